@@ -1,0 +1,28 @@
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_CXX_FLAGS_RELEASE "-O3")  # without -DNDEBUG: checks stay on
+
+add_library(drl_flags INTERFACE)
+target_compile_options(drl_flags INTERFACE -Wall -Wextra
+  -ffp-contract=off)  # a*b+c is rounded twice everywhere, so that all machines agree to the bit
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(drl_flags INTERFACE -Wno-restrict)  # false alarms on "literal" + std::string, GCC bug 105651
+endif()
+target_include_directories(drl_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
+
+# What is built on a login node runs on compute nodes: a common baseline, and hot loops choose AVX2 or AVX-512 at run time.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(drl_flags INTERFACE -march=x86-64-v2)
+endif()
+
+if(DRL_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# Programs find a libtorch outside the system's folders, and an installed tree can be moved.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

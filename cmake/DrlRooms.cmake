@@ -1,0 +1,40 @@
+# drl_room(NAME [SOURCES file...] [DEPENDS target...]): the library drl_NAME of the folder src/NAME.
+function(drl_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(ROOM_SOURCES)
+    add_library(drl_${name} STATIC ${ROOM_SOURCES})
+    target_link_libraries(drl_${name} PUBLIC drl_flags ${ROOM_DEPENDS})
+  else()
+    add_library(drl_${name} INTERFACE)
+    target_link_libraries(drl_${name} INTERFACE drl_flags ${ROOM_DEPENDS})
+  endif()
+endfunction()
+
+# drl_program(NAME SOURCES file... [DEPENDS target...]): a program, installed.
+function(drl_program name)
+  cmake_parse_arguments(PROGRAM "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${PROGRAM_SOURCES})
+  target_link_libraries(${name} PRIVATE ${PROGRAM_DEPENDS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# drl_test(NAME LABEL [RANKS n...] SOURCES file... [DEPENDS target...]): a GoogleTest program NAME, registered with ctest
+# case by case, or as a whole once for each number of MPI ranks.
+function(drl_test name label)
+  cmake_parse_arguments(TEST "" "" "RANKS;SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE ${TEST_DEPENDS} GTest::gtest)
+  target_compile_definitions(${name} PRIVATE DRL_TEST_DATA="${PROJECT_SOURCE_DIR}/tests" DRL_BIN="${PROJECT_BINARY_DIR}/bin")
+  if(NOT TEST_RANKS)
+    target_link_libraries(${name} PRIVATE GTest::gtest_main)
+    gtest_discover_tests(${name} PROPERTIES LABELS ${label} DISCOVERY_TIMEOUT 60)
+    return()
+  endif()
+  foreach(ranks ${TEST_RANKS})
+    add_test(NAME ${name}.${ranks}_ranks COMMAND ${PROJECT_SOURCE_DIR}/tests/mpirun_test ${ranks} $<TARGET_FILE:${name}>)
+    set_tests_properties(${name}.${ranks}_ranks PROPERTIES LABELS ${label} PROCESSORS ${ranks} TIMEOUT 120)
+  endforeach()
+endfunction()
+
+include(GoogleTest)

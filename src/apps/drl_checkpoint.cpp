@@ -1,0 +1,142 @@
+// drl_checkpoint: what a checkpoint holds, and whether it is intact.
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "report/format.hpp"
+#include "store/checkpoint.hpp"
+
+namespace drl {
+namespace {
+
+constexpr char kHelp[] =
+    "usage: drl_checkpoint show FILE     what the checkpoint holds: task, iteration, options, world, every array\n"
+    "       drl_checkpoint verify FILE   reads everything and compares all checksums\n"
+    "\n"
+    "Exit codes: 0 fine; 2 wrong usage, or the file is missing, damaged or no drl checkpoint.\n";
+
+// Shown first, in this order; any others follow by name.
+constexpr std::string_view kKnown[] = {
+    "task",  "run",    "iteration", "env_steps", "created",  "elapsed_seconds", "world_size",     "num_envs_total",
+    "hosts", "device", "cpu_model", "versions",  "git_hash", "format",          "format_version", "options"};
+
+std::string left(std::string text, size_t width) { return text.append(width - std::min(width, text.size()), ' '); }
+
+std::string text_of(std::string_view name, const Attribute& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) {
+    const bool large = std::abs(*integer) >= 10000 && name == "env_steps";
+    return std::to_string(*integer) + (large ? " (" + human_count(static_cast<double>(*integer)) + ")" : "");
+  }
+  if (const auto* number = std::get_if<double>(&value)) {
+    return human_number(*number) + (name == "elapsed_seconds" ? " (" + human_duration(*number) + ")" : "");
+  }
+  return std::get<std::string>(value);
+}
+
+std::string shape_of(const Tensor& tensor) {
+  std::string text;
+  for (int64_t extent : tensor.shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "[" + text + "]";
+}
+
+// A text of several lines (the options) stands indented below its name.
+void print_attribute(const std::string& name, const std::string& value, size_t width) {
+  if (value.find('\n') == std::string::npos) {
+    std::cout << "  " << left(name, width) << "  " << value << "\n";
+    return;
+  }
+  std::cout << "  " << name << "\n";
+  for (size_t begin = 0; begin < value.size();) {
+    const size_t end = std::min(value.find('\n', begin), value.size());
+    std::cout << "    " << value.substr(begin, end - begin) << "\n";
+    begin = end + 1;
+  }
+}
+
+std::vector<std::string> names_in_order(const std::map<std::string, Attribute>& attributes) {
+  std::vector<std::string> names;
+  for (std::string_view known : kKnown) {
+    if (attributes.contains(std::string(known))) names.emplace_back(known);
+  }
+  for (const auto& [name, value] : attributes) {
+    if (std::ranges::find(kKnown, name) == std::end(kKnown)) names.push_back(name);
+  }
+  return names;
+}
+
+void print_attributes(const std::map<std::string, Attribute>& attributes) {
+  const std::vector<std::string> names = names_in_order(attributes);
+  size_t width = 0;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  for (const std::string& name : names) print_attribute(name, text_of(name, attributes.at(name)), width);
+}
+
+void print_tensors(const std::vector<Tensor>& tensors) {
+  size_t name_width = 0, shape_width = 0, bytes = 0;
+  for (const Tensor& tensor : tensors) {
+    name_width = std::max(name_width, tensor.name.size());
+    shape_width = std::max(shape_width, shape_of(tensor).size());
+    bytes += tensor.data.size();
+  }
+  std::cout << "\n" << tensors.size() << " arrays, " << human_bytes(static_cast<double>(bytes)) << "\n";
+  for (const Tensor& tensor : tensors) {
+    std::cout << "  " << left(tensor.name, name_width) << "  " << left(std::string(name_of(tensor.type)), 7) << "  "
+              << left(shape_of(tensor), shape_width) << "  " << human_bytes(static_cast<double>(tensor.data.size()))
+              << "\n";
+  }
+}
+
+void show(const std::string& file) {
+  const Checkpoint checkpoint = read_checkpoint(file);
+  std::cout << file << "\n";
+  print_attributes(checkpoint.attributes);
+  print_tensors(checkpoint.tensors);
+}
+
+void verify(const std::string& file) {
+  const CheckpointSize size = verify_checkpoint(file);
+  std::cout << "ok: " << size.tensors << " arrays, " << human_bytes(static_cast<double>(size.bytes))
+            << ", all checksums match: " << file << "\n";
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (std::ranges::any_of(arguments, [](const std::string& a) { return a == "--help" || a == "-h"; })) {
+    std::cout << kHelp;
+    return kDone;
+  }
+  if (arguments.empty()) {
+    std::cerr << kHelp;
+    return kUsage;
+  }
+  if (arguments[0] != "show" && arguments[0] != "verify") {
+    throw UsageError("unknown command '" + arguments[0] + "' (there are show and verify): see drl_checkpoint --help");
+  }
+  if (arguments.size() != 2) {
+    throw UsageError(arguments[0] + " takes one file (" + std::to_string(arguments.size() - 1) +
+                     " were given): see drl_checkpoint --help");
+  }
+  arguments[0] == "show" ? show(arguments[1]) : verify(arguments[1]);
+  return kDone;
+}
+
+}  // namespace
+}  // namespace drl
+
+int main(int argc, char** argv) {
+  try {
+    return drl::run(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const drl::Error& error) {
+    std::cerr << "drl_checkpoint: " << error.what() << "\n";
+    return error.exit_code();
+  } catch (const std::exception& error) {
+    std::cerr << "drl_checkpoint: " << error.what() << "\n";
+    return drl::kFailure;
+  }
+}

@@ -1,0 +1,150 @@
+// drl_eval: plays whole episodes with a trained policy.
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "engines/torch/torch_engine.hpp"
+#include "envs/make_env.hpp"
+#include "learn/normalizer.hpp"
+#include "run/evaluator.hpp"
+#include "run/run_directory.hpp"
+#include "run/state.hpp"
+
+namespace drl {
+namespace {
+
+constexpr const char* kUsage =
+    "drl_eval: plays whole episodes with a trained policy.\n\n"
+    "  drl_eval --run runs/Cartpole/latest             its newest checkpoint, 100 episodes\n"
+    "  drl_eval --checkpoint F --record episodes.h5    a certain one; and keep what was played\n\n"
+    "First line: return mean M std S min A max B. Exit codes: 0 done, 1 failure, 2 wrong usage.\n\n";
+
+struct EvalOptions {
+  std::string run, checkpoint, record;
+  int episodes = 100;
+  int num_envs = 0;
+  int64_t seed = 0;
+  int threads = 1;
+  bool stochastic = false, json = false, help = false, version = false;
+
+  void describe(OptionVisitor& v) {
+    v("run", run, "run directory, whose newest checkpoint is taken");
+    v("checkpoint", checkpoint, "checkpoint file");
+    v("episodes", episodes, "episodes to play; each environment plays its share of them to the end", at_least(1));
+    v("num_envs", num_envs, "environments, 0 = one per episode up to 4096", at_least(0));
+    v("seed", seed, "key of starts and noise", at_least(0));
+    v("stochastic", stochastic, "draw actions from the policy instead of taking the most probable");
+    v("record", record, "HDF5 file for observations, actions and rewards of each episode");
+    v("json", json, "print one JSON object instead of lines");
+    v("threads", threads, "threads", at_least(1));
+    v("help", help, "this text", letter('h'));
+    v("version", version, "version and git hash");
+  }
+};
+
+// The networks of a checkpoint, ready to act.
+class Policy {
+ public:
+  Policy(const Checkpoint& checkpoint, const std::string& file, int threads) {
+    OptionTable table;
+    options_.add_to(table);
+    table.apply_ini(text_attribute(checkpoint, file, "options"), file);
+    task_ = text_attribute(checkpoint, file, "task");
+    const TaskSpec spec = task_spec(task_);
+    engine_ = make_torch_engine(network_spec(spec, options_.policy), threads);
+    params_ = Array<float>(static_cast<size_t>(parameter_count(engine_->layout())));
+    if (options_.ppo.obs_normalization) normalizer_ = Normalizer(spec.obs_dim), critic_normalizer_ = Normalizer(spec.critic_obs_dim);
+    const StateList state = list_state([this](StateVisitor& visitor) {
+      for (const ParamSlice& slice : engine_->layout()) visitor.array(slice.name, params_.data() + slice.offset, slice.shape);
+      normalizer_.visit_state(visitor, "normalizer/obs");
+      critic_normalizer_.visit_state(visitor, "normalizer/critic_obs");
+    });
+    require_state(state, checkpoint, file);
+    restore_state(state, checkpoint, *make_serial_communicator());
+    normalizer_.refresh();
+    critic_normalizer_.refresh();
+  }
+
+  const std::string& task() const { return task_; }
+  Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
+    return evaluate(plan, *engine_, params_.data(), {normalizer_.view(), critic_normalizer_.view()}, on_episode);
+  }
+
+ private:
+  static std::string text_attribute(const Checkpoint& checkpoint, const std::string& file, const std::string& name) {
+    const auto found = checkpoint.attributes.find(name);
+    if (found == checkpoint.attributes.end() || !std::holds_alternative<std::string>(found->second))
+      throw UsageError("checkpoint " + file + " was not made by drl_train (it has no attribute " + name + "): name another file");
+    return std::get<std::string>(found->second);
+  }
+
+  Options options_;
+  std::string task_;
+  std::unique_ptr<Engine> engine_;
+  Array<float> params_;
+  Normalizer normalizer_, critic_normalizer_;
+};
+
+std::string checkpoint_of(const EvalOptions& options) {
+  if (options.run.empty() == options.checkpoint.empty())
+    throw UsageError("which policy? (give exactly one of --run and --checkpoint): for instance --run runs/Cartpole/latest");
+  return find_checkpoint(options.run.empty() ? options.checkpoint : options.run).string();
+}
+
+EvaluationPlan plan_of(const EvalOptions& options, const std::string& task) {
+  const int64_t envs = options.num_envs ? options.num_envs : std::min(options.episodes, 4096);
+  return {task, options.episodes, std::min<int64_t>(envs, options.episodes), static_cast<uint64_t>(options.seed),
+          options.stochastic ? ActionChoice::sample : ActionChoice::most_probable};
+}
+
+void print_lines(const Evaluation& result, const EvalOptions& options, const std::string& file) {
+  const Summary r = summarize(result.returns), l = summarize(result.lengths);
+  std::printf("return mean %.6g std %.6g min %.6g max %.6g\n", r.mean, r.std, r.min, r.max);
+  std::printf("length mean %.6g std %.6g min %.6g max %.6g\n", l.mean, l.std, l.min, l.max);
+  std::printf("%zu episodes with %s actions of %s\n", result.returns.size(), options.stochastic ? "sampled" : "the most probable", file.c_str());
+}
+
+void print_json(const Evaluation& result, const EvalOptions& options, const std::string& task, const std::string& file) {
+  const auto summary = [](const Summary& s) { return nlohmann::ordered_json{{"mean", s.mean}, {"std", s.std}, {"min", s.min}, {"max", s.max}}; };
+  const nlohmann::ordered_json json = {{"task", task}, {"checkpoint", file}, {"episodes", result.returns.size()},
+                                       {"stochastic", options.stochastic}, {"return", summary(summarize(result.returns))},
+                                       {"length", summary(summarize(result.lengths))}, {"returns", result.returns}, {"lengths", result.lengths}};
+  std::printf("%s\n", json.dump().c_str());
+}
+
+int evaluate_checkpoint(const EvalOptions& options) {
+  const std::string file = checkpoint_of(options);
+  const Checkpoint checkpoint = read_checkpoint(file);
+  Policy policy(checkpoint, file, options.threads);
+  Recording recording({{"task", policy.task()}, {"dt", task_spec(policy.task()).dt}, {"checkpoint", file}});
+  std::function<void(const Episode&)> record;
+  if (!options.record.empty()) record = [&](const Episode& episode) { recording.add(episode); };
+  const Evaluation result = policy.play(plan_of(options, policy.task()), record);
+  if (record) recording.write(options.record);
+  options.json ? print_json(result, options, policy.task(), file) : print_lines(result, options, file);
+  return kDone;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  try {
+    EvalOptions options;
+    OptionTable table;
+    table.section("", "Evaluation", options);
+    table.apply_command_line(arguments);
+    if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
+    if (options.help) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+    return evaluate_checkpoint(options);
+  } catch (const Error& error) {
+    log::error("{}", error.what());
+    return error.exit_code();
+  }
+}
+
+}  // namespace
+}  // namespace drl
+
+int main(int argc, char** argv) { return drl::run({argv + 1, argv + argc}); }

@@ -1,0 +1,92 @@
+// drl_train: learns a task on one rank or many. Read main() from its steps; the loop is in run/trainer.cpp.
+
+#include <cstdio>
+
+#include "apps/setup.hpp"
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "cluster/mpirun.hpp"
+#include "cluster/session.hpp"
+#include "envs/make_env.hpp"
+
+namespace drl {
+namespace {
+
+constexpr const char* kUsage =
+    "drl_train: learns a task by data-parallel PPO on one rank or many.\n\n"
+    "  drl_train --task Cartpole                       one rank\n"
+    "  drl_train --task Cartpole --ranks 4             four ranks on this machine\n"
+    "  mpirun -n 4 drl_train --task Cartpole           the same, by hand\n"
+    "  drl_train --task Cartpole --load_run R          go on with run R\n"
+    "  drl_train --task Cartpole --print_config > my.ini; drl_train --config my.ini\n\n"
+    "Values: command line, then --config file, then the task's preset, then default. - and _ are the same in names.\n"
+    "Exit codes: 0 done, 1 failure, 2 wrong usage, 75 stopped to be continued, 130 SIGINT, 143 SIGTERM.\n";
+
+// --help, --version, --list_tasks and --print_config: answered at once, without any rank.
+bool answer(Settings& settings) {
+  const CommandOptions& command = settings.command;
+  if (command.list_tasks) {
+    for (const std::string& name : task_names()) std::printf("%s\n", name.c_str());
+  } else if (command.version) {
+    std::printf("drl %s (%s)\n", kVersion, kGitHash);
+  } else if (command.help) {
+    settings.apply(read_config(command.config));
+    const std::string& task = settings.options.train.task;
+    std::printf("%s\nOptions, with %s:\n\n%s", kUsage, task.empty() ? "their defaults (--task T --help shows T's preset)" : ("the preset of " + task).c_str(),
+                settings.table.help(100).c_str());
+  } else if (command.print_config) {
+    settings.apply(read_config(command.config));
+    std::printf("%s", settings.table.to_ini().c_str());
+  } else {
+    return false;
+  }
+  return true;
+}
+
+int train(Settings& settings, const LaunchInfo& launch, Communicator& comm) {
+  log::init(comm.rank(), comm.size(), this_machine().host, settings.command.quiet);
+  const RunContext job{"", launch.job_id, utc_time_for_names()};
+
+  // 1. Options: rank 0 reads the files, all apply the same text.
+  const std::string config = on_rank_zero(comm, [&] { return read_config(settings.command.config); });
+  on_all_ranks(comm, [&] { settings.apply(config); });
+  const RunContext context{settings.options.train.task, job.job_id, job.timestamp};
+  const std::string run_ini = on_rank_zero(comm, [&] {
+    const auto run = run_to_resume(settings.options.run, context);
+    return run ? read_config((*run / "options.ini").string()) : std::string();
+  });
+  on_all_ranks(comm, [&] { settings.apply(config, run_ini); });
+
+  // 2. Environments, networks, algorithm; then the state that the run goes on from.
+  TrainingJob training(settings, launch, comm);
+  RunStart start;
+  on_rank_zero(comm, [&] {
+    start = plan_run(settings.options.run, settings.table, context);
+    return std::string();
+  });
+  training.load(start);
+
+  // 3. The loop.
+  return training.train(start);
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const LaunchInfo launch = launch_info();
+  log::init(launch.rank, launch.world_size, this_machine().host, false);
+  try {
+    Settings settings({arguments.begin() + 1, arguments.end()});
+    if (answer(settings)) return kDone;
+    if (!launch.launched() && settings.command.ranks > 1) return run_under_mpirun(settings.command.ranks, arguments);
+    return run_session(launch, [&](Communicator& comm) { return train(settings, launch, comm); });
+  } catch (const Error& error) {  // before there were ranks: all see the same
+    if (launch.rank == 0) log::error("{}", error.what());
+    return error.exit_code();
+  }
+}
+
+}  // namespace
+}  // namespace drl
+
+int main(int argc, char** argv) { return drl::run({argv, argv + argc}); }

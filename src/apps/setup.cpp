@@ -1,0 +1,228 @@
+#include "apps/setup.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "cluster/device.hpp"
+#include "cluster/mpirun.hpp"
+#include "engines/torch/blas.hpp"
+#include "engines/torch/torch_engine.hpp"
+#include "envs/make_env.hpp"
+#include "run/evaluator.hpp"
+#include "store/hdf5_image.hpp"
+
+namespace drl {
+
+void CommandOptions::describe(OptionVisitor& v) {
+  constexpr Where here = Where::command_line;
+  v("config", config, "file of options, as --print_config prints it", Effect::none, here);
+  v("ranks", ranks, "start this many ranks on this machine, unless a launcher did", at_least(0), Effect::none, here);
+  v("threads", threads, "threads of each rank", at_least(1), Effect::none, here);
+  v("quiet", quiet, "print warnings and errors only", Effect::none, here);
+  v("help", help, "this text, with the preset of --task", Effect::none, here, letter('h'));
+  v("version", version, "version and git hash", Effect::none, here);
+  v("list_tasks", list_tasks, "names of all tasks", Effect::none, here);
+  v("print_config", print_config, "all options as a file for --config", Effect::none, here);
+  v("headless", headless, "Isaac Lab's; nothing is ever drawn here", Effect::none, here, hidden);
+  v("distributed", distributed, "Isaac Lab's; the launcher or --ranks decides here", Effect::none, here, hidden);
+  v("num_gpus", num_gpus, "Isaac Lab's; one rank drives one device here", at_least(0), Effect::none, here, hidden);
+}
+
+Settings::Settings(const std::vector<std::string>& arguments) {
+  table.section("", "Program", command);
+  options.add_to(table);
+  command_line = table.parse_command_line(arguments);
+  table.apply(command_line);
+}
+
+void Settings::apply(const std::string& config_ini, const std::string& run_ini) {
+  table.apply_ini(run_ini, "options.ini");
+  table.apply_ini(config_ini, command.config);
+  table.apply(command_line);
+  const std::string task = options.train.task;
+  if (task.empty()) return;
+  table.apply_ini(task_preset(task), "preset of " + task);
+  table.apply_ini(run_ini, "options.ini");
+  table.apply_ini(config_ini, command.config);
+  table.apply(command_line);
+}
+
+std::string read_config(const std::string& path) {
+  if (path.empty()) return "";
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file) throw UsageError("cannot read the config file " + printable(path) + " (no such readable file): check --config");
+  return text.str();
+}
+
+namespace {
+
+void explain_foreign_options(const CommandOptions& command) {
+  if (command.headless) log::info("--headless: nothing is ever drawn here");
+  if (command.distributed) log::info("--distributed: every run is; its ranks come from srun, mpirun or --ranks N");
+  if (command.num_gpus > 0) log::info("--num_gpus: start one rank per GPU by srun, mpirun or --ranks {}", command.num_gpus);
+}
+
+void require_task(const std::string& task) {
+  if (task.empty()) throw UsageError("--task is missing (what shall be learned?): one of " + join(task_names(), ", "));
+}
+
+std::vector<std::string> unique(const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  for (const std::string& name : names)
+    if (std::find(result.begin(), result.end(), name) == result.end()) result.push_back(name);
+  return result;
+}
+
+std::string layers(const MlpSpec& spec) {
+  std::vector<std::string> widths;
+  for (int width : spec.dims) widths.push_back(std::to_string(width));
+  return join(widths, "-");
+}
+
+std::string with_commas(int64_t number) {
+  std::string text = std::to_string(number);
+  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
+}  // namespace
+
+TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Communicator& comm)
+    : settings_(settings), launch_(launch), comm_(comm), machine_(this_machine()) {
+  const Options& options = settings.options;
+  hosts_ = gather_texts(comm, machine_.host);
+  on_all_ranks(comm, [&] {
+    require_task(options.train.task);
+    device_ = choose_device(options.train.device);
+    plan_ = {options.train.num_envs, options.train.num_steps_per_env, comm.rank(), comm.size(),
+             options.train.shards ? options.train.shards : comm.size(), options.ppo.num_mini_batches};
+    plan_.check();
+    const uint64_t seed = static_cast<uint64_t>(options.train.seed);
+    envs_ = make_env(options.train.task, {plan_.num_envs, plan_.rank * plan_.num_envs, seed, options.train.init_at_random_ep_len});
+    engine_ = make_torch_engine(network_spec(envs_->spec(), options.policy), settings.command.threads);
+    algorithm_ = std::make_unique<Ppo>(options.ppo, options.policy, plan_, seed, *envs_, *engine_);
+  });
+  const auto evaluation = [this] {
+    const EvaluationPlan plan{settings_.options.train.task, 64, 64, static_cast<uint64_t>(settings_.options.train.seed), ActionChoice::most_probable};
+    return summarize(evaluate(plan, *engine_, algorithm_->parameters().data(), algorithm_->normalizers()).returns).mean;
+  };
+  trainer_ = std::make_unique<Trainer>(options, *algorithm_, envs_->spec(), comm, evaluation);
+  broadcast_state(trainer_->state(), comm);
+}
+
+// The newest checkpoint; if that is damaged, the one before.
+Checkpoint TrainingJob::read_first_good(const RunStart& start) const {
+  for (size_t k = 0; k + 1 < start.checkpoints.size(); ++k) {
+    try {
+      return read_checkpoint(start.checkpoints[k]);
+    } catch (const UsageError& error) {
+      log::warn("{}; using {} instead", error.what(), start.checkpoints[k + 1].string());
+    }
+  }
+  return read_checkpoint(start.checkpoints.back());
+}
+
+void TrainingJob::load(const RunStart& start) {
+  Checkpoint checkpoint;
+  double elapsed = 0;
+  const bool weights_only = start.from == StartFrom::weights;
+  StateList state = trainer_->state();
+  const std::string from = on_rank_zero(comm_, [&]() -> std::string {
+    if (start.from == StartFrom::scratch) return "";
+    checkpoint = read_first_good(start);
+    const std::string file = start.checkpoints.front().string();
+    const auto task = checkpoint.attributes.find("task");
+    const std::string& wanted = settings_.options.train.task;
+    if (task == checkpoint.attributes.end() || task->second != Attribute(wanted)) {
+      const std::string other = task == checkpoint.attributes.end() ? "no task" : std::get<std::string>(task->second);
+      throw UsageError("checkpoint " + file + " is of another task (" + other + ", not " + wanted + "): give --task " + other + ", or another file");
+    }
+    require_state(weights_only ? policy_state(state) : state, checkpoint, file);
+    if (!weights_only) elapsed = std::get<double>(checkpoint.attributes.at("elapsed_seconds"));
+    return weights_only ? "weights" : "all";
+  });
+  if (from.empty()) return;
+  if (weights_only) state = policy_state(state);
+  if (!restore_state(state, checkpoint, comm_) && comm_.rank() == 0)
+    log::warn("the checkpoint holds another number of environments: they start new episodes");
+  trainer_->state_loaded(elapsed);
+}
+
+RunFacts TrainingJob::facts(const RunStart& start) const {
+  RunFacts facts;
+  facts.task = settings_.options.train.task;
+  facts.run = start.directory.filename().string();
+  facts.launcher = launch_.launcher;
+  facts.job_id = launch_.job_id;
+  facts.device = device_;
+  facts.cpu_model = machine_.cpu_model;
+  facts.world_size = comm_.size();
+  facts.hosts = unique(hosts_);
+  facts.versions = {{"drl", kVersion}, {"engine", engine_->description()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}};
+  facts.git_hash = kGitHash;
+  return facts;
+}
+
+std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) const {
+  const int64_t world = comm_.size(), steps = plan_.num_steps;
+  const NetworkSpec network = network_spec(envs_->spec(), settings_.options.policy);
+  const int64_t local_ranks = std::count(hosts_.begin(), hosts_.end(), machine_.host);
+  std::ostringstream text;
+  const auto line = [&](const char* name, const std::string& value) {
+    char padded[32];
+    std::snprintf(padded, sizeof(padded), "  %-13s", name);
+    text << padded << value << "\n";
+  };
+  text << "drl " << kVersion << " (" << kGitHash << "): learning " << facts.task << " by PPO\n";
+  line("run", start.directory.string());
+  line("world", std::to_string(world) + (world == 1 ? " rank" : " ranks") + " on " + join(facts.hosts, ", ") +
+                    (facts.launcher.empty() ? "" : ", started by " + facts.launcher));
+  line("device", device_ + ", " + machine_.cpu_model + ", " + std::to_string(settings_.command.threads) +
+                     (settings_.command.threads == 1 ? " thread a rank" : " threads a rank"));
+  line("environments", with_commas(plan_.num_envs) + " a rank, " + with_commas(plan_.num_envs * world) + " in total");
+  line("iteration", with_commas(steps) + " steps of each = " + with_commas(steps * plan_.num_envs * world) + " steps; " +
+                        std::to_string(settings_.options.ppo.num_learning_epochs) + " epochs of " + std::to_string(plan_.num_mini_batches) +
+                        " mini-batches of " + with_commas(steps * plan_.num_envs * world / plan_.num_mini_batches));
+  line("networks", "actor " + layers(network.actor) + ", critic " + layers(network.critic) + ", " + settings_.options.policy.activation +
+                       "; " + with_commas(parameter_count(engine_->layout())) + " parameters");
+  line("libraries", engine_->description() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
+  if (world == 1 && machine_.cores > 1 && settings_.command.threads == 1)
+    line("cores", "1 of " + std::to_string(machine_.cores) + " cores used: --ranks " + std::to_string(machine_.cores) + " uses all");
+  if (local_ranks * settings_.command.threads > machine_.host_cores)
+    log::warn("{} ranks with {} threads share {} cores of {}: use fewer ranks", local_ranks, settings_.command.threads, machine_.host_cores, machine_.host);
+  return text.str();
+}
+
+int TrainingJob::train(const RunStart& start) {
+  catch_stop_signals();
+  if (comm_.rank() == 0 && blas_library().reference)
+    log::warn("matrix products run on the reference BLAS, 4 to 5 times slower than an optimised one: install OpenBLAS (Debian: libopenblas0-pthread)");
+  std::optional<RunDirectory> directory;
+  std::optional<RunRecord> record;
+  std::optional<RunReport> report;
+  on_rank_zero(comm_, [&]() -> std::string {
+    directory.emplace(start);
+    record.emplace(directory->path() / "run.json", facts(start), utc_time());
+    const auto resume_at = start.from == StartFrom::resume ? std::optional(trainer_->iteration()) : std::nullopt;
+    const ConsoleMode mode = settings_.command.quiet ? ConsoleMode::quiet : terminal_width() > 0 ? ConsoleMode::live : ConsoleMode::lines;
+    report.emplace(settings_.options.run, *directory, *record, settings_.table.to_ini(), envs_->spec().reward_terms, resume_at, mode);
+    if (!settings_.command.quiet) report->message(banner(start, record->facts()));
+    if (!start.notice.empty()) log::info("{}", start.notice);
+    explain_foreign_options(settings_.command);
+    record->write(trainer_->iteration(), 0, 0, "running", comm_.stats());
+    return "";
+  });
+  const int code = trainer_->run(report ? &*report : nullptr);
+  return code;
+}
+
+}  // namespace drl

@@ -1,0 +1,79 @@
+// What drl_train does before and around the training loop, step by step.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/communicator.hpp"
+#include "cluster/launch_info.hpp"
+#include "cluster/machine.hpp"
+#include "learn/ppo.hpp"
+#include "run/run_directory.hpp"
+#include "run/run_record.hpp"
+#include "run/trainer.hpp"
+
+namespace drl {
+
+// Options of the command line alone.
+struct CommandOptions {
+  std::string config;
+  int ranks = 0;
+  int threads = 1;
+  bool quiet = false;
+  bool help = false, version = false, list_tasks = false, print_config = false;
+  // Isaac Lab's, accepted with a word on what they mean here.
+  bool headless = false, distributed = false;
+  int num_gpus = 0;
+  void describe(OptionVisitor& v);
+};
+
+// Everything that the command line, config files and presets say.
+struct Settings {
+  CommandOptions command;
+  Options options;
+  OptionTable table;
+  std::vector<NamedValue> command_line;
+
+  explicit Settings(const std::vector<std::string>& arguments);
+  Settings(const Settings&) = delete;
+  Settings& operator=(const Settings&) = delete;
+
+  // Sets all options anew: task preset, `run_ini` (of the run that is resumed, or empty), `config_ini`, command line.
+  void apply(const std::string& config_ini, const std::string& run_ini = "");
+};
+
+// The text of the file that --config names, "" without one. Throws UsageError.
+std::string read_config(const std::string& path);
+
+// A run that is ready to go on all ranks.
+class TrainingJob {
+ public:
+  // Throws UsageError (on all ranks) if the options do not fit together. Writes nothing.
+  TrainingJob(const Settings& settings, const LaunchInfo& launch, Communicator& comm);
+
+  // Loads what `start` says; rank 0's `start` counts.
+  void load(const RunStart& start);
+  // Opens the run directory (rank 0), says what will be done, and trains. Returns the exit code.
+  int train(const RunStart& start);
+
+ private:
+  Checkpoint read_first_good(const RunStart& start) const;
+  RunFacts facts(const RunStart& start) const;
+  std::string banner(const RunStart& start, const RunFacts& facts) const;
+
+  const Settings& settings_;
+  LaunchInfo launch_;
+  Communicator& comm_;
+  Machine machine_;
+  std::string device_;
+  std::vector<std::string> hosts_;  // one a rank, on rank 0
+  BatchPlan plan_;
+  std::unique_ptr<VecEnv> envs_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Ppo> algorithm_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+}  // namespace drl

@@ -1,0 +1,134 @@
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+
+namespace drl {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+// Insertions, deletions, changes and swaps of neighbours that turn `a` into `b` (optimal string alignment).
+size_t edit_distance(const std::string& a, const std::string& b) {
+  // d[i][j]: distance of the first i letters of a to the first j of b
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+// Three significant digits, without an exponent for what the prefixes cover; whole numbers below `base` as they are.
+std::string three_digits(double value) {
+  std::array<char, 64> text;
+  const double size = std::fabs(value);
+  const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return text.data();
+}
+
+std::string plain_number(double value) {
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), value == std::floor(value) ? "%.0f" : "%.3g", value);
+  return text.data();
+}
+
+// Divides by `base` until what three digits show is below it; `prefixes[i]` stands for base^i.
+template <size_t N>
+std::string human(double value, double base, const std::array<const char*, N>& prefixes) {
+  size_t prefix = 0;
+  while (prefix + 1 < N && std::isfinite(value) && std::round(std::fabs(value)) >= base) {
+    value /= base;
+    ++prefix;
+  }
+  const std::string number = prefix == 0 ? plain_number(value) : three_digits(value);
+  return *prefixes[prefix] == 0 ? number : number + " " + prefixes[prefix];
+}
+
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+}  // namespace
+
+std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = std::string::npos;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = edit_distance(lower(name), lower(candidate));
+    const size_t near = std::max<size_t>(1, std::max(name.size(), candidate.size()) / 3);
+    if (distance <= near && distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string human_count(double count) { return human(count, 1000, std::array<const char*, 5>{"", "k", "M", "G", "T"}); }
+
+std::string human_bytes(double bytes) {
+  return human(bytes, 1024, std::array<const char*, 5>{"B", "KiB", "MiB", "GiB", "TiB"});
+}
+
+std::string human_duration(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "?";
+  const auto whole = static_cast<long long>(std::min(std::round(seconds), 1e15));
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "%lld:%02d:%02d", whole / 3600, static_cast<int>(whole / 60 % 60),
+                static_cast<int>(whole % 60));
+  return text.data();
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string result;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) result += separator;
+    result += parts[i];
+  }
+  return result;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  size_t end;
+  while ((end = text.find(separator)) != std::string_view::npos) {
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  parts.emplace_back(text);
+  return parts;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view white = " \t\r\n";
+  const size_t first = text.find_first_not_of(white);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(white) - first + 1);
+}
+
+std::string printable(std::string_view text, size_t limit) {
+  size_t end = std::min(text.size(), limit);
+  while (end < text.size() && end > 0 && continues_character(text[end])) --end;
+  std::string result;
+  for (char c : text.substr(0, end)) {
+    std::array<char, 8> hex;
+    const auto code = static_cast<unsigned char>(c);
+    std::snprintf(hex.data(), hex.size(), "\\x%02x", code);
+    result += code < 0x20 || code == 0x7F ? std::string(hex.data()) : std::string(1, c);
+  }
+  return end < text.size() ? result + "..." : result;
+}
+
+}  // namespace drl

@@ -1,0 +1,38 @@
+// Small text functions: names that nearly match, numbers for people.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace drl {
+
+// The candidate that `name` was probably meant to be, "" when none is near. Near: at most a third of the letters (of
+// the longer of the two, at least one) were inserted, left out, changed or swapped with a neighbour, counted as the
+// restricted Damerau-Levenshtein distance; the case of letters does not count. The first of equally near ones wins.
+std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
+
+// Three significant digits and a decimal prefix: 1234567 is "1.23 M", 512 is "512", 0.25 is "0.25".
+std::string human_count(double count);
+
+// As human_count, with binary prefixes: 1536 is "1.50 KiB", 100 is "100 B".
+std::string human_bytes(double bytes);
+
+// Hours, minutes and seconds, rounded to the second: 83 is "0:01:23". "?" when negative or not finite (an unknown
+// rest).
+std::string human_duration(double seconds);
+
+// "a, b, c" from {a, b, c} and ", ".
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+// The parts between separators, empty ones included: "a,,b" has three; "" has one, empty.
+std::vector<std::string> split(std::string_view text, char separator);
+
+// A view of `text` without white space (blank, tab, line end) at its ends.
+std::string_view trim(std::string_view text);
+
+// `text` as it may stand within one line of a message: control characters as \x0a, and no more than `limit` bytes of
+// it, followed by "..." when cut (never inside a UTF-8 character).
+std::string printable(std::string_view text, size_t limit = 80);
+
+}  // namespace drl

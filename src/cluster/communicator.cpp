@@ -1,0 +1,129 @@
+#include "cluster/communicator.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+
+namespace drl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+class SerialCommunicator final : public Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void abort(int exit_code) override { std::_Exit(exit_code); }
+
+ protected:
+  void do_all_reduce_sum(std::span<float>, Stream) override {}
+  void do_all_reduce_sum(std::span<double>, Stream) override {}
+  void do_broadcast(std::span<std::byte>, int) override {}
+  std::vector<std::byte> do_gather(std::span<const std::byte> data, int) override { return {data.begin(), data.end()}; }
+};
+
+// How a rank's work went; exit code 0 is success.
+struct Outcome {
+  std::string message;
+  int exit_code = 0;
+};
+
+Outcome run_and_catch(const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const ReportedError&) {
+    throw;  // an agreement inside an agreement: all ranks are already unwinding
+  } catch (const Error& error) {
+    return {error.what(), error.exit_code()};
+  } catch (const std::exception& error) {
+    return {error.what(), kFailure};
+  }
+}
+
+// The exit code of the lowest rank that failed, on all ranks; 0 if none did. That rank prints its message.
+int agree(Communicator& comm, const Outcome& mine) {
+  const std::byte code{static_cast<unsigned char>(mine.exit_code)};
+  const std::vector<std::byte> codes = comm.gather(std::span(&code, 1), 0);
+  int first[2] = {-1, 0};  // rank, exit code
+  for (size_t rank = codes.size(); rank-- > 0;)
+    if (codes[rank] != std::byte{0}) first[0] = static_cast<int>(rank), first[1] = std::to_integer<int>(codes[rank]);
+  comm.broadcast(std::as_writable_bytes(std::span(first)), 0);
+  if (first[0] == comm.rank()) log::error("{}", mine.message);
+  return first[1];
+}
+
+}  // namespace
+
+void Communicator::all_reduce_sum(std::span<float> data, Stream stream) {
+  const Clock::time_point start = Clock::now();
+  do_all_reduce_sum(data, stream);
+  stats_.all_reduces_f32 += 1;
+  stats_.bytes_f32 += static_cast<int64_t>(data.size_bytes());
+  stats_.wait_seconds += seconds_since(start);
+}
+
+void Communicator::all_reduce_sum(std::span<double> data, Stream stream) {
+  const Clock::time_point start = Clock::now();
+  do_all_reduce_sum(data, stream);
+  stats_.all_reduces_f64 += 1;
+  stats_.bytes_f64 += static_cast<int64_t>(data.size_bytes());
+  stats_.wait_seconds += seconds_since(start);
+}
+
+void Communicator::broadcast(std::span<std::byte> data, int root) {
+  stats_.host_calls += 1;
+  do_broadcast(data, root);
+}
+
+std::vector<std::byte> Communicator::gather(std::span<const std::byte> data, int root) {
+  stats_.host_calls += 1;
+  return do_gather(data, root);
+}
+
+std::unique_ptr<Communicator> make_serial_communicator() { return std::make_unique<SerialCommunicator>(); }
+
+std::string broadcast_text(Communicator& comm, const std::string& text, int root) {
+  uint64_t size = text.size();
+  comm.broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
+  std::string result = comm.rank() == root ? text : std::string(size, '\0');
+  comm.broadcast(std::as_writable_bytes(std::span(result)), root);
+  return result;
+}
+
+std::vector<std::string> gather_texts(Communicator& comm, const std::string& text, int root) {
+  const uint64_t size = text.size();
+  std::vector<std::byte> sizes = comm.gather(std::as_bytes(std::span(&size, 1)), root);
+  std::vector<std::byte> all = comm.gather(bytes_of(text), root);
+  std::vector<std::string> texts;
+  const char* at = reinterpret_cast<const char*>(all.data());
+  for (size_t rank = 0; rank * sizeof(size) < sizes.size(); ++rank) {
+    uint64_t length = 0;
+    std::memcpy(&length, sizes.data() + rank * sizeof(size), sizeof(size));
+    texts.emplace_back(at, length);
+    at += length;
+  }
+  return texts;
+}
+
+void on_all_ranks(Communicator& comm, const std::function<void()>& work) {
+  const Outcome mine = run_and_catch(work);
+  if (const int code = agree(comm, mine)) throw ReportedError(code);
+}
+
+std::string on_rank_zero(Communicator& comm, const std::function<std::string()>& work) {
+  std::string result;
+  on_all_ranks(comm, [&] {
+    if (comm.rank() == 0) result = work();
+  });
+  return broadcast_text(comm, result);
+}
+
+}  // namespace drl

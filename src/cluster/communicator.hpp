@@ -1,0 +1,72 @@
+// How ranks talk. A run of one rank is not a special case: the serial communicator does the same without MPI.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace drl {
+
+// Where work is enqueued; the CPU has one queue, which is done when the call returns.
+struct Stream {
+  void* handle = nullptr;
+};
+
+// What was communicated since the start.
+struct CommStats {
+  int64_t all_reduces_f32 = 0, bytes_f32 = 0;
+  int64_t all_reduces_f64 = 0, bytes_f64 = 0;
+  int64_t host_calls = 0;    // broadcasts and gathers: start, save and load only
+  double wait_seconds = 0;  // inside all-reduces: transfer, and waiting for slower ranks
+};
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // Adds the arrays of all ranks element by element, in place; every rank receives the same bits. Enqueued on `stream`.
+  void all_reduce_sum(std::span<float> data, Stream stream = {});
+  void all_reduce_sum(std::span<double> data, Stream stream = {});
+
+  // Host control traffic. Broadcast overwrites `data` (equal sizes) with the root's. Gather returns the concatenated
+  // blocks, whose sizes may differ, in rank order on the root, and nothing elsewhere.
+  void broadcast(std::span<std::byte> data, int root);
+  std::vector<std::byte> gather(std::span<const std::byte> data, int root);
+
+  // Ends all ranks at once with this exit code. For failures that the other ranks do not know of.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+
+  const CommStats& stats() const { return stats_; }
+
+ protected:
+  virtual void do_all_reduce_sum(std::span<float> data, Stream stream) = 0;
+  virtual void do_all_reduce_sum(std::span<double> data, Stream stream) = 0;
+  virtual void do_broadcast(std::span<std::byte> data, int root) = 0;
+  virtual std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) = 0;
+
+ private:
+  CommStats stats_;
+};
+
+std::unique_ptr<Communicator> make_serial_communicator();
+// All ranks of MPI_COMM_WORLD; MPI must be initialised (Session).
+std::unique_ptr<Communicator> make_mpi_communicator();
+
+// A broadcast of a string whose size only the root knows.
+std::string broadcast_text(Communicator& comm, const std::string& text, int root = 0);
+// One text a rank, in rank order on the root, empty elsewhere.
+std::vector<std::string> gather_texts(Communicator& comm, const std::string& text, int root = 0);
+
+// Runs `work` on every rank, and agrees on the outcome: if it threw anywhere, all ranks throw a ReportedError with the
+// exit code of the lowest rank that failed, which alone has printed its message. `work` must not communicate.
+void on_all_ranks(Communicator& comm, const std::function<void()>& work);
+// Runs `work` on rank 0 only, and returns its result on all ranks, with the same agreement on failure.
+std::string on_rank_zero(Communicator& comm, const std::function<std::string()>& work);
+
+}  // namespace drl

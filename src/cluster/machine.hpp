@@ -1,0 +1,22 @@
+// The machine that this process runs on.
+#pragma once
+
+#include <string>
+
+namespace drl {
+
+struct Machine {
+  std::string host;
+  std::string cpu_model;
+  int cores = 1;       // physical cores that this process may use
+  int host_cores = 1;  // physical cores of the machine
+};
+
+Machine this_machine();
+
+std::string mpi_version();  // "Open MPI 4.1.4"
+
+std::string utc_time();             // now, "2026-01-31T23:59:59Z"
+std::string utc_time_for_names();  // now, "2026-01-31_23-59-59"
+
+}  // namespace drl

@@ -1,0 +1,76 @@
+#include <mpi.h>
+
+#include <climits>
+
+#include "base/check.hpp"
+#include "cluster/communicator.hpp"
+
+namespace drl {
+namespace {
+
+// MPI's default handler ends the job itself; with MPI_ERRORS_RETURN its text reaches the user through our error.
+void check_mpi(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw Error(std::string(call) + " failed (" + std::string(text, static_cast<size_t>(length)) +
+              "): see the lines of the other ranks above for the first cause");
+}
+
+int as_count(size_t count) {
+  DRL_CHECK(count <= INT_MAX, "more than 2^31 elements in one MPI message");
+  return static_cast<int>(count);
+}
+
+class MpiCommunicator final : public Communicator {
+ public:
+  MpiCommunicator() {
+    check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
+  }
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void abort(int exit_code) override {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
+  }
+
+ protected:
+  void do_all_reduce_sum(std::span<float> data, Stream) override { all_reduce(data.data(), data.size(), MPI_FLOAT); }
+  void do_all_reduce_sum(std::span<double> data, Stream) override { all_reduce(data.data(), data.size(), MPI_DOUBLE); }
+
+  void do_broadcast(std::span<std::byte> data, int root) override {
+    check_mpi(MPI_Bcast(data.data(), as_count(data.size()), MPI_BYTE, root, MPI_COMM_WORLD), "MPI_Bcast");
+  }
+
+  std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {
+    const int mine = as_count(data.size());
+    std::vector<int> sizes(static_cast<size_t>(size_)), offsets(static_cast<size_t>(size_));
+    check_mpi(MPI_Gather(&mine, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, MPI_COMM_WORLD), "MPI_Gather");
+    size_t total = 0;
+    for (size_t rank = 0; rank < sizes.size() && rank_ == root; ++rank) {
+      offsets[rank] = as_count(total);
+      total += static_cast<size_t>(sizes[rank]);
+    }
+    std::vector<std::byte> all(total);
+    check_mpi(MPI_Gatherv(data.data(), mine, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, root,
+                          MPI_COMM_WORLD),
+              "MPI_Gatherv");
+    return all;
+  }
+
+ private:
+  void all_reduce(void* data, size_t count, MPI_Datatype type) {
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, data, as_count(count), type, MPI_SUM, MPI_COMM_WORLD), "MPI_Allreduce");
+  }
+
+  int rank_ = 0, size_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_mpi_communicator() { return std::make_unique<MpiCommunicator>(); }
+
+}  // namespace drl

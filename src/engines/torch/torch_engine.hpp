@@ -1,0 +1,14 @@
+// Actor and critic on libtorch. This folder alone includes libtorch, and this header does not show it.
+#pragma once
+
+#include <memory>
+
+#include "learn/engine.hpp"
+
+namespace drl {
+
+// Matrix products and activations by libtorch on `threads` threads, forward and backward written out layer by layer, in
+// tiles that stay in the second cache: no autograd graph, no allocation after the first call.
+std::unique_ptr<Engine> make_torch_engine(const NetworkSpec& spec, int threads);
+
+}  // namespace drl

@@ -1,0 +1,61 @@
+// Shuffling without storing the shuffle: the image of one index is a pure function of a key.
+#pragma once
+
+#include <cstdint>
+
+#include "base/hd.hpp"
+#include "base/philox.hpp"
+
+namespace drl {
+
+// A keyed permutation of 0..size-1: a six-round Feistel network on the smallest power of two that holds `size`, walked
+// along its cycle until it falls below `size` (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+class Permutation {
+ public:
+  // size in 1..2^31.
+  Permutation(uint64_t seed, uint64_t iteration, uint32_t epoch, uint64_t shard, uint32_t size) : size_(size) {
+    int bits = 2;
+    while (bits < 32 && (uint64_t{1} << bits) < size) ++bits;
+    left_bits_ = bits / 2;
+    right_bits_ = bits - left_bits_;
+    const Words4 a = random_bits(seed, Purpose::permutation, shard, iteration, 2 * epoch);
+    const Words4 b = random_bits(seed, Purpose::permutation, shard, iteration, 2 * epoch + 1);
+    for (int round = 0; round < kRounds; ++round) key_[round] = round < 4 ? a[round] : b[round - 4];
+  }
+
+  DRL_HD uint32_t operator()(uint32_t i) const {
+    do i = encrypt(i);
+    while (i >= size_);
+    return i;
+  }
+
+ private:
+  static constexpr int kRounds = 6;
+
+  // A bijection of 32 bits that lets every input bit reach every output bit (murmur3's finaliser, one multiplication less).
+  DRL_HD static uint32_t mix(uint32_t x) {
+    x ^= x >> 16;
+    x *= 0x85EBCA6Bu;
+    x ^= x >> 13;
+    x *= 0xC2B2AE35u;
+    return x ^ x >> 16;
+  }
+
+  // Halves of unequal width change places each round; an even number of rounds restores them.
+  DRL_HD uint32_t encrypt(uint32_t i) const {
+    uint32_t left = i >> right_bits_, right = i & ((1u << right_bits_) - 1);
+    for (int round = 0; round < kRounds; ++round) {
+      const int left_width = round % 2 ? right_bits_ : left_bits_;
+      const uint32_t next = (left ^ mix(right + key_[round])) & ((1u << left_width) - 1);
+      left = right;
+      right = next;
+    }
+    return left << right_bits_ | right;
+  }
+
+  uint32_t size_;
+  int left_bits_, right_bits_;
+  uint32_t key_[kRounds];
+};
+
+}  // namespace drl

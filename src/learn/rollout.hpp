@@ -1,0 +1,50 @@
+// What one iteration collects: T steps of N environments, on raw arrays that environments and engines write directly.
+#pragma once
+
+#include <cstdint>
+
+#include "base/array.hpp"
+#include "envs/vec_env.hpp"
+#include "tasks/task_spec.hpp"
+
+namespace drl {
+
+struct Rollout {
+  Rollout(const TaskSpec& task, int64_t num_steps, int64_t num_envs);
+
+  int64_t num_steps, num_envs;  // T, N
+  int64_t obs_dim, critic_obs_dim, action_size;
+  bool discrete;
+  int64_t first_env = 0;  // global index of environment 0
+
+  Array<float> obs;           // [T+1, N, obs_dim], raw; row T becomes the next rollout's row 0
+  Array<float> critic_obs;    // [T+1, N, critic_obs_dim], empty if the critic sees obs
+  Array<float> policy_out;    // [T, N, action_size], the actor's means or logits
+  Array<float> std;           // [action_size], standard deviations during the rollout (Gaussian)
+  Array<float> action;        // [T, N, action_size], sampled, before clipping (Gaussian)
+  Array<int32_t> choice;      // [T, N], sampled (categorical)
+  Array<float> env_action;    // [N, action_size], clipped to the task's bounds: this step's only (Gaussian)
+  Array<float> log_prob;      // [T, N]
+  Array<float> reward;        // [T, N]
+  Array<uint8_t> terminated;  // [T, N]
+  Array<uint8_t> truncated;   // [T, N]
+  Array<float> final_obs;     // [T, N, obs_dim], written only where an episode ended
+  Array<float> final_critic_obs;
+  Array<float> value;          // [T+1, N]
+  Array<float> advantage;      // [T, N]
+  Array<float> return_target;  // [T, N], advantage + value
+
+  int64_t samples() const { return num_steps * num_envs; }
+  const float* critic_input() const { return critic_obs.empty() ? obs.data() : critic_obs.data(); }
+  int64_t critic_input_dim() const { return critic_obs.empty() ? obs_dim : critic_obs_dim; }
+  const float* final_critic_input() const { return critic_obs.empty() ? final_obs.data() : final_critic_obs.data(); }
+
+  // The arrays that step t of the environments writes; without an action before it is sampled.
+  StepRow row(int64_t t);
+  // Row 0, for VecEnv::reset.
+  StepRow start_row();
+  // Row T becomes row 0.
+  void roll_over();
+};
+
+}  // namespace drl

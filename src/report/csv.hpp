@@ -1,0 +1,40 @@
+// metrics.csv: one row an iteration.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/metrics.hpp"
+#include "store/file.hpp"
+
+namespace drl {
+
+// Columns: iteration, env_steps, steps_per_second, mean_reward, mean_episode_length, the other metrics, and
+// `episode/<term>` for each reward term. Numbers are the shortest that read back as the same double; NaN is `nan`.
+class CsvWriter {
+ public:
+  // Without `resume_iteration` replaces the file by its header. With it, keeps the rows up to that iteration and cuts
+  // the later ones and an unfinished last row (a file that does not exist is created). Throws UsageError if the file
+  // has other columns or is no such table, Error if it cannot be written.
+  CsvWriter(std::filesystem::path path, const std::vector<std::string>& reward_terms,
+            std::optional<int64_t> resume_iteration = std::nullopt);
+
+  // Keeps the row in memory until flush(). The reward terms must be those of the constructor, in their order.
+  void append(const IterationMetrics& metrics);
+  // Writes the rows kept in memory. Throws Error (full disk): the file then holds whole rows still, and the rows stay
+  // in memory for the next call.
+  void flush();
+  // flush(), and returns when the file is on the disk: before a checkpoint, so that no iteration up to it can be
+  // missing.
+  void sync();
+
+ private:
+  std::vector<std::string> reward_terms_;
+  std::string buffer_;
+  AppendFile file_;
+};
+
+}  // namespace drl

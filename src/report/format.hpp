@@ -1,0 +1,11 @@
+// Numbers as people read them, besides base/text.hpp's. NaN is "-".
+#pragma once
+
+#include <string>
+
+namespace drl {
+
+std::string human_number(double value);      // four significant digits
+std::string human_time(double seconds);      // 4.2 ms, 1.25 s
+
+}  // namespace drl

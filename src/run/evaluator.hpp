@@ -1,0 +1,37 @@
+// Whole episodes with a fixed policy.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "learn/engine.hpp"
+#include "store/recording.hpp"
+
+namespace drl {
+
+struct EvaluationPlan {
+  std::string task;
+  int64_t episodes = 100;
+  int64_t num_envs = 100;  // each plays ceil(episodes / num_envs), so that long episodes count as short ones do
+  uint64_t seed = 0;
+  ActionChoice choice = ActionChoice::most_probable;
+};
+
+struct Evaluation {
+  std::vector<double> returns;   // undiscounted, one an episode
+  std::vector<int64_t> lengths;  // steps
+};
+
+struct Summary {
+  double mean = 0, std = 0, min = 0, max = 0;  // std with n - 1 below; 0 for one value
+};
+template <class T>
+Summary summarize(const std::vector<T>& values);
+
+// Plays from starts that are a function of the seed (and are not training's), without random start ages. `on_episode`, if
+// given, receives each episode in full.
+Evaluation evaluate(const EvaluationPlan& plan, Engine& engine, const float* params, const Normalizers& normalizers,
+                    const std::function<void(const Episode&)>& on_episode = nullptr);
+
+}  // namespace drl

@@ -1,0 +1,93 @@
+#include "run/recorder.hpp"
+
+#include <chrono>
+
+#include "base/log.hpp"
+
+namespace drl {
+namespace {
+constexpr std::chrono::seconds kFlushInterval{3};
+}
+
+Recorder::Recorder(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events)
+    : csv_(std::move(csv)), events_(std::move(events)), thread_([this] { work(); }) {}
+
+Recorder::~Recorder() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void Recorder::append(const IterationMetrics& metrics) {
+  const std::lock_guard lock(mutex_);
+  rows_.push_back(metrics);
+}
+
+void Recorder::save(Save save) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(saves_, [](const Save& pending) { return pending.droppable; });
+    saves_.push_back(std::move(save));
+  }
+  wake_.notify_one();
+}
+
+bool Recorder::flush() {
+  std::unique_lock lock(mutex_);
+  flush_ = true;
+  wake_.notify_one();
+  idle_.wait(lock, [this] { return !flush_ && saves_.empty() && !busy_; });
+  return saved_;
+}
+
+void Recorder::work() {
+  std::unique_lock lock(mutex_);
+  for (bool last = false; !last;) {
+    wake_.wait_for(lock, kFlushInterval, [this] { return !saves_.empty() || flush_ || stop_; });
+    last = stop_;
+    const std::vector<IterationMetrics> rows = std::exchange(rows_, {});
+    const std::deque<Save> saves = std::exchange(saves_, {});
+    flush_ = false;
+    busy_ = true;
+    lock.unlock();
+    write_rows(rows, !saves.empty());
+    for (const Save& save : saves) write_checkpoint_file(save);
+    lock.lock();
+    busy_ = false;
+    idle_.notify_all();
+  }
+}
+
+// Rows that cannot be written stay in the writers' memory for the next time.
+void Recorder::write_rows(const std::vector<IterationMetrics>& rows, bool sync) {
+  for (const IterationMetrics& row : rows) {
+    csv_->append(row);
+    if (events_) events_->append(row);
+  }
+  try {
+    sync ? csv_->sync() : csv_->flush();
+    if (events_) events_->flush();
+    rows_failed_ = false;
+  } catch (const std::exception& error) {
+    if (!rows_failed_) log::warn("metrics are not written for now: {}", error.what());
+    rows_failed_ = true;
+  }
+}
+
+void Recorder::write_checkpoint_file(const Save& save) {
+  bool saved = false;
+  try {
+    write_checkpoint(save.path, save.checkpoint);
+    saved = true;
+    if (save.then) save.then();
+  } catch (const std::exception& error) {
+    log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; the previous checkpoint is still usable.", error.what());
+  }
+  const std::lock_guard lock(mutex_);
+  saved_ = saved;
+}
+
+}  // namespace drl

@@ -1,0 +1,57 @@
+// Everything that a run writes while it trains, on a thread of its own: the loop never waits for a file system.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "report/csv.hpp"
+#include "report/tensorboard.hpp"
+#include "store/checkpoint.hpp"
+
+namespace drl {
+
+class Recorder {
+ public:
+  struct Save {
+    std::filesystem::path path;
+    Checkpoint checkpoint;
+    bool droppable = true;       // a newer save may take its place before it began
+    std::function<void()> then;  // on the recorder's thread, after the file is in place
+  };
+
+  // `events` may be null. Rows reach the files every few seconds and before each checkpoint.
+  Recorder(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events);
+  ~Recorder();  // writes what is pending
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  void append(const IterationMetrics& metrics);
+  // Returns at once. A droppable save that has not begun gives way to this one. One that fails is a warning: the run goes on.
+  void save(Save save);
+  // Waits until everything is written. True if the last save succeeded (or there was none).
+  bool flush();
+
+ private:
+  void work();
+  void write_rows(const std::vector<IterationMetrics>& rows, bool sync);
+  void write_checkpoint_file(const Save& save);
+
+  std::unique_ptr<CsvWriter> csv_;
+  std::unique_ptr<EventWriter> events_;
+  bool rows_failed_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable wake_, idle_;
+  std::vector<IterationMetrics> rows_;
+  std::deque<Save> saves_;
+  bool flush_ = false, stop_ = false, busy_ = false, saved_ = true;
+  std::thread thread_;
+};
+
+}  // namespace drl

@@ -1,0 +1,36 @@
+// The reported mean reward: over the fewest latest iterations that hold at least 100 episodes. (The last 100 episodes to
+// finish would be biased to short ones, and would need an order across ranks.)
+#pragma once
+
+#include <vector>
+
+#include "base/state.hpp"
+#include "envs/vec_env.hpp"
+
+namespace drl {
+
+class RewardWindow {
+ public:
+  static constexpr int64_t kEpisodes = 100;
+
+  explicit RewardWindow(size_t reward_terms);
+
+  // One iteration's episodes, of all ranks. An iteration without any changes nothing.
+  void add(const EpisodeSums& sums);
+
+  // NaN before the first episode ended.
+  double mean_reward() const { return mean(1); }
+  double mean_length() const { return mean(2); }
+  double mean_term(size_t k) const { return mean(3 + k); }
+  void visit_state(StateVisitor& visitor);
+
+ private:
+  double mean(size_t column) const;
+
+  // Rows (count, reward, length, terms...), newest last, zeros in front. Each row holds an episode at least, so that
+  // kEpisodes rows suffice.
+  size_t columns_;
+  std::vector<double> rows_;
+};
+
+}  // namespace drl

@@ -1,0 +1,38 @@
+// run.json: what a run was, over all its restarts.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cluster/communicator.hpp"
+
+namespace drl {
+
+// What one start of the program knows of itself.
+struct RunFacts {
+  std::string task, run, launcher, job_id, device, cpu_model;
+  int world_size = 1;
+  std::vector<std::string> hosts;                // each once
+  std::map<std::string, std::string> versions;  // "drl", "libtorch", ...
+  std::string git_hash;
+};
+
+// Keeps what earlier starts of this run left in the file.
+class RunRecord {
+ public:
+  RunRecord(std::filesystem::path path, RunFacts facts, std::string start_time);
+
+  const RunFacts& facts() const { return facts_; }
+  // Replaces the file. `elapsed` are this start's seconds. Throws Error if it cannot be written.
+  void write(int64_t iteration, int64_t env_steps, double elapsed, const std::string& status, const CommStats& comm) const;
+
+ private:
+  std::filesystem::path path_;
+  RunFacts facts_;
+  std::string start_time_;
+  std::string earlier_;  // the file as it was, empty for a new run
+};
+
+}  // namespace drl

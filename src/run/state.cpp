@@ -1,0 +1,156 @@
+#include "run/state.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+class Lister final : public StateVisitor {
+ public:
+  void field(const StateField& field) override { list.push_back(field); }
+  StateList list;
+};
+
+std::span<std::byte> bytes_of(const StateField& field) { return {static_cast<std::byte*>(field.data), field.bytes()}; }
+
+std::vector<int64_t> global_shape(const StateField& field, int world_size) {
+  std::vector<int64_t> shape = field.shape;
+  if (field.sharding == Sharding::per_env) shape[0] *= world_size;
+  if (field.sharding == Sharding::per_rank) shape.insert(shape.begin(), world_size);
+  return shape;
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::vector<std::string> extents;
+  for (int64_t extent : shape) extents.push_back(std::to_string(extent));
+  return "[" + join(extents, ", ") + "]";
+}
+
+// Eight bytes at a time through a multiply-xorshift; every bit of the input reaches the result.
+uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t hash) {
+  for (size_t at = 0; at < bytes.size(); at += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min<size_t>(8, bytes.size() - at));
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+// This rank's rows of the global tensor, if it holds as many environments as this world has.
+bool fits(const StateField& field, const Tensor& tensor, int world_size) {
+  return tensor.type == field.type && tensor.shape == global_shape(field, world_size);
+}
+
+void restore_field(const StateField& field, const Tensor* tensor, Communicator& comm) {
+  std::vector<std::byte> all(field.sharding == Sharding::replicated ? field.bytes() : field.bytes() * comm.size());
+  if (tensor) std::copy(tensor->data.begin(), tensor->data.end(), all.begin());
+  comm.broadcast(all, 0);
+  const size_t first = field.sharding == Sharding::replicated ? 0 : field.bytes() * comm.rank();
+  if (field.bytes()) std::memcpy(field.data, all.data() + first, field.bytes());
+}
+
+}  // namespace
+
+StateList list_state(const std::function<void(StateVisitor&)>& visit) {
+  Lister lister;
+  visit(lister);
+  return lister.list;
+}
+
+std::vector<Tensor> gather_state(const StateList& state, Communicator& comm) {
+  std::vector<Tensor> tensors;
+  for (const StateField& field : state) {
+    const std::span<const std::byte> mine = bytes_of(field);
+    std::vector<std::byte> all = field.sharding == Sharding::replicated ? std::vector<std::byte>(mine.begin(), mine.end())
+                                                                        : comm.gather(mine, 0);
+    if (comm.rank() == 0) tensors.push_back({field.name, field.type, global_shape(field, comm.size()), std::move(all)});
+  }
+  return tensors;
+}
+
+bool restore_state(const StateList& state, const Checkpoint& checkpoint, Communicator& comm) {
+  uint8_t same_environments = 1;
+  if (comm.rank() == 0)
+    for (const StateField& field : state)
+      if (field.sharding != Sharding::replicated) {
+        const Tensor* tensor = checkpoint.find(field.name);
+        same_environments &= tensor && fits(field, *tensor, comm.size());
+      }
+  comm.broadcast(std::as_writable_bytes(std::span(&same_environments, 1)), 0);
+  for (const StateField& field : state)
+    if (field.sharding == Sharding::replicated || same_environments)
+      restore_field(field, comm.rank() == 0 ? checkpoint.find(field.name) : nullptr, comm);
+  return same_environments;
+}
+
+void require_state(const StateList& state, const Checkpoint& checkpoint, const std::string& file) {
+  for (const StateField& field : state) {
+    if (field.sharding != Sharding::replicated) continue;
+    const Tensor* tensor = checkpoint.find(field.name);
+    if (tensor && tensor->type == field.type && tensor->shape == field.shape) continue;
+    const std::string found = tensor ? "is " + shape_text(tensor->shape) + " there and " + shape_text(field.shape) + " here"
+                                     : "is not in it";
+    throw UsageError("checkpoint " + file + " does not fit these networks (" + field.name + " " + found +
+                     "): use the task, policy and ppo options it was made with (drl_checkpoint show)");
+  }
+}
+
+StateList policy_state(const StateList& state) {
+  StateList list;
+  for (const StateField& field : state)
+    if (field.name.starts_with("policy/") || field.name.starts_with("normalizer/")) list.push_back(field);
+  return list;
+}
+
+void broadcast_state(const StateList& state, Communicator& comm) {
+  for (const StateField& field : state)
+    if (field.sharding == Sharding::replicated) comm.broadcast(bytes_of(field), 0);
+}
+
+double fingerprint(const StateList& state) {
+  uint64_t hash = 0;
+  for (const StateField& field : state)
+    if (field.sharding == Sharding::replicated) hash = hash_bytes(bytes_of(field), hash);
+  return static_cast<double>(hash >> 16);
+}
+
+std::string describe_divergence(const StateList& state, Communicator& comm) {
+  std::vector<uint64_t> mine;
+  std::vector<std::string> names;
+  for (const StateField& field : state)
+    if (field.sharding == Sharding::replicated) {
+      mine.push_back(hash_bytes(bytes_of(field), 0));
+      names.push_back(field.name);
+    }
+  const std::vector<std::byte> gathered = comm.gather(std::as_bytes(std::span(mine)), 0);
+  std::string text;
+  if (comm.rank() == 0) {
+    std::vector<uint64_t> all(gathered.size() / sizeof(uint64_t));
+    std::memcpy(all.data(), gathered.data(), gathered.size());
+    std::map<std::vector<uint64_t>, std::vector<std::string>> groups;  // equal replicas, by their hashes
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      const auto first = all.begin() + static_cast<ptrdiff_t>(rank * mine.size());
+      groups[{first, first + static_cast<ptrdiff_t>(mine.size())}].push_back(std::to_string(rank));
+    }
+    const auto larger = [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
+    // Of groups of equal size rank 0's counts as right.
+    auto right = std::max_element(groups.begin(), groups.end(), larger);
+    if (groups.at(mine).size() == right->second.size()) right = groups.find(mine);
+    std::vector<std::string> parts;
+    for (auto group = groups.begin(); group != groups.end(); ++group) {
+      if (group == right) continue;
+      const auto differs = std::mismatch(group->first.begin(), group->first.end(), right->first.begin()).first;
+      parts.push_back("rank " + join(group->second, ", ") + " in " + names[differs - group->first.begin()]);
+    }
+    text = join(parts, "; ");
+  }
+  return broadcast_text(comm, text);
+}
+
+}  // namespace drl

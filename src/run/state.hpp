@@ -1,0 +1,46 @@
+// What follows from the one list of state: saving, loading, equal starts, fingerprints.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/state.hpp"
+#include "cluster/communicator.hpp"
+#include "store/checkpoint.hpp"
+
+namespace drl {
+
+using StateList = std::vector<StateField>;
+
+// The fields that `visit` enumerates.
+StateList list_state(const std::function<void(StateVisitor&)>& visit);
+
+// All ranks together: every field as one tensor on rank 0 (per_env rows of all ranks by global index; per_rank with the
+// rank in front), an empty list elsewhere.
+std::vector<Tensor> gather_state(const StateList& state, Communicator& comm);
+
+// All ranks together: overwrites the fields from the tensors that rank 0 has. Environments (per_env) are dealt out anew
+// over this world; if the checkpoint holds another number of them they keep their fresh start, and false is returned.
+// Call require_state on rank 0 first.
+bool restore_state(const StateList& state, const Checkpoint& checkpoint, Communicator& comm);
+
+// Throws UsageError unless the checkpoint has each replicated field with the same type and shape; names the first that it
+// has not. `file` is for the message.
+void require_state(const StateList& state, const Checkpoint& checkpoint, const std::string& file);
+
+// The fields that are weights or normaliser: what --init_from takes.
+StateList policy_state(const StateList& state);
+
+// Replicated fields: rank 0's on all ranks.
+void broadcast_state(const StateList& state, Communicator& comm);
+
+// A hash of all replicated fields, exact in a double (48 bits).
+double fingerprint(const StateList& state);
+
+// All ranks together, when fingerprints differ: names the ranks that are not as the majority is, and the first tensor in
+// which they differ. The text is the same on all ranks.
+std::string describe_divergence(const StateList& state, Communicator& comm);
+
+}  // namespace drl

@@ -1,0 +1,44 @@
+#include "run/stop.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "base/check.hpp"
+
+namespace drl {
+namespace {
+
+std::atomic<int> requested{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void on_signal(int signal) {
+  const Stop stop = signal == SIGUSR1 ? Stop::to_be_continued : signal == SIGTERM ? Stop::terminated : Stop::interrupted;
+  const int before = requested.load();
+  if (stop == Stop::interrupted && before == static_cast<int>(stop)) _exit(kInterrupted);
+  if (before < static_cast<int>(stop)) requested.store(static_cast<int>(stop));
+}
+
+}  // namespace
+
+int exit_code_of(Stop stop) {
+  constexpr int codes[] = {kDone, kContinue, kInterrupted, kTerminated};
+  return codes[static_cast<int>(stop)];
+}
+
+const char* name_of(Stop stop) {
+  constexpr const char* names[] = {"", "SIGUSR1 or the file STOP", "SIGINT", "SIGTERM"};
+  return names[static_cast<int>(stop)];
+}
+
+void catch_stop_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  for (int signal : {SIGUSR1, SIGUSR2, SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+Stop requested_stop() { return static_cast<Stop>(requested.load()); }
+
+}  // namespace drl

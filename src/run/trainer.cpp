@@ -1,0 +1,190 @@
+#include "run/trainer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+constexpr double kStopFileInterval = 1.0;  // seconds between looks for the file STOP
+
+// What rides in the iteration's float64 all-reduce: counts of ranks that ask for each kind of stop, rank 0's wish to save,
+// and one slot a rank (zeros elsewhere) for the fingerprint of its state and its collection time.
+struct Riders {
+  static constexpr size_t stop = 0, save = 4, slots = 5;
+  static size_t fingerprint(int rank) { return slots + 2 * static_cast<size_t>(rank); }
+  static size_t collection(int rank) { return fingerprint(rank) + 1; }
+  static size_t size(int world_size) { return fingerprint(world_size); }
+};
+
+}  // namespace
+
+Trainer::Trainer(const Options& options, Algorithm& algorithm, const TaskSpec& task, Communicator& comm, Evaluation evaluate)
+    : options_(options),
+      algorithm_(algorithm),
+      task_(task),
+      comm_(comm),
+      evaluate_(std::move(evaluate)),
+      window_(task.reward_terms.size()),
+      riders_(Riders::size(comm.size())),
+      start_(now()) {
+  state_ = list_state([this](StateVisitor& visitor) {
+    visitor.scalar("trainer/iteration", iteration_);
+    visitor.scalar("trainer/env_steps", env_steps_);
+    window_.visit_state(visitor);
+    algorithm_.visit_state(visitor);
+  });
+}
+
+void Trainer::state_loaded(double elapsed) {
+  elapsed_before_ = elapsed;
+  algorithm_.state_changed();
+}
+
+int Trainer::run(RunReport* report) {
+  start_ = last_save_ = now();
+  if (finished() && report)
+    report->message("nothing to do: the run stands at iteration " + std::to_string(iteration_) + ", mean reward " +
+                    std::to_string(window_.mean_reward()) + "; a larger --max_iterations goes on");
+  if (finished()) return kDone;
+  while (!finished()) {
+    iterate(report);
+    if (report) report->iteration(metrics());
+    save_if_due(report);
+  }
+  return finish(report);
+}
+
+bool Trainer::finished() const {
+  return stop_ != Stop::none || target_reached() || iteration_ >= options_.train.max_iterations;
+}
+
+bool Trainer::target_reached() const {
+  return options_.train.target_reward && window_.mean_reward() >= *options_.train.target_reward;
+}
+
+void Trainer::iterate(RunReport* report) {
+  const double begin = now();
+  wait_before_ = comm_.stats().wait_seconds;
+  write_riders(report);
+  algorithm_.iterate(iteration_, comm_, riders_);
+  read_riders();
+  check_replicas();
+  iteration_ += 1;
+  env_steps_ += algorithm_.env_steps_per_iteration() * comm_.size();
+  window_.add(algorithm_.stats().episodes);
+  waiting_ = comm_.stats().wait_seconds - wait_before_;
+  iteration_seconds_ = now() - begin;
+}
+
+void Trainer::write_riders(RunReport* report) {
+  std::fill(riders_.begin(), riders_.end(), 0.0);
+  Stop wanted = requested_stop();
+  if (report && now() - last_stop_check_ > kStopFileInterval) {
+    last_stop_check_ = now();
+    if (report->directory().take_stop_request()) wanted = std::max(wanted, Stop::to_be_continued);
+  }
+  riders_[Riders::stop + static_cast<size_t>(wanted)] = 1;
+  riders_[Riders::save] = report && now() - last_save_ > options_.run.save_seconds;
+  riders_[Riders::fingerprint(comm_.rank())] = fingerprint(state_);
+  riders_[Riders::collection(comm_.rank())] = algorithm_.stats().collection_time;
+}
+
+void Trainer::read_riders() {
+  for (Stop stop : {Stop::to_be_continued, Stop::interrupted, Stop::terminated})
+    if (riders_[Riders::stop + static_cast<size_t>(stop)] > 0) stop_ = stop;
+  save_requested_ = riders_[Riders::save] > 0;
+  slowest_collection_ = algorithm_.stats().collection_time;
+  for (int rank = 0; rank < comm_.size(); ++rank) slowest_collection_ = std::max(slowest_collection_, riders_[Riders::collection(rank)]);
+}
+
+// All ranks see all fingerprints, and so decide alike.
+void Trainer::check_replicas() {
+  for (int rank = 1; rank < comm_.size(); ++rank)
+    if (riders_[Riders::fingerprint(rank)] != riders_[Riders::fingerprint(0)])
+      throw SharedError("replicas are no longer equal at iteration " + std::to_string(iteration_) + " (" +
+                        describe_divergence(state_, comm_) +
+                        "): a rank computed other numbers, by broken hardware or mixed libraries; resume from the last checkpoint without that host");
+}
+
+IterationMetrics Trainer::metrics() const {
+  const IterationStats& stats = algorithm_.stats();
+  IterationMetrics m;
+  m.iteration = iteration_;
+  m.max_iterations = options_.train.max_iterations;
+  m.env_steps = env_steps_;
+  m.steps_per_second = static_cast<double>(algorithm_.env_steps_per_iteration() * comm_.size()) / iteration_seconds_;
+  m.mean_reward = window_.mean_reward();
+  m.mean_episode_length = window_.mean_length();
+  m.episodes = stats.episodes.count;
+  for (size_t k = 0; k < task_.reward_terms.size(); ++k) m.reward_terms.emplace_back(task_.reward_terms[k], window_.mean_term(k));
+  m.value_loss = stats.value_loss;
+  m.surrogate_loss = stats.surrogate_loss;
+  m.entropy = stats.entropy;
+  m.kl = stats.kl;
+  m.clip_fraction = stats.clip_fraction;
+  m.gradient_norm = stats.gradient_norm;
+  m.explained_variance = stats.explained_variance;
+  m.learning_rate = stats.learning_rate;
+  m.action_std = stats.action_std;
+  m.collection_time = slowest_collection_;
+  m.learning_time = stats.learning_time;
+  m.waiting_time = waiting_;
+  m.iteration_time = iteration_seconds_;
+  m.elapsed_time = elapsed();
+  return m;
+}
+
+// Every rank decides alike: the cadence is in iterations, and rank 0's clock came with the all-reduce.
+void Trainer::save_if_due(RunReport* report) {
+  const bool interval = iteration_ % options_.run.save_interval == 0;
+  const bool evaluation = options_.run.eval_interval > 0 && iteration_ % options_.run.eval_interval == 0;
+  if (interval || evaluation || save_requested_) save(report, score(report, evaluation));
+}
+
+std::optional<double> Trainer::score(RunReport* report, bool evaluate_now) const {
+  if (!report) return std::nullopt;
+  if (options_.run.eval_interval > 0) return evaluate_now ? std::optional(evaluate_()) : std::nullopt;
+  return std::isnan(window_.mean_reward()) ? std::nullopt : std::optional(window_.mean_reward());
+}
+
+void Trainer::save(RunReport* report, std::optional<double> score) {
+  if (saved_iteration_ == iteration_) return;
+  std::vector<Tensor> tensors = gather_state(state_, comm_);
+  if (report) report->save(iteration_, env_steps_, elapsed(), std::move(tensors), score, comm_.stats());
+  saved_iteration_ = iteration_;
+  last_save_ = now();
+}
+
+int Trainer::finish(RunReport* report) {
+  save(report, score(report, options_.run.eval_interval > 0));
+  const bool done = target_reached() || iteration_ >= options_.train.max_iterations;
+  const std::string status = target_reached() ? "target reached" : done ? "done" : "stopped";
+  uint8_t saved = 1;
+  if (report) saved = report->finish(iteration_, env_steps_, elapsed(), status, comm_.stats());
+  comm_.broadcast(std::as_writable_bytes(std::span(&saved, 1)), 0);
+  if (report) report->message(outcome(*report));
+  if (!saved) return kFailure;
+  return done ? kDone : exit_code_of(stop_);
+}
+
+std::string Trainer::outcome(const RunReport& report) const {
+  char reward[32];
+  std::snprintf(reward, sizeof(reward), "%.4g", window_.mean_reward());
+  const std::string at = " at iteration " + std::to_string(iteration_) + ", mean reward " + reward;
+  if (target_reached()) return "target reached" + at;
+  if (iteration_ >= options_.train.max_iterations) return "done" + at;
+  return std::string("stopped by ") + name_of(stop_) + at + "; go on with: drl_train --task " + task_.name + " --load_run " +
+         report.directory().path().filename().string();
+}
+
+double Trainer::elapsed() const { return elapsed_before_ + now() - start_; }
+
+}  // namespace drl

@@ -1,0 +1,69 @@
+// The loop that every rank runs: iterate, report, save, stop.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "learn/algorithm.hpp"
+#include "report/metrics.hpp"
+#include "run/reward_window.hpp"
+#include "run/run_report.hpp"
+#include "run/state.hpp"
+#include "run/stop.hpp"
+#include "run/train_options.hpp"
+
+namespace drl {
+
+class Trainer {
+ public:
+  // Rank 0's mean return of a deterministic evaluation.
+  using Evaluation = std::function<double()>;
+
+  Trainer(const Options& options, Algorithm& algorithm, const TaskSpec& task, Communicator& comm, Evaluation evaluate);
+
+  // Everything that a checkpoint holds.
+  const StateList& state() const { return state_; }
+  int64_t iteration() const { return iteration_; }
+  // The state was loaded; the run took `elapsed` seconds before.
+  void state_loaded(double elapsed);
+
+  // Trains until the iteration target, the reward target or a request to stop, and saves. `report` is null but on rank 0.
+  // Returns the exit code, the same on all ranks.
+  int run(RunReport* report);
+
+ private:
+  bool finished() const;
+  bool target_reached() const;
+  void iterate(RunReport* report);
+  void write_riders(RunReport* report);
+  void read_riders();
+  void check_replicas();
+  IterationMetrics metrics() const;
+  void save_if_due(RunReport* report);
+  std::optional<double> score(RunReport* report, bool evaluate_now) const;
+  void save(RunReport* report, std::optional<double> score);
+  int finish(RunReport* report);
+  std::string outcome(const RunReport& report) const;
+  double elapsed() const;
+
+  Options options_;
+  Algorithm& algorithm_;
+  TaskSpec task_;
+  Communicator& comm_;
+  Evaluation evaluate_;
+  StateList state_;
+
+  int64_t iteration_ = 0;  // finished ones
+  int64_t env_steps_ = 0;  // of all ranks
+  RewardWindow window_;
+
+  std::vector<double> riders_;
+  Stop stop_ = Stop::none;
+  bool save_requested_ = false;
+  double slowest_collection_ = 0, iteration_seconds_ = 0, wait_before_ = 0, waiting_ = 0;
+  double elapsed_before_ = 0, start_ = 0, last_save_ = 0, last_stop_check_ = 0;
+  int64_t saved_iteration_ = -1;
+};
+
+}  // namespace drl

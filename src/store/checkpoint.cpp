@@ -1,0 +1,134 @@
+#include "store/checkpoint.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <span>
+
+#include "base/check.hpp"
+#include "store/crc32c.hpp"
+#include "store/file.hpp"
+#include "store/hdf5_image.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<std::byte>;
+
+constexpr int kVersion = 1;
+constexpr char kCheckpointFormat[] = "drl-checkpoint";
+constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
+
+// The text of the user block, padded with zeros to kUserBlock bytes.
+std::string seal(const std::string& format, std::span<const std::byte> hdf5) {
+  char text[kUserBlock] = {};
+  const int length = std::snprintf(text, sizeof text, "%s %d\nbytes %zu\ncrc32c %08" PRIx32 "\n", format.c_str(),
+                                   kVersion, hdf5.size(), crc32c(hdf5));
+  DRL_CHECK(length > 0 && length < static_cast<int>(sizeof text), "the name of a file format is too long");
+  return std::string(text, sizeof text);
+}
+
+bool has_text_at(const Bytes& bytes, size_t offset, std::string_view text) {
+  return bytes.size() >= offset + text.size() && std::memcmp(bytes.data() + offset, text.data(), text.size()) == 0;
+}
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& problem, const std::string& remedy) {
+  throw UsageError("'" + path.string() + "' " + problem + ": " + remedy);
+}
+
+[[noreturn]] void refuse_foreign(const fs::path& path, const Bytes& bytes, const std::string& format) {
+  const std::string remedy = "give a file that drl wrote as " + format;
+  if (bytes.empty()) refuse(path, "is empty (0 bytes)", remedy);
+  if (has_text_at(bytes, 0, kHdf5Signature) || has_text_at(bytes, kUserBlock, kHdf5Signature)) {
+    refuse(path, "is not a " + format + " (it is HDF5 without that seal in its first line)", remedy);
+  }
+  refuse(path, "is not an HDF5 file (its signature is missing)", remedy);
+}
+
+// Throws UsageError unless the file is sealed as `format` and every byte is as it was written.
+void check_seal(const fs::path& path, const Bytes& bytes, const std::string& format) {
+  if (!has_text_at(bytes, 0, format + " ")) refuse_foreign(path, bytes, format);
+  const std::string another = "use another checkpoint; this one cannot be trusted";
+  if (bytes.size() < kUserBlock) refuse(path, "is truncated (" + std::to_string(bytes.size()) + " bytes)", another);
+  const std::string found(reinterpret_cast<const char*>(bytes.data()), kUserBlock);
+  int version = 0;
+  size_t size = 0;
+  if (std::sscanf(found.c_str() + format.size(), " %d bytes %zu", &version, &size) != 2) {
+    refuse(path, "is damaged (its first lines are no seal)", another);
+  }
+  if (version != kVersion) {
+    refuse(path,
+           "has format version " + std::to_string(version) + " (this program reads " + std::to_string(kVersion) + ")",
+           "read it with the drl that wrote it");
+  }
+  const size_t present = bytes.size() - kUserBlock;
+  if (present < size) {
+    refuse(path, "is truncated (" + std::to_string(present) + " of " + std::to_string(size) + " bytes)", another);
+  }
+  if (found != seal(format, std::span(bytes).subspan(kUserBlock))) {
+    refuse(path, "is damaged (its checksum does not match its content)", another);
+  }
+}
+
+Checkpoint with_format(const Checkpoint& content, const std::string& format) {
+  Checkpoint result = content;
+  result.attributes["format"] = format;
+  result.attributes["format_version"] = int64_t{kVersion};
+  return result;
+}
+
+// HDF5 read its own image back: `read` is sorted by name, `written` need not be.
+void check_equal(const std::vector<Tensor>& written, const std::vector<Tensor>& read) {
+  std::vector<const Tensor*> sorted;
+  for (const Tensor& tensor : written) sorted.push_back(&tensor);
+  std::ranges::sort(sorted, {}, &Tensor::name);
+  const bool equal = std::ranges::equal(sorted, read, [](const Tensor* a, const Tensor& b) { return *a == b; });
+  if (!equal) throw Error("HDF5 does not read back what it wrote (names or values differ): install another HDF5");
+}
+
+Bytes sealed_image(const std::string& format, const Checkpoint& content) {
+  const Bytes hdf5 = to_hdf5(content);
+  const std::string block = seal(format, hdf5);
+  Bytes file(kUserBlock + hdf5.size());
+  std::memcpy(file.data(), block.data(), kUserBlock);
+  std::memcpy(file.data() + kUserBlock, hdf5.data(), hdf5.size());
+  return file;
+}
+
+}  // namespace
+
+const Tensor* Checkpoint::find(std::string_view name) const {
+  const auto found = std::ranges::find(tensors, name, &Tensor::name);
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+void write_arrays(const fs::path& path, const std::string& format, const Checkpoint& content) {
+  const Checkpoint complete = with_format(content, format);
+  const Bytes file = sealed_image(format, complete);
+  check_equal(complete.tensors, from_hdf5(file).tensors);
+  write_file_atomically(path, file);
+}
+
+Checkpoint read_arrays(const fs::path& path, const std::string& format) {
+  const Bytes file = read_file(path);
+  check_seal(path, file, format);
+  try {
+    return from_hdf5(file);
+  } catch (const Error& error) {  // intact, and yet not what we write: made by another program or version
+    throw UsageError("'" + path.string() + "': " + error.what());
+  }
+}
+
+void write_checkpoint(const fs::path& path, const Checkpoint& checkpoint) {
+  write_arrays(path, kCheckpointFormat, checkpoint);
+}
+
+Checkpoint read_checkpoint(const fs::path& path) { return read_arrays(path, kCheckpointFormat); }
+
+CheckpointSize verify_checkpoint(const fs::path& path) {
+  return {read_checkpoint(path).tensors.size(), static_cast<size_t>(fs::file_size(path))};
+}
+
+}  // namespace drl

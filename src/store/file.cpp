@@ -1,0 +1,139 @@
+#include "store/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string reason() { return std::strerror(errno); }
+
+[[noreturn]] void cannot(const std::string& what, const fs::path& path) {
+  throw Error("cannot " + what + " '" + path.string() + "' (" + reason() +
+              "): check free space, quota and permissions of its folder");
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  int close() { return ::close(std::exchange(fd_, -1)); }  // network file systems report late write errors here
+
+ private:
+  int fd_;
+};
+
+// Interrupted calls go on. False: errno holds the reason.
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+void write_and_sync(const fs::path& path, std::span<const std::byte> bytes) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.get() < 0) cannot("create", path);
+  if (!write_all(file.get(), bytes)) cannot("write", path);
+  if (::fsync(file.get()) != 0) cannot("sync", path);
+  if (file.close() != 0) cannot("close", path);
+}
+
+void sync_folder_of(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0) cannot("open the folder", folder);
+  // EINVAL: this file system has no sync for folders
+  if (::fsync(directory.get()) != 0 && errno != EINVAL) cannot("sync the folder", folder);
+}
+
+class RemovedUnlessRenamed {
+ public:
+  explicit RemovedUnlessRenamed(fs::path path) : path_(std::move(path)) {}
+  ~RemovedUnlessRenamed() {
+    if (!renamed_) ::unlink(path_.c_str());
+  }
+  const fs::path& path() const { return path_; }
+  void rename_to(const fs::path& target) {
+    if (::rename(path_.c_str(), target.c_str()) != 0) cannot("rename the finished file to", target);
+    renamed_ = true;
+  }
+
+ private:
+  fs::path path_;
+  bool renamed_ = false;
+};
+
+}  // namespace
+
+std::vector<std::byte> read_file(const fs::path& path) {
+  const auto fail = [&]() -> std::vector<std::byte> {
+    throw UsageError("cannot read '" + path.string() + "' (" + reason() + "): check the path and its permissions");
+  };
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status;
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return fail();
+  std::vector<std::byte> bytes(static_cast<size_t>(status.st_size));
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n = ::read(file.get(), bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail();
+    if (n == 0) break;  // it became shorter meanwhile
+    done += static_cast<size_t>(n);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+  RemovedUnlessRenamed temporary(path.string() + ".tmp");
+  write_and_sync(temporary.path(), bytes);
+  if (!std::ranges::equal(read_file(temporary.path()), bytes)) {
+    throw Error("'" + temporary.path().string() + "' does not read back as it was written (the disk or its driver" +
+                " changed it): write to another file system");
+  }
+  temporary.rename_to(path);
+  sync_folder_of(path);
+}
+
+AppendFile::AppendFile(fs::path path, Start start) : path_(std::move(path)) {
+  const int how = start == Start::create ? O_CREAT | O_EXCL : 0;
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | how, 0666);
+  if (descriptor_ < 0) cannot("open", path_);
+}
+
+AppendFile::~AppendFile() { ::close(descriptor_); }
+
+void AppendFile::append(std::span<const std::byte> bytes) {
+  const off_t size = ::lseek(descriptor_, 0, SEEK_END);
+  if (size >= 0 && write_all(descriptor_, bytes)) return;
+  const int failure = errno;
+  if (size >= 0 && ::ftruncate(descriptor_, size) != 0) cannot("cut an unfinished record off", path_);
+  errno = failure;
+  cannot("append to", path_);
+}
+
+void AppendFile::sync() {
+  if (::fdatasync(descriptor_) != 0) cannot("sync", path_);
+}
+
+}  // namespace drl

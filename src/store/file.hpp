@@ -1,0 +1,45 @@
+// Files that survive a kill or a full disk in mid-write.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace drl {
+
+// The whole file. Throws UsageError with the system's reason.
+std::vector<std::byte> read_file(const std::filesystem::path& path);
+
+// Creates or replaces `path`: written to `<path>.tmp`, synced, read back and compared, renamed, folder synced. Whatever
+// ends the process in between, `path` is the old file or the new one; a later call for the same path removes a `.tmp`
+// left by a kill. On any failure removes the temporary, leaves the previous file untouched and throws Error with the
+// system's reason. One writer per path at a time.
+void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+
+inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+// A file that grows by whole records. Owns the descriptor.
+class AppendFile {
+ public:
+  enum class Start { create, append };  // create: fails if the file exists. append: the file must exist
+
+  // Throws Error with the system's reason.
+  AppendFile(std::filesystem::path path, Start start);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  // All of `bytes` or nothing: on failure (a full disk) cuts the file back and throws Error.
+  void append(std::span<const std::byte> bytes);
+  // Returns when the file is on the disk. Throws Error.
+  void sync();
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_;
+};
+
+}  // namespace drl

@@ -1,0 +1,313 @@
+// HDF5's C API: every return value is checked here, and H5Cpp (absent from many HDF5 builds) would add nothing but
+// destructors that swallow errors.
+#include "store/hdf5_image.hpp"
+
+#include <hdf5.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace drl {
+namespace {
+
+constexpr size_t kMaxChunk = size_t{1} << 20;  // bytes; HDF5's chunk cache holds one
+
+// The outermost and the innermost entry of HDF5's error stack, which the API call that failed left behind.
+std::string hdf5_reason() {
+  std::vector<std::string> entries;
+  const auto collect = [](unsigned, const H5E_error2_t* entry, void* out) -> herr_t {
+    static_cast<std::vector<std::string>*>(out)->push_back(entry->desc);
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, collect, &entries);
+  if (entries.empty()) return "no reason given";
+  return entries.size() == 1 ? entries[0] : entries.front() + ": " + entries.back();
+}
+
+// `result` unless it is HDF5's failure.
+template <class T>
+T checked(T result, const std::string& what) {
+  if (result < 0) throw Error("HDF5 cannot " + what + " (" + hdf5_reason() + "): check names, shapes and free memory");
+  return result;
+}
+
+// One call into this file at a time (HDF5 is often built without threads), and HDF5 prints nothing.
+class Session {
+ public:
+  Session() : lock_(mutex_) {
+    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~Session() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+ private:
+  static inline std::mutex mutex_;
+  std::lock_guard<std::mutex> lock_;
+  H5E_auto2_t print_ = nullptr;
+  void* data_ = nullptr;
+};
+
+// Owns an HDF5 object. Everything lives in memory, so that closing cannot lose data.
+class Handle {
+ public:
+  Handle(hid_t id, herr_t (*close)(hid_t), const std::string& what) : id_(checked(id, what)), close_(close) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  operator hid_t() const { return id_; }
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+hid_t stored_type(DType type) {
+  switch (type) {
+    case DType::f32:
+      return H5T_IEEE_F32LE;
+    case DType::f64:
+      return H5T_IEEE_F64LE;
+    case DType::i32:
+      return H5T_STD_I32LE;
+    case DType::i64:
+      return H5T_STD_I64LE;
+    case DType::u8:
+      return H5T_STD_U8LE;
+  }
+  return -1;
+}
+
+hid_t memory_type(DType type) {
+  switch (type) {
+    case DType::f32:
+      return H5T_NATIVE_FLOAT;
+    case DType::f64:
+      return H5T_NATIVE_DOUBLE;
+    case DType::i32:
+      return H5T_NATIVE_INT32;
+    case DType::i64:
+      return H5T_NATIVE_INT64;
+    case DType::u8:
+      return H5T_NATIVE_UINT8;
+  }
+  return -1;
+}
+
+DType dtype_of_dataset(hid_t dataset, const std::string& name) {
+  const Handle type(H5Dget_type(dataset), H5Tclose, "read the type of '" + name + "'");
+  for (DType candidate : {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8}) {
+    if (checked(H5Tequal(type, stored_type(candidate)), "compare types") > 0) return candidate;
+  }
+  throw Error("'" + name + "' has an element type that drl does not write: give a file that drl wrote");
+}
+
+Handle string_type() {
+  // variable length, UTF-8: what h5py reads as str
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "make a string type");
+  checked(H5Tset_size(type, H5T_VARIABLE), "make a string type");
+  checked(H5Tset_cset(type, H5T_CSET_UTF8), "make a string type");
+  return type;
+}
+
+size_t bytes_in(const std::vector<hsize_t>& shape, size_t element) {
+  size_t bytes = element;
+  for (hsize_t extent : shape) bytes *= extent;
+  return bytes;
+}
+
+// At most kMaxChunk bytes, cut along the first dimensions: whole rows where they fit.
+std::vector<hsize_t> chunk_shape(std::vector<hsize_t> shape, size_t element) {
+  for (hsize_t& extent : shape) {
+    while (extent > 1 && bytes_in(shape, element) > kMaxChunk) extent = (extent + 1) / 2;
+  }
+  return shape;
+}
+
+// fletcher32 needs chunks, which scalars and empty arrays cannot have; the seal's CRC covers those alone.
+void use_checksum(hid_t properties, const Tensor& tensor, const std::vector<hsize_t>& shape) {
+  if (shape.empty() || tensor.data.empty()) return;
+  const std::vector<hsize_t> chunk = chunk_shape(shape, size_of(tensor.type));
+  checked(H5Pset_chunk(properties, static_cast<int>(chunk.size()), chunk.data()),
+          "set chunks of '" + tensor.name + "'");
+  checked(H5Pset_fletcher32(properties), "set the checksum of '" + tensor.name + "'");
+}
+
+Handle make_space(const std::vector<hsize_t>& shape) {
+  const hid_t id =
+      shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+  return Handle(id, H5Sclose, "make a shape");
+}
+
+void write_tensor(hid_t file, const Tensor& tensor) {
+  const std::string what = "write '" + tensor.name + "'";
+  const std::vector<hsize_t> shape(tensor.shape.begin(), tensor.shape.end());
+  DRL_CHECK(tensor.data.size() == bytes_in(shape, size_of(tensor.type)),
+            "size and shape of " + tensor.name + " differ");
+  const Handle space = make_space(shape);
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, what);
+  checked(H5Pset_create_intermediate_group(links, 1), what);
+  const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, what);
+  checked(H5Pset_obj_track_times(properties, false), what);  // equal content, equal bytes
+  use_checksum(properties, tensor, shape);
+  const Handle dataset(
+      H5Dcreate2(file, tensor.name.c_str(), stored_type(tensor.type), space, links, properties, H5P_DEFAULT), H5Dclose,
+      what);
+  if (tensor.data.empty()) return;
+  checked(H5Dwrite(dataset, memory_type(tensor.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data.data()), what);
+}
+
+void write_attribute(hid_t file, const std::string& name, hid_t stored, hid_t memory, const void* value) {
+  const std::string what = "write attribute '" + name + "'";
+  const Handle space = make_space({});
+  const Handle attribute(H5Acreate2(file, name.c_str(), stored, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, what);
+  checked(H5Awrite(attribute, memory, value), what);
+}
+
+void write_attribute(hid_t file, const std::string& name, const Attribute& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) {
+    write_attribute(file, name, H5T_STD_I64LE, H5T_NATIVE_INT64, integer);
+  } else if (const auto* number = std::get_if<double>(&value)) {
+    write_attribute(file, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, number);
+  } else {
+    const std::string& text = std::get<std::string>(value);
+    DRL_CHECK(text.find('\0') == std::string::npos, "attribute " + name + " holds a zero byte");
+    const char* pointer = text.c_str();
+    const Handle type = string_type();
+    write_attribute(file, name, type, type, &pointer);
+  }
+}
+
+Tensor read_tensor(hid_t dataset, const std::string& name) {
+  const std::string what = "read '" + name + "'";
+  const Handle space(H5Dget_space(dataset), H5Sclose, what);
+  std::vector<hsize_t> shape(static_cast<size_t>(checked(H5Sget_simple_extent_ndims(space), what)));
+  checked(H5Sget_simple_extent_dims(space, shape.data(), nullptr), what);
+  Tensor tensor{name, dtype_of_dataset(dataset, name), {shape.begin(), shape.end()}, {}};
+  tensor.data.resize(bytes_in(shape, size_of(tensor.type)));
+  if (tensor.data.empty()) return tensor;
+  checked(H5Dread(dataset, memory_type(tensor.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data.data()), what);
+  return tensor;
+}
+
+std::string link_name(hid_t group, hsize_t index) {
+  const auto get = [&](char* out, size_t size) {
+    return checked(H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, index, out, size, H5P_DEFAULT),
+                   "list names");
+  };
+  std::string name(static_cast<size_t>(get(nullptr, 0)), '\0');
+  get(name.data(), name.size() + 1);
+  return name;
+}
+
+void read_group(hid_t group, const std::string& prefix, std::vector<Tensor>& out) {
+  H5G_info_t info;
+  checked(H5Gget_info(group, &info), "list '" + prefix + "'");
+  for (hsize_t i = 0; i < info.nlinks; ++i) {
+    const std::string link = link_name(group, i), name = prefix + link;
+    const Handle object(H5Oopen(group, link.c_str(), H5P_DEFAULT), H5Oclose, "open '" + name + "'");
+    if (H5Iget_type(object) == H5I_GROUP) {
+      read_group(object, name + "/", out);
+    } else {
+      out.push_back(read_tensor(object, name));
+    }
+  }
+}
+
+std::string read_string(hid_t attribute, const std::string& what) {
+  const Handle type = string_type();
+  char* text = nullptr;
+  checked(H5Aread(attribute, type, &text), what);
+  const std::string result = text ? text : "";
+  checked(H5free_memory(text), what);
+  return result;
+}
+
+template <class T>
+T read_number(hid_t attribute, hid_t memory, const std::string& what) {
+  T value;
+  checked(H5Aread(attribute, memory, &value), what);
+  return value;
+}
+
+Attribute read_value(hid_t attribute, const std::string& what) {
+  const Handle type(H5Aget_type(attribute), H5Tclose, what);
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return read_number<int64_t>(attribute, H5T_NATIVE_INT64, what);
+    case H5T_FLOAT:
+      return read_number<double>(attribute, H5T_NATIVE_DOUBLE, what);
+    case H5T_STRING:
+      return read_string(attribute, what);
+    default:
+      throw Error("cannot " + what + " (neither a number nor a string): give a file that drl wrote");
+  }
+}
+
+std::map<std::string, Attribute> read_attributes(hid_t file) {
+  H5O_info_t info;
+  checked(H5Oget_info_by_name2(file, "/", &info, H5O_INFO_NUM_ATTRS, H5P_DEFAULT), "count attributes");
+  std::map<std::string, Attribute> attributes;
+  for (hsize_t i = 0; i < info.num_attrs; ++i) {
+    const Handle attribute(H5Aopen_by_idx(file, "/", H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                           "open an attribute");
+    std::string name(static_cast<size_t>(checked(H5Aget_name(attribute, 0, nullptr), "read a name")), '\0');
+    checked(H5Aget_name(attribute, name.size() + 1, name.data()), "read a name");
+    attributes[name] = read_value(attribute, "read attribute '" + name + "'");
+  }
+  return attributes;
+}
+
+// Access to files in memory. The bounds are stated, because HDF5's default changes from version to version. EARLIEST,
+// because HDF5 1.10's H5Fget_file_image breaks the checksum of the newer superblocks.
+Handle memory_access() {
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make file properties");
+  checked(H5Pset_fapl_core(access, size_t{1} << 20, /*backing_store=*/false), "keep a file in memory");
+  checked(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18), "set the format's version");
+  return access;
+}
+
+std::vector<std::byte> image_of(hid_t file) {
+  checked(H5Fflush(file, H5F_SCOPE_GLOBAL), "finish the file");
+  std::vector<std::byte> image(static_cast<size_t>(checked(H5Fget_file_image(file, nullptr, 0), "measure the file")));
+  checked(H5Fget_file_image(file, image.data(), image.size()), "copy the file");
+  return image;
+}
+
+}  // namespace
+
+std::vector<std::byte> to_hdf5(const Checkpoint& content) {
+  const Session session;
+  const Handle access = memory_access();
+  const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "make file properties");
+  checked(H5Pset_userblock(creation, kUserBlock), "set the user block");
+  checked(H5Pset_obj_track_times(creation, false), "leave times out");
+  const Handle file(H5Fcreate("in memory", H5F_ACC_TRUNC, creation, access), H5Fclose, "make a file");
+  for (const Tensor& tensor : content.tensors) write_tensor(file, tensor);
+  for (const auto& [name, value] : content.attributes) write_attribute(file, name, value);
+  return image_of(file);
+}
+
+Checkpoint from_hdf5(std::span<const std::byte> bytes) {
+  const Session session;
+  const Handle access = memory_access();
+  checked(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "take the file");  // it copies
+  const Handle file(H5Fopen("in memory", H5F_ACC_RDONLY, access), H5Fclose, "open the file");
+  Checkpoint content{read_attributes(file), {}};
+  read_group(file, "", content.tensors);
+  std::ranges::sort(content.tensors, {}, &Tensor::name);
+  return content;
+}
+
+std::string hdf5_version() {
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+}
+
+}  // namespace drl

@@ -1,0 +1,51 @@
+#include "store/recording.hpp"
+
+#include <cstdio>
+#include <span>
+
+#include "base/check.hpp"
+
+namespace drl {
+namespace {
+
+template <class T>
+Tensor tensor(const std::string& name, const std::vector<T>& values, std::vector<int64_t> shape) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(values));
+  return {name, dtype_of<T>(), std::move(shape), {bytes.begin(), bytes.end()}};
+}
+
+std::string group_name(int64_t episode) {
+  char name[40];
+  std::snprintf(name, sizeof name, "episode_%06lld/", static_cast<long long>(episode));
+  return name;
+}
+
+// [rows, columns] of an array that is cut into `rows` equal rows.
+std::vector<int64_t> rows_of(size_t count, size_t rows) {
+  DRL_CHECK(rows > 0 && count % rows == 0, "an episode's arrays have different numbers of steps");
+  return {static_cast<int64_t>(rows), static_cast<int64_t>(count / rows)};
+}
+
+}  // namespace
+
+void Recording::add(const Episode& episode) {
+  const size_t steps = episode.rewards.size();
+  const auto length = static_cast<int64_t>(steps);
+  const bool discrete = episode.actions.empty();
+  DRL_CHECK(episode.terminated.size() == steps && episode.truncated.size() == steps,
+            "flags and rewards differ in length");
+  DRL_CHECK(!discrete || episode.discrete_actions.size() == steps, "actions and rewards differ in length");
+  const std::string group = group_name(episodes_);
+  std::vector<Tensor>& out = content_.tensors;
+  out.push_back(tensor(group + "observations", episode.observations, rows_of(episode.observations.size(), steps + 1)));
+  out.push_back(discrete ? tensor(group + "actions", episode.discrete_actions, {length})
+                         : tensor(group + "actions", episode.actions, rows_of(episode.actions.size(), steps)));
+  out.push_back(tensor(group + "rewards", episode.rewards, {length}));
+  out.push_back(tensor(group + "terminated", episode.terminated, {length}));
+  out.push_back(tensor(group + "truncated", episode.truncated, {length}));
+  ++episodes_;
+}
+
+void Recording::write(const std::filesystem::path& path) const { write_arrays(path, "drl-recording", content_); }
+
+}  // namespace drl

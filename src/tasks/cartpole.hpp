@@ -1,0 +1,109 @@
+// Cartpole as Isaac Lab poses it (isaaclab_tasks/manager_based/classic/cartpole): push a cart along a rail so that the
+// pole hinged on it stays upright. Cart of 1 kg with viscous damping c = 10 N s/m in its joint; pole a uniform rod of
+// m = 0.1 kg and length 1 m, so l = 1/2 m from hinge to centre and inertia m l^2/3 about the centre; hinge free.
+//
+// With theta = 0 upright and total mass M (Florian, "Correct equations for the dynamics of the cart-pole system", 2007,
+// equations 23 and 24, with the cart's friction viscous):
+//   push      = (force - c x' + m l theta'^2 sin(theta)) / M
+//   theta''   = (g sin(theta) - cos(theta) push) / (l (4/3 - m cos(theta)^2 / M))
+//   x''       = push - m l theta'' cos(theta) / M
+// Integrated by semi-implicit Euler (velocities first, positions with the new velocities), as PhysX does, twice a step.
+#pragma once
+
+#include "base/math.hpp"
+#include "tasks/task.hpp"
+
+namespace drl {
+
+template <class F>
+struct Cartpole {
+  struct State {
+    F x, theta;          // m; rad, 0 is upright and turns are counted
+    F x_dot, theta_dot;  // m/s, rad/s
+  };
+  struct Params {
+    F gravity = F(9.81), cart_mass = 1, pole_mass = F(0.1), half_length = 0.5, damping = 10;
+    F force_per_action = 100, force_limit = 400, x_limit = 3;
+    F physics_dt = F(1.0 / 120);
+    int decimation = 2;  // physics steps per step
+  };
+
+  static constexpr char name[] = "Cartpole";
+  static constexpr int obs_dim = 4, step_limit = 300;
+  static constexpr double dt = 1.0 / 60;
+  static constexpr ContinuousAction<1> action{-4, 4};  // beyond, the force is at its limit
+  static constexpr const char* reward_terms[] = {"alive", "terminating", "pole_pos", "cart_vel", "pole_vel"};
+  static constexpr Field<State, F> fields[] = {
+      {"x", &State::x}, {"theta", &State::theta}, {"x_dot", &State::x_dot}, {"theta_dot", &State::theta_dot}};
+
+  DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
+    s.x = draws.uniform(-1, 1);
+    s.theta = draws.uniform(-F(kQuarterPi), F(kQuarterPi));
+    s.x_dot = draws.uniform(F(-0.5), F(0.5));
+    s.theta_dot = draws.uniform(-F(kQuarterPi), F(kQuarterPi));
+  }
+
+  DRL_HD static Step<F, 5> step(State& s, const F* action, const Params& p) {
+    const F force = math::clamp(p.force_per_action * action[0], -p.force_limit, p.force_limit);
+    for (int i = 0; i < p.decimation; ++i) integrate(s, force, p);
+
+    const bool off_rail = math::abs(s.x) > p.x_limit;
+    Step<F, 5> result{.terminated = off_rail};
+    result.terms[0] = math::select(off_rail, F(0), F(dt));
+    result.terms[1] = math::select(off_rail, F(-2 * dt), F(0));
+    result.terms[2] = F(-dt) * (s.theta * s.theta);
+    result.terms[3] = F(-0.01 * dt) * math::abs(s.x_dot);
+    result.terms[4] = F(-0.005 * dt) * math::abs(s.theta_dot);
+    for (F term : result.terms) result.reward += term;
+    return result;
+  }
+
+  template <class Out>
+  DRL_HD static void observe(const State& s, Out obs) {
+    obs[0] = s.x;
+    obs[1] = s.theta;
+    obs[2] = s.x_dot;
+    obs[3] = s.theta_dot;
+  }
+
+  static constexpr char preset[] = R"(
+num_envs = 512
+num_steps_per_env = 16
+max_iterations = 150
+[ppo]
+learning_rate = 1e-3
+schedule = adaptive
+desired_kl = 0.01
+num_learning_epochs = 5
+num_mini_batches = 4
+gamma = 0.99
+lam = 0.95
+clip_param = 0.2
+entropy_coef = 0.005
+value_loss_coef = 1.0
+max_grad_norm = 1.0
+[policy]
+actor_hidden_dims = 32,32
+critic_hidden_dims = 32,32
+activation = elu
+init_std = 1.0
+)";
+
+ private:
+  static constexpr double kQuarterPi = 0.7853981633974483;
+
+  DRL_HD static void integrate(State& s, F force, const Params& p) {
+    const F cosine = math::cos(s.theta), sine = math::sin(s.theta);
+    const F total_mass = p.cart_mass + p.pole_mass, pole_moment = p.pole_mass * p.half_length;
+    const F push = (force - p.damping * s.x_dot + pole_moment * (s.theta_dot * s.theta_dot) * sine) / total_mass;
+    const F theta_acc = (p.gravity * sine - cosine * push) /
+                        (p.half_length * (F(4.0 / 3.0) - p.pole_mass * (cosine * cosine) / total_mass));
+    const F x_acc = push - pole_moment * theta_acc * cosine / total_mass;
+    s.x_dot = s.x_dot + p.physics_dt * x_acc;
+    s.theta_dot = s.theta_dot + p.physics_dt * theta_acc;
+    s.x = s.x + p.physics_dt * s.x_dot;
+    s.theta = s.theta + p.physics_dt * s.theta_dot;
+  }
+};
+
+}  // namespace drl

@@ -1,0 +1,83 @@
+// CartPole-v1 of Gymnasium 1.2.0 (envs/classic_control/cartpole.py): push a cart left or right so that the pole on it
+// does not fall. Equations: R. Florian, "Correct equations for the dynamics of the cart-pole system" (2007), without
+// friction; explicit Euler.
+#pragma once
+
+#include "base/math.hpp"
+#include "tasks/task.hpp"
+
+namespace drl {
+
+template <class F>
+struct CartPoleV1 {
+  struct State {
+    F x, x_dot;          // cart: m, m/s
+    F theta, theta_dot;  // pole, 0 is upright: rad, rad/s
+  };
+  struct Params {
+    F gravity = 9.8, total_mass = F(1.1), pole_mass = F(0.1), half_length = 0.5;
+    F force = 10, dt = F(0.02), x_limit = F(2.4), theta_limit = F(12 * 2 * 3.141592653589793 / 360);
+  };
+
+  static constexpr char name[] = "CartPole-v1";
+  static constexpr int obs_dim = 4, step_limit = 500;
+  static constexpr double dt = 0.02;
+  static constexpr DiscreteAction<2> action{};  // left, right
+  static constexpr Field<State, F> fields[] = {
+      {"x", &State::x}, {"x_dot", &State::x_dot}, {"theta", &State::theta}, {"theta_dot", &State::theta_dot}};
+
+  DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
+    s.x = draws.uniform(F(-0.05), F(0.05));
+    s.x_dot = draws.uniform(F(-0.05), F(0.05));
+    s.theta = draws.uniform(F(-0.05), F(0.05));
+    s.theta_dot = draws.uniform(F(-0.05), F(0.05));
+  }
+
+  DRL_HD static Step<F> step(State& s, const F* action, const Params& p) {
+    const F force = math::select(action[0] == F(1), p.force, -p.force);
+    const F cosine = math::cos(s.theta), sine = math::sin(s.theta);
+    const F pole_moment = p.pole_mass * p.half_length;
+    const F push = (force + pole_moment * (s.theta_dot * s.theta_dot) * sine) / p.total_mass;
+    const F theta_acc = (p.gravity * sine - cosine * push) /
+                        (p.half_length * (F(4.0 / 3.0) - p.pole_mass * (cosine * cosine) / p.total_mass));
+    const F x_acc = push - pole_moment * theta_acc * cosine / p.total_mass;
+
+    s.x = s.x + p.dt * s.x_dot;
+    s.x_dot = s.x_dot + p.dt * x_acc;
+    s.theta = s.theta + p.dt * s.theta_dot;
+    s.theta_dot = s.theta_dot + p.dt * theta_acc;
+    const bool off_track = (math::abs(s.x) > p.x_limit) | (math::abs(s.theta) > p.theta_limit);
+    return {.reward = 1, .terminated = off_track};
+  }
+
+  template <class Out>
+  DRL_HD static void observe(const State& s, Out obs) {
+    obs[0] = s.x;
+    obs[1] = s.x_dot;
+    obs[2] = s.theta;
+    obs[3] = s.theta_dot;
+  }
+
+  static constexpr char preset[] = R"(
+num_envs = 512
+num_steps_per_env = 32
+max_iterations = 150
+target_reward = 475
+[ppo]
+learning_rate = 1e-3
+schedule = linear
+num_learning_epochs = 4
+num_mini_batches = 4
+gamma = 0.98
+lam = 0.95
+entropy_coef = 0.0
+max_grad_norm = 0.5
+[policy]
+actor_hidden_dims = 64,64
+critic_hidden_dims = 64,64
+activation = tanh
+init = orthogonal
+)";
+};
+
+}  // namespace drl

@@ -1,0 +1,74 @@
+// MountainCarContinuous-v0 of Gymnasium 1.2.0 (envs/classic_control/continuous_mountain_car.py): leave a valley with an
+// engine too weak to climb out of it directly, and pay for its use. Gymnasium stores this state as float32.
+#pragma once
+
+#include "base/math.hpp"
+#include "tasks/task.hpp"
+
+namespace drl {
+
+template <class F>
+struct MountainCarContinuousV0 {
+  struct State {
+    F position, velocity;  // the velocity is per step
+  };
+  struct Params {
+    F min_position = F(-1.2), max_position = F(0.6), max_speed = F(0.07), goal = F(0.45), power = F(0.0015);
+    double gravity = 0.0025;
+  };
+
+  static constexpr char name[] = "MountainCarContinuous-v0";
+  static constexpr int obs_dim = 2, step_limit = 999;
+  static constexpr double dt = 1;
+  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr Field<State, F> fields[] = {{"position", &State::position}, {"velocity", &State::velocity}};
+
+  DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
+    s.position = draws.uniform(F(-0.6), F(-0.4));
+    s.velocity = 0;
+  }
+
+  DRL_HD static Step<F> step(State& s, const F* action, const Params& p) {
+    const F force = math::clamp(action[0], F(-1), F(1));
+    // As Gymnasium, the slope in double and rounded: so the float trajectories are Gymnasium's own.
+    const F push = force * p.power - math::scaled_cos(p.gravity, 3 * s.position);
+    const F velocity = math::clamp(s.velocity + push, -p.max_speed, p.max_speed);
+    s.position = math::clamp(s.position + velocity, p.min_position, p.max_position);
+    s.velocity = math::select(s.position == p.min_position, math::max(velocity, F(0)), velocity);  // the wall stops it
+    // One comparison for position >= goal and velocity >= 0: GCC does not vectorise the combination of two.
+    const bool at_goal = math::min(s.position - p.goal, velocity) >= 0;
+    const F cost = F(0.1) * (action[0] * action[0]);
+    return {.reward = math::select(at_goal, F(100), F(0)) - cost, .terminated = at_goal};
+  }
+
+  template <class Out>
+  DRL_HD static void observe(const State& s, Out obs) {
+    obs[0] = s.position;
+    obs[1] = s.velocity;
+  }
+
+  static constexpr char preset[] = R"(
+num_envs = 64
+num_steps_per_env = 256
+max_iterations = 100
+[ppo]
+learning_rate = 3e-4
+schedule = linear
+num_learning_epochs = 10
+num_mini_batches = 8
+gamma = 0.999
+lam = 0.95
+entropy_coef = 0.0
+max_grad_norm = 0.5
+reward_scale = 0.1
+obs_normalization = true
+[policy]
+actor_hidden_dims = 64,64
+critic_hidden_dims = 64,64
+activation = tanh
+init_std = 1.0
+init = orthogonal
+)";
+};
+
+}  // namespace drl

@@ -1,0 +1,69 @@
+// MountainCar-v0 of Gymnasium 1.2.0 (envs/classic_control/mountain_car.py): leave a valley with an engine too weak to
+// climb out of it directly.
+#pragma once
+
+#include "base/math.hpp"
+#include "tasks/task.hpp"
+
+namespace drl {
+
+template <class F>
+struct MountainCarV0 {
+  struct State {
+    F position, velocity;  // the velocity is per step
+  };
+  struct Params {
+    F min_position = F(-1.2), max_position = F(0.6), max_speed = F(0.07), goal = F(0.5);
+    F force = F(0.001), gravity = F(0.0025);
+  };
+
+  static constexpr char name[] = "MountainCar-v0";
+  static constexpr int obs_dim = 2, step_limit = 200;
+  static constexpr double dt = 1;
+  static constexpr DiscreteAction<3> action{};  // left, nothing, right
+  static constexpr Field<State, F> fields[] = {{"position", &State::position}, {"velocity", &State::velocity}};
+
+  DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
+    s.position = draws.uniform(F(-0.6), F(-0.4));
+    s.velocity = 0;
+  }
+
+  DRL_HD static Step<F> step(State& s, const F* action, const Params& p) {
+    const F push = (action[0] - 1) * p.force + math::cos(3 * s.position) * -p.gravity;
+    const F velocity = math::clamp(s.velocity + push, -p.max_speed, p.max_speed);
+    s.position = math::clamp(s.position + velocity, p.min_position, p.max_position);
+    s.velocity = math::select(s.position == p.min_position, math::max(velocity, F(0)), velocity);  // the wall stops it
+    // One comparison for position >= goal and velocity >= 0: GCC does not vectorise the combination of two.
+    const bool at_goal = math::min(s.position - p.goal, velocity) >= 0;
+    return {.reward = -1, .terminated = at_goal};
+  }
+
+  template <class Out>
+  DRL_HD static void observe(const State& s, Out obs) {
+    obs[0] = s.position;
+    obs[1] = s.velocity;
+  }
+
+  static constexpr char preset[] = R"(
+num_envs = 256
+num_steps_per_env = 64
+max_iterations = 200
+[ppo]
+learning_rate = 1e-3
+schedule = linear
+num_learning_epochs = 4
+num_mini_batches = 8
+gamma = 0.99
+lam = 0.98
+entropy_coef = 0.01
+max_grad_norm = 0.5
+obs_normalization = true
+[policy]
+actor_hidden_dims = 64,64
+critic_hidden_dims = 64,64
+activation = tanh
+init = orthogonal
+)";
+};
+
+}  // namespace drl

@@ -1,0 +1,26 @@
+// What a learner needs to know of a task.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace drl {
+
+struct ActionSpace {
+  bool discrete = false;
+  int size = 1;                  // discrete: the number of actions; continuous: the dimension
+  std::vector<float> low, high;  // continuous: bounds [size]; the environment receives actions clipped to them
+};
+
+struct TaskSpec {
+  std::string name;
+  int obs_dim = 0;
+  int critic_obs_dim = 0;  // 0: the critic sees what the actor sees
+  ActionSpace action;
+  int step_limit = 0;                     // steps until an episode is truncated
+  double dt = 0;                          // seconds a step
+  std::vector<std::string> reward_terms;  // names; the reward is their sum
+};
+
+}  // namespace drl
