@@ -17,12 +17,23 @@ constexpr int64_t kRows = 32;
 // [kRows, N, ...] as a rollout holds them.
 struct Rows {
   Rows(const TaskSpec& spec, int64_t num_envs)
-      : n(num_envs), obs_dim(spec.obs_dim), obs((kRows + 1) * n * obs_dim), final_obs(kRows * n * obs_dim),
-        reward(kRows * n), terminated(kRows * n), truncated(kRows * n) {}
+      : n(num_envs),
+        obs_dim(spec.obs_dim),
+        obs((kRows + 1) * n * obs_dim),
+        final_obs(kRows * n * obs_dim),
+        reward(kRows * n),
+        terminated(kRows * n),
+        truncated(kRows * n) {}
 
   StepRow at(int64_t t, const void* action) {
-    return {action, &obs[t * n * obs_dim], nullptr, &reward[t * n], &terminated[t * n], &truncated[t * n],
-            &final_obs[t * n * obs_dim], nullptr};
+    return {action,
+            &obs[t * n * obs_dim],
+            nullptr,
+            &reward[t * n],
+            &terminated[t * n],
+            &truncated[t * n],
+            &final_obs[t * n * obs_dim],
+            nullptr};
   }
 
   int64_t n, obs_dim;

@@ -3,11 +3,14 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-set(CMAKE_CXX_FLAGS_RELEASE "-O3")  # without -DNDEBUG: checks stay on
+# Without -DNDEBUG: checks stay on.
+set(CMAKE_CXX_FLAGS_RELEASE "-O3")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
 
 add_library(drl_flags INTERFACE)
 target_compile_options(drl_flags INTERFACE -Wall -Wextra
-  -ffp-contract=off)  # a*b+c is rounded twice everywhere, so that all machines agree to the bit
+  -ffp-contract=off  # a*b+c is rounded twice everywhere, so that all machines agree to the bit
+  -fno-math-errno -fno-trapping-math)  # the same values, and loops with sqrt and floor vectorise
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(drl_flags INTERFACE -Wno-restrict)  # false alarms on "literal" + std::string, GCC bug 105651
 endif()
@@ -19,7 +22,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 
 if(DRL_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+    -Wno-maybe-uninitialized)  # false alarms under sanitizers, which GCC's manual announces
   add_link_options(-fsanitize=address,undefined)
 endif()
 

@@ -133,10 +133,10 @@ int main(int argc, char** argv) {
   try {
     return drl::run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const drl::Error& error) {
-    std::cerr << "drl_checkpoint: " << error.what() << "\n";
+    std::cerr << "error: " << error.what() << "\n";
     return error.exit_code();
   } catch (const std::exception& error) {
-    std::cerr << "drl_checkpoint: " << error.what() << "\n";
+    std::cerr << "error: " << error.what() << "\n";
     return drl::kFailure;
   }
 }

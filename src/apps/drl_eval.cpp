@@ -1,7 +1,11 @@
 // drl_eval: plays whole episodes with a trained policy.
 
+#include <unistd.h>
+
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -95,6 +99,13 @@ std::string checkpoint_of(const EvalOptions& options) {
   return find_checkpoint(options.run.empty() ? options.checkpoint : options.run).string();
 }
 
+// Before anything is played.
+void require_folder(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (access(folder.c_str(), W_OK) == 0 && !std::filesystem::is_directory(file)) return;
+  throw UsageError("--record " + file.string() + " cannot be written (its folder is missing or read-only, or it is a folder itself): name another file");
+}
+
 EvaluationPlan plan_of(const EvalOptions& options, const std::string& task) {
   const int64_t envs = options.num_envs ? options.num_envs : std::min(options.episodes, 4096);
   return {task, options.episodes, std::min<int64_t>(envs, options.episodes), static_cast<uint64_t>(options.seed),
@@ -118,6 +129,7 @@ void print_json(const Evaluation& result, const EvalOptions& options, const std:
 
 int evaluate_checkpoint(const EvalOptions& options) {
   const std::string file = checkpoint_of(options);
+  if (!options.record.empty()) require_folder(options.record);
   const Checkpoint checkpoint = read_checkpoint(file);
   Policy policy(checkpoint, file, options.threads);
   Recording recording({{"task", policy.task()}, {"dt", task_spec(policy.task()).dt}, {"checkpoint", file}});
@@ -136,11 +148,14 @@ int run(const std::vector<std::string>& arguments) {
     table.section("", "Evaluation", options);
     table.apply_command_line(arguments);
     if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
-    if (options.help) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+    if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
     return evaluate_checkpoint(options);
   } catch (const Error& error) {
     log::error("{}", error.what());
     return error.exit_code();
+  } catch (const std::exception& error) {
+    log::error("{}", error.what());
+    return kFailure;
   }
 }
 

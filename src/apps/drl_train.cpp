@@ -10,6 +10,7 @@
 #include "cluster/mpirun.hpp"
 #include "cluster/session.hpp"
 #include "envs/make_env.hpp"
+#include "run/stop.hpp"
 
 namespace drl {
 namespace {
@@ -24,9 +25,10 @@ constexpr const char* kUsage =
     "Values: command line, then --config file, then the task's preset, then default. - and _ are the same in names.\n"
     "Exit codes: 0 done, 1 failure, 2 wrong usage, 75 stopped to be continued, 130 SIGINT, 143 SIGTERM.\n";
 
-// --help, --version, --list_tasks and --print_config: answered at once, without any rank.
-bool answer(Settings& settings) {
-  const CommandOptions& command = settings.command;
+// --help, --version, --list_tasks and --print_config: answered at once, by the first of the ranks.
+bool answer(Settings& settings, const LaunchInfo& launch) {
+  CommandOptions& command = settings.command;
+  if (launch.rank != 0) return command.list_tasks || command.version || command.help || command.print_config;
   if (command.list_tasks) {
     for (const std::string& name : task_names()) std::printf("%s\n", name.c_str());
   } else if (command.version) {
@@ -34,6 +36,7 @@ bool answer(Settings& settings) {
   } else if (command.help) {
     settings.apply(read_config(command.config));
     const std::string& task = settings.options.train.task;
+    command.help = false;  // it shall not be shown as switched on
     std::printf("%s\nOptions, with %s:\n\n%s", kUsage, task.empty() ? "their defaults (--task T --help shows T's preset)" : ("the preset of " + task).c_str(),
                 settings.table.help(100).c_str());
   } else if (command.print_config) {
@@ -76,13 +79,14 @@ int run(const std::vector<std::string>& arguments) {
   const LaunchInfo launch = launch_info();
   log::init(launch.rank, launch.world_size, this_machine().host, false);
   try {
-    Settings settings({arguments.begin() + 1, arguments.end()});
-    if (answer(settings)) return kDone;
+    Settings settings(arguments);
+    if (answer(settings, launch)) return kDone;
     if (!launch.launched() && settings.command.ranks > 1) return run_under_mpirun(settings.command.ranks, arguments);
-    return run_session(launch, [&](Communicator& comm) { return train(settings, launch, comm); });
+    catch_stop_signals();
+    return end_of_rank(launch.rank, run_session(launch, [&](Communicator& comm) { return train(settings, launch, comm); }));
   } catch (const Error& error) {  // before there were ranks: all see the same
-    if (launch.rank == 0) log::error("{}", error.what());
-    return error.exit_code();
+    if (launch.rank == 0) log::write(log::Level::common_error, error.what());
+    return end_of_rank(launch.rank, error.exit_code());
   }
 }
 

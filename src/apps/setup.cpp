@@ -1,7 +1,10 @@
 #include "apps/setup.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -35,7 +38,8 @@ void CommandOptions::describe(OptionVisitor& v) {
   v("num_gpus", num_gpus, "Isaac Lab's; one rank drives one device here", at_least(0), Effect::none, here, hidden);
 }
 
-Settings::Settings(const std::vector<std::string>& arguments) {
+Settings::Settings(const std::vector<std::string>& words) : program(words.front()) {
+  const std::vector<std::string> arguments(words.begin() + 1, words.end());
   table.section("", "Program", command);
   options.add_to(table);
   command_line = table.parse_command_line(arguments);
@@ -59,7 +63,7 @@ std::string read_config(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   if (file) text << file.rdbuf();
-  if (!file) throw UsageError("cannot read the config file " + printable(path) + " (no such readable file): check --config");
+  if (!file || std::filesystem::is_directory(path)) throw UsageError("cannot read the config file " + printable(path) + " (no such readable file): check --config");
   return text.str();
 }
 
@@ -92,6 +96,14 @@ std::string with_commas(int64_t number) {
   std::string text = std::to_string(number);
   for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
   return text;
+}
+
+std::string shell_word(const std::string& word) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) || std::strchr("-_./+:,=@%", c); };
+  if (std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string quoted = "'";
+  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 }  // namespace
@@ -202,8 +214,20 @@ std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) co
   return text.str();
 }
 
+// With the launcher of this start; all else stands in the run's options.ini.
+std::string TrainingJob::command_to_go_on(const RunStart& start) const {
+  const std::string ranks = std::to_string(comm_.size()), threads = std::to_string(settings_.command.threads);
+  std::vector<std::string> words = {settings_.program, "--task", settings_.options.train.task, "--load_run", start.directory.string()};
+  if (settings_.command.threads != 1) words.insert(words.end(), {"--threads", threads});
+  if (started_by_ourselves())
+    words.insert(words.end(), {"--ranks", ranks});
+  else if (launch_.launched())
+    words.insert(words.begin(), {launch_.launcher == "srun" ? "srun" : "mpirun", "-n", ranks});
+  std::transform(words.begin(), words.end(), words.begin(), shell_word);
+  return join(words, " ");
+}
+
 int TrainingJob::train(const RunStart& start) {
-  catch_stop_signals();
   if (comm_.rank() == 0 && blas_library().reference)
     log::warn("matrix products run on the reference BLAS, 4 to 5 times slower than an optimised one: install OpenBLAS (Debian: libopenblas0-pthread)");
   std::optional<RunDirectory> directory;
@@ -214,11 +238,12 @@ int TrainingJob::train(const RunStart& start) {
     record.emplace(directory->path() / "run.json", facts(start), utc_time());
     const auto resume_at = start.from == StartFrom::resume ? std::optional(trainer_->iteration()) : std::nullopt;
     const ConsoleMode mode = settings_.command.quiet ? ConsoleMode::quiet : terminal_width() > 0 ? ConsoleMode::live : ConsoleMode::lines;
-    report.emplace(settings_.options.run, *directory, *record, settings_.table.to_ini(), envs_->spec().reward_terms, resume_at, mode);
+    report.emplace(settings_.options.run, *directory, *record, settings_.table.to_ini(), envs_->spec().reward_terms, resume_at, mode,
+                   command_to_go_on(start));
     if (!settings_.command.quiet) report->message(banner(start, record->facts()));
     if (!start.notice.empty()) log::info("{}", start.notice);
     explain_foreign_options(settings_.command);
-    record->write(trainer_->iteration(), 0, 0, "running", comm_.stats());
+    record->write(trainer_->iteration(), trainer_->env_steps(), "running", comm_.stats());
     return "";
   });
   const int code = trainer_->run(report ? &*report : nullptr);

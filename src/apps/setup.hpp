@@ -31,12 +31,14 @@ struct CommandOptions {
 
 // Everything that the command line, config files and presets say.
 struct Settings {
+  std::string program;  // as the user called it
   CommandOptions command;
   Options options;
   OptionTable table;
   std::vector<NamedValue> command_line;
 
-  explicit Settings(const std::vector<std::string>& arguments);
+  // `words`: the program's name and its arguments.
+  explicit Settings(const std::vector<std::string>& words);
   Settings(const Settings&) = delete;
   Settings& operator=(const Settings&) = delete;
 
@@ -60,6 +62,7 @@ class TrainingJob {
 
  private:
   Checkpoint read_first_good(const RunStart& start) const;
+  std::string command_to_go_on(const RunStart& start) const;
   RunFacts facts(const RunStart& start) const;
   std::string banner(const RunStart& start, const RunFacts& facts) const;
 

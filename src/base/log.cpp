@@ -88,8 +88,8 @@ void to_file(const std::string& path) {
 
 void write(Level level, std::string_view message) {
   Log& log = instance();
-  if (level == Level::error) {
-    log.logger.log(spdlog::level::err, log.speaker + std::string(message));
+  if (level == Level::error || level == Level::common_error) {
+    log.logger.log(spdlog::level::err, (level == Level::error ? log.speaker : "") + std::string(message));
   } else if (log.rank == 0) {
     log.logger.log(level == Level::warning ? spdlog::level::warn : spdlog::level::info, message);
   }

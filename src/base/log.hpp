@@ -13,7 +13,8 @@
 
 namespace drl::log {
 
-enum class Level { info, warning, error };
+// common_error: one that all ranks share; the rank that says it does not name itself.
+enum class Level { info, warning, error, common_error };
 
 // Says who is speaking; before other threads start. Until then: rank 0 of 1. `quiet` leaves out info on the terminal
 // (but not in the file).

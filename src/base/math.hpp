@@ -1,7 +1,7 @@
-// Elementary functions with the same bits everywhere: in scalar code, in vectorised loops of any width, on every CPU and
-// on the device. The float versions are branch-free polynomials of additions, multiplications and selects, so a loop over
-// them vectorises; nothing may be contracted (-ffp-contract=off, nvcc -fmad=false). The double versions are the standard
-// library's, for tests of exactness. NaN goes in, NaN comes out.
+// Elementary functions with the same bits everywhere: in scalar code, in vectorised loops of any width, on every CPU
+// and on the device. The float versions are branch-free polynomials of additions, multiplications and selects, so a
+// loop over them vectorises; nothing may be contracted (-ffp-contract=off, nvcc -fmad=false). The double versions are
+// the standard library's, for tests of exactness. NaN goes in, NaN comes out.
 #pragma once
 
 #include <cmath>
@@ -52,8 +52,8 @@ DRL_HD Rounded round(float x) {
   return {shifted - 0x1.8p23f, bits_of(shifted)};
 }
 
-// sin (shift 0) or cos (shift 1) by quadrants: x = n pi/2 + r, |r| <= pi/4, with pi/2 in three parts (Cody and Waite) of
-// which the first two have 8 and 12 bits, so that their products with n are exact. Minimax polynomials in r^2.
+// sin (shift 0) or cos (shift 1) by quadrants: x = n pi/2 + r, |r| <= pi/4, with pi/2 in three parts (Cody and Waite)
+// of which the first two have 8 and 12 bits, so that their products with n are exact. Minimax polynomials in r^2.
 DRL_HD float sin_shifted(float x, int32_t shift) {
   const Rounded n = round(x * 0.636619772f);
   const float r = ((x - n.value * 1.5703125f) - n.value * 4.8387050628662109e-4f) + n.value * 4.37113883e-8f;
@@ -95,8 +95,9 @@ DRL_HD float log(float x) {
   const int32_t e = static_cast<int32_t>(bits - 0x3F3504F3u) >> 23;
   const float f = detail::float_of(static_cast<int32_t>(bits - (static_cast<uint32_t>(e) << 23))) - 1.0f;
   const float exponent = static_cast<float>(e) - select(subnormal, 23.0f, 0.0f);
-  const float high = -1.666798592e-1f + f * (1.421951503e-1f + f * (-1.240573749e-1f +
-                     f * (1.188862696e-1f + f * (-1.167493984e-1f + f * 6.744652241e-2f))));
+  const float high = -1.666798592e-1f +
+                     f * (1.421951503e-1f + f * (-1.240573749e-1f +
+                                                 f * (1.188862696e-1f + f * (-1.167493984e-1f + f * 6.744652241e-2f))));
   const float p = 3.333331347e-1f + f * (-2.500000894e-1f + f * (2.000211924e-1f + f * high));
   const float tail = f * f * (f * p - 0.5f) + exponent * 3.19461833e-5f;
   const float finite = exponent * 0.693115234375f + (f + tail);
@@ -108,8 +109,9 @@ DRL_HD float log(float x) {
 // Relative error below 4e-7. Beyond 9.02 the float nearest to tanh is 1.
 DRL_HD float tanh(float x) {
   const float c = clamp(x, -9.02f, 9.02f), z = c * c;
-  const float p = 1.308488101e-1f + z * (3.104888601e-3f + z * (1.116296153e-5f +
-                  z * (-2.025374535e-8f + z * (5.288159494e-11f + z * -8.506227406e-14f))));
+  const float p = 1.308488101e-1f +
+                  z * (3.104888601e-3f +
+                       z * (1.116296153e-5f + z * (-2.025374535e-8f + z * (5.288159494e-11f + z * -8.506227406e-14f))));
   const float q = 4.641821086e-1f + z * (2.449899912e-2f + z * 2.547438198e-4f);
   return clamp((c + c * z * p) / (1.0f + z * q), -1.0f, 1.0f);
 }
@@ -131,10 +133,16 @@ DRL_HD float scaled_cos(double scale, float x) {
   const double r = (wide - n * 1.5707963267341256) - n * 6.077100506506192e-11;  // pi/2 in 33 bits and the rest
   const double z = r * r;
   // Taylor: the first terms left out are r^17/17! and r^18/18! < 5e-17.
-  const double sine = r * (1.0 - z / 6 * (1.0 - z / 20 * (1.0 - z / 42 * (1.0 - z / 72 *
-                      (1.0 - z / 110 * (1.0 - z / 156 * (1.0 - z / 210)))))));
-  const double cosine = 1.0 - z / 2 * (1.0 - z / 12 * (1.0 - z / 30 * (1.0 - z / 56 *
-                        (1.0 - z / 90 * (1.0 - z / 132 * (1.0 - z / 182 * (1.0 - z / 240)))))));
+  const double sine =
+      r *
+      (1.0 -
+       z / 6 * (1.0 - z / 20 * (1.0 - z / 42 * (1.0 - z / 72 * (1.0 - z / 110 * (1.0 - z / 156 * (1.0 - z / 210)))))));
+  const double cosine =
+      1.0 -
+      z / 2 *
+          (1.0 -
+           z / 12 *
+               (1.0 - z / 30 * (1.0 - z / 56 * (1.0 - z / 90 * (1.0 - z / 132 * (1.0 - z / 182 * (1.0 - z / 240)))))));
   const uint64_t quadrant = __builtin_bit_cast(uint64_t, shifted);
   const double magnitude = select((quadrant & 1) != 0, sine, cosine);
   const uint64_t sign = ((quadrant + 1) & 2) << 62;

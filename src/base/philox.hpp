@@ -1,6 +1,6 @@
 // Random numbers as a pure function of (seed, purpose, index, step): no generator state anywhere, so that no number
-// depends on ranks, threads or order. Philox4x32-10: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC11,
-// doi:10.1145/2063384.2063405.
+// depends on ranks, threads or order. Philox4x32-10: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3",
+// SC11, doi:10.1145/2063384.2063405.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,9 @@ DRL_HD constexpr Words4 random_bits(uint64_t seed, Purpose purpose, uint64_t ind
 }
 
 // Uniform in [0, 1), from the 24 upper bits: every value is exact in float.
-DRL_HD constexpr float uniform01(uint32_t bits) { return static_cast<float>(static_cast<int32_t>(bits >> 8)) * 0x1p-24f; }
+DRL_HD constexpr float uniform01(uint32_t bits) {
+  return static_cast<float>(static_cast<int32_t>(bits >> 8)) * 0x1p-24f;
+}
 
 // Uniform in [0, 1), from 53 of 64 bits: every value is exact in double.
 DRL_HD constexpr double uniform01(uint32_t low, uint32_t high) {

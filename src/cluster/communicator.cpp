@@ -56,7 +56,8 @@ int agree(Communicator& comm, const Outcome& mine) {
   for (size_t rank = codes.size(); rank-- > 0;)
     if (codes[rank] != std::byte{0}) first[0] = static_cast<int>(rank), first[1] = std::to_integer<int>(codes[rank]);
   comm.broadcast(std::as_writable_bytes(std::span(first)), 0);
-  if (first[0] == comm.rank()) log::error("{}", mine.message);
+  if (first[0] == comm.rank())
+    log::write(mine.exit_code == kUsage ? log::Level::common_error : log::Level::error, mine.message);
   return first[1];
 }
 

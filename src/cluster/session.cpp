@@ -56,7 +56,7 @@ int run_session(const LaunchInfo& launch, const std::function<int(Communicator&)
     } catch (const ReportedError& error) {
       return error.exit_code();
     } catch (const SharedError& error) {
-      if (comm->rank() == 0) log::error("{}", error.what());
+      if (comm->rank() == 0) log::write(log::Level::common_error, error.what());
       return error.exit_code();
     } catch (const Error& error) {
       return abort_all(*comm, error.what(), error.exit_code());

@@ -40,7 +40,7 @@ class CpuVecEnv final : public VecEnv {
   using Action = std::conditional_t<Task::action.discrete, int32_t, float>;
   static constexpr int kFields = std::size(Task::fields), kObs = Task::obs_dim, kActions = Task::action.size;
   static constexpr int kTerms = reward_term_count<Task>();
-  static constexpr int64_t kBlock = 128;  // environments per round: what a round writes is still in cache when finished
+  static constexpr int64_t kBlock = 128;  // environments per round: its observations stay in the first-level cache
   static constexpr typename Task::Params kParams{};
   using BlockObs = float[kObs][kBlock];
 
@@ -103,11 +103,15 @@ void CpuVecEnv<TaskTemplate>::step(int64_t step, const StepRow& row) {
 template <template <class> class TaskTemplate>
 struct CpuVecEnv<TaskTemplate>::Block {
   DRL_HD Block(CpuVecEnv& env, int64_t begin, const StepRow& row, BlockObs& block_obs)
-      : actions(static_cast<const Action*>(row.action) + begin * kActions), age(env.age_.data() + begin),
-        episode_reward(env.episode_reward_.data() + begin), obs(block_obs), reward(row.reward + begin),
-        terminated(row.terminated + begin), truncated(row.truncated + begin) {
-    unrolled<kFields>([&](auto f) { state[f] = env.state_[f].data() + begin; });
-    unrolled<kTerms>([&](auto t) { terms[t] = env.terms_[t].data() + begin; });
+      : actions(static_cast<const Action*>(row.action) + begin * kActions),
+        age(env.age_.data() + begin),
+        episode_reward(env.episode_reward_.data() + begin),
+        obs(block_obs),
+        reward(row.reward + begin),
+        terminated(row.terminated + begin),
+        truncated(row.truncated + begin) {
+    for (int f = 0; f < kFields; ++f) state[f] = env.state_[f].data() + begin;
+    for (int t = 0; t < kTerms; ++t) terms[t] = env.terms_[t].data() + begin;
   }
 
   const Action* actions;
@@ -124,14 +128,16 @@ template <template <class> class TaskTemplate>
 DRL_HD void CpuVecEnv<TaskTemplate>::advance_one(const Block& block, int64_t i) {
   State s;
   float action[kActions], obs[kObs];
-  unrolled<kFields>([&](auto f) { s.*Task::fields[f].member = block.state[f][i]; });
-  unrolled<kActions>([&](auto a) { action[a] = static_cast<float>(block.actions[i * kActions + a]); });
+  for (int f = 0; f < kFields; ++f) s.*Task::fields[f].member = block.state[f][i];
+  for (int a = 0; a < kActions; ++a) action[a] = static_cast<float>(block.actions[i * kActions + a]);
   const auto result = Task::step(s, action, kParams);
   Task::observe(s, obs);
   const int32_t age = block.age[i] + 1;
-  unrolled<kFields>([&](auto f) { block.state[f][i] = s.*Task::fields[f].member; });
-  unrolled<kObs>([&](auto o) { block.obs[o][i] = obs[o]; });
-  if constexpr (kTerms > 0) unrolled<kTerms>([&](auto t) { block.terms[t][i] += result.terms[t]; });
+  for (int f = 0; f < kFields; ++f) block.state[f][i] = s.*Task::fields[f].member;
+  for (int o = 0; o < kObs; ++o) block.obs[o][i] = obs[o];
+  if constexpr (kTerms > 0) {
+    for (int t = 0; t < kTerms; ++t) block.terms[t][i] += result.terms[t];
+  }
   block.reward[i] = result.reward;
   block.episode_reward[i] += result.reward;
   block.age[i] = age;
@@ -142,14 +148,14 @@ DRL_HD void CpuVecEnv<TaskTemplate>::advance_one(const Block& block, int64_t i) 
 template <template <class> class TaskTemplate>
 DRL_CLONES void CpuVecEnv<TaskTemplate>::advance(int64_t begin, int64_t count, const StepRow& row, BlockObs& obs) {
   const Block block(*this, begin, row, obs);
-  DRL_SIMD_LOOP
+  DRL_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) advance_one(block, i);
 }
 
 template <template <class> class TaskTemplate>
 DRL_CLONES void CpuVecEnv<TaskTemplate>::write_rows(const BlockObs& obs, int64_t count, float* rows) {
   for (int64_t i = 0; i < count; ++i) {
-    unrolled<kObs>([&](auto o) { rows[i * kObs + o] = obs[o][i]; });
+    for (int o = 0; o < kObs; ++o) rows[i * kObs + o] = obs[o][i];
   }
 }
 

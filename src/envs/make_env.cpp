@@ -32,7 +32,8 @@ const std::vector<Entry>& entries() {
 [[noreturn]] void unknown_task(std::string_view name) {
   const std::string near = nearest(name, task_names());
   const std::string advice = near.empty() ? "--list_tasks shows them" : "did you mean " + near + "?";
-  throw UsageError("unknown task '" + printable(name) + "' (the tasks are " + join(task_names(), ", ") + "): " + advice);
+  throw UsageError("unknown task '" + printable(name) + "' (the tasks are " + join(task_names(), ", ") +
+                   "): " + advice);
 }
 
 const Entry& find(std::string_view name) {

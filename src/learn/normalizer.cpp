@@ -50,9 +50,9 @@ void Normalizer::visit_state(StateVisitor& visitor, const std::string& name) {
 void Normalizer::refresh() {
   mean_f32_.assign(mean_.begin(), mean_.end());
   inv_std_f32_.resize(mean_.size());
-  const bool identity = count_ == 0;
+  // Before the first merge the variance is 1, and 1/sqrt(1 + floor) rounds to 1 in float.
   for (size_t k = 0; k < mean_.size(); ++k)
-    inv_std_f32_[k] = identity ? 1.0f : static_cast<float>(1 / std::sqrt(variance_[k] + kVarianceFloor));
+    inv_std_f32_[k] = static_cast<float>(1 / std::sqrt(variance_[k] + kVarianceFloor));
 }
 
 void normalize_rows(const NormalizerView& view, const float* obs, int64_t rows, int64_t dim, float* out) {

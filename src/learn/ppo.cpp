@@ -68,7 +68,7 @@ void BatchPlan::check() const {
                      " (ppo.num_mini_batches): use --num_envs " + nearest);
   }
   if (num_envs * num_steps > std::numeric_limits<int32_t>::max())
-    throw UsageError("--num_envs x --num_steps_per_env is above 2^31 samples a rank: use fewer environments or more ranks");
+    throw UsageError("--num_envs x --num_steps_per_env makes 2^31 samples a rank or more: use fewer environments or more ranks");
 }
 
 void mini_batch_rows(const BatchPlan& plan, uint64_t seed, int64_t iteration, int epoch, int m, std::vector<int32_t>& rows) {
@@ -111,6 +111,7 @@ Ppo::Ppo(const PpoOptions& options, const PolicyOptions& policy, const BatchPlan
       first_critic_(first_critic_parameter(engine.layout())),
       learning_rate_(options.learning_rate) {
   plan_.check();
+  if (policy.std_min > policy.std_max) throw UsageError("policy.std_min is above policy.std_max (no standard deviation is left): exchange them");
   rollout_.first_env = plan.rank * plan.num_envs;
   initialize_parameters(network_spec(envs.spec(), policy), policy, seed, params_);
   loss_.clip_param = static_cast<float>(options.clip_param);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.hpp"
 #include "base/math.hpp"
 #include "base/simd.hpp"
 
@@ -132,45 +133,78 @@ void gaussian_block(const Rollout& r, std::span<const int32_t> rows, const LossS
   }
 }
 
-// log p_k = logit_k - log sum exp, for one sample; returns log sum exp.
-DRL_HD float log_sum_exp(const float* logits, int64_t size) {
-  float largest = logits[0], sum = 0;
-  for (int64_t k = 1; k < size; ++k) largest = math::max(largest, logits[k]);
-  for (int64_t k = 0; k < size; ++k) sum += math::exp(logits[k] - largest);
-  return largest + math::log(sum);
+// The logits of a block's samples, choice by choice.
+struct CategoricalBlock {
+  static constexpr int64_t kCapacity = 16 * kBlock;
+  alignas(64) float log_p[kCapacity], p[kCapacity];          // [action_size, kBlock], new policy
+  alignas(64) float old_log_p[kCapacity], old_p[kCapacity];  // old policy
+  alignas(64) int32_t choice[kBlock];
+  alignas(64) float largest[kBlock], sum[kBlock];
+};
+
+void gather_logits(const Rollout& r, std::span<const int32_t> rows, const float* policy, CategoricalBlock& c) {
+  const int64_t size = r.action_size, n = static_cast<int64_t>(rows.size());
+  for (int64_t i = 0; i < n; ++i) {
+    const float *logits = policy + i * size, *old = r.policy_out.data() + rows[i] * size;
+    for (int64_t k = 0; k < size; ++k) c.log_p[k * n + i] = logits[k], c.old_log_p[k * n + i] = old[k];
+    c.choice[i] = r.choice[rows[i]];
+  }
 }
 
-// Entropy - sum p log p and KL(old || new) = sum p_old (log p_old - log p_new), and the chosen action's log-probability.
-DRL_CLONES void categorical_log_prob(const Rollout& r, const int32_t* rows, const float* policy, Block& b) {
-  const int64_t size = r.action_size;
-  for (int i = 0; i < b.n; ++i) {
-    const float *logits = policy + i * size, *old = r.policy_out.data() + rows[i] * size;
-    const float lse = log_sum_exp(logits, size), old_lse = log_sum_exp(old, size);
-    float entropy = 0, kl = 0;
-    for (int64_t k = 0; k < size; ++k) {
-      const float log_p = logits[k] - lse, old_log_p = old[k] - old_lse;
-      entropy -= math::exp(log_p) * log_p;
-      kl += math::exp(old_log_p) * (old_log_p - log_p);
+// Logits to log-probabilities, in place, and probabilities: log p_k = logit_k - log sum exp.
+DRL_CLONES void log_softmax(int64_t size, int64_t n, float* log_p, float* p, float* largest, float* sum) {
+  for (int64_t i = 0; i < n; ++i) largest[i] = log_p[i], sum[i] = 0;
+  for (int64_t k = 1; k < size; ++k)
+    for (int64_t i = 0; i < n; ++i) largest[i] = math::max(largest[i], log_p[k * n + i]);
+  for (int64_t k = 0; k < size; ++k)
+    for (int64_t i = 0; i < n; ++i) {
+      p[k * n + i] = math::exp(log_p[k * n + i] - largest[i]);
+      sum[i] += p[k * n + i];
     }
-    b.entropy[i] = entropy;
-    b.kl[i] = kl;
-    b.log_prob[i] = logits[r.choice[rows[i]]] - lse;
-  }
+  for (int64_t i = 0; i < n; ++i) largest[i] += math::log(sum[i]), sum[i] = 1.0f / sum[i];
+  for (int64_t k = 0; k < size; ++k)
+    for (int64_t i = 0; i < n; ++i) log_p[k * n + i] -= largest[i], p[k * n + i] *= sum[i];
+}
+
+// Entropy - sum p log p, KL(old || new) = sum p_old (log p_old - log p_new), and the chosen action's log-probability.
+DRL_CLONES void categorical_log_prob(int64_t size, const CategoricalBlock& c, Block& b) {
+  const int64_t n = b.n;
+  for (int64_t i = 0; i < n; ++i) b.entropy[i] = 0, b.kl[i] = 0, b.log_prob[i] = 0;
+  for (int64_t k = 0; k < size; ++k)
+    for (int64_t i = 0; i < n; ++i) {
+      const float log_p = c.log_p[k * n + i];
+      b.entropy[i] -= c.p[k * n + i] * log_p;
+      b.kl[i] += c.old_p[k * n + i] * (c.old_log_p[k * n + i] - log_p);
+      b.log_prob[i] += c.choice[i] == k ? log_p : 0.0f;
+    }
 }
 
 // d log p_a / d logit_k = [k = a] - p_k; d entropy / d logit_k = -p_k (log p_k + entropy).
-DRL_CLONES void categorical_gradient(const Rollout& r, const int32_t* rows, const LossSettings& s, const float* policy,
-                                     const Block& b, float* d_policy) {
-  const int64_t size = r.action_size;
-  for (int i = 0; i < b.n; ++i) {
-    const float* logits = policy + i * size;
-    const float lse = log_sum_exp(logits, size);
-    for (int64_t k = 0; k < size; ++k) {
-      const float log_p = logits[k] - lse, p = math::exp(log_p);
-      const float chosen = k == r.choice[rows[i]] ? 1.0f : 0.0f;
-      d_policy[i * size + k] = b.d_log_prob[i] * (chosen - p) + s.entropy_coef * p * (log_p + b.entropy[i]);
+DRL_CLONES void categorical_gradient(int64_t size, const LossSettings& s, const CategoricalBlock& c, const Block& b, float* d_policy) {
+  const int64_t n = b.n;
+  for (int64_t k = 0; k < size; ++k)
+    for (int64_t i = 0; i < n; ++i) {
+      const float chosen = c.choice[i] == k ? 1.0f : 0.0f, p = c.p[k * n + i];
+      d_policy[i * size + k] = b.d_log_prob[i] * (chosen - p) + s.entropy_coef * p * (c.log_p[k * n + i] + b.entropy[i]);
     }
-  }
+}
+
+void categorical_block(const Rollout& r, std::span<const int32_t> rows, const LossSettings& s, const PolicyOutputs& outputs,
+                       const PolicyGradients& gradients, Block& b) {
+  CategoricalBlock c;
+  gather_logits(r, rows, outputs.policy, c);
+  log_softmax(r.action_size, b.n, c.log_p, c.p, c.largest, c.sum);
+  log_softmax(r.action_size, b.n, c.old_log_p, c.old_p, c.largest, c.sum);
+  categorical_log_prob(r.action_size, c, b);
+  surrogate_loss(s, b);
+  categorical_gradient(r.action_size, s, c, b, gradients.policy);
+}
+
+// Samples at a time: fewer where there are many choices, so that they fit a CategoricalBlock.
+size_t block_size(const Rollout& rollout) {
+  if (!rollout.discrete) return kBlock;
+  DRL_CHECK(rollout.action_size <= CategoricalBlock::kCapacity, "more discrete actions than a block of the loss holds");
+  return static_cast<size_t>(std::min<int64_t>(kBlock, CategoricalBlock::kCapacity / rollout.action_size));
 }
 
 }  // namespace
@@ -185,17 +219,16 @@ LossSums read_tail(const float* tail) { return {tail[0], tail[1], tail[2], tail[
 void ppo_loss(const Rollout& rollout, std::span<const int32_t> rows, const LossSettings& settings,
               const PolicyOutputs& outputs, const PolicyGradients& gradients, LossSums& sums) {
   Block block;
-  for (size_t first = 0; first < rows.size(); first += kBlock) {
-    const std::span<const int32_t> part = rows.subspan(first, std::min<size_t>(kBlock, rows.size() - first));
+  const size_t step = block_size(rollout);
+  for (size_t first = 0; first < rows.size(); first += step) {
+    const std::span<const int32_t> part = rows.subspan(first, std::min(step, rows.size() - first));
     PolicyOutputs out = outputs;
     PolicyGradients grad = gradients;
     out.policy += first * rollout.action_size, grad.policy += first * rollout.action_size;
     out.value += first, grad.value += first;
     gather(rollout, part, settings, block);
     if (rollout.discrete) {
-      categorical_log_prob(rollout, part.data(), out.policy, block);
-      surrogate_loss(settings, block);
-      categorical_gradient(rollout, part.data(), settings, out.policy, block, grad.policy);
+      categorical_block(rollout, part, settings, out, grad, block);
     } else {
       gaussian_block(rollout, part, settings, out, grad, block);
     }

@@ -5,7 +5,7 @@
 
 namespace drl {
 
-std::string human_number(double value);      // four significant digits
-std::string human_time(double seconds);      // 4.2 ms, 1.25 s
+std::string human_number(double value);  // four significant digits
+std::string human_time(double seconds);  // 4.2 ms, 1.25 s
 
 }  // namespace drl

@@ -40,7 +40,7 @@ bool Recorder::flush() {
   flush_ = true;
   wake_.notify_one();
   idle_.wait(lock, [this] { return !flush_ && saves_.empty() && !busy_; });
-  return saved_;
+  return saved_ && !rows_failed_;
 }
 
 void Recorder::work() {
@@ -84,7 +84,10 @@ void Recorder::write_checkpoint_file(const Save& save) {
     saved = true;
     if (save.then) save.then();
   } catch (const std::exception& error) {
-    log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; the previous checkpoint is still usable.", error.what());
+    if (saved)
+      log::warn("{} is saved, but what follows a save failed: {}", save.path.string(), error.what());
+    else
+      log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; the previous checkpoint is still usable.", error.what());
   }
   const std::lock_guard lock(mutex_);
   saved_ = saved;

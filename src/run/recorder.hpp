@@ -34,7 +34,7 @@ class Recorder {
   void append(const IterationMetrics& metrics);
   // Returns at once. A droppable save that has not begun gives way to this one. One that fails is a warning: the run goes on.
   void save(Save save);
-  // Waits until everything is written. True if the last save succeeded (or there was none).
+  // Waits until everything is written. False if the last save failed, or rows are still in memory only.
   bool flush();
 
  private:

@@ -66,8 +66,7 @@ bool is_locked(const fs::path& run) {
 std::string read_text(const fs::path& path) {
   std::ifstream file(path);
   std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw UsageError("cannot read " + path.string() + " (" + std::strerror(errno) + "): the run is not complete; use --fresh");
+  if (!file || !(text << file.rdbuf())) throw UsageError("cannot read " + path.string() + " (" + std::strerror(errno) + "): the run is not complete; use --fresh");
   return text.str();
 }
 

@@ -27,9 +27,10 @@ Json job_ids(const Json& earlier, const std::string& job_id) {
 RunRecord::RunRecord(std::filesystem::path path, RunFacts facts, std::string start_time)
     : path_(std::move(path)), facts_(std::move(facts)), start_time_(std::move(start_time)), earlier_(read_if_there(path_)) {}
 
-void RunRecord::write(int64_t iteration, int64_t env_steps, double elapsed, const std::string& status, const CommStats& comm) const {
+void RunRecord::write(int64_t iteration, int64_t env_steps, const std::string& status, const CommStats& comm) const {
   Json earlier = Json::parse(earlier_, nullptr, /*allow_exceptions=*/false);
   if (!earlier.is_object()) earlier = Json::object();
+  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   Json record;
   record["task"] = facts_.task;
   record["run"] = facts_.run;

@@ -1,6 +1,7 @@
 // run.json: what a run was, over all its restarts.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -25,13 +26,14 @@ class RunRecord {
   RunRecord(std::filesystem::path path, RunFacts facts, std::string start_time);
 
   const RunFacts& facts() const { return facts_; }
-  // Replaces the file. `elapsed` are this start's seconds. Throws Error if it cannot be written.
-  void write(int64_t iteration, int64_t env_steps, double elapsed, const std::string& status, const CommStats& comm) const;
+  // Replaces the file. Throws Error if it cannot be written.
+  void write(int64_t iteration, int64_t env_steps, const std::string& status, const CommStats& comm) const;
 
  private:
   std::filesystem::path path_;
   RunFacts facts_;
   std::string start_time_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::string earlier_;  // the file as it was, empty for a new run
 };
 

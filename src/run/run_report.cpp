@@ -28,8 +28,15 @@ std::unique_ptr<EventWriter> make_events(const RunOptions& options, const std::f
 }  // namespace
 
 RunReport::RunReport(const RunOptions& options, const RunDirectory& directory, const RunRecord& record, std::string options_ini,
-                     const std::vector<std::string>& reward_terms, std::optional<int64_t> resume_iteration, ConsoleMode mode)
-    : options_(options), directory_(directory), record_(record), options_ini_(std::move(options_ini)), mode_(mode), console_(std::cout, mode) {
+                     const std::vector<std::string>& reward_terms, std::optional<int64_t> resume_iteration, ConsoleMode mode,
+                     std::string command_to_go_on)
+    : options_(options),
+      directory_(directory),
+      record_(record),
+      options_ini_(std::move(options_ini)),
+      command_to_go_on_(std::move(command_to_go_on)),
+      mode_(mode),
+      console_(std::cout, mode) {
   const std::filesystem::path& folder = directory.path();
   write_file_atomically(folder / "options.ini", bytes_of(options_ini_));
   if (resume_iteration) best_score_ = score_of_best(folder / "checkpoints" / "best.h5", score_kind());
@@ -82,21 +89,21 @@ void RunReport::save(int64_t iteration, int64_t env_steps, double elapsed, std::
   const bool best = score && (!best_score_ || *score > *best_score_);
   if (best) best_score_ = score;
   if (score) checkpoint.attributes["score"] = *score, checkpoint.attributes["score_kind"] = score_kind();
-  const auto then = [this, iteration, env_steps, elapsed, best, comm] {
+  const auto then = [this, iteration, env_steps, best, comm] {
     if (best) directory_.mark_best(iteration);
     directory_.prune(options_.keep_checkpoints);
-    record_.write(iteration, env_steps, elapsed, "running", comm);
+    record_.write(iteration, env_steps, "running", comm);
   };
   recorder_->save({directory_.checkpoint(iteration), std::move(checkpoint), !best, then});
 }
 
-bool RunReport::finish(int64_t iteration, int64_t env_steps, double elapsed, const std::string& status, const CommStats& comm) {
+bool RunReport::finish(int64_t iteration, int64_t env_steps, const std::string& status, const CommStats& comm) {
   const bool saved = recorder_->flush();
   {
     const std::lock_guard lock(console_mutex_);
     console_.finish();
   }
-  if (saved) record_.write(iteration, env_steps, elapsed, status, comm);
+  if (saved) record_.write(iteration, env_steps, status, comm);
   return saved;
 }
 

@@ -16,21 +16,24 @@ namespace drl {
 
 class RunReport {
  public:
-  // Opens the files of the run; rows and events past `iteration` are cut if it goes on. `elapsed` are the seconds that
-  // the run took before this start. `directory` and `record` must outlive this.
+  // Opens the files of the run; rows and events past `resume_iteration` are cut if it goes on. `directory` and
+  // `record` must outlive this.
   RunReport(const RunOptions& options, const RunDirectory& directory, const RunRecord& record, std::string options_ini,
-            const std::vector<std::string>& reward_terms, std::optional<int64_t> resume_iteration, ConsoleMode mode);
+            const std::vector<std::string>& reward_terms, std::optional<int64_t> resume_iteration, ConsoleMode mode,
+            std::string command_to_go_on);
   ~RunReport();
 
   void iteration(const IterationMetrics& metrics);
-  // Hands the state to the recorder's thread. `score`, if it is the best so far, marks the checkpoint as best.
+  // Hands the state to the recorder's thread. `elapsed` are the run's seconds over all its starts. `score`, if it is the best so far, marks the checkpoint as best.
   void save(int64_t iteration, int64_t env_steps, double elapsed, std::vector<Tensor> tensors, std::optional<double> score,
             const CommStats& comm);
   void message(const std::string& text);
-  // Waits until all is written, and prints the last block. False if the last checkpoint could not be saved.
-  bool finish(int64_t iteration, int64_t env_steps, double elapsed, const std::string& status, const CommStats& comm);
+  // Waits until all is written, and prints the last block. False if metrics or the last checkpoint could not be saved.
+  bool finish(int64_t iteration, int64_t env_steps, const std::string& status, const CommStats& comm);
 
   const RunDirectory& directory() const { return directory_; }
+  // What the user types to go on with this run after a stop.
+  const std::string& command_to_go_on() const { return command_to_go_on_; }
   std::string score_kind() const;
   // Of the best checkpoint: its score, once there is one.
   std::optional<double> best_score() const { return best_score_; }
@@ -41,7 +44,7 @@ class RunReport {
   RunOptions options_;
   const RunDirectory& directory_;
   const RunRecord& record_;
-  std::string options_ini_;
+  std::string options_ini_, command_to_go_on_;
   std::optional<double> best_score_;
   ConsoleMode mode_;
   std::mutex console_mutex_;  // messages may come from the recorder's thread

@@ -55,6 +55,8 @@ void restore_field(const StateField& field, const Tensor* tensor, Communicator& 
   if (field.bytes()) std::memcpy(field.data, all.data() + first, field.bytes());
 }
 
+bool is_policy(const std::string& name) { return name.starts_with("policy/") || name.starts_with("normalizer/"); }
+
 }  // namespace
 
 StateList list_state(const std::function<void(StateVisitor&)>& visit) {
@@ -67,8 +69,9 @@ std::vector<Tensor> gather_state(const StateList& state, Communicator& comm) {
   std::vector<Tensor> tensors;
   for (const StateField& field : state) {
     const std::span<const std::byte> mine = bytes_of(field);
-    std::vector<std::byte> all = field.sharding == Sharding::replicated ? std::vector<std::byte>(mine.begin(), mine.end())
-                                                                        : comm.gather(mine, 0);
+    std::vector<std::byte> all = field.sharding == Sharding::replicated
+                                     ? std::vector<std::byte>(mine.begin(), mine.end())
+                                     : comm.gather(mine, 0);
     if (comm.rank() == 0) tensors.push_back({field.name, field.type, global_shape(field, comm.size()), std::move(all)});
   }
   return tensors;
@@ -94,17 +97,23 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
     if (field.sharding != Sharding::replicated) continue;
     const Tensor* tensor = checkpoint.find(field.name);
     if (tensor && tensor->type == field.type && tensor->shape == field.shape) continue;
-    const std::string found = tensor ? "is " + shape_text(tensor->shape) + " there and " + shape_text(field.shape) + " here"
-                                     : "is not in it";
+    const std::string found =
+        tensor ? "is " + shape_text(tensor->shape) + " there and " + shape_text(field.shape) + " here" : "is not in it";
     throw UsageError("checkpoint " + file + " does not fit these networks (" + field.name + " " + found +
                      "): use the task, policy and ppo options it was made with (drl_checkpoint show)");
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool known = std::any_of(state.begin(), state.end(), [&](const StateField& f) { return f.name == tensor.name; });
+    if (is_policy(tensor.name) && !known)
+      throw UsageError("checkpoint " + file + " does not fit these networks (" + tensor.name +
+                       " is in it and not here): use the task, policy and ppo options it was made with (drl_checkpoint show)");
   }
 }
 
 StateList policy_state(const StateList& state) {
   StateList list;
   for (const StateField& field : state)
-    if (field.name.starts_with("policy/") || field.name.starts_with("normalizer/")) list.push_back(field);
+    if (is_policy(field.name)) list.push_back(field);
   return list;
 }
 
@@ -113,21 +122,21 @@ void broadcast_state(const StateList& state, Communicator& comm) {
     if (field.sharding == Sharding::replicated) comm.broadcast(bytes_of(field), 0);
 }
 
-double fingerprint(const StateList& state) {
-  uint64_t hash = 0;
+StateHashes hash_state(const StateList& state) {
+  StateHashes hashes;
   for (const StateField& field : state)
-    if (field.sharding == Sharding::replicated) hash = hash_bytes(bytes_of(field), hash);
-  return static_cast<double>(hash >> 16);
+    if (field.sharding == Sharding::replicated) hashes.push_back(hash_bytes(bytes_of(field), 0));
+  return hashes;
 }
 
-std::string describe_divergence(const StateList& state, Communicator& comm) {
-  std::vector<uint64_t> mine;
+double fingerprint(const StateHashes& hashes) {
+  return static_cast<double>(hash_bytes(std::as_bytes(std::span(hashes)), 0) >> 16);
+}
+
+std::string describe_divergence(const StateList& state, const StateHashes& mine, Communicator& comm) {
   std::vector<std::string> names;
   for (const StateField& field : state)
-    if (field.sharding == Sharding::replicated) {
-      mine.push_back(hash_bytes(bytes_of(field), 0));
-      names.push_back(field.name);
-    }
+    if (field.sharding == Sharding::replicated) names.push_back(field.name);
   const std::vector<std::byte> gathered = comm.gather(std::as_bytes(std::span(mine)), 0);
   std::string text;
   if (comm.rank() == 0) {

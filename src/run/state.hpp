@@ -26,8 +26,8 @@ std::vector<Tensor> gather_state(const StateList& state, Communicator& comm);
 // Call require_state on rank 0 first.
 bool restore_state(const StateList& state, const Checkpoint& checkpoint, Communicator& comm);
 
-// Throws UsageError unless the checkpoint has each replicated field with the same type and shape; names the first that it
-// has not. `file` is for the message.
+// Throws UsageError unless the checkpoint has each replicated field with the same type and shape, and no weights or
+// normaliser besides; names the first that differs. `file` is for the message.
 void require_state(const StateList& state, const Checkpoint& checkpoint, const std::string& file);
 
 // The fields that are weights or normaliser: what --init_from takes.
@@ -36,11 +36,15 @@ StateList policy_state(const StateList& state);
 // Replicated fields: rank 0's on all ranks.
 void broadcast_state(const StateList& state, Communicator& comm);
 
-// A hash of all replicated fields, exact in a double (48 bits).
-double fingerprint(const StateList& state);
+// A hash of each replicated field, in the order of the list.
+using StateHashes = std::vector<uint64_t>;
+StateHashes hash_state(const StateList& state);
 
-// All ranks together, when fingerprints differ: names the ranks that are not as the majority is, and the first tensor in
-// which they differ. The text is the same on all ranks.
-std::string describe_divergence(const StateList& state, Communicator& comm);
+// A hash of the hashes, exact in a double (48 bits).
+double fingerprint(const StateHashes& hashes);
+
+// All ranks together, when fingerprints differ: names the ranks that are not as the majority is, and the first tensor
+// in which they differ. `mine` are the hashes behind this rank's fingerprint. The text is the same on all ranks.
+std::string describe_divergence(const StateList& state, const StateHashes& mine, Communicator& comm);
 
 }  // namespace drl

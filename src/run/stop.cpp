@@ -14,7 +14,9 @@ std::atomic<int> requested{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
 void on_signal(int signal) {
-  const Stop stop = signal == SIGUSR1 ? Stop::to_be_continued : signal == SIGTERM ? Stop::terminated : Stop::interrupted;
+  const Stop stop = signal == SIGUSR1                       ? Stop::to_be_continued
+                    : signal == SIGINT || signal == SIGUSR2 ? Stop::interrupted
+                                                            : Stop::terminated;
   const int before = requested.load();
   if (stop == Stop::interrupted && before == static_cast<int>(stop)) _exit(kInterrupted);
   if (before < static_cast<int>(stop)) requested.store(static_cast<int>(stop));
@@ -36,7 +38,7 @@ void catch_stop_signals() {
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
-  for (int signal : {SIGUSR1, SIGUSR2, SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  for (int signal : {SIGUSR1, SIGINT, SIGUSR2, SIGTERM, SIGALRM}) sigaction(signal, &action, nullptr);
 }
 
 Stop requested_stop() { return static_cast<Stop>(requested.load()); }

@@ -10,8 +10,8 @@ enum class Stop { none, to_be_continued, interrupted, terminated };
 int exit_code_of(Stop stop);
 const char* name_of(Stop stop);  // "SIGUSR1 or STOP", ...
 
-// From now on SIGUSR1, SIGINT (and SIGUSR2, by which --ranks passes it on) and SIGTERM are requests, which
-// requested_stop() shows. A second SIGINT ends the process at once.
+// From now on SIGUSR1, SIGINT and SIGTERM (and SIGUSR2 and SIGALRM, by which --ranks passes the latter two on) are
+// requests, which requested_stop() shows. A second SIGINT ends the process at once.
 void catch_stop_signals();
 Stop requested_stop();
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "report/format.hpp"
 
 namespace drl {
 namespace {
@@ -50,10 +52,7 @@ void Trainer::state_loaded(double elapsed) {
 
 int Trainer::run(RunReport* report) {
   start_ = last_save_ = now();
-  if (finished() && report)
-    report->message("nothing to do: the run stands at iteration " + std::to_string(iteration_) + ", mean reward " +
-                    std::to_string(window_.mean_reward()) + "; a larger --max_iterations goes on");
-  if (finished()) return kDone;
+  if (finished()) return nothing_to_do(report);
   while (!finished()) {
     iterate(report);
     if (report) report->iteration(metrics());
@@ -68,6 +67,14 @@ bool Trainer::finished() const {
 
 bool Trainer::target_reached() const {
   return options_.train.target_reward && window_.mean_reward() >= *options_.train.target_reward;
+}
+
+int Trainer::nothing_to_do(RunReport* report) const {
+  if (!report) return kDone;
+  report->message("nothing to do: the run is" + standing() + "; a larger --max_iterations" +
+                  (target_reached() ? ", and --target_reward none," : "") + " goes on");
+  report->finish(iteration_, env_steps_, target_reached() ? "target reached" : "done", comm_.stats());
+  return kDone;
 }
 
 void Trainer::iterate(RunReport* report) {
@@ -93,7 +100,8 @@ void Trainer::write_riders(RunReport* report) {
   }
   riders_[Riders::stop + static_cast<size_t>(wanted)] = 1;
   riders_[Riders::save] = report && now() - last_save_ > options_.run.save_seconds;
-  riders_[Riders::fingerprint(comm_.rank())] = fingerprint(state_);
+  hashes_ = hash_state(state_);
+  riders_[Riders::fingerprint(comm_.rank())] = fingerprint(hashes_);
   riders_[Riders::collection(comm_.rank())] = algorithm_.stats().collection_time;
 }
 
@@ -108,10 +116,24 @@ void Trainer::read_riders() {
 // All ranks see all fingerprints, and so decide alike.
 void Trainer::check_replicas() {
   for (int rank = 1; rank < comm_.size(); ++rank)
-    if (riders_[Riders::fingerprint(rank)] != riders_[Riders::fingerprint(0)])
-      throw SharedError("replicas are no longer equal at iteration " + std::to_string(iteration_) + " (" +
-                        describe_divergence(state_, comm_) +
-                        "): a rank computed other numbers, by broken hardware or mixed libraries; resume from the last checkpoint without that host");
+    if (riders_[Riders::fingerprint(rank)] != riders_[Riders::fingerprint(0)]) throw_divergence();
+}
+
+// Before a save: what the last update did is in no all-reduce yet.
+void Trainer::check_replicas_now() {
+  hashes_ = hash_state(state_);
+  const double mine = fingerprint(hashes_);
+  const std::vector<std::byte> all = comm_.gather(std::as_bytes(std::span(&mine, 1)), 0);
+  uint8_t equal = 1;
+  for (size_t at = 0; at < all.size(); at += sizeof(mine)) equal &= std::memcmp(&all[at], &all[0], sizeof(mine)) == 0;
+  comm_.broadcast(std::as_writable_bytes(std::span(&equal, 1)), 0);
+  if (!equal) throw_divergence();
+}
+
+void Trainer::throw_divergence() {
+  throw SharedError("replicas are no longer equal at iteration " + std::to_string(iteration_) + " (" +
+                    describe_divergence(state_, hashes_, comm_) +
+                    "): a rank computed other numbers, by broken hardware or mixed libraries; resume from the last checkpoint without that host");
 }
 
 IterationMetrics Trainer::metrics() const {
@@ -157,6 +179,7 @@ std::optional<double> Trainer::score(RunReport* report, bool evaluate_now) const
 
 void Trainer::save(RunReport* report, std::optional<double> score) {
   if (saved_iteration_ == iteration_) return;
+  check_replicas_now();
   std::vector<Tensor> tensors = gather_state(state_, comm_);
   if (report) report->save(iteration_, env_steps_, elapsed(), std::move(tensors), score, comm_.stats());
   saved_iteration_ = iteration_;
@@ -168,21 +191,27 @@ int Trainer::finish(RunReport* report) {
   const bool done = target_reached() || iteration_ >= options_.train.max_iterations;
   const std::string status = target_reached() ? "target reached" : done ? "done" : "stopped";
   uint8_t saved = 1;
-  if (report) saved = report->finish(iteration_, env_steps_, elapsed(), status, comm_.stats());
+  if (report) saved = report->finish(iteration_, env_steps_, status, comm_.stats());
   comm_.broadcast(std::as_writable_bytes(std::span(&saved, 1)), 0);
   if (report) report->message(outcome(*report));
   if (!saved) return kFailure;
   return done ? kDone : exit_code_of(stop_);
 }
 
+std::string Trainer::standing() const {
+  return " at iteration " + std::to_string(iteration_) + ", mean reward " + human_number(window_.mean_reward());
+}
+
+// What the run came to, where it lies, and what to type next.
 std::string Trainer::outcome(const RunReport& report) const {
-  char reward[32];
-  std::snprintf(reward, sizeof(reward), "%.4g", window_.mean_reward());
-  const std::string at = " at iteration " + std::to_string(iteration_) + ", mean reward " + reward;
-  if (target_reached()) return "target reached" + at;
-  if (iteration_ >= options_.train.max_iterations) return "done" + at;
-  return std::string("stopped by ") + name_of(stop_) + at + "; go on with: drl_train --task " + task_.name + " --load_run " +
-         report.directory().path().filename().string();
+  const std::string run = report.directory().path().string(), at = standing();
+  const CommStats& comm = comm_.stats();
+  const std::string counts = "\n  collectives  " + std::to_string(comm.all_reduces_f64) + " of float64 (" + human_bytes(static_cast<double>(comm.bytes_f64)) +
+                             "), " + std::to_string(comm.all_reduces_f32) + " of float32 (" + human_bytes(static_cast<double>(comm.bytes_f32)) + ")";
+  const std::string next = counts + "\n  evaluate     drl_eval --run " + run;
+  if (target_reached()) return "target reached" + at + next;
+  if (iteration_ >= options_.train.max_iterations) return "done" + at + next;
+  return std::string("stopped by ") + name_of(stop_) + at + next + "\n  go on        " + report.command_to_go_on();
 }
 
 double Trainer::elapsed() const { return elapsed_before_ + now() - start_; }

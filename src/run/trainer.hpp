@@ -25,6 +25,7 @@ class Trainer {
   // Everything that a checkpoint holds.
   const StateList& state() const { return state_; }
   int64_t iteration() const { return iteration_; }
+  int64_t env_steps() const { return env_steps_; }
   // The state was loaded; the run took `elapsed` seconds before.
   void state_loaded(double elapsed);
 
@@ -39,11 +40,15 @@ class Trainer {
   void write_riders(RunReport* report);
   void read_riders();
   void check_replicas();
+  void check_replicas_now();
+  [[noreturn]] void throw_divergence();
   IterationMetrics metrics() const;
   void save_if_due(RunReport* report);
   std::optional<double> score(RunReport* report, bool evaluate_now) const;
   void save(RunReport* report, std::optional<double> score);
   int finish(RunReport* report);
+  int nothing_to_do(RunReport* report) const;
+  std::string standing() const;
   std::string outcome(const RunReport& report) const;
   double elapsed() const;
 
@@ -59,6 +64,7 @@ class Trainer {
   RewardWindow window_;
 
   std::vector<double> riders_;
+  StateHashes hashes_;  // as the iteration began: what diverged may be equal again at its end
   Stop stop_ = Stop::none;
   bool save_requested_ = false;
   double slowest_collection_ = 0, iteration_seconds_ = 0, wait_before_ = 0, waiting_ = 0;

@@ -1,5 +1,5 @@
-// Acrobot-v1 of Gymnasium 1.2.0 (envs/classic_control/acrobot.py): swing the tip of a two-link pendulum above a line one
-// link length over the fixed joint, with a torque on the joint between the links. Equations of Sutton and Barto,
+// Acrobot-v1 of Gymnasium 1.2.0 (envs/classic_control/acrobot.py): swing the tip of a two-link pendulum above a line
+// one link length over the fixed joint, with a torque on the joint between the links. Equations of Sutton and Barto,
 // "Reinforcement Learning: An Introduction", example 11.3 (Gymnasium's "book"); fourth-order Runge-Kutta.
 #pragma once
 
@@ -62,18 +62,20 @@ struct AcrobotV1 {
   }
 
   static constexpr char preset[] = R"(
-num_envs = 256
+num_envs = 128
 num_steps_per_env = 64
-max_iterations = 100
+max_iterations = 150
 [ppo]
 learning_rate = 1e-3
 schedule = linear
-num_learning_epochs = 4
+num_learning_epochs = 5
 num_mini_batches = 8
 gamma = 0.99
 lam = 0.95
 entropy_coef = 0.01
 max_grad_norm = 0.5
+use_clipped_value_loss = false
+schedule_iterations = 150
 [policy]
 actor_hidden_dims = 64,64
 critic_hidden_dims = 64,64

@@ -67,15 +67,15 @@ struct Cartpole {
   }
 
   static constexpr char preset[] = R"(
-num_envs = 512
+num_envs = 2048
 num_steps_per_env = 16
-max_iterations = 150
+max_iterations = 200
 [ppo]
 learning_rate = 1e-3
 schedule = adaptive
 desired_kl = 0.01
 num_learning_epochs = 5
-num_mini_batches = 4
+num_mini_batches = 8
 gamma = 0.99
 lam = 0.95
 clip_param = 0.2

@@ -46,7 +46,7 @@ struct CartPoleV1 {
     s.x_dot = s.x_dot + p.dt * x_acc;
     s.theta = s.theta + p.dt * s.theta_dot;
     s.theta_dot = s.theta_dot + p.dt * theta_acc;
-    const bool off_track = (math::abs(s.x) > p.x_limit) | (math::abs(s.theta) > p.theta_limit);
+    const bool off_track = math::abs(s.x) > p.x_limit || math::abs(s.theta) > p.theta_limit;
     return {.reward = 1, .terminated = off_track};
   }
 
@@ -59,19 +59,20 @@ struct CartPoleV1 {
   }
 
   static constexpr char preset[] = R"(
-num_envs = 512
-num_steps_per_env = 32
-max_iterations = 150
-target_reward = 475
+num_envs = 128
+num_steps_per_env = 64
+max_iterations = 100
 [ppo]
 learning_rate = 1e-3
 schedule = linear
-num_learning_epochs = 4
-num_mini_batches = 4
+num_learning_epochs = 5
+num_mini_batches = 8
 gamma = 0.98
 lam = 0.95
 entropy_coef = 0.0
 max_grad_norm = 0.5
+use_clipped_value_loss = false
+schedule_iterations = 100
 [policy]
 actor_hidden_dims = 64,64
 critic_hidden_dims = 64,64

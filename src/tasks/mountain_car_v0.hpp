@@ -57,6 +57,7 @@ gamma = 0.99
 lam = 0.98
 entropy_coef = 0.01
 max_grad_norm = 0.5
+use_clipped_value_loss = false
 obs_normalization = true
 [policy]
 actor_hidden_dims = 64,64

@@ -32,8 +32,8 @@ struct PendulumV1 {
     const F angle = s.theta - F(2 * kPi) * math::floor((s.theta + F(kPi)) / F(2 * kPi));  // in [-pi, pi)
     const F cost = angle * angle + F(0.1) * (s.theta_dot * s.theta_dot) + F(0.001) * (torque * torque);
 
-    const F acceleration = 3 * p.gravity / (2 * p.length) * math::sin(s.theta) +
-                           3 / (p.mass * (p.length * p.length)) * torque;
+    const F acceleration =
+        3 * p.gravity / (2 * p.length) * math::sin(s.theta) + 3 / (p.mass * (p.length * p.length)) * torque;
     s.theta_dot = math::clamp(s.theta_dot + acceleration * p.dt, -p.max_speed, p.max_speed);
     s.theta = s.theta + s.theta_dot * p.dt;
     return {.reward = -cost};
@@ -47,19 +47,20 @@ struct PendulumV1 {
   }
 
   static constexpr char preset[] = R"(
-num_envs = 64
-num_steps_per_env = 200
+num_envs = 128
+num_steps_per_env = 64
 max_iterations = 150
 [ppo]
 learning_rate = 1e-3
-schedule = linear
-num_learning_epochs = 10
+schedule = adaptive
+num_learning_epochs = 5
 num_mini_batches = 8
-gamma = 0.9
+gamma = 0.97
 lam = 0.95
 entropy_coef = 0.0
 max_grad_norm = 0.5
 reward_scale = 0.1
+use_clipped_value_loss = false
 [policy]
 actor_hidden_dims = 64,64
 critic_hidden_dims = 64,64

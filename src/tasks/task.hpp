@@ -86,7 +86,8 @@ concept TaskOf = requires(typename Task::State& state, const typename Task::Para
   { Task::dt } -> std::convertible_to<double>;
   { Task::action.space() } -> std::same_as<ActionSpace>;
   { Task::fields[0] } -> std::convertible_to<Field<typename Task::State, F>>;
-  requires std::size(Task::fields) * sizeof(F) == sizeof(typename Task::State);  // every member is listed
+  requires std::size(Task::fields)
+  *sizeof(F) == sizeof(typename Task::State);  // every member is listed
   Task::reset(state, draws, params);
   { Task::step(state, action, params) } -> std::same_as<Step<F, reward_term_count<Task>()>>;
   Task::observe(state, obs);

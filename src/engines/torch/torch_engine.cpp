@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "engines/activation.hpp"
 #include "engines/torch/blas.hpp"
 #include "learn/sampling.hpp"
 
@@ -18,23 +19,6 @@ constexpr int64_t kTile = 1024;  // samples at a time
 
 at::Tensor view(const float* data, at::IntArrayRef shape) {
   return at::from_blob(const_cast<float*>(data), shape, at::TensorOptions().dtype(at::kFloat));
-}
-
-void activate(Activation activation, at::Tensor& x) {
-  switch (activation) {
-    case Activation::elu: at::elu_(x); break;
-    case Activation::tanh: at::tanh_(x); break;
-    case Activation::relu: at::relu_(x); break;
-  }
-}
-
-// d := d * f'(x), where y = f(x) is what is still there.
-void activation_backward(Activation activation, at::Tensor& d, const at::Tensor& y) {
-  switch (activation) {
-    case Activation::elu: at::elu_backward_out(d, d, 1, 1, 1, /*is_result=*/true, y); break;
-    case Activation::tanh: at::tanh_backward_out(d, d, y); break;
-    case Activation::relu: at::threshold_backward_out(d, d, y, 0); break;
-  }
 }
 
 // One network and its buffers for a tile.
@@ -59,7 +43,7 @@ class Mlp {
     for (int layer = 0; layer < spec_.layers(); ++layer) {
       at::Tensor y = outputs_[layer + 1].narrow(0, 0, rows);
       at::addmm_out(y, bias(params, layer), outputs_[layer].narrow(0, 0, rows), weight(params, layer).t());
-      if (layer + 1 < spec_.layers()) activate(activation_, y);
+      if (layer + 1 < spec_.layers()) activate(activation_, y.data_ptr<float>(), y.numel());
     }
   }
 
@@ -72,7 +56,7 @@ class Mlp {
       if (layer == 0) return;
       at::Tensor dx = gradients_[layer].narrow(0, 0, rows);
       at::mm_out(dx, dy, weight(params, layer));
-      activation_backward(activation_, dx, x);
+      activation_backward(activation_, x.data_ptr<float>(), dx.data_ptr<float>(), dx.numel());
     }
   }
 

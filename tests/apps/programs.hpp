@@ -1,0 +1,107 @@
+// Runs of drl_train, and what they leave behind, as their user sees it. RANKS says how they are started: 1, or 2 by
+// --ranks.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "../support/process.hpp"
+#include "base/text.hpp"
+#include "store/checkpoint.hpp"
+
+namespace drl::test {
+
+namespace fs = std::filesystem;
+
+inline const std::string kTrain = DRL_BIN "/drl_train", kEval = DRL_BIN "/drl_eval", kShow = DRL_BIN "/drl_checkpoint";
+
+inline Words ranks() { return RANKS == 1 ? Words{} : Words{"--ranks", std::to_string(RANKS)}; }
+
+// A folder of runs of one task.
+struct Runs {
+  explicit Runs(std::string task_name = "Cartpole") : task(std::move(task_name)) {}
+
+  fs::path path() const { return folder / "runs"; }
+  fs::path run(const std::string& name) const { return path() / task / name; }
+  // drl_train on few environments, 4 steps each. `more` may say otherwise: the last value counts.
+  Words command(const Words& more) const {
+    return Words{kTrain, "--task", task, "--num_envs", "16", "--num_steps_per_env", "4", "--runs_dir", path().string()} +
+           ranks() + more;
+  }
+  Result train(const Words& more, const Process::Variables& variables = {}) const {
+    return run_program(command(more), variables);
+  }
+  // Names in the task's folder, sorted.
+  Words names() const {
+    Words result;
+    for (const auto& entry : fs::directory_iterator(path() / task)) result.push_back(entry.path().filename());
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+
+  // Those whose command line names this folder and whose environment holds `variable`.
+  std::vector<pid_t> processes(const std::string& variable = "") const {
+    std::vector<pid_t> found;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename();
+      if (name.find_first_not_of("0123456789") == std::string::npos &&
+          slurp(entry.path() / "cmdline").find(path().string()) != std::string::npos &&
+          slurp(entry.path() / "environ").find(variable) != std::string::npos)
+        found.push_back(std::stoi(name));
+    }
+    return found;
+  }
+  // By SIGKILL. A run on one rank is that rank.
+  void kill_rank(int rank) const {
+    const std::string variable = '\0' + ("OMPI_COMM_WORLD_RANK=" + std::to_string(rank)) + '\0';
+    for (pid_t pid : processes(RANKS == 1 ? "" : variable)) ::kill(pid, SIGKILL);
+  }
+
+  TempFolder folder;
+  std::string task;
+};
+
+inline fs::path checkpoint_file(const fs::path& run, int iteration) {
+  const std::string number = std::to_string(iteration);
+  return run / "checkpoints" / ("iter_" + std::string(6 - number.size(), '0') + number + ".h5");
+}
+
+inline std::vector<Tensor> datasets(const fs::path& file) { return read_checkpoint(file).tensors; }
+
+inline nlohmann::json run_json(const fs::path& run) { return nlohmann::json::parse(slurp(run / "run.json")); }
+
+// metrics.csv without the columns in seconds and in steps a second, a line each.
+inline Words metrics(const fs::path& run) {
+  std::vector<size_t> kept;
+  Words rows;
+  for (const std::string& line : split(slurp(run / "metrics.csv"), '\n')) {
+    const Words cells = split(line, ',');
+    if (line.empty()) continue;
+    if (rows.empty())
+      for (size_t k = 0; k < cells.size(); ++k)
+        if (!cells[k].ends_with("_time") && cells[k] != "steps_per_second") kept.push_back(k);
+    std::string row;
+    for (size_t k : kept) row += cells.at(k) + ",";
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+// The first column but its header.
+inline std::vector<int> iterations(const fs::path& run) {
+  std::vector<int> result;
+  for (const std::string& row : metrics(run))
+    if (!row.starts_with("iteration")) result.push_back(std::stoi(row));
+  return result;
+}
+
+inline std::vector<int> count_to(int last) {
+  std::vector<int> result;
+  for (int i = 1; i <= last; ++i) result.push_back(i);
+  return result;
+}
+
+}  // namespace drl::test

@@ -1,0 +1,521 @@
+#include "base/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+struct PpoOptions {
+  double learning_rate = 1e-3;
+  double gamma = 0.99;
+  double clip = 0.2;
+  std::string schedule = "adaptive";
+  std::vector<int> actor_hidden_dims = {64, 64};
+  std::optional<double> max_grad_norm = 1.0;
+  bool normalise = true;
+
+  void describe(OptionVisitor& v) {
+    v("learning_rate", learning_rate, "step size of Adam at the start", at_least(1e-8));
+    v("gamma", gamma, "discount of future rewards", between(0, 1));
+    v("clip", clip, "clipping range of the ratio", above(0) && below(1));
+    v("schedule", schedule, "how the learning rate goes on", one_of({"adaptive", "fixed", "linear"}));
+    v("actor_hidden_dims", actor_hidden_dims, "widths of the actor's hidden layers", between(1, 4096));
+    v("max_grad_norm", max_grad_norm, "longer gradients are shortened to this", above(0));
+    v("normalise", normalise, "whether observations are normalised");
+  }
+};
+
+struct TrainOptions {
+  std::string task = "Cartpole";
+  int num_envs = 512;
+  int64_t seed = 1;
+  std::optional<double> time_limit;
+  std::string run_name;
+  std::string config;
+  std::string headless = "x";
+  bool resume = false;
+  bool help = false;
+
+  void describe(OptionVisitor& v) {
+    v("task", task, "what to learn");
+    v("num_envs", num_envs, "environments per rank", at_least(1));
+    v("seed", seed, "where randomness starts", at_least(0));
+    v("time_limit", time_limit, "stop after this time", above(0), unit("s"), Effect::none);
+    v("run_name", run_name, "name of the run", Effect::none);
+    v("config", config, "file of options", Where::command_line, Effect::none);
+    v("headless", headless, "no meaning here", hidden, Effect::none);
+    v("resume", resume, "go on with a run", Where::command_line, Effect::none);
+    v("help", help, "this text", Where::command_line, Effect::none, letter('h'));
+  }
+};
+
+struct OptionsTest : testing::Test {
+  OptionsTest() : table(table_of(train, ppo)) {}
+  static OptionTable table_of(TrainOptions& train, PpoOptions& ppo) {
+    OptionTable result;
+    result.section("ppo", "PPO", ppo);
+    result.section("", "Training", train);
+    return result;
+  }
+  template <class Action>
+  static std::string error_of(Action action) {
+    try {
+      action();
+    } catch (const UsageError& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+      EXPECT_EQ(error.exit_code(), 2);
+      return error.what();
+    }
+    return "no error";
+  }
+  std::string set_error(const std::string& name, const std::string& value) {
+    return error_of([&] { table.set(name, value, "test"); });
+  }
+  std::string command_line_error(const std::vector<std::string>& arguments) {
+    return error_of([&] { table.apply_command_line(arguments); });
+  }
+  std::string ini_error(const std::string& text) {
+    return error_of([&] { table.apply_ini(text, "a.ini"); });
+  }
+
+  TrainOptions train;
+  PpoOptions ppo;
+  OptionTable table;
+};
+
+// --- values ---
+
+TEST_F(OptionsTest, SetsEveryType) {
+  table.set("ppo.learning_rate", "3e-4", "test");
+  table.set("num_envs", " 4096 ", "test");
+  table.set("seed", "9223372036854775807", "test");
+  table.set("ppo.schedule", "linear", "test");
+  table.set("ppo.actor_hidden_dims", "400, 200 100", "test");
+  table.set("ppo.max_grad_norm", "none", "test");
+  table.set("time_limit", "1.5", "test");
+  table.set("resume", "true", "test");
+  EXPECT_EQ(ppo.learning_rate, 3e-4);
+  EXPECT_EQ(train.num_envs, 4096);
+  EXPECT_EQ(train.seed, std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(ppo.schedule, "linear");
+  EXPECT_EQ(ppo.actor_hidden_dims, (std::vector<int>{400, 200, 100}));
+  EXPECT_FALSE(ppo.max_grad_norm.has_value());
+  EXPECT_EQ(train.time_limit, 1.5);
+  EXPECT_TRUE(train.resume);
+}
+
+TEST_F(OptionsTest, SwitchesHaveManyWords) {
+  for (const char* word : {"true", "True", "yes", "on", "1"}) {
+    train.resume = false;
+    table.set("resume", word, "test");
+    EXPECT_TRUE(train.resume) << word;
+  }
+  for (const char* word : {"false", "False", "no", "off", "0"}) {
+    train.resume = true;
+    table.set("resume", word, "test");
+    EXPECT_FALSE(train.resume) << word;
+  }
+  EXPECT_EQ(set_error("resume", "maybe"), "resume = maybe is neither true nor false (a switch): give true or false");
+  EXPECT_EQ(set_error("resume", ""), "resume = \"\" is neither true nor false (a switch): give true or false");
+}
+
+TEST_F(OptionsTest, RefusesNumbersOutOfRange) {
+  EXPECT_EQ(set_error("ppo.gamma", "1.5"),
+            "ppo.gamma = 1.5 is out of range (0 to 1): give a value within it, such as 0.99");
+  EXPECT_EQ(set_error("num_envs", "0"),
+            "num_envs = 0 is out of range (at least 1): give a value within it, such as 512");
+  EXPECT_EQ(set_error("ppo.clip", "1"),
+            "ppo.clip = 1 is out of range (above 0, below 1): give a value within it, such as 0.2");
+  EXPECT_EQ(set_error("ppo.max_grad_norm", "0"),
+            "ppo.max_grad_norm = 0 is out of range (above 0): give a value within it, such as 1");
+  EXPECT_EQ(set_error("time_limit", "0"), "time_limit = 0 is out of range (above 0): give a value within it, or none");
+  EXPECT_EQ(ppo.gamma, 0.99);  // as it was
+  EXPECT_EQ(table.origin("ppo.gamma"), "default");
+}
+
+TEST_F(OptionsTest, RangesIncludeTheirEndsUnlessOpen) {
+  table.set("ppo.gamma", "0", "test");
+  table.set("ppo.gamma", "1", "test");
+  table.set("num_envs", "1", "test");
+  EXPECT_EQ(train.num_envs, 1);
+  EXPECT_NE(set_error("ppo.clip", "0"), "no error");
+}
+
+TEST_F(OptionsTest, RefusesWhatIsNotANumber) {
+  EXPECT_EQ(set_error("ppo.gamma", "abc"), "ppo.gamma = abc is not a number (0 to 1): give one, such as 0.99");
+  EXPECT_EQ(set_error("ppo.gamma", "0.5x"), "ppo.gamma = 0.5x is not a number (0 to 1): give one, such as 0.99");
+  EXPECT_EQ(set_error("ppo.gamma", ""), "ppo.gamma = \"\" is not a number (0 to 1): give one, such as 0.99");
+  EXPECT_EQ(set_error("num_envs", "1.5"), "num_envs = 1.5 is not a whole number (at least 1): give one, such as 512");
+  EXPECT_EQ(set_error("num_envs", "none"), "num_envs = none is not a whole number (at least 1): give one, such as 512");
+  EXPECT_EQ(set_error("ppo.gamma", "0.5\nx"), "ppo.gamma = 0.5\\x0ax is not a number (0 to 1): give one, such as 0.99");
+}
+
+TEST_F(OptionsTest, RefusesNumbersThatAreNotFiniteOrDoNotFit) {
+  for (const char* text : {"nan", "inf", "-inf", "NaN"}) {
+    EXPECT_EQ(set_error("ppo.learning_rate", text),
+              std::string("ppo.learning_rate = ") + text +
+                  " is not a finite number (at least 1e-08): give one, such as 0.001");
+  }
+  EXPECT_EQ(set_error("ppo.learning_rate", "1e400"),
+            "ppo.learning_rate = 1e400 cannot be held (64-bit number): give one, such as 0.001");
+  EXPECT_EQ(set_error("num_envs", "2147483648"),
+            "num_envs = 2147483648 cannot be held (32-bit number): give one, such as 512");
+  EXPECT_EQ(set_error("seed", "9223372036854775808"),
+            "seed = 9223372036854775808 cannot be held (64-bit number): give one, such as 1");
+}
+
+TEST_F(OptionsTest, RefusesElementsOfLists) {
+  EXPECT_EQ(set_error("ppo.actor_hidden_dims", "64,0"),
+            "ppo.actor_hidden_dims = 64,0: 0 is out of range (1 to 4096): give a value within it, such as 64,64");
+  EXPECT_EQ(set_error("ppo.actor_hidden_dims", "64,,64"),
+            "ppo.actor_hidden_dims = 64,,64: \"\" is not a whole number (1 to 4096): give one, such as 64,64");
+  EXPECT_EQ(set_error("ppo.actor_hidden_dims", "64 x"),
+            "ppo.actor_hidden_dims = 64 x: x is not a whole number (1 to 4096): give one, such as 64,64");
+  EXPECT_NE(set_error("ppo.actor_hidden_dims", "64,"), "no error");
+  EXPECT_NE(set_error("ppo.actor_hidden_dims", ""), "no error");
+  EXPECT_EQ(ppo.actor_hidden_dims, (std::vector<int>{64, 64}));
+  table.set("ppo.actor_hidden_dims", "none", "test");
+  EXPECT_TRUE(ppo.actor_hidden_dims.empty());
+}
+
+TEST_F(OptionsTest, RefusesOtherChoices) {
+  EXPECT_EQ(set_error("ppo.schedule", "adptive"),
+            "ppo.schedule = adptive is not a choice (adaptive, fixed, linear): did you mean adaptive?");
+  EXPECT_EQ(set_error("ppo.schedule", "cosine"),
+            "ppo.schedule = cosine is not a choice (adaptive, fixed, linear): give one of these");
+}
+
+// --- names ---
+
+TEST_F(OptionsTest, UnknownNamesGetTheNearestKnownOne) {
+  EXPECT_EQ(set_error("ppo.gama", "1"), "ppo.gama is not an option (unknown name): did you mean ppo.gamma?");
+  EXPECT_EQ(command_line_error({"--learning_rate", "1"}),
+            "--learning_rate is not an option (unknown name): did you mean --ppo.learning_rate?");
+  EXPECT_EQ(command_line_error({"--lerning-rate=1"}),
+            "--lerning_rate is not an option (unknown name): did you mean --ppo.learning_rate?");
+  EXPECT_EQ(command_line_error({"--algo.gamma", "1"}),
+            "--algo.gamma is not an option (unknown name): did you mean --ppo.gamma?");
+  EXPECT_EQ(command_line_error({"--num_env", "1"}),
+            "--num_env is not an option (unknown name): did you mean --num_envs?");
+  EXPECT_EQ(command_line_error({"--xylophone"}), "--xylophone is not an option (unknown name): --help lists them");
+  EXPECT_EQ(command_line_error({"--headles"}), "--headles is not an option (unknown name): --help lists them");
+}
+
+TEST_F(OptionsTest, SingleDashesAreNotNames) {
+  EXPECT_EQ(command_line_error({"-task", "Cartpole"}), "-task is not an option (unknown name): did you mean --task?");
+  EXPECT_EQ(command_line_error({"-x"}), "-x is not an option (unknown name): --help lists them");
+}
+
+TEST_F(OptionsTest, NamesAreNotGuessedFromTheirBeginning) {
+  EXPECT_EQ(command_line_error({"--see", "3"}), "--see is not an option (unknown name): did you mean --seed?");
+}
+
+TEST_F(OptionsTest, DeclarationMistakesAreFound) {
+  struct Wrong {
+    int value = 0;
+    void describe(OptionVisitor& v) { v("value", value, "", at_least(1)); }
+  } wrong;
+  EXPECT_THROW(OptionTable().section("", "", wrong), Error);
+  EXPECT_THROW(table.section("ppo", "PPO", ppo), Error);  // the names are taken
+}
+
+// --- command line ---
+
+TEST_F(OptionsTest, CommandLineForms) {
+  table.apply_command_line({"--num-envs", "8", "--ppo.learning-rate=1e-2", "--seed", "5", "--resume", "--task", "a-b_c",
+                            "--ppo.actor-hidden-dims", "1 2 3", "--ppo.normalise=false", "--headless", "y"});
+  EXPECT_EQ(train.num_envs, 8);
+  EXPECT_EQ(ppo.learning_rate, 1e-2);
+  EXPECT_EQ(train.seed, 5);
+  EXPECT_TRUE(train.resume);
+  EXPECT_EQ(train.task, "a-b_c");  // values keep their -
+  EXPECT_EQ(ppo.actor_hidden_dims, (std::vector<int>{1, 2, 3}));
+  EXPECT_FALSE(ppo.normalise);
+  EXPECT_EQ(train.headless, "y");
+}
+
+TEST_F(OptionsTest, SwitchesTakeAValueOrNone) {
+  table.apply_command_line({"--resume", "--seed", "3"});
+  EXPECT_TRUE(train.resume);
+  table.apply_command_line({"--resume", "false", "--seed", "4"});
+  EXPECT_FALSE(train.resume);
+  table.apply_command_line({"-h"});
+  EXPECT_TRUE(train.help);
+  table.apply_command_line({"--help=false"});
+  EXPECT_FALSE(train.help);
+}
+
+TEST_F(OptionsTest, EmptyAndEqualSignsInValues) {
+  table.apply_command_line({"--run_name", "", "--task=a=b"});
+  EXPECT_EQ(train.run_name, "");
+  EXPECT_TRUE(table.is_set("run_name"));
+  EXPECT_EQ(train.task, "a=b");
+  table.apply_command_line({"--task=--x"});
+  EXPECT_EQ(train.task, "--x");
+}
+
+TEST_F(OptionsTest, NegativeNumbersAreValues) {
+  EXPECT_EQ(command_line_error({"--seed", "-5"}),
+            "seed = -5 is out of range (at least 0): give a value within it, such as 1");
+}
+
+TEST_F(OptionsTest, MissingValuesAreErrors) {
+  const std::string message = "--seed has no value (where randomness starts): write --seed=VALUE, such as 1";
+  EXPECT_EQ(command_line_error({"--seed"}), message);
+  EXPECT_EQ(command_line_error({"--seed="}), message);
+  EXPECT_EQ(command_line_error({"--seed", "--resume"}), message);
+  EXPECT_EQ(command_line_error({"--seed", "--num_envs", "3"}), message);
+}
+
+TEST_F(OptionsTest, StrayArgumentsAreErrors) {
+  EXPECT_EQ(command_line_error({"--seed", "3", "Cartpole"}),
+            "Cartpole belongs to no option (a stray argument): write --name value, and lists as 1,2,3");
+  EXPECT_EQ(command_line_error({"--ppo.actor_hidden_dims", "64", "32"}),
+            "32 belongs to no option (a stray argument): write --name value, and lists as 1,2,3");
+}
+
+TEST_F(OptionsTest, ParsingChangesNothing) {
+  const std::vector<NamedValue> values =
+      table.parse_command_line({"--config", "a.ini", "--seed", "wrong", "--task=A", "--task", "B"});
+  EXPECT_EQ(find_value(values, "config"), "a.ini");
+  EXPECT_EQ(find_value(values, "task"), "B");  // the last one
+  EXPECT_EQ(find_value(values, "num-envs"), std::nullopt);
+  EXPECT_EQ(values.size(), 4U);
+  EXPECT_EQ(train.task, "Cartpole");
+  EXPECT_FALSE(table.is_set("task"));
+  EXPECT_EQ(error_of([&] { table.apply(values); }),
+            "seed = wrong is not a whole number (at least 0): give one, such as 1");
+}
+
+TEST_F(OptionsTest, LaterSettingsWinAndAreRemembered) {
+  table.apply_ini("num_envs = 2\nseed = 2\n[ppo]\ngamma = 0.5\n", "preset of Cartpole");
+  table.apply_ini("seed = 3\n[ppo]\ngamma = 0.6\n", "my.ini");
+  table.apply_command_line({"--ppo.gamma", "0.7"});
+  EXPECT_EQ(train.num_envs, 2);
+  EXPECT_EQ(train.seed, 3);
+  EXPECT_EQ(ppo.gamma, 0.7);
+  EXPECT_EQ(table.origin("num_envs"), "preset of Cartpole:1");
+  EXPECT_EQ(table.origin("seed"), "my.ini:1");
+  EXPECT_EQ(table.origin("ppo.gamma"), "command line");
+  EXPECT_EQ(table.origin("task"), "default");
+  EXPECT_FALSE(table.is_set("task"));
+  EXPECT_TRUE(table.is_set("num-envs"));
+}
+
+// --- config file ---
+
+TEST_F(OptionsTest, IniSyntax) {
+  table.apply_ini(
+      "# comment\n; comment\n\n  task =  Pendulum-v1  \r\nnum-envs=7 # seven\nppo.gamma = 0.5\n"
+      "run_name = a#b;c ; no comment before\n[ppo] # section\n\tschedule = fixed\nlearning_rate = 1 ;x\n[ ppo ]\nclip "
+      "= 0.3",
+      "a.ini");
+  EXPECT_EQ(train.task, "Pendulum-v1");
+  EXPECT_EQ(train.num_envs, 7);
+  EXPECT_EQ(ppo.gamma, 0.5);
+  EXPECT_EQ(train.run_name, "a#b;c");
+  EXPECT_EQ(ppo.schedule, "fixed");
+  EXPECT_EQ(ppo.learning_rate, 1);
+  EXPECT_EQ(ppo.clip, 0.3);
+}
+
+TEST_F(OptionsTest, IniQuotes) {
+  table.apply_ini(R"(task = " a # \"b\" \\ \n" # comment)", "a.ini");
+  EXPECT_EQ(train.task, " a # \"b\" \\ \n");
+  table.apply_ini("task = \"\"\n", "a.ini");
+  EXPECT_EQ(train.task, "");
+  table.apply_ini("task = C:\\new \"x\"\n", "a.ini");  // only a quote at the start is one
+  EXPECT_EQ(train.task, "C:\\new \"x\"");
+}
+
+TEST_F(OptionsTest, IniErrorsHaveFileAndLine) {
+  EXPECT_EQ(ini_error("seed = 1\n[ppo]\ngama = 1\n"),
+            "a.ini:3: ppo.gama is not an option (unknown name): did you mean ppo.gamma?");
+  EXPECT_EQ(ini_error("learning_rate = 1\n"),
+            "a.ini:1: learning_rate is not an option (unknown name): did you mean ppo.learning_rate?");
+  EXPECT_EQ(ini_error("\n[pp]\n"), "a.ini:2: [pp] is not a section (unknown name): did you mean [ppo]?");
+  EXPECT_EQ(ini_error("[network]\n"), "a.ini:1: [network] is not a section (unknown name): --print_config shows them");
+  EXPECT_EQ(ini_error("\n\n[ppo]\ngamma = 2\n"),
+            "a.ini:4: ppo.gamma = 2 is out of range (0 to 1): give a value within it, such as 0.99");
+  EXPECT_EQ(ini_error("seed = 1\n\nseed = 1\n"), "a.ini:3: seed is given twice (first on line 1): keep one of them");
+  EXPECT_EQ(ini_error("ppo.gamma = 1\n[ppo]\ngamma = 1\n"),
+            "a.ini:3: ppo.gamma is given twice (first on line 1): keep one of them");
+  EXPECT_EQ(
+      ini_error("resume = true\n"),
+      "a.ini:1: resume cannot stand in a config file (it belongs to one command): give --resume on the command line");
+}
+
+TEST_F(OptionsTest, IniSyntaxErrors) {
+  EXPECT_EQ(ini_error("seed 1\n"),
+            "a.ini:1: 'seed 1' is not understood (neither key = value nor [section]): write key = value");
+  EXPECT_EQ(ini_error("= 1\n"), "a.ini:1: '= 1' is not understood (there is no key before =): write key = value");
+  EXPECT_EQ(ini_error("[ppo\n"), "a.ini:1: '[ppo' is not understood (a section's name ends with ]): write [section]");
+  EXPECT_EQ(ini_error("[]\n"), "a.ini:1: '[]' is not understood (the section has no name): write [section]");
+  EXPECT_EQ(ini_error("task = \"a\n"),
+            "a.ini:1: 'task = \"a' is not understood (the quoted text has no end or an unknown escape): close it with "
+            "\", and write \\\" \\\\ \\n \\r \\t inside");
+  EXPECT_EQ(ini_error("task = \"a\" b\n"),
+            "a.ini:1: 'task = \"a\" b' is not understood (something follows the quoted text): write \\\" inside it");
+  EXPECT_EQ(ini_error("\x7f"
+                      "ELF\x01\x02\n"),
+            "a.ini:1: '\\x7fELF\\x01\\x02' is not understood (neither key = value nor [section]): write key = value");
+}
+
+// A text, the values after reading it into fresh options: what writing must keep.
+TEST_F(OptionsTest, ToIniRoundTripsExactly) {
+  const std::string odd_texts[] = {"",    " ",   "a # b",   "a;b", "\"q\"", "back\\slash", "line\nend\ttab\r",
+                                   "[x]", "a=b", "\xc3\xa9"};
+  for (const std::string& text : odd_texts) {
+    train.run_name = text;
+    ppo.learning_rate = std::nextafter(0.1, 1.0);
+    ppo.gamma = 1.0 / 3.0;
+    ppo.max_grad_norm = std::numeric_limits<double>::denorm_min();
+    ppo.actor_hidden_dims = {};
+    ppo.normalise = false;
+    train.seed = std::numeric_limits<int64_t>::max();
+    TrainOptions read_train;
+    PpoOptions read_ppo;
+    OptionTable read = table_of(read_train, read_ppo);
+    read.set("ppo.max_grad_norm", "3", "test");
+    read.apply_ini(table.to_ini(), "written");
+    EXPECT_EQ(read_train.run_name, text);
+    EXPECT_EQ(read_ppo.learning_rate, ppo.learning_rate);
+    EXPECT_EQ(read_ppo.gamma, ppo.gamma);
+    EXPECT_EQ(read_ppo.max_grad_norm, ppo.max_grad_norm);
+    EXPECT_TRUE(read_ppo.actor_hidden_dims.empty());
+    EXPECT_FALSE(read_ppo.normalise);
+    EXPECT_EQ(read_train.seed, train.seed);
+    EXPECT_FALSE(read_train.time_limit.has_value());
+    EXPECT_EQ(read.to_ini(), table.to_ini());
+  }
+}
+
+TEST_F(OptionsTest, ToIniHoldsWhatBelongsIntoAFile) {
+  const std::string text = table.to_ini();
+  EXPECT_EQ(text.find("resume"), std::string::npos);    // command line only
+  EXPECT_EQ(text.find("headless"), std::string::npos);  // hidden
+  EXPECT_EQ(text.find("config"), std::string::npos);
+  EXPECT_LT(text.find("# Training\ntask = Cartpole "), text.find("\n[ppo]\n# PPO\nlearning_rate = 0.001 "));
+}
+
+TEST(Options, ToIniOfOneOption) {
+  struct Two {
+    double gamma = 0.99;
+    void describe(OptionVisitor& v) { v("gamma", gamma, "discount", between(0, 1)); }
+  } two;
+  OptionTable table;
+  table.section("ppo", "PPO", two);
+  EXPECT_EQ(table.to_ini(), "[ppo]\n# PPO\ngamma = 0.99                          # discount [0 to 1]\n");
+}
+
+// --- help ---
+
+TEST(Options, HelpIsGroupedAndAligned) {
+  struct Some {
+    double gamma = 0.99;
+    std::string schedule = "fixed";
+    std::optional<double> time;
+    bool resume = false, normalise = true, help = false;
+    std::string secret, name;
+    void describe(OptionVisitor& v) {
+      v("gamma", gamma, "discount of future rewards", between(0, 1));
+      v("schedule", schedule, "how the learning rate goes on from iteration to iteration", one_of({"fixed", "linear"}));
+      v("time", time, "limit", above(0), unit("s"));
+      v("resume", resume, "go on");
+      v("normalise", normalise, "scale");
+      v("help", help, "this text", letter('h'));
+      v("secret", secret, "not shown", hidden);
+      v("name", name, "of the run");
+    }
+  } some;
+  struct Other {
+    int seed = 1;
+    void describe(OptionVisitor& v) { v("seed", seed, "where randomness starts", any_number()); }
+  } other;
+  OptionTable table;
+  table.section("ppo", "PPO", some);
+  table.section("", "Training", other);
+  table.set("ppo.gamma", "0.5", "preset");
+  EXPECT_EQ(table.help(60),
+            "PPO:\n"
+            "  --ppo.gamma 0.5       discount of future rewards [0 to 1]\n"
+            "  --ppo.schedule fixed  how the learning rate goes on from\n"
+            "                        iteration to iteration [fixed,\n"
+            "                        linear]\n"
+            "  --ppo.time none       limit [s, above 0]\n"
+            "  --ppo.resume          go on\n"
+            "  --ppo.normalise true  scale\n"
+            "  -h, --ppo.help        this text\n"
+            "  --ppo.name \"\"         of the run\n"
+            "\n"
+            "Training:\n"
+            "  --seed 1              where randomness starts\n");
+}
+
+TEST_F(OptionsTest, HelpKeepsToTheWidth) {
+  train.task = std::string(40, 'x');  // its help begins on the next line
+  const std::string help = table.help();
+  for (const std::string& line : split(help, '\n')) EXPECT_LE(line.size(), 100U) << line;
+  EXPECT_NE(help.find("  --task " + train.task + "\n" + std::string(36, ' ') + "what to learn\n"), std::string::npos)
+      << help;
+  EXPECT_EQ(help.find("headless"), std::string::npos);
+}
+
+// --- lists and differences ---
+
+TEST_F(OptionsTest, ItemsTellEverything) {
+  table.set("time_limit", "60", "test");
+  const std::vector<Option>& items = table.items();
+  ASSERT_EQ(items.size(), 16U);
+  EXPECT_EQ(items[0].name, "ppo.learning_rate");
+  EXPECT_EQ(items[0].value(), "0.001");
+  EXPECT_EQ(items[0].effect, Effect::numbers);
+  const Option& limit = table.find("time_limit");
+  EXPECT_EQ(limit.value(), "60");
+  EXPECT_EQ(limit.default_text, "none");
+  EXPECT_EQ(limit.effect, Effect::none);
+  EXPECT_EQ(limit.limits(), "s, above 0");
+  EXPECT_EQ(limit.heading, "Training");
+  EXPECT_EQ(table.find("resume").where, Where::command_line);
+  EXPECT_TRUE(table.find("headless").hidden);
+}
+
+using Rows = std::vector<std::string>;
+Rows rows_of(const std::vector<OptionDifference>& differences) {
+  Rows rows;
+  for (const OptionDifference& d : differences) {
+    rows.push_back(d.name + " " + d.value + " " + d.other + (d.effect == Effect::numbers ? " numbers" : " none"));
+  }
+  return rows;
+}
+
+TEST_F(OptionsTest, NoDifferencesFromItself) {
+  EXPECT_EQ(rows_of(differences(table, table.to_ini(), "options.ini")), Rows{});
+  EXPECT_EQ(rows_of(differences(table, "", "options.ini")), Rows{});  // what is not there is the default
+  EXPECT_EQ(rows_of(differences(table, "[ppo]\nlearning_rate = 1.0e-3\nactor_hidden_dims = 64 64\n", "options.ini")),
+            Rows{});  // other spellings of the same
+}
+
+TEST_F(OptionsTest, DifferencesNameBothValues) {
+  const std::string before = table.to_ini() + "[old]\nkey = 5\n";
+  table.apply_command_line({"--ppo.gamma=0.5", "--time_limit", "9", "--resume", "--headless=z"});
+  EXPECT_EQ(rows_of(differences(table, before, "options.ini")),
+            (Rows{"old.key (none) 5 numbers", "ppo.gamma 0.5 0.99 numbers", "time_limit 9 none none"}));
+  EXPECT_EQ(rows_of(differences(table, "", "options.ini")),
+            (Rows{"ppo.gamma 0.5 0.99 numbers", "time_limit 9 none none"}));
+}
+
+TEST_F(OptionsTest, DifferencesReportABrokenFile) {
+  EXPECT_EQ(error_of([&] { differences(table, "seed = x\n", "options.ini"); }),
+            "options.ini:1: seed = x is not a whole number (at least 0): give one, such as 1");
+}
+
+}  // namespace
+}  // namespace drl

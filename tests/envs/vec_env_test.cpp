@@ -1,0 +1,422 @@
+#include "envs/vec_env.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/check.hpp"
+#include "base/philox.hpp"
+#include "envs/make_env.hpp"
+#include "tasks/list.hpp"
+
+// Counts allocations. Never inlined, lest the compiler pair malloc with delete and warn.
+static std::atomic<long> allocations{0};
+[[gnu::noinline]] void* operator new(size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace drl {
+namespace {
+
+constexpr float kUntouched = -12345.0f;
+
+float random01(int64_t index, int64_t step, int dimension) {
+  return uniform01(
+      random_bits(99, Purpose::benchmark, static_cast<uint64_t>(index), static_cast<uint64_t>(step))[dimension]);
+}
+
+// A VecEnv with one row of arrays, each with a guard element behind it, and actions that depend on the global index and
+// the step only.
+class Rig {
+ public:
+  Rig(const std::string& task, const EnvConfig& config) : config(config), env(make_env(task, config)) {
+    const TaskSpec& spec = env->spec();
+    n = config.num_envs, obs_dim = spec.obs_dim;
+    obs.assign(n * obs_dim + 1, kUntouched);
+    final_obs.assign(n * obs_dim + 1, kUntouched);
+    reward.assign(n + 1, kUntouched);
+    terminated.assign(n + 1, 77);
+    truncated.assign(n + 1, 77);
+    numbers.resize(n);
+    values.resize(n * spec.action.size);
+    row = {spec.action.discrete ? static_cast<const void*>(numbers.data()) : values.data(),
+           obs.data(),
+           nullptr,
+           reward.data(),
+           terminated.data(),
+           truncated.data(),
+           final_obs.data(),
+           nullptr};
+    env->reset(row);
+  }
+
+  void choose_actions(int64_t step) {
+    const ActionSpace& space = env->spec().action;
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t index = config.first_global_index + k;
+      numbers[k] = static_cast<int32_t>(random01(index, step, 0) * static_cast<float>(space.size));
+      for (int d = 0; d < space.size && !space.discrete; ++d) {
+        values[k * space.size + d] = space.low[d] + (space.high[d] - space.low[d]) * random01(index, step, d);
+      }
+    }
+  }
+  void step(int64_t step) {
+    choose_actions(step);
+    env->step(step, row);
+  }
+  std::vector<float> obs_of(int64_t k) const { return {&obs[k * obs_dim], &obs[(k + 1) * obs_dim]}; }
+  std::vector<float> final_obs_of(int64_t k) const { return {&final_obs[k * obs_dim], &final_obs[(k + 1) * obs_dim]}; }
+
+  EnvConfig config;
+  std::unique_ptr<VecEnv> env;
+  int64_t n = 0, obs_dim = 0;
+  std::vector<float> obs, final_obs, reward, values;
+  std::vector<int32_t> numbers;
+  std::vector<uint8_t> terminated, truncated;
+  StepRow row;
+};
+
+// Fields by name, copied out of or back into a component.
+class Copy : public StateVisitor {
+ public:
+  void field(const StateField& field) override {
+    std::vector<char>& bytes = saved[field.name];
+    fields.push_back(field);
+    if (restoring) {
+      std::memcpy(field.data, bytes.data(), field.bytes());
+    } else {
+      bytes.assign(static_cast<char*>(field.data), static_cast<char*>(field.data) + field.bytes());
+    }
+  }
+  bool restoring = false;
+  std::map<std::string, std::vector<char>> saved;
+  std::vector<StateField> fields;
+};
+
+class EveryTask : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, testing::ValuesIn(task_names()), [](const auto& info) {
+  std::string name = info.param;
+  std::erase(name, '-');
+  return name;
+});
+
+TEST_P(EveryTask, TrajectoriesDependOnSeedAndGlobalIndexOnly) {
+  const int64_t n = 67, steps = 300;  // 67: full vectors, a partial one, and single environments
+  Rig all(GetParam(), {.num_envs = n, .first_global_index = 5, .seed = 3});
+  std::vector<std::unique_ptr<Rig>> parts;
+  for (const auto& [first, count] : std::vector<std::pair<int64_t, int64_t>>{{0, 16}, {16, 1}, {17, 33}, {50, 17}}) {
+    parts.push_back(
+        std::make_unique<Rig>(GetParam(), EnvConfig{.num_envs = count, .first_global_index = 5 + first, .seed = 3}));
+  }
+  for (int64_t t = 0; t < steps; ++t) {
+    all.step(t);
+    for (auto& part : parts) {
+      part->step(t);
+      const int64_t first = part->config.first_global_index - 5;
+      for (int64_t k = 0; k < part->n; ++k) {
+        ASSERT_EQ(part->obs_of(k), all.obs_of(first + k)) << "step " << t << " environment " << first + k;
+        ASSERT_EQ(part->final_obs_of(k), all.final_obs_of(first + k));
+        ASSERT_EQ(part->reward[k], all.reward[first + k]);
+        ASSERT_EQ(part->terminated[k], all.terminated[first + k]);
+        ASSERT_EQ(part->truncated[k], all.truncated[first + k]);
+      }
+    }
+  }
+}
+
+TEST_P(EveryTask, SeedsAndEnvironmentsDiffer) {
+  Rig one(GetParam(), {.num_envs = 8, .seed = 1}), two(GetParam(), {.num_envs = 8, .seed = 2});
+  for (int64_t k = 0; k < 8; ++k) {
+    EXPECT_NE(one.obs_of(k), two.obs_of(k));
+    for (int64_t other = 0; other < k; ++other) EXPECT_NE(one.obs_of(k), one.obs_of(other));
+  }
+}
+
+TEST_P(EveryTask, WritesNothingBeyondItsRowsAndResetWritesObservationsOnly) {
+  Rig rig(GetParam(), {.num_envs = 19, .seed = 1});
+  EXPECT_EQ(rig.reward[0], kUntouched);
+  EXPECT_EQ(rig.terminated[0], 77);
+  for (int64_t t = 0; t < 1100; ++t) rig.step(t);
+  EXPECT_EQ(rig.obs.back(), kUntouched);
+  EXPECT_EQ(rig.final_obs.back(), kUntouched);
+  EXPECT_EQ(rig.reward.back(), kUntouched);
+  EXPECT_EQ(rig.terminated.back(), 77);
+  EXPECT_EQ(rig.truncated.back(), 77);
+  for (size_t i = 0; i + 1 < rig.obs.size(); ++i) EXPECT_NE(rig.obs[i], kUntouched);
+}
+
+TEST_P(EveryTask, RestoredStateContinuesToTheBit) {
+  Rig first(GetParam(), {.num_envs = 37, .seed = 4, .random_start_ages = true});
+  for (int64_t t = 0; t < 450; ++t) first.step(t);
+  first.env->take_episode_sums();
+  Copy copy;
+  first.env->visit_state(copy);
+  Rig second(GetParam(), {.num_envs = 37, .seed = 4});
+  copy.restoring = true;
+  second.env->visit_state(copy);
+  for (int64_t t = 450; t < 1500; ++t) {
+    first.step(t);
+    second.step(t);
+    ASSERT_EQ(first.obs, second.obs) << t;
+    ASSERT_EQ(first.reward, second.reward) << t;
+    ASSERT_EQ(first.truncated, second.truncated) << t;
+  }
+  const EpisodeSums a = first.env->take_episode_sums(), b = second.env->take_episode_sums();
+  EXPECT_GT(a.count, 0);
+  EXPECT_EQ(a.count, b.count);
+  EXPECT_EQ(a.reward, b.reward);
+  EXPECT_EQ(a.reward_squared, b.reward_squared);
+  EXPECT_EQ(a.length, b.length);
+  EXPECT_EQ(a.terms, b.terms);
+}
+
+TEST_P(EveryTask, StateIsListedPerEnvironment) {
+  Rig rig(GetParam(), {.num_envs = 5});
+  Copy copy;
+  rig.env->visit_state(copy);
+  EXPECT_TRUE(copy.saved.contains("env/age"));
+  EXPECT_TRUE(copy.saved.contains("env/episode_reward"));
+  EXPECT_TRUE(copy.saved.contains("env/stale"));
+  EXPECT_EQ(copy.saved.size(), copy.fields.size()) << "two fields have one name";
+  for (const StateField& field : copy.fields) {
+    EXPECT_EQ(field.shape, std::vector<int64_t>{5}) << field.name;
+    EXPECT_EQ(field.sharding, Sharding::per_env) << field.name;
+  }
+}
+
+// Returns and lengths added up here from the rows, environment by environment.
+TEST_P(EveryTask, EpisodeSumsAreThoseOfTheRows) {
+  const int64_t n = 21;
+  Rig rig(GetParam(), {.num_envs = n, .seed = 6});
+  EpisodeSums expected;
+  std::vector<double> reward(n), length(n);
+  const int limit = rig.env->spec().step_limit;
+  for (int64_t t = 0; t < 1100; ++t) {
+    rig.step(t);
+    for (int64_t k = 0; k < n; ++k) {
+      reward[k] += rig.reward[k];
+      length[k] += 1;
+      EXPECT_FALSE(rig.terminated[k] && rig.truncated[k]);
+      EXPECT_EQ(rig.truncated[k], length[k] == limit && !rig.terminated[k]);
+      if (!rig.terminated[k] && !rig.truncated[k]) continue;
+      expected.count += 1;
+      expected.reward += reward[k];
+      expected.reward_squared += reward[k] * reward[k];
+      expected.length += length[k];
+      reward[k] = length[k] = 0;
+    }
+  }
+  const EpisodeSums sums = rig.env->take_episode_sums();
+  ASSERT_GT(expected.count, 0);
+  EXPECT_EQ(sums.count, expected.count);
+  EXPECT_EQ(sums.length, expected.length);
+  EXPECT_NEAR(sums.reward / expected.reward, 1, 1e-5);
+  EXPECT_NEAR(sums.reward_squared / expected.reward_squared, 1, 1e-5);
+  EXPECT_EQ(sums.terms.size(), rig.env->spec().reward_terms.size());
+  double terms = 0;
+  for (double term : sums.terms) terms += term;
+  if (!sums.terms.empty()) {
+    EXPECT_NEAR(terms / expected.reward, 1, 1e-5);
+  }
+  EXPECT_EQ(rig.env->take_episode_sums().count, 0);
+}
+
+TEST_P(EveryTask, StepAllocatesNothing) {
+  Rig rig(GetParam(), {.num_envs = 40, .seed = 1});
+  const long before = allocations;
+  for (int64_t t = 0; t < 1100; ++t) rig.step(t);
+  EXPECT_EQ(allocations - before, 0);
+}
+
+TEST_P(EveryTask, RandomStartAgesSpreadTheTimeLimitsAndDoNotCount) {
+  const int64_t n = 2000;
+  Rig rig(GetParam(), {.num_envs = n, .seed = 8, .random_start_ages = true});
+  Copy copy;
+  rig.env->visit_state(copy);
+  const auto* ages = reinterpret_cast<const int32_t*>(copy.saved["env/age"].data());
+  const int limit = rig.env->spec().step_limit;
+  double sum = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    EXPECT_GE(ages[k], 0);
+    EXPECT_LT(ages[k], limit);
+    sum += ages[k];
+  }
+  EXPECT_NEAR(sum / n, (limit - 1) / 2.0, 5 * 0.29 * limit / std::sqrt(n));  // of a uniform, five deviations
+  // An environment's first episode ends at its limit at the latest and does not count; a second one does.
+  std::vector<int> ended(n);
+  double counted = 0;
+  for (int t = 0; t < limit + 50; ++t) {
+    rig.step(t);
+    for (int64_t k = 0; k < n; ++k) {
+      if (rig.truncated[k] && ended[k] == 0) {
+        EXPECT_EQ(ages[k] + t + 1, limit);
+      }
+      if (rig.terminated[k] || rig.truncated[k]) counted += ended[k]++ > 0;
+    }
+  }
+  EXPECT_EQ(rig.env->take_episode_sums().count, counted);
+}
+
+// The vectorised executor against the task stepped by hand, one environment at a time: the same bits. Checks with it
+// auto-reset, and that final_obs is written where an episode ended and nowhere else.
+template <template <class> class TaskTemplate>
+void expect_bits_of_scalar_code() {
+  using Task = TaskTemplate<float>;
+  const int64_t n = 35, first = 100;
+  const uint64_t seed = 11;
+  Rig rig(Task::name, {.num_envs = n, .first_global_index = first, .seed = seed});
+  const typename Task::Params params;
+  std::vector<typename Task::State> states(n);
+  std::vector<int> age(n);
+  const auto restart = [&](int64_t k, uint64_t draw) {
+    Draws<float> draws(seed, static_cast<uint64_t>(first + k), draw);
+    Task::reset(states[k], draws, params);
+    age[k] = 0;
+  };
+  const auto observed = [&](int64_t k) {
+    std::vector<float> obs(Task::obs_dim);
+    Task::observe(states[k], obs.data());
+    return obs;
+  };
+  for (int64_t k = 0; k < n; ++k) {
+    restart(k, 0);
+    ASSERT_EQ(rig.obs_of(k), observed(k));
+  }
+  for (int64_t t = 0; t < 1100; ++t) {
+    std::fill(rig.final_obs.begin(), rig.final_obs.end(), kUntouched);
+    rig.step(t);
+    for (int64_t k = 0; k < n; ++k) {
+      const float action = Task::action.discrete ? static_cast<float>(rig.numbers[k]) : rig.values[k];
+      const auto result = Task::step(states[k], &action, params);
+      const bool truncated = ++age[k] == Task::step_limit && !result.terminated;
+      ASSERT_EQ(rig.reward[k], result.reward) << Task::name << " step " << t << " environment " << k;
+      ASSERT_EQ(rig.terminated[k], result.terminated);
+      ASSERT_EQ(rig.truncated[k], truncated);
+      const bool ended = result.terminated || truncated;
+      ASSERT_EQ(rig.final_obs_of(k), ended ? observed(k) : std::vector<float>(Task::obs_dim, kUntouched));
+      if (ended) restart(k, static_cast<uint64_t>(t) + 1);
+      ASSERT_EQ(rig.obs_of(k), observed(k)) << Task::name << " step " << t << " environment " << k;
+    }
+  }
+}
+template <template <class> class... Tasks>
+void expect_bits_of_scalar_code_for_each(TaskList<Tasks...>) {
+  (expect_bits_of_scalar_code<Tasks>(), ...);
+}
+TEST(CpuVecEnv, GivesTheBitsOfScalarCode) { expect_bits_of_scalar_code_for_each(AllTasks{}); }
+
+// Two cars in their last step before the limit; the first reaches its goal in it.
+TEST(CpuVecEnv, AnEpisodeThatTheTaskEndsAtTheLimitIsNotTruncated) {
+  Rig rig("MountainCar-v0", {.num_envs = 2});
+  Copy copy;
+  rig.env->visit_state(copy);
+  const auto set = [&](const std::string& name, auto first, auto second) {
+    const decltype(first) values[] = {first, second};
+    std::memcpy(copy.saved.at(name).data(), values, sizeof(values));
+  };
+  set("env/state/position", 0.45f, -0.5f);
+  set("env/state/velocity", 0.07f, 0.0f);
+  set("env/age", int32_t{199}, int32_t{199});
+  copy.restoring = true;
+  rig.env->visit_state(copy);
+  rig.numbers = {2, 1};
+  rig.env->step(0, rig.row);
+  EXPECT_EQ(rig.terminated[0], 1);
+  EXPECT_EQ(rig.truncated[0], 0);
+  EXPECT_EQ(rig.terminated[1], 0);
+  EXPECT_EQ(rig.truncated[1], 1);
+}
+
+// Gymnasium's and Isaac Lab's reset distributions: uniform in [low, high] each.
+struct Range {
+  double low, high;
+};
+void expect_uniform_resets(const std::string& task, const std::map<std::string, Range>& ranges) {
+  const int64_t n = 4000;
+  Rig rig(task, {.num_envs = n, .seed = 2});
+  Copy copy;
+  rig.env->visit_state(copy);
+  for (const auto& [name, range] : ranges) {
+    const auto* x = reinterpret_cast<const float*>(copy.saved.at("env/state/" + name).data());
+    double sum = 0;
+    for (int64_t k = 0; k < n; ++k) sum += x[k];
+    const double width = range.high - range.low;
+    EXPECT_GE(*std::min_element(x, x + n), range.low - 1e-6) << task << " " << name;
+    EXPECT_LE(*std::max_element(x, x + n), range.high + 1e-6) << task << " " << name;
+    EXPECT_LE(*std::min_element(x, x + n), range.low + 0.01 * width) << task << " " << name;
+    EXPECT_GE(*std::max_element(x, x + n), range.high - 0.01 * width) << task << " " << name;
+    EXPECT_NEAR(sum / n, (range.low + range.high) / 2, 5 * 0.29 * width / std::sqrt(n)) << task << " " << name;
+  }
+}
+TEST(Resets, AreTheReferencesDistributions) {
+  const double pi = 3.14159265358979;
+  const Range small{-0.05, 0.05}, tenth{-0.1, 0.1}, zero{0, 0}, valley{-0.6, -0.4}, quarter{-pi / 4, pi / 4};
+  expect_uniform_resets("CartPole-v1", {{"x", small}, {"x_dot", small}, {"theta", small}, {"theta_dot", small}});
+  expect_uniform_resets("Pendulum-v1", {{"theta", {-pi, pi}}, {"theta_dot", {-1, 1}}});
+  expect_uniform_resets("Acrobot-v1",
+                        {{"theta1", tenth}, {"theta2", tenth}, {"theta1_dot", tenth}, {"theta2_dot", tenth}});
+  expect_uniform_resets("MountainCar-v0", {{"position", valley}, {"velocity", zero}});
+  expect_uniform_resets("MountainCarContinuous-v0", {{"position", valley}, {"velocity", zero}});
+  expect_uniform_resets("Cartpole",
+                        {{"x", {-1, 1}}, {"theta", quarter}, {"x_dot", {-0.5, 0.5}}, {"theta_dot", quarter}});
+}
+
+TEST(Tasks, HaveTheReferencesSpecs) {
+  const auto expect = [](const char* name, int obs, bool discrete, int size, int limit, float bound) {
+    const TaskSpec spec = task_spec(name);
+    EXPECT_EQ(spec.name, name);
+    EXPECT_EQ(spec.obs_dim, obs);
+    EXPECT_EQ(spec.action.discrete, discrete);
+    EXPECT_EQ(spec.action.size, size);
+    EXPECT_EQ(spec.step_limit, limit);
+    if (discrete) return;
+    EXPECT_EQ(spec.action.low, std::vector<float>{-bound});
+    EXPECT_EQ(spec.action.high, std::vector<float>{bound});
+  };
+  expect("Cartpole", 4, false, 1, 300, 4);
+  expect("CartPole-v1", 4, true, 2, 500, 0);
+  expect("Pendulum-v1", 3, false, 1, 200, 2);
+  expect("Acrobot-v1", 6, true, 3, 500, 0);
+  expect("MountainCar-v0", 2, true, 3, 200, 0);
+  expect("MountainCarContinuous-v0", 2, false, 1, 999, 1);
+  EXPECT_NEAR(task_spec("Cartpole").dt * task_spec("Cartpole").step_limit, 5, 1e-12);
+}
+
+TEST(Tasks, AnUnknownNameIsAUsageErrorThatNamesTheNearest) {
+  const auto message = [](const std::string& name) -> std::string {
+    try {
+      make_env(name, {});
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_NE(message("CartPole-v2").find("did you mean CartPole-v1?"), std::string::npos) << message("CartPole-v2");
+  EXPECT_NE(message("acrobot-v1").find("did you mean Acrobot-v1?"), std::string::npos);
+  EXPECT_NE(message("Humanoid").find("--list_tasks"), std::string::npos);
+  EXPECT_THROW(task_spec("Humanoid"), UsageError);
+  EXPECT_THROW(task_preset("Humanoid"), UsageError);
+}
+
+TEST(Tasks, EachHasAPreset) {
+  for (const std::string& task : task_names()) {
+    EXPECT_NE(task_preset(task).find("num_envs"), std::string_view::npos) << task;
+    EXPECT_NE(task_preset(task).find("[ppo]"), std::string_view::npos) << task;
+  }
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.hpp"
+#include "learn/ppo.hpp"
+
+namespace drl {
+namespace {
+
+BatchPlan plan(int64_t envs, int64_t steps, int rank, int world, int shards, int mini_batches) {
+  return {envs, steps, rank, world, shards, mini_batches};
+}
+
+std::string complaint(const BatchPlan& p) {
+  try {
+    p.check();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(BatchPlan, AcceptsWhatDivides) {
+  EXPECT_EQ(complaint(plan(4096, 32, 0, 1, 1, 4)), "");
+  EXPECT_EQ(complaint(plan(1, 16, 0, 1, 1, 4)), "");  // one environment, four steps a mini-batch
+  EXPECT_EQ(complaint(plan(8, 2, 1, 2, 4, 8)), "");   // 2 shards of 4 environments, 8 samples each, 1 a mini-batch
+  EXPECT_EQ(complaint(plan(3, 5, 0, 1, 3, 5)), "");
+}
+
+TEST(BatchPlan, NamesTheNearestNumbersOfEnvironments) {
+  EXPECT_EQ(
+      complaint(plan(10, 3, 0, 1, 1, 4)),
+      "--num_envs 10 with --num_steps_per_env 3 does not divide into 4 equal mini-batches (ppo.num_mini_batches): "
+      "use --num_envs 8 or 12");
+  EXPECT_EQ(complaint(plan(3, 3, 0, 1, 1, 4)),
+            "--num_envs 3 with --num_steps_per_env 3 does not divide into 4 equal mini-batches (ppo.num_mini_batches): "
+            "use --num_envs 4");
+  // Steps 6 and 4 mini-batches need an even number of environments in each of 4 shards.
+  EXPECT_EQ(complaint(plan(20, 6, 0, 1, 4, 4)),
+            "--num_envs 20 with --num_steps_per_env 6 does not divide into 4 equal mini-batches in each of 4 shards "
+            "(ppo.num_mini_batches): use --num_envs 16 or 24");
+}
+
+TEST(BatchPlan, WholeShardsBelongToARank) {
+  EXPECT_EQ(complaint(plan(8, 4, 0, 4, 6, 1)),
+            "--shards 6 does not divide over 4 ranks (each rank owns whole shards): use a multiple of 4");
+}
+
+TEST(BatchPlan, IndicesFitIn32Bits) {
+  EXPECT_EQ(complaint(plan(1 << 24, 1 << 8, 0, 1, 1, 1)),
+            "--num_envs x --num_steps_per_env makes 2^31 samples a rank or more: use fewer environments or more ranks");
+}
+
+// (step, global environment) of every row of mini-batch m, over all ranks of a world.
+using Samples = std::multiset<std::pair<int64_t, int64_t>>;
+
+Samples samples_of(int64_t total_envs, int64_t steps, int world, int shards, int mini_batches, int epoch, int m) {
+  Samples samples;
+  for (int rank = 0; rank < world; ++rank) {
+    const BatchPlan p = plan(total_envs / world, steps, rank, world, shards, mini_batches);
+    std::vector<int32_t> rows;
+    mini_batch_rows(p, 3, 7, epoch, m, rows);
+    for (int32_t row : rows) samples.insert({row / p.num_envs, rank * p.num_envs + row % p.num_envs});
+  }
+  return samples;
+}
+
+TEST(MiniBatchRows, EveryEpochSeesEverySampleOnce) {
+  for (int shards : {1, 2, 4})
+    for (int mini_batches : {1, 4, 8}) {
+      Samples all;
+      for (int m = 0; m < mini_batches; ++m) {
+        const Samples part = samples_of(16, 10, 1, shards, mini_batches, 2, m);
+        EXPECT_EQ(part.size(), 160u / mini_batches);
+        all.insert(part.begin(), part.end());
+      }
+      EXPECT_EQ(all.size(), 160u);
+      for (int64_t step = 0; step < 10; ++step)
+        for (int64_t env = 0; env < 16; ++env)
+          EXPECT_EQ(all.count({step, env}), 1u) << shards << " shards, " << mini_batches << " mini-batches";
+    }
+}
+
+TEST(MiniBatchRows, AreTheSameForOneTwoAndFourRanks) {
+  for (int mini_batches : {1, 4})
+    for (int m = 0; m < mini_batches; ++m) {
+      const Samples one = samples_of(16, 10, 1, 4, mini_batches, 0, m);
+      EXPECT_EQ(one, samples_of(16, 10, 2, 4, mini_batches, 0, m));
+      EXPECT_EQ(one, samples_of(16, 10, 4, 4, mini_batches, 0, m));
+    }
+}
+
+TEST(MiniBatchRows, TakeTheSameNumberFromEachShard) {
+  const Samples samples = samples_of(16, 10, 1, 4, 4, 0, 1);
+  std::vector<int> of_shard(4);
+  for (const auto& [step, env] : samples) of_shard[env / 4] += 1;
+  EXPECT_EQ(of_shard, (std::vector<int>{10, 10, 10, 10}));
+}
+
+TEST(MiniBatchRows, EpochsDiffer) { EXPECT_NE(samples_of(16, 10, 1, 4, 4, 0, 0), samples_of(16, 10, 1, 4, 4, 1, 0)); }
+
+TEST(AdaptedLearningRate, Table) {
+  const double kl = 0.01;
+  EXPECT_DOUBLE_EQ(adapted_learning_rate(1e-3, 0.03, kl), 1e-3 / 1.5);
+  EXPECT_DOUBLE_EQ(adapted_learning_rate(1e-3, 0.003, kl), 1e-3 * 1.5);
+  EXPECT_EQ(adapted_learning_rate(1e-3, 0.01, kl), 1e-3);
+  EXPECT_EQ(adapted_learning_rate(1e-3, 0.02, kl), 1e-3);   // exactly twice
+  EXPECT_EQ(adapted_learning_rate(1e-3, 0.005, kl), 1e-3);  // exactly half
+  EXPECT_EQ(adapted_learning_rate(1e-3, 0, kl), 1e-3);
+  EXPECT_EQ(adapted_learning_rate(1e-3, -1e-9, kl), 1e-3);  // rounding
+  EXPECT_EQ(adapted_learning_rate(1.2e-5, 1, kl), 1e-5);
+  EXPECT_EQ(adapted_learning_rate(9e-3, 0.001, kl), 1e-2);
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,55 @@
+// main() of the tests that run on several ranks: each rank runs every test, in step. A failure on one rank fails all;
+// an exception ends all ranks at once.
+
+#include "mpi_main.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "base/log.hpp"
+#include "cluster/session.hpp"
+
+namespace drl::test {
+namespace {
+
+Communicator* the_world = nullptr;
+
+// Prints failures only.
+class FailurePrinter final : public testing::EmptyTestEventListener {
+ public:
+  explicit FailurePrinter(int rank) : rank_(rank) {}
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (result.failed())
+      std::printf("rank %d: %s:%d: %s\n", rank_, result.file_name() ? result.file_name() : "?", result.line_number(),
+                  result.message());
+  }
+
+ private:
+  int rank_;
+};
+
+int run_tests(Communicator& comm) {
+  the_world = &comm;
+  log::init(comm.rank(), comm.size(), "testhost", false);
+  if (comm.rank() != 0) {  // rank 0 lists the tests, the others their failures
+    testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+    listeners.Append(new FailurePrinter(comm.rank()));
+    delete listeners.Release(listeners.default_result_printer());
+  }
+  double failed = RUN_ALL_TESTS();
+  comm.all_reduce_sum(std::span(&failed, 1));
+  return failed != 0;
+}
+
+}  // namespace
+
+Communicator& world() { return *the_world; }
+
+}  // namespace drl::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  GTEST_FLAG_SET(catch_exceptions, false);
+  return drl::run_session(drl::launch_info(), drl::test::run_tests);
+}

@@ -1,0 +1,48 @@
+"""TensorBoard's own reader reads the event files of a run that was resumed at iteration 6."""
+
+import unittest
+
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import samples
+
+CONSTANT = {
+    "Loss/value": 2, "Loss/surrogate": -0.25, "Loss/entropy": 3, "Loss/learning_rate": 1e-3, "Loss/gradient_norm": 4,
+    "Loss/explained_variance": 0.75, "Policy/mean_std": 0.5, "Policy/kl": 0.01, "Policy/clip_fraction": 0.125,
+    "Perf/total_fps": 1e6, "Perf/collection_time": 5, "Perf/learning_time": 6, "Perf/waiting_time": 7,
+    "Train/mean_episode_length": 210,
+}
+
+
+class Events(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.events = EventAccumulator(str(FOLDER / "events")).Reload()
+
+    def points(self, tag):
+        return [(point.step, point.value) for point in self.events.Scalars(tag)]
+
+    def test_tags(self):
+        self.assertEqual(set(self.events.Tags()["scalars"]), {*CONSTANT, "Train/mean_reward", "Episode/alive"})
+
+    def test_constants(self):
+        for tag, value in CONSTANT.items():
+            steps, values = zip(*self.points(tag))
+            self.assertEqual(steps, tuple(range(1, 13)), tag)
+            for found in values:
+                self.assertAlmostEqual(found, value, delta=1e-7 * abs(value))  # float32
+
+    def test_resume_replaces_later_points(self):
+        before = [(i, i) for i in range(2, 7)]  # the first was NaN
+        after = [(i, 100 + i) for i in range(7, 13)]
+        self.assertEqual(self.points("Train/mean_reward"), before + after)
+        self.assertEqual(self.points("Episode/alive"), [(i, i / 2) for i in range(1, 13)])
+
+    def test_text(self):
+        self.assertEqual(self.events.SummaryMetadata("options").plugin_data.plugin_name, "text")
+        self.assertEqual(list(self.events.Tensors("options")[0].tensor_proto.string_val), [b"num_envs = 512"])
+
+
+if __name__ == "__main__":
+    FOLDER = samples.write()
+    unittest.main()

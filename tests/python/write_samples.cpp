@@ -1,0 +1,84 @@
+// write_samples FOLDER: a checkpoint, a recording and the event files of a resumed run, for the readers in Python,
+// which state the same values once more.
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+
+#include "report/tensorboard.hpp"
+#include "store/checkpoint.hpp"
+#include "store/recording.hpp"
+
+namespace {
+
+template <class T>
+drl::Tensor tensor(const std::string& name, const std::vector<T>& values, const std::vector<int64_t>& shape) {
+  drl::Tensor result{name, drl::dtype_of<T>(), shape, std::vector<std::byte>(values.size() * sizeof(T))};
+  if (!values.empty()) std::memcpy(result.data.data(), values.data(), result.data.size());
+  return result;
+}
+
+void write_checkpoint(const std::filesystem::path& path) {
+  std::vector<float> large(1000 * 701);
+  std::iota(large.begin(), large.end(), 0.0f);
+  drl::write_checkpoint(
+      path,
+      {{{"task", std::string("Zürich")}, {"iteration", int64_t{150}}, {"elapsed_seconds", 1.5}},
+       {tensor<float>("policy/actor/0/weight", {1, 2, 3, 4, 5, -0.5f}, {2, 3}),
+        tensor<double>("normalizer/mean", {0.1, -1e300}, {2}), tensor<int32_t>("env/count", {-2147483647, 7}, {2, 1}),
+        tensor<int64_t>("step", {1234567890123}, {}), tensor<uint8_t>("flags", {0, 1, 255}, {3}),
+        tensor<float>("empty", {}, {0, 4}), tensor<float>("large", large, {1000, 701})}});
+}
+
+void write_recording(const std::filesystem::path& path) {
+  drl::Recording recording({{"task", std::string("Pendulum-v1")}, {"dt", 0.05}});
+  recording.add({.observations = {1, 2, 3, 4, 5, 6},
+                 .actions = {.5f, -.5f},
+                 .rewards = {-1, -2},
+                 .terminated = {0, 0},
+                 .truncated = {0, 1}});
+  recording.add(
+      {.observations = {7, 8, 9, 10}, .discrete_actions = {3}, .rewards = {1}, .terminated = {1}, .truncated = {0}});
+  recording.write(path);
+}
+
+drl::IterationMetrics metrics_of(int64_t iteration, double reward) {
+  return {.iteration = iteration,
+          .steps_per_second = 1e6,
+          .mean_reward = reward,
+          .mean_episode_length = 210,
+          .reward_terms = {{"alive", 0.5 * static_cast<double>(iteration)}},
+          .value_loss = 2,
+          .surrogate_loss = -0.25,
+          .entropy = 3,
+          .kl = 0.01,
+          .clip_fraction = 0.125,
+          .gradient_norm = 4,
+          .explained_variance = 0.75,
+          .learning_rate = 1e-3,
+          .action_std = 0.5,
+          .collection_time = 5,
+          .learning_time = 6,
+          .waiting_time = 7};
+}
+
+// Iterations 1 to 10 with reward = iteration (none in the first); then resumed at 6, up to 12, with 100 + iteration.
+void write_events(const std::filesystem::path& folder) {
+  std::filesystem::create_directory(folder);
+  drl::EventWriter first(folder);
+  first.append_text("options", "num_envs = 512");
+  for (int i = 1; i <= 10; ++i) first.append(metrics_of(i, i == 1 ? std::nan("") : i));
+  first.flush();
+  drl::EventWriter second(folder, 6);
+  for (int i = 7; i <= 12; ++i) second.append(metrics_of(i, 100 + i));
+  second.flush();
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  const std::filesystem::path folder = argv[1];
+  write_checkpoint(folder / "checkpoint.h5");
+  write_recording(folder / "recording.h5");
+  write_events(folder / "events");
+}

@@ -1,0 +1,51 @@
+#include "run/reward_window.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace drl {
+namespace {
+
+EpisodeSums episodes(double count, double reward, double length, double term = 0) {
+  return {count, count * reward, 0, count * length, {count * term}};
+}
+
+TEST(RewardWindow, IsNaNBeforeTheFirstEpisode) {
+  RewardWindow window(1);
+  EXPECT_TRUE(std::isnan(window.mean_reward()));
+  window.add(episodes(0, 0, 0));
+  EXPECT_TRUE(std::isnan(window.mean_reward()));
+  EXPECT_TRUE(std::isnan(window.mean_length()));
+}
+
+TEST(RewardWindow, FewerThanAHundredEpisodesAllCount) {
+  RewardWindow window(1);
+  window.add(episodes(1, 10, 100, 1));
+  window.add(episodes(3, 2, 20, 5));
+  EXPECT_DOUBLE_EQ(window.mean_reward(), 4);  // (10 + 3 * 2) / 4
+  EXPECT_DOUBLE_EQ(window.mean_length(), 40);
+  EXPECT_DOUBLE_EQ(window.mean_term(0), 4);
+}
+
+// 40, 50 and 60 episodes: the latest two iterations hold 110, and the first one is out.
+TEST(RewardWindow, CoversTheFewestIterationsThatHoldAHundredEpisodes) {
+  RewardWindow window(1);
+  window.add(episodes(40, 1000, 1));
+  window.add(episodes(50, 2, 1));
+  window.add(episodes(60, 13, 1));
+  EXPECT_DOUBLE_EQ(window.mean_reward(), (50 * 2 + 60 * 13) / 110.0);
+  window.add(episodes(0, 0, 0));  // an iteration without episodes changes nothing
+  EXPECT_DOUBLE_EQ(window.mean_reward(), (50 * 2 + 60 * 13) / 110.0);
+  window.add(episodes(100, 7, 1));  // exactly a hundred are enough
+  EXPECT_DOUBLE_EQ(window.mean_reward(), 7);
+}
+
+TEST(RewardWindow, OneEpisodeAnIteration) {
+  RewardWindow window(1);
+  for (int i = 0; i < 250; ++i) window.add(episodes(1, i, 1));
+  EXPECT_DOUBLE_EQ(window.mean_reward(), (150 + 249) / 2.0);  // the latest hundred
+}
+
+}  // namespace
+}  // namespace drl

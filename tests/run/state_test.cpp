@@ -1,0 +1,188 @@
+#include "run/state.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "../mpi_main.hpp"
+#include "base/check.hpp"
+
+namespace drl {
+namespace {
+
+using test::world;
+
+// Three kinds of state: equal on all ranks, two rows a rank, one block a rank.
+struct Holder {
+  Holder() {
+    state = list_state([this](StateVisitor& v) { visit(v); });
+  }
+  void visit(StateVisitor& v) {
+    v.array("policy/weight", weight.data(), {2, 2});
+    v.scalar("trainer/steps", steps);
+    v.array("env/age", age.data(), {2}, Sharding::per_env);
+    v.array("clock", clock.data(), {3}, Sharding::per_rank);
+  }
+  std::vector<float> weight = std::vector<float>(4);
+  int64_t steps = 0;
+  std::vector<int32_t> age = std::vector<int32_t>(2);
+  std::vector<double> clock = std::vector<double>(3);
+  StateList state;
+};
+
+void fill(Holder& h) {
+  h.weight = {1, 2, 3, 4};
+  h.steps = int64_t{1} << 40;
+  h.age = {10 * world().rank(), 10 * world().rank() + 1};
+  h.clock.assign(3, 0.5 + world().rank());
+  h.state = list_state([&](StateVisitor& v) { h.visit(v); });  // the vectors moved
+}
+
+template <class T>
+std::vector<T> numbers(const Tensor& tensor) {
+  std::vector<T> result(tensor.data.size() / sizeof(T));
+  std::memcpy(result.data(), tensor.data.data(), tensor.data.size());
+  return result;
+}
+
+TEST(State, GatherMakesOneTensorOfEachField) {
+  Holder h;
+  fill(h);
+  const std::vector<Tensor> tensors = gather_state(h.state, world());
+  const int64_t size = world().size();
+  ASSERT_EQ(tensors.size(), world().rank() == 0 ? 4u : 0u);
+  if (world().rank() != 0) return;
+  EXPECT_EQ(tensors[0].name, "policy/weight");
+  EXPECT_EQ(tensors[0].shape, (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(numbers<float>(tensors[0]), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(tensors[1].shape, (std::vector<int64_t>{}));
+  EXPECT_EQ(numbers<int64_t>(tensors[1])[0], int64_t{1} << 40);
+  EXPECT_EQ(tensors[2].shape, (std::vector<int64_t>{2 * size}));
+  EXPECT_EQ(tensors[3].shape, (std::vector<int64_t>{size, 3}));
+  for (int64_t rank = 0; rank < size; ++rank) {
+    EXPECT_EQ(numbers<int32_t>(tensors[2])[2 * rank + 1], 10 * rank + 1);
+    EXPECT_EQ(numbers<double>(tensors[3])[3 * rank], 0.5 + static_cast<double>(rank));
+  }
+}
+
+TEST(State, RestoreGivesEachRankItsOwn) {
+  Holder from, to;
+  fill(from);
+  Checkpoint checkpoint;
+  checkpoint.tensors = gather_state(from.state, world());
+  EXPECT_TRUE(restore_state(to.state, checkpoint, world()));
+  EXPECT_EQ(to.weight, from.weight);
+  EXPECT_EQ(to.steps, from.steps);
+  EXPECT_EQ(to.age, from.age);
+  EXPECT_EQ(to.clock, from.clock);
+}
+
+// Saved with another number of environments: what is equal on all ranks is restored, environments start fresh.
+TEST(State, RestoreOnAnotherWorldKeepsFreshEnvironments) {
+  Holder from, to;
+  fill(from);
+  to.age = {7, 8};
+  to.clock = {1, 2, 3};
+  Checkpoint checkpoint;
+  checkpoint.tensors = gather_state(from.state, world());
+  for (Tensor& tensor : checkpoint.tensors)
+    if (tensor.name == "env/age") tensor.shape[0] += 2, tensor.data.resize(tensor.data.size() + 2 * sizeof(int32_t));
+  EXPECT_FALSE(restore_state(to.state, checkpoint, world()));
+  EXPECT_EQ(to.weight, from.weight);
+  EXPECT_EQ(to.age, (std::vector<int32_t>{7, 8}));
+  EXPECT_EQ(to.clock, (std::vector<double>{1, 2, 3}));
+}
+
+TEST(State, RequireStateNamesWhatDoesNotFit) {
+  Holder h;
+  const auto complaint = [&](std::vector<Tensor> tensors) -> std::string {
+    Checkpoint checkpoint;
+    checkpoint.tensors = std::move(tensors);
+    try {
+      require_state(h.state, checkpoint, "c.h5");
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Tensor weight{"policy/weight", DType::f32, {2, 2}, std::vector<std::byte>(16)},
+      steps{"trainer/steps", DType::i64, {}, std::vector<std::byte>(8)};
+  const Tensor wide{"policy/weight", DType::f32, {2, 3}, std::vector<std::byte>(24)};
+  const std::string advice = "): use the task, policy and ppo options it was made with (drl_checkpoint show)";
+  EXPECT_EQ(complaint({weight, steps}), "");  // environments may be missing
+  EXPECT_EQ(complaint({wide, steps}),
+            "checkpoint c.h5 does not fit these networks (policy/weight is [2, 3] there and [2, 2] here" + advice);
+  EXPECT_EQ(complaint({weight}), "checkpoint c.h5 does not fit these networks (trainer/steps is not in it" + advice);
+}
+
+TEST(State, PolicyStateIsWeightsAndNormaliser) {
+  double x = 0;
+  const StateList all = list_state([&](StateVisitor& v) {
+    for (const char* name :
+         {"policy/actor/0/weight", "optimizer/m", "normalizer/obs/mean", "trainer/iteration", "env/age"})
+      v.scalar(name, x);
+  });
+  const StateList policy = policy_state(all);
+  ASSERT_EQ(policy.size(), 2u);
+  EXPECT_EQ(policy[0].name, "policy/actor/0/weight");
+  EXPECT_EQ(policy[1].name, "normalizer/obs/mean");
+}
+
+TEST(State, BroadcastMakesReplicasEqualAndLeavesEnvironments) {
+  Holder h;
+  fill(h);
+  h.weight[2] = static_cast<float>(world().rank());
+  const std::vector<int32_t> age = h.age;
+  broadcast_state(h.state, world());
+  EXPECT_EQ(h.weight[2], 0);
+  EXPECT_EQ(h.age, age);
+}
+
+TEST(Fingerprint, EveryBitOfEveryReplicatedFieldCounts) {
+  Holder h;
+  fill(h);
+  const double before = fingerprint(hash_state(h.state));
+  EXPECT_EQ(before, std::floor(before));
+  EXPECT_LT(before, 0x1p48);
+  for (const StateField& field : h.state)
+    for (size_t bit = 0; bit < 8 * field.bytes(); ++bit) {
+      std::byte& byte = static_cast<std::byte*>(field.data)[bit / 8];
+      byte ^= std::byte{1} << (bit % 8);
+      EXPECT_EQ(fingerprint(hash_state(h.state)) != before, field.sharding == Sharding::replicated)
+          << field.name << " bit " << bit;
+      byte ^= std::byte{1} << (bit % 8);
+    }
+  EXPECT_EQ(fingerprint(hash_state(h.state)), before);
+}
+
+TEST(Fingerprint, OrderOfNumbersCounts) {
+  Holder h;
+  fill(h);
+  const double before = fingerprint(hash_state(h.state));
+  std::swap(h.weight[0], h.weight[3]);
+  EXPECT_NE(fingerprint(hash_state(h.state)), before);
+}
+
+TEST(DescribeDivergence, NamesTheRankAndTheFirstTensor) {
+  Holder h;
+  fill(h);
+  const int bad = world().size() == 4 ? 2 : 1;
+  if (world().rank() == bad) h.steps += 1;
+  const std::string expected = world().size() == 1 ? "" : "rank " + std::to_string(bad) + " in trainer/steps";
+  EXPECT_EQ(describe_divergence(h.state, hash_state(h.state), world()), expected);
+}
+
+// Of four ranks the three that agree are right, though rank 0 is not among them.
+TEST(DescribeDivergence, TheMajorityIsRight) {
+  Holder h;
+  fill(h);
+  if (world().rank() == 0) h.weight[1] = 9;
+  const std::string text = describe_divergence(h.state, hash_state(h.state), world());
+  const std::string wrong = world().size() == 4 ? "0" : "1";  // one against one: rank 0 counts as right
+  EXPECT_EQ(text, world().size() == 1 ? "" : "rank " + wrong + " in policy/weight");
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,164 @@
+#include "store/checkpoint.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/check.hpp"
+#include "samples.hpp"
+#include "../support/temp_folder.hpp"
+
+namespace drl {
+namespace {
+
+Checkpoint round_trip(const Checkpoint& checkpoint) {
+  const TempFolder folder;
+  write_checkpoint(folder / "c.h5", checkpoint);
+  return read_checkpoint(folder / "c.h5");
+}
+
+class EveryType : public ::testing::TestWithParam<DType> {};
+
+TEST_P(EveryType, ReadsBackEveryShape) {
+  Checkpoint written;
+  const std::vector<std::vector<int64_t>> shapes = {{}, {0}, {3, 0}, {1}, {7}, {2, 3, 4}, {1000, 701}, {1, 600000}};
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    written.tensors.push_back(counting_tensor("group/" + std::to_string(i), GetParam(), shapes[i]));
+  }
+  EXPECT_EQ(round_trip(written).tensors, written.tensors);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, EveryType, ::testing::Values(DType::f32, DType::f64, DType::i32, DType::i64, DType::u8),
+                         [](const auto& type) { return std::string(name_of(type.param)); });
+
+TEST(Checkpoint, KeepsAttributes) {
+  const std::map<std::string, Attribute> attributes = {
+      {"empty", std::string()},
+      {"utf8", std::string("Zürich λ")},
+      {"long", std::string(200000, 'x')},
+      {"lines", std::string("a = 1\n[ppo]\nb = 2\n")},
+      {"least", std::numeric_limits<int64_t>::min()},
+      {"tiny", std::numeric_limits<double>::denorm_min()},
+      {"third", 1.0 / 3.0},
+  };
+  Checkpoint read = round_trip({attributes, {}});
+  EXPECT_EQ(std::get<std::string>(read.attributes.at("format")), "drl-checkpoint");
+  EXPECT_EQ(std::get<int64_t>(read.attributes.at("format_version")), 1);
+  read.attributes.erase("format");
+  read.attributes.erase("format_version");
+  EXPECT_EQ(read.attributes, attributes);
+}
+
+TEST(Checkpoint, KeepsNanAttribute) {
+  const Checkpoint read = round_trip({{{"reward", std::nan("")}}, {}});
+  EXPECT_TRUE(std::isnan(std::get<double>(read.attributes.at("reward"))));
+}
+
+TEST(Checkpoint, SortsAndFindsTensors) {
+  Checkpoint written;
+  for (const char* name : {"b", "a/c", "a-b", "a/b/d"})
+    written.tensors.push_back(counting_tensor(name, DType::u8, {2}));
+  const Checkpoint read = round_trip(written);
+  std::vector<std::string> names;
+  for (const Tensor& tensor : read.tensors) names.push_back(tensor.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"a-b", "a/b/d", "a/c", "b"}));
+  EXPECT_EQ(read.find("a/c")->name, "a/c");
+  EXPECT_EQ(read.find("a"), nullptr);
+}
+
+TEST(Checkpoint, EqualContentGivesEqualBytes) {
+  const TempFolder folder;
+  write_checkpoint(folder / "1.h5", small_checkpoint());
+  write_checkpoint(folder / "2.h5", small_checkpoint());
+  EXPECT_EQ(slurp(folder / "1.h5"), slurp(folder / "2.h5"));
+}
+
+TEST(Checkpoint, RefusesTwoTensorsOfOneName) {
+  const TempFolder folder;
+  const Tensor tensor = counting_tensor("weight", DType::f32, {2});
+  try {
+    write_checkpoint(folder / "c.h5", {{}, {tensor, tensor}});
+    FAIL() << "was written";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("name already exists"), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(Checkpoint, VerifyTellsCountAndBytes) {
+  const TempFolder folder;
+  write_checkpoint(folder / "c.h5", small_checkpoint());
+  const CheckpointSize size = verify_checkpoint(folder / "c.h5");
+  EXPECT_EQ(size.tensors, 2u);
+  EXPECT_EQ(size.bytes, slurp(folder / "c.h5").size());
+}
+
+// ---- Files that are no checkpoint
+
+// The message of the UsageError that reading throws: one line that names the file.
+std::string refusal(const std::filesystem::path& path) {
+  try {
+    read_checkpoint(path);
+  } catch (const UsageError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find(path.string()), std::string::npos) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    return message;
+  }
+  ADD_FAILURE() << "was read";
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(BadCheckpoint, IsRefusedWithItsReason) {
+  const TempFolder folder;
+  write_checkpoint(folder / "good.h5", small_checkpoint());
+  const std::string good = slurp(folder / "good.h5");
+  spill(folder / "empty.h5", "");
+  spill(folder / "text.h5", "iteration,env_steps\n");
+  spill(folder / "hdf5.h5", good.substr(512));
+  spill(folder / "longer.h5", good + "x");
+  std::string newer = good;
+  newer.replace(0, 16, "drl-checkpoint 2");
+  spill(folder / "newer.h5", newer);
+  write_arrays(folder / "recording.h5", "drl-recording", small_checkpoint());
+  EXPECT_TRUE(contains(refusal(folder / "missing.h5"), "No such file"));
+  EXPECT_TRUE(contains(refusal(folder.path()), "Is a directory"));
+  EXPECT_TRUE(contains(refusal(folder / "empty.h5"), "is empty"));
+  EXPECT_TRUE(contains(refusal(folder / "text.h5"), "is not an HDF5 file"));
+  EXPECT_TRUE(contains(refusal(folder / "hdf5.h5"), "is not a drl-checkpoint"));
+  EXPECT_TRUE(contains(refusal(folder / "recording.h5"), "is not a drl-checkpoint"));
+  EXPECT_TRUE(contains(refusal(folder / "longer.h5"), "is damaged"));
+  EXPECT_TRUE(contains(refusal(folder / "newer.h5"), "format version 2"));
+}
+
+TEST(BadCheckpoint, TruncatedAnywhereIsRefused) {
+  const TempFolder folder;
+  write_checkpoint(folder / "c.h5", small_checkpoint());
+  const std::string good = slurp(folder / "c.h5");
+  for (size_t length = 0; length < good.size(); length += 1 + length / 64) {
+    spill(folder / "cut.h5", good.substr(0, length));
+    const std::string message = refusal(folder / "cut.h5");
+    if (length < 15) continue;  // not even "drl-checkpoint " is left
+    EXPECT_TRUE(contains(message, "is truncated")) << length << ": " << message;
+  }
+}
+
+// Every byte of the file, in turn: seal, HDF5's structures, attributes, datasets, gaps.
+TEST(BadCheckpoint, OneChangedBitAnywhereIsRefused) {
+  const TempFolder folder;
+  write_checkpoint(folder / "c.h5", small_checkpoint());
+  const std::string good = slurp(folder / "c.h5");
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 8)));
+    spill(folder / "bad.h5", bad);
+    refusal(folder / "bad.h5");
+    if (HasFailure()) FAIL() << "at byte " << i << " of " << good.size();
+  }
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,118 @@
+// The house rules that a compiler does not check: read from the sources themselves.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSource = fs::path(DRL_TEST_DATA).parent_path() / "src";
+
+struct Line {
+  std::string file;  // relative to src/
+  int number;
+  std::string text;
+  std::string room() const { return file.substr(0, file.find('/')); }
+  std::string where() const { return "src/" + file + ":" + std::to_string(number) + ": " + text; }
+};
+
+std::string without_comment(const std::string& line) { return line.substr(0, line.find("//")); }
+
+// All lines of all sources, without comments.
+const std::vector<Line>& lines() {
+  static const std::vector<Line> all = [] {
+    std::vector<Line> result;
+    for (const auto& entry : fs::recursive_directory_iterator(kSource)) {
+      const std::string type = entry.path().extension().string();
+      if (type != ".cpp" && type != ".hpp" && type != ".h" && type != ".cu" && type != ".cuh" && type != ".in")
+        continue;
+      std::ifstream file(entry.path());
+      int number = 0;
+      for (std::string text; std::getline(file, text);)
+        result.push_back({fs::relative(entry.path(), kSource).generic_string(), ++number, without_comment(text)});
+    }
+    return result;
+  }();
+  return all;
+}
+
+// The lines that match, outside the folder `allowed`.
+std::vector<std::string> matches(const std::string& pattern, const std::string& allowed) {
+  const std::regex regex(pattern);
+  std::vector<std::string> found;
+  for (const Line& line : lines())
+    if ((allowed.empty() || !line.file.starts_with(allowed)) && std::regex_search(line.text, regex))
+      found.push_back(line.where());
+  return found;
+}
+
+// Rooms in the order of src/CMakeLists.txt.
+std::map<std::string, int> room_order() {
+  std::ifstream file(kSource / "CMakeLists.txt");
+  const std::regex regex(R"(^add_subdirectory\((\w+)\))");
+  std::map<std::string, int> order;
+  std::smatch match;
+  for (std::string line; std::getline(file, line);)
+    if (std::regex_search(line, match, regex)) order.emplace(match[1], static_cast<int>(order.size()));
+  return order;
+}
+
+void expect_none(const std::vector<std::string>& found) {
+  for (const std::string& line : found) ADD_FAILURE() << line;
+}
+
+TEST(Structure, EveryFolderIsARoom) {
+  const std::map<std::string, int> order = room_order();
+  EXPECT_GE(order.size(), 10u);
+  for (const auto& entry : fs::directory_iterator(kSource))
+    EXPECT_TRUE(!entry.is_directory() || order.count(entry.path().filename().string())) << entry.path();
+}
+
+TEST(Structure, NoRoomIncludesUpwards) {
+  const std::map<std::string, int> order = room_order();
+  const std::regex regex("^\\s*#\\s*include\\s*\"([^\"]*)\"");
+  std::smatch match;
+  int includes = 0;
+  for (const Line& line : lines()) {
+    if (!std::regex_search(line.text, match, regex)) continue;
+    const std::string path = match[1], room = path.substr(0, path.find('/'));
+    ASSERT_TRUE(order.count(room)) << line.where() << " (includes are written \"room/file.hpp\")";
+    EXPECT_LE(order.at(room), order.at(line.room())) << line.where();
+    includes += 1;
+  }
+  EXPECT_GT(includes, 100);  // the sources were found
+}
+
+TEST(Structure, LibtorchIsIncludedInItsEngineOnly) {
+  expect_none(matches(R"(^\s*#\s*include\s*[<"](torch|ATen|c10)/)", "engines/torch/"));
+}
+
+TEST(Structure, MpiIsIncludedInClusterOnly) {
+  expect_none(matches(R"(^\s*#\s*include\s*[<"](mpi|nccl)\w*\.h|\bMPI_\w+\s*\()", "cluster/"));
+}
+
+TEST(Structure, LauncherVariablesAreReadInClusterOnly) {
+  expect_none(matches("\"(SLURM|OMPI|PMI|PMIX|PALS|MPI)_", "cluster/"));
+}
+
+// Random numbers are base/philox.hpp's, a pure function of their key.
+TEST(Structure, NoOtherGenerator) {
+  expect_none(
+      matches(R"((torch|at)::(rand|normal|multinomial|bernoulli|dropout|poisson)\w*|manual_seed|::Generator\b)", ""));
+  expect_none(matches(R"((\.|->)(normal|uniform|random|bernoulli|exponential|cauchy|geometric|dropout)_\()", ""));
+  expect_none(matches(
+      R"(\b(s?rand|d?rand48|random)\s*\(|std::(mt19937|minstd|random_device|default_random_engine|ranlux|shuffle|\w+_distribution))",
+      ""));
+  expect_none(matches(R"(#\s*include\s*<(random|curand\w*)(\.h)?>)", ""));
+}
+
+}  // namespace

@@ -1,0 +1,110 @@
+// Programs from outside: start, signal, wait, and read what they said.
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "temp_folder.hpp"
+
+namespace drl {
+
+using Words = std::vector<std::string>;
+
+inline Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// Looks every 10 ms whether it holds; false if it does not within `seconds`.
+inline bool wait_until(const std::function<bool()>& condition, double seconds = 60) {
+  using Clock = std::chrono::steady_clock;
+  for (const auto end = Clock::now() + std::chrono::duration<double>(seconds); Clock::now() < end;) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return condition();
+}
+
+struct Result {
+  int exit_code = 0;     // as a shell says it: 128 + n after signal n
+  std::string out, err;  // standard output and error
+};
+
+inline size_t count_lines(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// A program in a process group of its own, which ends with this object at the latest.
+class Process {
+ public:
+  using Variables = std::map<std::string, std::string>;  // added to the environment
+  // `prepare` runs in the child just before the program takes its place.
+  explicit Process(const Words& words, const Variables& variables = {}, const std::function<void()>& prepare = {}) {
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::runtime_error("fork");
+    if (pid_ == 0) execute(words, variables, prepare);
+    ::setpgid(pid_, pid_);  // here and in the child: whoever is first
+  }
+  ~Process() {
+    if (running()) ::kill(-pid_, SIGKILL), ::waitpid(pid_, nullptr, 0);
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void signal(int number) const { ::kill(pid_, number); }
+  bool running() {
+    if (ended_) return false;
+    ended_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
+    return !ended_;
+  }
+  std::string out() const { return slurp(folder_ / "out"); }
+  std::string err() const { return slurp(folder_ / "err"); }
+
+  // Throws if the program does not end within `seconds`.
+  Result wait(double seconds = 60) {
+    if (!wait_until([this] { return !running(); }, seconds))
+      throw std::runtime_error("the program does not end; it said: " + out() + err());
+    return {WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_), out(), err()};
+  }
+
+ private:
+  [[noreturn]] void execute(const Words& words, const Variables& variables, const std::function<void()>& prepare) const {
+    ::setpgid(0, 0);
+    const auto redirect = [](const std::string& path, int flags, int to) { ::dup2(::open(path.c_str(), flags, 0644), to); };
+    redirect("/dev/null", O_RDONLY, 0);
+    redirect((folder_ / "out").string(), O_WRONLY | O_CREAT, 1);
+    redirect((folder_ / "err").string(), O_WRONLY | O_CREAT, 2);
+    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) ::signal(number, SIG_DFL);
+    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+    if (prepare) prepare();
+    std::vector<char*> argv;
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+
+  TempFolder folder_;
+  pid_t pid_ = -1;
+  int status_ = 0;
+  bool ended_ = false;
+};
+
+inline Result run_program(const Words& words, const Process::Variables& variables = {},
+                          const std::function<void()>& prepare = {}) {
+  return Process(words, variables, prepare).wait();
+}
+
+}  // namespace drl

@@ -1,0 +1,150 @@
+// Our tasks against trajectories that Gymnasium itself ran (gymnasium_record.py, tests/tasks/data).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tasks/list.hpp"
+
+namespace drl {
+namespace {
+
+struct Row {
+  double action = 0, reward = 0;
+  std::vector<double> state, obs;  // after the step
+  bool terminated = false, truncated = false;
+};
+using Episode = std::vector<Row>;  // [0] is the reset
+
+std::vector<double> read_numbers(std::istream& line, size_t count) {
+  std::vector<double> numbers(count);
+  for (double& x : numbers) line >> x;
+  return numbers;
+}
+
+template <class Task>
+std::vector<Episode> recorded() {
+  std::ifstream file(std::string(DRL_TEST_DATA) + "/tasks/data/" + Task::name + ".txt");
+  std::vector<Episode> episodes;
+  for (std::string text; std::getline(file, text);) {
+    if (text.starts_with("#")) continue;
+    std::istringstream line(text);
+    std::string kind;
+    Row row;
+    line >> kind;
+    if (kind == "reset") episodes.emplace_back();
+    if (kind == "step") line >> row.action;
+    row.state = read_numbers(line, std::size(Task::fields));
+    row.obs = read_numbers(line, Task::obs_dim);
+    for (double& o : row.obs) o = static_cast<float>(o);  // the file has a float32's shortest digits
+    if (kind == "step") line >> row.reward >> row.terminated >> row.truncated;
+    EXPECT_FALSE(line.fail()) << text;
+    episodes.back().push_back(row);
+  }
+  EXPECT_GE(episodes.size(), 3u);
+  return episodes;
+}
+
+template <class Task, class F>
+typename Task::State state_of(const Row& row) {
+  typename Task::State state;
+  for (size_t f = 0; f < row.state.size(); ++f) state.*Task::fields[f].member = static_cast<F>(row.state[f]);
+  return state;
+}
+
+// |ours - theirs| <= tolerance (1 + |theirs|)
+void expect_close(double ours, double theirs, double tolerance, const std::string& what) {
+  EXPECT_LE(std::abs(ours - theirs), tolerance * (1 + std::abs(theirs))) << what << ": " << ours << " for " << theirs;
+}
+
+template <class Task, class F>
+void expect_obs(const typename Task::State& state, const Row& row, double tolerance, const std::string& what) {
+  F obs[Task::obs_dim];
+  Task::observe(state, obs);
+  for (int k = 0; k < Task::obs_dim; ++k) {
+    expect_close(obs[k], row.obs[k], tolerance, what + " observation " + std::to_string(k));
+  }
+}
+
+// Runs ahead from the first state, given the recorded actions, for at most `steps` steps before it starts again from
+// the recorded state.
+template <class Task, class F>
+void run_freely(size_t steps, double reward_tolerance) {
+  for (const Episode& episode : recorded<Task>()) {
+    typename Task::State state = state_of<Task, F>(episode[0]);
+    for (size_t t = 1; t < episode.size(); ++t) {
+      const F action = static_cast<F>(episode[t].action);
+      const auto result = Task::step(state, &action, typename Task::Params{});
+      const std::string what = std::string(Task::name) + " step " + std::to_string(t);
+      for (size_t f = 0; f < episode[t].state.size(); ++f) {
+        EXPECT_NEAR(state.*Task::fields[f].member, episode[t].state[f], 1e-9) << what << " " << Task::fields[f].name;
+      }
+      expect_obs<Task, F>(state, episode[t], 6e-8, what);  // recorded as float32
+      expect_close(result.reward, episode[t].reward, reward_tolerance, what + " reward");
+      EXPECT_EQ(result.terminated, episode[t].terminated) << what;
+      EXPECT_EQ(!episode[t].terminated && t == size_t{Task::step_limit}, episode[t].truncated) << what;
+      if (testing::Test::HasFailure()) return;
+      if (t % steps == 0) state = state_of<Task, F>(episode[t]);
+    }
+  }
+}
+
+// One float step from each recorded state. `margin`: how far the state after it is from ending the episode or not.
+template <template <class> class TaskTemplate>
+void step_from_each_state(double tolerance, const std::function<double(const std::vector<double>&)>& margin) {
+  using Task = TaskTemplate<float>;
+  for (const Episode& episode : recorded<Task>()) {
+    for (size_t t = 1; t < episode.size(); ++t) {
+      typename Task::State state = state_of<Task, float>(episode[t - 1]);
+      const float action = static_cast<float>(episode[t].action);
+      const auto result = Task::step(state, &action, typename Task::Params{});
+      const std::string what = std::string(Task::name) + " step " + std::to_string(t);
+      expect_obs<Task, float>(state, episode[t], tolerance, what);
+      if (margin(episode[t].state) <= 1e-6) continue;
+      EXPECT_EQ(result.terminated, episode[t].terminated) << what;
+      expect_close(result.reward, episode[t].reward, tolerance, what + " reward");
+    }
+  }
+}
+
+constexpr size_t kWholeEpisode = 1000;
+double never_ends(const std::vector<double>&) { return std::numeric_limits<double>::infinity(); }
+
+// The falling pole multiplies an error by e every 0.25 s (4/(3 l (4/3 - m/M)) g = 15.8/s^2): after 100 steps by 3000,
+// after 500 steps by 1e17, so the balanced episode starts again from the recorded state every 100 steps. Others last 39
+// at most.
+TEST(Gymnasium, CartPoleFreelyInDouble) { run_freely<CartPoleV1<double>, double>(100, 1e-9); }
+TEST(Gymnasium, PendulumFreelyInDouble) { run_freely<PendulumV1<double>, double>(kWholeEpisode, 1e-9); }
+TEST(Gymnasium, AcrobotFreelyInDoubleFor20Steps) { run_freely<AcrobotV1<double>, double>(20, 1e-9); }
+TEST(Gymnasium, MountainCarFreelyInDouble) { run_freely<MountainCarV0<double>, double>(kWholeEpisode, 1e-9); }
+// Gymnasium stores this state as float32, and rewards of up to 100 are float32 here.
+TEST(Gymnasium, MountainCarContinuousFreelyInFloat) {
+  run_freely<MountainCarContinuousV0<float>, float>(kWholeEpisode, 6e-8);
+}
+
+TEST(Gymnasium, CartPoleStepsInFloat) {
+  step_from_each_state<CartPoleV1>(1e-5, [](const std::vector<double>& s) {
+    return std::min(std::abs(2.4 - std::abs(s[0])), std::abs(12 * M_PI / 180 - std::abs(s[2])));
+  });
+}
+TEST(Gymnasium, PendulumStepsInFloat) { step_from_each_state<PendulumV1>(1e-5, never_ends); }
+TEST(Gymnasium, AcrobotStepsInFloat) {
+  step_from_each_state<AcrobotV1>(
+      2e-4, [](const std::vector<double>& s) { return std::abs(-std::cos(s[0]) - std::cos(s[0] + s[1]) - 1); });
+}
+TEST(Gymnasium, MountainCarStepsInFloat) {
+  step_from_each_state<MountainCarV0>(1e-5, [](const std::vector<double>& s) { return std::abs(s[0] - 0.5); });
+}
+TEST(Gymnasium, MountainCarContinuousStepsInFloat) {
+  step_from_each_state<MountainCarContinuousV0>(1e-5,
+                                                [](const std::vector<double>& s) { return std::abs(s[0] - 0.45); });
+}
+
+}  // namespace
+}  // namespace drl

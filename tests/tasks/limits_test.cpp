@@ -1,0 +1,79 @@
+// Where episodes end and what is clipped, at states that recorded trajectories seldom visit. Limits from Gymnasium's
+// documentation.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tasks/list.hpp"
+
+namespace drl {
+namespace {
+
+template <class Task>
+auto step(typename Task::State& state, double action) {
+  return Task::step(state, &action, typename Task::Params{});
+}
+template <class Task>
+bool terminates(typename Task::State state, double action) {
+  return step<Task>(state, action).terminated;
+}
+
+// Explicit Euler: the position after a step is x + 0.02 x_dot, whatever the forces.
+TEST(Limits, CartPoleEndsBeyond2Point4MetresAnd12Degrees) {
+  using Task = CartPoleV1<double>;
+  for (double sign : {-1.0, 1.0}) {
+    EXPECT_FALSE(terminates<Task>({sign * 2.379, sign * 1, 0, 0}, 0));
+    EXPECT_TRUE(terminates<Task>({sign * 2.381, sign * 1, 0, 0}, 0));
+    const double limit = 12 * M_PI / 180;
+    EXPECT_FALSE(terminates<Task>({0, 0, sign * (limit - 0.021), sign * 1}, 0));
+    EXPECT_TRUE(terminates<Task>({0, 0, sign * (limit - 0.019), sign * 1}, 0));
+  }
+}
+
+// At full speed to the right, uphill slope or not, a step moves the car by 0.07.
+TEST(Limits, MountainCarsEndAtTheirGoals) {
+  EXPECT_FALSE(terminates<MountainCarV0<double>>({0.4299, 0.07}, 2));
+  EXPECT_TRUE(terminates<MountainCarV0<double>>({0.4301, 0.07}, 2));
+  EXPECT_FALSE(terminates<MountainCarContinuousV0<double>>({0.3799, 0.07}, 1));
+  EXPECT_TRUE(terminates<MountainCarContinuousV0<double>>({0.3801, 0.07}, 1));
+}
+
+TEST(Limits, MountainCarsRollingBackOverTheGoalDoNotEnd) {
+  EXPECT_FALSE(terminates<MountainCarV0<double>>({0.59, -0.03}, 0));
+  EXPECT_FALSE(terminates<MountainCarContinuousV0<double>>({0.59, -0.03}, -1));
+}
+
+TEST(Limits, MountainCarsStopAtTheLeftWall) {
+  MountainCarV0<double>::State car{-1.19, -0.07};
+  step<MountainCarV0<double>>(car, 0);
+  EXPECT_EQ(car.position, -1.2);
+  EXPECT_EQ(car.velocity, 0);
+  MountainCarContinuousV0<double>::State continuous{-1.19, -0.07};
+  step<MountainCarContinuousV0<double>>(continuous, -1);
+  EXPECT_EQ(continuous.position, -1.2);
+  EXPECT_EQ(continuous.velocity, 0);
+}
+
+TEST(Limits, AcrobotSpeedsAreAtMost4PiAnd9Pi) {
+  for (double sign : {-1.0, 1.0}) {
+    AcrobotV1<double>::State state{0, 0, sign * 60, sign * 60};
+    step<AcrobotV1<double>>(state, 1);
+    EXPECT_NEAR(std::abs(state.theta1_dot), 4 * M_PI, 1e-12);
+    EXPECT_NEAR(std::abs(state.theta2_dot), 9 * M_PI, 1e-12);
+    EXPECT_LE(std::abs(state.theta1), M_PI);
+    EXPECT_LE(std::abs(state.theta2), M_PI);
+  }
+}
+
+TEST(Limits, PendulumSpeedIsAtMost8AndTorqueAtMost2) {
+  using Task = PendulumV1<double>;
+  Task::State fast{M_PI / 2, 7.9};
+  step<Task>(fast, 2);
+  EXPECT_EQ(fast.theta_dot, 8);
+  Task::State two{0.5, 0}, five{0.5, 0};
+  EXPECT_EQ(step<Task>(two, 2).reward, step<Task>(five, 5).reward);
+  EXPECT_EQ(two.theta_dot, five.theta_dot);
+}
+
+}  // namespace
+}  // namespace drl
