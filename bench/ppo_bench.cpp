@@ -48,7 +48,8 @@ class OurLoop {
 
 torch::nn::Sequential mlp(int64_t outputs) {
   using torch::nn::Linear;
-  return torch::nn::Sequential(Linear(kObs, kHidden), torch::nn::Tanh(), Linear(kHidden, kHidden), torch::nn::Tanh(), Linear(kHidden, outputs));
+  return torch::nn::Sequential(Linear(kObs, kHidden), torch::nn::Tanh(), Linear(kHidden, kHidden), torch::nn::Tanh(),
+                               Linear(kHidden, outputs));
 }
 
 // torch::nn networks, autograd and torch::optim::Adam on preloaded tensors; no environments, no shuffling.
@@ -83,7 +84,9 @@ class BareLibtorch {
     adam_.step();
   }
 
-  torch::Tensor random(at::IntArrayRef shape) { return torch::linspace(-1, 1, c10::multiply_integers(shape)).reshape(shape).contiguous(); }
+  torch::Tensor random(at::IntArrayRef shape) {
+    return torch::linspace(-1, 1, c10::multiply_integers(shape)).reshape(shape).contiguous();
+  }
   static std::vector<torch::Tensor> join(std::vector<torch::Tensor> a, const std::vector<torch::Tensor>& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
@@ -101,7 +104,8 @@ double environment_seconds() {
   const auto envs = drl::make_env("CartPole-v1", {kEnvs, 0, 0, true});
   drl::Rollout rollout(envs->spec(), kSteps, kEnvs);
   envs->reset(rollout.start_row());
-  for (int64_t i = 0; i < rollout.samples(); ++i) rollout.choice[i] = static_cast<int32_t>(drl::random_bits(0, drl::Purpose::benchmark, i, 0)[0] & 1);
+  for (int64_t i = 0; i < rollout.samples(); ++i)
+    rollout.choice[i] = static_cast<int32_t>(drl::random_bits(0, drl::Purpose::benchmark, i, 0)[0] & 1);
   double start = 0;
   for (int64_t k = 0; k < 40 * kSteps; ++k) {
     if (k == 20 * kSteps) start = now();
@@ -126,7 +130,8 @@ int main(int argc, char** argv) {
   std::vector<double> our_times, bare_times;
   for (int k = 0; k < iterations; ++k) our_times.push_back(ours.iterate()), bare_times.push_back(bare.iterate());
   const double our_time = median(our_times), bare_time = median(bare_times), envs = environment_seconds();
-  std::printf("drl's loop              %8.1f k steps/s  (%.0f ms an iteration of %lld steps)\n", kSamples / our_time / 1e3, our_time * 1e3, static_cast<long long>(kSamples));
+  std::printf("drl's loop              %8.1f k steps/s  (%.0f ms an iteration of %lld steps)\n",
+              kSamples / our_time / 1e3, our_time * 1e3, static_cast<long long>(kSamples));
   std::printf("bare libtorch (%s) %8.1f k steps/s\n", drl::blas_library().name.c_str(), kSamples / bare_time / 1e3);
   std::printf("ratio                   %8.2f\n", bare_time / our_time);
   std::printf("environments            %8.2f %% of the iteration\n", 100 * envs / our_time);

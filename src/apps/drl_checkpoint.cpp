@@ -17,7 +17,7 @@ namespace drl {
 namespace {
 
 constexpr char kHelp[] =
-    "usage: drl_checkpoint show FILE     what the checkpoint holds: task, iteration, options, world, every array\n"
+    "usage: drl_checkpoint show FILE     what it holds: task, iteration, options, world, every array\n"
     "       drl_checkpoint verify FILE   reads everything and compares all checksums\n"
     "\n"
     "Exit codes: 0 fine; 2 wrong usage, or the file is missing, damaged or no drl checkpoint.\n";

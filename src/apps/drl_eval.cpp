@@ -61,9 +61,11 @@ class Policy {
     const TaskSpec spec = task_spec(task_);
     engine_ = make_torch_engine(network_spec(spec, options_.policy), threads);
     params_ = Array<float>(static_cast<size_t>(parameter_count(engine_->layout())));
-    if (options_.ppo.obs_normalization) normalizer_ = Normalizer(spec.obs_dim), critic_normalizer_ = Normalizer(spec.critic_obs_dim);
+    if (options_.ppo.obs_normalization)
+      normalizer_ = Normalizer(spec.obs_dim), critic_normalizer_ = Normalizer(spec.critic_obs_dim);
     const StateList state = list_state([this](StateVisitor& visitor) {
-      for (const ParamSlice& slice : engine_->layout()) visitor.array(slice.name, params_.data() + slice.offset, slice.shape);
+      for (const ParamSlice& slice : engine_->layout())
+        visitor.array(slice.name, params_.data() + slice.offset, slice.shape);
       normalizer_.visit_state(visitor, "normalizer/obs");
       critic_normalizer_.visit_state(visitor, "normalizer/critic_obs");
     });
@@ -82,7 +84,8 @@ class Policy {
   static std::string text_attribute(const Checkpoint& checkpoint, const std::string& file, const std::string& name) {
     const auto found = checkpoint.attributes.find(name);
     if (found == checkpoint.attributes.end() || !std::holds_alternative<std::string>(found->second))
-      throw UsageError("checkpoint " + file + " was not made by drl_train (it has no attribute " + name + "): name another file");
+      throw UsageError("checkpoint " + file + " was not made by drl_train (it has no attribute " + name +
+                       "): name another file");
     return std::get<std::string>(found->second);
   }
 
@@ -95,7 +98,8 @@ class Policy {
 
 std::string checkpoint_of(const EvalOptions& options) {
   if (options.run.empty() == options.checkpoint.empty())
-    throw UsageError("which policy? (give exactly one of --run and --checkpoint): for instance --run runs/Cartpole/latest");
+    throw UsageError(
+        "which policy? (give exactly one of --run and --checkpoint): for instance --run runs/Cartpole/latest");
   return find_checkpoint(options.run.empty() ? options.checkpoint : options.run).string();
 }
 
@@ -103,7 +107,9 @@ std::string checkpoint_of(const EvalOptions& options) {
 void require_folder(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   if (access(folder.c_str(), W_OK) == 0 && !std::filesystem::is_directory(file)) return;
-  throw UsageError("--record " + file.string() + " cannot be written (its folder is missing or read-only, or it is a folder itself): name another file");
+  throw UsageError(
+      "--record " + file.string() +
+      " cannot be written (its folder is missing or read-only, or it is a folder itself): name another file");
 }
 
 EvaluationPlan plan_of(const EvalOptions& options, const std::string& task) {
@@ -116,14 +122,23 @@ void print_lines(const Evaluation& result, const EvalOptions& options, const std
   const Summary r = summarize(result.returns), l = summarize(result.lengths);
   std::printf("return mean %.6g std %.6g min %.6g max %.6g\n", r.mean, r.std, r.min, r.max);
   std::printf("length mean %.6g std %.6g min %.6g max %.6g\n", l.mean, l.std, l.min, l.max);
-  std::printf("%zu episodes with %s actions of %s\n", result.returns.size(), options.stochastic ? "sampled" : "the most probable", file.c_str());
+  std::printf("%zu episodes with %s actions of %s\n", result.returns.size(),
+              options.stochastic ? "sampled" : "the most probable", file.c_str());
 }
 
-void print_json(const Evaluation& result, const EvalOptions& options, const std::string& task, const std::string& file) {
-  const auto summary = [](const Summary& s) { return nlohmann::ordered_json{{"mean", s.mean}, {"std", s.std}, {"min", s.min}, {"max", s.max}}; };
-  const nlohmann::ordered_json json = {{"task", task}, {"checkpoint", file}, {"episodes", result.returns.size()},
-                                       {"stochastic", options.stochastic}, {"return", summary(summarize(result.returns))},
-                                       {"length", summary(summarize(result.lengths))}, {"returns", result.returns}, {"lengths", result.lengths}};
+void print_json(const Evaluation& result, const EvalOptions& options, const std::string& task,
+                const std::string& file) {
+  const auto summary = [](const Summary& s) {
+    return nlohmann::ordered_json{{"mean", s.mean}, {"std", s.std}, {"min", s.min}, {"max", s.max}};
+  };
+  const nlohmann::ordered_json json = {{"task", task},
+                                       {"checkpoint", file},
+                                       {"episodes", result.returns.size()},
+                                       {"stochastic", options.stochastic},
+                                       {"return", summary(summarize(result.returns))},
+                                       {"length", summary(summarize(result.lengths))},
+                                       {"returns", result.returns},
+                                       {"lengths", result.lengths}};
   std::printf("%s\n", json.dump().c_str());
 }
 

@@ -22,7 +22,8 @@ constexpr const char* kUsage =
     "  mpirun -n 4 drl_train --task Cartpole           the same, by hand\n"
     "  drl_train --task Cartpole --load_run R          go on with run R\n"
     "  drl_train --task Cartpole --print_config > my.ini; drl_train --config my.ini\n\n"
-    "Values: command line, then --config file, then the task's preset, then default. - and _ are the same in names.\n"
+    "Values: command line, then --config file, then the task's preset, then default.\n"
+    "In names, - and _ are the same.\n"
     "Exit codes: 0 done, 1 failure, 2 wrong usage, 75 stopped to be continued, 130 SIGINT, 143 SIGTERM.\n";
 
 // --help, --version, --list_tasks and --print_config: answered at once, by the first of the ranks.
@@ -37,7 +38,8 @@ bool answer(Settings& settings, const LaunchInfo& launch) {
     settings.apply(read_config(command.config));
     const std::string& task = settings.options.train.task;
     command.help = false;  // it shall not be shown as switched on
-    std::printf("%s\nOptions, with %s:\n\n%s", kUsage, task.empty() ? "their defaults (--task T --help shows T's preset)" : ("the preset of " + task).c_str(),
+    std::printf("%s\nOptions, with %s:\n\n%s", kUsage,
+                task.empty() ? "their defaults (--task T --help shows T's preset)" : ("the preset of " + task).c_str(),
                 settings.table.help(100).c_str());
   } else if (command.print_config) {
     settings.apply(read_config(command.config));
@@ -50,12 +52,14 @@ bool answer(Settings& settings, const LaunchInfo& launch) {
 
 int train(Settings& settings, const LaunchInfo& launch, Communicator& comm) {
   log::init(comm.rank(), comm.size(), this_machine().host, settings.command.quiet);
-  const RunContext job{"", launch.job_id, utc_time_for_names()};
 
   // 1. Options: rank 0 reads the files, all apply the same text.
   const std::string config = on_rank_zero(comm, [&] { return read_config(settings.command.config); });
-  on_all_ranks(comm, [&] { settings.apply(config); });
-  const RunContext context{settings.options.train.task, job.job_id, job.timestamp};
+  on_all_ranks(comm, [&] {
+    settings.apply(config);
+    require_task(settings.options.train.task);
+  });
+  const RunContext context{settings.options.train.task, launch.job_id, utc_time_for_names()};
   const std::string run_ini = on_rank_zero(comm, [&] {
     const auto run = run_to_resume(settings.options.run, context);
     return run ? read_config((*run / "options.ini").string()) : std::string();
@@ -83,10 +87,14 @@ int run(const std::vector<std::string>& arguments) {
     if (answer(settings, launch)) return kDone;
     if (!launch.launched() && settings.command.ranks > 1) return run_under_mpirun(settings.command.ranks, arguments);
     catch_stop_signals();
-    return end_of_rank(launch.rank, run_session(launch, [&](Communicator& comm) { return train(settings, launch, comm); }));
+    return end_of_rank(launch.rank,
+                       run_session(launch, [&](Communicator& comm) { return train(settings, launch, comm); }));
   } catch (const Error& error) {  // before there were ranks: all see the same
     if (launch.rank == 0) log::write(log::Level::common_error, error.what());
     return end_of_rank(launch.rank, error.exit_code());
+  } catch (const std::exception& error) {
+    log::error("{}", error.what());
+    return kFailure;
   }
 }
 

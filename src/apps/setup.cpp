@@ -63,8 +63,13 @@ std::string read_config(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   if (file) text << file.rdbuf();
-  if (!file || std::filesystem::is_directory(path)) throw UsageError("cannot read the config file " + printable(path) + " (no such readable file): check --config");
+  if (!file || std::filesystem::is_directory(path))
+    throw UsageError("cannot read the config file " + printable(path) + " (no such readable file): check --config");
   return text.str();
+}
+
+void require_task(const std::string& task) {
+  if (task.empty()) throw UsageError("--task is missing (what shall be learned?): one of " + join(task_names(), ", "));
 }
 
 namespace {
@@ -72,11 +77,8 @@ namespace {
 void explain_foreign_options(const CommandOptions& command) {
   if (command.headless) log::info("--headless: nothing is ever drawn here");
   if (command.distributed) log::info("--distributed: every run is; its ranks come from srun, mpirun or --ranks N");
-  if (command.num_gpus > 0) log::info("--num_gpus: start one rank per GPU by srun, mpirun or --ranks {}", command.num_gpus);
-}
-
-void require_task(const std::string& task) {
-  if (task.empty()) throw UsageError("--task is missing (what shall be learned?): one of " + join(task_names(), ", "));
+  if (command.num_gpus > 0)
+    log::info("--num_gpus: start one rank per GPU by srun, mpirun or --ranks {}", command.num_gpus);
 }
 
 std::vector<std::string> unique(const std::vector<std::string>& names) {
@@ -113,18 +115,23 @@ TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Com
   const Options& options = settings.options;
   hosts_ = gather_texts(comm, machine_.host);
   on_all_ranks(comm, [&] {
-    require_task(options.train.task);
     device_ = choose_device(options.train.device);
-    plan_ = {options.train.num_envs, options.train.num_steps_per_env, comm.rank(), comm.size(),
-             options.train.shards ? options.train.shards : comm.size(), options.ppo.num_mini_batches};
+    plan_ = {options.train.num_envs,
+             options.train.num_steps_per_env,
+             comm.rank(),
+             comm.size(),
+             options.train.shards ? options.train.shards : comm.size(),
+             options.ppo.num_mini_batches};
     plan_.check();
     const uint64_t seed = static_cast<uint64_t>(options.train.seed);
-    envs_ = make_env(options.train.task, {plan_.num_envs, plan_.rank * plan_.num_envs, seed, options.train.init_at_random_ep_len});
+    envs_ = make_env(options.train.task,
+                     {plan_.num_envs, plan_.rank * plan_.num_envs, seed, options.train.init_at_random_ep_len});
     engine_ = make_torch_engine(network_spec(envs_->spec(), options.policy), settings.command.threads);
     algorithm_ = std::make_unique<Ppo>(options.ppo, options.policy, plan_, seed, *envs_, *engine_);
   });
   const auto evaluation = [this] {
-    const EvaluationPlan plan{settings_.options.train.task, 64, 64, static_cast<uint64_t>(settings_.options.train.seed), ActionChoice::most_probable};
+    const EvaluationPlan plan{settings_.options.train.task, 64, 64, static_cast<uint64_t>(settings_.options.train.seed),
+                              ActionChoice::most_probable};
     return summarize(evaluate(plan, *engine_, algorithm_->parameters().data(), algorithm_->normalizers()).returns).mean;
   };
   trainer_ = std::make_unique<Trainer>(options, *algorithm_, envs_->spec(), comm, evaluation);
@@ -132,41 +139,80 @@ TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Com
 }
 
 // The newest checkpoint; if that is damaged, the one before.
-Checkpoint TrainingJob::read_first_good(const RunStart& start) const {
+Checkpoint TrainingJob::read_first_good(const RunStart& start) {
   for (size_t k = 0; k + 1 < start.checkpoints.size(); ++k) {
     try {
       return read_checkpoint(start.checkpoints[k]);
     } catch (const UsageError& error) {
       log::warn("{}; using {} instead", error.what(), start.checkpoints[k + 1].string());
+      damaged_.push_back(start.checkpoints[k]);
     }
   }
   return read_checkpoint(start.checkpoints.back());
 }
 
+namespace {
+
+// What "equal to the bit" is promised for, and is other than when the checkpoint was made: "world_size 2 -> 4".
+std::vector<std::string> changed_surroundings(const Checkpoint& checkpoint, const Checkpoint& now) {
+  std::vector<std::string> changes;
+  const auto text = [](const Attribute& a) {
+    return std::holds_alternative<int64_t>(a) ? std::to_string(std::get<int64_t>(a)) : std::get<std::string>(a);
+  };
+  for (const auto& [name, value] : now.attributes) {
+    const auto then = checkpoint.attributes.find(name);
+    if (then != checkpoint.attributes.end() && then->second != value)
+      changes.push_back(name + ": " + text(then->second) + " -> " + text(value));
+  }
+  return changes;
+}
+
+bool learning_rate_changed(const OptionTable& table, const Checkpoint& checkpoint, const std::string& file) {
+  for (const OptionDifference& difference :
+       differences(table, std::get<std::string>(checkpoint.attributes.at("options")), file))
+    if (difference.name == "ppo.learning_rate") return true;
+  return false;
+}
+
+}  // namespace
+
 void TrainingJob::load(const RunStart& start) {
   Checkpoint checkpoint;
   double elapsed = 0;
-  const bool weights_only = start.from == StartFrom::weights;
   StateList state = trainer_->state();
   const std::string from = on_rank_zero(comm_, [&]() -> std::string {
     if (start.from == StartFrom::scratch) return "";
+    const bool weights_only = start.from == StartFrom::weights;
     checkpoint = read_first_good(start);
-    const std::string file = start.checkpoints.front().string();
+    const std::string file = start.checkpoints[damaged_.size()].string();
     const auto task = checkpoint.attributes.find("task");
     const std::string& wanted = settings_.options.train.task;
     if (task == checkpoint.attributes.end() || task->second != Attribute(wanted)) {
       const std::string other = task == checkpoint.attributes.end() ? "no task" : std::get<std::string>(task->second);
-      throw UsageError("checkpoint " + file + " is of another task (" + other + ", not " + wanted + "): give --task " + other + ", or another file");
+      throw UsageError("checkpoint " + file + " is of another task (" + other + ", not " + wanted + "): give --task " +
+                       other + ", or another file");
     }
     require_state(weights_only ? policy_state(state) : state, checkpoint, file);
-    if (!weights_only) elapsed = std::get<double>(checkpoint.attributes.at("elapsed_seconds"));
-    return weights_only ? "weights" : "all";
+    if (weights_only) return "weights";
+    elapsed = std::get<double>(checkpoint.attributes.at("elapsed_seconds"));
+    const RunFacts now = facts(start);
+    const std::vector<std::string> changes = changed_surroundings(checkpoint, {{{"world_size", int64_t{now.world_size}},
+                                                                                {"cpu_model", now.cpu_model},
+                                                                                {"versions", versions_text(now)},
+                                                                                {"git_hash", now.git_hash}},
+                                                                               {}});
+    if (!changes.empty())
+      log::info("changed since the checkpoint was made ({}): the numbers will not be equal to the bit",
+                join(changes, "; "));
+    return learning_rate_changed(settings_.table, checkpoint, file) ? "all but the learning rate" : "all";
   });
+  // Rank 0 alone knows `start`; all know what it said.
   if (from.empty()) return;
-  if (weights_only) state = policy_state(state);
+  if (from == "weights") state = policy_state(state);
   if (!restore_state(state, checkpoint, comm_) && comm_.rank() == 0)
     log::warn("the checkpoint holds another number of environments: they start new episodes");
   trainer_->state_loaded(elapsed);
+  if (from == "all but the learning rate") algorithm_->set_learning_rate(settings_.options.ppo.learning_rate);
 }
 
 RunFacts TrainingJob::facts(const RunStart& start) const {
@@ -179,7 +225,8 @@ RunFacts TrainingJob::facts(const RunStart& start) const {
   facts.cpu_model = machine_.cpu_model;
   facts.world_size = comm_.size();
   facts.hosts = unique(hosts_);
-  facts.versions = {{"drl", kVersion}, {"engine", engine_->description()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}};
+  facts.versions = {
+      {"drl", kVersion}, {"engine", engine_->description()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}};
   facts.git_hash = kGitHash;
   return facts;
 }
@@ -201,23 +248,28 @@ std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) co
   line("device", device_ + ", " + machine_.cpu_model + ", " + std::to_string(settings_.command.threads) +
                      (settings_.command.threads == 1 ? " thread a rank" : " threads a rank"));
   line("environments", with_commas(plan_.num_envs) + " a rank, " + with_commas(plan_.num_envs * world) + " in total");
-  line("iteration", with_commas(steps) + " steps of each = " + with_commas(steps * plan_.num_envs * world) + " steps; " +
-                        std::to_string(settings_.options.ppo.num_learning_epochs) + " epochs of " + std::to_string(plan_.num_mini_batches) +
-                        " mini-batches of " + with_commas(steps * plan_.num_envs * world / plan_.num_mini_batches));
-  line("networks", "actor " + layers(network.actor) + ", critic " + layers(network.critic) + ", " + settings_.options.policy.activation +
-                       "; " + with_commas(parameter_count(engine_->layout())) + " parameters");
+  line("iteration", with_commas(steps) + " steps of each = " + with_commas(steps * plan_.num_envs * world) +
+                        " steps; " + std::to_string(settings_.options.ppo.num_learning_epochs) + " epochs of " +
+                        std::to_string(plan_.num_mini_batches) + " mini-batches of " +
+                        with_commas(steps * plan_.num_envs * world / plan_.num_mini_batches));
+  line("networks", "actor " + layers(network.actor) + ", critic " + layers(network.critic) + ", " +
+                       settings_.options.policy.activation + "; " + with_commas(parameter_count(engine_->layout())) +
+                       " parameters");
   line("libraries", engine_->description() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
   if (world == 1 && machine_.cores > 1 && settings_.command.threads == 1)
-    line("cores", "1 of " + std::to_string(machine_.cores) + " cores used: --ranks " + std::to_string(machine_.cores) + " uses all");
+    line("cores", "1 of " + std::to_string(machine_.cores) + " cores used: --ranks " + std::to_string(machine_.cores) +
+                      " uses all");
   if (local_ranks * settings_.command.threads > machine_.host_cores)
-    log::warn("{} ranks with {} threads share {} cores of {}: use fewer ranks", local_ranks, settings_.command.threads, machine_.host_cores, machine_.host);
+    log::warn("{} ranks with {} threads share {} cores of {}: use fewer ranks", local_ranks, settings_.command.threads,
+              machine_.host_cores, machine_.host);
   return text.str();
 }
 
 // With the launcher of this start; all else stands in the run's options.ini.
 std::string TrainingJob::command_to_go_on(const RunStart& start) const {
   const std::string ranks = std::to_string(comm_.size()), threads = std::to_string(settings_.command.threads);
-  std::vector<std::string> words = {settings_.program, "--task", settings_.options.train.task, "--load_run", start.directory.string()};
+  std::vector<std::string> words = {settings_.program, "--task", settings_.options.train.task, "--load_run",
+                                    start.directory.string()};
   if (settings_.command.threads != 1) words.insert(words.end(), {"--threads", threads});
   if (started_by_ourselves())
     words.insert(words.end(), {"--ranks", ranks});
@@ -229,19 +281,24 @@ std::string TrainingJob::command_to_go_on(const RunStart& start) const {
 
 int TrainingJob::train(const RunStart& start) {
   if (comm_.rank() == 0 && blas_library().reference)
-    log::warn("matrix products run on the reference BLAS, 4 to 5 times slower than an optimised one: install OpenBLAS (Debian: libopenblas0-pthread)");
+    log::warn(
+        "matrix products run on the reference BLAS, 4 to 5 times slower than an optimised one: install OpenBLAS "
+        "(Debian: libopenblas0-pthread)");
   std::optional<RunDirectory> directory;
   std::optional<RunRecord> record;
   std::optional<RunReport> report;
   on_rank_zero(comm_, [&]() -> std::string {
     directory.emplace(start);
+    if (start.from == StartFrom::resume) directory->set_aside(damaged_);
     record.emplace(directory->path() / "run.json", facts(start), utc_time());
     const auto resume_at = start.from == StartFrom::resume ? std::optional(trainer_->iteration()) : std::nullopt;
-    const ConsoleMode mode = settings_.command.quiet ? ConsoleMode::quiet : terminal_width() > 0 ? ConsoleMode::live : ConsoleMode::lines;
-    report.emplace(settings_.options.run, *directory, *record, settings_.table.to_ini(), envs_->spec().reward_terms, resume_at, mode,
-                   command_to_go_on(start));
+    const ConsoleMode mode = settings_.command.quiet ? ConsoleMode::quiet
+                             : terminal_width() > 0  ? ConsoleMode::live
+                                                     : ConsoleMode::lines;
+    report.emplace(settings_.options.run, *directory, *record, settings_.table.to_ini(), envs_->spec().reward_terms,
+                   resume_at, mode, command_to_go_on(start));
     if (!settings_.command.quiet) report->message(banner(start, record->facts()));
-    if (!start.notice.empty()) log::info("{}", start.notice);
+    if (!start.notice.empty()) log::info("{} from iteration {}", start.notice, trainer_->iteration());
     explain_foreign_options(settings_.command);
     record->write(trainer_->iteration(), trainer_->env_steps(), "running", comm_.stats());
     return "";

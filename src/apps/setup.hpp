@@ -1,6 +1,7 @@
 // What drl_train does before and around the training loop, step by step.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +50,9 @@ struct Settings {
 // The text of the file that --config names, "" without one. Throws UsageError.
 std::string read_config(const std::string& path);
 
+// Throws UsageError if no task is named.
+void require_task(const std::string& task);
+
 // A run that is ready to go on all ranks.
 class TrainingJob {
  public:
@@ -61,7 +65,7 @@ class TrainingJob {
   int train(const RunStart& start);
 
  private:
-  Checkpoint read_first_good(const RunStart& start) const;
+  Checkpoint read_first_good(const RunStart& start);
   std::string command_to_go_on(const RunStart& start) const;
   RunFacts facts(const RunStart& start) const;
   std::string banner(const RunStart& start, const RunFacts& facts) const;
@@ -77,6 +81,7 @@ class TrainingJob {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Ppo> algorithm_;
   std::unique_ptr<Trainer> trainer_;
+  std::vector<std::filesystem::path> damaged_;  // checkpoints that could not be read
 };
 
 }  // namespace drl

@@ -1,7 +1,7 @@
 // Hot loops that choose their instruction set at run time.
 //
-// They are plain loops over arrays that the compiler vectorises. Vector types (GCC's vector extensions) were tried: GCC
-// splits them for the baseline instruction set before it makes the clones, and CartPole-v1 ran at a third of the speed.
+// They are plain loops over arrays that the compiler vectorises, and not vector types: GCC splits those for the
+// baseline instruction set before it makes the clones.
 #pragma once
 
 // Compiles the function for AVX-512, AVX2 and the baseline, and chooses one when the program starts. All that it calls

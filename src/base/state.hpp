@@ -15,15 +15,25 @@ enum class DType { f32, f64, i32, i64, u8 };
 template <class T>
 constexpr DType dtype_of();
 template <>
-constexpr DType dtype_of<float>() { return DType::f32; }
+constexpr DType dtype_of<float>() {
+  return DType::f32;
+}
 template <>
-constexpr DType dtype_of<double>() { return DType::f64; }
+constexpr DType dtype_of<double>() {
+  return DType::f64;
+}
 template <>
-constexpr DType dtype_of<int32_t>() { return DType::i32; }
+constexpr DType dtype_of<int32_t>() {
+  return DType::i32;
+}
 template <>
-constexpr DType dtype_of<int64_t>() { return DType::i64; }
+constexpr DType dtype_of<int64_t>() {
+  return DType::i64;
+}
 template <>
-constexpr DType dtype_of<uint8_t>() { return DType::u8; }
+constexpr DType dtype_of<uint8_t>() {
+  return DType::u8;
+}
 
 constexpr size_t size_of(DType type) {
   return type == DType::u8 ? 1 : type == DType::f32 || type == DType::i32 ? 4 : 8;
@@ -63,7 +73,9 @@ class StateVisitor {
     field(StateField{std::move(name), dtype_of<T>(), std::move(shape), data, sharding});
   }
   template <class T>
-  void scalar(std::string name, T& value) { array(std::move(name), &value, {}); }
+  void scalar(std::string name, T& value) {
+    array(std::move(name), &value, {});
+  }
 };
 
 }  // namespace drl

@@ -20,7 +20,7 @@ struct Stream {
 struct CommStats {
   int64_t all_reduces_f32 = 0, bytes_f32 = 0;
   int64_t all_reduces_f64 = 0, bytes_f64 = 0;
-  int64_t host_calls = 0;    // broadcasts and gathers: start, save and load only
+  int64_t host_calls = 0;   // broadcasts and gathers: start, save and load only
   double wait_seconds = 0;  // inside all-reduces: transfer, and waiting for slower ranks
 };
 

@@ -15,7 +15,8 @@ struct Launcher {
 
 // In the order in which they win: an mpirun inside an srun allocation sees Slurm's variables too.
 constexpr Launcher kLaunchers[] = {
-    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"hydra", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
     {"pals", "PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
 };
@@ -26,8 +27,9 @@ std::optional<int> number(const Environment& environment, const char* name) {
   int value = 0;
   auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error != std::errc() || end != text->data() + text->size())
-    throw UsageError("the launcher's variable " + std::string(name) + " = \"" + *text +
-                     "\" is not a number (something changed it): start the program without it, or through srun or mpirun");
+    throw UsageError(
+        "the launcher's variable " + std::string(name) + " = \"" + *text +
+        "\" is not a number (something changed it): start the program without it, or through srun or mpirun");
   return value;
 }
 

@@ -39,7 +39,8 @@ int physical_cores(const cpu_set_t& cpus) {
     if (CPU_ISSET(cpu, &cpus)) {
       const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
       const std::string core = first_line(topology + "core_id");
-      cores.insert(core.empty() ? "cpu" + std::to_string(cpu) : first_line(topology + "physical_package_id") + ":" + core);
+      cores.insert(core.empty() ? "cpu" + std::to_string(cpu)
+                                : first_line(topology + "physical_package_id") + ":" + core);
     }
   return static_cast<int>(cores.size());
 }
@@ -59,7 +60,8 @@ int host_cores() {
 std::string formatted_utc_time(const char* format) {
   const std::time_t now = std::time(nullptr);
   char text[32];
-  std::strftime(text, sizeof(text), format, std::gmtime(&now));
+  std::tm parts{};
+  std::strftime(text, sizeof(text), format, gmtime_r(&now, &parts));
   return text;
 }
 

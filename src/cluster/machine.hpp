@@ -16,7 +16,7 @@ Machine this_machine();
 
 std::string mpi_version();  // "Open MPI 4.1.4"
 
-std::string utc_time();             // now, "2026-01-31T23:59:59Z"
+std::string utc_time();            // now, "2026-01-31T23:59:59Z"
 std::string utc_time_for_names();  // now, "2026-01-31_23-59-59"
 
 }  // namespace drl

@@ -24,13 +24,14 @@ namespace {
 constexpr const char* kWidthVariable = "DRL_TERMINAL_WIDTH";
 constexpr int kNoMpirun = 127;  // as a shell says it
 
-// Where rank 0 leaves the exit code on which all ranks agree. For mpirun they then end with 0: it takes every other code
-// for a failure, kills the ranks that still finish, and may report the code of any of them.
+// Where rank 0 leaves the exit code on which all ranks agree. For mpirun they then end with 0: it takes every other
+// code for a failure, kills the ranks that still finish, and may report the code of any of them.
 constexpr const char* kExitCodeVariable = "DRL_EXIT_CODE_FILE";
 
 int own_terminal_width() {
   winsize size{};
-  if (!isatty(STDOUT_FILENO)) return 0;
+  const char* terminal = std::getenv("TERM");
+  if (!isatty(STDOUT_FILENO) || !terminal || std::strcmp(terminal, "dumb") == 0) return 0;
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
@@ -47,18 +48,18 @@ int own_terminal_width() {
 // mpirun in a process group of its own: Ctrl-C in the terminal reaches us alone, and we pass it on as a request.
 pid_t spawn(const std::vector<std::string>& command, const sigset_t& signal_mask) {
   const pid_t pid = fork();
-  if (pid < 0) throw Error(std::string("several ranks cannot be started (fork: ") + std::strerror(errno) + "): use --ranks 1");
+  if (pid < 0)
+    throw Error(std::string("several ranks cannot be started (fork: ") + std::strerror(errno) + "): use --ranks 1");
   if (pid > 0) return pid;
   setpgid(0, 0);
   if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
   execute(command, signal_mask);
 }
 
-int exit_code_for(int signal) {
-  return signal == SIGUSR1 ? kContinue : signal == SIGINT ? kInterrupted : kTerminated;
-}
+int exit_code_for(int signal) { return signal == SIGUSR1 ? kContinue : signal == SIGINT ? kInterrupted : kTerminated; }
 
-// mpirun's exit code. A signal that ended ranks which did not listen to requests yet ends the program as a request would.
+// mpirun's exit code. A signal that ended ranks which did not listen to requests yet ends the program as a request
+// would.
 int wait_and_pass_signals(pid_t pid, const sigset_t& signals) {
   int last_signal = 0;
   for (int status = 0;;) {
@@ -78,9 +79,13 @@ int wait_and_pass_signals(pid_t pid, const sigset_t& signals) {
 // A file that no other program can guess, and that goes away.
 class ExitCodeFile {
  public:
-  ExitCodeFile() : path_((std::filesystem::temp_directory_path() / "drl.XXXXXX").string()) {
+  ExitCodeFile() {
+    const char* folder = std::getenv("TMPDIR");
+    path_ = std::string(folder && *folder ? folder : "/tmp") + "/drl.XXXXXX";
     const int file = mkstemp(path_.data());
-    if (file < 0) throw Error("no temporary file " + path_ + " (" + std::strerror(errno) + "): set TMPDIR to a folder that can be written");
+    if (file < 0)
+      throw UsageError("no temporary file " + path_ + " (" + std::strerror(errno) +
+                       "): set TMPDIR to a folder that can be written");
     close(file);
     setenv(kExitCodeVariable, path_.c_str(), 1);
   }
@@ -108,7 +113,8 @@ std::vector<std::string> mpirun_command(int ranks, int cores, const std::vector<
   std::vector<std::string> words = {"mpirun", "-n", std::to_string(ranks)};
 #ifdef OPEN_MPI
   // Quiet, because our own error lines say it.
-  const std::vector<std::string> open_mpi = {"--quiet", "--oversubscribe", "--bind-to", ranks == cores ? "core" : "none"};
+  const std::vector<std::string> open_mpi = {"--quiet", "--oversubscribe", "--bind-to",
+                                             ranks == cores ? "core" : "none"};
   words.insert(words.end(), open_mpi.begin(), open_mpi.end());
 #endif
   words.insert(words.end(), command.begin(), command.end());
@@ -125,14 +131,17 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   sigemptyset(&signals);
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&signals, signal);
   sigprocmask(SIG_BLOCK, &signals, &before);
-  const int status = wait_and_pass_signals(spawn(mpirun_command(ranks, this_machine().cores, command), before), signals);
+  const int status =
+      wait_and_pass_signals(spawn(mpirun_command(ranks, this_machine().cores, command), before), signals);
   if (status == kNoMpirun)
-    throw UsageError("several ranks cannot be started (there is no mpirun): install Open MPI (Debian: openmpi-bin), load your "
-                     "site's MPI module, or use --ranks 1");
+    throw UsageError(
+        "several ranks cannot be started (there is no mpirun): install Open MPI (Debian: openmpi-bin), load your "
+        "site's MPI module, or use --ranks 1");
   const int code = exit_code.code(status);
   if (code > 128 && code == status && code != kInterrupted && code != kTerminated)
     throw Error("a rank was ended by signal " + std::to_string(code - 128) + " (" + strsignal(code - 128) +
-                "; memory may have run out), and so all were: go on from the last checkpoint with --load_run", code);
+                    "; memory may have run out), and so all were: go on from the last checkpoint with --load_run",
+                code);
   return code;
 }
 

@@ -21,11 +21,12 @@ int end_of_rank(int rank, int exit_code);
 // Is this process a rank of run_under_mpirun?
 bool started_by_ourselves();
 
-// How a signal reaches the ranks: mpirun passes on SIGUSR1, SIGUSR2 and SIGALRM as they are, while it answers SIGINT and
-// SIGTERM by killing the ranks a second later. So SIGUSR2 stands for SIGINT, and SIGALRM for SIGTERM and SIGHUP.
+// How a signal reaches the ranks: mpirun passes on SIGUSR1, SIGUSR2 and SIGALRM as they are, while it answers SIGINT
+// and SIGTERM by killing the ranks a second later. So SIGUSR2 stands for SIGINT, and SIGALRM for SIGTERM and SIGHUP.
 int signal_for_ranks(int signal);
 
-// The width of the terminal that rank 0's standard output ends on, 0 if it ends in a file or a pipe. mpirun gives its
+// The width of the terminal that rank 0's standard output ends on, 0 if it ends in a file or a
+// pipe, or cannot move its cursor. mpirun gives its
 // ranks a pseudo-terminal whatever its own output is, so that isatty() alone would be wrong.
 int terminal_width();
 

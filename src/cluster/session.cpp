@@ -14,7 +14,8 @@ class MpiLibrary {
   explicit MpiLibrary(bool needed) : initialised_(needed) {
     if (!needed) return;
     int provided = 0;
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
+        provided < MPI_THREAD_FUNNELED)
       throw Error("MPI could not be initialised: check that the program's MPI library is the launcher's");
   }
   ~MpiLibrary() {

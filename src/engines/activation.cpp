@@ -34,17 +34,23 @@ DRL_CLONES void relu_backward(const float* y, float* d, int64_t n) {
 
 void activate(Activation activation, float* x, int64_t n) {
   switch (activation) {
-    case Activation::elu: return elu(x, n);
-    case Activation::tanh: return tanh(x, n);
-    case Activation::relu: return relu(x, n);
+    case Activation::elu:
+      return elu(x, n);
+    case Activation::tanh:
+      return tanh(x, n);
+    case Activation::relu:
+      return relu(x, n);
   }
 }
 
 void activation_backward(Activation activation, const float* y, float* d, int64_t n) {
   switch (activation) {
-    case Activation::elu: return elu_backward(y, d, n);
-    case Activation::tanh: return tanh_backward(y, d, n);
-    case Activation::relu: return relu_backward(y, d, n);
+    case Activation::elu:
+      return elu_backward(y, d, n);
+    case Activation::tanh:
+      return tanh_backward(y, d, n);
+    case Activation::relu:
+      return relu_backward(y, d, n);
   }
 }
 

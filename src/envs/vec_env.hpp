@@ -35,8 +35,8 @@ class VecEnv {
   virtual int64_t num_envs() const = 0;
   // Starts every environment anew and writes next_obs (and next_critic_obs) only.
   virtual void reset(const StepRow& row) = 0;
-  // Steps every environment; one whose episode ended is reset at once. `step` counts the environments' lifetime (from 0,
-  // never the episode's): it keys their random numbers.
+  // Steps every environment; one whose episode ended is reset at once. `step` counts the environments' lifetime (from
+  // 0, never the episode's): it keys their random numbers.
   virtual void step(int64_t step, const StepRow& row) = 0;
   // Episodes that started at a random age are not counted.
   virtual EpisodeSums take_episode_sums() = 0;

@@ -9,8 +9,8 @@
 
 namespace drl {
 
-// Scales `gradient` so that its Euclidean norm is at most `max_norm`; returns the norm before. The sum of squares is taken
-// in float64 in a fixed order.
+// Scales `gradient` so that its Euclidean norm is at most `max_norm`; returns the norm before. The sum of squares is
+// taken in float64 in a fixed order.
 double clip_gradient(std::span<float> gradient, double max_norm);
 
 // Adam (Kingma and Ba, "Adam: A Method for Stochastic Optimization", arXiv:1412.6980) on flat buffers.

@@ -21,8 +21,8 @@ struct IterationStats {
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
-  // Iteration number `iteration` (from 0), on all ranks together. `riders` are the loop's own numbers: they travel in the
-  // iteration's one float64 all-reduce and come back summed over the ranks.
+  // Iteration number `iteration` (from 0), on all ranks together. `riders` are the loop's own numbers: they travel in
+  // the iteration's one float64 all-reduce and come back summed over the ranks.
   virtual void iterate(int64_t iteration, Communicator& comm, std::span<double> riders) = 0;
   virtual const IterationStats& stats() const = 0;
   virtual int64_t env_steps_per_iteration() const = 0;  // of this rank

@@ -31,15 +31,16 @@ class Engine {
   virtual ~Engine() = default;
   // Where the parameters lie in `params`, as network_layout.
   virtual const std::vector<ParamSlice>& layout() const = 0;
-  // Fills the rollout: policy_out, std, actions, log_prob, and what the environments write, from row 0's observations on.
-  // `first_step` is the environments' lifetime step of row 0.
+  // Fills the rollout: policy_out, std, actions, log_prob, and what the environments write, from row 0's observations
+  // on. `first_step` is the environments' lifetime step of row 0.
   virtual void collect(const float* params, const Normalizers& normalizers, VecEnv& envs, uint64_t seed,
                        int64_t first_step, ActionChoice choice, Rollout& rollout) = 0;
   // The critic's values out [rows] of raw observations [rows, critic input].
-  virtual void values(const float* params, const Normalizers& normalizers, const float* obs, int64_t rows, float* out) = 0;
+  virtual void values(const float* params, const Normalizers& normalizers, const float* obs, int64_t rows,
+                      float* out) = 0;
   // Writes the gradient of the SUM of the mini-batch's losses [parameters], and behind it the tail [kTailSize].
-  virtual void gradient(const float* params, const Normalizers& normalizers, const Rollout& rollout, const MiniBatch& batch,
-                        float* grad_and_tail) = 0;
+  virtual void gradient(const float* params, const Normalizers& normalizers, const Rollout& rollout,
+                        const MiniBatch& batch, float* grad_and_tail) = 0;
   virtual std::string description() const = 0;  // "libtorch 1.13.1, OpenBLAS"
 };
 

@@ -11,7 +11,8 @@ DRL_CLONES void advantage_row(int64_t n, float gamma, float lam, const float* re
                               const float* next, float* advantage, float* return_target) {
   for (int64_t i = 0; i < n; ++i) {
     const float goes_on = (terminated[i] | truncated[i]) ? 0.0f : 1.0f;
-    const float delta = reward[i] + gamma * next_value[i] * goes_on - value[i];  // TD error: r_t + gamma V(s_{t+1}) - V(s_t)
+    const float delta =
+        reward[i] + gamma * next_value[i] * goes_on - value[i];  // TD error: r_t + gamma V(s_{t+1}) - V(s_t)
     advantage[i] = delta + gamma * lam * goes_on * next[i];
     return_target[i] = advantage[i] + value[i];
   }

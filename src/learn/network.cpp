@@ -40,10 +40,12 @@ double normal(uint64_t seed, uint64_t slice, uint64_t index) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
 }
 
-// Makes `count` vectors of `size` numbers, vector i's element k at data[i * step + k * stride], orthonormal, by modified
-// Gram-Schmidt on a Gaussian matrix: uniform over such frames, as QR with positive diagonal is.
+// Makes `count` vectors of `size` numbers, vector i's element k at data[i * step + k * stride], orthonormal, by
+// modified Gram-Schmidt on a Gaussian matrix: uniform over such frames, as QR with positive diagonal is.
 void orthonormalize(std::vector<double>& data, int count, int size, int step, int stride) {
-  const auto at = [&](int i, int k) -> double& { return data[static_cast<size_t>(i) * step + static_cast<size_t>(k) * stride]; };
+  const auto at = [&](int i, int k) -> double& {
+    return data[static_cast<size_t>(i) * step + static_cast<size_t>(k) * stride];
+  };
   for (int i = 0; i < count; ++i) {
     for (int j = 0; j < i; ++j) {
       double dot = 0;
@@ -111,7 +113,8 @@ int64_t std_offset(const std::vector<ParamSlice>& layout) {
   return -1;
 }
 
-void initialize_parameters(const NetworkSpec& spec, const PolicyOptions& options, uint64_t seed, std::span<float> params) {
+void initialize_parameters(const NetworkSpec& spec, const PolicyOptions& options, uint64_t seed,
+                           std::span<float> params) {
   const std::vector<ParamSlice> layout = network_layout(spec);
   DRL_CHECK(static_cast<int64_t>(params.size()) == parameter_count(layout), "parameter buffer of another network");
   const bool orthogonal = options.init == "orthogonal";
@@ -129,7 +132,8 @@ void initialize_parameters(const NetworkSpec& spec, const PolicyOptions& options
     if (orthogonal && weight) {
       const bool actor = slice.name.starts_with("policy/actor/");
       const int last = (actor ? spec.actor : spec.critic).layers() - 1;
-      const bool output = slice.name == std::string(actor ? "policy/actor/" : "policy/critic/") + std::to_string(last) + "/weight";
+      const bool output =
+          slice.name == std::string(actor ? "policy/actor/" : "policy/critic/") + std::to_string(last) + "/weight";
       const double gain = !output ? std::numbers::sqrt2 : actor ? 0.01 : 1.0;
       fill_orthogonal(values, static_cast<int>(slice.shape[0]), fan_in, gain, seed, k);
     } else {

@@ -20,8 +20,8 @@ struct MlpSpec {
   int outputs() const { return dims.back(); }
 };
 
-// Separate networks. The actor's outputs are the logits of a categorical policy, or the means of a diagonal Gaussian one
-// whose standard deviation is a parameter of its own.
+// Separate networks. The actor's outputs are the logits of a categorical policy, or the means of a diagonal Gaussian
+// one whose standard deviation is a parameter of its own.
 struct NetworkSpec {
   MlpSpec actor, critic;
   Activation activation = Activation::elu;
@@ -46,9 +46,10 @@ int64_t first_critic_parameter(const std::vector<ParamSlice>& layout);
 // Offset of the standard deviation's parameter [action], -1 if the policy has none.
 int64_t std_offset(const std::vector<ParamSlice>& layout);
 
-// Fills `params` [parameter_count] as a function of the seed alone. "uniform": weights and biases in +-1/sqrt(inputs), as
-// rsl_rl and torch.nn.Linear. "orthogonal": gain sqrt(2) in hidden layers, 0.01 for the policy's and 1 for the value's
-// output, biases 0 (Huang et al., "The 37 Implementation Details of PPO", 2022).
-void initialize_parameters(const NetworkSpec& spec, const PolicyOptions& options, uint64_t seed, std::span<float> params);
+// Fills `params` [parameter_count] as a function of the seed alone. "uniform": weights and biases in +-1/sqrt(inputs),
+// as rsl_rl and torch.nn.Linear. "orthogonal": gain sqrt(2) in hidden layers, 0.01 for the policy's and 1 for the
+// value's output, biases 0 (Huang et al., "The 37 Implementation Details of PPO", 2022).
+void initialize_parameters(const NetworkSpec& spec, const PolicyOptions& options, uint64_t seed,
+                           std::span<float> params);
 
 }  // namespace drl

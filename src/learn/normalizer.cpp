@@ -30,8 +30,8 @@ void Normalizer::merge(std::span<const double> moments) {
   if (dim_ == 0) return;
   const double n = moments[0], total = count_ + n;
   for (int k = 0; k < dim_; ++k) {
-    const double delta = moments[1 + k] / n;                               // mean of the new ones - mean so far
-    const double m2 = moments[1 + dim_ + k] - delta * delta * n;          // about the new ones' own mean
+    const double delta = moments[1 + k] / n;                      // mean of the new ones - mean so far
+    const double m2 = moments[1 + dim_ + k] - delta * delta * n;  // about the new ones' own mean
     const double old_m2 = variance_[k] * count_;
     mean_[k] += delta * n / total;
     variance_[k] = std::max(0.0, (old_m2 + m2 + delta * delta * count_ * n / total) / total);
@@ -64,7 +64,8 @@ void normalize_rows(const NormalizerView& view, const float* obs, int64_t rows, 
     for (int64_t k = 0; k < dim; ++k) out[row * dim + k] = (obs[row * dim + k] - view.mean[k]) * view.inv_std[k];
 }
 
-void gather_normalized(const NormalizerView& view, const float* obs, std::span<const int32_t> index, int64_t dim, float* out) {
+void gather_normalized(const NormalizerView& view, const float* obs, std::span<const int32_t> index, int64_t dim,
+                       float* out) {
   for (size_t row = 0; row < index.size(); ++row)
     normalize_rows(view, obs + index[row] * dim, 1, dim, out + static_cast<int64_t>(row) * dim);
 }

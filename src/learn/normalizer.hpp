@@ -29,8 +29,8 @@ class Normalizer {
   size_t moments_size() const { return dim_ == 0 ? 0 : 1 + 2 * static_cast<size_t>(dim_); }
   // Writes the moments of `rows` observations [rows, dim] about the current mean, in float64, into out [moments_size].
   void moments(const float* obs, int64_t rows, std::span<double> out) const;
-  // Merges moments summed over the ranks (Chan, Golub, LeVeque: "Updating Formulae and a Pairwise Algorithm for Computing
-  // Sample Variances", 1979).
+  // Merges moments summed over the ranks (Chan, Golub, LeVeque: "Updating Formulae and a Pairwise Algorithm for
+  // Computing Sample Variances", 1979).
   void merge(std::span<const double> moments);
   void visit_state(StateVisitor& visitor, const std::string& name);
   // Follows a change of the state from outside (load).
@@ -46,6 +46,7 @@ class Normalizer {
 // out [rows, dim] = normalised obs [rows, dim] (copied if the view is the identity).
 void normalize_rows(const NormalizerView& view, const float* obs, int64_t rows, int64_t dim, float* out);
 // The same for the rows of obs that `index` [rows] names.
-void gather_normalized(const NormalizerView& view, const float* obs, std::span<const int32_t> index, int64_t dim, float* out);
+void gather_normalized(const NormalizerView& view, const float* obs, std::span<const int32_t> index, int64_t dim,
+                       float* out);
 
 }  // namespace drl

@@ -29,7 +29,8 @@ struct PpoOptions {
 
   void describe(OptionVisitor& v) {
     v("learning_rate", learning_rate, "Adam's step size at the start", above(0) && at_most(1));
-    v("schedule", schedule, "learning rate: adaptive follows desired_kl, linear falls to 0", one_of({"adaptive", "fixed", "linear"}));
+    v("schedule", schedule, "learning rate: adaptive follows desired_kl, linear falls to 0",
+      one_of({"adaptive", "fixed", "linear"}));
     v("desired_kl", desired_kl, "KL divergence per mini-batch that the adaptive schedule aims at", above(0));
     v("schedule_iterations", schedule_iterations, "iterations in which the linear schedule reaches 0", at_least(1));
     v("num_learning_epochs", num_learning_epochs, "passes over each rollout", between(1, 1000));

@@ -13,7 +13,9 @@ namespace drl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds(Clock::time_point from, Clock::time_point to) { return std::chrono::duration<double>(to - from).count(); }
+double seconds(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
 
 // The float64 all-reduce of an iteration, part by part.
 struct ReduceLayout {
@@ -23,8 +25,8 @@ struct ReduceLayout {
 ReduceLayout reduce_layout(size_t riders, size_t reward_terms, size_t obs, size_t critic_obs, int world_size) {
   ReduceLayout at{};
   at.riders = 0;
-  at.advantage = riders;               // n, sum and sum of squares of advantages, then of returns
-  at.episodes = at.advantage + 5;      // count, reward, reward squared, length, terms
+  at.advantage = riders;           // n, sum and sum of squares of advantages, then of returns
+  at.episodes = at.advantage + 5;  // count, reward, reward squared, length, terms
   at.obs = at.episodes + 4 + reward_terms;
   at.critic_obs = at.obs + obs;
   at.bad_numbers = at.critic_obs + critic_obs;  // one slot a rank: 1 if its numbers are not finite
@@ -38,7 +40,9 @@ void write_episodes(const EpisodeSums& sums, double* out) {
   std::copy(sums.terms.begin(), sums.terms.end(), out + 4);
 }
 
-EpisodeSums read_episodes(const double* in, size_t terms) { return {in[0], in[1], in[2], in[3], {in + 4, in + 4 + terms}}; }
+EpisodeSums read_episodes(const double* in, size_t terms) {
+  return {in[0], in[1], in[2], in[3], {in + 4, in + 4 + terms}};
+}
 
 struct Moments {
   double sum = 0, squares = 0;
@@ -58,20 +62,25 @@ void BatchPlan::check() const {
   if (shards % world_size != 0)
     throw UsageError("--shards " + std::to_string(shards) + " does not divide over " + std::to_string(world_size) +
                      " ranks (each rank owns whole shards): use a multiple of " + std::to_string(world_size));
-  const int64_t unit = local_shards() * (num_mini_batches / std::gcd(static_cast<int64_t>(num_mini_batches), num_steps));
+  const int64_t unit =
+      local_shards() * (num_mini_batches / std::gcd(static_cast<int64_t>(num_mini_batches), num_steps));
   if (num_envs % unit != 0) {
     const int64_t below = num_envs / unit * unit, above = below + unit;
-    const std::string nearest = below > 0 ? std::to_string(below) + " or " + std::to_string(above) : std::to_string(above);
-    throw UsageError("--num_envs " + std::to_string(num_envs) + " with --num_steps_per_env " + std::to_string(num_steps) +
-                     " does not divide into " + std::to_string(num_mini_batches) + " equal mini-batches" +
+    const std::string nearest =
+        below > 0 ? std::to_string(below) + " or " + std::to_string(above) : std::to_string(above);
+    throw UsageError("--num_envs " + std::to_string(num_envs) + " with --num_steps_per_env " +
+                     std::to_string(num_steps) + " does not divide into " + std::to_string(num_mini_batches) +
+                     " equal mini-batches" +
                      (local_shards() > 1 ? " in each of " + std::to_string(local_shards()) + " shards" : "") +
                      " (ppo.num_mini_batches): use --num_envs " + nearest);
   }
   if (num_envs * num_steps > std::numeric_limits<int32_t>::max())
-    throw UsageError("--num_envs x --num_steps_per_env makes 2^31 samples a rank or more: use fewer environments or more ranks");
+    throw UsageError(
+        "--num_envs x --num_steps_per_env makes 2^31 samples a rank or more: use fewer environments or more ranks");
 }
 
-void mini_batch_rows(const BatchPlan& plan, uint64_t seed, int64_t iteration, int epoch, int m, std::vector<int32_t>& rows) {
+void mini_batch_rows(const BatchPlan& plan, uint64_t seed, int64_t iteration, int epoch, int m,
+                     std::vector<int32_t>& rows) {
   const int64_t per_shard = plan.rows_per_shard(), envs = plan.envs_per_shard();
   rows.resize(static_cast<size_t>(per_shard * plan.local_shards()));
   size_t next = 0;
@@ -94,7 +103,8 @@ double adapted_learning_rate(double learning_rate, double kl, double desired_kl)
   return learning_rate;
 }
 
-Ppo::Ppo(const PpoOptions& options, const PolicyOptions& policy, const BatchPlan& plan, uint64_t seed, VecEnv& envs, Engine& engine)
+Ppo::Ppo(const PpoOptions& options, const PolicyOptions& policy, const BatchPlan& plan, uint64_t seed, VecEnv& envs,
+         Engine& engine)
     : options_(options),
       policy_(policy),
       plan_(plan),
@@ -111,11 +121,13 @@ Ppo::Ppo(const PpoOptions& options, const PolicyOptions& policy, const BatchPlan
       first_critic_(first_critic_parameter(engine.layout())),
       learning_rate_(options.learning_rate) {
   plan_.check();
-  if (policy.std_min > policy.std_max) throw UsageError("policy.std_min is above policy.std_max (no standard deviation is left): exchange them");
+  if (policy.std_min > policy.std_max)
+    throw UsageError("policy.std_min is above policy.std_max (no standard deviation is left): exchange them");
   rollout_.first_env = plan.rank * plan.num_envs;
   initialize_parameters(network_spec(envs.spec(), policy), policy, seed, params_);
   loss_.clip_param = static_cast<float>(options.clip_param);
-  loss_.value_clip = options.use_clipped_value_loss ? static_cast<float>(options.value_clip) : std::numeric_limits<float>::infinity();
+  loss_.value_clip =
+      options.use_clipped_value_loss ? static_cast<float>(options.value_clip) : std::numeric_limits<float>::infinity();
   loss_.value_loss_coef = static_cast<float>(options.value_loss_coef);
   loss_.entropy_coef = static_cast<float>(options.entropy_coef);
   envs_.reset(rollout_.start_row());
@@ -123,7 +135,7 @@ Ppo::Ppo(const PpoOptions& options, const PolicyOptions& policy, const BatchPlan
 
 void Ppo::iterate(int64_t iteration, Communicator& comm, std::span<double> riders) {
   const Clock::time_point start = Clock::now();
-  collect(iteration);
+  collect();
   const Clock::time_point collected = Clock::now();
   compute_advantages();
   reduce_iteration(comm, riders);
@@ -133,8 +145,9 @@ void Ppo::iterate(int64_t iteration, Communicator& comm, std::span<double> rider
   stats_.learning_time = seconds(collected, Clock::now());
 }
 
-void Ppo::collect(int64_t iteration) {
-  engine_.collect(params_.data(), normalizers(), envs_, seed_, iteration * plan_.num_steps, ActionChoice::sample, rollout_);
+void Ppo::collect() {
+  engine_.collect(params_.data(), normalizers(), envs_, seed_, lifetime_step_, ActionChoice::sample, rollout_);
+  lifetime_step_ += plan_.num_steps;
 }
 
 // reward += gamma * V(last observation) where the step limit cut an episode: what would have come.
@@ -146,13 +159,15 @@ void Ppo::bootstrap_truncated() {
   final_obs_.resize(truncated_rows_.size() * static_cast<size_t>(dim));
   final_values_.resize(truncated_rows_.size());
   gather_normalized({}, rollout_.final_critic_input(), truncated_rows_, dim, final_obs_.data());
-  engine_.values(params_.data(), normalizers(), final_obs_.data(), static_cast<int64_t>(truncated_rows_.size()), final_values_.data());
+  engine_.values(params_.data(), normalizers(), final_obs_.data(), static_cast<int64_t>(truncated_rows_.size()),
+                 final_values_.data());
   const float gamma = static_cast<float>(options_.gamma);
   for (size_t k = 0; k < truncated_rows_.size(); ++k) rollout_.reward[truncated_rows_[k]] += gamma * final_values_[k];
 }
 
 void Ppo::compute_advantages() {
-  engine_.values(params_.data(), normalizers(), rollout_.critic_input(), rollout_.samples() + rollout_.num_envs, rollout_.value.data());
+  engine_.values(params_.data(), normalizers(), rollout_.critic_input(), rollout_.samples() + rollout_.num_envs,
+                 rollout_.value.data());
   if (options_.reward_scale != 1)
     for (float& reward : rollout_.reward) reward *= static_cast<float>(options_.reward_scale);
   bootstrap_truncated();
@@ -162,7 +177,8 @@ void Ppo::compute_advantages() {
 // The iteration's one float64 all-reduce.
 void Ppo::reduce_iteration(Communicator& comm, std::span<double> riders) {
   const size_t terms = envs_.spec().reward_terms.size();
-  const ReduceLayout at = reduce_layout(riders.size(), terms, obs_normalizer_.moments_size(), critic_normalizer_.moments_size(), comm.size());
+  const ReduceLayout at = reduce_layout(riders.size(), terms, obs_normalizer_.moments_size(),
+                                        critic_normalizer_.moments_size(), comm.size());
   reduced_.assign(at.size, 0.0);
   const std::span<double> all(reduced_);
   std::copy(riders.begin(), riders.end(), all.begin());
@@ -172,7 +188,8 @@ void Ppo::reduce_iteration(Communicator& comm, std::span<double> riders) {
   std::copy(std::begin(moments5), std::end(moments5), all.begin() + at.advantage);
   write_episodes(envs_.take_episode_sums(), &all[at.episodes]);
   obs_normalizer_.moments(rollout_.obs.data(), rollout_.samples(), all.subspan(at.obs, obs_normalizer_.moments_size()));
-  critic_normalizer_.moments(rollout_.critic_obs.data(), rollout_.samples(), all.subspan(at.critic_obs, critic_normalizer_.moments_size()));
+  critic_normalizer_.moments(rollout_.critic_obs.data(), rollout_.samples(),
+                             all.subspan(at.critic_obs, critic_normalizer_.moments_size()));
   // Not finite anywhere on this rank: said in its slot, and kept out of the sums.
   const bool finite = std::all_of(all.begin() + riders.size(), all.end(), [](double x) { return std::isfinite(x); });
   if (!finite) std::fill(all.begin() + riders.size(), all.end(), 0.0);
@@ -182,9 +199,10 @@ void Ppo::reduce_iteration(Communicator& comm, std::span<double> riders) {
 
   for (int rank = 0; rank < comm.size(); ++rank)
     if (all[at.bad_numbers + rank] > 0)
-      throw SharedError("numbers are not finite on rank " + std::to_string(rank) +
-                  " (an observation, reward or value is NaN or infinite): lower ppo.learning_rate or ppo.reward_scale, or "
-                  "check the task; the last checkpoint is from before");
+      throw SharedError(
+          "numbers are not finite on rank " + std::to_string(rank) +
+          " (an observation, reward or value is NaN or infinite): lower ppo.learning_rate or ppo.reward_scale, or "
+          "check the task; the last checkpoint is from before");
   std::copy_n(all.begin(), riders.size(), riders.begin());
   const double* m = &all[at.advantage];
   // As torch.std: unbiased.
@@ -216,8 +234,9 @@ void Ppo::update(int64_t iteration, Communicator& comm) {
   stats_.clip_fraction = update_sums_.clipped / n;
   stats_.gradient_norm = gradient_norm_sum_ / (options_.num_learning_epochs * plan_.num_mini_batches);
   stats_.learning_rate = learning_rate_;
-  stats_.action_std = rollout_.discrete ? std::numeric_limits<double>::quiet_NaN()
-                                        : std::accumulate(rollout_.std.begin(), rollout_.std.end(), 0.0) / rollout_.action_size;
+  stats_.action_std = rollout_.discrete
+                          ? std::numeric_limits<double>::quiet_NaN()
+                          : std::accumulate(rollout_.std.begin(), rollout_.std.end(), 0.0) / rollout_.action_size;
 }
 
 // Gradient sums of all ranks in one all-reduce, with n, KL and losses in its tail.
@@ -238,7 +257,9 @@ void Ppo::apply_gradient(const LossSums& sums, bool first) {
   const double actor_norm = clip_gradient(gradient.first(first_critic_), options_.max_grad_norm);
   const double critic_norm = clip_gradient(gradient.subspan(first_critic_), options_.max_grad_norm);
   if (!std::isfinite(actor_norm) || !std::isfinite(critic_norm))
-    throw SharedError("the gradient is not finite (the learning diverged): lower ppo.learning_rate; the last checkpoint is from before");
+    throw SharedError(
+        "the gradient is not finite (the learning diverged): lower ppo.learning_rate; the last checkpoint is from "
+        "before");
   adam_.step(params_, gradient, learning_rate_);
   project_std();
   gradient_norm_sum_ += std::hypot(actor_norm, critic_norm);
@@ -264,14 +285,17 @@ void Ppo::project_std() {
 }
 
 void Ppo::visit_state(StateVisitor& visitor) {
-  for (const ParamSlice& slice : engine_.layout()) visitor.array(slice.name, params_.data() + slice.offset, slice.shape);
+  for (const ParamSlice& slice : engine_.layout())
+    visitor.array(slice.name, params_.data() + slice.offset, slice.shape);
   adam_.visit_state(visitor);
   visitor.scalar("optimizer/learning_rate", learning_rate_);
   obs_normalizer_.visit_state(visitor, "normalizer/obs");
   critic_normalizer_.visit_state(visitor, "normalizer/critic_obs");
+  visitor.scalar("rollout/lifetime_step", lifetime_step_);
   visitor.array("rollout/obs", rollout_.obs.data(), {rollout_.num_envs, rollout_.obs_dim}, Sharding::per_env);
   if (rollout_.critic_obs_dim > 0)
-    visitor.array("rollout/critic_obs", rollout_.critic_obs.data(), {rollout_.num_envs, rollout_.critic_obs_dim}, Sharding::per_env);
+    visitor.array("rollout/critic_obs", rollout_.critic_obs.data(), {rollout_.num_envs, rollout_.critic_obs_dim},
+                  Sharding::per_env);
   envs_.visit_state(visitor);
 }
 

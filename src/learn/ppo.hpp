@@ -1,7 +1,7 @@
 // Data-parallel Proximal Policy Optimization (Schulman et al., arXiv:1707.06347), behaving as rsl_rl's. Deviations:
-// time-outs bootstrap from the episode's true last observation; advantages and normaliser use moments of all ranks; each
-// epoch has a permutation of its own; the learning rate stays put on an iteration's first mini-batch, whose true KL is 0;
-// actor and critic are clipped separately.
+// time-outs bootstrap from the episode's true last observation; advantages and normaliser use moments of all ranks;
+// each epoch has a permutation of its own; the learning rate stays put on an iteration's first mini-batch, whose true
+// KL is 0; actor and critic are clipped separately.
 #pragma once
 
 #include <array>
@@ -17,13 +17,14 @@
 
 namespace drl {
 
-// How the work is cut up. Environments [0, num_envs * world_size) lie in `shards` equal shards by global index; this rank
-// owns shards / world_size of them. Mini-batch m is the union over all shards of slice m of each shard's permutation.
+// How the work is cut up. Environments [0, num_envs * world_size) lie in `shards` equal shards by global index; this
+// rank owns shards / world_size of them. Mini-batch m is the union over all shards of slice m of each shard's
+// permutation.
 struct BatchPlan {
-  int64_t num_envs = 0;           // of this rank
-  int64_t num_steps = 0;          // of a rollout
+  int64_t num_envs = 0;   // of this rank
+  int64_t num_steps = 0;  // of a rollout
   int rank = 0, world_size = 1;
-  int shards = 1;                 // over all ranks
+  int shards = 1;  // over all ranks
   int num_mini_batches = 1;
 
   int local_shards() const { return shards / world_size; }
@@ -35,16 +36,18 @@ struct BatchPlan {
 };
 
 // This rank's rows of mini-batch `m` of one epoch: rows_per_shard for each of its shards, into rows.
-void mini_batch_rows(const BatchPlan& plan, uint64_t seed, int64_t iteration, int epoch, int m, std::vector<int32_t>& rows);
+void mini_batch_rows(const BatchPlan& plan, uint64_t seed, int64_t iteration, int epoch, int m,
+                     std::vector<int32_t>& rows);
 
-// The adaptive rule: mean KL above twice the desired one divides by 1.5 (not below 1e-5), below half of it multiplies by
-// 1.5 (not above 1e-2).
+// The adaptive rule: mean KL above twice the desired one divides by 1.5 (not below 1e-5), below half of it multiplies
+// by 1.5 (not above 1e-2).
 double adapted_learning_rate(double learning_rate, double kl, double desired_kl);
 
 class Ppo final : public Algorithm {
  public:
   // `envs` and `engine` stay the caller's.
-  Ppo(const PpoOptions& options, const PolicyOptions& policy, const BatchPlan& plan, uint64_t seed, VecEnv& envs, Engine& engine);
+  Ppo(const PpoOptions& options, const PolicyOptions& policy, const BatchPlan& plan, uint64_t seed, VecEnv& envs,
+      Engine& engine);
 
   void iterate(int64_t iteration, Communicator& comm, std::span<double> riders) override;
   const IterationStats& stats() const override { return stats_; }
@@ -52,11 +55,13 @@ class Ppo final : public Algorithm {
   void visit_state(StateVisitor& visitor) override;
   void state_changed() override;
 
+  // From now on, whatever the state says.
+  void set_learning_rate(double learning_rate) { learning_rate_ = learning_rate; }
   std::span<const float> parameters() const { return params_; }
   Normalizers normalizers() const { return {obs_normalizer_.view(), critic_normalizer_.view()}; }
 
  private:
-  void collect(int64_t iteration);
+  void collect();
   void bootstrap_truncated();
   void compute_advantages();
   void reduce_iteration(Communicator& comm, std::span<double> riders);
@@ -79,8 +84,9 @@ class Ppo final : public Algorithm {
   Normalizer obs_normalizer_, critic_normalizer_;
   int64_t std_offset_, first_critic_;
   double learning_rate_;
+  int64_t lifetime_step_ = 0;  // of the environments, at the rollout's row 0
 
-  std::vector<double> reduced_;  // the float64 all-reduce's buffer
+  std::vector<double> reduced_;         // the float64 all-reduce's buffer
   std::array<size_t, 2> moments_at_{};  // where the observation moments lie in it
   std::vector<int32_t> rows_;
   std::vector<float> final_obs_, final_values_;

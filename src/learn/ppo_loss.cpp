@@ -72,7 +72,8 @@ struct GaussianBlock {
   alignas(64) float old_mean[kBlock], action[kBlock], mean[kBlock], z[kBlock];  // one dimension; z = (a - mean) / std
 };
 
-void gather_dimension(const Rollout& r, std::span<const int32_t> rows, const float* policy, int64_t k, GaussianBlock& g) {
+void gather_dimension(const Rollout& r, std::span<const int32_t> rows, const float* policy, int64_t k,
+                      GaussianBlock& g) {
   const int64_t size = r.action_size;
   for (size_t i = 0; i < rows.size(); ++i) {
     g.old_mean[i] = r.policy_out[rows[i] * size + k];
@@ -112,8 +113,8 @@ void gaussian_gradient(const Rollout& r, const LossSettings& s, const PolicyOutp
   d_std[k] += sum * per_param;
 }
 
-void gaussian_block(const Rollout& r, std::span<const int32_t> rows, const LossSettings& s, const PolicyOutputs& outputs,
-                    const PolicyGradients& gradients, Block& b) {
+void gaussian_block(const Rollout& r, std::span<const int32_t> rows, const LossSettings& s,
+                    const PolicyOutputs& outputs, const PolicyGradients& gradients, Block& b) {
   GaussianBlock g;
   float entropy = 0;
   for (int64_t k = 0; k < r.action_size; ++k) {
@@ -180,17 +181,19 @@ DRL_CLONES void categorical_log_prob(int64_t size, const CategoricalBlock& c, Bl
 }
 
 // d log p_a / d logit_k = [k = a] - p_k; d entropy / d logit_k = -p_k (log p_k + entropy).
-DRL_CLONES void categorical_gradient(int64_t size, const LossSettings& s, const CategoricalBlock& c, const Block& b, float* d_policy) {
+DRL_CLONES void categorical_gradient(int64_t size, const LossSettings& s, const CategoricalBlock& c, const Block& b,
+                                     float* d_policy) {
   const int64_t n = b.n;
   for (int64_t k = 0; k < size; ++k)
     for (int64_t i = 0; i < n; ++i) {
       const float chosen = c.choice[i] == k ? 1.0f : 0.0f, p = c.p[k * n + i];
-      d_policy[i * size + k] = b.d_log_prob[i] * (chosen - p) + s.entropy_coef * p * (c.log_p[k * n + i] + b.entropy[i]);
+      d_policy[i * size + k] =
+          b.d_log_prob[i] * (chosen - p) + s.entropy_coef * p * (c.log_p[k * n + i] + b.entropy[i]);
     }
 }
 
-void categorical_block(const Rollout& r, std::span<const int32_t> rows, const LossSettings& s, const PolicyOutputs& outputs,
-                       const PolicyGradients& gradients, Block& b) {
+void categorical_block(const Rollout& r, std::span<const int32_t> rows, const LossSettings& s,
+                       const PolicyOutputs& outputs, const PolicyGradients& gradients, Block& b) {
   CategoricalBlock c;
   gather_logits(r, rows, outputs.policy, c);
   log_softmax(r.action_size, b.n, c.log_p, c.p, c.largest, c.sum);

@@ -1,5 +1,5 @@
-// PPO's loss and its gradient with respect to the networks' outputs, by hand on raw arrays: an engine only has to run its
-// networks forward and backward.
+// PPO's loss and its gradient with respect to the networks' outputs, by hand on raw arrays: an engine only has to run
+// its networks forward and backward.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct PolicyOutputs {
 
 // Gradients of the SUM of the samples' losses.
 struct PolicyGradients {
-  float* policy = nullptr;  // [B, action_size], written
-  float* value = nullptr;   // [B], written
+  float* policy = nullptr;      // [B, action_size], written
+  float* value = nullptr;       // [B], written
   double* std_param = nullptr;  // [action_size], added to
 };
 

@@ -52,7 +52,8 @@ StepRow Rollout::start_row() {
 void Rollout::roll_over() {
   std::memcpy(obs.data(), obs.data() + samples() * obs_dim, num_envs * obs_dim * sizeof(float));
   if (!critic_obs.empty())
-    std::memcpy(critic_obs.data(), critic_obs.data() + samples() * critic_obs_dim, num_envs * critic_obs_dim * sizeof(float));
+    std::memcpy(critic_obs.data(), critic_obs.data() + samples() * critic_obs_dim,
+                num_envs * critic_obs_dim * sizeof(float));
 }
 
 }  // namespace drl

@@ -22,13 +22,21 @@ struct ActionRow {
 
 ActionRow row_of(const ActionSpace& space, int64_t t, Rollout& r) {
   const int64_t first = t * r.num_envs;
-  return {r.num_envs, r.first_env, space.size, r.policy_out.data() + first * space.size, r.std.data(), space.low.data(),
-          space.high.data(), r.discrete ? nullptr : r.action.data() + first * space.size, r.env_action.data(),
-          r.log_prob.data() + first, r.discrete ? r.choice.data() + first : nullptr};
+  return {r.num_envs,
+          r.first_env,
+          space.size,
+          r.policy_out.data() + first * space.size,
+          r.std.data(),
+          space.low.data(),
+          space.high.data(),
+          r.discrete ? nullptr : r.action.data() + first * space.size,
+          r.env_action.data(),
+          r.log_prob.data() + first,
+          r.discrete ? r.choice.data() + first : nullptr};
 }
 
-// One dimension of all environments; log_prob accumulates over the dimensions. Two dimensions share one Box-Muller pair,
-// four share one Philox block.
+// One dimension of all environments; log_prob accumulates over the dimensions. Two dimensions share one Box-Muller
+// pair, four share one Philox block.
 DRL_CLONES void sample_gaussian(const ActionRow& row, int k, uint64_t seed, uint64_t step) {
   const float std = row.std[k], low = row.low[k], high = row.high[k], log_norm = math::log(std) + kHalfLogTwoPi;
   const uint32_t block = static_cast<uint32_t>(k) / 4;

@@ -111,13 +111,6 @@ TerminalSize terminal_size() {
   return {size.ws_col, size.ws_row};
 }
 
-ConsoleMode console_mode(bool quiet) {
-  if (quiet) return ConsoleMode::quiet;
-  const char* terminal = std::getenv("TERM");
-  const bool moves_cursor = terminal && std::string_view(terminal) != "dumb";
-  return ::isatty(STDOUT_FILENO) && moves_cursor ? ConsoleMode::live : ConsoleMode::lines;
-}
-
 Console::Console(std::ostream& out, ConsoleMode mode, std::function<double()> clock, std::function<TerminalSize()> size)
     : out_(out), mode_(mode), clock_(std::move(clock)), size_(std::move(size)) {}
 

@@ -27,8 +27,6 @@ struct TerminalSize {
 double steady_seconds();
 // Of standard output; 80 x 24 where it is no terminal.
 TerminalSize terminal_size();
-// live if standard output is a terminal that can move its cursor.
-ConsoleMode console_mode(bool quiet);
 
 // Call from one thread. Whatever else prints to the same terminal must go through message().
 class Console {

@@ -16,7 +16,8 @@ constexpr int64_t kStepsAtATime = 16;
 // Follows every environment through the rows of a rollout until it has played its share.
 class EpisodeCollector {
  public:
-  EpisodeCollector(const EvaluationPlan& plan, const ActionSpace& space, const std::function<void(const Episode&)>& on_episode)
+  EpisodeCollector(const EvaluationPlan& plan, const ActionSpace& space,
+                   const std::function<void(const Episode&)>& on_episode)
       : share_((plan.episodes + plan.num_envs - 1) / plan.num_envs),
         space_(space),
         on_episode_(on_episode),
@@ -70,7 +71,7 @@ class EpisodeCollector {
   int64_t share_;
   ActionSpace space_;
   const std::function<void(const Episode&)>& on_episode_;
-  std::vector<Open> open_;        // [num_envs]
+  std::vector<Open> open_;       // [num_envs]
   std::vector<int64_t> played_;  // [num_envs], episodes
   int64_t finished_ = 0;         // environments that have played their share
 };
@@ -84,7 +85,8 @@ Summary summarize(const std::vector<T>& values) {
   double squares = 0;
   for (T value : values) squares += (value - mean) * (value - mean);
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  return {mean, values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0, static_cast<double>(*low), static_cast<double>(*high)};
+  return {mean, values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0, static_cast<double>(*low),
+          static_cast<double>(*high)};
 }
 template Summary summarize(const std::vector<double>&);
 template Summary summarize(const std::vector<int64_t>&);

@@ -29,8 +29,8 @@ struct Summary {
 template <class T>
 Summary summarize(const std::vector<T>& values);
 
-// Plays from starts that are a function of the seed (and are not training's), without random start ages. `on_episode`, if
-// given, receives each episode in full.
+// Plays from starts that are a function of the seed (and are not training's), without random start ages. `on_episode`,
+// if given, receives each episode in full.
 Evaluation evaluate(const EvaluationPlan& plan, Engine& engine, const float* params, const Normalizers& normalizers,
                     const std::function<void(const Episode&)>& on_episode = nullptr);
 

@@ -1,5 +1,6 @@
 #include "run/recorder.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/log.hpp"
@@ -7,7 +8,8 @@
 namespace drl {
 namespace {
 constexpr std::chrono::seconds kFlushInterval{3};
-}
+constexpr size_t kPendingSaves = 8;  // in memory, while the file system is slower than the cadence
+}  // namespace
 
 Recorder::Recorder(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events)
     : csv_(std::move(csv)), events_(std::move(events)), thread_([this] { work(); }) {}
@@ -29,8 +31,13 @@ void Recorder::append(const IterationMetrics& metrics) {
 void Recorder::save(Save save) {
   {
     const std::lock_guard lock(mutex_);
-    std::erase_if(saves_, [](const Save& pending) { return pending.droppable; });
     saves_.push_back(std::move(save));
+    if (saves_.size() > kPendingSaves) {
+      const auto droppable =
+          std::find_if(saves_.begin(), saves_.end(), [](const Save& pending) { return pending.droppable; });
+      saves_.erase(droppable < saves_.end() - 1 ? droppable
+                                                : saves_.begin());  // of bests, the oldest is best no longer
+    }
   }
   wake_.notify_one();
 }
@@ -87,7 +94,8 @@ void Recorder::write_checkpoint_file(const Save& save) {
     if (saved)
       log::warn("{} is saved, but what follows a save failed: {}", save.path.string(), error.what());
     else
-      log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; the previous checkpoint is still usable.", error.what());
+      log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; the previous checkpoint is still usable.",
+                error.what());
   }
   const std::lock_guard lock(mutex_);
   saved_ = saved;

@@ -5,8 +5,8 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -21,7 +21,7 @@ class Recorder {
   struct Save {
     std::filesystem::path path;
     Checkpoint checkpoint;
-    bool droppable = true;       // a newer save may take its place before it began
+    bool droppable = true;       // goes first when too many are pending
     std::function<void()> then;  // on the recorder's thread, after the file is in place
   };
 
@@ -32,7 +32,8 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   void append(const IterationMetrics& metrics);
-  // Returns at once. A droppable save that has not begun gives way to this one. One that fails is a warning: the run goes on.
+  // Returns at once. When the file system is too slow, the oldest of several pending saves is dropped. One that fails
+  // is a warning: the run goes on.
   void save(Save save);
   // Waits until everything is written. False if the last save failed, or rows are still in memory only.
   bool flush();

@@ -14,6 +14,12 @@ void RewardWindow::add(const EpisodeSums& sums) {
   std::copy(sums.terms.begin(), sums.terms.end(), newest + 3);
 }
 
+double RewardWindow::episodes() const {
+  double count = 0;
+  for (size_t row = 0; row < kEpisodes; ++row) count += rows_[row * columns_];
+  return count;
+}
+
 double RewardWindow::mean(size_t column) const {
   double count = 0, sum = 0;
   for (size_t row = kEpisodes; row-- > 0 && count < kEpisodes;) {

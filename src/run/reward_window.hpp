@@ -1,5 +1,5 @@
-// The reported mean reward: over the fewest latest iterations that hold at least 100 episodes. (The last 100 episodes to
-// finish would be biased to short ones, and would need an order across ranks.)
+// The reported mean reward: over the fewest latest iterations that hold at least 100 episodes. (The last 100 episodes
+// to finish would be biased to short ones, and would need an order across ranks.)
 #pragma once
 
 #include <vector>
@@ -18,6 +18,8 @@ class RewardWindow {
   // One iteration's episodes, of all ranks. An iteration without any changes nothing.
   void add(const EpisodeSums& sums);
 
+  // Ended episodes in the window; below kEpisodes only at a run's beginning.
+  double episodes() const;
   // NaN before the first episode ended.
   double mean_reward() const { return mean(1); }
   double mean_length() const { return mean(2); }

@@ -21,6 +21,18 @@ namespace {
 
 constexpr const char* kLockFile = ".lock";
 
+// What is there; throws UsageError where the system does not let us look.
+fs::file_type type_of(const fs::path& path) {
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  if (error && type != fs::file_type::not_found)
+    throw UsageError("cannot look for " + path.string() + " (" + error.message() +
+                     "): choose another folder with --runs_dir or DRL_RUNS_DIR");
+  return type;
+}
+bool there_is(const fs::path& path) { return type_of(path) != fs::file_type::not_found; }
+bool is_folder(const fs::path& path) { return type_of(path) == fs::file_type::directory; }
+
 fs::path runs_of_task(const RunOptions& options, const RunContext& context) {
   const char* variable = std::getenv("DRL_RUNS_DIR");
   const std::string root = !options.runs_dir.empty() ? options.runs_dir : variable && *variable ? variable : "runs";
@@ -28,11 +40,14 @@ fs::path runs_of_task(const RunOptions& options, const RunContext& context) {
 }
 
 void check_run_name(const std::string& option, const std::string& name) {
-  const bool plain = name != "." && name != ".." && name != "latest" && name.find('/') == std::string::npos && name.size() <= 200 &&
+  const bool plain = name != "." && name != ".." && name != "latest" && name.find('/') == std::string::npos &&
+                     name.size() <= 200 &&
                      std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 32 && c != 127; });
   if (!plain)
-    throw UsageError("--" + option + " \"" + printable(name) + "\" is not a run's name (it would leave the folder of the task's runs, or is \"latest\"): use a plain "
-                     "name, and --runs_dir for another folder");
+    throw UsageError(
+        "--" + option + " \"" + printable(name) +
+        "\" is not a run's name (it would leave the folder of the task's runs, or is \"latest\"): use a plain "
+        "name, and --runs_dir for another folder");
 }
 
 void check_exclusive(const RunOptions& o) {
@@ -41,9 +56,11 @@ void check_exclusive(const RunOptions& o) {
   if (!o.load_run.empty()) given.push_back("--load_run");
   if (!o.checkpoint.empty()) given.push_back("--checkpoint");
   if (!o.init_from.empty()) given.push_back("--init_from");
-  if (given.size() > 1) throw UsageError(join(given, " and ") + " exclude each other (each names a start): give one of them");
+  if (given.size() > 1)
+    throw UsageError(join(given, " and ") + " exclude each other (each names a start): give one of them");
   if (o.fresh && (o.resume || !o.load_run.empty()))
-    throw UsageError("--fresh and " + given[0] + " exclude each other (one begins anew, the other goes on): give one of them");
+    throw UsageError("--fresh and " + given[0] +
+                     " exclude each other (one begins anew, the other goes on): give one of them");
 }
 
 // An open file description lock: it ends with the process, however that ends.
@@ -66,7 +83,9 @@ bool is_locked(const fs::path& run) {
 std::string read_text(const fs::path& path) {
   std::ifstream file(path);
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) throw UsageError("cannot read " + path.string() + " (" + std::strerror(errno) + "): the run is not complete; use --fresh");
+  if (!file || !(text << file.rdbuf()))
+    throw UsageError("cannot read " + path.string() + " (" + std::strerror(errno) +
+                     "): the run is not complete; use --fresh");
   return text.str();
 }
 
@@ -75,7 +94,8 @@ std::vector<std::string> changed_numbers(const fs::path& run, const OptionTable&
   const fs::path file = run / "options.ini";
   std::vector<std::string> changes;
   for (const OptionDifference& difference : differences(table, read_text(file), file.string()))
-    if (difference.effect == Effect::numbers) changes.push_back(difference.name + ": " + difference.other + " -> " + difference.value);
+    if (difference.effect == Effect::numbers)
+      changes.push_back(difference.name + ": " + difference.other + " -> " + difference.value);
   return changes;
 }
 
@@ -83,14 +103,10 @@ RunStart resume(const fs::path& run, std::string notice) {
   return {run, StartFrom::resume, list_checkpoints(run), false, std::move(notice)};
 }
 
-std::string iteration_text(const fs::path& run) {
-  return "resuming " + run.string() + " from " + list_checkpoints(run).front().filename().string();
-}
-
 // The first of name, name.2, name.3, ... that is free.
 fs::path free_name(const fs::path& path) {
   fs::path candidate = path;
-  for (int k = 2; fs::exists(candidate); ++k) candidate = path.string() + "." + std::to_string(k);
+  for (int k = 2; there_is(candidate); ++k) candidate = path.string() + "." + std::to_string(k);
   return candidate;
 }
 
@@ -99,25 +115,30 @@ RunStart plan_resume(const fs::path& run, const OptionTable& table) {
   for (const std::string& change : changes)
     for (const char* fixed : {"task:", "seed:"})
       if (change.starts_with(fixed))
-        throw UsageError("cannot resume " + run.string() + " (" + change + "): task and seed cannot change; begin another run");
-  return resume(run, iteration_text(run) + (changes.empty() ? "" : " with changed options (" + join(changes, ", ") + ")"));
+        throw UsageError("cannot resume " + run.string() + " (" + change +
+                         "): task and seed cannot change; begin another run");
+  return resume(
+      run, "resuming " + run.string() + (changes.empty() ? "" : " with changed options (" + join(changes, ", ") + ")"));
 }
 
 RunStart plan_named(const fs::path& run, const OptionTable& table) {
   if (list_checkpoints(run).empty()) return {run, StartFrom::scratch, {}, false, ""};
   const std::vector<std::string> changes = changed_numbers(run, table);
-  if (changes.empty()) return resume(run, iteration_text(run) + " (the same options as before)");
+  if (changes.empty()) return resume(run, "resuming " + run.string() + " (the same options as before)");
   throw UsageError("run " + run.string() + " exists with other options (" + join(changes, ", ") +
                    "): --resume goes on with the changed ones, --fresh begins anew, or give another --run_name");
 }
 
-// A job finds its own run again. Another srun of the same job, with other options or at the same time, gets its own.
+// A job finds its own run again, and begins it anew if that stopped before its first checkpoint. Another srun of the
+// same job, with other options or at the same time, gets its own.
 RunStart plan_job(const fs::path& first, const OptionTable& table) {
   fs::path run = first;
-  for (int k = 2; fs::exists(run); ++k) {
-    const bool same = fs::exists(run / "options.ini") && changed_numbers(run, table).empty();
-    if (same && !is_locked(run) && !list_checkpoints(run).empty())
-      return resume(run, iteration_text(run) + " (this job's run, the same options)");
+  for (int k = 2; there_is(run); ++k) {
+    const bool same = there_is(run / "options.ini") && changed_numbers(run, table).empty();
+    if (same && !is_locked(run)) {
+      if (list_checkpoints(run).empty()) break;
+      return resume(run, "resuming " + run.string() + " (this job's run, the same options)");
+    }
     run = first.string() + "." + std::to_string(k);
   }
   return {run, StartFrom::scratch, {}, false, ""};
@@ -125,13 +146,16 @@ RunStart plan_job(const fs::path& first, const OptionTable& table) {
 
 RunStart plan_new(const RunOptions& options, const RunContext& context, const fs::path& folder) {
   const bool named = !options.run_name.empty();
-  const std::string name = named ? options.run_name : !context.job_id.empty() ? "slurm-" + context.job_id : context.timestamp;
+  const std::string name = named                     ? options.run_name
+                           : !context.job_id.empty() ? "slurm-" + context.job_id
+                                                     : context.timestamp;
   RunStart start;
   start.directory = named || options.fresh ? folder / name : free_name(folder / name);
   const bool exists = !list_checkpoints(start.directory).empty();
   if (exists && !options.fresh)
-    throw UsageError("run " + start.directory.string() + " exists (--checkpoint and --init_from begin a new run): give another --run_name, or --fresh");
-  start.move_old_aside = options.fresh && fs::exists(start.directory);
+    throw UsageError("run " + start.directory.string() +
+                     " exists (--checkpoint and --init_from begin a new run): give another --run_name, or --fresh");
+  start.move_old_aside = options.fresh && there_is(start.directory);
   if (!options.checkpoint.empty()) {
     start.from = StartFrom::checkpoint;
     start.checkpoints = {find_checkpoint(options.checkpoint)};
@@ -143,7 +167,8 @@ RunStart plan_new(const RunOptions& options, const RunContext& context, const fs
 }
 
 [[noreturn]] void cannot_write(const fs::path& path, const std::string& why) {
-  throw UsageError("the run directory " + path.string() + " cannot be written (" + why + "): choose another with --runs_dir or DRL_RUNS_DIR");
+  throw UsageError("the run directory " + path.string() + " cannot be written (" + why +
+                   "): choose another with --runs_dir or DRL_RUNS_DIR");
 }
 
 }  // namespace
@@ -152,7 +177,8 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(run / "checkpoints", error))
-    if (entry.path().filename().string().starts_with("iter_") && entry.path().extension() == ".h5") files.push_back(entry.path());
+    if (entry.path().filename().string().starts_with("iter_") && entry.path().extension() == ".h5")
+      files.push_back(entry.path());
   const auto newer = [](const fs::path& a, const fs::path& b) {
     const std::string x = a.filename(), y = b.filename();
     return x.size() != y.size() ? x.size() > y.size() : x > y;  // iter_1000000 is longer than iter_999999
@@ -162,10 +188,13 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
 }
 
 fs::path find_checkpoint(const fs::path& path) {
-  if (!fs::exists(path)) throw UsageError("there is no " + path.string() + " (a checkpoint file or a run directory was expected): check the path");
-  if (!fs::is_directory(path)) return path;
+  if (!there_is(path))
+    throw UsageError("there is no " + path.string() +
+                     " (a checkpoint file or a run directory was expected): check the path");
+  if (!is_folder(path)) return path;
   const std::vector<fs::path> files = list_checkpoints(path);
-  if (files.empty()) throw UsageError("run " + path.string() + " has no checkpoint yet: name another run or a checkpoint file");
+  if (files.empty())
+    throw UsageError("run " + path.string() + " has no checkpoint yet: name another run or a checkpoint file");
   return files.front();
 }
 
@@ -175,7 +204,7 @@ std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContex
   const fs::path folder = runs_of_task(options, context);
   const std::string name = !options.load_run.empty() ? options.load_run : options.run_name;
   if (!name.empty() && options.load_run.empty()) check_run_name("run_name", name);
-  const fs::path run = name.empty() ? folder / "latest" : fs::is_directory(folder / name) ? folder / name : fs::path(name);
+  const fs::path run = name.empty() ? folder / "latest" : is_folder(folder / name) ? folder / name : fs::path(name);
   std::error_code error;
   const fs::path real = fs::is_symlink(run, error) ? run.parent_path() / fs::read_symlink(run, error) : run;
   if (list_checkpoints(real).empty())
@@ -188,7 +217,8 @@ RunStart plan_run(const RunOptions& options, const OptionTable& table, const Run
   if (!options.run_name.empty()) check_run_name("run_name", options.run_name);
   if (const std::optional<fs::path> run = run_to_resume(options, context)) return plan_resume(*run, table);
   const fs::path folder = runs_of_task(options, context);
-  if (options.fresh || !options.checkpoint.empty() || !options.init_from.empty()) return plan_new(options, context, folder);
+  if (options.fresh || !options.checkpoint.empty() || !options.init_from.empty())
+    return plan_new(options, context, folder);
   if (!options.run_name.empty()) return plan_named(folder / options.run_name, table);
   if (!context.job_id.empty()) return plan_job(folder / ("slurm-" + context.job_id), table);
   return plan_new(options, context, folder);
@@ -196,7 +226,9 @@ RunStart plan_run(const RunOptions& options, const OptionTable& table, const Run
 
 RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory) {
   if (start.move_old_aside) {
-    if (is_locked(path_)) throw UsageError("run " + path_.string() + " is in use by another process: stop it first, or give another --run_name");
+    if (is_locked(path_))
+      throw UsageError("run " + path_.string() +
+                       " is in use by another process: stop it first, or give another --run_name");
     fs::rename(path_, free_name(path_.string() + ".old"));
   }
   std::error_code error;
@@ -208,9 +240,11 @@ RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory) {
   struct flock lock = whole_file();
   if (fcntl(lock_, F_OFD_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES)) {
     close(lock_);
-    throw UsageError("run " + path_.string() + " is in use by another process (it holds the lock): stop it first, or give another --run_name");
+    throw UsageError("run " + path_.string() +
+                     " is in use by another process (it holds the lock): stop it first, or give another --run_name");
   }
-  const fs::path link = path_.parent_path() / "latest", temporary = path_.parent_path() / (".latest." + std::to_string(getpid()));
+  const fs::path link = path_.parent_path() / "latest",
+                 temporary = path_.parent_path() / (".latest." + std::to_string(getpid()));
   fs::create_symlink(path_.filename(), temporary, error);
   fs::rename(temporary, link, error);
 }
@@ -236,6 +270,11 @@ void RunDirectory::prune(int keep) const {
   const std::vector<fs::path> files = list_checkpoints(path_);
   for (size_t k = static_cast<size_t>(keep); k < files.size(); ++k)
     if (files[k].filename() != best) fs::remove(files[k], error);
+}
+
+void RunDirectory::set_aside(const std::vector<fs::path>& damaged) const {
+  std::error_code error;
+  for (const fs::path& file : damaged) fs::rename(file, file.string() + ".damaged", error);
 }
 
 bool RunDirectory::take_stop_request() const {

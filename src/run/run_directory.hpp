@@ -56,6 +56,8 @@ class RunDirectory {
   void mark_best(int64_t iteration) const;
   // Deletes all but the newest `keep` checkpoints and the best.
   void prune(int keep) const;
+  // Renames checkpoints that cannot be read, so that newer ones of the same run are not mistaken for older ones.
+  void set_aside(const std::vector<std::filesystem::path>& damaged) const;
   // True if the file STOP is there; removes it, so that the run can go on later.
   bool take_stop_request() const;
 

@@ -24,8 +24,17 @@ Json job_ids(const Json& earlier, const std::string& job_id) {
 
 }  // namespace
 
+std::string versions_text(const RunFacts& facts) {
+  std::string text;
+  for (const auto& [name, version] : facts.versions) text += (text.empty() ? "" : ", ") + name + " " + version;
+  return text;
+}
+
 RunRecord::RunRecord(std::filesystem::path path, RunFacts facts, std::string start_time)
-    : path_(std::move(path)), facts_(std::move(facts)), start_time_(std::move(start_time)), earlier_(read_if_there(path_)) {}
+    : path_(std::move(path)),
+      facts_(std::move(facts)),
+      start_time_(std::move(start_time)),
+      earlier_(read_if_there(path_)) {}
 
 void RunRecord::write(int64_t iteration, int64_t env_steps, const std::string& status, const CommStats& comm) const {
   Json earlier = Json::parse(earlier_, nullptr, /*allow_exceptions=*/false);
@@ -51,8 +60,10 @@ void RunRecord::write(int64_t iteration, int64_t env_steps, const std::string& s
   record["updated"] = utc_time();
   record["elapsed_seconds"] = earlier.value("elapsed_seconds", 0.0) + elapsed;
   record["node_hours"] = earlier.value("node_hours", 0.0) + elapsed / 3600 * static_cast<double>(facts_.hosts.size());
-  record["communication"] = {{"all_reduces_float64", comm.all_reduces_f64}, {"bytes_float64", comm.bytes_f64},
-                             {"all_reduces_float32", comm.all_reduces_f32}, {"bytes_float32", comm.bytes_f32},
+  record["communication"] = {{"all_reduces_float64", comm.all_reduces_f64},
+                             {"bytes_float64", comm.bytes_f64},
+                             {"all_reduces_float32", comm.all_reduces_f32},
+                             {"bytes_float32", comm.bytes_f32},
                              {"wait_seconds", comm.wait_seconds}};
   write_file_atomically(path_, bytes_of(record.dump(2) + "\n"));
 }

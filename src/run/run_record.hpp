@@ -15,10 +15,13 @@ namespace drl {
 struct RunFacts {
   std::string task, run, launcher, job_id, device, cpu_model;
   int world_size = 1;
-  std::vector<std::string> hosts;                // each once
+  std::vector<std::string> hosts;               // each once
   std::map<std::string, std::string> versions;  // "drl", "libtorch", ...
   std::string git_hash;
 };
+
+// "drl 0.1.0, engine libtorch ..., ..."
+std::string versions_text(const RunFacts& facts);
 
 // Keeps what earlier starts of this run left in the file.
 class RunRecord {

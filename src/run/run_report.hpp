@@ -24,9 +24,10 @@ class RunReport {
   ~RunReport();
 
   void iteration(const IterationMetrics& metrics);
-  // Hands the state to the recorder's thread. `elapsed` are the run's seconds over all its starts. `score`, if it is the best so far, marks the checkpoint as best.
-  void save(int64_t iteration, int64_t env_steps, double elapsed, std::vector<Tensor> tensors, std::optional<double> score,
-            const CommStats& comm);
+  // Hands the state to the recorder's thread. `elapsed` are the run's seconds over all its starts. `score`, if it is
+  // the best so far, marks the checkpoint as best.
+  void save(int64_t iteration, int64_t env_steps, double elapsed, std::vector<Tensor> tensors,
+            std::optional<double> score, const CommStats& comm);
   void message(const std::string& text);
   // Waits until all is written, and prints the last block. False if metrics or the last checkpoint could not be saved.
   bool finish(int64_t iteration, int64_t env_steps, const std::string& status, const CommStats& comm);
@@ -35,8 +36,6 @@ class RunReport {
   // What the user types to go on with this run after a stop.
   const std::string& command_to_go_on() const { return command_to_go_on_; }
   std::string score_kind() const;
-  // Of the best checkpoint: its score, once there is one.
-  std::optional<double> best_score() const { return best_score_; }
 
  private:
   Checkpoint make_checkpoint(int64_t iteration, int64_t env_steps, double elapsed, std::vector<Tensor> tensors) const;
@@ -45,7 +44,7 @@ class RunReport {
   const RunDirectory& directory_;
   const RunRecord& record_;
   std::string options_ini_, command_to_go_on_;
-  std::optional<double> best_score_;
+  std::optional<double> best_score_;  // of the best checkpoint, once there is one
   ConsoleMode mode_;
   std::mutex console_mutex_;  // messages may come from the recorder's thread
   Console console_;

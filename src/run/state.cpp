@@ -103,10 +103,12 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
                      "): use the task, policy and ppo options it was made with (drl_checkpoint show)");
   }
   for (const Tensor& tensor : checkpoint.tensors) {
-    const bool known = std::any_of(state.begin(), state.end(), [&](const StateField& f) { return f.name == tensor.name; });
+    const bool known =
+        std::any_of(state.begin(), state.end(), [&](const StateField& f) { return f.name == tensor.name; });
     if (is_policy(tensor.name) && !known)
-      throw UsageError("checkpoint " + file + " does not fit these networks (" + tensor.name +
-                       " is in it and not here): use the task, policy and ppo options it was made with (drl_checkpoint show)");
+      throw UsageError(
+          "checkpoint " + file + " does not fit these networks (" + tensor.name +
+          " is in it and not here): use the task, policy and ppo options it was made with (drl_checkpoint show)");
   }
 }
 

@@ -24,7 +24,8 @@ struct TrainOptions {
     v("task", task, "what to learn (--list_tasks)");
     v("num_envs", num_envs, "environments per rank", between(1, 1 << 24));
     v("num_steps_per_env", num_steps_per_env, "steps of each environment per iteration", between(1, 1 << 20));
-    v("max_iterations", max_iterations, "iteration to end at, counted from the run's beginning", at_least(0), Effect::none);
+    v("max_iterations", max_iterations, "iteration to end at, counted from the run's beginning", at_least(0),
+      Effect::none);
     v("target_reward", target_reward, "end as soon as the mean reward reaches this", any_number(), Effect::none);
     v("seed", seed, "key of all random numbers", at_least(0));
     v("device", device, "auto or cpu", Effect::none);
@@ -50,15 +51,19 @@ struct RunOptions {
   void describe(OptionVisitor& v) {
     v("runs_dir", runs_dir, "folder of all runs, default $DRL_RUNS_DIR or runs", Effect::none, Where::command_line);
     v("run_name", run_name, "name of this run, default slurm-<job> or the time", Effect::none, Where::command_line);
-    v("resume", resume, "go on with run_name, or with the latest run, under changed options too", Effect::none, Where::command_line);
+    v("resume", resume, "go on with run_name, or with the latest run, under changed options too", Effect::none,
+      Where::command_line);
     v("load_run", load_run, "go on with this run", Effect::none, Where::command_line);
     v("checkpoint", checkpoint, "begin a new run from all of this file", Effect::none, Where::command_line);
-    v("init_from", init_from, "begin a new run from this file's weights and normaliser only", Effect::none, Where::command_line);
+    v("init_from", init_from, "begin a new run from this file's weights and normaliser only", Effect::none,
+      Where::command_line);
     v("fresh", fresh, "begin run_name anew; the old one is kept under another name", Effect::none, Where::command_line);
     v("save_interval", save_interval, "iterations between checkpoints", at_least(1), Effect::none);
     v("save_seconds", save_seconds, "save at least this often", unit("s"), above(0), Effect::none);
     v("keep_checkpoints", keep_checkpoints, "latest checkpoints kept, besides the best", at_least(1), Effect::none);
-    v("eval_interval", eval_interval, "iterations between evaluations that choose the best checkpoint, 0 = by training mean", at_least(0), Effect::none);
+    v("eval_interval", eval_interval,
+      "iterations between evaluations that choose the best checkpoint, 0 = by training mean", at_least(0),
+      Effect::none);
     v("logger", logger, "event files beside metrics.csv", one_of({"tensorboard", "none"}), Effect::none);
   }
 };

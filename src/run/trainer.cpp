@@ -17,8 +17,8 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 constexpr double kStopFileInterval = 1.0;  // seconds between looks for the file STOP
 
-// What rides in the iteration's float64 all-reduce: counts of ranks that ask for each kind of stop, rank 0's wish to save,
-// and one slot a rank (zeros elsewhere) for the fingerprint of its state and its collection time.
+// What rides in the iteration's float64 all-reduce: counts of ranks that ask for each kind of stop, rank 0's wish to
+// save, and one slot a rank (zeros elsewhere) for the fingerprint of its state and its collection time.
 struct Riders {
   static constexpr size_t stop = 0, save = 4, slots = 5;
   static size_t fingerprint(int rank) { return slots + 2 * static_cast<size_t>(rank); }
@@ -28,7 +28,8 @@ struct Riders {
 
 }  // namespace
 
-Trainer::Trainer(const Options& options, Algorithm& algorithm, const TaskSpec& task, Communicator& comm, Evaluation evaluate)
+Trainer::Trainer(const Options& options, Algorithm& algorithm, const TaskSpec& task, Communicator& comm,
+                 Evaluation evaluate)
     : options_(options),
       algorithm_(algorithm),
       task_(task),
@@ -66,7 +67,9 @@ bool Trainer::finished() const {
 }
 
 bool Trainer::target_reached() const {
-  return options_.train.target_reward && window_.mean_reward() >= *options_.train.target_reward;
+  // The first episodes to end are the short ones: not before there are enough.
+  return options_.train.target_reward && window_.episodes() >= RewardWindow::kEpisodes &&
+         window_.mean_reward() >= *options_.train.target_reward;
 }
 
 int Trainer::nothing_to_do(RunReport* report) const {
@@ -110,7 +113,8 @@ void Trainer::read_riders() {
     if (riders_[Riders::stop + static_cast<size_t>(stop)] > 0) stop_ = stop;
   save_requested_ = riders_[Riders::save] > 0;
   slowest_collection_ = algorithm_.stats().collection_time;
-  for (int rank = 0; rank < comm_.size(); ++rank) slowest_collection_ = std::max(slowest_collection_, riders_[Riders::collection(rank)]);
+  for (int rank = 0; rank < comm_.size(); ++rank)
+    slowest_collection_ = std::max(slowest_collection_, riders_[Riders::collection(rank)]);
 }
 
 // All ranks see all fingerprints, and so decide alike.
@@ -133,7 +137,8 @@ void Trainer::check_replicas_now() {
 void Trainer::throw_divergence() {
   throw SharedError("replicas are no longer equal at iteration " + std::to_string(iteration_) + " (" +
                     describe_divergence(state_, hashes_, comm_) +
-                    "): a rank computed other numbers, by broken hardware or mixed libraries; resume from the last checkpoint without that host");
+                    "): a rank computed other numbers, by broken hardware or mixed libraries; resume from the last "
+                    "checkpoint without that host");
 }
 
 IterationMetrics Trainer::metrics() const {
@@ -146,7 +151,8 @@ IterationMetrics Trainer::metrics() const {
   m.mean_reward = window_.mean_reward();
   m.mean_episode_length = window_.mean_length();
   m.episodes = stats.episodes.count;
-  for (size_t k = 0; k < task_.reward_terms.size(); ++k) m.reward_terms.emplace_back(task_.reward_terms[k], window_.mean_term(k));
+  for (size_t k = 0; k < task_.reward_terms.size(); ++k)
+    m.reward_terms.emplace_back(task_.reward_terms[k], window_.mean_term(k));
   m.value_loss = stats.value_loss;
   m.surrogate_loss = stats.surrogate_loss;
   m.entropy = stats.entropy;
@@ -167,14 +173,15 @@ IterationMetrics Trainer::metrics() const {
 // Every rank decides alike: the cadence is in iterations, and rank 0's clock came with the all-reduce.
 void Trainer::save_if_due(RunReport* report) {
   const bool interval = iteration_ % options_.run.save_interval == 0;
-  const bool evaluation = options_.run.eval_interval > 0 && iteration_ % options_.run.eval_interval == 0;
+  const bool evaluation =
+      options_.run.eval_interval > 0 && (iteration_ % options_.run.eval_interval == 0 || finished());
   if (interval || evaluation || save_requested_) save(report, score(report, evaluation));
 }
 
 std::optional<double> Trainer::score(RunReport* report, bool evaluate_now) const {
   if (!report) return std::nullopt;
   if (options_.run.eval_interval > 0) return evaluate_now ? std::optional(evaluate_()) : std::nullopt;
-  return std::isnan(window_.mean_reward()) ? std::nullopt : std::optional(window_.mean_reward());
+  return window_.episodes() < RewardWindow::kEpisodes ? std::nullopt : std::optional(window_.mean_reward());
 }
 
 void Trainer::save(RunReport* report, std::optional<double> score) {
@@ -187,7 +194,7 @@ void Trainer::save(RunReport* report, std::optional<double> score) {
 }
 
 int Trainer::finish(RunReport* report) {
-  save(report, score(report, options_.run.eval_interval > 0));
+  if (saved_iteration_ != iteration_) save(report, score(report, false));
   const bool done = target_reached() || iteration_ >= options_.train.max_iterations;
   const std::string status = target_reached() ? "target reached" : done ? "done" : "stopped";
   uint8_t saved = 1;
@@ -206,8 +213,10 @@ std::string Trainer::standing() const {
 std::string Trainer::outcome(const RunReport& report) const {
   const std::string run = report.directory().path().string(), at = standing();
   const CommStats& comm = comm_.stats();
-  const std::string counts = "\n  collectives  " + std::to_string(comm.all_reduces_f64) + " of float64 (" + human_bytes(static_cast<double>(comm.bytes_f64)) +
-                             "), " + std::to_string(comm.all_reduces_f32) + " of float32 (" + human_bytes(static_cast<double>(comm.bytes_f32)) + ")";
+  const std::string counts = "\n  collectives  " + std::to_string(comm.all_reduces_f64) + " of float64 (" +
+                             human_bytes(static_cast<double>(comm.bytes_f64)) + "), " +
+                             std::to_string(comm.all_reduces_f32) + " of float32 (" +
+                             human_bytes(static_cast<double>(comm.bytes_f32)) + ")";
   const std::string next = counts + "\n  evaluate     drl_eval --run " + run;
   if (target_reached()) return "target reached" + at + next;
   if (iteration_ >= options_.train.max_iterations) return "done" + at + next;

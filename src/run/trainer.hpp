@@ -29,8 +29,8 @@ class Trainer {
   // The state was loaded; the run took `elapsed` seconds before.
   void state_loaded(double elapsed);
 
-  // Trains until the iteration target, the reward target or a request to stop, and saves. `report` is null but on rank 0.
-  // Returns the exit code, the same on all ranks.
+  // Trains until the iteration target, the reward target or a request to stop, and saves. `report` is null but on rank
+  // 0. Returns the exit code, the same on all ranks.
   int run(RunReport* report);
 
  private:

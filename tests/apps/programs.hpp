@@ -28,7 +28,8 @@ struct Runs {
   fs::path run(const std::string& name) const { return path() / task / name; }
   // drl_train on few environments, 4 steps each. `more` may say otherwise: the last value counts.
   Words command(const Words& more) const {
-    return Words{kTrain, "--task", task, "--num_envs", "16", "--num_steps_per_env", "4", "--runs_dir", path().string()} +
+    return Words{kTrain, "--task",     task,           "--num_envs", "16", "--num_steps_per_env",
+                 "4",    "--runs_dir", path().string()} +
            ranks() + more;
   }
   Result train(const Words& more, const Process::Variables& variables = {}) const {
@@ -67,6 +68,21 @@ struct Runs {
 inline fs::path checkpoint_file(const fs::path& run, int iteration) {
   const std::string number = std::to_string(iteration);
   return run / "checkpoints" / ("iter_" + std::string(6 - number.size(), '0') + number + ".h5");
+}
+
+// Their iterations, rising. Of saves that follow each other faster than the disk some may be missing.
+inline std::vector<int> checkpoints(const fs::path& run) {
+  std::vector<int> result;
+  std::error_code not_there_yet;
+  for (const auto& entry : fs::directory_iterator(run / "checkpoints", not_there_yet))
+    if (const std::string name = entry.path().filename(); name.starts_with("iter_") && name.ends_with(".h5"))
+      result.push_back(std::stoi(name.substr(5)));
+  std::sort(result.begin(), result.end());
+  return result;
+}
+inline int newest_checkpoint(const fs::path& run) {
+  const std::vector<int> all = checkpoints(run);
+  return all.empty() ? 0 : all.back();
 }
 
 inline std::vector<Tensor> datasets(const fs::path& file) { return read_checkpoint(file).tensors; }

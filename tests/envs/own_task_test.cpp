@@ -19,7 +19,8 @@ std::string text_of(const std::string& path) {
 }
 
 TEST(OwnTask, ReadmeShowsThisHeader) {
-  const std::string readme = text_of(DRL_TEST_DATA "/../README.md"), header = text_of(DRL_TEST_DATA "/envs/double_integrator.hpp");
+  const std::string readme = text_of(DRL_TEST_DATA "/../README.md"),
+                    header = text_of(DRL_TEST_DATA "/envs/double_integrator.hpp");
   ASSERT_FALSE(header.empty());
   EXPECT_NE(readme.find("```cpp\n" + header + "```"), std::string::npos);
 }

@@ -118,12 +118,11 @@ struct Script {
 void expect_scripted_advantages(Script& script) {
   script.iterate();
   const std::vector<float> expected = {
-      1 + 5.0f - 0,    1 + 5.5f - 1,
+      1 + 5.0f - 0,   1 + 5.5f - 1,
       1 + 6.0f - 2,  // step 0: V(next) = 10, 11, 12
-      1 + 10.0f - 10,  1 + 0 - 11,
+      1 + 10.0f - 10, 1 + 0 - 11,
       1 + 30.0f - 12,  // step 1: goes on to 20; terminated; truncated at 60, never 1000
-      1 + 15.0f - 20,  1 + 15.5f - 1000,
-      1 + 16.0f - 1000};
+      1 + 15.0f - 20, 1 + 15.5f - 1000, 1 + 16.0f - 1000};
   EXPECT_EQ(script.engine->advantage, expected);
 }
 

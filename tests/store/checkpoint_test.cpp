@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "samples.hpp"
-#include "../support/temp_folder.hpp"
 
 namespace drl {
 namespace {

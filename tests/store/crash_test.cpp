@@ -10,10 +10,10 @@
 #include <cstring>
 #include <functional>
 
+#include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "samples.hpp"
 #include "store/checkpoint.hpp"
-#include "../support/temp_folder.hpp"
 
 namespace drl {
 namespace {

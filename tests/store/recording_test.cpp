@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "base/check.hpp"
 #include "../support/temp_folder.hpp"
+#include "base/check.hpp"
 
 namespace drl {
 namespace {

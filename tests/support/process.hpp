@@ -80,9 +80,12 @@ class Process {
   }
 
  private:
-  [[noreturn]] void execute(const Words& words, const Variables& variables, const std::function<void()>& prepare) const {
+  [[noreturn]] void execute(const Words& words, const Variables& variables,
+                            const std::function<void()>& prepare) const {
     ::setpgid(0, 0);
-    const auto redirect = [](const std::string& path, int flags, int to) { ::dup2(::open(path.c_str(), flags, 0644), to); };
+    const auto redirect = [](const std::string& path, int flags, int to) {
+      ::dup2(::open(path.c_str(), flags, 0644), to);
+    };
     redirect("/dev/null", O_RDONLY, 0);
     redirect((folder_ / "out").string(), O_WRONLY | O_CREAT, 1);
     redirect((folder_ / "err").string(), O_WRONLY | O_CREAT, 2);

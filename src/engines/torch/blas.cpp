@@ -24,7 +24,8 @@ std::string file_of_symbol(const char* symbol) {
 BlasLibrary blas_library() {
   if (at::hasMKL()) return {"MKL", false};
   const std::string file = file_of_symbol("sgemm_");
-  for (const auto& [part, name] : {std::pair{"openblas", "OpenBLAS"}, {"mkl", "MKL"}, {"blis", "BLIS"}, {"atlas", "ATLAS"}})
+  for (const auto& [part, name] :
+       {std::pair{"openblas", "OpenBLAS"}, {"mkl", "MKL"}, {"blis", "BLIS"}, {"atlas", "ATLAS"}})
     if (file.find(part) != std::string::npos) return {name, false};
   if (file.empty()) return {"built into libtorch", false};
   const bool reference = file.find("libblas.so") != std::string::npos;

@@ -26,7 +26,9 @@ class Mlp {
  public:
   // `first` is the index of its first slice in the layout.
   Mlp(const MlpSpec& spec, Activation activation, const std::vector<ParamSlice>& layout, size_t first)
-      : spec_(spec), activation_(activation), slices_(layout.begin() + first, layout.begin() + first + 2 * spec.layers()) {
+      : spec_(spec),
+        activation_(activation),
+        slices_(layout.begin() + first, layout.begin() + first + 2 * spec.layers()) {
     ones_ = at::ones({kTile});
     for (int64_t width : spec.dims) {
       outputs_.push_back(at::empty({kTile, width}));
@@ -93,7 +95,8 @@ class TorchEngine final : public Engine {
   void collect(const float* params, const Normalizers& normalizers, VecEnv& envs, uint64_t seed, int64_t first_step,
                ActionChoice choice, Rollout& rollout) override {
     const c10::InferenceMode guard;
-    for (int64_t k = 0; k < static_cast<int64_t>(rollout.std.size()); ++k) rollout.std[k] = standard_deviation(params, k);
+    for (int64_t k = 0; k < static_cast<int64_t>(rollout.std.size()); ++k)
+      rollout.std[k] = standard_deviation(params, k);
     for (int64_t t = 0; t < rollout.num_steps; ++t) {
       policy_row(params, normalizers, rollout, t);
       if (choice == ActionChoice::sample) {
@@ -105,7 +108,8 @@ class TorchEngine final : public Engine {
     }
   }
 
-  void values(const float* params, const Normalizers& normalizers, const float* obs, int64_t rows, float* out) override {
+  void values(const float* params, const Normalizers& normalizers, const float* obs, int64_t rows,
+              float* out) override {
     const c10::InferenceMode guard;
     const int64_t dim = spec_.critic.inputs();
     const NormalizerView& normalizer = critic_normalizer(normalizers);
@@ -127,15 +131,20 @@ class TorchEngine final : public Engine {
       const auto rows = batch.rows.subspan(first, std::min<size_t>(kTile, batch.rows.size() - first));
       tile_gradient(params, normalizers, rollout, rows, batch.loss, grad_and_tail, std_gradient.data(), sums);
     }
-    for (size_t k = 0; k < std_gradient.size(); ++k) grad_and_tail[std_offset_ + k] = static_cast<float>(std_gradient[k]);
+    for (size_t k = 0; k < std_gradient.size(); ++k)
+      grad_and_tail[std_offset_ + k] = static_cast<float>(std_gradient[k]);
     write_tail(sums, grad_and_tail + parameters_);
   }
 
-  std::string description() const override { return std::string("libtorch ") + TORCH_VERSION + " (" + blas_library().name + ")"; }
+  std::string description() const override {
+    return std::string("libtorch ") + TORCH_VERSION + " (" + blas_library().name + ")";
+  }
 
  private:
   // A critic without observations of its own sees, and is normalised as, the actor.
-  const NormalizerView& critic_normalizer(const Normalizers& n) const { return n.critic_obs.mean ? n.critic_obs : n.obs; }
+  const NormalizerView& critic_normalizer(const Normalizers& n) const {
+    return n.critic_obs.mean ? n.critic_obs : n.obs;
+  }
 
   float standard_deviation(const float* params, int64_t k) const {
     const float param = params[std_offset_ + k];
@@ -153,13 +162,16 @@ class TorchEngine final : public Engine {
   }
 
   void tile_gradient(const float* params, const Normalizers& normalizers, const Rollout& rollout,
-                     std::span<const int32_t> rows, const LossSettings& loss, float* grad, double* std_gradient, LossSums& sums) {
+                     std::span<const int32_t> rows, const LossSettings& loss, float* grad, double* std_gradient,
+                     LossSums& sums) {
     const int64_t n = static_cast<int64_t>(rows.size());
     gather_normalized(normalizers.obs, rollout.obs.data(), rows, rollout.obs_dim, actor_.input());
-    gather_normalized(critic_normalizer(normalizers), rollout.critic_input(), rows, rollout.critic_input_dim(), critic_.input());
+    gather_normalized(critic_normalizer(normalizers), rollout.critic_input(), rows, rollout.critic_input_dim(),
+                      critic_.input());
     actor_.forward(params, n);
     critic_.forward(params, n);
-    ppo_loss(rollout, rows, loss, {actor_.output(), critic_.output(), params + std::max<int64_t>(std_offset_, 0), spec_.log_std},
+    ppo_loss(rollout, rows, loss,
+             {actor_.output(), critic_.output(), params + std::max<int64_t>(std_offset_, 0), spec_.log_std},
              {actor_.output_gradient(), critic_.output_gradient(), std_gradient}, sums);
     actor_.backward(params, grad, n);
     critic_.backward(params, grad, n);

@@ -7,8 +7,8 @@
 
 namespace drl {
 
-// Matrix products and activations by libtorch on `threads` threads, forward and backward written out layer by layer, in
-// tiles that stay in the second cache: no autograd graph, no allocation after the first call.
+// Matrix products by libtorch on `threads` threads, forward and backward written out layer by layer, in tiles that stay
+// in the second cache, without an autograd graph.
 std::unique_ptr<Engine> make_torch_engine(const NetworkSpec& spec, int threads);
 
 }  // namespace drl

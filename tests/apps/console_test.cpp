@@ -1,0 +1,156 @@
+// What is printed: in a terminal, in a file, and on how many ranks.
+#include <gtest/gtest.h>
+#include <pty.h>
+
+#include <csignal>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+// A program in a terminal of 100 x 40.
+class TerminalProcess {
+ public:
+  explicit TerminalProcess(const Words& words) {
+    winsize size{40, 100, 0, 0};
+    pid_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
+    if (pid_ != 0) return;
+    ::setenv("TERM", "xterm", 1);
+    std::vector<char*> argv;
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ~TerminalProcess() {
+    ::close(terminal_);
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  // Reads until `part` has come `times` times. False at the program's end.
+  bool read_until(const std::string& part, size_t times) {
+    while (count(text, part) < times) {
+      char buffer[4096];
+      const ssize_t n = ::read(terminal_, buffer, sizeof buffer);
+      if (n <= 0) return false;
+      text.append(buffer, static_cast<size_t>(n));
+    }
+    return true;
+  }
+  void type(char key) const { EXPECT_EQ(::write(terminal_, &key, 1), 1); }
+
+  std::string text;  // all that came
+
+ private:
+  int terminal_ = -1;
+  pid_t pid_ = -1;
+};
+
+// What a terminal that forgets nothing shows in the end. It knows the sequences that the console uses.
+Words screen(const std::string& text) {
+  Words lines(1);
+  size_t row = 0, column = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r') {
+      column = 0;
+    } else if (text[i] == '\n') {
+      if (++row == lines.size()) lines.emplace_back();
+    } else if (text[i] == '\x1b') {
+      const size_t end = text.find_first_of("AKJ", i);
+      if (text[end] == 'A') row -= std::min(row, static_cast<size_t>(std::stoi(text.substr(i + 2))));
+      if (text[end] != 'A') lines[row].resize(std::min(lines[row].size(), column));
+      if (text[end] == 'J') lines.resize(row + 1);
+      i = end;
+    } else {
+      lines[row].resize(std::max(lines[row].size(), column + 1), ' ');
+      lines[row][column++] = text[i];
+    }
+  }
+  return lines;
+}
+
+const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r"};
+constexpr const char* kUp = "\x1b[10A";  // the live block has ten lines
+
+// Ctrl-C in the middle of the live view.
+TEST(Console, InATerminalABlockIsRedrawnInPlace) {
+  const Runs runs;
+  TerminalProcess process(runs.command(kEndless));
+  ASSERT_TRUE(process.read_until(kUp, 3)) << process.text;
+  process.type('\x03');
+  process.read_until("never", 1);
+  const Words lines = screen(process.text);
+  const std::string all = join(lines, "\n");
+  EXPECT_EQ(count(all, "learning Cartpole by PPO"), 1u) << all;
+  EXPECT_EQ(count(all, "Learning iteration"), 1u) << "the live block gives way to the last whole block:\n" << all;
+  EXPECT_EQ(count(all, "Mean surrogate loss:"), 1u) << all;
+  EXPECT_EQ(count(all, "stopped by SIGINT"), 1u) << all;
+  EXPECT_LT(lines.size(), 60u) << "nothing scrolls:\n" << all;
+}
+
+// Each line is at least a second after the one before, so that n of them need n - 1 seconds.
+TEST(Console, InAFileAreFewLinesAndTheWholeBlock) {
+  const Runs runs;
+  const Result result = runs.train({"--run_name", "r", "--max_iterations", "300"});
+  ASSERT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(result.out.find('\x1b'), std::string::npos);
+  EXPECT_EQ(count(result.out, "learning Cartpole by PPO"), 1u) << result.out;
+  EXPECT_EQ(count(result.out, "Mean surrogate loss:"), 1u);
+  const size_t plain_lines = count(result.out, "\niteration ");
+  EXPECT_GE(plain_lines, 1u);
+  EXPECT_LE(static_cast<double>(plain_lines - 1), run_json(runs.run("r")).at("elapsed_seconds").get<double>());
+}
+
+TEST(Console, QuietSaysNothingButErrors) {
+  const Runs runs;
+  const Result result = runs.train({"--quiet", "--run_name", "r", "--max_iterations", "2"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out + result.err, "");
+  EXPECT_EQ(runs.train({"--quiet", "--num_envs", "0"}).err.substr(0, 7), "error: ");
+}
+
+TEST(Banner, NamesPerRankAndTotalNumbers) {
+  const Runs runs;
+  const std::string out =
+      runs.train({"--num_envs", "2048", "--ppo.num_mini_batches", "4", "--max_iterations", "1"}).out;
+  for (const std::string& part :
+       {std::string("2,048 a rank"), std::string(RANKS == 1 ? "2,048 in total" : "4,096 in total"),
+        std::string(RANKS == 1 ? "= 8,192 steps" : "= 16,384 steps"), std::string("libtorch"),
+        std::string("parameters"), std::string(RANKS == 1 ? "1 rank on" : "2 ranks on")})
+    EXPECT_NE(out.find(part), std::string::npos) << part << " in " << out;
+}
+
+#if RANKS > 1
+
+// Cartpole's networks: two of 4 inputs, 8 hidden units and 1 output, 4*8 + 8 + 8*1 + 1 = 49 weights each, and one
+// standard deviation: 99 floats. Behind them n, KL, surrogate and value loss, entropy, clipped count: 105. The float64
+// one: stops (4 kinds), save, fingerprint and collection time of each rank, 9; n, sums and sums of squares of
+// advantages and returns, 5; episodes, reward and its square, length, 5 reward terms, 9; a flag of each rank, 2: 25.
+TEST(Communication, IsCounted) {
+  const Runs runs;
+  ASSERT_EQ(
+      runs.train({"--run_name", "r", "--max_iterations", "3", "--ppo.num_learning_epochs", "2",
+                  "--ppo.num_mini_batches", "4", "--policy.actor_hidden_dims", "8", "--policy.critic_hidden_dims", "8"})
+          .exit_code,
+      0);
+  const nlohmann::json record = run_json(runs.run("r")), communication = record.at("communication");
+  EXPECT_EQ(record.at("world_size"), 2);
+  EXPECT_EQ(communication.at("all_reduces_float64"), 3);
+  EXPECT_EQ(communication.at("bytes_float64"), 3 * 25 * 8);
+  EXPECT_EQ(communication.at("all_reduces_float32"), 3 * 2 * 4);
+  EXPECT_EQ(communication.at("bytes_float32"), 3 * 2 * 4 * 105 * 4);
+}
+
+#endif
+
+}  // namespace
+}  // namespace drl::test

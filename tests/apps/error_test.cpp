@@ -1,0 +1,203 @@
+// Wrong input: one line that says what, why and what to do, from one rank; exit code 2; nothing is left behind.
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+class Errors : public testing::Test {
+ protected:
+  // The program refuses these options with a line that holds all of `words`.
+  void expect_error(const Words& options, const Words& words) {
+    const Result result = runs.train(options);
+    const std::string label = join(options, " ") + "\n" + result.err;
+    EXPECT_EQ(result.exit_code, 2) << label;
+    EXPECT_EQ(count_lines(result.err), 1u) << label;
+    EXPECT_EQ(result.out, "") << label;
+    EXPECT_TRUE(result.err.starts_with("error: ")) << label;
+    for (const std::string& word : words)
+      EXPECT_NE(result.err.find(word), std::string::npos) << word << " in " << label;
+    EXPECT_EQ(left_behind(), files) << label;
+  }
+  fs::path write(const std::string& name, const std::string& text) {
+    spill(runs.folder / name, text);
+    return note(name);
+  }
+  // A checkpoint of these options.
+  fs::path checkpoint(const std::string& name, const Words& options) {
+    const TempFolder elsewhere;
+    const Words small = {kTrain,
+                         "--num_envs",
+                         "16",
+                         "--num_steps_per_env",
+                         "4",
+                         "--max_iterations",
+                         "1",
+                         "--quiet",
+                         "--policy.actor_hidden_dims",
+                         "16,16"};
+    EXPECT_EQ(
+        run_program(small + Words{"--runs_dir", elsewhere.path().string(), "--run_name", "r"} + options).exit_code, 0);
+    fs::copy_file(elsewhere / options.at(1) / "r" / "checkpoints" / "iter_000001.h5", runs.folder / name);
+    return note(name);
+  }
+  Words left_behind() const { return runs.folder.names(); }
+
+  Runs runs;
+
+ private:
+  fs::path note(const std::string& name) {
+    files.push_back(name);
+    std::sort(files.begin(), files.end());
+    return runs.folder / name;
+  }
+  Words files;  // the user's own
+};
+
+#if RANKS > 1
+
+// One error of each place where one can arise: in the options before there are ranks, and on the ranks.
+TEST_F(Errors, AreSaidByOneRank) {
+  const fs::path good = checkpoint("good.h5", {"--task", "Cartpole"}),
+                 cut = write("cut.h5", slurp(good).substr(0, 5000));
+  const fs::path config = write("my.ini", "[ppo]\ngama = 1\n");
+  expect_error({"--ppo.gamma", "1.5"}, {"ppo.gamma", "0 to 1"});
+  expect_error({"--task", "Cartpol"}, {"did you mean Cartpole?"});
+  expect_error({"--config", config.string()}, {"my.ini:2: ", "did you mean ppo.gamma?"});
+  expect_error({"--device", "cuda"}, {"cuda", "CPU only"});
+  expect_error({"--num_envs", "5", "--ppo.num_mini_batches", "8"}, {"--num_envs 4 or 6"});
+  expect_error({"--checkpoint", cut.string()}, {cut.string(), "truncated"});
+  expect_error({"--init_from", good.string(), "--policy.actor_hidden_dims", "8"},
+               {good.string(), "policy/actor/0/weight"});
+  expect_error({"--run_name", ".."}, {"--run_name"});
+  expect_error({"--load_run", "nothing"}, {"nothing", "no checkpoint"});
+  expect_error({"--runs_dir", "/proc/runs"}, {"/proc/runs", "--runs_dir"});
+}
+
+#else
+
+TEST_F(Errors, Names) {
+  expect_error({"--task", "Cartpol"}, {"Cartpol", "did you mean Cartpole?"});
+  expect_error({"--num_env", "3"}, {"--num_env", "did you mean --num_envs?"});
+  expect_error({"--ppo.learning-rat", "3"}, {"did you mean --ppo.learning_rate?"});
+  expect_error({"--learning_rate", "3"}, {"did you mean --ppo.learning_rate?"});
+  expect_error({"--task", ""}, {"--task is missing", "Cartpole"});
+  expect_error({"stray"}, {"stray"});
+}
+
+TEST_F(Errors, Values) {
+  expect_error({"--ppo.schedule", "adaptiv"}, {"adaptiv", "did you mean adaptive?"});
+  expect_error({"--num_envs", "0"}, {"num_envs", "1 to"});
+  expect_error({"--num_envs", "many"}, {"num_envs", "many", "whole number"});
+  expect_error({"--ppo.gamma", "1.5"}, {"ppo.gamma", "0 to 1"});
+  expect_error({"--ppo.learning_rate", "nan"}, {"ppo.learning_rate"});
+  expect_error({"--seed", "-1"}, {"seed", "at least 0"});
+  expect_error({"--seed"}, {"--seed"});
+  expect_error({"--ranks", "-1"}, {"ranks"});
+}
+
+TEST_F(Errors, Devices) {
+  expect_error({"--device", "cuda"}, {"cuda", "CPU only"});
+  expect_error({"--device", "cuda:1"}, {"cuda:1"});
+  expect_error({"--device", "tpu"}, {"tpu", "cpu"});
+}
+
+// 30 environments of 3 steps are 90 samples: not four equal mini-batches. 28 * 3 = 84 and 32 * 3 = 96 divide.
+TEST_F(Errors, MiniBatchesThatDoNotDivide) {
+  const Words steps = {"--num_steps_per_env", "3", "--ppo.num_mini_batches", "4"};
+  expect_error(steps + Words{"--num_envs", "30"}, {"4 equal mini-batches", "--num_envs 28 or 32"});
+  expect_error(steps + Words{"--num_envs", "1"}, {"use --num_envs 4"});
+  for (const char* number : {"28", "32"})
+    EXPECT_EQ(runs.train(steps + Words{"--num_envs", number, "--max_iterations", "1"}).exit_code, 0);
+}
+
+TEST_F(Errors, ConfigFiles) {
+  const auto refuse = [&](const std::string& text, const Words& words) {
+    const fs::path file = runs.folder / "my.ini";
+    spill(file, text);
+    expect_error({"--config", file.string()}, words);
+  };
+  write("my.ini", "");
+  refuse("num_envs = 16\n[ppo]\ngama = 1\n", {"my.ini:3: ", "gama", "did you mean ppo.gamma?"});
+  refuse("num_envs 16\n", {"my.ini:1: ", "num_envs 16"});
+  refuse("[ppo\n", {"my.ini:1: "});
+  refuse("[pop]\n", {"my.ini:1: ", "[ppo]"});
+  refuse("\nnum_envs = x\n", {"my.ini:2: ", "num_envs = x"});
+  refuse("resume = true\n", {"my.ini:1: ", "--resume"});
+  expect_error({"--config", (runs.folder / "missing.ini").string()}, {"missing.ini"});
+  expect_error({"--config", runs.folder.path().string()}, {runs.folder.path().string()});
+}
+
+// None of these is a checkpoint that the run can begin from.
+TEST_F(Errors, Checkpoints) {
+  const fs::path good = checkpoint("good.h5", {"--task", "Cartpole"});
+  const fs::path cut = write("cut.h5", slurp(good).substr(0, 5000)), text = write("text.h5", "hello"),
+                 empty = write("empty.h5", "");
+  const fs::path other = checkpoint("other.h5", {"--task", "CartPole-v1"});
+  const fs::path normalised = checkpoint("normalised.h5", {"--task", "Cartpole", "--ppo.obs_normalization"});
+  const std::string shape = "--policy.actor_hidden_dims=16,16";
+  for (const char* option : {"--checkpoint", "--init_from"}) {
+    expect_error({option, "missing.h5"}, {"missing.h5"});
+    expect_error({option, cut.string()}, {cut.string(), "truncated"});
+    expect_error({option, text.string()}, {text.string(), "not an HDF5 file"});
+    expect_error({option, empty.string()}, {empty.string(), "empty"});
+    expect_error({option, other.string()}, {other.string(), "CartPole-v1"});
+    expect_error({option, good.string(), "--policy.actor_hidden_dims", "8"},
+                 {good.string(), "policy/actor/0/weight", "[16, 4]", "[8, 4]"});
+    expect_error({option, good.string(), shape, "--ppo.obs_normalization"}, {good.string(), "normalizer/obs"});
+    expect_error({option, normalised.string(), shape}, {normalised.string(), "normalizer/obs"});
+  }
+}
+
+TEST_F(Errors, RunNames) {
+  for (const char* name : {"a/b", "..", ".", "/tmp/x", "latest", "a\nb"})
+    expect_error({"--run_name", name}, {"--run_name"});
+  expect_error({"--load_run", "nothing"}, {"nothing", "no checkpoint"});
+  expect_error({"--resume"}, {"latest", "no checkpoint"});
+  expect_error({"--resume", "--run_name", "nothing"}, {"nothing", "no checkpoint"});
+  expect_error({"--fresh", "--resume"}, {"--fresh", "--resume", "exclude each other"});
+  expect_error({"--resume", "--checkpoint", "x"}, {"--resume", "--checkpoint", "exclude each other"});
+}
+
+TEST_F(Errors, FoldersThatCannotBeWritten) {
+  const fs::path file = write("file", "");
+  expect_error({"--runs_dir", file.string()}, {file.string(), "--runs_dir"});
+  expect_error({"--runs_dir", "/proc/runs"}, {"/proc/runs", "--runs_dir"});
+}
+
+TEST_F(Errors, ReadOnlyFolder) {
+  const fs::path folder = write("read_only", "");
+  fs::remove(folder);
+  fs::create_directory(folder);
+  if (::mount("none", folder.c_str(), "tmpfs", MS_RDONLY, "size=1m") != 0)
+    GTEST_SKIP() << "only root can mount a read-only folder";
+  expect_error({"--runs_dir", folder.string()}, {folder.string(), "Read-only file system"});
+  EXPECT_EQ(::umount(folder.c_str()), 0);
+}
+
+// The other programs refuse the same files.
+TEST_F(Errors, OfTheOtherPrograms) {
+  const fs::path good = checkpoint("good.h5", {"--task", "Cartpole"});
+  const fs::path cut = write("cut.h5", slurp(good).substr(0, 5000)), text = write("text.h5", "hello");
+  const auto refused = [](const Words& command, const std::string& word) {
+    const Result result = run_program(command);
+    return result.exit_code == 2 && result.out.empty() && result.err.starts_with("error: ") &&
+           count_lines(result.err) == 1 && result.err.find(word) != std::string::npos;
+  };
+  for (const std::string& file : {cut.string(), text.string(), std::string("missing.h5")}) {
+    EXPECT_TRUE(refused({kEval, "--checkpoint", file}, file));
+    EXPECT_TRUE(refused({kShow, "show", file}, file));
+    EXPECT_TRUE(refused({kShow, "verify", file}, file));
+  }
+  EXPECT_TRUE(refused({kEval}, "--run"));
+  EXPECT_TRUE(refused({kEval, "--checkpoint", good.string(), "--episodes", "0"}, "episodes"));
+  EXPECT_TRUE(refused({kEval, "--chekpoint", good.string()}, "did you mean --checkpoint?"));
+  EXPECT_TRUE(refused({kEval, "--checkpoint", good.string(), "--record", "/nowhere/x.h5"}, "/nowhere/x.h5"));
+}
+
+#endif
+
+}  // namespace
+}  // namespace drl::test

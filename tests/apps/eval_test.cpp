@@ -1,0 +1,103 @@
+// drl_eval and drl_checkpoint on what drl_train leaves behind.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+class Eval : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    runs = new Runs("CartPole-v1");
+    ASSERT_EQ(runs->train({"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
+  }
+  static void TearDownTestSuite() { delete runs; }
+  static Result eval(const Words& options) {
+    return run_program(Words{kEval, "--run", runs->run("r").string()} + options);
+  }
+  static nlohmann::json eval_json(const Words& options) {
+    return nlohmann::json::parse(eval(options + Words{"--json"}).out);
+  }
+
+  static inline Runs* runs = nullptr;
+};
+
+TEST_F(Eval, SaysReturnThenLength) {
+  const Result result = eval({"--episodes", "5"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  const std::string number = " -?[0-9.e+-]+";
+  const Words lines = split(result.out, '\n');
+  ASSERT_GE(lines.size(), 2u);
+  const std::string numbers = " mean" + number + " std" + number + " min" + number + " max" + number;
+  EXPECT_TRUE(std::regex_match(lines[0], std::regex("return" + numbers))) << lines[0];
+  EXPECT_TRUE(std::regex_match(lines[1], std::regex("length" + numbers))) << lines[1];
+}
+
+// Three environments play ceil(7 / 3) = 3 episodes each.
+TEST_F(Eval, EveryEnvironmentPlaysItsShare) {
+  const nlohmann::json json = eval_json({"--episodes", "7", "--num_envs", "3"});
+  EXPECT_EQ(json.at("episodes"), 9);
+  EXPECT_EQ(json.at("returns").size(), 9u);
+  EXPECT_EQ(eval_json({"--episodes", "3", "--num_envs", "10"}).at("episodes"), 3);
+}
+
+// Mean, standard deviation with n - 1, minimum and maximum of what it lists; CartPole gives 1 a step.
+TEST_F(Eval, JsonHoldsTheEpisodes) {
+  const nlohmann::json json = eval_json({"--episodes", "20"});
+  const std::vector<double> returns = json.at("returns"), lengths = json.at("lengths");
+  ASSERT_EQ(returns.size(), 20u);
+  EXPECT_EQ(returns, lengths);
+  double mean = 0, squares = 0;
+  for (double r : returns) mean += r / 20;
+  for (double r : returns) squares += (r - mean) * (r - mean);
+  EXPECT_NEAR(json.at("return").at("mean"), mean, 1e-9);
+  EXPECT_NEAR(json.at("return").at("std"), std::sqrt(squares / 19), 1e-9);
+  EXPECT_EQ(json.at("return").at("min"), *std::ranges::min_element(returns));
+  EXPECT_EQ(json.at("return").at("max"), *std::ranges::max_element(returns));
+}
+
+TEST_F(Eval, IsAFunctionOfSeedAndChoice) {
+  const nlohmann::json once = eval_json({"--episodes", "10"});
+  EXPECT_EQ(eval_json({"--episodes", "10"}), once);
+  EXPECT_NE(eval_json({"--episodes", "10", "--seed", "1"}).at("returns"), once.at("returns"));
+  EXPECT_NE(eval_json({"--episodes", "10", "--stochastic"}).at("returns"), once.at("returns"));
+}
+
+// Whole episodes from the reset's distribution, |x| <= 0.05 in each component, never from a random age.
+TEST_F(Eval, RecordsWholeEpisodes) {
+  const fs::path file = runs->folder / "episodes.h5";
+  ASSERT_EQ(eval({"--episodes", "4", "--record", file.string()}).exit_code, 0);
+  const Checkpoint recording = read_arrays(file, "drl-recording");
+  EXPECT_EQ(recording.tensors.size(), 4u * 5);
+  for (int k = 0; k < 4; ++k) {
+    const std::string group = "episode_00000" + std::to_string(k) + "/";
+    const Tensor *observations = recording.find(group + "observations"),
+                 *terminated = recording.find(group + "terminated");
+    ASSERT_TRUE(observations && terminated);
+    const int64_t steps = terminated->shape[0];
+    EXPECT_EQ(observations->shape, (std::vector<int64_t>{steps + 1, 4}));
+    const float* first = reinterpret_cast<const float*>(observations->data.data());
+    for (int i = 0; i < 4; ++i) EXPECT_LE(std::abs(first[i]), 0.05f);
+    for (int64_t t = 0; t < steps; ++t)
+      if (steps < 500) {
+        EXPECT_EQ(std::to_integer<int>(terminated->data[static_cast<size_t>(t)]), t == steps - 1);
+      }
+  }
+}
+
+TEST_F(Eval, CheckpointsAreShownAndVerified) {
+  const std::string file = checkpoint_file(runs->run("r"), 2);
+  const Result shown = run_program({kShow, "show", file}), verified = run_program({kShow, "verify", file});
+  EXPECT_EQ(shown.exit_code, 0);
+  for (const char* part : {"CartPole-v1", "policy/actor/0/weight", "iteration", "num_envs = 16"})
+    EXPECT_NE(shown.out.find(part), std::string::npos) << part;
+  EXPECT_EQ(verified.exit_code, 0);
+  EXPECT_TRUE(verified.out.starts_with("ok: ")) << verified.out;
+}
+
+}  // namespace
+}  // namespace drl::test

@@ -1,0 +1,247 @@
+// Which run a command means: DESIGN's "Runs".
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+Words iterations_of(int n) { return {"--max_iterations", std::to_string(n)}; }
+int64_t iteration_in(const fs::path& file) {
+  return std::get<int64_t>(read_checkpoint(file).attributes.at("iteration"));
+}
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Identity, TheSameNameAndOptionsGoOn) {
+  const Runs runs;
+  ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(2)).exit_code, 0);
+  const Result result = runs.train(Words{"--run_name", "r", "--save_interval", "2"} + iterations_of(4));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  EXPECT_TRUE(result.err.starts_with("resuming ")) << result.err;
+  EXPECT_EQ(iterations(runs.run("r")), count_to(4));
+  const nlohmann::json record = run_json(runs.run("r"));
+  EXPECT_EQ(record.at("starts"), 2);
+  EXPECT_EQ(record.at("iteration"), 4);
+  EXPECT_EQ(record.at("env_steps"), 4 * 16 * 4 * RANKS);
+  EXPECT_EQ(record.at("status"), "done");
+}
+
+TEST(Identity, NothingToDoIsSaidAndDone) {
+  const Runs runs;
+  ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(2)).exit_code, 0);
+  const Result result = runs.train(Words{"--run_name", "r"} + iterations_of(2));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(holds(result.out, "nothing to do")) << result.out;
+  EXPECT_EQ(run_json(runs.run("r")).at("status"), "done");
+  EXPECT_EQ(run_json(runs.run("r")).at("env_steps"), 2 * 16 * 4 * RANKS);
+  EXPECT_EQ(iterations(runs.run("r")), count_to(2));
+}
+
+TEST(Identity, OtherOptionsAreAnErrorUntilTheUserDecides) {
+  const Runs runs;
+  const Words first = {"--run_name", "r", "--ppo.gamma", "0.9", "--ppo.lam", "0.8"};
+  const Words changed = {"--run_name", "r", "--ppo.gamma", "0.8"};
+  ASSERT_EQ(runs.train(first + iterations_of(2)).exit_code, 0);
+  const Words before = metrics(runs.run("r"));
+
+  const Result refused = runs.train(changed + iterations_of(4));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(count_lines(refused.err), 1u);
+  for (const char* part : {"error: ", "ppo.gamma: 0.9 -> 0.8", "ppo.lam: 0.8 -> 0.95", "--resume", "--fresh"})
+    EXPECT_TRUE(holds(refused.err, part)) << part << " in " << refused.err;
+  EXPECT_FALSE(holds(refused.err, "max_iterations")) << refused.err;
+  EXPECT_EQ(metrics(runs.run("r")), before);
+
+  const Result resumed = runs.train(changed + Words{"--resume"} + iterations_of(4));
+  EXPECT_EQ(resumed.exit_code, 0);
+  EXPECT_TRUE(holds(resumed.err, "ppo.gamma: 0.9 -> 0.8")) << resumed.err;
+  EXPECT_EQ(iterations(runs.run("r")), count_to(4));
+  const std::string options = slurp(runs.run("r") / "options.ini");
+  EXPECT_TRUE(holds(options, "\ngamma = 0.8 ")) << options;
+  EXPECT_TRUE(holds(options, "\nlam = 0.8 ")) << "the run's other options stay";
+
+  const Words old_rows = metrics(runs.run("r"));
+  EXPECT_EQ(runs.train(changed + Words{"--fresh"} + iterations_of(1)).exit_code, 0);
+  EXPECT_EQ(iterations(runs.run("r")), count_to(1));
+  EXPECT_EQ(metrics(runs.run("r.old")), old_rows);
+  EXPECT_EQ(runs.names(), (Words{"latest", "r", "r.old"}));
+}
+
+TEST(Identity, TaskSeedAndShapesCannotChange) {
+  const Runs runs;
+  ASSERT_EQ(runs.train(Words{"--run_name", "r", "--seed", "1"} + iterations_of(2)).exit_code, 0);
+  const Words before = metrics(runs.run("r"));
+  for (const auto& [changed, named] :
+       std::vector<std::pair<Words, std::string>>{{{"--seed", "2"}, "seed: 1 -> 2"},
+                                                  {{"--task", "CartPole-v1"}, "task"},
+                                                  {{"--policy.actor_hidden_dims", "8"}, "policy/actor/0/weight"}}) {
+    const Result result = runs.train(Words{"--load_run", runs.run("r").string()} + iterations_of(4) + changed);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    EXPECT_TRUE(holds(result.err, named)) << result.err;
+  }
+  EXPECT_EQ(metrics(runs.run("r")), before);
+}
+
+TEST(Identity, ResumeFindsTheLatestRun) {
+  const Runs runs;
+  for (const char* name : {"b", "a"}) ASSERT_EQ(runs.train(Words{"--run_name", name} + iterations_of(1)).exit_code, 0);
+  EXPECT_EQ(fs::read_symlink(runs.run("latest")), "a");
+  ASSERT_EQ(runs.train(Words{"--resume"} + iterations_of(2)).exit_code, 0);
+  EXPECT_EQ(iterations(runs.run("a")), count_to(2));
+  ASSERT_EQ(runs.train(Words{"--load_run", "b"} + iterations_of(3)).exit_code, 0);
+  EXPECT_EQ(iterations(runs.run("b")), count_to(3));
+  EXPECT_EQ(fs::read_symlink(runs.run("latest")), "b");
+}
+
+TEST(Identity, ADamagedCheckpointGivesWayToTheOneBefore) {
+  const Runs runs;
+  for (int n : {2, 4}) ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(n)).exit_code, 0);
+  const fs::path newest = checkpoint_file(runs.run("r"), 4);
+  const std::vector<Tensor> as_it_was = datasets(newest);
+  spill(newest, slurp(newest).substr(0, 5000));
+  const Result result = runs.train(Words{"--run_name", "r"} + iterations_of(4));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(holds(result.err, "warning: ") && holds(result.err, "truncated")) << result.err;
+  EXPECT_EQ(datasets(newest), as_it_was);
+  EXPECT_EQ(iterations(runs.run("r")), count_to(4));
+}
+
+TEST(Identity, CheckpointBeginsANewRunFromAllOfIt) {
+  const Runs runs;
+  for (int n : {3, 5}) ASSERT_EQ(runs.train(Words{"--run_name", "whole"} + iterations_of(n)).exit_code, 0);
+  const std::string file = checkpoint_file(runs.run("whole"), 3);
+  ASSERT_EQ(runs.train(Words{"--run_name", "from", "--checkpoint", file} + iterations_of(5)).exit_code, 0);
+  EXPECT_EQ(datasets(checkpoint_file(runs.run("from"), 5)), datasets(checkpoint_file(runs.run("whole"), 5)));
+  EXPECT_EQ(iterations(runs.run("from")), (std::vector<int>{4, 5}));
+  const Result again = runs.train(Words{"--run_name", "from", "--checkpoint", file} + iterations_of(5));
+  EXPECT_EQ(again.exit_code, 2) << "it would overwrite a run";
+}
+
+TEST(Identity, InitFromTakesWeightsAndNormaliserOnly) {
+  const Runs runs;
+  const Words normalised = {"--ppo.obs_normalization", "true"};
+  ASSERT_EQ(runs.train(normalised + Words{"--run_name", "teacher"} + iterations_of(3)).exit_code, 0);
+  const fs::path file = checkpoint_file(runs.run("teacher"), 3);
+  // Steps of 1e-30 change no weight: what was taken over is still there after an iteration.
+  ASSERT_EQ(runs.train(normalised +
+                       Words{"--run_name", "pupil", "--init_from", file.string(), "--ppo.schedule", "fixed",
+                             "--ppo.learning_rate", "1e-30"} +
+                       iterations_of(1))
+                .exit_code,
+            0);
+  EXPECT_EQ(iterations(runs.run("pupil")), count_to(1));
+  const Checkpoint teacher = read_checkpoint(file), pupil = read_checkpoint(checkpoint_file(runs.run("pupil"), 1));
+  EXPECT_EQ(std::get<int64_t>(pupil.attributes.at("env_steps")), 16 * 4 * RANKS);
+  for (const Tensor& tensor : teacher.tensors)
+    if (tensor.name.starts_with("policy/")) {
+      EXPECT_EQ(*pupil.find(tensor.name), tensor) << tensor.name;
+    }
+  const auto count = [](const Checkpoint& c) {
+    return *reinterpret_cast<const double*>(c.find("normalizer/obs/count")->data.data());
+  };
+  EXPECT_EQ(count(teacher), 3 * 64 * RANKS);
+  EXPECT_EQ(count(pupil), 4 * 64 * RANKS);
+}
+
+TEST(Identity, AJobFindsItsRun) {
+  const Runs runs;
+  const Process::Variables job = {{"SLURM_JOB_ID", "42"}};
+  ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
+  const Result again = runs.train(iterations_of(4), job);
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_TRUE(again.err.starts_with("resuming ")) << again.err;
+  EXPECT_EQ(count_lines(again.err), 1u);
+  EXPECT_EQ(iterations(runs.run("slurm-42")), count_to(4));
+  EXPECT_EQ(run_json(runs.run("slurm-42")).at("job_ids"), nlohmann::json::array({"42"}));
+  ASSERT_EQ(runs.train(Words{"--seed", "7"} + iterations_of(1), job).exit_code, 0);
+  EXPECT_EQ(iterations(runs.run("slurm-42.2")), count_to(1));
+  EXPECT_EQ(runs.names(), (Words{"latest", "slurm-42", "slurm-42.2"}));
+}
+
+// A job that was requeued before its first checkpoint begins anew in its own run.
+TEST(Identity, AJobWithoutACheckpointKeepsItsRun) {
+  const Runs runs;
+  const Process::Variables job = {{"SLURM_JOB_ID", "42"}};
+  ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
+  fs::remove_all(runs.run("slurm-42") / "checkpoints");
+  ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
+  EXPECT_EQ(runs.names(), (Words{"latest", "slurm-42"}));
+  EXPECT_EQ(iterations(runs.run("slurm-42")), count_to(2));
+}
+
+TEST(Identity, ARunBelongsToOneProcess) {
+  const Runs runs;
+  const Words endless = {"--run_name", "r", "--save_interval", "2"};
+  Process first(runs.command(endless + iterations_of(1000000000)));
+  ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > 0; }));
+  for (const Words& start : {Words{}, Words{"--resume"}, Words{"--fresh"}}) {
+    const Result second = runs.train(endless + start);
+    EXPECT_EQ(second.exit_code, 2);
+    EXPECT_EQ(count_lines(second.err), 1u) << second.err;
+    EXPECT_TRUE(holds(second.err, "in use by another process")) << second.err;
+  }
+  first.signal(SIGUSR1);
+  EXPECT_EQ(first.wait().exit_code, 75);
+  EXPECT_EQ(runs.names(), (Words{"latest", "r"}));
+}
+
+TEST(Identity, AJobBesideALiveOneGetsItsOwnRun) {
+  const Runs runs;
+  const Process::Variables job = {{"SLURM_JOB_ID", "42"}};
+  Process first(runs.command(Words{"--save_interval", "2", "--max_iterations", "1000000000"}), job);
+  ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("slurm-42")) > 0; }));
+  EXPECT_EQ(runs.train(iterations_of(1), job).exit_code, 0);
+  EXPECT_EQ(iterations(runs.run("slurm-42.2")), count_to(1));
+  first.signal(SIGUSR1);
+  EXPECT_EQ(first.wait().exit_code, 75);
+}
+
+TEST(Checkpoints, TheNewestAndTheBestAreKept) {
+  const Runs runs;
+  ASSERT_EQ(runs.train(Words{"--run_name", "r", "--eval_interval", "1", "--keep_checkpoints", "2"} + iterations_of(9))
+                .exit_code,
+            0);
+  const fs::path run = runs.run("r"), best = run / "checkpoints" / fs::read_symlink(run / "checkpoints" / "best.h5");
+  EXPECT_EQ(newest_checkpoint(run), 9);
+  EXPECT_LE(checkpoints(run).size(), 3u);
+  const auto score = [](const fs::path& file) {
+    return std::get<double>(read_checkpoint(file).attributes.at("score"));
+  };
+  for (int iteration : checkpoints(run)) EXPECT_LE(score(checkpoint_file(run, iteration)), score(best));
+  EXPECT_EQ(std::get<std::string>(read_checkpoint(best).attributes.at("score_kind")),
+            "deterministic evaluation of 64 episodes");
+}
+
+TEST(Checkpoints, AreSavedBySecondsToo) {
+  const Runs runs;
+  Process process(runs.command(Words{"--run_name", "r", "--save_interval", "1000000", "--save_seconds", "0.1",
+                                     "--max_iterations", "1000000000"}));
+  EXPECT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > 0; }));
+  process.signal(SIGUSR1);
+  EXPECT_EQ(process.wait().exit_code, 75);
+}
+
+TEST(Record, SaysWhatTheRunWas) {
+  const Runs runs;
+  ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(3)).exit_code, 0);
+  const nlohmann::json first = run_json(runs.run("r"));
+  for (const char* key :
+       {"task", "run", "status", "iteration", "env_steps", "world_size", "hosts", "devices", "versions", "git_hash",
+        "launcher", "job_ids", "node_hours", "starts", "elapsed_seconds", "communication"})
+    EXPECT_TRUE(first.contains(key)) << key;
+  ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(6)).exit_code, 0);
+  const nlohmann::json second = run_json(runs.run("r"));
+  EXPECT_EQ(second.at("first_started"), first.at("first_started"));
+  // Both starts, each counted once: on one node, hours are seconds / 3600.
+  const double seconds = second.at("elapsed_seconds");
+  EXPECT_GT(seconds, first.at("elapsed_seconds").get<double>());
+  EXPECT_DOUBLE_EQ(second.at("node_hours").get<double>(), seconds / 3600);
+  EXPECT_EQ(iteration_in(checkpoint_file(runs.run("r"), 6)), 6);
+}
+
+}  // namespace
+}  // namespace drl::test

@@ -1,0 +1,145 @@
+// Help, presets, config files and precedence, as the user sees them.
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+const Words kTasks = {"Cartpole",   "CartPole-v1",    "Pendulum-v1",
+                      "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0"};
+
+std::string print_config(const Words& options) {
+  const Result result = run_program(Words{kTrain, "--print_config"} + options);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  return result.out;
+}
+
+// The value of `key`, which stands in one section only.
+std::string value_of(const std::string& config, const std::string& key) {
+  std::smatch match;
+  const std::regex line("(^|\n)" + key + " = (\\S*)");
+  return std::regex_search(config, match, line) ? match[2].str() : "";
+}
+
+// "ppo.gamma" and so on.
+std::set<std::string> names_in(const std::string& config) {
+  std::set<std::string> names;
+  std::string section;
+  for (const std::string& line : split(config, '\n')) {
+    if (line.starts_with("[")) section = line.substr(1, line.find(']') - 1) + ".";
+    if (const size_t equals = line.find(" = "); equals != std::string::npos && line[0] != '#')
+      names.insert(section + line.substr(0, equals));
+  }
+  return names;
+}
+
+TEST(Tasks, AreListed) {
+  const Result result = run_program({kTrain, "--list_tasks"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, join(kTasks, "\n") + "\n");
+}
+
+TEST(Tasks, PresetsRun) {
+  for (const std::string& task : kTasks) {
+    const TempFolder folder;
+    const Result result =
+        run_program({kTrain, "--task", task, "--max_iterations", "1", "--runs_dir", folder.path().string(), "--quiet"});
+    EXPECT_EQ(result.exit_code, 0) << task << ": " << result.err;
+    EXPECT_EQ(result.out + result.err, "") << "--quiet prints nothing when all is well";
+  }
+}
+
+TEST(Config, PrintedOneIsAcceptedUnchanged) {
+  const TempFolder folder;
+  const std::string file = folder / "my.ini";
+  for (const Words& options : {Words{}, Words{"--task", "Cartpole"},
+                               Words{"--task", "Pendulum-v1", "--num_envs", "48", "--ppo.gamma", "0.123456789012345",
+                                     "--target_reward", "-3.5", "--policy.actor_hidden_dims", "none"}}) {
+    const std::string config = print_config(options);
+    spill(file, config);
+    EXPECT_EQ(print_config({"--config", file}), config);
+  }
+}
+
+TEST(Config, OptionsOfARunAreOne) {
+  const Runs runs;
+  ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "1", "--ppo.gamma", "0.5"}).exit_code, 0);
+  EXPECT_EQ(print_config({"--config", runs.run("r") / "options.ini"}), slurp(runs.run("r") / "options.ini"));
+  const Result again = run_program(
+      {kTrain, "--config", runs.run("r") / "options.ini", "--runs_dir", runs.path().string(), "--run_name", "s"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(datasets(checkpoint_file(runs.run("s"), 1)), datasets(checkpoint_file(runs.run("r"), 1)));
+}
+
+// Command line, config file, preset of the task, default: each is seen where nothing stands above it.
+TEST(Config, Precedence) {
+  const TempFolder folder;
+  const std::string file = folder / "my.ini";
+  spill(file, "task = CartPole-v1\nnum_envs = 40\n[ppo]\ngamma = 0.5\nlam = 0.25\n");
+  const std::string defaults = print_config({}), preset = print_config({"--task", "CartPole-v1"});
+  const std::string config = print_config({"--config", file, "--ppo.gamma", "0.75"});
+  EXPECT_EQ(value_of(config, "gamma"), "0.75");
+  EXPECT_EQ(value_of(config, "lam"), "0.25");
+  EXPECT_EQ(value_of(config, "num_envs"), "40");
+  EXPECT_EQ(value_of(config, "task"), "CartPole-v1");
+  ASSERT_NE(value_of(preset, "max_iterations"), value_of(defaults, "max_iterations"));
+  EXPECT_EQ(value_of(config, "max_iterations"), value_of(preset, "max_iterations"));
+  EXPECT_EQ(value_of(config, "clip_param"), "0.2");
+  EXPECT_EQ(value_of(print_config({"--config", file, "--task", "Cartpole"}), "task"), "Cartpole");
+}
+
+TEST(CommandLine, DashAndUnderscoreAreTheSame) {
+  EXPECT_EQ(print_config({"--task", "Cartpole", "--num-envs", "40", "--ppo.learning-rate=0.5"}),
+            print_config({"--task", "Cartpole", "--num_envs", "40", "--ppo.learning_rate=0.5"}));
+}
+
+TEST(CommandLine, OptionsOfIsaacLabGetAWord) {
+  const Runs runs;
+  const Result result = runs.train({"--headless", "--distributed", "--num_gpus", "2", "--max_iterations", "1"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(count_lines(result.err), 3u) << result.err;
+  for (const char* option : {"--headless: ", "--distributed: ", "--num_gpus: "})
+    EXPECT_NE(result.err.find(option), std::string::npos) << result.err;
+}
+
+TEST(Help, HasEveryOptionOnceWithin100Columns) {
+  std::set<std::string> expected = names_in(print_config({}));
+  expected.insert({"config", "ranks", "threads", "quiet", "help", "version", "list_tasks", "print_config", "runs_dir",
+                   "run_name", "resume", "load_run", "checkpoint", "init_from", "fresh"});
+  const Result result = run_program({kTrain, "--help"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  std::multiset<std::string> found;
+  const std::regex option("^  (-. *, )?--([a-z_.]+)");
+  bool in_options = false;
+  for (const std::string& line : split(result.out, '\n')) {
+    EXPECT_LE(line.size(), 100u) << line;
+    in_options |= line.starts_with("Options");
+    std::smatch match;
+    if (in_options && std::regex_search(line, match, option)) found.insert(match[2]);
+  }
+  EXPECT_EQ(found, std::multiset<std::string>(expected.begin(), expected.end()));
+}
+
+TEST(Help, OfTheOtherProgramsFitsToo) {
+  for (const std::string& program : {kEval, kShow}) {
+    const Result result = run_program({program, "--help"});
+    EXPECT_EQ(result.exit_code, 0);
+    for (const std::string& line : split(result.out, '\n')) EXPECT_LE(line.size(), 100u) << line;
+  }
+}
+
+TEST(Help, ShowsThePreset) {
+  const std::string preset = print_config({"--task", "Pendulum-v1"}),
+                    help = run_program({kTrain, "--help", "--task", "Pendulum-v1"}).out;
+  for (const char* name : {"num_envs", "max_iterations"})
+    EXPECT_NE(help.find(std::string("  --") + name + " " + value_of(preset, name) + " "), std::string::npos) << help;
+}
+
+}  // namespace
+}  // namespace drl::test

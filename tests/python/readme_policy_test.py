@@ -1,0 +1,48 @@
+"""The README's numpy forward pass takes the very actions that drl_eval recorded, for a Gaussian and a categorical policy.
+
+    readme_policy_test.py BIN README
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy as np
+
+BIN, README = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+
+
+def numpy_policy(checkpoint):
+    """`act` of the README's block, for another checkpoint than the one it names."""
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    (block,) = [b for b in blocks if "numpy forward pass" in b]
+    code, replaced = re.subn(r'h5py\.File\(".*?"\)', f'h5py.File("{checkpoint}")', block)
+    assert replaced == 1
+    names = {}
+    exec(code, names)
+    return names["act"]
+
+
+def check(task, options, matches):
+    with tempfile.TemporaryDirectory() as folder:
+        run = pathlib.Path(folder) / task / "run"
+        subprocess.run([BIN / "drl_train", "--task", task, "--num_envs", "32", "--max_iterations", "4", "--runs_dir", folder,
+                        "--run_name", "run", "--quiet", *options], check=True)
+        subprocess.run([BIN / "drl_eval", "--run", run, "--episodes", "4", "--record", run / "episodes.h5"], check=True)
+        act = numpy_policy(run / "checkpoints" / "iter_000004.h5")
+        steps = 0
+        with h5py.File(run / "episodes.h5") as episodes:
+            for episode in episodes.values():
+                for observation, action in zip(episode["observations"][:-1], episode["actions"][:]):
+                    assert matches(act(observation), action), (task, observation, act(observation), action)
+                    steps += 1
+        assert steps >= 20, steps
+        print(f"{task}: {steps} actions agree")
+
+
+check("Cartpole", ["--ppo.obs_normalization"], lambda x, a: np.allclose(np.clip(x, -4, 4), a, rtol=1e-4, atol=1e-5))
+check("Cartpole", [], lambda x, a: np.allclose(np.clip(x, -4, 4), a, rtol=1e-4, atol=1e-5))
+check("CartPole-v1", [], lambda x, a: np.argmax(x) == a)

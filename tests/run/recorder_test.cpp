@@ -1,0 +1,88 @@
+#include "run/recorder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "../support/temp_folder.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RecorderTest : public testing::Test {
+ protected:
+  Recorder::Save save_to(const std::string& name, bool droppable = true, std::function<void()> then = {}) const {
+    return {folder / name, {{}, {{"x", DType::u8, {1}, {std::byte{1}}}}}, droppable, std::move(then)};
+  }
+  static IterationMetrics row(int64_t iteration) {
+    IterationMetrics metrics;
+    metrics.iteration = iteration;
+    return metrics;
+  }
+  size_t rows() const {
+    const std::string text = slurp(folder / "m.csv");
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) - 1;  // its header
+  }
+
+  TempFolder folder;
+  Recorder recorder{std::make_unique<CsvWriter>(folder / "m.csv", std::vector<std::string>{}), nullptr};
+};
+
+TEST_F(RecorderTest, FlushWaitsForEverything) {
+  recorder.append(row(1));
+  recorder.append(row(2));
+  recorder.save(save_to("a.h5"));
+  EXPECT_TRUE(recorder.flush());
+  EXPECT_EQ(rows(), 2u);
+  EXPECT_TRUE(fs::exists(folder / "a.h5"));
+}
+
+// No checkpoint is newer than the rows.
+TEST_F(RecorderTest, RowsAreThereBeforeACheckpointIs) {
+  size_t rows_then = 0;
+  recorder.append(row(1));
+  recorder.save(save_to("a.h5", true, [&] { rows_then = rows(); }));
+  recorder.flush();
+  EXPECT_EQ(rows_then, 1u);
+}
+
+// While one save is being written, eight wait in memory; a ninth takes the place of the oldest that may be dropped.
+TEST_F(RecorderTest, OfTooManyPendingSavesTheOldestIsDropped) {
+  std::promise<void> begun, go_on;
+  recorder.save(save_to("first.h5", true, [&] {
+    begun.set_value();
+    go_on.get_future().wait();
+  }));
+  begun.get_future().wait();
+  recorder.save(save_to("best.h5", false));
+  for (const char* name : {"1.h5", "2.h5", "3.h5", "4.h5", "5.h5", "6.h5", "7.h5", "8.h5"})
+    recorder.save(save_to(name));
+  go_on.set_value();
+  EXPECT_TRUE(recorder.flush());
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"2.h5", "3.h5", "4.h5", "5.h5", "6.h5", "7.h5", "8.h5", "best.h5",
+                                                      "first.h5", "m.csv"}));
+}
+
+TEST_F(RecorderTest, TheLastSaveTellsWhetherTheRunIsSaved) {
+  testing::internal::CaptureStderr();
+  recorder.save(save_to("missing/a.h5"));
+  EXPECT_FALSE(recorder.flush());
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("warning: THE CHECKPOINT WAS NOT SAVED"), std::string::npos);
+  recorder.save(save_to("a.h5"));
+  EXPECT_TRUE(recorder.flush());
+}
+
+// It is saved, though what should follow failed.
+TEST_F(RecorderTest, AFailureAfterASaveIsNoFailureOfTheSave) {
+  testing::internal::CaptureStderr();
+  recorder.save(save_to("a.h5", true, [] { throw std::runtime_error("no space for run.json"); }));
+  EXPECT_TRUE(recorder.flush());
+  const std::string warning = testing::internal::GetCapturedStderr();
+  EXPECT_NE(warning.find("a.h5 is saved"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("no space for run.json"), std::string::npos) << warning;
+}
+
+}  // namespace
+}  // namespace drl
