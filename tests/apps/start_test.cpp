@@ -1,0 +1,63 @@
+// What a run begins from, on every rank: a checkpoint, or its weights only.
+#include <gtest/gtest.h>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+Words iterations_of(int n) { return {"--max_iterations", std::to_string(n)}; }
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Start, ADamagedCheckpointGivesWayToTheOneBefore) {
+  const Runs runs;
+  for (int n : {2, 4}) ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(n)).exit_code, 0);
+  const fs::path newest = checkpoint_file(runs.run("r"), 4);
+  const std::vector<Tensor> as_it_was = datasets(newest);
+  spill(newest, slurp(newest).substr(0, 5000));
+  const Result result = runs.train(Words{"--run_name", "r"} + iterations_of(4));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(holds(result.err, "warning: ") && holds(result.err, "truncated")) << result.err;
+  EXPECT_EQ(datasets(newest), as_it_was);
+  EXPECT_EQ(iterations(runs.run("r")), count_to(4));
+}
+
+TEST(Start, CheckpointBeginsANewRunFromAllOfIt) {
+  const Runs runs;
+  for (int n : {3, 5}) ASSERT_EQ(runs.train(Words{"--run_name", "whole"} + iterations_of(n)).exit_code, 0);
+  const std::string file = checkpoint_file(runs.run("whole"), 3);
+  ASSERT_EQ(runs.train(Words{"--run_name", "from", "--checkpoint", file} + iterations_of(5)).exit_code, 0);
+  EXPECT_EQ(datasets(checkpoint_file(runs.run("from"), 5)), datasets(checkpoint_file(runs.run("whole"), 5)));
+  EXPECT_EQ(iterations(runs.run("from")), (std::vector<int>{4, 5}));
+  const Result again = runs.train(Words{"--run_name", "from", "--checkpoint", file} + iterations_of(5));
+  EXPECT_EQ(again.exit_code, 2) << "it would overwrite a run";
+}
+
+TEST(Start, InitFromTakesWeightsAndNormaliserOnly) {
+  const Runs runs;
+  const Words normalised = {"--ppo.obs_normalization", "true"};
+  ASSERT_EQ(runs.train(normalised + Words{"--run_name", "teacher"} + iterations_of(3)).exit_code, 0);
+  const fs::path file = checkpoint_file(runs.run("teacher"), 3);
+  // Steps of 1e-30 change no weight: what was taken over is still there after an iteration.
+  ASSERT_EQ(runs.train(normalised +
+                       Words{"--run_name", "pupil", "--init_from", file.string(), "--ppo.schedule", "fixed",
+                             "--ppo.learning_rate", "1e-30"} +
+                       iterations_of(1))
+                .exit_code,
+            0);
+  EXPECT_EQ(iterations(runs.run("pupil")), count_to(1));
+  const Checkpoint teacher = read_checkpoint(file), pupil = read_checkpoint(checkpoint_file(runs.run("pupil"), 1));
+  EXPECT_EQ(std::get<int64_t>(pupil.attributes.at("env_steps")), 16 * 4 * RANKS);
+  for (const Tensor& tensor : teacher.tensors)
+    if (tensor.name.starts_with("policy/")) {
+      EXPECT_EQ(*pupil.find(tensor.name), tensor) << tensor.name;
+    }
+  const auto count = [](const Checkpoint& c) {
+    return *reinterpret_cast<const double*>(c.find("normalizer/obs/count")->data.data());
+  };
+  EXPECT_EQ(count(teacher), 3 * 64 * RANKS);
+  EXPECT_EQ(count(pupil), 4 * 64 * RANKS);
+}
+
+}  // namespace
+}  // namespace drl::test
