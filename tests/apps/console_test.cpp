@@ -21,7 +21,8 @@ class TerminalProcess {
   explicit TerminalProcess(const Words& words) {
     winsize size{40, 100, 0, 0};
     pid_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
-    if (pid_ != 0) return;
+    if (pid_ < 0) throw std::runtime_error("forkpty");
+    if (pid_ > 0) return;
     ::setenv("TERM", "xterm", 1);
     std::vector<char*> argv;
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));

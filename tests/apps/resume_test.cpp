@@ -19,9 +19,7 @@ class Resume : public testing::TestWithParam<Case> {
  protected:
   Result train(const std::string& run, int iterations) { return runs.train(options(run, iterations)); }
   Words options(const std::string& run, int iterations) const {
-    // Many epochs: iterations that take longer than a save.
-    return GetParam().options +
-           Words{"--ppo.num_learning_epochs", "20", "--run_name", run, "--max_iterations", std::to_string(iterations)};
+    return GetParam().options + Words{"--run_name", run, "--max_iterations", std::to_string(iterations)};
   }
   // Leaves checkpoints up to iteration 14, and later rows in the CSV file as a crash leaves them.
   void kill_past_iteration_14(const std::string& run) {
