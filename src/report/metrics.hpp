@@ -23,7 +23,7 @@ struct IterationMetrics {
   double explained_variance = 0, learning_rate = 0;
   double action_std = 0;  // mean over dimensions; NaN for discrete actions
 
-  // Seconds, of the slowest rank for collection, of rank 0 otherwise.
+  // Seconds of rank 0; collection of the slowest rank, where the others count with the iteration before.
   double collection_time = 0, learning_time = 0, waiting_time = 0, iteration_time = 0, elapsed_time = 0;
 };
 
