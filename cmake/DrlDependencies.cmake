@@ -13,3 +13,11 @@ add_library(drl_hdf5 INTERFACE)
 target_include_directories(drl_hdf5 SYSTEM INTERFACE ${HDF5_INCLUDE_DIRS})
 target_link_libraries(drl_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
 add_library(drl::hdf5 ALIAS drl_hdf5)
+
+# No CMake package of its own, and pkg-config is not everywhere.
+find_path(HWLOC_INCLUDE_DIR hwloc.h REQUIRED)
+find_library(HWLOC_LIBRARY hwloc REQUIRED)
+add_library(drl_hwloc INTERFACE)
+target_include_directories(drl_hwloc SYSTEM INTERFACE ${HWLOC_INCLUDE_DIR})
+target_link_libraries(drl_hwloc INTERFACE ${HWLOC_LIBRARY})
+add_library(drl::hwloc ALIAS drl_hwloc)

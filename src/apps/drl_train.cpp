@@ -1,5 +1,7 @@
 // drl_train: learns a task on one rank or many. Read main() from its steps; the loop is in run/trainer.cpp.
 
+#include <signal.h>
+
 #include <cstdio>
 
 #include "apps/setup.hpp"
@@ -7,7 +9,9 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "cluster/allocation.hpp"
 #include "cluster/mpirun.hpp"
+#include "cluster/relaunch.hpp"
 #include "cluster/session.hpp"
 #include "envs/make_env.hpp"
 #include "run/stop.hpp"
@@ -33,7 +37,7 @@ bool answer(Settings& settings, const LaunchInfo& launch) {
   if (command.list_tasks) {
     for (const std::string& name : task_names()) std::printf("%s\n", name.c_str());
   } else if (command.version) {
-    std::printf("drl %s (%s)\n", kVersion, kGitHash);
+    std::printf("drl %s (%s), %s\n", kVersion, kGitHash, mpi_version().c_str());
   } else if (command.help) {
     settings.apply(read_config(command.config));
     const std::string& task = settings.options.train.task;
@@ -50,7 +54,26 @@ bool answer(Settings& settings, const LaunchInfo& launch) {
   return true;
 }
 
-int train(Settings& settings, const LaunchInfo& launch, Communicator& comm) {
+// What has been asked of us, for ranks that we started: srun kills them on SIGINT and SIGTERM, and passes these on.
+int signal_for_ranks_now() {
+  switch (requested_stop()) {
+    case Stop::to_be_continued:
+      return SIGUSR1;
+    case Stop::interrupted:
+      return SIGUSR2;
+    case Stop::terminated:
+      return SIGALRM;
+    default:
+      return 0;
+  }
+}
+
+RankRequest rank_request(const Settings& settings) {
+  return {settings.command.ranks, settings.options.train.device == "cpu",
+          settings.options.train.gpu_ids};
+}
+
+int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, const std::vector<std::string>& arguments) {
   log::init(comm.rank(), comm.size(), this_machine().host, settings.command.quiet);
 
   // 1. Options: rank 0 reads the files, all apply the same text.
@@ -59,7 +82,13 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm) {
     settings.apply(config);
     require_task(settings.options.train.task);
   });
-  const RunContext context{settings.options.train.task, launch.job_id, utc_time_for_names()};
+
+  // One rank per device: if the launch line gave fewer, srun starts us again, and we wait.
+  const auto outcome = start_one_rank_per_device(comm, launch, rank_request(settings), arguments, signal_for_ranks_now);
+  if (outcome) return *outcome;
+
+  const RunContext context{settings.options.train.task, launch.job_id, utc_time_for_names(),
+                           goes_on(allocation(process_environment()), launch.job_id)};
   const std::string run_ini = on_rank_zero(comm, [&] {
     const auto run = run_to_resume(settings.options.run, context);
     return run ? read_config((*run / "options.ini").string()) : std::string();
@@ -70,7 +99,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm) {
   TrainingJob training(settings, launch, comm);
   RunStart start;
   on_rank_zero(comm, [&] {
-    start = plan_run(settings.options.run, settings.table, context);
+    start = claim_run(settings.options.run, settings.table, context);
     return std::string();
   });
   training.load(start);
@@ -79,16 +108,26 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm) {
   return training.train(start);
 }
 
+// --ranks N without a launcher: over the job's nodes in a Slurm job, else on this machine.
+int start_ranks(int ranks, const std::vector<std::string>& arguments) {
+  if (!can_run_under_srun()) return run_under_mpirun(ranks, arguments);
+  catch_stop_signals();
+  return run_under_srun(ranks, arguments, signal_for_ranks_now);
+}
+
 int run(const std::vector<std::string>& arguments) {
   const LaunchInfo launch = launch_info();
   log::init(launch.rank, launch.world_size, this_machine().host, false);
   try {
+    keep_to_outer_step();
     Settings settings(arguments);
     if (answer(settings, launch)) return kDone;
-    if (!launch.launched() && settings.command.ranks > 1) return run_under_mpirun(settings.command.ranks, arguments);
+    if (!launch.launched() && settings.command.ranks > 1) return start_ranks(settings.command.ranks, arguments);
+    if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments); !hint.empty())
+      log::info("{}", hint);
     catch_stop_signals();
-    return end_of_rank(launch.rank,
-                       run_session(launch, [&](Communicator& comm) { return train(settings, launch, comm); }));
+    return end_of_rank(
+        launch.rank, run_session(launch, [&](Communicator& comm) { return train(settings, launch, comm, arguments); }));
   } catch (const Error& error) {  // before there were ranks: all see the same
     if (launch.rank == 0) log::write(log::Level::common_error, error.what());
     return end_of_rank(launch.rank, error.exit_code());

@@ -1,9 +1,8 @@
 #include "apps/setup.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -13,7 +12,6 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
-#include "cluster/device.hpp"
 #include "cluster/mpirun.hpp"
 #include "engines/torch/blas.hpp"
 #include "engines/torch/torch_engine.hpp"
@@ -27,7 +25,8 @@ void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;
   v("config", config, "file of options, as --print_config prints it", Effect::none, here);
   v("ranks", ranks, "start this many ranks on this machine, unless a launcher did", at_least(0), Effect::none, here);
-  v("threads", threads, "threads of each rank", at_least(1), Effect::none, here);
+  v("threads", threads, "threads of each rank, 0 = as the allocation says (-c), else 1", at_least(0), Effect::none,
+    here);
   v("quiet", quiet, "print warnings and errors only", Effect::none, here);
   v("help", help, "this text, with the preset of --task", Effect::none, here, letter('h'));
   v("version", version, "version and git hash", Effect::none, here);
@@ -74,6 +73,8 @@ void require_task(const std::string& task) {
 
 namespace {
 
+constexpr double kPatienceForBanner = 1;  // seconds that squeue may take to tell the time left
+
 void explain_foreign_options(const CommandOptions& command) {
   if (command.headless) log::info("--headless: nothing is ever drawn here");
   if (command.distributed) log::info("--distributed: every run is; its ranks come from srun, mpirun or --ranks N");
@@ -100,12 +101,11 @@ std::string with_commas(int64_t number) {
   return text;
 }
 
-std::string shell_word(const std::string& word) {
-  const auto plain = [](unsigned char c) { return std::isalnum(c) || std::strchr("-_./+:,=@%", c); };
-  if (std::all_of(word.begin(), word.end(), plain)) return word;
-  std::string quoted = "'";
-  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+// Nodes by name; of many, the first and the last.
+std::string hosts_text(const RunFacts& facts) {
+  const std::vector<std::string>& hosts = facts.hosts;
+  if (hosts.size() <= 4) return join(hosts, ", ");
+  return std::to_string(hosts.size()) + " nodes, " + hosts.front() + " ... " + hosts.back();
 }
 
 }  // namespace
@@ -114,8 +114,12 @@ TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Com
     : settings_(settings), launch_(launch), comm_(comm), machine_(this_machine()) {
   const Options& options = settings.options;
   hosts_ = gather_texts(comm, machine_.host);
+  const int threads = settings.command.threads;
+  placement_ = place_rank(comm, launch, process_environment(), options.train.device, options.train.gpu_ids,
+                          threads ? std::optional(threads) : std::nullopt);
+  job_ = allocation(process_environment());
+  if (job_ && comm.rank() == 0) deadline_.emplace(*job_, options.run.time_margin);
   on_all_ranks(comm, [&] {
-    device_ = choose_device(options.train.device);
     plan_ = {options.train.num_envs,
              options.train.num_steps_per_env,
              comm.rank(),
@@ -126,7 +130,7 @@ TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Com
     const uint64_t seed = static_cast<uint64_t>(options.train.seed);
     envs_ = make_env(options.train.task,
                      {plan_.num_envs, plan_.rank * plan_.num_envs, seed, options.train.init_at_random_ep_len});
-    engine_ = make_torch_engine(network_spec(envs_->spec(), options.policy), settings.command.threads);
+    engine_ = make_torch_engine(network_spec(envs_->spec(), options.policy), placement_.threads);
     algorithm_ = std::make_unique<Ppo>(options.ppo, options.policy, plan_, seed, *envs_, *engine_);
   });
   const auto evaluation = [this] {
@@ -221,20 +225,36 @@ RunFacts TrainingJob::facts(const RunStart& start) const {
   facts.run = start.directory.filename().string();
   facts.launcher = launch_.launcher;
   facts.job_id = launch_.job_id;
-  facts.device = device_;
+  facts.device = placement_.device;
   facts.cpu_model = machine_.cpu_model;
   facts.world_size = comm_.size();
   facts.hosts = unique(hosts_);
+  facts.rank_hosts = hosts_;
+  facts.shares_cores =
+      placement_.threads > placement_.cores || placement_.ranks_on_host * placement_.threads > machine_.host_cores;
+  facts.job = job_;
+  facts.origin = origin_of(settings_.options.run);
   facts.versions = {
       {"drl", kVersion}, {"engine", engine_->description()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}};
   facts.git_hash = kGitHash;
   return facts;
 }
 
-std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) const {
+// "1234 (restart 2), 2 nodes of partition gpu, 0:59:58 left"
+std::string TrainingJob::job_text(const Allocation& job) {
+  std::string text = job.job;
+  if (launch_.job_id != job.job) text += ", going on with " + launch_.job_id;
+  if (job.restart_count > 0) text += " (restart " + std::to_string(job.restart_count) + ")";
+  if (job.node_count > 0) text += ", " + std::to_string(job.node_count) + (job.node_count == 1 ? " node" : " nodes");
+  if (!job.partition.empty()) text += ", partition " + job.partition;
+  if (const std::optional<double> left = deadline_->time_left(kPatienceForBanner))
+    text += std::isinf(*left) ? ", no time limit" : ", " + human_duration(*left) + " left";
+  return text;
+}
+
+std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) {
   const int64_t world = comm_.size(), steps = plan_.num_steps;
   const NetworkSpec network = network_spec(envs_->spec(), settings_.options.policy);
-  const int64_t local_ranks = std::count(hosts_.begin(), hosts_.end(), machine_.host);
   std::ostringstream text;
   const auto line = [&](const char* name, const std::string& value) {
     char padded[32];
@@ -243,10 +263,11 @@ std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) co
   };
   text << "drl " << kVersion << " (" << kGitHash << "): learning " << facts.task << " by PPO\n";
   line("run", start.directory.string());
-  line("world", std::to_string(world) + (world == 1 ? " rank" : " ranks") + " on " + join(facts.hosts, ", ") +
+  if (facts.job) line("job", job_text(*facts.job));
+  line("world", std::to_string(world) + (world == 1 ? " rank" : " ranks") + " on " + hosts_text(facts) +
                     (facts.launcher.empty() ? "" : ", started by " + facts.launcher));
-  line("device", device_ + ", " + machine_.cpu_model + ", " + std::to_string(settings_.command.threads) +
-                     (settings_.command.threads == 1 ? " thread a rank" : " threads a rank"));
+  line("placement", placement_.text);
+  line("device", placement_.device + ", " + machine_.cpu_model);
   line("environments", with_commas(plan_.num_envs) + " a rank, " + with_commas(plan_.num_envs * world) + " in total");
   line("iteration", with_commas(steps) + " steps of each = " + with_commas(steps * plan_.num_envs * world) +
                         " steps; " + std::to_string(settings_.options.ppo.num_learning_epochs) + " epochs of " +
@@ -256,12 +277,9 @@ std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) co
                        settings_.options.policy.activation + "; " + with_commas(parameter_count(engine_->layout())) +
                        " parameters");
   line("libraries", engine_->description() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
-  if (world == 1 && machine_.cores > 1 && settings_.command.threads == 1)
+  if (world == 1 && machine_.cores > 1 && placement_.threads == 1)
     line("cores", "1 of " + std::to_string(machine_.cores) + " cores used: --ranks " + std::to_string(machine_.cores) +
                       " uses all");
-  if (local_ranks * settings_.command.threads > machine_.host_cores)
-    log::warn("{} ranks with {} threads share {} cores of {}: use fewer ranks", local_ranks, settings_.command.threads,
-              machine_.host_cores, machine_.host);
   return text.str();
 }
 
@@ -270,13 +288,14 @@ std::string TrainingJob::command_to_go_on(const RunStart& start) const {
   const std::string ranks = std::to_string(comm_.size()), threads = std::to_string(settings_.command.threads);
   std::vector<std::string> words = {settings_.program, "--task", settings_.options.train.task, "--load_run",
                                     start.directory.string()};
-  if (settings_.command.threads != 1) words.insert(words.end(), {"--threads", threads});
+  if (settings_.command.threads != 0) words.insert(words.end(), {"--threads", threads});
   if (started_by_ourselves())
     words.insert(words.end(), {"--ranks", ranks});
+  else if (launch_.launcher == "srun")
+    words.insert(words.begin(), {"srun", "-N", std::to_string(unique(hosts_).size()), "-n", ranks});
   else if (launch_.launched())
-    words.insert(words.begin(), {launch_.launcher == "srun" ? "srun" : "mpirun", "-n", ranks});
-  std::transform(words.begin(), words.end(), words.begin(), shell_word);
-  return join(words, " ");
+    words.insert(words.begin(), {"mpirun", "-n", ranks});
+  return shell_line(words);
 }
 
 int TrainingJob::train(const RunStart& start) {
@@ -296,15 +315,19 @@ int TrainingJob::train(const RunStart& start) {
                              : terminal_width() > 0  ? ConsoleMode::live
                                                      : ConsoleMode::lines;
     report.emplace(settings_.options.run, *directory, *record, settings_.table.to_ini(), envs_->spec().reward_terms,
-                   resume_at, mode, command_to_go_on(start));
+                   resume_at, mode, command_to_go_on(start), deadline_ ? &*deadline_ : nullptr);
     if (!settings_.command.quiet) report->message(banner(start, record->facts()));
     if (!start.notice.empty()) log::info("{} from iteration {}", start.notice, trainer_->iteration());
     explain_foreign_options(settings_.command);
     record->write(trainer_->iteration(), trainer_->env_steps(), "running", comm_.stats());
     return "";
   });
-  const int code = trainer_->run(report ? &*report : nullptr);
-  return code;
+  try {
+    return trainer_->run(report ? &*report : nullptr);
+  } catch (...) {
+    if (report) report->fail(trainer_->iteration(), trainer_->env_steps(), comm_.stats());
+    throw;
+  }
 }
 
 }  // namespace drl

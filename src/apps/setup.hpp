@@ -10,7 +10,9 @@
 #include "cluster/communicator.hpp"
 #include "cluster/launch_info.hpp"
 #include "cluster/machine.hpp"
+#include "cluster/placement.hpp"
 #include "learn/ppo.hpp"
+#include "run/deadline.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_record.hpp"
 #include "run/trainer.hpp"
@@ -21,7 +23,7 @@ namespace drl {
 struct CommandOptions {
   std::string config;
   int ranks = 0;
-  int threads = 1;
+  int threads = 0;  // 0 as the allocation says
   bool quiet = false;
   bool help = false, version = false, list_tasks = false, print_config = false;
   // Isaac Lab's, accepted with a word on what they mean here.
@@ -68,14 +70,17 @@ class TrainingJob {
   Checkpoint read_first_good(const RunStart& start);
   std::string command_to_go_on(const RunStart& start) const;
   RunFacts facts(const RunStart& start) const;
-  std::string banner(const RunStart& start, const RunFacts& facts) const;
+  std::string job_text(const Allocation& job);
+  std::string banner(const RunStart& start, const RunFacts& facts);
 
   const Settings& settings_;
   LaunchInfo launch_;
   Communicator& comm_;
   Machine machine_;
-  std::string device_;
-  std::vector<std::string> hosts_;  // one a rank, on rank 0
+  std::vector<std::string> hosts_;    // one a rank, on rank 0
+  std::optional<Allocation> job_;     // Slurm's
+  std::optional<Deadline> deadline_;  // on rank 0, in a job
+  Placement placement_;
   BatchPlan plan_;
   std::unique_ptr<VecEnv> envs_;
   std::unique_ptr<Engine> engine_;

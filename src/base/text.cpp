@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace drl {
 namespace {
@@ -116,6 +117,21 @@ std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(white);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(white) - first + 1);
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) || std::strchr("-_./+:,=@%", c); };
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) {
+    if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) {
+      quoted.push_back(word);
+      continue;
+    }
+    std::string text = "'";
+    for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    quoted.push_back(text + "'");
+  }
+  return join(quoted, " ");
 }
 
 std::string printable(std::string_view text, size_t limit) {

@@ -31,6 +31,9 @@ std::vector<std::string> split(std::string_view text, char separator);
 // A view of `text` without white space (blank, tab, line end) at its ends.
 std::string_view trim(std::string_view text);
 
+// A command as it may be typed into a shell: words are quoted where that is needed.
+std::string shell_line(const std::vector<std::string>& words);
+
 // `text` as it may stand within one line of a message: control characters as \x0a, and no more than `limit` bytes of
 // it, followed by "..." when cut (never inside a UTF-8 character).
 std::string printable(std::string_view text, size_t limit = 80);

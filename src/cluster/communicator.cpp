@@ -26,6 +26,7 @@ class SerialCommunicator final : public Communicator {
   void do_all_reduce_sum(std::span<float>, Stream) override {}
   void do_all_reduce_sum(std::span<double>, Stream) override {}
   void do_broadcast(std::span<std::byte>, int) override {}
+  void do_broadcast_asleep(std::span<std::byte>, int) override {}
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int) override { return {data.begin(), data.end()}; }
 };
 
@@ -82,6 +83,11 @@ void Communicator::all_reduce_sum(std::span<double> data, Stream stream) {
 void Communicator::broadcast(std::span<std::byte> data, int root) {
   stats_.host_calls += 1;
   do_broadcast(data, root);
+}
+
+void Communicator::broadcast_asleep(std::span<std::byte> data, int root) {
+  stats_.host_calls += 1;
+  do_broadcast_asleep(data, root);
 }
 
 std::vector<std::byte> Communicator::gather(std::span<const std::byte> data, int root) {

@@ -38,6 +38,8 @@ class Communicator {
   // blocks, whose sizes may differ, in rank order on the root, and nothing elsewhere.
   void broadcast(std::span<std::byte> data, int root);
   std::vector<std::byte> gather(std::span<const std::byte> data, int root);
+  // As broadcast, but those who wait for the root sleep most of the time, and may do so for hours.
+  void broadcast_asleep(std::span<std::byte> data, int root);
 
   // Ends all ranks at once with this exit code. For failures that the other ranks do not know of.
   [[noreturn]] virtual void abort(int exit_code) = 0;
@@ -48,6 +50,7 @@ class Communicator {
   virtual void do_all_reduce_sum(std::span<float> data, Stream stream) = 0;
   virtual void do_all_reduce_sum(std::span<double> data, Stream stream) = 0;
   virtual void do_broadcast(std::span<std::byte> data, int root) = 0;
+  virtual void do_broadcast_asleep(std::span<std::byte> data, int root) = 0;
   virtual std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) = 0;
 
  private:

@@ -1,16 +1,226 @@
 #include "cluster/device.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <optional>
+
 #include "base/check.hpp"
 #include "base/text.hpp"
 
 namespace drl {
+namespace {
 
-std::string choose_device(const std::string& device) {
-  if (device == "auto" || device == "cpu") return "cpu";
+namespace fs = std::filesystem;
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() <= 9 &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); });
+}
+
+// As CUDA reads CUDA_VISIBLE_DEVICES: what stands before the first entry that is no device ("-1", "NoDevFiles").
+std::vector<std::string> devices_in_list(const std::string& list) {
+  std::vector<std::string> devices;
+  for (const std::string& entry : split(list, ',')) {
+    const std::string device(trim(entry));
+    if (!is_number(device) && !device.starts_with("GPU-") && !device.starts_with("MIG-")) break;
+    devices.push_back(device);
+  }
+  return devices;
+}
+
+std::vector<std::string> numbers_below(int n) {
+  std::vector<std::string> names;
+  for (int i = 0; i < n; ++i) names.push_back(std::to_string(i));
+  return names;
+}
+
+// Slurm's numbers, which are those of the whole node: of the step (in a task, of that task), or of the job.
+std::vector<std::string> slurm_gpus(const Environment& environment) {
+  for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"})
+    if (const auto list = environment(name)) return devices_in_list(*list);
+  return {};
+}
+
+bool contains(const std::vector<std::string>& all, const std::string& one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+// Where Slurm hides the other devices (ConstrainDevices), CUDA counts from 0 among `slurm`'s; else both mean the same.
+std::vector<std::string> ids_on_node(const std::vector<std::string>& visible, const std::vector<std::string>& slurm) {
+  const bool counted_anew = !std::ranges::all_of(visible, [&](const std::string& v) { return contains(slurm, v); });
+  std::vector<std::string> ids = visible;
+  for (std::string& id : ids)
+    if (counted_anew && is_number(id) && std::stoul(id) < slurm.size()) id = slurm[std::stoul(id)];
+  return ids;
+}
+
+std::string first_word(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string word;
+  stream >> word;
+  return word;
+}
+
+bool has_nvidia_gpu(const fs::path& root) {
+  std::error_code ignored;
+  if (fs::exists(root / "dev/nvidia0", ignored)) return true;
+  for (const fs::directory_entry& device : fs::directory_iterator(root / "sys/bus/pci/devices", ignored))
+    if (first_word(device.path() / "vendor") == "0x10de" && first_word(device.path() / "class").starts_with("0x03"))
+      return true;  // class 0x03: display and 3D controllers
+  return false;
+}
+
+std::string counted(size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+[[noreturn]] void bad_gpu_ids(const std::string& gpu_ids, const std::string& why, size_t visible) {
+  const std::string last = visible > 1 ? " to " + std::to_string(visible - 1) : "";
+  throw UsageError("--gpu_ids " + printable(gpu_ids) + " is not possible (" + why + "): give all, None" +
+                   (visible ? ", or a list from 0" + last + " as in --gpu_ids 0" : ""));
+}
+
+// The places in `visible` that --gpu_ids names.
+std::vector<size_t> gpu_places(size_t visible, const std::string& gpu_ids) {
+  std::vector<size_t> places;
+  if (gpu_ids.empty() || gpu_ids == "all") {
+    for (size_t place = 0; place < visible; ++place) places.push_back(place);
+    return places;
+  }
+  if (no_gpus(gpu_ids)) return places;
+  std::string list = gpu_ids;
+  std::ranges::replace_if(
+      list, [](char c) { return c == '[' || c == ']' || c == ' '; }, ',');
+  for (const std::string& word : split(list, ',')) {
+    if (word.empty()) continue;
+    if (!is_number(word)) bad_gpu_ids(gpu_ids, "\"" + printable(word) + "\" is not a number", visible);
+    const size_t place = std::stoul(word);
+    if (place >= visible) bad_gpu_ids(gpu_ids, counted(visible, "GPU") + " visible, counted from 0", visible);
+    if (std::ranges::find(places, place) != places.end()) bad_gpu_ids(gpu_ids, word + " stands there twice", visible);
+    places.push_back(place);
+  }
+  if (places.empty()) bad_gpu_ids(gpu_ids, "it names no GPU", visible);
+  return places;
+}
+
+std::vector<std::string> at_places(const std::vector<std::string>& names, const std::vector<size_t>& places) {
+  std::vector<std::string> chosen;
+  for (size_t place : places) chosen.push_back(names[place]);
+  return chosen;
+}
+
+// Ranks and their devices: each rank takes its first free one; if there is none, the ranks before it may move
+// (augmenting paths of a bipartite matching).
+class Matching {
+ public:
+  explicit Matching(const std::vector<std::vector<std::string>>& ids) : ids_(ids), taken_(ids.size()) {}
+
+  bool place(size_t rank) {
+    seen_.clear();
+    return take_free(rank) || take_over(rank);
+  }
+  const std::string& device(size_t rank) const { return *taken_[rank]; }
+
+ private:
+  std::optional<size_t> holder(const std::string& id) const {
+    const auto found = std::ranges::find(taken_, std::optional(id));
+    if (found == taken_.end()) return std::nullopt;
+    return found - taken_.begin();
+  }
+  bool take_free(size_t rank) {
+    for (const std::string& id : ids_[rank])
+      if (!holder(id)) return taken_[rank] = id, true;
+    return false;
+  }
+  bool take_over(size_t rank) {
+    for (const std::string& id : ids_[rank]) {
+      if (contains(seen_, id)) continue;
+      seen_.push_back(id);
+      const size_t other = *holder(id);
+      if (take_free(other) || take_over(other)) return taken_[rank] = id, true;
+    }
+    return false;
+  }
+
+  const std::vector<std::vector<std::string>>& ids_;
+  std::vector<std::optional<std::string>> taken_;
+  std::vector<std::string> seen_;
+};
+
+[[noreturn]] void too_few_devices(const std::vector<std::vector<std::string>>& ids) {
+  std::vector<std::string> all;
+  for (const auto& list : ids)
+    for (const std::string& id : list)
+      if (!contains(all, id)) all.push_back(id);
+  std::ranges::sort(all);
+  const std::string n = std::to_string(std::min(all.size(), ids.size()));
+  if (all.size() >= ids.size())
+    throw UsageError(std::to_string(ids.size()) +
+                     " ranks of this node cannot have a GPU each (some see only the same ones, of " + join(all, ", ") +
+                     "): let all see all by --gpu-bind=none, or one each by --gpus-per-task=1");
+  throw UsageError(std::to_string(ids.size()) + " ranks of this node have only " + counted(all.size(), "GPU") + " (" +
+                   join(all, ", ") + "; each rank needs its own): start one rank per GPU, by srun --ntasks-per-node=" +
+                   n + ", or by --ranks " + n + " on one node");
+}
+
+}  // namespace
+
+Gpus visible_gpus(const Environment& environment, const fs::path& root) {
+  Gpus gpus;
+  const std::vector<std::string> slurm = slurm_gpus(environment);
+  const int on_node = std::max(number(environment, "SLURM_GPUS_ON_NODE").value_or(0), static_cast<int>(slurm.size()));
+  gpus.in_job = environment("SLURM_JOB_ID").has_value();
+  gpus.physical = has_nvidia_gpu(root);
+  const auto list = environment("CUDA_VISIBLE_DEVICES");
+  gpus.visible = list ? devices_in_list(*list) : numbers_below(on_node);
+  gpus.granted = on_node > 0 && !gpus.visible.empty();
+  gpus.ids = ids_on_node(gpus.visible, slurm);
+  const auto task = environment("SLURM_LOCALID");
+  // One device, of which nobody says which it is, where the node has several: this task's own.
+  if (slurm.empty() && on_node > 1 && gpus.ids.size() == 1 && is_number(gpus.ids[0]) && task)
+    gpus.ids[0] += " of task " + *task;
+  return gpus;
+}
+
+bool no_gpus(const std::string& gpu_ids) { return gpu_ids == "None" || gpu_ids == "none"; }
+
+Gpus select_gpus(Gpus gpus, const std::string& gpu_ids) {
+  const std::vector<size_t> places = gpu_places(gpus.visible.size(), gpu_ids);
+  gpus.visible = at_places(gpus.visible, places);
+  gpus.ids = at_places(gpus.ids, places);
+  return gpus;
+}
+
+DeviceAssignment assign_device(const std::vector<std::vector<std::string>>& ids, int local_rank) {
+  const auto is_empty = [](const std::vector<std::string>& list) { return list.empty(); };
+  if (std::ranges::all_of(ids, is_empty)) return {};
+  Matching matching(ids);
+  for (size_t rank = 0; rank < ids.size(); ++rank)
+    if (!matching.place(rank)) too_few_devices(ids);
+  const std::vector<std::string>& mine = ids[static_cast<size_t>(local_rank)];
+  const auto found = std::ranges::find(mine, matching.device(static_cast<size_t>(local_rank)));
+  const int index = static_cast<int>(found - mine.begin());
+  return {false, index, "cuda:" + std::to_string(index)};
+}
+
+DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids, const Gpus& gpus) {
   if (device.starts_with("cuda") || device.starts_with("gpu"))
     throw UsageError("--device " + printable(device) +
                      " is not available (this build computes on the CPU only): use --device cpu");
-  throw UsageError("--device " + printable(device) + " is unknown (devices are auto and cpu): use --device cpu");
+  if (device != "auto" && device != "cpu")
+    throw UsageError("--device " + printable(device) + " is unknown (devices are auto and cpu): use --device cpu");
+  DeviceChoice choice;
+  if (device == "cpu" || no_gpus(gpu_ids)) return choice;
+  if (gpus.granted && gpus.physical)
+    throw UsageError(
+        "the job's GPUs would idle (this build computes on the CPU only): use a build with CUDA (cmake "
+        "-DCMAKE_PREFIX_PATH=... of a CUDA libtorch; README, \"Build elsewhere\"), or --device cpu");
+  choice.one_rank_per_gpu = gpus.granted;
+  if (gpus.granted)
+    choice.warning =
+        "Slurm granted GPUs, but there is no NVIDIA GPU in this node: computing on the CPU, with one rank per GPU";
+  else if (gpus.physical && !gpus.in_job)
+    choice.info = "this machine's NVIDIA GPU is not used: this build computes on the CPU only";
+  return choice;
 }
 
 }  // namespace drl

@@ -1,11 +1,54 @@
-// Which device a rank computes on.
+// Which device a rank computes on. Decisions are pure functions of what each rank of the node sees.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
+
+#include "cluster/environment.hpp"
 
 namespace drl {
 
-// The device that --device names, "cpu". Throws UsageError for one that this build or machine does not have.
-std::string choose_device(const std::string& device);
+// The GPUs that this process may use.
+struct Gpus {
+  // As CUDA_VISIBLE_DEVICES names them (indices, UUIDs, MIG names); 0 to n-1 when it is unset and Slurm granted n.
+  std::vector<std::string> visible = {};
+  // The same devices by names that differ for different devices of the node: where Slurm shows each task only its own,
+  // all tasks call it "0" in CUDA_VISIBLE_DEVICES, and SLURM_STEP_GPUS says which it is.
+  std::vector<std::string> ids = {};
+  bool in_job = false;    // within a Slurm job
+  bool granted = false;   // by Slurm, and not taken back by an empty CUDA_VISIBLE_DEVICES
+  bool physical = false;  // an NVIDIA GPU is in this node, not only a Slurm resource of that name
+};
+
+// `root` is where /dev and /sys are.
+Gpus visible_gpus(const Environment& environment, const std::filesystem::path& root = "/");
+
+// Does --gpu_ids say "None", the CPU?
+bool no_gpus(const std::string& gpu_ids);
+
+// The part of `gpus` that --gpu_ids names, as mjlab has it: "all" (or ""), a list of places in `visible` ("0,2", "0 2"
+// or "[0, 2]"), or "None". Throws UsageError for anything else.
+Gpus select_gpus(Gpus gpus, const std::string& gpu_ids);
+
+struct DeviceAssignment {
+  bool cpu = true;
+  int index = 0;             // of this rank's visible devices
+  std::string name = "cpu";  // or "cuda:2"
+};
+
+// The device of rank `local_rank` of a node, where `ids[r]` are the devices that rank r may use (Gpus::ids). No device
+// is used twice; ranks with the same devices take them in their order. Throws UsageError if the devices are too few.
+DeviceAssignment assign_device(const std::vector<std::vector<std::string>>& ids, int local_rank);
+
+// What --device and --gpu_ids mean to this build, which computes on the CPU.
+struct DeviceChoice {
+  std::string name = "cpu";
+  bool one_rank_per_gpu = false;  // ranks are counted and placed as if they computed on the GPUs
+  std::string warning, info;      // for rank 0 to say, often empty
+};
+
+// Throws UsageError for a device that this build does not have, and where a Slurm job would pay for GPUs that idle.
+DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids, const Gpus& gpus);
 
 }  // namespace drl

@@ -1,9 +1,10 @@
 #include "cluster/launch_info.hpp"
 
-#include <charconv>
-#include <cstdlib>
+#include <algorithm>
+#include <cctype>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 namespace {
@@ -13,7 +14,8 @@ struct Launcher {
   const char *rank, *size, *local_rank, *local_size;
 };
 
-// In the order in which they win: an mpirun inside an srun allocation sees Slurm's variables too.
+// In the order in which they win: an mpirun inside an srun allocation sees Slurm's variables too. A launcher is
+// recognised by its local rank: PMI_RANK is set by srun --mpi=pmi2 and by PALS as well.
 constexpr Launcher kLaunchers[] = {
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE"},
@@ -21,56 +23,55 @@ constexpr Launcher kLaunchers[] = {
     {"pals", "PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
 };
 
-std::optional<int> number(const Environment& environment, const char* name) {
-  std::optional<std::string> text = environment(name);
-  if (!text) return std::nullopt;
-  int value = 0;
-  auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size())
-    throw UsageError(
-        "the launcher's variable " + std::string(name) + " = \"" + *text +
-        "\" is not a number (something changed it): start the program without it, or through srun or mpirun");
-  return value;
+void check(const LaunchInfo& info) {
+  if (info.rank >= 0 && info.rank < info.world_size && info.local_rank >= 0 && info.local_rank < info.local_size)
+    return;
+  throw UsageError("the variables of " + info.launcher + " say rank " + std::to_string(info.rank) + " of " +
+                   std::to_string(info.world_size) + ", " + std::to_string(info.local_rank) + " of " +
+                   std::to_string(info.local_size) +
+                   " on this node (something changed them): start the program through srun or mpirun");
 }
 
 std::optional<LaunchInfo> from_launcher(const Environment& environment, const Launcher& launcher) {
-  std::optional<int> rank = number(environment, launcher.rank);
-  if (!rank) return std::nullopt;
-  LaunchInfo info;
-  info.launcher = launcher.name;
-  info.rank = *rank;
-  info.world_size = number(environment, launcher.size).value_or(1);
-  info.local_rank = number(environment, launcher.local_rank).value_or(0);
-  info.local_size = number(environment, launcher.local_size).value_or(1);
-  return info;
-}
-
-// "4(x2),3" is 4 tasks on the first two nodes and 3 on the third.
-int tasks_on_node(const std::string& tasks_per_node, int node) {
-  size_t at = 0;
-  while (at < tasks_per_node.size()) {
-    const int tasks = std::atoi(tasks_per_node.c_str() + at);
-    const size_t comma = std::min(tasks_per_node.find(',', at), tasks_per_node.size());
-    const size_t times = tasks_per_node.find("(x", at);
-    node -= times < comma ? std::atoi(tasks_per_node.c_str() + times + 2) : 1;
-    if (node < 0) return tasks;
-    at = comma + 1;
-  }
-  return 1;
+  const std::optional<int> rank = number(environment, launcher.rank);
+  const std::optional<int> local_rank = number(environment, launcher.local_rank);
+  if (!rank || !local_rank) return std::nullopt;
+  return LaunchInfo{.launcher = launcher.name,
+                    .rank = *rank,
+                    .world_size = number(environment, launcher.size).value_or(1),
+                    .local_rank = *local_rank,
+                    .local_size = number(environment, launcher.local_size).value_or(1)};
 }
 
 // A task of an srun step. In a batch shell SLURM_PROCID is set too, but no step is.
 std::optional<LaunchInfo> from_srun(const Environment& environment) {
-  std::optional<int> rank = number(environment, "SLURM_PROCID");
+  const std::optional<int> rank = number(environment, "SLURM_PROCID");
   if (!rank || !environment("SLURM_STEP_ID")) return std::nullopt;
-  LaunchInfo info;
-  info.launcher = "srun";
-  info.rank = *rank;
-  info.world_size = number(environment, "SLURM_NTASKS").value_or(1);
-  info.local_rank = number(environment, "SLURM_LOCALID").value_or(0);
-  info.local_size = tasks_on_node(environment("SLURM_STEP_TASKS_PER_NODE").value_or(""),
-                                  number(environment, "SLURM_NODEID").value_or(0));
-  return info;
+  const std::vector<int> tasks = counts_per_node(environment, "SLURM_STEP_TASKS_PER_NODE");
+  const size_t node = static_cast<size_t>(number(environment, "SLURM_NODEID").value_or(0));
+  const int world_size =
+      number(environment, "SLURM_STEP_NUM_TASKS").value_or(number(environment, "SLURM_NTASKS").value_or(1));
+  return LaunchInfo{.launcher = "srun",
+                    .rank = *rank,
+                    .world_size = world_size,
+                    .local_rank = number(environment, "SLURM_LOCALID").value_or(0),
+                    .local_size = tasks.empty()         ? world_size
+                                  : node < tasks.size() ? tasks[node]
+                                                        : 0};
+}
+
+// What Slurm calls the job. A follow-up of a job that could not be requeued goes on under the first one's name.
+std::string job_name(const Environment& environment) {
+  if (const auto first = environment("DRL_JOB_ID"); first && !first->empty()) {
+    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
+    if (!std::all_of(first->begin(), first->end(), plain))
+      throw UsageError("DRL_JOB_ID = \"" + printable(*first) +
+                       "\" is not a job's number (it names the run directory): unset it, or set it to the first job's");
+    return *first;
+  }
+  const auto array = environment("SLURM_ARRAY_JOB_ID"), task = environment("SLURM_ARRAY_TASK_ID");
+  if (array && task) return *array + "_" + *task;
+  return environment("SLURM_JOB_ID").value_or("");
 }
 
 }  // namespace
@@ -81,15 +82,11 @@ LaunchInfo launch_info(const Environment& environment) {
     if (!info) info = from_launcher(environment, launcher);
   if (!info) info = from_srun(environment);
   if (!info) info = LaunchInfo{};
-  info->job_id = environment("SLURM_JOB_ID").value_or("");
+  check(*info);
+  info->job_id = job_name(environment);
   return *info;
 }
 
-LaunchInfo launch_info() {
-  return launch_info([](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);
-    return value ? std::optional<std::string>(value) : std::nullopt;
-  });
-}
+LaunchInfo launch_info() { return launch_info(process_environment()); }
 
 }  // namespace drl

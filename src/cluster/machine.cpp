@@ -1,13 +1,15 @@
 #include "cluster/machine.hpp"
 
 #include <mpi.h>
-#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <fstream>
-#include <set>
+#include <regex>
+
+#include "cluster/topology.hpp"
 
 namespace drl {
 namespace {
@@ -25,38 +27,6 @@ std::string cpu_model() {
   return "unknown CPU";
 }
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// Two hardware threads of one core share its arithmetic units: they count once.
-int physical_cores(const cpu_set_t& cpus) {
-  std::set<std::string> cores;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &cpus)) {
-      const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
-      const std::string core = first_line(topology + "core_id");
-      cores.insert(core.empty() ? "cpu" + std::to_string(cpu)
-                                : first_line(topology + "physical_package_id") + ":" + core);
-    }
-  return static_cast<int>(cores.size());
-}
-
-int usable_cores() {
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? physical_cores(allowed) : 1;
-}
-
-int host_cores() {
-  cpu_set_t online;
-  CPU_ZERO(&online);
-  for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN) && cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &online);
-  return physical_cores(online);
-}
-
 std::string formatted_utc_time(const char* format) {
   const std::time_t now = std::time(nullptr);
   char text[32];
@@ -67,15 +37,23 @@ std::string formatted_utc_time(const char* format) {
 
 }  // namespace
 
-Machine this_machine() { return {host_name(), cpu_model(), usable_cores(), host_cores()}; }
+Machine this_machine() {
+  const Topology& topology = Topology::of_this_machine(Topology::Read::cores);
+  const auto cores = [&](const CpuSet& cpus) { return std::max(1, topology.count_cores(cpus)); };
+  return {host_name(), cpu_model(), cores(allowed_cpus()), cores(topology.all_cpus())};
+}
 
-// "Open MPI v4.1.4, package: ..." up to the first comma; MPICH has lines.
+// Open MPI goes on after a comma, MPICH and Cray MPICH in further lines.
+std::string short_mpi_version(const std::string& text) {
+  static const std::regex labels("^MPI VERSION\\s*:\\s*|Version:\\s*");
+  return std::regex_replace(text.substr(0, text.find_first_of(",\n")), labels, "");
+}
+
 std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   MPI_Get_library_version(text, &length);
-  const std::string version(text, static_cast<size_t>(length));
-  return version.substr(0, version.find_first_of(",\n"));
+  return short_mpi_version(std::string(text, static_cast<size_t>(length)));
 }
 
 std::string utc_time() { return formatted_utc_time("%Y-%m-%dT%H:%M:%SZ"); }

@@ -14,7 +14,9 @@ struct Machine {
 
 Machine this_machine();
 
-std::string mpi_version();  // "Open MPI 4.1.4"
+std::string mpi_version();  // "Open MPI v4.1.4"
+// Of what MPI_Get_library_version says, the name and the version. Pure.
+std::string short_mpi_version(const std::string& text);
 
 std::string utc_time();            // now, "2026-01-31T23:59:59Z"
 std::string utc_time_for_names();  // now, "2026-01-31_23-59-59"

@@ -1,6 +1,8 @@
 #include <mpi.h>
 
+#include <chrono>
 #include <climits>
+#include <thread>
 
 #include "base/check.hpp"
 #include "cluster/communicator.hpp"
@@ -43,6 +45,16 @@ class MpiCommunicator final : public Communicator {
 
   void do_broadcast(std::span<std::byte> data, int root) override {
     check_mpi(MPI_Bcast(data.data(), as_count(data.size()), MPI_BYTE, root, MPI_COMM_WORLD), "MPI_Bcast");
+  }
+
+  void do_broadcast_asleep(std::span<std::byte> data, int root) override {
+    MPI_Request request;
+    check_mpi(MPI_Ibcast(data.data(), as_count(data.size()), MPI_BYTE, root, MPI_COMM_WORLD, &request), "MPI_Ibcast");
+    for (int done = 0;;) {
+      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      if (done) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
   }
 
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {

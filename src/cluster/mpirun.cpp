@@ -1,10 +1,8 @@
 #include "cluster/mpirun.hpp"
 
-#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include <fstream>
 
 #include "base/check.hpp"
+#include "cluster/child.hpp"
 #include "cluster/launch_info.hpp"
 #include "cluster/machine.hpp"
 
@@ -22,7 +21,17 @@ namespace drl {
 namespace {
 
 constexpr const char* kWidthVariable = "DRL_TERMINAL_WIDTH";
-constexpr int kNoMpirun = 127;  // as a shell says it
+
+// Forwarded to the ranks by mpirun, which takes SIGINT itself for the order to end them.
+#ifdef OPEN_MPI
+constexpr int kStandInForInterrupt = SIGUSR2;
+#else
+constexpr int kStandInForInterrupt = SIGQUIT;  // MPICH's mpiexec does not forward SIGUSR2: it dies of it
+#endif
+
+// The launcher of the MPI that drl was built with, since the first on PATH may be another MPI's; where that file is no
+// more, because drl moved to another machine, the one on PATH.
+const char* mpirun_program() { return access(DRL_MPIEXEC, X_OK) == 0 ? DRL_MPIEXEC : "mpirun"; }
 
 // Where rank 0 leaves the exit code on which all ranks agree. For mpirun they then end with 0: it takes every other
 // code for a failure, kills the ranks that still finish, and may report the code of any of them.
@@ -35,28 +44,10 @@ int own_terminal_width() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-[[noreturn]] void execute(const std::vector<std::string>& command, const sigset_t& signal_mask) {
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);  // our death, of whatever kind, is its end
-  sigprocmask(SIG_SETMASK, &signal_mask, nullptr);
-  execvp(argv[0], argv.data());
-  _exit(kNoMpirun);
-}
-
-// mpirun in a process group of its own: Ctrl-C in the terminal reaches us alone, and we pass it on as a request.
-pid_t spawn(const std::vector<std::string>& command, const sigset_t& signal_mask) {
-  const pid_t pid = fork();
-  if (pid < 0)
-    throw Error(std::string("several ranks cannot be started (fork: ") + std::strerror(errno) + "): use --ranks 1");
-  if (pid > 0) return pid;
-  setpgid(0, 0);
-  if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
-  execute(command, signal_mask);
-}
-
 int exit_code_for(int signal) { return signal == SIGUSR1 ? kContinue : signal == SIGINT ? kInterrupted : kTerminated; }
+
+// MPICH's mpiexec tells the signal that ended a rank by its bare number; no exit code of ours is as small, but 1 and 2.
+int with_signals_as_shells_say_them(int code) { return code > kUsage && code < 32 ? 128 + code : code; }
 
 // mpirun's exit code. A signal that ended ranks which did not listen to requests yet ends the program as a request
 // would.
@@ -67,7 +58,7 @@ int wait_and_pass_signals(pid_t pid, const sigset_t& signals) {
     const int signal = sigwaitinfo(&signals, &info);
     if (signal == SIGCHLD) {
       if (waitpid(pid, &status, WNOHANG) != pid) continue;
-      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      const int code = with_signals_as_shells_say_them(shell_code(status));
       return last_signal && code == 128 + signal_for_ranks(last_signal) ? exit_code_for(last_signal) : code;
     }
     if (signal < 0) continue;
@@ -109,8 +100,9 @@ class ExitCodeFile {
 
 }  // namespace
 
-std::vector<std::string> mpirun_command(int ranks, int cores, const std::vector<std::string>& command) {
-  std::vector<std::string> words = {"mpirun", "-n", std::to_string(ranks)};
+std::vector<std::string> mpirun_command(int ranks, [[maybe_unused]] int cores,
+                                        const std::vector<std::string>& command) {
+  std::vector<std::string> words = {mpirun_program(), "-n", std::to_string(ranks)};
 #ifdef OPEN_MPI
   // Quiet, because our own error lines say it.
   const std::vector<std::string> open_mpi = {"--quiet", "--oversubscribe", "--bind-to",
@@ -127,16 +119,18 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
   const ExitCodeFile exit_code;
-  sigset_t signals, before;
+  sigset_t signals;
   sigemptyset(&signals);
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&signals, signal);
-  sigprocmask(SIG_BLOCK, &signals, &before);
+  // In a process group of its own: Ctrl-C in the terminal reaches us alone, and we pass it on as a request.
+  ChildSettings settings{.environment = environment_list(), .signal_mask = {}, .own_group = true};
+  sigprocmask(SIG_BLOCK, &signals, &settings.signal_mask);
   const int status =
-      wait_and_pass_signals(spawn(mpirun_command(ranks, this_machine().cores, command), before), signals);
-  if (status == kNoMpirun)
+      wait_and_pass_signals(spawn(mpirun_command(ranks, this_machine().cores, command), settings), signals);
+  if (status == kNotFound)
     throw UsageError(
-        "several ranks cannot be started (there is no mpirun): install Open MPI (Debian: openmpi-bin), load your "
-        "site's MPI module, or use --ranks 1");
+        "several ranks cannot be started (there is no mpirun): install that of the MPI that drl was built with, load "
+        "your site's MPI module, or use --ranks 1");
   const int code = exit_code.code(status);
   if (code > 128 && code == status && code != kInterrupted && code != kTerminated)
     throw Error("a rank was ended by signal " + std::to_string(code - 128) + " (" + strsignal(code - 128) +
@@ -157,7 +151,7 @@ int end_of_rank(int rank, int exit_code) {
 bool started_by_ourselves() { return std::getenv(kExitCodeVariable) != nullptr; }
 
 int signal_for_ranks(int signal) {
-  return signal == SIGINT ? SIGUSR2 : signal == SIGTERM || signal == SIGHUP ? SIGALRM : signal;
+  return signal == SIGINT ? kStandInForInterrupt : signal == SIGTERM || signal == SIGHUP ? SIGALRM : signal;
 }
 
 int terminal_width() {

@@ -21,8 +21,9 @@ int end_of_rank(int rank, int exit_code);
 // Is this process a rank of run_under_mpirun?
 bool started_by_ourselves();
 
-// How a signal reaches the ranks: mpirun passes on SIGUSR1, SIGUSR2 and SIGALRM as they are, while it answers SIGINT
-// and SIGTERM by killing the ranks a second later. So SIGUSR2 stands for SIGINT, and SIGALRM for SIGTERM and SIGHUP.
+// How a signal reaches the ranks: Open MPI's mpirun passes on SIGUSR1, SIGUSR2 and SIGALRM as they are, that of MPICH
+// SIGUSR1, SIGQUIT and SIGALRM. SIGINT and SIGTERM they may answer by killing the ranks. So SIGUSR2 or SIGQUIT stands
+// for SIGINT, and SIGALRM for SIGTERM and SIGHUP.
 int signal_for_ranks(int signal);
 
 // The width of the terminal that rank 0's standard output ends on, 0 if it ends in a file or a

@@ -1,18 +1,71 @@
 #include "cluster/session.hpp"
 
+#include <dlfcn.h>
 #include <mpi.h>
+
+#include <filesystem>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
 
+namespace fs = std::filesystem;
+
 namespace drl {
 namespace {
+
+#ifdef OPEN_MPI
+constexpr const char* kMpi = "Open MPI";
+constexpr const char* kSrunPlugin = "pmix";
+
+// Whether this Open MPI can speak PMI-1 or PMI-2 with srun: only if it was built so, which shows in its plugins. True
+// when it has none to look at.
+bool speaks_pmi() {
+  Dl_info library;
+  if (dladdr(reinterpret_cast<void*>(&MPI_Init_thread), &library) == 0) return true;
+  std::error_code error;
+  const fs::path folder = fs::canonical(library.dli_fname, error).parent_path();
+  bool any = false;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.path().filename().string().starts_with("openmpi")) continue;  // Debian nests them deeper than others
+    for (const auto& file : fs::recursive_directory_iterator(entry.path(), error)) {
+      const std::string name = file.path().filename();
+      if (name.starts_with("mca_pmix_s1") || name.starts_with("mca_pmix_s2")) return true;
+      any |= name.starts_with("mca_pmix_");
+    }
+  }
+  return !any;
+}
+#else
+constexpr const char* kMpi = "MPICH";
+constexpr const char* kSrunPlugin = "pmi2 (on a Cray cray_shasta)";
+#endif
+
+// Why ranks that srun started do not find each other, and what to type.
+std::string srun_and_mpi_disagree() {
+  const std::string plugin = process_environment()("SLURM_MPI_TYPE").value_or("");
+  return " (srun" + (plugin.empty() ? "" : " --mpi=" + plugin) + " and " + kMpi +
+         " do not know each other): start it by srun --mpi=" + kSrunPlugin +
+         "; if \"srun --mpi=list\" has no such plugin, by mpirun within salloc or sbatch";
+}
+
+// Open MPI ends the program where srun gave it nothing to find the other ranks by, with forty lines from every rank.
+void check_srun_speaks_to_mpi(const LaunchInfo& launch) {
+#ifdef OPEN_MPI
+  const Environment environment = process_environment();
+  if (launch.launcher != "srun" || environment("PMIX_RANK") || (environment("PMI_RANK") && speaks_pmi())) return;
+  if (launch.rank != 0) throw ReportedError(kUsage);
+  throw UsageError("MPI cannot start" + srun_and_mpi_disagree());
+#else
+  (void)launch;
+#endif
+}
 
 // MPI_Init by one thread that alone calls MPI afterwards; finalised unless the rank fails.
 class MpiLibrary {
  public:
-  explicit MpiLibrary(bool needed) : initialised_(needed) {
-    if (!needed) return;
+  explicit MpiLibrary(const LaunchInfo& launch) : initialised_(launch.launched()) {
+    if (!initialised_) return;
+    check_srun_speaks_to_mpi(launch);
     int provided = 0;
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_FUNNELED)
@@ -31,11 +84,14 @@ class MpiLibrary {
 void check_world(const LaunchInfo& launch, const Communicator& comm) {
   if (comm.rank() == launch.rank && comm.size() == launch.world_size) return;
   if (launch.rank != 0) throw ReportedError(kUsage);  // every rank sees it, the first one says it
-  throw UsageError("MPI sees rank " + std::to_string(comm.rank()) + " of " + std::to_string(comm.size()) + ", but " +
-                   launch.launcher + " started rank " + std::to_string(launch.rank) + " of " +
-                   std::to_string(launch.world_size) +
-                   " (the launcher and the MPI library do not know each other): use the mpirun of the MPI that drl was "
-                   "built with, or srun --mpi=pmix");
+  const std::string difference = "MPI sees rank " + std::to_string(comm.rank()) + " of " + std::to_string(comm.size()) +
+                                 ", but " + launch.launcher + " started rank " + std::to_string(launch.rank) + " of " +
+                                 std::to_string(launch.world_size);
+  throw UsageError(difference +
+                   (launch.launcher == "srun"
+                        ? srun_and_mpi_disagree()
+                        : " (the launcher and " + std::string(kMpi) +
+                              " do not know each other): use the mpirun of the MPI that drl was built with"));
 }
 
 // The other ranks do not know of this error, and may be waiting for us.
@@ -49,7 +105,7 @@ int abort_all(Communicator& comm, const char* message, int exit_code) {
 
 int run_session(const LaunchInfo& launch, const std::function<int(Communicator&)>& body) {
   try {
-    MpiLibrary mpi(launch.launched());
+    MpiLibrary mpi(launch);
     const std::unique_ptr<Communicator> comm = launch.launched() ? make_mpi_communicator() : make_serial_communicator();
     try {
       check_world(launch, *comm);
@@ -64,7 +120,12 @@ int run_session(const LaunchInfo& launch, const std::function<int(Communicator&)
     } catch (const std::exception& error) {
       return abort_all(*comm, error.what(), kFailure);
     }
-  } catch (const Error& error) {  // before there was a communicator
+  } catch (const ReportedError& error) {
+    return error.exit_code();
+  } catch (const UsageError& error) {  // of all ranks alike; before there was a communicator
+    log::write(log::Level::common_error, error.what());
+    return error.exit_code();
+  } catch (const Error& error) {
     log::error("{}", error.what());
     return error.exit_code();
   }

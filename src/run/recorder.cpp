@@ -7,12 +7,14 @@
 
 namespace drl {
 namespace {
-constexpr std::chrono::seconds kFlushInterval{3};
-constexpr size_t kPendingSaves = 8;  // in memory, while the file system is slower than the cadence
+constexpr std::chrono::milliseconds kFlushInterval{3000};
+constexpr std::chrono::milliseconds kHookInterval{200};  // to see how long the command after a checkpoint takes
+constexpr size_t kPendingSaves = 8;                      // in memory, while the file system is slower than the cadence
 }  // namespace
 
-Recorder::Recorder(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events)
-    : csv_(std::move(csv)), events_(std::move(events)), thread_([this] { work(); }) {}
+Recorder::Recorder(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
+                   std::unique_ptr<CheckpointHook> hook)
+    : csv_(std::move(csv)), events_(std::move(events)), hook_(std::move(hook)), thread_([this] { work(); }) {}
 
 Recorder::~Recorder() {
   {
@@ -50,18 +52,29 @@ bool Recorder::flush() {
   return saved_ && !rows_failed_;
 }
 
+void Recorder::finish_hook(double patience) {
+  if (!hook_) return;
+  std::unique_lock lock(mutex_);
+  hook_patience_ = patience;
+  wake_.notify_one();
+  idle_.wait(lock, [this] { return !hook_patience_ && !busy_; });
+}
+
 void Recorder::work() {
   std::unique_lock lock(mutex_);
   for (bool last = false; !last;) {
-    wake_.wait_for(lock, kFlushInterval, [this] { return !saves_.empty() || flush_ || stop_; });
+    const std::chrono::milliseconds interval = hook_ && hook_->busy() ? kHookInterval : kFlushInterval;
+    wake_.wait_for(lock, interval, [this] { return !saves_.empty() || flush_ || hook_patience_ || stop_; });
     last = stop_;
     const std::vector<IterationMetrics> rows = std::exchange(rows_, {});
     const std::deque<Save> saves = std::exchange(saves_, {});
+    const std::optional<double> hook_patience = std::exchange(hook_patience_, std::nullopt);
     flush_ = false;
     busy_ = true;
     lock.unlock();
     write_rows(rows, !saves.empty());
     for (const Save& save : saves) write_checkpoint_file(save);
+    if (hook_) hook_patience ? hook_->finish(*hook_patience) : hook_->poll();
     lock.lock();
     busy_ = false;
     idle_.notify_all();
@@ -90,6 +103,10 @@ void Recorder::write_checkpoint_file(const Save& save) {
     write_checkpoint(save.path, save.checkpoint);
     saved = true;
     if (save.then) save.then();
+    if (hook_)
+      hook_->run(save.path, save.last);
+    else if (save.last)
+      save.last();
   } catch (const std::exception& error) {
     if (saved)
       log::warn("{} is saved, but what follows a save failed: {}", save.path.string(), error.what());

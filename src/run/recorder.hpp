@@ -12,6 +12,7 @@
 
 #include "report/csv.hpp"
 #include "report/tensorboard.hpp"
+#include "run/checkpoint_hook.hpp"
 #include "store/checkpoint.hpp"
 
 namespace drl {
@@ -23,10 +24,12 @@ class Recorder {
     Checkpoint checkpoint;
     bool droppable = true;       // goes first when too many are pending
     std::function<void()> then;  // on the recorder's thread, after the file is in place
+    std::function<void()> last;  // the same, after the hook too
   };
 
-  // `events` may be null. Rows reach the files every few seconds and before each checkpoint.
-  Recorder(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events);
+  // `events` and `hook` may be null. Rows reach the files every few seconds and before each checkpoint.
+  Recorder(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
+           std::unique_ptr<CheckpointHook> hook = nullptr);
   ~Recorder();  // writes what is pending
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -37,6 +40,8 @@ class Recorder {
   void save(Save save);
   // Waits until everything is written. False if the last save failed, or rows are still in memory only.
   bool flush();
+  // Waits for the hook, `patience` seconds at most.
+  void finish_hook(double patience);
 
  private:
   void work();
@@ -45,12 +50,14 @@ class Recorder {
 
   std::unique_ptr<CsvWriter> csv_;
   std::unique_ptr<EventWriter> events_;
+  std::unique_ptr<CheckpointHook> hook_;
   bool rows_failed_ = false;
 
   std::mutex mutex_;
   std::condition_variable wake_, idle_;
   std::vector<IterationMetrics> rows_;
   std::deque<Save> saves_;
+  std::optional<double> hook_patience_;
   bool flush_ = false, stop_ = false, busy_ = false, saved_ = true;
   std::thread thread_;
 };

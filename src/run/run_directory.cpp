@@ -1,6 +1,7 @@
 #include "run/run_directory.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/check.hpp"
@@ -63,6 +65,31 @@ void check_exclusive(const RunOptions& o) {
                      " exclude each other (one begins anew, the other goes on): give one of them");
 }
 
+[[noreturn]] void cannot_write(const fs::path& path, const std::string& why) {
+  throw UsageError("the run directory " + path.string() + " cannot be written (" + why +
+                   "): choose another with --runs_dir or DRL_RUNS_DIR");
+}
+
+[[noreturn]] void in_use(const fs::path& run) {
+  throw UsageError("run " + run.string() +
+                   " is in use by another process (it holds the lock): stop it first, or give another --run_name");
+}
+
+// Those that this call created, outermost first; none is left if it fails.
+std::vector<fs::path> create_folders(const fs::path& path) {
+  std::vector<fs::path> missing, created;
+  for (fs::path folder = path; !folder.empty() && !there_is(folder); folder = folder.parent_path())
+    missing.push_back(folder);
+  for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
+    std::error_code error;
+    if (fs::create_directory(*folder, error)) created.push_back(*folder);
+    if (!error) continue;
+    while (!created.empty()) rmdir(created.back().c_str()), created.pop_back();
+    cannot_write(path, error.message());
+  }
+  return created;
+}
+
 // An open file description lock: it ends with the process, however that ends.
 struct flock whole_file() {
   struct flock lock {};
@@ -89,6 +116,18 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
+// What an earlier start left in run.json.
+nlohmann::json read_record(const fs::path& run) {
+  std::ifstream file(run / "run.json");
+  const nlohmann::json record = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  return record.is_object() ? record : nlohmann::json::object();
+}
+
+bool has_job(const fs::path& run, const std::string& job_id) {
+  const nlohmann::json ids = read_record(run).value("job_ids", nlohmann::json::array());
+  return !job_id.empty() && std::find(ids.begin(), ids.end(), job_id) != ids.end();
+}
+
 // The options that change a run's numbers and are not as they were, "name: old -> new".
 std::vector<std::string> changed_numbers(const fs::path& run, const OptionTable& table) {
   const fs::path file = run / "options.ini";
@@ -100,13 +139,16 @@ std::vector<std::string> changed_numbers(const fs::path& run, const OptionTable&
 }
 
 RunStart resume(const fs::path& run, std::string notice) {
-  return {run, StartFrom::resume, list_checkpoints(run), false, std::move(notice)};
+  return {run, StartFrom::resume, list_checkpoints(run), false, std::move(notice), nullptr};
 }
 
+// Somebody else's, or from before.
+bool was_there(const fs::path& run, const RunLock* mine) { return there_is(run) && !(mine && mine->created(run)); }
+
 // The first of name, name.2, name.3, ... that is free.
-fs::path free_name(const fs::path& path) {
+fs::path free_name(const fs::path& path, const RunLock* mine = nullptr) {
   fs::path candidate = path;
-  for (int k = 2; there_is(candidate); ++k) candidate = path.string() + "." + std::to_string(k);
+  for (int k = 2; was_there(candidate, mine); ++k) candidate = path.string() + "." + std::to_string(k);
   return candidate;
 }
 
@@ -122,40 +164,15 @@ RunStart plan_resume(const fs::path& run, const OptionTable& table) {
 }
 
 RunStart plan_named(const fs::path& run, const OptionTable& table) {
-  if (list_checkpoints(run).empty()) return {run, StartFrom::scratch, {}, false, ""};
+  if (list_checkpoints(run).empty()) return {run, StartFrom::scratch, {}, false, "", nullptr};
   const std::vector<std::string> changes = changed_numbers(run, table);
   if (changes.empty()) return resume(run, "resuming " + run.string() + " (the same options as before)");
   throw UsageError("run " + run.string() + " exists with other options (" + join(changes, ", ") +
                    "): --resume goes on with the changed ones, --fresh begins anew, or give another --run_name");
 }
 
-// A job finds its own run again, and begins it anew if that stopped before its first checkpoint. Another srun of the
-// same job, with other options or at the same time, gets its own.
-RunStart plan_job(const fs::path& first, const OptionTable& table) {
-  fs::path run = first;
-  for (int k = 2; there_is(run); ++k) {
-    const bool same = there_is(run / "options.ini") && changed_numbers(run, table).empty();
-    if (same && !is_locked(run)) {
-      if (list_checkpoints(run).empty()) break;
-      return resume(run, "resuming " + run.string() + " (this job's run, the same options)");
-    }
-    run = first.string() + "." + std::to_string(k);
-  }
-  return {run, StartFrom::scratch, {}, false, ""};
-}
-
-RunStart plan_new(const RunOptions& options, const RunContext& context, const fs::path& folder) {
-  const bool named = !options.run_name.empty();
-  const std::string name = named                     ? options.run_name
-                           : !context.job_id.empty() ? "slurm-" + context.job_id
-                                                     : context.timestamp;
-  RunStart start;
-  start.directory = named || options.fresh ? folder / name : free_name(folder / name);
-  const bool exists = !list_checkpoints(start.directory).empty();
-  if (exists && !options.fresh)
-    throw UsageError("run " + start.directory.string() +
-                     " exists (--checkpoint and --init_from begin a new run): give another --run_name, or --fresh");
-  start.move_old_aside = options.fresh && there_is(start.directory);
+RunStart plan_scratch(const fs::path& run, const RunOptions& options) {
+  RunStart start{run, StartFrom::scratch, {}, false, "", nullptr};
   if (!options.checkpoint.empty()) {
     start.from = StartFrom::checkpoint;
     start.checkpoints = {find_checkpoint(options.checkpoint)};
@@ -166,9 +183,49 @@ RunStart plan_new(const RunOptions& options, const RunContext& context, const fs
   return start;
 }
 
-[[noreturn]] void cannot_write(const fs::path& path, const std::string& why) {
-  throw UsageError("the run directory " + path.string() + " cannot be written (" + why +
-                   "): choose another with --runs_dir or DRL_RUNS_DIR");
+// A job finds its own run again, and begins it anew if that stopped before its first checkpoint. Another srun of the
+// same job, with other options or at the same time, gets its own.
+RunStart plan_job(const fs::path& first, const RunOptions& options, const OptionTable& table, const RunLock* mine) {
+  fs::path run = first;
+  for (int k = 2; was_there(run, mine); ++k) {
+    const bool same =
+        !there_is(run / "options.ini") ||  // it ended as it began
+        (changed_numbers(run, table).empty() && read_record(run).value("origin", "") == origin_of(options));
+    if (same && ((mine && mine->holds(run)) || !is_locked(run))) {
+      if (list_checkpoints(run).empty()) break;
+      return resume(run, "resuming " + run.string() + " (this job's run, the same options)");
+    }
+    run = first.string() + "." + std::to_string(k);
+  }
+  return plan_scratch(run, options);
+}
+
+RunStart plan_new(const RunOptions& options, const RunContext& context, const fs::path& folder, const RunLock* mine) {
+  const bool named = !options.run_name.empty();
+  const std::string name = named                     ? options.run_name
+                           : !context.job_id.empty() ? "slurm-" + context.job_id
+                                                     : context.timestamp;
+  const fs::path run = named || options.fresh ? folder / name : free_name(folder / name, mine);
+  const bool exists = !list_checkpoints(run).empty();
+  // Begun anew once is enough: the job that comes back goes on with what it began.
+  if (exists && context.continued && has_job(run, context.job_id))
+    return resume(run, "resuming " + run.string() + " (this job began it)");
+  if (exists && !options.fresh)
+    throw UsageError("run " + run.string() +
+                     " exists (--checkpoint and --init_from begin a new run): give another --run_name, or --fresh");
+  RunStart start = plan_scratch(run, options);
+  start.move_old_aside = options.fresh && was_there(run, mine);
+  return start;
+}
+
+// Does the program choose the name, and so may choose another one?
+bool is_automatic(const RunOptions& options) {
+  return options.run_name.empty() && !options.resume && options.load_run.empty() && !options.fresh;
+}
+
+bool operator==(const RunStart& a, const RunStart& b) {
+  return a.directory == b.directory && a.from == b.from && a.checkpoints == b.checkpoints &&
+         a.move_old_aside == b.move_old_aside;
 }
 
 }  // namespace
@@ -213,43 +270,78 @@ std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContex
   return real;
 }
 
-RunStart plan_run(const RunOptions& options, const OptionTable& table, const RunContext& context) {
+std::string origin_of(const RunOptions& options) {
+  return !options.checkpoint.empty() ? options.checkpoint : options.init_from;
+}
+
+RunStart plan_run(const RunOptions& options, const OptionTable& table, const RunContext& context, const RunLock* mine) {
   if (!options.run_name.empty()) check_run_name("run_name", options.run_name);
   if (const std::optional<fs::path> run = run_to_resume(options, context)) return plan_resume(*run, table);
   const fs::path folder = runs_of_task(options, context);
-  if (options.fresh || !options.checkpoint.empty() || !options.init_from.empty())
-    return plan_new(options, context, folder);
-  if (!options.run_name.empty()) return plan_named(folder / options.run_name, table);
-  if (!context.job_id.empty()) return plan_job(folder / ("slurm-" + context.job_id), table);
-  return plan_new(options, context, folder);
+  if (options.run_name.empty() && !options.fresh && !context.job_id.empty())
+    return plan_job(folder / ("slurm-" + context.job_id), options, table, mine);
+  if (options.run_name.empty() || options.fresh || !origin_of(options).empty())
+    return plan_new(options, context, folder, mine);
+  return plan_named(folder / options.run_name, table);
 }
 
-RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory) {
-  if (start.move_old_aside) {
-    if (is_locked(path_))
-      throw UsageError("run " + path_.string() +
-                       " is in use by another process: stop it first, or give another --run_name");
-    fs::rename(path_, free_name(path_.string() + ".old"));
+// Between plan and lock another process may have begun, or even ended, the same run: the plan must still hold under the
+// lock.
+RunStart claim_run(const RunOptions& options, const OptionTable& table, const RunContext& context) {
+  for (;;) {
+    RunStart start = plan_run(options, table, context);
+    const bool timestamp = is_automatic(options) && context.job_id.empty();
+    std::shared_ptr<RunLock> lock = RunLock::take(start.directory, timestamp);
+    if (!lock && !is_automatic(options)) in_use(start.directory);
+    if (!lock || !(plan_run(options, table, context, lock.get()) == start)) continue;
+    start.lock = std::move(lock);
+    return start;
   }
+}
+
+std::unique_ptr<RunLock> RunLock::take(const fs::path& run, bool must_be_new) {
+  std::unique_ptr<RunLock> lock(new RunLock);
+  lock->run_ = run;
+  lock->created_ = create_folders(run);
+  if (must_be_new && !lock->created(run)) return nullptr;
+  const fs::path path = run / kLockFile;
+  lock->file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock->file_ < 0) cannot_write(run, std::strerror(errno));
+  struct flock whole = whole_file();
+  if (fcntl(lock->file_, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES)) {
+    lock->keep();  // it is the other's now
+    return nullptr;
+  }
+  if (there_is(run / "checkpoints")) lock->keep();  // another was faster, and has ended: it is not our creation
+  struct stat mine, there;
+  const bool same = fstat(lock->file_, &mine) == 0 && stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino;
+  return same ? std::move(lock) : nullptr;  // else its last holder has just removed it
+}
+
+RunLock::~RunLock() {
+  if (!created_.empty() && created_.back() == run_) unlink((run_ / kLockFile).c_str());
+  for (; !created_.empty(); created_.pop_back()) rmdir(created_.back().c_str());  // stays if something is in it
+  if (file_ >= 0) close(file_);
+}
+
+RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory), lock_(start.lock) {
+  if (!lock_) lock_ = RunLock::take(path_);
+  if (!lock_) in_use(path_);
+  if (start.move_old_aside) {
+    fs::rename(path_, free_name(path_.string() + ".old"));
+    lock_ = RunLock::take(path_);
+    if (!lock_) in_use(path_);
+  }
+  lock_->keep();
   std::error_code error;
   fs::create_directories(path_ / "checkpoints", error);
   if (!error) fs::create_directories(path_ / "logs", error);
   if (error) cannot_write(path_, error.message());
-  lock_ = open((path_ / kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0) cannot_write(path_, std::strerror(errno));
-  struct flock lock = whole_file();
-  if (fcntl(lock_, F_OFD_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES)) {
-    close(lock_);
-    throw UsageError("run " + path_.string() +
-                     " is in use by another process (it holds the lock): stop it first, or give another --run_name");
-  }
   const fs::path link = path_.parent_path() / "latest",
                  temporary = path_.parent_path() / (".latest." + std::to_string(getpid()));
   fs::create_symlink(path_.filename(), temporary, error);
   fs::rename(temporary, link, error);
 }
-
-RunDirectory::~RunDirectory() { close(lock_); }
 
 fs::path RunDirectory::checkpoint(int64_t iteration) const {
   char name[40];

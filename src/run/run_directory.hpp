@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,11 +15,35 @@ namespace drl {
 // What decides a run's identity, besides the options.
 struct RunContext {
   std::string task;
-  std::string job_id;     // Slurm's, empty outside a job
-  std::string timestamp;  // names a run that nothing else names
+  std::string job_id;      // Slurm's, empty outside a job
+  std::string timestamp;   // names a run that nothing else names
+  bool continued = false;  // the job was requeued, or follows one that was stopped
 };
 
 enum class StartFrom { scratch, resume, checkpoint, weights };
+
+// Exclusive use of a run directory while it lives; it ends with the process, however that ends. A directory that was
+// created for it goes away with it, unless it was kept.
+class RunLock {
+ public:
+  // Null if another process has it, or, with `must_be_new`, if the directory exists. Throws UsageError if it cannot be
+  // written.
+  static std::unique_ptr<RunLock> take(const std::filesystem::path& run, bool must_be_new = false);
+  ~RunLock();
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+
+  void keep() { created_.clear(); }
+  bool created(const std::filesystem::path& run) const { return !created_.empty() && created_.back() == run; }
+  bool holds(const std::filesystem::path& run) const { return run_ == run; }
+
+ private:
+  RunLock() = default;
+
+  std::filesystem::path run_;
+  std::vector<std::filesystem::path> created_;  // outermost first
+  int file_ = -1;
+};
 
 // How a run begins.
 struct RunStart {
@@ -27,14 +52,24 @@ struct RunStart {
   std::vector<std::filesystem::path> checkpoints;  // to load from: the first that is not damaged
   bool move_old_aside = false;                     // --fresh: there is a run of this name
   std::string notice;                              // one line for the user, empty if there is nothing to say
+  std::shared_ptr<RunLock> lock;                   // claim_run's
 };
 
 // The run that --resume or --load_run names, whose options.ini then lies under the command line's options; nullopt if
 // neither was given. Throws UsageError if there is no such run. Reads only.
 std::optional<std::filesystem::path> run_to_resume(const RunOptions& options, const RunContext& context);
 
-// Decides as README, "Runs" says. `table` holds the final options. Reads only; throws UsageError.
-RunStart plan_run(const RunOptions& options, const OptionTable& table, const RunContext& context);
+// Decides as README, "Runs" says. `table` holds the final options. Reads only; throws UsageError. The caller's own
+// lock, if it has one, is no other process's.
+RunStart plan_run(const RunOptions& options, const OptionTable& table, const RunContext& context,
+                  const RunLock* mine = nullptr);
+
+// The same, and locks the run's directory: of several starts at once each gets a run of its own, unless its name was
+// given. Throws UsageError if that is in use. Nothing but an empty directory is created before a RunDirectory is.
+RunStart claim_run(const RunOptions& options, const OptionTable& table, const RunContext& context);
+
+// What a run began from: the file that --checkpoint or --init_from names, or "".
+std::string origin_of(const RunOptions& options);
 
 // `<run>/checkpoints/iter_*.h5`, newest first.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
@@ -46,7 +81,6 @@ class RunDirectory {
  public:
   // Creates it, or opens it to resume. Throws UsageError if it cannot be written or another process has it.
   explicit RunDirectory(const RunStart& start);
-  ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
@@ -63,7 +97,7 @@ class RunDirectory {
 
  private:
   std::filesystem::path path_;
-  int lock_ = -1;
+  std::shared_ptr<RunLock> lock_;
 };
 
 }  // namespace drl

@@ -48,12 +48,19 @@ void RunRecord::write(int64_t iteration, int64_t env_steps, const std::string& s
   record["env_steps"] = env_steps;
   record["world_size"] = facts_.world_size;
   record["hosts"] = facts_.hosts;
+  record["rank_hosts"] = facts_.rank_hosts;
   record["devices"] = Json::array({facts_.device});
   record["cpu_model"] = facts_.cpu_model;
   record["versions"] = facts_.versions;
   record["git_hash"] = facts_.git_hash;
   record["launcher"] = facts_.launcher.empty() ? "none" : facts_.launcher;
   record["job_ids"] = job_ids(earlier, facts_.job_id);
+  if (facts_.job)
+    record["slurm"] = {{"job", facts_.job->job},
+                       {"partition", facts_.job->partition},
+                       {"nodes", facts_.job->nodes},
+                       {"restart_count", facts_.job->restart_count}};
+  record["origin"] = earlier.value("origin", facts_.origin);
   record["starts"] = earlier.value("starts", 0) + 1;
   record["first_started"] = earlier.value("first_started", start_time_);
   record["last_started"] = start_time_;

@@ -4,9 +4,11 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cluster/allocation.hpp"
 #include "cluster/communicator.hpp"
 
 namespace drl {
@@ -16,8 +18,12 @@ struct RunFacts {
   std::string task, run, launcher, job_id, device, cpu_model;
   int world_size = 1;
   std::vector<std::string> hosts;               // each once
+  std::vector<std::string> rank_hosts;          // one a rank
+  bool shares_cores = false;                    // there are more threads than cores
   std::map<std::string, std::string> versions;  // "drl", "libtorch", ...
   std::string git_hash;
+  std::optional<Allocation> job;  // Slurm's
+  std::string origin;             // origin_of the options
 };
 
 // "drl 0.1.0, engine libtorch ..., ..."

@@ -1,5 +1,7 @@
 #include "run/run_report.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <iostream>
 
 #include "base/check.hpp"
@@ -10,6 +12,11 @@
 namespace drl {
 namespace {
 
+constexpr double kNoScore = -std::numeric_limits<double>::infinity();
+constexpr double kStopFileInterval = 1.0;  // seconds between looks for the file STOP
+constexpr double kNoLimit = 1e9;           // seconds
+constexpr double kEndOfJob = 5;            // seconds for the program to end, once all is saved
+
 // Behind mpirun the width is known from its own terminal only.
 TerminalSize size_of_terminal() {
   TerminalSize size = terminal_size();
@@ -17,18 +24,18 @@ TerminalSize size_of_terminal() {
   return size;
 }
 
-std::optional<double> score_of_best(const std::filesystem::path& file, const std::string& kind) {
-  if (!std::filesystem::exists(file)) return std::nullopt;
+double score_of_best(const std::filesystem::path& file, const std::string& kind) {
+  if (!std::filesystem::exists(file)) return kNoScore;
   Checkpoint best;
   try {
     best = read_checkpoint(file);
   } catch (const UsageError& error) {
     log::warn("{}; the next best will take its place", error.what());
-    return std::nullopt;
+    return kNoScore;
   }
   const auto found_kind = best.attributes.find("score_kind"), score = best.attributes.find("score");
-  if (found_kind == best.attributes.end() || score == best.attributes.end()) return std::nullopt;
-  if (std::get<std::string>(found_kind->second) != kind) return std::nullopt;  // not comparable
+  if (found_kind == best.attributes.end() || score == best.attributes.end()) return kNoScore;
+  if (std::get<std::string>(found_kind->second) != kind) return kNoScore;  // not comparable
   return std::get<double>(score->second);
 }
 
@@ -43,23 +50,34 @@ std::unique_ptr<EventWriter> make_events(const RunOptions& options, const std::f
   return events;
 }
 
+std::unique_ptr<CheckpointHook> make_hook(const RunOptions& options, const std::filesystem::path& folder) {
+  const char* variable = std::getenv("DRL_AFTER_CHECKPOINT");
+  const std::string command = !options.after_checkpoint.empty() ? options.after_checkpoint : variable ? variable : "";
+  if (command.empty()) return nullptr;
+  return std::make_unique<CheckpointHook>(command, folder / "logs" / "after_checkpoint.log");
+}
+
 }  // namespace
 
 RunReport::RunReport(const RunOptions& options, const RunDirectory& directory, const RunRecord& record,
                      std::string options_ini, const std::vector<std::string>& reward_terms,
-                     std::optional<int64_t> resume_iteration, ConsoleMode mode, std::string command_to_go_on)
+                     std::optional<int64_t> resume_iteration, ConsoleMode mode, std::string command_to_go_on,
+                     Deadline* deadline)
     : options_(options),
       directory_(directory),
       record_(record),
       options_ini_(std::move(options_ini)),
       command_to_go_on_(std::move(command_to_go_on)),
       mode_(mode),
-      console_(std::cout, mode, steady_seconds, size_of_terminal) {
+      console_(std::cout, mode, steady_seconds, size_of_terminal),
+      deadline_(deadline),
+      balance_(record.facts().rank_hosts, options.balance_seconds) {
   const std::filesystem::path& folder = directory.path();
   if (resume_iteration) best_score_ = score_of_best(folder / "checkpoints" / "best.h5", score_kind());
-  recorder_ =
-      std::make_unique<Recorder>(std::make_unique<CsvWriter>(folder / "metrics.csv", reward_terms, resume_iteration),
-                                 make_events(options_, folder, options_ini_, resume_iteration));
+  recorder_ = std::make_unique<Recorder>(
+      std::make_unique<CsvWriter>(folder / "metrics.csv", reward_terms, resume_iteration),
+      make_events(options_, folder, options_ini_, resume_iteration), make_hook(options_, folder));
+  if (options_.squeue_comment && record.facts().job) comment_.emplace(*record.facts().job, record.facts().task);
   write_file_atomically(folder / "options.ini", bytes_of(options_ini_));  // last: a refused start changes no option
   log::to_file((folder / "logs" / "rank_0.log").string());
   if (mode_ == ConsoleMode::live)
@@ -73,10 +91,30 @@ RunReport::~RunReport() {
   log::to_file("");
 }
 
+Stop RunReport::requested_stop() {
+  Stop wanted = Stop::none;
+  if (deadline_ && deadline_->reached()) {
+    log::info("{}: saving, to be continued", deadline_->reason());
+    wanted = Stop::time_limit;
+  }
+  if (steady_seconds() - last_look_ > kStopFileInterval) {
+    last_look_ = steady_seconds();
+    if (directory_.take_stop_request()) wanted = Stop::to_be_continued;
+  }
+  return wanted;
+}
+
 void RunReport::iteration(const IterationMetrics& metrics) {
   recorder_->append(metrics);
+  if (comment_) comment_->update(metrics);
   const std::lock_guard lock(console_mutex_);
   console_.update(metrics);
+}
+
+// Ranks that share cores wait for the scheduler: they have been warned of that.
+void RunReport::waiting(double iteration_time, std::span<const double> ranks) {
+  const std::string advice = record_.facts().shares_cores ? "" : balance_.iteration(iteration_time, ranks);
+  if (!advice.empty()) log::warn("{}", advice);
 }
 
 void RunReport::message(const std::string& text) {
@@ -114,25 +152,47 @@ Checkpoint RunReport::make_checkpoint(int64_t iteration, int64_t env_steps, doub
 void RunReport::save(int64_t iteration, int64_t env_steps, double elapsed, std::vector<Tensor> tensors,
                      std::optional<double> score, const CommStats& comm) {
   Checkpoint checkpoint = make_checkpoint(iteration, env_steps, elapsed, std::move(tensors));
-  const bool best = score && (!best_score_ || *score > *best_score_);
-  if (best) best_score_ = score;
+  const bool droppable = !score || !(*score > best_score_);
   if (score) checkpoint.attributes["score"] = *score, checkpoint.attributes["score_kind"] = score_kind();
-  const auto then = [this, iteration, env_steps, best, comm] {
-    if (best) directory_.mark_best(iteration);
+  const auto then = [this, iteration, env_steps, score, comm] {
+    if (score && *score > best_score_) {
+      directory_.mark_best(iteration);
+      best_score_ = *score;
+    }
     directory_.prune(options_.keep_checkpoints);
     record_.write(iteration, env_steps, "running", comm);
   };
-  recorder_->save({directory_.checkpoint(iteration), std::move(checkpoint), !best, then});
+  std::function<void()> last;
+  if (deadline_) last = [deadline = deadline_, begin = deadline_->now()] { deadline->saved(begin); };
+  recorder_->save({directory_.checkpoint(iteration), std::move(checkpoint), droppable, then, last});
 }
 
 bool RunReport::finish(int64_t iteration, int64_t env_steps, const std::string& status, const CommStats& comm) {
   const bool saved = recorder_->flush();
+  directory_.take_stop_request();  // one that came too late is no word to the next start
   {
     const std::lock_guard lock(console_mutex_);
     console_.finish();
   }
-  if (saved) record_.write(iteration, env_steps, status, comm);
+  if (!saved)
+    fail(iteration, env_steps, comm);
+  else
+    record_.write(iteration, env_steps, status, comm);
   return saved;
+}
+
+void RunReport::finish_hook() {
+  const double left = deadline_ ? deadline_->time_left().value_or(kNoLimit) : kNoLimit;
+  recorder_->finish_hook(std::max(left - kEndOfJob, 0.0));
+}
+
+void RunReport::fail(int64_t iteration, int64_t env_steps, const CommStats& comm) {
+  recorder_->flush();  // it writes the record too
+  try {
+    record_.write(iteration, env_steps, "failed", comm);
+  } catch (const Error& error) {
+    log::warn("{}", error.what());
+  }
 }
 
 }  // namespace drl

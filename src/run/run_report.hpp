@@ -1,15 +1,22 @@
-// All that rank 0 shows and leaves behind while a run goes on.
+// All that rank 0 alone does while a run goes on: shows and leaves its numbers behind, and looks for reasons to stop.
 #pragma once
 
+#include <atomic>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "report/console.hpp"
+#include "run/balance.hpp"
+#include "run/deadline.hpp"
+#include "run/progress_comment.hpp"
 #include "run/recorder.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_record.hpp"
+#include "run/stop.hpp"
 #include "run/train_options.hpp"
 
 namespace drl {
@@ -17,13 +24,17 @@ namespace drl {
 class RunReport {
  public:
   // Opens the files of the run; rows and events past `resume_iteration` are cut if it goes on. `directory` and
-  // `record` must outlive this.
+  // `record` must outlive this, and so must `deadline`, which is null without a job.
   RunReport(const RunOptions& options, const RunDirectory& directory, const RunRecord& record, std::string options_ini,
             const std::vector<std::string>& reward_terms, std::optional<int64_t> resume_iteration, ConsoleMode mode,
-            std::string command_to_go_on);
+            std::string command_to_go_on, Deadline* deadline = nullptr);
   ~RunReport();
 
+  // Once an iteration, as it begins: the file STOP or the job's time limit.
+  Stop requested_stop();
   void iteration(const IterationMetrics& metrics);
+  // What each rank waited in an iteration, in seconds.
+  void waiting(double iteration_time, std::span<const double> ranks);
   // Hands the state to the recorder's thread. `elapsed` are the run's seconds over all its starts. `score`, if it is
   // the best so far, marks the checkpoint as best.
   void save(int64_t iteration, int64_t env_steps, double elapsed, std::vector<Tensor> tensors,
@@ -31,6 +42,10 @@ class RunReport {
   void message(const std::string& text);
   // Waits until all is written, and prints the last block. False if metrics or the last checkpoint could not be saved.
   bool finish(int64_t iteration, int64_t env_steps, const std::string& status, const CommStats& comm);
+  // After finish(): waits for --after_checkpoint as long as the job's time allows.
+  void finish_hook();
+  // Says in run.json that the run failed, if it still can.
+  void fail(int64_t iteration, int64_t env_steps, const CommStats& comm);
 
   const RunDirectory& directory() const { return directory_; }
   // What the user types to go on with this run after a stop.
@@ -44,10 +59,15 @@ class RunReport {
   const RunDirectory& directory_;
   const RunRecord& record_;
   std::string options_ini_, command_to_go_on_;
-  std::optional<double> best_score_;  // of the best checkpoint, once there is one
+  // Of the checkpoint that best.h5 is; the recorder's thread raises it when there is a better file.
+  std::atomic<double> best_score_ = -std::numeric_limits<double>::infinity();
   ConsoleMode mode_;
   std::mutex console_mutex_;  // messages may come from the recorder's thread
   Console console_;
+  Deadline* deadline_;
+  Balance balance_;
+  std::optional<ProgressComment> comment_;
+  double last_look_ = 0;  // for the file STOP, steady_seconds()
   std::unique_ptr<Recorder> recorder_;
 };
 

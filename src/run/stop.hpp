@@ -4,9 +4,9 @@
 namespace drl {
 
 // In the order of precedence, weakest first.
-enum class Stop { none, to_be_continued, interrupted, terminated };
+enum class Stop { none, time_limit, to_be_continued, interrupted, terminated };
 
-// What all ranks exit with: 75, 130, 143.
+// What all ranks exit with: 75 (both of the first), 130, 143.
 int exit_code_of(Stop stop);
 const char* name_of(Stop stop);  // "SIGUSR1 or STOP", ...
 

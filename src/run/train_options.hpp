@@ -17,6 +17,7 @@ struct TrainOptions {
   std::optional<double> target_reward;
   int64_t seed = 0;
   std::string device = "auto";
+  std::string gpu_ids;
   bool init_at_random_ep_len = true;
   int shards = 0;
 
@@ -29,6 +30,7 @@ struct TrainOptions {
     v("target_reward", target_reward, "end as soon as the mean reward reaches this", any_number(), Effect::none);
     v("seed", seed, "key of all random numbers", at_least(0));
     v("device", device, "auto or cpu", Effect::none);
+    v("gpu_ids", gpu_ids, "of the visible GPUs use these: all, a list such as 0,2, or None for the CPU", Effect::none);
     v("init_at_random_ep_len", init_at_random_ep_len, "let the first episodes begin at random ages");
     v("shards", shards, "parts that environments are shuffled in, 0 = one per rank", at_least(0));
   }
@@ -47,6 +49,10 @@ struct RunOptions {
   int keep_checkpoints = 5;
   int eval_interval = 0;
   std::string logger = "tensorboard";
+  double time_margin = 60;
+  std::string after_checkpoint;
+  bool squeue_comment = false;
+  double balance_seconds = 20;  // see Balance; for tests
 
   void describe(OptionVisitor& v) {
     v("runs_dir", runs_dir, "folder of all runs, default $DRL_RUNS_DIR or runs", Effect::none, Where::command_line);
@@ -64,6 +70,11 @@ struct RunOptions {
     v("eval_interval", eval_interval,
       "iterations between evaluations that choose the best checkpoint, 0 = by training mean", at_least(0),
       Effect::none);
+    v("time_margin", time_margin, "left of a Slurm job's time when the run has saved and ends", unit("s"), at_least(0),
+      Effect::none);
+    v("after_checkpoint", after_checkpoint,
+      "shell command after each checkpoint, whose path is $1; default $DRL_AFTER_CHECKPOINT", Effect::none);
+    v("squeue_comment", squeue_comment, "show progress in squeue (-o %k), once a minute", Effect::none);
     v("logger", logger, "event files beside metrics.csv", one_of({"tensorboard", "none"}), Effect::none);
   }
 };

@@ -15,14 +15,14 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-constexpr double kStopFileInterval = 1.0;  // seconds between looks for the file STOP
-
 // What rides in the iteration's float64 all-reduce: counts of ranks that ask for each kind of stop, rank 0's wish to
-// save, and one slot a rank (zeros elsewhere) for the fingerprint of its state and its collection time.
+// save, and slots of each rank (zeros elsewhere) for the fingerprint of its state and for its collection and waiting
+// times in the iteration before.
 struct Riders {
-  static constexpr size_t stop = 0, save = 4, slots = 5;
-  static size_t fingerprint(int rank) { return slots + 2 * static_cast<size_t>(rank); }
+  static constexpr size_t stop = 0, save = 5, slots = 6;
+  static size_t fingerprint(int rank) { return slots + 3 * static_cast<size_t>(rank); }
   static size_t collection(int rank) { return fingerprint(rank) + 1; }
+  static size_t waiting(int rank) { return fingerprint(rank) + 2; }
   static size_t size(int world_size) { return fingerprint(world_size); }
 };
 
@@ -37,6 +37,7 @@ Trainer::Trainer(const Options& options, Algorithm& algorithm, const TaskSpec& t
       evaluate_(std::move(evaluate)),
       window_(task.reward_terms.size()),
       riders_(Riders::size(comm.size())),
+      all_waiting_(comm.size()),
       start_(now()) {
   state_ = list_state([this](StateVisitor& visitor) {
     visitor.scalar("trainer/iteration", iteration_);
@@ -81,11 +82,12 @@ int Trainer::nothing_to_do(RunReport* report) const {
 }
 
 void Trainer::iterate(RunReport* report) {
-  const double begin = now();
+  const double begin = now(), seconds_before = iteration_seconds_;
   wait_before_ = comm_.stats().wait_seconds;
   write_riders(report);
   algorithm_.iterate(iteration_, comm_, riders_);
   read_riders();
+  if (report) report->waiting(seconds_before, all_waiting_);
   check_replicas();
   iteration_ += 1;
   env_steps_ += algorithm_.env_steps_per_iteration() * comm_.size();
@@ -97,24 +99,24 @@ void Trainer::iterate(RunReport* report) {
 void Trainer::write_riders(RunReport* report) {
   std::fill(riders_.begin(), riders_.end(), 0.0);
   Stop wanted = requested_stop();
-  if (report && now() - last_stop_check_ > kStopFileInterval) {
-    last_stop_check_ = now();
-    if (report->directory().take_stop_request()) wanted = std::max(wanted, Stop::to_be_continued);
-  }
+  if (report) wanted = std::max(wanted, report->requested_stop());
   riders_[Riders::stop + static_cast<size_t>(wanted)] = 1;
   riders_[Riders::save] = report && now() - last_save_ > options_.run.save_seconds;
   hashes_ = hash_state(state_);
   riders_[Riders::fingerprint(comm_.rank())] = fingerprint(hashes_);
   riders_[Riders::collection(comm_.rank())] = algorithm_.stats().collection_time;
+  riders_[Riders::waiting(comm_.rank())] = waiting_;
 }
 
 void Trainer::read_riders() {
-  for (Stop stop : {Stop::to_be_continued, Stop::interrupted, Stop::terminated})
+  for (Stop stop : {Stop::time_limit, Stop::to_be_continued, Stop::interrupted, Stop::terminated})
     if (riders_[Riders::stop + static_cast<size_t>(stop)] > 0) stop_ = stop;
   save_requested_ = riders_[Riders::save] > 0;
   slowest_collection_ = algorithm_.stats().collection_time;
-  for (int rank = 0; rank < comm_.size(); ++rank)
+  for (int rank = 0; rank < comm_.size(); ++rank) {
     slowest_collection_ = std::max(slowest_collection_, riders_[Riders::collection(rank)]);
+    all_waiting_[rank] = riders_[Riders::waiting(rank)];
+  }
 }
 
 // All ranks see all fingerprints, and so decide alike.
@@ -198,9 +200,16 @@ int Trainer::finish(RunReport* report) {
   const bool done = target_reached() || iteration_ >= options_.train.max_iterations;
   const std::string status = target_reached() ? "target reached" : done ? "done" : "stopped";
   uint8_t saved = 1;
-  if (report) saved = report->finish(iteration_, env_steps_, status, comm_.stats());
-  comm_.broadcast(std::as_writable_bytes(std::span(&saved, 1)), 0);
-  if (report) report->message(outcome(*report));
+  if (report) {
+    saved = report->finish(iteration_, env_steps_, status, comm_.stats());
+    report->message(outcome(*report));
+    if (!saved)
+      log::write(log::Level::common_error,
+                 "no newer checkpoint was made (the warnings above say why): requeueing would not help; see to " +
+                     report->directory().path().string() + " first, then go on");
+    report->finish_hook();
+  }
+  comm_.broadcast_asleep(std::as_writable_bytes(std::span(&saved, 1)), 0);
   if (!saved) return kFailure;
   return done ? kDone : exit_code_of(stop_);
 }

@@ -68,7 +68,8 @@ class Trainer {
   Stop stop_ = Stop::none;
   bool save_requested_ = false;
   double slowest_collection_ = 0, iteration_seconds_ = 0, wait_before_ = 0, waiting_ = 0;
-  double elapsed_before_ = 0, start_ = 0, last_save_ = 0, last_stop_check_ = 0;
+  std::vector<double> all_waiting_;  // [ranks], of the iteration before
+  double elapsed_before_ = 0, start_ = 0, last_save_ = 0;
   int64_t saved_iteration_ = -1;
 };
 

@@ -134,8 +134,8 @@ TEST(Banner, NamesPerRankAndTotalNumbers) {
 
 // Cartpole's networks: two of 4 inputs, 8 hidden units and 1 output, 4*8 + 8 + 8*1 + 1 = 49 weights each, and one
 // standard deviation: 99 floats. Behind them n, KL, surrogate and value loss, entropy, clipped count: 105. The float64
-// one: stops (4 kinds), save, fingerprint and collection time of each rank, 9; n, sums and sums of squares of
-// advantages and returns, 5; episodes, reward and its square, length, 5 reward terms, 9; a flag of each rank, 2: 25.
+// one: stops (5 kinds), save, fingerprint, collection and waiting time of each rank, 12; n, sums and sums of squares of
+// advantages and returns, 5; episodes, reward and its square, length, 5 reward terms, 9; a flag of each rank, 2: 28.
 TEST(Communication, IsCounted) {
   const Runs runs;
   ASSERT_EQ(
@@ -146,7 +146,7 @@ TEST(Communication, IsCounted) {
   const nlohmann::json record = run_json(runs.run("r")), communication = record.at("communication");
   EXPECT_EQ(record.at("world_size"), 2);
   EXPECT_EQ(communication.at("all_reduces_float64"), 3);
-  EXPECT_EQ(communication.at("bytes_float64"), 3 * 25 * 8);
+  EXPECT_EQ(communication.at("bytes_float64"), 3 * 28 * 8);
   EXPECT_EQ(communication.at("all_reduces_float32"), 3 * 2 * 4);
   EXPECT_EQ(communication.at("bytes_float32"), 3 * 2 * 4 * 105 * 4);
 }

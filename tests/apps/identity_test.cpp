@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <memory>
 
 #include "programs.hpp"
 
@@ -99,7 +100,7 @@ TEST(Identity, ResumeFindsTheLatestRun) {
 
 TEST(Identity, AJobFindsItsRun) {
   const Runs runs;
-  const Process::Variables job = {{"SLURM_JOB_ID", "42"}};
+  const Process::Variables job = job_variables("42");
   ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
   const Result again = runs.train(iterations_of(4), job);
   EXPECT_EQ(again.exit_code, 0);
@@ -115,7 +116,7 @@ TEST(Identity, AJobFindsItsRun) {
 // A job that was requeued before its first checkpoint begins anew in its own run.
 TEST(Identity, AJobWithoutACheckpointKeepsItsRun) {
   const Runs runs;
-  const Process::Variables job = {{"SLURM_JOB_ID", "42"}};
+  const Process::Variables job = job_variables("42");
   ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
   fs::remove_all(runs.run("slurm-42") / "checkpoints");
   ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
@@ -141,13 +142,80 @@ TEST(Identity, ARunBelongsToOneProcess) {
 
 TEST(Identity, AJobBesideALiveOneGetsItsOwnRun) {
   const Runs runs;
-  const Process::Variables job = {{"SLURM_JOB_ID", "42"}};
+  const Process::Variables job = job_variables("42");
   Process first(runs.command(Words{"--save_interval", "2", "--max_iterations", "1000000000"}), job);
   ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("slurm-42")) > 0; }));
   EXPECT_EQ(runs.train(iterations_of(1), job).exit_code, 0);
   EXPECT_EQ(iterations(runs.run("slurm-42.2")), count_to(1));
   first.signal(SIGUSR1);
   EXPECT_EQ(first.wait().exit_code, 75);
+}
+
+// Starts of one instant: each gets a run of its own, and none waits or fails.
+void expect_four_runs(const Process::Variables& job) {
+  const Runs runs;
+  std::vector<std::unique_ptr<Process>> starts;
+  for (const char* seed : {"1", "2", "3", "4"})
+    starts.push_back(std::make_unique<Process>(runs.command(Words{"--seed", seed} + iterations_of(2)), job));
+  std::string said;
+  for (const auto& start : starts) {
+    const Result result = start->wait();
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    said += result.err;
+  }
+  EXPECT_EQ(said, "");
+  const Words names = runs.names();
+  EXPECT_EQ(names.size(), 5u) << join(names, " ");
+  for (const std::string& name : names) EXPECT_EQ(iterations(runs.run(name)), count_to(2)) << name;  // "latest" too
+}
+
+TEST(Identity, StartsOfOneInstantGetRunsOfTheirOwn) {
+  for (int round = 0; round < 2; ++round) {
+    expect_four_runs({});
+    expect_four_runs(job_variables("42"));
+  }
+}
+
+// Two sruns of one job, requeued: each goes on with its own.
+TEST(Identity, EachSrunOfARequeuedJobFindsItsRun) {
+  const Runs runs;
+  const Process::Variables job = job_variables("42");
+  for (int n : {2, 4}) {
+    Process a(runs.command(Words{"--seed", "1"} + iterations_of(n)), job),
+        b(runs.command(Words{"--seed", "2"} + iterations_of(n)), job);
+    EXPECT_EQ(a.wait().exit_code, 0);
+    EXPECT_EQ(b.wait().exit_code, 0);
+    EXPECT_EQ(runs.names(), (Words{"latest", "slurm-42", "slurm-42.2"}));
+    for (const char* name : {"slurm-42", "slurm-42.2"}) EXPECT_EQ(iterations(runs.run(name)), count_to(n));
+  }
+}
+
+// A job that is typed once, with --fresh, and requeued does not begin anew.
+TEST(Identity, FreshIsForTheFirstStartOfAJob) {
+  const Runs runs;
+  const Words command = {"--run_name", "r", "--fresh"};
+  Process::Variables job = job_variables("42");
+  ASSERT_EQ(runs.train(command + iterations_of(2), job).exit_code, 0);
+  job["SLURM_RESTART_COUNT"] = "1";
+  const Result again = runs.train(command + iterations_of(4), job);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_TRUE(holds(again.err, "(this job began it) from iteration 2")) << again.err;
+  EXPECT_TRUE(holds(again.out, "\n  job          42 (restart 1), ")) << again.out;
+  EXPECT_EQ(runs.names(), (Words{"latest", "r"}));
+  EXPECT_EQ(iterations(runs.run("r")), count_to(4));
+  EXPECT_EQ(run_json(runs.run("r")).at("slurm").at("restart_count"), 1);
+}
+
+TEST(Identity, TheSameCommandTwiceInAJobOverwritesNothing) {
+  const Runs runs;
+  const Process::Variables job = job_variables("42");
+  ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
+  const Words before = metrics(runs.run("slurm-42"));
+  const Result again = runs.train(iterations_of(2), job);
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_TRUE(holds(again.out, "nothing to do: the run is at iteration 2")) << again.out;
+  EXPECT_EQ(metrics(runs.run("slurm-42")), before);
+  EXPECT_EQ(runs.names(), (Words{"latest", "slurm-42"}));
 }
 
 TEST(Checkpoints, TheNewestAndTheBestAreKept) {
@@ -191,6 +259,14 @@ TEST(Record, SaysWhatTheRunWas) {
   EXPECT_GT(seconds, first.at("elapsed_seconds").get<double>());
   EXPECT_DOUBLE_EQ(second.at("node_hours").get<double>(), seconds / 3600);
   EXPECT_EQ(iteration_in(checkpoint_file(runs.run("r"), 6)), 6);
+}
+
+TEST(Record, SaysThatARunFailed) {
+  const Runs runs;
+  const Result result = runs.train({"--run_name", "r", "--ppo.reward_scale", "1e38"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(holds(result.err, "the gradient is not finite")) << result.err;
+  EXPECT_EQ(run_json(runs.run("r")).at("status"), "failed");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,6 +20,11 @@ namespace fs = std::filesystem;
 inline const std::string kTrain = DRL_BIN "/drl_train", kEval = DRL_BIN "/drl_eval", kShow = DRL_BIN "/drl_checkpoint";
 
 inline Words ranks() { return RANKS == 1 ? Words{} : Words{"--ranks", std::to_string(RANKS)}; }
+
+// Of a Slurm job that has its time still before it.
+inline Process::Variables job_variables(const std::string& id, int64_t seconds_left = 100000) {
+  return {{"SLURM_JOB_ID", id}, {"SLURM_JOB_END_TIME", std::to_string(std::time(nullptr) + seconds_left)}};
+}
 
 // A folder of runs of one task.
 struct Runs {
@@ -57,8 +63,9 @@ struct Runs {
   }
   // By SIGKILL. A run on one rank is that rank.
   void kill_rank(int rank) const {
-    const std::string variable = '\0' + ("OMPI_COMM_WORLD_RANK=" + std::to_string(rank)) + '\0';
-    for (pid_t pid : processes(RANKS == 1 ? "" : variable)) ::kill(pid, SIGKILL);
+    for (const std::string name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})  // of Open MPI, of MPICH
+      for (pid_t pid : processes(RANKS == 1 ? "" : '\0' + name + "=" + std::to_string(rank) + '\0'))
+        ::kill(pid, SIGKILL);
   }
 
   TempFolder folder;

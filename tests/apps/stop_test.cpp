@@ -103,7 +103,7 @@ TEST(DeadRank, EndsTheOthers) {
 // Memory for the networks runs out on rank 1 only: std::bad_alloc there, while rank 0 waits for it.
 TEST(FailingRank, EndsTheOthersAndNamesItself) {
   const Runs runs;
-  const std::string limited = "[ $OMPI_COMM_WORLD_RANK = 0 ] || ulimit -v 1000000; exec \"$@\"";
+  const std::string limited = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || ulimit -v 1000000; exec \"$@\"";
   const Words program = {kTrain,
                          "--task",
                          "Cartpole",
@@ -115,7 +115,7 @@ TEST(FailingRank, EndsTheOthersAndNamesItself) {
                          "4096",
                          "--max_iterations",
                          "1"};
-  const Result result = run_program(Words{DRL_TEST_DATA "/mpirun_test", "2", "bash", "-c", limited, "bash"} + program);
+  const Result result = run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", limited, "bash"} + program);
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE(result.err.find("error: [rank 1 on "), std::string::npos) << result.err;
 }
@@ -125,7 +125,7 @@ TEST(Mpirun, Sigusr1IsToBeContinued) {
   const Runs runs;
   const Words program = {kTrain, "--task",     "Cartpole",          "--num_envs", "16", "--num_steps_per_env",
                          "4",    "--runs_dir", runs.path().string()};
-  Process process(Words{DRL_TEST_DATA "/mpirun_test", "2"} + program + kEndless);
+  Process process(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2"} + program + kEndless);
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
   process.signal(SIGUSR1);
   const Result result = process.wait();

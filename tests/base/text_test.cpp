@@ -91,6 +91,12 @@ TEST(Text, Trim) {
   EXPECT_EQ(trim(""), "");
 }
 
+// As a POSIX shell reads it back (Shell Command Language, 2.2 Quoting).
+TEST(Text, ShellLine) {
+  EXPECT_EQ(shell_line({"drl_train", "--task=Cartpole", "./a-b_c:1,2@%+"}), "drl_train --task=Cartpole ./a-b_c:1,2@%+");
+  EXPECT_EQ(shell_line({"a b", "", "it's", "$HOME"}), "'a b' '' 'it'\\''s' '$HOME'");
+}
+
 TEST(Text, PrintableIsOneShortLine) {
   EXPECT_EQ(printable("a\nb\x1b\x7f"), "a\\x0ab\\x1b\\x7f");
   EXPECT_EQ(printable("abcdef", 6), "abcdef");

@@ -101,6 +101,77 @@ TEST(LaunchInfo, MpirunInsideAnSrunStepWins) {
   expect_info(info_of(task), "mpirun", 3, 4, 3, 4);
 }
 
+// srun --mpi=pmi2 sets PMI_RANK as hydra does, and PALS as well; hydra alone says MPI_LOCALRANKID.
+TEST(LaunchInfo, PmiRankAloneIsNotHydra) {
+  std::map<std::string, std::string> task = srun_task("5", "1", "1");
+  task.insert({{"PMI_RANK", "5"}, {"PMI_SIZE", "11"}, {"PMI_FD", "6"}});
+  expect_info(info_of(task), "srun", 5, 11, 1, 4);
+  expect_info(info_of({{"PMI_RANK", "3"},
+                       {"PMI_SIZE", "4"},
+                       {"PALS_RANKID", "3"},
+                       {"PALS_SIZE", "4"},
+                       {"PALS_LOCAL_RANKID", "1"},
+                       {"PALS_LOCAL_SIZE", "2"}}),
+              "pals", 3, 4, 1, 2);
+}
+
+// hydra starts its proxies on other nodes by srun.
+TEST(LaunchInfo, HydraInsideAnSrunStepWins) {
+  std::map<std::string, std::string> task = srun_task("1", "1", "0");
+  task.insert({{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}});
+  expect_info(info_of(task), "hydra", 3, 4, 1, 2);
+}
+
+// The job has 8 tasks, this step of it 2.
+TEST(LaunchInfo, StepSmallerThanItsJob) {
+  expect_info(info_of({{"SLURM_JOB_ID", "77"},
+                       {"SLURM_STEP_ID", "3"},
+                       {"SLURM_PROCID", "1"},
+                       {"SLURM_LOCALID", "1"},
+                       {"SLURM_NTASKS", "8"},
+                       {"SLURM_STEP_NUM_TASKS", "2"},
+                       {"SLURM_STEP_TASKS_PER_NODE", "2"}}),
+              "srun", 1, 2, 1, 2);
+}
+
+TEST(LaunchInfo, JobNames) {
+  std::map<std::string, std::string> job = {{"SLURM_JOB_ID", "79"}};
+  EXPECT_EQ(info_of(job).job_id, "79");
+  job.insert({{"SLURM_ARRAY_JOB_ID", "70"}, {"SLURM_ARRAY_TASK_ID", "3"}});
+  EXPECT_EQ(info_of(job).job_id, "70_3");
+  job["DRL_JOB_ID"] = "12";  // the first of a chain of jobs
+  EXPECT_EQ(info_of(job).job_id, "12");
+  job["DRL_JOB_ID"] = "../12";
+  EXPECT_THROW(info_of(job), UsageError);
+}
+
+void expect_usage_error(const std::map<std::string, std::string>& variables, const std::string& text) {
+  try {
+    info_of(variables);
+    ADD_FAILURE() << "accepted: " << text;
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.what(), text);
+  }
+}
+
+TEST(LaunchInfo, TasksPerNodeThatAreNone) {
+  for (const char* text : {"", "x", "4(x2", "4(x0)", "4(x9999999)", "-1", "4,,4"}) {
+    std::map<std::string, std::string> task = srun_task("0", "0", "0");
+    task["SLURM_STEP_TASKS_PER_NODE"] = text;
+    expect_usage_error(task, std::string("the launcher's variable SLURM_STEP_TASKS_PER_NODE = \"") + text +
+                                 "\" is not a list of counts like 4(x2),3 (something changed it): start the program "
+                                 "without it, or through srun or mpirun");
+  }
+}
+
+TEST(LaunchInfo, RanksThatDoNotFit) {
+  std::map<std::string, std::string> task = srun_task("11", "2", "2");
+  expect_usage_error(task,
+                     "the variables of srun say rank 11 of 11, 2 of 3 on this node (something changed them): start the "
+                     "program through srun or mpirun");
+  EXPECT_THROW(info_of(srun_task("0", "3", "0")), UsageError);  // there are three nodes, 0 to 2
+}
+
 TEST(LaunchInfo, NumberThatIsNone) {
   for (const char* text : {"", "two", "1x", "99999999999"}) {
     try {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "cluster/device.hpp"
+#include "cluster/machine.hpp"
 
 namespace drl {
 namespace {
@@ -20,9 +20,12 @@ std::string value_of(const Words& command, const std::string& option) {
 
 TEST(MpirunCommand, BeginsWithTheRanksAndEndsWithTheProgram) {
   const Words program = {"/opt/drl_train", "--task", "a b"}, command = mpirun_command(3, 8, program);
-  EXPECT_EQ((Words{command.begin(), command.begin() + 3}), (Words{"mpirun", "-n", "3"}));
+  EXPECT_EQ((Words{command.begin(), command.begin() + 3}), (Words{command.front(), "-n", "3"}));
   EXPECT_EQ((Words{command.end() - 3, command.end()}), program);
 }
+
+// Whatever mpirun is first on PATH: that of the MPI which this program is linked to.
+TEST(MpirunCommand, IsTheMpiOfTheBuild) { EXPECT_EQ(mpirun_command(2, 2, {"p"}).front(), DRL_MPIEXEC); }
 
 // Options of Open MPI, which this build's mpirun may not be.
 TEST(MpirunCommand, PinsRanksIfTheyTakeAllCores) {
@@ -32,11 +35,13 @@ TEST(MpirunCommand, PinsRanksIfTheyTakeAllCores) {
   EXPECT_EQ(value_of(mpirun_command(2, 8, {"p"}), "--bind-to"), "none");
 }
 
-TEST(ChooseDevice, CpuOnly) {
-  EXPECT_EQ(choose_device("auto"), "cpu");
-  EXPECT_EQ(choose_device("cpu"), "cpu");
-  EXPECT_THROW(choose_device("cuda:0"), UsageError);
-  EXPECT_THROW(choose_device("tpu"), UsageError);
+// What the libraries say of themselves: Debian's two, and a Cray's.
+TEST(ShortMpiVersion, IsNameAndVersion) {
+  EXPECT_EQ(short_mpi_version("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "Open MPI v4.1.4");
+  EXPECT_EQ(short_mpi_version("MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n"),
+            "MPICH 4.0.2");
+  EXPECT_EQ(short_mpi_version("MPI VERSION    : CRAY MPICH version 8.1.28 (ANL base 3.4a2)\nMPI BUILD INFO : Wed\n"),
+            "CRAY MPICH version 8.1.28 (ANL base 3.4a2)");
 }
 
 }  // namespace

@@ -4,15 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "../mpi_main.hpp"
+#include "../support/temp_folder.hpp"
 #include "base/check.hpp"
+#include "base/log.hpp"
 #include "engines/torch/torch_engine.hpp"
 #include "envs/make_env.hpp"
 #include "learn/ppo.hpp"
+#include "run/run_report.hpp"
 #include "run/state.hpp"
 #include "run/trainer.hpp"
 
@@ -64,6 +69,7 @@ class Listener final : public Communicator {
   }
   void do_all_reduce_sum(std::span<double> data, Stream stream) override { comm_.all_reduce_sum(data, stream); }
   void do_broadcast(std::span<std::byte> data, int root) override { comm_.broadcast(data, root); }
+  void do_broadcast_asleep(std::span<std::byte> data, int root) override { comm_.broadcast_asleep(data, root); }
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {
     return comm_.gather(data, root);
   }
@@ -220,6 +226,61 @@ TEST(Replicas, TrainerAddsNoCollective) {
   EXPECT_EQ(trainer.run(nullptr), kDone);
   EXPECT_EQ(world().stats().all_reduces_f64 - before.all_reduces_f64, 10);
   EXPECT_EQ(world().stats().all_reduces_f32 - before.all_reduces_f32, 10 * 5 * 4);
+}
+
+// PPO in which one rank takes 20 ms longer.
+class Slow final : public Algorithm {
+ public:
+  Slow(Ppo& ppo, bool here) : ppo_(ppo), here_(here) {}
+  void iterate(int64_t iteration, Communicator& comm, std::span<double> riders) override {
+    if (here_) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ppo_.iterate(iteration, comm, riders);
+  }
+  const IterationStats& stats() const override { return ppo_.stats(); }
+  int64_t env_steps_per_iteration() const override { return ppo_.env_steps_per_iteration(); }
+  void visit_state(StateVisitor& visitor) override { ppo_.visit_state(visitor); }
+  void state_changed() override { ppo_.state_changed(); }
+
+ private:
+  Ppo& ppo_;
+  bool here_;
+};
+
+// What rank 0 warns of in 100 iterations, where a rank is slow.
+std::string warnings_with_slow_rank(int slow) {
+  Training training("Cartpole", world(), 1, 1);
+  Slow algorithm(*training.ppo, world().rank() == slow);
+  Options options;
+  options.train.max_iterations = 100;
+  options.run.balance_seconds = 0.5;
+  Trainer trainer(options, algorithm, training.envs->spec(), world(), [] { return 0.0; });
+  std::string warnings;
+  if (world().rank() != 0) return trainer.run(nullptr), warnings;
+  log::set_writer([&](std::string_view line) { warnings += line; });
+  const TempFolder folder;
+  RunStart start;
+  start.directory = folder / "r";
+  const RunDirectory directory(start);
+  RunFacts facts;
+  for (int rank = 0; rank < world().size(); ++rank) facts.rank_hosts.push_back("host" + std::to_string(rank));
+  const RunRecord record(directory.path() / "run.json", facts, "now");
+  RunReport report(options.run, directory, record, "", training.envs->spec().reward_terms, std::nullopt,
+                   ConsoleMode::quiet, "");
+  trainer.run(&report);
+  return warnings;
+}
+
+TEST(Waiting, NamesTheSlowestRankOnce) {
+  const int slow = world().size() - 1;
+  const std::string warnings = warnings_with_slow_rank(slow), name = std::to_string(slow);
+  if (world().rank() != 0) return;
+  if (world().size() == 1) {
+    EXPECT_EQ(warnings, "");
+    return;
+  }
+  EXPECT_EQ(std::count(warnings.begin(), warnings.end(), '\n'), 1) << warnings;
+  EXPECT_TRUE(warnings.starts_with("warning: waiting and communication take ")) << warnings;
+  EXPECT_NE(warnings.find("(rank " + name + " on host" + name + " is the slowest: "), std::string::npos) << warnings;
 }
 
 // For given actions environment g does the same, to the bit, whichever rank has it.

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 class RecorderTest : public testing::Test {
  protected:
   Recorder::Save save_to(const std::string& name, bool droppable = true, std::function<void()> then = {}) const {
-    return {folder / name, {{}, {{"x", DType::u8, {1}, {std::byte{1}}}}}, droppable, std::move(then)};
+    return {folder / name, {{}, {{"x", DType::u8, {1}, {std::byte{1}}}}}, droppable, std::move(then), {}};
   }
   static IterationMetrics row(int64_t iteration) {
     IterationMetrics metrics;

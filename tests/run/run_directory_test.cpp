@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 
@@ -26,15 +29,18 @@ class RunDirectoryTest : public testing::Test {
     for (int64_t iteration : iterations) spill(run.checkpoint(iteration), "");
     return run.path();
   }
-  RunStart plan() {
+  RunContext context() {
     options.run.runs_dir = folder.path().parent_path();
-    return plan_run(options.run, table, {folder.path().filename(), job, "now"});
+    return {folder.path().filename(), job, "now", continued};
   }
+  RunStart plan() { return plan_run(options.run, table, context()); }
+  RunStart claim() { return claim_run(options.run, table, context()); }
 
   TempFolder folder;  // of a task's runs
   Options options;
   OptionTable table;
   std::string job;
+  bool continued = false;
 };
 
 std::vector<std::string> names(const std::vector<fs::path>& files) {
@@ -137,6 +143,96 @@ TEST_F(RunDirectoryTest, FreshKeepsTheOldOneUnderAnotherName) {
     EXPECT_TRUE(fs::exists(folder / kept));
     EXPECT_TRUE(list_checkpoints(run).empty());
   }
+}
+
+TEST_F(RunDirectoryTest, StartsAtOnceGetRunsOfTheirOwn) {
+  for (const char* id : {"", "7"}) {
+    job = id;
+    const std::string name = job.empty() ? "now" : "slurm-7";
+    const RunStart a = claim(), b = claim(), c = claim();  // none has written anything yet
+    EXPECT_EQ(a.directory, folder / name);
+    EXPECT_EQ(b.directory, folder / (name + ".2"));
+    EXPECT_EQ(c.directory, folder / (name + ".3"));
+  }
+}
+
+// Short runs that begin at once: whoever comes last must see what another has just left, and not begin over it.
+TEST_F(RunDirectoryTest, APlanIsTrueUnderItsLock) {
+  for (int round = 0; round < 300; ++round) {
+    job = std::to_string(round);
+    const RunContext here = context();
+    std::atomic<int> overwritten = 0, waiting = 4;
+    std::vector<std::thread> starts;
+    for (int k = 0; k < 4; ++k)
+      starts.emplace_back([&] {
+        for (--waiting; waiting > 0;) std::this_thread::yield();
+        const RunStart start = claim_run(options.run, table, here);
+        overwritten += start.from == StartFrom::scratch && !list_checkpoints(start.directory).empty();
+        const RunDirectory run(start);
+        spill(run.path() / "new", table.to_ini());  // as the program does: all of it or nothing
+        fs::rename(run.path() / "new", run.path() / "options.ini");
+        spill(run.checkpoint(1), "");
+      });
+    for (std::thread& start : starts) start.join();
+    EXPECT_EQ(overwritten, 0);
+  }
+}
+
+TEST_F(RunDirectoryTest, AClaimThatComesToNothingLeavesNothing) {
+  const std::string task = folder.path().filename();
+  options.run.runs_dir = folder / "new" / "runs";
+  { const RunStart start = claim_run(options.run, table, {task, "7", "now"}); }
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST_F(RunDirectoryTest, ANameThatIsGivenIsNotChanged) {
+  options.run.run_name = "r";
+  const RunStart first = claim();
+  try {
+    claim();
+    ADD_FAILURE() << "claimed twice";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "run " + (folder / "r").string() +
+                  " is in use by another process (it holds the lock): stop it first, or give "
+                  "another --run_name");
+  }
+}
+
+TEST_F(RunDirectoryTest, AJobsUnfinishedBeginningIsTakenOver) {
+  job = "7";
+  fs::create_directories(folder / "slurm-7" / "checkpoints");  // killed before it wrote its options
+  EXPECT_EQ(claim().directory, folder / "slurm-7");
+}
+
+// The job's script is the same when it comes back, but begins nothing anew that it has begun.
+TEST_F(RunDirectoryTest, FreshIsForTheFirstStartOfAJob) {
+  job = "7";
+  options.run.fresh = true;
+  for (const char* name : {"", "r"}) {
+    options.run.run_name = name;
+    const fs::path run = make_run(*name ? name : "slurm-7", {3});
+    EXPECT_EQ(plan().from, StartFrom::scratch);
+    continued = true;
+    EXPECT_EQ(plan().from, StartFrom::scratch) << "an older run of that name";
+    spill(run / "run.json", R"({"job_ids": ["5", "7"]})");
+    EXPECT_EQ(plan().from, StartFrom::resume);
+    EXPECT_EQ(plan().notice, "resuming " + run.string() + " (this job began it)");
+    continued = false;
+    EXPECT_EQ(plan().from, StartFrom::scratch);
+  }
+}
+
+TEST_F(RunDirectoryTest, WhatARunBeganFromIsPartOfItsIdentity) {
+  job = "7";
+  const fs::path teacher = find_checkpoint(make_run("teacher", {3}));
+  const fs::path run = make_run("slurm-7", {3});
+  options.run.init_from = teacher;
+  EXPECT_EQ(plan().directory, folder / "slurm-7.2");
+  EXPECT_EQ(plan().from, StartFrom::weights);
+  spill(run / "run.json", "{\"origin\": \"" + teacher.string() + "\"}");
+  EXPECT_EQ(plan().directory, run);
+  EXPECT_EQ(plan().from, StartFrom::resume);
 }
 
 TEST_F(RunDirectoryTest, RefusesNamesThatLeaveTheFolder) {

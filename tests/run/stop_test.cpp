@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "cluster/mpirun.hpp"
+
 namespace drl {
 namespace {
 
@@ -27,8 +29,17 @@ TEST(StopSignals, AreRequests) {
   expect_code({SIGTERM}, 143);
 }
 
+// In the order of precedence.
+TEST(Stop, ExitCodesAndNames) {
+  EXPECT_LT(Stop::time_limit, Stop::to_be_continued);
+  EXPECT_EQ(exit_code_of(Stop::time_limit), 75);
+  EXPECT_STREQ(name_of(Stop::time_limit), "the job's time limit");
+  EXPECT_STREQ(name_of(Stop::terminated), "SIGTERM");
+}
+
 TEST(StopSignals, HaveStandInsThatMpirunPassesOn) {
   expect_code({SIGUSR2}, 130);
+  expect_code({signal_for_ranks(SIGINT)}, 130);  // another one for MPICH
   expect_code({SIGALRM}, 143);
 }
 

@@ -1,0 +1,54 @@
+#include "run/balance.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace drl {
+namespace {
+
+constexpr double kTooMuch = 0.3;
+
+}  // namespace
+
+Balance::Balance(std::vector<std::string> hosts, double seconds)
+    : hosts_(std::move(hosts)), span_seconds_(seconds), waiting_(hosts_.size(), 0.0) {}
+
+std::string Balance::iteration(double seconds, std::span<const double> waiting) {
+  if (said_ || hosts_.size() < 2 || skipped_++ < kSkipped) return "";
+  iterations_ += 1;
+  seconds_ += seconds;
+  for (size_t rank = 0; rank < waiting_.size(); ++rank) waiting_[rank] += waiting[rank];
+  if (iterations_ < kIterations || seconds_ < span_seconds_) return "";
+  const std::string text = advice();
+  said_ = !text.empty();
+  begin_span();
+  return text;
+}
+
+void Balance::begin_span() {
+  iterations_ = 0;
+  seconds_ = 0;
+  std::fill(waiting_.begin(), waiting_.end(), 0.0);
+}
+
+// The rank for which the others wait is the one that waits least.
+std::string Balance::advice() const {
+  const double ranks = static_cast<double>(waiting_.size());
+  const double share = std::accumulate(waiting_.begin(), waiting_.end(), 0.0) / ranks / seconds_;
+  if (share <= kTooMuch) return "";
+  const auto percent = [this](double waited) {
+    return std::to_string(static_cast<int>(100 * waited / seconds_ + 0.5));
+  };
+  const auto least = std::min_element(waiting_.begin(), waiting_.end());
+  const auto most = std::max_element(waiting_.begin(), waiting_.end());
+  const auto name = [this](auto at) {
+    const auto rank = at - waiting_.begin();
+    return "rank " + std::to_string(rank) + " on " + hosts_[static_cast<size_t>(rank)];
+  };
+  return "waiting and communication take " + percent(share * seconds_) + " % of the ranks' time (" + name(least) +
+         " is the slowest: it waits " + percent(*least) + " % of an iteration, " + name(most) + " " + percent(*most) +
+         " %): use more environments a rank, fewer mini-batches or fewer nodes, and look what else runs on " +
+         hosts_[static_cast<size_t>(least - waiting_.begin())];
+}
+
+}  // namespace drl

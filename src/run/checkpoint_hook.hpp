@@ -1,0 +1,44 @@
+// --after_checkpoint: the user's command, run after each checkpoint.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cluster/background.hpp"
+
+namespace drl {
+
+// Used by one thread at a time.
+class CheckpointHook {
+ public:
+  // `command` is for /bin/sh, which finds the checkpoint's path in $1. What it prints goes to the end of `log`.
+  CheckpointHook(std::string command, std::filesystem::path log);
+
+  // Returns at once; `done` is called by a later call, when the command has ended. While it is still busy with an
+  // earlier checkpoint, only the newest one waits.
+  void run(const std::filesystem::path& checkpoint, std::function<void()> done = {});
+  // Call now and then: takes note of an end, and starts it for the checkpoint that waits.
+  void poll();
+  bool busy() const { return running_.has_value(); }
+  // Until all is done, with a note if that takes more than two seconds; after `patience` seconds the command is ended,
+  // with a warning.
+  void finish(double patience);
+
+ private:
+  void ended(int code);
+
+  std::string command_;
+  std::filesystem::path log_;
+  struct Work {
+    std::filesystem::path checkpoint;
+    std::function<void()> done;
+  };
+  std::optional<BackgroundCommand> running_;
+  Work at_;
+  std::optional<Work> next_;
+  bool warned_ = false;
+};
+
+}  // namespace drl

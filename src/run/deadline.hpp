@@ -1,0 +1,63 @@
+// The job's time limit: when the run must stop by itself, so that its last checkpoint is written in time.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "cluster/allocation.hpp"
+#include "cluster/background.hpp"
+#include "run/running_clock.hpp"
+
+namespace drl {
+
+// How long the parts of a run have taken at most, in seconds.
+struct LongestTimes {
+  double iteration = 0;
+  double save = 0;  // until the file is in place, and the command of --after_checkpoint done with it
+
+  // All ranks have agreed to one more iteration when they learn of a stop. May it be an ordinary one, because after it
+  // there is time for another, a save and the margin? Pure.
+  bool another_fits(double time_left, double margin) const {
+    return time_left - iteration >= iteration + save + margin;
+  }
+};
+
+// Rank 0's watch over the time left. The end comes from the job's variables, else from squeue, which is asked in the
+// background; a Slurm that does not answer is a warning, and only the signal then stops the run.
+class Deadline {
+ public:
+  // `margin` in seconds.
+  Deadline(Allocation job, double margin);
+
+  // Call as each iteration begins. True once it must be the last one. Before it says so it asks squeue once more, and
+  // waits a few seconds for the answer: limits are extended, and a suspended job ends later.
+  bool reached();
+  // When a save begins; the result goes to saved() when it is done. From any thread.
+  double now() { return clock_.seconds(); }
+  void saved(double begin);
+
+  // Seconds; nullopt while (or if) it is not known, infinite without a limit. Waits up to `patience` seconds for
+  // squeue.
+  std::optional<double> time_left(double patience = 0);
+  // "the job ends in 0:01:02 (...)": why reached() said so.
+  std::string reason() const;
+
+ private:
+  void ask();
+  bool take_answer(double patience);
+
+  Allocation job_;
+  double margin_;
+  RunningClock clock_;
+  std::optional<double> end_;  // steady_seconds() of the job's end
+  std::optional<BackgroundCommand> squeue_;
+  double asked_ = 0;  // steady_seconds() then
+  std::optional<double> iteration_began_;
+  double left_ = 0;  // when reached() last looked
+
+  mutable std::mutex mutex_;  // of what saved() touches
+  LongestTimes longest_;
+};
+
+}  // namespace drl

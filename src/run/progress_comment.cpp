@@ -1,0 +1,40 @@
+#include "run/progress_comment.hpp"
+
+#include <cmath>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "report/console.hpp"
+#include "report/format.hpp"
+
+namespace drl {
+
+std::string progress_comment(const std::string& task, const IterationMetrics& metrics) {
+  const std::string progress =
+      task + " " + std::to_string(metrics.iteration) + "/" + std::to_string(metrics.max_iterations);
+  return std::isnan(metrics.mean_reward) ? progress : progress + ", reward " + human_number(metrics.mean_reward);
+}
+
+ProgressComment::ProgressComment(Allocation job, std::string task, double interval)
+    : job_(std::move(job)), task_(std::move(task)), interval_(interval) {}
+
+void ProgressComment::update(const IterationMetrics& metrics) {
+  if (failed_) return;
+  take_result();
+  if (failed_ || (shown_ && steady_seconds() - *shown_ < interval_)) return;
+  shown_ = steady_seconds();
+  scontrol_.emplace(comment_command(job_, progress_comment(task_, metrics)));
+}
+
+void ProgressComment::take_result() {
+  if (!scontrol_) return;
+  const std::optional<int> code = scontrol_->exit_code();
+  if (!code && steady_seconds() - *shown_ < interval_) return;
+  failed_ = code != 0;
+  if (failed_)
+    log::warn("no more progress in squeue ({}): --squeue_comment needs a Slurm that lets jobs change their comment",
+              code ? "scontrol said: " + scontrol_->last_words() : std::string("scontrol does not answer"));
+  scontrol_.reset();
+}
+
+}  // namespace drl

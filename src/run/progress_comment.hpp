@@ -1,0 +1,34 @@
+// Progress in squeue: the job's comment.
+#pragma once
+
+#include <optional>
+
+#include "cluster/allocation.hpp"
+#include "cluster/background.hpp"
+#include "report/metrics.hpp"
+
+namespace drl {
+
+class ProgressComment {
+ public:
+  // Sets it at most every `interval` seconds.
+  ProgressComment(Allocation job, std::string task, double interval = 60);
+
+  // Returns at once. If Slurm refuses, or takes longer than the interval, that is one warning, and the end of it.
+  void update(const IterationMetrics& metrics);
+
+ private:
+  void take_result();
+
+  Allocation job_;
+  std::string task_;
+  double interval_;
+  std::optional<double> shown_;  // steady_seconds()
+  std::optional<BackgroundCommand> scontrol_;
+  bool failed_ = false;
+};
+
+// "Cartpole 120/500, reward 4.7". Pure.
+std::string progress_comment(const std::string& task, const IterationMetrics& metrics);
+
+}  // namespace drl

@@ -1,0 +1,152 @@
+// A run in a Slurm job that has an end. Where Slurm itself would have to misbehave, a script stands in for squeue.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r", "--save_interval", "10"};
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class Job : public testing::Test {
+ protected:
+  // A job of which squeue says what `script` prints.
+  Process::Variables with_squeue(Process::Variables job, const std::string& script) const {
+    spill(folder / "squeue", "#!/bin/sh\n" + script + "\n");
+    fs::permissions(folder / "squeue", fs::perms::owner_all);
+    const char* path = std::getenv("PATH");
+    job["PATH"] = folder.path().string() + ":" + (path ? path : "");
+    return job;
+  }
+  static Process::Variables job_of_unknown_end() { return {{"SLURM_JOB_ID", "42"}}; }
+  bool is_under_way() const { return newest_checkpoint(runs.run("r")) > 0; }
+
+  Runs runs;
+  TempFolder folder;
+};
+
+void expect_stopped_in_time(const Runs& runs, const Result& result) {
+  EXPECT_EQ(result.exit_code, 75) << result.err;
+  EXPECT_TRUE(result.err.starts_with("job 42 ends in 0:00:")) << result.err;
+  EXPECT_TRUE(holds(result.err, "saving, to be continued")) << result.err;
+  EXPECT_TRUE(holds(result.out, "stopped by the job's time limit at iteration ")) << result.out;
+  EXPECT_EQ(run_json(runs.run("r")).at("status"), "stopped");
+  EXPECT_EQ(iterations(runs.run("r")), count_to(newest_checkpoint(runs.run("r"))));
+}
+
+TEST_F(Job, EndsInTimeByItself) {
+  const Result result =
+      runs.train(kEndless + Words{"--time_margin", "30"}, with_squeue(job_variables("42", 33), "echo 0:28"));
+  expect_stopped_in_time(runs, result);
+}
+
+// The first answer tells the end; the second, before the run stops, that nothing has changed.
+TEST_F(Job, WhoseEndOnlySqueueKnows) {
+  const Result result =
+      runs.train(kEndless + Words{"--time_margin", "1000"}, with_squeue(job_of_unknown_end(), "echo 0:50"));
+  expect_stopped_in_time(runs, result);
+  EXPECT_TRUE(holds(result.out, "  job          42, 0:00:")) << result.out;
+}
+
+// The limit was extended (scontrol update), or the job was suspended for a while.
+TEST_F(Job, GoesOnIfThereIsMoreTimeThanItWasTold) {
+  Process process(
+      runs.command(kEndless + Words{"--time_margin", "60"}),
+      with_squeue(job_variables("42", 50), "echo asked >>" + (folder / "asked").string() + "; echo 1:00:00"));
+  ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.err();
+  EXPECT_EQ(slurp(folder / "asked"), "asked\n");
+  process.signal(SIGUSR1);
+  EXPECT_EQ(process.wait().exit_code, 75);
+  EXPECT_EQ(process.err(), "");
+  EXPECT_TRUE(holds(process.out(), "stopped by SIGUSR1 or the file STOP")) << process.out();
+}
+
+TEST_F(Job, WithoutALimitIsNotStopped) {
+  const Result result = runs.train({"--max_iterations", "20", "--run_name", "r", "--time_margin", "1e6"},
+                                   with_squeue(job_of_unknown_end(), "echo UNLIMITED"));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_TRUE(holds(result.out, "  job          42, no time limit")) << result.out;
+}
+
+// A busy or broken Slurm costs a warning at most.
+TEST_F(Job, GoesOnWhenSqueueFails) {
+  const Result result =
+      runs.train({"--max_iterations", "20", "--run_name", "r"},
+                 with_squeue(job_of_unknown_end(),
+                             "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1"));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err,
+            "warning: the end of job 42 is not known (squeue said: slurm_load_jobs error: Unable to contact slurm "
+            "controller): only the signal that Slurm sends before it (--signal) will stop the run in time\n");
+}
+
+TEST_F(Job, GoesOnWithoutSqueue) {
+  Process::Variables job = job_of_unknown_end();
+  job["PATH"] = folder.path();
+  const Result result = runs.train({"--max_iterations", "20", "--run_name", "r"}, job);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(holds(result.err, "(squeue said: squeue: No such file or directory)")) << result.err;
+}
+
+TEST_F(Job, DoesNotWaitForSqueue) {
+  const Result result =
+      runs.train({"--max_iterations", "20", "--run_name", "r"}, with_squeue(job_of_unknown_end(), "exec sleep 1000"));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+}
+
+TEST_F(Job, StopsInTimeThoughSqueueDoesNotAnswer) {
+  const Result result =
+      runs.train(kEndless + Words{"--time_margin", "30"}, with_squeue(job_variables("42", 31), "exec sleep 1000"));
+  expect_stopped_in_time(runs, result);
+}
+
+// ---- --after_checkpoint and --squeue_comment
+
+TEST_F(Job, RunsACommandAfterACheckpoint) {
+  const std::string note = "echo $1 >>" + (folder / "option").string(),
+                    other = "echo $1 >>" + (folder / "variable").string();
+  const Words command = {"--max_iterations", "3", "--run_name"};
+  ASSERT_EQ(runs.train(command + Words{"r", "--after_checkpoint", note}, {{"DRL_AFTER_CHECKPOINT", other}}).exit_code,
+            0);
+  EXPECT_EQ(slurp(folder / "option"), checkpoint_file(runs.run("r"), 3).string() + "\n");
+  EXPECT_FALSE(fs::exists(folder / "variable"));
+  ASSERT_EQ(runs.train(command + Words{"s"}, {{"DRL_AFTER_CHECKPOINT", other}}).exit_code, 0);
+  EXPECT_EQ(slurp(folder / "variable"), checkpoint_file(runs.run("s"), 3).string() + "\n");
+}
+
+TEST_F(Job, ACommandThatFailsIsAWarning) {
+  const Result result =
+      runs.train({"--max_iterations", "3", "--run_name", "r", "--after_checkpoint", "echo no archive; exit 7"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  EXPECT_TRUE(result.err.starts_with("warning: --after_checkpoint \"echo no archive; exit 7\" failed for "))
+      << result.err;
+  EXPECT_TRUE(holds(result.err, "iter_000003.h5 (exit code 7): see ")) << result.err;
+  EXPECT_EQ(slurp(runs.run("r") / "logs" / "after_checkpoint.log"), "no archive\n");
+}
+
+// The first comment is refused; then there is no second.
+TEST_F(Job, ARefusedCommentIsOneWarning) {
+  const fs::path asked = folder / "asked", scontrol = folder / "scontrol";
+  Process::Variables job = with_squeue(job_variables("42"), "");
+  spill(scontrol, "#!/bin/sh\necho \"$@\" >>" + asked.string() + "; echo 'Access/permission denied' >&2; exit 1\n");
+  fs::permissions(scontrol, fs::perms::owner_all);
+  Process process(runs.command(kEndless + Words{"--squeue_comment"}), job);
+  ASSERT_TRUE(wait_until([&] { return !process.err().empty(); })) << process.out();
+  process.signal(SIGUSR1);
+  EXPECT_EQ(process.wait().exit_code, 75);
+  EXPECT_EQ(
+      process.err(),
+      "warning: no more progress in squeue (scontrol said: Access/permission denied): --squeue_comment needs a Slurm "
+      "that lets jobs change their comment\n");
+  EXPECT_EQ(slurp(asked), "update jobid=42 comment=Cartpole 1/1000000000\n");
+}
+
+}  // namespace
+}  // namespace drl::test

@@ -1,0 +1,109 @@
+#include "cluster/allocation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "cluster/background.hpp"
+
+namespace drl {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+std::optional<Allocation> allocation_of(const Variables& variables) {
+  return allocation([&](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+TEST(Allocation, OutsideOfAJobThereIsNone) { EXPECT_FALSE(allocation_of({{"PATH", "/bin"}})); }
+
+TEST(Allocation, OfAJob) {
+  const auto job = allocation_of({{"SLURM_JOB_ID", "1234"},
+                                  {"SLURM_JOB_PARTITION", "gpu"},
+                                  {"SLURM_JOB_NUM_NODES", "2"},
+                                  {"SLURM_JOB_NODELIST", "node[1-2]"},
+                                  {"SLURM_RESTART_COUNT", "3"},
+                                  {"SLURM_JOB_END_TIME", "1795200000"}});
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->job, "1234");
+  EXPECT_EQ(job->partition, "gpu");
+  EXPECT_EQ(job->node_count, 2);
+  EXPECT_EQ(job->nodes, "node[1-2]");
+  EXPECT_EQ(job->restart_count, 3);
+  EXPECT_EQ(job->end_time, 1795200000);
+}
+
+// squeue -j with the id of an array's last task, which is the array's own, would show them all.
+TEST(Allocation, AnArrayTaskIsCalledByItsArray) {
+  const auto job = allocation_of({{"SLURM_JOB_ID", "50"}, {"SLURM_ARRAY_JOB_ID", "48"}, {"SLURM_ARRAY_TASK_ID", "7"}});
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->job, "48_7");
+  EXPECT_EQ(time_left_command(*job), (std::vector<std::string>{"squeue", "-h", "-j", "48_7", "-o", "%L"}));
+  EXPECT_EQ(comment_command(*job, "a b"),
+            (std::vector<std::string>{"scontrol", "update", "jobid=48_7", "comment=a b"}));
+}
+
+TEST(Allocation, WhatIsNoNumberCountsAsNotSet) {
+  const auto job = allocation_of(
+      {{"SLURM_JOB_ID", "5"}, {"SLURM_JOB_END_TIME", "soon"}, {"SLURM_RESTART_COUNT", "-1"}, {"SLURM_NNODES", ""}});
+  ASSERT_TRUE(job);
+  EXPECT_FALSE(job->end_time);
+  EXPECT_EQ(job->restart_count, 0);
+  EXPECT_EQ(job->node_count, 0);
+  EXPECT_FALSE(allocation_of({{"SLURM_JOB_ID", "x"}}));
+}
+
+TEST(Allocation, GoesOnAfterARequeueOrInAnotherJobsPlace) {
+  EXPECT_FALSE(goes_on(std::nullopt, ""));
+  EXPECT_FALSE(goes_on(allocation_of({{"SLURM_JOB_ID", "5"}}), "5"));
+  EXPECT_TRUE(goes_on(allocation_of({{"SLURM_JOB_ID", "5"}, {"SLURM_RESTART_COUNT", "1"}}), "5"));
+  EXPECT_TRUE(goes_on(allocation_of({{"SLURM_JOB_ID", "6"}}), "5"));  // DRL_JOB_ID=5
+}
+
+// squeue(1), %L: "days-hours:minutes:seconds"; "NOT_SET" if not yet established, "UNLIMITED".
+TEST(TimeLeft, InAllForms) {
+  EXPECT_EQ(parse_time_left("0:07\n"), 7);
+  EXPECT_EQ(parse_time_left("3:04\n"), 3 * 60 + 4);
+  EXPECT_EQ(parse_time_left("02:03:04"), 2 * 3600 + 3 * 60 + 4);
+  EXPECT_EQ(parse_time_left("1-02:03:04\n"), 86400 + 2 * 3600 + 3 * 60 + 4);
+  EXPECT_EQ(parse_time_left("UNLIMITED\n"), INFINITY);
+  EXPECT_EQ(parse_time_left("squeue: a warning\n59:00\n"), 59 * 60);
+  for (const char* text : {"", "\n", "NOT_SET\n", "INVALID\n", "12", "1:2:3:4", "1-2:3", "-1:00", "1:-5", "a:b",
+                           "slurm_load_jobs error: Invalid job id specified\n"})
+    EXPECT_FALSE(parse_time_left(text)) << text;
+}
+
+TEST(BackgroundCommand, TellsHowItEndedAndWhatItSaid) {
+  BackgroundCommand command({"sh", "-c", "echo first; echo last words >&2; exit 7"});
+  EXPECT_EQ(command.wait(60), 7);
+  EXPECT_EQ(command.output(), "first\nlast words\n");
+  EXPECT_EQ(command.last_words(), "last words");
+  BackgroundCommand killed({"sh", "-c", "kill -9 $$"});
+  EXPECT_EQ(killed.wait(60), 128 + 9);
+}
+
+TEST(BackgroundCommand, ThatIsNotThere) {
+  BackgroundCommand command({"drl_no_such_program"});
+  EXPECT_EQ(command.exit_code(), 127);
+  EXPECT_EQ(command.last_words(), "drl_no_such_program: No such file or directory");
+}
+
+TEST(BackgroundCommand, NeverHoldsUpAndEndsWithItsOwner) {
+  BackgroundCommand command({"sleep", "1000"});
+  EXPECT_FALSE(command.exit_code());
+  EXPECT_FALSE(command.wait(0.01));
+}  // its destructor would take 1000 s otherwise
+
+// More than a pipe holds: what is not kept is still taken.
+TEST(BackgroundCommand, MaySayMuch) {
+  BackgroundCommand command({"sh", "-c", "yes | head -c 300000; exit 3"});
+  EXPECT_EQ(command.wait(60), 3);
+  EXPECT_EQ(command.output().size(), 4096u);
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,258 @@
+#include "cluster/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "../support/temp_folder.hpp"
+#include "base/check.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+Gpus gpus_of(const std::map<std::string, std::string>& variables, const fs::path& root = "/nowhere") {
+  return visible_gpus(
+      [&](const char* name) {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
+      },
+      root);
+}
+
+template <class Work>
+std::string error_of(const Work& work) {
+  try {
+    work();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no UsageError";
+}
+
+void write(const fs::path& file, const std::string& text) {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
+// What tasks of Slurm 22.05 were seen to get on a node with 4 GPUs (tests/slurm/cluster).
+
+TEST(VisibleGpus, AllOfTheNodeForEachTask) {  // srun --gpus-per-node=4
+  const Gpus gpus = gpus_of({{"SLURM_JOB_ID", "1"},
+                             {"CUDA_VISIBLE_DEVICES", "0,1,2,3"},
+                             {"SLURM_STEP_GPUS", "0,1,2,3"},
+                             {"SLURM_GPUS_ON_NODE", "4"}});
+  EXPECT_EQ(gpus.visible, (Names{"0", "1", "2", "3"}));
+  EXPECT_EQ(gpus.ids, gpus.visible);
+  EXPECT_TRUE(gpus.in_job);
+  EXPECT_TRUE(gpus.granted);
+  EXPECT_FALSE(gpus.physical);
+}
+
+TEST(VisibleGpus, OneForEachTask) {  // srun -n4 --gpus-per-task=1, task 2
+  const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "2"}, {"SLURM_STEP_GPUS", "2"}, {"SLURM_GPUS_ON_NODE", "4"}});
+  EXPECT_EQ(gpus.visible, Names{"2"});
+  EXPECT_EQ(gpus.ids, Names{"2"});
+}
+
+TEST(VisibleGpus, OneForEachTaskWhereSlurmHidesTheOthers) {  // the same with ConstrainDevices: CUDA counts from 0
+  const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_STEP_GPUS", "2"}, {"SLURM_GPUS_ON_NODE", "4"}});
+  EXPECT_EQ(gpus.visible, Names{"0"});
+  EXPECT_EQ(gpus.ids, Names{"2"});
+}
+
+TEST(VisibleGpus, UpperHalfOfTheNodeWhereSlurmHidesTheRest) {
+  const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "0,1,2,3"}, {"SLURM_STEP_GPUS", "4,5,6,7"}});
+  EXPECT_EQ(gpus.ids, (Names{"4", "5", "6", "7"}));
+}
+
+TEST(VisibleGpus, CountedWhereNothingIsBound) {  // srun -n4 --gpus-per-task=1 --gpu-bind=none
+  const Gpus gpus = gpus_of({{"SLURM_GPUS_ON_NODE", "4"}});
+  EXPECT_EQ(gpus.visible, (Names{"0", "1", "2", "3"}));
+  EXPECT_TRUE(gpus.granted);
+}
+
+TEST(VisibleGpus, UuidsAndMigNames) {
+  const Names names = {"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0",
+                       "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"};
+  EXPECT_EQ(gpus_of({{"CUDA_VISIBLE_DEVICES", names[0] + "," + names[1] + ", " + names[2]}}).visible, names);
+}
+
+TEST(VisibleGpus, ListEndsAtTheFirstEntryThatIsNoDevice) {  // CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES
+  EXPECT_EQ(gpus_of({{"CUDA_VISIBLE_DEVICES", "1,-1,0"}}).visible, Names{"1"});
+  const Gpus none = gpus_of({{"CUDA_VISIBLE_DEVICES", "NoDevFiles"}, {"SLURM_GPUS_ON_NODE", "4"}});
+  EXPECT_EQ(none.visible, Names{});
+  EXPECT_FALSE(none.granted);
+}
+
+TEST(VisibleGpus, NoneOutsideOfSlurm) {
+  const Gpus gpus = gpus_of({});
+  EXPECT_EQ(gpus.visible, Names{});
+  EXPECT_FALSE(gpus.granted);
+  EXPECT_FALSE(gpus.in_job);
+}
+
+TEST(VisibleGpus, PhysicalByDeviceFile) {
+  TempFolder root;
+  EXPECT_FALSE(gpus_of({}, root.path()).physical);
+  write(root.path() / "dev/nvidia0", "");
+  EXPECT_TRUE(gpus_of({}, root.path()).physical);
+}
+
+TEST(VisibleGpus, PhysicalByPciVendorAndClass) {
+  TempFolder root;
+  const fs::path devices = root.path() / "sys/bus/pci/devices";
+  write(devices / "0000:00:02.0/vendor", "0x8086\n"), write(devices / "0000:00:02.0/class", "0x030000\n");
+  write(devices / "0000:01:00.1/vendor", "0x10de\n"), write(devices / "0000:01:00.1/class", "0x040300\n");
+  EXPECT_FALSE(gpus_of({}, root.path()).physical) << "Intel's display controller and NVIDIA's sound";
+  write(devices / "0000:07:00.0/vendor", "0x10de\n"), write(devices / "0000:07:00.0/class", "0x030200\n");
+  EXPECT_TRUE(gpus_of({}, root.path()).physical);
+}
+
+Names selected(const Names& visible, const std::string& gpu_ids) {
+  return select_gpus(Gpus{.visible = visible, .ids = visible}, gpu_ids).visible;
+}
+
+TEST(SelectGpus, AsMjlab) {
+  const Names visible = {"4", "5", "6", "7"};
+  EXPECT_EQ(selected(visible, "all"), visible);
+  EXPECT_EQ(selected(visible, ""), visible);
+  EXPECT_EQ(selected(visible, "0,2"), (Names{"4", "6"}));
+  EXPECT_EQ(selected(visible, "3 1"), (Names{"7", "5"}));
+  EXPECT_EQ(selected(visible, "[0, 3]"), (Names{"4", "7"}));
+  EXPECT_EQ(selected(visible, "None"), Names{});
+  EXPECT_EQ(selected({}, "all"), Names{});
+}
+
+TEST(SelectGpus, KeepsBothNames) {
+  const Gpus chosen = select_gpus(Gpus{.visible = {"0", "1"}, .ids = {"6", "7"}}, "1");
+  EXPECT_EQ(chosen.visible, Names{"1"});
+  EXPECT_EQ(chosen.ids, Names{"7"});
+}
+
+TEST(SelectGpus, ErrorsSayWhatIsVisible) {
+  const Names visible = {"0", "1", "2", "3"};
+  EXPECT_EQ(
+      error_of([&] { selected(visible, "0,4"); }),
+      "--gpu_ids 0,4 is not possible (4 GPUs visible, counted from 0): give all, None, or a list from 0 to 3 as in "
+      "--gpu_ids 0");
+  EXPECT_EQ(error_of([&] { selected({}, "0"); }),
+            "--gpu_ids 0 is not possible (0 GPUs visible, counted from 0): give all, None");
+  EXPECT_NE(error_of([&] { selected(visible, "1,1"); }).find("1 stands there twice"), std::string::npos);
+  EXPECT_NE(error_of([&] { selected(visible, "-1"); }).find("\"-1\" is not a number"), std::string::npos);
+  EXPECT_NE(error_of([&] { selected(visible, "[]"); }).find("it names no GPU"), std::string::npos);
+}
+
+// The name of each rank's device.
+Names assigned(const std::vector<Names>& ids) {
+  Names names;
+  for (size_t rank = 0; rank < ids.size(); ++rank) names.push_back(assign_device(ids, static_cast<int>(rank)).name);
+  return names;
+}
+
+TEST(AssignDevice, Cpu) {
+  EXPECT_EQ(assigned({{}, {}}), (Names{"cpu", "cpu"}));
+  EXPECT_TRUE(assign_device({{}}, 0).cpu);
+}
+
+TEST(AssignDevice, RanksTakeTurnsWhereAllSeeAll) {
+  const Names all = {"0", "1", "2", "3"};
+  EXPECT_EQ(assigned({all, all, all, all}), (Names{"cuda:0", "cuda:1", "cuda:2", "cuda:3"}));
+  EXPECT_EQ(assigned({all, all}), (Names{"cuda:0", "cuda:1"}));
+}
+
+TEST(AssignDevice, OneVisibleDeviceEach) {
+  EXPECT_EQ(assigned({{"0"}, {"1"}, {"2"}, {"3"}}), (Names{"cuda:0", "cuda:0", "cuda:0", "cuda:0"}));
+}
+
+TEST(AssignDevice, OneVisibleDeviceEachOfWhichNobodySaysWhich) {
+  std::vector<Names> ids;
+  for (const char* task : {"0", "1"})
+    ids.push_back(gpus_of({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_GPUS_ON_NODE", "2"}, {"SLURM_LOCALID", task}}).ids);
+  EXPECT_EQ(assigned(ids), (Names{"cuda:0", "cuda:0"}));
+}
+
+TEST(AssignDevice, RestrictedIndicesUuidsAndMigNames) {
+  const Names indices = {"5", "2"}, uuids = {"GPU-a", "GPU-b"}, mig = {"MIG-GPU-a/1/0", "MIG-GPU-a/2/0"};
+  for (const Names& list : {indices, uuids, mig}) EXPECT_EQ(assigned({list, list}), (Names{"cuda:0", "cuda:1"}));
+}
+
+TEST(AssignDevice, PartsOfTheNode) {
+  EXPECT_EQ(assigned({{"0", "1"}, {"2", "3"}, {"0", "1"}, {"2", "3"}}),
+            (Names{"cuda:0", "cuda:0", "cuda:1", "cuda:1"}));
+}
+
+TEST(AssignDevice, AnEarlierRankMakesRoom) {
+  // Rank 0 would take 0 and rank 1 take 1; rank 2 can only have 0, so rank 0 moves to 1, and rank 1 to 2.
+  EXPECT_EQ(assigned({{"0", "1"}, {"1", "2"}, {"0"}}), (Names{"cuda:1", "cuda:1", "cuda:0"}));
+}
+
+TEST(AssignDevice, MoreRanksThanDevices) {
+  const Names all = {"0", "1"};
+  const std::string error = error_of([&] { assign_device({all, all, all}, 0); });
+  EXPECT_EQ(error,
+            "3 ranks of this node have only 2 GPUs (0, 1; each rank needs its own): start one rank per GPU, by srun "
+            "--ntasks-per-node=2, or by --ranks 2 on one node");
+  EXPECT_NE(error_of([&] { assign_device({{"0"}, {"0"}}, 1); }).find("only 1 GPU (0;"), std::string::npos);
+}
+
+TEST(AssignDevice, SomeSeeTooLittle) {
+  EXPECT_EQ(
+      error_of([&] {
+        assign_device({{"0"}, {"0"}, {"1", "2", "3"}}, 2);
+      }),
+      "3 ranks of this node cannot have a GPU each (some see only the same ones, of 0, 1, 2, 3): let all see all by "
+      "--gpu-bind=none, or one each by --gpus-per-task=1");
+  EXPECT_NE(error_of([&] { assign_device({{"0", "1"}, {}}, 0); }).find("cannot have a GPU each"), std::string::npos);
+}
+
+// What a build without CUDA does.
+
+const Gpus kFour = {.visible = {"0", "1", "2", "3"}, .ids = {"0", "1", "2", "3"}, .in_job = true, .granted = true};
+
+TEST(ChooseDevice, CpuAndUnknownOnes) {
+  for (const char* device : {"auto", "cpu"}) {
+    const DeviceChoice choice = choose_device(device, "all", {});
+    EXPECT_EQ(choice.name, "cpu");
+    EXPECT_FALSE(choice.one_rank_per_gpu);
+    EXPECT_EQ(choice.warning + choice.info, "");
+  }
+  EXPECT_EQ(error_of([] { choose_device("cuda:0", "all", kFour); }),
+            "--device cuda:0 is not available (this build computes on the CPU only): use --device cpu");
+  EXPECT_EQ(error_of([] { choose_device("tpu", "all", {}); }),
+            "--device tpu is unknown (devices are auto and cpu): use --device cpu");
+}
+
+TEST(ChooseDevice, GrantedGpusMustNotIdle) {
+  Gpus gpus = kFour;
+  gpus.physical = true;
+  const std::string error = error_of([&] { choose_device("auto", "all", gpus); });
+  EXPECT_NE(error.find("the job's GPUs would idle (this build computes on the CPU only): "), std::string::npos)
+      << error;
+  EXPECT_NE(error.find("a build with CUDA"), std::string::npos) << error;
+  EXPECT_NE(error.find("--device cpu"), std::string::npos) << error;
+  EXPECT_FALSE(choose_device("cpu", "all", gpus).one_rank_per_gpu);
+  EXPECT_FALSE(choose_device("auto", "None", gpus).one_rank_per_gpu);
+}
+
+TEST(ChooseDevice, GpusInNameOnlyAreCounted) {
+  const DeviceChoice choice = choose_device("auto", "all", kFour);
+  EXPECT_TRUE(choice.one_rank_per_gpu);
+  EXPECT_EQ(choice.name, "cpu");
+  EXPECT_EQ(choice.warning,
+            "Slurm granted GPUs, but there is no NVIDIA GPU in this node: computing on the CPU, with one rank per GPU");
+}
+
+TEST(ChooseDevice, AnIdleGpuOfOnesOwnIsNoError) {
+  const DeviceChoice laptop = choose_device("auto", "all", Gpus{.physical = true});
+  EXPECT_NE(laptop.info.find("GPU is not used"), std::string::npos);
+  EXPECT_EQ(laptop.warning, "");
+  const DeviceChoice job = choose_device("auto", "all", Gpus{.in_job = true, .physical = true});
+  EXPECT_EQ(job.warning + job.info, "") << "this job asked for no GPU";
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,80 @@
+#include "run/checkpoint_hook.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../support/process.hpp"
+
+namespace drl {
+namespace {
+
+class Hook : public testing::Test {
+ protected:
+  std::string said() const { return slurp(folder / "log"); }
+  bool says(const std::string& text) const {
+    return wait_until([&] { return said() == text; });
+  }
+
+  TempFolder folder;
+};
+
+TEST_F(Hook, GetsTheCheckpointsPath) {
+  CheckpointHook hook("echo \"got $1\"; echo trouble >&2", folder / "log");
+  bool done = false;
+  hook.run("/a b/iter_000001.h5", [&] { done = true; });
+  hook.finish(60);
+  EXPECT_EQ(said(), "got /a b/iter_000001.h5\ntrouble\n");
+  EXPECT_TRUE(done);
+}
+
+// While the first waits for a file, the second and third arrive: the third follows.
+TEST_F(Hook, RunsOnceAtATimeAndSkipsToTheNewest) {
+  const std::string go = (folder / "go").string();
+  CheckpointHook hook("echo begin $1; until [ -e " + go + " ]; do sleep 0.01; done; echo end $1", folder / "log");
+  hook.run("/1");
+  ASSERT_TRUE(says("begin /1\n"));
+  hook.run("/2");
+  hook.run("/3");
+  hook.poll();
+  EXPECT_EQ(said(), "begin /1\n");
+  spill(go, "");
+  hook.finish(60);
+  EXPECT_EQ(said(), "begin /1\nend /1\nbegin /3\nend /3\n");
+}
+
+TEST_F(Hook, FailureIsOneWarningWithItsExitCode) {
+  testing::internal::CaptureStderr();
+  CheckpointHook hook("exit 7", folder / "log");
+  for (const char* checkpoint : {"/1.h5", "/2.h5"}) {
+    hook.run(checkpoint);
+    hook.finish(60);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: --after_checkpoint \"exit 7\" failed for /1.h5 (exit code 7): see " + (folder / "log").string() +
+                "; training goes on, and this is said once\n");
+}
+
+TEST_F(Hook, IsWaitedForWithANote) {
+  testing::internal::CaptureStderr();
+  CheckpointHook hook("sleep 2.5; echo done", folder / "log");
+  hook.run("/runs/iter_000009.h5");
+  hook.finish(60);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "waiting for --after_checkpoint \"sleep 2.5; echo done\" (iter_000009.h5)\n");
+  EXPECT_EQ(said(), "done\n");
+}
+
+TEST_F(Hook, IsEndedWhenTimeIsUp) {
+  testing::internal::CaptureStderr();
+  CheckpointHook hook("sleep 1000", folder / "log");
+  hook.run("/1.h5");
+  hook.run("/2.h5");
+  hook.finish(0.2);
+  const std::string err = testing::internal::GetCapturedStderr();
+  EXPECT_NE(err.find("warning: --after_checkpoint \"sleep 1000\" is ended (it is still busy with /1.h5, and the job's "
+                     "time is up)"),
+            std::string::npos)
+      << err;
+}
+
+}  // namespace
+}  // namespace drl

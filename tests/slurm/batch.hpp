@@ -1,0 +1,73 @@
+// Jobs of the scripts in batch/, submitted as a user does.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "slurm.hpp"
+
+namespace drl::test {
+
+inline const std::string kBatch = DRL_SOURCE "/batch/";
+
+// Few environments, two collectives an iteration.
+inline Words small_run(int max_iterations) {
+  return {"--task",
+          "CartPole-v1",
+          "--num_envs",
+          "8",
+          "--num_steps_per_env",
+          "8",
+          "--logger",
+          "none",
+          "--ppo.num_learning_epochs",
+          "1",
+          "--ppo.num_mini_batches",
+          "1",
+          "--threads",
+          "1",
+          "--max_iterations",
+          std::to_string(max_iterations)};
+}
+
+// The working directory, where jobs leave their logs and runs, is the test's own folder, and so is the home directory.
+class BatchTest : public SlurmTest {
+ protected:
+  BatchTest() {
+    fs::current_path(folder.path());
+    ::setenv("HOME", folder.path().c_str(), 1);
+    ::setenv("DRL_BIN", DRL_BIN, 1);
+  }
+  ~BatchTest() override {
+    fs::current_path("/");
+    ::setenv("HOME", home_.c_str(), 1);
+    ::unsetenv("DRL_BIN");
+  }
+
+  fs::path run(const std::string& name) const { return folder / "runs" / "CartPole-v1" / name; }
+  std::string log(const std::string& file) const { return slurp(folder / file); }
+  std::string log_of(const std::string& job) const { return log("drl-" + job + ".out"); }
+
+  // True if the job ended well. Its log is shown if not.
+  testing::AssertionResult completes(const std::string& job, double seconds = kLong) const {
+    if (wait_for_end(job, seconds) && job_state(job) == "COMPLETED") return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "job " << job << " is " << job_state(job) << "; " << log_of(job);
+  }
+  // The log of a job that must fail with this exit code.
+  std::string log_of_failure(const std::string& job, int exit_code) const {
+    EXPECT_TRUE(wait_for_end(job));
+    EXPECT_EQ(job_field(job, "ExitCode"), std::to_string(exit_code) + ":0") << log_of(job);
+    return log_of(job);
+  }
+
+ private:
+  std::string home_ = std::getenv("HOME") ? std::getenv("HOME") : "/";
+};
+
+inline testing::AssertionResult says(const std::string& log, const std::string& text) {
+  if (log.find(text) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no \"" << text << "\" in: " << log;
+}
+
+}  // namespace drl::test

@@ -1,0 +1,194 @@
+// Each script of batch/, submitted word for word to a real Slurm.
+#include "batch.hpp"
+
+#include <regex>
+
+namespace drl::test {
+namespace {
+
+const Words kScripts = {"train_1node.sbatch", "train_2node.sbatch", "sweep.sbatch", "eval.sbatch"};
+
+TEST_F(BatchTest, TwoNodesUseEveryGpu) {
+  const std::string job = submit(Words{kBatch + "train_2node.sbatch"} + small_run(2) + Words{"--seed", "3"});
+  ASSERT_TRUE(completes(job));
+  const nlohmann::json record = run_json(run("slurm-" + job));
+  EXPECT_EQ(record["world_size"], 8);
+  EXPECT_EQ(record["hosts"].size(), 2);
+  EXPECT_TRUE(says(slurp(run("slurm-" + job) / "options.ini"), "\nseed = 3 "));
+  EXPECT_TRUE(says(log_of(job), "8 ranks on node1, node2, started by srun"));
+  EXPECT_EQ(log_of(job).find("starting again"), std::string::npos) << "not the final geometry: " << log_of(job);
+}
+
+TEST_F(BatchTest, NodesAndGpusAreSbatchsOwnOptions) {
+  const std::string job = submit(Words{"-N1", "--gpus-per-node=2", kBatch + "train_2node.sbatch"} + small_run(2));
+  ASSERT_TRUE(completes(job));
+  EXPECT_TRUE(says(log_of(job), "2 ranks on node1, started by srun"));
+}
+
+TEST_F(BatchTest, CpuRanksHaveACoreEachOrAsManyAsAskedFor) {
+  const std::string cores = submit(Words{kBatch + "train_1node.sbatch"} + small_run(1) + Words{"--device", "cpu"});
+  ASSERT_TRUE(completes(cores));
+  EXPECT_TRUE(says(log_of(cores), "8 ranks on node1"));
+  const std::string wide =
+      submit(Words{"-c", "4", kBatch + "train_1node.sbatch"} + small_run(1) + Words{"--device", "cpu"});
+  ASSERT_TRUE(completes(wide));
+  EXPECT_TRUE(says(log_of(wide), "2 ranks on node1"));
+}
+
+// On shared nodes a job has what it asks for.
+TEST_F(BatchTest, TheSharedNodeVariantWorks) {
+  std::string script = slurp(kBatch + "train_1node.sbatch");
+  const std::string shared = "##SBATCH --ntasks-per-node=4 --cpus-per-task=8 --gpus-per-node=4";
+  ASSERT_TRUE(says(script, shared));
+  script.replace(script.find(shared), shared.size(), "#SBATCH --ntasks-per-node=2 --cpus-per-task=2 --gpus-per-node=2");
+  script = std::regex_replace(script, std::regex("#SBATCH --exclusive.*"), "");
+  spill(folder / "shared.sbatch", script);
+  const std::string job = submit(Words{"shared.sbatch"} + small_run(1));
+  ASSERT_TRUE(completes(job));
+  EXPECT_TRUE(says(log_of(job), "2 ranks on node1"));
+  EXPECT_EQ(job_field(job, "NumCPUs"), "4");
+}
+
+TEST_F(BatchTest, AScriptCopiedAloneReadsTheSiteSettingsBesideIt) {
+  ::unsetenv("DRL_BIN");
+  fs::create_directories(folder / "my scripts");
+  fs::copy(kBatch + "train_1node.sbatch", folder / "my scripts");
+  spill(folder / "my scripts/site.sh",
+        "export DRL_BIN=" DRL_BIN " DRL_RUNS_DIR=$HOME/elsewhere\necho $not_set_is_fine\n");
+  const std::string job = submit(Words{"--gpus-per-node=1", "my scripts/train_1node.sbatch"} + small_run(1) +
+                                 Words{"--run_name", "two words"});
+  ASSERT_TRUE(completes(job));
+  EXPECT_TRUE(fs::exists(folder / "elsewhere/CartPole-v1/two words/run.json"));
+}
+
+TEST_F(BatchTest, OfSeveralSiteSettingsTheMostParticularHaveTheLastWord) {
+  fs::create_directories(folder / ".config/drl");
+  spill(folder / ".config/drl/site.sh", "word=user");
+  spill(folder / "named", "echo $word before the named; exit 8");
+  ::setenv("DRL_SITE", "named", 1);
+  const std::string job = submit({"--output=drl-%j.out", kBatch + "eval.sbatch"});
+  ::unsetenv("DRL_SITE");
+  EXPECT_EQ(log_of_failure(job, 8), "user before the named\n");
+}
+
+TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
+  ::unsetenv("DRL_BIN");
+  output_of({"cmake", "--install", fs::path(DRL_BIN).parent_path(), "--prefix", folder / "tree"});
+  fs::rename(folder / "tree", folder / "moved");
+  const std::string job =
+      submit(Words{"--gpus-per-node=1", folder / "moved/share/drl/batch/train_1node.sbatch"} + small_run(1));
+  ASSERT_TRUE(completes(job));
+  for (const char* program : {"drl_train", "drl_eval", "drl_geometry", "drl_requeue"})
+    EXPECT_TRUE(fs::exists(folder / "moved/bin" / program));
+  for (const std::string& script : kScripts) EXPECT_TRUE(fs::exists(folder / "moved/share/drl/batch" / script));
+}
+
+TEST_F(BatchTest, ASweepSharesOutItsRuns) {
+  spill(folder / "runs.txt", "--seed 0\n--seed 1 --ppo.gamma 0.9\n--seed 2\n--seed 3\n--seed 4\n");
+  ::setenv("DRL_SWEEP", "runs.txt", 1);
+  ::setenv("DRL_PACK", "2", 1);
+  const std::string array = submit(Words{"--array=0-1", kBatch + "sweep.sbatch"} + small_run(2));
+  ::unsetenv("DRL_SWEEP");
+  ::unsetenv("DRL_PACK");
+  for (const char* task : {"_0", "_1"})
+    ASSERT_TRUE(completes(array + task)) << log("drl-sweep-" + array + task + ".out");
+  for (int k = 0; k < 5; ++k) {
+    const std::string name = "slurm-" + array + "_" + std::to_string(k), options = slurp(run(name) / "options.ini");
+    EXPECT_TRUE(says(options, "\nseed = " + std::to_string(k) + " "));
+    EXPECT_TRUE(says(options, k == 1 ? "\ngamma = 0.9 " : "\ngamma = 0.98 "));
+    EXPECT_TRUE(says(log("drl-sweep-" + array + "_" + std::to_string(k) + ".log"), "2 ranks on node"));
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "runs/CartPole-v1"), {}), 6);  // and "latest"
+}
+
+TEST_F(BatchTest, EvaluatesARun) {
+  ASSERT_EQ(run_program(Words{kTrain} + small_run(1) + Words{"--run_name", "R"}).exit_code, 0);
+  const std::string job = submit({kBatch + "eval.sbatch", "--run", "runs/CartPole-v1/R", "--episodes", "4"});
+  ASSERT_TRUE(completes(job)) << log("drl-eval-" + job + ".out");
+  EXPECT_TRUE(log("drl-eval-" + job + ".out").starts_with("return mean "));
+}
+
+// Four scripts that work when they are copied alone have this in common.
+TEST_F(BatchTest, AllScriptsLookForSettingsAndProgramsAlike) {
+  const auto lookup = [](const std::string& script) {
+    const std::string text = slurp(kBatch + script);
+    const size_t begin = text.find("# Site settings:"), end = text.find("command -v drl_train >", begin);
+    return text.substr(begin, end - begin);
+  };
+  EXPECT_GT(lookup(kScripts[0]).size(), 100);
+  for (const std::string& script : kScripts) EXPECT_EQ(lookup(script), lookup(kScripts[0])) << script;
+}
+
+class BatchErrors : public BatchTest {
+ protected:
+  // What a job says that does nothing but ask for its geometry.
+  std::string geometry(const Words& options, int exit_code = 2) {
+    const std::string job = submit(Words{"--output=drl-%j.out"} + options + Words{"--wrap", DRL_BIN "/drl_geometry"});
+    return log_of_failure(job, exit_code);
+  }
+};
+
+TEST_F(BatchErrors, NodesThatDiffer) {
+  EXPECT_TRUE(says(geometry({"-N2", "-n3"}),
+                   "drl_geometry: the nodes give 2,1 CPUs (a run has the same ranks on each): submit with "
+                   "--ntasks-per-node\n"));
+  EXPECT_TRUE(says(geometry({"-N2", "-n3", "--gpus=3"}),
+                   " GPUs have not 2 each (a run has the same ranks on each): submit with --gpus-per-node\n"));
+}
+
+TEST_F(BatchErrors, TooFewCores) {
+  EXPECT_TRUE(
+      says(geometry({"-N1", "-n1", "--gpus-per-node=4"}),
+           "drl_geometry: 4 ranks a node need as many cores, and the job has 1: submit with --exclusive, or with "
+           "--ntasks-per-node and --cpus-per-task\n"));
+}
+
+TEST_F(BatchErrors, RunsThatCannotShareANode) {
+  ::setenv("DRL_PACK", "3", 1);
+  EXPECT_TRUE(says(geometry({"--exclusive"}),
+                   "drl_geometry: 3 runs cannot share 4 GPUs a node (a rank has a whole one): change DRL_PACK\n"));
+  ::setenv("DRL_PACK", "many", 1);
+  EXPECT_TRUE(says(geometry({"--exclusive"}), "drl_geometry: DRL_PACK=many is not a number of runs: give 1, 2, ...\n"));
+  ::unsetenv("DRL_PACK");
+}
+
+TEST_F(BatchErrors, NoJob) {
+  const Result result = run_program({DRL_BIN "/drl_geometry"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err,
+            "drl_geometry: there is no Slurm job (SLURM_JOB_ID is not set): submit the script with sbatch\n");
+}
+
+TEST_F(BatchErrors, NoProgram) {
+  ::unsetenv("DRL_BIN");
+  fs::create_directory(folder / "alone");
+  fs::copy(kBatch + "train_1node.sbatch", folder / "alone");
+  EXPECT_TRUE(
+      says(log_of_failure(submit({folder / "alone/train_1node.sbatch"}), 2),
+           "drl_train is not found: load its module in " + (folder / "alone/site.sh").string() + ", or set DRL_BIN\n"));
+}
+
+TEST_F(BatchErrors, NoSiteSettingsWhereDrlSiteSays) {
+  ::setenv("DRL_SITE", "/nowhere/site.sh", 1);
+  EXPECT_TRUE(says(log_of_failure(submit({kBatch + "train_1node.sbatch"}), 1),
+                   "/nowhere/site.sh: No such file or directory\n"));
+  ::unsetenv("DRL_SITE");
+}
+
+TEST_F(BatchErrors, AnEmptySweep) {
+  ::setenv("DRL_SWEEP", "/dev/null", 1);
+  const std::string array = submit({"--array=0", "--output=drl-%j.out", kBatch + "sweep.sbatch", "--task", "Cartpole"});
+  ::unsetenv("DRL_SWEEP");
+  EXPECT_TRUE(says(log_of_failure(array, 2),
+                   "there are no runs (DRL_SWEEP=/dev/null): write the options of one on each line\n"));
+}
+
+TEST_F(BatchErrors, WrongUsageEndsTheJob) {
+  const std::string job = submit({"--gpus-per-node=1", kBatch + "train_1node.sbatch", "--task", "Cartpol"});
+  EXPECT_TRUE(says(log_of_failure(job, 2), "drl_requeue 20"));
+  EXPECT_TRUE(says(log_of(job), ": job " + job + " ends: exit code 2\n"));
+  EXPECT_EQ(job_field(job, "Restarts"), "0");
+}
+
+}  // namespace
+}  // namespace drl::test

@@ -1,0 +1,453 @@
+// One process per device, whatever the launch line: real srun, sbatch, salloc and mpirun on two nodes with 4 GPUs each,
+// on which this program computes by their CPUs.
+#include <csignal>
+#include <cstdlib>
+#include <set>
+
+#include "base/text.hpp"
+#include "slurm.hpp"
+
+namespace drl::test {
+namespace {
+
+const Words kShort = {"--max_iterations", "3", "--logger", "none"};
+const Words kEndless = {"--max_iterations", "1000000000", "--save_interval", "10", "--logger", "none"};
+const Words kCard = {"srun", "-N2", "--gpus-per-node=4"};  // the line that README leads with: 2 tasks see 8 GPUs
+const Words kFourEach = {"node1", "node1", "node1", "node1", "node2", "node2", "node2", "node2"};
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+int count(const std::string& text, const std::string& part) {
+  int times = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+std::string all(const Result& result) { return result.out + result.err; }
+bool started_again(const Result& result) { return holds(all(result), "starting again"); }
+
+Words lines(const std::string& text) {
+  Words found = split(text, '\n');
+  std::erase(found, "");
+  return found;
+}
+
+int node_cores() { return std::stoi(output_of({"sinfo", "-hN", "-p", "normal", "-n", "node1", "-o", "%c"})); }
+// The cores of this machine, which is behind both nodes.
+int physical_cores() {
+  const Words cores = lines(run_shell("lscpu -p=Core,Socket | grep -v '^#'").out);
+  return static_cast<int>(std::set<std::string>(cores.begin(), cores.end()).size());
+}
+// For lines with more tasks than the nodes have cores.
+Words overcommit() { return node_cores() < 8 ? Words{"--overcommit"} : Words{}; }
+
+class Launch : public SlurmTest {
+ protected:
+  Words words(const Words& launcher, const Words& options) const { return launcher + runs.command(options); }
+  Result run(const Words& launcher, const Words& options = kShort) const {
+    return run_for_long(words(launcher, options));
+  }
+  // As text for a shell, with options that need no quotes.
+  std::string typed(const Words& options = kShort) const { return join(runs.command(options), " "); }
+
+  Words run_names() const {
+    Words names = runs.names();
+    std::erase(names, "latest");
+    return names;
+  }
+  nlohmann::json only_run() const {
+    const Words names = run_names();
+    EXPECT_EQ(names.size(), 1u) << join(names, " ");
+    return names.empty() ? nlohmann::json() : run_json(runs.run(names.front()));
+  }
+  // As options.ini has it.
+  std::string option_of(const std::string& run, const std::string& option) const {
+    for (const std::string& line : lines(slurp(runs.run(run) / "options.ini")))
+      if (line.starts_with(option + " ")) return line.substr(line.find('=') + 1);
+    return "";
+  }
+  Words rank_hosts() const { return only_run().at("rank_hosts").get<Words>(); }
+
+  // A line that ends well, and has these ranks in one run.
+  void expect_ranks(const Result& result, const Words& hosts) const {
+    ASSERT_EQ(result.exit_code, 0) << all(result);
+    EXPECT_EQ(rank_hosts(), hosts) << all(result);
+    EXPECT_EQ(only_run().at("world_size"), hosts.size());
+    EXPECT_EQ(count(result.out, "learning Cartpole by PPO"), 1) << result.out;
+    EXPECT_EQ(only_run().at("status"), "done");
+  }
+
+  bool is_under_way() const {
+    return fs::exists(runs.path() / runs.task) && !run_names().empty() &&
+           newest_checkpoint(runs.run(run_names().front())) > 0;
+  }
+  // Rank `rank` of the run: the process that learns, not the one that waits for those that it started.
+  pid_t process_of(int rank) const {
+    for (pid_t pid : runs.processes('\0' + ("SLURM_PROCID=" + std::to_string(rank)) + '\0')) {
+      const std::string environ = slurp("/proc/" + std::to_string(pid) + "/environ");
+      if (slurp("/proc/" + std::to_string(pid) + "/comm") == "drl_train\n" &&
+          (!again_ || holds(environ, '\0' + std::string("DRL_OUTER_STEP="))))
+        return pid;
+    }
+    return -1;
+  }
+
+  Runs runs;
+  bool again_ = true;  // did the program start itself again?
+};
+
+// --- Started again ---
+
+TEST_F(Launch, TheCardsLineUsesAllGpus) {
+  const Result result = run(kCard);
+  expect_ranks(result, kFourEach);
+  EXPECT_EQ(count(all(result), "starting again"), 1) << all(result);
+  EXPECT_EQ(only_run().at("launcher"), "srun");
+}
+
+TEST_F(Launch, SoDoesOneNode) {
+  expect_ranks(run({"srun", "--gpus-per-node=4"}), {"node1", "node1", "node1", "node1"});
+}
+TEST_F(Launch, SoDoGpusOfTheJob) { expect_ranks(run({"srun", "-N2", "--gpus=8"}), kFourEach); }
+TEST_F(Launch, SoDoesSrunInSalloc) { expect_ranks(run({"salloc", "-N2", "--gpus-per-node=4", "srun"}), kFourEach); }
+
+TEST_F(Launch, SoDoesSrunInABatchScript) {
+  const std::string log = folder / "log";
+  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", "srun " + typed()});
+  ASSERT_TRUE(wait_for_end(job));
+  EXPECT_EQ(job_state(job), "COMPLETED") << slurp(log);
+  EXPECT_EQ(rank_hosts(), kFourEach) << slurp(log);
+}
+
+TEST_F(Launch, MoreTasksThanOneButFewerThanGpus) {
+  expect_ranks(run({"srun", "-N2", "--ntasks-per-node=2", "--gpus-per-node=4"}), kFourEach);
+}
+
+TEST_F(Launch, DevicesAreThoseOfTheStep) {
+  expect_ranks(run({"salloc", "-N2", "--gpus-per-node=4", "srun", "-N1", "-n1", "-w", "node2", "--gpus-per-node=2"}),
+               {"node2", "node2"});
+}
+
+TEST_F(Launch, WithoutGpusDevicesAreCores) {
+  const int cores = std::min(node_cores(), physical_cores());
+  if (cores > 8) GTEST_SKIP() << "that would be " << 2 * cores << " ranks";
+  Words hosts;
+  for (const char* node : {"node1", "node2"}) hosts.insert(hosts.end(), static_cast<size_t>(cores), node);
+  expect_ranks(run({"srun", "-N2", "--exclusive"}), hosts);
+}
+
+TEST_F(Launch, CoresThatDashCAsksForAreThreads) {
+  if (node_cores() < 2) GTEST_SKIP() << "needs nodes of 2 cores";
+  const Result result = run({"srun", "-N2", "-c2"});
+  expect_ranks(result, {"node1", "node2"});
+  EXPECT_FALSE(started_again(result));
+}
+
+TEST_F(Launch, OnTheCpuGpusAreNoDevices) {
+  const Result result = run(kCard, kShort + Words{"--device", "cpu"});
+  expect_ranks(result, {"node1", "node2"});
+  EXPECT_FALSE(started_again(result));
+}
+
+TEST_F(Launch, RanksOverridesTheNumberOfDevices) {
+  expect_ranks(run(kCard, kShort + Words{"--ranks", "4"}), {"node1", "node1", "node2", "node2"});
+}
+TEST_F(Launch, UnequalRanks) { expect_ranks(run(kCard, kShort + Words{"--ranks", "3"}), {"node1", "node1", "node2"}); }
+TEST_F(Launch, AsManyRanksAsTasksNeedNoStart) {
+  const Result result = run(kCard, kShort + Words{"--ranks", "2"});
+  expect_ranks(result, {"node1", "node2"});
+  EXPECT_FALSE(started_again(result));
+}
+TEST_F(Launch, RanksOneIsOneDeviceATask) {
+  const Result result = run(kCard, kShort + Words{"--ranks", "1"});
+  expect_ranks(result, {"node1", "node2"});
+  EXPECT_FALSE(started_again(result));
+}
+
+// --- As good as a direct start: exit codes, signals, output ---
+
+TEST_F(Launch, AWrongOptionIsSaidOnce) {
+  const Result result = run(kCard, {"--num_envs", "0"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(count(all(result), "num_envs"), 1) << all(result);
+  EXPECT_FALSE(fs::exists(runs.path()));
+}
+
+// Which the ranks find, not those who start them.
+TEST_F(Launch, SoIsARunThatIsNotThere) {
+  const Result result = run(kCard, kShort + Words{"--load_run", "nowhere"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(count(all(result), "there is no run to resume"), 1) << all(result);
+}
+
+// How a run on the card's line ends that is sent a signal, and whether it has saved.
+class LaunchSignals : public Launch {
+ protected:
+  void expect_stop(const std::function<void(const Process&)>& send, int exit_code) {
+    Process process(words(kCard, kEndless));
+    ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.out() << process.err();
+    send(process);
+    const Result result = process.wait(kLong);
+    EXPECT_EQ(result.exit_code, exit_code) << all(result);
+    const fs::path run = runs.run(run_names().at(0));
+    EXPECT_EQ(run_json(run).at("status"), "stopped");
+    EXPECT_EQ(iterations(run), count_to(newest_checkpoint(run)));
+    EXPECT_EQ(count(result.out, "learning Cartpole by PPO"), 1);
+    EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }));
+  }
+  static void scancel(const std::string& signal) {
+    output_of({"scancel", "--signal=" + signal, lines(output_of({"squeue", "-h", "-o", "%i"})).at(0)});
+  }
+};
+
+TEST_F(LaunchSignals, Usr1ToSrunIsToBeContinued) {
+  expect_stop([](const Process& srun) { srun.signal(SIGUSR1); }, 75);
+}
+TEST_F(LaunchSignals, Usr1ByScancelIsToBeContinued) {
+  expect_stop([](const Process&) { scancel("USR1"); }, 75);
+}
+TEST_F(LaunchSignals, TermByScancel) {
+  expect_stop([](const Process&) { scancel("TERM"); }, 143);
+}
+TEST_F(LaunchSignals, IntByScancel) {
+  expect_stop([](const Process&) { scancel("INT"); }, 130);
+}
+
+// A first Ctrl-C makes srun print the state of the tasks, as always.
+TEST_F(LaunchSignals, FirstCtrlCOnlyPrintsStatus) {
+  expect_stop(
+      [](const Process& srun) {
+        srun.signal(SIGINT);
+        EXPECT_TRUE(wait_until([&] { return holds(srun.err(), "interrupt"); })) << srun.err();
+        scancel("USR1");
+      },
+      75);
+}
+
+TEST_F(Launch, AKilledRankEndsAllInTenSeconds) {
+  Process process(words(kCard, kEndless));
+  ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.out() << process.err();
+  const pid_t rank = process_of(5);
+  ASSERT_GT(rank, 0);
+  ::kill(rank, SIGKILL);
+  const Result result = process.wait(10);
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_NE(result.exit_code, 75);
+  EXPECT_TRUE(holds(result.err, "node2: task 5: Killed")) << result.err;
+  EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 10));
+}
+
+TEST_F(Launch, AKilledTaskThatWaitsEndsAllToo) {
+  Process process(words(kCard + Words{"--kill-on-bad-exit=1"}, kEndless));
+  ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.out() << process.err();
+  int killed = 0;
+  for (pid_t pid : runs.processes('\0' + std::string("SLURM_NTASKS=2") + '\0'))
+    if (slurp("/proc/" + std::to_string(pid) + "/environ").find("SLURM_PROCID=1") != std::string::npos)
+      killed += ::kill(pid, SIGKILL) == 0;
+  ASSERT_EQ(killed, 1);
+  const Result result = process.wait(20);
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_TRUE(holds(result.err, "node2: task 1: Killed")) << result.err;
+  EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
+}
+
+// Where WaitTime is set (here 5 s, for all of these tests), srun kills what still runs that long after a task's end.
+TEST_F(Launch, WaitTimeEndsNoRun) {
+  for (const Words& option : {Words{}, Words{"-W5"}}) {
+    const Runs own;
+    Process process(kCard + option + own.command(kEndless + Words{"--run_name", "r"}));
+    ASSERT_TRUE(wait_until([&] { return newest_checkpoint(own.run("r")) > 0; })) << process.err();
+    run_program({"sleep", "8"});
+    ASSERT_TRUE(process.running()) << process.out() << process.err();
+    spill(own.run("r") / "STOP", "");
+    EXPECT_EQ(process.wait(kLong).exit_code, 75) << process.err();
+  }
+}
+
+// --- Launch lines that have a task per device already ---
+
+class DirectLaunch : public Launch, public ::testing::WithParamInterface<Words> {};
+
+TEST_P(DirectLaunch, IsOneRankPerTask) {
+  if (node_cores() < 4 && holds(join(GetParam(), " "), "--ntasks-per-node")) GTEST_SKIP() << "needs nodes of 4 cores";
+  const Words launcher = Words{"srun"} + GetParam() + overcommit();
+  Words hosts = lines(output_of(launcher + Words{"hostname"}));  // Slurm places both alike
+  std::sort(hosts.begin(), hosts.end());
+  ASSERT_TRUE(wait_for_idle_cluster());
+  const Result result = run(launcher);
+  expect_ranks(result, hosts);
+  EXPECT_FALSE(started_again(result));
+}
+
+INSTANTIATE_TEST_SUITE_P(Srun, DirectLaunch,
+                         ::testing::Values(Words{"-N2", "-n8", "--ntasks-per-node=4", "--gpus-per-node=4"},
+                                           Words{"-n8", "--gpus-per-task=1"},
+                                           Words{"-N2", "-n8", "--ntasks-per-node=4", "--gpus-per-task=1",
+                                                 "--gpu-bind=none"},
+                                           Words{"-N2", "-n8"},  // 7 + 1 where nodes have 8 cores
+                                           Words{"-n1", "--gpus=1"}, Words{"-n3"}));
+
+TEST_F(Launch, DirectStartsEndBySignalsAlike) {
+  again_ = false;
+  Process process(words(Words{"srun", "-N2", "--ntasks-per-node=2"} + overcommit(), kEndless));
+  ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.out() << process.err();
+  process.signal(SIGUSR1);
+  EXPECT_EQ(process.wait(kLong).exit_code, 75) << process.err();
+}
+
+// Steps of one job at the same time. The step's option must be of the kind that the job was asked for with: in a job
+// with --gpus-per-node=4, srun reads that again from its environment, and `srun --gpus=1` gets 4.
+struct Packed {
+  std::string of_job, of_step;
+  int steps, ranks;
+};
+class PackedSteps : public Launch, public ::testing::WithParamInterface<Packed> {};
+
+TEST_P(PackedSteps, StayRunsOfTheirOwn) {
+  if (node_cores() < 4) GTEST_SKIP() << "needs nodes of 4 cores";
+  const auto& [of_job, of_step, steps, ranks] = GetParam();
+  std::string script;
+  std::set<int> seeds, learnt;
+  for (int seed = 1; seed <= steps; ++seed) {
+    script += "srun --exact -N1 -n1 " + of_step + " " + typed() + " --seed " + std::to_string(seed) + " & ";
+    seeds.insert(seed);
+  }
+  const std::string log = folder / "log";
+  const std::string job = submit({"-N1", "-n4", of_job, "-o", log, "--wrap", script + "wait"});
+  ASSERT_TRUE(wait_for_end(job));
+  for (const std::string& name : run_names()) {
+    EXPECT_EQ(run_json(runs.run(name)).at("world_size"), ranks) << name;
+    EXPECT_EQ(run_json(runs.run(name)).at("status"), "done") << name;
+    learnt.insert(std::stoi(option_of(name, "seed")));
+  }
+  EXPECT_EQ(static_cast<int>(run_names().size()), steps) << slurp(log);
+  EXPECT_EQ(learnt, seeds) << slurp(log);
+  EXPECT_EQ(holds(slurp(log), "starting again"), ranks > 1) << slurp(log);
+}
+
+INSTANTIATE_TEST_SUITE_P(Srun, PackedSteps,
+                         ::testing::Values(Packed{"--gpus-per-node=4", "--gpus-per-node=1", 4, 1},
+                                           Packed{"--gpus=4", "--gpus=1", 4, 1},
+                                           Packed{"--gres=gpu:4", "--gpus-per-task=1", 4, 1},
+                                           Packed{"--gpus-per-node=4", "--gpus-per-node=2", 2, 2}));
+
+// --- mpirun, and no launcher ---
+
+TEST_F(Launch, MpirunInABatchScript) {
+  const std::string log = folder / "log";
+  const Words job = Words{"-N2", "--ntasks-per-node=2", "--gpus-per-node=4"} + overcommit();
+  const std::string id =
+      submit(job + Words{"-o", log, "--wrap", "mpirun --oversubscribe -n 4 --map-by ppr:2:node " + typed()});
+  ASSERT_TRUE(wait_for_end(id));
+  EXPECT_EQ(rank_hosts(), (Words{"node1", "node1", "node2", "node2"})) << slurp(log);
+  EXPECT_EQ(only_run().at("launcher"), "mpirun");
+  EXPECT_EQ(job_state(id), "COMPLETED") << slurp(log);
+  EXPECT_FALSE(holds(slurp(log), "starting again")) << slurp(log);
+}
+
+TEST_F(Launch, MpirunInSalloc) {
+  const Result result = run(Words{"salloc", "-N2", "--ntasks-per-node=2"} + overcommit() +
+                            Words{"mpirun", "--oversubscribe", "-n", "4", "--map-by", "ppr:2:node"});
+  expect_ranks(result, {"node1", "node1", "node2", "node2"});
+}
+
+TEST_F(Launch, PlainStartInABatchScriptIsOneRankWithAHint) {
+  const std::string log = folder / "log";
+  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", typed()});
+  ASSERT_TRUE(wait_for_end(job));
+  EXPECT_EQ(job_state(job), "COMPLETED") << slurp(log);
+  EXPECT_EQ(rank_hosts(), Words{"node1"}) << slurp(log);
+  EXPECT_TRUE(holds(slurp(log), "8 GPUs") && holds(slurp(log), "srun " + kTrain)) << slurp(log);
+}
+
+TEST_F(Launch, PlainStartInSallocIsOneRankWithAHint) {
+  const Result result = run({"salloc", "-N2", "--gpus-per-node=4"});
+  expect_ranks(result, {"login"});
+  EXPECT_TRUE(holds(all(result), "8 GPUs") && holds(all(result), "srun " + kTrain)) << all(result);
+}
+
+TEST_F(Launch, RanksInABatchShellUseTheNodes) {
+  const std::string log = folder / "log";
+  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", typed() + " --ranks 8"});
+  ASSERT_TRUE(wait_for_end(job));
+  EXPECT_EQ(job_state(job), "COMPLETED") << slurp(log);
+  EXPECT_EQ(rank_hosts(), kFourEach) << slurp(log);
+}
+
+// --- Errors, each with the line to type ---
+
+TEST_F(Launch, WithoutPmixEveryTaskWouldBeAlone) {
+  for (const char* plugin : {"none", "pmi2"}) {
+    const Result result = run({"srun", "-N2", "-n2", std::string("--mpi=") + plugin});
+    EXPECT_EQ(result.exit_code, 2) << plugin;
+    EXPECT_EQ(count(result.err, "--mpi=pmix"), 1) << result.err;
+    EXPECT_FALSE(fs::exists(runs.path()));
+  }
+}
+
+const std::string kBetterLine = "srun -N2 --ntasks-per-node=4 --gpus-per-node=4 ";
+
+TEST_F(Launch, WithoutSrunInTheStepItSaysWhatToType) {
+  const Result result = run(kCard + Words{"env", "PATH=/nowhere"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(count(result.err, kBetterLine + kTrain), 1) << result.err;
+  EXPECT_FALSE(fs::exists(runs.path()));
+}
+
+TEST_F(Launch, SoItDoesWhenSrunRefuses) {
+  const Result result = run(kCard + Words{"env", "SLURM_JOB_ID=4711"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(count(result.err, kBetterLine + kTrain), 1) << result.err;
+  EXPECT_FALSE(fs::exists(runs.path()));
+}
+
+// 4 GPUs on a node, 2 on the other.
+TEST_F(Launch, UnequalGpusWorkOrSayWhatToType) {
+  const Result result = run({"srun", "-N2", "--gpus=6"});
+  if (result.exit_code == 0)
+    EXPECT_EQ(rank_hosts().size(), 6u);
+  else
+    EXPECT_TRUE(result.exit_code == 2 && count(result.err, "srun -n6 --gpus-per-task=1") == 1) << result.err;
+}
+
+// --- Binding ---
+
+class Binding : public Launch {
+ protected:
+  static std::string cores_of(pid_t pid) {
+    for (const std::string& line : lines(slurp("/proc/" + std::to_string(pid) + "/status")))
+      if (line.starts_with("Cpus_allowed_list:")) return line.substr(line.find_last_of('\t') + 1);
+    return "";
+  }
+  // Of ranks 0 to 3, two on each node, while they run.
+  void expect_two_cores_on_each_node(const Words& launcher) {
+    if (std::min(node_cores(), physical_cores()) < 2) GTEST_SKIP() << "needs 2 cores";
+    Process process(words(launcher, kEndless));
+    ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.out() << process.err();
+    Words cores;
+    for (int rank = 0; rank < 4; ++rank) cores.push_back(cores_of(process_of(rank)));
+    EXPECT_FALSE(cores[0].empty());
+    EXPECT_NE(cores[0], cores[1]);
+    EXPECT_NE(cores[2], cores[3]);
+    for (const std::string& list : cores)
+      EXPECT_EQ(list.find_first_of(",-"), std::string::npos) << list << " is one core";
+    EXPECT_FALSE(holds(process.err(), "share")) << process.err();
+    process.signal(SIGUSR1);
+    process.wait(kLong);
+  }
+};
+
+TEST_F(Binding, RanksThatWeStartHaveCoresOfTheirOwn) {
+  expect_two_cores_on_each_node({"srun", "-N2", "-c2", "--gpus-per-node=2"});
+}
+
+TEST_F(Binding, RanksThatSrunStartsHaveCoresOfTheirOwn) {
+  again_ = false;
+  expect_two_cores_on_each_node({"srun", "-N2", "--ntasks-per-node=2"});
+}
+
+TEST_F(Binding, RanksThatMustShareCoresSaySo) {
+  const Result result = run(kCard);  // one core a node
+  EXPECT_TRUE(holds(result.err, "ranks share 1 core of node1")) << result.err;
+}
+
+}  // namespace
+}  // namespace drl::test

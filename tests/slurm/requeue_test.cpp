@@ -1,0 +1,303 @@
+// Jobs that are interrupted, and what comes back. They run to the same end, to the bit, as one that is not.
+#include <signal.h>
+
+#include <fstream>
+#include <regex>
+
+#include "batch.hpp"
+
+namespace drl::test {
+namespace {
+
+constexpr int kIterations = 600, kSaveInterval = 20;  // some seconds of work
+const std::string kArrival = "goes back into the queue (restart 1 of at most 100)\n";
+
+class Requeue : public BatchTest {
+ protected:
+  // Two ranks on two nodes. `options` are sbatch's, `more` drl_train's.
+  static std::string start(const Words& options = {}, const Words& more = {}, int iterations = kIterations) {
+    return submit(Words{"--gpus-per-node=1"} + options + Words{kBatch + "train_2node.sbatch"} + small_run(iterations) +
+                  Words{"--save_interval", std::to_string(kSaveInterval), "--keep_checkpoints", "1000",
+                        "--ppo.schedule", "fixed"} +
+                  more);
+  }
+  // By job, or by --run_name.
+  fs::path run_of(const std::string& job) const { return run(std::isdigit(job[0]) ? "slurm-" + job : job); }
+  int saved(const std::string& job) const { return newest_checkpoint(run_of(job)); }
+  bool has_begun(const std::string& job) const {
+    return wait_until([&] { return saved(job) >= 2 * kSaveInterval; }, kLong);
+  }
+  bool is_back(const std::string& job) const {
+    return wait_until([&] { return job_field(job, "Restarts") == "1" && job_state(job) != "COMPLETING"; }, kLong);
+  }
+  void ask_to_stop(const std::string& job) const { spill(run_of(job) / "STOP", ""); }
+
+  // The same run without interruption, made once.
+  struct Reference {
+    std::vector<Tensor> end;
+    Words metrics;
+  };
+  Reference reference_of(const Words& more = {}, int iterations = kIterations) const {
+    const std::string job = start({}, more, iterations);
+    EXPECT_TRUE(completes(job));
+    return {datasets(checkpoint_file(run_of(job), iterations)), metrics(run_of(job))};
+  }
+  void expect_same(const std::string& job, const Reference& whole) const {
+    EXPECT_EQ(datasets(checkpoint_file(run_of(job), newest_checkpoint(run_of(job)))), whole.end);
+    EXPECT_EQ(metrics(run_of(job)), whole.metrics);
+  }
+  void expect_whole(const std::string& job) const {
+    static const Reference whole = reference_of();
+    expect_same(job, whole);
+  }
+  // The iteration that the last attempt began with.
+  int begun_again_at(const std::string& job) const {
+    std::string text = log_of(job);
+    const size_t at = text.rfind("resuming ");
+    if (at == std::string::npos) return 0;
+    text.erase(0, at);
+    std::smatch match;
+    return std::regex_search(text, match, std::regex("\niteration +(\\d+)/")) ? std::stoi(match[1]) : 0;
+  }
+};
+
+// Column iteration_time of metrics.csv, of the fastest iteration.
+double fastest_iteration(const fs::path& run) {
+  const Words rows = split(slurp(run / "metrics.csv"), '\n'), names = split(rows.front(), ',');
+  const size_t column = static_cast<size_t>(std::find(names.begin(), names.end(), "iteration_time") - names.begin());
+  double fastest = 1e9;
+  for (size_t k = 1; k < rows.size(); ++k)
+    if (!rows[k].empty()) fastest = std::min(fastest, std::stod(split(rows[k], ',').at(column)));
+  return fastest;
+}
+
+TEST_F(Requeue, ThreeTimeLimits) {
+  constexpr int iterations = 60;
+  const Words work = {"--num_envs", "512", "--num_steps_per_env", "32"};  // to make them long, and alike
+  const Reference whole = reference_of(work, iterations);
+  // A job of a minute whose margin leaves it two seconds for its start, and time for a third of the work at the most.
+  const double third = iterations * fastest_iteration(folder / "runs/CartPole-v1/latest") / 3;
+  const std::string job =
+      start({"-t1", "--signal=USR1@1"}, work + Words{"--time_margin", std::to_string(60 - 2 - third)}, iterations);
+  ASSERT_TRUE(completes(job, 600));
+  EXPECT_GE(std::stoi(job_field(job, "Restarts")), 2) << log_of(job);
+  EXPECT_TRUE(says(log_of(job), ": job " + job + " stopped in order to be continued: " + kArrival));
+  EXPECT_TRUE(says(log_of(job), ": job " + job + " is done\n"));
+  EXPECT_FALSE(fs::exists(run_of(job + ".2")));
+  expect_same(job, whole);
+}
+
+TEST_F(Requeue, RequeuedByHand) {
+  const std::string job = start();
+  ASSERT_TRUE(has_begun(job));
+  const int before = saved(job);
+  output_of({"scontrol", "requeue", job});
+  ASSERT_TRUE(completes(job));
+  EXPECT_EQ(job_field(job, "Restarts"), "1");
+  EXPECT_GT(begun_again_at(job), before) << log_of(job);
+  expect_whole(job);
+}
+
+class Preemption : public Requeue, public testing::WithParamInterface<int> {
+ protected:
+  Preemption() { output_of({"scontrol", "update", "partitionname=normal", "gracetime=" + std::to_string(GetParam())}); }
+  ~Preemption() override { output_of({"scontrol", "update", "partitionname=normal", "gracetime=0"}); }
+};
+
+// With a grace time tasks are told to end, and if the batch script then ended by itself, the job would be over.
+TEST_P(Preemption, ComesBack) {
+  const std::string job = start();
+  ASSERT_TRUE(has_begun(job));
+  const int before = saved(job);
+  const std::string urgent =
+      submit({"-N2", "--exclusive", "--partition=urgent", "--output=/dev/null", "--wrap", "exit 0"});
+  ASSERT_TRUE(completes(job));
+  EXPECT_EQ(job_state(urgent), "COMPLETED");
+  EXPECT_EQ(job_field(job, "Restarts"), "1");
+  EXPECT_GT(begun_again_at(job), before) << log_of(job);
+  if (GetParam() > 0) {
+    EXPECT_TRUE(says(log_of(job), ": job " + job + " is preempted: " + kArrival));
+  }
+  expect_whole(job);
+}
+
+INSTANTIATE_TEST_SUITE_P(GraceTime, Preemption, testing::Values(0, 30), testing::PrintToStringParamName());
+
+TEST_F(Requeue, SuspendAndResumeDoNoHarm) {
+  const std::string job = start();
+  ASSERT_TRUE(has_begun(job));
+  output_of({"scontrol", "suspend", job});
+  ASSERT_TRUE(wait_for_state(job, "SUSPENDED"));
+  std::this_thread::sleep_for(std::chrono::seconds(3));  // the time that passes for nobody
+  output_of({"scontrol", "resume", job});
+  ASSERT_TRUE(completes(job));
+  EXPECT_EQ(job_field(job, "Restarts"), "0");
+  expect_whole(job);
+}
+
+TEST_F(Requeue, CancelledJobsStayAway) {
+  const std::string running = start({}, {}, 1000000);
+  ASSERT_TRUE(has_begun(running));
+  output_of({"scancel", running});
+  // One that is to be continued, and busy with its last checkpoint.
+  const std::string saving = start({}, {"--after_checkpoint", "touch busy-$PPID; exec sleep 60"}, 1000000);
+  ASSERT_TRUE(has_begun(saving));
+  ask_to_stop(saving);
+  ASSERT_TRUE(wait_until([&] { return log_of(saving).find("stopped by") != std::string::npos; }, kLong));
+  output_of({"scancel", saving});
+  for (const std::string& job : {running, saving}) {
+    ASSERT_TRUE(wait_for_end(job));
+    EXPECT_EQ(job_state(job), "CANCELLED");
+    EXPECT_EQ(job_field(job, "Restarts"), "0");
+    EXPECT_EQ(log_of(job).find("goes back"), std::string::npos) << log_of(job);
+  }
+  EXPECT_EQ(run_program({"squeue", "--noheader"}).out, "");
+}
+
+// The ranks' 75 is in, and the job is cancelled before it could be sent back.
+TEST_F(Requeue, NothingBringsACancelledJobBack) {
+  const std::string job = submit(
+      {"--output=drl-%j.out", "--wrap", "trap : TERM; touch begun; sleep 60 & wait; exec " DRL_BIN "/drl_requeue 75"});
+  ASSERT_TRUE(wait_until([&] { return fs::exists(folder / "begun"); }, kLong));
+  output_of({"scancel", job});
+  ASSERT_TRUE(wait_for_end(job));
+  EXPECT_EQ(job_state(job), "CANCELLED");
+  EXPECT_TRUE(
+      says(log_of(job), ": job " + job +
+                            " stopped in order to be continued, but Slurm is ending it (COMPLETING): nothing to "
+                            "do\n"));
+}
+
+TEST_F(Requeue, AKilledRankEndsTheStepAndIsNamed) {
+  const std::string job = start({}, {}, 1000000);
+  ASSERT_TRUE(has_begun(job));
+  const std::string killer =
+      "for p in /proc/[0-9]*; do if grep -qz ^SLURM_PROCID=1$ $p/environ && grep -q ^drl_train$ "
+      "$p/comm; then kill -9 ${p#/proc/}; fi; done";
+  output_of({"srun", "--jobid=" + job, "--overlap", "--mpi=none", "-N1", "-n1", "-w", "node2", "bash", "-c", killer});
+  EXPECT_TRUE(wait_until([&] { return job_state(job) != "RUNNING"; }, 10)) << log_of(job);
+  ASSERT_TRUE(wait_for_end(job));
+  EXPECT_EQ(job_state(job), "FAILED");
+  EXPECT_EQ(job_field(job, "Restarts"), "0");
+  EXPECT_TRUE(says(log_of(job), "srun: error: node2: task 1: Killed\n"));
+  EXPECT_TRUE(says(log_of(job), ": job " + job + " ends: exit code 137\n"));
+}
+
+TEST_F(Requeue, ALostNodeLeavesTheRestToGoOn) {
+  const std::string job = start({"-N1-2"}, {"--max_iterations", "3000"});
+  ASSERT_TRUE(has_begun(job));
+  ASSERT_EQ(job_field(job, "NumNodes"), "2");
+  output_of({DRL_CLUSTER, "down", "node2"});
+  ASSERT_TRUE(is_back(job)) << log_of(job);
+  const int before = saved(job);
+  ASSERT_TRUE(wait_for_state(job, "RUNNING"));
+  EXPECT_EQ(job_field(job, "NumNodes"), "1");
+  EXPECT_TRUE(wait_until([&] { return saved(job) > before; }, kLong)) << log_of(job);
+  output_of({"scancel", job});
+  output_of({DRL_CLUSTER, "up", "node2"});
+  EXPECT_GT(begun_again_at(job), 2 * kSaveInterval) << log_of(job);
+}
+
+TEST_F(Requeue, AFollowUpJobWhereItMayNotBeRequeued) {
+  ::setenv("OMPI_COMM_WORLD_RANK_OF_NOBODY", "1", 1);  // what a job must not hand on
+  const std::string job = start({"--no-requeue", "-t7", "-c2", "--account=grant"},
+                                {"--run_name", "two words", "--after_checkpoint", "env > environment"});
+  ::unsetenv("OMPI_COMM_WORLD_RANK_OF_NOBODY");
+  const fs::path named = run("two words");
+  ASSERT_TRUE(wait_until([&] { return newest_checkpoint(named) >= 2 * kSaveInterval; }, kLong));
+  spill(named / "STOP", "");
+  ASSERT_TRUE(wait_for_end(job));
+  EXPECT_EQ(job_field(job, "ExitCode"), "75:0");
+  const std::string next = std::to_string(std::stoi(job) + 1);
+  EXPECT_TRUE(says(log_of(job), ": job " + job +
+                                    " may not be requeued (Requested operation is presently disabled for job " + job +
+                                    "): job " + next + " goes on with the run\n"));
+  ASSERT_TRUE(completes(next)) << log_of(job);
+  for (const char* field : {"NumNodes", "NumCPUs", "CPUs/Task", "TresPerNode", "TimeLimit", "Partition", "Account",
+                            "JobName", "WorkDir", "StdOut", "OverSubscribe", "Requeue"})
+    EXPECT_EQ(job_field(next, field), job_field(job, field)) << field;
+  const std::string environment = slurp(folder / "environment");
+  EXPECT_TRUE(says(environment, "\nDRL_JOB_ID=" + job + "\n"));
+  EXPECT_TRUE(says(environment, "\nSLURM_JOB_ID=" + next + "\n"));
+  EXPECT_EQ(environment.find("OF_NOBODY"), std::string::npos);
+  expect_whole("two words");
+}
+
+TEST_F(Requeue, ComesBackAsOftenAsItMay) {
+  ::setenv("DRL_MAX_REQUEUE", "1", 1);
+  const std::string job = start({"--no-requeue"}, {}, 1000000);
+  ::unsetenv("DRL_MAX_REQUEUE");
+  ASSERT_TRUE(has_begun(job));
+  ask_to_stop(job);
+  const std::string next = std::to_string(std::stoi(job) + 1);
+  ASSERT_TRUE(wait_for_state(next, "RUNNING")) << log_of(job);
+  const int before = saved(job);
+  ASSERT_TRUE(wait_until([&] { return saved(job) > before; }, kLong)) << log_of(job);
+  ask_to_stop(job);
+  ASSERT_TRUE(wait_for_end(next));
+  EXPECT_EQ(job_field(next, "ExitCode"), "75:0");
+  const std::string text = log_of(job);  // of both
+  EXPECT_TRUE(says(text, ": job " + next +
+                             " stopped in order to be continued, and ends: it has come back 1 times "
+                             "(DRL_MAX_REQUEUE=1); to go on: DRL_JOB_ID=" +
+                             job + " sbatch "));
+  EXPECT_EQ(run_program({"squeue", "--noheader"}).out, "");
+}
+
+TEST_F(Requeue, DoesNotComeBackWithoutANewerCheckpoint) {
+  const std::string job = start({}, {}, 1000000);
+  ASSERT_TRUE(has_begun(job));
+  fs::rename(run_of(job) / "checkpoints", run_of(job) / "gone");
+  spill(run_of(job) / "checkpoints", "no folder");
+  ask_to_stop(job);
+  const std::string text = log_of_failure(job, 1);
+  EXPECT_TRUE(says(text, "no newer checkpoint was made"));
+  EXPECT_TRUE(says(text, ": job " + job + " ends: exit code 1\n"));
+  EXPECT_EQ(job_field(job, "Restarts"), "0");
+}
+
+TEST_F(Requeue, OneTaskOfAnArrayComesBackAlone) {
+  ::setenv("DRL_MAX_REQUEUE", "7", 1);
+  const std::string array = submit(Words{"--array=0-1", "-N1", "--gpus-per-node=1", kBatch + "sweep.sbatch"} +
+                                   small_run(1000000) + Words{"--save_interval", "20"});
+  ::unsetenv("DRL_MAX_REQUEUE");
+  const std::string first = array + "_0", last = array + "_1";
+  for (const std::string& task : {first, last}) ASSERT_TRUE(has_begun(task));
+  ask_to_stop(last);  // the one whose job id is the array's own
+  ASSERT_TRUE(is_back(last)) << log("drl-sweep-" + last + ".out");
+  EXPECT_EQ(job_field(first, "Restarts"), "0");
+  EXPECT_EQ(job_state(first), "RUNNING");
+  const int before = saved(last);
+  EXPECT_TRUE(wait_until([&] { return saved(last) > before; }, kLong)) << log("drl-sweep-" + last + ".log");
+  EXPECT_TRUE(
+      says(log("drl-sweep-" + last + ".out"),
+           ": job " + last + " stopped in order to be continued: goes back into the queue (restart 1 of at most 7)\n"));
+}
+
+TEST_F(Requeue, AFollowUpOfOneTaskOfAnArrayGoesOnWithItsRun) {
+  const std::string array =
+      submit(Words{"--array=0-1", "--no-requeue", "-N1", "--gpus-per-node=1", kBatch + "sweep.sbatch"} +
+             small_run(1000000) + Words{"--save_interval", "20"});
+  const std::string first = array + "_0", last = array + "_1";
+  for (const std::string& task : {first, last}) ASSERT_TRUE(has_begun(task));
+  ask_to_stop(last);
+  ASSERT_TRUE(wait_for_end(last));
+  const std::string output = log("drl-sweep-" + last + ".out");
+  std::smatch next;
+  ASSERT_TRUE(std::regex_search(output, next, std::regex(": job (\\d+) goes on with the run\n"))) << output;
+  EXPECT_EQ(job_state(first), "RUNNING");
+  const int before = saved(last);
+  EXPECT_TRUE(wait_until([&] { return saved(last) > before; }, kLong)) << log("drl-sweep-" + last + ".out");
+  EXPECT_EQ(job_field(next[1], "ArrayTaskId"), "1");
+}
+
+TEST_F(Requeue, AWrongLimit) {
+  ::setenv("DRL_MAX_REQUEUE", "often", 1);
+  const std::string job = submit({"--gpus-per-node=1", kBatch + "train_1node.sbatch", "--task", "Cartpol"});
+  ::unsetenv("DRL_MAX_REQUEUE");
+  EXPECT_TRUE(
+      says(log_of_failure(job, 2), ": job " + job + " ends: DRL_MAX_REQUEUE=often is not a number of restarts\n"));
+}
+
+}  // namespace
+}  // namespace drl::test

@@ -1,0 +1,74 @@
+// Jobs on the cluster (./cluster) on whose login node a test program runs.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "../apps/programs.hpp"
+
+namespace drl::test {
+
+// A deadline for whatever takes seconds on an idle machine.
+constexpr double kLong = 180;
+
+inline Result run_for_long(const Words& words, const Process::Variables& variables = {}) {
+  return Process(words, variables).wait(kLong);
+}
+// The standard output of a command that must succeed.
+inline std::string output_of(const Words& words) {
+  const Result result = run_for_long(words);
+  EXPECT_EQ(result.exit_code, 0) << words.front() << " says: " << result.err;
+  return result.out;
+}
+inline Result run_shell(const std::string& script) { return run_for_long({"bash", "-c", script}); }
+
+// sbatch's answer to these options, script and arguments: the job's id.
+inline std::string submit(const Words& words) {
+  std::string id = output_of(Words{"sbatch", "--parsable"} + words);
+  while (id.ends_with('\n')) id.pop_back();
+  return id;
+}
+
+// A field of `scontrol show job`, e.g. JobState, ExitCode, Restarts; "" if Slurm does not know the job. Slurm remembers
+// a job for 5 minutes after its end.
+inline std::string job_field(const std::string& id, const std::string& field) {
+  const std::string text = " " + run_for_long({"scontrol", "--oneliner", "show", "job", id}).out;
+  const size_t at = text.find(" " + field + "=");
+  if (at == std::string::npos) return "";
+  const size_t begin = at + field.size() + 2;
+  return text.substr(begin, text.find_first_of(" \n", begin) - begin);
+}
+inline std::string job_state(const std::string& id) { return job_field(id, "JobState"); }
+
+// False if it is not in this state within `seconds`.
+inline bool wait_for_state(const std::string& id, const std::string& state, double seconds = kLong) {
+  return wait_until([&] { return job_state(id) == state; }, seconds);
+}
+
+// Ended, in whatever state: COMPLETED, FAILED, CANCELLED, TIMEOUT, ...
+inline bool wait_for_end(const std::string& id, double seconds = kLong) {
+  return wait_until(
+      [&] {
+        const std::string state = job_state(id);
+        return !(state == "PENDING" || state == "RUNNING" || state == "COMPLETING" || state == "SUSPENDED" ||
+                 state == "REQUEUED" || state == "CONFIGURING");
+      },
+      seconds);
+}
+
+inline bool wait_for_idle_cluster() {
+  return wait_until([] { return run_program({"squeue", "--noheader"}).out.empty(); });
+}
+
+// Each test begins on an idle cluster, and leaves one.
+class SlurmTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    run_program({"scancel", "--user=root"});
+    EXPECT_TRUE(wait_for_idle_cluster());
+  }
+  TempFolder folder;
+};
+
+}  // namespace drl::test
