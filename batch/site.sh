@@ -3,8 +3,9 @@
 # one that is installed with drl, in share/drl/batch, which is for all users.
 #
 # Account and partition must be known before there is a job. sbatch takes them, and more ("INPUT ENVIRONMENT VARIABLES" of
-# `man sbatch`), from SBATCH_* variables of the shell that you type it in: have it read this file too, in ~/.bashrc:
-#   . ~/.config/drl/site.sh
+# `man sbatch`), from SBATCH_* variables of the shell that you type it in. So that they hold for drl's jobs alone, put this
+# line into ~/.bashrc, and type drl_sbatch in place of sbatch:
+#   drl_sbatch() ( . ~/.config/drl/site.sh; sbatch "$@" )
 
 # export SBATCH_ACCOUNT=project         # who pays; srun and salloc: SLURM_ACCOUNT, SALLOC_ACCOUNT
 # export SBATCH_PARTITION=gpu           # srun and salloc: SLURM_PARTITION, SALLOC_PARTITION

@@ -24,6 +24,9 @@ constexpr const char* kUsage =
     "  drl_train --task Cartpole                       one rank\n"
     "  drl_train --task Cartpole --ranks 4             four ranks on this machine\n"
     "  mpirun -n 4 drl_train --task Cartpole           the same, by hand\n"
+    "  srun -N2 --gpus-per-node=4 drl_train --task Cartpole\n"
+    "                                                  on a Slurm cluster: one rank per GPU, or per core\n"
+    "  sbatch train_2node.sbatch --task Cartpole       a job that goes on after its time limit\n"
     "  drl_train --task Cartpole --load_run R          go on with run R\n"
     "  drl_train --task Cartpole --print_config > my.ini; drl_train --config my.ini\n\n"
     "Values: command line, then --config file, then the task's preset, then default.\n"
@@ -54,23 +57,17 @@ bool answer(Settings& settings, const LaunchInfo& launch) {
   return true;
 }
 
-// What has been asked of us, for ranks that we started: srun kills them on SIGINT and SIGTERM, and passes these on.
-int signal_for_ranks_now() {
-  switch (requested_stop()) {
-    case Stop::to_be_continued:
-      return SIGUSR1;
-    case Stop::interrupted:
-      return SIGUSR2;
-    case Stop::terminated:
-      return SIGALRM;
-    default:
-      return 0;
-  }
-}
+// For ranks that srun starts for us: it kills them on SIGINT and SIGTERM, and forwards SIGUSR1 and SIGUSR2 only, so
+// that SIGUSR2 stands for both.
+const StopRelay kStopRelay = {
+    [] {
+      const Stop stop = requested_stop();
+      return stop == Stop::none ? 0 : stop == Stop::to_be_continued ? SIGUSR1 : SIGUSR2;
+    },
+    [](int code) { return code == kInterrupted && requested_stop() == Stop::terminated ? int{kTerminated} : code; }};
 
 RankRequest rank_request(const Settings& settings) {
-  return {settings.command.ranks, settings.options.train.device == "cpu",
-          settings.options.train.gpu_ids};
+  return {settings.command.ranks, settings.options.train.device == "cpu", settings.options.train.gpu_ids};
 }
 
 int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, const std::vector<std::string>& arguments) {
@@ -84,7 +81,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   });
 
   // One rank per device: if the launch line gave fewer, srun starts us again, and we wait.
-  const auto outcome = start_one_rank_per_device(comm, launch, rank_request(settings), arguments, signal_for_ranks_now);
+  const auto outcome = start_one_rank_per_device(comm, launch, rank_request(settings), arguments, kStopRelay);
   if (outcome) return *outcome;
 
   const RunContext context{settings.options.train.task, launch.job_id, utc_time_for_names(),
@@ -112,7 +109,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
 int start_ranks(int ranks, const std::vector<std::string>& arguments) {
   if (!can_run_under_srun()) return run_under_mpirun(ranks, arguments);
   catch_stop_signals();
-  return run_under_srun(ranks, arguments, signal_for_ranks_now);
+  return run_under_srun(ranks, arguments, kStopRelay);
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -123,7 +120,8 @@ int run(const std::vector<std::string>& arguments) {
     Settings settings(arguments);
     if (answer(settings, launch)) return kDone;
     if (!launch.launched() && settings.command.ranks > 1) return start_ranks(settings.command.ranks, arguments);
-    if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments); !hint.empty())
+    if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments);
+        !hint.empty() && !settings.command.quiet)
       log::info("{}", hint);
     catch_stop_signals();
     return end_of_rank(

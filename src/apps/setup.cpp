@@ -24,12 +24,13 @@ namespace drl {
 void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;
   v("config", config, "file of options, as --print_config prints it", Effect::none, here);
-  v("ranks", ranks, "start this many ranks on this machine, unless a launcher did", at_least(0), Effect::none, here);
+  v("ranks", ranks, "start this many ranks in all: on this machine, or on a Slurm job's nodes; 1 = one a task",
+    at_least(0), Effect::none, here);
   v("threads", threads, "threads of each rank, 0 = as the allocation says (-c), else 1", at_least(0), Effect::none,
     here);
   v("quiet", quiet, "print warnings and errors only", Effect::none, here);
   v("help", help, "this text, with the preset of --task", Effect::none, here, letter('h'));
-  v("version", version, "version and git hash", Effect::none, here);
+  v("version", version, "version, git hash and MPI library", Effect::none, here);
   v("list_tasks", list_tasks, "names of all tasks", Effect::none, here);
   v("print_config", print_config, "all options as a file for --config", Effect::none, here);
   v("headless", headless, "Isaac Lab's; nothing is ever drawn here", Effect::none, here, hidden);

@@ -1,6 +1,7 @@
 // Small text functions: names that nearly match, numbers for people.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ std::string human_bytes(double bytes);
 // Hours, minutes and seconds, rounded to the second: 83 is "0:01:23". "?" when negative or not finite (an unknown
 // rest).
 std::string human_duration(double seconds);
+
+// "1 rank", "4 ranks".
+std::string counted(int64_t number, const std::string& thing);
 
 // "a, b, c" from {a, b, c} and ", ".
 std::string join(const std::vector<std::string>& parts, std::string_view separator);

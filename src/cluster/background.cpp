@@ -17,7 +17,7 @@
 namespace drl {
 namespace {
 
-constexpr size_t kKept = 4096;  // bytes
+constexpr size_t kKept = 1 << 20;  // bytes: the names of all nodes of a large job
 
 // What posix_spawn is told about the child.
 class SpawnPlan {
@@ -54,7 +54,7 @@ class SpawnPlan {
 
 BackgroundCommand::BackgroundCommand(const std::vector<std::string>& command, const std::string& log) {
   int ends[2] = {-1, -1};
-  if (log.empty() && pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+  if (log.empty() && pipe2(ends, O_CLOEXEC) != 0) {
     output_ = std::strerror(errno);
     exit_code_ = kNotFound;
     return;
@@ -65,6 +65,7 @@ BackgroundCommand::BackgroundCommand(const std::vector<std::string>& command, co
   const SpawnPlan plan(ends[1], log);
   const int error = posix_spawnp(&pid_, argv[0], &plan.files, &plan.attributes, argv.data(), environ);
   pipe_ = ends[0];
+  if (pipe_ >= 0) fcntl(pipe_, F_SETFL, O_NONBLOCK);  // our end only: few programs expect their output to refuse them
   if (ends[1] >= 0) close(ends[1]);
   if (!error) return;
   pid_ = -1;

@@ -26,7 +26,7 @@ class BackgroundCommand {
   std::optional<int> exit_code();
   // The same after at most `seconds`.
   std::optional<int> wait(double seconds);
-  // What it has written, up to 4 KiB.
+  // What it has written, up to 1 MiB.
   const std::string& output() const { return output_; }
   // Its last line, as it may stand in a message.
   std::string last_words() const;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -39,7 +40,11 @@ pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settin
   if (settings.own_group) setpgid(0, 0);
   if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(kNotFound);  // it died before the line above
+  if (getppid() != parent) _exit(kNotFound);       // it died before the line above
+  for (int signal = 1; signal < NSIG; ++signal) {  // our handlers must not swallow what is meant for the program
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) std::signal(signal, SIG_DFL);
+  }
   sigprocmask(SIG_SETMASK, &settings.signal_mask, nullptr);
   execvpe(argv[0], argv.data(), envp.data());
   _exit(kNotFound);
@@ -55,6 +60,17 @@ struct Pipe {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe (") + std::strerror(errno) + "): use --ranks 1");
     read_end = ends[0], write_end = ends[1];
+  }
+  ~Pipe() {
+    close_end(read_end);
+    close_end(write_end);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  static void close_end(int& end) {
+    if (end >= 0) close(end);
+    end = -1;
   }
 };
 
@@ -92,28 +108,34 @@ int run_shielded(const std::vector<std::string>& command, const ChildSettings& s
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, &before);
   const pid_t pid = fork();
-  if (pid < 0) throw Error(command.front() + " cannot be started (fork: " + std::strerror(errno) + "): use --ranks 1");
   if (pid == 0) {
     setsid();
     if (fork() != 0) _exit(0);
-    close(signals.write_end);
-    close(outcome.read_end);
-    guard(command, settings, signals.read_end, outcome.write_end);
+    Pipe::close_end(signals.write_end);
+    Pipe::close_end(outcome.read_end);
+    try {
+      guard(command, settings, signals.read_end, outcome.write_end);
+    } catch (...) {  // no copy of us may go on beyond this
+      _exit(kNotFound);
+    }
   }
-  waitpid(pid, nullptr, 0);
+  const int error = errno;
+  if (pid > 0) waitpid(pid, nullptr, 0);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  close(signals.read_end);
-  close(outcome.write_end);
+  if (pid < 0) throw Error(command.front() + " cannot be started (fork: " + std::strerror(error) + "): use --ranks 1");
+  Pipe::close_end(signals.read_end);
+  Pipe::close_end(outcome.write_end);
 
-  int code = 128 + SIGKILL, sent = 0;  // unless the shield lives to say otherwise
-  while (!readable(outcome.read_end)) {
-    const int signal = pending_signal();
-    if (signal != sent && write(signals.write_end, &signal, sizeof(signal)) < 0) break;
-    sent = signal;
-  }
-  if (read(outcome.read_end, &code, sizeof(code)) != sizeof(code)) code = 128 + SIGKILL;
-  close(signals.write_end);
-  close(outcome.read_end);
+  for (int sent = 0; !readable(outcome.read_end);)
+    if (const int signal = pending_signal(); signal != sent) {
+      sent = signal;
+      if (write(signals.write_end, &signal, sizeof(signal)) < 0) break;
+    }
+  int code = 0;
+  if (read(outcome.read_end, &code, sizeof(code)) != sizeof(code))
+    throw Error(command.front() +
+                " is not watched any more (its guard was killed; memory or processes may have run out): go on from the "
+                "last checkpoint with --load_run");
   return code;
 }
 

@@ -21,8 +21,8 @@ struct ChildSettings {
 // This process's environment, "NAME=value" each.
 std::vector<std::string> environment_list();
 
-// Starts `command` (found by PATH) with an empty standard input. Our death, of whatever kind, sends it SIGTERM. Throws
-// Error if there can be no process.
+// Starts `command` (found by PATH) with an empty standard input. The death of the calling thread, of whatever kind,
+// sends it SIGTERM. Throws Error if there can be no process.
 pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settings);
 
 // Runs `command` to its end and returns its exit code, as a shell would say it. Signals to this process or to those

@@ -71,8 +71,6 @@ bool has_nvidia_gpu(const fs::path& root) {
   return false;
 }
 
-std::string counted(size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
-
 [[noreturn]] void bad_gpu_ids(const std::string& gpu_ids, const std::string& why, size_t visible) {
   const std::string last = visible > 1 ? " to " + std::to_string(visible - 1) : "";
   throw UsageError("--gpu_ids " + printable(gpu_ids) + " is not possible (" + why + "): give all, None" +

@@ -43,10 +43,10 @@ std::optional<LaunchInfo> from_launcher(const Environment& environment, const La
                     .local_size = number(environment, launcher.local_size).value_or(1)};
 }
 
-// A task of an srun step. In a batch shell SLURM_PROCID is set too, but no step is.
+// In a batch shell SLURM_PROCID is set too, but no step is.
 std::optional<LaunchInfo> from_srun(const Environment& environment) {
   const std::optional<int> rank = number(environment, "SLURM_PROCID");
-  if (!rank || !environment("SLURM_STEP_ID")) return std::nullopt;
+  if (!rank || !in_srun_step(environment)) return std::nullopt;
   const std::vector<int> tasks = counts_per_node(environment, "SLURM_STEP_TASKS_PER_NODE");
   const size_t node = static_cast<size_t>(number(environment, "SLURM_NODEID").value_or(0));
   const int world_size =
@@ -75,6 +75,13 @@ std::string job_name(const Environment& environment) {
 }
 
 }  // namespace
+
+bool in_srun_step(const Environment& environment) {
+  // Slurm's own steps: interactive 4294967290 (salloc's shell where LaunchParameters=use_interactive_step), batch
+  // ...91.
+  const std::string step = environment("SLURM_STEP_ID").value_or("");
+  return !step.empty() && !(step.size() == 10 && step >= "4294967280");
+}
 
 LaunchInfo launch_info(const Environment& environment) {
   std::optional<LaunchInfo> info;

@@ -22,6 +22,9 @@ struct LaunchInfo {
 // task of an srun step, none. Throws UsageError when the variables do not make sense.
 LaunchInfo launch_info(const Environment& environment);
 
+// Is this process a task that srun started? The shells of sbatch and salloc may be in steps of Slurm's own.
+bool in_srun_step(const Environment& environment);
+
 // Of this process's environment.
 LaunchInfo launch_info();
 

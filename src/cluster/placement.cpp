@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string counted(int n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
-
 CpuSet together(const std::vector<HostRank>& ranks) {
   CpuSet all;
   for (const HostRank& rank : ranks) all |= rank.allowed;

@@ -1,5 +1,6 @@
 #include "cluster/relaunch.hpp"
 
+#include <mpi.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -37,20 +38,21 @@ bool equal(const std::vector<int>& ranks) {
   return std::adjacent_find(ranks.begin(), ranks.end(), std::not_equal_to<>()) == ranks.end();
 }
 
-std::string counted(int number, const std::string& thing) {
-  return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
-}
-
 // --- What a task sees ---
 
 // Slurm counts hardware threads, and where it does not bind, all of the machine's cores are open to us.
-int granted_cores(const Environment& environment) {
+// Where a step takes one hardware thread of each core only (--hint=nomultithread), it counts cores.
+struct Grant {
+  int cpus, cores;
+};
+Grant granted(const Environment& environment) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   sched_getaffinity(0, sizeof(allowed), &allowed);
-  const int cores = this_machine().cores, threads = std::max(cores, CPU_COUNT(&allowed));
-  const int granted = number(environment, "SLURM_CPUS_ON_NODE").value_or(threads);
-  return std::clamp(granted / (threads / cores), 1, cores);
+  const int cores = this_machine().cores, threads_per_core = std::max(cores, CPU_COUNT(&allowed)) / cores;
+  const int unit = environment("SLURM_THREADS_PER_CORE") == "1" ? threads_per_core : 1;
+  const int cpus = number(environment, "SLURM_CPUS_ON_NODE").value_or(cores * threads_per_core) * unit;
+  return {cpus, std::clamp(cpus / threads_per_core, 1, cores)};
 }
 
 int granted_memory(const Environment& environment) {
@@ -69,10 +71,10 @@ std::string describe_task(const Environment& environment, const RankRequest& req
   const bool threads = environment("SLURM_CPUS_PER_TASK").has_value();
   const Gpus chosen = request.cpu ? gpus : select_gpus(gpus, request.gpu_ids);
   const bool on_gpus = !chosen.ids.empty();
-  const int cpus = number(environment, "SLURM_CPUS_ON_NODE").value_or(0);
+  const auto [cpus, cores] = granted(environment);
   return join({node_name(environment), on_gpus ? join(gpus.ids, ",") : "", join(chosen.ids, ","),
-               on_gpus || threads ? "" : "cores", std::to_string(granted_cores(environment)),
-               std::to_string(granted_memory(environment)), std::to_string(cpus)},
+               on_gpus || threads ? "" : "cores", std::to_string(cores), std::to_string(granted_memory(environment)),
+               std::to_string(cpus)},
               "\t");
 }
 
@@ -117,6 +119,16 @@ bool equal_gpus(const std::vector<StepNode>& nodes) {
 
 // --- The inner srun ---
 
+// In the shell of a job nothing says which plugin Open MPI needs, and the cluster's default may be none.
+bool offers_pmix() {
+#ifdef OPEN_MPI
+  BackgroundCommand list({"srun", "--mpi=list"});
+  return list.wait(10) == 0 && list.output().find("pmix") != std::string::npos;
+#else
+  return false;
+#endif
+}
+
 std::string mpi_plugin(const Environment& environment) {
   if (const auto type = environment("SLURM_MPI_TYPE")) return *type;
   if (environment("PMIX_RANK")) return "pmix";
@@ -131,10 +143,13 @@ class HostFile {
     const char* folder = std::getenv("TMPDIR");
     path_ = std::string(folder && *folder ? folder : "/tmp") + "/drl-hosts.XXXXXX";
     const int file = mkstemp(path_.data());
-    if (file < 0 || write(file, hosts.data(), hosts.size()) != static_cast<ssize_t>(hosts.size()))
-      throw UsageError("no temporary file " + path_ + " (" + std::strerror(errno) +
-                       "): set TMPDIR to a folder that can be written");
-    close(file);
+    const bool written = file >= 0 && write(file, hosts.data(), hosts.size()) == static_cast<ssize_t>(hosts.size());
+    const int error = errno;
+    if (file >= 0) close(file);
+    if (written) return;
+    unlink(path_.c_str());
+    throw UsageError("no temporary file " + path_ + " (" + std::strerror(error) +
+                     "): set TMPDIR to a folder that can be written");
   }
   ~HostFile() { unlink(path_.c_str()); }
   HostFile(const HostFile&) = delete;
@@ -169,7 +184,7 @@ std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<in
 }
 
 int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, const std::string& outer_step,
-             const std::vector<std::string>& command, const std::function<int()>& pending_signal) {
+             const std::vector<std::string>& command, const StopRelay& relay) {
   const Environment environment = process_environment();
   const HostFile hosts(hosts_of_ranks(nodes, ranks));
   // Signals reach the ranks through `pending_signal` only: srun itself answers SIGINT and SIGTERM by killing them.
@@ -179,11 +194,15 @@ int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, 
   settings.environment.push_back("SLURM_EXIT_ERROR=" + std::to_string(kRefused));
   settings.environment.push_back(std::string(kOuterStep) + "=" + outer_step);
   for (size_t k = 0; k < nodes.size(); ++k)  // ranks that share cores must not spin while they wait for each other
-    if (ranks[k] > nodes[k].cores && !environment(kYield)) settings.environment.push_back(std::string(kYield) + "=1");
+    if (ranks[k] > nodes[k].cores && !environment(kYield)) {
+      settings.environment.push_back(std::string(kYield) + "=1");
+      break;
+    }
 
   std::vector<std::string> words = srun_command(environment, nodes, ranks);
+  if (mpi_plugin(environment).empty() && offers_pmix()) words.push_back("--mpi=pmix");
   words.insert(words.end(), command.begin(), command.end());
-  const int code = run_shielded(words, settings, pending_signal);
+  const int code = relay.own_exit_code(run_shielded(words, settings, relay.pending_signal));
   if (code == kRefused || code == kNotFound)
     throw UsageError("srun did not start the ranks (its message is above): start them by\n  " +
                      direct_line(nodes, ranks, 0, command) + "\nor use --ranks 1");
@@ -267,8 +286,7 @@ std::string shortage(const std::vector<StepNode>& nodes, const std::vector<int>&
 }
 
 std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInfo& launch, const RankRequest& request,
-                                             const std::vector<std::string>& command,
-                                             const std::function<int()>& pending_signal) {
+                                             const std::vector<std::string>& command, const StopRelay& relay) {
   const Environment environment = process_environment();
   if (launch.launcher != "srun" || request.ranks == 1 || environment(kOuterStep)) return std::nullopt;
 
@@ -305,9 +323,8 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
   // The other tasks wait without a collective that spins: the cores belong to the ranks. They may not end before, or
   // srun would end this one where WaitTime is set.
   int outcome[2] = {0, 0};  // exit code, and whether it was ours
-  std::string message;
   if (comm.rank() == 0) try {
-      outcome[0] = run_srun(nodes, ranks, describe_step(nodes), command, pending_signal);
+      outcome[0] = run_srun(nodes, ranks, describe_step(nodes), command, relay);
     } catch (const Error& error) {
       outcome[0] = error.exit_code(), outcome[1] = 1;
       log::write(log::Level::common_error, error.what());
@@ -319,18 +336,19 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
 
 bool can_run_under_srun() { return process_environment()("SLURM_JOB_ID") && is_on_path("srun"); }
 
-int run_under_srun(int ranks, const std::vector<std::string>& command, const std::function<int()>& pending_signal) {
+int run_under_srun(int ranks, const std::vector<std::string>& command, const StopRelay& relay) {
   const Environment environment = process_environment();
   BackgroundCommand expand({"scontrol", "show", "hostnames", environment("SLURM_JOB_NODELIST").value_or("")});
+  const std::vector<int> cpus = counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE");
   if (expand.wait(10) != 0)
     throw UsageError("the job's nodes are not known (scontrol show hostnames: " + printable(expand.output()) +
                      "): start the ranks by srun yourself");
   std::vector<StepNode> nodes;
   for (const std::string& name : split(trim(expand.output()), '\n')) {
-    nodes.push_back({.name = name, .cores = ranks});
+    nodes.push_back({.name = name, .cores = nodes.size() < cpus.size() ? cpus[nodes.size()] : ranks});
     add_new(nodes.back().gpus, environment("SLURM_JOB_GPUS").value_or(""));
   }
-  return run_srun(nodes, plan_ranks(nodes, ranks), "", command, pending_signal);
+  return run_srun(nodes, plan_ranks(nodes, ranks), "", command, relay);
 }
 
 bool shortage_is_known(const Environment& environment) { return !environment(kOuterStep).value_or("").empty(); }
@@ -362,7 +380,7 @@ void keep_to_outer_step() {
 }
 
 std::string idle_devices(const Environment& environment, const std::vector<std::string>& command) {
-  if (!environment("SLURM_JOB_ID") || environment("SLURM_STEP_ID")) return "";
+  if (!environment("SLURM_JOB_ID") || in_srun_step(environment)) return "";
   const int nodes = number(environment, "SLURM_JOB_NUM_NODES").value_or(1);
   const int per_node =
       std::max(gpu_count(environment, "SLURM_GPUS_ON_NODE"), gpu_count(environment, "SLURM_GPUS_PER_NODE"));

@@ -23,6 +23,13 @@ struct StepNode {
   int memory = 0;                      // MiB granted, 0 if that is not limited
 };
 
+// How requests to stop pass through the process that waits for ranks which srun started for it.
+struct StopRelay {
+  std::function<int()>
+      pending_signal;  // what the ranks shall receive, 0 for nothing; srun forwards SIGUSR1 and SIGUSR2
+  std::function<int(int)> own_exit_code;  // from the ranks', which may know less of the reason
+};
+
 // What the user said of ranks.
 struct RankRequest {
   int ranks = 0;             // --ranks, 0 = one per device
@@ -47,16 +54,15 @@ std::string shortage(const std::vector<StepNode>& nodes, const std::vector<int>&
                      const std::vector<std::string>& command);
 
 // Collective over the tasks of an srun step. If they are fewer than their devices, rank 0 runs `command` by srun, while
-// all wait; its exit code on all ranks, nullopt if the step stays as it is. `pending_signal` says what the ranks shall
-// receive, 0 for nothing. Throws UsageError (on all ranks alike) if there is no srun, or it refuses.
+// all wait; its exit code on all ranks, nullopt if the step stays as it is. Throws UsageError (on all ranks alike) if
+// there is no srun, or it refuses.
 std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInfo& launch, const RankRequest& request,
-                                             const std::vector<std::string>& command,
-                                             const std::function<int()>& pending_signal);
+                                             const std::vector<std::string>& command, const StopRelay& relay);
 
 // In a Slurm job's own shell, where srun is: so --ranks N can use all of the job's nodes.
 bool can_run_under_srun();
 // Runs `command` on `ranks` ranks over the job's nodes, and returns their exit code.
-int run_under_srun(int ranks, const std::vector<std::string>& command, const std::function<int()>& pending_signal);
+int run_under_srun(int ranks, const std::vector<std::string>& command, const StopRelay& relay);
 
 // Has the step that started this rank warned of a shortage already, if there is one?
 bool shortage_is_known(const Environment& environment);

@@ -83,7 +83,8 @@ class MpiLibrary {
 
 void check_world(const LaunchInfo& launch, const Communicator& comm) {
   if (comm.rank() == launch.rank && comm.size() == launch.world_size) return;
-  if (launch.rank != 0) throw ReportedError(kUsage);  // every rank sees it, the first one says it
+  // Every rank sees a wrong size, and the first one says it. Wrong numbers only some see, and so end all.
+  if (launch.rank != 0 && comm.size() != launch.world_size) throw ReportedError(kUsage);
   const std::string difference = "MPI sees rank " + std::to_string(comm.rank()) + " of " + std::to_string(comm.size()) +
                                  ", but " + launch.launcher + " started rank " + std::to_string(launch.rank) + " of " +
                                  std::to_string(launch.world_size);

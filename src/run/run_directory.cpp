@@ -6,14 +6,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "base/check.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 
 namespace fs = std::filesystem;
@@ -75,17 +78,30 @@ void check_exclusive(const RunOptions& o) {
                    " is in use by another process (it holds the lock): stop it first, or give another --run_name");
 }
 
-// Those that this call created, outermost first; none is left if it fails.
+// Those that this call created, outermost first; none is left if it fails. Another process may remove what it made
+// itself at any time: then what is missing is looked for again.
 std::vector<fs::path> create_folders(const fs::path& path) {
-  std::vector<fs::path> missing, created;
-  for (fs::path folder = path; !folder.empty() && !there_is(folder); folder = folder.parent_path())
-    missing.push_back(folder);
-  for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
-    std::error_code error;
-    if (fs::create_directory(*folder, error)) created.push_back(*folder);
-    if (!error) continue;
-    while (!created.empty()) rmdir(created.back().c_str()), created.pop_back();
-    cannot_write(path, error.message());
+  std::vector<fs::path> created;
+  for (bool complete = false; !complete;) {
+    std::vector<fs::path> missing;
+    for (fs::path folder = path; !folder.empty() && !there_is(folder); folder = folder.parent_path())
+      missing.push_back(folder);
+    complete = true;
+    for (; complete && !missing.empty(); missing.pop_back()) {
+      const fs::path& folder = missing.back();
+      if (mkdir(folder.c_str(), 0777) == 0) {
+        created.push_back(folder);
+        continue;
+      }
+      const int why = errno;
+      std::error_code error;
+      if (why == EEXIST && fs::is_directory(folder, error)) continue;
+      complete = false;
+      if (why == EEXIST && !fs::exists(fs::symlink_status(folder, error))) continue;
+      if (why == ENOENT && !fs::exists(folder.parent_path(), error)) continue;  // else /proc, which takes no folder
+      for (; !created.empty(); created.pop_back()) rmdir(created.back().c_str());
+      cannot_write(path, std::strerror(why));
+    }
   }
   return created;
 }
@@ -186,7 +202,7 @@ RunStart plan_scratch(const fs::path& run, const RunOptions& options) {
 // A job finds its own run again, and begins it anew if that stopped before its first checkpoint. Another srun of the
 // same job, with other options or at the same time, gets its own.
 RunStart plan_job(const fs::path& first, const RunOptions& options, const OptionTable& table, const RunLock* mine) {
-  fs::path run = first;
+  fs::path run = first, busy;
   for (int k = 2; was_there(run, mine); ++k) {
     const bool same =
         !there_is(run / "options.ini") ||  // it ended as it began
@@ -195,9 +211,12 @@ RunStart plan_job(const fs::path& first, const RunOptions& options, const Option
       if (list_checkpoints(run).empty()) break;
       return resume(run, "resuming " + run.string() + " (this job's run, the same options)");
     }
+    if (same && busy.empty() && !list_checkpoints(run).empty()) busy = run;
     run = first.string() + "." + std::to_string(k);
   }
-  return plan_scratch(run, options);
+  RunStart start = plan_scratch(run, options);
+  start.busy = busy;
+  return start;
 }
 
 RunStart plan_new(const RunOptions& options, const RunContext& context, const fs::path& folder, const RunLock* mine) {
@@ -285,14 +304,38 @@ RunStart plan_run(const RunOptions& options, const OptionTable& table, const Run
   return plan_named(folder / options.run_name, table);
 }
 
+namespace {
+
+// A job that comes back may find its run still locked: the node that it had is cut off, and the file server waits for
+// it.
+void wait_until_free(const fs::path& run) {
+  constexpr int patience = 120;  // seconds
+  if (is_locked(run))
+    log::info("waiting up to {} s for {}, which another process still holds: the job's last node may be cut off",
+              patience, run.string());
+  for (int seconds = 0; is_locked(run); ++seconds) {
+    if (seconds == patience) in_use(run);
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+}
+
+}  // namespace
+
 // Between plan and lock another process may have begun, or even ended, the same run: the plan must still hold under the
 // lock.
 RunStart claim_run(const RunOptions& options, const OptionTable& table, const RunContext& context) {
   for (;;) {
     RunStart start = plan_run(options, table, context);
+    if (context.continued && !start.busy.empty()) {
+      wait_until_free(start.busy);
+      continue;
+    }
     const bool timestamp = is_automatic(options) && context.job_id.empty();
     std::shared_ptr<RunLock> lock = RunLock::take(start.directory, timestamp);
-    if (!lock && !is_automatic(options)) in_use(start.directory);
+    if (!lock && !is_automatic(options)) {
+      if (!context.continued) in_use(start.directory);
+      wait_until_free(start.directory);
+    }
     if (!lock || !(plan_run(options, table, context, lock.get()) == start)) continue;
     start.lock = std::move(lock);
     return start;
@@ -302,10 +345,13 @@ RunStart claim_run(const RunOptions& options, const OptionTable& table, const Ru
 std::unique_ptr<RunLock> RunLock::take(const fs::path& run, bool must_be_new) {
   std::unique_ptr<RunLock> lock(new RunLock);
   lock->run_ = run;
-  lock->created_ = create_folders(run);
-  if (must_be_new && !lock->created(run)) return nullptr;
   const fs::path path = run / kLockFile;
-  lock->file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  do {  // again, if the process that had made the folder has just removed it
+    const std::vector<fs::path> created = create_folders(run);
+    lock->created_.insert(lock->created_.end(), created.begin(), created.end());
+    if (must_be_new && !lock->created(run)) return nullptr;
+    lock->file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  } while (lock->file_ < 0 && errno == ENOENT);
   if (lock->file_ < 0) cannot_write(run, std::strerror(errno));
   struct flock whole = whole_file();
   if (fcntl(lock->file_, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES)) {

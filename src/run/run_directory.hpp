@@ -53,6 +53,7 @@ struct RunStart {
   bool move_old_aside = false;                     // --fresh: there is a run of this name
   std::string notice;                              // one line for the user, empty if there is nothing to say
   std::shared_ptr<RunLock> lock;                   // claim_run's
+  std::filesystem::path busy = {};                 // a run of this job that would be resumed, were it not in use
 };
 
 // The run that --resume or --load_run names, whose options.ini then lies under the command line's options; nullopt if

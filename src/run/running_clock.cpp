@@ -6,11 +6,7 @@ namespace drl {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
-constexpr double kStandstill = 3;  // seconds without a tick; a busy machine delays one by less
-
-double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
+constexpr std::chrono::seconds kStandstill{3};  // without a tick; a busy machine delays one by less
 
 }  // namespace
 
@@ -37,10 +33,10 @@ double RunningClock::seconds() {
 // Whoever comes first after a standstill counts it.
 double RunningClock::tick() {
   const Clock::time_point now = Clock::now();
-  const double gap = seconds_between(last_tick_, now);
+  const Clock::duration gap = now - last_tick_;
   if (gap > kStandstill) stood_still_ += gap;
   last_tick_ = now;
-  return seconds_between(start_, now) - stood_still_;
+  return std::chrono::duration<double>(now - start_ - stood_still_).count();
 }
 
 }  // namespace drl

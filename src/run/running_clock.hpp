@@ -28,7 +28,7 @@ class RunningClock {
   std::condition_variable ended_;
   bool end_ = false;
   Clock::time_point start_ = Clock::now(), last_tick_ = start_;
-  double stood_still_ = 0;
+  Clock::duration stood_still_{};
   std::thread ticker_;
 };
 

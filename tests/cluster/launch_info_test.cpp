@@ -92,6 +92,15 @@ TEST(LaunchInfo, BatchShellIsNoRank) {
   EXPECT_EQ(info.job_id, "78");
 }
 
+// salloc's shell where slurm.conf has LaunchParameters=use_interactive_step.
+TEST(LaunchInfo, InteractiveShellIsNoRank) {
+  expect_info(info_of({{"SLURM_JOB_ID", "78"},
+                       {"SLURM_STEP_ID", "4294967290"},
+                       {"SLURM_STEP_NUM_TASKS", "1"},
+                       {"SLURM_PROCID", "0"}}),
+              "", 0, 1, 0, 1);
+}
+
 TEST(LaunchInfo, MpirunInsideAnSrunStepWins) {
   std::map<std::string, std::string> task = srun_task("0", "0", "0");
   task.insert({{"OMPI_COMM_WORLD_RANK", "3"},

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <optional>
 #include <thread>
 
 #include "../support/temp_folder.hpp"
@@ -203,6 +205,21 @@ TEST_F(RunDirectoryTest, AJobsUnfinishedBeginningIsTakenOver) {
   job = "7";
   fs::create_directories(folder / "slurm-7" / "checkpoints");  // killed before it wrote its options
   EXPECT_EQ(claim().directory, folder / "slurm-7");
+}
+
+// The node that it had may be cut off, and still hold the lock for a while: beginning anew would lose the run.
+TEST_F(RunDirectoryTest, AJobThatComesBackWaitsForItsRun) {
+  job = "7";
+  const fs::path run = make_run("slurm-7", {3});
+  auto holder = std::make_optional<RunDirectory>(start("slurm-7"));
+  EXPECT_EQ(claim().directory, folder / "slurm-7.2") << "another srun of the same start";
+  continued = true;
+  std::thread end([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    holder.reset();
+  });
+  EXPECT_EQ(claim().directory, run);
+  end.join();
 }
 
 // The job's script is the same when it comes back, but begins nothing anew that it has begun.

@@ -171,7 +171,7 @@ TEST_F(BatchErrors, NoProgram) {
 TEST_F(BatchErrors, NoSiteSettingsWhereDrlSiteSays) {
   ::setenv("DRL_SITE", "/nowhere/site.sh", 1);
   EXPECT_TRUE(says(log_of_failure(submit({kBatch + "train_1node.sbatch"}), 1),
-                   "/nowhere/site.sh: No such file or directory\n"));
+                   "/nowhere/site.sh: No such file or directory (DRL_SITE)\n"));
   ::unsetenv("DRL_SITE");
 }
 

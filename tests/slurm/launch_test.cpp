@@ -207,6 +207,14 @@ TEST_F(LaunchSignals, Usr1ByScancelIsToBeContinued) {
 TEST_F(LaunchSignals, TermByScancel) {
   expect_stop([](const Process&) { scancel("TERM"); }, 143);
 }
+// The ranks are in another step, and learn of it through the task that waits for them.
+TEST_F(LaunchSignals, TermOfTheWaitingStepAlone) {
+  expect_stop(
+      [](const Process&) {
+        output_of({"scancel", "--signal=TERM", lines(output_of({"squeue", "-h", "-o", "%i"})).at(0) + ".0"});
+      },
+      143);
+}
 TEST_F(LaunchSignals, IntByScancel) {
   expect_stop([](const Process&) { scancel("INT"); }, 130);
 }

@@ -9,7 +9,8 @@
 namespace drl::test {
 namespace {
 
-constexpr int kIterations = 600, kSaveInterval = 20;  // some seconds of work
+constexpr int kIterations = 600, kSaveInterval = 20;
+const Words kWork = {"--num_envs", "256", "--num_steps_per_env", "16"};  // some seconds, a tenth of one between saves
 const std::string kArrival = "goes back into the queue (restart 1 of at most 100)\n";
 
 class Requeue : public BatchTest {
@@ -17,6 +18,7 @@ class Requeue : public BatchTest {
   // Two ranks on two nodes. `options` are sbatch's, `more` drl_train's.
   static std::string start(const Words& options = {}, const Words& more = {}, int iterations = kIterations) {
     return submit(Words{"--gpus-per-node=1"} + options + Words{kBatch + "train_2node.sbatch"} + small_run(iterations) +
+                  kWork +
                   Words{"--save_interval", std::to_string(kSaveInterval), "--keep_checkpoints", "1000",
                         "--ppo.schedule", "fixed"} +
                   more);
@@ -73,7 +75,7 @@ double fastest_iteration(const fs::path& run) {
 
 TEST_F(Requeue, ThreeTimeLimits) {
   constexpr int iterations = 60;
-  const Words work = {"--num_envs", "512", "--num_steps_per_env", "32"};  // to make them long, and alike
+  const Words work = {"--num_envs", "2048", "--num_steps_per_env", "64"};  // a quarter of a second each, and alike
   const Reference whole = reference_of(work, iterations);
   // A job of a minute whose margin leaves it two seconds for its start, and time for a third of the work at the most.
   const double third = iterations * fastest_iteration(folder / "runs/CartPole-v1/latest") / 3;

@@ -46,13 +46,15 @@ inline bool wait_for_state(const std::string& id, const std::string& state, doub
   return wait_until([&] { return job_state(id) == state; }, seconds);
 }
 
-// Ended, in whatever state: COMPLETED, FAILED, CANCELLED, TIMEOUT, ...
+// Ended, in whatever state.
 inline bool wait_for_end(const std::string& id, double seconds = kLong) {
   return wait_until(
       [&] {
         const std::string state = job_state(id);
-        return !(state == "PENDING" || state == "RUNNING" || state == "COMPLETING" || state == "SUSPENDED" ||
-                 state == "REQUEUED" || state == "CONFIGURING");
+        for (const char* end :
+             {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE"})
+          if (state == end) return true;
+        return false;
       },
       seconds);
 }
