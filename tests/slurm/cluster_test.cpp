@@ -129,7 +129,10 @@ TEST_F(Cluster, SettingsReplaceThoseOfSlurmConf) {
 }
 
 TEST_F(Cluster, SaysWhyItCannotRun) {
-  const Result result = run_for_long({"setpriv", "--reuid=65534", DRL_CLUSTER, "run", "true"});
+  const TempFolder folder;  // that everybody may read, wherever the checkout lies
+  fs::permissions(folder.path(), fs::perms(0755));
+  fs::copy(DRL_CLUSTER, folder / "cluster");
+  const Result result = run_for_long({"setpriv", "--reuid=65534", folder / "cluster", "run", "true"});
   EXPECT_EQ(result.exit_code, 77);
   EXPECT_EQ(result.err, "cannot run a Slurm cluster here: it needs root\n");
 }
