@@ -50,7 +50,7 @@ int exit_code_for(int signal) { return signal == SIGUSR1 ? kContinue : signal ==
 int with_signals_as_shells_say_them(int code) { return code > kUsage && code < 32 ? 128 + code : code; }
 
 // mpirun's exit code. A signal that ended ranks which did not listen to requests yet ends the program as a request
-// would.
+// would; also where MPICH's mpiexec makes 0 of it. Ranks that end by themselves leave their code in a file.
 int wait_and_pass_signals(pid_t pid, const sigset_t& signals) {
   int last_signal = 0;
   for (int status = 0;;) {
@@ -59,7 +59,8 @@ int wait_and_pass_signals(pid_t pid, const sigset_t& signals) {
     if (signal == SIGCHLD) {
       if (waitpid(pid, &status, WNOHANG) != pid) continue;
       const int code = with_signals_as_shells_say_them(shell_code(status));
-      return last_signal && code == 128 + signal_for_ranks(last_signal) ? exit_code_for(last_signal) : code;
+      return last_signal && (code == kDone || code == 128 + signal_for_ranks(last_signal)) ? exit_code_for(last_signal)
+                                                                                           : code;
     }
     if (signal < 0) continue;
     last_signal = signal;
