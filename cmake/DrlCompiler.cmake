@@ -8,22 +8,26 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
 
 add_library(drl_flags INTERFACE)
-target_compile_options(drl_flags INTERFACE -Wall -Wextra
+# drl_cxx_options(TARGET SCOPE OPTION...): options of the C++ compiler, which nvcc does not understand.
+function(drl_cxx_options target scope)
+  target_compile_options(${target} ${scope} "$<$<COMPILE_LANGUAGE:CXX>:${ARGN}>")
+endfunction()
+
+drl_cxx_options(drl_flags INTERFACE -Wall -Wextra
   -ffp-contract=off  # a*b+c is rounded twice everywhere, so that all machines agree to the bit
   -fno-math-errno -fno-trapping-math)  # the same values, and loops with sqrt and floor vectorise
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(drl_flags INTERFACE -Wno-restrict)  # false alarms on "literal" + std::string, GCC bug 105651
+  drl_cxx_options(drl_flags INTERFACE -Wno-restrict)  # false alarms on "literal" + std::string, GCC bug 105651
 endif()
 target_include_directories(drl_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 
 # What is built on a login node runs on compute nodes: a common baseline, and hot loops choose AVX2 or AVX-512 at run time.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  target_compile_options(drl_flags INTERFACE -march=x86-64-v2)
+  drl_cxx_options(drl_flags INTERFACE -march=x86-64-v2)
 endif()
 
 if(DRL_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
-    -Wno-maybe-uninitialized)  # false alarms under sanitizers, which GCC's manual announces
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined;-fno-omit-frame-pointer;-fno-sanitize-recover=undefined;-Wno-maybe-uninitialized>")  # false alarms under sanitizers, which GCC's manual announces
   add_link_options(-fsanitize=address,undefined)
 endif()
 

@@ -96,8 +96,14 @@ TEST(Structure, LibtorchIsIncludedInItsEngineOnly) {
   expect_none(matches(R"(^\s*#\s*include\s*[<"](torch|ATen|c10)/)", "engines/torch/"));
 }
 
-TEST(Structure, MpiIsIncludedInClusterOnly) {
-  expect_none(matches(R"(^\s*#\s*include\s*[<"](mpi|nccl)\w*\.h|\bMPI_\w+\s*\()", "cluster/"));
+TEST(Structure, MpiAndNcclAreCalledInClusterOnly) {
+  expect_none(matches(R"(^\s*#\s*include\s*[<"]mpi\w*\.h|\bMPI_\w+\s*\(|\bgpuccl[A-Z]\w*\s*\()", "cluster/"));
+}
+
+// HIP can follow where CUDA is named in one place.
+TEST(Structure, TheDeviceRuntimeIsNamedInOneHeader) {
+  expect_none(matches(R"(^\s*#\s*include\s*[<"](cuda|cublas|nccl|nv)\w*[./]|\b(cuda|cublas|nccl)[A-Z]\w*\()",
+                      "gpu/runtime.hpp"));
 }
 
 TEST(Structure, LauncherVariablesAreReadInClusterOnly) {

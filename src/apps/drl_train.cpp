@@ -13,6 +13,7 @@
 #include "cluster/mpirun.hpp"
 #include "cluster/relaunch.hpp"
 #include "cluster/session.hpp"
+#include "doctor/preflight.hpp"
 #include "envs/make_env.hpp"
 #include "run/stop.hpp"
 
@@ -72,6 +73,8 @@ RankRequest rank_request(const Settings& settings) {
 
 int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, const std::vector<std::string>& arguments) {
   log::init(comm.rank(), comm.size(), this_machine().host, settings.command.quiet);
+  const bool preflight = settings.command.preflight != "off";
+  if (preflight) require_same_build(comm);
 
   // 1. Options: rank 0 reads the files, all apply the same text.
   const std::string config = on_rank_zero(comm, [&] { return read_config(settings.command.config); });
@@ -95,10 +98,11 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   // 2. Environments, networks, algorithm; then the state that the run goes on from.
   TrainingJob training(settings, launch, comm);
   RunStart start;
-  on_rank_zero(comm, [&] {
+  const std::string directory = on_rank_zero(comm, [&] {
     start = claim_run(settings.options.run, settings.table, context);
-    return std::string();
+    return start.directory.string();
   });
+  if (preflight) warn_if_not_shared(comm, directory);
   training.load(start);
 
   // 3. The loop.

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "cluster/cuda_support.hpp"
 #include "cluster/mpirun.hpp"
 #include "engines/torch/blas.hpp"
 #include "engines/torch/torch_engine.hpp"
@@ -29,6 +30,8 @@ void CommandOptions::describe(OptionVisitor& v) {
   v("threads", threads, "threads of each rank, 0 = as the allocation says (-c), else 1", at_least(0), Effect::none,
     here);
   v("quiet", quiet, "print warnings and errors only", Effect::none, here);
+  v("preflight", preflight, "look before training whether all nodes have this build, and the run directory",
+    one_of({"quick", "off"}), Effect::none, here);
   v("help", help, "this text, with the preset of --task", Effect::none, here, letter('h'));
   v("version", version, "version, git hash and MPI library", Effect::none, here);
   v("list_tasks", list_tasks, "names of all tasks", Effect::none, here);
@@ -128,19 +131,29 @@ TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Com
              options.train.shards ? options.train.shards : comm.size(),
              options.ppo.num_mini_batches};
     plan_.check();
-    const uint64_t seed = static_cast<uint64_t>(options.train.seed);
-    envs_ = make_env(options.train.task,
-                     {plan_.num_envs, plan_.rank * plan_.num_envs, seed, options.train.init_at_random_ep_len});
-    engine_ = make_torch_engine(network_spec(envs_->spec(), options.policy), placement_.threads);
-    algorithm_ = std::make_unique<Ppo>(options.ppo, options.policy, plan_, seed, *envs_, *engine_);
+    task_ = task_spec(options.train.task);
+    network_ = network_spec(task_, options.policy);
   });
-  const auto evaluation = [this] {
-    const EvaluationPlan plan{settings_.options.train.task, 64, 64, static_cast<uint64_t>(settings_.options.train.seed),
-                              ActionChoice::most_probable};
-    return summarize(evaluate(plan, *engine_, algorithm_->parameters().data(), algorithm_->normalizers()).returns).mean;
-  };
-  trainer_ = std::make_unique<Trainer>(options, *algorithm_, envs_->spec(), comm, evaluation);
+  gpu_comm_ = make_gpu_communicator(options, placement_, comm, hosts_);
+  on_all_ranks(comm, [&] {
+    const uint64_t seed = static_cast<uint64_t>(options.train.seed);
+    const LearnerPlan plan{
+        plan_, {plan_.num_envs, plan_.rank * plan_.num_envs, seed, options.train.init_at_random_ep_len}, placement_};
+    learner_ = placement_.gpu < 0 ? make_cpu_learner(options, plan) : make_gpu_learner(options, plan);
+  });
+  Communicator& learners = gpu_comm_ ? *gpu_comm_ : comm;
+  Algorithm& algorithm = learner_->algorithm();
+  trainer_ = std::make_unique<Trainer>(options, algorithm, task_, learners, [this] { return evaluate_policy(); });
   broadcast_state(trainer_->state(), comm);
+  algorithm.state_changed();
+}
+
+// On the CPU, whatever the policy is learned on: a few episodes now and then.
+double TrainingJob::evaluate_policy() const {
+  const EvaluationPlan plan{settings_.options.train.task, 64, 64, static_cast<uint64_t>(settings_.options.train.seed),
+                            ActionChoice::most_probable};
+  const std::unique_ptr<Engine> engine = make_torch_engine(network_, placement_.threads);
+  return summarize(evaluate(plan, *engine, learner_->parameters().data(), learner_->normalizers()).returns).mean;
 }
 
 // The newest checkpoint; if that is damaged, the one before.
@@ -217,7 +230,7 @@ void TrainingJob::load(const RunStart& start) {
   if (!restore_state(state, checkpoint, comm_) && comm_.rank() == 0)
     log::warn("the checkpoint holds another number of environments: they start new episodes");
   trainer_->state_loaded(elapsed);
-  if (from == "all but the learning rate") algorithm_->set_learning_rate(settings_.options.ppo.learning_rate);
+  if (from == "all but the learning rate") learner_->set_learning_rate(settings_.options.ppo.learning_rate);
 }
 
 RunFacts TrainingJob::facts(const RunStart& start) const {
@@ -236,7 +249,7 @@ RunFacts TrainingJob::facts(const RunStart& start) const {
   facts.job = job_;
   facts.origin = origin_of(settings_.options.run);
   facts.versions = {
-      {"drl", kVersion}, {"engine", engine_->description()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}};
+      {"drl", kVersion}, {"engine", learner_->engine()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}};
   facts.git_hash = kGitHash;
   return facts;
 }
@@ -255,7 +268,7 @@ std::string TrainingJob::job_text(const Allocation& job) {
 
 std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) {
   const int64_t world = comm_.size(), steps = plan_.num_steps;
-  const NetworkSpec network = network_spec(envs_->spec(), settings_.options.policy);
+  const NetworkSpec& network = network_;
   std::ostringstream text;
   const auto line = [&](const char* name, const std::string& value) {
     char padded[32];
@@ -268,16 +281,16 @@ std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) {
   line("world", std::to_string(world) + (world == 1 ? " rank" : " ranks") + " on " + hosts_text(facts) +
                     (facts.launcher.empty() ? "" : ", started by " + facts.launcher));
   line("placement", placement_.text);
-  line("device", placement_.device + ", " + machine_.cpu_model);
+  line("device", placement_.device + ", " + (placement_.gpu < 0 ? machine_.cpu_model : gpu_name(placement_.gpu)));
   line("environments", with_commas(plan_.num_envs) + " a rank, " + with_commas(plan_.num_envs * world) + " in total");
   line("iteration", with_commas(steps) + " steps of each = " + with_commas(steps * plan_.num_envs * world) +
                         " steps; " + std::to_string(settings_.options.ppo.num_learning_epochs) + " epochs of " +
                         std::to_string(plan_.num_mini_batches) + " mini-batches of " +
                         with_commas(steps * plan_.num_envs * world / plan_.num_mini_batches));
   line("networks", "actor " + layers(network.actor) + ", critic " + layers(network.critic) + ", " +
-                       settings_.options.policy.activation + "; " + with_commas(parameter_count(engine_->layout())) +
-                       " parameters");
-  line("libraries", engine_->description() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
+                       settings_.options.policy.activation + "; " +
+                       with_commas(parameter_count(network_layout(network))) + " parameters");
+  line("libraries", learner_->engine() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
   if (world == 1 && machine_.cores > 1 && placement_.threads == 1)
     line("cores", "1 of " + std::to_string(machine_.cores) + " cores used: --ranks " + std::to_string(machine_.cores) +
                       " uses all");
@@ -315,8 +328,8 @@ int TrainingJob::train(const RunStart& start) {
     const ConsoleMode mode = settings_.command.quiet ? ConsoleMode::quiet
                              : terminal_width() > 0  ? ConsoleMode::live
                                                      : ConsoleMode::lines;
-    report.emplace(settings_.options.run, *directory, *record, settings_.table.to_ini(), envs_->spec().reward_terms,
-                   resume_at, mode, command_to_go_on(start), deadline_ ? &*deadline_ : nullptr);
+    report.emplace(settings_.options.run, *directory, *record, settings_.table.to_ini(), task_.reward_terms, resume_at,
+                   mode, command_to_go_on(start), deadline_ ? &*deadline_ : nullptr);
     if (!settings_.command.quiet) report->message(banner(start, record->facts()));
     if (!start.notice.empty()) log::info("{} from iteration {}", start.notice, trainer_->iteration());
     explain_foreign_options(settings_.command);

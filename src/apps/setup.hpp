@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/learner.hpp"
 #include "cluster/communicator.hpp"
 #include "cluster/launch_info.hpp"
 #include "cluster/machine.hpp"
@@ -25,6 +26,7 @@ struct CommandOptions {
   int ranks = 0;
   int threads = 0;  // 0 as the allocation says
   bool quiet = false;
+  std::string preflight = "quick";
   bool help = false, version = false, list_tasks = false, print_config = false;
   // Isaac Lab's, accepted with a word on what they mean here.
   bool headless = false, distributed = false;
@@ -67,6 +69,7 @@ class TrainingJob {
   int train(const RunStart& start);
 
  private:
+  double evaluate_policy() const;
   Checkpoint read_first_good(const RunStart& start);
   std::string command_to_go_on(const RunStart& start) const;
   RunFacts facts(const RunStart& start) const;
@@ -75,16 +78,17 @@ class TrainingJob {
 
   const Settings& settings_;
   LaunchInfo launch_;
-  Communicator& comm_;
+  Communicator& comm_;  // of the host
   Machine machine_;
   std::vector<std::string> hosts_;    // one a rank, on rank 0
   std::optional<Allocation> job_;     // Slurm's
   std::optional<Deadline> deadline_;  // on rank 0, in a job
   Placement placement_;
   BatchPlan plan_;
-  std::unique_ptr<VecEnv> envs_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Ppo> algorithm_;
+  TaskSpec task_;
+  NetworkSpec network_;
+  std::unique_ptr<Communicator> gpu_comm_;  // outlives the learner, whose graphs hold its all-reduces
+  std::unique_ptr<Learner> learner_;
   std::unique_ptr<Trainer> trainer_;
   std::vector<std::filesystem::path> damaged_;  // checkpoints that could not be read
 };

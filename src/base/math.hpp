@@ -35,6 +35,7 @@ DRL_HD constexpr F clamp(F x, F low, F high) {
 DRL_HD float abs(float x) { return __builtin_fabsf(x); }
 DRL_HD float floor(float x) { return __builtin_floorf(x); }
 DRL_HD float sqrt(float x) { return __builtin_sqrtf(x); }
+DRL_HD double sqrt_double(double x) { return __builtin_sqrt(x); }  // the one double function of device code
 
 namespace detail {
 

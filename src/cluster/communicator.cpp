@@ -3,9 +3,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "cluster/patience.hpp"
 
 namespace drl {
 namespace {
@@ -64,6 +66,25 @@ int agree(Communicator& comm, const Outcome& mine) {
 
 }  // namespace
 
+CommStats& CommStats::operator+=(const CommStats& other) {
+  all_reduces_f32 += other.all_reduces_f32;
+  bytes_f32 += other.bytes_f32;
+  all_reduces_f64 += other.all_reduces_f64;
+  bytes_f64 += other.bytes_f64;
+  host_calls += other.host_calls;
+  wait_seconds += other.wait_seconds;
+  return *this;
+}
+
+CommStats CommStats::operator-(const CommStats& other) const {
+  return {.all_reduces_f32 = all_reduces_f32 - other.all_reduces_f32,
+          .bytes_f32 = bytes_f32 - other.bytes_f32,
+          .all_reduces_f64 = all_reduces_f64 - other.all_reduces_f64,
+          .bytes_f64 = bytes_f64 - other.bytes_f64,
+          .host_calls = host_calls - other.host_calls,
+          .wait_seconds = wait_seconds - other.wait_seconds};
+}
+
 void Communicator::all_reduce_sum(std::span<float> data, Stream stream) {
   const Clock::time_point start = Clock::now();
   do_all_reduce_sum(data, stream);
@@ -93,6 +114,36 @@ void Communicator::broadcast_asleep(std::span<std::byte> data, int root) {
 std::vector<std::byte> Communicator::gather(std::span<const std::byte> data, int root) {
   stats_.host_calls += 1;
   return do_gather(data, root);
+}
+
+void Communicator::wait(const std::function<bool()>& done) {
+  for (int64_t round = 0; !done(); ++round) nap(round);
+}
+
+CommStats Communicator::capture(const std::function<void()>& enqueue) {
+  DRL_CHECK(!capture_start_, "a capture within a capture");
+  capture_start_ = stats_;
+  const auto end = [this] { return std::exchange(stats_, *std::exchange(capture_start_, std::nullopt)); };
+  try {
+    enqueue();
+  } catch (...) {
+    end();
+    throw;
+  }
+  const CommStats with_captured = end();
+  CommStats captured = with_captured - stats_;
+  captured.wait_seconds = 0;  // a launch does not wait
+  return captured;
+}
+
+void Communicator::count_replayed(const CommStats& captured, Stream stream) {
+  stats_ += captured;
+  do_replayed(captured.all_reduces(), stream);
+}
+
+std::optional<int64_t> Communicator::captured() const {
+  if (!capture_start_) return std::nullopt;
+  return stats_.all_reduces() - capture_start_->all_reduces();
 }
 
 std::unique_ptr<Communicator> make_serial_communicator() { return std::make_unique<SerialCommunicator>(); }

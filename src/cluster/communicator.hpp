@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@ struct CommStats {
   int64_t all_reduces_f64 = 0, bytes_f64 = 0;
   int64_t host_calls = 0;   // broadcasts and gathers: start, save and load only
   double wait_seconds = 0;  // inside all-reduces: transfer, and waiting for slower ranks
+
+  int64_t all_reduces() const { return all_reduces_f32 + all_reduces_f64; }
+  CommStats& operator+=(const CommStats& other);
+  CommStats operator-(const CommStats& other) const;
 };
 
 class Communicator {
@@ -41,6 +46,15 @@ class Communicator {
   // As broadcast, but those who wait for the root sleep most of the time, and may do so for hours.
   void broadcast_asleep(std::span<std::byte> data, int root);
 
+  // Returns when done() says that the work enqueued so far is finished. Throws Error with the cause when a collective
+  // in it failed or took longer than the communicator's limit; nothing collective may follow then.
+  virtual void wait(const std::function<bool()>& done);
+
+  // Calls `enqueue`, whose all-reduces are captured in a graph instead of done: they count when the graph is launched,
+  // by count_replayed(what this returned, the stream) after each launch. Wait before a capture, and after the launches.
+  CommStats capture(const std::function<void()>& enqueue);
+  void count_replayed(const CommStats& captured, Stream stream);
+
   // Ends all ranks at once with this exit code. For failures that the other ranks do not know of.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 
@@ -52,14 +66,20 @@ class Communicator {
   virtual void do_broadcast(std::span<std::byte> data, int root) = 0;
   virtual void do_broadcast_asleep(std::span<std::byte> data, int root) = 0;
   virtual std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) = 0;
+  virtual void do_replayed(int64_t /*all_reduces*/, Stream) {}
+  // All-reduces of the capture that is going on, nullopt while there is none.
+  std::optional<int64_t> captured() const;
 
  private:
   CommStats stats_;
+  std::optional<CommStats> capture_start_;
 };
 
 std::unique_ptr<Communicator> make_serial_communicator();
 // All ranks of MPI_COMM_WORLD; MPI must be initialised (Session).
 std::unique_ptr<Communicator> make_mpi_communicator();
+// Collective over MPI_COMM_WORLD: the ranks that give the same `group` (0 or more), in the order of their ranks.
+std::unique_ptr<Communicator> make_group_communicator(int group);
 
 // A broadcast of a string whose size only the root knows.
 std::string broadcast_text(Communicator& comm, const std::string& text, int root = 0);

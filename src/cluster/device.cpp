@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <numeric>
 #include <optional>
 
 #include "base/check.hpp"
@@ -100,10 +101,17 @@ std::vector<size_t> gpu_places(size_t visible, const std::string& gpu_ids) {
   return places;
 }
 
-std::vector<std::string> at_places(const std::vector<std::string>& names, const std::vector<size_t>& places) {
-  std::vector<std::string> chosen;
-  for (size_t place : places) chosen.push_back(names[place]);
+template <class T>
+std::vector<T> at_places(const std::vector<T>& all, const std::vector<size_t>& places) {
+  std::vector<T> chosen;
+  for (size_t place : places) chosen.push_back(all[place]);
   return chosen;
+}
+
+std::vector<int> all_places(size_t count) {
+  std::vector<int> places(count);
+  std::iota(places.begin(), places.end(), 0);
+  return places;
 }
 
 // Ranks and their devices: each rank takes its first free one; if there is none, the ranks before it may move
@@ -183,8 +191,10 @@ bool no_gpus(const std::string& gpu_ids) { return gpu_ids == "None" || gpu_ids =
 
 Gpus select_gpus(Gpus gpus, const std::string& gpu_ids) {
   const std::vector<size_t> places = gpu_places(gpus.visible.size(), gpu_ids);
+  if (gpus.places.empty()) gpus.places = all_places(gpus.visible.size());
   gpus.visible = at_places(gpus.visible, places);
   gpus.ids = at_places(gpus.ids, places);
+  gpus.places = at_places(gpus.places, places);
   return gpus;
 }
 
@@ -196,28 +206,74 @@ DeviceAssignment assign_device(const std::vector<std::vector<std::string>>& ids,
     if (!matching.place(rank)) too_few_devices(ids);
   const std::vector<std::string>& mine = ids[static_cast<size_t>(local_rank)];
   const auto found = std::ranges::find(mine, matching.device(static_cast<size_t>(local_rank)));
-  const int index = static_cast<int>(found - mine.begin());
-  return {false, index, "cuda:" + std::to_string(index)};
+  return {false, static_cast<int>(found - mine.begin())};
 }
 
-DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids, const Gpus& gpus) {
-  if (device.starts_with("cuda") || device.starts_with("gpu"))
-    throw UsageError("--device " + printable(device) +
-                     " is not available (this build computes on the CPU only): use --device cpu");
-  if (device != "auto" && device != "cpu")
-    throw UsageError("--device " + printable(device) + " is unknown (devices are auto and cpu): use --device cpu");
+namespace {
+
+// The GPUs that CUDA sees: what Slurm or CUDA_VISIBLE_DEVICES name, or all that the driver shows.
+Gpus with_the_drivers(Gpus gpus, const CudaSupport& cuda) {
+  if (!gpus.visible.empty() || cuda.devices == 0) return gpus;
+  gpus.visible = gpus.ids = numbers_below(cuda.devices);
+  return gpus;
+}
+
+// --device cuda:N is --device cuda --gpu_ids N.
+std::string gpu_ids_of(const std::string& device, const std::string& gpu_ids) {
+  const size_t colon = device.find(':');
+  if (colon == std::string::npos) return gpu_ids;
+  const std::string number = device.substr(colon + 1);
+  if (!is_number(number))
+    throw UsageError("--device " + printable(device) + " is unknown (a GPU has a number): use --device cuda:0");
+  if (!gpu_ids.empty() && gpu_ids != "all" && gpu_ids != number)
+    throw UsageError("--device " + device + " and --gpu_ids " + printable(gpu_ids) +
+                     " name different GPUs: give one of them");
+  return number;
+}
+
+DeviceChoice on_the_cpu(const Gpus& gpus, const CudaSupport& cuda) {
   DeviceChoice choice;
-  if (device == "cpu" || no_gpus(gpu_ids)) return choice;
+  const std::string why =
+      !cuda.built ? "this build computes on the CPU only" : "the driver shows none: " + cuda.trouble;
   if (gpus.granted && gpus.physical)
-    throw UsageError(
-        "the job's GPUs would idle (this build computes on the CPU only): use a build with CUDA (cmake "
-        "-DCMAKE_PREFIX_PATH=... of a CUDA libtorch; README, \"Build elsewhere\"), or --device cpu");
-  choice.one_rank_per_gpu = gpus.granted;
-  if (gpus.granted)
+    throw UsageError("the job's GPUs would idle (" + why + "): " +
+                     (cuda.built ? "see nvidia-smi and drl_doctor on this node, or use --device cpu"
+                                 : "use a build with CUDA (README, \"Build elsewhere\"), or --device cpu"));
+  if (gpus.granted) {
+    choice.gpus = gpus;
     choice.warning =
         "Slurm granted GPUs, but there is no NVIDIA GPU in this node: computing on the CPU, with one rank per GPU";
-  else if (gpus.physical && !gpus.in_job)
-    choice.info = "this machine's NVIDIA GPU is not used: this build computes on the CPU only";
+  } else if (gpus.physical && !gpus.in_job) {
+    choice.info = "this machine's NVIDIA GPU is not used: " + why;
+  }
+  return choice;
+}
+
+}  // namespace
+
+DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids, const Gpus& gpus,
+                           const CudaSupport& cuda) {
+  const bool wants_cuda = device == "cuda" || device.starts_with("cuda:");
+  if (device != "auto" && device != "cpu" && !wants_cuda)
+    throw UsageError("--device " + printable(device) +
+                     " is unknown (devices are auto, cpu, cuda and cuda:N): use --device auto");
+  if (wants_cuda && !cuda.built)
+    throw UsageError("--device " + printable(device) +
+                     " is not available (this build computes on the CPU only): use a build with CUDA (README, \"Build "
+                     "elsewhere\"), or --device cpu");
+  if (wants_cuda && cuda.devices == 0)
+    throw UsageError("--device " + printable(device) + " is not available (" + cuda.trouble +
+                     "): ask for GPUs (srun --gpus-per-node=4), see nvidia-smi, or use --device cpu");
+  if (device == "cpu" || no_gpus(gpu_ids)) return {};
+  if (cuda.devices == 0) {
+    DeviceChoice choice = on_the_cpu(gpus, cuda);
+    const Gpus selected = select_gpus(gpus, gpu_ids);
+    if (choice.one_rank_per_gpu()) choice.gpus = selected;
+    return choice;
+  }
+  DeviceChoice choice;
+  choice.cuda = true;
+  choice.gpus = select_gpus(with_the_drivers(gpus, cuda), gpu_ids_of(device, gpu_ids));
   return choice;
 }
 

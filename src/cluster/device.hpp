@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/cuda_support.hpp"
 #include "cluster/environment.hpp"
 
 namespace drl {
@@ -16,9 +17,10 @@ struct Gpus {
   // The same devices by names that differ for different devices of the node: where Slurm shows each task only its own,
   // all tasks call it "0" in CUDA_VISIBLE_DEVICES, and SLURM_STEP_GPUS says which it is.
   std::vector<std::string> ids = {};
-  bool in_job = false;    // within a Slurm job
-  bool granted = false;   // by Slurm, and not taken back by an empty CUDA_VISIBLE_DEVICES
-  bool physical = false;  // an NVIDIA GPU is in this node, not only a Slurm resource of that name
+  std::vector<int> places = {};  // what CUDA calls them: those of select_gpus keep the place they had; empty: 0, 1, ...
+  bool in_job = false;           // within a Slurm job
+  bool granted = false;          // by Slurm, and not taken back by an empty CUDA_VISIBLE_DEVICES
+  bool physical = false;         // an NVIDIA GPU is in this node, not only a Slurm resource of that name
 };
 
 // `root` is where /dev and /sys are.
@@ -33,22 +35,25 @@ Gpus select_gpus(Gpus gpus, const std::string& gpu_ids);
 
 struct DeviceAssignment {
   bool cpu = true;
-  int index = 0;             // of this rank's visible devices
-  std::string name = "cpu";  // or "cuda:2"
+  int index = 0;  // of this rank's devices
 };
 
 // The device of rank `local_rank` of a node, where `ids[r]` are the devices that rank r may use (Gpus::ids). No device
 // is used twice; ranks with the same devices take them in their order. Throws UsageError if the devices are too few.
 DeviceAssignment assign_device(const std::vector<std::vector<std::string>>& ids, int local_rank);
 
-// What --device and --gpu_ids mean to this build, which computes on the CPU.
+// What --device and --gpu_ids mean to this build and this machine.
 struct DeviceChoice {
-  std::string name = "cpu";
-  bool one_rank_per_gpu = false;  // ranks are counted and placed as if they computed on the GPUs
-  std::string warning, info;      // for rank 0 to say, often empty
+  bool cuda = false;          // compute on GPUs, else on the CPU
+  Gpus gpus = {};             // those that ranks are counted by and placed near to, on the CPU too
+  std::string warning, info;  // for rank 0 to say, often empty
+
+  bool one_rank_per_gpu() const { return !gpus.visible.empty(); }
 };
 
-// Throws UsageError for a device that this build does not have, and where a Slurm job would pay for GPUs that idle.
-DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids, const Gpus& gpus);
+// `device` is "auto", "cpu", "cuda", or "cuda:N" for the Nth visible one. Pure. Throws UsageError for a device that is
+// not there, and where a Slurm job would pay for GPUs that idle.
+DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids, const Gpus& gpus,
+                           const CudaSupport& cuda);
 
 }  // namespace drl

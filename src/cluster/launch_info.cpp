@@ -94,6 +94,16 @@ LaunchInfo launch_info(const Environment& environment) {
   return *info;
 }
 
+std::string start_id(const Environment& environment) {
+  if (const auto name = environment("PMIX_NAMESPACE")) {
+    std::string id = *name;
+    std::ranges::replace(id, '/', '-');
+    return id;
+  }
+  if (!in_srun_step(environment)) return "";
+  return environment("SLURM_JOB_ID").value_or("") + "." + environment("SLURM_STEP_ID").value_or("");
+}
+
 LaunchInfo launch_info() { return launch_info(process_environment()); }
 
 }  // namespace drl

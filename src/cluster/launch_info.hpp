@@ -25,6 +25,10 @@ LaunchInfo launch_info(const Environment& environment);
 // Is this process a task that srun started? The shells of sbatch and salloc may be in steps of Slurm's own.
 bool in_srun_step(const Environment& environment);
 
+// What all processes of one start have in common, and no other start has: a name without slashes. Empty if this launcher
+// does not tell (hydra).
+std::string start_id(const Environment& environment);
+
 // Of this process's environment.
 LaunchInfo launch_info();
 

@@ -56,6 +56,27 @@ std::string mpi_version() {
   return short_mpi_version(std::string(text, static_cast<size_t>(length)));
 }
 
+std::string network_variables() {
+#ifdef OPEN_MPI
+  return "OMPI_MCA_btl_tcp_if_include=ib0 (with UCX: UCX_NET_DEVICES=mlx5_0:1)";
+#else
+  return "FI_TCP_IFACE=ib0 (with UCX: UCX_NET_DEVICES=mlx5_0:1)";
+#endif
+}
+
+std::string mpi_thread_level() {
+  int running = 0, level = 0;
+  MPI_Initialized(&running);
+  if (!running) return "";
+  MPI_Query_thread(&level);
+  switch (level) {
+    case MPI_THREAD_SINGLE: return "single";
+    case MPI_THREAD_FUNNELED: return "funneled";
+    case MPI_THREAD_SERIALIZED: return "serialized";
+    default: return "multiple";
+  }
+}
+
 std::string utc_time() { return formatted_utc_time("%Y-%m-%dT%H:%M:%SZ"); }
 std::string utc_time_for_names() { return formatted_utc_time("%Y-%m-%d_%H-%M-%S"); }
 

@@ -27,10 +27,13 @@ int as_count(size_t count) {
 
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator() {
-    check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
-    check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
+  explicit MpiCommunicator(MPI_Comm comm) : comm_(comm) {
+    check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  }
+  ~MpiCommunicator() override {
+    if (comm_ != MPI_COMM_WORLD) MPI_Comm_free(&comm_);
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -44,12 +47,12 @@ class MpiCommunicator final : public Communicator {
   void do_all_reduce_sum(std::span<double> data, Stream) override { all_reduce(data.data(), data.size(), MPI_DOUBLE); }
 
   void do_broadcast(std::span<std::byte> data, int root) override {
-    check_mpi(MPI_Bcast(data.data(), as_count(data.size()), MPI_BYTE, root, MPI_COMM_WORLD), "MPI_Bcast");
+    check_mpi(MPI_Bcast(data.data(), as_count(data.size()), MPI_BYTE, root, comm_), "MPI_Bcast");
   }
 
   void do_broadcast_asleep(std::span<std::byte> data, int root) override {
     MPI_Request request;
-    check_mpi(MPI_Ibcast(data.data(), as_count(data.size()), MPI_BYTE, root, MPI_COMM_WORLD, &request), "MPI_Ibcast");
+    check_mpi(MPI_Ibcast(data.data(), as_count(data.size()), MPI_BYTE, root, comm_, &request), "MPI_Ibcast");
     for (int done = 0;;) {
       check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
       if (done) return;
@@ -60,7 +63,7 @@ class MpiCommunicator final : public Communicator {
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {
     const int mine = as_count(data.size());
     std::vector<int> sizes(static_cast<size_t>(size_)), offsets(static_cast<size_t>(size_));
-    check_mpi(MPI_Gather(&mine, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, MPI_COMM_WORLD), "MPI_Gather");
+    check_mpi(MPI_Gather(&mine, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, comm_), "MPI_Gather");
     size_t total = 0;
     for (size_t rank = 0; rank < sizes.size() && rank_ == root; ++rank) {
       offsets[rank] = as_count(total);
@@ -68,21 +71,28 @@ class MpiCommunicator final : public Communicator {
     }
     std::vector<std::byte> all(total);
     check_mpi(MPI_Gatherv(data.data(), mine, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, root,
-                          MPI_COMM_WORLD),
+                          comm_),
               "MPI_Gatherv");
     return all;
   }
 
  private:
   void all_reduce(void* data, size_t count, MPI_Datatype type) {
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, data, as_count(count), type, MPI_SUM, MPI_COMM_WORLD), "MPI_Allreduce");
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, data, as_count(count), type, MPI_SUM, comm_), "MPI_Allreduce");
   }
 
+  MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_mpi_communicator() { return std::make_unique<MpiCommunicator>(); }
+std::unique_ptr<Communicator> make_mpi_communicator() { return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD); }
+
+std::unique_ptr<Communicator> make_group_communicator(int group) {
+  MPI_Comm comm;
+  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, group, 0, &comm), "MPI_Comm_split");
+  return std::make_unique<MpiCommunicator>(comm);
+}
 
 }  // namespace drl

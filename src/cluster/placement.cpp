@@ -154,7 +154,8 @@ Facts facts_of_this_rank(const Topology& topology, const Environment& environmen
   return facts;
 }
 
-void assign_gpus(const Topology& topology, Host& host) {
+// Returns this rank's, an index into its own.
+DeviceAssignment assign_gpus(const Topology& topology, Host& host) {
   const std::vector<Topology::Gpu> gpus = topology.gpus();
   std::vector<std::vector<std::string>> ids;
   for (const Facts& facts : host.facts) ids.push_back(facts.gpus);
@@ -162,6 +163,7 @@ void assign_gpus(const Topology& topology, Host& host) {
     const DeviceAssignment assigned = assign_device(ids, static_cast<int>(rank));
     if (!assigned.cpu) host.ranks[rank].gpu = find_gpu(gpus, ids[rank][static_cast<size_t>(assigned.index)]);
   }
+  return assign_device(ids, static_cast<int>(host.me));
 }
 
 // Binds this process, if that is to be, and says what came of it.
@@ -281,24 +283,24 @@ Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environ
   int granted = 0;
   on_all_ranks(comm, [&] {
     const Gpus gpus = visible_gpus(environment);
-    choice = choose_device(device, gpu_ids, gpus);
-    const bool near_gpus = choice.one_rank_per_gpu && gpus.physical;
+    choice = choose_device(device, gpu_ids, gpus, device == "cpu" ? CudaSupport{} : cuda_support());
+    const bool near_gpus = choice.one_rank_per_gpu() && gpus.physical;
     topology = &Topology::of_this_machine(near_gpus ? Topology::Read::cores_and_gpus : Topology::Read::cores);
     mine = facts_of_this_rank(*topology, environment, threads);
-    const Gpus selected = device == "cpu" ? Gpus{} : select_gpus(gpus, gpu_ids);
-    if (choice.one_rank_per_gpu) mine.gpus = selected.ids;
+    mine.gpus = choice.gpus.ids;
     if (launch.launcher == "srun") granted = slurm_cpus(*topology, environment, "SLURM_CPUS_ON_NODE");
   });
 
   Host host = meet(comm, mine);
   Placement placement;
   on_all_ranks(comm, [&] {
-    assign_gpus(*topology, host);
+    const DeviceAssignment assigned = assign_gpus(*topology, host);
     placement = settle(*topology, host, granted);
+    if (choice.cuda) placement.gpu = choice.gpus.places[static_cast<size_t>(assigned.index)];
   });
   if (comm.rank() == 0 && !choice.warning.empty()) log::warn("{}", choice.warning);
   if (comm.rank() == 0 && !choice.info.empty()) log::info("{}", choice.info);
-  placement.device = choice.name;
+  if (placement.gpu >= 0) placement.device = "cuda:" + std::to_string(placement.gpu);
   placement.text = summary(comm, placement);
   const bool speaks = host.me == 0 && !shortage_is_known(environment);
   say_first_warning(comm, speaks ? shared_cores_warning(*topology, host.ranks, mine.host) : "");

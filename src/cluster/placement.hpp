@@ -15,6 +15,7 @@ namespace drl {
 
 struct Placement {
   std::string device = "cpu";  // or "cuda:2"
+  int gpu = -1;                // what CUDA calls this rank's GPU; -1 on the CPU
   int threads = 1;
   std::vector<int> cpus;  // hardware threads that we bound this rank to; empty if it keeps those that it came with
   int cores = 1;          // physical cores that this rank may use

@@ -8,8 +8,6 @@
 namespace drl {
 namespace {
 
-constexpr double kBeta1 = 0.9, kBeta2 = 0.999;
-
 // Eight running sums: a fixed order that SIMD of any width follows.
 DRL_CLONES double sum_of_squares(const float* x, size_t n) {
   double sums[8] = {};
@@ -20,14 +18,9 @@ DRL_CLONES double sum_of_squares(const float* x, size_t n) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-DRL_CLONES void adam_step(size_t n, float* params, const float* gradient, float* m, float* v, float step_size,
-                          float inv_sqrt_correction2, float epsilon) {
-  constexpr float beta1 = kBeta1, beta2 = kBeta2, rest1 = 1 - kBeta1, rest2 = 1 - kBeta2;
-  for (size_t i = 0; i < n; ++i) {
-    m[i] = beta1 * m[i] + rest1 * gradient[i];
-    v[i] = beta2 * v[i] + rest2 * gradient[i] * gradient[i];
-    params[i] -= step_size * m[i] / (__builtin_sqrtf(v[i]) * inv_sqrt_correction2 + epsilon);
-  }
+DRL_CLONES void adam_step(size_t n, float* params, const float* gradient, float* m, float* v, const AdamScale& scale) {
+  const AdamScale s = scale;  // which no store below changes
+  for (size_t i = 0; i < n; ++i) adam_update(params[i], gradient[i], m[i], v[i], s);
 }
 
 }  // namespace
@@ -43,11 +36,11 @@ double clip_gradient(std::span<float> gradient, double max_norm) {
 void Adam::step(std::span<float> params, std::span<const float> gradient, double learning_rate) {
   DRL_CHECK(params.size() == m_.size() && gradient.size() == m_.size(), "buffers of another network");
   steps_ += 1;
-  const double correction1 = 1 - std::pow(kBeta1, static_cast<double>(steps_));
-  const double correction2 = 1 - std::pow(kBeta2, static_cast<double>(steps_));
+  const double correction1 = 1 - std::pow(kAdamBeta1, static_cast<double>(steps_));
+  const double correction2 = 1 - std::pow(kAdamBeta2, static_cast<double>(steps_));
   adam_step(params.size(), params.data(), gradient.data(), m_.data(), v_.data(),
-            static_cast<float>(learning_rate / correction1), static_cast<float>(1 / std::sqrt(correction2)),
-            static_cast<float>(epsilon_));
+            {static_cast<float>(learning_rate / correction1), static_cast<float>(1 / std::sqrt(correction2)),
+             static_cast<float>(epsilon_)});
 }
 
 void Adam::visit_state(StateVisitor& visitor) {

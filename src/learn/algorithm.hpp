@@ -29,6 +29,8 @@ class Algorithm {
   virtual void visit_state(StateVisitor& visitor) = 0;
   // The state was changed from outside (loaded, broadcast).
   virtual void state_changed() = 0;
+  // Brings what visit_state enumerated up to date: state that is not replicated may lie on a device meanwhile.
+  virtual void state_needed() {}
 };
 
 }  // namespace drl

@@ -15,10 +15,6 @@
 
 namespace drl {
 
-struct Normalizers {
-  NormalizerView obs, critic_obs;
-};
-
 struct MiniBatch {
   std::span<const int32_t> rows;  // samples of the rollout, indices into [T * N]
   LossSettings loss;

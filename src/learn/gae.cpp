@@ -10,10 +10,7 @@ DRL_CLONES void advantage_row(int64_t n, float gamma, float lam, const float* re
                               const float* next_value, const uint8_t* terminated, const uint8_t* truncated,
                               const float* next, float* advantage, float* return_target) {
   for (int64_t i = 0; i < n; ++i) {
-    const float goes_on = (terminated[i] | truncated[i]) ? 0.0f : 1.0f;
-    const float delta =
-        reward[i] + gamma * next_value[i] * goes_on - value[i];  // TD error: r_t + gamma V(s_{t+1}) - V(s_t)
-    advantage[i] = delta + gamma * lam * goes_on * next[i];
+    advantage[i] = advantage_of(reward[i], value[i], next_value[i], terminated[i] | truncated[i], next[i], gamma, lam);
     return_target[i] = advantage[i] + value[i];
   }
 }

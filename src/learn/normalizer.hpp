@@ -16,6 +16,10 @@ struct NormalizerView {
   const float* inv_std = nullptr;  // [dim]
 };
 
+struct Normalizers {
+  NormalizerView obs, critic_obs;
+};
+
 // Frozen while an iteration collects and updates; merges the iteration's moments afterwards. Identity before the first
 // merge. Off (dim 0) is the identity for ever.
 class Normalizer {
@@ -25,6 +29,7 @@ class Normalizer {
   explicit Normalizer(int dim = 0);
 
   NormalizerView view() const;
+  std::span<const double> mean() const { return mean_; }
   // Doubles that an iteration's moments take in the all-reduce: n, then sum and sum of squares per dimension.
   size_t moments_size() const { return dim_ == 0 ? 0 : 1 + 2 * static_cast<size_t>(dim_); }
   // Writes the moments of `rows` observations [rows, dim] about the current mean, in float64, into out [moments_size].

@@ -14,7 +14,7 @@ namespace drl {
 class Permutation {
  public:
   // size in 1..2^31.
-  Permutation(uint64_t seed, uint64_t iteration, uint32_t epoch, uint64_t shard, uint32_t size) : size_(size) {
+  DRL_HD Permutation(uint64_t seed, uint64_t iteration, uint32_t epoch, uint64_t shard, uint32_t size) : size_(size) {
     int bits = 8;  // halves of one or two bits mix too little: of five elements some places came 5 % too often
     while (bits < 32 && (uint64_t{1} << bits) < size) ++bits;
     left_bits_ = bits / 2;

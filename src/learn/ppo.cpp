@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "learn/gae.hpp"
+#include "learn/iteration_sums.hpp"
 
 namespace drl {
 namespace {
@@ -17,31 +18,10 @@ double seconds(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-// The float64 all-reduce of an iteration, part by part.
-struct ReduceLayout {
-  size_t riders, advantage, episodes, obs, critic_obs, bad_numbers, size;
-};
-
-ReduceLayout reduce_layout(size_t riders, size_t reward_terms, size_t obs, size_t critic_obs, int world_size) {
-  ReduceLayout at{};
-  at.riders = 0;
-  at.advantage = riders;           // n, sum and sum of squares of advantages, then of returns
-  at.episodes = at.advantage + 5;  // count, reward, reward squared, length, terms
-  at.obs = at.episodes + 4 + reward_terms;
-  at.critic_obs = at.obs + obs;
-  at.bad_numbers = at.critic_obs + critic_obs;  // one slot a rank: 1 if its numbers are not finite
-  at.size = at.bad_numbers + static_cast<size_t>(world_size);
-  return at;
-}
-
 void write_episodes(const EpisodeSums& sums, double* out) {
   const double head[] = {sums.count, sums.reward, sums.reward_squared, sums.length};
   std::copy(std::begin(head), std::end(head), out);
   std::copy(sums.terms.begin(), sums.terms.end(), out + 4);
-}
-
-EpisodeSums read_episodes(const double* in, size_t terms) {
-  return {in[0], in[1], in[2], in[3], {in + 4, in + 4 + terms}};
 }
 
 struct Moments {
@@ -53,8 +33,6 @@ Moments moments(const Array<float>& values) {
   for (float v : values) m.sum += v, m.squares += static_cast<double>(v) * v;
   return m;
 }
-
-double variance(double n, double sum, double squares) { return std::max(0.0, squares / n - (sum / n) * (sum / n)); }
 
 }  // namespace
 
@@ -87,20 +65,38 @@ void mini_batch_rows(const BatchPlan& plan, uint64_t seed, int64_t iteration, in
   for (int local = 0; local < plan.local_shards(); ++local) {
     const uint64_t shard = static_cast<uint64_t>(plan.rank) * plan.local_shards() + local;
     const Permutation permutation(seed, iteration, epoch, shard, static_cast<uint32_t>(plan.samples_per_shard()));
-    const int32_t first_env = static_cast<int32_t>(local * envs);
-    for (int64_t i = m * per_shard; i < (m + 1) * per_shard; ++i) {
-      const uint32_t sample = permutation(static_cast<uint32_t>(i));  // step * envs + environment, within the shard
-      const uint32_t step = sample / static_cast<uint32_t>(envs), env = sample % static_cast<uint32_t>(envs);
-      rows[next++] = static_cast<int32_t>(step * plan.num_envs + env) + first_env;
-    }
+    for (int64_t i = m * per_shard; i < (m + 1) * per_shard; ++i)
+      rows[next++] =
+          rollout_row(permutation, static_cast<uint32_t>(i), static_cast<uint32_t>(envs), plan.num_envs, local * envs);
   }
 }
 
-double adapted_learning_rate(double learning_rate, double kl, double desired_kl) {
-  kl = std::max(kl, 0.0);
-  if (kl > 2 * desired_kl) return std::max(1e-5, learning_rate / 1.5);
-  if (kl < desired_kl / 2 && kl > 0) return std::min(1e-2, learning_rate * 1.5);
-  return learning_rate;
+void check_ppo(const PolicyOptions& policy, const BatchPlan& plan) {
+  plan.check();
+  if (policy.std_min > policy.std_max)
+    throw UsageError("policy.std_min is above policy.std_max (no standard deviation is left): exchange them");
+}
+
+LossSettings loss_settings(const PpoOptions& options) {
+  LossSettings loss;
+  loss.clip_param = static_cast<float>(options.clip_param);
+  loss.value_clip =
+      options.use_clipped_value_loss ? static_cast<float>(options.value_clip) : std::numeric_limits<float>::infinity();
+  loss.value_loss_coef = static_cast<float>(options.value_loss_coef);
+  loss.entropy_coef = static_cast<float>(options.entropy_coef);
+  return loss;
+}
+
+double scheduled_learning_rate(const PpoOptions& options, int64_t iteration) {
+  if (options.schedule == "fixed") return options.learning_rate;
+  const double done = static_cast<double>(iteration) / options.schedule_iterations;
+  return options.learning_rate * std::max(0.0, 1 - done);
+}
+
+StdBounds std_bounds(const PolicyOptions& policy) {
+  const bool log_std = policy.std_type == "log";
+  const auto bound = [&](double std) { return static_cast<float>(log_std ? std::log(std) : std); };
+  return {bound(policy.std_min), bound(policy.std_max)};
 }
 
 Ppo::Ppo(const PpoOptions& options, const PolicyOptions& policy, const BatchPlan& plan, uint64_t seed, VecEnv& envs,
@@ -120,16 +116,10 @@ Ppo::Ppo(const PpoOptions& options, const PolicyOptions& policy, const BatchPlan
       std_offset_(std_offset(engine.layout())),
       first_critic_(first_critic_parameter(engine.layout())),
       learning_rate_(options.learning_rate) {
-  plan_.check();
-  if (policy.std_min > policy.std_max)
-    throw UsageError("policy.std_min is above policy.std_max (no standard deviation is left): exchange them");
+  check_ppo(policy, plan);
   rollout_.first_env = plan.rank * plan.num_envs;
   initialize_parameters(network_spec(envs.spec(), policy), policy, seed, params_);
-  loss_.clip_param = static_cast<float>(options.clip_param);
-  loss_.value_clip =
-      options.use_clipped_value_loss ? static_cast<float>(options.value_clip) : std::numeric_limits<float>::infinity();
-  loss_.value_loss_coef = static_cast<float>(options.value_loss_coef);
-  loss_.entropy_coef = static_cast<float>(options.entropy_coef);
+  loss_ = loss_settings(options);
   envs_.reset(rollout_.start_row());
 }
 
@@ -177,8 +167,8 @@ void Ppo::compute_advantages() {
 // The iteration's one float64 all-reduce.
 void Ppo::reduce_iteration(Communicator& comm, std::span<double> riders) {
   const size_t terms = envs_.spec().reward_terms.size();
-  const ReduceLayout at = reduce_layout(riders.size(), terms, obs_normalizer_.moments_size(),
-                                        critic_normalizer_.moments_size(), comm.size());
+  const ReduceLayout at(riders.size(), terms, obs_normalizer_.moments_size(), critic_normalizer_.moments_size(),
+                        comm.size());
   reduced_.assign(at.size, 0.0);
   const std::span<double> all(reduced_);
   std::copy(riders.begin(), riders.end(), all.begin());
@@ -197,27 +187,16 @@ void Ppo::reduce_iteration(Communicator& comm, std::span<double> riders) {
 
   comm.all_reduce_sum(all);
 
-  for (int rank = 0; rank < comm.size(); ++rank)
-    if (all[at.bad_numbers + rank] > 0)
-      throw SharedError(
-          "numbers are not finite on rank " + std::to_string(rank) +
-          " (an observation, reward or value is NaN or infinite): lower ppo.learning_rate or ppo.reward_scale, or "
-          "check the task; the last checkpoint is from before");
+  require_finite(all, at, comm.size());
   std::copy_n(all.begin(), riders.size(), riders.begin());
-  const double* m = &all[at.advantage];
-  // As torch.std: unbiased.
-  const double advantage_variance = variance(m[0], m[1], m[2]) * (m[0] > 1 ? m[0] / (m[0] - 1) : 1);
-  loss_.advantage_mean = static_cast<float>(m[1] / m[0]);
-  loss_.advantage_inv_std = static_cast<float>(1 / (std::sqrt(advantage_variance) + 1e-8));
-  // The advantage is what the value failed to explain of the return.
-  const double return_variance = variance(m[0], m[3], m[4]);
-  stats_.explained_variance = return_variance > 0 ? 1 - variance(m[0], m[1], m[2]) / return_variance : 0;
+  normalize_advantages(&all[at.advantage], loss_);
+  stats_.explained_variance = explained_variance(&all[at.advantage]);
   stats_.episodes = read_episodes(&all[at.episodes], terms);
   moments_at_ = {at.obs, at.critic_obs};
 }
 
 void Ppo::update(int64_t iteration, Communicator& comm) {
-  if (options_.schedule != "adaptive") learning_rate_ = scheduled_learning_rate(iteration);
+  if (options_.schedule != "adaptive") learning_rate_ = scheduled_learning_rate(options_, iteration);
   update_sums_ = {};
   gradient_norm_sum_ = 0;
   for (int epoch = 0; epoch < options_.num_learning_epochs; ++epoch)
@@ -256,10 +235,7 @@ void Ppo::apply_gradient(const LossSums& sums, bool first) {
     learning_rate_ = adapted_learning_rate(learning_rate_, sums.kl / sums.n, options_.desired_kl);
   const double actor_norm = clip_gradient(gradient.first(first_critic_), options_.max_grad_norm);
   const double critic_norm = clip_gradient(gradient.subspan(first_critic_), options_.max_grad_norm);
-  if (!std::isfinite(actor_norm) || !std::isfinite(critic_norm))
-    throw SharedError(
-        "the gradient is not finite (the learning diverged): lower ppo.learning_rate; the last checkpoint is from "
-        "before");
+  if (!std::isfinite(actor_norm) || !std::isfinite(critic_norm)) gradient_is_not_finite();
   adam_.step(params_, gradient, learning_rate_);
   project_std();
   gradient_norm_sum_ += std::hypot(actor_norm, critic_norm);
@@ -267,20 +243,12 @@ void Ppo::apply_gradient(const LossSums& sums, bool first) {
   update_sums_.value += sums.value, update_sums_.entropy += sums.entropy, update_sums_.clipped += sums.clipped;
 }
 
-double Ppo::scheduled_learning_rate(int64_t iteration) const {
-  if (options_.schedule == "fixed") return options_.learning_rate;
-  const double done = static_cast<double>(iteration) / options_.schedule_iterations;
-  return options_.learning_rate * std::max(0.0, 1 - done);
-}
-
-// Keeps the standard deviation within its range, without stopping its gradient there.
 void Ppo::project_std() {
   if (std_offset_ < 0) return;
-  const bool log_std = policy_.std_type == "log";
-  const auto bound = [&](double std) { return static_cast<float>(log_std ? std::log(std) : std); };
+  const StdBounds bounds = std_bounds(policy_);
   for (int64_t k = 0; k < rollout_.action_size; ++k) {
     float& param = params_[std_offset_ + k];
-    param = std::clamp(param, bound(policy_.std_min), bound(policy_.std_max));
+    param = std::clamp(param, bounds.low, bounds.high);
   }
 }
 

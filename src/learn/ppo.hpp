@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/array.hpp"
+#include "base/hd.hpp"
+#include "base/math.hpp"
 #include "learn/adam.hpp"
 #include "learn/algorithm.hpp"
 #include "learn/engine.hpp"
@@ -27,10 +29,10 @@ struct BatchPlan {
   int shards = 1;  // over all ranks
   int num_mini_batches = 1;
 
-  int local_shards() const { return shards / world_size; }
-  int64_t envs_per_shard() const { return num_envs / local_shards(); }
-  int64_t samples_per_shard() const { return envs_per_shard() * num_steps; }
-  int64_t rows_per_shard() const { return samples_per_shard() / num_mini_batches; }  // of one mini-batch
+  DRL_HD int local_shards() const { return shards / world_size; }
+  DRL_HD int64_t envs_per_shard() const { return num_envs / local_shards(); }
+  DRL_HD int64_t samples_per_shard() const { return envs_per_shard() * num_steps; }
+  DRL_HD int64_t rows_per_shard() const { return samples_per_shard() / num_mini_batches; }  // of one mini-batch
   // Throws UsageError unless everything divides, naming the nearest numbers of environments that do.
   void check() const;
 };
@@ -39,9 +41,36 @@ struct BatchPlan {
 void mini_batch_rows(const BatchPlan& plan, uint64_t seed, int64_t iteration, int epoch, int m,
                      std::vector<int32_t>& rows);
 
+// Sample i of a shard's permutation, as an index into the rollout [T * num_envs] whose shard begins at `first_env`.
+DRL_HD int32_t rollout_row(const Permutation& permutation, uint32_t i, uint32_t envs_per_shard, int64_t num_envs,
+                           int64_t first_env) {
+  const uint32_t sample = permutation(i);  // step * envs + environment, within the shard
+  const uint32_t step = sample / envs_per_shard, env = sample % envs_per_shard;
+  return static_cast<int32_t>(step * num_envs + env + first_env);
+}
+
 // The adaptive rule: mean KL above twice the desired one divides by 1.5 (not below 1e-5), below half of it multiplies
 // by 1.5 (not above 1e-2).
-double adapted_learning_rate(double learning_rate, double kl, double desired_kl);
+DRL_HD double adapted_learning_rate(double learning_rate, double kl, double desired_kl) {
+  if (kl > 2 * desired_kl) return math::max(1e-5, learning_rate / 1.5);
+  if (kl < desired_kl / 2 && kl > 0) return math::min(1e-2, learning_rate * 1.5);
+  return learning_rate;
+}
+
+// Throws UsageError unless the options fit together.
+void check_ppo(const PolicyOptions& policy, const BatchPlan& plan);
+
+// All but the advantages' moments.
+LossSettings loss_settings(const PpoOptions& options);
+
+// Of schedules fixed and linear.
+double scheduled_learning_rate(const PpoOptions& options, int64_t iteration);
+
+// Within which project_std keeps the parameters behind the standard deviation, without stopping their gradient there.
+struct StdBounds {
+  float low, high;
+};
+StdBounds std_bounds(const PolicyOptions& policy);
 
 class Ppo final : public Algorithm {
  public:
@@ -68,7 +97,6 @@ class Ppo final : public Algorithm {
   void update(int64_t iteration, Communicator& comm);
   void step_mini_batch(int64_t iteration, int epoch, int m, Communicator& comm);
   void apply_gradient(const LossSums& sums, bool first);
-  double scheduled_learning_rate(int64_t iteration) const;
   void project_std();
 
   PpoOptions options_;

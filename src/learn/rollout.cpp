@@ -28,24 +28,50 @@ Rollout::Rollout(const TaskSpec& task, int64_t steps, int64_t envs)
       advantage(steps * envs),
       return_target(steps * envs) {}
 
-StepRow Rollout::row(int64_t t) {
+RolloutView Rollout::view() {
+  return {num_steps,
+          num_envs,
+          obs_dim,
+          critic_obs_dim,
+          action_size,
+          discrete,
+          first_env,
+          obs.data(),
+          critic_obs.data(),
+          policy_out.data(),
+          std.data(),
+          action.data(),
+          choice.data(),
+          env_action.data(),
+          log_prob.data(),
+          reward.data(),
+          terminated.data(),
+          truncated.data(),
+          final_obs.data(),
+          final_critic_obs.data(),
+          value.data(),
+          advantage.data(),
+          return_target.data()};
+}
+
+StepRow RolloutView::row(int64_t t) const {
   const int64_t first = t * num_envs;
   StepRow row = start_row();
-  row.action = discrete ? static_cast<const void*>(choice.data() + first) : env_action.data();
+  row.action = discrete ? static_cast<const void*>(choice + first) : env_action;
   row.next_obs += (first + num_envs) * obs_dim;
   if (row.next_critic_obs) row.next_critic_obs += (first + num_envs) * critic_obs_dim;
-  row.reward = reward.data() + first;
-  row.terminated = terminated.data() + first;
-  row.truncated = truncated.data() + first;
-  row.final_obs = final_obs.data() + first * obs_dim;
-  if (row.next_critic_obs) row.final_critic_obs = final_critic_obs.data() + first * critic_obs_dim;
+  row.reward = reward + first;
+  row.terminated = terminated + first;
+  row.truncated = truncated + first;
+  row.final_obs = final_obs + first * obs_dim;
+  if (row.next_critic_obs) row.final_critic_obs = final_critic_obs + first * critic_obs_dim;
   return row;
 }
 
-StepRow Rollout::start_row() {
+StepRow RolloutView::start_row() const {
   StepRow row;
-  row.next_obs = obs.data();
-  row.next_critic_obs = critic_obs.data();
+  row.next_obs = obs;
+  row.next_critic_obs = critic_obs;
   return row;
 }
 

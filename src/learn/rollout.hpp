@@ -4,10 +4,33 @@
 #include <cstdint>
 
 #include "base/array.hpp"
+#include "base/hd.hpp"
 #include "envs/vec_env.hpp"
 #include "tasks/task_spec.hpp"
 
 namespace drl {
+
+// A rollout's arrays as pointers, of host or device; Rollout tells what each is.
+struct RolloutView {
+  int64_t num_steps, num_envs, obs_dim, critic_obs_dim, action_size;
+  bool discrete;
+  int64_t first_env;
+  float *obs, *critic_obs, *policy_out, *std, *action;
+  int32_t* choice;
+  float *env_action, *log_prob, *reward;
+  uint8_t *terminated, *truncated;
+  float *final_obs, *final_critic_obs, *value, *advantage, *return_target;
+
+  DRL_HD int64_t samples() const { return num_steps * num_envs; }
+  DRL_HD const float* critic_input() const { return critic_obs_dim > 0 ? critic_obs : obs; }
+  DRL_HD int64_t critic_input_dim() const { return critic_obs_dim > 0 ? critic_obs_dim : obs_dim; }
+  DRL_HD const float* final_critic_input() const { return critic_obs_dim > 0 ? final_critic_obs : final_obs; }
+
+  // The arrays that step t of the environments writes; without an action before it is sampled.
+  StepRow row(int64_t t) const;
+  // Row 0, for VecEnv::reset.
+  StepRow start_row() const;
+};
 
 struct Rollout {
   Rollout(const TaskSpec& task, int64_t num_steps, int64_t num_envs);
@@ -39,10 +62,9 @@ struct Rollout {
   int64_t critic_input_dim() const { return critic_obs.empty() ? obs_dim : critic_obs_dim; }
   const float* final_critic_input() const { return critic_obs.empty() ? final_obs.data() : final_critic_obs.data(); }
 
-  // The arrays that step t of the environments writes; without an action before it is sampled.
-  StepRow row(int64_t t);
-  // Row 0, for VecEnv::reset.
-  StepRow start_row();
+  RolloutView view();
+  StepRow row(int64_t t) { return view().row(t); }
+  StepRow start_row() { return view().start_row(); }
   // Row T becomes row 0.
   void roll_over();
 };

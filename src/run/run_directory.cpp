@@ -39,9 +39,7 @@ bool there_is(const fs::path& path) { return type_of(path) != fs::file_type::not
 bool is_folder(const fs::path& path) { return type_of(path) == fs::file_type::directory; }
 
 fs::path runs_of_task(const RunOptions& options, const RunContext& context) {
-  const char* variable = std::getenv("DRL_RUNS_DIR");
-  const std::string root = !options.runs_dir.empty() ? options.runs_dir : variable && *variable ? variable : "runs";
-  return fs::path(root) / context.task;
+  return runs_folder(options.runs_dir) / context.task;
 }
 
 void check_run_name(const std::string& option, const std::string& name) {
@@ -248,6 +246,11 @@ bool operator==(const RunStart& a, const RunStart& b) {
 }
 
 }  // namespace
+
+fs::path runs_folder(const std::string& runs_dir) {
+  const char* variable = std::getenv("DRL_RUNS_DIR");
+  return !runs_dir.empty() ? runs_dir : variable && *variable ? variable : "runs";
+}
 
 std::vector<fs::path> list_checkpoints(const fs::path& run) {
   std::vector<fs::path> files;

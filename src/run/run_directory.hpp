@@ -20,6 +20,9 @@ struct RunContext {
   bool continued = false;  // the job was requeued, or follows one that was stopped
 };
 
+// Where all runs lie: --runs_dir, else $DRL_RUNS_DIR, else "runs".
+std::filesystem::path runs_folder(const std::string& runs_dir);
+
 enum class StartFrom { scratch, resume, checkpoint, weights };
 
 // Exclusive use of a run directory while it lives; it ends with the process, however that ends. A directory that was

@@ -29,7 +29,7 @@ struct TrainOptions {
       Effect::none);
     v("target_reward", target_reward, "end as soon as the mean reward reaches this", any_number(), Effect::none);
     v("seed", seed, "key of all random numbers", at_least(0));
-    v("device", device, "auto or cpu", Effect::none);
+    v("device", device, "auto (a GPU if there is one), cpu, cuda, or cuda:N", Effect::none);
     v("gpu_ids", gpu_ids, "of the visible GPUs use these: all, a list such as 0,2, or None for the CPU", Effect::none);
     v("init_at_random_ep_len", init_at_random_ep_len, "let the first episodes begin at random ages");
     v("shards", shards, "parts that environments are shuffled in, 0 = one per rank", at_least(0));
@@ -79,16 +79,35 @@ struct RunOptions {
   }
 };
 
+struct GpuOptions {
+  bool cuda_graphs = true;
+  double init_timeout = 600, comm_timeout = 300;
+  bool deterministic = false;
+
+  void describe(OptionVisitor& v) {
+    v("cuda_graphs", cuda_graphs, "launch an iteration as graphs; without, kernel by kernel, with the same numbers",
+      Effect::none);
+    v("init_timeout", init_timeout, "how long the GPUs of all ranks may take to connect", above(0), unit("s"),
+      Effect::none);
+    v("comm_timeout", comm_timeout, "how long ranks wait in an all-reduce for one that does not come", above(0),
+      unit("s"), Effect::none);
+    v("deterministic", deterministic, "let two runs on the same GPUs give the same bits, at some cost of speed",
+      Effect::none);
+  }
+};
+
 // Everything but what belongs to a command line alone.
 struct Options {
   TrainOptions train;
   RunOptions run;
   PolicyOptions policy;
   PpoOptions ppo;
+  GpuOptions gpu;
 
   void add_to(OptionTable& table) {
     table.section("", "Training", train);
     table.section("", "Run directory", run);
+    table.section("", "GPUs", gpu);
     table.section("policy", "Policy", policy);
     table.section("ppo", "PPO", ppo);
   }

@@ -188,6 +188,7 @@ std::optional<double> Trainer::score(RunReport* report, bool evaluate_now) const
 
 void Trainer::save(RunReport* report, std::optional<double> score) {
   if (saved_iteration_ == iteration_) return;
+  algorithm_.state_needed();
   check_replicas_now();
   std::vector<Tensor> tensors = gather_state(state_, comm_);
   if (report) report->save(iteration_, env_steps_, elapsed(), std::move(tensors), score, comm_.stats());

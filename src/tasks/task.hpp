@@ -71,7 +71,7 @@ class Draws {
 
 template <class Task>
 constexpr int reward_term_count() {
-  if constexpr (requires { Task::reward_terms; }) return static_cast<int>(std::size(Task::reward_terms));
+  if constexpr (requires { Task::reward_terms[0]; }) return static_cast<int>(std::size(Task::reward_terms));
   return 0;
 }
 

@@ -66,7 +66,7 @@ TEST_F(Errors, AreSaidByOneRank) {
   expect_error({"--ppo.gamma", "1.5"}, {"ppo.gamma", "0 to 1"});
   expect_error({"--task", "Cartpol"}, {"did you mean Cartpole?"});
   expect_error({"--config", config.string()}, {"my.ini:2: ", "did you mean ppo.gamma?"});
-  expect_error({"--device", "cuda"}, {"cuda", "CPU only"});
+  expect_error({"--device", "cuda:99"}, {"99"});
   expect_error({"--num_envs", "5", "--ppo.num_mini_batches", "8"}, {"--num_envs 4 or 6"});
   expect_error({"--checkpoint", cut.string()}, {cut.string(), "truncated"});
   expect_error({"--init_from", good.string(), "--policy.actor_hidden_dims", "8"},
@@ -99,8 +99,7 @@ TEST_F(Errors, Values) {
 }
 
 TEST_F(Errors, Devices) {
-  expect_error({"--device", "cuda"}, {"cuda", "CPU only"});
-  expect_error({"--device", "cuda:1"}, {"cuda:1"});
+  expect_error({"--device", "cuda:99"}, {"99"});
   expect_error({"--device", "tpu"}, {"tpu", "cpu"});
 }
 

@@ -103,16 +103,16 @@ TEST(DeadRank, EndsTheOthers) {
 // Memory for the networks runs out on rank 1 only: std::bad_alloc there, while rank 0 waits for it.
 TEST(FailingRank, EndsTheOthersAndNamesItself) {
   const Runs runs;
-  const std::string limited = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || ulimit -v 1000000; exec \"$@\"";
+  const std::string limited = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || ulimit -v 4000000; exec \"$@\"";
   const Words program = {kTrain,
                          "--task",
                          "Cartpole",
                          "--runs_dir",
                          runs.path().string(),
                          "--num_envs",
-                         "1024",
+                         "8192",
                          "--num_steps_per_env",
-                         "4096",
+                         "8192",
                          "--max_iterations",
                          "1"};
   const Result result = run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", limited, "bash"} + program);

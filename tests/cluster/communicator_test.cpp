@@ -78,6 +78,30 @@ TEST(Communicator, CountsWhatItSends) {
   EXPECT_GE(after.wait_seconds, before.wait_seconds);
 }
 
+TEST(Communicator, CapturedAllReducesCountWhenTheyAreReplayed) {
+  const CommStats before = world().stats();
+  std::vector<float> floats(10);
+  std::vector<double> doubles(3);
+  const CommStats captured = world().capture([&] {
+    world().all_reduce_sum(std::span<float>(floats));
+    world().all_reduce_sum(std::span<double>(doubles));
+  });
+  EXPECT_EQ(world().stats().all_reduces(), before.all_reduces());
+  EXPECT_EQ(captured.all_reduces(), 2);
+  for (int launch = 0; launch < 3; ++launch) world().count_replayed(captured, {});
+  const CommStats sent = world().stats() - before;
+  EXPECT_EQ(sent.all_reduces_f32, 3);
+  EXPECT_EQ(sent.bytes_f32, 3 * 40);
+  EXPECT_EQ(sent.all_reduces_f64, 3);
+  EXPECT_EQ(sent.bytes_f64, 3 * 24);
+}
+
+TEST(Communicator, WaitsUntilItIsDone) {
+  int looks = 0;
+  world().wait([&] { return ++looks == 3; });
+  EXPECT_EQ(looks, 3);
+}
+
 TEST(Communicator, BroadcastsTheRootsBytes) {
   for (int root = 0; root < world().size(); ++root) {
     std::vector<int> data = {world().rank(), 100 + world().rank()};

@@ -149,7 +149,10 @@ TEST(SelectGpus, ErrorsSayWhatIsVisible) {
 // The name of each rank's device.
 Names assigned(const std::vector<Names>& ids) {
   Names names;
-  for (size_t rank = 0; rank < ids.size(); ++rank) names.push_back(assign_device(ids, static_cast<int>(rank)).name);
+  for (size_t rank = 0; rank < ids.size(); ++rank) {
+    const DeviceAssignment assigned = assign_device(ids, static_cast<int>(rank));
+    names.push_back(assigned.cpu ? "cpu" : "cuda:" + std::to_string(assigned.index));
+  }
   return names;
 }
 
@@ -213,45 +216,78 @@ TEST(AssignDevice, SomeSeeTooLittle) {
 
 const Gpus kFour = {.visible = {"0", "1", "2", "3"}, .ids = {"0", "1", "2", "3"}, .in_job = true, .granted = true};
 
+const CudaSupport kNoCuda, kCudaWithoutGpu{true, 0, "no CUDA-capable device is detected"}, kTwoGpus{true, 2, ""};
+
 TEST(ChooseDevice, CpuAndUnknownOnes) {
   for (const char* device : {"auto", "cpu"}) {
-    const DeviceChoice choice = choose_device(device, "all", {});
-    EXPECT_EQ(choice.name, "cpu");
-    EXPECT_FALSE(choice.one_rank_per_gpu);
+    const DeviceChoice choice = choose_device(device, "all", {}, kNoCuda);
+    EXPECT_FALSE(choice.cuda);
+    EXPECT_FALSE(choice.one_rank_per_gpu());
     EXPECT_EQ(choice.warning + choice.info, "");
   }
-  EXPECT_EQ(error_of([] { choose_device("cuda:0", "all", kFour); }),
-            "--device cuda:0 is not available (this build computes on the CPU only): use --device cpu");
-  EXPECT_EQ(error_of([] { choose_device("tpu", "all", {}); }),
-            "--device tpu is unknown (devices are auto and cpu): use --device cpu");
+  EXPECT_EQ(error_of([] { choose_device("cuda:0", "all", kFour, kNoCuda); }),
+            "--device cuda:0 is not available (this build computes on the CPU only): use a build with CUDA (README, "
+            "\"Build elsewhere\"), or --device cpu");
+  EXPECT_EQ(error_of([] { choose_device("tpu", "all", {}, kNoCuda); }),
+            "--device tpu is unknown (devices are auto, cpu, cuda and cuda:N): use --device auto");
+  EXPECT_EQ(error_of([] { choose_device("cuda:x", "all", {}, kTwoGpus); }),
+            "--device cuda:x is unknown (a GPU has a number): use --device cuda:0");
 }
 
 TEST(ChooseDevice, GrantedGpusMustNotIdle) {
   Gpus gpus = kFour;
   gpus.physical = true;
-  const std::string error = error_of([&] { choose_device("auto", "all", gpus); });
-  EXPECT_NE(error.find("the job's GPUs would idle (this build computes on the CPU only): "), std::string::npos)
-      << error;
-  EXPECT_NE(error.find("a build with CUDA"), std::string::npos) << error;
-  EXPECT_NE(error.find("--device cpu"), std::string::npos) << error;
-  EXPECT_FALSE(choose_device("cpu", "all", gpus).one_rank_per_gpu);
-  EXPECT_FALSE(choose_device("auto", "None", gpus).one_rank_per_gpu);
+  EXPECT_EQ(error_of([&] { choose_device("auto", "all", gpus, kNoCuda); }),
+            "the job's GPUs would idle (this build computes on the CPU only): use a build with CUDA (README, \"Build "
+            "elsewhere\"), or --device cpu");
+  EXPECT_EQ(error_of([&] { choose_device("auto", "all", gpus, kCudaWithoutGpu); }),
+            "the job's GPUs would idle (the driver shows none: no CUDA-capable device is detected): see nvidia-smi and "
+            "drl_doctor on this node, or use --device cpu");
+  EXPECT_FALSE(choose_device("cpu", "all", gpus, kNoCuda).one_rank_per_gpu());
+  EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());
 }
 
 TEST(ChooseDevice, GpusInNameOnlyAreCounted) {
-  const DeviceChoice choice = choose_device("auto", "all", kFour);
-  EXPECT_TRUE(choice.one_rank_per_gpu);
-  EXPECT_EQ(choice.name, "cpu");
-  EXPECT_EQ(choice.warning,
-            "Slurm granted GPUs, but there is no NVIDIA GPU in this node: computing on the CPU, with one rank per GPU");
+  for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu}) {
+    const DeviceChoice choice = choose_device("auto", "all", kFour, cuda);
+    EXPECT_EQ(choice.gpus.visible.size(), 4u);
+    EXPECT_FALSE(choice.cuda);
+    EXPECT_EQ(
+        choice.warning,
+        "Slurm granted GPUs, but there is no NVIDIA GPU in this node: computing on the CPU, with one rank per GPU");
+  }
 }
 
 TEST(ChooseDevice, AnIdleGpuOfOnesOwnIsNoError) {
-  const DeviceChoice laptop = choose_device("auto", "all", Gpus{.physical = true});
+  const DeviceChoice laptop = choose_device("auto", "all", Gpus{.physical = true}, kNoCuda);
   EXPECT_NE(laptop.info.find("GPU is not used"), std::string::npos);
   EXPECT_EQ(laptop.warning, "");
-  const DeviceChoice job = choose_device("auto", "all", Gpus{.in_job = true, .physical = true});
+  const DeviceChoice job = choose_device("auto", "all", Gpus{.in_job = true, .physical = true}, kNoCuda);
   EXPECT_EQ(job.warning + job.info, "") << "this job asked for no GPU";
+}
+
+TEST(ChooseDevice, AutoTakesTheGpusThatTheDriverShows) {
+  const DeviceChoice choice = choose_device("auto", "", Gpus{.physical = true}, kTwoGpus);
+  EXPECT_TRUE(choice.cuda);
+  EXPECT_EQ(choice.gpus.places, (std::vector<int>{0, 1}));
+  EXPECT_EQ(choice.gpus.ids, (std::vector<std::string>{"0", "1"}));
+  EXPECT_FALSE(choose_device("cpu", "", Gpus{.physical = true}, kTwoGpus).cuda);
+  EXPECT_FALSE(choose_device("auto", "None", Gpus{.physical = true}, kTwoGpus).cuda);
+}
+
+// CUDA counts those that CUDA_VISIBLE_DEVICES names, from 0.
+TEST(ChooseDevice, SomeOfThem) {
+  Gpus gpus{.visible = {"5", "7"}, .ids = {"5", "7"}, .places = {0, 1}, .physical = true};
+  EXPECT_EQ(choose_device("cuda:1", "", gpus, kTwoGpus).gpus.places, (std::vector<int>{1}));
+  EXPECT_EQ(choose_device("cuda:1", "", gpus, kTwoGpus).gpus.ids, (std::vector<std::string>{"7"}));
+  EXPECT_EQ(choose_device("cuda", "1,0", gpus, kTwoGpus).gpus.places, (std::vector<int>{1, 0}));
+  EXPECT_NE(error_of([&] { choose_device("cuda:2", "", gpus, kTwoGpus); }).find("2 GPUs visible, counted from 0"),
+            std::string::npos);
+  EXPECT_EQ(error_of([&] { choose_device("cuda:1", "0", gpus, kTwoGpus); }),
+            "--device cuda:1 and --gpu_ids 0 name different GPUs: give one of them");
+  EXPECT_EQ(error_of([&] { choose_device("cuda", "", {}, kCudaWithoutGpu); }),
+            "--device cuda is not available (no CUDA-capable device is detected): ask for GPUs (srun "
+            "--gpus-per-node=4), see nvidia-smi, or use --device cpu");
 }
 
 }  // namespace

@@ -195,5 +195,19 @@ TEST(LaunchInfo, NumberThatIsNone) {
   }
 }
 
+TEST(StartId, IsCommonToTheRanksOfOneStart) {
+  const auto id_of = [](const std::map<std::string, std::string>& variables) {
+    return start_id([&](const char* name) {
+      const auto found = variables.find(name);
+      return found == variables.end() ? std::nullopt : std::optional(found->second);
+    });
+  };
+  EXPECT_EQ(id_of({}), "");
+  EXPECT_EQ(id_of({{"PMIX_NAMESPACE", "slurm.pmix.12.0"}, {"PMIX_RANK", "1"}}), "slurm.pmix.12.0");
+  EXPECT_EQ(id_of({{"PMIX_NAMESPACE", "prterun-node1/2@1"}}), "prterun-node1-2@1");  // a file's name
+  EXPECT_EQ(id_of({{"SLURM_JOB_ID", "12"}, {"SLURM_STEP_ID", "3"}}), "12.3");
+  EXPECT_EQ(id_of({{"SLURM_JOB_ID", "12"}, {"SLURM_STEP_ID", "4294967291"}}), "");  // the batch shell
+}
+
 }  // namespace
 }  // namespace drl

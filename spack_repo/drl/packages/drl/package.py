@@ -45,9 +45,13 @@ class Drl(CMakePackage, CudaPackage):
     depends_on("spdlog@1.10:")
     depends_on("nlohmann-json@3.11:")
 
+    depends_on("cuda@12:", when="+cuda")  # nvcc that knows C++20; cuBLAS
+    depends_on("nccl", when="+cuda")
+
     depends_on("py-torch@1.13:")  # libtorch
     depends_on("py-torch ~cuda", when="~cuda")
     for arch in CudaPackage.cuda_arch_values:
+        depends_on(f"nccl +cuda cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
         depends_on(f"py-torch +cuda cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
 
     conflicts("cuda_arch=none", when="+cuda", msg="name the GPUs: cuda_arch=90 (H100), 80 (A100)")
@@ -62,10 +66,14 @@ class Drl(CMakePackage, CudaPackage):
         args = [
             self.define_from_variant("DRL_TESTS", "tests"),
             self.define("DRL_BENCHMARKS", False),
+            self.define_from_variant("DRL_WITH_CUDA", "cuda"),
         ]
         if self.spec.satisfies("+cuda"):
-            archs = self.compute_capabilities(self.spec.variants["cuda_arch"].value)
-            args.append(self.define("TORCH_CUDA_ARCH_LIST", ";".join(archs)))
+            archs = self.spec.variants["cuda_arch"].value
+            args += [
+                self.define("DRL_CUDA_ARCHITECTURES", archs),
+                self.define("TORCH_CUDA_ARCH_LIST", self.compute_capabilities(archs)),
+            ]
         return args
 
     def test_list_tasks(self):

@@ -1,0 +1,161 @@
+// drl_doctor: finds what is wrong with a cluster before a job is wasted on it. Read examine() from its steps.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/options.hpp"
+#include "base/version.hpp"
+#include "cluster/allocation.hpp"
+#include "cluster/machine.hpp"
+#include "cluster/mpirun.hpp"
+#include "cluster/relaunch.hpp"
+#include "cluster/session.hpp"
+#include "doctor/checks.hpp"
+#include "doctor/gpu_checks.hpp"
+#include "doctor/start_watch.hpp"
+#include "run/run_directory.hpp"
+
+namespace drl {
+namespace {
+
+constexpr const char* kUsage =
+    "drl_doctor: finds what is wrong with nodes, network and files before a job is wasted on them.\n"
+    "Start it as you start drl_train; it takes seconds, and leaves nothing behind.\n\n"
+    "  drl_doctor                                      this machine, one rank\n"
+    "  drl_doctor --ranks 4                            four ranks on this machine\n"
+    "  mpirun -n 4 drl_doctor                          the same, by hand\n"
+    "  srun -N2 --gpus-per-node=4 drl_doctor           on a Slurm cluster: one rank per GPU, or per core\n"
+    "  srun -N2 drl_doctor --runs_dir /scratch/me/runs --json doctor.json\n"
+    "                                                  where the runs will lie; and all of it as JSON\n"
+    "  srun -N16 drl_doctor --timeout 300              nodes that take minutes to start\n\n"
+    "It prints a table of the ranks, then a line for each check: ok, skipped, warning or failed, what was\n"
+    "found, and below a warning or a failure what to do (->). A rank that does not answer is named.\n"
+    "Exit codes: 0 fine (warnings too), 1 something failed, 2 wrong usage.\n\n";
+
+struct DoctorOptions {
+  int ranks = 0;
+  int threads = 0;
+  std::string device = "auto", gpu_ids;
+  std::string runs_dir, json;
+  double timeout = 60;
+  bool help = false, version = false;
+
+  void describe(OptionVisitor& v) {
+    v("ranks", ranks, "start this many ranks in all: on this machine, or on a Slurm job's nodes; 1 = one a task",
+      at_least(0));
+    v("threads", threads, "threads of each rank, 0 = as the allocation says (-c), else 1", at_least(0));
+    v("device", device, "auto or cpu, as drl_train's");
+    v("gpu_ids", gpu_ids, "of the visible GPUs use these: all, a list such as 0,2, or None for the CPU");
+    v("runs_dir", runs_dir, "folder of all runs, default $DRL_RUNS_DIR or runs");
+    v("json", json, "write all that was found into this file");
+    v("timeout", timeout, "for each check, and for all ranks to start", unit("s"), at_least(1));
+    v("help", help, "this text", letter('h'));
+    v("version", version, "version and git hash");
+  }
+};
+
+// A signal ends this process, and with it the ranks that it started.
+const StopRelay kNoStops = {[] { return 0; }, [](int code) { return code; }};
+
+int examine(const DoctorOptions& options, const LaunchInfo& launch, Rounds& rounds,
+            const std::vector<std::string>& arguments) {
+  // 1. Are all ranks here? One per device: if the launch line gave fewer, srun starts us again, and we wait.
+  rounds.roll_call();
+  const RankRequest request{options.ranks, options.device == "cpu", options.gpu_ids};
+  if (const auto outcome = start_one_rank_per_device(rounds.comm(), launch, request, arguments, kNoStops))
+    return *outcome;
+  on_rank_zero(rounds.comm(), [&] { return rounds.report().require_json_file(), std::string(); });
+
+  // 2. Who they are.
+  const Placement placement = check_placement(rounds, launch, {options.device, options.gpu_ids, options.threads});
+  RankFacts mine = facts_of_this_rank(launch, placement);
+  add_gpu_facts(placement, mine);
+  const std::vector<RankFacts> ranks = meet(rounds, mine, launch.launcher);
+
+  // 3. The checks.
+  check_facts(rounds, ranks);
+  check_clocks(rounds);
+  check_all_reduce(rounds);
+  check_speed(rounds);
+  check_gpus(rounds, ranks);
+  check_folder(rounds, runs_folder(options.runs_dir));
+  check_time_left(rounds, allocation(process_environment()));
+
+  rounds.begin("report");
+  return std::stoi(rounds.announce(rounds.leads() ? std::to_string(rounds.report().finish()) : ""));
+}
+
+// The same, but ranks that are missing end all others here.
+int examine_or_end(const DoctorOptions& options, const LaunchInfo& launch, Communicator& comm, Report& report,
+                   Watchdog& watchdog, const std::vector<std::string>& arguments) {
+  Rounds rounds(comm, report, watchdog, options.timeout);
+  try {
+    return examine(options, launch, rounds, arguments);
+  } catch (const CheckFailed& failed) {
+    while (!report.speaks()) pause();  // for the end, which the rank that speaks brings
+    report.add(failed.check());
+    report.finish();
+    comm.abort(kFailure);
+    return kFailure;
+  }
+}
+
+// A job hangs at its end where MPI does not end.
+void expect_end(Watchdog& watchdog, Report& report, double seconds) {
+  watchdog.expect({{seconds,
+                    [&report] {
+                      report.add({"MPI end", Status::failed, "no return from MPI_Finalize",
+                                  "runs would save, and then hang their jobs: use another MPI, or a newer version"});
+                      if (report.speaks()) report.finish();
+                    }},
+                   {report.speaks() ? seconds : seconds + 3, [] {}}});  // the others let rank 0 speak
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const LaunchInfo launch = launch_info();
+  log::init(launch.rank, launch.world_size, this_machine().host, false);
+  try {
+    keep_to_outer_step();
+    DoctorOptions options;
+    OptionTable table;
+    table.section("", "Examination", options);
+    table.apply_command_line({arguments.begin() + 1, arguments.end()});
+    if (options.version || options.help) {
+      if (launch.rank != 0) return kDone;
+      if (options.version) return std::printf("drl %s (%s), %s\n", kVersion, kGitHash, mpi_version().c_str()), kDone;
+      options.help = false;  // it shall not be shown as switched on
+      return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+    }
+    if (!launch.launched() && options.ranks > 1)
+      return can_run_under_srun() ? run_under_srun(options.ranks, arguments, kNoStops)
+                                  : run_under_mpirun(options.ranks, arguments);
+    if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments); !hint.empty())
+      log::info("{}", hint);
+
+    Report report(launch.rank == 0, options.json);
+    Watchdog watchdog;
+    StartWatch start(watchdog, report, launch, start_id(process_environment()),
+                     std::filesystem::absolute(runs_folder(options.runs_dir)), options.timeout);
+    return end_of_rank(launch.rank, run_session(launch, [&](Communicator& comm) {
+                         start.started();
+                         const int code = examine_or_end(options, launch, comm, report, watchdog, arguments);
+                         expect_end(watchdog, report, options.timeout);
+                         return code;
+                       }));
+  } catch (const Error& error) {  // before there were ranks: all see the same
+    if (launch.rank == 0) log::write(log::Level::common_error, error.what());
+    return end_of_rank(launch.rank, error.exit_code());
+  } catch (const std::exception& error) {
+    log::error("{}", error.what());
+    return kFailure;
+  }
+}
+
+}  // namespace
+}  // namespace drl
+
+int main(int argc, char** argv) { return drl::run({argv, argv + argc}); }

@@ -1,0 +1,546 @@
+#include "cluster/nccl_communicator.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "cluster/machine.hpp"
+#include "cluster/patience.hpp"
+#include "cluster/program_build.hpp"
+#include "cluster/roll_call.hpp"
+#include "gpu/device.hpp"
+
+namespace drl {
+namespace {
+
+constexpr double kAnswerTime = 3;  // s, in which ranks that are alive answer rank 0
+constexpr double kGrace = 10;      // s, by which the others let rank 0 speak first: it knows more
+constexpr double kAbortTime = 5;   // s, for the GPU to come to rest after ncclCommAbort
+constexpr double kFarewell = 10;   // s, for all ranks to end the communicator
+constexpr int64_t kMostMarks = 4096;
+
+using Done = std::function<bool()>;
+using Notes = std::vector<std::optional<std::string>>;
+
+// How far the stream has come since the last wait: all-reduces done one by one or by whole graphs, and those done of
+// the graph that runs.
+struct Progress {
+  uint32_t whole = 0, in_graph = 0;
+};
+
+// What a GPU that hangs may still use, and is then left alone: to free it would wait for the GPU.
+struct OnDevice {
+  gpu::Stream stream;
+  gpu::PinnedArray<Progress> marks_on_host{kMostMarks};
+  gpu::Array<Progress> marks{kMostMarks, stream};  // {i, 0}: copied to `progress` behind all-reduce i
+  gpu::PinnedArray<Progress> progress{1};
+  gpu::Array<float> sum{1, stream};
+  gpu::PinnedArray<float> sum_on_host{1};
+
+  OnDevice() {
+    for (uint32_t i = 0; i < kMostMarks; ++i) marks_on_host[i].whole = i;
+    gpu::copy_to_device(stream, marks.data(), marks_on_host.data(), kMostMarks);
+  }
+  bool idle() const {
+    const gpuError_t status = gpuStreamQuery(stream.get());
+    if (status != gpuErrorNotReady) gpu::check(status, "gpuStreamQuery");
+    return status == gpuSuccess;
+  }
+};
+
+std::string seconds_text(double seconds) {
+  std::ostringstream text;
+  text << seconds << " s";
+  return text.str();
+}
+
+std::string hex(const char* bytes, size_t size) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < size; ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    text += {kDigits[byte / 16], kDigits[byte % 16]};
+  }
+  return text;
+}
+
+// As nvidia-smi -L has it; "" if the runtime does not know it.
+std::string uuid_text(const char* bytes, size_t size) {
+  std::string text = hex(bytes, size);
+  if (text.find_first_not_of('0') == std::string::npos) return "";
+  for (size_t at : {20, 16, 12, 8}) text.insert(at, "-");
+  return "GPU-" + text;
+}
+
+std::string pci_text(const gpuDeviceProp& properties) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%04x:%02x:%02x", static_cast<unsigned>(properties.pciDomainID),
+                static_cast<unsigned>(properties.pciBusID), static_cast<unsigned>(properties.pciDeviceID));
+  return text;
+}
+
+void set_if_unset(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 0); }
+
+// NCCL reads its variables when it starts.
+void prepare_environment(int rank, bool share_gpu, bool deterministic) {
+  // NCCL refuses two ranks on one GPU of one host. Those of a test pretend to be hosts, which talk over the loopback.
+  if (share_gpu) {
+    set_if_unset("NCCL_HOSTID", std::to_string(rank));
+    set_if_unset("NCCL_SOCKET_IFNAME", "lo");
+    set_if_unset("NCCL_IB_DISABLE", "1");
+    set_if_unset("NCCL_NVLS_ENABLE", "0");
+    set_if_unset("NCCL_MAX_CTAS", "1");
+  }
+  // A ring adds in the order of its ranks, switches (NVLS) in any order: github.com/NVIDIA/nccl/issues/1497.
+  if (deterministic) {
+    set_if_unset("NCCL_ALGO", "Ring");
+    set_if_unset("NCCL_NVLS_ENABLE", "0");
+  }
+}
+
+// Replies of rank 0: go on with this text, end because of this wrong use, or end because rank 0 says why.
+constexpr char kGoOn = '+', kRefused = '-', kFailed = '!';
+
+// All ranks come together with a note each. When all have, or `limit` seconds are over, rank 0 makes the reply of the
+// notes (nullopt: has not come), which all ranks return. What it throws there ends all: a UsageError as SharedError.
+class Meeting {
+ public:
+  using Decide = std::function<std::string(const Notes&)>;
+  Meeting(const std::string& name, Communicator& host, Patience& patience, double limit)
+      : call_(name, host.rank(), host.size()), is_first_(host.rank() == 0), patience_(patience), limit_(limit) {}
+
+  std::string hold(const std::string& note, const Decide& decide) {
+    call_.answer(note);
+    return is_first_ ? lead(decide) : follow();
+  }
+
+ private:
+  std::string lead(const Decide& decide) {
+    for (int64_t round = 0; !call_.complete() && patience_.seconds() < limit_; ++round) nap(round);
+    try {
+      const std::string reply = decide(call_.notes());
+      call_.reply(kGoOn + reply);
+      return reply;
+    } catch (const UsageError& error) {
+      call_.reply(kRefused + std::string(error.what()));
+      throw SharedError(error.what(), kUsage);
+    } catch (const Error&) {
+      call_.reply({kFailed});
+      throw;
+    }
+  }
+
+  std::string follow() {
+    std::optional<std::string> reply;
+    for (int64_t round = 0; !(reply = call_.heard()); ++round) {
+      if (patience_.seconds() > limit_ + kGrace)
+        throw Error("no answer from rank 0 at the start of NCCL within " + seconds_text(limit_ + kGrace) +
+                    " (died, hangs, or waits for another rank): see what it says, and what drl_doctor says");
+      nap(round);
+    }
+    if (reply->front() == kFailed) throw ReportedError(kFailure);
+    if (reply->front() == kRefused) throw SharedError(reply->substr(1), kUsage);
+    return reply->substr(1);
+  }
+
+  RollCall call_;
+  bool is_first_;
+  Patience& patience_;
+  double limit_;
+};
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(Communicator& host, const NcclOptions& options)
+      : host_(host), options_(options), exceptions_before_(std::uncaught_exceptions()), device_(new OnDevice) {}
+  ~NcclCommunicator() override;
+  void connect(bool share_gpu);
+
+  int rank() const override { return host_.rank(); }
+  int size() const override { return host_.size(); }
+  void wait(const Done& done) override;
+  void abort(int exit_code) override { host_.abort(exit_code); }
+
+ protected:
+  void do_all_reduce_sum(std::span<float> data, Stream stream) override { all_reduce(data, gpucclFloat, stream); }
+  void do_all_reduce_sum(std::span<double> data, Stream stream) override { all_reduce(data, gpucclDouble, stream); }
+  void do_broadcast(std::span<std::byte> data, int root) override { usable_host().broadcast(data, root); }
+  void do_broadcast_asleep(std::span<std::byte> data, int root) override { usable_host().broadcast_asleep(data, root); }
+  std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {
+    return usable_host().gather(data, root);
+  }
+  void do_replayed(int64_t all_reduces, Stream stream) override {
+    if (stream.handle) mark(all_reduces, static_cast<gpuStream_t>(stream.handle));
+  }
+
+ private:
+  // Start
+  std::string agree_on_id(bool share_gpu);
+  std::string id_if_all_fit(const Notes& notes, bool share_gpu) const;
+  std::string try_to_connect(const std::string& id, Patience& patience);
+  std::string try_all_reduce(Patience& patience);
+  std::string require_connected(const Notes& notes) const;
+
+  // Work
+  Communicator& usable_host();
+  template <class T>
+  void all_reduce(std::span<T> data, gpucclDataType_t type, Stream stream);
+  void mark(int64_t all_reduces, gpuStream_t stream);
+  void mark_in_graph(int64_t position, gpuStream_t stream);
+  gpucclResult_t state() const;
+  gpucclResult_t settled(gpucclResult_t result, Patience& patience, double limit) const;
+
+  // Failure
+  std::string seen_by() const;
+  std::string work_in_question() const;
+  std::string failure_text(gpucclResult_t result) const;
+  std::string late_text(const std::vector<int>& silent) const;
+  [[noreturn]] void fail(gpucclResult_t result, const Done& done);
+  [[noreturn]] void fail_late(const Done& done);
+  void rest_or_end(const std::string& message, const Done& done);
+  bool comes_to_rest(const Done& done) const;
+  bool say_farewell();
+
+  Communicator& host_;
+  const NcclOptions options_;
+  const int exceptions_before_;
+  std::unique_ptr<OnDevice> device_;
+  gpucclComm_t comm_{};
+  GpuIdentity gpu_;
+  bool connected_ = false, failed_ = false;
+  int64_t enqueued_ = 0;  // all-reduces since the last wait
+};
+
+// ---- Start ----------------------------------------------------------------------------------------------------------
+
+void NcclCommunicator::connect(bool share_gpu) {
+  gpu_ = this_gpu(options_.device);
+  const std::string id = agree_on_id(share_gpu);
+  Patience patience;  // all ranks are here: they begin alike
+  const std::string trouble = try_to_connect(id, patience);
+  try {
+    Meeting meeting("nccl: connected", host_, patience, options_.init_timeout + kAnswerTime);
+    meeting.hold(trouble, [this](const Notes& notes) { return require_connected(notes); });
+    connected_ = true;
+  } catch (const ReportedError&) {
+    rest_or_end("", [this] { return device_->idle(); });
+    throw;
+  } catch (const Error& error) {
+    rest_or_end(error.what(), [this] { return device_->idle(); });
+    throw;
+  }
+}
+
+std::string NcclCommunicator::agree_on_id(bool share_gpu) {
+  Patience patience;
+  Meeting meeting("nccl: here", host_, patience, options_.init_timeout);
+  return meeting.hold(gpu_.to_text(), [&](const Notes& notes) { return id_if_all_fit(notes, share_gpu); });
+}
+
+std::string NcclCommunicator::id_if_all_fit(const Notes& notes, bool share_gpu) const {
+  std::vector<int> missing;
+  std::vector<GpuIdentity> ranks;
+  for (size_t rank = 0; rank < notes.size(); ++rank) {
+    if (!notes[rank]) missing.push_back(static_cast<int>(rank));
+    ranks.push_back(GpuIdentity::from_text(notes[rank].value_or("")));
+  }
+  if (!missing.empty())
+    throw Error("not all ranks came to the start of NCCL within " + seconds_text(options_.init_timeout) + " (not " +
+                ranks_text(missing, options_.hosts) +
+                ": died, or hangs before it, perhaps at its GPU): see what it says, and what drl_doctor says; "
+                "--init_timeout allows more");
+  check_identities(ranks, share_gpu);
+  gpucclUniqueId id;
+  if (const gpucclResult_t result = gpucclGetUniqueId(&id); result != gpucclSuccess) throw Error(failure_text(result));
+  return std::string(reinterpret_cast<const char*>(&id), sizeof(id));
+}
+
+// What is in the way after init_timeout seconds, "" if nothing is. Throws Error when NCCL gives up before that.
+std::string NcclCommunicator::try_to_connect(const std::string& id_text, Patience& patience) {
+  gpucclUniqueId id;
+  DRL_CHECK(id_text.size() == sizeof(id), "NCCL's id has another size");
+  std::memcpy(&id, id_text.data(), sizeof(id));
+  gpucclConfig_t config = GPUCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  const gpucclResult_t begun = gpucclCommInitRankConfig(&comm_, size(), id, rank(), &config);
+  const gpucclResult_t result = settled(begun, patience, options_.init_timeout);
+  if (result == gpucclInProgress) return "is still looking for the others";
+  if (result != gpucclSuccess) fail(result, [] { return true; });
+  return try_all_reduce(patience);
+}
+
+// NCCL leaves some connections to the first all-reduce: better here than in a capture.
+std::string NcclCommunicator::try_all_reduce(Patience& patience) {
+  OnDevice& device = *device_;
+  const Done idle = [&device] { return device.idle(); };
+  device.sum_on_host[0] = 1;
+  gpu::copy_to_device(device.stream, device.sum.data(), device.sum_on_host.data(), 1);
+  const gpucclResult_t begun =
+      gpucclAllReduce(device.sum.data(), device.sum.data(), 1, gpucclFloat, gpucclSum, comm_, device.stream.get());
+  gpucclResult_t result = settled(begun, patience, options_.init_timeout);
+  if (result == gpucclInProgress) return "is still preparing a first all-reduce";
+  gpu::copy_to_host(device.stream, device.sum_on_host.data(), device.sum.data(), 1);
+  for (int64_t round = 0; result == gpucclSuccess && !idle(); ++round) {
+    if (patience.seconds() > options_.init_timeout) return "waits in a first all-reduce";
+    nap(round);
+    result = state();
+  }
+  if (result != gpucclSuccess) fail(result, idle);
+  const float sum = device.sum_on_host[0];
+  return sum == static_cast<float>(size()) ? "" : "got a wrong sum, " + std::to_string(sum);
+}
+
+std::string NcclCommunicator::require_connected(const Notes& notes) const {
+  std::vector<std::string> troubles;
+  std::vector<int> silent;
+  for (size_t rank = 0; rank < notes.size(); ++rank) {
+    const int number = static_cast<int>(rank);
+    if (!notes[rank])
+      silent.push_back(number);
+    else if (!notes[rank]->empty())
+      troubles.push_back(ranks_text({number}, options_.hosts) + " " + *notes[rank]);
+  }
+  if (!silent.empty()) troubles.insert(troubles.begin(), "no answer from " + ranks_text(silent, options_.hosts));
+  if (troubles.empty()) return "";
+  const size_t all = troubles.size(), most = 4;
+  if (all > most) troubles.resize(most), troubles.push_back(std::to_string(all - most) + " more");
+  throw Error("NCCL did not connect all ranks within " + seconds_text(options_.init_timeout) + " (" +
+              join(troubles, "; ") + seen_by() + "): " + nccl_advice(process_environment()) +
+              "; --init_timeout allows more");
+}
+
+// ---- Work -----------------------------------------------------------------------------------------------------------
+
+Communicator& NcclCommunicator::usable_host() {
+  DRL_CHECK(!failed_, "a collective after a failure");
+  return host_;
+}
+
+template <class T>
+void NcclCommunicator::all_reduce(std::span<T> data, gpucclDataType_t type, Stream stream) {
+  if (!stream.handle) return usable_host().all_reduce_sum(data);
+  DRL_CHECK(!failed_, "a collective after a failure");
+  const auto on = static_cast<gpuStream_t>(stream.handle);
+  Patience patience;
+  const gpucclResult_t begun = gpucclAllReduce(data.data(), data.data(), data.size(), type, gpucclSum, comm_, on);
+  // Nothing may be enqueued behind it, nor a capture end, before NCCL has enqueued it.
+  const gpucclResult_t result = settled(begun, patience, options_.comm_timeout);
+  if (result == gpucclInProgress) fail_late({});
+  if (result != gpucclSuccess) fail(result, {});
+  if (const auto before = captured()) {
+    mark_in_graph(*before + 1, on);
+  } else {
+    mark(1, on);
+  }
+}
+
+// Beyond the last mark the number stays.
+void NcclCommunicator::mark(int64_t all_reduces, gpuStream_t stream) {
+  enqueued_ += all_reduces;
+  const Progress* from = device_->marks.data() + std::min(enqueued_, kMostMarks - 1);
+  DRL_GPU(gpuMemcpyAsync(device_->progress.data(), from, sizeof(Progress), gpuMemcpyDeviceToHost, stream));
+}
+
+void NcclCommunicator::mark_in_graph(int64_t position, gpuStream_t stream) {
+  const Progress* from = device_->marks.data() + std::min(position, kMostMarks - 1);
+  uint32_t* to = &device_->progress[0].in_graph;
+  DRL_GPU(gpuMemcpyAsync(to, &from->whole, sizeof(*to), gpuMemcpyDeviceToHost, stream));
+}
+
+gpucclResult_t NcclCommunicator::state() const {
+  gpucclResult_t result = gpucclInProgress;
+  const gpucclResult_t asked = gpucclCommGetAsyncError(comm_, &result);
+  return asked == gpucclSuccess ? result : asked;
+}
+
+// What a call that returned `result` comes to; gpucclInProgress if it takes longer than the limit.
+gpucclResult_t NcclCommunicator::settled(gpucclResult_t result, Patience& patience, double limit) const {
+  for (int64_t round = 0; result == gpucclInProgress && patience.seconds() < limit; ++round) {
+    nap(round);
+    result = state();
+  }
+  return result;
+}
+
+void NcclCommunicator::wait(const Done& done) {
+  DRL_CHECK(!failed_, "a collective after a failure");
+  Patience patience;
+  try {
+    for (int64_t round = 0; !done(); ++round) {
+      const gpucclResult_t now = state();
+      if (now != gpucclSuccess && now != gpucclInProgress) fail(now, done);
+      if (patience.seconds() > options_.comm_timeout) fail_late(done);
+      nap(round);
+    }
+  } catch (...) {  // also what done() throws: the GPU's own failure
+    failed_ = true;
+    throw;
+  }
+  enqueued_ = 0;
+  device_->progress[0] = {};
+}
+
+// ---- Failure --------------------------------------------------------------------------------------------------------
+
+std::string NcclCommunicator::seen_by() const {
+  const char* last = gpucclGetLastError(comm_);
+  return "; seen from " + gpu_.gpu + " " + gpu_.pci + " of " + gpu_.host +
+         (last && *last ? std::string("; NCCL's last error: ") + last : "");
+}
+
+std::string NcclCommunicator::work_in_question() const {
+  Progress& progress = device_->progress[0];  // the stream may be writing it
+  const int64_t ended = int64_t{std::atomic_ref(progress.whole).load(std::memory_order_relaxed)} +
+                        std::atomic_ref(progress.in_graph).load(std::memory_order_relaxed);
+  if (ended >= enqueued_) return "the GPU's work";
+  return "all-reduce " + std::to_string(ended + 1) + (ended + 1 < kMostMarks ? "" : " or a later one") + " of the " +
+         std::to_string(enqueued_) + " since the last wait";
+}
+
+std::string NcclCommunicator::failure_text(gpucclResult_t result) const {
+  return "NCCL failed at " + (connected_ ? work_in_question() : "its start") + " (" + gpucclGetErrorString(result) +
+         seen_by() + "): " +
+         (result == gpucclRemoteError ? "another rank died or failed first: see what it says"
+                                      : nccl_advice(process_environment()));
+}
+
+std::string NcclCommunicator::late_text(const std::vector<int>& silent) const {
+  const bool work_only = work_in_question() == "the GPU's work";
+  const std::string who = silent.empty() ? work_only ? "all all-reduces before it have ended" : "all ranks wait"
+                                         : "no answer from " + ranks_text(silent, options_.hosts);
+  const std::string remedy = !silent.empty() ? "see what holds it up"
+                             : work_only     ? "drl_doctor examines the GPUs"
+                                             : nccl_advice(process_environment());
+  return work_in_question() + " did not end within " + seconds_text(options_.comm_timeout) + " (" + who + seen_by() +
+         "): " + remedy + "; --comm_timeout allows more";
+}
+
+void NcclCommunicator::fail(gpucclResult_t result, const Done& done) {
+  const Error error(failure_text(result));
+  rest_or_end(error.what(), done);
+  throw error;
+}
+
+// All ranks are late at about the same time: rank 0 finds out who is not, and speaks for them.
+void NcclCommunicator::fail_late(const Done& done) {
+  RollCall call("nccl: late", rank(), size());
+  call.answer("");
+  Patience patience;
+  std::optional<std::string> heard;
+  const auto over = [&] { return rank() == 0 ? call.complete() : (heard = call.heard()).has_value(); };
+  const double limit = rank() == 0 ? kAnswerTime : kGrace;
+  for (int64_t round = 0; !over() && patience.seconds() < limit; ++round) nap(round);
+  std::string message;
+  if (rank() == 0) {
+    message = late_text(call.missing());
+    call.reply({kFailed});
+  } else if (!heard) {
+    message = late_text({0});
+  }
+  rest_or_end(message, done);
+  if (message.empty()) throw ReportedError(kFailure);
+  throw Error(message);
+}
+
+// Whoever unwinds now frees GPU memory, and that waits for the GPU: if that hangs, all end here. An empty message is
+// said by another rank.
+void NcclCommunicator::rest_or_end(const std::string& message, const Done& done) {
+  failed_ = true;
+  if (comes_to_rest(done)) return;
+  if (!message.empty()) log::error("{}", message);
+  host_.abort(kFailure);
+}
+
+// ncclCommAbort lets the kernels end, but returns only when the graphs that hold its all-reduces are gone: so it has a
+// thread of its own, which may never end.
+bool NcclCommunicator::comes_to_rest(const Done& done) const {
+  if (!comm_) return true;
+  const auto aborted = std::make_shared<std::atomic<bool>>(false);
+  std::thread([comm = comm_, aborted] {
+    (void)gpucclCommAbort(comm);
+    *aborted = true;
+  }).detach();
+  Patience patience;
+  try {
+    for (int64_t round = 0; patience.seconds() < kAbortTime; ++round) {
+      if (done ? done() : aborted->load()) return true;
+      nap(round);
+    }
+    return false;
+  } catch (const Error&) {
+    return true;  // a GPU that has failed does not let anyone wait
+  }
+}
+
+// After a failure of any kind nothing is freed: it would wait for the GPU, and the GPU for a rank that is no more.
+NcclCommunicator::~NcclCommunicator() {
+  const bool unwinding = std::uncaught_exceptions() > exceptions_before_;
+  if (failed_ || unwinding || !say_farewell()) (void)device_.release();
+}
+
+bool NcclCommunicator::say_farewell() {
+  if (!comm_) return true;
+  Patience patience;
+  if (settled(gpucclCommFinalize(comm_), patience, kFarewell) != gpucclSuccess) return false;
+  (void)gpucclCommDestroy(comm_);
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, const NcclOptions& options) {
+  const bool share_gpu = process_environment()("DRL_TEST_SHARE_GPU") == "1";
+  prepare_environment(host.rank(), share_gpu, options.deterministic);
+  DRL_GPU(gpuSetDevice(options.device));
+  auto comm = std::make_unique<NcclCommunicator>(host, options);
+  comm->connect(share_gpu);
+  return comm;
+}
+
+GpuIdentity this_gpu(int device) {
+  gpuDeviceProp properties;
+  DRL_GPU(gpuGetDeviceProperties(&properties, device));
+  int cuda = 0, nccl = 0;
+  DRL_GPU(gpuDriverGetVersion(&cuda));
+  DRL_CHECK(gpucclGetVersion(&nccl) == gpucclSuccess, "NCCL does not tell its version");
+  std::ifstream proc("/proc/driver/nvidia/version");
+  const std::string driver = driver_version({std::istreambuf_iterator<char>(proc), {}});
+  return {.host = this_machine().host,
+          .gpu = properties.name,
+          .uuid = uuid_text(properties.uuid.bytes, sizeof(properties.uuid.bytes)),
+          .pci = pci_text(properties),
+          .driver = (driver.empty() ? "" : driver + ", ") + "CUDA " + cuda_version_text(cuda),
+          .nccl = nccl_version_text(nccl),
+          .build = program_build()};
+}
+
+std::string nccl_advice(const Environment& environment) {
+  struct WayOut {
+    const char *variable, *value, *helps;
+  };
+  static constexpr WayOut kWaysOut[] = {
+      {"NCCL_P2P_DISABLE", "1", "helps where GPUs of a host cannot reach each other, as in some virtual machines"},
+      {"NCCL_SHM_DISABLE", "1", "helps where shared memory is small or broken, as in some containers"},
+      {"NCCL_IB_DISABLE", "1", "helps where InfiniBand or RoCE is broken, but is slow"},
+      {"NCCL_ALGO", "Ring", "helps where a newer algorithm is broken"},
+      {"NCCL_SOCKET_IFNAME", "<interface>", "helps where NCCL takes an interface that the hosts do not share: ip addr"},
+  };
+  for (const auto& [variable, value, helps] : kWaysOut) {
+    const std::string now = environment(variable).value_or("");
+    if (now.empty() || now == "0")
+      return "try " + std::string(variable) + "=" + value + " (" + helps + "); NCCL_DEBUG=INFO tells more";
+  }
+  return "NCCL_DEBUG=INFO tells more, and drl_doctor examines hosts and network";
+}
+
+}  // namespace drl

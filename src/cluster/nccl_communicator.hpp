@@ -1,0 +1,35 @@
+// All-reduces between GPUs, by NCCL. Only builds for GPUs (and tests, on a stand-in) have it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/communicator.hpp"
+#include "cluster/environment.hpp"
+#include "cluster/gpu_identity.hpp"
+
+namespace drl {
+
+struct NcclOptions {
+  double init_timeout = 600, comm_timeout = 300;  // s
+  bool deterministic = false;
+  int device = 0;                  // of those that this rank sees
+  std::vector<std::string> hosts;  // of the ranks, so that one that never comes is named with its host; may be empty
+};
+
+// Connects the GPUs of all ranks; `host`, MPI's or serial, carries what is in host memory, and must outlive the result.
+// Streams of all_reduce_sum hold a gpuStream_t, and the data is in device memory; with an empty one both are the
+// host's. Graphs that captured all-reduces must end before the communicator; all ranks end it alike.
+//
+// Throws on all ranks alike (SharedError, exit code 2) when they cannot work together: check_identities. Throws Error
+// when not all have connected within init_timeout.
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, const NcclOptions& options);
+
+// This rank's GPU, driver, NCCL and program.
+GpuIdentity this_gpu(int device);
+
+// What to try when NCCL hangs or fails: the first of the ways out that this environment does not have yet. Pure.
+std::string nccl_advice(const Environment& environment);
+
+}  // namespace drl

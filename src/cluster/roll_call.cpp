@@ -1,0 +1,89 @@
+#include "cluster/roll_call.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cluster/exchange.hpp"
+
+namespace drl {
+namespace {
+
+constexpr size_t kMostHosts = 6;  // in a text
+
+// "0-3, 6" from 0, 1, 2, 3, 6
+std::string numbers_text(const std::vector<int>& numbers) {
+  std::vector<std::string> parts;
+  for (size_t i = 0, end; i < numbers.size(); i = end) {
+    for (end = i + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;) ++end;
+    parts.push_back(std::to_string(numbers[i]));
+    if (end - i > 1) parts.back() += (end - i == 2 ? ", " : "-") + std::to_string(numbers[end - 1]);
+  }
+  return join(parts, ", ");
+}
+
+}  // namespace
+
+RollCall::RollCall(const std::string& name, int rank, int size)
+    : name_(name + '\n'), rank_(rank), notes_(static_cast<size_t>(size)) {}
+
+std::optional<std::string> RollCall::without_name(const std::string& message) const {
+  return message.starts_with(name_) ? std::optional(message.substr(name_.size())) : std::nullopt;
+}
+
+void RollCall::answer(const std::string& note) {
+  if (rank_ == 0) {
+    notes_[0] = note;
+  } else {
+    exchange(name_ + note, {0}, {}, 0);
+  }
+}
+
+bool RollCall::complete() {
+  std::vector<int> awaited = missing();
+  std::erase(awaited, 0);
+  for (const auto& [rank, message] : exchange("", {}, awaited, 0))
+    notes_[static_cast<size_t>(rank)] = without_name(message);
+  return missing().empty();
+}
+
+std::vector<int> RollCall::missing() const {
+  std::vector<int> ranks;
+  for (size_t rank = 0; rank < notes_.size(); ++rank)
+    if (!notes_[rank]) ranks.push_back(static_cast<int>(rank));
+  return ranks;
+}
+
+void RollCall::reply(const std::string& text) const {
+  std::vector<int> ranks;
+  for (size_t rank = 1; rank < notes_.size(); ++rank)
+    if (notes_[rank]) ranks.push_back(static_cast<int>(rank));
+  exchange(name_ + text, ranks, {}, 0);
+}
+
+std::optional<std::string> RollCall::heard() const {
+  const auto messages = exchange("", {}, {0}, 0);
+  return messages.empty() ? std::nullopt : without_name(messages.begin()->second);
+}
+
+std::string ranks_text(const std::vector<int>& ranks, const std::vector<std::string>& hosts) {
+  std::vector<std::pair<std::string, std::vector<int>>> by_host;
+  for (int rank : ranks) {
+    const std::string host = static_cast<size_t>(rank) < hosts.size() ? hosts[static_cast<size_t>(rank)] : "";
+    auto group = std::ranges::find(by_host, host, [](const auto& g) { return g.first; });
+    if (group == by_host.end()) group = by_host.insert(by_host.end(), {host, {}});
+    group->second.push_back(rank);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [host, on_host] : by_host)
+    parts.push_back((on_host.size() == 1 ? "rank " : "ranks ") + numbers_text(on_host) +
+                    (host.empty() ? "" : " on " + host));
+  if (parts.size() > kMostHosts) {
+    const size_t left = parts.size() - (kMostHosts - 1);
+    parts.resize(kMostHosts - 1);
+    parts.push_back("ranks on " + std::to_string(left) + " more hosts");
+  }
+  return join(parts, "; ");
+}
+
+}  // namespace drl

@@ -1,0 +1,41 @@
+// Which ranks have come so far: a collective would wait for those that never do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace drl {
+
+// Every rank answers with a note, rank 0 hears them and replies. No call waits.
+class RollCall {
+ public:
+  // Of MPI_COMM_WORLD; without MPI, of one rank. `name` tells this roll call from others: what comes late is not
+  // mistaken for another's.
+  RollCall(const std::string& name, int rank, int size);
+
+  // "Here": once on each rank.
+  void answer(const std::string& note);
+
+  // Rank 0: have all answered by now? Notes by rank, empty where none has come.
+  bool complete();
+  const std::vector<std::optional<std::string>>& notes() const { return notes_; }
+  std::vector<int> missing() const;
+  // Rank 0: to all that have answered.
+  void reply(const std::string& text) const;
+
+  // The other ranks: what rank 0 replied, once it has come.
+  std::optional<std::string> heard() const;
+
+ private:
+  std::optional<std::string> without_name(const std::string& message) const;
+
+  std::string name_;
+  int rank_;
+  std::vector<std::optional<std::string>> notes_;
+};
+
+// "ranks 0-3, 6 on node1; rank 8 on node2"; without the hosts of ranks that `hosts` does not hold.
+std::string ranks_text(const std::vector<int>& ranks, const std::vector<std::string>& hosts);
+
+}  // namespace drl

@@ -1,0 +1,358 @@
+#include "doctor/checks.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "cluster/exchange.hpp"
+#include "cluster/machine.hpp"
+#include "doctor/findings.hpp"
+#include "run/deadline.hpp"
+#include "run/run_directory.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+constexpr int kPings = 5;              // to each host; the fastest counts
+constexpr int kSpeedTries = 10;        // the fastest counts
+constexpr double kRepeatFor = 0.1;     // s that an all-reduce is repeated
+constexpr double kTooLong = 0.01;      // s for kMedium, above which kLarge is left out
+constexpr double kSqueuePatience = 5;  // s
+
+// A number, the gradient of a small network, and data large enough for the bandwidth alone.
+constexpr int64_t kSmall = 4, kGradient = 37000, kMedium = 4 << 20, kLarge = 64 << 20;  // bytes
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// Log lines that this process would print while `work` runs. A ReportedError of `work` ends there.
+std::vector<std::string> messages_of(const std::function<void()>& work) {
+  std::vector<std::string> lines;
+  log::set_writer([&](std::string_view line) { lines.emplace_back(trim(line)); });
+  try {
+    work();
+  } catch (const ReportedError&) {  // its message is among the lines of some rank
+  } catch (...) {
+    log::set_writer({});
+    throw;
+  }
+  log::set_writer({});
+  return lines;
+}
+
+// The worst of what the ranks said.
+Check placement_finding(const std::vector<std::string>& lines, const std::string& otherwise) {
+  for (const auto& [prefix, status] : {std::pair{"error: ", Status::failed}, {"warning: ", Status::warning}})
+    for (const std::string& line : lines)
+      if (line.starts_with(prefix))
+        return check_of_message("placement", status, line.substr(std::string_view(prefix).size()));
+  return {"placement", Status::ok, otherwise};
+}
+
+// What rank k gives to element i; sums of it are exact in float32 for any number of ranks up to 10^6.
+float summand(int rank, size_t i) { return static_cast<float>((rank % 3 + 1) * static_cast<int>(i % 5)); }
+
+// Every element of the sum over all ranks.
+bool is_right(const std::vector<float>& sum, int ranks) {
+  float factor = 0;
+  for (int rank = 0; rank < ranks; ++rank) factor += summand(rank, 1);
+  for (size_t i = 0; i < sum.size(); ++i)
+    if (sum[i] != factor * static_cast<float>(i % 5)) return false;
+  return true;
+}
+
+// Seconds of one all-reduce, the same on all ranks of `comm`.
+double time_all_reduce(Communicator& comm, int64_t bytes) {
+  std::vector<float> data(static_cast<size_t>(bytes) / sizeof(float), 1.0f);
+  const auto mean_over_ranks = [&](double seconds) {
+    comm.all_reduce_sum(std::span(&seconds, 1));
+    return seconds / comm.size();
+  };
+  const auto repeat = [&](int times) {
+    std::ranges::fill(data, 0.0f);
+    const Clock::time_point begin = Clock::now();
+    for (int k = 0; k < times; ++k) comm.all_reduce_sum(std::span(data));
+    return mean_over_ranks(seconds_since(begin)) / times;
+  };
+  repeat(1);  // opens connections
+  const double once = repeat(1);
+  return repeat(static_cast<int>(std::clamp(kRepeatFor / once, 1.0, 1000.0)));
+}
+
+AllReduceTimes measure(Communicator& comm) {
+  AllReduceTimes times;
+  times.ranks = comm.size();
+  for (int64_t bytes : {kSmall, kGradient, kMedium}) times.times.push_back({bytes, time_all_reduce(comm, bytes)});
+  if (times.times.back().seconds <= kTooLong) times.times.push_back({kLarge, time_all_reduce(comm, kLarge)});
+  return times;
+}
+
+Json json_of(const AllReduceTimes& times) {
+  Json json = Json::array();
+  for (const AllReduceTime& time : times.times)
+    json.push_back({{"ranks", times.ranks},
+                    {"bytes", time.bytes},
+                    {"seconds", time.seconds},
+                    {"bus_bytes_per_second", bus_bandwidth(time, times.ranks)}});
+  return json;
+}
+
+// Of the hosts' times, those of the host with the slowest largest all-reduce. `texts` are the ranks' own.
+AllReduceTimes slowest(const std::vector<std::string>& texts, const std::vector<std::string>& hosts) {
+  AllReduceTimes worst;
+  double most = 0;
+  for (const HostRanks& host : hosts_of(hosts)) {
+    const Json json = Json::parse(texts[static_cast<size_t>(host.ranks.front())]);
+    if (json.empty()) continue;
+    const double seconds = json.back().at("seconds").get<double>() / json.back().at("bytes").get<double>();
+    if (seconds <= most) continue;
+    most = seconds;
+    worst = {
+        .ranks = json.front().at("ranks"), .slowest_host = hosts_of(hosts).size() > 1 ? host.name : "", .times = {}};
+    for (const Json& time : json) worst.times.push_back({time.at("bytes"), time.at("seconds")});
+  }
+  return worst;
+}
+
+// Every rank's first all-reduces, with a deadline: a network that loses large messages shows here.
+bool sums_are_right(Rounds& rounds) {
+  bool right = true;
+  for (int64_t bytes : {kSmall, kGradient, kMedium}) {
+    std::vector<float> data(static_cast<size_t>(bytes) / sizeof(float));
+    for (size_t i = 0; i < data.size(); ++i) data[i] = summand(rounds.rank(), i);
+    const auto sum = all_reduce_within(std::move(data), rounds.timeout());
+    if (!sum) {
+      rounds.collect("");  // names a rank that has gone
+      throw CheckFailed(
+          {"all-reduce", Status::failed,
+           "one of " + human_bytes(static_cast<double>(bytes)) + " did not end within " +
+               std::to_string(static_cast<int>(rounds.timeout())) + " s, though all ranks answer",
+           "the network loses large messages (look at the MTU and the firewall), or MPI took a wrong one: " +
+               network_variables()});
+    }
+    right &= is_right(*sum, rounds.size());  // all ranks go on alike
+  }
+  return right;
+}
+
+// Plain arithmetic in registers, about 2 ms.
+double arithmetic(double seed) {
+  double x[8];
+  for (int k = 0; k < 8; ++k) x[k] = seed + k;
+  for (int i = 0; i < 500000; ++i)
+    for (double& value : x) value = value * 0.999999 + 1e-7;
+  return std::accumulate(std::begin(x), std::end(x), 0.0);
+}
+
+double fastest_arithmetic() {
+  volatile double sink = 0;
+  double best = HUGE_VAL;
+  for (int k = 0; k < kSpeedTries; ++k) {
+    const Clock::time_point begin = Clock::now();
+    sink = arithmetic(k);
+    best = std::min(best, seconds_since(begin));
+  }
+  (void)sink;
+  return best;
+}
+
+// Rank 0's folder among the runs, with a lock and a file whose text is its own path; it goes away with this object.
+class TestFolder {
+ public:
+  explicit TestFolder(const fs::path& runs_folder)
+      : path_(fs::absolute(runs_folder) / (".drl_doctor-" + this_machine().host + "-" + std::to_string(getpid()))),
+        lock_(RunLock::take(path_)) {
+    std::ofstream(file(path_)) << path_.string();
+  }
+  ~TestFolder() {
+    std::error_code ignored;
+    fs::remove(file(path_), ignored);
+  }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+
+  const fs::path& path() const { return path_; }
+  static fs::path file(const fs::path& folder) { return folder / "written_by_rank_0"; }
+
+ private:
+  fs::path path_;
+  std::unique_ptr<RunLock> lock_;
+};
+
+FolderVisit visit(const fs::path& folder, bool try_lock) {
+  FolderVisit result;
+  std::ifstream file(TestFolder::file(folder));
+  std::string text;
+  if (!file || !std::getline(file, text)) {
+    const int error = errno;
+    result.read = error ? std::strerror(error) : "it is empty";
+  } else if (text != folder) {
+    result.read = "another file is there";
+  } else if (try_lock) {
+    result.lock_holds = RunLock::take(folder) == nullptr;
+  }
+  return result;
+}
+
+}  // namespace
+
+Placement check_placement(Rounds& rounds, const LaunchInfo& launch, const PlacementWish& wish) {
+  rounds.begin("placement");
+  Placement placement;
+  const std::vector<std::string> said = messages_of([&] {
+    placement = place_rank(rounds.comm(), launch, process_environment(), wish.device, wish.gpu_ids,
+                           wish.threads ? std::optional(wish.threads) : std::nullopt);
+  });
+  std::vector<std::string> all;
+  for (const std::string& lines : rounds.collect(join(said, "\n")))
+    for (const std::string& line : split(lines, '\n')) all.push_back(line);
+  rounds.end(placement_finding(all, placement.text));
+  return placement;
+}
+
+std::vector<RankFacts> meet(Rounds& rounds, const RankFacts& mine, const std::string& launcher) {
+  rounds.begin("facts");
+  std::vector<RankFacts> ranks;
+  for (const std::string& text : rounds.share(nlohmann::json(mine).dump()))
+    ranks.push_back(nlohmann::json::parse(text).get<RankFacts>());
+  const auto nodes = static_cast<int64_t>(hosts_of(rounds.hosts()).size());
+  rounds.report().add_ranks(ranks, "drl_doctor " + std::string(kVersion) + ": " + counted(rounds.size(), "rank") +
+                                       " on " + counted(nodes, "node") +
+                                       (launcher.empty() ? "" : ", started by " + launcher));
+  return ranks;
+}
+
+void check_facts(Rounds& rounds, const std::vector<RankFacts>& ranks) {
+  std::vector<std::string> builds;
+  for (const RankFacts& rank : ranks) builds.push_back(rank.build);
+  for (const Check& check : {build_finding(builds, rounds.hosts()), cpu_finding(ranks), library_finding(ranks)}) {
+    rounds.begin(check.name);
+    rounds.end(check);
+  }
+}
+
+// The first rank of each host answers rank 0 with its time, which rank 0 compares with the middle between its own times
+// of asking and hearing.
+void check_clocks(Rounds& rounds) {
+  rounds.begin("clocks");
+  std::vector<ClockOffset> offsets;
+  for (const HostRanks& host : hosts_of(rounds.hosts())) {
+    const int other = host.ranks.front();
+    if (other == 0) offsets.push_back({host.name, 0});
+    if (other == 0 || (!rounds.leads() && rounds.rank() != other)) continue;
+    ClockOffset offset{host.name, 0};
+    double shortest = HUGE_VAL;
+    for (int ping = 0; ping < kPings; ++ping) {
+      if (!rounds.leads()) {
+        exchange("", {}, {0}, rounds.timeout());
+        exchange(std::to_string(wall_clock()), {0}, {}, rounds.timeout());
+        continue;
+      }
+      const double asked = wall_clock();
+      const auto answer = exchange("", {other}, {other}, rounds.timeout());
+      const double heard = wall_clock();
+      if (answer.empty()) throw CheckFailed(silence("clocks", {other}, rounds.hosts(), rounds.timeout()));
+      if (heard - asked >= shortest) continue;
+      shortest = heard - asked;
+      offset.seconds = std::stod(answer.at(other)) - (asked + heard) / 2;
+    }
+    offsets.push_back(offset);
+  }
+  rounds.end(rounds.leads() ? clock_finding(offsets) : Check{});
+}
+
+void check_all_reduce(Rounds& rounds) {
+  rounds.begin("all-reduce");
+  if (rounds.size() == 1) return rounds.end({"all-reduce", Status::ok, "1 rank, nothing to add up"});
+  std::string wrong;
+  for (const std::string& answer : rounds.collect(sums_are_right(rounds) ? "" : "wrong"))
+    if (!answer.empty()) wrong = answer;
+  if (!rounds.announce(wrong).empty())
+    return rounds.end(
+        {"all-reduce", Status::failed, "sums are wrong",
+         "this MPI or network corrupts data: try another transport (Open MPI: OMPI_MCA_pml=ob1), and tell "
+         "the administrator"});
+
+  const std::vector<HostRanks> hosts = hosts_of(rounds.hosts());
+  const auto mine = std::ranges::find(hosts, rounds.hosts()[static_cast<size_t>(rounds.rank())], &HostRanks::name);
+  const bool several_on_a_host = static_cast<size_t>(rounds.size()) > hosts.size();
+  if (several_on_a_host) {
+    const auto here = make_group_communicator(static_cast<int>(mine - hosts.begin()));
+    const Json times = here->size() > 1 ? json_of(measure(*here)) : Json::array();
+    const std::vector<std::string> all = rounds.collect(times.dump());
+    if (rounds.leads()) {
+      const AllReduceTimes worst = slowest(all, rounds.hosts());
+      rounds.report().add_figures("all_reduce_in_a_node", json_of(worst));
+      rounds.end(all_reduce_finding("all-reduce, node", worst));
+    } else {
+      rounds.end({});
+    }
+  }
+  if (hosts.size() == 1) return;
+  rounds.begin("all-reduce, all");
+  const AllReduceTimes times = measure(rounds.comm());
+  rounds.report().add_figures("all_reduce_of_all_ranks", json_of(times));
+  rounds.end(all_reduce_finding("all-reduce, all", times));
+}
+
+void check_speed(Rounds& rounds) {
+  rounds.begin("node speed");
+  rounds.share("");  // all begin at the same time, as they compute in a training
+  std::vector<double> seconds;
+  for (const std::string& text : rounds.collect(std::to_string(1e6 * fastest_arithmetic())))
+    seconds.push_back(1e-6 * std::stod(text));
+  if (rounds.leads()) rounds.report().add_figures("arithmetic_seconds", seconds);
+  rounds.end(rounds.leads() ? speed_finding(seconds, rounds.hosts()) : Check{});
+}
+
+void check_folder(Rounds& rounds, const fs::path& runs_folder) {
+  rounds.begin("run directory");
+  std::unique_ptr<TestFolder> folder;
+  std::string error;
+  if (rounds.leads()) try {
+      folder = std::make_unique<TestFolder>(runs_folder);
+    } catch (const Error& cannot) {
+      error = cannot.what();
+    }
+  const fs::path path = rounds.announce(folder ? folder->path().string() : "");
+  if (path.empty()) return rounds.end(check_of_message("run directory", Status::failed, error));
+
+  const std::vector<std::string>& hosts = rounds.hosts();
+  const std::string& host = hosts[static_cast<size_t>(rounds.rank())];
+  const bool first_of_host = std::ranges::find(hosts, host) - hosts.begin() == rounds.rank();
+  const FolderVisit mine = visit(path, first_of_host && host != hosts.front());
+  const std::string lock = mine.lock_holds ? (*mine.lock_holds ? "holds" : "does not") : "";
+  std::vector<FolderVisit> visits;
+  for (const std::string& text : rounds.collect(Json::array({mine.read, lock}).dump())) {
+    const Json answer = Json::parse(text);
+    visits.push_back({answer.at(0), answer.at(1) == "" ? std::nullopt : std::optional(answer.at(1) == "holds")});
+  }
+  if (!rounds.leads()) return rounds.end({});
+  std::error_code ignored;
+  const fs::space_info space = fs::space(path, ignored);
+  rounds.end(folder_finding(path.parent_path().string(), visits, hosts, static_cast<double>(space.available)));
+}
+
+void check_time_left(Rounds& rounds, const std::optional<Allocation>& job) {
+  rounds.begin("time left");
+  if (!rounds.leads()) return rounds.end({});
+  rounds.end(time_finding(job ? job->job : "", job ? Deadline(*job, 0).time_left(kSqueuePatience) : std::nullopt));
+}
+
+}  // namespace drl

@@ -1,0 +1,68 @@
+#include "doctor/preflight.hpp"
+
+#include <atomic>
+#include <memory>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "cluster/machine.hpp"
+#include "cluster/program_build.hpp"
+#include "doctor/findings.hpp"
+#include "doctor/watchdog.hpp"
+
+namespace drl {
+namespace {
+
+constexpr double kPatience = 2;  // s that a file system may take to say that a folder is there
+
+// What the ranks say and their hosts, on rank 0.
+struct Answers {
+  std::vector<std::string> hosts, texts;
+};
+
+Answers ask_all(Communicator& comm, const std::string& mine) {
+  Answers answers;
+  for (const std::string& answer : gather_texts(comm, this_machine().host + "\t" + mine)) {
+    const size_t tab = answer.find('\t');
+    answers.hosts.push_back(answer.substr(0, tab));
+    answers.texts.push_back(answer.substr(tab + 1));
+  }
+  return answers;
+}
+
+// A dead file system of a node that needs none (rank 0 alone writes) must not stop the run.
+bool sees(const std::filesystem::path& folder) {
+  const auto there = std::make_shared<std::atomic<bool>>(false);
+  return done_within(kPatience,
+                     [there, folder] {
+                       std::error_code ignored;
+                       *there = std::filesystem::is_directory(folder, ignored);
+                     }) &&
+         *there;
+}
+
+}  // namespace
+
+void require_same_build(Communicator& comm) {
+  const Answers builds = ask_all(comm, program_build());
+  on_rank_zero(comm, [&] {
+    const Check check = build_finding(builds.texts, builds.hosts);
+    if (check.status == Status::failed) throw UsageError(check.finding + "; " + check.remedy);
+    return std::string();
+  });
+}
+
+void warn_if_not_shared(Communicator& comm, const std::filesystem::path& run) {
+  const Answers answers = ask_all(comm, sees(run) ? "" : "no");
+  std::vector<std::string> blind;
+  for (const HostRanks& host : hosts_of(answers.hosts))
+    if (answers.texts[static_cast<size_t>(host.ranks.front())] == "no") blind.push_back(host.name);
+  if (!blind.empty())
+    log::warn(
+        "the run directory {} is not on {} (it is not shared): a requeued job may not find it again; name a shared "
+        "folder by --runs_dir or DRL_RUNS_DIR",
+        run.string(), join(blind, ", "));
+}
+
+}  // namespace drl

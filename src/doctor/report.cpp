@@ -1,0 +1,78 @@
+#include "doctor/report.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/version.hpp"
+#include "cluster/machine.hpp"
+
+namespace drl {
+
+void Report::require_json_file() const {
+  if (json_file_.empty()) return;
+  const std::filesystem::path folder = std::filesystem::absolute(json_file_).parent_path();
+  if (access(folder.c_str(), W_OK) == 0 && !std::filesystem::is_directory(json_file_)) return;
+  throw UsageError(
+      "--json " + json_file_ +
+      " cannot be written (its folder is missing or read-only, or it is a folder itself): name another file");
+}
+
+void Report::add_ranks(const std::vector<RankFacts>& ranks, const std::string& headline) {
+  const std::lock_guard lock(mutex_);
+  ranks_ = ranks;
+  held_ = headline + "\n" + table_of(ranks) + "\n" + held_;
+  release();
+}
+
+void Report::add(const Check& check) {
+  const std::lock_guard lock(mutex_);
+  checks_.push_back(check);
+  held_ += lines_of(check);
+  if (!ranks_.empty()) release();
+}
+
+void Report::add_figures(const std::string& name, const nlohmann::ordered_json& figures) {
+  const std::lock_guard lock(mutex_);
+  figures_[name] = figures;
+}
+
+void Report::release() {
+  if (speaks_) std::fputs(held_.c_str(), stdout);
+  std::fflush(stdout);
+  held_.clear();
+}
+
+int Report::finish() {
+  const std::lock_guard lock(mutex_);
+  const int code = any_failed(checks_) ? kFailure : kDone;
+  if (!speaks_) return code;
+  held_ += summary_of(checks_);
+  release();
+  if (json_file_.empty()) return code;
+  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  for (const Check& check : checks_)
+    checks.push_back({{"name", check.name},
+                      {"status", name_of(check.status)},
+                      {"finding", check.finding},
+                      {"remedy", check.remedy},
+                      {"seconds", check.seconds}});
+  const nlohmann::ordered_json all = {{"version", kVersion},
+                                      {"git_hash", kGitHash},
+                                      {"time", utc_time()},
+                                      {"exit_code", code},
+                                      {"ranks", nlohmann::json(ranks_)},
+                                      {"checks", checks},
+                                      {"figures", figures_}};
+  std::ofstream file(json_file_);
+  file << all.dump(2) << std::endl;
+  if (file) return code;
+  log::error("--json {} could not be written (the file system refused): name another file", json_file_);
+  return kFailure;
+}
+
+}  // namespace drl

@@ -1,0 +1,46 @@
+// What the doctor says: lines on standard output as they come, and a JSON file at the end.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "doctor/check.hpp"
+#include "doctor/rank_facts.hpp"
+
+namespace drl {
+
+// From any thread. Only the report of the rank that speaks says anything.
+class Report {
+ public:
+  Report(bool speaks, std::string json_file) : speaks_(speaks), json_file_(std::move(json_file)) {}
+
+  // Rank 0 is lost: this rank speaks for it.
+  void take_over() { speaks_ = true; }
+  bool speaks() const { return speaks_; }
+
+  // Throws UsageError if the JSON file cannot be written.
+  void require_json_file() const;
+  // The table, which stands above the checks: those that come before it are held back.
+  void add_ranks(const std::vector<RankFacts>& ranks, const std::string& headline);
+  void add(const Check& check);
+  // Besides the checks' words; for the JSON file.
+  void add_figures(const std::string& name, const nlohmann::ordered_json& figures);
+  // The summary, and the JSON file. Returns the exit code. What is held back comes out now.
+  int finish();
+
+ private:
+  void release();
+
+  std::mutex mutex_;
+  std::string held_;
+  std::atomic<bool> speaks_;
+  std::string json_file_;
+  std::vector<RankFacts> ranks_;
+  std::vector<Check> checks_;
+  nlohmann::ordered_json figures_;
+};
+
+}  // namespace drl

@@ -1,0 +1,90 @@
+#include "doctor/start_watch.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+#include "base/check.hpp"
+#include "cluster/machine.hpp"
+#include "doctor/findings.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kPatience = 5;  // s that the file system may take
+
+fs::path nearest_existing(fs::path folder) {
+  std::error_code error;
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  return folder;
+}
+
+}  // namespace
+
+fs::path WaitingRanks::place() const { return nearest_existing(folder_) / (".drl_doctor-" + start_); }
+
+bool WaitingRanks::sign_in(int rank) const {
+  if (start_.empty()) return false;
+  std::error_code ignored;
+  fs::create_directory(place(), ignored);
+  return std::ofstream(place() / std::to_string(rank)).is_open();
+}
+
+void WaitingRanks::sign_out(int rank) const {
+  if (start_.empty()) return;
+  std::error_code ignored;
+  fs::remove(place() / std::to_string(rank), ignored);
+  fs::remove(place(), ignored);  // if this was the last
+}
+
+std::vector<int> WaitingRanks::list() const {
+  std::vector<int> ranks;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(place(), error))
+    ranks.push_back(std::atoi(entry.path().filename().c_str()));
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
+void WaitingRanks::remove() const {
+  std::error_code ignored;
+  if (!start_.empty()) fs::remove_all(place(), ignored);
+}
+
+StartWatch::StartWatch(Watchdog& watchdog, Report& report, const LaunchInfo& launch, const std::string& start,
+                       const fs::path& runs_folder, double seconds)
+    : watchdog_(watchdog), report_(report), launch_(launch), waiting_(runs_folder, start) {
+  if (!launch.launched()) return;
+  watchdog.expect({{seconds / 4,
+                    [this] {
+                      done_within(kPatience, [waiting = waiting_, signed_in = signed_in_, rank = launch_.rank] {
+                        *signed_in = waiting.sign_in(rank);
+                      });
+                    }},
+                   {seconds, [this, seconds] { report_missing(seconds); }},
+                   {seconds + 2 * kPatience, [] {}}});  // the one that speaks first
+}
+
+void StartWatch::started() {
+  watchdog_.rest();
+  if (*signed_in_) waiting_.sign_out(launch_.rank);
+}
+
+void StartWatch::report_missing(double seconds) {
+  const auto arrived = std::make_shared<std::vector<int>>();
+  done_within(kPatience, [waiting = waiting_, arrived] { *arrived = waiting.list(); });
+  // Signed in, and nobody is there: the one that has spoken has cleaned up. Without files, one rank of each node
+  // speaks.
+  const bool speaks = *signed_in_ ? !arrived->empty() && arrived->front() == launch_.rank : launch_.local_rank == 0;
+  if (!speaks) return;
+  report_.take_over();
+  report_.add(start_finding(launch_, this_machine().host, *arrived, seconds));
+  report_.finish();
+  done_within(kPatience, [waiting = waiting_] { waiting.remove(); });
+  std::_Exit(kFailure);
+}
+
+}  // namespace drl

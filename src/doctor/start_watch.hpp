@@ -1,0 +1,54 @@
+// Names the ranks for which MPI_Init waits in vain. Before it returns ranks know of each other only by files: those
+// that still wait after a while sign in under the folder of runs.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/launch_info.hpp"
+#include "doctor/report.hpp"
+#include "doctor/watchdog.hpp"
+
+namespace drl {
+
+// Ranks of one start that wait. Files <folder>/.drl_doctor-<start>/<rank>; nothing is left of them in the end.
+class WaitingRanks {
+ public:
+  // `folder` is absolute; where it is missing, the nearest one above it serves. Nobody can sign in if `start` is empty.
+  WaitingRanks(const std::filesystem::path& folder, const std::string& start) : folder_(folder), start_(start) {}
+
+  bool sign_in(int rank) const;  // false if that cannot be written
+  void sign_out(int rank) const;
+  std::vector<int> list() const;  // sorted
+  void remove() const;
+
+ private:
+  std::filesystem::path place() const;
+
+  std::filesystem::path folder_;
+  std::string start_;
+};
+
+// While it lives, the watchdog waits for MPI to start: after `seconds` the lowest of the waiting ranks reports who is
+// missing, and all end.
+class StartWatch {
+ public:
+  StartWatch(Watchdog& watchdog, Report& report, const LaunchInfo& launch, const std::string& start,
+             const std::filesystem::path& runs_folder, double seconds);
+  // MPI has started.
+  void started();
+
+ private:
+  void report_missing(double seconds);
+
+  Watchdog& watchdog_;
+  Report& report_;
+  LaunchInfo launch_;
+  WaitingRanks waiting_;
+  std::shared_ptr<std::atomic<bool>> signed_in_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+}  // namespace drl

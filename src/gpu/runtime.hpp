@@ -1,0 +1,107 @@
+// The one place that names a device runtime, its BLAS and its collectives. What is gpu... elsewhere is CUDA, cuBLAS and
+// NCCL here; HIP, hipBLAS and RCCL have the same calls and can follow without a change to any kernel. With DRL_GPU_HOST
+// it is a stand-in of the tests, which runs the same code on the host.
+#pragma once
+
+#if defined(DRL_GPU_HOST)
+#include "gpu/host_runtime.hpp"
+#else
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+#include <nvtx3/nvToolsExt.h>
+
+// Device, memory
+#define gpuError_t cudaError_t
+#define gpuSuccess cudaSuccess
+#define gpuErrorNotReady cudaErrorNotReady
+#define gpuGetErrorString cudaGetErrorString
+#define gpuGetErrorName cudaGetErrorName
+#define gpuGetLastError cudaGetLastError
+#define gpuGetDeviceCount cudaGetDeviceCount
+#define gpuSetDevice cudaSetDevice
+#define gpuDeviceProp cudaDeviceProp
+#define gpuGetDeviceProperties cudaGetDeviceProperties
+#define gpuDriverGetVersion cudaDriverGetVersion
+#define gpuRuntimeGetVersion cudaRuntimeGetVersion
+#define gpuDeviceCanAccessPeer cudaDeviceCanAccessPeer
+#define gpuMemGetInfo cudaMemGetInfo
+#define gpuMalloc cudaMalloc
+#define gpuFree cudaFree
+#define gpuMallocHost cudaMallocHost
+#define gpuFreeHost cudaFreeHost
+#define gpuMemcpyAsync cudaMemcpyAsync
+#define gpuMemcpyHostToDevice cudaMemcpyHostToDevice
+#define gpuMemcpyDeviceToHost cudaMemcpyDeviceToHost
+#define gpuMemcpyDeviceToDevice cudaMemcpyDeviceToDevice
+#define gpuMemsetAsync cudaMemsetAsync
+
+// Streams, events, graphs
+#define gpuStream_t cudaStream_t
+#define gpuStreamNonBlocking cudaStreamNonBlocking
+#define gpuStreamCreateWithFlags cudaStreamCreateWithFlags
+#define gpuStreamDestroy cudaStreamDestroy
+#define gpuStreamQuery cudaStreamQuery
+#define gpuStreamBeginCapture cudaStreamBeginCapture
+#define gpuStreamEndCapture cudaStreamEndCapture
+#define gpuStreamCaptureModeThreadLocal cudaStreamCaptureModeThreadLocal
+#define gpuEvent_t cudaEvent_t
+#define gpuEventCreate cudaEventCreate
+#define gpuEventDestroy cudaEventDestroy
+#define gpuEventRecord cudaEventRecord
+#define gpuEventQuery cudaEventQuery
+#define gpuEventElapsedTime cudaEventElapsedTime
+#define gpuGraph_t cudaGraph_t
+#define gpuGraphExec_t cudaGraphExec_t
+#define gpuGraphInstantiateWithFlags cudaGraphInstantiateWithFlags
+#define gpuGraphLaunch cudaGraphLaunch
+#define gpuGraphDestroy cudaGraphDestroy
+#define gpuGraphExecDestroy cudaGraphExecDestroy
+
+// Matrix products
+#define gpublasHandle_t cublasHandle_t
+#define gpublasStatus_t cublasStatus_t
+#define GPUBLAS_STATUS_SUCCESS CUBLAS_STATUS_SUCCESS
+#define gpublasGetStatusString cublasGetStatusString
+#define gpublasCreate cublasCreate
+#define gpublasDestroy cublasDestroy
+#define gpublasSetStream cublasSetStream
+#define gpublasSetWorkspace cublasSetWorkspace
+#define gpublasSetMathMode cublasSetMathMode
+#define GPUBLAS_PEDANTIC_MATH CUBLAS_PEDANTIC_MATH
+#define GPUBLAS_TF32_MATH CUBLAS_TF32_TENSOR_OP_MATH
+#define gpublasOperation_t cublasOperation_t
+#define GPUBLAS_OP_N CUBLAS_OP_N
+#define GPUBLAS_OP_T CUBLAS_OP_T
+#define gpublasSgemm cublasSgemm
+
+// Collectives
+#define gpucclComm_t ncclComm_t
+#define gpucclConfig_t ncclConfig_t
+#define GPUCCL_CONFIG_INITIALIZER NCCL_CONFIG_INITIALIZER
+#define gpucclUniqueId ncclUniqueId
+#define gpucclResult_t ncclResult_t
+#define gpucclSuccess ncclSuccess
+#define gpucclRemoteError ncclRemoteError
+#define gpucclInProgress ncclInProgress
+#define gpucclDataType_t ncclDataType_t
+#define gpucclFloat ncclFloat
+#define gpucclDouble ncclDouble
+#define gpucclSum ncclSum
+#define gpucclGetVersion ncclGetVersion
+#define gpucclGetErrorString ncclGetErrorString
+#define gpucclGetLastError ncclGetLastError
+#define gpucclGetUniqueId ncclGetUniqueId
+#define gpucclCommInitRankConfig ncclCommInitRankConfig
+#define gpucclCommGetAsyncError ncclCommGetAsyncError
+#define gpucclCommFinalize ncclCommFinalize
+#define gpucclCommDestroy ncclCommDestroy
+#define gpucclCommAbort ncclCommAbort
+#define gpucclAllReduce ncclAllReduce
+
+// Named ranges for the profiler
+#define gpuRangePush nvtxRangePushA
+#define gpuRangePop nvtxRangePop
+
+#endif

@@ -1,0 +1,212 @@
+// drl_doctor, and the preflight of drl_train, on several ranks of one machine; also with ranks that are missing, and
+// with two builds.
+#include <algorithm>
+
+#include "cluster/machine.hpp"
+#include "program.hpp"
+
+namespace drl::test {
+namespace {
+
+const std::string kTrain = DRL_BIN "/drl_train";
+const Process::Variables kRoot = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+
+class DoctorRanks : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!mpi_version().starts_with("Open MPI")) GTEST_SKIP() << "these lines are those of Open MPI's mpirun";
+  }
+  Words doctor(const Words& options = {}) const {
+    return Words{kDoctor, "--runs_dir", (folder / "runs").string()} + options;
+  }
+  // mpirun with these numbers of ranks of these programs.
+  struct Part {
+    int ranks;
+    Words words;
+  };
+  Result mpirun(const std::vector<Part>& parts) const {
+    Words words = {DRL_MPIEXEC, "--quiet", "--oversubscribe", "--bind-to", "none"};
+    for (size_t k = 0; k < parts.size(); ++k) {
+      if (k > 0) words.push_back(":");
+      words = words + Words{"-n", std::to_string(parts[k].ranks)} + parts[k].words;
+    }
+    return run_program(words, kRoot);
+  }
+  // With one of faulty_mpi.cpp's faults.
+  Words faulty(const std::string& fault, const Words& words) const {
+    return Words{"env", "LD_PRELOAD=" DRL_FAULTY_MPI, "FAULT=" + fault} + words;
+  }
+
+  // The program with another build-id, as if it was linked from other sources.
+  std::string other_build(const std::string& program) const {
+    std::string bytes = slurp(program);
+    const std::string note("\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0", 16);  // sizes of name and id, NT_GNU_BUILD_ID, name
+    const size_t at = bytes.find(note);
+    EXPECT_NE(at, std::string::npos) << "the linker wrote no build-id";
+    if (at != std::string::npos) bytes[at + note.size()] = static_cast<char>(bytes[at + note.size()] ^ 1);
+    const std::string path = folder / "other_program";
+    spill(path, bytes);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+
+  TempFolder folder;
+};
+
+TEST_F(DoctorRanks, AreATable) {
+  const Result result = mpirun({{3, doctor()}});
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_TRUE(holds(result.out, ": 3 ranks on 1 node, started by mpirun\n")) << result.out;
+  EXPECT_TRUE(holds(result.out, "\n  0-2    ")) << result.out;
+  EXPECT_EQ(lines_of_check(result.out, "MPI exchange"),
+            "ok       MPI exchange       3 ranks on 1 node, and all answer");
+  EXPECT_TRUE(holds(lines_of_check(result.out, "all-reduce, node"), "3 ranks, sums right: 4 B in ")) << result.out;
+  EXPECT_TRUE(holds(lines_of_check(result.out, "run directory"), "/runs: writable, ")) << result.out;
+  EXPECT_TRUE(folder.names().empty()) << "something was left behind";
+}
+
+TEST_F(DoctorRanks, CanBeStartedByTheDoctor) {
+  const Result result = run_program(doctor({"--ranks", "2"}));
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_TRUE(holds(result.out, ": 2 ranks on 1 node")) << result.out;
+  EXPECT_EQ(run_program({kDoctor, "--ranks", "2", "--runs_dir", "/proc/runs"}).exit_code, 1);
+}
+
+TEST_F(DoctorRanks, SayAnErrorOnce) {
+  const Result result = mpirun({{2, doctor({"--json", "/nowhere/found.json"})}});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+}
+
+TEST_F(DoctorRanks, ThatNeverArriveAreNamed) {
+  const Result result = mpirun({{2, doctor({"--timeout", "8"})}, {1, {"sleep", "1000"}}});
+  EXPECT_EQ(result.exit_code, 1);
+  const std::string found = lines_of_check(result.out, "MPI start");
+  EXPECT_TRUE(found.starts_with("failed   MPI start          rank 0 of 3 (")) << result.out;
+  EXPECT_TRUE(holds(found, ") has been in MPI_Init for 8 s; rank 2 never arrived")) << result.out;
+  EXPECT_TRUE(holds(found, "\n         -> look for rank 2 (")) << result.out;
+  EXPECT_EQ(count_lines(result.out), 3u) << result.out;  // and the summary; from one rank
+  EXPECT_TRUE(folder.names().empty()) << "something was left behind";
+}
+
+TEST_F(DoctorRanks, ThatStopAreNamed) {
+  const Result result = mpirun({{2, doctor({"--timeout", "8"})}, {1, faulty("stop", doctor({"--timeout", "8"}))}});
+  EXPECT_EQ(result.exit_code, 1);
+  const std::string found = lines_of_check(result.out, "MPI exchange");
+  EXPECT_TRUE(found.starts_with("failed   MPI exchange       no answer from rank 2 on ")) << result.out;
+  EXPECT_TRUE(holds(found, " within 8 s\n         -> look at that node")) << result.out;
+  EXPECT_EQ(count_lines(result.out), 3u) << result.out;
+}
+
+TEST_F(DoctorRanks, RankZeroToo) {
+  const Result result = mpirun({{1, faulty("stop", doctor({"--timeout", "8"}))}, {2, doctor({"--timeout", "8"})}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(
+      lines_of_check(result.out, "MPI exchange").starts_with("failed   MPI exchange       no answer from rank 0 on "))
+      << result.out;
+  EXPECT_EQ(count_lines(result.out), 3u) << result.out;
+}
+
+TEST_F(DoctorRanks, ThatAddUpWrongly) {
+  const Result result = mpirun({{1, doctor()}, {1, faulty("wrong_sum", doctor())}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(lines_of_check(result.out, "all-reduce"),
+            "failed   all-reduce         sums are wrong\n         -> this MPI or network corrupts data: try another "
+            "transport (Open MPI: OMPI_MCA_pml=ob1), and tell the administrator")
+      << result.out;
+  EXPECT_NE(lines_of_check(result.out, "time left"), "") << "the other checks go on";
+}
+
+TEST_F(DoctorRanks, WhoseMessagesAreLost) {
+  const Result result = mpirun({{2, faulty("lost", doctor({"--timeout", "8"}))}});
+  EXPECT_EQ(result.exit_code, 1);
+  const std::string found = lines_of_check(result.out, "all-reduce");
+  EXPECT_TRUE(
+      found.starts_with("failed   all-reduce         one of 4 B did not end within 8 s, though all ranks answer"))
+      << result.out;
+  EXPECT_TRUE(holds(found, "-> the network loses large messages (look at the MTU and the firewall)")) << found;
+}
+
+TEST_F(DoctorRanks, ThatDoNotEnd) {
+  const Result result = mpirun({{2, faulty("no_end", doctor({"--timeout", "8"}))}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(
+      lines_of_check(result.out, "MPI end").starts_with("failed   MPI end            no return from MPI_Finalize"))
+      << result.out;
+}
+
+// A rank that stops in the middle of the checks: most of the time these are all-reduces.
+class StopLater : public DoctorRanks {
+ protected:
+  Result stop(int rank) const {
+    Process process(Words{DRL_MPIEXEC, "--quiet", "--oversubscribe", "-n", "3"} + doctor({"--timeout", "8"}), kRoot);
+    EXPECT_TRUE(wait_until([&] { return holds(process.out(), "clocks"); })) << process.out() << process.err();
+    const std::string variable = '\0' + std::string("OMPI_COMM_WORLD_RANK=") + std::to_string(rank) + '\0';
+    for (const auto& entry : std::filesystem::directory_iterator("/proc"))
+      if (holds(slurp(entry.path() / "cmdline"), folder.path()) && holds(slurp(entry.path() / "environ"), variable))
+        ::kill(std::stoi(entry.path().filename()), SIGSTOP);
+    return process.wait();
+  }
+};
+
+TEST_F(StopLater, EndsTheExamination) {
+  const Result result = stop(2);
+  EXPECT_EQ(result.exit_code, 1) << result.out << result.err;
+  EXPECT_TRUE(holds(result.out, "failed   all-reduce")) << result.out;
+  EXPECT_TRUE(holds(result.out, "no answer from rank 2 on ") || holds(result.out, "did not end within 8 s\n"))
+      << result.out;
+  EXPECT_TRUE(holds(result.out, "1 failed\n")) << result.out;
+}
+
+TEST_F(StopLater, OfRankZeroToo) {
+  const Result result = stop(0);
+  EXPECT_EQ(result.exit_code, 1) << result.out << result.err;
+  EXPECT_TRUE(holds(result.out, " does not go on\n         -> a rank or the network does not go on")) << result.out;
+}
+
+TEST_F(DoctorRanks, OfTwoBuildsAreNamed) {
+  const Words options = {"--runs_dir", (folder / "runs").string()};
+  const Result result = mpirun({{2, Words{kDoctor} + options}, {1, Words{other_build(kDoctor)} + options}});
+  EXPECT_EQ(result.exit_code, 1);
+  const std::string found = lines_of_check(result.out, "drl build");
+  EXPECT_TRUE(found.starts_with("failed   drl build          ranks run different builds: 0.")) << result.out;
+  EXPECT_TRUE(holds(found, " (ranks 0, 1 on ") && holds(found, " (rank 2 on ")) << result.out;
+  EXPECT_TRUE(holds(found, "-> let all nodes load the same module")) << result.out;
+}
+
+class Preflight : public DoctorRanks {
+ protected:
+  Words train(const std::string& program, const Words& options) const {
+    return Words{program, "--task",           "Cartpole", "--num_envs", "16",         "--num_steps_per_env",
+                 "4",     "--max_iterations", "2",        "--quiet",    "--runs_dir", (folder / "runs").string()} +
+           options;
+  }
+  Result on_two_builds(const Words& options = {}) const {
+    return mpirun({{1, train(kTrain, options)}, {1, train(other_build(kTrain), options)}});
+  }
+};
+
+TEST_F(Preflight, RefusesTwoBuilds) {
+  const Result result = on_two_builds();
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(result.err.starts_with("error: ranks run different builds: ")) << result.err;
+  EXPECT_TRUE(holds(result.err, "); let all nodes load the same module")) << result.err;
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "runs"));
+}
+
+TEST_F(Preflight, CanBeSwitchedOff) {
+  const Result result = on_two_builds({"--preflight", "off"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(run_program(train(kTrain, {"--preflight", "long"})).exit_code, 2);
+}
+
+TEST_F(Preflight, IsSilentWhereAllIsWell) {
+  const Result result = mpirun({{2, train(kTrain, {})}});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+}
+
+}  // namespace
+}  // namespace drl::test

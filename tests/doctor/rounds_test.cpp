@@ -1,0 +1,67 @@
+// Rounds of real ranks: all go well; what happens when a rank is missing is tested from outside (apps, slurm).
+#include "doctor/rounds.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../mpi_main.hpp"
+#include "cluster/exchange.hpp"
+#include "cluster/machine.hpp"
+
+namespace drl {
+namespace {
+
+using test::world;
+
+TEST(Rounds, CollectShareAndAnnounce) {
+  Report report(false, "");
+  Watchdog watchdog;
+  Rounds rounds(world(), report, watchdog, 60);
+  rounds.roll_call();
+  EXPECT_EQ(rounds.hosts(), std::vector<std::string>(static_cast<size_t>(world().size()), this_machine().host));
+
+  rounds.begin("test");
+  std::vector<std::string> expected;
+  for (int rank = 0; rank < world().size(); ++rank) expected.push_back("text " + std::to_string(rank));
+  const std::string mine = "text " + std::to_string(world().rank());
+  EXPECT_EQ(rounds.collect(mine), world().rank() == 0 ? expected : std::vector<std::string>());
+  EXPECT_EQ(rounds.share(mine), expected);
+  EXPECT_EQ(rounds.announce(world().rank() == 0 ? "word" : ""), "word");
+  // More than MPI sends before the other side asks for it.
+  EXPECT_EQ(rounds.share(std::string(300000, 'x')).back().size(), 300000u);
+  rounds.end({"test", Status::ok, ""});
+}
+
+TEST(Exchange, ReturnsWhatHasComeInTime) {
+  const int next = (world().rank() + 1) % world().size();
+  if (world().size() == 1) return;
+  // Nobody sends: nothing comes.
+  EXPECT_TRUE(exchange("", {}, {next}, 0.05).empty());
+  // Messages of one rank keep their order.
+  const int before = (world().rank() + world().size() - 1) % world().size();
+  exchange("first", {next}, {}, 60);
+  exchange("second", {next}, {}, 60);
+  EXPECT_EQ(exchange("", {}, {before}, 60).at(before), "first");
+  EXPECT_EQ(exchange("", {}, {before}, 60).at(before), "second");
+}
+
+TEST(Exchange, AllReduceWithADeadline) {
+  const auto sum = all_reduce_within({1, static_cast<float>(world().rank())}, 60);
+  ASSERT_TRUE(sum.has_value());
+  const int n = world().size();
+  EXPECT_EQ(*sum, (std::vector<float>{static_cast<float>(n), static_cast<float>(n * (n - 1) / 2)}));
+}
+
+// Ranks of even and of odd number.
+TEST(Groups, AddUpForThemselves) {
+  if (world().size() == 1) return;
+  const int group = world().rank() % 2;
+  const auto comm = make_group_communicator(group);
+  EXPECT_EQ(comm->size(), (world().size() + 1 - group) / 2);
+  EXPECT_EQ(comm->rank(), world().rank() / 2);
+  double one = 1;
+  comm->all_reduce_sum(std::span(&one, 1));
+  EXPECT_EQ(one, comm->size());
+}
+
+}  // namespace
+}  // namespace drl

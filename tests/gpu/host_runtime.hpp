@@ -1,0 +1,191 @@
+// A device runtime on the host, for tests of GPU code where there is no GPU: memory is malloc's, so that the sanitizers
+// see every access; a stream runs what is enqueued at once, and a graph holds what was enqueued while it was captured,
+// so that whatever a graph forgets to do again is seen. Names and meanings are gpu/runtime.hpp's.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace drl::gpu {
+
+struct HostGraph {
+  std::vector<std::function<void()>> work;
+};
+struct HostStream {
+  std::unique_ptr<HostGraph> capturing;
+  std::atomic<bool> stuck{false};  // in a collective that does not end: what comes behind it is never done
+};
+struct HostEvent {
+  std::chrono::steady_clock::time_point time;
+  HostStream* awaited = nullptr;
+};
+struct HostBlas {
+  HostStream* stream = nullptr;
+};
+
+// Where the device is: each process has one of its own, unless a test says otherwise.
+inline int& host_pci_bus() {
+  static int bus = ::getpid();
+  return bus;
+}
+
+// Does `work` in its turn on the stream.
+inline void host_enqueue(HostStream* stream, std::function<void()> work) {
+  if (stream->capturing) {
+    stream->capturing->work.push_back(std::move(work));
+  } else if (!stream->stuck) {
+    work();
+  }
+}
+
+}  // namespace drl::gpu
+
+using gpuError_t = int;
+using gpuStream_t = drl::gpu::HostStream*;
+using gpuEvent_t = drl::gpu::HostEvent*;
+using gpuGraph_t = drl::gpu::HostGraph*;
+using gpuGraphExec_t = drl::gpu::HostGraph*;
+enum gpuMemcpyKind { gpuMemcpyHostToDevice, gpuMemcpyDeviceToHost, gpuMemcpyDeviceToDevice };
+inline constexpr gpuError_t gpuSuccess = 0, gpuErrorNotReady = 600, gpuErrorMemoryAllocation = 2, gpuErrorInvalid = 1;
+inline constexpr unsigned gpuStreamNonBlocking = 1;
+inline constexpr int gpuStreamCaptureModeThreadLocal = 1;
+
+struct gpuDeviceProp {
+  char name[256] = "host";
+  int pciDomainID = 0, pciBusID = 0, pciDeviceID = 0;
+  struct {
+    char bytes[16] = {};
+  } uuid;
+  int major = 0, minor = 0, multiProcessorCount = 1;
+};
+
+inline const char* gpuGetErrorName(gpuError_t status) { return status == gpuErrorMemoryAllocation ? "OutOfMemory" : "Invalid"; }
+inline const char* gpuGetErrorString(gpuError_t status) {
+  return status == gpuErrorMemoryAllocation ? "out of memory" : "invalid use of the host's stand-in";
+}
+inline gpuError_t gpuGetLastError() { return gpuSuccess; }
+inline gpuError_t gpuGetDeviceCount(int* count) { return *count = 1, gpuSuccess; }
+inline gpuError_t gpuSetDevice(int) { return gpuSuccess; }
+inline gpuError_t gpuGetDeviceProperties(gpuDeviceProp* properties, int) {
+  *properties = {};
+  properties->pciBusID = drl::gpu::host_pci_bus();
+  return gpuSuccess;
+}
+inline gpuError_t gpuDriverGetVersion(int* version) { return *version = 13000, gpuSuccess; }
+inline gpuError_t gpuRuntimeGetVersion(int* version) { return *version = 13000, gpuSuccess; }
+inline gpuError_t gpuMemGetInfo(size_t* free, size_t* total) { return *free = *total = size_t{1} << 30, gpuSuccess; }
+
+// What a device leaves in fresh memory is anything.
+inline gpuError_t gpuMalloc(void** memory, size_t bytes) {
+  if (bytes > size_t{1} << 34) return gpuErrorMemoryAllocation;
+  *memory = std::malloc(bytes);
+  std::memset(*memory, 0xEE, bytes);
+  return gpuSuccess;
+}
+inline gpuError_t gpuFree(void* memory) { return std::free(memory), gpuSuccess; }
+inline gpuError_t gpuMallocHost(void** memory, size_t bytes) { return gpuMalloc(memory, bytes); }
+inline gpuError_t gpuFreeHost(void* memory) { return gpuFree(memory); }
+inline gpuError_t gpuMemcpyAsync(void* to, const void* from, size_t bytes, gpuMemcpyKind, gpuStream_t stream) {
+  drl::gpu::host_enqueue(stream, [=] {
+    if (bytes) std::memcpy(to, from, bytes);
+  });
+  return gpuSuccess;
+}
+inline gpuError_t gpuMemsetAsync(void* memory, int value, size_t bytes, gpuStream_t stream) {
+  drl::gpu::host_enqueue(stream, [=] { std::memset(memory, value, bytes); });
+  return gpuSuccess;
+}
+
+inline gpuError_t gpuStreamCreateWithFlags(gpuStream_t* stream, unsigned) {
+  return *stream = new drl::gpu::HostStream, gpuSuccess;
+}
+inline gpuError_t gpuStreamDestroy(gpuStream_t stream) { return delete stream, gpuSuccess; }
+inline gpuError_t gpuStreamQuery(gpuStream_t stream) {
+  return stream->capturing ? gpuErrorInvalid : stream->stuck ? gpuErrorNotReady : gpuSuccess;
+}
+inline gpuError_t gpuStreamBeginCapture(gpuStream_t stream, int) {
+  if (stream->capturing) return gpuErrorInvalid;
+  stream->capturing = std::make_unique<drl::gpu::HostGraph>();
+  return gpuSuccess;
+}
+inline gpuError_t gpuStreamEndCapture(gpuStream_t stream, gpuGraph_t* graph) {
+  *graph = stream->capturing.release();
+  return *graph ? gpuSuccess : gpuErrorInvalid;
+}
+
+inline gpuError_t gpuEventCreate(gpuEvent_t* event) { return *event = new drl::gpu::HostEvent, gpuSuccess; }
+inline gpuError_t gpuEventDestroy(gpuEvent_t event) { return delete event, gpuSuccess; }
+inline gpuError_t gpuEventRecord(gpuEvent_t event, gpuStream_t stream) {
+  event->awaited = stream;
+  drl::gpu::host_enqueue(stream, [event] {
+    event->time = std::chrono::steady_clock::now();
+    event->awaited = nullptr;
+  });
+  return gpuSuccess;
+}
+inline gpuError_t gpuEventQuery(gpuEvent_t event) {
+  return event->awaited && event->awaited->stuck ? gpuErrorNotReady : gpuSuccess;
+}
+inline gpuError_t gpuEventElapsedTime(float* milliseconds, gpuEvent_t from, gpuEvent_t to) {
+  *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();
+  return gpuSuccess;
+}
+
+inline gpuError_t gpuGraphInstantiateWithFlags(gpuGraphExec_t* exec, gpuGraph_t graph, unsigned long long) {
+  return *exec = new drl::gpu::HostGraph(*graph), gpuSuccess;
+}
+inline gpuError_t gpuGraphLaunch(gpuGraphExec_t exec, gpuStream_t stream) {
+  if (stream->capturing) return gpuErrorInvalid;
+  for (const auto& work : exec->work)
+    if (!stream->stuck) work();
+  return gpuSuccess;
+}
+inline gpuError_t gpuGraphDestroy(gpuGraph_t graph) { return delete graph, gpuSuccess; }
+inline gpuError_t gpuGraphExecDestroy(gpuGraphExec_t exec) { return delete exec, gpuSuccess; }
+
+inline void gpuRangePush(const char*) {}
+inline void gpuRangePop() {}
+
+using gpublasHandle_t = drl::gpu::HostBlas*;
+enum gpublasStatus_t { GPUBLAS_STATUS_SUCCESS, GPUBLAS_STATUS_INVALID_VALUE };
+enum gpublasOperation_t { GPUBLAS_OP_N, GPUBLAS_OP_T };
+inline constexpr int GPUBLAS_PEDANTIC_MATH = 2, GPUBLAS_TF32_MATH = 3;
+inline const char* gpublasGetStatusString(gpublasStatus_t) { return "invalid value"; }
+inline gpublasStatus_t gpublasCreate(gpublasHandle_t* handle) { return *handle = new drl::gpu::HostBlas, GPUBLAS_STATUS_SUCCESS; }
+inline gpublasStatus_t gpublasDestroy(gpublasHandle_t handle) { return delete handle, GPUBLAS_STATUS_SUCCESS; }
+inline gpublasStatus_t gpublasSetStream(gpublasHandle_t handle, gpuStream_t stream) {
+  return handle->stream = stream, GPUBLAS_STATUS_SUCCESS;
+}
+inline gpublasStatus_t gpublasSetWorkspace(gpublasHandle_t, void*, size_t) { return GPUBLAS_STATUS_SUCCESS; }
+inline gpublasStatus_t gpublasSetMathMode(gpublasHandle_t, int) { return GPUBLAS_STATUS_SUCCESS; }
+
+// C = alpha op(A) op(B) + beta C; all column-major, m x k, k x n, m x n.
+inline gpublasStatus_t gpublasSgemm(gpublasHandle_t handle, gpublasOperation_t op_a, gpublasOperation_t op_b, int m,
+                                    int n, int k, const float* alpha, const float* a, int lda, const float* b, int ldb,
+                                    const float* beta, float* c, int ldc) {
+  const bool fits = lda >= (op_a == GPUBLAS_OP_N ? m : k) && ldb >= (op_b == GPUBLAS_OP_N ? k : n) && ldc >= m;
+  if (!fits) return GPUBLAS_STATUS_INVALID_VALUE;
+  const float alpha_value = *alpha, beta_value = *beta;
+  drl::gpu::host_enqueue(handle->stream, [=] {
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t i = 0; i < m; ++i) {
+        float sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += (op_a == GPUBLAS_OP_N ? a[i + l * lda] : a[l + i * lda]) *
+                 (op_b == GPUBLAS_OP_N ? b[l + j * ldb] : b[j + l * ldb]);
+        // With beta 0 what was there is not read: it may be anything.
+        c[i + j * ldc] = alpha_value * sum + (beta_value == 0 ? 0 : beta_value * c[i + j * ldc]);
+      }
+  });
+  return GPUBLAS_STATUS_SUCCESS;
+}
+
+#include "gpu/host_collectives.hpp"

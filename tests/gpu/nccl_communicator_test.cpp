@@ -1,0 +1,141 @@
+// NCCL's communicator does what MPI's and the serial one do (tests/cluster/communicator_test.cpp), by 1, 2 and 4 ranks.
+
+#include "cluster/nccl_communicator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "nccl_rig.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+class NcclCommunicator : public NcclTest {
+ protected:
+  // Element i of rank r: numbers whose float sum depends on the order of addition.
+  static float element(int rank, size_t i) {
+    return std::ldexp(1.0f + 0.37f * static_cast<float>((i * 7 + static_cast<size_t>(rank) * 13) % 31),
+                      static_cast<int>((i + 3 * static_cast<size_t>(rank)) % 20) - 10);
+  }
+  template <class T>
+  static std::vector<T> elements(size_t n) {
+    std::vector<T> data(n);
+    for (size_t i = 0; i < n; ++i) data[i] = element(world().rank(), i);
+    return data;
+  }
+
+  template <class T>
+  std::vector<T> reduced(Communicator& comm, const std::vector<T>& data) const {
+    gpu::Array<T> on_device = to_device(*stream, data);
+    all_reduce(comm, on_device);
+    wait(comm);
+    return to_host(*stream, on_device.data(), on_device.size());
+  }
+
+  template <class T>
+  void expect_all_reduce_sums(Communicator& comm, size_t n, double tolerance) const {
+    const std::vector<T> data = reduced(comm, elements<T>(n));
+    for (size_t i = 0; i < n; ++i) {
+      double sum = 0;
+      for (int rank = 0; rank < comm.size(); ++rank) sum += element(rank, i);
+      EXPECT_NEAR(data[i], sum, tolerance * sum) << "element " << i << " of " << n;
+    }
+    const std::vector<std::byte> all = comm.gather(std::as_bytes(std::span(data)), 0);
+    const size_t bytes = n * sizeof(T);
+    EXPECT_EQ(all.size(), comm.rank() == 0 ? bytes * static_cast<size_t>(comm.size()) : 0);
+    for (size_t at = 0; at < all.size(); at += bytes)
+      EXPECT_EQ(std::memcmp(all.data() + at, data.data(), bytes), 0) << "rank " << at / bytes;
+  }
+};
+
+TEST_F(NcclCommunicator, AllReduceIsTheSumAndEqualToTheBitOnAllRanks) {
+  const auto comm = connect();
+  EXPECT_EQ(comm->rank(), world().rank());
+  EXPECT_EQ(comm->size(), world().size());
+  for (size_t n : {1, 3, 1000, 9479, 100000}) {  // NCCL changes its algorithm with the size
+    expect_all_reduce_sums<float>(*comm, n, 4e-7);
+    expect_all_reduce_sums<double>(*comm, n, 1e-15);
+  }
+}
+
+TEST_F(NcclCommunicator, AllReduceOfTheSameDataGivesTheSameBitsAgain) {
+  const auto comm = connect();
+  const std::vector<float> data = elements<float>(5000);
+  EXPECT_EQ(reduced(*comm, data), reduced(*comm, data));
+}
+
+TEST_F(NcclCommunicator, DataInHostMemoryIsTheHosts) {
+  const auto comm = connect();
+  std::vector<double> data = {1, 10};
+  comm->all_reduce_sum(std::span<double>(data));
+  EXPECT_EQ(data, (std::vector<double>{1.0 * world().size(), 10.0 * world().size()}));
+  for (int root = 0; root < comm->size(); ++root) {
+    std::vector<int> numbers = {comm->rank(), 100 + comm->rank()};
+    comm->broadcast(std::as_writable_bytes(std::span(numbers)), root);
+    EXPECT_EQ(numbers, (std::vector<int>{root, 100 + root}));
+  }
+  const std::vector<std::string> texts = gather_texts(*comm, std::string(static_cast<size_t>(comm->rank()), 'x'));
+  EXPECT_EQ(texts.size(), comm->rank() == 0 ? comm->size() : 0);
+  for (size_t rank = 0; rank < texts.size(); ++rank) EXPECT_EQ(texts[rank], std::string(rank, 'x'));
+}
+
+TEST_F(NcclCommunicator, CountsWhatItSends) {
+  const auto comm = connect();
+  gpu::Array<float> floats(10, *stream);
+  gpu::Array<double> doubles(3, *stream);
+  all_reduce(*comm, floats, 2);
+  all_reduce(*comm, doubles);
+  wait(*comm);
+  EXPECT_EQ(comm->stats().all_reduces_f32, 2);
+  EXPECT_EQ(comm->stats().bytes_f32, 80);
+  EXPECT_EQ(comm->stats().all_reduces_f64, 1);
+  EXPECT_EQ(comm->stats().bytes_f64, 24);
+  EXPECT_EQ(comm->stats().host_calls, 0);
+}
+
+TEST_F(NcclCommunicator, AGraphDoesItAtEachLaunchAndCountsThen) {
+  const auto comm = connect();
+  gpu::Array<float> value = to_device(*stream, std::vector<float>{1});
+  gpu::Graph graph;
+  const CommStats captured = comm->capture([&] { graph.capture(*stream, [&] { all_reduce(*comm, value, 2); }); });
+  EXPECT_EQ(comm->stats().all_reduces_f32, 0);
+  EXPECT_EQ(captured.all_reduces_f32, 2);
+  for (int launch = 0; launch < 2; ++launch) {
+    graph.launch(*stream);
+    comm->count_replayed(captured, {stream->get()});
+  }
+  all_reduce(*comm, value);
+  wait(*comm);
+  EXPECT_EQ(to_host(*stream, value.data(), 1)[0], static_cast<float>(std::pow(world().size(), 5)));
+  EXPECT_EQ(comm->stats().all_reduces_f32, 5);
+  EXPECT_EQ(comm->stats().bytes_f32, 20);
+}
+
+TEST_F(NcclCommunicator, ACaptureThatFailsCountsNothing) {
+  const auto comm = connect();
+  gpu::Array<float> value(1, *stream);
+  gpu::synchronize(*stream);
+  gpu::Graph graph;
+  const auto fail = [&] {
+    graph.capture(*stream, [&] {
+      all_reduce(*comm, value);
+      throw std::runtime_error("in the capture");
+    });
+  };
+  EXPECT_THROW(comm->capture(fail), std::runtime_error);
+  EXPECT_EQ(comm->stats().all_reduces_f32, 0);
+  expect_all_reduce_sums<float>(*comm, 10, 4e-7);
+  EXPECT_EQ(comm->stats().all_reduces_f32, 1);
+}
+
+TEST_F(NcclCommunicator, AnotherCanFollow) {
+  for (int k = 0; k < 2; ++k) expect_all_reduce_sums<float>(*connect(), 10, 4e-7);
+}
+
+}  // namespace
+}  // namespace drl

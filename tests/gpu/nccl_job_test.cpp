@@ -1,0 +1,121 @@
+// A rank's failure ends the job: this program starts itself by mpirun, and looks from outside.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "../support/process.hpp"
+#include "base/log.hpp"
+#include "cluster/machine.hpp"
+#include "cluster/session.hpp"
+#include "nccl_rig.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+constexpr int kLaunches = 3;
+
+// ---- A rank ---------------------------------------------------------------------------------------------------------
+
+// The stand-in's collectives run at once: what a missing rank does to the others is planted.
+void plant([[maybe_unused]] const std::string& fault, [[maybe_unused]] int rank) {
+#if defined(DRL_GPU_HOST)
+  gpu::host_collectives().sticks_at = kLaunches - 1;
+  gpu::host_collectives().abort_sticks = fault == "gpu_sticks";
+  if (fault == "nccl_error" && rank == 1) gpu::host_collectives().error = gpucclSystemError;
+#endif
+}
+
+// What freeing GPU memory does while the GPU hangs.
+struct Freed {
+  bool hangs;
+  ~Freed() {
+    if (hangs) ::pause();
+  }
+};
+
+// Launches a graph with an all-reduce; rank 1 comes to the fault of this name before its last launch.
+int run_rank(Communicator& host, const std::string& fault) {
+  log::init(host.rank(), host.size(), this_machine().host, false);
+  const auto comm = make_nccl_communicator(
+      host, {.comm_timeout = 2, .device = shared_gpu(host.rank()), .hosts = {"first", "second"}});
+  gpu::Stream stream;
+  gpu::Array<float> gradient(1000, stream);
+  gpu::synchronize(stream);
+  gpu::Graph graph;
+  const CommStats captured = comm->capture(
+      [&] { graph.capture(stream, [&] { comm->all_reduce_sum(std::span(gradient.data(), 1000), {stream.get()}); }); });
+  const Freed freed{fault == "gpu_sticks"};
+  plant(fault, host.rank());
+  for (int launch = 1; launch <= kLaunches; ++launch) {
+    if (launch == kLaunches && host.rank() == 1) {
+      if (fault == "killed") ::sleep(1), ::raise(SIGKILL);
+      if (fault == "stalls") ::pause();
+    }
+    graph.launch(stream);
+    comm->count_replayed(captured, {stream.get()});
+  }
+  gpu::Event event;
+  event.record(stream);
+  comm->wait([&] { return gpuEventQuery(event.get()) == gpuSuccess; });
+  return kDone;
+}
+
+// ---- The job, from outside ------------------------------------------------------------------------------------------
+
+class NcclJob : public GpuTest {
+ protected:
+  static Result run(const std::string& fault) {
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+    return run_program({DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", self}, {{"DRL_FAULT", fault}});
+  }
+  static size_t count(const std::string& text, const std::string& part) {
+    size_t n = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+    return n;
+  }
+};
+
+TEST_F(NcclJob, AKilledRankEndsIt) { EXPECT_NE(run("killed").exit_code, kDone); }
+
+TEST_F(NcclJob, AStalledRankIsNamedOnceAndEndsIt) {
+  const Result job = run("stalls");
+  EXPECT_EQ(job.exit_code, kFailure);
+  EXPECT_PRED2(contains, job.err,
+               "all-reduce 3 of the 3 since the last wait did not end within 2 s (no answer from rank 1 on second; ");
+  EXPECT_EQ(count(job.err, "did not end within"), 1) << job.err;
+}
+
+#if defined(DRL_GPU_HOST)
+
+TEST_F(NcclJob, ARankWhoseNcclFailsEndsIt) {
+  const Result job = run("nccl_error");
+  EXPECT_EQ(job.exit_code, kFailure);
+  EXPECT_PRED2(contains, job.err, "[rank 1 on " + this_machine().host + "] NCCL failed at all-reduce 3 of the 3");
+}
+
+// Nothing may be freed then: that would wait for the GPU.
+TEST_F(NcclJob, AGpuThatHangsEvenWhenNcclAbortsEndsIt) {
+  const Result job = run("gpu_sticks");
+  EXPECT_EQ(job.exit_code, kFailure);
+  EXPECT_EQ(count(job.err, "all-reduce 3 of the 3 since the last wait did not end within 2 s (all ranks wait"), 1)
+      << job.err;
+}
+
+#endif
+
+}  // namespace
+}  // namespace drl
+
+int main(int argc, char** argv) {
+  if (const char* fault = std::getenv("DRL_FAULT"))
+    return drl::run_session(drl::launch_info(), [&](drl::Communicator& host) { return drl::run_rank(host, fault); });
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
