@@ -90,7 +90,7 @@ void Communicator::all_reduce_sum(std::span<float> data, Stream stream) {
   do_all_reduce_sum(data, stream);
   stats_.all_reduces_f32 += 1;
   stats_.bytes_f32 += static_cast<int64_t>(data.size_bytes());
-  stats_.wait_seconds += seconds_since(start);
+  if (!stream.handle) count_wait(seconds_since(start));
 }
 
 void Communicator::all_reduce_sum(std::span<double> data, Stream stream) {
@@ -98,7 +98,7 @@ void Communicator::all_reduce_sum(std::span<double> data, Stream stream) {
   do_all_reduce_sum(data, stream);
   stats_.all_reduces_f64 += 1;
   stats_.bytes_f64 += static_cast<int64_t>(data.size_bytes());
-  stats_.wait_seconds += seconds_since(start);
+  if (!stream.handle) count_wait(seconds_since(start));
 }
 
 void Communicator::broadcast(std::span<std::byte> data, int root) {
@@ -131,9 +131,7 @@ CommStats Communicator::capture(const std::function<void()>& enqueue) {
     throw;
   }
   const CommStats with_captured = end();
-  CommStats captured = with_captured - stats_;
-  captured.wait_seconds = 0;  // a launch does not wait
-  return captured;
+  return with_captured - stats_;
 }
 
 void Communicator::count_replayed(const CommStats& captured, Stream stream) {

@@ -67,6 +67,8 @@ class Communicator {
   virtual void do_broadcast_asleep(std::span<std::byte> data, int root) = 0;
   virtual std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) = 0;
   virtual void do_replayed(int64_t /*all_reduces*/, Stream) {}
+  // All-reduces of a device tell how long they took when they have ended.
+  void count_wait(double seconds) { stats_.wait_seconds += seconds; }
   // All-reduces of the capture that is going on, nullopt while there is none.
   std::optional<int64_t> captured() const;
 

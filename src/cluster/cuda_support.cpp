@@ -1,6 +1,7 @@
 #include "cluster/cuda_support.hpp"
 
 #ifdef DRL_CUDA
+#include "cluster/gpu_identity.hpp"
 #include "gpu/device.hpp"
 #endif
 
@@ -8,13 +9,26 @@ namespace drl {
 
 #ifdef DRL_CUDA
 
+namespace {
+
+std::string reason_of(gpuError_t status) {
+  int driver = 0, runtime = 0;
+  (void)gpuDriverGetVersion(&driver);
+  (void)gpuRuntimeGetVersion(&runtime);
+  if (driver == 0) return "no GPU driver here";  // the runtime calls that an old one
+  return std::string(gpuGetErrorString(status)) + ", driver for CUDA " + cuda_version_text(driver) + ", build with " +
+         cuda_version_text(runtime);
+}
+
+}  // namespace
+
 const CudaSupport& cuda_support() {
   static const CudaSupport support = [] {
     CudaSupport found{true, 0, ""};
     const gpuError_t status = gpuGetDeviceCount(&found.devices);
     if (status == gpuSuccess) return found;
     found.devices = 0;
-    found.trouble = gpuGetErrorString(status);
+    found.trouble = reason_of(status);
     (void)gpuGetLastError();
     return found;
   }();
@@ -33,9 +47,7 @@ std::string gpu_versions() {
   int runtime = 0, nccl = 0;
   DRL_GPU(gpuRuntimeGetVersion(&runtime));
   if (gpucclGetVersion(&nccl) != gpucclSuccess) nccl = 0;
-  const auto number = [](int n) { return std::to_string(n); };
-  return "CUDA " + number(runtime / 1000) + "." + number(runtime % 1000 / 10) + ", NCCL " + number(nccl / 10000) + "." +
-         number(nccl % 10000 / 100) + "." + number(nccl % 100);
+  return "CUDA " + cuda_version_text(runtime) + ", NCCL " + nccl_version_text(nccl);
 }
 
 #else

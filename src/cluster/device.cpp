@@ -233,8 +233,7 @@ std::string gpu_ids_of(const std::string& device, const std::string& gpu_ids) {
 
 DeviceChoice on_the_cpu(const Gpus& gpus, const CudaSupport& cuda) {
   DeviceChoice choice;
-  const std::string why =
-      !cuda.built ? "this build computes on the CPU only" : "the driver shows none: " + cuda.trouble;
+  const std::string why = !cuda.built ? "this build computes on the CPU only" : cuda.trouble;
   if (gpus.granted && gpus.physical)
     throw UsageError("the job's GPUs would idle (" + why + "): " +
                      (cuda.built ? "see nvidia-smi and drl_doctor on this node, or use --device cpu"

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -46,6 +47,11 @@ struct OnDevice {
   gpu::PinnedArray<Progress> progress{1};
   gpu::Array<float> sum{1, stream};
   gpu::PinnedArray<float> sum_on_host{1};
+  // Around each all-reduce since the last wait; in a graph they are nodes. At most kMostMarks.
+  struct Lap {
+    gpu::Event begin, end;
+  };
+  std::deque<Lap> laps;
 
   OnDevice() {
     for (uint32_t i = 0; i < kMostMarks; ++i) marks_on_host[i].whole = i;
@@ -180,7 +186,9 @@ class NcclCommunicator final : public Communicator {
     return usable_host().gather(data, root);
   }
   void do_replayed(int64_t all_reduces, Stream stream) override {
-    if (stream.handle) mark(all_reduces, static_cast<gpuStream_t>(stream.handle));
+    if (!stream.handle) return;
+    timed_ = std::max(timed_, std::min(all_reduces, kMostMarks));  // by the latest launch, should there be several
+    mark(all_reduces, static_cast<gpuStream_t>(stream.handle));
   }
 
  private:
@@ -197,6 +205,9 @@ class NcclCommunicator final : public Communicator {
   void all_reduce(std::span<T> data, gpucclDataType_t type, Stream stream);
   void mark(int64_t all_reduces, gpuStream_t stream);
   void mark_in_graph(int64_t position, gpuStream_t stream);
+  OnDevice::Lap* lap_of(int64_t position);
+  void record(gpu::Event& event, gpuStream_t stream) const;
+  void count_laps();
   gpucclResult_t state() const;
   gpucclResult_t settled(gpucclResult_t result, Patience& patience, double limit) const;
 
@@ -219,6 +230,7 @@ class NcclCommunicator final : public Communicator {
   GpuIdentity gpu_;
   bool connected_ = false, failed_ = false;
   int64_t enqueued_ = 0;  // all-reduces since the last wait
+  int64_t timed_ = 0;     // of the laps, those that it will read
 };
 
 // ---- Start ----------------------------------------------------------------------------------------------------------
@@ -331,17 +343,42 @@ void NcclCommunicator::all_reduce(std::span<T> data, gpucclDataType_t type, Stre
   if (!stream.handle) return usable_host().all_reduce_sum(data);
   DRL_CHECK(!failed_, "a collective after a failure");
   const auto on = static_cast<gpuStream_t>(stream.handle);
+  const auto position_in_graph = captured();
+  OnDevice::Lap* lap = lap_of(position_in_graph.value_or(timed_));
+  if (lap) record(lap->begin, on);
   Patience patience;
   const gpucclResult_t begun = gpucclAllReduce(data.data(), data.data(), data.size(), type, gpucclSum, comm_, on);
   // Nothing may be enqueued behind it, nor a capture end, before NCCL has enqueued it.
   const gpucclResult_t result = settled(begun, patience, options_.comm_timeout);
   if (result == gpucclInProgress) fail_late({});
   if (result != gpucclSuccess) fail(result, {});
-  if (const auto before = captured()) {
-    mark_in_graph(*before + 1, on);
+  if (lap) record(lap->end, on);
+  if (position_in_graph) {
+    mark_in_graph(*position_in_graph + 1, on);
   } else {
+    if (lap) ++timed_;
     mark(1, on);
   }
+}
+
+// Of the all-reduce behind `position` others; nullptr where there are too many.
+OnDevice::Lap* NcclCommunicator::lap_of(int64_t position) {
+  if (position >= kMostMarks) return nullptr;
+  while (std::ssize(device_->laps) <= position) device_->laps.emplace_back();
+  return &device_->laps[static_cast<size_t>(position)];
+}
+
+void NcclCommunicator::record(gpu::Event& event, gpuStream_t stream) const {
+  DRL_GPU(gpuEventRecordWithFlags(event.get(), stream, captured() ? gpuEventRecordExternal : gpuEventRecordDefault));
+}
+
+void NcclCommunicator::count_laps() {
+  double seconds = 0;
+  for (; timed_ > 0; --timed_) {
+    const OnDevice::Lap& lap = device_->laps[static_cast<size_t>(timed_ - 1)];
+    seconds += lap.end.seconds_since(lap.begin);
+  }
+  count_wait(seconds);
 }
 
 // Beyond the last mark the number stays.
@@ -386,6 +423,7 @@ void NcclCommunicator::wait(const Done& done) {
     failed_ = true;
     throw;
   }
+  count_laps();
   enqueued_ = 0;
   device_->progress[0] = {};
 }

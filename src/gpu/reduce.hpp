@@ -9,7 +9,7 @@ namespace drl::gpu {
 
 // Partial sums that each of `columns` has after the first stage: enough threads to fill a device, whatever the columns.
 constexpr int64_t partial_count(int64_t columns) {
-  int64_t partials = 65536;
+  int64_t partials = 16384;
   while (partials > 1024 && partials * columns > 65536) partials /= 2;
   return partials;
 }
@@ -18,6 +18,20 @@ inline constexpr int64_t kHalfway = 128;  // sums of each column after the secon
 // Room for the sums of all stages, of so many columns or fewer.
 constexpr size_t reduction_size(int64_t columns) {
   return static_cast<size_t>((columns > 64 ? 1024 * columns : 65536) + kHalfway * columns);
+}
+
+// in[first] + in[first + stride] + ... before `end`, in this order. Loads do not wait for the sum: eight are under way.
+DRL_HD double sum_strided(const double* in, int64_t first, int64_t stride, int64_t end) {
+  constexpr int kAtOnce = 8;
+  double sum = 0;
+  int64_t i = first;
+  for (; i + (kAtOnce - 1) * stride < end; i += kAtOnce * stride) {
+    double x[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) x[k] = in[i + k * stride];
+    for (int k = 0; k < kAtOnce; ++k) sum += x[k];
+  }
+  for (; i < end; i += stride) sum += in[i];
+  return sum;
 }
 
 // First stage: partial p of column c is the sum of load(row, c) over the rows p, p + partials, p + 2 partials, ...
@@ -40,9 +54,7 @@ struct HalfwaySums {
   int64_t columns, partials;
   double* out;  // [kHalfway, columns]
   DRL_HD void operator()(int64_t i) const {
-    double sum = 0;
-    for (int64_t p = i / columns; p < partials; p += kHalfway) sum += in[p * columns + i % columns];
-    out[i] = sum;
+    out[i] = sum_strided(in, i, kHalfway * columns, partials * columns);
   }
 };
 
@@ -53,9 +65,7 @@ struct LastSums {
   const double* in;  // [kHalfway, columns]
   int64_t columns;
   DRL_HD void operator()(int64_t column) const {
-    double sum = 0;
-    for (int64_t h = 0; h < kHalfway; ++h) sum += in[h * columns + column];
-    store(static_cast<int>(column), sum);
+    store(static_cast<int>(column), sum_strided(in, column, columns, kHalfway * columns));
   }
 };
 

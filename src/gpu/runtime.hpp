@@ -50,6 +50,9 @@
 #define gpuEventCreate cudaEventCreate
 #define gpuEventDestroy cudaEventDestroy
 #define gpuEventRecord cudaEventRecord
+#define gpuEventRecordWithFlags cudaEventRecordWithFlags
+#define gpuEventRecordDefault cudaEventRecordDefault
+#define gpuEventRecordExternal cudaEventRecordExternal
 #define gpuEventQuery cudaEventQuery
 #define gpuEventElapsedTime cudaEventElapsedTime
 #define gpuGraph_t cudaGraph_t

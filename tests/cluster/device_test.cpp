@@ -241,7 +241,7 @@ TEST(ChooseDevice, GrantedGpusMustNotIdle) {
             "the job's GPUs would idle (this build computes on the CPU only): use a build with CUDA (README, \"Build "
             "elsewhere\"), or --device cpu");
   EXPECT_EQ(error_of([&] { choose_device("auto", "all", gpus, kCudaWithoutGpu); }),
-            "the job's GPUs would idle (the driver shows none: no CUDA-capable device is detected): see nvidia-smi and "
+            "the job's GPUs would idle (no CUDA-capable device is detected): see nvidia-smi and "
             "drl_doctor on this node, or use --device cpu");
   EXPECT_FALSE(choose_device("cpu", "all", gpus, kNoCuda).one_rank_per_gpu());
   EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());

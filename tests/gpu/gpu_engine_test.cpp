@@ -13,6 +13,7 @@ struct Case {
   bool discrete;
   int actions, critic_obs;
   int64_t samples;
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
 class GpuEngineTest : public GpuTest, public testing::WithParamInterface<Case> {};

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <sstream>
+#include <string>
 #include <vector>
 
 namespace drl::gpu {
@@ -37,6 +39,31 @@ inline int& host_pci_bus() {
   return bus;
 }
 
+// For tests that see a program from outside. DRL_HOST_GPUS: the devices that this process sees, by name and number
+// ("H100 1,H100 2"); equal numbers are the same device. Unset: one device of this process's own.
+struct HostDevice {
+  std::string name;
+  int number;
+};
+inline const std::vector<HostDevice>& host_devices() {
+  static const std::vector<HostDevice> devices = [] {
+    const char* text = std::getenv("DRL_HOST_GPUS");
+    if (!text) return std::vector<HostDevice>{{"host", 0}};
+    std::vector<HostDevice> all;
+    std::istringstream list(text);
+    HostDevice device;
+    for (std::string entry; std::getline(list, entry, ',') && std::istringstream(entry) >> device.name >> device.number;)
+      all.push_back(device);
+    return all;
+  }();
+  return devices;
+}
+// DRL_HOST_FAULT: what is wrong with them.
+inline bool host_fault(const char* name) {
+  const char* fault = std::getenv("DRL_HOST_FAULT");
+  return fault && std::strcmp(fault, name) == 0;
+}
+
 // Does `work` in its turn on the stream.
 inline void host_enqueue(HostStream* stream, std::function<void()> work) {
   if (stream->capturing) {
@@ -54,8 +81,9 @@ using gpuEvent_t = drl::gpu::HostEvent*;
 using gpuGraph_t = drl::gpu::HostGraph*;
 using gpuGraphExec_t = drl::gpu::HostGraph*;
 enum gpuMemcpyKind { gpuMemcpyHostToDevice, gpuMemcpyDeviceToHost, gpuMemcpyDeviceToDevice };
-inline constexpr gpuError_t gpuSuccess = 0, gpuErrorNotReady = 600, gpuErrorMemoryAllocation = 2, gpuErrorInvalid = 1;
-inline constexpr unsigned gpuStreamNonBlocking = 1;
+inline constexpr gpuError_t gpuSuccess = 0, gpuErrorNotReady = 600, gpuErrorMemoryAllocation = 2, gpuErrorInvalid = 1,
+                            gpuErrorNoKernelImage = 209;
+inline constexpr unsigned gpuStreamNonBlocking = 1, gpuEventRecordDefault = 0, gpuEventRecordExternal = 1;
 inline constexpr int gpuStreamCaptureModeThreadLocal = 1;
 
 struct gpuDeviceProp {
@@ -67,17 +95,29 @@ struct gpuDeviceProp {
   int major = 0, minor = 0, multiProcessorCount = 1;
 };
 
-inline const char* gpuGetErrorName(gpuError_t status) { return status == gpuErrorMemoryAllocation ? "OutOfMemory" : "Invalid"; }
+inline const char* gpuGetErrorName(gpuError_t status) {
+  return status == gpuErrorMemoryAllocation ? "OutOfMemory" : status == gpuErrorNoKernelImage ? "NoKernelImageForDevice" : "Invalid";
+}
 inline const char* gpuGetErrorString(gpuError_t status) {
-  return status == gpuErrorMemoryAllocation ? "out of memory" : "invalid use of the host's stand-in";
+  return status == gpuErrorMemoryAllocation ? "out of memory"
+         : status == gpuErrorNoKernelImage  ? "no kernel image is available for execution on the device"
+                                            : "invalid use of the host's stand-in";
 }
 inline gpuError_t gpuGetLastError() { return gpuSuccess; }
-inline gpuError_t gpuGetDeviceCount(int* count) { return *count = 1, gpuSuccess; }
+inline gpuError_t gpuGetDeviceCount(int* count) {
+  return *count = static_cast<int>(drl::gpu::host_devices().size()), gpuSuccess;
+}
 inline gpuError_t gpuSetDevice(int) { return gpuSuccess; }
-inline gpuError_t gpuGetDeviceProperties(gpuDeviceProp* properties, int) {
+inline gpuError_t gpuGetDeviceProperties(gpuDeviceProp* properties, int place) {
   *properties = {};
-  properties->pciBusID = drl::gpu::host_pci_bus();
+  const drl::gpu::HostDevice& device = drl::gpu::host_devices().at(static_cast<size_t>(place));
+  std::strncpy(properties->name, device.name.c_str(), sizeof(properties->name) - 1);
+  std::memset(properties->uuid.bytes, device.number, sizeof(properties->uuid.bytes));
+  properties->pciBusID = device.number ? device.number : drl::gpu::host_pci_bus();
   return gpuSuccess;
+}
+inline gpuError_t gpuDeviceCanAccessPeer(int* can, int, int) {
+  return *can = !drl::gpu::host_fault("no_peers"), gpuSuccess;
 }
 inline gpuError_t gpuDriverGetVersion(int* version) { return *version = 13000, gpuSuccess; }
 inline gpuError_t gpuRuntimeGetVersion(int* version) { return *version = 13000, gpuSuccess; }
@@ -105,10 +145,13 @@ inline gpuError_t gpuMemsetAsync(void* memory, int value, size_t bytes, gpuStrea
 }
 
 inline gpuError_t gpuStreamCreateWithFlags(gpuStream_t* stream, unsigned) {
-  return *stream = new drl::gpu::HostStream, gpuSuccess;
+  *stream = new drl::gpu::HostStream;
+  (*stream)->stuck = drl::gpu::host_fault("kernel_hangs");
+  return gpuSuccess;
 }
 inline gpuError_t gpuStreamDestroy(gpuStream_t stream) { return delete stream, gpuSuccess; }
 inline gpuError_t gpuStreamQuery(gpuStream_t stream) {
+  if (drl::gpu::host_fault("no_kernel_image")) return gpuErrorNoKernelImage;
   return stream->capturing ? gpuErrorInvalid : stream->stuck ? gpuErrorNotReady : gpuSuccess;
 }
 inline gpuError_t gpuStreamBeginCapture(gpuStream_t stream, int) {
@@ -130,6 +173,12 @@ inline gpuError_t gpuEventRecord(gpuEvent_t event, gpuStream_t stream) {
     event->awaited = nullptr;
   });
   return gpuSuccess;
+}
+// As the runtime: only an external event of a capture is recorded when the graph runs.
+inline gpuError_t gpuEventRecordWithFlags(gpuEvent_t event, gpuStream_t stream, unsigned flags) {
+  const bool external = flags == gpuEventRecordExternal;
+  if (external != (stream->capturing != nullptr)) return gpuErrorInvalid;
+  return gpuEventRecord(event, stream);
 }
 inline gpuError_t gpuEventQuery(gpuEvent_t event) {
   return event->awaited && event->awaited->stuck ? gpuErrorNotReady : gpuSuccess;
@@ -159,7 +208,9 @@ enum gpublasStatus_t { GPUBLAS_STATUS_SUCCESS, GPUBLAS_STATUS_INVALID_VALUE };
 enum gpublasOperation_t { GPUBLAS_OP_N, GPUBLAS_OP_T };
 inline constexpr int GPUBLAS_PEDANTIC_MATH = 2, GPUBLAS_TF32_MATH = 3;
 inline const char* gpublasGetStatusString(gpublasStatus_t) { return "invalid value"; }
-inline gpublasStatus_t gpublasCreate(gpublasHandle_t* handle) { return *handle = new drl::gpu::HostBlas, GPUBLAS_STATUS_SUCCESS; }
+inline gpublasStatus_t gpublasCreate(gpublasHandle_t* handle) {
+  return *handle = new drl::gpu::HostBlas, GPUBLAS_STATUS_SUCCESS;
+}
 inline gpublasStatus_t gpublasDestroy(gpublasHandle_t handle) { return delete handle, GPUBLAS_STATUS_SUCCESS; }
 inline gpublasStatus_t gpublasSetStream(gpublasHandle_t handle, gpuStream_t stream) {
   return handle->stream = stream, GPUBLAS_STATUS_SUCCESS;

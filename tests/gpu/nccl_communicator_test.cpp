@@ -116,6 +116,31 @@ TEST_F(NcclCommunicator, AGraphDoesItAtEachLaunchAndCountsThen) {
   EXPECT_EQ(comm->stats().bytes_f32, 20);
 }
 
+// What the other ranks make it wait for, and its own transfer, from one wait to the next.
+TEST_F(NcclCommunicator, AllReducesAreTimed) {
+  const auto comm = connect();
+  gpu::Array<float> value(1000, *stream);
+  std::vector<double> seconds = {comm->stats().wait_seconds};
+  const auto wait_and_note = [&] {
+    EXPECT_EQ(comm->stats().wait_seconds, seconds.back()) << "before they have ended";
+    wait(*comm);
+    seconds.push_back(comm->stats().wait_seconds);
+  };
+  all_reduce(*comm, value, 3);
+  wait_and_note();
+  gpu::Graph graph;
+  const CommStats captured = comm->capture([&] { graph.capture(*stream, [&] { all_reduce(*comm, value, 2); }); });
+  for (int launch = 0; launch < 2; ++launch) {
+    graph.launch(*stream);
+    comm->count_replayed(captured, {stream->get()});
+    wait_and_note();
+  }
+  EXPECT_EQ(seconds.front(), 0);
+  for (size_t k = 1; k < seconds.size(); ++k) EXPECT_GT(seconds[k], seconds[k - 1]);
+  wait(*comm);
+  EXPECT_EQ(comm->stats().wait_seconds, seconds.back());
+}
+
 TEST_F(NcclCommunicator, ACaptureThatFailsCountsNothing) {
   const auto comm = connect();
   gpu::Array<float> value(1, *stream);

@@ -25,7 +25,7 @@ class Drl(CMakePackage, CudaPackage):
 
     license("BSD-3-Clause")
 
-    sanity_check_is_file = [join_path("bin", "drl_train"), join_path("bin", "drl_eval")]
+    sanity_check_is_file = [join_path("bin", name) for name in ("drl_train", "drl_eval", "drl_doctor")]
 
     version("develop", branch="main")
 
