@@ -10,6 +10,7 @@
 #include "base/options.hpp"
 #include "base/version.hpp"
 #include "cluster/allocation.hpp"
+#include "cluster/device.hpp"
 #include "cluster/machine.hpp"
 #include "cluster/mpirun.hpp"
 #include "cluster/relaunch.hpp"
@@ -48,7 +49,7 @@ struct DoctorOptions {
     v("ranks", ranks, "start this many ranks in all: on this machine, or on a Slurm job's nodes; 1 = one a task",
       at_least(0));
     v("threads", threads, "threads of each rank, 0 = as the allocation says (-c), else 1", at_least(0));
-    v("device", device, "auto or cpu, as drl_train's");
+    v("device", device, "auto, cpu or cuda:N, as drl_train's");
     v("gpu_ids", gpu_ids, "of the visible GPUs use these: all, a list such as 0,2, or None for the CPU");
     v("runs_dir", runs_dir, "folder of all runs, default $DRL_RUNS_DIR or runs");
     v("json", json, "write all that was found into this file");
@@ -72,18 +73,16 @@ int examine(const DoctorOptions& options, const LaunchInfo& launch, Rounds& roun
 
   // 2. Who they are.
   const Placement placement = check_placement(rounds, launch, {options.device, options.gpu_ids, options.threads});
-  RankFacts mine = facts_of_this_rank(launch, placement);
-  add_gpu_facts(placement, mine);
-  const std::vector<RankFacts> ranks = meet(rounds, mine, launch.launcher);
+  const std::vector<RankFacts> ranks = meet(rounds, launch, placement);
 
   // 3. The checks.
   check_facts(rounds, ranks);
   check_clocks(rounds);
   check_all_reduce(rounds);
   check_speed(rounds);
-  check_gpus(rounds, ranks);
   check_folder(rounds, runs_folder(options.runs_dir));
   check_time_left(rounds, allocation(process_environment()));
+  check_gpus(rounds, placement, ranks, options.device == "cpu" || no_gpus(options.gpu_ids));
 
   rounds.begin("report");
   return std::stoi(rounds.announce(rounds.leads() ? std::to_string(rounds.report().finish()) : ""));
@@ -98,6 +97,7 @@ int examine_or_end(const DoctorOptions& options, const LaunchInfo& launch, Commu
   } catch (const CheckFailed& failed) {
     while (!report.speaks()) pause();  // for the end, which the rank that speaks brings
     report.add(failed.check());
+    for (const Check& check : failed.skipped()) report.add(check);
     report.finish();
     comm.abort(kFailure);
     return kFailure;

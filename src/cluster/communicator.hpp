@@ -34,6 +34,8 @@ class Communicator {
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // What the messages of exchange.hpp call a rank of this communicator.
+  virtual int world_rank(int rank) const { return rank; }
 
   // Adds the arrays of all ranks element by element, in place; every rank receives the same bits. Enqueued on `stream`.
   void all_reduce_sum(std::span<float> data, Stream stream = {});

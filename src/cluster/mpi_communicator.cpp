@@ -37,6 +37,16 @@ class MpiCommunicator final : public Communicator {
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  int world_rank(int rank) const override {
+    MPI_Group ours, all;
+    check_mpi(MPI_Comm_group(comm_, &ours), "MPI_Comm_group");
+    check_mpi(MPI_Comm_group(MPI_COMM_WORLD, &all), "MPI_Comm_group");
+    int found = 0;
+    check_mpi(MPI_Group_translate_ranks(ours, 1, &rank, all, &found), "MPI_Group_translate_ranks");
+    MPI_Group_free(&ours);
+    MPI_Group_free(&all);
+    return found;
+  }
   void abort(int exit_code) override {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
     std::_Exit(exit_code);

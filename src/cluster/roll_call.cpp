@@ -24,8 +24,10 @@ std::string numbers_text(const std::vector<int>& numbers) {
 
 }  // namespace
 
-RollCall::RollCall(const std::string& name, int rank, int size)
-    : name_(name + '\n'), rank_(rank), notes_(static_cast<size_t>(size)) {}
+RollCall::RollCall(const std::string& name, const Communicator& comm)
+    : name_(name + '\n'), rank_(comm.rank()), notes_(static_cast<size_t>(comm.size())) {
+  for (int rank = 0; rank < comm.size(); ++rank) world_ranks_.push_back(comm.world_rank(rank));
+}
 
 std::optional<std::string> RollCall::without_name(const std::string& message) const {
   return message.starts_with(name_) ? std::optional(message.substr(name_.size())) : std::nullopt;
@@ -35,15 +37,16 @@ void RollCall::answer(const std::string& note) {
   if (rank_ == 0) {
     notes_[0] = note;
   } else {
-    exchange(name_ + note, {0}, {}, 0);
+    exchange(name_ + note, {world_ranks_[0]}, {}, 0);
   }
 }
 
 bool RollCall::complete() {
-  std::vector<int> awaited = missing();
-  std::erase(awaited, 0);
-  for (const auto& [rank, message] : exchange("", {}, awaited, 0))
-    notes_[static_cast<size_t>(rank)] = without_name(message);
+  std::vector<int> awaited;
+  for (size_t rank = 1; rank < notes_.size(); ++rank)
+    if (!notes_[rank]) awaited.push_back(world_ranks_[rank]);
+  for (const auto& [sender, message] : exchange("", {}, awaited, 0))
+    notes_[static_cast<size_t>(std::ranges::find(world_ranks_, sender) - world_ranks_.begin())] = without_name(message);
   return missing().empty();
 }
 
@@ -57,12 +60,12 @@ std::vector<int> RollCall::missing() const {
 void RollCall::reply(const std::string& text) const {
   std::vector<int> ranks;
   for (size_t rank = 1; rank < notes_.size(); ++rank)
-    if (notes_[rank]) ranks.push_back(static_cast<int>(rank));
+    if (notes_[rank]) ranks.push_back(world_ranks_[rank]);
   exchange(name_ + text, ranks, {}, 0);
 }
 
 std::optional<std::string> RollCall::heard() const {
-  const auto messages = exchange("", {}, {0}, 0);
+  const auto messages = exchange("", {}, {world_ranks_[0]}, 0);
   return messages.empty() ? std::nullopt : without_name(messages.begin()->second);
 }
 

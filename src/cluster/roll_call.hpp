@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "cluster/communicator.hpp"
+
 namespace drl {
 
 // Every rank answers with a note, rank 0 hears them and replies. No call waits.
 class RollCall {
  public:
-  // Of MPI_COMM_WORLD; without MPI, of one rank. `name` tells this roll call from others: what comes late is not
-  // mistaken for another's.
-  RollCall(const std::string& name, int rank, int size);
+  // Of the ranks of `comm`. `name` tells this roll call from others: what comes late is not mistaken for another's.
+  RollCall(const std::string& name, const Communicator& comm);
 
   // "Here": once on each rank.
   void answer(const std::string& note);
@@ -32,6 +33,7 @@ class RollCall {
 
   std::string name_;
   int rank_;
+  std::vector<int> world_ranks_;  // that messages go to
   std::vector<std::optional<std::string>> notes_;
 };
 

@@ -15,7 +15,9 @@
 #include "base/version.hpp"
 #include "cluster/exchange.hpp"
 #include "cluster/machine.hpp"
+#include "doctor/all_reduce.hpp"
 #include "doctor/findings.hpp"
+#include "doctor/gpu_checks.hpp"
 #include "run/deadline.hpp"
 #include "run/run_directory.hpp"
 
@@ -28,12 +30,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kPings = 5;              // to each host; the fastest counts
 constexpr int kSpeedTries = 10;        // the fastest counts
-constexpr double kRepeatFor = 0.1;     // s that an all-reduce is repeated
-constexpr double kTooLong = 0.01;      // s for kMedium, above which kLarge is left out
 constexpr double kSqueuePatience = 5;  // s
-
-// A number, the gradient of a small network, and data large enough for the bandwidth alone.
-constexpr int64_t kSmall = 4, kGradient = 37000, kMedium = 4 << 20, kLarge = 64 << 20;  // bytes
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -65,78 +62,11 @@ Check placement_finding(const std::vector<std::string>& lines, const std::string
   return {"placement", Status::ok, otherwise};
 }
 
-// What rank k gives to element i; sums of it are exact in float32 for any number of ranks up to 10^6.
-float summand(int rank, size_t i) { return static_cast<float>((rank % 3 + 1) * static_cast<int>(i % 5)); }
-
-// Every element of the sum over all ranks.
-bool is_right(const std::vector<float>& sum, int ranks) {
-  float factor = 0;
-  for (int rank = 0; rank < ranks; ++rank) factor += summand(rank, 1);
-  for (size_t i = 0; i < sum.size(); ++i)
-    if (sum[i] != factor * static_cast<float>(i % 5)) return false;
-  return true;
-}
-
-// Seconds of one all-reduce, the same on all ranks of `comm`.
-double time_all_reduce(Communicator& comm, int64_t bytes) {
-  std::vector<float> data(static_cast<size_t>(bytes) / sizeof(float), 1.0f);
-  const auto mean_over_ranks = [&](double seconds) {
-    comm.all_reduce_sum(std::span(&seconds, 1));
-    return seconds / comm.size();
-  };
-  const auto repeat = [&](int times) {
-    std::ranges::fill(data, 0.0f);
-    const Clock::time_point begin = Clock::now();
-    for (int k = 0; k < times; ++k) comm.all_reduce_sum(std::span(data));
-    return mean_over_ranks(seconds_since(begin)) / times;
-  };
-  repeat(1);  // opens connections
-  const double once = repeat(1);
-  return repeat(static_cast<int>(std::clamp(kRepeatFor / once, 1.0, 1000.0)));
-}
-
-AllReduceTimes measure(Communicator& comm) {
-  AllReduceTimes times;
-  times.ranks = comm.size();
-  for (int64_t bytes : {kSmall, kGradient, kMedium}) times.times.push_back({bytes, time_all_reduce(comm, bytes)});
-  if (times.times.back().seconds <= kTooLong) times.times.push_back({kLarge, time_all_reduce(comm, kLarge)});
-  return times;
-}
-
-Json json_of(const AllReduceTimes& times) {
-  Json json = Json::array();
-  for (const AllReduceTime& time : times.times)
-    json.push_back({{"ranks", times.ranks},
-                    {"bytes", time.bytes},
-                    {"seconds", time.seconds},
-                    {"bus_bytes_per_second", bus_bandwidth(time, times.ranks)}});
-  return json;
-}
-
-// Of the hosts' times, those of the host with the slowest largest all-reduce. `texts` are the ranks' own.
-AllReduceTimes slowest(const std::vector<std::string>& texts, const std::vector<std::string>& hosts) {
-  AllReduceTimes worst;
-  double most = 0;
-  for (const HostRanks& host : hosts_of(hosts)) {
-    const Json json = Json::parse(texts[static_cast<size_t>(host.ranks.front())]);
-    if (json.empty()) continue;
-    const double seconds = json.back().at("seconds").get<double>() / json.back().at("bytes").get<double>();
-    if (seconds <= most) continue;
-    most = seconds;
-    worst = {
-        .ranks = json.front().at("ranks"), .slowest_host = hosts_of(hosts).size() > 1 ? host.name : "", .times = {}};
-    for (const Json& time : json) worst.times.push_back({time.at("bytes"), time.at("seconds")});
-  }
-  return worst;
-}
-
 // Every rank's first all-reduces, with a deadline: a network that loses large messages shows here.
 bool sums_are_right(Rounds& rounds) {
   bool right = true;
   for (int64_t bytes : {kSmall, kGradient, kMedium}) {
-    std::vector<float> data(static_cast<size_t>(bytes) / sizeof(float));
-    for (size_t i = 0; i < data.size(); ++i) data[i] = summand(rounds.rank(), i);
-    const auto sum = all_reduce_within(std::move(data), rounds.timeout());
+    const auto sum = all_reduce_within(summands(rounds.rank(), bytes), rounds.timeout());
     if (!sum) {
       rounds.collect("");  // names a rank that has gone
       throw CheckFailed(
@@ -149,6 +79,15 @@ bool sums_are_right(Rounds& rounds) {
     right &= is_right(*sum, rounds.size());  // all ranks go on alike
   }
   return right;
+}
+
+AllReduceTimes measure_on_host(Communicator& comm) {
+  return measure(comm, [&](int64_t bytes, int times) {
+    std::vector<float> data(static_cast<size_t>(bytes) / sizeof(float));
+    const Clock::time_point begin = Clock::now();
+    for (int k = 0; k < times; ++k) comm.all_reduce_sum(std::span(data));
+    return seconds_since(begin);
+  });
 }
 
 // Plain arithmetic in registers, about 2 ms.
@@ -226,15 +165,17 @@ Placement check_placement(Rounds& rounds, const LaunchInfo& launch, const Placem
   return placement;
 }
 
-std::vector<RankFacts> meet(Rounds& rounds, const RankFacts& mine, const std::string& launcher) {
+std::vector<RankFacts> meet(Rounds& rounds, const LaunchInfo& launch, const Placement& placement) {
   rounds.begin("facts");
+  RankFacts mine = facts_of_this_rank(launch, placement);
+  add_gpu_facts(placement, mine);
   std::vector<RankFacts> ranks;
   for (const std::string& text : rounds.share(nlohmann::json(mine).dump()))
     ranks.push_back(nlohmann::json::parse(text).get<RankFacts>());
   const auto nodes = static_cast<int64_t>(hosts_of(rounds.hosts()).size());
   rounds.report().add_ranks(ranks, "drl_doctor " + std::string(kVersion) + ": " + counted(rounds.size(), "rank") +
                                        " on " + counted(nodes, "node") +
-                                       (launcher.empty() ? "" : ", started by " + launcher));
+                                       (launch.launched() ? ", started by " + launch.launcher : ""));
   return ranks;
 }
 
@@ -294,7 +235,7 @@ void check_all_reduce(Rounds& rounds) {
   const bool several_on_a_host = static_cast<size_t>(rounds.size()) > hosts.size();
   if (several_on_a_host) {
     const auto here = make_group_communicator(static_cast<int>(mine - hosts.begin()));
-    const Json times = here->size() > 1 ? json_of(measure(*here)) : Json::array();
+    const Json times = here->size() > 1 ? json_of(measure_on_host(*here)) : Json::array();
     const std::vector<std::string> all = rounds.collect(times.dump());
     if (rounds.leads()) {
       const AllReduceTimes worst = slowest(all, rounds.hosts());
@@ -306,7 +247,7 @@ void check_all_reduce(Rounds& rounds) {
   }
   if (hosts.size() == 1) return;
   rounds.begin("all-reduce, all");
-  const AllReduceTimes times = measure(rounds.comm());
+  const AllReduceTimes times = measure_on_host(rounds.comm());
   rounds.report().add_figures("all_reduce_of_all_ranks", json_of(times));
   rounds.end(all_reduce_finding("all-reduce, all", times));
 }

@@ -17,7 +17,7 @@ struct PlacementWish {
 Placement check_placement(Rounds& rounds, const LaunchInfo& launch, const PlacementWish& wish);
 
 // Facts of all ranks, on all of them; rank 0 prints the table.
-std::vector<RankFacts> meet(Rounds& rounds, const RankFacts& mine, const std::string& launcher);
+std::vector<RankFacts> meet(Rounds& rounds, const LaunchInfo& launch, const Placement& placement);
 
 void check_facts(Rounds& rounds, const std::vector<RankFacts>& ranks);
 void check_clocks(Rounds& rounds);

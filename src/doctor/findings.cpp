@@ -15,9 +15,6 @@ namespace {
 
 constexpr double kClockLimit = 1;         // s
 constexpr size_t kNamedPairs = 3;         // of ranks that do not hear each other
-constexpr double kOutlier = 1.3;          // times the median
-constexpr double kSlowLatency = 0.02;     // s for 4 bytes: no network is as slow
-constexpr double kSlowBandwidth = 1e8;    // bytes/s: gigabit Ethernet
 constexpr double kLittleSpace = 1 << 30;  // bytes
 constexpr double kLittleTime = 5 * 60;    // s
 
@@ -31,14 +28,6 @@ std::string format(const char* form, Args... args) {
 std::string on_hosts(size_t ranks, const std::vector<std::string>& hosts) {
   return counted(static_cast<int64_t>(ranks), "rank") + " on " +
          counted(static_cast<int64_t>(hosts_of(hosts).size()), "node");
-}
-
-// "A (ranks 0-3 on node1), B (ranks 4-7 on node2)", each value once.
-std::string by_value(const std::vector<std::string>& values, const std::vector<std::string>& hosts) {
-  std::vector<std::string> parts;
-  for (const HostRanks& same : hosts_of(values))
-    parts.push_back(same.name + " (" + ranks_text(same.ranks, hosts) + ")");
-  return join(parts, ", ");
 }
 
 // Latencies are microseconds.
@@ -64,7 +53,46 @@ std::vector<std::string> column(const std::vector<RankFacts>& ranks, std::string
   return values;
 }
 
+Check models_finding(const std::string& check, const std::vector<RankFacts>& ranks, std::string RankFacts::*model) {
+  const std::vector<std::string> models = column(ranks, model);
+  if (all_equal(models)) return {check, Status::ok, models.front()};
+  return {check, Status::warning, "they differ: " + by_value(models, column(ranks, &RankFacts::host)),
+          "the slowest sets the pace, and runs repeat to the bit only on equal nodes: ask for one kind (srun "
+          "--constraint=...)"};
+}
+
+// The time of a node or a GPU for the same piece of work.
+struct Timed {
+  std::string name;
+  double seconds;
+};
+
+// Those that take more than `limit` times the median, of two the faster one.
+Check outlier_finding(const std::string& check, const std::string& kind, double limit, const std::vector<Timed>& all,
+                      const std::string& remedy) {
+  std::vector<double> times;
+  for (const Timed& one : all) times.push_back(one.seconds);
+  std::ranges::sort(times);
+  const double median = times[(times.size() - 1) / 2];
+  std::vector<std::string> slow;
+  for (const Timed& one : all)
+    if (one.seconds > limit * median) slow.push_back(one.name + format(" %.2f", one.seconds / median));
+  if (!slow.empty())
+    return {check, Status::warning, join(slow, ", ") + " times slower than the median " + kind + " in plain arithmetic",
+            remedy};
+  return {check, Status::ok,
+          all.size() == 1 ? "1 " + kind
+                          : format("%.2f to %.2f of the median time", times.front() / median, times.back() / median)};
+}
+
 }  // namespace
+
+std::string by_value(const std::vector<std::string>& values, const std::vector<std::string>& hosts) {
+  std::vector<std::string> parts;
+  for (const HostRanks& same : hosts_of(values))
+    parts.push_back(same.name + " (" + ranks_text(same.ranks, hosts) + ")");
+  return join(parts, ", ");
+}
 
 std::string host_of_silent(const std::vector<std::string>& hosts, const std::vector<int>& local_sizes) {
   std::vector<std::string> incomplete;
@@ -154,12 +182,10 @@ Check build_finding(const std::vector<std::string>& builds, const std::vector<st
 }
 
 Check cpu_finding(const std::vector<RankFacts>& ranks) {
-  const std::vector<std::string> models = column(ranks, &RankFacts::cpu_model);
-  if (all_equal(models)) return {"CPU models", Status::ok, models.front()};
-  return {"CPU models", Status::warning, "they differ: " + by_value(models, column(ranks, &RankFacts::host)),
-          "the slowest sets the pace, and runs repeat to the bit only on equal nodes: ask for one kind (srun "
-          "--constraint=...)"};
+  return models_finding("CPU models", ranks, &RankFacts::cpu_model);
 }
+
+Check gpu_finding(const std::vector<RankFacts>& ranks) { return models_finding("GPU models", ranks, &RankFacts::gpu); }
 
 Check library_finding(const std::vector<RankFacts>& ranks) {
   const std::vector<std::string> hosts = column(ranks, &RankFacts::host);
@@ -180,39 +206,46 @@ Check library_finding(const std::vector<RankFacts>& ranks) {
 }
 
 Check speed_finding(const std::vector<double>& seconds, const std::vector<std::string>& hosts) {
-  struct Node {
-    std::string name;
-    double seconds;  // of its slowest rank, for which the others wait
-  };
-  std::vector<Node> nodes;
+  std::vector<Timed> nodes;
   for (const HostRanks& host : hosts_of(hosts)) {
     nodes.push_back({host.name, 0});
-    for (int rank : host.ranks)
+    for (int rank : host.ranks)  // of its slowest rank, for which the others wait
       nodes.back().seconds = std::max(nodes.back().seconds, seconds[static_cast<size_t>(rank)]);
   }
-  std::vector<double> times;
-  for (const Node& node : nodes) times.push_back(node.seconds);
-  std::ranges::sort(times);
-  const double median = times[(times.size() - 1) / 2];  // of two nodes the faster one
-  std::vector<std::string> slow;
-  for (const Node& node : nodes)
-    if (node.seconds > kOutlier * median) slow.push_back(node.name + format(" %.2f", node.seconds / median));
-  if (slow.empty())
-    return {"node speed", Status::ok,
-            nodes.size() == 1
-                ? "1 node"
-                : format("%.2f to %.2f of the median time", times.front() / median, times.back() / median)};
-  return {
-      "node speed", Status::warning, join(slow, ", ") + " times slower than the median node in plain arithmetic",
-      "all ranks wait for the slowest: look there for other processes, heat or a power limit, or leave it out (srun "
-      "--exclude=NODE)"};
+  return outlier_finding("node speed", "node", 1.3, nodes,
+                         "all ranks wait for the slowest: look there for other processes, heat or a power limit, or "
+                         "leave it out (srun --exclude=NODE)");
+}
+
+Check gpu_speed_finding(const std::vector<double>& seconds, const std::vector<std::string>& hosts) {
+  std::vector<Timed> gpus;
+  for (size_t rank = 0; rank < seconds.size(); ++rank)
+    gpus.push_back({"that of " + ranks_text({static_cast<int>(rank)}, hosts), seconds[rank]});
+  return outlier_finding("GPU speed", "GPU", 1.2, gpus,
+                         "all ranks wait for the slowest: look at it by nvidia-smi -q -d CLOCK,POWER,TEMPERATURE,"
+                         "PERFORMANCE, or leave its node out (srun --exclude=NODE)");
 }
 
 double bus_bandwidth(const AllReduceTime& time, int ranks) {
   return 2.0 * (ranks - 1) / ranks * static_cast<double>(time.bytes) / time.seconds;
 }
 
-Check all_reduce_finding(const std::string& name, const AllReduceTimes& times) {
+AllReduceLimits host_limits() {
+  return {0.02, 1e8,
+          "slower than gigabit Ethernet: give each rank a core, or MPI another network: " + network_variables()};
+}
+
+AllReduceLimits gpu_limits(bool within_a_node) {
+  if (within_a_node)
+    return {2e-3, 1e9,
+            "slower than PCIe: look for the GPUs' links by nvidia-smi topo -m and nvidia-smi nvlink -s, and unset "
+            "NCCL_P2P_DISABLE and NCCL_SHM_DISABLE"};
+  return {2e-3, 5e8,
+          "slower than any network for GPUs: see the check \"NCCL network\"; NCCL_IB_HCA and NCCL_SOCKET_IFNAME name "
+          "another, NCCL_DEBUG=INFO tells more"};
+}
+
+Check all_reduce_finding(const std::string& name, const AllReduceTimes& times, const AllReduceLimits& limits) {
   std::vector<std::string> parts;
   for (const AllReduceTime& time : times.times) {
     const std::string bytes = human_bytes(static_cast<double>(time.bytes));
@@ -224,9 +257,9 @@ Check all_reduce_finding(const std::string& name, const AllReduceTimes& times) {
               counted(times.ranks, "rank") + ", sums right: " + join(parts, ", ") +
                   format(", that is %.2f GB/s", bandwidth / 1e9) +
                   (times.slowest_host.empty() ? "" : " (slowest node: " + times.slowest_host + ")")};
-  if (smallest.seconds <= kSlowLatency && bandwidth >= kSlowBandwidth) return check;
+  if (smallest.seconds <= limits.latency && bandwidth >= limits.bandwidth) return check;
   check.status = Status::warning;
-  check.remedy = "slower than gigabit Ethernet: give each rank a core, or MPI another network: " + network_variables();
+  check.remedy = limits.remedy;
   return check;
 }
 

@@ -41,10 +41,15 @@ Check clock_finding(const std::vector<ClockOffset>& offsets);
 
 Check build_finding(const std::vector<std::string>& builds, const std::vector<std::string>& hosts);
 Check cpu_finding(const std::vector<RankFacts>& ranks);
+Check gpu_finding(const std::vector<RankFacts>& ranks);
 Check library_finding(const std::vector<RankFacts>& ranks);  // BLAS and MPI
 
-// The same piece of arithmetic on each rank, in seconds.
+// "A (ranks 0-3 on node1), B (ranks 4-7 on node2)", each value once.
+std::string by_value(const std::vector<std::string>& values, const std::vector<std::string>& hosts);
+
+// The same piece of arithmetic on each rank, in seconds; on its GPU.
 Check speed_finding(const std::vector<double>& seconds, const std::vector<std::string>& hosts);
+Check gpu_speed_finding(const std::vector<double>& seconds, const std::vector<std::string>& hosts);
 
 // One all-reduce of `bytes` takes `seconds`.
 struct AllReduceTime {
@@ -58,7 +63,15 @@ struct AllReduceTimes {
   std::string slowest_host = "";  // where hosts measured each for itself
   std::vector<AllReduceTime> times;
 };
-Check all_reduce_finding(const std::string& name, const AllReduceTimes& times);
+// What is slower than any network of its kind is worth a warning.
+struct AllReduceLimits {
+  double latency, bandwidth;  // s for 4 bytes; bytes/s
+  std::string remedy;
+};
+AllReduceLimits host_limits();
+AllReduceLimits gpu_limits(bool within_a_node);
+Check all_reduce_finding(const std::string& name, const AllReduceTimes& times,
+                         const AllReduceLimits& limits = host_limits());
 
 // What one rank met in rank 0's folder; empty texts are good.
 struct FolderVisit {

@@ -43,7 +43,8 @@ std::vector<int> Rounds::others() const {
   return ranks;
 }
 
-void Rounds::begin(const std::string& name) {
+void Rounds::begin(const std::string& name, double extra) {
+  const double limit = timeout_ + extra;
   name_ = name;
   begin_ = std::chrono::steady_clock::now();
   const auto late = [this, name](const std::string& finding) {
@@ -54,11 +55,10 @@ void Rounds::begin(const std::string& name) {
   };
   // Rank 0 knows most, and speaks first; the others only once it is lost.
   if (leads()) {
-    watchdog_.expect({{timeout_ + 2 * kGrace, [=, this] {
-                         late("did not end within " + std::to_string(static_cast<int>(timeout_)) + " s");
-                       }}});
+    watchdog_.expect({{limit + 2 * kGrace,
+                       [=, this] { late("did not end within " + std::to_string(static_cast<int>(limit)) + " s"); }}});
   } else {
-    watchdog_.expect({{2 * (timeout_ + 2 * kGrace), [=, this] {
+    watchdog_.expect({{2 * (limit + 2 * kGrace), [=, this] {
                          if (rank() != 1) return;
                          report_.take_over();
                          late("rank 0" + (hosts_.empty() ? "" : " of " + hosts_.front()) + " does not go on");

@@ -14,14 +14,17 @@
 
 namespace drl {
 
-// A check after which nothing can follow: ranks are missing.
+// A check after which nothing can follow: ranks are missing. `skipped` are those that were to come.
 class CheckFailed : public Error {
  public:
-  explicit CheckFailed(Check check) : Error(check.finding), check_(std::move(check)) {}
+  explicit CheckFailed(Check check, std::vector<Check> skipped = {})
+      : Error(check.finding), check_(std::move(check)), skipped_(std::move(skipped)) {}
   const Check& check() const { return check_; }
+  const std::vector<Check>& skipped() const { return skipped_; }
 
  private:
   Check check_;
+  std::vector<Check> skipped_;
 };
 
 class Rounds {
@@ -46,8 +49,8 @@ class Rounds {
   // not hear each other; the others are then waiting for their end.
   void roll_call();
 
-  // A round, which a report calls `name`, begins.
-  void begin(const std::string& name);
+  // A round, which a report calls `name`, begins. It may last `extra` seconds longer where it has deadlines of its own.
+  void begin(const std::string& name, double extra = 0);
   // What each rank gives, on rank 0; throws CheckFailed if a rank gives nothing in time. Empty elsewhere.
   std::vector<std::string> collect(const std::string& mine);
   // What rank 0 gives, on all ranks.

@@ -1,36 +1,16 @@
 // drl_doctor, and the preflight of drl_train, on several ranks of one machine; also with ranks that are missing, and
 // with two builds.
-#include <algorithm>
-
-#include "cluster/machine.hpp"
-#include "program.hpp"
+#include "ranks.hpp"
 
 namespace drl::test {
 namespace {
 
 const std::string kTrain = DRL_BIN "/drl_train";
-const Process::Variables kRoot = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
 
-class DoctorRanks : public testing::Test {
+class DoctorRanks : public RanksTest {
  protected:
-  void SetUp() override {
-    if (!mpi_version().starts_with("Open MPI")) GTEST_SKIP() << "these lines are those of Open MPI's mpirun";
-  }
   Words doctor(const Words& options = {}) const {
     return Words{kDoctor, "--runs_dir", (folder / "runs").string()} + options;
-  }
-  // mpirun with these numbers of ranks of these programs.
-  struct Part {
-    int ranks;
-    Words words;
-  };
-  Result mpirun(const std::vector<Part>& parts) const {
-    Words words = {DRL_MPIEXEC, "--quiet", "--oversubscribe", "--bind-to", "none"};
-    for (size_t k = 0; k < parts.size(); ++k) {
-      if (k > 0) words.push_back(":");
-      words = words + Words{"-n", std::to_string(parts[k].ranks)} + parts[k].words;
-    }
-    return run_program(words, kRoot);
   }
   // With one of faulty_mpi.cpp's faults.
   Words faulty(const std::string& fault, const Words& words) const {
@@ -49,8 +29,6 @@ class DoctorRanks : public testing::Test {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     return path;
   }
-
-  TempFolder folder;
 };
 
 TEST_F(DoctorRanks, AreATable) {
@@ -140,7 +118,8 @@ TEST_F(DoctorRanks, ThatDoNotEnd) {
 class StopLater : public DoctorRanks {
  protected:
   Result stop(int rank) const {
-    Process process(Words{DRL_MPIEXEC, "--quiet", "--oversubscribe", "-n", "3"} + doctor({"--timeout", "8"}), kRoot);
+    Process process(Words{DRL_MPIEXEC, "--quiet", "--oversubscribe", "-n", "3"} + doctor({"--timeout", "8"}),
+                    kMpirunAsRoot);
     EXPECT_TRUE(wait_until([&] { return holds(process.out(), "clocks"); })) << process.out() << process.err();
     const std::string variable = '\0' + std::string("OMPI_COMM_WORLD_RANK=") + std::to_string(rank) + '\0';
     for (const auto& entry : std::filesystem::directory_iterator("/proc"))

@@ -1,8 +1,13 @@
 #include <mpi.h>
+#include <signal.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <functional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -17,24 +22,41 @@ bool with_mpi() {
   return running != 0;
 }
 
-// All ranks must have got the id of rank 0.
-bool is_rank_zeros(gpucclUniqueId id) {
-  gpucclUniqueId first = id;
-  if (with_mpi()) MPI_Bcast(&first, sizeof(first), MPI_BYTE, 0, MPI_COMM_WORLD);
-  return std::memcmp(&first, &id, sizeof(id)) == 0;
+// The ranks that have got this id; all of MPI_COMM_WORLD come to this at the same time.
+int ranks_with(const gpucclUniqueId& id, int rank) {
+  if (!with_mpi()) return kNoMpi;
+  const auto colour = static_cast<int>(std::hash<std::string_view>()(id.internal) & 0x7fffffff);
+  MPI_Comm comm;
+  MPI_Comm_split(MPI_COMM_WORLD, colour, rank, &comm);
+  return MPI_Comm_c2f(comm);
 }
 
-void sum_over_ranks(void* data, size_t count, gpucclDataType_t type) {
-  if (with_mpi())
+// All ranks must have got the same id.
+bool is_complete(const HostComm& comm) {
+  int size = 1;
+  if (comm.mpi != kNoMpi) MPI_Comm_size(MPI_Comm_f2c(comm.mpi), &size);
+  return size == comm.size;
+}
+
+void sum_over_ranks(const HostComm& comm, void* data, size_t count, gpucclDataType_t type) {
+  if (comm.mpi != kNoMpi)
     MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), type == gpucclFloat ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM,
-                  MPI_COMM_WORLD);
+                  MPI_Comm_f2c(comm.mpi));
 }
 
 }  // namespace
 
 HostCollectives& host_collectives() {
-  static HostCollectives instance;
+  static HostCollectives instance{.init_polls = host_fault("init_hangs") ? -1 : 0, .last_error = ""};
   return instance;
+}
+
+// As NCCL: what it says of its network.
+void write_log() {
+  const char *level = std::getenv("NCCL_DEBUG"), *file = std::getenv("NCCL_DEBUG_FILE");
+  if (!level || !file || std::strcmp(level, "INFO") != 0) return;
+  std::ofstream(file) << "n1:7:8 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\n"
+                      << "n1:7:8 [0] NCCL INFO Using network Socket\n";
 }
 
 }  // namespace drl::gpu
@@ -68,8 +90,11 @@ gpucclResult_t gpucclGetUniqueId(gpucclUniqueId* id) {
 
 gpucclResult_t gpucclCommInitRankConfig(gpucclComm_t* comm, int size, gpucclUniqueId id, int rank,
                                         gpucclConfig_t* config) {
-  if (config->blocking != 0 || !is_rank_zeros(id)) return gpucclInvalidArgument;
-  *comm = new HostComm{.rank = rank, .size = size, .polls = host_collectives().init_polls, .begun = {}};
+  write_log();
+  *comm = new HostComm{
+      .rank = rank, .size = size, .mpi = ranks_with(id, rank), .polls = host_collectives().init_polls, .begun = {}};
+  if (config->blocking != 0 || !is_complete(**comm)) return gpucclInvalidArgument;
+  if (host_fault("init_stops")) raise(SIGSTOP);
   return (*comm)->polls ? gpucclInProgress : gpucclSuccess;
 }
 
@@ -87,7 +112,8 @@ gpucclResult_t gpucclAllReduce(const void* from, void* to, size_t count, gpucclD
       stream->stuck = true;
       comm->stuck = stream;
     } else {
-      sum_over_ranks(to, count, type);
+      sum_over_ranks(*comm, to, count, type);
+      if (host_fault("wrong_sum") && type == gpucclFloat && count > 1) static_cast<float*>(to)[count - 1] += 1;
     }
   };
   comm->begun = [=] { host_enqueue(stream, work); };
@@ -105,6 +131,10 @@ gpucclResult_t gpucclCommFinalize(gpucclComm_t comm) {
 
 gpucclResult_t gpucclCommDestroy(gpucclComm_t comm) {
   host_collectives().destroyed += 1;
+  if (comm->mpi != kNoMpi) {
+    MPI_Comm mpi = MPI_Comm_f2c(comm->mpi);
+    MPI_Comm_free(&mpi);
+  }
   delete comm;
   return gpucclSuccess;
 }

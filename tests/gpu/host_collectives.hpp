@@ -41,8 +41,10 @@ struct HostCollectives {
 };
 HostCollectives& host_collectives();
 
+inline constexpr int kNoMpi = -1;
 struct HostComm {
   int rank = 0, size = 1;
+  int mpi = kNoMpi;                  // its ranks, as MPI_Comm_c2f names them
   int polls = 0;                     // before what was begun last is done
   std::function<void()> begun;       // is enqueued then
   std::atomic<HostStream*> stuck{};  // holds an all-reduce that does not end

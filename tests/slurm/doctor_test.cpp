@@ -112,6 +112,37 @@ TEST_F(DoctorOnNodes, TwoRanksOnOneGpuAreRefused) {
       << result.out;
 }
 
+// The stand-in of tests/gpu pretends the GPUs: each task sees one, of this number.
+Words on_gpus(const std::string& number) {
+  return {"srun", "-N2", "--ntasks-per-node=2", "bash", "-c",
+          "export CUDA_VISIBLE_DEVICES=$SLURM_LOCALID DRL_HOST_GPUS=\"H100 $((" + number + "))\"; exec \"$@\"", "bash",
+          DRL_DOCTOR_ON_HOST};
+}
+
+TEST_F(DoctorOnNodes, FourGpusAreWell) {
+  const Result result =
+      run_for_long(on_gpus("SLURM_PROCID + 1") + Words{"--runs_dir", runs(), "--json", folder / "found"});
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_EQ(found(result, "GPUs"), "ok       GPUs               4 ranks, each with a GPU") << result.out;
+  EXPECT_EQ(found(result, "NCCL network"),
+            "ok       NCCL network       Socket (eth0): plain TCP, and nothing faster is there");
+  EXPECT_TRUE(holds(found(result, "GPU sums, node"), "2 ranks, sums right: ")) << result.out;
+  EXPECT_TRUE(holds(found(result, "GPU sums, all"), "4 ranks, sums right: ")) << result.out;
+  const auto json = nlohmann::json::parse(slurp(folder / "found"));
+  EXPECT_EQ(json.at("figures").at("gpu_all_reduce_in_a_node")[0].at("ranks"), 2);
+  EXPECT_EQ(json.at("figures").at("gpu_all_reduce_of_all_ranks")[0].at("ranks"), 4);
+}
+
+TEST_F(DoctorOnNodes, TwoRanksOnOneGpuAreNamed) {
+  const Result result =
+      run_for_long(on_gpus("SLURM_PROCID == 3 ? 3 : SLURM_PROCID + 1") + Words{"--runs_dir", runs()});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_TRUE(found(result, "GPU sharing")
+                  .starts_with("failed   GPU sharing        ranks 2, 3 on node2 would compute on the same GPU (H100, "
+                               "0000:03:00, GPU-03030303-0303-0303-0303-030303030303)\n         -> start as many "))
+      << result.out;
+}
+
 TEST_F(DoctorOnNodes, AJobThatEndsSoonIsAWarning) {
   const Result result = run_for_long(Words{"srun", "-N1", "-t", "2"} + doctor({"--ranks", "1"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;

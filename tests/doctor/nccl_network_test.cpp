@@ -1,0 +1,186 @@
+// The network that NCCL took, of logs as they are found in public reports.
+#include "doctor/nccl_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../support/temp_folder.hpp"
+
+namespace drl {
+namespace {
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// github.com/NVIDIA/nccl-tests/issues/185, NCCL 2.19.3
+constexpr const char* kRoce =
+    "dgxh100-4:460770:460770 [0] NCCL INFO Bootstrap : Using enp220s0np0:11.1.128.136<0>\n"
+    "dgxh100-4:460770:460770 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No "
+    "such "
+    "file or directory No plugin found (libnccl-net.so), using internal implementation\n"
+    "dgxh100-4:460770:460770 [0] NCCL INFO cudaDriverVersion 12000\n"
+    "NCCL version 2.19.3+cuda12.3\n"
+    "dgxh100-4:460770:460842 [0] NCCL INFO NET/IB : Using [0]mlx5_10:1/RoCE [1]mlx5_11:1/RoCE [RO]; OOB "
+    "enp220s0np0:11.1.128.136<0>\n"
+    "dgxh100-4:460770:460842 [0] NCCL INFO Using non-device net plugin version 0\n"
+    "dgxh100-4:460770:460842 [0] NCCL INFO Using network IB\n";
+// github.com/NVIDIA/nccl/issues/1267, NCCL 2.19.3
+constexpr const char* kSocket =
+    "instance-8g-96c-3:2744870:2744870 [0] NCCL INFO Bootstrap : Using ens7:10.128.0.32<0>\n"
+    "instance-8g-96c-3:2744870:2745046 [0] NCCL INFO NET/IB : No device found.\n"
+    "instance-8g-96c-3:2744870:2745046 [0] NCCL INFO NET/Socket : Using [0]ens7:10.128.0.32<0>\n"
+    "instance-8g-96c-3:2744870:2745046 [0] NCCL INFO Using non-device net plugin version 0\n"
+    "instance-8g-96c-3:2744870:2745046 [0] NCCL INFO Using network Socket\n";
+// github.com/NVIDIA/nccl/issues/1597
+constexpr const char* kEfa =
+    "8h200-2:6831:6840 [0] NCCL INFO NET/OFI Selected Provider is efa (found 16 nics)\n"
+    "8h200-2:6831:6840 [0] NCCL INFO NET/OFI Creating one domain per process\n"
+    "8h200-2:6831:6840 [0] NCCL INFO PROFILER/Plugin: Could not find: libnccl-profiler.so.\n"
+    "8h200-2:6831:6840 [0] NCCL INFO Using network Libfabric\n";
+// github.com/NVIDIA/nccl/issues/1357: the plugin of HPC-X
+constexpr const char* kHpcx =
+    "qh100-gpu19:49357:49418 [3] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]mlx5_1:1/IB/SHARP [RO]; OOB "
+    "ibp25s0:10.20.0.119<0>\n"
+    "qh100-gpu19:49357:49418 [3] NCCL INFO Using network IBext\n";
+// github.com/ROCm/rccl/issues/419: without relaxed ordering
+constexpr const char* kIb =
+    "e05r3n09:929:929 [2] NCCL INFO NET/IB : Using [0]mlx5_3:1/IB [1]mlx5_2:1/IB ; OOB ib0:11.5.5.50<0>\n"
+    "e05r3n09:929:929 [2] NCCL INFO Using network IB\n";
+
+TEST(NcclLog, SaysTheNetworkAndItsAdapters) {
+  const auto text = [](const char* log) {
+    const NcclNetwork network = network_of_log(log);
+    return network.name + ": " + network.adapters;
+  };
+  EXPECT_EQ(text(kRoce), "IB: mlx5_10:1/RoCE mlx5_11:1/RoCE");
+  EXPECT_EQ(text(kSocket), "Socket: ens7");
+  EXPECT_EQ(text(kEfa), "Libfabric: efa");
+  EXPECT_EQ(text(kHpcx), "IBext: mlx5_0:1/IB/SHARP mlx5_1:1/IB/SHARP");
+  EXPECT_EQ(text(kIb), "IB: mlx5_3:1/IB mlx5_2:1/IB");
+  // aws-ofi-nccl from 1.15 on, with NCCL_NET="AWS Libfabric"
+  EXPECT_EQ(text("a:1:2 [0] NCCL INFO NET/OFI Selected provider is cxi, fabric is cxi (found 4 nics)\n"
+                 "a:1:2 [0] NCCL INFO Using network AWS Libfabric\n"),
+            "AWS Libfabric: cxi");
+  EXPECT_EQ(text("NCCL version 2.28.9+cuda13.0\n"), ": ");
+}
+
+class FabricsOfNode : public testing::Test {
+ protected:
+  void adapter(const std::string& name, const std::string& state, const std::string& layer) const {
+    const std::filesystem::path port = folder / ("sys/class/infiniband/" + name + "/ports/1");
+    std::filesystem::create_directories(port);
+    spill(port / "state", state + "\n");
+    spill(port / "link_layer", layer + "\n");
+  }
+  TempFolder folder;
+};
+
+TEST_F(FabricsOfNode, AreThoseThatAreUp) {
+  adapter("mlx5_1", "4: ACTIVE", "InfiniBand");
+  adapter("mlx5_0", "4: ACTIVE", "InfiniBand");
+  adapter("mlx5_2", "1: DOWN", "InfiniBand");
+  adapter("mlx5_3", "4: ACTIVE", "Ethernet");
+  adapter("rdmap0s6", "4: ACTIVE", "Unspecified");
+  std::filesystem::create_directories(folder / "sys/class/cxi/cxi0");
+  std::filesystem::create_directories(folder / "sys/class/net/hsn0");
+  const Fabrics fabrics = fabrics_of(folder.path());
+  EXPECT_EQ(fabrics.infiniband, (std::vector<std::string>{"mlx5_0", "mlx5_1"}));
+  EXPECT_EQ(fabrics.roce, (std::vector<std::string>{"mlx5_3"}));
+  EXPECT_EQ(fabrics.efa, (std::vector<std::string>{"rdmap0s6"}));
+  EXPECT_EQ(fabrics.slingshot, (std::vector<std::string>{"cxi0"}));
+}
+
+TEST_F(FabricsOfNode, SlingshotMayShowInItsInterfacesOnly) {
+  std::filesystem::create_directories(folder / "sys/class/net/hsn0");
+  std::filesystem::create_directories(folder / "sys/class/net/eth0");
+  const Fabrics fabrics = fabrics_of(folder.path());
+  EXPECT_EQ(fabrics.slingshot, (std::vector<std::string>{"hsn0"}));
+  EXPECT_TRUE(fabrics.infiniband.empty() && fabrics.efa.empty() && fabrics.roce.empty());
+}
+
+const std::vector<std::string> kTwoNodes = {"n1", "n2"};
+
+Check finding(NcclNetwork network, const Fabrics& fabrics, const std::string& wish = "") {
+  network.fabrics = fabrics;
+  network.wish = wish;
+  return network_finding({network, network}, kTwoNodes);
+}
+Fabrics infiniband() { return {.infiniband = {"mlx5_0"}, .roce = {}, .efa = {}, .slingshot = {}}; }
+Fabrics roce() { return {.infiniband = {}, .roce = {"mlx5_3"}, .efa = {}, .slingshot = {}}; }
+Fabrics efa() { return {.infiniband = {}, .roce = {}, .efa = {"rdmap0s6"}, .slingshot = {}}; }
+Fabrics slingshot() { return {.infiniband = {}, .roce = {}, .efa = {}, .slingshot = {"cxi0"}}; }
+
+TEST(Network, AFastOneIsFine) {
+  EXPECT_EQ(finding(network_of_log(kIb), infiniband()).status, Status::ok);
+  EXPECT_EQ(finding(network_of_log(kIb), infiniband()).finding, "IB (mlx5_3:1/IB mlx5_2:1/IB)");
+  EXPECT_EQ(finding(network_of_log(kEfa), efa()).status, Status::ok);
+  EXPECT_EQ(finding(network_of_log(kHpcx), infiniband()).status, Status::ok);
+}
+
+TEST(Network, PlainSocketsFailWhereFasterOnesAre) {
+  const NcclNetwork socket = network_of_log(kSocket);
+  const Check ib = finding(socket, infiniband());
+  EXPECT_EQ(ib.status, Status::failed);
+  EXPECT_EQ(ib.finding, "Socket (ens7) is plain TCP, while InfiniBand (mlx5_0) is there (rank 0 on n1; rank 1 on n2)");
+  EXPECT_TRUE(holds(ib.remedy, "libibverbs.so.1") && holds(ib.remedy, "NCCL_IB_HCA")) << ib.remedy;
+  const Check on_efa = finding(socket, efa());
+  EXPECT_EQ(on_efa.status, Status::failed);
+  EXPECT_TRUE(holds(on_efa.remedy, "aws-ofi-nccl") && holds(on_efa.remedy, "libnccl-net.so in LD_LIBRARY_PATH") &&
+              holds(on_efa.remedy, "FI_PROVIDER=efa"))
+      << on_efa.remedy;
+  const Check on_slingshot = finding(socket, slingshot());
+  EXPECT_EQ(on_slingshot.status, Status::failed);
+  EXPECT_TRUE(holds(on_slingshot.remedy, "FI_PROVIDER=cxi") && holds(on_slingshot.remedy, "NCCL_SOCKET_IFNAME=hsn"))
+      << on_slingshot.remedy;
+  EXPECT_EQ(finding(socket, infiniband(), "NCCL_IB_DISABLE=1").remedy, "unset NCCL_IB_DISABLE=1");
+}
+
+TEST(Network, LibfabricOverTcpIsPlainToo) {
+  EXPECT_EQ(finding(network_of_log("NET/OFI Selected provider is tcp;ofi_rxm, fabric is 10.0.0.0/8 (found 1 nics)\n"
+                                   "Using network Libfabric\n"),
+                    slingshot())
+                .status,
+            Status::failed);
+}
+
+TEST(Network, EthernetAdaptersThatKnowRoceAreAHint) {
+  const Check check = finding(network_of_log(kSocket), roce());
+  EXPECT_EQ(check.status, Status::warning);
+  EXPECT_EQ(check.finding, "Socket (ens7) is plain TCP; adapters that know RoCE are there (mlx5_3)");
+  EXPECT_EQ(finding(network_of_log(kSocket), {}).finding, "Socket (ens7): plain TCP, and nothing faster is there");
+  EXPECT_EQ(finding(network_of_log(kSocket), {}).status, Status::ok);
+}
+
+TEST(Network, OfOneNodeIsNotNeeded) {
+  NcclNetwork socket = network_of_log(kSocket);
+  socket.fabrics = infiniband();
+  const Check check = network_finding({socket, socket}, {"n1", "n1"});
+  EXPECT_EQ(check.status, Status::ok);
+  EXPECT_EQ(check.finding, "Socket (ens7), not needed: the ranks are on one node");
+}
+
+TEST(Network, RanksMustAgree) {
+  const Check check = network_finding({network_of_log(kSocket), network_of_log(kIb)}, kTwoNodes);
+  EXPECT_EQ(check.status, Status::failed);
+  EXPECT_EQ(check.finding, "the ranks took different ones: Socket (rank 0 on n1), IB (rank 1 on n2)");
+}
+
+TEST(Network, IsNotKnownWithoutALog) {
+  NcclNetwork silent;
+  EXPECT_EQ(network_finding({silent, silent}, kTwoNodes).finding, "not known (NCCL's log does not tell it)");
+  silent.trouble = "NCCL_DEBUG is set: unset it";
+  EXPECT_EQ(network_finding({silent, silent}, kTwoNodes).status, Status::skipped);
+  EXPECT_EQ(network_finding({silent, silent}, kTwoNodes).finding, "not known (NCCL_DEBUG is set: unset it)");
+}
+
+TEST(Network, WishesOfTheEnvironment) {
+  const auto wish = [](const std::string& variable, const std::string& value) {
+    return network_wish([=](const char* name) { return name == variable ? std::optional(value) : std::nullopt; });
+  };
+  EXPECT_EQ(wish("NCCL_NET", "Socket"), "NCCL_NET=Socket");
+  EXPECT_EQ(wish("NCCL_NET", "IB"), "");
+  EXPECT_EQ(wish("NCCL_IB_DISABLE", "1"), "NCCL_IB_DISABLE=1");
+  EXPECT_EQ(wish("NCCL_IB_DISABLE", "0"), "");
+  EXPECT_EQ(wish("NCCL_NET_PLUGIN", "none"), "NCCL_NET_PLUGIN=none");
+}
+
+}  // namespace
+}  // namespace drl

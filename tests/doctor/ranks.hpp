@@ -1,0 +1,36 @@
+// The doctor's ranks on this machine, each perhaps a program or an environment of its own. Only Open MPI's mpirun
+// starts different ones as one.
+#pragma once
+
+#include "cluster/machine.hpp"
+#include "program.hpp"
+
+namespace drl::test {
+
+// So many ranks of these words.
+struct Part {
+  int ranks;
+  Words words;
+};
+
+inline const Process::Variables kMpirunAsRoot = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                                 {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+
+inline Result mpirun(const std::vector<Part>& parts) {
+  Words words = {DRL_MPIEXEC, "--quiet", "--oversubscribe", "--bind-to", "none"};
+  for (size_t k = 0; k < parts.size(); ++k) {
+    if (k > 0) words.push_back(":");
+    words = words + Words{"-n", std::to_string(parts[k].ranks)} + parts[k].words;
+  }
+  return run_program(words, kMpirunAsRoot);
+}
+
+class RanksTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!mpi_version().starts_with("Open MPI")) GTEST_SKIP() << "these lines are those of Open MPI's mpirun";
+  }
+  TempFolder folder;
+};
+
+}  // namespace drl::test
