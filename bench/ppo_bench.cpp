@@ -1,111 +1,96 @@
-// The training loop against bare libtorch: the same forward, backward and Adam work on one thread, ours with everything
-// around it (environments, sampling, GAE, shuffling, clipping), libtorch's on tensors that are there already.
-//   ppo_bench [iterations]        CartPole-v1, 4096 environments x 32 steps, 64-64 tanh, 5 epochs x 4 mini-batches
-
-#include <torch/torch.h>
-
-#include <chrono>
+// Steps per second of drl_train's loop, without its files and console.
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "apps/learner.hpp"
+#include "bare_libtorch.hpp"
+#include "bench.hpp"
 #include "cluster/communicator.hpp"
+#include "cluster/machine.hpp"
 #include "engines/torch/blas.hpp"
-#include "engines/torch/torch_engine.hpp"
 #include "envs/make_env.hpp"
-#include "learn/ppo.hpp"
+#include "learn/rollout.hpp"
 
+namespace drl {
 namespace {
 
-constexpr int64_t kEnvs = 4096, kSteps = 32, kEpochs = 5, kMiniBatches = 4, kObs = 4, kActions = 2, kHidden = 64;
-constexpr int64_t kSamples = kEnvs * kSteps;
+constexpr const char* kHelp =
+    "ppo_bench: the training loop on CartPole-v1, 32 steps an iteration, 64-64 tanh actor and critic, 5 epochs x 4\n"
+    "mini-batches. Medians over the iterations.\n"
+    "On a CPU: one core, against the same forward, backward and Adam work in bare libtorch.\n"
+    "On a GPU: as graphs, against kernel by kernel and against one core; times by the GPU's own clock.\n";
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+constexpr const char* kTask = "CartPole-v1";
+constexpr int64_t kSteps = 32, kCpuEnvs = 4096, kGpuEnvs = 65536;
 
-// drl's whole iteration.
-class OurLoop {
- public:
-  OurLoop() : envs_(drl::make_env("CartPole-v1", {kEnvs, 0, 0, true})) {
-    drl::PolicyOptions policy;
-    policy.activation = "tanh";
-    drl::PpoOptions ppo;
-    engine_ = drl::make_torch_engine(drl::network_spec(envs_->spec(), policy), 1);
-    const drl::BatchPlan plan{kEnvs, kSteps, 0, 1, 1, kMiniBatches};
-    ppo_ = std::make_unique<drl::Ppo>(ppo, policy, plan, 0, *envs_, *engine_);
+struct PpoBenchOptions {
+  std::string device = "auto";
+  int num_envs = 0, iterations = 7;
+  bool help = false;
+
+  void describe(OptionVisitor& v) {
+    v("device", device, "auto (a GPU if there is one), cpu, cuda, or cuda:N");
+    v("num_envs", num_envs, "environments, 0 = 4096 on a CPU, 65536 on a GPU", between(0, 1 << 24));
+    v("iterations", iterations, "measured, of each loop", at_least(1));
+    v("help", help, "this text", letter('h'));
   }
-  double iterate() {
-    const double start = now();
-    ppo_->iterate(iteration_++, *comm_, {});
-    return now() - start;
-  }
-
- private:
-  std::unique_ptr<drl::Communicator> comm_ = drl::make_serial_communicator();
-  std::unique_ptr<drl::VecEnv> envs_;
-  std::unique_ptr<drl::Engine> engine_;
-  std::unique_ptr<drl::Ppo> ppo_;
-  int64_t iteration_ = 0;
 };
 
-torch::nn::Sequential mlp(int64_t outputs) {
-  using torch::nn::Linear;
-  return torch::nn::Sequential(Linear(kObs, kHidden), torch::nn::Tanh(), Linear(kHidden, kHidden), torch::nn::Tanh(),
-                               Linear(kHidden, outputs));
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
 }
 
-// torch::nn networks, autograd and torch::optim::Adam on preloaded tensors; no environments, no shuffling.
-class BareLibtorch {
+// drl's whole iteration.
+class Loop {
  public:
-  double iterate() {
-    const double start = now();
-    forward_only();
-    for (int64_t epoch = 0; epoch < kEpochs; ++epoch)
-      for (int64_t m = 0; m < kMiniBatches; ++m) step(m * kSamples / kMiniBatches, (m + 1) * kSamples / kMiniBatches);
-    return now() - start;
+  // `gpu` is -1 for one core.
+  Loop(int64_t num_envs, int gpu, bool graphs = true) : samples_(num_envs * kSteps) {
+    Options options;
+    options.train.task = kTask;
+    options.policy.activation = "tanh";
+    options.gpu.cuda_graphs = graphs;
+    LearnerPlan plan{{num_envs, kSteps, 0, 1, 1, options.ppo.num_mini_batches}, {num_envs, 0, 0, true}, {}};
+    plan.placement.gpu = gpu;
+    plan.batch.check();
+    learner_ = gpu < 0 ? make_cpu_learner(options, plan) : make_gpu_learner(options, plan);
   }
+  void iterate() {
+    const double start = now();
+    learner_->algorithm().iterate(iteration_++, *comm_, {});
+    const IterationStats& stats = learner_->algorithm().stats();
+    total_.push_back(now() - start);
+    collect_.push_back(stats.collection_time);
+    update_.push_back(stats.learning_time);
+  }
+  // Libraries load their kernels in the first iteration, graphs are captured in the second.
+  void warm_up() {
+    for (int k = 0; k < 3; ++k) iterate();
+    total_.clear(), collect_.clear(), update_.clear();
+  }
+  double seconds() const { return median(total_); }
+  double steps_per_second() const { return static_cast<double>(samples_) / seconds(); }
+  double collect_share() const { return median(collect_) / seconds(); }
+  double update_share() const { return median(update_) / seconds(); }
 
  private:
-  // The policy of each step, and the values of all.
-  void forward_only() {
-    const torch::NoGradGuard guard;
-    for (int64_t t = 0; t < kSteps; ++t) actor_->forward(obs_.slice(0, t * kEnvs, (t + 1) * kEnvs));
-    critic_->forward(obs_);
-  }
-
-  void step(int64_t first, int64_t last) {
-    const torch::Tensor obs = obs_.slice(0, first, last), advantage = advantage_.slice(0, first, last);
-    const torch::Tensor log_p = torch::log_softmax(actor_->forward(obs), 1);
-    const torch::Tensor log_prob = log_p.gather(1, action_.slice(0, first, last)).squeeze(1);
-    const torch::Tensor ratio = torch::exp(log_prob - old_log_prob_.slice(0, first, last));
-    const torch::Tensor surrogate = torch::max(-advantage * ratio, -advantage * torch::clamp(ratio, 0.8, 1.2)).mean();
-    const torch::Tensor value_loss = (critic_->forward(obs).squeeze(1) - target_.slice(0, first, last)).pow(2).mean();
-    const torch::Tensor entropy = -(log_p.exp() * log_p).sum(1).mean();
-    adam_.zero_grad();
-    (surrogate + value_loss - 0.005 * entropy).backward();
-    adam_.step();
-  }
-
-  torch::Tensor random(at::IntArrayRef shape) {
-    return torch::linspace(-1, 1, c10::multiply_integers(shape)).reshape(shape).contiguous();
-  }
-  static std::vector<torch::Tensor> join(std::vector<torch::Tensor> a, const std::vector<torch::Tensor>& b) {
-    a.insert(a.end(), b.begin(), b.end());
-    return a;
-  }
-
-  torch::nn::Sequential actor_ = mlp(kActions), critic_ = mlp(1);
-  torch::optim::Adam adam_{join(actor_->parameters(), critic_->parameters()), torch::optim::AdamOptions(1e-4)};
-  torch::Tensor obs_ = random({kSamples, kObs}), advantage_ = random({kSamples}), target_ = random({kSamples});
-  torch::Tensor old_log_prob_ = torch::full({kSamples}, -0.6931f);
-  torch::Tensor action_ = torch::zeros({kSamples, 1}, torch::kLong);
+  int64_t samples_;
+  std::unique_ptr<Communicator> comm_ = make_serial_communicator();
+  std::unique_ptr<Learner> learner_;
+  int64_t iteration_ = 0;
+  std::vector<double> total_, collect_, update_;
 };
 
 // Seconds of stepping alone, a rollout's worth.
-double environment_seconds() {
-  const auto envs = drl::make_env("CartPole-v1", {kEnvs, 0, 0, true});
-  drl::Rollout rollout(envs->spec(), kSteps, kEnvs);
+double environment_seconds(int64_t num_envs) {
+  const auto envs = make_env(kTask, {num_envs, 0, 0, true});
+  Rollout rollout(envs->spec(), kSteps, num_envs);
   envs->reset(rollout.start_row());
   for (int64_t i = 0; i < rollout.samples(); ++i)
-    rollout.choice[i] = static_cast<int32_t>(drl::random_bits(0, drl::Purpose::benchmark, i, 0)[0] & 1);
+    rollout.choice[i] = static_cast<int32_t>(random_bits(0, Purpose::benchmark, i, 0)[0] & 1);
   double start = 0;
   for (int64_t k = 0; k < 40 * kSteps; ++k) {
     if (k == 20 * kSteps) start = now();
@@ -114,25 +99,57 @@ double environment_seconds() {
   return (now() - start) / 20;
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
+void print(const char* name, const Loop& loop) {
+  std::printf("%-22s %10.3f M steps/s, %8.2f ms an iteration: collect %4.1f %%, update %4.1f %%\n", name,
+              loop.steps_per_second() / 1e6, loop.seconds() * 1e3, 100 * loop.collect_share(),
+              100 * loop.update_share());
+}
+
+void measure_core(int64_t num_envs, int iterations) {
+  Loop ours(num_envs, -1);
+  BareLibtorch bare(num_envs, kSteps, 5, 4);
+  ours.warm_up();
+  bare.iterate();
+  std::vector<double> times;
+  for (int k = 0; k < iterations; ++k) {
+    ours.iterate();
+    const double start = now();
+    bare.iterate();
+    times.push_back(now() - start);
+  }
+  const double bare_seconds = median(times);
+  std::printf("one core of %s, %lld environments\n", this_machine().cpu_model.c_str(),
+              static_cast<long long>(num_envs));
+  print("drl", ours);
+  std::printf("%-22s %10.3f M steps/s (%s)\n", "bare libtorch",
+              static_cast<double>(num_envs * kSteps) / bare_seconds / 1e6, blas_library().name.c_str());
+  std::printf("%-22s %10.2f\n", "drl / bare libtorch", bare_seconds / ours.seconds());
+  std::printf("%-22s %10.2f %% of the iteration\n", "environments",
+              100 * environment_seconds(num_envs) / ours.seconds());
+}
+
+void measure_gpu(int64_t num_envs, int iterations, int gpu) {
+  Loop graphs(num_envs, gpu), eager(num_envs, gpu, false), core(kCpuEnvs, -1);
+  for (Loop* loop : {&graphs, &eager}) loop->warm_up();
+  for (int k = 0; k < iterations; ++k) graphs.iterate(), eager.iterate();
+  for (int k = 0; k < 3; ++k) core.iterate();
+  std::printf("%s, %lld environments; one core of %s, %lld\n", gpu_name(gpu).c_str(), static_cast<long long>(num_envs),
+              this_machine().cpu_model.c_str(), static_cast<long long>(kCpuEnvs));
+  print("GPU, graphs", graphs);
+  print("GPU, kernel by kernel", eager);
+  print("one core", core);
+  std::printf("%-22s %10.2f\n%-22s %10.1f\n", "graphs / kernels", eager.seconds() / graphs.seconds(), "GPU / core",
+              graphs.steps_per_second() / core.steps_per_second());
+}
+
+void run(const PpoBenchOptions& options) {
+  const int gpu = chosen_gpu(options.device);
+  set_math_threads(1);
+  if (gpu >= 0) return measure_gpu(options.num_envs ? options.num_envs : kGpuEnvs, options.iterations, gpu);
+  measure_core(options.num_envs ? options.num_envs : kCpuEnvs, options.iterations);
 }
 
 }  // namespace
+}  // namespace drl
 
-int main(int argc, char** argv) {
-  const int iterations = argc > 1 ? std::atoi(argv[1]) : 7;
-  drl::set_math_threads(1);
-  OurLoop ours;
-  BareLibtorch bare;
-  ours.iterate(), bare.iterate();
-  std::vector<double> our_times, bare_times;
-  for (int k = 0; k < iterations; ++k) our_times.push_back(ours.iterate()), bare_times.push_back(bare.iterate());
-  const double our_time = median(our_times), bare_time = median(bare_times), envs = environment_seconds();
-  std::printf("drl's loop              %8.1f k steps/s  (%.0f ms an iteration of %lld steps)\n",
-              kSamples / our_time / 1e3, our_time * 1e3, static_cast<long long>(kSamples));
-  std::printf("bare libtorch (%s) %8.1f k steps/s\n", drl::blas_library().name.c_str(), kSamples / bare_time / 1e3);
-  std::printf("ratio                   %8.2f\n", bare_time / our_time);
-  std::printf("environments            %8.2f %% of the iteration\n", 100 * envs / our_time);
-}
+int main(int argc, char** argv) { return drl::bench_main(argc, argv, drl::kHelp, drl::PpoBenchOptions{}, drl::run); }

@@ -19,14 +19,21 @@ function(drl_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# drl_test(NAME LABEL [RANKS n...] SOURCES file... [DEPENDS target...]): a GoogleTest program NAME, registered with ctest
-# case by case, or as a whole once for each number of MPI ranks.
+# drl_test(NAME LABEL [RANKS n...] SOURCES file... [DEPENDS target...] [PROGRAMS target...]): a GoogleTest program NAME,
+# registered with ctest case by case, or as a whole once for each number of MPI ranks. It finds PROGRAMS in DRL_BIN: others
+# do not know their build folder, so that ccache serves all of them with one compilation.
 function(drl_test name label)
-  cmake_parse_arguments(TEST "" "" "RANKS;SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(TEST "" "" "RANKS;SOURCES;DEPENDS;PROGRAMS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE ${TEST_DEPENDS} GTest::gtest)
-  target_compile_definitions(${name} PRIVATE DRL_TEST_DATA="${PROJECT_SOURCE_DIR}/tests" DRL_BIN="${PROJECT_BINARY_DIR}/bin"
-    DRL_MPIEXEC="${MPIEXEC_EXECUTABLE}")
+  target_compile_definitions(${name} PRIVATE DRL_TEST_DATA="${PROJECT_SOURCE_DIR}/tests" DRL_MPIEXEC="${MPIEXEC_EXECUTABLE}")
+  if(TEST_PROGRAMS)
+    target_compile_definitions(${name} PRIVATE DRL_BIN="${PROJECT_BINARY_DIR}/bin")
+    add_dependencies(${name} ${TEST_PROGRAMS})
+  endif()
+  if(label STREQUAL cpu)
+    add_dependencies(cpu_tests ${name})
+  endif()
   if(NOT TEST_RANKS)
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
     set(prefix "")

@@ -1,0 +1,55 @@
+// What the benchmarks share: options, the device that is measured, steps per second.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "base/check.hpp"
+#include "base/options.hpp"
+#include "cluster/device.hpp"
+
+namespace drl {
+
+// Seconds since some time.
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What CUDA calls the GPU that --device names; -1 for the CPU. Throws UsageError for one that is not there.
+inline int chosen_gpu(const std::string& device) {
+  const Environment environment = process_environment();
+  const DeviceChoice choice =
+      choose_device(device, "", visible_gpus(environment), device == "cpu" ? CudaSupport{} : cuda_support());
+  if (!choice.cuda) return -1;
+  const int gpu = choice.gpus.places.front();
+  use_gpu(gpu);
+  return gpu;
+}
+
+// A benchmark's main: options from the command line, errors in one line, the exit codes of drl_train.
+template <class Options>
+int bench_main(int argc, char** argv, const char* usage, Options options, void (*run)(const Options&)) {
+  try {
+    OptionTable table;
+    table.section("", "Benchmark", options);
+    table.apply_command_line({argv + 1, argv + argc});
+    if (options.help) {
+      options.help = false;  // it shall not be shown as switched on
+      return std::printf("%s\n%s", usage, table.help().c_str()), kDone;
+    }
+    run(options);
+    return kDone;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return error.exit_code();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return kFailure;
+  }
+}
+
+}  // namespace drl
