@@ -162,7 +162,7 @@ class Matching {
   if (all.size() >= ids.size())
     throw UsageError(std::to_string(ids.size()) +
                      " ranks of this node cannot have a GPU each (some see only the same ones, of " + join(all, ", ") +
-                     "): let all see all by --gpu-bind=none, or one each by --gpus-per-task=1");
+                     "): let all see all, by srun --gpu-bind=none");
   throw UsageError(std::to_string(ids.size()) + " ranks of this node have only " + counted(all.size(), "GPU") + " (" +
                    join(all, ", ") + "; each rank needs its own): start one rank per GPU, by srun --ntasks-per-node=" +
                    n + ", or by --ranks " + n + " on one node");

@@ -59,7 +59,7 @@ void refuse_sharing(const std::vector<GpuIdentity>& ranks) {
     throw UsageError(ranks_text(sharing, hosts_of(ranks)) + " would compute on the same GPU (" + gpu.gpu + ", " +
                      gpu.pci + (gpu.uuid.empty() ? "" : ", " + gpu.uuid) +
                      "): start as many ranks on a host as it has GPUs (srun --ntasks-per-node), and let each see all "
-                     "of them or one of its own (CUDA_VISIBLE_DEVICES)");
+                     "of them (srun --gpu-bind=none, CUDA_VISIBLE_DEVICES)");
   }
 }
 

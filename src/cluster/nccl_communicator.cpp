@@ -57,11 +57,7 @@ struct OnDevice {
     for (uint32_t i = 0; i < kMostMarks; ++i) marks_on_host[i].whole = i;
     gpu::copy_to_device(stream, marks.data(), marks_on_host.data(), kMostMarks);
   }
-  bool idle() const {
-    const gpuError_t status = gpuStreamQuery(stream.get());
-    if (status != gpuErrorNotReady) gpu::check(status, "gpuStreamQuery");
-    return status == gpuSuccess;
-  }
+  bool idle() const { return gpu::has_ended(gpuStreamQuery(stream.get()), "gpuStreamQuery"); }
 };
 
 std::string seconds_text(double seconds) {
@@ -103,7 +99,10 @@ void prepare_environment(int rank, bool share_gpu, bool deterministic) {
   if (share_gpu) {
     set_if_unset("NCCL_HOSTID", std::to_string(rank));
     set_if_unset("NCCL_SOCKET_IFNAME", "lo");
-    set_if_unset("NCCL_IB_DISABLE", "1");
+    set_if_unset("NCCL_NET", "Socket");
+    set_if_unset("NCCL_NET_PLUGIN", "none");
+    set_if_unset("NCCL_COLLNET_ENABLE", "0");
+    set_if_unset("NCCL_MNNVL_ENABLE", "0");
     set_if_unset("NCCL_NVLS_ENABLE", "0");
     set_if_unset("NCCL_MAX_CTAS", "1");
   }
@@ -112,6 +111,15 @@ void prepare_environment(int rank, bool share_gpu, bool deterministic) {
     set_if_unset("NCCL_ALGO", "Ring");
     set_if_unset("NCCL_NVLS_ENABLE", "0");
   }
+}
+
+void warn_of_version(int rank) {
+  int version = 0;
+  if (rank > 0 || gpucclGetVersion(&version) != gpucclSuccess || version / 100 != 226) return;
+  log::warn(
+      "NCCL {} hangs at times when it is started as drl does it (github.com/pytorch/pytorch/pull/154055): load 2.27 or "
+      "newer",
+      nccl_version_text(version));
 }
 
 // Replies of rank 0: go on with this text, end because of this wrong use, or end because rank 0 says why.
@@ -123,7 +131,7 @@ class Meeting {
  public:
   using Decide = std::function<std::string(const Notes&)>;
   Meeting(const std::string& name, Communicator& host, Patience& patience, double limit)
-      : call_(name, host.rank(), host.size()), is_first_(host.rank() == 0), patience_(patience), limit_(limit) {}
+      : call_(name, host), is_first_(host.rank() == 0), patience_(patience), limit_(limit) {}
 
   std::string hold(const std::string& note, const Decide& decide) {
     call_.answer(note);
@@ -212,6 +220,8 @@ class NcclCommunicator final : public Communicator {
   gpucclResult_t settled(gpucclResult_t result, Patience& patience, double limit) const;
 
   // Failure
+  std::string names_of(std::vector<int> ranks) const;
+  std::string advice() const;
   std::string seen_by() const;
   std::string work_in_question() const;
   std::string failure_text(gpucclResult_t result) const;
@@ -268,7 +278,7 @@ std::string NcclCommunicator::id_if_all_fit(const Notes& notes, bool share_gpu) 
   }
   if (!missing.empty())
     throw Error("not all ranks came to the start of NCCL within " + seconds_text(options_.init_timeout) + " (not " +
-                ranks_text(missing, options_.hosts) +
+                names_of(missing) +
                 ": died, or hangs before it, perhaps at its GPU): see what it says, and what drl_doctor says; "
                 "--init_timeout allows more");
   check_identities(ranks, share_gpu);
@@ -320,15 +330,14 @@ std::string NcclCommunicator::require_connected(const Notes& notes) const {
     if (!notes[rank])
       silent.push_back(number);
     else if (!notes[rank]->empty())
-      troubles.push_back(ranks_text({number}, options_.hosts) + " " + *notes[rank]);
+      troubles.push_back(names_of({number}) + " " + *notes[rank]);
   }
-  if (!silent.empty()) troubles.insert(troubles.begin(), "no answer from " + ranks_text(silent, options_.hosts));
+  if (!silent.empty()) troubles.insert(troubles.begin(), "no answer from " + names_of(silent));
   if (troubles.empty()) return "";
   const size_t all = troubles.size(), most = 4;
   if (all > most) troubles.resize(most), troubles.push_back(std::to_string(all - most) + " more");
   throw Error("NCCL did not connect all ranks within " + seconds_text(options_.init_timeout) + " (" +
-              join(troubles, "; ") + seen_by() + "): " + nccl_advice(process_environment()) +
-              "; --init_timeout allows more");
+              join(troubles, "; ") + seen_by() + "): " + advice() + "; --init_timeout allows more");
 }
 
 // ---- Work -----------------------------------------------------------------------------------------------------------
@@ -430,6 +439,19 @@ void NcclCommunicator::wait(const Done& done) {
 
 // ---- Failure --------------------------------------------------------------------------------------------------------
 
+// Called as all ranks call them.
+std::string NcclCommunicator::names_of(std::vector<int> ranks) const {
+  for (int& rank : ranks) rank = host_.world_rank(rank);
+  return ranks_text(ranks, options_.hosts);
+}
+
+std::string NcclCommunicator::advice() const {
+  int visible = 0;
+  (void)gpuGetDeviceCount(&visible);
+  const bool neighbours = std::ranges::count(options_.hosts, gpu_.host) > 1;
+  return nccl_advice(process_environment(), neighbours && visible == 1);
+}
+
 std::string NcclCommunicator::seen_by() const {
   const char* last = gpucclGetLastError(comm_);
   return "; seen from " + gpu_.gpu + " " + gpu_.pci + " of " + gpu_.host +
@@ -447,18 +469,17 @@ std::string NcclCommunicator::work_in_question() const {
 
 std::string NcclCommunicator::failure_text(gpucclResult_t result) const {
   return "NCCL failed at " + (connected_ ? work_in_question() : "its start") + " (" + gpucclGetErrorString(result) +
-         seen_by() + "): " +
-         (result == gpucclRemoteError ? "another rank died or failed first: see what it says"
-                                      : nccl_advice(process_environment()));
+         seen_by() +
+         "): " + (result == gpucclRemoteError ? "another rank died or failed first: see what it says" : advice());
 }
 
 std::string NcclCommunicator::late_text(const std::vector<int>& silent) const {
   const bool work_only = work_in_question() == "the GPU's work";
   const std::string who = silent.empty() ? work_only ? "all all-reduces before it have ended" : "all ranks wait"
-                                         : "no answer from " + ranks_text(silent, options_.hosts);
+                                         : "no answer from " + names_of(silent);
   const std::string remedy = !silent.empty() ? "see what holds it up"
                              : work_only     ? "drl_doctor examines the GPUs"
-                                             : nccl_advice(process_environment());
+                                             : advice();
   return work_in_question() + " did not end within " + seconds_text(options_.comm_timeout) + " (" + who + seen_by() +
          "): " + remedy + "; --comm_timeout allows more";
 }
@@ -471,7 +492,7 @@ void NcclCommunicator::fail(gpucclResult_t result, const Done& done) {
 
 // All ranks are late at about the same time: rank 0 finds out who is not, and speaks for them.
 void NcclCommunicator::fail_late(const Done& done) {
-  RollCall call("nccl: late", rank(), size());
+  RollCall call("nccl: late", host_);
   call.answer("");
   Patience patience;
   std::optional<std::string> heard;
@@ -540,6 +561,7 @@ std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, const N
   const bool share_gpu = process_environment()("DRL_TEST_SHARE_GPU") == "1";
   prepare_environment(host.rank(), share_gpu, options.deterministic);
   DRL_GPU(gpuSetDevice(options.device));
+  warn_of_version(host.rank());
   auto comm = std::make_unique<NcclCommunicator>(host, options);
   comm->connect(share_gpu);
   return comm;
@@ -562,7 +584,11 @@ GpuIdentity this_gpu(int device) {
           .build = program_build()};
 }
 
-std::string nccl_advice(const Environment& environment) {
+std::string nccl_advice(const Environment& environment, bool sees_one_of_several) {
+  // github.com/NVIDIA/nccl/issues/1066
+  if (sees_one_of_several)
+    return "let each rank see all GPUs of its node (srun --gpu-bind=none): those that do not see each other may not "
+           "reach each other; NCCL_DEBUG=INFO tells more";
   struct WayOut {
     const char *variable, *value, *helps;
   };

@@ -15,7 +15,7 @@ struct NcclOptions {
   double init_timeout = 600, comm_timeout = 300;  // s
   bool deterministic = false;
   int device = 0;                  // of those that this rank sees
-  std::vector<std::string> hosts;  // of the ranks, so that one that never comes is named with its host; may be empty
+  std::vector<std::string> hosts;  // of all ranks, so that one that never comes is named with its host; may be empty
 };
 
 // Connects the GPUs of all ranks; `host`, MPI's or serial, carries what is in host memory, and must outlive the result.
@@ -30,6 +30,7 @@ std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, const N
 GpuIdentity this_gpu(int device);
 
 // What to try when NCCL hangs or fails: the first of the ways out that this environment does not have yet. Pure.
-std::string nccl_advice(const Environment& environment);
+// `sees_one_of_several`: this rank's node has more ranks, whose GPUs it does not see.
+std::string nccl_advice(const Environment& environment, bool sees_one_of_several);
 
 }  // namespace drl

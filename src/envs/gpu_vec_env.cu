@@ -32,60 +32,72 @@ struct Environments {
   uint8_t* stale;            // [n] 1: the episode began at a random age and does not count
   double* sums;              // [kSums, n] of the environment's ended episodes, since they were last taken
 
-  DRL_HD void step_one(int64_t i, uint64_t step, const StepRow& row) const {
+  // One environment, in registers.
+  struct One {
+    State state;
+    int32_t age;
+    float episode_reward;
+    float terms[kTerms + 1];
+  };
+
+  // The step of environment i, which is in `one`. `step` is the lifetime's. `out` is told what comes of it.
+  template <class Out>
+  DRL_HD void advance(int64_t i, One& one, uint64_t step, const float* action, Out& out) const {
     const typename Task::Params params{};
-    State s = load(i);
-    float action[kActions], obs[kObs];
-    for (int a = 0; a < kActions; ++a)
-      action[a] = static_cast<float>(static_cast<const Action*>(row.action)[i * kActions + a]);
-    const auto result = Task::step(s, action, params);
-    Task::observe(s, obs);
-    const int32_t new_age = age[i] + 1;
-    const bool terminated = result.terminated != 0, truncated = new_age >= Task::step_limit && !terminated;
-    row.reward[i] = result.reward;
-    row.terminated[i] = terminated;
-    row.truncated[i] = truncated;
-    age[i] = new_age;
-    episode_reward[i] += result.reward;
+    const auto result = Task::step(one.state, action, params);
+    float obs[kObs];
+    Task::observe(one.state, obs);
+    one.age += 1;
+    one.episode_reward += result.reward;
     if constexpr (kTerms > 0) {
-      for (int t = 0; t < kTerms; ++t) terms[t][i] += result.terms[t];
+      for (int t = 0; t < kTerms; ++t) one.terms[t] += result.terms[t];
     }
-    if (!terminated && !truncated) {
-      store(i, s);
-      for (int o = 0; o < kObs; ++o) row.next_obs[i * kObs + o] = obs[o];
-      return;
+    const bool terminated = result.terminated != 0, truncated = one.age >= Task::step_limit && !terminated;
+    out.result(result.reward, terminated, truncated);
+    if (terminated || truncated) {
+      out.episode_end(one, obs);
+      start_episode(i, one, step + 1);
+      Task::observe(one.state, obs);
     }
-    for (int o = 0; o < kObs; ++o) row.final_obs[i * kObs + o] = obs[o];
-    if (!stale[i]) count_episode(i);
-    start_episode(i, step + 1, row);
+    out.next_obs(obs);
   }
 
   // `draw` keys the random numbers: 0 for the first episode, the lifetime step + 1 after the step that ended another.
-  DRL_HD void start_episode(int64_t i, uint64_t draw, const StepRow& row) const {
+  DRL_HD void start_episode(int64_t i, One& one, uint64_t draw) const {
     const typename Task::Params params{};
-    State s;
     Draws<float> draws(seed, static_cast<uint64_t>(first_global_index + i), draw);
-    Task::reset(s, draws, params);
-    float obs[kObs];
-    Task::observe(s, obs);
-    for (int o = 0; o < kObs; ++o) row.next_obs[i * kObs + o] = obs[o];
-    store(i, s);
-    for (int t = 0; t < kTerms; ++t) terms[t][i] = 0;
-    age[i] = 0;
-    episode_reward[i] = 0;
-    stale[i] = 0;
+    Task::reset(one.state, draws, params);
+    one.age = 0;
+    one.episode_reward = 0;
+    for (int t = 0; t < kTerms; ++t) one.terms[t] = 0;
+  }
+
+  DRL_HD One load(int64_t i) const {
+    One one;
+    load_fields(i, one.state, std::make_integer_sequence<int, kFields>{});
+    one.age = age[i];
+    one.episode_reward = episode_reward[i];
+    for (int t = 0; t < kTerms; ++t) one.terms[t] = terms[t][i];
+    return one;
+  }
+  DRL_HD void store(int64_t i, One& one) const {
+    store_fields(i, one.state, std::make_integer_sequence<int, kFields>{});
+    age[i] = one.age;
+    episode_reward[i] = one.episode_reward;
+    for (int t = 0; t < kTerms; ++t) terms[t][i] = one.terms[t];
+  }
+
+  // Adds an episode to sums[c * stride] of each column c.
+  DRL_HD static void count_episode(const One& one, double* sums, int64_t stride) {
+    const double reward = one.episode_reward;
+    sums[0 * stride] += 1;
+    sums[1 * stride] += reward;
+    sums[2 * stride] += reward * reward;
+    sums[3 * stride] += one.age;
+    for (int t = 0; t < kTerms; ++t) sums[(4 + t) * stride] += static_cast<double>(one.terms[t]);
   }
 
  private:
-  DRL_HD void count_episode(int64_t i) const {
-    const double reward = episode_reward[i];
-    sums[0 * n + i] += 1;
-    sums[1 * n + i] += reward;
-    sums[2 * n + i] += reward * reward;
-    sums[3 * n + i] += age[i];
-    for (int t = 0; t < kTerms; ++t) sums[(4 + t) * n + i] += static_cast<double>(terms[t][i]);
-  }
-
   // Members of a task's State by their place in its list, which device code must know when it is compiled.
   template <int f>
   DRL_HD static float& member(State& s) {
@@ -100,12 +112,55 @@ struct Environments {
   DRL_HD void store_fields(int64_t i, State& s, std::integer_sequence<int, f...>) const {
     ((state[f][i] = member<f>(s)), ...);
   }
-  DRL_HD State load(int64_t i) const {
-    State s;
-    load_fields(i, s, std::make_integer_sequence<int, kFields>{});
-    return s;
+};
+
+// What a step of environment i gives, written into rows.
+template <class Task>
+struct RowWriter {
+  using Envs = Environments<Task>;
+  const Envs& envs;
+  const StepRow& row;
+  int64_t i;
+
+  DRL_HD void result(float reward, bool terminated, bool truncated) {
+    row.reward[i] = reward;
+    row.terminated[i] = terminated;
+    row.truncated[i] = truncated;
   }
-  DRL_HD void store(int64_t i, State& s) const { store_fields(i, s, std::make_integer_sequence<int, kFields>{}); }
+  DRL_HD void episode_end(const typename Envs::One& one, const float* obs) {
+    for (int o = 0; o < Envs::kObs; ++o) row.final_obs[i * Envs::kObs + o] = obs[o];
+    if (!envs.stale[i]) Envs::count_episode(one, envs.sums + i, envs.n);
+    envs.stale[i] = 0;
+  }
+  DRL_HD void next_obs(const float* obs) {
+    for (int o = 0; o < Envs::kObs; ++o) row.next_obs[i * Envs::kObs + o] = obs[o];
+  }
+};
+
+// The same added up, in registers.
+template <class Task>
+struct Adder {
+  using Envs = Environments<Task>;
+  float sum;
+  bool stale;
+  double sums[Envs::kSums];
+
+  DRL_HD Adder(const Envs& envs, int64_t i) : sum(0), stale(envs.stale[i] != 0) {
+    for (int c = 0; c < Envs::kSums; ++c) sums[c] = envs.sums[c * envs.n + i];
+  }
+  DRL_HD void store(const Envs& envs, int64_t i) const {
+    envs.stale[i] = stale;
+    for (int c = 0; c < Envs::kSums; ++c) envs.sums[c * envs.n + i] = sums[c];
+  }
+  DRL_HD void result(float reward, bool, bool) { sum += reward; }
+  DRL_HD void episode_end(const typename Envs::One& one, const float* obs) {
+    next_obs(obs);
+    if (!stale) Envs::count_episode(one, sums, 1);
+    stale = false;
+  }
+  DRL_HD void next_obs(const float* obs) {
+    for (int o = 0; o < Envs::kObs; ++o) sum += obs[o];
+  }
 };
 
 template <class Task>
@@ -114,13 +169,20 @@ struct ResetAll {
   StepRow row;
   bool random_start_ages;
   DRL_HD void operator()(int64_t i) const {
-    for (int c = 0; c < Environments<Task>::kSums; ++c) envs.sums[c * envs.n + i] = 0;
-    envs.start_episode(i, 0, row);
-    if (!random_start_ages) return;
-    const auto index = static_cast<uint64_t>(envs.first_global_index + i);
-    const float age = uniform01(random_bits(envs.seed, Purpose::start_age, index, 0)[0]) * Task::step_limit;
-    envs.age[i] = static_cast<int32_t>(age);
-    envs.stale[i] = 1;
+    using Envs = Environments<Task>;
+    for (int c = 0; c < Envs::kSums; ++c) envs.sums[c * envs.n + i] = 0;
+    typename Envs::One one;
+    envs.start_episode(i, one, 0);
+    float obs[Envs::kObs];
+    Task::observe(one.state, obs);
+    RowWriter<Task>{envs, row, i}.next_obs(obs);
+    if (random_start_ages) {
+      const auto index = static_cast<uint64_t>(envs.first_global_index + i);
+      const float age = uniform01(random_bits(envs.seed, Purpose::start_age, index, 0)[0]) * Task::step_limit;
+      one.age = static_cast<int32_t>(age);
+    }
+    envs.stale[i] = random_start_ages;
+    envs.store(i, one);
   }
 };
 
@@ -130,7 +192,54 @@ struct StepAll {
   StepRow row;
   const int64_t* first_step;
   int64_t offset;
-  DRL_HD void operator()(int64_t i) const { envs.step_one(i, static_cast<uint64_t>(*first_step + offset), row); }
+  DRL_HD void operator()(int64_t i) const {
+    using Envs = Environments<Task>;
+    float action[Envs::kActions];
+    for (int a = 0; a < Envs::kActions; ++a)
+      action[a] = static_cast<float>(static_cast<const typename Envs::Action*>(row.action)[i * Envs::kActions + a]);
+    typename Envs::One one = envs.load(i);
+    RowWriter<Task> out{envs, row, i};
+    envs.advance(i, one, static_cast<uint64_t>(*first_step + offset), action, out);
+    envs.store(i, one);
+  }
+};
+
+// Many steps, with actions drawn here.
+template <class Task>
+struct StepRandomly {
+  using Envs = Environments<Task>;
+  Envs envs;
+  int choices;  // of a discrete action
+  uint64_t first_step, steps;
+  float* checksum;
+
+  DRL_HD void operator()(int64_t i) const {
+    typename Envs::One one = envs.load(i);
+    Adder<Task> out(envs, i);
+    for (uint64_t step = first_step; step < first_step + steps; ++step) {
+      float action[Envs::kActions];
+      draw(i, step, action);
+      envs.advance(i, one, step, action, out);
+    }
+    envs.store(i, one);
+    out.store(envs, i);
+    checksum[i] = out.sum;
+  }
+
+ private:
+  DRL_HD void draw(int64_t i, uint64_t step, float* action) const {
+    const auto index = static_cast<uint64_t>(envs.first_global_index + i);
+    Words4 bits{};
+    for (int a = 0; a < Envs::kActions; ++a) {
+      if (a % 4 == 0) bits = random_bits(envs.seed, Purpose::benchmark, index, step, static_cast<uint32_t>(a / 4));
+      const float uniform = uniform01(bits[a % 4]);
+      if constexpr (Task::action.discrete) {
+        action[a] = static_cast<float>(static_cast<int32_t>(uniform * static_cast<float>(choices)));
+      } else {
+        action[a] = Task::action.low + (Task::action.high - Task::action.low) * uniform;
+      }
+    }
+  }
 };
 
 struct LoadEpisodes {
@@ -168,6 +277,11 @@ class TaskEnvs final : public GpuVecEnv {
   }
   void step(const int64_t* first_step, int64_t offset, const StepRow& row, const gpu::Stream& stream) override {
     gpu::for_each(stream, config_.num_envs, StepAll<Task>{envs_, row, first_step, offset});
+  }
+  void step_randomly(int64_t first_step, int64_t steps, float* checksum, const gpu::Stream& stream) override {
+    gpu::for_each(stream, config_.num_envs,
+                  StepRandomly<Task>{envs_, spec_.action.size, static_cast<uint64_t>(first_step),
+                                     static_cast<uint64_t>(steps), checksum});
   }
   int episode_columns() const override { return Envs::kSums; }
   void take_episode_sums(double* out, double* scratch, const gpu::Stream& stream) override {

@@ -20,6 +20,11 @@ class GpuVecEnv {
   virtual void reset(const StepRow& row, const gpu::Stream& stream) = 0;
   // The lifetime step is *first_step + offset: the first is a device number, so that a captured step can be replayed.
   virtual void step(const int64_t* first_step, int64_t offset, const StepRow& row, const gpu::Stream& stream) = 0;
+  // For benchmarks: `steps` steps from this one of the lifetime on, in one kernel that keeps each environment in
+  // registers. Actions are uniform, of random_bits(seed, Purpose::benchmark, global index, step). No rows are written;
+  // checksum [N] becomes the sum of all rewards and observations, final ones included, so that the compiler cannot
+  // leave any out.
+  virtual void step_randomly(int64_t first_step, int64_t steps, float* checksum, const gpu::Stream& stream) = 0;
   // Numbers that take_episode_sums writes: count, reward, reward squared, length, then the reward terms.
   virtual int episode_columns() const = 0;
   // Sums over the episodes that ended since they were last taken, [episode_columns] in device memory. `scratch` holds

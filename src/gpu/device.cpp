@@ -31,12 +31,17 @@ void* allocate(size_t bytes) {
       "no other program uses");
 }
 
-void synchronize(const Stream& stream) {
-  for (;;) {
-    const gpuError_t status = gpuStreamQuery(stream.get());
-    if (status != gpuErrorNotReady) return check(status, "gpuStreamQuery");
-    std::this_thread::yield();
+bool has_ended(gpuError_t status, const char* call) {
+  if (status == gpuErrorNotReady) {
+    (void)gpuGetLastError();  // some versions keep it, and the next launch would be blamed
+    return false;
   }
+  check(status, call);
+  return true;
+}
+
+void synchronize(const Stream& stream) {
+  while (!has_ended(gpuStreamQuery(stream.get()), "gpuStreamQuery")) std::this_thread::yield();
 }
 
 void Graph::begin(const Stream& stream) {

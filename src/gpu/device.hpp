@@ -19,6 +19,8 @@ namespace drl::gpu {
 void check(gpuError_t status, const char* call);
 void check(gpublasStatus_t status, const char* call);
 #define DRL_GPU(call) ::drl::gpu::check(call, #call)
+// What a query of a stream or an event says: false as long as its work is not done.
+bool has_ended(gpuError_t status, const char* call);
 
 class Stream {
  public:
@@ -119,14 +121,17 @@ class PinnedArray {
 
 template <class T>
 void copy_to_device(const Stream& stream, T* device, const T* host, size_t count) {
+  if (count == 0) return;
   DRL_GPU(gpuMemcpyAsync(device, host, count * sizeof(T), gpuMemcpyHostToDevice, stream.get()));
 }
 template <class T>
 void copy_to_host(const Stream& stream, T* host, const T* device, size_t count) {
+  if (count == 0) return;
   DRL_GPU(gpuMemcpyAsync(host, device, count * sizeof(T), gpuMemcpyDeviceToHost, stream.get()));
 }
 template <class T>
 void copy_on_device(const Stream& stream, T* to, const T* from, size_t count) {
+  if (count == 0) return;
   DRL_GPU(gpuMemcpyAsync(to, from, count * sizeof(T), gpuMemcpyDeviceToDevice, stream.get()));
 }
 

@@ -7,31 +7,18 @@
 
 namespace drl::gpu {
 
-// Partial sums that each of `columns` has after the first stage: enough threads to fill a device, whatever the columns.
+// Partial sums that each of `columns` has after the first stage, a power of two: enough threads to fill a device.
 constexpr int64_t partial_count(int64_t columns) {
-  int64_t partials = 16384;
-  while (partials > 1024 && partials * columns > 65536) partials /= 2;
+  int64_t partials = 65536;
+  while (partials > 1024 && partials * columns > 262144) partials /= 2;
   return partials;
 }
-inline constexpr int64_t kHalfway = 128;  // sums of each column after the second stage
+inline constexpr int64_t kAtOnce = 16;  // partial sums of a column that each later stage makes one
 
-// Room for the sums of all stages, of so many columns or fewer.
+// Room for the sums of all stages, a sixteenth of the one before each, of so many columns or fewer.
 constexpr size_t reduction_size(int64_t columns) {
-  return static_cast<size_t>((columns > 64 ? 1024 * columns : 65536) + kHalfway * columns);
-}
-
-// in[first] + in[first + stride] + ... before `end`, in this order. Loads do not wait for the sum: eight are under way.
-DRL_HD double sum_strided(const double* in, int64_t first, int64_t stride, int64_t end) {
-  constexpr int kAtOnce = 8;
-  double sum = 0;
-  int64_t i = first;
-  for (; i + (kAtOnce - 1) * stride < end; i += kAtOnce * stride) {
-    double x[kAtOnce];
-    for (int k = 0; k < kAtOnce; ++k) x[k] = in[i + k * stride];
-    for (int k = 0; k < kAtOnce; ++k) sum += x[k];
-  }
-  for (; i < end; i += stride) sum += in[i];
-  return sum;
+  const int64_t first = columns > 256 ? 1024 * columns : 262144;
+  return static_cast<size_t>(first + first / 8);
 }
 
 // First stage: partial p of column c is the sum of load(row, c) over the rows p, p + partials, p + 2 partials, ...
@@ -48,24 +35,30 @@ struct PartialSums {
   }
 };
 
-// Second stage: kHalfway sums of each column's partials.
-struct HalfwaySums {
-  const double* in;  // [partials, columns]
-  int64_t columns, partials;
-  double* out;  // [kHalfway, columns]
-  DRL_HD void operator()(int64_t i) const {
-    out[i] = sum_strided(in, i, kHalfway * columns, partials * columns);
-  }
+// in[0] + in[stride] + ...: up to kAtOnce numbers in this order, all of them loaded before they are added.
+DRL_HD double sum_at_once(const double* in, int64_t stride, int64_t count) {
+  double x[kAtOnce], sum = 0;
+  for (int k = 0; k < kAtOnce; ++k) x[k] = k < count ? in[k * stride] : 0;
+  for (int k = 0; k < kAtOnce; ++k) sum += x[k];
+  return sum;
+}
+
+// A stage between: of the partials p, p + fewer, p + 2 fewer, ... one is left.
+struct FewerSums {
+  const double* in;  // [kAtOnce * fewer, columns]
+  int64_t stride;    // fewer * columns
+  double* out;       // [fewer, columns]
+  DRL_HD void operator()(int64_t i) const { out[i] = sum_at_once(in + i, stride, kAtOnce); }
 };
 
-// Third stage.
+// Last stage.
 template <class Store>
 struct LastSums {
   Store store;
-  const double* in;  // [kHalfway, columns]
-  int64_t columns;
+  const double* in;  // [partials, columns]
+  int64_t columns, partials;
   DRL_HD void operator()(int64_t column) const {
-    store(static_cast<int>(column), sum_strided(in, column, columns, kHalfway * columns));
+    store(static_cast<int>(column), sum_at_once(in + column, columns, partials));
   }
 };
 
@@ -73,13 +66,19 @@ struct LastSums {
 // calls store(column, sum).
 template <class Store>
 void sum_partials(const Stream& stream, int columns, double* scratch, const Store& store) {
-  const int64_t partials = partial_count(columns);
-  double* halfway = scratch + partials * columns;
-  for_each(stream, kHalfway * columns, HalfwaySums{scratch, columns, partials, halfway});
-  for_each(stream, columns, LastSums<Store>{store, halfway, columns});
+  int64_t partials = partial_count(columns);
+  double* in = scratch;
+  while (partials > kAtOnce) {
+    double* out = in + partials * columns;
+    partials /= kAtOnce;
+    for_each(stream, partials * columns, FewerSums{in, partials * columns, out});
+    in = out;
+  }
+  for_each(stream, columns, LastSums<Store>{store, in, columns, partials});
 }
 
-// Calls store(c, sum over rows of load(row, c)) for each column c. `scratch` holds reduction_size(columns) numbers.
+// Calls store(c, sum over rows of load(row, c)) for each column c; load is called once for each number. `scratch` holds
+// reduction_size(columns) numbers.
 template <class Load, class Store>
 void sum_columns(const Stream& stream, int64_t rows, int columns, double* scratch, const Load& load,
                  const Store& store) {

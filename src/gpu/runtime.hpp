@@ -72,12 +72,13 @@
 #define gpublasSetStream cublasSetStream
 #define gpublasSetWorkspace cublasSetWorkspace
 #define gpublasSetMathMode cublasSetMathMode
-#define GPUBLAS_PEDANTIC_MATH CUBLAS_PEDANTIC_MATH
+#define GPUBLAS_DEFAULT_MATH CUBLAS_DEFAULT_MATH
 #define GPUBLAS_TF32_MATH CUBLAS_TF32_TENSOR_OP_MATH
 #define gpublasOperation_t cublasOperation_t
 #define GPUBLAS_OP_N CUBLAS_OP_N
 #define GPUBLAS_OP_T CUBLAS_OP_T
 #define gpublasSgemm cublasSgemm
+#define gpublasSgemmStridedBatched cublasSgemmStridedBatched
 
 // Collectives
 #define gpucclComm_t ncclComm_t

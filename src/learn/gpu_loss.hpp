@@ -31,14 +31,16 @@ struct GpuLoss {
 
   DRL_HD void operator()(int64_t p) const {
     double* mine = sums + p * columns;
+    double total[kLossColumns] = {};
     for (int64_t i = p; i < count; i += partials) {
-      const Sample sample = rollout.discrete ? categorical(i, mine) : gaussian(i, mine);
-      mine[0] += static_cast<double>(sample.kl);
-      mine[1] += static_cast<double>(sample.surrogate);
-      mine[2] += static_cast<double>(value_loss(i));
-      mine[3] += static_cast<double>(sample.entropy);
-      mine[4] += static_cast<double>(sample.clipped);
+      const Sample sample = rollout.discrete ? categorical(i) : gaussian(i, mine + kLossColumns);
+      total[0] += static_cast<double>(sample.kl);
+      total[1] += static_cast<double>(sample.surrogate);
+      total[2] += static_cast<double>(value_loss(i));
+      total[3] += static_cast<double>(sample.entropy);
+      total[4] += static_cast<double>(sample.clipped);
     }
+    for (int c = 0; c < kLossColumns; ++c) mine[c] += total[c];
   }
 
  private:
@@ -72,7 +74,7 @@ struct GpuLoss {
     return outputs.log_std ? math::exp(outputs.std_param[k]) : outputs.std_param[k];
   }
 
-  DRL_HD Sample gaussian(int64_t i, double* mine) const {
+  DRL_HD Sample gaussian(int64_t i, double* d_std) const {
     const int64_t size = rollout.action_size;
     const int32_t row = rows[i];
     const float *mean = outputs.policy + i * size, *old_mean = rollout.policy_out + row * size;
@@ -92,7 +94,7 @@ struct GpuLoss {
       const float std = std_of(k), z = (action[k] - mean[k]) / std;
       d_policy[i * size + k] = s.d_log_prob * z / std;
       const float d_log_std = s.d_log_prob * (z * z - 1.0f) - settings->entropy_coef;
-      mine[kLossColumns + k] += static_cast<double>(outputs.log_std ? d_log_std : d_log_std / std);
+      d_std[k] += static_cast<double>(outputs.log_std ? d_log_std : d_log_std / std);
     }
     return s;
   }
@@ -107,7 +109,7 @@ struct GpuLoss {
 
   // Entropy -sum p log p, KL(old || new) = sum p_old (log p_old - log p_new); d log p_a / d logit_k = [k = a] - p_k;
   // d entropy / d logit_k = -p_k (log p_k + entropy).
-  DRL_HD Sample categorical(int64_t i, double*) const {
+  DRL_HD Sample categorical(int64_t i) const {
     const int64_t size = rollout.action_size;
     const int32_t row = rows[i], choice = rollout.choice[row];
     const float *logits = outputs.policy + i * size, *old_logits = rollout.policy_out + row * size;

@@ -368,12 +368,7 @@ void GpuPpo::iterate(int64_t iteration, Communicator& comm, std::span<double> ri
   }
   enqueue_outputs();
   ended_.record(stream_);
-  comm.wait([&] {
-    const gpuError_t status = gpuEventQuery(ended_.get());
-    if (status == gpuErrorNotReady) return false;
-    gpu::check(status, "an iteration's kernels");
-    return true;
-  });
+  comm.wait([&] { return gpu::has_ended(gpuEventQuery(ended_.get()), "an iteration's kernels"); });
   warm_ = true;
   read_outputs(comm, riders);
   stats_.collection_time = collected_.seconds_since(began_);
@@ -588,6 +583,7 @@ void GpuPpo::state_needed() {
 }
 
 void GpuPpo::set_learning_rate(double learning_rate) {
+  state_needed();  // all of it is pushed
   host_numbers_->learning_rate = learning_rate;
   push_state();
 }

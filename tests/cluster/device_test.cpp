@@ -207,8 +207,8 @@ TEST(AssignDevice, SomeSeeTooLittle) {
       error_of([&] {
         assign_device({{"0"}, {"0"}, {"1", "2", "3"}}, 2);
       }),
-      "3 ranks of this node cannot have a GPU each (some see only the same ones, of 0, 1, 2, 3): let all see all by "
-      "--gpu-bind=none, or one each by --gpus-per-task=1");
+      "3 ranks of this node cannot have a GPU each (some see only the same ones, of 0, 1, 2, 3): let all see all, by "
+      "srun --gpu-bind=none");
   EXPECT_NE(error_of([&] { assign_device({{"0", "1"}, {}}, 0); }).find("cannot have a GPU each"), std::string::npos);
 }
 

@@ -48,8 +48,8 @@ TEST(CheckIdentities, NamesRanksOnOneGpu) {
   EXPECT_EQ(
       objection(ranks),
       "ranks 2, 3 on node2 would compute on the same GPU (H200, 0000:00:00, GPU-2): start as many ranks on a host "
-      "as it has GPUs (srun --ntasks-per-node), and let each see all of them or one of its own "
-      "(CUDA_VISIBLE_DEVICES)");
+      "as it has GPUs (srun --ntasks-per-node), and let each see all of them (srun "
+      "--gpu-bind=none, CUDA_VISIBLE_DEVICES)");
   EXPECT_EQ(objection(ranks, true), "");
 }
 

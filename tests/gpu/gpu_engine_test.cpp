@@ -12,7 +12,7 @@ struct Case {
   std::string name, activation, std_type;
   bool discrete;
   int actions, critic_obs;
-  int64_t samples;
+  int64_t samples, tile;
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
@@ -36,7 +36,7 @@ TEST_P(GpuEngineTest, AgreesWithPlainLoopsInDouble) {
   TaskSpec task = c.discrete ? categorical_task(5, c.actions) : gaussian_task(5, c.actions);
   task.critic_obs_dim = c.critic_obs;
   PolicyOptions policy;
-  policy.actor_hidden_dims = {16, 24};
+  policy.actor_hidden_dims = {16, 21};
   policy.critic_hidden_dims = {32};
   policy.activation = c.activation;
   policy.std_type = c.std_type;
@@ -47,7 +47,8 @@ TEST_P(GpuEngineTest, AgreesWithPlainLoopsInDouble) {
   if (const int64_t at = std_offset(layout); at >= 0)
     for (int k = 0; k < c.actions; ++k)
       params[at + k] = spec.log_std ? uniform(random, -0.3, 0.3) : uniform(random, 0.7, 1.3);
-  Rollout rollout(task, 1, 4000);
+  const int64_t n = 10000;
+  Rollout rollout(task, 1, n);
   fill_random(rollout, random);
   fill_uniform(rollout.critic_obs, random, -1, 1);
   const std::vector<float> mean = {0.1f, -0.2f, 0.3f, 0, 0.5f, 1, -1}, inv_std = {1, 2, 0.5f, 1.5f, 3, 1, 0.7f};
@@ -55,7 +56,7 @@ TEST_P(GpuEngineTest, AgreesWithPlainLoopsInDouble) {
   const std::vector<float> critic_inv_std = {2, 1, 3, 0.5f, 1, 1.2f, 0.8f};
   Normalizers normalizers{{mean.data(), inv_std.data()}, {}};
   if (c.critic_obs) normalizers.critic_obs = {critic_mean.data(), critic_inv_std.data()};
-  std::vector<int32_t> rows = first_rows(4000);
+  std::vector<int32_t> rows = first_rows(n);
   std::shuffle(rows.begin(), rows.end(), random);
   rows.resize(static_cast<size_t>(c.samples));
   const LossSettings loss{0.2f, 0.2f, 0.7f, 0.01f, 0.1f, 0.8f};
@@ -63,7 +64,7 @@ TEST_P(GpuEngineTest, AgreesWithPlainLoopsInDouble) {
 
   gpu::Stream stream;
   const auto engine = make_gpu_engine(spec, stream);
-  engine->reserve(1000, stream);  // less than there are: large calls are cut up
+  engine->reserve(c.tile, stream);  // less than there are: large calls are cut up
   const auto d_params = to_device(stream, params);
   const auto d_mean = to_device(stream, mean), d_inv_std = to_device(stream, inv_std);
   const auto d_critic_mean = to_device(stream, critic_mean), d_critic_inv_std = to_device(stream, critic_inv_std);
@@ -83,21 +84,21 @@ TEST_P(GpuEngineTest, AgreesWithPlainLoopsInDouble) {
   const auto d_loss = to_device(stream, &loss, 1);
 
   // Policy and values.
-  gpu::Array<float> out(4000 * static_cast<size_t>(c.actions), stream), values(4000, stream);
-  engine->policy(d_params.data(), d_normalizers, view.obs, 4000, out.data(), stream);
-  engine->values(d_params.data(), d_normalizers, view.critic_input(), 4000, values.data(), stream);
+  gpu::Array<float> out(n * static_cast<size_t>(c.actions), stream), values(n, stream);
+  engine->policy(d_params.data(), d_normalizers, view.obs, n, out.data(), stream);
+  engine->values(d_params.data(), d_normalizers, view.critic_input(), n, values.data(), stream);
   const LoopMlp actor(spec, "actor");
   std::vector<float> expected_out;
-  for (int64_t i = 0; i < 4000; ++i) {
+  for (int64_t i = 0; i < n; ++i) {
     float x[5];
     for (int k = 0; k < 5; ++k) x[k] = (rollout.obs[i * 5 + k] - mean[k]) * inv_std[k];
     const std::vector<double> y = actor.forward(params.data(), x).back();
     expected_out.insert(expected_out.end(), y.begin(), y.end());
   }
   expect_close(to_host(stream, out.data(), out.size()), expected_out, 1e-6, "policy");
-  std::vector<float> expected_values(4000);
-  loops.values(params.data(), normalizers, rollout.critic_input(), 4000, expected_values.data());
-  expect_close(to_host(stream, values.data(), 4000), expected_values, 1e-6, "values");
+  std::vector<float> expected_values(n);
+  loops.values(params.data(), normalizers, rollout.critic_input(), n, expected_values.data());
+  expect_close(to_host(stream, values.data(), n), expected_values, 1e-6, "values");
 
   // The gradient and its tail.
   const size_t size = params.size() + kTailSize;
@@ -122,10 +123,12 @@ TEST_P(GpuEngineTest, AgreesWithPlainLoopsInDouble) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, GpuEngineTest,
-                         testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 0, 3333},
-                                         Case{"GaussianScalarTanh", "tanh", "scalar", false, 2, 7, 1000},
-                                         Case{"CategoricalTanh", "tanh", "log", true, 4, 0, 2500},
-                                         Case{"CategoricalRelu", "relu", "log", true, 2, 7, 17}),
+                         testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 0, 3333, 1000},
+                                         Case{"GaussianScalarTanh", "tanh", "scalar", false, 2, 7, 1000, 1000},
+                                         Case{"CategoricalTanh", "tanh", "log", true, 4, 0, 2500, 1000},
+                                         Case{"CategoricalRelu", "relu", "log", true, 2, 7, 17, 1000},
+                                         // Sums over so many rows are cut into slices, with rows left over.
+                                         Case{"LargeTile", "tanh", "log", false, 2, 0, 9001, 10000}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

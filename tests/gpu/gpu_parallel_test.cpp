@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "algorithm_state.hpp"
 #include "engines/gpu/gpu_engine.hpp"
 #include "engines/torch/torch_engine.hpp"
 #include "envs/make_env.hpp"
@@ -47,6 +48,7 @@ TEST_P(GpuParallel, RanksLearnAsThoseOfTheCpuDo) {
   const auto gpu_engine = make_gpu_engine(setup.network, *stream);
   GpuPpo gpu(setup.ppo, setup.policy, setup.plan, kSeed, true, *gpu_envs, *gpu_engine, *stream);
 
+  State cpu_state(cpu), gpu_state(gpu);
   for (int64_t i = 0; i < 3; ++i) {  // kernel by kernel, captured, replayed
     std::vector<double> mine(static_cast<size_t>(world().size())), same = mine;
     mine[static_cast<size_t>(world().rank())] = same[static_cast<size_t>(world().rank())] = 1.0 + world().rank();
@@ -69,6 +71,11 @@ TEST_P(GpuParallel, RanksLearnAsThoseOfTheCpuDo) {
     const std::vector<std::byte> all = world().gather(std::as_bytes(params), 0);
     for (size_t at = 0; at < all.size(); at += params.size_bytes())
       EXPECT_EQ(std::memcmp(&all[at], params.data(), params.size_bytes()), 0);
+
+    // What differs by rounding shall not add up to other actions.
+    gpu.state_needed();
+    gpu_state.copy_from(cpu_state);
+    gpu.state_changed();
   }
   EXPECT_EQ(comm->stats().all_reduces_f64, 3);
   EXPECT_EQ(comm->stats().all_reduces_f32, 3 * 2 * 4);

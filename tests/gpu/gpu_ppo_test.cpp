@@ -1,9 +1,8 @@
 #include "learn/gpu_ppo.hpp"
 
 #include <cmath>
-#include <cstring>
-#include <map>
 
+#include "algorithm_state.hpp"
 #include "cluster/communicator.hpp"
 #include "engines/gpu/gpu_engine.hpp"
 #include "engines/torch/torch_engine.hpp"
@@ -14,27 +13,6 @@ namespace drl {
 namespace {
 
 using namespace test;
-
-// A state's fields by name. copy_from writes one state's numbers into another's fields.
-struct State final : StateVisitor {
-  explicit State(Algorithm& algorithm) {
-    algorithm.state_needed();
-    algorithm.visit_state(*this);
-  }
-  void field(const StateField& field) override { fields[field.name] = field; }
-  std::map<std::string, std::vector<std::byte>> bytes() const {
-    std::map<std::string, std::vector<std::byte>> all;
-    for (const auto& [name, field] : fields) {
-      const auto* data = static_cast<const std::byte*>(field.data);
-      all[name] = {data, data + field.bytes()};
-    }
-    return all;
-  }
-  void copy_from(const State& other) {
-    for (auto& [name, field] : fields) std::memcpy(field.data, other.fields.at(name).data, field.bytes());
-  }
-  std::map<std::string, StateField> fields;
-};
 
 struct Case {
   std::string name, task, schedule, std_type;
@@ -114,12 +92,12 @@ void expect_same_stats(const IterationStats& gpu, const IterationStats& cpu) {
   expect_near(gpu.episodes.reward, cpu.episodes.reward, 1e-9, "reward");
   expect_near(gpu.episodes.length, cpu.episodes.length, 0, "length");
   expect_near(gpu.value_loss, cpu.value_loss, 1e-3, "value_loss");
-  expect_near(gpu.surrogate_loss, cpu.surrogate_loss, 1e-3, "surrogate_loss");
+  EXPECT_NEAR(gpu.surrogate_loss, cpu.surrogate_loss, 1e-5);  // normalised advantages cancel
   expect_near(gpu.entropy, cpu.entropy, 1e-4, "entropy");
   expect_near(gpu.kl, cpu.kl, 1e-2, "kl");
   expect_near(gpu.clip_fraction, cpu.clip_fraction, 2e-2, "clip_fraction");
   expect_near(gpu.gradient_norm, cpu.gradient_norm, 1e-3, "gradient_norm");
-  expect_near(gpu.explained_variance, cpu.explained_variance, 1e-3, "explained_variance");
+  EXPECT_NEAR(gpu.explained_variance, cpu.explained_variance, 1e-4);
   expect_near(gpu.learning_rate, cpu.learning_rate, 1e-12, "learning_rate");
   expect_near(gpu.action_std, cpu.action_std, 1e-5, "action_std");
 }

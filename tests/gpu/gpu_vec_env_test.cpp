@@ -124,6 +124,85 @@ TEST_P(GpuVecEnvTest, DoesWhatTheCpuDoes) {
   EXPECT_EQ(to_host(stream, out.data(), columns), std::vector<double>(columns, 0.0));
 }
 
+// Rows in device memory.
+struct DeviceRow {
+  DeviceRow(const TaskSpec& spec, int64_t n, const gpu::Stream& stream)
+      : obs(n * spec.obs_dim, stream),
+        final_obs(n * spec.obs_dim, stream),
+        reward(n, stream),
+        terminated(n, stream),
+        truncated(n, stream) {}
+  StepRow with(const void* action) {
+    return {action, obs.data(), nullptr, reward.data(), terminated.data(), truncated.data(), final_obs.data(), nullptr};
+  }
+  gpu::Array<float> obs, final_obs, reward;
+  gpu::Array<uint8_t> terminated, truncated;
+};
+
+std::map<std::string, std::vector<std::byte>> state_of(GpuVecEnv& env, const gpu::Stream& stream) {
+  gpu::StateMirror mirror;
+  env.mirror_state(mirror);
+  mirror.fetch(stream, Sharding::per_env);
+  gpu::synchronize(stream);
+  Fields fields;
+  env.visit_state(fields);
+  return fields.values;
+}
+
+std::vector<double> episodes_of(GpuVecEnv& env, const gpu::Stream& stream) {
+  const int columns = env.episode_columns();
+  gpu::Array<double> out(columns, stream), scratch(gpu::reduction_size(columns), stream);
+  env.take_episode_sums(out.data(), scratch.data(), stream);
+  return to_host(stream, out.data(), columns);
+}
+
+// Many random steps in one kernel lead where the same actions lead one by one.
+TEST_P(GpuVecEnvTest, StepsRandomlyAsOneByOne) {
+  const int64_t n = 70, first_step = 40, steps = 1300;
+  const EnvConfig config{n, 1000, 11, true};
+  gpu::Stream stream;
+  const std::unique_ptr<GpuVecEnv> fast = make_gpu_env(GetParam(), config, stream);
+  const std::unique_ptr<GpuVecEnv> slow = make_gpu_env(GetParam(), config, stream);
+  const TaskSpec& spec = slow->spec();
+  DeviceRow device(spec, n, stream);
+  fast->reset(device.with(nullptr), stream);
+  slow->reset(device.with(nullptr), stream);
+
+  gpu::Array<float> checksum(n, stream);
+  fast->step_randomly(first_step, 250, checksum.data(), stream);
+  std::vector<double> expected(n), sums(n);
+  const auto add = [&](std::vector<double>& to, const gpu::Array<float>& from) {
+    const std::vector<float> numbers = to_host(stream, from.data(), from.size());
+    for (size_t k = 0; k < numbers.size(); ++k) to[k / (numbers.size() / n)] += static_cast<double>(numbers[k]);
+  };
+  add(sums, checksum);
+  fast->step_randomly(first_step + 250, steps - 250, checksum.data(), stream);
+  add(sums, checksum);
+
+  const auto first = to_device(stream, &first_step, 1);
+  Row host(spec, n);
+  for (int64_t t = 0; t < steps; ++t) {
+    for (int64_t i = 0; i < n; ++i) {
+      const Words4 bits = random_bits(11, Purpose::benchmark, static_cast<uint64_t>(1000 + i), first_step + t);
+      host.numbers[i] = static_cast<int32_t>(std::floor(uniform01(bits[0]) * static_cast<float>(spec.action.size)));
+      for (int k = 0; !spec.action.discrete && k < spec.action.size; ++k)
+        host.values[i * spec.action.size + k] =
+            spec.action.low[k] + (spec.action.high[k] - spec.action.low[k]) * uniform01(bits[k]);
+    }
+    const auto numbers = to_device(stream, host.numbers);
+    const auto values = to_device(stream, host.values);
+    DRL_GPU(gpuMemsetAsync(device.final_obs.data(), 0, device.final_obs.size() * sizeof(float), stream.get()));
+    slow->step(first.data(), t,
+               device.with(spec.action.discrete ? static_cast<const void*>(numbers.data()) : values.data()), stream);
+    for (const gpu::Array<float>* part : {&device.reward, &device.obs, &device.final_obs}) add(expected, *part);
+  }
+  EXPECT_EQ(state_of(*fast, stream), state_of(*slow, stream));
+  const std::vector<double> episodes = episodes_of(*fast, stream);
+  EXPECT_GT(episodes[0], 0);
+  EXPECT_EQ(episodes, episodes_of(*slow, stream));
+  for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(sums[i], expected[i], 1e-3 * std::abs(expected[i]) + 0.1) << i;
+}
+
 INSTANTIATE_TEST_SUITE_P(Tasks, GpuVecEnvTest, testing::ValuesIn(task_names()), [](const auto& info) {
   std::string name = info.param;
   std::erase(name, '-');

@@ -52,7 +52,8 @@ inline const std::vector<HostDevice>& host_devices() {
     std::vector<HostDevice> all;
     std::istringstream list(text);
     HostDevice device;
-    for (std::string entry; std::getline(list, entry, ',') && std::istringstream(entry) >> device.name >> device.number;)
+    for (std::string entry;
+         std::getline(list, entry, ',') && std::istringstream(entry) >> device.name >> device.number;)
       all.push_back(device);
     return all;
   }();
@@ -96,7 +97,9 @@ struct gpuDeviceProp {
 };
 
 inline const char* gpuGetErrorName(gpuError_t status) {
-  return status == gpuErrorMemoryAllocation ? "OutOfMemory" : status == gpuErrorNoKernelImage ? "NoKernelImageForDevice" : "Invalid";
+  return status == gpuErrorMemoryAllocation ? "OutOfMemory"
+         : status == gpuErrorNoKernelImage  ? "NoKernelImageForDevice"
+                                            : "Invalid";
 }
 inline const char* gpuGetErrorString(gpuError_t status) {
   return status == gpuErrorMemoryAllocation ? "out of memory"
@@ -206,7 +209,7 @@ inline void gpuRangePop() {}
 using gpublasHandle_t = drl::gpu::HostBlas*;
 enum gpublasStatus_t { GPUBLAS_STATUS_SUCCESS, GPUBLAS_STATUS_INVALID_VALUE };
 enum gpublasOperation_t { GPUBLAS_OP_N, GPUBLAS_OP_T };
-inline constexpr int GPUBLAS_PEDANTIC_MATH = 2, GPUBLAS_TF32_MATH = 3;
+inline constexpr int GPUBLAS_DEFAULT_MATH = 2, GPUBLAS_TF32_MATH = 3;
 inline const char* gpublasGetStatusString(gpublasStatus_t) { return "invalid value"; }
 inline gpublasStatus_t gpublasCreate(gpublasHandle_t* handle) {
   return *handle = new drl::gpu::HostBlas, GPUBLAS_STATUS_SUCCESS;
@@ -236,6 +239,18 @@ inline gpublasStatus_t gpublasSgemm(gpublasHandle_t handle, gpublasOperation_t o
         c[i + j * ldc] = alpha_value * sum + (beta_value == 0 ? 0 : beta_value * c[i + j * ldc]);
       }
   });
+  return GPUBLAS_STATUS_SUCCESS;
+}
+inline gpublasStatus_t gpublasSgemmStridedBatched(gpublasHandle_t handle, gpublasOperation_t op_a,
+                                                  gpublasOperation_t op_b, int m, int n, int k, const float* alpha,
+                                                  const float* a, int lda, long long stride_a, const float* b, int ldb,
+                                                  long long stride_b, const float* beta, float* c, int ldc,
+                                                  long long stride_c, int count) {
+  for (int p = 0; p < count; ++p)
+    if (const gpublasStatus_t status = gpublasSgemm(handle, op_a, op_b, m, n, k, alpha, a + p * stride_a, lda,
+                                                    b + p * stride_b, ldb, beta, c + p * stride_c, ldc);
+        status != GPUBLAS_STATUS_SUCCESS)
+      return status;
   return GPUBLAS_STATUS_SUCCESS;
 }
 

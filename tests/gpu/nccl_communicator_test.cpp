@@ -136,7 +136,8 @@ TEST_F(NcclCommunicator, AllReducesAreTimed) {
     wait_and_note();
   }
   EXPECT_EQ(seconds.front(), 0);
-  for (size_t k = 1; k < seconds.size(); ++k) EXPECT_GT(seconds[k], seconds[k - 1]);
+  for (size_t k = 1; k < seconds.size(); ++k)
+    EXPECT_TRUE(comm->size() == 1 || seconds[k] > seconds[k - 1]) << k;  // alone there is nothing to do
   wait(*comm);
   EXPECT_EQ(comm->stats().wait_seconds, seconds.back());
 }

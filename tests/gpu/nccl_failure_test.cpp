@@ -294,7 +294,8 @@ TEST_F(NcclFailure, RanksOfATestMayShareAGpu) {
   EXPECT_EQ(ending([&] { connect(); }).code, kDone);
   EXPECT_EQ(variable("NCCL_HOSTID"), std::to_string(world().rank()));
   EXPECT_EQ(variable("NCCL_SOCKET_IFNAME"), "lo");
-  EXPECT_EQ(variable("NCCL_IB_DISABLE"), "1");
+  EXPECT_EQ(variable("NCCL_NET"), "Socket");
+  EXPECT_EQ(variable("NCCL_NET_PLUGIN"), "none");
   EXPECT_EQ(variable("NCCL_NVLS_ENABLE"), "0");
   EXPECT_EQ(variable("NCCL_MAX_CTAS"), "1");
 }
@@ -302,12 +303,14 @@ TEST_F(NcclFailure, RanksOfATestMayShareAGpu) {
 TEST(NcclAdvice, NamesTheFirstWayOutThatIsNotTakenYet) {
   std::vector<std::string> taken;
   const auto advice = [&] {
-    return nccl_advice([&](const char* name) -> std::optional<std::string> {
-      for (const std::string& one : taken)
-        if (one == name) return "1";
-      if (name == std::string("NCCL_IB_DISABLE")) return "0";  // is no way out
-      return std::nullopt;
-    });
+    return nccl_advice(
+        [&](const char* name) -> std::optional<std::string> {
+          for (const std::string& one : taken)
+            if (one == name) return "1";
+          if (name == std::string("NCCL_IB_DISABLE")) return "0";  // is no way out
+          return std::nullopt;
+        },
+        false);
   };
   for (const char* next :
        {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE", "NCCL_ALGO", "NCCL_SOCKET_IFNAME"}) {
@@ -315,6 +318,11 @@ TEST(NcclAdvice, NamesTheFirstWayOutThatIsNotTakenYet) {
     taken.push_back(next);
   }
   EXPECT_EQ(advice().find("NCCL_DEBUG=INFO"), 0) << advice();
+}
+
+TEST(NcclAdvice, RanksOfANodeHaveToSeeEachOthersGpus) {
+  const std::string advice = nccl_advice([](const char*) { return std::nullopt; }, true);
+  EXPECT_EQ(advice.find("let each rank see all GPUs of its node (srun --gpu-bind=none)"), 0) << advice;
 }
 
 }  // namespace

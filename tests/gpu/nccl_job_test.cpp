@@ -69,11 +69,19 @@ int run_rank(Communicator& host, const std::string& fault) {
 
 // ---- The job, from outside ------------------------------------------------------------------------------------------
 
+// What this was built with, unless it was carried to another machine (tools/test_gpu --built).
+std::string path_of(const char* variable, const char* built) {
+  const char* carried = std::getenv(variable);
+  return carried ? carried : built;
+}
+
 class NcclJob : public GpuTest {
  protected:
   static Result run(const std::string& fault) {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-    return run_program({DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", self}, {{"DRL_FAULT", fault}});
+    return run_program(
+        {path_of("DRL_TEST_DATA", DRL_TEST_DATA) + "/mpirun_test", path_of("DRL_MPIEXEC", DRL_MPIEXEC), "2", self},
+        {{"DRL_FAULT", fault}});
   }
   static size_t count(const std::string& text, const std::string& part) {
     size_t n = 0;

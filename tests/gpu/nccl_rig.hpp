@@ -51,11 +51,7 @@ class NcclTest : public GpuTest {
   void wait(Communicator& comm) const {
     gpu::Event event;
     event.record(*stream);
-    comm.wait([&] {
-      const gpuError_t status = gpuEventQuery(event.get());
-      if (status != gpuErrorNotReady) gpu::check(status, "gpuEventQuery");
-      return status == gpuSuccess;
-    });
+    comm.wait([&] { return gpu::has_ended(gpuEventQuery(event.get()), "gpuEventQuery"); });
   }
 
   NcclOptions options{.init_timeout = 60, .comm_timeout = 60, .hosts = {}};

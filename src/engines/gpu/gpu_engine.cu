@@ -29,13 +29,31 @@ struct GatherInput {
   }
 };
 
-template <class F>
+// Neighbours that a thread loads and stores at once.
+template <int N>
+struct alignas(N * sizeof(float)) Pack {
+  float x[N];
+};
+
+// N divides the width.
+template <class F, int N>
 struct AddBiasAndActivate {
-  float* y;  // [n, width]
+  Pack<N>* y;  // [n, width]
   const float* bias;
   uint32_t width;
-  DRL_HD void operator()(int64_t i) const { y[i] = F::value(y[i] + bias[static_cast<uint32_t>(i) % width]); }
+  DRL_HD void operator()(int64_t i) const {
+    const uint32_t first = static_cast<uint32_t>(i) * N % width;
+    Pack<N> pack = y[i];
+    for (int k = 0; k < N; ++k) pack.x[k] = F::value(pack.x[k] + bias[first + k]);
+    y[i] = pack;
+  }
 };
+
+template <class F, int N>
+void add_bias_and_activate(const gpu::Stream& stream, int64_t numbers, float* y, const float* bias, int64_t width) {
+  gpu::for_each(stream, numbers / N,
+                AddBiasAndActivate<F, N>{reinterpret_cast<Pack<N>*>(y), bias, static_cast<uint32_t>(width)});
+}
 
 struct AddBias {
   float* y;  // [n, width]
@@ -44,17 +62,39 @@ struct AddBias {
   DRL_HD void operator()(int64_t i) const { y[i] += bias[static_cast<uint32_t>(i) % width]; }
 };
 
-template <class F>
-struct ActivationBackward {
-  const float* y;
-  float* d;
-  DRL_HD void operator()(int64_t i) const { d[i] = F::backward(d[i], y[i]); }
-};
-
 struct LoadMatrix {
   const float* x;
   int64_t width;
   DRL_HD double operator()(int64_t row, int column) const { return static_cast<double>(x[row * width + column]); }
+};
+
+// The gradient before an activation, from the one behind it: written where that was, on its way to the bias' gradient.
+template <class F>
+struct LoadActivationBackward {
+  const float* y;
+  float* d;
+  int64_t width;
+  DRL_HD double operator()(int64_t row, int column) const {
+    const int64_t i = row * width + column;
+    return static_cast<double>(d[i] = F::backward(d[i], y[i]));
+  }
+};
+
+// Adds the slices of a product's sum to it.
+struct AddSlices {
+  const float* slices;  // [count, size]
+  int64_t count, size;
+  float* out;  // [size]
+  DRL_HD void operator()(int64_t i) const {
+    constexpr int kAtOnce = 16;
+    double sum = 0;
+    for (int64_t first = 0; first < count; first += kAtOnce) {
+      float x[kAtOnce];
+      for (int k = 0; k < kAtOnce; ++k) x[k] = first + k < count ? slices[(first + k) * size + i] : 0.0f;
+      for (int k = 0; k < kAtOnce; ++k) sum += static_cast<double>(x[k]);
+    }
+    out[i] += static_cast<float>(sum);
+  }
 };
 
 struct AddTo {
@@ -64,12 +104,12 @@ struct AddTo {
 
 class Blas {
  public:
-  explicit Blas(const gpu::Stream& stream) : workspace_(kWorkspace, stream) {
+  explicit Blas(const gpu::Stream& stream) : workspace_(kWorkspace, stream), slices_(kSliceRoom, stream) {
     DRL_GPU(gpublasCreate(&handle_));
     DRL_GPU(gpublasSetStream(handle_, stream.get()));
     // Of one's own and fixed: the same sums each time, and nothing is allocated while a graph is captured.
     DRL_GPU(gpublasSetWorkspace(handle_, workspace_.data(), workspace_.size()));
-    DRL_GPU(gpublasSetMathMode(handle_, GPUBLAS_PEDANTIC_MATH));
+    DRL_GPU(gpublasSetMathMode(handle_, GPUBLAS_DEFAULT_MATH));
   }
   ~Blas() { (void)gpublasDestroy(handle_); }
   Blas(const Blas&) = delete;
@@ -84,9 +124,22 @@ class Blas {
   void backward(int64_t n, int64_t in, int64_t out, const float* dy, const float* w, float* dx) {
     product(GPUBLAS_OP_N, GPUBLAS_OP_N, in, n, out, w, in, dy, out, 0, dx, in);
   }
-  // dw [out, in] += dy^T x
-  void weights(int64_t n, int64_t in, int64_t out, const float* dy, const float* x, float* dw) {
-    product(GPUBLAS_OP_N, GPUBLAS_OP_T, in, out, n, x, in, dy, out, 1, dw, in);
+  // dw [out, in] += dy^T x. A sum over very many rows for few numbers: slices of it keep the whole device busy, and
+  // their order is ours.
+  void weights(int64_t n, int64_t in, int64_t out, const float* dy, const float* x, float* dw,
+               const gpu::Stream& stream) {
+    const int64_t size = in * out, slices = std::min(n / kSliceRows, static_cast<int64_t>(kSliceRoom) / size),
+                  rows = slices > 1 ? n / slices : 0, done = rows * slices;
+    if (slices > 1) {
+      const float one = 1, zero = 0;
+      DRL_GPU(gpublasSgemmStridedBatched(handle_, GPUBLAS_OP_N, GPUBLAS_OP_T, static_cast<int>(in),
+                                         static_cast<int>(out), static_cast<int>(rows), &one, x, static_cast<int>(in),
+                                         rows * in, dy, static_cast<int>(out), rows * out, &zero, slices_.data(),
+                                         static_cast<int>(in), size, static_cast<int>(slices)));
+      gpu::for_each(stream, size, AddSlices{slices_.data(), slices, size, dw});
+    }
+    if (done < n)
+      product(GPUBLAS_OP_N, GPUBLAS_OP_T, in, out, n - done, x + done * in, in, dy + done * out, out, 1, dw, in);
   }
 
  private:
@@ -97,7 +150,11 @@ class Blas {
                          static_cast<int>(lda), b, static_cast<int>(ldb), &beta, c, static_cast<int>(ldc)));
   }
 
+  static constexpr int64_t kSliceRows = 2048;            // or more
+  static constexpr size_t kSliceRoom = size_t{1} << 22;  // numbers
+
   gpu::Array<char> workspace_;
+  gpu::Array<float> slices_;
   gpublasHandle_t handle_{};
 };
 
@@ -139,7 +196,8 @@ class Mlp {
         gpu::for_each(stream, rows * width, AddBias{y, bias, static_cast<uint32_t>(width)});
       } else {
         with_activation(activation_, [&]<class F>(F) {
-          gpu::for_each(stream, rows * width, AddBiasAndActivate<F>{y, bias, static_cast<uint32_t>(width)});
+          const auto add = width % 4 == 0 ? add_bias_and_activate<F, 4> : add_bias_and_activate<F, 1>;
+          add(stream, rows * width, y, bias, width);
         });
       }
     }
@@ -150,16 +208,22 @@ class Mlp {
 
   // Adds the weights' gradients, given output_gradient() for the rows of the last forward.
   void backward(Blas& blas, const float* params, float* grad, int64_t rows, const gpu::Stream& stream) {
-    for (int layer = spec_.layers() - 1; layer >= 0; --layer) {
+    const auto add_bias_gradient = [&](int layer, const auto& load) {
+      gpu::sum_columns(stream, rows, spec_.dims[layer + 1], scratch_.data(), load,
+                       AddTo{grad + slices_[2 * layer + 1].offset});
+    };
+    const int last = spec_.layers() - 1;
+    add_bias_gradient(last, LoadMatrix{gradients_[last + 1].data(), spec_.outputs()});
+    for (int layer = last; layer >= 0; --layer) {
       const int64_t in = spec_.dims[layer], width = spec_.dims[layer + 1];
       const float *x = outputs_[layer].data(), *dy = gradients_[layer + 1].data();
-      blas.weights(rows, in, width, dy, x, grad + slices_[2 * layer].offset);
-      gpu::sum_columns(stream, rows, static_cast<int>(width), scratch_.data(), LoadMatrix{dy, width},
-                       AddTo{grad + slices_[2 * layer + 1].offset});
+      blas.weights(rows, in, width, dy, x, grad + slices_[2 * layer].offset, stream);
       if (layer == 0) return;
       float* dx = gradients_[layer].data();
       blas.backward(rows, in, width, dy, params + slices_[2 * layer].offset, dx);
-      with_activation(activation_, [&]<class F>(F) { gpu::for_each(stream, rows * in, ActivationBackward<F>{x, dx}); });
+      with_activation(activation_, [&]<class F>(F) {
+        add_bias_gradient(layer - 1, LoadActivationBackward<F>{x, dx, in});
+      });
     }
   }
 
