@@ -80,8 +80,7 @@ class MpiCommunicator final : public Communicator {
       total += static_cast<size_t>(sizes[rank]);
     }
     std::vector<std::byte> all(total);
-    check_mpi(MPI_Gatherv(data.data(), mine, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, root,
-                          comm_),
+    check_mpi(MPI_Gatherv(data.data(), mine, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, root, comm_),
               "MPI_Gatherv");
     return all;
   }

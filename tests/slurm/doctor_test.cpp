@@ -114,8 +114,13 @@ TEST_F(DoctorOnNodes, TwoRanksOnOneGpuAreRefused) {
 
 // The stand-in of tests/gpu pretends the GPUs: each task sees one, of this number.
 Words on_gpus(const std::string& number) {
-  return {"srun", "-N2", "--ntasks-per-node=2", "bash", "-c",
-          "export CUDA_VISIBLE_DEVICES=$SLURM_LOCALID DRL_HOST_GPUS=\"H100 $((" + number + "))\"; exec \"$@\"", "bash",
+  return {"srun",
+          "-N2",
+          "--ntasks-per-node=2",
+          "bash",
+          "-c",
+          "export CUDA_VISIBLE_DEVICES=$SLURM_LOCALID DRL_HOST_GPUS=\"H100 $((" + number + "))\"; exec \"$@\"",
+          "bash",
           DRL_DOCTOR_ON_HOST};
 }
 
@@ -134,8 +139,7 @@ TEST_F(DoctorOnNodes, FourGpusAreWell) {
 }
 
 TEST_F(DoctorOnNodes, TwoRanksOnOneGpuAreNamed) {
-  const Result result =
-      run_for_long(on_gpus("SLURM_PROCID == 3 ? 3 : SLURM_PROCID + 1") + Words{"--runs_dir", runs()});
+  const Result result = run_for_long(on_gpus("SLURM_PROCID == 3 ? 3 : SLURM_PROCID + 1") + Words{"--runs_dir", runs()});
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_TRUE(found(result, "GPU sharing")
                   .starts_with("failed   GPU sharing        ranks 2, 3 on node2 would compute on the same GPU (H100, "
