@@ -88,19 +88,34 @@ int examine(const DoctorOptions& options, const LaunchInfo& launch, Rounds& roun
   return std::stoi(rounds.announce(rounds.leads() ? std::to_string(rounds.report().finish()) : ""));
 }
 
-// The same, but ranks that are missing end all others here.
+// The end of all ranks, by the one that speaks; the others wait for it.
+int end_all(Communicator& comm, Report& report, const Check& failed, const std::vector<Check>& skipped = {}) {
+  while (!report.speaks()) pause();
+  report.add(failed);
+  for (const Check& check : skipped) report.add(check);
+  report.finish();
+  comm.abort(kFailure);
+  return kFailure;
+}
+
+// The same, but ranks that are missing or fail end all others here.
 int examine_or_end(const DoctorOptions& options, const LaunchInfo& launch, Communicator& comm, Report& report,
                    Watchdog& watchdog, const std::vector<std::string>& arguments) {
   Rounds rounds(comm, report, watchdog, options.timeout);
   try {
     return examine(options, launch, rounds, arguments);
   } catch (const CheckFailed& failed) {
-    while (!report.speaks()) pause();  // for the end, which the rank that speaks brings
-    report.add(failed.check());
-    for (const Check& check : failed.skipped()) report.add(check);
-    report.finish();
-    comm.abort(kFailure);
-    return kFailure;
+    return end_all(comm, report, failed.check(), failed.skipped());
+  } catch (const UsageError&) {
+    throw;
+  } catch (const ReportedError&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (!report.speaks()) {
+      log::error("{}", error.what());
+      rounds.give_up(error.what());
+    }
+    return end_all(comm, report, check_of_message("drl_doctor", Status::failed, error.what()));
   }
 }
 

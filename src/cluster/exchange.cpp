@@ -21,7 +21,7 @@ constexpr auto kNap = std::chrono::microseconds(100);  // others may share our c
 
 // Texts on their way, which MPI reads until they have arrived; those to a rank that never takes them stay.
 struct Sending {
-  std::string text;
+  std::shared_ptr<const std::string> text;  // one for all receivers, which may be thousands
   MPI_Request request;
 };
 
@@ -30,10 +30,9 @@ std::list<Sending>& sendings() {
   return list;
 }
 
-void send(const std::string& text, int to) {
+void send(const std::shared_ptr<const std::string>& text, int to) {
   Sending& sending = sendings().emplace_back(text, MPI_REQUEST_NULL);
-  MPI_Isend(sending.text.data(), static_cast<int>(sending.text.size()), MPI_BYTE, to, kTag, MPI_COMM_WORLD,
-            &sending.request);
+  MPI_Isend(text->data(), static_cast<int>(text->size()), MPI_BYTE, to, kTag, MPI_COMM_WORLD, &sending.request);
 }
 
 void forget_arrived() {
@@ -75,7 +74,8 @@ std::map<int, std::string> exchange(const std::string& text, const std::vector<i
                                     double seconds) {
   std::map<int, std::string> received;
   if (to.empty() && from.empty()) return received;
-  for (int rank : to) send(text, rank);
+  const auto shared_text = std::make_shared<const std::string>(text);
+  for (int rank : to) send(shared_text, rank);
   poll(seconds, [&] {
     for (int rank : from)
       if (!received.contains(rank))

@@ -1,13 +1,16 @@
 #include "cluster/machine.hpp"
 
 #include <mpi.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <regex>
+#include <sstream>
 
 #include "cluster/topology.hpp"
 
@@ -22,9 +25,9 @@ std::string host_name() {
 
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown CPU";
+  utsname system{};
+  uname(&system);
+  return cpu_model_of({std::istreambuf_iterator<char>(file), {}}, system.machine);
 }
 
 std::string formatted_utc_time(const char* format) {
@@ -41,6 +44,20 @@ Machine this_machine() {
   const Topology& topology = Topology::of_this_machine(Topology::Read::cores);
   const auto cores = [&](const CpuSet& cpus) { return std::max(1, topology.count_cores(cpus)); };
   return {host_name(), cpu_model(), cores(allowed_cpus()), cores(topology.all_cpus())};
+}
+
+std::string cpu_model_of(const std::string& cpuinfo, const std::string& architecture) {
+  const auto value_of = [&](const std::string& name) -> std::string {
+    std::istringstream lines(cpuinfo);
+    for (std::string line; std::getline(lines, line);)
+      if (const size_t colon = line.find(": "); line.starts_with(name) && colon != std::string::npos)
+        return line.substr(colon + 2);
+    return "";
+  };
+  if (const std::string model = value_of("model name"); !model.empty()) return model;
+  const std::string implementer = value_of("CPU implementer"), part = value_of("CPU part");
+  if (part.empty()) return architecture.empty() ? "unknown CPU" : architecture;
+  return architecture + " (implementer " + implementer + ", part " + part + ")";
 }
 
 // Open MPI goes on after a comma, MPICH and Cray MPICH in further lines.
@@ -70,10 +87,14 @@ std::string mpi_thread_level() {
   if (!running) return "";
   MPI_Query_thread(&level);
   switch (level) {
-    case MPI_THREAD_SINGLE: return "single";
-    case MPI_THREAD_FUNNELED: return "funneled";
-    case MPI_THREAD_SERIALIZED: return "serialized";
-    default: return "multiple";
+    case MPI_THREAD_SINGLE:
+      return "single";
+    case MPI_THREAD_FUNNELED:
+      return "funneled";
+    case MPI_THREAD_SERIALIZED:
+      return "serialized";
+    default:
+      return "multiple";
   }
 }
 

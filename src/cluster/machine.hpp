@@ -13,6 +13,8 @@ struct Machine {
 };
 
 Machine this_machine();
+// The CPU's name in /proc/cpuinfo; Arm has numbers there: "aarch64 (implementer 0x41, part 0xd4f)". Pure.
+std::string cpu_model_of(const std::string& cpuinfo, const std::string& architecture);
 
 std::string mpi_version();  // "Open MPI v4.1.4"
 std::string mpi_thread_level();  // that MPI gave us: "funneled"; "" while it does not run

@@ -7,6 +7,7 @@
 #include <deque>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <sstream>
 #include <thread>
@@ -29,6 +30,7 @@ constexpr double kGrace = 10;      // s, by which the others let rank 0 speak fi
 constexpr double kAbortTime = 5;   // s, for the GPU to come to rest after ncclCommAbort
 constexpr double kFarewell = 10;   // s, for all ranks to end the communicator
 constexpr int64_t kMostMarks = 4096;
+constexpr char kLooksForOthers[] = "is still looking for the others";
 
 using Done = std::function<bool()>;
 using Notes = std::vector<std::optional<std::string>>;
@@ -221,7 +223,7 @@ class NcclCommunicator final : public Communicator {
 
   // Failure
   std::string names_of(std::vector<int> ranks) const;
-  std::string advice() const;
+  std::string advice(bool looks_for_others = false) const;
   std::string seen_by() const;
   std::string work_in_question() const;
   std::string failure_text(gpucclResult_t result) const;
@@ -296,7 +298,7 @@ std::string NcclCommunicator::try_to_connect(const std::string& id_text, Patienc
   config.blocking = 0;
   const gpucclResult_t begun = gpucclCommInitRankConfig(&comm_, size(), id, rank(), &config);
   const gpucclResult_t result = settled(begun, patience, options_.init_timeout);
-  if (result == gpucclInProgress) return "is still looking for the others";
+  if (result == gpucclInProgress) return kLooksForOthers;
   if (result != gpucclSuccess) fail(result, [] { return true; });
   return try_all_reduce(patience);
 }
@@ -323,6 +325,7 @@ std::string NcclCommunicator::try_all_reduce(Patience& patience) {
 }
 
 std::string NcclCommunicator::require_connected(const Notes& notes) const {
+  const bool looking = std::ranges::find(notes, std::optional<std::string>(kLooksForOthers)) != notes.end();
   std::vector<std::string> troubles;
   std::vector<int> silent;
   for (size_t rank = 0; rank < notes.size(); ++rank) {
@@ -337,7 +340,7 @@ std::string NcclCommunicator::require_connected(const Notes& notes) const {
   const size_t all = troubles.size(), most = 4;
   if (all > most) troubles.resize(most), troubles.push_back(std::to_string(all - most) + " more");
   throw Error("NCCL did not connect all ranks within " + seconds_text(options_.init_timeout) + " (" +
-              join(troubles, "; ") + seen_by() + "): " + advice() + "; --init_timeout allows more");
+              join(troubles, "; ") + seen_by() + "): " + advice(looking) + "; --init_timeout allows more");
 }
 
 // ---- Work -----------------------------------------------------------------------------------------------------------
@@ -445,11 +448,13 @@ std::string NcclCommunicator::names_of(std::vector<int> ranks) const {
   return ranks_text(ranks, options_.hosts);
 }
 
-std::string NcclCommunicator::advice() const {
+std::string NcclCommunicator::advice(bool looks_for_others) const {
   int visible = 0;
   (void)gpuGetDeviceCount(&visible);
-  const bool neighbours = std::ranges::count(options_.hosts, gpu_.host) > 1;
-  return nccl_advice(process_environment(), neighbours && visible == 1);
+  const std::vector<std::string>& hosts = options_.hosts;
+  const bool neighbours = std::ranges::count(hosts, gpu_.host) > 1;
+  const bool several_hosts = std::ranges::adjacent_find(hosts, std::not_equal_to()) != hosts.end();
+  return nccl_advice(process_environment(), {neighbours && visible == 1, several_hosts && looks_for_others});
 }
 
 std::string NcclCommunicator::seen_by() const {
@@ -584,26 +589,34 @@ GpuIdentity this_gpu(int device) {
           .build = program_build()};
 }
 
-std::string nccl_advice(const Environment& environment, bool sees_one_of_several) {
-  // github.com/NVIDIA/nccl/issues/1066
-  if (sees_one_of_several)
-    return "let each rank see all GPUs of its node (srun --gpu-bind=none): those that do not see each other may not "
-           "reach each other; NCCL_DEBUG=INFO tells more";
+std::string nccl_advice(const Environment& environment, const NcclSituation& situation) {
   struct WayOut {
     const char *variable, *value, *helps;
   };
+  static constexpr WayOut kInterface = {"NCCL_SOCKET_IFNAME", "<interface>",
+                                        "helps where NCCL takes an interface that the hosts do not share: ip addr"};
   static constexpr WayOut kWaysOut[] = {
       {"NCCL_P2P_DISABLE", "1", "helps where GPUs of a host cannot reach each other, as in some virtual machines"},
       {"NCCL_SHM_DISABLE", "1", "helps where shared memory is small or broken, as in some containers"},
       {"NCCL_IB_DISABLE", "1", "helps where InfiniBand or RoCE is broken, but is slow"},
       {"NCCL_ALGO", "Ring", "helps where a newer algorithm is broken"},
-      {"NCCL_SOCKET_IFNAME", "<interface>", "helps where NCCL takes an interface that the hosts do not share: ip addr"},
+      kInterface,
   };
-  for (const auto& [variable, value, helps] : kWaysOut) {
-    const std::string now = environment(variable).value_or("");
-    if (now.empty() || now == "0")
-      return "try " + std::string(variable) + "=" + value + " (" + helps + "); NCCL_DEBUG=INFO tells more";
-  }
+  // github.com/NVIDIA/nccl/issues/1066
+  if (situation.sees_one_of_several)
+    return "let each rank see all GPUs of its node (srun --gpu-bind=none): those that do not see each other may not "
+           "reach each other; NCCL_DEBUG=INFO tells more";
+  const auto advice = [&](const WayOut& way) -> std::string {
+    const std::string now = environment(way.variable).value_or("");
+    if (!now.empty() && now != "0") return "";
+    return "try " + std::string(way.variable) + "=" + way.value + " (" + way.helps +
+           "), and unset it again if it does not; NCCL_DEBUG=INFO tells more";
+  };
+  // Hosts that look for each other have not come to anything else yet.
+  if (situation.hosts_look_for_each_other)
+    if (const std::string text = advice(kInterface); !text.empty()) return text;
+  for (const WayOut& way : kWaysOut)
+    if (const std::string text = advice(way); !text.empty()) return text;
   return "NCCL_DEBUG=INFO tells more, and drl_doctor examines hosts and network";
 }
 

@@ -30,7 +30,10 @@ std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, const N
 GpuIdentity this_gpu(int device);
 
 // What to try when NCCL hangs or fails: the first of the ways out that this environment does not have yet. Pure.
-// `sees_one_of_several`: this rank's node has more ranks, whose GPUs it does not see.
-std::string nccl_advice(const Environment& environment, bool sees_one_of_several);
+struct NcclSituation {
+  bool sees_one_of_several = false;        // this rank's node has more ranks, whose GPUs it does not see
+  bool hosts_look_for_each_other = false;  // NCCL has not connected several hosts
+};
+std::string nccl_advice(const Environment& environment, const NcclSituation& situation);
 
 }  // namespace drl

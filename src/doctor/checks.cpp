@@ -136,6 +136,7 @@ class TestFolder {
 
 FolderVisit visit(const fs::path& folder, bool try_lock) {
   FolderVisit result;
+  errno = 0;  // an empty file leaves it
   std::ifstream file(TestFolder::file(folder));
   std::string text;
   if (!file || !std::getline(file, text)) {
@@ -170,7 +171,7 @@ std::vector<RankFacts> meet(Rounds& rounds, const LaunchInfo& launch, const Plac
   RankFacts mine = facts_of_this_rank(launch, placement);
   add_gpu_facts(placement, mine);
   std::vector<RankFacts> ranks;
-  for (const std::string& text : rounds.share(nlohmann::json(mine).dump()))
+  for (const std::string& text : rounds.share(text_of(nlohmann::json(mine))))
     ranks.push_back(nlohmann::json::parse(text).get<RankFacts>());
   const auto nodes = static_cast<int64_t>(hosts_of(rounds.hosts()).size());
   rounds.report().add_ranks(ranks, "drl_doctor " + std::string(kVersion) + ": " + counted(rounds.size(), "rank") +
@@ -280,7 +281,7 @@ void check_folder(Rounds& rounds, const fs::path& runs_folder) {
   const FolderVisit mine = visit(path, first_of_host && host != hosts.front());
   const std::string lock = mine.lock_holds ? (*mine.lock_holds ? "holds" : "does not") : "";
   std::vector<FolderVisit> visits;
-  for (const std::string& text : rounds.collect(Json::array({mine.read, lock}).dump())) {
+  for (const std::string& text : rounds.collect(text_of(Json::array({mine.read, lock})))) {
     const Json answer = Json::parse(text);
     visits.push_back({answer.at(0), answer.at(1) == "" ? std::nullopt : std::optional(answer.at(1) == "holds")});
   }

@@ -45,6 +45,7 @@ std::vector<Check> skipped_from(const std::string& first, const std::string& why
 }
 
 constexpr double kNcclDeadlines = 20;  // s by which NCCL's own ones, and the end after them, may exceed a round's
+constexpr const char* kElsewhere = "it failed on another rank";
 
 class GpuExamination {
  public:
@@ -68,7 +69,7 @@ class GpuExamination {
   template <class T>
   std::vector<T> share(const T& mine) {
     std::vector<T> all;
-    for (const std::string& text : rounds_.share(Json(mine).dump())) all.push_back(Json::parse(text).get<T>());
+    for (const std::string& text : rounds_.share(text_of(Json(mine)))) all.push_back(Json::parse(text).get<T>());
     return all;
   }
   void note(const std::string& name, const nlohmann::ordered_json& figures) {
@@ -78,20 +79,24 @@ class GpuExamination {
   void check_health();
   void check_kernel();
   void on_all(const std::string& check, const std::function<void()>& work);
+  void on_all_by_nccl(const std::string& check, const std::function<void()>& work);
   void check_peers();
   void check_speed();
   void check_nccl();
   void check_network(const NcclLog& log);
   std::unique_ptr<Communicator> connect(Communicator& host);
   std::optional<AllReduceTimes> add_up(Communicator& nccl, const std::string& check);
-  void check_sums_of_all(Communicator& nccl);
+  void check_sums();
+  void check_sums_of_all();
   void check_sums_in_nodes(const std::vector<HostRanks>& nodes);
+  void end_nccl();
 
   Rounds& rounds_;
   const int device_;
   const std::vector<RankFacts>& ranks_;
   std::optional<Nvml> nvml_;
   std::vector<GpuHealth> health_;
+  std::unique_ptr<Communicator> nccl_, here_, nccl_here_;  // of all ranks, and of this node's
 };
 
 void GpuExamination::run() {
@@ -167,37 +172,58 @@ std::string with_own_option(std::string text) {
   return text;
 }
 
-// NCCL ends `work` by itself when it takes too long.
-template <class Work>
-auto or_end(const Rounds& rounds, const std::string& check, const Work& work) {
-  Check failed{check, Status::failed, "it failed on another rank"};
+// A stage of the round `check`, which NCCL ends by itself when it takes too long. Nodes of their own hear by the round
+// that another one failed.
+void GpuExamination::on_all_by_nccl(const std::string& check, const std::function<void()>& work) {
+  rounds_.begin(check, kNcclDeadlines);
+  std::string reason;
   try {
-    return work();
-  } catch (const ReportedError&) {  // rank 0 says it
+    work();
+  } catch (const ReportedError&) {  // another rank of the group says it
+    reason = kElsewhere;
   } catch (const Error& error) {
-    failed = check_of_message(check, Status::failed, with_own_option(error.what()));
-    if (!rounds.leads() && !dynamic_cast<const SharedError*>(&error)) log::error("{}", error.what());
+    reason = with_own_option(error.what());
+    // What rank 0 found it says at once: the others of its group may not come to the end of this stage.
+    if (rounds_.leads()) end_with(check_of_message(check, Status::failed, reason));
+    if (!dynamic_cast<const SharedError*>(&error)) log::error("{}", error.what());
   }
-  end_with(failed);
+  std::string worst;
+  for (const std::string& one : rounds_.share(reason))
+    if (worst.empty() || (worst == kElsewhere && !one.empty())) worst = one;
+  if (!worst.empty()) end_with(check_of_message(check, Status::failed, worst));
 }
 
 void GpuExamination::check_nccl() {
-  rounds_.begin("NCCL start", kNcclDeadlines);
   const NcclLog log;
-  const std::unique_ptr<Communicator> nccl = or_end(rounds_, "NCCL start", [&] { return connect(rounds_.comm()); });
+  on_all_by_nccl("NCCL start", [&] { nccl_ = connect(rounds_.comm()); });
   rounds_.end({"NCCL start", Status::ok, "it connects all ranks"});
   check_network(log);
-  if (nccl->size() == 1) return add({"GPU sums", Status::ok, "1 rank, nothing to add up"});
+  check_sums();
+  end_nccl();
+}
+
+// That may hang as well.
+void GpuExamination::end_nccl() {
+  rounds_.begin("NCCL end", kNcclDeadlines);
+  nccl_here_.reset();
+  here_.reset();
+  nccl_.reset();
+  rounds_.share("");
+  rounds_.end({"NCCL end", Status::ok, "on all ranks"});
+}
+
+void GpuExamination::check_sums() {
+  if (rounds_.size() == 1) return add({"GPU sums", Status::ok, "1 rank, nothing to add up"});
   const std::vector<HostRanks> nodes = hosts_of(rounds_.hosts());
-  if (nodes.size() > 1) check_sums_of_all(*nccl);
-  if (std::ssize(nodes) < nccl->size()) check_sums_in_nodes(nodes);
+  if (nodes.size() > 1) check_sums_of_all();
+  if (std::ssize(nodes) < rounds_.size()) check_sums_in_nodes(nodes);
 }
 
 void GpuExamination::check_network(const NcclLog& log) {
   rounds_.begin("NCCL network");
   NcclNetwork mine = network_of_log(log.text());
   mine.fabrics = fabrics_of();
-  mine.wish = network_wish(process_environment());
+  mine.wish = network_wish(process_environment(), mine.fabrics);
   mine.trouble = log.trouble();
   const std::vector<NcclNetwork> all = share(mine);
   rounds_.end(network_finding(all, rounds_.hosts()));
@@ -211,22 +237,24 @@ std::unique_ptr<Communicator> GpuExamination::connect(Communicator& host) {
 
 // Times, unless sums are wrong, which ends the round.
 std::optional<AllReduceTimes> GpuExamination::add_up(Communicator& nccl, const std::string& check) {
-  GpuAllReduce all_reduce(nccl);
-  const bool right = or_end(rounds_, check, [&] {
-    bool all_right = true;
-    for (int64_t bytes : {kSmall, kGradient, kMedium}) all_right &= all_reduce.is_right(bytes);
-    return all_right;
+  std::optional<GpuAllReduce> all_reduce;
+  rounds_.begin(check);
+  on_all(check, [&] { all_reduce.emplace(nccl); });
+  bool right = true;
+  on_all_by_nccl(check, [&] {
+    for (int64_t bytes : {kSmall, kGradient, kMedium}) right &= all_reduce->is_right(bytes);
   });
   const Check sums = sums_finding(check, share(right), rounds_.hosts());
   if (sums.status == Status::failed) return rounds_.end(sums), std::nullopt;
-  return or_end(rounds_, check, [&] {
-    return measure(nccl, [&](int64_t bytes, int times) { return all_reduce.repeat(bytes, times); });
+  AllReduceTimes times;
+  on_all_by_nccl(check, [&] {
+    times = measure(nccl, [&](int64_t bytes, int repeats) { return all_reduce->repeat(bytes, repeats); });
   });
+  return times;
 }
 
-void GpuExamination::check_sums_of_all(Communicator& nccl) {
-  rounds_.begin("GPU sums, all", kNcclDeadlines);
-  const auto times = add_up(nccl, "GPU sums, all");
+void GpuExamination::check_sums_of_all() {
+  const auto times = add_up(*nccl_, "GPU sums, all");
   if (!times) return;
   note("gpu_all_reduce_of_all_ranks", json_of(*times));
   rounds_.end(all_reduce_finding("GPU sums, all", *times, gpu_limits(false)));
@@ -234,14 +262,15 @@ void GpuExamination::check_sums_of_all(Communicator& nccl) {
 
 // Each node's ranks for themselves, all nodes at the same time.
 void GpuExamination::check_sums_in_nodes(const std::vector<HostRanks>& nodes) {
-  rounds_.begin("GPU sums, node", kNcclDeadlines);
   const std::string& mine = rounds_.hosts()[static_cast<size_t>(rounds_.rank())];
-  const auto here =
-      make_group_communicator(static_cast<int>(std::ranges::find(nodes, mine, &HostRanks::name) - nodes.begin()));
-  const auto nccl = or_end(rounds_, "GPU sums, node", [&] { return connect(*here); });
-  const auto times = add_up(*nccl, "GPU sums, node");
+  const auto node = static_cast<int>(std::ranges::find(nodes, mine, &HostRanks::name) - nodes.begin());
+  on_all_by_nccl("GPU sums, node", [&] {
+    here_ = make_group_communicator(node);
+    nccl_here_ = connect(*here_);
+  });
+  const auto times = add_up(*nccl_here_, "GPU sums, node");
   if (!times) return;
-  const auto json = here->size() > 1 ? json_of(*times) : nlohmann::ordered_json::array();
+  const auto json = here_->size() > 1 ? json_of(*times) : nlohmann::ordered_json::array();
   const AllReduceTimes worst = slowest(rounds_.share(json.dump()), rounds_.hosts());
   note("gpu_all_reduce_in_a_node", json_of(worst));
   rounds_.end(all_reduce_finding("GPU sums, node", worst, gpu_limits(true)));

@@ -13,7 +13,7 @@
 namespace drl {
 namespace {
 
-constexpr const char* kDrain = "leave the node out (srun --exclude=NODE), and have its GPU reset or replaced";
+constexpr const char* kDrain = "leave the node out (srun --exclude=NODE), and have its GPU looked at";
 
 std::vector<std::string> hosts_of_ranks(const std::vector<RankFacts>& ranks) {
   std::vector<std::string> hosts;
@@ -71,33 +71,39 @@ std::string kernel_remedy(const std::string& reasons) {
   struct Remedy {
     const char *part, *remedy;
   };
+  static constexpr const char* kBuildForIt =
+      "this build has no code for that GPU: build with -DDRL_CUDA_ARCHITECTURES of it (nvidia-smi "
+      "--query-gpu=compute_cap says 9.0 for 90)";
   // Names without "cuda", which are HIP's too, and words of ours.
   static constexpr Remedy kRemedies[] = {
-      {"NoKernelImage",
-       "this build has no code for that GPU: build with -DDRL_CUDA_ARCHITECTURES of it (nvidia-smi "
-       "--query-gpu=compute_cap says 9.0 for 90)"},
+      {"NoKernelImage", kBuildForIt},
+      {"InvalidDeviceFunction", kBuildForIt},
       {"UnsupportedPtxVersion",
        "the driver is older than this build's CUDA: load an older CUDA and build again, or "
        "have the driver updated"},
       {"InsufficientDriver",
        "the driver is older than this build's CUDA: load an older CUDA and build again, or have "
        "the driver updated"},
+      {"CompatNotSupported",
+       "the driver is older than this build's CUDA, and this GPU knows no forward compatibility: load an older CUDA "
+       "and "
+       "build again"},
+      {"OperatingSystem", "is /dev/nvidia-uvm there, in the container too (nvidia-modprobe -u -c 0)?"},
+      {"Unknown", "is /dev/nvidia-uvm there, in the container too (nvidia-modprobe -u -c 0)?"},
       {"DevicesUnavailable",
        "another process has it for itself, or nobody may compute on it: see the compute mode by "
        "nvidia-smi -q -d COMPUTE, and the processes by nvidia-smi"},
       {"SystemNotReady", "the fabric manager does not run there: systemctl status nvidia-fabricmanager"},
       {"SystemDriverMismatch", "driver and its libraries have different versions: have the node rebooted"},
-      {"Mps",
-       "the MPS daemon does not answer: end it (echo quit | nvidia-cuda-mps-control), or unset "
-       "CUDA_MPS_PIPE_DIRECTORY"},
+      {"Mps", "the MPS daemon does not answer: unset CUDA_MPS_PIPE_DIRECTORY, or tell whoever runs it"},
       {"no GPU memory", "other processes fill it: see nvidia-smi"},
       {"MemoryAllocation", "other processes fill its memory: see nvidia-smi"},
-      {"InvalidDevice", "CUDA_VISIBLE_DEVICES, MIG or the job's cgroup hide it: see nvidia-smi -L within the job"},
+      {"InvalidDevice:", "CUDA_VISIBLE_DEVICES, MIG or the job's cgroup hide it: see nvidia-smi -L within the job"},
       {"NoDevice", "CUDA_VISIBLE_DEVICES, MIG or the job's cgroup hide it: see nvidia-smi -L within the job"},
   };
   for (const auto& [part, remedy] : kRemedies)
     if (reasons.find(part) != std::string::npos) return remedy;
-  return "see \"dmesg | grep -i xid\" there for what the driver says; " + std::string(kDrain);
+  return "what the driver says is in \"dmesg | grep -i xid\" there (ask the administrator); " + std::string(kDrain);
 }
 
 std::string others_text(const GpuHealth& gpu) {
@@ -172,7 +178,8 @@ Check gpu_library_finding(const std::vector<RankFacts>& ranks) {
 std::string runtime_reason(const std::string& message) {
   const std::string prefix = "the GPU failed (";
   if (message.starts_with(prefix)) return message.substr(prefix.size(), message.rfind(", in ") - prefix.size());
-  return message.substr(0, message.find("): ") + 1);
+  const size_t end = message.find("): ");
+  return end == std::string::npos ? message : message.substr(0, end + 1);
 }
 
 Check runtime_finding(const std::string& check, const std::vector<std::string>& reasons,
@@ -192,9 +199,9 @@ Check processes_finding(const std::vector<GpuHealth>& gpus, const std::vector<st
 }
 
 Check memory_finding(const std::vector<GpuHealth>& gpus, const std::vector<std::string>& hosts) {
-  const std::string unknown = nothing_known(gpus, &GpuHealth::uncorrected);
-  if (!unknown.empty()) return {"GPU memory", Status::skipped, unknown};
   const std::string errors = said_by(texts_of(gpus, memory_text), hosts);
+  const std::string unknown = nothing_known(gpus, &GpuHealth::uncorrected);
+  if (errors.empty() && !unknown.empty()) return {"GPU memory", Status::skipped, unknown};
   if (errors.empty()) return {"GPU memory", Status::ok, "no uncorrected ECC errors"};
   const bool worn_out = std::ranges::any_of(gpus, [](const GpuHealth& gpu) { return gpu.worn_out == 1; });
   return {"GPU memory", worn_out ? Status::failed : Status::warning, errors,
@@ -231,6 +238,8 @@ Check peers_finding(const std::vector<PeerAccess>& access, const std::vector<Ran
   if (asked == 0)
     return {"GPU peer access", Status::skipped, "not known (each rank sees its own GPU only; NCCL finds out)"};
   if (apart.empty()) return {"GPU peer access", Status::ok, "the GPUs of a node reach each other directly"};
+  if (2 * std::ssize(apart) == asked)  // as most GPUs without NVLink, and virtual ones
+    return {"GPU peer access", Status::ok, "none: all-reduces take the way through host memory"};
   const size_t all = apart.size(), most = 3;
   if (all > most) apart.resize(most), apart.push_back(std::to_string(all - most) + " pairs more");
   return {

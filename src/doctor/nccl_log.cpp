@@ -1,5 +1,6 @@
 #include "doctor/nccl_log.hpp"
 
+#include <strings.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -9,8 +10,11 @@
 namespace drl {
 
 NcclLog::NcclLog() {
-  for (const char* variable : {"NCCL_DEBUG", "NCCL_DEBUG_FILE"})
-    if (std::getenv(variable)) trouble_ = std::string(variable) + " is set: unset it";
+  // Whoever asks for NCCL's log gets it; WARN and VERSION, which sites set for all, are no such wish.
+  const char* level = std::getenv("NCCL_DEBUG");
+  if (std::getenv("NCCL_DEBUG_FILE")) trouble_ = "NCCL_DEBUG_FILE is set: unset it";
+  if (level && (!strcasecmp(level, "INFO") || !strcasecmp(level, "TRACE")))
+    trouble_ = "NCCL_DEBUG is set: see NCCL's own lines, or unset it";
   if (!trouble_.empty()) return;
   const int memory = memfd_create("nccl_log", MFD_CLOEXEC);
   if (memory < 0) {

@@ -81,8 +81,9 @@ std::string way_to(const Fabrics& fabrics) {
     return plugin + "(module avail aws-ofi-nccl), and set FI_PROVIDER=cxi and NCCL_SOCKET_IFNAME=hsn";
   if (!fabrics.efa.empty())
     return plugin + "(on EC2 /opt/amazon/ofi-nccl/lib or /opt/amazon/aws-ofi-nccl/lib), and set FI_PROVIDER=efa";
-  return "NCCL needs libibverbs.so.1 and /dev/infiniband on all nodes, in containers too; NCCL_IB_HCA=mlx5 names the "
-         "adapters, and ibstat shows their state";
+  return "NCCL needs libibverbs.so.1 and /dev/infiniband on all nodes, in containers too; ibstat shows the adapters' "
+         "state, and NCCL_IB_HCA==" +
+         join(fabrics.infiniband, ",") + " names them";
 }
 
 }  // namespace
@@ -98,8 +99,13 @@ Fabrics fabrics_of(const fs::path& root) {
   }
   fabrics.slingshot = names_in(root / "sys/class/cxi");
   if (!fabrics.slingshot.empty()) return fabrics;
-  for (const std::string& name : names_in(root / "sys/class/net"))
-    if (name.starts_with("hsn")) fabrics.slingshot.push_back(name);
+  const fs::path interfaces = root / "sys/class/net";
+  for (const std::string& name : names_in(interfaces)) {
+    std::error_code none;
+    const std::string driver = fs::read_symlink(interfaces / name / "device/driver", none).filename();
+    const bool up = trim(text_of(interfaces / name / "operstate")) == "up";
+    if (name.starts_with("hsn") && driver.starts_with("cxi") && up) fabrics.slingshot.push_back(name);
+  }
   return fabrics;
 }
 
@@ -121,11 +127,13 @@ NcclNetwork network_of_log(const std::string& log) {
   return network;
 }
 
-std::string network_wish(const Environment& environment) {
-  if (environment("NCCL_NET") == "Socket") return "NCCL_NET=Socket";
-  if (environment("NCCL_IB_DISABLE") == "1") return "NCCL_IB_DISABLE=1";
-  if (environment("NCCL_NET_PLUGIN") == "none") return "NCCL_NET_PLUGIN=none";
-  return "";
+std::string network_wish(const Environment& environment, const Fabrics& fabrics) {
+  const auto value = [&](const char* name) { return environment(name).value_or(""); };
+  const bool by_plugin = !fabrics.slingshot.empty() || !fabrics.efa.empty();
+  if (value("NCCL_NET") == "Socket" || value("NCCL_NET") == "socket") return "NCCL_NET";
+  if (by_plugin) return value("NCCL_NET_PLUGIN") == "none" ? "NCCL_NET_PLUGIN" : "";
+  if (!value("NCCL_IB_DISABLE").empty() && value("NCCL_IB_DISABLE") != "0") return "NCCL_IB_DISABLE";
+  return value("NCCL_IB_HCA").empty() ? "" : "NCCL_IB_HCA";
 }
 
 Check network_finding(const std::vector<NcclNetwork>& networks, const std::vector<std::string>& hosts) {
@@ -144,28 +152,24 @@ Check network_finding(const std::vector<NcclNetwork>& networks, const std::vecto
     return {check, Status::failed, "the ranks took different ones: " + by_value(names, hosts),
             "load the same modules and plugins on all nodes, or name one: NCCL_NET=Socket or NCCL_NET=IB"};
 
-  std::vector<int> wasting, on_ethernet;
-  for (size_t rank = 0; rank < networks.size(); ++rank) {
-    if (!is_plain(networks[rank])) continue;
-    if (!better_one(networks[rank].fabrics).empty()) wasting.push_back(static_cast<int>(rank));
-    if (!networks[rank].fabrics.roce.empty()) on_ethernet.push_back(static_cast<int>(rank));
-  }
-  const std::string plain = text_of(first) + " is plain TCP";
+  std::vector<int> wasting;
+  for (size_t rank = 0; rank < networks.size(); ++rank)
+    if (is_plain(networks[rank]) && !better_one(networks[rank].fabrics).empty())
+      wasting.push_back(static_cast<int>(rank));
   if (!wasting.empty()) {
     const NcclNetwork& network = networks[static_cast<size_t>(wasting.front())];
     return {check, Status::failed,
-            plain + ", while " + better_one(network.fabrics) + " is there (" + ranks_text(wasting, hosts) + ")",
-            network.wish.empty() ? way_to(network.fabrics) : "unset " + network.wish};
+            text_of(network) + " is plain TCP, while " + better_one(network.fabrics) + " is there (" +
+                ranks_text(wasting, hosts) + ")",
+            network.wish.empty() ? way_to(network.fabrics)
+                                 : "unset " + network.wish + ", which speaks against it (modules set it, perhaps)"};
   }
-  if (!on_ethernet.empty()) {
-    const NcclNetwork& network = networks[static_cast<size_t>(on_ethernet.front())];
-    return {check, Status::warning,
-            plain + "; adapters that know RoCE are there (" + join(network.fabrics.roce, ", ") + ")",
-            "if your network is set up for RoCE: " +
-                (network.wish.empty() ? "NCCL_IB_HCA=" + network.fabrics.roce.front() + " and NCCL_IB_GID_INDEX=3"
-                                      : "unset " + network.wish)};
-  }
-  return {check, Status::ok, text_of(first) + (is_plain(first) ? ": plain TCP, and nothing faster is there" : "")};
+  if (!is_plain(first)) return {check, Status::ok, text_of(first)};
+  return {check, Status::ok,
+          text_of(first) + ": plain TCP, and " +
+              (first.fabrics.roce.empty()
+                   ? "nothing faster is there"
+                   : "only adapters that may know RoCE besides (" + join(first.fabrics.roce, ", ") + ")")};
 }
 
 }  // namespace drl

@@ -25,15 +25,15 @@ struct NcclNetwork {
   std::string name;      // as NCCL says: "IB", "Socket", "Libfabric"; empty if it is not in the log
   std::string adapters;  // "mlx5_0:1/IB mlx5_1:1/IB", "eth0", "efa"
   Fabrics fabrics;
-  std::string wish;     // what the environment says against better ones: "NCCL_IB_DISABLE=1"
+  std::string wish;     // the variable that speaks against better ones: "NCCL_IB_DISABLE"
   std::string trouble;  // why there is no log
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NcclNetwork, name, adapters, fabrics, wish, trouble)
 
 // Of a log with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,NET.
 NcclNetwork network_of_log(const std::string& log);
-// A variable that keeps NCCL from better networks, with its value; "" if none is set.
-std::string network_wish(const Environment& environment);
+// The variable that keeps NCCL from these, as it is set; "" if none does.
+std::string network_wish(const Environment& environment, const Fabrics& fabrics);
 
 // `networks[r]` is rank r's.
 Check network_finding(const std::vector<NcclNetwork>& networks, const std::vector<std::string>& hosts);

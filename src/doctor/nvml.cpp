@@ -32,7 +32,10 @@ std::string error_text(void* library, Return error) {
   return text ? text(error) : "error " + std::to_string(error);
 }
 
+// Of a GPU in parts (MIG) the processes of all parts are told, other users' too: then they stay unknown.
 void ask_processes(void* library, Device device, GpuHealth& health) {
+  unsigned in_parts = 0, later = 0;
+  if (call(library, "nvmlDeviceGetMigMode", device, &in_parts, &later) == kSuccess && in_parts) return;
   std::vector<ProcessInfo> processes;
   unsigned count = 0;
   Return result = kInsufficientSize;

@@ -69,7 +69,7 @@ int Report::finish() {
                                       {"checks", checks},
                                       {"figures", figures_}};
   std::ofstream file(json_file_);
-  file << all.dump(2) << std::endl;
+  file << text_of(all, 2) << std::endl;
   if (file) return code;
   log::error("--json {} could not be written (the file system refused): name another file", json_file_);
   return kFailure;

@@ -12,6 +12,12 @@
 
 namespace drl {
 
+// JSON as text. What comes from outside, such as paths, need be no UTF-8: the library would throw.
+template <class Json>
+std::string text_of(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 // From any thread. Only the report of the rank that speaks says anything.
 class Report {
  public:

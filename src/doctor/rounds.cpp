@@ -9,7 +9,9 @@
 #include "cluster/exchange.hpp"
 #include "cluster/launch_info.hpp"
 #include "cluster/machine.hpp"
+#include "cluster/roll_call.hpp"
 #include "doctor/findings.hpp"
+#include "report/format.hpp"
 
 namespace drl {
 namespace {
@@ -33,7 +35,7 @@ Rounds::Rounds(Communicator& comm, Report& report, Watchdog& watchdog, double ti
     : comm_(comm), report_(report), watchdog_(watchdog), timeout_(timeout) {}
 
 double Rounds::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_of_stage_).count();
 }
 
 std::vector<int> Rounds::others() const {
@@ -44,25 +46,27 @@ std::vector<int> Rounds::others() const {
 }
 
 void Rounds::begin(const std::string& name, double extra) {
-  const double limit = timeout_ + extra;
+  limit_ = timeout_ + extra;
+  begin_of_stage_ = std::chrono::steady_clock::now();
+  if (name != name_) begin_ = begin_of_stage_;
   name_ = name;
-  begin_ = std::chrono::steady_clock::now();
   const auto late = [this, name](const std::string& finding) {
     report_.add({name, Status::failed, finding,
                  "a rank or the network does not go on: look at the nodes (ps, top, dmesg), or try them in smaller "
                  "groups (srun --nodelist)"});
     report_.finish();
   };
-  // Rank 0 knows most, and speaks first; the others only once it is lost.
+  // Rank 0 knows most, and speaks first; once it is lost, rank 1 does.
+  const double late_at = limit_ + 2 * kGrace;
   if (leads()) {
-    watchdog_.expect({{limit + 2 * kGrace,
-                       [=, this] { late("did not end within " + std::to_string(static_cast<int>(limit)) + " s"); }}});
-  } else {
-    watchdog_.expect({{2 * (limit + 2 * kGrace), [=, this] {
-                         if (rank() != 1) return;
+    watchdog_.expect({{late_at, [=, limit = limit_] { late("did not end within " + human_number(limit) + " s"); }}});
+  } else if (rank() == 1) {
+    watchdog_.expect({{2 * late_at, [=, this] {
                          report_.take_over();
                          late("rank 0" + (hosts_.empty() ? "" : " of " + hosts_.front()) + " does not go on");
                        }}});
+  } else {
+    watchdog_.expect({{2 * late_at + kGrace, [] {}}});
   }
 }
 
@@ -106,39 +110,56 @@ void Rounds::roll_call() {
     }
     throw CheckFailed(exchange_finding(hearings, timeout_));
   }
-  exchange(nlohmann::json{{"me", me}, {"heard", heard}}.dump(), {0}, {}, kForever);
+  exchange(text_of(nlohmann::json{{"me", me}, {"heard", heard}}), {0}, {}, kForever);
   hosts_ = split(announce(""), '\t');
   end({});
 }
 
 std::vector<std::string> Rounds::collect(const std::string& mine) {
+  // The name tells answers from what ranks say that still wait for others, as NCCL's do, or give up.
+  const std::string head = name_ + '\n';
   if (!leads()) {
-    exchange(mine, {0}, {}, kForever);
+    exchange(head + mine, {0}, {}, kForever);
     return {};
   }
-  std::map<int, std::string> answers = exchange("", {}, others(), std::max(timeout_ - seconds(), kGrace));
+  std::map<int, std::string> answers = exchange("", {}, others(), std::max(limit_ - seconds(), kGrace));
+  for (auto& [rank, text] : answers) {
+    if (!text.starts_with(head))
+      throw CheckFailed({name_, Status::failed,
+                         ranks_text({rank}, hosts_) + " did not come to its end: " + std::string(trim(text)),
+                         "look at that node, its GPUs (nvidia-smi, dmesg) and its network, or leave it out (srun "
+                         "--exclude=NODE)"});
+    text.erase(0, head.size());
+  }
   answers[0] = mine;
   std::vector<int> silent;
   for (int rank : others())
     if (!answers.contains(rank)) silent.push_back(rank);
-  if (!silent.empty()) throw CheckFailed(silence(name_, silent, hosts_, timeout_));
+  if (!silent.empty()) throw CheckFailed(silence(name_, silent, hosts_, limit_));
   std::vector<std::string> texts;
   for (const auto& [rank, text] : answers) texts.push_back(text);
   return texts;
 }
 
 std::string Rounds::announce(const std::string& text) {
-  if (leads()) return exchange(text, others(), {}, kGrace), text;
-  return exchange("", {}, {0}, kForever).at(0);
+  const std::string head = name_ + '\n';
+  if (leads()) return exchange(head + text, others(), {}, kGrace), text;
+  std::string heard;
+  while (!heard.starts_with(head)) heard = exchange("", {}, {0}, kForever).at(0);  // first may come what NCCL's said
+  return heard.substr(head.size());
 }
 
 std::vector<std::string> Rounds::share(const std::string& mine) {
   const std::vector<std::string> texts = collect(mine);
-  return nlohmann::json::parse(announce(nlohmann::json(texts).dump())).get<std::vector<std::string>>();
+  return nlohmann::json::parse(announce(text_of(nlohmann::json(texts)))).get<std::vector<std::string>>();
+}
+
+void Rounds::give_up(const std::string& reason) {
+  if (!leads()) exchange(reason, {0}, {}, 0);
 }
 
 void Rounds::end(Check check) {
-  check.seconds = seconds();
+  check.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   if (leads()) report_.add(check);
   watchdog_.rest();
 }

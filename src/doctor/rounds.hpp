@@ -49,19 +49,23 @@ class Rounds {
   // not hear each other; the others are then waiting for their end.
   void roll_call();
 
-  // A round, which a report calls `name`, begins. It may last `extra` seconds longer where it has deadlines of its own.
+  // A round, which a report calls `name`, begins, or a further stage of it, with as much time again. It may last
+  // `extra` seconds longer where it has deadlines of its own.
   void begin(const std::string& name, double extra = 0);
-  // What each rank gives, on rank 0; throws CheckFailed if a rank gives nothing in time. Empty elsewhere.
+  // What each rank gives, on rank 0; throws CheckFailed if a rank gives nothing in time, or is at something else. Empty
+  // elsewhere.
   std::vector<std::string> collect(const std::string& mine);
   // What rank 0 gives, on all ranks.
   std::string announce(const std::string& text);
   // The same for what each rank gives.
   std::vector<std::string> share(const std::string& mine);
+  // This rank cannot go on: rank 0 says so, if it still waits for this rank.
+  void give_up(const std::string& reason);
   // The round is over; rank 0's `check` counts.
   void end(Check check);
 
  private:
-  double seconds() const;  // since the round began
+  double seconds() const;  // since the stage began
   std::vector<int> others() const;
 
   Communicator& comm_;
@@ -70,7 +74,8 @@ class Rounds {
   double timeout_;
   std::vector<std::string> hosts_;
   std::string name_;
-  std::chrono::steady_clock::time_point begin_;
+  double limit_ = 0;  // s
+  std::chrono::steady_clock::time_point begin_, begin_of_stage_;
 };
 
 // The ranks that `rank` of `size` exchanges messages with in the roll call, sorted. Pure.

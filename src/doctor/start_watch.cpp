@@ -60,8 +60,9 @@ StartWatch::StartWatch(Watchdog& watchdog, Report& report, const LaunchInfo& lau
   if (!launch.launched()) return;
   watchdog.expect({{seconds / 4,
                     [this] {
-                      done_within(kPatience, [waiting = waiting_, signed_in = signed_in_, rank = launch_.rank] {
-                        *signed_in = waiting.sign_in(rank);
+                      done_within(kPatience, [waiting = waiting_, state = state_, rank = launch_.rank] {
+                        state->signed_in = waiting.sign_in(rank);
+                        if (state->started) waiting.sign_out(rank);  // meanwhile
                       });
                     }},
                    {seconds, [this, seconds] { report_missing(seconds); }},
@@ -70,7 +71,8 @@ StartWatch::StartWatch(Watchdog& watchdog, Report& report, const LaunchInfo& lau
 
 void StartWatch::started() {
   watchdog_.rest();
-  if (*signed_in_) waiting_.sign_out(launch_.rank);
+  state_->started = true;
+  if (state_->signed_in) waiting_.sign_out(launch_.rank);
 }
 
 void StartWatch::report_missing(double seconds) {
@@ -78,7 +80,8 @@ void StartWatch::report_missing(double seconds) {
   done_within(kPatience, [waiting = waiting_, arrived] { *arrived = waiting.list(); });
   // Signed in, and nobody is there: the one that has spoken has cleaned up. Without files, one rank of each node
   // speaks.
-  const bool speaks = *signed_in_ ? !arrived->empty() && arrived->front() == launch_.rank : launch_.local_rank == 0;
+  const bool speaks =
+      state_->signed_in ? !arrived->empty() && arrived->front() == launch_.rank : launch_.local_rank == 0;
   if (!speaks) return;
   report_.take_over();
   report_.add(start_finding(launch_, this_machine().host, *arrived, seconds));

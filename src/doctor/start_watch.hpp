@@ -48,7 +48,11 @@ class StartWatch {
   Report& report_;
   LaunchInfo launch_;
   WaitingRanks waiting_;
-  std::shared_ptr<std::atomic<bool>> signed_in_ = std::make_shared<std::atomic<bool>>(false);
+  // Shared with a thread that may be left behind.
+  struct State {
+    std::atomic<bool> signed_in = false, started = false;
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace drl

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
 
 #include "base/check.hpp"
+#include "cluster/patience.hpp"
 
 namespace drl {
 namespace {
@@ -44,8 +46,11 @@ void Watchdog::watch() {
     const int step = step_;
     const auto over = [&] { return end_ || step_ != step; };
     const std::vector<Act> acts = acts_;
+    Patience patience(begin_);  // a process that was stopped gets its time after it
     for (const Act& act : acts) {
-      if (changed_.wait_until(lock, begin_ + duration(act.seconds), over)) break;
+      for (double left; !over() && (left = act.seconds - patience.seconds()) > 0;)
+        changed_.wait_for(lock, std::min<Clock::duration>(Patience::kTick, duration(left)), over);
+      if (over()) break;
       lock.unlock();
       act.act();
       lock.lock();

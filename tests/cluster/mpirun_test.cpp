@@ -44,5 +44,13 @@ TEST(ShortMpiVersion, IsNameAndVersion) {
             "CRAY MPICH version 8.1.28 (ANL base 3.4a2)");
 }
 
+// /proc/cpuinfo of x86 and of Arm.
+TEST(CpuModel, IsANameOrNumbers) {
+  EXPECT_EQ(cpu_model_of("processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9654\n", "x86_64"), "AMD EPYC 9654");
+  EXPECT_EQ(cpu_model_of("processor\t: 0\nFeatures\t: fp\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", "aarch64"),
+            "aarch64 (implementer 0x41, part 0xd4f)");
+  EXPECT_EQ(cpu_model_of("", "ppc64le"), "ppc64le");
+}
+
 }  // namespace
 }  // namespace drl

@@ -1,10 +1,11 @@
-// Loaded before MPI (LD_PRELOAD): one fault, which FAULT names.
+// Loaded before MPI (LD_PRELOAD): one fault, which FAULT names, and another host's name, HOST_NAME.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 namespace {
@@ -37,6 +38,19 @@ int MPI_Iallreduce(const void* send, void* data, int count, MPI_Datatype type, M
   if (fault_is("lost")) return MPI_Irecv(&never, 1, MPI_INT, 0, 4711, comm, request);
   if (fault_is("wrong_sum")) *static_cast<float*>(data) += 1;
   return real<decltype(MPI_Iallreduce)>("MPI_Iallreduce")(send, data, count, type, op, comm, request);
+}
+
+// no_groups: the call fails.
+int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* group) {
+  if (fault_is("no_groups")) return MPI_ERR_OTHER;
+  return real<decltype(MPI_Comm_split)>("MPI_Comm_split")(comm, colour, key, group);
+}
+
+int gethostname(char* name, size_t size) noexcept {
+  const char* other = std::getenv("HOST_NAME");
+  if (!other) return real<int(char*, size_t)>("gethostname")(name, size);
+  std::strncpy(name, other, size);
+  return 0;
 }
 
 // no_end

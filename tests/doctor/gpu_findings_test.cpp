@@ -95,6 +95,7 @@ TEST(GpuRuntime, ItsReasonIsTakenFromMessages) {
             "cudaErrorECCUncorrectable: uncorrectable ECC error encountered");
   EXPECT_EQ(runtime_reason("no GPU memory for 256 KiB (1.00 KiB of 80.0 GiB are free): use fewer environments"),
             "no GPU memory for 256 KiB (1.00 KiB of 80.0 GiB are free)");
+  EXPECT_EQ(runtime_reason("more indices than a grid has"), "more indices than a grid has");
 }
 
 TEST(GpuRuntime, FailuresAreNamedWithTheirRemedy) {
@@ -110,6 +111,8 @@ TEST(GpuRuntime, FailuresAreNamedWithTheirRemedy) {
   EXPECT_TRUE(holds(remedy("cudaErrorInsufficientDriver: x"), "driver is older"));
   EXPECT_TRUE(holds(remedy("cudaErrorMpsConnectionFailed: x"), "MPS"));
   EXPECT_TRUE(holds(remedy("cudaErrorInvalidDevice: x"), "nvidia-smi -L"));
+  EXPECT_TRUE(holds(remedy("cudaErrorInvalidDeviceFunction: x"), "DRL_CUDA_ARCHITECTURES"));
+  EXPECT_TRUE(holds(remedy("cudaErrorUnknown: x"), "/dev/nvidia-uvm"));
   EXPECT_TRUE(holds(remedy("no GPU memory for 1 B (0 B of 1 B are free)"), "other processes"));
   EXPECT_TRUE(holds(remedy("cudaErrorLaunchFailure: unspecified"), "dmesg | grep -i xid"));
   EXPECT_TRUE(holds(remedy("it did not end within 30 s"), "dmesg | grep -i xid"));
@@ -150,6 +153,8 @@ TEST(GpuHealth, MemoryErrors) {
   gpu.worn_out = 1;
   EXPECT_EQ(memory_finding({gpu}, {"n1"}).status, Status::failed);
   EXPECT_EQ(memory_finding({gpu}, {"n1"}).finding, "memory rows could not be replaced (rank 0 on n1)");
+  gpu.uncorrected = GpuHealth::kUnknown;  // ECC is off
+  EXPECT_EQ(memory_finding({gpu}, {"n1"}).status, Status::failed);
 }
 
 // Bits of nvmlClocksEventReasons: idle 1, power cap 4, hardware 8, software heat 0x20, heat 0x40, power brake 0x80.
@@ -179,7 +184,10 @@ TEST(PeerAccess, IsAskedBetweenTheGpusOfANode) {
   const std::vector<RankFacts> ranks = four_ranks();
   std::vector<PeerAccess> access = {{{"GPU-1"}, {}}, {{"GPU-0"}, {}}, {{"GPU-3"}, {}}, {{"GPU-2"}, {}}};
   EXPECT_EQ(peers_finding(access, ranks).finding, "the GPUs of a node reach each other directly");
-  access[2].out_of_reach = {"GPU-3"}, access[3].out_of_reach = {"GPU-2"};
+  for (PeerAccess& one : access) one.out_of_reach = one.visible;
+  EXPECT_EQ(peers_finding(access, ranks).finding, "none: all-reduces take the way through host memory");
+  EXPECT_EQ(peers_finding(access, ranks).status, Status::ok) << "such GPUs there are";
+  access[0].out_of_reach = access[1].out_of_reach = {};
   const Check check = peers_finding(access, ranks);
   EXPECT_EQ(check.status, Status::warning);
   EXPECT_EQ(check.finding, "none between the GPUs of ranks 2 and 3 on n2");

@@ -48,6 +48,14 @@ TEST_F(Doctor, WritesAllAsJson) {
   }
 }
 
+// Paths may hold any bytes, JSON does not.
+TEST_F(Doctor, WritesAPathThatIsNoUtf8) {
+  const std::string runs = folder / "runs\xff";
+  const Result result = run_program({kDoctor, "--runs_dir", runs, "--json", folder / "found.json"});
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_TRUE(holds(slurp(folder / "found.json"), "/runs\xef\xbf\xbd: writable"));  // the replacement character
+}
+
 TEST_F(Doctor, AFolderThatCannotBeWrittenFails) {
   const Result result = run_program({kDoctor, "--runs_dir", "/proc/runs", "--json", folder / "found.json"});
   EXPECT_EQ(result.exit_code, 1);

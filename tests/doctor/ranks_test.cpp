@@ -106,6 +106,15 @@ TEST_F(DoctorRanks, WhoseMessagesAreLost) {
   EXPECT_TRUE(holds(found, "-> the network loses large messages (look at the MTU and the firewall)")) << found;
 }
 
+TEST_F(DoctorRanks, WhoseMpiFailsReportIt) {
+  const Result result = mpirun({{2, faulty("no_groups", doctor({"--json", folder / "found.json"}))}});
+  EXPECT_EQ(result.exit_code, 1);
+  const std::string found = lines_of_check(result.out, "drl_doctor");
+  EXPECT_TRUE(found.starts_with("failed   drl_doctor         MPI_Comm_split")) << result.out << result.err;
+  EXPECT_TRUE(holds(result.out, "1 failed\n")) << result.out;
+  EXPECT_TRUE(std::filesystem::exists(folder / "found.json"));
+}
+
 TEST_F(DoctorRanks, ThatDoNotEnd) {
   const Result result = mpirun({{2, faulty("no_end", doctor({"--timeout", "8"}))}});
   EXPECT_EQ(result.exit_code, 1);

@@ -31,6 +31,31 @@ TEST(Rounds, CollectShareAndAnnounce) {
   rounds.end({"test", Status::ok, ""});
 }
 
+// What ranks say that still wait in NCCL, or give up.
+TEST(Rounds, NameARankThatIsAtSomethingElse) {
+  if (world().size() == 1) return;
+  Report report(false, "");
+  Watchdog watchdog;
+  Rounds rounds(world(), report, watchdog, 60);
+  rounds.roll_call();
+  rounds.begin("test");
+  if (!rounds.leads()) {
+    rounds.rank() == 1 ? rounds.give_up("nccl: late\n") : static_cast<void>(rounds.collect(""));
+  } else {
+    try {
+      rounds.collect("");
+      ADD_FAILURE() << "nothing was found";
+    } catch (const CheckFailed& failed) {
+      EXPECT_EQ(failed.check().name, "test");
+      EXPECT_EQ(failed.check().finding, "rank 1 on " + this_machine().host + " did not come to its end: nccl: late");
+    }
+  }
+  // Of rank 0 such words are passed over.
+  rounds.begin("next");
+  for (int rank = 1; rounds.leads() && rank < rounds.size(); ++rank) exchange("nccl: late\n!", {rank}, {}, 60);
+  EXPECT_EQ(rounds.announce(rounds.leads() ? "word" : ""), "word");
+}
+
 TEST(Exchange, ReturnsWhatHasComeInTime) {
   const int next = (world().rank() + 1) % world().size();
   if (world().size() == 1) return;

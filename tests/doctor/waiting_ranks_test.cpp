@@ -1,6 +1,12 @@
 // How ranks that wait in MPI_Init know of each other.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <iterator>
+
+#include "../support/process.hpp"
 #include "../support/temp_folder.hpp"
 #include "doctor/start_watch.hpp"
 
@@ -26,6 +32,28 @@ TEST(WaitingRanks, CannotWithoutAName) {
   const WaitingRanks ranks(folder.path(), "");
   EXPECT_FALSE(ranks.sign_in(0));
   EXPECT_EQ(folder.names(), std::vector<std::string>{});
+}
+
+std::ptrdiff_t threads() { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); }
+
+// A pipe that nobody reads holds up who opens it for writing, as a slow file system does.
+TEST(StartWatch, SignsOutWhereSigningInEndsAfterTheStart) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder / ".drl_doctor-job.1");
+  const std::string pipe = folder / ".drl_doctor-job.1/0";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  LaunchInfo launch;
+  launch.launcher = "mpirun";
+  Watchdog watchdog;
+  Report report(false, "");
+  const std::ptrdiff_t before = threads();
+  StartWatch start(watchdog, report, launch, "job.1", folder.path(), 0.4);
+  ASSERT_TRUE(wait_until([&] { return threads() > before; })) << "nobody signs in";
+  start.started();
+  EXPECT_EQ(folder.names().size(), 1u);
+  const int reader = open(pipe.c_str(), O_RDONLY);
+  EXPECT_TRUE(wait_until([&] { return folder.names().empty(); }));
+  close(reader);
 }
 
 TEST(WaitingRanks, CannotWhereNothingCanBeWritten) { EXPECT_FALSE(WaitingRanks("/proc", "job.1").sign_in(0)); }

@@ -38,6 +38,12 @@ bool is_complete(const HostComm& comm) {
   return size == comm.size;
 }
 
+bool is_of_all(const HostComm& comm) {
+  int all = 1;
+  if (comm.mpi != kNoMpi) MPI_Comm_size(MPI_COMM_WORLD, &all);
+  return comm.size == all;
+}
+
 void sum_over_ranks(const HostComm& comm, void* data, size_t count, gpucclDataType_t type) {
   if (comm.mpi != kNoMpi)
     MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), type == gpucclFloat ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM,
@@ -108,7 +114,7 @@ gpucclResult_t gpucclAllReduce(const void* from, void* to, size_t count, gpucclD
                                gpucclComm_t comm, gpuStream_t stream) {
   if (from != to || comm->polls) return gpucclInvalidArgument;
   const auto work = [=] {
-    if (host_collectives().sticks_at-- == 0) {
+    if (host_collectives().sticks_at-- == 0 || (host_fault("node_hangs") && !is_of_all(*comm))) {
       stream->stuck = true;
       comm->stuck = stream;
     } else {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -302,26 +303,26 @@ TEST_F(NcclFailure, RanksOfATestMayShareAGpu) {
 
 TEST(NcclAdvice, NamesTheFirstWayOutThatIsNotTakenYet) {
   std::vector<std::string> taken;
-  const auto advice = [&] {
-    return nccl_advice(
-        [&](const char* name) -> std::optional<std::string> {
-          for (const std::string& one : taken)
-            if (one == name) return "1";
-          if (name == std::string("NCCL_IB_DISABLE")) return "0";  // is no way out
-          return std::nullopt;
-        },
-        false);
+  const auto advice = [&](bool hosts_look_for_each_other) {
+    const auto environment = [&](const char* name) -> std::optional<std::string> {
+      if (std::ranges::find(taken, name) != taken.end()) return "1";
+      if (name == std::string("NCCL_IB_DISABLE")) return "0";  // is no way out
+      return std::nullopt;
+    };
+    return nccl_advice(environment, {false, hosts_look_for_each_other});
   };
+  EXPECT_EQ(advice(true).find("try NCCL_SOCKET_IFNAME="), 0) << advice(true);
   for (const char* next :
        {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE", "NCCL_ALGO", "NCCL_SOCKET_IFNAME"}) {
-    EXPECT_EQ(advice().find("try " + std::string(next) + "="), 0) << advice();
+    EXPECT_EQ(advice(false).find("try " + std::string(next) + "="), 0) << advice(false);
     taken.push_back(next);
   }
-  EXPECT_EQ(advice().find("NCCL_DEBUG=INFO"), 0) << advice();
+  EXPECT_EQ(advice(false).find("NCCL_DEBUG=INFO"), 0) << advice(false);
+  EXPECT_EQ(advice(true), advice(false));
 }
 
 TEST(NcclAdvice, RanksOfANodeHaveToSeeEachOthersGpus) {
-  const std::string advice = nccl_advice([](const char*) { return std::nullopt; }, true);
+  const std::string advice = nccl_advice([](const char*) { return std::nullopt; }, {true, true});
   EXPECT_EQ(advice.find("let each rank see all GPUs of its node (srun --gpu-bind=none)"), 0) << advice;
 }
 
