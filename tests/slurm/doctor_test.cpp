@@ -150,7 +150,7 @@ TEST_F(DoctorOnNodes, TwoRanksOnOneGpuAreNamed) {
 TEST_F(DoctorOnNodes, AJobThatEndsSoonIsAWarning) {
   const Result result = run_for_long(Words{"srun", "-N1", "-t", "2"} + doctor({"--ranks", "1"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(found(result, "time left").starts_with("warning  time left          only 0:01:")) << result.out;
+  EXPECT_TRUE(found(result, "time left").starts_with("warning  time left          only 0:0")) << result.out;
 }
 
 TEST_F(DoctorOnNodes, TheJobsShellCanSpreadRanks) {
