@@ -31,29 +31,8 @@ struct GpuPpo::Rollout {
         choice(task.action.discrete ? steps * envs : 0, stream),
         terminated(steps * envs, stream),
         truncated(steps * envs, stream) {
-    view = {steps,
-            envs,
-            task.obs_dim,
-            task.critic_obs_dim,
-            task.action.size,
-            task.action.discrete,
-            first_env,
-            obs.data(),
-            critic_obs.data(),
-            policy_out.data(),
-            std.data(),
-            action.data(),
-            choice.data(),
-            env_action.data(),
-            log_prob.data(),
-            reward.data(),
-            terminated.data(),
-            truncated.data(),
-            final_obs.data(),
-            final_critic_obs.data(),
-            value.data(),
-            advantage.data(),
-            return_target.data()};
+    view = view_of(*this, steps, envs, task.obs_dim, task.critic_obs_dim, task.action.size, task.action.discrete,
+                   first_env);
   }
 
   gpu::Array<float> obs, critic_obs, policy_out, std, action, env_action, log_prob, reward, final_obs, final_critic_obs,

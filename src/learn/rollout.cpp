@@ -29,29 +29,7 @@ Rollout::Rollout(const TaskSpec& task, int64_t steps, int64_t envs)
       return_target(steps * envs) {}
 
 RolloutView Rollout::view() {
-  return {num_steps,
-          num_envs,
-          obs_dim,
-          critic_obs_dim,
-          action_size,
-          discrete,
-          first_env,
-          obs.data(),
-          critic_obs.data(),
-          policy_out.data(),
-          std.data(),
-          action.data(),
-          choice.data(),
-          env_action.data(),
-          log_prob.data(),
-          reward.data(),
-          terminated.data(),
-          truncated.data(),
-          final_obs.data(),
-          final_critic_obs.data(),
-          value.data(),
-          advantage.data(),
-          return_target.data()};
+  return view_of(*this, num_steps, num_envs, obs_dim, critic_obs_dim, action_size, discrete, first_env);
 }
 
 StepRow RolloutView::row(int64_t t) const {

@@ -32,6 +32,35 @@ struct RolloutView {
   StepRow start_row() const;
 };
 
+// Of arrays with the members' names, in host or device memory; they stay the caller's.
+template <class Arrays>
+RolloutView view_of(Arrays& a, int64_t num_steps, int64_t num_envs, int64_t obs_dim, int64_t critic_obs_dim,
+                    int64_t action_size, bool discrete, int64_t first_env) {
+  return {num_steps,
+          num_envs,
+          obs_dim,
+          critic_obs_dim,
+          action_size,
+          discrete,
+          first_env,
+          a.obs.data(),
+          a.critic_obs.data(),
+          a.policy_out.data(),
+          a.std.data(),
+          a.action.data(),
+          a.choice.data(),
+          a.env_action.data(),
+          a.log_prob.data(),
+          a.reward.data(),
+          a.terminated.data(),
+          a.truncated.data(),
+          a.final_obs.data(),
+          a.final_critic_obs.data(),
+          a.value.data(),
+          a.advantage.data(),
+          a.return_target.data()};
+}
+
 struct Rollout {
   Rollout(const TaskSpec& task, int64_t num_steps, int64_t num_envs);
 
