@@ -28,7 +28,8 @@ class SpawnPlan {
     if (log.empty())
       posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
     else
-      posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+      posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW,
+                                       0644);
     posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
     posix_spawnattr_init(&attributes);
     sigset_t all, none;

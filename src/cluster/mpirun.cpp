@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "base/check.hpp"
+#include "base/temp_file.hpp"
 #include "cluster/child.hpp"
 #include "cluster/launch_info.hpp"
 #include "cluster/machine.hpp"
@@ -68,35 +68,21 @@ int wait_and_pass_signals(pid_t pid, const sigset_t& signals) {
   }
 }
 
-// A file that no other program can guess, and that goes away.
 class ExitCodeFile {
  public:
-  ExitCodeFile() {
-    const char* folder = std::getenv("TMPDIR");
-    path_ = std::string(folder && *folder ? folder : "/tmp") + "/drl.XXXXXX";
-    const int file = mkstemp(path_.data());
-    if (file < 0)
-      throw UsageError("no temporary file " + path_ + " (" + std::strerror(errno) +
-                       "): set TMPDIR to a folder that can be written");
-    close(file);
-    setenv(kExitCodeVariable, path_.c_str(), 1);
-  }
-  ~ExitCodeFile() {
-    unlink(path_.c_str());
-    unsetenv(kExitCodeVariable);
-  }
+  ExitCodeFile() { setenv(kExitCodeVariable, file_.path().c_str(), 1); }
+  ~ExitCodeFile() { unsetenv(kExitCodeVariable); }
   ExitCodeFile(const ExitCodeFile&) = delete;
   ExitCodeFile& operator=(const ExitCodeFile&) = delete;
 
   // What rank 0 wrote; `otherwise` if it did not come to that.
   int code(int otherwise) const {
-    int value = otherwise;
-    std::ifstream(path_) >> value;
-    return value;
+    const std::string text = file_.text();
+    return text.empty() ? otherwise : std::atoi(text.c_str());
   }
 
  private:
-  std::string path_;
+  TempFile file_{"drl"};
 };
 
 }  // namespace
@@ -144,9 +130,7 @@ int end_of_rank(int rank, int exit_code) {
   const char* path = std::getenv(kExitCodeVariable);
   if (!path) return exit_code;
   if (rank != 0) return kDone;
-  std::ofstream file(path);
-  file << exit_code << std::endl;
-  return file ? int{kDone} : exit_code;
+  return write_own_file(path, std::to_string(exit_code)) ? int{kDone} : exit_code;
 }
 
 bool started_by_ourselves() { return std::getenv(kExitCodeVariable) != nullptr; }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 
 #include "base/check.hpp"
+#include "base/temp_file.hpp"
 #include "cluster/machine.hpp"
 #include "doctor/findings.hpp"
 
@@ -27,31 +27,29 @@ fs::path nearest_existing(fs::path folder) {
 fs::path WaitingRanks::place() const { return nearest_existing(folder_) / (".drl_doctor-" + start_); }
 
 bool WaitingRanks::sign_in(int rank) const {
-  if (start_.empty()) return false;
-  std::error_code ignored;
-  fs::create_directory(place(), ignored);
-  return std::ofstream(place() / std::to_string(rank)).is_open();
+  return !start_.empty() && OwnFolder(place(), OwnFolder::If::missing_create).create(std::to_string(rank));
 }
 
 void WaitingRanks::sign_out(int rank) const {
   if (start_.empty()) return;
-  std::error_code ignored;
-  fs::remove(place() / std::to_string(rank), ignored);
-  fs::remove(place(), ignored);  // if this was the last
+  const OwnFolder folder(place(), OwnFolder::If::there);
+  folder.remove(std::to_string(rank));
+  folder.remove_if_empty();  // if this was the last
 }
 
 std::vector<int> WaitingRanks::list() const {
   std::vector<int> ranks;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(place(), error))
-    ranks.push_back(std::atoi(entry.path().filename().c_str()));
+  for (const std::string& name : OwnFolder(place(), OwnFolder::If::there).names())
+    ranks.push_back(std::atoi(name.c_str()));
   std::ranges::sort(ranks);
   return ranks;
 }
 
 void WaitingRanks::remove() const {
-  std::error_code ignored;
-  if (!start_.empty()) fs::remove_all(place(), ignored);
+  if (start_.empty()) return;
+  const OwnFolder folder(place(), OwnFolder::If::there);
+  for (const std::string& name : folder.names()) folder.remove(name);
+  folder.remove_if_empty();
 }
 
 StartWatch::StartWatch(Watchdog& watchdog, Report& report, const LaunchInfo& launch, const std::string& start,

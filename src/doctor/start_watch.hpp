@@ -14,7 +14,8 @@
 
 namespace drl {
 
-// Ranks of one start that wait. Files <folder>/.drl_doctor-<start>/<rank>; nothing is left of them in the end.
+// Ranks of one start that wait. Files <folder>/.drl_doctor-<start>/<rank>, in a folder that is this user's
+// alone; nothing is left of them in the end.
 class WaitingRanks {
  public:
   // `folder` is absolute; where it is missing, the nearest one above it serves. Nobody can sign in if `start` is empty.

@@ -50,7 +50,8 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
 }
 
 void write_and_sync(const fs::path& path, std::span<const std::byte> bytes) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  ::unlink(path.c_str());  // a kill may have left it, and another user may have put a link there
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (file.get() < 0) cannot("create", path);
   if (!write_all(file.get(), bytes)) cannot("write", path);
   if (::fsync(file.get()) != 0) cannot("sync", path);

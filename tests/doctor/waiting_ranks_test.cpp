@@ -39,7 +39,7 @@ std::ptrdiff_t threads() { return std::distance(std::filesystem::directory_itera
 // A pipe that nobody reads holds up who opens it for writing, as a slow file system does.
 TEST(StartWatch, SignsOutWhereSigningInEndsAfterTheStart) {
   const TempFolder folder;
-  std::filesystem::create_directory(folder / ".drl_doctor-job.1");
+  ASSERT_EQ(mkdir((folder / ".drl_doctor-job.1").c_str(), 0700), 0);
   const std::string pipe = folder / ".drl_doctor-job.1/0";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   LaunchInfo launch;
@@ -54,6 +54,19 @@ TEST(StartWatch, SignsOutWhereSigningInEndsAfterTheStart) {
   const int reader = open(pipe.c_str(), O_RDONLY);
   EXPECT_TRUE(wait_until([&] { return folder.names().empty(); }));
   close(reader);
+}
+
+// The folder's name can be guessed.
+TEST(WaitingRanks, DoNotSignInWhereAnotherUserHasPrepared) {
+  const TempFolder folder, elsewhere;
+  std::filesystem::permissions(elsewhere.path(), std::filesystem::perms::owner_all);
+  std::filesystem::create_directory_symlink(elsewhere.path(), folder / ".drl_doctor-job.1");
+  const WaitingRanks ranks(folder.path(), "job.1");
+  EXPECT_FALSE(ranks.sign_in(3));
+  spill(elsewhere / "5", "");
+  EXPECT_TRUE(ranks.list().empty());
+  ranks.remove();
+  EXPECT_EQ(elsewhere.names(), std::vector<std::string>{"5"});
 }
 
 TEST(WaitingRanks, CannotWhereNothingCanBeWritten) { EXPECT_FALSE(WaitingRanks("/proc", "job.1").sign_in(0)); }

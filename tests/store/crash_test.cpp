@@ -91,6 +91,17 @@ TEST(Crash, KilledInMidWriteLeavesOld) {
   }
 }
 
+// In a folder where others write too, the temporary's name can be guessed.
+TEST(Crash, FollowsNoLinkThatWasPlanted) {
+  const TempFolder folder;
+  spill(folder / "victim", "precious");
+  std::filesystem::create_symlink(folder / "victim", folder / "c.h5.tmp");
+  write_checkpoint(folder / "c.h5", large_checkpoint(1));
+  EXPECT_TRUE(slurp(folder / "victim") == "precious");
+  EXPECT_EQ(iteration_in(folder / "c.h5"), 1);
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"c.h5", "victim"}));
+}
+
 // Writes over `path` where there is no room; returns Error's text.
 std::string failed_write(const std::filesystem::path& path) {
   try {
