@@ -1,5 +1,6 @@
 #include "cluster/communicator.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "cluster/patience.hpp"
 
 namespace drl {
@@ -30,6 +32,10 @@ class SerialCommunicator final : public Communicator {
   void do_broadcast(std::span<std::byte>, int) override {}
   void do_broadcast_asleep(std::span<std::byte>, int) override {}
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int) override { return {data.begin(), data.end()}; }
+  void do_scatter(std::span<const std::byte> all, std::span<std::byte> mine, int) override {
+    DRL_CHECK(all.size() == mine.size(), "what is dealt out is not what the ranks hold");
+    std::ranges::copy(all, mine.begin());
+  }
 };
 
 // How a rank's work went; exit code 0 is success.
@@ -116,6 +122,11 @@ std::vector<std::byte> Communicator::gather(std::span<const std::byte> data, int
   return do_gather(data, root);
 }
 
+void Communicator::scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) {
+  stats_.host_calls += 1;
+  do_scatter(all, mine, root);
+}
+
 void Communicator::wait(const std::function<bool()>& done) {
   for (int64_t round = 0; !done(); ++round) nap(round);
 }
@@ -167,6 +178,16 @@ std::vector<std::string> gather_texts(Communicator& comm, const std::string& tex
     at += length;
   }
   return texts;
+}
+
+std::string scatter_texts(Communicator& comm, const std::vector<std::string>& texts, int root) {
+  std::vector<uint64_t> sizes;
+  for (const std::string& text : texts) sizes.push_back(text.size());
+  uint64_t size = 0;
+  comm.scatter(std::as_bytes(std::span(sizes)), std::as_writable_bytes(std::span(&size, 1)), root);
+  std::string mine(size, '\0');
+  comm.scatter(bytes_of(join(texts, "")), std::as_writable_bytes(std::span(mine)), root);
+  return mine;
 }
 
 void on_all_ranks(Communicator& comm, const std::function<void()>& work) {

@@ -21,7 +21,7 @@ struct Stream {
 struct CommStats {
   int64_t all_reduces_f32 = 0, bytes_f32 = 0;
   int64_t all_reduces_f64 = 0, bytes_f64 = 0;
-  int64_t host_calls = 0;   // broadcasts and gathers: start, save and load only
+  int64_t host_calls = 0;   // broadcasts, gathers and scatters: start, save and load only
   double wait_seconds = 0;  // inside all-reduces: transfer, and waiting for slower ranks
 
   int64_t all_reduces() const { return all_reduces_f32 + all_reduces_f64; }
@@ -41,10 +41,12 @@ class Communicator {
   void all_reduce_sum(std::span<float> data, Stream stream = {});
   void all_reduce_sum(std::span<double> data, Stream stream = {});
 
-  // Host control traffic. Broadcast overwrites `data` (equal sizes) with the root's. Gather returns the concatenated
-  // blocks, whose sizes may differ, in rank order on the root, and nothing elsewhere.
+  // Host control traffic, of any size. Broadcast overwrites `data` (equal sizes) with the root's. Gather returns the
+  // concatenated blocks, whose sizes may differ, in rank order on the root, and nothing elsewhere. Scatter is the way
+  // back: `all`, empty but on the root, is dealt out in rank order, as much to each rank as its `mine` holds.
   void broadcast(std::span<std::byte> data, int root);
   std::vector<std::byte> gather(std::span<const std::byte> data, int root);
+  void scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root);
   // As broadcast, but those who wait for the root sleep most of the time, and may do so for hours.
   void broadcast_asleep(std::span<std::byte> data, int root);
 
@@ -68,6 +70,7 @@ class Communicator {
   virtual void do_broadcast(std::span<std::byte> data, int root) = 0;
   virtual void do_broadcast_asleep(std::span<std::byte> data, int root) = 0;
   virtual std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) = 0;
+  virtual void do_scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) = 0;
   virtual void do_replayed(int64_t /*all_reduces*/, Stream) {}
   // All-reduces of a device tell how long they took when they have ended.
   void count_wait(double seconds) { stats_.wait_seconds += seconds; }
@@ -80,8 +83,10 @@ class Communicator {
 };
 
 std::unique_ptr<Communicator> make_serial_communicator();
-// All ranks of MPI_COMM_WORLD; MPI must be initialised (Session).
-std::unique_ptr<Communicator> make_mpi_communicator();
+// All ranks of MPI_COMM_WORLD; MPI must be initialised (Session). MPI counts by int: what is longer than `piece` bytes
+// goes piece by piece, equal ones on all ranks.
+inline constexpr size_t kPiece = size_t{1} << 30;
+std::unique_ptr<Communicator> make_mpi_communicator(size_t piece = kPiece);
 // Collective over MPI_COMM_WORLD: the ranks that give the same `group` (0 or more), in the order of their ranks.
 std::unique_ptr<Communicator> make_group_communicator(int group);
 
@@ -89,6 +94,8 @@ std::unique_ptr<Communicator> make_group_communicator(int group);
 std::string broadcast_text(Communicator& comm, const std::string& text, int root = 0);
 // One text a rank, in rank order on the root, empty elsewhere.
 std::vector<std::string> gather_texts(Communicator& comm, const std::string& text, int root = 0);
+// The way back: the root has one text for each rank.
+std::string scatter_texts(Communicator& comm, const std::vector<std::string>& texts, int root = 0);
 
 // Runs `work` on every rank, and agrees on the outcome: if it threw anywhere, all ranks throw a ReportedError with the
 // exit code of the lowest rank that failed, which alone has printed its message. `work` must not communicate.

@@ -195,6 +195,9 @@ class NcclCommunicator final : public Communicator {
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {
     return usable_host().gather(data, root);
   }
+  void do_scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) override {
+    usable_host().scatter(all, mine, root);
+  }
   void do_replayed(int64_t all_reduces, Stream stream) override {
     if (!stream.handle) return;
     timed_ = std::max(timed_, std::min(all_reduces, kMostMarks));  // by the latest launch, should there be several

@@ -47,12 +47,12 @@ bool fits(const StateField& field, const Tensor& tensor, int world_size) {
   return tensor.type == field.type && tensor.shape == global_shape(field, world_size);
 }
 
+// `tensor` is rank 0's, null elsewhere.
 void restore_field(const StateField& field, const Tensor* tensor, Communicator& comm) {
-  std::vector<std::byte> all(field.sharding == Sharding::replicated ? field.bytes() : field.bytes() * comm.size());
-  if (tensor) std::copy(tensor->data.begin(), tensor->data.end(), all.begin());
-  comm.broadcast(all, 0);
-  const size_t first = field.sharding == Sharding::replicated ? 0 : field.bytes() * comm.rank();
-  if (field.bytes()) std::memcpy(field.data, all.data() + first, field.bytes());
+  const std::span<const std::byte> all = tensor ? std::span(tensor->data) : std::span<const std::byte>();
+  if (field.sharding != Sharding::replicated) return comm.scatter(all, bytes_of(field), 0);
+  std::ranges::copy(all, bytes_of(field).begin());
+  comm.broadcast(bytes_of(field), 0);
 }
 
 bool is_policy(const std::string& name) { return name.starts_with("policy/") || name.starts_with("normalizer/"); }

@@ -22,7 +22,8 @@ StateList list_state(const std::function<void(StateVisitor&)>& visit);
 std::vector<Tensor> gather_state(const StateList& state, Communicator& comm);
 
 // All ranks together: overwrites the fields from the tensors that rank 0 has. Environments (per_env) are dealt out anew
-// over this world; if the checkpoint holds another number of them they keep their fresh start, and false is returned.
+// over this world, to each rank its own only; if the checkpoint holds another number of them they keep their fresh
+// start, and false is returned.
 // Call require_state on rank 0 first.
 bool restore_state(const StateList& state, const Checkpoint& checkpoint, Communicator& comm);
 

@@ -10,6 +10,7 @@
 #include "../mpi_main.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "cluster/launch_info.hpp"
 
 namespace drl {
 namespace {
@@ -68,13 +69,14 @@ TEST(Communicator, CountsWhatItSends) {
   world().all_reduce_sum(std::span<float>(floats));
   world().all_reduce_sum(std::span<double>(doubles));
   world().broadcast(std::as_writable_bytes(std::span(doubles)), 0);
-  world().gather(std::as_bytes(std::span(doubles)), 0);
+  const std::vector<std::byte> all = world().gather(std::as_bytes(std::span(doubles)), 0);
+  world().scatter(all, std::as_writable_bytes(std::span(doubles)), 0);
   const CommStats& after = world().stats();
   EXPECT_EQ(after.all_reduces_f32 - before.all_reduces_f32, 2);
   EXPECT_EQ(after.bytes_f32 - before.bytes_f32, 80);
   EXPECT_EQ(after.all_reduces_f64 - before.all_reduces_f64, 1);
   EXPECT_EQ(after.bytes_f64 - before.bytes_f64, 24);
-  EXPECT_EQ(after.host_calls - before.host_calls, 2);
+  EXPECT_EQ(after.host_calls - before.host_calls, 3);
   EXPECT_GE(after.wait_seconds, before.wait_seconds);
 }
 
@@ -119,6 +121,54 @@ TEST(Communicator, GathersBlocksOfUnequalSizesInRankOrder) {
   EXPECT_EQ(text, world().rank() == 0 ? expected : "");
 }
 
+TEST(Communicator, ScattersBlocksOfUnequalSizesInRankOrder) {
+  const std::string all = "bccddd";  // "", "b", "cc", "ddd"
+  for (int root = 0; root < world().size(); ++root) {
+    std::string mine(static_cast<size_t>(world().rank()), '-');
+    const std::string dealt = world().rank() == root ? all.substr(0, world().size() * (world().size() - 1) / 2) : "";
+    world().scatter(std::as_bytes(std::span(dealt)), std::as_writable_bytes(std::span(mine)), root);
+    EXPECT_EQ(mine, std::string(static_cast<size_t>(world().rank()), static_cast<char>('a' + world().rank())));
+  }
+}
+
+TEST(Communicator, ScatterRefusesWhatDoesNotFit) {
+  if (world().size() > 1) return;  // else the other ranks would wait
+  std::vector<std::byte> mine(3);
+  EXPECT_THROW(world().scatter(std::vector<std::byte>(4), mine, 0), std::exception);
+}
+
+// Five bytes: one float or no double fits, and blocks end within a piece.
+TEST(Communicator, SendsByPiecesWhatIsLongerThanOne) {
+  if (!launch_info().launched()) return;
+  const auto pieces = make_mpi_communicator(5);
+  const auto rank = static_cast<size_t>(world().rank()), size = static_cast<size_t>(world().size());
+  std::vector<int> numbers = {7, 8, 9};
+  if (rank != 0) numbers.assign(3, 0);
+  pieces->broadcast(std::as_writable_bytes(std::span(numbers)), 0);
+  EXPECT_EQ(numbers, (std::vector<int>{7, 8, 9}));
+  numbers.assign(3, static_cast<int>(rank));
+  pieces->broadcast_asleep(std::as_writable_bytes(std::span(numbers)), world().size() - 1);
+  EXPECT_EQ(numbers, (std::vector<int>(3, world().size() - 1)));
+
+  std::vector<float> floats = {1, static_cast<float>(rank), 0.5f};
+  std::vector<double> doubles = {1, static_cast<double>(rank), 0.5};
+  pieces->all_reduce_sum(std::span(floats));
+  pieces->all_reduce_sum(std::span(doubles));
+  const double n = static_cast<double>(size);
+  EXPECT_EQ(doubles, (std::vector<double>{n, n * (n - 1) / 2, n / 2}));
+  EXPECT_EQ(floats, (std::vector<float>(doubles.begin(), doubles.end())));
+
+  // 3, 14, 25, 36 bytes
+  const std::string mine(3 + 11 * rank, static_cast<char>('a' + rank));
+  std::string expected;
+  for (size_t other = 0; other < size; ++other) expected.append(3 + 11 * other, static_cast<char>('a' + other));
+  const std::vector<std::byte> all = pieces->gather(std::as_bytes(std::span(mine)), 0);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(all.data()), all.size()), rank == 0 ? expected : "");
+  std::string back(mine.size(), '-');
+  pieces->scatter(all, std::as_writable_bytes(std::span(back)), 0);
+  EXPECT_EQ(back, mine);
+}
+
 TEST(Communicator, TextsOfUnequalSizes) {
   const std::string mine = world().rank() == 0 ? ""
                                                : std::string(static_cast<size_t>(1000 * world().rank()), 'x') +
@@ -127,6 +177,7 @@ TEST(Communicator, TextsOfUnequalSizes) {
   EXPECT_EQ(texts.size(), world().rank() == 0 ? world().size() : 0);
   for (size_t rank = 0; rank < texts.size(); ++rank)
     EXPECT_EQ(texts[rank], rank == 0 ? "" : std::string(1000 * rank, 'x') + std::to_string(rank));
+  EXPECT_EQ(scatter_texts(world(), texts), mine);
   const int last = world().size() - 1;
   EXPECT_EQ(broadcast_text(world(), world().rank() == last ? "only the root knows" : "", last), "only the root knows");
   EXPECT_EQ(broadcast_text(world(), ""), "");

@@ -73,6 +73,9 @@ class Listener final : public Communicator {
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {
     return comm_.gather(data, root);
   }
+  void do_scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) override {
+    comm_.scatter(all, mine, root);
+  }
 
  private:
   Communicator& comm_;
