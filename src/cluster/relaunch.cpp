@@ -3,18 +3,16 @@
 #include <mpi.h>
 #include <sched.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <numeric>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/temp_file.hpp"
 #include "base/text.hpp"
 #include "cluster/background.hpp"
 #include "cluster/child.hpp"
@@ -136,30 +134,6 @@ std::string mpi_plugin(const Environment& environment) {
   return "";
 }
 
-// The file goes with this object.
-class HostFile {
- public:
-  explicit HostFile(const std::string& hosts) {
-    const char* folder = std::getenv("TMPDIR");
-    path_ = std::string(folder && *folder ? folder : "/tmp") + "/drl-hosts.XXXXXX";
-    const int file = mkstemp(path_.data());
-    const bool written = file >= 0 && write(file, hosts.data(), hosts.size()) == static_cast<ssize_t>(hosts.size());
-    const int error = errno;
-    if (file >= 0) close(file);
-    if (written) return;
-    unlink(path_.c_str());
-    throw UsageError("no temporary file " + path_ + " (" + std::strerror(error) +
-                     "): set TMPDIR to a folder that can be written");
-  }
-  ~HostFile() { unlink(path_.c_str()); }
-  HostFile(const HostFile&) = delete;
-  HostFile& operator=(const HostFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 std::string describe_step(const std::vector<StepNode>& nodes) {
   std::vector<std::string> parts;
   for (const StepNode& node : nodes)
@@ -186,7 +160,7 @@ std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<in
 int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, const std::string& outer_step,
              const std::vector<std::string>& command, const StopRelay& relay) {
   const Environment environment = process_environment();
-  const HostFile hosts(hosts_of_ranks(nodes, ranks));
+  const TempFile hosts("drl-hosts", hosts_of_ranks(nodes, ranks));
   // Signals reach the ranks through `pending_signal` only: srun itself answers SIGINT and SIGTERM by killing them.
   ChildSettings settings{.environment = inner_environment(environment_list())};
   sigprocmask(SIG_SETMASK, nullptr, &settings.signal_mask);
