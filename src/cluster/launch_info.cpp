@@ -1,6 +1,7 @@
 #include "cluster/launch_info.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "base/check.hpp"
@@ -9,69 +10,149 @@
 namespace drl {
 namespace {
 
+constexpr int kMostRanks = 1 << 24;  // the largest machines have fewer cores
+
+using Names = std::array<const char*, 2>;  // of one number: the first that is set counts
+
 struct Launcher {
   const char* name;
-  const char *rank, *size, *local_rank, *local_size;
+  const char* rank;
+  Names size;
+  const char* local_rank;
+  Names local_size = {};        // of those that tell
+  const char* nodes = nullptr;  // if this is 1, all ranks are here
+  const char* start = nullptr;  // names this start
 };
 
-// In the order in which they win: an mpirun inside an srun allocation sees Slurm's variables too. A launcher is
-// recognised by its local rank: PMI_RANK is set by srun --mpi=pmi2 and by PALS as well.
+constexpr std::string_view kMpirun = "mpirun", kSrun = "srun", kPals = "pals";
+
+// In the order in which they win: the inner one before those that it may run within. A Flux instance may run in an srun
+// step, mpirun and hydra in a task of either. Slurm's mpi/cray_shasta sets variables of PALS in an srun step.
 constexpr Launcher kLaunchers[] = {
-    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"hydra", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-    {"pals", "PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
+    {.name = kMpirun.data(),
+     .rank = "OMPI_COMM_WORLD_RANK",
+     .size = {"OMPI_COMM_WORLD_SIZE"},
+     .local_rank = "OMPI_COMM_WORLD_LOCAL_RANK",
+     .local_size = {"OMPI_COMM_WORLD_LOCAL_SIZE"},
+     .start = "PMIX_NAMESPACE"},
+    {.name = "hydra",  // also Intel MPI's. srun, Flux and PALS set PMI_RANK too, but not its local rank
+     .rank = "PMI_RANK",
+     .size = {"PMI_SIZE"},
+     .local_rank = "MPI_LOCALRANKID",
+     .local_size = {"MPI_LOCALNRANKS"}},
+    {.name = "flux",
+     .rank = "FLUX_TASK_RANK",
+     .size = {"FLUX_JOB_SIZE"},
+     .local_rank = "FLUX_TASK_LOCAL_ID",
+     .nodes = "FLUX_JOB_NNODES",
+     .start = "FLUX_JOB_ID"},
+    {.name = "jsrun",
+     .rank = "JSM_NAMESPACE_RANK",
+     .size = {"JSM_NAMESPACE_SIZE"},
+     .local_rank = "JSM_NAMESPACE_LOCAL_RANK",
+     .local_size = {"JSM_NAMESPACE_LOCAL_SIZE"},
+     .start = "PMIX_NAMESPACE"},
+    {.name = kSrun.data(),
+     .rank = "SLURM_PROCID",
+     .size = {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
+     .local_rank = "SLURM_LOCALID",
+     .nodes = "SLURM_STEP_NUM_NODES"},
+    {.name = kPals.data(),
+     .rank = "PALS_RANKID",
+     .size = {"PALS_SIZE", "PMI_SIZE"},
+     .local_rank = "PALS_LOCAL_RANKID",
+     .local_size = {"PALS_LOCAL_SIZE", "PMI_LOCAL_SIZE"},
+     .start = "PALS_APID"},
 };
+
+std::optional<int> first_number(const Environment& environment, const Names& names) {
+  std::optional<int> value;
+  for (const char* name : names)
+    if (name && !value) value = number(environment, name);
+  return value;
+}
+
+// "12.0", as mpi/cray_shasta has it in PALS_APID.
+bool names_slurm_step(const std::string& id) {
+  return std::ranges::count(id, '.') == 1 && id.find_first_not_of(".0123456789") == std::string::npos;
+}
+
+// Are these the variables of a launcher further out, or of none? As far as that can be seen.
+bool is_stale(const Environment& environment, const Launcher& launcher) {
+  // In a batch shell SLURM_PROCID is set too, but no step is.
+  if (launcher.name == kSrun) return !in_srun_step(environment);
+  // Open MPI's mpirun has PMIx namespaces of its own: srun has started a task after it.
+  if (launcher.name == kMpirun) return environment("PMIX_NAMESPACE").value_or("").starts_with("slurm.pmix.");
+  // A shell in an srun step has submitted this job.
+  if (launcher.name == kPals) return names_slurm_step(environment("PALS_APID").value_or(""));
+  return false;
+}
+
+// A launcher counts only if it tells rank, size and local rank: what is missing is neither 0 nor 1.
+const Launcher* find_launcher(const Environment& environment) {
+  for (const Launcher& launcher : kLaunchers)
+    if (!is_stale(environment, launcher) && number(environment, launcher.rank) &&
+        first_number(environment, launcher.size) && number(environment, launcher.local_rank))
+      return &launcher;
+  return nullptr;
+}
+
+// One of several ranks does not learn alone, where a launcher tells too little: all would, each a run of its own.
+void refuse_lonely_rank(const Environment& environment) {
+  for (const Launcher& launcher : kLaunchers) {
+    const int rank = is_stale(environment, launcher) ? 0 : number(environment, launcher.rank).value_or(0);
+    if (rank <= 0) continue;
+    const char* missing = first_number(environment, launcher.size) ? launcher.local_rank : launcher.size.front();
+    throw UsageError(std::string(launcher.rank) + " = " + std::to_string(rank) +
+                     " says that this is one of several "
+                     "ranks, but " +
+                     missing +
+                     " is not set (the launcher does not tell, or something changed its "
+                     "variables): set it too, or start the program through srun or mpirun");
+  }
+}
+
+// Slurm lists the tasks of all nodes. A node that is not in the list has -1.
+int tasks_here(const std::vector<int>& tasks, int node) {
+  return node >= 0 && node < std::ssize(tasks) ? tasks[static_cast<size_t>(node)] : -1;
+}
+
+int local_size(const Environment& environment, const Launcher& launcher, int world_size) {
+  if (const auto size = first_number(environment, launcher.local_size)) return *size;
+  if (launcher.name == kSrun) {
+    const std::vector<int> tasks = counts_per_node(environment, "SLURM_STEP_TASKS_PER_NODE");
+    const auto node = number(environment, "SLURM_NODEID");
+    if (node && !tasks.empty()) return tasks_here(tasks, *node);
+  }
+  return launcher.nodes && number(environment, launcher.nodes) == 1 ? world_size : 0;
+}
 
 void check(const LaunchInfo& info) {
-  if (info.rank >= 0 && info.rank < info.world_size && info.local_rank >= 0 && info.local_rank < info.local_size)
+  const int most_here = info.local_size == 0 ? info.world_size : info.local_size;
+  if (info.rank >= 0 && info.rank < info.world_size && info.world_size <= kMostRanks && info.local_rank >= 0 &&
+      info.local_rank < most_here && most_here <= info.world_size)
     return;
   throw UsageError("the variables of " + info.launcher + " say rank " + std::to_string(info.rank) + " of " +
                    std::to_string(info.world_size) + ", " + std::to_string(info.local_rank) + " of " +
-                   std::to_string(info.local_size) +
+                   std::to_string(most_here) +
                    " on this node (something changed them): start the program through srun or mpirun");
 }
 
-std::optional<LaunchInfo> from_launcher(const Environment& environment, const Launcher& launcher) {
-  const std::optional<int> rank = number(environment, launcher.rank);
-  const std::optional<int> local_rank = number(environment, launcher.local_rank);
-  if (!rank || !local_rank) return std::nullopt;
-  return LaunchInfo{.launcher = launcher.name,
-                    .rank = *rank,
-                    .world_size = number(environment, launcher.size).value_or(1),
-                    .local_rank = *local_rank,
-                    .local_size = number(environment, launcher.local_size).value_or(1)};
-}
-
-// In a batch shell SLURM_PROCID is set too, but no step is.
-std::optional<LaunchInfo> from_srun(const Environment& environment) {
-  const std::optional<int> rank = number(environment, "SLURM_PROCID");
-  if (!rank || !in_srun_step(environment)) return std::nullopt;
-  const std::vector<int> tasks = counts_per_node(environment, "SLURM_STEP_TASKS_PER_NODE");
-  const size_t node = static_cast<size_t>(number(environment, "SLURM_NODEID").value_or(0));
-  const int world_size =
-      number(environment, "SLURM_STEP_NUM_TASKS").value_or(number(environment, "SLURM_NTASKS").value_or(1));
-  return LaunchInfo{.launcher = "srun",
-                    .rank = *rank,
-                    .world_size = world_size,
-                    .local_rank = number(environment, "SLURM_LOCALID").value_or(0),
-                    .local_size = tasks.empty()         ? world_size
-                                  : node < tasks.size() ? tasks[node]
-                                                        : 0};
+// It names a folder.
+std::string plain(const std::string& id, const char* variable) {
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
+  if (std::ranges::all_of(id, is_plain)) return id;
+  throw UsageError(std::string(variable) + " = \"" + printable(id) +
+                   "\" is not a job's number (it names the run directory): unset it, or set it to the first job's");
 }
 
 // What Slurm calls the job. A follow-up of a job that could not be requeued goes on under the first one's name.
 std::string job_name(const Environment& environment) {
-  if (const auto first = environment("DRL_JOB_ID"); first && !first->empty()) {
-    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
-    if (!std::all_of(first->begin(), first->end(), plain))
-      throw UsageError("DRL_JOB_ID = \"" + printable(*first) +
-                       "\" is not a job's number (it names the run directory): unset it, or set it to the first job's");
-    return *first;
-  }
-  const auto array = environment("SLURM_ARRAY_JOB_ID"), task = environment("SLURM_ARRAY_TASK_ID");
-  if (array && task) return *array + "_" + *task;
-  return environment("SLURM_JOB_ID").value_or("");
+  const auto id = [&](const char* name) { return plain(environment(name).value_or(""), name); };
+  if (const std::string first = id("DRL_JOB_ID"); !first.empty()) return first;
+  if (environment("SLURM_ARRAY_JOB_ID") && environment("SLURM_ARRAY_TASK_ID"))
+    return id("SLURM_ARRAY_JOB_ID") + "_" + id("SLURM_ARRAY_TASK_ID");
+  return id("SLURM_JOB_ID");
 }
 
 }  // namespace
@@ -84,24 +165,29 @@ bool in_srun_step(const Environment& environment) {
 }
 
 LaunchInfo launch_info(const Environment& environment) {
-  std::optional<LaunchInfo> info;
-  for (const Launcher& launcher : kLaunchers)
-    if (!info) info = from_launcher(environment, launcher);
-  if (!info) info = from_srun(environment);
-  if (!info) info = LaunchInfo{};
-  check(*info);
-  info->job_id = job_name(environment);
-  return *info;
+  LaunchInfo info;
+  if (const Launcher* launcher = find_launcher(environment)) {
+    info = {.launcher = launcher->name,
+            .rank = *number(environment, launcher->rank),
+            .world_size = *first_number(environment, launcher->size),
+            .local_rank = *number(environment, launcher->local_rank)};
+    info.local_size = local_size(environment, *launcher, info.world_size);
+  } else {
+    refuse_lonely_rank(environment);
+  }
+  check(info);
+  info.job_id = job_name(environment);
+  return info;
 }
 
 std::string start_id(const Environment& environment) {
-  if (const auto name = environment("PMIX_NAMESPACE")) {
-    std::string id = *name;
-    std::ranges::replace(id, '/', '-');
-    return id;
-  }
-  if (!in_srun_step(environment)) return "";
-  return environment("SLURM_JOB_ID").value_or("") + "." + environment("SLURM_STEP_ID").value_or("");
+  const Launcher* launcher = find_launcher(environment);
+  if (!launcher) return "";
+  std::string id = launcher->start ? environment(launcher->start).value_or("") : "";
+  if (launcher->name == kSrun)
+    id = environment("SLURM_JOB_ID").value_or("") + "." + environment("SLURM_STEP_ID").value_or("");
+  std::ranges::replace(id, '/', '-');
+  return id;
 }
 
 LaunchInfo launch_info() { return launch_info(process_environment()); }
