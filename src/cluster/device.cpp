@@ -63,13 +63,37 @@ std::string first_word(const fs::path& file) {
   return word;
 }
 
+// Of PCI classes 0x03 (display and 3D controllers), and 0x12 (processing accelerators, as AMD's MI300).
+bool has_pci_gpu(const fs::path& root, const std::string& vendor) {
+  std::error_code ignored;
+  for (const fs::directory_entry& device : fs::directory_iterator(root / "sys/bus/pci/devices", ignored)) {
+    if (first_word(device.path() / "vendor") != vendor) continue;
+    const std::string kind = first_word(device.path() / "class");
+    if (kind.starts_with("0x03") || kind.starts_with("0x12")) return true;
+  }
+  return false;
+}
+
 bool has_nvidia_gpu(const fs::path& root) {
   std::error_code ignored;
-  if (fs::exists(root / "dev/nvidia0", ignored)) return true;
-  for (const fs::directory_entry& device : fs::directory_iterator(root / "sys/bus/pci/devices", ignored))
-    if (first_word(device.path() / "vendor") == "0x10de" && first_word(device.path() / "class").starts_with("0x03"))
-      return true;  // class 0x03: display and 3D controllers
-  return false;
+  return fs::exists(root / "dev/nvidia0", ignored) || has_pci_gpu(root, "0x10de");
+}
+
+// Also a processor's own graphics: whether they are a job's GPUs, the job says.
+bool has_amd_gpu(const fs::path& root) {
+  std::error_code ignored;
+  if (fs::exists(root / "dev/kfd", ignored))  // ROCm's driver, which computes through the render nodes
+    for (const fs::directory_entry& device : fs::directory_iterator(root / "dev/dri", ignored))
+      if (device.path().filename().string().starts_with("renderD")) return true;
+  return has_pci_gpu(root, "0x1002");
+}
+
+// What a batch system grants: the first of these lists that is set, even if it is empty (ROCm reads them in this
+// order). nullopt if none is.
+std::optional<bool> lists_amd_gpus(const Environment& environment) {
+  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"})
+    if (const auto list = environment(name)) return !devices_in_list(*list).empty();
+  return std::nullopt;
 }
 
 [[noreturn]] void bad_gpu_ids(const std::string& gpu_ids, const std::string& why, size_t visible) {
@@ -179,6 +203,7 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
   const auto list = environment("CUDA_VISIBLE_DEVICES");
   gpus.visible = list ? devices_in_list(*list) : numbers_below(on_node);
   gpus.granted = on_node > 0 && !gpus.visible.empty();
+  if (!gpus.physical && gpus.in_job && has_amd_gpu(root)) gpus.amd = lists_amd_gpus(environment).value_or(gpus.granted);
   gpus.ids = ids_on_node(gpus.visible, slurm);
   const auto task = environment("SLURM_LOCALID");
   // One device, of which nobody says which it is, where the node has several: this task's own.
@@ -233,6 +258,11 @@ std::string gpu_ids_of(const std::string& device, const std::string& gpu_ids) {
 
 DeviceChoice on_the_cpu(const Gpus& gpus, const CudaSupport& cuda) {
   DeviceChoice choice;
+  if (gpus.amd)
+    throw UsageError(
+        "the job's GPUs would idle (they are AMD's, and drl computes on NVIDIA GPUs and CPUs): ask for nodes with "
+        "NVIDIA "
+        "GPUs, or use --device cpu, and ask for no GPUs");
   const std::string why = !cuda.built ? "this build computes on the CPU only" : cuda.trouble;
   if (gpus.granted && gpus.physical)
     throw UsageError("the job's GPUs would idle (" + why + "): " +

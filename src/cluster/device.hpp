@@ -21,6 +21,7 @@ struct Gpus {
   bool in_job = false;           // within a Slurm job
   bool granted = false;          // by Slurm, and not taken back by an empty CUDA_VISIBLE_DEVICES
   bool physical = false;         // an NVIDIA GPU is in this node, not only a Slurm resource of that name
+  bool amd = false;              // the granted ones are AMD's
 };
 
 // `root` is where /dev and /sys are.

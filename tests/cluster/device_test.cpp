@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <map>
+#include <tuple>
 
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
@@ -110,6 +111,73 @@ TEST(VisibleGpus, PhysicalByPciVendorAndClass) {
   EXPECT_FALSE(gpus_of({}, root.path()).physical) << "Intel's display controller and NVIDIA's sound";
   write(devices / "0000:07:00.0/vendor", "0x10de\n"), write(devices / "0000:07:00.0/class", "0x030200\n");
   EXPECT_TRUE(gpus_of({}, root.path()).physical);
+}
+
+// --- AMD's, as on Frontier and LUMI ---
+
+const std::map<std::string, std::string> kGrantsEight = {{"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", "8"}};
+
+void plant_kfd(const TempFolder& root) {
+  write(root.path() / "dev/kfd", "");
+  write(root.path() / "dev/dri/renderD128", "");
+}
+void plant_pci(const TempFolder& root, const std::string& vendor, const std::string& kind) {
+  const fs::path device = root.path() / "sys/bus/pci/devices/0000:c1:00.0";
+  write(device / "vendor", vendor + "\n"), write(device / "class", kind + "\n");
+}
+
+TEST(VisibleGpus, AmdsByDriver) {
+  TempFolder root;
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).amd);
+  write(root.path() / "dev/kfd", "");
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).amd) << "the driver without a GPU";
+  plant_kfd(root);
+  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).amd);
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).physical) << "that is NVIDIA's";
+}
+
+TEST(VisibleGpus, AmdsByPciVendorAndClass) {
+  for (const auto& [vendor, kind, amd] : {std::tuple{"0x1002", "0x030000", true},  // a graphics card
+                                          {"0x1002", "0x038000", true},            // MI250X
+                                          {"0x1002", "0x120000", true},            // MI300A
+                                          {"0x1002", "0x040300", false},           // sound
+                                          {"0x1022", "0x060000", false},           // the processor's bridges
+                                          {"0x8086", "0x030000", false}}) {
+    TempFolder root;
+    plant_pci(root, vendor, kind);
+    EXPECT_EQ(gpus_of(kGrantsEight, root.path()).amd, amd) << vendor << " " << kind;
+  }
+}
+
+// gres.conf(5): AutoDetect=rsmi sets ROCR_VISIBLE_DEVICES alone.
+TEST(VisibleGpus, AmdsByWhatTheJobLists) {
+  TempFolder root;
+  plant_kfd(root);
+  std::map<std::string, std::string> job = {{"SLURM_JOB_ID", "1"}};
+  EXPECT_FALSE(gpus_of(job, root.path()).amd) << "a job without GPUs";
+  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}) {
+    job = {{"SLURM_JOB_ID", "1"}, {name, "0,1"}};
+    EXPECT_TRUE(gpus_of(job, root.path()).amd) << name;
+    job = kGrantsEight;
+    job[name] = "";
+    EXPECT_FALSE(gpus_of(job, root.path()).amd) << "taken back by " << name;
+  }
+}
+
+// A laptop's own graphics, and a GPU of one's own.
+TEST(VisibleGpus, AmdsOutsideOfAJobAreNobodysGrant) {
+  TempFolder root;
+  plant_kfd(root), plant_pci(root, "0x1002", "0x030000");
+  EXPECT_FALSE(gpus_of({}, root.path()).amd);
+  EXPECT_FALSE(gpus_of({{"HIP_VISIBLE_DEVICES", "0"}}, root.path()).amd);
+}
+
+TEST(VisibleGpus, AmdsGraphicsBesideNvidiasGpus) {
+  TempFolder root;
+  plant_kfd(root);
+  write(root.path() / "dev/nvidia0", "");
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).amd);
+  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).physical);
 }
 
 Names selected(const Names& visible, const std::string& gpu_ids) {
@@ -243,6 +311,18 @@ TEST(ChooseDevice, GrantedGpusMustNotIdle) {
   EXPECT_EQ(error_of([&] { choose_device("auto", "all", gpus, kCudaWithoutGpu); }),
             "the job's GPUs would idle (no CUDA-capable device is detected): see nvidia-smi and "
             "drl_doctor on this node, or use --device cpu");
+  EXPECT_FALSE(choose_device("cpu", "all", gpus, kNoCuda).one_rank_per_gpu());
+  EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());
+}
+
+TEST(ChooseDevice, NorMustAmds) {
+  Gpus gpus = kFour;
+  gpus.amd = true;
+  for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu})
+    EXPECT_EQ(
+        error_of([&] { choose_device("auto", "all", gpus, cuda); }),
+        "the job's GPUs would idle (they are AMD's, and drl computes on NVIDIA GPUs and CPUs): ask for nodes with "
+        "NVIDIA GPUs, or use --device cpu, and ask for no GPUs");
   EXPECT_FALSE(choose_device("cpu", "all", gpus, kNoCuda).one_rank_per_gpu());
   EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());
 }
