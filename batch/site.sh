@@ -20,7 +20,6 @@
 
 # --- NERSC Perlmutter, GPU nodes: chosen by constraint; GPUs are asked for; accounts for GPU time end in _g ---
 # export SBATCH_ACCOUNT=m1234_g SBATCH_CONSTRAINT=gpu SBATCH_QOS=regular SBATCH_GPUS_PER_NODE=4
-# export MPICH_OFI_NIC_POLICY=GPU       # Cray MPICH: the network port nearest to the rank's GPU
 # export DRL_RUNS_DIR=$PSCRATCH/drl/runs
 
 # --- CSCS Alps, Grace-Hopper nodes: always whole ones; NCCL goes over Slingshot by its libfabric plugin ---

@@ -3,10 +3,12 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 
 namespace fs = std::filesystem;
 
@@ -15,6 +17,7 @@ namespace {
 
 #ifdef OPEN_MPI
 constexpr const char* kMpi = "Open MPI";
+constexpr bool kMpich = false;
 constexpr const char* kSrunPlugin = "pmix";
 
 // Whether this Open MPI can speak PMI-1 or PMI-2 with srun: only if it was built so, which shows in its plugins. True
@@ -37,6 +40,7 @@ bool speaks_pmi() {
 }
 #else
 constexpr const char* kMpi = "MPICH";
+constexpr bool kMpich = true;
 constexpr const char* kSrunPlugin = "pmi2 (on a Cray cray_shasta)";
 #endif
 
@@ -60,12 +64,26 @@ void check_srun_speaks_to_mpi(const LaunchInfo& launch) {
 #endif
 }
 
+// Says what it takes from the user.
+void keep_mpi_off_gpus() {
+  const Environment environment = process_environment();
+  std::vector<std::string> changed;
+  for (const Setting& setting : host_data_only(environment, kMpich)) {
+    if (const auto value = environment(setting.name))
+      changed.push_back(std::string(setting.name) + "=" + printable(*value) + " is " +
+                        (setting.value ? "set to " + std::string(setting.value) : "unset"));
+    setting.value ? setenv(setting.name, setting.value, 1) : unsetenv(setting.name);
+  }
+  if (!changed.empty()) log::info("MPI carries host data only: {}", join(changed, ", "));
+}
+
 // MPI_Init by one thread that alone calls MPI afterwards; finalised unless the rank fails.
 class MpiLibrary {
  public:
   explicit MpiLibrary(const LaunchInfo& launch) : initialised_(launch.launched()) {
     if (!initialised_) return;
     check_srun_speaks_to_mpi(launch);
+    keep_mpi_off_gpus();
     int provided = 0;
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_FUNNELED)
@@ -103,6 +121,14 @@ int abort_all(Communicator& comm, const char* message, int exit_code) {
 }
 
 }  // namespace
+
+std::vector<Setting> host_data_only(const Environment& environment, bool mpich) {
+  std::vector<Setting> settings;
+  const auto gpu_support = environment("MPICH_GPU_SUPPORT_ENABLED");
+  if (gpu_support ? *gpu_support != "0" : mpich) settings.push_back({"MPICH_GPU_SUPPORT_ENABLED", "0"});
+  if (environment("MPICH_OFI_NIC_POLICY") == "GPU") settings.push_back({"MPICH_OFI_NIC_POLICY", nullptr});
+  return settings;
+}
 
 int run_session(const LaunchInfo& launch, const std::function<int(Communicator&)>& body) {
   try {
