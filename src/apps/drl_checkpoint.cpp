@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/program.hpp"
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
@@ -106,7 +107,8 @@ void verify(const std::string& file) {
             << ", all checksums match: " << file << "\n";
 }
 
-int run(const std::vector<std::string>& arguments) {
+int run(const std::vector<std::string>& words) {
+  const std::vector<std::string> arguments(words.begin() + 1, words.end());
   if (std::ranges::any_of(arguments, [](const std::string& a) { return a == "--help" || a == "-h"; })) {
     std::cout << kHelp;
     return kDone;
@@ -129,14 +131,4 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace drl
 
-int main(int argc, char** argv) {
-  try {
-    return drl::run(std::vector<std::string>(argv + 1, argv + argc));
-  } catch (const drl::Error& error) {
-    std::cerr << "error: " << error.what() << "\n";
-    return error.exit_code();
-  } catch (const std::exception& error) {
-    std::cerr << "error: " << error.what() << "\n";
-    return drl::kFailure;
-  }
-}
+int main(int argc, char** argv) { return drl::run_program(argc, argv, drl::run); }

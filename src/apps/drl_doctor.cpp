@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "apps/program.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/options.hpp"
@@ -131,9 +132,10 @@ void expect_end(Watchdog& watchdog, Report& report, double seconds) {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  const LaunchInfo launch = launch_info();
-  log::init(launch.rank, launch.world_size, this_machine().host, false);
+  LaunchInfo launch;
   try {
+    launch = launch_info();
+    log::init(launch.rank, launch.world_size, this_machine().host, false);
     keep_to_outer_step();
     DoctorOptions options;
     OptionTable table;
@@ -164,13 +166,10 @@ int run(const std::vector<std::string>& arguments) {
   } catch (const Error& error) {  // before there were ranks: all see the same
     if (launch.rank == 0) log::write(log::Level::common_error, error.what());
     return end_of_rank(launch.rank, error.exit_code());
-  } catch (const std::exception& error) {
-    log::error("{}", error.what());
-    return kFailure;
   }
 }
 
 }  // namespace
 }  // namespace drl
 
-int main(int argc, char** argv) { return drl::run({argv, argv + argc}); }
+int main(int argc, char** argv) { return drl::run_program(argc, argv, drl::run); }

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "apps/program.hpp"
 #include "base/check.hpp"
-#include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "engines/torch/torch_engine.hpp"
@@ -157,24 +157,16 @@ int evaluate_checkpoint(const EvalOptions& options) {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  try {
-    EvalOptions options;
-    OptionTable table;
-    table.section("", "Evaluation", options);
-    table.apply_command_line(arguments);
-    if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
-    if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
-    return evaluate_checkpoint(options);
-  } catch (const Error& error) {
-    log::error("{}", error.what());
-    return error.exit_code();
-  } catch (const std::exception& error) {
-    log::error("{}", error.what());
-    return kFailure;
-  }
+  EvalOptions options;
+  OptionTable table;
+  table.section("", "Evaluation", options);
+  table.apply_command_line({arguments.begin() + 1, arguments.end()});
+  if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
+  if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+  return evaluate_checkpoint(options);
 }
 
 }  // namespace
 }  // namespace drl
 
-int main(int argc, char** argv) { return drl::run({argv + 1, argv + argc}); }
+int main(int argc, char** argv) { return drl::run_program(argc, argv, drl::run); }

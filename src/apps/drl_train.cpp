@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "apps/program.hpp"
 #include "apps/setup.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -117,15 +118,16 @@ int start_ranks(int ranks, const std::vector<std::string>& arguments) {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  const LaunchInfo launch = launch_info();
-  log::init(launch.rank, launch.world_size, this_machine().host, false);
+  LaunchInfo launch;
   try {
+    launch = launch_info();
+    log::init(launch.rank, launch.world_size, this_machine().host, false);
     keep_to_outer_step();
     Settings settings(arguments);
     if (answer(settings, launch)) return kDone;
     if (!launch.launched() && settings.command.ranks > 1) return start_ranks(settings.command.ranks, arguments);
-    if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments);
-        !hint.empty() && !settings.command.quiet)
+    log::init(launch.rank, launch.world_size, this_machine().host, settings.command.quiet);
+    if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments); !hint.empty())
       log::info("{}", hint);
     catch_stop_signals();
     return end_of_rank(
@@ -133,13 +135,10 @@ int run(const std::vector<std::string>& arguments) {
   } catch (const Error& error) {  // before there were ranks: all see the same
     if (launch.rank == 0) log::write(log::Level::common_error, error.what());
     return end_of_rank(launch.rank, error.exit_code());
-  } catch (const std::exception& error) {
-    log::error("{}", error.what());
-    return kFailure;
   }
 }
 
 }  // namespace
 }  // namespace drl
 
-int main(int argc, char** argv) { return drl::run({argv, argv + argc}); }
+int main(int argc, char** argv) { return drl::run_program(argc, argv, drl::run); }
