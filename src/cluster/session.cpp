@@ -52,13 +52,22 @@ std::string srun_and_mpi_disagree() {
          "; if \"srun --mpi=list\" has no such plugin, by mpirun within salloc or sbatch";
 }
 
-// Open MPI ends the program where srun gave it nothing to find the other ranks by, with forty lines from every rank.
-void check_srun_speaks_to_mpi(const LaunchInfo& launch) {
+// Why ranks do not find each other, and what to type.
+std::string disagreement(const LaunchInfo& launch) {
+  if (launch.launcher == "srun") return srun_and_mpi_disagree();
+  return " (the launcher and " + std::string(kMpi) +
+         " do not know each other): use the mpirun of the MPI that drl was built with";
+}
+
+// Open MPI ends the program where the launcher gave it nothing to find the other ranks by, with forty lines from every
+// rank.
+void check_launcher_speaks_to_mpi(const LaunchInfo& launch) {
 #ifdef OPEN_MPI
   const Environment environment = process_environment();
-  if (launch.launcher != "srun" || environment("PMIX_RANK") || (environment("PMI_RANK") && speaks_pmi())) return;
+  const bool flux = launch.launcher == "flux" && environment("FLUX_PMI_LIBRARY_PATH");  // which Open MPI 4 loads
+  if (environment("PMIX_RANK") || flux || (environment("PMI_RANK") && speaks_pmi())) return;
   if (launch.rank != 0) throw ReportedError(kUsage);
-  throw UsageError("MPI cannot start" + srun_and_mpi_disagree());
+  throw UsageError("MPI cannot start" + disagreement(launch));
 #else
   (void)launch;
 #endif
@@ -82,7 +91,7 @@ class MpiLibrary {
  public:
   explicit MpiLibrary(const LaunchInfo& launch) : initialised_(launch.launched()) {
     if (!initialised_) return;
-    check_srun_speaks_to_mpi(launch);
+    check_launcher_speaks_to_mpi(launch);
     keep_mpi_off_gpus();
     int provided = 0;
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
@@ -106,11 +115,7 @@ void check_world(const LaunchInfo& launch, const Communicator& comm) {
   const std::string difference = "MPI sees rank " + std::to_string(comm.rank()) + " of " + std::to_string(comm.size()) +
                                  ", but " + launch.launcher + " started rank " + std::to_string(launch.rank) + " of " +
                                  std::to_string(launch.world_size);
-  throw UsageError(difference +
-                   (launch.launcher == "srun"
-                        ? srun_and_mpi_disagree()
-                        : " (the launcher and " + std::string(kMpi) +
-                              " do not know each other): use the mpirun of the MPI that drl was built with"));
+  throw UsageError(difference + disagreement(launch));
 }
 
 // The other ranks do not know of this error, and may be waiting for us.
