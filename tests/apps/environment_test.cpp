@@ -1,0 +1,95 @@
+// The programs in 200 environments that launchers did not make so: they answer, or say in one line what is wrong.
+#include <gtest/gtest.h>
+
+#include "../support/launchers.hpp"
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+#if RANKS == 1
+
+// Says more than 0 that this is: then rank 0, which is not here, has the word.
+bool is_rank_beyond_the_first(const Variables& variables) {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "FLUX_TASK_RANK", "JSM_NAMESPACE_RANK", "SLURM_PROCID", "PALS_RANKID"})
+    if (const auto found = variables.find(name); found != variables.end() && std::atoi(found->second.c_str()) > 0)
+      return true;
+  return false;
+}
+
+std::string text_of(const Variables& variables) {
+  std::string text;
+  for (const auto& [name, value] : variables) text += name + "=" + value.substr(0, 80) + "\n";
+  return text;
+}
+
+// In a folder of its own, where neither srun nor squeue is found. Returns the exit code.
+int expect_answer_or_error(const Words& words, unsigned seed, Variables variables) {
+  variables["PATH"] = "/nowhere";
+  const TempFolder folder;
+  const Result result = run_program(words, variables, [&] {
+    if (::chdir(folder.path().c_str()) != 0) ::_exit(99);
+  });
+  const Words lines = split(result.err, '\n');
+  const auto errors =
+      std::count_if(lines.begin(), lines.end(), [](const std::string& line) { return line.starts_with("error: "); });
+  const std::string label =
+      join(words, " ") + ", seed " + std::to_string(seed) + ":\n" + result.err + text_of(variables);
+  if (result.exit_code == 0) {
+    EXPECT_EQ(errors, 0) << label;
+  } else {
+    EXPECT_EQ(result.exit_code, 2) << label;
+    EXPECT_LE(errors, 1) << label;
+    EXPECT_TRUE(errors == 1 || is_rank_beyond_the_first(variables)) << label;
+  }
+  return result.exit_code;
+}
+
+// Some of the environments are as good as any, some are not.
+void expect_answers_and_errors(const Words& words, unsigned first, unsigned count,
+                               const std::function<void(Variables&)>& change = {}) {
+  unsigned answers = 0;
+  for (unsigned seed = first; seed < first + count; ++seed) {
+    Variables variables = mutated_environment(seed);
+    if (change) change(variables);
+    answers += expect_answer_or_error(words, seed, variables) == 0;
+  }
+  EXPECT_GT(answers, 0u);
+  EXPECT_LT(answers, count);
+}
+
+// For programs that start MPI: what leads its library to a server that is not there, which is the library's to say.
+void without_servers(Variables& variables) {
+  std::erase_if(variables, [](const auto& variable) {
+    return variable.first.starts_with("PMIX_") || variable.first == "FLUX_PMI_LIBRARY_PATH";
+  });
+}
+
+const std::string kDoctor = DRL_BIN "/drl_doctor";
+const Words kOneIteration = {"--task", "CartPole-v1",      "--num_envs", "4", "--num_steps_per_env",
+                             "4",      "--max_iterations", "1"};
+
+TEST(Environments, DrlTrainAnswers) { expect_answers_and_errors({kTrain, "--version"}, 0, 25); }
+TEST(Environments, DrlTrainStarts) {
+  expect_answers_and_errors(Words{kTrain} + kOneIteration, 25, 25, without_servers);
+}
+TEST(Environments, DrlDoctorAnswers) { expect_answers_and_errors({kDoctor, "--help"}, 50, 25); }
+TEST(Environments, DrlDoctorStarts) {
+  expect_answers_and_errors({kDoctor, "--timeout", "20"}, 75, 25, without_servers);
+}
+
+// These read nothing of launchers.
+TEST(Environments, DrlEval) {
+  for (unsigned seed = 100; seed < 120; ++seed)
+    EXPECT_EQ(expect_answer_or_error({kEval, "--run", "nothing"}, seed, mutated_environment(seed)), 2);
+}
+TEST(Environments, DrlCheckpoint) {
+  for (unsigned seed = 120; seed < 200; ++seed)
+    EXPECT_EQ(expect_answer_or_error({kShow, "verify", "nothing.h5"}, seed, mutated_environment(seed)), 2);
+}
+
+#endif
+
+}  // namespace
+}  // namespace drl::test
