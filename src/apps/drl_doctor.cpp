@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 #include "apps/program.hpp"
@@ -60,6 +62,8 @@ struct DoctorOptions {
   }
 };
 
+constexpr std::chrono::seconds kHearing{10};
+
 // A signal ends this process, and with it the ranks that it started.
 const StopRelay kNoStops = {[] { return 0; }, [](int code) { return code; }};
 
@@ -74,10 +78,10 @@ int examine(const DoctorOptions& options, const LaunchInfo& launch, Rounds& roun
 
   // 2. Who they are.
   const Placement placement = check_placement(rounds, launch, {options.device, options.gpu_ids, options.threads});
-  const std::vector<RankFacts> ranks = meet(rounds, launch, placement);
+  const Ranks ranks = meet(rounds, launch, placement);
 
   // 3. The checks.
-  check_facts(rounds, ranks);
+  check_facts(rounds, ranks.all);
   check_clocks(rounds);
   check_all_reduce(rounds);
   check_speed(rounds);
@@ -114,7 +118,9 @@ int examine_or_end(const DoctorOptions& options, const LaunchInfo& launch, Commu
   } catch (const std::exception& error) {
     if (!report.speaks()) {
       log::error("{}", error.what());
-      rounds.give_up(error.what());
+      // Rank 0 ends all if it hears that; in a collective it cannot.
+      if (rounds.give_up(error.what())) std::this_thread::sleep_for(kHearing);
+      comm.abort(kFailure);
     }
     return end_all(comm, report, check_of_message("drl_doctor", Status::failed, error.what()));
   }

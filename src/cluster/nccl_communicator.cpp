@@ -233,6 +233,7 @@ class NcclCommunicator final : public Communicator {
   std::string late_text(const std::vector<int>& silent) const;
   [[noreturn]] void fail(gpucclResult_t result, const Done& done);
   [[noreturn]] void fail_late(const Done& done);
+  std::string why_late() const;
   void rest_or_end(const std::string& message, const Done& done);
   bool comes_to_rest(const Done& done) const;
   bool say_farewell();
@@ -500,6 +501,19 @@ void NcclCommunicator::fail(gpucclResult_t result, const Done& done) {
 
 // All ranks are late at about the same time: rank 0 finds out who is not, and speaks for them.
 void NcclCommunicator::fail_late(const Done& done) {
+  std::string message;
+  try {
+    message = why_late();
+  } catch (const Error& error) {  // of MPI
+    message = error.what();
+  }
+  rest_or_end(message, done);
+  if (message.empty()) throw ReportedError(kFailure);
+  throw Error(message);
+}
+
+// "" where rank 0 says it.
+std::string NcclCommunicator::why_late() const {
   RollCall call("nccl: late", host_);
   call.answer("");
   Patience patience;
@@ -507,16 +521,9 @@ void NcclCommunicator::fail_late(const Done& done) {
   const auto over = [&] { return rank() == 0 ? call.complete() : (heard = call.heard()).has_value(); };
   const double limit = rank() == 0 ? kAnswerTime : kGrace;
   for (int64_t round = 0; !over() && patience.seconds() < limit; ++round) nap(round);
-  std::string message;
-  if (rank() == 0) {
-    message = late_text(call.missing());
-    call.reply({kFailed});
-  } else if (!heard) {
-    message = late_text({0});
-  }
-  rest_or_end(message, done);
-  if (message.empty()) throw ReportedError(kFailure);
-  throw Error(message);
+  if (rank() > 0) return heard ? "" : late_text({0});
+  call.reply({kFailed});
+  return late_text(call.missing());
 }
 
 // Whoever unwinds now frees GPU memory, and that waits for the GPU: if that hangs, all end here. An empty message is

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <span>
 
 #include "base/check.hpp"
@@ -125,15 +126,28 @@ struct Host {
   size_t me = 0;
 };
 
+// Rank 0 deals the facts out by host: what all ranks say is too much for all ranks to hear.
+std::vector<std::string> texts_by_host(const std::vector<std::string>& all) {
+  std::map<std::string, std::vector<std::string>> of_host;
+  std::vector<std::string> replies;
+  for (const std::string& text : all) {
+    std::vector<std::string>& texts = of_host[facts_of(text).host];
+    replies.push_back(std::to_string(texts.size()));  // which of them the rank is
+    texts.push_back(text);
+  }
+  for (size_t rank = 0; rank < all.size(); ++rank)
+    replies[rank] += "\n" + join(of_host[facts_of(all[rank]).host], "\n");
+  return replies;
+}
+
 Host meet(Communicator& comm, const Facts& mine) {
-  const std::vector<std::string> all = split(broadcast_text(comm, join(gather_texts(comm, text_of(mine)), "\n")), '\n');
+  const std::vector<std::string> all = gather_texts(comm, text_of(mine));
+  const std::vector<std::string> lines = split(scatter_texts(comm, texts_by_host(all)), '\n');
   Host host;
-  for (size_t rank = 0; rank < all.size(); ++rank) {
-    Facts facts = facts_of(all[rank]);
-    if (facts.host != mine.host) continue;
-    if (static_cast<int>(rank) == comm.rank()) host.me = host.ranks.size();
-    host.ranks.push_back(facts.rank);
-    host.facts.push_back(std::move(facts));
+  host.me = std::stoul(lines[0]);
+  for (size_t k = 1; k < lines.size(); ++k) {
+    host.facts.push_back(facts_of(lines[k]));
+    host.ranks.push_back(host.facts.back().rank);
   }
   return host;
 }

@@ -24,9 +24,13 @@ std::string numbers_text(const std::vector<int>& numbers) {
 
 }  // namespace
 
-RollCall::RollCall(const std::string& name, const Communicator& comm)
-    : name_(name + '\n'), rank_(comm.rank()), notes_(static_cast<size_t>(comm.size())) {
-  for (int rank = 0; rank < comm.size(); ++rank) world_ranks_.push_back(comm.world_rank(rank));
+RollCall::RollCall(const std::string& name, const Communicator& comm) : name_(name + '\n'), rank_(comm.rank()) {
+  notes_.resize(rank_ == 0 ? static_cast<size_t>(comm.size()) : 0);
+  world_ranks_.push_back(comm.world_rank(0));
+  for (size_t rank = 1; rank < notes_.size(); ++rank) {
+    world_ranks_.push_back(comm.world_rank(static_cast<int>(rank)));
+    awaited_[world_ranks_[rank]] = rank;
+  }
 }
 
 std::optional<std::string> RollCall::without_name(const std::string& message) const {
@@ -43,11 +47,14 @@ void RollCall::answer(const std::string& note) {
 
 bool RollCall::complete() {
   std::vector<int> awaited;
-  for (size_t rank = 1; rank < notes_.size(); ++rank)
-    if (!notes_[rank]) awaited.push_back(world_ranks_[rank]);
-  for (const auto& [sender, message] : exchange("", {}, awaited, 0))
-    notes_[static_cast<size_t>(std::ranges::find(world_ranks_, sender) - world_ranks_.begin())] = without_name(message);
-  return missing().empty();
+  for (const auto& [world_rank, rank] : awaited_) awaited.push_back(world_rank);
+  for (const auto& [sender, message] : exchange("", {}, awaited, 0)) {
+    const auto note = without_name(message);
+    if (!note) continue;
+    notes_[awaited_.at(sender)] = note;
+    awaited_.erase(sender);
+  }
+  return notes_.empty() || (notes_[0] && awaited_.empty());
 }
 
 std::vector<int> RollCall::missing() const {

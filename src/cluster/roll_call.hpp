@@ -1,6 +1,7 @@
 // Which ranks have come so far: a collective would wait for those that never do.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace drl {
 
-// Every rank answers with a note, rank 0 hears them and replies. No call waits.
+// Every rank answers with a note, rank 0 hears them and replies: two messages a rank. No call waits.
 class RollCall {
  public:
   // Of the ranks of `comm`. `name` tells this roll call from others: what comes late is not mistaken for another's.
@@ -18,7 +19,7 @@ class RollCall {
   // "Here": once on each rank.
   void answer(const std::string& note);
 
-  // Rank 0: have all answered by now? Notes by rank, empty where none has come.
+  // Rank 0: have all answered by now? Notes by rank, empty where none has come; none of them elsewhere.
   bool complete();
   const std::vector<std::optional<std::string>>& notes() const { return notes_; }
   std::vector<int> missing() const;
@@ -33,7 +34,8 @@ class RollCall {
 
   std::string name_;
   int rank_;
-  std::vector<int> world_ranks_;  // that messages go to
+  std::vector<int> world_ranks_;   // that messages go to: rank 0's, and on rank 0 all
+  std::map<int, size_t> awaited_;  // rank 0: those that have not answered, from their world ranks
   std::vector<std::optional<std::string>> notes_;
 };
 

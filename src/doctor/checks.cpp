@@ -166,21 +166,21 @@ Placement check_placement(Rounds& rounds, const LaunchInfo& launch, const Placem
   return placement;
 }
 
-std::vector<RankFacts> meet(Rounds& rounds, const LaunchInfo& launch, const Placement& placement) {
+Ranks meet(Rounds& rounds, const LaunchInfo& launch, const Placement& placement) {
   rounds.begin("facts");
-  RankFacts mine = facts_of_this_rank(launch, placement);
-  add_gpu_facts(placement, mine);
-  std::vector<RankFacts> ranks;
-  for (const std::string& text : rounds.share(text_of(nlohmann::json(mine))))
-    ranks.push_back(nlohmann::json::parse(text).get<RankFacts>());
-  const auto nodes = static_cast<int64_t>(hosts_of(rounds.hosts()).size());
-  rounds.report().add_ranks(ranks, "drl_doctor " + std::string(kVersion) + ": " + counted(rounds.size(), "rank") +
-                                       " on " + counted(nodes, "node") +
-                                       (launch.launched() ? ", started by " + launch.launcher : ""));
+  Ranks ranks{facts_of_this_rank(launch, placement), {}};
+  add_gpu_facts(placement, ranks.mine);
+  for (const std::string& text : rounds.collect(text_of(nlohmann::json(ranks.mine))))
+    ranks.all.push_back(nlohmann::json::parse(text).get<RankFacts>());
+  if (rounds.leads())
+    rounds.report().add_ranks(ranks.all, "drl_doctor " + std::string(kVersion) + ": " + counted(rounds.size(), "rank") +
+                                             " on " + counted(rounds.standing().hosts, "node") +
+                                             (launch.launched() ? ", started by " + launch.launcher : ""));
   return ranks;
 }
 
 void check_facts(Rounds& rounds, const std::vector<RankFacts>& ranks) {
+  if (!rounds.leads()) return;
   std::vector<std::string> builds;
   for (const RankFacts& rank : ranks) builds.push_back(rank.build);
   for (const Check& check : {build_finding(builds, rounds.hosts()), cpu_finding(ranks), library_finding(ranks)}) {
@@ -193,19 +193,17 @@ void check_facts(Rounds& rounds, const std::vector<RankFacts>& ranks) {
 // of asking and hearing.
 void check_clocks(Rounds& rounds) {
   rounds.begin("clocks");
+  for (int ping = 0; !rounds.leads() && rounds.standing().first_of_host && ping < kPings; ++ping) {
+    exchange("", {}, {0}, rounds.timeout());
+    exchange(std::to_string(wall_clock()), {0}, {}, rounds.timeout());
+  }
+  if (!rounds.leads()) return rounds.end({});
   std::vector<ClockOffset> offsets;
   for (const HostRanks& host : hosts_of(rounds.hosts())) {
     const int other = host.ranks.front();
-    if (other == 0) offsets.push_back({host.name, 0});
-    if (other == 0 || (!rounds.leads() && rounds.rank() != other)) continue;
     ClockOffset offset{host.name, 0};
     double shortest = HUGE_VAL;
-    for (int ping = 0; ping < kPings; ++ping) {
-      if (!rounds.leads()) {
-        exchange("", {}, {0}, rounds.timeout());
-        exchange(std::to_string(wall_clock()), {0}, {}, rounds.timeout());
-        continue;
-      }
+    for (int ping = 0; other != 0 && ping < kPings; ++ping) {
       const double asked = wall_clock();
       const auto answer = exchange("", {other}, {other}, rounds.timeout());
       const double heard = wall_clock();
@@ -216,26 +214,22 @@ void check_clocks(Rounds& rounds) {
     }
     offsets.push_back(offset);
   }
-  rounds.end(rounds.leads() ? clock_finding(offsets) : Check{});
+  rounds.end(clock_finding(offsets));
 }
 
 void check_all_reduce(Rounds& rounds) {
   rounds.begin("all-reduce");
   if (rounds.size() == 1) return rounds.end({"all-reduce", Status::ok, "1 rank, nothing to add up"});
-  std::string wrong;
-  for (const std::string& answer : rounds.collect(sums_are_right(rounds) ? "" : "wrong"))
-    if (!answer.empty()) wrong = answer;
-  if (!rounds.announce(wrong).empty())
+  if (!rounds.decide(sums_are_right(rounds) ? "" : "wrong", [](const auto& all) { return join(all, "").substr(0, 5); })
+           .empty())
     return rounds.end(
         {"all-reduce", Status::failed, "sums are wrong",
          "this MPI or network corrupts data: try another transport (Open MPI: OMPI_MCA_pml=ob1), and tell "
          "the administrator"});
 
-  const std::vector<HostRanks> hosts = hosts_of(rounds.hosts());
-  const auto mine = std::ranges::find(hosts, rounds.hosts()[static_cast<size_t>(rounds.rank())], &HostRanks::name);
-  const bool several_on_a_host = static_cast<size_t>(rounds.size()) > hosts.size();
-  if (several_on_a_host) {
-    const auto here = make_group_communicator(static_cast<int>(mine - hosts.begin()));
+  const int hosts = rounds.standing().hosts;
+  if (rounds.size() > hosts) {
+    const auto here = make_group_communicator(rounds.standing().host);
     const Json times = here->size() > 1 ? json_of(measure_on_host(*here)) : Json::array();
     const std::vector<std::string> all = rounds.collect(times.dump());
     if (rounds.leads()) {
@@ -246,7 +240,7 @@ void check_all_reduce(Rounds& rounds) {
       rounds.end({});
     }
   }
-  if (hosts.size() == 1) return;
+  if (hosts == 1) return;
   rounds.begin("all-reduce, all");
   const AllReduceTimes times = measure_on_host(rounds.comm());
   rounds.report().add_figures("all_reduce_of_all_ranks", json_of(times));
@@ -255,7 +249,7 @@ void check_all_reduce(Rounds& rounds) {
 
 void check_speed(Rounds& rounds) {
   rounds.begin("node speed");
-  rounds.share("");  // all begin at the same time, as they compute in a training
+  rounds.meet();  // all begin at the same time, as they compute in a training
   std::vector<double> seconds;
   for (const std::string& text : rounds.collect(std::to_string(1e6 * fastest_arithmetic())))
     seconds.push_back(1e-6 * std::stod(text));
@@ -275,10 +269,7 @@ void check_folder(Rounds& rounds, const fs::path& runs_folder) {
   const fs::path path = rounds.announce(folder ? folder->path().string() : "");
   if (path.empty()) return rounds.end(check_of_message("run directory", Status::failed, error));
 
-  const std::vector<std::string>& hosts = rounds.hosts();
-  const std::string& host = hosts[static_cast<size_t>(rounds.rank())];
-  const bool first_of_host = std::ranges::find(hosts, host) - hosts.begin() == rounds.rank();
-  const FolderVisit mine = visit(path, first_of_host && host != hosts.front());
+  const FolderVisit mine = visit(path, rounds.standing().first_of_host && rounds.standing().host != 0);
   const std::string lock = mine.lock_holds ? (*mine.lock_holds ? "holds" : "does not") : "";
   std::vector<FolderVisit> visits;
   for (const std::string& text : rounds.collect(text_of(Json::array({mine.read, lock})))) {
@@ -288,7 +279,7 @@ void check_folder(Rounds& rounds, const fs::path& runs_folder) {
   if (!rounds.leads()) return rounds.end({});
   std::error_code ignored;
   const fs::space_info space = fs::space(path, ignored);
-  rounds.end(folder_finding(path.parent_path().string(), visits, hosts, static_cast<double>(space.available)));
+  rounds.end(folder_finding(path.parent_path().string(), visits, rounds.hosts(), static_cast<double>(space.available)));
 }
 
 void check_time_left(Rounds& rounds, const std::optional<Allocation>& job) {

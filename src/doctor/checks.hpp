@@ -16,9 +16,10 @@ struct PlacementWish {
 };
 Placement check_placement(Rounds& rounds, const LaunchInfo& launch, const PlacementWish& wish);
 
-// Facts of all ranks, on all of them; rank 0 prints the table.
-std::vector<RankFacts> meet(Rounds& rounds, const LaunchInfo& launch, const Placement& placement);
+// Rank 0 prints the table.
+Ranks meet(Rounds& rounds, const LaunchInfo& launch, const Placement& placement);
 
+// Rank 0's alone: it knows all facts. Others pass by.
 void check_facts(Rounds& rounds, const std::vector<RankFacts>& ranks);
 void check_clocks(Rounds& rounds);
 void check_all_reduce(Rounds& rounds);

@@ -49,13 +49,13 @@ constexpr const char* kElsewhere = "it failed on another rank";
 
 class GpuExamination {
  public:
-  GpuExamination(Rounds& rounds, const Placement& placement, const std::vector<RankFacts>& ranks)
+  GpuExamination(Rounds& rounds, const Placement& placement, const Ranks& ranks)
       : rounds_(rounds), device_(placement.gpu), ranks_(ranks) {}
 
-  void run();
+  void run(bool wants_cpu);
 
  private:
-  // What all ranks know already.
+  // What rank 0 knows already.
   void add(const Check& check) {
     rounds_.begin(check.name);
     rounds_.end(check);
@@ -65,13 +65,35 @@ class GpuExamination {
   }
   // s for a kernel, so that its rank can still say that it hangs.
   double patience() const { return rounds_.timeout() / 2; }
-  // What this rank found, of all ranks.
+
   template <class T>
-  std::vector<T> share(const T& mine) {
+  static std::vector<T> parsed(const std::vector<std::string>& texts) {
     std::vector<T> all;
-    for (const std::string& text : rounds_.share(text_of(Json(mine)))) all.push_back(Json::parse(text).get<T>());
+    for (const std::string& text : texts) all.push_back(Json::parse(text).get<T>());
     return all;
   }
+  // What this rank found, of all ranks on rank 0.
+  template <class T>
+  std::vector<T> collect(const T& mine) {
+    return parsed<T>(rounds_.collect(text_of(Json(mine))));
+  }
+  // What rank 0 says of what all ranks found; the others learn the check's name and status only.
+  template <class T>
+  Check find(const T& mine, const std::function<Check(const std::vector<T>&)>& finding) {
+    Check check;
+    const auto verdict = [&](const std::vector<std::string>& texts) {
+      check = finding(parsed<T>(texts));
+      return text_of(Json{check.name, check.status});
+    };
+    const Json told = Json::parse(rounds_.decide(text_of(Json(mine)), verdict));
+    check.name = told.at(0), check.status = told.at(1);
+    return check;
+  }
+  Check find(const std::function<Check()>& finding) {
+    return find<int>(0, [&](const auto&) { return finding(); });
+  }
+  // The end of a round in which rank 0 alone has something to say.
+  void end(const std::function<Check()>& finding) { rounds_.end(rounds_.leads() ? finding() : Check{}); }
   void note(const std::string& name, const nlohmann::ordered_json& figures) {
     if (rounds_.leads()) rounds_.report().add_figures(name, figures);
   }
@@ -84,25 +106,33 @@ class GpuExamination {
   void check_speed();
   void check_nccl();
   void check_network(const NcclLog& log);
-  std::unique_ptr<Communicator> connect(Communicator& host);
+  std::unique_ptr<Communicator> connect(Communicator& host, const std::vector<std::string>& hosts);
   std::optional<AllReduceTimes> add_up(Communicator& nccl, const std::string& check);
   void check_sums();
   void check_sums_of_all();
-  void check_sums_in_nodes(const std::vector<HostRanks>& nodes);
+  void check_sums_in_nodes();
   void end_nccl();
 
   Rounds& rounds_;
   const int device_;
-  const std::vector<RankFacts>& ranks_;
+  const Ranks& ranks_;
   std::optional<Nvml> nvml_;
-  std::vector<GpuHealth> health_;
+  GpuHealth health_;
   std::unique_ptr<Communicator> nccl_, here_, nccl_here_;  // of all ranks, and of this node's
 };
 
-void GpuExamination::run() {
-  const Check libraries = gpu_library_finding(ranks_);
-  const Check sharing = gpu_sharing_finding(ranks_, process_environment()("DRL_TEST_SHARE_GPU") == "1");
-  for (const Check& check : {gpu_finding(ranks_), libraries, sharing}) add(check);
+void GpuExamination::run(bool wants_cpu) {
+  rounds_.begin("GPUs");
+  const Check users =
+      find([&] { return gpu_users_finding(ranks_.all, wants_cpu ? CudaSupport{} : cuda_support(), wants_cpu); });
+  rounds_.end(users);
+  if (users.status != Status::ok) return;
+  rounds_.begin("GPU models");
+  const Check libraries = find([&] { return gpu_library_finding(ranks_.all); });
+  const Check sharing =
+      find([&] { return gpu_sharing_finding(ranks_.all, process_environment()("DRL_TEST_SHARE_GPU") == "1"); });
+  end([&] { return gpu_finding(ranks_.all); });
+  for (const Check& check : {libraries, sharing}) add(check);
   check_health();  // before this program computes there
   if (sharing.status == Status::failed) return skip_from("GPU kernel", "ranks share a GPU");
   check_kernel();
@@ -114,15 +144,19 @@ void GpuExamination::run() {
 
 void GpuExamination::check_health() {
   rounds_.begin("GPU processes");
-  nvml_.emplace(ranks_[static_cast<size_t>(rounds_.rank())].pci);
-  health_ = share(nvml_->health());
-  rounds_.end(processes_finding(health_, rounds_.hosts()));
-  add(memory_finding(health_, rounds_.hosts()));
+  nvml_.emplace(ranks_.mine.pci);
+  health_ = nvml_->health();
+  const std::vector<GpuHealth> all = collect(health_);
+  end([&] { return processes_finding(all, rounds_.hosts()); });
+  rounds_.begin("GPU memory");
+  end([&] { return memory_finding(all, rounds_.hosts()); });
 }
 
 void GpuExamination::check_kernel() {
   rounds_.begin("GPU kernel");
-  const Check check = runtime_finding("GPU kernel", share(try_kernel(device_, patience())), rounds_.hosts());
+  const Check check = find<std::string>(try_kernel(device_, patience()), [&](const std::vector<std::string>& reasons) {
+    return runtime_finding("GPU kernel", reasons, rounds_.hosts());
+  });
   if (check.status == Status::failed) end_with(check);
   rounds_.end(check);
 }
@@ -135,7 +169,9 @@ void GpuExamination::on_all(const std::string& check, const std::function<void()
   } catch (const Error& error) {
     reason = runtime_reason(error.what());
   }
-  const Check result = runtime_finding(check, share(reason), rounds_.hosts());
+  const Check result = find<std::string>(reason, [&](const std::vector<std::string>& reasons) {
+    return runtime_finding(check, reasons, rounds_.hosts());
+  });
   if (result.status == Status::failed) end_with(result);
 }
 
@@ -143,24 +179,24 @@ void GpuExamination::check_peers() {
   rounds_.begin("GPU peer access");
   PeerAccess mine;
   on_all("GPU peer access", [&] { mine = peer_access(device_); });
-  rounds_.end(peers_finding(share(mine), ranks_));
+  const std::vector<PeerAccess> all = collect(mine);
+  end([&] { return peers_finding(all, ranks_.all); });
 }
 
 void GpuExamination::check_speed() {
   rounds_.begin("GPU speed");
-  rounds_.share("");  // all begin at the same time, as they compute in a training
+  rounds_.meet();  // all begin at the same time, as they compute in a training
   double seconds = 0;
-  GpuHealth mine = health_[static_cast<size_t>(rounds_.rank())];
-  const auto look_at_clocks = [&] { mine.slowdowns = nvml_->slowdowns(); };
+  const auto look_at_clocks = [&] { health_.slowdowns = nvml_->slowdowns(); };
   on_all("GPU speed", [&] { seconds = fastest_kernel(device_, patience(), look_at_clocks); });
-  const std::vector<double> all = share(seconds);
-  rounds_.end(gpu_speed_finding(all, rounds_.hosts()));
-  note("gpu_kernel_seconds", all);
+  const std::vector<double> all_seconds = collect(seconds);
+  end([&] { return gpu_speed_finding(all_seconds, rounds_.hosts()); });
+  note("gpu_kernel_seconds", all_seconds);
 
   rounds_.begin("GPU clocks");
-  health_ = share(mine);
-  rounds_.end(clocks_finding(health_, rounds_.hosts()));
-  note("gpu_health", Json(health_));
+  const std::vector<GpuHealth> all = collect(health_);
+  end([&] { return clocks_finding(all, rounds_.hosts()); });
+  note("gpu_health", Json(all));
 }
 
 // ---- NCCL -----------------------------------------------------------------------------------------------------------
@@ -187,15 +223,18 @@ void GpuExamination::on_all_by_nccl(const std::string& check, const std::functio
     if (rounds_.leads()) end_with(check_of_message(check, Status::failed, reason));
     if (!dynamic_cast<const SharedError*>(&error)) log::error("{}", error.what());
   }
-  std::string worst;
-  for (const std::string& one : rounds_.share(reason))
-    if (worst.empty() || (worst == kElsewhere && !one.empty())) worst = one;
+  const std::string worst = rounds_.decide(reason, [](const std::vector<std::string>& all) {
+    std::string text;
+    for (const std::string& one : all)
+      if (text.empty() || (text == kElsewhere && !one.empty())) text = one;
+    return text;
+  });
   if (!worst.empty()) end_with(check_of_message(check, Status::failed, worst));
 }
 
 void GpuExamination::check_nccl() {
   const NcclLog log;
-  on_all_by_nccl("NCCL start", [&] { nccl_ = connect(rounds_.comm()); });
+  on_all_by_nccl("NCCL start", [&] { nccl_ = connect(rounds_.comm(), rounds_.hosts()); });
   rounds_.end({"NCCL start", Status::ok, "it connects all ranks"});
   check_network(log);
   check_sums();
@@ -208,15 +247,14 @@ void GpuExamination::end_nccl() {
   nccl_here_.reset();
   here_.reset();
   nccl_.reset();
-  rounds_.share("");
+  rounds_.meet();
   rounds_.end({"NCCL end", Status::ok, "on all ranks"});
 }
 
 void GpuExamination::check_sums() {
   if (rounds_.size() == 1) return add({"GPU sums", Status::ok, "1 rank, nothing to add up"});
-  const std::vector<HostRanks> nodes = hosts_of(rounds_.hosts());
-  if (nodes.size() > 1) check_sums_of_all();
-  if (std::ssize(nodes) < rounds_.size()) check_sums_in_nodes(nodes);
+  if (rounds_.standing().hosts > 1) check_sums_of_all();
+  if (rounds_.standing().hosts < rounds_.size()) check_sums_in_nodes();
 }
 
 void GpuExamination::check_network(const NcclLog& log) {
@@ -225,14 +263,14 @@ void GpuExamination::check_network(const NcclLog& log) {
   mine.fabrics = fabrics_of();
   mine.wish = network_wish(process_environment(), mine.fabrics);
   mine.trouble = log.trouble();
-  const std::vector<NcclNetwork> all = share(mine);
-  rounds_.end(network_finding(all, rounds_.hosts()));
+  const std::vector<NcclNetwork> all = collect(mine);
+  end([&] { return network_finding(all, rounds_.hosts()); });
   note("nccl_network", Json(all));
 }
 
-std::unique_ptr<Communicator> GpuExamination::connect(Communicator& host) {
+std::unique_ptr<Communicator> GpuExamination::connect(Communicator& host, const std::vector<std::string>& hosts) {
   const double limit = rounds_.timeout();
-  return make_nccl_communicator(host, {limit, limit, false, device_, rounds_.hosts()});
+  return make_nccl_communicator(host, {limit, limit, false, device_, hosts});
 }
 
 // Times, unless sums are wrong, which ends the round.
@@ -244,7 +282,8 @@ std::optional<AllReduceTimes> GpuExamination::add_up(Communicator& nccl, const s
   on_all_by_nccl(check, [&] {
     for (int64_t bytes : {kSmall, kGradient, kMedium}) right &= all_reduce->is_right(bytes);
   });
-  const Check sums = sums_finding(check, share(right), rounds_.hosts());
+  const Check sums =
+      find<bool>(right, [&](const std::vector<bool>& all) { return sums_finding(check, all, rounds_.hosts()); });
   if (sums.status == Status::failed) return rounds_.end(sums), std::nullopt;
   AllReduceTimes times;
   on_all_by_nccl(check, [&] {
@@ -260,18 +299,19 @@ void GpuExamination::check_sums_of_all() {
   rounds_.end(all_reduce_finding("GPU sums, all", *times, gpu_limits(false)));
 }
 
-// Each node's ranks for themselves, all nodes at the same time.
-void GpuExamination::check_sums_in_nodes(const std::vector<HostRanks>& nodes) {
-  const std::string& mine = rounds_.hosts()[static_cast<size_t>(rounds_.rank())];
-  const auto node = static_cast<int>(std::ranges::find(nodes, mine, &HostRanks::name) - nodes.begin());
+// Each node's ranks for themselves, all nodes at the same time. A message names ranks of its own node only.
+void GpuExamination::check_sums_in_nodes() {
+  const std::vector<std::string> hosts(static_cast<size_t>(rounds_.size()), ranks_.mine.host);
   on_all_by_nccl("GPU sums, node", [&] {
-    here_ = make_group_communicator(node);
-    nccl_here_ = connect(*here_);
+    here_ = make_group_communicator(rounds_.standing().host);
+    nccl_here_ = connect(*here_, hosts);
   });
   const auto times = add_up(*nccl_here_, "GPU sums, node");
   if (!times) return;
   const auto json = here_->size() > 1 ? json_of(*times) : nlohmann::ordered_json::array();
-  const AllReduceTimes worst = slowest(rounds_.share(json.dump()), rounds_.hosts());
+  const std::vector<std::string> all = rounds_.collect(json.dump());
+  if (!rounds_.leads()) return rounds_.end({});
+  const AllReduceTimes worst = slowest(all, rounds_.hosts());
   note("gpu_all_reduce_in_a_node", json_of(worst));
   rounds_.end(all_reduce_finding("GPU sums, node", worst, gpu_limits(true)));
 }
@@ -290,11 +330,8 @@ void add_gpu_facts(const Placement& placement, RankFacts& facts) {
   }
 }
 
-void check_gpus(Rounds& rounds, const Placement& placement, const std::vector<RankFacts>& ranks, bool wants_cpu) {
-  rounds.begin("GPUs");
-  const Check check = gpu_users_finding(ranks, wants_cpu ? CudaSupport{} : cuda_support(), wants_cpu);
-  rounds.end(check);
-  if (check.status == Status::ok) GpuExamination(rounds, placement, ranks).run();
+void check_gpus(Rounds& rounds, const Placement& placement, const Ranks& ranks, bool wants_cpu) {
+  GpuExamination(rounds, placement, ranks).run(wants_cpu);
 }
 
 }  // namespace drl

@@ -27,6 +27,12 @@ struct RankFacts {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, local_rank, host, device, gpu, uuid, pci, driver, cuda, nccl,
                                    cpu_model, cores, cpus, blas, reference_blas, mpi, thread_level, build)
 
+// This rank's, and on rank 0 those of all.
+struct Ranks {
+  RankFacts mine;
+  std::vector<RankFacts> all;
+};
+
 // Of this process; what concerns a GPU is gpu_checks.hpp's.
 RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placement);
 

@@ -1,14 +1,18 @@
-// How the doctor's ranks work together: each check is a round, in which all do something and tell rank 0. Only messages
-// with deadlines are used, so that a rank that does not come back is named.
+// How the doctor's ranks work together: each check is a round, in which all do something and tell rank 0, which tells
+// all what follows. Nobody but rank 0 hears what every rank says: that would grow as the square of the ranks. Only
+// messages with deadlines are used, so that a rank that does not come back is named.
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/check.hpp"
 #include "cluster/communicator.hpp"
 #include "doctor/check.hpp"
+#include "doctor/findings.hpp"
 #include "doctor/report.hpp"
 #include "doctor/watchdog.hpp"
 
@@ -27,6 +31,17 @@ class CheckFailed : public Error {
   std::vector<Check> skipped_;
 };
 
+// A rank's host among the hosts, which are counted in the order of their first ranks.
+struct Standing {
+  int hosts = 1, host = 0;
+  bool first_of_host = true;
+  std::string first_host;  // rank 0's
+
+  bool operator==(const Standing&) const = default;
+};
+// Of each rank. Pure.
+std::vector<Standing> standings(const std::vector<std::string>& hosts);
+
 class Rounds {
  public:
   // Each round may last `timeout` seconds.
@@ -41,8 +56,10 @@ class Rounds {
   bool leads() const { return rank() == 0; }
   double timeout() const { return timeout_; }
   Report& report() { return report_; }
-  // Of all ranks, once roll_call() is over, on all ranks.
+  // Once roll_call() is over: the hosts of all ranks on rank 0, where else none are known, and this rank's own among
+  // them.
   const std::vector<std::string>& hosts() const { return hosts_; }
+  const Standing& standing() const { return standing_; }
 
   // First of all: every rank with every other (of many ranks: with those at distances 1, 2, 4, ..., which are those
   // that all-reduces use). Throws CheckFailed on the rank that speaks if a rank is missing, or two do
@@ -55,24 +72,32 @@ class Rounds {
   // What each rank gives, on rank 0; throws CheckFailed if a rank gives nothing in time, or is at something else. Empty
   // elsewhere.
   std::vector<std::string> collect(const std::string& mine);
-  // What rank 0 gives, on all ranks.
+  // What rank 0 gives, on all ranks: a verdict, not what all have said.
   std::string announce(const std::string& text);
-  // The same for what each rank gives.
-  std::vector<std::string> share(const std::string& mine);
-  // This rank cannot go on: rank 0 says so, if it still waits for this rank.
-  void give_up(const std::string& reason);
+  // The verdict of rank 0 on what each rank gives, on all ranks.
+  using Decide = std::function<std::string(const std::vector<std::string>& all)>;
+  std::string decide(const std::string& mine, const Decide& verdict);
+  // Returns when all have come to this.
+  void meet() {
+    decide("", [](const auto&) { return ""; });
+  }
+  // This rank cannot go on: rank 0 says so, if it still waits for this rank. False if MPI does not carry even that.
+  bool give_up(const std::string& reason) noexcept;
   // The round is over; rank 0's `check` counts.
   void end(Check check);
 
  private:
   double seconds() const;  // since the stage began
   std::vector<int> others() const;
+  std::map<int, std::string> answers(const std::vector<int>& ranks, double seconds);
+  std::string heard_from_rank_0();
 
   Communicator& comm_;
   Report& report_;
   Watchdog& watchdog_;
   double timeout_;
   std::vector<std::string> hosts_;
+  Standing standing_;
   std::string name_;
   double limit_ = 0;  // s
   std::chrono::steady_clock::time_point begin_, begin_of_stage_;
@@ -80,5 +105,9 @@ class Rounds {
 
 // The ranks that `rank` of `size` exchanges messages with in the roll call, sorted. Pure.
 std::vector<int> peers_of(int rank, int size);
+
+// What a rank's word on itself ("host<tab>ranks there") and those of its peers tell it: of the others it knows nothing,
+// and so nothing against them. Pure.
+Hearings hearings_of(int rank, int size, const std::string& me, const std::map<int, std::string>& peers);
 
 }  // namespace drl

@@ -1,4 +1,5 @@
-// Loaded before MPI (LD_PRELOAD): one fault, which FAULT names, and another host's name, HOST_NAME.
+// Loaded before MPI (LD_PRELOAD): one fault, which FAULT names, and another host's name, HOST_NAME. Where FAULT is the
+// name of a call below, that call fails.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>
@@ -35,14 +36,39 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
 int MPI_Iallreduce(const void* send, void* data, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                    MPI_Request* request) {
   static int never;
+  if (fault_is("MPI_Iallreduce")) return MPI_ERR_OTHER;
   if (fault_is("lost")) return MPI_Irecv(&never, 1, MPI_INT, 0, 4711, comm, request);
   if (fault_is("wrong_sum")) *static_cast<float*>(data) += 1;
   return real<decltype(MPI_Iallreduce)>("MPI_Iallreduce")(send, data, count, type, op, comm, request);
 }
 
-// no_groups: the call fails.
+int MPI_Allreduce(const void* send, void* data, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  if (fault_is("MPI_Allreduce")) return MPI_ERR_OTHER;
+  return real<decltype(MPI_Allreduce)>("MPI_Allreduce")(send, data, count, type, op, comm);
+}
+
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (fault_is("MPI_Isend")) return MPI_ERR_OTHER;
+  return real<decltype(MPI_Isend)>("MPI_Isend")(data, count, type, to, tag, comm, request);
+}
+
+int MPI_Improbe(int from, int tag, MPI_Comm comm, int* there, MPI_Message* message, MPI_Status* status) {
+  if (fault_is("MPI_Improbe")) return MPI_ERR_OTHER;
+  return real<decltype(MPI_Improbe)>("MPI_Improbe")(from, tag, comm, there, message, status);
+}
+
+int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
+  if (fault_is("MPI_Mrecv")) return MPI_ERR_OTHER;
+  return real<decltype(MPI_Mrecv)>("MPI_Mrecv")(data, count, type, message, status);
+}
+
+int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
+  if (fault_is("MPI_Test")) return MPI_ERR_OTHER;
+  return real<decltype(MPI_Test)>("MPI_Test")(request, done, status);
+}
+
 int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* group) {
-  if (fault_is("no_groups")) return MPI_ERR_OTHER;
+  if (fault_is("MPI_Comm_split")) return MPI_ERR_OTHER;
   return real<decltype(MPI_Comm_split)>("MPI_Comm_split")(comm, colour, key, group);
 }
 

@@ -107,12 +107,63 @@ TEST_F(DoctorRanks, WhoseMessagesAreLost) {
 }
 
 TEST_F(DoctorRanks, WhoseMpiFailsReportIt) {
-  const Result result = mpirun({{2, faulty("no_groups", doctor({"--json", folder / "found.json"}))}});
+  const Result result = mpirun({{2, faulty("MPI_Comm_split", doctor({"--json", folder / "found.json"}))}});
   EXPECT_EQ(result.exit_code, 1);
   const std::string found = lines_of_check(result.out, "drl_doctor");
   EXPECT_TRUE(found.starts_with("failed   drl_doctor         MPI_Comm_split")) << result.out << result.err;
   EXPECT_TRUE(holds(result.out, "1 failed\n")) << result.out;
   EXPECT_TRUE(std::filesystem::exists(folder / "found.json"));
+}
+
+// A call of MPI that fails says so in MPI's words; no rank is silent then.
+TEST_F(DoctorRanks, WhoseCallsOfMpiFailAreNotSilent) {
+  for (const std::string call : {"MPI_Isend", "MPI_Test", "MPI_Improbe", "MPI_Mrecv", "MPI_Iallreduce"}) {
+    const Words options = doctor({"--timeout", "8"});
+    const Result second = mpirun({{1, options}, {1, faulty(call, options)}});
+    EXPECT_EQ(second.exit_code, 1) << call;
+    EXPECT_TRUE(holds(second.err, "error: [rank 1 on ") && holds(second.err, "] " + call)) << second.err;
+    EXPECT_TRUE(holds(second.err, "failed (MPI_ERR_OTHER: ")) << second.err;
+    EXPECT_FALSE(holds(second.out, "no answer from") || holds(second.out, "did not end")) << call << second.out;
+
+    const Result first = mpirun({{1, faulty(call, options)}, {1, options}});
+    EXPECT_EQ(first.exit_code, 1) << call;
+    const std::string found = lines_of_check(first.out, "drl_doctor");
+    EXPECT_TRUE(found.starts_with("failed   drl_doctor         " + call)) << call << first.out << first.err;
+    EXPECT_TRUE(holds(found, " failed (MPI_ERR_OTHER: ")) << found;
+  }
+}
+
+// Rank 0 reports what it hears of the others.
+TEST_F(DoctorRanks, RankZeroHearsWhoseCallsOfMpiFail) {
+  const Words options = doctor({"--timeout", "8"});
+  for (const auto& [call, check] : {std::pair{"MPI_Improbe", "MPI exchange"}, {"MPI_Iallreduce", "all-reduce"}}) {
+    const Result result = mpirun({{1, options}, {1, faulty(call, options)}});
+    const std::string found = lines_of_check(result.out, check);
+    EXPECT_TRUE(found.starts_with("failed   ") && holds(found, "rank 1 on ")) << result.out;
+    EXPECT_TRUE(holds(found, " did not come to its end: " + std::string(call) + " failed (MPI_ERR_OTHER: ")) << found;
+  }
+}
+
+// Rank 0 waits in an all-reduce then.
+TEST_F(DoctorRanks, EndWhereACallOfMpiFailsInTheMiddle) {
+  const Result result = mpirun({{1, doctor()}, {1, faulty("MPI_Allreduce", doctor())}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(holds(result.err, "] MPI_Allreduce failed (MPI_ERR_OTHER: ")) << result.err;
+}
+
+// Two nodes of two ranks each: rank 0 alone knows all of them.
+TEST_F(DoctorRanks, OfTwoNodes) {
+  const auto node = [&](const std::string& name) {
+    return Part{2, Words{"env", "LD_PRELOAD=" DRL_FAULTY_MPI, "HOST_NAME=" + name} + doctor()};
+  };
+  const Result result = mpirun({node("node1"), node("node2")});
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_TRUE(holds(result.out, ": 4 ranks on 2 nodes, started by mpirun\n")) << result.out;
+  EXPECT_TRUE(holds(lines_of_check(result.out, "placement"), "2 ranks a node, ")) << result.out;
+  EXPECT_TRUE(holds(lines_of_check(result.out, "clocks"), " ms of node1's")) << result.out;
+  EXPECT_TRUE(holds(lines_of_check(result.out, "all-reduce, node"), "2 ranks, sums right: ")) << result.out;
+  EXPECT_TRUE(holds(lines_of_check(result.out, "all-reduce, all"), "4 ranks, sums right: ")) << result.out;
+  EXPECT_TRUE(holds(lines_of_check(result.out, "run directory"), "all nodes read it, its lock holds, ")) << result.out;
 }
 
 TEST_F(DoctorRanks, ThatDoNotEnd) {

@@ -12,23 +12,50 @@ namespace {
 
 using test::world;
 
-TEST(Rounds, CollectShareAndAnnounce) {
+TEST(Rounds, CollectDecideAndAnnounce) {
   Report report(false, "");
   Watchdog watchdog;
   Rounds rounds(world(), report, watchdog, 60);
   rounds.roll_call();
-  EXPECT_EQ(rounds.hosts(), std::vector<std::string>(static_cast<size_t>(world().size()), this_machine().host));
+  const std::string host = this_machine().host;
+  EXPECT_EQ(rounds.hosts(),
+            std::vector<std::string>(world().rank() == 0 ? static_cast<size_t>(world().size()) : 0, host));
+  EXPECT_EQ(rounds.standing(), (Standing{1, 0, world().rank() == 0, host}));
 
   rounds.begin("test");
   std::vector<std::string> expected;
   for (int rank = 0; rank < world().size(); ++rank) expected.push_back("text " + std::to_string(rank));
   const std::string mine = "text " + std::to_string(world().rank());
   EXPECT_EQ(rounds.collect(mine), world().rank() == 0 ? expected : std::vector<std::string>());
-  EXPECT_EQ(rounds.share(mine), expected);
+  const auto last = [&](const std::vector<std::string>& all) { return all == expected ? all.back() : "not all"; };
+  EXPECT_EQ(rounds.decide(mine, last), expected.back());
   EXPECT_EQ(rounds.announce(world().rank() == 0 ? "word" : ""), "word");
   // More than MPI sends before the other side asks for it.
-  EXPECT_EQ(rounds.share(std::string(300000, 'x')).back().size(), 300000u);
+  EXPECT_EQ(rounds.decide(std::string(300000, 'x'), [](const auto& all) { return all.back(); }).size(), 300000u);
   rounds.end({"test", Status::ok, ""});
+}
+
+// Ranks 1 and 2 on b, 3 on a again, as some launchers deal them out.
+TEST(Standings, CountHostsByTheirFirstRanks) {
+  EXPECT_EQ(standings({"a", "b", "b", "a", "c"}),
+            (std::vector<Standing>{
+                {3, 0, true, "a"}, {3, 1, true, "a"}, {3, 1, false, "a"}, {3, 0, false, "a"}, {3, 2, true, "a"}}));
+}
+
+// Rank 1 of 100, when rank 0 and rank 3 do not answer: of the ranks that it has not asked it says nothing.
+TEST(Hearings, AreOfThoseThatWereAsked) {
+  std::map<int, std::string> peers;
+  for (int peer : peers_of(1, 100)) peers[peer] = "b\t2";
+  EXPECT_EQ(peers.size(), 14u);  // at distances 1, 2, 4, ..., 64, both ways
+  peers.erase(0), peers.erase(3);
+  const Check check = exchange_finding(hearings_of(1, 100, "a\t2", peers), 8);
+  EXPECT_EQ(check.finding, "no answer from ranks 0, 3 within 8 s");
+}
+
+// Of four ranks all are asked: rank 0's host is the one that is not complete.
+TEST(Hearings, TellTheHostOfASilentRank) {
+  const Check check = exchange_finding(hearings_of(1, 4, "a\t2", {{2, "b\t2"}, {3, "b\t2"}}), 8);
+  EXPECT_EQ(check.finding, "no answer from rank 0 on a within 8 s");
 }
 
 // What ranks say that still wait in NCCL, or give up.
@@ -40,7 +67,7 @@ TEST(Rounds, NameARankThatIsAtSomethingElse) {
   rounds.roll_call();
   rounds.begin("test");
   if (!rounds.leads()) {
-    rounds.rank() == 1 ? rounds.give_up("nccl: late\n") : static_cast<void>(rounds.collect(""));
+    rounds.rank() == 1 ? static_cast<void>(rounds.give_up("nccl: late\n")) : static_cast<void>(rounds.collect(""));
   } else {
     try {
       rounds.collect("");

@@ -1,6 +1,7 @@
 // A rank's failure ends the job: this program starts itself by mpirun, and looks from outside.
 
 #include <gtest/gtest.h>
+#include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -32,6 +33,12 @@ void plant([[maybe_unused]] const std::string& fault, [[maybe_unused]] int rank)
 #endif
 }
 
+// As MPI calls it, instead of MPI's own: fails where that is planted.
+bool probes_fail = false;
+extern "C" int MPI_Improbe(int from, int tag, MPI_Comm comm, int* there, MPI_Message* message, MPI_Status* status) {
+  return probes_fail ? MPI_ERR_OTHER : PMPI_Improbe(from, tag, comm, there, message, status);
+}
+
 // What freeing GPU memory does while the GPU hangs.
 struct Freed {
   bool hangs;
@@ -53,6 +60,7 @@ int run_rank(Communicator& host, const std::string& fault) {
       [&] { graph.capture(stream, [&] { comm->all_reduce_sum(std::span(gradient.data(), 1000), {stream.get()}); }); });
   const Freed freed{fault == "gpu_sticks"};
   plant(fault, host.rank());
+  probes_fail = fault == "mpi_fails" && host.rank() == 1;
   for (int launch = 1; launch <= kLaunches; ++launch) {
     if (launch == kLaunches && host.rank() == 1) {
       if (fault == "killed") ::sleep(1), ::raise(SIGKILL);
@@ -106,6 +114,14 @@ TEST_F(NcclJob, ARankWhoseNcclFailsEndsIt) {
   const Result job = run("nccl_error");
   EXPECT_EQ(job.exit_code, kFailure);
   EXPECT_PRED2(contains, job.err, "[rank 1 on " + this_machine().host + "] NCCL failed at all-reduce 3 of the 3");
+}
+
+// It cannot hear rank 0, and does not say that rank 0 is silent.
+TEST_F(NcclJob, ARankWhoseMpiFailsSaysSo) {
+  const Result job = run("mpi_fails");
+  EXPECT_EQ(job.exit_code, kFailure);
+  EXPECT_PRED2(contains, job.err, "[rank 1 on " + this_machine().host + "] MPI_Improbe failed (MPI_ERR_OTHER: ");
+  EXPECT_EQ(count(job.err, "no answer from"), 0) << job.err;
 }
 
 // Nothing may be freed then: that would wait for the GPU.
