@@ -72,28 +72,15 @@ void check_seal(const fs::path& path, const Bytes& bytes, const std::string& for
   }
 }
 
-Checkpoint with_format(const Checkpoint& content, const std::string& format) {
-  Checkpoint result = content;
-  result.attributes["format"] = format;
-  result.attributes["format_version"] = int64_t{kVersion};
-  return result;
+std::map<std::string, Attribute> with_format(std::map<std::string, Attribute> attributes, const std::string& format) {
+  attributes["format"] = format;
+  attributes["format_version"] = int64_t{kVersion};
+  return attributes;
 }
 
-// HDF5 read its own image back: `read` is sorted by name, `written` need not be.
-void check_equal(const std::vector<Tensor>& written, const std::vector<Tensor>& read) {
-  std::vector<const Tensor*> sorted;
-  for (const Tensor& tensor : written) sorted.push_back(&tensor);
-  std::ranges::sort(sorted, {}, &Tensor::name);
-  const bool equal = std::ranges::equal(sorted, read, [](const Tensor* a, const Tensor& b) { return *a == b; });
-  if (!equal) throw Error("HDF5 does not read back what it wrote (names or values differ): install another HDF5");
-}
-
-Bytes sealed_image(const std::string& format, const Checkpoint& content) {
-  const Bytes hdf5 = to_hdf5(content);
-  const std::string block = seal(format, hdf5);
-  Bytes file(kUserBlock + hdf5.size());
-  std::memcpy(file.data(), block.data(), kUserBlock);
-  std::memcpy(file.data() + kUserBlock, hdf5.data(), hdf5.size());
+FileImage sealed_image(const std::string& format, const Checkpoint& content) {
+  FileImage file = to_hdf5(with_format(content.attributes, format), content.tensors);
+  std::ranges::copy(bytes_of(seal(format, file.bytes().subspan(kUserBlock))), file.bytes().begin());
   return file;
 }
 
@@ -105,10 +92,10 @@ const Tensor* Checkpoint::find(std::string_view name) const {
 }
 
 void write_arrays(const fs::path& path, const std::string& format, const Checkpoint& content) {
-  const Checkpoint complete = with_format(content, format);
-  const Bytes file = sealed_image(format, complete);
-  check_equal(complete.tensors, from_hdf5(file).tensors);
-  write_file_atomically(path, file);
+  const FileImage file = sealed_image(format, content);
+  if (!holds(file.bytes(), content.tensors))
+    throw Error("HDF5 does not read back what it wrote (names or values differ): install another HDF5");
+  write_file_atomically(path, file.bytes());
 }
 
 Checkpoint read_arrays(const fs::path& path, const std::string& format) {

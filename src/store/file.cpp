@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kPiece = size_t{1} << 20;  // bytes
+
 std::string reason() { return std::strerror(errno); }
 
 [[noreturn]] void cannot(const std::string& what, const fs::path& path) {
@@ -83,32 +85,63 @@ class RemovedUnlessRenamed {
   bool renamed_ = false;
 };
 
+// A file that is read piece by piece.
+class Input {
+ public:
+  explicit Input(const fs::path& path) : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat status;
+    if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0) fail();
+    size_ = static_cast<size_t>(status.st_size);
+  }
+  size_t size() const { return size_; }
+  // As many bytes as `to` holds, fewer at the end of the file.
+  size_t read(std::span<std::byte> to) {
+    size_t done = 0;
+    while (done < to.size()) {
+      const ssize_t n = ::read(file_.get(), to.data() + done, to.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail();
+      if (n == 0) break;
+      done += static_cast<size_t>(n);
+    }
+    return done;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw UsageError("cannot read '" + path_.string() + "' (" + reason() + "): check the path and its permissions");
+  }
+
+  fs::path path_;
+  Descriptor file_;
+  size_t size_;
+};
+
+// Without a second copy of all of it in memory.
+bool reads_back(const fs::path& path, std::span<const std::byte> bytes) {
+  Input file(path);
+  std::vector<std::byte> piece(std::min(bytes.size(), kPiece));
+  for (size_t at = 0; at < bytes.size(); at += piece.size()) {
+    const auto expected = bytes.subspan(at, std::min(piece.size(), bytes.size() - at));
+    piece.resize(file.read(std::span(piece).first(expected.size())));
+    if (!std::ranges::equal(piece, expected)) return false;
+  }
+  return file.size() == bytes.size();
+}
+
 }  // namespace
 
 std::vector<std::byte> read_file(const fs::path& path) {
-  const auto fail = [&]() -> std::vector<std::byte> {
-    throw UsageError("cannot read '" + path.string() + "' (" + reason() + "): check the path and its permissions");
-  };
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status;
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return fail();
-  std::vector<std::byte> bytes(static_cast<size_t>(status.st_size));
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t n = ::read(file.get(), bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail();
-    if (n == 0) break;  // it became shorter meanwhile
-    done += static_cast<size_t>(n);
-  }
-  bytes.resize(done);
+  Input file(path);
+  std::vector<std::byte> bytes(file.size());
+  bytes.resize(file.read(bytes));  // it may have become shorter meanwhile
   return bytes;
 }
 
 void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
   RemovedUnlessRenamed temporary(path.string() + ".tmp");
   write_and_sync(temporary.path(), bytes);
-  if (!std::ranges::equal(read_file(temporary.path()), bytes)) {
+  if (!reads_back(temporary.path(), bytes)) {
     throw Error("'" + temporary.path().string() + "' does not read back as it was written (the disk or its driver" +
                 " changed it): write to another file system");
   }

@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <utility>
 
@@ -205,16 +206,18 @@ std::string link_name(hid_t group, hsize_t index) {
   return name;
 }
 
-void read_group(hid_t group, const std::string& prefix, std::vector<Tensor>& out) {
+using TakeTensor = std::function<void(Tensor)>;
+
+void read_group(hid_t group, const std::string& prefix, const TakeTensor& take) {
   H5G_info_t info;
   checked(H5Gget_info(group, &info), "list '" + prefix + "'");
   for (hsize_t i = 0; i < info.nlinks; ++i) {
     const std::string link = link_name(group, i), name = prefix + link;
     const Handle object(H5Oopen(group, link.c_str(), H5P_DEFAULT), H5Oclose, "open '" + name + "'");
     if (H5Iget_type(object) == H5I_GROUP) {
-      read_group(object, name + "/", out);
+      read_group(object, name + "/", take);
     } else {
-      out.push_back(read_tensor(object, name));
+      take(read_tensor(object, name));
     }
   }
 }
@@ -263,45 +266,97 @@ std::map<std::string, Attribute> read_attributes(hid_t file) {
   return attributes;
 }
 
-// Access to files in memory. The bounds are stated, because HDF5's default changes from version to version. EARLIEST,
-// because HDF5 1.10's H5Fget_file_image breaks the checksum of the newer superblocks.
-Handle memory_access() {
+// Where the bytes of a file in memory lie: HDF5 would copy them when it takes and when it gives them.
+class Memory {
+ public:
+  Memory() = default;  // of a file to be written: grows
+  explicit Memory(std::span<const std::byte> file) : lent_(const_cast<std::byte*>(file.data())) {}
+
+  void use(hid_t access) {
+    H5FD_file_image_callbacks_t callbacks = {
+        [](size_t, H5FD_file_image_op_t, void* self) -> void* { return of(self).lent_; },
+        [](void* to, const void*, size_t, H5FD_file_image_op_t, void*) { return to; },
+        [](void* data, size_t size, H5FD_file_image_op_t, void* self) { return of(self).grow(data, size); },
+        [](void*, H5FD_file_image_op_t, void*) -> herr_t { return 0; },
+        [](void* self) { return self; },
+        [](void*) -> herr_t { return 0; },
+        this};
+    checked(H5Pset_file_image_callbacks(access, &callbacks), "keep a file in memory");
+  }
+  FileImage take(size_t size) { return {std::move(grown_), size}; }
+
+ private:
+  static Memory& of(void* self) { return *static_cast<Memory*>(self); }
+  void* grow(void* data, size_t size) {
+    if (data != grown_.get()) return nullptr;  // what is lent stays as it is
+    void* larger = std::realloc(data, size);
+    if (!larger) return nullptr;
+    (void)grown_.release();
+    grown_.reset(static_cast<std::byte*>(larger));
+    return larger;
+  }
+
+  std::byte* lent_ = nullptr;
+  std::unique_ptr<std::byte, FileImage::Free> grown_;
+};
+
+// Access to files in memory. The bounds are stated, because HDF5's default changes from version to version.
+Handle memory_access(Memory& memory) {
   Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make file properties");
   checked(H5Pset_fapl_core(access, size_t{1} << 20, /*backing_store=*/false), "keep a file in memory");
   checked(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18), "set the format's version");
+  memory.use(access);
   return access;
 }
 
-std::vector<std::byte> image_of(hid_t file) {
-  checked(H5Fflush(file, H5F_SCOPE_GLOBAL), "finish the file");
-  std::vector<std::byte> image(static_cast<size_t>(checked(H5Fget_file_image(file, nullptr, 0), "measure the file")));
-  checked(H5Fget_file_image(file, image.data(), image.size()), "copy the file");
-  return image;
+void read_file(std::span<const std::byte> bytes, const std::function<void(hid_t)>& read) {
+  const Session session;
+  Memory memory(bytes);
+  const Handle access = memory_access(memory);
+  checked(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "take the file");
+  read(Handle(H5Fopen("in memory", H5F_ACC_RDONLY, access), H5Fclose, "open the file"));
 }
 
 }  // namespace
 
-std::vector<std::byte> to_hdf5(const Checkpoint& content) {
+FileImage to_hdf5(const std::map<std::string, Attribute>& attributes, const std::vector<Tensor>& tensors) {
   const Session session;
-  const Handle access = memory_access();
+  Memory memory;
+  const Handle access = memory_access(memory);
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "make file properties");
   checked(H5Pset_userblock(creation, kUserBlock), "set the user block");
   checked(H5Pset_obj_track_times(creation, false), "leave times out");
-  const Handle file(H5Fcreate("in memory", H5F_ACC_TRUNC, creation, access), H5Fclose, "make a file");
-  for (const Tensor& tensor : content.tensors) write_tensor(file, tensor);
-  for (const auto& [name, value] : content.attributes) write_attribute(file, name, value);
-  return image_of(file);
+  ssize_t size = 0;  // of the HDF5 part; the memory is larger
+  {
+    const Handle file(H5Fcreate("in memory", H5F_ACC_TRUNC, creation, access), H5Fclose, "make a file");
+    for (const Tensor& tensor : tensors) write_tensor(file, tensor);
+    for (const auto& [name, value] : attributes) write_attribute(file, name, value);
+    checked(H5Fflush(file, H5F_SCOPE_GLOBAL), "finish the file");
+    size = checked(H5Fget_file_image(file, nullptr, 0), "measure the file");
+  }
+  return memory.take(kUserBlock + static_cast<size_t>(size));
 }
 
 Checkpoint from_hdf5(std::span<const std::byte> bytes) {
-  const Session session;
-  const Handle access = memory_access();
-  checked(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "take the file");  // it copies
-  const Handle file(H5Fopen("in memory", H5F_ACC_RDONLY, access), H5Fclose, "open the file");
-  Checkpoint content{read_attributes(file), {}};
-  read_group(file, "", content.tensors);
+  Checkpoint content;
+  read_file(bytes, [&](hid_t file) {
+    content.attributes = read_attributes(file);
+    read_group(file, "", [&](Tensor tensor) { content.tensors.push_back(std::move(tensor)); });
+  });
   std::ranges::sort(content.tensors, {}, &Tensor::name);
   return content;
+}
+
+bool holds(std::span<const std::byte> bytes, const std::vector<Tensor>& tensors) {
+  size_t equal = 0, all = 0;
+  read_file(bytes, [&](hid_t file) {
+    read_group(file, "", [&](const Tensor& tensor) {
+      const auto written = std::ranges::find(tensors, tensor.name, &Tensor::name);
+      equal += written != tensors.end() && *written == tensor;
+      all += 1;
+    });
+  });
+  return equal == tensors.size() && all == tensors.size();
 }
 
 std::string hdf5_version() {
