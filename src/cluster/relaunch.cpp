@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <regex>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -25,6 +26,8 @@ namespace {
 // Set for the ranks that we start: "node1:0,1:8;node2:2,3:8", GPUs and hardware threads of the outer step, empty if
 // there was none. Also keeps a rank from starting itself again.
 constexpr const char* kOuterStep = "DRL_OUTER_STEP";
+constexpr const char* kDirectLine = "DRL_DIRECT_LINE";      // how the user starts these ranks without us
+constexpr const char* kSlurmVersion = "DRL_SLURM_VERSION";  // "slurm 22.05.8"
 constexpr const char* kYield = "OMPI_MCA_mpi_yield_when_idle";
 constexpr int kRefused = 254;            // SLURM_EXIT_ERROR: srun's own failures, not the program's
 constexpr int kRankMemory = 256;         // MiB that a rank needs at least
@@ -134,6 +137,41 @@ std::string mpi_plugin(const Environment& environment) {
   return "";
 }
 
+// Slurm writes into SLURM_CPU_BIND of a task what it was bound to: most often masks of its own choice, one for each of
+// the step's tasks on that node, which are none for the ranks. Those bind themselves. What a user named core by core is
+// in there as it was typed, longer than the step has tasks. In the shell of a job the variable is the user's anyway.
+std::string cpu_bind(const Environment& environment) {
+  const auto said = environment("SLURM_CPU_BIND");
+  if (!said || !in_srun_step(environment)) return said.value_or("");
+  const auto names = [&](const char* kind) { return said->find(kind) != std::string::npos; };
+  if (names("map_cpu:") || names("map_ldom:") || names("mask_ldom:") || names("rank_ldom")) return *said;
+  const size_t masks = said->find("mask_cpu:"),
+               node = static_cast<size_t>(number(environment, "SLURM_NODEID").value_or(0));
+  const std::vector<int> tasks = counts_per_node(environment, "SLURM_STEP_TASKS_PER_NODE");
+  const int own = node < tasks.size() ? tasks[node] : 1;
+  if (masks != std::string::npos && static_cast<int>(split(said->substr(masks), ',').size()) > own) return *said;
+  return said->starts_with("verbose") ? "verbose,none" : "none";
+}
+
+// Looked at once, where a step is about to be started within another.
+std::string version_of_srun() {
+  BackgroundCommand version({"srun", "--version"});
+  return version.wait(10) == 0 ? version.output() : "";
+}
+
+// The first rank of a node that lost some says so: rank 0's, which prints what all have in common, may have its own.
+[[noreturn]] void throw_lost_gpus(const Environment& environment, const std::string& node, const std::string& outer,
+                                  const Gpus& gpus) {
+  const std::string reason = step_may_lose_gpus(environment(kSlurmVersion).value_or(""));
+  const std::string message = "srun gave the GPUs " + join(gpus.ids, ",") + " of " + node +
+                              " to the ranks that this program started (the first step has " + outer +
+                              (reason.empty() ? "" : "; " + reason) + "): type\n  " +
+                              environment(kDirectLine).value_or("srun, with one task per GPU") + "\nor use --ranks 1";
+  if (environment("SLURM_LOCALID") == "0" && environment("SLURM_PROCID") != "0")
+    log::write(log::Level::common_error, message);
+  throw UsageError(message);
+}
+
 std::string describe_step(const std::vector<StepNode>& nodes) {
   std::vector<std::string> parts;
   for (const StepNode& node : nodes)
@@ -141,24 +179,9 @@ std::string describe_step(const std::vector<StepNode>& nodes) {
   return join(parts, ";");
 }
 
-// The line that starts the ranks without us, for error messages.
-std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, int cores_per_rank,
-                        const std::vector<std::string>& command) {
-  std::vector<std::string> words = {"srun"};
-  if (equal(ranks)) {
-    words.push_back("-N" + std::to_string(nodes.size()));
-    words.push_back("--ntasks-per-node=" + std::to_string(ranks[0]));
-    if (on_gpus(nodes)) words.push_back("--gpus-per-node=" + std::to_string(nodes[0].gpus.size()));
-  } else {
-    words.push_back("-n" + std::to_string(total(ranks)));
-    if (on_gpus(nodes)) words.push_back("--gpus-per-task=1");
-  }
-  if (cores_per_rank > 0) words.push_back("-c" + std::to_string(cores_per_rank));
-  return join(words, " ") + " " + shell_line(command);
-}
-
+// `outer_step` and `version` are empty where there is no outer step.
 int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, const std::string& outer_step,
-             const std::vector<std::string>& command, const StopRelay& relay) {
+             const std::string& version, const std::vector<std::string>& command, const StopRelay& relay) {
   const Environment environment = process_environment();
   const TempFile hosts("drl-hosts", hosts_of_ranks(nodes, ranks));
   // Signals reach the ranks through `pending_signal` only: srun itself answers SIGINT and SIGTERM by killing them.
@@ -166,7 +189,10 @@ int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, 
   sigprocmask(SIG_SETMASK, nullptr, &settings.signal_mask);
   settings.environment.push_back("SLURM_HOSTFILE=" + hosts.path());
   settings.environment.push_back("SLURM_EXIT_ERROR=" + std::to_string(kRefused));
+  const std::string line = direct_line(nodes, ranks, 0, command);
   settings.environment.push_back(std::string(kOuterStep) + "=" + outer_step);
+  settings.environment.push_back(std::string(kDirectLine) + "=" + line);
+  settings.environment.push_back(std::string(kSlurmVersion) + "=" + version);
   for (size_t k = 0; k < nodes.size(); ++k)  // ranks that share cores must not spin while they wait for each other
     if (ranks[k] > nodes[k].cores && !environment(kYield)) {
       settings.environment.push_back(std::string(kYield) + "=1");
@@ -177,9 +203,10 @@ int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, 
   if (mpi_plugin(environment).empty() && offers_pmix()) words.push_back("--mpi=pmix");
   words.insert(words.end(), command.begin(), command.end());
   const int code = relay.own_exit_code(run_shielded(words, settings, relay.pending_signal));
+  const std::string reason = on_gpus(nodes) ? step_may_lose_gpus(version) : "";
   if (code == kRefused || code == kNotFound)
-    throw UsageError("srun did not start the ranks (its message is above): start them by\n  " +
-                     direct_line(nodes, ranks, 0, command) + "\nor use --ranks 1");
+    throw UsageError("srun did not start the ranks (its message is above" + (reason.empty() ? "" : "; " + reason) +
+                     "): start them by\n  " + line + "\nor use --ranks 1");
   return code;
 }
 
@@ -200,6 +227,49 @@ std::vector<int> plan_ranks(const std::vector<StepNode>& nodes, int wanted_ranks
   return ranks;
 }
 
+// A task sees all GPUs of its node (not --gpus-per-task: ranks that see one GPU each cannot map the others' memory).
+// Where nodes have unequal numbers, which Slurm deals out by tasks or not at all, each shall have the mean.
+std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, int cores_per_rank,
+                        const std::vector<std::string>& command) {
+  const int count = static_cast<int>(nodes.size());
+  int gpus = 0;
+  for (const StepNode& node : nodes) gpus += static_cast<int>(node.gpus.size());
+  const int gpus_per_node = gpus > 0 ? std::max(1, gpus / count) : 0;
+  std::vector<std::string> words = {"srun", "-N" + std::to_string(count)};
+  if (equal(ranks))
+    words.push_back("--ntasks-per-node=" + std::to_string(ranks[0]));
+  else if (equal_gpus(nodes))
+    words.push_back("-n" + std::to_string(total(ranks)));
+  else
+    words.push_back("--ntasks-per-node=" + std::to_string(gpus_per_node));
+  if (gpus > 0) words.push_back("--gpus-per-node=" + std::to_string(gpus_per_node));
+  if (cores_per_rank > 0) words.push_back("-c" + std::to_string(cores_per_rank));
+  return join(words, " ") + " " + shell_line(command);
+}
+
+std::optional<std::array<int, 3>> slurm_version(const std::string& text) {
+  std::smatch found;
+  if (!std::regex_search(text, found, std::regex(R"(\bslurm\S* (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?)")))
+    return std::nullopt;
+  return std::array{std::stoi(found[1]), std::stoi(found[2]), found[3].matched ? std::stoi(found[3]) : 0};
+}
+
+// Slurm 22.05: "srun --overlap now allows the step to share all resources", CPUs alone before.
+std::string step_cannot_share(const std::string& version, const std::vector<StepNode>& nodes) {
+  const auto numbers = slurm_version(version);
+  const bool shares_cpus_only = numbers && *numbers < std::array{22, 5, 0};
+  if (!shares_cpus_only || (!on_gpus(nodes) && nodes.front().memory == 0)) return "";
+  return "before 22.05 two steps cannot share " + std::string(on_gpus(nodes) ? "GPUs" : "memory") + ", and this is " +
+         version;
+}
+
+std::string step_may_lose_gpus(const std::string& version) {
+  const auto numbers = slurm_version(version);
+  if (!numbers || *numbers >= std::array{26, 5, 3}) return "";
+  return "before 26.05.3 Slurm may do so where a job's cores are on fewer sockets than its GPUs, and this is " +
+         version;
+}
+
 std::vector<std::string> srun_command(const Environment& environment, const std::vector<StepNode>& nodes,
                                       const std::vector<int>& ranks) {
   // --overlap and --overcommit: the tasks that wait for these ranks hold the cores.
@@ -210,8 +280,7 @@ std::vector<std::string> srun_command(const Environment& environment, const std:
                                     "--kill-on-bad-exit=1",
                                     std::string("--immediate=") + kPatience};
   if (const std::string plugin = mpi_plugin(environment); !plugin.empty()) words.push_back("--mpi=" + plugin);
-  // The ranks bind themselves: Slurm would put all of them on the few cores of the outer tasks.
-  if (environment("SLURM_CPU_BIND")) words.push_back("--cpu-bind=none");
+  if (const std::string bind = cpu_bind(environment); !bind.empty()) words.push_back("--cpu-bind=" + bind);
   // All of the job's: of fewer, Slurm may choose others than the outer tasks have (keep_to_outer_step chooses).
   if (on_gpus(nodes)) {
     const std::string job_gpus = environment("SLURM_JOB_GPUS").value_or("");
@@ -236,11 +305,14 @@ std::vector<std::string> inner_environment(const std::vector<std::string>& varia
     const std::string name = variable.substr(0, variable.find('='));
     const bool launcher = name.starts_with("SLURM_") || name.starts_with("SLURMD_") || name.starts_with("SRUN_") ||
                           name.starts_with("PMIX_") || name.starts_with("PMI_") || name.starts_with("OMPI_COMM_WORLD_");
-    // A user's own settings of Open MPI (OMPI_MCA_...) stay.
+    // Settings of users and sites, which no launcher makes; of Open MPI's (OMPI_MCA_...) too. Of SLURM_CPU_BIND
+    // srun_command makes an option.
+    const bool setting = name.starts_with("PMIX_MCA_") || name == "PMI_MMAP_SYNC_WAIT_TIME" ||
+                         name == "SLURM_NETWORK" || name == "SLURM_MEM_BIND";
     // What the job is, over its requeues; srun does not tell its tasks anew.
     const bool needed = name == "SLURM_JOB_ID" || name == "SLURM_CONF" || name == "SLURM_RESTART_COUNT" ||
                         name == "SLURM_JOB_END_TIME" || name == "SLURM_ARRAY_JOB_ID" || name == "SLURM_ARRAY_TASK_ID";
-    if (!launcher || needed) kept.push_back(variable);
+    if (!launcher || setting || needed) kept.push_back(variable);
   }
   return kept;
 }
@@ -269,6 +341,7 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
   const std::vector<std::string> tasks = gather_texts(comm, task);
   std::vector<StepNode> nodes;
   std::vector<int> ranks;
+  std::string version;
   const std::string decision = on_rank_zero(comm, [&]() -> std::string {
     nodes = step_nodes(tasks);
     ranks = plan_ranks(nodes, request.ranks);
@@ -282,6 +355,9 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
     if (!is_on_path("srun"))
       throw UsageError(
           step + ", and srun is not here to start the missing ranks (in a container?): outside of it, type" + remedy);
+    version = trim(version_of_srun());
+    if (const std::string why = step_cannot_share(version, nodes); !why.empty())
+      throw UsageError(step + ", and Slurm cannot start the missing ranks within it (" + why + "): type" + remedy);
     if (on_gpus(nodes) && !equal_gpus(nodes))
       throw UsageError(step +
                        ", and the nodes have unequal numbers of GPUs (srun can start the missing ranks only on "
@@ -298,7 +374,7 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
   // srun would end this one where WaitTime is set.
   int outcome[2] = {0, 0};  // exit code, and whether it was ours
   if (comm.rank() == 0) try {
-      outcome[0] = run_srun(nodes, ranks, describe_step(nodes), command, relay);
+      outcome[0] = run_srun(nodes, ranks, describe_step(nodes), version, command, relay);
     } catch (const Error& error) {
       outcome[0] = error.exit_code(), outcome[1] = 1;
       log::write(log::Level::common_error, error.what());
@@ -322,7 +398,7 @@ int run_under_srun(int ranks, const std::vector<std::string>& command, const Sto
     nodes.push_back({.name = name, .cores = nodes.size() < cpus.size() ? cpus[nodes.size()] : ranks});
     add_new(nodes.back().gpus, environment("SLURM_JOB_GPUS").value_or(""));
   }
-  return run_srun(nodes, plan_ranks(nodes, ranks), "", command, relay);
+  return run_srun(nodes, plan_ranks(nodes, ranks), "", "", command, relay);
 }
 
 bool shortage_is_known(const Environment& environment) { return !environment(kOuterStep).value_or("").empty(); }
@@ -343,10 +419,7 @@ void keep_to_outer_step() {
         ids.push_back(gpus.ids[k]);
         visible.push_back(gpus.visible[k]);
       }
-    if (ids.size() != outer.size())
-      throw UsageError("srun gave the GPUs " + join(gpus.ids, ",") + " of " + fields[0] +
-                       " to the ranks that drl_train started (the first step has " + fields[1] +
-                       "): start one task per GPU by srun yourself, or use --ranks 1");
+    if (ids.size() != outer.size()) throw_lost_gpus(environment, fields[0], fields[1], gpus);
     setenv("CUDA_VISIBLE_DEVICES", join(visible, ",").c_str(), 1);
     setenv("SLURM_STEP_GPUS", join(ids, ",").c_str(), 1);
     return;

@@ -2,6 +2,7 @@
 // `srun -N2 --gpus-per-node=4 drl_train` gives 2 tasks that see 4 GPUs each; without this, 6 GPUs would idle.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -46,8 +47,23 @@ std::vector<std::string> srun_command(const Environment& environment, const std:
                                       const std::vector<int>& ranks);
 std::string hosts_of_ranks(const std::vector<StepNode>& nodes, const std::vector<int>& ranks);
 
-// `variables` ("NAME=value") without those of the outer step's srun, PMIx and MPI, which would mislead the inner one.
+// `variables` ("NAME=value") without those of the outer step's srun, PMIx and MPI, which would mislead the inner one;
+// with what users and sites set for srun, PMIx and PMI. Pure.
 std::vector<std::string> inner_environment(const std::vector<std::string>& variables);
+
+// Year, month and patch of what `srun --version` says: "slurm 22.05.8", "slurm 23.02.7-1.el8", "slurm-wlm 24.11.5".
+// Nullopt if that is no version. Pure.
+std::optional<std::array<int, 3>> slurm_version(const std::string& text);
+
+// Why this Slurm can start no ranks within a step that holds all of `nodes`; empty if it can. Pure.
+std::string step_cannot_share(const std::string& version, const std::vector<StepNode>& nodes);
+
+// Why this Slurm may give those ranks fewer GPUs than the step has; empty if no reason is known. Pure.
+std::string step_may_lose_gpus(const std::string& version);
+
+// The line that starts the ranks without us, for messages. Pure.
+std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, int cores_per_rank,
+                        const std::vector<std::string>& command);
 
 // Warns of cores or memory too few for the ranks, with a line to type; empty if they suffice. Pure.
 std::string shortage(const std::vector<StepNode>& nodes, const std::vector<int>& ranks,

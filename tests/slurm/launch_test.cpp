@@ -413,7 +413,8 @@ TEST_F(Launch, UnequalGpusWorkOrSayWhatToType) {
   if (result.exit_code == 0)
     EXPECT_EQ(rank_hosts().size(), 6u);
   else
-    EXPECT_TRUE(result.exit_code == 2 && count(result.err, "srun -n6 --gpus-per-task=1") == 1) << result.err;
+    EXPECT_TRUE(result.exit_code == 2 && count(result.err, "srun -N2 --ntasks-per-node=3 --gpus-per-node=3") == 1)
+        << result.err;
 }
 
 // --- Binding ---
