@@ -110,6 +110,28 @@ TEST(Structure, LauncherVariablesAreReadInClusterOnly) {
   expect_none(matches("\"(SLURM|OMPI|PMI|PMIX|PALS|MPI)_", "cluster/"));
 }
 
+// Ranks that see one GPU each cannot map the others' memory (CUDA IPC): nobody is told to start them so.
+TEST(Structure, NoLineBindsGpusToTasks) {
+  const fs::path top = kSource.parent_path();
+  const std::regex regex(R"(--gpus-per-task[= ]*[0-9$"{])");
+  int files = 0;
+  for (const char* place : {"src", "batch", "docs", "modules", "tools", "README.md"}) {
+    std::vector<fs::path> paths;
+    if (fs::is_directory(top / place))
+      for (const auto& entry : fs::recursive_directory_iterator(top / place)) paths.push_back(entry.path());
+    else
+      paths.push_back(top / place);
+    for (const fs::path& path : paths) {
+      if (!fs::is_regular_file(path)) continue;
+      std::ifstream file(path);
+      for (std::string line; std::getline(file, line);)
+        EXPECT_FALSE(std::regex_search(line, regex)) << path << ": " << line;
+      files += 1;
+    }
+  }
+  EXPECT_GT(files, 200);
+}
+
 // Random numbers are base/philox.hpp's, a pure function of their key.
 TEST(Structure, NoOtherGenerator) {
   expect_none(

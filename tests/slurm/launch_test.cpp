@@ -417,6 +417,30 @@ TEST_F(Launch, UnequalGpusWorkOrSayWhatToType) {
         << result.err;
 }
 
+// A first step that had all four of node2, and a second one that got two, as rank 0 cannot know.
+TEST_F(Launch, ANodeThatLostGpusSaysSo) {
+  const Result result = run({"env", "DRL_OUTER_STEP=node1:0,1:8;node2:0,1,2,3:8", "DRL_SLURM_VERSION=slurm 22.05.8",
+                             "DRL_DIRECT_LINE=" + kBetterLine + kTrain, "srun", "-N2", "--kill-on-bad-exit=1",
+                             "--ntasks-per-node=2", "--gpus-per-node=2", "--overcommit"});
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_EQ(count(result.err, "error: srun gave the GPUs 0,1 of node2 "), 1) << result.err;
+  EXPECT_EQ(count(result.err, "before 26.05.3"), 1) << result.err;
+  EXPECT_EQ(count(result.err, kBetterLine + kTrain), 1) << result.err;
+  EXPECT_FALSE(fs::exists(runs.path()));
+}
+
+// Whose steps cannot share GPUs.
+TEST_F(Launch, AnOlderSlurmSaysWhatToType) {
+  spill(folder / "srun", "#!/bin/sh\necho slurm 21.08.8-2\n");
+  fs::permissions(folder / "srun", fs::perms(0755));
+  const Result result = run(kCard + Words{"env", "PATH=" + folder.path().string() + ":" + std::getenv("PATH")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(count(result.err, "before 22.05 two steps cannot share GPUs, and this is slurm 21.08.8-2"), 1)
+      << result.err;
+  EXPECT_EQ(count(result.err, kBetterLine + kTrain), 1) << result.err;
+  EXPECT_FALSE(fs::exists(runs.path()));
+}
+
 // --- Binding ---
 
 class Binding : public Launch {
