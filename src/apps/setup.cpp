@@ -323,7 +323,9 @@ int TrainingJob::train(const RunStart& start) {
   on_rank_zero(comm_, [&]() -> std::string {
     directory.emplace(start);
     if (start.from == StartFrom::resume) directory->set_aside(damaged_);
-    record.emplace(directory->path() / "run.json", facts(start), utc_time());
+    RunFacts run_facts = facts(start);
+    run_facts.lock = directory->lock_kind();
+    record.emplace(directory->path() / "run.json", std::move(run_facts), utc_time());
     const auto resume_at = start.from == StartFrom::resume ? std::optional(trainer_->iteration()) : std::nullopt;
     const ConsoleMode mode = settings_.command.quiet ? ConsoleMode::quiet
                              : terminal_width() > 0  ? ConsoleMode::live

@@ -12,7 +12,8 @@ namespace drl {
 // $TMPDIR if that is a folder which can be written, else /tmp: a job's TMPDIR may be missing on some of its nodes.
 std::filesystem::path temp_folder();
 
-// A new file in temp_folder(), for this user alone (0600), under a name that nobody can guess. It goes with this object.
+// A new file in temp_folder(), for this user alone (0600), under a name that nobody can guess. It goes with this
+// object.
 class TempFile {
  public:
   // `<folder>/<name>.<random>`. Throws UsageError.

@@ -35,6 +35,7 @@ std::optional<Allocation> allocation(const Environment& environment) {
   Allocation job;
   // One task of an array has the id of the whole array, which squeue would take for all of its tasks.
   job.job = array && task ? std::to_string(*array) + "_" + std::to_string(*task) : id;
+  job.cluster = environment("SLURM_CLUSTER_NAME").value_or("");
   job.partition = environment("SLURM_JOB_PARTITION").value_or("");
   job.nodes = first_of(environment, {"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
   job.node_count =
@@ -51,6 +52,8 @@ bool goes_on(const std::optional<Allocation>& job, const std::string& job_id) {
 std::vector<std::string> time_left_command(const Allocation& job) {
   return {"squeue", "-h", "-j", job.job, "-o", "%L"};
 }
+
+std::vector<std::string> job_state_command(const std::string& job) { return {"squeue", "-h", "-j", job, "-o", "%T"}; }
 
 std::vector<std::string> comment_command(const Allocation& job, const std::string& comment) {
   return {"scontrol", "update", "jobid=" + job.job, "comment=" + comment};
@@ -74,6 +77,17 @@ std::optional<double> parse_time_left(std::string_view squeue_output) {
     seconds += static_cast<double>(*value) * lengths[k];
   }
   return seconds;
+}
+
+// Of a job that has ended, squeue says nothing for some minutes, and then that its id is invalid.
+std::optional<std::string> parse_job_state(int exit_code, std::string_view squeue_output) {
+  if (exit_code != 0)
+    return squeue_output.find("Invalid job id") == std::string_view::npos ? std::nullopt
+                                                                          : std::optional<std::string>("");
+  const std::string_view text = trim(squeue_output);
+  const std::string_view state = text.substr(text.find_last_of('\n') + 1);
+  const bool plain = state.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == std::string_view::npos;
+  return plain ? std::optional<std::string>(state) : std::nullopt;
 }
 
 }  // namespace drl

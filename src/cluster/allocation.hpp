@@ -13,6 +13,7 @@ namespace drl {
 
 struct Allocation {
   std::string job;  // as Slurm's commands call it: "1234", or "1230_4" in a job array
+  std::string cluster;
   std::string partition;
   std::string nodes;                // "node[1-2]"
   int node_count = 0;               // 0 if Slurm does not say
@@ -30,11 +31,15 @@ bool goes_on(const std::optional<Allocation>& job, const std::string& job_id);
 
 // Asks for the job's time left, to be read by parse_time_left.
 std::vector<std::string> time_left_command(const Allocation& job);
+// Asks for the state of a job, to be read by parse_job_state.
+std::vector<std::string> job_state_command(const std::string& job);
 // Shows `comment` in squeue (-o %k) and scontrol show job.
 std::vector<std::string> comment_command(const Allocation& job, const std::string& comment);
 
 // Seconds, as squeue prints them in its last line: "1-02:03:04", "02:03:04", "03:04"; infinite for "UNLIMITED";
 // nullopt for what is no time ("NOT_SET", "INVALID", an error message). Pure.
 std::optional<double> parse_time_left(std::string_view squeue_output);
+// "RUNNING", "SUSPENDED", ...; "" if Slurm does not know the job any more; nullopt for what is no answer. Pure.
+std::optional<std::string> parse_job_state(int exit_code, std::string_view squeue_output);
 
 }  // namespace drl

@@ -10,7 +10,9 @@
 #include <fstream>
 #include <numeric>
 
+#include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/temp_file.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cluster/exchange.hpp"
@@ -115,9 +117,12 @@ double fastest_arithmetic() {
 class TestFolder {
  public:
   explicit TestFolder(const fs::path& runs_folder)
-      : path_(fs::absolute(runs_folder) / (".drl_doctor-" + this_machine().host + "-" + std::to_string(getpid()))),
-        lock_(RunLock::take(path_)) {
-    std::ofstream(file(path_)) << path_.string();
+      : path_(fs::absolute(runs_folder) / (".drl_doctor-" + this_machine().host + "-" + std::to_string(getpid()) + "-" +
+                                           std::to_string(Clock::now().time_since_epoch().count()))),
+        lock_(RunLock::take(path_, /*must_be_new=*/true, 0700)) {
+    if (!lock_ || !create_own_file(file(path_), path_.string()))
+      throw UsageError("the folder " + path_.string() +
+                       " cannot be used (another process has made or changed it): start drl_doctor again");
   }
   ~TestFolder() {
     std::error_code ignored;
@@ -127,6 +132,7 @@ class TestFolder {
   TestFolder& operator=(const TestFolder&) = delete;
 
   const fs::path& path() const { return path_; }
+  bool has_lock_file() const { return !lock_->no_locks().empty(); }
   static fs::path file(const fs::path& folder) { return folder / "written_by_rank_0"; }
 
  private:
@@ -279,7 +285,8 @@ void check_folder(Rounds& rounds, const fs::path& runs_folder) {
   if (!rounds.leads()) return rounds.end({});
   std::error_code ignored;
   const fs::space_info space = fs::space(path, ignored);
-  rounds.end(folder_finding(path.parent_path().string(), visits, rounds.hosts(), static_cast<double>(space.available)));
+  rounds.end(folder_finding(path.parent_path().string(), visits, rounds.hosts(), static_cast<double>(space.available),
+                            folder->has_lock_file()));
 }
 
 void check_time_left(Rounds& rounds, const std::optional<Allocation>& job) {

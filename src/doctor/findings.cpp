@@ -264,7 +264,7 @@ Check all_reduce_finding(const std::string& name, const AllReduceTimes& times, c
 }
 
 Check folder_finding(const std::string& folder, const std::vector<FolderVisit>& visits,
-                     const std::vector<std::string>& hosts, double free_bytes) {
+                     const std::vector<std::string>& hosts, double free_bytes, bool lock_file) {
   const std::string shared = "name a folder of a file system that all nodes have, by --runs_dir or DRL_RUNS_DIR";
   std::vector<int> blind;
   std::vector<std::string> lockless;
@@ -288,7 +288,11 @@ Check folder_finding(const std::string& folder, const std::vector<FolderVisit>& 
   if (free_bytes < kLittleSpace)
     return {"run directory", Status::warning, folder + ": only " + space, "make room, or " + shared};
   return {"run directory", Status::ok,
-          folder + (hosts_of(hosts).size() > 1 ? ": all nodes read it, its lock holds, " : ": writable, ") + space};
+          folder +
+              (hosts_of(hosts).size() == 1 ? ": writable, "
+               : lock_file                 ? ": all nodes read it, "
+                                           : ": all nodes read it, its lock holds, ") +
+              (lock_file ? "locked by a file (the file system has no locks), " : "") + space};
 }
 
 Check time_finding(const std::string& job, std::optional<double> seconds_left) {

@@ -78,8 +78,9 @@ struct FolderVisit {
   std::string read;                     // why the file could not be read, or was another
   std::optional<bool> lock_holds = {};  // is rank 0's lock in the way of another host's? Only hosts' first ranks try
 };
+// `lock_file`: the file system has no locks, and a file stands in.
 Check folder_finding(const std::string& folder, const std::vector<FolderVisit>& visits,
-                     const std::vector<std::string>& hosts, double free_bytes);
+                     const std::vector<std::string>& hosts, double free_bytes, bool lock_file = false);
 
 // nullopt: Slurm did not say; infinite: no limit.
 Check time_finding(const std::string& job, std::optional<double> seconds_left);

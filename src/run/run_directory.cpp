@@ -1,7 +1,5 @@
 #include "run/run_directory.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,18 +22,6 @@ namespace fs = std::filesystem;
 namespace drl {
 namespace {
 
-constexpr const char* kLockFile = ".lock";
-
-// What is there; throws UsageError where the system does not let us look.
-fs::file_type type_of(const fs::path& path) {
-  std::error_code error;
-  const fs::file_type type = fs::status(path, error).type();
-  if (error && type != fs::file_type::not_found)
-    throw UsageError("cannot look for " + path.string() + " (" + error.message() +
-                     "): choose another folder with --runs_dir or DRL_RUNS_DIR");
-  return type;
-}
-bool there_is(const fs::path& path) { return type_of(path) != fs::file_type::not_found; }
 bool is_folder(const fs::path& path) { return type_of(path) == fs::file_type::directory; }
 
 fs::path runs_of_task(const RunOptions& options, const RunContext& context) {
@@ -66,59 +52,9 @@ void check_exclusive(const RunOptions& o) {
                      " exclude each other (one begins anew, the other goes on): give one of them");
 }
 
-[[noreturn]] void cannot_write(const fs::path& path, const std::string& why) {
-  throw UsageError("the run directory " + path.string() + " cannot be written (" + why +
-                   "): choose another with --runs_dir or DRL_RUNS_DIR");
-}
-
 [[noreturn]] void in_use(const fs::path& run) {
   throw UsageError("run " + run.string() +
                    " is in use by another process (it holds the lock): stop it first, or give another --run_name");
-}
-
-// Those that this call created, outermost first; none is left if it fails. Another process may remove what it made
-// itself at any time: then what is missing is looked for again.
-std::vector<fs::path> create_folders(const fs::path& path) {
-  std::vector<fs::path> created;
-  for (bool complete = false; !complete;) {
-    std::vector<fs::path> missing;
-    for (fs::path folder = path; !folder.empty() && !there_is(folder); folder = folder.parent_path())
-      missing.push_back(folder);
-    complete = true;
-    for (; complete && !missing.empty(); missing.pop_back()) {
-      const fs::path& folder = missing.back();
-      if (mkdir(folder.c_str(), 0777) == 0) {
-        created.push_back(folder);
-        continue;
-      }
-      const int why = errno;
-      std::error_code error;
-      if (why == EEXIST && fs::is_directory(folder, error)) continue;
-      complete = false;
-      if (why == EEXIST && !fs::exists(fs::symlink_status(folder, error))) continue;
-      if (why == ENOENT && !fs::exists(folder.parent_path(), error)) continue;  // else /proc, which takes no folder
-      for (; !created.empty(); created.pop_back()) rmdir(created.back().c_str());
-      cannot_write(path, std::strerror(why));
-    }
-  }
-  return created;
-}
-
-// An open file description lock: it ends with the process, however that ends.
-struct flock whole_file() {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  return lock;
-}
-
-bool is_locked(const fs::path& run) {
-  const int file = open((run / kLockFile).c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return false;
-  struct flock lock = whole_file();
-  const bool locked = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  close(file);
-  return locked;
 }
 
 std::string read_text(const fs::path& path) {
@@ -345,34 +281,6 @@ RunStart claim_run(const RunOptions& options, const OptionTable& table, const Ru
   }
 }
 
-std::unique_ptr<RunLock> RunLock::take(const fs::path& run, bool must_be_new) {
-  std::unique_ptr<RunLock> lock(new RunLock);
-  lock->run_ = run;
-  const fs::path path = run / kLockFile;
-  do {  // again, if the process that had made the folder has just removed it
-    const std::vector<fs::path> created = create_folders(run);
-    lock->created_.insert(lock->created_.end(), created.begin(), created.end());
-    if (must_be_new && !lock->created(run)) return nullptr;
-    lock->file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  } while (lock->file_ < 0 && errno == ENOENT);
-  if (lock->file_ < 0) cannot_write(run, std::strerror(errno));
-  struct flock whole = whole_file();
-  if (fcntl(lock->file_, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES)) {
-    lock->keep();  // it is the other's now
-    return nullptr;
-  }
-  if (there_is(run / "checkpoints")) lock->keep();  // another was faster, and has ended: it is not our creation
-  struct stat mine, there;
-  const bool same = fstat(lock->file_, &mine) == 0 && stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino;
-  return same ? std::move(lock) : nullptr;  // else its last holder has just removed it
-}
-
-RunLock::~RunLock() {
-  if (!created_.empty() && created_.back() == run_) unlink((run_ / kLockFile).c_str());
-  for (; !created_.empty(); created_.pop_back()) rmdir(created_.back().c_str());  // stays if something is in it
-  if (file_ >= 0) close(file_);
-}
-
 RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory), lock_(start.lock) {
   if (!lock_) lock_ = RunLock::take(path_);
   if (!lock_) in_use(path_);
@@ -382,14 +290,25 @@ RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory), lock
     if (!lock_) in_use(path_);
   }
   lock_->keep();
+  if (!lock_->no_locks().empty())
+    log::info("{} lies on a file system without locks ({}): a lock file stands in, with a sign of life every {:g} s",
+              path_.string(), lock_->no_locks(), kHeartbeat);
   std::error_code error;
   fs::create_directories(path_ / "checkpoints", error);
   if (!error) fs::create_directories(path_ / "logs", error);
   if (error) cannot_write(path_, error.message());
   const fs::path link = path_.parent_path() / "latest",
                  temporary = path_.parent_path() / (".latest." + std::to_string(getpid()));
+  fs::remove(temporary, error);
   fs::create_symlink(path_.filename(), temporary, error);
   fs::rename(temporary, link, error);
+}
+
+void RunDirectory::require_lock() const {
+  if (!is_mine())
+    throw Error("run " + path_.string() + " is another process's now (this one gave no sign of life for " +
+                counted(static_cast<int64_t>(kHeartbeatLimit) / 60, "minute") +
+                ", which a suspended process cannot): let that one go on, or stop it and resume");
 }
 
 fs::path RunDirectory::checkpoint(int64_t iteration) const {

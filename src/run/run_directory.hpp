@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/options.hpp"
+#include "run/run_lock.hpp"
 #include "run/train_options.hpp"
 
 namespace drl {
@@ -24,29 +25,6 @@ struct RunContext {
 std::filesystem::path runs_folder(const std::string& runs_dir);
 
 enum class StartFrom { scratch, resume, checkpoint, weights };
-
-// Exclusive use of a run directory while it lives; it ends with the process, however that ends. A directory that was
-// created for it goes away with it, unless it was kept.
-class RunLock {
- public:
-  // Null if another process has it, or, with `must_be_new`, if the directory exists. Throws UsageError if it cannot be
-  // written.
-  static std::unique_ptr<RunLock> take(const std::filesystem::path& run, bool must_be_new = false);
-  ~RunLock();
-  RunLock(const RunLock&) = delete;
-  RunLock& operator=(const RunLock&) = delete;
-
-  void keep() { created_.clear(); }
-  bool created(const std::filesystem::path& run) const { return !created_.empty() && created_.back() == run; }
-  bool holds(const std::filesystem::path& run) const { return run_ == run; }
-
- private:
-  RunLock() = default;
-
-  std::filesystem::path run_;
-  std::vector<std::filesystem::path> created_;  // outermost first
-  int file_ = -1;
-};
 
 // How a run begins.
 struct RunStart {
@@ -89,6 +67,12 @@ class RunDirectory {
   RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+  // "file system", or "file": of what kind the lock is.
+  std::string lock_kind() const { return lock_->no_locks().empty() ? "file system" : "file"; }
+  // No other process has taken the run over.
+  bool is_mine() const { return lock_->is_mine(); }
+  // Throws Error if one has.
+  void require_lock() const;
   std::filesystem::path checkpoint(int64_t iteration) const;
   // Points best.h5 to that iteration's checkpoint.
   void mark_best(int64_t iteration) const;

@@ -53,6 +53,7 @@ void RunRecord::write(int64_t iteration, int64_t env_steps, const std::string& s
   record["cpu_model"] = facts_.cpu_model;
   record["versions"] = facts_.versions;
   record["git_hash"] = facts_.git_hash;
+  record["lock"] = facts_.lock;
   record["launcher"] = facts_.launcher.empty() ? "none" : facts_.launcher;
   record["job_ids"] = job_ids(earlier, facts_.job_id);
   if (facts_.job)

@@ -22,6 +22,7 @@ struct RunFacts {
   bool shares_cores = false;                    // there are more threads than cores
   std::map<std::string, std::string> versions;  // "drl", "libtorch", ...
   std::string git_hash;
+  std::string lock;               // RunDirectory::lock_kind
   std::optional<Allocation> job;  // Slurm's
   std::string origin;             // origin_of the options
 };

@@ -99,6 +99,7 @@ Stop RunReport::requested_stop() {
   }
   if (steady_seconds() - last_look_ > kStopFileInterval) {
     last_look_ = steady_seconds();
+    directory_.require_lock();
     if (directory_.take_stop_request()) wanted = Stop::to_be_continued;
   }
   return wanted;
@@ -151,6 +152,7 @@ Checkpoint RunReport::make_checkpoint(int64_t iteration, int64_t env_steps, doub
 
 void RunReport::save(int64_t iteration, int64_t env_steps, double elapsed, std::vector<Tensor> tensors,
                      std::optional<double> score, const CommStats& comm) {
+  directory_.require_lock();
   Checkpoint checkpoint = make_checkpoint(iteration, env_steps, elapsed, std::move(tensors));
   const bool droppable = !score || !(*score > best_score_);
   if (score) checkpoint.attributes["score"] = *score, checkpoint.attributes["score_kind"] = score_kind();
@@ -187,6 +189,7 @@ void RunReport::finish_hook() {
 }
 
 void RunReport::fail(int64_t iteration, int64_t env_steps, const CommStats& comm) {
+  if (!directory_.is_mine()) return;
   recorder_->flush();  // it writes the record too
   try {
     record_.write(iteration, env_steps, "failed", comm);

@@ -107,5 +107,17 @@ TEST(BackgroundCommand, MaySayMuch) {
   }
 }
 
+// As Slurm 22.05 and 24.11 say it.
+TEST(JobState, IsSqueuesWord) {
+  EXPECT_EQ(parse_job_state(0, "RUNNING\n"), "RUNNING");
+  EXPECT_EQ(parse_job_state(0, "squeue: a word of the site\nSUSPENDED\n"), "SUSPENDED");
+  EXPECT_EQ(parse_job_state(0, ""), "") << "ended";
+  EXPECT_EQ(parse_job_state(1, "slurm_load_jobs error: Invalid job id specified\n"), "") << "ended long ago";
+  EXPECT_EQ(parse_job_state(1, "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"),
+            std::nullopt);
+  EXPECT_EQ(parse_job_state(127, "squeue: No such file or directory"), std::nullopt);
+  EXPECT_EQ(parse_job_state(0, "squeue: error: something"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace drl

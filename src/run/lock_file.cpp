@@ -1,0 +1,298 @@
+#include "run/lock_file.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
+
+#include "base/text.hpp"
+#include "cluster/allocation.hpp"
+#include "cluster/background.hpp"
+#include "cluster/machine.hpp"
+
+namespace fs = std::filesystem;
+
+namespace drl {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LockOwner, host, boot, processes, pid, start_time, cluster, job, restart, released)
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kPrefix = ".lock.owner.";
+constexpr double kSqueuePatience = 5;          // s
+constexpr std::chrono::seconds kAskAgain(60);  // how long squeue's word counts
+
+std::string name_of(int64_t number) { return std::string(kPrefix) + std::to_string(number); }
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// nullopt if there is no such process, or one that only waits to be buried. See proc(5).
+std::optional<int64_t> start_time_of(int64_t pid) {
+  const std::string stat = first_line("/proc/" + std::to_string(pid) + "/stat");
+  const size_t name_end = stat.rfind(')');  // a program's name may hold anything
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string field;
+  fields >> field;
+  if (field == "Z" || field == "X") return std::nullopt;
+  for (int k = 0; k < 18; ++k) fields >> field;
+  int64_t ticks = 0;
+  return fields >> ticks ? std::optional(ticks) : std::nullopt;
+}
+
+const std::string& host_name() {
+  static const std::string host = this_machine().host;
+  return host;
+}
+
+LockOwner this_process() {
+  std::error_code error;
+  LockOwner me;
+  me.host = host_name();
+  me.boot = first_line("/proc/sys/kernel/random/boot_id");
+  me.processes = fs::read_symlink("/proc/self/ns/pid", error).string();
+  me.pid = getpid();
+  me.start_time = start_time_of(me.pid).value_or(0);
+  if (const auto job = allocation(process_environment())) {
+    me.cluster = job->cluster;
+    me.job = job->job;
+    me.restart = job->restart_count;
+  }
+  return me;
+}
+
+bool is_same_job(const LockOwner& a, const LockOwner& b) {
+  return !a.job.empty() && a.job == b.job && a.cluster == b.cluster;
+}
+
+// Where a pid means the same process.
+bool same_processes(const LockOwner& a, const LockOwner& b) {
+  return !a.boot.empty() && a.host == b.host && a.boot == b.boot && a.processes == b.processes;
+}
+
+// nullopt if squeue does not answer.
+std::optional<std::string> state_of_job(const std::string& job) {
+  BackgroundCommand squeue(job_state_command(job));
+  const std::optional<int> code = squeue.wait(kSqueuePatience);
+  return code ? parse_job_state(*code, squeue.output()) : std::nullopt;
+}
+
+// Its word counts for a while: a busy controller is not asked by each look.
+std::optional<std::string> known_state_of_job(const std::string& job) {
+  struct Answer {
+    std::optional<std::string> state;
+    Clock::time_point time;
+  };
+  static std::mutex mutex;
+  static std::map<std::string, Answer> answers;
+  const std::lock_guard lock(mutex);
+  auto answer = answers.find(job);
+  if (answer == answers.end() || Clock::now() - answer->second.time > kAskAgain)
+    answer = answers.insert_or_assign(job, Answer{state_of_job(job), Clock::now()}).first;
+  return answer->second.state;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  operator int() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+int open_folder(const fs::path& folder) { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
+
+// Of the lock files in a folder, sorted.
+std::vector<int64_t> numbers_in(int folder) {
+  std::vector<int64_t> numbers;
+  const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* entries = copy < 0 ? nullptr : fdopendir(copy);
+  if (!entries) return numbers;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string_view digits = name.substr(kPrefix.size());
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error == std::errc() && end == digits.data() + digits.size()) numbers.push_back(number);
+  }
+  closedir(entries);
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+int64_t highest_in(int folder) {
+  const std::vector<int64_t> numbers = numbers_in(folder);
+  return numbers.empty() ? 0 : numbers.back();
+}
+
+// False: errno says why. The text is short, and written at once or not at all.
+bool create(int folder, const std::string& name, const std::string& text) {
+  const Descriptor file(openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (file < 0 || write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return file >= 0;
+  const int why = errno;
+  unlinkat(folder, name.c_str(), 0);
+  errno = why;
+  return false;
+}
+
+std::string text_of(const LockOwner& owner) {
+  nlohmann::ordered_json record = nlohmann::json(owner);
+  record["heartbeat"] = utc_time();  // for people; the file's own time is what counts
+  return record.dump() + "\n";
+}
+
+// Atomically. A full disk still lets a file be touched.
+void replace(int folder, int64_t number, const LockOwner& owner) {
+  const std::string name = name_of(number), temporary = name + ".new";
+  unlinkat(folder, temporary.c_str(), 0);
+  if (create(folder, temporary, text_of(owner)) && renameat(folder, temporary.c_str(), folder, name.c_str()) == 0)
+    return;
+  unlinkat(folder, temporary.c_str(), 0);
+  utimensat(folder, name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
+struct Found {
+  LockOwner owner;  // an empty one, if the file is being written, or was when its node died
+  double modified = 0;
+};
+
+double seconds_of(const timespec& time) { return static_cast<double>(time.tv_sec) + 1e-9 * time.tv_nsec; }
+
+// nullopt if it is not there any more.
+std::optional<Found> read_owner(int folder, int64_t number) {
+  const Descriptor file(openat(folder, name_of(number).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status;
+  if (file < 0 || fstat(file, &status) != 0) return std::nullopt;
+  char text[4096];
+  const ssize_t size = read(file, text, sizeof(text));
+  Found found{{}, seconds_of(status.st_mtim)};
+  try {
+    if (size > 0) found.owner = nlohmann::json::parse(text, text + size).get<LockOwner>();
+  } catch (const nlohmann::json::exception&) {
+  }
+  return found;
+}
+
+// Now, as this file system writes it; nullopt where nothing can be written.
+std::optional<double> clock_of(int folder) {
+  static std::atomic<int> count = 0;
+  const std::string name =
+      ".lock.clock." + host_name() + "." + std::to_string(getpid()) + "." + std::to_string(++count);
+  struct stat status;
+  const bool made = create(folder, name, ".") && fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  unlinkat(folder, name.c_str(), 0);
+  return made ? std::optional(seconds_of(status.st_mtim)) : std::nullopt;
+}
+
+bool is_held(int folder, int64_t number) {
+  const auto found = read_owner(folder, number);
+  if (!found) return highest_in(folder) != 0;  // by one who has just taken it over
+  if (found->owner.released) return false;
+  OwnerFacts facts{this_process()};
+  facts.start_time = start_time_of(found->owner.pid);
+  if (squeue_decides(found->owner, facts.me)) facts.job_state = known_state_of_job(found->owner.job);
+  if (const auto now = clock_of(folder)) facts.heartbeat_age = *now - found->modified;
+  return !owner_is_gone(found->owner, facts);
+}
+
+}  // namespace
+
+bool squeue_decides(const LockOwner& owner, const LockOwner& me) {
+  return !owner.released && !owner.job.empty() && !owner.cluster.empty() && owner.cluster == me.cluster &&
+         !is_same_job(owner, me) && !same_processes(owner, me);
+}
+
+bool owner_is_gone(const LockOwner& owner, const OwnerFacts& facts) {
+  if (owner.released) return true;
+  if (same_processes(owner, facts.me)) return facts.start_time != owner.start_time;
+  if (is_same_job(owner, facts.me) && facts.me.restart > owner.restart) return true;
+  if (facts.job_state == "") return true;
+  if (facts.job_state == "SUSPENDED" || facts.job_state == "STOPPED") return false;  // nobody expects a sign of life
+  return facts.heartbeat_age > kHeartbeatLimit;
+}
+
+bool has_lock_file(const fs::path& folder) {
+  const Descriptor descriptor(open_folder(folder));
+  const int64_t number = descriptor < 0 ? 0 : highest_in(descriptor);
+  return number > 0 && is_held(descriptor, number);
+}
+
+std::unique_ptr<LockFile> LockFile::take(const fs::path& folder) {
+  Descriptor descriptor(open_folder(folder));
+  if (descriptor < 0) throw std::system_error(errno, std::generic_category());
+  const int64_t before = highest_in(descriptor), number = before + 1;
+  if (before > 0 && is_held(descriptor, before)) return nullptr;
+  if (!create(descriptor, name_of(number), text_of(this_process()))) {
+    if (errno == EEXIST) return nullptr;
+    throw std::system_error(errno, std::generic_category());
+  }
+  if (highest_in(descriptor) != number) {  // while we looked, another took what we saw, and a third took it from that
+    unlinkat(descriptor, name_of(number).c_str(), 0);
+    return nullptr;
+  }
+  for (const int64_t old : numbers_in(descriptor))
+    if (old < number) unlinkat(descriptor, name_of(old).c_str(), 0);
+  return std::unique_ptr<LockFile>(new LockFile(descriptor.release(), number));
+}
+
+LockFile::LockFile(int folder, int64_t number) : folder_(folder), number_(number) {
+  sigset_t all, before;  // signals are for the thread that asks for them
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { beat(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+LockFile::~LockFile() {
+  {
+    const std::lock_guard lock(mutex_);
+    end_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  if (remove_) {
+    unlinkat(folder_, name_of(number_).c_str(), 0);
+  } else if (is_mine()) {
+    LockOwner owner = this_process();
+    owner.released = true;
+    replace(folder_, number_, owner);
+  }
+  close(folder_);
+}
+
+bool LockFile::is_mine() const { return highest_in(folder_) <= number_; }
+
+void LockFile::beat() {
+  const LockOwner owner = this_process();
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, std::chrono::duration<double>(kHeartbeat), [this] { return end_; }))
+    if (is_mine()) replace(folder_, number_, owner);
+}
+
+}  // namespace drl

@@ -1,0 +1,138 @@
+#include "run/run_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "base/check.hpp"
+
+namespace fs = std::filesystem;
+
+namespace drl {
+namespace {
+
+constexpr const char* kLockFile = ".lock";
+
+// Those that this call created, outermost first; none is left if it fails. Another process may remove what it made
+// itself at any time: then what is missing is looked for again.
+std::vector<fs::path> create_folders(const fs::path& path, mode_t mode) {
+  std::vector<fs::path> created;
+  for (bool complete = false; !complete;) {
+    std::vector<fs::path> missing;
+    for (fs::path folder = path; !folder.empty() && !there_is(folder); folder = folder.parent_path())
+      missing.push_back(folder);
+    complete = true;
+    for (; complete && !missing.empty(); missing.pop_back()) {
+      const fs::path& folder = missing.back();
+      if (mkdir(folder.c_str(), mode) == 0) {
+        created.push_back(folder);
+        continue;
+      }
+      const int why = errno;
+      std::error_code error;
+      if (why == EEXIST && fs::is_directory(folder, error)) continue;
+      complete = false;
+      if (why == EEXIST && !fs::exists(fs::symlink_status(folder, error))) continue;
+      if (why == ENOENT && !fs::exists(folder.parent_path(), error)) continue;  // else /proc, which takes no folder
+      for (; !created.empty(); created.pop_back()) rmdir(created.back().c_str());
+      cannot_write(path, std::strerror(why));
+    }
+  }
+  return created;
+}
+
+// An open file description lock: it ends with the process, however that ends.
+struct flock whole_file() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+// This file system does not lock: Lustre mounted with noflock or NFS with nolock, among others.
+bool means_no_locks(int error) { return error == ENOSYS || error == ENOLCK || error == EOPNOTSUPP || error == EINVAL; }
+
+}  // namespace
+
+fs::file_type type_of(const fs::path& path) {
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  if (error && type != fs::file_type::not_found)
+    throw UsageError("cannot look for " + path.string() + " (" + error.message() +
+                     "): choose another folder with --runs_dir or DRL_RUNS_DIR");
+  return type;
+}
+
+void cannot_write(const fs::path& run, const std::string& why) {
+  throw UsageError("the run directory " + run.string() + " cannot be written (" + why +
+                   "): choose another with --runs_dir or DRL_RUNS_DIR");
+}
+
+bool is_locked(const fs::path& run) {
+  const int file = open((run / kLockFile).c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return has_lock_file(run);
+  struct flock lock = whole_file();
+  const bool locked = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(file);
+  return locked || has_lock_file(run);
+}
+
+std::unique_ptr<RunLock> RunLock::take(const fs::path& run, bool must_be_new, mode_t mode) {
+  std::unique_ptr<RunLock> lock(new RunLock);
+  lock->run_ = run;
+  const fs::path path = run / kLockFile;
+  do {  // again, if the process that had made the folder has just removed it
+    const std::vector<fs::path> created = create_folders(run, mode);
+    lock->created_.insert(lock->created_.end(), created.begin(), created.end());
+    if (must_be_new && !lock->created(run)) return nullptr;
+    lock->file_ = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+  } while (lock->file_ < 0 && errno == ENOENT);
+  if (lock->file_ < 0) cannot_write(run, std::strerror(errno));
+  switch (lock->lock()) {
+    case Outcome::taken:
+      break;
+    case Outcome::in_use:
+      lock->keep();  // it is the other's now
+      return nullptr;
+    case Outcome::folder_gone:
+      lock.reset();
+      return take(run, must_be_new, mode);
+  }
+  if (there_is(run / "checkpoints")) lock->keep();  // another was faster, and has ended: it is not our creation
+  struct stat mine, there;
+  const bool same = fstat(lock->file_, &mine) == 0 && stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino;
+  return same ? std::move(lock) : nullptr;  // else its last holder has just removed it
+}
+
+RunLock::Outcome RunLock::lock() {
+  struct flock whole = whole_file();
+  if (fcntl(file_, F_OFD_SETLK, &whole) == 0)  // one of a node that mounts it without locks may be there all the same
+    return has_lock_file(run_) ? Outcome::in_use : Outcome::taken;
+  const int why = errno;
+  if (why == EAGAIN || why == EACCES) return Outcome::in_use;
+  if (!means_no_locks(why)) cannot_write(run_, std::strerror(why));
+  no_locks_ = std::strerror(why);
+  try {
+    lock_file_ = LockFile::take(run_);
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::no_such_file_or_directory) return Outcome::folder_gone;
+    cannot_write(run_, error.code().message());
+  }
+  return lock_file_ ? Outcome::taken : Outcome::in_use;
+}
+
+RunLock::~RunLock() {
+  if (!created_.empty() && created_.back() == run_) {
+    unlink((run_ / kLockFile).c_str());
+    if (lock_file_) lock_file_->remove_at_end();
+  }
+  lock_file_.reset();
+  for (; !created_.empty(); created_.pop_back()) rmdir(created_.back().c_str());  // stays if something is in it
+  if (file_ >= 0) close(file_);
+}
+
+}  // namespace drl

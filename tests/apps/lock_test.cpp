@@ -1,0 +1,80 @@
+// Runs on a file system without locks: every lock of the system is refused.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+const Process::Variables kNoLocks = {{"LD_PRELOAD", DRL_NO_LOCKS}};
+const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r", "--save_interval", "5"};
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class NoLocks : public testing::Test {
+ protected:
+  bool is_under_way() const { return newest_checkpoint(runs.run("r")) > 0; }
+  Runs runs;
+};
+
+// The same answer as where there are locks.
+TEST_F(NoLocks, OfTwoStartsAtOnceOneWins) {
+  Process first(runs.command(kEndless), kNoLocks), second(runs.command(kEndless), kNoLocks);
+  ASSERT_TRUE(wait_until([&] { return (!first.running() || !second.running()) && is_under_way(); }))
+      << first.err() << second.err();
+  ASSERT_TRUE(first.running() || second.running());
+  Process &winner = first.running() ? first : second, &loser = first.running() ? second : first;
+  const Result lost = loser.wait();
+  EXPECT_EQ(lost.exit_code, 2);
+  EXPECT_EQ(lost.err, "error: run " + runs.run("r").string() +
+                          " is in use by another process (it holds the lock): stop it first, or give another "
+                          "--run_name\n");
+  EXPECT_TRUE(holds(winner.err() + winner.out(), "a lock file stands in")) << winner.err();
+  EXPECT_EQ(run_json(runs.run("r")).at("lock"), "file");
+  winner.signal(SIGUSR1);
+  EXPECT_EQ(winner.wait().exit_code, 75);
+  EXPECT_EQ(iterations(runs.run("r")), count_to(newest_checkpoint(runs.run("r"))));
+}
+
+TEST_F(NoLocks, ARunThatWasKilledIsTakenOverAndGoesOn) {
+  Process killed(runs.command(kEndless), kNoLocks);
+  ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << killed.err();
+  killed.signal(SIGKILL);
+  EXPECT_EQ(killed.wait().exit_code, 137);
+  const int saved = newest_checkpoint(runs.run("r"));
+  const Result next = runs.train({"--run_name", "r", "--max_iterations", std::to_string(saved + 3)}, kNoLocks);
+  EXPECT_EQ(next.exit_code, 0) << next.err;
+  EXPECT_TRUE(holds(next.out + next.err, "resuming ")) << next.out << next.err;
+  EXPECT_EQ(iterations(runs.run("r")), count_to(saved + 3));
+}
+
+// It was suspended until another host took its run over.
+TEST_F(NoLocks, ARunThatWasTakenOverEndsWithoutSaving) {
+  Process process(runs.command(kEndless), kNoLocks);
+  ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.err();
+  process.signal(SIGSTOP);
+  spill(runs.run("r") / ".lock.owner.2", "{}");
+  process.signal(SIGCONT);
+  const Result result = process.wait();
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(holds(result.err, "is another process's now")) << result.err;
+  EXPECT_EQ(run_json(runs.run("r")).at("status"), "running");
+}
+
+TEST_F(NoLocks, CheckpointsAreReadAllTheSame) {
+  ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "3"}, kNoLocks).exit_code, 0);
+  const std::string file = checkpoint_file(runs.run("r"), 3);
+  for (const Words& command :
+       {Words{kShow, "show", file}, Words{kShow, "verify", file}, Words{kEval, "--checkpoint", file, "--episodes", "2"},
+        Words{kEval, "--run", runs.run("r").string(), "--episodes", "2", "--record",
+              (runs.folder / "e.h5").string()}}) {
+    const Result result = run_program(command, kNoLocks);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+  }
+}
+
+}  // namespace
+}  // namespace drl::test
