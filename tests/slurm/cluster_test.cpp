@@ -135,6 +135,11 @@ TEST_F(Cluster, SaysWhyItCannotRun) {
   const Result result = run_for_long({"setpriv", "--reuid=65534", folder / "cluster", "run", "true"});
   EXPECT_EQ(result.exit_code, 77);
   EXPECT_EQ(result.err, "cannot run a Slurm cluster here: it needs root\n");
+  const Result newer = run_for_long({DRL_CLUSTER, "--slurm", "run", "true"}, {{"DRL_SLURM_PREFIX", "/nowhere"}});
+  EXPECT_EQ(newer.exit_code, 77);
+  EXPECT_EQ(
+      newer.err,
+      "cannot run a Slurm cluster here: there is no newer Slurm in /nowhere (tests/slurm/build_slurm builds it)\n");
 }
 
 }  // namespace
