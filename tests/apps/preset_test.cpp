@@ -1,0 +1,49 @@
+// A preset, trained to its end on a seed on which it once failed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+// The critic's answer to one observation; hidden layers are tanh, nothing is normalised.
+double value(const Checkpoint& checkpoint, std::vector<double> x) {
+  const auto numbers = [&](int layer, const char* name) {
+    const Tensor* tensor = checkpoint.find("policy/critic/" + std::to_string(layer) + "/" + name);
+    return tensor ? reinterpret_cast<const float*>(tensor->data.data()) : nullptr;
+  };
+  for (int layer = 0; numbers(layer, "bias"); ++layer) {
+    if (layer > 0)
+      for (double& unit : x) unit = std::tanh(unit);
+    const Tensor& bias = *checkpoint.find("policy/critic/" + std::to_string(layer) + "/bias");
+    const float* weight = numbers(layer, "weight");
+    std::vector<double> out(static_cast<size_t>(bias.shape[0]));
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = numbers(layer, "bias")[i];
+      for (double input : x) out[i] += *weight++ * input;
+    }
+    x = out;
+  }
+  return x.at(0);
+}
+
+// Returns of 50 saturated the critic's last hidden layer: it gave every state the same value, and the policy, with
+// nothing but noise to learn from, left 500 again. A pole at 0.2 rad that falls at 3 rad/s is past 12 degrees with the
+// next step whatever the action: its value is 1, an upright one's 1 / (1 - 0.98) = 50.
+TEST(Preset, OfCartPoleEndsSolvedWithACriticThatSeesTheState) {
+  const Runs runs("CartPole-v1");
+  const Result trained = run_program({kTrain, "--task", "CartPole-v1", "--seed", "7001", "--threads", "1", "--quiet",
+                                      "--runs_dir", runs.path(), "--run_name", "r"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const Result played = run_program({kEval, "--run", runs.run("r"), "--json"});
+  EXPECT_GE(nlohmann::json::parse(played.out).at("return").at("mean"), 475);
+  const Checkpoint last = read_checkpoint(checkpoint_file(runs.run("r"), newest_checkpoint(runs.run("r"))));
+  const double upright = value(last, {0, 0, 0, 0});
+  EXPECT_LT(value(last, {0, 0, 0.2, 3}), 0.6 * upright);
+  EXPECT_LT(value(last, {0, 0, -0.2, -3}), 0.6 * upright);
+}
+
+}  // namespace
+}  // namespace drl::test
