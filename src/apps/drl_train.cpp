@@ -44,14 +44,14 @@ bool answer(Settings& settings, const LaunchInfo& launch) {
   } else if (command.version) {
     std::printf("drl %s (%s), %s\n", kVersion, kGitHash, mpi_version().c_str());
   } else if (command.help) {
-    settings.apply(read_config(command.config));
+    settings.apply(settings.read_config(command.config));
     const std::string& task = settings.options.train.task;
     command.help = false;  // it shall not be shown as switched on
     std::printf("%s\nOptions, with %s:\n\n%s", kUsage,
                 task.empty() ? "their defaults (--task T --help shows T's preset)" : ("the preset of " + task).c_str(),
                 settings.table.help(100).c_str());
   } else if (command.print_config) {
-    settings.apply(read_config(command.config));
+    settings.apply(settings.read_config(command.config));
     std::printf("%s", settings.table.to_ini().c_str());
   } else {
     return false;
@@ -78,7 +78,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   if (preflight) require_same_build(comm);
 
   // 1. Options: rank 0 reads the files, all apply the same text.
-  const std::string config = on_rank_zero(comm, [&] { return read_config(settings.command.config); });
+  const std::string config = on_rank_zero(comm, [&] { return settings.read_config(settings.command.config); });
   on_all_ranks(comm, [&] {
     settings.apply(config);
     require_task(settings.options.train.task);
@@ -92,7 +92,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
                            goes_on(allocation(process_environment()), launch.job_id)};
   const std::string run_ini = on_rank_zero(comm, [&] {
     const auto run = run_to_resume(settings.options.run, context);
-    return run ? read_config((*run / "options.ini").string()) : std::string();
+    return run ? settings.read_config((*run / "options.ini").string()) : std::string();
   });
   on_all_ranks(comm, [&] { settings.apply(config, run_ini); });
 

@@ -61,14 +61,20 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
   table.apply(command_line);
 }
 
-std::string read_config(const std::string& path) {
+std::string Settings::read_config(const std::string& path) const {
   if (path.empty()) return "";
   std::ifstream file(path);
   std::ostringstream text;
   if (file) text << file.rdbuf();
   if (!file || std::filesystem::is_directory(path))
     throw UsageError("cannot read the config file " + printable(path) + " (no such readable file): check --config");
+  warn_of_commands(text.str(), path);
   return text.str();
+}
+
+void Settings::warn_of_commands(const std::string& options_ini, const std::string& file) const {
+  for (const std::string& line : table.without_effect(options_ini, file))
+    log::warn("{} has no effect (a file shall not make a run execute commands): give it on the command line", line);
 }
 
 void require_task(const std::string& task) {
@@ -203,6 +209,8 @@ void TrainingJob::load(const RunStart& start) {
     const bool weights_only = start.from == StartFrom::weights;
     checkpoint = read_first_good(start);
     const std::string file = start.checkpoints[damaged_.size()].string();
+    if (const auto options = checkpoint.attributes.find("options"); options != checkpoint.attributes.end())
+      settings_.warn_of_commands(std::get<std::string>(options->second), file);
     const auto task = checkpoint.attributes.find("task");
     const std::string& wanted = settings_.options.train.task;
     if (task == checkpoint.attributes.end() || task->second != Attribute(wanted)) {
@@ -297,12 +305,14 @@ std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) {
   return text.str();
 }
 
-// With the launcher of this start; all else stands in the run's options.ini.
+// With the launcher of this start, and the command that no file holds; all else stands in the run's options.ini.
 std::string TrainingJob::command_to_go_on(const RunStart& start) const {
   const std::string ranks = std::to_string(comm_.size()), threads = std::to_string(settings_.command.threads);
   std::vector<std::string> words = {settings_.program, "--task", settings_.options.train.task, "--load_run",
                                     start.directory.string()};
   if (settings_.command.threads != 0) words.insert(words.end(), {"--threads", threads});
+  if (const std::string& hook = settings_.options.run.after_checkpoint; !hook.empty())
+    words.insert(words.end(), {"--after_checkpoint", hook});
   if (started_by_ourselves())
     words.insert(words.end(), {"--ranks", ranks});
   else if (launch_.launcher == "srun")
@@ -321,6 +331,7 @@ int TrainingJob::train(const RunStart& start) {
   std::optional<RunRecord> record;
   std::optional<RunReport> report;
   on_rank_zero(comm_, [&]() -> std::string {
+    if (deadline_) deadline_->require_time();
     directory.emplace(start);
     if (start.from == StartFrom::resume) directory->set_aside(damaged_);
     RunFacts run_facts = facts(start);

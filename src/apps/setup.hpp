@@ -47,12 +47,13 @@ struct Settings {
   Settings(const Settings&) = delete;
   Settings& operator=(const Settings&) = delete;
 
+  // The text of the file `path`, "" without one. Throws UsageError. Warns of what it holds to no effect.
+  std::string read_config(const std::string& path) const;
+  // The same warning, of the options that the checkpoint `file` holds.
+  void warn_of_commands(const std::string& options_ini, const std::string& file) const;
   // Sets all options anew: task preset, `run_ini` (of the run that is resumed, or empty), `config_ini`, command line.
   void apply(const std::string& config_ini, const std::string& run_ini = "");
 };
-
-// The text of the file that --config names, "" without one. Throws UsageError.
-std::string read_config(const std::string& path);
 
 // Throws UsageError if no task is named.
 void require_task(const std::string& task);

@@ -312,7 +312,7 @@ void require_section(const std::vector<Option>& options, const std::string& sect
 }
 
 void require_in_file(const Option& option) {
-  if (option.where == Where::anywhere) return;
+  if (option.where != Where::command_line) return;
   throw UsageError(option.name + " cannot stand in a config file (it belongs to one command): give --" + option.name +
                    " on the command line");
 }
@@ -430,9 +430,19 @@ void OptionTable::apply_ini(std::string_view text, const std::string& file) {
       require_in_file(option);
       const auto [first, is_new] = line_of.emplace(option.name, entry.line);
       if (!is_new) fail_given_twice(option, first->second);
-      set(option.name, entry.value, file + ":" + std::to_string(entry.line));
+      if (option.where == Where::anywhere) set(option.name, entry.value, file + ":" + std::to_string(entry.line));
     });
   }
+}
+
+std::vector<std::string> OptionTable::without_effect(std::string_view text, const std::string& file) const {
+  std::vector<std::string> found;
+  for (const IniEntry& entry : parse_ini(text, file)) {
+    const Option* option = entry.key.empty() ? nullptr : find_or_null(options_, full_name(entry));
+    if (option && option->where == Where::never_in_files && !entry.value.empty())
+      found.push_back(file + ":" + std::to_string(entry.line) + ": " + option->name);
+  }
+  return found;
 }
 
 std::string OptionTable::to_ini() const {

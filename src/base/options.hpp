@@ -36,7 +36,9 @@ namespace drl {
 enum class Effect { numbers, none };
 
 // May the option stand in a config file (default), or does it belong to one command only (--config, --resume, --help)?
-enum class Where { anywhere, command_line };
+// never_in_files: as that, but files that hold it are read, and it has no effect there. For what is executed: whose
+// file it is does not matter then.
+enum class Where { anywhere, command_line, never_in_files };
 
 // Values that a number (or each element of a list) may take; NaN and infinity never. Every number needs a Range.
 struct Range {
@@ -182,6 +184,9 @@ class OptionTable {
   // after # or ; (at the start of the line or after white space), text in "double quotes" where it needs them (\" \\ \n
   // \t inside). Before the first section, full names are keys. Errors begin with "<file>:<line>: ".
   void apply_ini(std::string_view text, const std::string& file);
+
+  // What such a text says to no effect (Where::never_in_files): "<file>:<line>: <name>" of each that has a value.
+  std::vector<std::string> without_effect(std::string_view text, const std::string& file) const;
 
   // What a command line (without the program's name) says, values not yet looked at: --name value, --name=value, and
   // switches --name, --name=false. Throws UsageError for unknown names, missing values and stray arguments. Changes

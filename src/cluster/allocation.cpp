@@ -41,6 +41,7 @@ std::optional<Allocation> allocation(const Environment& environment) {
   job.node_count =
       static_cast<int>(whole_number(first_of(environment, {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"})).value_or(0));
   job.restart_count = static_cast<int>(variable(environment, "SLURM_RESTART_COUNT").value_or(0));
+  job.start_time = variable(environment, "SLURM_JOB_START_TIME");
   job.end_time = variable(environment, "SLURM_JOB_END_TIME");
   return job;
 }

@@ -18,7 +18,8 @@ struct Allocation {
   std::string nodes;                // "node[1-2]"
   int node_count = 0;               // 0 if Slurm does not say
   int restart_count = 0;            // how often the job was requeued
-  std::optional<int64_t> end_time;  // seconds since 1970; Slurm tells it from version 23.02 on
+  // Seconds since 1970; Slurm tells them from version 23.02 on, and our batch scripts do before.
+  std::optional<int64_t> start_time, end_time;
 };
 
 // nullopt outside of a job. A variable that is not what Slurm writes there counts as not set: nothing here is worth

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 
+#include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "report/console.hpp"
@@ -14,6 +16,8 @@ namespace {
 
 constexpr double kFirstAnswer = 60;  // seconds for squeue while training goes on
 constexpr double kLastAnswer = 5;    // before a stop, when all wait for it
+constexpr double kNever = -INFINITY;
+const double kProgramStart = steady_seconds();
 
 double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -21,11 +25,20 @@ double seconds_since_1970() {
 
 }  // namespace
 
-Deadline::Deadline(Allocation job, double margin) : job_(std::move(job)), margin_(margin) {
-  if (job_.end_time)
-    end_ = steady_seconds() + static_cast<double>(*job_.end_time) - seconds_since_1970();
-  else
+double question_lead(const std::string& job, double limit) {
+  const double share = static_cast<double>(std::hash<std::string>{}(job) % 1000) / 1000;
+  return share * question_window(limit);
+}
+
+Deadline::Deadline(Allocation job, std::optional<double> margin)
+    : job_(std::move(job)), margin_(margin), limit_(INFINITY), asked_(kNever) {
+  if (!job_.end_time) {
     ask();
+    return;
+  }
+  const double left = static_cast<double>(*job_.end_time) - seconds_since_1970();
+  end_ = steady_seconds() + left;
+  limit_ = job_.start_time ? static_cast<double>(*job_.end_time - *job_.start_time) : left;
 }
 
 void Deadline::ask() {
@@ -39,13 +52,15 @@ bool Deadline::take_answer(double patience) {
   const std::optional<int> code = squeue_->wait(patience);
   if (!code && steady_seconds() - asked_ < kFirstAnswer) return false;
   const std::optional<double> left = code == 0 ? parse_time_left(squeue_->output()) : std::nullopt;
-  if (left)
+  if (left) {
+    if (!end_) limit_ = *left;
     end_ = asked_ + *left;
-  else if (!end_)
+  } else if (!end_) {
     log::warn(
         "the end of job {} is not known ({}): only the signal that Slurm sends before it (--signal) will stop the run "
         "in time",
         job_.job, code ? "squeue said: " + squeue_->last_words() : std::string("squeue does not answer"));
+  }
   squeue_.reset();
   return true;
 }
@@ -55,23 +70,36 @@ std::optional<double> Deadline::time_left(double patience) {
   return end_ ? std::optional(std::max(0.0, *end_ - steady_seconds())) : std::nullopt;
 }
 
+bool Deadline::another_fits(double time_left) const {
+  const std::lock_guard lock(mutex_);
+  return longest_.another_fits(time_left, margin());
+}
+
+void Deadline::require_time() {
+  if (!job_.start_time || !job_.end_time) return;  // the limit is not known
+  left_ = *time_left();
+  const double left_at_start = left_ + steady_seconds() - kProgramStart;
+  if (another_fits(left_) || left_at_start < limit_ / 2) return;
+  throw UsageError("job " + job_.job + " has no time for an iteration (of its limit of " + human_duration(limit_) +
+                   ", " + human_duration(left_) + " are left now, and " + human_time(margin()) +
+                   " shall be when the run has saved): give it more with sbatch --time, or a smaller --time_margin");
+}
+
 bool Deadline::reached() {
   const double now = clock_.seconds();
-  const auto time_is_up = [this] {
-    left_ = time_left().value_or(INFINITY);
-    const std::lock_guard lock(mutex_);
-    return !longest_.another_fits(left_, margin_);
-  };
   {
     const std::lock_guard lock(mutex_);
     if (iteration_began_) longest_.iteration = std::max(longest_.iteration, now - *iteration_began_);
   }
   iteration_began_ = now;
-  if (!time_is_up()) return false;
-  ask();
+  left_ = time_left().value_or(INFINITY);
+  if (another_fits(left_ - question_lead(job_.job, limit_))) return false;
+  if (steady_seconds() - asked_ > question_window(limit_) + kFirstAnswer) ask();  // or the answer is still good
+  if (another_fits(left_)) return false;
   take_answer(kLastAnswer);
   squeue_.reset();
-  return time_is_up();
+  left_ = time_left().value_or(INFINITY);
+  return !another_fits(left_);
 }
 
 void Deadline::saved(double begin) {
@@ -84,7 +112,7 @@ std::string Deadline::reason() const {
   const std::lock_guard lock(mutex_);
   return "job " + job_.job + " ends in " + human_duration(left_) + " (the longest iteration took " +
          human_time(longest_.iteration) + ", the longest save " + human_time(longest_.save) + "; --time_margin " +
-         human_time(margin_) + ")";
+         human_time(margin()) + ")";
 }
 
 }  // namespace drl

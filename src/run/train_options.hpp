@@ -49,7 +49,7 @@ struct RunOptions {
   int keep_checkpoints = 5;
   int eval_interval = 0;
   std::string logger = "tensorboard";
-  double time_margin = 60;
+  std::optional<double> time_margin;
   std::string after_checkpoint;
   bool squeue_comment = false;
   double balance_seconds = 20;  // see Balance; for tests
@@ -70,10 +70,12 @@ struct RunOptions {
     v("eval_interval", eval_interval,
       "iterations between evaluations that choose the best checkpoint, 0 = by training mean", at_least(0),
       Effect::none);
-    v("time_margin", time_margin, "left of a Slurm job's time when the run has saved and ends", unit("s"), at_least(0),
-      Effect::none);
+    v("time_margin", time_margin,
+      "left of a Slurm job's time when the run has saved and ends, none = a tenth of the job's limit, at most 60 s",
+      unit("s"), at_least(0), Effect::none);
     v("after_checkpoint", after_checkpoint,
-      "shell command after each checkpoint, whose path is $1; default $DRL_AFTER_CHECKPOINT", Effect::none);
+      "shell command after each checkpoint, whose path is $1; default $DRL_AFTER_CHECKPOINT", Effect::none,
+      Where::never_in_files);
     v("squeue_comment", squeue_comment, "show progress in squeue (-o %k), once a minute", Effect::none);
     v("logger", logger, "event files beside metrics.csv", one_of({"tensorboard", "none"}), Effect::none);
   }

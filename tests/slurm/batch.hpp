@@ -31,8 +31,18 @@ inline Words small_run(int max_iterations) {
           std::to_string(max_iterations)};
 }
 
+// Temporary files are where others cannot write: beside a script in /tmp no settings are read.
+struct PrivateStorage {
+  PrivateStorage() {
+    const fs::path folder = fs::path(std::getenv("CLUSTER_DIR")) / "private";
+    fs::create_directory(folder);
+    fs::permissions(folder, fs::perms::owner_all);
+    ::setenv("TMPDIR", folder.c_str(), 1);
+  }
+};
+
 // The working directory, where jobs leave their logs and runs, is the test's own folder, and so is the home directory.
-class BatchTest : public SlurmTest {
+class BatchTest : private PrivateStorage, public SlurmTest {
  protected:
   BatchTest() {
     fs::current_path(folder.path());

@@ -65,7 +65,7 @@ TEST_F(BatchTest, OfSeveralSiteSettingsTheMostParticularHaveTheLastWord) {
   fs::create_directories(folder / ".config/drl");
   spill(folder / ".config/drl/site.sh", "word=user");
   spill(folder / "named", "echo $word before the named; exit 8");
-  ::setenv("DRL_SITE", "named", 1);
+  ::setenv("DRL_SITE", (folder / "named").c_str(), 1);
   const std::string job = submit({"--output=drl-%j.out", kBatch + "eval.sbatch"});
   ::unsetenv("DRL_SITE");
   EXPECT_EQ(log_of_failure(job, 8), "user before the named\n");
@@ -81,6 +81,45 @@ TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
   for (const char* program : {"drl_train", "drl_eval", "drl_geometry", "drl_requeue"})
     EXPECT_TRUE(fs::exists(folder / "moved/bin" / program));
   for (const std::string& script : kScripts) EXPECT_TRUE(fs::exists(folder / "moved/share/drl/batch" / script));
+}
+
+// What rank 0 is and has open; of its libraries one is not the system's.
+TEST_F(BatchTest, NodesRunACopyOfTheInstallationIfAskedTo) {
+  ::unsetenv("DRL_BIN");
+  output_of({"cmake", "--install", fs::path(DRL_BIN).parent_path(), "--prefix", folder / "tree"});
+  const std::string library =
+      run_shell("ldd " + kTrain + " | awk '/libboost_program_options/ { printf \"%s\", $3 }'").out;
+  ASSERT_FALSE(library.empty());
+  fs::create_directory(folder / "libraries");
+  fs::copy(fs::canonical(library), folder / "libraries" / fs::path(library).filename());
+  ::setenv("LD_LIBRARY_PATH", (folder / "libraries").c_str(), 1);
+  ::setenv("DRL_SBCAST", "/dev/shm", 1);  // the one file system that each node of the cluster has for itself
+  const std::string look =
+      "readlink /proc/$PPID/exe; grep -o '/[^ ]*libboost_program_options.*' /proc/$PPID/maps | sort -u; stat -c %A "
+      "/dev/shm/drl-*";
+  const std::string job = submit(Words{"--gpus-per-node=1", folder / "tree/share/drl/batch/train_2node.sbatch"} +
+                                 small_run(1) + Words{"--after_checkpoint", "{ " + look + "; } >seen"});
+  ::unsetenv("DRL_SBCAST");
+  ::unsetenv("LD_LIBRARY_PATH");
+  ASSERT_TRUE(completes(job));
+  EXPECT_TRUE(says(log_of(job), "2 ranks on node1, node2"));
+  const Words seen = split(log("seen"), '\n');
+  ASSERT_EQ(seen.size(), 4) << log("seen");
+  EXPECT_TRUE(seen[0].starts_with("/dev/shm/drl-" + job + "-")) << seen[0];
+  EXPECT_TRUE(seen[0].ends_with("/bin/drl_train")) << seen[0];
+  EXPECT_EQ(seen[1], fs::path(seen[0]).parent_path().parent_path() / "lib" / fs::path(library).filename());
+  EXPECT_EQ(seen[2], "drwx------");
+  EXPECT_EQ(run_shell("srun -N2 --ntasks-per-node=1 ls /dev/shm | grep ^drl-").out, "");
+}
+
+// The nodes share the folder: the second finds what the first has written.
+TEST_F(BatchTest, ACopyThatCannotBeMadeIsAWarning) {
+  ::setenv("DRL_SBCAST", folder.path().c_str(), 1);
+  const std::string job = submit(Words{"--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1));
+  ::unsetenv("DRL_SBCAST");
+  ASSERT_TRUE(completes(job));
+  EXPECT_TRUE(says(log_of(job), " on all nodes"));
+  EXPECT_TRUE(says(log_of(job), ": nodes run drl from where it is installed\n"));
 }
 
 TEST_F(BatchTest, ASweepSharesOutItsRuns) {
@@ -112,7 +151,7 @@ TEST_F(BatchTest, EvaluatesARun) {
 TEST_F(BatchTest, AllScriptsLookForSettingsAndProgramsAlike) {
   const auto lookup = [](const std::string& script) {
     const std::string text = slurp(kBatch + script);
-    const size_t begin = text.find("# Site settings:"), end = text.find("command -v drl_train >", begin);
+    const size_t begin = text.find("# --- Site settings"), end = text.find("# --- Until here ---", begin);
     return text.substr(begin, end - begin);
   };
   EXPECT_GT(lookup(kScripts[0]).size(), 100);

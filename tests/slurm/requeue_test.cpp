@@ -1,6 +1,7 @@
 // Jobs that are interrupted, and what comes back. They run to the same end, to the bit, as one that is not.
 #include <signal.h>
 
+#include <cmath>
 #include <fstream>
 #include <regex>
 
@@ -63,30 +64,64 @@ class Requeue : public BatchTest {
   }
 };
 
-// Column iteration_time of metrics.csv, of the fastest iteration.
-double fastest_iteration(const fs::path& run) {
+// Column iteration_time of metrics.csv, all iterations together.
+double seconds_of_work(const fs::path& run) {
   const Words rows = split(slurp(run / "metrics.csv"), '\n'), names = split(rows.front(), ',');
   const size_t column = static_cast<size_t>(std::find(names.begin(), names.end(), "iteration_time") - names.begin());
-  double fastest = 1e9;
+  double sum = 0;
   for (size_t k = 1; k < rows.size(); ++k)
-    if (!rows[k].empty()) fastest = std::min(fastest, std::stod(split(rows[k], ',').at(column)));
-  return fastest;
+    if (!rows[k].empty()) sum += std::stod(split(rows[k], ',').at(column));
+  return sum;
 }
 
-TEST_F(Requeue, ThreeTimeLimits) {
-  constexpr int iterations = 60;
+// By default a tenth of the minute is kept back, and each start works for most of it: start, two iterations and a save
+// take a few seconds.
+TEST_F(Requeue, AJobOfAMinuteNeedsTwoOrThreeRestartsFor110Seconds) {
   const Words work = {"--num_envs", "2048", "--num_steps_per_env", "64"};  // a quarter of a second each, and alike
+  const std::string probe = start({}, work, 20);
+  ASSERT_TRUE(completes(probe));
+  const int iterations = static_cast<int>(std::lround(20 * 110 / seconds_of_work(run_of(probe))));
   const Reference whole = reference_of(work, iterations);
-  // A job of a minute whose margin leaves it two seconds for its start, and time for a third of the work at the most.
-  const double third = iterations * fastest_iteration(folder / "runs/CartPole-v1/latest") / 3;
-  const std::string job =
-      start({"-t1", "--signal=USR1@1"}, work + Words{"--time_margin", std::to_string(60 - 2 - third)}, iterations);
-  ASSERT_TRUE(completes(job, 600));
-  EXPECT_GE(std::stoi(job_field(job, "Restarts")), 2) << log_of(job);
+  const std::string job = start({"-t1"}, work, iterations);
+  ASSERT_TRUE(completes(job, 900));
+  const double restarts = std::stod(job_field(job, "Restarts")), seconds = seconds_of_work(run_of(job));
+  EXPECT_GE(restarts, 2) << log_of(job);
+  EXPECT_LE(restarts, std::ceil(seconds / 36)) << seconds << " s of work; " << log_of(job);  // 3 for 108 s
+  EXPECT_TRUE(says(log_of(job), "; --time_margin 6 s): saving, to be continued\n"));
   EXPECT_TRUE(says(log_of(job), ": job " + job + " stopped in order to be continued: " + kArrival));
   EXPECT_TRUE(says(log_of(job), ": job " + job + " is done\n"));
   EXPECT_FALSE(fs::exists(run_of(job + ".2")));
   expect_same(job, whole);
+}
+
+TEST_F(Requeue, AJobWithoutTimeForAnIterationSaysSoAndEnds) {
+  const std::string job = start({"-t1"}, {"--time_margin", "59.9"});
+  const std::string text = log_of_failure(job, 2);
+  EXPECT_TRUE(says(text, "job " + job + " has no time for an iteration (of its limit of 0:01:00, "));
+  EXPECT_TRUE(says(text, ": job " + job + " ends: exit code 2\n"));
+  EXPECT_EQ(job_field(job, "Restarts"), "0");
+}
+
+// Each command that asks slurmctld, but for srun, notes that it was called.
+TEST_F(Requeue, AsksSlurmAtItsStartAndToComeBack) {
+  fs::create_directory(folder / "notes");
+  for (const char* name : {"scontrol", "squeue", "sbatch", "scancel", "sacct"}) {
+    spill(folder / "notes" / name, "#!/bin/sh\necho " + std::string(name) + " $* >>" + (folder / "calls").string() +
+                                       "\nexec /usr/bin/" + name + " \"$@\"\n");
+    fs::permissions(folder / "notes" / name, fs::perms::owner_all);
+  }
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", ((folder / "notes").string() + ":" + path).c_str(), 1);
+  const std::string job =
+      output_of({"/usr/bin/sbatch", "--parsable", "--gpus-per-node=1", kBatch + "train_2node.sbatch", "--task",
+                 "Cartpole", "--num_envs", "64", "--max_iterations", "1000000"});
+  ::setenv("PATH", path.c_str(), 1);
+  const std::string id = job.substr(0, job.find('\n'));
+  const fs::path run = folder / "runs/Cartpole" / ("slurm-" + id);
+  ASSERT_TRUE(wait_until([&] { return fs::exists(run / "metrics.csv"); }, kLong));
+  spill(run / "STOP", "");
+  ASSERT_TRUE(is_back(id)) << log_of(id);
+  EXPECT_EQ(log("calls"), "scontrol show job -d " + id + "\nscontrol requeue incomplete " + id + "\n");
 }
 
 TEST_F(Requeue, RequeuedByHand) {
@@ -164,10 +199,7 @@ TEST_F(Requeue, NothingBringsACancelledJobBack) {
   output_of({"scancel", job});
   ASSERT_TRUE(wait_for_end(job));
   EXPECT_EQ(job_state(job), "CANCELLED");
-  EXPECT_TRUE(
-      says(log_of(job), ": job " + job +
-                            " stopped in order to be continued, but Slurm is ending it (COMPLETING): nothing to "
-                            "do\n"));
+  EXPECT_TRUE(says(log_of(job), ": job " + job + " does not: Slurm is ending it (COMPLETING)\n"));
 }
 
 TEST_F(Requeue, AKilledRankEndsTheStepAndIsNamed) {
@@ -207,6 +239,7 @@ TEST_F(Requeue, AFollowUpJobWhereItMayNotBeRequeued) {
   ::unsetenv("OMPI_COMM_WORLD_RANK_OF_NOBODY");
   const fs::path named = run("two words");
   ASSERT_TRUE(wait_until([&] { return newest_checkpoint(named) >= 2 * kSaveInterval; }, kLong));
+  spill(fs::path(std::getenv("TMPDIR")) / "site.sh", "echo the copy of the script has no settings");
   spill(named / "STOP", "");
   ASSERT_TRUE(wait_for_end(job));
   EXPECT_EQ(job_field(job, "ExitCode"), "75:0");
@@ -222,6 +255,8 @@ TEST_F(Requeue, AFollowUpJobWhereItMayNotBeRequeued) {
   EXPECT_TRUE(says(environment, "\nDRL_JOB_ID=" + job + "\n"));
   EXPECT_TRUE(says(environment, "\nSLURM_JOB_ID=" + next + "\n"));
   EXPECT_EQ(environment.find("OF_NOBODY"), std::string::npos);
+  EXPECT_TRUE(says(environment, "\nDRL_COMMAND=" + kBatch + "train_2node.sbatch "));
+  EXPECT_EQ(log_of(job).find("has no settings"), std::string::npos);
   expect_whole("two words");
 }
 
