@@ -44,6 +44,29 @@ TEST_F(Job, EndsInTimeByItself) {
   expect_stopped_in_time(runs, result);
 }
 
+// A minute in all, of which 9 s are left: its tenth is kept back.
+TEST_F(Job, KeepsATenthOfItsLimitBack) {
+  Process::Variables job = with_squeue(job_variables("42", 9), "exit 1");
+  job["SLURM_JOB_START_TIME"] = std::to_string(std::stoll(job["SLURM_JOB_END_TIME"]) - 60);
+  const Result result = runs.train(kEndless, job);
+  expect_stopped_in_time(runs, result);
+  EXPECT_TRUE(holds(result.err, "; --time_margin 6.00 s): saving")) << result.err;
+}
+
+TEST_F(Job, ThatHasTimeForNoIterationInAnyStartIsRefused) {
+  Process::Variables job = with_squeue(job_variables("42", 55), "exit 1");
+  job["SLURM_JOB_START_TIME"] = std::to_string(std::stoll(job["SLURM_JOB_END_TIME"]) - 60);
+  const Result result = runs.train(kEndless + Words{"--time_margin", "59"}, job);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  EXPECT_TRUE(holds(result.err, "job 42 has no time for an iteration (of its limit of 0:01:00, 0:00:5")) << result.err;
+  EXPECT_TRUE(holds(result.err,
+                    "59.0 s shall be when the run has saved): give it more with sbatch --time, or a smaller "
+                    "--time_margin\n"))
+      << result.err;
+  EXPECT_FALSE(fs::exists(runs.path()));
+}
+
 // The first answer tells the end; the second, before the run stops, that nothing has changed.
 TEST_F(Job, WhoseEndOnlySqueueKnows) {
   const Result result =
@@ -118,6 +141,50 @@ TEST_F(Job, RunsACommandAfterACheckpoint) {
   EXPECT_FALSE(fs::exists(folder / "variable"));
   ASSERT_EQ(runs.train(command + Words{"s"}, {{"DRL_AFTER_CHECKPOINT", other}}).exit_code, 0);
   EXPECT_EQ(slurp(folder / "variable"), checkpoint_file(runs.run("s"), 3).string() + "\n");
+}
+
+std::string bytes_of_folder(const fs::path& folder) {
+  std::string text;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) text += slurp(entry.path());
+  return text;
+}
+
+// Commands in files of others would run with our rights.
+TEST_F(Job, TheCommandIsInNoFileAndObeyedFromNone) {
+  const std::string made = (folder / "made").string(), secret = "touch " + made + " # token-of-mine";
+  const Words once = {"--max_iterations", "3", "--run_name", "r", "--logger", "tensorboard"};
+  Result result = runs.train(once + Words{"--after_checkpoint", secret});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  ASSERT_TRUE(fs::remove(made));
+  EXPECT_EQ(bytes_of_folder(runs.run("r")).find("token-of-mine"), std::string::npos);
+
+  const fs::path options = runs.run("r") / "options.ini", config = folder / "my.ini";
+  const std::string held = "after_checkpoint = \"" + secret + "\"\n";
+  const auto warning = [](const std::string& file) {
+    return "warning: " + file +
+           ":1: after_checkpoint has no effect (a file shall not make a run execute commands): give it on the command "
+           "line\n";
+  };
+  spill(options, held + slurp(options));
+  spill(config, held);
+  result = runs.train({"--max_iterations", "5", "--load_run", "r", "--config", config.string()});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(result.err.starts_with(warning(config.string()) + warning(options.string()))) << result.err;
+  EXPECT_FALSE(fs::exists(made));
+
+  // As an earlier version wrote it.
+  Checkpoint checkpoint = read_checkpoint(checkpoint_file(runs.run("r"), 5));
+  checkpoint.attributes["options"] = held + std::get<std::string>(checkpoint.attributes["options"]);
+  const fs::path older = folder / "older.h5";
+  write_checkpoint(older, checkpoint);
+  result = runs.train({"--max_iterations", "7", "--run_name", "s", "--checkpoint", older.string()});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, warning(older.string()));
+  EXPECT_FALSE(fs::exists(made));
+  // Typed again, it is obeyed.
+  result = runs.train({"--max_iterations", "7", "--load_run", "r", "--after_checkpoint", secret});
+  EXPECT_TRUE(fs::exists(made)) << result.err;
 }
 
 TEST_F(Job, ACommandThatFailsIsAWarning) {

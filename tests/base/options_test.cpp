@@ -487,6 +487,31 @@ TEST_F(OptionsTest, ItemsTellEverything) {
   EXPECT_TRUE(table.find("headless").hidden);
 }
 
+struct HookOptions {
+  std::string hook, other;
+  void describe(OptionVisitor& v) {
+    v("hook", hook, "a command", Effect::none, Where::never_in_files);
+    v("other", other, "another text");
+  }
+};
+
+// Whose file it is does not matter: it is read, and the command is not taken from it, nor written into one.
+TEST(NeverInFiles, IsOfTheCommandLineAlone) {
+  HookOptions options;
+  OptionTable table;
+  table.section("", "Hooks", options);
+  const std::string text = "hook = rm\nother = x\n";
+  table.apply_ini(text, "my.ini");
+  EXPECT_EQ(options.hook, "");
+  EXPECT_EQ(options.other, "x");
+  EXPECT_EQ(table.without_effect(text, "my.ini"), std::vector<std::string>{"my.ini:1: hook"});
+  EXPECT_EQ(table.without_effect("hook = \"\"\nother = x\n", "my.ini"), std::vector<std::string>{});
+  table.apply_command_line({"--hook", "ls"});
+  EXPECT_EQ(options.hook, "ls");
+  EXPECT_EQ(table.to_ini().find("hook"), std::string::npos);
+  EXPECT_TRUE(differences(table, text, "my.ini").empty());
+}
+
 using Rows = std::vector<std::string>;
 Rows rows_of(const std::vector<OptionDifference>& differences) {
   Rows rows;

@@ -27,6 +27,7 @@ TEST(Allocation, OfAJob) {
                                   {"SLURM_JOB_NUM_NODES", "2"},
                                   {"SLURM_JOB_NODELIST", "node[1-2]"},
                                   {"SLURM_RESTART_COUNT", "3"},
+                                  {"SLURM_JOB_START_TIME", "1795196400"},
                                   {"SLURM_JOB_END_TIME", "1795200000"}});
   ASSERT_TRUE(job);
   EXPECT_EQ(job->job, "1234");
@@ -34,6 +35,7 @@ TEST(Allocation, OfAJob) {
   EXPECT_EQ(job->node_count, 2);
   EXPECT_EQ(job->nodes, "node[1-2]");
   EXPECT_EQ(job->restart_count, 3);
+  EXPECT_EQ(job->start_time, 1795196400);
   EXPECT_EQ(job->end_time, 1795200000);
 }
 

@@ -77,7 +77,7 @@ TEST(Deadline, IsReachedWithinTheMargin) {
 TEST(Deadline, MarginFollowsTheLimitOrTheTimeLeftAtFirst) {
   Deadline of_a_minute(ends_in(4, 60), std::nullopt);
   EXPECT_TRUE(of_a_minute.reached());
-  EXPECT_NE(of_a_minute.reason().find("; --time_margin 6 s"), std::string::npos) << of_a_minute.reason();
+  EXPECT_NE(of_a_minute.reason().find("; --time_margin 6.00 s"), std::string::npos) << of_a_minute.reason();
   Deadline limit_unknown(ends_in(60), std::nullopt);
   EXPECT_FALSE(limit_unknown.reached());  // 60 s are left, and 6 s are enough
 }
