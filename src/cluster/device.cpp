@@ -261,8 +261,7 @@ DeviceChoice on_the_cpu(const Gpus& gpus, const CudaSupport& cuda) {
   if (gpus.amd)
     throw UsageError(
         "the job's GPUs would idle (they are AMD's, and drl computes on NVIDIA GPUs and CPUs): ask for nodes with "
-        "NVIDIA "
-        "GPUs, or use --device cpu, and ask for no GPUs");
+        "NVIDIA GPUs, or use --device cpu, and ask for no GPUs");
   const std::string why = !cuda.built ? "this build computes on the CPU only" : cuda.trouble;
   if (gpus.granted && gpus.physical)
     throw UsageError("the job's GPUs would idle (" + why + "): " +

@@ -104,11 +104,9 @@ void refuse_lonely_rank(const Environment& environment) {
     if (rank <= 0) continue;
     const char* missing = first_number(environment, launcher.size) ? launcher.local_rank : launcher.size.front();
     throw UsageError(std::string(launcher.rank) + " = " + std::to_string(rank) +
-                     " says that this is one of several "
-                     "ranks, but " +
-                     missing +
-                     " is not set (the launcher does not tell, or something changed its "
-                     "variables): set it too, or start the program through srun or mpirun");
+                     " says that this is one of several ranks, but " + missing +
+                     " is not set (the launcher does not tell, or something changed its variables): set it too, or "
+                     "start the program through srun or mpirun");
   }
 }
 

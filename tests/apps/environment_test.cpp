@@ -7,8 +7,6 @@
 namespace drl::test {
 namespace {
 
-#if RANKS == 1
-
 // Says more than 0 that this is: then rank 0, which is not here, has the word.
 bool is_rank_beyond_the_first(const Variables& variables) {
   for (const char* name :
@@ -88,8 +86,6 @@ TEST(Environments, DrlCheckpoint) {
   for (unsigned seed = 120; seed < 200; ++seed)
     EXPECT_EQ(expect_answer_or_error({kShow, "verify", "nothing.h5"}, seed, mutated_environment(seed)), 2);
 }
-
-#endif
 
 }  // namespace
 }  // namespace drl::test
