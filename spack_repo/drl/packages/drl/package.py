@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 from spack_repo.builtin.build_systems.cuda import CudaPackage
 
@@ -32,6 +34,8 @@ class Drl(CMakePackage, CudaPackage):
     programs = ("drl_train", "drl_eval", "drl_checkpoint", "drl_doctor")
     sanity_check_is_file = [join_path("bin", program) for program in programs]
 
+    built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
+
     version("develop", branch="main")
     version("0.1.0", sha256="459b2c431aacf38ff507abd78026924ad7b1bf735bacc389f84d0c2f3d58fcdd")
 
@@ -62,6 +66,15 @@ class Drl(CMakePackage, CudaPackage):
     conflicts("cuda_arch=none", when="+cuda", msg="name the GPUs: cuda_arch=90 (H100), 80 (A100)")
     conflicts("+rocm", msg="drl has no HIP code: install ~rocm, and run with --device cpu there")
     conflicts("%gcc@:10", msg="C++20 needs GCC 11 or newer")
+
+    def detect_dev_src_change(self) -> bool:
+        """whether a file that is built or installed is newer than what was installed"""
+        # Not of the whole checkout: an environment in it, as that of spack.yaml, writes there too.
+        checkout = Path(self.spec.variants["dev_path"].value)
+        installed = Path(self.prefix).stat().st_mtime
+        sources = [checkout / name for name in self.built_from]
+        inside = [file for source in sources for file in source.rglob("*")]
+        return any(file.lstat().st_mtime > installed for file in sources + inside)
 
     def setup_build_environment(self, env: EnvironmentModifications) -> None:
         # <libtorch>/share/cmake/Torch looks for libtorch.so in system folders before its own.
