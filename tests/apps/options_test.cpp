@@ -110,7 +110,8 @@ TEST(CommandLine, OptionsOfIsaacLabGetAWord) {
 TEST(Help, HasEveryOptionOnceWithin100Columns) {
   std::set<std::string> expected = names_in(print_config({}));
   expected.insert({"config", "ranks", "threads", "quiet", "preflight", "help", "version", "list_tasks", "print_config",
-                   "runs_dir", "run_name", "resume", "load_run", "checkpoint", "init_from", "fresh"});
+                   "runs_dir", "run_name", "resume", "load_run", "checkpoint", "init_from", "fresh",
+                   "after_checkpoint"});
   const Result result = run_program({kTrain, "--help"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err, "");

@@ -78,7 +78,7 @@ TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
   const std::string job =
       submit(Words{"--gpus-per-node=1", folder / "moved/share/drl/batch/train_1node.sbatch"} + small_run(1));
   ASSERT_TRUE(completes(job));
-  for (const char* program : {"drl_train", "drl_eval", "drl_geometry", "drl_requeue"})
+  for (const char* program : {"drl_train", "drl_eval", "drl_geometry", "drl_requeue", "drl_sbcast"})
     EXPECT_TRUE(fs::exists(folder / "moved/bin" / program));
   for (const std::string& script : kScripts) EXPECT_TRUE(fs::exists(folder / "moved/share/drl/batch" / script));
 }
