@@ -15,9 +15,9 @@ struct Allocation {
   std::string job;  // as Slurm's commands call it: "1234", or "1230_4" in a job array
   std::string cluster;
   std::string partition;
-  std::string nodes;                // "node[1-2]"
-  int node_count = 0;               // 0 if Slurm does not say
-  int restart_count = 0;            // how often the job was requeued
+  std::string nodes;      // "node[1-2]"
+  int node_count = 0;     // 0 if Slurm does not say
+  int restart_count = 0;  // how often the job was requeued
   // Seconds since 1970; Slurm tells them from version 23.02 on, and our batch scripts do before.
   std::optional<int64_t> start_time, end_time;
 };

@@ -151,7 +151,7 @@ TEST_F(BatchTest, EvaluatesARun) {
 TEST_F(BatchTest, AllScriptsLookForSettingsAndProgramsAlike) {
   const auto lookup = [](const std::string& script) {
     const std::string text = slurp(kBatch + script);
-    const size_t begin = text.find("# --- Site settings"), end = text.find("# --- Until here ---", begin);
+    const size_t begin = text.find("# Site settings:"), end = text.find("command -v drl_train >", begin);
     return text.substr(begin, end - begin);
   };
   EXPECT_GT(lookup(kScripts[0]).size(), 100);
