@@ -8,6 +8,7 @@ from spack.package import (
     ancestor,
     conflicts,
     depends_on,
+    determine_number_of_jobs,
     join_path,
     license,
     variant,
@@ -83,7 +84,7 @@ class Drl(CMakePackage, CudaPackage):
 
     def cmake_args(self):
         args = [
-            self.define("DRL_TESTS", self.run_tests),
+            self.define("DRL_TESTS", False),
             self.define("DRL_BENCHMARKS", False),
             self.define_from_variant("DRL_WITH_CUDA", "cuda"),
         ]
@@ -96,9 +97,14 @@ class Drl(CMakePackage, CudaPackage):
         return args
 
     def check(self) -> None:
-        """the tests that need no other machine, no GPU, and no MPI launcher"""
+        """the tests that need no MPI launcher, no GPU and no Slurm"""
+        cmake, ctest = which("cmake", required=True), which("ctest", required=True)
+        jobs = str(determine_number_of_jobs(parallel=True))
         with working_dir(self.build_directory):
-            which("ctest", required=True)("--label-regex", "^cpu$", "--output-on-failure")
+            cmake("-DDRL_TESTS=ON", ".")
+            cmake("--build", ".", "--target", "cpu_tests", "--parallel", jobs)
+            ctest("--label-regex", "^cpu$", "--no-tests=error", "--output-on-failure")
+            cmake("-DDRL_TESTS=OFF", ".")  # the build folder of a checkout is used again
 
     def test_list_tasks(self):
         """the installed drl_train lists its tasks"""
