@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="459b2c431aacf38ff507abd78026924ad7b1bf735bacc389f84d0c2f3d58fcdd")
+    version("0.1.0", sha256="ba3d8f2dbcd3d2d2357451b321a5f014eb65b5196e5f74313a0d2aae82b84d5e")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
