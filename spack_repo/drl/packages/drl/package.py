@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="ba3d8f2dbcd3d2d2357451b321a5f014eb65b5196e5f74313a0d2aae82b84d5e")
+    version("0.1.0", sha256="5d9b2cde697c16f95503838d57402e5bec1f5b345f40df02e6f68e82b6cd97e1")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
