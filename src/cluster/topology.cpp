@@ -4,8 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include "base/check.hpp"
 
@@ -27,6 +29,14 @@ CpuSet cpus_of(hwloc_const_bitmap_t bitmap) {
        cpu = hwloc_bitmap_next(bitmap, cpu))
     cpus.set(static_cast<size_t>(cpu));
   return cpus;
+}
+
+std::vector<pid_t> threads_of_this_process() {
+  std::vector<pid_t> threads;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", error))
+    threads.push_back(std::atoi(entry.path().filename().c_str()));
+  return threads;
 }
 
 }  // namespace
@@ -57,7 +67,18 @@ bool bind_this_process(const CpuSet& cpus) {
   CPU_ZERO(&wanted);
   for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (cpus[cpu]) CPU_SET(cpu, &wanted);
-  return sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
+  // Threads that exist already (of BLAS, MPI, CUDA) would go on roaming. Those that come into being meanwhile have
+  // their parent's mask of that moment: look until there is none but those that were bound.
+  std::set<pid_t> bound;
+  for (bool complete = false; !complete;) {
+    complete = true;
+    for (const pid_t thread : threads_of_this_process())
+      if (bound.insert(thread).second) {
+        complete = false;
+        if (sched_setaffinity(thread, sizeof(wanted), &wanted) != 0 && errno != ESRCH) return false;
+      }
+  }
+  return !bound.empty();
 }
 
 struct Topology::Handle {

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <thread>
 
 #include "../mpi_main.hpp"
 #include "base/check.hpp"
@@ -57,6 +62,29 @@ TEST_F(PlaceRank, DividesTheCoresThatSlurmGranted) {
     EXPECT_TRUE((seen & cpus_of_text(cpus)).none()) << cpus;
     seen |= cpus_of_text(cpus);
   }
+}
+
+// BLAS and MPI have threads from the program's start on.
+TEST_F(PlaceRank, BindsThreadsThatExistAlready) {
+  std::atomic<bool> end = false;
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 3; ++k)
+    threads.emplace_back([&] {
+      while (!end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+  placed({{"SLURM_CPUS_ON_NODE", "1024"}}, "srun", 2);
+  size_t seen = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("Cpus_allowed_list:\t")) {
+        EXPECT_EQ(line.substr(line.find('\t') + 1), to_text(allowed_cpus())) << task.path();
+        seen += 1;
+      }
+  }
+  EXPECT_GT(seen, 3u);
+  end = true;
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(PlaceRank, SaysTheSameOnAllRanks) {
