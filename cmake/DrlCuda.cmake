@@ -44,6 +44,7 @@ if(DRL_CUDA)
     set(DRL_CUDA_ARCHITECTURES 80-real 90 ${newest}-virtual)
   endif()
   set(CMAKE_CUDA_ARCHITECTURES ${DRL_CUDA_ARCHITECTURES})
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # CMake would link the static one beside CUDA::cudart: two runtimes in a program
   enable_language(CUDA)
   message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER_VERSION}, for ${DRL_CUDA_ARCHITECTURES}; NCCL: ${NCCL_LIBRARY}")
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # older CMake does not know that nvcc speaks C++20
