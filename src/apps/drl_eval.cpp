@@ -56,8 +56,8 @@ class Policy {
   Policy(const Checkpoint& checkpoint, const std::string& file, int threads) {
     OptionTable table;
     options_.add_to(table);
-    table.apply_ini(text_attribute(checkpoint, file, "options"), file);
-    task_ = text_attribute(checkpoint, file, "task");
+    table.apply_ini(attribute<std::string>(checkpoint, file, "options"), file);
+    task_ = attribute<std::string>(checkpoint, file, "task");
     const TaskSpec spec = task_spec(task_);
     engine_ = make_torch_engine(network_spec(spec, options_.policy), threads);
     params_ = Array<float>(static_cast<size_t>(parameter_count(engine_->layout())));
@@ -81,14 +81,6 @@ class Policy {
   }
 
  private:
-  static std::string text_attribute(const Checkpoint& checkpoint, const std::string& file, const std::string& name) {
-    const auto found = checkpoint.attributes.find(name);
-    if (found == checkpoint.attributes.end() || !std::holds_alternative<std::string>(found->second))
-      throw UsageError("checkpoint " + file + " was not made by drl_train (it has no attribute " + name +
-                       "): name another file");
-    return std::get<std::string>(found->second);
-  }
-
   Options options_;
   std::string task_;
   std::unique_ptr<Engine> engine_;

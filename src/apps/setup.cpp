@@ -181,19 +181,22 @@ namespace {
 std::vector<std::string> changed_surroundings(const Checkpoint& checkpoint, const Checkpoint& now) {
   std::vector<std::string> changes;
   const auto text = [](const Attribute& a) {
-    return std::holds_alternative<int64_t>(a) ? std::to_string(std::get<int64_t>(a)) : std::get<std::string>(a);
+    const auto* number = std::get_if<int64_t>(&a);
+    const auto* words = std::get_if<std::string>(&a);
+    return number ? std::to_string(*number) : words ? *words : "?";
   };
   for (const auto& [name, value] : now.attributes) {
     const auto then = checkpoint.attributes.find(name);
-    if (then != checkpoint.attributes.end() && then->second != value)
-      changes.push_back(name + ": " + text(then->second) + " -> " + text(value));
+    const bool known = then != checkpoint.attributes.end();
+    if (!known || then->second != value)
+      changes.push_back(name + ": " + (known ? text(then->second) : "not known") + " -> " + text(value));
   }
   return changes;
 }
 
 bool learning_rate_changed(const OptionTable& table, const Checkpoint& checkpoint, const std::string& file) {
   for (const OptionDifference& difference :
-       differences(table, std::get<std::string>(checkpoint.attributes.at("options")), file))
+       differences(table, attribute<std::string>(checkpoint, file, "options"), file))
     if (difference.name == "ppo.learning_rate") return true;
   return false;
 }
@@ -211,16 +214,14 @@ void TrainingJob::load(const RunStart& start) {
     const std::string file = start.checkpoints[damaged_.size()].string();
     if (const auto options = checkpoint.attributes.find("options"); options != checkpoint.attributes.end())
       settings_.warn_of_commands(std::get<std::string>(options->second), file);
-    const auto task = checkpoint.attributes.find("task");
+    const auto& task = attribute<std::string>(checkpoint, file, "task");
     const std::string& wanted = settings_.options.train.task;
-    if (task == checkpoint.attributes.end() || task->second != Attribute(wanted)) {
-      const std::string other = task == checkpoint.attributes.end() ? "no task" : std::get<std::string>(task->second);
-      throw UsageError("checkpoint " + file + " is of another task (" + other + ", not " + wanted + "): give --task " +
-                       other + ", or another file");
-    }
+    if (task != wanted)
+      throw UsageError("checkpoint " + file + " is of another task (" + task + ", not " + wanted + "): give --task " +
+                       task + ", or another file");
     require_state(weights_only ? policy_state(state) : state, checkpoint, file);
     if (weights_only) return "weights";
-    elapsed = std::get<double>(checkpoint.attributes.at("elapsed_seconds"));
+    elapsed = attribute<double>(checkpoint, file, "elapsed_seconds");
     const RunFacts now = facts(start);
     const std::vector<std::string> changes = changed_surroundings(checkpoint, {{{"world_size", int64_t{now.world_size}},
                                                                                 {"cpu_model", now.cpu_model},

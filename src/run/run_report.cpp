@@ -33,10 +33,12 @@ double score_of_best(const std::filesystem::path& file, const std::string& kind)
     log::warn("{}; the next best will take its place", error.what());
     return kNoScore;
   }
-  const auto found_kind = best.attributes.find("score_kind"), score = best.attributes.find("score");
-  if (found_kind == best.attributes.end() || score == best.attributes.end()) return kNoScore;
-  if (std::get<std::string>(found_kind->second) != kind) return kNoScore;  // not comparable
-  return std::get<double>(score->second);
+  try {
+    if (attribute<std::string>(best, file, "score_kind") != kind) return kNoScore;  // not comparable
+    return attribute<double>(best, file, "score");
+  } catch (const UsageError&) {
+    return kNoScore;
+  }
 }
 
 std::unique_ptr<EventWriter> make_events(const RunOptions& options, const std::filesystem::path& folder,

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/state.hpp"
 
 namespace drl {
@@ -41,6 +42,17 @@ struct Checkpoint {
   // Null if there is none of that name.
   const Tensor* find(std::string_view name) const;
 };
+
+// The attribute of that name in what was read from `file`. Throws UsageError if it is not there, or of another type.
+template <class T>
+const T& attribute(const Checkpoint& checkpoint, const std::string& file, const std::string& name) {
+  const auto found = checkpoint.attributes.find(name);
+  const T* value = found == checkpoint.attributes.end() ? nullptr : std::get_if<T>(&found->second);
+  if (value == nullptr)
+    throw UsageError("checkpoint " + file + " has no attribute \"" + name +
+                     "\" (it was not made by drl_train, or changed since): name another file");
+  return *value;
+}
 
 // Writes `path` as write_file_atomically does (store/file.hpp), having read the HDF5 image back and compared it. Adds
 // the attributes `format` and `format_version`. Equal content gives equal bytes: nothing but attributes may hold the

@@ -76,5 +76,13 @@ TEST_F(NoLocks, CheckpointsAreReadAllTheSame) {
   }
 }
 
+TEST_F(NoLocks, TheDoctorSaysWhichLockThereIs) {
+  const Words doctor = {DRL_BIN "/drl_doctor", "--runs_dir", runs.path().string()};
+  const Result with = run_program(doctor), without = run_program(doctor, kNoLocks);
+  EXPECT_TRUE(holds(without.out, "/runs: writable, locked by a file (the file system has no locks), ")) << without.out;
+  EXPECT_TRUE(holds(with.out, "/runs: writable, ") && !holds(with.out, "locked by")) << with.out;
+  EXPECT_TRUE(runs.folder.names().empty()) << "something was left behind";
+}
+
 }  // namespace
 }  // namespace drl::test

@@ -189,6 +189,8 @@ TEST(Folder, ThatOthersDoNotSeeIsNotShared) {
   std::vector<FolderVisit> visits = {{""}, {""}, {"", true}, {""}};
   EXPECT_EQ(folder_finding("/runs", visits, kHosts, 2e12).finding,
             "/runs: all nodes read it, its lock holds, 1.82 TiB free");
+  EXPECT_EQ(folder_finding("/runs", visits, kHosts, 2e12, true).finding,
+            "/runs: all nodes read it, locked by a file (the file system has no locks), 1.82 TiB free");
   visits[2].read = visits[3].read = "No such file or directory";
   const Check check = folder_finding("/runs", visits, kHosts, 2e12);
   EXPECT_EQ(check.status, Status::failed);
