@@ -9,11 +9,13 @@
 #include <sstream>
 
 #include "base/check.hpp"
+#include "base/instruction_set.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cluster/cuda_support.hpp"
 #include "cluster/mpirun.hpp"
+#include "doctor/preflight.hpp"
 #include "engines/torch/blas.hpp"
 #include "engines/torch/torch_engine.hpp"
 #include "envs/make_env.hpp"
@@ -123,10 +125,11 @@ std::string hosts_text(const RunFacts& facts) {
 TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Communicator& comm)
     : settings_(settings), launch_(launch), comm_(comm), machine_(this_machine()) {
   const Options& options = settings.options;
-  hosts_ = gather_texts(comm, machine_.host);
   const int threads = settings.command.threads;
   placement_ = place_rank(comm, launch, process_environment(), options.train.device, options.train.gpu_ids,
                           threads ? std::optional(threads) : std::nullopt);
+  hosts_ =
+      compare_hardware(comm, {machine_.host, instruction_set(), placement_.gpu < 0 ? "" : gpu_name(placement_.gpu)});
   job_ = allocation(process_environment());
   if (job_ && comm.rank() == 0) deadline_.emplace(*job_, options.run.time_margin);
   on_all_ranks(comm, [&] {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -51,6 +52,32 @@ void require_same_build(Communicator& comm) {
     if (check.status == Status::failed) throw UsageError(check.finding + "; " + check.remedy);
     return std::string();
   });
+}
+
+std::string hardware_warning(const std::vector<RankHardware>& ranks) {
+  std::vector<std::string> hosts, differences;
+  for (const RankHardware& rank : ranks) hosts.push_back(rank.host);
+  for (const auto& [what, member] :
+       {std::pair{"GPUs: ", &RankHardware::gpu}, {"instruction sets of CPUs: ", &RankHardware::instruction_set}}) {
+    std::vector<std::string> values;
+    for (const RankHardware& rank : ranks) values.push_back((rank.*member).empty() ? "none" : rank.*member);
+    if (hosts_of(values).size() > 1) differences.push_back(what + by_value(values, hosts));
+  }
+  if (differences.empty()) return "";
+  return "ranks compute on different hardware (" + join(differences, "; ") +
+         "): the numbers depend on it, and the slowest sets the pace; ask for nodes of one kind (sbatch --constraint)";
+}
+
+std::vector<std::string> compare_hardware(Communicator& comm, const RankHardware& mine) {
+  std::vector<RankHardware> ranks;
+  for (const std::string& text : gather_texts(comm, join({mine.host, mine.instruction_set, mine.gpu}, "\t"))) {
+    const std::vector<std::string> fields = split(text, '\t');
+    ranks.push_back({fields[0], fields[1], fields[2]});
+  }
+  if (const std::string warning = hardware_warning(ranks); !warning.empty()) log::warn("{}", warning);
+  std::vector<std::string> hosts;
+  for (const RankHardware& rank : ranks) hosts.push_back(rank.host);
+  return hosts;
 }
 
 void warn_if_not_shared(Communicator& comm, const std::filesystem::path& run) {

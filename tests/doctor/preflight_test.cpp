@@ -1,0 +1,53 @@
+#include "doctor/preflight.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/instruction_set.hpp"
+
+namespace drl {
+namespace {
+
+TEST(Hardware, OfAllRanksMayBeTheSame) {
+  EXPECT_EQ(hardware_warning({}), "");
+  EXPECT_EQ(hardware_warning({{"n1", "x86-64-v4", ""}}), "");
+  EXPECT_EQ(hardware_warning({{"n1", "x86-64-v3", "A100"}, {"n2", "x86-64-v3", "A100"}}), "");
+}
+
+TEST(Hardware, ThatDiffersIsNamedWithItsRanks) {
+  EXPECT_EQ(hardware_warning({{"n1", "x86-64-v4", ""}, {"n1", "x86-64-v4", ""}, {"n2", "x86-64-v3", ""}}),
+            "ranks compute on different hardware (instruction sets of CPUs: x86-64-v4 (ranks 0, 1 on n1), x86-64-v3 "
+            "(rank 2 on n2)): the numbers depend on it, and the slowest sets the pace; ask for nodes of one kind "
+            "(sbatch --constraint)");
+  EXPECT_TRUE(hardware_warning({{"n1", "x86-64-v4", "A100"}, {"n2", "x86-64-v3", "H100"}, {"n2", "x86-64-v3", ""}})
+                  .starts_with("ranks compute on different hardware (GPUs: A100 (rank 0 on n1), H100 (rank 1 on n2), "
+                               "none (rank 2 on n2); instruction sets of CPUs: x86-64-v4 (rank 0 on n1), "));
+}
+
+#ifdef __x86_64__
+// As the kernel lists what the CPU has, and the x86-64 psABI which of it a level needs.
+TEST(InstructionSet, IsWhatTheCpuHas) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string flags;
+  while (std::getline(file, flags) && !flags.starts_with("flags")) {
+  }
+  const auto has_all = [&](std::initializer_list<const char*> names) {
+    return std::ranges::all_of(names, [&](const char* name) {
+      return (flags + " ").find(" " + std::string(name) + " ") != std::string::npos;
+    });
+  };
+  const bool v3 = has_all({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"});
+  const bool v4 = v3 && has_all({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
+#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
+  EXPECT_STREQ(instruction_set(), "x86-64-v2");
+#else
+  EXPECT_STREQ(instruction_set(), v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : "x86-64-v2");
+#endif
+  (void)v4;
+}
+#endif
+
+}  // namespace
+}  // namespace drl
