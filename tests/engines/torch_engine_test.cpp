@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <optional>
 
@@ -245,6 +246,19 @@ TEST(TorchEngine, SaysWhatItComputesWith) {
   EXPECT_EQ(s.engine->description().find("libtorch "), 0u);
   EXPECT_NE(s.engine->description().find(blas_library().name), std::string::npos);
   EXPECT_FALSE(blas_library().name.empty());
+}
+
+// 192 MiB for each thread, and as much besides.
+TEST(AddressSpace, MustHoldTheBuffersOfBlas) {
+  constexpr uint64_t mib = 1 << 20;
+  EXPECT_EQ(address_space_problem(RLIM_INFINITY, 600 * mib, 1000), "");
+  EXPECT_EQ(address_space_problem(984 * mib, 600 * mib, 1), "");
+  EXPECT_EQ(
+      address_space_problem(983 * mib, 600 * mib, 1),
+      "the limit of the address space leaves 383 MiB (ulimit -v 1006592), and 1 thread of matrix products may take "
+      "384 MiB: ulimit -v 1007617, or unlimited; in a job ask for more memory");
+  EXPECT_NE(address_space_problem(984 * mib, 600 * mib, 2), "");
+  EXPECT_NE(address_space_problem(500 * mib, 600 * mib, 1), "");
 }
 
 }  // namespace

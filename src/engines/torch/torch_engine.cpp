@@ -186,6 +186,7 @@ class TorchEngine final : public Engine {
 }  // namespace
 
 std::unique_ptr<Engine> make_torch_engine(const NetworkSpec& spec, int threads) {
+  require_address_space(threads);
   set_math_threads(threads);
   return std::make_unique<TorchEngine>(spec);
 }
