@@ -215,8 +215,8 @@ void TrainingJob::load(const RunStart& start) {
     const bool weights_only = start.from == StartFrom::weights;
     checkpoint = read_first_good(start);
     const std::string file = start.checkpoints[damaged_.size()].string();
-    if (const auto options = checkpoint.attributes.find("options"); options != checkpoint.attributes.end())
-      settings_.warn_of_commands(std::get<std::string>(options->second), file);
+    if (checkpoint.attributes.contains("options"))
+      settings_.warn_of_commands(attribute<std::string>(checkpoint, file, "options"), file);
     const auto& task = attribute<std::string>(checkpoint, file, "task");
     const std::string& wanted = settings_.options.train.task;
     if (task != wanted)
