@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -44,20 +46,25 @@ void refuse_differences(const std::vector<GpuIdentity>& ranks, Member member, co
   if (!found.empty()) throw UsageError(problem + " (" + found + "): " + remedy);
 }
 
-// Two containers of a machine may have different host names, and two parts (MIG) of a GPU different UUIDs.
-bool same_gpu(const GpuIdentity& a, const GpuIdentity& b) {
-  return (!a.uuid.empty() && a.uuid == b.uuid) || (a.host == b.host && a.pci == b.pci);
+// What two ranks on one GPU have in common: two containers of a machine may have different host names, and two parts
+// (MIG) of a GPU different UUIDs.
+std::vector<std::string> marks(const GpuIdentity& rank) {
+  std::vector<std::string> all = {rank.host + '\n' + rank.pci};
+  if (!rank.uuid.empty()) all.push_back(rank.uuid);
+  return all;
 }
 
 void refuse_sharing(const std::vector<GpuIdentity>& ranks) {
-  for (size_t first = 0; first < ranks.size(); ++first) {
-    std::vector<int> sharing;
-    for (size_t other = first; other < ranks.size(); ++other)
-      if (same_gpu(ranks[first], ranks[other])) sharing.push_back(static_cast<int>(other));
+  std::map<std::string, std::vector<int>> by_mark;
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    for (const std::string& mark : marks(ranks[rank])) by_mark[mark].push_back(static_cast<int>(rank));
+  for (const GpuIdentity& gpu : ranks) {
+    std::set<int> sharing;
+    for (const std::string& mark : marks(gpu)) sharing.insert(by_mark[mark].begin(), by_mark[mark].end());
     if (sharing.size() < 2) continue;
-    const GpuIdentity& gpu = ranks[first];
-    throw UsageError(ranks_text(sharing, hosts_of(ranks)) + " would compute on the same GPU (" + gpu.gpu + ", " +
-                     gpu.pci + (gpu.uuid.empty() ? "" : ", " + gpu.uuid) +
+    throw UsageError(ranks_text({sharing.begin(), sharing.end()}, hosts_of(ranks)) +
+                     " would compute on the same GPU (" + gpu.gpu + ", " + gpu.pci +
+                     (gpu.uuid.empty() ? "" : ", " + gpu.uuid) +
                      "): start as many ranks on a host as it has GPUs (srun --ntasks-per-node), and let each see all "
                      "of them (srun --gpu-bind=none, CUDA_VISIBLE_DEVICES)");
   }
