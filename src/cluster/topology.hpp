@@ -15,7 +15,7 @@ using CpuSet = std::bitset<1024>;
 std::string to_text(const CpuSet& cpus);       // "0-3,64-67", "" when empty
 CpuSet cpus_of_text(const std::string& text);  // its inverse
 
-CpuSet allowed_cpus();                       // those that this process may use; empty if the system does not say
+CpuSet allowed_cpus();  // those that this process may use; empty if the system does not say
 // All threads that there are, and those that come; false if the system refuses.
 bool bind_this_process(const CpuSet& cpus);
 
