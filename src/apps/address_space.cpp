@@ -1,5 +1,6 @@
 // A limit of the address space (ulimit -v) below what libraries take while they are loaded: libtorch's initialisers
 // then end the program with std::bad_alloc, before main. This looks before them, and so before much of C++ is there.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sched.h>
@@ -35,6 +36,10 @@ int value_of(char** environment, const char* name) {
 
 int threads_of_openblas(char** environment) {
   if (!dl_iterate_phdr(is_openblas, nullptr)) return 0;
+  // 1: threads of its own, made when it is loaded; 0: none; 2: OpenMP's, made later.
+  if (void* parallel = dlsym(RTLD_DEFAULT, "openblas_get_parallel");
+      parallel && reinterpret_cast<int (*)()>(parallel)() != 1)
+    return 0;
   cpu_set_t cpus;
   int threads = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
   for (const char* name : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})

@@ -128,8 +128,8 @@ TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Com
   const int threads = settings.command.threads;
   placement_ = place_rank(comm, launch, process_environment(), options.train.device, options.train.gpu_ids,
                           threads ? std::optional(threads) : std::nullopt);
-  hosts_ =
-      compare_hardware(comm, {machine_.host, instruction_set(), placement_.gpu < 0 ? "" : gpu_name(placement_.gpu)});
+  hosts_ = compare_hardware(comm, {machine_.host, machine_.cpu_model + ", " + instruction_set(),
+                                   placement_.gpu < 0 ? "" : gpu_name(placement_.gpu)});
   job_ = allocation(process_environment());
   if (job_ && comm.rank() == 0) deadline_.emplace(*job_, options.run.time_margin);
   on_all_ranks(comm, [&] {
@@ -215,8 +215,7 @@ void TrainingJob::load(const RunStart& start) {
     const bool weights_only = start.from == StartFrom::weights;
     checkpoint = read_first_good(start);
     const std::string file = start.checkpoints[damaged_.size()].string();
-    if (checkpoint.attributes.contains("options"))
-      settings_.warn_of_commands(attribute<std::string>(checkpoint, file, "options"), file);
+    if (!weights_only) settings_.warn_of_commands(attribute<std::string>(checkpoint, file, "options"), file);
     const auto& task = attribute<std::string>(checkpoint, file, "task");
     const std::string& wanted = settings_.options.train.task;
     if (task != wanted)
@@ -321,8 +320,12 @@ std::string TrainingJob::command_to_go_on(const RunStart& start) const {
     words.insert(words.end(), {"--ranks", ranks});
   else if (launch_.launcher == "srun")
     words.insert(words.begin(), {"srun", "-N", std::to_string(unique(hosts_).size()), "-n", ranks});
+  else if (launch_.launcher == "flux")
+    words.insert(words.begin(), {"flux", "run", "-n", ranks});
   else if (launch_.launched())
-    words.insert(words.begin(), {"mpirun", "-n", ranks});
+    words.insert(
+        words.begin(),
+        {launch_.launcher == "jsrun" || launch_.launcher == "mpirun" ? launch_.launcher : "mpiexec", "-n", ranks});
   return shell_line(words);
 }
 

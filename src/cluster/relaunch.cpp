@@ -311,7 +311,8 @@ std::vector<std::string> inner_environment(const std::vector<std::string>& varia
                          name == "SLURM_NETWORK" || name == "SLURM_MEM_BIND";
     // What the job is, over its requeues; srun does not tell its tasks anew.
     const bool needed = name == "SLURM_JOB_ID" || name == "SLURM_CONF" || name == "SLURM_RESTART_COUNT" ||
-                        name == "SLURM_JOB_END_TIME" || name == "SLURM_ARRAY_JOB_ID" || name == "SLURM_ARRAY_TASK_ID";
+                        name == "SLURM_JOB_START_TIME" || name == "SLURM_JOB_END_TIME" ||
+                        name == "SLURM_CLUSTER_NAME" || name == "SLURM_ARRAY_JOB_ID" || name == "SLURM_ARRAY_TASK_ID";
     if (!launcher || setting || needed) kept.push_back(variable);
   }
   return kept;

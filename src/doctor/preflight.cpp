@@ -57,8 +57,7 @@ void require_same_build(Communicator& comm) {
 std::string hardware_warning(const std::vector<RankHardware>& ranks) {
   std::vector<std::string> hosts, differences;
   for (const RankHardware& rank : ranks) hosts.push_back(rank.host);
-  for (const auto& [what, member] :
-       {std::pair{"GPUs: ", &RankHardware::gpu}, {"instruction sets of CPUs: ", &RankHardware::instruction_set}}) {
+  for (const auto& [what, member] : {std::pair{"GPUs: ", &RankHardware::gpu}, {"CPUs: ", &RankHardware::cpu}}) {
     std::vector<std::string> values;
     for (const RankHardware& rank : ranks) values.push_back((rank.*member).empty() ? "none" : rank.*member);
     if (hosts_of(values).size() > 1) differences.push_back(what + by_value(values, hosts));
@@ -70,7 +69,7 @@ std::string hardware_warning(const std::vector<RankHardware>& ranks) {
 
 std::vector<std::string> compare_hardware(Communicator& comm, const RankHardware& mine) {
   std::vector<RankHardware> ranks;
-  for (const std::string& text : gather_texts(comm, join({mine.host, mine.instruction_set, mine.gpu}, "\t"))) {
+  for (const std::string& text : gather_texts(comm, join({mine.host, mine.cpu, mine.gpu}, "\t"))) {
     const std::vector<std::string> fields = split(text, '\t');
     ranks.push_back({fields[0], fields[1], fields[2]});
   }

@@ -15,8 +15,8 @@ void require_same_build(Communicator& comm);
 // What a rank's numbers depend on in their last bits.
 struct RankHardware {
   std::string host;
-  std::string instruction_set;  // instruction_set()
-  std::string gpu;              // its model, "" on a CPU
+  std::string cpu;  // its model, and instruction_set(): BLAS chooses by the first, our loops by the second
+  std::string gpu;  // its model, "" on a CPU
 };
 // "" if all ranks have the same. Pure.
 std::string hardware_warning(const std::vector<RankHardware>& ranks);

@@ -232,7 +232,8 @@ bool owner_is_gone(const LockOwner& owner, const OwnerFacts& facts) {
   if (owner.released) return true;
   if (same_processes(owner, facts.me)) return facts.start_time != owner.start_time;
   if (is_same_job(owner, facts.me) && facts.me.restart > owner.restart) return true;
-  if (facts.job_state == "") return true;
+  // squeue does not tell of other people's jobs where PrivateData hides them: a sign of life says more.
+  if (facts.job_state == "" && facts.heartbeat_age > 3 * kHeartbeat) return true;
   if (facts.job_state == "SUSPENDED" || facts.job_state == "STOPPED") return false;  // nobody expects a sign of life
   return facts.heartbeat_age > kHeartbeatLimit;
 }

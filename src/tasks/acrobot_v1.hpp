@@ -74,6 +74,7 @@ gamma = 0.99
 lam = 0.95
 entropy_coef = 0.01
 max_grad_norm = 0.5
+reward_scale = 0.1
 use_clipped_value_loss = false
 schedule_iterations = 150
 [policy]

@@ -119,6 +119,13 @@ TEST(InnerEnvironment, LosesTheOuterStep) {
                                       "OMPI_MCA_btl=self,tcp", "OMP_NUM_THREADS=1"}));
 }
 
+TEST(InnerEnvironment, KeepsWhatTheJobIs) {
+  const std::vector<std::string> job = {"SLURM_JOB_ID=12",        "SLURM_RESTART_COUNT=1",   "SLURM_JOB_START_TIME=100",
+                                        "SLURM_JOB_END_TIME=400", "SLURM_CLUSTER_NAME=alps", "SLURM_ARRAY_JOB_ID=12",
+                                        "SLURM_ARRAY_TASK_ID=3"};
+  EXPECT_EQ(inner_environment(job), job);
+}
+
 TEST(InnerEnvironment, KeepsWhatUsersAndSitesSet) {
   const std::vector<std::string> set = {"PMIX_MCA_gds=hash", "PMI_MMAP_SYNC_WAIT_TIME=600",
                                         "SLURM_NETWORK=single_node_vni", "SLURM_MEM_BIND=quiet,local",

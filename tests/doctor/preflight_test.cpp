@@ -18,12 +18,12 @@ TEST(Hardware, OfAllRanksMayBeTheSame) {
 
 TEST(Hardware, ThatDiffersIsNamedWithItsRanks) {
   EXPECT_EQ(hardware_warning({{"n1", "x86-64-v4", ""}, {"n1", "x86-64-v4", ""}, {"n2", "x86-64-v3", ""}}),
-            "ranks compute on different hardware (instruction sets of CPUs: x86-64-v4 (ranks 0, 1 on n1), x86-64-v3 "
+            "ranks compute on different hardware (CPUs: x86-64-v4 (ranks 0, 1 on n1), x86-64-v3 "
             "(rank 2 on n2)): the numbers depend on it, and the slowest sets the pace; ask for nodes of one kind "
             "(sbatch --constraint)");
   EXPECT_TRUE(hardware_warning({{"n1", "x86-64-v4", "A100"}, {"n2", "x86-64-v3", "H100"}, {"n2", "x86-64-v3", ""}})
                   .starts_with("ranks compute on different hardware (GPUs: A100 (rank 0 on n1), H100 (rank 1 on n2), "
-                               "none (rank 2 on n2); instruction sets of CPUs: x86-64-v4 (rank 0 on n1), "));
+                               "none (rank 2 on n2); CPUs: x86-64-v4 (rank 0 on n1), "));
 }
 
 #ifdef __x86_64__
