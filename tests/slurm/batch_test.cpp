@@ -202,9 +202,8 @@ TEST_F(BatchErrors, NoProgram) {
   ::unsetenv("DRL_BIN");
   fs::create_directory(folder / "alone");
   fs::copy(kBatch + "train_1node.sbatch", folder / "alone");
-  EXPECT_TRUE(
-      says(log_of_failure(submit({folder / "alone/train_1node.sbatch"}), 2),
-           "drl_train is not found: load its module in " + (folder / "alone/site.sh").string() + ", or set DRL_BIN\n"));
+  EXPECT_TRUE(says(log_of_failure(submit({folder / "alone/train_1node.sbatch"}), 2),
+                   "drl_train is not found: load its module, or set DRL_BIN, in ~/.config/drl/site.sh\n"));
 }
 
 TEST_F(BatchErrors, NoSiteSettingsWhereDrlSiteSays) {
