@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="5d9b2cde697c16f95503838d57402e5bec1f5b345f40df02e6f68e82b6cd97e1")
+    version("0.1.0", sha256="343a8f2090ccf58af5d7ef8d3245dc55bfe631fd16a0756fc64fd68252258469")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
