@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="343a8f2090ccf58af5d7ef8d3245dc55bfe631fd16a0756fc64fd68252258469")
+    version("0.1.0", sha256="e9c675c573206d6a60473bac0dddc3edccd9b34a4607e4c7f81585abd661eafd")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
