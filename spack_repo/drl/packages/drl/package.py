@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="e9c675c573206d6a60473bac0dddc3edccd9b34a4607e4c7f81585abd661eafd")
+    version("0.1.0", sha256="beea21302b6297e8eb5dc086fb2f37588553aee757334d223179a5c5d7d4a5fe")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
