@@ -122,6 +122,26 @@ TEST_F(BatchTest, ACopyThatCannotBeMadeIsAWarning) {
   EXPECT_TRUE(says(log_of(job), ": nodes run drl from where it is installed\n"));
 }
 
+// The second node takes the archive, and the folder that it is to be unpacked into, but no third file. The first has
+// unpacked it, and would hold it until the job's end.
+TEST_F(BatchTest, ACopyThatOneNodeCannotUnpackIsAWarning) {
+  const std::string storage = "/dev/shm/storage";
+  output_of({"srun", "-N2", "mkdir", storage});
+  output_of({"srun", "-N1", "-w", "node2", "mount", "-t", "tmpfs", "-o", "nr_inodes=3", "tmpfs", storage});
+  ::setenv("DRL_SBCAST", storage.c_str(), 1);
+  const std::string job = submit(Words{"--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1));
+  ::unsetenv("DRL_SBCAST");
+  ASSERT_TRUE(completes(job));
+  const std::string warning = log_of(job).substr(0, log_of(job).find('\n'));
+  EXPECT_TRUE(warning.starts_with("drl_sbcast: cannot unpack " + storage + "/drl-" + job + "-")) << warning;
+  EXPECT_TRUE(says(warning, ".tar on all nodes (node2: tar: "));
+  EXPECT_TRUE(warning.ends_with(": No space left on device): nodes run drl from where it is installed")) << warning;
+  EXPECT_TRUE(says(log_of(job), "2 ranks on node1, node2"));
+  EXPECT_EQ(output_of({"srun", "-N2", "ls", "-A", storage}), "") << "something was left behind";
+  output_of({"srun", "-N1", "-w", "node2", "umount", storage});
+  output_of({"srun", "-N2", "rmdir", storage});
+}
+
 TEST_F(BatchTest, ASweepSharesOutItsRuns) {
   spill(folder / "runs.txt", "--seed 0\n--seed 1 --ppo.gamma 0.9\n--seed 2\n--seed 3\n--seed 4\n");
   ::setenv("DRL_SWEEP", "runs.txt", 1);
