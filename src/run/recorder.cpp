@@ -13,8 +13,12 @@ constexpr size_t kPendingSaves = 8;                      // in memory, while the
 }  // namespace
 
 Recorder::Recorder(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
-                   std::unique_ptr<CheckpointHook> hook)
-    : csv_(std::move(csv)), events_(std::move(events)), hook_(std::move(hook)), thread_([this] { work(); }) {}
+                   std::unique_ptr<CheckpointHook> hook, std::function<bool()> is_mine)
+    : csv_(std::move(csv)),
+      events_(std::move(events)),
+      hook_(std::move(hook)),
+      is_mine_(std::move(is_mine)),
+      thread_([this] { work(); }) {}
 
 Recorder::~Recorder() {
   {
@@ -49,7 +53,7 @@ bool Recorder::flush() {
   flush_ = true;
   wake_.notify_one();
   idle_.wait(lock, [this] { return !flush_ && saves_.empty() && !busy_; });
-  return saved_ && !rows_failed_;
+  return saved_ && !rows_failed_ && mine_;
 }
 
 void Recorder::finish_hook(double patience) {
@@ -72,9 +76,10 @@ void Recorder::work() {
     flush_ = false;
     busy_ = true;
     lock.unlock();
-    write_rows(rows, !saves.empty());
-    for (const Save& save : saves) write_checkpoint_file(save);
-    if (hook_) hook_patience ? hook_->finish(*hook_patience) : hook_->poll();
+    if (may_write()) write_rows(rows, !saves.empty());
+    for (const Save& save : saves)
+      if (may_write()) write_checkpoint_file(save);
+    if (hook_ && may_write()) hook_patience ? hook_->finish(*hook_patience) : hook_->poll();
     lock.lock();
     busy_ = false;
     idle_.notify_all();
@@ -102,6 +107,7 @@ void Recorder::write_checkpoint_file(const Save& save) {
   try {
     write_checkpoint(save.path, save.checkpoint);
     saved = true;
+    if (!may_write()) return;  // that may have taken long
     if (save.then) save.then();
     if (hook_)
       hook_->run(save.path, save.last);

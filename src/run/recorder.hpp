@@ -27,9 +27,11 @@ class Recorder {
     std::function<void()> last;  // the same, after the hook too
   };
 
-  // `events` and `hook` may be null. Rows reach the files every few seconds and before each checkpoint.
+  // `events` and `hook` may be null. Rows reach the files every few seconds and before each checkpoint. Once `is_mine`,
+  // asked on the recorder's thread, has said that the run is another process's, nothing is written any more, not even
+  // what is pending.
   Recorder(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
-           std::unique_ptr<CheckpointHook> hook = nullptr);
+           std::unique_ptr<CheckpointHook> hook = nullptr, std::function<bool()> is_mine = {});
   ~Recorder();  // writes what is pending
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -38,20 +40,23 @@ class Recorder {
   // Returns at once. When the file system is too slow, the oldest of several pending saves is dropped. One that fails
   // is a warning: the run goes on.
   void save(Save save);
-  // Waits until everything is written. False if the last save failed, or rows are still in memory only.
+  // Waits until everything is written. False if the last save failed, or rows are still in memory only, or the run is
+  // another process's.
   bool flush();
   // Waits for the hook, `patience` seconds at most.
   void finish_hook(double patience);
 
  private:
   void work();
+  bool may_write() { return mine_ = mine_ && (!is_mine_ || is_mine_()); }
   void write_rows(const std::vector<IterationMetrics>& rows, bool sync);
   void write_checkpoint_file(const Save& save);
 
   std::unique_ptr<CsvWriter> csv_;
   std::unique_ptr<EventWriter> events_;
   std::unique_ptr<CheckpointHook> hook_;
-  bool rows_failed_ = false;
+  std::function<bool()> is_mine_;
+  bool mine_ = true, rows_failed_ = false;
 
   std::mutex mutex_;
   std::condition_variable wake_, idle_;

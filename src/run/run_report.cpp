@@ -76,9 +76,10 @@ RunReport::RunReport(const RunOptions& options, const RunDirectory& directory, c
       balance_(record.facts().rank_hosts, options.balance_seconds) {
   const std::filesystem::path& folder = directory.path();
   if (resume_iteration) best_score_ = score_of_best(folder / "checkpoints" / "best.h5", score_kind());
-  recorder_ = std::make_unique<Recorder>(
-      std::make_unique<CsvWriter>(folder / "metrics.csv", reward_terms, resume_iteration),
-      make_events(options_, folder, options_ini_, resume_iteration), make_hook(options_, folder));
+  recorder_ =
+      std::make_unique<Recorder>(std::make_unique<CsvWriter>(folder / "metrics.csv", reward_terms, resume_iteration),
+                                 make_events(options_, folder, options_ini_, resume_iteration),
+                                 make_hook(options_, folder), [this] { return is_mine(); });
   if (options_.squeue_comment && record.facts().job) comment_.emplace(*record.facts().job, record.facts().task);
   write_file_atomically(folder / "options.ini", bytes_of(options_ini_));  // last: a refused start changes no option
   log::to_file((folder / "logs" / "rank_0.log").string());
@@ -173,6 +174,7 @@ void RunReport::save(int64_t iteration, int64_t env_steps, double elapsed, std::
 
 bool RunReport::finish(int64_t iteration, int64_t env_steps, const std::string& status, const CommStats& comm) {
   const bool saved = recorder_->flush();
+  directory_.require_lock();
   directory_.take_stop_request();  // one that came too late is no word to the next start
   {
     const std::lock_guard lock(console_mutex_);
@@ -190,9 +192,15 @@ void RunReport::finish_hook() {
   recorder_->finish_hook(std::max(left - kEndOfJob, 0.0));
 }
 
+bool RunReport::is_mine() const {
+  if (directory_.is_mine()) return true;
+  log::to_file("");  // it is the run's too
+  return false;
+}
+
 void RunReport::fail(int64_t iteration, int64_t env_steps, const CommStats& comm) {
-  if (!directory_.is_mine()) return;
   recorder_->flush();  // it writes the record too
+  if (!is_mine()) return;
   try {
     record_.write(iteration, env_steps, "failed", comm);
   } catch (const Error& error) {

@@ -41,6 +41,7 @@ class RunReport {
             std::optional<double> score, const CommStats& comm);
   void message(const std::string& text);
   // Waits until all is written, and prints the last block. False if metrics or the last checkpoint could not be saved.
+  // Throws Error, as requested_stop() and save() do, if the run is another process's.
   bool finish(int64_t iteration, int64_t env_steps, const std::string& status, const CommStats& comm);
   // After finish(): waits for --after_checkpoint as long as the job's time allows.
   void finish_hook();
@@ -53,6 +54,8 @@ class RunReport {
   std::string score_kind() const;
 
  private:
+  // False if another process has taken the run over. May be called on any thread.
+  bool is_mine() const;
   Checkpoint make_checkpoint(int64_t iteration, int64_t env_steps, double elapsed, std::vector<Tensor> tensors) const;
 
   RunOptions options_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 
 #include "../support/temp_folder.hpp"
@@ -82,6 +83,41 @@ TEST_F(RecorderTest, AFailureAfterASaveIsNoFailureOfTheSave) {
   const std::string warning = testing::internal::GetCapturedStderr();
   EXPECT_NE(warning.find("a.h5 is saved"), std::string::npos) << warning;
   EXPECT_NE(warning.find("no space for run.json"), std::string::npos) << warning;
+}
+
+// While a save is being written another process takes the run over.
+TEST_F(RecorderTest, NothingPendingIsWrittenOnceTheRunIsAnothers) {
+  std::atomic<bool> mine = true;
+  std::promise<void> begun, go_on;
+  Recorder lost{std::make_unique<CsvWriter>(folder / "m.csv", std::vector<std::string>{}), nullptr, nullptr,
+                [&] { return mine.load(); }};
+  lost.save(save_to("a.h5", true, [&] {
+    begun.set_value();
+    go_on.get_future().wait();
+  }));
+  begun.get_future().wait();
+  lost.append(row(1));
+  lost.save(save_to("b.h5"));
+  mine = false;
+  go_on.set_value();
+  EXPECT_FALSE(lost.flush());
+  mine = true;  // of what the other has written meanwhile this process knows nothing
+  lost.save(save_to("c.h5"));
+  EXPECT_FALSE(lost.flush());
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.h5", "m.csv"}));
+  EXPECT_EQ(rows(), 0u);
+}
+
+// Which would delete old checkpoints, now the other's.
+TEST_F(RecorderTest, NothingFollowsASaveDuringWhichTheRunBecameAnothers) {
+  bool followed = false;
+  Recorder lost{std::make_unique<CsvWriter>(folder / "m.csv", std::vector<std::string>{}), nullptr,
+                std::make_unique<CheckpointHook>("true", folder / "hook.log"),
+                [&] { return !fs::exists(folder / "a.h5"); }};
+  lost.save(save_to("a.h5", true, [&] { followed = true; }));
+  EXPECT_FALSE(lost.flush());
+  EXPECT_FALSE(followed);
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.h5", "m.csv"}));
 }
 
 }  // namespace

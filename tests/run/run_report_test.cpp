@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "../support/temp_folder.hpp"
+#include "base/check.hpp"
+#include "base/log.hpp"
 
 namespace drl {
 namespace {
@@ -21,6 +24,13 @@ class Report : public testing::Test {
   // The folder of checkpoints can be broken and mended: a full folder stands where that of iteration 1 belongs.
   void save(int64_t iteration, double score) {
     report.save(iteration, 0, 0, {{"x", DType::u8, {1}, {std::byte{1}}}}, score, {});
+  }
+  // The run's, and what is in them.
+  std::map<fs::path, std::string> files() const {
+    std::map<fs::path, std::string> result;
+    for (const auto& entry : fs::recursive_directory_iterator(directory.path()))
+      if (entry.is_regular_file()) result[entry.path()] = slurp(entry.path());
+    return result;
   }
 
   TempFolder folder;
@@ -60,6 +70,24 @@ TEST_F(Report, AFailureIsRecorded) {
   const nlohmann::json json = nlohmann::json::parse(slurp(directory.path() / "run.json"));
   EXPECT_EQ(json.at("status"), "failed");
   EXPECT_EQ(json.at("iteration"), 4);
+}
+
+// Of all its files: rows, events, run.json, the log, the word to the next start.
+TEST_F(Report, ARunThatAnotherProcessHasTakenOverIsLeftAlone) {
+  if (directory.lock_kind() == "file system") GTEST_SKIP() << "only a lock file can be lost (no_locks)";
+  save(1, 5);
+  ASSERT_TRUE(report.finish(1, 0, "running", {}));
+  spill(directory.path() / ".lock.owner.2", "{}");
+  spill(directory.path() / "STOP", "");
+  const std::map<fs::path, std::string> before = files();
+  report.iteration({});
+  EXPECT_THROW(save(2, 6), Error);
+  EXPECT_THROW(report.finish(2, 0, "done", {}), Error);
+  report.fail(2, 0, {});
+  testing::internal::CaptureStderr();
+  log::warn("said on the terminal");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "warning: said on the terminal\n");
+  EXPECT_EQ(files(), before);
 }
 
 }  // namespace
