@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="beea21302b6297e8eb5dc086fb2f37588553aee757334d223179a5c5d7d4a5fe")
+    version("0.1.0", sha256="e7a51721c55e3ec2219c4ce91b935723412f08bbc4cbd47c19d88769714d577e")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
