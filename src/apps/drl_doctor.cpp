@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -47,6 +48,7 @@ struct DoctorOptions {
   std::string runs_dir, json;
   double timeout = 60;
   bool help = false, version = false;
+  std::string wrong;  // what is wrong with them, or ""
 
   void describe(OptionVisitor& v) {
     v("ranks", ranks, "start this many ranks in all: on this machine, or on a Slurm job's nodes; 1 = one a task",
@@ -71,6 +73,7 @@ int examine(const DoctorOptions& options, const LaunchInfo& launch, Rounds& roun
             const std::vector<std::string>& arguments) {
   // 1. Are all ranks here? One per device: if the launch line gave fewer, srun starts us again, and we wait.
   rounds.roll_call();
+  require_no_error(rounds.comm(), options.wrong);
   const RankRequest request{options.ranks, options.device == "cpu", options.gpu_ids};
   if (const auto outcome = start_one_rank_per_device(rounds.comm(), launch, request, arguments, kNoStops))
     return *outcome;
@@ -146,25 +149,30 @@ int run(const std::vector<std::string>& arguments) {
     DoctorOptions options;
     OptionTable table;
     table.section("", "Examination", options);
-    table.apply_command_line({arguments.begin() + 1, arguments.end()});
-    if (options.version || options.help) {
-      if (launch.rank != 0) return kDone;
-      if (options.version) return std::printf("drl %s (%s), %s\n", kVersion, kGitHash, mpi_version().c_str()), kDone;
-      options.help = false;  // it shall not be shown as switched on
-      return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+    options.wrong = usage_error([&] { table.apply_command_line({arguments.begin() + 1, arguments.end()}); });
+    if (options.wrong.empty()) {
+      if (options.version || options.help) {
+        if (launch.rank != 0) return kDone;
+        if (options.version) return std::printf("drl %s (%s), %s\n", kVersion, kGitHash, mpi_version().c_str()), kDone;
+        options.help = false;  // it shall not be shown as switched on
+        return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+      }
+      if (!launch.launched() && options.ranks > 1)
+        return can_run_under_srun() ? run_under_srun(options.ranks, arguments, kNoStops)
+                                    : run_under_mpirun(options.ranks, arguments);
+      if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments);
+          !hint.empty())
+        log::info("{}", hint);
     }
-    if (!launch.launched() && options.ranks > 1)
-      return can_run_under_srun() ? run_under_srun(options.ranks, arguments, kNoStops)
-                                  : run_under_mpirun(options.ranks, arguments);
-    if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments); !hint.empty())
-      log::info("{}", hint);
 
     Report report(launch.rank == 0, options.json);
     Watchdog watchdog;
-    StartWatch start(watchdog, report, launch, start_id(process_environment()),
-                     std::filesystem::absolute(runs_folder(options.runs_dir)), options.timeout);
+    std::optional<StartWatch> start;
+    if (options.wrong.empty())
+      start.emplace(watchdog, report, launch, start_id(process_environment()),
+                    std::filesystem::absolute(runs_folder(options.runs_dir)), options.timeout);
     return end_of_rank(launch.rank, run_session(launch, [&](Communicator& comm) {
-                         start.started();
+                         if (start) start->started();
                          const int code = examine_or_end(options, launch, comm, report, watchdog, arguments);
                          expect_end(watchdog, report, options.timeout);
                          return code;

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <optional>
 
 #include "apps/program.hpp"
 #include "apps/setup.hpp"
@@ -123,15 +124,21 @@ int run(const std::vector<std::string>& arguments) {
     launch = launch_info();
     log::init(launch.rank, launch.world_size, this_machine().host, false);
     keep_to_outer_step();
-    Settings settings(arguments);
-    if (answer(settings, launch)) return kDone;
-    if (!launch.launched() && settings.command.ranks > 1) return start_ranks(settings.command.ranks, arguments);
-    log::init(launch.rank, launch.world_size, this_machine().host, settings.command.quiet);
-    if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments); !hint.empty())
-      log::info("{}", hint);
+    std::optional<Settings> settings;
+    const std::string wrong = usage_error([&] { settings.emplace(arguments); });
+    if (settings) {
+      if (answer(*settings, launch)) return kDone;
+      if (!launch.launched() && settings->command.ranks > 1) return start_ranks(settings->command.ranks, arguments);
+      log::init(launch.rank, launch.world_size, this_machine().host, settings->command.quiet);
+      if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments);
+          !hint.empty())
+        log::info("{}", hint);
+    }
     catch_stop_signals();
-    return end_of_rank(
-        launch.rank, run_session(launch, [&](Communicator& comm) { return train(settings, launch, comm, arguments); }));
+    return end_of_rank(launch.rank, run_session(launch, [&](Communicator& comm) {
+                         require_no_error(comm, wrong);
+                         return train(*settings, launch, comm, arguments);
+                       }));
   } catch (const Error& error) {  // before there were ranks: all see the same
     if (launch.rank == 0) log::write(log::Level::common_error, error.what());
     return end_of_rank(launch.rank, error.exit_code());

@@ -195,6 +195,21 @@ void on_all_ranks(Communicator& comm, const std::function<void()>& work) {
   if (const int code = agree(comm, mine)) throw ReportedError(code);
 }
 
+std::string usage_error(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void require_no_error(Communicator& comm, const std::string& usage_error) {
+  on_all_ranks(comm, [&] {
+    if (!usage_error.empty()) throw UsageError(usage_error);
+  });
+}
+
 std::string on_rank_zero(Communicator& comm, const std::function<std::string()>& work) {
   std::string result;
   on_all_ranks(comm, [&] {

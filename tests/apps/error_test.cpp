@@ -76,6 +76,31 @@ TEST_F(Errors, AreSaidByOneRank) {
   expect_error({"--runs_dir", "/proc/runs"}, {"/proc/runs", "--runs_dir"});
 }
 
+// The launcher ends all ranks with the first that leaves: none may leave before the rank that speaks.
+TEST_F(Errors, AreSaidWhenRankZeroIsTheLastToStart) {
+  const std::string late = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} != 0 ] || sleep 2; exec \"$@\"";
+  for (const std::string program : {"drl_train", "drl_doctor"}) {
+    const Result result = run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", late, "bash",
+                                            DRL_BIN "/" + program, "--devise", "cpu"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
+    EXPECT_EQ(result.err.find("error: ", 1), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("did you mean --device?"), std::string::npos) << result.err;
+  }
+}
+
+// One rank's words are wrong, the other's are right and it waits for all.
+TEST_F(Errors, OfOneRankEndAll) {
+  const std::string one = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || set -- \"$@\" --devise cpu; exec \"$@\"";
+  for (const std::string program : {"drl_train", "drl_doctor"}) {
+    const Result result = run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", one, "bash",
+                                            DRL_BIN "/" + program});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
+    EXPECT_NE(result.err.find("did you mean --device?"), std::string::npos) << result.err;
+  }
+}
+
 #else
 
 TEST_F(Errors, Names) {
