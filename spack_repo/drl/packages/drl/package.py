@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="e7a51721c55e3ec2219c4ce91b935723412f08bbc4cbd47c19d88769714d577e")
+    version("0.1.0", sha256="dcf96b0cb8742251785342566913f949085b3aaba039b6b81b7fd113841a3fce")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
