@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/philox.hpp"
+#include "drl/philox.hpp"
 #include "bench.hpp"
 #include "cluster/machine.hpp"
 #include "envs/make_env.hpp"

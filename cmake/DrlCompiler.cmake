@@ -19,7 +19,7 @@ drl_cxx_options(drl_flags INTERFACE -Wall -Wextra
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   drl_cxx_options(drl_flags INTERFACE -Wno-restrict)  # false alarms on "literal" + std::string, GCC bug 105651
 endif()
-target_include_directories(drl_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(drl_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 
 # What is built on a login node runs on compute nodes: a common baseline, and hot loops choose AVX2 or AVX-512 at run time.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

@@ -10,6 +10,31 @@ function(drl_room name)
   endif()
 endfunction()
 
+# drl_hot_sources(TARGET file...): units of loops over lanes, compiled once for each instruction set that
+# device/isa.hpp lists. They hold no other functions: see device/hot_loop.hpp.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(drl_isas x86_64_v2=x86-64-v2 x86_64_v3=x86-64-v3 x86_64_v4=x86-64-v4)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(drl_isas armv8_a=armv8-a)
+else()
+  set(drl_isas generic=)
+endif()
+function(drl_hot_sources target)
+  foreach(isa ${drl_isas})
+    string(REGEX MATCH "^([^=]*)=(.*)$" matched ${isa})
+    set(library ${target}_${CMAKE_MATCH_1})
+    set(machine ${CMAKE_MATCH_2})
+    add_library(${library} OBJECT ${ARGN})
+    target_link_libraries(${library} PRIVATE drl_flags)
+    target_compile_definitions(${library} PRIVATE DRL_ISA=${CMAKE_MATCH_1})
+    drl_cxx_options(${library} PRIVATE -Wno-psabi -Wno-maybe-uninitialized -Wdouble-promotion)  # GCC bug 105593
+    if(machine)
+      drl_cxx_options(${library} PRIVATE -march=${machine})
+    endif()
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
+  endforeach()
+endfunction()
+
 # drl_program(NAME SOURCES file... [DEPENDS target...]): a program, installed.
 function(drl_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;DEPENDS" ${ARGN})

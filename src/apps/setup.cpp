@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/check.hpp"
-#include "base/instruction_set.hpp"
+#include "device/isa.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "base/hd.hpp"
+#include "drl/hd.hpp"
 #include "cluster/gpu_identity.hpp"
 #include "cluster/nccl_communicator.hpp"
 #include "cluster/patience.hpp"

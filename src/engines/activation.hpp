@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "base/hd.hpp"
-#include "base/math.hpp"
+#include "drl/hd.hpp"
+#include "drl/math.hpp"
 #include "learn/network.hpp"
 
 namespace drl {

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "base/philox.hpp"
+#include "drl/philox.hpp"
 #include "envs/gpu_vec_env.hpp"
 #include "gpu/for_each.hpp"
 #include "gpu/reduce.hpp"
 #include "tasks/list.hpp"
-#include "tasks/task.hpp"
+#include "drl/task.hpp"
 
 namespace drl {
 namespace {

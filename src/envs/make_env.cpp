@@ -2,7 +2,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
-#include "envs/cpu_vec_env.hpp"
+#include "envs/task_envs.hpp"
 #include "tasks/list.hpp"
 
 namespace drl {
@@ -11,21 +11,21 @@ namespace {
 struct Entry {
   std::string_view name, preset;
   TaskSpec (*spec)();
-  std::unique_ptr<VecEnv> (*make)(const EnvConfig&);
+  std::unique_ptr<VecEnv> (*make)(const EnvConfig&, Queue&);
 };
 
 template <template <class> class Task>
-std::unique_ptr<VecEnv> make(const EnvConfig& config) {
-  return std::make_unique<CpuVecEnv<Task>>(config);
-}
-
-template <template <class> class... Tasks>
-std::vector<Entry> entries_of(TaskList<Tasks...>) {
-  return {Entry{Tasks<float>::name, Tasks<float>::preset, make_spec<Tasks<float>>, make<Tasks>}...};
+Entry entry() {
+  return {Task<float>::name, Task<float>::preset, make_spec<Task<float>>,
+          [](const EnvConfig& config, Queue& queue) -> std::unique_ptr<VecEnv> {
+            return std::make_unique<TaskEnvs<Task>>(config, queue);
+          }};
 }
 
 const std::vector<Entry>& entries() {
-  static const std::vector<Entry> all = entries_of(AllTasks{});
+  #define DRL_ENTRY(Task) entry<Task>(),
+  static const std::vector<Entry> all = {DRL_FOR_EACH_TASK(DRL_ENTRY)};
+#undef DRL_ENTRY
   return all;
 }
 
@@ -51,7 +51,9 @@ std::vector<std::string> task_names() {
   return names;
 }
 
-std::unique_ptr<VecEnv> make_env(std::string_view task, const EnvConfig& config) { return find(task).make(config); }
+std::unique_ptr<VecEnv> make_env(std::string_view task, const EnvConfig& config, Queue& queue) {
+  return find(task).make(config, queue);
+}
 
 TaskSpec task_spec(std::string_view task) { return find(task).spec(); }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "envs/vec_env.hpp"
-#include "tasks/task_spec.hpp"
+#include "drl/task_spec.hpp"
 
 namespace drl {
 
@@ -23,7 +23,7 @@ struct EnvConfig {
 std::vector<std::string> task_names();
 
 // Each throws UsageError, naming the nearest known task, if there is no such task.
-std::unique_ptr<VecEnv> make_env(std::string_view task, const EnvConfig& config);
+std::unique_ptr<VecEnv> make_env(std::string_view task, const EnvConfig& config, Queue& queue);
 TaskSpec task_spec(std::string_view task);
 std::string_view task_preset(std::string_view task);  // in the syntax of --config files
 

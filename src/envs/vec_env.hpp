@@ -6,21 +6,11 @@
 #include <vector>
 
 #include "base/state.hpp"
-#include "tasks/task_spec.hpp"
+#include "device/queue.hpp"
+#include "drl/task_spec.hpp"
+#include "envs/step_row.hpp"
 
 namespace drl {
-
-// The arrays that one step reads and writes, rows of the rollout itself: nothing is copied afterwards.
-struct StepRow {
-  const void* action = nullptr;      // [N] int32 (discrete), [N, action.size] float (continuous, already clipped)
-  float* next_obs = nullptr;         // [N, obs_dim]: observation after the step; of the new episode if one ended
-  float* next_critic_obs = nullptr;  // [N, critic_obs_dim], null if the critic sees what the actor sees
-  float* reward = nullptr;           // [N]
-  uint8_t* terminated = nullptr;     // [N] 1: the task ended the episode
-  uint8_t* truncated = nullptr;      // [N] 1: the step limit ended it, and the task did not
-  float* final_obs = nullptr;        // [N, obs_dim]; written only where an episode ended: its last observation
-  float* final_critic_obs = nullptr;
-};
 
 // Sums over the episodes that ended since they were last taken. Undiscounted returns of unscaled rewards.
 struct EpisodeSums {
@@ -33,11 +23,12 @@ class VecEnv {
   virtual ~VecEnv() = default;
   virtual const TaskSpec& spec() const = 0;
   virtual int64_t num_envs() const = 0;
-  // Starts every environment anew and writes next_obs (and next_critic_obs) only.
-  virtual void reset(const StepRow& row) = 0;
-  // Steps every environment; one whose episode ended is reset at once. `step` counts the environments' lifetime (from
-  // 0, never the episode's): it keys their random numbers.
-  virtual void step(int64_t step, const StepRow& row) = 0;
+  // Enqueues a new start of every environment, which writes next_obs (and next_critic_obs) only.
+  virtual void reset(Queue& queue, const StepRow& row) = 0;
+  // Enqueues a step of the environments [begin, begin + count); one whose episode ended is reset at once. Disjoint
+  // ranges may be stepped at the same time. `step` is a step of the environments' lifetime (from 0, never the
+  // episode's): it keys their random numbers.
+  virtual void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) = 0;
   // Episodes that started at a random age are not counted.
   virtual EpisodeSums take_episode_sums() = 0;
   virtual void visit_state(StateVisitor& visitor) = 0;

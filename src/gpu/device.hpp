@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "base/hd.hpp"
+#include "drl/hd.hpp"
 #include "base/state.hpp"
 #include "gpu/runtime.hpp"
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "base/array.hpp"
-#include "base/hd.hpp"
-#include "base/math.hpp"
+#include "device/array.hpp"
+#include "drl/hd.hpp"
+#include "drl/math.hpp"
 #include "base/state.hpp"
 
 namespace drl {

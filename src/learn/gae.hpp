@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/hd.hpp"
+#include "drl/hd.hpp"
 #include "learn/rollout.hpp"
 
 namespace drl {

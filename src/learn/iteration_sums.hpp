@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/check.hpp"
-#include "base/hd.hpp"
-#include "base/math.hpp"
+#include "drl/hd.hpp"
+#include "drl/math.hpp"
 #include "envs/vec_env.hpp"
 #include "learn/ppo_loss.hpp"
 

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "base/check.hpp"
-#include "base/philox.hpp"
+#include "drl/philox.hpp"
 
 namespace drl {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "learn/options.hpp"
-#include "tasks/task_spec.hpp"
+#include "drl/task_spec.hpp"
 
 namespace drl {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "base/hd.hpp"
-#include "base/philox.hpp"
+#include "drl/hd.hpp"
+#include "drl/philox.hpp"
 
 namespace drl {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/check.hpp"
-#include "base/math.hpp"
+#include "drl/math.hpp"
 #include "base/simd.hpp"
 
 namespace drl {

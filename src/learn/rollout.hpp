@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "base/array.hpp"
-#include "base/hd.hpp"
+#include "device/array.hpp"
+#include "drl/hd.hpp"
 #include "envs/vec_env.hpp"
-#include "tasks/task_spec.hpp"
+#include "drl/task_spec.hpp"
 
 namespace drl {
 

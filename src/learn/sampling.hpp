@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "base/math.hpp"
-#include "base/philox.hpp"
+#include "drl/math.hpp"
+#include "drl/philox.hpp"
 #include "learn/rollout.hpp"
-#include "tasks/task_spec.hpp"
+#include "drl/task_spec.hpp"
 
 namespace drl {
 

@@ -3,20 +3,20 @@
 // "Reinforcement Learning: An Introduction", example 11.3 (Gymnasium's "book"); fourth-order Runge-Kutta.
 #pragma once
 
-#include "base/math.hpp"
-#include "tasks/task.hpp"
+#include "drl/task.hpp"
 
 namespace drl {
 
 template <class F>
 struct AcrobotV1 {
+  using S = Scalar<F>;
   struct State {
     F theta1, theta2;          // rad: of link 1 from hanging down, of link 2 from link 1
     F theta1_dot, theta2_dot;  // rad/s
   };
   struct Params {  // both links alike
-    F gravity = F(9.8), mass = 1, length = 1, to_centre = 0.5, inertia = 1, dt = F(0.2);
-    F max_speed1 = F(4 * kPi), max_speed2 = F(9 * kPi);
+    S gravity = S(9.8), mass = 1, length = 1, to_centre = 0.5, inertia = 1, dt = S(0.2);
+    S max_speed1 = S(4 * kPi), max_speed2 = S(9 * kPi);
   };
 
   static constexpr char name[] = "Acrobot-v1";
@@ -47,7 +47,7 @@ struct AcrobotV1 {
     s.theta2 = wrapped(s.theta2);
     s.theta1_dot = math::clamp(s.theta1_dot, -p.max_speed1, p.max_speed1);
     s.theta2_dot = math::clamp(s.theta2_dot, -p.max_speed2, p.max_speed2);
-    const bool above_line = -math::cos(s.theta1) - math::cos(s.theta2 + s.theta1) > F(1);
+    const Mask<F> above_line = -math::cos(s.theta1) - math::cos(s.theta2 + s.theta1) > F(1);
     return {.reward = math::select(above_line, F(0), F(-1)), .terminated = above_line};
   }
 

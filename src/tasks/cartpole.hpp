@@ -10,21 +10,21 @@
 // Integrated by semi-implicit Euler (velocities first, positions with the new velocities), as PhysX does, twice a step.
 #pragma once
 
-#include "base/math.hpp"
-#include "tasks/task.hpp"
+#include "drl/task.hpp"
 
 namespace drl {
 
 template <class F>
 struct Cartpole {
+  using S = Scalar<F>;
   struct State {
     F x, theta;          // m; rad, 0 is upright and turns are counted
     F x_dot, theta_dot;  // m/s, rad/s
   };
   struct Params {
-    F gravity = F(9.81), cart_mass = 1, pole_mass = F(0.1), half_length = 0.5, damping = 10;
-    F force_per_action = 100, force_limit = 400, x_limit = 3;
-    F physics_dt = F(1.0 / 120);
+    S gravity = S(9.81), cart_mass = 1, pole_mass = S(0.1), half_length = 0.5, damping = 10;
+    S force_per_action = 100, force_limit = 400, x_limit = 3;
+    S physics_dt = S(1.0 / 120);
     int decimation = 2;  // physics steps per step
   };
 
@@ -47,7 +47,7 @@ struct Cartpole {
     const F force = math::clamp(p.force_per_action * action[0], -p.force_limit, p.force_limit);
     for (int i = 0; i < p.decimation; ++i) integrate(s, force, p);
 
-    const bool off_rail = math::abs(s.x) > p.x_limit;
+    const Mask<F> off_rail = math::abs(s.x) > p.x_limit;
     Step<F, 5> result{.terminated = off_rail};
     result.terms[0] = math::select(off_rail, F(0), F(dt));
     result.terms[1] = math::select(off_rail, F(-2 * dt), F(0));

@@ -3,20 +3,20 @@
 // friction; explicit Euler.
 #pragma once
 
-#include "base/math.hpp"
-#include "tasks/task.hpp"
+#include "drl/task.hpp"
 
 namespace drl {
 
 template <class F>
 struct CartPoleV1 {
+  using S = Scalar<F>;
   struct State {
     F x, x_dot;          // cart: m, m/s
     F theta, theta_dot;  // pole, 0 is upright: rad, rad/s
   };
   struct Params {
-    F gravity = 9.8, total_mass = F(1.1), pole_mass = F(0.1), half_length = 0.5;
-    F force = 10, dt = F(0.02), x_limit = F(2.4), theta_limit = F(12 * 2 * 3.141592653589793 / 360);
+    S gravity = 9.8, total_mass = S(1.1), pole_mass = S(0.1), half_length = 0.5;
+    S force = 10, dt = S(0.02), x_limit = S(2.4), theta_limit = S(12 * 2 * 3.141592653589793 / 360);
   };
 
   static constexpr char name[] = "CartPole-v1";
@@ -34,7 +34,7 @@ struct CartPoleV1 {
   }
 
   DRL_HD static Step<F> step(State& s, const F* action, const Params& p) {
-    const F force = math::select(action[0] == F(1), p.force, -p.force);
+    const F force = math::select(action[0] == F(1), F(p.force), F(-p.force));
     const F cosine = math::cos(s.theta), sine = math::sin(s.theta);
     const F pole_moment = p.pole_mass * p.half_length;
     const F push = (force + pole_moment * (s.theta_dot * s.theta_dot) * sine) / p.total_mass;
@@ -46,7 +46,7 @@ struct CartPoleV1 {
     s.x_dot = s.x_dot + p.dt * x_acc;
     s.theta = s.theta + p.dt * s.theta_dot;
     s.theta_dot = s.theta_dot + p.dt * theta_acc;
-    const bool off_track = math::abs(s.x) > p.x_limit || math::abs(s.theta) > p.theta_limit;
+    const Mask<F> off_track = (math::abs(s.x) > p.x_limit) | (math::abs(s.theta) > p.theta_limit);
     return {.reward = 1, .terminated = off_track};
   }
 

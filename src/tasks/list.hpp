@@ -9,11 +9,6 @@
 #include "tasks/mountain_car_v0.hpp"
 #include "tasks/pendulum_v1.hpp"
 
-namespace drl {
-
-template <template <class> class... Tasks>
-struct TaskList {};
-
-using AllTasks = TaskList<Cartpole, CartPoleV1, PendulumV1, AcrobotV1, MountainCarV0, MountainCarContinuousV0>;
-
-}  // namespace drl
+// Calls what(task) for each of them.
+#define DRL_FOR_EACH_TASK(what) \
+  what(Cartpole) what(CartPoleV1) what(PendulumV1) what(AcrobotV1) what(MountainCarV0) what(MountainCarContinuousV0)

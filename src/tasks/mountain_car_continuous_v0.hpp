@@ -2,18 +2,18 @@
 // engine too weak to climb out of it directly, and pay for its use. Gymnasium stores this state as float32.
 #pragma once
 
-#include "base/math.hpp"
-#include "tasks/task.hpp"
+#include "drl/task.hpp"
 
 namespace drl {
 
 template <class F>
 struct MountainCarContinuousV0 {
+  using S = Scalar<F>;
   struct State {
     F position, velocity;  // the velocity is per step
   };
   struct Params {
-    F min_position = F(-1.2), max_position = F(0.6), max_speed = F(0.07), goal = F(0.45), power = F(0.0015);
+    S min_position = S(-1.2), max_position = S(0.6), max_speed = S(0.07), goal = S(0.45), power = S(0.0015);
     double gravity = 0.0025;
   };
 
@@ -36,7 +36,7 @@ struct MountainCarContinuousV0 {
     s.position = math::clamp(s.position + velocity, p.min_position, p.max_position);
     s.velocity = math::select(s.position == p.min_position, math::max(velocity, F(0)), velocity);  // the wall stops it
     // One comparison for position >= goal and velocity >= 0: GCC does not vectorise the combination of two.
-    const bool at_goal = math::min(s.position - p.goal, velocity) >= 0;
+    const Mask<F> at_goal = math::min(s.position - p.goal, velocity) >= 0;
     const F cost = F(0.1) * (action[0] * action[0]);
     return {.reward = math::select(at_goal, F(100), F(0)) - cost, .terminated = at_goal};
   }

@@ -2,19 +2,19 @@
 // climb out of it directly.
 #pragma once
 
-#include "base/math.hpp"
-#include "tasks/task.hpp"
+#include "drl/task.hpp"
 
 namespace drl {
 
 template <class F>
 struct MountainCarV0 {
+  using S = Scalar<F>;
   struct State {
     F position, velocity;  // the velocity is per step
   };
   struct Params {
-    F min_position = F(-1.2), max_position = F(0.6), max_speed = F(0.07), goal = F(0.5);
-    F force = F(0.001), gravity = F(0.0025);
+    S min_position = S(-1.2), max_position = S(0.6), max_speed = S(0.07), goal = S(0.5);
+    S force = S(0.001), gravity = S(0.0025);
   };
 
   static constexpr char name[] = "MountainCar-v0";
@@ -34,7 +34,7 @@ struct MountainCarV0 {
     s.position = math::clamp(s.position + velocity, p.min_position, p.max_position);
     s.velocity = math::select(s.position == p.min_position, math::max(velocity, F(0)), velocity);  // the wall stops it
     // One comparison for position >= goal and velocity >= 0: GCC does not vectorise the combination of two.
-    const bool at_goal = math::min(s.position - p.goal, velocity) >= 0;
+    const Mask<F> at_goal = math::min(s.position - p.goal, velocity) >= 0;
     return {.reward = -1, .terminated = at_goal};
   }
 

@@ -2,18 +2,18 @@
 // and hold it there. theta'' = 3 g/(2 l) sin(theta) + 3/(m l^2) torque; semi-implicit Euler.
 #pragma once
 
-#include "base/math.hpp"
-#include "tasks/task.hpp"
+#include "drl/task.hpp"
 
 namespace drl {
 
 template <class F>
 struct PendulumV1 {
+  using S = Scalar<F>;
   struct State {
     F theta, theta_dot;  // rad, 0 is upright; rad/s
   };
   struct Params {
-    F gravity = 10, mass = 1, length = 1, dt = F(0.05), max_speed = 8, max_torque = 2;
+    S gravity = 10, mass = 1, length = 1, dt = S(0.05), max_speed = 8, max_torque = 2;
   };
 
   static constexpr char name[] = "Pendulum-v1";

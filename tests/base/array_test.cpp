@@ -1,4 +1,4 @@
-#include "base/array.hpp"
+#include "device/array.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

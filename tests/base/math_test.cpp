@@ -1,4 +1,4 @@
-#include "base/math.hpp"
+#include "drl/math.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/philox.hpp"
+#include "drl/philox.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "base/instruction_set.hpp"
+#include "device/isa.hpp"
 
 namespace drl {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/math.hpp"
-#include "tasks/task.hpp"
+#include "drl/math.hpp"
+#include "drl/task.hpp"
 
 namespace drl {
 

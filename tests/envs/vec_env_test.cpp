@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "base/philox.hpp"
+#include "drl/philox.hpp"
 #include "envs/make_env.hpp"
 #include "tasks/list.hpp"
 

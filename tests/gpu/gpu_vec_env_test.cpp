@@ -4,7 +4,7 @@
 #include <cstring>
 #include <map>
 
-#include "base/philox.hpp"
+#include "drl/philox.hpp"
 #include "gpu/reduce.hpp"
 #include "gpu_rig.hpp"
 

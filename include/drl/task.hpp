@@ -1,30 +1,26 @@
-// What a task is: one short header like cartpole_v1.hpp, written once for every executor. An executor holds each member
-// of State as an array over its environments and steps them all in one vectorised loop, so a task's functions are
-// branch-free (math::select, not if), use math:: and not the standard library, and write constants as F(4.0 / 3.0):
-// F is float in training, and double where tests compare with an exact reference.
+// What a task is: one short header like cartpole_v1.hpp, written once for every executor. F is a pack of environments on
+// a CPU, float on a GPU, and double where tests compare with an exact reference (drl/lanes.hpp). So a task's functions
+// are branch-free (math::select, not if), use math:: and not the standard library, and write constants as F(4.0 / 3.0).
 #pragma once
 
 #include <concepts>
 #include <iterator>
 #include <vector>
 
-#include "base/hd.hpp"
-#include "base/philox.hpp"
-#include "tasks/task_spec.hpp"
+#include "drl/hd.hpp"
+#include "drl/lanes.hpp"
+#include "drl/math.hpp"
+#include "drl/philox.hpp"
+#include "drl/task_spec.hpp"
 
 namespace drl {
 
 // What one step gives beside the new state. The reward is the sum of the terms where a task names any.
 template <class F, int Terms = 0>
 struct Step {
-  F reward = 0;
-  int32_t terminated = 0;  // not bool: GCC does not vectorise a loop over a struct with padding
-  F terms[Terms] = {};
-};
-template <class F>
-struct Step<F, 0> {
-  F reward = 0;
-  int32_t terminated = 0;  // not bool: GCC does not vectorise a loop over a struct with padding
+  F reward = F(0);
+  Mask<F> terminated = F(0) != F(0);
+  F terms[Terms > 0 ? Terms : 1] = {};
 };
 
 // A member of a task's State, and its name in checkpoints.
@@ -49,7 +45,8 @@ struct ContinuousAction {
   ActionSpace space() const { return {false, Size, std::vector<float>(Size, low), std::vector<float>(Size, high)}; }
 };
 
-// The random numbers of one reset: a function of (seed, global index of the environment, step of its lifetime).
+// The random numbers of a reset: a function of (seed, global index of the environment, step of its lifetime). The lanes
+// are environments env, env + 1, ...
 template <class F>
 class Draws {
  public:
@@ -59,14 +56,15 @@ class Draws {
   DRL_HD F uniform(F low, F high) { return low + (high - low) * F(uniform01(next())); }
 
  private:
-  DRL_HD uint32_t next() {
-    if (used_ % 4 == 0) words_ = random_bits(seed_, Purpose::reset, env_, step_, static_cast<uint32_t>(used_ / 4));
+  DRL_HD Bits<F> next() {
+    if (used_ % 4 == 0)
+      words_ = random_bits<Bits<F>>(seed_, Purpose::reset, env_, step_, static_cast<uint32_t>(used_ / 4));
     return words_[used_++ % 4];
   }
 
   uint64_t seed_, env_, step_;
   int used_ = 0;
-  Words4 words_ = {};
+  Words4Of<Bits<F>> words_ = {};
 };
 
 template <class Task>

@@ -1,0 +1,334 @@
+// Lanes: what is written for one environment (or sample) computes W of them side by side. Functions are generic in F,
+// which is Pack<float, W> in a CPU's vector registers, float on a GPU and for what is left over, and double where tests
+// ask for exactness. Branch-free: select, not if; where lanes need different numbers of rounds, while_any.
+//
+// A unit that uses packs is compiled once for each instruction set (drl_hot_sources in cmake/DrlRooms.cmake), each time
+// with another DRL_ISA: so that the linker keeps their functions apart.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "drl/hd.hpp"
+
+#if !defined(__CUDACC__)
+#if defined(__AVX__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+#endif
+
+#ifndef DRL_ISA
+#define DRL_ISA baseline
+#endif
+
+namespace drl {
+
+// --- One lane ---
+
+template <class F>
+struct LaneTraits {
+  static constexpr int width = 1;
+  using Scalar = F;
+  using Mask = bool;
+  using Int = int32_t;
+  using Bits = uint32_t;
+};
+
+template <class F>
+inline constexpr int kLanesOf = LaneTraits<F>::width;
+template <class F>
+using Scalar = typename LaneTraits<F>::Scalar;  // the number in a lane
+template <class F>
+using Mask = typename LaneTraits<F>::Mask;  // true or false in each lane
+template <class F>
+using Int = typename LaneTraits<F>::Int;  // an int32_t in each lane
+template <class F>
+using Bits = typename LaneTraits<F>::Bits;  // a uint32_t in each lane
+
+// Bit l is lane l of a mask.
+DRL_HD uint32_t lane_bits(bool mask) { return mask ? 1 : 0; }
+// Whether some lane is true.
+template <class M>
+DRL_HD bool any(M mask) {
+  return lane_bits(mask) != 0;
+}
+DRL_HD int lowest_bit(uint32_t bits) {  // of bits that are not all 0
+#if defined(__CUDA_ARCH__)
+  return __ffs(static_cast<int>(bits)) - 1;
+#else
+  return __builtin_ctz(bits);
+#endif
+}
+// What lane l holds.
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+DRL_HD T lane(T x, int) {
+  return x;
+}
+
+// Numbers i, i + 1, ... of an array, as F, Int<F> or Bits<F> hold them.
+template <class V, class T>
+DRL_HD V load(const T* from) {
+  if constexpr (std::is_arithmetic_v<V>) {
+    return static_cast<V>(*from);
+  } else {
+    return V::load(from);
+  }
+}
+template <class T>
+DRL_HD void store(T* to, float x) {
+  *to = static_cast<T>(x);
+}
+template <class T>
+DRL_HD void store(T* to, double x) {
+  *to = static_cast<T>(x);
+}
+template <class T>
+DRL_HD void store(T* to, int32_t x) {
+  *to = static_cast<T>(x);
+}
+template <class T>
+DRL_HD void store(T* to, bool x) {
+  *to = static_cast<T>(x);
+}
+
+// Numbers from[0], from[stride], ...
+template <class V, class T>
+DRL_HD V load_strided(const T* from, int64_t stride) {
+  if constexpr (std::is_arithmetic_v<V>) {
+    return static_cast<V>(*from);
+  } else {
+    return V::load_strided(from, stride);
+  }
+}
+template <class V, class T>
+DRL_HD void store_strided(T* to, int64_t stride, const V& x) {
+  if constexpr (std::is_arithmetic_v<V>) {
+    *to = static_cast<T>(x);
+  } else {
+    x.store_strided(to, stride);
+  }
+}
+
+// One row out [K] of the numbers x [K]; of packs W rows (below).
+template <int K, class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+DRL_HD void store_rows(T* out, const T* x) {
+  for (int k = 0; k < K; ++k) out[k] = x[k];
+}
+
+// 0, 1, 2, ... in the lanes.
+template <class V>
+DRL_HD constexpr V lane_numbers() {
+  if constexpr (std::is_arithmetic_v<V>) {
+    return V(0);
+  } else {
+    return V::numbers();
+  }
+}
+
+namespace math {
+
+// Branch-free choice. Both sides are evaluated.
+template <class F, class = std::enable_if_t<std::is_arithmetic_v<F>>>
+DRL_HD constexpr F select(bool condition, F yes, F no) {
+  return condition ? yes : no;
+}
+
+}  // namespace math
+
+#if !defined(__CUDACC__)
+
+inline namespace DRL_ISA {
+
+// How many floats a register of this unit's instruction set holds.
+#if defined(__AVX512F__)
+inline constexpr int kFloatLanes = 16;
+#elif defined(__AVX2__)
+inline constexpr int kFloatLanes = 8;
+#else
+inline constexpr int kFloatLanes = 4;
+#endif
+
+// The true lanes have all bits set; as wide as the numbers that were compared.
+template <class T, int W>
+struct PackMask {
+  static_assert(std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>);
+  typedef T Vector __attribute__((vector_size(W * sizeof(T))));
+  Vector v;
+
+  DRL_HD friend PackMask operator&(PackMask a, PackMask b) { return {a.v & b.v}; }
+  DRL_HD friend PackMask operator|(PackMask a, PackMask b) { return {a.v | b.v}; }
+  DRL_HD friend PackMask operator!(PackMask a) { return {~a.v}; }
+  DRL_HD friend uint32_t lane_bits(PackMask m) {
+#if defined(__AVX512F__)
+    if constexpr (W == 16 && sizeof(T) == 4)
+      return _mm512_test_epi32_mask(reinterpret_cast<__m512i>(m.v), reinterpret_cast<__m512i>(m.v));
+#endif
+#if defined(__AVX__)
+    if constexpr (W == 8 && sizeof(T) == 4)
+      return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(m.v)));
+#endif
+    uint32_t bits = 0;
+    for (int l = 0; l < W; ++l) bits |= (static_cast<uint32_t>(m.v[l]) & 1u) << l;
+    return bits;
+  }
+  // As 1 and 0.
+  DRL_HD friend void store(uint8_t* to, PackMask m) {
+    typedef uint8_t Bytes __attribute__((vector_size(W)));
+    const Bytes bytes = __builtin_convertvector(m.v & 1, Bytes);
+    __builtin_memcpy(to, &bytes, W);
+  }
+  DRL_HD static PackMask load(const uint8_t* from) {
+    typedef uint8_t Bytes __attribute__((vector_size(W)));
+    Bytes bytes;
+    __builtin_memcpy(&bytes, from, W);
+    return {__builtin_convertvector(bytes, Vector) != 0};
+  }
+};
+
+// W numbers of type T (float, double, int32_t, uint32_t, uint64_t).
+template <class T, int W>
+struct Pack {
+  typedef T Vector __attribute__((vector_size(W * sizeof(T))));
+  using Mask = PackMask<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>, W>;
+  Vector v;
+
+  Pack() = default;
+  DRL_HD Pack(T x) : v(x - Vector{}) {}  // in every lane
+  DRL_HD static Pack of(Vector x) {
+    Pack pack;
+    pack.v = x;
+    return pack;
+  }
+
+  template <class From>
+  DRL_HD static Pack load(const From* from) {
+    typedef From Other __attribute__((vector_size(W * sizeof(From))));
+    Other x;
+    __builtin_memcpy(&x, from, sizeof(x));
+    return of(__builtin_convertvector(x, Vector));
+  }
+  DRL_HD static Pack load_strided(const T* from, int64_t stride) {
+    Vector x{};
+    for (int l = 0; l < W; ++l) x[l] = from[l * stride];
+    return of(x);
+  }
+  DRL_HD void store_strided(T* to, int64_t stride) const {
+    for (int l = 0; l < W; ++l) to[l * stride] = v[l];
+  }
+  DRL_HD static Pack numbers() {
+    Vector x{};
+    for (int l = 0; l < W; ++l) x[l] = static_cast<T>(l);
+    return of(x);
+  }
+
+  DRL_HD friend void store(T* to, Pack x) { __builtin_memcpy(to, &x.v, sizeof(x.v)); }
+  DRL_HD friend T lane(Pack x, int l) { return x.v[l]; }
+
+  DRL_HD friend Pack operator+(Pack a, Pack b) { return of(a.v + b.v); }
+  DRL_HD friend Pack operator-(Pack a, Pack b) { return of(a.v - b.v); }
+  DRL_HD friend Pack operator*(Pack a, Pack b) { return of(a.v * b.v); }
+  DRL_HD friend Pack operator/(Pack a, Pack b) { return of(a.v / b.v); }
+  DRL_HD friend Pack operator-(Pack a) { return of(-a.v); }
+  DRL_HD friend Pack& operator+=(Pack& a, Pack b) { return a.v += b.v, a; }
+  DRL_HD friend Pack& operator-=(Pack& a, Pack b) { return a.v -= b.v, a; }
+  DRL_HD friend Pack& operator*=(Pack& a, Pack b) { return a.v *= b.v, a; }
+  DRL_HD friend Pack operator&(Pack a, Pack b) { return of(a.v & b.v); }
+  DRL_HD friend Pack operator|(Pack a, Pack b) { return of(a.v | b.v); }
+  DRL_HD friend Pack operator^(Pack a, Pack b) { return of(a.v ^ b.v); }
+  DRL_HD friend Pack operator<<(Pack a, int bits) { return of(a.v << bits); }
+  DRL_HD friend Pack operator>>(Pack a, int bits) { return of(a.v >> bits); }
+  DRL_HD friend Mask operator<(Pack a, Pack b) { return {a.v < b.v}; }
+  DRL_HD friend Mask operator>(Pack a, Pack b) { return {a.v > b.v}; }
+  DRL_HD friend Mask operator<=(Pack a, Pack b) { return {a.v <= b.v}; }
+  DRL_HD friend Mask operator>=(Pack a, Pack b) { return {a.v >= b.v}; }
+  DRL_HD friend Mask operator==(Pack a, Pack b) { return {a.v == b.v}; }
+  DRL_HD friend Mask operator!=(Pack a, Pack b) { return {a.v != b.v}; }
+};
+
+// The numbers of `x` as To holds them: rounded, or cut off.
+template <class To, class T, int W>
+DRL_HD To convert(Pack<T, W> x) {
+  return To::of(__builtin_convertvector(x.v, typename To::Vector));
+}
+// The same bits.
+template <class To, class T, int W>
+DRL_HD To bit_cast(Pack<T, W> x) {
+  return To::of(reinterpret_cast<typename To::Vector>(x.v));
+}
+
+// Numbers o * W to o * W + W - 1 of rows [W, K], one column after the other: from[o][k] says what comes from column k
+// (W + its lane) and what stays as the columns before it left it (its place).
+template <int K, int W>
+struct RowShuffle {
+  alignas(64) int32_t from[K][K][W] = {};
+  constexpr RowShuffle() {
+    for (int o = 0; o < K; ++o)
+      for (int k = 0; k < K; ++k)
+        for (int e = 0; e < W; ++e) from[o][k][e] = (o * W + e) % K == k ? W + (o * W + e) / K : e;
+  }
+};
+template <int K, int W>
+inline constexpr RowShuffle<K, W> kRowShuffle{};
+
+// Rows out [W, K] from their columns x [K], each of which holds a number of every row.
+template <int K, class T, int W>
+DRL_HD void store_rows(T* out, const Pack<T, W>* x) {
+  if constexpr (K > 8) {
+    alignas(64) T columns[K][W];
+    for (int k = 0; k < K; ++k) store(columns[k], x[k]);
+    for (int l = 0; l < W; ++l)
+      for (int k = 0; k < K; ++k) out[l * K + k] = columns[k][l];
+  } else {
+    for (int o = 0; o < K; ++o) {
+      Pack<T, W> numbers = x[0];
+      for (int k = 0; k < K; ++k)
+        numbers.v = __builtin_shuffle(numbers.v, x[k].v, Pack<int32_t, W>::load(kRowShuffle<K, W>.from[o][k]).v);
+      store(out + o * W, numbers);
+    }
+  }
+}
+
+}  // namespace DRL_ISA
+
+template <class T, int W>
+struct LaneTraits<Pack<T, W>> {
+  static constexpr int width = W;
+  using Scalar = T;
+  using Mask = typename Pack<T, W>::Mask;
+  using Int = Pack<int32_t, W>;
+  using Bits = Pack<uint32_t, W>;
+};
+
+namespace math {
+inline namespace DRL_ISA {
+
+template <class T, int W>
+DRL_HD Pack<T, W> select(typename Pack<T, W>::Mask condition, Pack<T, W> yes, Pack<T, W> no) {
+  return Pack<T, W>::of(condition.v ? yes.v : no.v);
+}
+
+}  // namespace DRL_ISA
+}  // namespace math
+
+#endif
+
+// One number as another type, and the same bits as another type.
+template <class To, class From, class = std::enable_if_t<std::is_arithmetic_v<From>>>
+DRL_HD constexpr To convert(From x) {
+  return static_cast<To>(x);
+}
+template <class To, class From, class = std::enable_if_t<std::is_arithmetic_v<From>>>
+DRL_HD constexpr To bit_cast(From x) {
+  return __builtin_bit_cast(To, x);
+}
+
+// Calls body(mask of the lanes that still go on) as long as `mask` has one; `body` returns the mask of the next round.
+// What a finished lane holds, body must leave as it is: select(mask, new, old).
+template <class M, class Body>
+DRL_HD void while_any(M mask, Body&& body) {
+  while (any(mask)) mask = mask & body(mask);
+}
+
+}  // namespace drl

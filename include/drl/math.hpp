@@ -1,0 +1,227 @@
+// Elementary functions with the same bits everywhere: for one lane and for many, on every CPU and on the device. The
+// float versions are branch-free polynomials of additions, multiplications and selects; nothing may be contracted
+// (-ffp-contract=off, nvcc -fmad=false). The double versions are the standard library's, for tests of exactness. NaN
+// goes in, NaN comes out.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "drl/hd.hpp"
+#include "drl/lanes.hpp"
+
+namespace drl::math {
+
+template <class F>
+DRL_HD constexpr F min(F a, std::type_identity_t<F> b) {
+  return select(b < a, b, a);
+}
+template <class F>
+DRL_HD constexpr F max(F a, std::type_identity_t<F> b) {
+  return select(a < b, b, a);
+}
+template <class F>
+DRL_HD constexpr F clamp(F x, std::type_identity_t<F> low, std::type_identity_t<F> high) {
+  return select(x < low, low, select(high < x, high, x));
+}
+
+DRL_HD float abs(float x) { return __builtin_fabsf(x); }
+DRL_HD float floor(float x) { return __builtin_floorf(x); }
+DRL_HD float sqrt(float x) { return __builtin_sqrtf(x); }
+DRL_HD double sqrt_double(double x) { return __builtin_sqrt(x); }  // the one double function of device code
+// a * b + c, rounded once where the instruction set can (x86-64-v2 cannot: its last bits may differ).
+DRL_HD float fma(float a, float b, float c) {
+#if defined(__CUDA_ARCH__) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+#if !defined(__CUDACC__)
+inline namespace DRL_ISA {
+
+// Of what no operator of vector types stands for: the instruction, where this unit's set has one.
+template <int W>
+DRL_HD Pack<float, W> abs(Pack<float, W> x) {
+  return bit_cast<Pack<float, W>>(bit_cast<Pack<uint32_t, W>>(x) & 0x7FFFFFFFu);
+}
+
+template <int W>
+DRL_HD Pack<float, W> floor(Pack<float, W> x) {
+#if defined(__AVX512F__)
+  if constexpr (W == 16) return Pack<float, W>::of(_mm512_roundscale_ps(x.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+#endif
+#if defined(__AVX__)
+  if constexpr (W == 8) return Pack<float, W>::of(_mm256_floor_ps(x.v));
+#endif
+  for (int l = 0; l < W; ++l) x.v[l] = __builtin_floorf(x.v[l]);
+  return x;
+}
+
+template <int W>
+DRL_HD Pack<float, W> sqrt(Pack<float, W> x) {
+#if defined(__AVX512F__)
+  if constexpr (W == 16) return Pack<float, W>::of(_mm512_sqrt_ps(x.v));
+#endif
+#if defined(__AVX__)
+  if constexpr (W == 8) return Pack<float, W>::of(_mm256_sqrt_ps(x.v));
+#endif
+  for (int l = 0; l < W; ++l) x.v[l] = __builtin_sqrtf(x.v[l]);
+  return x;
+}
+
+template <int W>
+DRL_HD Pack<float, W> fma(Pack<float, W> a, Pack<float, W> b, Pack<float, W> c) {
+#if defined(__AVX512F__)
+  if constexpr (W == 16) return Pack<float, W>::of(_mm512_fmadd_ps(a.v, b.v, c.v));
+#endif
+#if defined(__FMA__)
+  if constexpr (W == 8) return Pack<float, W>::of(_mm256_fmadd_ps(a.v, b.v, c.v));
+#endif
+#if defined(__ARM_NEON)
+  if constexpr (W == 4) return Pack<float, W>::of(vfmaq_f32(c.v, a.v, b.v));
+#endif
+  return a * b + c;
+}
+
+}  // namespace DRL_ISA
+#endif
+
+namespace detail {
+
+// x rounded to the nearest integer, as float and in the low bits of an integer: adding 1.5 * 2^23 leaves no bits for a
+// fraction. For |x| < 2^22.
+template <class F>
+struct Rounded {
+  F value;
+  Bits<F> bits;
+};
+template <class F>
+DRL_HD Rounded<F> round(F x) {
+  const F shifted = x + F(0x1.8p23f);
+  return {shifted - F(0x1.8p23f), bit_cast<Bits<F>>(shifted)};
+}
+
+// sin (shift 0) or cos (shift 1) by quadrants: x = n pi/2 + r, |r| <= pi/4, with pi/2 in three parts (Cody and Waite)
+// of which the first two have 8 and 12 bits, so that their products with n are exact. Minimax polynomials in r^2.
+template <class F>
+DRL_HD F sin_shifted(F x, uint32_t shift) {
+  const Rounded<F> n = round(x * 0.636619772f);
+  const F r = ((x - n.value * 1.5703125f) - n.value * 4.8387050628662109e-4f) + n.value * 4.37113883e-8f;
+  const F z = r * r;
+  const F sine = r + r * z * (-1.666665524e-1f + z * (8.332173340e-3f + z * -1.951657323e-4f));
+  const F cosine = (1.0f - 0.5f * z) + z * z * (4.166664556e-2f + z * (-1.388736069e-3f + z * 2.443763697e-5f));
+  const Bits<F> quadrant = n.bits + shift;
+  const F magnitude = select((quadrant & 1u) != 0u, cosine, sine);
+  return bit_cast<F>(bit_cast<Bits<F>>(magnitude) ^ ((quadrant & 2u) << 30));
+}
+
+// 2^n for -126 <= n <= 127.
+template <class F>
+DRL_HD F power_of_two(Int<F> n) {
+  return bit_cast<F>((n + 127) << 23);
+}
+
+}  // namespace detail
+
+// For |x| <= 6000; absolute error below 1.2e-7.
+template <class F>
+DRL_HD F sin(F x) {
+  return detail::sin_shifted(x, 0);
+}
+template <class F>
+DRL_HD F cos(F x) {
+  return detail::sin_shifted(x, 1);
+}
+
+// Relative error below 2e-7 where the result is a normal number; infinity above 88.73, 0 below -104.
+template <class F>
+DRL_HD F exp(F x) {
+  const F clamped = clamp(x, -104.0f, 89.0f);
+  const detail::Rounded<F> n = detail::round(clamped * 1.44269504f);
+  const F r = (clamped - n.value * 0.693115234375f) - n.value * 3.19461833e-5f;  // |r| <= ln(2)/2
+  const F p = 0.5f + r * (1.666651815e-1f + r * (4.166620225e-2f + r * (8.368958719e-3f + r * 1.395061146e-3f)));
+  const F mantissa = 1.0f + (r + r * r * p);
+  // 2^n in two factors, because n may lie beyond the exponents of normal numbers. The shift drops the 1.5 * 2^23.
+  const Int<F> exponent = bit_cast<Int<F>>(n.bits << 10) >> 10;
+  const Int<F> half = exponent >> 1;
+  return mantissa * detail::power_of_two<F>(half) * detail::power_of_two<F>(exponent - half);
+}
+
+// Relative error below 2e-7 (near x = 1 too). -infinity at 0, NaN below.
+template <class F>
+DRL_HD F log(F x) {
+  const Mask<F> subnormal = x < F(0x1p-126f);
+  const Bits<F> bits = bit_cast<Bits<F>>(select(subnormal, x * 0x1p23f, x));
+  // x = m 2^e with m in [sqrt(1/2), sqrt(2))
+  const Int<F> e = bit_cast<Int<F>>(bits - 0x3F3504F3u) >> 23;
+  const F f = bit_cast<F>(bits - (bit_cast<Bits<F>>(e) << 23)) - 1.0f;
+  const F exponent = convert<F>(e) - select(subnormal, F(23), F(0));
+  const F high = -1.666798592e-1f +
+                 f * (1.421951503e-1f +
+                      f * (-1.240573749e-1f + f * (1.188862696e-1f + f * (-1.167493984e-1f + f * 6.744652241e-2f))));
+  const F p = 3.333331347e-1f + f * (-2.500000894e-1f + f * (2.000211924e-1f + f * high));
+  const F tail = f * f * (f * p - 0.5f) + exponent * 3.19461833e-5f;
+  const F finite = exponent * 0.693115234375f + (f + tail);
+  const F at_zero = select(x == F(0), F(-__builtin_inff()), finite);
+  const F below_zero = select(x < F(0), F(__builtin_nanf("")), at_zero);
+  return select(x < F(__builtin_inff()), below_zero, x);  // infinity and NaN are their own logarithms
+}
+
+// Relative error below 4e-7. Beyond 9.02 the float nearest to tanh is 1.
+template <class F>
+DRL_HD F tanh(F x) {
+  const F c = clamp(x, -9.02f, 9.02f), z = c * c;
+  const F p = 1.308488101e-1f +
+              z * (3.104888601e-3f +
+                   z * (1.116296153e-5f + z * (-2.025374535e-8f + z * (5.288159494e-11f + z * -8.506227406e-14f))));
+  const F q = 4.641821086e-1f + z * (2.449899912e-2f + z * 2.547438198e-4f);
+  return clamp((c + c * z * p) / (1.0f + z * q), -1.0f, 1.0f);
+}
+
+inline double abs(double x) { return std::abs(x); }
+inline double floor(double x) { return std::floor(x); }
+inline double sqrt(double x) { return std::sqrt(x); }
+inline double sin(double x) { return std::sin(x); }
+inline double cos(double x) { return std::cos(x); }
+inline double exp(double x) { return std::exp(x); }
+inline double log(double x) { return std::log(x); }
+inline double tanh(double x) { return std::tanh(x); }
+
+// scale * cos(x), computed in double and rounded once: for tasks whose reference stores float but computes this in
+// double. For |x| <= 1e6. D holds doubles, U the integers of as many bits.
+template <class D, class U>
+DRL_HD D scaled_cos_wide(double scale, D x) {
+  const D shifted = x * 0.63661977236758134 + D(0x1.8p52), n = shifted - D(0x1.8p52);
+  const D r = (x - n * 1.5707963267341256) - n * 6.077100506506192e-11;  // pi/2 in 33 bits and the rest
+  const D z = r * r;
+  // Taylor: the first terms left out are r^17/17! and r^18/18! < 5e-17.
+  const D sine =
+      r *
+      (1.0 -
+       z / 6 * (1.0 - z / 20 * (1.0 - z / 42 * (1.0 - z / 72 * (1.0 - z / 110 * (1.0 - z / 156 * (1.0 - z / 210)))))));
+  const D cosine =
+      1.0 -
+      z / 2 *
+          (1.0 -
+           z / 12 *
+               (1.0 - z / 30 * (1.0 - z / 56 * (1.0 - z / 90 * (1.0 - z / 132 * (1.0 - z / 182 * (1.0 - z / 240)))))));
+  const U quadrant = bit_cast<U>(shifted);
+  const D magnitude = select((quadrant & U(1)) != U(0), sine, cosine);
+  return D(scale) * bit_cast<D>(bit_cast<U>(magnitude) ^ (((quadrant + U(1)) & U(2)) << 62));
+}
+DRL_HD float scaled_cos(double scale, float x) {
+  return static_cast<float>(scaled_cos_wide<double, uint64_t>(scale, static_cast<double>(x)));
+}
+inline double scaled_cos(double scale, double x) { return scale * std::cos(x); }
+#if !defined(__CUDACC__)
+template <int W>
+DRL_HD Pack<float, W> scaled_cos(double scale, Pack<float, W> x) {
+  return convert<Pack<float, W>>(
+      scaled_cos_wide<Pack<double, W>, Pack<uint64_t, W>>(scale, convert<Pack<double, W>>(x)));
+}
+#endif
+
+}  // namespace drl::math

@@ -1,0 +1,89 @@
+// Array<T>: a zeroed block of numbers in the memory of a queue.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>  // which an Array converts to
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "base/check.hpp"
+#include "device/queue.hpp"
+
+namespace drl {
+
+// Zeroed memory of the host, 64-byte aligned, whole cache lines of it. From kLazyBytes on, the pages come from the
+// system one by one as they are first touched: rows never written cost no memory, and a page lies near the core that
+// first wrote it. Throws Error when it cannot be had.
+inline constexpr size_t kAlignment = 64, kLazyBytes = size_t{1} << 20;
+void* allocate_lazily(size_t bytes);
+void release_lazy(void* memory, size_t bytes) noexcept;
+
+// Where an Array lies: where a queue computes, or host memory from and to which it copies fast (the same, for a queue
+// of the host).
+enum class Memory { device, host };
+
+// `size` numbers, all zero before what is enqueued later. Movable, not copyable; a moved-from Array is empty. Converts
+// to a std::span. The queue must live longer than its arrays. Throws Error when the memory cannot be had.
+template <class T>
+class Array {
+  static_assert(std::is_trivially_copyable_v<T>, "an Array holds numbers: zero bytes must be a valid value");
+
+ public:
+  Array() = default;
+  // Plain host memory.
+  explicit Array(size_t size) : size_(size) {
+    if (size > 0) data_ = static_cast<T*>(allocate_lazily(bytes_of(size)));
+  }
+  Array(Queue& queue, size_t size, Memory memory = Memory::device) : size_(size), queue_(&queue), memory_(memory) {
+    if (size == 0) return;
+    const size_t bytes = bytes_of(size);
+    data_ = static_cast<T*>(memory == Memory::device ? queue.allocate(bytes) : queue.allocate_host(bytes));
+  }
+  Array(Array&& other) noexcept { *this = std::move(other); }
+  Array& operator=(Array&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(queue_, other.queue_);
+    std::swap(memory_, other.memory_);
+    return *this;
+  }
+  ~Array() {
+    if (data_ == nullptr) return;
+    const size_t bytes = size_ * sizeof(T);
+    if (queue_ == nullptr) {
+      release_lazy(data_, bytes);
+    } else if (memory_ == Memory::device) {
+      queue_->release(data_, bytes);
+    } else {
+      queue_->release_host(data_, bytes);
+    }
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  // Only where the host sees the memory.
+  T& operator[](size_t i) { return data_[i]; }
+  const T& operator[](size_t i) const { return data_[i]; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+
+ private:
+  static size_t bytes_of(size_t size) {
+    if (size <= std::numeric_limits<ptrdiff_t>::max() / sizeof(T) - kAlignment) return size * sizeof(T);
+    throw Error("no memory for " + std::to_string(size) + " numbers of " + std::to_string(sizeof(T)) +
+                " bytes (more than there are addresses): use fewer environments");
+  }
+
+  T* data_ = nullptr;
+  size_t size_ = 0;
+  Queue* queue_ = nullptr;
+  Memory memory_ = Memory::device;
+};
+
+}  // namespace drl

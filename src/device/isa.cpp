@@ -1,0 +1,58 @@
+#include "device/isa.hpp"
+
+#include <iterator>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::string_view kNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+bool has(Isa isa) {
+  switch (isa) {
+    case Isa::x86_64_v2:
+      return true;  // what all is compiled for
+    case Isa::x86_64_v3:
+      return __builtin_cpu_supports("x86-64-v3");
+    case Isa::x86_64_v4:
+      return __builtin_cpu_supports("x86-64-v4");
+  }
+  return false;
+}
+#else
+constexpr std::string_view kNames[] = {
+#if defined(__aarch64__)
+    "armv8-a"
+#else
+    "generic"
+#endif
+};
+bool has(Isa) { return true; }
+#endif
+
+}  // namespace
+
+std::string_view name_of(Isa isa) { return kNames[static_cast<int>(isa)]; }
+
+std::vector<Isa> available_isas() {
+  std::vector<Isa> all;
+  for (size_t k = 0; k < std::size(kNames); ++k)
+    if (has(static_cast<Isa>(k))) all.push_back(static_cast<Isa>(k));
+  return all;
+}
+
+Isa isa_of(std::string_view name) {
+  const std::vector<Isa> all = available_isas();
+  if (name == "auto") return all.back();
+  std::vector<std::string> names;
+  for (Isa isa : all) {
+    if (name_of(isa) == name) return isa;
+    names.emplace_back(name_of(isa));
+  }
+  throw UsageError("--isa " + std::string(name) + " is not an instruction set of this machine (it has " +
+                   join(names, ", ") + "): use one of these, or auto");
+}
+
+}  // namespace drl

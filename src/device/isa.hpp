@@ -1,0 +1,32 @@
+// Instruction sets for which hot units are compiled (drl_hot_sources in cmake/DrlRooms.cmake), and which of them runs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Calls what(name of the namespace) for each of them, from the least to the most.
+#if defined(__x86_64__)
+#define DRL_FOR_EACH_ISA(what) what(x86_64_v2) what(x86_64_v3) what(x86_64_v4)
+#elif defined(__aarch64__)
+#define DRL_FOR_EACH_ISA(what) what(armv8_a)
+#else
+#define DRL_FOR_EACH_ISA(what) what(generic)
+#endif
+
+namespace drl {
+
+enum class Isa {
+#define DRL_ENUMERATOR(name) name,
+  DRL_FOR_EACH_ISA(DRL_ENUMERATOR)
+#undef DRL_ENUMERATOR
+};
+
+// "x86-64-v4"
+std::string_view name_of(Isa isa);
+// Those that this machine has, from the least to the most; never empty.
+std::vector<Isa> available_isas();
+// The one of this name, or the best for "auto". Throws UsageError for one that is unknown or that this machine lacks.
+Isa isa_of(std::string_view name);
+
+}  // namespace drl
