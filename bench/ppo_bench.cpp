@@ -10,9 +10,9 @@
 #include "bench.hpp"
 #include "cluster/communicator.hpp"
 #include "cluster/machine.hpp"
-#include "engines/torch/blas.hpp"
+#include "nets/torch/blas.hpp"
 #include "envs/make_env.hpp"
-#include "learn/rollout.hpp"
+#include "algorithms/rollout.hpp"
 
 namespace drl {
 namespace {

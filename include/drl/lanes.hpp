@@ -34,6 +34,7 @@ struct LaneTraits {
   using Mask = bool;
   using Int = int32_t;
   using Bits = uint32_t;
+  using Wide = double;
 };
 
 template <class F>
@@ -46,6 +47,8 @@ template <class F>
 using Int = typename LaneTraits<F>::Int;  // an int32_t in each lane
 template <class F>
 using Bits = typename LaneTraits<F>::Bits;  // a uint32_t in each lane
+template <class F>
+using Wide = typename LaneTraits<F>::Wide;  // a double in each lane
 
 // Bit l is lane l of a mask.
 DRL_HD uint32_t lane_bits(bool mask) { return mask ? 1 : 0; }
@@ -100,6 +103,15 @@ DRL_HD V load_strided(const T* from, int64_t stride) {
     return static_cast<V>(*from);
   } else {
     return V::load_strided(from, stride);
+  }
+}
+// Numbers from[index * stride] of each lane's index.
+template <class V, class T>
+DRL_HD V gather(const T* from, Int<V> index, int64_t stride = 1) {
+  if constexpr (std::is_arithmetic_v<V>) {
+    return static_cast<V>(from[index * stride]);
+  } else {
+    return V::gather(from, index, stride);
   }
 }
 template <class V, class T>
@@ -214,6 +226,11 @@ struct Pack {
     for (int l = 0; l < W; ++l) x[l] = from[l * stride];
     return of(x);
   }
+  DRL_HD static Pack gather(const T* from, Pack<int32_t, W> index, int64_t stride) {
+    Vector x{};
+    for (int l = 0; l < W; ++l) x[l] = from[index.v[l] * stride];
+    return of(x);
+  }
   DRL_HD void store_strided(T* to, int64_t stride) const {
     for (int l = 0; l < W; ++l) to[l * stride] = v[l];
   }
@@ -299,6 +316,7 @@ struct LaneTraits<Pack<T, W>> {
   using Mask = typename Pack<T, W>::Mask;
   using Int = Pack<int32_t, W>;
   using Bits = Pack<uint32_t, W>;
+  using Wide = Pack<double, W>;
 };
 
 namespace math {
@@ -323,6 +341,17 @@ template <class To, class From, class = std::enable_if_t<std::is_arithmetic_v<Fr
 DRL_HD constexpr To bit_cast(From x) {
   return __builtin_bit_cast(To, x);
 }
+
+// x / by without the rest.
+DRL_HD uint32_t quotient(uint32_t x, uint32_t by) { return x / by; }
+#if !defined(__CUDACC__)
+// By doubles, in which the quotient of two of 32 bits is never rounded up to the next integer.
+template <int W>
+DRL_HD Pack<uint32_t, W> quotient(Pack<uint32_t, W> x, uint32_t by) {
+  using Wide = Pack<double, W>;
+  return convert<Pack<uint32_t, W>>(convert<Wide>(x) / Wide(static_cast<double>(by)));
+}
+#endif
 
 // Calls body(mask of the lanes that still go on) as long as `mask` has one; `body` returns the mask of the next round.
 // What a finished lane holds, body must leave as it is: select(mask, new, old).

@@ -20,6 +20,7 @@ template <class F, int Terms = 0>
 struct Step {
   F reward = F(0);
   Mask<F> terminated = F(0) != F(0);
+  Mask<F> truncated = F(0) != F(0);  // beside the step limit; only of a task that says `truncates = true`
   F terms[Terms > 0 ? Terms : 1] = {};
 };
 
@@ -98,6 +99,7 @@ TaskSpec make_spec() {
   if constexpr (reward_term_count<Task>() > 0) {
     spec.reward_terms.assign(std::begin(Task::reward_terms), std::end(Task::reward_terms));
   }
+  if constexpr (requires { Task::truncates; }) spec.truncates = Task::truncates;
   return spec;
 }
 

@@ -18,9 +18,10 @@ struct TaskSpec {
   int obs_dim = 0;
   int critic_obs_dim = 0;  // 0: the critic sees what the actor sees
   ActionSpace action;
-  int step_limit = 0;                     // steps until an episode is truncated
+  int step_limit = 0;                     // steps until an episode is truncated; 0: none
   double dt = 0;                          // seconds a step
   std::vector<std::string> reward_terms;  // names; the reward is their sum
+  bool truncates = false;                 // the task may cut an episode itself, at any step
 };
 
 }  // namespace drl

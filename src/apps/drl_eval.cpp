@@ -5,15 +5,16 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "apps/program.hpp"
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
-#include "engines/torch/torch_engine.hpp"
+#include "nets/torch/torch_nets.hpp"
 #include "envs/make_env.hpp"
-#include "learn/normalizer.hpp"
+#include "nets/normalizer.hpp"
 #include "run/evaluator.hpp"
 #include "run/run_directory.hpp"
 #include "run/state.hpp"
@@ -53,39 +54,42 @@ struct EvalOptions {
 // The networks of a checkpoint, ready to act.
 class Policy {
  public:
-  Policy(const Checkpoint& checkpoint, const std::string& file, int threads) {
+  Policy(const Checkpoint& checkpoint, const std::string& file, int threads) : queue_(make_host_queue(isa_of("auto"))) {
     OptionTable table;
     options_.add_to(table);
     table.apply_ini(attribute<std::string>(checkpoint, file, "options"), file);
     task_ = attribute<std::string>(checkpoint, file, "task");
-    const TaskSpec spec = task_spec(task_);
-    engine_ = make_torch_engine(network_spec(spec, options_.policy), threads);
-    params_ = Array<float>(static_cast<size_t>(parameter_count(engine_->layout())));
-    if (options_.ppo.obs_normalization)
-      normalizer_ = Normalizer(spec.obs_dim), critic_normalizer_ = Normalizer(spec.critic_obs_dim);
+    const TaskSpec task = task_spec(task_);
+    spec_ = actor_critic(task, options_.policy);
+    nets_ = make_torch_nets(*queue_, spec_.layout, threads);
+    params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
+    const bool normalized = options_.ppo.obs_normalization;
+    normalizer_.emplace(*queue_, normalized ? task.obs_dim : 0);
+    critic_normalizer_.emplace(*queue_, normalized ? task.critic_obs_dim : 0);
     const StateList state = list_state([this](StateVisitor& visitor) {
-      for (const ParamSlice& slice : engine_->layout())
+      for (const ParamSlice& slice : spec_.layout.slices())
         visitor.array(slice.name, params_.data() + slice.offset, slice.shape);
-      normalizer_.visit_state(visitor, "normalizer/obs");
-      critic_normalizer_.visit_state(visitor, "normalizer/critic_obs");
+      normalizer_->visit_state(visitor, "normalizer/obs");
+      critic_normalizer_->visit_state(visitor, "normalizer/critic_obs");
     });
     require_state(state, checkpoint, file);
     restore_state(state, checkpoint, *make_serial_communicator());
-    normalizer_.refresh();
-    critic_normalizer_.refresh();
+    normalizer_->refresh();
   }
 
   const std::string& task() const { return task_; }
   Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
-    return evaluate(plan, *engine_, params_.data(), {normalizer_.view(), critic_normalizer_.view()}, on_episode);
+    return evaluate(plan, {*queue_, *nets_, spec_, params_.data(), normalizer_->view()}, on_episode);
   }
 
  private:
+  std::unique_ptr<Queue> queue_;
   Options options_;
   std::string task_;
-  std::unique_ptr<Engine> engine_;
+  ActorCritic spec_;
+  std::unique_ptr<Nets> nets_;
   Array<float> params_;
-  Normalizer normalizer_, critic_normalizer_;
+  std::optional<Normalizer> normalizer_, critic_normalizer_;
 };
 
 std::string checkpoint_of(const EvalOptions& options) {

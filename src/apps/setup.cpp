@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "apps/gpu.hpp"
 #include "base/check.hpp"
 #include "device/isa.hpp"
 #include "base/log.hpp"
@@ -16,8 +17,8 @@
 #include "cluster/cuda_support.hpp"
 #include "cluster/mpirun.hpp"
 #include "doctor/preflight.hpp"
-#include "engines/torch/blas.hpp"
-#include "engines/torch/torch_engine.hpp"
+#include "nets/torch/blas.hpp"
+#include "nets/torch/torch_nets.hpp"
 #include "envs/make_env.hpp"
 #include "run/evaluator.hpp"
 #include "store/hdf5_image.hpp"
@@ -101,7 +102,7 @@ std::vector<std::string> unique(const std::vector<std::string>& names) {
   return result;
 }
 
-std::string layers(const MlpSpec& spec) {
+std::string layers(const NetSpec& spec) {
   std::vector<std::string> widths;
   for (int width : spec.dims) widths.push_back(std::to_string(width));
   return join(widths, "-");
@@ -128,7 +129,7 @@ TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Com
   const int threads = settings.command.threads;
   placement_ = place_rank(comm, launch, process_environment(), options.train.device, options.train.gpu_ids,
                           threads ? std::optional(threads) : std::nullopt);
-  hosts_ = compare_hardware(comm, {machine_.host, machine_.cpu_model + ", " + instruction_set(),
+  hosts_ = compare_hardware(comm, {machine_.host, machine_.cpu_model + ", " + std::string(name_of(isa_of("auto"))),
                                    placement_.gpu < 0 ? "" : gpu_name(placement_.gpu)});
   job_ = allocation(process_environment());
   if (job_ && comm.rank() == 0) deadline_.emplace(*job_, options.run.time_margin);
@@ -141,28 +142,34 @@ TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Com
              options.ppo.num_mini_batches};
     plan_.check();
     task_ = task_spec(options.train.task);
-    network_ = network_spec(task_, options.policy);
+    spec_ = actor_critic(task_, options.policy);
   });
-  gpu_comm_ = make_gpu_communicator(options, placement_, comm, hosts_);
+  if (placement_.gpu >= 0) gpu_comm_ = gpu_communicator(options.gpu, placement_.gpu, comm, hosts_);
   on_all_ranks(comm, [&] {
     const uint64_t seed = static_cast<uint64_t>(options.train.seed);
-    const LearnerPlan plan{
-        plan_, {plan_.num_envs, plan_.rank * plan_.num_envs, seed, options.train.init_at_random_ep_len}, placement_};
-    learner_ = placement_.gpu < 0 ? make_cpu_learner(options, plan) : make_gpu_learner(options, plan);
+    const EnvConfig envs{plan_.num_envs, plan_.rank * plan_.num_envs, seed, options.train.init_at_random_ep_len};
+    const Isa isa = isa_of("auto");
+    queue_ = placement_.gpu < 0 ? make_host_queue(isa) : gpu_queue(placement_.gpu, isa);
+    nets_ = placement_.gpu < 0 ? make_torch_nets(*queue_, spec_.layout, placement_.threads)
+                               : gpu_nets(*queue_, spec_.layout, (plan_.num_steps + 1) * plan_.num_envs);
+    envs_ = make_env(options.train.task, envs, *queue_);
+    ppo_ = std::make_unique<Ppo>(*queue_, options.ppo, options.policy, plan_, seed, spec_, *nets_, *envs_,
+                                 options.gpu.cuda_graphs);
   });
   Communicator& learners = gpu_comm_ ? *gpu_comm_ : comm;
-  Algorithm& algorithm = learner_->algorithm();
-  trainer_ = std::make_unique<Trainer>(options, algorithm, task_, learners, [this] { return evaluate_policy(); });
+  trainer_ = std::make_unique<Trainer>(options, *ppo_, task_, learners, [this] { return evaluate_policy(); });
   broadcast_state(trainer_->state(), comm);
-  algorithm.state_changed();
+  ppo_->state_changed();
 }
 
 // On the CPU, whatever the policy is learned on: a few episodes now and then.
-double TrainingJob::evaluate_policy() const {
+double TrainingJob::evaluate_policy() {
   const EvaluationPlan plan{settings_.options.train.task, 64, 64, static_cast<uint64_t>(settings_.options.train.seed),
                             ActionChoice::most_probable};
-  const std::unique_ptr<Engine> engine = make_torch_engine(network_, placement_.threads);
-  return summarize(evaluate(plan, *engine, learner_->parameters().data(), learner_->normalizers()).returns).mean;
+  const std::unique_ptr<Queue> queue = make_host_queue(queue_->isa());
+  const std::unique_ptr<Nets> nets = make_torch_nets(*queue, spec_.layout, placement_.threads);
+  const float* params = ppo_->host_parameters().data();
+  return summarize(evaluate(plan, {*queue, *nets, spec_, params, ppo_->host_normalizers().obs}).returns).mean;
 }
 
 // The newest checkpoint; if that is damaged, the one before.
@@ -241,7 +248,11 @@ void TrainingJob::load(const RunStart& start) {
   if (!restore_state(state, checkpoint, comm_) && comm_.rank() == 0)
     log::warn("the checkpoint holds another number of environments: they start new episodes");
   trainer_->state_loaded(elapsed);
-  if (from == "all but the learning rate") learner_->set_learning_rate(settings_.options.ppo.learning_rate);
+  if (from == "all but the learning rate") ppo_->set_learning_rate(settings_.options.ppo.learning_rate);
+}
+
+std::string TrainingJob::engine() const {
+  return nets_->description() + (placement_.gpu < 0 ? "" : ", " + gpu_versions());
 }
 
 RunFacts TrainingJob::facts(const RunStart& start) const {
@@ -260,7 +271,7 @@ RunFacts TrainingJob::facts(const RunStart& start) const {
   facts.job = job_;
   facts.origin = origin_of(settings_.options.run);
   facts.versions = {
-      {"drl", kVersion}, {"engine", learner_->engine()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}};
+      {"drl", kVersion}, {"engine", engine()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}};
   facts.git_hash = kGitHash;
   return facts;
 }
@@ -279,7 +290,6 @@ std::string TrainingJob::job_text(const Allocation& job) {
 
 std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) {
   const int64_t world = comm_.size(), steps = plan_.num_steps;
-  const NetworkSpec& network = network_;
   std::ostringstream text;
   const auto line = [&](const char* name, const std::string& value) {
     char padded[32];
@@ -298,10 +308,10 @@ std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) {
                         " steps; " + std::to_string(settings_.options.ppo.num_learning_epochs) + " epochs of " +
                         std::to_string(plan_.num_mini_batches) + " mini-batches of " +
                         with_commas(steps * plan_.num_envs * world / plan_.num_mini_batches));
-  line("networks", "actor " + layers(network.actor) + ", critic " + layers(network.critic) + ", " +
+  line("networks", "actor " + layers(spec_.layout.net(spec_.actor)) + ", critic " + layers(spec_.layout.net(spec_.critic)) + ", " +
                        settings_.options.policy.activation + "; " +
-                       with_commas(parameter_count(network_layout(network))) + " parameters");
-  line("libraries", learner_->engine() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
+                       with_commas(spec_.layout.count()) + " parameters");
+  line("libraries", engine() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
   if (world == 1 && machine_.cores > 1 && placement_.threads == 1)
     line("cores", "1 of " + std::to_string(machine_.cores) + " cores used: --ranks " + std::to_string(machine_.cores) +
                       " uses all");

@@ -7,12 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "apps/learner.hpp"
 #include "cluster/communicator.hpp"
 #include "cluster/launch_info.hpp"
 #include "cluster/machine.hpp"
 #include "cluster/placement.hpp"
-#include "learn/ppo.hpp"
+#include "algorithms/ppo/ppo.hpp"
 #include "run/deadline.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_record.hpp"
@@ -70,9 +69,10 @@ class TrainingJob {
   int train(const RunStart& start);
 
  private:
-  double evaluate_policy() const;
+  double evaluate_policy();
   Checkpoint read_first_good(const RunStart& start);
   std::string command_to_go_on(const RunStart& start) const;
+  std::string engine() const;  // "libtorch 1.13.1 (OpenBLAS)"
   RunFacts facts(const RunStart& start) const;
   std::string job_text(const Allocation& job);
   std::string banner(const RunStart& start, const RunFacts& facts);
@@ -87,9 +87,12 @@ class TrainingJob {
   Placement placement_;
   BatchPlan plan_;
   TaskSpec task_;
-  NetworkSpec network_;
-  std::unique_ptr<Communicator> gpu_comm_;  // outlives the learner, whose graphs hold its all-reduces
-  std::unique_ptr<Learner> learner_;
+  ActorCritic spec_;
+  std::unique_ptr<Communicator> gpu_comm_;  // outlives what is recorded, which holds its all-reduces
+  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<Nets> nets_;
+  std::unique_ptr<VecEnv> envs_;
+  std::unique_ptr<Ppo> ppo_;
   std::unique_ptr<Trainer> trainer_;
   std::vector<std::filesystem::path> damaged_;  // checkpoints that could not be read
 };

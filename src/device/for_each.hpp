@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "device/queue.hpp"
+#include "drl/lanes.hpp"  // which opens the namespaces
 
 namespace drl {
 
@@ -27,6 +28,10 @@ struct GpuLoop {
   static inline void (*launch)(void* stream, int64_t begin, int64_t end, const Function& function) = nullptr;
 };
 
+// Of functions that are compiled for GPUs only: they say `using GpuOnly = void`.
+template <class Function>
+inline constexpr bool kGpuOnly = requires { typename Function::GpuOnly; };
+
 // Enqueues function over [begin, end), in any order.
 template <class Function>
 void for_each(Queue& queue, int64_t begin, int64_t end, const Function& function) {
@@ -35,12 +40,16 @@ void for_each(Queue& queue, int64_t begin, int64_t end, const Function& function
     DRL_CHECK(GpuLoop<Function>::launch, "a function without code for GPUs");
     return GpuLoop<Function>::launch(queue.native(), begin, end, function);
   }
-  switch (queue.isa()) {
+  if constexpr (kGpuOnly<Function>) {
+    throw Error("a function without code for the host");
+  } else {
+    switch (queue.isa()) {
 #define DRL_CALL_LOOP(isa) \
   case Isa::isa:           \
     return isa::loop(begin, end, function);
-    DRL_FOR_EACH_ISA(DRL_CALL_LOOP)
+      DRL_FOR_EACH_ISA(DRL_CALL_LOOP)
 #undef DRL_CALL_LOOP
+    }
   }
 }
 template <class Function>

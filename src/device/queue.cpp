@@ -31,8 +31,8 @@ class HostQueue final : public Queue {
   void copy_bytes(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
   void clear_bytes(void* memory, size_t bytes) override { std::memset(memory, 0, bytes); }
   bool done() override { return true; }
-  std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
-  void launch(Recording&) override {}
+  std::unique_ptr<RecordedWork> record(const std::function<void()>&) override { return nullptr; }
+  void launch(RecordedWork&) override {}
   std::unique_ptr<Event> make_event() override { return std::make_unique<HostEvent>(); }
 };
 

@@ -11,15 +11,10 @@
 
 namespace drl {
 
-// What the communicator enqueues on: null on the host.
-struct Stream {
-  void* handle = nullptr;
-};
-
 // Work that was recorded, to be launched as a whole.
-class Recording {
+class RecordedWork {
  public:
-  virtual ~Recording() = default;
+  virtual ~RecordedWork() = default;
 };
 
 class Queue {
@@ -30,8 +25,7 @@ class Queue {
 
   bool on_gpu() const { return on_gpu_; }
   Isa isa() const { return isa_; }  // of the host's loops
-  virtual Stream stream() const { return {}; }
-  virtual void* native() const { return nullptr; }  // the stream itself, for kernels
+  virtual void* native() const { return nullptr; }  // a GPU's stream, for kernels and collectives
 
   // Zeroed memory where the queue computes, and memory of the host from and to which it copies fast. Each throws Error,
   // saying how much was asked for, when it cannot be had. Array (device/array.hpp) owns what these give.
@@ -59,8 +53,8 @@ class Queue {
 
   // Records what `enqueue` enqueues, of which nothing runs. It must not wait for the queue nor allocate. Null where
   // there is nothing to gain by it (on the host): call `enqueue` again instead. Throws Error if it cannot be recorded.
-  virtual std::unique_ptr<Recording> record(const std::function<void()>& enqueue) = 0;
-  virtual void launch(Recording& recording) = 0;
+  virtual std::unique_ptr<RecordedWork> record(const std::function<void()>& enqueue) = 0;
+  virtual void launch(RecordedWork& recording) = 0;
 
   // A point in the queue, and the seconds between two that were passed.
   class Event {
@@ -71,8 +65,22 @@ class Queue {
   };
   virtual std::unique_ptr<Event> make_event() = 0;
 
+  // A part of the work by name, on a profiler's time line (nsys), while it lives.
+  class Range {
+   public:
+    Range(Queue& queue, const char* name) : queue_(queue) { queue.begin_range(name); }
+    ~Range() { queue_.end_range(); }
+    Range(const Range&) = delete;
+    Range& operator=(const Range&) = delete;
+
+   private:
+    Queue& queue_;
+  };
+
  protected:
   Queue(bool on_gpu, Isa isa) : on_gpu_(on_gpu), isa_(isa) {}
+  virtual void begin_range(const char*) {}
+  virtual void end_range() {}
 
  private:
   const bool on_gpu_;

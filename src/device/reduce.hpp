@@ -1,5 +1,6 @@
 // Sums over many rows in a fixed order: no atomics. On a host 16 logical lanes, whatever the instruction set: lane l sums
-// the rows l, l + 16, ...; then a tree. On a GPU as many partial sums as fill it, then trees.
+// the rows l, l + 16, ...; then they are added up. On a GPU as many partial sums as fill it, of which each stage makes 16
+// one.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ constexpr int64_t partial_count(int64_t columns) {
   while (partials > 1024 && partials * columns > 262144) partials /= 2;
   return partials;
 }
-// Numbers of scratch for the sums of so many columns or fewer: on a host, and on a GPU for all stages, each a sixteenth
-// of the one before.
-constexpr size_t sum_scratch(const Queue& queue, int64_t columns) {
+// Numbers of scratch for the sums of so many columns or fewer: on a GPU for all stages, each a sixteenth of the one
+// before.
+inline size_t sum_scratch(const Queue& queue, int64_t columns) {
   if (!queue.on_gpu()) return static_cast<size_t>(columns * kSumLanes);
   const int64_t first = columns > 256 ? 1024 * columns : 262144;
   return static_cast<size_t>(first + first / 8);
@@ -29,14 +30,13 @@ constexpr size_t sum_scratch(const Queue& queue, int64_t columns) {
 struct HostSums {
   double* lanes;  // [columns, kSumLanes]
   int first;      // the lane of the first row
-  template <class F>
-  DRL_HD void add(int column, F x) const {
+  template <class X>
+  DRL_HD void add(int column, X x) const {
     double* at = lanes + column * kSumLanes + first;
-    if constexpr (kLanesOf<F> == 1) {
+    if constexpr (kLanesOf<X> == 1) {
       *at += static_cast<double>(x);
     } else {
-      using Wide = Pack<double, kLanesOf<F>>;
-      store(at, Wide::load(at) + convert<Wide>(x));
+      store(at, Wide<X>::load(at) + convert<Wide<X>>(x));
     }
   }
 };
@@ -45,7 +45,8 @@ struct ThreadSums {
   static constexpr int kInRegisters = 8;
   double* memory;  // [columns]
   double registers[kInRegisters] = {};
-  DRL_HD void add(int column, float x) {
+  template <class X>
+  DRL_HD void add(int column, X x) {
     if (column < kInRegisters) {
       registers[column] += static_cast<double>(x);
     } else {
@@ -54,12 +55,126 @@ struct ThreadSums {
   }
 };
 
-// A function object over rows: its lanes<F>(row, sums) does the rows of F's lanes and adds to `sums`.
+// A function of rows: its lanes<F>(row, sums) does the rows of F's lanes and adds to `sums`.
 template <class Function>
-struct SumRows {
+struct HostSumRows {
+  Function function;
+  double* out;  // [columns, kSumLanes], added to
+  template <class F>
+  DRL_HD void lanes(int64_t row) const {
+    HostSums sums{out, static_cast<int>(row % kSumLanes)};
+    function.template lanes<F>(row, sums);
+  }
+};
+template <class Function>
+struct GpuSumRows {
+  using GpuOnly = void;
   Function function;
   int64_t rows, columns, partials;
-  double* out;  // host: [columns, kSumLanes]; GPU: [partials, columns]
+  double* out;  // [partials, columns], added to
+  DRL_HD void operator()(int64_t p) const {
+    ThreadSums sums{out + p * columns};
+    for (int64_t row = p; row < rows; row += partials) function.template lanes<float>(row, sums);
+    for (int c = 0; c < ThreadSums::kInRegisters && c < columns; ++c) sums.memory[c] += sums.registers[c];
+  }
+};
+
+// A Load: load.at<F>(row, column) gives the numbers of F's rows as doubles. It is called once for each.
+template <class Load>
+struct AllColumns {
+  Load load;
+  int columns;
+  template <class F, class Sums>
+  DRL_HD void lanes(int64_t row, Sums& sums) const {
+    for (int c = 0; c < columns; ++c) sums.add(c, load.template at<F>(row, c));
+  }
+};
+template <class Load>
+struct GpuSumColumns {
+  using GpuOnly = void;
+  Load load;
+  int64_t rows, columns, partials;
+  double* out;  // [partials, columns], written
+  DRL_HD void operator()(int64_t i) const {
+    const int column = static_cast<int>(i % columns);
+    double sum = 0;
+    for (int64_t row = i / columns; row < rows; row += partials) sum += load.template at<float>(row, column);
+    out[i] = sum;
+  }
+};
+
+// in[0] + in[stride] + ...: up to kSumLanes numbers in this order, all of them loaded before they are added.
+DRL_HD double sum_lanes(const double* in, int64_t stride, int64_t count) {
+  double x[kSumLanes], sum = 0;
+  for (int k = 0; k < kSumLanes; ++k) x[k] = k < count ? in[k * stride] : 0;
+  for (int k = 0; k < kSumLanes; ++k) sum += x[k];
+  return sum;
+}
+// A GPU's stage between: of the partials p, p + fewer, p + 2 fewer, ... one is left.
+struct FewerSums {
+  using GpuOnly = void;
+  const double* in;  // [kSumLanes * fewer, columns]
+  int64_t stride;    // fewer * columns
+  double* out;       // [fewer, columns]
+  DRL_HD void operator()(int64_t i) const { out[i] = sum_lanes(in + i, stride, kSumLanes); }
+};
+// The last stage: calls store(column, sum).
+template <class Store>
+struct LastSums {
+  Store store;
+  const double* in;
+  int64_t column_stride, stride, count;
+  DRL_HD void operator()(int64_t column) const {
+    store(static_cast<int>(column), sum_lanes(in + column * column_stride, stride, count));
+  }
+};
+
+template <class Store>
+inline constexpr bool kGpuOnly<LastSums<Store>> = kGpuOnly<Store>;
+
+// The sums of a function of rows, which may be called for one part of them after the other: clear, add, finish.
+// `scratch` holds sum_scratch(columns) numbers.
+inline void clear_sums(Queue& queue, int64_t columns, double* scratch) {
+  queue.clear(scratch, static_cast<size_t>(columns * (queue.on_gpu() ? partial_count(columns) : kSumLanes)));
+}
+template <class Function>
+void add_rows(Queue& queue, int64_t rows, int64_t columns, double* scratch, const Function& function) {
+  if (!queue.on_gpu()) return for_each(queue, rows, HostSumRows<Function>{function, scratch});
+  const int64_t partials = partial_count(columns);
+  for_each(queue, partials, GpuSumRows<Function>{function, rows, columns, partials, scratch});
+}
+template <class Store>
+void finish_sums(Queue& queue, int64_t columns, double* scratch, const Store& store) {
+  if (!queue.on_gpu()) return for_each(queue, columns, LastSums<Store>{store, scratch, kSumLanes, 1, kSumLanes});
+  double* in = scratch;
+  int64_t partials = partial_count(columns);
+  while (partials > kSumLanes) {
+    double* out = in + partials * columns;
+    partials /= kSumLanes;
+    for_each(queue, partials * columns, FewerSums{in, partials * columns, out});
+    in = out;
+  }
+  for_each(queue, columns, LastSums<Store>{store, in, 1, columns, partials});
+}
+
+// Calls store(c, sum over rows of load(row, c)) for each column c.
+template <class Load, class Store>
+void sum_columns(Queue& queue, int64_t rows, int64_t columns, double* scratch, const Load& load, const Store& store) {
+  if (columns == 0) return;
+  if (queue.on_gpu()) {
+    const int64_t partials = partial_count(columns);
+    for_each(queue, partials * columns, GpuSumColumns<Load>{load, rows, columns, partials, scratch});
+  } else if constexpr (!kGpuOnly<Load>) {
+    clear_sums(queue, columns, scratch);
+    for_each(queue, rows, HostSumRows<AllColumns<Load>>{{load, static_cast<int>(columns)}, scratch});
+  }
+  finish_sums(queue, columns, scratch, store);
+}
+
+// A Store: writes to an array.
+struct StoreTo {
+  double* out;
+  DRL_HD void operator()(int column, double sum) const { out[column] = sum; }
 };
 
 }  // namespace drl

@@ -6,7 +6,7 @@
 #include "cluster/machine.hpp"
 #include "cluster/program_build.hpp"
 #include "cluster/topology.hpp"
-#include "engines/torch/blas.hpp"
+#include "nets/torch/blas.hpp"
 
 namespace drl {
 namespace {

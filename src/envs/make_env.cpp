@@ -12,6 +12,7 @@ struct Entry {
   std::string_view name, preset;
   TaskSpec (*spec)();
   std::unique_ptr<VecEnv> (*make)(const EnvConfig&, Queue&);
+  void (*step_randomly)(VecEnv&, Queue&, int64_t first_step, int64_t steps, float* checksum);
 };
 
 template <template <class> class Task>
@@ -19,6 +20,9 @@ Entry entry() {
   return {Task<float>::name, Task<float>::preset, make_spec<Task<float>>,
           [](const EnvConfig& config, Queue& queue) -> std::unique_ptr<VecEnv> {
             return std::make_unique<TaskEnvs<Task>>(config, queue);
+          },
+          [](VecEnv& env, Queue& queue, int64_t first_step, int64_t steps, float* checksum) {
+            static_cast<TaskEnvs<Task>&>(env).step_randomly(queue, first_step, steps, checksum);
           }};
 }
 
@@ -53,6 +57,11 @@ std::vector<std::string> task_names() {
 
 std::unique_ptr<VecEnv> make_env(std::string_view task, const EnvConfig& config, Queue& queue) {
   return find(task).make(config, queue);
+}
+
+void step_randomly(std::string_view task, VecEnv& env, Queue& queue, int64_t first_step, int64_t steps,
+                   float* checksum) {
+  find(task).step_randomly(env, queue, first_step, steps, checksum);
 }
 
 TaskSpec task_spec(std::string_view task) { return find(task).spec(); }

@@ -24,6 +24,9 @@ std::vector<std::string> task_names();
 
 // Each throws UsageError, naming the nearest known task, if there is no such task.
 std::unique_ptr<VecEnv> make_env(std::string_view task, const EnvConfig& config, Queue& queue);
+// For benchmarks: `steps` steps of `env`, which make_env made of `task`, with random actions, in one loop (StepRandomly).
+void step_randomly(std::string_view task, VecEnv& env, Queue& queue, int64_t first_step, int64_t steps,
+                   float* checksum);
 TaskSpec task_spec(std::string_view task);
 std::string_view task_preset(std::string_view task);  // in the syntax of --config files
 

@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 #include "device/array.hpp"
-#include "device/for_each.hpp"
+#include "device/reduce.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_kernels.hpp"
 #include "envs/vec_env.hpp"
@@ -23,6 +23,7 @@ class TaskEnvs final : public VecEnv {
 
   TaskEnvs(const EnvConfig& config, Queue& queue)
       : config_(config),
+        queue_(queue),
         spec_(make_spec<Task<float>>()),
         age_(queue, size()),
         episode_reward_(queue, size()),
@@ -43,20 +44,21 @@ class TaskEnvs final : public VecEnv {
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
     for_each(queue, begin, begin + count, StepAll<Task>{envs_, row, step});
   }
-  EpisodeSums take_episode_sums() override {
-    EpisodeSums sums{0, 0, 0, 0, std::vector<double>(Envs::kTerms)};
-    double* const heads[] = {&sums.count, &sums.reward, &sums.reward_squared, &sums.length};
-    for (int c = 0; c < Envs::kSums; ++c) {
-      double& sum = c < 4 ? *heads[c] : sums.terms[static_cast<size_t>(c - 4)];
-      for (int64_t i = 0; i < config_.num_envs; ++i) sum += envs_.sums[c * config_.num_envs + i];
-    }
-    std::fill(sums_.begin(), sums_.end(), 0.0);
-    return sums;
+  void take_episode_sums(Queue& queue, double* out, double* scratch) override {
+    sum_columns(queue, config_.num_envs, Envs::kSums, scratch, LoadEpisodes{sums_.data(), config_.num_envs},
+                StoreTo{out});
+    queue.clear(sums_.data(), sums_.size());
+  }
+  // For benchmarks: see StepRandomly.
+  void step_randomly(Queue& queue, int64_t first_step, int64_t steps, float* checksum) {
+    for_each(queue, config_.num_envs,
+             StepRandomly<Task>{envs_, spec_.action.size, static_cast<uint64_t>(first_step),
+                                static_cast<uint64_t>(steps), checksum});
   }
   // Sums over finished episodes are no state: they are taken before a checkpoint.
   void visit_state(StateVisitor& visitor) override {
     const auto per_env = [&](const std::string& name, auto& array) {
-      visitor.array("env/" + name, array.data(), {config_.num_envs}, Sharding::per_env);
+      visitor.array("env/" + name, array.data(), {config_.num_envs}, Sharding::per_env, &queue_);
     };
     for (int f = 0; f < Envs::kFields; ++f) per_env(std::string("state/") + Task<float>::fields[f].name, state_[f]);
     per_env("age", age_);
@@ -70,6 +72,7 @@ class TaskEnvs final : public VecEnv {
   size_t size() const { return static_cast<size_t>(config_.num_envs); }
 
   EnvConfig config_;
+  Queue& queue_;
   TaskSpec spec_;
   std::array<Array<float>, Envs::kFields> state_;
   std::array<Array<float>, Envs::kTerms> terms_;

@@ -82,6 +82,13 @@ struct Environments {
     for (int t = 0; t < kTerms; ++t) sums[(4 + t) * stride] += static_cast<double>(lane(some.terms[t], l));
   }
 
+  // The same to environment i + l's own sums, unless its episode began at a random age.
+  template <class F>
+  DRL_HD void count_ended(const Some<F>& some, int64_t i, int l) const {
+    if (!stale[i + l]) count_episode(some, l, sums + i + l, n);
+    stale[i + l] = 0;
+  }
+
   // The step of the lanes from environment i on, which are in `some`. `out` is told what comes of it.
   template <class F, class Out>
   DRL_HD void advance(int64_t i, Some<F>& some, uint64_t step, const F* action, Out& out) const {
@@ -92,9 +99,8 @@ struct Environments {
     some.age = some.age + Int<F>(1);
     some.episode_reward += result.reward;
     for (int t = 0; t < kTerms; ++t) some.terms[t] += result.terms[t];
-    Mask<F> truncated = result.terminated & !result.terminated;
+    Mask<F> truncated = result.truncated;
     if constexpr (Spec::step_limit > 0) truncated = truncated | (some.age >= Int<F>(Spec::step_limit));
-    if constexpr (requires { result.truncated; }) truncated = truncated | result.truncated;
     truncated = truncated & !result.terminated;
     out.result(result.reward, result.terminated, truncated);
     const Mask<F> ended = result.terminated | truncated;
@@ -137,8 +143,7 @@ struct RowWriter {
       const int l = lowest_bit(left);
       const int64_t at = row.take_last_row(i + l, envs.n, (lane_bits(truncated) >> l & 1) != 0);
       for (int o = 0; o < Envs::kObs && at >= 0; ++o) row.last_obs[at * Envs::kObs + o] = lane(obs[o], l);
-      if (!envs.stale[i + l]) Envs::count_episode(some, l, envs.sums + i + l, envs.n);
-      envs.stale[i + l] = 0;
+      envs.count_ended(some, i, l);
     }
   }
   DRL_HD void next_obs(const F* obs) const { store_rows<Envs::kObs>(row.next_obs + i * Envs::kObs, obs); }
@@ -192,11 +197,74 @@ struct StepAll {
   }
 };
 
-// Episodes' sums of environment `row`, for a reduction.
+// Episodes' sums, environment by environment.
 struct LoadEpisodes {
-  const double* sums;
+  const double* sums;  // [columns, n]
   int64_t n;
-  DRL_HD double operator()(int64_t row, int column) const { return sums[column * n + row]; }
+  template <class F>
+  DRL_HD Wide<F> at(int64_t row, int column) const {
+    return load<Wide<F>>(sums + column * n + row);
+  }
+};
+
+// For benchmarks: `steps` steps of each environment, which stays in registers. Actions are uniform, of
+// random_bits(seed, Purpose::benchmark, global index, step). No rows are written; checksum [n] becomes the sum of all
+// rewards and observations, last ones included, so that the compiler cannot leave any out.
+template <template <class> class Task>
+struct StepRandomly {
+  Environments<Task> envs;
+  int choices;
+  uint64_t first_step, steps;
+  float* checksum;
+
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    using Envs = Environments<Task>;
+    auto some = envs.template load_some<F>(i);
+    Checksum<F> out{envs, i, F(0)};
+    for (uint64_t step = first_step; step != first_step + steps; ++step) {
+      F action[Envs::kActions];
+      draw<F>(i, step, action);
+      envs.advance(i, some, step, action, out);
+    }
+    envs.store_some(i, some);
+    store(checksum + i, out.sum);
+  }
+
+ private:
+  template <class F>
+  struct Checksum {
+    const Environments<Task>& envs;
+    int64_t i;
+    F sum;
+    DRL_HD void result(F reward, Mask<F>, Mask<F>) { sum += reward; }
+    DRL_HD void episode_ends(const typename Environments<Task>::template Some<F>& some, const F* obs, Mask<F> ended,
+                             Mask<F>) {
+      next_obs(obs);
+      for (uint32_t left = lane_bits(ended); left != 0; left &= left - 1)
+        envs.count_ended(some, i, lowest_bit(left));
+    }
+    DRL_HD void next_obs(const F* obs) {
+      for (int o = 0; o < Environments<Task>::kObs; ++o) sum += obs[o];
+    }
+  };
+
+  template <class F>
+  DRL_HD void draw(int64_t i, uint64_t step, F* action) const {
+    using Spec = Task<float>;
+    const auto index = static_cast<uint64_t>(envs.first_global_index + i);
+    Words4Of<Bits<F>> bits{};
+    for (int a = 0; a < Environments<Task>::kActions; ++a) {
+      if (a % 4 == 0)
+        bits = random_bits<Bits<F>>(envs.seed, Purpose::benchmark, index, step, static_cast<uint32_t>(a / 4));
+      const F uniform = uniform01(bits[a % 4]);
+      if constexpr (Spec::action.discrete) {
+        action[a] = math::floor(uniform * F(static_cast<float>(choices)));
+      } else {
+        action[a] = F(Spec::action.low) + F(Spec::action.high - Spec::action.low) * uniform;
+      }
+    }
+  }
 };
 
 }  // namespace drl

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/state.hpp"
 #include "device/queue.hpp"
+#include "device/state.hpp"
 #include "drl/task_spec.hpp"
 #include "envs/step_row.hpp"
 
@@ -17,6 +17,11 @@ struct EpisodeSums {
   double count = 0, reward = 0, reward_squared = 0, length = 0;
   std::vector<double> terms;  // [reward_terms], the sum of each term over those episodes
 };
+
+inline size_t episode_columns(const TaskSpec& spec) { return 4 + spec.reward_terms.size(); }
+inline EpisodeSums read_episodes(const double* in, size_t terms) {
+  return {in[0], in[1], in[2], in[3], {in + 4, in + 4 + terms}};
+}
 
 class VecEnv {
  public:
@@ -29,8 +34,10 @@ class VecEnv {
   // ranges may be stepped at the same time. `step` is a step of the environments' lifetime (from 0, never the
   // episode's): it keys their random numbers.
   virtual void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) = 0;
-  // Episodes that started at a random age are not counted.
-  virtual EpisodeSums take_episode_sums() = 0;
+  // Enqueues the sums over the episodes that ended since they were last taken, as EpisodeSums' members in their order,
+  // into out [episode_columns(spec())]. Episodes that started at a random age are not counted. `scratch` holds
+  // sum_scratch of so many columns.
+  virtual void take_episode_sums(Queue& queue, double* out, double* scratch) = 0;
   virtual void visit_state(StateVisitor& visitor) = 0;
 };
 

@@ -10,7 +10,7 @@
 
 #include "base/check.hpp"
 #include "drl/hd.hpp"
-#include "base/state.hpp"
+#include "device/state.hpp"
 #include "gpu/runtime.hpp"
 
 namespace drl::gpu {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "algorithms/collector.hpp"
 #include "base/check.hpp"
 #include "envs/make_env.hpp"
 
@@ -26,15 +27,18 @@ class EpisodeCollector {
 
   bool done() const { return finished_ == static_cast<int64_t>(played_.size()); }
 
-  void take(const Rollout& rollout) {
-    for (int64_t env = 0; env < rollout.num_envs; ++env)
-      for (int64_t t = 0; t < rollout.num_steps && played_[env] < share_; ++t) take_step(rollout, env, t);
+  void take(const RolloutView& rollout) {
+    for (int64_t env = 0; env < rollout.num_envs; ++env) {
+      int64_t ended = 0;
+      for (int64_t t = 0; t < rollout.num_steps && played_[env] < share_; ++t) take_step(rollout, env, t, ended);
+    }
   }
 
   Evaluation result;
 
  private:
-  void take_step(const Rollout& r, int64_t env, int64_t t) {
+  // `ended` counts the environment's episodes that ended in this rollout.
+  void take_step(const RolloutView& r, int64_t env, int64_t t, int64_t& ended) {
     Open& open = open_[env];
     const int64_t i = t * r.num_envs + env;
     open.reward += r.reward[i];
@@ -44,20 +48,25 @@ class EpisodeCollector {
     result.returns.push_back(open.reward);
     result.lengths.push_back(open.length);
     if (on_episode_) {
-      append(open.episode.observations, r.final_obs.data() + i * r.obs_dim, r.obs_dim);
+      append(open.episode.observations, r.last_obs + (ended * r.num_envs + env) * r.obs_dim, r.obs_dim);
       on_episode_(open.episode);
     }
     open = {};
+    ++ended;
     finished_ += ++played_[env] == share_;
   }
 
   static void append(std::vector<float>& to, const float* from, int64_t n) { to.insert(to.end(), from, from + n); }
 
-  void record(const Rollout& r, int64_t i, Episode& episode) const {
-    append(episode.observations, r.obs.data() + i * r.obs_dim, r.obs_dim);
-    if (r.discrete) episode.discrete_actions.push_back(r.choice[i]);
-    for (int64_t k = 0; k < (r.discrete ? 0 : r.action_size); ++k)
-      episode.actions.push_back(std::clamp(r.action[i * r.action_size + k], space_.low[k], space_.high[k]));
+  void record(const RolloutView& r, int64_t i, Episode& episode) const {
+    append(episode.observations, r.obs + i * r.obs_dim, r.obs_dim);
+    if (space_.discrete) {
+      episode.discrete_actions.push_back(reinterpret_cast<const int32_t*>(r.action)[i]);
+    } else {
+      const float* action = reinterpret_cast<const float*>(r.action) + i * space_.size;
+      for (int k = 0; k < space_.size; ++k)
+        episode.actions.push_back(std::clamp(action[k], space_.low[k], space_.high[k]));
+    }
     episode.rewards.push_back(r.reward[i]);
     episode.terminated.push_back(r.terminated[i]);
     episode.truncated.push_back(r.truncated[i]);
@@ -91,20 +100,21 @@ Summary summarize(const std::vector<T>& values) {
 template Summary summarize(const std::vector<double>&);
 template Summary summarize(const std::vector<int64_t>&);
 
-Evaluation evaluate(const EvaluationPlan& plan, Engine& engine, const float* params, const Normalizers& normalizers,
+Evaluation evaluate(const EvaluationPlan& plan, const PlayedPolicy& policy,
                     const std::function<void(const Episode&)>& on_episode) {
   DRL_CHECK(plan.episodes > 0 && plan.num_envs > 0, "an evaluation of nothing");
   const uint64_t seed = plan.seed | kEvaluationKey;
-  const std::unique_ptr<VecEnv> envs = make_env(plan.task, {plan.num_envs, 0, seed, false});
-  Rollout rollout(envs->spec(), kStepsAtATime, plan.num_envs);
-  EpisodeCollector collector(plan, envs->spec().action, on_episode);
-  envs->reset(rollout.start_row());
-  for (int64_t step = 0; !collector.done(); step += kStepsAtATime) {
-    engine.collect(params, normalizers, *envs, seed, step, plan.choice, rollout);
-    collector.take(rollout);
+  const std::unique_ptr<VecEnv> envs = make_env(plan.task, {plan.num_envs, 0, seed, false}, policy.queue);
+  Rollout rollout(policy.queue, envs->spec(), kStepsAtATime, plan.num_envs, true);
+  Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
+  EpisodeCollector episodes(plan, envs->spec().action, on_episode);
+  envs->reset(policy.queue, rollout.start_row());
+  for (int64_t step = 0; !episodes.done(); step += kStepsAtATime) {
+    collector.collect(policy.params, policy.normalizer, &step);
+    episodes.take(rollout.view());
     rollout.roll_over();
   }
-  return collector.result;
+  return episodes.result;
 }
 
 }  // namespace drl

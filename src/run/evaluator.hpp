@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "learn/engine.hpp"
+#include "algorithms/actor_critic.hpp"
+#include "algorithms/kernels.hpp"
+#include "nets/nets.hpp"
 #include "store/recording.hpp"
 
 namespace drl {
@@ -29,9 +31,18 @@ struct Summary {
 template <class T>
 Summary summarize(const std::vector<T>& values);
 
+// A policy on the host: networks, their weights, and the actor's normaliser.
+struct PlayedPolicy {
+  Queue& queue;
+  Nets& nets;
+  const ActorCritic& spec;
+  const float* params;
+  NormalizerView normalizer;
+};
+
 // Plays from starts that are a function of the seed (and are not training's), without random start ages. `on_episode`,
 // if given, receives each episode in full.
-Evaluation evaluate(const EvaluationPlan& plan, Engine& engine, const float* params, const Normalizers& normalizers,
+Evaluation evaluate(const EvaluationPlan& plan, const PlayedPolicy& policy,
                     const std::function<void(const Episode&)>& on_episode = nullptr);
 
 }  // namespace drl

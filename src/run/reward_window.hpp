@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/state.hpp"
+#include "device/state.hpp"
 #include "envs/vec_env.hpp"
 
 namespace drl {

@@ -1,6 +1,7 @@
 #include "run/state.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 
@@ -15,8 +16,6 @@ class Lister final : public StateVisitor {
   void field(const StateField& field) override { list.push_back(field); }
   StateList list;
 };
-
-std::span<std::byte> bytes_of(const StateField& field) { return {static_cast<std::byte*>(field.data), field.bytes()}; }
 
 std::vector<int64_t> global_shape(const StateField& field, int world_size) {
   std::vector<int64_t> shape = field.shape;
@@ -50,9 +49,14 @@ bool fits(const StateField& field, const Tensor& tensor, int world_size) {
 // `tensor` is rank 0's, null elsewhere.
 void restore_field(const StateField& field, const Tensor* tensor, Communicator& comm) {
   const std::span<const std::byte> all = tensor ? std::span(tensor->data) : std::span<const std::byte>();
-  if (field.sharding != Sharding::replicated) return comm.scatter(all, bytes_of(field), 0);
-  std::ranges::copy(all, bytes_of(field).begin());
-  comm.broadcast(bytes_of(field), 0);
+  std::vector<std::byte> mine(field.bytes());
+  if (field.sharding == Sharding::replicated) {
+    std::ranges::copy(all, mine.begin());
+    comm.broadcast(mine, 0);
+  } else {
+    comm.scatter(all, mine, 0);
+  }
+  field.write(mine);
 }
 
 bool is_policy(const std::string& name) { return name.starts_with("policy/") || name.starts_with("normalizer/"); }
@@ -68,10 +72,8 @@ StateList list_state(const std::function<void(StateVisitor&)>& visit) {
 std::vector<Tensor> gather_state(const StateList& state, Communicator& comm) {
   std::vector<Tensor> tensors;
   for (const StateField& field : state) {
-    const std::span<const std::byte> mine = bytes_of(field);
-    std::vector<std::byte> all = field.sharding == Sharding::replicated
-                                     ? std::vector<std::byte>(mine.begin(), mine.end())
-                                     : comm.gather(mine, 0);
+    std::vector<std::byte> all = field.read();
+    if (field.sharding != Sharding::replicated) all = comm.gather(all, 0);
     if (comm.rank() == 0) tensors.push_back({field.name, field.type, global_shape(field, comm.size()), std::move(all)});
   }
   return tensors;
@@ -120,19 +122,32 @@ StateList policy_state(const StateList& state) {
 }
 
 void broadcast_state(const StateList& state, Communicator& comm) {
-  for (const StateField& field : state)
-    if (field.sharding == Sharding::replicated) comm.broadcast(bytes_of(field), 0);
+  for (const StateField& field : state) {
+    if (field.sharding != Sharding::replicated) continue;
+    std::vector<std::byte> numbers = field.read();
+    comm.broadcast(numbers, 0);
+    field.write(numbers);
+  }
 }
 
 StateHashes hash_state(const StateList& state) {
   StateHashes hashes;
   for (const StateField& field : state)
-    if (field.sharding == Sharding::replicated) hashes.push_back(hash_bytes(bytes_of(field), 0));
+    if (field.sharding == Sharding::replicated) hashes.push_back(hash_bytes(field.read(), 0));
   return hashes;
 }
 
 double fingerprint(const StateHashes& hashes) {
   return static_cast<double>(hash_bytes(std::as_bytes(std::span(hashes)), 0) >> 16);
+}
+
+double fingerprint(const StateList& state, double of_algorithm) {
+  StateList on_host;
+  for (const StateField& field : state)
+    if (!field.queue) on_host.push_back(field);
+  StateHashes hashes = hash_state(on_host);
+  hashes.push_back(std::bit_cast<uint64_t>(of_algorithm));
+  return fingerprint(hashes);
 }
 
 std::string describe_divergence(const StateList& state, const StateHashes& mine, Communicator& comm) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/state.hpp"
+#include "device/state.hpp"
 #include "cluster/communicator.hpp"
 #include "store/checkpoint.hpp"
 
@@ -43,6 +43,8 @@ StateHashes hash_state(const StateList& state);
 
 // A hash of the hashes, exact in a double (48 bits).
 double fingerprint(const StateHashes& hashes);
+// The same of the fields that lie on the host, and of the number that stands for the others (Algorithm::fingerprint).
+double fingerprint(const StateList& state, double of_algorithm);
 
 // All ranks together, when fingerprints differ: names the ranks that are not as the majority is, and the first tensor
 // in which they differ. `mine` are the hashes behind this rank's fingerprint. The text is the same on all ranks.

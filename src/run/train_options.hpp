@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/options.hpp"
-#include "learn/options.hpp"
+#include "algorithms/options.hpp"
 
 namespace drl {
 

@@ -102,8 +102,7 @@ void Trainer::write_riders(RunReport* report) {
   if (report) wanted = std::max(wanted, report->requested_stop());
   riders_[Riders::stop + static_cast<size_t>(wanted)] = 1;
   riders_[Riders::save] = report && now() - last_save_ > options_.run.save_seconds;
-  hashes_ = hash_state(state_);
-  riders_[Riders::fingerprint(comm_.rank())] = fingerprint(hashes_);
+  riders_[Riders::fingerprint(comm_.rank())] = fingerprint(state_, algorithm_.fingerprint());
   riders_[Riders::collection(comm_.rank())] = algorithm_.stats().collection_time;
   riders_[Riders::waiting(comm_.rank())] = waiting_;
 }
@@ -127,8 +126,7 @@ void Trainer::check_replicas() {
 
 // Before a save: what the last update did is in no all-reduce yet.
 void Trainer::check_replicas_now() {
-  hashes_ = hash_state(state_);
-  const double mine = fingerprint(hashes_);
+  const double mine = fingerprint(hash_state(state_));
   const std::vector<std::byte> all = comm_.gather(std::as_bytes(std::span(&mine, 1)), 0);
   uint8_t equal = 1;
   for (size_t at = 0; at < all.size(); at += sizeof(mine)) equal &= std::memcmp(&all[at], &all[0], sizeof(mine)) == 0;
@@ -138,7 +136,7 @@ void Trainer::check_replicas_now() {
 
 void Trainer::throw_divergence() {
   throw SharedError("replicas are no longer equal at iteration " + std::to_string(iteration_) + " (" +
-                    describe_divergence(state_, hashes_, comm_) +
+                    describe_divergence(state_, hash_state(state_), comm_) +
                     "): a rank computed other numbers, by broken hardware or mixed libraries; resume from the last "
                     "checkpoint without that host");
 }
@@ -188,7 +186,6 @@ std::optional<double> Trainer::score(RunReport* report, bool evaluate_now) const
 
 void Trainer::save(RunReport* report, std::optional<double> score) {
   if (saved_iteration_ == iteration_) return;
-  algorithm_.state_needed();
   check_replicas_now();
   std::vector<Tensor> tensors = gather_state(state_, comm_);
   if (report) report->save(iteration_, env_steps_, elapsed(), std::move(tensors), score, comm_.stats());

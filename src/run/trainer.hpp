@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "learn/algorithm.hpp"
+#include "algorithms/algorithm.hpp"
 #include "report/metrics.hpp"
 #include "run/reward_window.hpp"
 #include "run/run_report.hpp"
@@ -64,7 +64,6 @@ class Trainer {
   RewardWindow window_;
 
   std::vector<double> riders_;
-  StateHashes hashes_;  // as the iteration began: what diverged may be equal again at its end
   Stop stop_ = Stop::none;
   bool save_requested_ = false;
   double slowest_collection_ = 0, iteration_seconds_ = 0, wait_before_ = 0, waiting_ = 0;

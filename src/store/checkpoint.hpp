@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "base/state.hpp"
+#include "device/state.hpp"
 
 namespace drl {
 

@@ -1,4 +1,4 @@
-#include "engines/torch/torch_engine.hpp"
+#include "nets/torch/torch_nets.hpp"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "../learn/helpers.hpp"
-#include "engines/torch/blas.hpp"
+#include "nets/torch/blas.hpp"
 #include "envs/make_env.hpp"
 
 namespace drl {

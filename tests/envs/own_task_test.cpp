@@ -6,7 +6,7 @@
 
 #include "double_integrator.hpp"
 #include "envs/cpu_vec_env.hpp"
-#include "learn/rollout.hpp"
+#include "algorithms/rollout.hpp"
 
 namespace drl {
 namespace {

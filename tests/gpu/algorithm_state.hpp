@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/state.hpp"
-#include "learn/algorithm.hpp"
+#include "device/state.hpp"
+#include "algorithms/algorithm.hpp"
 
 namespace drl::test {
 

@@ -1,4 +1,4 @@
-#include "engines/gpu/gpu_engine.hpp"
+#include "nets/gpu/gpu_nets.hpp"
 
 #include "../learn/helpers.hpp"
 #include "gpu_rig.hpp"

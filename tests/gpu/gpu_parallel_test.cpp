@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "algorithm_state.hpp"
-#include "engines/gpu/gpu_engine.hpp"
-#include "engines/torch/torch_engine.hpp"
+#include "nets/gpu/gpu_nets.hpp"
+#include "nets/torch/torch_nets.hpp"
 #include "envs/make_env.hpp"
 #include "learn/gpu_ppo.hpp"
 #include "nccl_rig.hpp"

@@ -4,8 +4,8 @@
 
 #include "algorithm_state.hpp"
 #include "cluster/communicator.hpp"
-#include "engines/gpu/gpu_engine.hpp"
-#include "engines/torch/torch_engine.hpp"
+#include "nets/gpu/gpu_nets.hpp"
+#include "nets/torch/torch_nets.hpp"
 #include "envs/make_env.hpp"
 #include "gpu_rig.hpp"
 

@@ -81,7 +81,7 @@ using gpuStream_t = drl::gpu::HostStream*;
 using gpuEvent_t = drl::gpu::HostEvent*;
 using gpuGraph_t = drl::gpu::HostGraph*;
 using gpuGraphExec_t = drl::gpu::HostGraph*;
-enum gpuMemcpyKind { gpuMemcpyHostToDevice, gpuMemcpyDeviceToHost, gpuMemcpyDeviceToDevice };
+enum gpuMemcpyKind { gpuMemcpyHostToDevice, gpuMemcpyDeviceToHost, gpuMemcpyDeviceToDevice, gpuMemcpyDefault };
 inline constexpr gpuError_t gpuSuccess = 0, gpuErrorNotReady = 600, gpuErrorMemoryAllocation = 2, gpuErrorInvalid = 1,
                             gpuErrorNoKernelImage = 209;
 inline constexpr unsigned gpuStreamNonBlocking = 1, gpuEventRecordDefault = 0, gpuEventRecordExternal = 1;

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/check.hpp"
-#include "learn/ppo.hpp"
+#include "algorithms/ppo/ppo.hpp"
 
 namespace drl {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "learn/engine.hpp"
-#include "learn/network.hpp"
+#include "algorithms/actor_critic.hpp"
 #include "learn/ppo_loss.hpp"
-#include "learn/rollout.hpp"
+#include "algorithms/rollout.hpp"
 #include "learn/sampling.hpp"
 
 namespace drl::test {

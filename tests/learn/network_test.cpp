@@ -1,4 +1,4 @@
-#include "learn/network.hpp"
+#include "algorithms/actor_critic.hpp"
 
 #include <gtest/gtest.h>
 

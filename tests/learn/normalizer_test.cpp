@@ -1,4 +1,4 @@
-#include "learn/normalizer.hpp"
+#include "nets/normalizer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "learn/permutation.hpp"
+#include "algorithms/permutation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "learn/ppo.hpp"
+#include "algorithms/ppo/ppo.hpp"
 
 #include <gtest/gtest.h>
 

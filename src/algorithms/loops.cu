@@ -1,0 +1,1 @@
+#include "algorithms/loops.cpp"

@@ -1,0 +1,1 @@
+#include "algorithms/ppo/loops.cpp"

@@ -1,0 +1,67 @@
+// What one iteration collects: T steps of N environments, on raw arrays that environments and networks write directly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/array.hpp"
+#include "drl/hd.hpp"
+#include "drl/task_spec.hpp"
+#include "envs/step_row.hpp"
+
+namespace drl {
+
+// A rollout's arrays as pointers into the queue's memory; Rollout tells what each is.
+struct RolloutView {
+  int64_t num_steps, num_envs, obs_dim, critic_obs_dim, out_size;
+  float *obs, *critic_obs, *policy_out;
+  std::byte* action;
+  float *env_action, *log_prob, *reward;
+  uint8_t *terminated, *truncated;
+  int32_t* last_count;
+  float *last_obs, *last_critic_obs;
+  int64_t last_rows;
+  float *value, *advantage, *return_target;
+
+  DRL_HD int64_t samples() const { return num_steps * num_envs; }
+  const float* critic_input() const { return critic_obs_dim > 0 ? critic_obs : obs; }
+  const float* last_critic_input() const { return critic_obs_dim > 0 ? last_critic_obs : last_obs; }
+};
+
+class Rollout {
+ public:
+  // `every_end`: last observations of all episodes, not of truncated ones alone.
+  Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t num_envs, bool every_end = false);
+
+  Queue& queue() const { return queue_; }
+  const RolloutView& view() const { return view_; }
+  // Enqueue: no last observation yet; row T becomes row 0.
+  void begin();
+  void roll_over();
+  // The arrays that step t of the environments reads and writes.
+  StepRow row(int64_t t) const;
+  // Row 0, for VecEnv::reset.
+  StepRow start_row() const;
+
+ private:
+  Queue& queue_;
+  bool every_end_, discrete_;
+  Array<float> obs_;           // [T+1, N, obs_dim], raw; row T becomes the next rollout's row 0
+  Array<float> critic_obs_;    // [T+1, N, critic_obs_dim], empty if the critic sees obs
+  Array<float> policy_out_;    // [T, N, out_size], the actor's means or logits
+  Array<std::byte> action_;    // [T, N] choices (int32), or [T, N, size] numbers (float) before clipping
+  Array<float> env_action_;    // [N, size], clipped to the task's bounds: this step's only; empty for choices
+  Array<float> log_prob_;      // [T, N]
+  Array<float> reward_;        // [T, N]
+  Array<uint8_t> terminated_;  // [T, N]
+  Array<uint8_t> truncated_;   // [T, N]
+  Array<int32_t> last_count_;  // [N], last observations of environment i: its k-th is in row [k, i]
+  Array<float> last_obs_;      // [last_rows, N, obs_dim]
+  Array<float> last_critic_obs_;
+  Array<float> value_;          // [T+1, N]
+  Array<float> advantage_;      // [T, N]
+  Array<float> return_target_;  // [T, N], advantage + value
+  RolloutView view_;
+};
+
+}  // namespace drl

@@ -1,0 +1,90 @@
+#include "device/gpu_queue.hpp"
+
+#include <cstring>
+
+#include "gpu/device.hpp"
+
+namespace drl {
+namespace {
+
+class GpuRecordedWork final : public RecordedWork {
+ public:
+  explicit GpuRecordedWork(gpuGraph_t graph) {
+    const gpuError_t status = gpuGraphInstantiateWithFlags(&exec_, graph, 0);
+    (void)gpuGraphDestroy(graph);
+    gpu::check(status, "gpuGraphInstantiateWithFlags");
+  }
+  ~GpuRecordedWork() override { (void)gpuGraphExecDestroy(exec_); }
+  gpuGraphExec_t get() const { return exec_; }
+
+ private:
+  gpuGraphExec_t exec_{};
+};
+
+class GpuEvent final : public Queue::Event {
+ public:
+  explicit GpuEvent(const gpu::Stream& stream) : stream_(stream) {}
+  void record() override { event_.record(stream_); }
+  double seconds_since(const Event& start) const override {
+    return event_.seconds_since(static_cast<const GpuEvent&>(start).event_);
+  }
+
+ private:
+  const gpu::Stream& stream_;
+  gpu::Event event_;
+};
+
+class GpuQueue final : public Queue {
+ public:
+  explicit GpuQueue(Isa isa) : Queue(true, isa) {}
+  void* native() const override { return stream_.get(); }
+
+  void* allocate(size_t bytes) override {
+    void* memory = gpu::allocate(bytes);
+    clear_bytes(memory, bytes);
+    return memory;
+  }
+  void release(void* memory, size_t) noexcept override { (void)gpuFree(memory); }
+  void* allocate_host(size_t bytes) override {
+    void* memory = nullptr;
+    DRL_GPU(gpuMallocHost(&memory, bytes));
+    return std::memset(memory, 0, bytes);
+  }
+  void release_host(void* memory, size_t) noexcept override { (void)gpuFreeHost(memory); }
+
+  void copy_bytes(void* to, const void* from, size_t bytes) override {
+    DRL_GPU(gpuMemcpyAsync(to, from, bytes, gpuMemcpyDefault, stream_.get()));
+  }
+  void clear_bytes(void* memory, size_t bytes) override { DRL_GPU(gpuMemsetAsync(memory, 0, bytes, stream_.get())); }
+  bool done() override { return gpu::has_ended(gpuStreamQuery(stream_.get()), "gpuStreamQuery"); }
+
+  std::unique_ptr<RecordedWork> record(const std::function<void()>& enqueue) override {
+    DRL_GPU(gpuStreamBeginCapture(stream_.get(), gpuStreamCaptureModeThreadLocal));
+    gpuGraph_t graph{};
+    try {
+      enqueue();
+    } catch (...) {
+      (void)gpuStreamEndCapture(stream_.get(), &graph);
+      if (graph) (void)gpuGraphDestroy(graph);
+      (void)gpuGetLastError();
+      throw;
+    }
+    DRL_GPU(gpuStreamEndCapture(stream_.get(), &graph));
+    return std::make_unique<GpuRecordedWork>(graph);
+  }
+  void launch(RecordedWork& recording) override {
+    DRL_GPU(gpuGraphLaunch(static_cast<GpuRecordedWork&>(recording).get(), stream_.get()));
+  }
+  std::unique_ptr<Event> make_event() override { return std::make_unique<GpuEvent>(stream_); }
+  void begin_range(const char* name) override { gpuRangePush(name); }
+  void end_range() override { gpuRangePop(); }
+
+ private:
+  gpu::Stream stream_;
+};
+
+}  // namespace
+
+std::unique_ptr<Queue> make_gpu_queue(Isa isa) { return std::make_unique<GpuQueue>(isa); }
+
+}  // namespace drl

@@ -1,0 +1,11 @@
+// Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
+#include "device/hot_loop.hpp"
+
+namespace drl::DRL_ISA {
+
+#if defined(DRL_GPU_UNIT)
+DRL_LOOP(FewerSums)
+#endif
+DRL_LOOP(LastSums<StoreTo>)
+
+}  // namespace drl::DRL_ISA

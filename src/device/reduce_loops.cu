@@ -1,0 +1,1 @@
+#include "device/reduce_loops.cpp"

@@ -1,0 +1,97 @@
+// The one list of state: each component enumerates what it must not lose (visit_state); save, load, start broadcast,
+// fingerprint and redistribution over another world size all follow from it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/queue.hpp"
+
+namespace drl {
+
+enum class DType { f32, f64, i32, i64, u8 };
+
+template <class T>
+constexpr DType dtype_of();
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::f32;
+}
+template <>
+constexpr DType dtype_of<double>() {
+  return DType::f64;
+}
+template <>
+constexpr DType dtype_of<int32_t>() {
+  return DType::i32;
+}
+template <>
+constexpr DType dtype_of<int64_t>() {
+  return DType::i64;
+}
+template <>
+constexpr DType dtype_of<uint8_t>() {
+  return DType::u8;
+}
+
+constexpr size_t size_of(DType type) {
+  return type == DType::u8 ? 1 : type == DType::f32 || type == DType::i32 ? 4 : 8;
+}
+constexpr std::string_view name_of(DType type) {
+  constexpr std::string_view names[] = {"float32", "float64", "int32", "int64", "uint8"};
+  return names[static_cast<int>(type)];
+}
+
+// How an array lies over the ranks: equal on all; one row per environment (shape[0] = this rank's environments, rows in
+// order of the global environment index); or one block per rank.
+enum class Sharding { replicated, per_env, per_rank };
+
+// A piece of an array that does not lie in one: `count` numbers.
+struct StatePart {
+  void* data;
+  int64_t count;
+};
+
+// A named array that someone else owns. `shape` is this rank's; an empty shape is one scalar.
+struct StateField {
+  std::string name;  // a path, e.g. "policy/actor/0/weight"
+  DType type;
+  std::vector<int64_t> shape;
+  void* data;
+  Sharding sharding = Sharding::replicated;
+  Queue* queue = nullptr;  // in whose memory it lies; null: the host's
+  std::vector<StatePart> parts = {};  // its pieces in their order; empty: it lies in one piece
+
+  int64_t count() const {
+    int64_t n = 1;
+    for (int64_t extent : shape) n *= extent;
+    return n;
+  }
+  size_t bytes() const { return static_cast<size_t>(count()) * size_of(type); }
+  // All its numbers [bytes()], and back; what was enqueued before is waited for.
+  std::vector<std::byte> read() const;
+  void write(std::span<const std::byte> numbers) const;
+};
+
+class StateVisitor {
+ public:
+  virtual ~StateVisitor() = default;
+  virtual void field(const StateField& field) = 0;
+
+  // In the host's memory, or in that of `queue`.
+  template <class T>
+  void array(std::string name, T* data, std::vector<int64_t> shape, Sharding sharding = Sharding::replicated,
+             Queue* queue = nullptr) {
+    field(StateField{std::move(name), dtype_of<T>(), std::move(shape), data, sharding, queue});
+  }
+  template <class T>
+  void scalar(std::string name, T& value, Queue* queue = nullptr) {
+    array(std::move(name), &value, {}, Sharding::replicated, queue);
+  }
+};
+
+}  // namespace drl

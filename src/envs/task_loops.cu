@@ -1,0 +1,1 @@
+#include "envs/task_loops.cpp"

@@ -1,0 +1,187 @@
+#include "nets/gpu/gpu_nets.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "gpu/device.hpp"
+#include "nets/gpu/kernels.hpp"
+#include "nets/kernels.hpp"
+
+namespace drl {
+namespace {
+
+constexpr int64_t kTile = int64_t{1} << 18;      // rows at a time: buffers stay small, products large
+constexpr size_t kWorkspace = size_t{32} << 20;  // bytes for cuBLAS: its own to give, it takes other ones in graphs
+
+class Blas {
+ public:
+  explicit Blas(Queue& queue) : queue_(queue), workspace_(queue, kWorkspace), slices_(queue, kSliceRoom) {
+    DRL_GPU(gpublasCreate(&handle_));
+    DRL_GPU(gpublasSetStream(handle_, static_cast<gpuStream_t>(queue.native())));
+    // Of one's own and fixed: the same sums each time, and nothing is allocated while a graph is captured.
+    DRL_GPU(gpublasSetWorkspace(handle_, workspace_.data(), workspace_.size()));
+    DRL_GPU(gpublasSetMathMode(handle_, GPUBLAS_DEFAULT_MATH));
+  }
+  ~Blas() { (void)gpublasDestroy(handle_); }
+  Blas(const Blas&) = delete;
+  Blas& operator=(const Blas&) = delete;
+
+  // All matrices are row-major; cuBLAS sees their transposes.
+  // y [n, out] = x [n, in] w^T, w [out, in]
+  void forward(int64_t n, int64_t in, int64_t out, const float* x, const float* w, float* y) {
+    product(GPUBLAS_OP_T, GPUBLAS_OP_N, out, n, in, w, in, x, in, 0, y, out);
+  }
+  // dx [n, in] = dy [n, out] w
+  void backward(int64_t n, int64_t in, int64_t out, const float* dy, const float* w, float* dx) {
+    product(GPUBLAS_OP_N, GPUBLAS_OP_N, in, n, out, w, in, dy, out, 0, dx, in);
+  }
+  // dw [out, in] += dy^T x. A sum over very many rows for few numbers: slices of it keep the whole device busy, and
+  // their order is ours.
+  void weights(int64_t n, int64_t in, int64_t out, const float* dy, const float* x, float* dw) {
+    const int64_t size = in * out, slices = std::min(n / kSliceRows, static_cast<int64_t>(kSliceRoom) / size),
+                  rows = slices > 1 ? n / slices : 0, done = rows * slices;
+    if (slices > 1) {
+      const float one = 1, zero = 0;
+      DRL_GPU(gpublasSgemmStridedBatched(handle_, GPUBLAS_OP_N, GPUBLAS_OP_T, static_cast<int>(in),
+                                         static_cast<int>(out), static_cast<int>(rows), &one, x, static_cast<int>(in),
+                                         rows * in, dy, static_cast<int>(out), rows * out, &zero, slices_.data(),
+                                         static_cast<int>(in), size, static_cast<int>(slices)));
+      for_each(queue_, size, AddSlices{slices_.data(), slices, size, dw});
+    }
+    if (done < n)
+      product(GPUBLAS_OP_N, GPUBLAS_OP_T, in, out, n - done, x + done * in, in, dy + done * out, out, 1, dw, in);
+  }
+
+ private:
+  void product(gpublasOperation_t op_a, gpublasOperation_t op_b, int64_t m, int64_t n, int64_t k, const float* a,
+               int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+    const float alpha = 1;
+    DRL_GPU(gpublasSgemm(handle_, op_a, op_b, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), &alpha, a,
+                         static_cast<int>(lda), b, static_cast<int>(ldb), &beta, c, static_cast<int>(ldc)));
+  }
+
+  static constexpr int64_t kSliceRows = 2048;            // or more
+  static constexpr size_t kSliceRoom = size_t{1} << 22;  // numbers
+
+  Queue& queue_;
+  Array<char> workspace_;
+  Array<float> slices_;
+  gpublasHandle_t handle_{};
+};
+
+// A network's buffers for a tile.
+struct GpuTape final : Tape {
+  GpuTape(Queue& queue, const NetSpec& spec, int64_t tile, bool backward) {
+    for (int k = 0; k < spec.layers(); ++k) {
+      const auto size = static_cast<size_t>(tile * spec.dims[static_cast<size_t>(k)]);
+      inputs.emplace_back(queue, size);
+      if (backward) gradients.emplace_back(queue, k > 0 ? size : 0);
+    }
+  }
+  std::vector<Array<float>> inputs;     // of each layer: [tile, width]
+  std::vector<Array<float>> gradients;  // of the loss with respect to them
+  int64_t rows = 0;                     // of the last forward pass
+};
+
+class LayerwiseNets final : public Nets {
+ public:
+  LayerwiseNets(Queue& queue, ParamLayout params, int64_t rows) : Nets(std::move(params)), queue_(queue), blas_(queue) {
+    int widest = 1;
+    for (NetId net = 0; net < layout().nets(); ++net)
+      for (int width : layout().net(net).dims) widest = std::max(widest, width);
+    tile_ = std::min({rows, kTile, (int64_t{1} << 32) / widest - 1});
+    scratch_sums_ = Array<double>(queue, sum_scratch(queue, widest));
+    for (NetId net = 0; net < layout().nets(); ++net)
+      scratch_.push_back(std::make_unique<GpuTape>(queue, layout().net(net), tile_, false));
+  }
+
+  int64_t tile() const override { return tile_; }
+  std::unique_ptr<Tape> make_tape(NetId net) override {
+    return std::make_unique<GpuTape>(queue_, layout().net(net), tile_, true);
+  }
+
+  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
+    if (tape) return forward_tile(net, params, rows, out, static_cast<GpuTape&>(*tape));
+    const NetSpec& spec = layout().net(net);
+    for (int64_t first = 0; first < rows.count; first += tile_) {
+      Rows some = rows;
+      some.count = std::min(tile_, rows.count - first);
+      some.skip(first, spec.inputs());
+      forward_tile(net, params, some, out + first * spec.outputs(), *scratch_[static_cast<size_t>(net)]);
+    }
+  }
+
+  void backward(NetId net, const float* params, Tape& any_tape, const float* d_out, float* grad, float* d_in) override {
+    const NetSpec& spec = layout().net(net);
+    GpuTape& tape = static_cast<GpuTape&>(any_tape);
+    const auto add_bias_gradient = [&](int layer, const auto& load) {
+      sum_columns(queue_, tape.rows, spec.dims[static_cast<size_t>(layer) + 1], scratch_sums_.data(), load,
+                  AddTo{grad + layout().bias(net, layer).offset});
+    };
+    const int last = spec.layers() - 1;
+    const float* dy = d_out;
+    add_bias_gradient(last, LoadMatrix{d_out, spec.outputs()});
+    for (int layer = last; layer >= 0; --layer) {
+      const auto at = static_cast<size_t>(layer);
+      const int64_t in = spec.dims[at], width = spec.dims[at + 1];
+      blas_.weights(tape.rows, in, width, dy, tape.inputs[at].data(), grad + layout().weight(net, layer).offset);
+      float* dx = layer > 0 ? tape.gradients[at].data() : d_in;
+      if (!dx) return;
+      blas_.backward(tape.rows, in, width, dy, params + layout().weight(net, layer).offset, dx);
+      if (layer > 0)
+        with_activation(spec.activation, [&]<class A>(A) {
+          add_bias_gradient(layer - 1, LoadActivationBackward<A>{tape.inputs[at].data(), dx, in});
+        });
+      dy = dx;
+    }
+  }
+
+  std::string description() const override { return "cuBLAS"; }
+
+ private:
+  void forward_tile(NetId net, const float* params, const Rows& rows, float* out, GpuTape& tape) {
+    const NetSpec& spec = layout().net(net);
+    DRL_CHECK(rows.count <= tile_, "more rows than a tape holds");
+    tape.rows = rows.count;
+    for_each(queue_, rows.count * spec.inputs(),
+             GatherInputs{rows, static_cast<uint32_t>(spec.inputs()), tape.inputs[0].data()});
+    for (int layer = 0; layer < spec.layers(); ++layer) {
+      const bool last = layer + 1 == spec.layers();
+      const auto at = static_cast<size_t>(layer);
+      const int64_t in = spec.dims[at], width = spec.dims[at + 1];
+      float* y = last ? out : tape.inputs[at + 1].data();
+      const float* bias = params + layout().bias(net, layer).offset;
+      blas_.forward(rows.count, in, width, tape.inputs[at].data(), params + layout().weight(net, layer).offset, y);
+      if (last) {
+        for_each(queue_, rows.count * width, AddBias{y, bias, static_cast<uint32_t>(width)});
+      } else {
+        with_activation(spec.activation, [&]<class A>(A) {
+          if (width % 4 == 0) {
+            add_bias_and_activate<A, 4>(rows.count * width, y, bias, width);
+          } else {
+            add_bias_and_activate<A, 1>(rows.count * width, y, bias, width);
+          }
+        });
+      }
+    }
+  }
+  template <class A, int N>
+  void add_bias_and_activate(int64_t numbers, float* y, const float* bias, int64_t width) {
+    for_each(queue_, numbers / N,
+             AddBiasAndActivate<A, N>{reinterpret_cast<Neighbours<N>*>(y), bias, static_cast<uint32_t>(width)});
+  }
+
+  Queue& queue_;
+  Blas blas_;
+  int64_t tile_ = 0;
+  Array<double> scratch_sums_;
+  std::vector<std::unique_ptr<GpuTape>> scratch_;  // of passes without a tape
+};
+
+}  // namespace
+
+std::unique_ptr<Nets> make_gpu_nets(Queue& queue, ParamLayout layout, int64_t rows) {
+  return std::make_unique<LayerwiseNets>(queue, std::move(layout), rows);
+}
+
+}  // namespace drl

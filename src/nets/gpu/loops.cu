@@ -1,0 +1,19 @@
+#include "device/gpu_loop.hpp"
+#include "nets/gpu/kernels.hpp"
+#include "nets/loops.cpp"
+
+namespace drl {
+
+#define DRL_LAYER_LOOPS(A)             \
+  DRL_LOOP(AddBiasAndActivate<A, 1>)   \
+  DRL_LOOP(AddBiasAndActivate<A, 4>)   \
+  DRL_SUM_COLUMNS(LoadActivationBackward<A>)
+DRL_LAYER_LOOPS(Elu)
+DRL_LAYER_LOOPS(Tanh)
+DRL_LAYER_LOOPS(Relu)
+DRL_LOOP(AddBias)
+DRL_SUM_COLUMNS(LoadMatrix)
+DRL_LOOP(AddSlices)
+DRL_LOOP(LastSums<AddTo>)
+
+}  // namespace drl

@@ -1,0 +1,92 @@
+// A diagonal Gaussian: the network gives the means, the standard deviation is a parameter of its own.
+#pragma once
+
+#include <cstdint>
+
+#include "drl/math.hpp"
+#include "policies/noise.hpp"
+
+namespace drl {
+
+struct Gaussian {
+  using Action = float;
+  int size;                 // of an action
+  const float *low, *high;  // [size], the bounds within which the environment gets it
+  const float* param;       // [size], what is behind the standard deviation
+  bool log_std;             // it is its logarithm
+  float* std;               // [size], standard deviations when the actions were sampled
+
+  int action_size() const { return size; }          // Actions a sample
+  int free_parameters() const { return size; }      // whose gradients are sums over samples
+  DRL_HD float std_now(int k) const { return log_std ? math::exp(param[k]) : param[k]; }
+
+  // Draws the actions of F's environments from the means `out` [n, size], by Box-Muller: two dimensions share a pair of
+  // random numbers. Returns their log-probabilities.
+  template <class F>
+  DRL_HD F sample(const ActionNoise& noise, const float* out, int64_t i, float* action, float* env_action) const {
+    constexpr float two_pi = 6.28318530717958647692f;
+    F log_prob = F(0), radius = F(0), angle = F(0);
+    Words4Of<Bits<F>> bits{};
+    for (int k = 0; k < size; ++k) {
+      if (k % 4 == 0) bits = noise.bits<F>(i, k / 4);
+      if (k % 2 == 0) {
+        const bool first = k % 4 == 0;
+        radius = math::sqrt(F(-2.0f) * math::log(F(1.0f) - uniform01(first ? bits[0] : bits[2])));
+        angle = F(two_pi) * uniform01(first ? bits[1] : bits[3]);
+      }
+      const F normal = radius * (k % 2 == 0 ? math::cos(angle) : math::sin(angle));
+      const F mean = load_column<F>(out, i, size, k);
+      take(i, k, mean + F(std[k]) * normal, action, env_action);
+      log_prob = log_prob + (F(-0.5f) * normal * normal - F(math::log(std[k]) + kHalfLogTwoPi));
+    }
+    return log_prob;
+  }
+
+  template <class F>
+  DRL_HD void most_probable(const float* out, int64_t i, float* action, float* env_action) const {
+    for (int k = 0; k < size; ++k) take(i, k, load_column<F>(out, i, size, k), action, env_action);
+  }
+
+  // Samples i, i + 1, ... of means `out` [B, size], which are the rollout's samples `row`.
+  template <class F>
+  DRL_HD Evaluated<F> evaluate(const float* out, const float* old_out, const float* action, int64_t i, Int<F> row,
+                               float* /*d_out*/) const {
+    Evaluated<F> e{F(0), F(0), F(0)};
+    for (int k = 0; k < size; ++k) {
+      const float now = std_now(k), before = std[k], inv_std = 1.0f / now, log_std_now = math::log(now);
+      const F mean = load_column<F>(out, i, size, k), old_mean = gather<F>(old_out + k, row, size);
+      const F z = (gather<F>(action + k, row, size) - mean) * F(inv_std), shift = mean - old_mean;
+      e.log_prob = e.log_prob + (F(-0.5f) * z * z - F(log_std_now + kHalfLogTwoPi));
+      e.kl = e.kl + (F(math::log(now / before)) +
+                     (F(before * before) + shift * shift) * F(0.5f * inv_std * inv_std) - F(0.5f));
+      e.entropy = e.entropy + F(0.5f + kHalfLogTwoPi + log_std_now);
+    }
+    return e;
+  }
+
+  // Writes d loss / d out, and adds the parameters' gradients to the sums from `column` on, where
+  // d loss / d log_prob = d_log_prob and d loss / d entropy = -entropy_coef.
+  // d log_prob / d mean = z / std; d log_prob / d log std = z^2 - 1; d entropy / d log std = 1.
+  template <class F, class Sums>
+  DRL_HD void gradient(const float* out, const float* action, int64_t i, Int<F> row, const Evaluated<F>&, F d_log_prob,
+                       float entropy_coef, float* d_out, Sums& sums, int column) const {
+    for (int k = 0; k < size; ++k) {
+      const float now = std_now(k), inv_std = 1.0f / now;
+      const F z = (gather<F>(action + k, row, size) - load_column<F>(out, i, size, k)) * F(inv_std);
+      store_column(d_out, i, size, k, d_log_prob * z * F(inv_std));
+      const F d_log_std = d_log_prob * (z * z - F(1.0f)) - F(entropy_coef);
+      sums.add(column + k, log_std ? d_log_std : d_log_std * F(inv_std));
+    }
+  }
+
+ private:
+  static constexpr float kHalfLogTwoPi = 0.91893853320467274178f;
+
+  template <class F>
+  DRL_HD void take(int64_t i, int k, F x, float* action, float* env_action) const {
+    store_column(action, i, size, k, x);
+    store_column(env_action, i, size, k, math::clamp(x, F(low[k]), F(high[k])));
+  }
+};
+
+}  // namespace drl
