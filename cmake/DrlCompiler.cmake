@@ -23,7 +23,7 @@ target_include_directories(drl_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJE
 
 # What is built on a login node runs on compute nodes: a common baseline, and hot loops choose AVX2 or AVX-512 at run time.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  drl_cxx_options(drl_flags INTERFACE -march=x86-64-v2)
+  drl_cxx_options(drl_flags INTERFACE $<IF:$<BOOL:$<TARGET_PROPERTY:DRL_MACHINE>>,-march=$<TARGET_PROPERTY:DRL_MACHINE>,-march=x86-64-v2>)
 endif()
 
 if(DRL_SANITIZE)

@@ -15,6 +15,8 @@
 
 namespace drl::DRL_ISA {
 
+static_assert(kFloatLanes == DRL_LANES, "compiled for another instruction set than the namespace says");
+
 template <class Function>
 void loop(int64_t begin, int64_t end, const Function& given) {
   const Function function = given;  // which no store of its own can change
