@@ -5,8 +5,9 @@
 #include <sstream>
 
 #include "double_integrator.hpp"
-#include "envs/cpu_vec_env.hpp"
+#include "envs/task_envs.hpp"
 #include "algorithms/rollout.hpp"
+#include "cutting_task.hpp"
 
 namespace drl {
 namespace {
@@ -27,16 +28,34 @@ TEST(OwnTask, ReadmeShowsThisHeader) {
 
 // Under a constant force of 1 N: v_n = v_0 + n dt, x_n = x_0 + n dt v_0 + dt^2 n (n + 1) / 2.
 TEST(OwnTask, MovesAsNewtonSays) {
-  CpuVecEnv<DoubleIntegrator> envs({.num_envs = 8, .first_global_index = 0, .seed = 1, .random_start_ages = false});
+  const auto queue = make_host_queue(available_isas().back());
+  TaskEnvs<DoubleIntegrator> envs({.num_envs = 8, .first_global_index = 0, .seed = 1}, *queue);
   constexpr int kSteps = 20;
-  Rollout rollout(envs.spec(), kSteps, 8);
-  std::fill(rollout.env_action.begin(), rollout.env_action.end(), 1.0f);
-  envs.reset(rollout.start_row());
-  for (int t = 0; t < kSteps; ++t) envs.step(t, rollout.row(t));
+  const Rollout rollout(*queue, envs.spec(), kSteps, 8);
+  const RolloutView& r = rollout.view();
+  std::fill_n(r.env_action, 8, 1.0f);
+  envs.reset(*queue, rollout.start_row());
+  for (int64_t t = 0; t < kSteps; ++t) envs.step(*queue, {&t}, 0, 8, rollout.row(t));
   for (int env = 0; env < 8; ++env) {
-    const double x0 = rollout.obs[env * 2], v0 = rollout.obs[env * 2 + 1], n = kSteps, dt = 0.05;
-    EXPECT_NEAR(rollout.obs[(kSteps * 8 + env) * 2], x0 + n * dt * v0 + dt * dt * n * (n + 1) / 2, 1e-5);
-    EXPECT_NEAR(rollout.obs[(kSteps * 8 + env) * 2 + 1], v0 + n * dt, 1e-5);
+    const double x0 = r.obs[env * 2], v0 = r.obs[env * 2 + 1], n = kSteps, dt = 0.05;
+    EXPECT_NEAR(r.obs[(kSteps * 8 + env) * 2], x0 + n * dt * v0 + dt * dt * n * (n + 1) / 2, 1e-5);
+    EXPECT_NEAR(r.obs[(kSteps * 8 + env) * 2 + 1], v0 + n * dt, 1e-5);
+  }
+}
+
+// Without a step limit, every third episode's step cuts it: in a rollout of seven steps twice.
+TEST(OwnTask, MayCutEpisodesItself) {
+  const auto queue = make_host_queue(available_isas().back());
+  TaskEnvs<CuttingTask> envs({.num_envs = 5, .first_global_index = 0, .seed = 1, .random_start_ages = true}, *queue);
+  const Rollout rollout(*queue, envs.spec(), 7, 5);
+  const RolloutView& r = rollout.view();
+  envs.reset(*queue, rollout.start_row());
+  for (int64_t t = 0; t < 7; ++t) envs.step(*queue, {&t}, 0, 5, rollout.row(t));
+  for (int64_t env = 0; env < 5; ++env) {
+    EXPECT_EQ(r.last_count[env], 2);
+    EXPECT_EQ(r.last_obs[env], 3);
+    EXPECT_EQ(r.last_obs[5 + env], 3);
+    for (int64_t t = 0; t < 7; ++t) EXPECT_EQ(r.truncated[t * 5 + env], t % 3 == 2);
   }
 }
 

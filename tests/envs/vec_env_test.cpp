@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "device/reduce.hpp"
 #include "drl/philox.hpp"
 #include "envs/make_env.hpp"
 #include "tasks/list.hpp"
@@ -38,11 +39,12 @@ float random01(int64_t index, int64_t step, int dimension) {
       random_bits(99, Purpose::benchmark, static_cast<uint64_t>(index), static_cast<uint64_t>(step))[dimension]);
 }
 
-// A VecEnv with one row of arrays, each with a guard element behind it, and actions that depend on the global index and
-// the step only.
+// A VecEnv of an instruction set, with one row of arrays, each with a guard element behind it, and actions that depend
+// on the global index and the step only. Last observations of all episodes are kept, those of one step.
 class Rig {
  public:
-  Rig(const std::string& task, const EnvConfig& config) : config(config), env(make_env(task, config)) {
+  Rig(const std::string& task, const EnvConfig& config, Isa isa = available_isas().back())
+      : config(config), queue(make_host_queue(isa)), env(make_env(task, config, *queue)) {
     const TaskSpec& spec = env->spec();
     n = config.num_envs, obs_dim = spec.obs_dim;
     obs.assign(n * obs_dim + 1, kUntouched);
@@ -50,17 +52,19 @@ class Rig {
     reward.assign(n + 1, kUntouched);
     terminated.assign(n + 1, 77);
     truncated.assign(n + 1, 77);
+    last_count.resize(n);
     numbers.resize(n);
     values.resize(n * spec.action.size);
-    row = {spec.action.discrete ? static_cast<const void*>(numbers.data()) : values.data(),
-           obs.data(),
-           nullptr,
-           reward.data(),
-           terminated.data(),
-           truncated.data(),
-           final_obs.data(),
-           nullptr};
-    env->reset(row);
+    row.next_obs = obs.data();
+    env->reset(*queue, row);
+    row.action = spec.action.discrete ? static_cast<const void*>(numbers.data()) : values.data();
+    row.reward = reward.data();
+    row.terminated = terminated.data();
+    row.truncated = truncated.data();
+    row.last_obs = final_obs.data();
+    row.last_count = last_count.data();
+    row.last_rows = 1;
+    row.every_end = true;
   }
 
   void choose_actions(int64_t step) {
@@ -73,18 +77,28 @@ class Rig {
       }
     }
   }
+  void take_actions(int64_t step) {
+    std::fill(last_count.begin(), last_count.end(), 0);
+    env->step(*queue, {&step}, 0, n, row);
+  }
   void step(int64_t step) {
     choose_actions(step);
-    env->step(step, row);
+    take_actions(step);
+  }
+  EpisodeSums episodes() {
+    std::vector<double> sums(episode_columns(env->spec())), scratch(sum_scratch(*queue, sums.size()));
+    env->take_episode_sums(*queue, sums.data(), scratch.data());
+    return read_episodes(sums.data(), env->spec().reward_terms.size());
   }
   std::vector<float> obs_of(int64_t k) const { return {&obs[k * obs_dim], &obs[(k + 1) * obs_dim]}; }
   std::vector<float> final_obs_of(int64_t k) const { return {&final_obs[k * obs_dim], &final_obs[(k + 1) * obs_dim]}; }
 
   EnvConfig config;
+  std::unique_ptr<Queue> queue;
   std::unique_ptr<VecEnv> env;
   int64_t n = 0, obs_dim = 0;
   std::vector<float> obs, final_obs, reward, values;
-  std::vector<int32_t> numbers;
+  std::vector<int32_t> numbers, last_count;
   std::vector<uint8_t> terminated, truncated;
   StepRow row;
 };
@@ -93,16 +107,15 @@ class Rig {
 class Copy : public StateVisitor {
  public:
   void field(const StateField& field) override {
-    std::vector<char>& bytes = saved[field.name];
     fields.push_back(field);
     if (restoring) {
-      std::memcpy(field.data, bytes.data(), field.bytes());
+      field.write(saved[field.name]);
     } else {
-      bytes.assign(static_cast<char*>(field.data), static_cast<char*>(field.data) + field.bytes());
+      saved[field.name] = field.read();
     }
   }
   bool restoring = false;
-  std::map<std::string, std::vector<char>> saved;
+  std::map<std::string, std::vector<std::byte>> saved;
   std::vector<StateField> fields;
 };
 
@@ -161,7 +174,7 @@ TEST_P(EveryTask, WritesNothingBeyondItsRowsAndResetWritesObservationsOnly) {
 TEST_P(EveryTask, RestoredStateContinuesToTheBit) {
   Rig first(GetParam(), {.num_envs = 37, .seed = 4, .random_start_ages = true});
   for (int64_t t = 0; t < 450; ++t) first.step(t);
-  first.env->take_episode_sums();
+  first.episodes();
   Copy copy;
   first.env->visit_state(copy);
   Rig second(GetParam(), {.num_envs = 37, .seed = 4});
@@ -174,7 +187,7 @@ TEST_P(EveryTask, RestoredStateContinuesToTheBit) {
     ASSERT_EQ(first.reward, second.reward) << t;
     ASSERT_EQ(first.truncated, second.truncated) << t;
   }
-  const EpisodeSums a = first.env->take_episode_sums(), b = second.env->take_episode_sums();
+  const EpisodeSums a = first.episodes(), b = second.episodes();
   EXPECT_GT(a.count, 0);
   EXPECT_EQ(a.count, b.count);
   EXPECT_EQ(a.reward, b.reward);
@@ -219,7 +232,7 @@ TEST_P(EveryTask, EpisodeSumsAreThoseOfTheRows) {
       reward[k] = length[k] = 0;
     }
   }
-  const EpisodeSums sums = rig.env->take_episode_sums();
+  const EpisodeSums sums = rig.episodes();
   ASSERT_GT(expected.count, 0);
   EXPECT_EQ(sums.count, expected.count);
   EXPECT_EQ(sums.length, expected.length);
@@ -231,7 +244,7 @@ TEST_P(EveryTask, EpisodeSumsAreThoseOfTheRows) {
   if (!sums.terms.empty()) {
     EXPECT_NEAR(terms / expected.reward, 1, 1e-5);
   }
-  EXPECT_EQ(rig.env->take_episode_sums().count, 0);
+  EXPECT_EQ(rig.episodes().count, 0);
 }
 
 TEST_P(EveryTask, StepAllocatesNothing) {
@@ -267,17 +280,17 @@ TEST_P(EveryTask, RandomStartAgesSpreadTheTimeLimitsAndDoNotCount) {
       if (rig.terminated[k] || rig.truncated[k]) counted += ended[k]++ > 0;
     }
   }
-  EXPECT_EQ(rig.env->take_episode_sums().count, counted);
+  EXPECT_EQ(rig.episodes().count, counted);
 }
 
-// The vectorised executor against the task stepped by hand, one environment at a time: the same bits. Checks with it
-// auto-reset, and that final_obs is written where an episode ended and nowhere else.
+// The executor in lanes against the task stepped by hand, one environment at a time: the same bits, on every instruction
+// set. Checks with it auto-reset, and that final_obs is written where an episode ended and nowhere else.
 template <template <class> class TaskTemplate>
-void expect_bits_of_scalar_code() {
+void expect_bits_of_scalar_code(Isa isa) {
   using Task = TaskTemplate<float>;
   const int64_t n = 35, first = 100;
   const uint64_t seed = 11;
-  Rig rig(Task::name, {.num_envs = n, .first_global_index = first, .seed = seed});
+  Rig rig(Task::name, {.num_envs = n, .first_global_index = first, .seed = seed}, isa);
   const typename Task::Params params;
   std::vector<typename Task::State> states(n);
   std::vector<int> age(n);
@@ -312,14 +325,46 @@ void expect_bits_of_scalar_code() {
     }
   }
 }
-template <template <class> class... Tasks>
-void expect_bits_of_scalar_code_for_each(TaskList<Tasks...>) {
-  (expect_bits_of_scalar_code<Tasks>(), ...);
+TEST(TaskEnvs, GiveTheBitsOfScalarCode) {
+#define DRL_EXPECT_BITS(Task) expect_bits_of_scalar_code<Task>(isa);
+  for (Isa isa : available_isas()) {
+    SCOPED_TRACE(name_of(isa));
+    DRL_FOR_EACH_TASK(DRL_EXPECT_BITS)
+  }
 }
-TEST(CpuVecEnv, GivesTheBitsOfScalarCode) { expect_bits_of_scalar_code_for_each(AllTasks{}); }
+
+// A step that is cut into ranges, in any order, is the same step.
+TEST_P(EveryTask, RangesMayBeSteppedOneByOne) {
+  Rig whole(GetParam(), {.num_envs = 50, .seed = 9}), cut(GetParam(), {.num_envs = 50, .seed = 9});
+  for (int64_t t = 0; t < 600; ++t) {
+    whole.step(t);
+    cut.choose_actions(t);
+    for (const auto& [begin, count] : {std::pair<int64_t, int64_t>{33, 17}, {0, 1}, {1, 32}})
+      cut.env->step(*cut.queue, {&t}, begin, count, cut.row);
+    ASSERT_EQ(whole.obs, cut.obs) << t;
+    ASSERT_EQ(whole.reward, cut.reward) << t;
+  }
+}
+
+// The k-th truncated episode's last observation goes to row k, and no terminated one's does.
+TEST(TaskEnvs, KeepLastObservationsOfTruncatedEpisodesBySlot) {
+  const int64_t n = 3, rows = 3;
+  Rig rig("Pendulum-v1", {.num_envs = n, .seed = 4});  // never terminates; 200 steps an episode
+  std::vector<float> last(rows * n * 3, kUntouched), before;
+  rig.row.last_obs = last.data(), rig.row.last_rows = rows, rig.row.every_end = false;
+  for (int64_t t = 0; t < 400; ++t) {
+    rig.choose_actions(t);
+    rig.env->step(*rig.queue, {&t}, 0, n, rig.row);
+  }
+  EXPECT_EQ(rig.last_count, std::vector<int32_t>(n, 2));
+  Rig slow("Pendulum-v1", {.num_envs = n, .seed = 4});
+  for (int64_t t = 0; t < 200; ++t) slow.step(t);
+  EXPECT_EQ(std::vector<float>(last.begin(), last.begin() + n * 3), std::vector<float>(slow.final_obs.begin(), slow.final_obs.end() - 1));
+  EXPECT_TRUE(std::all_of(last.begin() + 2 * n * 3, last.end(), [](float x) { return x == kUntouched; }));
+}
 
 // Two cars in their last step before the limit; the first reaches its goal in it.
-TEST(CpuVecEnv, AnEpisodeThatTheTaskEndsAtTheLimitIsNotTruncated) {
+TEST(TaskEnvs, AnEpisodeThatTheTaskEndsAtTheLimitIsNotTruncated) {
   Rig rig("MountainCar-v0", {.num_envs = 2});
   Copy copy;
   rig.env->visit_state(copy);
@@ -333,7 +378,7 @@ TEST(CpuVecEnv, AnEpisodeThatTheTaskEndsAtTheLimitIsNotTruncated) {
   copy.restoring = true;
   rig.env->visit_state(copy);
   rig.numbers = {2, 1};
-  rig.env->step(0, rig.row);
+  rig.take_actions(0);
   EXPECT_EQ(rig.terminated[0], 1);
   EXPECT_EQ(rig.truncated[0], 0);
   EXPECT_EQ(rig.terminated[1], 0);
@@ -398,7 +443,7 @@ TEST(Tasks, HaveTheReferencesSpecs) {
 TEST(Tasks, AnUnknownNameIsAUsageErrorThatNamesTheNearest) {
   const auto message = [](const std::string& name) -> std::string {
     try {
-      make_env(name, {});
+      make_env(name, {}, *make_host_queue(Isa{}));
     } catch (const UsageError& error) {
       return error.what();
     }
