@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -121,6 +122,21 @@ std::string hosts_text(const RunFacts& facts) {
   return std::to_string(hosts.size()) + " nodes, " + hosts.front() + " ... " + hosts.back();
 }
 
+// The instruction set of the loops is the same on all ranks, lest their numbers differ: the lowest of those that
+// `wanted` stands for on each.
+Isa common_isa(Communicator& comm, const std::string& wanted) {
+  Isa isa{};
+  on_all_ranks(comm, [&] { isa = isa_of(wanted); });
+  const std::vector<std::byte> all = comm.gather(std::as_bytes(std::span(&isa, 1)), 0);
+  for (size_t at = 0; at < all.size(); at += sizeof(isa)) {
+    Isa other;
+    std::memcpy(&other, &all[at], sizeof(other));
+    isa = std::min(isa, other);
+  }
+  comm.broadcast(std::as_writable_bytes(std::span(&isa, 1)), 0);
+  return isa;
+}
+
 }  // namespace
 
 TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Communicator& comm)
@@ -131,6 +147,7 @@ TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Com
                           threads ? std::optional(threads) : std::nullopt);
   hosts_ = compare_hardware(comm, {machine_.host, machine_.cpu_model + ", " + std::string(name_of(isa_of("auto"))),
                                    placement_.gpu < 0 ? "" : gpu_name(placement_.gpu)});
+  const Isa isa = common_isa(comm, options.train.isa);
   job_ = allocation(process_environment());
   if (job_ && comm.rank() == 0) deadline_.emplace(*job_, options.run.time_margin);
   on_all_ranks(comm, [&] {
@@ -148,7 +165,6 @@ TrainingJob::TrainingJob(const Settings& settings, const LaunchInfo& launch, Com
   on_all_ranks(comm, [&] {
     const uint64_t seed = static_cast<uint64_t>(options.train.seed);
     const EnvConfig envs{plan_.num_envs, plan_.rank * plan_.num_envs, seed, options.train.init_at_random_ep_len};
-    const Isa isa = isa_of("auto");
     queue_ = placement_.gpu < 0 ? make_host_queue(isa) : gpu_queue(placement_.gpu, isa);
     nets_ = placement_.gpu < 0 ? make_torch_nets(*queue_, spec_.layout, placement_.threads)
                                : gpu_nets(*queue_, spec_.layout, (plan_.num_steps + 1) * plan_.num_envs);
@@ -271,7 +287,7 @@ RunFacts TrainingJob::facts(const RunStart& start) const {
   facts.job = job_;
   facts.origin = origin_of(settings_.options.run);
   facts.versions = {
-      {"drl", kVersion}, {"engine", engine()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}};
+      {"drl", kVersion}, {"engine", engine()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}, {"isa", std::string(name_of(queue_->isa()))}};
   facts.git_hash = kGitHash;
   return facts;
 }
@@ -311,7 +327,7 @@ std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) {
   line("networks", "actor " + layers(spec_.layout.net(spec_.actor)) + ", critic " + layers(spec_.layout.net(spec_.critic)) + ", " +
                        settings_.options.policy.activation + "; " +
                        with_commas(spec_.layout.count()) + " parameters");
-  line("libraries", engine() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
+  line("libraries", std::string(name_of(queue_->isa())) + " loops, " + engine() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
   if (world == 1 && machine_.cores > 1 && placement_.threads == 1)
     line("cores", "1 of " + std::to_string(machine_.cores) + " cores used: --ranks " + std::to_string(machine_.cores) +
                       " uses all");

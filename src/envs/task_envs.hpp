@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 
 #include "base/check.hpp"
@@ -82,5 +83,17 @@ class TaskEnvs final : public VecEnv {
   Array<double> sums_;
   Envs envs_{};
 };
+
+// For register_task.
+template <template <class> class Task>
+TaskEntry entry_of() {
+  return {Task<float>::name, Task<float>::preset, make_spec<Task<float>>,
+          [](const EnvConfig& config, Queue& queue) -> std::unique_ptr<VecEnv> {
+            return std::make_unique<TaskEnvs<Task>>(config, queue);
+          },
+          [](VecEnv& env, Queue& queue, int64_t first_step, int64_t steps, float* checksum) {
+            static_cast<TaskEnvs<Task>&>(env).step_randomly(queue, first_step, steps, checksum);
+          }};
+}
 
 }  // namespace drl

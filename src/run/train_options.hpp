@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "base/options.hpp"
 #include "algorithms/options.hpp"
+#include "base/options.hpp"
 
 namespace drl {
 
@@ -20,6 +20,7 @@ struct TrainOptions {
   std::string gpu_ids;
   bool init_at_random_ep_len = true;
   int shards = 0;
+  std::string isa = "auto";
 
   void describe(OptionVisitor& v) {
     v("task", task, "what to learn (--list_tasks)");
@@ -33,6 +34,7 @@ struct TrainOptions {
     v("gpu_ids", gpu_ids, "of the visible GPUs use these: all, a list such as 0,2, or None for the CPU", Effect::none);
     v("init_at_random_ep_len", init_at_random_ep_len, "let the first episodes begin at random ages");
     v("shards", shards, "parts that environments are shuffled in, 0 = one per rank", at_least(0));
+    v("isa", isa, "instruction set of the loops (x86-64-v2, ...): auto takes the best that all ranks' CPUs have");
   }
 };
 

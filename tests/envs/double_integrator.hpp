@@ -12,7 +12,7 @@ struct DoubleIntegrator {
     F x, v;  // m, m/s
   };
   struct Params {
-    Scalar<F> dt = 0.05f, x_limit = 4;
+    Scalar<F> dt = Scalar<F>(0.05), x_limit = 4;
   };
 
   static constexpr char name[] = "DoubleIntegrator";

@@ -43,6 +43,16 @@ TEST(OwnTask, MovesAsNewtonSays) {
   }
 }
 
+TEST(OwnTask, IsFoundByItsNameOnceItIsRegistered) {
+  EXPECT_THROW(task_spec("DoubleIntegrator"), UsageError);
+  register_task(entry_of<DoubleIntegrator>());
+  EXPECT_EQ(task_spec("DoubleIntegrator").obs_dim, 2);
+  EXPECT_EQ(task_names().back(), "DoubleIntegrator");
+  const auto queue = make_host_queue(available_isas().back());
+  EXPECT_EQ(make_env("DoubleIntegrator", {.num_envs = 3}, *queue)->num_envs(), 3);
+  EXPECT_THROW(register_task(entry_of<DoubleIntegrator>()), UsageError);
+}
+
 // Without a step limit, every third episode's step cuts it: in a rollout of seven steps twice.
 TEST(OwnTask, MayCutEpisodesItself) {
   const auto queue = make_host_queue(available_isas().back());
