@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "cluster/communicator.hpp"
 #include "device/state.hpp"
@@ -29,9 +30,10 @@ class Algorithm {
   virtual void visit_state(StateVisitor& visitor) = 0;
   // The state was changed from outside (loaded, broadcast).
   virtual void state_changed() = 0;
-  // A number that replicas share as long as their state is equal, as the last iteration (or state_changed) left it: it
-  // is computed where the state is.
-  virtual double fingerprint() const = 0;
+  // Fingerprints of the replicated state that lies in a queue's memory, as the last iteration began: one of each rank,
+  // which travelled in the iteration's float64 all-reduce; and this rank's, one for each such field of visit_state.
+  virtual std::span<const double> fingerprints() const = 0;
+  virtual std::vector<uint64_t> field_fingerprints() const = 0;
 };
 
 }  // namespace drl

@@ -132,18 +132,4 @@ struct AdamScale {
   }
 };
 
-// A number that two ranks share only if their bits are equal, almost surely: a sum of 20 bits of each number's hash, so
-// that it is exact in any order.
-struct Fingerprint {
-  const float* numbers;
-  template <class F>
-  DRL_HD Wide<F> at(int64_t i, int) const {
-    Bits<F> x = bit_cast<Bits<F>>(load<F>(numbers + i));
-    x = x ^ ((Bits<F>(static_cast<uint32_t>(i)) + lane_numbers<Bits<F>>()) * Bits<F>(0x9E3779B9u));
-    x = (x ^ (x >> 16)) * Bits<F>(0x85EBCA6Bu);
-    x = (x ^ (x >> 13)) * Bits<F>(0xC2B2AE35u);
-    return convert<Wide<F>>(bit_cast<Int<F>>(x >> 12));
-  }
-};
-
 }  // namespace drl

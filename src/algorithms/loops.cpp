@@ -10,6 +10,5 @@ DRL_LOOP(ChooseActions<Categorical>)
 DRL_LOOP(Advantages)
 DRL_SUM_COLUMNS(AdvantageMoments)
 DRL_LOOP(CheckFinite)
-DRL_SUM_COLUMNS(Fingerprint)
 
 }  // namespace drl::DRL_ISA

@@ -1,4 +1,5 @@
 // Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
+#include "device/fingerprint_kernels.hpp"
 #include "device/hot_loop.hpp"
 
 namespace drl::DRL_ISA {
@@ -7,5 +8,7 @@ namespace drl::DRL_ISA {
 DRL_LOOP(FewerSums)
 #endif
 DRL_LOOP(LastSums<StoreTo>)
+DRL_SUM_COLUMNS(SegmentHashes)
+DRL_LOOP(AddUp)
 
 }  // namespace drl::DRL_ISA

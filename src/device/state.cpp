@@ -24,6 +24,12 @@ void copy_bytes(Queue* queue, void* to, const void* from, size_t bytes) {
   queue ? queue->copy_bytes(to, from, bytes) : static_cast<void>(std::memcpy(to, from, bytes));
 }
 
+class Lister final : public StateVisitor {
+ public:
+  void field(const StateField& field) override { list.push_back(field); }
+  StateList list;
+};
+
 }  // namespace
 
 std::vector<std::byte> StateField::read() const {
@@ -34,6 +40,12 @@ std::vector<std::byte> StateField::read() const {
 
 void StateField::write(std::span<const std::byte> numbers) const {
   each_part(*this, [&](void* part, size_t at, size_t bytes) { copy_bytes(queue, part, numbers.data() + at, bytes); });
+}
+
+StateList list_state(const std::function<void(StateVisitor&)>& visit) {
+  Lister lister;
+  visit(lister);
+  return lister.list;
 }
 
 }  // namespace drl

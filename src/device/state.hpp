@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -77,6 +78,8 @@ struct StateField {
   void write(std::span<const std::byte> numbers) const;
 };
 
+using StateList = std::vector<StateField>;
+
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
@@ -93,5 +96,8 @@ class StateVisitor {
     array(std::move(name), &value, {}, Sharding::replicated, queue);
   }
 };
+
+// The fields that `visit` enumerates.
+StateList list_state(const std::function<void(StateVisitor&)>& visit);
 
 }  // namespace drl

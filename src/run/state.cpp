@@ -1,7 +1,6 @@
 #include "run/state.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <map>
 
@@ -10,12 +9,6 @@
 
 namespace drl {
 namespace {
-
-class Lister final : public StateVisitor {
- public:
-  void field(const StateField& field) override { list.push_back(field); }
-  StateList list;
-};
 
 std::vector<int64_t> global_shape(const StateField& field, int world_size) {
   std::vector<int64_t> shape = field.shape;
@@ -62,12 +55,6 @@ void restore_field(const StateField& field, const Tensor* tensor, Communicator& 
 bool is_policy(const std::string& name) { return name.starts_with("policy/") || name.starts_with("normalizer/"); }
 
 }  // namespace
-
-StateList list_state(const std::function<void(StateVisitor&)>& visit) {
-  Lister lister;
-  visit(lister);
-  return lister.list;
-}
 
 std::vector<Tensor> gather_state(const StateList& state, Communicator& comm) {
   std::vector<Tensor> tensors;
@@ -139,15 +126,6 @@ StateHashes hash_state(const StateList& state) {
 
 double fingerprint(const StateHashes& hashes) {
   return static_cast<double>(hash_bytes(std::as_bytes(std::span(hashes)), 0) >> 16);
-}
-
-double fingerprint(const StateList& state, double of_algorithm) {
-  StateList on_host;
-  for (const StateField& field : state)
-    if (!field.queue) on_host.push_back(field);
-  StateHashes hashes = hash_state(on_host);
-  hashes.push_back(std::bit_cast<uint64_t>(of_algorithm));
-  return fingerprint(hashes);
 }
 
 std::string describe_divergence(const StateList& state, const StateHashes& mine, Communicator& comm) {

@@ -12,11 +12,6 @@
 
 namespace drl {
 
-using StateList = std::vector<StateField>;
-
-// The fields that `visit` enumerates.
-StateList list_state(const std::function<void(StateVisitor&)>& visit);
-
 // All ranks together: every field as one tensor on rank 0 (per_env rows of all ranks by global index; per_rank with the
 // rank in front), an empty list elsewhere.
 std::vector<Tensor> gather_state(const StateList& state, Communicator& comm);
@@ -43,9 +38,6 @@ StateHashes hash_state(const StateList& state);
 
 // A hash of the hashes, exact in a double (48 bits).
 double fingerprint(const StateHashes& hashes);
-// The same of the fields that lie on the host, and of the number that stands for the others (Algorithm::fingerprint).
-double fingerprint(const StateList& state, double of_algorithm);
-
 // All ranks together, when fingerprints differ: names the ranks that are not as the majority is, and the first tensor
 // in which they differ. `mine` are the hashes behind this rank's fingerprint. The text is the same on all ranks.
 std::string describe_divergence(const StateList& state, const StateHashes& mine, Communicator& comm);

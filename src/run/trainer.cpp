@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <iterator>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -45,6 +47,7 @@ Trainer::Trainer(const Options& options, Algorithm& algorithm, const TaskSpec& t
     window_.visit_state(visitor);
     algorithm_.visit_state(visitor);
   });
+  std::ranges::copy_if(state_, std::back_inserter(host_state_), [](const StateField& field) { return !field.queue; });
 }
 
 void Trainer::state_loaded(double elapsed) {
@@ -102,7 +105,8 @@ void Trainer::write_riders(RunReport* report) {
   if (report) wanted = std::max(wanted, report->requested_stop());
   riders_[Riders::stop + static_cast<size_t>(wanted)] = 1;
   riders_[Riders::save] = report && now() - last_save_ > options_.run.save_seconds;
-  riders_[Riders::fingerprint(comm_.rank())] = fingerprint(state_, algorithm_.fingerprint());
+  hashes_ = hash_state(host_state_);
+  riders_[Riders::fingerprint(comm_.rank())] = fingerprint(hashes_);
   riders_[Riders::collection(comm_.rank())] = algorithm_.stats().collection_time;
   riders_[Riders::waiting(comm_.rank())] = waiting_;
 }
@@ -120,23 +124,35 @@ void Trainer::read_riders() {
 
 // All ranks see all fingerprints, and so decide alike.
 void Trainer::check_replicas() {
+  const std::span<const double> others = algorithm_.fingerprints();
+  bool equal = std::ranges::adjacent_find(others, std::not_equal_to()) == others.end();
   for (int rank = 1; rank < comm_.size(); ++rank)
-    if (riders_[Riders::fingerprint(rank)] != riders_[Riders::fingerprint(0)]) throw_divergence();
+    equal &= riders_[Riders::fingerprint(rank)] == riders_[Riders::fingerprint(0)];
+  if (equal) return;
+  // As the iteration began: what diverged may be equal again at its end.
+  StateHashes all;
+  const std::vector<uint64_t> on_queue = algorithm_.field_fingerprints();
+  auto of_queue = on_queue.begin();
+  auto of_host = hashes_.begin();
+  for (const StateField& field : state_)
+    if (field.sharding == Sharding::replicated) all.push_back(field.queue ? *of_queue++ : *of_host++);
+  throw_divergence(all);
 }
 
 // Before a save: what the last update did is in no all-reduce yet.
 void Trainer::check_replicas_now() {
-  const double mine = fingerprint(hash_state(state_));
+  const StateHashes hashes = hash_state(state_);
+  const double mine = fingerprint(hashes);
   const std::vector<std::byte> all = comm_.gather(std::as_bytes(std::span(&mine, 1)), 0);
   uint8_t equal = 1;
   for (size_t at = 0; at < all.size(); at += sizeof(mine)) equal &= std::memcmp(&all[at], &all[0], sizeof(mine)) == 0;
   comm_.broadcast(std::as_writable_bytes(std::span(&equal, 1)), 0);
-  if (!equal) throw_divergence();
+  if (!equal) throw_divergence(hashes);
 }
 
-void Trainer::throw_divergence() {
+void Trainer::throw_divergence(const StateHashes& mine) {
   throw SharedError("replicas are no longer equal at iteration " + std::to_string(iteration_) + " (" +
-                    describe_divergence(state_, hash_state(state_), comm_) +
+                    describe_divergence(state_, mine, comm_) +
                     "): a rank computed other numbers, by broken hardware or mixed libraries; resume from the last "
                     "checkpoint without that host");
 }

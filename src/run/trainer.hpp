@@ -41,7 +41,7 @@ class Trainer {
   void read_riders();
   void check_replicas();
   void check_replicas_now();
-  [[noreturn]] void throw_divergence();
+  [[noreturn]] void throw_divergence(const StateHashes& mine);
   IterationMetrics metrics() const;
   void save_if_due(RunReport* report);
   std::optional<double> score(RunReport* report, bool evaluate_now) const;
@@ -57,13 +57,14 @@ class Trainer {
   TaskSpec task_;
   Communicator& comm_;
   Evaluation evaluate_;
-  StateList state_;
+  StateList state_, host_state_;  // the second: of those, what the algorithm does not take fingerprints of
 
   int64_t iteration_ = 0;  // finished ones
   int64_t env_steps_ = 0;  // of all ranks
   RewardWindow window_;
 
   std::vector<double> riders_;
+  StateHashes hashes_;  // of host_state_ as the iteration began
   Stop stop_ = Stop::none;
   bool save_requested_ = false;
   double slowest_collection_ = 0, iteration_seconds_ = 0, wait_before_ = 0, waiting_ = 0;

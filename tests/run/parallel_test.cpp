@@ -12,11 +12,11 @@
 
 #include "../mpi_main.hpp"
 #include "../support/temp_folder.hpp"
+#include "algorithms/ppo/ppo.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
-#include "nets/torch/torch_nets.hpp"
 #include "envs/make_env.hpp"
-#include "algorithms/ppo/ppo.hpp"
+#include "nets/torch/torch_nets.hpp"
 #include "run/run_report.hpp"
 #include "run/state.hpp"
 #include "run/trainer.hpp"
@@ -37,17 +37,19 @@ struct Training {
     options.obs_normalization = true;
     policy.actor_hidden_dims = policy.critic_hidden_dims = {16, 16};
     const int64_t share = kEnvs / comm.size();
-    envs = make_env(task, {share, comm.rank() * share, kSeed, true});
-    engine = make_torch_engine(network_spec(envs->spec(), policy), 1);
-    ppo.emplace(options, policy, BatchPlan{share, kSteps, comm.rank(), comm.size(), 4, mini_batches}, kSeed, *envs,
-                *engine);
+    envs = make_env(task, {share, comm.rank() * share, kSeed, true}, *queue);
+    const ActorCritic spec = actor_critic(envs->spec(), policy);
+    nets = make_torch_nets(*queue, spec.layout, 1);
+    ppo.emplace(*queue, options, policy, BatchPlan{share, kSteps, comm.rank(), comm.size(), 4, mini_batches}, kSeed,
+                spec, *nets, *envs);
     state = list_state([this](StateVisitor& visitor) { ppo->visit_state(visitor); });
   }
 
   PpoOptions options;
   PolicyOptions policy;
+  std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
   std::unique_ptr<VecEnv> envs;
-  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Nets> nets;
   std::optional<Ppo> ppo;
   StateList state;
 };
@@ -115,8 +117,9 @@ TEST_P(Parallel, FirstGradientIsThatOfOneRank) {
 std::vector<std::byte> replica(const StateList& state) {
   std::vector<std::byte> bytes;
   for (const StateField& field : state) {
-    const std::byte* data = static_cast<const std::byte*>(field.data);
-    if (field.sharding == Sharding::replicated) bytes.insert(bytes.end(), data, data + field.bytes());
+    if (field.sharding != Sharding::replicated) continue;
+    const std::vector<std::byte> numbers = field.read();
+    bytes.insert(bytes.end(), numbers.begin(), numbers.end());
   }
   return bytes;
 }
@@ -138,7 +141,7 @@ TEST_P(Parallel, ReplicasAreEqualToTheBit) {
 // One float64 all-reduce an iteration; one float32 all-reduce of gradient and tail a mini-batch; nothing else.
 TEST_P(Parallel, CollectivesAndBytesOfAnIteration) {
   Training training(GetParam(), world(), 5, 4);
-  const int64_t parameters = static_cast<int64_t>(training.ppo->parameters().size()), iterations = 3;
+  const int64_t parameters = static_cast<int64_t>(training.ppo->host_parameters().size()), iterations = 3;
   const TaskSpec& task = training.envs->spec();
   std::vector<double> riders(2);
   const CommStats before = world().stats();
@@ -148,9 +151,9 @@ TEST_P(Parallel, CollectivesAndBytesOfAnIteration) {
   EXPECT_EQ(after.all_reduces_f32 - before.all_reduces_f32, iterations * 5 * 4);
   EXPECT_EQ(after.bytes_f32 - before.bytes_f32, iterations * 5 * 4 * (parameters + 6) * 4);
   EXPECT_EQ(after.host_calls, before.host_calls);
-  // Riders; n and moments of advantages and returns; episodes; n and moments of observations; a slot a rank.
+  // Riders; n and moments of advantages and returns; episodes; n and moments of observations; two slots a rank.
   const int64_t doubles =
-      2 + 5 + 4 + static_cast<int64_t>(task.reward_terms.size()) + 1 + 2 * task.obs_dim + world().size();
+      2 + 5 + 4 + static_cast<int64_t>(task.reward_terms.size()) + 1 + 2 * task.obs_dim + 2 * world().size();
   EXPECT_EQ(after.bytes_f64 - before.bytes_f64, iterations * doubles * 8);
 }
 
@@ -174,12 +177,17 @@ class Flipping final : public Algorithm {
   Flipping(Ppo& ppo, StateField& field, bool here, int64_t when) : ppo_(ppo), field_(field), here_(here), when_(when) {}
   void iterate(int64_t iteration, Communicator& comm, std::span<double> riders) override {
     ppo_.iterate(iteration, comm, riders);
-    if (here_ && iteration == when_) *static_cast<std::byte*>(field_.data) ^= std::byte{1};
+    if (!here_ || iteration != when_) return;
+    std::vector<std::byte> numbers = field_.read();
+    numbers[0] ^= std::byte{1};
+    field_.write(numbers);
   }
   const IterationStats& stats() const override { return ppo_.stats(); }
   int64_t env_steps_per_iteration() const override { return ppo_.env_steps_per_iteration(); }
   void visit_state(StateVisitor& visitor) override { ppo_.visit_state(visitor); }
   void state_changed() override { ppo_.state_changed(); }
+  std::span<const double> fingerprints() const override { return ppo_.fingerprints(); }
+  std::vector<uint64_t> field_fingerprints() const override { return ppo_.field_fingerprints(); }
 
  private:
   Ppo& ppo_;
@@ -243,6 +251,8 @@ class Slow final : public Algorithm {
   int64_t env_steps_per_iteration() const override { return ppo_.env_steps_per_iteration(); }
   void visit_state(StateVisitor& visitor) override { ppo_.visit_state(visitor); }
   void state_changed() override { ppo_.state_changed(); }
+  std::span<const double> fingerprints() const override { return ppo_.fingerprints(); }
+  std::vector<uint64_t> field_fingerprints() const override { return ppo_.field_fingerprints(); }
 
  private:
   Ppo& ppo_;

@@ -92,7 +92,6 @@ Ppo::Ppo(Queue& queue, const PpoOptions& options, const PolicyOptions& policy, c
   const auto columns = std::max({5, static_cast<int>(episode_columns(task)), 2 * task.obs_dim, 2 * task.critic_obs_dim});
   scratch_ = Array<double>(queue, sum_scratch(queue, columns));
   loss_scratch_ = Array<double>(queue, sum_scratch(queue, kLossColumns + free_parameters()));
-  fingerprint_ = Array<double>(queue, 1), host_fingerprint_ = Array<double>(queue, 1, Memory::host);
   host_params_ = Array<float>(queue, static_cast<size_t>(count_), Memory::host);
   host_std_ = Array<float>(queue, collector_.distribution().std().size(), Memory::host);
 
@@ -102,7 +101,8 @@ Ppo::Ppo(Queue& queue, const PpoOptions& options, const PolicyOptions& policy, c
   host_numbers_[0].loss = loss_settings(options);
   queue.copy(numbers_.data(), host_numbers_.data(), 1);
   envs.reset(queue, rollout_.start_row());
-  state_changed();
+  queue.synchronize();
+  fingerprints_ = std::make_unique<Fingerprints>(queue, list_state([this](StateVisitor& v) { visit_state(v); }));
 }
 
 void Ppo::iterate(int64_t iteration, Communicator& comm, std::span<double> riders) {
@@ -137,7 +137,8 @@ void Ppo::prepare(size_t riders, Communicator& comm) {
   at_.episodes = at_.advantage + 5;
   at_.obs = at_.episodes + episode_columns(envs_.spec());
   at_.critic_obs = at_.obs + obs_normalizer_.moments_size();
-  at_.bad_numbers = at_.critic_obs + critic_normalizer_.moments_size();
+  at_.fingerprints = at_.critic_obs + critic_normalizer_.moments_size();
+  at_.bad_numbers = at_.fingerprints + static_cast<size_t>(comm.size());
   at_.size = at_.bad_numbers + static_cast<size_t>(comm.size());
   reduced_ = Array<double>(queue_, at_.size);
   host_reduced_ = Array<double>(queue_, at_.size, Memory::host);
@@ -180,6 +181,7 @@ void Ppo::enqueue_reduction(Communicator& comm) {
   envs_.take_episode_sums(queue_, all + at_.episodes, scratch_.data());
   obs_normalizer_.moments(r.obs, r.samples(), all + at_.obs, scratch_.data());
   critic_normalizer_.moments(r.critic_obs, r.samples(), all + at_.critic_obs, scratch_.data());
+  fingerprints_->enqueue(all + at_.fingerprints + comm.rank());
   for_each(queue_, 1, CheckFinite{all + at_.advantage, slots, slots + comm.rank()});
   comm.all_reduce_sum(std::span<double>(all, at_.size), {queue_.native()});
   for_each(queue_, 1, BeginUpdate{numbers_.data(), all + at_.advantage, inputs_.data()});
@@ -234,8 +236,6 @@ void Ppo::enqueue_tile(int64_t first, int64_t count) {
 // What the host reports, and the first row of what comes next.
 void Ppo::enqueue_end() {
   rollout_.roll_over();
-  sum_columns(queue_, 3 * count_, 1, scratch_.data(), Fingerprint{state_.data()}, StoreTo{fingerprint_.data()});
-  queue_.copy(host_fingerprint_.data(), fingerprint_.data(), 1);
   queue_.copy(host_numbers_.data(), numbers_.data(), 1);
   queue_.copy(host_reduced_.data(), reduced_.data(), host_reduced_.size());
   queue_.copy(host_std_.data(), collector_.distribution().std().data(), host_std_.size());
@@ -323,8 +323,6 @@ void Ppo::visit_state(StateVisitor& visitor) {
 void Ppo::state_changed() {
   obs_normalizer_.refresh();
   critic_normalizer_.refresh();
-  sum_columns(queue_, 3 * count_, 1, scratch_.data(), Fingerprint{state_.data()}, StoreTo{fingerprint_.data()});
-  queue_.copy(host_fingerprint_.data(), fingerprint_.data(), 1);
   queue_.synchronize();
 }
 

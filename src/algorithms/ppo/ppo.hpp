@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "algorithms/actor_critic.hpp"
 #include "algorithms/algorithm.hpp"
@@ -18,6 +19,7 @@
 #include "algorithms/ppo/batch_plan.hpp"
 #include "algorithms/ppo/kernels.hpp"
 #include "device/array.hpp"
+#include "device/fingerprint.hpp"
 #include "nets/nets.hpp"
 
 namespace drl {
@@ -30,11 +32,12 @@ double scheduled_learning_rate(const PpoOptions& options, int64_t iteration);
 
 // Where each part of the iteration's float64 all-reduce begins.
 struct ReduceLayout {
-  size_t riders = 0;       // the loop's own numbers
-  size_t advantage = 0;    // n, sum and sum of squares of advantages, then of returns
-  size_t episodes = 0;     // as EpisodeSums
+  size_t riders = 0;               // the loop's own numbers
+  size_t advantage = 0;            // n, sum and sum of squares of advantages, then of returns
+  size_t episodes = 0;             // as EpisodeSums
   size_t obs = 0, critic_obs = 0;  // moments of observations
-  size_t bad_numbers = 0;  // one slot a rank: 1 if its numbers are not finite
+  size_t fingerprints = 0;         // one slot a rank: of its parameters
+  size_t bad_numbers = 0;          // one slot a rank: 1 if its numbers are not finite
   size_t size = 0;
 };
 
@@ -48,7 +51,10 @@ class Ppo final : public Algorithm {
   void iterate(int64_t iteration, Communicator& comm, std::span<double> riders) override;
   const IterationStats& stats() const override { return stats_; }
   int64_t env_steps_per_iteration() const override { return rollout_.view().samples(); }
-  double fingerprint() const override { return *host_fingerprint_.data(); }
+  std::span<const double> fingerprints() const override {
+    return std::span<const double>(host_reduced_).subspan(at_.fingerprints, at_.bad_numbers - at_.fingerprints);
+  }
+  std::vector<uint64_t> field_fingerprints() const override { return fingerprints_->by_field(); }
   void visit_state(StateVisitor& visitor) override;
   void state_changed() override;
 
@@ -103,8 +109,9 @@ class Ppo final : public Algorithm {
   std::unique_ptr<Tape> actor_tape_, critic_tape_;
   Array<float> policy_out_, value_, d_policy_, d_value_;  // of a tile
   Array<float> last_values_;                               // [last_rows, N]
-  Array<double> scratch_, loss_scratch_, fingerprint_, host_fingerprint_;
+  Array<double> scratch_, loss_scratch_;
   Array<float> host_params_, host_std_;
+  std::unique_ptr<Fingerprints> fingerprints_;
 
   // Made by the first iteration, which knows how many riders there are.
   ReduceLayout at_;
