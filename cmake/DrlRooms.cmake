@@ -26,6 +26,7 @@ function(drl_hot_sources target)
     add_library(${library} OBJECT ${ARGN})
     target_link_libraries(${library} PRIVATE drl_flags)
     target_compile_definitions(${library} PRIVATE DRL_ISA=${CMAKE_MATCH_1} DRL_LANES=${CMAKE_MATCH_3})
+    set_property(GLOBAL APPEND PROPERTY DRL_HOT_UNITS ${library}=${CMAKE_MATCH_1})
     set_target_properties(${library} PROPERTIES DRL_MACHINE "${CMAKE_MATCH_2}")
     drl_cxx_options(${library} PRIVATE -Wno-psabi -Wno-maybe-uninitialized -Wdouble-promotion)  # GCC bug 105593
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)

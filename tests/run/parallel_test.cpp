@@ -301,24 +301,27 @@ TEST(Trajectories, DoNotDependOnTheNumberOfRanks) {
   const int64_t share = kEnvs / world().size(), first = world().rank() * share;
   for (const std::string& name : task_names()) {
     const TaskSpec task = task_spec(name);
-    const std::unique_ptr<VecEnv> all = make_env(name, {kEnvs, 0, kSeed, true}),
-                                  mine = make_env(name, {share, first, kSeed, true});
-    Rollout a(task, 300, kEnvs), b(task, 300, share);
-    all->reset(a.start_row());
-    mine->reset(b.start_row());
-    const auto act = [&](Rollout& r, int64_t first_env, int64_t t) {  // some function of step and global environment
+    const std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
+    const std::unique_ptr<VecEnv> all = make_env(name, {kEnvs, 0, kSeed, true}, *queue),
+                                  mine = make_env(name, {share, first, kSeed, true}, *queue);
+    const Rollout whole(*queue, task, 300, kEnvs), part(*queue, task, 300, share);
+    const RolloutView &a = whole.view(), &b = part.view();
+    all->reset(*queue, whole.start_row());
+    mine->reset(*queue, part.start_row());
+    const auto act = [&](const RolloutView& r, int64_t first_env, int64_t t) {  // a function of step and global index
       for (int64_t i = 0; i < r.num_envs; ++i) {
         const int64_t number = (t * 7 + (first_env + i) * 13) % 11;
-        if (r.discrete) r.choice[t * r.num_envs + i] = static_cast<int32_t>(number % r.action_size);
-        for (int64_t k = 0; !r.discrete && k < r.action_size; ++k)
-          r.env_action[i * r.action_size + k] = static_cast<float>(number - 5) / 5;
+        if (task.action.discrete)
+          reinterpret_cast<int32_t*>(r.action)[t * r.num_envs + i] = static_cast<int32_t>(number % r.out_size);
+        else
+          std::fill_n(r.env_action + i * r.out_size, r.out_size, static_cast<float>(number - 5) / 5);
       }
     };
     for (int64_t t = 0; t < 300; ++t) {
       act(a, 0, t);
       act(b, first, t);
-      all->step(t, a.row(t));
-      mine->step(t, b.row(t));
+      all->step(*queue, {&t}, 0, kEnvs, whole.row(t));
+      mine->step(*queue, {&t}, 0, share, part.row(t));
     }
     int64_t ended = 0;
     for (int64_t t = 0; t < 300; ++t)
