@@ -1,250 +1,130 @@
 #include "nets/torch/torch_nets.hpp"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <optional>
-
-#include "../learn/helpers.hpp"
+#include "../support/autograd.hpp"
+#include "../support/learning.hpp"
+#include "../support/loops.hpp"
+#include "base/check.hpp"
 #include "nets/torch/blas.hpp"
-#include "envs/make_env.hpp"
 
 namespace drl {
 namespace {
 
 using namespace test;
 
+constexpr int64_t kObservations = 4000;
+
 struct Case {
-  std::string name, activation, std_type;
-  bool discrete;
-  int actions, critic_obs;
-  int64_t samples;
+  std::string name;
+  NetSpec spec;
+  int64_t rows;  // of a tape
+  bool index, normalizer;
 };
 
-// Networks with random parameters, a rollout of random data, and normalisers, for one case.
+// A network behind another one, with random parameters, and random observations.
 struct Example {
-  explicit Example(const Case& c)
-      : random(17), task(c.discrete ? categorical_task(5, c.actions) : gaussian_task(5, c.actions)) {
-    task.critic_obs_dim = c.critic_obs;
-    policy.actor_hidden_dims = {16, 24};
-    policy.critic_hidden_dims = {32};
-    policy.activation = c.activation;
-    policy.std_type = c.std_type;
-    spec = network_spec(task, policy);
-    params.resize(parameter_count(network_layout(spec)));
-    initialize_parameters(spec, policy, 3, params);
-    if (const int64_t at = std_offset(network_layout(spec)); at >= 0)
-      for (int k = 0; k < c.actions; ++k)
-        params[at + k] = spec.log_std ? uniform(random, -0.3, 0.3) : uniform(random, 0.7, 1.3);
-    rollout.emplace(task, 1, 4000);
-    fill_random(*rollout, random);
-    fill_uniform(rollout->critic_obs, random, -1, 1);
-    mean = {0.1f, -0.2f, 0.3f, 0, 0.5f, 1, -1};
-    inv_std = {1, 2, 0.5f, 1.5f, 3, 1, 0.7f};
-    critic_mean = c.critic_obs ? std::vector<float>{-0.3f, 0.4f, 0, 0.2f, 1, -1, 0.6f} : mean;
-    critic_inv_std = c.critic_obs ? std::vector<float>{2, 1, 3, 0.5f, 1, 1.2f, 0.8f} : inv_std;
-    normalizers.obs = {mean.data(), inv_std.data()};
-    if (c.critic_obs) normalizers.critic_obs = {critic_mean.data(), critic_inv_std.data()};
-    rows = first_rows(4000);
-    std::shuffle(rows.begin(), rows.end(), random);
-    rows.resize(static_cast<size_t>(c.samples));
-    engine = make_torch_engine(spec, 1);
+  explicit Example(const Case& c) : queue(host_queue()), random(17) {
+    ParamLayout layout;
+    layout.add_net({"first", {2, 3}});
+    layout.add_free("free", {3});
+    net = layout.add_net(c.spec);
+    nets = make_torch_nets(*queue, layout, 1);
+    params.resize(static_cast<size_t>(layout.size()));
+    fill_uniform(params, random, -0.5, 0.5);
+    obs = uniforms(random, kObservations * c.spec.inputs(), -1, 1);
+    mean = uniforms(random, c.spec.inputs(), -1, 1), inv_std = uniforms(random, c.spec.inputs(), 0.5, 3);
+    index = shuffled(random, kObservations);
+    rows = {obs.data(), c.index ? index.data() : nullptr, c.rows, {}};
+    if (c.normalizer) rows.normalizer = {mean.data(), inv_std.data()};
+  }
+  // What goes into the network, as the definition says.
+  at::Tensor inputs(const Rows& given) const {
+    at::Tensor x = as_double(obs).reshape({kObservations, -1});
+    x = given.index ? x.index_select(0, as_index({given.index, static_cast<size_t>(given.count)}))
+                    : x.narrow(0, 0, given.count);
+    return normalized(x, given.normalizer);
   }
 
+  std::unique_ptr<Queue> queue;
   Random random;
-  TaskSpec task;
-  PolicyOptions policy;
-  NetworkSpec spec;
-  std::vector<float> params, mean, inv_std, critic_mean,
-      critic_inv_std;  // the critic has its own if it has its own input
-  std::optional<Rollout> rollout;
-  Normalizers normalizers;
-  std::vector<int32_t> rows;
-  LossSettings loss{0.2f, 0.2f, 0.7f, 0.01f, 0.1f, 0.8f};
-  std::unique_ptr<Engine> engine;
+  NetId net;
+  std::unique_ptr<Nets> nets;
+  std::vector<float> params, obs, mean, inv_std;
+  std::vector<int32_t> index;
+  Rows rows;
 };
 
-// The loss as one would write it with libtorch, in double, differentiated by autograd.
-class Autograd {
- public:
-  explicit Autograd(const Example& s)
-      : s_(s), r_(*s.rollout), layout_(network_layout(s.spec)), flat_(column(s.params).set_requires_grad(true)) {}
+class TorchNetsOn : public testing::TestWithParam<Case> {};
 
-  std::vector<double> gradient() {
-    const at::Tensor actor = mlp("actor", s_.spec.actor, r_.obs, r_.obs_dim);
-    const at::Tensor value =
-        mlp("critic", s_.spec.critic, s_.task.critic_obs_dim ? r_.critic_obs : r_.obs, r_.critic_input_dim())
-            .squeeze(1);
-    const auto [log_prob, entropy] = s_.spec.discrete ? categorical(actor) : gaussian(actor);
-    const at::Tensor ratio = (log_prob - rows(r_.log_prob, 1).squeeze(1)).exp();
-    const at::Tensor advantage =
-        (rows(r_.advantage, 1).squeeze(1) - s_.loss.advantage_mean) * s_.loss.advantage_inv_std;
-    const at::Tensor surrogate =
-        at::max(-advantage * ratio, -advantage * ratio.clamp(1 - s_.loss.clip_param, 1 + s_.loss.clip_param));
-    const at::Tensor old = rows(r_.value, 1).squeeze(1), target = rows(r_.return_target, 1).squeeze(1);
-    const at::Tensor near = old + (value - old).clamp(-s_.loss.value_clip, s_.loss.value_clip);
-    const at::Tensor value_loss = at::max((value - target).pow(2), (near - target).pow(2));
-    sums = {static_cast<double>(s_.rows.size()), 0, surrogate.sum().item<double>(), value_loss.sum().item<double>(),
-            entropy.sum().item<double>(),        0};
-    (surrogate + s_.loss.value_loss_coef * value_loss - s_.loss.entropy_coef * entropy).sum().backward();
-    const at::Tensor grad = flat_.grad().contiguous();
-    return {grad.data_ptr<double>(), grad.data_ptr<double>() + grad.numel()};
-  }
-
-  LossSums sums;  // but KL and clipped
-
- private:
-  template <class Numbers>
-  static at::Tensor column(const Numbers& x) {
-    return at::from_blob(const_cast<float*>(x.data()), {static_cast<int64_t>(x.size())}, at::kFloat).to(at::kDouble);
-  }
-  template <class Numbers>
-  at::Tensor rows(const Numbers& x, int64_t dim) const {
-    const at::Tensor index =
-        at::from_blob(const_cast<int32_t*>(s_.rows.data()), {static_cast<int64_t>(s_.rows.size())}, at::kInt)
-            .to(at::kLong);
-    return column(x).reshape({-1, dim}).index_select(0, index);
-  }
-  at::Tensor param(const std::string& name) const {
-    const ParamSlice& s = slice(layout_, "policy/" + name);
-    return flat_.narrow(0, s.offset, s.count()).reshape(s.shape);
-  }
-  at::Tensor mlp(const std::string& name, const MlpSpec& spec, const Array<float>& obs, int64_t dim) const {
-    const bool critic = name == "critic";
-    const at::Tensor mean = column(critic ? s_.critic_mean : s_.mean).narrow(0, 0, dim);
-    const at::Tensor inv_std = column(critic ? s_.critic_inv_std : s_.inv_std).narrow(0, 0, dim);
-    at::Tensor x = (rows(obs, dim) - mean) * inv_std;
-    for (int layer = 0; layer < spec.layers(); ++layer) {
-      const std::string path = name + "/" + std::to_string(layer);
-      x = at::matmul(x, param(path + "/weight").t()) + param(path + "/bias");
-      if (layer + 1 < spec.layers())
-        x = s_.policy.activation == "tanh" ? at::tanh(x) : s_.policy.activation == "relu" ? at::relu(x) : at::elu(x);
-    }
-    return x;
-  }
-  std::pair<at::Tensor, at::Tensor> gaussian(const at::Tensor& mean) const {
-    const at::Tensor std = s_.spec.log_std ? param("log_std").exp() : param("std");
-    const at::Tensor z = (rows(r_.action, r_.action_size) - mean) / std;
-    const double half_log_two_pi = 0.5 * std::log(2 * std::acos(-1.0));
-    const at::Tensor log_prob = (-0.5 * z * z - std.log() - half_log_two_pi).sum(1);
-    return {log_prob, (0.5 + half_log_two_pi + std.log()).sum().expand({log_prob.size(0)})};
-  }
-  std::pair<at::Tensor, at::Tensor> categorical(const at::Tensor& logits) const {
-    const at::Tensor log_p = at::log_softmax(logits, 1);
-    const at::Tensor all =
-        at::from_blob(const_cast<int32_t*>(r_.choice.data()), {r_.samples()}, at::kInt).to(at::kLong);
-    const at::Tensor index =
-        at::from_blob(const_cast<int32_t*>(s_.rows.data()), {static_cast<int64_t>(s_.rows.size())}, at::kInt)
-            .to(at::kLong);
-    const at::Tensor choice = all.index_select(0, index).unsqueeze(1);
-    return {log_p.gather(1, choice).squeeze(1), -(log_p.exp() * log_p).sum(1)};
-  }
-
-  const Example& s_;
-  const Rollout& r_;
-  std::vector<ParamSlice> layout_;
-  at::Tensor flat_;
-};
-
-class TorchEngineOn : public testing::TestWithParam<Case> {};
-
-// Within float's rounding of the largest number of the same tensor.
-void expect_near_in_each_slice(const std::vector<ParamSlice>& layout, const std::vector<float>& ours,
-                               const std::vector<double>& expected) {
-  for (const ParamSlice& s : layout) {
-    double largest = 0, worst = 0;
-    for (int64_t i = s.offset; i < s.offset + s.count(); ++i) {
-      largest = std::max(largest, std::abs(expected[i]));
-      worst = std::max(worst, std::abs(ours[i] - expected[i]));
-    }
-    EXPECT_LE(worst, 2e-5 * largest) << s.name;
-    EXPECT_GT(largest, 0) << s.name;
-  }
-}
-
-TEST_P(TorchEngineOn, GradientIsAutogradsOfTheSameLoss) {
+TEST_P(TorchNetsOn, ForwardAndBackwardAreAutograds) {
   Example s(GetParam());
-  Autograd reference(s);
-  const std::vector<double> expected = reference.gradient();
-  std::vector<float> grad(s.params.size() + kTailSize, NAN);
-  s.engine->gradient(s.params.data(), s.normalizers, *s.rollout, {s.rows, s.loss}, grad.data());
-  expect_near_in_each_slice(s.engine->layout(), grad, expected);
-  const LossSums sums = read_tail(grad.data() + s.params.size());
-  EXPECT_EQ(sums.n, reference.sums.n);
-  EXPECT_NEAR(sums.surrogate, reference.sums.surrogate, 1e-5 * reference.sums.n);
-  EXPECT_NEAR(sums.value, reference.sums.value, 1e-5 * reference.sums.n);
-  EXPECT_NEAR(sums.entropy, reference.sums.entropy, 1e-5 * reference.sums.n);
+  const ParamLayout& layout = s.nets->layout();
+  const NetSpec& spec = GetParam().spec;
+  const int64_t outputs = GetParam().rows * spec.outputs();
+  const at::Tensor flat = as_double(s.params).set_requires_grad(true), x = s.inputs(s.rows).detach().set_requires_grad(true);
+  const at::Tensor expected = mlp(layout, s.net, flat, x);
+  std::vector<float> out(static_cast<size_t>(outputs), NAN), d_out = uniforms(s.random, outputs, -1, 1);
+  (expected.reshape({-1}) * as_double(d_out)).sum().backward();
+
+  const auto tape = s.nets->make_tape(s.net);
+  s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get());
+  expect_close(out, expected.detach(), 2e-6, "outputs");
+  std::vector<float> grad(s.params.size()), twice(s.params.size()), d_in(s.inputs(s.rows).numel(), NAN);
+  s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), grad.data(), d_in.data());
+  expect_close(d_in, x.grad(), 1e-5, "d_in");
+  for (int layer = 0; layer < spec.layers(); ++layer)
+    for (const ParamSlice* at : {&layout.weight(s.net, layer), &layout.bias(s.net, layer)})
+      expect_close({&grad[static_cast<size_t>(at->offset)], static_cast<size_t>(at->count())},
+                   flat.grad().narrow(0, at->offset, at->count()), 2e-5, at->name);
+  for (size_t i = 0; i < grad.size(); ++i)
+    EXPECT_TRUE(grad[i] == 0 || flat.grad().data_ptr<double>()[i] != 0) << "of another network, or of none: " << i;
+
+  // It adds, and the same without the inputs' gradient.
+  twice = grad;
+  s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), twice.data());
+  for (size_t i = 0; i < grad.size(); ++i) EXPECT_NEAR(twice[i], 2 * grad[i], 1e-5 * std::abs(grad[i]) + 1e-6);
 }
 
-// The loops' backward pass and libtorch's, in full: KL and clip counts, too.
-TEST_P(TorchEngineOn, GradientIsThatOfPlainLoops) {
+// Without a tape any number of rows, tile after tile; the instruction set changes no bit.
+TEST_P(TorchNetsOn, ForwardOfManyRows) {
   Example s(GetParam());
-  LoopEngine loops(s.spec);
-  std::vector<float> ours(s.params.size() + kTailSize), theirs(ours.size());
-  s.engine->gradient(s.params.data(), s.normalizers, *s.rollout, {s.rows, s.loss}, ours.data());
-  loops.gradient(s.params.data(), s.normalizers, *s.rollout, {s.rows, s.loss}, theirs.data());
-  expect_near_in_each_slice(s.engine->layout(), ours, {theirs.begin(), theirs.end()});
-  const LossSums a = read_tail(ours.data() + s.params.size()), b = read_tail(theirs.data() + s.params.size());
-  EXPECT_NEAR(a.kl, b.kl, 1e-5 * b.n);
-  EXPECT_NEAR(a.clipped, b.clipped, 1);  // a ratio within rounding of the clip
+  s.rows.count = 2500;
+  std::vector<float> first;
+  for (Isa isa : available_isas()) {
+    const auto queue = make_host_queue(isa);
+    const auto nets = make_torch_nets(*queue, s.nets->layout(), 1);
+    std::vector<float> out(static_cast<size_t>(2500 * GetParam().spec.outputs()), NAN);
+    nets->forward(s.net, s.params.data(), s.rows, out.data());
+    expect_close(out, mlp(nets->layout(), s.net, as_double(s.params), s.inputs(s.rows)), 2e-6, "outputs");
+    if (first.empty()) first = out;
+    EXPECT_EQ(out, first) << name_of(isa);
+  }
+  s.rows.count = 0;
+  s.nets->forward(s.net, s.params.data(), s.rows, nullptr);
 }
 
-TEST_P(TorchEngineOn, ValuesAreTheCritics) {
-  Example s(GetParam());
-  LoopEngine loops(s.spec);
-  std::vector<float> ours(2500, NAN), theirs(2500);
-  s.engine->values(s.params.data(), s.normalizers, s.rollout->critic_input(), 2500, ours.data());
-  loops.values(s.params.data(), s.normalizers, s.rollout->critic_input(), 2500, theirs.data());
-  for (size_t i = 0; i < ours.size(); ++i) ASSERT_NEAR(ours[i], theirs[i], 1e-5) << i;
-  s.engine->values(s.params.data(), s.normalizers, s.rollout->critic_input(), 0, nullptr);
-}
-
-INSTANTIATE_TEST_SUITE_P(Networks, TorchEngineOn,
-                         testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 0, 2500},
-                                         Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 0, 1024},
-                                         Case{"GaussianReluOwnCriticInput", "relu", "log", false, 2, 7, 1025},
-                                         Case{"CategoricalElu", "elu", "log", true, 3, 0, 2049},
-                                         Case{"CategoricalTanh", "tanh", "log", true, 2, 7, 5},
-                                         Case{"CategoricalRelu", "relu", "log", true, 4, 0, 1023}),
+INSTANTIATE_TEST_SUITE_P(Networks, TorchNetsOn,
+                         testing::Values(Case{"Elu", {"net", {5, 16, 24, 3}, Activation::elu}, 1024, true, true},
+                                         Case{"Tanh", {"net", {7, 32, 1}, Activation::tanh}, 1023, false, true},
+                                         Case{"Relu", {"net", {5, 16, 24, 2}, Activation::relu}, 17, true, false},
+                                         Case{"OneLayer", {"net", {4, 2}, Activation::elu}, 1, false, false}),
                          [](const auto& info) { return info.param.name; });
 
-class TorchEngineCollects : public testing::TestWithParam<const char*> {};
-
-// 1500 environments are more than a tile: each row's policy outputs are the actor's, of that row's observations.
-TEST_P(TorchEngineCollects, PolicyOutputsOfEveryRow) {
-  const std::unique_ptr<VecEnv> env = make_env(GetParam(), {1500, 0, 1, true});
-  PolicyOptions policy;
-  const NetworkSpec spec = network_spec(env->spec(), policy);
-  std::vector<float> params(parameter_count(network_layout(spec)));
-  initialize_parameters(spec, policy, 1, params);
-  Rollout r(env->spec(), 3, 1500);
-  env->reset(r.start_row());
-  make_torch_engine(spec, 1)->collect(params.data(), {}, *env, 1, 0, ActionChoice::sample, r);
-  const LoopMlp actor(spec, "actor");
-  for (int64_t i = 0; i < r.samples(); ++i) {
-    const std::vector<double> out = actor.forward(params.data(), &r.obs[i * r.obs_dim]).back();
-    for (int64_t k = 0; k < r.action_size; ++k)
-      ASSERT_NEAR(r.policy_out[i * r.action_size + k], out[k], 1e-5) << "row " << i;
-  }
-  for (float std : r.std) EXPECT_FLOAT_EQ(std, 1);
-
-  Rollout best(env->spec(), 1, 1500);
-  env->reset(best.start_row());
-  make_torch_engine(spec, 1)->collect(params.data(), {}, *env, 1, 0, ActionChoice::most_probable, best);
-  for (size_t i = 0; i < best.action.size(); ++i) EXPECT_EQ(best.action[i], best.policy_out[i]);
-  for (size_t i = 0; i < best.choice.size(); ++i)
-    EXPECT_EQ(best.choice[i], best.policy_out[2 * i + 1] > best.policy_out[2 * i]);
+TEST(TorchNets, ATapeHoldsATile) {
+  Example s({"", {"net", {4, 8, 2}}, 1025, false, false});
+  EXPECT_EQ(s.nets->tile() % 16, 0);
+  EXPECT_EQ(s.nets->tile(), 1024);
+  std::vector<float> out(2 * 1025);
+  const auto tape = s.nets->make_tape(s.net);
+  EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get()), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, TorchEngineCollects, testing::Values("Cartpole", "CartPole-v1"), [](const auto& info) {
-  return std::string(info.param) == "Cartpole" ? "Gaussian" : "Categorical";
-});
-
-TEST(TorchEngine, SaysWhatItComputesWith) {
-  Example s({"", "elu", "log", false, 1, 0, 1});
-  EXPECT_EQ(s.engine->description().find("libtorch "), 0u);
-  EXPECT_NE(s.engine->description().find(blas_library().name), std::string::npos);
+TEST(TorchNets, SaysWhatItComputesWith) {
+  const Example s({"", {"net", {1, 1}}, 1, false, false});
+  EXPECT_EQ(s.nets->description().find("libtorch "), 0u);
+  EXPECT_NE(s.nets->description().find(blas_library().name), std::string::npos);
   EXPECT_FALSE(blas_library().name.empty());
 }
 
