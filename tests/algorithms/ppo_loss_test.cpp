@@ -1,10 +1,10 @@
-#include "learn/ppo_loss.hpp"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "helpers.hpp"
+#include "../support/learning.hpp"
+#include "../support/loops.hpp"
+#include "algorithms/ppo/kernels.hpp"
 
 namespace drl {
 namespace {
@@ -13,160 +13,93 @@ using namespace test;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// What the networks say for the samples of a mini-batch, and the gradients that come back.
-struct Outputs {
+// What was stored of samples, what the networks say for those of a mini-batch, and what comes of it.
+struct Example {
+  Example(const ActionSpace& space, size_t samples) : discrete(space.discrete), size(space.size) {
+    for (auto* numbers : {&log_prob, &advantage, &old_value, &target}) numbers->resize(samples);
+    for (auto* numbers : {&old_policy, &action}) numbers->resize(samples * static_cast<size_t>(size));
+    choice.resize(samples);
+    std.resize(discrete ? 0 : static_cast<size_t>(size)), std_param = std;
+  }
+
+  // In tiles of so many samples. Returns all of the results.
+  std::vector<float> run(const Loops& loops = Loops(), size_t tile = 1024) {
+    d_policy.assign(policy.size(), NAN), d_value.assign(value.size(), NAN), d_std.assign(std_param.size(), NAN);
+    if (discrete)
+      run(Categorical{size}, choice.data(), loops, tile);
+    else
+      run(Gaussian{size, nullptr, nullptr, std_param.data(), log_std, std.data()}, action.data(), loops, tile);
+    std::vector<float> all(tail, tail + kTailSize);
+    for (const auto* more : {&d_policy, &d_value, &d_std}) all.insert(all.end(), more->begin(), more->end());
+    return all;
+  }
+  float sum(LossColumn column) const { return tail[1 + column]; }
+
+  bool discrete;
+  int size;
+  std::vector<float> log_prob, advantage, old_value, target, old_policy, action, std;
+  std::vector<int32_t> choice, rows = {0};
+  LossSettings settings;
   std::vector<float> policy, value, std_param;
   bool log_std = true;
-  std::vector<float> d_policy, d_value;
-  std::vector<double> d_std;
-  LossSums sums;
-
-  void run(const Rollout& r, const std::vector<int32_t>& rows, const LossSettings& settings) {
-    d_policy.assign(policy.size(), NAN);
-    d_value.assign(value.size(), NAN);
-    d_std.assign(std_param.size(), 0);
-    sums = {};
-    ppo_loss(r, rows, settings, {policy.data(), value.data(), std_param.data(), log_std},
-             {d_policy.data(), d_value.data(), d_std.data()}, sums);
-  }
-};
-
-// The loss in double, written down independently from the formulas of PPO.
-struct Terms {
-  double surrogate = 0, value = 0, entropy = 0, kl = 0, clipped = 0;
-};
-
-class Formula {
- public:
-  Formula(const Rollout& r, const std::vector<int32_t>& rows, const LossSettings& s, const Outputs& o)
-      : policy(o.policy.begin(), o.policy.end()),
-        value(o.value.begin(), o.value.end()),
-        std_param(o.std_param.begin(), o.std_param.end()),
-        r_(r),
-        rows_(rows),
-        s_(s),
-        log_std_(o.log_std) {}
-
-  double loss() const {
-    double sum = 0;
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      const Terms t = terms(i);
-      sum += t.surrogate + s_.value_loss_coef * t.value - s_.entropy_coef * t.entropy;
-    }
-    return sum;
-  }
-
-  Terms terms(size_t i) const {
-    const int32_t row = rows_[i];
-    Terms t = r_.discrete ? categorical(i) : gaussian(i);
-    const double advantage = (double{r_.advantage[row]} - s_.advantage_mean) * s_.advantage_inv_std;
-    const double ratio = std::exp(log_prob_ - r_.log_prob[row]), eps = s_.clip_param;
-    const double limited = std::min(std::max(ratio, 1 - eps), 1 + eps);
-    t.surrogate = std::max(-advantage * ratio, -advantage * limited);
-    t.clipped = ratio != limited;
-    const double old = r_.value[row], target = r_.return_target[row], clip = s_.value_clip;
-    const double near = old + std::min(std::max(value[i] - old, -clip), clip);
-    t.value = std::max(std::pow(value[i] - target, 2), std::pow(near - target, 2));
-    return t;
-  }
-
-  std::vector<double> policy, value, std_param;
+  std::vector<float> d_policy, d_value, d_std;
+  float tail[kTailSize];
 
  private:
-  Terms gaussian(size_t i) const {
-    Terms t;
-    log_prob_ = 0;
-    const int64_t row = rows_[i], size = r_.action_size;
-    for (int64_t k = 0; k < size; ++k) {
-      const double std = log_std_ ? std::exp(std_param[k]) : std_param[k], old_std = r_.std[k];
-      const double mean = policy[i * size + k], old_mean = r_.policy_out[row * size + k];
-      log_prob_ += gaussian_log_prob(r_.action[row * size + k], mean, std);
-      t.entropy += 0.5 * std::log(2 * std::acos(-1.0) * std::exp(1.0) * std * std);
-      t.kl += std::log(std / old_std) + (old_std * old_std + std::pow(old_mean - mean, 2)) / (2 * std * std) - 0.5;
+  template <class Policy>
+  void run(const Policy& distribution, typename Policy::Action* taken, const Loops& loops, size_t tile) {
+    RolloutView r{};
+    r.action = reinterpret_cast<std::byte*>(taken), r.policy_out = old_policy.data(), r.log_prob = log_prob.data();
+    r.value = old_value.data(), r.advantage = advantage.data(), r.return_target = target.data();
+    std::vector<double> scratch(kSumLanes * (kLossColumns + std_param.size()));
+    for (size_t first = 0; first < rows.size(); first += tile) {
+      const auto count = static_cast<int64_t>(std::min(tile, rows.size() - first));
+      const size_t out = first * static_cast<size_t>(size);
+      const PpoLoss<Policy> loss{distribution,          r, &settings, &rows[first], &policy[out], &value[first],
+                                 &d_policy[out], &d_value[first]};
+      loops(count, HostSumRows<PpoLoss<Policy>>{loss, scratch.data()});
     }
-    return t;
+    finish_sums(loops.queue(), static_cast<int64_t>(kLossColumns + std_param.size()), scratch.data(),
+                StoreLoss{static_cast<float>(rows.size()), tail, d_std.data()});
   }
-
-  Terms categorical(size_t i) const {
-    Terms t;
-    const int64_t row = rows_[i], size = r_.action_size;
-    double sum = 0;
-    for (int64_t k = 0; k < size; ++k) sum += std::exp(policy[i * size + k]);
-    const std::vector<double> old = softmax(&r_.policy_out[row * size], size);
-    for (int64_t k = 0; k < size; ++k) {
-      const double p = std::exp(policy[i * size + k]) / sum;
-      t.entropy -= p * std::log(p);
-      t.kl += old[k] * std::log(old[k] / p);
-      if (k == r_.choice[row]) log_prob_ = std::log(p);
-    }
-    return t;
-  }
-
-  const Rollout& r_;
-  const std::vector<int32_t>& rows_;
-  LossSettings s_;
-  bool log_std_;
-  mutable double log_prob_ = 0;
 };
-
-double slope(const Formula& formula, double& x) {
-  const double h = 1e-6, at = x;
-  x = at + h;
-  const double above = formula.loss();
-  x = at - h;
-  const double below = formula.loss();
-  x = at;
-  return (above - below) / (2 * h);
-}
 
 // One Gaussian dimension by hand: old policy N(0, 1), action 1, new policy N(0.5, 2).
 //   log p_old = -1/2 - log sqrt(2 pi) = -1.418939; log p_new = -(0.25)^2/2 - log 2 - log sqrt(2 pi) = -1.643336
 //   ratio = 0.798998; KL = log 2 + (1 + 0.25)/8 - 1/2 = 0.349397; entropy = 1/2 + log sqrt(2 pi) + log 2 = 2.112086
-struct OneDimension {
-  OneDimension() : rollout(gaussian_task(1, 1), 1, 1) {
-    rollout.std[0] = 1;
-    rollout.policy_out[0] = 0;
-    rollout.action[0] = 1;
-    rollout.log_prob[0] = -1.4189385f;
-    rollout.advantage[0] = 2;
-    rollout.value[0] = 1;
-    rollout.return_target[0] = 3;
-    outputs.policy = {0.5f};
-    outputs.value = {1.1f};
-    outputs.std_param = {0.6931472f};
+struct OneDimension : Example {
+  OneDimension() : Example(gaussian_task(1, 1).action, 1) {
+    std = {1}, old_policy = {0}, action = {1}, log_prob = {-1.4189385f};
+    advantage = {2}, old_value = {1}, target = {3};
+    policy = {0.5f}, value = {1.1f}, std_param = {0.6931472f};
     settings.entropy_coef = 0.01f;
   }
-  void run() { outputs.run(rollout, {0}, settings); }
-
-  Rollout rollout;
-  Outputs outputs;
-  LossSettings settings;
 };
 
 TEST(PpoLoss, GaussianOneDimensionByHand) {
   OneDimension one;
   one.settings.clip_param = 0.3f;
   one.run();
-  EXPECT_EQ(one.outputs.sums.n, 1);
-  EXPECT_NEAR(one.outputs.sums.surrogate, -2 * 0.798998, 1e-5);
-  EXPECT_NEAR(one.outputs.sums.kl, 0.349397, 1e-6);
-  EXPECT_NEAR(one.outputs.sums.entropy, 2.112086, 1e-6);
-  EXPECT_NEAR(one.outputs.sums.value, 1.9 * 1.9, 1e-5);
-  EXPECT_EQ(one.outputs.sums.clipped, 0);
-  EXPECT_NEAR(one.outputs.d_value[0], -2 * 1.9, 1e-6);
+  EXPECT_EQ(one.tail[0], 1);
+  EXPECT_NEAR(one.sum(kSurrogate), -2 * 0.798998, 1e-5);
+  EXPECT_NEAR(one.sum(kKl), 0.349397, 1e-6);
+  EXPECT_NEAR(one.sum(kEntropy), 2.112086, 1e-6);
+  EXPECT_NEAR(one.sum(kValue), 1.9 * 1.9, 1e-5);
+  EXPECT_EQ(one.sum(kClipped), 0);
+  EXPECT_NEAR(one.d_value[0], -2 * 1.9, 1e-6);
   // d log p / d mean = (a - mean)/std^2 = 0.125; d log p / d log std = z^2 - 1 = -0.9375; the entropy's slope is 1.
-  EXPECT_NEAR(one.outputs.d_policy[0], -2 * 0.798998 * 0.125, 1e-5);
-  EXPECT_NEAR(one.outputs.d_std[0], -2 * 0.798998 * -0.9375 - 0.01, 1e-5);
+  EXPECT_NEAR(one.d_policy[0], -2 * 0.798998 * 0.125, 1e-5);
+  EXPECT_NEAR(one.d_std[0], -2 * 0.798998 * -0.9375 - 0.01, 1e-5);
 }
 
 TEST(PpoLoss, StdAsItsOwnParameterHasTheSlopeOverStd) {
   OneDimension one;
   one.settings.clip_param = 0.3f;
-  one.outputs.std_param = {2};
-  one.outputs.log_std = false;
+  one.std_param = {2};
+  one.log_std = false;
   one.run();
-  EXPECT_NEAR(one.outputs.sums.kl, 0.349397, 1e-6);
-  EXPECT_NEAR(one.outputs.d_std[0], (-2 * 0.798998 * -0.9375 - 0.01) / 2, 1e-5);
+  EXPECT_NEAR(one.sum(kKl), 0.349397, 1e-6);
+  EXPECT_NEAR(one.d_std[0], (-2 * 0.798998 * -0.9375 - 0.01) / 2, 1e-5);
 }
 
 // ratio 0.798998 is below 1 - 0.2. With A > 0 the plain term is the larger loss and keeps its slope; with A < 0 the
@@ -174,28 +107,28 @@ TEST(PpoLoss, StdAsItsOwnParameterHasTheSlopeOverStd) {
 TEST(PpoLoss, RatioBelowTheClip) {
   OneDimension one;
   one.run();
-  EXPECT_NEAR(one.outputs.sums.surrogate, -2 * 0.798998, 1e-5);
-  EXPECT_EQ(one.outputs.sums.clipped, 1);
-  EXPECT_NEAR(one.outputs.d_policy[0], -2 * 0.798998 * 0.125, 1e-5);
-  one.rollout.advantage[0] = -2;
+  EXPECT_NEAR(one.sum(kSurrogate), -2 * 0.798998, 1e-5);
+  EXPECT_EQ(one.sum(kClipped), 1);
+  EXPECT_NEAR(one.d_policy[0], -2 * 0.798998 * 0.125, 1e-5);
+  one.advantage[0] = -2;
   one.run();
-  EXPECT_NEAR(one.outputs.sums.surrogate, 2 * 0.8, 1e-5);
-  EXPECT_EQ(one.outputs.d_policy[0], 0);
-  EXPECT_NEAR(one.outputs.d_std[0], -0.01, 1e-7);
+  EXPECT_NEAR(one.sum(kSurrogate), 2 * 0.8, 1e-5);
+  EXPECT_EQ(one.d_policy[0], 0);
+  EXPECT_NEAR(one.d_std[0], -0.01, 1e-7);
 }
 
 // Old log p lower by log 2: ratio 1.597995, above 1 + 0.2.
 TEST(PpoLoss, RatioAboveTheClip) {
   OneDimension one;
-  one.rollout.log_prob[0] -= 0.6931472f;
+  one.log_prob[0] -= 0.6931472f;
   one.run();
-  EXPECT_NEAR(one.outputs.sums.surrogate, -2 * 1.2, 1e-5);
-  EXPECT_EQ(one.outputs.sums.clipped, 1);
-  EXPECT_EQ(one.outputs.d_policy[0], 0);
-  one.rollout.advantage[0] = -2;
+  EXPECT_NEAR(one.sum(kSurrogate), -2 * 1.2, 1e-5);
+  EXPECT_EQ(one.sum(kClipped), 1);
+  EXPECT_EQ(one.d_policy[0], 0);
+  one.advantage[0] = -2;
   one.run();
-  EXPECT_NEAR(one.outputs.sums.surrogate, 2 * 1.597995, 2e-5);
-  EXPECT_NEAR(one.outputs.d_policy[0], 2 * 1.597995 * 0.125, 1e-5);
+  EXPECT_NEAR(one.sum(kSurrogate), 2 * 1.597995, 2e-5);
+  EXPECT_NEAR(one.d_policy[0], 2 * 1.597995 * 0.125, 1e-5);
 }
 
 TEST(PpoLoss, AdvantagesAreNormalised) {
@@ -204,7 +137,7 @@ TEST(PpoLoss, AdvantagesAreNormalised) {
   one.settings.advantage_mean = 0.5f;
   one.settings.advantage_inv_std = 4;
   one.run();
-  EXPECT_NEAR(one.outputs.sums.surrogate, -(2 - 0.5) * 4 * 0.798998, 1e-5);
+  EXPECT_NEAR(one.sum(kSurrogate), -(2 - 0.5) * 4 * 0.798998, 1e-5);
 }
 
 // Old value 1, value clip 0.2. Away from the target (3) the unclipped error is larger; towards it the clipped one is,
@@ -212,41 +145,87 @@ TEST(PpoLoss, AdvantagesAreNormalised) {
 TEST(PpoLoss, ValueClip) {
   OneDimension one;
   one.settings.value_loss_coef = 0.5f;
-  one.outputs.value = {1.5f};
+  one.value = {1.5f};
   one.run();
-  EXPECT_NEAR(one.outputs.sums.value, 1.8 * 1.8, 1e-5);
-  EXPECT_EQ(one.outputs.d_value[0], 0);
-  one.outputs.value = {0.5f};
+  EXPECT_NEAR(one.sum(kValue), 1.8 * 1.8, 1e-5);
+  EXPECT_EQ(one.d_value[0], 0);
+  one.value = {0.5f};
   one.run();
-  EXPECT_NEAR(one.outputs.sums.value, 2.5 * 2.5, 1e-5);
-  EXPECT_NEAR(one.outputs.d_value[0], 0.5 * 2 * -2.5, 1e-5);
+  EXPECT_NEAR(one.sum(kValue), 2.5 * 2.5, 1e-5);
+  EXPECT_NEAR(one.d_value[0], 0.5 * 2 * -2.5, 1e-5);
   one.settings.value_clip = kInfinity;
-  one.outputs.value = {1.5f};
+  one.value = {1.5f};
   one.run();
-  EXPECT_NEAR(one.outputs.sums.value, 1.5 * 1.5, 1e-5);
-  EXPECT_NEAR(one.outputs.d_value[0], 0.5 * 2 * -1.5, 1e-5);
+  EXPECT_NEAR(one.sum(kValue), 1.5 * 1.5, 1e-5);
+  EXPECT_NEAR(one.d_value[0], 0.5 * 2 * -1.5, 1e-5);
 }
 
 // Old probabilities (1/2, 1/2), new (3/4, 1/4), choice 0: ratio 1.5; KL = 1/2 log(2/3) + 1/2 log 2 = 1/2 log(4/3).
 TEST(PpoLoss, CategoricalByHand) {
-  Rollout r(categorical_task(1, 2), 1, 1);
-  r.log_prob[0] = std::log(0.5f);
-  r.advantage[0] = -1;
-  Outputs o;
-  o.policy = {std::log(3.0f) + 5, 5};  // a common shift of the logits changes nothing
-  o.value = {0};
-  LossSettings settings;
-  settings.entropy_coef = 0.1f;
-  o.run(r, {0}, settings);
+  Example one(categorical_task(1, 2).action, 1);
+  one.log_prob[0] = std::log(0.5f);
+  one.advantage[0] = -1;
+  one.policy = {std::log(3.0f) + 5, 5};  // a common shift of the logits changes nothing
+  one.value = {0};
+  one.settings.entropy_coef = 0.1f;
+  one.run();
   const double entropy = -0.75 * std::log(0.75) - 0.25 * std::log(0.25);
-  EXPECT_NEAR(o.sums.surrogate, 1.5, 1e-6);
-  EXPECT_NEAR(o.sums.kl, 0.5 * std::log(4.0 / 3), 1e-6);
-  EXPECT_NEAR(o.sums.entropy, entropy, 1e-6);
-  EXPECT_EQ(o.sums.clipped, 1);
+  EXPECT_NEAR(one.sum(kSurrogate), 1.5, 1e-6);
+  EXPECT_NEAR(one.sum(kKl), 0.5 * std::log(4.0 / 3), 1e-6);
+  EXPECT_NEAR(one.sum(kEntropy), entropy, 1e-6);
+  EXPECT_EQ(one.sum(kClipped), 1);
   // d log p_0 / d logits = (1 - 3/4, -1/4), times 1.5; the entropy's slope is -p (log p + H).
-  EXPECT_NEAR(o.d_policy[0], 1.5 * 0.25 + 0.1 * 0.75 * (std::log(0.75) + entropy), 1e-6);
-  EXPECT_NEAR(o.d_policy[1], -1.5 * 0.25 + 0.1 * 0.25 * (std::log(0.25) + entropy), 1e-6);
+  EXPECT_NEAR(one.d_policy[0], 1.5 * 0.25 + 0.1 * 0.75 * (std::log(0.75) + entropy), 1e-6);
+  EXPECT_NEAR(one.d_policy[1], -1.5 * 0.25 + 0.1 * 0.25 * (std::log(0.25) + entropy), 1e-6);
 }
+
+struct Terms {
+  double surrogate = 0, value = 0, entropy = 0, kl = 0, clipped = 0;
+};
+
+// The loss in double, written down independently from the formulas of PPO.
+class PpoFormula {
+ public:
+  explicit PpoFormula(const Example& e)
+      : policy(e.policy.begin(), e.policy.end()),
+        value(e.value.begin(), e.value.end()),
+        std_param(e.std_param.begin(), e.std_param.end()),
+        e_(e) {}
+
+  double loss() const {
+    double sum = 0;
+    for (size_t i = 0; i < e_.rows.size(); ++i) {
+      const Terms t = terms(i);
+      sum += t.surrogate + e_.settings.value_loss_coef * t.value - e_.settings.entropy_coef * t.entropy;
+    }
+    return sum;
+  }
+
+  Terms terms(size_t i) const {
+    const auto row = static_cast<size_t>(e_.rows[i]), size = static_cast<size_t>(e_.size);
+    std::vector<double> std = std_param;
+    for (double& s : std) s = e_.log_std ? std::exp(s) : s;
+    const double* now = &policy[i * size];
+    const float* before = &e_.old_policy[row * size];
+    const Formula f = e_.discrete ? Formula::categorical(e_.size, now, before, e_.choice[row])
+                                  : Formula::gaussian(e_.size, now, std.data(), before, e_.std.data(),
+                                                      &e_.action[row * size]);
+    const LossSettings& s = e_.settings;
+    const double advantage = (double{e_.advantage[row]} - s.advantage_mean) * s.advantage_inv_std;
+    const double ratio = std::exp(f.log_prob - e_.log_prob[row]), eps = s.clip_param, clip = s.value_clip;
+    const double limited = std::min(std::max(ratio, 1 - eps), 1 + eps);
+    const double old = e_.old_value[row], target = e_.target[row];
+    const double near = old + std::min(std::max(value[i] - old, -clip), clip);
+    return {std::max(-advantage * ratio, -advantage * limited),
+            std::max(std::pow(value[i] - target, 2), std::pow(near - target, 2)), f.entropy, f.kl,
+            static_cast<double>(ratio != limited)};
+  }
+
+  std::vector<double> policy, value, std_param;
+
+ private:
+  const Example& e_;
+};
 
 struct Case {
   std::string name;
@@ -256,58 +235,79 @@ struct Case {
   float value_clip, entropy_coef;
 };
 
+// 800 samples, 700 of them in another order, of a policy near the one that is updated: ratios on both sides of the clips.
+Example random_example(const Case& c) {
+  Random random(7);
+  Example e(c.discrete ? categorical_task(2, c.actions).action : gaussian_task(2, c.actions).action, 800);
+  for (auto* numbers : {&e.old_policy, &e.old_value, &e.target}) fill_uniform(*numbers, random, -1, 1);
+  for (auto* numbers : {&e.action, &e.advantage}) fill_uniform(*numbers, random, -2, 2);
+  fill_uniform(e.std, random, 0.5, 1.5);
+  e.log_std = c.log_std;
+  e.settings = {0.2f, c.value_clip, 0.7f, c.entropy_coef, 0.1f, 0.8f};
+  const auto size = static_cast<size_t>(c.actions);
+  for (size_t i = 0; i < 800; ++i) {
+    e.choice[i] = static_cast<int32_t>(random() % size);
+    const std::vector<double> before(&e.old_policy[i * size], &e.old_policy[i * size] + size), std(e.std.begin(), e.std.end());
+    const float* old = &e.old_policy[i * size];
+    e.log_prob[i] = static_cast<float>(
+        c.discrete ? Formula::categorical(c.actions, before.data(), old, e.choice[i]).log_prob
+                   : Formula::gaussian(c.actions, before.data(), std.data(), old, e.std.data(), &e.action[i * size]).log_prob);
+  }
+  e.rows = shuffled(random, 800);
+  e.rows.resize(700);
+  e.value = uniforms(random, 700, -1, 1);
+  for (int32_t row : e.rows)
+    for (size_t k = 0; k < size; ++k)
+      e.policy.push_back(e.old_policy[static_cast<size_t>(row) * size + k] + uniform(random, -0.3, 0.3));
+  for (size_t k = 0; k < e.std.size(); ++k) {
+    const float now = e.std[k] * uniform(random, 0.9, 1.1);
+    e.std_param[k] = c.log_std ? std::log(now) : now;
+  }
+  return e;
+}
+
 class PpoLossOn : public testing::TestWithParam<Case> {};
 
-// 700 samples are three blocks; the rows are in another order than the rollout, and not all of it.
 TEST_P(PpoLossOn, EqualsTheFormulaInDouble) {
   const Case& c = GetParam();
-  Random random(7);
-  Rollout r(c.discrete ? categorical_task(2, c.actions) : gaussian_task(2, c.actions), 8, 100);
-  fill_random(r, random);
-  std::vector<int32_t> rows = first_rows(800);
-  std::shuffle(rows.begin(), rows.end(), random);
-  rows.resize(700);
-  Outputs o;
-  o.log_std = c.log_std;
-  o.value.resize(700);
-  fill_uniform(o.value, random, -1, 1);
-  for (int32_t row : rows)
-    for (int k = 0; k < c.actions; ++k)
-      o.policy.push_back(r.policy_out[row * c.actions + k] + uniform(random, -0.3, 0.3));
-  for (size_t k = 0; k < r.std.size(); ++k) {
-    const float std = r.std[k] * uniform(random, 0.9, 1.1);
-    o.std_param.push_back(c.log_std ? std::log(std) : std);
-  }
-  const LossSettings settings{0.2f, c.value_clip, 0.7f, c.entropy_coef, 0.1f, 0.8f};
-  o.run(r, rows, settings);
-
-  Formula formula(r, rows, settings, o);
+  Example e = random_example(c);
+  e.run();
+  PpoFormula formula(e);
   Terms sum;
-  for (size_t i = 0; i < rows.size(); ++i) {
+  for (size_t i = 0; i < e.rows.size(); ++i) {
     const Terms t = formula.terms(i);
     sum.surrogate += t.surrogate, sum.value += t.value, sum.entropy += t.entropy, sum.kl += t.kl,
         sum.clipped += t.clipped;
   }
-  EXPECT_EQ(o.sums.n, 700);
-  EXPECT_NEAR(o.sums.surrogate, sum.surrogate, 1e-3);
-  EXPECT_NEAR(o.sums.value, sum.value, 1e-3);
-  EXPECT_NEAR(o.sums.entropy, sum.entropy, 1e-3);
-  EXPECT_NEAR(o.sums.kl, sum.kl, 1e-3);
-  EXPECT_EQ(o.sums.clipped, sum.clipped);
+  EXPECT_EQ(e.tail[0], 700);
+  EXPECT_NEAR(e.sum(kSurrogate), sum.surrogate, 1e-3);
+  EXPECT_NEAR(e.sum(kValue), sum.value, 1e-3);
+  EXPECT_NEAR(e.sum(kEntropy), sum.entropy, 1e-3);
+  EXPECT_NEAR(e.sum(kKl), sum.kl, 1e-3);
+  EXPECT_EQ(e.sum(kClipped), sum.clipped);
   EXPECT_GT(sum.clipped, 50);
   EXPECT_LT(sum.clipped, 650);
 
-  for (size_t i : {0, 1, 100, 255, 256, 257, 511, 512, 513, 600, 699}) {  // around the blocks' borders
-    EXPECT_NEAR(o.d_value[i], slope(formula, formula.value[i]), 1e-4) << "sample " << i;
+  const auto loss = [&] { return formula.loss(); };
+  for (size_t i : {0, 1, 100, 255, 256, 257, 511, 687, 688, 695, 696, 699}) {  // among them the borders of the last packs
+    EXPECT_NEAR(e.d_value[i], slope(loss, formula.value[i]), 1e-4) << "sample " << i;
     for (int k = 0; k < c.actions; ++k) {
-      const size_t at = i * c.actions + k;
-      EXPECT_NEAR(o.d_policy[at], slope(formula, formula.policy[at]), 1e-4) << "sample " << i << ", output " << k;
+      const size_t at = i * static_cast<size_t>(c.actions) + static_cast<size_t>(k);
+      EXPECT_NEAR(e.d_policy[at], slope(loss, formula.policy[at]), 1e-4) << "sample " << i << ", output " << k;
     }
   }
-  for (size_t k = 0; k < o.std_param.size(); ++k) {
-    const double expected = slope(formula, formula.std_param[k]);
-    EXPECT_NEAR(o.d_std[k], expected, 1e-3 + 1e-5 * std::abs(expected)) << "std " << k;
+  for (size_t k = 0; k < e.std_param.size(); ++k) {
+    const double expected = slope(loss, formula.std_param[k]);
+    EXPECT_NEAR(e.d_std[k], expected, 1e-3 + 1e-5 * std::abs(expected)) << "std " << k;
   }
+}
+
+// In one tile or several, too.
+TEST_P(PpoLossOn, HasTheSameBitsOnEveryInstructionSet) {
+  Example e = random_example(GetParam());
+  const std::vector<float> all = in_every_way([&](const Loops& loops) { return e.run(loops); });
+  EXPECT_EQ(e.run(Loops(), 256), all);
+  EXPECT_EQ(e.run(Loops(), 16), all);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, PpoLossOn,
@@ -318,18 +318,6 @@ INSTANTIATE_TEST_SUITE_P(Policies, PpoLossOn,
                                          Case{"Categorical2", true, 2, true, 0.2f, 0.01f},
                                          Case{"Categorical5", true, 5, true, kInfinity, 0.05f}),
                          [](const auto& info) { return info.param.name; });
-
-TEST(PpoLoss, TailCarriesTheSums) {
-  float tail[kTailSize];
-  write_tail({1, 2, 3, 4, 5, 6}, tail);
-  const LossSums sums = read_tail(tail);
-  EXPECT_EQ(sums.n, 1);
-  EXPECT_EQ(sums.kl, 2);
-  EXPECT_EQ(sums.surrogate, 3);
-  EXPECT_EQ(sums.value, 4);
-  EXPECT_EQ(sums.entropy, 5);
-  EXPECT_EQ(sums.clipped, 6);
-}
 
 }  // namespace
 }  // namespace drl
