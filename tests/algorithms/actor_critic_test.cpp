@@ -54,7 +54,8 @@ TEST(ActorCritic, CategoricalPolicyHasNoStdAndTheCriticMayHaveItsOwnInput) {
 
 TEST(ActorCritic, ActivationIsTheOptions) {
   PolicyOptions options;
-  for (const auto& [name, activation] : {std::pair{"elu", Activation::elu}, {"tanh", Activation::tanh}, {"relu", Activation::relu}}) {
+  for (const auto& [name, activation] :
+       {std::pair{"elu", Activation::elu}, {"tanh", Activation::tanh}, {"relu", Activation::relu}}) {
     options.activation = name;
     const ActorCritic nets = actor_critic(gaussian_task(1, 1), options);
     EXPECT_EQ(nets.layout.net(nets.actor).activation, activation);
@@ -138,6 +139,7 @@ TEST(ActionDistribution, StdIsThatOfItsParameterWhenItWasRefreshed) {
     const TaskSpec task = gaussian_task(1, 3, 2.5f);
     const ActorCritic nets = actor_critic(task, options);
     std::vector<float> params = parameters(nets, options, 1);
+    EXPECT_EQ(slice(nets.layout, nets.log_std ? "policy/log_std" : "policy/std").offset, nets.std_offset());
     EXPECT_NEAR(params[nets.std_offset()], nets.log_std ? std::log(0.5) : 0.5, 1e-7);
     in_every_way([&](const Loops& loops) {
       ActionDistribution distribution(loops.queue(), nets, task.action, params.data());
@@ -155,7 +157,8 @@ TEST(ActionDistribution, StdIsThatOfItsParameterWhenItWasRefreshed) {
   }
   const ActorCritic choices = actor_critic(categorical_task(1, 4), {});
   const auto queue = host_queue();
-  EXPECT_EQ(std::get<Categorical>(ActionDistribution(*queue, choices, categorical_task(1, 4).action, nullptr).get()).size, 4);
+  EXPECT_EQ(
+      std::get<Categorical>(ActionDistribution(*queue, choices, categorical_task(1, 4).action, nullptr).get()).size, 4);
 }
 
 }  // namespace

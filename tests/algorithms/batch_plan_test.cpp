@@ -68,16 +68,19 @@ std::vector<int32_t> mini_batch(const BatchPlan& p, int epoch, int m) {
   });
 }
 
-// Slice m of each shard's permutation, of (step, environment) in the shard; 10, 5 and 20 rows straddle packs of all sizes.
+// Slice m of each shard's permutation, of (step, environment) in the shard. Packs of all sizes straddle shards of 10
+// and of 20 rows; the last plan has 10^9 samples.
 TEST(MiniBatchRows, AreSlicesOfEachShardsPermutation) {
-  for (const BatchPlan& p : {plan(16, 10, 0, 1, 4, 4), plan(8, 10, 1, 2, 8, 4), plan(8, 10, 2, 4, 4, 4)})
-    for (int m = 0; m < p.num_mini_batches; ++m) {
+  for (const BatchPlan& p : {plan(16, 10, 0, 1, 4, 4), plan(16, 10, 1, 2, 4, 4), plan(8, 10, 2, 4, 4, 4),
+                             plan(1 << 20, 1000, 0, 1, 1, 1 << 20)})
+    for (int m = 0; m < 4; ++m) {
       std::vector<int32_t> expected;
       for (int local = 0; local < p.local_shards(); ++local) {
         const auto envs = p.num_envs / p.local_shards(), first = local * envs;
         const Permutation permutation(3, 7, 2, static_cast<uint64_t>(p.rank * p.local_shards() + local),
-                                      static_cast<uint32_t>(envs * 10));
-        for (int64_t i = m * envs * 10 / 4; i < (m + 1) * envs * 10 / 4; ++i) {
+                                      static_cast<uint32_t>(envs * p.num_steps));
+        const int64_t rows = envs * p.num_steps / p.num_mini_batches;
+        for (int64_t i = m * rows; i < (m + 1) * rows; ++i) {
           const uint32_t sample = permutation(static_cast<uint32_t>(i));
           expected.push_back(static_cast<int32_t>(sample / envs * p.num_envs + first + sample % envs));
         }
@@ -93,7 +96,8 @@ Samples samples_of(int64_t total_envs, int64_t steps, int world, int shards, int
   Samples samples;
   for (int rank = 0; rank < world; ++rank) {
     const BatchPlan p = plan(total_envs / world, steps, rank, world, shards, mini_batches);
-    for (int32_t row : mini_batch(p, epoch, m)) samples.insert({row / p.num_envs, rank * p.num_envs + row % p.num_envs});
+    for (int32_t row : mini_batch(p, epoch, m))
+      samples.insert({row / p.num_envs, rank * p.num_envs + row % p.num_envs});
   }
   return samples;
 }

@@ -74,7 +74,8 @@ TEST(Gae, HandComputed) {
 
 // The definition, eq. 16 of the paper: A_t = sum over l of (gamma lambda)^l delta_{t+l}, to the end of the episode, at
 // which a cut one is worth the value of its last observation: of the k-th cut, row k of them.
-double advantage_by_definition(const Example& e, int64_t t, int64_t env, double gamma, double lam, double reward_scale) {
+double advantage_by_definition(const Example& e, int64_t t, int64_t env, double gamma, double lam,
+                               double reward_scale) {
   int64_t cut = 0;
   for (int64_t s = 0; s < t; ++s) cut += e.truncated[s * e.N + env];
   double sum = 0;

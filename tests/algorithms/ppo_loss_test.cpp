@@ -55,8 +55,8 @@ struct Example {
     for (size_t first = 0; first < rows.size(); first += tile) {
       const auto count = static_cast<int64_t>(std::min(tile, rows.size() - first));
       const size_t out = first * static_cast<size_t>(size);
-      const PpoLoss<Policy> loss{distribution,          r, &settings, &rows[first], &policy[out], &value[first],
-                                 &d_policy[out], &d_value[first]};
+      const PpoLoss<Policy> loss{
+          distribution, r, &settings, &rows[first], &policy[out], &value[first], &d_policy[out], &d_value[first]};
       loops(count, HostSumRows<PpoLoss<Policy>>{loss, scratch.data()});
     }
     finish_sums(loops.queue(), static_cast<int64_t>(kLossColumns + std_param.size()), scratch.data(),
@@ -207,9 +207,9 @@ class PpoFormula {
     for (double& s : std) s = e_.log_std ? std::exp(s) : s;
     const double* now = &policy[i * size];
     const float* before = &e_.old_policy[row * size];
-    const Formula f = e_.discrete ? Formula::categorical(e_.size, now, before, e_.choice[row])
-                                  : Formula::gaussian(e_.size, now, std.data(), before, e_.std.data(),
-                                                      &e_.action[row * size]);
+    const Formula f = e_.discrete
+                          ? Formula::categorical(e_.size, now, before, e_.choice[row])
+                          : Formula::gaussian(e_.size, now, std.data(), before, e_.std.data(), &e_.action[row * size]);
     const LossSettings& s = e_.settings;
     const double advantage = (double{e_.advantage[row]} - s.advantage_mean) * s.advantage_inv_std;
     const double ratio = std::exp(f.log_prob - e_.log_prob[row]), eps = s.clip_param, clip = s.value_clip;
@@ -235,7 +235,7 @@ struct Case {
   float value_clip, entropy_coef;
 };
 
-// 800 samples, 700 of them in another order, of a policy near the one that is updated: ratios on both sides of the clips.
+// 700 of 800 samples in another order, of a policy near the one that is updated: ratios on both sides of the clips.
 Example random_example(const Case& c) {
   Random random(7);
   Example e(c.discrete ? categorical_task(2, c.actions).action : gaussian_task(2, c.actions).action, 800);
@@ -247,11 +247,13 @@ Example random_example(const Case& c) {
   const auto size = static_cast<size_t>(c.actions);
   for (size_t i = 0; i < 800; ++i) {
     e.choice[i] = static_cast<int32_t>(random() % size);
-    const std::vector<double> before(&e.old_policy[i * size], &e.old_policy[i * size] + size), std(e.std.begin(), e.std.end());
+    const std::vector<double> before(&e.old_policy[i * size], &e.old_policy[i * size] + size),
+        std(e.std.begin(), e.std.end());
     const float* old = &e.old_policy[i * size];
     e.log_prob[i] = static_cast<float>(
-        c.discrete ? Formula::categorical(c.actions, before.data(), old, e.choice[i]).log_prob
-                   : Formula::gaussian(c.actions, before.data(), std.data(), old, e.std.data(), &e.action[i * size]).log_prob);
+        c.discrete
+            ? Formula::categorical(c.actions, before.data(), old, e.choice[i]).log_prob
+            : Formula::gaussian(c.actions, before.data(), std.data(), old, e.std.data(), &e.action[i * size]).log_prob);
   }
   e.rows = shuffled(random, 800);
   e.rows.resize(700);
@@ -289,7 +291,7 @@ TEST_P(PpoLossOn, EqualsTheFormulaInDouble) {
   EXPECT_LT(sum.clipped, 650);
 
   const auto loss = [&] { return formula.loss(); };
-  for (size_t i : {0, 1, 100, 255, 256, 257, 511, 687, 688, 695, 696, 699}) {  // among them the borders of the last packs
+  for (size_t i : {0, 1, 100, 255, 256, 511, 687, 688, 695, 696, 699}) {  // around the borders of the last packs
     EXPECT_NEAR(e.d_value[i], slope(loss, formula.value[i]), 1e-4) << "sample " << i;
     for (int k = 0; k < c.actions; ++k) {
       const size_t at = i * static_cast<size_t>(c.actions) + static_cast<size_t>(k);

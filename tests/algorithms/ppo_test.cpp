@@ -75,8 +75,8 @@ class ScriptedNets final : public Nets {
   }
   std::string description() const override { return "scripted"; }
 
-  float shift[2] = {0, 0};                           // of the actor, of the critic
-  float mean_gradient[2][2] = {{0, 0}, {0, 0}};      // [weight, bias] of each
+  float shift[2] = {0, 0};                       // of the actor, of the critic
+  float mean_gradient[2][2] = {{0, 0}, {0, 0}};  // [weight, bias] of each
 
  private:
   struct Count final : Tape {
@@ -112,7 +112,8 @@ struct Script {
   // [weight, bias, std, critic's weight, bias]
   std::vector<float> parameters() {
     std::vector<float> all;
-    for (const ParamSlice& s : spec.layout.slices()) all.push_back(ppo->host_parameters()[static_cast<size_t>(s.offset)]);
+    for (const ParamSlice& s : spec.layout.slices())
+      all.push_back(ppo->host_parameters()[static_cast<size_t>(s.offset)]);
     return all;
   }
 
@@ -271,8 +272,8 @@ TEST(Ppo, TheLearningRateCanBeSet) {
   EXPECT_LT(script.ppo->stats().learning_rate, 1e-4);
 }
 
-// One mini-batch with the gradient (3, 0, 4) of the actor and (0.3, 0.4) of the critic. The 4 is that of the logarithm of
-// the standard deviation: far away it is the entropy's alone.
+// One mini-batch with the gradient (3, 0, 4) of the actor and (0.3, 0.4) of the critic. The 4 is that of the logarithm
+// of the standard deviation: far away it is the entropy's alone.
 struct OneGradient : Script {
   OneGradient() {
     options.num_mini_batches = 1;

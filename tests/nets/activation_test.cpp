@@ -22,7 +22,7 @@ class ActivationOf : public testing::Test {};
 using All = testing::Types<Elu, Tanh, Relu>;
 TYPED_TEST_SUITE(ActivationOf, All);
 
-// 1003 numbers fill no whole number of packs; none lies within a step of the differences from 0, where Relu has no slope.
+// 1003 numbers fill no whole number of packs; none is so near to 0 that Relu has no slope.
 TYPED_TEST(ActivationOf, IsItsFormulaAndTheWayBackItsSlope) {
   Random random(1);
   std::vector<float> x = uniforms(random, 1003, -6, 6), d = uniforms(random, 1003, -1, 1);
@@ -47,8 +47,7 @@ TYPED_TEST(ActivationOf, IsItsFormulaAndTheWayBackItsSlope) {
 TEST(Activation, IsChosenByName) {
   double at_minus_one[3];
   for (Activation activation : {Activation::elu, Activation::tanh, Activation::relu})
-    with_activation(activation,
-                    [&]<class A>(A) { at_minus_one[static_cast<int>(activation)] = A::value(-1.0); });
+    with_activation(activation, [&]<class A>(A) { at_minus_one[static_cast<int>(activation)] = A::value(-1.0); });
   EXPECT_NEAR(at_minus_one[0], std::exp(-1.0) - 1, 1e-15);
   EXPECT_NEAR(at_minus_one[1], std::tanh(-1.0), 1e-15);
   EXPECT_EQ(at_minus_one[2], 0);

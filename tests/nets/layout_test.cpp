@@ -12,7 +12,8 @@ TEST(ParamLayout, SlicesLieInTheirOrderEachOnItsOwn16Bytes) {
   const NetId first = layout.add_net({"a", {3, 5, 2}, Activation::tanh});
   const int free = layout.add_free("b", {2});
   const NetId second = layout.add_net({"c", {4, 1}});
-  const std::vector<std::string> names = {"a/0/weight", "a/0/bias", "a/1/weight", "a/1/bias", "b", "c/0/weight", "c/0/bias"};
+  const std::vector<std::string> names = {"a/0/weight", "a/0/bias",   "a/1/weight", "a/1/bias",
+                                          "b",          "c/0/weight", "c/0/bias"};
   const std::vector<std::vector<int64_t>> shapes = {{5, 3}, {5}, {2, 5}, {2}, {2}, {1, 4}, {1}};
   const std::vector<int64_t> offsets = {0, 16, 24, 36, 40, 44, 48};
   ASSERT_EQ(layout.slices().size(), names.size());

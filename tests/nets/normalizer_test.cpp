@@ -34,17 +34,20 @@ void merge(Normalizer& normalizer, std::span<const float> obs) { normalizer.merg
 std::vector<float> normalized(const NormalizerView& view, std::span<const float> obs, size_t dim = kDim,
                               std::span<const int32_t> index = {}) {
   const size_t count = index.empty() ? obs.size() / dim : index.size();
-  GatherInputs gather{{obs.data(), index.data(), static_cast<int64_t>(count), view}, static_cast<uint32_t>(dim), nullptr};
+  GatherInputs gather{
+      {obs.data(), index.data(), static_cast<int64_t>(count), view}, static_cast<uint32_t>(dim), nullptr};
   const auto with = [&](bool by_rows) {
     return in_every_way([&](const Loops& loops) {
       std::vector<float> out(count * dim);
       gather.out = out.data();
-      by_rows ? loops(static_cast<int64_t>(count), GatherRows{gather}) : loops(static_cast<int64_t>(out.size()), gather);
+      by_rows ? loops(static_cast<int64_t>(count), GatherRows{gather})
+              : loops(static_cast<int64_t>(out.size()), gather);
       return out;
     });
   };
-  EXPECT_EQ(with(true), with(false));
-  return with(true);
+  const std::vector<float> by_rows = with(true);
+  EXPECT_EQ(by_rows, with(false));
+  return by_rows;
 }
 
 // Count, mean, variance, as a checkpoint would hold them.
@@ -171,7 +174,8 @@ TEST_F(NormalizerTest, GathersTheRowsThatAreNamed) {
   Normalizer normalizer(*queue, kDim);
   merge(normalizer, obs);
   const int32_t rows[] = {9, 0, 4};
-  const std::vector<float> all = normalized(normalizer.view(), obs), some = normalized(normalizer.view(), obs, kDim, rows);
+  const std::vector<float> all = normalized(normalizer.view(), obs),
+                           some = normalized(normalizer.view(), obs, kDim, rows);
   for (int i = 0; i < 3 * kDim; ++i) EXPECT_EQ(some[i], all[rows[i / kDim] * kDim + i % kDim]);
 }
 

@@ -63,7 +63,8 @@ TEST_P(TorchNetsOn, ForwardAndBackwardAreAutograds) {
   const ParamLayout& layout = s.nets->layout();
   const NetSpec& spec = GetParam().spec;
   const int64_t outputs = GetParam().rows * spec.outputs();
-  const at::Tensor flat = as_double(s.params).set_requires_grad(true), x = s.inputs(s.rows).detach().set_requires_grad(true);
+  const at::Tensor flat = as_double(s.params).set_requires_grad(true),
+                   x = s.inputs(s.rows).detach().set_requires_grad(true);
   const at::Tensor expected = mlp(layout, s.net, flat, x);
   std::vector<float> out(static_cast<size_t>(outputs), NAN), d_out = uniforms(s.random, outputs, -1, 1);
   (expected.reshape({-1}) * as_double(d_out)).sum().backward();

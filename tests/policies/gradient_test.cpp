@@ -25,7 +25,8 @@ struct Example {
     Random random(7);
     old_out = uniforms(random, kStored * size, -1, 1);
     action = uniforms(random, kStored * size, -2, 2);
-    for (int64_t i = 0; i < kStored; ++i) choice.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(size)));
+    for (int64_t i = 0; i < kStored; ++i)
+      choice.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(size)));
     rows = shuffled(random, kStored);
     d_log_prob = uniforms(random, kSamples, -1, 1);
     for (int64_t i = 0; i < kSamples * size; ++i)
@@ -43,9 +44,17 @@ struct Example {
     std::vector<float> all(parts + out.size() + free);
     std::vector<double> scratch(static_cast<size_t>(kSumLanes * (size + 1)));
     const auto run = [&]<class Policy>(const Policy& policy, const typename Policy::Action* taken) {
-      const Differentiate<Policy> function{policy,      out.data(),  old_out.data(),       taken,
-                                           rows.data(), d_log_prob.data(), kEntropyCoef,   all.data(),
-                                           all.data() + kSamples, all.data() + 2 * kSamples, all.data() + parts};
+      const Differentiate<Policy> function{policy,
+                                           out.data(),
+                                           old_out.data(),
+                                           taken,
+                                           rows.data(),
+                                           d_log_prob.data(),
+                                           kEntropyCoef,
+                                           all.data(),
+                                           all.data() + kSamples,
+                                           all.data() + 2 * kSamples,
+                                           all.data() + parts};
       loops(kSamples, HostSumRows<Differentiate<Policy>>{function, scratch.data()});
     };
     if (discrete)

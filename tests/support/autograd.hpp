@@ -55,7 +55,8 @@ inline void expect_close(std::span<const float> ours, const at::Tensor& theirs, 
   EXPECT_GT(largest, 0) << what;
 }
 // Slice by slice, of the first network's slice on.
-inline void expect_close_in_each_slice(const ParamLayout& layout, std::span<const float> ours, const at::Tensor& theirs) {
+inline void expect_close_in_each_slice(const ParamLayout& layout, std::span<const float> ours,
+                                       const at::Tensor& theirs) {
   for (const ParamSlice& s : layout.slices())
     expect_close(ours.subspan(static_cast<size_t>(s.offset), static_cast<size_t>(s.count())),
                  theirs.narrow(0, s.offset, s.count()), 2e-5, s.name);
