@@ -22,7 +22,10 @@ using namespace test;
 // episodes begin at 1000. With `privileged`, only the critic observes this, and the actor sees -1.
 class ScriptedEnv final : public VecEnv {
  public:
-  explicit ScriptedEnv(bool privileged = false) : spec_(gaussian_task(1, 1)) { spec_.critic_obs_dim = privileged; }
+  explicit ScriptedEnv(bool privileged = false) : spec_(gaussian_task(1, 1)) {
+    spec_.critic_obs_dim = privileged;
+    spec_.truncates = true;
+  }
   const TaskSpec& spec() const override { return spec_; }
   int64_t num_envs() const override { return 3; }
   void reset(Queue&, const StepRow& row) override {
