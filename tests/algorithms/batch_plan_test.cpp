@@ -1,13 +1,17 @@
+#include "algorithms/ppo/batch_plan.hpp"
+
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
 
+#include "../support/loops.hpp"
+#include "algorithms/ppo/kernels.hpp"
 #include "base/check.hpp"
-#include "algorithms/ppo/ppo.hpp"
 
 namespace drl {
 namespace {
+
+using namespace test;
 
 BatchPlan plan(int64_t envs, int64_t steps, int rank, int world, int shards, int mini_batches) {
   return {envs, steps, rank, world, shards, mini_batches};
@@ -53,6 +57,38 @@ TEST(BatchPlan, IndicesFitIn32Bits) {
             "--num_envs x --num_steps_per_env makes 2^31 samples a rank or more: use fewer environments or more ranks");
 }
 
+// Mini-batch m of an epoch of iteration 7, with seed 3.
+std::vector<int32_t> mini_batch(const BatchPlan& p, int epoch, int m) {
+  return in_every_way([&](const Loops& loops) {
+    PpoNumbers numbers{};
+    numbers.iteration = 7, numbers.round = epoch * p.num_mini_batches + m;
+    std::vector<int32_t> rows(static_cast<size_t>(p.rows()));
+    loops(p.rows(), MiniBatchRows{p, 3, &numbers, rows.data()});
+    return rows;
+  });
+}
+
+// Slice m of each shard's permutation, of (step, environment) in the shard. Packs of all sizes straddle shards of 10
+// and of 20 rows; the last plan has 10^9 samples.
+TEST(MiniBatchRows, AreSlicesOfEachShardsPermutation) {
+  for (const BatchPlan& p : {plan(16, 10, 0, 1, 4, 4), plan(16, 10, 1, 2, 4, 4), plan(8, 10, 2, 4, 4, 4),
+                             plan(1 << 20, 1000, 0, 1, 1, 1 << 20)})
+    for (int m = 0; m < 4; ++m) {
+      std::vector<int32_t> expected;
+      for (int local = 0; local < p.local_shards(); ++local) {
+        const auto envs = p.num_envs / p.local_shards(), first = local * envs;
+        const Permutation permutation(3, 7, 2, static_cast<uint64_t>(p.rank * p.local_shards() + local),
+                                      static_cast<uint32_t>(envs * p.num_steps));
+        const int64_t rows = envs * p.num_steps / p.num_mini_batches;
+        for (int64_t i = m * rows; i < (m + 1) * rows; ++i) {
+          const uint32_t sample = permutation(static_cast<uint32_t>(i));
+          expected.push_back(static_cast<int32_t>(sample / envs * p.num_envs + first + sample % envs));
+        }
+      }
+      EXPECT_EQ(mini_batch(p, 2, m), expected) << "rank " << p.rank << " of " << p.world_size;
+    }
+}
+
 // (step, global environment) of every row of mini-batch m, over all ranks of a world.
 using Samples = std::multiset<std::pair<int64_t, int64_t>>;
 
@@ -60,9 +96,8 @@ Samples samples_of(int64_t total_envs, int64_t steps, int world, int shards, int
   Samples samples;
   for (int rank = 0; rank < world; ++rank) {
     const BatchPlan p = plan(total_envs / world, steps, rank, world, shards, mini_batches);
-    std::vector<int32_t> rows;
-    mini_batch_rows(p, 3, 7, epoch, m, rows);
-    for (int32_t row : rows) samples.insert({row / p.num_envs, rank * p.num_envs + row % p.num_envs});
+    for (int32_t row : mini_batch(p, epoch, m))
+      samples.insert({row / p.num_envs, rank * p.num_envs + row % p.num_envs});
   }
   return samples;
 }
@@ -100,19 +135,6 @@ TEST(MiniBatchRows, TakeTheSameNumberFromEachShard) {
 }
 
 TEST(MiniBatchRows, EpochsDiffer) { EXPECT_NE(samples_of(16, 10, 1, 4, 4, 0, 0), samples_of(16, 10, 1, 4, 4, 1, 0)); }
-
-TEST(AdaptedLearningRate, Table) {
-  const double kl = 0.01;
-  EXPECT_DOUBLE_EQ(adapted_learning_rate(1e-3, 0.03, kl), 1e-3 / 1.5);
-  EXPECT_DOUBLE_EQ(adapted_learning_rate(1e-3, 0.003, kl), 1e-3 * 1.5);
-  EXPECT_EQ(adapted_learning_rate(1e-3, 0.01, kl), 1e-3);
-  EXPECT_EQ(adapted_learning_rate(1e-3, 0.02, kl), 1e-3);   // exactly twice
-  EXPECT_EQ(adapted_learning_rate(1e-3, 0.005, kl), 1e-3);  // exactly half
-  EXPECT_EQ(adapted_learning_rate(1e-3, 0, kl), 1e-3);
-  EXPECT_EQ(adapted_learning_rate(1e-3, -1e-9, kl), 1e-3);  // rounding
-  EXPECT_EQ(adapted_learning_rate(1.2e-5, 1, kl), 1e-5);
-  EXPECT_EQ(adapted_learning_rate(9e-3, 0.001, kl), 1e-2);
-}
 
 }  // namespace
 }  // namespace drl

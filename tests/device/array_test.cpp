@@ -14,14 +14,19 @@
 namespace drl {
 namespace {
 
-constexpr size_t kLarge = Array<float>::kLazyBytes;  // 4 MiB of floats: mapped
+constexpr size_t kLarge = kLazyBytes;  // 4 MiB of floats: mapped
 
+// Plain, or of a queue of the host, where it computes or from where it copies.
 TEST(Array, IsZeroAndAlignedSmallAndLarge) {
+  const auto queue = make_host_queue(available_isas().front());
   for (size_t size : {size_t{1}, size_t{17}, kLarge + 3}) {
-    const Array<float> array(size);
-    EXPECT_EQ(array.size(), size);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(array.data()) % 64, 0U);
-    EXPECT_TRUE(std::all_of(array.begin(), array.end(), [](float x) { return x == 0; }));
+    const Array<float> arrays[] = {Array<float>(size), Array<float>(*queue, size),
+                                   Array<float>(*queue, size, Memory::host)};
+    for (const Array<float>& array : arrays) {
+      EXPECT_EQ(array.size(), size);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(array.data()) % kAlignment, 0U);
+      EXPECT_TRUE(std::all_of(array.begin(), array.end(), [](float x) { return x == 0; }));
+    }
   }
 }
 

@@ -6,10 +6,13 @@
 #include <limits>
 #include <vector>
 
-#include "base/simd.hpp"
+#include "../support/loops.hpp"
+#include "loops.hpp"
 
 namespace drl {
 namespace {
+
+using namespace test;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -100,31 +103,51 @@ TEST(Math, ClampMinMax) {
   EXPECT_EQ(math::sqrt(2.25f), 1.5f);
 }
 
-// The loops as an engine or an executor writes them: vectorised, for the best instruction set of this machine.
-DRL_CLONES void all_of(const float* x, float* out, int n) {
-  DRL_INDEPENDENT
-  for (int i = 0; i < n; ++i) out[i] = math::sin(x[i]) + math::cos(x[i]) * math::exp(x[i]);
-}
-DRL_CLONES void more_of(const float* x, float* out, int n) {
-  DRL_INDEPENDENT
-  for (int i = 0; i < n; ++i) out[i] = math::log(x[i]) + math::tanh(x[i]) * math::scaled_cos(0.0025, x[i]);
+// Small and large, on a grid and not, to infinity and NaN.
+std::vector<float> numbers() {
+  std::vector<float> x = {0.0f, -0.0f, kInfinity, -kInfinity, kNaN, 1e-45f, 1e-39f, 3e38f, -3e38f};
+  for (int i = 0; i < 4096; ++i) x.push_back(-30.0f + 0.0147f * static_cast<float>(i));
+  for (float y = 1e-38f; y < 6000; y *= 1.07f) x.insert(x.end(), {y, -y});
+  return x;
 }
 
-// Only ever called with one argument, so that the compiler cannot vectorise it.
-[[gnu::noinline]] float all_of_one(float x) { return math::sin(x) + math::cos(x) * math::exp(x); }
-[[gnu::noinline]] float more_of_one(float x) { return math::log(x) + math::tanh(x) * math::scaled_cos(0.0025, x); }
-
-TEST(Math, VectorisedLoopsGiveTheBitsOfScalarCode) {
-  for (int n : {1, 7, 16, 1000, 4097}) {
-    std::vector<float> x(n), all(n), more(n);
-    for (int i = 0; i < n; ++i) x[i] = 0.001f + 20.0f * static_cast<float>(i) / static_cast<float>(n);
-    all_of(x.data(), all.data(), n);
-    more_of(x.data(), more.data(), n);
-    for (int i = 0; i < n; ++i) {
-      EXPECT_EQ(all[i], all_of_one(x[i])) << "n " << n << " x " << x[i];
-      EXPECT_EQ(more[i], more_of_one(x[i])) << "n " << n << " x " << x[i];
+TEST(Math, HasTheSameBitsOnEveryInstructionSetInPacksAndAlone) {
+  const std::vector<float> x = numbers();
+  const auto n = static_cast<int64_t>(x.size());
+  const std::vector<float> y = in_every_way([&](const Loops& loops) {
+    std::vector<float> y(kMathFunctions * x.size());
+    loops(n, MathOf{x.data(), y.data(), n});
+    return y;
+  });
+  // As this unit computes them, too.
+  float (*const here[])(float) = {our_sin,
+                                  our_cos,
+                                  our_exp,
+                                  our_log,
+                                  our_tanh,
+                                  [](float a) { return math::scaled_cos(0.0025, a); },
+                                  [](float a) { return std::floor(a); },
+                                  [](float a) { return std::fabs(a); },
+                                  [](float a) { return std::sqrt(a); }};
+  for (int f = 0; f < kMathFunctions; ++f)
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float expected = here[f](x[i]), actual = y[static_cast<size_t>(f) * x.size() + i];
+      if (std::isnan(actual) && std::isnan(expected)) continue;
+      EXPECT_EQ(actual, expected) << "function " << f << " of " << x[i];
     }
-  }
+}
+
+// 1 - a^2 of a near 1: what two roundings lose, one keeps.
+TEST(Math, FmaRoundsOnceWhereTheInstructionSetCan) {
+  std::vector<float> a, c;
+  for (int i = 0; i < 100; ++i) a.push_back(1 + static_cast<float>(i) * 0x1p-20f), c.push_back(-a.back() * a.back());
+  for (Isa isa : available_isas())
+    for (bool packs : {false, true}) {
+      std::vector<float> out(a.size());
+      Loops(isa, packs)(100, MultiplyAdd{a.data(), a.data(), c.data(), out.data()});
+      for (size_t i = 0; i < a.size(); ++i)
+        EXPECT_EQ(out[i], name_of(isa) == "x86-64-v2" || name_of(isa) == "generic" ? 0 : std::fma(a[i], a[i], c[i]));
+    }
 }
 
 }  // namespace

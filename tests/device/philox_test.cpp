@@ -5,6 +5,10 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <vector>
+
+#include "../support/loops.hpp"
+#include "loops.hpp"
 
 namespace drl {
 namespace {
@@ -15,17 +19,17 @@ Array4 words(const Words4& w) { return {w[0], w[1], w[2], w[3]}; }
 
 // Random123's tests/kat_vectors, the three lines "philox4x32 10".
 TEST(Philox, MatchesThePublishedVectors) {
-  EXPECT_EQ(words(philox({{0, 0, 0, 0}}, {{0, 0}})), (Array4{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(words(philox({{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}}, {{0xffffffff, 0xffffffff}})),
+  EXPECT_EQ(words(philox(Words4{{0, 0, 0, 0}}, {{0, 0}})), (Array4{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(words(philox(Words4{{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}}, {{0xffffffff, 0xffffffff}})),
             (Array4{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(words(philox({{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, {{0xa4093822, 0x299f31d0}})),
+  EXPECT_EQ(words(philox(Words4{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, {{0xa4093822, 0x299f31d0}})),
             (Array4{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
 // pi's first digits, laid out as the comment above random_bits says.
 TEST(Philox, RandomBitsLaysOutItsCounter) {
   const uint64_t seed = 0x299f31d0'a4093822, index = 0x8a2e'243f6a88, step = 0x1319'85a308d3;
-  const Words4 expected = philox({{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, {{0xa4093822, 0x299f31d0}});
+  const Words4 expected = philox(Words4{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, {{0xa4093822, 0x299f31d0}});
   EXPECT_EQ(words(random_bits(seed, Purpose{0x03}, index, step, 0x707344)), words(expected));
 }
 
@@ -65,6 +69,23 @@ TEST(Philox, UniformsHaveTheMomentsOfAUniform) {
   const double mean = sum / n;
   EXPECT_NEAR(mean, 0.5, 5 * 0.2887 / std::sqrt(n));
   EXPECT_NEAR(sum_of_squares / n - mean * mean, 1.0 / 12, 5 * 0.0745 / std::sqrt(n));
+}
+
+// Also where the index passes 2^32 between two lanes.
+TEST(Philox, LanesHaveTheNumbersOfTheirIndices) {
+  const int64_t n = 101;
+  const uint64_t first = (uint64_t{7} << 32) - 50;
+  test::in_every_way([&](const test::Loops& loops) {
+    std::vector<int32_t> bits(4 * n);
+    std::vector<float> uniform(n);
+    loops(n, test::RandomBits{3, first, 9, bits.data(), uniform.data(), n});
+    for (int64_t i = 0; i < n; ++i) {
+      const Words4 expected = random_bits(3, Purpose::action, first + static_cast<uint64_t>(i), 9, 5);
+      for (int k = 0; k < 4; ++k) EXPECT_EQ(static_cast<uint32_t>(bits[k * n + i]), expected[k]) << i << " " << k;
+      EXPECT_EQ(uniform[i], uniform01(expected[0]));
+    }
+    return uniform;
+  });
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
-#include "helpers.hpp"
+#include "../support/learning.hpp"
+#include "../support/loops.hpp"
+#include "nets/kernels.hpp"
 
 namespace drl {
 namespace {
@@ -23,22 +23,42 @@ std::vector<float> observations(Random& random, int64_t rows) {
 }
 
 std::vector<double> moments_of(const Normalizer& normalizer, std::span<const float> obs) {
-  std::vector<double> out(normalizer.moments_size());
-  normalizer.moments(obs.data(), static_cast<int64_t>(obs.size()) / kDim, out);
+  std::vector<double> out(normalizer.moments_size()), scratch(kSumLanes * out.size());
+  const size_t dim = (out.size() - 1) / 2;
+  normalizer.moments(obs.data(), static_cast<int64_t>(obs.size() / dim), out.data(), scratch.data());
   return out;
 }
-
 void merge(Normalizer& normalizer, std::span<const float> obs) { normalizer.merge(moments_of(normalizer, obs)); }
+
+// As networks get them, row by row or number by number.
+std::vector<float> normalized(const NormalizerView& view, std::span<const float> obs, size_t dim = kDim,
+                              std::span<const int32_t> index = {}) {
+  const size_t count = index.empty() ? obs.size() / dim : index.size();
+  GatherInputs gather{
+      {obs.data(), index.data(), static_cast<int64_t>(count), view}, static_cast<uint32_t>(dim), nullptr};
+  const auto with = [&](bool by_rows) {
+    return in_every_way([&](const Loops& loops) {
+      std::vector<float> out(count * dim);
+      gather.out = out.data();
+      by_rows ? loops(static_cast<int64_t>(count), GatherRows{gather})
+              : loops(static_cast<int64_t>(out.size()), gather);
+      return out;
+    });
+  };
+  const std::vector<float> by_rows = with(true);
+  EXPECT_EQ(by_rows, with(false));
+  return by_rows;
+}
 
 // Count, mean, variance, as a checkpoint would hold them.
 struct State final : StateVisitor {
   explicit State(Normalizer& normalizer) { normalizer.visit_state(*this, "n"); }
   void field(const StateField& f) override {
     numbers.insert(numbers.end(), static_cast<double*>(f.data), static_cast<double*>(f.data) + f.count());
-    names.push_back(f.name);
+    fields.push_back(f);
   }
   std::vector<double> numbers;
-  std::vector<std::string> names;
+  std::vector<StateField> fields;
 };
 
 void expect_moments_of_all(Normalizer& normalizer, std::span<const float> obs) {
@@ -54,46 +74,54 @@ void expect_moments_of_all(Normalizer& normalizer, std::span<const float> obs) {
   }
 }
 
-TEST(Normalizer, ByHand) {
-  Normalizer normalizer(1);
+class NormalizerTest : public testing::Test {
+ protected:
+  Random random{5};
+  std::unique_ptr<Queue> queue = host_queue();
+};
+
+TEST_F(NormalizerTest, ByHand) {
+  Normalizer normalizer(*queue, 1);
   const float first[] = {1, 3}, second[] = {8};
-  std::vector<double> moments(3);
-  normalizer.moments(first, 2, moments);
+  std::vector<double> moments = moments_of(normalizer, first);
   EXPECT_EQ(moments, (std::vector<double>{2, 4, 10}));  // n, sum, sum of squares about the mean 0
   normalizer.merge(moments);
-  normalizer.moments(second, 1, moments);
+  moments = moments_of(normalizer, second);
   EXPECT_EQ(moments, (std::vector<double>{1, 6, 36}));  // about the mean 2
   normalizer.merge(moments);
-  EXPECT_EQ(State(normalizer).numbers[1], 4);
+  EXPECT_EQ(normalizer.mean()[0], 4);
   EXPECT_NEAR(State(normalizer).numbers[2], 26.0 / 3, 1e-14);  // (9 + 1 + 16) / 3
-  float y = 0;
-  normalize_rows(normalizer.view(), second, 1, 1, &y);
-  EXPECT_NEAR(y, 4 / std::sqrt(26.0 / 3), 1e-6);
+  EXPECT_NEAR(normalized(normalizer.view(), second, 1)[0], 4 / std::sqrt(26.0 / 3), 1e-6);
 }
 
-TEST(Normalizer, IsTheIdentityBeforeTheFirstMerge) {
-  const float obs[] = {1e-3f, -7, 1e9f};
-  float out[3] = {};
-  normalize_rows(Normalizer(3).view(), obs, 1, 3, out);
-  for (int k = 0; k < 3; ++k) EXPECT_EQ(out[k], obs[k]);
+TEST_F(NormalizerTest, IsTheIdentityBeforeTheFirstMerge) {
+  const std::vector<float> obs = {1e-3f, -7, 1e9f};
+  EXPECT_EQ(normalized(Normalizer(*queue, 3).view(), obs), obs);
 }
 
-TEST(Normalizer, OffIsTheIdentityAndTakesNoRoom) {
-  Normalizer off;
+TEST_F(NormalizerTest, OffIsTheIdentityAndTakesNoRoom) {
+  Normalizer off(*queue, 0);
   EXPECT_EQ(off.moments_size(), 0u);
   EXPECT_EQ(off.view().mean, nullptr);
+  off.moments(nullptr, 5, nullptr, nullptr);
   off.merge({});
-  EXPECT_TRUE(State(off).names.empty());
-  const float obs[] = {5, 6};
-  float out[2] = {};
-  normalize_rows(off.view(), obs, 1, 2, out);
-  EXPECT_EQ(out[1], 6);
+  EXPECT_TRUE(State(off).fields.empty());
+  EXPECT_EQ(normalized(off.view(), std::vector<float>{5, 6}, 2), (std::vector<float>{5, 6}));
 }
 
-TEST(Normalizer, MergesInUnequalPartsGiveTheMomentsOfAll) {
-  Random random(5);
+// Of a number of rows that no instruction set's packs divide; the sums are about the mean so far.
+TEST_F(NormalizerTest, MomentsHaveTheSameBitsOnEveryInstructionSet) {
+  const std::vector<float> before = observations(random, 50), obs = observations(random, 1003);
+  in_every_way([&](const Loops& loops) {
+    Normalizer normalizer(loops.queue(), kDim);
+    merge(normalizer, before);
+    return moments_of(normalizer, obs);
+  });
+}
+
+TEST_F(NormalizerTest, MergesInUnequalPartsGiveTheMomentsOfAll) {
   const std::vector<float> obs = observations(random, 1000);
-  Normalizer normalizer(kDim);
+  Normalizer normalizer(*queue, kDim);
   size_t begin = 0;
   for (size_t rows : {1, 9, 490, 500}) {
     merge(normalizer, std::span(obs).subspan(begin * kDim, rows * kDim));
@@ -103,10 +131,9 @@ TEST(Normalizer, MergesInUnequalPartsGiveTheMomentsOfAll) {
 }
 
 // Each rank's moments are about the same mean, and so may be added.
-TEST(Normalizer, MomentsOfRanksAdd) {
-  Random random(6);
+TEST_F(NormalizerTest, MomentsOfRanksAdd) {
   const std::vector<float> before = observations(random, 50), obs = observations(random, 300);
-  Normalizer whole(kDim), halves(kDim);
+  Normalizer whole(*queue, kDim), halves(*queue, kDim);
   merge(whole, before);
   merge(halves, before);
   const std::vector<double> right = moments_of(halves, std::span(obs).subspan(100 * kDim));
@@ -122,13 +149,11 @@ TEST(Normalizer, MomentsOfRanksAdd) {
   expect_moments_of_all(halves, all);
 }
 
-TEST(Normalizer, NormalisedDataHaveMeanZeroAndVarianceOne) {
-  Random random(8);
+TEST_F(NormalizerTest, NormalisedDataHaveMeanZeroAndVarianceOne) {
   const std::vector<float> obs = observations(random, 4000);
-  Normalizer normalizer(kDim);
+  Normalizer normalizer(*queue, kDim);
   merge(normalizer, obs);
-  std::vector<float> y(obs.size());
-  normalize_rows(normalizer.view(), obs.data(), 4000, kDim, y.data());
+  const std::vector<float> y = normalized(normalizer.view(), obs);
   for (int k = 0; k < 2; ++k) {  // the third dimension's spread is near the floor of the variance and float's rounding
     double sum = 0, squares = 0;
     for (int i = 0; i < 4000; ++i) sum += y[i * kDim + k], squares += double{y[i * kDim + k]} * y[i * kDim + k];
@@ -137,46 +162,36 @@ TEST(Normalizer, NormalisedDataHaveMeanZeroAndVarianceOne) {
   }
 }
 
-TEST(Normalizer, ConstantObservationsStayFinite) {
-  Normalizer normalizer(1);
-  const float obs[] = {7, 7, 7, 7};
-  std::vector<double> moments(3);
-  normalizer.moments(obs, 4, moments);
-  normalizer.merge(moments);
-  float y = 1;
-  normalize_rows(normalizer.view(), obs, 1, 1, &y);
-  EXPECT_EQ(y, 0);
+TEST_F(NormalizerTest, ConstantObservationsStayFinite) {
+  Normalizer normalizer(*queue, 1);
+  const std::vector<float> obs = {7, 7, 7, 7};
+  merge(normalizer, obs);
+  EXPECT_EQ(normalized(normalizer.view(), obs, 1), std::vector<float>(4));
 }
 
-TEST(Normalizer, GathersTheRowsThatAreNamed) {
-  Random random(9);
+TEST_F(NormalizerTest, GathersTheRowsThatAreNamed) {
   const std::vector<float> obs = observations(random, 10);
-  Normalizer normalizer(kDim);
+  Normalizer normalizer(*queue, kDim);
   merge(normalizer, obs);
-  std::vector<float> all(obs.size()), some(3 * kDim);
-  normalize_rows(normalizer.view(), obs.data(), 10, kDim, all.data());
   const int32_t rows[] = {9, 0, 4};
-  gather_normalized(normalizer.view(), obs.data(), rows, kDim, some.data());
+  const std::vector<float> all = normalized(normalizer.view(), obs),
+                           some = normalized(normalizer.view(), obs, kDim, rows);
   for (int i = 0; i < 3 * kDim; ++i) EXPECT_EQ(some[i], all[rows[i / kDim] * kDim + i % kDim]);
 }
 
-// A view that was taken before a load follows it after refresh().
-TEST(Normalizer, RefreshFollowsALoadedState) {
-  Random random(10);
-  Normalizer from(kDim), to(kDim);
+// A view that was taken before a load follows it after refresh(); the host has the same numbers.
+TEST_F(NormalizerTest, RefreshFollowsALoadedState) {
+  Normalizer from(*queue, kDim), to(*queue, kDim);
+  const NormalizerView view = to.view();
   merge(from, observations(random, 100));
-  struct Copy final : StateVisitor {
-    void field(const StateField& f) override { fields.push_back(f); }
-    std::vector<StateField> fields;
-  } source, target;
-  from.visit_state(source, "n");
-  to.visit_state(target, "n");
-  for (size_t i = 0; i < source.fields.size(); ++i)
-    std::memcpy(target.fields[i].data, source.fields[i].data, source.fields[i].bytes());
+  const State source(from), target(to);
+  for (size_t i = 0; i < source.fields.size(); ++i) target.fields[i].write(source.fields[i].read());
   to.refresh();
   for (int k = 0; k < kDim; ++k) {
-    EXPECT_EQ(to.view().mean[k], from.view().mean[k]);
-    EXPECT_EQ(to.view().inv_std[k], from.view().inv_std[k]);
+    EXPECT_EQ(view.mean[k], from.view().mean[k]);
+    EXPECT_EQ(view.inv_std[k], from.view().inv_std[k]);
+    EXPECT_EQ(to.host_view().mean[k], view.mean[k]);
+    EXPECT_EQ(to.host_view().inv_std[k], view.inv_std[k]);
   }
 }
 

@@ -1,0 +1,165 @@
+#include "algorithms/actor_critic.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../support/learning.hpp"
+#include "../support/loops.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+PolicyOptions policy(std::vector<int> actor, std::vector<int> critic, const std::string& init) {
+  PolicyOptions options;
+  options.actor_hidden_dims = std::move(actor);
+  options.critic_hidden_dims = std::move(critic);
+  options.init = init;
+  options.init_std = 0.5;
+  return options;
+}
+
+std::vector<float> parameters(const ActorCritic& nets, const PolicyOptions& options, uint64_t seed) {
+  std::vector<float> params(static_cast<size_t>(nets.layout.size()), 77);
+  initialize_parameters(nets, options, seed, params);
+  return params;
+}
+
+TEST(ActorCritic, LayoutIsActorStdCritic) {
+  const ActorCritic nets = actor_critic(gaussian_task(3, 2), policy({5}, {4, 6}, "uniform"));
+  const std::vector<std::string> names = {"actor/0/weight", "actor/0/bias",    "actor/1/weight", "actor/1/bias",
+                                          "log_std",        "critic/0/weight", "critic/0/bias",  "critic/1/weight",
+                                          "critic/1/bias",  "critic/2/weight", "critic/2/bias"};
+  const std::vector<std::vector<int64_t>> shapes = {{5, 3}, {5},    {2, 5}, {2},    {2}, {4, 3},
+                                                    {4},    {6, 4}, {6},    {1, 6}, {1}};
+  ASSERT_EQ(nets.layout.slices().size(), names.size());
+  for (size_t k = 0; k < names.size(); ++k) {
+    EXPECT_EQ(nets.layout.slices()[k].name, "policy/" + names[k]);
+    EXPECT_EQ(nets.layout.slices()[k].shape, shapes[k]);
+  }
+  EXPECT_EQ(nets.layout.count(), 15 + 5 + 10 + 2 + 2 + 12 + 4 + 24 + 6 + 6 + 1);
+  EXPECT_EQ(nets.std_offset(), 16 + 8 + 12 + 4);  // whole blocks of four
+  EXPECT_EQ(nets.first_critic_parameter(), 44);
+}
+
+TEST(ActorCritic, CategoricalPolicyHasNoStdAndTheCriticMayHaveItsOwnInput) {
+  TaskSpec task = categorical_task(3, 4);
+  task.critic_obs_dim = 7;
+  const ActorCritic nets = actor_critic(task, policy({}, {2}, "uniform"));
+  EXPECT_EQ(nets.std, -1);
+  EXPECT_EQ(nets.layout.weight(nets.actor, 0).shape, (std::vector<int64_t>{4, 3}));
+  EXPECT_EQ(nets.layout.weight(nets.critic, 0).shape, (std::vector<int64_t>{2, 7}));
+  EXPECT_EQ(nets.first_critic_parameter(), 16);
+}
+
+TEST(ActorCritic, ActivationIsTheOptions) {
+  PolicyOptions options;
+  for (const auto& [name, activation] :
+       {std::pair{"elu", Activation::elu}, {"tanh", Activation::tanh}, {"relu", Activation::relu}}) {
+    options.activation = name;
+    const ActorCritic nets = actor_critic(gaussian_task(1, 1), options);
+    EXPECT_EQ(nets.layout.net(nets.actor).activation, activation);
+    EXPECT_EQ(nets.layout.net(nets.critic).activation, activation);
+  }
+}
+
+// Uniform in +-1/sqrt(inputs): bounds, mean 0, variance bound^2 / 3.
+TEST(InitializeParameters, Uniform) {
+  const PolicyOptions options = policy({256}, {128}, "uniform");
+  const ActorCritic nets = actor_critic(gaussian_task(16, 3), options);
+  const std::vector<float> params = parameters(nets, options, 1);
+  int fan_in = 0;
+  for (const ParamSlice& s : nets.layout.slices()) {
+    if (s.name == "policy/log_std") {
+      for (int64_t i = 0; i < 3; ++i) EXPECT_NEAR(params[s.offset + i], std::log(0.5), 1e-7);
+      continue;
+    }
+    if (s.shape.size() == 2) fan_in = static_cast<int>(s.shape[1]);  // of the bias that follows, too
+    const double bound = 1 / std::sqrt(fan_in), n = static_cast<double>(s.count());
+    double largest = 0, sum = 0, squares = 0;
+    for (int64_t i = s.offset; i < s.offset + s.count(); ++i) {
+      largest = std::max(largest, std::abs(double{params[i]}));
+      sum += params[i], squares += double{params[i]} * params[i];
+    }
+    EXPECT_LE(largest, bound * (1 + 1e-6)) << s.name;
+    EXPECT_NEAR(sum / n, 0, 5 * bound / std::sqrt(3 * n)) << s.name;
+    if (n < 100) continue;
+    EXPECT_GT(largest, 0.95 * bound) << s.name;
+    EXPECT_NEAR(squares / n, bound * bound / 3, 5 * bound * bound * std::sqrt(4.0 / 45 / n)) << s.name;
+  }
+}
+
+// W W^T = gain^2 I for the shorter side.
+void expect_orthogonal(const ParamSlice& s, const std::vector<float>& params, double gain) {
+  const int64_t outputs = s.shape[0], inputs = s.shape[1];
+  const auto at = [&](int64_t row, int64_t column) { return double{params[s.offset + row * inputs + column]}; };
+  const int64_t count = std::min(outputs, inputs), size = std::max(outputs, inputs);
+  for (int64_t a = 0; a < count; ++a)
+    for (int64_t b = 0; b < count; ++b) {
+      double dot = 0;
+      for (int64_t k = 0; k < size; ++k) dot += outputs <= inputs ? at(a, k) * at(b, k) : at(k, a) * at(k, b);
+      EXPECT_NEAR(dot, a == b ? gain * gain : 0, 1e-5 * gain * gain) << s.name << " " << a << " " << b;
+    }
+}
+
+TEST(InitializeParameters, Orthogonal) {
+  const PolicyOptions options = policy({32, 8}, {16}, "orthogonal");
+  const ActorCritic nets = actor_critic(gaussian_task(10, 3), options);
+  const std::vector<float> params = parameters(nets, options, 1);
+  const std::vector<std::pair<std::string, double>> gains = {{"actor/0", std::sqrt(2)},
+                                                             {"actor/1", std::sqrt(2)},
+                                                             {"actor/2", 0.01},
+                                                             {"critic/0", std::sqrt(2)},
+                                                             {"critic/1", 1}};
+  for (const auto& [name, gain] : gains) {
+    expect_orthogonal(slice(nets.layout, "policy/" + name + "/weight"), params, gain);
+    const ParamSlice& bias = slice(nets.layout, "policy/" + name + "/bias");
+    for (int64_t i = 0; i < bias.count(); ++i) EXPECT_EQ(params[bias.offset + i], 0);
+  }
+}
+
+TEST(InitializeParameters, IsAFunctionOfTheSeedAlone) {
+  for (const char* init : {"uniform", "orthogonal"}) {
+    const PolicyOptions options = policy({8}, {8}, init);
+    const ActorCritic nets = actor_critic(gaussian_task(4, 2), options);
+    EXPECT_EQ(parameters(nets, options, 5), parameters(nets, options, 5));
+    const std::vector<float> a = parameters(nets, options, 5), b = parameters(nets, options, 6);
+    const int64_t critic = nets.first_critic_parameter();
+    EXPECT_NE(a[critic], b[critic]);
+    // Actor and critic, though of one shape, do not begin alike.
+    EXPECT_NE(a[0], a[critic]);
+  }
+}
+
+// Behind the logarithm or by itself, of the actions as of the last refresh.
+TEST(ActionDistribution, StdIsThatOfItsParameterWhenItWasRefreshed) {
+  for (const char* type : {"log", "scalar"}) {
+    PolicyOptions options = policy({}, {}, "uniform");
+    options.std_type = type;
+    const TaskSpec task = gaussian_task(1, 3, 2.5f);
+    const ActorCritic nets = actor_critic(task, options);
+    std::vector<float> params = parameters(nets, options, 1);
+    EXPECT_EQ(slice(nets.layout, nets.log_std ? "policy/log_std" : "policy/std").offset, nets.std_offset());
+    EXPECT_NEAR(params[nets.std_offset()], nets.log_std ? std::log(0.5) : 0.5, 1e-7);
+    in_every_way([&](const Loops& loops) {
+      ActionDistribution distribution(loops.queue(), nets, task.action, params.data());
+      const auto& gaussian = std::get<Gaussian>(distribution.get());
+      EXPECT_EQ(gaussian.low[2], -2.5f);
+      EXPECT_EQ(gaussian.high[2], 2.5f);
+      distribution.refresh();
+      const std::vector<float> now = params;
+      params[nets.std_offset()] += 1;
+      std::vector<float> std(distribution.std().begin(), distribution.std().end());
+      for (float x : std) EXPECT_NEAR(x, 0.5, 1e-6);
+      params = now;
+      return std;
+    });
+  }
+  const ActorCritic choices = actor_critic(categorical_task(1, 4), {});
+  const auto queue = host_queue();
+  EXPECT_EQ(
+      std::get<Categorical>(ActionDistribution(*queue, choices, categorical_task(1, 4).action, nullptr).get()).size, 4);
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,171 @@
+#include <gtest/gtest.h>
+
+#include "../support/learning.hpp"
+#include "../support/loops.hpp"
+#include "algorithms/ppo/kernels.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+// Parameters, of which the critic's begin at `first_critic`, and their steps.
+struct Optimiser {
+  explicit Optimiser(size_t n, int64_t first_critic = 0) : first_critic(first_critic), params(n), m(n), v(n) {}
+
+  // Of the mean gradient, as one of sums over two samples.
+  void step(const std::vector<float>& mean_gradient, double learning_rate, const Loops& loops = Loops()) {
+    std::vector<float> gradient = mean_gradient;
+    for (float& g : gradient) g *= 2;
+    const float tail[kTailSize] = {2};
+    const auto n = static_cast<int64_t>(params.size());
+    std::vector<double> scratch(2 * kSumLanes);
+    sum_columns(loops.queue(), n, 2, scratch.data(), GradientSquares{gradient.data(), tail, first_critic},
+                StoreTo{numbers.squared_norms});
+    numbers.learning_rate = learning_rate;
+    loops(1, SettleStep{&numbers, tail, false, 0, max_norm, epsilon});
+    loops(n, AdamStep{&numbers, gradient.data(), tail, params.data(), m.data(), v.data(), first_critic, std_begin,
+                      std_end, -0.5f, 0.25f});
+  }
+
+  int64_t first_critic, std_begin = 0, std_end = 0;
+  double max_norm = 1e9, epsilon = 1e-8;
+  PpoNumbers numbers{};
+  std::vector<float> params, m, v;
+};
+
+// Gradient 2, then -1, learning rate 0.1, beta 0.9 and 0.999.
+//   step 1: m_hat = 2, v_hat = 4: params -= 0.1 * 2/2
+//   step 2: m = 0.9*0.2 - 0.1 = 0.08, m_hat = 0.08/0.19; v = 0.999*0.004 + 0.001 = 0.004996, v_hat = v/0.001999
+TEST(Adam, TwoStepsByHand) {
+  Optimiser adam(1);
+  adam.params = {1};
+  adam.step({2}, 0.1);
+  EXPECT_NEAR(adam.params[0], 0.9, 1e-7);
+  adam.step({-1}, 0.1);
+  EXPECT_NEAR(adam.params[0], 0.9 - 0.1 * (0.08 / 0.19) / std::sqrt(0.004996 / 0.001999), 1e-7);
+  EXPECT_EQ(adam.numbers.adam_steps, 2);
+}
+
+// epsilon is added to sqrt(v_hat), not to sqrt(v): with a gradient equal to it the first step is half the learning
+// rate.
+TEST(Adam, EpsilonStandsBesideTheCorrectedRoot) {
+  Optimiser adam(1);
+  adam.epsilon = 1e-3;
+  adam.step({1e-3f}, 0.1);
+  EXPECT_NEAR(adam.params[0], -0.05, 1e-7);
+}
+
+TEST(Adam, FollowsTheAlgorithmInDouble) {
+  const size_t n = 1003;
+  std::vector<double> expected, m(n), v(n);
+  const std::vector<float> params = in_every_way([&](const Loops& loops) {
+    Random random(3);
+    Optimiser adam(n);
+    fill_uniform(adam.params, random, -1, 1);
+    expected.assign(adam.params.begin(), adam.params.end()), m.assign(n, 0), v.assign(n, 0);
+    for (int t = 1; t <= 50; ++t) {
+      const std::vector<float> gradient = uniforms(random, n, -1, 1);
+      const double rate = 0.01 / t;
+      for (size_t i = 0; i < n; ++i) {
+        m[i] = 0.9 * m[i] + 0.1 * gradient[i];
+        v[i] = 0.999 * v[i] + 0.001 * gradient[i] * gradient[i];
+        expected[i] -= rate * (m[i] / (1 - std::pow(0.9, t))) / (std::sqrt(v[i] / (1 - std::pow(0.999, t))) + 1e-8);
+      }
+      adam.step(gradient, rate, loops);
+    }
+    return adam.params;
+  });
+  for (size_t i = 0; i < n; ++i) EXPECT_NEAR(params[i], expected[i], 1e-6);
+}
+
+// Where they begin and end within packs, and beside them.
+TEST(Adam, KeepsOnlyStandardDeviationsWithinTheirBounds) {
+  for (const auto& [begin, end] : {std::pair{0, 3}, {5, 6}, {13, 35}, {16, 32}, {38, 39}}) {
+    const std::vector<float> params = in_every_way([&](const Loops& loops) {
+      Optimiser adam(39);
+      adam.std_begin = begin, adam.std_end = end;
+      for (size_t i = 0; i < 39; ++i) adam.params[i] = i % 2 ? 2.0f : -2.0f;
+      adam.step(std::vector<float>(39), 0.1, loops);
+      return adam.params;
+    });
+    for (int i = 0; i < 39; ++i)
+      EXPECT_EQ(params[i], begin <= i && i < end ? (i % 2 ? 0.25f : -0.5f) : (i % 2 ? 2.0f : -2.0f)) << i;
+  }
+}
+
+// The actor's (3, 0, 4) has length 5, the critic's (0.3, 0.4) has 0.5: with epsilon 1 the first step's length shows
+// what is left of them.
+TEST(ClipGradient, ScalesToTheNormOnlyWhatIsLonger) {
+  for (double max_norm : {10.0, 1.0, 0.25}) {
+    Optimiser adam(5, 3);
+    adam.max_norm = max_norm, adam.epsilon = 1;
+    const std::vector<float> gradient = {3, 0, 4, 0.3f, 0.4f};
+    adam.step(gradient, 0.1);
+    for (int i = 0; i < 5; ++i) {
+      const double g = gradient[i] * std::min(1.0, max_norm / (i < 3 ? 5 : 0.5));
+      EXPECT_NEAR(adam.params[i], -0.1 * g / (g + 1), 1e-6) << "norm " << max_norm << ", number " << i;
+    }
+    EXPECT_NEAR(adam.numbers.gradient_norm, std::hypot(5, 0.5), 1e-6);
+  }
+}
+
+TEST(ClipGradient, NormOfManyNumbers) {
+  for (int64_t n : {1, 7, 8, 9, 1000})
+    for (int64_t first_critic : {int64_t{0}, n / 2, n}) {
+      Random random(4);
+      const std::vector<float> gradient = uniforms(random, n, -1, 1);
+      double squares[2] = {};
+      for (int64_t i = 0; i < n; ++i) squares[i >= first_critic] += double{gradient[i]} * gradient[i];
+      const std::vector<double> norms = in_every_way([&](const Loops& loops) {
+        Optimiser adam(gradient.size(), first_critic);
+        adam.step(gradient, 0.1, loops);
+        return std::vector<double>(adam.numbers.squared_norms, adam.numbers.squared_norms + 2);
+      });
+      for (int part : {0, 1}) EXPECT_NEAR(norms[part], squares[part], 1e-12 * static_cast<double>(n));
+    }
+}
+
+TEST(ClipGradient, WhatIsNotFiniteIsToldAndTakesNoStep) {
+  for (float bad : {NAN, INFINITY}) {
+    Optimiser adam(2);
+    adam.step({1, bad}, 0.1);
+    EXPECT_EQ(adam.numbers.bad_gradient, 1);
+    EXPECT_EQ(adam.params, std::vector<float>(2));
+    EXPECT_EQ(adam.m, std::vector<float>(2));
+  }
+}
+
+TEST(AdaptedLearningRate, Table) {
+  const double kl = 0.01;
+  EXPECT_DOUBLE_EQ(adapted_learning_rate(1e-3, 0.03, kl), 1e-3 / 1.5);
+  EXPECT_DOUBLE_EQ(adapted_learning_rate(1e-3, 0.003, kl), 1e-3 * 1.5);
+  EXPECT_EQ(adapted_learning_rate(1e-3, 0.01, kl), 1e-3);
+  EXPECT_EQ(adapted_learning_rate(1e-3, 0.02, kl), 1e-3);   // exactly twice
+  EXPECT_EQ(adapted_learning_rate(1e-3, 0.005, kl), 1e-3);  // exactly half
+  EXPECT_EQ(adapted_learning_rate(1e-3, 0, kl), 1e-3);
+  EXPECT_EQ(adapted_learning_rate(1e-3, -1e-9, kl), 1e-3);  // rounding
+  EXPECT_EQ(adapted_learning_rate(1.2e-5, 1, kl), 1e-5);
+  EXPECT_EQ(adapted_learning_rate(9e-3, 0.001, kl), 1e-2);
+}
+
+// Advantages 1, 2, 6 of all ranks: mean 3; the squared distances 4, 1, 9 make 14/2 without bias, as torch.std.
+TEST(BeginUpdate, NormalisesByMeanAndUnbiasedDeviation) {
+  PpoNumbers numbers{};
+  numbers.round = 7, numbers.n = 5, numbers.learning_rate = 0.25;
+  const double sums[] = {3, 9, 41};
+  PpoInputs inputs{11, std::numeric_limits<double>::quiet_NaN()};
+  Loops()(1, BeginUpdate{&numbers, sums, &inputs});
+  EXPECT_EQ(numbers.loss.advantage_mean, 3);
+  EXPECT_NEAR(numbers.loss.advantage_inv_std, 1 / (std::sqrt(7.0) + 1e-8), 1e-8);
+  EXPECT_EQ(numbers.iteration, 11);
+  EXPECT_EQ(numbers.round, 0);
+  EXPECT_EQ(numbers.n, 0);
+  EXPECT_EQ(numbers.learning_rate, 0.25);  // adaptive: it stays as it is
+  inputs.learning_rate = 0.5;
+  Loops()(1, BeginUpdate{&numbers, sums, &inputs});
+  EXPECT_EQ(numbers.learning_rate, 0.5);
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+
+#include "../support/learning.hpp"
+#include "../support/loops.hpp"
+#include "algorithms/kernels.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+// A rollout of [T, N] with rewards, values, ends of episodes, and the values of the last observations of cut ones.
+struct Example {
+  Example(int64_t steps, int64_t envs) : T(steps), N(envs) {
+    for (auto* numbers : {&reward, &last_values}) numbers->resize(static_cast<size_t>(T * N));
+    value.resize(static_cast<size_t>((T + 1) * N));
+    for (auto* flags : {&terminated, &truncated}) flags->resize(static_cast<size_t>(T * N));
+    last_count.resize(static_cast<size_t>(N));
+  }
+  Example(int64_t steps, int64_t envs, uint64_t seed, bool episodes_end) : Example(steps, envs) {
+    Random random(seed);
+    for (auto* numbers : {&reward, &last_values, &value}) fill_uniform(*numbers, random, -1, 1);
+    for (size_t i = 0; i < terminated.size() && episodes_end; ++i) {
+      terminated[i] = random() % 16 == 0;
+      truncated[i] = !terminated[i] && random() % 8 == 0;
+      last_count[i % static_cast<size_t>(N)] += truncated[i];
+    }
+  }
+  // Leaves rewards with what came to them, advantages, return targets.
+  void run(float gamma, float lam, float reward_scale = 1) {
+    const auto size = static_cast<size_t>(T * N);
+    const std::vector<float> all = in_every_way([&](const Loops& loops) {
+      std::vector<float> out(3 * size);
+      std::copy(reward.begin(), reward.end(), out.begin());
+      RolloutView r{};
+      r.num_steps = T, r.num_envs = N, r.last_count = last_count.data(), r.value = value.data();
+      r.terminated = terminated.data(), r.truncated = truncated.data();
+      r.reward = out.data(), r.advantage = r.reward + size, r.return_target = r.advantage + size;
+      loops(N, Advantages{r, gamma, lam, reward_scale, last_values.data()});
+      return out;
+    });
+    shaped_reward.assign(all.begin(), all.begin() + size);
+    advantage.assign(all.begin() + size, all.begin() + 2 * size);
+    return_target.assign(all.begin() + 2 * size, all.end());
+  }
+
+  int64_t T, N;
+  std::vector<float> reward, value, last_values, shaped_reward, advantage, return_target;
+  std::vector<uint8_t> terminated, truncated;
+  std::vector<int32_t> last_count;
+};
+
+// gamma = 0.5, lambda = 0.5, four steps of three environments: one that runs through, one that terminates at step 1,
+// one that is truncated at step 1, where V of its last observation is 6. By hand, from the last step back:
+//   delta_t = r_t + 0.5 V_{t+1} - V_t (no V_{t+1} where it ended),  A_t = delta_t + 0.25 A_{t+1} (no A_{t+1} there)
+TEST(Gae, HandComputed) {
+  Example e(4, 3);
+  e.reward = {1, 1, 1, 2, 2, 2, 0, 0, 0, 4, 4, 4};
+  e.value = {2, 2, 2, 4, 4, 4, 6, 6, 6, 8, 8, 8, 2, 2, 2};
+  e.terminated[1 * 3 + 1] = 1;
+  e.truncated[1 * 3 + 2] = 1;
+  e.last_count[2] = 1;
+  e.last_values[2] = 6;
+  e.run(0.5f, 0.5f);
+  // delta, through: 1+2-2=1, 2+3-4=1, 0+4-6=-2, 4+1-8=-3. A_3=-3, A_2=-2-0.75=-2.75, A_1=1-0.6875, A_0=1+0.078125
+  // ended: delta_1 = 2-4 = -2 and 2+3-4 = 1, and A_1 = delta_1; A_0 = 1 + 0.25 A_1.
+  const float advantage[4][3] = {{1.078125f, 0.5f, 1.25f}, {0.3125f, -2, 1}, {-2.75f, -2.75f, -2.75f}, {-3, -3, -3}};
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(e.advantage[i], advantage[i / 3][i % 3]) << "step " << i / 3 << ", environment " << i % 3;
+    EXPECT_EQ(e.return_target[i], advantage[i / 3][i % 3] + e.value[i]);
+    EXPECT_EQ(e.shaped_reward[i], e.reward[i] + (i == 5 ? 3 : 0));
+  }
+}
+
+// The definition, eq. 16 of the paper: A_t = sum over l of (gamma lambda)^l delta_{t+l}, to the end of the episode, at
+// which a cut one is worth the value of its last observation: of the k-th cut, row k of them.
+double advantage_by_definition(const Example& e, int64_t t, int64_t env, double gamma, double lam,
+                               double reward_scale) {
+  int64_t cut = 0;
+  for (int64_t s = 0; s < t; ++s) cut += e.truncated[s * e.N + env];
+  double sum = 0;
+  for (int64_t s = t; s < e.T; ++s) {
+    const int64_t i = s * e.N + env;
+    const bool ended = e.terminated[i] || e.truncated[i];
+    const double next = e.truncated[i] ? e.last_values[cut * e.N + env] : e.terminated[i] ? 0 : e.value[i + e.N];
+    sum += std::pow(gamma * lam, static_cast<double>(s - t)) * (reward_scale * e.reward[i] + gamma * next - e.value[i]);
+    if (ended) break;
+  }
+  return sum;
+}
+
+TEST(Gae, IsTheSumOfItsDefinition) {
+  for (float reward_scale : {1.0f, 3.0f}) {
+    Example e(32, 37, 1, true);
+    EXPECT_GT(*std::max_element(e.last_count.begin(), e.last_count.end()), 3);
+    e.run(0.99f, 0.95f, reward_scale);
+    for (int64_t i = 0; i < e.T * e.N; ++i) {
+      const double expected = advantage_by_definition(e, i / e.N, i % e.N, 0.99, 0.95, reward_scale);
+      EXPECT_NEAR(e.advantage[i], expected, 1e-5 * reward_scale);
+      EXPECT_NEAR(e.return_target[i], expected + e.value[i], 1e-5 * reward_scale);
+    }
+  }
+}
+
+TEST(Gae, LambdaZeroIsTheTdErrorAndLambdaOneTheReturn) {
+  Example e(8, 3, 2, false);
+  e.run(0.9f, 0.0f);
+  for (int64_t i = 0; i < 24; ++i) EXPECT_NEAR(e.advantage[i], e.reward[i] + 0.9 * e.value[i + 3] - e.value[i], 1e-6);
+  e.run(0.9f, 1.0f);
+  for (int64_t env = 0; env < 3; ++env) {
+    double discounted = e.value[8 * 3 + env];  // V(s_8), then backwards r + gamma *
+    for (int64_t t = 8; t-- > 0;) discounted = e.reward[t * 3 + env] + 0.9 * discounted;
+    EXPECT_NEAR(e.return_target[env], discounted, 1e-5);
+  }
+}
+
+TEST(AdvantageMoments, AreSumsAndSumsOfSquares) {
+  Random random(3);
+  const std::vector<float> a = uniforms(random, 1003, -1, 2), r = uniforms(random, 1003, -5, 5);
+  const std::vector<double> sums = in_every_way([&](const Loops& loops) {
+    std::vector<double> sums(4), scratch(4 * kSumLanes);
+    sum_columns(loops.queue(), 1003, 4, scratch.data(), AdvantageMoments{a.data(), r.data()}, StoreTo{sums.data()});
+    return sums;
+  });
+  double expected[4] = {};
+  for (size_t i = 0; i < 1003; ++i)
+    expected[0] += a[i], expected[1] += double{a[i]} * a[i], expected[2] += r[i], expected[3] += double{r[i]} * r[i];
+  for (int c = 0; c < 4; ++c) EXPECT_NEAR(sums[c], expected[c], 1e-11 * (1 + std::abs(expected[c])));
+}
+
+TEST(CheckFinite, KeepsWhatIsNotOutOfTheSumsAndSaysSo) {
+  for (double bad : {static_cast<double>(NAN), static_cast<double>(INFINITY), 1.0}) {
+    double numbers[] = {1, bad, 3, 0, 0};
+    Loops()(1, CheckFinite{numbers, numbers + 3, numbers + 4});
+    EXPECT_EQ(numbers[0], bad == 1 ? 1 : 0);
+    EXPECT_EQ(numbers[1], bad == 1 ? 1 : 0);
+    EXPECT_EQ(numbers[3], 0);
+    EXPECT_EQ(numbers[4], bad == 1 ? 0 : 1);
+  }
+}
+
+double fingerprint(const Loops& loops, const std::vector<float>& numbers) {
+  double sum = 0;
+  std::vector<double> scratch(kSumLanes);
+  sum_columns(loops.queue(), static_cast<int64_t>(numbers.size()), 1, scratch.data(), Fingerprint{numbers.data()},
+              StoreTo{&sum});
+  return sum;
+}
+
+// A bit that flips, two numbers that change places, a sign of zero: each shows.
+TEST(Fingerprint, TellsDifferentNumbersApart) {
+  Random random(4);
+  const std::vector<float> numbers = uniforms(random, 203, -1, 1);
+  const double same = in_every_way([&](const Loops& loops) { return std::vector{fingerprint(loops, numbers)}; })[0];
+  EXPECT_EQ(same, std::floor(same));
+  for (size_t i : {0u, 100u, 202u}) {
+    std::vector<float> other = numbers;
+    other[i] = std::nextafter(other[i], 2.0f);
+    EXPECT_NE(fingerprint(Loops(), other), same);
+    other = numbers;
+    std::swap(other[i], other[50]);
+    EXPECT_NE(fingerprint(Loops(), other), same);
+  }
+  EXPECT_NE(fingerprint(Loops(), {0.0f}), fingerprint(Loops(), {-0.0f}));
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,203 @@
+// What PPO brings to an optimiser step, all of it together, against the loss as one would write it with libtorch.
+#include <gtest/gtest.h>
+
+#include "../support/autograd.hpp"
+#include "../support/learning.hpp"
+#include "../support/loops.hpp"
+#include "algorithms/ppo/ppo.hpp"
+#include "nets/torch/torch_nets.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+// Observations, rewards and ends of episodes at random, whatever the actions.
+class RandomEnv final : public VecEnv {
+ public:
+  RandomEnv(TaskSpec spec, int64_t envs) : spec_(std::move(spec)), envs_(envs) { spec_.truncates = true; }
+  const TaskSpec& spec() const override { return spec_; }
+  int64_t num_envs() const override { return envs_; }
+  void reset(Queue&, const StepRow& row) override {
+    for (int64_t i = 0; i < envs_; ++i) observe(i, row.next_obs, row.next_critic_obs);
+  }
+  void step(Queue&, LifetimeStep, int64_t begin, int64_t count, const StepRow& row) override {
+    for (int64_t i = begin; i < begin + count; ++i) {
+      row.reward[i] = uniform(random_, -1, 1);
+      row.terminated[i] = random_() % 8 == 0;
+      row.truncated[i] = !row.terminated[i] && random_() % 4 == 0;
+      const int64_t at = row.take_last_row(i, envs_, row.truncated[i]);
+      if (at >= 0) observe(at, row.last_obs, row.last_critic_obs);
+      observe(i, row.next_obs, row.next_critic_obs);
+    }
+  }
+  void take_episode_sums(Queue&, double* out, double*) override { std::fill_n(out, 4, 0.0); }
+  void visit_state(StateVisitor&) override {}
+
+ private:
+  void observe(int64_t row, float* obs, float* critic_obs) {
+    fill_uniform(std::span(obs + row * spec_.obs_dim, static_cast<size_t>(spec_.obs_dim)), random_, -1, 2);
+    if (spec_.critic_obs_dim)
+      fill_uniform(std::span(critic_obs + row * spec_.critic_obs_dim, static_cast<size_t>(spec_.critic_obs_dim)),
+                   random_, -3, 1);
+  }
+
+  TaskSpec spec_;
+  int64_t envs_;
+  Random random_{17};
+};
+
+// One rank, which shows what it brings to the float32 all-reduces.
+class Listener final : public Communicator {
+ public:
+  explicit Listener(std::function<void(std::span<const float>)> hear) : hear_(std::move(hear)) {}
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void abort(int exit_code) override { std::exit(exit_code); }
+
+ protected:
+  void do_all_reduce_sum(std::span<float> data, Stream) override { hear_(data); }
+  void do_all_reduce_sum(std::span<double>, Stream) override {}
+  void do_broadcast(std::span<std::byte>, int) override {}
+  void do_broadcast_asleep(std::span<std::byte>, int) override {}
+  std::vector<std::byte> do_gather(std::span<const std::byte>, int) override { return {}; }
+  void do_scatter(std::span<const std::byte>, std::span<std::byte>, int) override {}
+
+ private:
+  std::function<void(std::span<const float>)> hear_;
+};
+
+struct Case {
+  std::string name, activation, std_type;
+  bool discrete;
+  int actions, critic_obs;
+  int64_t steps, envs;
+};
+
+struct Example {
+  explicit Example(const Case& c)
+      : env(
+            [&] {
+              TaskSpec task = c.discrete ? categorical_task(5, c.actions) : gaussian_task(5, c.actions);
+              task.critic_obs_dim = c.critic_obs;
+              return task;
+            }(),
+            c.envs) {
+    policy.actor_hidden_dims = {16, 24};
+    policy.critic_hidden_dims = {32};
+    policy.activation = c.activation;
+    policy.std_type = c.std_type;
+    policy.init_std = 0.8;
+    options.num_learning_epochs = 2;
+    options.schedule = "fixed";
+    options.learning_rate = 0.01;
+    options.clip_param = 0.03, options.value_clip = 0.02, options.value_loss_coef = 0.7;
+    options.obs_normalization = true;
+    spec = actor_critic(env.spec(), policy);
+    nets = make_torch_nets(*queue, spec.layout, 1);
+    ppo.emplace(*queue, options, policy, BatchPlan{c.envs, c.steps, 0, 1, 1, 1}, 1, spec, *nets, env);
+  }
+  RandomEnv env;
+  PolicyOptions policy;
+  PpoOptions options;
+  std::unique_ptr<Queue> queue = host_queue();
+  ActorCritic spec;
+  std::unique_ptr<Nets> nets;
+  std::optional<Ppo> ppo;
+};
+
+// The mini-batch that is the whole rollout, with the parameters of now and, when actions were chosen, `old_params`.
+struct Autograd {
+  Autograd(Example& s, const at::Tensor& old_params) : spec(s.spec), r(s.ppo->rollout()), old_params(old_params) {
+    const PpoOptions& o = s.options;
+    const Normalizers normalizers = s.ppo->host_normalizers();
+    flat = as_double(s.ppo->host_parameters()).set_requires_grad(true);
+    const at::Tensor actor = mlp(spec.layout, spec.actor, flat, normalized(rows(r.obs, r.obs_dim), normalizers.obs));
+    const int64_t critic_dim = r.critic_obs_dim ? r.critic_obs_dim : r.obs_dim;
+    const at::Tensor value =
+        mlp(spec.layout, spec.critic, flat, normalized(rows(r.critic_input(), critic_dim), normalizers.critic()))
+            .squeeze(1);
+    spec.std < 0 ? categorical(actor) : gaussian(actor);
+    const at::Tensor ratio = (log_prob - rows(r.log_prob, 1).squeeze(1)).exp();
+    at::Tensor advantage = rows(r.advantage, 1).squeeze(1);
+    advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8);
+    const at::Tensor limited = ratio.clamp(1 - o.clip_param, 1 + o.clip_param);
+    const at::Tensor surrogate = at::max(-advantage * ratio, -advantage * limited);
+    const at::Tensor old = rows(r.value, 1).squeeze(1), target = rows(r.return_target, 1).squeeze(1);
+    const at::Tensor near = old + (value - old).clamp(-o.value_clip, o.value_clip);
+    const at::Tensor value_loss = at::max((value - target).pow(2), (near - target).pow(2));
+    for (const at::Tensor& x : {kl, surrogate, value_loss, entropy, (ratio != limited).to(at::kDouble)})
+      sums.push_back(x.sum().item<double>());
+    (surrogate + o.value_loss_coef * value_loss - o.entropy_coef * entropy).sum().backward();
+  }
+
+  at::Tensor rows(const float* x, int64_t dim) const {
+    return as_double({x, static_cast<size_t>(r.samples() * dim)}).reshape({-1, dim});
+  }
+  at::Tensor std_of(const at::Tensor& params) const {
+    const at::Tensor x = param(params, spec.layout.slices()[static_cast<size_t>(spec.std)]);
+    return spec.log_std ? x.exp() : x;
+  }
+  void gaussian(const at::Tensor& mean) {
+    const at::Tensor std = std_of(flat), old_std = std_of(old_params), old_mean = rows(r.policy_out, r.out_size);
+    const at::Tensor z = (rows(reinterpret_cast<const float*>(r.action), r.out_size) - mean) / std;
+    const double half_log_two_pi = 0.5 * std::log(2 * std::acos(-1.0));
+    log_prob = (-0.5 * z * z - std.log() - half_log_two_pi).sum(1);
+    entropy = (0.5 + half_log_two_pi + std.log()).sum().expand({log_prob.size(0)});
+    kl = ((std / old_std).log() + (old_std.pow(2) + (old_mean - mean).pow(2)) / (2 * std.pow(2)) - 0.5).sum(1);
+  }
+  void categorical(const at::Tensor& logits) {
+    const at::Tensor log_p = at::log_softmax(logits, 1), old = at::log_softmax(rows(r.policy_out, r.out_size), 1);
+    const at::Tensor choice =
+        as_index({reinterpret_cast<const int32_t*>(r.action), static_cast<size_t>(r.samples())}).unsqueeze(1);
+    log_prob = log_p.gather(1, choice).squeeze(1);
+    entropy = -(log_p.exp() * log_p).sum(1);
+    kl = (old.exp() * (old - log_p)).sum(1);
+  }
+
+  const ActorCritic& spec;
+  const RolloutView& r;
+  at::Tensor flat, old_params, log_prob, entropy, kl;
+  std::vector<double> sums;  // in the order of LossColumn
+};
+
+class PpoGradientOf : public testing::TestWithParam<Case> {};
+
+// In the second pass over the second rollout: the policy has moved since it acted, and observations are normalised.
+TEST_P(PpoGradientOf, IsAutogradsOfTheSameLoss) {
+  Example s(GetParam());
+  at::Tensor old_params;
+  int reductions = 0;
+  Listener comm([&](std::span<const float> gradient_and_tail) {
+    if (++reductions != 4) return;
+    const size_t size = s.ppo->host_parameters().size();
+    const std::span<const float> tail = gradient_and_tail.subspan(size);
+    const Autograd expected(s, old_params);
+    expect_close_in_each_slice(s.spec.layout, gradient_and_tail.first(size), expected.flat.grad());
+    const double n = static_cast<double>(GetParam().steps * GetParam().envs);
+    EXPECT_EQ(tail[0], n);
+    for (int column = 0; column < kClipped; ++column)
+      EXPECT_NEAR(tail[1 + column], expected.sums[column], 1e-5 * n) << column;
+    EXPECT_NEAR(tail[1 + kClipped], expected.sums[kClipped], 1);  // a ratio within rounding of the clip
+    EXPECT_GT(tail[1 + kClipped], 0.05 * n);
+    EXPECT_LT(tail[1 + kClipped], 0.95 * n);
+  });
+  for (int iteration : {0, 1}) {
+    old_params = as_double(s.ppo->host_parameters());
+    s.ppo->iterate(iteration, comm, {});
+  }
+  EXPECT_EQ(reductions, 4);
+}
+
+// Samples around the tile's 1024.
+INSTANTIATE_TEST_SUITE_P(Networks, PpoGradientOf,
+                         testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 0, 5, 500},
+                                         Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 0, 1, 1024},
+                                         Case{"GaussianReluOwnCriticInput", "relu", "log", false, 2, 7, 5, 205},
+                                         Case{"CategoricalElu", "elu", "log", true, 3, 0, 3, 683},
+                                         Case{"CategoricalTanh", "tanh", "log", true, 2, 7, 5, 1},
+                                         Case{"CategoricalRelu", "relu", "log", true, 4, 0, 3, 341}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,516 @@
+#include "algorithms/ppo/ppo.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <tuple>
+
+#include "../support/algorithm_state.hpp"
+#include "../support/learning.hpp"
+#include "../support/loops.hpp"
+#include "base/check.hpp"
+#include "envs/make_env.hpp"
+#include "nets/torch/torch_nets.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+// Three environments, three steps, observation 10 t + environment (t counts from 0 at the start), reward 1. At step 1
+// environment 1 terminates and environment 2 is truncated; what they observed last is 50 and 60, and their next
+// episodes begin at 1000. With `privileged`, only the critic observes this, and the actor sees -1.
+class ScriptedEnv final : public VecEnv {
+ public:
+  explicit ScriptedEnv(bool privileged = false) : spec_(gaussian_task(1, 1)) {
+    spec_.critic_obs_dim = privileged;
+    spec_.truncates = true;
+  }
+  const TaskSpec& spec() const override { return spec_; }
+  int64_t num_envs() const override { return 3; }
+  void reset(Queue&, const StepRow& row) override {
+    for (int k = 0; k < 3; ++k) observe(k, static_cast<float>(k), row.next_obs, row.next_critic_obs);
+  }
+  void step(Queue&, LifetimeStep lifetime, int64_t begin, int64_t count, const StepRow& row) override {
+    const auto step = static_cast<int64_t>(lifetime.value());
+    for (auto k = static_cast<int>(begin); k < begin + count; ++k) {
+      const bool ends = step % 3 == 1 && k > 0;
+      row.reward[k] = reward;
+      row.terminated[k] = ends && k == 1;
+      row.truncated[k] = ends && k == 2;
+      observe(k, ends ? 1000 : static_cast<float>(10 * (step + 1) + k), row.next_obs, row.next_critic_obs);
+      const int64_t at = ends ? row.take_last_row(k, 3, row.truncated[k]) : -1;
+      if (at >= 0) observe(at, 40 + 10 * static_cast<float>(k), row.last_obs, row.last_critic_obs);
+    }
+  }
+  void take_episode_sums(Queue&, double* out, double*) override {
+    for (double x : {2.0, 10.0, 60.0, 7.0}) *out++ = x;
+  }
+  void visit_state(StateVisitor&) override {}
+
+  float reward = 1;
+
+ private:
+  void observe(int64_t row, float x, float* obs, float* critic_obs) const {
+    obs[row] = spec_.critic_obs_dim ? -1 : x;
+    if (spec_.critic_obs_dim) critic_obs[row] = x;
+  }
+
+  TaskSpec spec_;
+};
+
+// V(s) = s, and the policy's mean is 0 when actions are chosen; in updates both are shifted. The way back gives the
+// gradient that it is told, whatever it is of.
+class ScriptedNets final : public Nets {
+ public:
+  using Nets::Nets;
+  int64_t tile() const override { return 16; }
+  std::unique_ptr<Tape> make_tape(NetId) override { return std::make_unique<Count>(); }
+  void forward(NetId net, const float*, const Rows& rows, float* out, Tape* tape) override {
+    for (int64_t i = 0; i < rows.count; ++i)
+      out[i] = (net == 0 ? 0 : rows.data[rows.index ? rows.index[i] : i]) + (tape ? shift[net] : 0);
+    if (tape) static_cast<Count*>(tape)->rows = static_cast<float>(rows.count);
+  }
+  void backward(NetId net, const float*, Tape& tape, const float*, float* grad, float*) override {
+    const float rows = static_cast<Count&>(tape).rows;
+    grad[layout().weight(net, 0).offset] += rows * mean_gradient[net][0];
+    grad[layout().bias(net, 0).offset] += rows * mean_gradient[net][1];
+  }
+  std::string description() const override { return "scripted"; }
+
+  float shift[2] = {0, 0};                       // of the actor, of the critic
+  float mean_gradient[2][2] = {{0, 0}, {0, 0}};  // [weight, bias] of each
+
+ private:
+  struct Count final : Tape {
+    float rows = 0;
+  };
+};
+
+// PPO on the script: 3 environments x 3 steps, 1 x 3 mini-batches unless told otherwise. The standard deviation is 1,
+// so that the KL of a shifted policy is shift^2 / 2, and far away the ratio is 0 and only the entropy has a slope.
+struct Script {
+  static constexpr float kFarAway = 100;
+  explicit Script(bool privileged = false) : env(privileged) {
+    policy.actor_hidden_dims = policy.critic_hidden_dims = {};
+    policy.std_min = policy.std_max = 1;
+    options.gamma = 0.5;
+    options.lam = 0;
+    options.entropy_coef = 0;
+    options.num_learning_epochs = 1;
+    options.num_mini_batches = 3;
+  }
+  void start() {
+    spec = actor_critic(env.spec(), policy);
+    nets.emplace(spec.layout);
+    ppo.emplace(*queue, options, policy, BatchPlan{3, 3, 0, 1, 1, options.num_mini_batches}, 1, spec, *nets, env);
+  }
+  void iterate(int64_t iteration = 0) {
+    if (!ppo) start();
+    ppo->iterate(iteration, *comm, {});
+  }
+  std::vector<float> numbers(float* RolloutView::*member) const {
+    return {ppo->rollout().*member, ppo->rollout().*member + 9};
+  }
+  // [weight, bias, std, critic's weight, bias]
+  std::vector<float> parameters() {
+    std::vector<float> all;
+    for (const ParamSlice& s : spec.layout.slices())
+      all.push_back(ppo->host_parameters()[static_cast<size_t>(s.offset)]);
+    return all;
+  }
+
+  PolicyOptions policy;
+  PpoOptions options;
+  ScriptedEnv env;
+  std::unique_ptr<Queue> queue = host_queue();
+  ActorCritic spec;
+  std::optional<ScriptedNets> nets;
+  std::optional<Ppo> ppo;
+  std::unique_ptr<Communicator> comm = make_serial_communicator();
+};
+
+// lambda = 0: the advantage is the TD error r + 0.5 V(next) - V(now), in which V is the observation.
+void expect_scripted_advantages(Script& script) {
+  script.iterate();
+  const std::vector<float> expected = {
+      1 + 5.0f - 0,   1 + 5.5f - 1,
+      1 + 6.0f - 2,  // step 0: V(next) = 10, 11, 12
+      1 + 10.0f - 10, 1 + 0 - 11,
+      1 + 30.0f - 12,  // step 1: goes on to 20; terminated; truncated at 60, never 1000
+      1 + 15.0f - 20, 1 + 15.5f - 1000, 1 + 16.0f - 1000};
+  EXPECT_EQ(script.numbers(&RolloutView::advantage), expected);
+}
+
+TEST(Ppo, TruncatedEpisodesAreWorthTheirLastObservationAndTerminatedOnesNothing) {
+  Script script;
+  expect_scripted_advantages(script);
+}
+
+TEST(Ppo, TheCriticsOwnObservationsAreUsedThroughout) {
+  Script script(true);
+  expect_scripted_advantages(script);
+  script.iterate(1);
+  EXPECT_EQ(script.numbers(&RolloutView::value)[1], 31);  // they roll over, too
+}
+
+TEST(Ppo, RewardScaleActsOnRewardsOnly) {
+  Script script;
+  script.options.reward_scale = 3;
+  script.iterate();
+  EXPECT_EQ(script.numbers(&RolloutView::advantage)[0], 3 + 5.0f);
+  EXPECT_EQ(script.numbers(&RolloutView::advantage)[5], 3 + 30.0f - 12);
+  EXPECT_EQ(script.ppo->stats().episodes.reward, 10);  // what is reported stays unscaled
+}
+
+TEST(Ppo, NextRolloutBeginsWhereThisOneEnded) {
+  Script script;
+  script.iterate(0);
+  script.iterate(1);
+  EXPECT_EQ(script.numbers(&RolloutView::value)[0], 30);
+  EXPECT_EQ(script.numbers(&RolloutView::value)[1], 31);
+}
+
+double mean_of(const std::vector<float>& x) {
+  double sum = 0;
+  for (float v : x) sum += v;
+  return sum / static_cast<double>(x.size());
+}
+double variance_of(const std::vector<float>& x) {
+  const double mean = mean_of(x);
+  double sum = 0;
+  for (float v : x) sum += (v - mean) * (v - mean);
+  return sum / static_cast<double>(x.size());
+}
+
+TEST(Ppo, ExplainedVariance) {
+  Script script;
+  script.options.lam = 0.9;
+  script.iterate();
+  const double advantage = variance_of(script.numbers(&RolloutView::advantage)),
+               target = variance_of(script.numbers(&RolloutView::return_target));
+  EXPECT_NEAR(script.ppo->stats().explained_variance, 1 - advantage / target, 1e-9);
+}
+
+// The policy has moved by 0.1 when it is updated: the ratio is exp(0.1 a - 0.005) of the action a. Values have not: the
+// value loss is the mean square of the advantages, which are normalised without bias, as torch.std.
+TEST(Ppo, StatsAreMeansOverSamples) {
+  Script script;
+  script.start();
+  script.nets->shift[0] = 0.1f;
+  script.options.clip_param = 0.2;
+  script.iterate();
+  const std::vector<float> advantage = script.numbers(&RolloutView::advantage);
+  const double mean = mean_of(advantage), variance = variance_of(advantage);
+  const auto* action = reinterpret_cast<const float*>(script.ppo->rollout().action);
+  double surrogate = 0, clipped = 0;
+  for (size_t i = 0; i < 9; ++i) {
+    const double ratio = std::exp(0.1 * action[i] - 0.005), limited = std::clamp(ratio, 0.8, 1.2);
+    const double a = (advantage[i] - mean) / std::sqrt(variance * 9 / 8);
+    surrogate += std::max(-a * ratio, -a * limited) / 9;
+    clipped += (ratio != limited) / 9.0;
+  }
+  const IterationStats& stats = script.ppo->stats();
+  EXPECT_NEAR(stats.surrogate_loss, surrogate, 1e-6);
+  EXPECT_NEAR(stats.value_loss, variance + mean * mean, 1e-6 * variance);
+  EXPECT_NEAR(stats.entropy, 0.5 * std::log(2 * std::acos(-1.0) * std::exp(1.0)), 1e-6);
+  EXPECT_NEAR(stats.kl, 0.005, 1e-7);
+  EXPECT_NEAR(stats.clip_fraction, clipped, 1e-6);
+  EXPECT_EQ(stats.action_std, 1);
+  EXPECT_EQ(stats.episodes.count, 2);
+  EXPECT_EQ(stats.episodes.length, 7);
+  EXPECT_EQ(script.ppo->env_steps_per_iteration(), 9);
+}
+
+// Values move by 1: (A - 1)^2, or where this is more (A - value_clip)^2.
+TEST(Ppo, ValueClipIsInfiniteWhenItIsOff) {
+  for (bool use : {true, false}) {
+    Script script;
+    script.options.value_clip = 0.5;
+    script.options.use_clipped_value_loss = use;
+    script.start();
+    script.nets->shift[1] = 1;
+    script.iterate();
+    double expected = 0;
+    for (double a : script.numbers(&RolloutView::advantage))
+      expected += std::max((a - 1) * (a - 1), use ? (a - 0.5) * (a - 0.5) : 0) / 9;
+    EXPECT_NEAR(script.ppo->stats().value_loss, expected, 1e-6 * expected) << use;
+  }
+}
+
+TEST(Ppo, AdaptiveLearningRateStaysOnTheFirstMiniBatchOfAnIteration) {
+  Script script;
+  script.options.num_learning_epochs = 2;
+  script.start();
+  script.nets->shift[0] = std::sqrt(2.0f);  // KL 1
+  script.iterate(0);                        // six mini-batches
+  EXPECT_NEAR(script.ppo->stats().learning_rate, 1e-3 / std::pow(1.5, 5), 1e-12);
+  script.nets->shift[0] = 0.01f;  // KL 0.00005
+  script.iterate(1);
+  EXPECT_NEAR(script.ppo->stats().learning_rate, 1e-3, 1e-12);
+}
+
+TEST(Ppo, FixedAndLinearLearningRates) {
+  Script fixed;
+  fixed.options.schedule = "fixed";
+  fixed.start();
+  fixed.nets->shift[0] = 1;
+  fixed.iterate(5);
+  EXPECT_EQ(fixed.ppo->stats().learning_rate, 1e-3);
+  Script linear;
+  linear.options.schedule = "linear";
+  linear.options.schedule_iterations = 10;
+  for (const auto& [iteration, rate] : {std::pair{0, 1e-3}, {5, 0.5e-3}, {10, 0.0}, {20, 0.0}}) {
+    linear.iterate(iteration);
+    EXPECT_DOUBLE_EQ(linear.ppo->stats().learning_rate, rate) << iteration;
+  }
+}
+
+TEST(Ppo, TheLearningRateCanBeSet) {
+  Script script;
+  script.start();
+  script.ppo->set_learning_rate(2e-5);
+  EXPECT_EQ(AlgorithmState(*script.ppo).numbers<double>("optimizer/learning_rate")[0], 2e-5);
+  script.iterate();
+  EXPECT_LT(script.ppo->stats().learning_rate, 1e-4);
+}
+
+// One mini-batch with the gradient (3, 0, 4) of the actor and (0.3, 0.4) of the critic. The 4 is that of the logarithm
+// of the standard deviation: far away it is the entropy's alone.
+struct OneGradient : Script {
+  OneGradient() {
+    options.num_mini_batches = 1;
+    options.adam_eps = 1;
+    options.learning_rate = 0.1;
+    options.entropy_coef = -4;
+    policy.std_min = 1e-3, policy.std_max = 100;
+    start();
+    nets->shift[0] = kFarAway;
+    nets->mean_gradient[0][0] = 3;
+    nets->mean_gradient[1][0] = 0.3f, nets->mean_gradient[1][1] = 0.4f;
+  }
+  const double clipped[5] = {0.6, 0, 0.8, 0.3, 0.4};  // the actor's to length 1; the critic's is short enough
+};
+
+// With Adam's epsilon 1 the first step is rate * g / (|g| + 1), in which the length of g shows.
+TEST(Ppo, ActorAndCriticAreClippedSeparately) {
+  OneGradient script;
+  const std::vector<float> before = script.parameters();
+  script.iterate();
+  const std::vector<float> after = script.parameters();
+  for (int i = 0; i < 5; ++i)
+    EXPECT_NEAR(after[i] - before[i], -0.1 * script.clipped[i] / (script.clipped[i] + 1), 1e-6) << "parameter " << i;
+  EXPECT_NEAR(script.ppo->stats().gradient_norm, std::hypot(5, 0.5), 1e-5);
+}
+
+// In checkpoints the moments are one array of the parameters, without what lies between the slices in memory.
+TEST(Ppo, MomentsAreSavedWithoutGaps) {
+  OneGradient script;
+  script.iterate();
+  const AlgorithmState state(*script.ppo);
+  for (const char* name : {"optimizer/m", "optimizer/v"}) {
+    EXPECT_EQ(state.fields.at(name).shape, std::vector<int64_t>{5});
+    const std::vector<float> moments = state.numbers<float>(name);
+    for (int i = 0; i < 5; ++i) {
+      const double g = script.clipped[i];
+      EXPECT_NEAR(moments[i], name == std::string("optimizer/m") ? 0.1 * g : 0.001 * g * g, 1e-6) << name << " " << i;
+    }
+  }
+  EXPECT_EQ(state.numbers<int64_t>("optimizer/steps"), std::vector<int64_t>{1});
+  EXPECT_EQ(state.numbers<int64_t>("rollout/lifetime_step"), std::vector<int64_t>{3});
+  EXPECT_EQ(state.numbers<float>("rollout/obs"), (std::vector<float>{30, 31, 32}));
+  // What lies between them stays 0.
+  const std::span<const float> all = script.ppo->host_parameters();
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(i % 4 == 0 || all[i] == 0) << i;
+}
+
+TEST(Ppo, StdStaysInItsRange) {
+  for (const auto& [type, slope, bound] : {std::tuple{"scalar", 1.0, 0.3},
+                                           {"scalar", -1.0, 2.0},
+                                           {"log", 1.0, std::log(0.3)},
+                                           {"log", -1.0, std::log(2.0)}}) {
+    Script script;
+    script.policy.std_type = type;
+    script.policy.std_min = 0.3;
+    script.policy.std_max = 2;
+    script.options.schedule = "fixed";
+    script.options.learning_rate = 1;
+    script.options.entropy_coef = -slope;
+    script.start();
+    script.nets->shift[0] = Script::kFarAway;
+    script.iterate();
+    EXPECT_FLOAT_EQ(script.parameters()[2], static_cast<float>(bound)) << type << " " << slope;
+  }
+}
+
+TEST(Ppo, OptionsMustFitTogether) {
+  Script script;
+  script.policy.std_min = 2;
+  EXPECT_THROW(script.start(), UsageError);
+  Script uneven;
+  uneven.options.num_mini_batches = 2;
+  EXPECT_THROW(uneven.start(), UsageError);
+}
+
+template <class Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const SharedError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Ppo, NumbersThatAreNotFiniteEndTheRunNamingTheRank) {
+  Script script;
+  script.env.reward = NAN;
+  EXPECT_EQ(error_of([&] { script.iterate(); }).find("numbers are not finite on rank 0 ("), 0u);
+  Script diverged;
+  diverged.start();
+  diverged.nets->mean_gradient[1][1] = INFINITY;
+  EXPECT_EQ(error_of([&] { diverged.iterate(); }).find("the gradient is not finite ("), 0u);
+}
+
+// One float64 all-reduce an iteration, one float32 all-reduce a mini-batch, and what they carry.
+TEST(Ppo, CountsOfCollectives) {
+  Script script;
+  script.options.num_learning_epochs = 2;
+  script.options.obs_normalization = true;
+  script.start();
+  std::vector<double> riders = {7, 8};
+  for (int i = 0; i < 4; ++i) script.ppo->iterate(i, *script.comm, riders);
+  EXPECT_EQ(riders, (std::vector<double>{7, 8}));
+  const CommStats& stats = script.comm->stats();
+  EXPECT_EQ(stats.all_reduces_f64, 4);
+  EXPECT_EQ(stats.bytes_f64, 4 * 8 * (2 + 5 + 4 + 3 + 1));  // riders; advantages, returns; episodes; observations; rank
+  EXPECT_EQ(stats.all_reduces_f32, 4 * 2 * 3);
+  EXPECT_EQ(stats.bytes_f32, 4 * 2 * 3 * 4 * (5 * 4 + 6));  // parameters, each in a block of four, and tail
+  EXPECT_EQ(stats.host_calls, 0);
+}
+
+// Notes which normaliser each forward pass saw.
+class WatchedNets final : public Nets {
+ public:
+  explicit WatchedNets(std::unique_ptr<Nets> nets) : Nets(nets->layout()), nets_(std::move(nets)) {}
+  int64_t tile() const override { return nets_->tile(); }
+  std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
+  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
+    seen.push_back(rows.normalizer.inv_std[1]);
+    nets_->forward(net, params, rows, out, tape);
+  }
+  void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad, float* d_in) override {
+    nets_->backward(net, params, tape, d_out, grad, d_in);
+  }
+  std::string description() const override { return nets_->description(); }
+  std::vector<float> seen;
+
+ private:
+  std::unique_ptr<Nets> nets_;
+};
+
+// 64 environments of a task x 32 steps, on an instruction set of the host.
+struct Learner {
+  explicit Learner(const std::string& task, int epochs = 5, int mini_batches = 4, int shards = 1,
+                   Isa isa = available_isas().back())
+      : queue(make_host_queue(isa)), env(make_env(task, {64, 0, 1, true}, *queue)) {
+    policy.actor_hidden_dims = policy.critic_hidden_dims = {8};
+    options.obs_normalization = true;
+    options.num_learning_epochs = epochs;
+    const ActorCritic spec = actor_critic(env->spec(), policy);
+    nets.emplace(make_torch_nets(*queue, spec.layout, 1));
+    ppo.emplace(*queue, options, policy, BatchPlan{64, 32, 0, 1, shards, mini_batches}, 1, spec, *nets, *env);
+  }
+  void iterate(int64_t first, int64_t end) {
+    for (int64_t i = first; i < end; ++i) ppo->iterate(i, *comm, {});
+  }
+  PolicyOptions policy;
+  PpoOptions options;
+  std::unique_ptr<Queue> queue;
+  std::unique_ptr<VecEnv> env;
+  std::optional<WatchedNets> nets;
+  std::optional<Ppo> ppo;
+  std::unique_ptr<Communicator> comm = make_serial_communicator();
+};
+
+class PpoOn : public testing::TestWithParam<const char*> {};
+
+// A normaliser that moved between collect and update would make the first ratio another number than 1.
+TEST_P(PpoOn, NormaliserIsFrozenDuringAnIterationAndTheFirstRatioIsOne) {
+  Learner run(GetParam(), 1, 1), more(GetParam());
+  float before = 1;
+  int64_t truncations = 0;
+  for (int iteration = 0; iteration < 8; ++iteration) {
+    run.nets->seen.clear();
+    run.iterate(iteration, iteration + 1);
+    ASSERT_EQ(run.nets->seen.size(), 32u + 2 + 2 * 2);  // collect; values of rollout and last observations; two tiles
+    for (float seen : run.nets->seen) EXPECT_EQ(seen, run.nets->seen[0]);
+    EXPECT_EQ(run.nets->seen[0] == before, iteration == 0);  // the identity at first, and then another one each time
+    before = run.nets->seen[0];
+    EXPECT_EQ(run.ppo->stats().clip_fraction, 0);
+    EXPECT_NEAR(run.ppo->stats().kl, 0, 1e-6);
+    more.iterate(iteration, iteration + 1);
+    EXPECT_GT(more.ppo->stats().kl, 1e-5) << "later mini-batches have moved";
+    const RolloutView& r = run.ppo->rollout();
+    truncations += std::count(r.truncated, r.truncated + r.samples(), 1);
+  }
+  EXPECT_GT(truncations, 0) << "last observations were evaluated";
+}
+
+// What the state holds is all that counts: a learner that got it goes on with the same bits.
+TEST_P(PpoOn, GoesOnFromItsState) {
+  Learner whole(GetParam()), first(GetParam()), second(GetParam());
+  whole.iterate(0, 5);
+  first.iterate(0, 3);
+  AlgorithmState(*second.ppo).write(AlgorithmState(*first.ppo).bytes());
+  second.ppo->state_changed();
+  EXPECT_EQ(second.ppo->fingerprint(), first.ppo->fingerprint());
+  second.iterate(3, 5);
+  EXPECT_EQ(AlgorithmState(*second.ppo).bytes(), AlgorithmState(*whole.ppo).bytes());
+  EXPECT_EQ(second.ppo->fingerprint(), whole.ppo->fingerprint());
+  EXPECT_NE(second.ppo->fingerprint(), first.ppo->fingerprint());
+}
+
+TEST_P(PpoOn, LearnsWithTheSameBitsOnEveryInstructionSet) {
+  std::map<std::string, std::vector<std::byte>> expected;
+  for (Isa isa : available_isas()) {
+    Learner learner(GetParam(), 2, 4, 2, isa);
+    learner.iterate(0, 4);
+    const auto bytes = AlgorithmState(*learner.ppo).bytes();
+    if (expected.empty()) expected = bytes;
+    EXPECT_EQ(bytes, expected) << name_of(isa);
+  }
+}
+
+// As one mini-batch all samples are the same ones, however many shards they lie in: only the order of sums differs.
+TEST_P(PpoOn, ShardsChangeWhichSamplesMeetNotWhichThereAre) {
+  const auto parameters = [](int shards, int mini_batches) {
+    Learner learner(GetParam(), 1, mini_batches, shards);
+    learner.iterate(0, 1);
+    const std::span<const float> all = learner.ppo->host_parameters();
+    return std::vector<float>(all.begin(), all.end());
+  };
+  const std::vector<float> one = parameters(1, 1), four = parameters(4, 1);
+  for (size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(four[i], one[i], 1e-5) << i;
+  EXPECT_NE(parameters(4, 4), parameters(1, 4));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, PpoOn, testing::Values("Cartpole", "CartPole-v1"), [](const auto& info) {
+  return std::string(info.param) == "Cartpole" ? "Gaussian" : "Categorical";
+});
+
+// Not a proof of learning, but the whole of it together: CartPole-v1's value loss falls and episodes grow longer.
+TEST(Ppo, LearnsCartPole) {
+  Learner run("CartPole-v1");
+  double first = 0, last = 0;
+  for (int iteration = 0; iteration < 30; ++iteration) {
+    run.iterate(iteration, iteration + 1);
+    const EpisodeSums& episodes = run.ppo->stats().episodes;
+    if (iteration == 1) first = episodes.length / episodes.count;
+    last = episodes.length / episodes.count;
+  }
+  EXPECT_GT(last, 2 * first);
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,14 @@
+#include "loops.hpp"
+
+#include "device/hot_loop.hpp"
+
+namespace drl::DRL_ISA {
+
+DRL_LOOP(test::Sample<Gaussian>)
+DRL_LOOP(test::Sample<Categorical>)
+DRL_LOOP(test::MostProbable<Gaussian>)
+DRL_LOOP(test::MostProbable<Categorical>)
+DRL_SUM_ROWS(test::Differentiate<Gaussian>)
+DRL_SUM_ROWS(test::Differentiate<Categorical>)
+
+}  // namespace drl::DRL_ISA

@@ -1,0 +1,65 @@
+// Networks as one would write them with libtorch, in double, differentiated by autograd: another implementation.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "nets/nets.hpp"
+
+namespace drl::test {
+
+inline at::Tensor as_double(std::span<const float> x) {
+  return at::from_blob(const_cast<float*>(x.data()), {static_cast<int64_t>(x.size())}, at::kFloat).to(at::kDouble);
+}
+inline at::Tensor as_index(std::span<const int32_t> x) {
+  return at::from_blob(const_cast<int32_t*>(x.data()), {static_cast<int64_t>(x.size())}, at::kInt).to(at::kLong);
+}
+inline at::Tensor normalized(const at::Tensor& x, const NormalizerView& view) {
+  const auto dim = static_cast<size_t>(x.size(1));
+  return view.mean ? (x - as_double({view.mean, dim})) * as_double({view.inv_std, dim}) : x;
+}
+
+// A slice of the parameters `flat`, which lie as `layout` says.
+inline at::Tensor param(const at::Tensor& flat, const ParamSlice& s) {
+  return flat.narrow(0, s.offset, s.count()).reshape(s.shape);
+}
+inline at::Tensor mlp(const ParamLayout& layout, NetId net, const at::Tensor& flat, at::Tensor x) {
+  const NetSpec& spec = layout.net(net);
+  for (int layer = 0; layer < spec.layers(); ++layer) {
+    x = at::matmul(x, param(flat, layout.weight(net, layer)).t()) + param(flat, layout.bias(net, layer));
+    if (layer + 1 == spec.layers()) return x;
+    x = spec.activation == Activation::tanh   ? at::tanh(x)
+        : spec.activation == Activation::relu ? at::relu(x)
+                                              : at::elu(x);
+  }
+  return x;
+}
+
+// Within float's rounding of the largest number.
+inline void expect_close(std::span<const float> ours, const at::Tensor& theirs, double relative,
+                         const std::string& what) {
+  const at::Tensor expected = theirs.contiguous().reshape({-1});
+  ASSERT_EQ(static_cast<int64_t>(ours.size()), expected.numel()) << what;
+  double largest = 0, worst = 0;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    const double x = expected.data_ptr<double>()[i];
+    largest = std::max(largest, std::abs(x));
+    worst = std::max(worst, std::abs(ours[i] - x));
+    ASSERT_TRUE(std::isfinite(ours[i])) << what;
+  }
+  EXPECT_LE(worst, relative * largest) << what;
+  EXPECT_GT(largest, 0) << what;
+}
+// Slice by slice, of the first network's slice on.
+inline void expect_close_in_each_slice(const ParamLayout& layout, std::span<const float> ours,
+                                       const at::Tensor& theirs) {
+  for (const ParamSlice& s : layout.slices())
+    expect_close(ours.subspan(static_cast<size_t>(s.offset), static_cast<size_t>(s.count())),
+                 theirs.narrow(0, s.offset, s.count()), 2e-5, s.name);
+}
+
+}  // namespace drl::test
