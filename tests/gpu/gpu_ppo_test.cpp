@@ -178,6 +178,10 @@ LearnerOptions preset(const std::string& task) {
           {options.train.num_envs, options.train.num_steps_per_env, 0, 1, 1, options.ppo.num_mini_batches}};
 }
 
+std::string text(const Work& a, const Work& b) { return testing::PrintToString(a) + "\n" + testing::PrintToString(b); }
+
+int64_t done(const Work& work, gpu::HostWork kind) { return work.launching.done[static_cast<size_t>(kind)]; }
+
 // More rounds launch the same recordings more often.
 TEST(GpuWork, IsRecordedOnceForAllMiniBatches) {
   LearnerOptions options = preset("CartPole-v1");
@@ -185,11 +189,31 @@ TEST(GpuWork, IsRecordedOnceForAllMiniBatches) {
   const Work few = work_of(options);
   options.ppo.num_learning_epochs = 5, options.ppo.num_mini_batches = options.plan.num_mini_batches = 8;
   const Work many = work_of(options);
-  const std::string both = testing::PrintToString(few) + "\n" + testing::PrintToString(many);
-  EXPECT_EQ(many.recording.recorded, few.recording.recorded) << both;
-  EXPECT_EQ(many.launching.recorded, 0) << both;
-  EXPECT_EQ(many.launching.calls - few.launching.calls, 5 * 8 - 1 * 4) << both;
-  EXPECT_LE(few.launching.calls, 3 + 4 + 2 + 3) << "recordings, of which one in 4 rounds, inputs, events; " << both;
+  constexpr int64_t rounds = 5 * 8 - 1 * 4;
+  EXPECT_EQ(many.recording.recorded, few.recording.recorded) << text(few, many);
+  EXPECT_EQ(many.launching.recorded, 0) << text(few, many);
+  EXPECT_EQ(many.launching.calls - few.launching.calls, rounds) << text(few, many);
+  EXPECT_LE(few.launching.calls, 3 + 4 + 2 + 3) << "recordings, of which one in 4 rounds, inputs, events; "
+                                                << text(few, many);
+  // Rows; forward 2 x (inputs, 3 biases); loss; back 2 x 13 for the biases; the loss' sums and the gradient's norm, each
+  // in 5 stages at most; settings, step. Products: 3 forward, 5 back of each network.
+  EXPECT_LE(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel), rounds * (1 + 8 + 1 + 26 + 10 + 2))
+      << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::product) - done(few, gpu::HostWork::product), rounds * 2 * 8) << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::copy), done(few, gpu::HostWork::copy)) << text(few, many);
+}
+
+// The same samples in half as many steps.
+TEST(GpuWork, AStepTakesItsActorsKernelsAndTwoMore) {
+  LearnerOptions options = preset("CartPole-v1");
+  options.ppo.num_learning_epochs = 1;
+  const Work many = work_of(options);
+  options.plan.num_steps /= 2, options.plan.num_envs *= 2;
+  const Work few = work_of(options);
+  const int64_t steps = options.plan.num_steps;
+  EXPECT_EQ(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel), steps * (1 + 3 + 2)) << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::product) - done(few, gpu::HostWork::product), steps * 3) << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::copy), done(few, gpu::HostWork::copy)) << text(few, many);
 }
 
 #endif

@@ -136,18 +136,17 @@ TEST_F(NcclFailure, WhatNcclHasOnlyBegunIsWaitedOut) {
   host_collectives().init_polls = 7;
   host_collectives().enqueue_polls = 3;
   const auto comm = connect();
-  gpu::Array<float> value = to_device(*stream, std::vector<float>{1});
+  Array<float> value = to_queue(*queue, std::vector<float>{1});
   all_reduce(*comm, value);
-  gpu::Graph graph;
-  comm->capture([&] { graph.capture(*stream, [&] { all_reduce(*comm, value); }); });
-  graph.launch(*stream);
+  Recorded recorded = record(*comm, value, 1);
+  launch(*comm, recorded);
   wait(*comm);
-  EXPECT_EQ(to_host(*stream, value.data(), 1)[0], static_cast<float>(world().size() * world().size()));
+  EXPECT_EQ(to_host(*queue, value)[0], static_cast<float>(world().size() * world().size()));
 }
 
 TEST_F(NcclFailure, AnErrorOfNcclEndsTheWaitAndAllThatWouldFollow) {
   const auto comm = connect();
-  gpu::Array<float> value(1, *stream);
+  Array<float> value(*queue, 1);
   host_collectives().sticks_at = 1;
   all_reduce(*comm, value, 3);
   host_collectives().error = gpucclRemoteError;
@@ -174,8 +173,8 @@ TEST_F(NcclFailure, AnErrorOfTheGpuEndsAllThatWouldFollow) {
 TEST_F(NcclFailure, TheLimitNamesTheAllReduceAndTheRankThatDoesNotAnswer) {
   options.comm_timeout = 0.3;
   const auto comm = connect();
-  gpu::Array<double> sums(4, *stream);
-  gpu::Array<float> gradient(4, *stream);
+  Array<double> sums(*queue, 4);
+  Array<float> gradient(*queue, 4);
   all_reduce(*comm, sums);
   wait(*comm);  // numbers begin anew
   host_collectives().sticks_at = 3;
@@ -195,18 +194,16 @@ TEST_F(NcclFailure, TheLimitNamesTheAllReduceAndTheRankThatDoesNotAnswer) {
   EXPECT_EQ(host_collectives().aborted, 1);
 }
 
-TEST_F(NcclFailure, TheLimitNamesTheAllReduceWithinAGraph) {
+TEST_F(NcclFailure, TheLimitNamesTheAllReduceWithinARecording) {
   options.comm_timeout = 0.3;
   const auto comm = connect();
-  gpu::Array<float> value(1, *stream);
-  gpu::Graph graph;
-  const CommStats captured = comm->capture([&] { graph.capture(*stream, [&] { all_reduce(*comm, value, 5); }); });
+  Array<float> value(*queue, 1);
+  Recorded recorded = record(*comm, value, 5);
+  launch(*comm, recorded, 2);
+  wait(*comm);                               // numbers begin anew
   host_collectives().sticks_at = 1 + 5 + 2;  // one alone, a launch, two of the next
   all_reduce(*comm, value);
-  for (int launch = 0; launch < 3; ++launch) {
-    graph.launch(*stream);
-    comm->count_replayed(captured, {stream->get()});
-  }
+  launch(*comm, recorded, 3);
   expect_failure_said_by_rank_zero(
       ending([&] { wait(*comm); }),
       {"all-reduce 9 of the 16 since the last wait did not end within 0.3 s (all ranks wait"});
@@ -215,7 +212,7 @@ TEST_F(NcclFailure, TheLimitNamesTheAllReduceWithinAGraph) {
 TEST_F(NcclFailure, TheLimitAlsoEndsOtherWork) {
   options.comm_timeout = 0.3;
   const auto comm = connect();
-  gpu::Array<float> value(1, *stream);
+  Array<float> value(*queue, 1);
   all_reduce(*comm, value);
   expect_failure_said_by_rank_zero(ending([&] { comm->wait([] { return host_collectives().aborted > 0; }); }),
                                    {"the GPU's work did not end within 0.3 s (all all-reduces before it have ended"});
@@ -224,7 +221,7 @@ TEST_F(NcclFailure, TheLimitAlsoEndsOtherWork) {
 TEST_F(NcclFailure, TimeThatTheProcessIsSuspendedDoesNotCount) {
   options.comm_timeout = 2;
   const auto comm = connect();
-  gpu::Array<float> value(1, *stream);
+  Array<float> value(*queue, 1);
   host_collectives().sticks_at = 0;
   all_reduce(*comm, value);
   const pid_t child = ::fork();
