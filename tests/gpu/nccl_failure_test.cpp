@@ -33,6 +33,10 @@ class NcclFailure : public NcclTest {
   }
   static int last_rank() { return world().size() - 1; }
   static bool is_last() { return world().rank() == last_rank(); }
+  // By a thread of its own, which could else still be counted in the next test.
+  static void wait_for_the_abort() {
+    while (host_collectives().aborted == 0) ::usleep(1000);
+  }
   static std::string last_rank_text() { return "rank " + std::to_string(last_rank()); }
 };
 
@@ -113,6 +117,7 @@ TEST_F(NcclFailure, ARankThatDoesNotConnectIsNamed) {
   if (last_rank() > 0) parts.push_back("rank 0 on testhost waits in a first all-reduce; ");
   expect_failure_said_by_rank_zero(ending([&] { connect(); }), parts);
   EXPECT_EQ(host_collectives().finalized, 0);
+  wait_for_the_abort();
 }
 
 TEST_F(NcclFailure, ARankThatNcclNeverLetsBeginIsNamed) {
@@ -120,6 +125,7 @@ TEST_F(NcclFailure, ARankThatNcclNeverLetsBeginIsNamed) {
   host_collectives().enqueue_polls = -1;
   expect_failure_said_by_rank_zero(ending([&] { connect(); }),
                                    {"rank 0 on testhost is still preparing a first all-reduce"});
+  wait_for_the_abort();
 }
 
 TEST_F(NcclFailure, AnErrorAtTheStartIsItsRanks) {
@@ -128,6 +134,7 @@ TEST_F(NcclFailure, AnErrorAtTheStartIsItsRanks) {
   const Ending end = ending([&] { connect(); });
   EXPECT_EQ(end.code, kFailure);
   EXPECT_PRED2(contains, end.message, "NCCL failed at its start (unhandled system error" + seen_from());
+  wait_for_the_abort();
 }
 
 // ---- Work -----------------------------------------------------------------------------------------------------------
