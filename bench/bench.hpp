@@ -5,12 +5,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/check.hpp"
 #include "base/options.hpp"
 #include "cluster/device.hpp"
+#include "device/queue.hpp"
+#ifdef DRL_CUDA
+#include "device/gpu_queue.hpp"
+#endif
 
 namespace drl {
 
@@ -28,6 +33,15 @@ inline int chosen_gpu(const std::string& device) {
   const int gpu = choice.gpus.places.front();
   use_gpu(gpu);
   return gpu;
+}
+
+// Of the GPU that chosen_gpu gave, or of the host.
+inline std::unique_ptr<Queue> make_queue(int gpu) {
+#ifdef DRL_CUDA
+  if (gpu >= 0) return make_gpu_queue(isa_of("auto"));
+#endif
+  DRL_CHECK(gpu < 0, "a GPU in a build without CUDA");
+  return make_host_queue(isa_of("auto"));
 }
 
 // A benchmark's main: options from the command line, errors in one line, the exit codes of drl_train.

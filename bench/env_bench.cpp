@@ -3,13 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "drl/philox.hpp"
+#include "algorithms/rollout.hpp"
 #include "bench.hpp"
 #include "cluster/machine.hpp"
+#include "drl/philox.hpp"
 #include "envs/make_env.hpp"
-#ifdef DRL_CUDA
-#include "envs/gpu_vec_env.hpp"
-#endif
 
 namespace drl {
 namespace {
@@ -39,57 +37,57 @@ struct EnvBenchOptions {
   }
 };
 
-// A rollout's rows, [kRows, N, ...], in host or device memory.
-template <class Floats, class Bytes>
-struct Rows {
-  template <class... Stream>
-  Rows(const TaskSpec& spec, int64_t num_envs, const Stream&... stream)
-      : n(num_envs),
-        obs_dim(spec.obs_dim),
-        obs(kRows * n * obs_dim, stream...),
-        final_obs(kRows * n * obs_dim, stream...),
-        reward(kRows * n, stream...),
-        terminated(kRows * n, stream...),
-        truncated(kRows * n, stream...) {}
-
-  StepRow at(int64_t t, const void* action) {
-    return {action,
-            obs.data() + t * n * obs_dim,
-            nullptr,
-            reward.data() + t * n,
-            terminated.data() + t * n,
-            truncated.data() + t * n,
-            final_obs.data() + t * n * obs_dim,
-            nullptr};
-  }
-
-  int64_t n, obs_dim;
-  Floats obs, final_obs, reward;
-  Bytes terminated, truncated;
-};
-
 float random01(int64_t index) {
   return uniform01(random_bits(1, Purpose::benchmark, static_cast<uint64_t>(index), 0)[0]);
 }
 
-// Random actions for all rows, as an environment takes them.
-struct Actions {
-  Actions(const ActionSpace& space, int64_t n)
-      : width(space.discrete ? n : n * space.size),
-        numbers(space.discrete ? kRows * width : 0),
-        values(space.discrete ? 0 : kRows * width) {
-    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int32_t>(random01(i) * space.size);
-    for (size_t i = 0; i < values.size(); ++i) {
-      const size_t k = i % space.size;
-      values[i] = space.low[k] + (space.high[k] - space.low[k]) * random01(i);
+// Environments that step through a rollout with random actions, which lie there already.
+class Stepping {
+ public:
+  Stepping(Queue& queue, const std::string& task, int64_t n)
+      : queue_(queue),
+        envs_(make_env(task, {.num_envs = n, .seed = 1}, queue)),
+        rollout_(queue, envs_->spec(), kRows, n),
+        first_step_(queue, 1) {
+    const ActionSpace& space = envs_->spec().action;
+    const size_t size = space.discrete ? 1 : static_cast<size_t>(space.size), count = kRows * n * size;
+    Array<int32_t> choices(space.discrete ? count : 0);
+    Array<float> values(space.discrete ? 0 : count);
+    for (size_t i = 0; i < choices.size(); ++i)
+      choices[i] = static_cast<int32_t>(random01(i) * static_cast<float>(space.size));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = space.low[i % size] + (space.high[i % size] - space.low[i % size]) * random01(i);
+    width_ = n * static_cast<int64_t>(size);
+    actions_ = Array<float>(queue, count);  // of either kind
+    queue.copy_bytes(actions_.data(), choices.empty() ? static_cast<void*>(values.data()) : choices.data(),
+                     count * sizeof(float));
+    envs_->reset(queue, rollout_.start_row());
+    enqueue();  // loads the kernel
+    queue.synchronize();
+    recording_ = queue.record([this] { enqueue(); });
+  }
+
+  VecEnv& envs() { return *envs_; }
+  // Enqueues all rows. Each time it draws the same numbers, for other episodes.
+  void round() { recording_ ? queue_.launch(*recording_) : enqueue(); }
+
+ private:
+  void enqueue() {
+    rollout_.begin();
+    for (int64_t t = 0; t < kRows; ++t) {
+      StepRow row = rollout_.row(t);
+      row.action = actions_.data() + t * width_;
+      envs_->step(queue_, {first_step_.data(), t}, 0, envs_->num_envs(), row);
     }
   }
-  const void* at(int64_t t) const {
-    return numbers.empty() ? static_cast<const void*>(&values[t * width]) : &numbers[t * width];
-  }
-  int64_t width;
-  std::vector<int32_t> numbers;
-  std::vector<float> values;
+
+  Queue& queue_;
+  std::unique_ptr<VecEnv> envs_;
+  Rollout rollout_;
+  Array<int64_t> first_step_;
+  Array<float> actions_;  // [kRows, width_]
+  int64_t width_ = 0;
+  std::unique_ptr<RecordedWork> recording_;
 };
 
 // Steps per second over about so many seconds, after one round to warm up. round() does this many steps.
@@ -103,92 +101,55 @@ double steps_per_second(double seconds, double steps, const Round& round) {
   return static_cast<double>(rounds) * steps / elapsed;
 }
 
-double core_rate(const std::string& task, int64_t n, double seconds) {
-  const auto env = make_env(task, {.num_envs = n, .seed = 1});
-  const Actions actions(env->spec().action, n);
-  Rows<std::vector<float>, std::vector<uint8_t>> rows(env->spec(), n);
-  env->reset(rows.at(0, nullptr));
-  int64_t step = 0;
-  return steps_per_second(seconds, static_cast<double>(kRows * n), [&] {
-    for (int64_t t = 0; t < kRows; ++t) env->step(step++, rows.at(t, actions.at(t)));
+// As drl_train collects: on a GPU all rows in one recording.
+double rollout_rate(Queue& queue, const std::string& task, int64_t n, double seconds) {
+  const int rounds = queue.on_gpu() ? 20 : 1;  // so that waiting for them takes little of the time
+  Stepping stepping(queue, task, n);
+  return steps_per_second(seconds, static_cast<double>(rounds * kRows * n), [&] {
+    for (int k = 0; k < rounds; ++k) stepping.round();
+    queue.synchronize();
   });
 }
 
-#ifdef DRL_CUDA
-
-double register_rate(const std::string& task, int64_t n, double seconds) {
+double register_rate(Queue& queue, const std::string& task, int64_t n, double seconds) {
   constexpr int64_t steps = 1000;
-  gpu::Stream stream;
-  const auto env = make_gpu_env(task, {.num_envs = n, .seed = 1}, stream);
-  Rows<gpu::Array<float>, gpu::Array<uint8_t>> rows(env->spec(), n, stream);
-  gpu::Array<float> checksum(n, stream);
-  env->reset(rows.at(0, nullptr), stream);
+  Stepping stepping(queue, task, n);
+  Array<float> checksum(queue, static_cast<size_t>(n));
   int64_t step = 0;
   return steps_per_second(seconds, static_cast<double>(steps * n), [&] {
-    env->step_randomly(step, steps, checksum.data(), stream);
+    step_randomly(task, stepping.envs(), queue, step, steps, checksum.data());
     step += steps;
-    gpu::synchronize(stream);
+    queue.synchronize();
   });
 }
 
-// As drl_train collects: all rows in one graph. Replayed, it draws the same numbers for new episodes.
-double rollout_rate(const std::string& task, int64_t n, double seconds) {
-  constexpr int replays = 20;  // so that waiting for them takes little of the time
-  gpu::Stream stream;
-  const auto env = make_gpu_env(task, {.num_envs = n, .seed = 1}, stream);
-  const Actions actions(env->spec().action, n);
-  gpu::Array<int32_t> numbers(actions.numbers.size(), stream);
-  gpu::Array<float> values(actions.values.size(), stream);
-  gpu::copy_to_device(stream, numbers.data(), actions.numbers.data(), numbers.size());
-  gpu::copy_to_device(stream, values.data(), actions.values.data(), values.size());
-  Rows<gpu::Array<float>, gpu::Array<uint8_t>> rows(env->spec(), n, stream);
-  gpu::Array<int64_t> first_step(1, stream);
-  env->reset(rows.at(0, nullptr), stream);
-  const auto step = [&](int64_t t) {
-    const void* action = numbers.empty() ? static_cast<const void*>(values.data() + t * actions.width)
-                                         : numbers.data() + t * actions.width;
-    env->step(first_step.data(), t, rows.at(t, action), stream);
-  };
-  step(0);  // loads the kernel
-  gpu::Graph graph;
-  graph.capture(stream, [&] {
-    for (int64_t t = 0; t < kRows; ++t) step(t);
-  });
-  return steps_per_second(seconds, static_cast<double>(replays * kRows * n), [&] {
-    for (int k = 0; k < replays; ++k) graph.launch(stream);
-    gpu::synchronize(stream);
-  });
-}
-
-void measure_gpu(const std::vector<std::string>& tasks, int64_t n, double seconds, const std::string& name) {
+void measure_gpu(const std::vector<std::string>& tasks, int64_t n, double seconds, int gpu) {
+  const std::unique_ptr<Queue> queue = make_queue(gpu), host = make_queue(-1);
   std::printf("M steps/s of %s with %lld environments: in registers, into a rollout; and of one core of %s with %lld\n",
-              name.c_str(), static_cast<long long>(n), this_machine().cpu_model.c_str(),
+              gpu_name(gpu).c_str(), static_cast<long long>(n), this_machine().cpu_model.c_str(),
               static_cast<long long>(kCpuEnvs));
   std::printf("%-26s %12s %12s %12s %14s\n", "", "registers", "rollout", "core", "rollout / core");
   for (const std::string& task : tasks) {
-    const double registers = register_rate(task, n, seconds), rollout = rollout_rate(task, n, seconds),
-                 core = core_rate(task, kCpuEnvs, seconds);
+    const double registers = register_rate(*queue, task, n, seconds), rollout = rollout_rate(*queue, task, n, seconds),
+                 core = rollout_rate(*host, task, kCpuEnvs, seconds);
     std::printf("%-26s %12.1f %12.1f %12.1f %14.1f\n", task.c_str(), registers / 1e6, rollout / 1e6, core / 1e6,
                 rollout / core);
   }
 }
 
-#endif
-
 void measure_core(const std::vector<std::string>& tasks, int64_t n, double seconds) {
+  const std::unique_ptr<Queue> queue = make_queue(-1);
   std::printf("one core of %s, %lld environments\n", this_machine().cpu_model.c_str(), static_cast<long long>(n));
   for (const std::string& task : tasks)
-    std::printf("%-26s %7.1f M steps/s\n", task.c_str(), core_rate(task, n, seconds) / 1e6);
+    std::printf("%-26s %7.1f M steps/s\n", task.c_str(), rollout_rate(*queue, task, n, seconds) / 1e6);
 }
 
 void run(const EnvBenchOptions& options) {
   const std::vector<std::string> tasks = options.task.empty() ? task_names() : std::vector{options.task};
   for (const std::string& task : tasks) (void)task_spec(task);  // throws for an unknown one
   const int64_t n = options.num_envs;
-  [[maybe_unused]] const int gpu = chosen_gpu(options.device);
-#ifdef DRL_CUDA
-  if (gpu >= 0) return measure_gpu(tasks, n ? n : kGpuEnvs, options.seconds, gpu_name(gpu));
-#endif
+  const int gpu = chosen_gpu(options.device);
+  if (gpu >= 0) return measure_gpu(tasks, n ? n : kGpuEnvs, options.seconds, gpu);
   measure_core(tasks, n ? n : kCpuEnvs, options.seconds);
 }
 

@@ -5,14 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "apps/learner.hpp"
+#include "algorithms/ppo/ppo.hpp"
 #include "bare_libtorch.hpp"
 #include "bench.hpp"
 #include "cluster/communicator.hpp"
 #include "cluster/machine.hpp"
-#include "nets/torch/blas.hpp"
+#include "drl/philox.hpp"
 #include "envs/make_env.hpp"
-#include "algorithms/rollout.hpp"
+#include "nets/torch/blas.hpp"
+#include "nets/torch/torch_nets.hpp"
+#ifdef DRL_CUDA
+#include "nets/gpu/gpu_nets.hpp"
+#endif
 
 namespace drl {
 namespace {
@@ -44,24 +48,35 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+PolicyOptions policy_options() {
+  PolicyOptions policy;
+  policy.activation = "tanh";
+  return policy;
+}
+
+std::unique_ptr<Nets> make_nets(Queue& queue, const ParamLayout& layout, [[maybe_unused]] int64_t rows) {
+#ifdef DRL_CUDA
+  if (queue.on_gpu()) return make_gpu_nets(queue, layout, rows);
+#endif
+  return make_torch_nets(queue, layout, 1);
+}
+
 // drl's whole iteration.
 class Loop {
  public:
   // `gpu` is -1 for one core.
-  Loop(int64_t num_envs, int gpu, bool graphs = true) : samples_(num_envs * kSteps) {
-    Options options;
-    options.train.task = kTask;
-    options.policy.activation = "tanh";
-    options.gpu.cuda_graphs = graphs;
-    LearnerPlan plan{{num_envs, kSteps, 0, 1, 1, options.ppo.num_mini_batches}, {num_envs, 0, 0, true}, {}};
-    plan.placement.gpu = gpu;
-    plan.batch.check();
-    learner_ = gpu < 0 ? make_cpu_learner(options, plan) : make_gpu_learner(options, plan);
-  }
+  Loop(int64_t num_envs, int gpu, bool graphs = true)
+      : samples_(num_envs * kSteps),
+        queue_(make_queue(gpu)),
+        spec_(actor_critic(task_spec(kTask), policy_options())),
+        nets_(make_nets(*queue_, spec_.layout, samples_ + num_envs)),
+        envs_(make_env(kTask, {num_envs, 0, 0, true}, *queue_)),
+        ppo_(*queue_, {}, policy_options(), {num_envs, kSteps, 0, 1, 1, PpoOptions().num_mini_batches}, 0, spec_,
+             *nets_, *envs_, graphs) {}
   void iterate() {
     const double start = now();
-    learner_->algorithm().iterate(iteration_++, *comm_, {});
-    const IterationStats& stats = learner_->algorithm().stats();
+    ppo_.iterate(iteration_++, *comm_, {});
+    const IterationStats& stats = ppo_.stats();
     total_.push_back(now() - start);
     collect_.push_back(stats.collection_time);
     update_.push_back(stats.learning_time);
@@ -79,22 +94,28 @@ class Loop {
  private:
   int64_t samples_;
   std::unique_ptr<Communicator> comm_ = make_serial_communicator();
-  std::unique_ptr<Learner> learner_;
+  std::unique_ptr<Queue> queue_;
+  ActorCritic spec_;
+  std::unique_ptr<Nets> nets_;
+  std::unique_ptr<VecEnv> envs_;
+  Ppo ppo_;
   int64_t iteration_ = 0;
   std::vector<double> total_, collect_, update_;
 };
 
 // Seconds of stepping alone, a rollout's worth.
 double environment_seconds(int64_t num_envs) {
-  const auto envs = make_env(kTask, {num_envs, 0, 0, true});
-  Rollout rollout(envs->spec(), kSteps, num_envs);
-  envs->reset(rollout.start_row());
-  for (int64_t i = 0; i < rollout.samples(); ++i)
-    rollout.choice[i] = static_cast<int32_t>(random_bits(0, Purpose::benchmark, i, 0)[0] & 1);
+  const auto queue = make_queue(-1);
+  const auto envs = make_env(kTask, {num_envs, 0, 0, true}, *queue);
+  const Rollout rollout(*queue, envs->spec(), kSteps, num_envs);
+  envs->reset(*queue, rollout.start_row());
+  auto* choices = reinterpret_cast<int32_t*>(rollout.view().action);
+  for (int64_t i = 0; i < kSteps * num_envs; ++i)
+    choices[i] = static_cast<int32_t>(random_bits(0, Purpose::benchmark, static_cast<uint64_t>(i), 0)[0] & 1);
   double start = 0;
   for (int64_t k = 0; k < 40 * kSteps; ++k) {
     if (k == 20 * kSteps) start = now();
-    envs->step(k, rollout.row(k % kSteps));
+    envs->step(*queue, {&k}, 0, num_envs, rollout.row(k % kSteps));
   }
   return (now() - start) / 20;
 }

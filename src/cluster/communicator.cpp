@@ -150,11 +150,6 @@ void Communicator::count_replayed(const CommStats& captured, Stream stream) {
   do_replayed(captured.all_reduces(), stream);
 }
 
-std::optional<int64_t> Communicator::captured() const {
-  if (!capture_start_) return std::nullopt;
-  return stats_.all_reduces() - capture_start_->all_reduces();
-}
-
 std::unique_ptr<Communicator> make_serial_communicator() { return std::make_unique<SerialCommunicator>(); }
 
 std::string broadcast_text(Communicator& comm, const std::string& text, int root) {

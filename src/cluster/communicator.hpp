@@ -55,7 +55,7 @@ class Communicator {
   virtual void wait(const std::function<bool()>& done);
 
   // Calls `enqueue`, whose all-reduces are captured in a graph instead of done: they count when the graph is launched,
-  // by count_replayed(what this returned, the stream) after each launch. Wait before a capture, and after the launches.
+  // by count_replayed(what this returned, the stream) after each launch.
   CommStats capture(const std::function<void()>& enqueue);
   void count_replayed(const CommStats& captured, Stream stream);
 
@@ -74,8 +74,7 @@ class Communicator {
   virtual void do_replayed(int64_t /*all_reduces*/, Stream) {}
   // All-reduces of a device tell how long they took when they have ended.
   void count_wait(double seconds) { stats_.wait_seconds += seconds; }
-  // All-reduces of the capture that is going on, nullopt while there is none.
-  std::optional<int64_t> captured() const;
+  bool capturing() const { return capture_start_.has_value(); }
 
  private:
   CommStats stats_;

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <exception>
 #include <fstream>
 #include <functional>
@@ -17,9 +16,12 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cluster/machine.hpp"
+#include "cluster/nccl_clock.hpp"
 #include "cluster/patience.hpp"
 #include "cluster/program_build.hpp"
 #include "cluster/roll_call.hpp"
+#include "device/array.hpp"
+#include "device/gpu_queue.hpp"
 #include "gpu/device.hpp"
 
 namespace drl {
@@ -29,37 +31,19 @@ constexpr double kAnswerTime = 3;  // s, in which ranks that are alive answer ra
 constexpr double kGrace = 10;      // s, by which the others let rank 0 speak first: it knows more
 constexpr double kAbortTime = 5;   // s, for the GPU to come to rest after ncclCommAbort
 constexpr double kFarewell = 10;   // s, for all ranks to end the communicator
-constexpr int64_t kMostMarks = 4096;
 constexpr char kLooksForOthers[] = "is still looking for the others";
 
 using Done = std::function<bool()>;
 using Notes = std::vector<std::optional<std::string>>;
 
-// How far the stream has come since the last wait: all-reduces done one by one or by whole graphs, and those done of
-// the graph that runs.
-struct Progress {
-  uint32_t whole = 0, in_graph = 0;
-};
-
 // What a GPU that hangs may still use, and is then left alone: to free it would wait for the GPU.
 struct OnDevice {
-  gpu::Stream stream;
-  gpu::PinnedArray<Progress> marks_on_host{kMostMarks};
-  gpu::Array<Progress> marks{kMostMarks, stream};  // {i, 0}: copied to `progress` behind all-reduce i
-  gpu::PinnedArray<Progress> progress{1};
-  gpu::Array<float> sum{1, stream};
-  gpu::PinnedArray<float> sum_on_host{1};
-  // Around each all-reduce since the last wait; in a graph they are nodes. At most kMostMarks.
-  struct Lap {
-    gpu::Event begin, end;
-  };
-  std::deque<Lap> laps;
+  std::unique_ptr<Queue> queue = make_gpu_queue();
+  Array<NcclClock> clock{*queue, 1};
+  Array<NcclTimes> times{*queue, 1, Memory::host};
+  Array<float> sum{*queue, 1}, sum_on_host{*queue, 1, Memory::host};
 
-  OnDevice() {
-    for (uint32_t i = 0; i < kMostMarks; ++i) marks_on_host[i].whole = i;
-    gpu::copy_to_device(stream, marks.data(), marks_on_host.data(), kMostMarks);
-  }
-  bool idle() const { return gpu::has_ended(gpuStreamQuery(stream.get()), "gpuStreamQuery"); }
+  gpuStream_t stream() const { return static_cast<gpuStream_t>(queue->native()); }
 };
 
 std::string seconds_text(double seconds) {
@@ -199,9 +183,7 @@ class NcclCommunicator final : public Communicator {
     usable_host().scatter(all, mine, root);
   }
   void do_replayed(int64_t all_reduces, Stream stream) override {
-    if (!stream.handle) return;
-    timed_ = std::max(timed_, std::min(all_reduces, kMostMarks));  // by the latest launch, should there be several
-    mark(all_reduces, static_cast<gpuStream_t>(stream.handle));
+    if (stream.handle) enqueued_ += all_reduces;
   }
 
  private:
@@ -216,11 +198,7 @@ class NcclCommunicator final : public Communicator {
   Communicator& usable_host();
   template <class T>
   void all_reduce(std::span<T> data, gpucclDataType_t type, Stream stream);
-  void mark(int64_t all_reduces, gpuStream_t stream);
-  void mark_in_graph(int64_t position, gpuStream_t stream);
-  OnDevice::Lap* lap_of(int64_t position);
-  void record(gpu::Event& event, gpuStream_t stream) const;
-  void count_laps();
+  NcclTimes times() const;
   gpucclResult_t state() const;
   gpucclResult_t settled(gpucclResult_t result, Patience& patience, double limit) const;
 
@@ -245,8 +223,8 @@ class NcclCommunicator final : public Communicator {
   gpucclComm_t comm_{};
   GpuIdentity gpu_;
   bool connected_ = false, failed_ = false;
-  int64_t enqueued_ = 0;  // all-reduces since the last wait
-  int64_t timed_ = 0;     // of the laps, those that it will read
+  NcclTimes counted_{};   // at the last wait
+  int64_t enqueued_ = 0;  // all-reduces since then
 };
 
 // ---- Start ----------------------------------------------------------------------------------------------------------
@@ -261,10 +239,10 @@ void NcclCommunicator::connect(bool share_gpu) {
     meeting.hold(trouble, [this](const Notes& notes) { return require_connected(notes); });
     connected_ = true;
   } catch (const ReportedError&) {
-    rest_or_end("", [this] { return device_->idle(); });
+    rest_or_end("", [this] { return device_->queue->done(); });
     throw;
   } catch (const Error& error) {
-    rest_or_end(error.what(), [this] { return device_->idle(); });
+    rest_or_end(error.what(), [this] { return device_->queue->done(); });
     throw;
   }
 }
@@ -310,14 +288,14 @@ std::string NcclCommunicator::try_to_connect(const std::string& id_text, Patienc
 // NCCL leaves some connections to the first all-reduce: better here than in a capture.
 std::string NcclCommunicator::try_all_reduce(Patience& patience) {
   OnDevice& device = *device_;
-  const Done idle = [&device] { return device.idle(); };
+  const Done idle = [&device] { return device.queue->done(); };
   device.sum_on_host[0] = 1;
-  gpu::copy_to_device(device.stream, device.sum.data(), device.sum_on_host.data(), 1);
+  device.queue->copy(device.sum.data(), device.sum_on_host.data(), 1);
   const gpucclResult_t begun =
-      gpucclAllReduce(device.sum.data(), device.sum.data(), 1, gpucclFloat, gpucclSum, comm_, device.stream.get());
+      gpucclAllReduce(device.sum.data(), device.sum.data(), 1, gpucclFloat, gpucclSum, comm_, device.stream());
   gpucclResult_t result = settled(begun, patience, options_.init_timeout);
   if (result == gpucclInProgress) return "is still preparing a first all-reduce";
-  gpu::copy_to_host(device.stream, device.sum_on_host.data(), device.sum.data(), 1);
+  device.queue->copy(device.sum_on_host.data(), device.sum.data(), 1);
   for (int64_t round = 0; result == gpucclSuccess && !idle(); ++round) {
     if (patience.seconds() > options_.init_timeout) return "waits in a first all-reduce";
     nap(round);
@@ -359,55 +337,22 @@ void NcclCommunicator::all_reduce(std::span<T> data, gpucclDataType_t type, Stre
   if (!stream.handle) return usable_host().all_reduce_sum(data);
   DRL_CHECK(!failed_, "a collective after a failure");
   const auto on = static_cast<gpuStream_t>(stream.handle);
-  const auto position_in_graph = captured();
-  OnDevice::Lap* lap = lap_of(position_in_graph.value_or(timed_));
-  if (lap) record(lap->begin, on);
+  enqueue_begin(on, device_->clock.data());
   Patience patience;
   const gpucclResult_t begun = gpucclAllReduce(data.data(), data.data(), data.size(), type, gpucclSum, comm_, on);
   // Nothing may be enqueued behind it, nor a capture end, before NCCL has enqueued it.
   const gpucclResult_t result = settled(begun, patience, options_.comm_timeout);
   if (result == gpucclInProgress) fail_late({});
   if (result != gpucclSuccess) fail(result, {});
-  if (lap) record(lap->end, on);
-  if (position_in_graph) {
-    mark_in_graph(*position_in_graph + 1, on);
-  } else {
-    if (lap) ++timed_;
-    mark(1, on);
-  }
+  enqueue_end(on, device_->clock.data(), device_->times.data());
+  if (!capturing()) ++enqueued_;
 }
 
-// Of the all-reduce behind `position` others; nullptr where there are too many.
-OnDevice::Lap* NcclCommunicator::lap_of(int64_t position) {
-  if (position >= kMostMarks) return nullptr;
-  while (std::ssize(device_->laps) <= position) device_->laps.emplace_back();
-  return &device_->laps[static_cast<size_t>(position)];
-}
-
-void NcclCommunicator::record(gpu::Event& event, gpuStream_t stream) const {
-  DRL_GPU(gpuEventRecordWithFlags(event.get(), stream, captured() ? gpuEventRecordExternal : gpuEventRecordDefault));
-}
-
-void NcclCommunicator::count_laps() {
-  double seconds = 0;
-  for (; timed_ > 0; --timed_) {
-    const OnDevice::Lap& lap = device_->laps[static_cast<size_t>(timed_ - 1)];
-    seconds += lap.end.seconds_since(lap.begin);
-  }
-  count_wait(seconds);
-}
-
-// Beyond the last mark the number stays.
-void NcclCommunicator::mark(int64_t all_reduces, gpuStream_t stream) {
-  enqueued_ += all_reduces;
-  const Progress* from = device_->marks.data() + std::min(enqueued_, kMostMarks - 1);
-  DRL_GPU(gpuMemcpyAsync(device_->progress.data(), from, sizeof(Progress), gpuMemcpyDeviceToHost, stream));
-}
-
-void NcclCommunicator::mark_in_graph(int64_t position, gpuStream_t stream) {
-  const Progress* from = device_->marks.data() + std::min(position, kMostMarks - 1);
-  uint32_t* to = &device_->progress[0].in_graph;
-  DRL_GPU(gpuMemcpyAsync(to, &from->whole, sizeof(*to), gpuMemcpyDeviceToHost, stream));
+// The GPU may be writing them.
+NcclTimes NcclCommunicator::times() const {
+  NcclTimes& times = device_->times[0];
+  const auto read = [](uint64_t& number) { return std::atomic_ref(number).load(std::memory_order_relaxed); };
+  return {read(times.nanoseconds), read(times.all_reduces)};
 }
 
 gpucclResult_t NcclCommunicator::state() const {
@@ -439,9 +384,10 @@ void NcclCommunicator::wait(const Done& done) {
     failed_ = true;
     throw;
   }
-  count_laps();
+  const NcclTimes now = times();
+  count_wait(static_cast<double>(now.nanoseconds - counted_.nanoseconds) * 1e-9);
+  counted_ = now;
   enqueued_ = 0;
-  device_->progress[0] = {};
 }
 
 // ---- Failure --------------------------------------------------------------------------------------------------------
@@ -468,12 +414,9 @@ std::string NcclCommunicator::seen_by() const {
 }
 
 std::string NcclCommunicator::work_in_question() const {
-  Progress& progress = device_->progress[0];  // the stream may be writing it
-  const int64_t ended = int64_t{std::atomic_ref(progress.whole).load(std::memory_order_relaxed)} +
-                        std::atomic_ref(progress.in_graph).load(std::memory_order_relaxed);
+  const auto ended = static_cast<int64_t>(times().all_reduces - counted_.all_reduces);
   if (ended >= enqueued_) return "the GPU's work";
-  return "all-reduce " + std::to_string(ended + 1) + (ended + 1 < kMostMarks ? "" : " or a later one") + " of the " +
-         std::to_string(enqueued_) + " since the last wait";
+  return "all-reduce " + std::to_string(ended + 1) + " of the " + std::to_string(enqueued_) + " since the last wait";
 }
 
 std::string NcclCommunicator::failure_text(gpucclResult_t result) const {

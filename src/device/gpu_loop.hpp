@@ -21,7 +21,7 @@ DRL_HD void call(const Function& function, int64_t i) {
 
 template <class Function>
 void launch_loop(void* stream, int64_t begin, int64_t end, const Function& function) {
-  host_enqueue(static_cast<gpuStream_t>(stream), [begin, end, function] {
+  host_enqueue(static_cast<gpuStream_t>(stream), HostWork::kernel, [begin, end, function] {
     for (int64_t i = begin; i < end; ++i) call(function, i);
   });
 }

@@ -7,6 +7,18 @@
 namespace drl {
 namespace {
 
+class Stream {
+ public:
+  Stream() { DRL_GPU(gpuStreamCreateWithFlags(&stream_, gpuStreamNonBlocking)); }
+  ~Stream() { (void)gpuStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  gpuStream_t get() const { return stream_; }
+
+ private:
+  gpuStream_t stream_{};
+};
+
 class GpuRecordedWork final : public RecordedWork {
  public:
   explicit GpuRecordedWork(gpuGraph_t graph) {
@@ -23,15 +35,18 @@ class GpuRecordedWork final : public RecordedWork {
 
 class GpuEvent final : public Queue::Event {
  public:
-  explicit GpuEvent(const gpu::Stream& stream) : stream_(stream) {}
-  void record() override { event_.record(stream_); }
+  explicit GpuEvent(const Stream& stream) : stream_(stream) { DRL_GPU(gpuEventCreate(&event_)); }
+  ~GpuEvent() override { (void)gpuEventDestroy(event_); }
+  void record() override { DRL_GPU(gpuEventRecord(event_, stream_.get())); }
   double seconds_since(const Event& start) const override {
-    return event_.seconds_since(static_cast<const GpuEvent&>(start).event_);
+    float milliseconds = 0;
+    DRL_GPU(gpuEventElapsedTime(&milliseconds, static_cast<const GpuEvent&>(start).event_, event_));
+    return milliseconds * 1e-3;
   }
 
  private:
-  const gpu::Stream& stream_;
-  gpu::Event event_;
+  const Stream& stream_;
+  gpuEvent_t event_{};
 };
 
 class GpuQueue final : public Queue {
@@ -45,11 +60,7 @@ class GpuQueue final : public Queue {
     return memory;
   }
   void release(void* memory, size_t) noexcept override { (void)gpuFree(memory); }
-  void* allocate_host(size_t bytes) override {
-    void* memory = nullptr;
-    DRL_GPU(gpuMallocHost(&memory, bytes));
-    return std::memset(memory, 0, bytes);
-  }
+  void* allocate_host(size_t bytes) override { return std::memset(gpu::allocate_host(bytes), 0, bytes); }
   void release_host(void* memory, size_t) noexcept override { (void)gpuFreeHost(memory); }
 
   void copy_bytes(void* to, const void* from, size_t bytes) override {
@@ -80,7 +91,7 @@ class GpuQueue final : public Queue {
   void end_range() override { gpuRangePop(); }
 
  private:
-  gpu::Stream stream_;
+  Stream stream_;
 };
 
 }  // namespace

@@ -11,8 +11,10 @@
 #include "cluster/gpu_identity.hpp"
 #include "cluster/nccl_communicator.hpp"
 #include "cluster/patience.hpp"
+#include "device/array.hpp"
+#include "device/gpu_loop.hpp"
+#include "device/gpu_queue.hpp"
 #include "doctor/gpu_probe.hpp"
-#include "gpu/for_each.hpp"
 
 namespace drl {
 namespace {
@@ -43,11 +45,9 @@ struct Arithmetic {
   }
 };
 
-bool idle(const gpu::Stream& stream) { return gpu::has_ended(gpuStreamQuery(stream.get()), "gpuStreamQuery"); }
-
-bool comes_to_rest(const gpu::Stream& stream, double seconds) {
+bool comes_to_rest(Queue& queue, double seconds) {
   Patience patience;
-  for (int64_t round = 0; !idle(stream); ++round) {
+  for (int64_t round = 0; !queue.done(); ++round) {
     if (patience.seconds() > seconds) return false;
     nap(round);
   }
@@ -57,10 +57,13 @@ bool comes_to_rest(const gpu::Stream& stream, double seconds) {
 // Memory that a kernel uses; left alone when the kernel hangs, as freeing would wait for it.
 template <class T>
 struct Buffers {
-  explicit Buffers(size_t size) : on_device(size, stream), on_host(size) {}
-  gpu::Stream stream;
-  gpu::Array<T> on_device;
-  gpu::PinnedArray<T> on_host;
+  explicit Buffers(size_t size) : on_device(*queue, size), on_host(*queue, size, Memory::host) {}
+  template <class Function>
+  void launch(const Function& function) {
+    gpu::launch_loop(queue->native(), 0, static_cast<int64_t>(on_device.size()), function);
+  }
+  std::unique_ptr<Queue> queue = make_gpu_queue();
+  Array<T> on_device, on_host;
 };
 
 }  // namespace
@@ -75,9 +78,9 @@ std::string try_kernel(int device, double seconds) {
   try {
     DRL_GPU(gpuSetDevice(device));
     auto numbers = std::make_unique<Buffers<uint32_t>>(kNumbers);
-    gpu::for_each(numbers->stream, kNumbers, ThreeTimesPlusOne{numbers->on_device.data()});
-    gpu::copy_to_host(numbers->stream, numbers->on_host.data(), numbers->on_device.data(), kNumbers);
-    if (!comes_to_rest(numbers->stream, seconds)) {
+    numbers->launch(ThreeTimesPlusOne{numbers->on_device.data()});
+    numbers->queue->copy(numbers->on_host.data(), numbers->on_device.data(), kNumbers);
+    if (!comes_to_rest(*numbers->queue, seconds)) {
       (void)numbers.release();
       return "it did not end within " + std::to_string(static_cast<int>(seconds)) + " s";
     }
@@ -95,18 +98,18 @@ double fastest_kernel(int device, double seconds, const std::function<void()>& m
   DRL_GPU(gpuGetDeviceProperties(&properties, device));
   const int64_t threads = properties.multiProcessorCount * kThreadsPerProcessor;
   auto buffers = std::make_unique<Buffers<float>>(static_cast<size_t>(threads));
-  gpu::Event begin, end;
+  const std::unique_ptr<Queue::Event> begin = buffers->queue->make_event(), end = buffers->queue->make_event();
   const auto time = [&](int steps, const std::function<void()>& while_it_runs) {
-    begin.record(buffers->stream);
-    gpu::for_each(buffers->stream, threads, Arithmetic{buffers->on_device.data(), steps});
-    end.record(buffers->stream);
+    begin->record();
+    buffers->launch(Arithmetic{buffers->on_device.data(), steps});
+    end->record();
     while_it_runs();
-    if (!comes_to_rest(buffers->stream, seconds)) {
+    if (!comes_to_rest(*buffers->queue, seconds)) {
       (void)buffers.release();
       throw Error("the GPU failed (a kernel of 5 ms did not end within " + std::to_string(static_cast<int>(seconds)) +
                   " s): look at it by nvidia-smi and dmesg");
     }
-    return end.seconds_since(begin);
+    return end->seconds_since(*begin);
   };
   int steps = 64;
   while (time(steps, [] {}) < kKernelTime && steps < kMostSteps) steps *= 2;
@@ -131,10 +134,10 @@ PeerAccess peer_access(int device) {
 }
 
 struct GpuAllReduce::OnDevice {
-  gpu::Stream stream;
-  gpu::Graph graph;
-  gpu::Array<float> data{kLarge / sizeof(float), stream};
-  gpu::PinnedArray<float> on_host{kMedium / sizeof(float)};
+  std::unique_ptr<Queue> queue = make_gpu_queue();
+  Array<float> data{*queue, kLarge / sizeof(float)};
+  Array<float> on_host{*queue, kMedium / sizeof(float), Memory::host};
+  std::unique_ptr<RecordedWork> recording;
 };
 
 GpuAllReduce::GpuAllReduce(Communicator& nccl) : nccl_(nccl), device_(std::make_unique<OnDevice>()) {}
@@ -148,10 +151,10 @@ bool GpuAllReduce::is_right(int64_t bytes) {
   OnDevice& on = *device_;
   const std::vector<float> mine = summands(nccl_.rank(), bytes);
   std::ranges::copy(mine, on.on_host.data());
-  gpu::copy_to_device(on.stream, on.data.data(), on.on_host.data(), mine.size());
-  nccl_.all_reduce_sum(std::span(on.data.data(), mine.size()), {on.stream.get()});
-  gpu::copy_to_host(on.stream, on.on_host.data(), on.data.data(), mine.size());
-  nccl_.wait([&] { return idle(on.stream); });
+  on.queue->copy(on.data.data(), on.on_host.data(), mine.size());
+  nccl_.all_reduce_sum(std::span(on.data.data(), mine.size()), {on.queue->native()});
+  on.queue->copy(on.on_host.data(), on.data.data(), mine.size());
+  nccl_.wait([&] { return on.queue->done(); });
   return drl::is_right({on.on_host.data(), on.on_host.data() + mine.size()}, nccl_.size());
 }
 
@@ -161,16 +164,16 @@ double GpuAllReduce::repeat(int64_t bytes, int times) {
   const double before = nccl_.stats().wait_seconds;
   const auto enqueue = [&] {
     for (int k = 0; k < times; ++k)
-      nccl_.all_reduce_sum(std::span(on.data.data(), static_cast<size_t>(bytes) / sizeof(float)), {on.stream.get()});
+      nccl_.all_reduce_sum(std::span(on.data.data(), static_cast<size_t>(bytes) / sizeof(float)), {on.queue->native()});
   };
   if (times == 1) {
     enqueue();
   } else {
-    const CommStats captured = nccl_.capture([&] { on.graph.capture(on.stream, enqueue); });
-    on.graph.launch(on.stream);
-    nccl_.count_replayed(captured, {on.stream.get()});
+    const CommStats captured = nccl_.capture([&] { on.recording = on.queue->record(enqueue); });
+    on.queue->launch(*on.recording);
+    nccl_.count_replayed(captured, {on.queue->native()});
   }
-  nccl_.wait([&] { return idle(on.stream); });
+  nccl_.wait([&] { return on.queue->done(); });
   return nccl_.stats().wait_seconds - before;
 }
 

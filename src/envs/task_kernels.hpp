@@ -240,7 +240,7 @@ struct StepRandomly {
     DRL_HD void result(F reward, Mask<F>, Mask<F>) { sum += reward; }
     DRL_HD void episode_ends(const typename Environments<Task>::template Some<F>& some, const F* obs, Mask<F> ended,
                              Mask<F>) {
-      next_obs(obs);
+      for (int o = 0; o < Environments<Task>::kObs; ++o) sum += math::select(ended, obs[o], F(0));
       for (uint32_t left = lane_bits(ended); left != 0; left &= left - 1)
         envs.count_ended(some, i, lowest_bit(left));
     }

@@ -1,7 +1,8 @@
 #include "gpu/device.hpp"
 
-#include <thread>
+#include <string>
 
+#include "base/check.hpp"
 #include "base/text.hpp"
 
 namespace drl::gpu {
@@ -31,6 +32,14 @@ void* allocate(size_t bytes) {
       "no other program uses");
 }
 
+void* allocate_host(size_t bytes) {
+  void* memory = nullptr;
+  if (gpuMallocHost(&memory, bytes) == gpuSuccess) return memory;
+  (void)gpuGetLastError();
+  throw Error("no host memory that a GPU can reach for " + human_bytes(static_cast<double>(bytes)) +
+              " (the driver refused it): see ulimit -l, or ask for more memory");
+}
+
 bool has_ended(gpuError_t status, const char* call) {
   if (status == gpuErrorNotReady) {
     (void)gpuGetLastError();  // some versions keep it, and the next launch would be blamed
@@ -38,47 +47,6 @@ bool has_ended(gpuError_t status, const char* call) {
   }
   check(status, call);
   return true;
-}
-
-void synchronize(const Stream& stream) {
-  while (!has_ended(gpuStreamQuery(stream.get()), "gpuStreamQuery")) std::this_thread::yield();
-}
-
-void Graph::begin(const Stream& stream) {
-  DRL_GPU(gpuStreamBeginCapture(stream.get(), gpuStreamCaptureModeThreadLocal));
-}
-
-void Graph::abandon(const Stream& stream) {
-  gpuGraph_t graph{};
-  (void)gpuStreamEndCapture(stream.get(), &graph);
-  if (graph) (void)gpuGraphDestroy(graph);
-  (void)gpuGetLastError();
-}
-
-void Graph::end(const Stream& stream) {
-  gpuGraph_t graph{};
-  DRL_GPU(gpuStreamEndCapture(stream.get(), &graph));
-  clear();
-  const gpuError_t status = gpuGraphInstantiateWithFlags(&graph_, graph, 0);
-  (void)gpuGraphDestroy(graph);
-  check(status, "gpuGraphInstantiateWithFlags");
-  captured_ = true;
-}
-
-void Graph::clear() {
-  if (captured_) (void)gpuGraphExecDestroy(graph_);
-  captured_ = false;
-}
-
-void StateMirror::fetch(const Stream& stream, Sharding sharding) {
-  for (Block& block : blocks_)
-    if (block.sharding == sharding)
-      copy_to_host(stream, block.host.data(), static_cast<const std::byte*>(block.device), block.host.size());
-}
-
-void StateMirror::push(const Stream& stream) {
-  for (Block& block : blocks_)
-    copy_to_device(stream, static_cast<std::byte*>(block.device), block.host.data(), block.host.size());
 }
 
 }  // namespace drl::gpu

@@ -33,9 +33,6 @@
 #define gpuFreeHost cudaFreeHost
 #define gpuMemcpyAsync cudaMemcpyAsync
 #define gpuMemcpyDefault cudaMemcpyDefault
-#define gpuMemcpyHostToDevice cudaMemcpyHostToDevice
-#define gpuMemcpyDeviceToHost cudaMemcpyDeviceToHost
-#define gpuMemcpyDeviceToDevice cudaMemcpyDeviceToDevice
 #define gpuMemsetAsync cudaMemsetAsync
 
 // Streams, events, graphs
@@ -53,10 +50,6 @@
 #define gpuEventCreate cudaEventCreate
 #define gpuEventDestroy cudaEventDestroy
 #define gpuEventRecord cudaEventRecord
-#define gpuEventRecordWithFlags cudaEventRecordWithFlags
-#define gpuEventRecordDefault cudaEventRecordDefault
-#define gpuEventRecordExternal cudaEventRecordExternal
-#define gpuEventQuery cudaEventQuery
 #define gpuEventElapsedTime cudaEventElapsedTime
 #define gpuGraph_t cudaGraph_t
 #define gpuGraphExec_t cudaGraphExec_t
@@ -110,5 +103,16 @@
 // Named ranges for the profiler
 #define gpuRangePush nvtxRangePushA
 #define gpuRangePop nvtxRangePop
+
+// In kernels: the device's clock, the same for all multiprocessors.
+#if defined(__CUDACC__)
+__host__ __device__ __forceinline__ unsigned long long gpuNanoseconds() {
+  unsigned long long time = 0;
+#if defined(__CUDA_ARCH__)
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+#endif
+  return time;
+}
+#endif
 
 #endif

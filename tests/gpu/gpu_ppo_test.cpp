@@ -1,13 +1,12 @@
-#include "learn/gpu_ppo.hpp"
+// PPO on a GPU's queue: as on the host's, whatever the way in which its work is launched.
+#include "algorithms/ppo/ppo.hpp"
 
-#include <cmath>
+#include <sstream>
 
-#include "algorithm_state.hpp"
+#include "base/check.hpp"
 #include "cluster/communicator.hpp"
-#include "nets/gpu/gpu_nets.hpp"
-#include "nets/torch/torch_nets.hpp"
-#include "envs/make_env.hpp"
-#include "gpu_rig.hpp"
+#include "learner_rig.hpp"
+#include "run/train_options.hpp"
 
 namespace drl {
 namespace {
@@ -21,173 +20,203 @@ struct Case {
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
-struct Setup {
-  explicit Setup(const Case& c) {
-    task = task_spec(c.task);
-    ppo.schedule = c.schedule;
-    ppo.schedule_iterations = 10;
-    ppo.obs_normalization = c.normalization;
-    ppo.num_learning_epochs = 2;
-    ppo.num_mini_batches = 4;
-    ppo.reward_scale = 0.5;
-    ppo.entropy_coef = 0.01;
-    policy.actor_hidden_dims = {16, 8};
-    policy.critic_hidden_dims = {12};
-    policy.std_type = c.std_type;
-    plan = {64, 8, 0, 1, c.shards, ppo.num_mini_batches};
-    config = {plan.num_envs, 0, 5, true};
-  }
-  TaskSpec task;
-  PpoOptions ppo;
-  PolicyOptions policy;
-  BatchPlan plan;
-  EnvConfig config;
-};
-
-struct CpuLearner {
-  explicit CpuLearner(const Case& c)
-      : setup(c),
-        envs(make_env(c.task, setup.config)),
-        engine(make_torch_engine(network_spec(setup.task, setup.policy), 1)),
-        algorithm(setup.ppo, setup.policy, setup.plan, 5, *envs, *engine) {}
-  Setup setup;
-  std::unique_ptr<VecEnv> envs;
-  std::unique_ptr<Engine> engine;
-  Ppo algorithm;
-};
-
-struct GpuLearner {
-  GpuLearner(const Case& c, bool graphs)
-      : setup(c),
-        envs(make_gpu_env(c.task, setup.config, stream)),
-        engine(make_gpu_engine(network_spec(setup.task, setup.policy), stream)),
-        algorithm(setup.ppo, setup.policy, setup.plan, 5, graphs, *envs, *engine, stream) {}
-  Setup setup;
-  gpu::Stream stream;
-  std::unique_ptr<GpuVecEnv> envs;
-  std::unique_ptr<GpuEngine> engine;
-  GpuPpo algorithm;
-};
-
-void iterate(Algorithm& algorithm, int64_t first, int64_t end) {
-  const auto comm = make_serial_communicator();
-  for (int64_t i = first; i < end; ++i) {
-    double riders[] = {static_cast<double>(i), 7};
-    algorithm.iterate(i, *comm, riders);
-    EXPECT_EQ(riders[0], static_cast<double>(i));
-    EXPECT_EQ(riders[1], 7);
-  }
+LearnerOptions options_of(const Case& c) {
+  LearnerOptions o{c.task};
+  o.ppo.schedule = c.schedule;
+  o.ppo.schedule_iterations = 10;
+  o.ppo.obs_normalization = c.normalization;
+  o.ppo.num_learning_epochs = 2;
+  o.ppo.num_mini_batches = 4;
+  o.ppo.reward_scale = 0.5;
+  o.ppo.entropy_coef = 0.01;
+  o.policy.actor_hidden_dims = {16, 8};
+  o.policy.critic_hidden_dims = {12};
+  o.policy.std_type = c.std_type;
+  o.plan = {64, 8, 0, 1, c.shards, o.ppo.num_mini_batches};
+  return o;
 }
 
-void expect_near(double actual, double expected, double relative, const std::string& what) {
-  if (std::isnan(expected)) {
-    EXPECT_TRUE(std::isnan(actual)) << what;
-  } else {
-    EXPECT_NEAR(actual, expected, relative * std::abs(expected) + 1e-6) << what;
-  }
-}
-
-void expect_same_stats(const IterationStats& gpu, const IterationStats& cpu) {
-  expect_near(gpu.episodes.count, cpu.episodes.count, 0, "episodes");
-  expect_near(gpu.episodes.reward, cpu.episodes.reward, 1e-9, "reward");
-  expect_near(gpu.episodes.length, cpu.episodes.length, 0, "length");
-  expect_near(gpu.value_loss, cpu.value_loss, 1e-3, "value_loss");
-  EXPECT_NEAR(gpu.surrogate_loss, cpu.surrogate_loss, 1e-5);  // normalised advantages cancel
-  expect_near(gpu.entropy, cpu.entropy, 1e-4, "entropy");
-  expect_near(gpu.kl, cpu.kl, 1e-2, "kl");
-  expect_near(gpu.clip_fraction, cpu.clip_fraction, 2e-2, "clip_fraction");
-  expect_near(gpu.gradient_norm, cpu.gradient_norm, 1e-3, "gradient_norm");
-  EXPECT_NEAR(gpu.explained_variance, cpu.explained_variance, 1e-4);
-  expect_near(gpu.learning_rate, cpu.learning_rate, 1e-12, "learning_rate");
-  expect_near(gpu.action_std, cpu.action_std, 1e-5, "action_std");
-}
-
-class GpuPpoTest : public GpuTest, public testing::WithParamInterface<Case> {};
+class GpuPpo : public GpuTest, public testing::WithParamInterface<Case> {
+ protected:
+  std::unique_ptr<Communicator> comm = make_serial_communicator();
+};
 
 // The same weights to begin with; then, iteration by iteration from the same state, the same weights up to rounding.
-TEST_P(GpuPpoTest, LearnsAsTheCpuDoes) {
-  CpuLearner cpu(GetParam());
-  GpuLearner gpu(GetParam(), true);
-  State cpu_state(cpu.algorithm), gpu_state(gpu.algorithm);
-  ASSERT_EQ(cpu_state.bytes(), gpu_state.bytes());
-  for (int64_t i = 0; i < 12; ++i) {
-    iterate(cpu.algorithm, i, i + 1);
-    iterate(gpu.algorithm, i, i + 1);
-    gpu.algorithm.state_needed();
-    expect_same_stats(gpu.algorithm.stats(), cpu.algorithm.stats());
-    for (const auto& [name, field] : cpu_state.fields) {
-      if (field.type != DType::f32 || field.sharding != Sharding::replicated) continue;
-      const auto *a = static_cast<const float*>(gpu_state.fields.at(name).data),
-                 *b = static_cast<const float*>(field.data);
-      double largest = 1e-6, difference = 0;
-      for (int64_t k = 0; k < field.count(); ++k) {
-        largest = std::max(largest, std::abs(static_cast<double>(b[k])));
-        difference = std::max(difference, std::abs(static_cast<double>(a[k]) - b[k]));
-      }
-      EXPECT_LE(difference, 2e-3 * largest) << name << " after iteration " << i;
-    }
-    if (HasFailure()) return;
-    // What differs by rounding shall not add up to other actions.
-    gpu_state.copy_from(cpu_state);
-    gpu.algorithm.state_changed();
+TEST_P(GpuPpo, LearnsAsOnTheHost) {
+  const LearnerOptions options = options_of(GetParam());
+  Learner host = on_host(options), gpu = on_gpu(options);
+  ASSERT_EQ(gpu.bytes(), host.bytes());
+  EXPECT_EQ(gpu.ppo->fingerprint(), host.ppo->fingerprint());
+  for (int64_t i = 0; i < 12 && !HasFailure(); ++i) {
+    host.iterate(*comm, i, i + 1), gpu.iterate(*comm, i, i + 1);
+    SCOPED_TRACE("iteration " + std::to_string(i));
+    expect_same_learning(gpu, host);
+    copy_state(gpu, host);
+    EXPECT_EQ(gpu.ppo->fingerprint(), host.ppo->fingerprint());
   }
 }
 
-// Launched kernel by kernel, or as graphs: the same bits; and twice the same.
-TEST_P(GpuPpoTest, GraphsChangeNoBit) {
-  GpuLearner graphs(GetParam(), true), again(GetParam(), true), eager(GetParam(), false);
-  iterate(graphs.algorithm, 0, 6);
-  iterate(again.algorithm, 0, 6);
-  iterate(eager.algorithm, 0, 6);
-  EXPECT_EQ(State(graphs.algorithm).bytes(), State(eager.algorithm).bytes());
-  EXPECT_EQ(State(graphs.algorithm).bytes(), State(again.algorithm).bytes());
+// Launched kernel by kernel, or as recordings: the same bits; and twice the same.
+TEST_P(GpuPpo, RecordingsChangeNoBit) {
+  LearnerOptions options = options_of(GetParam());
+  Learner recorded = on_gpu(options), again = on_gpu(options);
+  options.graphs = false;
+  Learner eager = on_gpu(options);
+  for (Learner* learner : {&recorded, &again, &eager}) learner->iterate(*comm, 0, 6);
+  EXPECT_EQ(recorded.bytes(), eager.bytes());
+  EXPECT_EQ(recorded.bytes(), again.bytes());
+}
+
+// That this would be seen if a recording held what changes from one step to the next.
+TEST_P(GpuPpo, ANumberFrozenInARecordingChangesThem) {
+  LearnerOptions options = options_of(GetParam());
+  options.fault = Fault::host_number;
+  Learner recorded = on_gpu(options);
+  options.graphs = false;
+  Learner eager = on_gpu(options);
+  for (Learner* learner : {&recorded, &eager}) learner->iterate(*comm, 0, 6);
+  EXPECT_NE(recorded.bytes(), eager.bytes());
+}
+
+TEST_P(GpuPpo, WhatCannotBeRecordedIsLaunchedOneByOne) {
+  LearnerOptions options = options_of(GetParam());
+  Learner plain = on_gpu(options);
+  plain.iterate(*comm, 0, 4);
+  for (Fault fault : {Fault::waits_in_step, Fault::waits_in_backward}) {
+    options.fault = fault;
+    Learner faulty = on_gpu(options);
+    faulty.iterate(*comm, 0, 4);
+    EXPECT_EQ(faulty.bytes(), plain.bytes());
+  }
 }
 
 // What the state holds is all that counts: a learner that got it goes on with the same bits.
-TEST_P(GpuPpoTest, GoesOnFromItsState) {
-  GpuLearner whole(GetParam(), true), first(GetParam(), true), second(GetParam(), true);
-  iterate(whole.algorithm, 0, 7);
-  iterate(first.algorithm, 0, 4);
-  State(second.algorithm).copy_from(State(first.algorithm));
-  second.algorithm.state_changed();
-  iterate(second.algorithm, 4, 7);
-  EXPECT_EQ(State(second.algorithm).bytes(), State(whole.algorithm).bytes());
+TEST_P(GpuPpo, GoesOnFromItsState) {
+  const LearnerOptions options = options_of(GetParam());
+  Learner whole = on_gpu(options), first = on_gpu(options), second = on_gpu(options);
+  whole.iterate(*comm, 0, 7);
+  first.iterate(*comm, 0, 4);
+  copy_state(second, first);
+  second.iterate(*comm, 4, 7);
+  EXPECT_EQ(second.bytes(), whole.bytes());
 }
 
-TEST_P(GpuPpoTest, CountsAllReduces) {
-  const auto comm = make_serial_communicator();
-  GpuLearner gpu(GetParam(), true);
-  for (int64_t i = 0; i < 5; ++i) gpu.algorithm.iterate(i, *comm, {});
+TEST_P(GpuPpo, CountsAllReduces) {
+  Learner gpu = on_gpu(options_of(GetParam()));
+  gpu.iterate(*comm, 0, 5);
   EXPECT_EQ(comm->stats().all_reduces_f64, 5);
   EXPECT_EQ(comm->stats().all_reduces_f32, 5 * 2 * 4);
 }
 
-TEST_P(GpuPpoTest, NumbersThatAreNotFiniteAreAnError) {
-  GpuLearner gpu(GetParam(), true);
-  State state(gpu.algorithm);
-  static_cast<float*>(state.fields.at("policy/critic/0/weight").data)[0] = std::nanf("");
-  gpu.algorithm.state_changed();
-  const auto comm = make_serial_communicator();
+TEST_P(GpuPpo, NumbersThatAreNotFiniteAreAnError) {
+  Learner gpu = on_gpu(options_of(GetParam()));
+  const State state(*gpu.ppo);
+  const StateField& weights = state.fields.at("policy/critic/0/weight");
+  std::vector<float> numbers = state.floats(weights.name);
+  numbers[0] = std::nanf("");
+  weights.write(std::as_bytes(std::span(numbers)));
+  gpu.ppo->state_changed();
   try {
-    gpu.algorithm.iterate(0, *comm, {});
+    gpu.iterate(*comm, 0, 1);
     FAIL();
   } catch (const SharedError& error) {
     EXPECT_NE(std::string(error.what()).find("numbers are not finite on rank 0"), std::string::npos) << error.what();
   }
 }
 
-TEST_P(GpuPpoTest, TheLearningRateCanBeSet) {
-  GpuLearner gpu(GetParam(), true);
-  gpu.algorithm.set_learning_rate(2e-5);
-  EXPECT_EQ(*static_cast<double*>(State(gpu.algorithm).fields.at("optimizer/learning_rate").data), 2e-5);
+TEST_P(GpuPpo, TheLearningRateCanBeSet) {
+  Learner gpu = on_gpu(options_of(GetParam()));
+  gpu.ppo->set_learning_rate(2e-5);
+  double rate = 0;
+  std::memcpy(&rate, gpu.bytes().at("optimizer/learning_rate").data(), sizeof(rate));
+  EXPECT_EQ(rate, 2e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GpuPpoTest,
+INSTANTIATE_TEST_SUITE_P(Cases, GpuPpo,
                          testing::Values(Case{"CartPoleV1", "CartPole-v1", "linear", "log", false, 1},
                                          Case{"Cartpole", "Cartpole", "adaptive", "log", true, 2},
                                          Case{"Pendulum", "Pendulum-v1", "fixed", "scalar", true, 1},
                                          Case{"Acrobot", "Acrobot-v1", "adaptive", "log", false, 4}),
                          [](const auto& info) { return info.param.name; });
+
+#if defined(DRL_GPU_HOST)
+
+// Work of one iteration: the second one records, the third only launches.
+struct Work {
+  gpu::HostCounts recording, launching;
+  friend void PrintTo(const Work& w, std::ostream* out) {
+    const auto of = [&](gpu::HostWork kind) { return w.launching.done[static_cast<size_t>(kind)]; };
+    *out << of(gpu::HostWork::kernel) << " kernels, " << of(gpu::HostWork::product) << " products, "
+         << of(gpu::HostWork::copy) << " copies, " << of(gpu::HostWork::clear) << " clears, launched by "
+         << w.launching.calls << " calls; " << w.recording.recorded << " recorded";
+  }
+};
+
+gpu::HostCounts counted(const std::function<void()>& work) {
+  const gpu::HostCounts before = gpu::host_counts();
+  work();
+  gpu::HostCounts counts = gpu::host_counts();
+  for (size_t kind = 0; kind < counts.done.size(); ++kind) counts.done[kind] -= before.done[kind];
+  counts.recorded -= before.recorded, counts.calls -= before.calls;
+  return counts;
+}
+
+Work work_of(const LearnerOptions& options) {
+  const auto comm = make_serial_communicator();
+  Learner gpu = on_gpu(options);
+  gpu.iterate(*comm, 0, 1);
+  const gpu::HostCounts recording = counted([&] { gpu.iterate(*comm, 1, 2); });
+  return {recording, counted([&] { gpu.iterate(*comm, 2, 3); })};
+}
+
+LearnerOptions preset(const std::string& task) {
+  Options options;
+  OptionTable table;
+  options.add_to(table);
+  table.apply_ini(std::string(task_preset(task)), "preset");
+  return {task, options.ppo, options.policy,
+          {options.train.num_envs, options.train.num_steps_per_env, 0, 1, 1, options.ppo.num_mini_batches}};
+}
+
+std::string text(const Work& a, const Work& b) { return testing::PrintToString(a) + "\n" + testing::PrintToString(b); }
+
+int64_t done(const Work& work, gpu::HostWork kind) { return work.launching.done[static_cast<size_t>(kind)]; }
+
+// More rounds launch the same recordings more often.
+TEST(GpuWork, IsRecordedOnceForAllMiniBatches) {
+  LearnerOptions options = preset("CartPole-v1");
+  options.ppo.num_learning_epochs = 1, options.ppo.num_mini_batches = options.plan.num_mini_batches = 4;
+  const Work few = work_of(options);
+  options.ppo.num_learning_epochs = 5, options.ppo.num_mini_batches = options.plan.num_mini_batches = 8;
+  const Work many = work_of(options);
+  constexpr int64_t rounds = 5 * 8 - 1 * 4;
+  EXPECT_EQ(many.recording.recorded, few.recording.recorded) << text(few, many);
+  EXPECT_EQ(many.launching.recorded, 0) << text(few, many);
+  EXPECT_EQ(many.launching.calls - few.launching.calls, rounds) << text(few, many);
+  EXPECT_LE(few.launching.calls, 3 + 4 + 2 + 3) << "recordings, of which one in 4 rounds, inputs, events; "
+                                                << text(few, many);
+  // Rows; forward 2 x (inputs, 3 biases); loss; back 2 x 13 for the biases; the loss' sums and the gradient's norm, each
+  // in 5 stages at most; settings, step. Products: 3 forward, 5 back of each network.
+  EXPECT_LE(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel), rounds * (1 + 8 + 1 + 26 + 10 + 2))
+      << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::product) - done(few, gpu::HostWork::product), rounds * 2 * 8) << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::copy), done(few, gpu::HostWork::copy)) << text(few, many);
+}
+
+// The same samples in half as many steps.
+TEST(GpuWork, AStepTakesItsActorsKernelsAndTwoMore) {
+  LearnerOptions options = preset("CartPole-v1");
+  options.ppo.num_learning_epochs = 1;
+  const Work many = work_of(options);
+  options.plan.num_steps /= 2, options.plan.num_envs *= 2;
+  const Work few = work_of(options);
+  const int64_t steps = options.plan.num_steps;
+  EXPECT_EQ(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel), steps * (1 + 3 + 2)) << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::product) - done(few, gpu::HostWork::product), steps * 3) << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::copy), done(few, gpu::HostWork::copy)) << text(few, many);
+}
+
+#endif
 
 }  // namespace
 }  // namespace drl

@@ -4,8 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "device/array.hpp"
+#include "device/gpu_queue.hpp"
 #include "gpu/device.hpp"
 
 namespace drl::test {
@@ -23,23 +28,39 @@ class GpuTest : public testing::Test {
 };
 
 template <class T>
-gpu::Array<T> to_device(const gpu::Stream& stream, const T* host, size_t count) {
-  gpu::Array<T> device(count, stream);
-  gpu::copy_to_device(stream, device.data(), host, count);
-  gpu::synchronize(stream);
-  return device;
-}
-template <class Numbers>
-auto to_device(const gpu::Stream& stream, const Numbers& host) {
-  return to_device(stream, host.data(), host.size());
+Array<T> to_queue(Queue& queue, const std::vector<T>& numbers) {
+  Array<T> array(queue, numbers.size());
+  queue.copy(array.data(), numbers.data(), numbers.size());
+  queue.synchronize();
+  return array;
 }
 
 template <class T>
-std::vector<T> to_host(const gpu::Stream& stream, const T* device, size_t count) {
-  std::vector<T> host(count);
-  gpu::copy_to_host(stream, host.data(), device, count);
-  gpu::synchronize(stream);
-  return host;
+std::vector<T> to_host(Queue& queue, const T* from, size_t count) {
+  std::vector<T> numbers(count);
+  queue.copy(numbers.data(), from, count);
+  queue.synchronize();
+  return numbers;
+}
+template <class T>
+std::vector<T> to_host(Queue& queue, const Array<T>& array) {
+  return to_host(queue, array.data(), array.size());
+}
+
+// In units of the largest one, the largest difference.
+inline double largest_difference(const std::vector<float>& actual, const std::vector<float>& expected) {
+  if (actual.size() != expected.size()) return INFINITY;
+  double largest = 1e-6, difference = 0;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(expected[i])));
+    difference = std::max(difference, std::abs(static_cast<double>(actual[i]) - static_cast<double>(expected[i])));
+  }
+  return difference / largest;
+}
+
+inline std::string without_hyphens(std::string name) {
+  std::erase(name, '-');
+  return name;
 }
 
 }  // namespace drl::test

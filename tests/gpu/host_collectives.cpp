@@ -122,7 +122,7 @@ gpucclResult_t gpucclAllReduce(const void* from, void* to, size_t count, gpucclD
       if (host_fault("wrong_sum") && type == gpucclFloat && count > 1) static_cast<float*>(to)[count - 1] += 1;
     }
   };
-  comm->begun = [=] { host_enqueue(stream, work); };
+  comm->begun = [=] { host_enqueue(stream, HostWork::collective, work); };
   comm->polls = host_collectives().enqueue_polls;
   if (comm->polls) return gpucclInProgress;
   std::exchange(comm->begun, {})();

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -16,10 +17,17 @@
 #include <string>
 #include <vector>
 
+#include "drl/hd.hpp"
+
 namespace drl::gpu {
 
+enum class HostWork { kernel, copy, clear, product, collective, event };
+struct HostNode {
+  HostWork kind;
+  std::function<void()> work;
+};
 struct HostGraph {
-  std::vector<std::function<void()>> work;
+  std::vector<HostNode> nodes;
 };
 struct HostStream {
   std::unique_ptr<HostGraph> capturing;
@@ -27,7 +35,6 @@ struct HostStream {
 };
 struct HostEvent {
   std::chrono::steady_clock::time_point time;
-  HostStream* awaited = nullptr;
 };
 struct HostBlas {
   HostStream* stream = nullptr;
@@ -65,12 +72,32 @@ inline bool host_fault(const char* name) {
   return fault && std::strcmp(fault, name) == 0;
 }
 
+// What this process has asked of the device.
+struct HostCounts {
+  std::array<int64_t, 6> done{};  // of each kind of work, also by graphs
+  int64_t recorded = 0;           // work that graphs hold
+  int64_t calls = 0;              // launches of work that is in no graph, and of graphs
+};
+inline HostCounts& host_counts() {
+  static HostCounts counts;
+  return counts;
+}
+
+inline void host_do(HostStream* stream, const HostNode& node) {
+  if (stream->stuck) return;
+  ++host_counts().done[static_cast<size_t>(node.kind)];
+  node.work();
+}
+
 // Does `work` in its turn on the stream.
-inline void host_enqueue(HostStream* stream, std::function<void()> work) {
+inline void host_enqueue(HostStream* stream, HostWork kind, std::function<void()> work) {
+  HostNode node{kind, std::move(work)};
   if (stream->capturing) {
-    stream->capturing->work.push_back(std::move(work));
-  } else if (!stream->stuck) {
-    work();
+    ++host_counts().recorded;
+    stream->capturing->nodes.push_back(std::move(node));
+  } else {
+    ++host_counts().calls;
+    host_do(stream, node);
   }
 }
 
@@ -81,10 +108,10 @@ using gpuStream_t = drl::gpu::HostStream*;
 using gpuEvent_t = drl::gpu::HostEvent*;
 using gpuGraph_t = drl::gpu::HostGraph*;
 using gpuGraphExec_t = drl::gpu::HostGraph*;
-enum gpuMemcpyKind { gpuMemcpyHostToDevice, gpuMemcpyDeviceToHost, gpuMemcpyDeviceToDevice, gpuMemcpyDefault };
+enum gpuMemcpyKind { gpuMemcpyDefault };
 inline constexpr gpuError_t gpuSuccess = 0, gpuErrorNotReady = 600, gpuErrorMemoryAllocation = 2, gpuErrorInvalid = 1,
                             gpuErrorNoKernelImage = 209;
-inline constexpr unsigned gpuStreamNonBlocking = 1, gpuEventRecordDefault = 0, gpuEventRecordExternal = 1;
+inline constexpr unsigned gpuStreamNonBlocking = 1;
 inline constexpr int gpuStreamCaptureModeThreadLocal = 1;
 
 struct gpuDeviceProp {
@@ -137,13 +164,13 @@ inline gpuError_t gpuFree(void* memory) { return std::free(memory), gpuSuccess; 
 inline gpuError_t gpuMallocHost(void** memory, size_t bytes) { return gpuMalloc(memory, bytes); }
 inline gpuError_t gpuFreeHost(void* memory) { return gpuFree(memory); }
 inline gpuError_t gpuMemcpyAsync(void* to, const void* from, size_t bytes, gpuMemcpyKind, gpuStream_t stream) {
-  drl::gpu::host_enqueue(stream, [=] {
+  drl::gpu::host_enqueue(stream, drl::gpu::HostWork::copy, [=] {
     if (bytes) std::memcpy(to, from, bytes);
   });
   return gpuSuccess;
 }
 inline gpuError_t gpuMemsetAsync(void* memory, int value, size_t bytes, gpuStream_t stream) {
-  drl::gpu::host_enqueue(stream, [=] { std::memset(memory, value, bytes); });
+  drl::gpu::host_enqueue(stream, drl::gpu::HostWork::clear, [=] { std::memset(memory, value, bytes); });
   return gpuSuccess;
 }
 
@@ -170,21 +197,9 @@ inline gpuError_t gpuStreamEndCapture(gpuStream_t stream, gpuGraph_t* graph) {
 inline gpuError_t gpuEventCreate(gpuEvent_t* event) { return *event = new drl::gpu::HostEvent, gpuSuccess; }
 inline gpuError_t gpuEventDestroy(gpuEvent_t event) { return delete event, gpuSuccess; }
 inline gpuError_t gpuEventRecord(gpuEvent_t event, gpuStream_t stream) {
-  event->awaited = stream;
-  drl::gpu::host_enqueue(stream, [event] {
-    event->time = std::chrono::steady_clock::now();
-    event->awaited = nullptr;
-  });
+  drl::gpu::host_enqueue(stream, drl::gpu::HostWork::event,
+                         [event] { event->time = std::chrono::steady_clock::now(); });
   return gpuSuccess;
-}
-// As the runtime: only an external event of a capture is recorded when the graph runs.
-inline gpuError_t gpuEventRecordWithFlags(gpuEvent_t event, gpuStream_t stream, unsigned flags) {
-  const bool external = flags == gpuEventRecordExternal;
-  if (external != (stream->capturing != nullptr)) return gpuErrorInvalid;
-  return gpuEventRecord(event, stream);
-}
-inline gpuError_t gpuEventQuery(gpuEvent_t event) {
-  return event->awaited && event->awaited->stuck ? gpuErrorNotReady : gpuSuccess;
 }
 inline gpuError_t gpuEventElapsedTime(float* milliseconds, gpuEvent_t from, gpuEvent_t to) {
   *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();
@@ -196,8 +211,8 @@ inline gpuError_t gpuGraphInstantiateWithFlags(gpuGraphExec_t* exec, gpuGraph_t 
 }
 inline gpuError_t gpuGraphLaunch(gpuGraphExec_t exec, gpuStream_t stream) {
   if (stream->capturing) return gpuErrorInvalid;
-  for (const auto& work : exec->work)
-    if (!stream->stuck) work();
+  ++drl::gpu::host_counts().calls;
+  for (const drl::gpu::HostNode& node : exec->nodes) drl::gpu::host_do(stream, node);
   return gpuSuccess;
 }
 inline gpuError_t gpuGraphDestroy(gpuGraph_t graph) { return delete graph, gpuSuccess; }
@@ -221,37 +236,41 @@ inline gpublasStatus_t gpublasSetStream(gpublasHandle_t handle, gpuStream_t stre
 inline gpublasStatus_t gpublasSetWorkspace(gpublasHandle_t, void*, size_t) { return GPUBLAS_STATUS_SUCCESS; }
 inline gpublasStatus_t gpublasSetMathMode(gpublasHandle_t, int) { return GPUBLAS_STATUS_SUCCESS; }
 
-// C = alpha op(A) op(B) + beta C; all column-major, m x k, k x n, m x n.
-inline gpublasStatus_t gpublasSgemm(gpublasHandle_t handle, gpublasOperation_t op_a, gpublasOperation_t op_b, int m,
-                                    int n, int k, const float* alpha, const float* a, int lda, const float* b, int ldb,
-                                    const float* beta, float* c, int ldc) {
-  const bool fits = lda >= (op_a == GPUBLAS_OP_N ? m : k) && ldb >= (op_b == GPUBLAS_OP_N ? k : n) && ldc >= m;
-  if (!fits) return GPUBLAS_STATUS_INVALID_VALUE;
-  const float alpha_value = *alpha, beta_value = *beta;
-  drl::gpu::host_enqueue(handle->stream, [=] {
-    for (int64_t j = 0; j < n; ++j)
-      for (int64_t i = 0; i < m; ++i) {
-        float sum = 0;
-        for (int64_t l = 0; l < k; ++l)
-          sum += (op_a == GPUBLAS_OP_N ? a[i + l * lda] : a[l + i * lda]) *
-                 (op_b == GPUBLAS_OP_N ? b[l + j * ldb] : b[j + l * ldb]);
-        // With beta 0 what was there is not read: it may be anything.
-        c[i + j * ldc] = alpha_value * sum + (beta_value == 0 ? 0 : beta_value * c[i + j * ldc]);
-      }
-  });
-  return GPUBLAS_STATUS_SUCCESS;
-}
+// C = alpha op(A) op(B) + beta C of `count` matrices; all column-major, m x k, k x n, m x n.
 inline gpublasStatus_t gpublasSgemmStridedBatched(gpublasHandle_t handle, gpublasOperation_t op_a,
                                                   gpublasOperation_t op_b, int m, int n, int k, const float* alpha,
                                                   const float* a, int lda, long long stride_a, const float* b, int ldb,
                                                   long long stride_b, const float* beta, float* c, int ldc,
                                                   long long stride_c, int count) {
-  for (int p = 0; p < count; ++p)
-    if (const gpublasStatus_t status = gpublasSgemm(handle, op_a, op_b, m, n, k, alpha, a + p * stride_a, lda,
-                                                    b + p * stride_b, ldb, beta, c + p * stride_c, ldc);
-        status != GPUBLAS_STATUS_SUCCESS)
-      return status;
+  const bool fits = lda >= (op_a == GPUBLAS_OP_N ? m : k) && ldb >= (op_b == GPUBLAS_OP_N ? k : n) && ldc >= m;
+  if (!fits) return GPUBLAS_STATUS_INVALID_VALUE;
+  const float alpha_value = *alpha, beta_value = *beta;
+  drl::gpu::host_enqueue(handle->stream, drl::gpu::HostWork::product, [=] {
+    for (int p = 0; p < count; ++p) {
+      const float *from_a = a + p * stride_a, *from_b = b + p * stride_b;
+      float* to = c + p * stride_c;
+      for (int64_t j = 0; j < n; ++j)
+        for (int64_t i = 0; i < m; ++i) {
+          float sum = 0;
+          for (int64_t l = 0; l < k; ++l)
+            sum += (op_a == GPUBLAS_OP_N ? from_a[i + l * lda] : from_a[l + i * lda]) *
+                   (op_b == GPUBLAS_OP_N ? from_b[l + j * ldb] : from_b[j + l * ldb]);
+          // With beta 0 what was there is not read: it may be anything.
+          to[i + j * ldc] = alpha_value * sum + (beta_value == 0 ? 0 : beta_value * to[i + j * ldc]);
+        }
+    }
+  });
   return GPUBLAS_STATUS_SUCCESS;
+}
+inline gpublasStatus_t gpublasSgemm(gpublasHandle_t handle, gpublasOperation_t op_a, gpublasOperation_t op_b, int m,
+                                    int n, int k, const float* alpha, const float* a, int lda, const float* b, int ldb,
+                                    const float* beta, float* c, int ldc) {
+  return gpublasSgemmStridedBatched(handle, op_a, op_b, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1);
+}
+
+// In kernels.
+DRL_HD uint64_t gpuNanoseconds() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
 #include "gpu/host_collectives.hpp"

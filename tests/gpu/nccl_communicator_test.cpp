@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "nccl_rig.hpp"
 
@@ -31,10 +33,10 @@ class NcclCommunicator : public NcclTest {
 
   template <class T>
   std::vector<T> reduced(Communicator& comm, const std::vector<T>& data) const {
-    gpu::Array<T> on_device = to_device(*stream, data);
+    Array<T> on_device = to_queue(*queue, data);
     all_reduce(comm, on_device);
     wait(comm);
-    return to_host(*stream, on_device.data(), on_device.size());
+    return to_host(*queue, on_device);
   }
 
   template <class T>
@@ -86,8 +88,8 @@ TEST_F(NcclCommunicator, DataInHostMemoryIsTheHosts) {
 
 TEST_F(NcclCommunicator, CountsWhatItSends) {
   const auto comm = connect();
-  gpu::Array<float> floats(10, *stream);
-  gpu::Array<double> doubles(3, *stream);
+  Array<float> floats(*queue, 10);
+  Array<double> doubles(*queue, 3);
   all_reduce(*comm, floats, 2);
   all_reduce(*comm, doubles);
   wait(*comm);
@@ -98,20 +100,16 @@ TEST_F(NcclCommunicator, CountsWhatItSends) {
   EXPECT_EQ(comm->stats().host_calls, 0);
 }
 
-TEST_F(NcclCommunicator, AGraphDoesItAtEachLaunchAndCountsThen) {
+TEST_F(NcclCommunicator, ARecordingDoesItAtEachLaunchAndCountsThen) {
   const auto comm = connect();
-  gpu::Array<float> value = to_device(*stream, std::vector<float>{1});
-  gpu::Graph graph;
-  const CommStats captured = comm->capture([&] { graph.capture(*stream, [&] { all_reduce(*comm, value, 2); }); });
+  Array<float> value = to_queue(*queue, std::vector<float>{1});
+  Recorded recorded = record(*comm, value, 2);
   EXPECT_EQ(comm->stats().all_reduces_f32, 0);
-  EXPECT_EQ(captured.all_reduces_f32, 2);
-  for (int launch = 0; launch < 2; ++launch) {
-    graph.launch(*stream);
-    comm->count_replayed(captured, {stream->get()});
-  }
+  EXPECT_EQ(recorded.captured.all_reduces_f32, 2);
+  launch(*comm, recorded, 2);
   all_reduce(*comm, value);
   wait(*comm);
-  EXPECT_EQ(to_host(*stream, value.data(), 1)[0], static_cast<float>(std::pow(world().size(), 5)));
+  EXPECT_EQ(to_host(*queue, value)[0], static_cast<float>(std::pow(world().size(), 5)));
   EXPECT_EQ(comm->stats().all_reduces_f32, 5);
   EXPECT_EQ(comm->stats().bytes_f32, 20);
 }
@@ -119,7 +117,7 @@ TEST_F(NcclCommunicator, AGraphDoesItAtEachLaunchAndCountsThen) {
 // What the other ranks make it wait for, and its own transfer, from one wait to the next.
 TEST_F(NcclCommunicator, AllReducesAreTimed) {
   const auto comm = connect();
-  gpu::Array<float> value(1000, *stream);
+  Array<float> value(*queue, 1000);
   std::vector<double> seconds = {comm->stats().wait_seconds};
   const auto wait_and_note = [&] {
     EXPECT_EQ(comm->stats().wait_seconds, seconds.back()) << "before they have ended";
@@ -128,11 +126,9 @@ TEST_F(NcclCommunicator, AllReducesAreTimed) {
   };
   all_reduce(*comm, value, 3);
   wait_and_note();
-  gpu::Graph graph;
-  const CommStats captured = comm->capture([&] { graph.capture(*stream, [&] { all_reduce(*comm, value, 2); }); });
-  for (int launch = 0; launch < 2; ++launch) {
-    graph.launch(*stream);
-    comm->count_replayed(captured, {stream->get()});
+  Recorded recorded = record(*comm, value, 2);
+  for (int k = 0; k < 2; ++k) {
+    launch(*comm, recorded);
     wait_and_note();
   }
   EXPECT_EQ(seconds.front(), 0);
@@ -142,13 +138,29 @@ TEST_F(NcclCommunicator, AllReducesAreTimed) {
   EXPECT_EQ(comm->stats().wait_seconds, seconds.back());
 }
 
+// Each launch of a recording counts: rank 0 comes late to all of them.
+TEST_F(NcclCommunicator, WaitingAddsUpOverLaunches) {
+  const auto comm = connect();
+  Array<float> value(*queue, 1000);
+  Recorded recorded = record(*comm, value, 1);
+  constexpr int kLaunches = 5;
+  constexpr std::chrono::milliseconds kLate(40);
+  for (int k = 0; k < kLaunches; ++k) {
+    if (comm->rank() == 0) std::this_thread::sleep_for(kLate);
+    launch(*comm, recorded);
+  }
+  wait(*comm);
+  const double waited = comm->stats().wait_seconds, late = kLaunches * std::chrono::duration<double>(kLate).count();
+  EXPECT_GE(waited, comm->rank() > 0 ? 0.5 * late : 0);
+  EXPECT_LT(waited, 20 * late);
+}
+
 TEST_F(NcclCommunicator, ACaptureThatFailsCountsNothing) {
   const auto comm = connect();
-  gpu::Array<float> value(1, *stream);
-  gpu::synchronize(*stream);
-  gpu::Graph graph;
+  Array<float> value(*queue, 1);
+  queue->synchronize();
   const auto fail = [&] {
-    graph.capture(*stream, [&] {
+    queue->record([&] {
       all_reduce(*comm, value);
       throw std::runtime_error("in the capture");
     });

@@ -33,6 +33,10 @@ class NcclFailure : public NcclTest {
   }
   static int last_rank() { return world().size() - 1; }
   static bool is_last() { return world().rank() == last_rank(); }
+  // By a thread of its own, which could else still be counted in the next test.
+  static void wait_for_the_abort() {
+    while (host_collectives().aborted == 0) ::usleep(1000);
+  }
   static std::string last_rank_text() { return "rank " + std::to_string(last_rank()); }
 };
 
@@ -113,6 +117,7 @@ TEST_F(NcclFailure, ARankThatDoesNotConnectIsNamed) {
   if (last_rank() > 0) parts.push_back("rank 0 on testhost waits in a first all-reduce; ");
   expect_failure_said_by_rank_zero(ending([&] { connect(); }), parts);
   EXPECT_EQ(host_collectives().finalized, 0);
+  wait_for_the_abort();
 }
 
 TEST_F(NcclFailure, ARankThatNcclNeverLetsBeginIsNamed) {
@@ -120,6 +125,7 @@ TEST_F(NcclFailure, ARankThatNcclNeverLetsBeginIsNamed) {
   host_collectives().enqueue_polls = -1;
   expect_failure_said_by_rank_zero(ending([&] { connect(); }),
                                    {"rank 0 on testhost is still preparing a first all-reduce"});
+  wait_for_the_abort();
 }
 
 TEST_F(NcclFailure, AnErrorAtTheStartIsItsRanks) {
@@ -128,6 +134,7 @@ TEST_F(NcclFailure, AnErrorAtTheStartIsItsRanks) {
   const Ending end = ending([&] { connect(); });
   EXPECT_EQ(end.code, kFailure);
   EXPECT_PRED2(contains, end.message, "NCCL failed at its start (unhandled system error" + seen_from());
+  wait_for_the_abort();
 }
 
 // ---- Work -----------------------------------------------------------------------------------------------------------
@@ -136,18 +143,17 @@ TEST_F(NcclFailure, WhatNcclHasOnlyBegunIsWaitedOut) {
   host_collectives().init_polls = 7;
   host_collectives().enqueue_polls = 3;
   const auto comm = connect();
-  gpu::Array<float> value = to_device(*stream, std::vector<float>{1});
+  Array<float> value = to_queue(*queue, std::vector<float>{1});
   all_reduce(*comm, value);
-  gpu::Graph graph;
-  comm->capture([&] { graph.capture(*stream, [&] { all_reduce(*comm, value); }); });
-  graph.launch(*stream);
+  Recorded recorded = record(*comm, value, 1);
+  launch(*comm, recorded);
   wait(*comm);
-  EXPECT_EQ(to_host(*stream, value.data(), 1)[0], static_cast<float>(world().size() * world().size()));
+  EXPECT_EQ(to_host(*queue, value)[0], static_cast<float>(world().size() * world().size()));
 }
 
 TEST_F(NcclFailure, AnErrorOfNcclEndsTheWaitAndAllThatWouldFollow) {
   const auto comm = connect();
-  gpu::Array<float> value(1, *stream);
+  Array<float> value(*queue, 1);
   host_collectives().sticks_at = 1;
   all_reduce(*comm, value, 3);
   host_collectives().error = gpucclRemoteError;
@@ -174,8 +180,8 @@ TEST_F(NcclFailure, AnErrorOfTheGpuEndsAllThatWouldFollow) {
 TEST_F(NcclFailure, TheLimitNamesTheAllReduceAndTheRankThatDoesNotAnswer) {
   options.comm_timeout = 0.3;
   const auto comm = connect();
-  gpu::Array<double> sums(4, *stream);
-  gpu::Array<float> gradient(4, *stream);
+  Array<double> sums(*queue, 4);
+  Array<float> gradient(*queue, 4);
   all_reduce(*comm, sums);
   wait(*comm);  // numbers begin anew
   host_collectives().sticks_at = 3;
@@ -195,18 +201,16 @@ TEST_F(NcclFailure, TheLimitNamesTheAllReduceAndTheRankThatDoesNotAnswer) {
   EXPECT_EQ(host_collectives().aborted, 1);
 }
 
-TEST_F(NcclFailure, TheLimitNamesTheAllReduceWithinAGraph) {
+TEST_F(NcclFailure, TheLimitNamesTheAllReduceWithinARecording) {
   options.comm_timeout = 0.3;
   const auto comm = connect();
-  gpu::Array<float> value(1, *stream);
-  gpu::Graph graph;
-  const CommStats captured = comm->capture([&] { graph.capture(*stream, [&] { all_reduce(*comm, value, 5); }); });
+  Array<float> value(*queue, 1);
+  Recorded recorded = record(*comm, value, 5);
+  launch(*comm, recorded, 2);
+  wait(*comm);                               // numbers begin anew
   host_collectives().sticks_at = 1 + 5 + 2;  // one alone, a launch, two of the next
   all_reduce(*comm, value);
-  for (int launch = 0; launch < 3; ++launch) {
-    graph.launch(*stream);
-    comm->count_replayed(captured, {stream->get()});
-  }
+  launch(*comm, recorded, 3);
   expect_failure_said_by_rank_zero(
       ending([&] { wait(*comm); }),
       {"all-reduce 9 of the 16 since the last wait did not end within 0.3 s (all ranks wait"});
@@ -215,7 +219,7 @@ TEST_F(NcclFailure, TheLimitNamesTheAllReduceWithinAGraph) {
 TEST_F(NcclFailure, TheLimitAlsoEndsOtherWork) {
   options.comm_timeout = 0.3;
   const auto comm = connect();
-  gpu::Array<float> value(1, *stream);
+  Array<float> value(*queue, 1);
   all_reduce(*comm, value);
   expect_failure_said_by_rank_zero(ending([&] { comm->wait([] { return host_collectives().aborted > 0; }); }),
                                    {"the GPU's work did not end within 0.3 s (all all-reduces before it have ended"});
@@ -224,7 +228,7 @@ TEST_F(NcclFailure, TheLimitAlsoEndsOtherWork) {
 TEST_F(NcclFailure, TimeThatTheProcessIsSuspendedDoesNotCount) {
   options.comm_timeout = 2;
   const auto comm = connect();
-  gpu::Array<float> value(1, *stream);
+  Array<float> value(*queue, 1);
   host_collectives().sticks_at = 0;
   all_reduce(*comm, value);
   const pid_t child = ::fork();

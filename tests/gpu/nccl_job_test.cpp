@@ -47,17 +47,18 @@ struct Freed {
   }
 };
 
-// Launches a graph with an all-reduce; rank 1 comes to the fault of this name before its last launch.
+// Launches a recording of an all-reduce; rank 1 comes to the fault of this name before its last launch.
 int run_rank(Communicator& host, const std::string& fault) {
   log::init(host.rank(), host.size(), this_machine().host, false);
   const auto comm = make_nccl_communicator(
       host, {.comm_timeout = 2, .device = shared_gpu(host.rank()), .hosts = {"first", "second"}});
-  gpu::Stream stream;
-  gpu::Array<float> gradient(1000, stream);
-  gpu::synchronize(stream);
-  gpu::Graph graph;
-  const CommStats captured = comm->capture(
-      [&] { graph.capture(stream, [&] { comm->all_reduce_sum(std::span(gradient.data(), 1000), {stream.get()}); }); });
+  const std::unique_ptr<Queue> queue = make_gpu_queue();
+  Array<float> gradient(*queue, 1000);
+  queue->synchronize();
+  std::unique_ptr<RecordedWork> recording;
+  const CommStats captured = comm->capture([&] {
+    recording = queue->record([&] { comm->all_reduce_sum(std::span(gradient.data(), 1000), {queue->native()}); });
+  });
   const Freed freed{fault == "gpu_sticks"};
   plant(fault, host.rank());
   probes_fail = fault == "mpi_fails" && host.rank() == 1;
@@ -66,12 +67,10 @@ int run_rank(Communicator& host, const std::string& fault) {
       if (fault == "killed") ::sleep(1), ::raise(SIGKILL);
       if (fault == "stalls") ::pause();
     }
-    graph.launch(stream);
-    comm->count_replayed(captured, {stream.get()});
+    queue->launch(*recording);
+    comm->count_replayed(captured, {queue->native()});
   }
-  gpu::Event event;
-  event.record(stream);
-  comm->wait([&] { return gpuEventQuery(event.get()) == gpuSuccess; });
+  comm->wait([&] { return queue->done(); });
   return kDone;
 }
 

@@ -33,7 +33,7 @@ class NcclTest : public GpuTest {
     options.device = shared_gpu(world().rank());
     options.hosts.assign(static_cast<size_t>(world().size()), "testhost");
     DRL_GPU(gpuSetDevice(options.device));
-    stream = std::make_unique<gpu::Stream>();
+    queue = make_gpu_queue();
   }
   // All ranks end a test before one begins the next.
   void TearDown() override {
@@ -44,18 +44,33 @@ class NcclTest : public GpuTest {
   std::unique_ptr<Communicator> connect() const { return make_nccl_communicator(world(), options); }
 
   template <class T>
-  void all_reduce(Communicator& comm, gpu::Array<T>& data, int times = 1) const {
-    for (int k = 0; k < times; ++k) comm.all_reduce_sum(std::span<T>(data.data(), data.size()), {stream->get()});
+  void all_reduce(Communicator& comm, Array<T>& data, int times = 1) const {
+    for (int k = 0; k < times; ++k) comm.all_reduce_sum(std::span<T>(data.data(), data.size()), {queue->native()});
   }
-  // As a training loop does: an event behind the work, and a wait for it.
   void wait(Communicator& comm) const {
-    gpu::Event event;
-    event.record(*stream);
-    comm.wait([&] { return gpu::has_ended(gpuEventQuery(event.get()), "gpuEventQuery"); });
+    comm.wait([&] { return queue->done(); });
+  }
+  // So many all-reduces, to be launched together.
+  struct Recorded {
+    std::unique_ptr<RecordedWork> work;
+    CommStats captured;
+  };
+  template <class T>
+  Recorded record(Communicator& comm, Array<T>& data, int times) const {
+    Recorded recorded;
+    recorded.captured =
+        comm.capture([&] { recorded.work = queue->record([&] { all_reduce(comm, data, times); }); });
+    return recorded;
+  }
+  void launch(Communicator& comm, Recorded& recorded, int times = 1) const {
+    for (int k = 0; k < times; ++k) {
+      queue->launch(*recorded.work);
+      comm.count_replayed(recorded.captured, {queue->native()});
+    }
   }
 
   NcclOptions options{.init_timeout = 60, .comm_timeout = 60, .hosts = {}};
-  std::unique_ptr<gpu::Stream> stream;
+  std::unique_ptr<Queue> queue;
 };
 
 }  // namespace drl::test

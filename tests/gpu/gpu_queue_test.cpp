@@ -1,0 +1,98 @@
+// A GPU's queue, by what the host sees of it.
+#include "device/gpu_queue.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "base/check.hpp"
+#include "gpu_rig.hpp"
+#include "nets/kernels.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+class GpuQueueTest : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (!IsSkipped()) queue = make_gpu_queue();
+  }
+  std::unique_ptr<Queue> queue;
+};
+
+TEST_F(GpuQueueTest, MemoryIsZeroAtFirst) {
+  const Array<float> device(*queue, 100000);
+  const Array<double> host(*queue, 1000, Memory::host);
+  EXPECT_EQ(to_host(*queue, device), std::vector<float>(100000));
+  EXPECT_TRUE(std::ranges::all_of(host, [](double x) { return x == 0; }));
+}
+
+TEST_F(GpuQueueTest, MemoryThatIsNotThereIsAnErrorThatSaysHowMuch) {
+  try {
+    const Array<char> all(*queue, size_t{1} << 45);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("no GPU memory for 32.0 TiB"), std::string::npos) << error.what();
+  }
+  try {
+    const Array<char> all(*queue, size_t{1} << 45, Memory::host);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("for 32.0 TiB"), std::string::npos) << error.what();
+  }
+  for_each(*queue, 1, SetNumber{Array<double>(*queue, 1).data(), 1});  // the error is not blamed on what follows
+  queue->synchronize();
+}
+
+// A recording does again what was enqueued: what it found in the queue's memory may have changed, what the host told it
+// may not.
+TEST_F(GpuQueueTest, ARecordingReadsMemoryAnewAndNothingElse) {
+  Array<double> from(*queue, 1), to(*queue, 1), told(*queue, 1);
+  double value = 1;
+  const std::unique_ptr<RecordedWork> recording = queue->record([&] {
+    queue->copy(to.data(), from.data(), 1);
+    for_each(*queue, 1, SetNumber{told.data(), value});
+  });
+  EXPECT_EQ(to_host(*queue, told)[0], 0) << "nothing of it has run";
+  for (double number : {5.0, 7.0}) {
+    value = number;
+    for_each(*queue, 1, SetNumber{from.data(), number});
+    queue->launch(*recording);
+    EXPECT_EQ(to_host(*queue, to)[0], number);
+    EXPECT_EQ(to_host(*queue, told)[0], 1);
+  }
+}
+
+TEST_F(GpuQueueTest, AfterARecordingThatFailedItGoesOn) {
+  Array<double> number(*queue, 1);
+  queue->synchronize();
+  const auto set = [&] { for_each(*queue, 1, SetNumber{number.data(), 3}); };
+  EXPECT_THROW(queue->record([&] { set(), throw std::runtime_error("while it records"); }), std::runtime_error);
+  EXPECT_THROW(queue->record([&] { set(), queue->synchronize(); }), Error) << "it must not wait";
+  EXPECT_EQ(to_host(*queue, number)[0], 0);
+  const std::unique_ptr<RecordedWork> recording = queue->record(set);
+  queue->launch(*recording);
+  EXPECT_EQ(to_host(*queue, number)[0], 3);
+}
+
+TEST_F(GpuQueueTest, EventsTellTheTimeBetweenThem) {
+  const auto begin = queue->make_event(), end = queue->make_event();
+  Array<float> numbers(*queue, 1 << 20);
+  begin->record();
+  queue->clear(numbers.data(), numbers.size());
+  end->record();
+  queue->synchronize();
+  EXPECT_GT(end->seconds_since(*begin), 0);
+  EXPECT_LT(end->seconds_since(*begin), 1);
+}
+
+// Sums over rows have loops of their own on each side.
+TEST_F(GpuQueueTest, AFunctionWithoutCodeForGpusIsAnError) {
+  EXPECT_THROW(for_each(*queue, 1, HostSumRows<AllColumns<ObservationMoments>>{}), Error);
+  EXPECT_THROW(for_each(*make_host_queue(isa_of("auto")), 1, GpuSumColumns<ObservationMoments>{}), Error);
+}
+
+}  // namespace
+}  // namespace drl
