@@ -117,7 +117,7 @@ double register_rate(Queue& queue, const std::string& task, int64_t n, double se
   Array<float> checksum(queue, static_cast<size_t>(n));
   int64_t step = 0;
   return steps_per_second(seconds, static_cast<double>(steps * n), [&] {
-    step_randomly(task, stepping.envs(), queue, step, steps, checksum.data());
+    task_entry(task).step_randomly(stepping.envs(), queue, step, steps, checksum.data());
     step += steps;
     queue.synchronize();
   });

@@ -139,30 +139,5 @@ TEST(CheckFinite, KeepsWhatIsNotOutOfTheSumsAndSaysSo) {
   }
 }
 
-double fingerprint(const Loops& loops, const std::vector<float>& numbers) {
-  double sum = 0;
-  std::vector<double> scratch(kSumLanes);
-  sum_columns(loops.queue(), static_cast<int64_t>(numbers.size()), 1, scratch.data(), Fingerprint{numbers.data()},
-              StoreTo{&sum});
-  return sum;
-}
-
-// A bit that flips, two numbers that change places, a sign of zero: each shows.
-TEST(Fingerprint, TellsDifferentNumbersApart) {
-  Random random(4);
-  const std::vector<float> numbers = uniforms(random, 203, -1, 1);
-  const double same = in_every_way([&](const Loops& loops) { return std::vector{fingerprint(loops, numbers)}; })[0];
-  EXPECT_EQ(same, std::floor(same));
-  for (size_t i : {0u, 100u, 202u}) {
-    std::vector<float> other = numbers;
-    other[i] = std::nextafter(other[i], 2.0f);
-    EXPECT_NE(fingerprint(Loops(), other), same);
-    other = numbers;
-    std::swap(other[i], other[50]);
-    EXPECT_NE(fingerprint(Loops(), other), same);
-  }
-  EXPECT_NE(fingerprint(Loops(), {0.0f}), fingerprint(Loops(), {-0.0f}));
-}
-
 }  // namespace
 }  // namespace drl

@@ -139,7 +139,7 @@ TEST_P(GpuEnvs, StepRandomlyAsOneByOne) {
   Side host(make_host_queue(isa_of("auto")), GetParam(), n), fast(make_gpu_queue(), GetParam(), n),
       slow(make_gpu_queue(), GetParam(), n);
   for (Side* side : {&host, &fast})
-    step_randomly(GetParam(), *side->envs, *side->queue, kFirstStep, rounds * kSteps, side->checksum.data());
+    task_entry(GetParam()).step_randomly(*side->envs, *side->queue, kFirstStep, rounds * kSteps, side->checksum.data());
   for (int64_t round = 0; round < rounds; ++round) slow.collect(kFirstStep + round * kSteps);
   EXPECT_EQ(to_host(*fast.queue, fast.checksum), to_host(*host.queue, host.checksum));
   EXPECT_EQ(fast.state(), host.state());
