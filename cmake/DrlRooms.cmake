@@ -28,6 +28,9 @@ function(drl_hot_sources target)
     target_compile_definitions(${library} PRIVATE DRL_ISA=${CMAKE_MATCH_1} DRL_LANES=${CMAKE_MATCH_3})
     set_property(GLOBAL APPEND PROPERTY DRL_HOT_UNITS ${library}=${CMAKE_MATCH_1})
     set_target_properties(${library} PROPERTIES DRL_MACHINE "${CMAKE_MATCH_2}")
+    if(DRL_SANITIZE)  # minutes for each; the sanitizers see the same functions as the stand-in of a GPU runs them
+      drl_cxx_options(${library} PRIVATE -fno-sanitize=all)
+    endif()
     drl_cxx_options(${library} PRIVATE -Wno-psabi -Wno-maybe-uninitialized -Wdouble-promotion)  # GCC bug 105593
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
   endforeach()
