@@ -3,7 +3,7 @@
 // pointers into the queue's memory only.
 //
 // The loops are compiled elsewhere: each function object stands in a list of its room (DRL_KERNELS), which
-// device/hot_loop.hpp instantiates once for each instruction set and device/gpu_loop.cuh for GPUs.
+// device/hot_loop.hpp instantiates once for each instruction set and device/gpu_loop.hpp for GPUs.
 #pragma once
 
 #include <cstdint>

@@ -53,14 +53,15 @@ struct Inputs {
 };
 
 struct Outputs {
-  std::vector<float> all;                // of all observations
-  std::vector<float> out, grad, d_in;    // of the chosen rows, tile by tile
+  std::vector<float> all;              // of all observations
+  std::vector<float> out, grad, d_in;  // of the chosen rows, tile by tile
 };
 
 Outputs pass(Queue& queue, Nets& nets, const Case& c, const Inputs& from) {
   const int64_t in = c.dims.front(), out = c.dims.back();
-  const auto params = to_queue(queue, from.params), obs = to_queue(queue, from.obs), d_out = to_queue(queue, from.d_out),
-             mean = to_queue(queue, from.mean), inv_std = to_queue(queue, from.inv_std);
+  const auto params = to_queue(queue, from.params), obs = to_queue(queue, from.obs),
+             d_out = to_queue(queue, from.d_out), mean = to_queue(queue, from.mean),
+             inv_std = to_queue(queue, from.inv_std);
   const auto index = to_queue(queue, from.index);
   auto grad = to_queue(queue, from.grad);
   Array<float> all(queue, static_cast<size_t>(from.observations * out)), some(queue, d_out.size()),

@@ -192,10 +192,10 @@ TEST(GpuWork, IsRecordedOnceForAllMiniBatches) {
   EXPECT_EQ(many.recording.recorded, few.recording.recorded) << text(few, many);
   EXPECT_EQ(many.launching.recorded, 0) << text(few, many);
   EXPECT_EQ(many.launching.calls - few.launching.calls, rounds) << text(few, many);
-  EXPECT_LE(few.launching.calls, 3 + 4 + 2 + 3) << "recordings, of which one in 4 rounds, inputs, events; "
-                                                << text(few, many);
-  // Rows; forward 2 x (inputs, 3 biases); loss; back 2 x 13 for the biases; the loss' sums and the gradient's norm, each
-  // in 5 stages at most; settings, step. Products: 3 forward, 5 back of each network.
+  EXPECT_LE(few.launching.calls, 3 + 4 + 2 + 3)
+      << "recordings, of which one in 4 rounds, inputs, events; " << text(few, many);
+  // Rows; forward 2 x (inputs, 3 biases); loss; back 2 x 13 for the biases; the loss' sums and the gradient's norm,
+  // each in 5 stages at most; settings, step. Products: 3 forward, 5 back of each network.
   EXPECT_LE(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel), rounds * (1 + 8 + 1 + 26 + 10 + 2))
       << text(few, many);
   EXPECT_EQ(done(many, gpu::HostWork::product) - done(few, gpu::HostWork::product), rounds * 2 * 8) << text(few, many);
@@ -210,7 +210,8 @@ TEST(GpuWork, AStepTakesItsActorsKernelsAndTwoMore) {
   options.plan.num_steps /= 2, options.plan.num_envs *= 2;
   const Work few = work_of(options);
   const int64_t steps = options.plan.num_steps;
-  EXPECT_EQ(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel), steps * (1 + 3 + 2)) << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel), steps * (1 + 3 + 2))
+      << text(few, many);
   EXPECT_EQ(done(many, gpu::HostWork::product) - done(few, gpu::HostWork::product), steps * 3) << text(few, many);
   EXPECT_EQ(done(many, gpu::HostWork::copy), done(few, gpu::HostWork::copy)) << text(few, many);
 }

@@ -58,8 +58,7 @@ class NcclTest : public GpuTest {
   template <class T>
   Recorded record(Communicator& comm, Array<T>& data, int times) const {
     Recorded recorded;
-    recorded.captured =
-        comm.capture([&] { recorded.work = queue->record([&] { all_reduce(comm, data, times); }); });
+    recorded.captured = comm.capture([&] { recorded.work = queue->record([&] { all_reduce(comm, data, times); }); });
     return recorded;
   }
   void launch(Communicator& comm, Recorded& recorded, int times = 1) const {
