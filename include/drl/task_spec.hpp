@@ -11,6 +11,8 @@ struct ActionSpace {
   bool discrete = false;
   int size = 1;                  // discrete: the number of actions; continuous: the dimension
   std::vector<float> low, high;  // continuous: bounds [size]; the environment receives actions clipped to them
+
+  int numbers() const { return discrete ? 1 : size; }  // 4 bytes each, that an action consists of
 };
 
 struct TaskSpec {

@@ -14,7 +14,7 @@ int64_t truncations(const TaskSpec& task, int64_t num_steps) {
 }  // namespace
 
 Rollout::Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t num_envs, bool every_end)
-    : queue_(queue), every_end_(every_end), discrete_(task.action.discrete) {
+    : queue_(queue), every_end_(every_end), action_numbers_(task.action.numbers()) {
   const int64_t samples = num_steps * num_envs, with_next = samples + num_envs, size = task.action.size;
   const int64_t last_rows = every_end ? num_steps : truncations(task, num_steps);
   const auto make = [&]<class T>(Array<T>& array, int64_t count) {
@@ -26,8 +26,8 @@ Rollout::Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t 
   view_.obs = make(obs_, with_next * task.obs_dim);
   view_.critic_obs = make(critic_obs_, with_next * task.critic_obs_dim);
   view_.policy_out = make(policy_out_, samples * size);
-  view_.action = make(action_, samples * (discrete_ ? 1 : size) * static_cast<int64_t>(sizeof(float)));
-  view_.env_action = make(env_action_, discrete_ ? 0 : num_envs * size);
+  view_.action = make(action_, samples * action_numbers_ * static_cast<int64_t>(sizeof(float)));
+  view_.env_action = make(env_action_, num_envs * static_cast<int64_t>(task.action.low.size()));
   view_.log_prob = make(log_prob_, samples);
   view_.reward = make(reward_, samples);
   view_.terminated = make(terminated_, samples);
@@ -54,8 +54,8 @@ StepRow Rollout::row(int64_t t) const {
   const RolloutView& r = view_;
   const int64_t first = t * r.num_envs, next = first + r.num_envs;
   StepRow row;
-  row.action = discrete_ ? static_cast<const void*>(r.action + first * static_cast<int64_t>(sizeof(int32_t)))
-                         : static_cast<const void*>(r.env_action);
+  row.action = r.env_action;
+  if (env_action_.empty()) row.action = r.action + first * action_numbers_ * static_cast<int64_t>(sizeof(float));
   row.next_obs = r.obs + next * r.obs_dim;
   row.next_critic_obs = r.critic_obs_dim > 0 ? r.critic_obs + next * r.critic_obs_dim : nullptr;
   row.reward = r.reward + first;

@@ -45,12 +45,13 @@ class Rollout {
 
  private:
   Queue& queue_;
-  bool every_end_, discrete_;
+  bool every_end_;
+  int64_t action_numbers_;  // of a sample
   Array<float> obs_;           // [T+1, N, obs_dim], raw; row T becomes the next rollout's row 0
   Array<float> critic_obs_;    // [T+1, N, critic_obs_dim], empty if the critic sees obs
   Array<float> policy_out_;    // [T, N, out_size], the actor's means or logits
   Array<std::byte> action_;    // [T, N] choices (int32), or [T, N, size] numbers (float) before clipping
-  Array<float> env_action_;    // [N, size], clipped to the task's bounds: this step's only; empty for choices
+  Array<float> env_action_;    // [N, size], clipped to the task's bounds: this step's only; empty where there are none
   Array<float> log_prob_;      // [T, N]
   Array<float> reward_;        // [T, N]
   Array<uint8_t> terminated_;  // [T, N]
