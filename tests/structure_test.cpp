@@ -85,6 +85,7 @@ TEST(Structure, NoRoomIncludesUpwards) {
   for (const Line& line : lines()) {
     if (!std::regex_search(line.text, match, regex)) continue;
     const std::string path = match[1], room = path.substr(0, path.find('/'));
+    if (room == "drl") continue;  // include/, which knows no room
     ASSERT_TRUE(order.count(room)) << line.where() << " (includes are written \"room/file.hpp\")";
     EXPECT_LE(order.at(room), order.at(line.room())) << line.where();
     includes += 1;
@@ -132,7 +133,7 @@ TEST(Structure, NoLineBindsGpusToTasks) {
   EXPECT_GT(files, 200);
 }
 
-// Random numbers are base/philox.hpp's, a pure function of their key.
+// Random numbers are include/drl/philox.hpp's, a pure function of their key.
 TEST(Structure, NoOtherGenerator) {
   expect_none(
       matches(R"((torch|at)::(rand|normal|multinomial|bernoulli|dropout|poisson)\w*|manual_seed|::Generator\b)", ""));
