@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="dcf96b0cb8742251785342566913f949085b3aaba039b6b81b7fd113841a3fce")
+    version("0.1.0", sha256="f23770ba0ff5edf2575656df4f22077584d38a28be5979c60c086843c1a9eae0")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
