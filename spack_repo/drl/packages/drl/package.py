@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="5a16844e5dd6b075fd6a1f3c0c5977906e4e4ae8e7647ba9287b3d7e0add28a2")
+    version("0.1.0", sha256="4ee308c1d45bd84f3a1cde6fac58dafe3738adab8888ffc38322f7c58b0781ba")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
