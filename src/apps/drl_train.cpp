@@ -75,8 +75,6 @@ RankRequest rank_request(const Settings& settings) {
 
 int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, const std::vector<std::string>& arguments) {
   log::init(comm.rank(), comm.size(), this_machine().host, settings.command.quiet);
-  const bool preflight = settings.command.preflight != "off";
-  if (preflight) require_same_build(comm);
 
   // 1. Options: rank 0 reads the files, all apply the same text.
   const std::string config = on_rank_zero(comm, [&] { return settings.read_config(settings.command.config); });
@@ -104,7 +102,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
     start = claim_run(settings.options.run, settings.table, context);
     return start.directory.string();
   });
-  if (preflight) warn_if_not_shared(comm, directory);
+  if (settings.command.preflight != "off") warn_if_not_shared(comm, directory);
   training.load(start);
 
   // 3. The loop.
@@ -136,6 +134,7 @@ int run(const std::vector<std::string>& arguments) {
     }
     catch_stop_signals();
     return end_of_rank(launch.rank, run_session(launch, [&](Communicator& comm) {
+                         if (!settings || settings->command.preflight != "off") require_same_build(comm);
                          require_no_error(comm, wrong);
                          return train(*settings, launch, comm, arguments);
                        }));

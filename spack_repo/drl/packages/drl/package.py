@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="dcf96b0cb8742251785342566913f949085b3aaba039b6b81b7fd113841a3fce")
+    version("0.1.0", sha256="964ed32bde88f0e2e00573e9f06137e33f9961a5a61152907e8f0543b95d952b")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
