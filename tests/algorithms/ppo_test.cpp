@@ -383,7 +383,8 @@ TEST(Ppo, CountsOfCollectives) {
   EXPECT_EQ(riders, (std::vector<double>{7, 8}));
   const CommStats& stats = script.comm->stats();
   EXPECT_EQ(stats.all_reduces_f64, 4);
-  EXPECT_EQ(stats.bytes_f64, 4 * 8 * (2 + 5 + 4 + 3 + 1));  // riders; advantages, returns; episodes; observations; rank
+  // Riders; advantages and returns; episodes; observations; the rank: whether its numbers are finite, its fingerprint.
+  EXPECT_EQ(stats.bytes_f64, 4 * 8 * (2 + 5 + 4 + 3 + 2));
   EXPECT_EQ(stats.all_reduces_f32, 4 * 2 * 3);
   EXPECT_EQ(stats.bytes_f32, 4 * 2 * 3 * 4 * (5 * 4 + 6));  // parameters, each in a block of four, and tail
   EXPECT_EQ(stats.host_calls, 0);

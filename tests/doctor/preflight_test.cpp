@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/check.hpp"
 #include "device/isa.hpp"
 
 namespace drl {
