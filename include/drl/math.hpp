@@ -51,7 +51,8 @@ DRL_HD Pack<float, W> abs(Pack<float, W> x) {
 template <int W>
 DRL_HD Pack<float, W> floor(Pack<float, W> x) {
 #if defined(__AVX512F__)
-  if constexpr (W == 16) return Pack<float, W>::of(_mm512_roundscale_ps(x.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+  if constexpr (W == 16)
+    return Pack<float, W>::of(_mm512_roundscale_ps(x.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
 #endif
 #if defined(__AVX__)
   if constexpr (W == 8) return Pack<float, W>::of(_mm256_floor_ps(x.v));

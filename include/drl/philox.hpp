@@ -24,9 +24,7 @@ struct PhiloxKey {
 };
 
 // The upper half of a * b.
-DRL_HD constexpr uint32_t multiply_high(uint32_t a, uint32_t b) {
-  return static_cast<uint32_t>(uint64_t{a} * b >> 32);
-}
+DRL_HD constexpr uint32_t multiply_high(uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t{a} * b >> 32); }
 #if !defined(__CUDACC__)
 template <int W>
 DRL_HD Pack<uint32_t, W> multiply_high(uint32_t a, Pack<uint32_t, W> b) {

@@ -1,6 +1,7 @@
-// What a task is: one short header like cartpole_v1.hpp, written once for every executor. F is a pack of environments on
-// a CPU, float on a GPU, and double where tests compare with an exact reference (drl/lanes.hpp). So a task's functions
-// are branch-free (math::select, not if), use math:: and not the standard library, and write constants as F(4.0 / 3.0).
+// What a task is: one short header like cartpole_v1.hpp, written once for every executor. F is a pack of environments
+// on a CPU, float on a GPU, and double where tests compare with an exact reference (drl/lanes.hpp). So a task's
+// functions are branch-free (math::select, not if), use math:: and not the standard library, and write constants as
+// F(4.0 / 3.0).
 #pragma once
 
 #include <concepts>

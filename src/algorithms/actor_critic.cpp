@@ -89,7 +89,8 @@ void initialize_net(const ActorCritic& nets, NetId id, double output_gain, bool 
     const double bound = orthogonal ? 0 : 1 / std::sqrt(static_cast<double>(inputs));
     size_t number = nets.layout.first_slice(id) + 2 * static_cast<size_t>(layer);
     for (const ParamSlice* slice : {&nets.layout.weight(id, layer), &nets.layout.bias(id, layer)}) {
-      const std::span<float> values = params.subspan(static_cast<size_t>(slice->offset), static_cast<size_t>(slice->count()));
+      const std::span<float> values =
+          params.subspan(static_cast<size_t>(slice->offset), static_cast<size_t>(slice->count()));
       if (orthogonal && slice->shape.size() == 2) {
         const double gain = layer + 1 < spec.layers() ? std::numbers::sqrt2 : output_gain;
         fill_orthogonal(values, static_cast<int>(slice->shape[0]), inputs, gain, seed, number);

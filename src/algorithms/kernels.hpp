@@ -40,8 +40,8 @@ struct ChooseActions {
 // --- Advantages ---
 
 // Generalised advantage estimation (Schulman et al., "High-Dimensional Continuous Control Using Generalized Advantage
-// Estimation", arXiv:1506.02438, eq. 16). Scales rewards, adds gamma * V(last observation) where an episode was cut, and
-// walks back in time; the trace is cut wherever an episode ended, of either cause.
+// Estimation", arXiv:1506.02438, eq. 16). Scales rewards, adds gamma * V(last observation) where an episode was cut,
+// and walks back in time; the trace is cut wherever an episode ended, of either cause.
 struct Advantages {
   RolloutView r;
   float gamma, lam, reward_scale;

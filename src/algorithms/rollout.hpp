@@ -46,7 +46,7 @@ class Rollout {
  private:
   Queue& queue_;
   bool every_end_;
-  int64_t action_numbers_;  // of a sample
+  int64_t action_numbers_;     // of a sample
   Array<float> obs_;           // [T+1, N, obs_dim], raw; row T becomes the next rollout's row 0
   Array<float> critic_obs_;    // [T+1, N, critic_obs_dim], empty if the critic sees obs
   Array<float> policy_out_;    // [T, N, out_size], the actor's means or logits

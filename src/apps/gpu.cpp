@@ -42,8 +42,7 @@ namespace {
 }  // namespace
 std::unique_ptr<Queue> gpu_queue(int, Isa) { no_gpus(); }
 std::unique_ptr<Nets> gpu_nets(Queue&, ParamLayout, int64_t) { no_gpus(); }
-std::unique_ptr<Communicator> gpu_communicator(const GpuOptions&, int, Communicator&,
-                                               const std::vector<std::string>&) {
+std::unique_ptr<Communicator> gpu_communicator(const GpuOptions&, int, Communicator&, const std::vector<std::string>&) {
   no_gpus();
 }
 

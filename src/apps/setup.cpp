@@ -11,16 +11,16 @@
 
 #include "apps/gpu.hpp"
 #include "base/check.hpp"
-#include "device/isa.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cluster/cuda_support.hpp"
 #include "cluster/mpirun.hpp"
+#include "device/isa.hpp"
 #include "doctor/preflight.hpp"
+#include "envs/make_env.hpp"
 #include "nets/torch/blas.hpp"
 #include "nets/torch/torch_nets.hpp"
-#include "envs/make_env.hpp"
 #include "run/evaluator.hpp"
 #include "store/hdf5_image.hpp"
 
@@ -286,8 +286,11 @@ RunFacts TrainingJob::facts(const RunStart& start) const {
       placement_.threads > placement_.cores || placement_.ranks_on_host * placement_.threads > machine_.host_cores;
   facts.job = job_;
   facts.origin = origin_of(settings_.options.run);
-  facts.versions = {
-      {"drl", kVersion}, {"engine", engine()}, {"mpi", mpi_version()}, {"hdf5", hdf5_version()}, {"isa", std::string(name_of(queue_->isa()))}};
+  facts.versions = {{"drl", kVersion},
+                    {"engine", engine()},
+                    {"mpi", mpi_version()},
+                    {"hdf5", hdf5_version()},
+                    {"isa", std::string(name_of(queue_->isa()))}};
   facts.git_hash = kGitHash;
   return facts;
 }
@@ -324,10 +327,11 @@ std::string TrainingJob::banner(const RunStart& start, const RunFacts& facts) {
                         " steps; " + std::to_string(settings_.options.ppo.num_learning_epochs) + " epochs of " +
                         std::to_string(plan_.num_mini_batches) + " mini-batches of " +
                         with_commas(steps * plan_.num_envs * world / plan_.num_mini_batches));
-  line("networks", "actor " + layers(spec_.layout.net(spec_.actor)) + ", critic " + layers(spec_.layout.net(spec_.critic)) + ", " +
-                       settings_.options.policy.activation + "; " +
+  line("networks", "actor " + layers(spec_.layout.net(spec_.actor)) + ", critic " +
+                       layers(spec_.layout.net(spec_.critic)) + ", " + settings_.options.policy.activation + "; " +
                        with_commas(spec_.layout.count()) + " parameters");
-  line("libraries", std::string(name_of(queue_->isa())) + " loops, " + engine() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
+  line("libraries",
+       std::string(name_of(queue_->isa())) + " loops, " + engine() + ", " + mpi_version() + ", HDF5 " + hdf5_version());
   if (world == 1 && machine_.cores > 1 && placement_.threads == 1)
     line("cores", "1 of " + std::to_string(machine_.cores) + " cores used: --ranks " + std::to_string(machine_.cores) +
                       " uses all");

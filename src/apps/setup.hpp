@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/ppo/ppo.hpp"
 #include "cluster/communicator.hpp"
 #include "cluster/launch_info.hpp"
 #include "cluster/machine.hpp"
 #include "cluster/placement.hpp"
-#include "algorithms/ppo/ppo.hpp"
 #include "run/deadline.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_record.hpp"

@@ -99,8 +99,8 @@ std::string scatter_texts(Communicator& comm, const std::vector<std::string>& te
 // Runs `work` on every rank, and agrees on the outcome: if it threw anywhere, all ranks throw a ReportedError with the
 // exit code of the lowest rank that failed, which alone has printed its message. `work` must not communicate.
 void on_all_ranks(Communicator& comm, const std::function<void()>& work);
-// What on_all_ranks does, of work that some ranks did before they met: a launcher ends all with the first that leaves, so
-// that a rank keeps its UsageError (the message, or "") until all can hear of it.
+// What on_all_ranks does, of work that some ranks did before they met: a launcher ends all with the first that leaves,
+// so that a rank keeps its UsageError (the message, or "") until all can hear of it.
 std::string usage_error(const std::function<void()>& work);
 void require_no_error(Communicator& comm, const std::string& usage_error);
 // Runs `work` on rank 0 only, and returns its result on all ranks, with the same agreement on failure.

@@ -16,8 +16,8 @@ Machine this_machine();
 // The CPU's name in /proc/cpuinfo; Arm has numbers there: "aarch64 (implementer 0x41, part 0xd4f)". Pure.
 std::string cpu_model_of(const std::string& cpuinfo, const std::string& architecture);
 
-std::string mpi_version();  // "Open MPI v4.1.4"
-std::string mpi_thread_level();  // that MPI gave us: "funneled"; "" while it does not run
+std::string mpi_version();        // "Open MPI v4.1.4"
+std::string mpi_thread_level();   // that MPI gave us: "funneled"; "" while it does not run
 std::string network_variables();  // which make this MPI take another network, with an example
 // Of what MPI_Get_library_version says, the name and the version. Pure.
 std::string short_mpi_version(const std::string& text);

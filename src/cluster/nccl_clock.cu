@@ -1,5 +1,4 @@
 #include "cluster/nccl_clock.hpp"
-
 #include "device/gpu_loop.hpp"
 
 namespace drl {

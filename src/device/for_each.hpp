@@ -30,7 +30,9 @@ struct GpuLoop {
 
 // Of functions that are compiled for GPUs only: they say `using GpuOnly = void`.
 template <class Function>
-inline constexpr bool kGpuOnly = requires { typename Function::GpuOnly; };
+inline constexpr bool kGpuOnly = requires {
+  typename Function::GpuOnly;
+};
 
 // Enqueues function over [begin, end), in any order.
 template <class Function>

@@ -1,5 +1,5 @@
-// Where work is done. A queue of the host does it at once; a queue of a GPU is a stream, whose work can be recorded once
-// and launched again and again. Who computes writes steps onto a Queue& and does not know which it is.
+// Where work is done. A queue of the host does it at once; a queue of a GPU is a stream, whose work can be recorded
+// once and launched again and again. Who computes writes steps onto a Queue& and does not know which it is.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class Queue {
   Queue& operator=(const Queue&) = delete;
 
   bool on_gpu() const { return on_gpu_; }
-  Isa isa() const { return isa_; }  // of the host's loops
+  Isa isa() const { return isa_; }                  // of the host's loops
   virtual void* native() const { return nullptr; }  // a GPU's stream, for kernels and collectives
 
   // Zeroed memory where the queue computes, and memory of the host from and to which it copies fast. Each throws Error,

@@ -1,6 +1,6 @@
-// Sums over many rows in a fixed order: no atomics. On a host 16 logical lanes, whatever the instruction set: lane l sums
-// the rows l, l + 16, ...; then they are added up. On a GPU as many partial sums as fill it, of which each stage makes 16
-// one.
+// Sums over many rows in a fixed order: no atomics. On a host 16 logical lanes, whatever the instruction set: lane l
+// sums the rows l, l + 16, ...; then they are added up. On a GPU as many partial sums as fill it, of which each stage
+// makes 16 one.
 #pragma once
 
 #include <cstdint>

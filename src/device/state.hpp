@@ -64,7 +64,7 @@ struct StateField {
   std::vector<int64_t> shape;
   void* data;
   Sharding sharding = Sharding::replicated;
-  Queue* queue = nullptr;  // in whose memory it lies; null: the host's
+  Queue* queue = nullptr;             // in whose memory it lies; null: the host's
   std::vector<StatePart> parts = {};  // its pieces in their order; empty: it lies in one piece
 
   int64_t count() const {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "drl/hd.hpp"
 #include "cluster/gpu_identity.hpp"
 #include "cluster/nccl_communicator.hpp"
 #include "cluster/patience.hpp"
@@ -15,6 +14,7 @@
 #include "device/gpu_loop.hpp"
 #include "device/gpu_queue.hpp"
 #include "doctor/gpu_probe.hpp"
+#include "drl/hd.hpp"
 
 namespace drl {
 namespace {

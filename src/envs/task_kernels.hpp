@@ -63,9 +63,8 @@ struct Environments {
     Draws<F> draws(seed, static_cast<uint64_t>(first_global_index + i), draw);
     typename Task<F>::State fresh;
     Task<F>::reset(fresh, draws, params);
-    each_field<F>([&](int, auto member) DRL_LAMBDA {
-      some.state.*member = math::select(mask, fresh.*member, some.state.*member);
-    });
+    each_field<F>([&](int, auto member)
+                      DRL_LAMBDA { some.state.*member = math::select(mask, fresh.*member, some.state.*member); });
     some.age = math::select(mask, Int<F>(0), some.age);
     some.episode_reward = math::select(mask, F(0), some.episode_reward);
     for (int t = 0; t < kTerms; ++t) some.terms[t] = math::select(mask, F(0), some.terms[t]);
@@ -113,7 +112,8 @@ struct Environments {
   }
 
  private:
-  // Calls visit(f, pointer to member) for the fields of a task's State, which device code must know when it is compiled.
+  // Calls visit(f, pointer to member) for the fields of a task's State, which device code must know when it is
+  // compiled.
   template <class F, class Visit>
   DRL_HD static void each_field(Visit&& visit) {
     each_of<F>(visit, std::make_integer_sequence<int, kFields>{});
@@ -241,8 +241,7 @@ struct StepRandomly {
     DRL_HD void episode_ends(const typename Environments<Task>::template Some<F>& some, const F* obs, Mask<F> ended,
                              Mask<F>) {
       for (int o = 0; o < Environments<Task>::kObs; ++o) sum += math::select(ended, obs[o], F(0));
-      for (uint32_t left = lane_bits(ended); left != 0; left &= left - 1)
-        envs.count_ended(some, i, lowest_bit(left));
+      for (uint32_t left = lane_bits(ended); left != 0; left &= left - 1) envs.count_ended(some, i, lowest_bit(left));
     }
     DRL_HD void next_obs(const F* obs) {
       for (int o = 0; o < Environments<Task>::kObs; ++o) sum += obs[o];

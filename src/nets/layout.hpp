@@ -41,8 +41,12 @@ class ParamLayout {
   const NetSpec& net(NetId id) const { return nets_[static_cast<size_t>(id)].spec; }
   int nets() const { return static_cast<int>(nets_.size()); }
   const std::vector<ParamSlice>& slices() const { return slices_; }
-  const ParamSlice& weight(NetId id, int layer) const { return slices_[first_slice(id) + 2 * static_cast<size_t>(layer)]; }
-  const ParamSlice& bias(NetId id, int layer) const { return slices_[first_slice(id) + 2 * static_cast<size_t>(layer) + 1]; }
+  const ParamSlice& weight(NetId id, int layer) const {
+    return slices_[first_slice(id) + 2 * static_cast<size_t>(layer)];
+  }
+  const ParamSlice& bias(NetId id, int layer) const {
+    return slices_[first_slice(id) + 2 * static_cast<size_t>(layer) + 1];
+  }
   size_t first_slice(NetId id) const { return nets_[static_cast<size_t>(id)].first_slice; }
   int64_t size() const { return size_; }  // floats of the buffer
   int64_t count() const;                  // parameters

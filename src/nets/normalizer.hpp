@@ -47,10 +47,10 @@ class Normalizer {
   Queue& queue_;
   int dim_;
   double count_ = 0;
-  std::vector<double> mean_, variance_;     // [dim]
-  Array<float> host_mean_, host_inv_std_;   // [dim], on their way to
-  Array<float> mean_f32_, inv_std_f32_;     // the queue's
-  Array<double> host_shift_, shift_;        // the mean
+  std::vector<double> mean_, variance_;    // [dim]
+  Array<float> host_mean_, host_inv_std_;  // [dim], on their way to
+  Array<float> mean_f32_, inv_std_f32_;    // the queue's
+  Array<double> host_shift_, shift_;       // the mean
 };
 
 }  // namespace drl

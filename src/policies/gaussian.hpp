@@ -16,8 +16,8 @@ struct Gaussian {
   bool log_std;             // it is its logarithm
   float* std;               // [size], standard deviations when the actions were sampled
 
-  int action_size() const { return size; }          // Actions a sample
-  int free_parameters() const { return size; }      // whose gradients are sums over samples
+  int action_size() const { return size; }      // Actions a sample
+  int free_parameters() const { return size; }  // whose gradients are sums over samples
   DRL_HD float std_now(int k) const { return log_std ? math::exp(param[k]) : param[k]; }
 
   // Draws the actions of F's environments from the means `out` [n, size], by Box-Muller: two dimensions share a pair of
@@ -57,8 +57,8 @@ struct Gaussian {
       const F mean = load_column<F>(out, i, size, k), old_mean = gather<F>(old_out + k, row, size);
       const F z = (gather<F>(action + k, row, size) - mean) * F(inv_std), shift = mean - old_mean;
       e.log_prob = e.log_prob + (F(-0.5f) * z * z - F(log_std_now + kHalfLogTwoPi));
-      e.kl = e.kl + (F(math::log(now / before)) +
-                     (F(before * before) + shift * shift) * F(0.5f * inv_std * inv_std) - F(0.5f));
+      e.kl = e.kl + (F(math::log(now / before)) + (F(before * before) + shift * shift) * F(0.5f * inv_std * inv_std) -
+                     F(0.5f));
       e.entropy = e.entropy + F(0.5f + kHalfLogTwoPi + log_std_now);
     }
     return e;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "device/state.hpp"
 #include "cluster/communicator.hpp"
+#include "device/state.hpp"
 #include "store/checkpoint.hpp"
 
 namespace drl {

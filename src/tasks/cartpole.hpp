@@ -66,9 +66,9 @@ struct Cartpole {
     obs[3] = s.theta_dot;
   }
 
-  // Nothing but the end of an episode tells of the track's ends, and who has learned this task meets them no more: steps
-  // that are large or noisy unlearn them. So rollouts are long (of 16 steps each, one seed in forty ends badly), the rate
-  // falls to 0, mini-batches are large, and the clip range is narrow.
+  // Nothing but the end of an episode tells of the track's ends, and who has learned this task meets them no more:
+  // steps that are large or noisy unlearn them. So rollouts are long (of 16 steps each, one seed in forty ends badly),
+  // the rate falls to 0, mini-batches are large, and the clip range is narrow.
   static constexpr char preset[] = R"(
 num_envs = 512
 num_steps_per_env = 64

@@ -93,8 +93,8 @@ TEST_F(Errors, AreSaidWhenRankZeroIsTheLastToStart) {
 TEST_F(Errors, OfOneRankEndAll) {
   const std::string one = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || set -- \"$@\" --devise cpu; exec \"$@\"";
   for (const std::string program : {"drl_train", "drl_doctor"}) {
-    const Result result = run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", one, "bash",
-                                            DRL_BIN "/" + program});
+    const Result result = run_program(
+        Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", one, "bash", DRL_BIN "/" + program});
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
     EXPECT_NE(result.err.find("did you mean --device?"), std::string::npos) << result.err;

@@ -115,7 +115,8 @@ TEST(FailingRank, EndsTheOthersAndNamesItself) {
                          "8192",
                          "--max_iterations",
                          "1"};
-  const Result result = run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", limited, "bash"} + program);
+  const Result result =
+      run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", limited, "bash"} + program);
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE(result.err.find("error: [rank 1 on "), std::string::npos) << result.err;
 }

@@ -4,10 +4,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "double_integrator.hpp"
-#include "envs/task_envs.hpp"
 #include "algorithms/rollout.hpp"
 #include "cutting_task.hpp"
+#include "double_integrator.hpp"
+#include "envs/task_envs.hpp"
 
 namespace drl {
 namespace {

@@ -283,8 +283,8 @@ TEST_P(EveryTask, RandomStartAgesSpreadTheTimeLimitsAndDoNotCount) {
   EXPECT_EQ(rig.episodes().count, counted);
 }
 
-// The executor in lanes against the task stepped by hand, one environment at a time: the same bits, on every instruction
-// set. Checks with it auto-reset, and that final_obs is written where an episode ended and nowhere else.
+// The executor in lanes against the task stepped by hand, one environment at a time: the same bits, on every
+// instruction set. Checks with it auto-reset, and that final_obs is written where an episode ended and nowhere else.
 template <template <class> class TaskTemplate>
 void expect_bits_of_scalar_code(Isa isa) {
   using Task = TaskTemplate<float>;
@@ -359,7 +359,8 @@ TEST(TaskEnvs, KeepLastObservationsOfTruncatedEpisodesBySlot) {
   EXPECT_EQ(rig.last_count, std::vector<int32_t>(n, 2));
   Rig slow("Pendulum-v1", {.num_envs = n, .seed = 4});
   for (int64_t t = 0; t < 200; ++t) slow.step(t);
-  EXPECT_EQ(std::vector<float>(last.begin(), last.begin() + n * 3), std::vector<float>(slow.final_obs.begin(), slow.final_obs.end() - 1));
+  EXPECT_EQ(std::vector<float>(last.begin(), last.begin() + n * 3),
+            std::vector<float>(slow.final_obs.begin(), slow.final_obs.end() - 1));
   EXPECT_TRUE(std::all_of(last.begin() + 2 * n * 3, last.end(), [](float x) { return x == kUntouched; }));
 }
 

@@ -1,8 +1,7 @@
 // PPO on a GPU's queue: as on the host's, whatever the way in which its work is launched.
-#include "algorithms/ppo/ppo.hpp"
-
 #include <sstream>
 
+#include "algorithms/ppo/ppo.hpp"
 #include "base/check.hpp"
 #include "cluster/communicator.hpp"
 #include "learner_rig.hpp"
@@ -173,7 +172,9 @@ LearnerOptions preset(const std::string& task) {
   OptionTable table;
   options.add_to(table);
   table.apply_ini(std::string(task_preset(task)), "preset");
-  return {task, options.ppo, options.policy,
+  return {task,
+          options.ppo,
+          options.policy,
           {options.train.num_envs, options.train.num_steps_per_env, 0, 1, 1, options.ppo.num_mini_batches}};
 }
 

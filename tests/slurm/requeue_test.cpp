@@ -86,7 +86,7 @@ TEST_F(Requeue, AJobOfAMinuteNeedsTwoOrThreeRestartsFor110Seconds) {
   ASSERT_TRUE(completes(job, 900));
   const double restarts = std::stod(job_field(job, "Restarts")), seconds = seconds_of_work(run_of(job));
   EXPECT_GE(restarts, std::ceil(seconds / 54) - 1) << seconds << " s of work; " << log_of(job);  // 2 for 110 s
-  EXPECT_LE(restarts, std::ceil(seconds / 36)) << seconds << " s of work; " << log_of(job);  // 3 for 108 s
+  EXPECT_LE(restarts, std::ceil(seconds / 36)) << seconds << " s of work; " << log_of(job);      // 3 for 108 s
   EXPECT_TRUE(says(log_of(job), "; --time_margin 6.00 s): saving, to be continued\n"));
   EXPECT_TRUE(says(log_of(job), ": job " + job + " stopped in order to be continued: " + kArrival));
   EXPECT_TRUE(says(log_of(job), ": job " + job + " is done\n"));

@@ -89,7 +89,8 @@ Ppo::Ppo(Queue& queue, const PpoOptions& options, const PolicyOptions& policy, c
   on_device(policy_out_, tile * size), on_device(d_policy_, tile * size);
   on_device(value_, tile), on_device(d_value_, tile);
   on_device(last_values_, static_cast<size_t>(r.last_rows * r.num_envs));
-  const auto columns = std::max({5, static_cast<int>(episode_columns(task)), 2 * task.obs_dim, 2 * task.critic_obs_dim});
+  const auto columns =
+      std::max({5, static_cast<int>(episode_columns(task)), 2 * task.obs_dim, 2 * task.critic_obs_dim});
   scratch_ = Array<double>(queue, sum_scratch(queue, columns));
   loss_scratch_ = Array<double>(queue, sum_scratch(queue, kLossColumns + free_parameters()));
   host_params_ = Array<float>(queue, static_cast<size_t>(count_), Memory::host);

@@ -108,7 +108,7 @@ class Ppo final : public Algorithm {
   Array<int32_t> rows_;  // a mini-batch's samples
   std::unique_ptr<Tape> actor_tape_, critic_tape_;
   Array<float> policy_out_, value_, d_policy_, d_value_;  // of a tile
-  Array<float> last_values_;                               // [last_rows, N]
+  Array<float> last_values_;                              // [last_rows, N]
   Array<double> scratch_, loss_scratch_;
   Array<float> host_params_, host_std_;
   std::unique_ptr<Fingerprints> fingerprints_;

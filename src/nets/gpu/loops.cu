@@ -4,9 +4,9 @@
 
 namespace drl {
 
-#define DRL_LAYER_LOOPS(A)             \
-  DRL_LOOP(AddBiasAndActivate<A, 1>)   \
-  DRL_LOOP(AddBiasAndActivate<A, 4>)   \
+#define DRL_LAYER_LOOPS(A)           \
+  DRL_LOOP(AddBiasAndActivate<A, 1>) \
+  DRL_LOOP(AddBiasAndActivate<A, 4>) \
   DRL_SUM_COLUMNS(LoadActivationBackward<A>)
 DRL_LAYER_LOOPS(Elu)
 DRL_LAYER_LOOPS(Tanh)

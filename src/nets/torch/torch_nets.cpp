@@ -95,9 +95,8 @@ class TorchNets final : public Nets {
       at::addmm_out(y, view(params, layout().bias(net, layer)), tape.inputs[at].narrow(0, 0, rows.count),
                     view(params, layout().weight(net, layer)).t());
       if (!last)
-        with_activation(spec.activation, [&]<class A>(A) {
-          for_each(queue_, y.numel(), Activate<A>{y.data_ptr<float>()});
-        });
+        with_activation(spec.activation,
+                        [&]<class A>(A) { for_each(queue_, y.numel(), Activate<A>{y.data_ptr<float>()}); });
     }
   }
 
