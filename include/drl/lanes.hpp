@@ -12,7 +12,7 @@
 #include "drl/hd.hpp"
 
 #if !defined(__CUDACC__)
-#if defined(__AVX__)
+#if defined(__SSE__)
 #include <immintrin.h>
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
@@ -326,6 +326,28 @@ template <class T, int W>
 DRL_HD Pack<T, W> select(typename Pack<T, W>::Mask condition, Pack<T, W> yes, Pack<T, W> no) {
   return Pack<T, W>::of(condition.v ? yes.v : no.v);
 }
+
+#if defined(__SSE__)
+// min and max of math.hpp in one instruction, which treats NaN and zeros as these do.
+DRL_HD Pack<float, kFloatLanes> min(Pack<float, kFloatLanes> a, Pack<float, kFloatLanes> b) {
+#if defined(__AVX512F__)
+  return Pack<float, kFloatLanes>::of(_mm512_min_ps(b.v, a.v));
+#elif defined(__AVX2__)
+  return Pack<float, kFloatLanes>::of(_mm256_min_ps(b.v, a.v));
+#else
+  return Pack<float, kFloatLanes>::of(_mm_min_ps(b.v, a.v));
+#endif
+}
+DRL_HD Pack<float, kFloatLanes> max(Pack<float, kFloatLanes> a, Pack<float, kFloatLanes> b) {
+#if defined(__AVX512F__)
+  return Pack<float, kFloatLanes>::of(_mm512_max_ps(b.v, a.v));
+#elif defined(__AVX2__)
+  return Pack<float, kFloatLanes>::of(_mm256_max_ps(b.v, a.v));
+#else
+  return Pack<float, kFloatLanes>::of(_mm_max_ps(b.v, a.v));
+#endif
+}
+#endif
 
 }  // namespace DRL_ISA
 }  // namespace math

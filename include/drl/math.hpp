@@ -23,7 +23,7 @@ DRL_HD constexpr F max(F a, std::type_identity_t<F> b) {
 }
 template <class F>
 DRL_HD constexpr F clamp(F x, std::type_identity_t<F> low, std::type_identity_t<F> high) {
-  return select(x < low, low, select(high < x, high, x));
+  return min(max(x, low), high);
 }
 
 DRL_HD float abs(float x) { return __builtin_fabsf(x); }

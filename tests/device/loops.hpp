@@ -7,7 +7,21 @@
 
 namespace drl::test {
 
-enum MathFunction : int { kSin, kCos, kExp, kLog, kTanh, kScaledCos, kFloor, kAbs, kSqrt, kMathFunctions };
+enum MathFunction : int {
+  kSin,
+  kCos,
+  kExp,
+  kLog,
+  kTanh,
+  kScaledCos,
+  kFloor,
+  kAbs,
+  kSqrt,
+  kMin,
+  kMax,
+  kClamp,
+  kMathFunctions
+};
 
 // All of them at the numbers x [n].
 struct MathOf {
@@ -26,6 +40,9 @@ struct MathOf {
     store(y + kFloor * n + i, math::floor(at));
     store(y + kAbs * n + i, math::abs(at));
     store(y + kSqrt * n + i, math::sqrt(at));
+    store(y + kMin * n + i, math::min(at, F(0)));
+    store(y + kMax * n + i, math::max(at, F(0)));
+    store(y + kClamp * n + i, math::clamp(at, -2.5f, 0.5f));
   }
 };
 
