@@ -47,9 +47,9 @@ constexpr std::string_view name_of(DType type) {
   return names[static_cast<int>(type)];
 }
 
-// How an array lies over the ranks: equal on all; one row per environment (shape[0] = this rank's environments, rows in
-// order of the global environment index); or one block per rank.
-enum class Sharding { replicated, per_env, per_rank };
+// How an array lies over the ranks: equal on all, or one row per environment (shape[0] = this rank's environments, rows in
+// order of the global environment index).
+enum class Sharding { replicated, per_env };
 
 // A piece of an array that does not lie in one: `count` numbers.
 struct StatePart {

@@ -17,7 +17,7 @@ struct Environments {
   using Spec = Task<float>;
   using Action = std::conditional_t<Spec::action.discrete, int32_t, float>;
   static constexpr int kFields = std::size(Spec::fields), kObs = Spec::obs_dim, kActions = Spec::action.size;
-  static constexpr int kTerms = reward_term_count<Spec>(), kSums = 4 + kTerms;
+  static constexpr int kTerms = reward_term_count<Spec>(), kSums = 3 + kTerms;
 
   int64_t n;
   uint64_t seed;
@@ -73,12 +73,10 @@ struct Environments {
   // Adds lane l's episode to sums[c * stride] of each column c.
   template <class F>
   DRL_HD static void count_episode(const Some<F>& some, int l, double* sums, int64_t stride) {
-    const double reward = static_cast<double>(lane(some.episode_reward, l));
     sums[0 * stride] += 1;
-    sums[1 * stride] += reward;
-    sums[2 * stride] += reward * reward;
-    sums[3 * stride] += lane(some.age, l);
-    for (int t = 0; t < kTerms; ++t) sums[(4 + t) * stride] += static_cast<double>(lane(some.terms[t], l));
+    sums[1 * stride] += static_cast<double>(lane(some.episode_reward, l));
+    sums[2 * stride] += lane(some.age, l);
+    for (int t = 0; t < kTerms; ++t) sums[(3 + t) * stride] += static_cast<double>(lane(some.terms[t], l));
   }
 
   // The same to environment i + l's own sums, unless its episode began at a random age.

@@ -14,13 +14,13 @@ namespace drl {
 
 // Sums over the episodes that ended since they were last taken. Undiscounted returns of unscaled rewards.
 struct EpisodeSums {
-  double count = 0, reward = 0, reward_squared = 0, length = 0;
+  double count = 0, reward = 0, length = 0;
   std::vector<double> terms;  // [reward_terms], the sum of each term over those episodes
 };
 
-inline size_t episode_columns(const TaskSpec& spec) { return 4 + spec.reward_terms.size(); }
+inline size_t episode_columns(const TaskSpec& spec) { return 3 + spec.reward_terms.size(); }
 inline EpisodeSums read_episodes(const double* in, size_t terms) {
-  return {in[0], in[1], in[2], in[3], {in + 4, in + 4 + terms}};
+  return {in[0], in[1], in[2], {in + 3, in + 3 + terms}};
 }
 
 class VecEnv {

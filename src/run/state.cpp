@@ -13,7 +13,6 @@ namespace {
 std::vector<int64_t> global_shape(const StateField& field, int world_size) {
   std::vector<int64_t> shape = field.shape;
   if (field.sharding == Sharding::per_env) shape[0] *= world_size;
-  if (field.sharding == Sharding::per_rank) shape.insert(shape.begin(), world_size);
   return shape;
 }
 

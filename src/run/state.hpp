@@ -12,8 +12,8 @@
 
 namespace drl {
 
-// All ranks together: every field as one tensor on rank 0 (per_env rows of all ranks by global index; per_rank with the
-// rank in front), an empty list elsewhere.
+// All ranks together: every field as one tensor on rank 0 (per_env rows of all ranks by global index), an empty list
+// elsewhere.
 std::vector<Tensor> gather_state(const StateList& state, Communicator& comm);
 
 // All ranks together: overwrites the fields from the tensors that rank 0 has. Environments (per_env) are dealt out anew

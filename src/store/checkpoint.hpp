@@ -5,8 +5,7 @@
 //     bytes 14048
 //     crc32c 0a1b2c3d
 // The CRC covers every byte of the HDF5 part: datasets, attributes and HDF5's own structures. It is checked before HDF5
-// sees the file, because HDF5 does not survive every damaged file. Datasets carry HDF5's fletcher32 besides, for other
-// readers.
+// sees the file, because HDF5 does not survive every damaged file.
 #pragma once
 
 #include <cstddef>

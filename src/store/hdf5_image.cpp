@@ -14,7 +14,6 @@
 namespace drl {
 namespace {
 
-constexpr size_t kMaxChunk = size_t{1} << 20;  // bytes; HDF5's chunk cache holds one
 
 // The outermost and the innermost entry of HDF5's error stack, which the API call that failed left behind.
 std::string hdf5_reason() {
@@ -122,23 +121,6 @@ size_t bytes_in(const std::vector<hsize_t>& shape, size_t element) {
   return bytes;
 }
 
-// At most kMaxChunk bytes, cut along the first dimensions: whole rows where they fit.
-std::vector<hsize_t> chunk_shape(std::vector<hsize_t> shape, size_t element) {
-  for (hsize_t& extent : shape) {
-    while (extent > 1 && bytes_in(shape, element) > kMaxChunk) extent = (extent + 1) / 2;
-  }
-  return shape;
-}
-
-// fletcher32 needs chunks, which scalars and empty arrays cannot have; the seal's CRC covers those alone.
-void use_checksum(hid_t properties, const Tensor& tensor, const std::vector<hsize_t>& shape) {
-  if (shape.empty() || tensor.data.empty()) return;
-  const std::vector<hsize_t> chunk = chunk_shape(shape, size_of(tensor.type));
-  checked(H5Pset_chunk(properties, static_cast<int>(chunk.size()), chunk.data()),
-          "set chunks of '" + tensor.name + "'");
-  checked(H5Pset_fletcher32(properties), "set the checksum of '" + tensor.name + "'");
-}
-
 Handle make_space(const std::vector<hsize_t>& shape) {
   const hid_t id =
       shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
@@ -155,7 +137,6 @@ void write_tensor(hid_t file, const Tensor& tensor) {
   checked(H5Pset_create_intermediate_group(links, 1), what);
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, what);
   checked(H5Pset_obj_track_times(properties, false), what);  // equal content, equal bytes
-  use_checksum(properties, tensor, shape);
   const Handle dataset(
       H5Dcreate2(file, tensor.name.c_str(), stored_type(tensor.type), space, links, properties, H5P_DEFAULT), H5Dclose,
       what);

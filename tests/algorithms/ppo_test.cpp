@@ -384,7 +384,7 @@ TEST(Ppo, CountsOfCollectives) {
   const CommStats& stats = script.comm->stats();
   EXPECT_EQ(stats.all_reduces_f64, 4);
   // Riders; advantages and returns; episodes; observations; the rank: whether its numbers are finite, its fingerprint.
-  EXPECT_EQ(stats.bytes_f64, 4 * 8 * (2 + 5 + 4 + 3 + 2));
+  EXPECT_EQ(stats.bytes_f64, 4 * 8 * (2 + 5 + 3 + 3 + 2));
   EXPECT_EQ(stats.all_reduces_f32, 4 * 2 * 3);
   EXPECT_EQ(stats.bytes_f32, 4 * 2 * 3 * 4 * (5 * 4 + 6));  // parameters, each in a block of four, and tail
   EXPECT_EQ(stats.host_calls, 0);

@@ -36,25 +36,11 @@ class Checkpoint(unittest.TestCase):
             self.assertEqual(dict(file.attrs), {"task": "Zürich", "iteration": 150, "elapsed_seconds": 1.5,
                                                 "format": "drl-checkpoint", "format_version": 1})
 
-    def test_every_array_that_can_have_fletcher32_has_it(self):
-        with h5py.File(FOLDER / "checkpoint.h5") as file:
-            for name, array in ARRAYS.items():
-                self.assertEqual(file[name].fletcher32, array.ndim > 0 and array.size > 0, name)
-
     def test_no_array_holds_the_time_of_writing(self):
         with h5py.File(FOLDER / "checkpoint.h5") as file:
             for name in ARRAYS:
                 messages = h5py.h5o.get_info(file[name].id).hdr.mesg.present
                 self.assertFalse(messages & (1 << 0x0e | 1 << 0x12), name)  # HDF5's two modification time messages
-
-    def test_h5py_notices_a_changed_element(self):
-        content = (FOLDER / "checkpoint.h5").read_bytes()
-        weight = ARRAYS["policy/actor/0/weight"].tobytes()
-        self.assertEqual(content.count(weight), 1)
-        damaged = FOLDER / "damaged.h5"
-        damaged.write_bytes(content.replace(weight, b"\x01" + weight[1:]))
-        with h5py.File(damaged) as file, self.assertRaises(OSError):
-            file["policy/actor/0/weight"][()]
 
 
 class Recording(unittest.TestCase):

@@ -153,7 +153,7 @@ TEST_P(Parallel, CollectivesAndBytesOfAnIteration) {
   EXPECT_EQ(after.host_calls, before.host_calls);
   // Riders; n and moments of advantages and returns; episodes; n and moments of observations; two slots a rank.
   const int64_t doubles =
-      2 + 5 + 4 + static_cast<int64_t>(task.reward_terms.size()) + 1 + 2 * task.obs_dim + 2 * world().size();
+      2 + 5 + 3 + static_cast<int64_t>(task.reward_terms.size()) + 1 + 2 * task.obs_dim + 2 * world().size();
   EXPECT_EQ(after.bytes_f64 - before.bytes_f64, iterations * doubles * 8);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using test::world;
 
-// Three kinds of state: equal on all ranks, two rows a rank, one block a rank.
+// Two kinds of state: equal on all ranks, two rows a rank.
 struct Holder {
   Holder() {
     state = list_state([this](StateVisitor& v) { visit(v); });
@@ -23,12 +23,12 @@ struct Holder {
     v.array("policy/weight", weight.data(), {2, 2});
     v.scalar("trainer/steps", steps);
     v.array("env/age", age.data(), {2}, Sharding::per_env);
-    v.array("clock", clock.data(), {3}, Sharding::per_rank);
+    v.array("env/x", x.data(), {2, 3}, Sharding::per_env);
   }
   std::vector<float> weight = std::vector<float>(4);
   int64_t steps = 0;
   std::vector<int32_t> age = std::vector<int32_t>(2);
-  std::vector<double> clock = std::vector<double>(3);
+  std::vector<double> x = std::vector<double>(6);
   StateList state;
 };
 
@@ -36,7 +36,7 @@ void fill(Holder& h) {
   h.weight = {1, 2, 3, 4};
   h.steps = int64_t{1} << 40;
   h.age = {10 * world().rank(), 10 * world().rank() + 1};
-  h.clock.assign(3, 0.5 + world().rank());
+  h.x.assign(6, 0.5 + world().rank());
   h.state = list_state([&](StateVisitor& v) { h.visit(v); });  // the vectors moved
 }
 
@@ -60,10 +60,10 @@ TEST(State, GatherMakesOneTensorOfEachField) {
   EXPECT_EQ(tensors[1].shape, (std::vector<int64_t>{}));
   EXPECT_EQ(numbers<int64_t>(tensors[1])[0], int64_t{1} << 40);
   EXPECT_EQ(tensors[2].shape, (std::vector<int64_t>{2 * size}));
-  EXPECT_EQ(tensors[3].shape, (std::vector<int64_t>{size, 3}));
+  EXPECT_EQ(tensors[3].shape, (std::vector<int64_t>{2 * size, 3}));
   for (int64_t rank = 0; rank < size; ++rank) {
     EXPECT_EQ(numbers<int32_t>(tensors[2])[2 * rank + 1], 10 * rank + 1);
-    EXPECT_EQ(numbers<double>(tensors[3])[3 * rank], 0.5 + static_cast<double>(rank));
+    EXPECT_EQ(numbers<double>(tensors[3])[6 * rank], 0.5 + static_cast<double>(rank));
   }
 }
 
@@ -76,7 +76,7 @@ TEST(State, RestoreGivesEachRankItsOwn) {
   EXPECT_EQ(to.weight, from.weight);
   EXPECT_EQ(to.steps, from.steps);
   EXPECT_EQ(to.age, from.age);
-  EXPECT_EQ(to.clock, from.clock);
+  EXPECT_EQ(to.x, from.x);
 }
 
 // Saved with another number of environments: what is equal on all ranks is restored, environments start fresh.
@@ -84,7 +84,7 @@ TEST(State, RestoreOnAnotherWorldKeepsFreshEnvironments) {
   Holder from, to;
   fill(from);
   to.age = {7, 8};
-  to.clock = {1, 2, 3};
+  to.x = {1, 2, 3, 4, 5, 6};
   Checkpoint checkpoint;
   checkpoint.tensors = gather_state(from.state, world());
   for (Tensor& tensor : checkpoint.tensors)
@@ -92,7 +92,7 @@ TEST(State, RestoreOnAnotherWorldKeepsFreshEnvironments) {
   EXPECT_FALSE(restore_state(to.state, checkpoint, world()));
   EXPECT_EQ(to.weight, from.weight);
   EXPECT_EQ(to.age, (std::vector<int32_t>{7, 8}));
-  EXPECT_EQ(to.clock, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(to.x, (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
 TEST(State, RequireStateNamesWhatDoesNotFit) {
