@@ -32,8 +32,10 @@ void loop(int64_t begin, int64_t end, const Function& given) {
 
 }  // namespace drl::DRL_ISA
 
-// In namespace drl::DRL_ISA: for_each of a function object; add_rows of one; sum_columns of a Load.
+// In namespace drl::DRL_ISA: for_each of a function object; the same of one that GPUs do not use; add_rows of one;
+// sum_columns of a Load.
 #define DRL_LOOP(...) template void loop<__VA_ARGS__>(int64_t, int64_t, const __VA_ARGS__&);
+#define DRL_HOST_LOOP(...) DRL_LOOP(__VA_ARGS__)
 #define DRL_SUM_ROWS(...) DRL_LOOP(HostSumRows<__VA_ARGS__>)
 #define DRL_SUM_COLUMNS(...) DRL_LOOP(HostSumRows<AllColumns<__VA_ARGS__>>)
 

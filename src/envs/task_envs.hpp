@@ -43,11 +43,11 @@ class TaskEnvs final : public VecEnv {
     for_each(queue, config_.num_envs, ResetAll<Task>{envs_, row, config_.random_start_ages});
   }
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
-    for_each(queue, begin, begin + count, StepAll<Task>{envs_, row, step});
+    for_each(queue, begin, begin + count, StepAll<Task>{envs_, row, step, queue.on_gpu()});
+    if (!queue.on_gpu()) for_each(queue, (count + 7) / 8, BeginOthers<Task>{envs_, row, step, begin, begin + count});
   }
   void take_episode_sums(Queue& queue, double* out, double* scratch) override {
-    sum_columns(queue, config_.num_envs, Envs::kSums, scratch, LoadEpisodes{sums_.data(), config_.num_envs},
-                StoreTo{out});
+    sum_columns(queue, config_.num_envs, Envs::kSums, scratch, LoadEpisodes{sums_.data(), Envs::kSums}, StoreTo{out});
     queue.clear(sums_.data(), sums_.size());
   }
   // For benchmarks: see StepRandomly.

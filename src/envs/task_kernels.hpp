@@ -27,7 +27,7 @@ struct Environments {
   float* episode_reward;     // [n]
   float* terms[kTerms + 1];  // [n] each, sums over this episode
   uint8_t* stale;            // [n] 1: the episode began at a random age and does not count
-  double* sums;              // [kSums, n] of the environment's ended episodes, since they were last taken
+  double* sums;              // [n, kSums] of each environment's ended episodes, since they were last taken
 
   // The environments of F's lanes, in registers.
   template <class F>
@@ -70,28 +70,30 @@ struct Environments {
     for (int t = 0; t < kTerms; ++t) some.terms[t] = math::select(mask, F(0), some.terms[t]);
   }
 
-  // Adds lane l's episode to sums[c * stride] of each column c.
-  template <class F>
-  DRL_HD static void count_episode(const Some<F>& some, int l, double* sums, int64_t stride) {
-    sums[0 * stride] += 1;
-    sums[1 * stride] += static_cast<double>(lane(some.episode_reward, l));
-    sums[2 * stride] += lane(some.age, l);
-    for (int t = 0; t < kTerms; ++t) sums[(3 + t) * stride] += static_cast<double>(lane(some.terms[t], l));
-  }
-
-  // The same to environment i + l's own sums, unless its episode began at a random age.
+  // Adds lane l's episode to the sums of environment i + l, unless it began at a random age.
   template <class F>
   DRL_HD void count_ended(const Some<F>& some, int64_t i, int l) const {
-    if (!stale[i + l]) count_episode(some, l, sums + i + l, n);
+    double* own = sums + (i + l) * kSums;
+    if (!stale[i + l]) {
+      own[0] += 1;
+      own[1] += static_cast<double>(lane(some.episode_reward, l));
+      own[2] += lane(some.age, l);
+      for (int t = 0; t < kTerms; ++t) own[3 + t] += static_cast<double>(lane(some.terms[t], l));
+    }
     stale[i + l] = 0;
   }
 
-  // The step of the lanes from environment i on, which are in `some`. `out` is told what comes of it.
-  template <class F, class Out>
-  DRL_HD void advance(int64_t i, Some<F>& some, uint64_t step, const F* action, Out& out) const {
+  template <class F>
+  struct Outcome {
+    F reward;
+    Mask<F> terminated, truncated;
+  };
+  // A step of the lanes in `some`, after which obs [kObs] is seen. Those whose episode it ends do not begin another
+  // yet.
+  template <class F>
+  DRL_HD Outcome<F> advance(Some<F>& some, const F* action, F* obs) const {
     constexpr typename Task<F>::Params params{};
     const auto result = Task<F>::step(some.state, action, params);
-    F obs[kObs];
     Task<F>::observe(some.state, obs);
     some.age = some.age + Int<F>(1);
     some.episode_reward += result.reward;
@@ -99,14 +101,23 @@ struct Environments {
     Mask<F> truncated = result.truncated;
     if constexpr (Spec::step_limit > 0) truncated = truncated | (some.age >= Int<F>(Spec::step_limit));
     truncated = truncated & !result.terminated;
-    out.result(result.reward, result.terminated, truncated);
-    const Mask<F> ended = result.terminated | truncated;
-    if (any(ended)) [[unlikely]] {
-      out.episode_ends(some, obs, ended, truncated);
-      start_episodes<F>(i, ended, step + 1, some);
-      Task<F>::observe(some.state, obs);
-    }
-    out.next_obs(obs);
+    return {result.reward, result.terminated, truncated};
+  }
+
+  // Environment i, which is in `some`, begins another episode after the step `step`: obs [kObs] was the last one's last
+  // observation, and becomes the new one's first.
+  DRL_HD void begin_another(int64_t i, uint64_t step, bool truncated, const StepRow& row, Some<float>& some,
+                            float* obs) const {
+#if !defined(__CUDA_ARCH__)
+    __builtin_prefetch(sums + i * kSums, 1);  // far away, since it is seldom touched
+#endif
+    const int64_t at = row.take_last_row(i, n, truncated);
+    for (int o = 0; o < kObs && at >= 0; ++o) row.last_obs[at * kObs + o] = obs[o];
+    Some<float> another{};
+    start_episodes<float>(i, true, step + 1, another);
+    Task<float>::observe(another.state, obs);
+    count_ended(some, i, 0);
+    some = another;
   }
 
  private:
@@ -122,31 +133,6 @@ struct Environments {
   }
 };
 
-// What a step gives, written into rows.
-template <template <class> class Task, class F>
-struct RowWriter {
-  using Envs = Environments<Task>;
-  const Envs& envs;
-  const StepRow& row;
-  int64_t i;
-
-  DRL_HD void result(F reward, Mask<F> terminated, Mask<F> truncated) const {
-    store(row.reward + i, reward);
-    store(row.terminated + i, terminated);
-    store(row.truncated + i, truncated);
-  }
-  DRL_HD void episode_ends(const typename Envs::template Some<F>& some, const F* obs, Mask<F> ended,
-                           Mask<F> truncated) const {
-    for (uint32_t left = lane_bits(ended); left != 0; left &= left - 1) {
-      const int l = lowest_bit(left);
-      const int64_t at = row.take_last_row(i + l, envs.n, (lane_bits(truncated) >> l & 1) != 0);
-      for (int o = 0; o < Envs::kObs && at >= 0; ++o) row.last_obs[at * Envs::kObs + o] = lane(obs[o], l);
-      envs.count_ended(some, i, l);
-    }
-  }
-  DRL_HD void next_obs(const F* obs) const { store_rows<Envs::kObs>(row.next_obs + i * Envs::kObs, obs); }
-};
-
 template <template <class> class Task>
 struct ResetAll {
   Environments<Task> envs;
@@ -156,14 +142,14 @@ struct ResetAll {
   DRL_HD void lanes(int64_t i) const {
     using Envs = Environments<Task>;
     for (int l = 0; l < kLanesOf<F>; ++l) {
-      for (int c = 0; c < Envs::kSums; ++c) envs.sums[c * envs.n + i + l] = 0;
+      for (int c = 0; c < Envs::kSums; ++c) envs.sums[(i + l) * Envs::kSums + c] = 0;
       envs.stale[i + l] = random_start_ages;
     }
     typename Envs::template Some<F> some{};
     envs.template start_episodes<F>(i, F(0) == F(0), 0, some);
     F obs[Envs::kObs];
     Task<F>::observe(some.state, obs);
-    RowWriter<Task, F>{envs, row, i}.next_obs(obs);
+    store_rows<Envs::kObs>(row.next_obs + i * Envs::kObs, obs);
     if (random_start_ages) {
       const auto index = static_cast<uint64_t>(envs.first_global_index + i);
       const F share = uniform01(random_bits<Bits<F>>(envs.seed, Purpose::start_age, index, 0)[0]);
@@ -173,35 +159,75 @@ struct ResetAll {
   }
 };
 
+// On a CPU BeginOthers follows: packs without branches overlap each other.
 template <template <class> class Task>
 struct StepAll {
   Environments<Task> envs;
   StepRow row;
   LifetimeStep step;
+  bool begins_others;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
     using Envs = Environments<Task>;
     const auto* actions = static_cast<const typename Envs::Action*>(row.action) + i * Envs::kActions;
-    F action[Envs::kActions];
+    F action[Envs::kActions], obs[Envs::kObs];
     if constexpr (Envs::kActions == 1) {
       action[0] = load<F>(actions);
     } else {
       for (int a = 0; a < Envs::kActions; ++a) action[a] = load_strided<F>(actions + a, Envs::kActions);
     }
     auto some = envs.template load_some<F>(i);
-    RowWriter<Task, F> out{envs, row, i};
-    envs.advance(i, some, step.value(), action, out);
+    const auto outcome = envs.advance(some, action, obs);
+    store(row.reward + i, outcome.reward);
+    store(row.terminated + i, outcome.terminated);
+    store(row.truncated + i, outcome.truncated);
+    if constexpr (std::is_same_v<F, float>)
+      if (begins_others && (outcome.terminated || outcome.truncated))
+        envs.begin_another(i, step.value(), outcome.truncated, row, some, obs);
+    store_rows<Envs::kObs>(row.next_obs + i * Envs::kObs, obs);
     envs.store_some(i, some);
+  }
+};
+
+// Another episode for those of eight environments, first + 8 k and on, whose last one the step `row` ended.
+template <template <class> class Task>
+struct BeginOthers {
+  Environments<Task> envs;
+  StepRow row;
+  LifetimeStep step;
+  int64_t first, last;
+  DRL_HD void operator()(int64_t k) const {
+    const int64_t begin = first + 8 * k, count = last - begin < 8 ? last - begin : 8;
+    for (uint64_t left = flags(row.terminated + begin, count) | flags(row.truncated + begin, count); left != 0;
+         left &= left - 1) {
+      const int64_t i = begin + __builtin_ctzll(left) / 8;
+      auto some = envs.template load_some<float>(i);
+      envs.begin_another(i, step.value(), row.truncated[i] != 0, row, some,
+                         row.next_obs + i * Environments<Task>::kObs);
+      envs.store_some(i, some);
+    }
+  }
+
+ private:
+  // Bit 8 l of the result is flag l.
+  DRL_HD static uint64_t flags(const uint8_t* from, int64_t count) {
+    uint64_t bits = 0;
+    if (count == 8) {
+      __builtin_memcpy(&bits, from, 8);
+    } else {
+      for (int64_t l = 0; l < count; ++l) bits |= static_cast<uint64_t>(from[l]) << 8 * l;
+    }
+    return bits;
   }
 };
 
 // Episodes' sums, environment by environment.
 struct LoadEpisodes {
-  const double* sums;  // [columns, n]
-  int64_t n;
+  const double* sums;  // [n, columns]
+  int64_t columns;
   template <class F>
   DRL_HD Wide<F> at(int64_t row, int column) const {
-    return load<Wide<F>>(sums + column * n + row);
+    return load_strided<Wide<F>>(sums + row * columns + column, columns);
   }
 };
 
@@ -219,33 +245,25 @@ struct StepRandomly {
   DRL_HD void lanes(int64_t i) const {
     using Envs = Environments<Task>;
     auto some = envs.template load_some<F>(i);
-    Checksum<F> out{envs, i, F(0)};
+    F sum = F(0), action[Envs::kActions], obs[Envs::kObs];
     for (uint64_t step = first_step; step != first_step + steps; ++step) {
-      F action[Envs::kActions];
       draw<F>(i, step, action);
-      envs.advance(i, some, step, action, out);
+      const auto outcome = envs.advance(some, action, obs);
+      sum += outcome.reward;
+      const Mask<F> ended = outcome.terminated | outcome.truncated;
+      if (any(ended)) {
+        for (int o = 0; o < Envs::kObs; ++o) sum += math::select(ended, obs[o], F(0));
+        for (uint32_t left = lane_bits(ended); left != 0; left &= left - 1) envs.count_ended(some, i, lowest_bit(left));
+        envs.template start_episodes<F>(i, ended, step + 1, some);
+        Task<F>::observe(some.state, obs);
+      }
+      for (int o = 0; o < Envs::kObs; ++o) sum += obs[o];
     }
     envs.store_some(i, some);
-    store(checksum + i, out.sum);
+    store(checksum + i, sum);
   }
 
  private:
-  template <class F>
-  struct Checksum {
-    const Environments<Task>& envs;
-    int64_t i;
-    F sum;
-    DRL_HD void result(F reward, Mask<F>, Mask<F>) { sum += reward; }
-    DRL_HD void episode_ends(const typename Environments<Task>::template Some<F>& some, const F* obs, Mask<F> ended,
-                             Mask<F>) {
-      for (int o = 0; o < Environments<Task>::kObs; ++o) sum += math::select(ended, obs[o], F(0));
-      for (uint32_t left = lane_bits(ended); left != 0; left &= left - 1) envs.count_ended(some, i, lowest_bit(left));
-    }
-    DRL_HD void next_obs(const F* obs) {
-      for (int o = 0; o < Environments<Task>::kObs; ++o) sum += obs[o];
-    }
-  };
-
   template <class F>
   DRL_HD void draw(int64_t i, uint64_t step, F* action) const {
     using Spec = Task<float>;
@@ -263,5 +281,9 @@ struct StepRandomly {
     }
   }
 };
+
+// The loops of a task, in a unit of device/hot_loop.hpp.
+#define DRL_TASK_LOOPS(Task) \
+  DRL_LOOP(ResetAll<Task>) DRL_LOOP(StepAll<Task>) DRL_HOST_LOOP(BeginOthers<Task>) DRL_LOOP(StepRandomly<Task>)
 
 }  // namespace drl

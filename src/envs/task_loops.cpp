@@ -5,7 +5,6 @@
 
 namespace drl::DRL_ISA {
 
-#define DRL_TASK_LOOPS(Task) DRL_LOOP(ResetAll<Task>) DRL_LOOP(StepAll<Task>) DRL_LOOP(StepRandomly<Task>)
 DRL_FOR_EACH_TASK(DRL_TASK_LOOPS)
 DRL_SUM_COLUMNS(LoadEpisodes)
 

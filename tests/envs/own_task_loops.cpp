@@ -5,8 +5,7 @@
 
 namespace drl::DRL_ISA {
 
-#define DRL_OWN_LOOPS(Task) DRL_LOOP(ResetAll<Task>) DRL_LOOP(StepAll<Task>) DRL_LOOP(StepRandomly<Task>)
-DRL_OWN_LOOPS(DoubleIntegrator)
-DRL_OWN_LOOPS(CuttingTask)
+DRL_TASK_LOOPS(DoubleIntegrator)
+DRL_TASK_LOOPS(CuttingTask)
 
 }  // namespace drl::DRL_ISA

@@ -8,7 +8,7 @@ namespace drl {
 namespace {
 
 EpisodeSums episodes(double count, double reward, double length, double term = 0) {
-  return {count, count * reward, 0, count * length, {count * term}};
+  return {count, count * reward, count * length, {count * term}};
 }
 
 TEST(RewardWindow, IsNaNBeforeTheFirstEpisode) {
