@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="964ed32bde88f0e2e00573e9f06137e33f9961a5a61152907e8f0543b95d952b")
+    version("0.1.0", sha256="6612e3c1d2c561b71f1714fc482066e8daa471a4d0027b81a38113e6c8a2f152")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
