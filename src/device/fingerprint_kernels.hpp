@@ -14,7 +14,7 @@ struct SegmentHashes {
     const Fingerprints::Segment& segment = segments[column];
     if (row + kLanesOf<F> <= segment.count) return hash(load<Bits<F>>(segment.words + row), row);
     Wide<F> result = Wide<F>(0);
-    if constexpr (kLanesOf < F >> 1) {
+    if constexpr (1 < kLanesOf<F>) {
       for (int l = 0; row + l < segment.count; ++l) result.v[l] = hash(segment.words[row + l], row + l);
     }
     return result;

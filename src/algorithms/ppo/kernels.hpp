@@ -93,8 +93,8 @@ struct MiniBatchRows {
   template <class F>
   DRL_HD void lanes(int64_t i) const {
     const int64_t per_shard = plan.rows_per_shard(), local = i / per_shard;
-    if constexpr (kLanesOf < F >> 1) {
-      if (i + kLanesOf < F >> (local + 1) * per_shard) {  // of two shards
+    if constexpr (1 < kLanesOf<F>) {
+      if ((local + 1) * per_shard < i + kLanesOf<F>) {  // of two shards
         for (int l = 0; l < kLanesOf<F>; ++l) lanes<Scalar<F>>(i + l);
         return;
       }
@@ -223,7 +223,7 @@ struct AdamStep {
     const F clip = math::select(below<F>(i, first_critic), F(numbers->clip[0]), F(numbers->clip[1]));
     F p = load<F>(params + i), first = load<F>(m + i), second = load<F>(v + i);
     numbers->adam.update(p, mean_gradient<F>(gradient, tail, i) * clip, first, second);
-    if (i < std_end && i + kLanesOf < F >> std_begin) {
+    if (i < std_end && std_begin < i + kLanesOf<F>) {
       const Mask<F> of_std = below<F>(i, std_end) & !below<F>(i, std_begin);
       p = math::select(of_std, math::clamp(p, F(std_low), F(std_high)), p);
     }
