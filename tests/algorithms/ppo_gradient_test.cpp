@@ -31,7 +31,7 @@ class RandomEnv final : public VecEnv {
       observe(i, row.next_obs, row.next_critic_obs);
     }
   }
-  void take_episode_sums(Queue&, double* out, double*) override { std::fill_n(out, 4, 0.0); }
+  void take_episode_sums(Queue&, double* out, double*) override { std::fill_n(out, 3, 0.0); }
   void visit_state(StateVisitor&) override {}
 
  private:
