@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="6612e3c1d2c561b71f1714fc482066e8daa471a4d0027b81a38113e6c8a2f152")
+    version("0.1.0", sha256="c4f327bd5f5452d9d9b03f6639edfd930d087081dfb8c24c105007bf3bde0d57")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
