@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="c4f327bd5f5452d9d9b03f6639edfd930d087081dfb8c24c105007bf3bde0d57")
+    version("0.1.0", sha256="0ed4ecd0b73727ac0c8cdc37b91b06884f0b3b7c6ece3320f87e143f95562cef")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
