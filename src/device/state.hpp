@@ -47,8 +47,8 @@ constexpr std::string_view name_of(DType type) {
   return names[static_cast<int>(type)];
 }
 
-// How an array lies over the ranks: equal on all, or one row per environment (shape[0] = this rank's environments, rows in
-// order of the global environment index).
+// How an array lies over the ranks: equal on all, or one row per environment (shape[0] = this rank's environments, rows
+// in order of the global environment index).
 enum class Sharding { replicated, per_env };
 
 // A piece of an array that does not lie in one: `count` numbers.

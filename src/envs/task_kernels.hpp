@@ -159,7 +159,8 @@ struct ResetAll {
   }
 };
 
-// On a CPU BeginOthers follows: packs without branches overlap each other.
+// A step of all environments. On a GPU those whose episode it ends begin another at once; on a CPU that is left to
+// BeginOthers, since packs that are stepped without a branch overlap each other.
 template <template <class> class Task>
 struct StepAll {
   Environments<Task> envs;

@@ -14,7 +14,6 @@
 namespace drl {
 namespace {
 
-
 // The outermost and the innermost entry of HDF5's error stack, which the API call that failed left behind.
 std::string hdf5_reason() {
   std::vector<std::string> entries;

@@ -35,7 +35,7 @@ class Drl(CMakePackage, CudaPackage):
     programs = ("drl_train", "drl_eval", "drl_checkpoint", "drl_doctor")
     sanity_check_is_file = [join_path("bin", program) for program in programs]
 
-    built_from = "CMakeLists.txt LICENSE README.md batch cmake docs modules src tests".split()
+    built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
     version("0.1.0", sha256="0ed4ecd0b73727ac0c8cdc37b91b06884f0b3b7c6ece3320f87e143f95562cef")
