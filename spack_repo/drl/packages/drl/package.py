@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="0ed4ecd0b73727ac0c8cdc37b91b06884f0b3b7c6ece3320f87e143f95562cef")
+    version("0.1.0", sha256="dbed43d537c18709a3b7f1328c4c4e393a00b9c8d894c306356f2adf122d1b4a")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
