@@ -11,8 +11,8 @@
 
 #include "base/check.hpp"
 #include "base/options.hpp"
-#include "cluster/device.hpp"
 #include "device/queue.hpp"
+#include "placement/device.hpp"
 #ifdef DRL_CUDA
 #include "device/gpu_queue.hpp"
 #endif

@@ -5,9 +5,9 @@
 
 #include "algorithms/rollout.hpp"
 #include "bench.hpp"
-#include "cluster/machine.hpp"
 #include "drl/philox.hpp"
 #include "envs/make_env.hpp"
+#include "placement/machine.hpp"
 
 namespace drl {
 namespace {
@@ -15,8 +15,7 @@ namespace {
 constexpr const char* kHelp =
     "env_bench: environment steps per second with random actions, of one task or of all.\n"
     "On a CPU: one core, rows of a rollout written in turn, actions made in advance.\n"
-    "On a GPU: the same, a kernel a step as drl_train does it; and many steps in one kernel, which draws the actions\n"
-    "and keeps the environments in registers.\n";
+    "On a GPU: the same, a kernel a step as drl_train does it.\n";
 
 constexpr int64_t kRows = 32;       // of a rollout
 constexpr int64_t kCpuEnvs = 4096;  // stay in a core's cache
@@ -61,13 +60,12 @@ class Stepping {
     actions_ = Array<float>(queue, count);  // of either kind
     queue.copy_bytes(actions_.data(), choices.empty() ? static_cast<void*>(values.data()) : choices.data(),
                      count * sizeof(float));
-    envs_->reset(queue, rollout_.start_row());
+    envs_->reset(queue, rollout_.start_row(), {});
     enqueue();  // loads the kernel
     queue.synchronize();
     recording_ = queue.record([this] { enqueue(); });
   }
 
-  VecEnv& envs() { return *envs_; }
   // Enqueues all rows. Each time it draws the same numbers, for other episodes.
   void round() { recording_ ? queue_.launch(*recording_) : enqueue(); }
 
@@ -111,29 +109,14 @@ double rollout_rate(Queue& queue, const std::string& task, int64_t n, double sec
   });
 }
 
-double register_rate(Queue& queue, const std::string& task, int64_t n, double seconds) {
-  constexpr int64_t steps = 1000;
-  Stepping stepping(queue, task, n);
-  Array<float> checksum(queue, static_cast<size_t>(n));
-  int64_t step = 0;
-  return steps_per_second(seconds, static_cast<double>(steps * n), [&] {
-    task_entry(task).step_randomly(stepping.envs(), queue, step, steps, checksum.data());
-    step += steps;
-    queue.synchronize();
-  });
-}
-
 void measure_gpu(const std::vector<std::string>& tasks, int64_t n, double seconds, int gpu) {
   const std::unique_ptr<Queue> queue = make_queue(gpu), host = make_queue(-1);
-  std::printf("M steps/s of %s with %lld environments: in registers, into a rollout; and of one core of %s with %lld\n",
-              gpu_name(gpu).c_str(), static_cast<long long>(n), this_machine().cpu_model.c_str(),
-              static_cast<long long>(kCpuEnvs));
-  std::printf("%-26s %12s %12s %12s %14s\n", "", "registers", "rollout", "core", "rollout / core");
+  std::printf("M steps/s of %s with %lld environments, and of one core of %s with %lld\n", gpu_name(gpu).c_str(),
+              static_cast<long long>(n), this_machine().cpu_model.c_str(), static_cast<long long>(kCpuEnvs));
+  std::printf("%-26s %12s %12s %14s\n", "", "GPU", "core", "GPU / core");
   for (const std::string& task : tasks) {
-    const double registers = register_rate(*queue, task, n, seconds), rollout = rollout_rate(*queue, task, n, seconds),
-                 core = rollout_rate(*host, task, kCpuEnvs, seconds);
-    std::printf("%-26s %12.1f %12.1f %12.1f %14.1f\n", task.c_str(), registers / 1e6, rollout / 1e6, core / 1e6,
-                rollout / core);
+    const double rollout = rollout_rate(*queue, task, n, seconds), core = rollout_rate(*host, task, kCpuEnvs, seconds);
+    std::printf("%-26s %12.1f %12.1f %14.1f\n", task.c_str(), rollout / 1e6, core / 1e6, rollout / core);
   }
 }
 

@@ -8,12 +8,12 @@
 #include "algorithms/ppo/ppo.hpp"
 #include "bare_libtorch.hpp"
 #include "bench.hpp"
-#include "cluster/communicator.hpp"
-#include "cluster/machine.hpp"
+#include "comm/communicator.hpp"
 #include "drl/philox.hpp"
 #include "envs/make_env.hpp"
 #include "nets/torch/blas.hpp"
 #include "nets/torch/torch_nets.hpp"
+#include "placement/machine.hpp"
 #ifdef DRL_CUDA
 #include "nets/gpu/gpu_nets.hpp"
 #endif
@@ -71,8 +71,15 @@ class Loop {
         spec_(actor_critic(task_spec(kTask), policy_options())),
         nets_(make_nets(*queue_, spec_.layout, samples_ + num_envs)),
         envs_(make_env(kTask, {num_envs, 0, 0, true}, *queue_)),
-        ppo_(*queue_, {}, policy_options(), {num_envs, kSteps, 0, 1, 1, PpoOptions().num_mini_batches}, 0, spec_,
-             *nets_, *envs_, graphs) {}
+        ppo_(LearnerParts{*queue_,
+                          policy_options(),
+                          {num_envs, kSteps, 0, 1, 1, PpoOptions().num_mini_batches},
+                          0,
+                          spec_,
+                          *nets_,
+                          *envs_,
+                          graphs},
+             {}) {}
   void iterate() {
     const double start = now();
     ppo_.iterate(iteration_++, *comm_, {});
@@ -108,7 +115,7 @@ double environment_seconds(int64_t num_envs) {
   const auto queue = make_queue(-1);
   const auto envs = make_env(kTask, {num_envs, 0, 0, true}, *queue);
   const Rollout rollout(*queue, envs->spec(), kSteps, num_envs);
-  envs->reset(*queue, rollout.start_row());
+  envs->reset(*queue, rollout.start_row(), {});
   auto* choices = reinterpret_cast<int32_t*>(rollout.view().action);
   for (int64_t i = 0; i < kSteps * num_envs; ++i)
     choices[i] = static_cast<int32_t>(random_bits(0, Purpose::benchmark, static_cast<uint64_t>(i), 0)[0] & 1);

@@ -13,9 +13,8 @@ function(drl_cxx_options target scope)
   target_compile_options(${target} ${scope} "$<$<COMPILE_LANGUAGE:CXX>:${ARGN}>")
 endfunction()
 
-drl_cxx_options(drl_flags INTERFACE -Wall -Wextra
-  -ffp-contract=off  # a*b+c is rounded twice everywhere, so that all machines agree to the bit
-  -fno-math-errno -fno-trapping-math)  # the same values, and loops with sqrt and floor vectorise
+include(DrlTaskLibrary)
+drl_cxx_options(drl_flags INTERFACE -Wall -Wextra ${DRL_FLOAT_FLAGS})
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   drl_cxx_options(drl_flags INTERFACE -Wno-restrict)  # false alarms on "literal" + std::string, GCC bug 105651
 endif()

@@ -11,14 +11,7 @@ function(drl_room name)
 endfunction()
 
 # drl_hot_sources(TARGET file...): units of loops over lanes, compiled once for each instruction set that
-# device/isa.hpp lists. They hold no other functions: see device/hot_loop.hpp.
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(drl_isas x86_64_v2=x86-64-v2=4 x86_64_v3=x86-64-v3=8 x86_64_v4=x86-64-v4=16)
-elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  set(drl_isas armv8_a==4)
-else()
-  set(drl_isas generic==4)
-endif()
+# drl/isa_list.hpp lists. They hold no other functions: see device/hot_loop.hpp.
 function(drl_hot_sources target)
   foreach(isa ${drl_isas})
     string(REGEX MATCH "^([^=]*)=(.*)=(.*)$" matched ${isa})

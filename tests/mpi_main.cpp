@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "base/log.hpp"
-#include "cluster/session.hpp"
+#include "comm/session.hpp"
 
 namespace drl::test {
 namespace {

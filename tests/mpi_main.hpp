@@ -1,7 +1,7 @@
 // The ranks that a test runs on. In such a test use EXPECT_, not ASSERT_, before a collective: all ranks must reach it.
 #pragma once
 
-#include "cluster/communicator.hpp"
+#include "comm/communicator.hpp"
 
 namespace drl::test {
 

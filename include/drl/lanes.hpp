@@ -79,20 +79,8 @@ DRL_HD V load(const T* from) {
     return V::load(from);
   }
 }
-template <class T>
-DRL_HD void store(T* to, float x) {
-  *to = static_cast<T>(x);
-}
-template <class T>
-DRL_HD void store(T* to, double x) {
-  *to = static_cast<T>(x);
-}
-template <class T>
-DRL_HD void store(T* to, int32_t x) {
-  *to = static_cast<T>(x);
-}
-template <class T>
-DRL_HD void store(T* to, bool x) {
+template <class T, class V, class = std::enable_if_t<std::is_arithmetic_v<V>>>
+DRL_HD void store(T* to, V x) {
   *to = static_cast<T>(x);
 }
 
@@ -187,15 +175,21 @@ struct PackMask {
   }
   // As 1 and 0.
   DRL_HD friend void store(uint8_t* to, PackMask m) {
+#if defined(__AVX__)
+    // Bit l of eight becomes byte l: compilers narrow a vector by this much lane by lane.
+    if constexpr (W % 8 == 0 && sizeof(T) == 4) {
+      const uint32_t bits = lane_bits(m);
+      for (int l = 0; l < W; l += 8) {
+        const uint64_t spread = (bits >> l & 0xff) * 0x0101010101010101ull & 0x8040201008040201ull;
+        const uint64_t bytes = (spread + 0x7f7f7f7f7f7f7f7full) >> 7 & 0x0101010101010101ull;
+        __builtin_memcpy(to + l, &bytes, 8);
+      }
+      return;
+    }
+#endif
     typedef uint8_t Bytes __attribute__((vector_size(W)));
     const Bytes bytes = __builtin_convertvector(m.v & 1, Bytes);
     __builtin_memcpy(to, &bytes, W);
-  }
-  DRL_HD static PackMask load(const uint8_t* from) {
-    typedef uint8_t Bytes __attribute__((vector_size(W)));
-    Bytes bytes;
-    __builtin_memcpy(&bytes, from, W);
-    return {__builtin_convertvector(bytes, Vector) != 0};
   }
 };
 
@@ -276,20 +270,60 @@ DRL_HD To bit_cast(Pack<T, W> x) {
 }
 
 // Numbers o * W to o * W + W - 1 of rows [W, K], one column after the other: from[o][k] says what comes from column k
-// (W + its lane) and what stays as the columns before it left it (its place).
-template <int K, int W>
+// (W + its lane) and what stays as the columns before it left it (its place). The first two are done at once.
+template <int K, class Index, int W>
 struct RowShuffle {
-  alignas(64) int32_t from[K][K][W] = {};
+  alignas(64) Index from[K][K][W] = {};
   constexpr RowShuffle() {
     for (int o = 0; o < K; ++o)
-      for (int k = 0; k < K; ++k)
-        for (int e = 0; e < W; ++e) from[o][k][e] = (o * W + e) % K == k ? W + (o * W + e) / K : e;
+      for (int k = 1; k < K; ++k)
+        for (int e = 0; e < W; ++e) {
+          const int column = (o * W + e) % K, row = (o * W + e) / K;
+          from[o][k][e] = column == k ? W + row : k == 1 ? row : e;
+        }
   }
 };
-template <int K, int W>
-inline constexpr RowShuffle<K, W> kRowShuffle{};
+template <int K, class Index, int W>
+inline constexpr RowShuffle<K, Index, W> kRowShuffle{};
 
-// Rows out [W, K] from their columns x [K], each of which holds a number of every row.
+// Of the numbers of a and, from W on, of b, those that `from` says.
+template <class T, int W, class Index>
+DRL_HD Pack<T, W> shuffle(Pack<T, W> a, Pack<T, W> b, const Index (&from)[W]) {
+#if defined(__clang__)
+  Pack<T, W> shuffled;
+  for (int e = 0; e < W; ++e) shuffled.v[e] = from[e] < W ? a.v[from[e]] : b.v[from[e] - W];
+  return shuffled;
+#else
+  return Pack<T, W>::of(__builtin_shuffle(a.v, b.v, Pack<Index, W>::load(from).v));
+#endif
+}
+
+// Columns x [K], each of which holds a number of W rows, become the rows [W, K]. Pairs of columns are columns of
+// numbers twice as wide.
+template <int K, class T, int W>
+DRL_HD void to_rows(Pack<T, W>* x) {
+  using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  using Wider = Pack<uint64_t, W / 2>;
+  if constexpr (K % 2 == 0 && K > 2 && sizeof(T) == 4) {
+    Wider pairs[2][K / 2];
+    for (int half = 0; half < 2; ++half) {
+      for (int k = 0; k < K; k += 2)
+        pairs[half][k / 2].v =
+            reinterpret_cast<typename Wider::Vector>(shuffle(x[k], x[k + 1], kRowShuffle<2, Index, W>.from[half][1]).v);
+      to_rows<K / 2>(pairs[half]);
+    }
+    for (int k = 0; k < K; ++k) x[k].v = reinterpret_cast<typename Pack<T, W>::Vector>(pairs[2 * k / K][k % (K / 2)].v);
+  } else {
+    Pack<T, W> columns[K];
+    for (int k = 0; k < K; ++k) columns[k] = x[k];
+    for (int o = 0; o < K; ++o) {
+      x[o] = columns[0];
+      for (int k = 1; k < K; ++k) x[o] = shuffle(x[o], columns[k], kRowShuffle<K, Index, W>.from[o][k]);
+    }
+  }
+}
+
+// Rows out [W, K] from their columns.
 template <int K, class T, int W>
 DRL_HD void store_rows(T* out, const Pack<T, W>* x) {
   if constexpr (K > 8) {
@@ -298,12 +332,10 @@ DRL_HD void store_rows(T* out, const Pack<T, W>* x) {
     for (int l = 0; l < W; ++l)
       for (int k = 0; k < K; ++k) out[l * K + k] = columns[k][l];
   } else {
-    for (int o = 0; o < K; ++o) {
-      Pack<T, W> numbers = x[0];
-      for (int k = 0; k < K; ++k)
-        numbers.v = __builtin_shuffle(numbers.v, x[k].v, Pack<int32_t, W>::load(kRowShuffle<K, W>.from[o][k]).v);
-      store(out + o * W, numbers);
-    }
+    Pack<T, W> rows[K];
+    for (int k = 0; k < K; ++k) rows[k] = x[k];
+    to_rows<K>(rows);
+    for (int o = 0; o < K; ++o) store(out + o * W, rows[o]);
   }
 }
 
@@ -326,28 +358,6 @@ template <class T, int W>
 DRL_HD Pack<T, W> select(typename Pack<T, W>::Mask condition, Pack<T, W> yes, Pack<T, W> no) {
   return Pack<T, W>::of(condition.v ? yes.v : no.v);
 }
-
-#if defined(__SSE__)
-// min and max of math.hpp in one instruction, which treats NaN and zeros as these do.
-DRL_HD Pack<float, kFloatLanes> min(Pack<float, kFloatLanes> a, Pack<float, kFloatLanes> b) {
-#if defined(__AVX512F__)
-  return Pack<float, kFloatLanes>::of(_mm512_min_ps(b.v, a.v));
-#elif defined(__AVX2__)
-  return Pack<float, kFloatLanes>::of(_mm256_min_ps(b.v, a.v));
-#else
-  return Pack<float, kFloatLanes>::of(_mm_min_ps(b.v, a.v));
-#endif
-}
-DRL_HD Pack<float, kFloatLanes> max(Pack<float, kFloatLanes> a, Pack<float, kFloatLanes> b) {
-#if defined(__AVX512F__)
-  return Pack<float, kFloatLanes>::of(_mm512_max_ps(b.v, a.v));
-#elif defined(__AVX2__)
-  return Pack<float, kFloatLanes>::of(_mm256_max_ps(b.v, a.v));
-#else
-  return Pack<float, kFloatLanes>::of(_mm_max_ps(b.v, a.v));
-#endif
-}
-#endif
 
 }  // namespace DRL_ISA
 }  // namespace math

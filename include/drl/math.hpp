@@ -13,6 +13,48 @@
 
 namespace drl::math {
 
+#if !defined(__CUDACC__)
+inline namespace DRL_ISA {
+
+// Of packs, by the instruction that is made for it; min and max treat NaN and zeros as below.
+using Floats = Pack<float, kFloatLanes>;
+DRL_HD Floats abs(Floats x) { return bit_cast<Floats>(bit_cast<Bits<Floats>>(x) & 0x7FFFFFFFu); }
+#if defined(__SSE4_1__)
+#if defined(__AVX512F__)
+#define DRL_OF_FLOATS(operation) _mm512_##operation##_ps
+#elif defined(__AVX2__)
+#define DRL_OF_FLOATS(operation) _mm256_##operation##_ps
+#else
+#define DRL_OF_FLOATS(operation) _mm_##operation##_ps
+#endif
+DRL_HD Floats min(Floats a, Floats b) { return Floats::of(DRL_OF_FLOATS(min)(b.v, a.v)); }
+DRL_HD Floats max(Floats a, Floats b) { return Floats::of(DRL_OF_FLOATS(max)(b.v, a.v)); }
+DRL_HD Floats floor(Floats x) { return Floats::of(DRL_OF_FLOATS(floor)(x.v)); }
+DRL_HD Floats sqrt(Floats x) { return Floats::of(DRL_OF_FLOATS(sqrt)(x.v)); }
+#else
+DRL_HD Floats floor(Floats x) {
+  for (int l = 0; l < kFloatLanes; ++l) x.v[l] = __builtin_floorf(x.v[l]);
+  return x;
+}
+DRL_HD Floats sqrt(Floats x) {
+  for (int l = 0; l < kFloatLanes; ++l) x.v[l] = __builtin_sqrtf(x.v[l]);
+  return x;
+}
+#endif
+DRL_HD Floats fma(Floats a, Floats b, Floats c) {
+#if defined(DRL_OF_FLOATS) && defined(__FMA__)
+  return Floats::of(DRL_OF_FLOATS(fmadd)(a.v, b.v, c.v));
+#elif defined(__ARM_NEON)
+  return Floats::of(vfmaq_f32(c.v, a.v, b.v));
+#else
+  return a * b + c;
+#endif
+}
+#undef DRL_OF_FLOATS
+
+}  // namespace DRL_ISA
+#endif
+
 template <class F>
 DRL_HD constexpr F min(F a, std::type_identity_t<F> b) {
   return select(b < a, b, a);
@@ -38,57 +80,6 @@ DRL_HD float fma(float a, float b, float c) {
   return a * b + c;
 #endif
 }
-
-#if !defined(__CUDACC__)
-inline namespace DRL_ISA {
-
-// Of what no operator of vector types stands for: the instruction, where this unit's set has one.
-template <int W>
-DRL_HD Pack<float, W> abs(Pack<float, W> x) {
-  return bit_cast<Pack<float, W>>(bit_cast<Pack<uint32_t, W>>(x) & 0x7FFFFFFFu);
-}
-
-template <int W>
-DRL_HD Pack<float, W> floor(Pack<float, W> x) {
-#if defined(__AVX512F__)
-  if constexpr (W == 16)
-    return Pack<float, W>::of(_mm512_roundscale_ps(x.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
-#endif
-#if defined(__AVX__)
-  if constexpr (W == 8) return Pack<float, W>::of(_mm256_floor_ps(x.v));
-#endif
-  for (int l = 0; l < W; ++l) x.v[l] = __builtin_floorf(x.v[l]);
-  return x;
-}
-
-template <int W>
-DRL_HD Pack<float, W> sqrt(Pack<float, W> x) {
-#if defined(__AVX512F__)
-  if constexpr (W == 16) return Pack<float, W>::of(_mm512_sqrt_ps(x.v));
-#endif
-#if defined(__AVX__)
-  if constexpr (W == 8) return Pack<float, W>::of(_mm256_sqrt_ps(x.v));
-#endif
-  for (int l = 0; l < W; ++l) x.v[l] = __builtin_sqrtf(x.v[l]);
-  return x;
-}
-
-template <int W>
-DRL_HD Pack<float, W> fma(Pack<float, W> a, Pack<float, W> b, Pack<float, W> c) {
-#if defined(__AVX512F__)
-  if constexpr (W == 16) return Pack<float, W>::of(_mm512_fmadd_ps(a.v, b.v, c.v));
-#endif
-#if defined(__FMA__)
-  if constexpr (W == 8) return Pack<float, W>::of(_mm256_fmadd_ps(a.v, b.v, c.v));
-#endif
-#if defined(__ARM_NEON)
-  if constexpr (W == 4) return Pack<float, W>::of(vfmaq_f32(c.v, a.v, b.v));
-#endif
-  return a * b + c;
-}
-
-}  // namespace DRL_ISA
-#endif
 
 namespace detail {
 

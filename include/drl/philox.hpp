@@ -70,7 +70,18 @@ DRL_HD constexpr Words4Of<U> philox(Words4Of<U> counter, PhiloxKey key) {
 }
 
 // What a number is for. The values are part of every run's numbers: never reuse or renumber one.
-enum class Purpose : uint32_t { reset = 1, start_age, action, permutation, weights, benchmark };
+enum class Purpose : uint32_t {
+  reset = 1,
+  start_age,
+  action,
+  permutation,
+  weights,
+  benchmark,
+  create,
+  step,
+  observe,
+  first_observe,
+};
 
 // The 128 random bits of one counter under key = seed. Counter words, lowest bits first:
 //   0: index 0..31    1: step 0..31    2: index 32..47 | step 32..47 << 16    3: block 0..23 | purpose << 24

@@ -14,8 +14,16 @@
 namespace drl {
 namespace {
 
-NetSpec net(std::string name, int inputs, const std::vector<int>& hidden, int outputs, Activation activation) {
-  NetSpec spec{std::move(name), {inputs}, activation};
+Activation activation_of(const std::string& name) {
+  return name == "tanh"                      ? Activation::tanh
+         : name == "relu"                    ? Activation::relu
+         : name == "silu" || name == "swish" ? Activation::silu
+         : name == "gelu"                    ? Activation::gelu
+                                             : Activation::elu;
+}
+
+NetSpec net(std::string name, int inputs, const std::vector<int>& hidden, int outputs, const PolicyOptions& options) {
+  NetSpec spec{std::move(name), {inputs}, activation_of(options.activation), options.layer_norm};
   spec.dims.insert(spec.dims.end(), hidden.begin(), hidden.end());
   spec.dims.push_back(outputs);
   return spec;
@@ -64,18 +72,16 @@ void fill_orthogonal(std::span<float> weight, int outputs, int inputs, double ga
 
 }  // namespace
 
-ActorCritic actor_critic(const TaskSpec& task, const PolicyOptions& options) {
-  const Activation activation = options.activation == "tanh"   ? Activation::tanh
-                                : options.activation == "relu" ? Activation::relu
-                                                               : Activation::elu;
+ActorCritic actor_critic(const TaskSpec& task, const PolicyOptions& options, bool has_critic) {
   ActorCritic nets;
   nets.log_std = options.std_type == "log";
   nets.actor =
-      nets.layout.add_net(net("policy/actor", task.obs_dim, options.actor_hidden_dims, task.action.size, activation));
+      nets.layout.add_net(net("policy/actor", task.obs_dim, options.actor_hidden_dims, task.action.size, options));
   if (!task.action.discrete)
     nets.std = nets.layout.add_free(nets.log_std ? "policy/log_std" : "policy/std", {task.action.size});
+  if (!has_critic) return nets;
   nets.critic = nets.layout.add_net(net("policy/critic", task.critic_obs_dim ? task.critic_obs_dim : task.obs_dim,
-                                        options.critic_hidden_dims, 1, activation));
+                                        options.critic_hidden_dims, 1, options));
   return nets;
 }
 
@@ -87,7 +93,7 @@ void initialize_net(const ActorCritic& nets, NetId id, double output_gain, bool 
   for (int layer = 0; layer < spec.layers(); ++layer) {
     const int inputs = spec.dims[static_cast<size_t>(layer)];
     const double bound = orthogonal ? 0 : 1 / std::sqrt(static_cast<double>(inputs));
-    size_t number = nets.layout.first_slice(id) + 2 * static_cast<size_t>(layer);
+    size_t number = nets.layout.first_slice(id, layer);
     for (const ParamSlice* slice : {&nets.layout.weight(id, layer), &nets.layout.bias(id, layer)}) {
       const std::span<float> values =
           params.subspan(static_cast<size_t>(slice->offset), static_cast<size_t>(slice->count()));
@@ -99,6 +105,10 @@ void initialize_net(const ActorCritic& nets, NetId id, double output_gain, bool 
       }
       ++number;
     }
+    if (!spec.layer_norm || layer + 1 == spec.layers()) continue;
+    const ParamSlice &weight = nets.layout.norm_weight(id, layer), &bias = nets.layout.norm_bias(id, layer);
+    std::fill_n(params.begin() + weight.offset, weight.count(), 1.0f);
+    std::fill_n(params.begin() + bias.offset, bias.count(), 0.0f);
   }
 }
 
@@ -109,7 +119,7 @@ void initialize_parameters(const ActorCritic& nets, const PolicyOptions& options
   DRL_CHECK(static_cast<int64_t>(params.size()) == nets.layout.size(), "parameter buffer of another network");
   const bool orthogonal = options.init == "orthogonal";
   initialize_net(nets, nets.actor, 0.01, orthogonal, seed, params);
-  initialize_net(nets, nets.critic, 1, orthogonal, seed, params);
+  if (nets.critic >= 0) initialize_net(nets, nets.critic, 1, orthogonal, seed, params);
   if (nets.std < 0) return;
   const ParamSlice& slice = nets.layout.slices()[static_cast<size_t>(nets.std)];
   const double value = nets.log_std ? std::log(options.init_std) : options.init_std;
@@ -122,11 +132,13 @@ ActionDistribution::ActionDistribution(Queue& queue, const ActorCritic& nets, co
       low_(queue, space.low.size()),
       high_(queue, space.high.size()),
       std_(queue, space.low.size()),
-      distribution_(Categorical{space.size}) {
-  if (space.discrete) return;
+      heads_(queue, space.heads.size()),
+      distribution_(Categorical{space.size, space.head_count(), heads_.data()}) {
+  queue.copy(heads_.data(), space.heads.data(), heads_.size());
   queue.copy(low_.data(), space.low.data(), low_.size());
   queue.copy(high_.data(), space.high.data(), high_.size());
   queue.synchronize();  // the space is the caller's
+  if (space.discrete) return;
   distribution_ =
       Gaussian{space.size, low_.data(), high_.data(), params + nets.std_offset(), nets.log_std, std_.data()};
 }

@@ -5,18 +5,25 @@
 #include <span>
 #include <vector>
 
-#include "cluster/communicator.hpp"
+#include "base/metric.hpp"
+#include "comm/communicator.hpp"
 #include "device/state.hpp"
 #include "envs/vec_env.hpp"
+#include "nets/normalizer.hpp"
 
 namespace drl {
 
-// One iteration's numbers, reduced over all ranks where they are not times.
+// What the loop itself wants to know of an iteration.
 struct IterationStats {
-  EpisodeSums episodes;
-  double value_loss = 0, surrogate_loss = 0, entropy = 0, kl = 0, clip_fraction = 0, gradient_norm = 0;
-  double explained_variance = 0, learning_rate = 0, action_std = 0;
+  EpisodeSums episodes;                           // of all ranks
+  std::vector<float> curriculum = {};             // of the next iteration, if the task has one
   double collection_time = 0, learning_time = 0;  // this rank's seconds
+};
+
+// A policy in host memory: the networks' parameters, and how the actor's observations are normalised.
+struct PolicyView {
+  std::span<const float> params;
+  NormalizerView normalizer;
 };
 
 class Algorithm {
@@ -26,10 +33,16 @@ class Algorithm {
   // the iteration's one float64 all-reduce and come back summed over the ranks.
   virtual void iterate(int64_t iteration, Communicator& comm, std::span<double> riders) = 0;
   virtual const IterationStats& stats() const = 0;
+  // The algorithm's own numbers of that iteration, reduced over all ranks; always the same ones in the same order.
+  virtual std::vector<Metric> metrics() const = 0;
   virtual int64_t env_steps_per_iteration() const = 0;  // of this rank
   virtual void visit_state(StateVisitor& visitor) = 0;
   // The state was changed from outside (loaded, broadcast).
   virtual void state_changed() = 0;
+  // The policy as it is now, until the next iteration.
+  virtual PolicyView policy() = 0;
+  // From now on, whatever the state says.
+  virtual void set_learning_rate(double learning_rate) = 0;
   // Fingerprints of the replicated state that lies in a queue's memory, as the last iteration began: one of each rank,
   // which travelled in the iteration's float64 all-reduce; and this rank's, one for each such field of visit_state.
   virtual std::span<const double> fingerprints() const = 0;

@@ -4,6 +4,15 @@
 #include <variant>
 
 namespace drl {
+namespace {
+
+// Of the environments, in whole units that may be stepped on their own.
+int64_t half(int64_t num_envs) {
+  const int64_t unit = VecEnv::kRangeUnit, units = (num_envs + unit - 1) / unit;
+  return (units + 1) / 2 * unit;
+}
+
+}  // namespace
 
 Collector::Collector(Nets& nets, const ActorCritic& spec, VecEnv& envs, Rollout& rollout, uint64_t seed,
                      int64_t first_env, ActionChoice choice, const float* params)
@@ -16,32 +25,49 @@ Collector::Collector(Nets& nets, const ActorCritic& spec, VecEnv& envs, Rollout&
       choice_(choice),
       distribution_(rollout.queue(), spec, envs.spec().action, params) {}
 
-// Tile by tile: what a step writes is still in the cache when the next one reads it.
+// Tile by tile: what a step writes is still in the cache when the next one reads it. Where the host steps beside a GPU,
+// tiles are halves at most, and a tile's next actions are enqueued before the next tile is stepped.
 void Collector::collect(const float* params, const NormalizerView& normalizer, const int64_t* first_step) {
   Queue& queue = rollout_.queue();
   const RolloutView& r = rollout_.view();
+  const bool ahead = envs_.steps_on_host();
+  const int64_t tile = ahead ? std::min(nets_.tile(), half(r.num_envs)) : nets_.tile();
   rollout_.begin();
   distribution_.refresh();
-  for (int64_t t = 0; t < r.num_steps; ++t) {
-    const int64_t first = t * r.num_envs;
-    const StepRow row = rollout_.row(t);
+  const auto act = [&](int64_t t, int64_t begin, int64_t count) {
     const LifetimeStep step{first_step, t};
-    for (int64_t begin = 0; begin < r.num_envs; begin += nets_.tile()) {
-      const int64_t count = std::min(nets_.tile(), r.num_envs - begin);
-      float* out = r.policy_out + first * r.out_size;
-      nets_.forward(actor_, params, {r.obs + (first + begin) * r.obs_dim, nullptr, count, normalizer},
-                    out + begin * r.out_size);
-      std::visit(
-          [&]<class Policy>(const Policy& policy) {
-            auto* action = reinterpret_cast<typename Policy::Action*>(r.action) + first * policy.action_size();
-            for_each(queue, begin, begin + count,
-                     ChooseActions<Policy>{policy, choice_, seed_, first_env_, step, out, action, r.env_action,
-                                           r.log_prob + first});
-          },
-          distribution_.get());
-      envs_.step(queue, step, begin, count, row);
+    choose_actions(params, normalizer, step, begin, count);
+    envs_.announce_step(queue, step, begin, count, rollout_.row(t));
+  };
+  for (int64_t t = 0; t < r.num_steps; ++t) {
+    const StepRow row = rollout_.row(t);
+    if (ahead && t == 0)
+      for (int64_t begin = 0; begin < r.num_envs; begin += tile) act(0, begin, std::min(tile, r.num_envs - begin));
+    for (int64_t begin = 0; begin < r.num_envs; begin += tile) {
+      const int64_t count = std::min(tile, r.num_envs - begin);
+      if (!ahead) choose_actions(params, normalizer, {first_step, t}, begin, count);
+      envs_.step(queue, {first_step, t}, begin, count, row);
+      if (ahead && t + 1 < r.num_steps) act(t + 1, begin, count);
     }
   }
+}
+
+// Enqueues the actions of environments [begin, begin + count) in row step.offset.
+void Collector::choose_actions(const float* params, const NormalizerView& normalizer, LifetimeStep step, int64_t begin,
+                               int64_t count) {
+  const RolloutView& r = rollout_.view();
+  const int64_t first = step.offset * r.num_envs;
+  float* out = r.policy_out + first * r.out_size;
+  nets_.forward(actor_, params, {r.obs + (first + begin) * r.obs_dim, nullptr, count, normalizer},
+                out + begin * r.out_size);
+  std::visit(
+      [&]<class Policy>(const Policy& policy) {
+        auto* action = reinterpret_cast<typename Policy::Action*>(r.action) + first * policy.action_size();
+        for_each(rollout_.queue(), begin, begin + count,
+                 ChooseActions<Policy>{policy, choice_, seed_, first_env_, step, out, action, r.env_action,
+                                       r.log_prob + first});
+      },
+      distribution_.get());
 }
 
 }  // namespace drl

@@ -23,6 +23,9 @@ class Collector {
   const ActionDistribution& distribution() const { return distribution_; }
 
  private:
+  void choose_actions(const float* params, const NormalizerView& normalizer, LifetimeStep step, int64_t begin,
+                      int64_t count);
+
   Nets& nets_;
   NetId actor_;
   VecEnv& envs_;

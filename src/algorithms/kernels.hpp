@@ -1,4 +1,4 @@
-// What actors and critics of every algorithm need, as function objects: actions, advantages, moments, Adam.
+// What every algorithm needs, as function objects: actions, Adam.
 #pragma once
 
 #include <cstdint>
@@ -37,50 +37,7 @@ struct ChooseActions {
   }
 };
 
-// --- Advantages ---
-
-// Generalised advantage estimation (Schulman et al., "High-Dimensional Continuous Control Using Generalized Advantage
-// Estimation", arXiv:1506.02438, eq. 16). Scales rewards, adds gamma * V(last observation) where an episode was cut,
-// and walks back in time; the trace is cut wherever an episode ended, of either cause.
-struct Advantages {
-  RolloutView r;
-  float gamma, lam, reward_scale;
-  const float* last_values;  // [last_rows, N]
-  template <class F>
-  DRL_HD void lanes(int64_t i) const {
-    Int<F> left = load<Int<F>>(r.last_count + i);
-    F next = F(0), next_value = load<F>(r.value + r.samples() + i);
-    for (int64_t t = r.num_steps - 1; t >= 0; --t) {
-      const int64_t row = t * r.num_envs + i;
-      const Mask<F> truncated = load<Int<F>>(r.truncated + row) != Int<F>(0),
-                    ended = truncated | (load<Int<F>>(r.terminated + row) != Int<F>(0));
-      F reward = load<F>(r.reward + row) * F(reward_scale);
-      if (any(truncated)) {
-        left = math::select(truncated, left - Int<F>(1), left);
-        const Int<F> at = math::select(truncated, left * Int<F>(static_cast<int32_t>(r.num_envs)), Int<F>(0));
-        const F last = gather<F>(last_values + i, at + lane_numbers<Int<F>>());
-        reward = math::select(truncated, reward + F(gamma) * last, reward);
-      }
-      const F value = load<F>(r.value + row), goes_on = math::select(ended, F(0), F(1));
-      const F delta = reward + F(gamma) * next_value * goes_on - value;  // TD error: r_t + gamma V(s_{t+1}) - V(s_t)
-      next = delta + F(gamma * lam) * goes_on * next;
-      next_value = value;
-      store(r.reward + row, reward);
-      store(r.advantage + row, next);
-      store(r.return_target + row, next + value);
-    }
-  }
-};
-
-// Sum and sum of squares of advantages, then of returns.
-struct AdvantageMoments {
-  const float *advantage, *return_target;
-  template <class F>
-  DRL_HD Wide<F> at(int64_t row, int column) const {
-    const Wide<F> x = convert<Wide<F>>(load<F>((column < 2 ? advantage : return_target) + row));
-    return column % 2 == 0 ? x : x * x;
-  }
-};
+// --- Sums ---
 
 // Numbers that are not finite are said in this rank's slot, and kept out of the sums.
 struct CheckFinite {

@@ -1,5 +1,5 @@
 // Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
-#include "algorithms/kernels.hpp"
+#include "algorithms/update_kernels.hpp"
 #include "device/hot_loop.hpp"
 
 namespace drl::DRL_ISA {
@@ -7,8 +7,12 @@ namespace drl::DRL_ISA {
 DRL_LOOP(StandardDeviations)
 DRL_LOOP(ChooseActions<Gaussian>)
 DRL_LOOP(ChooseActions<Categorical>)
-DRL_LOOP(Advantages)
-DRL_SUM_COLUMNS(AdvantageMoments)
 DRL_LOOP(CheckFinite)
+DRL_LOOP(BeginUpdate)
+DRL_LOOP(MiniBatchRows)
+DRL_LOOP(LastSums<StoreLoss>)
+DRL_SUM_COLUMNS(GradientSquares)
+DRL_LOOP(SettleStep)
+DRL_LOOP(AdamStep)
 
 }  // namespace drl::DRL_ISA

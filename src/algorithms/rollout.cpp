@@ -7,6 +7,7 @@ namespace {
 
 // How often an environment's episode can be cut in a rollout: after the step limit cut one, the next lasts that long.
 int64_t truncations(const TaskSpec& task, int64_t num_steps) {
+  if (task.finite_horizon) return 0;
   const bool by_limit_only = task.step_limit > 0 && !task.truncates;
   return by_limit_only ? std::min<int64_t>(num_steps, num_steps / task.step_limit + 1) : task.truncates ? num_steps : 0;
 }

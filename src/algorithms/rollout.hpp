@@ -6,8 +6,8 @@
 
 #include "device/array.hpp"
 #include "drl/hd.hpp"
+#include "drl/step_row.hpp"
 #include "drl/task_spec.hpp"
-#include "envs/step_row.hpp"
 
 namespace drl {
 

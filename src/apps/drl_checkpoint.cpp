@@ -4,12 +4,14 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "apps/program.hpp"
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "store/checkpoint.hpp"
@@ -19,7 +21,7 @@ namespace {
 
 constexpr char kHelp[] =
     "usage: drl_checkpoint show FILE     what it holds: task, iteration, options, world, every array\n"
-    "       drl_checkpoint verify FILE   reads everything and compares all checksums\n"
+    "       drl_checkpoint verify FILE   reads all of it and compares its one checksum (CRC-32C)\n"
     "\n"
     "Exit codes: 0 fine; 2 wrong usage, or the file is missing, damaged or no drl checkpoint.\n";
 
@@ -28,12 +30,10 @@ constexpr std::string_view kKnown[] = {
     "task",  "run",    "iteration", "env_steps", "created",  "elapsed_seconds", "world_size",     "num_envs_total",
     "hosts", "device", "cpu_model", "versions",  "git_hash", "format",          "format_version", "options"};
 
-std::string left(std::string text, size_t width) { return text.append(width - std::min(width, text.size()), ' '); }
-
 std::string text_of(std::string_view name, const Attribute& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) {
     const bool large = std::abs(*integer) >= 10000 && name == "env_steps";
-    return std::to_string(*integer) + (large ? " (" + human_count(static_cast<double>(*integer)) + ")" : "");
+    return std::to_string(*integer) + (large ? fmt::format(" ({})", human_count(static_cast<double>(*integer))) : "");
   }
   if (const auto* number = std::get_if<double>(&value)) {
     return human_number(*number) + (name == "elapsed_seconds" ? " (" + human_duration(*number) + ")" : "");
@@ -50,15 +50,12 @@ std::string shape_of(const Tensor& tensor) {
 // A text of several lines (the options) stands indented below its name.
 void print_attribute(const std::string& name, const std::string& value, size_t width) {
   if (value.find('\n') == std::string::npos) {
-    std::cout << "  " << left(name, width) << "  " << value << "\n";
+    std::cout << fmt::format("  {:<{}}  {}\n", name, width, value);
     return;
   }
   std::cout << "  " << name << "\n";
-  for (size_t begin = 0; begin < value.size();) {
-    const size_t end = std::min(value.find('\n', begin), value.size());
-    std::cout << "    " << value.substr(begin, end - begin) << "\n";
-    begin = end + 1;
-  }
+  std::istringstream lines(value);
+  for (std::string line; std::getline(lines, line);) std::cout << "    " << line << "\n";
 }
 
 std::vector<std::string> names_in_order(const std::map<std::string, Attribute>& attributes) {
@@ -88,9 +85,8 @@ void print_tensors(const std::vector<Tensor>& tensors) {
   }
   std::cout << "\n" << tensors.size() << " arrays, " << human_bytes(static_cast<double>(bytes)) << "\n";
   for (const Tensor& tensor : tensors) {
-    std::cout << "  " << left(tensor.name, name_width) << "  " << left(std::string(name_of(tensor.type)), 7) << "  "
-              << left(shape_of(tensor), shape_width) << "  " << human_bytes(static_cast<double>(tensor.data.size()))
-              << "\n";
+    std::cout << fmt::format("  {:<{}}  {:<7}  {:<{}}  {}\n", tensor.name, name_width, name_of(tensor.type),
+                             shape_of(tensor), shape_width, human_bytes(static_cast<double>(tensor.data.size())));
   }
 }
 
@@ -104,7 +100,7 @@ void show(const std::string& file) {
 void verify(const std::string& file) {
   const CheckpointSize size = verify_checkpoint(file);
   std::cout << "ok: " << size.tensors << " arrays, " << human_bytes(static_cast<double>(size.bytes))
-            << ", all checksums match: " << file << "\n";
+            << ", the checksum (CRC-32C) matches: " << file << "\n";
 }
 
 int run(const std::vector<std::string>& words) {
@@ -121,8 +117,8 @@ int run(const std::vector<std::string>& words) {
     throw UsageError("unknown command '" + arguments[0] + "' (there are show and verify): see drl_checkpoint --help");
   }
   if (arguments.size() != 2) {
-    throw UsageError(arguments[0] + " takes one file (" + std::to_string(arguments.size() - 1) +
-                     " were given): see drl_checkpoint --help");
+    throw UsageError(fmt::format("{} takes one file ({} were given): see drl_checkpoint --help", arguments[0],
+                                 arguments.size() - 1));
   }
   arguments[0] == "show" ? show(arguments[1]) : verify(arguments[1]);
   return kDone;

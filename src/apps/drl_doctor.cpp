@@ -10,18 +10,19 @@
 
 #include "apps/program.hpp"
 #include "base/check.hpp"
+#include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/options.hpp"
 #include "base/version.hpp"
-#include "cluster/allocation.hpp"
-#include "cluster/device.hpp"
-#include "cluster/machine.hpp"
-#include "cluster/mpirun.hpp"
-#include "cluster/relaunch.hpp"
-#include "cluster/session.hpp"
+#include "comm/mpi_library.hpp"
+#include "comm/session.hpp"
 #include "doctor/checks.hpp"
-#include "doctor/gpu_checks.hpp"
 #include "doctor/start_watch.hpp"
+#include "envs/task_libraries.hpp"
+#include "launch/allocation.hpp"
+#include "placement/device.hpp"
+#include "placement/mpirun.hpp"
+#include "placement/relaunch.hpp"
 #include "run/run_directory.hpp"
 
 namespace drl {
@@ -46,6 +47,7 @@ struct DoctorOptions {
   int threads = 0;
   std::string device = "auto", gpu_ids;
   std::string runs_dir, json;
+  std::vector<std::string> task_library;
   double timeout = 60;
   bool help = false, version = false;
   std::string wrong;  // what is wrong with them, or ""
@@ -57,6 +59,7 @@ struct DoctorOptions {
     v("device", device, "auto, cpu or cuda:N, as drl_train's");
     v("gpu_ids", gpu_ids, "of the visible GPUs use these: all, a list such as 0,2, or None for the CPU");
     v("runs_dir", runs_dir, "folder of all runs, default $DRL_RUNS_DIR or runs");
+    v("task_library", task_library, "load it on all ranks, as drl_train does; give it again for another");
     v("json", json, "write all that was found into this file");
     v("timeout", timeout, "for each check, and for all ranks to start", unit("s"), at_least(1));
     v("help", help, "this text", letter('h'));
@@ -69,7 +72,7 @@ constexpr std::chrono::seconds kHearing{10};
 // A signal ends this process, and with it the ranks that it started.
 const StopRelay kNoStops = {[] { return 0; }, [](int code) { return code; }};
 
-int examine(const DoctorOptions& options, const LaunchInfo& launch, Rounds& rounds,
+int examine(const DoctorOptions& options, const LaunchInfo& launch, double load, Rounds& rounds,
             const std::vector<std::string>& arguments) {
   // 1. Are all ranks here? One per device: if the launch line gave fewer, srun starts us again, and we wait.
   rounds.roll_call();
@@ -80,16 +83,13 @@ int examine(const DoctorOptions& options, const LaunchInfo& launch, Rounds& roun
   on_rank_zero(rounds.comm(), [&] { return rounds.report().require_json_file(), std::string(); });
 
   // 2. Who they are.
-  const Placement placement = check_placement(rounds, launch, {options.device, options.gpu_ids, options.threads});
-  const Ranks ranks = meet(rounds, launch, placement);
+  const Placement placement = check_placement(rounds, launch, options.device, options.gpu_ids, options.threads);
+  const std::vector<RankFacts> ranks = check_facts(rounds, launch, placement, load);
 
-  // 3. The checks.
-  check_facts(rounds, ranks.all);
-  check_clocks(rounds);
+  // 3. What they can do together.
   check_all_reduce(rounds);
-  check_speed(rounds);
   check_folder(rounds, runs_folder(options.runs_dir));
-  check_time_left(rounds, allocation(process_environment()));
+  check_job(rounds, allocation(process_environment()));
   check_gpus(rounds, placement, ranks, options.device == "cpu" || no_gpus(options.gpu_ids));
 
   rounds.begin("report");
@@ -97,23 +97,22 @@ int examine(const DoctorOptions& options, const LaunchInfo& launch, Rounds& roun
 }
 
 // The end of all ranks, by the one that speaks; the others wait for it.
-int end_all(Communicator& comm, Report& report, const Check& failed, const std::vector<Check>& skipped = {}) {
+int end_all(Communicator& comm, Report& report, const Check& failed) {
   while (!report.speaks()) pause();
   report.add(failed);
-  for (const Check& check : skipped) report.add(check);
   report.finish();
   comm.abort(kFailure);
   return kFailure;
 }
 
 // The same, but ranks that are missing or fail end all others here.
-int examine_or_end(const DoctorOptions& options, const LaunchInfo& launch, Communicator& comm, Report& report,
-                   Watchdog& watchdog, const std::vector<std::string>& arguments) {
+int examine_or_end(const DoctorOptions& options, const LaunchInfo& launch, double load, Communicator& comm,
+                   Report& report, Watchdog& watchdog, const std::vector<std::string>& arguments) {
   Rounds rounds(comm, report, watchdog, options.timeout);
   try {
-    return examine(options, launch, rounds, arguments);
+    return examine(options, launch, load, rounds, arguments);
   } catch (const CheckFailed& failed) {
-    return end_all(comm, report, failed.check(), failed.skipped());
+    return end_all(comm, report, rounds.named(failed.check));
   } catch (const UsageError&) {
     throw;
   } catch (const ReportedError&) {
@@ -125,7 +124,9 @@ int examine_or_end(const DoctorOptions& options, const LaunchInfo& launch, Commu
       if (rounds.give_up(error.what())) std::this_thread::sleep_for(kHearing);
       comm.abort(kFailure);
     }
-    return end_all(comm, report, check_of_message("drl_doctor", Status::failed, error.what()));
+    Check check = check_of_message(Status::failed, error.what());
+    check.name = "drl_doctor";
+    return end_all(comm, report, check);
   }
 }
 
@@ -133,23 +134,28 @@ int examine_or_end(const DoctorOptions& options, const LaunchInfo& launch, Commu
 void expect_end(Watchdog& watchdog, Report& report, double seconds) {
   watchdog.expect({{seconds,
                     [&report] {
-                      report.add({"MPI end", Status::failed, "no return from MPI_Finalize",
-                                  "runs would save, and then hang their jobs: use another MPI, or a newer version"});
+                      report.add({Status::failed, "no return from MPI_Finalize",
+                                  "runs would save, and then hang their jobs: use another MPI, or a newer version",
+                                  "MPI end"});
                       if (report.speaks()) report.finish();
                     }},
                    {report.speaks() ? seconds : seconds + 3, [] {}}});  // the others let rank 0 speak
 }
 
 int run(const std::vector<std::string>& arguments) {
+  const double load = seconds_since_start();
   LaunchInfo launch;
   try {
     launch = launch_info();
-    log::init(launch.rank, launch.world_size, this_machine().host, false);
-    keep_to_outer_step();
+    log::init(launch.rank, launch.world_size, host_name(), false);
     DoctorOptions options;
     OptionTable table;
     table.section("", "Examination", options);
-    options.wrong = usage_error([&] { table.apply_command_line({arguments.begin() + 1, arguments.end()}); });
+    options.wrong = usage_error([&] {
+      table.apply_command_line({arguments.begin() + 1, arguments.end()});
+      load_task_libraries(options.task_library);
+      keep_to_outer_step();
+    });
     if (options.wrong.empty()) {
       if (options.version || options.help) {
         if (launch.rank != 0) return kDone;
@@ -173,7 +179,7 @@ int run(const std::vector<std::string>& arguments) {
                     std::filesystem::absolute(runs_folder(options.runs_dir)), options.timeout);
     return end_of_rank(launch.rank, run_session(launch, [&](Communicator& comm) {
                          if (start) start->started();
-                         const int code = examine_or_end(options, launch, comm, report, watchdog, arguments);
+                         const int code = examine_or_end(options, launch, load, comm, report, watchdog, arguments);
                          expect_end(watchdog, report, options.timeout);
                          return code;
                        }));

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "envs/make_env.hpp"
+#include "envs/task_libraries.hpp"
 #include "nets/normalizer.hpp"
 #include "nets/torch/torch_nets.hpp"
 #include "run/evaluator.hpp"
@@ -34,11 +35,13 @@ struct EvalOptions {
   int num_envs = 0;
   int64_t seed = 0;
   int threads = 1;
+  std::vector<std::string> task_library;
   bool stochastic = false, json = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("run", run, "run directory, whose newest checkpoint is taken");
     v("checkpoint", checkpoint, "checkpoint file");
+    v("task_library", task_library, "load tasks from this library too; give it again for another");
     v("episodes", episodes, "episodes to play; each environment plays its share of them to the end", at_least(1));
     v("num_envs", num_envs, "environments, 0 = one per episode up to 4096", at_least(0));
     v("seed", seed, "key of starts and noise", at_least(0));
@@ -57,15 +60,16 @@ class Policy {
   Policy(const Checkpoint& checkpoint, const std::string& file, int threads) : queue_(make_host_queue(isa_of("auto"))) {
     OptionTable table;
     options_.add_to(table);
-    table.apply_ini(attribute<std::string>(checkpoint, file, "options"), file);
+    options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
     task_ = attribute<std::string>(checkpoint, file, "task");
     const TaskSpec task = task_spec(task_);
-    spec_ = actor_critic(task, options_.policy);
+    spec_ = options_.algorithm().networks(task, options_.policy);
     nets_ = make_torch_nets(*queue_, spec_.layout, threads);
     params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
-    const bool normalized = options_.ppo.obs_normalization;
-    normalizer_.emplace(*queue_, normalized ? task.obs_dim : 0);
-    critic_normalizer_.emplace(*queue_, normalized ? task.critic_obs_dim : 0);
+    const UpdateOptions& update = options_.algorithm().update_options();
+    const bool normalized = update.obs_normalization;
+    normalizer_.emplace(*queue_, normalized ? task.obs_dim : 0, update.obs_rule());
+    critic_normalizer_.emplace(*queue_, normalized && spec_.critic >= 0 ? task.critic_obs_dim : 0, update.obs_rule());
     const StateList state = list_state([this](StateVisitor& visitor) {
       for (const ParamSlice& slice : spec_.layout.slices())
         visitor.array(slice.name, params_.data() + slice.offset, slice.shape);
@@ -78,6 +82,7 @@ class Policy {
   }
 
   const std::string& task() const { return task_; }
+  std::vector<std::byte> task_params() const { return options_.env->bytes(); }
   Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
     return evaluate(plan, {*queue_, *nets_, spec_, params_.data(), normalizer_->view()}, on_episode);
   }
@@ -108,10 +113,15 @@ void require_folder(const std::filesystem::path& file) {
       " cannot be written (its folder is missing or read-only, or it is a folder itself): name another file");
 }
 
-EvaluationPlan plan_of(const EvalOptions& options, const std::string& task) {
+EvaluationPlan plan_of(const EvalOptions& options, const Policy& policy) {
   const int64_t envs = options.num_envs ? options.num_envs : std::min(options.episodes, 4096);
-  return {task, options.episodes, std::min<int64_t>(envs, options.episodes), static_cast<uint64_t>(options.seed),
-          options.stochastic ? ActionChoice::sample : ActionChoice::most_probable};
+  return {policy.task(),
+          options.episodes,
+          std::min<int64_t>(envs, options.episodes),
+          static_cast<uint64_t>(options.seed),
+          options.stochastic ? ActionChoice::sample : ActionChoice::most_probable,
+          policy.task_params(),
+          options.threads};
 }
 
 void print_lines(const Evaluation& result, const EvalOptions& options, const std::string& file) {
@@ -146,7 +156,7 @@ int evaluate_checkpoint(const EvalOptions& options) {
   Recording recording({{"task", policy.task()}, {"dt", task_spec(policy.task()).dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
   if (!options.record.empty()) record = [&](const Episode& episode) { recording.add(episode); };
-  const Evaluation result = policy.play(plan_of(options, policy.task()), record);
+  const Evaluation result = policy.play(plan_of(options, policy), record);
   if (record) recording.write(options.record);
   options.json ? print_json(result, options, policy.task(), file) : print_lines(result, options, file);
   return kDone;
@@ -157,6 +167,7 @@ int run(const std::vector<std::string>& arguments) {
   OptionTable table;
   table.section("", "Evaluation", options);
   table.apply_command_line({arguments.begin() + 1, arguments.end()});
+  load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
   return evaluate_checkpoint(options);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 namespace drl {
@@ -88,8 +89,7 @@ class IniParser {
   }
 
   [[noreturn]] void fail(std::string_view line, const std::string& why, const std::string& what) const {
-    throw UsageError(file_ + ":" + std::to_string(line_) + ": '" + printable(line) + "' is not understood (" + why +
-                     "): " + what);
+    throw UsageError(fmt::format("{}:{}: '{}' is not understood ({}): {}", file_, line_, printable(line), why, what));
   }
 
   const std::string& file_;

@@ -5,9 +5,11 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <sstream>
 #include <system_error>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "base/ini.hpp"
 #include "base/text.hpp"
 
@@ -28,10 +30,22 @@ std::string text_of(int64_t value) { return number_text(value); }
 std::string text_of(double value) { return number_text(value); }
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(const std::optional<double>& value) { return value ? text_of(*value) : "none"; }
+std::string text_of(const std::vector<std::string>& values) { return values.empty() ? "none" : join(values, ":"); }
 std::string text_of(const std::vector<int>& values) {
   std::vector<std::string> texts;
   for (int value : values) texts.push_back(text_of(value));
   return values.empty() ? "none" : join(texts, ",");
+}
+
+// "0 to 1", "at least 1", "above 0, at most 1"; "" for any_number
+std::string text_of(const Range& range) {
+  const auto& [low, high, low_is_out, high_is_out] = range;
+  const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
+  if (has_low && has_high && !low_is_out && !high_is_out) return text_of(low) + " to " + text_of(high);
+  std::vector<std::string> ends;
+  if (has_low) ends.push_back((low_is_out ? "above " : "at least ") + text_of(low));
+  if (has_high) ends.push_back((high_is_out ? "below " : "at most ") + text_of(high));
+  return join(ends, ", ");
 }
 
 std::string shown(std::string_view text) { return text.empty() ? "\"\"" : printable(text); }
@@ -49,34 +63,31 @@ class Reader {
   Reader(const Option& option, std::string_view text) : option_(option), text_(text) {}
 
   void read(bool& value) const {
-    const auto is_one_of = [&](std::initializer_list<std::string_view> words) {
-      return std::find(words.begin(), words.end(), trim(text_)) != words.end();
-    };
-    value = is_one_of({"true", "True", "yes", "on", "1"});
-    if (!value && !is_one_of({"false", "False", "no", "off", "0"})) {
+    value = contains({"true", "True", "yes", "on", "1"}, trim(text_));
+    if (!value && !contains({"false", "False", "no", "off", "0"}, trim(text_)))
       refuse(text_, "is neither true nor false", "a switch", "give true or false");
-    }
   }
-  void read(int& value) const { read_number(text_, value); }
-  void read(int64_t& value) const { read_number(text_, value); }
-  void read(double& value) const { read_number(text_, value); }
+  template <class Number>
+  void read(Number& value) const {
+    read_number(text_, value);
+  }
   void read(std::string& value) const {
     const std::vector<std::string>& choices = option_.choices;
     value = text_;
-    if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+    if (choices.empty() || contains(choices, value)) return;
     const std::string near = nearest(value, choices);
     refuse(text_, "is not a choice", join(choices, ", "),
            near.empty() ? "give one of these" : "did you mean " + near + "?");
   }
   void read(std::optional<double>& value) const {
-    if (trim(text_) == "none") {
-      value.reset();
-    } else {
-      read(value.emplace());
-    }
+    if (trim(text_) != "none") read(value.emplace());
+  }
+  void read(std::vector<std::string>& values) const {
+    if (trim(text_) == "none") return;
+    for (const std::string& name : split(text_, ':'))
+      if (!name.empty()) values.push_back(name);
   }
   void read(std::vector<int>& values) const {
-    values.clear();
     if (trim(text_) == "none") return;
     for (const std::string& element : elements()) read_number(element, values.emplace_back());
   }
@@ -87,9 +98,8 @@ class Reader {
     std::vector<std::string> result;
     for (const std::string& part : split(text_, ',')) {
       const bool empty = trim(part).empty();
-      for (const std::string& word : split(trim(part), ' ')) {
+      for (const std::string& word : split(trim(part), ' '))
         if (empty || !trim(word).empty()) result.emplace_back(trim(word));
-      }
     }
     return result;
   }
@@ -112,7 +122,7 @@ class Reader {
   }
 
   std::string expected() const {
-    const std::string range = option_.range.text();
+    const std::string range = text_of(option_.range);
     return range.empty() ? "any is allowed" : range;
   }
   std::string example() const {
@@ -139,8 +149,7 @@ T value_from(const Option& option, std::string_view text) {
 // --- Names -----------------------------------------------------------------------------------------------------------
 
 const Option* find_or_null(const std::vector<Option>& options, const std::string& canonical_name) {
-  const auto found =
-      std::find_if(options.begin(), options.end(), [&](const Option& option) { return option.name == canonical_name; });
+  const auto found = std::ranges::find(options, canonical_name, &Option::name);
   return found == options.end() ? nullptr : &*found;
 }
 
@@ -177,9 +186,8 @@ std::string without_dashes(const std::string& token) {
 
 std::vector<std::string> section_names(const std::vector<Option>& options) {
   std::vector<std::string> names = {""};  // in a config file, what has no section comes first
-  for (const Option& option : options) {
-    if (std::find(names.begin(), names.end(), option.section) == names.end()) names.push_back(option.section);
-  }
+  for (const Option& option : options)
+    if (!contains(names, option.section)) names.push_back(option.section);
   return names;
 }
 
@@ -187,15 +195,8 @@ std::vector<std::string> section_names(const std::vector<Option>& options) {
 
 namespace po = boost::program_options;
 
-po::options_description description_of(const std::vector<Option>& options) {
-  po::options_description description;
-  for (const Option& option : options) {
-    const std::string name = option.letter ? option.name + "," + option.letter : option.name;
-    auto* value = po::value<std::string>();
-    if (option.is_switch()) value->implicit_value("true");
-    description.add_options()(name.c_str(), value, "");
-  }
-  return description;
+std::string name_and_letter(const Option& option) {
+  return option.letter ? option.name + "," + option.letter : option.name;
 }
 
 // --some-name=a-b to --some_name=a-b
@@ -207,7 +208,12 @@ std::string with_canonical_name(const std::string& argument) {
 
 po::parsed_options tokenise(const std::vector<Option>& options, const std::vector<std::string>& arguments) {
   namespace style = po::command_line_style;
-  const po::options_description description = description_of(options);
+  po::options_description description;
+  for (const Option& option : options) {
+    auto* value = po::value<std::string>();
+    if (option.is_switch()) value->implicit_value("true");
+    description.add_options()(name_and_letter(option).c_str(), value);
+  }
   return po::command_line_parser(arguments)
       .options(description)
       .style(style::allow_long | style::long_allow_adjacent | style::long_allow_next | style::allow_short |
@@ -234,54 +240,15 @@ NamedValue named_value(const std::vector<Option>& options, const po::option& tok
 
 // --- Help ------------------------------------------------------------------------------------------------------------
 
-// `text` in lines of `width` columns at most, all but the first indented by `indent` columns.
-std::string wrapped(const std::string& text, size_t indent, size_t width) {
-  std::string result;
-  size_t column = indent;
-  for (const std::string& word : split(text, ' ')) {
-    const bool first = column == indent;
-    if (!first && column + 1 + word.size() > width) {
-      result += '\n' + std::string(indent, ' ');
-      column = indent;
-    } else if (!first) {
-      result += ' ';
-      ++column;
-    }
-    result += word;
-    column += word.size();
-  }
-  return result;
-}
-
-std::string padded(std::string text, size_t width) {
-  if (text.size() < width) text.resize(width, ' ');
-  return text;
-}
-
 std::string help_and_limits(const Option& option) {
   const std::string limits = option.limits();
   return limits.empty() ? option.help : option.help + " [" + limits + "]";
 }
 
-// "  -h, --help" or "  --ppo.gamma 0.99"
-std::string usage_of(const Option& option) {
-  const std::string letter = option.letter ? std::string("-") + option.letter + ", " : "";
-  const std::string value = option.value();
-  return "  " + letter + "--" + option.name + (option.is_switch() && value == "false" ? "" : " " + shown(value));
-}
-
-std::string help_line(const Option& option, size_t column, size_t width) {
-  std::string usage = usage_of(option);
-  usage = usage.size() + 2 > column ? usage + '\n' + std::string(column, ' ') : padded(usage, column);
-  return usage + wrapped(help_and_limits(option), column, width) + '\n';
-}
-
 std::vector<std::string> visible_headings(const std::vector<Option>& options) {
   std::vector<std::string> headings;
-  for (const Option& option : options) {
-    const bool known = std::find(headings.begin(), headings.end(), option.heading) != headings.end();
-    if (!known && !option.hidden) headings.push_back(option.heading);
-  }
+  for (const Option& option : options)
+    if (!option.hidden && !contains(headings, option.heading)) headings.push_back(option.heading);
   return headings;
 }
 
@@ -293,19 +260,21 @@ std::string full_name(const IniEntry& entry) {
   return canonical(entry.section.empty() ? entry.key : entry.section + "." + entry.key);
 }
 
+std::string place(const std::string& file, const IniEntry& entry) { return fmt::format("{}:{}", file, entry.line); }
+
 // Runs `action`; its errors say where `entry` stands.
 template <class Action>
 void at_line(const std::string& file, const IniEntry& entry, const Action& action) {
   try {
     action();
   } catch (const UsageError& error) {
-    throw UsageError(file + ":" + std::to_string(entry.line) + ": " + error.what());
+    throw UsageError(place(file, entry) + ": " + error.what());
   }
 }
 
 void require_section(const std::vector<Option>& options, const std::string& section) {
   const std::vector<std::string> known = section_names(options);
-  if (std::find(known.begin(), known.end(), canonical(section)) != known.end()) return;
+  if (contains(known, canonical(section))) return;
   const std::string near = nearest(canonical(section), known);
   throw UsageError("[" + printable(section) + "] is not a section (unknown name): " +
                    (near.empty() ? "--print_config shows them" : "did you mean [" + near + "]?"));
@@ -318,8 +287,7 @@ void require_in_file(const Option& option) {
 }
 
 [[noreturn]] void fail_given_twice(const Option& option, int first_line) {
-  throw UsageError(option.name + " is given twice (first on line " + std::to_string(first_line) +
-                   "): keep one of them");
+  throw UsageError(fmt::format("{} is given twice (first on line {}): keep one of them", option.name, first_line));
 }
 
 std::string ini_section(const std::vector<Option>& options, const std::string& section) {
@@ -328,7 +296,7 @@ std::string ini_section(const std::vector<Option>& options, const std::string& s
     if (option.section != section || !is_written(option)) continue;
     if (heading != option.heading) text += "\n# " + (heading = option.heading) + "\n";
     const std::string key = option.name.substr(section.empty() ? 0 : section.size() + 1);
-    text += padded(key + " = " + ini_value(option.value()), 36) + "  # " + help_and_limits(option) + "\n";
+    text += fmt::format("{:<36}  # {}\n", key + " = " + ini_value(option.value()), help_and_limits(option));
   }
   return text.empty() || section.empty() ? text : "\n[" + section + "]" + text;
 }
@@ -336,19 +304,6 @@ std::string ini_section(const std::vector<Option>& options, const std::string& s
 }  // namespace
 
 // --- Descriptions ----------------------------------------------------------------------------------------------------
-
-bool Range::contains(double value) const {
-  return (low_is_out ? value > low : value >= low) && (high_is_out ? value < high : value <= high);
-}
-
-std::string Range::text() const {
-  const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
-  if (has_low && has_high && !low_is_out && !high_is_out) return text_of(low) + " to " + text_of(high);
-  std::vector<std::string> ends;
-  if (has_low) ends.push_back((low_is_out ? "above " : "at least ") + text_of(low));
-  if (has_high) ends.push_back((high_is_out ? "below " : "at most ") + text_of(high));
-  return join(ends, ", ");
-}
 
 std::string Option::value() const {
   return std::visit([](const auto* value) { return text_of(*value); }, target);
@@ -362,7 +317,7 @@ std::string Option::normalised(std::string_view text) const {
 std::string Option::limits() const {
   std::vector<std::string> parts = choices;
   if (!unit.empty()) parts.push_back(unit);
-  if (const std::string text = range.text(); !text.empty()) parts.push_back(text);
+  if (const std::string text = text_of(range); !text.empty()) parts.push_back(text);
   return join(parts, ", ");
 }
 
@@ -375,18 +330,17 @@ void OptionVisitor::add(Option option) {
   DRL_CHECK(find_or_null(table_.options_, option.name) == nullptr, "two options are called " + option.name);
   DRL_CHECK(option.help.find('\n') == std::string::npos, "the help of " + option.name + " has several lines");
   option.default_text = option.value();
+  if (!option.only_with.empty()) {
+    option.before = option.normalised(option.before);
+    option.only_with = full_name(option.only_with);
+    const Option* with = find_or_null(table_.options_, option.only_with);
+    DRL_CHECK(with && with->is_switch(), "what " + option.name + " needs must be a switch above it");
+  }
   DRL_CHECK(option.normalised(option.default_text) == option.default_text, "the default of " + option.name);
   table_.options_.push_back(std::move(option));
 }
 
 // --- The table -------------------------------------------------------------------------------------------------------
-
-std::optional<std::string> find_value(const std::vector<NamedValue>& values, std::string_view name) {
-  for (auto value = values.rbegin(); value != values.rend(); ++value) {
-    if (value->name == canonical(name)) return value->value;
-  }
-  return std::nullopt;
-}
 
 const Option& OptionTable::find(std::string_view name) const {
   const Option* option = find_or_null(options_, canonical(name));
@@ -394,22 +348,52 @@ const Option& OptionTable::find(std::string_view name) const {
   return *option;
 }
 
-void OptionTable::set(std::string_view name, std::string_view value, std::string_view origin) {
-  Option& option = options_[static_cast<size_t>(&find(name) - options_.data())];
-  std::visit([&](auto* target) { *target = value_from<std::decay_t<decltype(*target)>>(option, value); },
-             option.target);
-  option.origin = origin;
+void OptionTable::await(std::string_view section) {
+  const std::string within = std::string(section) + ".";
+  std::erase_if(options_,
+                [&](const Option& option) { return option.section == section || option.section.starts_with(within); });
+  awaited_.emplace_back(section);
 }
 
-void OptionTable::apply(const std::vector<NamedValue>& values, std::string_view origin) {
-  for (const NamedValue& value : values) set(value.name, value.value, origin);
+// Of a canonical name.
+bool OptionTable::is_awaited(std::string_view name) const {
+  return contains(awaited_, std::string(name.substr(0, name.find('.')))) && name.find('.') != name.npos;
+}
+
+void OptionTable::set(std::string_view name, std::string_view value) {
+  const Option& option = find(name);
+  std::visit([&](auto* target) { *target = value_from<std::decay_t<decltype(*target)>>(option, value); },
+             option.target);
+}
+
+void OptionTable::apply(const std::vector<NamedValue>& values) {
+  std::map<std::string, std::string> lists;
+  for (const NamedValue& value : values) {
+    if (is_awaited(value.name)) continue;
+    if (!std::holds_alternative<std::vector<std::string>*>(find(value.name).target)) {
+      set(value.name, value.value);
+    } else {
+      set(value.name, lists[value.name] += ":" + value.value);
+    }
+  }
 }
 
 std::vector<NamedValue> OptionTable::parse_command_line(const std::vector<std::string>& arguments) const {
   std::vector<std::string> canonical_arguments;
-  for (const std::string& argument : arguments) canonical_arguments.push_back(with_canonical_name(argument));
+  std::vector<NamedValue> values;
+  for (size_t k = 0; k < arguments.size(); ++k) {
+    const std::string argument = with_canonical_name(arguments[k]);
+    const size_t end = std::min(argument.find('='), argument.size());
+    if (!argument.starts_with("--") || !is_awaited(argument.substr(2, end - 2))) {
+      canonical_arguments.push_back(argument);
+      continue;
+    }
+    // Whether it is a switch is not known yet: what does not look like an option is its value.
+    const bool takes_next = end == argument.size() && k + 1 < arguments.size() && !arguments[k + 1].starts_with("--");
+    const std::string value = end < argument.size() ? argument.substr(end + 1) : takes_next ? arguments[++k] : "true";
+    values.push_back({argument.substr(2, end - 2), value});
+  }
   try {
-    std::vector<NamedValue> values;
     for (const po::option& token : tokenise(options_, canonical_arguments).options) {
       values.push_back(named_value(options_, token));
     }
@@ -425,14 +409,22 @@ void OptionTable::apply_ini(std::string_view text, const std::string& file) {
   std::map<std::string, int> line_of;
   for (const IniEntry& entry : parse_ini(text, file)) {
     at_line(file, entry, [&] {
+      if (is_awaited(entry.key.empty() ? entry.section + "." : full_name(entry))) return;
       if (entry.key.empty()) return require_section(options_, entry.section);
       const Option& option = find(full_name(entry));
       require_in_file(option);
       const auto [first, is_new] = line_of.emplace(option.name, entry.line);
       if (!is_new) fail_given_twice(option, first->second);
-      if (option.where == Where::anywhere) set(option.name, entry.value, file + ":" + std::to_string(entry.line));
+      if (option.where == Where::anywhere) set(option.name, entry.value);
     });
   }
+}
+
+void OptionTable::apply_run(std::string_view text, const std::string& file) {
+  if (text.empty()) return;
+  for (const Option& option : options_)
+    if (!option.before.empty()) set(option.name, option.before);
+  apply_ini(text, file);
 }
 
 std::vector<std::string> OptionTable::without_effect(std::string_view text, const std::string& file) const {
@@ -440,7 +432,7 @@ std::vector<std::string> OptionTable::without_effect(std::string_view text, cons
   for (const IniEntry& entry : parse_ini(text, file)) {
     const Option* option = entry.key.empty() ? nullptr : find_or_null(options_, full_name(entry));
     if (option && option->where == Where::never_in_files && !entry.value.empty())
-      found.push_back(file + ":" + std::to_string(entry.line) + ": " + option->name);
+      found.push_back(place(file, entry) + ": " + option->name);
   }
   return found;
 }
@@ -452,18 +444,21 @@ std::string OptionTable::to_ini() const {
 }
 
 std::string OptionTable::help(size_t width) const {
-  size_t column = 0;
-  for (const Option& option : options_) {
-    if (!option.hidden) column = std::min<size_t>(36, std::max(column, usage_of(option).size() + 2));
-  }
-  std::string text;
+  const auto columns = static_cast<unsigned>(width), of_help = columns - 36;
+  po::options_description all(columns, of_help);
   for (const std::string& heading : visible_headings(options_)) {
-    text += (text.empty() ? "" : "\n") + heading + ":\n";
+    po::options_description group(heading, columns, of_help);
     for (const Option& option : options_) {
-      if (option.heading == heading && !option.hidden) text += help_line(option, column, width);
+      if (option.heading != heading || option.hidden) continue;
+      auto* value = po::value<std::string>()->value_name(shown(option.value()));
+      if (option.is_switch() && option.value() == "false") value->zero_tokens();  // its name turns it on
+      group.add_options()(name_and_letter(option).c_str(), value, help_and_limits(option).c_str());
     }
+    all.add(group);
   }
-  return text;
+  std::ostringstream text;
+  text << all;
+  return text.str().substr(1);  // each heading has an empty line above, which the first does not need
 }
 
 std::vector<OptionDifference> differences(const OptionTable& table, std::string_view ini_text,
@@ -480,11 +475,16 @@ std::vector<OptionDifference> differences(const OptionTable& table, std::string_
       at_line(file, entry, [&] { others[option->name] = option->normalised(entry.value); });
     }
   }
-  for (const Option& option : table.items()) {
+  const auto other = [&](const Option& option) {
     const auto found = others.find(option.name);
-    const std::string other = found == others.end() ? option.default_text : found->second;
-    if (is_written(option) && other != option.value()) {
-      result.push_back({option.name, option.value(), other, option.effect});
+    return found == others.end() ? option.unnamed() : found->second;
+  };
+  const auto is_off = [&](const std::string& name) {
+    return !name.empty() && table.find(name).value() == "false" && other(table.find(name)) == "false";
+  };
+  for (const Option& option : table.items()) {
+    if (is_written(option) && other(option) != option.value() && !is_off(option.only_with)) {
+      result.push_back({option.name, option.value(), other(option), option.effect});
     }
   }
   return result;

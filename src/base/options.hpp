@@ -27,6 +27,8 @@
 #include <variant>
 #include <vector>
 
+#include "drl/range.hpp"
+
 namespace drl {
 
 // --- What stands behind an option's help, in any order ---------------------------------------------------------------
@@ -40,38 +42,11 @@ enum class Effect { numbers, none };
 // file it is does not matter then.
 enum class Where { anywhere, command_line, never_in_files };
 
-// Values that a number (or each element of a list) may take; NaN and infinity never. Every number needs a Range.
-struct Range {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool low_is_out = false;   // low itself is not allowed
-  bool high_is_out = false;  // high itself is not allowed
-
-  bool contains(double value) const;
-  std::string text() const;  // "0 to 1", "at least 1", "above 0, at most 1"; "" for any_number
-};
-inline Range at_least(double low) { return {.low = low}; }
-inline Range at_most(double high) { return {.high = high}; }
-inline Range above(double low) { return {.low = low, .low_is_out = true}; }
-inline Range below(double high) { return {.high = high, .high_is_out = true}; }
-inline Range between(double low, double high) { return {.low = low, .high = high}; }
-inline Range any_number() { return {}; }
-// Both at once: above(0) && at_most(1). The left one gives the lower end, the right one the upper.
-inline Range operator&&(const Range& low, const Range& high) {
-  return {low.low, high.high, low.low_is_out, high.high_is_out};
-}
-
 // The only values that a string may take.
 struct Choices {
   std::vector<std::string> values;
 };
 inline Choices one_of(std::vector<std::string> values) { return {std::move(values)}; }
-
-// The unit of a number, shown in the help: unit("s").
-struct Unit {
-  std::string text;
-};
-inline Unit unit(std::string text) { return {std::move(text)}; }
 
 // Accepted, but not in the help nor in to_ini.
 struct Hidden {};
@@ -83,10 +58,17 @@ struct Letter {
 };
 inline Letter letter(char value) { return {value}; }
 
+// An option that runs of earlier versions do not name: the value that they had, as text, and the switch in the same
+// section without which it changes nothing.
+struct Later {
+  std::string before, only_with;
+};
+inline Later later(std::string before, std::string only_with) { return {std::move(before), std::move(only_with)}; }
+
 // --- The table -------------------------------------------------------------------------------------------------------
 
-using OptionTarget =
-    std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<int>*, std::optional<double>*>;
+using OptionTarget = std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<int>*,
+                                  std::vector<std::string>*, std::optional<double>*>;
 
 // One option: its description and where its value lives.
 struct Option {
@@ -96,7 +78,6 @@ struct Option {
   std::string help;
   OptionTarget target;
   std::string default_text;  // the value that the struct was registered with
-  std::string origin = "default";
   Range range{};
   std::vector<std::string> choices{};
   std::string unit{};
@@ -104,11 +85,15 @@ struct Option {
   Where where = Where::anywhere;
   bool hidden = false;
   char letter = 0;
+  std::string before{};     // its value in a run that does not name it, "" for the default
+  std::string only_with{};  // full name of a switch without which it changes nothing, or ""
 
   // The value as text that the option accepts; equal values have equal texts, different ones different texts.
   std::string value() const;
   // What value() would be after setting it to `text`. Throws UsageError as OptionTable::set does.
   std::string normalised(std::string_view text) const;
+  // What it is in a run that does not name it.
+  const std::string& unnamed() const { return before.empty() ? default_text : before; }
   bool is_switch() const { return std::holds_alternative<bool*>(target); }
   std::string limits() const;  // "s, 0 to 1" or "adaptive, fixed, linear" or ""
 
@@ -119,18 +104,21 @@ struct Option {
   void add(Where w) { where = w; }
   void add(Hidden) { hidden = true; }
   void add(Letter l) { letter = l.value; }
+  void add(const Later& l) { before = l.before, only_with = l.only_with; }
 };
 
 class OptionTable;
 
 // What describe() of an options struct is called with. T: bool, int, int64_t, double, std::string, std::vector<int>
-// (written 1,2,3 or "1 2 3"; none is the empty list) or std::optional<double> (none is "not set").
+// (written 1,2,3 or "1 2 3"; none is the empty list), std::vector<std::string> (a:b; each time that the option is given
+// adds some) or std::optional<double> (none is "not set").
 class OptionVisitor {
  public:
-  // Attributes: Range, Choices, Unit, Effect, Where, hidden, letter, in any order. The default must be valid.
+  // Attributes: Range, Choices, Unit, Effect, Where, hidden, letter, later, in any order. The default must be valid.
   template <class T, class... Attributes>
   void operator()(std::string_view name, T& value, std::string_view help, const Attributes&... attributes) {
-    constexpr bool is_number = !std::is_same_v<T, bool> && !std::is_same_v<T, std::string>;
+    constexpr bool is_number =
+        !std::is_same_v<T, bool> && !std::is_same_v<T, std::string> && !std::is_same_v<T, std::vector<std::string>>;
     constexpr bool has_range = (std::is_same_v<Attributes, Range> || ...);
     static_assert(is_number == has_range, "numbers need a range (any_number() if need be), and nothing else has one");
     Option option{.name = full_name(name),
@@ -159,9 +147,6 @@ struct NamedValue {
   std::string name, value;
 };
 
-// The last value given to `name`, nullopt when there is none: what is --config on this command line?
-std::optional<std::string> find_value(const std::vector<NamedValue>& values, std::string_view name);
-
 // Options by name. Refers to the structs, which stay the caller's and must outlive the table and not move.
 // All errors in what the user gave are UsageErrors of one line. Later values win over earlier ones, so the order of the
 // calls is the precedence: preset, config file, command line. In names, - and _ are the same.
@@ -172,29 +157,36 @@ class OptionTable {
   // several headings may share a section.
   template <class T>
   void section(std::string_view section, std::string_view heading, T& options) {
+    std::erase(awaited_, section);
     OptionVisitor visitor(*this, section, heading);
     options.describe(visitor);
   }
 
-  // Sets one option from text. `origin` says where from ("command line"). Throws UsageError for an unknown name, a
-  // value that is not of the type, out of range or not one of the choices; the option then keeps its value.
-  void set(std::string_view name, std::string_view value, std::string_view origin);
+  // From now on, until section() adds it, this section is not known: names in it are taken as they come, and set
+  // nothing. Forgets its options and those of sections within it ("env.reward" in "env"), whose structs may go.
+  void await(std::string_view section);
 
-  // Sets options from the text of a config file; the origin is "<file>:<line>". Lines: [section], key = value, comments
-  // after # or ; (at the start of the line or after white space), text in "double quotes" where it needs them (\" \\ \n
-  // \t inside). Before the first section, full names are keys. Errors begin with "<file>:<line>: ".
+  // Sets one option from text. Throws UsageError for an unknown name, a value that is not of the type, out of range or
+  // not one of the choices; the option then keeps its value.
+  void set(std::string_view name, std::string_view value);
+
+  // Sets options from the text of a config file (ini.hpp). Before the first section, full names are keys. Errors begin
+  // with "<file>:<line>: ".
   void apply_ini(std::string_view text, const std::string& file);
+
+  // The same for what a run wrote (to_ini), maybe an earlier version's: options that came later get the value that they
+  // had then.
+  void apply_run(std::string_view text, const std::string& file);
 
   // What such a text says to no effect (Where::never_in_files): "<file>:<line>: <name>" of each that has a value.
   std::vector<std::string> without_effect(std::string_view text, const std::string& file) const;
 
   // What a command line (without the program's name) says, values not yet looked at: --name value, --name=value, and
-  // switches --name, --name=false. Throws UsageError for unknown names, missing values and stray arguments. Changes
-  // nothing: --task and --config can be looked up before the rest is applied. When repeated, the last one wins.
+  // switches --name, --name=false. Throws UsageError for unknown names, missing values and stray arguments.
   std::vector<NamedValue> parse_command_line(const std::vector<std::string>& arguments) const;
 
-  // Sets them in this order, with `origin`.
-  void apply(const std::vector<NamedValue>& values, std::string_view origin = "command line");
+  // Sets them in this order: when repeated, the last one wins, but for lists of names, which grow.
+  void apply(const std::vector<NamedValue>& values);
 
   // Both of the above.
   void apply_command_line(const std::vector<std::string>& arguments) { apply(parse_command_line(arguments)); }
@@ -207,10 +199,6 @@ class OptionTable {
   // `width` columns (unless a name or word is longer).
   std::string help(size_t width = 100) const;
 
-  // Where the value came from: "default" or the `origin` of the last setting. Throws UsageError for an unknown name.
-  const std::string& origin(std::string_view name) const { return find(name).origin; }
-  bool is_set(std::string_view name) const { return origin(name) != "default"; }
-
   // The option of that name. Throws UsageError with the nearest known name.
   const Option& find(std::string_view name) const;
 
@@ -219,7 +207,10 @@ class OptionTable {
 
  private:
   friend class OptionVisitor;
+  bool is_awaited(std::string_view name) const;
+
   std::vector<Option> options_;
+  std::vector<std::string> awaited_;  // sections
 };
 
 // An option in which two runs differ. `value` and `other` as Option::value(), "(none)" where one does not know it.
@@ -229,8 +220,9 @@ struct OptionDifference {
 };
 
 // Where the table's values differ from those of a config text (a run's options.ini, as to_ini writes it; errors name
-// `file`). An option that the text lacks counts as its default; one that the table does not know counts as a difference
-// of effect `numbers`. Options that to_ini does not write are not compared.
+// `file`). An option that the text lacks counts as what it was before it came, or its default; one that the table does
+// not know counts as a difference of effect `numbers`. Not compared are options that to_ini does not write, and those
+// whose switch is off in both.
 std::vector<OptionDifference> differences(const OptionTable& table, std::string_view ini_text, const std::string& file);
 
 }  // namespace drl

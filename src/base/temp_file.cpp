@@ -1,6 +1,5 @@
 #include "base/temp_file.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,25 +10,16 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace fs = std::filesystem;
 
 namespace drl {
 namespace {
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = write(file, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
-}
-
-bool write_and_close(int file, std::string_view text) {
-  const bool written = write_all(file, text);
-  return close(file) == 0 && written;
+bool write_and_close(Descriptor file, std::string_view text) {
+  const bool written = write_all(file, bytes_of(text));
+  return file.close() == 0 && written;
 }
 
 }  // namespace
@@ -41,19 +31,16 @@ fs::path temp_folder() {
   return usable ? folder : "/tmp";
 }
 
-TempFile::TempFile(const std::string& name, std::string_view text) : path_(temp_folder() / (name + ".XXXXXX")) {
-  file_ = mkostemp(path_.data(), O_CLOEXEC);
-  if (file_ >= 0 && write_all(file_, text)) return;
+TempFile::TempFile(const std::string& name, std::string_view text)
+    : path_(temp_folder() / (name + ".XXXXXX")), file_(mkostemp(path_.data(), O_CLOEXEC)) {
+  if (file_ >= 0 && write_all(file_, bytes_of(text))) return;
   const int why = errno;
-  if (file_ >= 0) close(file_), unlink(path_.c_str());
+  if (file_ >= 0) unlink(path_.c_str());
   throw UsageError("no temporary file " + path_ + " (" + std::strerror(why) +
                    "): set TMPDIR to a folder that can be written");
 }
 
-TempFile::~TempFile() {
-  unlink(path_.c_str());
-  close(file_);
-}
+TempFile::~TempFile() { unlink(path_.c_str()); }
 
 std::string TempFile::text() const {
   std::string text;
@@ -64,54 +51,32 @@ std::string TempFile::text() const {
 }
 
 bool create_own_file(const fs::path& path, std::string_view text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  return file >= 0 && write_and_close(file, text);
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return file >= 0 && write_and_close(std::move(file), text);
 }
 
 bool write_own_file(const fs::path& path, std::string_view text) {
-  const int file = open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (file < 0) return false;
+  Descriptor file(open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status;
-  const bool own = fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
-  if (own && ftruncate(file, 0) == 0) return write_and_close(file, text);
-  close(file);
-  return false;
+  const bool own = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+  return own && ftruncate(file, 0) == 0 && write_and_close(std::move(file), text);
 }
 
 OwnFolder::OwnFolder(fs::path path, If when) : path_(std::move(path)) {
   if (when == If::missing_create) mkdir(path_.c_str(), 0700);
-  folder_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  folder_ = Descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status;
-  if (folder_ < 0 || (fstat(folder_, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 077) == 0))
-    return;
-  close(folder_);
-  folder_ = -1;
-}
-
-OwnFolder::~OwnFolder() {
-  if (is_there()) close(folder_);
+  const bool own = fstat(folder_, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 077) == 0;
+  if (!own) folder_.close();
 }
 
 bool OwnFolder::create(const std::string& name) const {
-  if (!is_there()) return false;
-  const int file = openat(folder_, name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file >= 0) close(file);
-  return file >= 0;
+  return is_there() &&
+         Descriptor(openat(folder_, name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)) >= 0;
 }
 
 void OwnFolder::remove(const std::string& name) const {
   if (is_there()) unlinkat(folder_, name.c_str(), 0);
-}
-
-std::vector<std::string> OwnFolder::names() const {
-  std::vector<std::string> names;
-  const int copy = is_there() ? openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  DIR* entries = copy < 0 ? nullptr : fdopendir(copy);
-  if (!entries) return names;
-  while (const dirent* entry = readdir(entries))
-    if (const std::string name = entry->d_name; name != "." && name != "..") names.push_back(name);
-  closedir(entries);
-  return names;
 }
 
 void OwnFolder::remove_if_empty() const {

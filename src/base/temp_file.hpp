@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.hpp"
+
 namespace drl {
 
 // $TMPDIR if that is a folder which can be written, else /tmp: a job's TMPDIR may be missing on some of its nodes.
@@ -28,7 +30,7 @@ class TempFile {
 
  private:
   std::string path_;
-  int file_ = -1;
+  Descriptor file_;
 };
 
 // Creates the file for this user alone; false, with the reason in errno, if anything of that name is there.
@@ -43,20 +45,17 @@ class OwnFolder {
 
   // One that is a link, another user's, or open to others counts as not there.
   OwnFolder(std::filesystem::path path, If when);
-  ~OwnFolder();
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
 
   bool is_there() const { return folder_ >= 0; }
   bool create(const std::string& name) const;  // an empty file; it may be there already
   void remove(const std::string& name) const;
-  std::vector<std::string> names() const;
+  std::vector<std::string> names() const { return is_there() ? names_in(folder_) : std::vector<std::string>(); }
   // The folder itself, if nothing is in it.
   void remove_if_empty() const;
 
  private:
   std::filesystem::path path_;
-  int folder_ = -1;
+  Descriptor folder_;
 };
 
 }  // namespace drl

@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string.hpp>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
+
+#include "base/format.hpp"
 
 namespace drl {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
 
 // Insertions, deletions, changes and swaps of neighbours that turn `a` into `b` (optimal string alignment).
 size_t edit_distance(const std::string& a, const std::string& b) {
@@ -34,24 +30,18 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 
 // Three significant digits, without an exponent for what the prefixes cover; whole numbers below `base` as they are.
 std::string three_digits(double value) {
-  std::array<char, 64> text;
   const double size = std::fabs(value);
-  const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
-  return text.data();
+  return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
 std::string plain_number(double value) {
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), value == std::floor(value) ? "%.0f" : "%.3g", value);
-  return text.data();
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
 // Divides by `base` until what three digits show is below it; `prefixes[i]` stands for base^i.
-template <size_t N>
-std::string human(double value, double base, const std::array<const char*, N>& prefixes) {
+std::string human(double value, double base, const std::array<const char*, 5>& prefixes) {
   size_t prefix = 0;
-  while (prefix + 1 < N && std::isfinite(value) && std::round(std::fabs(value)) >= base) {
+  while (prefix + 1 < prefixes.size() && std::isfinite(value) && std::round(std::fabs(value)) >= base) {
     value /= base;
     ++prefix;
   }
@@ -67,7 +57,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   std::string best;
   size_t best_distance = std::string::npos;
   for (const std::string& candidate : candidates) {
-    const size_t distance = edit_distance(lower(name), lower(candidate));
+    const size_t distance = edit_distance(boost::to_lower_copy(std::string(name)), boost::to_lower_copy(candidate));
     const size_t near = std::max<size_t>(1, std::max(name.size(), candidate.size()) / 3);
     if (distance <= near && distance < best_distance) {
       best = candidate;
@@ -77,43 +67,31 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   return best;
 }
 
-std::string human_count(double count) { return human(count, 1000, std::array<const char*, 5>{"", "k", "M", "G", "T"}); }
+std::string human_count(double count) { return human(count, 1000, {"", "k", "M", "G", "T"}); }
 
-std::string human_bytes(double bytes) {
-  return human(bytes, 1024, std::array<const char*, 5>{"B", "KiB", "MiB", "GiB", "TiB"});
-}
+std::string human_bytes(double bytes) { return human(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"}); }
 
 std::string human_duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "?";
   const auto whole = static_cast<long long>(std::min(std::round(seconds), 1e15));
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), "%lld:%02d:%02d", whole / 3600, static_cast<int>(whole / 60 % 60),
-                static_cast<int>(whole % 60));
-  return text.data();
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 std::string counted(int64_t number, const std::string& thing) {
-  return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
+  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
-  std::string result;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) result += separator;
-    result += parts[i];
-  }
-  return result;
+  return boost::join(parts, separator);
+}
+
+bool contains(const std::vector<std::string>& all, std::string_view one) {
+  return std::ranges::find(all, one) != all.end();
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
-  size_t end;
-  while ((end = text.find(separator)) != std::string_view::npos) {
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-  parts.emplace_back(text);
-  return parts;
+  return boost::split(parts, text, [=](char c) { return c == separator; });
 }
 
 std::string_view trim(std::string_view text) {
@@ -131,9 +109,7 @@ std::string shell_line(const std::vector<std::string>& words) {
       quoted.push_back(word);
       continue;
     }
-    std::string text = "'";
-    for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    quoted.push_back(text + "'");
+    quoted.push_back("'" + boost::replace_all_copy(word, "'", "'\\''") + "'");
   }
   return join(quoted, " ");
 }
@@ -143,10 +119,8 @@ std::string printable(std::string_view text, size_t limit) {
   while (end < text.size() && end > 0 && continues_character(text[end])) --end;
   std::string result;
   for (char c : text.substr(0, end)) {
-    std::array<char, 8> hex;
     const auto code = static_cast<unsigned char>(c);
-    std::snprintf(hex.data(), hex.size(), "\\x%02x", code);
-    result += code < 0x20 || code == 0x7F ? std::string(hex.data()) : std::string(1, c);
+    result += code < 0x20 || code == 0x7F ? fmt::format("\\x{:02x}", code) : std::string(1, c);
   }
   return end < text.size() ? result + "..." : result;
 }

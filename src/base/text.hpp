@@ -1,7 +1,11 @@
 // Small text functions: names that nearly match, numbers for people.
 #pragma once
 
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +33,8 @@ std::string counted(int64_t number, const std::string& thing);
 // "a, b, c" from {a, b, c} and ", ".
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
+bool contains(const std::vector<std::string>& all, std::string_view one);
+
 // The parts between separators, empty ones included: "a,,b" has three; "" has one, empty.
 std::vector<std::string> split(std::string_view text, char separator);
 
@@ -41,5 +47,15 @@ std::string shell_line(const std::vector<std::string>& words);
 // `text` as it may stand within one line of a message: control characters as \x0a, and no more than `limit` bytes of
 // it, followed by "..." when cut (never inside a UTF-8 character).
 std::string printable(std::string_view text, size_t limit = 80);
+
+// The number that all of `text` is, in decimal digits; nullopt if it is something else, or does not fit.
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 }  // namespace drl

@@ -38,6 +38,7 @@ class GpuEvent final : public Queue::Event {
   explicit GpuEvent(const Stream& stream) : stream_(stream) { DRL_GPU(gpuEventCreate(&event_)); }
   ~GpuEvent() override { (void)gpuEventDestroy(event_); }
   void record() override { DRL_GPU(gpuEventRecord(event_, stream_.get())); }
+  bool passed() const override { return gpu::has_ended(gpuEventQuery(event_), "gpuEventQuery"); }
   double seconds_since(const Event& start) const override {
     float milliseconds = 0;
     DRL_GPU(gpuEventElapsedTime(&milliseconds, static_cast<const GpuEvent&>(start).event_, event_));

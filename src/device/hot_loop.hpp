@@ -3,34 +3,14 @@
 // all others. A GPU unit (.cu) includes it once more, and then the same lines make the GPU's loops.
 #pragma once
 
-#include <cstdint>
-
 #include "device/reduce.hpp"
-#include "drl/lanes.hpp"
 
 #if defined(__CUDACC__) || defined(DRL_GPU_HOST)
 #define DRL_GPU_UNIT
 #include "device/gpu_loop.hpp"
 #else
 
-namespace drl::DRL_ISA {
-
-static_assert(kFloatLanes == DRL_LANES, "compiled for another instruction set than the namespace says");
-
-template <class Function>
-void loop(int64_t begin, int64_t end, const Function& given) {
-  const Function function = given;  // which no store of its own can change
-  int64_t i = begin;
-  if constexpr (requires { function(i); }) {
-    for (; i < end; ++i) function(i);
-  } else {
-    using Lanes = Pack<float, kFloatLanes>;
-    for (; i + kFloatLanes <= end; i += kFloatLanes) function.template lanes<Lanes>(i);
-    for (; i < end; ++i) function.template lanes<float>(i);
-  }
-}
-
-}  // namespace drl::DRL_ISA
+#include "drl/loop.hpp"
 
 // In namespace drl::DRL_ISA: for_each of a function object; the same of one that GPUs do not use; add_rows of one;
 // sum_columns of a Load.

@@ -5,14 +5,7 @@
 #include <string_view>
 #include <vector>
 
-// Calls what(name of the namespace) for each of them, from the least to the most.
-#if defined(__x86_64__)
-#define DRL_FOR_EACH_ISA(what) what(x86_64_v2) what(x86_64_v3) what(x86_64_v4)
-#elif defined(__aarch64__)
-#define DRL_FOR_EACH_ISA(what) what(armv8_a)
-#else
-#define DRL_FOR_EACH_ISA(what) what(generic)
-#endif
+#include "drl/isa_list.hpp"
 
 namespace drl {
 

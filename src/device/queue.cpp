@@ -12,6 +12,7 @@ namespace {
 class HostEvent final : public Queue::Event {
  public:
   void record() override { time_ = Clock::now(); }
+  bool passed() const override { return true; }
   double seconds_since(const Event& start) const override {
     return std::chrono::duration<double>(time_ - static_cast<const HostEvent&>(start).time_).count();
   }

@@ -61,6 +61,8 @@ class Queue {
    public:
     virtual ~Event() = default;
     virtual void record() = 0;
+    // Whether what was enqueued before it is done; throws Error if that failed.
+    virtual bool passed() const = 0;
     virtual double seconds_since(const Event& start) const = 0;
   };
   virtual std::unique_ptr<Event> make_event() = 0;

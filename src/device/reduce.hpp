@@ -12,10 +12,12 @@ namespace drl {
 
 inline constexpr int kSumLanes = 16;
 
-// Partial sums of each column that a GPU's first stage makes, a power of two: enough threads to fill a device.
-constexpr int64_t partial_count(int64_t columns) {
+// Partial sums of each column that a GPU's first stage makes, a power of two: enough threads to fill a device, and none
+// without rows.
+inline constexpr int64_t kManyRows = int64_t{1} << 40;
+constexpr int64_t partial_count(int64_t columns, int64_t rows = kManyRows) {
   int64_t partials = 65536;
-  while (partials > 1024 && partials * columns > 262144) partials /= 2;
+  while (partials > 1024 && (partials * columns > 262144 || partials / 2 >= rows)) partials /= 2;
   return partials;
 }
 // Numbers of scratch for the sums of so many columns or fewer: on a GPU for all stages, each a sixteenth of the one
@@ -132,8 +134,8 @@ struct LastSums {
 template <class Store>
 inline constexpr bool kGpuOnly<LastSums<Store>> = kGpuOnly<Store>;
 
-// The sums of a function of rows, which may be called for one part of them after the other: clear, add, finish.
-// `scratch` holds sum_scratch(columns) numbers.
+// The sums of a function of rows, which may be called for one part of them after the other: clear, add, finish. (Only
+// sum_columns knows how many rows there are.) `scratch` holds sum_scratch(columns) numbers.
 inline void clear_sums(Queue& queue, int64_t columns, double* scratch) {
   queue.clear(scratch, static_cast<size_t>(columns * (queue.on_gpu() ? partial_count(columns) : kSumLanes)));
 }
@@ -144,10 +146,10 @@ void add_rows(Queue& queue, int64_t rows, int64_t columns, double* scratch, cons
   for_each(queue, partials, GpuSumRows<Function>{function, rows, columns, partials, scratch});
 }
 template <class Store>
-void finish_sums(Queue& queue, int64_t columns, double* scratch, const Store& store) {
+void finish_sums(Queue& queue, int64_t columns, double* scratch, const Store& store, int64_t rows = kManyRows) {
   if (!queue.on_gpu()) return for_each(queue, columns, LastSums<Store>{store, scratch, kSumLanes, 1, kSumLanes});
   double* in = scratch;
-  int64_t partials = partial_count(columns);
+  int64_t partials = partial_count(columns, rows);
   while (partials > kSumLanes) {
     double* out = in + partials * columns;
     partials /= kSumLanes;
@@ -162,19 +164,27 @@ template <class Load, class Store>
 void sum_columns(Queue& queue, int64_t rows, int64_t columns, double* scratch, const Load& load, const Store& store) {
   if (columns == 0) return;
   if (queue.on_gpu()) {
-    const int64_t partials = partial_count(columns);
+    const int64_t partials = partial_count(columns, rows);
     for_each(queue, partials * columns, GpuSumColumns<Load>{load, rows, columns, partials, scratch});
   } else if constexpr (!kGpuOnly<Load>) {
     clear_sums(queue, columns, scratch);
     for_each(queue, rows, HostSumRows<AllColumns<Load>>{{load, static_cast<int>(columns)}, scratch});
   }
-  finish_sums(queue, columns, scratch, store);
+  finish_sums(queue, columns, scratch, store, rows);
 }
 
-// A Store: writes to an array.
+// A Store: writes to an array. Another: behind the number of rows.
 struct StoreTo {
   double* out;
   DRL_HD void operator()(int column, double sum) const { out[column] = sum; }
+};
+struct StoreMoments {
+  int64_t rows;
+  double* out;
+  DRL_HD void operator()(int column, double sum) const {
+    if (column == 0) *out = static_cast<double>(rows);
+    out[1 + column] = sum;
+  }
 };
 
 }  // namespace drl

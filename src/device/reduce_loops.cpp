@@ -8,6 +8,7 @@ namespace drl::DRL_ISA {
 DRL_LOOP(FewerSums)
 #endif
 DRL_LOOP(LastSums<StoreTo>)
+DRL_LOOP(LastSums<StoreMoments>)
 DRL_SUM_COLUMNS(SegmentHashes)
 DRL_LOOP(AddUp)
 

@@ -1,17 +1,70 @@
 #include "doctor/all_reduce.hpp"
 
 #include <algorithm>
-#include <span>
+#include <regex>
+
+#include "base/format.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "comm/mpi_library.hpp"
+#include "comm/roll_call.hpp"
+#include "report/format.hpp"
 
 namespace drl {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using fmt::format;
 
 constexpr double kRepeatFor = 0.1;  // s that an all-reduce is repeated
 constexpr double kTooLong = 0.01;   // s for kMedium, above which kLarge is left out
+constexpr double kShare = 0.25;     // of what is attainable
 
 float summand(int rank, size_t i) { return static_cast<float>((rank % 3 + 1) * static_cast<int>(i % 5)); }
+
+// Latencies are microseconds.
+std::string time_text(double seconds) {
+  return seconds < 1e-3 ? format("{:.1f} us", seconds * 1e6) : human_time(seconds);
+}
+
+// GB/s in each direction that the slowest healthy links of a kind carry.
+struct Link {
+  const char* of;  // a pattern in a GPU's name, or in a fabric's; the first that fits counts
+  double speed;
+  const char* name;
+};
+// Between the two GPUs of a board that share the fewest links. Boards with switches are faster.
+constexpr Link kGpuLinks[] = {
+    // Cards, also those whose bridges join pairs only (NVL), and parts of a GPU (MIG) have no NVLink to all others.
+    // Through host memory, PCIe 3.0 x16: github.com/NVIDIA/nccl/issues/384
+    {"PCI| NVL|MIG", 3.9, "PCIe"},
+    // 1 link of 25 GB/s in a hybrid cube mesh: nvidia.com/en-us/data-center/nvlink, DGX-1 with Tesla V100
+    {"V100-SXM", 25, "NVLink"},
+    // 4 links of 25 GB/s between two of four: docs.nersc.gov/systems/perlmutter/architecture
+    {"A[18]00-SXM", 100, "NVLink"},
+    // 150 GB/s between two of four GH200: apps.fz-juelich.de/jsc/hps/jupiter/configuration.html. By switches 370 GB/s
+    // (H100: github.com/NVIDIA/nccl-tests/issues/212), 215 (H800: github.com/NVIDIA/nccl/issues/1374), or 830 (B200:
+    // github.com/NVIDIA/nccl/issues/1807); smaller boards may have fewer links
+    {"H100|H200|H800|H20|B200|B300", 150, "NVLink"},
+    {"", 3.9, "PCIe"},
+};
+// One adapter a node.
+constexpr Link kNetworks[] = {
+    // 24.2 GB/s of 200 Gb/s, Alps: github.com/NVIDIA/nccl/issues/1272
+    {"Slingshot", 24.2, "Slingshot"},
+    // 100 Gb/s (EDR): infinibandta.org/infiniband-roadmap
+    {"InfiniBand", 12.5, "InfiniBand"},
+    // 6 to 8 GB/s on 8 to 32 nodes of 100 Gb/s: github.com/NVIDIA/nccl/issues/235
+    {"EFA", 6, "EFA"},
+    // 25 Gb/s, Alex's A40 nodes: hpc.fau.de/systems-services/systems-documentation-instructions/clusters/alex-cluster
+    {"RoCE", 3.1, "RoCE"},
+    // 10 Gb/s: aws.amazon.com/ec2/instance-types/p3, p3.8xlarge
+    {"", 1.25, "Ethernet"},
+};
+
+Link link_of(const std::string& name, std::span<const Link> links) {
+  return *std::ranges::find_if(
+      links, [&](const char* of) { return std::regex_search(name, std::regex(of)); }, &Link::of);
+}
 
 }  // namespace
 
@@ -21,12 +74,16 @@ std::vector<float> summands(int rank, int64_t bytes) {
   return data;
 }
 
-bool is_right(const std::vector<float>& sum, int ranks) {
+bool is_right(std::span<const float> sum, int ranks) {
   float factor = 0;
   for (int rank = 0; rank < ranks; ++rank) factor += summand(rank, 1);
   for (size_t i = 0; i < sum.size(); ++i)
     if (sum[i] != factor * static_cast<float>(i % 5)) return false;
   return true;
+}
+
+double bus_bandwidth(const AllReduceTime& time, int ranks) {
+  return 2.0 * (ranks - 1) / ranks * static_cast<double>(time.bytes) / time.seconds;
 }
 
 AllReduceTimes measure(Communicator& comm, const RepeatAllReduce& repeat) {
@@ -35,42 +92,80 @@ AllReduceTimes measure(Communicator& comm, const RepeatAllReduce& repeat) {
     comm.all_reduce_sum(std::span(&seconds, 1));
     return seconds / comm.size() / times;
   };
-  const auto time = [&](int64_t bytes) {
+  AllReduceTimes result{.ranks = comm.size(), .times = {}};
+  for (int64_t bytes : {kSmall, kGradient, kMedium, kLarge}) {
+    if (bytes == kLarge && result.times.back().seconds > kTooLong) break;
     mean_of_one(bytes, 1);  // opens connections
     const double once = mean_of_one(bytes, 1);
-    return AllReduceTime{bytes, mean_of_one(bytes, static_cast<int>(std::clamp(kRepeatFor / once, 1.0, 1000.0)))};
-  };
-  AllReduceTimes result;
-  result.ranks = comm.size();
-  for (int64_t bytes : {kSmall, kGradient, kMedium}) result.times.push_back(time(bytes));
-  if (result.times.back().seconds <= kTooLong) result.times.push_back(time(kLarge));
+    result.times.push_back({bytes, mean_of_one(bytes, static_cast<int>(std::clamp(kRepeatFor / once, 1.0, 1000.0)))});
+  }
   return result;
 }
 
-Json json_of(const AllReduceTimes& times) {
-  Json json = Json::array();
-  for (const AllReduceTime& time : times.times)
-    json.push_back({{"ranks", times.ranks},
-                    {"bytes", time.bytes},
-                    {"seconds", time.seconds},
-                    {"bus_bytes_per_second", bus_bandwidth(time, times.ranks)}});
-  return json;
+AllReduceLimits host_limits() {
+  return {0.02, 1e8,
+          "slower than gigabit Ethernet: give each rank a core, or MPI another network: " + network_variables()};
 }
 
-AllReduceTimes slowest(const std::vector<std::string>& texts, const std::vector<std::string>& hosts) {
-  AllReduceTimes worst;
-  double most = 0;
-  for (const HostRanks& host : hosts_of(hosts)) {
-    const Json json = Json::parse(texts[static_cast<size_t>(host.ranks.front())]);
-    if (json.empty()) continue;
-    const double seconds = json.back().at("seconds").get<double>() / json.back().at("bytes").get<double>();
-    if (seconds <= most) continue;
-    most = seconds;
-    worst = {
-        .ranks = json.front().at("ranks"), .slowest_host = hosts_of(hosts).size() > 1 ? host.name : "", .times = {}};
-    for (const Json& time : json) worst.times.push_back({time.at("bytes"), time.at("seconds")});
-  }
-  return worst;
+AllReduceLimits gpu_limits(const std::vector<std::string>& gpus, const std::string& fabric) {
+  const bool in_node = fabric.empty();
+  std::vector<Link> links;
+  for (const std::string& gpu : gpus) links.push_back(link_of(gpu, kGpuLinks));
+  if (!in_node) links.push_back(link_of(fabric, kNetworks));
+  const Link link = *std::ranges::min_element(links, {}, &Link::speed);
+  return {2e-3, kShare * link.speed * 1e9,
+          format("less than a quarter of {} GB/s, which slow {} attains: {}", link.speed, link.name,
+                 in_node ? "look for the GPUs' links by nvidia-smi topo -m and nvidia-smi nvlink -s, and unset "
+                           "NCCL_P2P_DISABLE and NCCL_SHM_DISABLE"
+                         : "see the check \"NCCL network\"; NCCL_IB_HCA and NCCL_SOCKET_IFNAME name another, "
+                           "NCCL_DEBUG=INFO tells more")};
+}
+
+Check all_reduce_finding(const AllReduceTimes& times, const AllReduceLimits& limits) {
+  std::vector<std::string> parts;
+  for (const auto& [bytes, seconds] : times.times)
+    parts.push_back(human_bytes(static_cast<double>(bytes)) + " in " + time_text(seconds));
+  const double bandwidth = bus_bandwidth(times.times.back(), times.ranks);
+  const bool slow = times.times.front().seconds > limits.latency || bandwidth < limits.bandwidth;
+  return {slow ? Status::warning : Status::ok,
+          format("{}, sums right: {}, bus bandwidth {:.2f} GB/s{}", counted(times.ranks, "rank"), join(parts, ", "),
+                 bandwidth / 1e9, times.slowest_host.empty() ? "" : " (slowest node: " + times.slowest_host + ")"),
+          slow ? limits.remedy : ""};
+}
+
+AllReduceTimes slowest(const std::vector<AllReduceTimes>& times, const std::vector<std::string>& hosts) {
+  const auto seconds_a_byte = [](const AllReduceTimes& one) {
+    return one.ranks < 2 ? 0 : one.times.back().seconds / static_cast<double>(one.times.back().bytes);
+  };
+  const auto worst = std::ranges::max_element(times, {}, seconds_a_byte);
+  AllReduceTimes result = *worst;
+  if (groups_of(hosts).size() > 1 && result.ranks < std::ssize(hosts))
+    result.slowest_host = hosts[static_cast<size_t>(worst - times.begin())];
+  return result;
+}
+
+Check agree_on_sums(Rounds& rounds, bool right, const std::string& remedy) {
+  return rounds.decide(right ? "" : "wrong", [&](const std::vector<std::string>& all) {
+    for (const auto& [wrong, ranks] : groups_of(all))
+      if (!wrong.empty())
+        return Check{Status::failed, "sums are wrong on " + ranks_text(ranks, rounds.hosts()), remedy};
+    return Check{};
+  });
+}
+
+void end_with_times(Rounds& rounds, const std::string& figures, const AllReduceTimes& times,
+                    const AllReduceLimits& limits) {
+  const std::vector<AllReduceTimes> all = rounds.gather(times);
+  if (!rounds.leads()) return rounds.end({});
+  const AllReduceTimes worst = slowest(all, rounds.hosts());
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const AllReduceTime& time : worst.times)
+    json.push_back({{"ranks", worst.ranks},
+                    {"bytes", time.bytes},
+                    {"seconds", time.seconds},
+                    {"bus_bytes_per_second", bus_bandwidth(time, worst.ranks)}});
+  rounds.report().add_figures(figures, json);
+  rounds.end(all_reduce_finding(worst, limits));
 }
 
 }  // namespace drl

@@ -1,16 +1,23 @@
 #include "doctor/nccl_network.hpp"
 
+#include <strings.h>
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <regex>
 
+#include "base/format.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
-#include "cluster/roll_call.hpp"
-#include "doctor/findings.hpp"
-#include "doctor/rank_facts.hpp"
+#include "comm/roll_call.hpp"
 
 namespace drl {
 namespace {
+
+using fmt::format;
 
 namespace fs = std::filesystem;
 
@@ -37,53 +44,46 @@ std::string link_layer(const fs::path& device) {
   return "";
 }
 
-// What stands between `begin` and `end` in the first line that holds `begin`.
-std::string between(const std::string& log, const std::string& begin, const std::string& end) {
-  const size_t at = log.find(begin);
-  if (at == std::string::npos) return "";
-  const std::string line = log.substr(at + begin.size(), log.find('\n', at) - at - begin.size());
-  return std::string(trim(line.substr(0, line.find(end))));
+// What the pattern's brackets hold where it is met first.
+std::string found_in(const std::string& log, const std::string& pattern) {
+  std::smatch found;
+  return std::regex_search(log, found, std::regex(pattern)) ? found[1].str() : "";
 }
 
-// "mlx5_0:1/IB mlx5_1:1/IB" from "[0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]"; "eth0" from "[0]eth0:10.0.0.1<0>".
-std::string without_places(const std::string& list) {
+// "mlx5_0:1/IB mlx5_1:1/IB" from "[0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB ib0:10.0.0.1<0>"; "eth0" from
+// "[0]eth0:10.0.0.1<0>".
+std::string adapters_in(const std::string& list) {
+  static const std::regex kAdapter(R"(\[\d+\]([^ :]+(:\d+/\S+)?))");
   std::vector<std::string> names;
-  for (const std::string& word : split(list, ' ')) {
-    std::string name = word.substr(word.find(']') + 1);
-    if (const size_t address = name.find('<'); address != std::string::npos) name = name.substr(0, name.find(':'));
-    if (!name.empty()) names.push_back(name);
-  }
+  for (std::sregex_iterator at(list.begin(), list.end(), kAdapter); at != std::sregex_iterator(); ++at)
+    names.push_back((*at)[1]);
   return join(names, " ");
 }
 
 // TCP, be it NCCL's own or libfabric's.
 bool is_plain(const NcclNetwork& network) {
-  if (network.name == "Socket") return true;
-  return network.adapters.starts_with("tcp") || network.adapters.starts_with("sockets") ||
-         network.adapters.starts_with("udp");
+  return network.name == "Socket" || std::regex_search(network.adapters, std::regex("^(tcp|sockets|udp)"));
 }
 
 std::string text_of(const NcclNetwork& network) {
   return network.name + (network.adapters.empty() ? "" : " (" + network.adapters + ")");
 }
 
-std::string better_one(const Fabrics& fabrics) {
-  if (!fabrics.slingshot.empty()) return "Slingshot (" + join(fabrics.slingshot, ", ") + ")";
-  if (!fabrics.efa.empty()) return "EFA (" + join(fabrics.efa, ", ") + ")";
-  if (!fabrics.infiniband.empty()) return "InfiniBand (" + join(fabrics.infiniband, ", ") + ")";
+// The best of those that are faster than TCP; "" if there is none.
+std::string best_of(const Fabrics& fabrics) {
+  for (const char* fabric : {"Slingshot", "EFA", "InfiniBand"})
+    if (fabrics.contains(fabric)) return fabric;
   return "";
 }
 
-std::string way_to(const Fabrics& fabrics) {
-  const std::string plugin =
-      "NCCL lacks its plugin aws-ofi-nccl: have the folder of libnccl-net.so in LD_LIBRARY_PATH ";
-  if (!fabrics.slingshot.empty())
-    return plugin + "(module avail aws-ofi-nccl), and set FI_PROVIDER=cxi and NCCL_SOCKET_IFNAME=hsn";
-  if (!fabrics.efa.empty())
-    return plugin + "(on EC2 /opt/amazon/ofi-nccl/lib or /opt/amazon/aws-ofi-nccl/lib), and set FI_PROVIDER=efa";
-  return "NCCL needs libibverbs.so.1 and /dev/infiniband on all nodes, in containers too; ibstat shows the adapters' "
-         "state, and NCCL_IB_HCA==" +
-         join(fabrics.infiniband, ",") + " names them";
+std::string way_to(const std::string& fabric, const std::vector<std::string>& adapters) {
+  if (fabric == "InfiniBand")
+    return "NCCL needs libibverbs.so.1 and /dev/infiniband on all nodes, in containers too; ibstat shows the adapters' "
+           "state, and NCCL_IB_HCA==" +
+           join(adapters, ",") + " names them";
+  return std::string("NCCL lacks its plugin aws-ofi-nccl: have the folder of libnccl-net.so in LD_LIBRARY_PATH ") +
+         (fabric == "EFA" ? "(on EC2 /opt/amazon/ofi-nccl/lib or /opt/amazon/aws-ofi-nccl/lib), and set FI_PROVIDER=efa"
+                          : "(module avail aws-ofi-nccl), and set FI_PROVIDER=cxi and NCCL_SOCKET_IFNAME=hsn");
 }
 
 }  // namespace
@@ -93,19 +93,18 @@ Fabrics fabrics_of(const fs::path& root) {
   const fs::path devices = root / "sys/class/infiniband";
   for (const std::string& name : names_in(devices)) {
     const std::string layer = link_layer(devices / name);
-    if (layer.empty()) continue;
     const bool efa = name.starts_with("efa") || name.starts_with("rdmap");
-    (efa ? fabrics.efa : layer == "InfiniBand" ? fabrics.infiniband : fabrics.roce).push_back(name);
+    if (!layer.empty()) fabrics[efa ? "EFA" : layer == "InfiniBand" ? layer : "RoCE"].push_back(name);
   }
-  fabrics.slingshot = names_in(root / "sys/class/cxi");
-  if (!fabrics.slingshot.empty()) return fabrics;
+  std::vector<std::string> slingshot = names_in(root / "sys/class/cxi");
   const fs::path interfaces = root / "sys/class/net";
-  for (const std::string& name : names_in(interfaces)) {
+  for (const std::string& name : slingshot.empty() ? names_in(interfaces) : std::vector<std::string>()) {
     std::error_code none;
     const std::string driver = fs::read_symlink(interfaces / name / "device/driver", none).filename();
     const bool up = trim(text_of(interfaces / name / "operstate")) == "up";
-    if (name.starts_with("hsn") && driver.starts_with("cxi") && up) fabrics.slingshot.push_back(name);
+    if (name.starts_with("hsn") && driver.starts_with("cxi") && up) slingshot.push_back(name);
   }
+  if (!slingshot.empty()) fabrics["Slingshot"] = slingshot;
   return fabrics;
 }
 
@@ -113,23 +112,26 @@ Fabrics fabrics_of(const fs::path& root) {
 // (nccl_ofi_net.cpp).
 NcclNetwork network_of_log(const std::string& log) {
   NcclNetwork network;
-  network.name = between(log, "Using network ", "\n");
+  network.name = found_in(log, "Using network (.*)");
   if (network.name == "Socket") {
-    network.adapters = without_places(between(log, "NET/Socket : Using", "\n"));
+    network.adapters = adapters_in(found_in(log, "NET/Socket : Using(.*)"));
   } else if (network.name.starts_with("IB")) {  // "IBext_v8" is that of the plugin of NVIDIA's HPC-X
-    network.adapters = without_places(between(log, "NET/IB : Using", "[RO]"));
-    network.adapters = network.adapters.substr(0, network.adapters.find(" ; OOB"));
+    network.adapters = adapters_in(found_in(log, "NET/IB : Using(.*)"));
   } else if (network.name.ends_with("Libfabric")) {
-    for (const char* before : {"Selected provider is ", "Selected Provider is "})
-      if (network.adapters.empty()) network.adapters = between(log, before, " (found");
-    network.adapters = network.adapters.substr(0, network.adapters.find(','));
+    network.adapters = found_in(log, "Selected [Pp]rovider is ([^ ,]+)");
   }
   return network;
 }
 
+std::string fabric_of(const NcclNetwork& network) {
+  const auto is = [&](const char* part) { return network.adapters.find(part) != std::string::npos; };
+  if (is_plain(network)) return "Ethernet";
+  return is("cxi") ? "Slingshot" : is("efa") ? "EFA" : is("/RoCE") ? "RoCE" : is("/IB") ? "InfiniBand" : "Ethernet";
+}
+
 std::string network_wish(const Environment& environment, const Fabrics& fabrics) {
   const auto value = [&](const char* name) { return environment(name).value_or(""); };
-  const bool by_plugin = !fabrics.slingshot.empty() || !fabrics.efa.empty();
+  const bool by_plugin = fabrics.contains("Slingshot") || fabrics.contains("EFA");
   if (value("NCCL_NET") == "Socket" || value("NCCL_NET") == "socket") return "NCCL_NET";
   if (by_plugin) return value("NCCL_NET_PLUGIN") == "none" ? "NCCL_NET_PLUGIN" : "";
   if (!value("NCCL_IB_DISABLE").empty() && value("NCCL_IB_DISABLE") != "0") return "NCCL_IB_DISABLE";
@@ -137,39 +139,58 @@ std::string network_wish(const Environment& environment, const Fabrics& fabrics)
 }
 
 Check network_finding(const std::vector<NcclNetwork>& networks, const std::vector<std::string>& hosts) {
-  const std::string check = "NCCL network";
   const NcclNetwork& first = networks.front();
   std::vector<std::string> names;
   for (const NcclNetwork& network : networks) {
     if (network.name.empty())
-      return {check, Status::skipped,
+      return {Status::skipped,
               "not known (" + (network.trouble.empty() ? "NCCL's log does not tell it" : network.trouble) + ")"};
     names.push_back(network.name);
   }
-  if (hosts_of(hosts).size() == 1)
-    return {check, Status::ok, text_of(first) + ", not needed: the ranks are on one node"};
-  if (hosts_of(names).size() > 1)
-    return {check, Status::failed, "the ranks took different ones: " + by_value(names, hosts),
+  if (groups_of(hosts).size() == 1) return {Status::ok, text_of(first) + ", not needed: the ranks are on one node"};
+  if (groups_of(names).size() > 1)
+    return {Status::failed, "the ranks took different ones: " + by_text(names, hosts),
             "load the same modules and plugins on all nodes, or name one: NCCL_NET=Socket or NCCL_NET=IB"};
 
   std::vector<int> wasting;
   for (size_t rank = 0; rank < networks.size(); ++rank)
-    if (is_plain(networks[rank]) && !better_one(networks[rank].fabrics).empty())
-      wasting.push_back(static_cast<int>(rank));
+    if (is_plain(networks[rank]) && !best_of(networks[rank].fabrics).empty()) wasting.push_back(static_cast<int>(rank));
   if (!wasting.empty()) {
     const NcclNetwork& network = networks[static_cast<size_t>(wasting.front())];
-    return {check, Status::failed,
-            text_of(network) + " is plain TCP, while " + better_one(network.fabrics) + " is there (" +
-                ranks_text(wasting, hosts) + ")",
-            network.wish.empty() ? way_to(network.fabrics)
+    const std::string best = best_of(network.fabrics);
+    const std::vector<std::string>& adapters = network.fabrics.at(best);
+    return {Status::failed,
+            format("{} is plain TCP, while {} ({}) is there ({})", text_of(network), best, join(adapters, ", "),
+                   ranks_text(wasting, hosts)),
+            network.wish.empty() ? way_to(best, adapters)
                                  : "unset " + network.wish + ", which speaks against it (modules set it, perhaps)"};
   }
-  if (!is_plain(first)) return {check, Status::ok, text_of(first)};
-  return {check, Status::ok,
-          text_of(first) + ": plain TCP, and " +
-              (first.fabrics.roce.empty()
-                   ? "nothing faster is there"
-                   : "only adapters that may know RoCE besides (" + join(first.fabrics.roce, ", ") + ")")};
+  if (!is_plain(first)) return {Status::ok, text_of(first)};
+  const auto roce = first.fabrics.find("RoCE");
+  return {Status::ok, text_of(first) + ": plain TCP, and " +
+                          (roce == first.fabrics.end()
+                               ? "nothing faster is there"
+                               : "only adapters that may know RoCE besides (" + join(roce->second, ", ") + ")")};
 }
+
+NcclLog::NcclLog() {
+  // Whoever asks for NCCL's log gets it; WARN and VERSION, which sites set for all, are no such wish.
+  const char* level = std::getenv("NCCL_DEBUG");
+  if (std::getenv("NCCL_DEBUG_FILE")) trouble_ = "NCCL_DEBUG_FILE is set: unset it";
+  if (level && (!strcasecmp(level, "INFO") || !strcasecmp(level, "TRACE")))
+    trouble_ = "NCCL_DEBUG is set: see NCCL's own lines, or unset it";
+  if (!trouble_.empty()) return;
+  const int memory = memfd_create("nccl_log", MFD_CLOEXEC);
+  if (memory < 0) {
+    trouble_ = "no memory for NCCL's log";
+    return;
+  }
+  file_ = "/proc/self/fd/" + std::to_string(memory);
+  setenv("NCCL_DEBUG", "INFO", 1);
+  setenv("NCCL_DEBUG_SUBSYS", "INIT,NET", 1);
+  setenv("NCCL_DEBUG_FILE", file_.c_str(), 1);
+}
+
+std::string NcclLog::text() const { return text_of(fs::path(file_)); }
 
 }  // namespace drl

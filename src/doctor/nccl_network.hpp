@@ -1,24 +1,20 @@
-// Which network NCCL took, by its own log, and which networks the node has. Pure but for what is read below a root.
+// Which network NCCL took, by its own log, and which networks the node has.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "cluster/environment.hpp"
-#include "doctor/check.hpp"
+#include "doctor/report.hpp"
+#include "launch/environment.hpp"
 
 namespace drl {
 
-// Adapters of the node that a link is up on.
-struct Fabrics {
-  std::vector<std::string> infiniband;  // "mlx5_0"
-  std::vector<std::string> roce;        // the same kind of adapter on an Ethernet
-  std::vector<std::string> efa;         // "rdmap0s6"
-  std::vector<std::string> slingshot;   // "cxi0" or "hsn0"
-};
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fabrics, infiniband, roce, efa, slingshot)
+// Adapters of the node that a link is up on, by "InfiniBand", "RoCE" (the same kind of adapter on an Ethernet), "EFA"
+// and "Slingshot": {"mlx5_0", "mlx5_1"}.
+using Fabrics = std::map<std::string, std::vector<std::string>>;
 Fabrics fabrics_of(const std::filesystem::path& root = "/");
 
 struct NcclNetwork {
@@ -30,12 +26,27 @@ struct NcclNetwork {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NcclNetwork, name, adapters, fabrics, wish, trouble)
 
-// Of a log with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,NET.
+// Of a log with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,NET. Pure.
 NcclNetwork network_of_log(const std::string& log);
+// What it went over: "Slingshot", "EFA", "InfiniBand", "RoCE", or else "Ethernet". Pure.
+std::string fabric_of(const NcclNetwork& network);
 // The variable that keeps NCCL from these, as it is set; "" if none does.
 std::string network_wish(const Environment& environment, const Fabrics& fabrics);
 
 // `networks[r]` is rank r's.
 Check network_finding(const std::vector<NcclNetwork>& networks, const std::vector<std::string>& hosts);
+
+// What NCCL says of its start, in memory instead of on the terminal. To be made before NCCL starts. Whoever set
+// NCCL_DEBUG or NCCL_DEBUG_FILE keeps NCCL's log for himself.
+class NcclLog {
+ public:
+  NcclLog();
+  std::string text() const;                         // so far
+  std::string trouble() const { return trouble_; }  // why there is none; else empty
+
+ private:
+  std::string file_;  // stays open: NCCL writes to it as long as it runs
+  std::string trouble_;
+};
 
 }  // namespace drl

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "base/host.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
-#include "cluster/machine.hpp"
-#include "cluster/program_build.hpp"
-#include "cluster/topology.hpp"
+#include "comm/mpi_library.hpp"
+#include "comm/program_build.hpp"
+#include "envs/task_libraries.hpp"
 #include "nets/torch/blas.hpp"
+#include "placement/machine.hpp"
+#include "placement/topology.hpp"
 
 namespace drl {
 namespace {
@@ -22,26 +26,20 @@ constexpr Column kColumns[] = {{"GPU", &RankFacts::gpu},       {"UUID", &RankFac
                                {"CUDA", &RankFacts::cuda},     {"NCCL", &RankFacts::nccl},
                                {"CPU", &RankFacts::cpu_model}, {"BLAS", &RankFacts::blas},
                                {"MPI", &RankFacts::mpi},       {"MPI threads", &RankFacts::thread_level},
+                               {"GTL", &RankFacts::gtl},       {"launcher", &RankFacts::launcher},
                                {"build", &RankFacts::build}};
 
 using Row = std::vector<std::string>;
-
-std::string padded(std::string text, size_t width) { return text.append(width - std::min(width, text.size()), ' '); }
 
 // "0-3" of first and last.
 std::string span(int first, int last) {
   return first == last ? std::to_string(first) : std::to_string(first) + "-" + std::to_string(last);
 }
 
-bool all_equal(const std::vector<RankFacts>& ranks, std::string RankFacts::*value) {
-  return std::ranges::all_of(ranks, [&](const RankFacts& rank) { return rank.*value == ranks.front().*value; });
-}
-
 bool same_row(const RankFacts& a, const RankFacts& b) {
-  if (a.host != b.host || a.device != b.device || a.cores != b.cores || b.rank != a.rank + 1 ||
-      b.local_rank != a.local_rank + 1)
-    return false;
-  return std::ranges::all_of(kColumns, [&](const Column& column) { return a.*column.value == b.*column.value; });
+  return a.host == b.host && a.device == b.device && a.cores == b.cores && b.rank == a.rank + 1 &&
+         b.local_rank == a.local_rank + 1 &&
+         std::ranges::all_of(kColumns, [&](const Column& column) { return a.*column.value == b.*column.value; });
 }
 
 Row row_of(const std::vector<RankFacts>& ranks, size_t first, size_t last, const std::vector<Column>& columns) {
@@ -61,7 +59,7 @@ std::string lines_of(const std::vector<Row>& rows) {
   std::string text;
   for (const Row& row : rows) {
     std::string line;
-    for (size_t k = 0; k < row.size(); ++k) line += "  " + padded(row[k], widths[k]);
+    for (size_t k = 0; k < row.size(); ++k) line += spdlog::fmt_lib::format("  {:{}}", row[k], widths[k]);
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return text;
@@ -69,35 +67,46 @@ std::string lines_of(const std::vector<Row>& rows) {
 
 }  // namespace
 
-RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placement) {
+RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placement, double load) {
   const Machine machine = this_machine();
   const BlasLibrary blas = blas_library();
   RankFacts facts;
-  facts.rank = launch.rank;
-  facts.local_rank = launch.local_rank;
-  facts.host = machine.host;
+  facts.rank = launch.rank, facts.local_rank = launch.local_rank;
+  facts.host = host_name();
   facts.device = placement.device;
   facts.cpu_model = machine.cpu_model;
-  facts.cores = machine.cores;
-  facts.cpus = to_text(allowed_cpus());
-  facts.blas = blas.name;
-  facts.reference_blas = blas.reference;
-  facts.mpi = mpi_version();
-  facts.thread_level = mpi_thread_level();
-  facts.build = program_build();
+  facts.cores = machine.cores, facts.cpus = to_text(allowed_cpus());
+  facts.blas = blas.name, facts.reference_blas = blas.reference;
+  facts.mpi = mpi_version(), facts.thread_level = mpi_thread_level(), facts.gtl = gtl_text(process_environment());
+  if (launch.launched()) facts.launcher = launch.launcher + " (" + launch.variables + ")";
+  const std::string libraries = task_library_builds();
+  facts.build = program_build() + (libraries.empty() ? "" : ", " + libraries);
+  facts.load = load;
   return facts;
+}
+
+std::vector<std::string> column(const std::vector<RankFacts>& ranks, std::string RankFacts::*value) {
+  std::vector<std::string> values;
+  for (const RankFacts& rank : ranks) values.push_back(rank.*value);
+  return values;
+}
+
+std::string gtl_text(const Environment& environment) {
+  const auto value = environment("MPICH_GPU_SUPPORT_ENABLED");
+  return value ? (*value == "0" ? "off" : "on") + std::string(" (MPICH_GPU_SUPPORT_ENABLED=") + *value + ")" : "";
 }
 
 std::string table_of(const std::vector<RankFacts>& ranks) {
   std::vector<Row> common;
   std::vector<Column> columns;
   Row headings = {"ranks", "host", "local", "device", "cores", "CPUs"};
-  for (const Column& column : kColumns) {
-    if (!all_equal(ranks, column.value)) {
-      columns.push_back(column);
-      headings.push_back(column.heading);
-    } else if (const std::string& value = ranks.front().*column.value; !value.empty()) {
-      common.push_back({column.heading, value});
+  for (const Column& one : kColumns) {
+    const std::string& value = ranks.front().*one.value;
+    if (std::ranges::any_of(ranks, [&](const RankFacts& rank) { return rank.*one.value != value; })) {
+      columns.push_back(one);
+      headings.push_back(one.heading);
+    } else if (!value.empty()) {
+      common.push_back({one.heading, value});
     }
   }
   std::vector<Row> rows = {headings};
@@ -106,16 +115,6 @@ std::string table_of(const std::vector<RankFacts>& ranks) {
     rows.push_back(row_of(ranks, first, last, columns));
   }
   return (common.empty() ? "" : lines_of(common) + "\n") + lines_of(rows);
-}
-
-std::vector<HostRanks> hosts_of(const std::vector<std::string>& hosts_of_ranks) {
-  std::vector<HostRanks> hosts;
-  for (size_t rank = 0; rank < hosts_of_ranks.size(); ++rank) {
-    auto host = std::ranges::find(hosts, hosts_of_ranks[rank], &HostRanks::name);
-    if (host == hosts.end()) host = hosts.insert(hosts.end(), HostRanks{hosts_of_ranks[rank], {}});
-    host->ranks.push_back(static_cast<int>(rank));
-  }
-  return hosts;
 }
 
 }  // namespace drl

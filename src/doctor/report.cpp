@@ -2,16 +2,46 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/host.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "base/version.hpp"
-#include "cluster/machine.hpp"
 
 namespace drl {
+
+using fmt::format;
+
+std::string lines_of(const Check& check) {
+  return format("{:<9}{:<19}{}\n", name_of(check.status), check.name, check.finding) +
+         (check.remedy.empty() ? "" : format("{:9}-> {}\n", "", check.remedy));
+}
+
+std::string summary_of(const std::vector<Check>& checks) {
+  std::vector<std::string> parts;
+  for (Status status : {Status::ok, Status::skipped, Status::warning, Status::failed}) {
+    const auto number = std::ranges::count(checks, status, &Check::status);
+    const char* plural = status == Status::warning && number > 1 ? "s" : "";
+    if (number > 0) parts.push_back(format("{} {}{}", number, name_of(status), plural));
+  }
+  return counted(std::ssize(checks), "check") + ": " + join(parts, ", ") + "\n";
+}
+
+bool any_failed(const std::vector<Check>& checks) {
+  return std::ranges::find(checks, Status::failed, &Check::status) != checks.end();
+}
+
+Check check_of_message(Status status, const std::string& message) {
+  const size_t why = message.find('('), end = message.find(": ", why == std::string::npos ? 0 : message.find(')', why));
+  if (end == std::string::npos) return {status, message};
+  return {status, message.substr(0, end), message.substr(end + 2)};
+}
 
 void Report::require_json_file() const {
   if (json_file_.empty()) return;
@@ -54,19 +84,12 @@ int Report::finish() {
   held_ += summary_of(checks_);
   release();
   if (json_file_.empty()) return code;
-  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
-  for (const Check& check : checks_)
-    checks.push_back({{"name", check.name},
-                      {"status", name_of(check.status)},
-                      {"finding", check.finding},
-                      {"remedy", check.remedy},
-                      {"seconds", check.seconds}});
   const nlohmann::ordered_json all = {{"version", kVersion},
                                       {"git_hash", kGitHash},
                                       {"time", utc_time()},
                                       {"exit_code", code},
                                       {"ranks", nlohmann::json(ranks_)},
-                                      {"checks", checks},
+                                      {"checks", nlohmann::json(checks_)},
                                       {"figures", figures_}};
   std::ofstream file(json_file_);
   file << text_of(all, 2) << std::endl;

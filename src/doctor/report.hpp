@@ -1,4 +1,4 @@
-// What the doctor says: lines on standard output as they come, and a JSON file at the end.
+// What the checks found, and how it is said: lines on standard output as they come, and a JSON file at the end.
 #pragma once
 
 #include <atomic>
@@ -7,10 +7,36 @@
 #include <string>
 #include <vector>
 
-#include "doctor/check.hpp"
 #include "doctor/rank_facts.hpp"
 
 namespace drl {
+
+enum class Status { ok, skipped, warning, failed };
+NLOHMANN_JSON_SERIALIZE_ENUM(Status, {{Status::ok, "ok"},
+                                      {Status::skipped, "skipped"},
+                                      {Status::warning, "warning"},
+                                      {Status::failed, "failed"}})
+inline std::string name_of(Status status) { return nlohmann::json(status).get<std::string>(); }
+
+struct Check {
+  Status status = Status::ok;
+  std::string finding;
+  std::string remedy = "";  // what to do about a warning or a failure
+  std::string name = "";    // "MPI exchange"; a round (rounds.hpp) gives it its own, and the time that it took
+  double seconds = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Check, status, finding, remedy, name, seconds)
+
+// Whole lines: "warning  time left          only 0:03:20 of job 12", and one with the remedy, if there is one.
+std::string lines_of(const Check& check);
+
+// "9 checks: 7 ok, 1 skipped, 1 warning" and a line end.
+std::string summary_of(const std::vector<Check>& checks);
+
+bool any_failed(const std::vector<Check>& checks);
+
+// The check that an error or warning of drl's form, "<problem> (<why>): <what to do>", stands for.
+Check check_of_message(Status status, const std::string& message);
 
 // JSON as text. What comes from outside, such as paths, need be no UTF-8: the library would throw.
 template <class Json>

@@ -10,25 +10,16 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "cluster/communicator.hpp"
-#include "doctor/check.hpp"
+#include "comm/communicator.hpp"
 #include "doctor/findings.hpp"
-#include "doctor/report.hpp"
 #include "doctor/watchdog.hpp"
 
 namespace drl {
 
-// A check after which nothing can follow: ranks are missing. `skipped` are those that were to come.
-class CheckFailed : public Error {
- public:
-  explicit CheckFailed(Check check, std::vector<Check> skipped = {})
-      : Error(check.finding), check_(std::move(check)), skipped_(std::move(skipped)) {}
-  const Check& check() const { return check_; }
-  const std::vector<Check>& skipped() const { return skipped_; }
-
- private:
-  Check check_;
-  std::vector<Check> skipped_;
+// A check after which nothing can follow: ranks are missing, or a GPU or NCCL failed.
+struct CheckFailed : Error {
+  explicit CheckFailed(Check failed) : Error(failed.finding), check(std::move(failed)) {}
+  Check check;
 };
 
 // A rank's host among the hosts, which are counted in the order of their first ranks.
@@ -39,13 +30,15 @@ struct Standing {
 
   bool operator==(const Standing&) const = default;
 };
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Standing, hosts, host, first_of_host, first_host)
 // Of each rank. Pure.
 std::vector<Standing> standings(const std::vector<std::string>& hosts);
 
 class Rounds {
  public:
   // Each round may last `timeout` seconds.
-  Rounds(Communicator& comm, Report& report, Watchdog& watchdog, double timeout);
+  Rounds(Communicator& comm, Report& report, Watchdog& watchdog, double timeout)
+      : comm_(comm), report_(report), watchdog_(watchdog), timeout_(timeout) {}
   ~Rounds() { watchdog_.rest(); }
   Rounds(const Rounds&) = delete;
   Rounds& operator=(const Rounds&) = delete;
@@ -62,8 +55,8 @@ class Rounds {
   const Standing& standing() const { return standing_; }
 
   // First of all: every rank with every other (of many ranks: with those at distances 1, 2, 4, ..., which are those
-  // that all-reduces use). Throws CheckFailed on the rank that speaks if a rank is missing, or two do
-  // not hear each other; the others are then waiting for their end.
+  // that all-reduces use). Throws CheckFailed on the rank that speaks if a rank is missing, or two do not hear each
+  // other; the others are then waiting for their end.
   void roll_call();
 
   // A round, which a report calls `name`, begins, or a further stage of it, with as much time again. It may last
@@ -72,24 +65,35 @@ class Rounds {
   // What each rank gives, on rank 0; throws CheckFailed if a rank gives nothing in time, or is at something else. Empty
   // elsewhere.
   std::vector<std::string> collect(const std::string& mine);
+  template <class T>
+  std::vector<T> gather(const T& mine) {
+    std::vector<T> all;
+    for (const std::string& text : collect(text_of(nlohmann::json(mine))))
+      all.push_back(nlohmann::json::parse(text).get<T>());
+    return all;
+  }
   // What rank 0 gives, on all ranks: a verdict, not what all have said.
   std::string announce(const std::string& text);
-  // The verdict of rank 0 on what each rank gives, on all ranks.
-  using Decide = std::function<std::string(const std::vector<std::string>& all)>;
-  std::string decide(const std::string& mine, const Decide& verdict);
+  // What rank 0 finds in what each rank gives, on all ranks.
+  using Judge = std::function<Check(const std::vector<std::string>& all)>;
+  Check decide(const std::string& mine, const Judge& verdict);
   // Returns when all have come to this.
   void meet() {
-    decide("", [](const auto&) { return ""; });
+    decide("", [](const auto&) { return Check{}; });
   }
   // This rank cannot go on: rank 0 says so, if it still waits for this rank. False if MPI does not carry even that.
   bool give_up(const std::string& reason) noexcept;
+  // `check` as the report has it: with this round's name, and the time since its beginning.
+  Check named(Check check) const;
   // The round is over; rank 0's `check` counts.
-  void end(Check check);
+  void end(const Check& check);
 
  private:
   double seconds() const;  // since the stage began
   std::vector<int> others() const;
   std::map<int, std::string> answers(const std::vector<int>& ranks, double seconds);
+  std::map<int, Presence> presences(const std::vector<int>& ranks, double seconds);
+  void tell(const std::vector<int>& ranks, const std::string& text, double seconds);
   std::string heard_from_rank_0();
 
   Communicator& comm_;
@@ -105,9 +109,5 @@ class Rounds {
 
 // The ranks that `rank` of `size` exchanges messages with in the roll call, sorted. Pure.
 std::vector<int> peers_of(int rank, int size);
-
-// What a rank's word on itself ("host<tab>ranks there") and those of its peers tell it: of the others it knows nothing,
-// and so nothing against them. Pure.
-Hearings hearings_of(int rank, int size, const std::string& me, const std::map<int, std::string>& peers);
 
 }  // namespace drl

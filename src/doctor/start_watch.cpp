@@ -5,8 +5,9 @@
 #include <memory>
 
 #include "base/check.hpp"
+#include "base/host.hpp"
 #include "base/temp_file.hpp"
-#include "cluster/machine.hpp"
+#include "comm/patience.hpp"
 #include "doctor/findings.hpp"
 
 namespace drl {
@@ -31,7 +32,6 @@ bool WaitingRanks::sign_in(int rank) const {
 }
 
 void WaitingRanks::sign_out(int rank) const {
-  if (start_.empty()) return;
   const OwnFolder folder(place(), OwnFolder::If::there);
   folder.remove(std::to_string(rank));
   folder.remove_if_empty();  // if this was the last
@@ -46,10 +46,7 @@ std::vector<int> WaitingRanks::list() const {
 }
 
 void WaitingRanks::remove() const {
-  if (start_.empty()) return;
-  const OwnFolder folder(place(), OwnFolder::If::there);
-  for (const std::string& name : folder.names()) folder.remove(name);
-  folder.remove_if_empty();
+  for (int rank : list()) sign_out(rank);
 }
 
 StartWatch::StartWatch(Watchdog& watchdog, Report& report, const LaunchInfo& launch, const std::string& start,
@@ -82,7 +79,7 @@ void StartWatch::report_missing(double seconds) {
       state_->signed_in ? !arrived->empty() && arrived->front() == launch_.rank : launch_.local_rank == 0;
   if (!speaks) return;
   report_.take_over();
-  report_.add(start_finding(launch_, this_machine().host, *arrived, seconds));
+  report_.add(start_finding(launch_, host_name(), *arrived, seconds));
   report_.finish();
   done_within(kPatience, [waiting = waiting_] { waiting.remove(); });
   std::_Exit(kFailure);

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/launch_info.hpp"
 #include "doctor/report.hpp"
 #include "doctor/watchdog.hpp"
+#include "launch/launch_info.hpp"
 
 namespace drl {
 

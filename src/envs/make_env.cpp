@@ -4,52 +4,82 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
-#include "envs/task_envs.hpp"
-#include "tasks/list.hpp"
+#include "envs/simulator_envs.hpp"
+#include "tasks/table.hpp"
 
 namespace drl {
 namespace {
 
-std::vector<TaskEntry>& table() {
-#define DRL_ENTRY(Task) entry_of<Task>(),
-  static std::vector<TaskEntry> all = {DRL_FOR_EACH_TASK(DRL_ENTRY)};
-#undef DRL_ENTRY
+struct Entry {
+  const TaskRecord* record;
+  std::string origin;
+};
+
+std::vector<Entry> entries_of(const TaskLibrary& library, const std::string& origin) {
+  std::vector<Entry> entries;
+  for (int k = 0; k < library.count; ++k) entries.push_back({library.tasks[k], origin});
+  return entries;
+}
+
+std::vector<Entry>& table() {
+  static std::vector<Entry> all = entries_of(own_tasks(), "");
   return all;
 }
 
-const TaskEntry* find(std::string_view name) {
-  const auto found = std::ranges::find(table(), name, &TaskEntry::name);
+const Entry* find(std::string_view name) {
+  const auto found = std::ranges::find_if(table(), [&](const Entry& entry) { return entry.record->name == name; });
   return found == table().end() ? nullptr : &*found;
 }
 
-}  // namespace
-
-void register_task(const TaskEntry& entry) {
-  if (find(entry.name))
-    throw UsageError("task '" + std::string(entry.name) + "' is there already (two have this name): rename one");
-  table().push_back(entry);
-}
-
-std::vector<std::string> task_names() {
-  std::vector<std::string> names;
-  for (const TaskEntry& entry : table()) names.emplace_back(entry.name);
-  return names;
-}
-
-const TaskEntry& task_entry(std::string_view task) {
-  if (const TaskEntry* entry = find(task)) return *entry;
+const Entry& entry_of(std::string_view task) {
+  if (const Entry* entry = find(task)) return *entry;
   const std::string near = nearest(task, task_names());
   const std::string advice = near.empty() ? "--list_tasks shows them" : "did you mean " + near + "?";
   throw UsageError("unknown task '" + printable(task) + "' (the tasks are " + join(task_names(), ", ") +
                    "): " + advice);
 }
 
-std::unique_ptr<VecEnv> make_env(std::string_view task, const EnvConfig& config, Queue& queue) {
-  return task_entry(task).make(config, queue);
+std::string named(const std::string& origin) { return origin.empty() ? "drl itself" : origin; }
+
+}  // namespace
+
+void register_tasks(const TaskLibrary& library, const std::string& origin) {
+  const size_t before = table().size();
+  try {
+    for (const Entry& entry : entries_of(library, origin)) {
+      const std::string name = entry.record->name;
+      if (const char* trouble = entry.record->trouble)
+        throw UsageError("task " + name + " of " + named(origin) + " cannot be used (" + trouble +
+                         "): see drl/task.hpp");
+      if (const Entry* other = find(name))
+        throw UsageError("two tasks are called " + name + " (one of " + named(other->origin) + ", one of " +
+                         named(origin) + "): rename one");
+      table().push_back(entry);
+    }
+  } catch (...) {
+    table().resize(before);
+    throw;
+  }
 }
 
-TaskSpec task_spec(std::string_view task) { return task_entry(task).spec(); }
+std::vector<std::string> task_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : table()) names.emplace_back(entry.record->name);
+  return names;
+}
 
-std::string_view task_preset(std::string_view task) { return task_entry(task).preset; }
+const TaskRecord& task_record(std::string_view task) { return *entry_of(task).record; }
+
+std::string task_origin(std::string_view task) { return entry_of(task).origin; }
+
+std::unique_ptr<VecEnv> make_env(std::string_view task, const EnvConfig& config, Queue& queue) {
+  const TaskRecord& record = task_record(task);
+  if (record.simulator) return std::make_unique<SimulatorEnvs>(record, config, queue);
+  return std::make_unique<TaskEnvs>(record, config, queue);
+}
+
+TaskSpec task_spec(std::string_view task) { return spec_of(task_record(task)); }
+
+std::string_view task_preset(std::string_view task) { return task_record(task).preset; }
 
 }  // namespace drl

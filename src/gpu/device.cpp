@@ -3,20 +3,28 @@
 #include <string>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 namespace drl::gpu {
 
+namespace {
+
+[[noreturn]] void fail(const std::string& what, const std::string& reason, const char* call) {
+  throw Error(
+      fmt::format("{} failed ({}, in {}): drl_doctor examines the node's GPUs; the last checkpoint is from before",
+                  what, reason, call));
+}
+
+}  // namespace
+
 void check(gpuError_t status, const char* call) {
-  if (status == gpuSuccess) return;
-  throw Error(std::string("the GPU failed (") + gpuGetErrorName(status) + ": " + gpuGetErrorString(status) + ", in " +
-              call + "): drl_doctor examines the node's GPUs; the last checkpoint is from before");
+  if (status != gpuSuccess)
+    fail("the GPU", fmt::format("{}: {}", gpuGetErrorName(status), gpuGetErrorString(status)), call);
 }
 
 void check(gpublasStatus_t status, const char* call) {
-  if (status == GPUBLAS_STATUS_SUCCESS) return;
-  throw Error(std::string("the GPU's matrix product failed (") + gpublasGetStatusString(status) + ", in " + call +
-              "): drl_doctor examines the node's GPUs; the last checkpoint is from before");
+  if (status != GPUBLAS_STATUS_SUCCESS) fail("the GPU's matrix product", gpublasGetStatusString(status), call);
 }
 
 void* allocate(size_t bytes) {
@@ -25,11 +33,11 @@ void* allocate(size_t bytes) {
   (void)gpuGetLastError();
   size_t free = 0, total = 0;
   (void)gpuMemGetInfo(&free, &total);
+  const auto text = [](size_t number) { return human_bytes(static_cast<double>(number)); };
   throw Error(
-      "no GPU memory for " + human_bytes(static_cast<double>(bytes)) + " (" + human_bytes(static_cast<double>(free)) +
-      " of " + human_bytes(static_cast<double>(total)) +
-      " are free): use fewer environments (--num_envs) or shorter rollouts (--num_steps_per_env), or a GPU that "
-      "no other program uses");
+      fmt::format("no GPU memory for {} ({} of {} are free): use fewer environments (--num_envs) or shorter rollouts "
+                  "(--num_steps_per_env), or a GPU that no other program uses",
+                  text(bytes), text(free), text(total)));
 }
 
 void* allocate_host(size_t bytes) {

@@ -25,7 +25,6 @@
 #define gpuGetDeviceProperties cudaGetDeviceProperties
 #define gpuDriverGetVersion cudaDriverGetVersion
 #define gpuRuntimeGetVersion cudaRuntimeGetVersion
-#define gpuDeviceCanAccessPeer cudaDeviceCanAccessPeer
 #define gpuMemGetInfo cudaMemGetInfo
 #define gpuMalloc cudaMalloc
 #define gpuFree cudaFree
@@ -50,6 +49,7 @@
 #define gpuEventCreate cudaEventCreate
 #define gpuEventDestroy cudaEventDestroy
 #define gpuEventRecord cudaEventRecord
+#define gpuEventQuery cudaEventQuery
 #define gpuEventElapsedTime cudaEventElapsedTime
 #define gpuGraph_t cudaGraph_t
 #define gpuGraphExec_t cudaGraphExec_t
@@ -69,7 +69,6 @@
 #define gpublasSetWorkspace cublasSetWorkspace
 #define gpublasSetMathMode cublasSetMathMode
 #define GPUBLAS_DEFAULT_MATH CUBLAS_DEFAULT_MATH
-#define GPUBLAS_TF32_MATH CUBLAS_TF32_TENSOR_OP_MATH
 #define gpublasOperation_t cublasOperation_t
 #define GPUBLAS_OP_N CUBLAS_OP_N
 #define GPUBLAS_OP_T CUBLAS_OP_T

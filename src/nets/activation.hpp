@@ -7,8 +7,9 @@
 
 namespace drl {
 
-// Each is y = value(x), and backward(d, y) = d f'(x), which y = f(x) suffices to tell.
+// Each is y = value(x), and backward(d, y) = d f'(x) where y = f(x) suffices to tell it, else backward(d, x).
 struct Elu {  // x for x > 0, else exp(x) - 1
+  static constexpr bool kFromOutput = true;
   template <class F>
   DRL_HD static F value(F x) {
     return math::select(x > F(0), x, math::exp(math::min(x, F(0))) - F(1));
@@ -19,6 +20,7 @@ struct Elu {  // x for x > 0, else exp(x) - 1
   }
 };
 struct Tanh {
+  static constexpr bool kFromOutput = true;
   template <class F>
   DRL_HD static F value(F x) {
     return math::tanh(x);
@@ -29,6 +31,7 @@ struct Tanh {
   }
 };
 struct Relu {
+  static constexpr bool kFromOutput = true;
   template <class F>
   DRL_HD static F value(F x) {
     return math::max(x, F(0));
@@ -39,7 +42,50 @@ struct Relu {
   }
 };
 
-// Calls use(Elu{}), use(Tanh{}) or use(Relu{}).
+struct Silu {  // x / (1 + exp(-x)), also called swish
+  static constexpr bool kFromOutput = false;
+  template <class F>
+  DRL_HD static F value(F x) {
+    return x / (F(1) + math::exp(-x));
+  }
+  template <class F>
+  DRL_HD static F backward(F d, F x) {
+    const F s = F(1) / (F(1) + math::exp(-x));
+    return d * (s * (F(1) + x * (F(1) - s)));
+  }
+};
+// x times the normal distribution's cumulative function, as torch.nn.GELU() has it (Hendrycks and Gimpel, "Gaussian
+// Error Linear Units", arXiv:1606.08415).
+struct Gelu {
+  static constexpr bool kFromOutput = false;
+  template <class F>
+  DRL_HD static F value(F x) {
+    return x * cumulative(x, bell(x));
+  }
+  template <class F>
+  DRL_HD static F backward(F d, F x) {
+    const F at = bell(x);
+    return d * (cumulative(x, at) + x * at * F(0.398942280f));  // x times the density
+  }
+
+ private:
+  template <class F>
+  DRL_HD static F bell(F x) {
+    return math::exp(F(-0.5f) * x * x);
+  }
+  // In float, absolute error below 1.3e-7. What lies beyond |x| is bell(x) times a minimax fraction on [0, 14.4].
+  template <class F>
+  DRL_HD static F cumulative(F x, F bell) {
+    const F t = math::min(math::abs(x), F(14.4f));
+    const F p = F(0.5f) + t * (4.380906219e-1f + t * (1.830836419e-1f + t * (4.058211993e-2f + t * 4.108712393e-3f)));
+    const F q = F(1) + t * (1.674066220f +
+                            t * (1.201874138f + t * (4.690706568e-1f + t * (1.017308062e-1f + t * 1.029889319e-2f))));
+    const F beyond = bell * (p / q);
+    return math::select(x < F(0), beyond, F(1) - beyond);
+  }
+};
+
+// Calls use(Elu{}), use(Tanh{}) ... of that name.
 template <class Use>
 void with_activation(Activation activation, Use&& use) {
   switch (activation) {
@@ -49,7 +95,18 @@ void with_activation(Activation activation, Use&& use) {
       return use(Tanh{});
     case Activation::relu:
       return use(Relu{});
+    case Activation::silu:
+      return use(Silu{});
+    case Activation::gelu:
+      return use(Gelu{});
   }
+}
+
+// Does the way back need the output alone?
+inline bool from_output(Activation activation) {
+  bool result = true;
+  with_activation(activation, [&]<class A>(A) { result = A::kFromOutput; });
+  return result;
 }
 
 }  // namespace drl

@@ -9,12 +9,6 @@
 
 namespace drl {
 
-struct SetNumber {
-  double* at;
-  double value;
-  DRL_HD void operator()(int64_t) const { *at = value; }
-};
-
 // Sums about `shift`, then sums of squares, of observations [rows, dim].
 struct ObservationMoments {
   const float* obs;
@@ -51,22 +45,132 @@ struct GatherRows {
   }
 };
 
-// x := f(x), and d := d f'(x) from y = f(x).
+// y := f(x), which may be one array, and d := d f'(x) from what A wants to know of it (A::kFromOutput).
 template <class A>
 struct Activate {
-  float* x;
+  const float* x;
+  float* y;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
-    store(x + i, A::value(load<F>(x + i)));
+    store(y + i, A::value(load<F>(x + i)));
   }
 };
 template <class A>
 struct ActivateBackward {
-  const float* y;
+  const float* from;  // y or x
   float* d;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
-    store(d + i, A::backward(load<F>(d + i), load<F>(y + i)));
+    store(d + i, A::backward(load<F>(d + i), load<F>(from + i)));
+  }
+};
+
+// Layer norm (Ba, Kiros and Hinton, "Layer Normalization", arXiv:1607.06450): f(weight z + bias), where z is a row of a
+// layer's sums, less its mean, in units of its standard deviation.
+
+// term(0) + term(1) + ... in kSumLanes sums side by side, the same ones on every instruction set and device.
+template <class Term>
+DRL_HD float sum_of_row(int width, const Term& term) {
+  float sums[kSumLanes] = {};
+  int k = 0;
+  for (; k + kSumLanes <= width; k += kSumLanes)
+    for (int l = 0; l < kSumLanes; ++l) sums[l] += term(k + l);
+  for (int l = 0; l < kSumLanes; ++l)  // known numbers of rounds: a GPU keeps the sums in registers
+    if (k + l < width) sums[l] += term(k + l);
+  for (int half = kSumLanes / 2; half > 0; half /= 2)
+    for (int l = 0; l < kSumLanes / 2; ++l)
+      if (l < half) sums[l] += sums[l + half];
+  return sums[0];
+}
+
+// A row of sums becomes one of z.
+struct NormalizeRows {
+  static constexpr float kEps = 1e-5f;  // added to the variance, as torch.nn.LayerNorm does
+  float* x;                             // [rows, width]
+  float* inv_std;                       // [rows]
+  int width;
+  const float* layer_bias = nullptr;  // [width], what x still lacks
+  DRL_HD void operator()(int64_t row) const {
+    float* z = x + row * width;
+    const float n = static_cast<float>(width);
+    if (layer_bias)
+      for (int k = 0; k < width; ++k) z[k] += layer_bias[k];
+    const float mean = sum_of_row(width, [=](int k) DRL_LAMBDA { return z[k]; }) / n;
+    for (int k = 0; k < width; ++k) z[k] -= mean;
+    const float variance = sum_of_row(width, [=](int k) DRL_LAMBDA { return z[k] * z[k]; }) / n;
+    const float scale = 1 / math::sqrt(variance + kEps);
+    for (int k = 0; k < width; ++k) z[k] *= scale;
+    inv_std[row] = scale;
+  }
+};
+
+// The gradient with respect to the sums, from that with respect to weight z + bias.
+struct NormalizeRowsBackward {
+  const float *z, *inv_std, *weight;
+  float* d;  // [rows, width], replaced
+  int width;
+  DRL_HD void operator()(int64_t row) const {
+    const float *of_z = z + row * width, *of_weight = weight;
+    float* dz = d + row * width;
+    const float n = static_cast<float>(width), scale = inv_std[row];
+    for (int k = 0; k < width; ++k) dz[k] *= of_weight[k];
+    const float mean = sum_of_row(width, [=](int k) DRL_LAMBDA { return dz[k]; }) / n;
+    const float along = sum_of_row(width, [=](int k) DRL_LAMBDA { return dz[k] * of_z[k]; }) / n;
+    for (int k = 0; k < width; ++k) dz[k] = scale * (dz[k] - mean - of_z[k] * along);
+  }
+};
+
+// weight z + bias, number i of z [rows, width] on; of lanes within a row.
+struct ScaledUnits {
+  const float *z, *weight, *bias;
+  uint32_t width;  // 32-bit divisions, as GatherInputs
+  template <class F>
+  DRL_HD bool one_row(int64_t i) const {
+    return static_cast<uint32_t>(i) % width + kLanesOf<F> <= width;
+  }
+  template <class F>
+  DRL_HD F at(int64_t i) const {
+    const uint32_t k = static_cast<uint32_t>(i) % width;
+    return load<F>(weight + k) * load<F>(z + i) + load<F>(bias + k);
+  }
+};
+inline ScaledUnits scaled_units(const ParamLayout& layout, const float* params, NetId net, int layer, const float* z) {
+  const ParamSlice &weight = layout.norm_weight(net, layer), &bias = layout.norm_bias(net, layer);
+  return {z, params + weight.offset, params + bias.offset, static_cast<uint32_t>(weight.count())};
+}
+template <class A>
+struct ScaleAndActivate {
+  ScaledUnits units;
+  float* y;
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    if constexpr (1 < kLanesOf<F>) {
+      if (!units.one_row<F>(i)) {
+        for (int l = 0; l < kLanesOf<F>; ++l) lanes<Scalar<F>>(i + l);
+        return;
+      }
+    }
+    store(y + i, A::value(units.at<F>(i)));
+  }
+};
+template <class A>
+struct ScaleAndActivateBackward {
+  ScaledUnits units;
+  const float* y;
+  float* d;  // with respect to y, and then to weight z + bias
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    if constexpr (A::kFromOutput) {
+      store(d + i, A::backward(load<F>(d + i), load<F>(y + i)));
+    } else {
+      if constexpr (1 < kLanesOf<F>) {
+        if (!units.one_row<F>(i)) {
+          for (int l = 0; l < kLanesOf<F>; ++l) lanes<Scalar<F>>(i + l);
+          return;
+        }
+      }
+      store(d + i, A::backward(load<F>(d + i), units.at<F>(i)));
+    }
   }
 };
 

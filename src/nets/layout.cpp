@@ -17,6 +17,9 @@ NetId ParamLayout::add_net(NetSpec spec) {
     const std::string path = net.name + "/" + std::to_string(layer);
     add(path + "/weight", {net.dims[static_cast<size_t>(layer) + 1], net.dims[static_cast<size_t>(layer)]});
     add(path + "/bias", {net.dims[static_cast<size_t>(layer) + 1]});
+    if (!net.layer_norm || layer + 1 == net.layers()) continue;
+    add(path + "/norm/weight", {net.dims[static_cast<size_t>(layer) + 1]});
+    add(path + "/norm/bias", {net.dims[static_cast<size_t>(layer) + 1]});
   }
   return nets() - 1;
 }

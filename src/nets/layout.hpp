@@ -7,13 +7,14 @@
 
 namespace drl {
 
-enum class Activation { elu, tanh, relu };  // of the hidden layers
+enum class Activation { elu, tanh, relu, silu, gelu };  // of the hidden layers
 
 // A network of full layers.
 struct NetSpec {
   std::string name;       // "policy/actor"
   std::vector<int> dims;  // inputs, hidden..., outputs
   Activation activation = Activation::elu;
+  bool layer_norm = false;  // of the hidden layers' sums, before the activation
 
   int layers() const { return static_cast<int>(dims.size()) - 1; }
   int inputs() const { return dims.front(); }
@@ -41,13 +42,15 @@ class ParamLayout {
   const NetSpec& net(NetId id) const { return nets_[static_cast<size_t>(id)].spec; }
   int nets() const { return static_cast<int>(nets_.size()); }
   const std::vector<ParamSlice>& slices() const { return slices_; }
-  const ParamSlice& weight(NetId id, int layer) const {
-    return slices_[first_slice(id) + 2 * static_cast<size_t>(layer)];
+  const ParamSlice& weight(NetId id, int layer) const { return slices_[first_slice(id, layer)]; }
+  const ParamSlice& bias(NetId id, int layer) const { return slices_[first_slice(id, layer) + 1]; }
+  // Of a hidden layer of a network with layer norm: what its units are multiplied by, and what is added.
+  const ParamSlice& norm_weight(NetId id, int layer) const { return slices_[first_slice(id, layer) + 2]; }
+  const ParamSlice& norm_bias(NetId id, int layer) const { return slices_[first_slice(id, layer) + 3]; }
+  size_t first_slice(NetId id, int layer = 0) const {
+    const Net& net = nets_[static_cast<size_t>(id)];
+    return net.first_slice + (net.spec.layer_norm ? 4 : 2) * static_cast<size_t>(layer);
   }
-  const ParamSlice& bias(NetId id, int layer) const {
-    return slices_[first_slice(id) + 2 * static_cast<size_t>(layer) + 1];
-  }
-  size_t first_slice(NetId id) const { return nets_[static_cast<size_t>(id)].first_slice; }
   int64_t size() const { return size_; }  // floats of the buffer
   int64_t count() const;                  // parameters
 

@@ -4,15 +4,21 @@
 
 namespace drl::DRL_ISA {
 
-DRL_LOOP(SetNumber)
 DRL_SUM_COLUMNS(ObservationMoments)
 DRL_LOOP(GatherInputs)
 DRL_LOOP(GatherRows)
-DRL_LOOP(Activate<Elu>)
-DRL_LOOP(Activate<Tanh>)
-DRL_LOOP(Activate<Relu>)
-DRL_LOOP(ActivateBackward<Elu>)
-DRL_LOOP(ActivateBackward<Tanh>)
-DRL_LOOP(ActivateBackward<Relu>)
+DRL_LOOP(NormalizeRows)
+DRL_LOOP(NormalizeRowsBackward)
+
+#define DRL_ACTIVATION_LOOPS(A) \
+  DRL_LOOP(Activate<A>)         \
+  DRL_LOOP(ActivateBackward<A>) \
+  DRL_LOOP(ScaleAndActivate<A>) \
+  DRL_LOOP(ScaleAndActivateBackward<A>)
+DRL_ACTIVATION_LOOPS(Elu)
+DRL_ACTIVATION_LOOPS(Tanh)
+DRL_ACTIVATION_LOOPS(Relu)
+DRL_ACTIVATION_LOOPS(Silu)
+DRL_ACTIVATION_LOOPS(Gelu)
 
 }  // namespace drl::DRL_ISA

@@ -2,31 +2,21 @@
 // libtorch on CPUs, cuBLAS on GPUs. It knows no algorithm; no algorithm knows it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "nets/layout.hpp"
-#include "nets/normalizer.hpp"
+#include "base/check.hpp"
+#include "nets/batch.hpp"
 
 namespace drl {
 
-// What goes into a network: row i is the observation number index[i] (or i) of `data`, normalised.
-struct Rows {
-  const float* data;     // [observations, inputs]
-  const int32_t* index;  // [count], or null
-  int64_t count;
-  NormalizerView normalizer = {};
-
-  // Leaves out the first `rows` of `inputs` numbers; `count` stays.
-  void skip(int64_t rows, int inputs) {
-    if (index) {
-      index += rows;
-    } else {
-      data += rows * inputs;
-    }
-  }
+// What a recurrent network carries from step to step, [rows, width] numbers. A feed-forward network has none.
+struct HiddenState {
+  float* data = nullptr;
+  int width = 0;
 };
 
 // What a forward pass leaves for the backward pass.
@@ -48,13 +38,26 @@ class Nets {
   virtual std::unique_ptr<Tape> make_tape(NetId net) = 0;
 
   // Enqueues out [count, outputs] of network `net` with the weights in `params`; with a tape for a tile at most.
-  virtual void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape = nullptr) = 0;
+  // `hidden` goes in, and becomes `next`.
+  virtual void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape = nullptr,
+                       const HiddenState& hidden = {}, const HiddenState& next = {}) = 0;
   // Enqueues the way back for the tape's last forward pass, from d_out [count, outputs], the gradient of a SUM over the
   // rows: adds the weights' gradients to `grad`, which is laid out as `params`, and writes that of the inputs, as they
   // are after the normaliser, to d_in [count, inputs] if it is not null.
   virtual void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad,
                         float* d_in = nullptr) = 0;
+  // Enqueues a mini-batch's sums of gradients, laid out as `params`, to `grad_and_tail`, which is zero, and behind them
+  // the loss's own; or returns false, and the caller goes through the batch tile by tile: forward, loss, backward.
+  // Backends that keep a tile in registers or cache from end to end do it for the names that they know.
+  virtual bool gradient(const Batch& /*batch*/, LossId, DistributionId, float* /*grad_and_tail*/) { return false; }
   virtual std::string description() const = 0;  // "libtorch 1.13.1 (OpenBLAS)"
+
+ protected:
+  void require_feed_forward(const HiddenState& hidden, const HiddenState& next) const {
+    if (hidden.width > 0 || next.width > 0)
+      throw Error(description() + " has no recurrent networks (hidden state of width " +
+                  std::to_string(std::max(hidden.width, next.width)) + " is given): use feed-forward ones");
+  }
 
  private:
   ParamLayout layout_;

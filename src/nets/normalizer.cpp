@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "nets/kernels.hpp"
 
 namespace drl {
 
-Normalizer::Normalizer(Queue& queue, int dim) : queue_(queue), dim_(dim), mean_(dim, 0.0), variance_(dim, 1.0) {
+Normalizer::Normalizer(Queue& queue, int dim, const NormalizerRule& rule)
+    : queue_(queue),
+      dim_(dim),
+      rule_(rule),
+      clip_(rule.clip > 0 ? static_cast<float>(rule.clip) : std::numeric_limits<float>::infinity()),
+      mean_(dim, 0.0),
+      variance_(dim, 1.0) {
   const auto size = static_cast<size_t>(dim);
   host_mean_ = Array<float>(queue, size, Memory::host), host_inv_std_ = Array<float>(queue, size, Memory::host);
   host_shift_ = Array<double>(queue, size, Memory::host), shift_ = Array<double>(queue, size);
@@ -17,8 +24,7 @@ Normalizer::Normalizer(Queue& queue, int dim) : queue_(queue), dim_(dim), mean_(
 
 void Normalizer::moments(const float* obs, int64_t rows, double* out, double* scratch) const {
   if (dim_ == 0) return;
-  for_each(queue_, 1, SetNumber{out, static_cast<double>(rows)});
-  sum_columns(queue_, rows, 2 * dim_, scratch, ObservationMoments{obs, shift_.data(), dim_}, StoreTo{out + 1});
+  sum_columns(queue_, rows, 2 * dim_, scratch, ObservationMoments{obs, shift_.data(), dim_}, StoreMoments{rows, out});
 }
 
 void Normalizer::merge(std::span<const double> moments) {
@@ -45,8 +51,8 @@ void Normalizer::visit_state(StateVisitor& visitor, const std::string& name) {
 void Normalizer::refresh() {
   for (size_t k = 0; k < mean_.size(); ++k) {
     host_mean_[k] = static_cast<float>(mean_[k]);
-    // Before the first merge the variance is 1, and 1/sqrt(1 + floor) rounds to 1 in float.
-    host_inv_std_[k] = static_cast<float>(1 / std::sqrt(variance_[k] + kVarianceFloor));
+    const double std = rule_.under_root ? std::sqrt(variance_[k] + rule_.eps) : std::sqrt(variance_[k]) + rule_.eps;
+    host_inv_std_[k] = count_ > 0 ? static_cast<float>(1 / std) : 1;
     host_shift_[k] = mean_[k];
   }
   queue_.copy(mean_f32_.data(), host_mean_.data(), mean_.size());

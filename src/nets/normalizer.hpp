@@ -9,27 +9,42 @@
 #include "device/array.hpp"
 #include "device/state.hpp"
 #include "drl/hd.hpp"
+#include "drl/math.hpp"
 
 namespace drl {
+
+// How a variance becomes a scale, and how far from 0 what is normalised may lie.
+struct NormalizerRule {
+  double eps = 1e-2;
+  double clip = 0;          // 0: no limit
+  bool under_root = false;  // 1 / sqrt(variance + eps), as VecNormalize of Stable-Baselines3 has it; else
+                            // 1 / (sqrt(variance) + eps), as EmpiricalNormalization of rsl_rl
+};
 
 // Null pointers: identity.
 struct NormalizerView {
   const float* mean = nullptr;     // [dim]
   const float* inv_std = nullptr;  // [dim]
-  DRL_HD float operator()(float x, int64_t k) const { return mean ? (x - mean[k]) * inv_std[k] : x; }
+  float clip = __builtin_inff();
+  DRL_HD float operator()(float x, int64_t k) const {
+    return mean ? math::clamp((x - mean[k]) * inv_std[k], -clip, clip) : x;
+  }
+  // Of the first dimension, without the shift by the mean.
+  template <class F>
+  DRL_HD F scaled(F x) const {
+    return inv_std ? math::clamp(x * F(*inv_std), F(-clip), F(clip)) : x;
+  }
 };
 
-// Frozen while an iteration collects and updates; merges the iteration's moments afterwards. Identity before the first
-// merge. Off (dim 0) is the identity for ever.
+// Frozen while an iteration collects and updates; merges the iteration's moments afterwards. Before the first merge it
+// clips only. Off (dim 0) is the identity for ever.
 class Normalizer {
  public:
-  static constexpr double kVarianceFloor = 1e-8;
+  Normalizer(Queue& queue, int dim, const NormalizerRule& rule = {});
 
-  Normalizer(Queue& queue, int dim);
-
-  NormalizerView view() const { return {mean_f32_.data(), inv_std_f32_.data()}; }
+  NormalizerView view() const { return {mean_f32_.data(), inv_std_f32_.data(), clip_}; }
   // The same in host memory.
-  NormalizerView host_view() const { return {host_mean_.data(), host_inv_std_.data()}; }
+  NormalizerView host_view() const { return {host_mean_.data(), host_inv_std_.data(), clip_}; }
   std::span<const double> mean() const { return mean_; }
   // Doubles that an iteration's moments take in the all-reduce: n, then sum and sum of squares per dimension.
   size_t moments_size() const { return dim_ == 0 ? 0 : 1 + 2 * static_cast<size_t>(dim_); }
@@ -46,6 +61,8 @@ class Normalizer {
  private:
   Queue& queue_;
   int dim_;
+  NormalizerRule rule_;
+  float clip_;
   double count_ = 0;
   std::vector<double> mean_, variance_;    // [dim]
   Array<float> host_mean_, host_inv_std_;  // [dim], on their way to

@@ -69,12 +69,12 @@ struct Gaussian {
   // d log_prob / d mean = z / std; d log_prob / d log std = z^2 - 1; d entropy / d log std = 1.
   template <class F, class Sums>
   DRL_HD void gradient(const float* out, const float* action, int64_t i, Int<F> row, const Evaluated<F>&, F d_log_prob,
-                       float entropy_coef, float* d_out, Sums& sums, int column) const {
+                       F entropy_coef, float* d_out, Sums& sums, int column) const {
     for (int k = 0; k < size; ++k) {
       const float now = std_now(k), inv_std = 1.0f / now;
       const F z = (gather<F>(action + k, row, size) - load_column<F>(out, i, size, k)) * F(inv_std);
       store_column(d_out, i, size, k, d_log_prob * z * F(inv_std));
-      const F d_log_std = d_log_prob * (z * z - F(1.0f)) - F(entropy_coef);
+      const F d_log_std = d_log_prob * (z * z - F(1.0f)) - entropy_coef;
       sums.add(column + k, log_std ? d_log_std : d_log_std * F(inv_std));
     }
   }

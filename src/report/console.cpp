@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 
@@ -19,14 +20,9 @@ using Lines = std::vector<std::string>;
 
 constexpr double kRedrawInterval = 0.1, kLineInterval = 1.0;  // seconds
 
-std::string left(std::string text, size_t width) { return text.append(width - std::min(width, text.size()), ' '); }
-std::string right(const std::string& text, size_t width) {
-  return std::string(width - std::min(width, text.size()), ' ') + text;
-}
-
 std::string iteration_of(const IterationMetrics& m) {
   const std::string target = std::to_string(m.max_iterations);
-  return right(std::to_string(m.iteration), target.size()) + "/" + target;
+  return fmt::format("{:>{}}/{}", m.iteration, target.size(), target);
 }
 
 // "[####----]  50%", `width` columns in all.
@@ -35,75 +31,76 @@ std::string progress_bar(const IterationMetrics& m, int width) {
   const double done = std::clamp(static_cast<double>(m.iteration) / target, 0.0, 1.0);
   const size_t length = static_cast<size_t>(std::max(width - 7, 0));
   const size_t filled = static_cast<size_t>(done * static_cast<double>(length));
-  const int percent = static_cast<int>(done * 100);
-  return "[" + std::string(filled, '#') + std::string(length - filled, '-') + "]" + right(std::to_string(percent), 4) +
-         "%";
+  return fmt::format("[{:#<{}}{:-<{}}]{:4}%", "", filled, "", length - filled, static_cast<int>(done * 100));
 }
 
-std::string field(const std::string& label, const std::string& value) { return left(label, 20) + right(value, 12); }
-std::string two_fields(const std::string& first, const std::string& second) { return "  " + first + "     " + second; }
+std::string field(const std::string& label, const std::string& value) {
+  return fmt::format("{:<20}{:>12}", label, value);
+}
 
+bool is_time(const Metric& m) {
+  return m.section != Section::learning && (m.format == Format::seconds || m.format == Format::duration);
+}
+
+// In two columns, times on the right; when there are no more of them, the other metrics fill both.
 Lines live_block(const IterationMetrics& m, double eta, int width) {
+  Lines others = {field("ETA", human_duration(eta))}, times;
+  for (const Metric& metric : m.metrics)
+    if (!metric.label.empty() && metric.section != Section::terms)
+      (is_time(metric) ? times : others).push_back(field(metric.label, value_text(metric)));
+  if (!times.empty()) std::rotate(times.begin(), times.end() - 1, times.end());  // what has passed beside what is left
+  times.insert(times.begin() + !times.empty(), field("Total steps", human_count(static_cast<double>(m.env_steps))));
+  Lines fields;
+  for (size_t other = 0, time = 0; other < others.size() || time < times.size();) {
+    const bool takes_time = time < times.size() && (fields.size() % 2 == 1 || other == others.size());
+    fields.push_back(takes_time ? times[time++] : others[other++]);
+  }
+  if (fields.size() % 2 != 0) fields.emplace_back();
   const std::string title = "Learning iteration " + iteration_of(m) + "  ";
-  return {
-      title + progress_bar(m, width - static_cast<int>(title.size())),
-      two_fields(field("ETA", human_duration(eta)), field("Time elapsed", human_duration(m.elapsed_time))),
-      two_fields(field("Steps per second", human_count(m.steps_per_second)),
-                 field("Total steps", human_count(static_cast<double>(m.env_steps)))),
-      two_fields(field("Mean reward", human_number(m.mean_reward)),
-                 field("Collection time", human_time(m.collection_time))),
-      two_fields(field("Mean episode length", human_number(m.mean_episode_length)),
-                 field("Learning time", human_time(m.learning_time))),
-      two_fields(field("Value loss", human_number(m.value_loss)), field("Waiting time", human_time(m.waiting_time))),
-      two_fields(field("Surrogate loss", human_number(m.surrogate_loss)),
-                 field("Iteration time", human_time(m.iteration_time))),
-      two_fields(field("Entropy", human_number(m.entropy)), field("KL", human_number(m.kl))),
-      two_fields(field("Action std", human_number(m.action_std)),
-                 field("Learning rate", human_number(m.learning_rate))),
-      two_fields(field("Explained variance", human_number(m.explained_variance)),
-                 field("Gradient norm", human_number(m.gradient_norm))),
-  };
+  Lines lines = {title + progress_bar(m, width - static_cast<int>(title.size()))};
+  for (size_t i = 0; i < fields.size(); i += 2) lines.push_back(fmt::format("  {}     {}", fields[i], fields[i + 1]));
+  return lines;
 }
 
 std::string plain_line(const IterationMetrics& m, double eta) {
-  return "iteration " + iteration_of(m) + "  reward " + right(human_number(m.mean_reward), 7) + "  length " +
-         right(human_number(m.mean_episode_length), 6) + "  " + right(human_count(m.steps_per_second), 6) +
-         " steps/s  kl " + right(human_number(m.kl), 9) + "  lr " + right(human_number(m.learning_rate), 9) + "  ETA " +
-         human_duration(eta);
+  std::string line = "iteration " + iteration_of(m);
+  for (Section section : {Section::episodes, Section::speed, Section::learning, Section::terms, Section::time})
+    for (const Metric& metric : m.metrics)
+      if (metric.section == section && !metric.brief.empty()) {
+        const std::string value = value_text(metric);
+        line += "  " + fmt::vformat(metric.brief, fmt::make_format_args(value));
+      }
+  return line + "  ETA " + human_duration(eta);
 }
 
-std::string block_row(const std::string& label, const std::string& value) { return right(label, 38) + ": " + value; }
+std::string block_row(const std::string& label, const std::string& value) {
+  return fmt::format("{:>38}: {}", label, value);
+}
+
+// "Mean value loss"
+std::string mean_of(std::string label) {
+  label[0] = static_cast<char>(std::tolower(label[0]));
+  return "Mean " + label;
+}
 
 Lines final_block(const IterationMetrics& m, double eta) {
   const std::string title = "Learning iteration " + iteration_of(m);
-  Lines lines = {
-      std::string(80, '#'),
-      std::string((80 - std::min<size_t>(80, title.size())) / 2, ' ') + title,
-      "",
-      block_row("Total steps", std::to_string(m.env_steps)),
-      block_row("Steps per second", human_count(m.steps_per_second)),
-      block_row("Collection time", human_time(m.collection_time)),
-      block_row("Learning time", human_time(m.learning_time)),
-      block_row("Waiting time", human_time(m.waiting_time)),
-      block_row("Mean value loss", human_number(m.value_loss)),
-      block_row("Mean surrogate loss", human_number(m.surrogate_loss)),
-      block_row("Mean entropy", human_number(m.entropy)),
-      block_row("Mean reward", human_number(m.mean_reward)),
-      block_row("Mean episode length", human_number(m.mean_episode_length)),
-      block_row("Mean action std", human_number(m.action_std)),
+  Lines lines = {std::string(80, '#'), std::string((80 - std::min<size_t>(80, title.size())) / 2, ' ') + title, "",
+                 block_row("Total steps", std::to_string(m.env_steps))};
+  const auto add = [&](Section section) {
+    for (const Metric& metric : m.metrics)
+      if (metric.section == section && metric.at_end)
+        lines.push_back(
+            block_row(section == Section::learning ? mean_of(metric.label) : metric.label, value_text(metric)));
   };
-  for (const auto& [term, value] : m.reward_terms) lines.push_back(block_row("Episode/" + term, human_number(value)));
-  lines.insert(lines.end(),
-               {std::string(80, '-'), block_row("Iteration time", human_time(m.iteration_time)),
-                block_row("Time elapsed", human_duration(m.elapsed_time)), block_row("ETA", human_duration(eta))});
+  for (Section section : {Section::speed, Section::learning, Section::episodes, Section::terms}) add(section);
+  lines.emplace_back(80, '-');
+  add(Section::time);
+  lines.push_back(block_row("ETA", human_duration(eta)));
   return lines;
 }
 
 }  // namespace
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 TerminalSize terminal_size() {
   winsize size{};
@@ -118,7 +115,7 @@ void Console::update(const IterationMetrics& metrics) {
   if (mode_ == ConsoleMode::quiet) return;
   const double now = clock_();
   if (!latest_) {
-    first_time_ = now - metrics.iteration_time;
+    first_time_ = now - metrics.value("iteration_time");
     first_iteration_ = metrics.iteration - 1;
   }
   latest_ = metrics;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "report/metrics.hpp"
 
 namespace drl {
@@ -24,7 +25,6 @@ struct TerminalSize {
   int columns = 80, rows = 24;
 };
 
-double steady_seconds();
 // Of standard output; 80 x 24 where it is no terminal.
 TerminalSize terminal_size();
 

@@ -5,24 +5,23 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "report/metrics.hpp"
 #include "store/file.hpp"
 
 namespace drl {
 
-// Columns: iteration, env_steps, steps_per_second, mean_reward, mean_episode_length, the other metrics, and
-// `episode/<term>` for each reward term. Numbers are the shortest that read back as the same double; NaN is `nan`.
+// Columns: iteration, env_steps, and every metric by its name. Numbers are the shortest that read back as the same
+// double; NaN is `nan`.
 class CsvWriter {
  public:
-  // Without `resume_iteration` replaces the file by its header. With it, keeps the rows up to that iteration and cuts
-  // the later ones and an unfinished last row (a file that does not exist is created). Throws UsageError if the file
-  // has other columns or is no such table, Error if it cannot be written.
-  CsvWriter(std::filesystem::path path, const std::vector<std::string>& reward_terms,
+  // For rows that have the columns of `like`. Without `resume_iteration` replaces the file by its header. With it,
+  // keeps the rows up to that iteration and cuts the later ones and an unfinished last row (a file that does not exist
+  // is created). Throws UsageError if the file has other columns or is no such table, Error if it cannot be written.
+  CsvWriter(std::filesystem::path path, const IterationMetrics& like,
             std::optional<int64_t> resume_iteration = std::nullopt);
 
-  // Keeps the row in memory until flush(). The reward terms must be those of the constructor, in their order.
+  // Keeps the row in memory until flush().
   void append(const IterationMetrics& metrics);
   // Writes the rows kept in memory. Throws Error (full disk): the file then holds whole rows still, and the rows stay
   // in memory for the next call.
@@ -32,8 +31,7 @@ class CsvWriter {
   void sync();
 
  private:
-  std::vector<std::string> reward_terms_;
-  std::string buffer_;
+  std::string header_, buffer_;
   AppendFile file_;
 };
 

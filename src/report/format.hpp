@@ -3,9 +3,12 @@
 
 #include <string>
 
+#include "base/metric.hpp"
+
 namespace drl {
 
 std::string human_number(double value);  // four significant digits
 std::string human_time(double seconds);  // 4.2 ms, 1.25 s
+std::string value_text(const Metric& metric);
 
 }  // namespace drl

@@ -1,14 +1,12 @@
 #include "report/tensorboard.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 
+#include "base/format.hpp"
+#include "base/text.hpp"
 #include "store/crc32c.hpp"
 
 namespace drl {
@@ -45,9 +43,9 @@ std::string message(int field, std::string_view bytes) {
 // ---- Event { wall_time = 1; step = 2; file_version = 3; summary = 5; session_log = 7 }
 //      Summary { repeated Value value = 1 }, Value { tag = 1; simple_value = 2; tensor = 8; metadata = 9 }
 
-// Nothing for NaN.
+// Nothing for NaN, or without a tag.
 std::string scalar(std::string_view tag, double value) {
-  if (std::isnan(value)) return {};
+  if (std::isnan(value) || tag.empty()) return {};
   return message(1, message(1, tag) + real32(2, static_cast<float>(value)));
 }
 
@@ -60,16 +58,8 @@ std::string text_value(std::string_view tag, std::string_view text) {
 }
 
 std::string scalars(const IterationMetrics& m) {
-  std::string values =
-      scalar("Loss/value", m.value_loss) + scalar("Loss/surrogate", m.surrogate_loss) +
-      scalar("Loss/entropy", m.entropy) + scalar("Loss/learning_rate", m.learning_rate) +
-      scalar("Loss/gradient_norm", m.gradient_norm) + scalar("Loss/explained_variance", m.explained_variance) +
-      scalar("Policy/mean_std", m.action_std) + scalar("Policy/kl", m.kl) +
-      scalar("Policy/clip_fraction", m.clip_fraction) + scalar("Perf/total_fps", m.steps_per_second) +
-      scalar("Perf/collection_time", m.collection_time) + scalar("Perf/learning_time", m.learning_time) +
-      scalar("Perf/waiting_time", m.waiting_time) + scalar("Train/mean_reward", m.mean_reward) +
-      scalar("Train/mean_episode_length", m.mean_episode_length);
-  for (const auto& [term, value] : m.reward_terms) values += scalar("Episode/" + term, value);
+  std::string values;
+  for (const Metric& metric : m.metrics) values += scalar(metric.tag, metric.value);
   return values;
 }
 
@@ -103,18 +93,10 @@ fs::path new_file_name(const fs::path& folder, double now) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     time = std::max(time, time_in_name(entry.path().filename().string()) + 1);
   }
-  char host[256] = "unknown";
-  ::gethostname(host, sizeof host - 1);
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%010lld", static_cast<long long>(time));
-  return folder / (std::string(kFilePrefix) + digits + "." + host);
+  return folder / fmt::format("{}{:010}.{}", kFilePrefix, time, host_name());
 }
 
 }  // namespace
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 EventWriter::EventWriter(const fs::path& folder, std::optional<int64_t> resume_iteration, std::function<double()> clock)
     : clock_(std::move(clock)), file_(new_file_name(folder, clock_()), AppendFile::Start::create) {

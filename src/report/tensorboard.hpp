@@ -9,13 +9,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/host.hpp"
 #include "report/metrics.hpp"
 #include "store/file.hpp"
 
 namespace drl {
-
-// Seconds since 1970.
-double wall_clock();
 
 class EventWriter {
  public:
@@ -23,7 +21,7 @@ class EventWriter {
   // there. With `resume_iteration`, tells TensorBoard to drop what the older files say of later iterations. Throws
   // Error if the file cannot be written.
   explicit EventWriter(const std::filesystem::path& folder, std::optional<int64_t> resume_iteration = std::nullopt,
-                       std::function<double()> clock = wall_clock);
+                       std::function<double()> clock = seconds_since_1970);
 
   // Scalars at step `iteration`; NaN values are left out. Kept in memory until flush().
   void append(const IterationMetrics& metrics);

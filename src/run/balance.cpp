@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/format.hpp"
+#include "base/text.hpp"
+
 namespace drl {
 namespace {
 
@@ -36,19 +39,17 @@ std::string Balance::advice() const {
   const double ranks = static_cast<double>(waiting_.size());
   const double share = std::accumulate(waiting_.begin(), waiting_.end(), 0.0) / ranks / seconds_;
   if (share <= kTooMuch) return "";
-  const auto percent = [this](double waited) {
-    return std::to_string(static_cast<int>(100 * waited / seconds_ + 0.5));
-  };
+  const auto percent = [this](double waited) { return static_cast<int>(100 * waited / seconds_ + 0.5); };
   const auto least = std::min_element(waiting_.begin(), waiting_.end());
   const auto most = std::max_element(waiting_.begin(), waiting_.end());
-  const auto name = [this](auto at) {
-    const auto rank = at - waiting_.begin();
-    return "rank " + std::to_string(rank) + " on " + hosts_[static_cast<size_t>(rank)];
-  };
-  return "waiting and communication take " + percent(share * seconds_) + " % of the ranks' time (" + name(least) +
-         " is the slowest: it waits " + percent(*least) + " % of an iteration, " + name(most) + " " + percent(*most) +
-         " %): use more environments a rank, fewer mini-batches or fewer nodes, and look what else runs on " +
-         hosts_[static_cast<size_t>(least - waiting_.begin())];
+  const size_t slowest = static_cast<size_t>(least - waiting_.begin()),
+               idlest = static_cast<size_t>(most - waiting_.begin());
+  return fmt::format(
+      "waiting and communication take {} % of the ranks' time (rank {} on {} is the slowest: it waits {} % of an "
+      "iteration, rank {} on {} {} %): use more environments a rank, fewer mini-batches or fewer nodes, and look what "
+      "else runs on {}",
+      percent(share * seconds_), slowest, hosts_[slowest], percent(*least), idlest, hosts_[idlest], percent(*most),
+      hosts_[slowest]);
 }
 
 }  // namespace drl

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "report/console.hpp"
 
 namespace drl {
 namespace {

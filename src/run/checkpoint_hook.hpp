@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/background.hpp"
+#include "launch/child.hpp"
 
 namespace drl {
 

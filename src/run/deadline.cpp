@@ -1,14 +1,15 @@
 #include "run/deadline.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 
 #include "base/check.hpp"
+#include "base/clock.hpp"
+#include "base/format.hpp"
+#include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "report/console.hpp"
 #include "report/format.hpp"
 
 namespace drl {
@@ -18,10 +19,6 @@ constexpr double kFirstAnswer = 60;  // seconds for squeue while training goes o
 constexpr double kLastAnswer = 5;    // before a stop, when all wait for it
 constexpr double kNever = -INFINITY;
 const double kProgramStart = steady_seconds();
-
-double seconds_since_1970() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -80,9 +77,10 @@ void Deadline::require_time() {
   left_ = *time_left();
   const double left_at_start = left_ + steady_seconds() - kProgramStart;
   if (another_fits(left_) || left_at_start < limit_ / 2) return;
-  throw UsageError("job " + job_.job + " has no time for an iteration (of its limit of " + human_duration(limit_) +
-                   ", " + human_duration(left_) + " are left now, and " + human_time(margin()) +
-                   " shall be when the run has saved): give it more with sbatch --time, or a smaller --time_margin");
+  throw UsageError(fmt::format(
+      "job {} has no time for an iteration (of its limit of {}, {} are left now, and {} shall be when the run "
+      "has saved): give it more with sbatch --time, or a smaller --time_margin",
+      job_.job, human_duration(limit_), human_duration(left_), human_time(margin())));
 }
 
 bool Deadline::reached() {
@@ -110,9 +108,9 @@ void Deadline::saved(double begin) {
 
 std::string Deadline::reason() const {
   const std::lock_guard lock(mutex_);
-  return "job " + job_.job + " ends in " + human_duration(left_) + " (the longest iteration took " +
-         human_time(longest_.iteration) + ", the longest save " + human_time(longest_.save) + "; --time_margin " +
-         human_time(margin()) + ")";
+  return fmt::format("job {} ends in {} (the longest iteration took {}, the longest save {}; --time_margin {})",
+                     job_.job, human_duration(left_), human_time(longest_.iteration), human_time(longest_.save),
+                     human_time(margin()));
 }
 
 }  // namespace drl

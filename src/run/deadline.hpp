@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "cluster/allocation.hpp"
-#include "cluster/background.hpp"
+#include "launch/allocation.hpp"
+#include "launch/child.hpp"
 #include "run/running_clock.hpp"
 
 namespace drl {

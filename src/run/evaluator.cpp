@@ -61,7 +61,8 @@ class EpisodeCollector {
   void record(const RolloutView& r, int64_t i, Episode& episode) const {
     append(episode.observations, r.obs + i * r.obs_dim, r.obs_dim);
     if (space_.discrete) {
-      episode.discrete_actions.push_back(reinterpret_cast<const int32_t*>(r.action)[i]);
+      const int32_t* action = reinterpret_cast<const int32_t*>(r.action) + i * space_.numbers();
+      episode.discrete_actions.insert(episode.discrete_actions.end(), action, action + space_.numbers());
     } else {
       const float* action = reinterpret_cast<const float*>(r.action) + i * space_.size;
       for (int k = 0; k < space_.size; ++k)
@@ -104,11 +105,12 @@ Evaluation evaluate(const EvaluationPlan& plan, const PlayedPolicy& policy,
                     const std::function<void(const Episode&)>& on_episode) {
   DRL_CHECK(plan.episodes > 0 && plan.num_envs > 0, "an evaluation of nothing");
   const uint64_t seed = plan.seed | kEvaluationKey;
-  const std::unique_ptr<VecEnv> envs = make_env(plan.task, {plan.num_envs, 0, seed, false}, policy.queue);
+  const std::unique_ptr<VecEnv> envs =
+      make_env(plan.task, {plan.num_envs, 0, seed, false, plan.params, plan.threads}, policy.queue);
   Rollout rollout(policy.queue, envs->spec(), kStepsAtATime, plan.num_envs, true);
   Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
-  envs->reset(policy.queue, rollout.start_row());
+  envs->reset(policy.queue, rollout.start_row(), {});
   for (int64_t step = 0; !episodes.done(); step += kStepsAtATime) {
     collector.collect(policy.params, policy.normalizer, &step);
     episodes.take(rollout.view());

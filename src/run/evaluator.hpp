@@ -18,6 +18,8 @@ struct EvaluationPlan {
   int64_t num_envs = 100;  // each plays ceil(episodes / num_envs), so that long episodes count as short ones do
   uint64_t seed = 0;
   ActionChoice choice = ActionChoice::most_probable;
+  std::vector<std::byte> params = {};  // EnvConfig's
+  int threads = 1;                     // EnvConfig's
 };
 
 struct Evaluation {

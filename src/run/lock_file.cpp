@@ -1,6 +1,5 @@
 #include "run/lock_file.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -8,18 +7,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <system_error>
 
+#include "base/clock.hpp"
+#include "base/descriptor.hpp"
+#include "base/host.hpp"
 #include "base/text.hpp"
-#include "cluster/allocation.hpp"
-#include "cluster/background.hpp"
-#include "cluster/machine.hpp"
+#include "launch/allocation.hpp"
+#include "launch/child.hpp"
 
 namespace fs = std::filesystem;
 
@@ -28,8 +27,6 @@ namespace drl {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LockOwner, host, boot, processes, pid, start_time, cluster, job, restart, released)
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kPrefix = ".lock.owner.";
 constexpr double kSqueuePatience = 5;          // s
@@ -44,23 +41,8 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-// nullopt if there is no such process, or one that only waits to be buried. See proc(5).
 std::optional<int64_t> start_time_of(int64_t pid) {
-  const std::string stat = first_line("/proc/" + std::to_string(pid) + "/stat");
-  const size_t name_end = stat.rfind(')');  // a program's name may hold anything
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream fields(stat.substr(name_end + 1));
-  std::string field;
-  fields >> field;
-  if (field == "Z" || field == "X") return std::nullopt;
-  for (int k = 0; k < 18; ++k) fields >> field;
-  int64_t ticks = 0;
-  return fields >> ticks ? std::optional(ticks) : std::nullopt;
-}
-
-const std::string& host_name() {
-  static const std::string host = this_machine().host;
-  return host;
+  return start_ticks(first_line("/proc/" + std::to_string(pid) + "/stat"));
 }
 
 LockOwner this_process() {
@@ -110,38 +92,14 @@ std::optional<std::string> known_state_of_job(const std::string& job) {
   return answer->second.state;
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  operator int() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
 int open_folder(const fs::path& folder) { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
 
 // Of the lock files in a folder, sorted.
 std::vector<int64_t> numbers_in(int folder) {
   std::vector<int64_t> numbers;
-  const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* entries = copy < 0 ? nullptr : fdopendir(copy);
-  if (!entries) return numbers;
-  while (const dirent* entry = readdir(entries)) {
-    const std::string_view name = entry->d_name;
-    if (!name.starts_with(kPrefix)) continue;
-    const std::string_view digits = name.substr(kPrefix.size());
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error == std::errc() && end == digits.data() + digits.size()) numbers.push_back(number);
-  }
-  closedir(entries);
+  for (const std::string& name : names_in(folder))
+    if (name.starts_with(kPrefix))
+      if (const auto number = number_in<int64_t>(name.substr(kPrefix.size()))) numbers.push_back(*number);
   std::ranges::sort(numbers);
   return numbers;
 }
@@ -259,10 +217,10 @@ std::unique_ptr<LockFile> LockFile::take(const fs::path& folder) {
   }
   for (const int64_t old : numbers_in(descriptor))
     if (old < number) unlinkat(descriptor, name_of(old).c_str(), 0);
-  return std::unique_ptr<LockFile>(new LockFile(descriptor.release(), number));
+  return std::unique_ptr<LockFile>(new LockFile(std::move(descriptor), number));
 }
 
-LockFile::LockFile(int folder, int64_t number) : folder_(folder), number_(number) {
+LockFile::LockFile(Descriptor folder, int64_t number) : folder_(std::move(folder)), number_(number) {
   sigset_t all, before;  // signals are for the thread that asks for them
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -284,7 +242,6 @@ LockFile::~LockFile() {
     owner.released = true;
     replace(folder_, number_, owner);
   }
-  close(folder_);
 }
 
 bool LockFile::is_mine() const { return highest_in(folder_) <= number_; }

@@ -15,6 +15,8 @@
 #include <string>
 #include <thread>
 
+#include "base/descriptor.hpp"
+
 namespace drl {
 
 // What the file says.
@@ -61,10 +63,10 @@ class LockFile {
   bool is_mine() const;
 
  private:
-  LockFile(int folder, int64_t number);
+  LockFile(Descriptor folder, int64_t number);
   void beat();
 
-  int folder_;  // its descriptor: the folder may be renamed
+  Descriptor folder_;  // and no path: the folder may be renamed
   int64_t number_;
   bool remove_ = false;
   std::mutex mutex_;

@@ -2,17 +2,18 @@
 
 #include <cmath>
 
+#include "base/clock.hpp"
+#include "base/format.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "report/console.hpp"
 #include "report/format.hpp"
 
 namespace drl {
 
 std::string progress_comment(const std::string& task, const IterationMetrics& metrics) {
-  const std::string progress =
-      task + " " + std::to_string(metrics.iteration) + "/" + std::to_string(metrics.max_iterations);
-  return std::isnan(metrics.mean_reward) ? progress : progress + ", reward " + human_number(metrics.mean_reward);
+  const std::string progress = fmt::format("{} {}/{}", task, metrics.iteration, metrics.max_iterations);
+  const double reward = metrics.value("mean_reward");
+  return std::isnan(reward) ? progress : progress + ", reward " + human_number(reward);
 }
 
 ProgressComment::ProgressComment(Allocation job, std::string task, double interval)

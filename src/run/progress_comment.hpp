@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "cluster/allocation.hpp"
-#include "cluster/background.hpp"
+#include "launch/allocation.hpp"
+#include "launch/child.hpp"
 #include "report/metrics.hpp"
 
 namespace drl {

@@ -4,14 +4,20 @@
 
 namespace drl {
 
-RewardWindow::RewardWindow(size_t reward_terms) : columns_(3 + reward_terms), rows_(kEpisodes * columns_, 0.0) {}
+RewardWindow::RewardWindow(size_t reward_terms, size_t metrics, size_t ends)
+    : terms_(reward_terms),
+      metrics_(metrics),
+      columns_(3 + reward_terms + metrics + ends),
+      rows_(kEpisodes * columns_, 0.0) {}
 
 void RewardWindow::add(const EpisodeSums& sums) {
   if (sums.count == 0) return;
   std::rotate(rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(columns_), rows_.end());
   double* newest = &rows_[rows_.size() - columns_];
   newest[0] = sums.count, newest[1] = sums.reward, newest[2] = sums.length;
-  std::copy(sums.terms.begin(), sums.terms.end(), newest + 3);
+  newest += 3;
+  for (const auto* columns : {&sums.terms, &sums.metrics, &sums.ends})
+    newest = std::copy(columns->begin(), columns->end(), newest);
 }
 
 double RewardWindow::episodes() const {

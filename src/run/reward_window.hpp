@@ -13,7 +13,7 @@ class RewardWindow {
  public:
   static constexpr int64_t kEpisodes = 100;
 
-  explicit RewardWindow(size_t reward_terms);
+  explicit RewardWindow(size_t reward_terms, size_t metrics = 0, size_t ends = 0);
 
   // One iteration's episodes, of all ranks. An iteration without any changes nothing.
   void add(const EpisodeSums& sums);
@@ -24,14 +24,16 @@ class RewardWindow {
   double mean_reward() const { return mean(1); }
   double mean_length() const { return mean(2); }
   double mean_term(size_t k) const { return mean(3 + k); }
+  double mean_metric(size_t k) const { return mean(3 + terms_ + k); }
+  double share_of_end(size_t k) const { return mean(3 + terms_ + metrics_ + k); }
   void visit_state(StateVisitor& visitor);
 
  private:
   double mean(size_t column) const;
 
-  // Rows (count, reward, length, terms...), newest last, zeros in front. Each row holds an episode at least, so that
-  // kEpisodes rows suffice.
-  size_t columns_;
+  // Rows (count, reward, length, terms..., metrics..., ends...), newest last, zeros in front. Each row holds an episode
+  // at least, so that kEpisodes rows suffice.
+  size_t terms_, metrics_, columns_;
   std::vector<double> rows_;
 };
 

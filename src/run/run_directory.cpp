@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include <thread>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 
@@ -67,14 +67,14 @@ std::string read_text(const fs::path& path) {
 }
 
 // What an earlier start left in run.json.
-nlohmann::json read_record(const fs::path& run) {
+nlohmann::json read_manifest(const fs::path& run) {
   std::ifstream file(run / "run.json");
-  const nlohmann::json record = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  return record.is_object() ? record : nlohmann::json::object();
+  const nlohmann::json manifest = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  return manifest.is_object() ? manifest : nlohmann::json::object();
 }
 
 bool has_job(const fs::path& run, const std::string& job_id) {
-  const nlohmann::json ids = read_record(run).value("job_ids", nlohmann::json::array());
+  const nlohmann::json ids = read_manifest(run).value("job_ids", nlohmann::json::array());
   return !job_id.empty() && std::find(ids.begin(), ids.end(), job_id) != ids.end();
 }
 
@@ -84,12 +84,13 @@ std::vector<std::string> changed_numbers(const fs::path& run, const OptionTable&
   std::vector<std::string> changes;
   for (const OptionDifference& difference : differences(table, read_text(file), file.string()))
     if (difference.effect == Effect::numbers)
-      changes.push_back(difference.name + ": " + difference.other + " -> " + difference.value);
+      changes.push_back(fmt::format("{}: {} -> {}", difference.name, difference.other, difference.value));
   return changes;
 }
 
 RunStart resume(const fs::path& run, std::string notice) {
-  return {run, StartFrom::resume, list_checkpoints(run), false, std::move(notice), nullptr};
+  return {
+      .directory = run, .from = StartFrom::resume, .checkpoints = list_checkpoints(run), .notice = std::move(notice)};
 }
 
 // Somebody else's, or from before.
@@ -105,16 +106,16 @@ fs::path free_name(const fs::path& path, const RunLock* mine = nullptr) {
 RunStart plan_resume(const fs::path& run, const OptionTable& table) {
   const std::vector<std::string> changes = changed_numbers(run, table);
   for (const std::string& change : changes)
-    for (const char* fixed : {"task:", "seed:"})
+    for (const char* fixed : {"task:", "algorithm:", "seed:"})
       if (change.starts_with(fixed))
         throw UsageError("cannot resume " + run.string() + " (" + change +
-                         "): task and seed cannot change; begin another run");
+                         "): task, algorithm and seed cannot change; begin another run");
   return resume(
       run, "resuming " + run.string() + (changes.empty() ? "" : " with changed options (" + join(changes, ", ") + ")"));
 }
 
 RunStart plan_named(const fs::path& run, const OptionTable& table) {
-  if (list_checkpoints(run).empty()) return {run, StartFrom::scratch, {}, false, "", nullptr};
+  if (list_checkpoints(run).empty()) return {.directory = run};
   const std::vector<std::string> changes = changed_numbers(run, table);
   if (changes.empty()) return resume(run, "resuming " + run.string() + " (the same options as before)");
   throw UsageError("run " + run.string() + " exists with other options (" + join(changes, ", ") +
@@ -122,7 +123,7 @@ RunStart plan_named(const fs::path& run, const OptionTable& table) {
 }
 
 RunStart plan_scratch(const fs::path& run, const RunOptions& options) {
-  RunStart start{run, StartFrom::scratch, {}, false, "", nullptr};
+  RunStart start{.directory = run};
   if (!options.checkpoint.empty()) {
     start.from = StartFrom::checkpoint;
     start.checkpoints = {find_checkpoint(options.checkpoint)};
@@ -140,7 +141,7 @@ RunStart plan_job(const fs::path& first, const RunOptions& options, const Option
   for (int k = 2; was_there(run, mine); ++k) {
     const bool same =
         !there_is(run / "options.ini") ||  // it ended as it began
-        (changed_numbers(run, table).empty() && read_record(run).value("origin", "") == origin_of(options));
+        (changed_numbers(run, table).empty() && read_manifest(run).value("origin", "") == origin_of(options));
     if (same && ((mine && mine->holds(run)) || !is_locked(run))) {
       if (list_checkpoints(run).empty()) break;
       return resume(run, "resuming " + run.string() + " (this job's run, the same options)");
@@ -297,6 +298,8 @@ RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory), lock
   fs::create_directories(path_ / "checkpoints", error);
   if (!error) fs::create_directories(path_ / "logs", error);
   if (error) cannot_write(path_, error.message());
+  if (start.from == StartFrom::resume)
+    for (const fs::path& file : start.damaged) fs::rename(file, file.string() + ".damaged", error);
   const fs::path link = path_.parent_path() / "latest",
                  temporary = path_.parent_path() / (".latest." + std::to_string(getpid()));
   fs::remove(temporary, error);
@@ -312,9 +315,7 @@ void RunDirectory::require_lock() const {
 }
 
 fs::path RunDirectory::checkpoint(int64_t iteration) const {
-  char name[40];
-  std::snprintf(name, sizeof(name), "iter_%06lld.h5", static_cast<long long>(iteration));
-  return path_ / "checkpoints" / name;
+  return path_ / "checkpoints" / fmt::format("iter_{:06}.h5", iteration);
 }
 
 void RunDirectory::mark_best(int64_t iteration) const {
@@ -330,11 +331,6 @@ void RunDirectory::prune(int keep) const {
   const std::vector<fs::path> files = list_checkpoints(path_);
   for (size_t k = static_cast<size_t>(keep); k < files.size(); ++k)
     if (files[k].filename() != best) fs::remove(files[k], error);
-}
-
-void RunDirectory::set_aside(const std::vector<fs::path>& damaged) const {
-  std::error_code error;
-  for (const fs::path& file : damaged) fs::rename(file, file.string() + ".damaged", error);
 }
 
 bool RunDirectory::take_stop_request() const {

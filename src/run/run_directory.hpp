@@ -30,11 +30,12 @@ enum class StartFrom { scratch, resume, checkpoint, weights };
 struct RunStart {
   std::filesystem::path directory;
   StartFrom from = StartFrom::scratch;
-  std::vector<std::filesystem::path> checkpoints;  // to load from: the first that is not damaged
-  bool move_old_aside = false;                     // --fresh: there is a run of this name
-  std::string notice;                              // one line for the user, empty if there is nothing to say
-  std::shared_ptr<RunLock> lock;                   // claim_run's
-  std::filesystem::path busy = {};                 // a run of this job that would be resumed, were it not in use
+  std::vector<std::filesystem::path> checkpoints = {};  // to load from: the first that is not damaged
+  bool move_old_aside = false;                          // --fresh: there is a run of this name
+  std::string notice = {};                              // one line for the user, empty if there is nothing to say
+  std::shared_ptr<RunLock> lock = {};                   // claim_run's
+  std::filesystem::path busy = {};                      // a run of this job that would be resumed, were it not in use
+  std::vector<std::filesystem::path> damaged = {};      // of its checkpoints, those that could not be loaded
 };
 
 // The run that --resume or --load_run names, whose options.ini then lies under the command line's options; nullopt if
@@ -61,7 +62,8 @@ std::filesystem::path find_checkpoint(const std::filesystem::path& path);
 // An open run directory, locked as long as it lives.
 class RunDirectory {
  public:
-  // Creates it, or opens it to resume. Throws UsageError if it cannot be written or another process has it.
+  // Creates it, or opens it to resume; then damaged checkpoints are renamed, so that newer ones of the same run are not
+  // mistaken for older ones. Throws UsageError if it cannot be written or another process has it.
   explicit RunDirectory(const RunStart& start);
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
@@ -78,8 +80,6 @@ class RunDirectory {
   void mark_best(int64_t iteration) const;
   // Deletes all but the newest `keep` checkpoints and the best.
   void prune(int keep) const;
-  // Renames checkpoints that cannot be read, so that newer ones of the same run are not mistaken for older ones.
-  void set_aside(const std::vector<std::filesystem::path>& damaged) const;
   // True if the file STOP is there; removes it, so that the run can go on later.
   bool take_stop_request() const;
 

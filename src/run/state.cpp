@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 namespace drl {
@@ -51,6 +52,13 @@ void restore_field(const StateField& field, const Tensor* tensor, Communicator& 
   field.write(mine);
 }
 
+[[noreturn]] void refuse(const std::string& file, const std::string& why) {
+  throw UsageError(
+      fmt::format("checkpoint {} does not fit these networks ({}): use the task, policy and ppo options it "
+                  "was made with (drl_checkpoint show)",
+                  file, why));
+}
+
 bool is_policy(const std::string& name) { return name.starts_with("policy/") || name.starts_with("normalizer/"); }
 
 }  // namespace
@@ -87,17 +95,11 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
     if (tensor && tensor->type == field.type && tensor->shape == field.shape) continue;
     const std::string found =
         tensor ? "is " + shape_text(tensor->shape) + " there and " + shape_text(field.shape) + " here" : "is not in it";
-    throw UsageError("checkpoint " + file + " does not fit these networks (" + field.name + " " + found +
-                     "): use the task, policy and ppo options it was made with (drl_checkpoint show)");
+    refuse(file, field.name + " " + found);
   }
-  for (const Tensor& tensor : checkpoint.tensors) {
-    const bool known =
-        std::any_of(state.begin(), state.end(), [&](const StateField& f) { return f.name == tensor.name; });
-    if (is_policy(tensor.name) && !known)
-      throw UsageError(
-          "checkpoint " + file + " does not fit these networks (" + tensor.name +
-          " is in it and not here): use the task, policy and ppo options it was made with (drl_checkpoint show)");
-  }
+  for (const Tensor& tensor : checkpoint.tensors)
+    if (is_policy(tensor.name) && std::ranges::find(state, tensor.name, &StateField::name) == state.end())
+      refuse(file, tensor.name + " is in it and not here");
 }
 
 StateList policy_state(const StateList& state) {

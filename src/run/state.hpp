@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/communicator.hpp"
+#include "comm/communicator.hpp"
 #include "device/state.hpp"
 #include "store/checkpoint.hpp"
 

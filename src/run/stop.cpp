@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "base/check.hpp"
-#include "cluster/mpirun.hpp"
+#include "placement/mpirun.hpp"
 
 namespace drl {
 namespace {

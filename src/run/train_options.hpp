@@ -1,16 +1,23 @@
 // Options of a training run. Names are Isaac Lab's where it has them.
 #pragma once
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "algorithms/make_algorithm.hpp"
 #include "algorithms/options.hpp"
 #include "base/options.hpp"
+#include "envs/make_env.hpp"
+#include "envs/task_params.hpp"
 
 namespace drl {
 
 struct TrainOptions {
   std::string task;
+  std::string algorithm = algorithm_names().front();
   int num_envs = 1024;
   int num_steps_per_env = 16;
   int max_iterations = 150;
@@ -21,9 +28,11 @@ struct TrainOptions {
   bool init_at_random_ep_len = true;
   int shards = 0;
   std::string isa = "auto";
+  std::string nan_policy = "reset";
 
   void describe(OptionVisitor& v) {
     v("task", task, "what to learn (--list_tasks)");
+    v("algorithm", algorithm, "how to learn it", one_of(algorithm_names()));
     v("num_envs", num_envs, "environments per rank", between(1, 1 << 24));
     v("num_steps_per_env", num_steps_per_env, "steps of each environment per iteration", between(1, 1 << 20));
     v("max_iterations", max_iterations, "iteration to end at, counted from the run's beginning", at_least(0),
@@ -34,6 +43,8 @@ struct TrainOptions {
     v("gpu_ids", gpu_ids, "of the visible GPUs use these: all, a list such as 0,2, or None for the CPU", Effect::none);
     v("init_at_random_ep_len", init_at_random_ep_len, "let the first episodes begin at random ages");
     v("shards", shards, "parts that environments are shuffled in, 0 = one per rank", at_least(0));
+    v("nan_policy", nan_policy, "when a number of an environment is not finite: reset it and go on, or stop the run",
+      one_of({"reset", "stop"}), Effect::none);
     v("isa", isa, "instruction set of the loops (x86-64-v2, ...): auto takes the best that all ranks' CPUs have");
   }
 };
@@ -105,15 +116,33 @@ struct Options {
   TrainOptions train;
   RunOptions run;
   PolicyOptions policy;
-  PpoOptions ppo;
   GpuOptions gpu;
+  std::vector<std::unique_ptr<AlgorithmKind>> algorithms = all_algorithms();  // each with its own
+  std::unique_ptr<TaskParams> env;                                            // the task's own
 
+  // That of --algorithm.
+  const AlgorithmKind& algorithm() const {
+    return **std::ranges::find(algorithms, train.algorithm, [](const auto& kind) { return kind->name(); });
+  }
   void add_to(OptionTable& table) {
     table.section("", "Training", train);
     table.section("", "Run directory", run);
     table.section("", "GPUs", gpu);
     table.section("policy", "Policy", policy);
-    table.section("ppo", "PPO", ppo);
+    for (const auto& kind : algorithms) kind->add_to(table);
+    table.await("env");
+  }
+  // Sets all options by `apply`; the task's own are known only when it has named the task.
+  template <class Apply>
+  void apply(OptionTable& table, const Apply& apply) {
+    table.await("env");
+    apply();
+    if (train.task.empty()) return;
+    env = std::make_unique<TaskParams>(task_record(train.task));
+    TaskParams::Rewards rewards = env->rewards();
+    table.section("env", "Task", *env);
+    table.section("env.reward", "Rewards", rewards);
+    apply();
   }
 };
 

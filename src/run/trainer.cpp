@@ -1,21 +1,22 @@
 #include "run/trainer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <limits>
 
 #include "base/check.hpp"
+#include "base/clock.hpp"
+#include "base/format.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "envs/task_libraries.hpp"
 #include "report/format.hpp"
 
 namespace drl {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // What rides in the iteration's float64 all-reduce: counts of ranks that ask for each kind of stop, rank 0's wish to
 // save, and slots of each rank (zeros elsewhere) for the fingerprint of its state and for its collection and waiting
@@ -30,17 +31,18 @@ struct Riders {
 
 }  // namespace
 
-Trainer::Trainer(const Options& options, Algorithm& algorithm, const TaskSpec& task, Communicator& comm,
-                 Evaluation evaluate)
-    : options_(options),
+Trainer::Trainer(const TrainOptions& train, const RunOptions& run, Algorithm& algorithm, const TaskSpec& task,
+                 Communicator& comm, Evaluation evaluate)
+    : train_(train),
+      run_(run),
       algorithm_(algorithm),
       task_(task),
       comm_(comm),
       evaluate_(std::move(evaluate)),
-      window_(task.reward_terms.size()),
+      window_(task.reward_terms.size(), task.metrics.size(), task.ends.size()),
       riders_(Riders::size(comm.size())),
       all_waiting_(comm.size()),
-      start_(now()) {
+      start_(steady_seconds()) {
   state_ = list_state([this](StateVisitor& visitor) {
     visitor.scalar("trainer/iteration", iteration_);
     visitor.scalar("trainer/env_steps", env_steps_);
@@ -55,56 +57,57 @@ void Trainer::state_loaded(double elapsed) {
   algorithm_.state_changed();
 }
 
-int Trainer::run(RunReport* report) {
-  start_ = last_save_ = now();
-  if (finished()) return nothing_to_do(report);
+int Trainer::run(RunMonitor* monitor) {
+  start_ = last_save_ = steady_seconds();
+  if (finished()) return nothing_to_do(monitor);
   while (!finished()) {
-    iterate(report);
-    if (report) report->iteration(metrics());
-    save_if_due(report);
+    iterate(monitor);
+    if (monitor) monitor->iteration(metrics());
+    save_if_due(monitor);
   }
-  return finish(report);
+  return finish(monitor);
 }
 
 bool Trainer::finished() const {
-  return stop_ != Stop::none || target_reached() || iteration_ >= options_.train.max_iterations;
+  return stop_ != Stop::none || target_reached() || iteration_ >= train_.max_iterations;
 }
 
 bool Trainer::target_reached() const {
   // The first episodes to end are the short ones: not before there are enough.
-  return options_.train.target_reward && window_.episodes() >= RewardWindow::kEpisodes &&
-         window_.mean_reward() >= *options_.train.target_reward;
+  return train_.target_reward && window_.episodes() >= RewardWindow::kEpisodes &&
+         window_.mean_reward() >= *train_.target_reward;
 }
 
-int Trainer::nothing_to_do(RunReport* report) const {
-  if (!report) return kDone;
-  report->message("nothing to do: the run is" + standing() + "; a larger --max_iterations" +
-                  (target_reached() ? ", and --target_reward none," : "") + " goes on");
-  report->finish(iteration_, env_steps_, target_reached() ? "target reached" : "done", comm_.stats());
+int Trainer::nothing_to_do(RunMonitor* monitor) const {
+  if (!monitor) return kDone;
+  monitor->message("nothing to do: the run is" + standing() + "; a larger --max_iterations" +
+                   (target_reached() ? ", and --target_reward none," : "") + " goes on");
+  monitor->finish(progress(), target_reached() ? "target reached" : "done");
   return kDone;
 }
 
-void Trainer::iterate(RunReport* report) {
-  const double begin = now(), seconds_before = iteration_seconds_;
+void Trainer::iterate(RunMonitor* monitor) {
+  const double begin = steady_seconds(), seconds_before = iteration_seconds_;
   wait_before_ = comm_.stats().wait_seconds;
-  write_riders(report);
+  write_riders(monitor);
   algorithm_.iterate(iteration_, comm_, riders_);
   read_riders();
-  if (report) report->waiting(seconds_before, all_waiting_);
+  if (monitor) monitor->waiting(seconds_before, all_waiting_);
   check_replicas();
   iteration_ += 1;
   env_steps_ += algorithm_.env_steps_per_iteration() * comm_.size();
   window_.add(algorithm_.stats().episodes);
+  look_for_lost(monitor != nullptr);
   waiting_ = comm_.stats().wait_seconds - wait_before_;
-  iteration_seconds_ = now() - begin;
+  iteration_seconds_ = steady_seconds() - begin;
 }
 
-void Trainer::write_riders(RunReport* report) {
+void Trainer::write_riders(RunMonitor* monitor) {
   std::fill(riders_.begin(), riders_.end(), 0.0);
   Stop wanted = requested_stop();
-  if (report) wanted = std::max(wanted, report->requested_stop());
+  if (monitor) wanted = std::max(wanted, monitor->requested_stop());
   riders_[Riders::stop + static_cast<size_t>(wanted)] = 1;
-  riders_[Riders::save] = report && now() - last_save_ > options_.run.save_seconds;
+  riders_[Riders::save] = monitor && steady_seconds() - last_save_ > run_.save_seconds;
   hashes_ = hash_state(host_state_);
   riders_[Riders::fingerprint(comm_.rank())] = fingerprint(hashes_);
   riders_[Riders::collection(comm_.rank())] = algorithm_.stats().collection_time;
@@ -120,6 +123,19 @@ void Trainer::read_riders() {
     slowest_collection_ = std::max(slowest_collection_, riders_[Riders::collection(rank)]);
     all_waiting_[rank] = riders_[Riders::waiting(rank)];
   }
+}
+
+// The count is over all ranks, and so they decide alike.
+void Trainer::look_for_lost(bool reports) {
+  const double lost = algorithm_.stats().episodes.lost;
+  if (lost == 0) return;
+  const std::string what = fmt::format(
+      "iteration {}: {} of the environments' episodes came to an end because a number "
+      "of the state, of an observation or of the reward was not finite",
+      iteration_, lost);
+  if (train_.nan_policy == "stop")
+    throw SharedError(what + " (--nan_policy stop): see to the task's step, or go on with --nan_policy reset");
+  if (reports) log::warn("{}; these environments begin anew", what);
 }
 
 // All ranks see all fingerprints, and so decide alike.
@@ -151,77 +167,96 @@ void Trainer::check_replicas_now() {
 }
 
 void Trainer::throw_divergence(const StateHashes& mine) {
-  throw SharedError("replicas are no longer equal at iteration " + std::to_string(iteration_) + " (" +
-                    describe_divergence(state_, mine, comm_) +
-                    "): a rank computed other numbers, by broken hardware or mixed libraries; resume from the last "
-                    "checkpoint without that host");
+  throw SharedError(fmt::format(
+      "replicas are no longer equal at iteration {} ({}): a rank computed other numbers, by broken hardware "
+      "or mixed libraries; resume from the last checkpoint without that host",
+      iteration_, describe_divergence(state_, mine, comm_)));
 }
 
 IterationMetrics Trainer::metrics() const {
   const IterationStats& stats = algorithm_.stats();
-  IterationMetrics m;
-  m.iteration = iteration_;
-  m.max_iterations = options_.train.max_iterations;
-  m.env_steps = env_steps_;
-  m.steps_per_second = static_cast<double>(algorithm_.env_steps_per_iteration() * comm_.size()) / iteration_seconds_;
-  m.mean_reward = window_.mean_reward();
-  m.mean_episode_length = window_.mean_length();
-  m.episodes = stats.episodes.count;
+  const double steps = static_cast<double>(algorithm_.env_steps_per_iteration() * comm_.size());
+  std::vector<Metric> all = {{"steps_per_second", "Steps per second", "Perf/total_fps", steps / iteration_seconds_,
+                              true, "{:>6} steps/s", Format::count, Section::speed},
+                             {"mean_reward", "Mean reward", "Train/mean_reward", window_.mean_reward(), true,
+                              "reward {:>7}", Format::number, Section::episodes},
+                             {"mean_episode_length", "Mean episode length", "Train/mean_episode_length",
+                              window_.mean_length(), true, "length {:>6}", Format::number, Section::episodes},
+                             {"episodes", "", "", stats.episodes.count}};
+  std::ranges::copy(algorithm_.metrics(), std::back_inserter(all));
+  // Of rank 0; collection of the slowest rank, where the others count with the iteration before.
+  const auto time = [&](const char* name, const char* label, const char* tag, double seconds, Section section,
+                        Format format = Format::seconds) {
+    all.push_back({name, label, tag, seconds, true, "", format, section});
+  };
+  time("collection_time", "Collection time", "Perf/collection_time", slowest_collection_, Section::speed);
+  time("learning_time", "Learning time", "Perf/learning_time", stats.learning_time, Section::speed);
+  time("waiting_time", "Waiting time", "Perf/waiting_time", waiting_, Section::speed);
+  time("iteration_time", "Iteration time", "", iteration_seconds_, Section::time);
+  time("elapsed_time", "Time elapsed", "", elapsed(), Section::time, Format::duration);
+  add_task_metrics(all);
+  return {iteration_, train_.max_iterations, env_steps_, std::move(all)};
+}
+
+// As the task names them. Episode_Reward is Isaac Lab's and mjlab's: the mean sum over an episode, divided by the
+// seconds of the longest one (isaaclab/managers/reward_manager.py, RewardManager.reset); without a step limit by those
+// of the mean one.
+void Trainer::add_task_metrics(std::vector<Metric>& all) const {
+  const auto add = [&](const std::string& name, const std::string& tag, double value, bool on_console) {
+    all.push_back({name, on_console ? tag : "", tag, value, on_console, "", Format::number, Section::terms});
+  };
   for (size_t k = 0; k < task_.reward_terms.size(); ++k)
-    m.reward_terms.emplace_back(task_.reward_terms[k], window_.mean_term(k));
-  m.value_loss = stats.value_loss;
-  m.surrogate_loss = stats.surrogate_loss;
-  m.entropy = stats.entropy;
-  m.kl = stats.kl;
-  m.clip_fraction = stats.clip_fraction;
-  m.gradient_norm = stats.gradient_norm;
-  m.explained_variance = stats.explained_variance;
-  m.learning_rate = stats.learning_rate;
-  m.action_std = stats.action_std;
-  m.collection_time = slowest_collection_;
-  m.learning_time = stats.learning_time;
-  m.waiting_time = waiting_;
-  m.iteration_time = iteration_seconds_;
-  m.elapsed_time = elapsed();
-  return m;
+    add("episode/" + task_.reward_terms[k], "Episode/" + task_.reward_terms[k], window_.mean_term(k), true);
+  const double seconds = task_.dt * (task_.step_limit > 0 ? task_.step_limit : window_.mean_length());
+  for (size_t k = 0; k < task_.reward_terms.size(); ++k)
+    add("episode_reward/" + task_.reward_terms[k], "Episode_Reward/" + task_.reward_terms[k],
+        window_.mean_term(k) / seconds, false);
+  for (size_t k = 0; k < task_.metrics.size(); ++k)
+    add("metrics/" + task_.metrics[k], "Metrics/" + task_.metrics[k], window_.mean_metric(k), true);
+  for (size_t k = 0; k < task_.ends.size(); ++k)
+    add("episode_termination/" + task_.ends[k], "Episode_Termination/" + task_.ends[k], window_.share_of_end(k), true);
+  const std::vector<float>& curriculum = algorithm_.stats().curriculum;
+  for (size_t k = 0; k < task_.curriculum.size(); ++k)
+    add("curriculum/" + task_.curriculum[k], "Curriculum/" + task_.curriculum[k],
+        curriculum.empty() ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(curriculum[k]), true);
+  add("lost_environments", "Train/lost_environments", algorithm_.stats().episodes.lost, false);
 }
 
 // Every rank decides alike: the cadence is in iterations, and rank 0's clock came with the all-reduce.
-void Trainer::save_if_due(RunReport* report) {
-  const bool interval = iteration_ % options_.run.save_interval == 0;
-  const bool evaluation =
-      options_.run.eval_interval > 0 && (iteration_ % options_.run.eval_interval == 0 || finished());
-  if (interval || evaluation || save_requested_) save(report, score(report, evaluation));
+void Trainer::save_if_due(RunMonitor* monitor) {
+  const bool interval = iteration_ % run_.save_interval == 0;
+  const bool evaluation = run_.eval_interval > 0 && (iteration_ % run_.eval_interval == 0 || finished());
+  if (interval || evaluation || save_requested_) save(monitor, score(monitor, evaluation));
 }
 
-std::optional<double> Trainer::score(RunReport* report, bool evaluate_now) const {
-  if (!report) return std::nullopt;
-  if (options_.run.eval_interval > 0) return evaluate_now ? std::optional(evaluate_()) : std::nullopt;
+std::optional<double> Trainer::score(RunMonitor* monitor, bool evaluate_now) const {
+  if (!monitor) return std::nullopt;
+  if (run_.eval_interval > 0) return evaluate_now ? std::optional(evaluate_()) : std::nullopt;
   return window_.episodes() < RewardWindow::kEpisodes ? std::nullopt : std::optional(window_.mean_reward());
 }
 
-void Trainer::save(RunReport* report, std::optional<double> score) {
+void Trainer::save(RunMonitor* monitor, std::optional<double> score) {
   if (saved_iteration_ == iteration_) return;
   check_replicas_now();
   std::vector<Tensor> tensors = gather_state(state_, comm_);
-  if (report) report->save(iteration_, env_steps_, elapsed(), std::move(tensors), score, comm_.stats());
+  if (monitor) monitor->save(progress(), elapsed(), std::move(tensors), score);
   saved_iteration_ = iteration_;
-  last_save_ = now();
+  last_save_ = steady_seconds();
 }
 
-int Trainer::finish(RunReport* report) {
-  if (saved_iteration_ != iteration_) save(report, score(report, false));
-  const bool done = target_reached() || iteration_ >= options_.train.max_iterations;
+int Trainer::finish(RunMonitor* monitor) {
+  if (saved_iteration_ != iteration_) save(monitor, score(monitor, false));
+  const bool done = target_reached() || iteration_ >= train_.max_iterations;
   const std::string status = target_reached() ? "target reached" : done ? "done" : "stopped";
   uint8_t saved = 1;
-  if (report) {
-    saved = report->finish(iteration_, env_steps_, status, comm_.stats());
-    report->message(outcome(*report));
+  if (monitor) {
+    saved = monitor->finish(progress(), status);
+    monitor->message(outcome(*monitor));
     if (!saved)
       log::write(log::Level::common_error,
                  "no newer checkpoint was made (the warnings above say why): requeueing would not help; see to " +
-                     report->directory().path().string() + " first, then go on");
-    report->finish_hook();
+                     monitor->directory().path().string() + " first, then go on");
+    monitor->finish_hook();
   }
   comm_.broadcast_asleep(std::as_writable_bytes(std::span(&saved, 1)), 0);
   if (!saved) return kFailure;
@@ -229,23 +264,25 @@ int Trainer::finish(RunReport* report) {
 }
 
 std::string Trainer::standing() const {
-  return " at iteration " + std::to_string(iteration_) + ", mean reward " + human_number(window_.mean_reward());
+  return fmt::format(" at iteration {}, mean reward {}", iteration_, human_number(window_.mean_reward()));
 }
 
 // What the run came to, where it lies, and what to type next.
-std::string Trainer::outcome(const RunReport& report) const {
-  const std::string run = report.directory().path().string(), at = standing();
+std::string Trainer::outcome(const RunMonitor& monitor) const {
   const CommStats& comm = comm_.stats();
-  const std::string counts = "\n  collectives  " + std::to_string(comm.all_reduces_f64) + " of float64 (" +
-                             human_bytes(static_cast<double>(comm.bytes_f64)) + "), " +
-                             std::to_string(comm.all_reduces_f32) + " of float32 (" +
-                             human_bytes(static_cast<double>(comm.bytes_f32)) + ")";
-  const std::string next = counts + "\n  evaluate     drl_eval --run " + run;
-  if (target_reached()) return "target reached" + at + next;
-  if (iteration_ >= options_.train.max_iterations) return "done" + at + next;
-  return std::string("stopped by ") + name_of(stop_) + at + next + "\n  go on        " + report.command_to_go_on();
+  const bool done = iteration_ >= train_.max_iterations;
+  const std::string end = target_reached() ? "target reached"
+                          : done           ? "done"
+                                           : std::string("stopped by ") + name_of(stop_);
+  std::vector<std::string> evaluate = {"drl_eval", "--run", monitor.directory().path().string()};
+  if (const auto* library = task_library_of(train_.task))
+    evaluate.insert(evaluate.end(), {"--task_library", library->file});
+  return fmt::format("{}{}\n  collectives  {} of float64 ({}), {} of float32 ({})\n  evaluate     {}{}", end,
+                     standing(), comm.all_reduces_f64, human_bytes(static_cast<double>(comm.bytes_f64)),
+                     comm.all_reduces_f32, human_bytes(static_cast<double>(comm.bytes_f32)), shell_line(evaluate),
+                     target_reached() || done ? "" : "\n  go on        " + monitor.command_to_go_on());
 }
 
-double Trainer::elapsed() const { return elapsed_before_ + now() - start_; }
+double Trainer::elapsed() const { return elapsed_before_ + steady_seconds() - start_; }
 
 }  // namespace drl

@@ -8,7 +8,7 @@
 #include "algorithms/algorithm.hpp"
 #include "report/metrics.hpp"
 #include "run/reward_window.hpp"
-#include "run/run_report.hpp"
+#include "run/run_monitor.hpp"
 #include "run/state.hpp"
 #include "run/stop.hpp"
 #include "run/train_options.hpp"
@@ -20,39 +20,43 @@ class Trainer {
   // Rank 0's mean return of a deterministic evaluation.
   using Evaluation = std::function<double()>;
 
-  Trainer(const Options& options, Algorithm& algorithm, const TaskSpec& task, Communicator& comm, Evaluation evaluate);
+  Trainer(const TrainOptions& train, const RunOptions& run, Algorithm& algorithm, const TaskSpec& task,
+          Communicator& comm, Evaluation evaluate);
 
   // Everything that a checkpoint holds.
   const StateList& state() const { return state_; }
   int64_t iteration() const { return iteration_; }
-  int64_t env_steps() const { return env_steps_; }
+  RunProgress progress() const { return {iteration_, env_steps_, comm_.stats()}; }
+  IterationMetrics metrics() const;  // of the last iteration
   // The state was loaded; the run took `elapsed` seconds before.
   void state_loaded(double elapsed);
 
-  // Trains until the iteration target, the reward target or a request to stop, and saves. `report` is null but on rank
+  // Trains until the iteration target, the reward target or a request to stop, and saves. `monitor` is null but on rank
   // 0. Returns the exit code, the same on all ranks.
-  int run(RunReport* report);
+  int run(RunMonitor* monitor);
 
  private:
   bool finished() const;
   bool target_reached() const;
-  void iterate(RunReport* report);
-  void write_riders(RunReport* report);
+  void iterate(RunMonitor* monitor);
+  void write_riders(RunMonitor* monitor);
   void read_riders();
+  void look_for_lost(bool reports);
   void check_replicas();
   void check_replicas_now();
   [[noreturn]] void throw_divergence(const StateHashes& mine);
-  IterationMetrics metrics() const;
-  void save_if_due(RunReport* report);
-  std::optional<double> score(RunReport* report, bool evaluate_now) const;
-  void save(RunReport* report, std::optional<double> score);
-  int finish(RunReport* report);
-  int nothing_to_do(RunReport* report) const;
+  void save_if_due(RunMonitor* monitor);
+  std::optional<double> score(RunMonitor* monitor, bool evaluate_now) const;
+  void save(RunMonitor* monitor, std::optional<double> score);
+  int finish(RunMonitor* monitor);
+  int nothing_to_do(RunMonitor* monitor) const;
   std::string standing() const;
-  std::string outcome(const RunReport& report) const;
+  std::string outcome(const RunMonitor& monitor) const;
   double elapsed() const;
+  void add_task_metrics(std::vector<Metric>& all) const;
 
-  Options options_;
+  TrainOptions train_;
+  RunOptions run_;
   Algorithm& algorithm_;
   TaskSpec task_;
   Communicator& comm_;

@@ -1,12 +1,12 @@
 #include "store/checkpoint.hpp"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <span>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "store/crc32c.hpp"
 #include "store/file.hpp"
 #include "store/hdf5_image.hpp"
@@ -23,11 +23,10 @@ constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
 
 // The text of the user block, padded with zeros to kUserBlock bytes.
 std::string seal(const std::string& format, std::span<const std::byte> hdf5) {
-  char text[kUserBlock] = {};
-  const int length = std::snprintf(text, sizeof text, "%s %d\nbytes %zu\ncrc32c %08" PRIx32 "\n", format.c_str(),
-                                   kVersion, hdf5.size(), crc32c(hdf5));
-  DRL_CHECK(length > 0 && length < static_cast<int>(sizeof text), "the name of a file format is too long");
-  return std::string(text, sizeof text);
+  std::string text = fmt::format("{} {}\nbytes {}\ncrc32c {:08x}\n", format, kVersion, hdf5.size(), crc32c(hdf5));
+  DRL_CHECK(text.size() < kUserBlock, "the name of a file format is too long");
+  text.resize(kUserBlock, '\0');
+  return text;
 }
 
 bool has_text_at(const Bytes& bytes, size_t offset, std::string_view text) {
@@ -51,7 +50,7 @@ bool has_text_at(const Bytes& bytes, size_t offset, std::string_view text) {
 void check_seal(const fs::path& path, const Bytes& bytes, const std::string& format) {
   if (!has_text_at(bytes, 0, format + " ")) refuse_foreign(path, bytes, format);
   const std::string another = "use another checkpoint; this one cannot be trusted";
-  if (bytes.size() < kUserBlock) refuse(path, "is truncated (" + std::to_string(bytes.size()) + " bytes)", another);
+  if (bytes.size() < kUserBlock) refuse(path, fmt::format("is truncated ({} bytes)", bytes.size()), another);
   const std::string found(reinterpret_cast<const char*>(bytes.data()), kUserBlock);
   int version = 0;
   size_t size = 0;
@@ -59,13 +58,12 @@ void check_seal(const fs::path& path, const Bytes& bytes, const std::string& for
     refuse(path, "is damaged (its first lines are no seal)", another);
   }
   if (version != kVersion) {
-    refuse(path,
-           "has format version " + std::to_string(version) + " (this program reads " + std::to_string(kVersion) + ")",
+    refuse(path, fmt::format("has format version {} (this program reads {})", version, kVersion),
            "read it with the drl that wrote it");
   }
   const size_t present = bytes.size() - kUserBlock;
   if (present < size) {
-    refuse(path, "is truncated (" + std::to_string(present) + " of " + std::to_string(size) + " bytes)", another);
+    refuse(path, fmt::format("is truncated ({} of {} bytes)", present, size), another);
   }
   if (found != seal(format, std::span(bytes).subspan(kUserBlock))) {
     refuse(path, "is damaged (its checksum does not match its content)", another);

@@ -58,7 +58,7 @@ const T& attribute(const Checkpoint& checkpoint, const std::string& file, const 
 // time. Throws Error with the system's or HDF5's reason; the previous file is untouched then, and no temporary is left.
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-// Everything in the file, tensors sorted by name, all checksums verified. Throws UsageError, one line, if the file is
+// Everything in the file, tensors sorted by name, its checksum verified. Throws UsageError, one line, if the file is
 // missing, not HDF5, not a drl checkpoint, of a newer format, truncated or damaged.
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 
@@ -72,7 +72,7 @@ struct CheckpointSize {
   size_t bytes = 0;  // of the file
 };
 
-// Verifies all checksums. Throws what read_checkpoint throws.
+// Verifies the checksum. Throws what read_checkpoint throws.
 CheckpointSize verify_checkpoint(const std::filesystem::path& path);
 
 }  // namespace drl

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "base/check.hpp"
 
@@ -25,72 +24,29 @@ std::string reason() { return std::strerror(errno); }
               "): check free space, quota and permissions of its folder");
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  int close() { return ::close(std::exchange(fd_, -1)); }  // network file systems report late write errors here
-
- private:
-  int fd_;
-};
-
-// Interrupted calls go on. False: errno holds the reason.
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
-  return true;
-}
-
 void write_and_sync(const fs::path& path, std::span<const std::byte> bytes) {
   ::unlink(path.c_str());  // a kill may have left it, and another user may have put a link there
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (file.get() < 0) cannot("create", path);
-  if (!write_all(file.get(), bytes)) cannot("write", path);
-  if (::fsync(file.get()) != 0) cannot("sync", path);
+  if (file < 0) cannot("create", path);
+  if (!write_all(file, bytes)) cannot("write", path);
+  if (::fsync(file) != 0) cannot("sync", path);
   if (file.close() != 0) cannot("close", path);
 }
 
 void sync_folder_of(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0) cannot("open the folder", folder);
+  if (directory < 0) cannot("open the folder", folder);
   // EINVAL: this file system has no sync for folders
-  if (::fsync(directory.get()) != 0 && errno != EINVAL) cannot("sync the folder", folder);
+  if (::fsync(directory) != 0 && errno != EINVAL) cannot("sync the folder", folder);
 }
-
-class RemovedUnlessRenamed {
- public:
-  explicit RemovedUnlessRenamed(fs::path path) : path_(std::move(path)) {}
-  ~RemovedUnlessRenamed() {
-    if (!renamed_) ::unlink(path_.c_str());
-  }
-  const fs::path& path() const { return path_; }
-  void rename_to(const fs::path& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) cannot("rename the finished file to", target);
-    renamed_ = true;
-  }
-
- private:
-  fs::path path_;
-  bool renamed_ = false;
-};
 
 // A file that is read piece by piece.
 class Input {
  public:
   explicit Input(const fs::path& path) : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat status;
-    if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0) fail();
+    if (file_ < 0 || ::fstat(file_, &status) != 0) fail();
     size_ = static_cast<size_t>(status.st_size);
   }
   size_t size() const { return size_; }
@@ -98,7 +54,7 @@ class Input {
   size_t read(std::span<std::byte> to) {
     size_t done = 0;
     while (done < to.size()) {
-      const ssize_t n = ::read(file_.get(), to.data() + done, to.size() - done);
+      const ssize_t n = ::read(file_, to.data() + done, to.size() - done);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) fail();
       if (n == 0) break;
@@ -139,35 +95,37 @@ std::vector<std::byte> read_file(const fs::path& path) {
 }
 
 void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
-  RemovedUnlessRenamed temporary(path.string() + ".tmp");
-  write_and_sync(temporary.path(), bytes);
-  if (!reads_back(temporary.path(), bytes)) {
-    throw Error("'" + temporary.path().string() + "' does not read back as it was written (the disk or its driver" +
-                " changed it): write to another file system");
+  const fs::path temporary = path.string() + ".tmp";
+  try {
+    write_and_sync(temporary, bytes);
+    if (!reads_back(temporary, bytes))
+      throw Error("'" + temporary.string() + "' does not read back as it was written (the disk or its driver changed " +
+                  "it): write to another file system");
+    if (::rename(temporary.c_str(), path.c_str()) != 0) cannot("rename the finished file to", path);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
   }
-  temporary.rename_to(path);
   sync_folder_of(path);
 }
 
 AppendFile::AppendFile(fs::path path, Start start) : path_(std::move(path)) {
   const int how = start == Start::create ? O_CREAT | O_EXCL : 0;
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | how, 0666);
-  if (descriptor_ < 0) cannot("open", path_);
+  file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | how, 0666));
+  if (file_ < 0) cannot("open", path_);
 }
 
-AppendFile::~AppendFile() { ::close(descriptor_); }
-
 void AppendFile::append(std::span<const std::byte> bytes) {
-  const off_t size = ::lseek(descriptor_, 0, SEEK_END);
-  if (size >= 0 && write_all(descriptor_, bytes)) return;
+  const off_t size = ::lseek(file_, 0, SEEK_END);
+  if (size >= 0 && write_all(file_, bytes)) return;
   const int failure = errno;
-  if (size >= 0 && ::ftruncate(descriptor_, size) != 0) cannot("cut an unfinished record off", path_);
+  if (size >= 0 && ::ftruncate(file_, size) != 0) cannot("cut an unfinished record off", path_);
   errno = failure;
   cannot("append to", path_);
 }
 
 void AppendFile::sync() {
-  if (::fdatasync(descriptor_) != 0) cannot("sync", path_);
+  if (::fdatasync(file_) != 0) cannot("sync", path_);
 }
 
 }  // namespace drl

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
+
+#include "base/descriptor.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 
@@ -19,18 +20,13 @@ std::vector<std::byte> read_file(const std::filesystem::path& path);
 // system's reason. One writer per path at a time.
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
-inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
-// A file that grows by whole records. Owns the descriptor.
+// A file that grows by whole records.
 class AppendFile {
  public:
   enum class Start { create, append };  // create: fails if the file exists. append: the file must exist
 
   // Throws Error with the system's reason.
   AppendFile(std::filesystem::path path, Start start);
-  ~AppendFile();
-  AppendFile(const AppendFile&) = delete;
-  AppendFile& operator=(const AppendFile&) = delete;
 
   // All of `bytes` or nothing: on failure (a full disk) cuts the file back and throws Error.
   void append(std::span<const std::byte> bytes);
@@ -39,7 +35,7 @@ class AppendFile {
 
  private:
   std::filesystem::path path_;
-  int descriptor_;
+  Descriptor file_;
 };
 
 }  // namespace drl

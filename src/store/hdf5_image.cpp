@@ -5,11 +5,14 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <mutex>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 namespace {
@@ -66,43 +69,29 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-hid_t stored_type(DType type) {
-  switch (type) {
-    case DType::f32:
-      return H5T_IEEE_F32LE;
-    case DType::f64:
-      return H5T_IEEE_F64LE;
-    case DType::i32:
-      return H5T_STD_I32LE;
-    case DType::i64:
-      return H5T_STD_I64LE;
-    case DType::u8:
-      return H5T_STD_U8LE;
-  }
-  return -1;
+struct Types {
+  DType type;
+  hid_t stored, memory;
+};
+
+// HDF5 numbers its types when it starts.
+std::array<Types, 5> all_types() {
+  return {{{DType::f32, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT},
+           {DType::f64, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE},
+           {DType::i32, H5T_STD_I32LE, H5T_NATIVE_INT32},
+           {DType::i64, H5T_STD_I64LE, H5T_NATIVE_INT64},
+           {DType::u8, H5T_STD_U8LE, H5T_NATIVE_UINT8}}};
 }
 
-hid_t memory_type(DType type) {
-  switch (type) {
-    case DType::f32:
-      return H5T_NATIVE_FLOAT;
-    case DType::f64:
-      return H5T_NATIVE_DOUBLE;
-    case DType::i32:
-      return H5T_NATIVE_INT32;
-    case DType::i64:
-      return H5T_NATIVE_INT64;
-    case DType::u8:
-      return H5T_NATIVE_UINT8;
-  }
-  return -1;
+Types types_of(DType type) {
+  const std::array<Types, 5> all = all_types();
+  return *std::ranges::find(all, type, &Types::type);
 }
 
-DType dtype_of_dataset(hid_t dataset, const std::string& name) {
+Types types_of_dataset(hid_t dataset, const std::string& name) {
   const Handle type(H5Dget_type(dataset), H5Tclose, "read the type of '" + name + "'");
-  for (DType candidate : {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8}) {
-    if (checked(H5Tequal(type, stored_type(candidate)), "compare types") > 0) return candidate;
-  }
+  for (const Types& candidate : all_types())
+    if (checked(H5Tequal(type, candidate.stored), "compare types") > 0) return candidate;
   throw Error("'" + name + "' has an element type that drl does not write: give a file that drl wrote");
 }
 
@@ -131,16 +120,16 @@ void write_tensor(hid_t file, const Tensor& tensor) {
   const std::vector<hsize_t> shape(tensor.shape.begin(), tensor.shape.end());
   DRL_CHECK(tensor.data.size() == bytes_in(shape, size_of(tensor.type)),
             "size and shape of " + tensor.name + " differ");
+  const Types types = types_of(tensor.type);
   const Handle space = make_space(shape);
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, what);
   checked(H5Pset_create_intermediate_group(links, 1), what);
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, what);
   checked(H5Pset_obj_track_times(properties, false), what);  // equal content, equal bytes
-  const Handle dataset(
-      H5Dcreate2(file, tensor.name.c_str(), stored_type(tensor.type), space, links, properties, H5P_DEFAULT), H5Dclose,
-      what);
+  const Handle dataset(H5Dcreate2(file, tensor.name.c_str(), types.stored, space, links, properties, H5P_DEFAULT),
+                       H5Dclose, what);
   if (tensor.data.empty()) return;
-  checked(H5Dwrite(dataset, memory_type(tensor.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data.data()), what);
+  checked(H5Dwrite(dataset, types.memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data.data()), what);
 }
 
 void write_attribute(hid_t file, const std::string& name, hid_t stored, hid_t memory, const void* value) {
@@ -169,10 +158,11 @@ Tensor read_tensor(hid_t dataset, const std::string& name) {
   const Handle space(H5Dget_space(dataset), H5Sclose, what);
   std::vector<hsize_t> shape(static_cast<size_t>(checked(H5Sget_simple_extent_ndims(space), what)));
   checked(H5Sget_simple_extent_dims(space, shape.data(), nullptr), what);
-  Tensor tensor{name, dtype_of_dataset(dataset, name), {shape.begin(), shape.end()}, {}};
+  const Types types = types_of_dataset(dataset, name);
+  Tensor tensor{name, types.type, {shape.begin(), shape.end()}, {}};
   tensor.data.resize(bytes_in(shape, size_of(tensor.type)));
   if (tensor.data.empty()) return tensor;
-  checked(H5Dread(dataset, memory_type(tensor.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data.data()), what);
+  checked(H5Dread(dataset, types.memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data.data()), what);
   return tensor;
 }
 
@@ -342,7 +332,7 @@ bool holds(std::span<const std::byte> bytes, const std::vector<Tensor>& tensors)
 std::string hdf5_version() {
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
-  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+  return fmt::format("{}.{}.{}", major, minor, release);
 }
 
 }  // namespace drl

@@ -1,9 +1,10 @@
 #include "store/recording.hpp"
 
-#include <cstdio>
 #include <span>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 namespace {
@@ -12,12 +13,6 @@ template <class T>
 Tensor tensor(const std::string& name, const std::vector<T>& values, std::vector<int64_t> shape) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(values));
   return {name, dtype_of<T>(), std::move(shape), {bytes.begin(), bytes.end()}};
-}
-
-std::string group_name(int64_t episode) {
-  char name[40];
-  std::snprintf(name, sizeof name, "episode_%06lld/", static_cast<long long>(episode));
-  return name;
 }
 
 // [rows, columns] of an array that is cut into `rows` equal rows.
@@ -34,16 +29,17 @@ void Recording::add(const Episode& episode) {
   const bool discrete = episode.actions.empty();
   DRL_CHECK(episode.terminated.size() == steps && episode.truncated.size() == steps,
             "flags and rewards differ in length");
-  DRL_CHECK(!discrete || episode.discrete_actions.size() == steps, "actions and rewards differ in length");
-  const std::string group = group_name(episodes_);
+  const size_t choices = episode.discrete_actions.size();
+  DRL_CHECK(!discrete || (choices > 0 && choices % steps == 0), "actions and rewards differ in length");
+  const std::string group = fmt::format("episode_{:06}/", episodes_++);
   std::vector<Tensor>& out = content_.tensors;
   out.push_back(tensor(group + "observations", episode.observations, rows_of(episode.observations.size(), steps + 1)));
-  out.push_back(discrete ? tensor(group + "actions", episode.discrete_actions, {length})
+  out.push_back(discrete ? tensor(group + "actions", episode.discrete_actions,
+                                  choices == steps ? std::vector{length} : rows_of(choices, steps))
                          : tensor(group + "actions", episode.actions, rows_of(episode.actions.size(), steps)));
   out.push_back(tensor(group + "rewards", episode.rewards, {length}));
   out.push_back(tensor(group + "terminated", episode.terminated, {length}));
   out.push_back(tensor(group + "truncated", episode.truncated, {length}));
-  ++episodes_;
 }
 
 void Recording::write(const std::filesystem::path& path) const { write_arrays(path, "drl-recording", content_); }

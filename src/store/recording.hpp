@@ -16,7 +16,7 @@ namespace drl {
 struct Episode {
   std::vector<float> observations{};        // [T+1, obs_dim]
   std::vector<float> actions{};             // [T, dim]
-  std::vector<int32_t> discrete_actions{};  // [T]
+  std::vector<int32_t> discrete_actions{};  // [T], or [T, heads] of several choices at once
   std::vector<float> rewards{};             // [T]
   std::vector<uint8_t> terminated{};        // [T]
   std::vector<uint8_t> truncated{};         // [T]

@@ -13,6 +13,13 @@ struct AcrobotV1 {
   struct State {
     F theta1, theta2;          // rad: of link 1 from hanging down, of link 2 from link 1
     F theta1_dot, theta2_dot;  // rad/s
+    template <class V>
+    DRL_HD void describe(V& visit) {
+      visit("theta1", theta1);
+      visit("theta2", theta2);
+      visit("theta1_dot", theta1_dot);
+      visit("theta2_dot", theta2_dot);
+    }
   };
   struct Params {  // both links alike
     S gravity = S(9.8), mass = 1, length = 1, to_centre = 0.5, inertia = 1, dt = S(0.2);
@@ -23,10 +30,6 @@ struct AcrobotV1 {
   static constexpr int obs_dim = 6, step_limit = 500;
   static constexpr double dt = 0.2;
   static constexpr DiscreteAction<3> action{};  // torque -1, 0, 1
-  static constexpr Field<State, F> fields[] = {{"theta1", &State::theta1},
-                                               {"theta2", &State::theta2},
-                                               {"theta1_dot", &State::theta1_dot},
-                                               {"theta2_dot", &State::theta2_dot}};
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.theta1 = draws.uniform(F(-0.1), F(0.1));
@@ -112,3 +115,5 @@ init = orthogonal
 };
 
 }  // namespace drl
+
+DRL_TASK(drl::AcrobotV1)

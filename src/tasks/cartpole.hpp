@@ -20,6 +20,13 @@ struct Cartpole {
   struct State {
     F x, theta;          // m; rad, 0 is upright and turns are counted
     F x_dot, theta_dot;  // m/s, rad/s
+    template <class V>
+    DRL_HD void describe(V& visit) {
+      visit("x", x);
+      visit("theta", theta);
+      visit("x_dot", x_dot);
+      visit("theta_dot", theta_dot);
+    }
   };
   struct Params {
     S gravity = S(9.81), cart_mass = 1, pole_mass = S(0.1), half_length = 0.5, damping = 10;
@@ -32,9 +39,9 @@ struct Cartpole {
   static constexpr int obs_dim = 4, step_limit = 300;
   static constexpr double dt = 1.0 / 60;
   static constexpr ContinuousAction<1> action{-4, 4};  // beyond, the force is at its limit
-  static constexpr const char* reward_terms[] = {"alive", "terminating", "pole_pos", "cart_vel", "pole_vel"};
-  static constexpr Field<State, F> fields[] = {
-      {"x", &State::x}, {"theta", &State::theta}, {"x_dot", &State::x_dot}, {"theta_dot", &State::theta_dot}};
+  static constexpr RewardTerm reward_terms[] = {
+      {"alive", 1}, {"terminating", -2}, {"pole_pos", -1}, {"cart_vel", -0.01}, {"pole_vel", -0.005}};
+  static constexpr bool scale_rewards_by_dt = true;
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.x = draws.uniform(-1, 1);
@@ -49,12 +56,11 @@ struct Cartpole {
 
     const Mask<F> off_rail = math::abs(s.x) > p.x_limit;
     Step<F, 5> result{.terminated = off_rail};
-    result.terms[0] = math::select(off_rail, F(0), F(dt));
-    result.terms[1] = math::select(off_rail, F(-2 * dt), F(0));
-    result.terms[2] = F(-dt) * (s.theta * s.theta);
-    result.terms[3] = F(-0.01 * dt) * math::abs(s.x_dot);
-    result.terms[4] = F(-0.005 * dt) * math::abs(s.theta_dot);
-    for (F term : result.terms) result.reward += term;
+    result.terms[0] = math::select(off_rail, F(0), F(1));
+    result.terms[1] = math::select(off_rail, F(1), F(0));
+    result.terms[2] = s.theta * s.theta;
+    result.terms[3] = math::abs(s.x_dot);
+    result.terms[4] = math::abs(s.theta_dot);
     return result;
   }
 
@@ -111,3 +117,5 @@ init_std = 1.0
 };
 
 }  // namespace drl
+
+DRL_TASK(drl::Cartpole)

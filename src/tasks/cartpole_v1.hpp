@@ -13,6 +13,13 @@ struct CartPoleV1 {
   struct State {
     F x, x_dot;          // cart: m, m/s
     F theta, theta_dot;  // pole, 0 is upright: rad, rad/s
+    template <class V>
+    DRL_HD void describe(V& visit) {
+      visit("x", x);
+      visit("x_dot", x_dot);
+      visit("theta", theta);
+      visit("theta_dot", theta_dot);
+    }
   };
   struct Params {
     S gravity = 9.8, total_mass = S(1.1), pole_mass = S(0.1), half_length = 0.5;
@@ -23,8 +30,6 @@ struct CartPoleV1 {
   static constexpr int obs_dim = 4, step_limit = 500;
   static constexpr double dt = 0.02;
   static constexpr DiscreteAction<2> action{};  // left, right
-  static constexpr Field<State, F> fields[] = {
-      {"x", &State::x}, {"x_dot", &State::x_dot}, {"theta", &State::theta}, {"theta_dot", &State::theta_dot}};
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.x = draws.uniform(F(-0.05), F(0.05));
@@ -84,3 +89,5 @@ init = orthogonal
 };
 
 }  // namespace drl
+
+DRL_TASK(drl::CartPoleV1)

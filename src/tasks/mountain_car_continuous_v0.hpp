@@ -11,6 +11,11 @@ struct MountainCarContinuousV0 {
   using S = Scalar<F>;
   struct State {
     F position, velocity;  // the velocity is per step
+    template <class V>
+    DRL_HD void describe(V& visit) {
+      visit("position", position);
+      visit("velocity", velocity);
+    }
   };
   struct Params {
     S min_position = S(-1.2), max_position = S(0.6), max_speed = S(0.07), goal = S(0.45), power = S(0.0015);
@@ -21,7 +26,6 @@ struct MountainCarContinuousV0 {
   static constexpr int obs_dim = 2, step_limit = 999;
   static constexpr double dt = 1;
   static constexpr ContinuousAction<1> action{-1, 1};
-  static constexpr Field<State, F> fields[] = {{"position", &State::position}, {"velocity", &State::velocity}};
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.position = draws.uniform(F(-0.6), F(-0.4));
@@ -62,6 +66,8 @@ entropy_coef = 0.0
 max_grad_norm = 0.5
 reward_scale = 0.1
 obs_normalization = true
+obs_normalization_eps = 1e-4
+obs_normalization_clip = 0
 [policy]
 actor_hidden_dims = 64,64
 critic_hidden_dims = 64,64
@@ -72,3 +78,5 @@ init = orthogonal
 };
 
 }  // namespace drl
+
+DRL_TASK(drl::MountainCarContinuousV0)

@@ -11,6 +11,11 @@ struct PendulumV1 {
   using S = Scalar<F>;
   struct State {
     F theta, theta_dot;  // rad, 0 is upright; rad/s
+    template <class V>
+    DRL_HD void describe(V& visit) {
+      visit("theta", theta);
+      visit("theta_dot", theta_dot);
+    }
   };
   struct Params {
     S gravity = 10, mass = 1, length = 1, dt = S(0.05), max_speed = 8, max_torque = 2;
@@ -20,7 +25,6 @@ struct PendulumV1 {
   static constexpr int obs_dim = 3, step_limit = 200;
   static constexpr double dt = 0.05;
   static constexpr ContinuousAction<1> action{-2, 2};
-  static constexpr Field<State, F> fields[] = {{"theta", &State::theta}, {"theta_dot", &State::theta_dot}};
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.theta = draws.uniform(F(-kPi), F(kPi));
@@ -74,3 +78,5 @@ init = orthogonal
 };
 
 }  // namespace drl
+
+DRL_TASK(drl::PendulumV1)

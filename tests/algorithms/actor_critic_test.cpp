@@ -54,8 +54,12 @@ TEST(ActorCritic, CategoricalPolicyHasNoStdAndTheCriticMayHaveItsOwnInput) {
 
 TEST(ActorCritic, ActivationIsTheOptions) {
   PolicyOptions options;
-  for (const auto& [name, activation] :
-       {std::pair{"elu", Activation::elu}, {"tanh", Activation::tanh}, {"relu", Activation::relu}}) {
+  for (const auto& [name, activation] : {std::pair{"elu", Activation::elu},
+                                         {"tanh", Activation::tanh},
+                                         {"relu", Activation::relu},
+                                         {"silu", Activation::silu},
+                                         {"swish", Activation::silu},
+                                         {"gelu", Activation::gelu}}) {
     options.activation = name;
     const ActorCritic nets = actor_critic(gaussian_task(1, 1), options);
     EXPECT_EQ(nets.layout.net(nets.actor).activation, activation);
@@ -100,6 +104,28 @@ void expect_orthogonal(const ParamSlice& s, const std::vector<float>& params, do
       for (int64_t k = 0; k < size; ++k) dot += outputs <= inputs ? at(a, k) * at(b, k) : at(k, a) * at(k, b);
       EXPECT_NEAR(dot, a == b ? gain * gain : 0, 1e-5 * gain * gain) << s.name << " " << a << " " << b;
     }
+}
+
+// Layer norm begins with factor 1 and shift 0, and draws nothing.
+TEST(InitializeParameters, OfLayerNorm) {
+  for (const char* init : {"uniform", "orthogonal"}) {
+    PolicyOptions options = policy({8, 6}, {5}, init);
+    options.layer_norm = true;
+    const ActorCritic nets = actor_critic(gaussian_task(3, 2), options);
+    const std::vector<float> params = parameters(nets, options, 1);
+    int norms = 0;
+    for (const ParamSlice& s : nets.layout.slices()) {
+      const bool factor = s.name.ends_with("norm/weight"), shift = s.name.ends_with("norm/bias");
+      norms += factor;
+      for (int64_t i = s.offset; i < s.offset + s.count(); ++i) {
+        EXPECT_NE(params[i], 77);
+        if (factor || shift) {
+          EXPECT_EQ(params[i], factor ? 1 : 0) << s.name;
+        }
+      }
+    }
+    EXPECT_EQ(norms, 2 + 1);
+  }
 }
 
 TEST(InitializeParameters, Orthogonal) {

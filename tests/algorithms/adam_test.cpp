@@ -17,20 +17,21 @@ struct Optimiser {
   void step(const std::vector<float>& mean_gradient, double learning_rate, const Loops& loops = Loops()) {
     std::vector<float> gradient = mean_gradient;
     for (float& g : gradient) g *= 2;
-    const float tail[kTailSize] = {2};
+    const float tail[kLossColumns] = {2};
     const auto n = static_cast<int64_t>(params.size());
     std::vector<double> scratch(2 * kSumLanes);
     sum_columns(loops.queue(), n, 2, scratch.data(), GradientSquares{gradient.data(), tail, first_critic},
                 StoreTo{numbers.squared_norms});
     numbers.learning_rate = learning_rate;
-    loops(1, SettleStep{&numbers, tail, false, 0, max_norm, epsilon});
+    loops(1, SettleStep{&numbers, tail, kLossColumns, false, joint, 0, max_norm, epsilon});
     loops(n, AdamStep{&numbers, gradient.data(), tail, params.data(), m.data(), v.data(), first_critic, std_begin,
                       std_end, -0.5f, 0.25f});
   }
 
   int64_t first_critic, std_begin = 0, std_end = 0;
   double max_norm = 1e9, epsilon = 1e-8;
-  PpoNumbers numbers{};
+  bool joint = false;
+  UpdateNumbers numbers{};
   std::vector<float> params, m, v;
 };
 
@@ -110,6 +111,20 @@ TEST(ClipGradient, ScalesToTheNormOnlyWhatIsLonger) {
   }
 }
 
+// Both together have length 5.0249: it is that which counts.
+TEST(ClipGradient, CanScaleActorAndCriticAsOne) {
+  for (double max_norm : {10.0, 1.0, 0.25}) {
+    Optimiser adam(5, 3);
+    adam.joint = true, adam.max_norm = max_norm, adam.epsilon = 1;
+    const std::vector<float> gradient = {3, 0, 4, 0.3f, 0.4f};
+    adam.step(gradient, 0.1);
+    for (int i = 0; i < 5; ++i) {
+      const double g = gradient[i] * std::min(1.0, max_norm / std::hypot(5, 0.5));
+      EXPECT_NEAR(adam.params[i], -0.1 * g / (g + 1), 1e-6) << "norm " << max_norm << ", number " << i;
+    }
+  }
+}
+
 TEST(ClipGradient, NormOfManyNumbers) {
   for (int64_t n : {1, 7, 8, 9, 1000})
     for (int64_t first_critic : {int64_t{0}, n / 2, n}) {
@@ -150,20 +165,40 @@ TEST(AdaptedLearningRate, Table) {
 }
 
 // Advantages 1, 2, 6 of all ranks: mean 3; the squared distances 4, 1, 9 make 14/2 without bias, as torch.std.
-TEST(BeginUpdate, NormalisesByMeanAndUnbiasedDeviation) {
-  PpoNumbers numbers{};
-  numbers.round = 7, numbers.n = 5, numbers.learning_rate = 0.25;
+TEST(StandardizeAdvantages, NormalisesByMeanAndUnbiasedDeviation) {
+  UpdateNumbers numbers{};
+  const UpdateInputs inputs{11, 0.5};
+  LossSettings settings;
   const double sums[] = {3, 9, 41};
-  PpoInputs inputs{11, std::numeric_limits<double>::quiet_NaN()};
-  Loops()(1, BeginUpdate{&numbers, sums, &inputs});
-  EXPECT_EQ(numbers.loss.advantage_mean, 3);
-  EXPECT_NEAR(numbers.loss.advantage_inv_std, 1 / (std::sqrt(7.0) + 1e-8), 1e-8);
+  Loops()(1, StandardizeAdvantages{{&numbers, &inputs, 64}, &settings, sums});
+  EXPECT_EQ(numbers.learning_rate, 0.5) << "as BeginUpdate";
+  EXPECT_EQ(settings.advantage_mean, 3);
+  EXPECT_NEAR(settings.advantage_inv_std, 1 / (std::sqrt(7.0) + 1e-8), 1e-8);
+}
+
+// Mini-batch 1 of 3 of an epoch of 9 samples: its advantages 1, 2, 6.
+TEST(StandardizeMiniBatch, TakesTheMomentsOfItsRound) {
+  UpdateNumbers numbers{};
+  numbers.round = 1;
+  LossSettings settings;
+  const double sums[] = {9, 1e3, 1e9}, moments[] = {7, 8, 9, 41, 5, 6};
+  Loops()(1, StandardizeMiniBatch{&settings, &numbers, 3, sums, moments});
+  EXPECT_EQ(settings.advantage_mean, 3);
+  EXPECT_NEAR(settings.advantage_inv_std, 1 / std::sqrt(7.0), 1e-7);
+}
+
+TEST(BeginUpdate, StartsTheSumsAnewAndKeepsAnAdaptiveLearningRate) {
+  UpdateNumbers numbers{};
+  numbers.round = 7, numbers.sums[kSamples] = 5, numbers.learning_rate = 0.25, numbers.lifetime_step = 100;
+  UpdateInputs inputs{11, std::numeric_limits<double>::quiet_NaN()};
+  Loops()(1, BeginUpdate{&numbers, &inputs, 64});
+  EXPECT_EQ(numbers.lifetime_step, 164);
   EXPECT_EQ(numbers.iteration, 11);
   EXPECT_EQ(numbers.round, 0);
-  EXPECT_EQ(numbers.n, 0);
+  EXPECT_EQ(numbers.sums[kSamples], 0);
   EXPECT_EQ(numbers.learning_rate, 0.25);  // adaptive: it stays as it is
   inputs.learning_rate = 0.5;
-  Loops()(1, BeginUpdate{&numbers, sums, &inputs});
+  Loops()(1, BeginUpdate{&numbers, &inputs, 64});
   EXPECT_EQ(numbers.learning_rate, 0.5);
 }
 

@@ -1,9 +1,10 @@
-#include "algorithms/ppo/batch_plan.hpp"
+#include "algorithms/batch_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "../support/learning.hpp"
 #include "../support/loops.hpp"
 #include "algorithms/ppo/kernels.hpp"
 #include "base/check.hpp"
@@ -19,7 +20,7 @@ BatchPlan plan(int64_t envs, int64_t steps, int rank, int world, int shards, int
 
 std::string complaint(const BatchPlan& p) {
   try {
-    p.check();
+    p.check("ppo", "--num_steps_per_env");
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -60,10 +61,10 @@ TEST(BatchPlan, IndicesFitIn32Bits) {
 // Mini-batch m of an epoch of iteration 7, with seed 3.
 std::vector<int32_t> mini_batch(const BatchPlan& p, int epoch, int m) {
   return in_every_way([&](const Loops& loops) {
-    PpoNumbers numbers{};
+    UpdateNumbers numbers{};
     numbers.iteration = 7, numbers.round = epoch * p.num_mini_batches + m;
     std::vector<int32_t> rows(static_cast<size_t>(p.rows()));
-    loops(p.rows(), MiniBatchRows{p, 3, &numbers, rows.data()});
+    loops(p.rows(), MiniBatchRows{{p, 3}, &numbers, rows.data()});
     return rows;
   });
 }
@@ -135,6 +136,27 @@ TEST(MiniBatchRows, TakeTheSameNumberFromEachShard) {
 }
 
 TEST(MiniBatchRows, EpochsDiffer) { EXPECT_NE(samples_of(16, 10, 1, 4, 4, 0, 0), samples_of(16, 10, 1, 4, 4, 1, 0)); }
+
+// What each mini-batch is normalised by is summed over the very rows that it then has.
+TEST(MiniBatchMoments, AreThoseOfEachMiniBatch) {
+  const BatchPlan p = plan(16, 10, 1, 2, 4, 4);  // shards of 20 rows a mini-batch
+  Random random(1);
+  const std::vector<float> advantage = uniforms(random, p.num_envs * p.num_steps, -1, 3);
+  const UpdateInputs inputs{7, 0};
+  const std::vector<double> sums = in_every_way([&](const Loops& loops) {
+    std::vector<double> lanes(16 * kSumLanes), out(16);
+    loops(p.rows(), HostSumRows<MiniBatchMoments>{{{p, 3}, &inputs, 8, advantage.data()}, lanes.data()});
+    for (int64_t c = 0; c < 16; ++c) LastSums<StoreTo>{{out.data()}, lanes.data(), kSumLanes, 1, kSumLanes}(c);
+    return out;
+  });
+  for (int round = 0; round < 8; ++round) {
+    double sum = 0, squares = 0;
+    for (int32_t row : mini_batch(p, round / 4, round % 4))
+      sum += double{advantage[row]}, squares += double{advantage[row]} * advantage[row];
+    EXPECT_NEAR(sums[2 * round], sum, 1e-12 * 40) << round;
+    EXPECT_NEAR(sums[2 * round + 1], squares, 1e-12 * 200) << round;
+  }
+}
 
 }  // namespace
 }  // namespace drl

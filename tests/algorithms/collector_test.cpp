@@ -25,7 +25,7 @@ struct Collection {
         rollout(*queue, env->spec(), kSteps, kEnvs),
         collector(*nets, spec, *env, rollout, kSeed, kFirstEnv, choice, params.data()) {
     initialize_parameters(spec, {}, kSeed, params);
-    env->reset(*queue, rollout.start_row());
+    env->reset(*queue, rollout.start_row(), {});
     collector.collect(params.data(), {}, &first_step);
   }
   template <class T = float>

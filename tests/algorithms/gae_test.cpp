@@ -2,7 +2,7 @@
 
 #include "../support/learning.hpp"
 #include "../support/loops.hpp"
-#include "algorithms/kernels.hpp"
+#include "algorithms/ppo/kernels.hpp"
 
 namespace drl {
 namespace {
@@ -27,7 +27,7 @@ struct Example {
     }
   }
   // Leaves rewards with what came to them, advantages, return targets.
-  void run(float gamma, float lam, float reward_scale = 1) {
+  void run(float gamma, float lam, float reward_scale = 1, const NormalizerView& of_rewards = {}) {
     const auto size = static_cast<size_t>(T * N);
     const std::vector<float> all = in_every_way([&](const Loops& loops) {
       std::vector<float> out(3 * size);
@@ -36,7 +36,7 @@ struct Example {
       r.num_steps = T, r.num_envs = N, r.last_count = last_count.data(), r.value = value.data();
       r.terminated = terminated.data(), r.truncated = truncated.data();
       r.reward = out.data(), r.advantage = r.reward + size, r.return_target = r.advantage + size;
-      loops(N, Advantages{r, gamma, lam, reward_scale, last_values.data()});
+      loops(N, Advantages{r, gamma, lam, reward_scale, last_values.data(), of_rewards});
       return out;
     });
     shaped_reward.assign(all.begin(), all.begin() + size);
@@ -114,18 +114,49 @@ TEST(Gae, LambdaZeroIsTheTdErrorAndLambdaOneTheReturn) {
   }
 }
 
+// Rewards -3, 1, 8 in units of 2 and cut at 3 are -1.5, 0.5, 3; then the scale of 10 comes. gamma 0.5, no values.
+TEST(Gae, RewardsAreNormalisedAndThenScaled) {
+  Example e(3, 1);
+  e.reward = {-3, 1, 8};
+  const float half = 0.5f;
+  e.run(0.5f, 1, 10, {nullptr, &half, 3});
+  EXPECT_EQ(e.shaped_reward, (std::vector<float>{-15, 5, 30}));
+  EXPECT_EQ(e.advantage, (std::vector<float>{-15 + 0.5f * 20, 5 + 0.5f * 30, 30}));
+}
+
+// Two rollouts of three environments: one goes on, one terminates and one is cut at step 1. gamma = 0.5.
+TEST(DiscountedReturns, GoOnFromRolloutToRolloutAndBeginAnewWithEpisodes) {
+  const std::vector<float> all = in_every_way([](const Loops& loops) {
+    std::vector<float> reward = {1, 1, 1, 2, 2, 2, 4, 4, 4}, out(9 + 9 + 3);
+    std::vector<uint8_t> terminated(9), truncated(9);
+    terminated[3 + 1] = truncated[3 + 2] = 1;
+    RolloutView r{};
+    r.num_steps = 3, r.num_envs = 3, r.reward = reward.data();
+    r.terminated = terminated.data(), r.truncated = truncated.data();
+    float* going_on = out.data() + 18;
+    loops(3, DiscountedReturns{r, 0.5f, going_on, out.data()});
+    loops(3, DiscountedReturns{r, 0.5f, going_on, out.data() + 9});
+    return out;
+  });
+  // 1, 0.5 + 2, 1.25 + 4 = 5.25; then 2.625 + 1, ...; after an end: 4, then 2 + 1, 1.5 + 2, and 4 again.
+  EXPECT_EQ(all, (std::vector<float>{1,      1, 1, 2.5f,    2.5f, 2.5f, 5.25f,    4, 4,  //
+                                     3.625f, 3, 3, 3.8125f, 3.5f, 3.5f, 5.90625f, 4, 4, 5.90625f, 4, 4}));
+}
+
 TEST(AdvantageMoments, AreSumsAndSumsOfSquares) {
   Random random(3);
   const std::vector<float> a = uniforms(random, 1003, -1, 2), r = uniforms(random, 1003, -5, 5);
   const std::vector<double> sums = in_every_way([&](const Loops& loops) {
-    std::vector<double> sums(4), scratch(4 * kSumLanes);
-    sum_columns(loops.queue(), 1003, 4, scratch.data(), AdvantageMoments{a.data(), r.data()}, StoreTo{sums.data()});
+    std::vector<double> sums(5), scratch(4 * kSumLanes);
+    sum_columns(loops.queue(), 1003, 4, scratch.data(), AdvantageMoments{a.data(), r.data()},
+                StoreMoments{1003, sums.data()});
     return sums;
   });
   double expected[4] = {};
   for (size_t i = 0; i < 1003; ++i)
     expected[0] += a[i], expected[1] += double{a[i]} * a[i], expected[2] += r[i], expected[3] += double{r[i]} * r[i];
-  for (int c = 0; c < 4; ++c) EXPECT_NEAR(sums[c], expected[c], 1e-11 * (1 + std::abs(expected[c])));
+  EXPECT_EQ(sums[0], 1003);
+  for (int c = 0; c < 4; ++c) EXPECT_NEAR(sums[1 + c], expected[c], 1e-11 * (1 + std::abs(expected[c])));
 }
 
 TEST(CheckFinite, KeepsWhatIsNotOutOfTheSumsAndSaysSo) {

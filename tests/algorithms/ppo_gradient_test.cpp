@@ -4,6 +4,7 @@
 #include "../support/autograd.hpp"
 #include "../support/learning.hpp"
 #include "../support/loops.hpp"
+#include "../support/random_env.hpp"
 #include "algorithms/ppo/ppo.hpp"
 #include "nets/torch/torch_nets.hpp"
 
@@ -12,66 +13,13 @@ namespace {
 
 using namespace test;
 
-// Observations, rewards and ends of episodes at random, whatever the actions.
-class RandomEnv final : public VecEnv {
- public:
-  RandomEnv(TaskSpec spec, int64_t envs) : spec_(std::move(spec)), envs_(envs) { spec_.truncates = true; }
-  const TaskSpec& spec() const override { return spec_; }
-  int64_t num_envs() const override { return envs_; }
-  void reset(Queue&, const StepRow& row) override {
-    for (int64_t i = 0; i < envs_; ++i) observe(i, row.next_obs, row.next_critic_obs);
-  }
-  void step(Queue&, LifetimeStep, int64_t begin, int64_t count, const StepRow& row) override {
-    for (int64_t i = begin; i < begin + count; ++i) {
-      row.reward[i] = uniform(random_, -1, 1);
-      row.terminated[i] = random_() % 8 == 0;
-      row.truncated[i] = !row.terminated[i] && random_() % 4 == 0;
-      const int64_t at = row.take_last_row(i, envs_, row.truncated[i]);
-      if (at >= 0) observe(at, row.last_obs, row.last_critic_obs);
-      observe(i, row.next_obs, row.next_critic_obs);
-    }
-  }
-  void take_episode_sums(Queue&, double* out, double*) override { std::fill_n(out, 3, 0.0); }
-  void visit_state(StateVisitor&) override {}
-
- private:
-  void observe(int64_t row, float* obs, float* critic_obs) {
-    fill_uniform(std::span(obs + row * spec_.obs_dim, static_cast<size_t>(spec_.obs_dim)), random_, -1, 2);
-    if (spec_.critic_obs_dim)
-      fill_uniform(std::span(critic_obs + row * spec_.critic_obs_dim, static_cast<size_t>(spec_.critic_obs_dim)),
-                   random_, -3, 1);
-  }
-
-  TaskSpec spec_;
-  int64_t envs_;
-  Random random_{17};
-};
-
-// One rank, which shows what it brings to the float32 all-reduces.
-class Listener final : public Communicator {
- public:
-  explicit Listener(std::function<void(std::span<const float>)> hear) : hear_(std::move(hear)) {}
-  int rank() const override { return 0; }
-  int size() const override { return 1; }
-  void abort(int exit_code) override { std::exit(exit_code); }
-
- protected:
-  void do_all_reduce_sum(std::span<float> data, Stream) override { hear_(data); }
-  void do_all_reduce_sum(std::span<double>, Stream) override {}
-  void do_broadcast(std::span<std::byte>, int) override {}
-  void do_broadcast_asleep(std::span<std::byte>, int) override {}
-  std::vector<std::byte> do_gather(std::span<const std::byte>, int) override { return {}; }
-  void do_scatter(std::span<const std::byte>, std::span<std::byte>, int) override {}
-
- private:
-  std::function<void(std::span<const float>)> hear_;
-};
-
 struct Case {
   std::string name, activation, std_type;
   bool discrete;
   int actions, critic_obs;
   int64_t steps, envs;
+  bool layer_norm = false, per_mini_batch = false;
+  std::vector<int> heads = {};
 };
 
 struct Example {
@@ -79,7 +27,7 @@ struct Example {
       : env(
             [&] {
               TaskSpec task = c.discrete ? categorical_task(5, c.actions) : gaussian_task(5, c.actions);
-              task.critic_obs_dim = c.critic_obs;
+              task.critic_obs_dim = c.critic_obs, task.action.heads = c.heads;
               return task;
             }(),
             c.envs) {
@@ -87,15 +35,18 @@ struct Example {
     policy.critic_hidden_dims = {32};
     policy.activation = c.activation;
     policy.std_type = c.std_type;
+    policy.layer_norm = c.layer_norm;
     policy.init_std = 0.8;
     options.num_learning_epochs = 2;
     options.schedule = "fixed";
     options.learning_rate = 0.01;
     options.clip_param = 0.03, options.value_clip = 0.02, options.value_loss_coef = 0.7;
     options.obs_normalization = true;
+    options.obs_normalization_clip = 1.2;
+    options.normalize_advantage_per_mini_batch = c.per_mini_batch;
     spec = actor_critic(env.spec(), policy);
     nets = make_torch_nets(*queue, spec.layout, 1);
-    ppo.emplace(*queue, options, policy, BatchPlan{c.envs, c.steps, 0, 1, 1, 1}, 1, spec, *nets, env);
+    ppo.emplace(LearnerParts{*queue, policy, BatchPlan{c.envs, c.steps, 0, 1, 1, 1}, 1, spec, *nets, env}, options);
   }
   RandomEnv env;
   PolicyOptions policy;
@@ -117,7 +68,7 @@ struct Autograd {
     const at::Tensor value =
         mlp(spec.layout, spec.critic, flat, normalized(rows(r.critic_input(), critic_dim), normalizers.critic()))
             .squeeze(1);
-    spec.std < 0 ? categorical(actor) : gaussian(actor);
+    spec.std < 0 ? categorical(actor, s.env.spec().action) : gaussian(actor);
     const at::Tensor ratio = (log_prob - rows(r.log_prob, 1).squeeze(1)).exp();
     at::Tensor advantage = rows(r.advantage, 1).squeeze(1);
     advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8);
@@ -126,6 +77,7 @@ struct Autograd {
     const at::Tensor old = rows(r.value, 1).squeeze(1), target = rows(r.return_target, 1).squeeze(1);
     const at::Tensor near = old + (value - old).clamp(-o.value_clip, o.value_clip);
     const at::Tensor value_loss = at::max((value - target).pow(2), (near - target).pow(2));
+    sums.push_back(static_cast<double>(r.samples()));
     for (const at::Tensor& x : {kl, surrogate, value_loss, entropy, (ratio != limited).to(at::kDouble)})
       sums.push_back(x.sum().item<double>());
     (surrogate + o.value_loss_coef * value_loss - o.entropy_coef * entropy).sum().backward();
@@ -146,13 +98,21 @@ struct Autograd {
     entropy = (0.5 + half_log_two_pi + std.log()).sum().expand({log_prob.size(0)});
     kl = ((std / old_std).log() + (old_std.pow(2) + (old_mean - mean).pow(2)) / (2 * std.pow(2)) - 0.5).sum(1);
   }
-  void categorical(const at::Tensor& logits) {
-    const at::Tensor log_p = at::log_softmax(logits, 1), old = at::log_softmax(rows(r.policy_out, r.out_size), 1);
-    const at::Tensor choice =
-        as_index({reinterpret_cast<const int32_t*>(r.action), static_cast<size_t>(r.samples())}).unsqueeze(1);
-    log_prob = log_p.gather(1, choice).squeeze(1);
-    entropy = -(log_p.exp() * log_p).sum(1);
-    kl = (old.exp() * (old - log_p)).sum(1);
+  void categorical(const at::Tensor& logits, const ActionSpace& space) {
+    const at::Tensor old_logits = rows(r.policy_out, r.out_size);
+    const int64_t heads = space.head_count();
+    const at::Tensor choices =
+        as_index({reinterpret_cast<const int32_t*>(r.action), static_cast<size_t>(r.samples() * heads)})
+            .reshape({-1, heads});
+    log_prob = entropy = kl = at::zeros({r.samples()}, at::kDouble);
+    for (int64_t head = 0, first = 0; head < heads; first += space.choices(static_cast<int>(head++))) {
+      const int64_t count = space.choices(static_cast<int>(head));
+      const at::Tensor log_p = at::log_softmax(logits.narrow(1, first, count), 1),
+                       old = at::log_softmax(old_logits.narrow(1, first, count), 1);
+      log_prob = log_prob + log_p.gather(1, choices.narrow(1, head, 1)).squeeze(1);
+      entropy = entropy - (log_p.exp() * log_p).sum(1);
+      kl = kl + (old.exp() * (old - log_p)).sum(1);
+    }
   }
 
   const ActorCritic& spec;
@@ -175,12 +135,12 @@ TEST_P(PpoGradientOf, IsAutogradsOfTheSameLoss) {
     const Autograd expected(s, old_params);
     expect_close_in_each_slice(s.spec.layout, gradient_and_tail.first(size), expected.flat.grad());
     const double n = static_cast<double>(GetParam().steps * GetParam().envs);
-    EXPECT_EQ(tail[0], n);
-    for (int column = 0; column < kClipped; ++column)
-      EXPECT_NEAR(tail[1 + column], expected.sums[column], 1e-5 * n) << column;
-    EXPECT_NEAR(tail[1 + kClipped], expected.sums[kClipped], 1);  // a ratio within rounding of the clip
-    EXPECT_GT(tail[1 + kClipped], 0.05 * n);
-    EXPECT_LT(tail[1 + kClipped], 0.95 * n);
+    EXPECT_EQ(tail[kSamples], n);
+    for (int column = kKl; column < kClipped; ++column)
+      EXPECT_NEAR(tail[column], expected.sums[column], 1e-5 * n) << column;
+    EXPECT_NEAR(tail[kClipped], expected.sums[kClipped], 1);  // a ratio within rounding of the clip
+    EXPECT_GT(tail[kClipped], 0.05 * n);
+    EXPECT_LT(tail[kClipped], 0.95 * n);
   });
   for (int iteration : {0, 1}) {
     old_params = as_double(s.ppo->host_parameters());
@@ -194,9 +154,12 @@ INSTANTIATE_TEST_SUITE_P(Networks, PpoGradientOf,
                          testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 0, 5, 500},
                                          Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 0, 1, 1024},
                                          Case{"GaussianReluOwnCriticInput", "relu", "log", false, 2, 7, 5, 205},
+                                         Case{"GaussianSiluNorm", "silu", "log", false, 3, 0, 5, 500, true, true},
+                                         Case{"CategoricalGeluNorm", "gelu", "log", true, 3, 0, 3, 683, true},
                                          Case{"CategoricalElu", "elu", "log", true, 3, 0, 3, 683},
                                          Case{"CategoricalTanh", "tanh", "log", true, 2, 7, 5, 1},
-                                         Case{"CategoricalRelu", "relu", "log", true, 4, 0, 3, 341}),
+                                         Case{"CategoricalRelu", "relu", "log", true, 4, 0, 3, 341},
+                                         Case{"HeadsElu", "elu", "log", true, 7, 0, 3, 683, false, false, {2, 3, 2}}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

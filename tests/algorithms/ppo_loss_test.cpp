@@ -29,11 +29,11 @@ struct Example {
       run(Categorical{size}, choice.data(), loops, tile);
     else
       run(Gaussian{size, nullptr, nullptr, std_param.data(), log_std, std.data()}, action.data(), loops, tile);
-    std::vector<float> all(tail, tail + kTailSize);
+    std::vector<float> all(tail, tail + kLossColumns);
     for (const auto* more : {&d_policy, &d_value, &d_std}) all.insert(all.end(), more->begin(), more->end());
     return all;
   }
-  float sum(LossColumn column) const { return tail[1 + column]; }
+  float sum(int column) const { return tail[column]; }
 
   bool discrete;
   int size;
@@ -43,7 +43,7 @@ struct Example {
   std::vector<float> policy, value, std_param;
   bool log_std = true;
   std::vector<float> d_policy, d_value, d_std;
-  float tail[kTailSize];
+  float tail[kLossColumns];
 
  private:
   template <class Policy>
@@ -56,11 +56,11 @@ struct Example {
       const auto count = static_cast<int64_t>(std::min(tile, rows.size() - first));
       const size_t out = first * static_cast<size_t>(size);
       const PpoLoss<Policy> loss{
-          distribution, r, &settings, &rows[first], &policy[out], &value[first], &d_policy[out], &d_value[first]};
+          distribution, r, &settings, {&rows[first], &policy[out], &value[first], &d_policy[out], &d_value[first]}};
       loops(count, HostSumRows<PpoLoss<Policy>>{loss, scratch.data()});
     }
     finish_sums(loops.queue(), static_cast<int64_t>(kLossColumns + std_param.size()), scratch.data(),
-                StoreLoss{static_cast<float>(rows.size()), tail, d_std.data()});
+                StoreLoss{kLossColumns, tail, d_std.data()});
   }
 };
 

@@ -68,6 +68,7 @@ TEST_F(Errors, AreSaidByOneRank) {
   expect_error({"--config", config.string()}, {"my.ini:2: ", "did you mean ppo.gamma?"});
   expect_error({"--device", "cuda:99"}, {"99"});
   expect_error({"--num_envs", "5", "--ppo.num_mini_batches", "8"}, {"--num_envs 4 or 6"});
+  expect_error({"--algorithm", "grpo", "--grpo.group_size", "6"}, {"--num_envs 12 or 18"});
   expect_error({"--checkpoint", cut.string()}, {cut.string(), "truncated"});
   expect_error({"--init_from", good.string(), "--policy.actor_hidden_dims", "8"},
                {good.string(), "policy/actor/0/weight"});
@@ -113,6 +114,7 @@ TEST_F(Errors, Names) {
 }
 
 TEST_F(Errors, Values) {
+  expect_error({"--algorithm", "gppo"}, {"ppo, grpo"});
   expect_error({"--ppo.schedule", "adaptiv"}, {"adaptiv", "did you mean adaptive?"});
   expect_error({"--num_envs", "0"}, {"num_envs", "1 to"});
   expect_error({"--num_envs", "many"}, {"num_envs", "many", "whole number"});
@@ -168,6 +170,8 @@ TEST_F(Errors, Checkpoints) {
     expect_error({option, text.string()}, {text.string(), "not an HDF5 file"});
     expect_error({option, empty.string()}, {empty.string(), "empty"});
     expect_error({option, other.string()}, {other.string(), "CartPole-v1"});
+    expect_error({option, good.string(), "--algorithm", "grpo"},
+                 {good.string(), "another algorithm", "--algorithm ppo"});
     expect_error({option, good.string(), "--policy.actor_hidden_dims", "8"},
                  {good.string(), "policy/actor/0/weight", "[16, 4]", "[8, 4]"});
     expect_error({option, good.string(), shape, "--ppo.obs_normalization"}, {good.string(), "normalizer/obs"});

@@ -78,6 +78,7 @@ TEST(Identity, TaskSeedAndShapesCannotChange) {
   for (const auto& [changed, named] :
        std::vector<std::pair<Words, std::string>>{{{"--seed", "2"}, "seed: 1 -> 2"},
                                                   {{"--task", "CartPole-v1"}, "task"},
+                                                  {{"--algorithm", "grpo"}, "algorithm: ppo -> grpo"},
                                                   {{"--policy.actor_hidden_dims", "8"}, "policy/actor/0/weight"}}) {
     const Result result = runs.train(Words{"--load_run", runs.run("r").string()} + iterations_of(4) + changed);
     EXPECT_EQ(result.exit_code, 2);

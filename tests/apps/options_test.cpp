@@ -9,8 +9,8 @@
 namespace drl::test {
 namespace {
 
-const Words kTasks = {"Cartpole",   "CartPole-v1",    "Pendulum-v1",
-                      "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0"};
+const Words kTasks = {"Acrobot-v1",     "Cartpole",   "CartPole-v1", "MountainCarContinuous-v0",
+                      "MountainCar-v0", "Pendulum-v1"};
 
 std::string print_config(const Words& options) {
   const Result result = run_program(Words{kTrain, "--print_config"} + options);
@@ -110,13 +110,13 @@ TEST(CommandLine, OptionsOfIsaacLabGetAWord) {
 TEST(Help, HasEveryOptionOnceWithin100Columns) {
   std::set<std::string> expected = names_in(print_config({}));
   expected.insert({"config", "ranks", "threads", "quiet", "preflight", "help", "version", "list_tasks", "print_config",
-                   "runs_dir", "run_name", "resume", "load_run", "checkpoint", "init_from", "fresh",
+                   "task_library", "runs_dir", "run_name", "resume", "load_run", "checkpoint", "init_from", "fresh",
                    "after_checkpoint"});
   const Result result = run_program({kTrain, "--help"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err, "");
   std::multiset<std::string> found;
-  const std::regex option("^  (-. *, )?--([a-z_.]+)");
+  const std::regex option("^  (-. \\[ )?--([a-z_.]+)");
   bool in_options = false;
   for (const std::string& line : split(result.out, '\n')) {
     EXPECT_LE(line.size(), 100u) << line;

@@ -1,6 +1,7 @@
 // Twenty iterations are twenty iterations, whatever happened in between.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "programs.hpp"
@@ -9,11 +10,11 @@ namespace drl::test {
 namespace {
 
 struct Case {
-  std::string task;
+  std::string name, task;
   Words options;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.task; }
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 class Resume : public testing::TestWithParam<Case> {
  protected:
@@ -56,9 +57,18 @@ TEST_P(Resume, EndsAtTheSameBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, Resume,
-                         testing::Values(Case{"Cartpole", {}},  // Gaussian, adaptive learning rate
-                                         Case{"CartPole-v1", {"--ppo.obs_normalization", "true"}}),
-                         [](const auto& info) { return info.param.task == "Cartpole" ? "Gaussian" : "Categorical"; });
+                         testing::Values(Case{"Gaussian", "Cartpole", {}},  // adaptive learning rate
+                                         Case{"Categorical", "CartPole-v1", {"--ppo.obs_normalization", "true"}},
+                                         Case{"EveryOption",
+                                              "Pendulum-v1",
+                                              {"--ppo.obs_normalization", "--ppo.reward_normalization",
+                                               "--ppo.normalize_advantage_per_mini_batch", "--ppo.grad_clip", "joint",
+                                               "--policy.activation", "gelu", "--policy.layer_norm"}},
+                                         Case{"Grpo",
+                                              "Pendulum-v1",
+                                              {"--algorithm", "grpo", "--grpo.group_size", "4", "--grpo.kl_coef", "0.1",
+                                               "--grpo.reference_interval", "6", "--grpo.obs_normalization"}}),
+                         [](const auto& info) { return info.param.name; });
 
 #if RANKS == 1
 
@@ -71,6 +81,64 @@ TEST(ResumeOptions, TargetsCadenceAndReportsDoNotChangeTheNumbers) {
             0);
   EXPECT_EQ(datasets(checkpoint_file(runs.run("a"), 6)), datasets(checkpoint_file(runs.run("b"), 6)));
   EXPECT_EQ(metrics(runs.run("a")), metrics(runs.run("b")));
+}
+
+// Without the options that came after the first release.
+std::string as_of_0_1(const std::string& options) {
+  std::string older;
+  for (const std::string& line : split(options, '\n')) {
+    const bool is_later = std::ranges::any_of(
+        std::initializer_list<std::string>{"grad_clip", "obs_normalization_eps", "obs_normalization_clip",
+                                           "reward_normalization", "normalize_advantage", "layer_norm"},
+        [&](const std::string& name) { return line.starts_with(name); });
+    if (!is_later) older += line + "\n";
+  }
+  return older;
+}
+
+// Leaves the run as drl 0.1 would have.
+void make_older(const fs::path& run, int iteration) {
+  spill(run / "options.ini", as_of_0_1(slurp(run / "options.ini")));
+  const fs::path file = checkpoint_file(run, iteration);
+  Checkpoint checkpoint = read_checkpoint(file);
+  std::string& options = std::get<std::string>(checkpoint.attributes.at("options"));
+  ASSERT_NE(as_of_0_1(options), options);
+  options = as_of_0_1(options);
+  write_checkpoint(file, checkpoint);
+}
+
+// Which normalised by sqrt(variance + 1e-8), without a limit.
+TEST(OlderRun, GoesOnAsItWas) {
+  const Runs runs;
+  const Words as_before = {"--ppo.obs_normalization", "--ppo.obs_normalization_eps", "1e-4",
+                           "--ppo.obs_normalization_clip", "0"};
+  for (const char* name : {"whole", "older"})
+    ASSERT_EQ(runs.train(as_before + Words{"--run_name", name, "--max_iterations", "3"}).exit_code, 0);
+  make_older(runs.run("older"), 3);
+  const auto evaluate = [&](const char* run) {
+    return run_program({kEval, "--run", runs.run(run), "--episodes", "5", "--json"});
+  };
+  EXPECT_EQ(nlohmann::json::parse(evaluate("older").out).at("returns"),
+            nlohmann::json::parse(evaluate("whole").out).at("returns"));
+
+  const Result refused =
+      runs.train({"--run_name", "older", "--ppo.obs_normalization", "true", "--max_iterations", "6"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("(ppo.obs_normalization_eps: 1e-04 -> 0.01, ppo.obs_normalization_clip: 0 -> 10)"),
+            std::string::npos)
+      << refused.err;
+  for (const char* name : {"whole", "older"})
+    ASSERT_EQ(runs.train({"--load_run", name, "--max_iterations", "6"}).exit_code, 0);
+  EXPECT_EQ(datasets(checkpoint_file(runs.run("older"), 6)), datasets(checkpoint_file(runs.run("whole"), 6)));
+}
+
+TEST(OlderRun, ThatNormalisedNothingIsTheSameAsEver) {
+  const Runs runs;
+  ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
+  make_older(runs.run("r"), 2);
+  const Result result = runs.train({"--run_name", "r", "--max_iterations", "3"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("(the same options as before)"), std::string::npos) << result.err;
 }
 
 #endif

@@ -14,7 +14,7 @@ constexpr int64_t kNumbers = 77;
 
 template <class Rows>
 class RowsOf : public testing::Test {};
-using Widths = testing::Types<CopyRows<1>, CopyRows<3>, CopyRows<8>, CopyRows<11>>;
+using Widths = testing::Types<CopyRows<1>, CopyRows<3>, CopyRows<4>, CopyRows<6>, CopyRows<8>, CopyRows<11>>;
 TYPED_TEST_SUITE(RowsOf, Widths);
 
 template <int K>

@@ -131,7 +131,9 @@ TEST(Math, HasTheSameBitsOnEveryInstructionSetInPacksAndAlone) {
                                   [](float a) { return std::sqrt(a); },
                                   [](float a) { return a > 0 ? 0 : a; },
                                   [](float a) { return a < 0 ? 0 : a; },
-                                  [](float a) { return a < -2.5f ? -2.5f : a > 0.5f ? 0.5f : a; }};
+                                  [](float a) { return a < -2.5f  ? -2.5f
+                                                       : a > 0.5f ? 0.5f
+                                                                  : a; }};
   for (int f = 0; f < kMathFunctions; ++f)
     for (size_t i = 0; i < x.size(); ++i) {
       const float expected = here[f](x[i]), actual = y[static_cast<size_t>(f) * x.size() + i];

@@ -15,57 +15,49 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 const std::vector<std::string> kHosts = {"n1", "n1", "n2", "n2"};
 
 // Four ranks on two nodes, all of which hear each other.
-Hearings all_well() {
-  Hearings hearings{.peers = {}, .heard = {}, .hosts = kHosts, .local_sizes = {2, 2, 2, 2}};
-  for (int rank = 0; rank < 4; ++rank) {
-    hearings.peers.push_back(peers_of(rank, 4));
-    hearings.heard[rank] = hearings.peers.back();
-  }
-  return hearings;
+std::map<int, Presence> all_well() {
+  return {{0, {"n1", 2, {}}}, {1, {"n1", 2, {}}}, {2, {"n2", 2, {}}}, {3, {"n2", 2, {}}}};
 }
-Hearings without(int rank) {
-  Hearings hearings = all_well();
-  hearings.heard.erase(rank);
-  for (auto& [other, heard] : hearings.heard) std::erase(heard, rank);
-  hearings.hosts[static_cast<size_t>(rank)] = "";
-  hearings.local_sizes[static_cast<size_t>(rank)] = 0;
-  return hearings;
+std::map<int, Presence> without(int rank) {
+  std::map<int, Presence> present = all_well();
+  present.erase(rank);
+  for (auto& [other, one] : present) one.missed = {rank};
+  return present;
 }
 
 TEST(Exchange, AllAnswer) {
-  const Check check = exchange_finding(all_well(), 60);
+  const Check check = exchange_finding(4, all_well(), 60);
   EXPECT_EQ(check.status, Status::ok);
   EXPECT_EQ(check.finding, "4 ranks on 2 nodes, and all answer");
 }
 
 TEST(Exchange, ASilentRankIsNamedWithItsNode) {
-  const Check check = exchange_finding(without(3), 60);
+  const Check check = exchange_finding(4, without(3), 60);
   EXPECT_EQ(check.status, Status::failed);
   EXPECT_EQ(check.finding, "no answer from rank 3 on n2 within 60 s");
   EXPECT_TRUE(holds(check.remedy, "srun --exclude=NODE")) << check.remedy;
 }
 
 TEST(Exchange, OfASilentNodeNobodyKnowsTheName) {
-  Hearings hearings = without(3);
-  hearings.heard.erase(2);
-  hearings.hosts[2] = "", hearings.local_sizes[2] = 0;
-  EXPECT_EQ(exchange_finding(hearings, 60).finding, "no answer from ranks 2, 3 within 60 s");
+  std::map<int, Presence> present = without(3);
+  present.erase(2);
+  EXPECT_EQ(exchange_finding(4, present, 60).finding, "no answer from ranks 2, 3 within 60 s");
 }
 
 TEST(Exchange, PairsThatDoNotHearEachOtherAreNamed) {
-  Hearings hearings = all_well();
-  std::erase(hearings.heard[3], 1);
-  const Check check = exchange_finding(hearings, 60);
+  std::map<int, Presence> present = all_well();
+  present[3].missed = {1};
+  const Check check = exchange_finding(4, present, 60);
   EXPECT_EQ(check.status, Status::failed);
   EXPECT_EQ(check.finding, "no messages within 60 s from rank 1 of n1 to 3 of n2");
   EXPECT_TRUE(holds(check.remedy, "open the firewall")) << check.remedy;
 }
 
 TEST(Exchange, OfManyPairsThreeAreNamed) {
-  Hearings hearings = all_well();
-  for (int rank : {2, 3}) std::erase_if(hearings.heard[rank], [](int peer) { return peer < 2; });
-  EXPECT_TRUE(holds(exchange_finding(hearings, 60).finding, " to 3 of n2 and 1 more"))
-      << exchange_finding(hearings, 60).finding;
+  std::map<int, Presence> present = all_well();
+  for (int rank : {2, 3}) present[rank].missed = {0, 1};
+  EXPECT_TRUE(holds(exchange_finding(4, present, 60).finding, " to 3 of n2 and 1 more"))
+      << exchange_finding(4, present, 60).finding;
 }
 
 TEST(Exchange, OfManyRanksEachMeetsThoseThatAllReducesUse) {
@@ -80,7 +72,7 @@ TEST(Exchange, OfManyRanksEachMeetsThoseThatAllReducesUse) {
 }
 
 TEST(Exchange, ASilentRankOfALaterCheck) {
-  const Check check = silence("run directory", {2, 3}, kHosts, 60);
+  const Check check = silence({2, 3}, kHosts, 60);
   EXPECT_EQ(check.status, Status::failed);
   EXPECT_EQ(check.finding, "no answer from ranks 2, 3 on n2 within 60 s");
   EXPECT_TRUE(holds(check.remedy, "waiting for a file system")) << check.remedy;
@@ -106,26 +98,6 @@ TEST(Start, WithoutFilesOnlyThisRankIsKnown) {
   EXPECT_TRUE(holds(check.remedy, "by \"ps\" on each node")) << check.remedy;
 }
 
-TEST(Clocks, ASecondIsTooMuch) {
-  EXPECT_EQ(clock_finding({{"n1", 0}}).finding, "1 node");
-  const Check good = clock_finding({{"n1", 0}, {"n2", -0.02}, {"n3", 0.003}});
-  EXPECT_EQ(good.status, Status::ok);
-  EXPECT_EQ(good.finding, "all within 20 ms of n1's");
-  const Check bad = clock_finding({{"n1", 0}, {"n2", 0.5}, {"n3", -90}});
-  EXPECT_EQ(bad.status, Status::warning);
-  EXPECT_EQ(bad.finding, "n3's is 90 s behind n1's");
-  EXPECT_EQ(clock_finding({{"n1", 0}, {"n2", 1.5}}).finding, "n2's is 1.5 s ahead of n1's");
-  EXPECT_TRUE(holds(bad.remedy, "chrony")) << bad.remedy;
-}
-
-TEST(Builds, DifferentOnesAreNamedWithTheirRanks) {
-  EXPECT_EQ(build_finding({"1", "1", "1", "1"}, kHosts).status, Status::ok);
-  const Check check = build_finding({"1 (a)", "1 (a)", "1 (b)", "1 (b)"}, kHosts);
-  EXPECT_EQ(check.status, Status::failed);
-  EXPECT_EQ(check.finding, "ranks run different builds: 1 (a) (ranks 0, 1 on n1), 1 (b) (ranks 2, 3 on n2)");
-  EXPECT_TRUE(holds(check.remedy, "the same installation")) << check.remedy;
-}
-
 std::vector<RankFacts> four_ranks() {
   std::vector<RankFacts> ranks(4);
   for (int rank = 0; rank < 4; ++rank) {
@@ -137,13 +109,44 @@ std::vector<RankFacts> four_ranks() {
   return ranks;
 }
 
-TEST(Facts, CpuModels) {
+TEST(Facts, BuildsThatDifferAreNamedWithTheirRanks) {
   std::vector<RankFacts> ranks = four_ranks();
-  EXPECT_EQ(cpu_finding(ranks).status, Status::ok);
-  ranks[3].cpu_model = "Xeon";
-  EXPECT_EQ(cpu_finding(ranks).status, Status::warning);
-  EXPECT_EQ(cpu_finding(ranks).finding, "they differ: EPYC (ranks 0, 1 on n1; rank 2 on n2), Xeon (rank 3 on n2)");
-  EXPECT_TRUE(holds(cpu_finding(ranks).remedy, "--constraint"));
+  for (RankFacts& rank : ranks) rank.build = "1 (a)";
+  EXPECT_EQ(build_finding(ranks).finding, "drl 1 (a)");
+  ranks[2].build = ranks[3].build = "1 (b)";
+  const Check check = build_finding(ranks);
+  EXPECT_EQ(check.status, Status::failed);
+  EXPECT_EQ(check.finding, "ranks run different builds: 1 (a) (ranks 0, 1 on n1), 1 (b) (ranks 2, 3 on n2)");
+  EXPECT_TRUE(holds(check.remedy, "the same installation")) << check.remedy;
+}
+
+TEST(Facts, HardwareThatDiffersIsAWarning) {
+  std::vector<RankFacts> ranks = four_ranks();
+  EXPECT_EQ(hardware_finding(ranks).finding, "EPYC");
+  for (RankFacts& rank : ranks) rank.gpu = "H100";
+  EXPECT_EQ(hardware_finding(ranks).finding, "EPYC, H100");
+  EXPECT_EQ(hardware_finding(ranks).status, Status::ok);
+  ranks[3].cpu_model = "Xeon", ranks[0].gpu = "A100";
+  EXPECT_EQ(hardware_finding(ranks).status, Status::warning);
+  EXPECT_EQ(hardware_finding(ranks).finding,
+            "ranks compute on different hardware (GPUs: A100 (rank 0 on n1), H100 (rank 1 on n1; ranks 2, 3 on n2); "
+            "CPUs: EPYC (ranks 0, 1 on n1; rank 2 on n2), Xeon (rank 3 on n2))");
+  EXPECT_TRUE(hardware_finding(ranks).remedy.starts_with("the numbers depend on it"));
+  EXPECT_TRUE(holds(hardware_finding(ranks).remedy, "--constraint"));
+}
+
+TEST(Facts, TheSlowestLoadIsNamed) {
+  std::vector<RankFacts> ranks = four_ranks();
+  EXPECT_EQ(load_finding(ranks).status, Status::skipped) << "nobody knows";
+  for (RankFacts& rank : ranks) rank.load = 0.25;
+  ranks[1].load = 2.5;
+  EXPECT_EQ(load_finding(ranks).status, Status::ok);
+  EXPECT_EQ(load_finding(ranks).finding, "at most 2.50 s from start to main");
+  EXPECT_EQ(load_finding({ranks[1]}).finding, "2.50 s from start to main");
+  ranks[2].load = 12.5;
+  EXPECT_EQ(load_finding(ranks).status, Status::warning);
+  EXPECT_EQ(load_finding(ranks).finding, "12.50 s from start to main of rank 2 on n2, the slowest");
+  EXPECT_TRUE(holds(load_finding(ranks).remedy, "DRL_SBCAST"));
 }
 
 TEST(Facts, Libraries) {
@@ -153,45 +156,25 @@ TEST(Facts, Libraries) {
   EXPECT_EQ(library_finding(ranks).status, Status::warning);
   EXPECT_TRUE(holds(library_finding(ranks).finding, "4 to 5 times slower"));
   EXPECT_TRUE(holds(library_finding(ranks).remedy, "libopenblas0-pthread"));
+  ranks = four_ranks();
+  for (RankFacts& rank : ranks) rank.cuda = "13.0";
+  EXPECT_EQ(library_finding(ranks).finding, "OpenBLAS, Open MPI 4, CUDA 13.0");
+  ranks[3].cuda = "12.9";
+  EXPECT_EQ(library_finding(ranks).status, Status::warning);
+  ranks = four_ranks();
   ranks[0].mpi = "MPICH 4";
   EXPECT_EQ(library_finding(ranks).status, Status::warning);
-  EXPECT_TRUE(holds(library_finding(ranks).finding, "they differ: reference BLAS, MPICH 4 (rank 0 on n1), "));
+  EXPECT_TRUE(holds(library_finding(ranks).finding, "they differ: OpenBLAS, MPICH 4 (rank 0 on n1), "));
   EXPECT_TRUE(holds(library_finding(ranks).remedy, "the same modules"));
 }
 
-TEST(Speed, ANodeFarFromTheMedianIsNamed) {
-  EXPECT_EQ(speed_finding({2, 2}, {"n1", "n1"}).finding, "1 node");
-  EXPECT_EQ(speed_finding({1, 1.25}, {"n1", "n2"}).finding, "1.00 to 1.25 of the median time");
-  const Check check = speed_finding({1.0, 1.1, 1.0, 2.2, 1.1, 1.0}, {"n1", "n1", "n2", "n2", "n3", "n3"});
-  EXPECT_EQ(check.status, Status::warning);
-  EXPECT_EQ(check.finding, "n2 2.00 times slower than the median node in plain arithmetic");  // 2.2 / 1.1
-  EXPECT_TRUE(holds(check.remedy, "power limit")) << check.remedy;
-}
-
-TEST(AllReduce, BusBandwidthCountsWhatEachRankMoves) {
-  EXPECT_DOUBLE_EQ(bus_bandwidth({1000, 1}, 2), 1000);  // 2 (n - 1) / n = 1
-  EXPECT_DOUBLE_EQ(bus_bandwidth({1000, 1}, 4), 1500);
-}
-
-TEST(AllReduce, OnlyAbsurdFiguresAreWorthAWarning) {
-  const AllReduceTimes good{2, "n2", {{4, 3e-6}, {64 << 20, 0.1}}};
-  EXPECT_EQ(all_reduce_finding("all-reduce", good).status, Status::ok);
-  EXPECT_EQ(all_reduce_finding("all-reduce", good).finding,
-            "2 ranks, sums right: 4 B in 3.0 us, 64.0 MiB in 100.0 ms, that is 0.67 GB/s (slowest node: n2)");
-  const AllReduceTimes slow{2, "", {{4, 3e-6}, {4 << 20, 0.05}}};  // 84 MB/s
-  EXPECT_EQ(all_reduce_finding("all-reduce", slow).status, Status::warning);
-  EXPECT_TRUE(holds(all_reduce_finding("all-reduce", slow).remedy, "gigabit Ethernet"));
-  const AllReduceTimes late{2, "", {{4, 0.04}, {64 << 20, 0.1}}};
-  EXPECT_EQ(all_reduce_finding("all-reduce", late).status, Status::warning);
-}
-
 TEST(Folder, ThatOthersDoNotSeeIsNotShared) {
-  std::vector<FolderVisit> visits = {{""}, {""}, {"", true}, {""}};
+  std::vector<FolderVisit> visits = {{""}, {""}, {""}, {""}};
   EXPECT_EQ(folder_finding("/runs", visits, kHosts, 2e12).finding,
             "/runs: all nodes read it, its lock holds, 1.82 TiB free");
   EXPECT_EQ(folder_finding("/runs", visits, kHosts, 2e12, true).finding,
             "/runs: all nodes read it, locked by a file (the file system has no locks), 1.82 TiB free");
-  visits[2].read = visits[3].read = "No such file or directory";
+  visits[2].trouble = visits[3].trouble = "No such file or directory";
   const Check check = folder_finding("/runs", visits, kHosts, 2e12);
   EXPECT_EQ(check.status, Status::failed);
   EXPECT_EQ(check.finding,
@@ -199,8 +182,15 @@ TEST(Folder, ThatOthersDoNotSeeIsNotShared) {
   EXPECT_TRUE(holds(check.remedy, "--runs_dir or DRL_RUNS_DIR")) << check.remedy;
 }
 
+TEST(Folder, OfOneNodeSaysItsLock) {
+  EXPECT_EQ(folder_finding("/runs", {{""}}, {"n1"}, 2e12).finding,
+            "/runs: writable, with the file system's locks, 1.82 TiB free");
+  EXPECT_EQ(folder_finding("/runs", {{""}}, {"n1"}, 2e12, true).finding,
+            "/runs: writable, locked by a file (the file system has no locks), 1.82 TiB free");
+}
+
 TEST(Folder, LocksThatDoNotHold) {
-  const Check check = folder_finding("/runs", {{""}, {""}, {"", false}, {""}}, kHosts, 2e12);
+  const Check check = folder_finding("/runs", {{""}, {""}, {"", true}, {""}}, kHosts, 2e12);
   EXPECT_EQ(check.status, Status::warning);
   EXPECT_EQ(check.finding, "/runs: n1's lock does not hold on n2");
   EXPECT_TRUE(holds(check.remedy, "flock")) << check.remedy;
@@ -214,7 +204,7 @@ TEST(Folder, LittleSpace) {
 }
 
 TEST(TimeLeft, OfAJob) {
-  EXPECT_EQ(time_finding("", std::nullopt).finding, "not in a Slurm job, no limit");
+  EXPECT_EQ(time_finding("", std::nullopt).finding, "not in a Slurm job, no limit known");
   EXPECT_EQ(time_finding("12", HUGE_VAL).finding, "job 12 has no limit");
   EXPECT_EQ(time_finding("12", 3600).finding, "1:00:00 of job 12");
   EXPECT_EQ(time_finding("12", 200).status, Status::warning);
@@ -223,6 +213,22 @@ TEST(TimeLeft, OfAJob) {
   EXPECT_EQ(time_finding("12", std::nullopt).status, Status::warning);
   EXPECT_EQ(time_finding("12", std::nullopt).finding, "the end of job 12 is not known (squeue did not tell)");
   EXPECT_TRUE(holds(time_finding("12", std::nullopt).remedy, "--signal=USR1@120"));
+}
+
+// As scontrol prints a job (Slurm 24.11).
+TEST(Slurm, SaysWhetherTheJobMayBeRequeued) {
+  const auto record = [](const std::string& requeue, const std::string& batch) {
+    return "JobId=12 JobName=drl\n   UserId=me(1000) GroupId=me(1000) MCS_label=N/A\n   Requeue=" + requeue +
+           " Restarts=0 BatchFlag=" + batch + " Reboot=0 ExitCode=0:0\n";
+  };
+  const auto finding = [](const std::string& record) { return slurm_finding("12", "slurm 24.11.5", record).finding; };
+  EXPECT_EQ(finding(record("1", "1")), "slurm 24.11.5; job 12 may be requeued");
+  EXPECT_EQ(finding(record("0", "1")),
+            "slurm 24.11.5; job 12 may not be requeued (the batch scripts submit a follow-up job)");
+  EXPECT_EQ(finding(record("1", "0")), "slurm 24.11.5; job 12 is no batch job (Slurm requeues only those)");
+  EXPECT_EQ(finding(""), "slurm 24.11.5; whether job 12 may be requeued is not known (scontrol did not tell)");
+  EXPECT_TRUE(slurm_finding("12", "", "").finding.starts_with("of unknown version; "));
+  EXPECT_EQ(slurm_finding("12", "", "").status, Status::ok);
 }
 
 }  // namespace

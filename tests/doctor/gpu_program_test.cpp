@@ -22,29 +22,20 @@ class GpuDoctor : public RanksTest {
         {{1, doctor(Words{"CUDA_VISIBLE_DEVICES=0", "DRL_HOST_GPUS=" + first} + first_variables, options)},
          {1, doctor(Words{"CUDA_VISIBLE_DEVICES=1", "DRL_HOST_GPUS=" + second} + second_variables, options)}});
   }
-  static void expect_skipped(const Result& result, const Words& checks, const std::string& why) {
-    for (const std::string& check : checks)
-      EXPECT_TRUE(lines_of_check(result.out, check).starts_with("skipped  " + check)) << check << " in " << result.out;
-    EXPECT_TRUE(lines_of_check(result.out, checks.back()).ends_with(why)) << result.out;
-  }
-  const Words kWithNvml = {"LD_LIBRARY_PATH=" DRL_FAKE_NVML};
 };
 
 TEST_F(GpuDoctor, FindsOneGpuWell) {
-  const Result result = alone(kWithNvml, {"--json", folder / "found.json"});
+  const Result result = alone({}, {"--json", folder / "found.json"});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_FALSE(holds(result.out, "failed") || holds(result.out, "skipped")) << result.out;
   EXPECT_TRUE(holds(result.out, "  UUID    GPU-01010101-0101-0101-0101-010101010101\n")) << result.out;
   EXPECT_TRUE(holds(result.out, "  PCI     0000:01:00\n")) << result.out;
   EXPECT_EQ(lines_of_check(result.out, "GPU kernel"), "ok       GPU kernel         right results on 1 GPU");
   EXPECT_EQ(lines_of_check(result.out, "NCCL end"), "ok       NCCL end           on all ranks");
-  EXPECT_EQ(lines_of_check(result.out, "GPU processes"), "ok       GPU processes      no others");
   const auto json = nlohmann::json::parse(slurp(folder / "found.json"));
   EXPECT_EQ(json.at("ranks")[0].at("gpu"), "H100");
   EXPECT_EQ(json.at("ranks")[0].at("device"), "cuda:0");
   EXPECT_EQ(json.at("ranks")[0].at("nccl"), "2.28.9");
-  EXPECT_EQ(json.at("figures").at("gpu_health")[0].at("others"), 0);
-  EXPECT_GT(json.at("figures").at("gpu_kernel_seconds")[0], 0);
   EXPECT_EQ(json.at("figures").at("nccl_network")[0].at("name"), "Socket");
   EXPECT_EQ(folder.names(), Words{"found.json"}) << "something was left behind";
 }
@@ -55,8 +46,6 @@ TEST_F(GpuDoctor, FindsFourWell) {
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_FALSE(holds(result.out, "failed")) << result.out;
   EXPECT_TRUE(holds(result.out, "GPU-04040404-0404-0404-0404-040404040404  0000:04:00\n")) << result.out;
-  EXPECT_EQ(lines_of_check(result.out, "GPU peer access"),
-            "ok       GPU peer access    the GPUs of a node reach each other directly");
   EXPECT_EQ(lines_of_check(result.out, "NCCL network"),
             "ok       NCCL network       Socket (eth0), not needed: the ranks are on one node");
   EXPECT_TRUE(holds(lines_of_check(result.out, "GPU sums, node"), "4 ranks, sums right: 4 B in ")) << result.out;
@@ -75,39 +64,13 @@ TEST_F(GpuDoctor, LeavesGpusAloneWhereTheCpuIsAskedFor) {
   }
 }
 
-TEST_F(GpuDoctor, NvmlTellsWhatIsWrong) {
-  const Words faults = {"FAKE_NVML_PIDS=4711", "FAKE_NVML_SLOWDOWNS=68", "FAKE_NVML_ECC=2", "FAKE_NVML_PENDING=1"};
-  for (const Words& driver : {Words{}, Words{"FAKE_NVML_OLD=1"}}) {
-    const Result result = alone(kWithNvml + faults + driver);
-    EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-    EXPECT_TRUE(lines_of_check(result.out, "GPU processes")
-                    .starts_with("warning  GPU processes      others compute there too: process 4711 with 1.00 GiB ("))
-        << result.out;
-    EXPECT_TRUE(lines_of_check(result.out, "GPU memory")
-                    .starts_with("warning  GPU memory         2 uncorrected ECC errors and memory to be replaced at"))
-        << result.out;
-    EXPECT_TRUE(
-        lines_of_check(result.out, "GPU clocks").starts_with("warning  GPU clocks         held down by heat (rank 0"))
-        << result.out;
-  }
-}
-
-TEST_F(GpuDoctor, WithoutNvmlLittleIsMissed) {
-  const Result down = alone(kWithNvml + Words{"FAKE_NVML_DOWN=1"});
-  EXPECT_EQ(down.exit_code, 0) << down.out;
-  expect_skipped(down, {"GPU processes", "GPU memory", "GPU clocks"},
-                 "not known (NVML does not start: Driver Not Loaded)");
-  const Result other = run_program(doctor(kWithNvml + Words{"DRL_HOST_GPUS=H100 2"}));
-  expect_skipped(other, {"GPU clocks"}, "not known (NVML does not know the GPU at 0000:02:00.0: Not Found)");
-}
-
 TEST_F(GpuDoctor, TwoRanksOnOneGpuAreNamed) {
   const Result result = two("H100 1", "H100 1");
   EXPECT_EQ(result.exit_code, 1) << result.err;
-  const std::string found = lines_of_check(result.out, "GPU sharing");
-  EXPECT_TRUE(found.starts_with("failed   GPU sharing        ranks 0, 1 on ")) << result.out;
+  const std::string found = lines_of_check(result.out, "GPUs");
+  EXPECT_TRUE(found.starts_with("failed   GPUs               ranks 0, 1 on ")) << result.out;
   EXPECT_TRUE(holds(found, " would compute on the same GPU (H100, 0000:01:00, GPU-01010101-")) << found;
-  expect_skipped(result, {"GPU kernel", "GPU peer access", "GPU speed", "NCCL start"}, "ranks share a GPU");
+  EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
   EXPECT_TRUE(holds(result.out, "1 failed\n")) << result.out;
 }
 
@@ -121,22 +84,30 @@ TEST_F(GpuDoctor, PlacementSeesOneGpuForTwo) {
 TEST_F(GpuDoctor, OtherModelsAreNamed) {
   const Result result = two("H100 1", "A100 2");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(
-      lines_of_check(result.out, "GPU models").starts_with("warning  GPU models         they differ: H100 (rank 0"))
+  EXPECT_TRUE(lines_of_check(result.out, "hardware")
+                  .starts_with("warning  hardware           ranks compute on different hardware (GPUs: H100 (rank 0"))
       << result.out;
-  expect_skipped(result, {"GPU peer access"}, "not known (each rank sees its own GPU only; NCCL finds out)");
+}
+
+// The stand-in adds up in host memory, far below what NVLink attains.
+TEST_F(GpuDoctor, NvlinkThatIsAsSlowAsHostMemoryIsAWarning) {
+  const Result result = two("H100 1", "H100 2");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string found = lines_of_check(result.out, "GPU sums, node");
+  EXPECT_TRUE(found.starts_with("warning  GPU sums, node     2 ranks, sums right: ")) << result.out;
+  EXPECT_TRUE(holds(found, "-> less than a quarter of 150 GB/s, which slow NVLink attains: ")) << found;
 }
 
 TEST_F(GpuDoctor, AGpuThisBuildHasNoCodeForIsNamed) {
   const Result result = two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_kernel_image"});
   EXPECT_EQ(result.exit_code, 1) << result.err;
   const std::string found = lines_of_check(result.out, "GPU kernel");
-  EXPECT_TRUE(
-      found.starts_with("failed   GPU kernel         no right result: NoKernelImageForDevice: no kernel image is "
-                        "available for execution on the device (rank 1 on "))
+  EXPECT_TRUE(found.starts_with(
+      "failed   GPU kernel         no right result: the GPU failed (NoKernelImageForDevice: no kernel "
+      "image is available for execution on the device, in "))
       << result.out;
   EXPECT_TRUE(holds(found, "-DDRL_CUDA_ARCHITECTURES")) << found;
-  expect_skipped(result, {"GPU peer access", "GPU speed", "NCCL start", "GPU sums"}, "\"GPU kernel\" failed");
+  EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
 }
 
 TEST_F(GpuDoctor, AGpuThatHangsIsNamed) {
@@ -146,13 +117,6 @@ TEST_F(GpuDoctor, AGpuThatHangsIsNamed) {
   EXPECT_TRUE(found.starts_with("failed   GPU kernel         no right result: it did not end within 2 s (rank 1 on "))
       << result.out;
   EXPECT_TRUE(holds(found, "dmesg | grep -i xid")) << found;
-}
-
-TEST_F(GpuDoctor, GpusThatDoNotReachEachOther) {
-  const Result result = mpirun({{2, doctor({"DRL_HOST_GPUS=H100 1,H100 2", "DRL_HOST_FAULT=no_peers"})}});
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_EQ(lines_of_check(result.out, "GPU peer access"),
-            "ok       GPU peer access    none: all-reduces take the way through host memory");
 }
 
 // While a rank is missing, NCCL looks for it on all others.
@@ -165,7 +129,6 @@ TEST_F(GpuDoctor, RanksThatNcclDoesNotConnectAreNamed) {
       << result.out << result.err;
   EXPECT_TRUE(holds(found, "\n         -> ") && found.ends_with("NCCL_DEBUG=INFO tells more; --timeout allows more"))
       << found;
-  expect_skipped(result, {"NCCL network", "GPU sums"}, "\"NCCL start\" failed");
   EXPECT_TRUE(holds(result.out, ", 1 failed\n")) << result.out;
 }
 
@@ -206,7 +169,8 @@ TEST_F(GpuDoctor, WrongSumsFail) {
 TEST_F(GpuDoctor, LeavesNcclsLogToThoseWhoAskForIt) {
   const Result result = alone({"NCCL_DEBUG=INFO"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_skipped(result, {"NCCL network"}, "not known (NCCL_DEBUG is set: see NCCL's own lines, or unset it)");
+  EXPECT_EQ(lines_of_check(result.out, "NCCL network"),
+            "skipped  NCCL network       not known (NCCL_DEBUG is set: see NCCL's own lines, or unset it)");
 }
 
 }  // namespace

@@ -62,6 +62,19 @@ TEST(NcclLog, SaysTheNetworkAndItsAdapters) {
   EXPECT_EQ(text("NCCL version 2.28.9+cuda13.0\n"), ": ");
 }
 
+TEST(NcclLog, TellsTheFabric) {
+  EXPECT_EQ(fabric_of(network_of_log(kRoce)), "RoCE");
+  EXPECT_EQ(fabric_of(network_of_log(kSocket)), "Ethernet");
+  EXPECT_EQ(fabric_of(network_of_log(kEfa)), "EFA");
+  EXPECT_EQ(fabric_of(network_of_log(kHpcx)), "InfiniBand");
+  EXPECT_EQ(fabric_of(network_of_log(kIb)), "InfiniBand");
+  EXPECT_EQ(fabric_of({.name = "AWS Libfabric", .adapters = "cxi", .fabrics = {}, .wish = "", .trouble = ""}),
+            "Slingshot");
+  EXPECT_EQ(fabric_of({.name = "Libfabric", .adapters = "tcp;ofi_rxm", .fabrics = {}, .wish = "", .trouble = ""}),
+            "Ethernet");
+  EXPECT_EQ(fabric_of({}), "Ethernet") << "not known";
+}
+
 class FabricsOfNode : public testing::Test {
  protected:
   void adapter(const std::string& name, const std::string& state, const std::string& layer) const {
@@ -82,10 +95,10 @@ TEST_F(FabricsOfNode, AreThoseThatAreUp) {
   std::filesystem::create_directories(folder / "sys/class/cxi/cxi0");
   std::filesystem::create_directories(folder / "sys/class/net/hsn0");
   const Fabrics fabrics = fabrics_of(folder.path());
-  EXPECT_EQ(fabrics.infiniband, (std::vector<std::string>{"mlx5_0", "mlx5_1"}));
-  EXPECT_EQ(fabrics.roce, (std::vector<std::string>{"mlx5_3"}));
-  EXPECT_EQ(fabrics.efa, (std::vector<std::string>{"rdmap0s6"}));
-  EXPECT_EQ(fabrics.slingshot, (std::vector<std::string>{"cxi0"}));
+  EXPECT_EQ(
+      fabrics,
+      (Fabrics{
+          {"InfiniBand", {"mlx5_0", "mlx5_1"}}, {"RoCE", {"mlx5_3"}}, {"EFA", {"rdmap0s6"}}, {"Slingshot", {"cxi0"}}}));
 }
 
 TEST_F(FabricsOfNode, SlingshotMayShowInItsInterfacesOnly) {
@@ -100,8 +113,7 @@ TEST_F(FabricsOfNode, SlingshotMayShowInItsInterfacesOnly) {
   interface("hsn1", "cxi_ss1", "down");
   interface("hsn2", "mlx5_core", "up");  // of an older Slingshot, which is an Ethernet
   const Fabrics fabrics = fabrics_of(folder.path());
-  EXPECT_EQ(fabrics.slingshot, (std::vector<std::string>{"hsn0"}));
-  EXPECT_TRUE(fabrics.infiniband.empty() && fabrics.efa.empty() && fabrics.roce.empty());
+  EXPECT_EQ(fabrics, (Fabrics{{"Slingshot", {"hsn0"}}}));
 }
 
 const std::vector<std::string> kTwoNodes = {"n1", "n2"};
@@ -111,10 +123,10 @@ Check finding(NcclNetwork network, const Fabrics& fabrics, const std::string& wi
   network.wish = wish;
   return network_finding({network, network}, kTwoNodes);
 }
-Fabrics infiniband() { return {.infiniband = {"mlx5_0"}, .roce = {}, .efa = {}, .slingshot = {}}; }
-Fabrics roce() { return {.infiniband = {}, .roce = {"mlx5_3"}, .efa = {}, .slingshot = {}}; }
-Fabrics efa() { return {.infiniband = {}, .roce = {}, .efa = {"rdmap0s6"}, .slingshot = {}}; }
-Fabrics slingshot() { return {.infiniband = {}, .roce = {}, .efa = {}, .slingshot = {"cxi0"}}; }
+Fabrics infiniband() { return {{"InfiniBand", {"mlx5_0"}}}; }
+Fabrics roce() { return {{"RoCE", {"mlx5_3"}}}; }
+Fabrics efa() { return {{"EFA", {"rdmap0s6"}}}; }
+Fabrics slingshot() { return {{"Slingshot", {"cxi0"}}}; }
 
 TEST(Network, AFastOneIsFine) {
   EXPECT_EQ(finding(network_of_log(kIb), infiniband()).status, Status::ok);

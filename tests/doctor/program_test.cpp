@@ -27,8 +27,8 @@ TEST_F(Doctor, FindsThisMachineWell) {
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_TRUE(result.out.starts_with("drl_doctor ")) << result.out;
   EXPECT_TRUE(holds(result.out, ": 1 rank on 1 node\n")) << result.out;
-  for (const char* name : {"MPI exchange", "placement", "drl build", "CPU models", "libraries", "clocks", "all-reduce",
-                           "node speed", "GPUs", "run directory", "time left"})
+  for (const char* name : {"MPI exchange", "placement", "drl build", "hardware", "libraries", "program load",
+                           "all-reduce", "GPUs", "run directory", "time left"})
     EXPECT_NE(lines_of_check(result.out, name), "") << name << " in " << result.out;
   EXPECT_FALSE(holds(result.out, "failed")) << result.out;
   EXPECT_TRUE(folder.names().empty()) << "something was left behind";

@@ -62,12 +62,14 @@ TEST(RankTable, FactsTravelAsJson) {
   EXPECT_EQ(again.device, "cuda:1");
 }
 
-// As with --distribution=cyclic.
-TEST(Hosts, NeedNotBeInOnePiece) {
-  const std::vector<HostRanks> hosts = hosts_of({"n1", "n2", "n1", "n2"});
-  ASSERT_EQ(hosts.size(), 2u);
-  EXPECT_EQ(hosts[1].name, "n2");
-  EXPECT_EQ(hosts[1].ranks, (std::vector<int>{1, 3}));
+TEST(RankFacts, SayWhetherMpiWouldTakeGpuData) {
+  const auto text = [](std::optional<std::string> value) {
+    return gtl_text(
+        [&](const char* name) { return std::string(name) == "MPICH_GPU_SUPPORT_ENABLED" ? value : std::nullopt; });
+  };
+  EXPECT_EQ(text(std::nullopt), "");
+  EXPECT_EQ(text("0"), "off (MPICH_GPU_SUPPORT_ENABLED=0)");
+  EXPECT_EQ(text("1"), "on (MPICH_GPU_SUPPORT_ENABLED=1)");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // starts different ones as one.
 #pragma once
 
-#include "cluster/machine.hpp"
+#include "comm/mpi_library.hpp"
 #include "program.hpp"
 
 namespace drl::test {

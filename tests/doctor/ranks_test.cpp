@@ -2,6 +2,8 @@
 // with two builds.
 #include "ranks.hpp"
 
+#include "base/host.hpp"
+
 namespace drl::test {
 namespace {
 
@@ -80,8 +82,8 @@ TEST_F(DoctorRanks, ThatStopAreNamed) {
 TEST_F(DoctorRanks, RankZeroToo) {
   const Result result = mpirun({{1, faulty("stop", doctor({"--timeout", "8"}))}, {2, doctor({"--timeout", "8"})}});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_TRUE(
-      lines_of_check(result.out, "MPI exchange").starts_with("failed   MPI exchange       no answer from rank 0 on "))
+  EXPECT_TRUE(lines_of_check(result.out, "MPI exchange")
+                  .starts_with("failed   MPI exchange       no answer from rank 0 within 8 s\n"))
       << result.out;
   EXPECT_EQ(count_lines(result.out), 3u) << result.out;
 }
@@ -90,8 +92,9 @@ TEST_F(DoctorRanks, ThatAddUpWrongly) {
   const Result result = mpirun({{1, doctor()}, {1, faulty("wrong_sum", doctor())}});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(lines_of_check(result.out, "all-reduce"),
-            "failed   all-reduce         sums are wrong\n         -> this MPI or network corrupts data: try another "
-            "transport (Open MPI: OMPI_MCA_pml=ob1), and tell the administrator")
+            "failed   all-reduce         sums are wrong on ranks 0, 1 on " + host_name() +
+                "\n         -> this MPI or network corrupts data: try another "
+                "transport (Open MPI: OMPI_MCA_pml=ob1), and tell the administrator")
       << result.out;
   EXPECT_NE(lines_of_check(result.out, "time left"), "") << "the other checks go on";
 }
@@ -103,7 +106,7 @@ TEST_F(DoctorRanks, WhoseMessagesAreLost) {
   EXPECT_TRUE(
       found.starts_with("failed   all-reduce         one of 4 B did not end within 8 s, though all ranks answer"))
       << result.out;
-  EXPECT_TRUE(holds(found, "-> the network loses large messages (look at the MTU and the firewall)")) << found;
+  EXPECT_TRUE(holds(found, "-> messages arrive, but MPI's all-reduces do not end: ")) << found;
 }
 
 TEST_F(DoctorRanks, WhoseMpiFailsReportIt) {
@@ -160,7 +163,6 @@ TEST_F(DoctorRanks, OfTwoNodes) {
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_TRUE(holds(result.out, ": 4 ranks on 2 nodes, started by mpirun\n")) << result.out;
   EXPECT_TRUE(holds(lines_of_check(result.out, "placement"), "2 ranks a node, ")) << result.out;
-  EXPECT_TRUE(holds(lines_of_check(result.out, "clocks"), " ms of node1's")) << result.out;
   EXPECT_TRUE(holds(lines_of_check(result.out, "all-reduce, node"), "2 ranks, sums right: ")) << result.out;
   EXPECT_TRUE(holds(lines_of_check(result.out, "all-reduce, all"), "4 ranks, sums right: ")) << result.out;
   EXPECT_TRUE(holds(lines_of_check(result.out, "run directory"), "all nodes read it, its lock holds, ")) << result.out;
@@ -180,7 +182,7 @@ class StopLater : public DoctorRanks {
   Result stop(int rank) const {
     Process process(Words{DRL_MPIEXEC, "--quiet", "--oversubscribe", "-n", "3"} + doctor({"--timeout", "8"}),
                     kMpirunAsRoot);
-    EXPECT_TRUE(wait_until([&] { return holds(process.out(), "clocks"); })) << process.out() << process.err();
+    EXPECT_TRUE(wait_until([&] { return holds(process.out(), "program load"); })) << process.out() << process.err();
     const std::string variable = '\0' + std::string("OMPI_COMM_WORLD_RANK=") + std::to_string(rank) + '\0';
     for (const auto& entry : std::filesystem::directory_iterator("/proc"))
       if (holds(slurp(entry.path() / "cmdline"), folder.path()) && holds(slurp(entry.path() / "environ"), variable))

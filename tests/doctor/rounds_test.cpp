@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "../mpi_main.hpp"
-#include "cluster/exchange.hpp"
-#include "cluster/machine.hpp"
+#include "base/host.hpp"
+#include "comm/exchange.hpp"
 
 namespace drl {
 namespace {
@@ -17,7 +17,7 @@ TEST(Rounds, CollectDecideAndAnnounce) {
   Watchdog watchdog;
   Rounds rounds(world(), report, watchdog, 60);
   rounds.roll_call();
-  const std::string host = this_machine().host;
+  const std::string host = host_name();
   EXPECT_EQ(rounds.hosts(),
             std::vector<std::string>(world().rank() == 0 ? static_cast<size_t>(world().size()) : 0, host));
   EXPECT_EQ(rounds.standing(), (Standing{1, 0, world().rank() == 0, host}));
@@ -27,12 +27,15 @@ TEST(Rounds, CollectDecideAndAnnounce) {
   for (int rank = 0; rank < world().size(); ++rank) expected.push_back("text " + std::to_string(rank));
   const std::string mine = "text " + std::to_string(world().rank());
   EXPECT_EQ(rounds.collect(mine), world().rank() == 0 ? expected : std::vector<std::string>());
-  const auto last = [&](const std::vector<std::string>& all) { return all == expected ? all.back() : "not all"; };
-  EXPECT_EQ(rounds.decide(mine, last), expected.back());
+  const Check check = rounds.decide(mine, [&](const std::vector<std::string>& all) {
+    return Check{Status::warning, all == expected ? all.back() : "not all", "look"};
+  });
+  EXPECT_EQ(lines_of(rounds.named(check)), lines_of({Status::warning, expected.back(), "look", "test"}));
   EXPECT_EQ(rounds.announce(world().rank() == 0 ? "word" : ""), "word");
   // More than MPI sends before the other side asks for it.
-  EXPECT_EQ(rounds.decide(std::string(300000, 'x'), [](const auto& all) { return all.back(); }).size(), 300000u);
-  rounds.end({"test", Status::ok, ""});
+  const auto last = [](const std::vector<std::string>& all) { return Check{Status::ok, all.back()}; };
+  EXPECT_EQ(rounds.decide(std::string(300000, 'x'), last).finding.size(), 300000u);
+  rounds.end({});
 }
 
 // Ranks 1 and 2 on b, 3 on a again, as some launchers deal them out.
@@ -40,22 +43,6 @@ TEST(Standings, CountHostsByTheirFirstRanks) {
   EXPECT_EQ(standings({"a", "b", "b", "a", "c"}),
             (std::vector<Standing>{
                 {3, 0, true, "a"}, {3, 1, true, "a"}, {3, 1, false, "a"}, {3, 0, false, "a"}, {3, 2, true, "a"}}));
-}
-
-// Rank 1 of 100, when rank 0 and rank 3 do not answer: of the ranks that it has not asked it says nothing.
-TEST(Hearings, AreOfThoseThatWereAsked) {
-  std::map<int, std::string> peers;
-  for (int peer : peers_of(1, 100)) peers[peer] = "b\t2";
-  EXPECT_EQ(peers.size(), 14u);  // at distances 1, 2, 4, ..., 64, both ways
-  peers.erase(0), peers.erase(3);
-  const Check check = exchange_finding(hearings_of(1, 100, "a\t2", peers), 8);
-  EXPECT_EQ(check.finding, "no answer from ranks 0, 3 within 8 s");
-}
-
-// Of four ranks all are asked: rank 0's host is the one that is not complete.
-TEST(Hearings, TellTheHostOfASilentRank) {
-  const Check check = exchange_finding(hearings_of(1, 4, "a\t2", {{2, "b\t2"}, {3, "b\t2"}}), 8);
-  EXPECT_EQ(check.finding, "no answer from rank 0 on a within 8 s");
 }
 
 // What ranks say that still wait in NCCL, or give up.
@@ -73,8 +60,8 @@ TEST(Rounds, NameARankThatIsAtSomethingElse) {
       rounds.collect("");
       ADD_FAILURE() << "nothing was found";
     } catch (const CheckFailed& failed) {
-      EXPECT_EQ(failed.check().name, "test");
-      EXPECT_EQ(failed.check().finding, "rank 1 on " + this_machine().host + " did not come to its end: nccl: late");
+      EXPECT_EQ(rounds.named(failed.check).name, "test");
+      EXPECT_EQ(failed.check.finding, "rank 1 on " + host_name() + " did not come to its end: nccl: late");
     }
   }
   // Of rank 0 such words are passed over.

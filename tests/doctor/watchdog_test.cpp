@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdio>
 
+#include "comm/patience.hpp"
+
 namespace drl {
 namespace {
 

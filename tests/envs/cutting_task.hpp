@@ -9,6 +9,10 @@ template <class F>
 struct CuttingTask {
   struct State {
     F steps;
+    template <class V>
+    DRL_HD void describe(V& visit) {
+      visit("steps", steps);
+    }
   };
   struct Params {};
 
@@ -17,7 +21,6 @@ struct CuttingTask {
   static constexpr bool truncates = true;
   static constexpr double dt = 1;
   static constexpr DiscreteAction<2> action{};
-  static constexpr Field<State, F> fields[] = {{"steps", &State::steps}};
   static constexpr char preset[] = "";
 
   DRL_HD static void reset(State& s, Draws<F>&, const Params&) { s.steps = F(0); }
@@ -32,3 +35,5 @@ struct CuttingTask {
 };
 
 }  // namespace drl
+
+DRL_TASK(drl::CuttingTask)

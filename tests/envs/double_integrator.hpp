@@ -10,6 +10,11 @@ template <class F>
 struct DoubleIntegrator {
   struct State {
     F x, v;  // m, m/s
+    template <class V>
+    DRL_HD void describe(V& visit) {
+      visit("x", x);
+      visit("v", v);
+    }
   };
   struct Params {
     Scalar<F> dt = Scalar<F>(0.05), x_limit = 4;
@@ -19,7 +24,6 @@ struct DoubleIntegrator {
   static constexpr int obs_dim = 2, step_limit = 200;
   static constexpr double dt = 0.05;
   static constexpr ContinuousAction<1> action{-1, 1};  // N
-  static constexpr Field<State, F> fields[] = {{"x", &State::x}, {"v", &State::v}};
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.x = draws.uniform(-2, 2);
@@ -51,3 +55,5 @@ init_std = 0.5
 };
 
 }  // namespace drl
+
+DRL_TASK(drl::DoubleIntegrator)

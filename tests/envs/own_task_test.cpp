@@ -1,16 +1,28 @@
 // The README's example of a task is a whole one: its text is that of the header compiled here.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "algorithms/rollout.hpp"
-#include "cutting_task.hpp"
-#include "double_integrator.hpp"
-#include "envs/task_envs.hpp"
+#include "base/check.hpp"
+#include "envs/make_env.hpp"
+#include "envs/task_params.hpp"
+#include "own_task_table.hpp"
+#include "tasks.hpp"
 
 namespace drl {
 namespace {
+
+const TaskRecord& record_of(std::string_view name) {
+  const TaskLibrary& library = test_tasks();
+  for (int k = 0; k < library.count; ++k)
+    if (name == library.tasks[k]->name) return *library.tasks[k];
+  throw Error("no such task");
+}
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
@@ -29,12 +41,12 @@ TEST(OwnTask, ReadmeShowsThisHeader) {
 // Under a constant force of 1 N: v_n = v_0 + n dt, x_n = x_0 + n dt v_0 + dt^2 n (n + 1) / 2.
 TEST(OwnTask, MovesAsNewtonSays) {
   const auto queue = make_host_queue(available_isas().back());
-  TaskEnvs<DoubleIntegrator> envs({.num_envs = 8, .first_global_index = 0, .seed = 1}, *queue);
+  TaskEnvs envs(record_of("DoubleIntegrator"), {.num_envs = 8, .first_global_index = 0, .seed = 1}, *queue);
   constexpr int kSteps = 20;
   const Rollout rollout(*queue, envs.spec(), kSteps, 8);
   const RolloutView& r = rollout.view();
   std::fill_n(r.env_action, 8, 1.0f);
-  envs.reset(*queue, rollout.start_row());
+  envs.reset(*queue, rollout.start_row(), {});
   for (int64_t t = 0; t < kSteps; ++t) envs.step(*queue, {&t}, 0, 8, rollout.row(t));
   for (int env = 0; env < 8; ++env) {
     const double x0 = r.obs[env * 2], v0 = r.obs[env * 2 + 1], n = kSteps, dt = 0.05;
@@ -45,21 +57,24 @@ TEST(OwnTask, MovesAsNewtonSays) {
 
 TEST(OwnTask, IsFoundByItsNameOnceItIsRegistered) {
   EXPECT_THROW(task_spec("DoubleIntegrator"), UsageError);
-  register_task(entry_of<DoubleIntegrator>());
+  register_tasks(test_tasks(), "a test");
+  EXPECT_EQ(task_origin("DoubleIntegrator"), "a test");
   EXPECT_EQ(task_spec("DoubleIntegrator").obs_dim, 2);
-  EXPECT_EQ(task_names().back(), "DoubleIntegrator");
+  EXPECT_EQ(task_names().back(), "Spring");
   const auto queue = make_host_queue(available_isas().back());
   EXPECT_EQ(make_env("DoubleIntegrator", {.num_envs = 3}, *queue)->num_envs(), 3);
-  EXPECT_THROW(register_task(entry_of<DoubleIntegrator>()), UsageError);
+  EXPECT_THROW(register_tasks(test_tasks(), "another"), UsageError);
+  EXPECT_EQ(task_origin("DoubleIntegrator"), "a test");
 }
 
 // Without a step limit, every third episode's step cuts it: in a rollout of seven steps twice.
 TEST(OwnTask, MayCutEpisodesItself) {
   const auto queue = make_host_queue(available_isas().back());
-  TaskEnvs<CuttingTask> envs({.num_envs = 5, .first_global_index = 0, .seed = 1, .random_start_ages = true}, *queue);
+  TaskEnvs envs(record_of("Cutting"), {.num_envs = 5, .first_global_index = 0, .seed = 1, .random_start_ages = true},
+                *queue);
   const Rollout rollout(*queue, envs.spec(), 7, 5);
   const RolloutView& r = rollout.view();
-  envs.reset(*queue, rollout.start_row());
+  envs.reset(*queue, rollout.start_row(), {});
   for (int64_t t = 0; t < 7; ++t) envs.step(*queue, {&t}, 0, 5, rollout.row(t));
   for (int64_t env = 0; env < 5; ++env) {
     EXPECT_EQ(r.last_count[env], 2);
@@ -67,6 +82,171 @@ TEST(OwnTask, MayCutEpisodesItself) {
     EXPECT_EQ(r.last_obs[5 + env], 3);
     for (int64_t t = 0; t < 7; ++t) EXPECT_EQ(r.truncated[t * 5 + env], t % 3 == 2);
   }
+}
+
+// --- The spring: data-dependent loops, draws everywhere, array and integer members, options ---
+
+using Spring = SpringTask<float>;
+constexpr uint64_t kSeed = 7;
+
+// One environment, stepped by hand with code for one lane.
+class OneSpring {
+ public:
+  OneSpring(int64_t index, const Spring::Params& params) : index_(static_cast<uint64_t>(index)), params_(params) {
+    Draws<float> draws(kSeed, index_, 0, Purpose::create);
+    Spring::create(state, draws, params_);
+    restart(0);
+  }
+  // Step t of its lifetime.
+  Step<float> step(float action, uint64_t t) {
+    Draws<float> draws(kSeed, index_, t, Purpose::step), seen(kSeed, index_, t, Purpose::observe);
+    const Step<float> result = Spring::step(state, &action, draws, params_);
+    Spring::observe(state, seen, params_, obs);
+    Spring::observe_critic(state, critic);
+    return result;
+  }
+  void restart(uint64_t t) {
+    Draws<float> draws(kSeed, index_, t, Purpose::reset), seen(kSeed, index_, t, Purpose::first_observe);
+    Spring::reset(state, draws, params_);
+    Spring::observe(state, seen, params_, obs);
+    Spring::observe_critic(state, critic);
+  }
+  Spring::State state{};
+  float obs[3] = {}, critic[2] = {};
+
+ private:
+  uint64_t index_;
+  Spring::Params params_;
+};
+
+// Each lane solves in as many rounds as it needs: the bits are those of one lane alone, on every instruction set.
+TEST(Spring, GivesTheBitsOfScalarCodeOnEveryInstructionSet) {
+  constexpr int kEnvs = 37, kSteps = 200;
+  for (Isa isa : available_isas()) {
+    SCOPED_TRACE(name_of(isa));
+    const auto queue = make_host_queue(isa);
+    TaskEnvs envs(record_of("Spring"), {.num_envs = kEnvs, .first_global_index = 3, .seed = kSeed}, *queue);
+    ASSERT_EQ(envs.spec().critic_obs_dim, 2);
+    const Rollout rollout(*queue, envs.spec(), kSteps, kEnvs);
+    const RolloutView& r = rollout.view();
+    std::fill_n(r.env_action, kEnvs, 11.0f);
+    envs.reset(*queue, rollout.start_row(), {});
+    for (int64_t t = 0; t < kSteps; ++t) envs.step(*queue, {&t}, 0, kEnvs, rollout.row(t));
+    std::set<int> rounds_of_a_step;
+    int ends = 0;
+    for (int64_t env = 0; env < kEnvs; ++env) {
+      OneSpring one(3 + env, {});
+      int age = 0, last_rows = 0;
+      for (int64_t t = 0; t < kSteps; ++t) {
+        const int64_t at = t * kEnvs + env, next = at + kEnvs;
+        const int before = one.state.rounds;
+        const Step<float> result = one.step(11.0f, static_cast<uint64_t>(t));
+        rounds_of_a_step.insert(one.state.rounds - before);
+        const bool truncated = ++age == 40 && !result.terminated;
+        ASSERT_EQ(r.reward[at], result.reward) << "environment " << env << " step " << t;
+        ASSERT_EQ(r.terminated[at], result.terminated);
+        ASSERT_EQ(r.truncated[at], truncated);
+        if (truncated) {
+          const int64_t row = (last_rows++) * kEnvs + env;
+          for (int o = 0; o < 3; ++o) ASSERT_EQ(r.last_obs[row * 3 + o], one.obs[o]);
+          for (int o = 0; o < 2; ++o) ASSERT_EQ(r.last_critic_obs[row * 2 + o], one.critic[o]);
+        }
+        if (result.terminated || truncated) {
+          const float mass = one.state.mass;
+          one.restart(static_cast<uint64_t>(t) + 1);
+          ASSERT_EQ(one.state.mass, mass);  // which is the lifetime's
+          age = 0, ++ends;
+        }
+        for (int o = 0; o < 3; ++o) ASSERT_EQ(r.obs[next * 3 + o], one.obs[o]) << env << " step " << t;
+        for (int o = 0; o < 2; ++o) ASSERT_EQ(r.critic_obs[next * 2 + o], one.critic[o]) << env << " step " << t;
+      }
+    }
+    EXPECT_GT(ends, kEnvs);
+    EXPECT_GE(rounds_of_a_step.size(), 3u) << "all lanes needed as many rounds";
+  }
+}
+
+// Its equation for v', which grows with v', solved in double by halving an interval.
+double solve(double x, double v, double mass, double force) {
+  const double dt = 0.05;
+  const auto rest = [&](double w) {
+    const double y = x + dt * w;
+    return mass * (w - v) / dt - force + 2000 * y + 5e4 * y * y * y + w;
+  };
+  double low = -1e3, high = 1e3;
+  for (int k = 0; k < 200; ++k) (rest((low + high) / 2) < 0 ? low : high) = (low + high) / 2;
+  return (low + high) / 2;
+}
+
+TEST(Spring, StepsAsTheEquationSolvedInDouble) {
+  Spring::Params calm;
+  calm.gust = 0;
+  for (int64_t index = 0; index < 50; ++index) {
+    OneSpring one(index, calm);
+    const double mass = one.state.mass;
+    EXPECT_GE(mass, 0.1);
+    EXPECT_LT(mass, 10);
+    for (uint64_t t = 0; t < 40; ++t) {
+      const double x = one.state.x, v = one.state.v;
+      one.step(-20.0f, t);
+      const double w = solve(x, v, mass, -20);
+      ASSERT_NEAR(one.state.v, w, 2e-5 * (1 + std::abs(w))) << index << " step " << t;
+      ASSERT_NEAR(one.state.x, x + 0.05 * w, 2e-6) << index << " step " << t;
+      ASSERT_EQ(one.state.past[0], static_cast<float>(x));
+    }
+  }
+}
+
+// The options are the header's: a spring twice as stiff, by its option, is the task with that parameter.
+TEST(Spring, TakesItsParametersFromOptions) {
+  TaskParams params(record_of("Spring"));
+  OptionTable table;
+  table.section("env", "Task", params);
+  EXPECT_EQ(table.find("env.gust").value(), "0.5");
+  EXPECT_THROW(table.set("env.stiffness", "0"), UsageError);
+  table.set("env.stiffness", "4000");
+  table.set("env.max_rounds", "3");
+  Spring::Params expected;
+  expected.stiffness = 4000, expected.max_rounds = 3;
+  Spring::Params read;
+  ASSERT_EQ(params.bytes().size(), sizeof(read));
+  std::memcpy(&read, params.bytes().data(), sizeof(read));
+  EXPECT_EQ(read.stiffness, 4000);
+  EXPECT_EQ(read.max_rounds, 3);
+  EXPECT_EQ(read.gust, 0.5f);
+
+  const auto queue = make_host_queue(available_isas().back());
+  TaskEnvs envs(record_of("Spring"), {.num_envs = 20, .seed = kSeed, .params = params.bytes()}, *queue);
+  const Rollout rollout(*queue, envs.spec(), 1, 20);
+  std::fill_n(rollout.view().env_action, 20, 0.0f);
+  envs.reset(*queue, rollout.start_row(), {});
+  const int64_t first = 0;
+  envs.step(*queue, {&first}, 0, 20, rollout.row(0));
+  for (int64_t env = 0; env < 20; ++env) {
+    OneSpring one(env, expected);
+    EXPECT_EQ(one.step(0, 0).reward, rollout.view().reward[env]);
+  }
+}
+
+// create, reset, step and observe draw from streams of their own.
+TEST(Spring, DrawsOfDifferentPurposesDiffer) {
+  std::set<float> numbers;
+  for (Purpose purpose : {Purpose::create, Purpose::reset, Purpose::step, Purpose::observe, Purpose::first_observe})
+    numbers.insert(Draws<float>(kSeed, 1, 2, purpose).uniform(0, 1));
+  EXPECT_EQ(numbers.size(), 5u);
+}
+
+// Mean 0, variance 1, and the share beyond one deviation, of a normal distribution; within five deviations.
+TEST(Spring, NormalDrawsAreNormal) {
+  constexpr int kCount = 100000;
+  double sum = 0, squares = 0, beyond = 0;
+  for (int k = 0; k < kCount; ++k) {
+    const double x = Draws<float>(1, static_cast<uint64_t>(k), 0, Purpose::step).normal();
+    sum += x, squares += x * x, beyond += std::abs(x) > 1;
+  }
+  EXPECT_NEAR(sum / kCount, 0, 5 / std::sqrt(kCount));
+  EXPECT_NEAR(squares / kCount, 1, 5 * std::sqrt(2.0 / kCount));
+  EXPECT_NEAR(beyond / kCount, 0.317311, 5 * std::sqrt(0.3173 * 0.6827 / kCount));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@
 #include "device/reduce.hpp"
 #include "drl/philox.hpp"
 #include "envs/make_env.hpp"
-#include "tasks/list.hpp"
+#include "simulators.hpp"
+#include "tasks/own_tasks.hpp"
 
 // Counts allocations. Never inlined, lest the compiler pair malloc with delete and warn.
 static std::atomic<long> allocations{0};
@@ -56,7 +58,7 @@ class Rig {
     numbers.resize(n);
     values.resize(n * spec.action.size);
     row.next_obs = obs.data();
-    env->reset(*queue, row);
+    env->reset(*queue, row, {});
     row.action = spec.action.discrete ? static_cast<const void*>(numbers.data()) : values.data();
     row.reward = reward.data();
     row.terminated = terminated.data();
@@ -88,7 +90,7 @@ class Rig {
   EpisodeSums episodes() {
     std::vector<double> sums(episode_columns(env->spec())), scratch(sum_scratch(*queue, sums.size()));
     env->take_episode_sums(*queue, sums.data(), scratch.data());
-    return read_episodes(sums.data(), env->spec().reward_terms.size());
+    return read_episodes(sums.data(), env->spec());
   }
   std::vector<float> obs_of(int64_t k) const { return {&obs[k * obs_dim], &obs[(k + 1) * obs_dim]}; }
   std::vector<float> final_obs_of(int64_t k) const { return {&final_obs[k * obs_dim], &final_obs[(k + 1) * obs_dim]}; }
@@ -120,7 +122,17 @@ class Copy : public StateVisitor {
 };
 
 class EveryTask : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, testing::ValuesIn(task_names()), [](const auto& info) {
+// Ours, and the simulator of examples/own_simulator.
+const std::vector<std::string>& all_tasks() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = task_names();
+    all.emplace_back("Arm");
+    register_tasks(test_simulators(), "a test");
+    return all;
+  }();
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, testing::ValuesIn(all_tasks()), [](const auto& info) {
   std::string name = info.param;
   std::erase(name, '-');
   return name;
@@ -204,8 +216,47 @@ TEST_P(EveryTask, StateIsListedPerEnvironment) {
   EXPECT_TRUE(copy.saved.contains("env/stale"));
   EXPECT_EQ(copy.saved.size(), copy.fields.size()) << "two fields have one name";
   for (const StateField& field : copy.fields) {
-    EXPECT_EQ(field.shape, std::vector<int64_t>{5}) << field.name;
+    EXPECT_EQ(field.shape.at(0), 5) << field.name;
     EXPECT_EQ(field.sharding, Sharding::per_env) << field.name;
+  }
+}
+
+// Groups of four by global index, whichever rank has them: equal starts within a group, others in other groups and at
+// other steps.
+TEST_P(EveryTask, GroupsStartFromOneState) {
+  constexpr int64_t kEnvs = 24, kGroup = 4;
+  Rig all(GetParam(), {kEnvs, 0, 5, true}), part(GetParam(), {8, 16, 5, true});
+  std::set<std::vector<float>> starts;
+  for (int64_t step : {0, 1, 500}) {
+    for (Rig* rig : {&all, &part}) rig->env->reset(*rig->queue, rig->row, {{&step}, kGroup});
+    for (int64_t k = 0; k < kEnvs; ++k) EXPECT_EQ(all.obs_of(k), all.obs_of(k / kGroup * kGroup)) << k;
+    for (int64_t k = 0; k < 8; ++k) EXPECT_EQ(part.obs_of(k), all.obs_of(16 + k)) << k;
+    for (int64_t k = 0; k < kEnvs; ++k) starts.insert(all.obs_of(k));
+  }
+  EXPECT_EQ(starts.size(), 3u * kEnvs / kGroup);
+  EXPECT_THROW(Rig(GetParam(), {4, 2, 5}).env->reset(*all.queue, all.row, {{}, kGroup}), Error);
+}
+
+// After such a start each environment has one episode that is counted, from age 0 on; after another one again one.
+TEST_P(EveryTask, OfAGroupsEnvironmentsTheFirstEpisodeIsCounted) {
+  Rig rig(GetParam(), {16, 0, 5, true});
+  const int64_t limit = rig.env->spec().step_limit;
+  for (int64_t first : {int64_t{0}, 2 * limit}) {
+    rig.env->reset(*rig.queue, rig.row, {{&first}, 2});
+    std::vector<bool> ended(16);
+    double reward = 0, length = 0;
+    for (int64_t step = first; step < first + 2 * limit; ++step) {
+      rig.step(step);
+      for (size_t k = 0; k < 16; ++k) {
+        if (ended[k]) continue;
+        reward += static_cast<double>(rig.reward[k]), length += 1;
+        ended[k] = rig.terminated[k] || rig.truncated[k];
+      }
+    }
+    const EpisodeSums sums = rig.episodes();
+    EXPECT_EQ(sums.count, 16);
+    EXPECT_EQ(sums.length, length);
+    EXPECT_NEAR(sums.reward, reward, 1e-4 * std::abs(reward));
   }
 }
 
@@ -310,7 +361,10 @@ void expect_bits_of_scalar_code(Isa isa) {
     rig.step(t);
     for (int64_t k = 0; k < n; ++k) {
       const float action = Task::action.discrete ? static_cast<float>(rig.numbers[k]) : rig.values[k];
-      const auto result = Task::step(states[k], &action, params);
+      auto result = Task::step(states[k], &action, params);
+      if constexpr (kHasWeights<Task>)
+        for (size_t i = 0; i < std::size(Task::reward_terms); ++i)
+          result.reward += static_cast<float>(Task::reward_terms[i].weight * Task::dt) * result.terms[i];
       const bool truncated = ++age[k] == Task::step_limit && !result.terminated;
       ASSERT_EQ(rig.reward[k], result.reward) << Task::name << " step " << t << " environment " << k;
       ASSERT_EQ(rig.terminated[k], result.terminated);
@@ -323,11 +377,16 @@ void expect_bits_of_scalar_code(Isa isa) {
   }
 }
 TEST(TaskEnvs, GiveTheBitsOfScalarCode) {
-#define DRL_EXPECT_BITS(Task) expect_bits_of_scalar_code<Task>(isa);
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));
-    DRL_FOR_EACH_TASK(DRL_EXPECT_BITS)
+    expect_bits_of_scalar_code<Cartpole>(isa);
+    expect_bits_of_scalar_code<CartPoleV1>(isa);
+    expect_bits_of_scalar_code<PendulumV1>(isa);
+    expect_bits_of_scalar_code<AcrobotV1>(isa);
+    expect_bits_of_scalar_code<MountainCarV0>(isa);
+    expect_bits_of_scalar_code<MountainCarContinuousV0>(isa);
   }
+  EXPECT_EQ(all_tasks().size(), 6u + 1) << "a task of ours is not among these";
 }
 
 // A step that is cut into ranges, in any order, is the same step.

@@ -1,5 +1,6 @@
 // Environments on a GPU's queue do what they do on the host's, to the bit: on the device functions are compiled without
 // fused multiplications and use the same polynomials.
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -8,6 +9,7 @@
 #include "drl/philox.hpp"
 #include "envs/make_env.hpp"
 #include "gpu_rig.hpp"
+#include "own_task_table.hpp"
 
 namespace drl {
 namespace {
@@ -30,9 +32,8 @@ struct Side {
         task(task_name),
         envs(make_env(task, {n, 1000, kSeed, true}, *queue)),
         rollout(*queue, envs->spec(), kSteps, n, true),
-        first_step(*queue, 1),
-        checksum(*queue, static_cast<size_t>(n)) {
-    envs->reset(*queue, rollout.start_row());
+        first_step(*queue, 1) {
+    envs->reset(*queue, rollout.start_row(), {});
   }
 
   // Steps with actions that are a function of the step; those of all environments at once.
@@ -45,7 +46,7 @@ struct Side {
       envs->step(*queue, {first_step.data(), t}, 0, envs->num_envs(), rollout.row(t));
     }
   }
-  // As step_randomly does it.
+  // Random ones.
   void act(int64_t step, int64_t t) {
     const ActionSpace& space = envs->spec().action;
     const int64_t n = envs->num_envs();
@@ -53,16 +54,17 @@ struct Side {
     std::vector<int32_t> choices;
     std::vector<float> values;
     for (int64_t i = 0; i < n; ++i)
-      for (int k = 0; k < (space.discrete ? 1 : space.size); ++k) {
+      for (int k = 0; k < space.numbers(); ++k) {
         const float uniform = uniform01(random_bits(kSeed, Purpose::benchmark, static_cast<uint64_t>(1000 + i),
                                                     static_cast<uint64_t>(step), static_cast<uint32_t>(k / 4))[k % 4]);
         if (space.discrete) {
-          choices.push_back(static_cast<int32_t>(uniform * static_cast<float>(space.size)));
+          choices.push_back(static_cast<int32_t>(uniform * static_cast<float>(space.choices(k))));
         } else {
-          values.push_back(space.low[k] + (space.high[k] - space.low[k]) * uniform);
+          const float low = std::max(space.low[k], -5.0f), high = std::min(space.high[k], 5.0f);  // if it has bounds
+          values.push_back(low + (high - low) * uniform);
         }
       }
-    queue->copy(reinterpret_cast<int32_t*>(r.action) + t * n, choices.data(), choices.size());
+    queue->copy(reinterpret_cast<int32_t*>(r.action) + t * n * space.numbers(), choices.data(), choices.size());
     queue->copy(r.env_action, values.data(), values.size());
     queue->synchronize();
   }
@@ -92,7 +94,6 @@ struct Side {
   std::unique_ptr<VecEnv> envs;
   Rollout rollout;
   Array<int64_t> first_step;
-  Array<float> checksum;
 };
 
 void expect_same_sums(const std::vector<double>& actual, const std::vector<double>& expected) {
@@ -120,6 +121,10 @@ TEST_P(GpuEnvs, DoWhatThoseOfTheHostDo) {
     expect_same(&RolloutView::terminated, 1, "terminated");
     expect_same(&RolloutView::truncated, 1, "truncated");
     expect_same(&RolloutView::last_obs, dim, "last observations");
+    if (const int64_t critic = host.envs->spec().critic_obs_dim; critic > 0) {
+      expect_same(&RolloutView::critic_obs, critic, "critic's observations");
+      expect_same(&RolloutView::last_critic_obs, critic, "critic's last observations");
+    }
     EXPECT_EQ(gpu.last_counts(), host.last_counts()) << "from step " << first;
     EXPECT_EQ(gpu.state(), host.state()) << "from step " << first;
     if (HasFailure()) return;
@@ -133,24 +138,13 @@ TEST_P(GpuEnvs, DoWhatThoseOfTheHostDo) {
   EXPECT_EQ(gpu.take_episodes(), std::vector<double>(episodes.size(), 0.0));
 }
 
-// Many random steps in one kernel lead where the same actions lead one by one.
-TEST_P(GpuEnvs, StepRandomlyAsOneByOne) {
-  const int64_t n = 70, rounds = 26;
-  Side host(make_host_queue(isa_of("auto")), GetParam(), n), fast(make_gpu_queue(), GetParam(), n),
-      slow(make_gpu_queue(), GetParam(), n);
-  for (Side* side : {&host, &fast})
-    task_entry(GetParam()).step_randomly(*side->envs, *side->queue, kFirstStep, rounds * kSteps, side->checksum.data());
-  for (int64_t round = 0; round < rounds; ++round) slow.collect(kFirstStep + round * kSteps);
-  EXPECT_EQ(to_host(*fast.queue, fast.checksum), to_host(*host.queue, host.checksum));
-  EXPECT_EQ(fast.state(), host.state());
-  EXPECT_EQ(fast.state(), slow.state());
-  const std::vector<double> episodes = fast.take_episodes();
-  EXPECT_GT(episodes[0], 0);
-  EXPECT_EQ(episodes, slow.take_episodes());
-  expect_same_sums(episodes, host.take_episodes());
+// Ours, and those of the tests.
+std::vector<std::string> all_names() {
+  register_tasks(test_tasks(), "the tests");
+  return task_names();
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, GpuEnvs, testing::ValuesIn(task_names()),
+INSTANTIATE_TEST_SUITE_P(Tasks, GpuEnvs, testing::ValuesIn(all_names()),
                          [](const auto& info) { return without_hyphens(info.param); });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 
+#include "base/check.hpp"
 #include "gpu_rig.hpp"
 #include "nets/torch/torch_nets.hpp"
 
@@ -18,6 +19,7 @@ struct Case {
   std::vector<int> dims;
   bool normalized;
   int64_t rows, tile;
+  bool layer_norm = false;
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
@@ -32,7 +34,7 @@ struct Inputs {
   explicit Inputs(const Case& c) : observations(c.rows + 100) {
     layout.add_net({"other", {3, 5, 1}, c.activation});
     layout.add_free("free", {3});
-    net = layout.add_net({"net", c.dims, c.activation});
+    net = layout.add_net({"net", c.dims, c.activation, c.layer_norm});
     std::mt19937_64 random(17);
     const auto in = static_cast<size_t>(c.dims.front()), out = static_cast<size_t>(c.dims.back());
     params = uniform(random, static_cast<size_t>(layout.size()), -0.4f, 0.4f);
@@ -66,7 +68,7 @@ Outputs pass(Queue& queue, Nets& nets, const Case& c, const Inputs& from) {
   auto grad = to_queue(queue, from.grad);
   Array<float> all(queue, static_cast<size_t>(from.observations * out)), some(queue, d_out.size()),
       d_in(queue, static_cast<size_t>(c.rows * in));
-  const NormalizerView normalizer = c.normalized ? NormalizerView{mean.data(), inv_std.data()} : NormalizerView{};
+  const NormalizerView normalizer = c.normalized ? NormalizerView{mean.data(), inv_std.data(), 1.5f} : NormalizerView{};
   nets.forward(from.net, params.data(), {obs.data(), nullptr, from.observations, normalizer}, all.data());
   const auto tape = nets.make_tape(from.net);
   for (int64_t first = 0; first < c.rows; first += nets.tile()) {
@@ -110,11 +112,24 @@ TEST_P(GpuNets, GiveTheSameBitsAgain) {
   EXPECT_EQ(second.grad, first.grad);
 }
 
+TEST_P(GpuNets, RefuseHiddenState) {
+  const auto queue = make_gpu_queue();
+  float number = 0;
+  EXPECT_THROW(make_gpu_nets(*queue, Inputs(GetParam()).layout, 1000)
+                   ->forward(0, nullptr, {}, nullptr, nullptr, {}, HiddenState{&number, 1}),
+               Error);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, GpuNets,
                          testing::Values(Case{"Elu", Activation::elu, {5, 16, 21, 3}, true, 3333, 1000},
                                          Case{"Tanh", Activation::tanh, {7, 32, 1}, false, 1000, 1000},
                                          Case{"Relu", Activation::relu, {4, 6, 6, 6, 2}, true, 17, 1000},
-                                         Case{"OneLayer", Activation::elu, {5, 2}, true, 300, 1000},
+                                         Case{"Silu", Activation::silu, {5, 16, 21, 3}, true, 3333, 1000},
+                                         Case{"Gelu", Activation::gelu, {7, 32, 1}, false, 1000, 1000},
+                                         Case{"EluNorm", Activation::elu, {5, 16, 21, 3}, true, 3333, 1000, true},
+                                         Case{"SiluNorm", Activation::silu, {5, 37, 8, 3}, true, 3333, 1000, true},
+                                         Case{"GeluNorm", Activation::gelu, {5, 64, 2}, false, 17, 1000, true},
+                                         Case{"OneLayer", Activation::elu, {5, 2}, true, 300, 1000, true},
                                          // Sums over so many rows are cut into slices, with rows left over.
                                          Case{"LargeTile", Activation::tanh, {5, 16, 20, 2}, false, 9001, 10000}),
                          [](const auto& info) { return info.param.name; });

@@ -12,24 +12,35 @@ using namespace test;
 
 constexpr int64_t kEnvs = 64, kSteps = 16;  // environments of all ranks together
 
-LearnerOptions options_of(const std::string& task) {
-  LearnerOptions o{task};
-  o.ppo.num_learning_epochs = 2;
-  o.ppo.obs_normalization = true;
+struct Case {
+  std::string name, task;
+  bool grpo = false, every_option = false;
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+};
+
+LearnerOptions options_of(const Case& c) {
+  LearnerOptions o{c.task};
+  if (c.grpo) {
+    o.grpo.emplace();
+    o.grpo->group_size = 4, o.grpo->kl_coef = 0.1, o.grpo->reference_interval = 2;
+  }
+  o.update().num_learning_epochs = 2;
+  o.update().obs_normalization = true;
+  if (c.every_option) every_option(o);
   o.policy.actor_hidden_dims = o.policy.critic_hidden_dims = {16, 16};
-  o.plan = {kEnvs / world().size(), kSteps, world().rank(), world().size(), 4, o.ppo.num_mini_batches};
+  o.plan = {kEnvs / world().size(), kSteps, world().rank(), world().size(), 4, o.update().num_mini_batches};
   return o;
 }
 
 void expect_equal_on_all_ranks(Learner& learner) {
-  const std::span<const std::byte> params = std::as_bytes(learner.ppo->host_parameters());
+  const std::span<const std::byte> params = std::as_bytes(learner.learner->host_parameters());
   const std::vector<std::byte> all = world().gather(params, 0);
   for (size_t at = 0; at < all.size(); at += params.size())
     EXPECT_TRUE(std::equal(params.begin(), params.end(), all.begin() + static_cast<ptrdiff_t>(at)))
         << "rank " << at / params.size();
 }
 
-class GpuParallel : public NcclTest, public testing::WithParamInterface<std::string> {};
+class GpuParallel : public NcclTest, public testing::WithParamInterface<Case> {};
 
 TEST_P(GpuParallel, RanksLearnAsThoseOfTheHostDo) {
   const LearnerOptions options = options_of(GetParam());
@@ -81,8 +92,11 @@ TEST_P(GpuParallel, WhatOneRankCannotRecordIsLaunchedOneByOneOnAll) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, GpuParallel, testing::Values("CartPole-v1", "Pendulum-v1"),
-                         [](const auto& info) { return without_hyphens(info.param); });
+INSTANTIATE_TEST_SUITE_P(Cases, GpuParallel,
+                         testing::Values(Case{"CartPoleV1", "CartPole-v1"}, Case{"Pendulum", "Pendulum-v1"},
+                                         Case{"EveryOption", "Pendulum-v1", false, true},
+                                         Case{"GrpoCartPoleV1", "CartPole-v1", true}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace drl

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/check.hpp"
+#include "device/fingerprint_kernels.hpp"
 #include "gpu_rig.hpp"
 #include "nets/kernels.hpp"
 
@@ -17,9 +18,14 @@ class GpuQueueTest : public GpuTest {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
-    if (!IsSkipped()) queue = make_gpu_queue();
+    if (IsSkipped()) return;
+    queue = make_gpu_queue();
+    ones = to_queue(*queue, std::vector<double>(10, 1));
   }
+  // A kernel that writes a number of the host's, up to 10.
+  void set(double* at, int number) { for_each(*queue, 1, AddUp{ones.data(), number, at}); }
   std::unique_ptr<Queue> queue;
+  Array<double> ones;
 };
 
 TEST_F(GpuQueueTest, MemoryIsZeroAtFirst) {
@@ -42,7 +48,7 @@ TEST_F(GpuQueueTest, MemoryThatIsNotThereIsAnErrorThatSaysHowMuch) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("for 32.0 TiB"), std::string::npos) << error.what();
   }
-  for_each(*queue, 1, SetNumber{Array<double>(*queue, 1).data(), 1});  // the error is not blamed on what follows
+  set(Array<double>(*queue, 1).data(), 1);  // the error is not blamed on what follows
   queue->synchronize();
 }
 
@@ -50,15 +56,15 @@ TEST_F(GpuQueueTest, MemoryThatIsNotThereIsAnErrorThatSaysHowMuch) {
 // may not.
 TEST_F(GpuQueueTest, ARecordingReadsMemoryAnewAndNothingElse) {
   Array<double> from(*queue, 1), to(*queue, 1), told(*queue, 1);
-  double value = 1;
+  int value = 1;
   const std::unique_ptr<RecordedWork> recording = queue->record([&] {
     queue->copy(to.data(), from.data(), 1);
-    for_each(*queue, 1, SetNumber{told.data(), value});
+    set(told.data(), value);
   });
   EXPECT_EQ(to_host(*queue, told)[0], 0) << "nothing of it has run";
-  for (double number : {5.0, 7.0}) {
+  for (int number : {5, 7}) {
     value = number;
-    for_each(*queue, 1, SetNumber{from.data(), number});
+    set(from.data(), number);
     queue->launch(*recording);
     EXPECT_EQ(to_host(*queue, to)[0], number);
     EXPECT_EQ(to_host(*queue, told)[0], 1);
@@ -68,11 +74,11 @@ TEST_F(GpuQueueTest, ARecordingReadsMemoryAnewAndNothingElse) {
 TEST_F(GpuQueueTest, AfterARecordingThatFailedItGoesOn) {
   Array<double> number(*queue, 1);
   queue->synchronize();
-  const auto set = [&] { for_each(*queue, 1, SetNumber{number.data(), 3}); };
-  EXPECT_THROW(queue->record([&] { set(), throw std::runtime_error("while it records"); }), std::runtime_error);
-  EXPECT_THROW(queue->record([&] { set(), queue->synchronize(); }), Error) << "it must not wait";
+  const auto three = [&] { set(number.data(), 3); };
+  EXPECT_THROW(queue->record([&] { three(), throw std::runtime_error("while it records"); }), std::runtime_error);
+  EXPECT_THROW(queue->record([&] { three(), queue->synchronize(); }), Error) << "it must not wait";
   EXPECT_EQ(to_host(*queue, number)[0], 0);
-  const std::unique_ptr<RecordedWork> recording = queue->record(set);
+  const std::unique_ptr<RecordedWork> recording = queue->record(three);
   queue->launch(*recording);
   EXPECT_EQ(to_host(*queue, number)[0], 3);
 }

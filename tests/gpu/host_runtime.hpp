@@ -35,6 +35,7 @@ struct HostStream {
 };
 struct HostEvent {
   std::chrono::steady_clock::time_point time;
+  bool passed = true, captured = false;
 };
 struct HostBlas {
   HostStream* stream = nullptr;
@@ -197,9 +198,13 @@ inline gpuError_t gpuStreamEndCapture(gpuStream_t stream, gpuGraph_t* graph) {
 inline gpuError_t gpuEventCreate(gpuEvent_t* event) { return *event = new drl::gpu::HostEvent, gpuSuccess; }
 inline gpuError_t gpuEventDestroy(gpuEvent_t event) { return delete event, gpuSuccess; }
 inline gpuError_t gpuEventRecord(gpuEvent_t event, gpuStream_t stream) {
+  event->passed = false, event->captured = stream->capturing != nullptr;  // then the host cannot wait for it
   drl::gpu::host_enqueue(stream, drl::gpu::HostWork::event,
-                         [event] { event->time = std::chrono::steady_clock::now(); });
+                         [event] { event->time = std::chrono::steady_clock::now(), event->passed = true; });
   return gpuSuccess;
+}
+inline gpuError_t gpuEventQuery(gpuEvent_t event) {
+  return event->captured ? gpuErrorInvalid : event->passed ? gpuSuccess : gpuErrorNotReady;
 }
 inline gpuError_t gpuEventElapsedTime(float* milliseconds, gpuEvent_t from, gpuEvent_t to) {
   *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();

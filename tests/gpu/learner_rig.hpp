@@ -3,10 +3,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "algorithms/grpo/grpo.hpp"
 #include "algorithms/ppo/ppo.hpp"
 #include "envs/make_env.hpp"
 #include "gpu_rig.hpp"
@@ -41,18 +43,15 @@ enum class Fault { none, waits_in_step, waits_in_backward, host_number };
 
 class FaultyEnvs final : public VecEnv {
  public:
-  FaultyEnvs(Queue& queue, std::unique_ptr<VecEnv> envs, Fault fault)
-      : envs_(std::move(envs)), fault_(fault), number_(queue, 1) {}
+  FaultyEnvs(std::unique_ptr<VecEnv> envs, Fault fault) : envs_(std::move(envs)), fault_(fault) {}
   const TaskSpec& spec() const override { return envs_->spec(); }
   int64_t num_envs() const override { return envs_->num_envs(); }
-  void reset(Queue& queue, const StepRow& row) override { envs_->reset(queue, row); }
+  void reset(Queue& queue, const StepRow& row, const Start& start) override {
+    envs_->reset(queue, row, {told(start.step), start.group_size});
+  }
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
     if (fault_ == Fault::waits_in_step) queue.synchronize();
-    if (fault_ == Fault::host_number) {
-      for_each(queue, 1, AdvanceLifetime{number_.data(), ++steps_});
-      step = {number_.data()};
-    }
-    envs_->step(queue, step, begin, count, row);
+    envs_->step(queue, told(step), begin, count, row);
   }
   void take_episode_sums(Queue& queue, double* out, double* scratch) override {
     envs_->take_episode_sums(queue, out, scratch);
@@ -60,9 +59,10 @@ class FaultyEnvs final : public VecEnv {
   void visit_state(StateVisitor& visitor) override { envs_->visit_state(visitor); }
 
  private:
+  LifetimeStep told(LifetimeStep step) { return fault_ == Fault::host_number ? LifetimeStep{nullptr, ++steps_} : step; }
+
   std::unique_ptr<VecEnv> envs_;
   Fault fault_;
-  Array<int64_t> number_;
   int64_t steps_ = 0;
 };
 
@@ -71,7 +71,8 @@ class WaitingNets final : public Nets {
   WaitingNets(Queue& queue, std::unique_ptr<Nets> nets) : Nets(nets->layout()), queue_(queue), nets_(std::move(nets)) {}
   int64_t tile() const override { return nets_->tile(); }
   std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
+  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState&,
+               const HiddenState&) override {
     nets_->forward(net, params, rows, out, tape);
   }
   void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad, float* d_in) override {
@@ -92,38 +93,53 @@ struct LearnerOptions {
   BatchPlan plan = {};
   bool graphs = true;
   Fault fault = Fault::none;
+  std::optional<GrpoOptions> grpo = {};  // then it is no PPO
+
+  UpdateOptions& update() { return grpo ? static_cast<UpdateOptions&>(*grpo) : ppo; }
 };
+
+// What beside the usual ones has a kernel or a sum of its own.
+inline void every_option(LearnerOptions& o) {
+  o.policy.activation = "silu", o.policy.layer_norm = true;
+  o.update().grad_clip = "joint";
+  o.ppo.reward_normalization = o.ppo.normalize_advantage_per_mini_batch = true;
+}
 
 struct Learner {
   Learner(std::unique_ptr<Queue> on, const LearnerOptions& o)
       : queue(std::move(on)),
-        spec(actor_critic(task_spec(o.task), o.policy)),
+        spec(actor_critic(task_spec(o.task), o.policy, !o.grpo)),
         nets(queue->on_gpu() ? make_gpu_nets(*queue, spec.layout, (o.plan.num_steps + 1) * o.plan.num_envs)
                              : make_torch_nets(*queue, spec.layout, 1)),
         envs(make_env(o.task, {o.plan.num_envs, o.plan.rank * o.plan.num_envs, kSeed, true}, *queue)) {
     if (o.fault == Fault::waits_in_backward) {
       nets = std::make_unique<WaitingNets>(*queue, std::move(nets));
     } else if (o.fault != Fault::none) {
-      envs = std::make_unique<FaultyEnvs>(*queue, std::move(envs), o.fault);
+      envs = std::make_unique<FaultyEnvs>(std::move(envs), o.fault);
     }
-    ppo = std::make_unique<Ppo>(*queue, o.ppo, o.policy, o.plan, kSeed, spec, *nets, *envs, o.graphs);
+    const LearnerParts parts{*queue, o.policy, o.plan, kSeed, spec, *nets, *envs, o.graphs};
+    if (o.grpo) {
+      learner = std::make_unique<Grpo>(parts, *o.grpo);
+    } else {
+      learner = std::make_unique<Ppo>(parts, o.ppo);
+    }
   }
   void iterate(Communicator& comm, int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
       double riders[] = {static_cast<double>(i), 7};
-      ppo->iterate(i, comm, riders);
+      learner->iterate(i, comm, riders);
       EXPECT_EQ(riders[0], static_cast<double>(i * comm.size()));
       EXPECT_EQ(riders[1], 7 * comm.size());
     }
   }
-  std::map<std::string, std::vector<std::byte>> bytes() { return State(*ppo).bytes(); }
+  std::map<std::string, std::vector<std::byte>> bytes() { return State(*learner).bytes(); }
 
   static constexpr uint64_t kSeed = 5;
   std::unique_ptr<Queue> queue;
   ActorCritic spec;
   std::unique_ptr<Nets> nets;
   std::unique_ptr<VecEnv> envs;
-  std::unique_ptr<Ppo> ppo;
+  std::unique_ptr<OnPolicy> learner;
 };
 
 inline Learner on_host(const LearnerOptions& options) { return {make_host_queue(isa_of("auto")), options}; }
@@ -137,22 +153,28 @@ inline void expect_near(double actual, double expected, double relative, double 
   }
 }
 
-// After an iteration from the same state: up to rounding.
+// After an iteration from the same state: up to rounding. A continuous action carries that of the network, and so does
+// the reward for it.
 inline void expect_same_learning(Learner& gpu, Learner& host) {
-  const IterationStats &a = gpu.ppo->stats(), &b = host.ppo->stats();
+  const IterationStats &a = gpu.learner->stats(), &b = host.learner->stats();
+  const double rounding = gpu.envs->spec().action.discrete ? 1e-9 : 1e-6;
   expect_near(a.episodes.count, b.episodes.count, 0, 0, "episodes");
-  expect_near(a.episodes.reward, b.episodes.reward, 1e-9, 1e-9, "reward");
+  expect_near(a.episodes.reward, b.episodes.reward, rounding, rounding, "reward");
   expect_near(a.episodes.length, b.episodes.length, 0, 0, "length");
-  expect_near(a.value_loss, b.value_loss, 1e-3, 1e-6, "value_loss");
-  expect_near(a.surrogate_loss, b.surrogate_loss, 0, 1e-5, "surrogate_loss");  // normalised advantages cancel
-  expect_near(a.entropy, b.entropy, 1e-4, 1e-6, "entropy");
-  expect_near(a.kl, b.kl, 1e-2, 1e-6, "kl");
-  expect_near(a.clip_fraction, b.clip_fraction, 2e-2, 1e-6, "clip_fraction");
-  expect_near(a.gradient_norm, b.gradient_norm, 1e-3, 1e-6, "gradient_norm");
-  expect_near(a.explained_variance, b.explained_variance, 0, 1e-4, "explained_variance");
-  expect_near(a.learning_rate, b.learning_rate, 1e-12, 0, "learning_rate");
-  expect_near(a.action_std, b.action_std, 1e-5, 1e-6, "action_std");
-  const State gpu_state(*gpu.ppo), host_state(*host.ppo);
+  struct Bound {
+    double relative, absolute;
+  };
+  const std::map<std::string_view, Bound> bounds = {{"surrogate_loss", {0, 1e-5}},  // normalised advantages cancel
+                                                    {"entropy", {1e-4, 1e-6}},       {"kl", {1e-2, 1e-6}},
+                                                    {"clip_fraction", {2e-2, 1e-6}}, {"explained_variance", {0, 1e-4}},
+                                                    {"learning_rate", {1e-12, 0}},   {"action_std", {1e-5, 1e-6}}};
+  const std::vector<Metric> of_gpu = gpu.learner->metrics(), of_host = host.learner->metrics();
+  for (size_t k = 0; k < of_host.size(); ++k) {
+    const auto bound = bounds.find(of_host[k].name);
+    const Bound b = bound == bounds.end() ? Bound{1e-3, 1e-6} : bound->second;
+    expect_near(of_gpu[k].value, of_host[k].value, b.relative, b.absolute, std::string(of_host[k].name));
+  }
+  const State gpu_state(*gpu.learner), host_state(*host.learner);
   for (const auto& [name, field] : host_state.fields) {
     if (field.type != DType::f32 || field.sharding != Sharding::replicated) continue;
     EXPECT_LE(largest_difference(gpu_state.floats(name), host_state.floats(name)), 2e-3) << name;
@@ -161,8 +183,8 @@ inline void expect_same_learning(Learner& gpu, Learner& host) {
 
 // So that what differs by rounding does not add up to other actions.
 inline void copy_state(Learner& to, Learner& from) {
-  State(*to.ppo).copy_from(State(*from.ppo));
-  to.ppo->state_changed();
+  State(*to.learner).copy_from(State(*from.learner));
+  to.learner->state_changed();
 }
 
 }  // namespace drl::test

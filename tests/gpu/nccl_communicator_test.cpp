@@ -1,6 +1,6 @@
 // NCCL's communicator does what MPI's and the serial one do (tests/cluster/communicator_test.cpp), by 1, 2 and 4 ranks.
 
-#include "cluster/nccl_communicator.hpp"
+#include "comm/nccl_communicator.hpp"
 
 #include <gtest/gtest.h>
 

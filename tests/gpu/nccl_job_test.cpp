@@ -10,9 +10,9 @@
 #include <string>
 
 #include "../support/process.hpp"
+#include "base/host.hpp"
 #include "base/log.hpp"
-#include "cluster/machine.hpp"
-#include "cluster/session.hpp"
+#include "comm/session.hpp"
 #include "nccl_rig.hpp"
 
 namespace drl {
@@ -49,9 +49,11 @@ struct Freed {
 
 // Launches a recording of an all-reduce; rank 1 comes to the fault of this name before its last launch.
 int run_rank(Communicator& host, const std::string& fault) {
-  log::init(host.rank(), host.size(), this_machine().host, false);
-  const auto comm = make_nccl_communicator(
-      host, {.comm_timeout = 2, .device = shared_gpu(host.rank()), .hosts = {"first", "second"}});
+  log::init(host.rank(), host.size(), host_name(), false);
+  const auto comm = make_nccl_communicator(host, {.comm_timeout = 2,
+                                                  .device = shared_gpu(host.rank()),
+                                                  .hosts = {"first", "second"},
+                                                  .may_share_gpu = kMayShareGpu});
   const std::unique_ptr<Queue> queue = make_gpu_queue();
   Array<float> gradient(*queue, 1000);
   queue->synchronize();
@@ -112,14 +114,14 @@ TEST_F(NcclJob, AStalledRankIsNamedOnceAndEndsIt) {
 TEST_F(NcclJob, ARankWhoseNcclFailsEndsIt) {
   const Result job = run("nccl_error");
   EXPECT_EQ(job.exit_code, kFailure);
-  EXPECT_PRED2(contains, job.err, "[rank 1 on " + this_machine().host + "] NCCL failed at all-reduce 3 of the 3");
+  EXPECT_PRED2(contains, job.err, "[rank 1 on " + host_name() + "] NCCL failed at all-reduce 3 of the 3");
 }
 
 // It cannot hear rank 0, and does not say that rank 0 is silent.
 TEST_F(NcclJob, ARankWhoseMpiFailsSaysSo) {
   const Result job = run("mpi_fails");
   EXPECT_EQ(job.exit_code, kFailure);
-  EXPECT_PRED2(contains, job.err, "[rank 1 on " + this_machine().host + "] MPI_Improbe failed (MPI_ERR_OTHER: ");
+  EXPECT_PRED2(contains, job.err, "[rank 1 on " + host_name() + "] MPI_Improbe failed (MPI_ERR_OTHER: ");
   EXPECT_EQ(count(job.err, "no answer from"), 0) << job.err;
 }
 

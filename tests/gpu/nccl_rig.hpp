@@ -8,18 +8,32 @@
 #include <vector>
 
 #include "../mpi_main.hpp"
-#include "cluster/nccl_communicator.hpp"
+#include "comm/nccl_communicator.hpp"
 #include "gpu_rig.hpp"
 
 namespace drl::test {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// This rank's GPU, which it may share with others.
-inline int shared_gpu(int rank) {
-#if !defined(DRL_GPU_HOST)
-  ::setenv("DRL_TEST_SHARE_GPU", "1", 1);
+// On the stand-in each rank has a GPU of its own.
+#if defined(DRL_GPU_HOST)
+constexpr bool kMayShareGpu = false;
+#else
+constexpr bool kMayShareGpu = true;
 #endif
+
+// This rank's GPU, which it may share with others. NCCL, which reads its variables as it starts, refuses two ranks on
+// one GPU of one host: so they pretend to be hosts, which talk over the loopback.
+inline int shared_gpu(int rank) {
+  if (kMayShareGpu) {
+    const auto set_if_unset = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 0); };
+    set_if_unset("NCCL_HOSTID", std::to_string(rank));
+    set_if_unset("NCCL_SOCKET_IFNAME", "lo");
+    set_if_unset("NCCL_NET", "Socket");
+    set_if_unset("NCCL_NET_PLUGIN", "none");
+    for (const char* name : {"NCCL_COLLNET_ENABLE", "NCCL_MNNVL_ENABLE", "NCCL_NVLS_ENABLE"}) set_if_unset(name, "0");
+    set_if_unset("NCCL_MAX_CTAS", "1");
+  }
   int count = 1;
   DRL_GPU(gpuGetDeviceCount(&count));
   return rank % count;
@@ -68,7 +82,7 @@ class NcclTest : public GpuTest {
     }
   }
 
-  NcclOptions options{.init_timeout = 60, .comm_timeout = 60, .hosts = {}};
+  NcclOptions options{.init_timeout = 60, .comm_timeout = 60, .hosts = {}, .may_share_gpu = kMayShareGpu};
   std::unique_ptr<Queue> queue;
 };
 

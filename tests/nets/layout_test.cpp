@@ -33,5 +33,25 @@ TEST(ParamLayout, SlicesLieInTheirOrderEachOnItsOwn16Bytes) {
   EXPECT_EQ(layout.net(second).outputs(), 1);
 }
 
+TEST(ParamLayout, OfLayerNormLiesBehindEachHiddenLayer) {
+  ParamLayout layout;
+  layout.add_net({"other", {2, 1}});
+  const NetId net = layout.add_net({"a", {3, 8, 4, 2}, Activation::silu, true});
+  const std::vector<std::string> names = {"other/0/weight",  "other/0/bias",  "a/0/weight", "a/0/bias",
+                                          "a/0/norm/weight", "a/0/norm/bias", "a/1/weight", "a/1/bias",
+                                          "a/1/norm/weight", "a/1/norm/bias", "a/2/weight", "a/2/bias"};
+  ASSERT_EQ(layout.slices().size(), names.size());
+  for (size_t k = 0; k < names.size(); ++k) EXPECT_EQ(layout.slices()[k].name, names[k]);
+  for (int layer : {0, 1, 2}) {
+    const std::string path = "a/" + std::to_string(layer);
+    EXPECT_EQ(layout.weight(net, layer).name, path + "/weight");
+    EXPECT_EQ(layout.bias(net, layer).name, path + "/bias");
+    if (layer == 2) continue;
+    EXPECT_EQ(layout.norm_weight(net, layer).name, path + "/norm/weight");
+    EXPECT_EQ(layout.norm_bias(net, layer).shape, layout.bias(net, layer).shape);
+  }
+  EXPECT_EQ(layout.count(), 3 + 3 * 8 + 8 * 3 + 8 * 4 + 4 * 3 + 4 * 2 + 2);
+}
+
 }  // namespace
 }  // namespace drl

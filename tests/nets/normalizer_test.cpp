@@ -91,12 +91,47 @@ TEST_F(NormalizerTest, ByHand) {
   normalizer.merge(moments);
   EXPECT_EQ(normalizer.mean()[0], 4);
   EXPECT_NEAR(State(normalizer).numbers[2], 26.0 / 3, 1e-14);  // (9 + 1 + 16) / 3
-  EXPECT_NEAR(normalized(normalizer.view(), second, 1)[0], 4 / std::sqrt(26.0 / 3), 1e-6);
+  EXPECT_NEAR(normalized(normalizer.view(), second, 1)[0], 4 / (std::sqrt(26.0 / 3) + 0.01), 1e-6);
 }
 
-TEST_F(NormalizerTest, IsTheIdentityBeforeTheFirstMerge) {
+// 1000 zeros, and then the input wakes up at 0.5: by EmpiricalNormalization of rsl_rl 0.5 / (0 + 0.01).
+TEST_F(NormalizerTest, AnInputThatWasConstantStaysSmall) {
+  const std::vector<float> asleep(1000), awake = {0.5f, -0.5f, 0.05f};
+  for (const auto& [clip, first] : {std::pair{10.0, 10.0f}, {0.0, 50.0f}}) {
+    Normalizer normalizer(*queue, 1, {.eps = 1e-2, .clip = clip});
+    merge(normalizer, asleep);
+    const std::vector<float> y = normalized(normalizer.view(), awake, 1);
+    EXPECT_FLOAT_EQ(y[0], first);
+    EXPECT_FLOAT_EQ(y[1], -first);
+    EXPECT_FLOAT_EQ(y[2], 5);
+  }
+}
+
+// VecNormalize of Stable-Baselines3 divides by sqrt(variance + epsilon): of 1 and 3 the variance is 1.
+TEST_F(NormalizerTest, EpsilonCanStandUnderTheRoot) {
+  Normalizer normalizer(*queue, 1, {.eps = 3, .under_root = true});
+  const std::vector<float> obs = {1, 3};
+  merge(normalizer, obs);
+  EXPECT_EQ(normalized(normalizer.view(), obs, 1), (std::vector<float>{-0.5f, 0.5f}));
+  EXPECT_EQ(normalizer.view().scaled(3.0f), 1.5f) << "of 3, less no mean";
+}
+
+TEST_F(NormalizerTest, ScalesWithinItsClip) {
+  Normalizer normalizer(*queue, 1, {.eps = 1, .clip = 2}), off(*queue, 0);
+  EXPECT_EQ(normalizer.view().scaled(-7.0f), -2) << "before the first merge";
+  EXPECT_EQ(normalizer.view().scaled(1.5f), 1.5f);
+  merge(normalizer, std::vector<float>{1, 3});
+  EXPECT_EQ(normalizer.view().scaled(3.0f), 1.5f);
+  EXPECT_EQ(normalizer.view().scaled(5.0f), 2);
+  EXPECT_EQ(off.view().scaled(-7.0f), -7);
+}
+
+TEST_F(NormalizerTest, NaNStaysNaN) { EXPECT_TRUE(std::isnan(Normalizer(*queue, 1, {.clip = 10}).view()(NAN, 0))); }
+
+TEST_F(NormalizerTest, ClipsAndNothingElseBeforeTheFirstMerge) {
   const std::vector<float> obs = {1e-3f, -7, 1e9f};
   EXPECT_EQ(normalized(Normalizer(*queue, 3).view(), obs), obs);
+  EXPECT_EQ(normalized(Normalizer(*queue, 3, {.clip = 10}).view(), obs), (std::vector<float>{1e-3f, -7, 10}));
 }
 
 TEST_F(NormalizerTest, OffIsTheIdentityAndTakesNoRoom) {
@@ -151,10 +186,10 @@ TEST_F(NormalizerTest, MomentsOfRanksAdd) {
 
 TEST_F(NormalizerTest, NormalisedDataHaveMeanZeroAndVarianceOne) {
   const std::vector<float> obs = observations(random, 4000);
-  Normalizer normalizer(*queue, kDim);
+  Normalizer normalizer(*queue, kDim, {.eps = 1e-6});
   merge(normalizer, obs);
   const std::vector<float> y = normalized(normalizer.view(), obs);
-  for (int k = 0; k < 2; ++k) {  // the third dimension's spread is near the floor of the variance and float's rounding
+  for (int k = 0; k < 2; ++k) {  // the third dimension's spread is near float's rounding
     double sum = 0, squares = 0;
     for (int i = 0; i < 4000; ++i) sum += y[i * kDim + k], squares += double{y[i * kDim + k]} * y[i * kDim + k];
     EXPECT_NEAR(sum / 4000, 0, 1e-4);

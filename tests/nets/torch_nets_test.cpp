@@ -56,6 +56,15 @@ struct Example {
   Rows rows;
 };
 
+std::vector<const ParamSlice*> slices_of(const ParamLayout& layout, NetId net, int layer) {
+  std::vector<const ParamSlice*> slices = {&layout.weight(net, layer), &layout.bias(net, layer)};
+  if (layout.net(net).layer_norm && layer + 1 < layout.net(net).layers()) {
+    slices.push_back(&layout.norm_weight(net, layer));
+    slices.push_back(&layout.norm_bias(net, layer));
+  }
+  return slices;
+}
+
 class TorchNetsOn : public testing::TestWithParam<Case> {};
 
 TEST_P(TorchNetsOn, ForwardAndBackwardAreAutograds) {
@@ -76,7 +85,7 @@ TEST_P(TorchNetsOn, ForwardAndBackwardAreAutograds) {
   s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), grad.data(), d_in.data());
   expect_close(d_in, x.grad(), 1e-5, "d_in");
   for (int layer = 0; layer < spec.layers(); ++layer)
-    for (const ParamSlice* at : {&layout.weight(s.net, layer), &layout.bias(s.net, layer)})
+    for (const ParamSlice* at : slices_of(layout, s.net, layer))
       expect_close({&grad[static_cast<size_t>(at->offset)], static_cast<size_t>(at->count())},
                    flat.grad().narrow(0, at->offset, at->count()), 2e-5, at->name);
   for (size_t i = 0; i < grad.size(); ++i)
@@ -106,12 +115,18 @@ TEST_P(TorchNetsOn, ForwardOfManyRows) {
   s.nets->forward(s.net, s.params.data(), s.rows, nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, TorchNetsOn,
-                         testing::Values(Case{"Elu", {"net", {5, 16, 24, 3}, Activation::elu}, 1024, true, true},
-                                         Case{"Tanh", {"net", {7, 32, 1}, Activation::tanh}, 1023, false, true},
-                                         Case{"Relu", {"net", {5, 16, 24, 2}, Activation::relu}, 17, true, false},
-                                         Case{"OneLayer", {"net", {4, 2}, Activation::elu}, 1, false, false}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Networks, TorchNetsOn,
+    testing::Values(Case{"Elu", {"net", {5, 16, 24, 3}, Activation::elu}, 1024, true, true},
+                    Case{"Tanh", {"net", {7, 32, 1}, Activation::tanh}, 1023, false, true},
+                    Case{"Relu", {"net", {5, 16, 24, 2}, Activation::relu}, 17, true, false},
+                    Case{"Silu", {"net", {5, 16, 24, 3}, Activation::silu}, 1024, true, true},
+                    Case{"Gelu", {"net", {7, 33, 1}, Activation::gelu}, 1023, false, true},
+                    Case{"EluNorm", {"net", {5, 16, 24, 3}, Activation::elu, true}, 1024, true, true},
+                    Case{"SiluNorm", {"net", {6, 37, 2}, Activation::silu, true}, 1023, true, true},
+                    Case{"GeluNorm", {"net", {5, 64, 9, 2}, Activation::gelu, true}, 17, true, false},
+                    Case{"OneLayer", {"net", {4, 2}, Activation::elu, true}, 1, false, false}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(TorchNets, ATapeHoldsATile) {
   Example s({"", {"net", {4, 8, 2}}, 1025, false, false});
@@ -120,6 +135,19 @@ TEST(TorchNets, ATapeHoldsATile) {
   std::vector<float> out(2 * 1025);
   const auto tape = s.nets->make_tape(s.net);
   EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get()), Error);
+}
+
+TEST(TorchNets, RefuseHiddenState) {
+  Example s({"", {"net", {4, 2}}, 1, false, false});
+  std::vector<float> out(2), hidden(3);
+  const HiddenState some{hidden.data(), 3}, none;
+  s.nets->forward(s.net, s.params.data(), s.rows, out.data(), nullptr, none, none);
+  for (const auto& [in, next] : {std::pair{some, none}, {none, some}}) try {
+      s.nets->forward(s.net, s.params.data(), s.rows, out.data(), nullptr, in, next);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("no recurrent networks (hidden state of width 3"), std::string::npos);
+    }
 }
 
 TEST(TorchNets, SaysWhatItComputesWith) {

@@ -14,6 +14,7 @@ struct Case {
   bool discrete;
   int size;
   bool log_std;
+  std::vector<int> heads = {};
 };
 
 constexpr int64_t kSamples = 103, kStored = 150;
@@ -22,11 +23,13 @@ constexpr float kEntropyCoef = 0.3f;
 // What was stored of samples, and what the network says for some of them.
 struct Example {
   explicit Example(const Case& c) : discrete(c.discrete), log_std(c.log_std), size(c.size) {
+    heads.assign(c.heads.begin(), c.heads.end());
+    if (heads.empty()) heads = {size};
     Random random(7);
     old_out = uniforms(random, kStored * size, -1, 1);
     action = uniforms(random, kStored * size, -2, 2);
     for (int64_t i = 0; i < kStored; ++i)
-      choice.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(size)));
+      for (int32_t count : heads) choice.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(count)));
     rows = shuffled(random, kStored);
     d_log_prob = uniforms(random, kSamples, -1, 1);
     for (int64_t i = 0; i < kSamples * size; ++i)
@@ -58,7 +61,7 @@ struct Example {
       loops(kSamples, HostSumRows<Differentiate<Policy>>{function, scratch.data()});
     };
     if (discrete)
-      run(Categorical{size}, choice.data());
+      run(Categorical{size, static_cast<int>(heads.size()), heads.data()}, choice.data());
     else
       run(Gaussian{size, nullptr, nullptr, param.data(), log_std, std.data()}, action.data());
     for (size_t k = 0; k < free; ++k)
@@ -69,7 +72,7 @@ struct Example {
   bool discrete, log_std;
   int size;
   std::vector<float> old_out, action, out, d_log_prob, std, param;
-  std::vector<int32_t> choice, rows;
+  std::vector<int32_t> choice, rows, heads;
 };
 
 class GradientOf : public testing::TestWithParam<Case> {};
@@ -82,8 +85,8 @@ TEST_P(GradientOf, EqualsTheFormulasInDouble) {
     const int64_t row = e.rows[static_cast<size_t>(i)] * e.size;
     const double* now = &out[static_cast<size_t>(i * e.size)];
     if (e.discrete)
-      return Formula::categorical(e.size, now, &e.old_out[static_cast<size_t>(row)],
-                                  e.choice[static_cast<size_t>(row / e.size)]);
+      return Formula::of_heads(e.heads, now, &e.old_out[static_cast<size_t>(row)],
+                               &e.choice[static_cast<size_t>(row / e.size) * e.heads.size()]);
     std::vector<double> std = param;
     for (double& s : std) s = e.log_std ? std::exp(s) : s;
     return Formula::gaussian(e.size, now, std.data(), &e.old_out[static_cast<size_t>(row)], e.std.data(),
@@ -111,7 +114,9 @@ TEST_P(GradientOf, EqualsTheFormulasInDouble) {
 INSTANTIATE_TEST_SUITE_P(Policies, GradientOf,
                          testing::Values(Case{"Gaussian1Log", false, 1, true}, Case{"Gaussian1Scalar", false, 1, false},
                                          Case{"Gaussian3Log", false, 3, true}, Case{"Gaussian3Scalar", false, 3, false},
-                                         Case{"Categorical2", true, 2, true}, Case{"Categorical5", true, 5, true}),
+                                         Case{"Categorical2", true, 2, true}, Case{"Categorical5", true, 5, true},
+                                         Case{"Heads34", true, 7, true, {3, 4}},
+                                         Case{"Heads22322", true, 11, true, {2, 2, 3, 2, 2}}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -50,7 +50,7 @@ struct Differentiate {
     store(log_prob + i, e.log_prob);
     store(kl + i, e.kl);
     store(entropy + i, e.entropy);
-    policy.template gradient<F>(out, action, i, row, e, load<F>(d_log_prob + i), entropy_coef, d_out, sums, 0);
+    policy.template gradient<F>(out, action, i, row, e, load<F>(d_log_prob + i), F(entropy_coef), d_out, sums, 0);
   }
 };
 

@@ -18,19 +18,20 @@ struct Actions {
       : space(task.action), n(envs), std(std::move(deviations)), log_prob(static_cast<size_t>(envs)) {
     for (int64_t i = 0; i < envs; ++i) out.insert(out.end(), outputs.begin(), outputs.end());
     action.resize(space.discrete ? 0 : out.size()), env_action.resize(action.size());
-    choice.resize(space.discrete ? log_prob.size() : 0);
+    choice.resize(space.discrete ? log_prob.size() * static_cast<size_t>(space.head_count()) : 0);
   }
   Gaussian gaussian() { return {space.size, space.low.data(), space.high.data(), nullptr, true, std.data()}; }
+  Categorical categorical() { return {space.size, space.head_count(), space.heads.data()}; }
   Actions& sample(const ActionNoise& noise, const Loops& loops = Loops()) {
     if (space.discrete)
-      loops(n, Sample<Categorical>{{space.size}, noise, out.data(), choice.data(), nullptr, log_prob.data()});
+      loops(n, Sample<Categorical>{categorical(), noise, out.data(), choice.data(), nullptr, log_prob.data()});
     else
       loops(n, Sample<Gaussian>{gaussian(), noise, out.data(), action.data(), env_action.data(), log_prob.data()});
     return *this;
   }
   Actions& most_probable(const Loops& loops = Loops()) {
     if (space.discrete)
-      loops(n, MostProbable<Categorical>{{space.size}, out.data(), choice.data(), nullptr});
+      loops(n, MostProbable<Categorical>{categorical(), out.data(), choice.data(), nullptr});
     else
       loops(n, MostProbable<Gaussian>{gaussian(), out.data(), action.data(), env_action.data()});
     return *this;
@@ -112,6 +113,37 @@ TEST(Sampling, CategoricalFrequenciesAreTheProbabilities) {
   for (int k = 0; k < 4; ++k) EXPECT_NEAR(frequency[k], p[k], five_errors(std::sqrt(p[k] * (1 - p[k])), kMany));
 }
 
+// Six heads, of which each follows its own probabilities, whatever the others chose (two Philox blocks).
+TEST(Sampling, HeadsAreIndependent) {
+  TaskSpec task = categorical_task(1, 14);
+  task.action.heads = {2, 3, 2, 2, 3, 2};
+  const std::vector<float> logits = {0, 1, 0.5f, -1, 0, 0, 2, 0, 0, -1, 1, 0.3f, 1, 0.5f};
+  Actions a(task, kMany, logits);
+  a.sample({2, 0, 0});
+  std::vector<std::vector<double>> p;
+  for (size_t h = 0, first = 0; h < 6; first += static_cast<size_t>(task.action.heads[h++]))
+    p.push_back(softmax(&logits[first], task.action.heads[h]));
+  double joint[6][6][3][3] = {};
+  for (int64_t i = 0; i < kMany; ++i) {
+    const int32_t* choice = &a.choice[static_cast<size_t>(6 * i)];
+    double log_prob = 0;
+    for (size_t h = 0; h < 6; ++h) {
+      ASSERT_GE(choice[h], 0);
+      ASSERT_LT(choice[h], task.action.heads[h]);
+      log_prob += std::log(p[h][static_cast<size_t>(choice[h])]);
+      for (size_t g = 0; g < h; ++g) joint[g][h][choice[g]][choice[h]] += 1.0 / kMany;
+    }
+    ASSERT_NEAR(a.log_prob[static_cast<size_t>(i)], log_prob, 2e-5);
+  }
+  for (size_t h = 0; h < 6; ++h)
+    for (size_t g = 0; g < h; ++g)
+      for (size_t x = 0; x < p[g].size(); ++x)
+        for (size_t y = 0; y < p[h].size(); ++y) {
+          const double both = p[g][x] * p[h][y];
+          EXPECT_NEAR(joint[g][h][x][y], both, five_errors(std::sqrt(both * (1 - both)), kMany)) << g << " " << h;
+        }
+}
+
 TEST(Sampling, ImpossibleChoicesAreNeverMade) {
   const Actions a = Actions(categorical_task(1, 3), 10000, {-1000, 0, -1000}).sample({3, 0, 0});
   for (int32_t choice : a.choice) EXPECT_EQ(choice, 1);
@@ -124,7 +156,9 @@ class SamplingOf : public testing::TestWithParam<int> {  // actions; negative: c
     std::vector<float> out(static_cast<size_t>(size)), std(GetParam() > 0 ? out.size() : 0);
     std::iota(out.begin(), out.end(), -0.7f);
     std::iota(std.begin(), std.end(), 0.5f);
-    return {GetParam() > 0 ? gaussian_task(1, size, 2) : categorical_task(1, size), envs, out, std};
+    TaskSpec task = GetParam() > 0 ? gaussian_task(1, size, 2) : categorical_task(1, size);
+    if (GetParam() == -7) task.action.heads = {3, 4};
+    return {task, envs, out, std};
   }
 };
 
@@ -142,12 +176,12 @@ TEST_P(SamplingOf, HasTheSameBitsOnEveryInstructionSet) {
 // Environments 0..99 at once, or as two ranks of 50.
 TEST_P(SamplingOf, DoesNotDependOnHowEnvironmentsAreDealtOut) {
   const Actions all = actions(100).sample({9, 0, 1234});
-  const size_t size = all.action.size() / 100;
+  const size_t size = all.action.size() / 100, choices = all.choice.size() / 100;
   for (size_t rank : {0, 1}) {
     const Actions half = actions(50).sample({9, 50 * static_cast<int64_t>(rank), 1234});
     for (size_t i = 0; i < 50; ++i) EXPECT_EQ(half.log_prob[i], all.log_prob[50 * rank + i]);
     for (size_t i = 0; i < half.action.size(); ++i) EXPECT_EQ(half.action[i], all.action[50 * size * rank + i]);
-    for (size_t i = 0; i < half.choice.size(); ++i) EXPECT_EQ(half.choice[i], all.choice[50 * rank + i]);
+    for (size_t i = 0; i < half.choice.size(); ++i) EXPECT_EQ(half.choice[i], all.choice[50 * choices * rank + i]);
   }
 }
 
@@ -157,7 +191,7 @@ TEST_P(SamplingOf, SeedAndStepChangeTheNoise) {
   EXPECT_NE(std::pair(a.action, a.choice), std::pair(c.action, c.choice));
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, SamplingOf, testing::Values(1, 2, 3, 6, -2, -3, -5), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Policies, SamplingOf, testing::Values(1, 2, 3, 6, -2, -3, -5, -7), [](const auto& info) {
   return (info.param > 0 ? "Gaussian" : "Categorical") + std::to_string(std::abs(info.param));
 });
 
@@ -185,6 +219,9 @@ TEST(MostProbable, AreTheMeansAndTheLargestLogit) {
   EXPECT_EQ(a.env_action[2], 0.25f);
   EXPECT_EQ(a.env_action[3], -1);
   EXPECT_EQ(Actions(categorical_task(1, 3), 2, {1, 3, 2}).most_probable().choice, (std::vector<int32_t>{1, 1}));
+  TaskSpec task = categorical_task(1, 5);
+  task.action.heads = {2, 3};
+  EXPECT_EQ(Actions(task, 2, {1, 3, 2, 0, 4}).most_probable().choice, (std::vector<int32_t>{1, 2, 1, 2}));
 }
 
 }  // namespace

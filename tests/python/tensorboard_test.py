@@ -7,9 +7,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 import samples
 
 CONSTANT = {
-    "Loss/value": 2, "Loss/surrogate": -0.25, "Loss/entropy": 3, "Loss/learning_rate": 1e-3, "Loss/gradient_norm": 4,
-    "Loss/explained_variance": 0.75, "Policy/mean_std": 0.5, "Policy/kl": 0.01, "Policy/clip_fraction": 0.125,
-    "Perf/total_fps": 1e6, "Perf/collection_time": 5, "Perf/learning_time": 6, "Perf/waiting_time": 7,
+    "Loss/value": 2, "Policy/kl": 0.01, "Perf/total_fps": 1e6, "Perf/collection_time": 5, "Perf/learning_time": 6, "Perf/waiting_time": 7,
     "Train/mean_episode_length": 210,
 }
 

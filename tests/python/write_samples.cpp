@@ -44,22 +44,15 @@ void write_recording(const std::filesystem::path& path) {
 
 drl::IterationMetrics metrics_of(int64_t iteration, double reward) {
   return {.iteration = iteration,
-          .steps_per_second = 1e6,
-          .mean_reward = reward,
-          .mean_episode_length = 210,
-          .reward_terms = {{"alive", 0.5 * static_cast<double>(iteration)}},
-          .value_loss = 2,
-          .surrogate_loss = -0.25,
-          .entropy = 3,
-          .kl = 0.01,
-          .clip_fraction = 0.125,
-          .gradient_norm = 4,
-          .explained_variance = 0.75,
-          .learning_rate = 1e-3,
-          .action_std = 0.5,
-          .collection_time = 5,
-          .learning_time = 6,
-          .waiting_time = 7};
+          .metrics = {{"", "", "Perf/total_fps", 1e6},
+                      {"", "", "Train/mean_reward", reward},
+                      {"", "", "Train/mean_episode_length", 210},
+                      {"", "", "Loss/value", 2},
+                      {"", "", "Policy/kl", 0.01},
+                      {"", "", "Perf/collection_time", 5},
+                      {"", "", "Perf/learning_time", 6},
+                      {"", "", "Perf/waiting_time", 7},
+                      {"", "", "Episode/alive", 0.5 * static_cast<double>(iteration)}}};
 }
 
 // Iterations 1 to 10 with reward = iteration (none in the first); then resumed at 6, up to 12, with 100 + iteration.

@@ -85,23 +85,28 @@ class Screen {
   std::vector<std::string> lines_;
 };
 
-IterationMetrics metrics_of(int64_t iteration, int64_t target = 150) {
-  return {.iteration = iteration,
-          .max_iterations = target,
-          .env_steps = 131072 * iteration,
-          .steps_per_second = 1.2e6,
-          .mean_reward = 3.21,
-          .mean_episode_length = 210,
-          .reward_terms = {{"alive", 0.5}},
-          .value_loss = 0.0123,
-          .kl = 0.011,
-          .learning_rate = 1e-3,
-          .action_std = std::nan(""),
-          .collection_time = 0.0042,
-          .learning_time = 0.0351,
-          .waiting_time = 0.0003,
-          .iteration_time = 0.5,
-          .elapsed_time = 60};
+// As the loop, an algorithm and a task declare them.
+IterationMetrics metrics_of(int64_t iteration, int64_t target = 150, double reward = 3.21, double length = 210) {
+  return {iteration,
+          target,
+          131072 * iteration,
+          {{"", "Steps per second", "", 1.2e6, true, "{:>6} steps/s", Format::count, Section::speed},
+           {"", "Mean reward", "", reward, true, "reward {:>7}", Format::number, Section::episodes},
+           {"", "Mean episode length", "", length, true, "length {:>6}", Format::number, Section::episodes},
+           {"", "", "", 3},
+           {"", "Value loss", "", 0.0123, true},
+           {"", "Surrogate loss", "", 0, true},
+           {"", "Entropy", "", 0, true},
+           {"", "KL", "", 0.011, false, "kl {:>9}"},
+           {"", "Update time", "", 0.25, false, "", Format::seconds},
+           {"", "Learning rate", "", 1e-3, false, "lr {:>9}"},
+           {"", "Action std", "", std::nan(""), true},
+           {"", "Collection time", "", 0.0042, true, "", Format::seconds, Section::speed},
+           {"", "Learning time", "", 0.0351, true, "", Format::seconds, Section::speed},
+           {"", "Waiting time", "", 0.0003, true, "", Format::seconds, Section::speed},
+           {"iteration_time", "Iteration time", "", 0.5, true, "", Format::seconds, Section::time},
+           {"", "Time elapsed", "", 60, true, "", Format::duration, Section::time},
+           {"", "Episode/alive", "", 0.5, true, "", Format::number, Section::terms}}};
 }
 
 // A console on a screen, with a clock that the test sets.
@@ -232,9 +237,7 @@ TEST(LiveConsole, EtaIsTheMeanPaceOfThisProcess) {
 
 TEST(LinesConsole, PrintsOneLineASecond) {
   Rig rig(ConsoleMode::lines);
-  IterationMetrics first = metrics_of(1);
-  first.mean_reward = first.mean_episode_length = std::nan("");
-  rig.update_at(0, first);
+  rig.update_at(0, metrics_of(1, 150, std::nan(""), std::nan("")));
   for (int i = 2; i <= 21; ++i) rig.update_at((i - 1) * 0.125, metrics_of(i));  // up to 2.5 s
   EXPECT_EQ(
       rig.written,
@@ -261,9 +264,9 @@ TEST(LinesConsole, EndsWithTheWholeBlock) {
             "                       Mean value loss: 0.0123\n"
             "                   Mean surrogate loss: 0\n"
             "                          Mean entropy: 0\n"
+            "                       Mean action std: -\n"
             "                           Mean reward: 3.21\n"
             "                   Mean episode length: 210\n"
-            "                       Mean action std: -\n"
             "                         Episode/alive: 0.5\n"
             "--------------------------------------------------------------------------------\n"
             "                        Iteration time: 500.0 ms\n"

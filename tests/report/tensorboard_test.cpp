@@ -47,7 +47,7 @@ TEST(EventWriter, BeginsWithTheVersionAndKeepsEventsUntilFlush) {
   ASSERT_EQ(folder.names().size(), 1u);
   const std::string name = folder.names()[0];
   EXPECT_TRUE(name.starts_with("events.out.tfevents.0000001000.")) << name;
-  writer.append({.iteration = 1, .reward_terms = {}});
+  writer.append({.iteration = 1});
   EXPECT_EQ(records(slurp(folder / name)), std::vector<std::string>{kTime1000 + "\x1a\x0d"
                                                                                 "brain.Event:2"});
   writer.flush();
@@ -72,15 +72,20 @@ TEST(EventWriter, NextFileSortsLast) {
   EXPECT_TRUE(names[2].starts_with("events.out.tfevents.0000001002.")) << names[2];
 }
 
-TEST(EventWriter, LeavesNanOut) {
+TEST(EventWriter, LeavesOutNanAndWhatHasNoTag) {
   const TempFolder folder;
   EventWriter writer(folder.path(), std::nullopt, time_1000);
-  writer.append({.iteration = 1, .mean_reward = std::nan(""), .mean_episode_length = 3, .reward_terms = {}});
+  writer.append({.iteration = 1,
+                 .metrics = {{"mean_reward", "", "Train/mean_reward", std::nan("")},
+                             {"mean_episode_length", "", "Train/mean_episode_length", 3},
+                             {"untagged", "Untagged", "", 3}}});
   writer.flush();
   const std::string event = records(slurp(folder / folder.names()[0])).at(1);
   EXPECT_EQ(event.find("Train/mean_reward"), std::string::npos);
   EXPECT_NE(event.find(std::string("Train/mean_episode_length") + std::string("\x15\x00\x00\x40\x40", 5)),
             std::string::npos);
+  const std::string three("\x15\x00\x00\x40\x40", 5);
+  EXPECT_EQ(event.find(three), event.rfind(three));
 }
 
 }  // namespace

@@ -68,9 +68,9 @@ TEST(ProgressComment, IsShort) {
   IterationMetrics metrics;
   metrics.iteration = 120;
   metrics.max_iterations = 500;
-  metrics.mean_reward = 4.7;
+  metrics.metrics = {{"mean_reward", "", "", 4.7}};
   EXPECT_EQ(progress_comment("Cartpole", metrics), "Cartpole 120/500, reward 4.7");
-  metrics.mean_reward = std::numeric_limits<double>::quiet_NaN();
+  metrics.metrics[0].value = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(progress_comment("Cartpole", metrics), "Cartpole 120/500");
 }
 

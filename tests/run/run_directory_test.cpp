@@ -126,7 +126,7 @@ TEST_F(RunDirectoryTest, ANamedRunGoesOnWithTheOptionsThatItHad) {
   EXPECT_EQ(same.from, StartFrom::resume);
   EXPECT_EQ(names(same.checkpoints), (Names{"iter_000009.h5", "iter_000003.h5"}));
   EXPECT_FALSE(same.notice.empty());
-  options.ppo.gamma = 0.5;
+  table.set("ppo.gamma", "0.5");
   EXPECT_THROW(plan(), UsageError);
   options.run.resume = true;
   EXPECT_EQ(plan().from, StartFrom::resume);

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "cluster/mpirun.hpp"
+#include "placement/mpirun.hpp"
 
 namespace drl {
 namespace {

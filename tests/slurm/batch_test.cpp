@@ -6,7 +6,7 @@
 namespace drl::test {
 namespace {
 
-const Words kScripts = {"train_1node.sbatch", "train_2node.sbatch", "sweep.sbatch", "eval.sbatch"};
+const Words kScripts = {"train_2node.sbatch", "sweep.sbatch", "eval.sbatch"};
 
 TEST_F(BatchTest, TwoNodesUseEveryGpu) {
   const std::string job = submit(Words{kBatch + "train_2node.sbatch"} + small_run(2) + Words{"--seed", "3"});
@@ -26,24 +26,25 @@ TEST_F(BatchTest, NodesAndGpusAreSbatchsOwnOptions) {
 }
 
 TEST_F(BatchTest, CpuRanksHaveACoreEachOrAsManyAsAskedFor) {
-  const std::string cores = submit(Words{kBatch + "train_1node.sbatch"} + small_run(1) + Words{"--device", "cpu"});
+  const std::string cores =
+      submit(Words{"-N1", kBatch + "train_2node.sbatch"} + small_run(1) + Words{"--device", "cpu"});
   ASSERT_TRUE(completes(cores));
   EXPECT_TRUE(says(log_of(cores), "8 ranks on node1"));
   const std::string wide =
-      submit(Words{"-c", "4", kBatch + "train_1node.sbatch"} + small_run(1) + Words{"--device", "cpu"});
+      submit(Words{"-N1", "-c", "4", kBatch + "train_2node.sbatch"} + small_run(1) + Words{"--device", "cpu"});
   ASSERT_TRUE(completes(wide));
   EXPECT_TRUE(says(log_of(wide), "2 ranks on node1"));
 }
 
 // On shared nodes a job has what it asks for.
 TEST_F(BatchTest, TheSharedNodeVariantWorks) {
-  std::string script = slurp(kBatch + "train_1node.sbatch");
+  std::string script = slurp(kBatch + "train_2node.sbatch");
   const std::string shared = "##SBATCH --ntasks-per-node=4 --cpus-per-task=8 --gpus-per-node=4";
   ASSERT_TRUE(says(script, shared));
   script.replace(script.find(shared), shared.size(), "#SBATCH --ntasks-per-node=2 --cpus-per-task=2 --gpus-per-node=2");
   script = std::regex_replace(script, std::regex("#SBATCH --exclusive.*"), "");
   spill(folder / "shared.sbatch", script);
-  const std::string job = submit(Words{"shared.sbatch"} + small_run(1));
+  const std::string job = submit(Words{"-N1", "shared.sbatch"} + small_run(1));
   ASSERT_TRUE(completes(job));
   EXPECT_TRUE(says(log_of(job), "2 ranks on node1"));
   EXPECT_EQ(job_field(job, "NumCPUs"), "4");
@@ -52,10 +53,10 @@ TEST_F(BatchTest, TheSharedNodeVariantWorks) {
 TEST_F(BatchTest, AScriptCopiedAloneReadsTheSiteSettingsBesideIt) {
   ::unsetenv("DRL_BIN");
   fs::create_directories(folder / "my scripts");
-  fs::copy(kBatch + "train_1node.sbatch", folder / "my scripts");
+  fs::copy(kBatch + "train_2node.sbatch", folder / "my scripts");
   spill(folder / "my scripts/site.sh",
         "export DRL_BIN=" DRL_BIN " DRL_RUNS_DIR=$HOME/elsewhere\necho $not_set_is_fine\n");
-  const std::string job = submit(Words{"--gpus-per-node=1", "my scripts/train_1node.sbatch"} + small_run(1) +
+  const std::string job = submit(Words{"-N1", "--gpus-per-node=1", "my scripts/train_2node.sbatch"} + small_run(1) +
                                  Words{"--run_name", "two words"});
   ASSERT_TRUE(completes(job));
   EXPECT_TRUE(fs::exists(folder / "elsewhere/CartPole-v1/two words/run.json"));
@@ -76,7 +77,7 @@ TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
   output_of({"cmake", "--install", fs::path(DRL_BIN).parent_path(), "--prefix", folder / "tree"});
   fs::rename(folder / "tree", folder / "moved");
   const std::string job =
-      submit(Words{"--gpus-per-node=1", folder / "moved/share/drl/batch/train_1node.sbatch"} + small_run(1));
+      submit(Words{"-N1", "--gpus-per-node=1", folder / "moved/share/drl/batch/train_2node.sbatch"} + small_run(1));
   ASSERT_TRUE(completes(job));
   for (const char* program : {"drl_train", "drl_eval", "drl_geometry", "drl_requeue", "drl_sbcast"})
     EXPECT_TRUE(fs::exists(folder / "moved/bin" / program));
@@ -221,14 +222,14 @@ TEST_F(BatchErrors, NoJob) {
 TEST_F(BatchErrors, NoProgram) {
   ::unsetenv("DRL_BIN");
   fs::create_directory(folder / "alone");
-  fs::copy(kBatch + "train_1node.sbatch", folder / "alone");
-  EXPECT_TRUE(says(log_of_failure(submit({folder / "alone/train_1node.sbatch"}), 2),
+  fs::copy(kBatch + "train_2node.sbatch", folder / "alone");
+  EXPECT_TRUE(says(log_of_failure(submit({"-N1", folder / "alone/train_2node.sbatch"}), 2),
                    "drl_train is not found: load its module, or set DRL_BIN, in ~/.config/drl/site.sh\n"));
 }
 
 TEST_F(BatchErrors, NoSiteSettingsWhereDrlSiteSays) {
   ::setenv("DRL_SITE", "/nowhere/site.sh", 1);
-  EXPECT_TRUE(says(log_of_failure(submit({kBatch + "train_1node.sbatch"}), 1),
+  EXPECT_TRUE(says(log_of_failure(submit({"-N1", kBatch + "train_2node.sbatch"}), 1),
                    "/nowhere/site.sh: No such file or directory (DRL_SITE)\n"));
   ::unsetenv("DRL_SITE");
 }
@@ -242,7 +243,7 @@ TEST_F(BatchErrors, AnEmptySweep) {
 }
 
 TEST_F(BatchErrors, WrongUsageEndsTheJob) {
-  const std::string job = submit({"--gpus-per-node=1", kBatch + "train_1node.sbatch", "--task", "Cartpol"});
+  const std::string job = submit({"-N1", "--gpus-per-node=1", kBatch + "train_2node.sbatch", "--task", "Cartpol"});
   EXPECT_TRUE(says(log_of_failure(job, 2), "drl_requeue 20"));
   EXPECT_TRUE(says(log_of(job), ": job " + job + " ends: exit code 2\n"));
   EXPECT_EQ(job_field(job, "Restarts"), "0");

@@ -53,9 +53,10 @@ TEST_F(Cray, TheBatchScriptsToo) {
 }
 
 TEST_F(Cray, TheDoctorToo) {
-  const Result result = run_for_long(kCard + Words{kDoctor});
+  const Result result = run_for_long(kCard + Words{kDoctor}, {{"MPICH_GPU_SUPPORT_ENABLED", "1"}});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_TRUE(says(result.out, ": 8 ranks on 2 nodes, started by srun\n"));
+  EXPECT_TRUE(says(result.out, "  GTL          off (MPICH_GPU_SUPPORT_ENABLED=0)\n"));
 }
 
 }  // namespace

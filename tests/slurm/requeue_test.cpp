@@ -327,7 +327,7 @@ TEST_F(Requeue, AFollowUpOfOneTaskOfAnArrayGoesOnWithItsRun) {
 
 TEST_F(Requeue, AWrongLimit) {
   ::setenv("DRL_MAX_REQUEUE", "often", 1);
-  const std::string job = submit({"--gpus-per-node=1", kBatch + "train_1node.sbatch", "--task", "Cartpol"});
+  const std::string job = submit({"-N1", "--gpus-per-node=1", kBatch + "train_2node.sbatch", "--task", "Cartpol"});
   ::unsetenv("DRL_MAX_REQUEUE");
   EXPECT_TRUE(
       says(log_of_failure(job, 2), ": job " + job + " ends: DRL_MAX_REQUEUE=often is not a number of restarts\n"));

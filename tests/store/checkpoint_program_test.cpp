@@ -59,7 +59,26 @@ TEST(CheckpointProgram, VerifiesWithOneLine) {
   const Said result = run("verify " + (folder / "c.h5").string());
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_TRUE(result.text.starts_with("ok: 2 arrays, ")) << result.text;
+  EXPECT_TRUE(result.text.ends_with(", the checksum (CRC-32C) matches: " + (folder / "c.h5").string() + "\n"))
+      << result.text;
   EXPECT_TRUE(one_line(result.text));
+  EXPECT_NE(run("--help").text.find("compares its one checksum (CRC-32C)"), std::string::npos);
+}
+
+// Each byte counts: of the HDF5 structures, of attributes, of arrays.
+TEST(CheckpointProgram, VerifyFindsOneOtherByte) {
+  const TempFolder folder;
+  write_checkpoint(folder / "c.h5", small_checkpoint());
+  const std::string intact = slurp(folder / "c.h5");
+  for (const size_t at : {size_t{600}, intact.size() / 2, intact.size() - 1}) {
+    std::string damaged = intact;
+    damaged[at] ^= 1;
+    spill(folder / "damaged.h5", damaged);
+    const Said result = run("verify " + (folder / "damaged.h5").string());
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.text.find("is damaged (its checksum does not match its content)"), std::string::npos)
+        << result.text;
+  }
 }
 
 TEST(CheckpointProgram, RefusesBadFilesWithOneLine) {

@@ -47,6 +47,20 @@ TEST(Recording, HoldsOneGroupAnEpisode) {
   EXPECT_EQ(values<uint8_t>(file, "episode_000001/terminated"), (std::vector<uint8_t>{1}));
 }
 
+TEST(Recording, HoldsARowOfChoicesAStep) {
+  const TempFolder folder;
+  Recording recording({});
+  recording.add({.observations = {1, 2, 3},
+                 .discrete_actions = {0, 1, 2, 3},
+                 .rewards = {1, 2},
+                 .terminated = {0, 1},
+                 .truncated = {0, 0}});
+  recording.write(folder / "r.h5");
+  const Checkpoint file = read_arrays(folder / "r.h5", "drl-recording");
+  EXPECT_EQ(file.find("episode_000000/actions")->shape, (Shape{2, 2}));
+  EXPECT_EQ(values<int32_t>(file, "episode_000000/actions"), (std::vector<int32_t>{0, 1, 2, 3}));
+}
+
 TEST(Recording, RefusesArraysOfDifferentLength) {
   Recording recording({});
   EXPECT_THROW(

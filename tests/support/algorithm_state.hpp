@@ -1,8 +1,10 @@
-// An algorithm's state, as checkpoints see it.
+// An algorithm's state, as checkpoints see it, and its metrics by name.
 #pragma once
 
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -31,5 +33,11 @@ struct AlgorithmState final : StateVisitor {
 
   std::map<std::string, StateField> fields;
 };
+
+inline double metric(const Algorithm& algorithm, std::string_view name) {
+  for (const Metric& metric : algorithm.metrics())
+    if (metric.name == name) return metric.value;
+  throw std::out_of_range("no metric " + std::string(name));
+}
 
 }  // namespace drl::test

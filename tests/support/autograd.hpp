@@ -20,7 +20,9 @@ inline at::Tensor as_index(std::span<const int32_t> x) {
 }
 inline at::Tensor normalized(const at::Tensor& x, const NormalizerView& view) {
   const auto dim = static_cast<size_t>(x.size(1));
-  return view.mean ? (x - as_double({view.mean, dim})) * as_double({view.inv_std, dim}) : x;
+  if (!view.mean) return x;
+  const double clip = view.clip;
+  return ((x - as_double({view.mean, dim})) * as_double({view.inv_std, dim})).clamp(-clip, clip);
 }
 
 // A slice of the parameters `flat`, which lie as `layout` says.
@@ -32,9 +34,25 @@ inline at::Tensor mlp(const ParamLayout& layout, NetId net, const at::Tensor& fl
   for (int layer = 0; layer < spec.layers(); ++layer) {
     x = at::matmul(x, param(flat, layout.weight(net, layer)).t()) + param(flat, layout.bias(net, layer));
     if (layer + 1 == spec.layers()) return x;
-    x = spec.activation == Activation::tanh   ? at::tanh(x)
-        : spec.activation == Activation::relu ? at::relu(x)
-                                              : at::elu(x);
+    if (spec.layer_norm)
+      x = at::layer_norm(x, {x.size(1)}, param(flat, layout.norm_weight(net, layer)),
+                         param(flat, layout.norm_bias(net, layer)));
+    switch (spec.activation) {
+      case Activation::elu:
+        x = at::elu(x);
+        break;
+      case Activation::tanh:
+        x = at::tanh(x);
+        break;
+      case Activation::relu:
+        x = at::relu(x);
+        break;
+      case Activation::silu:
+        x = at::silu(x);
+        break;
+      case Activation::gelu:
+        x = at::gelu(x);
+    }
   }
   return x;
 }
@@ -55,11 +73,11 @@ inline void expect_close(std::span<const float> ours, const at::Tensor& theirs, 
   EXPECT_GT(largest, 0) << what;
 }
 // Slice by slice, of the first network's slice on.
-inline void expect_close_in_each_slice(const ParamLayout& layout, std::span<const float> ours,
-                                       const at::Tensor& theirs) {
+inline void expect_close_in_each_slice(const ParamLayout& layout, std::span<const float> ours, const at::Tensor& theirs,
+                                       double relative = 2e-5) {
   for (const ParamSlice& s : layout.slices())
     expect_close(ours.subspan(static_cast<size_t>(s.offset), static_cast<size_t>(s.count())),
-                 theirs.narrow(0, s.offset, s.count()), 2e-5, s.name);
+                 theirs.narrow(0, s.offset, s.count()), relative, s.name);
 }
 
 }  // namespace drl::test

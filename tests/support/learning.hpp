@@ -92,6 +92,17 @@ struct Formula {
     f.log_prob = std::log(p[choice]);
     return f;
   }
+  // Independent choices, one for each head: all three add up.
+  static Formula of_heads(const std::vector<int32_t>& heads, const double* logits, const float* old_logits,
+                          const int32_t* choice) {
+    Formula sum;
+    for (int32_t size : heads) {
+      const Formula f = categorical(size, logits, old_logits, *choice++);
+      sum.log_prob += f.log_prob, sum.kl += f.kl, sum.entropy += f.entropy;
+      logits += size, old_logits += size;
+    }
+    return sum;
+  }
 };
 
 // The slope of loss() in x, by central differences.

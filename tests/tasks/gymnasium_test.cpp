@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/list.hpp"
+#include "tasks/own_tasks.hpp"
 
 namespace drl {
 namespace {
@@ -28,6 +28,21 @@ std::vector<double> read_numbers(std::istream& line, size_t count) {
   return numbers;
 }
 
+// Calls visit(f, name, number) for the numbers of a state.
+template <class State, class Visit>
+void each_field(State& state, const Visit& visit) {
+  size_t f = 0;
+  auto member = [&](const char* name, auto& x) { visit(f++, name, x); };
+  state.describe(member);
+}
+template <class Task>
+size_t field_count() {
+  typename Task::State state;
+  size_t count = 0;
+  each_field(state, [&](size_t, const char*, auto&) { ++count; });
+  return count;
+}
+
 template <class Task>
 std::vector<Episode> recorded() {
   std::ifstream file(std::string(DRL_TEST_DATA) + "/tasks/data/" + Task::name + ".txt");
@@ -40,7 +55,7 @@ std::vector<Episode> recorded() {
     line >> kind;
     if (kind == "reset") episodes.emplace_back();
     if (kind == "step") line >> row.action;
-    row.state = read_numbers(line, std::size(Task::fields));
+    row.state = read_numbers(line, field_count<Task>());
     row.obs = read_numbers(line, Task::obs_dim);
     for (double& o : row.obs) o = static_cast<float>(o);  // the file has a float32's shortest digits
     if (kind == "step") line >> row.reward >> row.terminated >> row.truncated;
@@ -54,7 +69,7 @@ std::vector<Episode> recorded() {
 template <class Task, class F>
 typename Task::State state_of(const Row& row) {
   typename Task::State state;
-  for (size_t f = 0; f < row.state.size(); ++f) state.*Task::fields[f].member = static_cast<F>(row.state[f]);
+  each_field(state, [&](size_t f, const char*, F& x) { x = static_cast<F>(row.state[f]); });
   return state;
 }
 
@@ -82,9 +97,9 @@ void run_freely(size_t steps, double reward_tolerance) {
       const F action = static_cast<F>(episode[t].action);
       const auto result = Task::step(state, &action, typename Task::Params{});
       const std::string what = std::string(Task::name) + " step " + std::to_string(t);
-      for (size_t f = 0; f < episode[t].state.size(); ++f) {
-        EXPECT_NEAR(state.*Task::fields[f].member, episode[t].state[f], 1e-9) << what << " " << Task::fields[f].name;
-      }
+      each_field(state, [&](size_t f, const char* name, const F& x) {
+        EXPECT_NEAR(x, episode[t].state[f], 1e-9) << what << " " << name;
+      });
       expect_obs<Task, F>(state, episode[t], 6e-8, what);  // recorded as float32
       expect_close(result.reward, episode[t].reward, reward_tolerance, what + " reward");
       EXPECT_EQ(result.terminated, episode[t].terminated) << what;

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tasks/list.hpp"
+#include "tasks/own_tasks.hpp"
 
 namespace drl {
 namespace {

@@ -3,109 +3,139 @@
 
 #include <cstdint>
 
-#include "algorithms/kernels.hpp"
-#include "algorithms/ppo/batch_plan.hpp"
-#include "device/reduce.hpp"
-#include "drl/math.hpp"
+#include "algorithms/update_kernels.hpp"
 
 namespace drl {
 
-struct LossSettings {
-  float clip_param = 0.2f;
-  float value_clip = 0.2f;  // infinity: the value loss is not clipped
-  float value_loss_coef = 1.0f;
-  float entropy_coef = 0.0f;
-  float advantage_mean = 0, advantage_inv_std = 1;  // of the whole rollout, over all ranks
+// What a reward is worth is told by how widely the discounted return of those so far is spread over time and
+// environments: the sum up to each step, out [T, N], as VecNormalize of Stable-Baselines3 has it. (The rule: Engstrom
+// et al., "Implementation Matters in Deep Policy Gradients", arXiv:2005.12729, section 3.)
+struct DiscountedReturns {
+  RolloutView r;
+  float gamma;
+  float* going_on;  // [N], from rollout to rollout
+  float* out;
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    F sum = load<F>(going_on + i);
+    for (int64_t t = 0; t < r.num_steps; ++t) {
+      const int64_t row = t * r.num_envs + i;
+      const Mask<F> ended =
+          (load<Int<F>>(r.truncated + row) != Int<F>(0)) | (load<Int<F>>(r.terminated + row) != Int<F>(0));
+      sum = F(gamma) * sum + load<F>(r.reward + row);
+      store(out + row, sum);
+      sum = math::select(ended, F(0), sum);
+    }
+    store(going_on + i, sum);
+  }
 };
 
-// Sums over a mini-batch's samples; they ride behind the gradient in its all-reduce, as float32, behind their number.
-enum LossColumn : int { kKl, kSurrogate, kValue, kEntropy, kClipped, kLossColumns };
-inline constexpr int kTailSize = 1 + kLossColumns;
-
-// What one mini-batch hands to the next, and the iteration to the host.
-struct PpoNumbers {
-  int64_t lifetime_step;  // of the environments, at the rollout's row 0
-  int64_t adam_steps;
-  double learning_rate;
-  int64_t iteration;
-  int32_t round;  // mini-batches done in this iteration
-  int32_t bad_gradient;
-  LossSettings loss;
-  AdamScale adam;
-  double squared_norms[2];    // of the gradient: actor, critic
-  float clip[2];              // what they are multiplied by
-  double sums[kLossColumns];  // over the iteration's mini-batches
-  double n;                   // samples of them
-  double gradient_norm;
+// Generalised advantage estimation (Schulman et al., "High-Dimensional Continuous Control Using Generalized Advantage
+// Estimation", arXiv:1506.02438, eq. 16). Scales rewards, adds gamma * V(last observation) where an episode was cut,
+// and walks back in time; the trace is cut wherever an episode ended, of either cause.
+struct Advantages {
+  RolloutView r;
+  float gamma, lam, reward_scale;
+  const float* last_values;  // [last_rows, N]
+  NormalizerView of_rewards = {};
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    Int<F> left = load<Int<F>>(r.last_count + i);
+    F next = F(0), next_value = load<F>(r.value + r.samples() + i);
+    for (int64_t t = r.num_steps - 1; t >= 0; --t) {
+      const int64_t row = t * r.num_envs + i;
+      const Mask<F> truncated = load<Int<F>>(r.truncated + row) != Int<F>(0),
+                    ended = truncated | (load<Int<F>>(r.terminated + row) != Int<F>(0));
+      F reward = of_rewards.scaled(load<F>(r.reward + row)) * F(reward_scale);
+      if (any(truncated)) {
+        left = math::select(truncated, left - Int<F>(1), left);
+        const Int<F> at = math::select(truncated, left * Int<F>(static_cast<int32_t>(r.num_envs)), Int<F>(0));
+        const F last = gather<F>(last_values + i, at + lane_numbers<Int<F>>());
+        reward = math::select(truncated, reward + F(gamma) * last, reward);
+      }
+      const F value = load<F>(r.value + row), goes_on = math::select(ended, F(0), F(1));
+      const F delta = reward + F(gamma) * next_value * goes_on - value;  // TD error: r_t + gamma V(s_{t+1}) - V(s_t)
+      next = delta + F(gamma * lam) * goes_on * next;
+      next_value = value;
+      store(r.reward + row, reward);
+      store(r.advantage + row, next);
+      store(r.return_target + row, next + value);
+    }
+  }
 };
 
-// What the host tells an iteration.
-struct PpoInputs {
-  int64_t iteration;
-  double learning_rate;  // NaN: it stays as it is
+// Sum and sum of squares of advantages, then of returns.
+struct AdvantageMoments {
+  const float *advantage, *return_target;
+  template <class F>
+  DRL_HD Wide<F> at(int64_t row, int column) const {
+    const Wide<F> x = convert<Wide<F>>(load<F>((column < 2 ? advantage : return_target) + row));
+    return column % 2 == 0 ? x : x * x;
+  }
 };
 
-// The adaptive rule: mean KL above twice the desired one divides by 1.5 (not below 1e-5), below half of it multiplies
-// by 1.5 (not above 1e-2).
-DRL_HD double adapted_learning_rate(double learning_rate, double kl, double desired_kl) {
-  if (kl > 2 * desired_kl) return math::max(1e-5, learning_rate / 1.5);
-  if (kl < desired_kl / 2 && kl > 0) return math::min(1e-2, learning_rate * 1.5);
-  return learning_rate;
-}
+// The sum of advantages in each of an iteration's mini-batches, and the sum of their squares: columns [rounds, 2] of
+// this rank's rows.
+struct MiniBatchMoments {
+  MiniBatches batches;
+  const UpdateInputs* inputs;
+  int rounds;
+  const float* advantage;
+  template <class F, class Sums>
+  DRL_HD void lanes(int64_t i, Sums& sums) const {
+    for (int round = 0; round < rounds; ++round) {
+      const Wide<F> a =
+          convert<Wide<F>>(gather<F>(advantage, batches.rows<F>(inputs->iteration, static_cast<uint32_t>(round), i)));
+      sums.add(2 * round, a);
+      sums.add(2 * round + 1, a * a);
+    }
+  }
+};
 
 DRL_HD double variance(double n, double sum, double squares) {
   const double mean = sum / n;
   return math::max(0.0, squares / n - mean * mean);
 }
 
-struct AdvanceLifetime {
-  int64_t* step;
-  int64_t by;
-  DRL_HD void operator()(int64_t) const { *step += by; }
-};
+struct LossSettings {
+  float clip_param = 0.2f;
+  float value_clip = 0.2f;  // infinity: the value loss is not clipped
+  float value_loss_coef = 1.0f;
+  float entropy_coef = 0.0f;
+  float advantage_mean = 0, advantage_inv_std = 1;  // over all ranks
 
-struct BeginUpdate {
-  PpoNumbers* numbers;
-  const double* sums;  // of all advantages: n, sum, sum of squares, ...
-  const PpoInputs* inputs;
-  DRL_HD void operator()(int64_t) const {
-    PpoNumbers& x = *numbers;
-    const double unbiased = sums[0] > 1 ? sums[0] / (sums[0] - 1) : 1;  // as torch.std
-    const double deviation = math::sqrt_double(variance(sums[0], sums[1], sums[2]) * unbiased);
-    x.loss.advantage_mean = static_cast<float>(sums[1] / sums[0]);
-    x.loss.advantage_inv_std = static_cast<float>(1 / (deviation + 1e-8));
-    if (inputs->learning_rate == inputs->learning_rate) x.learning_rate = inputs->learning_rate;
-    x.iteration = inputs->iteration;
-    x.round = 0;
-    x.bad_gradient = 0;
-    for (double& sum : x.sums) sum = 0;
-    x.n = 0;
-    x.gradient_norm = 0;
+  // To mean 0 and standard deviation 1 as torch.std has it, from the advantages' moments.
+  DRL_HD void standardize(double n, double sum, double squares) {
+    const double unbiased = n > 1 ? n / (n - 1) : 1;
+    advantage_mean = static_cast<float>(sum / n);
+    advantage_inv_std = static_cast<float>(1 / (math::sqrt_double(variance(n, sum, squares) * unbiased) + 1e-8));
   }
 };
 
-// This rank's samples of the next mini-batch, indices into the rollout [T * N].
-struct MiniBatchRows {
-  BatchPlan plan;
-  uint64_t seed;
-  const PpoNumbers* numbers;
-  int32_t* rows;
-  template <class F>
-  DRL_HD void lanes(int64_t i) const {
-    const int64_t per_shard = plan.rows_per_shard(), local = i / per_shard;
-    if constexpr (1 < kLanesOf<F>) {
-      if ((local + 1) * per_shard < i + kLanesOf<F>) {  // of two shards
-        for (int l = 0; l < kLanesOf<F>; ++l) lanes<Scalar<F>>(i + l);
-        return;
-      }
-    }
-    const auto round = static_cast<uint32_t>(numbers->round), batches = static_cast<uint32_t>(plan.num_mini_batches);
-    const uint64_t shard = static_cast<uint64_t>(plan.rank * static_cast<int64_t>(plan.local_shards()) + local);
-    const Permutation permutation(seed, static_cast<uint64_t>(numbers->iteration), round / batches, shard,
-                                  static_cast<uint32_t>(plan.samples_per_shard()));
-    const int64_t first = round % batches * per_shard + i % per_shard;
-    const Bits<F> samples = permutation(Bits<F>(static_cast<uint32_t>(first)) + lane_numbers<Bits<F>>());
-    store(rows + i, bit_cast<Int<F>>(plan.rollout_rows(samples, local * plan.envs_per_shard())));
+// Sums over a mini-batch's samples, behind those of every loss.
+enum LossColumn : int { kSurrogate = kKl + 1, kValue, kEntropy, kClipped, kLossColumns };
+
+// How an update begins. `sums` of all advantages: n, sum, sum of squares, ...
+struct StandardizeAdvantages {
+  BeginUpdate begin;
+  LossSettings* settings;
+  const double* sums;
+  DRL_HD void operator()(int64_t i) const {
+    begin(i);
+    settings->standardize(sums[0], sums[1], sums[2]);
+  }
+};
+
+// How a mini-batch begins, by its own moments.
+struct StandardizeMiniBatch {
+  LossSettings* settings;
+  const UpdateNumbers* numbers;
+  double count;           // mini-batches of an epoch
+  const double* sums;     // of all advantages: n, ...
+  const double* moments;  // [rounds, 2]
+  DRL_HD void operator()(int64_t) const {
+    const double* of_round = moments + 2 * numbers->round;
+    settings->standardize(sums[0] / count, of_round[0], of_round[1]);
   }
 };
 
@@ -118,13 +148,12 @@ struct PpoLoss {
   Policy policy;
   RolloutView r;
   const LossSettings* settings;
-  const int32_t* rows;              // [B] samples of the rollout
-  const float *policy_out, *value;  // [B, out_size], [B]
-  float *d_policy, *d_value;        // the same, written
+  LossTile tile = {};
 
   template <class F, class Sums>
   DRL_HD void lanes(int64_t i, Sums& sums) const {
     const LossSettings s = *settings;
+    const auto [rows, policy_out, value, d_policy, d_value] = tile;
     const Int<F> row = load<Int<F>>(rows + i);
     const auto* action = reinterpret_cast<const typename Policy::Action*>(r.action);
     const Evaluated<F> e = policy.template evaluate<F>(policy_out, r.policy_out, action, i, row, d_policy);
@@ -134,7 +163,7 @@ struct PpoLoss {
     const F limited = math::clamp(ratio, F(1.0f - s.clip_param), F(1.0f + s.clip_param));
     const F plain = -advantage * ratio, clipped = -advantage * limited;
     const F d_log_prob = math::select(plain >= clipped, plain, F(0));  // d ratio / d log_prob = ratio
-    policy.template gradient<F>(policy_out, action, i, row, e, d_log_prob, s.entropy_coef, d_policy, sums,
+    policy.template gradient<F>(policy_out, action, i, row, e, d_log_prob, F(s.entropy_coef), d_policy, sums,
                                 kLossColumns);
 
     const F v = load<F>(value + i), old_value = gather<F>(r.value, row), target = gather<F>(r.return_target, row);
@@ -144,92 +173,12 @@ struct PpoLoss {
     const Mask<F> is_plain = (squared >= clipped_squared) | (change == change_limited);
     store(d_value + i, math::select(is_plain, F(2.0f * s.value_loss_coef) * error, F(0)));
 
+    sums.add(kSamples, F(1));
     sums.add(kKl, e.kl);
     sums.add(kSurrogate, math::max(plain, clipped));
     sums.add(kValue, math::max(squared, clipped_squared));
     sums.add(kEntropy, e.entropy);
     sums.add(kClipped, math::select(ratio == limited, F(0), F(1)));
-  }
-};
-
-// Writes a mini-batch's sums where they travel: the tail, and the gradient of the distribution's parameters.
-struct StoreLoss {
-  float n, *tail, *d_free;
-  DRL_HD void operator()(int column, double sum) const {
-    if (column == 0) tail[0] = n;
-    if (column < kLossColumns) {
-      tail[1 + column] = static_cast<float>(sum);
-    } else {
-      d_free[column - kLossColumns] = static_cast<float>(sum);
-    }
-  }
-};
-
-// The gradient's sum over samples as a mean.
-template <class F>
-DRL_HD F mean_gradient(const float* gradient, const float* tail, int64_t i) {
-  return load<F>(gradient + i) * F(static_cast<float>(1 / static_cast<double>(tail[0])));
-}
-
-// Squares of the mean gradient, the actor's and the critic's apart.
-struct GradientSquares {
-  const float *gradient, *tail;
-  int64_t first_critic;
-  template <class F>
-  DRL_HD Wide<F> at(int64_t i, int column) const {
-    const F g = mean_gradient<F>(gradient, tail, i), of_actor = math::select(below<F>(i, first_critic), g, F(0));
-    const Wide<F> x = convert<Wide<F>>(column == 0 ? of_actor : g - of_actor);
-    return x * x;
-  }
-};
-
-// What an Adam step needs beside the gradient: learning rate, clipping, corrections.
-struct SettleStep {
-  PpoNumbers* numbers;
-  const float* tail;
-  bool adaptive;
-  double desired_kl, max_grad_norm, adam_eps;
-  DRL_HD void operator()(int64_t) const {
-    PpoNumbers& x = *numbers;
-    const double n = static_cast<double>(tail[0]), kl = static_cast<double>(tail[1 + kKl]);
-    // On the first mini-batch the policy is still the old one: its KL is rounding noise.
-    if (adaptive && x.round > 0) x.learning_rate = adapted_learning_rate(x.learning_rate, kl / n, desired_kl);
-    const double both = x.squared_norms[0] + x.squared_norms[1];
-    if (!(both - both == 0)) x.bad_gradient = 1;  // NaN or infinite
-    for (int part = 0; part < 2; ++part) {
-      const double norm = math::sqrt_double(x.squared_norms[part]);
-      x.clip[part] = math::min(1.0f, static_cast<float>(max_grad_norm / (norm + 1e-6)));
-    }
-    x.adam_steps += 1;
-    x.adam = AdamScale::at(x.adam_steps, x.learning_rate, adam_eps);
-    x.gradient_norm += math::sqrt_double(both);
-    x.n += n;
-    for (int column = 0; column < kLossColumns; ++column) x.sums[column] += static_cast<double>(tail[1 + column]);
-    x.round += 1;
-  }
-};
-
-// Clips the gradient, takes Adam's step, and keeps standard deviations' parameters within bounds, without stopping
-// their gradient there.
-struct AdamStep {
-  const PpoNumbers* numbers;
-  const float *gradient, *tail;
-  float *params, *m, *v;
-  int64_t first_critic, std_begin, std_end;
-  float std_low, std_high;
-  template <class F>
-  DRL_HD void lanes(int64_t i) const {
-    if (numbers->bad_gradient) return;
-    const F clip = math::select(below<F>(i, first_critic), F(numbers->clip[0]), F(numbers->clip[1]));
-    F p = load<F>(params + i), first = load<F>(m + i), second = load<F>(v + i);
-    numbers->adam.update(p, mean_gradient<F>(gradient, tail, i) * clip, first, second);
-    if (i < std_end && std_begin < i + kLanesOf<F>) {
-      const Mask<F> of_std = below<F>(i, std_end) & !below<F>(i, std_begin);
-      p = math::select(of_std, math::clamp(p, F(std_low), F(std_high)), p);
-    }
-    store(params + i, p);
-    store(m + i, first);
-    store(v + i, second);
   }
 };
 

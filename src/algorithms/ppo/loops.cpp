@@ -4,14 +4,13 @@
 
 namespace drl::DRL_ISA {
 
-DRL_LOOP(AdvanceLifetime)
-DRL_LOOP(BeginUpdate)
-DRL_LOOP(MiniBatchRows)
+DRL_LOOP(DiscountedReturns)
+DRL_LOOP(Advantages)
+DRL_SUM_COLUMNS(AdvantageMoments)
+DRL_SUM_ROWS(MiniBatchMoments)
+DRL_LOOP(StandardizeAdvantages)
+DRL_LOOP(StandardizeMiniBatch)
 DRL_SUM_ROWS(PpoLoss<Gaussian>)
 DRL_SUM_ROWS(PpoLoss<Categorical>)
-DRL_LOOP(LastSums<StoreLoss>)
-DRL_SUM_COLUMNS(GradientSquares)
-DRL_LOOP(SettleStep)
-DRL_LOOP(AdamStep)
 
 }  // namespace drl::DRL_ISA

@@ -76,10 +76,14 @@ struct GpuTape final : Tape {
       const auto size = static_cast<size_t>(tile * spec.dims[static_cast<size_t>(k)]);
       inputs.emplace_back(queue, size);
       if (backward) gradients.emplace_back(queue, k > 0 ? size : 0);
+      sums.emplace_back(queue, k > 0 && (spec.layer_norm || (backward && !from_output(spec.activation))) ? size : 0);
+      inv_std.emplace_back(queue, k > 0 && spec.layer_norm ? static_cast<size_t>(tile) : 0);
     }
   }
   std::vector<Array<float>> inputs;     // of each layer: [tile, width]
   std::vector<Array<float>> gradients;  // of the loss with respect to them
+  std::vector<Array<float>> sums;       // that became the inputs by the activation; with layer norm normalised
+  std::vector<Array<float>> inv_std;    // [tile], what they were multiplied by then
   int64_t rows = 0;                     // of the last forward pass
 };
 
@@ -100,27 +104,25 @@ class LayerwiseNets final : public Nets {
     return std::make_unique<GpuTape>(queue_, layout().net(net), tile_, true);
   }
 
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
+  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState& hidden,
+               const HiddenState& next) override {
+    require_feed_forward(hidden, next);
     if (tape) return forward_tile(net, params, rows, out, static_cast<GpuTape&>(*tape));
     const NetSpec& spec = layout().net(net);
-    for (int64_t first = 0; first < rows.count; first += tile_) {
-      Rows some = rows;
-      some.count = std::min(tile_, rows.count - first);
-      some.skip(first, spec.inputs());
-      forward_tile(net, params, some, out + first * spec.outputs(), *scratch_[static_cast<size_t>(net)]);
-    }
+    for (int64_t first = 0; first < rows.count; first += tile_)
+      forward_tile(net, params, rows.part(first, std::min(tile_, rows.count - first), spec.inputs()),
+                   out + first * spec.outputs(), *scratch_[static_cast<size_t>(net)]);
   }
 
   void backward(NetId net, const float* params, Tape& any_tape, const float* d_out, float* grad, float* d_in) override {
     const NetSpec& spec = layout().net(net);
     GpuTape& tape = static_cast<GpuTape&>(any_tape);
-    const auto add_bias_gradient = [&](int layer, const auto& load) {
-      sum_columns(queue_, tape.rows, spec.dims[static_cast<size_t>(layer) + 1], scratch_sums_.data(), load,
-                  AddTo{grad + layout().bias(net, layer).offset});
+    const auto add_columns = [&](const ParamSlice& slice, const auto& load) {
+      sum_columns(queue_, tape.rows, slice.count(), scratch_sums_.data(), load, AddTo{grad + slice.offset});
     };
     const int last = spec.layers() - 1;
     const float* dy = d_out;
-    add_bias_gradient(last, LoadMatrix{d_out, spec.outputs()});
+    add_columns(layout().bias(net, last), LoadMatrix{d_out, spec.outputs()});
     for (int layer = last; layer >= 0; --layer) {
       const auto at = static_cast<size_t>(layer);
       const int64_t in = spec.dims[at], width = spec.dims[at + 1];
@@ -130,7 +132,19 @@ class LayerwiseNets final : public Nets {
       blas_.backward(tape.rows, in, width, dy, params + layout().weight(net, layer).offset, dx);
       if (layer > 0)
         with_activation(spec.activation, [&]<class A>(A) {
-          add_bias_gradient(layer - 1, LoadActivationBackward<A>{tape.inputs[at].data(), dx, in});
+          const ParamSlice& bias = layout().bias(net, layer - 1);
+          const float *y = tape.inputs[at].data(), *sums = tape.sums[at].data();
+          if (!spec.layer_norm) {
+            add_columns(bias, LoadActivationBackward<A>{A::kFromOutput ? y : sums, dx, in});
+            return;
+          }
+          const ScaledUnits units = scaled_units(layout(), params, net, layer - 1, sums);
+          for_each(queue_, tape.rows * in, ScaleAndActivateBackward<A>{units, y, dx});
+          add_columns(layout().norm_bias(net, layer - 1), LoadMatrix{dx, in});
+          add_columns(layout().norm_weight(net, layer - 1), LoadProduct{dx, sums, in});
+          for_each(queue_, tape.rows,
+                   NormalizeRowsBackward{sums, tape.inv_std[at].data(), units.weight, dx, static_cast<int>(in)});
+          add_columns(bias, LoadMatrix{dx, in});
         });
       dy = dx;
     }
@@ -149,26 +163,32 @@ class LayerwiseNets final : public Nets {
       const bool last = layer + 1 == spec.layers();
       const auto at = static_cast<size_t>(layer);
       const int64_t in = spec.dims[at], width = spec.dims[at + 1];
-      float* y = last ? out : tape.inputs[at + 1].data();
+      float *y = last ? out : tape.inputs[at + 1].data(), *sums = last ? nullptr : tape.sums[at + 1].data();
       const float* bias = params + layout().bias(net, layer).offset;
-      blas_.forward(rows.count, in, width, tape.inputs[at].data(), params + layout().weight(net, layer).offset, y);
+      blas_.forward(rows.count, in, width, tape.inputs[at].data(), params + layout().weight(net, layer).offset,
+                    spec.layer_norm && !last ? sums : y);
       if (last) {
         for_each(queue_, rows.count * width, AddBias{y, bias, static_cast<uint32_t>(width)});
-      } else {
-        with_activation(spec.activation, [&]<class A>(A) {
-          if (width % 4 == 0) {
-            add_bias_and_activate<A, 4>(rows.count * width, y, bias, width);
-          } else {
-            add_bias_and_activate<A, 1>(rows.count * width, y, bias, width);
-          }
-        });
+        return;
       }
+      with_activation(spec.activation, [&]<class A>(A) {
+        if (spec.layer_norm) {
+          for_each(queue_, rows.count, NormalizeRows{sums, tape.inv_std[at + 1].data(), static_cast<int>(width), bias});
+          for_each(queue_, rows.count * width,
+                   ScaleAndActivate<A>{scaled_units(layout(), params, net, layer, sums), y});
+        } else if (width % 4 == 0) {
+          add_bias_and_activate<A, 4>(rows.count * width, y, bias, width, sums);
+        } else {
+          add_bias_and_activate<A, 1>(rows.count * width, y, bias, width, sums);
+        }
+      });
     }
   }
   template <class A, int N>
-  void add_bias_and_activate(int64_t numbers, float* y, const float* bias, int64_t width) {
+  void add_bias_and_activate(int64_t numbers, float* y, const float* bias, int64_t width, float* sums) {
     for_each(queue_, numbers / N,
-             AddBiasAndActivate<A, N>{reinterpret_cast<Neighbours<N>*>(y), bias, static_cast<uint32_t>(width)});
+             AddBiasAndActivate<A, N>{reinterpret_cast<Neighbours<N>*>(y), bias, static_cast<uint32_t>(width),
+                                      reinterpret_cast<Neighbours<N>*>(sums)});
   }
 
   Queue& queue_;

@@ -23,10 +23,15 @@ struct AddBiasAndActivate {
   Neighbours<N>* y;  // [n, width]
   const float* bias;
   uint32_t width;
+  Neighbours<N>* sums = nullptr;  // where those stay that the way back wants to know
   DRL_HD void operator()(int64_t i) const {
     const uint32_t first = static_cast<uint32_t>(i) * N % width;
     Neighbours<N> some = y[i];
-    for (int k = 0; k < N; ++k) some.x[k] = A::value(some.x[k] + bias[first + k]);
+    for (int k = 0; k < N; ++k) some.x[k] += bias[first + k];
+    if constexpr (!A::kFromOutput) {
+      if (sums) sums[i] = some;
+    }
+    for (int k = 0; k < N; ++k) some.x[k] = A::value(some.x[k]);
     y[i] = some;
   }
 };
@@ -49,17 +54,27 @@ struct LoadMatrix {
   }
 };
 
+struct LoadProduct {
+  using GpuOnly = void;
+  const float *x, *y;
+  int64_t width;
+  template <class F>
+  DRL_HD double at(int64_t row, int column) const {
+    return static_cast<double>(x[row * width + column]) * static_cast<double>(y[row * width + column]);
+  }
+};
+
 // The gradient before an activation, from the one behind it: written where that was, on its way to the bias' gradient.
 template <class A>
 struct LoadActivationBackward {
   using GpuOnly = void;
-  const float* y;
+  const float* from;  // as ActivateBackward
   float* d;
   int64_t width;
   template <class F>
   DRL_HD double at(int64_t row, int column) const {
     const int64_t i = row * width + column;
-    return static_cast<double>(d[i] = A::backward(d[i], y[i]));
+    return static_cast<double>(d[i] = A::backward(d[i], from[i]));
   }
 };
 

@@ -11,8 +11,11 @@ namespace drl {
 DRL_LAYER_LOOPS(Elu)
 DRL_LAYER_LOOPS(Tanh)
 DRL_LAYER_LOOPS(Relu)
+DRL_LAYER_LOOPS(Silu)
+DRL_LAYER_LOOPS(Gelu)
 DRL_LOOP(AddBias)
 DRL_SUM_COLUMNS(LoadMatrix)
+DRL_SUM_COLUMNS(LoadProduct)
 DRL_LOOP(AddSlices)
 DRL_LOOP(LastSums<AddTo>)
 

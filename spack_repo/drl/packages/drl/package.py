@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="dbed43d537c18709a3b7f1328c4c4e393a00b9c8d894c306356f2adf122d1b4a")
+    version("0.1.0", sha256="390ebdff5f54d6cdc511fb0bee3ac57deef62a460a54b8d89f6e33dfd33645a3")
 
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 

@@ -1,0 +1,19 @@
+// The instruction sets for which loops over lanes are compiled, as the names of their namespaces.
+#pragma once
+
+// Calls what(name of the namespace) for each of them, from the least to the most.
+#if defined(__x86_64__)
+#define DRL_FOR_EACH_ISA(what) what(x86_64_v2) what(x86_64_v3) what(x86_64_v4)
+#elif defined(__aarch64__)
+#define DRL_FOR_EACH_ISA(what) what(armv8_a)
+#else
+#define DRL_FOR_EACH_ISA(what) what(generic)
+#endif
+
+namespace drl {
+
+#define DRL_COUNT_ISA(isa) +1
+inline constexpr int kIsaCount = DRL_FOR_EACH_ISA(DRL_COUNT_ISA);
+#undef DRL_COUNT_ISA
+
+}  // namespace drl

@@ -1,0 +1,36 @@
+// What may stand behind an option's help: of drl's own options, and of a task's parameters.
+#pragma once
+
+#include <limits>
+
+namespace drl {
+
+// Values that a number (or each element of a list) may take; NaN and infinity never. Every number needs a Range.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_is_out = false;   // low itself is not allowed
+  bool high_is_out = false;  // high itself is not allowed
+
+  constexpr bool contains(double value) const {
+    return (low_is_out ? value > low : value >= low) && (high_is_out ? value < high : value <= high);
+  }
+};
+constexpr Range at_least(double low) { return {.low = low}; }
+constexpr Range at_most(double high) { return {.high = high}; }
+constexpr Range above(double low) { return {.low = low, .low_is_out = true}; }
+constexpr Range below(double high) { return {.high = high, .high_is_out = true}; }
+constexpr Range between(double low, double high) { return {.low = low, .high = high}; }
+constexpr Range any_number() { return {}; }
+// Both at once: above(0) && at_most(1). The left one gives the lower end, the right one the upper.
+constexpr Range operator&&(const Range& low, const Range& high) {
+  return {low.low, high.high, low.low_is_out, high.high_is_out};
+}
+
+// The unit of a number, shown in the help: unit("s").
+struct Unit {
+  const char* text;
+};
+constexpr Unit unit(const char* text) { return {text}; }
+
+}  // namespace drl

@@ -1,0 +1,49 @@
+// First in a unit that includes headers of tasks, and that a GPU's compiler reads: each DRL_TASK is its loops on a GPU.
+#pragma once
+
+#if defined(DRL_TASK)
+#error "a header of a task comes before this one"
+#endif
+
+#include "drl/gpu_launch.hpp"
+#include "drl/task.hpp"
+#include "drl/task_loops.hpp"
+#include "drl/task_table.hpp"
+
+namespace drl::gpu {
+
+template <template <class> class Task>
+struct TaskLoopsOnGpu {
+  static int32_t reset(const LoopCall* call, char* error, int64_t size) {
+    return result(launch(call->stream, call->begin, call->end, reset_of<Task>(*call)), error, size);
+  }
+  static int32_t step(const LoopCall* call, char* error, int64_t size) {
+    return result(launch(call->stream, call->begin, call->end, step_of<Task>(*call, true)), error, size);
+  }
+  static int32_t probe_all(const LoopCall*, char* error, int64_t size) {
+    const Status status = probe<ResetAll<Task>>();
+    return result(status == kSuccess ? probe<StepAll<Task>>() : status, error, size);
+  }
+  static bool make() {
+    static constexpr TaskLoops loops{reset, step, nullptr, probe_all};
+    GpuLoopsOf<Task>::loops = &loops;
+    return true;
+  }
+
+ private:
+  static int32_t result(Status status, char* error, int64_t size) {
+    if (status == kSuccess) return 0;
+    int64_t k = 0;
+    for (const char* text : {name_of(status), ": ", text_of(status)})
+      for (; *text && k + 1 < size; ++text) error[k++] = *text;
+    error[k] = 0;
+    return 1;
+  }
+};
+
+}  // namespace drl::gpu
+
+#undef DRL_TASK
+#define DRL_TASK_NAME_OF(number) drl_task_on_gpu_##number
+#define DRL_TASK_NAME(number) DRL_TASK_NAME_OF(number)
+#define DRL_TASK(...) static const bool DRL_TASK_NAME(__COUNTER__) = ::drl::gpu::TaskLoopsOnGpu<__VA_ARGS__>::make();

@@ -1,0 +1,38 @@
+// First in a unit that includes headers of tasks: each DRL_TASK is its loops on a CPU. Such a unit is compiled once for
+// each instruction set, and holds nothing else: a function of the standard library would be compiled so too, and the
+// linker could take it for all others.
+#pragma once
+
+#if defined(DRL_TASK)
+#error "a header of a task comes before this one"
+#endif
+
+#include "drl/loop.hpp"
+#include "drl/task.hpp"
+#include "drl/task_loops.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+
+template <template <class> class Task>
+struct HostLoops {
+  static int32_t reset(const LoopCall* call, char*, int64_t) {
+    loop(call->begin, call->end, reset_of<Task>(*call));
+    return 0;
+  }
+  static int32_t step(const LoopCall* call, char*, int64_t) {
+    loop(call->begin, call->end, step_of<Task>(*call, false));
+    return 0;
+  }
+  static int32_t begin_others(const LoopCall* call, char*, int64_t) {
+    const int64_t eights = (call->end - call->begin + 7) / 8;
+    loop(0, eights, BeginOthers<Task>{Environments<Task>::of(*call), *call->row, call->step, call->begin, call->end});
+    return 0;
+  }
+};
+
+}  // namespace DRL_ISA
+}  // namespace drl
+
+#undef DRL_TASK
+#define DRL_TASK(...) template struct ::drl::DRL_ISA::HostLoops<__VA_ARGS__>;

@@ -1,0 +1,18 @@
+// The loops of a task behind the border of task_abi.hpp.
+#pragma once
+
+#include "drl/task_abi.hpp"
+#include "drl/task_kernels.hpp"
+
+namespace drl {
+
+template <template <class> class Task>
+DRL_HD ResetAll<Task> reset_of(const LoopCall& c) {
+  return {Environments<Task>::of(c), *c.row, {c.step, c.group_size}, c.random_start_ages != 0};
+}
+template <template <class> class Task>
+DRL_HD StepAll<Task> step_of(const LoopCall& c, bool begins_others) {
+  return {Environments<Task>::of(c), *c.row, c.step, begins_others};
+}
+
+}  // namespace drl

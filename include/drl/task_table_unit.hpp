@@ -1,0 +1,197 @@
+// First in the unit that includes all headers of a library's tasks: each DRL_TASK is a line in its table,
+// which library_of_this_unit() gives. Behind them, DRL_TASK_LIBRARY makes the unit that of a shared object.
+#pragma once
+
+#if defined(DRL_TASK)
+#error "a header of a task comes before this one"
+#endif
+
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+#include "drl/task.hpp"
+#include "drl/task_abi.hpp"
+#include "drl/task_loops.hpp"
+#include "drl/task_table.hpp"
+
+#if !defined(DRL_TASK_FLAGS)
+#error "the compiler's options are not known: compile with drl_add_task_library (find_package(drl))"
+#endif
+
+namespace drl {
+
+// Host units define these.
+#define DRL_DECLARE_LOOPS(isa)                                    \
+  namespace isa {                                                 \
+  template <template <class> class Task>                          \
+  struct HostLoops {                                              \
+    static int32_t reset(const LoopCall*, char*, int64_t);        \
+    static int32_t step(const LoopCall*, char*, int64_t);         \
+    static int32_t begin_others(const LoopCall*, char*, int64_t); \
+  };                                                              \
+  }
+DRL_FOR_EACH_ISA(DRL_DECLARE_LOOPS)
+#undef DRL_DECLARE_LOOPS
+
+// One task's record, and what it points to.
+template <template <class> class Task>
+class TableEntry {
+ public:
+  static const TaskRecord* record() {
+    static const TableEntry entry;
+    return &entry.record_;
+  }
+
+ private:
+  using Spec = Task<float>;
+  using Params = typename Spec::Params;
+  static_assert(TaskOf<Task<float>, float>);
+
+  TableEntry() : action_(Spec::action.space()) {
+    typename Spec::State state;
+    int columns = 0;
+    auto number = [&](auto&) { ++columns; };
+    auto member = [&](const char* name, auto& m) {
+      const int before = columns;
+      each_number(m, number);
+      using Number = std::remove_all_extents_t<std::remove_reference_t<decltype(m)>>;
+      fields_.push_back({name, std::is_same_v<Number, int32_t>, columns - before});
+    };
+    state.describe(member);
+    if constexpr (kHasOptions<Spec>) {
+      DescribeParams describe{*this};
+      defaults_.describe(describe);
+    }
+    if constexpr (requires { Spec::simulator_record; }) {
+      record_.host = Spec::host_loops(), record_.simulator = &Spec::simulator_record;
+    } else {
+      static_assert(TaskOf<Task<double>, double>);
+#define DRL_LOOPS_OF(isa) \
+  {isa::HostLoops<Task>::reset, isa::HostLoops<Task>::step, isa::HostLoops<Task>::begin_others, nullptr},
+      static constexpr TaskLoops loops[] = {DRL_FOR_EACH_ISA(DRL_LOOPS_OF)};
+#undef DRL_LOOPS_OF
+      record_.host = loops;
+    }
+    if constexpr (kHasWeights<Spec>) {
+      for (const RewardTerm& term : Spec::reward_terms) terms_.push_back(term.name), weights_.push_back(term.weight);
+      record_.reward_terms = terms_.data(), record_.reward_weights = weights_.data();
+    } else if constexpr (reward_term_count<Spec>() > 0) {
+      record_.reward_terms = Spec::reward_terms;
+    }
+    if constexpr (metric_count<Spec>() > 0) record_.metrics = Spec::metrics;
+    if constexpr (end_count<Spec>() > 0)
+      for (const EndCause& cause : Spec::ends) ends_.push_back({cause.name, cause.as == EndsAs::time_out});
+    record_.scale_rewards_by_dt = scales_rewards_by_dt<Spec>();
+    record_.metric_count = metric_count<Spec>(), record_.end_count = end_count<Spec>(), record_.ends = ends_.data();
+    if constexpr (kHasCurriculum<Spec>) {
+      auto member = [&](const char* name, float& number) {
+        curriculum_names_.push_back(name), curriculum_start_.push_back(number);
+      };
+      defaults_.curriculum.describe(member);
+      record_.update_curriculum = update_curriculum;
+      if (sizeof(defaults_.curriculum) != curriculum_names_.size() * sizeof(float))
+        record_.trouble = "its Curriculum::describe does not name every number once, or one is no Scalar<F>";
+    }
+    record_.curriculum_count = static_cast<int32_t>(curriculum_names_.size());
+    record_.curriculum_names = curriculum_names_.data(), record_.curriculum_start = curriculum_start_.data();
+    record_.name = Spec::name, record_.preset = Spec::preset;
+    record_.obs_dim = Spec::obs_dim, record_.critic_obs_dim = critic_obs_dim_of<Spec>();
+    record_.history = history_of<Spec>(), record_.finite_horizon = finite_horizon<Spec>();
+    record_.head_count = static_cast<int32_t>(action_.heads.size()), record_.heads = action_.heads.data();
+    record_.action_scale = action_.scale.data(), record_.action_offset = action_.offset.data();
+    record_.discrete = action_.discrete, record_.action_size = action_.size;
+    record_.action_low = action_.low.data(), record_.action_high = action_.high.data();
+    record_.step_limit = Spec::step_limit, record_.truncates = truncates<Spec>(), record_.dt = Spec::dt;
+    record_.reward_term_count = reward_term_count<Spec>();
+    record_.field_count = static_cast<int32_t>(fields_.size()), record_.fields = fields_.data();
+    record_.param_count = static_cast<int32_t>(params_.size()), record_.params = params_.data();
+    record_.params_size = sizeof(Params), record_.default_params = &defaults_;
+    record_.gpu = &GpuLoopsOf<Task>::loops;
+    if (columns != Environments<Task>::kColumns)
+      record_.trouble = "its State::describe does not name every member once";
+  }
+
+  static void update_curriculum(float* numbers, const TrainingStats* stats) {
+    if constexpr (kHasCurriculum<Spec>) {
+      auto curriculum = Params{}.curriculum;
+      __builtin_memcpy(static_cast<void*>(&curriculum), numbers, sizeof(curriculum));
+      curriculum.update(*stats);
+      __builtin_memcpy(numbers, &curriculum, sizeof(curriculum));
+    }
+  }
+
+  struct DescribeParams {
+    TableEntry& entry;
+    template <class T, class... Attributes>
+    void operator()(const char* name, T& value, const char* help, const Attributes&... attributes) {
+      constexpr bool has_range = (std::is_same_v<Attributes, Range> || ...);
+      static_assert(has_range != std::is_same_v<T, bool>, "numbers need a range (any_number() if need be)");
+      TaskParam param{name, help, "", kind_of<T>(), offset(&value), 0, 0, 0, 0};
+      (add(param, attributes), ...);
+      entry.params_.push_back(param);
+    }
+
+   private:
+    int32_t offset(const void* value) const {
+      return static_cast<int32_t>(static_cast<const char*>(value) - reinterpret_cast<const char*>(&entry.defaults_));
+    }
+    static void add(TaskParam& param, const Range& range) {
+      param.low = range.low, param.high = range.high;
+      param.low_is_out = range.low_is_out, param.high_is_out = range.high_is_out;
+    }
+    static void add(TaskParam& param, const Unit& unit) { param.unit = unit.text; }
+  };
+
+  template <class T>
+  static constexpr TaskParamKind kind_of() {
+    if constexpr (std::is_same_v<T, float>) return TaskParamKind::f32;
+    if constexpr (std::is_same_v<T, double>) return TaskParamKind::f64;
+    if constexpr (std::is_same_v<T, int32_t>) return TaskParamKind::i32;
+    if constexpr (std::is_same_v<T, bool>) return TaskParamKind::boolean;
+  }
+
+  ActionSpace action_;
+  std::vector<const char*> terms_;
+  std::vector<double> weights_;
+  std::vector<TaskEnd> ends_;
+  std::vector<const char*> curriculum_names_;
+  std::vector<float> curriculum_start_;
+  std::vector<TaskField> fields_;
+  std::vector<TaskParam> params_;
+  Params defaults_{};
+  TaskRecord record_{};
+};
+
+// This unit's own, so that two in one program do not share it.
+namespace {
+std::vector<const TaskRecord*>& table_of_this_unit() {
+  static std::vector<const TaskRecord*> table;
+  return table;
+}
+const TaskLibrary* library_of_this_unit(const char* drl_version) {
+  static const TaskLibrary library = [&] {
+    TaskLibrary made{};
+    made.magic = kTaskMagic, made.abi = kTaskAbi, made.flags = text_hash(DRL_TASK_FLAGS);
+    for (int k = 0; k < kTaskSizeCount; ++k) made.sizes[k] = TaskSizes{}.all[k];
+    made.compiler = __VERSION__, made.drl_version = drl_version;
+    made.count = static_cast<int32_t>(table_of_this_unit().size()), made.tasks = table_of_this_unit().data();
+    return made;
+  }();
+  return &library;
+}
+}  // namespace
+
+}  // namespace drl
+
+#define DRL_TASK_TABLE_UNIT  // simulator.hpp
+#undef DRL_TASK
+#define DRL_TASK_NAME_OF(number) drl_task_in_table_##number
+#define DRL_TASK_NAME(number) DRL_TASK_NAME_OF(number)
+#define DRL_TASK(...)                                             \
+  [[maybe_unused]] static const bool DRL_TASK_NAME(__COUNTER__) = \
+      (::drl::table_of_this_unit().push_back(::drl::TableEntry<__VA_ARGS__>::record()), true);
+#define DRL_TASK_LIBRARY                                                                         \
+  extern "C" __attribute__((visibility("default"))) const drl::TaskLibrary* drl_task_library() { \
+    return ::drl::library_of_this_unit(DRL_TASK_VERSION);                                        \
+  }

@@ -1,0 +1,134 @@
+// GRPO's own arithmetic, as function objects.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/update_kernels.hpp"
+
+namespace drl {
+
+// Return and length of each environment's first episode in the rollout. What comes after it is not learned from.
+struct FirstEpisodes {
+  RolloutView r;
+  float* total;     // [N]
+  int32_t* length;  // [N]
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    F sum = F(0);
+    Int<F> steps = Int<F>(0);
+    Mask<F> plays = F(0) == F(0);
+    for (int64_t t = 0; t < r.num_steps && any(plays); ++t) {
+      const int64_t row = t * r.num_envs + i;
+      sum = math::select(plays, sum + load<F>(r.reward + row), sum);
+      steps = math::select(plays, steps + Int<F>(1), steps);
+      plays = plays & (load<Int<F>>(r.terminated + row) == Int<F>(0)) & (load<Int<F>>(r.truncated + row) == Int<F>(0));
+    }
+    store(total + i, sum);
+    store(length + i, steps);
+  }
+};
+
+// A group's advantages, the same at all steps of an episode: its return, less the group's mean, in units of the group's
+// standard deviation (as torch.std).
+struct GroupAdvantages {
+  static constexpr double kEpsilon = 1e-4;
+  int64_t group_size;
+  const float* total;  // [N]
+  float* advantage;    // [N]
+  double* deviation;   // [groups]
+  DRL_HD void operator()(int64_t group) const {
+    const double n = static_cast<double>(group_size);
+    const int64_t first = group * group_size;
+    double sum = 0, squares = 0;
+    for (int64_t k = 0; k < group_size; ++k) sum += static_cast<double>(total[first + k]);
+    for (int64_t k = 0; k < group_size; ++k) {
+      const double d = static_cast<double>(total[first + k]) - sum / n;
+      squares += d * d;
+    }
+    deviation[group] = math::sqrt_double(squares / (n - 1));
+    for (int64_t k = 0; k < group_size; ++k)
+      advantage[first + k] =
+          static_cast<float>((static_cast<double>(total[first + k]) - sum / n) / (deviation[group] + kEpsilon));
+  }
+};
+
+// Number of groups, sum of their standard deviations, and number of those whose returns are all equal.
+struct GroupColumns {
+  const double* deviation;
+  template <class F>
+  DRL_HD Wide<F> at(int64_t group, int column) const {
+    const Wide<F> x = load<Wide<F>>(deviation + group), one = Wide<F>(1);
+    return column == 0 ? one : column == 1 ? x : math::select(x == Wide<F>(0), one, Wide<F>(0));
+  }
+};
+
+// Log-probabilities of the rollout's actions from sample `first` on, by another policy.
+template <class Policy>
+struct LogProbs {
+  Policy policy;
+  RolloutView r;
+  int64_t first;
+  const float* out;  // [B, out_size] of that policy
+  float* scratch;    // [B, out_size]
+  float* log_prob;   // [T, N]
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    const Int<F> row = Int<F>(static_cast<int32_t>(first + i)) + lane_numbers<Int<F>>();
+    const auto* action = reinterpret_cast<const typename Policy::Action*>(r.action);
+    store(log_prob + first + i, policy.template evaluate<F>(out, r.policy_out, action, i, row, scratch).log_prob);
+  }
+};
+
+struct GrpoSettings {
+  float clip_param, entropy_coef, kl_coef;
+};
+
+// Sums over a mini-batch's samples, behind those of every loss.
+struct GrpoColumn {
+  enum : int { surrogate = kKl + 1, entropy, clipped, reference_kl, count };
+};
+
+// loss = max(-A ratio, -A clip(ratio, 1 +- clip_param)) + c_kl KL(policy || reference) - c_e entropy
+// (Shao et al., "DeepSeekMath", arXiv:2402.03300, eq. 3) of a tile of samples, and its gradient with respect to the
+// network's outputs. The KL divergence is estimated by r - 1 - log r, where r = p_reference / p (eq. 4; Schulman,
+// "Approximating KL Divergence", 2020). Samples behind the end of the first episode weigh nothing.
+template <class Policy>
+struct GrpoLoss {
+  Policy policy;
+  RolloutView r;
+  GrpoSettings s;
+  const float* advantage;           // [N]
+  const int32_t* length;            // [N]
+  const float* reference_log_prob;  // [T, N], the old policy's where no reference counts
+  LossTile tile = {};
+
+  template <class F, class Sums>
+  DRL_HD void lanes(int64_t i, Sums& sums) const {
+    const Int<F> row = load<Int<F>>(tile.rows + i);
+    const auto envs = static_cast<uint32_t>(r.num_envs);
+    const Bits<F> sample = bit_cast<Bits<F>>(row), step = quotient(sample, envs);
+    const Int<F> env = bit_cast<Int<F>>(sample - step * Bits<F>(envs));
+    const Mask<F> played = bit_cast<Int<F>>(step) < gather<Int<F>>(length, env);
+    const auto of_played = [&](F x) DRL_LAMBDA { return math::select(played, x, F(0)); };
+    const auto* action = reinterpret_cast<const typename Policy::Action*>(r.action);
+    const Evaluated<F> e = policy.template evaluate<F>(tile.policy_out, r.policy_out, action, i, row, tile.d_policy);
+
+    const F a = gather<F>(advantage, env);
+    const F ratio = math::exp(e.log_prob - gather<F>(r.log_prob, row));
+    const F limited = math::clamp(ratio, F(1.0f - s.clip_param), F(1.0f + s.clip_param));
+    const F plain = -a * ratio, clipped = -a * limited;
+    const F log_r = gather<F>(reference_log_prob, row) - e.log_prob, of_reference = math::exp(log_r);
+    const F d_log_prob = math::select(plain >= clipped, plain, F(0)) + F(s.kl_coef) * (F(1) - of_reference);
+    policy.template gradient<F>(tile.policy_out, action, i, row, e, of_played(d_log_prob), of_played(F(s.entropy_coef)),
+                                tile.d_policy, sums, GrpoColumn::count);
+
+    sums.add(kSamples, of_played(F(1)));
+    sums.add(kKl, of_played(e.kl));
+    sums.add(GrpoColumn::surrogate, of_played(math::max(plain, clipped)));
+    sums.add(GrpoColumn::entropy, of_played(e.entropy));
+    sums.add(GrpoColumn::clipped, of_played(math::select(ratio == limited, F(0), F(1))));
+    sums.add(GrpoColumn::reference_kl, of_played(of_reference - F(1) - log_r));
+  }
+};
+
+}  // namespace drl

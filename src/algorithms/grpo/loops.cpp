@@ -1,0 +1,15 @@
+// Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
+#include "algorithms/grpo/kernels.hpp"
+#include "device/hot_loop.hpp"
+
+namespace drl::DRL_ISA {
+
+DRL_LOOP(FirstEpisodes)
+DRL_LOOP(GroupAdvantages)
+DRL_SUM_COLUMNS(GroupColumns)
+DRL_LOOP(LogProbs<Gaussian>)
+DRL_LOOP(LogProbs<Categorical>)
+DRL_SUM_ROWS(GrpoLoss<Gaussian>)
+DRL_SUM_ROWS(GrpoLoss<Categorical>)
+
+}  // namespace drl::DRL_ISA

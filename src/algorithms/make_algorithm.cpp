@@ -1,0 +1,26 @@
+#include "algorithms/make_algorithm.hpp"
+
+#include "algorithms/grpo/grpo.hpp"
+#include "algorithms/ppo/ppo.hpp"
+
+namespace drl {
+namespace {
+
+template <class... Learners>
+std::vector<std::unique_ptr<AlgorithmKind>> kinds_of() {
+  std::vector<std::unique_ptr<AlgorithmKind>> kinds;
+  (kinds.push_back(std::make_unique<KindOf<Learners>>()), ...);
+  return kinds;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<AlgorithmKind>> all_algorithms() { return kinds_of<Ppo, Grpo>(); }
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const auto& kind : all_algorithms()) names.emplace_back(kind->name());
+  return names;
+}
+
+}  // namespace drl

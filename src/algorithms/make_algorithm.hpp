@@ -1,0 +1,60 @@
+// Algorithms by name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/actor_critic.hpp"
+#include "algorithms/algorithm.hpp"
+#include "algorithms/batch_plan.hpp"
+#include "algorithms/on_policy.hpp"
+#include "base/options.hpp"
+
+namespace drl {
+
+// What is to be known of an algorithm before there is a learner, and its options.
+class AlgorithmKind {
+ public:
+  virtual ~AlgorithmKind() = default;
+  virtual std::string_view name() const = 0;   // for --algorithm, and the section of its options
+  virtual std::string_view title() const = 0;  // "PPO"
+  virtual void add_to(OptionTable& table) = 0;
+  virtual const UpdateOptions& update_options() const = 0;
+  // What it changes in the preset of a task, in the syntax of --config files.
+  virtual std::string_view preset(std::string_view task) const = 0;
+  virtual ActorCritic networks(const TaskSpec& task, const PolicyOptions& policy) const = 0;
+  // The rollout's shape and mini-batches, where so many environments and steps are asked for. Throws UsageError unless
+  // the task and the options suit.
+  virtual BatchPlan plan(const BatchPlan& asked, const TaskSpec& task) const = 0;
+  virtual std::unique_ptr<Algorithm> make(const LearnerParts& parts) const = 0;
+};
+
+template <class Learner>
+class KindOf final : public AlgorithmKind {
+ public:
+  std::string_view name() const override { return Learner::kName; }
+  std::string_view title() const override { return Learner::kTitle; }
+  void add_to(OptionTable& table) override { table.section(Learner::kName, Learner::kTitle, options_); }
+  const UpdateOptions& update_options() const override { return options_; }
+  std::string_view preset(std::string_view task) const override { return Learner::preset(task); }
+  ActorCritic networks(const TaskSpec& task, const PolicyOptions& policy) const override {
+    return actor_critic(task, policy, Learner::kHasCritic);
+  }
+  BatchPlan plan(const BatchPlan& asked, const TaskSpec& task) const override {
+    return Learner::plan(options_, asked, task);
+  }
+  std::unique_ptr<Algorithm> make(const LearnerParts& parts) const override {
+    return std::make_unique<Learner>(parts, options_);
+  }
+
+ private:
+  typename Learner::Options options_;
+};
+
+// All of them, the default first, each with options of its own.
+std::vector<std::unique_ptr<AlgorithmKind>> all_algorithms();
+std::vector<std::string> algorithm_names();
+
+}  // namespace drl

@@ -1,0 +1,129 @@
+#include "apps/banner.hpp"
+
+#include <cmath>
+#include <map>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "comm/mpi_library.hpp"
+#include "envs/task_libraries.hpp"
+#include "store/hdf5_image.hpp"
+
+namespace drl {
+namespace {
+
+std::string layers(const NetSpec& spec) {
+  std::vector<std::string> widths;
+  for (int width : spec.dims) widths.push_back(std::to_string(width));
+  return join(widths, "-");
+}
+
+std::string with_commas(int64_t number) {
+  std::string text = std::to_string(number);
+  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
+// Nodes by name; of many, the first and the last.
+std::string hosts_text(const std::vector<std::string>& hosts) {
+  if (hosts.size() <= 4) return join(hosts, ", ");
+  return fmt::format("{} nodes, {} ... {}", hosts.size(), hosts.front(), hosts.back());
+}
+
+// "1234 (restart 2), 2 nodes, partition gpu, 0:59:58 left"
+std::string job_text(const Allocation& job, const std::string& job_id, std::optional<double> time_left) {
+  std::string text = job.job;
+  if (job_id != job.job) text += ", going on with " + job_id;
+  if (job.restart_count > 0) text += fmt::format(" (restart {})", job.restart_count);
+  if (job.node_count > 0) text += ", " + counted(job.node_count, "node");
+  if (!job.partition.empty()) text += ", partition " + job.partition;
+  if (time_left) text += std::isinf(*time_left) ? ", no time limit" : ", " + human_duration(*time_left) + " left";
+  return text;
+}
+
+}  // namespace
+
+RunFacts facts_of(const Settings& settings, const Workplace& place, const std::string& engine, const RunStart& start) {
+  const Placement& placement = place.placement;
+  std::map<std::string, std::string> versions = {{"drl", kVersion},
+                                                 {"engine", engine},
+                                                 {"mpi", mpi_version()},
+                                                 {"hdf5", hdf5_version()},
+                                                 {"isa", std::string(name_of(place.isa))}};
+  if (const std::string library = task_library_build(settings.options.train.task); !library.empty())
+    versions["task_library"] = library;
+  return {.task = settings.options.train.task,
+          .run = start.directory.filename().string(),
+          .launcher = place.launch.launcher,
+          .job_id = place.launch.job_id,
+          .device = placement.device,
+          .cpu_model = place.machine.cpu_model,
+          .world_size = place.world_size,
+          .hosts = place.hosts(),
+          .rank_hosts = place.rank_hosts,
+          .shares_cores = placement.threads > placement.cores ||
+                          placement.ranks_on_host * placement.threads > place.machine.host_cores,
+          .versions = versions,
+          .git_hash = kGitHash,
+          .lock = "",
+          .job = place.job,
+          .origin = origin_of(settings.options.run)};
+}
+
+std::string banner(const Options& options, const Workplace& place, const RunFacts& facts, const BatchPlan& plan,
+                   const ActorCritic& networks, const std::string& directory, std::optional<double> time_left) {
+  const AlgorithmKind& algorithm = options.algorithm();
+  const int world = place.world_size;
+  const int64_t envs = plan.num_envs * world, samples = plan.num_steps * envs;
+  std::string text = fmt::format("drl {} ({}): learning {} by {}\n", facts.versions.at("drl"), facts.git_hash,
+                                 facts.task, algorithm.title());
+  const auto line = [&](const char* name, const std::string& value) {
+    text += fmt::format("  {:<13}{}\n", name, value);
+  };
+  line("run", directory);
+  if (facts.job) line("job", job_text(*facts.job, facts.job_id, time_left));
+  line("world", counted(world, "rank") + " on " + hosts_text(facts.hosts) +
+                    (facts.launcher.empty() ? "" : ", started by " + facts.launcher));
+  line("placement", place.placement.text);
+  line("device", facts.device + ", " + (place.gpu_model.empty() ? facts.cpu_model : place.gpu_model));
+  line("environments", with_commas(plan.num_envs) + " a rank, " + with_commas(envs) + " in total");
+  line("iteration",
+       fmt::format("{} steps of each = {} steps; {} epochs of {} mini-batches of {}", with_commas(plan.num_steps),
+                   with_commas(samples), algorithm.update_options().num_learning_epochs, plan.num_mini_batches,
+                   with_commas(samples / plan.num_mini_batches)));
+  const auto net = [&](NetId id) { return layers(networks.layout.net(id)); };
+  line("networks",
+       fmt::format("actor {}, {}{}{}; {} parameters", net(networks.actor),
+                   networks.critic < 0 ? "" : "critic " + net(networks.critic) + ", ", options.policy.activation,
+                   options.policy.layer_norm ? " with layer norm" : "", with_commas(networks.layout.count())));
+  line("libraries", fmt::format("{} loops, {}, {}, HDF5 {}", facts.versions.at("isa"), facts.versions.at("engine"),
+                                facts.versions.at("mpi"), facts.versions.at("hdf5")));
+  if (world == 1 && facts.device == "cpu" && place.machine.cores > 1 && place.placement.threads == 1)
+    line("cores", fmt::format("1 of {0} cores used: --ranks {0} uses all", place.machine.cores));
+  return text;
+}
+
+std::string command_to_go_on(const Settings& settings, const Workplace& place, const std::string& directory,
+                             bool by_ourselves) {
+  const std::string ranks = std::to_string(place.world_size), &launcher = place.launch.launcher;
+  std::vector<std::string> words = {settings.program, "--task", settings.options.train.task, "--load_run", directory};
+  const auto add = [&](bool at_front, const std::vector<std::string>& more) {
+    words.insert(at_front ? words.begin() : words.end(), more.begin(), more.end());
+  };
+  if (const auto* library = task_library_of(settings.options.train.task)) add(false, {"--task_library", library->file});
+  if (const int threads = settings.command.threads) add(false, {"--threads", std::to_string(threads)});
+  if (const std::string& hook = settings.options.run.after_checkpoint; !hook.empty())
+    add(false, {"--after_checkpoint", hook});
+  if (by_ourselves)
+    add(false, {"--ranks", ranks});
+  else if (launcher == "srun")
+    add(true, {"srun", "-N", std::to_string(place.hosts().size()), "-n", ranks});
+  else if (launcher == "flux")
+    add(true, {"flux", "run", "-n", ranks});
+  else if (place.launch.launched())
+    add(true, {launcher == "jsrun" || launcher == "mpirun" ? launcher : "mpiexec", "-n", ranks});
+  return shell_line(words);
+}
+
+}  // namespace drl

@@ -1,0 +1,108 @@
+// drl_check_task: holds a task to its contract, and tells how it behaves under random actions.
+
+#include <cstdio>
+#include <utility>
+
+#include "apps/program.hpp"
+#include "base/format.hpp"
+#include "base/options.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "envs/check_task.hpp"
+#include "envs/make_env.hpp"
+#include "envs/task_libraries.hpp"
+#include "envs/task_params.hpp"
+
+namespace drl {
+namespace {
+
+constexpr const char* kUsage =
+    "drl_check_task: holds a task to its contract, and tells how it behaves under random actions.\n\n"
+    "  drl_check_task --task_library build/libmy_tasks.so --task MyTask\n"
+    "  drl_check_task --task Cartpole --steps 10000\n\n"
+    "The contract: numbers are finite; the same actions give the same trajectory to the bit in two runs, on all\n"
+    "instruction sets, in two batches, and of one environment alone; the reward is the sum of its terms.\n"
+    "Exit codes: 0 it holds, 1 it does not, 2 wrong usage.\n\n";
+
+struct CheckOptions {
+  std::vector<std::string> task_library;
+  std::string task;
+  int num_envs = 67;
+  int steps = 1000;
+  double seconds = 0.5;
+  int64_t seed = 0;
+  bool help = false, version = false;
+
+  void describe(OptionVisitor& v) {
+    v("task_library", task_library, "load tasks from this library too; give it again for another");
+    v("task", task, "which one is looked at");
+    v("num_envs", num_envs, "environments", between(3, 1 << 20));
+    v("steps", steps, "of each environment", at_least(1));
+    v("seconds", seconds, "of each measurement of speed, 0 = none", unit("s"), at_least(0));
+    v("seed", seed, "key of starts", at_least(0));
+    v("help", help, "this text", letter('h'));
+    v("version", version, "version and git hash");
+  }
+};
+
+void print_ranges(const std::vector<Seen>& ranges, bool with_ends) {
+  for (const Seen& seen : ranges) {
+    std::printf("  %-24s mean %12.5g", seen.name.c_str(), seen.mean);
+    if (with_ends || seen.low != seen.high) std::printf("   from %12.5g to %12.5g", seen.low, seen.high);
+    std::printf("\n");
+  }
+}
+
+void print(const TaskFindings& found) {
+  print_ranges(found.observations, true);
+  std::printf("a step's reward, and its terms (over ended episodes)\n");
+  print_ranges(found.rewards, false);
+  std::printf("%.0f episodes ended: %.0f terminated, %.0f truncated", found.episodes, found.terminated,
+              found.episodes - found.terminated);
+  if (found.episodes > 0)
+    std::printf("; of %.0f to %.0f steps, mean %.1f", found.shortest, found.longest, found.mean_length);
+  std::printf("\n");
+  for (const Speed& speed : found.speeds)
+    std::printf("%-10s %8.1f M steps/s on one core, %2.0f %% of the time for new episodes\n",
+                std::string(name_of(speed.isa)).c_str(), speed.steps_per_second / 1e6, 100 * speed.share_of_ends);
+  for (const std::string& hint : found.hints) std::printf("look:   %s\n", hint.c_str());
+  for (const std::string& fault : found.faults) std::printf("failed: %s\n", fault.c_str());
+  if (found.faults.empty())
+    std::printf("the task keeps its contract; hash of its trajectories: %016llx\n",
+                static_cast<unsigned long long>(found.hash));
+}
+
+int run(const std::vector<std::string>& words) {
+  const std::vector<std::string> arguments(words.begin() + 1, words.end());
+  CheckOptions options;
+  OptionTable table;
+  table.section("", "Check", options);
+  table.await("env");
+  const std::vector<NamedValue> values = table.parse_command_line(arguments);
+  table.apply(values);
+  if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
+  load_task_libraries(options.task_library);
+  if (options.task.empty() && !options.help)
+    throw UsageError("--task is missing (which one shall be looked at?): one of " + join(task_names(), ", "));
+  std::optional<TaskParams> params;
+  if (!options.task.empty()) {
+    params.emplace(task_record(options.task));
+    table.section("env", "Task", *params);
+    table.apply(values);
+  }
+  if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+
+  const std::string library = task_library_build(options.task);
+  std::printf("%s%s, %d environments, %d steps of random actions\n", options.task.c_str(),
+              library.empty() ? "" : (" of " + library).c_str(), options.num_envs, options.steps);
+  const TaskFindings found =
+      check_task(options.task, params->bytes(),
+                 {options.num_envs, options.steps, options.seconds, static_cast<uint64_t>(options.seed)});
+  print(found);
+  return found.faults.empty() ? kDone : kFailure;
+}
+
+}  // namespace
+}  // namespace drl
+
+int main(int argc, char** argv) { return drl::run_program(argc, argv, drl::run); }

@@ -1,0 +1,95 @@
+#include "apps/learner.hpp"
+
+#include "base/check.hpp"
+#include "envs/make_env.hpp"
+#include "nets/torch/torch_nets.hpp"
+#include "run/evaluator.hpp"
+#if defined(DRL_CUDA)
+#include "comm/nccl_communicator.hpp"
+#include "device/gpu_queue.hpp"
+#include "nets/gpu/gpu_nets.hpp"
+#include "placement/cuda_support.hpp"
+#endif
+
+namespace drl {
+namespace {
+
+#if defined(DRL_CUDA)
+
+// On GPU number `gpu`, which this thread uses from then on.
+std::unique_ptr<Queue> gpu_queue(int gpu, Isa isa) {
+  use_gpu(gpu);
+  return make_gpu_queue(isa);
+}
+
+std::string gpu_versions() { return "CUDA " + cuda_version() + ", NCCL " + nccl_version(); }
+
+std::unique_ptr<Nets> gpu_nets(Queue& queue, const ParamLayout& layout, int64_t rows) {
+  return make_gpu_nets(queue, layout, rows);
+}
+
+// What carries all-reduces in the GPUs' memory; `host` carries what is in the host's. Collective.
+std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gpu, Communicator& host,
+                                               const std::vector<std::string>& hosts) {
+  if (host.size() == 1) return make_serial_communicator();
+  use_gpu(gpu);
+  return make_nccl_communicator(host, {options.init_timeout, options.comm_timeout, options.deterministic, gpu, hosts});
+}
+
+#else
+
+// The placement of a build without CUDA never names a GPU.
+[[noreturn]] void no_gpus() { throw Error("this build computes on CPUs only"); }
+std::unique_ptr<Queue> gpu_queue(int, Isa) { no_gpus(); }
+std::string gpu_versions() { no_gpus(); }
+std::unique_ptr<Nets> gpu_nets(Queue&, const ParamLayout&, int64_t) { no_gpus(); }
+std::unique_ptr<Communicator> gpu_communicator(const GpuOptions&, int, Communicator&, const std::vector<std::string>&) {
+  no_gpus();
+}
+
+#endif
+
+}  // namespace
+
+Learner::Learner(const Options& options, const Workplace& place, Communicator& comm)
+    : options_(options), placement_(place.placement), host_comm_(comm) {
+  const TrainOptions& train = options.train;
+  const int gpu = placement_.gpu;
+  on_all_ranks(comm, [&] {
+    task_ = task_spec(train.task);
+    plan_ = options.algorithm().plan(
+        {train.num_envs, train.num_steps_per_env, comm.rank(), comm.size(), train.shards ? train.shards : comm.size()},
+        task_);
+    spec_ = options.algorithm().networks(task_, options.policy);
+  });
+  if (gpu >= 0) gpu_comm_ = gpu_communicator(options.gpu, gpu, comm, place.rank_hosts);
+  on_all_ranks(comm, [&] {
+    const uint64_t seed = static_cast<uint64_t>(train.seed);
+    const EnvConfig envs{plan_.num_envs,       plan_.rank * plan_.num_envs, seed, train.init_at_random_ep_len,
+                         options.env->bytes(), placement_.threads};
+    queue_ = gpu < 0 ? make_host_queue(place.isa) : gpu_queue(gpu, place.isa);
+    nets_ = gpu < 0 ? make_torch_nets(*queue_, spec_.layout, placement_.threads)
+                    : gpu_nets(*queue_, spec_.layout, (plan_.num_steps + 1) * plan_.num_envs);
+    envs_ = make_env(train.task, envs, *queue_);
+    algorithm_ = options.algorithm().make(
+        {*queue_, options.policy, plan_, seed, spec_, *nets_, *envs_, options.gpu.cuda_graphs});
+  });
+}
+
+std::string Learner::engine() const { return nets_->description() + (placement_.gpu < 0 ? "" : ", " + gpu_versions()); }
+
+double Learner::evaluate() {
+  const EvaluationPlan plan{options_.train.task,
+                            64,
+                            64,
+                            static_cast<uint64_t>(options_.train.seed),
+                            ActionChoice::most_probable,
+                            options_.env->bytes(),
+                            placement_.threads};
+  const std::unique_ptr<Queue> queue = make_host_queue(queue_->isa());
+  const std::unique_ptr<Nets> nets = make_torch_nets(*queue, spec_.layout, placement_.threads);
+  const PolicyView policy = algorithm_->policy();
+  return summarize(drl::evaluate(plan, {*queue, *nets, spec_, policy.params.data(), policy.normalizer}).returns).mean;
+}
+
+}  // namespace drl

@@ -1,0 +1,41 @@
+// Environments, networks and algorithm of a rank, on its device.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "apps/workplace.hpp"
+#include "run/train_options.hpp"
+
+namespace drl {
+
+class Learner {
+ public:
+  // Collective. Throws UsageError (on all ranks) if the options do not fit together. Both must outlive it.
+  Learner(const Options& options, const Workplace& place, Communicator& comm);
+
+  const TaskSpec& task() const { return task_; }
+  const BatchPlan& plan() const { return plan_; }
+  const ActorCritic& networks() const { return spec_; }
+  Algorithm& algorithm() { return *algorithm_; }
+  // What carries its all-reduces: NCCL, or the host's.
+  Communicator& comm() { return gpu_comm_ ? *gpu_comm_ : host_comm_; }
+  std::string engine() const;  // "libtorch 1.13.1 (OpenBLAS)"
+  // The policy's mean return over 64 episodes with its most probable actions: on the CPU, whatever it is learned on.
+  double evaluate();
+
+ private:
+  const Options& options_;
+  const Placement& placement_;
+  Communicator& host_comm_;
+  TaskSpec task_;
+  BatchPlan plan_;
+  ActorCritic spec_;
+  std::unique_ptr<Communicator> gpu_comm_;  // outlives what is recorded, which holds its all-reduces
+  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<Nets> nets_;
+  std::unique_ptr<VecEnv> envs_;
+  std::unique_ptr<Algorithm> algorithm_;
+};
+
+}  // namespace drl

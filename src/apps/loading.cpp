@@ -1,0 +1,118 @@
+#include "apps/loading.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+enum class Taken : uint8_t { nothing, weights, all_but_learning_rate, all };
+
+// What rank 0 has read.
+struct Source {
+  Checkpoint checkpoint;
+  std::string file;
+};
+
+Source read_first_good(RunStart& start) {
+  Source source;
+  for (const std::filesystem::path& file : start.checkpoints) {
+    source.file = file.string();
+    try {
+      source.checkpoint = read_checkpoint(file);
+      break;
+    } catch (const UsageError& error) {
+      if (&file == &start.checkpoints.back()) throw;
+      log::warn("{}; using {} instead", error.what(), (&file + 1)->string());
+      start.damaged.push_back(file);
+    }
+  }
+  return source;
+}
+
+// What the checkpoint's run had for that option, if it is something else now.
+std::optional<std::string> before_change(std::string_view option, const OptionTable& table, const Source& source) {
+  for (const OptionDifference& difference :
+       differences(table, attribute<std::string>(source.checkpoint, source.file, "options"), source.file))
+    if (difference.name == option) return difference.other;
+  return std::nullopt;
+}
+
+void require_same(const char* what, const std::string& then, const std::string& now, const std::string& file) {
+  if (then != now)
+    throw UsageError(fmt::format("checkpoint {0} is of another {1} ({2}, not {3}): give --{1} {2}, or another file",
+                                 file, what, then, now));
+}
+
+// Throws UsageError unless what is `taken` of the source fits.
+void require_fit(const Source& source, const Settings& settings, const StateList& taken) {
+  const TrainOptions& now = settings.options.train;
+  require_same("task", attribute<std::string>(source.checkpoint, source.file, "task"), now.task, source.file);
+  require_same("algorithm", before_change("algorithm", settings.table, source).value_or(now.algorithm), now.algorithm,
+               source.file);
+  require_state(taken, source.checkpoint, source.file);
+}
+
+}  // namespace
+
+std::vector<std::string> changed_surroundings(const Checkpoint& checkpoint, const RunFacts& now) {
+  const auto text = [](const Attribute& a) {
+    const auto* number = std::get_if<int64_t>(&a);
+    const auto* words = std::get_if<std::string>(&a);
+    return number ? std::to_string(*number) : words ? *words : "?";
+  };
+  std::vector<std::string> changes;
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<const char*, Attribute>>{{"cpu_model", now.cpu_model},
+                                                                {"git_hash", now.git_hash},
+                                                                {"versions", versions_text(now)},
+                                                                {"world_size", int64_t{now.world_size}}}) {
+    const auto then = checkpoint.attributes.find(name);
+    const bool known = then != checkpoint.attributes.end();
+    if (!known || then->second != value)
+      changes.push_back(fmt::format("{}: {} -> {}", name, known ? text(then->second) : "not known", text(value)));
+  }
+  return changes;
+}
+
+void load_start(RunStart& start, const Settings& settings, const RunFacts& now, Trainer& trainer, Algorithm& algorithm,
+                Communicator& comm) {
+  const AlgorithmKind& kind = settings.options.algorithm();
+  StateList state = trainer.state();
+  Source source;
+  Taken taken{};
+  double elapsed = 0;
+  on_rank_zero(comm, [&]() -> std::string {
+    if (start.from == StartFrom::scratch) return "";
+    source = read_first_good(start);
+    if (start.from == StartFrom::weights) {
+      require_fit(source, settings, policy_state(state));
+      taken = Taken::weights;
+      return "";
+    }
+    settings.warn_of_commands(attribute<std::string>(source.checkpoint, source.file, "options"), source.file);
+    require_fit(source, settings, state);
+    elapsed = attribute<double>(source.checkpoint, source.file, "elapsed_seconds");
+    if (const std::vector<std::string> changes = changed_surroundings(source.checkpoint, now); !changes.empty())
+      log::info("changed since the checkpoint was made ({}): the numbers will not be equal to the bit",
+                join(changes, "; "));
+    taken = before_change(std::string(kind.name()) + ".learning_rate", settings.table, source)
+                ? Taken::all_but_learning_rate
+                : Taken::all;
+    return "";
+  });
+  comm.broadcast(std::as_writable_bytes(std::span(&taken, 1)), 0);
+  if (taken == Taken::nothing) return;
+  if (taken == Taken::weights) state = policy_state(state);
+  if (!restore_state(state, source.checkpoint, comm) && comm.rank() == 0)
+    log::warn("the checkpoint holds another number of environments: they start new episodes");
+  trainer.state_loaded(elapsed);
+  if (taken == Taken::all_but_learning_rate) algorithm.set_learning_rate(kind.update_options().learning_rate);
+}
+
+}  // namespace drl

@@ -1,0 +1,49 @@
+#include "apps/workplace.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/host.hpp"
+#include "placement/cuda_support.hpp"
+#include "run/preflight.hpp"
+
+namespace drl {
+
+std::vector<std::string> Workplace::hosts() const {
+  std::vector<std::string> hosts;
+  for (const std::string& host : rank_hosts)
+    if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(host);
+  return hosts;
+}
+
+Isa common_isa(Communicator& comm, const std::string& wanted) {
+  Isa isa{};
+  on_all_ranks(comm, [&] { isa = isa_of(wanted); });
+  const std::vector<std::byte> all = comm.gather(std::as_bytes(std::span(&isa, 1)), 0);
+  for (size_t at = 0; at < all.size(); at += sizeof(isa)) {
+    Isa other;
+    std::memcpy(&other, &all[at], sizeof(other));
+    isa = std::min(isa, other);
+  }
+  comm.broadcast(std::as_writable_bytes(std::span(&isa, 1)), 0);
+  return isa;
+}
+
+Workplace find_workplace(const Settings& settings, const LaunchInfo& launch, Communicator& comm) {
+  const TrainOptions& options = settings.options.train;
+  const int threads = settings.command.threads;
+  Workplace place;
+  place.launch = launch;
+  place.machine = this_machine();
+  place.world_size = comm.size();
+  place.placement = place_rank(comm, launch, process_environment(), options.device, options.gpu_ids,
+                               threads ? std::optional(threads) : std::nullopt);
+  if (place.placement.gpu >= 0) place.gpu_model = gpu_name(place.placement.gpu);
+  place.rank_hosts = compare_hardware(
+      comm, {host_name(), place.machine.cpu_model + ", " + std::string(name_of(isa_of("auto"))), place.gpu_model});
+  place.isa = common_isa(comm, options.isa);
+  place.job = allocation(process_environment());
+  return place;
+}
+
+}  // namespace drl

@@ -1,0 +1,17 @@
+// The clock of everything that is no date.
+#pragma once
+
+#include <chrono>
+
+namespace drl {
+
+using Clock = std::chrono::steady_clock;
+
+inline double steady_seconds() {  // since some time
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace drl

@@ -1,0 +1,128 @@
+#include "comm/exchange.hpp"
+
+#include <mpi.h>
+
+#include <deque>
+#include <list>
+#include <memory>
+
+#include "comm/mpi_check.hpp"
+#include "comm/patience.hpp"
+
+namespace drl {
+namespace {
+
+constexpr int kTag = 1;  // mpi_communicator.cpp has 2
+
+// Texts on their way, which MPI reads until they have arrived; those to a rank that never takes them stay.
+struct Sending {
+  std::shared_ptr<const std::string> text;  // one for all receivers, which may be thousands
+  int to;
+  MPI_Request request;
+  bool failed = false;
+};
+
+std::list<Sending>& sendings() {
+  static auto& list = *new std::list<Sending>;  // never destroyed: MPI may still read from it at the end
+  return list;
+}
+
+void send(const std::shared_ptr<const std::string>& text, int to) {
+  const int size = as_count(text->size());
+  Sending& sending = sendings().emplace_back(text, to, MPI_REQUEST_NULL);
+  const int code = MPI_Isend(text->data(), size, MPI_BYTE, to, kTag, MPI_COMM_WORLD, &sending.request);
+  sending.failed = code != MPI_SUCCESS;
+  check_mpi(code, "MPI_Isend", to);
+}
+
+void forget_arrived() {
+  std::erase_if(sendings(), [](Sending& sending) {
+    if (sending.failed) return false;
+    int arrived = 0;
+    const int code = MPI_Test(&sending.request, &arrived, MPI_STATUS_IGNORE);
+    sending.failed = code != MPI_SUCCESS;
+    check_mpi(code, "MPI_Test", sending.to);
+    return arrived != 0;
+  });
+}
+
+// Texts that have come and that nobody has asked for yet, by their senders.
+std::map<int, std::deque<std::string>>& inbox() {
+  static auto& texts = *new std::map<int, std::deque<std::string>>;
+  return texts;
+}
+
+// One probe for all senders: one for each would be as many as there are ranks, each time. False: nothing is there.
+bool take_in() {
+  int there = 0, size = 0;
+  MPI_Message message;
+  MPI_Status status;
+  check_mpi(MPI_Improbe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &there, &message, &status), "MPI_Improbe");
+  if (!there) return false;
+  const int from = status.MPI_SOURCE;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &size), "MPI_Get_count", from);
+  std::string text(static_cast<size_t>(size), '\0');
+  check_mpi(MPI_Mrecv(text.data(), size, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv", from);
+  inbox()[from].push_back(std::move(text));
+  return true;
+}
+
+// The next text from rank `from`, if it has come.
+std::optional<std::string> next_of(int from) {
+  const auto texts = inbox().find(from);
+  if (texts == inbox().end()) return std::nullopt;
+  std::string text = std::move(texts->second.front());
+  texts->second.pop_front();
+  if (texts->second.empty()) inbox().erase(texts);
+  return text;
+}
+
+}  // namespace
+
+std::map<int, std::string> exchange(const std::string& text, const std::vector<int>& to, const std::vector<int>& from,
+                                    double seconds) {
+  std::map<int, std::string> received;
+  if (to.empty() && from.empty()) return received;
+  const auto shared_text = std::make_shared<const std::string>(text);
+  for (int rank : to) send(shared_text, rank);
+  std::vector<int> awaited = from;
+  Patience patience;
+  const auto all_are_here = [&] {
+    while (!awaited.empty() && take_in()) continue;
+    std::erase_if(awaited, [&](int rank) {
+      auto answer = next_of(rank);
+      if (answer) received.emplace(rank, *std::move(answer));
+      return answer.has_value();
+    });
+    forget_arrived();
+    return awaited.empty();
+  };
+  wait_until(all_are_here, patience, seconds);
+  return received;
+}
+
+void let_messages_leave(double seconds) {
+  Patience patience;
+  const auto all_have_left = [] { return forget_arrived(), sendings().empty(); };
+  wait_until(all_have_left, patience, seconds);
+}
+
+std::optional<std::vector<float>> all_reduce_within(std::vector<float> data, double seconds) {
+  int running = 0;
+  check_mpi(MPI_Initialized(&running), "MPI_Initialized");
+  if (!running) return data;
+  auto* sum = new std::vector<float>(std::move(data));  // left behind where MPI may still write there
+  MPI_Request request;
+  check_mpi(
+      MPI_Iallreduce(MPI_IN_PLACE, sum->data(), as_count(sum->size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request),
+      "MPI_Iallreduce");
+  const auto is_there = [&] {
+    int arrived = 0;
+    check_mpi(MPI_Test(&request, &arrived, MPI_STATUS_IGNORE), "MPI_Test");
+    return arrived != 0;
+  };
+  if (Patience patience; !wait_until(is_there, patience, seconds)) return std::nullopt;
+  return std::move(*std::unique_ptr<std::vector<float>>(sum));
+}
+
+}  // namespace drl

@@ -1,0 +1,30 @@
+// What each rank computes on and with, as the ranks tell each other before their GPUs communicate.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace drl {
+
+struct GpuIdentity {
+  std::string host;
+  std::string gpu;     // "NVIDIA H200"
+  std::string uuid;    // "GPU-5a3f...", empty if unknown
+  std::string pci;     // "0000:3b:00"
+  std::string driver;  // "580.65.06, CUDA 13.0"
+  std::string nccl;    // "2.28.9"
+  std::string build;   // "0.1.0 808f62d6d51d"
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuIdentity, host, gpu, uuid, pci, driver, nccl, build)
+
+// Whether these ranks, in rank order, can work together. Throws UsageError naming the ranks and hosts that differ in
+// build, NCCL or driver, or that share a GPU unless `may_share`.
+void check_identities(const std::vector<GpuIdentity>& ranks, bool may_share);
+
+// The version in the text of /proc/driver/nvidia/version, "" if there is none.
+std::string driver_version(const std::string& proc_text);
+std::string nccl_version_text(int code);  // 22809 is "2.28.9"
+std::string cuda_version_text(int code);  // 13000 is "13.0"
+
+}  // namespace drl

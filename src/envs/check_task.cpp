@@ -1,0 +1,269 @@
+#include "envs/check_task.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/format.hpp"
+#include "device/array.hpp"
+#include "drl/philox.hpp"
+#include "envs/make_env.hpp"
+
+namespace drl {
+namespace {
+
+// Environments with one row of arrays, and random actions that depend on the global index and the step only.
+class Bench {
+ public:
+  Bench(std::string_view task, const std::vector<std::byte>& params, Isa isa, int64_t first, int64_t count,
+        uint64_t seed)
+      : queue_(make_host_queue(isa)),
+        envs_(make_env(task, {count, first, seed, false, params}, *queue_)),
+        spec(envs_->spec()),
+        n(count),
+        first_(first) {
+    const auto rows = static_cast<size_t>(n);
+    obs.resize(rows * static_cast<size_t>(spec.obs_dim));
+    critic_obs.resize(rows * static_cast<size_t>(spec.critic_obs_dim));
+    reward.resize(rows), terminated.resize(rows), truncated.resize(rows);
+    numbers_.resize(rows * static_cast<size_t>(spec.action.numbers())),
+        values_.resize(rows * static_cast<size_t>(spec.action.numbers()));
+    row_.next_obs = obs.data(), row_.next_critic_obs = spec.critic_obs_dim ? critic_obs.data() : nullptr;
+    envs_->reset(*queue_, row_, {});
+    row_.action = spec.action.discrete ? static_cast<const void*>(numbers_.data()) : values_.data();
+    row_.reward = reward.data(), row_.terminated = terminated.data(), row_.truncated = truncated.data();
+  }
+
+  void choose(int64_t step) {
+    for (int64_t k = 0; k < n; ++k)
+      for (int a = 0; a < spec.action.numbers(); ++a) {
+        const float x = uniform01(random_bits(1, Purpose::benchmark, static_cast<uint64_t>(first_ + k),
+                                              static_cast<uint64_t>(step), static_cast<uint32_t>(a / 4))[a % 4]);
+        const auto at = static_cast<size_t>(k * spec.action.numbers() + a);
+        if (spec.action.discrete) {
+          numbers_[at] = static_cast<int32_t>(x * static_cast<float>(spec.action.choices(a)));
+        } else {  // without bounds, near 0
+          const auto d = static_cast<size_t>(a);
+          const float low = std::max(spec.action.low[d], -3.0f), high = std::min(spec.action.high[d], 3.0f);
+          values_[at] = low < high ? low + (high - low) * x : spec.action.low[d];
+        }
+      }
+  }
+  void take(int64_t step) { envs_->step(*queue_, {&step}, 0, n, row_); }
+  void step(int64_t step) { choose(step), take(step); }
+
+  // All that the learner sees of environment k.
+  std::vector<float> seen(int64_t k) const {
+    std::vector<float> all;
+    const auto add = [&](const std::vector<float>& rows) {
+      const auto width = static_cast<int64_t>(rows.size()) / n;
+      all.insert(all.end(), rows.begin() + k * width, rows.begin() + (k + 1) * width);
+    };
+    add(obs), add(critic_obs), add(reward);
+    all.push_back(terminated[static_cast<size_t>(k)]), all.push_back(truncated[static_cast<size_t>(k)]);
+    return all;
+  }
+  VecEnv& envs() { return *envs_; }
+  Queue& queue() { return *queue_; }
+
+ private:
+  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<VecEnv> envs_;
+
+ public:
+  const TaskSpec spec;
+  const int64_t n;
+  std::vector<float> obs, critic_obs, reward;
+  std::vector<uint8_t> terminated, truncated;
+
+ private:
+  int64_t first_;
+  std::vector<int32_t> numbers_;
+  std::vector<float> values_;
+  StepRow row_;
+};
+
+// NaN is equal to itself here.
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+struct Range01 {
+  double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
+  int64_t count = 0;
+  void add(double x) { low = std::min(low, x), high = std::max(high, x), sum += x, ++count; }
+  Seen as(std::string name) const {
+    return {std::move(name), count ? low : 0, count ? high : 0, count ? sum / static_cast<double>(count) : 0};
+  }
+};
+
+class Checker {
+ public:
+  Checker(std::string_view task, const std::vector<std::byte>& params, const CheckPlan& plan)
+      : task_(task), params_(params), plan_(plan) {}
+
+  TaskFindings run() {
+    found_.hash = text_hash("");
+    const std::vector<Isa> isas = available_isas();
+    look_around(isas.back());
+    for (Isa isa : isas)
+      compare(fmt::format("on {} and on {}", name_of(isa), name_of(isas.back())), isa, {plan_.num_envs});
+    const int64_t third = plan_.num_envs / 3;
+    compare("in one batch and in two", isas.back(), {third, plan_.num_envs - third});
+    compare("of one environment alone and among others", isas.back(),
+            std::vector<int64_t>(static_cast<size_t>(plan_.num_envs), 1));
+    for (Isa isa : isas)
+      if (plan_.seconds > 0) found_.speeds.push_back(speed(isa));
+    return std::move(found_);
+  }
+
+ private:
+  std::unique_ptr<Bench> bench(Isa isa, int64_t first, int64_t count) const {
+    return std::make_unique<Bench>(task_, params_, isa, first, count, plan_.seed);
+  }
+  void fault(const std::string& text) { found_.faults.push_back(text); }
+
+  void look_around(Isa isa) {
+    const auto all = bench(isa, 0, plan_.num_envs);
+    const TaskSpec& spec = all->spec;
+    std::vector<Range01> obs(static_cast<size_t>(spec.obs_dim)), critic(static_cast<size_t>(spec.critic_obs_dim));
+    Range01 reward, length;
+    std::vector<int64_t> age(static_cast<size_t>(plan_.num_envs));
+    bool finite = true;
+    const auto add = [&](const std::vector<float>& rows, std::vector<Range01>& ranges) {
+      for (size_t k = 0; k < rows.size(); ++k) {
+        const auto x = static_cast<double>(rows[k]);
+        if (!std::isfinite(x) && std::exchange(finite, false))
+          fault(fmt::format("observation {} is {} at step {}", k % ranges.size(), x, step_));
+        if (std::isfinite(x)) ranges[k % ranges.size()].add(x);
+      }
+    };
+    for (step_ = 0; step_ < plan_.steps; ++step_) {
+      add(all->obs, obs), add(all->critic_obs, critic);
+      all->step(step_);
+      for (int64_t k = 0; k < all->n; ++k)
+        for (float x : all->seen(k)) found_.hash = (found_.hash ^ std::bit_cast<uint32_t>(x)) * 0x100000001b3ull;
+      for (size_t k = 0; k < age.size(); ++k) {
+        const auto x = static_cast<double>(all->reward[k]);
+        if (!std::isfinite(x) && std::exchange(finite, false))
+          fault(fmt::format("the reward is {} at step {}", x, step_));
+        reward.add(x);
+        ++age[k];
+        if (all->terminated[k] && all->truncated[k]) fault("an episode is terminated and truncated at once");
+        if (!all->terminated[k] && !all->truncated[k]) continue;
+        length.add(static_cast<double>(std::exchange(age[k], 0)));
+        found_.terminated += all->terminated[k];
+      }
+    }
+    for (size_t o = 0; o < obs.size(); ++o) {
+      found_.observations.push_back(obs[o].as(fmt::format("observation {}", o)));
+      const Seen& seen = found_.observations.back();
+      if (seen.low == seen.high) found_.hints.push_back(fmt::format("observation {} is always {}", o, seen.low));
+      if (std::max(-seen.low, seen.high) > 100)
+        found_.hints.push_back(
+            fmt::format("observation {} is as large as {:.3g}: scale it, or learn with "
+                        "--{}.obs_normalization true",
+                        o, std::max(-seen.low, seen.high), "ppo"));
+    }
+    for (size_t o = 0; o < critic.size(); ++o)
+      found_.observations.push_back(critic[o].as(fmt::format("the critic's {}", o)));
+    found_.rewards.push_back(reward.as("reward"));
+    found_.episodes = static_cast<double>(length.count);
+    const Seen lengths = length.as("");
+    found_.shortest = lengths.low, found_.longest = lengths.high, found_.mean_length = lengths.mean;
+    add_terms(*all);
+    if (length.count == 0)
+      found_.hints.push_back(fmt::format("no episode has ended in {} steps of random actions", plan_.steps));
+  }
+
+  // Means a step of the reward's terms, from the sums over ended episodes; they must make up the reward.
+  void add_terms(Bench& all) {
+    std::vector<double> sums(episode_columns(all.spec)), scratch(sums.size() * 64);
+    all.envs().take_episode_sums(all.queue(), sums.data(), scratch.data());
+    const EpisodeSums episodes = read_episodes(sums.data(), all.spec);
+    if (episodes.lost > 0)
+      fault(fmt::format("{} times a number of the state, of an observation or of the reward was not finite",
+                        episodes.lost));
+    if (episodes.length == 0) return;
+    double total = 0, size = 0;
+    for (size_t t = 0; t < episodes.terms.size(); ++t) {
+      const double mean = episodes.terms[t] / episodes.length;
+      found_.rewards.push_back({all.spec.reward_terms[t], 0, 0, mean});
+      total += episodes.terms[t], size += std::abs(episodes.terms[t]);
+    }
+    if (!episodes.terms.empty() && std::abs(total - episodes.reward) > 1e-4 * (size + std::abs(episodes.reward)))
+      fault(fmt::format("the terms of the reward sum up to {:.6g}, the reward to {:.6g}", total, episodes.reward));
+  }
+
+  // The same trajectories, in parts of so many environments.
+  void compare(const std::string& what, Isa isa, const std::vector<int64_t>& counts) {
+    const auto all = bench(available_isas().back(), 0, plan_.num_envs);
+    std::vector<std::unique_ptr<Bench>> parts;
+    std::vector<int64_t> firsts;
+    int64_t first = 0;
+    for (int64_t count : counts) firsts.push_back(first), parts.push_back(bench(isa, first, count)), first += count;
+    const int64_t steps = std::max<int64_t>(1, std::min<int64_t>(plan_.steps, 300));
+    for (int64_t t = 0; t < steps; ++t) {
+      all->step(t);
+      for (size_t p = 0; p < parts.size(); ++p) {
+        parts[p]->step(t);
+        for (int64_t k = 0; k < counts[p]; ++k) {
+          if (same(parts[p]->seen(k), all->seen(firsts[p] + k))) continue;
+          return fault(
+              fmt::format("trajectories {} differ, for the same actions: environment {} at step {}. A lane must "
+                          "depend on nothing but its own state, action and draws (no draws within while_any)",
+                          what, firsts[p] + k, t));
+        }
+      }
+    }
+  }
+
+  // One core, environments that stay in its cache. New episodes are begun one by one: their share is the time that is
+  // left over at twice as many.
+  Speed speed(Isa isa) const {
+    using Clock = std::chrono::steady_clock;
+    constexpr int64_t kEnvs = 2048;
+    Bench all(task_, params_, isa, 0, kEnvs, plan_.seed);
+    const auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
+    all.choose(0);
+    int64_t t = 0;
+    double ended = 0;
+    for (; t < 20; ++t) all.take(t);
+    const auto start = Clock::now();
+    int64_t rounds = 0;
+    do {
+      for (int k = 0; k < 10; ++k, ++t, ++rounds) {
+        all.take(t);
+        for (int64_t i = 0; i < kEnvs; i += 64)
+          ended += (all.terminated[static_cast<size_t>(i)] | all.truncated[static_cast<size_t>(i)]);
+      }
+    } while (seconds(Clock::now() - start) < plan_.seconds);
+    const double elapsed = seconds(Clock::now() - start);
+    // What it costs to begin one: all environments anew, by the same function.
+    StepRow row;
+    std::vector<float> obs(static_cast<size_t>(kEnvs * all.spec.obs_dim)),
+        critic(static_cast<size_t>(kEnvs * all.spec.critic_obs_dim));
+    row.next_obs = obs.data(), row.next_critic_obs = critic.empty() ? nullptr : critic.data();
+    const auto again = Clock::now();
+    all.envs().reset(all.queue(), row, {});
+    const double of_one = seconds(Clock::now() - again) / static_cast<double>(kEnvs);
+    return {isa, static_cast<double>(rounds * kEnvs) / elapsed, std::min(1.0, ended * 64 * of_one / elapsed)};
+  }
+
+  const std::string task_;
+  const std::vector<std::byte>& params_;
+  const CheckPlan plan_;
+  TaskFindings found_;
+  int64_t step_ = 0;
+};
+
+}  // namespace
+
+TaskFindings check_task(std::string_view task, const std::vector<std::byte>& params, const CheckPlan& plan) {
+  return Checker(task, params, plan).run();
+}
+
+}  // namespace drl

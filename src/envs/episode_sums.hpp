@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "drl/lanes.hpp"
+
+namespace drl {
+
+// Rows of episodes' sums.
+struct LoadEpisodes {
+  const double* sums;  // [rows, columns]
+  int64_t columns;
+  template <class F>
+  DRL_HD Wide<F> at(int64_t row, int column) const {
+    return load_strided<Wide<F>>(sums + row * columns + column, columns);
+  }
+};
+
+}  // namespace drl

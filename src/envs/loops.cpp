@@ -1,0 +1,11 @@
+// Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
+#include "device/hot_loop.hpp"
+#include "envs/episode_sums.hpp"
+#include "envs/keep_last.hpp"
+
+namespace drl::DRL_ISA {
+
+DRL_SUM_COLUMNS(LoadEpisodes)
+DRL_LOOP(KeepLast)
+
+}  // namespace drl::DRL_ISA

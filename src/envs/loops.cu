@@ -1,0 +1,1 @@
+#include "envs/loops.cpp"

@@ -1,0 +1,66 @@
+// Environments that only the host can step (drl/simulator.hpp), for a learner on the host or on a GPU.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/thread_team.hpp"
+#include "device/array.hpp"
+#include "envs/task_envs.hpp"
+
+namespace drl {
+
+// A step's range is cut over config.threads threads, so that step() itself is for one thread at a time; how many there
+// are changes no number. Beside a GPU's queue rows lie in memory from which that copies fast: actions come down, and
+// what a step gives goes up.
+class SimulatorEnvs final : public VecEnv {
+ public:
+  SimulatorEnvs(const TaskRecord& record, const EnvConfig& config, Queue& queue);
+
+  const TaskSpec& spec() const override { return envs_.spec(); }
+  int64_t num_envs() const override { return envs_.num_envs(); }
+  bool steps_on_host() const override { return rows_ != nullptr; }
+  void reset(Queue& queue, const StepRow& row, const Start& start) override;
+  void announce_step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
+  void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
+  void take_episode_sums(Queue& queue, double* out, double* scratch) override;
+  void visit_state(StateVisitor& visitor) override { envs_.visit_state(visitor); }
+
+ private:
+  // A step that was announced.
+  struct Announced {
+    int64_t begin, count;
+    Array<int64_t> first_step;  // the host's copy of LifetimeStep::first
+    std::unique_ptr<Queue::Event> arrived;
+    bool waiting = false;
+  };
+  // The host's copies of a StepRow's arrays; where last observations arrive on the GPU.
+  struct Rows {
+    Rows(Queue& queue, const TaskSpec& spec, int64_t num_envs);
+    StepRow row(bool every_end);
+
+    Array<std::byte> action;
+    Array<float> next_obs, next_critic_obs, reward, last_obs, last_critic_obs;
+    Array<uint8_t> terminated, truncated;
+    Array<int32_t> kept;  // [N] StepRow::last_count of one step
+    Array<double> sums, scratch;
+    std::unique_ptr<Queue::Event> sums_taken;
+    Array<int32_t> gpu_kept;
+    Array<float> gpu_last_obs, gpu_last_critic_obs;
+    std::vector<Announced> announced;
+  };
+
+  Announced& announced(Queue& queue, int64_t begin, int64_t count);
+  void step_on_host(LifetimeStep step, int64_t begin, int64_t count, const StepRow& row);
+  void copy_up(Queue& queue, int64_t begin, int64_t count, const StepRow& row);
+  void keep_last(Queue& queue, int64_t begin, int64_t count, const StepRow& row);
+
+  std::unique_ptr<Queue> own_queue_;  // of the host, beside a GPU's
+  Queue& host_;
+  TaskEnvs envs_;
+  ThreadTeam team_;
+  std::unique_ptr<Rows> rows_;  // beside a GPU's queue
+};
+
+}  // namespace drl

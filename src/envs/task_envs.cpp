@@ -1,0 +1,174 @@
+#include "envs/task_envs.hpp"
+
+#include "base/check.hpp"
+#include "device/reduce.hpp"
+#include "envs/episode_sums.hpp"
+#include "envs/task_params.hpp"
+
+namespace drl {
+
+TaskSpec spec_of(const TaskRecord& record) {
+  TaskSpec spec;
+  spec.name = record.name, spec.step_limit = record.step_limit, spec.dt = record.dt;
+  spec.obs_dim = record.obs_dim * record.history, spec.critic_obs_dim = record.critic_obs_dim;
+  spec.action.discrete = record.discrete != 0, spec.action.size = record.action_size;
+  spec.action.heads.assign(record.heads, record.heads + record.head_count);
+  if (!spec.action.discrete) {
+    spec.action.low.assign(record.action_low, record.action_low + record.action_size);
+    spec.action.high.assign(record.action_high, record.action_high + record.action_size);
+    if (record.action_scale) {
+      spec.action.scale.assign(record.action_scale, record.action_scale + record.action_size);
+      spec.action.offset.assign(record.action_offset, record.action_offset + record.action_size);
+    }
+  }
+  spec.reward_terms.assign(record.reward_terms, record.reward_terms + record.reward_term_count);
+  spec.metrics.assign(record.metrics, record.metrics + record.metric_count);
+  for (int k = 0; k < record.end_count; ++k) spec.ends.emplace_back(record.ends[k].name);
+  if (record.end_count > 0 && record.step_limit > 0) spec.ends.emplace_back("time_out");
+  spec.curriculum.assign(record.curriculum_names, record.curriculum_names + record.curriculum_count);
+  spec.truncates = record.truncates != 0, spec.finite_horizon = record.finite_horizon != 0;
+  return spec;
+}
+
+TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& queue)
+    : record_(record),
+      config_(config),
+      queue_(queue),
+      spec_(spec_of(record)),
+      loops_(loops()),
+      age_(queue, size()),
+      episode_reward_(queue, size()),
+      curriculum_(queue, static_cast<size_t>(record.curriculum_count)),
+      ended_by_(queue, record.end_count > 0 ? size() : 0),
+      stale_(queue, size()),
+      sums_(queue, static_cast<size_t>(sum_rows()) * episode_columns(spec_)) {
+  DRL_CHECK(config.num_envs > 0 && config.first_global_index >= 0, "environments [first, first + num) must exist");
+  if (config_.params.empty()) config_.params = TaskParams(record).bytes();
+  DRL_CHECK(config_.params.size() == TaskParams::size(record), "parameters of another task");
+  weights_ = TaskParams::scaled_weights(record, config_.params);
+  int columns = record.obs_dim * (record.history - 1);
+  for (int f = 0; f < record.field_count; ++f) columns += record.fields[f].count;
+  for (int c = 0; c < columns; ++c) columns_.push_back(state_.emplace_back(queue, size()).data());
+  for (int t = 0; t < record.reward_term_count + record.metric_count; ++t)
+    term_columns_.push_back(terms_.emplace_back(queue, size()).data());
+  queue.copy(curriculum_.data(), record.curriculum_start, curriculum_.size());
+  queue.synchronize();
+  arrays_ = {config.num_envs,
+             config.seed,
+             config.first_global_index,
+             columns_.data(),
+             age_.data(),
+             episode_reward_.data(),
+             term_columns_.data(),
+             ended_by_.data(),
+             stale_.data(),
+             curriculum_.data(),
+             sharers(),
+             sums_.data(),
+             nullptr};
+  if (record.simulator) {
+    simulator_ = std::make_unique<Simulator>(
+        record, SimulatorConfig{config.num_envs, config.first_global_index, config.seed}, config_.params.data());
+    arrays_.simulator = simulator_->handle();
+  }
+  if (queue.on_gpu()) run(loops_.probe, {});
+}
+
+const TaskLoops& TaskEnvs::loops() const {
+  if (!queue_.on_gpu()) return record_.host[static_cast<int>(queue_.isa())];
+  if (!*record_.gpu)
+    throw UsageError("task " + spec_.name +
+                     " has no code for GPUs (its library was built without nvcc): build it where nvcc is, or give "
+                     "--device cpu");
+  return **record_.gpu;
+}
+
+LoopCall TaskEnvs::call(Queue& queue, const StepRow& row, int64_t begin, int64_t end) const {
+  const float* weights = weights_.empty() ? nullptr : weights_.data();
+  return {&arrays_, config_.params.data(), weights, &row, {}, begin, end, 0, 0, queue.native()};
+}
+
+void TaskEnvs::run(TaskLoop loop, const LoopCall& call) const {
+  char error[256] = "";
+  if (loop(&call, error, sizeof(error)) != 0)
+    throw Error("task " + spec_.name + " failed (" + error +
+                "): " + (simulator_ ? "the text is its simulator's own" : "drl_doctor examines the node's GPUs"));
+}
+
+void TaskEnvs::reset(Queue& queue, const StepRow& row, const Start& start) {
+  DRL_CHECK(start.group_size == 0 || config_.first_global_index % start.group_size == 0, "a group on two ranks");
+  queue.clear(sums_.data(), sums_.size());
+  LoopCall all = call(queue, row, 0, config_.num_envs);
+  all.step = start.step, all.group_size = start.group_size;
+  all.random_start_ages = config_.random_start_ages && start.group_size == 0;
+  run(loops_.reset, all);
+}
+
+void TaskEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) {
+  LoopCall some = call(queue, row, begin, begin + count);
+  some.step = step;
+  run(loops_.step, some);
+  if (!queue.on_gpu()) run(loops_.begin_others, some);
+}
+
+void TaskEnvs::take_episode_sums(Queue& queue, double* out, double* scratch) {
+  const auto columns = static_cast<int64_t>(episode_columns(spec_));
+  sum_columns(queue, sum_rows(), columns, scratch, LoadEpisodes{sums_.data(), columns}, StoreTo{out});
+  queue.clear(sums_.data(), sums_.size());
+}
+
+void TaskEnvs::iteration_ended(Queue& queue, int64_t iteration, const EpisodeSums& episodes,
+                               std::vector<float>& curriculum) {
+  if (!record_.update_curriculum) return;
+  const auto mean = [&](double sum) { return episodes.count > 0 ? sum / episodes.count : 0; };
+  const auto means = [&](std::vector<double> sums) {
+    for (double& x : sums) x = mean(x);
+    return sums;
+  };
+  const std::vector<double> terms = means(episodes.terms), metrics = means(episodes.metrics),
+                            ends = means(episodes.ends);
+  const TrainingStats stats{iteration,      episodes.count, mean(episodes.reward), mean(episodes.length), terms.data(),
+                            metrics.data(), ends.data()};
+  curriculum.resize(curriculum_.size());
+  queue.copy(curriculum.data(), curriculum_.data(), curriculum.size());
+  queue.synchronize();
+  record_.update_curriculum(curriculum.data(), &stats);
+  queue.copy(curriculum_.data(), curriculum.data(), curriculum.size());
+  queue.synchronize();
+}
+
+void TaskEnvs::visit_shared_state(StateVisitor& visitor) {
+  for (size_t k = 0; k < curriculum_.size(); ++k)
+    visitor.array("curriculum/" + spec_.curriculum[k], curriculum_.data() + k, {1}, Sharding::replicated, &queue_);
+}
+
+void TaskEnvs::visit_state(StateVisitor& visitor) {
+  const auto per_env = [&](const std::string& name, auto* data) {
+    visitor.array("env/" + name, data, {config_.num_envs}, Sharding::per_env, &queue_);
+  };
+  size_t column = 0;
+  for (int f = 0; f < record_.field_count; ++f) {
+    const TaskField& field = record_.fields[f];
+    for (int k = 0; k < field.count; ++k, ++column) {
+      const std::string name = std::string("state/") + field.name + (field.count > 1 ? "/" + std::to_string(k) : "");
+      if (field.is_int) {
+        per_env(name, static_cast<int32_t*>(columns_[column]));
+      } else {
+        per_env(name, static_cast<float*>(columns_[column]));
+      }
+    }
+  }
+  if (simulator_) simulator_->visit_state(visitor);
+  for (int k = 0; column < columns_.size(); ++k, ++column)
+    per_env("history/" + std::to_string(k), static_cast<float*>(columns_[column]));
+  per_env("age", age_.data());
+  per_env("episode_reward", episode_reward_.data());
+  for (size_t t = 0; t < terms_.size(); ++t) {
+    const size_t terms = spec_.reward_terms.size();
+    per_env(t < terms ? "reward_terms/" + spec_.reward_terms[t] : "metrics/" + spec_.metrics[t - terms],
+            terms_[t].data());
+  }
+  per_env("stale", stale_.data());
+}
+
+}  // namespace drl

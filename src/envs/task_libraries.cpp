@@ -1,0 +1,181 @@
+#include "envs/task_libraries.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+#include "base/build_id.hpp"
+#include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "drl/task_abi.hpp"
+#include "envs/make_env.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBuildAnew = "build it anew with drl_add_task_library (find_package(drl)) of this drl";
+
+std::vector<TaskLibraryFile>& loaded() {
+  static std::vector<TaskLibraryFile> all;
+  return all;
+}
+
+[[noreturn]] void refuse(const std::string& file, const std::string& problem, const std::string& why,
+                         const std::string& what) {
+  throw UsageError("task library " + printable(file) + " " + problem + " (" + why + "): " + what);
+}
+
+// How this thread computes with floats: flush-to-zero, rounding.
+unsigned float_mode() {
+#if defined(__SSE__)
+  return _mm_getcsr() & ~0x3Fu;  // without what has happened so far
+#else
+  return 0;
+#endif
+}
+void set_float_mode([[maybe_unused]] unsigned mode) {
+#if defined(__SSE__)
+  _mm_setcsr(mode);
+#endif
+}
+
+void* open_library(const std::string& file) {
+  const unsigned before = float_mode();
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const unsigned after = float_mode();
+  set_float_mode(before);
+  if (!library) {
+    const std::string why = dlerror();
+    refuse(file, "cannot be loaded", why, "is it one of drl_add_task_library's, for this kind of machine?");
+  }
+  if (before != after) {
+    dlclose(library);
+    refuse(file, "changes how everybody computes with floats", "it is linked with -ffast-math or -Ofast",
+           "build it without");
+  }
+  return library;
+}
+
+// "" if it fits this program, else what does not.
+std::string misfit(const TaskLibrary& library) {
+  if (library.magic != kTaskMagic) return "its table is none of drl's";
+  if (library.abi != kTaskAbi)
+    return fmt::format("it follows version {} of the contract, this drl {}", library.abi, kTaskAbi);
+  if (!std::ranges::equal(library.sizes, TaskSizes{}.all)) return "its structs have other sizes than this drl's";
+  if (library.flags != text_hash(DRL_TASK_FLAGS)) return "it was compiled with other options for floats than this drl";
+  if (library.count < 1 || !library.tasks) return "it has no task: does each header end with DRL_TASK?";
+  return "";
+}
+
+// "" if everything that a task must say is there.
+std::string misfit(const TaskRecord& r) {
+  if (!r.name || !*r.name || !r.preset) return "it has no name or preset";
+  const auto missing = [](int32_t count, const void* array) { return count < 0 || (count > 0 && !array); };
+  if (r.obs_dim < 1 || r.history < 1 || r.critic_obs_dim < 0 || r.action_size < 1 || r.step_limit < 0)
+    return "its dimensions";
+  if (!r.discrete && (!r.action_low || !r.action_high)) return "it has no bounds of actions";
+  if (missing(r.reward_term_count, r.reward_terms) || missing(r.field_count, r.fields) ||
+      missing(r.param_count, r.params) || r.params_size < 1 || !r.default_params ||
+      missing(r.metric_count, r.metrics) || missing(r.end_count, r.ends) || missing(r.head_count, r.heads) ||
+      missing(r.curriculum_count, r.curriculum_names) || missing(r.curriculum_count, r.curriculum_start) ||
+      (r.curriculum_count > 0 && !r.update_curriculum) || !r.action_scale != !r.action_offset)
+    return "a list of its table is missing";
+  if (!r.host || !r.gpu) return "it has no loops";
+  for (int k = 0; k < kIsaCount; ++k)
+    if (!r.host[k].reset || !r.host[k].step || !r.host[k].begin_others) return "it has no loops";
+  return "";
+}
+
+// Where there is no build id: of the contents.
+std::string hash_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  uint64_t hash = text_hash("");
+  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return fmt::format("{:012x}", hash & 0xffffffffffffull);
+}
+
+bool is_loaded(const std::string& file) {
+  return std::ranges::find(loaded(), file, &TaskLibraryFile::file) != loaded().end();
+}
+
+std::vector<std::string> installed() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(program.parent_path().parent_path() / "lib/drl/tasks", ignored))
+    if (entry.path().extension() == ".so") files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+void load_task_library(const std::string& given) {
+  std::error_code trouble;
+  const fs::path path = fs::canonical(given, trouble);
+  if (trouble || !fs::is_regular_file(path, trouble))
+    refuse(given, "is not there", trouble ? trouble.message() : "it is no file",
+           "give its path, on a file system that all nodes share");
+  const std::string file = path.string();
+  if (is_loaded(file)) return;
+  void* handle = open_library(file);
+  const auto table = reinterpret_cast<DrlTaskLibraryFunction>(dlsym(handle, DRL_TASK_LIBRARY_SYMBOL));
+  if (!table) {
+    dlclose(handle);
+    refuse(file, "is none", std::string("it has no symbol ") + DRL_TASK_LIBRARY_SYMBOL,
+           "build it with drl_add_task_library");
+  }
+  const TaskLibrary* library = table();
+  if (const std::string why = library ? misfit(*library) : "it gives no table"; !why.empty())
+    refuse(file, "does not fit this drl", why, kBuildAnew);
+  TaskLibraryFile entry{file, "", library->compiler ? library->compiler : "", {}};
+  for (int k = 0; k < library->count; ++k) {
+    const TaskRecord* record = library->tasks[k];
+    if (const std::string why = record ? misfit(*record) : "an empty entry"; !why.empty())
+      refuse(file, fmt::format("has a task that cannot be used, number {}", k), why, kBuildAnew);
+    entry.tasks.emplace_back(record->name);
+  }
+  const std::string id = build_id_of(library);
+  entry.build = path.filename().string() + " (build " + (id.empty() ? hash_of(file) : id) + ")";
+  register_tasks(*library, file);
+  loaded().push_back(std::move(entry));
+}
+
+void load_task_libraries(const std::vector<std::string>& given) {
+  for (const std::string& file : given) load_task_library(file);
+  if (const char* list = std::getenv("DRL_TASK_LIBRARIES"))
+    for (const std::string& file : split(list, ':'))
+      if (!file.empty()) load_task_library(file);
+  for (const std::string& file : installed()) load_task_library(file);
+}
+
+const std::vector<TaskLibraryFile>& task_libraries() { return loaded(); }
+
+const TaskLibraryFile* task_library_of(const std::string& task) {
+  const auto found = std::ranges::find_if(loaded(), [&](const auto& library) { return contains(library.tasks, task); });
+  return found == loaded().end() ? nullptr : &*found;
+}
+
+std::string task_library_build(const std::string& task) {
+  const TaskLibraryFile* library = task_library_of(task);
+  return library ? library->build : "";
+}
+
+std::string task_library_builds() {
+  std::vector<std::string> builds;
+  for (const TaskLibraryFile& library : loaded()) builds.push_back(library.build);
+  return join(builds, ", ");
+}
+
+}  // namespace drl

@@ -1,1 +1,0 @@
-#include "envs/task_loops.cpp"

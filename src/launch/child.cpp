@@ -1,0 +1,215 @@
+#include "launch/child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "base/check.hpp"
+#include "base/clock.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (const std::string& word : words) result.push_back(const_cast<char*>(word.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> environment_list() {
+  std::vector<std::string> list;
+  for (char** variable = environ; *variable; ++variable) list.emplace_back(*variable);
+  return list;
+}
+
+// By vfork, since a fork would copy the page tables of a process with much memory, part of it registered with a network
+// card. Until the program runs the child has our memory, and so calls the system alone; signals wait, whose handlers
+// would run in it.
+pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settings) {
+  const std::vector<char*> argv = pointers(command), envp = pointers(settings.environment);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const pid_t parent = getpid();
+  volatile int failure = 0;
+  const pid_t pid = vfork();
+  if (pid == 0) {
+    if (settings.own_group) setpgid(0, 0);
+    if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
+    if (settings.output >= 0) dup2(settings.output, STDOUT_FILENO), dup2(settings.output, STDERR_FILENO);
+    if (settings.ends_with_us) prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (settings.ends_with_us && getppid() != parent) _exit(kNotFound);  // it died before the line above
+    for (int signal = 1; signal < NSIG; ++signal) {  // our handlers must not swallow what is meant for the program
+      struct sigaction action {};
+      if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) std::signal(signal, SIG_DFL);
+    }
+    sigprocmask(SIG_SETMASK, &settings.signal_mask, nullptr);
+    execvpe(argv[0], argv.data(), envp.data());
+    failure = errno;
+    _exit(kNotFound);
+  }
+  if (pid < 0) failure = errno;
+  if (pid > 0 && failure) waitpid(pid, nullptr, 0);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = failure;
+  return failure ? -1 : pid;
+}
+
+namespace {
+
+constexpr size_t kKept = 1 << 20;  // bytes of output: the names of all nodes of a large job
+constexpr int kTick = 20;          // milliseconds between looks at a signal to send
+
+// Without ends where there can be none: errno says why.
+struct Pipe {
+  Descriptor read_end, write_end;
+  Pipe() {
+    if (int ends[2]; pipe2(ends, O_CLOEXEC) == 0) read_end = Descriptor(ends[0]), write_end = Descriptor(ends[1]);
+  }
+};
+
+bool readable(int file) {
+  pollfd waiting{file, POLLIN, 0};
+  return poll(&waiting, 1, kTick) > 0;
+}
+
+// The shield: an orphan, which is not found below our process, and blocks all signals but SIGKILL.
+[[noreturn]] void guard(const std::vector<std::string>& command, const ChildSettings& settings, int signals,
+                        int outcome) {
+  const pid_t pid = spawn(command, settings);
+  for (int status = 0;;) {
+    if (pid < 0 || waitpid(pid, &status, WNOHANG) == pid) {
+      const int code = pid < 0 ? kNotFound : shell_code(status);
+      _exit(write(outcome, &code, sizeof(code)) == sizeof(code) ? 0 : 1);
+    }
+    int signal = 0;
+    if (signals < 0) {
+      poll(nullptr, 0, kTick);
+    } else if (readable(signals)) {
+      const bool alive = read(signals, &signal, sizeof(signal)) == sizeof(signal);
+      kill(pid, alive ? signal : SIGTERM);
+      if (!alive) signals = -1;
+    }
+  }
+}
+
+}  // namespace
+
+int run_shielded(const std::vector<std::string>& command, const ChildSettings& settings,
+                 const std::function<int()>& pending_signal) {
+  Pipe signals, outcome;
+  if (signals.read_end < 0 || outcome.read_end < 0)
+    throw Error(std::string("no pipe (") + std::strerror(errno) + "): use --ranks 1");
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    setsid();
+    if (fork() != 0) _exit(0);
+    signals.write_end.close();
+    outcome.read_end.close();
+    try {
+      guard(command, settings, signals.read_end, outcome.write_end);
+    } catch (...) {  // no copy of us may go on beyond this
+      _exit(kNotFound);
+    }
+  }
+  const int error = errno;
+  if (pid > 0) waitpid(pid, nullptr, 0);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) throw Error(command.front() + " cannot be started (fork: " + std::strerror(error) + "): use --ranks 1");
+  signals.read_end.close();
+  outcome.write_end.close();
+
+  for (int sent = 0; !readable(outcome.read_end);)
+    if (const int signal = pending_signal(); signal != sent) {
+      sent = signal;
+      if (write(signals.write_end, &signal, sizeof(signal)) < 0) break;
+    }
+  int code = 0;
+  if (read(outcome.read_end, &code, sizeof(code)) != sizeof(code))
+    throw Error(command.front() +
+                " is not watched any more (its guard was killed; memory or processes may have run out): go on from the "
+                "last checkpoint with --load_run");
+  return code;
+}
+
+int shell_code(int wait_status) {
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
+
+bool is_on_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : split(path ? path : "", ':'))
+    if (access(((folder.empty() ? "." : folder) + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+// --- Beside a training ---
+
+BackgroundCommand::BackgroundCommand(const std::vector<std::string>& command, const std::string& log) {
+  Pipe pipe;
+  if (!log.empty())
+    pipe.write_end = Descriptor(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
+  ChildSettings settings{.environment = environment_list(), .own_group = true, .output = pipe.write_end};
+  settings.ends_with_us = false;
+  if (pipe.write_end >= 0) pid_ = spawn(command, settings);
+  if (pid_ < 0) {
+    output_ = command.front() + ": " + std::strerror(errno);
+    exit_code_ = kNotFound;
+  }
+  pipe_ = std::move(pipe.read_end);
+  fcntl(pipe_, F_SETFL, O_NONBLOCK);  // our end only: few programs expect their output to refuse them
+}
+
+BackgroundCommand::~BackgroundCommand() {
+  if (!exit_code_) {
+    kill(-pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+}
+
+std::optional<int> BackgroundCommand::exit_code() {
+  if (exit_code_) return exit_code_;
+  int status = 0;
+  const pid_t ended = waitpid(pid_, &status, WNOHANG);
+  read_output();
+  if (ended == 0) return std::nullopt;
+  exit_code_ = ended < 0 ? kNotFound : shell_code(status);
+  return exit_code_;
+}
+
+std::optional<int> BackgroundCommand::wait(double seconds) {
+  for (const auto start = Clock::now(); !exit_code() && seconds_since(start) < seconds;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return exit_code();
+}
+
+std::string BackgroundCommand::last_words() const {
+  const std::string_view text = trim(output_);
+  return printable(text.substr(text.find_last_of('\n') + 1));
+}
+
+// All that is in the pipe now, so that a program which says much does not wait for us.
+void BackgroundCommand::read_output() {
+  char text[1024];
+  for (ssize_t n; pipe_ >= 0 && (n = read(pipe_, text, sizeof(text))) > 0;)
+    output_.append(text, std::min(static_cast<size_t>(n), kKept - output_.size()));
+}
+
+}  // namespace drl

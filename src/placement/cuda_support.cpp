@@ -1,0 +1,64 @@
+#include "placement/cuda_support.hpp"
+
+#ifdef DRL_CUDA
+#include "comm/gpu_identity.hpp"
+#include "gpu/device.hpp"
+#endif
+
+namespace drl {
+
+#ifdef DRL_CUDA
+
+namespace {
+
+std::string reason_of(gpuError_t status) {
+  int driver = 0, runtime = 0;
+  (void)gpuDriverGetVersion(&driver);
+  (void)gpuRuntimeGetVersion(&runtime);
+  if (driver == 0) return "no GPU driver here";  // the runtime calls that an old one
+  return std::string(gpuGetErrorString(status)) + ", driver for CUDA " + cuda_version_text(driver) + ", build with " +
+         cuda_version_text(runtime);
+}
+
+}  // namespace
+
+const CudaSupport& cuda_support() {
+  static const CudaSupport support = [] {
+    CudaSupport found{true, 0, ""};
+    const gpuError_t status = gpuGetDeviceCount(&found.devices);
+    if (status == gpuSuccess) return found;
+    found.devices = 0;
+    found.trouble = reason_of(status);
+    (void)gpuGetLastError();
+    return found;
+  }();
+  return support;
+}
+
+std::string gpu_name(int device) {
+  gpuDeviceProp properties{};
+  DRL_GPU(gpuGetDeviceProperties(&properties, device));
+  return properties.name;
+}
+
+void use_gpu(int device) { DRL_GPU(gpuSetDevice(device)); }
+
+std::string cuda_version() {
+  int runtime = 0;
+  DRL_GPU(gpuRuntimeGetVersion(&runtime));
+  return cuda_version_text(runtime);
+}
+
+#else
+
+const CudaSupport& cuda_support() {
+  static const CudaSupport none;
+  return none;
+}
+std::string gpu_name(int) { return ""; }
+void use_gpu(int) {}
+std::string cuda_version() { return ""; }
+
+#endif
+
+}  // namespace drl

@@ -1,0 +1,287 @@
+#include "placement/placement.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <tuple>
+
+#include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/host.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "comm/roll_call.hpp"
+#include "comm/wire.hpp"
+#include "placement/device.hpp"
+#include "placement/relaunch.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+
+CpuSet together(const std::vector<HostRank>& ranks) {
+  CpuSet all;
+  for (const HostRank& rank : ranks) all |= rank.allowed;
+  return all;
+}
+
+bool disjoint(const std::vector<CpuSet>& sets) {
+  CpuSet seen;
+  for (const CpuSet& set : sets) {
+    if (set.none() || (seen & set).any()) return false;
+    seen |= set;
+  }
+  return true;
+}
+
+std::vector<CpuSet> masks(const std::vector<HostRank>& ranks) {
+  std::vector<CpuSet> sets;
+  for (const HostRank& rank : ranks) sets.push_back(rank.allowed);
+  return sets;
+}
+
+// 2 with hyper-threading.
+int threads_per_core(const Topology& topology) {
+  const CpuSet all = topology.all_cpus();
+  return std::max(1, static_cast<int>(all.count()) / std::max(1, topology.count_cores(all)));
+}
+
+int cores_wanted(const Topology& topology, const HostRank& rank) {
+  if (rank.threads) return rank.threads;
+  const int per_core = threads_per_core(topology);
+  return std::max(1, (rank.cpus_per_task + per_core - 1) / per_core);
+}
+
+// The cores near a rank's GPU; all where it has none.
+CpuSet cpus_near(const std::vector<Topology::Gpu>& gpus, const CpuSet& cpus, const HostRank& rank) {
+  return rank.gpu < 0 ? cpus : cpus & gpus[static_cast<size_t>(rank.gpu)].near;
+}
+
+size_t first_of(const CpuSet& cpus) {
+  size_t cpu = 0;
+  while (cpu < cpus.size() && !cpus[cpu]) ++cpu;
+  return cpu;
+}
+
+// Cores and the ranks that divide them.
+struct Region {
+  CpuSet cpus;
+  std::vector<size_t> ranks;
+  int cores_wanted = 0;
+};
+
+std::vector<Region> regions_of(const Topology& topology, const CpuSet& cpus, const std::vector<HostRank>& ranks) {
+  const std::vector<Topology::Gpu> gpus = topology.gpus();
+  std::vector<Region> regions;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    const CpuSet near = cpus_near(gpus, cpus, ranks[rank]);
+    auto region = std::ranges::find(regions, near, &Region::cpus);
+    if (region == regions.end()) region = regions.insert(region, Region{near, {}, 0});
+    region->ranks.push_back(rank);
+    region->cores_wanted += cores_wanted(topology, ranks[rank]);
+  }
+  return regions;
+}
+
+bool suffice(const Topology& topology, const std::vector<Region>& regions) {
+  CpuSet seen;
+  for (const Region& region : regions) {
+    if ((seen & region.cpus).any() || topology.count_cores(region.cpus) < region.cores_wanted) return false;
+    seen |= region.cpus;
+  }
+  return true;
+}
+
+// All ranks in one group, sorted by their regions.
+Region all_in_one(std::vector<Region> regions, const CpuSet& cpus) {
+  std::ranges::stable_sort(regions, {}, [](const Region& region) { return first_of(region.cpus); });
+  Region all{cpus, {}, 0};
+  for (const Region& region : regions) all.ranks.insert(all.ranks.end(), region.ranks.begin(), region.ranks.end());
+  return all;
+}
+
+// What a rank tells the others.
+struct Facts {
+  std::string host, cpus;
+  int threads = 0, cpus_per_task = 0;  // as in HostRank
+  std::vector<std::string> gpus = {};  // ids; empty on the CPU
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, host, cpus, threads, cpus_per_task, gpus)
+
+// The facts of this host in the order of their ranks, and which of them are this rank's. Rank 0 deals them out: what
+// all ranks say is too much for all ranks to hear.
+std::pair<size_t, std::vector<Facts>> facts_of_host(Communicator& comm, const Facts& mine) {
+  const std::vector<Facts> all = gather_facts(comm, mine);
+  std::vector<std::string> replies(all.size());
+  for (const Group& host : groups_of(column(all, &Facts::host))) {
+    std::vector<Facts> here;
+    for (int rank : host.ranks) here.push_back(all[static_cast<size_t>(rank)]);
+    const std::string text = to_wire(here);
+    for (size_t k = 0; k < here.size(); ++k)
+      replies[static_cast<size_t>(host.ranks[k])] = fmt::format("[{},{}]", k, text);
+  }
+  return from_wire<std::pair<size_t, std::vector<Facts>>>(scatter_texts(comm, replies));
+}
+
+// Slurm's "CPUs" as hardware threads: they are that already, unless the step takes one of each core only.
+int slurm_cpus(const Topology& topology, const Environment& environment, const char* name) {
+  const bool one_thread_a_core = environment("SLURM_THREADS_PER_CORE") == "1";
+  return number(environment, name).value_or(0) * (one_thread_a_core ? threads_per_core(topology) : 1);
+}
+
+// The ranks of a host with their GPUs, of which `devices` says which each has.
+std::vector<HostRank> ranks_of(const Topology& topology, const std::vector<Facts>& facts,
+                               const std::vector<int>& devices) {
+  const std::vector<Topology::Gpu> gpus = topology.gpus();
+  std::vector<HostRank> ranks;
+  for (size_t rank = 0; rank < facts.size(); ++rank) {
+    const Facts& one = facts[rank];
+    const int device = devices[rank], gpu = device < 0 ? -1 : find_gpu(gpus, one.gpus[static_cast<size_t>(device)]);
+    ranks.push_back({cpus_of_text(one.cpus), gpu, one.threads, one.cpus_per_task});
+  }
+  return ranks;
+}
+
+// Binds this process, if that is to be, and says what came of it.
+Placement settle(const Topology& topology, std::vector<HostRank>& ranks, size_t me, int granted) {
+  const std::vector<CpuSet> parts = bindings(topology, ranks, granted);
+  for (size_t rank = 0; rank < parts.size(); ++rank) ranks[rank].allowed = parts[rank];
+  const CpuSet& cpus = ranks[me].allowed;
+  Placement placement;
+  placement.bound = !parts.empty() && bind_this_process(cpus);
+  placement.cores = std::max(1, topology.count_cores(cpus));
+  placement.ranks_on_host = static_cast<int>(ranks.size());
+  placement.threads = threads_of(topology, ranks, me);
+  return placement;
+}
+
+// "1 core", "4 cores", "1 to 7 ranks".
+std::string range(const std::vector<int>& values, const std::string& what) {
+  const auto [least, most] = std::ranges::minmax(values);
+  return least == most ? counted(least, what) : fmt::format("{} to {}", least, counted(most, what));
+}
+
+// The banner's text, the same on all ranks.
+std::string summary(Communicator& comm, const Placement& mine) {
+  std::vector<int> ranks, cores, threads;
+  bool any_bound = false;
+  for (const auto& [on_host, its_cores, its_threads, bound] :
+       gather_facts(comm, std::tuple(mine.ranks_on_host, mine.cores, mine.threads, mine.bound))) {
+    ranks.push_back(on_host), cores.push_back(its_cores), threads.push_back(its_threads);
+    any_bound |= bound;
+  }
+  if (comm.rank() != 0) return broadcast_text(comm, "");
+  return broadcast_text(comm, fmt::format("{} a node, {} and {} a rank{}", range(ranks, "rank"), range(cores, "core"),
+                                          range(threads, "thread"), any_bound ? ", bound by drl" : ""));
+}
+
+// Each host's first rank may have one; rank 0 says the first of them.
+void say_first_warning(Communicator& comm, const std::string& warning) {
+  for (const std::string& text : gather_texts(comm, warning))
+    if (!text.empty()) return log::warn("{}", text);
+}
+
+}  // namespace
+
+int find_gpu(const std::vector<Topology::Gpu>& gpus, const std::string& id, const fs::path& root) {
+  if (const auto place = number_in<size_t>(id)) return *place < gpus.size() ? static_cast<int>(*place) : -1;
+  // A MIG device of older drivers names its GPU; one of newer drivers does not.
+  const std::string uuid = id.starts_with("MIG-GPU-") ? id.substr(4, id.find('/') - 4) : id;
+  if (!uuid.starts_with("GPU-")) return -1;
+  for (size_t k = 0; k < gpus.size(); ++k) {
+    std::ifstream file(root / "proc/driver/nvidia/gpus" / gpus[k].pci / "information");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("GPU UUID:") && trim(line.substr(9)).starts_with(uuid)) return static_cast<int>(k);
+  }
+  return -1;
+}
+
+std::vector<CpuSet> divide_cores(const Topology& topology, const CpuSet& cpus, const std::vector<HostRank>& ranks) {
+  std::vector<Region> regions = regions_of(topology, cpus, ranks);
+  if (!suffice(topology, regions)) regions = {all_in_one(std::move(regions), cpus)};
+  std::vector<CpuSet> result(ranks.size());
+  for (const Region& region : regions) {
+    const std::vector<CpuSet> parts = topology.divide(region.cpus, static_cast<int>(region.ranks.size()));
+    if (parts.empty()) return {};
+    for (size_t k = 0; k < parts.size(); ++k) result[region.ranks[k]] = parts[k];
+  }
+  return result;
+}
+
+std::vector<CpuSet> bindings(const Topology& topology, const std::vector<HostRank>& ranks, int granted) {
+  const CpuSet all = together(ranks);
+  const bool chosen = disjoint(masks(ranks)) && ranks.front().allowed != topology.all_cpus();
+  if (chosen || all.none() || all.count() > static_cast<size_t>(granted)) return {};
+  std::vector<CpuSet> parts = divide_cores(topology, all, ranks);
+  return disjoint(parts) && parts != masks(ranks) ? parts : std::vector<CpuSet>();
+}
+
+int threads_of(const Topology& topology, const std::vector<HostRank>& ranks, size_t rank) {
+  const HostRank& mine = ranks[rank];
+  if (mine.threads) return mine.threads;
+  // Some clusters count cores and some hardware threads; a mask of our own tells which.
+  const bool own = mine.allowed != topology.all_cpus();
+  const int asked = own ? mine.cpus_per_task : cores_wanted(topology, mine);
+  const int share = topology.count_cores(together(ranks)) / static_cast<int>(ranks.size());
+  return std::max(1, std::min({asked, topology.count_cores(mine.allowed), share}));
+}
+
+std::string shared_cores_warning(const Topology& topology, const std::vector<HostRank>& ranks,
+                                 const std::string& host) {
+  // Each thread can have a core (Hall's theorem, for masks that are equal, nested or disjoint) if those within each
+  // mask are no more than its cores.
+  std::vector<CpuSet> sets = masks(ranks);
+  sets.push_back(together(ranks));
+  for (CpuSet& set : sets) set = topology.whole_cores(set);
+  for (const CpuSet& set : sets) {
+    int inside = 0, threads = 0;
+    for (size_t rank = 0; rank < ranks.size(); ++rank)
+      if ((sets[rank] & ~set).none()) inside += 1, threads += threads_of(topology, ranks, rank);
+    const int cores = topology.count_cores(set);
+    if (inside > 1 && threads > cores && cores > 0)
+      return fmt::format("{} with {} in all share {} of {}: use fewer ranks or threads, or ask for more cores",
+                         counted(inside, "rank"), counted(threads, "thread"), counted(cores, "core"), host);
+  }
+  return "";
+}
+
+Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environment& environment,
+                     const std::string& device, const std::string& gpu_ids, std::optional<int> threads) {
+  Facts mine;
+  DeviceChoice choice;
+  const Topology* topology = nullptr;
+  int granted = 0;
+  on_all_ranks(comm, [&] {
+    const Gpus gpus = visible_gpus(environment);
+    choice = choose_device(device, gpu_ids, gpus, device == "cpu" ? CudaSupport{} : cuda_support());
+    const bool near_gpus = choice.one_rank_per_gpu() && gpus.physical;
+    topology = &Topology::of_this_machine(near_gpus ? Topology::Read::cores_and_gpus : Topology::Read::cores);
+    mine.host = host_name();
+    mine.cpus = to_text(allowed_cpus());
+    mine.threads = threads.value_or(0);
+    mine.cpus_per_task = slurm_cpus(*topology, environment, "SLURM_CPUS_PER_TASK");
+    mine.gpus = choice.gpus.ids;
+    if (launch.launcher == "srun") granted = slurm_cpus(*topology, environment, "SLURM_CPUS_ON_NODE");
+  });
+
+  const auto [me, facts] = facts_of_host(comm, mine);
+  std::vector<HostRank> ranks;
+  Placement placement;
+  on_all_ranks(comm, [&, me = me, &facts = facts] {
+    std::vector<std::vector<std::string>> gpus;
+    for (const Facts& one : facts) gpus.push_back(one.gpus);
+    const std::vector<int> devices = assign_devices(gpus);
+    ranks = ranks_of(*topology, facts, devices);
+    placement = settle(*topology, ranks, me, granted);
+    if (choice.cuda) placement.gpu = choice.gpus.places[static_cast<size_t>(devices[me])];
+  });
+  if (comm.rank() == 0 && !choice.warning.empty()) log::warn("{}", choice.warning);
+  if (comm.rank() == 0 && !choice.info.empty()) log::info("{}", choice.info);
+  if (placement.gpu >= 0) placement.device = fmt::format("cuda:{}", placement.gpu);
+  placement.text = summary(comm, placement);
+  const bool speaks = me == 0 && !shortage_is_known(environment);
+  say_first_warning(comm, speaks ? shared_cores_warning(*topology, ranks, mine.host) : "");
+  return placement;
+}
+
+}  // namespace drl

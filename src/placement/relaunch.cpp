@@ -1,0 +1,445 @@
+#include "placement/relaunch.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <regex>
+
+#include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/host.hpp"
+#include "base/log.hpp"
+#include "base/temp_file.hpp"
+#include "base/text.hpp"
+#include "comm/mpi_library.hpp"
+#include "comm/roll_call.hpp"
+#include "comm/wire.hpp"
+#include "launch/child.hpp"
+#include "placement/device.hpp"
+#include "placement/machine.hpp"
+#include "placement/topology.hpp"
+
+namespace drl {
+namespace {
+
+// Set for the ranks that we start: "node1:0,1:8;node2:2,3:8", GPUs and hardware threads of the outer step, empty if
+// there was none. Also keeps a rank from starting itself again.
+constexpr const char* kOuterStep = "DRL_OUTER_STEP";
+constexpr const char* kDirectLine = "DRL_DIRECT_LINE";      // how the user starts these ranks without us
+constexpr const char* kSlurmVersion = "DRL_SLURM_VERSION";  // "slurm 22.05.8"
+constexpr const char* kYield = "OMPI_MCA_mpi_yield_when_idle";
+constexpr int kRefused = 254;            // SLURM_EXIT_ERROR: srun's own failures, not the program's
+constexpr int kRankMemory = 256;         // MiB that a rank needs at least
+constexpr const char* kPatience = "60";  // seconds that srun may wait for resources that we hold already
+
+int total(const std::vector<int>& ranks) { return std::accumulate(ranks.begin(), ranks.end(), 0); }
+
+bool equal(const std::vector<int>& ranks) {
+  return std::adjacent_find(ranks.begin(), ranks.end(), std::not_equal_to<>()) == ranks.end();
+}
+
+// --- What a task sees ---
+
+// Slurm counts hardware threads, and where it does not bind, all of the machine's cores are open to us.
+// Where a step takes one hardware thread of each core only (--hint=nomultithread), it counts cores.
+struct Grant {
+  int cpus, cores;
+};
+Grant granted(const Environment& environment) {
+  const int cores = this_machine().cores,
+            threads_per_core = std::max(cores, static_cast<int>(allowed_cpus().count())) / cores;
+  const int unit = environment("SLURM_THREADS_PER_CORE") == "1" ? threads_per_core : 1;
+  const int cpus = number(environment, "SLURM_CPUS_ON_NODE").value_or(cores * threads_per_core) * unit;
+  return {cpus, std::clamp(cpus / threads_per_core, 1, cores)};
+}
+
+int granted_memory(const Environment& environment) {
+  if (const auto node = number(environment, "SLURM_MEM_PER_NODE")) return *node;
+  const int cpus = number(environment, "SLURM_CPUS_ON_NODE").value_or(1);
+  return number(environment, "SLURM_MEM_PER_CPU").value_or(0) * cpus;
+}
+
+std::string node_name(const Environment& environment) { return environment("SLURMD_NODENAME").value_or(host_name()); }
+
+// What a task tells rank 0, which joins them by node.
+struct TaskFacts {
+  std::string node;
+  std::vector<std::string> gpus, chosen;  // that it sees, if it computes on any; those that --gpu_ids chooses
+  int free_cores = 0;                     // that are devices: without GPUs, unless -c made them threads
+  int cpus = 1, cores = 1, memory = 0;    // as in StepNode
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskFacts, node, gpus, chosen, free_cores, cpus, cores, memory)
+
+TaskFacts facts_of_task(const Environment& environment, const RankRequest& request) {
+  const Gpus gpus = request.cpu ? Gpus{} : visible_gpus(environment);
+  const Gpus chosen = request.cpu ? gpus : select_gpus(gpus, request.gpu_ids);
+  const bool on_gpus = !chosen.ids.empty(), threads = environment("SLURM_CPUS_PER_TASK").has_value();
+  const auto [cpus, cores] = granted(environment);
+  return {.node = node_name(environment),
+          .gpus = on_gpus ? gpus.ids : std::vector<std::string>(),
+          .chosen = chosen.ids,
+          .free_cores = on_gpus || threads ? 0 : cores,
+          .cpus = cpus,
+          .cores = cores,
+          .memory = granted_memory(environment)};
+}
+
+void add_new(std::vector<std::string>& list, const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (!contains(list, name)) list.push_back(name);
+}
+
+std::vector<StepNode> step_nodes(const std::vector<TaskFacts>& tasks) {
+  std::vector<StepNode> nodes;
+  for (const Group& group : groups_of(column(tasks, &TaskFacts::node))) {
+    StepNode& node = nodes.emplace_back(StepNode{.name = group.text, .tasks = static_cast<int>(group.ranks.size())});
+    std::vector<std::string> chosen;
+    for (int rank : group.ranks) {
+      const TaskFacts& task = tasks[static_cast<size_t>(rank)];
+      add_new(node.gpus, task.gpus);
+      add_new(chosen, task.chosen);
+      node.cpus = task.cpus, node.cores = task.cores, node.memory = task.memory;
+      node.devices = std::max(static_cast<int>(chosen.size()), task.free_cores);
+    }
+  }
+  return nodes;
+}
+
+// "4", "a100:4" or "a100:2,v100:2".
+int gpu_count(const Environment& environment, const char* name) {
+  int count = 0;
+  for (const std::string& kind : split(environment(name).value_or(""), ','))
+    count += std::atoi(kind.substr(kind.rfind(':') + 1).c_str());
+  return count;
+}
+
+bool on_gpus(const std::vector<StepNode>& nodes) { return !nodes.front().gpus.empty(); }
+
+bool equal_gpus(const std::vector<StepNode>& nodes) {
+  const auto differ = [](const StepNode& a, const StepNode& b) { return a.gpus.size() != b.gpus.size(); };
+  return std::adjacent_find(nodes.begin(), nodes.end(), differ) == nodes.end();
+}
+
+// --- The inner srun ---
+
+// In the shell of a job nothing says which plugin Open MPI needs, and the cluster's default may be none.
+bool offers_pmix() {
+  if (!is_open_mpi()) return false;
+  BackgroundCommand list({"srun", "--mpi=list"});
+  return list.wait(10) == 0 && list.output().find("pmix") != std::string::npos;
+}
+
+std::string mpi_plugin(const Environment& environment) {
+  if (const auto type = environment("SLURM_MPI_TYPE")) return *type;
+  if (environment("PMIX_RANK")) return "pmix";
+  if (environment("PMI_RANK")) return "pmi2";
+  return "";
+}
+
+// Slurm writes into SLURM_CPU_BIND of a task what it was bound to: most often masks of its own choice, one for each of
+// the step's tasks on that node, which are none for the ranks. Those bind themselves. What a user named core by core is
+// in there as it was typed, longer than the step has tasks. In the shell of a job the variable is the user's anyway.
+std::string cpu_bind(const Environment& environment) {
+  const auto said = environment("SLURM_CPU_BIND");
+  if (!said || !in_srun_step(environment)) return said.value_or("");
+  const auto names = [&](const char* kind) { return said->find(kind) != std::string::npos; };
+  if (names("map_cpu:") || names("map_ldom:") || names("mask_ldom:") || names("rank_ldom")) return *said;
+  const size_t masks = said->find("mask_cpu:"),
+               node = static_cast<size_t>(number(environment, "SLURM_NODEID").value_or(0));
+  const std::vector<int> tasks = counts_per_node(environment, "SLURM_STEP_TASKS_PER_NODE");
+  const int own = node < tasks.size() ? tasks[node] : 1;
+  if (masks != std::string::npos && static_cast<int>(split(said->substr(masks), ',').size()) > own) return *said;
+  return said->starts_with("verbose") ? "verbose,none" : "none";
+}
+
+// Looked at once, where a step is about to be started within another.
+std::string version_of_srun() {
+  BackgroundCommand version({"srun", "--version"});
+  return version.wait(10) == 0 ? version.output() : "";
+}
+
+[[noreturn]] void throw_lost_gpus(const Environment& environment, const std::string& node, const std::string& outer,
+                                  const Gpus& gpus) {
+  const std::string reason = step_may_lose_gpus(environment(kSlurmVersion).value_or(""));
+  throw UsageError(fmt::format(
+      "srun gave the GPUs {} of {} to the ranks that this program started (the first step has {}{}): type\n  {}\nor "
+      "use "
+      "--ranks 1",
+      join(gpus.ids, ","), node, outer, reason.empty() ? "" : "; " + reason,
+      environment(kDirectLine).value_or("srun, with one task per GPU")));
+}
+
+std::string describe_step(const std::vector<StepNode>& nodes) {
+  std::vector<std::string> parts;
+  for (const StepNode& node : nodes)
+    parts.push_back(fmt::format("{}:{}:{}", node.name, join(node.gpus, ","), node.cpus));
+  return join(parts, ";");
+}
+
+// `outer_step` and `version` are empty where there is no outer step.
+int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, const std::string& outer_step,
+             const std::string& version, const std::vector<std::string>& command, const StopRelay& relay) {
+  const Environment environment = process_environment();
+  const TempFile hosts("drl-hosts", hosts_of_ranks(nodes, ranks));
+  // Signals reach the ranks through `pending_signal` only: srun itself answers SIGINT and SIGTERM by killing them.
+  ChildSettings settings{.environment = inner_environment(environment_list())};
+  sigprocmask(SIG_SETMASK, nullptr, &settings.signal_mask);
+  const auto set = [&](const char* name, const std::string& value) {
+    settings.environment.push_back(fmt::format("{}={}", name, value));
+  };
+  const std::string line = direct_line(nodes, ranks, 0, command);
+  set("SLURM_HOSTFILE", hosts.path());
+  set("SLURM_EXIT_ERROR", std::to_string(kRefused));
+  set(kOuterStep, outer_step);
+  set(kDirectLine, line);
+  set(kSlurmVersion, version);
+  bool shared = false;  // cores: ranks that share them must not spin while they wait for each other
+  for (size_t k = 0; k < nodes.size(); ++k) shared |= ranks[k] > nodes[k].cores;
+  if (shared && !environment(kYield)) set(kYield, "1");
+
+  std::vector<std::string> words = srun_command(environment, nodes, ranks);
+  if (mpi_plugin(environment).empty() && offers_pmix()) words.push_back("--mpi=pmix");
+  words.insert(words.end(), command.begin(), command.end());
+  const int code = relay.own_exit_code(run_shielded(words, settings, relay.pending_signal));
+  const std::string reason = on_gpus(nodes) ? step_may_lose_gpus(version) : "";
+  if (code == kRefused || code == kNotFound)
+    throw UsageError("srun did not start the ranks (its message is above" + (reason.empty() ? "" : "; " + reason) +
+                     "): start them by\n  " + line + "\nor use --ranks 1");
+  return code;
+}
+
+}  // namespace
+
+std::vector<int> plan_ranks(const std::vector<StepNode>& nodes, int wanted_ranks) {
+  int tasks = 0, devices = 0;
+  std::vector<int> ranks;
+  for (const StepNode& node : nodes) {
+    tasks += node.tasks;
+    devices += node.devices;
+    ranks.push_back(std::max(1, node.devices));
+  }
+  if (wanted_ranks == 0) return devices > tasks ? ranks : std::vector<int>{};
+  if (wanted_ranks <= tasks) return {};
+  const int count = static_cast<int>(nodes.size());
+  for (int k = 0; k < count; ++k) ranks[static_cast<size_t>(k)] = wanted_ranks / count + (k < wanted_ranks % count);
+  return ranks;
+}
+
+// A task sees all GPUs of its node (not --gpus-per-task: ranks that see one GPU each cannot map the others' memory).
+// Where nodes have unequal numbers, which Slurm deals out by tasks or not at all, each shall have the mean.
+std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, int cores_per_rank,
+                        const std::vector<std::string>& command) {
+  const int count = static_cast<int>(nodes.size());
+  int gpus = 0;
+  for (const StepNode& node : nodes) gpus += static_cast<int>(node.gpus.size());
+  const int gpus_per_node = gpus > 0 ? std::max(1, gpus / count) : 0;
+  const bool by_number = !equal(ranks) && equal_gpus(nodes);
+  return fmt::format("srun -N{} {}{}{} {}", count,
+                     by_number ? fmt::format("-n{}", total(ranks))
+                               : fmt::format("--ntasks-per-node={}", equal(ranks) ? ranks[0] : gpus_per_node),
+                     gpus > 0 ? fmt::format(" --gpus-per-node={}", gpus_per_node) : "",
+                     cores_per_rank > 0 ? fmt::format(" -c{}", cores_per_rank) : "", shell_line(command));
+}
+
+std::optional<std::array<int, 3>> slurm_version(const std::string& text) {
+  std::smatch found;
+  if (!std::regex_search(text, found, std::regex(R"(\bslurm\S* (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?)")))
+    return std::nullopt;
+  return std::array{std::stoi(found[1]), std::stoi(found[2]), found[3].matched ? std::stoi(found[3]) : 0};
+}
+
+// Slurm 22.05: "srun --overlap now allows the step to share all resources", CPUs alone before.
+std::string step_cannot_share(const std::string& version, const std::vector<StepNode>& nodes) {
+  const auto numbers = slurm_version(version);
+  const bool shares_cpus_only = numbers && *numbers < std::array{22, 5, 0};
+  if (!shares_cpus_only || (!on_gpus(nodes) && nodes.front().memory == 0)) return "";
+  return fmt::format("before 22.05 two steps cannot share {}, and this is {}", on_gpus(nodes) ? "GPUs" : "memory",
+                     version);
+}
+
+std::string step_may_lose_gpus(const std::string& version) {
+  const auto numbers = slurm_version(version);
+  if (!numbers || *numbers >= std::array{26, 5, 3}) return "";
+  return "before 26.05.3 Slurm may do so where a job's cores are on fewer sockets than its GPUs, and this is " +
+         version;
+}
+
+std::vector<std::string> srun_command(const Environment& environment, const std::vector<StepNode>& nodes,
+                                      const std::vector<int>& ranks) {
+  // --overlap and --overcommit: the tasks that wait for these ranks hold the cores.
+  std::vector<std::string> words = {"srun",
+                                    "--jobid=" + environment("SLURM_JOB_ID").value_or(""),
+                                    "--overlap",
+                                    "--overcommit",
+                                    "--kill-on-bad-exit=1",
+                                    std::string("--immediate=") + kPatience};
+  if (const std::string plugin = mpi_plugin(environment); !plugin.empty()) words.push_back("--mpi=" + plugin);
+  if (const std::string bind = cpu_bind(environment); !bind.empty()) words.push_back("--cpu-bind=" + bind);
+  // All of the job's: of fewer, Slurm may choose others than the outer tasks have (keep_to_outer_step chooses).
+  if (on_gpus(nodes)) {
+    const std::string job_gpus = environment("SLURM_JOB_GPUS").value_or("");
+    const size_t count = std::max(nodes[0].gpus.size(), job_gpus.empty() ? 0 : split(job_gpus, ',').size());
+    words.push_back("--gpus-per-node=" + std::to_string(count));
+  }
+  // By the list of hosts: else Slurm places tasks where the job has cores, 3+1 instead of 2+2.
+  words.insert(words.end(), {"--ntasks=" + std::to_string(total(ranks)), "--distribution=arbitrary"});
+  return words;
+}
+
+std::string hosts_of_ranks(const std::vector<StepNode>& nodes, const std::vector<int>& ranks) {
+  std::string hosts;
+  for (size_t k = 0; k < nodes.size(); ++k)
+    for (int rank = 0; rank < ranks[k]; ++rank) hosts += nodes[k].name + "\n";
+  return hosts;
+}
+
+// How Slurm's PMIx plugin lets the nodes of a step wait for each other. By default a fence without data, the last one
+// in MPI_Init, goes along a tree, which in steps of fewer nodes than TreeWidth has no edges (Slurm 22.05 to 24.11,
+// reverse_tree_info): a rank that Open MPI's TCP then brings a message before it is ready for any dies of it.
+constexpr const char* kPmixFence = "SLURM_PMIX_FENCE";
+
+std::vector<std::string> inner_environment(const std::vector<std::string>& variables) {
+  static const std::vector<std::string> of_launchers = {"SLURM_", "SLURMD_", "SRUN_",
+                                                        "PMIX_",  "PMI_",    "OMPI_COMM_WORLD_"},
+                                        // Settings of users and sites, which no launcher makes; so are PMIX_MCA_... and
+                                        // OMPI_MCA_.... Of SLURM_CPU_BIND srun_command makes an option.
+      settings = {"PMI_MMAP_SYNC_WAIT_TIME", "SLURM_NETWORK", "SLURM_MEM_BIND", kPmixFence},
+                                        // What the job is, over its requeues; srun does not tell its tasks anew.
+      of_job = {"SLURM_JOB_ID",       "SLURM_CONF",         "SLURM_RESTART_COUNT", "SLURM_JOB_START_TIME",
+                "SLURM_JOB_END_TIME", "SLURM_CLUSTER_NAME", "SLURM_ARRAY_JOB_ID",  "SLURM_ARRAY_TASK_ID"};
+  std::vector<std::string> kept;
+  for (const std::string& variable : variables) {
+    const std::string name = variable.substr(0, variable.find('='));
+    const auto begins = [&](const std::string& beginning) { return name.starts_with(beginning); };
+    if (std::ranges::none_of(of_launchers, begins) || begins("PMIX_MCA_") || contains(settings, name) ||
+        contains(of_job, name))
+      kept.push_back(variable);
+  }
+  const auto is_fence = [](const std::string& variable) { return variable.starts_with(std::string(kPmixFence) + "="); };
+  if (std::ranges::none_of(kept, is_fence)) kept.push_back(std::string(kPmixFence) + "=ring");
+  return kept;
+}
+
+std::string shortage(const std::vector<StepNode>& nodes, const std::vector<int>& ranks,
+                     const std::vector<std::string>& command) {
+  for (size_t k = 0; k < nodes.size(); ++k) {
+    const StepNode& node = nodes[k];
+    if (node.cores < ranks[k])
+      return fmt::format("{} share {} of {} (the job was granted no more): faster is\n  {}", counted(ranks[k], "rank"),
+                         counted(node.cores, "core"), node.name, direct_line(nodes, ranks, 1, command));
+    if (node.memory > 0 && node.memory < kRankMemory * ranks[k])
+      return fmt::format("{} share {} MiB of {} (the job was granted no more): safer is --mem={}M or more",
+                         counted(ranks[k], "rank"), node.memory, node.name, kRankMemory * ranks[k]);
+  }
+  return "";
+}
+
+std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInfo& launch, const RankRequest& request,
+                                             const std::vector<std::string>& command, const StopRelay& relay) {
+  const Environment environment = process_environment();
+  if (launch.launcher != "srun" || request.ranks == 1 || environment(kOuterStep)) return std::nullopt;
+
+  TaskFacts task;
+  on_all_ranks(comm, [&] { task = facts_of_task(environment, request); });
+  const std::vector<TaskFacts> tasks = gather_facts(comm, task);
+  std::vector<StepNode> nodes;
+  std::vector<int> ranks;
+  std::string version;
+  const std::string decision = on_rank_zero(comm, [&]() -> std::string {
+    nodes = step_nodes(tasks);
+    ranks = plan_ranks(nodes, request.ranks);
+    if (ranks.empty()) return "stay";
+    int devices = 0;
+    for (const StepNode& node : nodes) devices += node.devices;
+    const std::string step = fmt::format("this step has {} and {}", counted(devices, on_gpus(nodes) ? "GPU" : "core"),
+                                         counted(comm.size(), "task"));
+    const auto refuse = [&](const std::string& why) {
+      throw UsageError(fmt::format("{}, and {} type\n  {}\nor use --ranks 1 for one device a task", step, why,
+                                   direct_line(nodes, ranks, 0, command)));
+    };
+    if (!is_on_path("srun")) refuse("srun is not here to start the missing ranks (in a container?): outside of it,");
+    version = trim(version_of_srun());
+    if (const std::string why = step_cannot_share(version, nodes); !why.empty())
+      refuse("Slurm cannot start the missing ranks within it (" + why + "):");
+    if (on_gpus(nodes) && !equal_gpus(nodes))
+      refuse("the nodes have unequal numbers of GPUs (srun can start the missing ranks only on equal ones):");
+    log::info("{}: starting again by srun with {}{}", step, counted(total(ranks), "rank"),
+              equal(ranks) ? fmt::format(", {} a node", ranks[0]) : "");
+    if (const std::string warning = shortage(nodes, ranks, command); !warning.empty()) log::warn("{}", warning);
+    return "start";
+  });
+  if (decision == "stay") return std::nullopt;
+
+  // The other tasks wait without a collective that spins: the cores belong to the ranks. They may not end before, or
+  // srun would end this one where WaitTime is set.
+  int outcome[2] = {0, 0};  // exit code, and whether it was ours
+  if (comm.rank() == 0) try {
+      outcome[0] = run_srun(nodes, ranks, describe_step(nodes), version, command, relay);
+    } catch (const Error& error) {
+      outcome[0] = error.exit_code(), outcome[1] = 1;
+      log::write(log::Level::common_error, error.what());
+    }
+  comm.broadcast_asleep(std::as_writable_bytes(std::span(outcome)), 0);
+  if (outcome[1]) throw ReportedError(outcome[0]);
+  return outcome[0];
+}
+
+bool can_run_under_srun() { return process_environment()("SLURM_JOB_ID") && is_on_path("srun"); }
+
+int run_under_srun(int ranks, const std::vector<std::string>& command, const StopRelay& relay) {
+  const Environment environment = process_environment();
+  BackgroundCommand expand({"scontrol", "show", "hostnames", environment("SLURM_JOB_NODELIST").value_or("")});
+  const std::vector<int> cpus = counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE");
+  if (expand.wait(10) != 0)
+    throw UsageError("the job's nodes are not known (scontrol show hostnames: " + printable(expand.output()) +
+                     "): start the ranks by srun yourself");
+  std::vector<StepNode> nodes;
+  for (const std::string& name : split(trim(expand.output()), '\n')) {
+    nodes.push_back({.name = name, .cores = nodes.size() < cpus.size() ? cpus[nodes.size()] : ranks});
+    if (const auto gpus = environment("SLURM_JOB_GPUS")) add_new(nodes.back().gpus, split(*gpus, ','));
+  }
+  return run_srun(nodes, plan_ranks(nodes, ranks), "", "", command, relay);
+}
+
+bool shortage_is_known(const Environment& environment) { return !environment(kOuterStep).value_or("").empty(); }
+
+void keep_to_outer_step() {
+  const Environment environment = process_environment();
+  for (const std::string& node : split(environment(kOuterStep).value_or(""), ';')) {
+    const std::vector<std::string> fields = split(node, ':');  // name, GPUs, hardware threads
+    if (fields.size() != 3 || fields[0] != node_name(environment)) continue;
+    setenv("SLURM_CPUS_ON_NODE", fields[2].c_str(), 1);
+    if (fields[1].empty()) return;
+
+    const std::vector<std::string> outer = split(fields[1], ',');
+    const Gpus gpus = visible_gpus(environment);
+    std::vector<std::string> visible, ids;
+    for (size_t k = 0; k < gpus.ids.size() && k < gpus.visible.size(); ++k)
+      if (contains(outer, gpus.ids[k])) {
+        ids.push_back(gpus.ids[k]);
+        visible.push_back(gpus.visible[k]);
+      }
+    if (ids.size() != outer.size()) throw_lost_gpus(environment, fields[0], fields[1], gpus);
+    setenv("CUDA_VISIBLE_DEVICES", join(visible, ",").c_str(), 1);
+    setenv("SLURM_STEP_GPUS", join(ids, ",").c_str(), 1);
+    return;
+  }
+}
+
+std::string idle_devices(const Environment& environment, const std::vector<std::string>& command) {
+  if (!environment("SLURM_JOB_ID") || in_srun_step(environment)) return "";
+  const int nodes = number(environment, "SLURM_JOB_NUM_NODES").value_or(1);
+  const int per_node =
+      std::max(gpu_count(environment, "SLURM_GPUS_ON_NODE"), gpu_count(environment, "SLURM_GPUS_PER_NODE"));
+  const int gpus = std::max(nodes * per_node, gpu_count(environment, "SLURM_GPUS"));
+  const std::vector<int> cpus = counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE");
+  const int devices = gpus > 0 ? gpus : total(cpus);
+  if (devices <= 1) return "";
+  return fmt::format("this job has {} on {}, and a start without srun uses one: \"srun {}\" uses all",
+                     counted(devices, gpus > 0 ? "GPU" : "CPU"), counted(nodes, "node"), shell_line(command));
+}
+
+}  // namespace drl

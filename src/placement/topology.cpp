@@ -1,0 +1,161 @@
+#include "placement/topology.hpp"
+
+#include <hwloc.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)>;
+
+Bitmap bitmap_of(const CpuSet& cpus) {
+  Bitmap bitmap(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  for (size_t cpu = 0; cpu < cpus.size(); ++cpu)
+    if (cpus[cpu]) hwloc_bitmap_set(bitmap.get(), static_cast<unsigned>(cpu));
+  return bitmap;
+}
+
+CpuSet cpus_of(hwloc_const_bitmap_t bitmap) {
+  CpuSet cpus;
+  for (int cpu = hwloc_bitmap_first(bitmap); cpu >= 0 && cpu < static_cast<int>(cpus.size());
+       cpu = hwloc_bitmap_next(bitmap, cpu))
+    cpus.set(static_cast<size_t>(cpu));
+  return cpus;
+}
+
+}  // namespace
+
+std::string to_text(const CpuSet& cpus) {
+  char* list = nullptr;
+  if (hwloc_bitmap_list_asprintf(&list, bitmap_of(cpus).get()) < 0) return "";
+  const std::unique_ptr<char, decltype(&std::free)> owner(list, std::free);
+  return list;
+}
+
+CpuSet cpus_of_text(const std::string& text) {
+  const Bitmap bitmap(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  DRL_CHECK(hwloc_bitmap_list_sscanf(bitmap.get(), text.c_str()) == 0, text);
+  return cpus_of(bitmap.get());
+}
+
+struct Topology::Handle {
+  explicit Handle(Read what) {
+    DRL_CHECK(hwloc_topology_init(&topology) == 0, "hwloc");
+    // Cores that a container hides count as the machine's too.
+    hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    if (what == Read::cores_and_gpus)
+      hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  }
+  explicit Handle(hwloc_topology_t loaded) : topology(loaded) {}
+  ~Handle() { hwloc_topology_destroy(topology); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  // On some machines (virtual ones, some ARM) the system does not say which threads share a core.
+  int core_depth() const { return hwloc_get_type_or_below_depth(topology, HWLOC_OBJ_CORE); }
+  hwloc_obj_t next_core(hwloc_obj_t core) const {
+    return loaded ? hwloc_get_next_obj_by_depth(topology, core_depth(), core) : nullptr;
+  }
+
+  hwloc_topology_t topology = nullptr;
+  bool loaded = true;
+};
+
+Topology::Topology(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
+Topology::Topology(Topology&&) noexcept = default;
+Topology& Topology::operator=(Topology&&) noexcept = default;
+Topology::~Topology() = default;
+
+Topology Topology::read(Read what) {
+  auto handle = std::make_unique<Handle>(what);
+  handle->loaded = hwloc_topology_load(handle->topology) == 0;
+  return Topology(std::move(handle));
+}
+
+const Topology& Topology::of_this_machine(Read what) {
+  if (what == Read::cores_and_gpus) {
+    static const Topology all = read(Read::cores_and_gpus);
+    return all;
+  }
+  static const Topology cores = read(Read::cores);
+  return cores;
+}
+
+Topology Topology::of_file(const std::filesystem::path& file) {
+  auto handle = std::make_unique<Handle>(Read::cores_and_gpus);
+  handle->loaded =
+      hwloc_topology_set_xml(handle->topology, file.c_str()) == 0 && hwloc_topology_load(handle->topology) == 0;
+  if (!handle->loaded)
+    throw Error("cannot read the topology " + file.string() + " (no file of hwloc's): record it anew");
+  return Topology(std::move(handle));
+}
+
+CpuSet allowed_cpus() {
+  const Bitmap allowed(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  const auto topology = Topology::of_this_machine(Topology::Read::cores).handle_->topology;
+  const bool known = hwloc_get_cpubind(topology, allowed.get(), HWLOC_CPUBIND_THREAD) == 0;
+  return known ? cpus_of(allowed.get()) : CpuSet();
+}
+
+// Those of BLAS, MPI and CUDA would go on roaming: hwloc goes over all threads until there is no new one.
+bool bind_this_process(const CpuSet& cpus) {
+  const auto topology = Topology::of_this_machine(Topology::Read::cores).handle_->topology;
+  return hwloc_set_cpubind(topology, bitmap_of(cpus).get(), HWLOC_CPUBIND_PROCESS) == 0;
+}
+
+CpuSet Topology::all_cpus() const {
+  return handle_->loaded ? cpus_of(hwloc_topology_get_topology_cpuset(handle_->topology)) : CpuSet();
+}
+
+int Topology::count_cores(const CpuSet& cpus) const {
+  int cores = 0;
+  const Bitmap wanted = bitmap_of(cpus);
+  for (hwloc_obj_t core = handle_->next_core(nullptr); core; core = handle_->next_core(core))
+    cores += hwloc_bitmap_intersects(core->cpuset, wanted.get());
+  return cores;
+}
+
+CpuSet Topology::whole_cores(const CpuSet& cpus) const {
+  CpuSet whole;
+  const Bitmap wanted = bitmap_of(cpus);
+  for (hwloc_obj_t core = handle_->next_core(nullptr); core; core = handle_->next_core(core))
+    if (hwloc_bitmap_intersects(core->cpuset, wanted.get())) whole |= cpus_of(core->cpuset);
+  return whole;
+}
+
+std::vector<CpuSet> Topology::divide(const CpuSet& cpus, int parts) const {
+  if (parts < 1 || count_cores(cpus) < parts) return {};
+  hwloc_topology_t copy = nullptr;
+  if (hwloc_topology_dup(&copy, handle_->topology) != 0) return {};
+  const Handle rest(copy);
+  if (hwloc_topology_restrict(copy, bitmap_of(cpus).get(), 0) != 0) return {};
+  std::vector<hwloc_cpuset_t> sets(static_cast<size_t>(parts), nullptr);
+  hwloc_obj_t root = hwloc_get_root_obj(copy);
+  if (hwloc_distrib(copy, &root, 1, sets.data(), static_cast<unsigned>(parts), rest.core_depth(), 0) != 0) return {};
+  std::vector<CpuSet> result;
+  for (hwloc_cpuset_t set : sets) result.push_back(cpus_of(set)), hwloc_bitmap_free(set);
+  return result;
+}
+
+std::vector<Topology::Gpu> Topology::gpus() const {
+  constexpr unsigned nvidia = 0x10de, display = 0x03;  // PCI vendor and class, of which 3D controllers are a part
+  std::vector<Gpu> gpus;
+  if (!handle_->loaded) return gpus;
+  for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_pcidev(handle_->topology, device));) {
+    const auto& pci = device->attr->pcidev;
+    if (pci.vendor_id != nvidia || pci.class_id >> 8 != display) continue;
+    gpus.push_back({fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.domain, pci.bus, pci.dev, pci.func),
+                    cpus_of(hwloc_get_non_io_ancestor_obj(handle_->topology, device)->cpuset)});
+  }
+  std::ranges::sort(gpus, {}, &Gpu::pci);  // hwloc has them by the cores that they are near to
+  return gpus;
+}
+
+}  // namespace drl

@@ -1,0 +1,127 @@
+#include "run/async_writer.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.hpp"
+
+namespace drl {
+namespace {
+constexpr std::chrono::milliseconds kFlushInterval{3000};
+constexpr std::chrono::milliseconds kHookInterval{200};  // to see how long the command after a checkpoint takes
+constexpr size_t kPendingSaves = 8;                      // in memory, while the file system is slower than the cadence
+}  // namespace
+
+AsyncWriter::AsyncWriter(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
+                         std::unique_ptr<CheckpointHook> hook, std::function<bool()> is_mine)
+    : csv_(std::move(csv)),
+      events_(std::move(events)),
+      hook_(std::move(hook)),
+      is_mine_(std::move(is_mine)),
+      thread_([this] { work(); }) {}
+
+AsyncWriter::~AsyncWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void AsyncWriter::append(const IterationMetrics& metrics) {
+  const std::lock_guard lock(mutex_);
+  rows_.push_back(metrics);
+}
+
+void AsyncWriter::save(Save save) {
+  {
+    const std::lock_guard lock(mutex_);
+    saves_.push_back(std::move(save));
+    if (saves_.size() > kPendingSaves) {
+      const auto droppable =
+          std::find_if(saves_.begin(), saves_.end(), [](const Save& pending) { return pending.droppable; });
+      saves_.erase(droppable < saves_.end() - 1 ? droppable
+                                                : saves_.begin());  // of bests, the oldest is best no longer
+    }
+  }
+  wake_.notify_one();
+}
+
+bool AsyncWriter::flush() {
+  std::unique_lock lock(mutex_);
+  flush_ = true;
+  wake_.notify_one();
+  idle_.wait(lock, [this] { return !flush_ && saves_.empty() && !busy_; });
+  return saved_ && !rows_failed_ && mine_;
+}
+
+void AsyncWriter::finish_hook(double patience) {
+  if (!hook_) return;
+  std::unique_lock lock(mutex_);
+  hook_patience_ = patience;
+  wake_.notify_one();
+  idle_.wait(lock, [this] { return !hook_patience_ && !busy_; });
+}
+
+void AsyncWriter::work() {
+  std::unique_lock lock(mutex_);
+  for (bool last = false; !last;) {
+    const std::chrono::milliseconds interval = hook_ && hook_->busy() ? kHookInterval : kFlushInterval;
+    wake_.wait_for(lock, interval, [this] { return !saves_.empty() || flush_ || hook_patience_ || stop_; });
+    last = stop_;
+    const std::vector<IterationMetrics> rows = std::exchange(rows_, {});
+    const std::deque<Save> saves = std::exchange(saves_, {});
+    const std::optional<double> hook_patience = std::exchange(hook_patience_, std::nullopt);
+    flush_ = false;
+    busy_ = true;
+    lock.unlock();
+    if (may_write()) write_rows(rows, !saves.empty());
+    for (const Save& save : saves)
+      if (may_write()) write_checkpoint_file(save);
+    if (hook_ && may_write()) hook_patience ? hook_->finish(*hook_patience) : hook_->poll();
+    lock.lock();
+    busy_ = false;
+    idle_.notify_all();
+  }
+}
+
+// Rows that cannot be written stay in the writers' memory for the next time.
+void AsyncWriter::write_rows(const std::vector<IterationMetrics>& rows, bool sync) {
+  for (const IterationMetrics& row : rows) {
+    csv_->append(row);
+    if (events_) events_->append(row);
+  }
+  try {
+    sync ? csv_->sync() : csv_->flush();
+    if (events_) events_->flush();
+    rows_failed_ = false;
+  } catch (const std::exception& error) {
+    if (!rows_failed_) log::warn("metrics are not written for now: {}", error.what());
+    rows_failed_ = true;
+  }
+}
+
+void AsyncWriter::write_checkpoint_file(const Save& save) {
+  bool saved = false;
+  try {
+    write_checkpoint(save.path, save.checkpoint);
+    saved = true;
+    if (!may_write()) return;  // that may have taken long
+    if (save.then) save.then();
+    if (hook_)
+      hook_->run(save.path, save.last);
+    else if (save.last)
+      save.last();
+  } catch (const std::exception& error) {
+    if (saved)
+      log::warn("{} is saved, but what follows a save failed: {}", save.path.string(), error.what());
+    else
+      log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; the previous checkpoint is still usable.",
+                error.what());
+  }
+  const std::lock_guard lock(mutex_);
+  saved_ = saved;
+}
+
+}  // namespace drl

@@ -1,0 +1,81 @@
+#include "run/run_manifest.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/host.hpp"
+#include "store/file.hpp"
+
+namespace drl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string read_if_there(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return "";
+  const std::vector<std::byte> bytes = read_file(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Json job_ids(const Json& earlier, const std::string& job_id) {
+  Json ids = earlier.value("job_ids", Json::array());
+  if (!job_id.empty() && std::find(ids.begin(), ids.end(), job_id) == ids.end()) ids.push_back(job_id);
+  return ids;
+}
+
+}  // namespace
+
+std::string versions_text(const RunFacts& facts) {
+  std::string text;
+  for (const auto& [name, version] : facts.versions) text += (text.empty() ? "" : ", ") + name + " " + version;
+  return text;
+}
+
+RunManifest::RunManifest(std::filesystem::path path, RunFacts facts, std::string start_time)
+    : path_(std::move(path)),
+      facts_(std::move(facts)),
+      start_time_(std::move(start_time)),
+      earlier_(read_if_there(path_)) {}
+
+void RunManifest::write(const RunProgress& progress, const std::string& status) const {
+  const CommStats& comm = progress.comm;
+  Json earlier = Json::parse(earlier_, nullptr, /*allow_exceptions=*/false);
+  if (!earlier.is_object()) earlier = Json::object();
+  const double elapsed = steady_seconds() - start_;
+  Json manifest;
+  manifest["task"] = facts_.task;
+  manifest["run"] = facts_.run;
+  manifest["status"] = status;
+  manifest["iteration"] = progress.iteration;
+  manifest["env_steps"] = progress.env_steps;
+  manifest["world_size"] = facts_.world_size;
+  manifest["hosts"] = facts_.hosts;
+  manifest["rank_hosts"] = facts_.rank_hosts;
+  manifest["devices"] = Json::array({facts_.device});
+  manifest["cpu_model"] = facts_.cpu_model;
+  manifest["versions"] = facts_.versions;
+  manifest["git_hash"] = facts_.git_hash;
+  manifest["lock"] = facts_.lock;
+  manifest["launcher"] = facts_.launcher.empty() ? "none" : facts_.launcher;
+  manifest["job_ids"] = job_ids(earlier, facts_.job_id);
+  if (facts_.job)
+    manifest["slurm"] = {{"job", facts_.job->job},
+                         {"partition", facts_.job->partition},
+                         {"nodes", facts_.job->nodes},
+                         {"restart_count", facts_.job->restart_count}};
+  manifest["origin"] = earlier.value("origin", facts_.origin);
+  manifest["starts"] = earlier.value("starts", 0) + 1;
+  manifest["first_started"] = earlier.value("first_started", start_time_);
+  manifest["last_started"] = start_time_;
+  manifest["updated"] = utc_time();
+  manifest["elapsed_seconds"] = earlier.value("elapsed_seconds", 0.0) + elapsed;
+  manifest["node_hours"] = earlier.value("node_hours", 0.0) + elapsed / 3600 * static_cast<double>(facts_.hosts.size());
+  manifest["communication"] = {{"all_reduces_float64", comm.all_reduces_f64},
+                               {"bytes_float64", comm.bytes_f64},
+                               {"all_reduces_float32", comm.all_reduces_f32},
+                               {"bytes_float32", comm.bytes_f32},
+                               {"wait_seconds", comm.wait_seconds}};
+  write_file_atomically(path_, bytes_of(manifest.dump(2) + "\n"));
+}
+
+}  // namespace drl

@@ -1,0 +1,208 @@
+#include "run/run_monitor.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/check.hpp"
+#include "base/clock.hpp"
+#include "base/host.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "placement/mpirun.hpp"
+
+namespace drl {
+namespace {
+
+constexpr double kNoScore = -std::numeric_limits<double>::infinity();
+constexpr double kStopFileInterval = 1.0;  // seconds between looks for the file STOP
+constexpr double kNoLimit = 1e9;           // seconds
+constexpr double kEndOfJob = 5;            // seconds for the program to end, once all is saved
+
+// Behind mpirun the width is known from its own terminal only.
+TerminalSize size_of_terminal() {
+  TerminalSize size = terminal_size();
+  if (const int width = terminal_width()) size.columns = width;
+  return size;
+}
+
+double score_of_best(const std::filesystem::path& file, const std::string& kind) {
+  if (!std::filesystem::exists(file)) return kNoScore;
+  Checkpoint best;
+  try {
+    best = read_checkpoint(file);
+  } catch (const UsageError& error) {
+    log::warn("{}; the next best will take its place", error.what());
+    return kNoScore;
+  }
+  try {
+    if (attribute<std::string>(best, file, "score_kind") != kind) return kNoScore;  // not comparable
+    return attribute<double>(best, file, "score");
+  } catch (const UsageError&) {
+    return kNoScore;
+  }
+}
+
+std::unique_ptr<EventWriter> make_events(const RunOptions& options, const std::filesystem::path& folder,
+                                         const std::string& options_ini, std::optional<int64_t> resume_iteration) {
+  if (options.logger == "none") return nullptr;
+  // A run that begins anew where an earlier one left events tells TensorBoard to drop those.
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (!resume_iteration && entry.path().filename().string().starts_with("events.out.tfevents")) resume_iteration = 0;
+  auto events = std::make_unique<EventWriter>(folder, resume_iteration);
+  events->append_text("options", "```\n" + options_ini + "```\n", resume_iteration.value_or(0));
+  return events;
+}
+
+std::unique_ptr<CheckpointHook> make_hook(const RunOptions& options, const std::filesystem::path& folder) {
+  const char* variable = std::getenv("DRL_AFTER_CHECKPOINT");
+  const std::string command = !options.after_checkpoint.empty() ? options.after_checkpoint : variable ? variable : "";
+  if (command.empty()) return nullptr;
+  return std::make_unique<CheckpointHook>(command, folder / "logs" / "after_checkpoint.log");
+}
+
+}  // namespace
+
+RunMonitor::RunMonitor(const RunOptions& options, const RunDirectory& directory, const RunManifest& manifest,
+                       std::string options_ini, const IterationMetrics& like, std::optional<int64_t> resume_iteration,
+                       ConsoleMode mode, std::string command_to_go_on, Deadline* deadline)
+    : options_(options),
+      directory_(directory),
+      manifest_(manifest),
+      options_ini_(std::move(options_ini)),
+      command_to_go_on_(std::move(command_to_go_on)),
+      mode_(mode),
+      console_(std::cout, mode, steady_seconds, size_of_terminal),
+      deadline_(deadline),
+      balance_(manifest.facts().rank_hosts, options.balance_seconds) {
+  const std::filesystem::path& folder = directory.path();
+  if (resume_iteration) best_score_ = score_of_best(folder / "checkpoints" / "best.h5", score_kind());
+  writer_ = std::make_unique<AsyncWriter>(std::make_unique<CsvWriter>(folder / "metrics.csv", like, resume_iteration),
+                                          make_events(options_, folder, options_ini_, resume_iteration),
+                                          make_hook(options_, folder), [this] { return is_mine(); });
+  if (options_.squeue_comment && manifest.facts().job) comment_.emplace(*manifest.facts().job, manifest.facts().task);
+  write_file_atomically(folder / "options.ini", bytes_of(options_ini_));  // last: a refused start changes no option
+  log::to_file((folder / "logs" / "rank_0.log").string());
+  if (mode_ == ConsoleMode::live)
+    log::set_writer(
+        [this](std::string_view line) { message(std::string(line.substr(0, line.find_last_not_of('\n') + 1))); });
+}
+
+RunMonitor::~RunMonitor() {
+  writer_.reset();  // it may still log
+  log::set_writer({});
+  log::to_file("");
+}
+
+Stop RunMonitor::requested_stop() {
+  Stop wanted = Stop::none;
+  if (deadline_ && deadline_->reached()) {
+    log::info("{}: saving, to be continued", deadline_->reason());
+    wanted = Stop::time_limit;
+  }
+  if (steady_seconds() - last_look_ > kStopFileInterval) {
+    last_look_ = steady_seconds();
+    directory_.require_lock();
+    if (directory_.take_stop_request()) wanted = Stop::to_be_continued;
+  }
+  return wanted;
+}
+
+void RunMonitor::iteration(const IterationMetrics& metrics) {
+  writer_->append(metrics);
+  if (comment_) comment_->update(metrics);
+  const std::lock_guard lock(console_mutex_);
+  console_.update(metrics);
+}
+
+// Ranks that share cores wait for the scheduler: they have been warned of that.
+void RunMonitor::waiting(double iteration_time, std::span<const double> ranks) {
+  const std::string advice = manifest_.facts().shares_cores ? "" : balance_.iteration(iteration_time, ranks);
+  if (!advice.empty()) log::warn("{}", advice);
+}
+
+void RunMonitor::message(const std::string& text) {
+  const std::lock_guard lock(console_mutex_);
+  console_.message(text);
+}
+
+std::string RunMonitor::score_kind() const {
+  return options_.eval_interval > 0 ? "deterministic evaluation of 64 episodes" : "training mean";
+}
+
+Checkpoint RunMonitor::make_checkpoint(const RunProgress& progress, double elapsed, std::vector<Tensor> tensors) const {
+  const RunFacts& facts = manifest_.facts();
+  Checkpoint checkpoint;
+  checkpoint.attributes = {{"task", facts.task},
+                           {"run", facts.run},
+                           {"iteration", progress.iteration},
+                           {"env_steps", progress.env_steps},
+                           {"world_size", int64_t{facts.world_size}},
+                           {"hosts", join(facts.hosts, ",")},
+                           {"device", facts.device},
+                           {"cpu_model", facts.cpu_model},
+                           {"versions", versions_text(facts)},
+                           {"git_hash", facts.git_hash},
+                           {"options", options_ini_},
+                           {"created", utc_time()},
+                           {"elapsed_seconds", elapsed}};
+  checkpoint.tensors = std::move(tensors);
+  return checkpoint;
+}
+
+void RunMonitor::save(const RunProgress& progress, double elapsed, std::vector<Tensor> tensors,
+                      std::optional<double> score) {
+  directory_.require_lock();
+  Checkpoint checkpoint = make_checkpoint(progress, elapsed, std::move(tensors));
+  const bool droppable = !score || !(*score > best_score_);
+  if (score) checkpoint.attributes["score"] = *score, checkpoint.attributes["score_kind"] = score_kind();
+  const auto then = [this, progress, score] {
+    if (score && *score > best_score_) {
+      directory_.mark_best(progress.iteration);
+      best_score_ = *score;
+    }
+    directory_.prune(options_.keep_checkpoints);
+    manifest_.write(progress, "running");
+  };
+  std::function<void()> last;
+  if (deadline_) last = [deadline = deadline_, begin = deadline_->now()] { deadline->saved(begin); };
+  writer_->save({directory_.checkpoint(progress.iteration), std::move(checkpoint), droppable, then, last});
+}
+
+bool RunMonitor::finish(const RunProgress& progress, const std::string& status) {
+  const bool saved = writer_->flush();
+  directory_.require_lock();
+  directory_.take_stop_request();  // one that came too late is no word to the next start
+  {
+    const std::lock_guard lock(console_mutex_);
+    console_.finish();
+  }
+  if (!saved)
+    fail(progress);
+  else
+    manifest_.write(progress, status);
+  return saved;
+}
+
+void RunMonitor::finish_hook() {
+  const double left = deadline_ ? deadline_->time_left().value_or(kNoLimit) : kNoLimit;
+  writer_->finish_hook(std::max(left - kEndOfJob, 0.0));
+}
+
+bool RunMonitor::is_mine() const {
+  if (directory_.is_mine()) return true;
+  log::to_file("");  // it is the run's too
+  return false;
+}
+
+void RunMonitor::fail(const RunProgress& progress) {
+  writer_->flush();  // it writes the manifest too
+  if (!is_mine()) return;
+  try {
+    manifest_.write(progress, "failed");
+  } catch (const Error& error) {
+    log::warn("{}", error.what());
+  }
+}
+
+}  // namespace drl

@@ -1,0 +1,167 @@
+// What GRPO brings to an optimiser step, all of it together, against the loss as one would write it with libtorch.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "../support/autograd.hpp"
+#include "../support/learning.hpp"
+#include "../support/loops.hpp"
+#include "../support/random_env.hpp"
+#include "algorithms/grpo/grpo.hpp"
+#include "nets/torch/torch_nets.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+struct Case {
+  std::string name, activation, std_type;
+  bool discrete;
+  int actions, group_size;
+  double kl_coef;
+  int64_t steps, envs;
+};
+
+struct Example {
+  explicit Example(const Case& c)
+      : env(c.discrete ? categorical_task(5, c.actions) : gaussian_task(5, c.actions), c.envs) {
+    policy.actor_hidden_dims = {16, 24};
+    policy.activation = c.activation;
+    policy.std_type = c.std_type;
+    policy.init_std = 0.8;
+    options.num_learning_epochs = 2;
+    options.schedule = "fixed";
+    options.learning_rate = 0.01;
+    options.clip_param = 0.03, options.entropy_coef = 0.02;
+    options.group_size = c.group_size, options.kl_coef = c.kl_coef, options.reference_interval = 0;
+    options.obs_normalization = true;
+    spec = actor_critic(env.spec(), policy, false);
+    nets = make_torch_nets(*queue, spec.layout, 1);
+    grpo.emplace(LearnerParts{*queue, policy, BatchPlan{c.envs, c.steps, 0, 1, 1, 1}, 1, spec, *nets, env}, options);
+  }
+  RandomEnv env;
+  PolicyOptions policy;
+  GrpoOptions options;
+  std::unique_ptr<Queue> queue = host_queue();
+  ActorCritic spec;
+  std::unique_ptr<Nets> nets;
+  std::optional<Grpo> grpo;
+};
+
+// The mini-batch that is the whole rollout, with the parameters of now, those when actions were chosen, and the
+// reference policy's.
+struct Autograd {
+  Autograd(Example& s, const at::Tensor& old_params, const at::Tensor& reference_params)
+      : spec(s.spec), r(s.grpo->rollout()) {
+    const GrpoOptions& o = s.options;
+    const at::Tensor obs = normalized(rows(r.obs, r.obs_dim), s.grpo->host_normalizers().obs);
+    flat = as_double(s.grpo->host_parameters()).set_requires_grad(true);
+    const at::Tensor now = mlp(spec.layout, spec.actor, flat, obs), old = rows(r.policy_out, r.out_size);
+    const at::Tensor log_prob = log_prob_of(now, flat),
+                     reference = log_prob_of(mlp(spec.layout, spec.actor, reference_params, obs), reference_params);
+    const auto [kl, entropy] = spec.std < 0 ? categorical(now, old) : gaussian(now, old, old_params);
+
+    // [T, N]: 1 up to the step that ends the first episode.
+    const at::Tensor goes_on = 1 - flags(r.terminated) - flags(r.truncated);
+    const at::Tensor played = at::cat({at::ones({1, r.num_envs}, at::kDouble), goes_on.slice(0, 0, -1).cumprod(0)});
+    const at::Tensor returns =
+        (rows(r.reward, 1).reshape({r.num_steps, r.num_envs}) * played).sum(0).reshape({-1, o.group_size});
+    const at::Tensor advantage = ((returns - returns.mean(1, true)) / (returns.std(1, true, true) + 1e-4))
+                                     .reshape({1, r.num_envs})
+                                     .expand({r.num_steps, r.num_envs})
+                                     .reshape({-1});
+    const at::Tensor weight = played.reshape({-1});
+
+    const at::Tensor ratio = (log_prob - rows(r.log_prob, 1).squeeze(1)).exp();
+    const at::Tensor limited = ratio.clamp(1 - o.clip_param, 1 + o.clip_param);
+    const at::Tensor surrogate = -at::min(advantage * ratio, advantage * limited);
+    const at::Tensor k3 = (reference - log_prob).exp() - (reference - log_prob) - 1;
+    for (const at::Tensor& x : {at::ones_like(weight), kl, surrogate, entropy, (ratio != limited).to(at::kDouble), k3})
+      sums.push_back((x * weight).sum().item<double>());
+    ((surrogate + o.kl_coef * k3 - o.entropy_coef * entropy) * weight).sum().backward();
+  }
+
+  at::Tensor rows(const float* x, int64_t dim) const {
+    return as_double({x, static_cast<size_t>(r.samples() * dim)}).reshape({-1, dim});
+  }
+  at::Tensor flags(const uint8_t* x) const {
+    return at::from_blob(const_cast<uint8_t*>(x), {r.num_steps, r.num_envs}, at::kByte).to(at::kDouble);
+  }
+  at::Tensor std_of(const at::Tensor& params) const {
+    const at::Tensor x = param(params, spec.layout.slices()[static_cast<size_t>(spec.std)]);
+    return spec.log_std ? x.exp() : x;
+  }
+  at::Tensor log_prob_of(const at::Tensor& out, const at::Tensor& params) const {
+    if (spec.std < 0) {
+      const at::Tensor choice =
+          as_index({reinterpret_cast<const int32_t*>(r.action), static_cast<size_t>(r.samples())}).unsqueeze(1);
+      return at::log_softmax(out, 1).gather(1, choice).squeeze(1);
+    }
+    const at::Tensor std = std_of(params), z = (rows(reinterpret_cast<const float*>(r.action), r.out_size) - out) / std;
+    return (-0.5 * z * z - std.log() - 0.5 * std::log(2 * std::acos(-1.0))).sum(1);
+  }
+  std::pair<at::Tensor, at::Tensor> gaussian(const at::Tensor& mean, const at::Tensor& old_mean,
+                                             const at::Tensor& old_params) const {
+    const at::Tensor std = std_of(flat), old = std_of(old_params);
+    return {((std / old).log() + (old.pow(2) + (old_mean - mean).pow(2)) / (2 * std.pow(2)) - 0.5).sum(1),
+            (0.5 + 0.5 * std::log(2 * std::acos(-1.0)) + std.log()).sum().expand({r.samples()})};
+  }
+  static std::pair<at::Tensor, at::Tensor> categorical(const at::Tensor& now, const at::Tensor& before) {
+    const at::Tensor log_p = at::log_softmax(now, 1), old = at::log_softmax(before, 1);
+    return {(old.exp() * (old - log_p)).sum(1), -(log_p.exp() * log_p).sum(1)};
+  }
+
+  const ActorCritic& spec;
+  const RolloutView& r;
+  at::Tensor flat;
+  std::vector<double> sums;  // number of samples, KL, then in the order of GrpoColumn
+};
+
+class GrpoGradientOf : public testing::TestWithParam<Case> {};
+
+// In the second pass over the second rollout: the policy has moved since it acted, and further from the reference, and
+// observations are normalised.
+TEST_P(GrpoGradientOf, IsAutogradsOfTheSameLoss) {
+  const Case& c = GetParam();
+  Example s(c);
+  at::Tensor first_params, old_params;
+  int reductions = 0;
+  Listener comm([&](std::span<const float> gradient_and_tail) {
+    if (++reductions != 4) return;
+    const size_t size = s.grpo->host_parameters().size();
+    const std::span<const float> tail = gradient_and_tail.subspan(size);
+    const Autograd expected(s, old_params, c.kl_coef > 0 ? first_params : old_params);
+    expect_close_in_each_slice(s.spec.layout, gradient_and_tail.first(size), expected.flat.grad());
+    const double n = expected.sums[kSamples];
+    EXPECT_EQ(tail[kSamples], n);
+    EXPECT_LT(n, 0.8 * static_cast<double>(c.steps * c.envs)) << "some steps come after an episode's end";
+    for (int column = kKl; column < GrpoColumn::count; ++column) {
+      if (column == GrpoColumn::clipped) continue;
+      if (column == GrpoColumn::reference_kl && c.kl_coef == 0) continue;
+      EXPECT_NEAR(tail[column], expected.sums[static_cast<size_t>(column)], 1e-5 * n) << column;
+    }
+    EXPECT_NEAR(tail[GrpoColumn::clipped], expected.sums[GrpoColumn::clipped],
+                1);  // a ratio within rounding of the clip
+    EXPECT_GT(tail[GrpoColumn::clipped], 0.05 * n);
+    EXPECT_LT(tail[GrpoColumn::clipped], 0.95 * n);
+  });
+  first_params = as_double(s.grpo->host_parameters()).clone();
+  for (int iteration : {0, 1}) {
+    old_params = as_double(s.grpo->host_parameters()).clone();
+    s.grpo->iterate(iteration, comm, {});
+  }
+  EXPECT_EQ(reductions, 4);
+}
+
+// Samples around the tile's 1024.
+INSTANTIATE_TEST_SUITE_P(Networks, GrpoGradientOf,
+                         testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 4, 0.5, 5, 500},
+                                         Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 2, 0.1, 4, 256},
+                                         Case{"GaussianReluNoReference", "relu", "log", false, 2, 41, 0, 5, 205},
+                                         Case{"CategoricalElu", "elu", "log", true, 3, 3, 0.5, 3, 684},
+                                         Case{"CategoricalTanh", "tanh", "log", true, 2, 16, 0.2, 20, 32}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,211 @@
+#include "algorithms/grpo/grpo.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "../support/algorithm_state.hpp"
+#include "../support/loops.hpp"
+#include "base/check.hpp"
+#include "envs/make_env.hpp"
+#include "nets/torch/torch_nets.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+// Eight groups of four environments of a task.
+struct Learner {
+  explicit Learner(const std::string& task, GrpoOptions given = {}, Isa isa = available_isas().back())
+      : options(given), queue(make_host_queue(isa)), env(make_env(task, {32, 0, 1, true}, *queue)) {
+    policy.actor_hidden_dims = {8};
+    policy.activation = "gelu", policy.layer_norm = true;
+    options.group_size = 4;
+    const ActorCritic spec = actor_critic(env->spec(), policy, false);
+    nets = make_torch_nets(*queue, spec.layout, 1);
+    grpo.emplace(
+        LearnerParts{*queue, policy, Grpo::plan(options, {32, 16, 0, 1, 1}, env->spec()), 1, spec, *nets, *env},
+        options);
+  }
+  void iterate(int64_t first, int64_t end) {
+    for (int64_t i = first; i < end; ++i) grpo->iterate(i, *comm, {});
+  }
+  // Where environment i started.
+  std::vector<float> start(int64_t i) const {
+    const RolloutView& r = grpo->rollout();
+    return {r.obs + i * r.obs_dim, r.obs + (i + 1) * r.obs_dim};
+  }
+
+  PolicyOptions policy;
+  GrpoOptions options;
+  std::unique_ptr<Queue> queue;
+  std::unique_ptr<VecEnv> env;
+  std::unique_ptr<Nets> nets;
+  std::optional<Grpo> grpo;
+  std::unique_ptr<Communicator> comm = make_serial_communicator();
+};
+
+class GrpoOn : public testing::TestWithParam<const char*> {};
+
+TEST_P(GrpoOn, GroupsStartFromOneStateAndAnotherOneInEachRollout) {
+  Learner learner(GetParam());
+  std::set<std::vector<float>> starts;
+  for (int64_t iteration = 0; iteration < 3; ++iteration) {
+    learner.iterate(iteration, iteration + 1);
+    for (int64_t i = 0; i < 32; ++i) EXPECT_EQ(learner.start(i), learner.start(i / 4 * 4)) << i;
+    for (int64_t i = 0; i < 32; ++i) starts.insert(learner.start(i));
+  }
+  EXPECT_EQ(starts.size(), 3u * 8);
+}
+
+// One whole episode of each environment, whatever follows it in the rollout.
+TEST_P(GrpoOn, ReportsOneEpisodeOfEachEnvironment) {
+  Learner learner(GetParam());
+  for (int64_t iteration = 0; iteration < 3; ++iteration) {
+    learner.iterate(iteration, iteration + 1);
+    const RolloutView& r = learner.grpo->rollout();
+    double reward = 0, length = 0;
+    for (int64_t i = 0; i < r.num_envs; ++i)
+      for (int64_t t = 0; t < r.num_steps; ++t) {
+        const int64_t row = t * r.num_envs + i;
+        reward += static_cast<double>(r.reward[row]), length += 1;
+        if (r.terminated[row] || r.truncated[row]) break;
+        ASSERT_LT(t + 1, r.num_steps) << "the episode goes on";
+      }
+    const EpisodeSums& episodes = learner.grpo->stats().episodes;
+    EXPECT_EQ(episodes.count, 32);
+    EXPECT_EQ(episodes.length, length);
+    EXPECT_NEAR(episodes.reward, reward, 1e-5 * std::abs(reward));
+  }
+}
+
+// What the state holds is all that counts: a learner that got it goes on with the same bits.
+TEST_P(GrpoOn, GoesOnFromItsState) {
+  GrpoOptions options;
+  options.kl_coef = 0.1, options.reference_interval = 2, options.obs_normalization = true;
+  options.grad_clip = "joint";
+  Learner whole(GetParam(), options), first(GetParam(), options), second(GetParam(), options);
+  whole.iterate(0, 5);
+  first.iterate(0, 3);
+  AlgorithmState(*second.grpo).write(AlgorithmState(*first.grpo).bytes());
+  second.grpo->state_changed();
+  second.iterate(3, 5);
+  EXPECT_EQ(AlgorithmState(*second.grpo).bytes(), AlgorithmState(*whole.grpo).bytes());
+  EXPECT_EQ(second.grpo->field_fingerprints(), whole.grpo->field_fingerprints());
+}
+
+TEST_P(GrpoOn, LearnsWithTheSameBitsOnEveryInstructionSet) {
+  GrpoOptions options;
+  options.kl_coef = 0.1;
+  std::map<std::string, std::vector<std::byte>> expected;
+  for (Isa isa : available_isas()) {
+    Learner learner(GetParam(), options, isa);
+    learner.iterate(0, 3);
+    const auto bytes = AlgorithmState(*learner.grpo).bytes();
+    if (expected.empty()) expected = bytes;
+    EXPECT_EQ(bytes, expected) << name_of(isa);
+  }
+}
+
+// The reference is the policy as the iteration began in which it was last renewed.
+TEST_P(GrpoOn, TheReferenceFollowsEveryFewIterations) {
+  for (int interval : {0, 2}) {
+    GrpoOptions options;
+    options.reference_interval = interval;
+    Learner learner(GetParam(), options);
+    const auto parameters = [&] {  // without what lies between slices
+      std::vector<float> all;
+      for (const ParamSlice& s : learner.nets->layout().slices()) {
+        const std::span<const float> params = learner.grpo->host_parameters();
+        all.insert(all.end(), params.begin() + s.offset, params.begin() + s.offset + s.count());
+      }
+      return all;
+    };
+    std::vector<std::vector<float>> before;
+    for (int64_t iteration = 0; iteration < 4; ++iteration) {
+      before.push_back(parameters());
+      learner.iterate(iteration, iteration + 1);
+      const auto at = static_cast<size_t>(interval == 0 ? 0 : iteration / interval * interval);
+      EXPECT_EQ(AlgorithmState(*learner.grpo).numbers<float>("reference/parameters"), before[at]) << iteration;
+    }
+    EXPECT_NE(before[0], before[2]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, GrpoOn, testing::Values("Cartpole", "CartPole-v1", "Pendulum-v1"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+// A reference that the policy never leaves costs nothing; one that it left does.
+TEST(Grpo, ReferenceKlIsZeroUntilThePolicyMoves) {
+  GrpoOptions options;
+  options.kl_coef = 1, options.reference_interval = 1;
+  options.num_learning_epochs = options.num_mini_batches = 1;
+  Learner learner("CartPole-v1", options);
+  learner.iterate(0, 2);
+  EXPECT_NEAR(metric(*learner.grpo, "reference_kl"), 0, 1e-9);
+  options.reference_interval = 0;
+  Learner far("CartPole-v1", options);
+  far.iterate(0, 2);
+  EXPECT_GT(metric(*far.grpo, "reference_kl"), 1e-6);
+}
+
+TEST(Grpo, CountsOfCollectives) {
+  GrpoOptions options;
+  options.num_learning_epochs = 3, options.num_mini_batches = 2;
+  Learner learner("CartPole-v1", options);
+  learner.iterate(0, 4);
+  EXPECT_EQ(learner.comm->stats().all_reduces_f64, 4);
+  EXPECT_EQ(learner.comm->stats().all_reduces_f32, 4 * 3 * 2);
+}
+
+std::string complaint(const GrpoOptions& options, int64_t envs, const TaskSpec& task) {
+  try {
+    Grpo::plan(options, {envs, 16, 0, 1, 1}, task);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Grpo, NeedsWholeGroupsAndEpisodesThatEnd) {
+  GrpoOptions options;
+  options.group_size = 8;
+  TaskSpec task = task_spec("CartPole-v1");
+  EXPECT_EQ(complaint(options, 16, task), "");
+  EXPECT_EQ(
+      complaint(options, 20, task),
+      "--num_envs 20 are not whole groups of 8 (grpo.group_size; a group lies on one rank): use --num_envs 16 or 24");
+  EXPECT_EQ(complaint(options, 3, task),
+            "--num_envs 3 are not whole groups of 8 (grpo.group_size; a group lies on one rank): use --num_envs 8");
+  options.num_mini_batches = 64;  // 500 steps are 4 x 125
+  EXPECT_EQ(complaint(options, 24, task),
+            "--num_envs 24 with the step limit 500 does not divide into 64 equal mini-batches (grpo.num_mini_batches): "
+            "use --num_envs 16 or 32");
+  task.step_limit = 0;
+  EXPECT_EQ(complaint(options, 16, task),
+            "GRPO cannot learn CartPole-v1 (it compares whole episodes, and this task has no step limit): use another "
+            "--algorithm");
+}
+
+// Not a proof of learning, but the whole of it together.
+TEST(Grpo, LearnsCartPole) {
+  Learner learner("CartPole-v1");
+  double first = 0, last = 0;
+  for (int iteration = 0; iteration < 30; ++iteration) {
+    learner.iterate(iteration, iteration + 1);
+    if (iteration == 0) first = learner.grpo->stats().episodes.length;
+    last = learner.grpo->stats().episodes.length;
+  }
+  EXPECT_GT(last, 2 * first);
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,129 @@
+#include "apps/banner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "envs/make_env.hpp"
+#include "steps.hpp"
+
+namespace drl {
+namespace {
+
+using test::settings_of;
+
+Workplace two_nodes() {
+  Workplace place = test::plain_workplace(4);
+  place.launch = {.launcher = "srun", .world_size = 4, .job_id = "12"};
+  place.machine = {"Some CPU", 8, 16};
+  place.placement.text = "2 ranks a node, 4 cores and 1 thread a rank";
+  place.placement.cores = 4;
+  place.placement.ranks_on_host = 2;
+  place.rank_hosts = {"n1", "n1", "n2", "n2"};
+  return place;
+}
+
+RunStart start_in(const std::string& directory) {
+  RunStart start;
+  start.directory = directory;
+  return start;
+}
+
+TEST(Facts, AreThoseOfThisStart) {
+  const auto settings = settings_of({"--init_from", "old.h5"});
+  Workplace place = two_nodes();
+  const RunFacts facts = facts_of(*settings, place, "an engine", start_in("runs/CartPole-v1/slurm-12"));
+  EXPECT_EQ(facts.task, "CartPole-v1");
+  EXPECT_EQ(facts.run, "slurm-12");
+  EXPECT_EQ(facts.hosts, (std::vector<std::string>{"n1", "n2"}));
+  EXPECT_EQ(facts.rank_hosts.size(), 4u);
+  EXPECT_EQ(facts.world_size, 4);
+  EXPECT_EQ(facts.origin, "old.h5");
+  EXPECT_EQ(facts.versions.at("engine"), "an engine");
+  EXPECT_FALSE(facts.shares_cores);
+  place.placement.threads = 5;  // of 4 cores
+  EXPECT_TRUE(facts_of(*settings, place, "", start_in("r")).shares_cores);
+  place.placement.threads = 4;
+  place.machine.host_cores = 7;  // for 2 ranks of 4 threads
+  EXPECT_TRUE(facts_of(*settings, place, "", start_in("r")).shares_cores);
+}
+
+// CartPole-v1 has 4 observations and 2 actions: 4*4+4 + 4*2+2 = 30 parameters of the actor, 4*4+4 + 4+1 = 25 of the
+// critic. 8 environments of 4 ranks by 16 steps are 512 samples.
+TEST(Banner, SaysWhatWillBeDone) {
+  const auto settings = settings_of({"--ppo.num_learning_epochs", "3", "--ppo.num_mini_batches", "2",
+                                     "--policy.activation", "tanh", "--num_envs", "8"});
+  const Options& options = settings->options;
+  Workplace place = two_nodes();
+  RunFacts facts = facts_of(*settings, place, "libtorch 9", start_in("runs/r"));
+  facts.versions = {{"drl", "1.2"}, {"engine", "libtorch 9"}, {"mpi", "MPI 5"}, {"hdf5", "1.14"}, {"isa", "best"}};
+  facts.git_hash = "abc";
+  facts.job.emplace();
+  facts.job->job = "13", facts.job->partition = "gpu", facts.job->node_count = 2, facts.job->restart_count = 1;
+  const BatchPlan plan{8, 16, 0, 4, 4, 2};
+  const ActorCritic networks = actor_critic(task_spec("CartPole-v1"), options.policy);
+  EXPECT_EQ(banner(options, place, facts, plan, networks, "runs/r", 3723),
+            "drl 1.2 (abc): learning CartPole-v1 by PPO\n"
+            "  run          runs/r\n"
+            "  job          13, going on with 12 (restart 1), 2 nodes, partition gpu, 1:02:03 left\n"
+            "  world        4 ranks on n1, n2, started by srun\n"
+            "  placement    2 ranks a node, 4 cores and 1 thread a rank\n"
+            "  device       cpu, Some CPU\n"
+            "  environments 8 a rank, 32 in total\n"
+            "  iteration    16 steps of each = 512 steps; 3 epochs of 2 mini-batches of 256\n"
+            "  networks     actor 4-4-2, critic 4-4-1, tanh; 55 parameters\n"
+            "  libraries    best loops, libtorch 9, MPI 5, HDF5 1.14\n");
+}
+
+TEST(Banner, NamesTheGpuAndManyNodes) {
+  const auto settings = settings_of();
+  Workplace place = test::plain_workplace();
+  place.machine = {"Some CPU", 8, 8};
+  place.gpu_model = "A GPU";
+  place.placement.device = "cuda:1";
+  place.rank_hosts = {"n1", "n2", "n3", "n4", "n5"};
+  RunFacts facts = facts_of(*settings, place, "", start_in("r"));
+  facts.job.emplace();
+  facts.job->job = facts.job_id = "12";
+  const BatchPlan plan{1250, 1000, 0, 1, 1, 1};
+  const std::string text = banner(settings->options, place, facts, plan,
+                                  actor_critic(task_spec("CartPole-v1"), settings->options.policy), "r", INFINITY);
+  for (const char* line :
+       {"\n  job          12, no time limit\n", "\n  world        1 rank on 5 nodes, n1 ... n5\n",
+        "\n  device       cuda:1, A GPU\n", "\n  environments 1,250 a rank, 1,250 in total\n", " = 1,250,000 steps; "})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  EXPECT_EQ(text.find("--ranks"), std::string::npos) << "idle cores are no loss beside a GPU\n" << text;
+}
+
+TEST(Banner, CountsIdleCores) {
+  const auto settings = settings_of();
+  Workplace place = test::plain_workplace();
+  place.machine = {"Some CPU", 8, 8};
+  const RunFacts facts = facts_of(*settings, place, "", start_in("r"));
+  const std::string text = banner(settings->options, place, facts, {1250, 1000, 0, 1, 1, 1},
+                                  actor_critic(task_spec("CartPole-v1"), settings->options.policy), "r", INFINITY);
+  EXPECT_NE(text.find("\n  cores        1 of 8 cores used: --ranks 8 uses all\n"), std::string::npos) << text;
+}
+
+TEST(CommandToGoOn, StartsAsThisStartDid) {
+  const auto settings = settings_of({"--after_checkpoint", "cp $1 /far away"});
+  const std::string words = "drl_train --task CartPole-v1 --load_run 'my runs/r'",
+                    hook = " --after_checkpoint 'cp $1 /far away'";
+  Workplace place = two_nodes();
+  const auto command = [&](const char* launcher, bool by_ourselves = false) {
+    place.launch.launcher = launcher;
+    return command_to_go_on(*settings, place, "my runs/r", by_ourselves);
+  };
+  EXPECT_EQ(command(""), words + hook);
+  EXPECT_EQ(command("mpirun", true), words + hook + " --ranks 4");
+  EXPECT_EQ(command("srun"), "srun -N 2 -n 4 " + words + hook);
+  EXPECT_EQ(command("flux"), "flux run -n 4 " + words + hook);
+  EXPECT_EQ(command("jsrun"), "jsrun -n 4 " + words + hook);
+  EXPECT_EQ(command("mpirun"), "mpirun -n 4 " + words + hook);
+  EXPECT_EQ(command("pals"), "mpiexec -n 4 " + words + hook);
+  settings->command.threads = 2;
+  EXPECT_EQ(command(""), words + " --threads 2" + hook);
+}
+
+}  // namespace
+}  // namespace drl

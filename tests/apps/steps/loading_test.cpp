@@ -1,0 +1,235 @@
+// Placement, learner and loading, on 1 and 2 ranks.
+#include "apps/loading.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "../../mpi_main.hpp"
+#include "../../support/temp_folder.hpp"
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "run/state.hpp"
+#include "steps.hpp"
+
+namespace drl {
+namespace {
+
+using test::settings_of;
+using test::world;
+
+TEST(Workplace, HostsStandOnceInTheOrderOfTheirRanks) {
+  Workplace place;
+  place.rank_hosts = {"b", "a", "b", "c", "a"};
+  EXPECT_EQ(place.hosts(), (std::vector<std::string>{"b", "a", "c"}));
+}
+
+TEST(Workplace, TheInstructionSetIsTheLowestOfAllRanks) {
+  const Isa best = available_isas().back(), least = available_isas().front();
+  EXPECT_EQ(common_isa(world(), "auto"), best);
+  EXPECT_EQ(common_isa(world(), std::string(world().rank() == 0 ? "auto" : name_of(least))),
+            world().size() == 1 ? best : least);
+  EXPECT_THROW(common_isa(world(), "no such"), Error);
+}
+
+TEST(Workplace, OfACpu) {
+  const auto settings = settings_of({"--device", "cpu"});
+  const Workplace place = find_workplace(*settings, LaunchInfo{"", world().rank(), world().size()}, world());
+  EXPECT_EQ(place.placement.gpu, -1);
+  EXPECT_EQ(place.gpu_model, "");
+  EXPECT_EQ(place.world_size, world().size());
+  EXPECT_EQ(place.rank_hosts.size(), world().rank() == 0 ? static_cast<size_t>(world().size()) : 0);
+  if (world().rank() == 0) {
+    EXPECT_EQ(place.hosts().size(), 1u);
+  }
+}
+
+// A run that has come this far.
+struct Rig {
+  explicit Rig(std::vector<std::string> words = {})
+      : settings(settings_of(std::move(words))),
+        learner(settings->options, place, world()),
+        trainer(settings->options.train, settings->options.run, learner.algorithm(), learner.task(), learner.comm(),
+                [] { return 0.0; }) {
+    broadcast_state(trainer.state(), world());
+    learner.algorithm().state_changed();
+    facts.cpu_model = "a CPU", facts.git_hash = "abc", facts.versions = {{"drl", "1"}};
+    facts.world_size = world().size();
+  }
+
+  // On all ranks; rank 0 writes it.
+  void save(const std::filesystem::path& file) {
+    Checkpoint checkpoint{{{"task", settings->options.train.task},
+                           {"options", settings->table.to_ini()},
+                           {"elapsed_seconds", 12.5},
+                           {"cpu_model", facts.cpu_model},
+                           {"git_hash", facts.git_hash},
+                           {"versions", versions_text(facts)},
+                           {"world_size", int64_t{facts.world_size}}},
+                          gather_state(trainer.state(), world())};
+    if (world().rank() == 0) write_checkpoint(file, checkpoint);
+  }
+  // What rank 0 says meanwhile.
+  std::string load(RunStart& start) {
+    std::string said;
+    log::init(world().rank(), world().size(), "host", false);
+    log::set_writer([&](std::string_view line) { said += line; });
+    try {
+      load_start(start, *settings, facts, trainer, learner.algorithm(), world());
+    } catch (const Error&) {
+      said += "thrown";
+    }
+    log::set_writer({});
+    return said;
+  }
+  // Replicated ones.
+  StateHashes state() const { return hash_state(trainer.state()); }
+  StateHashes policy() const { return hash_state(policy_state(trainer.state())); }
+
+  std::unique_ptr<Settings> settings;
+  Workplace place = test::plain_workplace(world().size());
+  Learner learner;
+  Trainer trainer;
+  RunFacts facts;
+};
+
+// Rank 0's; the others know nothing of it.
+RunStart start_from(StartFrom from, const std::vector<std::filesystem::path>& checkpoints) {
+  RunStart start;
+  if (world().rank() == 0) start.from = from, start.checkpoints = checkpoints;
+  return start;
+}
+
+class Loading : public testing::Test {
+ protected:
+  Loading() {
+    EXPECT_EQ(old.trainer.run(nullptr), kDone);
+    old.save(folder / "old.h5");
+  }
+
+  TempFolder folder;
+  Rig old{{"--max_iterations", "2"}};
+};
+
+TEST_F(Loading, FromScratchChangesNothing) {
+  Rig run;
+  const StateHashes before = run.state();
+  RunStart start = start_from(StartFrom::scratch, {});
+  EXPECT_EQ(run.load(start), "");
+  EXPECT_EQ(run.state(), before);
+}
+
+TEST_F(Loading, ResumesWithAllThatWasSaved) {
+  Rig run;
+  RunStart start = start_from(StartFrom::resume, {folder / "old.h5"});
+  EXPECT_NE(run.state(), old.state());
+  EXPECT_EQ(run.load(start), "");
+  EXPECT_EQ(run.state(), old.state());
+  EXPECT_EQ(run.trainer.iteration(), 2);
+  if (world().rank() == 0) {
+    EXPECT_GE(run.trainer.metrics().value("elapsed_time"), 12.5);
+  }
+}
+
+TEST_F(Loading, InitFromTakesThePolicyAlone) {
+  Rig run;
+  RunStart start = start_from(StartFrom::weights, {folder / "old.h5"});
+  EXPECT_EQ(run.load(start), "");
+  EXPECT_EQ(run.policy(), old.policy());
+  EXPECT_EQ(run.trainer.iteration(), 0);
+}
+
+TEST_F(Loading, ADamagedCheckpointIsPassedOver) {
+  if (world().rank() == 0) spill(folder / "newest.h5", slurp(folder / "old.h5").substr(0, 3000));
+  Rig run;
+  RunStart start = start_from(StartFrom::resume, {folder / "newest.h5", folder / "old.h5"});
+  const std::string said = run.load(start);
+  EXPECT_EQ(run.state(), old.state());
+  if (world().rank() > 0) return;
+  EXPECT_NE(said.find("; using " + (folder / "old.h5").string() + " instead\n"), std::string::npos) << said;
+  EXPECT_EQ(start.damaged, std::vector<std::filesystem::path>{folder / "newest.h5"});
+}
+
+// Asked for now, against what the saved state says.
+TEST_F(Loading, AChangedLearningRateCounts) {
+  Rig same, other({"--ppo.learning_rate", "0.5"});
+  RunStart start = start_from(StartFrom::resume, {folder / "old.h5"});
+  same.load(start);
+  other.load(start);
+  EXPECT_EQ(same.learner.algorithm().metrics().size(), other.learner.algorithm().metrics().size());
+  const auto rate = [](const Rig& run) {
+    const StateList& state = run.trainer.state();
+    const auto field = std::ranges::find(state, "optimizer/learning_rate", &StateField::name);
+    return field->read();
+  };
+  EXPECT_EQ(rate(same), rate(old));
+  const double half = 0.5;
+  const auto expected = std::as_bytes(std::span(&half, 1));
+  EXPECT_TRUE(std::ranges::equal(rate(other), expected));
+}
+
+TEST_F(Loading, WhatIsOfAnotherTaskOrAlgorithmIsRefused) {
+  Rig task({"--task", "Pendulum-v1"}),
+      algorithm({"--algorithm", "grpo", "--num_steps_per_env", "500", "--grpo.group_size", "4"});
+  RunStart start = start_from(StartFrom::checkpoint, {folder / "old.h5"});
+  const std::string of_task = task.load(start), of_algorithm = algorithm.load(start), file = folder / "old.h5";
+  EXPECT_TRUE(of_task.ends_with("thrown"));
+  EXPECT_TRUE(of_algorithm.ends_with("thrown"));
+  if (world().rank() > 0) return;
+  EXPECT_NE(
+      of_task.find("checkpoint " + file +
+                   " is of another task (CartPole-v1, not Pendulum-v1): give --task CartPole-v1, or another file"),
+      std::string::npos)
+      << of_task;
+  EXPECT_NE(of_algorithm.find("is of another algorithm (ppo, not grpo): give --algorithm ppo, or another file"),
+            std::string::npos)
+      << of_algorithm;
+}
+
+TEST_F(Loading, SaysWhatBitsDependOnAndIsOther) {
+  Rig run;
+  run.facts.cpu_model = "another CPU";
+  run.facts.versions["drl"] = "2";
+  RunStart start = start_from(StartFrom::resume, {folder / "old.h5"});
+  const std::string said = run.load(start);
+  if (world().rank() == 0) {
+    EXPECT_EQ(said,
+              "changed since the checkpoint was made (cpu_model: a CPU -> another CPU; versions: drl 1 -> drl 2): the "
+              "numbers will not be equal to the bit\n");
+  }
+}
+
+TEST(ChangedSurroundings, OfACheckpointThatTellsNothing) {
+  RunFacts now;
+  now.cpu_model = "c", now.git_hash = "g", now.versions = {{"drl", "1"}}, now.world_size = 2;
+  EXPECT_EQ(changed_surroundings({}, now),
+            (std::vector<std::string>{"cpu_model: not known -> c", "git_hash: not known -> g",
+                                      "versions: not known -> drl 1", "world_size: not known -> 2"}));
+  EXPECT_EQ(changed_surroundings({{{"cpu_model", std::string("c")},
+                                   {"git_hash", std::string("g")},
+                                   {"versions", std::string("drl 1")},
+                                   {"world_size", int64_t{4}}},
+                                  {}},
+                                 now),
+            std::vector<std::string>{"world_size: 4 -> 2"});
+}
+
+// Of CartPole-v1 an episode's return is its length, 1 to 500; of 64 the mean is a multiple of 1/64.
+TEST(Learner, EvaluatesWholeEpisodes) {
+  Rig run;
+  const double mean = run.learner.evaluate();
+  EXPECT_GE(mean, 1);
+  EXPECT_LE(mean, 500);
+  EXPECT_EQ(mean * 64, std::floor(mean * 64));
+  EXPECT_EQ(run.learner.evaluate(), mean) << "starts are a function of the seed";
+}
+
+TEST(Learner, RefusesOptionsThatDoNotFitOnAllRanks) {
+  const auto settings = settings_of({"--ppo.num_mini_batches", "1000"});
+  const Workplace place = test::plain_workplace(world().size());
+  EXPECT_THROW(Learner(settings->options, place, world()), Error);
+}
+
+}  // namespace
+}  // namespace drl

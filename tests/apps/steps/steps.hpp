@@ -1,0 +1,29 @@
+// What the tests of drl_train's steps share.
+#pragma once
+
+#include "apps/learner.hpp"
+#include "apps/loading.hpp"
+
+namespace drl::test {
+
+// Of `drl_train --task CartPole-v1` with small networks, and these words.
+inline std::unique_ptr<Settings> settings_of(std::vector<std::string> more = {}) {
+  std::vector<std::string> words = {"drl_train",           "--task", "CartPole-v1", "--num_envs", "8",
+                                    "--num_steps_per_env", "16"};
+  for (const char* net : {"actor", "critic"})
+    words.insert(words.end(), {"--policy." + std::string(net) + "_hidden_dims", "4"});
+  words.insert(words.end(), more.begin(), more.end());
+  auto settings = std::make_unique<Settings>(words);
+  settings->apply("");
+  return settings;
+}
+
+// A rank on the CPU that nothing was asked of.
+inline Workplace plain_workplace(int world_size = 1) {
+  Workplace place;
+  place.isa = available_isas().back();
+  place.world_size = world_size;
+  return place;
+}
+
+}  // namespace drl::test

@@ -1,0 +1,144 @@
+#include "comm/gpu_identity.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/check.hpp"
+#include "comm/patience.hpp"
+#include "comm/roll_call.hpp"
+#include "comm/wire.hpp"
+
+namespace drl {
+namespace {
+
+// Two ranks on each of two hosts.
+std::vector<GpuIdentity> good_ranks() {
+  const GpuIdentity common{.host = "",
+                           .gpu = "H200",
+                           .uuid = "",
+                           .pci = "",
+                           .driver = "580.65.06, CUDA 13.0",
+                           .nccl = "2.28.9",
+                           .build = "0.1.0 (808f62d)"};
+  std::vector<GpuIdentity> ranks(4, common);
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    ranks[rank].host = rank < 2 ? "node1" : "node2";
+    ranks[rank].uuid = "GPU-" + std::to_string(rank);
+    ranks[rank].pci = "0000:0" + std::to_string(rank % 2) + ":00";  // the same on both hosts
+  }
+  return ranks;
+}
+
+// What check_identities says of it; "" if it is content.
+std::string objection(const std::vector<GpuIdentity>& ranks, bool may_share = false) {
+  try {
+    check_identities(ranks, may_share);
+    return "";
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+TEST(CheckIdentities, ContentWithRanksThatFit) {
+  EXPECT_EQ(objection(good_ranks()), "");
+  EXPECT_EQ(objection({good_ranks()[0]}), "");
+}
+
+TEST(CheckIdentities, NamesRanksOnOneGpu) {
+  std::vector<GpuIdentity> ranks = good_ranks();
+  ranks[3].uuid = ranks[2].uuid, ranks[3].pci = ranks[2].pci;
+  EXPECT_EQ(
+      objection(ranks),
+      "ranks 2, 3 on node2 would compute on the same GPU (H200, 0000:00:00, GPU-2): start as many ranks on a host "
+      "as it has GPUs (srun --ntasks-per-node), and let each see all of them (srun "
+      "--gpu-bind=none, CUDA_VISIBLE_DEVICES)");
+  EXPECT_EQ(objection(ranks, true), "");
+}
+
+TEST(CheckIdentities, KnowsAGpuByEitherName) {
+  std::vector<GpuIdentity> containers = good_ranks();  // of one host, each with a name of its own
+  containers[3].uuid = containers[0].uuid;
+  EXPECT_EQ(objection(containers).find("rank 0 on node1; rank 3 on node2 would compute on the same GPU"), 0);
+  std::vector<GpuIdentity> parts = good_ranks();  // of a GPU, by MIG: NCCL refuses them
+  parts[1].pci = parts[0].pci;
+  EXPECT_EQ(objection(parts).find("ranks 0, 1 on node1 would compute on the same GPU"), 0);
+  std::vector<GpuIdentity> nameless = good_ranks();
+  for (GpuIdentity& rank : nameless) rank.uuid = "";
+  EXPECT_EQ(objection(nameless), "");
+}
+
+TEST(CheckIdentities, NamesWhoDiffers) {
+  std::vector<GpuIdentity> ranks = good_ranks();
+  ranks[1].build = "0.1.0 (cf3dcff)";
+  ranks[2].nccl = ranks[3].nccl = "2.27.3";
+  ranks[3].driver = "";
+  EXPECT_EQ(objection(ranks),
+            "the ranks run different builds of drl (0.1.0 (808f62d) (rank 0 on node1; ranks 2, 3 on node2), "
+            "0.1.0 (cf3dcff) (rank 1 on node1)): start the same program on all hosts");
+  ranks[1].build = ranks[0].build;
+  EXPECT_EQ(
+      objection(ranks),
+      "the ranks use different versions of NCCL (2.28.9 (ranks 0, 1 on node1), 2.27.3 (ranks 2, 3 on node2)): let "
+      "all hosts load the same library (modules, LD_LIBRARY_PATH)");
+  ranks[2].nccl = ranks[3].nccl = "2.28.9";
+  EXPECT_EQ(
+      objection(ranks),
+      "the hosts have different GPU drivers (580.65.06, CUDA 13.0 (ranks 0, 1 on node1; rank 2 on node2), unknown "
+      "(rank 3 on node2)): leave out the hosts with one of them (sbatch --exclude)");
+}
+
+TEST(GpuIdentity, OnTheWireAndBack) {
+  const GpuIdentity identity = good_ranks()[3];
+  const GpuIdentity copy = from_wire<GpuIdentity>(to_wire(identity));
+  EXPECT_EQ(copy.host, "node2");
+  EXPECT_EQ(copy.gpu, identity.gpu);
+  EXPECT_EQ(copy.uuid, identity.uuid);
+  EXPECT_EQ(copy.pci, identity.pci);
+  EXPECT_EQ(copy.driver, identity.driver);
+  EXPECT_EQ(copy.nccl, identity.nccl);
+  EXPECT_EQ(copy.build, identity.build);
+}
+
+// The texts of a proprietary and an open kernel module.
+TEST(GpuIdentity, Versions) {
+  EXPECT_EQ(driver_version("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 22:53:14 UTC 2024\n"
+                           "GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n"),
+            "535.161.08");
+  EXPECT_EQ(driver_version("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build\n"),
+            "580.65.06");
+  EXPECT_EQ(driver_version(""), "");
+  EXPECT_EQ(nccl_version_text(22809), "2.28.9");
+  EXPECT_EQ(nccl_version_text(21903), "2.19.3");
+  EXPECT_EQ(cuda_version_text(13000), "13.0");
+  EXPECT_EQ(cuda_version_text(12090), "12.9");
+}
+
+TEST(RanksText, GroupsByHostAndShortens) {
+  EXPECT_EQ(ranks_text({3}, {}), "rank 3");
+  EXPECT_EQ(ranks_text({0, 1, 2, 4, 6, 7}, std::vector<std::string>(8, "a")), "ranks 0-2, 4, 6, 7 on a");
+  EXPECT_EQ(ranks_text({0, 1, 2}, {"a", "b", "a"}), "ranks 0, 2 on a; rank 1 on b");
+  EXPECT_EQ(ranks_text({0, 1, 2, 3, 4, 5, 6}, {"a", "b", "c", "d", "e", "f", "g"}),
+            "rank 0 on a; rank 1 on b; rank 2 on c; rank 3 on d; rank 4 on e; ranks on 2 more hosts");
+}
+
+// A tick counts for at most a quarter of a second.
+TEST(Patience, CountsTicksButNoStandstill) {
+  using std::chrono::hours, std::chrono::milliseconds;
+  const Clock::time_point start{};
+  Patience patience(start);
+  EXPECT_DOUBLE_EQ(patience.seconds(start + milliseconds(100)), 0.1);
+  EXPECT_DOUBLE_EQ(patience.seconds(start + milliseconds(300)), 0.3);
+  EXPECT_DOUBLE_EQ(patience.seconds(start + hours(5)), 0.55);
+  EXPECT_DOUBLE_EQ(patience.seconds(start + hours(5) + milliseconds(50)), 0.6);
+}
+
+// As with --distribution=cyclic ranks of a host need not be in one piece.
+TEST(Groups, AreInTheOrderOfTheirFirstRanks) {
+  const std::vector<Group> groups = groups_of({"n1", "n2", "n1", "n2"});
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[1].text, "n2");
+  EXPECT_EQ(groups[1].ranks, (std::vector<int>{1, 3}));
+  EXPECT_EQ(by_text({"A", "", "B", "A"}, {"n1", "n1", "n2", "n2"}), "A (rank 0 on n1; rank 3 on n2), B (rank 2 on n2)");
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,47 @@
+#include "comm/session.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace drl {
+namespace {
+
+// The variables that change, "NAME=value" or "NAME" for one that goes.
+std::vector<std::string> changes(const std::map<std::string, std::string>& variables, bool mpich) {
+  const auto settings = host_data_only(
+      [&](const char* name) {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
+      },
+      mpich);
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : settings) texts.push_back(name + (value ? "=" + std::string(value) : ""));
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+// https://eth-cscs.github.io/cscs-docs/software/communication/cray-mpich: without the GTL library, which only programs
+// that give MPI GPU data link, Cray MPICH ends them where MPICH_GPU_SUPPORT_ENABLED is 1, as it is by default at sites.
+TEST(HostDataOnly, GpuSupportIsSwitchedOff) {
+  for (const bool mpich : {false, true}) {
+    EXPECT_EQ(changes({{"MPICH_GPU_SUPPORT_ENABLED", "1"}}, mpich), Texts{"MPICH_GPU_SUPPORT_ENABLED=0"});
+    EXPECT_EQ(changes({{"MPICH_GPU_SUPPORT_ENABLED", ""}}, mpich), Texts{"MPICH_GPU_SUPPORT_ENABLED=0"});
+    EXPECT_EQ(changes({{"MPICH_GPU_SUPPORT_ENABLED", "0"}}, mpich), Texts{});
+  }
+}
+
+TEST(HostDataOnly, WhatIsNotSetMayBeADefaultOfMpich) {
+  EXPECT_EQ(changes({}, true), Texts{"MPICH_GPU_SUPPORT_ENABLED=0"});
+  EXPECT_EQ(changes({}, false), Texts{});
+}
+
+TEST(HostDataOnly, NoNetworkPortIsChosenByGpu) {
+  EXPECT_EQ(changes({{"MPICH_GPU_SUPPORT_ENABLED", "0"}, {"MPICH_OFI_NIC_POLICY", "GPU"}}, true),
+            Texts{"MPICH_OFI_NIC_POLICY"});
+  EXPECT_EQ(changes({{"MPICH_GPU_SUPPORT_ENABLED", "0"}, {"MPICH_OFI_NIC_POLICY", "NUMA"}}, true), Texts{});
+}
+
+}  // namespace
+}  // namespace drl

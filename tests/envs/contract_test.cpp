@@ -1,0 +1,312 @@
+// What a task can say, done by the executor: against one environment that is stepped by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <map>
+
+#include "algorithms/rollout.hpp"
+#include "base/check.hpp"
+#include "device/reduce.hpp"
+#include "drl/philox.hpp"
+#include "envs/make_env.hpp"
+#include "envs/task_params.hpp"
+#include "own_task_table.hpp"
+#include "tasks.hpp"
+
+namespace drl {
+namespace {
+
+using Robot = RobotTask<float>;
+constexpr uint64_t kSeed = 5;
+
+const TaskRecord& record_of(std::string_view name) {
+  const TaskLibrary& library = test_tasks();
+  for (int k = 0; k < library.count; ++k)
+    if (name == library.tasks[k]->name) return *library.tasks[k];
+  throw Error("no such task");
+}
+
+EpisodeSums sums_of(VecEnv& envs, Queue& queue) {
+  std::vector<double> sums(episode_columns(envs.spec())), scratch(sum_scratch(queue, sums.size()));
+  envs.take_episode_sums(queue, sums.data(), scratch.data());
+  return read_episodes(sums.data(), envs.spec());
+}
+
+float random01(int64_t env, int64_t step, int number) {
+  return uniform01(random_bits(1, Purpose::benchmark, static_cast<uint64_t>(env), static_cast<uint64_t>(step))[number]);
+}
+
+// A robot whose frames, action and reward are made here.
+class OneRobot {
+ public:
+  OneRobot(int64_t index, const Robot::Params& params) : index_(static_cast<uint64_t>(index)), params_(params) {
+    restart(0);
+  }
+  // The reward.
+  float step(const float* policy_action, uint64_t t) {
+    const float action[] = {0.25f + 0.5f * policy_action[0], 2 * policy_action[1]};
+    Draws<float> draws(kSeed, index_, t, Purpose::step);
+    result = Robot::step(state, action, draws, params_);
+    see(t, Purpose::observe);
+    frames.pop_front();
+    return 2.0f * result.terms[0] + -0.5f * result.terms[1];
+  }
+  void restart(uint64_t t) {
+    Draws<float> draws(kSeed, index_, t, Purpose::reset);
+    Robot::reset(state, draws, params_);
+    frames.clear();
+    for (int k = 0; k < 3; ++k) see(t, Purpose::first_observe);
+  }
+  void expect_seen(const float* obs, const float* critic, const std::string& what) const {
+    for (int k = 0; k < 12; ++k)
+      ASSERT_EQ(obs[k], frames[static_cast<size_t>(k / 4)][static_cast<size_t>(k % 4)]) << what;
+    for (int k = 0; k < 2; ++k) {
+      ASSERT_EQ(critic[k], state.p[k]) << what;
+      ASSERT_EQ(critic[2 + k], state.v[k]) << what;
+      ASSERT_EQ(critic[4 + k], state.command[k]) << what;
+    }
+  }
+
+  Robot::State state{};
+  Step<float, 2, 2, 2> result;
+  std::deque<std::vector<float>> frames;  // the latest three
+
+ private:
+  void see(uint64_t t, Purpose purpose) {
+    Draws<float> draws(kSeed, index_, t, purpose);
+    float frame[4];
+    Robot::observe(state, draws, params_, frame);
+    frames.emplace_back(frame, frame + 4);
+  }
+  uint64_t index_;
+  Robot::Params params_;
+};
+
+// Weighted terms, scaled actions, history, causes, time-outs, metrics, commands and pushes.
+TEST(Robot, IsSteppedAsItSaysOnEveryInstructionSet) {
+  constexpr int kEnvs = 37, kSteps = 120;
+  for (Isa isa : available_isas()) {
+    SCOPED_TRACE(name_of(isa));
+    const auto queue = make_host_queue(isa);
+    TaskEnvs envs(record_of("Robot"), {.num_envs = kEnvs, .first_global_index = 2, .seed = kSeed}, *queue);
+    const TaskSpec& spec = envs.spec();
+    EXPECT_EQ(spec.obs_dim, 12);
+    EXPECT_EQ(spec.critic_obs_dim, 6);
+    EXPECT_EQ(spec.reward_terms, (std::vector<std::string>{"tracking", "effort"}));
+    EXPECT_EQ(spec.metrics, (std::vector<std::string>{"speed", "pushed"}));
+    EXPECT_EQ(spec.ends, (std::vector<std::string>{"too_fast", "left", "time_out"}));
+    EXPECT_TRUE(spec.truncates);
+    EXPECT_EQ(spec.action.low, (std::vector<float>{-1, -INFINITY}));
+    EXPECT_EQ(spec.action.high, (std::vector<float>{2, INFINITY}));
+    EXPECT_EQ(spec.action.scale, (std::vector<float>{0.5f, 2}));
+    EXPECT_EQ(spec.action.offset, (std::vector<float>{0.25f, 0}));
+
+    const Rollout rollout(*queue, spec, kSteps, kEnvs);
+    const RolloutView& r = rollout.view();
+    std::vector<OneRobot> robots;
+    for (int64_t env = 0; env < kEnvs; ++env) robots.emplace_back(2 + env, Robot::Params{});
+    envs.reset(*queue, rollout.start_row(), {});
+    std::vector<int> age(kEnvs), last(kEnvs);
+    std::vector<EpisodeSums> open(kEnvs, {0, 0, 0, {0, 0}, {0, 0}, {0, 0, 0}});
+    EpisodeSums expected = open[0];
+    for (int64_t t = 0; t < kSteps; ++t) {
+      for (int64_t env = 0; env < kEnvs; ++env) {
+        r.env_action[2 * env] = -1 + 3 * random01(env, t, 0);
+        r.env_action[2 * env + 1] = static_cast<float>(env % 9) * (random01(env, t, 1) - 0.4f);
+      }
+      envs.step(*queue, {&t}, 0, kEnvs, rollout.row(t));
+      for (int64_t env = 0; env < kEnvs; ++env) {
+        const int64_t at = t * kEnvs + env, next = at + kEnvs;
+        const std::string what = "environment " + std::to_string(env) + " step " + std::to_string(t);
+        OneRobot& robot = robots[static_cast<size_t>(env)];
+        EpisodeSums& sums = open[static_cast<size_t>(env)];
+        const float reward = robot.step(r.env_action + 2 * env, static_cast<uint64_t>(t));
+        ASSERT_EQ(r.reward[at], reward) << what;
+        sums.reward += reward, sums.length += 1;
+        sums.terms[0] += 2 * robot.result.terms[0], sums.terms[1] -= 0.5 * robot.result.terms[1];
+        for (size_t m = 0; m < 2; ++m) sums.metrics[m] += robot.result.metrics[m];
+        const bool at_limit = ++age[static_cast<size_t>(env)] == 25, terminated = robot.result.ends[0],
+                   truncated = !terminated && (robot.result.ends[1] || at_limit);
+        ASSERT_EQ(r.terminated[at], terminated) << what;
+        ASSERT_EQ(r.truncated[at], truncated) << what;
+        if (truncated) {
+          const int64_t row = last[static_cast<size_t>(env)]++ * kEnvs + env;
+          robot.expect_seen(r.last_obs + row * 12, r.last_critic_obs + row * 6, what + ", the last");
+        }
+        if (terminated || truncated) {
+          expected.count += 1, expected.reward += sums.reward, expected.length += sums.length;
+          for (size_t k = 0; k < 2; ++k) {
+            expected.terms[k] += sums.terms[k];
+            expected.metrics[k] += sums.metrics[k] / sums.length;
+            expected.ends[k] += robot.result.ends[k];
+          }
+          expected.ends[2] += at_limit;
+          sums = {0, 0, 0, {0, 0}, {0, 0}, {0, 0, 0}};
+          age[static_cast<size_t>(env)] = 0;
+          robot.restart(static_cast<uint64_t>(t) + 1);
+        }
+        robot.expect_seen(r.obs + next * 12, r.critic_obs + next * 6, what);
+      }
+    }
+    const EpisodeSums actual = sums_of(envs, *queue);
+    const auto expect_near = [](double a, double b) { EXPECT_NEAR(a, b, 1e-5 * (1 + std::abs(b))); };
+    EXPECT_EQ(actual.count, expected.count);
+    EXPECT_EQ(actual.length, expected.length);
+    EXPECT_EQ(actual.ends, expected.ends);
+    for (double ended : actual.ends) EXPECT_GT(ended, 3) << "a cause is hardly ever seen";
+    EXPECT_EQ(actual.lost, 0);
+    expect_near(actual.reward, expected.reward);
+    expect_near(actual.terms[0] + actual.terms[1], expected.reward);
+    for (size_t k = 0; k < 2; ++k) {
+      expect_near(actual.terms[k], expected.terms[k]);
+      expect_near(actual.metrics[k], expected.metrics[k]);
+    }
+  }
+}
+
+// The actor's velocities are the critic's and a normal error of deviation 0.1; the commands have none.
+TEST(Robot, OnlyTheActorsObservationIsNoisy) {
+  constexpr int kEnvs = 64, kSteps = 200;
+  const auto queue = make_host_queue(available_isas().back());
+  TaskEnvs envs(record_of("Robot"), {.num_envs = kEnvs, .seed = kSeed}, *queue);
+  const Rollout rollout(*queue, envs.spec(), kSteps, kEnvs);
+  const RolloutView& r = rollout.view();
+  std::fill_n(r.env_action, 2 * kEnvs, 0.0f);
+  envs.reset(*queue, rollout.start_row(), {});
+  for (int64_t t = 0; t < kSteps; ++t) envs.step(*queue, {&t}, 0, kEnvs, rollout.row(t));
+  double sum = 0, squares = 0, products = 0;
+  const int64_t n = r.samples();
+  for (int64_t i = 0; i < n; ++i) {
+    const float *obs = r.obs + 12 * i + 8, *critic = r.critic_obs + 6 * i;
+    const double x = obs[0] - critic[2], y = obs[1] - critic[3];
+    sum += x, squares += x * x, products += x * y;
+    for (int k = 0; k < 2; ++k) ASSERT_EQ(obs[2 + k], critic[4 + k]);
+  }
+  const double size = static_cast<double>(n), root = std::sqrt(size);  // within five deviations
+  EXPECT_NEAR(sum / size, 0, 5 * 0.1 / root);
+  EXPECT_NEAR(squares / size, 0.01, 5 * 0.01 * std::sqrt(2.0) / root);
+  EXPECT_NEAR(products / size, 0, 5 * 0.01 / root);
+}
+
+// --env.reward.effort 0, or effort = 0 in [env.reward].
+TEST(Robot, WeightsAreOptions) {
+  TaskParams params(record_of("Robot"));
+  TaskParams::Rewards rewards = params.rewards();
+  OptionTable table;
+  table.await("env");
+  table.apply_command_line({"--env.reward.effort", "3"});  // not known yet
+  table.section("env", "Task", params);
+  table.section("env.reward", "Rewards", rewards);
+  EXPECT_EQ(table.find("env.reward.tracking").value(), "2");
+  EXPECT_EQ(table.find("env.reward.effort").value(), "-0.5");
+  EXPECT_NE(table.to_ini().find("[env.reward]\n"), std::string::npos);
+  EXPECT_THROW(table.set("env.reward.efort", "1"), UsageError);
+  table.apply_ini("[env.reward]\neffort = 0\n", "a file");
+  table.apply_ini("[env]\nreward.tracking = -1.5\n", "another");
+  table.apply_command_line({"--env.noise", "0"});
+  const auto queue = make_host_queue(available_isas().back());
+  TaskEnvs envs(record_of("Robot"), {.num_envs = 16, .seed = kSeed, .params = params.bytes()}, *queue);
+  const Rollout rollout(*queue, envs.spec(), 1, 16);
+  const RolloutView& r = rollout.view();
+  std::fill_n(r.env_action, 32, 1.0f);
+  envs.reset(*queue, rollout.start_row(), {});
+  const int64_t first = 0;
+  envs.step(*queue, {&first}, 0, 16, rollout.row(0));
+  for (int64_t env = 0; env < 16; ++env) {
+    Robot::Params quiet;
+    quiet.noise = 0;
+    OneRobot robot(env, quiet);
+    const float action[] = {1, 1};
+    robot.step(action, 0);
+    EXPECT_EQ(r.reward[env], -1.5f * robot.result.terms[0]);
+    EXPECT_EQ(r.obs[12 * (16 + env) + 8], robot.state.v[0]);
+  }
+  table.await("env");
+  EXPECT_THROW(table.find("env.reward.effort"), UsageError);
+}
+
+// A step's reward has the curriculum's bonus, and an episode begins with its length, as soon as the iteration is over.
+TEST(Ladder, IsSteppedWithTheCurriculumOfNow) {
+  for (Isa isa : available_isas()) {
+    const auto queue = make_host_queue(isa);
+    TaskEnvs envs(record_of("Ladder"), {.num_envs = 21, .seed = kSeed}, *queue);
+    EXPECT_EQ(envs.spec().curriculum, (std::vector<std::string>{"length", "bonus"}));
+    const Rollout rollout(*queue, envs.spec(), 8, 21);
+    const RolloutView& r = rollout.view();
+    std::fill_n(reinterpret_cast<int32_t*>(r.action), r.samples(), 0);
+    envs.reset(*queue, rollout.start_row(), {});
+    const float expected[] = {2, 1, 1, 2, 8, 8, 9, 8};  // its second episode began before, its third has 4 steps
+    for (int64_t t = 0; t < 8; ++t) {
+      if (t == 4) {
+        std::vector<float> curriculum;
+        envs.iteration_ended(*queue, 6, sums_of(envs, *queue), curriculum);
+        EXPECT_EQ(curriculum, (std::vector<float>{4, 7}));
+      }
+      envs.step(*queue, {&t}, 0, 21, rollout.row(t));
+      for (int64_t env = 0; env < 21; ++env) {
+        ASSERT_EQ(r.reward[t * 21 + env], expected[t]) << t;
+        ASSERT_EQ(r.terminated[t * 21 + env], t == 2 || t == 5) << t;
+      }
+    }
+    EXPECT_EQ(r.obs[8 * 21], 0.5f);  // two of four steps
+  }
+}
+
+// As raw bytes by name.
+struct Fields final : StateVisitor {
+  void field(const StateField& field) override { values[field.name] = field.read(); }
+  std::vector<float> floats(const std::string& name) const {
+    const std::vector<std::byte>& bytes = values.at(name);
+    std::vector<float> numbers(bytes.size() / sizeof(float));
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    return numbers;
+  }
+  std::map<std::string, std::vector<std::byte>> values;
+};
+
+// In its second step, environment k chooses k % 5: nothing, or to break its state, observation, critic's observation
+// or reward. The broken ones begin anew at once, and are in no sum; the others end by their fourth step, which is a
+// termination where the horizon is finite.
+TEST(Breaking, LosesOneEpisodeAndNoneOfItsNumbers) {
+  constexpr int kEnvs = 40;
+  for (Isa isa : available_isas()) {
+    SCOPED_TRACE(name_of(isa));
+    const auto queue = make_host_queue(isa);
+    TaskEnvs envs(record_of("Breaking"), {.num_envs = kEnvs, .seed = kSeed}, *queue);
+    const Rollout rollout(*queue, envs.spec(), 5, kEnvs, true);
+    const RolloutView& r = rollout.view();
+    envs.reset(*queue, rollout.start_row(), {});
+    Fields before, after;
+    envs.visit_state(before);
+    auto* actions = reinterpret_cast<int32_t*>(r.action);
+    for (int64_t t = 0; t < 5; ++t)
+      for (int64_t env = 0; env < kEnvs; ++env) actions[t * kEnvs + env] = t == 1 ? static_cast<int32_t>(env % 5) : 0;
+    for (int64_t t = 0; t < 5; ++t) envs.step(*queue, {&t}, 0, kEnvs, rollout.row(t));
+    for (int64_t env = 0; env < kEnvs; ++env) {
+      const bool breaks = env % 5 != 0;
+      for (int64_t t = 0; t < 5; ++t) {
+        const int64_t at = t * kEnvs + env;
+        const bool ends = t == (breaks ? 1 : 3);
+        EXPECT_EQ(r.terminated[at], ends) << env << " step " << t;
+        EXPECT_EQ(r.truncated[at], 0);
+        EXPECT_EQ(r.reward[at], breaks && t == 1 ? 0 : 1);
+        const float x = static_cast<float>(t < (breaks ? 1 : 3) ? t + 1 : t - (breaks ? 1 : 3));
+        EXPECT_EQ(r.obs[at + kEnvs], x * x) << env << " step " << t;
+        EXPECT_EQ(r.critic_obs[at + kEnvs], std::sqrt(x));
+      }
+      EXPECT_EQ(r.last_obs[env], breaks ? 0 : 16);
+    }
+    envs.visit_state(after);
+    EXPECT_EQ(after.floats("env/state/lifetime"), before.floats("env/state/lifetime"));
+    const EpisodeSums sums = sums_of(envs, *queue);
+    EXPECT_EQ(sums.lost, kEnvs * 4 / 5);
+    EXPECT_EQ(sums.count, kEnvs / 5);
+    EXPECT_EQ(sums.reward, 4 * kEnvs / 5);
+    EXPECT_EQ(sums.length, 4 * kEnvs / 5);
+  }
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "drl/task.hpp"
+
+namespace drl {
+
+// Each episode is as long as the curriculum says, which grows by a step each time that the mean length reaches it.
+template <class F>
+struct LadderTask {
+  struct State {
+    F steps, limit;
+    template <class V>
+    DRL_HD void describe(V& visit) {
+      visit("steps", steps);
+      visit("limit", limit);
+    }
+  };
+  struct Params {
+    Scalar<F> first = 2;
+    struct Curriculum {
+      Scalar<F> length = 3, bonus = 0;
+      template <class V>
+      void describe(V& visit) {
+        visit("length", length);
+        visit("bonus", bonus);
+      }
+      void update(const TrainingStats& stats) {
+        if (stats.episodes > 0 && stats.mean_length >= static_cast<double>(length)) length = length + 1;
+        bonus = static_cast<Scalar<F>>(stats.iteration + 1);
+      }
+    } curriculum;
+    template <class V>
+    void describe(V& v) {
+      v("first", first, "worth of an episode's first step", any_number());
+    }
+  };
+
+  static constexpr char name[] = "Ladder";
+  static constexpr int obs_dim = 1, step_limit = 0;
+  static constexpr double dt = 1;
+  static constexpr DiscreteAction<2> action{};
+  static constexpr char preset[] = "num_envs = 64\n";
+
+  DRL_HD static void reset(State& s, Draws<F>&, const Params& p) {
+    s.steps = F(0);
+    s.limit = F(p.curriculum.length);
+  }
+  DRL_HD static Step<F> step(State& s, const F*, const Params& p) {
+    const F worth = math::select(s.steps == F(0), F(p.first), F(1));
+    s.steps = s.steps + F(1);
+    return {.reward = worth + F(p.curriculum.bonus), .terminated = s.steps >= s.limit};
+  }
+  template <class Out>
+  DRL_HD static void observe(const State& s, Out obs) {
+    obs[0] = s.steps / s.limit;
+  }
+};
+
+}  // namespace drl
+
+DRL_TASK(drl::LadderTask)

@@ -1,0 +1,346 @@
+// Simulators of a user's own: examples/own_simulator, small ones whose numbers are known, and some that go wrong.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "../../examples/own_simulator/arm.hpp"
+#include "../support/algorithm_state.hpp"
+#include "algorithms/grpo/grpo.hpp"
+#include "algorithms/ppo/ppo.hpp"
+#include "algorithms/rollout.hpp"
+#include "base/check.hpp"
+#include "base/thread_team.hpp"
+#include "device/reduce.hpp"
+#include "envs/make_env.hpp"
+#include "envs/simulator_envs.hpp"
+#include "nets/torch/torch_nets.hpp"
+#include "simulators.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+class Simulators : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    static const bool registered = (register_tasks(test_simulators(), "a test"), true);
+    EXPECT_TRUE(registered);
+  }
+};
+
+template <class Work>
+std::string error_of(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 1);
+    return error.what();
+  }
+  return "no error";
+}
+
+// --- The example's physics ---
+
+// Without friction and torque nothing takes energy away. Runge and Kutta's error in it falls with h^4 at least.
+TEST(Arm, KeepsItsEnergy) {
+  const Arm arm({1, 0, 0}, {.friction = 0});
+  const Arm::Motion start{1.2, -0.4, 0.5, -1};
+  const auto lost = [&](double h) {
+    Arm::Motion m = start;
+    for (int k = 0; k < static_cast<int>(std::lround(2 / h)); ++k) m = arm.advance(m, 0, 0, h);
+    return std::abs(arm.energy(m) - arm.energy(start));
+  };
+  EXPECT_LT(lost(0.001), 1e-7);
+  EXPECT_LT(lost(0.005), lost(0.01) / 12);
+}
+
+// A motor does the work of its torque over the angle that it turns; friction only takes.
+TEST(Arm, GainsTheWorkOfItsMotors) {
+  const Arm arm({1, 0, 0}, {.friction = 0}), stiff({1, 0, 0}, {.friction = 0.3});
+  const double shoulder = 3, elbow = -2, h = 1e-3;
+  Arm::Motion m{0.3, 0.2, 0, 0}, slower = m;
+  const double before = arm.energy(m);
+  for (int k = 0; k < 800; ++k) m = arm.advance(m, shoulder, elbow, h), slower = stiff.advance(slower, 0, 0, h);
+  EXPECT_NEAR(arm.energy(m) - before, shoulder * (m[0] - 0.3) + elbow * ((m[1] - m[0]) - (0.2 - 0.3)), 1e-8);
+  EXPECT_LT(stiff.energy(slower), before - 1e-3);
+}
+
+// Hanging links swing as the double pendulum of equal masses and lengths does: w^2 = (2 -+ sqrt(2)) g/l.
+TEST(Arm, SwingsWithTheDoublePendulumsFrequency) {
+  const Arm arm({1, 0, 0}, {.friction = 0});
+  const double w = std::sqrt((2 - std::sqrt(2.0)) * 9.81 / 0.5), h = 1e-3, small = 1e-4;
+  Arm::Motion m{small, std::sqrt(2.0) * small, 0, 0};
+  double t = 0;
+  for (; m[0] > 0; t += h) m = arm.advance(m, 0, 0, h);
+  EXPECT_NEAR(t, std::acos(-1.0) / 2 / w, 2 * h);
+}
+
+// --- What drl keeps for a simulator ---
+
+struct Stepped {
+  Stepped(const std::string& task, EnvConfig config, int64_t steps)
+      : queue(make_host_queue(available_isas().back())),
+        envs(make_env(task, config, *queue)),
+        rollout(*queue, envs->spec(), steps, config.num_envs),
+        n(config.num_envs) {
+    envs->reset(*queue, rollout.start_row(), {});
+  }
+  // With action t % 3 at step t, of choices; else numbers between -1 and 1.
+  void step(int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int size = envs->spec().action.size;
+      for (int64_t i = 0; i < n; ++i) {
+        if (envs->spec().action.discrete) {
+          reinterpret_cast<int32_t*>(r.action)[(t - begin) * n + i] = static_cast<int32_t>(t % 3);
+        } else {
+          for (int a = 0; a < size; ++a) r.env_action[i * size + a] = static_cast<float>(std::sin(3. * i + 2. * t + a));
+        }
+      }
+      envs->step(*queue, {&t}, 0, n, rollout.row(t - begin));
+    }
+  }
+  EpisodeSums episodes() {
+    std::vector<double> sums(episode_columns(envs->spec())), scratch(sum_scratch(*queue, sums.size()));
+    envs->take_episode_sums(*queue, sums.data(), scratch.data());
+    return read_episodes(sums.data(), envs->spec());
+  }
+  std::unique_ptr<Queue> queue;
+  std::unique_ptr<VecEnv> envs;
+  Rollout rollout;
+  int64_t n;
+  const RolloutView& r = rollout.view();
+};
+
+// Counter's numbers, by hand: environment i shows 1000 (first + i) and its steps; every fourth step cuts.
+TEST_F(Simulators, AreResetObservedAndSummedUp) {
+  Stepped s("Counter", {.num_envs = 37, .first_global_index = 5}, 9);
+  EXPECT_EQ(s.envs->spec().critic_obs_dim, 3);
+  EXPECT_TRUE(s.envs->spec().truncates);
+  s.step(0, 9);
+  for (int64_t i = 0; i < 37; ++i) {
+    for (int64_t t = 0; t <= 9; ++t) {
+      const float *obs = s.r.obs + (t * 37 + i) * 2, *critic = s.r.critic_obs + (t * 37 + i) * 3;
+      EXPECT_EQ(obs[0], static_cast<float>(1000 * (5 + i)));
+      EXPECT_EQ(obs[1], static_cast<float>(t % 4));
+      EXPECT_EQ(critic[1], obs[1]);
+      EXPECT_EQ(critic[2], t % 4 == 0 ? 0.0f : static_cast<float>((t - 1) % 3));
+      if (t == 9) continue;
+      EXPECT_EQ(s.r.reward[t * 37 + i], static_cast<float>(t % 3));
+      EXPECT_EQ(s.r.truncated[t * 37 + i], t % 4 == 3);
+      EXPECT_EQ(s.r.terminated[t * 37 + i], 0);
+    }
+    ASSERT_EQ(s.r.last_count[i], 2);
+    for (int64_t k = 0; k < 2; ++k) {
+      EXPECT_EQ(s.r.last_obs[(k * 37 + i) * 2 + 1], 4);
+      EXPECT_EQ(s.r.last_critic_obs[(k * 37 + i) * 3 + 2], static_cast<float>((4 * k + 3) % 3));
+    }
+  }
+  const EpisodeSums sums = s.episodes();  // rewards 0 + 1 + 2 + 0, then 1 + 2 + 0 + 1
+  EXPECT_EQ(sums.count, 2 * 37);
+  EXPECT_EQ(sums.length, 4 * 2 * 37);
+  EXPECT_EQ(sums.reward, (3 + 4) * 37);
+}
+
+TEST_F(Simulators, GiveTheSameBitsOnAnyNumberOfThreads) {
+  const auto numbers = [](int threads, int64_t tile) {
+    Stepped s("Arm",
+              {.num_envs = 150, .first_global_index = 16, .seed = 3, .random_start_ages = true, .threads = threads},
+              250);
+    for (int64_t t = 0; t < 250; ++t) {
+      for (int64_t k = 0; k < 300; ++k) s.r.env_action[k] = static_cast<float>(std::sin(3. * k + 2. * t));
+      for (int64_t begin = 0; begin < 150; begin += tile)
+        s.envs->step(*s.queue, {&t}, begin, std::min(tile, 150 - begin), s.rollout.row(t));
+    }
+    std::vector<double> all(s.r.obs, s.r.obs + 251 * 150 * 10);
+    all.insert(all.end(), s.r.reward, s.r.reward + 250 * 150);
+    all.insert(all.end(), s.r.last_obs, s.r.last_obs + 150 * 10);
+    const EpisodeSums sums = s.episodes();
+    EXPECT_GT(sums.count, 150);
+    all.insert(all.end(), {sums.count, sums.reward, sums.length, sums.terms[0], sums.terms[1]});
+    return all;
+  };
+  const std::vector<double> one = numbers(1, 150);
+  EXPECT_EQ(numbers(3, 150), one);
+  EXPECT_EQ(numbers(4, 64), one);
+}
+
+// The example built by drl_add_task_library, whose table is reached through the border.
+TEST_F(Simulators, GiveTheSameBitsFromALibrary) {
+  void* library = dlopen(DRL_TEST_LIBRARIES "/libown_simulator.so", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto open = reinterpret_cast<DrlTaskLibraryFunction>(dlsym(library, DRL_TASK_LIBRARY_SYMBOL));
+  ASSERT_NE(open, nullptr);
+  const TaskLibrary& table = *open();
+  ASSERT_EQ(table.count, 1);
+  const TaskRecord& other = *table.tasks[0];
+  EXPECT_EQ(other.trouble, nullptr);
+  EXPECT_NE(other.simulator, task_record("Arm").simulator);
+  const auto numbers = [](const TaskRecord& record) {
+    const auto queue = make_host_queue(available_isas().back());
+    SimulatorEnvs envs(record, {.num_envs = 20, .seed = 4}, *queue);
+    const Rollout rollout(*queue, envs.spec(), 120, 20);
+    const RolloutView& r = rollout.view();
+    envs.reset(*queue, rollout.start_row(), {});
+    for (int64_t t = 0; t < 120; ++t) {
+      for (int64_t k = 0; k < 40; ++k) r.env_action[k] = static_cast<float>(std::sin(3. * k + 2. * t));
+      envs.step(*queue, {&t}, 0, 20, rollout.row(t));
+    }
+    std::vector<float> all(r.obs, r.obs + 121 * 20 * 10);
+    all.insert(all.end(), r.reward, r.reward + 120 * 20);
+    return all;
+  };
+  EXPECT_EQ(numbers(other), numbers(task_record("Arm")));
+}
+
+TEST_F(Simulators, TakeTheirParametersFromOptions) {
+  EXPECT_EQ(task_record("Arm").param_count, 3);
+  EXPECT_STREQ(task_record("Arm").params[0].name, "gravity");
+  EXPECT_EQ(task_record("Counter").param_count, 0);
+  const auto speed = [](double gravity) {
+    Arm::Params params;
+    params.gravity = gravity;
+    const auto* bytes = reinterpret_cast<const std::byte*>(&params);
+    Stepped s("Arm", {.num_envs = 1, .params = {bytes, bytes + sizeof(params)}}, 1);
+    s.r.env_action[0] = s.r.env_action[1] = 0;
+    const int64_t t = 0;
+    s.envs->step(*s.queue, {&t}, 0, 1, s.rollout.row(0));
+    return s.r.obs[10 + 2];
+  };
+  EXPECT_EQ(speed(0), 0);  // at rest it stays at rest
+  EXPECT_NE(speed(9.81), 0);
+}
+
+// --- What goes wrong ---
+
+TEST_F(Simulators, AnExceptionIsAnErrorWithItsText) {
+  for (int threads : {1, 3}) {
+    Stepped s("Thrower", {.num_envs = 64, .threads = threads}, 4);
+    s.step(0, 2);
+    const std::string text = error_of([&] { s.step(2, 3); });
+    EXPECT_NE(text.find("task Thrower failed (the licence server is asleep): "), std::string::npos) << text;
+    EXPECT_EQ(text.find("GPU"), std::string::npos) << text;
+  }
+  const std::string text = error_of([] { Stepped("Unmakeable", {}, 1); });
+  EXPECT_NE(text.find("the simulator of task Unmakeable cannot be made (no such model)"), std::string::npos) << text;
+}
+
+TEST_F(Simulators, StateOfOneNameIsRefused) {
+  try {
+    Stepped("Nameless", {}, 1);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("'steps' of task Nameless"), std::string::npos) << error.what();
+  }
+}
+
+// --- Learning ---
+
+struct Learner {
+  explicit Learner(int threads = 1, bool grpo = false, int64_t num_envs = 64, int num_steps = 32)
+      : queue(make_host_queue(available_isas().back())),
+        envs(
+            make_env("Arm", {.num_envs = num_envs, .seed = 1, .random_start_ages = true, .threads = threads}, *queue)) {
+    policy.actor_hidden_dims = policy.critic_hidden_dims = {32, 32};
+    policy.init_std = 0.5;
+    spec = actor_critic(envs->spec(), policy, !grpo);
+    nets = make_torch_nets(*queue, spec.layout, 1);
+    const auto parts = [&](int mini_batches) {
+      return LearnerParts{*queue, policy, BatchPlan{num_envs, num_steps, 0, 1, 1, mini_batches}, 1, spec, *nets, *envs};
+    };
+    if (grpo) {
+      GrpoOptions options;
+      options.group_size = 8;
+      algorithm = std::make_unique<Grpo>(parts(options.num_mini_batches), options);
+    } else {
+      PpoOptions options;
+      options.obs_normalization = true, options.entropy_coef = 0;
+      options.reward_scale = 1 / 0.04;
+      algorithm = std::make_unique<Ppo>(parts(options.num_mini_batches), options);
+    }
+  }
+  void iterate(int64_t first, int64_t end) {
+    for (int64_t i = first; i < end; ++i) algorithm->iterate(i, *comm, {});
+  }
+  PolicyOptions policy;
+  std::unique_ptr<Queue> queue;
+  std::unique_ptr<VecEnv> envs;
+  ActorCritic spec;
+  std::unique_ptr<Nets> nets;
+  std::unique_ptr<Algorithm> algorithm;
+  std::unique_ptr<Communicator> comm = make_serial_communicator();
+};
+
+// What the state holds is all that counts, threads count for nothing.
+TEST_F(Simulators, LearnersGoOnFromTheirStateOnOtherThreads) {
+  Learner whole(1), first(3), second(2);
+  whole.iterate(0, 5);
+  first.iterate(0, 3);
+  AlgorithmState(*second.algorithm).write(AlgorithmState(*first.algorithm).bytes());
+  second.algorithm->state_changed();
+  second.iterate(3, 5);
+  EXPECT_EQ(AlgorithmState(*second.algorithm).bytes(), AlgorithmState(*whole.algorithm).bytes());
+}
+
+TEST_F(Simulators, GroupsLearnWithTheSameBitsOnAnyNumberOfThreads) {
+  Learner one(1, true, 32, 100), three(3, true, 32, 100);
+  one.iterate(0, 2), three.iterate(0, 2);
+  EXPECT_EQ(one.algorithm->stats().episodes.count, 32);
+  EXPECT_EQ(AlgorithmState(*one.algorithm).bytes(), AlgorithmState(*three.algorithm).bytes());
+}
+
+// An arm at rest gets some reward by chance; one that has learned gets most of what there is: 1 a second, 4 an episode.
+TEST_F(Simulators, TheExampleLearns) {
+  Learner learner(2, false, 256);
+  EpisodeSums first, last;
+  for (int64_t i = 0; i < 60; ++i) {
+    learner.iterate(i, i + 1);
+    const EpisodeSums& now = learner.algorithm->stats().episodes;
+    EpisodeSums& sums = i < 10 ? first : last;
+    if (i >= 10 && i < 55) continue;
+    sums.count += now.count, sums.reward += now.reward;
+  }
+  RecordProperty("first", std::to_string(first.reward / first.count));
+  RecordProperty("last", std::to_string(last.reward / last.count));
+  EXPECT_LT(first.reward / first.count, 1.5);
+  EXPECT_GT(last.reward / last.count, 2.5);
+}
+
+// --- Threads ---
+
+TEST(ThreadTeam, DoesEachPieceOnce) {
+  for (int threads : {1, 2, 5}) {
+    ThreadTeam team(threads);
+    EXPECT_EQ(team.size(), threads);
+    for (int64_t count : {0, 1, 3, 100}) {
+      std::vector<int> done(static_cast<size_t>(count));
+      for (int round = 1; round <= 50; ++round) {
+        team.run(count, [&](int64_t k) { ++done[static_cast<size_t>(k)]; });
+        ASSERT_EQ(done, std::vector<int>(static_cast<size_t>(count), round));
+      }
+    }
+  }
+}
+
+TEST(ThreadTeam, ThrowsOnAndGoesOn) {
+  for (int threads : {1, 3}) {
+    ThreadTeam team(threads);
+    for (int round = 0; round < 20; ++round) {
+      EXPECT_THROW(team.run(50,
+                            [](int64_t k) {
+                              if (k == 7) throw Error("seven");
+                            }),
+                   Error);
+      std::atomic<int> done{0};
+      team.run(10, [&](int64_t) { ++done; });
+      EXPECT_EQ(done, 10);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,9 @@
+// The tests' own tasks.
+#pragma once
+
+#include "cutting_task.hpp"
+#include "double_integrator.hpp"
+#include "ladder_task.hpp"
+#include "levers_task.hpp"
+#include "robot_task.hpp"
+#include "spring_task.hpp"

@@ -1,0 +1,242 @@
+// Learners on a GPU's queue: as on the host's, whatever the way in which their work is launched.
+#include <cmath>
+#include <sstream>
+
+#include "base/check.hpp"
+#include "comm/communicator.hpp"
+#include "learner_rig.hpp"
+#include "run/train_options.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+struct Case {
+  std::string name, task, schedule, std_type;
+  bool normalization;
+  int shards;
+  int group_size = 0;  // above 0: GRPO
+  bool every_option = false;
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+};
+
+LearnerOptions options_of(const Case& c) {
+  LearnerOptions o{c.task};
+  if (c.group_size > 0) {
+    o.grpo.emplace();
+    o.grpo->group_size = c.group_size;
+    o.grpo->kl_coef = 0.1, o.grpo->reference_interval = 3;
+  }
+  UpdateOptions& update = o.update();
+  update.schedule = c.schedule;
+  update.schedule_iterations = 10;
+  update.obs_normalization = c.normalization;
+  update.num_learning_epochs = 2;
+  update.num_mini_batches = 4;
+  update.entropy_coef = 0.01;
+  o.ppo.reward_scale = 0.5;
+  o.policy.actor_hidden_dims = {16, 8};
+  o.policy.critic_hidden_dims = {12};
+  o.policy.std_type = c.std_type;
+  if (c.every_option) every_option(o);
+  o.plan = {64, c.group_size > 0 ? 40 : 8, 0, 1, c.shards, update.num_mini_batches};
+  return o;
+}
+
+class GpuLearner : public GpuTest, public testing::WithParamInterface<Case> {
+ protected:
+  std::unique_ptr<Communicator> comm = make_serial_communicator();
+};
+
+// The same weights to begin with; then, iteration by iteration from the same state, the same weights up to rounding.
+TEST_P(GpuLearner, LearnsAsOnTheHost) {
+  const LearnerOptions options = options_of(GetParam());
+  Learner host = on_host(options), gpu = on_gpu(options);
+  ASSERT_EQ(gpu.bytes(), host.bytes());
+  for (int64_t i = 0; i < 12 && !HasFailure(); ++i) {
+    host.iterate(*comm, i, i + 1), gpu.iterate(*comm, i, i + 1);
+    SCOPED_TRACE("iteration " + std::to_string(i));
+    EXPECT_EQ(gpu.learner->field_fingerprints(), host.learner->field_fingerprints());  // of the state they began with
+    expect_same_learning(gpu, host);
+    copy_state(gpu, host);
+  }
+}
+
+// Launched kernel by kernel, or as recordings: the same bits; and twice the same.
+TEST_P(GpuLearner, RecordingsChangeNoBit) {
+  LearnerOptions options = options_of(GetParam());
+  Learner recorded = on_gpu(options), again = on_gpu(options);
+  options.graphs = false;
+  Learner eager = on_gpu(options);
+  for (Learner* learner : {&recorded, &again, &eager}) learner->iterate(*comm, 0, 6);
+  EXPECT_EQ(recorded.bytes(), eager.bytes());
+  EXPECT_EQ(recorded.bytes(), again.bytes());
+}
+
+// That this would be seen if a recording held what changes from one step to the next.
+TEST_P(GpuLearner, ANumberFrozenInARecordingChangesThem) {
+  LearnerOptions options = options_of(GetParam());
+  options.fault = Fault::host_number;
+  Learner recorded = on_gpu(options);
+  options.graphs = false;
+  Learner eager = on_gpu(options);
+  for (Learner* learner : {&recorded, &eager}) learner->iterate(*comm, 0, 6);
+  EXPECT_NE(recorded.bytes(), eager.bytes());
+}
+
+TEST_P(GpuLearner, WhatCannotBeRecordedIsLaunchedOneByOne) {
+  LearnerOptions options = options_of(GetParam());
+  Learner plain = on_gpu(options);
+  plain.iterate(*comm, 0, 4);
+  for (Fault fault : {Fault::waits_in_step, Fault::waits_in_backward}) {
+    options.fault = fault;
+    Learner faulty = on_gpu(options);
+    faulty.iterate(*comm, 0, 4);
+    EXPECT_EQ(faulty.bytes(), plain.bytes());
+  }
+}
+
+// What the state holds is all that counts: a learner that got it goes on with the same bits.
+TEST_P(GpuLearner, GoesOnFromItsState) {
+  const LearnerOptions options = options_of(GetParam());
+  Learner whole = on_gpu(options), first = on_gpu(options), second = on_gpu(options);
+  whole.iterate(*comm, 0, 7);
+  first.iterate(*comm, 0, 4);
+  copy_state(second, first);
+  second.iterate(*comm, 4, 7);
+  EXPECT_EQ(second.bytes(), whole.bytes());
+}
+
+TEST_P(GpuLearner, CountsAllReduces) {
+  Learner gpu = on_gpu(options_of(GetParam()));
+  gpu.iterate(*comm, 0, 5);
+  EXPECT_EQ(comm->stats().all_reduces_f64, 5);
+  EXPECT_EQ(comm->stats().all_reduces_f32, 5 * 2 * 4);
+}
+
+TEST_P(GpuLearner, NumbersThatAreNotFiniteAreAnError) {
+  if (GetParam().group_size > 0) GTEST_SKIP() << "no critic";
+  Learner gpu = on_gpu(options_of(GetParam()));
+  const State state(*gpu.learner);
+  const StateField& weights = state.fields.at("policy/critic/0/weight");
+  std::vector<float> numbers = state.floats(weights.name);
+  numbers[0] = std::nanf("");
+  weights.write(std::as_bytes(std::span(numbers)));
+  gpu.learner->state_changed();
+  try {
+    gpu.iterate(*comm, 0, 1);
+    FAIL();
+  } catch (const SharedError& error) {
+    EXPECT_NE(std::string(error.what()).find("numbers are not finite on rank 0"), std::string::npos) << error.what();
+  }
+}
+
+TEST_P(GpuLearner, TheLearningRateCanBeSet) {
+  Learner gpu = on_gpu(options_of(GetParam()));
+  gpu.learner->set_learning_rate(2e-5);
+  double rate = 0;
+  std::memcpy(&rate, gpu.bytes().at("optimizer/learning_rate").data(), sizeof(rate));
+  EXPECT_EQ(rate, 2e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GpuLearner,
+                         testing::Values(Case{"CartPoleV1", "CartPole-v1", "linear", "log", false, 1},
+                                         Case{"Cartpole", "Cartpole", "adaptive", "log", true, 2},
+                                         Case{"Pendulum", "Pendulum-v1", "fixed", "scalar", true, 1},
+                                         Case{"EveryOption", "Pendulum-v1", "adaptive", "log", true, 4, 0, true},
+                                         Case{"GrpoEveryOption", "CartPole-v1", "fixed", "log", true, 1, 8, true},
+                                         Case{"Acrobot", "Acrobot-v1", "adaptive", "log", false, 4},
+                                         Case{"GrpoCartPoleV1", "CartPole-v1", "linear", "log", false, 1, 8},
+                                         Case{"GrpoPendulum", "Pendulum-v1", "adaptive", "scalar", true, 4, 4}),
+                         [](const auto& info) { return info.param.name; });
+
+#if defined(DRL_GPU_HOST)
+
+// Work of one iteration: the second one records, the third only launches.
+struct Work {
+  gpu::HostCounts recording, launching;
+  friend void PrintTo(const Work& w, std::ostream* out) {
+    const auto of = [&](gpu::HostWork kind) { return w.launching.done[static_cast<size_t>(kind)]; };
+    *out << of(gpu::HostWork::kernel) << " kernels, " << of(gpu::HostWork::product) << " products, "
+         << of(gpu::HostWork::copy) << " copies, " << of(gpu::HostWork::clear) << " clears, launched by "
+         << w.launching.calls << " calls; " << w.recording.recorded << " recorded";
+  }
+};
+
+gpu::HostCounts counted(const std::function<void()>& work) {
+  const gpu::HostCounts before = gpu::host_counts();
+  work();
+  gpu::HostCounts counts = gpu::host_counts();
+  for (size_t kind = 0; kind < counts.done.size(); ++kind) counts.done[kind] -= before.done[kind];
+  counts.recorded -= before.recorded, counts.calls -= before.calls;
+  return counts;
+}
+
+Work work_of(const LearnerOptions& options) {
+  const auto comm = make_serial_communicator();
+  Learner gpu = on_gpu(options);
+  gpu.iterate(*comm, 0, 1);
+  const gpu::HostCounts recording = counted([&] { gpu.iterate(*comm, 1, 2); });
+  return {recording, counted([&] { gpu.iterate(*comm, 2, 3); })};
+}
+
+LearnerOptions preset(const std::string& task) {
+  TrainOptions train;
+  LearnerOptions options{task};
+  OptionTable table;
+  table.section("", "", train);
+  table.section("ppo", "", options.ppo);
+  table.section("policy", "", options.policy);
+  table.apply_ini(std::string(task_preset(task)), "preset");
+  options.plan = {train.num_envs, train.num_steps_per_env, 0, 1, 1, options.ppo.num_mini_batches};
+  return options;
+}
+
+std::string text(const Work& a, const Work& b) { return testing::PrintToString(a) + "\n" + testing::PrintToString(b); }
+
+int64_t done(const Work& work, gpu::HostWork kind) { return work.launching.done[static_cast<size_t>(kind)]; }
+
+// More rounds launch the same recordings more often.
+TEST(GpuWork, IsRecordedOnceForAllMiniBatches) {
+  LearnerOptions options = preset("CartPole-v1");
+  options.ppo.num_learning_epochs = 1, options.ppo.num_mini_batches = options.plan.num_mini_batches = 4;
+  const Work few = work_of(options);
+  options.ppo.num_learning_epochs = 5, options.ppo.num_mini_batches = options.plan.num_mini_batches = 8;
+  const Work many = work_of(options);
+  constexpr int64_t rounds = 5 * 8 - 1 * 4;
+  EXPECT_EQ(many.recording.recorded, few.recording.recorded) << text(few, many);
+  EXPECT_EQ(many.launching.recorded, 0) << text(few, many);
+  EXPECT_EQ(many.launching.calls - few.launching.calls, rounds) << text(few, many);
+  EXPECT_LE(few.launching.calls, 3 + 4 + 3) << "recordings, of which one in 4 rounds, events; " << text(few, many);
+  // Rows; forward 2 x (inputs, 3 biases); loss; back 2 x 13 for the biases; the loss' sums and the gradient's norm,
+  // each in 5 stages at most; settings, step. Products: 3 forward, 5 back of each network.
+  EXPECT_LE(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel), rounds * (1 + 8 + 1 + 26 + 10 + 2))
+      << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::product) - done(few, gpu::HostWork::product), rounds * 2 * 8) << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::copy), done(few, gpu::HostWork::copy)) << text(few, many);
+  // Beside rounds and steps: values of the rollout and of last observations; advantages; moments of them, of episodes
+  // and of the state's fingerprint, each in 5 stages at most; the sum and the check of these; how the update begins.
+  EXPECT_LE(done(few, gpu::HostWork::kernel),
+            4 * (1 + 8 + 1 + 26 + 10 + 2) + options.plan.num_steps * (1 + 3 + 2) + 2 * 4 + 1 + 3 * 5 + 2 + 1)
+      << text(few, many);
+}
+
+// The same samples in half as many steps.
+TEST(GpuWork, AStepTakesItsActorsKernelsAndTwoMore) {
+  LearnerOptions options = preset("CartPole-v1");
+  options.ppo.num_learning_epochs = 1;
+  const Work many = work_of(options);
+  options.plan.num_steps /= 2, options.plan.num_envs *= 2;
+  const Work few = work_of(options);
+  const int64_t steps = options.plan.num_steps;
+  EXPECT_EQ(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel), steps * (1 + 3 + 2))
+      << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::product) - done(few, gpu::HostWork::product), steps * 3) << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::copy), done(few, gpu::HostWork::copy)) << text(few, many);
+}
+
+#endif
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,192 @@
+// Environments that the host steps, for a learner on a GPU: examples/own_simulator.
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "learner_rig.hpp"
+#include "simulators.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+LearnerOptions options_of(bool grpo) {
+  LearnerOptions o{"Arm"};
+  if (grpo) {
+    o.grpo.emplace();
+    o.grpo->group_size = 8;
+  }
+  UpdateOptions& update = o.update();
+  update.num_learning_epochs = 2;
+  update.num_mini_batches = 4;
+  update.obs_normalization = !grpo;
+  o.policy.actor_hidden_dims = {16, 8};
+  o.policy.critic_hidden_dims = {12};
+  o.plan = {48, grpo ? 100 : 24, 0, 1, 1, update.num_mini_batches};
+  return o;
+}
+
+class GpuSimulator : public GpuTest, public testing::WithParamInterface<bool> {
+ protected:
+  static void SetUpTestSuite() {
+    static const bool registered = (register_tasks(test_simulators(), "a test"), true);
+    EXPECT_TRUE(registered);
+  }
+  std::unique_ptr<Communicator> comm = make_serial_communicator();
+};
+
+// As environments on the host's queue do, iteration by iteration from the same state.
+TEST_P(GpuSimulator, LearnsAsOnTheHost) {
+  const LearnerOptions options = options_of(GetParam());
+  Learner host = on_host(options), gpu = on_gpu(options);
+  EXPECT_FALSE(host.envs->steps_on_host());
+  EXPECT_TRUE(gpu.envs->steps_on_host());
+  ASSERT_EQ(gpu.bytes(), host.bytes());
+  double episodes = 0;
+  for (int64_t i = 0; i < 8 && !HasFailure(); ++i) {
+    host.iterate(*comm, i, i + 1), gpu.iterate(*comm, i, i + 1);
+    SCOPED_TRACE("iteration " + std::to_string(i));
+    expect_same_learning(gpu, host);
+    episodes += host.learner->stats().episodes.count;
+    copy_state(gpu, host);
+  }
+  EXPECT_GT(episodes, 20);
+}
+
+// What one rollout holds is what environments on the host's queue give for the same actions, to the bit; whole or in
+// halves that were announced.
+TEST_F(GpuSimulator, RowsAreThoseOfTheHost) {
+  constexpr int64_t kEnvs = 70, kSteps = 130;
+  const auto collect = [&](std::unique_ptr<Queue> queue, int64_t cut, bool announced, bool every_end) {
+    const auto envs = make_env("Arm", {kEnvs, 3, 9, true, {}, 2}, *queue);
+    const Rollout rollout(*queue, envs->spec(), kSteps, kEnvs, every_end);
+    const RolloutView& r = rollout.view();
+    Array<int64_t> first(*queue, 1);
+    const int64_t forty = 40;
+    queue->copy(first.data(), &forty, 1);
+    envs->reset(*queue, rollout.start_row(), {});
+    for (int64_t t = 0; t < kSteps; ++t) {
+      std::vector<float> actions;
+      for (int64_t k = 0; k < 2 * kEnvs; ++k) actions.push_back(static_cast<float>(std::sin(3. * k + 2. * t)));
+      queue->copy(r.env_action, actions.data(), actions.size());
+      queue->synchronize();
+      const std::pair<int64_t, int64_t> parts[] = {{0, cut}, {cut, kEnvs - cut}};
+      for (const auto& [begin, count] : parts)
+        if (announced) envs->announce_step(*queue, {first.data(), t}, begin, count, rollout.row(t));
+      for (const auto& [begin, count] : parts)
+        if (count > 0) envs->step(*queue, {first.data(), t}, begin, count, rollout.row(t));
+    }
+    const size_t columns = episode_columns(envs->spec());
+    Array<double> sums(*queue, columns), scratch(*queue, sum_scratch(*queue, static_cast<int>(columns)));
+    envs->take_episode_sums(*queue, sums.data(), scratch.data());
+    std::vector<double> all = to_host(*queue, sums);
+    EXPECT_GT(all[0], 0);
+    const auto add = [&](const auto* from, int64_t count) {
+      const auto numbers = to_host(*queue, from, static_cast<size_t>(count));
+      all.insert(all.end(), numbers.begin(), numbers.end());
+    };
+    add(r.obs, (kSteps + 1) * kEnvs * 10), add(r.reward, kSteps * kEnvs);
+    add(r.terminated, kSteps * kEnvs), add(r.truncated, kSteps * kEnvs);
+    const std::vector<int32_t> counts = to_host(*queue, r.last_count, kEnvs);
+    all.insert(all.end(), counts.begin(), counts.end());
+    for (int64_t env = 0; env < kEnvs; ++env)
+      for (int64_t k = 0; k < std::min<int64_t>(counts[static_cast<size_t>(env)], r.last_rows); ++k)
+        add(r.last_obs + (k * kEnvs + env) * 10, 10);
+    return all;
+  };
+  for (bool every_end : {false, true}) {
+    const std::vector<double> host = collect(make_host_queue(isa_of("auto")), kEnvs, false, every_end);
+    EXPECT_EQ(collect(make_gpu_queue(isa_of("auto")), kEnvs, false, every_end), host);
+    EXPECT_EQ(collect(make_gpu_queue(isa_of("auto")), 32, true, every_end), host);
+  }
+}
+
+// The update is recorded, the collection is not: the same bits, and twice the same.
+TEST_P(GpuSimulator, RecordingsChangeNoBit) {
+  LearnerOptions options = options_of(GetParam());
+  Learner recorded = on_gpu(options), again = on_gpu(options);
+  options.graphs = false;
+  Learner eager = on_gpu(options);
+  for (Learner* learner : {&recorded, &again, &eager}) learner->iterate(*comm, 0, 5);
+  EXPECT_EQ(recorded.bytes(), eager.bytes());
+  EXPECT_EQ(recorded.bytes(), again.bytes());
+}
+
+TEST_P(GpuSimulator, GoesOnFromItsState) {
+  const LearnerOptions options = options_of(GetParam());
+  Learner whole = on_gpu(options), first = on_gpu(options), second = on_gpu(options);
+  whole.iterate(*comm, 0, 5);
+  first.iterate(*comm, 0, 3);
+  copy_state(second, first);
+  second.iterate(*comm, 3, 5);
+  EXPECT_EQ(second.bytes(), whole.bytes());
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, GpuSimulator, testing::Values(false, true),
+                         [](const auto& info) { return info.param ? "Grpo" : "Ppo"; });
+
+// Who is stepped when: a half's step has the other half's actions enqueued behind its own.
+class Watched final : public VecEnv {
+ public:
+  explicit Watched(std::unique_ptr<VecEnv> envs) : envs_(std::move(envs)) {}
+  const TaskSpec& spec() const override { return envs_->spec(); }
+  int64_t num_envs() const override { return envs_->num_envs(); }
+  void reset(Queue& queue, const StepRow& row, const Start& start) override { envs_->reset(queue, row, start); }
+  bool steps_on_host() const override { return envs_->steps_on_host(); }
+  void announce_step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
+    said += "a" + std::to_string(begin) + "+" + std::to_string(count) + "@" + std::to_string(step.offset) + " ";
+    envs_->announce_step(queue, step, begin, count, row);
+  }
+  void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
+    said += "s" + std::to_string(begin) + "@" + std::to_string(step.offset) + " ";
+    envs_->step(queue, step, begin, count, row);
+  }
+  void take_episode_sums(Queue& queue, double* out, double* scratch) override {
+    envs_->take_episode_sums(queue, out, scratch);
+  }
+  void visit_state(StateVisitor& visitor) override { envs_->visit_state(visitor); }
+  std::string said;
+
+ private:
+  std::unique_ptr<VecEnv> envs_;
+};
+
+TEST_F(GpuSimulator, StepsOneHalfWhileTheOthersActionsAreInferred) {
+  const auto queue = make_gpu_queue(isa_of("auto"));
+  const ActorCritic spec = actor_critic(task_spec("Arm"), {});
+  const auto nets = make_gpu_nets(*queue, spec.layout, 200);
+  Watched envs(make_env("Arm", {50, 0, 1, true}, *queue));
+  Rollout rollout(*queue, envs.spec(), 3, 50);
+  Array<float> params(*queue, static_cast<size_t>(spec.layout.size()));
+  Array<int64_t> first(*queue, 1);
+  Collector collector(*nets, spec, envs, rollout, 1, 0, ActionChoice::sample, params.data());
+  envs.reset(*queue, rollout.start_row(), {});
+  collector.collect(params.data(), {}, first.data());
+  EXPECT_EQ(envs.said, "a0+32@0 a32+18@0 s0@0 a0+32@1 s32@0 a32+18@1 s0@1 a0+32@2 s32@1 a32+18@2 s0@2 s32@2 ");
+}
+
+#if defined(DRL_GPU_HOST)
+
+// The second iteration records the update, and the third launches that: more mini-batches take a call each.
+TEST_F(GpuSimulator, TheUpdateIsRecorded) {
+  const auto launched = [&](int epochs) {
+    LearnerOptions options = options_of(false);
+    options.ppo.num_learning_epochs = epochs;
+    Learner gpu = on_gpu(options);
+    gpu.iterate(*comm, 0, 1);
+    const int64_t before = gpu::host_counts().recorded;
+    gpu.iterate(*comm, 1, 2);
+    EXPECT_GT(gpu::host_counts().recorded, before);
+    const int64_t recorded = gpu::host_counts().recorded, calls = gpu::host_counts().calls;
+    gpu.iterate(*comm, 2, 3);
+    EXPECT_EQ(gpu::host_counts().recorded, recorded);
+    return gpu::host_counts().calls - calls;
+  };
+  EXPECT_NEAR(static_cast<double>(launched(6) - launched(1)), 5 * 4, 8);  // and what episodes that ended bring
+}
+
+#endif
+
+}  // namespace
+}  // namespace drl

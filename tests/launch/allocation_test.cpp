@@ -1,0 +1,125 @@
+#include "launch/allocation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "launch/child.hpp"
+
+namespace drl {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+std::optional<Allocation> allocation_of(const Variables& variables) {
+  return allocation([&](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+TEST(Allocation, OutsideOfAJobThereIsNone) { EXPECT_FALSE(allocation_of({{"PATH", "/bin"}})); }
+
+TEST(Allocation, OfAJob) {
+  const auto job = allocation_of({{"SLURM_JOB_ID", "1234"},
+                                  {"SLURM_JOB_PARTITION", "gpu"},
+                                  {"SLURM_JOB_NUM_NODES", "2"},
+                                  {"SLURM_JOB_NODELIST", "node[1-2]"},
+                                  {"SLURM_RESTART_COUNT", "3"},
+                                  {"SLURM_JOB_START_TIME", "1795196400"},
+                                  {"SLURM_JOB_END_TIME", "1795200000"}});
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->job, "1234");
+  EXPECT_EQ(job->partition, "gpu");
+  EXPECT_EQ(job->node_count, 2);
+  EXPECT_EQ(job->nodes, "node[1-2]");
+  EXPECT_EQ(job->restart_count, 3);
+  EXPECT_EQ(job->start_time, 1795196400);
+  EXPECT_EQ(job->end_time, 1795200000);
+}
+
+// squeue -j with the id of an array's last task, which is the array's own, would show them all.
+TEST(Allocation, AnArrayTaskIsCalledByItsArray) {
+  const auto job = allocation_of({{"SLURM_JOB_ID", "50"}, {"SLURM_ARRAY_JOB_ID", "48"}, {"SLURM_ARRAY_TASK_ID", "7"}});
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->job, "48_7");
+  EXPECT_EQ(time_left_command(*job), (std::vector<std::string>{"squeue", "-h", "-j", "48_7", "-o", "%L"}));
+  EXPECT_EQ(comment_command(*job, "a b"),
+            (std::vector<std::string>{"scontrol", "update", "jobid=48_7", "comment=a b"}));
+}
+
+TEST(Allocation, WhatIsNoNumberCountsAsNotSet) {
+  const auto job = allocation_of(
+      {{"SLURM_JOB_ID", "5"}, {"SLURM_JOB_END_TIME", "soon"}, {"SLURM_RESTART_COUNT", "-1"}, {"SLURM_NNODES", ""}});
+  ASSERT_TRUE(job);
+  EXPECT_FALSE(job->end_time);
+  EXPECT_EQ(job->restart_count, 0);
+  EXPECT_EQ(job->node_count, 0);
+  EXPECT_FALSE(allocation_of({{"SLURM_JOB_ID", "x"}}));
+}
+
+TEST(Allocation, GoesOnAfterARequeueOrInAnotherJobsPlace) {
+  EXPECT_FALSE(goes_on(std::nullopt, ""));
+  EXPECT_FALSE(goes_on(allocation_of({{"SLURM_JOB_ID", "5"}}), "5"));
+  EXPECT_TRUE(goes_on(allocation_of({{"SLURM_JOB_ID", "5"}, {"SLURM_RESTART_COUNT", "1"}}), "5"));
+  EXPECT_TRUE(goes_on(allocation_of({{"SLURM_JOB_ID", "6"}}), "5"));  // DRL_JOB_ID=5
+}
+
+// squeue(1), %L: "days-hours:minutes:seconds"; "NOT_SET" if not yet established, "UNLIMITED".
+TEST(TimeLeft, InAllForms) {
+  EXPECT_EQ(parse_time_left("0:07\n"), 7);
+  EXPECT_EQ(parse_time_left("3:04\n"), 3 * 60 + 4);
+  EXPECT_EQ(parse_time_left("02:03:04"), 2 * 3600 + 3 * 60 + 4);
+  EXPECT_EQ(parse_time_left("1-02:03:04\n"), 86400 + 2 * 3600 + 3 * 60 + 4);
+  EXPECT_EQ(parse_time_left("UNLIMITED\n"), INFINITY);
+  EXPECT_EQ(parse_time_left("squeue: a warning\n59:00\n"), 59 * 60);
+  for (const char* text : {"", "\n", "NOT_SET\n", "INVALID\n", "12", "1:2:3:4", "1-2:3", "-1:00", "1:-5", "a:b",
+                           "slurm_load_jobs error: Invalid job id specified\n"})
+    EXPECT_FALSE(parse_time_left(text)) << text;
+}
+
+TEST(BackgroundCommand, TellsHowItEndedAndWhatItSaid) {
+  BackgroundCommand command({"sh", "-c", "echo first; echo last words >&2; exit 7"});
+  EXPECT_EQ(command.wait(60), 7);
+  EXPECT_EQ(command.output(), "first\nlast words\n");
+  EXPECT_EQ(command.last_words(), "last words");
+  BackgroundCommand killed({"sh", "-c", "kill -9 $$"});
+  EXPECT_EQ(killed.wait(60), 128 + 9);
+}
+
+TEST(BackgroundCommand, ThatIsNotThere) {
+  BackgroundCommand command({"drl_no_such_program"});
+  EXPECT_EQ(command.exit_code(), 127);
+  EXPECT_EQ(command.last_words(), "drl_no_such_program: No such file or directory");
+}
+
+TEST(BackgroundCommand, NeverHoldsUpAndEndsWithItsOwner) {
+  BackgroundCommand command({"sleep", "1000"});
+  EXPECT_FALSE(command.exit_code());
+  EXPECT_FALSE(command.wait(0.01));
+}  // its destructor would take 1000 s otherwise
+
+// More than a pipe holds, and in the end more than is kept: all of it is taken.
+TEST(BackgroundCommand, MaySayMuch) {
+  for (const auto& [said, kept] : {std::pair{300000, 300000}, {3000000, 1 << 20}}) {
+    BackgroundCommand command({"sh", "-c", "yes | head -c " + std::to_string(said) + "; exit 3"});
+    EXPECT_EQ(command.wait(60), 3);
+    EXPECT_EQ(command.output().size(), static_cast<size_t>(kept));
+  }
+}
+
+// As Slurm 22.05 and 24.11 say it.
+TEST(JobState, IsSqueuesWord) {
+  EXPECT_EQ(parse_job_state(0, "RUNNING\n"), "RUNNING");
+  EXPECT_EQ(parse_job_state(0, "squeue: a word of the site\nSUSPENDED\n"), "SUSPENDED");
+  EXPECT_EQ(parse_job_state(0, ""), "") << "ended";
+  EXPECT_EQ(parse_job_state(1, "slurm_load_jobs error: Invalid job id specified\n"), "") << "ended long ago";
+  EXPECT_EQ(parse_job_state(1, "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"),
+            std::nullopt);
+  EXPECT_EQ(parse_job_state(127, "squeue: No such file or directory"), std::nullopt);
+  EXPECT_EQ(parse_job_state(0, "squeue: error: something"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace drl

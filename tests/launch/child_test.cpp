@@ -1,0 +1,79 @@
+#include "launch/child.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+namespace drl {
+namespace {
+
+ChildSettings settings() {
+  ChildSettings result{.environment = environment_list()};
+  sigprocmask(SIG_SETMASK, nullptr, &result.signal_mask);
+  return result;
+}
+
+int shielded(
+    const std::string& script, const std::function<int()>& pending_signal = [] { return 0; }) {
+  return run_shielded({"sh", "-c", script}, settings(), pending_signal);
+}
+
+TEST(Child, ExitCodes) {
+  EXPECT_EQ(shielded("exit 0"), 0);
+  EXPECT_EQ(shielded("exit 75"), 75);
+  EXPECT_EQ(shielded("kill -9 $$"), 137);
+  EXPECT_EQ(run_shielded({"no_such_program_anywhere"}, settings(), [] { return 0; }), kNotFound);
+}
+
+TEST(Child, HasTheEnvironmentThatItIsGiven) {
+  ChildSettings own = settings();
+  own.environment = {"PATH=/usr/bin:/bin", "ANSWER=42"};
+  EXPECT_EQ(run_shielded({"sh", "-c", "exit $ANSWER"}, own, [] { return 0; }), 42);
+}
+
+TEST(Child, PendingSignalsArePassedOn) {
+  EXPECT_EQ(shielded("trap 'exit 7' USR1; while :; do sleep 0.05; done", [] { return SIGUSR1; }), 7);
+}
+
+// Slurm's container of a task is its tree of processes, or its process group: neither may hold the command.
+TEST(Child, IsNotBelowUs) {
+  const std::string own_group = std::to_string(getpgrp()), own_pid = std::to_string(getpid());
+  EXPECT_EQ(shielded("read pid name state parent group rest < /proc/$$/stat; [ $group != " + own_group +
+                     " ] || exit 1; "
+                     "while [ $parent -gt 1 ]; do [ $parent != " +
+                     own_pid +
+                     " ] || exit 2; "
+                     "read pid name state parent rest < /proc/$parent/stat; done; exit 9"),
+            9);
+}
+
+TEST(Child, OurDeathEndsTheCommand) {
+  char file[] = "/tmp/drl-child-test.XXXXXX";
+  close(mkstemp(file));
+  const pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0)
+    _exit(shielded(std::string("trap 'echo ended > ") + file + "; exit' TERM; echo up > " + file +
+                   "; while :; do sleep 0.05; done"));
+  const auto holds = [&](const char* word) {
+    for (int tenths = 0; tenths < 300; ++tenths, std::this_thread::sleep_for(std::chrono::milliseconds(100)))
+      if (std::system((std::string("grep -q ") + word + " " + file).c_str()) == 0) return true;
+    return false;
+  };
+  EXPECT_TRUE(holds("up"));
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  EXPECT_TRUE(holds("ended"));
+  unlink(file);
+}
+
+TEST(Child, IsOnPath) {
+  EXPECT_TRUE(is_on_path("sh"));
+  EXPECT_FALSE(is_on_path("no_such_program_anywhere"));
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,285 @@
+#include "launch/launch_info.hpp"
+
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "../support/launchers.hpp"
+#include "base/check.hpp"
+
+namespace drl {
+namespace {
+
+Environment environment_of(const Variables& variables) {
+  return [&](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+LaunchInfo info_of(const Variables& variables) { return launch_info(environment_of(variables)); }
+
+void expect_info(const LaunchInfo& info, const std::string& launcher, int rank, int world_size, int local_rank,
+                 int local_size) {
+  EXPECT_EQ(info.launcher, launcher);
+  EXPECT_EQ(info.rank, rank);
+  EXPECT_EQ(info.world_size, world_size);
+  EXPECT_EQ(info.local_rank, local_rank);
+  EXPECT_EQ(info.local_size, local_size);
+}
+
+void expect_usage_error(const Variables& variables, const std::string& text) {
+  try {
+    info_of(variables);
+    ADD_FAILURE() << "accepted: " << text;
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.what(), text);
+  }
+}
+
+TEST(LaunchInfo, StartedDirectly) {
+  const LaunchInfo info = info_of({{"PATH", "/bin"}});
+  expect_info(info, "", 0, 1, 0, 1);
+  EXPECT_FALSE(info.launched());
+  EXPECT_EQ(info.job_id, "");
+}
+
+// --- As it is ---
+
+TEST(LaunchInfo, RecordedLaunchers) {
+  expect_info(info_of(kOpenMpi4), "mpirun", 5, 8, 1, 4);
+  expect_info(info_of(kOpenMpi5), "mpirun", 5, 8, 1, 4);
+  expect_info(info_of(kHydra), "hydra", 2, 4, 0, 2);
+  expect_info(info_of(kIntelMpi), "hydra", 2, 4, 0, 2);
+  expect_info(info_of(kFlux), "flux", 5, 8, 1, 0);  // 8 on 2 nodes: perhaps 4 on each
+  expect_info(info_of(kFluxWithPals), "flux", 5, 8, 1, 0);
+  expect_info(info_of(kJsrun), "jsrun", 5, 12, 5, 6);
+  expect_info(info_of(kPals), "pals", 3, 4, 1, 2);
+  expect_info(info_of(kSrun), "srun", 5, 11, 1, 4);
+  expect_info(info_of(kCrayShasta), "srun", 5, 11, 1, 4);
+  EXPECT_TRUE(info_of(kFlux).launched());
+}
+
+TEST(LaunchInfo, NamesTheVariablesThatItTook) {
+  EXPECT_EQ(info_of(kOpenMpi4).variables, "OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE, OMPI_COMM_WORLD_LOCAL_RANK");
+  EXPECT_EQ(info_of(kSrun).variables, "SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID");
+  Variables older = kSrun;
+  older.erase("SLURM_STEP_NUM_TASKS");
+  older["SLURM_NTASKS"] = "11";
+  EXPECT_EQ(info_of(older).variables, "SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID");
+  EXPECT_EQ(info_of({}).variables, "");
+}
+
+TEST(LaunchInfo, ShellsAreNoRanks) {
+  for (const Variables& shell : {kBatchShell, kSalloc, kSallocOnNode}) {
+    expect_info(info_of(shell), "", 0, 1, 0, 1);
+    EXPECT_EQ(info_of(shell).job_id, "78");
+  }
+}
+
+// --- One within another ---
+
+TEST(LaunchInfo, TheInnerLauncherWins) {
+  for (const Variables& outer : {kSrun, kCrayShasta, kFlux, kFluxWithPals, kBatchShell, kSallocOnNode, kPals, kJsrun}) {
+    expect_info(info_of(outer + kOpenMpi4), "mpirun", 5, 8, 1, 4);
+    expect_info(info_of(outer + kOpenMpi5), "mpirun", 5, 8, 1, 4);
+    expect_info(info_of(outer + kHydra), "hydra", 2, 4, 0, 2);
+  }
+  // flux start within srun, as on clusters whose batch system is Slurm
+  for (const Variables& outer : {kSrun, kCrayShasta, kBatchShell})
+    expect_info(info_of(outer + kFlux), "flux", 5, 8, 1, 0);
+  for (const Variables& outer : {kPals, kBatchShell, kSallocOnNode}) {
+    expect_info(info_of(outer + kSrun), "srun", 5, 11, 1, 4);
+    expect_info(info_of(outer + kCrayShasta), "srun", 5, 11, 1, 4);
+  }
+}
+
+// mpirun -n 1 of a script that calls srun.
+TEST(LaunchInfo, SrunWithPmixWithinMpirun) {
+  expect_info(info_of(kOpenMpi4 + kSrun), "srun", 5, 11, 1, 4);
+  expect_info(info_of(kOpenMpi5 + kSrun), "srun", 5, 11, 1, 4);
+}
+
+// sbatch from a shell that srun --pty started, on a Cray: the job inherits what is not Slurm's own.
+TEST(LaunchInfo, WhatAnOlderStepLeftInABatchShell) {
+  const Variables left = {{"PALS_APID", "77.0"},   {"PALS_RANKID", "0"},   {"PALS_LOCAL_RANKID", "0"},
+                          {"PALS_NODEID", "0"},    {"PMI_RANK", "0"},      {"PMI_SIZE", "1"},
+                          {"PMI_LOCAL_RANK", "0"}, {"PMI_LOCAL_SIZE", "1"}};
+  expect_info(info_of(kBatchShell + left), "", 0, 1, 0, 1);
+  expect_info(info_of(kSallocOnNode + left), "", 0, 1, 0, 1);
+}
+
+// --- Too little ---
+
+// What an older mpi/cray_shasta sets, and what scripts set.
+TEST(LaunchInfo, ALauncherThatTellsTooLittleDoesNotCount) {
+  const Variables some = {{"PALS_RANKID", "0"}, {"PALS_LOCAL_RANKID", "0"}};
+  expect_info(info_of(some), "", 0, 1, 0, 1);
+  expect_info(info_of(kBatchShell + some), "", 0, 1, 0, 1);
+  expect_info(info_of(kSrun + Variables{{"PALS_RANKID", "5"}, {"PALS_NODEID", "1"}}), "srun", 5, 11, 1, 4);
+  for (const auto& [complete, rank, size, local_rank] :
+       {std::tuple{kOpenMpi4, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+        {kHydra, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+        {kFlux, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID"},
+        {kJsrun, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK"},
+        {kPals, "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID"}})
+    for (const char* missing : {rank, size, local_rank}) {
+      Variables variables = complete + Variables{{rank, "0"}, {"PMI_RANK", "0"}};
+      variables.erase(missing);
+      expect_info(info_of(variables), "", 0, 1, 0, 1);
+    }
+}
+
+// Else each of the ranks would learn for itself.
+TEST(LaunchInfo, ARankBeyondTheFirstIsNotLeftAlone) {
+  expect_usage_error(
+      {{"PALS_RANKID", "3"}, {"PALS_LOCAL_RANKID", "1"}},
+      "PALS_RANKID = 3 says that this is one of several ranks, but PALS_SIZE is not set (the launcher does "
+      "not tell, or something changed its variables): set it too, or start the program through srun or "
+      "mpirun");
+  expect_usage_error(
+      {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}},
+      "PMI_RANK = 1 says that this is one of several ranks, but MPI_LOCALRANKID is not set (the launcher "
+      "does not tell, or something changed its variables): set it too, or start the program through srun "
+      "or mpirun");
+}
+
+TEST(LaunchInfo, LocalSizeIsKnownOrSaidToBeUnknown) {
+  expect_info(info_of(kFlux + Variables{{"FLUX_JOB_NNODES", "1"}}), "flux", 5, 8, 1, 8);
+  Variables pals = kPals;
+  pals.erase("PALS_LOCAL_SIZE");
+  expect_info(info_of(pals), "pals", 3, 4, 1, 0);
+  pals["PMI_LOCAL_SIZE"] = "2";
+  expect_info(info_of(pals), "pals", 3, 4, 1, 2);
+  Variables srun = kSrun;
+  srun.erase("SLURM_STEP_TASKS_PER_NODE");
+  expect_info(info_of(srun), "srun", 5, 11, 1, 0);
+}
+
+// --- srun ---
+
+Variables srun_task(const std::string& rank, const std::string& node, const std::string& local) {
+  return {{"SLURM_JOB_ID", "77"},
+          {"SLURM_STEP_ID", "0"},
+          {"SLURM_PROCID", rank},
+          {"SLURM_NTASKS", "11"},
+          {"SLURM_NODEID", node},
+          {"SLURM_LOCALID", local},
+          {"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"}};
+}
+
+TEST(LaunchInfo, TaskOfAnSrunStep) {
+  const LaunchInfo info = info_of(srun_task("0", "0", "0"));
+  expect_info(info, "srun", 0, 11, 0, 4);
+  EXPECT_EQ(info.job_id, "77");
+  expect_info(info_of(srun_task("5", "1", "1")), "srun", 5, 11, 1, 4);
+  expect_info(info_of(srun_task("10", "2", "2")), "srun", 10, 11, 2, 3);
+}
+
+TEST(LaunchInfo, TasksPerNodeInAllForms) {
+  Variables task = srun_task("0", "0", "0");
+  for (const auto& [text, node, tasks] : {std::tuple{"7", "0", 7},
+                                          {"7,1", "1", 1},
+                                          {"2,4(x3),1", "0", 2},
+                                          {"2,4(x3),1", "3", 4},
+                                          {"2,4(x3),1", "4", 1}}) {
+    task["SLURM_STEP_TASKS_PER_NODE"] = text;
+    task["SLURM_NODEID"] = node;
+    EXPECT_EQ(info_of(task).local_size, tasks) << text << ", node " << node;
+  }
+}
+
+// The job has 8 tasks, this step of it 2.
+TEST(LaunchInfo, StepSmallerThanItsJob) {
+  expect_info(info_of({{"SLURM_JOB_ID", "77"},
+                       {"SLURM_STEP_ID", "3"},
+                       {"SLURM_PROCID", "1"},
+                       {"SLURM_LOCALID", "1"},
+                       {"SLURM_NODEID", "0"},
+                       {"SLURM_NTASKS", "8"},
+                       {"SLURM_STEP_NUM_TASKS", "2"},
+                       {"SLURM_STEP_TASKS_PER_NODE", "2"}}),
+              "srun", 1, 2, 1, 2);
+}
+
+TEST(LaunchInfo, JobNames) {
+  Variables job = {{"SLURM_JOB_ID", "79"}};
+  EXPECT_EQ(info_of(job).job_id, "79");
+  job.insert({{"SLURM_ARRAY_JOB_ID", "70"}, {"SLURM_ARRAY_TASK_ID", "3"}});
+  EXPECT_EQ(info_of(job).job_id, "70_3");
+  job["DRL_JOB_ID"] = "12";  // the first of a chain of jobs
+  EXPECT_EQ(info_of(job).job_id, "12");
+  job["DRL_JOB_ID"] = "../12";
+  EXPECT_THROW(info_of(job), UsageError);
+}
+
+TEST(LaunchInfo, TasksPerNodeThatAreNone) {
+  for (const char* text : {"", "x", "4(x2", "4(x0)", "4(x9999999)", "-1", "4,,4"}) {
+    Variables task = srun_task("0", "0", "0");
+    task["SLURM_STEP_TASKS_PER_NODE"] = text;
+    expect_usage_error(task, std::string("the launcher's variable SLURM_STEP_TASKS_PER_NODE = \"") + text +
+                                 "\" is not a list of counts like 4(x2),3 (something changed it): start the program "
+                                 "without it, or through srun or mpirun");
+  }
+}
+
+TEST(LaunchInfo, RanksThatDoNotFit) {
+  Variables task = srun_task("11", "2", "2");
+  expect_usage_error(task,
+                     "the variables of srun say rank 11 of 11, 2 of 3 on this node (something changed them): start the "
+                     "program through srun or mpirun");
+  EXPECT_THROW(info_of(srun_task("0", "3", "0")), UsageError);  // there are three nodes, 0 to 2
+}
+
+TEST(LaunchInfo, NumberThatIsNone) {
+  for (const char* text : {"", "two", "1x", "99999999999"}) {
+    try {
+      info_of({{"OMPI_COMM_WORLD_RANK", text}});
+      ADD_FAILURE() << "accepted \"" << text << "\"";
+    } catch (const UsageError& error) {
+      EXPECT_EQ(
+          std::string(error.what()),
+          std::string("the launcher's variable OMPI_COMM_WORLD_RANK = \"") + text +
+              "\" is not a number (something changed it): start the program without it, or through srun or mpirun");
+    }
+  }
+}
+
+// None of them is followed by anything but an answer or an error with its reason; see also
+// tests/apps/environment_test.cpp.
+TEST(LaunchInfo, MutatedEnvironments) {
+  int answers = 0, errors = 0;
+  for (unsigned seed = 0; seed < 5000; ++seed) {
+    const Variables variables = mutated_environment(seed);
+    try {
+      const LaunchInfo info = info_of(variables);
+      EXPECT_LT(info.rank, info.world_size);
+      EXPECT_EQ(start_id(environment_of(variables)).find('/'), std::string::npos);
+      ++answers;
+    } catch (const UsageError& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+      ++errors;
+    }
+  }
+  EXPECT_GT(answers, 1000);
+  EXPECT_GT(errors, 1000);
+}
+
+TEST(StartId, IsCommonToTheRanksOfOneStart) {
+  const auto id_of = [](const Variables& variables) { return start_id(environment_of(variables)); };
+  EXPECT_EQ(id_of({}), "");
+  EXPECT_EQ(id_of(kOpenMpi4), "1607925761");
+  EXPECT_EQ(id_of(kOpenMpi5 + Variables{{"PMIX_NAMESPACE", "prterun-node1/2@1"}}),
+            "prterun-node1-2@1");  // a file's name
+  EXPECT_EQ(id_of(kSrun), "77.0");
+  EXPECT_EQ(id_of(kSrun + kOpenMpi4), "1607925761");
+  EXPECT_EQ(id_of(kSrun + kFlux), "f2fBbMdEYmM");
+  EXPECT_EQ(id_of(kJsrun), "7");
+  EXPECT_EQ(id_of(kPals), "25b0fc1f-0c9a-4d2e-8a3b-9d1c7f0e5a42");
+  EXPECT_EQ(id_of(kSrun + kHydra), "") << "srun's is that of every mpiexec in its step";
+  EXPECT_EQ(id_of(kBatchShell), "");
+  EXPECT_EQ(id_of({{"SLURM_JOB_ID", "12"}, {"SLURM_STEP_ID", "4294967291"}}), "");  // the batch shell
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,371 @@
+#include "placement/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <tuple>
+
+#include "../support/temp_folder.hpp"
+#include "base/check.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+Gpus gpus_of(const std::map<std::string, std::string>& variables, const fs::path& root = "/nowhere") {
+  return visible_gpus(
+      [&](const char* name) {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
+      },
+      root);
+}
+
+template <class Work>
+std::string error_of(const Work& work) {
+  try {
+    work();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no UsageError";
+}
+
+void write(const fs::path& file, const std::string& text) {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
+// What tasks of Slurm 22.05 were seen to get on a node with 4 GPUs (tests/slurm/cluster).
+
+TEST(VisibleGpus, AllOfTheNodeForEachTask) {  // srun --gpus-per-node=4
+  const Gpus gpus = gpus_of({{"SLURM_JOB_ID", "1"},
+                             {"CUDA_VISIBLE_DEVICES", "0,1,2,3"},
+                             {"SLURM_STEP_GPUS", "0,1,2,3"},
+                             {"SLURM_GPUS_ON_NODE", "4"}});
+  EXPECT_EQ(gpus.visible, (Names{"0", "1", "2", "3"}));
+  EXPECT_EQ(gpus.ids, gpus.visible);
+  EXPECT_TRUE(gpus.in_job);
+  EXPECT_TRUE(gpus.granted);
+  EXPECT_FALSE(gpus.physical);
+}
+
+TEST(VisibleGpus, OneForEachTask) {  // srun -n4 --gpus-per-task=1, task 2
+  const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "2"}, {"SLURM_STEP_GPUS", "2"}, {"SLURM_GPUS_ON_NODE", "4"}});
+  EXPECT_EQ(gpus.visible, Names{"2"});
+  EXPECT_EQ(gpus.ids, Names{"2"});
+}
+
+TEST(VisibleGpus, OneForEachTaskWhereSlurmHidesTheOthers) {  // the same with ConstrainDevices: CUDA counts from 0
+  const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_STEP_GPUS", "2"}, {"SLURM_GPUS_ON_NODE", "4"}});
+  EXPECT_EQ(gpus.visible, Names{"0"});
+  EXPECT_EQ(gpus.ids, Names{"2"});
+}
+
+TEST(VisibleGpus, UpperHalfOfTheNodeWhereSlurmHidesTheRest) {
+  const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "0,1,2,3"}, {"SLURM_STEP_GPUS", "4,5,6,7"}});
+  EXPECT_EQ(gpus.ids, (Names{"4", "5", "6", "7"}));
+}
+
+TEST(VisibleGpus, CountedWhereNothingIsBound) {  // srun -n4 --gpus-per-task=1 --gpu-bind=none
+  const Gpus gpus = gpus_of({{"SLURM_GPUS_ON_NODE", "4"}});
+  EXPECT_EQ(gpus.visible, (Names{"0", "1", "2", "3"}));
+  EXPECT_TRUE(gpus.granted);
+}
+
+TEST(VisibleGpus, UuidsAndMigNames) {
+  const Names names = {"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0",
+                       "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"};
+  EXPECT_EQ(gpus_of({{"CUDA_VISIBLE_DEVICES", names[0] + "," + names[1] + ", " + names[2]}}).visible, names);
+}
+
+TEST(VisibleGpus, ListEndsAtTheFirstEntryThatIsNoDevice) {  // CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES
+  EXPECT_EQ(gpus_of({{"CUDA_VISIBLE_DEVICES", "1,-1,0"}}).visible, Names{"1"});
+  const Gpus none = gpus_of({{"CUDA_VISIBLE_DEVICES", "NoDevFiles"}, {"SLURM_GPUS_ON_NODE", "4"}});
+  EXPECT_EQ(none.visible, Names{});
+  EXPECT_FALSE(none.granted);
+}
+
+TEST(VisibleGpus, NoneOutsideOfSlurm) {
+  const Gpus gpus = gpus_of({});
+  EXPECT_EQ(gpus.visible, Names{});
+  EXPECT_FALSE(gpus.granted);
+  EXPECT_FALSE(gpus.in_job);
+}
+
+TEST(VisibleGpus, PhysicalByDeviceFile) {
+  TempFolder root;
+  EXPECT_FALSE(gpus_of({}, root.path()).physical);
+  write(root.path() / "dev/nvidia0", "");
+  EXPECT_TRUE(gpus_of({}, root.path()).physical);
+}
+
+TEST(VisibleGpus, PhysicalByPciVendorAndClass) {
+  TempFolder root;
+  const fs::path devices = root.path() / "sys/bus/pci/devices";
+  write(devices / "0000:00:02.0/vendor", "0x8086\n"), write(devices / "0000:00:02.0/class", "0x030000\n");
+  write(devices / "0000:01:00.1/vendor", "0x10de\n"), write(devices / "0000:01:00.1/class", "0x040300\n");
+  EXPECT_FALSE(gpus_of({}, root.path()).physical) << "Intel's display controller and NVIDIA's sound";
+  write(devices / "0000:07:00.0/vendor", "0x10de\n"), write(devices / "0000:07:00.0/class", "0x030200\n");
+  EXPECT_TRUE(gpus_of({}, root.path()).physical);
+}
+
+// --- AMD's, as on Frontier and LUMI ---
+
+const std::map<std::string, std::string> kGrantsEight = {{"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", "8"}};
+
+void plant_kfd(const TempFolder& root) {
+  write(root.path() / "dev/kfd", "");
+  write(root.path() / "dev/dri/renderD128", "");
+}
+void plant_pci(const TempFolder& root, const std::string& vendor, const std::string& kind) {
+  const fs::path device = root.path() / "sys/bus/pci/devices/0000:c1:00.0";
+  write(device / "vendor", vendor + "\n"), write(device / "class", kind + "\n");
+}
+
+TEST(VisibleGpus, AmdsByDriver) {
+  TempFolder root;
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).amd);
+  write(root.path() / "dev/kfd", "");
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).amd) << "the driver without a GPU";
+  plant_kfd(root);
+  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).amd);
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).physical) << "that is NVIDIA's";
+}
+
+TEST(VisibleGpus, AmdsByPciVendorAndClass) {
+  for (const auto& [vendor, kind, amd] : {std::tuple{"0x1002", "0x030000", true},  // a graphics card
+                                          {"0x1002", "0x038000", true},            // MI250X
+                                          {"0x1002", "0x120000", true},            // MI300A
+                                          {"0x1002", "0x040300", false},           // sound
+                                          {"0x1022", "0x060000", false},           // the processor's bridges
+                                          {"0x8086", "0x030000", false}}) {
+    TempFolder root;
+    plant_pci(root, vendor, kind);
+    EXPECT_EQ(gpus_of(kGrantsEight, root.path()).amd, amd) << vendor << " " << kind;
+  }
+}
+
+// gres.conf(5): AutoDetect=rsmi sets ROCR_VISIBLE_DEVICES alone.
+TEST(VisibleGpus, AmdsByWhatTheJobLists) {
+  TempFolder root;
+  plant_kfd(root);
+  std::map<std::string, std::string> job = {{"SLURM_JOB_ID", "1"}};
+  EXPECT_FALSE(gpus_of(job, root.path()).amd) << "a job without GPUs";
+  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}) {
+    job = {{"SLURM_JOB_ID", "1"}, {name, "0,1"}};
+    EXPECT_TRUE(gpus_of(job, root.path()).amd) << name;
+    job = kGrantsEight;
+    job[name] = "";
+    EXPECT_FALSE(gpus_of(job, root.path()).amd) << "taken back by " << name;
+  }
+}
+
+// A laptop's own graphics, and a GPU of one's own.
+TEST(VisibleGpus, AmdsOutsideOfAJobAreNobodysGrant) {
+  TempFolder root;
+  plant_kfd(root), plant_pci(root, "0x1002", "0x030000");
+  EXPECT_FALSE(gpus_of({}, root.path()).amd);
+  EXPECT_FALSE(gpus_of({{"HIP_VISIBLE_DEVICES", "0"}}, root.path()).amd);
+}
+
+TEST(VisibleGpus, AmdsGraphicsBesideNvidiasGpus) {
+  TempFolder root;
+  plant_kfd(root);
+  write(root.path() / "dev/nvidia0", "");
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).amd);
+  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).physical);
+}
+
+Names selected(const Names& visible, const std::string& gpu_ids) {
+  return select_gpus(Gpus{.visible = visible, .ids = visible}, gpu_ids).visible;
+}
+
+TEST(SelectGpus, AsMjlab) {
+  const Names visible = {"4", "5", "6", "7"};
+  EXPECT_EQ(selected(visible, "all"), visible);
+  EXPECT_EQ(selected(visible, ""), visible);
+  EXPECT_EQ(selected(visible, "0,2"), (Names{"4", "6"}));
+  EXPECT_EQ(selected(visible, "3 1"), (Names{"7", "5"}));
+  EXPECT_EQ(selected(visible, "[0, 3]"), (Names{"4", "7"}));
+  EXPECT_EQ(selected(visible, "None"), Names{});
+  EXPECT_EQ(selected({}, "all"), Names{});
+}
+
+TEST(SelectGpus, KeepsBothNames) {
+  const Gpus chosen = select_gpus(Gpus{.visible = {"0", "1"}, .ids = {"6", "7"}}, "1");
+  EXPECT_EQ(chosen.visible, Names{"1"});
+  EXPECT_EQ(chosen.ids, Names{"7"});
+}
+
+TEST(SelectGpus, ErrorsSayWhatIsVisible) {
+  const Names visible = {"0", "1", "2", "3"};
+  EXPECT_EQ(
+      error_of([&] { selected(visible, "0,4"); }),
+      "--gpu_ids 0,4 is not possible (4 GPUs visible, counted from 0): give all, None, or a list from 0 to 3 as in "
+      "--gpu_ids 0");
+  EXPECT_EQ(error_of([&] { selected({}, "0"); }),
+            "--gpu_ids 0 is not possible (0 GPUs visible, counted from 0): give all, None");
+  EXPECT_NE(error_of([&] { selected(visible, "1,1"); }).find("1 stands there twice"), std::string::npos);
+  EXPECT_NE(error_of([&] { selected(visible, "-1"); }).find("\"-1\" is not a number"), std::string::npos);
+  EXPECT_NE(error_of([&] { selected(visible, "[]"); }).find("it names no GPU"), std::string::npos);
+}
+
+// The name of each rank's device.
+Names assigned(const std::vector<Names>& ids) {
+  Names names;
+  for (int place : assign_devices(ids)) names.push_back(place < 0 ? "cpu" : "cuda:" + std::to_string(place));
+  return names;
+}
+
+TEST(AssignDevice, Cpu) {
+  EXPECT_EQ(assigned({{}, {}}), (Names{"cpu", "cpu"}));
+  EXPECT_EQ(assigned({{}}), Names{"cpu"});
+}
+
+TEST(AssignDevice, RanksTakeTurnsWhereAllSeeAll) {
+  const Names all = {"0", "1", "2", "3"};
+  EXPECT_EQ(assigned({all, all, all, all}), (Names{"cuda:0", "cuda:1", "cuda:2", "cuda:3"}));
+  EXPECT_EQ(assigned({all, all}), (Names{"cuda:0", "cuda:1"}));
+}
+
+TEST(AssignDevice, OneVisibleDeviceEach) {
+  EXPECT_EQ(assigned({{"0"}, {"1"}, {"2"}, {"3"}}), (Names{"cuda:0", "cuda:0", "cuda:0", "cuda:0"}));
+}
+
+TEST(AssignDevice, OneVisibleDeviceEachOfWhichNobodySaysWhich) {
+  std::vector<Names> ids;
+  for (const char* task : {"0", "1"})
+    ids.push_back(gpus_of({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_GPUS_ON_NODE", "2"}, {"SLURM_LOCALID", task}}).ids);
+  EXPECT_EQ(assigned(ids), (Names{"cuda:0", "cuda:0"}));
+}
+
+TEST(AssignDevice, RestrictedIndicesUuidsAndMigNames) {
+  const Names indices = {"5", "2"}, uuids = {"GPU-a", "GPU-b"}, mig = {"MIG-GPU-a/1/0", "MIG-GPU-a/2/0"};
+  for (const Names& list : {indices, uuids, mig}) EXPECT_EQ(assigned({list, list}), (Names{"cuda:0", "cuda:1"}));
+}
+
+TEST(AssignDevice, PartsOfTheNode) {
+  EXPECT_EQ(assigned({{"0", "1"}, {"2", "3"}, {"0", "1"}, {"2", "3"}}),
+            (Names{"cuda:0", "cuda:0", "cuda:1", "cuda:1"}));
+}
+
+TEST(AssignDevice, AnEarlierRankMakesRoom) {
+  // Rank 0 would take 0 and rank 1 take 1; rank 2 can only have 0, so rank 0 moves to 1, and rank 1 to 2.
+  EXPECT_EQ(assigned({{"0", "1"}, {"1", "2"}, {"0"}}), (Names{"cuda:1", "cuda:1", "cuda:0"}));
+}
+
+TEST(AssignDevice, MoreRanksThanDevices) {
+  const Names all = {"0", "1"};
+  const std::string error = error_of([&] { assign_devices({all, all, all}); });
+  EXPECT_EQ(error,
+            "3 ranks of this node have only 2 GPUs (0, 1; each rank needs its own): start one rank per GPU, by srun "
+            "--ntasks-per-node=2, or by --ranks 2 on one node");
+  EXPECT_NE(error_of([&] { assign_devices({{"0"}, {"0"}}); }).find("only 1 GPU (0;"), std::string::npos);
+}
+
+TEST(AssignDevice, SomeSeeTooLittle) {
+  EXPECT_EQ(
+      error_of([&] {
+        assign_devices({{"0"}, {"0"}, {"1", "2", "3"}});
+      }),
+      "3 ranks of this node cannot have a GPU each (some see only the same ones, of 0, 1, 2, 3): let all see all, by "
+      "srun --gpu-bind=none");
+  EXPECT_NE(error_of([&] { assign_devices({{"0", "1"}, {}}); }).find("cannot have a GPU each"), std::string::npos);
+}
+
+// What a build without CUDA does.
+
+const Gpus kFour = {.visible = {"0", "1", "2", "3"}, .ids = {"0", "1", "2", "3"}, .in_job = true, .granted = true};
+
+const CudaSupport kNoCuda, kCudaWithoutGpu{true, 0, "no CUDA-capable device is detected"}, kTwoGpus{true, 2, ""};
+
+TEST(ChooseDevice, CpuAndUnknownOnes) {
+  for (const char* device : {"auto", "cpu"}) {
+    const DeviceChoice choice = choose_device(device, "all", {}, kNoCuda);
+    EXPECT_FALSE(choice.cuda);
+    EXPECT_FALSE(choice.one_rank_per_gpu());
+    EXPECT_EQ(choice.warning + choice.info, "");
+  }
+  EXPECT_EQ(error_of([] { choose_device("cuda:0", "all", kFour, kNoCuda); }),
+            "--device cuda:0 is not available (this build computes on the CPU only): use a build with CUDA (README, "
+            "\"Build elsewhere\"), or --device cpu");
+  EXPECT_EQ(error_of([] { choose_device("tpu", "all", {}, kNoCuda); }),
+            "--device tpu is unknown (devices are auto, cpu, cuda and cuda:N): use --device auto");
+  EXPECT_EQ(error_of([] { choose_device("cuda:x", "all", {}, kTwoGpus); }),
+            "--device cuda:x is unknown (a GPU has a number): use --device cuda:0");
+}
+
+TEST(ChooseDevice, GrantedGpusMustNotIdle) {
+  Gpus gpus = kFour;
+  gpus.physical = true;
+  EXPECT_EQ(error_of([&] { choose_device("auto", "all", gpus, kNoCuda); }),
+            "the job's GPUs would idle (this build computes on the CPU only): use a build with CUDA (README, \"Build "
+            "elsewhere\"), or --device cpu");
+  EXPECT_EQ(error_of([&] { choose_device("auto", "all", gpus, kCudaWithoutGpu); }),
+            "the job's GPUs would idle (no CUDA-capable device is detected): see nvidia-smi and "
+            "drl_doctor on this node, or use --device cpu");
+  EXPECT_FALSE(choose_device("cpu", "all", gpus, kNoCuda).one_rank_per_gpu());
+  EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());
+}
+
+TEST(ChooseDevice, NorMustAmds) {
+  Gpus gpus = kFour;
+  gpus.amd = true;
+  for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu})
+    EXPECT_EQ(
+        error_of([&] { choose_device("auto", "all", gpus, cuda); }),
+        "the job's GPUs would idle (they are AMD's, and drl computes on NVIDIA GPUs and CPUs): ask for nodes with "
+        "NVIDIA GPUs, or use --device cpu, and ask for no GPUs");
+  EXPECT_FALSE(choose_device("cpu", "all", gpus, kNoCuda).one_rank_per_gpu());
+  EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());
+}
+
+TEST(ChooseDevice, GpusInNameOnlyAreCounted) {
+  for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu}) {
+    const DeviceChoice choice = choose_device("auto", "all", kFour, cuda);
+    EXPECT_EQ(choice.gpus.visible.size(), 4u);
+    EXPECT_FALSE(choice.cuda);
+    EXPECT_EQ(
+        choice.warning,
+        "Slurm granted GPUs, but there is no NVIDIA GPU in this node: computing on the CPU, with one rank per GPU");
+  }
+}
+
+TEST(ChooseDevice, AnIdleGpuOfOnesOwnIsNoError) {
+  const DeviceChoice laptop = choose_device("auto", "all", Gpus{.physical = true}, kNoCuda);
+  EXPECT_NE(laptop.info.find("GPU is not used"), std::string::npos);
+  EXPECT_EQ(laptop.warning, "");
+  const DeviceChoice job = choose_device("auto", "all", Gpus{.in_job = true, .physical = true}, kNoCuda);
+  EXPECT_EQ(job.warning + job.info, "") << "this job asked for no GPU";
+}
+
+TEST(ChooseDevice, AutoTakesTheGpusThatTheDriverShows) {
+  const DeviceChoice choice = choose_device("auto", "", Gpus{.physical = true}, kTwoGpus);
+  EXPECT_TRUE(choice.cuda);
+  EXPECT_EQ(choice.gpus.places, (std::vector<int>{0, 1}));
+  EXPECT_EQ(choice.gpus.ids, (std::vector<std::string>{"0", "1"}));
+  EXPECT_FALSE(choose_device("cpu", "", Gpus{.physical = true}, kTwoGpus).cuda);
+  EXPECT_FALSE(choose_device("auto", "None", Gpus{.physical = true}, kTwoGpus).cuda);
+}
+
+// CUDA counts those that CUDA_VISIBLE_DEVICES names, from 0.
+TEST(ChooseDevice, SomeOfThem) {
+  Gpus gpus{.visible = {"5", "7"}, .ids = {"5", "7"}, .places = {0, 1}, .physical = true};
+  EXPECT_EQ(choose_device("cuda:1", "", gpus, kTwoGpus).gpus.places, (std::vector<int>{1}));
+  EXPECT_EQ(choose_device("cuda:1", "", gpus, kTwoGpus).gpus.ids, (std::vector<std::string>{"7"}));
+  EXPECT_EQ(choose_device("cuda", "1,0", gpus, kTwoGpus).gpus.places, (std::vector<int>{1, 0}));
+  EXPECT_NE(error_of([&] { choose_device("cuda:2", "", gpus, kTwoGpus); }).find("2 GPUs visible, counted from 0"),
+            std::string::npos);
+  EXPECT_EQ(error_of([&] { choose_device("cuda:1", "0", gpus, kTwoGpus); }),
+            "--device cuda:1 and --gpu_ids 0 name different GPUs: give one of them");
+  EXPECT_EQ(error_of([&] { choose_device("cuda", "", {}, kCudaWithoutGpu); }),
+            "--device cuda is not available (no CUDA-capable device is detected): ask for GPUs (srun "
+            "--gpus-per-node=4), see nvidia-smi, or use --device cpu");
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,70 @@
+#include "placement/mpirun.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/host.hpp"
+#include "comm/mpi_library.hpp"
+#include "placement/machine.hpp"
+
+namespace drl {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// The word behind `option`.
+std::string value_of(const Words& command, const std::string& option) {
+  const auto at = std::find(command.begin(), command.end(), option);
+  return at == command.end() || at + 1 == command.end() ? "" : at[1];
+}
+
+TEST(MpirunCommand, BeginsWithTheRanksAndEndsWithTheProgram) {
+  const Words program = {"/opt/drl_train", "--task", "a b"}, command = mpirun_command(3, 8, program);
+  EXPECT_EQ((Words{command.begin(), command.begin() + 3}), (Words{command.front(), "-n", "3"}));
+  EXPECT_EQ((Words{command.end() - 3, command.end()}), program);
+}
+
+// Whatever mpirun is first on PATH: that of the MPI which this program is linked to.
+TEST(MpirunCommand, IsTheMpiOfTheBuild) { EXPECT_EQ(mpirun_command(2, 2, {"p"}).front(), DRL_MPIEXEC); }
+
+// Options of Open MPI, which this build's mpirun may not be.
+TEST(MpirunCommand, PinsRanksIfTheyTakeAllCores) {
+  if (value_of(mpirun_command(2, 2, {"p"}), "--bind-to").empty()) GTEST_SKIP() << "this MPI is not Open MPI";
+  EXPECT_EQ(value_of(mpirun_command(2, 2, {"p"}), "--bind-to"), "core");
+  EXPECT_EQ(value_of(mpirun_command(3, 2, {"p"}), "--bind-to"), "none");
+  EXPECT_EQ(value_of(mpirun_command(2, 8, {"p"}), "--bind-to"), "none");
+}
+
+// What the libraries say of themselves: Debian's two, and a Cray's.
+TEST(ShortMpiVersion, IsNameAndVersion) {
+  EXPECT_EQ(short_mpi_version("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "Open MPI v4.1.4");
+  EXPECT_EQ(short_mpi_version("MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n"),
+            "MPICH 4.0.2");
+  EXPECT_EQ(short_mpi_version("MPI VERSION    : CRAY MPICH version 8.1.28 (ANL base 3.4a2)\nMPI BUILD INFO : Wed\n"),
+            "CRAY MPICH version 8.1.28 (ANL base 3.4a2)");
+}
+
+// proc(5), of a process that is called "a) b", and of one that has ended.
+TEST(ProcessStart, IsReadFromTheProcess) {
+  const std::string stat =
+      "4711 (a) b) S 1 4711 4711 0 -1 4194560 1000 0 0 0 12 3 0 0 20 0 8 0 25000 123456 789 184467";
+  EXPECT_EQ(start_ticks(stat), 25000);
+  EXPECT_EQ(start_ticks(""), std::nullopt);
+  EXPECT_EQ(start_ticks("4711 (a) Z 1 4711 4711 0 -1 4194560 1000 0 0 0 12 3 0 0 20 0 8 0 25000 123456 789 184467"),
+            std::nullopt);
+  EXPECT_GE(seconds_since_start(), 0);
+  EXPECT_LT(seconds_since_start(), 3600);
+}
+
+// /proc/cpuinfo of x86 and of Arm.
+TEST(CpuModel, IsANameOrNumbers) {
+  EXPECT_EQ(cpu_model_of("processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9654\n", "x86_64"), "AMD EPYC 9654");
+  EXPECT_EQ(cpu_model_of("processor\t: 0\nFeatures\t: fp\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", "aarch64"),
+            "aarch64 (implementer 0x41, part 0xd4f)");
+  EXPECT_EQ(cpu_model_of("", "ppc64le"), "ppc64le");
+}
+
+}  // namespace
+}  // namespace drl

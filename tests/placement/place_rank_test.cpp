@@ -1,0 +1,110 @@
+// Ranks that agree on where they compute; with real ranks, of which mpirun starts several here.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "../mpi_main.hpp"
+#include "base/check.hpp"
+#include "placement/machine.hpp"
+#include "placement/placement.hpp"
+
+namespace drl {
+namespace {
+
+using test::world;
+using Variables = std::map<std::string, std::string>;
+
+Placement placed(const Variables& variables, const std::string& launcher = "srun", std::optional<int> threads = {},
+                 const std::string& gpu_ids = "all") {
+  LaunchInfo launch;
+  launch.launcher = launcher;
+  const Environment environment = [&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+  return place_rank(world(), launch, environment, "auto", gpu_ids, threads);
+}
+
+// Whatever the launcher and a test before did is undone.
+class PlaceRank : public testing::Test {
+ protected:
+  void SetUp() override { bind_this_process(Topology::of_this_machine(Topology::Read::cores).all_cpus()); }
+};
+
+TEST_F(PlaceRank, KeepsWhatAnotherLauncherChose) {
+  const CpuSet before = allowed_cpus();
+  const Placement placement = placed({{"SLURM_CPUS_ON_NODE", "1024"}}, "mpirun");
+  EXPECT_EQ(allowed_cpus(), before);
+  EXPECT_FALSE(placement.bound);
+  EXPECT_EQ(placement.device, "cpu");
+  EXPECT_EQ(placement.threads, 1);
+  EXPECT_EQ(placement.cores, this_machine().cores);
+  EXPECT_EQ(placement.ranks_on_host, world().size());
+}
+
+TEST_F(PlaceRank, DividesTheCoresThatSlurmGranted) {
+  const Placement placement = placed({{"SLURM_CPUS_ON_NODE", "1024"}});
+  const std::vector<std::string> all = gather_texts(world(), to_text(allowed_cpus()));
+  const bool possible = world().size() > 1 && world().size() <= this_machine().host_cores;
+  EXPECT_EQ(placement.bound, possible);
+  EXPECT_EQ(placement.text.find(", bound by drl") != std::string::npos, possible);
+  if (!possible) return;
+  EXPECT_EQ(placement.cores, this_machine().cores);
+  CpuSet seen;
+  for (const std::string& cpus : all) {
+    EXPECT_TRUE((seen & cpus_of_text(cpus)).none()) << cpus;
+    seen |= cpus_of_text(cpus);
+  }
+}
+
+// BLAS and MPI have threads from the program's start on.
+TEST_F(PlaceRank, BindsThreadsThatExistAlready) {
+  std::atomic<bool> end = false;
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 3; ++k)
+    threads.emplace_back([&] {
+      while (!end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+  placed({{"SLURM_CPUS_ON_NODE", "1024"}}, "srun", 2);
+  size_t seen = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("Cpus_allowed_list:\t")) {
+        EXPECT_EQ(line.substr(line.find('\t') + 1), to_text(allowed_cpus())) << task.path();
+        seen += 1;
+      }
+  }
+  EXPECT_GT(seen, 3u);
+  end = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(PlaceRank, SaysTheSameOnAllRanks) {
+  const Placement placement = placed({}, "mpirun", 3);
+  EXPECT_EQ(placement.threads, 3);
+  const std::string cores = std::to_string(this_machine().cores);
+  const std::string ranks = std::to_string(world().size()) + (world().size() == 1 ? " rank" : " ranks");
+  EXPECT_EQ(placement.text,
+            ranks + " a node, " + cores + (cores == "1" ? " core" : " cores") + " and 3 threads a rank");
+}
+
+TEST_F(PlaceRank, OneErrorForAllRanks) {
+  const int gpus = world().size() - 1;
+  const Variables too_few = {{"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", std::to_string(gpus)}};
+  if (gpus > 0) {
+    EXPECT_THROW(placed(too_few), ReportedError);
+  }
+  EXPECT_THROW(placed({}, "srun", {}, "0"), ReportedError);
+  // And none where each has its own.
+  EXPECT_EQ(placed({{"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", std::to_string(gpus + 1)}}).device, "cpu");
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,276 @@
+#include "placement/placement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "../support/temp_folder.hpp"
+#include "base/check.hpp"
+
+namespace drl {
+namespace {
+
+using Lists = std::vector<std::string>;
+
+Topology node(const std::string& name) {
+  return Topology::of_file(std::string(DRL_TEST_DATA) + "/placement/data/" + name + ".xml");
+}
+
+Lists texts(const std::vector<CpuSet>& sets) {
+  Lists lists;
+  for (const CpuSet& set : sets) lists.push_back(to_text(set));
+  return lists;
+}
+
+// `n` ranks that may all use `cpus`; with_gpus: rank r has GPU r.
+std::vector<HostRank> ranks_on(const CpuSet& cpus, int n, bool with_gpus = false) {
+  std::vector<HostRank> ranks;
+  for (int rank = 0; rank < n; ++rank) ranks.push_back({.allowed = cpus, .gpu = with_gpus ? rank : -1});
+  return ranks;
+}
+
+std::vector<HostRank> ranks_on(const Lists& masks) {
+  std::vector<HostRank> ranks;
+  for (const std::string& mask : masks) ranks.push_back({.allowed = cpus_of_text(mask)});
+  return ranks;
+}
+
+Lists divided(const Topology& topology, const std::vector<HostRank>& ranks) {
+  return texts(divide_cores(topology, ranks.front().allowed, ranks));
+}
+
+TEST(CpuSet, Text) {
+  EXPECT_EQ(to_text(cpus_of_text("0-3,64-67,100")), "0-3,64-67,100");
+  EXPECT_EQ(to_text(CpuSet()), "");
+  EXPECT_EQ(cpus_of_text("").count(), 0u);
+  EXPECT_EQ(cpus_of_text("7,900").count(), 2u);
+}
+
+// g4dn.metal: socket 0 has hardware threads 0-23 and 48-71 (their siblings), socket 1 24-47 and 72-95.
+
+TEST(Topology, CountsThreadsOfACoreOnce) {
+  const Topology g4dn = node("g4dn.metal"), lassen = node("lassen"), dgx = node("dgx_a100");
+  EXPECT_EQ(g4dn.all_cpus().count(), 96u);
+  EXPECT_EQ(g4dn.count_cores(g4dn.all_cpus()), 48);
+  EXPECT_EQ(g4dn.count_cores(cpus_of_text("0,48")), 1);
+  EXPECT_EQ(g4dn.count_cores(cpus_of_text("0,49")), 2);
+  EXPECT_EQ(to_text(g4dn.whole_cores(cpus_of_text("0,49"))), "0-1,48-49");
+  EXPECT_EQ(lassen.count_cores(lassen.all_cpus()), 40);
+  EXPECT_EQ(lassen.count_cores(cpus_of_text("8-11")), 1);  // 4 threads a core
+  EXPECT_EQ(dgx.count_cores(dgx.all_cpus()), 128);
+  EXPECT_EQ(dgx.count_cores(CpuSet()), 0);
+}
+
+TEST(Topology, GpusAndTheirCores) {
+  const auto near = [](const std::vector<Topology::Gpu>& gpus) {
+    Lists lists;
+    for (const Topology::Gpu& gpu : gpus) lists.push_back(to_text(gpu.near));
+    return lists;
+  };
+  const std::string socket0 = "0-23,48-71", socket1 = "24-47,72-95";
+  const std::vector<Topology::Gpu> g4dn = node("g4dn.metal").gpus();
+  EXPECT_EQ(near(g4dn), (Lists{socket0, socket0, socket0, socket0, socket1, socket1, socket1, socket1}));
+  EXPECT_EQ(g4dn.front().pci, "0000:18:00.0");
+  EXPECT_EQ(g4dn.back().pci, "0000:f5:00.0");
+  EXPECT_EQ(near(node("lassen").gpus()), (Lists{"8-87", "8-87", "96-175", "96-175"}));
+  // The column "CPU Affinity" of `nvidia-smi topo -m` on a DGX A100.
+  const std::string numa1 = "16-31,144-159", numa3 = "48-63,176-191", numa5 = "80-95,208-223",
+                    numa7 = "112-127,240-255";
+  EXPECT_EQ(near(node("dgx_a100").gpus()), (Lists{numa3, numa3, numa1, numa1, numa7, numa7, numa5, numa5}));
+}
+
+TEST(Topology, NoFileIsAnError) { EXPECT_THROW(Topology::of_file("/nowhere.xml"), Error); }
+
+TEST(Topology, OfThisMachine) {
+  const Topology& here = Topology::of_this_machine(Topology::Read::cores);
+  EXPECT_GE(here.count_cores(here.all_cpus()), 1);
+  EXPECT_EQ((allowed_cpus() & ~here.all_cpus()).count(), 0u);
+  EXPECT_TRUE(here.gpus().empty()) << "not asked for";
+}
+
+TEST(FindGpu, ByIndexUuidAndMigName) {
+  const std::vector<Topology::Gpu> gpus = {{"0000:07:00.0", {}}, {"0000:0f:00.0", {}}};
+  TempFolder root;
+  const auto folder = root.path() / "proc/driver/nvidia/gpus/0000:0f:00.0";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "information") << "Model: \t\t NVIDIA A100-SXM4-40GB\nIRQ:   \t\t 297\n"
+                                           "GPU UUID: \t GPU-8932f937-d72c-4106-c12f-20bd9faed9f6\n";
+  const auto find = [&](const std::string& id) { return find_gpu(gpus, id, root.path()); };
+  EXPECT_EQ(find("0"), 0);
+  EXPECT_EQ(find("1"), 1);
+  EXPECT_EQ(find("2"), -1);
+  EXPECT_EQ(find("GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"), 1);
+  EXPECT_EQ(find("GPU-8932f937"), 1) << "CUDA accepts what is unique";
+  EXPECT_EQ(find("GPU-0"), -1);
+  EXPECT_EQ(find("MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0"), 1);
+  EXPECT_EQ(find("MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"), -1) << "it does not say of which GPU it is a part";
+  EXPECT_EQ(find("0 of task 1"), -1);
+}
+
+TEST(DivideCores, CpuRanksGetNeighbours) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_EQ(divided(g4dn, ranks_on(g4dn.all_cpus(), 2)), (Lists{"0-23,48-71", "24-47,72-95"}));
+  EXPECT_EQ(divided(g4dn, ranks_on(g4dn.all_cpus(), 4)),
+            (Lists{"0-11,48-59", "12-23,60-71", "24-35,72-83", "36-47,84-95"}));
+  EXPECT_EQ(divided(g4dn, ranks_on(cpus_of_text("4-7,52-55"), 4)), (Lists{"4,52", "5,53", "6,54", "7,55"}));
+}
+
+TEST(DivideCores, NoRankSpansSocketsWithoutNeed) {
+  const Topology g4dn = node("g4dn.metal");
+  const CpuSet socket0 = cpus_of_text("0-23,48-71");
+  for (int n : {3, 5, 7, 40, 48}) {
+    const std::vector<CpuSet> parts = divide_cores(g4dn, g4dn.all_cpus(), ranks_on(g4dn.all_cpus(), n));
+    ASSERT_EQ(parts.size(), static_cast<size_t>(n));
+    CpuSet all;
+    for (const CpuSet& part : parts) {
+      EXPECT_TRUE(part.any() && (part & all).none());
+      EXPECT_TRUE((part & socket0).none() || (part & ~socket0).none()) << n << " ranks: " << to_text(part);
+      EXPECT_EQ(g4dn.whole_cores(part), part) << "a core is not cut";
+      all |= part;
+    }
+    EXPECT_EQ(all, g4dn.all_cpus());
+  }
+}
+
+TEST(DivideCores, FewerCoresThanRanks) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_TRUE(divided(g4dn, ranks_on(cpus_of_text("0-1,48-49"), 3)).empty());
+  EXPECT_TRUE(divided(g4dn, ranks_on(CpuSet(), 2)).empty());
+}
+
+TEST(DivideCores, GpuRanksGetTheCoresNearTheirGpu) {
+  const Topology g4dn = node("g4dn.metal"), lassen = node("lassen"), dgx = node("dgx_a100");
+  EXPECT_EQ(divided(g4dn, ranks_on(g4dn.all_cpus(), 8, true)),
+            (Lists{"0-5,48-53", "6-11,54-59", "12-17,60-65", "18-23,66-71", "24-29,72-77", "30-35,78-83", "36-41,84-89",
+                   "42-47,90-95"}));
+  EXPECT_EQ(divided(lassen, ranks_on(lassen.all_cpus(), 4, true)), (Lists{"8-47", "48-87", "96-135", "136-175"}));
+  // Two GPUs share a NUMA node; the four nodes without GPUs stay free.
+  EXPECT_EQ(divided(dgx, ranks_on(dgx.all_cpus(), 8, true)),
+            (Lists{"48-55,176-183", "56-63,184-191", "16-23,144-151", "24-31,152-159", "112-119,240-247",
+                   "120-127,248-255", "80-87,208-215", "88-95,216-223"}));
+}
+
+TEST(DivideCores, GpuRanksWithManyThreadsGetAllCoresInTheOrderOfTheirGpus) {
+  const Topology dgx = node("dgx_a100");
+  std::vector<HostRank> ranks = ranks_on(dgx.all_cpus(), 8, true);
+  for (HostRank& rank : ranks) rank.cpus_per_task = 32;  // 16 cores; near each GPU are only 8
+  EXPECT_EQ(divided(dgx, ranks), (Lists{"32-47,160-175", "48-63,176-191", "0-15,128-143", "16-31,144-159",
+                                        "96-111,224-239", "112-127,240-255", "64-79,192-207", "80-95,208-223"}));
+}
+
+TEST(DivideCores, GpuRanksWhoseCoresWereGrantedElsewhere) {
+  const Topology g4dn = node("g4dn.metal");
+  // All granted cores are on socket 0, GPU 4 is on socket 1.
+  std::vector<HostRank> ranks = ranks_on(cpus_of_text("0-3,48-51"), 2);
+  ranks[0].gpu = 4, ranks[1].gpu = 0;
+  const std::vector<CpuSet> parts = divide_cores(g4dn, ranks[0].allowed, ranks);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(g4dn.count_cores(parts[0]), 2);
+  EXPECT_EQ(g4dn.count_cores(parts[1]), 2);
+  EXPECT_TRUE((parts[0] & parts[1]).none());
+}
+
+TEST(Bindings, WholeNode) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_EQ(texts(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 96)), (Lists{"0-23,48-71", "24-47,72-95"}));
+}
+
+TEST(Bindings, PartOfTheNodeThatIsFencedOff) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_EQ(texts(bindings(g4dn, ranks_on(cpus_of_text("0-1,48-49"), 2), 4)), (Lists{"0,48", "1,49"}));
+}
+
+TEST(Bindings, NotWhereOtherJobsMayCompute) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 95).empty());
+  EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 0).empty()) << "no srun";
+}
+
+TEST(Bindings, NotWhatTheLauncherChose) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_TRUE(bindings(g4dn, ranks_on(Lists{"0", "2"}), 96).empty());
+  EXPECT_TRUE(bindings(g4dn, ranks_on(Lists{"0-47", "48-95"}), 96).empty());
+  EXPECT_TRUE(bindings(g4dn, ranks_on(Lists{"0-3"}), 96).empty());
+}
+
+TEST(Bindings, OverlappingMasksAreDividedTogether) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_EQ(texts(bindings(g4dn, ranks_on(Lists{"0-1", "1-2"}), 96)).size(), 2u);
+}
+
+TEST(Bindings, OneRankHasTheWholeNodeUnlessItHasAGpu) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 1), 96).empty()) << "nothing would change";
+  EXPECT_EQ(texts(bindings(g4dn, ranks_on(g4dn.all_cpus(), 1, true), 96)), Lists{"0-23,48-71"});
+}
+
+TEST(Bindings, NothingWithoutATopologyOrCoresForAll) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_TRUE(bindings(g4dn, ranks_on(cpus_of_text("0,48"), 2), 96).empty());
+  EXPECT_TRUE(bindings(g4dn, ranks_on(CpuSet(), 2), 96).empty());
+  EXPECT_TRUE(bindings(g4dn, ranks_on(cpus_of_text("500-503"), 2), 96).empty());
+}
+
+int threads_with(const Topology& topology, std::vector<HostRank> ranks, int threads, int cpus_per_task) {
+  for (HostRank& rank : ranks) rank.threads = threads, rank.cpus_per_task = cpus_per_task;
+  return threads_of(topology, ranks, 0);
+}
+
+TEST(ThreadsOf, FollowTheAllocation) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0-3,48-51", "4-7,52-55"}), 0, 0), 1);
+  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0-3,48-51", "4-7,52-55"}), 0, 8), 4) << "Slurm counts hardware threads";
+  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0-3,48-51", "4-7,52-55"}), 0, 4), 4) << "Slurm counts cores";
+  EXPECT_EQ(threads_with(g4dn, ranks_on(g4dn.all_cpus(), 2), 0, 8), 4) << "nothing is bound";
+  EXPECT_EQ(threads_with(g4dn, ranks_on(g4dn.all_cpus(), 2), 0, 7), 4) << "an odd thread needs a core, too";
+}
+
+TEST(ThreadsOf, NeverMoreThanCores) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0,48", "1,49"}), 0, 8), 1) << "-c of the batch script, not of this step";
+  EXPECT_EQ(threads_with(g4dn, ranks_on(cpus_of_text("0-3"), 2), 0, 4), 2) << "two ranks share four cores";
+  EXPECT_EQ(threads_with(g4dn, ranks_on(cpus_of_text("0"), 2), 0, 4), 1);
+  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0", "1-7"}), 0, 4), 1) << "the other rank's cores do not count";
+}
+
+TEST(ThreadsOf, OptionWins) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0,48", "1,49"}), 3, 8), 3);
+}
+
+TEST(SharedCoresWarning, NoneWhenAllHaveTheirOwn) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0", "1"}), "node1"), "");
+  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(cpus_of_text("0-3"), 4), "node1"), "") << "the system places them";
+  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0,48"}), "node1"), "") << "a rank may share with itself";
+}
+
+TEST(SharedCoresWarning, NamesTheHost) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(cpus_of_text("0-1"), 4), "node1"),
+            "4 ranks with 4 threads in all share 2 cores of node1: use fewer ranks or threads, or ask for more cores");
+}
+
+TEST(SharedCoresWarning, HardwareThreadsOfOneCore) {
+  const Topology g4dn = node("g4dn.metal");
+  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0", "48"}), "a"),
+            "2 ranks with 2 threads in all share 1 core of a: use fewer ranks or threads, or ask for more cores");
+}
+
+TEST(SharedCoresWarning, TwoOfThreeRanks) {
+  const Topology g4dn = node("g4dn.metal");
+  for (const char* second : {"0", "48"})
+    EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0", second, "1-9"}), "a"),
+              "2 ranks with 2 threads in all share 1 core of a: use fewer ranks or threads, or ask for more cores");
+}
+
+TEST(SharedCoresWarning, ThreadsCount) {
+  const Topology g4dn = node("g4dn.metal");
+  std::vector<HostRank> ranks = ranks_on(cpus_of_text("0-3"), 2);
+  for (HostRank& rank : ranks) rank.threads = 3;
+  EXPECT_NE(shared_cores_warning(g4dn, ranks, "a").find("2 ranks with 6 threads in all share 4 cores"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace drl

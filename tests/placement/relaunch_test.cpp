@@ -1,0 +1,236 @@
+#include "placement/relaunch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "base/check.hpp"
+
+namespace drl {
+namespace {
+
+Environment of(std::map<std::string, std::string> variables) {
+  return [variables](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+StepNode gpu_node(const std::string& name, int tasks, std::vector<std::string> gpus, int cores = 64, int memory = 0) {
+  const int devices = static_cast<int>(gpus.size());
+  return {name, tasks, std::move(gpus), devices, cores, cores, memory};
+}
+
+StepNode cpu_node(const std::string& name, int tasks, int devices) {
+  return {name, tasks, {}, devices, devices, devices, 0};
+}
+
+const std::vector<std::string> kFour = {"0", "1", "2", "3"};
+
+TEST(PlanRanks, OnePerGpu) {
+  EXPECT_EQ(plan_ranks({gpu_node("n1", 1, kFour), gpu_node("n2", 1, kFour)}, 0), (std::vector<int>{4, 4}));
+  EXPECT_EQ(plan_ranks({gpu_node("n1", 2, kFour)}, 0), (std::vector<int>{4}));
+}
+
+TEST(PlanRanks, StepStaysWhereTasksSuffice) {
+  EXPECT_TRUE(plan_ranks({gpu_node("n1", 4, kFour), gpu_node("n2", 4, kFour)}, 0).empty());
+  EXPECT_TRUE(plan_ranks({gpu_node("n1", 7, kFour), gpu_node("n2", 1, kFour)}, 0).empty());  // 7+1
+  EXPECT_TRUE(plan_ranks({gpu_node("n1", 1, {"2"})}, 0).empty());                            // a packed one-GPU step
+  EXPECT_TRUE(plan_ranks({cpu_node("n1", 2, 0)}, 0).empty());                                // -c: cores are threads
+}
+
+TEST(PlanRanks, OnePerCore) {
+  EXPECT_EQ(plan_ranks({cpu_node("n1", 1, 8), cpu_node("n2", 1, 6)}, 0), (std::vector<int>{8, 6}));
+}
+
+TEST(PlanRanks, RanksOptionOverrides) {
+  const std::vector<StepNode> nodes = {gpu_node("n1", 1, kFour), gpu_node("n2", 1, kFour)};
+  EXPECT_EQ(plan_ranks(nodes, 6), (std::vector<int>{3, 3}));
+  EXPECT_EQ(plan_ranks(nodes, 5), (std::vector<int>{3, 2}));
+  EXPECT_TRUE(plan_ranks(nodes, 1).empty());
+  EXPECT_TRUE(plan_ranks(nodes, 2).empty());
+}
+
+TEST(SrunCommand, BesideAndWithinTheOuterStep) {
+  const Environment job = of({{"SLURM_JOB_ID", "12"},
+                              {"SLURM_STEP_ID", "0"},
+                              {"SLURM_MPI_TYPE", "cray_shasta"},
+                              {"SLURM_CPU_BIND", "quiet,mask_cpu:0x1"}});
+  EXPECT_EQ(srun_command(job, {gpu_node("n1", 1, kFour), gpu_node("n2", 1, kFour)}, {4, 4}),
+            (std::vector<std::string>{"srun", "--jobid=12", "--overlap", "--overcommit", "--kill-on-bad-exit=1",
+                                      "--immediate=60", "--mpi=cray_shasta", "--cpu-bind=none", "--gpus-per-node=4",
+                                      "--ntasks=8", "--distribution=arbitrary"}));
+}
+
+// A packed step has two GPUs of the job's four: Slurm must not choose which two the ranks get.
+TEST(SrunCommand, AsksForAllGpusOfTheJob) {
+  const std::vector<std::string> words =
+      srun_command(of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_GPUS", "0,1,2,3"}}), {gpu_node("n1", 1, {"2", "3"})}, {2});
+  EXPECT_NE(std::find(words.begin(), words.end(), "--gpus-per-node=4"), words.end());
+}
+
+// What Slurm chose for the outer tasks is none for the ranks; what the user named is (srun(1), --cpu-bind: a task finds
+// in SLURM_CPU_BIND how it was bound).
+TEST(SrunCommand, CpuBinding) {
+  const auto bind = [](const std::string& said, const std::string& step = "0", const std::string& tasks = "1(x2)") {
+    const Environment job = of({{"SLURM_JOB_ID", "12"},
+                                {"SLURM_STEP_ID", step},
+                                {"SLURM_NODEID", "1"},
+                                {"SLURM_STEP_TASKS_PER_NODE", tasks},
+                                {"SLURM_CPU_BIND", said}});
+    for (const std::string& word : srun_command(job, {cpu_node("n1", 1, 2), cpu_node("n2", 1, 2)}, {2, 2}))
+      if (word.starts_with("--cpu-bind=")) return word.substr(11);
+    return std::string("not said");
+  };
+  EXPECT_EQ(bind("quiet,mask_cpu:0x1"), "none");
+  EXPECT_EQ(bind("quiet,mask_cpu:0x1,0x2", "0", "1,2"), "none") << "a mask for each of this node's two tasks";
+  EXPECT_EQ(bind("verbose,cores,mask_cpu:0x1"), "verbose,none");
+  EXPECT_EQ(bind("quiet,none"), "none");
+  for (const char* said : {"quiet,map_cpu:48,56", "quiet,mask_cpu:0xf0,0x0f", "quiet,rank_ldom", "verbose,map_ldom:1,0",
+                           "quiet,mask_ldom:0x2,0x1"})
+    EXPECT_EQ(bind(said), said) << "for ranks that are more than the tasks";
+  EXPECT_EQ(bind("cores", "4294967291"), "cores") << "a batch script's own setting";
+}
+
+TEST(SrunCommand, ListOfHosts) {
+  EXPECT_EQ(hosts_of_ranks({cpu_node("n1", 1, 2), cpu_node("n2", 1, 1)}, {2, 1}), "n1\nn1\nn2\n");
+}
+
+// The plugin that the outer step used, not always pmix.
+TEST(SrunCommand, MpiPlugin) {
+  const auto plugin = [](std::map<std::string, std::string> variables) {
+    variables["SLURM_JOB_ID"] = "12";
+    for (const std::string& word : srun_command(of(variables), {cpu_node("n1", 1, 2)}, {2}))
+      if (word.starts_with("--mpi=")) return word.substr(6);
+    return std::string("none named");
+  };
+  EXPECT_EQ(plugin({{"PMIX_RANK", "0"}, {"PMI_RANK", "0"}}), "pmix");
+  EXPECT_EQ(plugin({{"PMI_RANK", "0"}}), "pmi2");
+  EXPECT_EQ(plugin({}), "none named");
+}
+
+TEST(InnerEnvironment, LosesTheOuterStep) {
+  EXPECT_EQ(inner_environment({"PATH=/bin", "SLURM_JOB_ID=12", "SLURM_CONF=/etc/slurm.conf", "SLURM_NTASKS=2",
+                               "SLURM_STEP_ID=0", "SLURM_NTASKS_PER_GPU=1", "SLURMD_NODENAME=n1",
+                               "SRUN_CPUS_PER_TASK=2", "PMIX_RANK=0", "PMI_FD=5", "OMPI_COMM_WORLD_RANK=0",
+                               "OMPI_MCA_btl=self,tcp", "OMP_NUM_THREADS=1"}),
+            (std::vector<std::string>{"PATH=/bin", "SLURM_JOB_ID=12", "SLURM_CONF=/etc/slurm.conf",
+                                      "OMPI_MCA_btl=self,tcp", "OMP_NUM_THREADS=1", "SLURM_PMIX_FENCE=ring"}));
+}
+
+TEST(InnerEnvironment, KeepsWhatTheJobIs) {
+  const std::vector<std::string> job = {"SLURM_JOB_ID=12",        "SLURM_RESTART_COUNT=1",   "SLURM_JOB_START_TIME=100",
+                                        "SLURM_JOB_END_TIME=400", "SLURM_CLUSTER_NAME=alps", "SLURM_ARRAY_JOB_ID=12",
+                                        "SLURM_ARRAY_TASK_ID=3",  "SLURM_PMIX_FENCE=tree"};
+  EXPECT_EQ(inner_environment(job), job);
+}
+
+TEST(InnerEnvironment, KeepsWhatUsersAndSitesSet) {
+  const std::vector<std::string> set = {
+      "PMIX_MCA_gds=hash",          "PMI_MMAP_SYNC_WAIT_TIME=600", "SLURM_NETWORK=single_node_vni",
+      "SLURM_MEM_BIND=quiet,local", "OMPI_MCA_btl=self,tcp",       "SLURM_PMIX_FENCE=mixed"};
+  EXPECT_EQ(inner_environment(set), set);
+}
+
+TEST(SlurmVersion, AsSrunSaysIt) {
+  using Version = std::array<int, 3>;
+  EXPECT_EQ(slurm_version("slurm 22.05.8\n"), (Version{22, 5, 8}));
+  EXPECT_EQ(slurm_version("slurm 23.02.7-1.el8"), (Version{23, 2, 7}));
+  EXPECT_EQ(slurm_version("slurm-wlm 24.11.5"), (Version{24, 11, 5}));
+  EXPECT_EQ(slurm_version("slurm 26.05.0-0rc1"), (Version{26, 5, 0}));
+  EXPECT_EQ(slurm_version("slurm 25.11"), (Version{25, 11, 0}));
+  for (const char* other : {"", "slurm", "srun: error: no version", "slurm 7", "flux 0.62.1", "slurm 123456.05.1"})
+    EXPECT_EQ(slurm_version(other), std::nullopt) << other;
+}
+
+TEST(SlurmVersion, StepsShareGpusAndMemorySince2205) {
+  const std::vector<StepNode> gpus = {gpu_node("n1", 1, kFour), gpu_node("n2", 1, kFour)},
+                              cores = {cpu_node("n1", 1, 8)};
+  EXPECT_EQ(step_cannot_share("slurm 21.08.8-2", gpus),
+            "before 22.05 two steps cannot share GPUs, and this is slurm 21.08.8-2");
+  EXPECT_EQ(step_cannot_share("slurm 22.05.0", gpus), "");
+  EXPECT_EQ(step_cannot_share("slurm-wlm 24.11.5", gpus), "");
+  EXPECT_EQ(step_cannot_share("something else", gpus), "") << "srun will say what it thinks";
+  EXPECT_EQ(step_cannot_share("slurm 21.08.8", cores), "") << "CPUs were shared before";
+  EXPECT_EQ(step_cannot_share("slurm 21.08.8", {StepNode{.name = "n1", .tasks = 1, .devices = 8, .memory = 900}}),
+            "before 22.05 two steps cannot share memory, and this is slurm 21.08.8");
+}
+
+TEST(SlurmVersion, StepsKeepTheirGpusSince26053) {
+  EXPECT_EQ(step_may_lose_gpus("slurm 26.05.2"),
+            "before 26.05.3 Slurm may do so where a job's cores are on fewer sockets than its GPUs, and this is slurm "
+            "26.05.2");
+  EXPECT_NE(step_may_lose_gpus("slurm 22.05.8"), "");
+  EXPECT_EQ(step_may_lose_gpus("slurm 26.05.3"), "");
+  EXPECT_EQ(step_may_lose_gpus("slurm 26.11.0"), "");
+  EXPECT_EQ(step_may_lose_gpus(""), "");
+}
+
+// Of a node whose second step has two of four GPUs.
+TEST(KeepToOuterStep, SaysWhichGpusAreLostAndWhatToType) {
+  const std::map<std::string, std::string> step = {{"DRL_OUTER_STEP", "n1:0,1,2,3:8"},
+                                                   {"SLURMD_NODENAME", "n1"},
+                                                   {"SLURM_STEP_GPUS", "0,1"},
+                                                   {"CUDA_VISIBLE_DEVICES", "0,1"},
+                                                   {"DRL_SLURM_VERSION", "slurm 24.11.5"},
+                                                   {"DRL_DIRECT_LINE", "srun -N1 drl_train"},
+                                                   {"SLURM_STEP_ID", "1"},
+                                                   {"SLURM_PROCID", "0"}};
+  for (const auto& [name, value] : step) ::setenv(name.c_str(), value.c_str(), 1);
+  try {
+    keep_to_outer_step();
+    ADD_FAILURE() << "two GPUs are lost";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "srun gave the GPUs 0,1 of n1 to the ranks that this program started (the first step has 0,1,2,3; "
+                 "before 26.05.3 Slurm may do so where a job's cores are on fewer sockets than its GPUs, and this is "
+                 "slurm 24.11.5): type\n  srun -N1 drl_train\nor use --ranks 1");
+  }
+  for (const auto& [name, value] : step) ::unsetenv(name.c_str());
+}
+
+// Ranks that see one GPU each cannot map the others' memory: all of a node's, whatever the nodes are.
+TEST(DirectLine, NeverBindsGpusToTasks) {
+  const StepNode four = gpu_node("n1", 1, kFour), two = gpu_node("n2", 1, {"0", "1"}), one = gpu_node("n3", 1, {"0"});
+  EXPECT_EQ(direct_line({four, four}, {4, 4}, 0, {"P"}), "srun -N2 --ntasks-per-node=4 --gpus-per-node=4 P");
+  EXPECT_EQ(direct_line({four, four}, {2, 1}, 0, {"P"}), "srun -N2 -n3 --gpus-per-node=4 P");
+  EXPECT_EQ(direct_line({four, two}, {4, 2}, 0, {"P"}), "srun -N2 --ntasks-per-node=3 --gpus-per-node=3 P");
+  EXPECT_EQ(direct_line({four, one}, {4, 1}, 2, {"P"}), "srun -N2 --ntasks-per-node=2 --gpus-per-node=2 -c2 P");
+  EXPECT_EQ(direct_line({cpu_node("n1", 1, 8), cpu_node("n2", 1, 6)}, {8, 6}, 0, {"P"}), "srun -N2 -n14 P");
+}
+
+TEST(Shortage, OfCores) {
+  EXPECT_EQ(shortage({gpu_node("n1", 1, kFour, 1)}, {4}, {"drl_train", "--task", "Cart Pole"}),
+            "4 ranks share 1 core of n1 (the job was granted no more): faster is\n"
+            "  srun -N1 --ntasks-per-node=4 --gpus-per-node=4 -c1 drl_train --task 'Cart Pole'");
+  EXPECT_EQ(shortage({gpu_node("n1", 1, kFour, 4)}, {4}, {"drl_train"}), "");
+}
+
+TEST(Shortage, OfMemory) {
+  EXPECT_EQ(shortage({gpu_node("n1", 1, kFour, 4, 900)}, {4}, {"drl_train"}),
+            "4 ranks share 900 MiB of n1 (the job was granted no more): safer is --mem=1024M or more");
+  EXPECT_EQ(shortage({gpu_node("n1", 1, kFour, 4, 1024)}, {4}, {"drl_train"}), "");
+}
+
+TEST(IdleDevices, OfAPlainStartInAJob) {
+  std::map<std::string, std::string> batch = {{"SLURM_JOB_ID", "12"},
+                                              {"SLURM_JOB_NUM_NODES", "2"},
+                                              {"SLURM_JOB_CPUS_PER_NODE", "8(x2)"},
+                                              {"SLURM_PROCID", "0"}};
+  EXPECT_EQ(idle_devices(of(batch), {"./drl_train", "--task", "Cartpole"}),
+            "this job has 16 CPUs on 2 nodes, and a start without srun uses one: \"srun ./drl_train --task Cartpole\" "
+            "uses all");
+  batch["SLURM_GPUS_ON_NODE"] = "4";
+  EXPECT_TRUE(idle_devices(of(batch), {"drl_train"}).starts_with("this job has 8 GPUs on 2 nodes"));
+  batch.erase("SLURM_GPUS_ON_NODE");  // salloc's shell has not got it
+  batch["SLURM_GPUS_PER_NODE"] = "a100:4";
+  EXPECT_TRUE(idle_devices(of(batch), {"drl_train"}).starts_with("this job has 8 GPUs on 2 nodes"));
+  batch["SLURM_STEP_ID"] = "0";
+  EXPECT_EQ(idle_devices(of(batch), {"drl_train"}), "");
+  EXPECT_EQ(idle_devices(of({}), {"drl_train"}), "");
+  EXPECT_EQ(idle_devices(of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_CPUS_PER_NODE", "1"}}), {"drl_train"}), "");
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,50 @@
+#include "run/preflight.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/check.hpp"
+#include "device/isa.hpp"
+
+namespace drl {
+namespace {
+
+TEST(Hardware, OfAllRanksMayBeTheSame) {
+  EXPECT_EQ(hardware_difference({}, {}, {}), "");
+  EXPECT_EQ(hardware_difference({"x86-64-v4"}, {""}, {"n1"}), "");
+  EXPECT_EQ(hardware_difference({"x86-64-v3", "x86-64-v3"}, {"A100", "A100"}, {"n1", "n2"}), "");
+}
+
+TEST(Hardware, ThatDiffersIsNamedWithItsRanks) {
+  const std::vector<std::string> cpus = {"x86-64-v4", "x86-64-v4", "x86-64-v3"}, hosts = {"n1", "n1", "n2"};
+  EXPECT_EQ(hardware_difference(cpus, {"", "", ""}, hosts),
+            "ranks compute on different hardware (CPUs: x86-64-v4 (ranks 0, 1 on n1), x86-64-v3 (rank 2 on n2))");
+  EXPECT_EQ(hardware_difference(cpus, {"A100", "H100", ""}, hosts),
+            "ranks compute on different hardware (GPUs: A100 (rank 0 on n1), H100 (rank 1 on n1), none (rank 2 on n2); "
+            "CPUs: x86-64-v4 (ranks 0, 1 on n1), x86-64-v3 (rank 2 on n2))");
+}
+
+#ifdef __x86_64__
+// As the kernel lists what the CPU has, and the x86-64 psABI which of it a level needs.
+TEST(InstructionSet, IsWhatTheCpuHas) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string flags;
+  while (std::getline(file, flags) && !flags.starts_with("flags")) {
+  }
+  const auto has_all = [&](std::initializer_list<const char*> names) {
+    return std::ranges::all_of(names, [&](const char* name) {
+      return (flags + " ").find(" " + std::string(name) + " ") != std::string::npos;
+    });
+  };
+  const bool v3 = has_all({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"});
+  const bool v4 = v3 && has_all({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
+  EXPECT_EQ(name_of(isa_of("auto")), v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : "x86-64-v2");
+  EXPECT_EQ(available_isas().size(), v4 ? 3u : v3 ? 2u : 1u);
+  EXPECT_THROW(isa_of("x86-64-v9"), UsageError);
+}
+#endif
+
+}  // namespace
+}  // namespace drl

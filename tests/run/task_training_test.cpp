@@ -1,0 +1,197 @@
+// What a task says, seen in a run: its metrics, and environments that are lost.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "envs/make_env.hpp"
+#include "nets/torch/torch_nets.hpp"
+#include "own_task_table.hpp"
+#include "run/evaluator.hpp"
+#include "run/trainer.hpp"
+
+namespace drl {
+namespace {
+
+constexpr int64_t kEnvs = 32, kSteps = 16;
+
+struct Training {
+  explicit Training(const std::string& task, const std::string& algorithm = "ppo") {
+    [[maybe_unused]] static const bool registered = (register_tasks(test_tasks(), "the tests"), true);
+    OptionTable table;
+    options.add_to(table);
+    table.set("algorithm", algorithm);
+    table.set(algorithm + ".obs_normalization", "true");
+    table.set("grpo.group_size", "4");
+    options.policy.actor_hidden_dims = options.policy.critic_hidden_dims = {16};
+    envs = make_env(task, {kEnvs, 0, 3, false}, *queue);
+    const AlgorithmKind& kind = options.algorithm();
+    const ActorCritic spec = kind.networks(envs->spec(), options.policy);
+    nets = make_torch_nets(*queue, spec.layout, 1);
+    learner =
+        kind.make({*queue, options.policy, kind.plan({kEnvs, kSteps, 0, 1, 1}, envs->spec()), 3, spec, *nets, *envs});
+  }
+  Trainer trainer(int iterations, const std::string& nan_policy) {
+    options.train.max_iterations = iterations, options.train.nan_policy = nan_policy;
+    return Trainer(options.train, {}, *learner, envs->spec(), *comm, [] { return 0.0; });
+  }
+
+  Options options;
+  std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
+  std::unique_ptr<VecEnv> envs;
+  std::unique_ptr<Nets> nets;
+  std::unique_ptr<Algorithm> learner;
+  std::unique_ptr<Communicator> comm = make_serial_communicator();
+};
+
+// All that replicas share: parameters, Adam's moments, normalisers; and the rollout's first row.
+void expect_finite(Algorithm& learner) {
+  for (const StateField& field : list_state([&](StateVisitor& v) { learner.visit_state(v); })) {
+    if (field.type != DType::f32 && field.type != DType::f64) continue;
+    const std::vector<std::byte> bytes = field.read();
+    const auto expect = [&]<class T>(T) {
+      for (size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+        T x;
+        std::memcpy(&x, &bytes[at], sizeof(T));
+        ASSERT_TRUE(std::isfinite(x)) << field.name;
+      }
+    };
+    field.type == DType::f32 ? expect(float{}) : expect(double{});
+  }
+}
+
+// Four of its five choices break an environment.
+class Lost : public testing::TestWithParam<std::string> {};
+
+TEST_P(Lost, EnvironmentsLeaveNoTraceAndTheRunGoesOn) {
+  Training training("Breaking", GetParam());
+  Trainer trainer = training.trainer(4, "reset");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(trainer.run(nullptr), kDone);
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(trainer.iteration(), 4);
+  EXPECT_GT(training.learner->stats().episodes.lost, 0);
+  EXPECT_EQ(trainer.metrics().value("lost_environments"), training.learner->stats().episodes.lost);
+  expect_finite(*training.learner);
+}
+INSTANTIATE_TEST_SUITE_P(Algorithms, Lost, testing::Values("ppo", "grpo"));
+
+TEST(NanPolicy, StopEndsTheRun) {
+  Training training("Breaking");
+  Trainer trainer = training.trainer(4, "stop");
+  try {
+    trainer.run(nullptr);
+    FAIL() << "no error";
+  } catch (const SharedError& error) {
+    EXPECT_NE(std::string(error.what()).find("--nan_policy stop"), std::string::npos) << error.what();
+    EXPECT_EQ(error.exit_code(), kFailure);
+  }
+  EXPECT_EQ(trainer.iteration(), 1);
+}
+
+// Episode_Reward: the mean sum over an episode by the seconds of 25 steps of 0.1 s.
+TEST(TaskMetrics, AreNamedByTheTask) {
+  Training training("Robot");
+  Trainer trainer = training.trainer(5, "stop");
+  EXPECT_EQ(trainer.run(nullptr), kDone);
+  const IterationMetrics metrics = trainer.metrics();
+  const double length = metrics.value("mean_episode_length"), reward = metrics.value("mean_reward");
+  EXPECT_NEAR(metrics.value("episode/tracking") + metrics.value("episode/effort"), reward, 1e-4 * std::abs(reward));
+  EXPECT_DOUBLE_EQ(metrics.value("episode_reward/tracking"), metrics.value("episode/tracking") / 2.5);
+  EXPECT_DOUBLE_EQ(metrics.value("episode_reward/effort"), metrics.value("episode/effort") / 2.5);
+  EXPECT_GT(metrics.value("metrics/speed"), 0);
+  EXPECT_LE(metrics.value("metrics/speed"), 3);
+  EXPECT_NEAR(metrics.value("metrics/pushed"), 0.05, 0.03);
+  double shares = 0;
+  for (const char* cause : {"too_fast", "left", "time_out"}) {
+    const double share = metrics.value(std::string("episode_termination/") + cause);
+    EXPECT_GE(share, 0);
+    EXPECT_LE(share, 1);
+    shares += share;
+  }
+  EXPECT_GE(shares, 1);
+  EXPECT_LE(length, 25);
+  EXPECT_EQ(metrics.value("lost_environments"), 0);
+  std::string tags;
+  for (const Metric& metric : metrics.metrics) tags += metric.tag + " ";
+  EXPECT_NE(tags.find("Episode_Reward/tracking Episode_Reward/effort Metrics/speed Metrics/pushed "
+                      "Episode_Termination/too_fast Episode_Termination/left Episode_Termination/time_out "
+                      "Train/lost_environments "),
+            std::string::npos)
+      << tags;
+}
+
+struct Fields final : StateVisitor {
+  void field(const StateField& field) override {
+    if (writing && values.contains(field.name)) {
+      StateField(field).write(values.at(field.name));
+    } else {
+      values[field.name] = field.read();
+    }
+  }
+  float number(const std::string& name) const {
+    float x = 0;
+    std::memcpy(&x, values.at(name).data(), sizeof(x));
+    return x;
+  }
+  std::map<std::string, std::vector<std::byte>> values;
+  bool writing = false;
+};
+
+// Of 16 steps an iteration. Episodes have 3 steps in the first, so those of the second have 4, but for the one under
+// way: its mean is below 4. In the third all have 4, so that new ones of the fourth have 5, and its mean is below that.
+TEST(Curriculum, FollowsTheReducedStatisticsAndIsKept) {
+  Training training("Ladder");
+  std::vector<double> none;
+  int64_t iteration = 0;
+  for (float length : {4, 4, 5, 5}) {
+    training.learner->iterate(iteration++, *training.comm, none);
+    EXPECT_EQ(training.learner->stats().curriculum, (std::vector<float>{length, static_cast<float>(iteration)}));
+  }
+  EXPECT_EQ(training.learner->stats().episodes.length, kEnvs * (4 + 5 + 5));
+
+  Fields fields;
+  training.learner->visit_state(fields);
+  EXPECT_EQ(fields.number("curriculum/length"), 5);
+  EXPECT_EQ(fields.number("curriculum/bonus"), 4);
+  Training resumed("Ladder");
+  fields.writing = true;
+  resumed.learner->visit_state(fields);
+  resumed.learner->state_changed();
+  for (Training* each : {&training, &resumed}) each->learner->iterate(4, *each->comm, none);
+  EXPECT_EQ(resumed.learner->stats().episodes.reward, training.learner->stats().episodes.reward);
+  EXPECT_EQ(resumed.learner->stats().curriculum, training.learner->stats().curriculum);
+}
+
+// Several choices at once, of which each is right or not: chance is 1/3 + 1/2 a step, and all right is 2.
+TEST(MultiDiscrete, IsLearnedAndPlayedByThePolicyThatLearnedIt) {
+  Training training("Levers");
+  Trainer trainer = training.trainer(60, "stop");
+  EXPECT_EQ(trainer.run(nullptr), kDone);
+  EXPECT_GT(trainer.metrics().value("mean_reward"), 15);
+  const PolicyView policy = training.learner->policy();
+  const EvaluationPlan plan{"Levers", 16, 16, 1, ActionChoice::most_probable, {}};
+  const ActorCritic spec = training.options.algorithm().networks(training.envs->spec(), training.options.policy);
+  int64_t right = 0, steps = 0;
+  const Evaluation played = evaluate(
+      plan, {*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer},
+      [&](const Episode& episode) {
+        ASSERT_EQ(episode.discrete_actions.size(), 2 * episode.rewards.size());
+        for (size_t t = 0; t < episode.rewards.size(); ++t, ++steps) {
+          int reward = 0;
+          for (size_t k = 0; k < 2; ++k)
+            reward += static_cast<float>(episode.discrete_actions[2 * t + k]) == episode.observations[2 * t + k];
+          ASSERT_EQ(static_cast<float>(reward), episode.rewards[t]);
+          right += reward;
+        }
+      });
+  EXPECT_EQ(steps, 160);
+  EXPECT_GT(right, 1.8 * static_cast<double>(steps));
+  EXPECT_EQ(played.returns.size(), 16u);
+}
+
+}  // namespace
+}  // namespace drl
