@@ -36,6 +36,7 @@ function(drl_program name)
   target_link_libraries(${name} PRIVATE ${PROGRAM_DEPENDS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set_property(GLOBAL APPEND PROPERTY DRL_PROGRAMS ${name})
 endfunction()
 
 # drl_test(NAME LABEL [RANKS n...] SOURCES file... [DEPENDS target...] [PROGRAMS target...]): a GoogleTest program NAME,
