@@ -112,9 +112,9 @@ DRL_HD void store_strided(T* to, int64_t stride, const V& x) {
 }
 
 // One row out [K] of the numbers x [K]; of packs W rows (below).
-template <int K, class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
-DRL_HD void store_rows(T* out, const T* x) {
-  for (int k = 0; k < K; ++k) out[k] = x[k];
+template <int K, class T, class F, class = std::enable_if_t<std::is_arithmetic_v<F>>>
+DRL_HD void store_rows(T* out, const F* x) {
+  for (int k = 0; k < K; ++k) out[k] = static_cast<T>(x[k]);
 }
 
 // 0, 1, 2, ... in the lanes.

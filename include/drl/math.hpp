@@ -176,6 +176,7 @@ DRL_HD F tanh(F x) {
 inline double abs(double x) { return std::abs(x); }
 inline double floor(double x) { return std::floor(x); }
 inline double sqrt(double x) { return std::sqrt(x); }
+inline double fma(double a, double b, double c) { return std::fma(a, b, c); }
 inline double sin(double x) { return std::sin(x); }
 inline double cos(double x) { return std::cos(x); }
 inline double exp(double x) { return std::exp(x); }

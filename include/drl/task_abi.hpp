@@ -11,7 +11,7 @@
 namespace drl {
 
 // Of everything below, and of what is included above: a change of either is another number.
-inline constexpr int32_t kTaskAbi = 1;
+inline constexpr int32_t kTaskAbi = 2;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -128,7 +128,8 @@ struct TaskRecord {
   const char* const* curriculum_names;
   const float* curriculum_start;
   void (*update_curriculum)(float* numbers, const TrainingStats* stats);
-  const TaskLoops* host;  // [kIsaCount]
+  const TaskLoops* host;   // [kIsaCount]
+  const TaskLoops* exact;  // the same in double, from and to floats, one environment after the other; null: none
   // Where GPU code says that it is there (*gpu is null without), since it is linked beside this.
   const TaskLoops* const* gpu;
   const SimulatorRecord* simulator;  // or null

@@ -21,6 +21,30 @@ constexpr int column_count() {
   ? 0 : static_cast<int>(sizeof(State) / 4);
 }
 
+// Visitors of a describe: note the numbers that it names, and give them to another type's.
+struct NoteNumbers {
+  double* to;
+  template <class T, class... More>
+  void operator()(const char*, T& number, const More&...) {
+    *to++ = static_cast<double>(number);
+  }
+};
+struct GiveNumbers {
+  const double* from;
+  template <class T, class... More>
+  void operator()(const char*, T& number, const More&...) {
+    number = static_cast<T>(*from++);
+  }
+};
+template <class From, class To>
+void give_numbers(From from, To& to) {
+  double numbers[sizeof(From)];  // more than it has
+  NoteNumbers note{numbers};
+  from.describe(note);
+  GiveNumbers give{numbers};
+  to.describe(give);
+}
+
 // All environments' state, in the memory of a queue.
 template <template <class> class Task>
 struct Environments {
@@ -110,13 +134,18 @@ struct Environments {
       state = {static_cast<typename State::Simulator*>(simulator), i};
   }
 
-  // As Task<F> wants them.
+  // As Task<F> wants them: of double they are laid out otherwise.
   template <class F>
   DRL_HD typename Task<F>::Params params() const {
     typename Task<F>::Params params{};
-    if constexpr (kHasOptions<Spec>) params = __builtin_bit_cast(typename Task<F>::Params, values);
-    if constexpr (kHasCurriculum<Spec>)
-      __builtin_memcpy(static_cast<void*>(&params.curriculum), curriculum, sizeof(params.curriculum));
+    if constexpr (std::is_same_v<F, double>) {
+      if constexpr (kHasOptions<Spec>) give_numbers(values, params);
+      if constexpr (kHasCurriculum<Spec>) give_numbers(this->params<float>().curriculum, params.curriculum);
+    } else {
+      if constexpr (kHasOptions<Spec>) params = __builtin_bit_cast(typename Task<F>::Params, values);
+      if constexpr (kHasCurriculum<Spec>)
+        __builtin_memcpy(static_cast<void*>(&params.curriculum), curriculum, sizeof(params.curriculum));
+    }
     return params;
   }
 
@@ -126,26 +155,29 @@ struct Environments {
     return {seed, static_cast<uint64_t>(first_global_index + i), step, purpose};
   }
 
-  // Begins an episode at a step of the lifetime. `index` keys its random numbers.
-  DRL_HD void start_episode(int64_t index, uint64_t step, Some<float>& some) const {
-    Draws<float> draws(seed, static_cast<uint64_t>(index), step, Purpose::reset);
-    Spec::reset(some.state, draws, params<float>());
+  // Begins an episode at a step of the lifetime. `index` keys its random numbers. Here and below F is one lane.
+  template <class F>
+  DRL_HD void start_episode(int64_t index, uint64_t step, Some<F>& some) const {
+    Draws<F> draws(seed, static_cast<uint64_t>(index), step, Purpose::reset);
+    Task<F>::reset(some.state, draws, params<F>());
     some.age = 0;
     some.episode_reward = 0;
     for (int t = 0; t < kTerms + kMetrics; ++t) some.terms[t] = 0;
   }
   // What an environment is for its lifetime: the same at every such start.
-  DRL_HD void create(int64_t i, int64_t key, Some<float>& some) const {
-    some.state = typename Spec::State{};
+  template <class F>
+  DRL_HD void create(int64_t i, int64_t key, Some<F>& some) const {
+    some.state = typename Task<F>::State{};
     bind(i, some.state);
-    Draws<float> draws(seed, static_cast<uint64_t>(key), 0, Purpose::create);
-    task::create<Spec, float>(some.state, draws, params<float>());
+    Draws<F> draws(seed, static_cast<uint64_t>(key), 0, Purpose::create);
+    task::create<Task<F>, F>(some.state, draws, params<F>());
   }
 
   DRL_HD double* sums_of(int64_t i) const { return sums + i / sharers * kSums; }
 
   // Adds environment i's episode to its sums, if it is counted.
-  DRL_HD void count_ended(const Some<float>& some, int64_t i) const {
+  template <class F>
+  DRL_HD void count_ended(const Some<F>& some, int64_t i) const {
     double* own = sums_of(i);
     const Counted counted{stale[i]};
     if (some.age == kLost) {
@@ -189,16 +221,18 @@ struct Environments {
     return !(sum - sum == F(0));
   }
   // The first observation of an episode.
-  DRL_HD void look_first(int64_t i, uint64_t step, Some<float>& some, Seen<float>& seen) const {
+  template <class F>
+  DRL_HD void look_first(int64_t i, uint64_t step, Some<F>& some, Seen<F>& seen) const {
     look(i, step, Purpose::first_observe, some, seen);
-    if (!lost<float>(some, seen, 0)) return;
+    if (!lost(some, seen, F(0))) return;
     see_nothing(some, seen);
     sums_of(i)[kSums - 1] += 1;
   }
-  DRL_HD static void see_nothing(Some<float>& some, Seen<float>& seen) {
-    for (float& x : seen.obs) x = 0;
-    for (float& x : seen.critic) x = 0;
-    for (float& x : some.kept) x = 0;
+  template <class F>
+  DRL_HD static void see_nothing(Some<F>& some, Seen<F>& seen) {
+    for (F& x : seen.obs) x = 0;
+    for (F& x : seen.critic) x = 0;
+    for (F& x : some.kept) x = 0;
   }
   template <class F>
   DRL_HD void store_seen(int64_t i, const StepRow& row, const Seen<F>& seen) const {
@@ -259,14 +293,16 @@ struct Environments {
 
   // Environment i, which is in `some`, begins another episode after the step `step`: `seen` was the last one's last
   // observation, and becomes the new one's first.
-  DRL_HD void begin_another(int64_t i, uint64_t step, bool truncated, const StepRow& row, Some<float>& some,
-                            Seen<float>& seen) const {
+  template <class F>
+  DRL_HD void begin_another(int64_t i, uint64_t step, bool truncated, const StepRow& row, Some<F>& some,
+                            Seen<F>& seen) const {
     const bool was_lost = some.age == kLost;
     if (was_lost) see_nothing(some, seen);
     const int64_t at = row.take_last_row(i, n, truncated);
-    for (int o = 0; o < kObs && at >= 0; ++o) row.last_obs[at * kObs + o] = seen.obs[o];
+    for (int o = 0; o < kObs && at >= 0; ++o) row.last_obs[at * kObs + o] = static_cast<float>(seen.obs[o]);
     if constexpr (kCriticObs > 0)
-      for (int o = 0; o < kCriticObs && at >= 0; ++o) row.last_critic_obs[at * kCriticObs + o] = seen.critic[o];
+      for (int o = 0; o < kCriticObs && at >= 0; ++o)
+        row.last_critic_obs[at * kCriticObs + o] = static_cast<float>(seen.critic[o]);
     count_ended(some, i);
     if (was_lost) create(i, first_global_index + i, some);
     start_episode(first_global_index + i, step + 1, some);
@@ -295,17 +331,19 @@ struct ResetAll {
   StepRow row;
   Start start;
   bool random_start_ages;
-  DRL_HD void operator()(int64_t i) const {  // one by one: a group's environments have one key
+  DRL_HD void operator()(int64_t i) const { one<float>(i); }  // one by one: a group's environments have one key
+  template <class F>
+  DRL_HD void one(int64_t i) const {
     using Envs = Environments<Task>;
     const bool groups = start.group_size > 0;
     envs.stale[i] = static_cast<uint8_t>(random_start_ages ? Counted::all_later
                                          : groups          ? Counted::only_this
                                                            : Counted::all);
     const int64_t index = envs.first_global_index + i, key = groups ? index / start.group_size : index;
-    typename Envs::template Some<float> some{};
+    typename Envs::template Some<F> some{};
     envs.create(i, key, some);
     envs.start_episode(key, start.step.value(), some);
-    typename Envs::template Seen<float> seen;
+    typename Envs::template Seen<F> seen;
     envs.look_first(i, start.step.value(), some, seen);
     envs.store_seen(i, row, seen);
     if (random_start_ages) {
@@ -348,7 +386,7 @@ struct StepAll {
     store(row.reward + i, outcome.reward);
     store(row.terminated + i, outcome.terminated);
     store(row.truncated + i, outcome.truncated);
-    if constexpr (std::is_same_v<F, float>)
+    if constexpr (kLanesOf<F> == 1)
       if (begins_others && (outcome.terminated || outcome.truncated))
         envs.begin_another(i, step.value(), outcome.truncated, row, some, seen);
     envs.store_seen(i, row, seen);

@@ -71,7 +71,8 @@ class TableEntry {
   {isa::HostLoops<Task>::reset, isa::HostLoops<Task>::step, isa::HostLoops<Task>::begin_others, nullptr},
       static constexpr TaskLoops loops[] = {DRL_FOR_EACH_ISA(DRL_LOOPS_OF)};
 #undef DRL_LOOPS_OF
-      record_.host = loops;
+      static constexpr TaskLoops exact{reset_in_double, step_in_double, begin_no_others, nullptr};
+      record_.host = loops, record_.exact = &exact;
     }
     if constexpr (kHasWeights<Spec>) {
       for (const RewardTerm& term : Spec::reward_terms) terms_.push_back(term.name), weights_.push_back(term.weight);
@@ -111,6 +112,18 @@ class TableEntry {
     if (columns != Environments<Task>::kColumns)
       record_.trouble = "its State::describe does not name every member once";
   }
+
+  static int32_t reset_in_double(const LoopCall* call, char*, int64_t) {
+    const auto all = reset_of<Task>(*call);
+    for (int64_t i = call->begin; i < call->end; ++i) all.template one<double>(i);
+    return 0;
+  }
+  static int32_t step_in_double(const LoopCall* call, char*, int64_t) {
+    const auto all = step_of<Task>(*call, true);
+    for (int64_t i = call->begin; i < call->end; ++i) all.template lanes<double>(i);
+    return 0;
+  }
+  static int32_t begin_no_others(const LoopCall*, char*, int64_t) { return 0; }
 
   static void update_curriculum(float* numbers, const TrainingStats* stats) {
     if constexpr (kHasCurriculum<Spec>) {

@@ -12,6 +12,10 @@
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
 #include "envs/task_params.hpp"
+#if defined(DRL_CUDA)
+#include "device/gpu_queue.hpp"
+#include "placement/cuda_support.hpp"
+#endif
 
 namespace drl {
 namespace {
@@ -21,7 +25,9 @@ constexpr const char* kUsage =
     "  drl_check_task --task_library build/libmy_tasks.so --task MyTask\n"
     "  drl_check_task --task Cartpole --steps 10000\n\n"
     "The contract: numbers are finite; the same actions give the same trajectory to the bit in two runs, on all\n"
-    "instruction sets, in two batches, and of one environment alone; the reward is the sum of its terms.\n"
+    "instruction sets, in two batches, of one environment alone, and on a GPU if one is here; the reward is the sum "
+    "of\n"
+    "its terms. Steps in double, from the same numbers, show what rounding does.\n"
     "Exit codes: 0 it holds, 1 it does not, 2 wrong usage.\n\n";
 
 struct CheckOptions {
@@ -45,6 +51,25 @@ struct CheckOptions {
   }
 };
 
+#if defined(DRL_CUDA)
+// Of the first GPU that this process sees; null if there is none.
+std::unique_ptr<Queue> gpu_queue() {
+  if (cuda_support().devices == 0) return nullptr;
+  use_gpu(0);
+  return make_gpu_queue(isa_of("auto"));
+}
+#else
+std::unique_ptr<Queue> gpu_queue() { return nullptr; }
+#endif
+
+// Why no GPU can be compared with; "" if one can.
+std::string why_no_gpu(const TaskRecord& record) {
+  if (record.simulator) return "the host steps it";
+  if (*record.gpu && gpu_queue()) return "";
+  return std::string(*record.gpu ? "none is here" : "no code for GPUs was compiled") +
+         "; one environment alone runs what a GPU's compiler gets, on a CPU";
+}
+
 void print_ranges(const std::vector<Seen>& ranges, bool with_ends) {
   for (const Seen& seen : ranges) {
     std::printf("  %-24s mean %12.5g", seen.name.c_str(), seen.mean);
@@ -53,7 +78,7 @@ void print_ranges(const std::vector<Seen>& ranges, bool with_ends) {
   }
 }
 
-void print(const TaskFindings& found) {
+void print(const TaskFindings& found, const TaskRecord& record, const std::string& no_gpu) {
   print_ranges(found.observations, true);
   std::printf("a step's reward, and its terms (over ended episodes)\n");
   print_ranges(found.rewards, false);
@@ -62,6 +87,12 @@ void print(const TaskFindings& found) {
   if (found.episodes > 0)
     std::printf("; of %.0f to %.0f steps, mean %.1f", found.shortest, found.longest, found.mean_length);
   std::printf("\n");
+  if (!found.from_double.empty()) std::printf("a step in float against one in double, relative to 1 + |x|\n");
+  for (const Difference& difference : found.from_double)
+    std::printf("  %-24s most %12.2g   %s\n", difference.what.c_str(), difference.largest, difference.where.c_str());
+  if (record.simulator) std::printf("not compared with double: a simulator computes in numbers of its own\n");
+  for (const std::string& same : found.same) std::printf("the same to the bit %s\n", same.c_str());
+  if (!no_gpu.empty()) std::printf("not compared on a GPU: %s\n", no_gpu.c_str());
   for (const Speed& speed : found.speeds)
     std::printf("%-10s %8.1f M steps/s on one core, %2.0f %% of the time for new episodes\n",
                 std::string(name_of(speed.isa)).c_str(), speed.steps_per_second / 1e6, 100 * speed.share_of_ends);
@@ -95,10 +126,12 @@ int run(const std::vector<std::string>& words) {
   const std::string library = task_library_build(options.task);
   std::printf("%s%s, %d environments, %d steps of random actions\n", options.task.c_str(),
               library.empty() ? "" : (" of " + library).c_str(), options.num_envs, options.steps);
-  const TaskFindings found =
-      check_task(options.task, params->bytes(),
-                 {options.num_envs, options.steps, options.seconds, static_cast<uint64_t>(options.seed)});
-  print(found);
+  const TaskRecord& record = task_record(options.task);
+  const std::string no_gpu = why_no_gpu(record);
+  CheckPlan plan{options.num_envs, options.steps, options.seconds, static_cast<uint64_t>(options.seed)};
+  if (no_gpu.empty()) plan.gpu_queue = gpu_queue;
+  const TaskFindings found = check_task(options.task, params->bytes(), plan);
+  print(found, record, no_gpu);
   return found.faults.empty() ? kDone : kFailure;
 }
 

@@ -70,7 +70,10 @@ class Policy {
     const bool normalized = update.obs_normalization;
     normalizer_.emplace(*queue_, normalized ? task.obs_dim : 0, update.obs_rule());
     critic_normalizer_.emplace(*queue_, normalized && spec_.critic >= 0 ? task.critic_obs_dim : 0, update.obs_rule());
-    const StateList state = list_state([this](StateVisitor& visitor) {
+    curriculum_.resize(task.curriculum.size());
+    const StateList state = list_state([&](StateVisitor& visitor) {
+      for (size_t k = 0; k < curriculum_.size(); ++k)
+        visitor.array("curriculum/" + task.curriculum[k], &curriculum_[k], {1});
       for (const ParamSlice& slice : spec_.layout.slices())
         visitor.array(slice.name, params_.data() + slice.offset, slice.shape);
       normalizer_->visit_state(visitor, "normalizer/obs");
@@ -83,6 +86,7 @@ class Policy {
 
   const std::string& task() const { return task_; }
   std::vector<std::byte> task_params() const { return options_.env->bytes(); }
+  const std::vector<float>& curriculum() const { return curriculum_; }
   Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
     return evaluate(plan, {*queue_, *nets_, spec_, params_.data(), normalizer_->view()}, on_episode);
   }
@@ -94,6 +98,7 @@ class Policy {
   ActorCritic spec_;
   std::unique_ptr<Nets> nets_;
   Array<float> params_;
+  std::vector<float> curriculum_;
   std::optional<Normalizer> normalizer_, critic_normalizer_;
 };
 
@@ -121,7 +126,8 @@ EvaluationPlan plan_of(const EvalOptions& options, const Policy& policy) {
           static_cast<uint64_t>(options.seed),
           options.stochastic ? ActionChoice::sample : ActionChoice::most_probable,
           policy.task_params(),
-          options.threads};
+          options.threads,
+          policy.curriculum()};
 }
 
 void print_lines(const Evaluation& result, const EvalOptions& options, const std::string& file) {

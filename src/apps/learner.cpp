@@ -85,7 +85,8 @@ double Learner::evaluate() {
                             static_cast<uint64_t>(options_.train.seed),
                             ActionChoice::most_probable,
                             options_.env->bytes(),
-                            placement_.threads};
+                            placement_.threads,
+                            algorithm_->stats().curriculum};
   const std::unique_ptr<Queue> queue = make_host_queue(queue_->isa());
   const std::unique_ptr<Nets> nets = make_torch_nets(*queue, spec_.layout, placement_.threads);
   const PolicyView policy = algorithm_->policy();

@@ -18,21 +18,21 @@ namespace {
 // Environments with one row of arrays, and random actions that depend on the global index and the step only.
 class Bench {
  public:
-  Bench(std::string_view task, const std::vector<std::byte>& params, Isa isa, int64_t first, int64_t count,
-        uint64_t seed)
-      : queue_(make_host_queue(isa)),
-        envs_(make_env(task, {count, first, seed, false, params}, *queue_)),
+  Bench(std::string_view task, const EnvConfig& config, std::unique_ptr<Queue> queue)
+      : queue_(std::move(queue)),
+        envs_(make_env(task, config, *queue_)),
         spec(envs_->spec()),
-        n(count),
-        first_(first) {
-    const auto rows = static_cast<size_t>(n);
-    obs.resize(rows * static_cast<size_t>(spec.obs_dim));
-    critic_obs.resize(rows * static_cast<size_t>(spec.critic_obs_dim));
-    reward.resize(rows), terminated.resize(rows), truncated.resize(rows);
-    numbers_.resize(rows * static_cast<size_t>(spec.action.numbers())),
-        values_.resize(rows * static_cast<size_t>(spec.action.numbers()));
+        n(config.num_envs),
+        first_(config.first_global_index) {
+    const auto make = [&](auto& array, int columns) {
+      array = std::remove_reference_t<decltype(array)>(*queue_, static_cast<size_t>(n * columns), Memory::host);
+    };
+    make(obs, spec.obs_dim), make(critic_obs, spec.critic_obs_dim);
+    make(reward, 1), make(terminated, 1), make(truncated, 1);
+    make(numbers_, spec.action.numbers()), make(values_, spec.action.numbers());
     row_.next_obs = obs.data(), row_.next_critic_obs = spec.critic_obs_dim ? critic_obs.data() : nullptr;
     envs_->reset(*queue_, row_, {});
+    queue_->synchronize();
     row_.action = spec.action.discrete ? static_cast<const void*>(numbers_.data()) : values_.data();
     row_.reward = reward.data(), row_.terminated = terminated.data(), row_.truncated = truncated.data();
   }
@@ -52,13 +52,13 @@ class Bench {
         }
       }
   }
-  void take(int64_t step) { envs_->step(*queue_, {&step}, 0, n, row_); }
-  void step(int64_t step) { choose(step), take(step); }
+  void take(int64_t step) { envs_->step(*queue_, {nullptr, step}, 0, n, row_); }
+  void step(int64_t step) { choose(step), take(step), queue_->synchronize(); }
 
   // All that the learner sees of environment k.
   std::vector<float> seen(int64_t k) const {
     std::vector<float> all;
-    const auto add = [&](const std::vector<float>& rows) {
+    const auto add = [&](const Array<float>& rows) {
       const auto width = static_cast<int64_t>(rows.size()) / n;
       all.insert(all.end(), rows.begin() + k * width, rows.begin() + (k + 1) * width);
     };
@@ -76,14 +76,44 @@ class Bench {
  public:
   const TaskSpec spec;
   const int64_t n;
-  std::vector<float> obs, critic_obs, reward;
-  std::vector<uint8_t> terminated, truncated;
+  Array<float> obs, critic_obs, reward;  // of the host; a GPU reaches them
+  Array<uint8_t> terminated, truncated;
+  bool ended(size_t k) const { return terminated[k] || truncated[k]; }
 
  private:
   int64_t first_;
-  std::vector<int32_t> numbers_;
-  std::vector<float> values_;
+  Array<int32_t> numbers_;
+  Array<float> values_;
   StepRow row_;
+};
+
+StateList state_of(Bench& bench) {
+  return list_state([&](StateVisitor& visitor) { bench.envs().visit_state(visitor); });
+}
+
+// The largest difference of numbers, each with a name.
+class LargestDifference {
+ public:
+  LargestDifference(std::string what, size_t num_envs) : found_{std::move(what), 0, "", 0}, large_(num_envs) {}
+  void add(float x, float exact, const std::string& name, size_t env, int64_t step) {
+    const double difference = std::abs(static_cast<double>(x) - static_cast<double>(exact)) / (1 + std::abs(exact));
+    if (difference > found_.largest)
+      found_.largest = difference, found_.where = fmt::format("{} of environment {} at step {}", name, env, step);
+    if (difference > kLargeDifference) large_[env] = true;
+  }
+  void end_step() {
+    beyond_ += std::ranges::count(large_, true), ++steps_;
+    large_.assign(large_.size(), false);
+  }
+  Difference found() {
+    found_.beyond = static_cast<double>(beyond_) / static_cast<double>(steps_ * static_cast<int64_t>(large_.size()));
+    return found_;
+  }
+
+ private:
+  Difference found_;
+  std::vector<bool> large_;
+  int64_t beyond_ = 0, steps_ = 0;
 };
 
 // NaN is equal to itself here.
@@ -110,30 +140,36 @@ class Checker {
     const std::vector<Isa> isas = available_isas();
     look_around(isas.back());
     for (Isa isa : isas)
-      compare(fmt::format("on {} and on {}", name_of(isa), name_of(isas.back())), isa, {plan_.num_envs});
+      compare(fmt::format("on {} and on {}", name_of(isa), name_of(isas.back())), [&] { return make_host_queue(isa); },
+              {plan_.num_envs});
+    const auto on_host = [&] { return make_host_queue(isas.back()); };
     const int64_t third = plan_.num_envs / 3;
-    compare("in one batch and in two", isas.back(), {third, plan_.num_envs - third});
-    compare("of one environment alone and among others", isas.back(),
+    compare("in one batch and in two", on_host, {third, plan_.num_envs - third});
+    compare("of one environment alone and among others", on_host,
             std::vector<int64_t>(static_cast<size_t>(plan_.num_envs), 1));
+    if (plan_.gpu_queue) compare("on the GPU and on the host", plan_.gpu_queue, {plan_.num_envs});
+    if (task_record(task_).exact) compare_with_double();
     for (Isa isa : isas)
       if (plan_.seconds > 0) found_.speeds.push_back(speed(isa));
     return std::move(found_);
   }
 
  private:
-  std::unique_ptr<Bench> bench(Isa isa, int64_t first, int64_t count) const {
-    return std::make_unique<Bench>(task_, params_, isa, first, count, plan_.seed);
+  using MakeQueue = std::function<std::unique_ptr<Queue>()>;
+  EnvConfig config(int64_t first, int64_t count) const { return {count, first, plan_.seed, false, params_}; }
+  std::unique_ptr<Bench> bench(Isa isa) const {
+    return std::make_unique<Bench>(task_, config(0, plan_.num_envs), make_host_queue(isa));
   }
   void fault(const std::string& text) { found_.faults.push_back(text); }
 
   void look_around(Isa isa) {
-    const auto all = bench(isa, 0, plan_.num_envs);
+    const auto all = bench(isa);
     const TaskSpec& spec = all->spec;
     std::vector<Range01> obs(static_cast<size_t>(spec.obs_dim)), critic(static_cast<size_t>(spec.critic_obs_dim));
     Range01 reward, length;
     std::vector<int64_t> age(static_cast<size_t>(plan_.num_envs));
     bool finite = true;
-    const auto add = [&](const std::vector<float>& rows, std::vector<Range01>& ranges) {
+    const auto add = [&](const Array<float>& rows, std::vector<Range01>& ranges) {
       for (size_t k = 0; k < rows.size(); ++k) {
         const auto x = static_cast<double>(rows[k]);
         if (!std::isfinite(x) && std::exchange(finite, false))
@@ -153,7 +189,7 @@ class Checker {
         reward.add(x);
         ++age[k];
         if (all->terminated[k] && all->truncated[k]) fault("an episode is terminated and truncated at once");
-        if (!all->terminated[k] && !all->truncated[k]) continue;
+        if (!all->ended(k)) continue;
         length.add(static_cast<double>(std::exchange(age[k], 0)));
         found_.terminated += all->terminated[k];
       }
@@ -199,14 +235,16 @@ class Checker {
   }
 
   // The same trajectories, in parts of so many environments.
-  void compare(const std::string& what, Isa isa, const std::vector<int64_t>& counts) {
-    const auto all = bench(available_isas().back(), 0, plan_.num_envs);
+  void compare(const std::string& what, const MakeQueue& make_queue, const std::vector<int64_t>& counts) {
+    const auto all = bench(available_isas().back());
     std::vector<std::unique_ptr<Bench>> parts;
     std::vector<int64_t> firsts;
     int64_t first = 0;
-    for (int64_t count : counts) firsts.push_back(first), parts.push_back(bench(isa, first, count)), first += count;
-    const int64_t steps = std::max<int64_t>(1, std::min<int64_t>(plan_.steps, 300));
-    for (int64_t t = 0; t < steps; ++t) {
+    for (int64_t count : counts) {
+      parts.push_back(std::make_unique<Bench>(task_, config(first, count), make_queue()));
+      firsts.push_back(first), first += count;
+    }
+    for (int64_t t = 0; t < steps_to_compare(); ++t) {
       all->step(t);
       for (size_t p = 0; p < parts.size(); ++p) {
         parts[p]->step(t);
@@ -219,6 +257,55 @@ class Checker {
         }
       }
     }
+    found_.same.push_back(what);
+  }
+  int64_t steps_to_compare() const { return std::min<int64_t>(plan_.steps, 300); }
+
+  // Each step from the same floats and with the same draws. Where an episode ends in one only, as may be at a
+  // threshold, the step is not compared.
+  void compare_with_double() {
+    const auto all = bench(available_isas().back());
+    EnvConfig in_double = config(0, plan_.num_envs);
+    in_double.exact = true;
+    Bench exact(task_, in_double, make_host_queue(available_isas().back()));
+    const StateList from = state_of(*all), to = state_of(exact);
+    const auto rows = static_cast<size_t>(plan_.num_envs);
+    LargestDifference state("state", rows), obs("observations", rows), reward("reward", rows);
+    std::vector<std::string> fields, seen, critic;
+    for (const StateField& field : from) fields.push_back(field.name.substr(std::min<size_t>(10, field.name.size())));
+    for (int o = 0; o < all->spec.obs_dim; ++o) seen.push_back(fmt::format("observation {}", o));
+    for (int o = 0; o < all->spec.critic_obs_dim; ++o) critic.push_back(fmt::format("the critic's {}", o));
+    const auto compare_rows = [&](const Array<float>& x, const Array<float>& y, const auto& names, size_t env) {
+      for (size_t k = 0, at = env * names.size(); k < names.size(); ++k, ++at)
+        obs.add(x[at], y[at], names[k], env, step_);
+    };
+    const auto compare_environment = [&](size_t env) {
+      for (size_t f = 0; f < from.size(); ++f)
+        if (from[f].name.starts_with("env/state/") && from[f].type == DType::f32)
+          state.add(static_cast<const float*>(from[f].data)[env], static_cast<const float*>(to[f].data)[env], fields[f],
+                    env, step_);
+      compare_rows(all->obs, exact.obs, seen, env);
+      compare_rows(all->critic_obs, exact.critic_obs, critic, env);
+      reward.add(all->reward[env], exact.reward[env], "reward", env, step_);
+    };
+    step_ = 0;
+    for (size_t env = 0; env < rows; ++env) compare_environment(env);  // how episodes begin
+    for (; step_ < steps_to_compare(); ++step_) {
+      for (size_t f = 0; f < from.size(); ++f) to[f].write(from[f].read());
+      all->step(step_), exact.step(step_);
+      for (size_t env = 0; env < rows; ++env)
+        if (all->terminated[env] == exact.terminated[env] && all->truncated[env] == exact.truncated[env])
+          compare_environment(env);
+      for (LargestDifference* each : {&state, &obs, &reward}) each->end_step();
+    }
+    for (LargestDifference* each : {&state, &obs, &reward}) {
+      const Difference& found = found_.from_double.emplace_back(each->found());
+      if (found.largest > kLargeDifference)
+        found_.hints.push_back(fmt::format(
+            "float and double give another {} by as much as {:.2g} ({}), in {:.2g} % of the steps by more than {}: at "
+            "a threshold that is to be expected; else look for a small difference of large numbers",
+            found.what, found.largest, found.where, 100 * found.beyond, kLargeDifference));
+    }
   }
 
   // One core, environments that stay in its cache. New episodes are begun one by one: their share is the time that is
@@ -226,7 +313,7 @@ class Checker {
   Speed speed(Isa isa) const {
     using Clock = std::chrono::steady_clock;
     constexpr int64_t kEnvs = 2048;
-    Bench all(task_, params_, isa, 0, kEnvs, plan_.seed);
+    Bench all(task_, config(0, kEnvs), make_host_queue(isa));
     const auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
     all.choose(0);
     int64_t t = 0;

@@ -75,6 +75,10 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
 }
 
 const TaskLoops& TaskEnvs::loops() const {
+  if (config_.exact) {
+    DRL_CHECK(record_.exact && !queue_.on_gpu(), "a task that nothing computes in double");
+    return *record_.exact;
+  }
   if (!queue_.on_gpu()) return record_.host[static_cast<int>(queue_.isa())];
   if (!*record_.gpu)
     throw UsageError("task " + spec_.name +

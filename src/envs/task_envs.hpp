@@ -21,6 +21,7 @@ struct EnvConfig {
   bool random_start_ages = false;      // first episodes begin at a random age, so that time limits do not come in phase
   std::vector<std::byte> params = {};  // options of the task (TaskParams::bytes); empty: as its header says
   int threads = 1;                     // of the host, that step a simulator (drl/simulator.hpp)
+  bool exact = false;                  // computed in double, from and to floats, on a host's queue: to compare with
 };
 
 // What a learner needs to know of it.

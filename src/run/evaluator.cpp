@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "algorithms/collector.hpp"
 #include "base/check.hpp"
@@ -86,6 +87,13 @@ class EpisodeCollector {
   int64_t finished_ = 0;         // environments that have played their share
 };
 
+void set_curriculum(VecEnv& envs, std::span<const float> numbers) {
+  if (numbers.empty()) return;
+  const StateList shared = list_state([&](StateVisitor& visitor) { envs.visit_shared_state(visitor); });
+  DRL_CHECK(shared.size() == numbers.size(), "the curriculum of another task");
+  for (size_t k = 0; k < shared.size(); ++k) shared[k].write(std::as_bytes(numbers.subspan(k, 1)));
+}
+
 }  // namespace
 
 template <class T>
@@ -110,6 +118,7 @@ Evaluation evaluate(const EvaluationPlan& plan, const PlayedPolicy& policy,
   Rollout rollout(policy.queue, envs->spec(), kStepsAtATime, plan.num_envs, true);
   Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
+  set_curriculum(*envs, plan.curriculum);
   envs->reset(policy.queue, rollout.start_row(), {});
   for (int64_t step = 0; !episodes.done(); step += kStepsAtATime) {
     collector.collect(policy.params, policy.normalizer, &step);

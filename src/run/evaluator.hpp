@@ -20,6 +20,7 @@ struct EvaluationPlan {
   ActionChoice choice = ActionChoice::most_probable;
   std::vector<std::byte> params = {};  // EnvConfig's
   int threads = 1;                     // EnvConfig's
+  std::vector<float> curriculum = {};  // the numbers of its curriculum; empty: as its header says
 };
 
 struct Evaluation {

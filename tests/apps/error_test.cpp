@@ -102,6 +102,17 @@ TEST_F(Errors, OfOneRankEndAll) {
   }
 }
 
+// Global environment 20 is the second rank's. The first one waits for its part of the all-reduce.
+TEST_F(Errors, OfASimulatorOnOneRankEndAll) {
+  const Result result = runs.train({"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so", "--task", "Thrower",
+                                    "--num_envs", "32", "--quiet"});
+  const std::string text = "] task Thrower failed (the licence server is asleep): ";
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("[rank 1 on "), std::string::npos) << result.err;
+  ASSERT_NE(result.err.find(text), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find(text), result.err.rfind(text)) << result.err;
+}
+
 #else
 
 TEST_F(Errors, Names) {

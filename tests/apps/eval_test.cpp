@@ -89,6 +89,20 @@ TEST_F(Eval, RecordsWholeEpisodes) {
   }
 }
 
+// The curriculum's numbers after two iterations of four steps: an episode lasts 4 steps, since the first ones lasted as
+// long as they should, 3, and the second ones 3 again; each step is worth 2 more. So an episode gives 2 + 3 + 4 * 2.
+TEST(EvalOfACurriculum, PlaysWithTheCheckpointsNumbers) {
+  const Runs ladder("Ladder");
+  const Words library = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+  ASSERT_EQ(ladder.train(library + Words{"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
+  const Result result =
+      run_program(Words{kEval, "--run", ladder.run("r").string(), "--episodes", "3", "--json"} + library);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json.at("lengths"), (std::vector<int>{4, 4, 4}));
+  EXPECT_EQ(json.at("returns"), (std::vector<double>{13, 13, 13}));
+}
+
 TEST_F(Eval, CheckpointsAreShownAndVerified) {
   const std::string file = checkpoint_file(runs->run("r"), 2);
   const Result shown = run_program({kShow, "show", file}), verified = run_program({kShow, "verify", file});

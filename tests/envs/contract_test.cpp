@@ -228,10 +228,12 @@ TEST(Robot, WeightsAreOptions) {
 }
 
 // A step's reward has the curriculum's bonus, and an episode begins with its length, as soon as the iteration is over.
-TEST(Ladder, IsSteppedWithTheCurriculumOfNow) {
+class Ladder : public testing::TestWithParam<bool> {};  // in double?
+
+TEST_P(Ladder, IsSteppedWithTheCurriculumOfNow) {
   for (Isa isa : available_isas()) {
     const auto queue = make_host_queue(isa);
-    TaskEnvs envs(record_of("Ladder"), {.num_envs = 21, .seed = kSeed}, *queue);
+    TaskEnvs envs(record_of("Ladder"), {.num_envs = 21, .seed = kSeed, .exact = GetParam()}, *queue);
     EXPECT_EQ(envs.spec().curriculum, (std::vector<std::string>{"length", "bonus"}));
     const Rollout rollout(*queue, envs.spec(), 8, 21);
     const RolloutView& r = rollout.view();
@@ -253,6 +255,8 @@ TEST(Ladder, IsSteppedWithTheCurriculumOfNow) {
     EXPECT_EQ(r.obs[8 * 21], 0.5f);  // two of four steps
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(FloatAndDouble, Ladder, testing::Bool());
 
 // As raw bytes by name.
 struct Fields final : StateVisitor {

@@ -65,8 +65,21 @@ struct WrongTerms : FaultyTask<F> {
   }
 };
 
+// A small difference of large numbers: in float the reward is a multiple of 1/16.
+template <class F>
+struct Cancels : FaultyTask<F> {
+  using typename FaultyTask<F>::State;
+  using typename FaultyTask<F>::Params;
+  static constexpr char name[] = "Cancels";
+  DRL_HD static Step<F> step(State& s, const F* action, const Params&) {
+    s.x = action[0];
+    return {.reward = (F(1e6f) + s.x) - F(1e6f)};
+  }
+};
+
 }  // namespace drl
 
 DRL_TASK(drl::LanesMeet)
 DRL_TASK(drl::GivesNan)
 DRL_TASK(drl::WrongTerms)
+DRL_TASK(drl::Cancels)

@@ -249,5 +249,18 @@ TEST(Spring, NormalDrawsAreNormal) {
   EXPECT_NEAR(beyond / kCount, 0.317311, 5 * std::sqrt(0.3173 * 0.6827 / kCount));
 }
 
+// In double they are the same numbers, but for what floats round.
+TEST(Spring, DrawsInDoubleAreThoseInFloat) {
+  for (uint64_t k = 0; k < 20000; ++k) {
+    Draws<float> numbers(1, k, 3, Purpose::step);
+    Draws<double> exact(1, k, 3, Purpose::step);
+    for (int draw = 0; draw < 3; ++draw) {
+      const double uniform = exact.uniform(-3, 5), normal = exact.normal();
+      ASSERT_NEAR(numbers.uniform(-3, 5), uniform, 5e-7);
+      ASSERT_NEAR(numbers.normal(), normal, 1e-6 * (1 + 5 * std::abs(normal)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace drl

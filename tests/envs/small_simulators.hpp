@@ -47,7 +47,7 @@ class Counter {
   std::vector<uint8_t> last_;
 };
 
-// Environment 20 throws in its third step.
+// The environment of global index 20 throws in its third step.
 class Thrower : public Counter {
  public:
   static constexpr const char* name = "Thrower";
@@ -56,7 +56,7 @@ class Thrower : public Counter {
     const Step<float> result = Counter::step(env, action);
     float obs[2];
     observe(env, obs);
-    if (env == 20 && obs[1] == 3) throw std::runtime_error("the licence server is asleep");
+    if (obs[0] == 20'000 && obs[1] == 3) throw std::runtime_error("the licence server is asleep");
     return result;
   }
 };

@@ -50,7 +50,7 @@ TEST(TaskLibraries, RefuseWhatIsNoLibraryOfTasks) {
 
 TEST(TaskLibraries, RefuseWhatDoesNotFit) {
   expect_refused(library("libbroken_magic"), "its table is none of drl's");
-  expect_refused(library("libbroken_version"), "it follows version 99 of the contract, this drl 1");
+  expect_refused(library("libbroken_version"), "it follows version 99 of the contract, this drl 2");
   expect_refused(library("libbroken_sizes"), "its structs have other sizes");
   expect_refused(library("libbroken_flags"), "it was compiled with other options for floats");
   expect_refused(library("libbroken_empty"), "it has no task");
@@ -105,7 +105,38 @@ TEST(TaskLibraries, TheirTasksKeepTheContract) {
     const TaskFindings found = check_task(task, TaskParams(task_record(task)).bytes(), {.steps = 200, .seconds = 0});
     EXPECT_EQ(found.faults, std::vector<std::string>{}) << task;
     EXPECT_GT(found.episodes, 0) << task;
+    ASSERT_EQ(found.from_double.size(), 3u) << task;
+    for (const Difference& each : found.from_double) EXPECT_LT(each.largest, kLargeDifference) << task << each.what;
+    EXPECT_EQ(found.hints.size(), 0u) << found.hints[0];
   }
+}
+
+// The options are the task's in double too: a spring twice as stiff gives the same in both.
+TEST(TaskLibraries, TheirOptionsHoldInDouble) {
+  load_task_library(library("libtest_library"));
+  TaskParams params(task_record("Spring"));
+  OptionTable table;
+  table.section("env", "Task", params);
+  table.set("env.stiffness", "4000");
+  for (const Difference& each : check_task("Spring", params.bytes(), {.steps = 50, .seconds = 0}).from_double)
+    EXPECT_LT(each.largest, 1e-4) << each.what << " " << each.where;
+}
+
+// A reward that cancels, of multiples of 1/16, is rounded by 1/32 at most.
+TEST(TaskLibraries, TheCheckShowsWhatFloatsLose) {
+  load_task_library(library("libtest_faulty"));
+  const TaskFindings found =
+      check_task("Cancels", TaskParams(task_record("Cancels")).bytes(), {.steps = 200, .seconds = 0});
+  EXPECT_EQ(found.faults, std::vector<std::string>{});
+  ASSERT_EQ(found.from_double.size(), 3u);
+  EXPECT_LT(found.from_double[0].largest, 1e-6);
+  EXPECT_LT(found.from_double[1].largest, 1e-6);
+  EXPECT_GT(found.from_double[2].largest, 0.02);
+  EXPECT_LE(found.from_double[2].largest, 1. / 32);
+  EXPECT_EQ(found.from_double[2].where.find("reward of environment "), 0u);
+  EXPECT_GT(found.from_double[2].beyond, 0.8);
+  ASSERT_EQ(found.hints.size(), 1u);
+  EXPECT_EQ(found.hints[0].find("float and double give another reward by as much as 0.03"), 0u) << found.hints[0];
 }
 
 // One whose lanes meet in a loop, so that a lane's numbers depend on its neighbours'; and one that gives NaN.

@@ -7,7 +7,9 @@
 #include "algorithms/rollout.hpp"
 #include "device/reduce.hpp"
 #include "drl/philox.hpp"
+#include "envs/check_task.hpp"
 #include "envs/make_env.hpp"
+#include "envs/task_params.hpp"
 #include "gpu_rig.hpp"
 #include "own_task_table.hpp"
 
@@ -136,6 +138,19 @@ TEST_P(GpuEnvs, DoWhatThoseOfTheHostDo) {
   expect_same_sums(episodes, host.take_episodes());
   EXPECT_GT(ends, n / 2);
   EXPECT_EQ(gpu.take_episodes(), std::vector<double>(episodes.size(), 0.0));
+}
+
+// The whole check of a task, on a GPU too; but of that which gives what is not finite.
+TEST_P(GpuEnvs, KeepTheContract) {
+  if (GetParam() == "Breaking") GTEST_SKIP() << "is not finite";
+  CheckPlan plan{.num_envs = 35, .steps = 100, .seconds = 0};
+  plan.gpu_queue = [] { return make_gpu_queue(); };
+  const TaskFindings found = check_task(GetParam(), TaskParams(task_record(GetParam())).bytes(), plan);
+  EXPECT_EQ(found.faults, std::vector<std::string>{});
+  EXPECT_EQ(found.same.back(), "on the GPU and on the host");
+  ASSERT_EQ(found.from_double.size(), 3u);
+  for (const Difference& each : found.from_double)
+    EXPECT_LT(each.largest, kLargeDifference) << each.what << ": " << each.where;
 }
 
 // Ours, and those of the tests.

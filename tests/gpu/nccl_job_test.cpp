@@ -10,10 +10,13 @@
 #include <string>
 
 #include "../support/process.hpp"
+#include "algorithms/rollout.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "comm/session.hpp"
+#include "envs/make_env.hpp"
 #include "nccl_rig.hpp"
+#include "simulators.hpp"
 
 namespace drl {
 namespace {
@@ -47,6 +50,15 @@ struct Freed {
   }
 };
 
+// A step of a simulator on the host, beside the GPU, which throws where the global index is 20.
+void step_simulator(Queue& queue, int rank) {
+  register_tasks(test_simulators(), "the tests");
+  const auto envs = make_env("Thrower", {.num_envs = 16, .first_global_index = 16 * rank}, queue);
+  const Rollout rollout(queue, envs->spec(), 4, 16);
+  envs->reset(queue, rollout.start_row(), {});
+  for (int64_t t = 0; t < 4; ++t) envs->step(queue, {nullptr, t}, 0, 16, rollout.row(t));
+}
+
 // Launches a recording of an all-reduce; rank 1 comes to the fault of this name before its last launch.
 int run_rank(Communicator& host, const std::string& fault) {
   log::init(host.rank(), host.size(), host_name(), false);
@@ -69,6 +81,7 @@ int run_rank(Communicator& host, const std::string& fault) {
       if (fault == "killed") ::sleep(1), ::raise(SIGKILL);
       if (fault == "stalls") ::pause();
     }
+    if (launch == kLaunches && fault == "simulator") step_simulator(*queue, host.rank());
     queue->launch(*recording);
     comm->count_replayed(captured, {queue->native()});
   }
@@ -115,6 +128,15 @@ TEST_F(NcclJob, ARankWhoseNcclFailsEndsIt) {
   const Result job = run("nccl_error");
   EXPECT_EQ(job.exit_code, kFailure);
   EXPECT_PRED2(contains, job.err, "[rank 1 on " + host_name() + "] NCCL failed at all-reduce 3 of the 3");
+}
+
+// The other one is not left to wait until the limit.
+TEST_F(NcclJob, ARankWhoseSimulatorThrowsEndsItAtOnce) {
+  const Result job = run("simulator");
+  EXPECT_EQ(job.exit_code, kFailure);
+  EXPECT_EQ(count(job.err, "[rank 1 on " + host_name() + "] task Thrower failed (the licence server is asleep): "), 1)
+      << job.err;
+  EXPECT_EQ(count(job.err, "did not end within"), 0) << job.err;
 }
 
 // It cannot hear rank 0, and does not say that rank 0 is silent.

@@ -166,6 +166,19 @@ TEST(Curriculum, FollowsTheReducedStatisticsAndIsKept) {
   EXPECT_EQ(resumed.learner->stats().curriculum, training.learner->stats().curriculum);
 }
 
+// Whoever plays gives them: an episode of 5 steps, of which the first is worth 2 + 3 and the others 1 + 3.
+TEST(Curriculum, IsThatOfWhoEvaluates) {
+  Training training("Ladder");
+  const PolicyView policy = training.learner->policy();
+  const ActorCritic spec = training.options.algorithm().networks(training.envs->spec(), training.options.policy);
+  EvaluationPlan plan{"Ladder", 2, 2, 1, ActionChoice::most_probable, {}};
+  const PlayedPolicy played{*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer};
+  EXPECT_EQ(evaluate(plan, played).returns, (std::vector<double>{4, 4}));  // as the header has them: 3, and 0 more
+  plan.curriculum = {5, 3};
+  EXPECT_EQ(evaluate(plan, played).lengths, (std::vector<int64_t>{5, 5}));
+  EXPECT_EQ(evaluate(plan, played).returns, (std::vector<double>{21, 21}));
+}
+
 // Several choices at once, of which each is right or not: chance is 1/3 + 1/2 a step, and all right is 2.
 TEST(MultiDiscrete, IsLearnedAndPlayedByThePolicyThatLearnedIt) {
   Training training("Levers");

@@ -6,6 +6,8 @@
 namespace drl::test {
 namespace {
 
+const std::string kTaskLibrary = DRL_TEST_LIBRARIES "/libtest_programs.so";  // with the task Ladder
+
 const Words kScripts = {"train_2node.sbatch", "sweep.sbatch", "eval.sbatch"};
 
 TEST_F(BatchTest, TwoNodesUseEveryGpu) {
@@ -88,6 +90,8 @@ TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
 TEST_F(BatchTest, NodesRunACopyOfTheInstallationIfAskedTo) {
   ::unsetenv("DRL_BIN");
   output_of({"cmake", "--install", fs::path(DRL_BIN).parent_path(), "--prefix", folder / "tree"});
+  fs::create_directories(folder / "tree/lib/drl/tasks");
+  fs::copy(kTaskLibrary, folder / "tree/lib/drl/tasks");
   const std::string library =
       run_shell("ldd " + kTrain + " | awk '/libboost_program_options/ { printf \"%s\", $3 }'").out;
   ASSERT_FALSE(library.empty());
@@ -96,20 +100,22 @@ TEST_F(BatchTest, NodesRunACopyOfTheInstallationIfAskedTo) {
   ::setenv("LD_LIBRARY_PATH", (folder / "libraries").c_str(), 1);
   ::setenv("DRL_SBCAST", "/dev/shm", 1);  // the one file system that each node of the cluster has for itself
   const std::string look =
-      "readlink /proc/$PPID/exe; grep -o '/[^ ]*libboost_program_options.*' /proc/$PPID/maps | sort -u; stat -c %A "
-      "/dev/shm/drl-*";
-  const std::string job = submit(Words{"--gpus-per-node=1", folder / "tree/share/drl/batch/train_2node.sbatch"} +
-                                 small_run(1) + Words{"--after_checkpoint", "{ " + look + "; } >seen"});
+      "readlink /proc/$PPID/exe; for library in libboost_program_options libtest_programs; do "
+      "grep -o \"/[^ ]*$library.*\" /proc/$PPID/maps | sort -u; done; stat -c %A /dev/shm/drl-*";
+  const std::string job =
+      submit(Words{"--gpus-per-node=1", folder / "tree/share/drl/batch/train_2node.sbatch"} + small_run(1) +
+             Words{"--task", "Ladder", "--after_checkpoint", "{ " + look + "; } >seen"});
   ::unsetenv("DRL_SBCAST");
   ::unsetenv("LD_LIBRARY_PATH");
   ASSERT_TRUE(completes(job));
   EXPECT_TRUE(says(log_of(job), "2 ranks on node1, node2"));
   const Words seen = split(log("seen"), '\n');
-  ASSERT_EQ(seen.size(), 4) << log("seen");
+  ASSERT_EQ(seen.size(), 5) << log("seen");
   EXPECT_TRUE(seen[0].starts_with("/dev/shm/drl-" + job + "-")) << seen[0];
   EXPECT_TRUE(seen[0].ends_with("/bin/drl_train")) << seen[0];
   EXPECT_EQ(seen[1], fs::path(seen[0]).parent_path().parent_path() / "lib" / fs::path(library).filename());
-  EXPECT_EQ(seen[2], "drwx------");
+  EXPECT_EQ(seen[2], fs::path(seen[0]).parent_path().parent_path() / "lib/drl/tasks/libtest_programs.so");
+  EXPECT_EQ(seen[3], "drwx------");
   EXPECT_EQ(run_shell("srun -N2 --ntasks-per-node=1 ls /dev/shm | grep ^drl-").out, "");
 }
 
@@ -144,10 +150,11 @@ TEST_F(BatchTest, ACopyThatOneNodeCannotUnpackIsAWarning) {
 }
 
 TEST_F(BatchTest, ASweepSharesOutItsRuns) {
-  spill(folder / "runs.txt", "--seed 0\n--seed 1 --ppo.gamma 0.9\n--seed 2\n--seed 3\n--seed 4\n");
+  spill(folder / "runs.txt", "--seed 0\n--seed 1 --ppo.gamma 0.9\n--seed 2\n--seed 3\n--seed 4\n--task Ladder\n");
   ::setenv("DRL_SWEEP", "runs.txt", 1);
   ::setenv("DRL_PACK", "2", 1);
-  const std::string array = submit(Words{"--array=0-1", kBatch + "sweep.sbatch"} + small_run(2));
+  const std::string array =
+      submit(Words{"--array=0-1", kBatch + "sweep.sbatch", "--task_library", kTaskLibrary} + small_run(2));
   ::unsetenv("DRL_SWEEP");
   ::unsetenv("DRL_PACK");
   for (const char* task : {"_0", "_1"})
@@ -159,6 +166,9 @@ TEST_F(BatchTest, ASweepSharesOutItsRuns) {
     EXPECT_TRUE(says(log("drl-sweep-" + array + "_" + std::to_string(k) + ".log"), "2 ranks on node"));
   }
   EXPECT_EQ(std::distance(fs::directory_iterator(folder / "runs/CartPole-v1"), {}), 6);  // and "latest"
+  EXPECT_TRUE(says(log("drl-sweep-" + array + "_5.log"), "2 ranks on node"));
+  EXPECT_TRUE(
+      says(slurp(folder / "runs/Ladder" / ("slurm-" + array + "_5") / "run.json"), "libtest_programs.so (build "));
 }
 
 TEST_F(BatchTest, EvaluatesARun) {
