@@ -50,7 +50,8 @@ class TaskEnvs final : public VecEnv {
   LoopCall call(Queue& queue, const StepRow& row, int64_t begin, int64_t end) const;
   void run(TaskLoop loop, const LoopCall& call) const;
   size_t size() const { return static_cast<size_t>(config_.num_envs); }
-  int64_t sharers() const { return queue_.on_gpu() ? 1 : kRangeUnit; }
+  // Of a simulator any environments may be stepped at the same time.
+  int64_t sharers() const { return queue_.on_gpu() || record_.simulator ? 1 : kRangeUnit; }
   int64_t sum_rows() const { return (config_.num_envs + sharers() - 1) / sharers(); }
 
   const TaskRecord& record_;
