@@ -97,7 +97,10 @@ std::vector<std::pair<size_t, size_t>> pieces(const std::vector<double>& x, cons
   for (size_t k = 0; k < x.size(); ++k) {
     if (!std::isfinite(x[k]) || !std::isfinite(y[k])) continue;
     const bool goes_on = !all.empty() && all.back().second == k;
-    goes_on ? void(all.back().second = k + 1) : all.emplace_back(k, k + 1);
+    if (goes_on)
+      all.back().second = k + 1;
+    else
+      all.emplace_back(k, k + 1);
   }
   return all;
 }
@@ -166,10 +169,11 @@ std::string chart_figure(const Chart& chart, const Positions& positions, const s
   for (const Series& series : chart.series) svg += drawn(series, positions[series.group], x, y);
   svg += "</g>";
   const std::string title = html_text(chart.title);
-  return fmt::format("<figure class=\"chart\" data-chart=\"{}\"><figcaption>{}{}</figcaption>"
-                     "<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">{}</svg></figure>\n",
-                     number, title, chart.note.empty() ? "" : " <small>" + html_text(chart.note) + "</small>", kWidth,
-                     kHeight, title, svg);
+  return fmt::format(
+      "<figure class=\"chart\" data-chart=\"{}\"><figcaption>{}{}</figcaption>"
+      "<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">{}</svg></figure>\n",
+      number, title, chart.note.empty() ? "" : " <small>" + html_text(chart.note) + "</small>", kWidth, kHeight, title,
+      svg);
 }
 
 nlohmann::ordered_json number_list(const std::vector<double>& numbers) {

@@ -24,8 +24,8 @@ struct Chart {
   std::string title, note;  // note: a unit, or ""
   std::string hover;        // how a value is written there: "" as it is, or "count" or "seconds"
   std::vector<Series> series;
-  bool from_zero = false;    // the value axis begins at 0
-  bool may_be_log = false;   // it is logarithmic if all values are above 0 and span more than a factor of 50
+  bool from_zero = false;   // the value axis begins at 0
+  bool may_be_log = false;  // it is logarithmic if all values are above 0 and span more than a factor of 50
 };
 
 // The position of each point of each group on one axis; a group without the axis is empty.

@@ -14,9 +14,11 @@ constexpr char kReplacement[] = "\xEF\xBF\xBD";
 size_t character_length(std::string_view text) {
   const auto byte = [&](size_t k) { return static_cast<uint8_t>(text[k]); };
   const uint8_t head = byte(0);
-  const size_t length = head < 0x80 ? 1 : head >= 0xC2 && head < 0xE0 ? 2 : head >= 0xE0 && head < 0xF0 ? 3
-                        : head >= 0xF0 && head < 0xF5                 ? 4
-                                                                      : 0;
+  const size_t length = head < 0x80                   ? 1
+                        : head >= 0xC2 && head < 0xE0 ? 2
+                        : head >= 0xE0 && head < 0xF0 ? 3
+                        : head >= 0xF0 && head < 0xF5 ? 4
+                                                      : 0;
   if (length == 0 || length > text.size()) return 0;
   for (size_t k = 1; k < length; ++k)
     if ((byte(k) & 0xC0) != 0x80) return 0;
@@ -70,8 +72,7 @@ std::string html_text(std::string_view text) {
 }
 
 std::string link_to(const std::filesystem::path& path) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
   const std::string text = path.generic_string();
   std::string link = text.starts_with('/') ? "file://" : "./";  // never another scheme
   for (char c : text)

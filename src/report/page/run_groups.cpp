@@ -11,10 +11,10 @@ namespace {
 
 constexpr char kRanks[] = "ranks", kNotSet[] = "not set";
 
-constexpr std::string_view kNoNumbers[] = {
-    "comm_timeout",   "cuda_graphs",      "deterministic",  "device",        "eval_interval", "gpu_ids",
-    "init_timeout",   "keep_checkpoints", "logger",         "max_iterations", "nan_policy",   "save_interval",
-    "save_seconds",   "squeue_comment",   "target_reward",  "time_margin"};
+constexpr std::string_view kNoNumbers[] = {"comm_timeout",  "cuda_graphs",    "deterministic", "device",
+                                           "eval_interval", "gpu_ids",        "init_timeout",  "keep_checkpoints",
+                                           "logger",        "max_iterations", "nan_policy",    "save_interval",
+                                           "save_seconds",  "squeue_comment", "target_reward", "time_margin"};
 
 using Options = std::map<std::string, std::string>;
 
@@ -65,7 +65,9 @@ void label(std::span<RunGroup> groups) {
 
 }  // namespace
 
-bool changes_no_numbers(std::string_view option) { return std::ranges::find(kNoNumbers, option) != std::end(kNoNumbers); }
+bool changes_no_numbers(std::string_view option) {
+  return std::ranges::find(kNoNumbers, option) != std::end(kNoNumbers);
+}
 
 std::vector<std::string> RunGroup::values(const std::string& option) const {
   std::vector<std::string> all;

@@ -86,7 +86,8 @@ void take_options(const std::string& text, RunRecord& run) {
 void take_metrics(const std::string& text, RunRecord& run) {
   run.metrics = parse_metrics(text, "metrics.csv");
   if (run.metrics.damaged_rows > 0)
-    run.warnings.push_back(counted(run.metrics.damaged_rows, "row") + " of metrics.csv cannot be read (the first is line " +
+    run.warnings.push_back(counted(run.metrics.damaged_rows, "row") +
+                           " of metrics.csv cannot be read (the first is line " +
                            std::to_string(run.metrics.first_damaged_line) + ") and left out");
 }
 
@@ -96,9 +97,7 @@ void take_best(const fs::path& file, RunRecord& run) {
               attribute<std::string>(best, file, "score_kind")};
 }
 
-bool is_film(const fs::path& path) {
-  return contains({".mp4", ".gif", ".png"}, path.extension().string());
-}
+bool is_film(const fs::path& path) { return contains({".mp4", ".gif", ".png"}, path.extension().string()); }
 
 std::vector<fs::path> films_in(const fs::path& run) {
   std::vector<fs::path> films;
@@ -160,7 +159,8 @@ RunRecord read_run(const fs::path& directory) {
   const bool has_metrics = take_file(directory / "metrics.csv", run, with_text(take_metrics));
   if (!has_manifest && !has_metrics)
     throw UsageError(printable(directory.string(), 200) + " is left out (" +
-                     (run.warnings.empty() ? "it has neither run.json nor metrics.csv" : join(run.warnings, "; ")) + ")");
+                     (run.warnings.empty() ? "it has neither run.json nor metrics.csv" : join(run.warnings, "; ")) +
+                     ")");
   take_file(directory / "options.ini", run, with_text(take_options));
   if (!fs::exists(directory / "options.ini", error))
     run.warnings.emplace_back("options.ini is missing: its options are not known");
