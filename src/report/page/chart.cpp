@@ -12,6 +12,7 @@ namespace {
 
 // The drawing's own units; the page's script has the same numbers.
 constexpr double kWidth = 420, kHeight = 230, kLeft = 50, kRight = 408, kTop = 10, kBottom = 196;
+constexpr int kValueMarks = 6, kPositionMarks = 6;
 constexpr double kLogFrom = 50;  // highest by lowest value
 
 struct Range {
@@ -79,15 +80,14 @@ std::string mark_text(double value) {
 
 std::string axes(const Scale& x, const Scale& y, const std::string& axis_label) {
   std::string svg = "<g class=\"y\">";
-  for (double mark : marks_of(y, 4))
+  for (double mark : marks_of(y, kValueMarks))
     svg += fmt::format(R"(<path d="M{:g},{:.1f}H{:g}"/><text x="{:g}" y="{:.1f}">{}</text>)", kLeft, y_of(y, mark),
                        kRight, kLeft - 5, y_of(y, mark) + 4, mark_text(mark));
   svg += "</g><g class=\"x\">";
-  for (double mark : round_marks(x.low, x.high, 5))
+  for (double mark : round_marks(x.low, x.high, kPositionMarks))
     svg += fmt::format(R"(<text x="{:.1f}" y="{:g}">{}</text>)", x_of(x, mark), kBottom + 15, mark_text(mark));
   svg += fmt::format(R"(<text class="label" x="{:g}" y="{:g}">{}</text></g>)", (kLeft + kRight) / 2, kHeight - 5,
                      html_text(axis_label));
-  if (y.log) svg += fmt::format(R"(<text class="log" x="{:g}" y="{:g}">log</text>)", kLeft + 4, kTop + 8);
   return svg;
 }
 
@@ -168,12 +168,11 @@ std::string chart_figure(const Chart& chart, const Positions& positions, const s
   svg += "<g class=\"curves\">";
   for (const Series& series : chart.series) svg += drawn(series, positions[series.group], x, y);
   svg += "</g>";
-  const std::string title = html_text(chart.title);
+  const std::string title = html_text(chart.title), note = chart.note + (y.log ? " log scale" : "");
   return fmt::format(
       "<figure class=\"chart\" data-chart=\"{}\"><figcaption>{}{}</figcaption>"
       "<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">{}</svg></figure>\n",
-      number, title, chart.note.empty() ? "" : " <small>" + html_text(chart.note) + "</small>", kWidth, kHeight, title,
-      svg);
+      number, title, note.empty() ? "" : " <small>" + html_text(note) + "</small>", kWidth, kHeight, title, svg);
 }
 
 nlohmann::ordered_json number_list(const std::vector<double>& numbers) {

@@ -6,7 +6,8 @@ namespace drl {
 const char* const kStyle = R"css(
 :root { color-scheme: light dark; --ground: #ffffff; --panel: #f6f7f9; --text: #1c2026; --faint: #5d6672;
   --rule: #d9dde3; --warn: #fff4d6; --warn-rule: #d9a400;
-  --c0: #0072b2; --c1: #d55e00; --c2: #00855f; --c3: #b8478a; --c4: #8a6d00; --c5: #2a9fd6; --c6: #6b4fbb; --c7: #6b7280; }
+  --c0: #0072b2; --c1: #d55e00; --c2: #00855f; --c3: #b8478a; --c4: #8a6d00; --c5: #2a9fd6; --c6: #6b4fbb;
+  --c7: #6b7280; }
 @media screen and (prefers-color-scheme: dark) {
   :root { --ground: #14171c; --panel: #1d2128; --text: #e6e9ee; --faint: #9aa4b2; --rule: #343b46; --warn: #352c10;
     --warn-rule: #b38600; --c0: #56a8e8; --c1: #ff9152; --c2: #3ecb9f; --c3: #ec94c6; --c4: #dcbc3c; --c5: #93dbff;
@@ -30,7 +31,7 @@ figure { margin: 0; background: var(--panel); border: 1px solid var(--rule); bor
 figcaption { font-weight: 600; font-size: 14px; padding: 0 8px 2px; }
 svg { display: block; width: 100%; height: auto; touch-action: pan-y; }
 svg text { font: 11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: var(--faint); }
-.charts.first svg text { font-size: 9px; } .charts.first svg .line { stroke-width: 1.4; }
+@media (min-width: 1040px) { .charts.first svg text { font-size: 8px; } .charts.first svg .line { stroke-width: 1.2; } }
 svg .y text { text-anchor: end; } svg .x text { text-anchor: middle; } svg .y path { stroke: var(--rule); }
 svg .line { fill: none; stroke: var(--c); stroke-width: 1.6; stroke-linejoin: round; stroke-linecap: round; }
 svg .band { fill: var(--c); opacity: 0.2; } svg .fill { fill: var(--c); opacity: 0.75; }
@@ -139,7 +140,7 @@ const char* const kScript = R"js(
     const drawn = chart.series.flatMap((series) => paths(chart, series, scale));
     figure.querySelectorAll("g.curves path").forEach((path, k) => path.setAttribute("d", drawn[k]));
     marks.replaceChildren();
-    for (const mark of roundMarks(scale.low, scale.high, 5))
+    for (const mark of roundMarks(scale.low, scale.high, 6))
       marks.append(svgElement("text", { x: xOf(scale, mark), y: BOTTOM + 15 }, brief(mark, 4)));
     marks.append(svgElement("text", { class: "label", x: (LEFT + RIGHT) / 2, y: HEIGHT - 5 }, axis.label));
   }

@@ -210,17 +210,17 @@ class Page {
     Chart chart{.title = "time of an iteration", .note = groups_[g].label + ", s", .hover = "seconds", .series = {}};
     chart.from_zero = true;
     std::vector<double> below(buckets_[g].count, 0.0);
-    size_t color = 0;
-    const auto put = [&](const char* name, const std::vector<double>& seconds) {
+    const auto put = [&](const char* name, size_t color, const std::vector<double>& seconds) {
       Curve part{seconds, below, below};
       for (size_t k = 0; k < below.size(); ++k)
         part.high[k] = below[k] += std::isfinite(seconds[k]) ? std::max(seconds[k], 0.0) : 0;
-      chart.series.push_back({g, color++, name, std::move(part), true});
+      chart.series.push_back({g, color, name, std::move(part), true});
     };
-    for (const TimePart& part : kTimeParts) put(part.name, curve_of(groups_[g], part.column, buckets_[g]).mean);
+    for (const TimePart& part : kTimeParts)
+      put(part.name, part.color, curve_of(groups_[g], part.column, buckets_[g]).mean);
     std::vector<double> rest = curve_of(groups_[g], "iteration_time", buckets_[g]).mean;
     for (size_t k = 0; k < rest.size(); ++k) rest[k] = std::max(rest[k] - below[k], 0.0);
-    put("rest", rest);
+    put("rest", kRestColor, rest);
     std::erase_if(chart.series, [](const Series& series) { return series.curve.empty(); });
     return chart.series.empty() ? "" : add(chart);
   }

@@ -89,7 +89,8 @@ std::string known(int64_t number) { return number > 0 ? std::to_string(number) :
 std::string bar(const std::vector<double>& parts, double whole) {
   std::string html = "<div class=\"bar\">";
   for (size_t k = 0; k < parts.size(); ++k)
-    html += fmt::format("<span class=\"c{}\" style=\"width:{:.2f}%\"></span>", k, 100 * parts[k] / whole);
+    html += fmt::format("<span class=\"c{}\" style=\"width:{:.2f}%\"></span>",
+                        k < std::size(kTimeParts) ? kTimeParts[k].color : kRestColor, 100 * parts[k] / whole);
   return html + "</div>";
 }
 
@@ -115,19 +116,19 @@ std::string values_text(std::vector<std::string> values) {
 
 std::string group_table(std::span<const RunGroup> groups, size_t first) {
   Table table({{"runs alike but for the seed"},
-               {"runs", Cell::number},
-               {"seeds"},
                {"last mean reward", Cell::number},
                {"episode length", Cell::number},
+               {"runs", Cell::number},
+               {"seeds"},
                {"env steps", Cell::number},
                {"steps/s", Cell::number},
                {"time", Cell::number}});
   for (const RunGroup& group : groups)
     table.row({named(group, first++),
-               number_cell(std::to_string(group.runs.size())),
-               {html_text(values_text(group.values("seed")))},
                statistics_cell(group, last_of("mean_reward"), number_text),
                statistics_cell(group, last_of("mean_episode_length"), number_text),
+               number_cell(std::to_string(group.runs.size())),
+               {html_text(values_text(group.values("seed")))},
                statistics_cell(group, last_of("env_steps"), count_text),
                statistics_cell(group, speed_of, count_text),
                statistics_cell(
@@ -137,10 +138,9 @@ std::string group_table(std::span<const RunGroup> groups, size_t first) {
 
 std::string time_table(std::span<const RunGroup> groups, size_t first) {
   std::vector<Cell> heads = {{"mean of an iteration"}, {"", Cell::text}, {"whole", Cell::number}};
-  size_t color = 0;
   for (const TimePart& part : kTimeParts)
-    heads.push_back({fmt::format("<span class=\"swatch c{}\"></span>{}", color++, part.name), Cell::number});
-  heads.push_back({fmt::format("<span class=\"swatch c{}\"></span>rest", color), Cell::number});
+    heads.push_back({fmt::format("<span class=\"swatch c{}\"></span>{}", part.color, part.name), Cell::number});
+  heads.push_back({fmt::format("<span class=\"swatch c{}\"></span>rest", kRestColor), Cell::number});
   Table table(heads);
   bool any = false;
   for (const RunGroup& group : groups) {

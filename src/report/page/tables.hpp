@@ -28,11 +28,13 @@ std::string swatch(size_t group);
 // "0 to 4" for 0, 1, 2, 3, 4; "1, 3"; of many the first few and how many.
 std::string values_text(std::vector<std::string> values);
 
-// A part of the iteration and its column of metrics.csv.
+// A part of the iteration, its column of metrics.csv, and its colour.
 struct TimePart {
   const char *column, *name;
+  size_t color;
 };
 inline constexpr TimePart kTimeParts[] = {
-    {"collection_time", "collect"}, {"learning_time", "learn"}, {"waiting_time", "wait"}};
+    {"collection_time", "collect", 5}, {"learning_time", "learn", 6}, {"waiting_time", "wait", 4}};
+inline constexpr size_t kRestColor = 7;
 
 }  // namespace drl
