@@ -1,0 +1,129 @@
+#include "report/page/curves.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// The finite rows of one bucket.
+struct Sum {
+  double total = 0, low = std::numeric_limits<double>::infinity(), high = -low;
+  int64_t count = 0;
+
+  void add(double value) {
+    if (!std::isfinite(value)) return;
+    total += value;
+    low = std::min(low, value);
+    high = std::max(high, value);
+    ++count;
+  }
+  double mean() const { return count > 0 ? total / static_cast<double>(count) : kNone; }
+};
+
+std::vector<Sum> sums_of(const RunRecord& run, const std::vector<double>& values, const Buckets& buckets) {
+  std::vector<Sum> sums(buckets.count);
+  for (size_t row = 0; row < values.size(); ++row) sums[buckets.of(run.metrics.iterations[row])].add(values[row]);
+  return sums;
+}
+
+std::vector<Sum> sums_of(const RunGroup& group, std::string_view column, const Buckets& buckets) {
+  if (group.runs.size() == 1) {
+    const std::vector<double>* values = group.runs.front()->metrics.find(column);
+    return values ? sums_of(*group.runs.front(), *values, buckets) : std::vector<Sum>(buckets.count);
+  }
+  std::vector<Sum> of_runs(buckets.count);
+  for (const RunRecord* run : group.runs) {
+    const std::vector<double>* values = run->metrics.find(column);
+    if (values == nullptr) continue;
+    const std::vector<Sum> of_run = sums_of(*run, *values, buckets);
+    for (size_t k = 0; k < of_run.size(); ++k) of_runs[k].add(of_run[k].mean());
+  }
+  return of_runs;
+}
+
+std::vector<double> axis_values(const RunRecord& run, Axis axis) {
+  if (axis == Axis::iteration) return {run.metrics.iterations.begin(), run.metrics.iterations.end()};
+  const std::vector<double>* values = run.metrics.find(axis == Axis::env_steps ? "env_steps" : "elapsed_time");
+  return values ? *values : std::vector<double>();
+}
+
+}  // namespace
+
+Buckets buckets_of(const RunGroup& group, size_t max_points) {
+  int64_t first = std::numeric_limits<int64_t>::max(), last = -1;
+  for (const RunRecord* run : group.runs) {
+    const std::vector<int64_t>& iterations = run->metrics.iterations;
+    if (iterations.empty()) continue;
+    first = std::min(first, iterations.front());
+    last = std::max(last, iterations.back());
+  }
+  if (last < 0) return {};
+  const int64_t total = last - first + 1, points = static_cast<int64_t>(max_points);
+  const int64_t width = (total + points - 1) / points;
+  return {first, width, static_cast<size_t>((total + width - 1) / width)};
+}
+
+bool Curve::empty() const {
+  return std::ranges::all_of(mean, [](double value) { return std::isnan(value); });
+}
+
+bool Curve::has_range() const {
+  for (size_t k = 0; k < mean.size(); ++k)
+    if (low[k] < high[k]) return true;
+  return false;
+}
+
+Curve curve_of(const RunGroup& group, std::string_view column, const Buckets& buckets) {
+  Curve curve;
+  for (const Sum& sum : sums_of(group, column, buckets)) {
+    curve.mean.push_back(sum.mean());
+    curve.low.push_back(sum.count > 0 ? sum.low : kNone);
+    curve.high.push_back(sum.count > 0 ? sum.high : kNone);
+  }
+  return curve;
+}
+
+std::vector<double> positions(const RunGroup& group, Axis axis, const Buckets& buckets) {
+  std::vector<Sum> all(buckets.count);
+  for (const RunRecord* run : group.runs) {
+    const std::vector<Sum> of_run = sums_of(*run, axis_values(*run, axis), buckets);
+    for (size_t k = 0; k < of_run.size(); ++k)
+      if (of_run[k].count > 0) all[k].add(of_run[k].high);
+  }
+  std::vector<double> result;
+  for (const Sum& sum : all) result.push_back(sum.mean());
+  const bool none = std::ranges::all_of(result, [](double x) { return std::isnan(x); });
+  return none ? std::vector<double>() : result;
+}
+
+std::vector<std::string> columns_of(const std::vector<RunGroup>& groups) {
+  std::vector<std::string> columns;
+  for (const RunGroup& group : groups)
+    for (const RunRecord* run : group.runs)
+      for (const std::string& column : run->metrics.columns)
+        if (!contains(columns, column)) columns.push_back(column);
+  return columns;
+}
+
+double mean_of(const RunGroup& group, std::string_view column) {
+  Sum sum;
+  for (const RunRecord* run : group.runs)
+    if (const std::vector<double>* values = run->metrics.find(column))
+      for (double value : *values) sum.add(value);
+  return sum.mean();
+}
+
+Statistics statistics_of(const std::vector<double>& values) {
+  Sum sum;
+  for (double value : values) sum.add(value);
+  if (sum.count == 0) return {kNone, kNone, kNone, 0};
+  return {sum.mean(), sum.low, sum.high, static_cast<size_t>(sum.count)};
+}
+
+}  // namespace drl

@@ -1,0 +1,241 @@
+#include "report/page/look.hpp"
+
+namespace drl {
+
+// Colours: eight that stay apart for most colour-blind eyes, in a light and a dark form.
+const char* const kStyle = R"css(
+:root { color-scheme: light dark; --ground: #ffffff; --panel: #f6f7f9; --text: #1c2026; --faint: #5d6672;
+  --rule: #d9dde3; --warn: #fff4d6; --warn-rule: #d9a400;
+  --c0: #0072b2; --c1: #d55e00; --c2: #00855f; --c3: #b8478a; --c4: #8a6d00; --c5: #2a9fd6; --c6: #6b4fbb;
+  --c7: #6b7280; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ground: #14171c; --panel: #1d2128; --text: #e6e9ee; --faint: #9aa4b2; --rule: #343b46; --warn: #352c10;
+    --warn-rule: #b38600; --c0: #56a8e8; --c1: #ff9152; --c2: #3ecb9f; --c3: #ec94c6; --c4: #dcbc3c; --c5: #93dbff;
+    --c6: #b09bff; --c7: #aab2bf; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 1500px; padding: 20px 24px 48px; background: var(--ground); color: var(--text);
+  font: 15px/1.45 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 24px; margin: 0 0 2px; } h2 { font-size: 20px; margin: 36px 0 10px; padding-top: 14px;
+  border-top: 2px solid var(--rule); } h3 { font-size: 16px; margin: 24px 0 8px; }
+p { margin: 4px 0 10px; max-width: 100ch; } small, .faint { color: var(--faint); font-size: 13px; font-weight: normal; }
+a { color: var(--c0); }
+ul.warnings { background: var(--warn); border-left: 4px solid var(--warn-rule); padding: 10px 12px 10px 30px; }
+nav.axes { position: sticky; top: 0; z-index: 2; background: var(--ground); padding: 8px 0; }
+nav.axes button { font: inherit; color: var(--text); background: var(--panel); border: 1px solid var(--rule);
+  border-radius: 6px; padding: 4px 12px; margin-right: 6px; cursor: pointer; }
+nav.axes button[aria-pressed="true"] { border-color: var(--c0); box-shadow: inset 0 0 0 1px var(--c0); }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 360px), 1fr)); gap: 14px; }
+.charts.first { grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); }
+figure { margin: 0; background: var(--panel); border: 1px solid var(--rule); border-radius: 8px; padding: 8px 6px 4px;
+  break-inside: avoid; position: relative; min-width: 0; }
+figcaption { font-weight: 600; font-size: 14px; padding: 0 8px 2px; }
+svg { display: block; width: 100%; height: auto; touch-action: pan-y; }
+svg text { font: 11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: var(--faint); }
+@media (min-width: 1040px) { .charts.first svg text { font-size: 8px; } .charts.first svg .line { stroke-width: 1.2; } }
+svg .y text { text-anchor: end; } svg .x text { text-anchor: middle; } svg .y path { stroke: var(--rule); }
+svg .line { fill: none; stroke: var(--c); stroke-width: 1.6; stroke-linejoin: round; stroke-linecap: round; }
+svg .band { fill: var(--c); opacity: 0.2; } svg .fill { fill: var(--c); opacity: 0.75; }
+svg .many .line { stroke-width: 1; } svg .many .band { opacity: 0.07; }
+svg .cursor { stroke: var(--faint); stroke-dasharray: 3 3; }
+.c0 { --c: var(--c0); } .c1 { --c: var(--c1); } .c2 { --c: var(--c2); } .c3 { --c: var(--c3); }
+.c4 { --c: var(--c4); } .c5 { --c: var(--c5); } .c6 { --c: var(--c6); } .c7 { --c: var(--c7); }
+.swatch { display: inline-block; width: 12px; height: 12px; border-radius: 3px; background: var(--c);
+  margin-right: 6px; vertical-align: -1px; border: 1px solid var(--c); padding: 0; }
+button.swatch { cursor: pointer; width: 16px; height: 16px; } .swatch.off { background: transparent; }
+.off-curve { display: none; }
+.table { overflow-x: auto; border: 1px solid var(--rule); border-radius: 8px; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: 5px 10px; border-bottom: 1px solid var(--rule); white-space: nowrap;
+  vertical-align: top; }
+td.wrap { white-space: normal; min-width: 12em; }
+th { background: var(--panel); font-weight: 600; } tr:last-child td { border-bottom: none; }
+td.number, th.number { text-align: right; }
+.bar { display: flex; height: 14px; min-width: 180px; border-radius: 3px; overflow: hidden; }
+.bar span { background: var(--c); height: 14px; }
+.films { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 300px), 1fr)); gap: 14px; }
+.films video, .films img { display: block; width: 100%; border-radius: 5px; }
+details { margin: 14px 0; } summary { cursor: pointer; font-weight: 600; }
+pre { background: var(--panel); padding: 10px; border-radius: 8px; overflow-x: auto; font-size: 13px; }
+#values { position: absolute; z-index: 3; pointer-events: none; background: var(--ground); color: var(--text);
+  border: 1px solid var(--rule); border-radius: 6px; padding: 6px 9px; font-size: 13px; line-height: 1.35;
+  box-shadow: 0 2px 10px #0004; max-width: min(420px, 92vw); font-variant-numeric: tabular-nums; }
+@media print { nav.axes, #values { display: none; } body { max-width: none; padding: 0; font-size: 11px; }
+  .charts, .charts.first { grid-template-columns: repeat(2, 1fr); } .table { overflow: visible; }
+  th, td { padding: 2px 4px; font-size: 9px; white-space: normal; } h2, h3 { break-after: avoid; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+)css";
+
+const char* const kScript = R"js(
+(function () {
+  "use strict";
+  const LEFT = 50, RIGHT = 408, TOP = 10, BOTTOM = 196, WIDTH = 420, HEIGHT = 230, SHOWN = 12;  // as the drawing's
+  const numbers = JSON.parse(document.getElementById("numbers").textContent);
+  const figures = Array.from(document.querySelectorAll("figure.chart"));
+  const hidden = new Set();
+  let axis = numbers.axes[0];
+
+  const finite = (x) => x !== null && x !== undefined && isFinite(x);
+  function svgElement(name, attributes, text) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const key in attributes) element.setAttribute(key, attributes[key]);
+    if (text !== undefined) element.textContent = text;
+    return element;
+  }
+  function brief(value, digits) {
+    for (const [unit, prefix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
+      if (Math.abs(value) >= 1e4 && Math.abs(value) >= unit) return +(value / unit).toPrecision(digits) + prefix;
+    return String(+value.toPrecision(digits));
+  }
+  function valueText(value, kind) {
+    if (!finite(value)) return "-";
+    if (kind === "seconds") return value < 1 ? +(value * 1e3).toPrecision(4) + " ms" : +value.toPrecision(4) + " s";
+    return kind === "count" ? brief(value, 4) : String(+value.toPrecision(4));
+  }
+  function roundMarks(low, high, count) {
+    const rough = (high - low) / count, power = Math.pow(10, Math.floor(Math.log10(rough)));
+    const step = power * ([1, 2, 5].find((factor) => factor * power >= rough * 0.999) || 10);
+    const marks = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k) marks.push(k * step);
+    return marks;
+  }
+
+  const xScale = (chart) => {
+    let low = Infinity, high = -Infinity;
+    for (const s of chart.series)
+      for (const x of axis.positions[s.group]) if (finite(x)) { low = Math.min(low, x); high = Math.max(high, x); }
+    if (low > high) return { low: 0, high: 1 };
+    return high > low ? { low, high } : { low: low - 1, high: high + 1 };
+  };
+  const xOf = (scale, x) => LEFT + (x - scale.low) / (scale.high - scale.low) * (RIGHT - LEFT);
+  function yOf(chart, y) {
+    const share = chart.log ? Math.log(y / chart.low) / Math.log(chart.high / chart.low)
+                            : (y - chart.low) / (chart.high - chart.low);
+    return BOTTOM - share * (BOTTOM - TOP);
+  }
+  function pieces(at, series) {
+    const all = [];
+    for (let k = 0; k < at.length; ++k) {
+      if (!finite(at[k]) || !finite(series.mean[k])) continue;
+      if (all.length && all[all.length - 1][1] === k) all[all.length - 1][1] = k + 1;
+      else all.push([k, k + 1]);
+    }
+    return all;
+  }
+  function paths(chart, series, scale) {
+    const at = axis.positions[series.group];
+    const point = (k, y) => xOf(scale, at[k]).toFixed(1) + "," + yOf(chart, y).toFixed(1);
+    let area = "", line = "";
+    for (const [begin, end] of pieces(at, series)) {
+      for (let k = begin; k < end; ++k)
+        line += (k === begin ? "M" : "L") + point(k, series.mean[k]) + (k === begin ? "h0" : "");
+      if (!series.low) continue;
+      for (let k = begin; k < end; ++k) area += (k === begin ? "M" : "L") + point(k, series.high[k]);
+      for (let k = end - 1; k >= begin; --k) area += "L" + point(k, series.low[k]);
+      area += "Z";
+    }
+    return (series.low ? [area] : []).concat(series.filled ? [] : [line]);
+  }
+  function redraw(figure) {
+    const chart = numbers.charts[figure.dataset.chart], scale = xScale(chart), marks = figure.querySelector("g.x");
+    const drawn = chart.series.flatMap((series) => paths(chart, series, scale));
+    figure.querySelectorAll("g.curves path").forEach((path, k) => path.setAttribute("d", drawn[k]));
+    marks.replaceChildren();
+    for (const mark of roundMarks(scale.low, scale.high, 6))
+      marks.append(svgElement("text", { x: xOf(scale, mark), y: BOTTOM + 15 }, brief(mark, 4)));
+    marks.append(svgElement("text", { class: "label", x: (LEFT + RIGHT) / 2, y: HEIGHT - 5 }, axis.label));
+  }
+
+  const box = document.createElement("div");
+  box.id = "values";
+  box.hidden = true;
+  document.body.append(box);
+  function hide() {
+    box.hidden = true;
+    for (const line of document.querySelectorAll(".cursor")) line.remove();
+  }
+  function nearestPoint(at, series, x) {
+    let best = -1;
+    for (let k = 0; k < at.length; ++k)
+      if (finite(at[k]) && finite(series.mean[k]) && !(best >= 0 && Math.abs(at[k] - x) >= Math.abs(at[best] - x)))
+        best = k;
+    return best;
+  }
+  function line(color, text) {
+    const row = document.createElement("div");
+    if (color !== null) {
+      const swatch = document.createElement("span");
+      swatch.className = "swatch c" + color;
+      row.append(swatch);
+    }
+    row.append(text);
+    return row;
+  }
+  function show(figure, event) {
+    hide();
+    const chart = numbers.charts[figure.dataset.chart], svg = figure.querySelector("svg");
+    const frame = svg.getBoundingClientRect(), scale = xScale(chart);
+    const px = (event.clientX - frame.left) * WIDTH / frame.width;
+    const py = (event.clientY - frame.top) * HEIGHT / frame.height;
+    if (px < LEFT - 8 || px > RIGHT + 8) return;
+    const x = scale.low + (px - LEFT) / (RIGHT - LEFT) * (scale.high - scale.low);
+    let rows = [], shown = null;
+    for (const series of chart.series) {
+      const at = axis.positions[series.group], k = hidden.has(series.group) ? -1 : nearestPoint(at, series, x);
+      if (k < 0) continue;
+      if (shown === null || Math.abs(at[k] - x) < Math.abs(shown - x)) shown = at[k];
+      let text = (series.name || numbers.groups[series.group]) + ": " + valueText(series.mean[k], chart.hover);
+      if (series.low && !series.filled && series.low[k] < series.high[k])
+        text += " (" + valueText(series.low[k], chart.hover) + " to " + valueText(series.high[k], chart.hover) + ")";
+      rows.push({ color: series.color, text, far: series.filled ? 0 : Math.abs(yOf(chart, series.mean[k]) - py) });
+    }
+    if (!rows.length) return;
+    const left = Math.max(0, rows.length - SHOWN);
+    if (left) rows = rows.sort((a, b) => a.far - b.far).slice(0, SHOWN);
+    svg.append(svgElement("path", { class: "cursor", d: "M" + xOf(scale, shown) + "," + TOP + "V" + BOTTOM }));
+    const lines = rows.map((row) => line(row.color, row.text));
+    box.replaceChildren(line(null, axis.label + ": " + brief(shown, 5)), ...lines);
+    if (left) box.append(line(null, "and " + left + " more"));
+    box.hidden = false;
+    const wide = document.documentElement.clientWidth;
+    box.style.left = Math.max(4, Math.min(event.pageX + 14, wide - box.offsetWidth - 8)) + "px";
+    box.style.top = event.pageY + 14 + "px";
+  }
+  for (const figure of figures) {
+    const svg = figure.querySelector("svg");
+    for (const kind of ["pointermove", "pointerdown"]) svg.addEventListener(kind, (event) => show(figure, event));
+    svg.addEventListener("pointerleave", hide);
+  }
+
+  const bar = document.querySelector("nav.axes");
+  if (bar && numbers.axes.length > 1) {
+    for (const choice of numbers.axes) {
+      const button = document.createElement("button");
+      button.textContent = choice.label;
+      button.setAttribute("aria-pressed", String(choice === axis));
+      button.addEventListener("click", () => {
+        axis = choice;
+        for (const other of bar.children) other.setAttribute("aria-pressed", String(other === button));
+        hide();
+        figures.forEach(redraw);
+      });
+      bar.append(button);
+    }
+    bar.hidden = false;
+  }
+  for (const mark of document.querySelectorAll("span.swatch[data-group]")) {
+    const group = +mark.dataset.group, button = document.createElement("button");
+    button.className = mark.className;
+    button.title = "hide or show these curves";
+    button.setAttribute("aria-label", "hide or show the curves of " + numbers.groups[group]);
+    button.addEventListener("click", () => {
+      const off = button.classList.toggle("off");
+      if (off) hidden.add(group);
+      else hidden.delete(group);
+      for (const path of document.querySelectorAll("g.curves .g" + group)) path.classList.toggle("off-curve", off);
+    });
+    mark.replaceWith(button);
+  }
+})();
+)js";
+
+}  // namespace drl

@@ -1,0 +1,175 @@
+#include "report/page/run_record.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/check.hpp"
+#include "base/ini.hpp"
+#include "base/text.hpp"
+#include "store/checkpoint.hpp"
+#include "store/file.hpp"
+
+namespace fs = std::filesystem;
+
+namespace drl {
+namespace {
+
+constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
+constexpr int kDepth = 4;  // of runs/<sweep>/<task>/<run>
+
+bool is_run(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path / "metrics.csv", error) || fs::exists(path / "run.json", error);
+}
+
+void add_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
+  if (is_run(folder)) {
+    found.push_back(folder);
+    return;
+  }
+  std::error_code error;
+  if (depth == 0) return;
+  std::vector<fs::path> folders;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->is_directory(error) && !entry->is_symlink(error) && entry->path().extension() != ".old")
+      folders.push_back(entry->path());
+  std::ranges::sort(folders);
+  for (const fs::path& next : folders) add_runs(next, depth - 1, found);
+}
+
+std::string read_text(const fs::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The value of that name if it is of type T, else `otherwise`.
+template <class T>
+T value_of(const nlohmann::json& object, const char* name, T otherwise) {
+  const auto found = object.find(name);
+  if (found == object.end()) return otherwise;
+  const bool fits = std::is_same_v<T, std::string> ? found->is_string() : found->is_number();
+  return fits ? found->get<T>() : otherwise;
+}
+
+std::vector<std::string> texts_of(const nlohmann::json& object, const char* name) {
+  std::vector<std::string> texts;
+  if (const auto found = object.find(name); found != object.end() && found->is_array())
+    for (const auto& item : *found)
+      if (item.is_string()) texts.push_back(item.get<std::string>());
+  return texts;
+}
+
+void take_manifest(const std::string& text, RunRecord& run) {
+  const nlohmann::json manifest = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!manifest.is_object()) throw UsageError("run.json is damaged (it is no JSON object)");
+  run.name = value_of(manifest, "run", run.name);
+  run.task = value_of(manifest, "task", run.task);
+  run.status = value_of(manifest, "status", std::string());
+  run.updated = value_of(manifest, "updated", std::string());
+  run.world_size = value_of(manifest, "world_size", int64_t{0});
+  run.hosts = static_cast<int64_t>(texts_of(manifest, "hosts").size());
+  run.starts = value_of(manifest, "starts", int64_t{1});
+  run.devices = join(texts_of(manifest, "devices"), ", ");
+  if (const std::string cpu = value_of(manifest, "cpu_model", std::string()); run.devices == "cpu" && !cpu.empty())
+    run.devices = cpu;
+  run.elapsed_seconds = value_of(manifest, "elapsed_seconds", kNotKnown);
+  run.node_hours = value_of(manifest, "node_hours", kNotKnown);
+}
+
+void take_options(const std::string& text, RunRecord& run) {
+  for (const IniEntry& entry : parse_ini(text, "options.ini"))
+    if (!entry.key.empty())
+      run.options[entry.section.empty() ? entry.key : entry.section + "." + entry.key] = entry.value;
+}
+
+void take_metrics(const std::string& text, RunRecord& run) {
+  run.metrics = parse_metrics(text, "metrics.csv");
+  if (run.metrics.damaged_rows > 0)
+    run.warnings.push_back(counted(run.metrics.damaged_rows, "row") +
+                           " of metrics.csv cannot be read (the first is line " +
+                           std::to_string(run.metrics.first_damaged_line) + ") and left out");
+}
+
+void take_best(const fs::path& file, RunRecord& run) {
+  const Checkpoint best = read_checkpoint(file);
+  run.best = {attribute<int64_t>(best, file, "iteration"), attribute<double>(best, file, "score"),
+              attribute<std::string>(best, file, "score_kind")};
+}
+
+bool is_film(const fs::path& path) { return contains({".mp4", ".gif", ".png"}, path.extension().string()); }
+
+std::vector<fs::path> films_in(const fs::path& run) {
+  std::vector<fs::path> films;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(run, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    if (entry.depth() >= 1) entry.disable_recursion_pending();
+    if (is_film(entry->path()) && entry->is_regular_file(error)) films.push_back(entry->path());
+  }
+  std::ranges::sort(films, std::greater<>());  // names end in iterations
+  return films;
+}
+
+// Calls `take` with the file's text. False, with a warning, if it cannot be read; false without one if it is not there.
+template <class Take>
+bool take_file(const fs::path& file, RunRecord& run, const Take& take) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return false;
+  try {
+    take(file, run);
+    return true;
+  } catch (const Error& problem) {
+    run.warnings.emplace_back(problem.what());
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string RunRecord::option(const std::string& full_name) const {
+  const auto found = options.find(full_name);
+  return found == options.end() ? "" : found->second;
+}
+
+std::vector<fs::path> find_runs(const fs::path& place) {
+  std::error_code error;
+  if (!fs::is_directory(place, error))
+    throw UsageError(printable(place.string(), 200) + " is no folder (" +
+                     (fs::exists(place, error) ? "it is a file" : "nothing of that name is there") +
+                     "): name run directories, or folders of them such as runs/Cartpole");
+  std::vector<fs::path> found;
+  add_runs(place, kDepth, found);
+  return found;
+}
+
+RunRecord read_run(const fs::path& directory) {
+  std::error_code error;
+  fs::path folder = fs::canonical(directory, error);  // `latest` is the run that it points to
+  if (error) folder = directory;
+  RunRecord run;
+  run.path = directory;
+  run.name = folder.filename().string();
+  run.task = folder.parent_path().filename().string();
+  run.elapsed_seconds = run.node_hours = kNotKnown;
+  const auto with_text = [](auto take) {
+    return [take](const fs::path& file, RunRecord& record) { take(read_text(file), record); };
+  };
+  const bool has_manifest = take_file(directory / "run.json", run, with_text(take_manifest));
+  const bool has_metrics = take_file(directory / "metrics.csv", run, with_text(take_metrics));
+  if (!has_manifest && !has_metrics)
+    throw UsageError(printable(directory.string(), 200) + " is left out (" +
+                     (run.warnings.empty() ? "it has neither run.json nor metrics.csv" : join(run.warnings, "; ")) +
+                     ")");
+  take_file(directory / "options.ini", run, with_text(take_options));
+  if (!fs::exists(directory / "options.ini", error))
+    run.warnings.emplace_back("options.ini is missing: its options are not known");
+  if (!fs::exists(directory / "metrics.csv", error))
+    run.warnings.emplace_back("metrics.csv is missing: it has no curves");
+  if (has_metrics && run.metrics.iterations.empty()) run.warnings.emplace_back("no iteration has ended yet");
+  take_file(directory / "checkpoints" / "best.h5", run, take_best);
+  run.films = films_in(directory);
+  return run;
+}
+
+}  // namespace drl
