@@ -14,19 +14,24 @@
 //     void observe(int64_t env, [drl::Draws<float>&,] float* obs);            obs [obs_dim]
 //     void observe_critic(int64_t env, float* obs);    with critic_obs_dim
 //     template <class V> void visit_state(V& visit);   visit("q", q.data(), 2): an array [num_envs, 2]
-//   };
+//   };                                                 const Params& behind the draws, where they change as the
+//   training
+//                                                      goes on: its Curriculum (drl/task.hpp)
 //   DRL_SIMULATOR(MySim)
 //
 // drl calls reset, step and observe of different environments from several threads at once: what they share must not
 // change, or be a thread's own (thread_local). All that an environment remembers from one step to the next lies in the
 // arrays that visit_state names, which stay where they are, and all chance is drawn from `draws`: then checkpoints,
 // resuming, and equal numbers on any number of threads and ranks follow. Those of a library's objects that know more
-// than the arrays are set from them at the beginning of a step. An exception ends the run with its text.
+// than the arrays are set from them at the beginning of a step. observe follows reset or step of its environment at
+// once, on the same thread, so that it may look at these objects. An exception ends the run with its text; a
+// std::invalid_argument of the constructor tells the user what to correct.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <type_traits>
 
 #include "drl/task.hpp"
@@ -35,12 +40,15 @@
 
 namespace drl {
 
-// Calls work(); an exception's text goes to error [error_size]. 0 if there was none.
+// Calls work(); an exception's text goes to error [error_size]. 0 if there was none, 2 if the user can correct it.
 template <class Work>
 int32_t call_simulator(char* error, int64_t error_size, const Work& work) {
   try {
     work();
     return 0;
+  } catch (const std::invalid_argument& thrown) {
+    std::snprintf(error, static_cast<size_t>(error_size), "%s", thrown.what());
+    return 2;
   } catch (const std::exception& thrown) {
     std::snprintf(error, static_cast<size_t>(error_size), "%s", thrown.what());
   } catch (...) {
@@ -103,25 +111,45 @@ struct SimulatorTask {
       void describe(V&) {}
     };
 
-    static void create(State& s, Draws<F>& draws, const Params&) {
-      if constexpr (requires { s.simulator->create(s.env, draws); }) s.simulator->create(s.env, draws);
+    static void create(State& s, Draws<F>& draws, const Params& p) {
+      if constexpr (requires { s.simulator->create(s.env, draws, p); }) {
+        s.simulator->create(s.env, draws, p);
+      } else if constexpr (requires { s.simulator->create(s.env, draws); }) {
+        s.simulator->create(s.env, draws);
+      }
     }
-    static void reset(State& s, Draws<F>& draws, const Params&) { s.simulator->reset(s.env, draws); }
-    static auto step(State& s, const F* action, Draws<F>& draws, const Params&) {
-      if constexpr (requires { s.simulator->step(s.env, action, draws); }) {
+    static void reset(State& s, Draws<F>& draws, const Params& p) {
+      if constexpr (requires { s.simulator->reset(s.env, draws, p); }) {
+        s.simulator->reset(s.env, draws, p);
+      } else {
+        s.simulator->reset(s.env, draws);
+      }
+    }
+    static auto step(State& s, const F* action, Draws<F>& draws, const Params& p) {
+      if constexpr (requires { s.simulator->step(s.env, action, draws, p); }) {
+        return s.simulator->step(s.env, action, draws, p);
+      } else if constexpr (requires { s.simulator->step(s.env, action, draws); }) {
         return s.simulator->step(s.env, action, draws);
       } else {
         return s.simulator->step(s.env, action);
       }
     }
-    static void observe(const State& s, Draws<F>& draws, const Params&, F* obs) {
-      if constexpr (requires { s.simulator->observe(s.env, draws, obs); }) {
+    static void observe(const State& s, Draws<F>& draws, const Params& p, F* obs) {
+      if constexpr (requires { s.simulator->observe(s.env, draws, p, obs); }) {
+        s.simulator->observe(s.env, draws, p, obs);
+      } else if constexpr (requires { s.simulator->observe(s.env, draws, obs); }) {
         s.simulator->observe(s.env, draws, obs);
       } else {
         s.simulator->observe(s.env, obs);
       }
     }
-    static void observe_critic(const State& s, const Params&, F* obs) { s.simulator->observe_critic(s.env, obs); }
+    static void observe_critic(const State& s, const Params& p, F* obs) {
+      if constexpr (requires { s.simulator->observe_critic(s.env, p, obs); }) {
+        s.simulator->observe_critic(s.env, p, obs);
+      } else {
+        s.simulator->observe_critic(s.env, obs);
+      }
+    }
 
     // The same on every instruction set: the library's compiler has chosen one.
     static const TaskLoops* host_loops() {
@@ -145,6 +173,10 @@ struct SimulatorTask {
           });
         },
         [](void* simulator) { delete static_cast<Sim*>(simulator); },
+        [](void* simulator) -> const char* {
+          if constexpr (requires(Sim & sim) { sim.model_file(); }) return static_cast<Sim*>(simulator)->model_file();
+          return nullptr;
+        },
         [](void* simulator, SimulatorStateVisitor::Visit visit, void* context, char* error, int64_t size) {
           return call_simulator(error, size, [&] {
             SimulatorStateVisitor visitor(visit, context);

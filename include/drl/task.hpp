@@ -98,6 +98,9 @@ class Draws {
  public:
   DRL_HD Draws(uint64_t seed, uint64_t env, uint64_t step, Purpose purpose = Purpose::reset)
       : seed_(seed), env_(env), step_(step), purpose_(purpose) {}
+  // The same stream, from its beginning, as other numbers.
+  template <class G>
+  DRL_HD explicit Draws(const Draws<G>& other) : Draws(other.seed_, other.env_, other.step_, other.purpose_) {}
 
   // Uniform in [low, high).
   DRL_HD F uniform(F low, F high) { return low + (high - low) * F(uniform01(next())); }
@@ -108,6 +111,8 @@ class Draws {
   }
 
  private:
+  template <class G>
+  friend class Draws;
   DRL_HD Bits<F> next() {
     if (used_ % 4 == 0) words_ = random_bits<Bits<F>>(seed_, purpose_, env_, step_, static_cast<uint32_t>(used_ / 4));
     return words_[used_++ % 4];

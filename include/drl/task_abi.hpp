@@ -11,7 +11,7 @@
 namespace drl {
 
 // Of everything below, and of what is included above: a change of either is another number.
-inline constexpr int32_t kTaskAbi = 1;
+inline constexpr int32_t kTaskAbi = 2;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -85,10 +85,12 @@ struct SimulatorArray {
   void* data;  // [num_envs, columns]
 };
 struct SimulatorRecord {
-  // As TaskLoop: 0, or why not. `params`: bytes of Params.
+  // As TaskLoop: 0, or why not; 2 if the user can correct it. `params`: bytes of Params.
   int32_t (*create)(const SimulatorConfig* config, const void* params, void** simulator, char* error,
                     int64_t error_size);
   void (*destroy)(void* simulator);
+  // The MJCF file of a robot, whose qpos is in the array "physics" from number 1 on (0 is the time); null of others.
+  const char* (*model_file)(void* simulator);
   // Calls visit(context, array) for each array of its state.
   int32_t (*state)(void* simulator, void (*visit)(void* context, const SimulatorArray* array), void* context,
                    char* error, int64_t error_size);

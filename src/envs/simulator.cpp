@@ -27,8 +27,10 @@ DType dtype_of(SimulatorType type) {
 
 Simulator::Simulator(const TaskRecord& record, const SimulatorConfig& config, const void* params)
     : record_(record), num_envs_(config.num_envs) {
-  char error[256] = "";
-  if (record.simulator->create(&config, params, &handle_, error, sizeof(error)) != 0)
+  char error[1024] = "";
+  const int32_t code = record.simulator->create(&config, params, &handle_, error, sizeof(error));
+  if (code == 2) throw UsageError(error);
+  if (code != 0)
     throw Error(std::string("the simulator of task ") + record.name + " cannot be made (" + error +
                 "): the text is its own");
   try {

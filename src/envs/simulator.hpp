@@ -11,14 +11,19 @@ namespace drl {
 // The object behind a record that has a simulator: its life and its state.
 class Simulator {
  public:
-  // Throws Error, with the text of the library's exception, if that cannot make it, and UsageError if it lists its
-  // state in a way that no checkpoint can hold.
+  // Throws Error, with the text of the library's exception, if that cannot make it, and UsageError if the user can
+  // correct that, or if it lists its state in a way that no checkpoint can hold.
   Simulator(const TaskRecord& record, const SimulatorConfig& config, const void* params);
   ~Simulator() { record_.simulator->destroy(handle_); }
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
   void* handle() const { return handle_; }
+  // The MJCF file of a robot; "" of others.
+  std::string model_file() const {
+    const char* file = record_.simulator->model_file(handle_);
+    return file ? file : "";
+  }
   void visit_state(StateVisitor& visitor) const;
 
  private:

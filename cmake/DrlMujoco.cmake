@@ -1,0 +1,27 @@
+# drl_find_mujoco(TROUBLE): the target drl::mujoco, in MUJOCO_ROOT (also the folder of a Python package), CMAKE_PREFIX_PATH,
+# what tools/fetch_mujoco brings, or what is installed beside drl (drl_MUJOCO_DIR); or why there is none.
+set(DRL_MUJOCO_VERSION 3.5.0)
+
+macro(drl_find_mujoco trouble)
+  set(${trouble} "")
+  if(NOT TARGET drl::mujoco)
+    set(places ${MUJOCO_ROOT} $ENV{MUJOCO_ROOT} ${PROJECT_SOURCE_DIR}/build/mujoco ${drl_MUJOCO_DIR})
+    find_path(MUJOCO_INCLUDE_DIR mujoco/mujoco.h HINTS ${places} PATH_SUFFIXES include)
+    find_library(MUJOCO_LIBRARY NAMES mujoco libmujoco.so.${DRL_MUJOCO_VERSION} HINTS ${places} PATH_SUFFIXES lib .)
+    if(NOT MUJOCO_INCLUDE_DIR OR NOT MUJOCO_LIBRARY)
+      set(${trouble} "MuJoCo ${DRL_MUJOCO_VERSION} is not found: tools/fetch_mujoco brings it, or set MUJOCO_ROOT")
+    else()
+      file(STRINGS ${MUJOCO_INCLUDE_DIR}/mujoco/mujoco.h line REGEX "define mjVERSION_HEADER ")
+      string(REGEX MATCH "([0-9]+)00([0-9])00([0-9])" number "${line}")
+      if(NOT "${CMAKE_MATCH_1}.${CMAKE_MATCH_2}.${CMAKE_MATCH_3}" STREQUAL DRL_MUJOCO_VERSION)
+        set(${trouble} "${MUJOCO_INCLUDE_DIR} is of another version than ${DRL_MUJOCO_VERSION}, whose numbers are proven: set MUJOCO_ROOT")
+      else()
+        file(REAL_PATH ${MUJOCO_LIBRARY} file)
+        add_library(drl_mujoco SHARED IMPORTED GLOBAL)
+        set_target_properties(drl_mujoco PROPERTIES IMPORTED_LOCATION ${file}
+          INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${MUJOCO_INCLUDE_DIR} INTERFACE_INCLUDE_DIRECTORIES ${MUJOCO_INCLUDE_DIR})
+        add_library(drl::mujoco ALIAS drl_mujoco)
+      endif()
+    endif()
+  endif()
+endmacro()

@@ -1,0 +1,328 @@
+// Robots behind libmujoco: the Robot of drl/robot.hpp, and a task of one as a simulator (drl/simulator.hpp).
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <atomic>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "drl/mujoco_model.hpp"
+#include "drl/robot.hpp"
+#include "drl/simulator.hpp"
+
+namespace drl {
+
+// One environment at a time, in an mjData that is reused for all of a thread's.
+class MujocoRobot {
+ public:
+  using F = double;
+
+  // `model` stays where it is.
+  MujocoRobot(const mjModel& model, int frame_skip)
+      : model_(&model), data_(check_made(mj_makeData(&model))), frame_skip_(frame_skip) {
+    reset();
+  }
+
+  int nq() const { return static_cast<int>(model_->nq); }
+  int nv() const { return static_cast<int>(model_->nv); }
+  int nu() const { return static_cast<int>(model_->nu); }
+  int nbody() const { return static_cast<int>(model_->nbody); }
+
+  void advance(const double* controls) {
+    for (int a = 0; a < nu(); ++a) data_->ctrl[a] = controls[a];
+    for (int k = 0; k < frame_skip_; ++k) mj_step(model_, data_.get());
+    has_forces_ = false;
+  }
+  void forward() { mj_forward(model_, data_.get()); }
+
+  double time() const { return data_->time; }
+  double qpos(int k) const { return data_->qpos[k]; }
+  double qvel(int k) const { return data_->qvel[k]; }
+  double qpos(JointId joint) const { return data_->qpos[joint.qpos]; }
+  double qvel(JointId joint) const { return data_->qvel[joint.qvel]; }
+  double qacc(int k) const { return data_->qacc[k]; }
+  double ctrl(int k) const { return data_->ctrl[k]; }
+  void set_qpos(int k, double x) { data_->qpos[k] = x; }
+  void set_qvel(int k, double x) { data_->qvel[k] = x; }
+
+  Vec<double, 3> position(BodyId body) const { return row<3>(data_->xpos, body.index); }
+  Vec<double, 4> orientation(BodyId body) const { return row<4>(data_->xquat, body.index); }
+  Vec<double, 3> center_of_mass(BodyId body) const { return row<3>(data_->xipos, body.index); }
+  Vec<double, 3> subtree_center_of_mass(BodyId body) const { return row<3>(data_->subtree_com, body.index); }
+  double mass(BodyId body) const { return model_->body_mass[body.index]; }
+  Vec<double, 10> inertia(BodyId body) const { return row<10>(data_->cinert, body.index); }
+  Vec<double, 6> velocity(BodyId body) const { return row<6>(data_->cvel, body.index); }
+  Vec<double, 6> external_force(BodyId body) const {
+    if (!has_forces_) mj_rnePostConstraint(model_, data_.get());
+    has_forces_ = true;
+    return row<6>(data_->cfrc_ext, body.index);
+  }
+  Vec<double, 3> position(GeomId geom) const { return row<3>(data_->geom_xpos, geom.index); }
+  Vec<double, 3> position(SiteId site) const { return row<3>(data_->site_xpos, site.index); }
+  bool touches(GeomId a, GeomId b) const {
+    for (int k = 0; k < data_->ncon; ++k) {
+      const mjContact& contact = data_->contact[k];
+      const int first = contact.geom[0], second = contact.geom[1];
+      const bool is_theirs = (first == a.index && second == b.index) || (first == b.index && second == a.index);
+      if (is_theirs && contact.exclude == 0) return true;
+    }
+    return false;
+  }
+  double actuator_force_along(int k) const { return data_->qfrc_actuator[k]; }
+  double constraint_force_along(int k) const { return data_->qfrc_constraint[k]; }
+  double force(ActuatorId actuator) const { return data_->actuator_force[actuator.index]; }
+  double sensor(SensorId sensor, int k = 0) const { return data_->sensordata[sensor.index + k]; }
+
+  void push(BodyId body, Vec<double, 3> force, Vec<double, 3> torque) {
+    double* to = data_->xfrc_applied + 6 * body.index;
+    for (int k = 0; k < 3; ++k) to[k] = force[k], to[3 + k] = torque[k];
+  }
+  void set_friction(GeomId geom, Vec<double, 3> friction) {
+    own_model();
+    for (int k = 0; k < 3; ++k) own_model_->geom_friction[3 * geom.index + k] = friction[k];
+  }
+  void shift_center_of_mass(BodyId body, Vec<double, 3> by) {
+    const double* file = own_model().body_ipos + 3 * body.index;
+    for (int k = 0; k < 3; ++k) own_model_->body_ipos[3 * body.index + k] = file[k] + by[k];
+  }
+
+  // All that determines the next steps: [state_size()], time, qpos, qvel, and what else MuJoCo's mjSTATE_INTEGRATION
+  // has.
+  int state_size() const { return mj_stateSize(model_, mjSTATE_INTEGRATION); }
+  void save(double* state) const { mj_getState(model_, data_.get(), state, mjSTATE_INTEGRATION); }
+  void load(const double* state) {
+    mj_setState(model_, data_.get(), state, mjSTATE_INTEGRATION);
+    for (mjWarningStat& warning : data_->warning) warning = {};
+  }
+  // As the file says, and all that is computed is 0.
+  void reset() {
+    mj_resetData(model_, data_.get());
+    has_forces_ = true;
+  }
+  // Whether the physics of this environment has gone wrong since load() or reset(): MuJoCo begins anew by itself where
+  // numbers are not finite or too large, and leaves contacts out where its memory is full, but counts a warning.
+  bool diverged() const {
+    for (const mjWarningStat& warning : data_->warning)
+      if (warning.number > 0) return true;
+    return false;
+  }
+
+ private:
+  struct DeleteData {
+    void operator()(mjData* data) const { mj_deleteData(data); }
+  };
+  static mjData* check_made(mjData* data) {
+    if (!data) throw std::invalid_argument("MuJoCo has no memory for the model's data: <size memory=...> in its file");
+    return data;
+  }
+  template <int N>
+  static Vec<double, N> row(const double* rows, int k) {
+    Vec<double, N> numbers;
+    for (int c = 0; c < N; ++c) numbers[c] = rows[N * k + c];
+    return numbers;
+  }
+  // The model as in the file; from the first call on this robot has one of its own.
+  const mjModel& own_model() {
+    if (!own_model_) {
+      file_model_ = model_;
+      own_model_.reset(mj_copyModel(nullptr, model_));
+      model_ = own_model_.get();
+    }
+    return *file_model_;
+  }
+
+  const mjModel *model_, *file_model_ = nullptr;
+  std::unique_ptr<mjModel, DeleteModel> own_model_;
+  std::unique_ptr<mjData, DeleteData> data_;
+  int frame_skip_;
+  mutable bool has_forces_ = true;  // whether cfrc_ext is of this step
+};
+static_assert(Robot<MujocoRobot>);
+
+// The task as a simulator: all environments of a rank. Their numbers are arrays; each thread has one robot, which is
+// set from them before a step, and which the observation behind it still finds as it was.
+template <template <class> class Task>
+class MujocoTask : public Task<MujocoRobot> {
+ public:
+  using Definition = Task<MujocoRobot>;
+  using Params = robot::Params<Definition>;
+  using Result = Step<float, reward_term_count<Definition>(), metric_count<Definition>(), end_count<Definition>()>;
+  static_assert(!Definition::action.discrete, "a robot's action is numbers");
+
+  // Throws std::invalid_argument if the model cannot be used.
+  MujocoTask(const SimulatorConfig& config, const Params&)
+      : file_(find_model(Definition::model.file, &kHere)), model_(load_model(file_)), num_envs_(config.num_envs) {
+    MujocoRobot robot(*model_, Definition::model.frame_skip);
+    check(robot);
+    PartFinder find(*model_, file_);
+    parts_.find(find);
+    state_size_ = robot.state_size();
+    physics_.resize(static_cast<size_t>(num_envs_ * state_size_));
+    auto member = [&](const char* name, auto& numbers) {
+      size_t count = 0;
+      auto number = [&](auto&) { count += 1; };
+      each_number(numbers, number);
+      columns_.push_back({name, count, std::vector<double>(static_cast<size_t>(num_envs_) * count)});
+    };
+    auto state = robot::state_of<Definition>();
+    state.describe(member);
+  }
+
+  void create(int64_t env, Draws<float>& draws, const Params& params) {
+    auto state = robot::state_of<Definition>();
+    Draws<double> numbers(draws);
+    robot::create<Definition>(state, this->robot(), numbers, parts_, params);
+    store(env, state);
+  }
+  void reset(int64_t env, Draws<float>& draws, const Params& params) {
+    MujocoRobot& robot = this->robot();
+    auto state = load(env);
+    Draws<double> numbers(draws);
+    robot.reset();
+    robot::apply<Definition>(state, robot, parts_, params);
+    robot::reset<Definition>(state, robot, numbers, parts_, params);
+    robot.save(physics(env));
+    store(env, state);
+  }
+  Result step(int64_t env, const float* action, Draws<float>& draws, const Params& params) {
+    MujocoRobot& robot = this->robot();
+    auto state = load(env);
+    Draws<double> numbers(draws);
+    double controls[Definition::action.size];
+    for (int a = 0; a < Definition::action.size; ++a) controls[a] = static_cast<double>(action[a]);
+    robot.load(physics(env));
+    robot::apply<Definition>(state, robot, parts_, params);
+    const auto result = robot::step<Definition>(state, robot, controls, numbers, parts_, params);
+    robot.save(physics(env));
+    store(env, state);
+    return as_floats(result);
+  }
+  void observe(int64_t env, Draws<float>& draws, const Params& params, float* obs) {
+    double seen[Definition::obs_dim];
+    Draws<double> numbers(draws);
+    robot::observe<Definition>(load(env), this->robot(), numbers, parts_, params, &seen[0]);
+    for (int o = 0; o < Definition::obs_dim; ++o) obs[o] = static_cast<float>(seen[o]);
+    if (robot().diverged()) obs[0] = std::numeric_limits<float>::quiet_NaN();  // the environment is lost
+  }
+  void observe_critic(int64_t env, const Params& params, float* obs) {
+    if constexpr (critic_obs_dim_of<Definition>() > 0) {
+      double seen[critic_obs_dim_of<Definition>()];
+      robot::observe_critic<Definition>(load(env), this->robot(), parts_, params, &seen[0]);
+      for (int o = 0; o < critic_obs_dim_of<Definition>(); ++o) obs[o] = static_cast<float>(seen[o]);
+    }
+  }
+
+  template <class V>
+  void visit_state(V& visit) {
+    visit("physics", physics_.data(), state_size_);
+    for (Column& column : columns_) visit(column.name, column.numbers.data(), static_cast<int64_t>(column.count));
+  }
+  // The MJCF file, with its folders.
+  const char* model_file() const { return file_.c_str(); }
+
+ private:
+  using State = robot::State<Definition>;
+  using Parts = robot::Parts<Definition>;
+  // A member of State, of all environments; Int<F> too is a double here.
+  struct Column {
+    const char* name;
+    size_t count;
+    std::vector<double> numbers;  // [num_envs, count]
+  };
+
+  void check(MujocoRobot& robot) const {
+    const auto wrong = [&](const std::string& problem) { throw std::invalid_argument(file_ + " " + problem); };
+    if (robot.nu() == 0)
+      wrong("has no actuator: the task " + std::string(Definition::name) + " needs " +
+            std::to_string(Definition::action.size));
+    if (robot.nu() != Definition::action.size)
+      wrong("has " + std::to_string(robot.nu()) + " actuators, and the task " + Definition::name + " gives " +
+            std::to_string(Definition::action.size) + " numbers: make action and actuators agree");
+    const double dt = model_->opt.timestep * Definition::model.frame_skip;
+    if (std::abs(dt - Definition::dt) > 1e-9 * dt)
+      wrong("has a time step of " + std::to_string(model_->opt.timestep) + " s, of which " +
+            std::to_string(Definition::model.frame_skip) + " are not the task's dt of " +
+            std::to_string(Definition::dt) + " s: make them agree");
+    robot.forward();
+    bool finite = !robot.diverged();
+    for (int k = 0; k < robot.nv(); ++k) finite = finite && std::isfinite(robot.qacc(k));
+    if (!finite) wrong("gives numbers that are not finite at its start: look at its masses and positions");
+  }
+
+  MujocoRobot& robot() {
+    struct Last {
+      uint64_t owner = 0;
+      MujocoRobot* robot = nullptr;
+    };
+    thread_local Last last;
+    if (last.owner != number_) {
+      const std::lock_guard<std::mutex> lock(robots_mutex_);
+      auto& own = robots_[std::this_thread::get_id()];
+      if (!own) own = std::make_unique<MujocoRobot>(*model_, Definition::model.frame_skip);
+      last = {number_, own.get()};
+    }
+    return *last.robot;
+  }
+
+  double* physics(int64_t env) { return &physics_[static_cast<size_t>(env * state_size_)]; }
+  State load(int64_t env) {
+    State state{};
+    size_t c = 0;
+    auto member = [&](const char*, auto& numbers) {
+      const double* from = &columns_[c].numbers[static_cast<size_t>(env) * columns_[c].count];
+      auto number = [&](auto& x) { x = static_cast<std::remove_reference_t<decltype(x)>>(*from++); };
+      each_number(numbers, number);
+      c += 1;
+    };
+    state.describe(member);
+    return state;
+  }
+  void store(int64_t env, State& state) {
+    size_t c = 0;
+    auto member = [&](const char*, auto& numbers) {
+      double* to = &columns_[c].numbers[static_cast<size_t>(env) * columns_[c].count];
+      auto number = [&](auto& x) { *to++ = static_cast<double>(x); };
+      each_number(numbers, number);
+      c += 1;
+    };
+    state.describe(member);
+  }
+  template <class Doubles>
+  static Result as_floats(const Doubles& from) {
+    Result to;
+    to.reward = static_cast<float>(from.reward), to.terminated = from.terminated, to.truncated = from.truncated;
+    const auto cast = [](const auto& some, auto& floats) {
+      for (size_t k = 0; k < std::size(floats); ++k) floats[k] = static_cast<float>(some[k]);
+    };
+    cast(from.terms, to.terms), cast(from.metrics, to.metrics);
+    for (size_t k = 0; k < std::size(to.ends); ++k) to.ends[k] = from.ends[k];
+    return to;
+  }
+  static uint64_t next_number() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
+
+  static constexpr char kHere = 0;  // an address in the task library
+  std::string file_;
+  std::unique_ptr<mjModel, DeleteModel> model_;
+  int64_t num_envs_;
+  int64_t state_size_ = 0;
+  Parts parts_{};
+  std::vector<double> physics_;  // [num_envs, state_size]
+  std::vector<Column> columns_;
+  const uint64_t number_ = next_number();  // of this object, in this process
+  std::mutex robots_mutex_;
+  std::map<std::thread::id, std::unique_ptr<MujocoRobot>> robots_;
+};
+
+}  // namespace drl

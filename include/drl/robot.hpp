@@ -1,0 +1,250 @@
+// What a task of a robot is: one short header like src/robots/half_cheetah.hpp, written against a Robot and not against
+// the library that computes its physics. R::F is the robot's number: double behind libmujoco (drl/mujoco.hpp).
+//
+//   template <class R>
+//   struct HalfCheetah {
+//     using F = typename R::F;
+//     name, preset, obs_dim, step_limit, dt, action and, where wanted, reward_terms, metrics, ends, truncates,
+//     critic_obs_dim, as drl/task.hpp has them
+//     static constexpr drl::RobotModel model{"half_cheetah.xml", 5};    the MJCF file, and steps of it in a step of
+//     ours struct Params { Scalar<F> reset_noise_scale = 0.1; ... };         may be left out; options as in
+//     drl/task.hpp struct Parts { drl::BodyId torso; template <class Find> void find(Find& find) { find(torso,
+//     "torso"); } };
+//       may be left out. What the task asks the robot for by number, found once, by its name in the file
+//     struct State { F x; template <class V> void describe(V& visit) { visit("x", x); } };
+//       may be empty or left out. What the task remembers: numbers F and Int<F>, and arrays of them
+//     static void create(State&, R&, Draws<F>&, const Parts&, const Params&);  once in a lifetime; may be left out
+//     static void apply(const State&, R&, const Parts&, const Params&);
+//       may be left out. Sets the model's numbers that differ by environment (set_friction, ...), and only these,
+//       always the same ones; it is called before reset and step
+//     static void reset(State&, R&, Draws<F>&, const Parts&, const Params&);
+//       the robot is as the file says and at rest: change qpos and qvel, then call robot.forward()
+//     static Step<F, 2, 1> step(State&, R&, const F* action, [Draws<F>&,] const Parts&, const Params&);
+//       calls robot.advance(action), once
+//     template <class Out> static void observe(const State&, const R&, [Draws<F>&,] const Parts&, const Params&, Out);
+//     observe_critic, with critic_obs_dim: the same arguments without draws
+//   };
+//   DRL_ROBOT(drl::HalfCheetah)
+//
+// State, Parts and Params that are left out are left out of the arguments too. Before advance() only qpos, qvel, ctrl
+// and time are this environment's: what else was seen after the last step and is needed again (where a body was) goes
+// into State. After advance() qpos and qvel are new, and all else is of the last stage of the physics' last step, as
+// MuJoCo leaves it; after forward() all belongs together. An environment whose physics diverges is lost, as one whose
+// numbers are not finite (drl/task.hpp).
+#pragma once
+
+#include <concepts>
+#include <tuple>
+#include <type_traits>
+
+#include "drl/task.hpp"
+
+namespace drl {
+
+// The MJCF file, absolute or in one of the folders that find_model (drl/mujoco.hpp) looks through, and how many of its
+// time steps a step of the task has: Task::dt is frame_skip times its timestep.
+struct RobotModel {
+  const char* file;
+  int frame_skip;
+};
+
+// Parts of a model. Find sets them by name.
+struct BodyId {
+  int index = -1;
+};
+struct GeomId {
+  int index = -1;
+};
+struct SiteId {
+  int index = -1;
+};
+struct ActuatorId {
+  int index = -1;
+};
+// Where a joint's numbers begin in qpos and in qvel.
+struct JointId {
+  int qpos = -1, qvel = -1;
+};
+// Where a sensor's numbers begin, and how many there are.
+struct SensorId {
+  int index = -1, size = 0;
+};
+
+template <class F, int N>
+struct Vec {
+  F at[N];
+  DRL_HD F& operator[](int k) { return at[k]; }
+  DRL_HD const F& operator[](int k) const { return at[k]; }
+};
+
+// What a task sees of a robot. Lengths in m, angles in rad, forces in N, torques in N m, the world's axes.
+template <class R>
+concept Robot = requires(R& robot, const R& seen, int k, typename R::F x, const typename R::F* numbers, BodyId body,
+                         GeomId geom, SiteId site, ActuatorId actuator, JointId joint, SensorId sensor) {
+  // Sizes of the model: numbers of qpos, of qvel, actuators, bodies (number 0 is the world).
+  { seen.nq() } -> std::same_as<int>;
+  { seen.nv() } -> std::same_as<int>;
+  { seen.nu() } -> std::same_as<int>;
+  { seen.nbody() } -> std::same_as<int>;
+  robot.advance(numbers);                          // the controls [nu], for frame_skip steps
+  robot.forward();                                 // computes all that follows from qpos and qvel
+  { seen.time() } -> std::same_as<typename R::F>;  // s, since the reset
+  { seen.qpos(k) } -> std::same_as<typename R::F>;
+  { seen.qvel(k) } -> std::same_as<typename R::F>;
+  { seen.qpos(joint) } -> std::same_as<typename R::F>;  // its first number; the k-th is qpos(joint.qpos + k)
+  { seen.qvel(joint) } -> std::same_as<typename R::F>;
+  { seen.qacc(k) } -> std::same_as<typename R::F>;
+  { seen.ctrl(k) } -> std::same_as<typename R::F>;
+  robot.set_qpos(k, x);
+  robot.set_qvel(k, x);
+  // Of a body: where its frame is (x, y, z) and how it is turned (w, x, y, z); its centre of mass, and that of it and
+  // all that it carries; mass, kg.
+  { seen.position(body) } -> std::same_as<Vec<typename R::F, 3>>;
+  { seen.orientation(body) } -> std::same_as<Vec<typename R::F, 4>>;
+  { seen.center_of_mass(body) } -> std::same_as<Vec<typename R::F, 3>>;
+  { seen.subtree_center_of_mass(body) } -> std::same_as<Vec<typename R::F, 3>>;
+  { seen.mass(body) } -> std::same_as<typename R::F>;
+  // MuJoCo's cinert, cvel and cfrc_ext, about the centre of mass of the body's tree: inertia and mass; angular and
+  // linear velocity; torque and force of contacts and pushes from outside, 0 after a reset.
+  { seen.inertia(body) } -> std::same_as<Vec<typename R::F, 10>>;
+  { seen.velocity(body) } -> std::same_as<Vec<typename R::F, 6>>;
+  { seen.external_force(body) } -> std::same_as<Vec<typename R::F, 6>>;
+  { seen.position(geom) } -> std::same_as<Vec<typename R::F, 3>>;
+  { seen.position(site) } -> std::same_as<Vec<typename R::F, 3>>;
+  { seen.touches(geom, geom) } -> std::same_as<Mask<typename R::F>>;
+  // Along the number k of qvel: what actuators give, and what limits and contacts give.
+  { seen.actuator_force_along(k) } -> std::same_as<typename R::F>;
+  { seen.constraint_force_along(k) } -> std::same_as<typename R::F>;
+  { seen.force(actuator) } -> std::same_as<typename R::F>;
+  { seen.sensor(sensor, k) } -> std::same_as<typename R::F>;
+  // A push on a body's centre of mass until it is set anew, or the reset: force and torque.
+  robot.push(body, Vec<typename R::F, 3>{}, Vec<typename R::F, 3>{});
+  // In apply(): sliding, torsional and rolling friction; where the body's centre of mass lies beside the file's.
+  robot.set_friction(geom, Vec<typename R::F, 3>{});
+  robot.shift_center_of_mass(body, Vec<typename R::F, 3>{});
+};
+
+// A task's functions with all arguments, of which it may leave some out. T is Task<R>.
+namespace robot {
+
+struct Nothing {
+  template <class V>
+  void describe(V&) {}
+  template <class Find>
+  void find(Find&) {}
+};
+template <class T>
+inline constexpr bool kHasState = requires {
+  typename T::State;
+};
+template <class T>
+inline constexpr bool kHasParts = requires {
+  typename T::Parts;
+};
+template <class T>
+inline constexpr bool kHasParams = requires {
+  typename T::Params;
+};
+template <class T>
+auto state_of() {
+  if constexpr (kHasState<T>) return typename T::State{};
+  if constexpr (!kHasState<T>) return Nothing{};
+}
+template <class T>
+auto parts_of() {
+  if constexpr (kHasParts<T>) return typename T::Parts{};
+  if constexpr (!kHasParts<T>) return Nothing{};
+}
+template <class T>
+auto params_of() {
+  if constexpr (kHasParams<T>) return typename T::Params{};
+  if constexpr (!kHasParams<T>) return Nothing{};
+}
+template <class T>
+using State = decltype(state_of<T>());
+template <class T>
+using Parts = decltype(parts_of<T>());
+template <class T>
+using Params = decltype(params_of<T>());
+
+template <bool IsThere, class X>
+auto if_there(X& x) {
+  if constexpr (IsThere) return std::tie(x);
+  if constexpr (!IsThere) return std::tuple<>();
+}
+// (state, robot, `own`..., parts, params, `last`...), of these what T has.
+template <class T, class S, class R, class Own, class Last = std::tuple<>>
+auto arguments(S& state, R& robot, const Own& own, const Parts<T>& parts, const Params<T>& params,
+               const Last& last = {}) {
+  return std::tuple_cat(if_there<kHasState<T>>(state), std::tie(robot), own, if_there<kHasParts<T>>(parts),
+                        if_there<kHasParams<T>>(params), last);
+}
+template <class T, class Arguments>
+inline constexpr bool kStepTakes = false;
+template <class T, class... All>
+inline constexpr bool kStepTakes<T, std::tuple<All...>> = requires(All... all) {
+  T::step(all...);
+};
+template <class T, class Arguments>
+inline constexpr bool kObserveTakes = false;
+template <class T, class... All>
+inline constexpr bool kObserveTakes<T, std::tuple<All...>> = requires(All... all) {
+  T::observe(all...);
+};
+
+template <class T, class R, class F>
+void create(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
+  const auto call = [](auto&... all) {
+    if constexpr (requires { T::create(all...); }) T::create(all...);
+  };
+  std::apply(call, arguments<T>(state, robot, std::tie(draws), parts, params));
+}
+template <class T, class R>
+void apply(const State<T>& state, R& robot, const Parts<T>& parts, const Params<T>& params) {
+  const auto call = [](auto&... all) {
+    if constexpr (requires { T::apply(all...); }) T::apply(all...);
+  };
+  std::apply(call, arguments<T>(state, robot, std::tie(), parts, params));
+}
+template <class T, class R, class F>
+void reset(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
+  std::apply([](auto&... all) { T::reset(all...); }, arguments<T>(state, robot, std::tie(draws), parts, params));
+}
+template <class T, class R, class F>
+auto step(State<T>& state, R& robot, const F* action, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
+  const auto call = [](auto&... all) { return T::step(all...); };
+  const auto drawing = arguments<T>(state, robot, std::tie(action, draws), parts, params);
+  if constexpr (kStepTakes<T, std::remove_const_t<decltype(drawing)>>) {
+    return std::apply(call, drawing);
+  } else {
+    return std::apply(call, arguments<T>(state, robot, std::tie(action), parts, params));
+  }
+}
+template <class T, class R, class F>
+void observe(const State<T>& state, const R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params,
+             F* obs) {
+  const auto call = [](auto&... all) { T::observe(all...); };
+  const auto drawing = arguments<T>(state, robot, std::tie(draws), parts, params, std::tie(obs));
+  if constexpr (kObserveTakes<T, std::remove_const_t<decltype(drawing)>>) {
+    std::apply(call, drawing);
+  } else {
+    std::apply(call, arguments<T>(state, robot, std::tie(), parts, params, std::tie(obs)));
+  }
+}
+template <class T, class R, class F>
+void observe_critic(const State<T>& state, const R& robot, const Parts<T>& parts, const Params<T>& params, F* obs) {
+  std::apply([](auto&... all) { T::observe_critic(all...); },
+             arguments<T>(state, robot, std::tie(), parts, params, std::tie(obs)));
+}
+
+}  // namespace robot
+}  // namespace drl
+
+// Ends a robot's header, behind its namespace. It means something in the unit of a library's table alone, with what
+// computes the physics: drl_add_task_library(my_robots my_robot.hpp MUJOCO).
+#if defined(DRL_MUJOCO)
+#include "drl/mujoco.hpp"
+#define DRL_ROBOT(...) DRL_SIMULATOR(::drl::MujocoTask<__VA_ARGS__>)
+#else
+#define DRL_ROBOT(...)
+#endif
