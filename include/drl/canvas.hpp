@@ -3,7 +3,7 @@
 //
 //   template <class Canvas>
 //   static void draw(const State& s, const Params&, Canvas& canvas) {   // State of floats
-//     canvas.look({0, 0, 0.5}, 6);
+//     canvas.look({0, 0, 0.5f}, 6);
 //     canvas.capsule({s.x, 0, 0}, {s.x, 0, 1}, 0.05f, Canvas::orange);
 //   }
 //
@@ -38,6 +38,7 @@ struct CanvasCalls {
 
 class Canvas {
  public:
+  using Point = drl::Point;
   enum Color : int32_t { black, grey, light_grey, white, blue, orange, green, red, purple, brown };
   static constexpr int kColors = brown + 1;
 
