@@ -226,8 +226,12 @@ class MujocoTask : public Task<MujocoRobot> {
     visit("physics", physics_.data(), state_size_);
     for (Column& column : columns_) visit(column.name, column.numbers.data(), static_cast<int64_t>(column.count));
   }
-  // The MJCF file, with its folders.
-  const char* model_file() const { return file_.c_str(); }
+  template <class AnyCanvas>
+  void draw(int64_t env, const Params& params, AnyCanvas& canvas) {
+    canvas.model(file_.c_str(), physics(env) + 1, model_->nq);  // behind the time
+    if constexpr (requires { Definition::draw(load(env), params, canvas); })
+      Definition::draw(load(env), params, canvas);
+  }
 
  private:
   using State = robot::State<Definition>;

@@ -14,6 +14,7 @@
 //     void observe(int64_t env, [drl::Draws<float>&,] float* obs);            obs [obs_dim]
 //     void observe_critic(int64_t env, float* obs);    with critic_obs_dim
 //     template <class V> void visit_state(V& visit);   visit("q", q.data(), 2): an array [num_envs, 2]
+//     void draw(int64_t env, drl::Canvas&);            for films (drl/canvas.hpp); may be left out
 //   };                                                 const Params& behind the draws, where they change as the
 //   training
 //                                                      goes on: its Curriculum (drl/task.hpp)
@@ -150,6 +151,15 @@ struct SimulatorTask {
         s.simulator->observe_critic(s.env, obs);
       }
     }
+    template <class AnyCanvas>
+    static void draw(const State& s, const Params& p, AnyCanvas& canvas)
+        requires requires { s.simulator->draw(s.env, p, canvas); } || requires { s.simulator->draw(s.env, canvas); } {
+      if constexpr (requires { s.simulator->draw(s.env, p, canvas); }) {
+        s.simulator->draw(s.env, p, canvas);
+      } else {
+        s.simulator->draw(s.env, canvas);
+      }
+    }
 
     // The same on every instruction set: the library's compiler has chosen one.
     static const TaskLoops* host_loops() {
@@ -173,10 +183,6 @@ struct SimulatorTask {
           });
         },
         [](void* simulator) { delete static_cast<Sim*>(simulator); },
-        [](void* simulator) -> const char* {
-          if constexpr (requires(Sim & sim) { sim.model_file(); }) return static_cast<Sim*>(simulator)->model_file();
-          return nullptr;
-        },
         [](void* simulator, SimulatorStateVisitor::Visit visit, void* context, char* error, int64_t size) {
           return call_simulator(error, size, [&] {
             SimulatorStateVisitor visitor(visit, context);

@@ -262,6 +262,7 @@ DRL_HD void observe_critic(const typename Task::State& state, const typename Tas
 //   static constexpr bool finite_horizon = true;         nothing is expected beyond a time-out: it terminates
 //   static constexpr int history = 3;   the actor sees the last 3 observations, oldest first; the first one thrice
 //   critic_obs_dim
+//   template <class Canvas> static void draw(const State&, const Params&, Canvas&);   for films (drl/canvas.hpp)
 //   a Params::Curriculum, numbers that change after each iteration, on the host and on all ranks alike, and that
 //   checkpoints keep:
 //     struct Curriculum {

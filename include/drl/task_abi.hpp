@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "drl/canvas.hpp"
 #include "drl/isa_list.hpp"
 #include "drl/step_row.hpp"
 #include "drl/training_stats.hpp"
@@ -89,8 +90,6 @@ struct SimulatorRecord {
   int32_t (*create)(const SimulatorConfig* config, const void* params, void** simulator, char* error,
                     int64_t error_size);
   void (*destroy)(void* simulator);
-  // The MJCF file of a robot, whose qpos is in the array "physics" from number 1 on (0 is the time); null of others.
-  const char* (*model_file)(void* simulator);
   // Calls visit(context, array) for each array of its state.
   int32_t (*state)(void* simulator, void (*visit)(void* context, const SimulatorArray* array), void* context,
                    char* error, int64_t error_size);
@@ -135,10 +134,12 @@ struct TaskRecord {
   // Where GPU code says that it is there (*gpu is null without), since it is linked beside this.
   const TaskLoops* const* gpu;
   const SimulatorRecord* simulator;  // or null
+  // As TaskLoop: shows environment call->begin, in the memory of the host. Null: the task does not draw.
+  int32_t (*draw)(const LoopCall* call, const CanvasCalls* canvas, char* error, int64_t error_size);
   const char* trouble;               // null, or why the task cannot be used
 };
 
-inline constexpr int kTaskSizeCount = 14;
+inline constexpr int kTaskSizeCount = 16;
 struct TaskLibrary {
   uint64_t magic;
   int32_t abi;
@@ -158,7 +159,8 @@ struct TaskSizes {
                                  sizeof(LoopCall),        sizeof(StepRow),
                                  sizeof(SimulatorConfig), sizeof(SimulatorArray),
                                  sizeof(SimulatorRecord), sizeof(TaskEnd),
-                                 sizeof(TrainingStats),   kIsaCount};
+                                 sizeof(TrainingStats),   sizeof(CanvasCalls),
+                                 sizeof(Shape),           kIsaCount};
 };
 
 constexpr uint64_t text_hash(const char* text) {  // FNV-1a

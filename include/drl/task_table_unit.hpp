@@ -7,9 +7,12 @@
 #endif
 
 #include <cstddef>
+#include <cstdio>
+#include <exception>
 #include <type_traits>
 #include <vector>
 
+#include "drl/canvas.hpp"
 #include "drl/task.hpp"
 #include "drl/task_abi.hpp"
 #include "drl/task_loops.hpp"
@@ -109,6 +112,7 @@ class TableEntry {
     record_.param_count = static_cast<int32_t>(params_.size()), record_.params = params_.data();
     record_.params_size = sizeof(Params), record_.default_params = &defaults_;
     record_.gpu = &GpuLoopsOf<Task>::loops;
+    if constexpr (kDraws) record_.draw = draw;
     if (columns != Environments<Task>::kColumns)
       record_.trouble = "its State::describe does not name every member once";
   }
@@ -124,6 +128,25 @@ class TableEntry {
     return 0;
   }
   static int32_t begin_no_others(const LoopCall*, char*, int64_t) { return 0; }
+
+  static constexpr bool kDraws = requires(const typename Spec::State& state, const Params& params, Canvas& canvas) {
+    Spec::draw(state, params, canvas);
+  };
+  static int32_t draw(const LoopCall* call, const CanvasCalls* calls, char* error, int64_t error_size) {
+    try {
+      const auto envs = Environments<Task>::of(*call);
+      const auto one = envs.template load_some<float>(call->begin);
+      const Params params = envs.template params<float>();
+      Canvas canvas(*calls);
+      if constexpr (kDraws) Spec::draw(one.state, params, canvas);
+      return 0;
+    } catch (const std::exception& thrown) {
+      std::snprintf(error, static_cast<size_t>(error_size), "%s", thrown.what());
+    } catch (...) {
+      std::snprintf(error, static_cast<size_t>(error_size), "an exception that is no std::exception");
+    }
+    return 1;
+  }
 
   static void update_curriculum(float* numbers, const TrainingStats* stats) {
     if constexpr (kHasCurriculum<Spec>) {

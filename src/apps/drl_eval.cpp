@@ -6,14 +6,17 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "apps/program.hpp"
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
+#include "film/film.hpp"
 #include "nets/normalizer.hpp"
 #include "nets/torch/torch_nets.hpp"
 #include "run/evaluator.hpp"
@@ -26,7 +29,8 @@ namespace {
 constexpr const char* kUsage =
     "drl_eval: plays whole episodes with a trained policy.\n\n"
     "  drl_eval --run runs/Cartpole/latest             its newest checkpoint, 100 episodes\n"
-    "  drl_eval --checkpoint F --record episodes.h5    a certain one; and keep what was played\n\n"
+    "  drl_eval --checkpoint F --record episodes.h5    a certain one; and keep what was played\n"
+    "  drl_eval --run R --episodes 1 --video run.mp4   a film of it\n\n"
     "First line: return mean M std S min A max B. Exit codes: 0 done, 1 failure, 2 wrong usage.\n\n";
 
 struct EvalOptions {
@@ -88,10 +92,15 @@ class Policy {
   std::vector<std::byte> task_params() const { return options_.env->bytes(); }
   const std::vector<float>& curriculum() const { return curriculum_; }
   Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
-    return evaluate(plan, {*queue_, *nets_, spec_, params_.data(), normalizer_->view()}, on_episode);
+    return evaluate(plan, played(), on_episode);
+  }
+  void show(const EvaluationPlan& plan, const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
+    watch(plan, played(), on_moment);
   }
 
  private:
+  PlayedPolicy played() { return {*queue_, *nets_, spec_, params_.data(), normalizer_->view()}; }
+
   std::unique_ptr<Queue> queue_;
   Options options_;
   std::string task_;
@@ -154,7 +163,26 @@ void print_json(const Evaluation& result, const EvalOptions& options, const std:
   std::printf("%s\n", json.dump().c_str());
 }
 
-int evaluate_checkpoint(const EvalOptions& options) {
+// Plays and films environment 0.
+void make_film(const FilmOptions& options, int threads, const EvaluationPlan& plan, Policy& policy) {
+  const TaskSpec task = task_spec(plan.task);
+  require_draw(task_record(plan.task));
+  Film film(options, task.name, task.dt, threads);
+  policy.show(plan, [&](VecEnv& envs, const Moment& moment) {
+    if (film.wants(moment.step)) {
+      Picture picture;
+      picture.write("time", fmt::format("{:.2f} s", static_cast<double>(moment.age) * task.dt));
+      picture.write("reward", fmt::format("{:.4g}", moment.reward));
+      picture.write("episode", std::to_string(moment.episode + 1));
+      envs.draw(0, picture.canvas());
+      film.show(picture);
+    }
+    return !film.complete();
+  });
+  film.finish();
+}
+
+int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film) {
   const std::string file = checkpoint_of(options);
   if (!options.record.empty()) require_folder(options.record);
   const Checkpoint checkpoint = read_checkpoint(file);
@@ -162,7 +190,9 @@ int evaluate_checkpoint(const EvalOptions& options) {
   Recording recording({{"task", policy.task()}, {"dt", task_spec(policy.task()).dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
   if (!options.record.empty()) record = [&](const Episode& episode) { recording.add(episode); };
-  const Evaluation result = policy.play(plan_of(options, policy), record);
+  const EvaluationPlan plan = plan_of(options, policy);
+  if (!film.video.empty()) make_film(film, options.threads, plan, policy);
+  const Evaluation result = policy.play(plan, record);
   if (record) recording.write(options.record);
   options.json ? print_json(result, options, policy.task(), file) : print_lines(result, options, file);
   return kDone;
@@ -170,13 +200,15 @@ int evaluate_checkpoint(const EvalOptions& options) {
 
 int run(const std::vector<std::string>& arguments) {
   EvalOptions options;
+  FilmOptions film;
   OptionTable table;
   table.section("", "Evaluation", options);
+  table.section("", "Film", film);
   table.apply_command_line({arguments.begin() + 1, arguments.end()});
   load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
-  return evaluate_checkpoint(options);
+  return evaluate_checkpoint(options, film);
 }
 
 }  // namespace

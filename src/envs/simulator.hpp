@@ -19,11 +19,6 @@ class Simulator {
   Simulator& operator=(const Simulator&) = delete;
 
   void* handle() const { return handle_; }
-  // The MJCF file of a robot; "" of others.
-  std::string model_file() const {
-    const char* file = record_.simulator->model_file(handle_);
-    return file ? file : "";
-  }
   void visit_state(StateVisitor& visitor) const;
 
  private:

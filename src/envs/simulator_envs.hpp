@@ -25,6 +25,7 @@ class SimulatorEnvs final : public VecEnv {
   void announce_step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
   void take_episode_sums(Queue& queue, double* out, double* scratch) override;
+  void draw(int64_t env, const CanvasCalls& canvas) override { envs_.draw(env, canvas); }
   void visit_state(StateVisitor& visitor) override { envs_.visit_state(visitor); }
   void visit_shared_state(StateVisitor& visitor) override { envs_.visit_shared_state(visitor); }
   void iteration_ended(Queue&, int64_t iteration, const EpisodeSums& episodes, std::vector<float>& now) override {

@@ -30,6 +30,12 @@ TaskSpec spec_of(const TaskRecord& record) {
   return spec;
 }
 
+void require_draw(const TaskRecord& record) {
+  if (!record.draw)
+    throw UsageError(std::string("task ") + record.name +
+                     " cannot be filmed (its header has no draw): add one, which drl/canvas.hpp describes");
+}
+
 TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& queue)
     : record_(record),
       config_(config),
@@ -94,9 +100,12 @@ LoopCall TaskEnvs::call(Queue& queue, const StepRow& row, int64_t begin, int64_t
 
 void TaskEnvs::run(TaskLoop loop, const LoopCall& call) const {
   char error[256] = "";
-  if (loop(&call, error, sizeof(error)) != 0)
-    throw Error("task " + spec_.name + " failed (" + error +
-                "): " + (simulator_ ? "the text is its simulator's own" : "drl_doctor examines the node's GPUs"));
+  if (loop(&call, error, sizeof(error)) != 0) fail(error);
+}
+
+void TaskEnvs::fail(const std::string& why) const {
+  throw Error("task " + spec_.name + " failed (" + why +
+              "): " + (simulator_ ? "the text is its simulator's own" : "drl_doctor examines the node's GPUs"));
 }
 
 void TaskEnvs::reset(Queue& queue, const StepRow& row, const Start& start) {
@@ -113,6 +122,15 @@ void TaskEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t coun
   some.step = step;
   run(loops_.step, some);
   if (!queue.on_gpu()) run(loops_.begin_others, some);
+}
+
+void TaskEnvs::draw(int64_t env, const CanvasCalls& canvas) {
+  DRL_CHECK(!queue_.on_gpu() && env >= 0 && env < config_.num_envs, "no such environment on the host");
+  require_draw(record_);
+  const StepRow none{};
+  const LoopCall one = call(queue_, none, env, env + 1);
+  char error[256] = "";
+  if (record_.draw(&one, &canvas, error, sizeof(error)) != 0) fail(error);
 }
 
 void TaskEnvs::take_episode_sums(Queue& queue, double* out, double* scratch) {

@@ -26,6 +26,8 @@ struct EnvConfig {
 
 // What a learner needs to know of it.
 TaskSpec spec_of(const TaskRecord& record);
+// Throws UsageError if the task does not say what it looks like.
+void require_draw(const TaskRecord& record);
 
 // Environment k has the global index config.first_global_index + k. For given actions its trajectory is a function of
 // (config.seed, config.params, global index) only. step() allocates nothing.
@@ -39,6 +41,7 @@ class TaskEnvs final : public VecEnv {
   void reset(Queue& queue, const StepRow& row, const Start& start) override;
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
   void take_episode_sums(Queue& queue, double* out, double* scratch) override;
+  void draw(int64_t env, const CanvasCalls& canvas) override;
   // Sums over finished episodes are no state: they are taken before a checkpoint.
   void visit_state(StateVisitor& visitor) override;
   void visit_shared_state(StateVisitor& visitor) override;
@@ -49,6 +52,7 @@ class TaskEnvs final : public VecEnv {
   const TaskLoops& loops() const;
   LoopCall call(Queue& queue, const StepRow& row, int64_t begin, int64_t end) const;
   void run(TaskLoop loop, const LoopCall& call) const;
+  [[noreturn]] void fail(const std::string& why) const;
   size_t size() const { return static_cast<size_t>(config_.num_envs); }
   // Of a simulator any environments may be stepped at the same time.
   int64_t sharers() const { return queue_.on_gpu() || record_.simulator ? 1 : kRangeUnit; }

@@ -7,6 +7,7 @@
 
 #include "device/queue.hpp"
 #include "device/state.hpp"
+#include "drl/canvas.hpp"
 #include "drl/step_row.hpp"
 #include "drl/task_spec.hpp"
 
@@ -51,6 +52,8 @@ class VecEnv {
   // into out [episode_columns(spec())]. Episodes that started at a random age, and those that Start leaves out, are not
   // counted. `scratch` holds sum_scratch of so many columns.
   virtual void take_episode_sums(Queue& queue, double* out, double* scratch) = 0;
+  // Shows what environment `env` looks like now; on a host's queue. Throws UsageError if the task does not draw.
+  virtual void draw(int64_t /*env*/, const CanvasCalls&) {}
   virtual void visit_state(StateVisitor& visitor) = 0;
   // State that all ranks share, and that outlives a new start of all environments: a task's curriculum.
   virtual void visit_shared_state(StateVisitor&) {}

@@ -49,7 +49,8 @@ pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settin
   const pid_t pid = vfork();
   if (pid == 0) {
     if (settings.own_group) setpgid(0, 0);
-    if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
+    if (const int input = settings.input >= 0 ? settings.input : open("/dev/null", O_RDONLY); input >= 0)
+      dup2(input, STDIN_FILENO);
     if (settings.output >= 0) dup2(settings.output, STDOUT_FILENO), dup2(settings.output, STDERR_FILENO);
     if (settings.ends_with_us) prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (settings.ends_with_us && getppid() != parent) _exit(kNotFound);  // it died before the line above

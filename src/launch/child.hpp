@@ -20,6 +20,7 @@ struct ChildSettings {
   std::vector<std::string> environment;  // "NAME=value"
   sigset_t signal_mask = {};
   bool own_group = false;    // a process group of its own: Ctrl-C in the terminal reaches us alone
+  int input = -1;            // the file that it reads; an empty one if negative
   int output = -1;           // the file of its output and errors; ours if negative
   bool ends_with_us = true;  // the death of the calling thread, of whatever kind, sends it SIGTERM
 };
@@ -27,7 +28,7 @@ struct ChildSettings {
 // This process's environment, "NAME=value" each.
 std::vector<std::string> environment_list();
 
-// Starts `command` (found by PATH) with an empty standard input and default signals, but for ignored ones. -1, with the
+// Starts `command` (found by PATH) with default signals, but for ignored ones. -1, with the
 // reason in errno, if it cannot be started.
 pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settings);
 

@@ -128,4 +128,21 @@ Evaluation evaluate(const EvaluationPlan& plan, const PlayedPolicy& policy,
   return episodes.result;
 }
 
+void watch(const EvaluationPlan& plan, const PlayedPolicy& policy,
+           const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
+  const uint64_t seed = plan.seed | kEvaluationKey;
+  const std::unique_ptr<VecEnv> envs = make_env(plan.task, {1, 0, seed, false, plan.params, 1}, policy.queue);
+  Rollout rollout(policy.queue, envs->spec(), 1, 1, true);
+  Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
+  envs->reset(policy.queue, rollout.start_row(), {});
+  for (Moment moment; on_moment(*envs, moment);) {
+    collector.collect(policy.params, policy.normalizer, &moment.step);
+    const RolloutView& row = rollout.view();
+    moment.step += 1, moment.age += 1, moment.reward += static_cast<double>(row.reward[0]);
+    if (row.terminated[0] || row.truncated[0])
+      moment = {.step = moment.step, .episode = moment.episode + 1, .age = 0, .reward = 0};
+    rollout.roll_over();
+  }
+}
+
 }  // namespace drl

@@ -7,6 +7,7 @@
 
 #include "algorithms/actor_critic.hpp"
 #include "algorithms/kernels.hpp"
+#include "envs/vec_env.hpp"
 #include "nets/nets.hpp"
 #include "store/recording.hpp"
 
@@ -47,5 +48,18 @@ struct PlayedPolicy {
 // if given, receives each episode in full.
 Evaluation evaluate(const EvaluationPlan& plan, const PlayedPolicy& policy,
                     const std::function<void(const Episode&)>& on_episode = nullptr);
+
+// Where an environment is that is watched.
+struct Moment {
+  int64_t step = 0;     // since the beginning, over all episodes
+  int64_t episode = 0;  // from 0
+  int64_t age = 0;      // steps in this episode
+  double reward = 0;    // their sum
+};
+
+// Plays environment 0 of evaluate() alone, episode after episode: the same start, the same noise. `on_moment` sees the
+// start, and then each step's outcome (of an episode's last step: the start of the next), until it gives false.
+void watch(const EvaluationPlan& plan, const PlayedPolicy& policy,
+           const std::function<bool(VecEnv&, const Moment&)>& on_moment);
 
 }  // namespace drl

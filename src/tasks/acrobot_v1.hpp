@@ -64,6 +64,22 @@ struct AcrobotV1 {
     obs[5] = s.theta2_dot;
   }
 
+  template <class Canvas>
+  static void draw(const State& s, const Params& p, Canvas& canvas) {
+    const float angle = s.theta1 + s.theta2;
+    const auto along = [&](auto from, float a) {
+      return decltype(from){from.x + p.length * math::sin(a), from.y, from.z - p.length * math::cos(a)};
+    };
+    const typename Canvas::Point joint{0, 0, 0};
+    const auto elbow = along(joint, s.theta1), tip = along(elbow, angle);
+    canvas.look({0, 0, 0}, 6);
+    canvas.capsule({-2.5f, 0.3f, p.length}, {2.5f, 0.3f, p.length}, 0.02f, Canvas::red);  // to be reached
+    canvas.capsule(joint, elbow, 0.1f, Canvas::blue);
+    canvas.capsule(elbow, tip, 0.08f, Canvas::orange);
+    canvas.sphere(joint, 0.14f, Canvas::black);
+    canvas.sphere(elbow, 0.13f, Canvas::black);
+  }
+
   static constexpr char preset[] = R"(
 num_envs = 128
 num_steps_per_env = 64

@@ -72,6 +72,17 @@ struct Cartpole {
     obs[3] = s.theta_dot;
   }
 
+  template <class Canvas>
+  static void draw(const State& s, const Params& p, Canvas& canvas) {
+    canvas.look({0, 0, 0.35f}, 6.8f);
+    canvas.ground(-0.4f);
+    canvas.capsule({-p.x_limit, 0, 0}, {p.x_limit, 0, 0}, 0.03f, Canvas::grey);
+    canvas.box({s.x, 0, 0}, {0.25f, 0.15f, 0.12f}, 0, Canvas::blue);
+    const float length = 2 * p.half_length, y = -0.2f;  // before the cart
+    canvas.capsule({s.x, y, 0}, {s.x + length * math::sin(s.theta), y, length * math::cos(s.theta)}, 0.05f,
+                   Canvas::orange);
+  }
+
   // Nothing but the end of an episode tells of the track's ends, and who has learned this task meets them no more:
   // steps that are large or noisy unlearn them. So rollouts are long (of 16 steps each, one seed in forty ends badly),
   // the rate falls to 0, mini-batches are large, and the clip range is narrow.

@@ -63,6 +63,17 @@ struct CartPoleV1 {
     obs[3] = s.theta_dot;
   }
 
+  template <class Canvas>
+  static void draw(const State& s, const Params& p, Canvas& canvas) {
+    canvas.look({0, 0, 0.35f}, 5.4f);
+    canvas.ground(-0.4f);
+    canvas.capsule({-p.x_limit, 0, 0}, {p.x_limit, 0, 0}, 0.03f, Canvas::grey);
+    canvas.box({s.x, 0, 0}, {0.25f, 0.15f, 0.12f}, 0, Canvas::blue);
+    const float length = 2 * p.half_length, y = -0.2f;  // before the cart
+    canvas.capsule({s.x, y, 0}, {s.x + length * math::sin(s.theta), y, length * math::cos(s.theta)}, 0.05f,
+                   Canvas::orange);
+  }
+
   // Rewards are scaled so that values stay near 5: at 50 the tanh units of the critic saturate.
   static constexpr char preset[] = R"(
 num_envs = 128

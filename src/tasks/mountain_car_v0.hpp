@@ -3,6 +3,7 @@
 #pragma once
 
 #include "drl/task.hpp"
+#include "tasks/mountain.hpp"
 
 namespace drl {
 
@@ -46,6 +47,11 @@ struct MountainCarV0 {
   DRL_HD static void observe(const State& s, Out obs) {
     obs[0] = s.position;
     obs[1] = s.velocity;
+  }
+
+  template <class Canvas>
+  static void draw(const State& s, const Params& p, Canvas& canvas) {
+    draw_mountain_car(s.position, p.min_position, p.max_position, p.goal, canvas);
   }
 
   static constexpr char preset[] = R"(

@@ -50,6 +50,15 @@ struct PendulumV1 {
     obs[2] = s.theta_dot;
   }
 
+  template <class Canvas>
+  static void draw(const State& s, const Params& p, Canvas& canvas) {
+    canvas.look({0, 0, 0}, 3.6f);
+    // As Gymnasium shows it: theta grows to the left.
+    canvas.capsule({0, 0, 0}, {-p.length * math::sin(s.theta), 0, p.length * math::cos(s.theta)}, 0.08f,
+                   Canvas::orange);
+    canvas.sphere({0, 0, 0}, 0.11f, Canvas::black);
+  }
+
   static constexpr char preset[] = R"(
 num_envs = 128
 num_steps_per_env = 64

@@ -1,0 +1,78 @@
+// What a task's draw() says of an environment, so that drl_eval --video can show it: a few shapes, or a robot's model in
+// a position.
+//
+//   template <class Canvas>
+//   static void draw(const State& s, const Params&, Canvas& canvas) {   // State of floats
+//     canvas.look({0, 0, 0.5f}, 6);
+//     canvas.capsule({s.x, 0, 0}, {s.x, 0, 1}, 0.05f, Canvas::orange);
+//   }
+//
+// Lengths in m: x to the right, y away from who looks, z up.
+#pragma once
+
+#include <cstdint>
+
+namespace drl {
+
+struct Point {
+  float x, y, z;
+};
+
+enum class ShapeKind : int32_t { capsule, line, arrow, box, sphere, ground };
+struct Shape {
+  ShapeKind kind;
+  int32_t color;   // Canvas::Color
+  Point from, to;  // ends; the same of what has none
+  Point half;      // lengths of a box from its centre; else x: radius in m, of a line width in pixels
+  float angle;     // of a box: its turn to the right, about y, in rad
+};
+
+// Who draws, behind the border between a task's library and drl.
+struct CanvasCalls {
+  void* context;
+  void (*look)(void* context, Point at, float width);
+  void (*add)(void* context, const Shape* shape);
+  void (*model)(void* context, const char* file, const double* qpos, int64_t size);
+  void (*text)(void* context, const char* name, const char* value);
+};
+
+class Canvas {
+ public:
+  using Point = drl::Point;
+  enum Color : int32_t { black, grey, light_grey, white, blue, orange, green, red, purple, brown };
+  static constexpr int kColors = brown + 1;
+
+  explicit Canvas(const CanvasCalls& calls) : calls_(calls) {}
+
+  // From where the picture is taken: `at` is its middle, and it is `width` m wide there. Once.
+  void look(Point at, float width) { calls_.look(calls_.context, at, width); }
+  void capsule(Point from, Point to, float radius, Color color) {
+    add({ShapeKind::capsule, color, from, to, {radius, 0, 0}, 0});
+  }
+  // `width`: pixels.
+  void line(Point from, Point to, float width, Color color) {
+    add({ShapeKind::line, color, from, to, {width, 0, 0}, 0});
+  }
+  void arrow(Point from, Point to, float radius, Color color) {
+    add({ShapeKind::arrow, color, from, to, {radius, 0, 0}, 0});
+  }
+  // `half`: from its centre to its sides. `angle`: its turn to the right, rad.
+  void box(Point centre, Point half, float angle, Color color) {
+    add({ShapeKind::box, color, centre, centre, half, angle});
+  }
+  void sphere(Point centre, float radius, Color color) {
+    add({ShapeKind::sphere, color, centre, centre, {radius, 0, 0}, 0});
+  }
+  // Squares of 1 m, to the horizon, at the height z.
+  void ground(float z) { add({ShapeKind::ground, light_grey, {0, 0, z}, {0, 0, z}, {0, 0, 0}, 0}); }
+  // A MuJoCo model (MJCF) at the joint positions qpos [size]; it stays the same for a whole film.
+  void model(const char* file, const double* qpos, int64_t size) { calls_.model(calls_.context, file, qpos, size); }
+  // A line in a corner of the picture, below time and reward: text("command", "0.5 m/s").
+  void text(const char* name, const char* value) { calls_.text(calls_.context, name, value); }
+
+ private:
+  void add(const Shape& shape) { calls_.add(calls_.context, &shape); }
+  const CanvasCalls& calls_;
+};
+
+}  // namespace drl

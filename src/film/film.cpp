@@ -1,0 +1,55 @@
+#include "film/film.hpp"
+
+namespace drl {
+
+Picture::Picture() {
+  const auto look = [](void* self, Point at, float width) {
+    static_cast<Picture*>(self)->at_ = at;
+    static_cast<Picture*>(self)->width_ = width;
+  };
+  const auto add = [](void* self, const Shape* shape) { static_cast<Picture*>(self)->shapes_.push_back(*shape); };
+  const auto model = [](void* self, const char* file, const double* qpos, int64_t size) {
+    static_cast<Picture*>(self)->model_ = file;
+    static_cast<Picture*>(self)->qpos_.assign(qpos, qpos + size);
+  };
+  const auto text = [](void* self, const char* name, const char* value) {
+    static_cast<Picture*>(self)->add_text(name, value);
+  };
+  calls_ = {this, look, add, model, text};
+}
+
+void Picture::add_text(const std::string& name, const std::string& value) {
+  names_ += (names_.empty() ? "" : "\n") + name;
+  values_ += (values_.empty() ? "" : "\n") + value;
+}
+
+FilmView Picture::view(const std::string& title) const {
+  return {at_,
+          width_,
+          shapes_.data(),
+          static_cast<int64_t>(shapes_.size()),
+          model_.empty() ? nullptr : model_.c_str(),
+          qpos_.data(),
+          static_cast<int64_t>(qpos_.size()),
+          title.c_str(),
+          names_.c_str(),
+          values_.c_str()};
+}
+
+Film::Film(const FilmOptions& options, const std::string& title, double dt, int threads,
+           const std::filesystem::path& library_file)
+    : plan_(film_plan(options)),
+      title_(title),
+      dt_(dt),
+      library_(library_file),
+      writer_(make_film_writer(plan_, library_, threads)),
+      renderer_(library_, {plan_.width, plan_.height, threads, options.camera.c_str()}) {}
+
+bool Film::wants(int64_t step) const { return !complete() && step_of_next() == step; }
+
+void Film::show(const Picture& picture) {
+  renderer_.draw(picture.view(title_), rgb_);
+  for (const int64_t step = step_of_next(); !complete() && step_of_next() == step; ++frame_) writer_->add(rgb_);
+}
+
+}  // namespace drl

@@ -1,0 +1,65 @@
+#include "film/film_library.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kErrorSize = 1024;
+
+[[noreturn]] void refuse(const std::string& why, const std::string& what) {
+  throw UsageError("no film can be made (" + why + "): " + what);
+}
+
+}  // namespace
+
+fs::path film_library_file() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "lib/drl/drl_film.so";
+}
+
+FilmLibrary::FilmLibrary(const fs::path& file) {
+  const std::string name = printable(file.string(), 200);
+  if (std::error_code ignored; !fs::exists(file, ignored))
+    refuse(name + " is not there, as drl was built without MuJoCo, libpng or giflib",
+           "build it anew after tools/setup robots and tools/fetch_mujoco");
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) refuse(dlerror(), "build and install drl anew, or let it find that library");
+  const auto table = reinterpret_cast<DrlFilmPluginFunction>(dlsym(library, DRL_FILM_PLUGIN_SYMBOL));
+  functions_ = table ? table() : nullptr;
+  constexpr int32_t kSizes[] = {sizeof(FilmPlugin), sizeof(FilmSettings), sizeof(FilmView)};
+  if (!functions_ || functions_->magic != kFilmMagic || functions_->abi != kFilmAbi ||
+      !std::ranges::equal(functions_->sizes, kSizes))
+    refuse(name + " is of another drl", "build and install drl anew");
+}
+
+void FilmLibrary::require(int32_t outcome, const char* error, const std::string& what) {
+  if (outcome == kFilmed) return;
+  if (outcome == kUserError) throw UsageError(error);
+  throw Error(what + " failed (" + error + "): the text is its library's own");
+}
+
+FilmRenderer::FilmRenderer(const FilmLibrary& library, const FilmSettings& settings)
+    : functions_(library.functions()),
+      bytes_(static_cast<size_t>(settings.width) * static_cast<size_t>(settings.height) * 3),
+      renderer_(nullptr, functions_.close) {
+  char error[kErrorSize] = "";
+  void* made = nullptr;
+  FilmLibrary::require(functions_.open(&settings, &made, error, kErrorSize), error, "drawing");
+  renderer_.reset(made);
+}
+
+void FilmRenderer::draw(const FilmView& view, std::vector<uint8_t>& rgb) {
+  char error[kErrorSize] = "";
+  rgb.resize(bytes_);
+  FilmLibrary::require(functions_.draw(renderer_.get(), &view, rgb.data(), error, kErrorSize), error, "drawing");
+}
+
+}  // namespace drl

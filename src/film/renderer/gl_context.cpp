@@ -1,0 +1,171 @@
+#include "film/renderer/gl_context.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "film/renderer/user_error.hpp"
+
+namespace drl::film {
+namespace {
+
+// A library whose functions others find too, for as long as this lives.
+class Library {
+ public:
+  explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_GLOBAL)) {
+    if (!handle_) throw UserError(dlerror());
+  }
+  ~Library() {
+    if (handle_) dlclose(handle_);
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  template <class Function>
+  void find(Function& function, const char* name) const {
+    function = reinterpret_cast<Function>(dlsym(handle_, name));
+    if (!function) throw UserError(std::string("it lacks ") + name);
+  }
+
+ private:
+  void* handle_;
+};
+
+// --- EGL, by its specification (registry.khronos.org/EGL): types and numbers, since its headers need not be here ---
+
+using EglHandle = void*;
+using EglInt = int32_t;
+using EglWord = intptr_t;
+constexpr unsigned kSurfacelessMesa = 0x31DD, kDeviceExt = 0x313F, kOpenGl = 0x30A2;
+constexpr EglInt kNone = 0x3038, kWidth = 0x3057, kHeight = 0x3056;
+
+struct Egl {
+  Library library{"libEGL.so.1"};
+  void* (*get_proc_address)(const char*);
+  unsigned (*initialize)(EglHandle, EglInt*, EglInt*);
+  unsigned (*terminate)(EglHandle);
+  unsigned (*choose_config)(EglHandle, const EglInt*, EglHandle*, EglInt, EglInt*);
+  unsigned (*bind_api)(unsigned);
+  EglHandle (*create_context)(EglHandle, EglHandle, EglHandle, const EglInt*);
+  EglHandle (*create_pbuffer)(EglHandle, EglHandle, const EglInt*);
+  unsigned (*make_current)(EglHandle, EglHandle, EglHandle, EglHandle);
+  unsigned (*destroy_context)(EglHandle, EglHandle);
+  unsigned (*destroy_surface)(EglHandle, EglHandle);
+  EglHandle (*get_platform_display)(unsigned, void*, const EglWord*);
+
+  Egl() {
+    library.find(get_proc_address, "eglGetProcAddress");
+    library.find(initialize, "eglInitialize");
+    library.find(terminate, "eglTerminate");
+    library.find(choose_config, "eglChooseConfig");
+    library.find(bind_api, "eglBindAPI");
+    library.find(create_context, "eglCreateContext");
+    library.find(create_pbuffer, "eglCreatePbufferSurface");
+    library.find(make_current, "eglMakeCurrent");
+    library.find(destroy_context, "eglDestroyContext");
+    library.find(destroy_surface, "eglDestroySurface");
+    library.find(get_platform_display, "eglGetPlatformDisplay");  // of EGL 1.5
+  }
+
+  // Mesa's that needs no device, then those of the devices, in their order.
+  std::vector<EglHandle> displays() const {
+    std::vector<EglHandle> all = {get_platform_display(kSurfacelessMesa, nullptr, nullptr)};
+    using QueryDevices = unsigned (*)(EglInt, EglHandle*, EglInt*);
+    const auto query = reinterpret_cast<QueryDevices>(get_proc_address("eglQueryDevicesEXT"));
+    EglHandle devices[64];
+    EglInt count = 0;
+    if (query && query(64, devices, &count))
+      for (EglInt k = 0; k < count; ++k) all.push_back(get_platform_display(kDeviceExt, devices[k], nullptr));
+    std::erase(all, nullptr);
+    return all;
+  }
+};
+
+class EglContext final : public GlContext {
+ public:
+  EglContext(int width, int height) {
+    for (EglHandle display : egl_.displays())
+      if (make_current(display, width, height)) return;
+    throw UserError("no display of it gives OpenGL");
+  }
+  ~EglContext() override { release(); }
+
+ private:
+  bool make_current(EglHandle display, int width, int height) {
+    constexpr EglInt kAttributes[] = {0x3024, 8,  0x3023, 8,   // red, green
+                                      0x3022, 8,  0x3021, 8,   // blue, alpha
+                                      0x3025, 24, 0x3026, 8,   // depth, stencil
+                                      0x3033, 1,  0x3040, 8,   // pbuffers; OpenGL
+                                      kNone};
+    const EglInt size[] = {kWidth, width, kHeight, height, kNone};
+    display_ = nullptr;
+    if (!egl_.initialize(display, nullptr, nullptr)) return false;
+    display_ = display;
+    EglHandle config = nullptr;
+    EglInt count = 0;
+    if (egl_.bind_api(kOpenGl) && egl_.choose_config(display, kAttributes, &config, 1, &count) && count > 0) {
+      context_ = egl_.create_context(display, config, nullptr, nullptr);
+      surface_ = egl_.create_pbuffer(display, config, size);
+    }
+    if (context_ && surface_ && egl_.make_current(display, surface_, surface_, context_)) return true;
+    release();
+    return false;
+  }
+
+  void release() {
+    if (!display_) return;
+    egl_.make_current(display_, nullptr, nullptr, nullptr);
+    if (surface_) egl_.destroy_surface(display_, surface_);
+    if (context_) egl_.destroy_context(display_, context_);
+    egl_.terminate(display_);
+    display_ = surface_ = context_ = nullptr;
+  }
+
+  Egl egl_;
+  EglHandle display_ = nullptr, context_ = nullptr, surface_ = nullptr;
+};
+
+// --- OSMesa, by osmesa.h's numbers: into memory of ours ---
+
+class OsMesaContext final : public GlContext {
+ public:
+  OsMesaContext(int width, int height) : pixels_(static_cast<size_t>(width) * height * 4) {
+    void* (*create)(unsigned, int, int, int, void*);
+    unsigned char (*make_current)(void*, void*, unsigned, int, int);
+    library_.find(create, "OSMesaCreateContextExt");
+    library_.find(make_current, "OSMesaMakeCurrent");
+    library_.find(destroy_, "OSMesaDestroyContext");
+    constexpr unsigned kRgba = 0x1908, kUnsignedByte = 0x1401;
+    context_ = create(kRgba, 24, 8, 8, nullptr);  // depth, stencil, accumulation
+    if (!context_ || !make_current(context_, pixels_.data(), kUnsignedByte, width, height))
+      throw UserError("it gives no context");
+  }
+  ~OsMesaContext() override { destroy_(context_); }
+
+ private:
+  Library library_{"libOSMesa.so.8"};
+  std::vector<uint8_t> pixels_;
+  void (*destroy_)(void*) = nullptr;
+  void* context_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<GlContext> GlContext::make(int width, int height) {
+  std::string tried;
+  try {
+    return std::make_unique<EglContext>(width, height);
+  } catch (const UserError& error) {
+    tried = std::string("EGL: ") + error.what();
+  }
+  try {
+    return std::make_unique<OsMesaContext>(width, height);
+  } catch (const UserError& error) {
+    throw UserError("no OpenGL for a film here (" + tried + "; OSMesa: " + error.what() +
+                    "): install Mesa's EGL (Debian: libegl1 libegl-mesa0 libgl1-mesa-dri)");
+  }
+}
+
+}  // namespace drl::film

@@ -1,0 +1,56 @@
+// Pictures by MuJoCo's renderer.
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "film/film_plugin.hpp"
+#include "film/renderer/camera.hpp"
+#include "film/renderer/gl_context.hpp"
+#include "film/renderer/stage.hpp"
+
+namespace drl::film {
+
+// Used by the thread that made it.
+class Renderer {
+ public:
+  // Throws UserError where there is no OpenGL.
+  explicit Renderer(const FilmSettings& settings);
+  ~Renderer();
+  Renderer(const Renderer&) = delete;
+  Renderer& operator=(const Renderer&) = delete;
+
+  // Into rgb [height, width, 3], the highest row first. Throws UserError if the model or the camera is wrong.
+  void draw(const FilmView& view, uint8_t* rgb);
+
+ private:
+  void load(const FilmView& view);
+  void place(const FilmView& view);
+  mjvCamera& camera(const FilmView& view);
+  void add(const Shape& shape);
+  mjvGeom* next_geom();
+  void write_texts(const FilmView& view);
+  void read(uint8_t* rgb);
+
+  struct FreeData {
+    void operator()(mjData* data) const { mj_deleteData(data); }
+  };
+
+  int width_, height_;
+  std::string camera_name_;
+  std::unique_ptr<GlContext> gl_;
+  bool loaded_ = false, shows_model_ = false;
+  Model model_;
+  std::unique_ptr<mjData, FreeData> data_;
+  mjvOption options_;
+  mjvScene scene_;
+  mjrContext context_;
+  std::optional<ModelCamera> model_camera_;
+  mjvCamera task_camera_;
+};
+
+}  // namespace drl::film
