@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "drl/give_numbers.hpp"
 #include "drl/step_row.hpp"
 #include "drl/task.hpp"
 #include "drl/task_abi.hpp"
@@ -19,30 +20,6 @@ template <class State>
 constexpr int column_count() {
   return std::is_empty_v<State> || requires { typename State::Simulator; }
   ? 0 : static_cast<int>(sizeof(State) / 4);
-}
-
-// Visitors of a describe: note the numbers that it names, and give them to another type's.
-struct NoteNumbers {
-  double* to;
-  template <class T, class... More>
-  void operator()(const char*, T& number, const More&...) {
-    *to++ = static_cast<double>(number);
-  }
-};
-struct GiveNumbers {
-  const double* from;
-  template <class T, class... More>
-  void operator()(const char*, T& number, const More&...) {
-    number = static_cast<T>(*from++);
-  }
-};
-template <class From, class To>
-void give_numbers(From from, To& to) {
-  double numbers[sizeof(From)];  // more than it has
-  NoteNumbers note{numbers};
-  from.describe(note);
-  GiveNumbers give{numbers};
-  to.describe(give);
 }
 
 // All environments' state, in the memory of a queue.
