@@ -175,8 +175,8 @@ struct PackMask {
   }
   // As 1 and 0.
   DRL_HD friend void store(uint8_t* to, PackMask m) {
-#if defined(__AVX__)
-    // Bit l of eight becomes byte l: compilers narrow a vector by this much lane by lane.
+#if defined(__AVX__) && !defined(__AVX512F__)
+    // Bit l of eight becomes byte l: without an instruction for it, compilers narrow a vector lane by lane.
     if constexpr (W % 8 == 0 && sizeof(T) == 4) {
       const uint32_t bits = lane_bits(m);
       for (int l = 0; l < W; l += 8) {

@@ -25,8 +25,9 @@ struct HostLoops {
     return 0;
   }
   static int32_t begin_others(const LoopCall* call, char*, int64_t) {
-    const int64_t eights = (call->end - call->begin + 7) / 8;
-    loop(0, eights, BeginOthers<Task>{Environments<Task>::of(*call), *call->row, call->step, call->begin, call->end});
+    using Others = BeginOthers<Task>;
+    const int64_t blocks = (call->end - call->begin + Others::kEnvs - 1) / Others::kEnvs;
+    loop(0, blocks, Others{Environments<Task>::of(*call), *call->row, call->step, call->begin, call->end});
     return 0;
   }
 };

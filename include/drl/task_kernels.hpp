@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "drl/give_numbers.hpp"
 #include "drl/step_row.hpp"
 #include "drl/task.hpp"
 #include "drl/task_abi.hpp"
@@ -19,30 +20,6 @@ template <class State>
 constexpr int column_count() {
   return std::is_empty_v<State> || requires { typename State::Simulator; }
   ? 0 : static_cast<int>(sizeof(State) / 4);
-}
-
-// Visitors of a describe: note the numbers that it names, and give them to another type's.
-struct NoteNumbers {
-  double* to;
-  template <class T, class... More>
-  void operator()(const char*, T& number, const More&...) {
-    *to++ = static_cast<double>(number);
-  }
-};
-struct GiveNumbers {
-  const double* from;
-  template <class T, class... More>
-  void operator()(const char*, T& number, const More&...) {
-    number = static_cast<T>(*from++);
-  }
-};
-template <class From, class To>
-void give_numbers(From from, To& to) {
-  double numbers[sizeof(From)];  // more than it has
-  NoteNumbers note{numbers};
-  from.describe(note);
-  GiveNumbers give{numbers};
-  to.describe(give);
 }
 
 // All environments' state, in the memory of a queue.
@@ -218,7 +195,7 @@ struct Environments {
     });
     for (int o = kKept; o < kObs; ++o) sum += seen.obs[o];
     for (int o = 0; o < kCriticObs; ++o) sum += seen.critic[o];
-    return !(sum - sum == F(0));
+    return sum - sum != F(0);
   }
   // The first observation of an episode.
   template <class F>
@@ -285,10 +262,14 @@ struct Environments {
       if constexpr (kEnds > 0) by(kEnds, at_limit);
     }
     if constexpr (finite_horizon<Spec>()) terminated = terminated | truncated;
-    terminated = terminated | is_lost;
+    F reward = result.reward;
+    if (any(is_lost)) {  // a branch, so that nothing else waits for the sum over all numbers
+      terminated = terminated | is_lost;
+      some.age = math::select(is_lost, Int<F>(kLost), some.age);
+      reward = math::select(is_lost, F(0), reward);
+    }
     truncated = truncated & !terminated;
-    some.age = math::select(is_lost, Int<F>(kLost), some.age);
-    return {math::select(is_lost, F(0), result.reward), terminated, truncated};
+    return {reward, terminated, truncated};
   }
 
   // Environment i, which is in `some`, begins another episode after the step `step`: `seen` was the last one's last
@@ -394,7 +375,7 @@ struct StepAll {
   }
 };
 
-// Another episode for those of eight environments, first + 8 k and on, whose last one the step `row` ended.
+// Another episode for those of 64 environments, first + 64 k and on, whose last one the step `row` ended; mostly none.
 template <template <class> class Task>
 struct BeginOthers {
   using Envs = Environments<Task>;
@@ -403,7 +384,20 @@ struct BeginOthers {
   LifetimeStep step;
   int64_t first, last;
   DRL_HD void operator()(int64_t k) const {
-    const int64_t begin = first + 8 * k, count = last - begin < 8 ? last - begin : 8;
+    const int64_t begin = first + kEnvs * k, end = last - begin < kEnvs ? last : begin + kEnvs;
+    if (end - begin == kEnvs && !any_ended(begin)) return;
+    for (int64_t i = begin; i < end; i += 8) begin_of_eight(i, end - i < 8 ? end - i : 8);
+  }
+  static constexpr int64_t kEnvs = 64;
+
+ private:
+  DRL_HD bool any_ended(int64_t begin) const {
+    uint64_t bits = 0;
+    for (int64_t i = begin; i < begin + kEnvs; i += 8)
+      bits |= flags(row.terminated + i, 8) | flags(row.truncated + i, 8);
+    return bits != 0;
+  }
+  DRL_HD void begin_of_eight(int64_t begin, int64_t count) const {
     for (uint64_t left = flags(row.terminated + begin, count) | flags(row.truncated + begin, count); left != 0;
          left &= left - 1) {
       const int64_t i = begin + __builtin_ctzll(left) / 8;
@@ -417,7 +411,6 @@ struct BeginOthers {
     }
   }
 
- private:
   // Bit 8 l of the result is flag l.
   DRL_HD static uint64_t flags(const uint8_t* from, int64_t count) {
     uint64_t bits = 0;
