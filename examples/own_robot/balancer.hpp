@@ -41,8 +41,9 @@ struct Balancer {
 
   static void reset(State& s, R& robot, drl::Draws<F>& draws, const Parts& parts, const Params& p) {
     robot.set_qpos(parts.pitch.qpos, draws.uniform(F(-0.1), F(0.1)));
-    draw_command(s, robot, draws, p);
     robot.forward();
+    s.next_command = F(0);
+    follow_commands(s, robot, draws, p);
   }
 
   static drl::Step<F, 2, 0, 1> step(State& s, R& robot, const F* action, drl::Draws<F>& draws, const Parts& parts,
@@ -53,7 +54,7 @@ struct Balancer {
     result.terms[0] = drl::math::exp(F(-4) * (wrong * wrong));
     result.terms[1] = action[0] * action[0];
     result.ends[0] = drl::math::abs(robot.qpos(parts.pitch)) > F(0.7);
-    if (robot.time() >= s.next_command) draw_command(s, robot, draws, p);
+    follow_commands(s, robot, draws, p);
     return result;
   }
 
@@ -76,9 +77,12 @@ init_std = 0.5
 )";
 
  private:
-  static void draw_command(State& s, const R& robot, drl::Draws<F>& draws, const Params& p) {
-    s.command = draws.uniform(F(-p.top_speed), F(p.top_speed));
-    s.next_command = robot.time() + F(p.command_time);
+  // Another command where it is time.
+  static void follow_commands(State& s, const R& robot, drl::Draws<F>& draws, const Params& p) {
+    const drl::Mask<F> is_time = robot.time() >= s.next_command;
+    const F another = draws.uniform(F(-p.top_speed), F(p.top_speed));
+    s.command = drl::math::select(is_time, another, s.command);
+    s.next_command = drl::math::select(is_time, robot.time() + F(p.command_time), s.next_command);
   }
 };
 
