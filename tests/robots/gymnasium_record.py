@@ -8,7 +8,8 @@ whatever it says of its end, and each step is told as it is. Lines:
     episode SEED AMPLITUDE
     start QPOS... QVEL...                the state in which it begins
     obs STEP OBS...                      what is observed after that step, 0: after the reset
-    step STEP HASH REWARD OBS TERMINATED TRUNCATED
+    terms NAME...                        parts of the reward
+    step STEP HASH REWARD OBS TERMINATED TRUNCATED TERMS...
 HASH is of MuJoCo's integration state after each of the steps so far (state_hash), OBS the sum of all numbers observed,
 each times weight(k). The actions are action(), the numbers of a float32 in float64: numpy would compute a float32's
 squares in float32.
@@ -74,11 +75,15 @@ def record(name):
             lines.append(f"obs 0 {numbers(obs)}")
         digest = state_hash(0xCBF29CE484222325, env.model, env.data)
         for t in range(1, limit + 1):
-            obs, reward, terminated, truncated, _ = env.step(action(seed, t, high, amplitude))
+            obs, reward, terminated, truncated, info = env.step(action(seed, t, high, amplitude))
+            terms = {name: x for name, x in info.items() if name.startswith("reward_") or name.endswith("_penalty")}
+            if t == 1:
+                lines.append("terms " + " ".join(terms))
             digest = state_hash(digest, env.model, env.data)
             if t in STEPS or t == limit:
                 seen = sum(weight(k) * float(x) for k, x in enumerate(obs))
-                lines.append(f"step {t} {digest:016x} {float(reward)!r} {seen!r} {int(terminated)} {int(truncated)}")
+                lines.append(f"step {t} {digest:016x} {float(reward)!r} {seen!r} {int(terminated)} {int(truncated)} "
+                             + numbers(terms.values()))
             if seed == 0 and t == 30:
                 lines.append(f"obs {t} {numbers(obs)}")
     return lines

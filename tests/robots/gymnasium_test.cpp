@@ -2,9 +2,11 @@
 // by themselves for whole episodes, their state has the same bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -30,6 +32,7 @@ struct Row {
   std::string hash;
   double reward = 0, seen = 0;
   bool terminated = false, truncated = false;
+  std::vector<double> terms;
 };
 struct Episode {
   int seed = 0;
@@ -37,6 +40,7 @@ struct Episode {
   std::vector<double> start;               // [nq + nv]
   std::map<int, std::vector<double>> obs;  // of some steps
   std::map<int, Row> rows;                 // of some steps, from 1 on
+  std::vector<std::string> terms;          // names of Row::terms
 };
 
 std::vector<double> read_numbers(std::istream& line) {
@@ -57,6 +61,8 @@ std::vector<Episode> recorded(const std::string& task) {
       line >> episodes.emplace_back().seed >> episodes.back().amplitude;
     } else if (kind == "start") {
       episodes.back().start = read_numbers(line);
+    } else if (kind == "terms") {
+      for (std::string name; line >> name;) episodes.back().terms.push_back(name);
     } else if (kind == "obs") {
       line >> step;
       episodes.back().obs[step] = read_numbers(line);
@@ -65,6 +71,8 @@ std::vector<Episode> recorded(const std::string& task) {
       Row& row = episodes.back().rows[step];
       line >> row.hash >> row.reward >> row.seen >> row.terminated >> row.truncated;
       EXPECT_FALSE(line.fail()) << text;
+      row.terms = read_numbers(line);
+      EXPECT_EQ(row.terms.size(), episodes.back().terms.size()) << text;
     }
   }
   EXPECT_EQ(episodes.size(), 2u) << task;
@@ -155,6 +163,13 @@ struct Replay {
     EXPECT_NEAR(result.reward, row.reward, 1e-12 * (1 + std::abs(row.reward))) << when;
     EXPECT_EQ(result.terminated, row.terminated) << when;
     EXPECT_EQ(result.truncated, row.truncated) << when;
+    for (size_t k = 0; k < row.terms.size(); ++k) {
+      const auto ours = std::find(std::begin(Task::reward_terms), std::end(Task::reward_terms), episode.terms[k]);
+      ASSERT_NE(ours, std::end(Task::reward_terms)) << "no term " << episode.terms[k];
+      EXPECT_NEAR(result.terms[ours - std::begin(Task::reward_terms)], row.terms[k],
+                  1e-12 * (1 + std::abs(row.terms[k])))
+          << episode.terms[k] << ", " << when;
+    }
     double seen = 0, size = 1;
     const std::vector<double> obs = observed();
     for (uint32_t k = 0; k < obs.size(); ++k) seen += share(k + 1) * obs[k], size += std::abs(obs[k]);

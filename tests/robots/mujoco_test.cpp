@@ -227,7 +227,7 @@ TEST_F(Robots, ModelsThatCannotBeUsedAreErrorsOfTheUser) {
   expect_error("NoActuator", "no_actuator.xml has no actuator");
   expect_error("TwoActuators", "two_actuators.xml has 2 actuators, and the task TwoActuators gives 1 numbers");
   expect_error("NotFinite", "not_finite.xml gives numbers that are not finite at its start");
-  expect_error("WrongStep", "sled.xml has a time step of 0.010000 s, of which 3 are not the task's dt of 0.020000 s");
+  expect_error("WrongStep", "sled.xml has a time step of 0.002000 s, of which 3 are not the task's dt of 0.020000 s");
   expect_error("WrongPart", "sled.xml has no joint 'alon': did you mean 'along'?");
 }
 

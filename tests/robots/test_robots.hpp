@@ -16,7 +16,7 @@ struct Sled {
   static constexpr double dt = 0.02;
   static constexpr ContinuousAction<1> action{-1, 1};
   static constexpr EndCause ends[] = {{"far"}};
-  static constexpr RobotModel model{"sled.xml", 2};
+  static constexpr RobotModel model{"sled.xml", 10};
 
   struct Params {
     Scalar<F> push = 1, far = 3;
@@ -97,7 +97,7 @@ struct Exploding {
   static constexpr int obs_dim = 1, step_limit = 10;
   static constexpr double dt = 0.02;
   static constexpr ContinuousAction<1> action{-1, 1};
-  static constexpr RobotModel model{"sled.xml", 2};
+  static constexpr RobotModel model{"sled.xml", 10};
 
   static void reset(R& robot, Draws<F>&) { robot.forward(); }
   static Step<F> step(R& robot, const F* action) {
@@ -122,7 +122,7 @@ DRL_FAULTY_ROBOT(Missing, "nowhere.xml", 2)
 DRL_FAULTY_ROBOT(BadSyntax, "bad_syntax.xml", 2)
 DRL_FAULTY_ROBOT(NoActuator, "no_actuator.xml", 2)
 DRL_FAULTY_ROBOT(TwoActuators, "two_actuators.xml", 2)
-DRL_FAULTY_ROBOT(NotFinite, "not_finite.xml", 2)
+DRL_FAULTY_ROBOT(NotFinite, "not_finite.xml", 10)
 DRL_FAULTY_ROBOT(WrongStep, "sled.xml", 3)
 #undef DRL_FAULTY_ROBOT
 
