@@ -45,7 +45,7 @@ button.swatch { cursor: pointer; width: 16px; height: 16px; } .swatch.off { back
 .off-curve { display: none; }
 .table { overflow-x: auto; border: 1px solid var(--rule); border-radius: 8px; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: 5px 10px; border-bottom: 1px solid var(--rule); white-space: nowrap;
+th, td { text-align: left; padding: 5px 9px; border-bottom: 1px solid var(--rule); white-space: nowrap;
   vertical-align: top; }
 td.wrap { white-space: normal; min-width: 12em; }
 th { background: var(--panel); font-weight: 600; } tr:last-child td { border-bottom: none; }
