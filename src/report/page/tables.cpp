@@ -194,13 +194,13 @@ std::string run_table(std::span<const RunGroup> groups, size_t first) {
                  number_cell(count_text(run->metrics.last("env_steps"))),
                  number_cell(number_text(run->metrics.last("mean_reward"))),
                  number_cell(number_text(run->metrics.last("mean_episode_length"))),
-                 {html_text(best_text(*run))},
+                 {html_text(best_text(*run)), Cell::wrapped},
                  number_cell(count_text(speed_of(*run))),
                  number_cell(duration_text(run->elapsed_seconds)),
                  number_cell(ranks_text(*run)),
                  number_cell(number_text(run->node_hours)),
-                 {html_text(or_dash(run->devices))},
-                 {html_text(run->path.string())}});
+                 {html_text(or_dash(run->devices)), Cell::wrapped},
+                 {html_text(run->path.string()), Cell::wrapped}});
     ++first;
   }
   return table.html();
