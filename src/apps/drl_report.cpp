@@ -62,19 +62,22 @@ struct ReportOptions {
   }
 };
 
-// Splits what was typed into options with their values, and directories.
+// Of "--film-size" and "-o": true. Unknown names are for the table to refuse.
+bool takes_value(const OptionTable& table, std::string word) {
+  std::ranges::replace(word, '-', '_');
+  return std::ranges::any_of(table.items(), [&](const Option& option) {
+    const bool named = word == "__" + option.name || (option.letter != 0 && word == std::string("_") + option.letter);
+    return named && !option.is_switch();
+  });
+}
+
+// Takes the directories out of what was typed; options with their values stay.
 std::vector<std::string> take_directories(const OptionTable& table, std::vector<std::string>& words) {
   std::vector<std::string> directories, options;
   for (size_t k = 0; k < words.size(); ++k) {
-    if (!words[k].starts_with("-") || words[k] == "-") {
-      directories.push_back(words[k]);
-      continue;
-    }
-    options.push_back(words[k]);
-    const bool has_value = words[k].find('=') != std::string::npos || words[k] == "-h";
-    const bool letter = !words[k].starts_with("--");
-    if (!has_value && k + 1 < words.size() && (letter || !table.find(words[k].substr(2)).is_switch()))
-      options.push_back(words[++k]);
+    const bool is_option = words[k].starts_with("-");
+    (is_option ? options : directories).push_back(words[k]);
+    if (is_option && takes_value(table, words[k]) && k + 1 < words.size()) options.push_back(words[++k]);
   }
   words = options;
   return directories;

@@ -21,8 +21,8 @@ p { margin: 4px 0 10px; max-width: 100ch; } small, .faint { color: var(--faint);
 a { color: var(--c0); }
 ul.warnings { background: var(--warn); border-left: 4px solid var(--warn-rule); padding: 10px 12px 10px 30px; }
 nav.axes { position: sticky; top: 0; z-index: 2; background: var(--ground); padding: 8px 0; }
-nav.axes button { font: inherit; color: var(--text); background: var(--panel); border: 1px solid var(--rule);
-  border-radius: 6px; padding: 4px 12px; margin-right: 6px; cursor: pointer; }
+nav.axes button { font: inherit; font-size: 14px; color: var(--text); background: var(--panel); border: 1px solid var(--rule);
+  border-radius: 6px; padding: 4px 10px; margin: 0 6px 4px 0; cursor: pointer; }
 nav.axes button[aria-pressed="true"] { border-color: var(--c0); box-shadow: inset 0 0 0 1px var(--c0); }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 360px), 1fr)); gap: 14px; }
 .charts.first { grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); }
@@ -35,7 +35,7 @@ svg text { font: 11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-
 svg .y text { text-anchor: end; } svg .x text { text-anchor: middle; } svg .y path { stroke: var(--rule); }
 svg .line { fill: none; stroke: var(--c); stroke-width: 1.6; stroke-linejoin: round; stroke-linecap: round; }
 svg .band { fill: var(--c); opacity: 0.2; } svg .fill { fill: var(--c); opacity: 0.75; }
-svg .many .line { stroke-width: 1; } svg .many .band { opacity: 0.07; }
+.charts.many svg .line { stroke-width: 1; } .charts.many svg .band { opacity: 0.07; }
 svg .cursor { stroke: var(--faint); stroke-dasharray: 3 3; }
 .c0 { --c: var(--c0); } .c1 { --c: var(--c1); } .c2 { --c: var(--c2); } .c3 { --c: var(--c3); }
 .c4 { --c: var(--c4); } .c5 { --c: var(--c5); } .c6 { --c: var(--c6); } .c7 { --c: var(--c7); }
@@ -45,14 +45,15 @@ button.swatch { cursor: pointer; width: 16px; height: 16px; } .swatch.off { back
 .off-curve { display: none; }
 .table { overflow-x: auto; border: 1px solid var(--rule); border-radius: 8px; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: 5px 10px; border-bottom: 1px solid var(--rule); white-space: nowrap;
+th, td { text-align: left; padding: 5px 9px; border-bottom: 1px solid var(--rule); white-space: nowrap;
   vertical-align: top; }
 td.wrap { white-space: normal; min-width: 12em; }
-th { background: var(--panel); font-weight: 600; } tr:last-child td { border-bottom: none; }
+th { background: var(--panel); font-weight: 600; white-space: normal; } tr:last-child td { border-bottom: none; }
 td.number, th.number { text-align: right; }
 .bar { display: flex; height: 14px; min-width: 180px; border-radius: 3px; overflow: hidden; }
 .bar span { background: var(--c); height: 14px; }
-.films { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 300px), 1fr)); gap: 14px; }
+.films { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 300px), 1fr)); gap: 14px;
+  align-items: start; }
 .films video, .films img { display: block; width: 100%; border-radius: 5px; }
 details { margin: 14px 0; } summary { cursor: pointer; font-weight: 600; }
 pre { background: var(--panel); padding: 10px; border-radius: 8px; overflow-x: auto; font-size: 13px; }

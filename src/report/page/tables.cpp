@@ -68,8 +68,14 @@ auto last_of(const char* column) {
 double speed_of(const RunRecord& run) { return mean_of({run.task, "", {&run}}, "steps_per_second"); }
 
 std::string state_text(const RunRecord& run) {
-  if (run.status.empty()) return "not known";
-  return run.status == "running" && !run.updated.empty() ? "running (as of " + run.updated + ")" : run.status;
+  std::string text = run.status.empty() ? "not known" : run.status;
+  if (run.status == "running" && !run.updated.empty()) text += " (as of " + run.updated + ")";
+  return text + (run.starts > 1 ? ", " + counted(run.starts, "start") : "");
+}
+
+std::string ranks_text(const RunRecord& run) {
+  if (run.world_size <= 0) return "-";
+  return std::to_string(run.world_size) + (run.hosts > 0 ? " on " + counted(run.hosts, "node") : "");
 }
 
 std::string iteration_text(const RunRecord& run) {
@@ -84,7 +90,6 @@ std::string best_text(const RunRecord& run) {
 }
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
-std::string known(int64_t number) { return number > 0 ? std::to_string(number) : "-"; }
 
 std::string bar(const std::vector<double>& parts, double whole) {
   std::string html = "<div class=\"bar\">";
@@ -176,9 +181,7 @@ std::string run_table(std::span<const RunGroup> groups, size_t first) {
                {"best checkpoint"},
                {"steps/s", Cell::number},
                {"time", Cell::number},
-               {"starts", Cell::number},
                {"ranks", Cell::number},
-               {"nodes", Cell::number},
                {"node-hours", Cell::number},
                {"device"},
                {"directory"}});
@@ -191,15 +194,13 @@ std::string run_table(std::span<const RunGroup> groups, size_t first) {
                  number_cell(count_text(run->metrics.last("env_steps"))),
                  number_cell(number_text(run->metrics.last("mean_reward"))),
                  number_cell(number_text(run->metrics.last("mean_episode_length"))),
-                 {html_text(best_text(*run))},
+                 {html_text(best_text(*run)), Cell::wrapped},
                  number_cell(count_text(speed_of(*run))),
                  number_cell(duration_text(run->elapsed_seconds)),
-                 number_cell(known(run->starts)),
-                 number_cell(known(run->world_size)),
-                 number_cell(known(run->hosts)),
+                 number_cell(ranks_text(*run)),
                  number_cell(number_text(run->node_hours)),
-                 {html_text(or_dash(run->devices))},
-                 {html_text(run->path.string())}});
+                 {html_text(or_dash(run->devices)), Cell::wrapped},
+                 {html_text(run->path.string()), Cell::wrapped}});
     ++first;
   }
   return table.html();

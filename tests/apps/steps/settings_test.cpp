@@ -4,6 +4,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "envs/make_env.hpp"
+#include "report/page/run_groups.hpp"
 #include "steps.hpp"
 
 namespace drl {
@@ -43,6 +44,16 @@ TEST(Settings, ReadAConfigFileAndWarnOfCommandsInIt) {
                       "the command line\n");
   EXPECT_THROW(settings.read_config(folder / "other.ini"), UsageError);
   EXPECT_THROW(settings.read_config(folder.path()), UsageError);
+}
+
+// What runs may differ in and still be drawn as one curve: the report has the names in a list of its own. A new option
+// with Effect::none belongs into it (report/page/run_groups.cpp).
+TEST(Settings, TheReportKnowsTheOptionsThatChangeNoNumbers) {
+  const Settings settings(kWords);
+  for (const Option& option : settings.table.items()) {
+    if (option.where != Where::anywhere || option.hidden) continue;  // in no options.ini
+    EXPECT_EQ(changes_no_numbers(option.name), option.effect == Effect::none) << option.name;
+  }
 }
 
 TEST(Settings, NeedATask) {

@@ -1,0 +1,103 @@
+// drl_report as its user sees it.
+#include <gtest/gtest.h>
+
+#include "../support/process.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kReport = DRL_BIN "/drl_report";
+
+class ReportProgram : public testing::Test {
+ protected:
+  ReportProgram() {
+    write_run("Cart/a", "seed = 0\n", "1,64,0.5\n2,128,1.5\n");
+    write_run("Cart/b", "seed = 1\n", "1,64,1.5\n2,128,3.5\n");
+    write_run("Pole/c", "seed = 1\n", "1,64,7\n2,1");  // it goes on
+  }
+  void write_run(const fs::path& name, const std::string& options, const std::string& rows) {
+    const fs::path run = folder_.path() / name;
+    fs::create_directories(run);
+    spill(run / "options.ini", options);
+    spill(run / "metrics.csv", "iteration,env_steps,mean_reward\n" + rows);
+    spill(run / "run.json", "{\"task\": \"" + name.parent_path().string() + "\", \"run\": \"" +
+                                name.filename().string() +
+                                "\", \"status\": \"running\", \"elapsed_seconds\": 3, \"node_hours\": 0.5}");
+  }
+  Result report(const Words& words) const {
+    return run_program(Words{kReport} + words + Words{"--output", page().string()});
+  }
+  fs::path page() const { return folder_ / "page.html"; }
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+
+  TempFolder folder_;
+};
+
+TEST_F(ReportProgram, WritesThePageAndFiveLines) {
+  const Result result = report({at("Cart"), at("Pole/c"), at("Cart/a")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(count_lines(result.out), 6u) << result.out;
+  EXPECT_TRUE(result.out.starts_with(page().string() + " (")) << result.out;
+  for (const char* line : {"3 runs in 2 groups\n", "Cart, Pole\n", "2.5 (the highest of Cart: Cart)\n",
+                           "0:00:09, 1.5 node-hours\n", "0 films, 0 warnings\n"})
+    EXPECT_NE(result.out.find(line), std::string::npos) << line << result.out;
+  const std::string html = slurp(page());
+  EXPECT_NE(html.find("<h2>Cart</h2>"), html.npos);
+  EXPECT_NE(html.find("<h2>Pole</h2>"), html.npos);
+  EXPECT_EQ(report({at("Pole")}).exit_code, 0);  // a page may be replaced
+}
+
+TEST_F(ReportProgram, GoesOnWithoutWhatCannotBeRead) {
+  spill(folder_ / "Cart/a/metrics.csv", "garbage");
+  spill(folder_ / "Cart/a/run.json", "garbage");
+  const Result result = report({at("Cart"), at("nothing<here>")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(count_lines(result.err), 2u) << result.err;
+  EXPECT_NE(result.err.find("Cart/a is left out (run.json is damaged"), std::string::npos) << result.err;
+  const std::string html = slurp(page());
+  EXPECT_NE(html.find("nothing&lt;here&gt; is no folder"), html.npos);
+  EXPECT_NE(html.find("Cart/a is left out"), html.npos);
+}
+
+TEST_F(ReportProgram, SaysWhatIsWrongInOneSentence) {
+  fs::create_directories(folder_ / "empty");
+  spill(folder_ / "notes.txt", "mine");
+  const std::pair<Words, const char*> mistakes[] = {
+      {{}, "no directory is named"},
+      {{at("empty")}, "no run was found in"},
+      {{at("nowhere")}, "is no folder (nothing of that name is there)"},
+      {{at("notes.txt")}, "is no folder (it is a file)"},
+      {{at("Cart"), "--outptu", "x"}, "--output"},
+      {{at("Cart"), "--points", "3"}, "points"},
+      {{at("Cart"), "--output"}, ""},
+      {{at("Cart"), "-o", at("empty")}, "is a folder: name a file"},
+      {{at("Cart"), "-o", at("nowhere/x.html")}, "is not there: make it first"},
+      {{at("Cart"), "-o", at("notes.txt")}, "no HTML page (it would be lost)"}};
+  for (const auto& [words, part] : mistakes) {
+    const bool own_output =
+        std::ranges::find(words, "-o") != words.end() || std::ranges::find(words, "--output") != words.end();
+    const Result result = own_output ? run_program(Words{kReport} + words) : report(words);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+  EXPECT_EQ(slurp(folder_ / "notes.txt"), "mine");
+  EXPECT_FALSE(fs::exists(page()));
+}
+
+TEST_F(ReportProgram, Helps) {
+  for (const char* word : {"--help", "-h"}) {
+    const Result result = run_program({kReport, word});
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_NE(result.out.find("drl_report runs/Cartpole/latest"), std::string::npos);
+    EXPECT_NE(result.out.find("--film_size"), std::string::npos);
+  }
+  EXPECT_TRUE(run_program({kReport, "--version"}).out.starts_with("drl_report "));
+}
+
+}  // namespace
+}  // namespace drl
