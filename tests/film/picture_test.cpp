@@ -101,7 +101,7 @@ TEST_F(PictureTest, TheCarClimbsToTheFlag) {
     EXPECT_LT(left.x, valley.x) << task;
     EXPECT_LT(left.y, valley.y) << task;
     EXPECT_LT(goal.y, left.y) << task;
-    EXPECT_NEAR(goal.x, flag.x, 12) << task;
+    EXPECT_NEAR(goal.x, flag.x, 20) << task;
   }
 }
 

@@ -11,18 +11,19 @@
 namespace drl::film {
 namespace {
 
-// A library whose functions others find too, for as long as this lives.
+// A library whose functions others find too: libmujoco asks for them once, so that one in use stays for good.
 class Library {
  public:
   explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_GLOBAL)) {
     if (!handle_) throw UserError(dlerror());
   }
   ~Library() {
-    if (handle_) dlclose(handle_);
+    if (handle_ && !stays_) dlclose(handle_);
   }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
+  void stay() { stays_ = true; }
   template <class Function>
   void find(Function& function, const char* name) const {
     function = reinterpret_cast<Function>(dlsym(handle_, name));
@@ -31,6 +32,7 @@ class Library {
 
  private:
   void* handle_;
+  bool stays_ = false;
 };
 
 // --- EGL, by its specification (registry.khronos.org/EGL): types and numbers, since its headers need not be here ---
@@ -87,7 +89,10 @@ class EglContext final : public GlContext {
  public:
   EglContext(int width, int height) {
     for (EglHandle display : egl_.displays())
-      if (make_current(display, width, height)) return;
+      if (make_current(display, width, height)) {
+        egl_.library.stay();
+        return;
+      }
     throw UserError("no display of it gives OpenGL");
   }
   ~EglContext() override { release(); }
@@ -141,6 +146,7 @@ class OsMesaContext final : public GlContext {
     context_ = create(kRgba, 24, 8, 8, nullptr);  // depth, stencil, accumulation
     if (!context_ || !make_current(context_, pixels_.data(), kUnsignedByte, width, height))
       throw UserError("it gives no context");
+    library_.stay();
   }
   ~OsMesaContext() override { destroy_(context_); }
 
