@@ -128,8 +128,10 @@ void measure_core(const std::vector<std::string>& tasks, int64_t n, double secon
 }
 
 void run(const EnvBenchOptions& options) {
-  const std::vector<std::string> tasks = options.task.empty() ? task_names() : std::vector{options.task};
+  std::vector<std::string> tasks = options.task.empty() ? task_names() : std::vector{options.task};
   for (const std::string& task : tasks) (void)task_spec(task);  // throws for an unknown one
+  if (options.task.empty())                                     // simulators have other speeds: robot_bench
+    std::erase_if(tasks, [](const std::string& task) { return task_record(task).simulator != nullptr; });
   const int64_t n = options.num_envs;
   const int gpu = chosen_gpu(options.device);
   if (gpu >= 0) return measure_gpu(tasks, n ? n : kGpuEnvs, options.seconds, gpu);

@@ -26,11 +26,12 @@
 //   };
 //   DRL_ROBOT(drl::HalfCheetah)
 //
-// State, Parts and Params that are left out are left out of the arguments too. Before advance() only qpos, qvel, ctrl
-// and time are this environment's: what else was seen after the last step and is needed again (where a body was) goes
-// into State. After advance() qpos and qvel are new, and all else is of the last stage of the physics' last step, as
-// MuJoCo leaves it; after forward() all belongs together. An environment whose physics diverges is lost, as one whose
-// numbers are not finite (drl/task.hpp).
+// State, Parts and Params that are left out are left out of the arguments too. Written as drl/task.hpp says, with
+// math:: and select and without if, a task runs on physics in lanes too. Before advance() only qpos, qvel, ctrl and
+// time are this environment's: what else was seen after the last step and is needed again (where a body was) goes into
+// State. After advance() qpos and qvel are new, and all else is of the last stage of the physics' last step, as MuJoCo
+// leaves it; after forward() all belongs together. An environment whose physics diverges is lost, as one whose numbers
+// are not finite (drl/task.hpp).
 #pragma once
 
 #include <concepts>

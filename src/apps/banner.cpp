@@ -111,7 +111,7 @@ std::string command_to_go_on(const Settings& settings, const Workplace& place, c
   const auto add = [&](bool at_front, const std::vector<std::string>& more) {
     words.insert(at_front ? words.begin() : words.end(), more.begin(), more.end());
   };
-  if (const auto* library = task_library_of(settings.options.train.task)) add(false, {"--task_library", library->file});
+  add(false, task_library_option(settings.options.train.task));
   if (const int threads = settings.command.threads) add(false, {"--threads", std::to_string(threads)});
   if (const std::string& hook = settings.options.run.after_checkpoint; !hook.empty())
     add(false, {"--after_checkpoint", hook});

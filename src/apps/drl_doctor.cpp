@@ -154,6 +154,7 @@ int run(const std::vector<std::string>& arguments) {
     options.wrong = usage_error([&] {
       table.apply_command_line({arguments.begin() + 1, arguments.end()});
       load_task_libraries(options.task_library);
+      load_installed_task_libraries();
       keep_to_outer_step();
     });
     if (options.wrong.empty()) {

@@ -159,6 +159,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
     settings.apply(config);
     require_task(settings.options.train.task);
   });
+  require_same_tasks(comm);  // with what was found in lib/drl/tasks
 
   // 2. One rank per device: if the launch line gave fewer, srun starts us again, and we wait.
   const auto outcome = start_one_rank_per_device(comm, launch, rank_request(settings), arguments, kStopRelay);
@@ -228,7 +229,7 @@ int run(const std::vector<std::string>& arguments) {
     return end_of_rank(launch.rank, run_session(launch, [&](Communicator& comm) {
                          if (!settings || settings->command.preflight != "off") require_same_build(comm);
                          require_no_error(comm, wrong);
-                         require_same_tasks(comm);
+                         require_same_tasks(comm);  // with what --task_library named
                          return train(*settings, launch, comm, arguments);
                        }));
   } catch (const Error& error) {  // before there were ranks: all see the same

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "envs/simulator_envs.hpp"
+#include "envs/task_libraries.hpp"
 #include "tasks/table.hpp"
 
 namespace drl {
@@ -32,6 +33,8 @@ const Entry* find(std::string_view name) {
 }
 
 const Entry& entry_of(std::string_view task) {
+  if (const Entry* entry = find(task)) return *entry;
+  load_installed_task_libraries();
   if (const Entry* entry = find(task)) return *entry;
   const std::string near = nearest(task, task_names());
   const std::string advice = near.empty() ? "--list_tasks shows them" : "did you mean " + near + "?";
@@ -63,6 +66,7 @@ void register_tasks(const TaskLibrary& library, const std::string& origin) {
 }
 
 std::vector<std::string> task_names() {
+  load_installed_task_libraries();
   std::vector<std::string> names;
   for (const Entry& entry : table()) names.emplace_back(entry.record->name);
   return names;

@@ -90,12 +90,13 @@ void SimulatorEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t
   copy_up(queue, begin, count, row);
 }
 
-// Whole units of a range, on whichever thread is free.
+// Pieces of a range, on whichever thread is free: several for each thread, since environments take different times.
 void SimulatorEnvs::step_on_host(LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) {
   if (team_.size() == 1) return envs_.step(host_, step, begin, count, row);
-  team_.run((count + kRangeUnit - 1) / kRangeUnit, [&](int64_t k) {
-    const int64_t first = k * kRangeUnit;
-    envs_.step(host_, step, begin + first, std::min(kRangeUnit, count - first), row);
+  const int64_t size = std::clamp<int64_t>(count / (4 * team_.size()), 1, kRangeUnit);
+  team_.run((count + size - 1) / size, [&](int64_t k) {
+    const int64_t first = k * size;
+    envs_.step(host_, step, begin + first, std::min(size, count - first), row);
   });
 }
 

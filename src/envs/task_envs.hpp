@@ -53,7 +53,8 @@ class TaskEnvs final : public VecEnv {
   void run(TaskLoop loop, const LoopCall& call) const;
   [[noreturn]] void fail(const std::string& why) const;
   size_t size() const { return static_cast<size_t>(config_.num_envs); }
-  int64_t sharers() const { return queue_.on_gpu() ? 1 : kRangeUnit; }
+  // Of a simulator any environments may be stepped at the same time.
+  int64_t sharers() const { return queue_.on_gpu() || record_.simulator ? 1 : kRangeUnit; }
   int64_t sum_rows() const { return (config_.num_envs + sharers() - 1) / sharers(); }
 
   const TaskRecord& record_;

@@ -114,7 +114,7 @@ std::vector<std::string> installed() {
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(program.parent_path().parent_path() / "lib/drl/tasks", ignored))
-    if (entry.path().extension() == ".so") files.push_back(entry.path().string());
+    if (entry.path().extension() == ".so") files.push_back(fs::weakly_canonical(entry.path(), ignored).string());
   std::ranges::sort(files);
   return files;
 }
@@ -157,6 +157,12 @@ void load_task_libraries(const std::vector<std::string>& given) {
   if (const char* list = std::getenv("DRL_TASK_LIBRARIES"))
     for (const std::string& file : split(list, ':'))
       if (!file.empty()) load_task_library(file);
+}
+
+void load_installed_task_libraries() {
+  static bool done = false;
+  if (done) return;
+  done = true;
   for (const std::string& file : installed()) load_task_library(file);
 }
 
@@ -170,6 +176,12 @@ const TaskLibraryFile* task_library_of(const std::string& task) {
 std::string task_library_build(const std::string& task) {
   const TaskLibraryFile* library = task_library_of(task);
   return library ? library->build : "";
+}
+
+std::vector<std::string> task_library_option(const std::string& task) {
+  const TaskLibraryFile* library = task_library_of(task);
+  if (!library || contains(installed(), library->file)) return {};
+  return {"--task_library", library->file};
 }
 
 std::string task_library_builds() {

@@ -275,8 +275,8 @@ std::string Trainer::outcome(const RunMonitor& monitor) const {
                           : done           ? "done"
                                            : std::string("stopped by ") + name_of(stop_);
   std::vector<std::string> evaluate = {"drl_eval", "--run", monitor.directory().path().string()};
-  if (const auto* library = task_library_of(train_.task))
-    evaluate.insert(evaluate.end(), {"--task_library", library->file});
+  const std::vector<std::string> library = task_library_option(train_.task);
+  evaluate.insert(evaluate.end(), library.begin(), library.end());
   return fmt::format("{}{}\n  collectives  {} of float64 ({}), {} of float32 ({})\n  evaluate     {}{}", end,
                      standing(), comm.all_reduces_f64, human_bytes(static_cast<double>(comm.bytes_f64)),
                      comm.all_reduces_f32, human_bytes(static_cast<double>(comm.bytes_f32)), shell_line(evaluate),

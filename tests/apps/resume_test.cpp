@@ -70,6 +70,13 @@ INSTANTIATE_TEST_SUITE_P(Tasks, Resume,
                                                "--grpo.reference_interval", "6", "--grpo.obs_normalization"}}),
                          [](const auto& info) { return info.param.name; });
 
+#if defined(DRL_MUJOCO)  // in the middle of episodes of 1000 steps
+INSTANTIATE_TEST_SUITE_P(Robots, Resume,
+                         testing::Values(Case{"HalfCheetah", "HalfCheetah-v5", {"--threads", "2"}},
+                                         Case{"Ant", "Ant-v5", {"--num_envs", "4"}}),
+                         [](const auto& info) { return info.param.name; });
+#endif
+
 #if RANKS == 1
 
 TEST(ResumeOptions, TargetsCadenceAndReportsDoNotChangeTheNumbers) {

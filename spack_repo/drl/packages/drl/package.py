@@ -40,6 +40,8 @@ class Drl(CMakePackage, CudaPackage):
     version("develop", branch="main")
     version("0.1.0", sha256="390ebdff5f54d6cdc511fb0bee3ac57deef62a460a54b8d89f6e33dfd33645a3")
 
+    # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
+    variant("mujoco", default=False, description="Robots, computed by MuJoCo 3.5.0")
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
     generator("ninja")
@@ -87,6 +89,7 @@ class Drl(CMakePackage, CudaPackage):
             self.define("DRL_TESTS", False),
             self.define("DRL_BENCHMARKS", False),
             self.define_from_variant("DRL_WITH_CUDA", "cuda"),
+            self.define_from_variant("DRL_WITH_MUJOCO", "mujoco"),
         ]
         if self.spec.satisfies("+cuda"):
             archs = self.spec.variants["cuda_arch"].value

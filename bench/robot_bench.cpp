@@ -1,0 +1,130 @@
+// What stepping a robot costs beside the same calls of libmujoco.
+#include <mujoco/mujoco.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/rollout.hpp"
+#include "bench.hpp"
+#include "drl/philox.hpp"
+#include "envs/make_env.hpp"
+#include "envs/simulator.hpp"
+#include "envs/task_params.hpp"
+#include "placement/machine.hpp"
+
+namespace drl {
+namespace {
+
+constexpr const char* kHelp =
+    "robot_bench: steps per second of a robot on one core, with random actions, against a bare loop of the same calls "
+    "of\n"
+    "MuJoCo: the same states, the same controls, one environment after the other. In turns; processor time of the "
+    "thread.\n";
+
+constexpr int64_t kRows = 32;  // of a rollout
+
+struct RobotBenchOptions {
+  std::string task = "HalfCheetah-v5";
+  int num_envs = 64, rounds = 20;
+  bool help = false;
+
+  void describe(OptionVisitor& v) {
+    v("task", task, "a robot");
+    v("num_envs", num_envs, "environments", between(1, 1 << 20));
+    v("rounds", rounds, "of 32 steps of each environment, and as many of the bare loop", between(1, 1 << 20));
+    v("help", help, "this text", letter('h'));
+  }
+};
+
+double thread_time() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+template <class Work>
+double time_of(const Work& work) {
+  const double start = thread_time();
+  work();
+  return thread_time() - start;
+}
+
+// MuJoCo's state of all environments: [N, size] of mjSTATE_INTEGRATION.
+struct Physics final : StateVisitor {
+  explicit Physics(VecEnv& envs) { envs.visit_state(*this); }
+  void field(const StateField& field) override {
+    if (field.name != "env/state/physics") return;
+    const std::vector<std::byte> bytes = field.read();
+    numbers.resize(bytes.size() / sizeof(double));
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  }
+  std::vector<double> numbers;
+};
+
+double median(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  return numbers[numbers.size() / 2];
+}
+
+void run(const RobotBenchOptions& options) {
+  const TaskRecord& record = task_record(options.task);
+  if (!record.simulator) throw UsageError(options.task + " is no robot");
+  const int64_t n = options.num_envs, size = record.action_size;
+  const std::unique_ptr<Queue> queue = make_queue(-1);
+  const std::string file = Simulator(record, {1, 0, 0}, TaskParams(record).bytes().data()).model_file();
+  mjModel* model = mj_loadXML(file.c_str(), nullptr, nullptr, 0);
+  mjData* data = mj_makeData(model);
+  const int frame_skip = static_cast<int>(std::lround(record.dt / model->opt.timestep));
+
+  const std::unique_ptr<VecEnv> envs = make_env(options.task, {.num_envs = n, .seed = 1}, *queue);
+  const Rollout rollout(*queue, envs->spec(), kRows, n);
+  std::vector<float> actions(static_cast<size_t>(kRows * n * size));
+  for (size_t k = 0; k < actions.size(); ++k) {
+    const auto a = k % static_cast<size_t>(size);
+    const float share = uniform01(random_bits(1, Purpose::benchmark, k, 0)[0]);
+    actions[k] = record.action_low[a] + (record.action_high[a] - record.action_low[a]) * share;
+  }
+  envs->reset(*queue, rollout.start_row(), {});
+  int64_t step = 0;
+  const auto ours = [&] {
+    for (int64_t t = 0; t < kRows; ++t, ++step) {
+      StepRow row = rollout.row(t);
+      row.action = actions.data() + t * n * size;
+      envs->step(*queue, {&step, 0}, 0, n, row);
+    }
+  };
+  const auto bare = [&](const Physics& start) {
+    for (int64_t i = 0; i < n; ++i) {
+      const auto state_size = static_cast<int64_t>(start.numbers.size()) / n;
+      mj_setState(model, data, start.numbers.data() + i * state_size, mjSTATE_INTEGRATION);
+      for (int64_t t = 0; t < kRows; ++t) {
+        for (int64_t a = 0; a < size; ++a)
+          data->ctrl[a] = static_cast<double>(actions[static_cast<size_t>((t * n + i) * size + a)]);
+        for (int k = 0; k < frame_skip; ++k) mj_step(model, data);
+      }
+    }
+  };
+  std::vector<double> our_times, bare_times, ratios;
+  for (int k = 0; k < options.rounds; ++k) {
+    const Physics start(*envs);
+    our_times.push_back(time_of(ours));
+    bare_times.push_back(time_of([&] { bare(start); }));
+    ratios.push_back(our_times.back() / bare_times.back());
+  }
+  const double steps = static_cast<double>(n * kRows);
+  std::printf("%s, one core of %s, %lld environments: %.0f steps/s; bare loop %.0f steps/s; %+.1f %% of time\n",
+              options.task.c_str(), this_machine().cpu_model.c_str(), static_cast<long long>(n),
+              steps / median(our_times), steps / median(bare_times), 100 * (median(ratios) - 1));
+  mj_deleteData(data);
+  mj_deleteModel(model);
+}
+
+}  // namespace
+}  // namespace drl
+
+int main(int argc, char** argv) { return drl::bench_main(argc, argv, drl::kHelp, drl::RobotBenchOptions{}, drl::run); }

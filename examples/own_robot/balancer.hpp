@@ -1,0 +1,89 @@
+// A robot on one wheel: it must not fall, and shall go as fast as it is told.
+#pragma once
+
+#include "drl/robot.hpp"
+
+template <class R>
+struct Balancer {
+  using F = typename R::F;
+
+  static constexpr const char* name = "Balancer";
+  static constexpr int obs_dim = 5, step_limit = 500;
+  static constexpr double dt = 0.02;                        // s
+  static constexpr drl::ContinuousAction<1> action{-1, 1};  // share of the wheel's torque of 4 N m
+  static constexpr drl::RewardTerm reward_terms[] = {{"tracking", 1}, {"effort", -0.05}};
+  static constexpr bool scale_rewards_by_dt = true;
+  static constexpr drl::EndCause ends[] = {{"fell"}};
+  static constexpr drl::RobotModel model{"balancer.xml", 4};  // beside this header
+
+  struct Params {
+    drl::Scalar<F> top_speed = 1, command_time = 2;
+    template <class V>
+    void describe(V& v) {
+      v("top_speed", top_speed, "commands are up to it, to both sides", drl::at_least(0), drl::unit("m/s"));
+      v("command_time", command_time, "between commands", drl::above(0), drl::unit("s"));
+    }
+  };
+  struct Parts {
+    drl::JointId x, pitch, axle;
+    template <class Find>
+    void find(Find& find) {
+      find(x, "x"), find(pitch, "pitch"), find(axle, "axle");
+    }
+  };
+  struct State {
+    F command, next_command;  // m/s; s
+    template <class V>
+    void describe(V& visit) {
+      visit("command", command), visit("next_command", next_command);
+    }
+  };
+
+  static void reset(State& s, R& robot, drl::Draws<F>& draws, const Parts& parts, const Params& p) {
+    robot.set_qpos(parts.pitch.qpos, draws.uniform(F(-0.1), F(0.1)));
+    robot.forward();
+    s.next_command = F(0);
+    follow_commands(s, robot, draws, p);
+  }
+
+  static drl::Step<F, 2, 0, 1> step(State& s, R& robot, const F* action, drl::Draws<F>& draws, const Parts& parts,
+                                    const Params& p) {
+    robot.advance(action);
+    const F wrong = robot.qvel(parts.x) - s.command;
+    drl::Step<F, 2, 0, 1> result;
+    result.terms[0] = drl::math::exp(F(-4) * (wrong * wrong));
+    result.terms[1] = action[0] * action[0];
+    result.ends[0] = drl::math::abs(robot.qpos(parts.pitch)) > F(0.7);
+    follow_commands(s, robot, draws, p);
+    return result;
+  }
+
+  template <class Out>
+  static void observe(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
+    obs[0] = robot.qpos(parts.pitch), obs[1] = robot.qvel(parts.pitch), obs[2] = robot.qvel(parts.x);
+    obs[3] = F(0.1) * robot.qvel(parts.axle), obs[4] = s.command;
+  }
+
+  static constexpr const char* preset = R"(
+num_envs = 128
+num_steps_per_env = 32
+max_iterations = 100
+[ppo]
+learning_rate = 1e-3
+obs_normalization = true
+entropy_coef = 0.0
+[policy]
+init_std = 0.5
+)";
+
+ private:
+  // Another command where it is time.
+  static void follow_commands(State& s, const R& robot, drl::Draws<F>& draws, const Params& p) {
+    const drl::Mask<F> is_time = robot.time() >= s.next_command;
+    const F another = draws.uniform(F(-p.top_speed), F(p.top_speed));
+    s.command = drl::math::select(is_time, another, s.command);
+    s.next_command = drl::math::select(is_time, robot.time() + F(p.command_time), s.next_command);
+  }
+};
+
+DRL_ROBOT(Balancer)

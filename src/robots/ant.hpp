@@ -1,0 +1,131 @@
+// Ant-v5 of Gymnasium 1.4.0 (envs/mujoco/ant_v5.py): four legs of two joints run forwards.
+#pragma once
+
+#include "robots/gymnasium.hpp"
+
+namespace drl {
+
+template <class R>
+struct Ant {
+  using F = typename R::F;
+  using S = Scalar<F>;
+
+  static constexpr const char* name = "Ant-v5";
+  static constexpr int obs_dim = 105, step_limit = 1000;
+  static constexpr double dt = 0.05;                   // s
+  static constexpr ContinuousAction<8> action{-1, 1};  // 150 N m each
+  static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl", "reward_contact", "reward_survive"};
+  static constexpr const char* metrics[] = {"x_velocity", "y_velocity"};  // m/s
+  static constexpr RobotModel model{"ant.xml", 5};
+
+  struct Params {
+    S forward_reward_weight = 1, ctrl_cost_weight = S(0.5), contact_cost_weight = S(5e-4), healthy_reward = 1;
+    int32_t main_body = 1;
+    bool terminate_when_unhealthy = true;
+    S healthy_z_min = S(0.2), healthy_z_max = 1, contact_force_min = -1, contact_force_max = 1;
+    S reset_noise_scale = S(0.1);
+    template <class V>
+    void describe(V& v) {
+      v("forward_reward_weight", forward_reward_weight, "weight of the speed along x", any_number());
+      v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
+      v("contact_cost_weight", contact_cost_weight, "weight of the squared forces of contacts", any_number());
+      v("healthy_reward", healthy_reward, "for each healthy step", any_number());
+      v("main_body", main_body, "number of the body whose speed counts, 1 is the torso", between(0, 13));
+      v("terminate_when_unhealthy", terminate_when_unhealthy, "an episode ends when the robot is not healthy");
+      v("healthy_z_min", healthy_z_min, "healthy: the torso not below this", any_number(), unit("m"));
+      v("healthy_z_max", healthy_z_max, "healthy: the torso not above this", any_number(), unit("m"));
+      v("contact_force_min", contact_force_min, "forces of contacts are cut to at least this", any_number(), unit("N"));
+      v("contact_force_max", contact_force_max, "forces of contacts are cut to at most this", any_number(), unit("N"));
+      gym::describe_reset_noise(v, reset_noise_scale);
+    }
+  };
+
+  // Where the main body was seen last: what MuJoCo says of bodies is of the last stage of a step.
+  struct State {
+    F x, y;  // m
+    template <class V>
+    void describe(V& visit) {
+      visit("x", x);
+      visit("y", y);
+    }
+  };
+
+  static void reset(State& s, R& robot, Draws<F>& draws, const Params& p) {
+    gym::reset_normal(robot, draws, p.reset_noise_scale);
+    see_main_body(s, robot, p);
+  }
+
+  static Step<F, 4, 2> step(State& s, R& robot, const F* action, const Params& p) {
+    const State before = s;
+    robot.advance(action);
+    see_main_body(s, robot, p);
+    const Mask<F> healthy = (F(p.healthy_z_min) <= robot.qpos(2)) & (robot.qpos(2) <= F(p.healthy_z_max));
+
+    Step<F, 4, 2> result;
+    result.metrics[0] = (s.x - before.x) / F(dt);
+    result.metrics[1] = (s.y - before.y) / F(dt);
+    result.terms[0] = result.metrics[0] * p.forward_reward_weight;
+    result.terms[1] = -p.ctrl_cost_weight * gym::squares(action, 8);
+    result.terms[2] = -p.contact_cost_weight * squared_contacts(robot, p);
+    result.terms[3] = math::select(healthy, F(p.healthy_reward), F(0));
+    result.reward = (result.terms[0] + result.terms[3]) + (result.terms[1] + result.terms[2]);
+    result.terminated = gym::ended<F>(healthy, p.terminate_when_unhealthy);
+    return result;
+  }
+
+  // Position without x and y; velocity; torque and force of contacts on each body but the world.
+  template <class Out>
+  static void observe(const State&, const R& robot, const Params& p, Out obs) {
+    obs = gym::see_qvel(robot, gym::see_qpos(robot, 2, obs));
+    for (int b = 1; b < robot.nbody(); ++b) obs = gym::see(contacts(robot, b, p), obs);
+  }
+
+  static constexpr const char* preset = R"(
+num_envs = 16
+num_steps_per_env = 128
+max_iterations = 488
+[ppo]
+learning_rate = 3e-4
+schedule = linear
+schedule_iterations = 488
+num_learning_epochs = 10
+num_mini_batches = 32
+gamma = 0.99
+lam = 0.95
+entropy_coef = 0.0
+value_loss_coef = 0.5
+max_grad_norm = 0.5
+grad_clip = joint
+obs_normalization = true
+reward_normalization = true
+normalize_advantage_per_mini_batch = true
+adam_eps = 1e-5
+[policy]
+actor_hidden_dims = 64,64
+critic_hidden_dims = 64,64
+activation = tanh
+init_std = 1.0
+init = orthogonal
+)";
+
+ private:
+  static void see_main_body(State& s, const R& robot, const Params& p) {
+    const Vec<F, 3> at = robot.position(BodyId{p.main_body});
+    s.x = at[0];
+    s.y = at[1];
+  }
+  static Vec<F, 6> contacts(const R& robot, int body, const Params& p) {
+    Vec<F, 6> force = robot.external_force(BodyId{body});
+    for (int k = 0; k < 6; ++k) force[k] = math::clamp(force[k], F(p.contact_force_min), F(p.contact_force_max));
+    return force;
+  }
+  static F squared_contacts(const R& robot, const Params& p) {
+    F sum = F(0);
+    for (int b = 0; b < robot.nbody(); ++b) sum = sum + gym::squares(contacts(robot, b, p).at, 6);
+    return sum;
+  }
+};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::Ant)

@@ -1,0 +1,122 @@
+// What Gymnasium's robot tasks (version 1.4.0, the v5 ones) have in common.
+#pragma once
+
+#include "drl/robot.hpp"
+
+namespace drl::gym {
+
+// No limit, where Gymnasium's default is infinite: options are finite.
+constexpr double kNone = 1e30;
+
+// What most of them say of their starts.
+template <class V, class S>
+void describe_reset_noise(V& v, S& scale) {
+  v("reset_noise_scale", scale, "how far from the model's own position and from rest episodes start", at_least(0));
+}
+
+template <class R, class F = typename R::F>
+void shake_qpos(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
+  for (int k = 0; k < robot.nq(); ++k) robot.set_qpos(k, robot.qpos(k) + draws.uniform(-scale, scale));
+}
+
+// Of the first `count` numbers.
+template <class R, class F = typename R::F>
+void shake_qvel(R& robot, Draws<F>& draws, std::type_identity_t<F> scale, int count) {
+  for (int k = 0; k < count; ++k) robot.set_qvel(k, robot.qvel(k) + draws.uniform(-scale, scale));
+}
+
+template <class R, class F = typename R::F>
+void shake_qvel_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
+  for (int k = 0; k < robot.nv(); ++k) robot.set_qvel(k, robot.qvel(k) + scale * draws.normal());
+}
+
+// A start with uniform noise on all numbers, as most of them have it.
+template <class R, class F = typename R::F>
+void reset_uniform(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
+  shake_qpos(robot, draws, scale);
+  shake_qvel(robot, draws, scale, robot.nv());
+  robot.forward();
+}
+
+// A start with normal noise on the velocities.
+template <class R, class F = typename R::F>
+void reset_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
+  shake_qpos(robot, draws, scale);
+  shake_qvel_normal(robot, draws, scale);
+  robot.forward();
+}
+
+template <class F>
+F square(F x) {
+  return x * x;
+}
+
+// |x|^2 of `size` numbers.
+template <class F>
+F squares(const F* x, int size) {
+  F sum = F(0);
+  for (int k = 0; k < size; ++k) sum = sum + square(x[k]);
+  return sum;
+}
+
+template <class F>
+F distance(const Vec<F, 3>& a, const Vec<F, 3>& b) {
+  return math::sqrt(square(a[0] - b[0]) + square(a[1] - b[1]) + square(a[2] - b[2]));
+}
+
+// Each writes its numbers to obs and returns where the next ones go.
+template <class R, class Out>
+Out see_qpos(const R& robot, int from, Out obs) {
+  for (int k = from; k < robot.nq(); ++k) *obs++ = robot.qpos(k);
+  return obs;
+}
+template <class R, class Out>
+Out see_qvel(const R& robot, Out obs) {
+  for (int k = 0; k < robot.nv(); ++k) *obs++ = robot.qvel(k);
+  return obs;
+}
+template <class R, class Out>
+Out see_clipped_qvel(const R& robot, double limit, Out obs) {
+  using F = typename R::F;
+  for (int k = 0; k < robot.nv(); ++k) *obs++ = math::clamp(robot.qvel(k), F(-limit), F(limit));
+  return obs;
+}
+template <class F, int N, class Out>
+Out see(const Vec<F, N>& numbers, Out obs) {
+  for (int k = 0; k < N; ++k) *obs++ = numbers[k];
+  return obs;
+}
+
+// Of a humanoid, what Gymnasium shows of it: position without x and y, velocity; inertia and velocity of each body but
+// the world; the actuators' torques at the joints; torque and force of contacts on each body.
+template <class R, class Out>
+void see_humanoid(const R& robot, Out obs) {
+  obs = see_qvel(robot, see_qpos(robot, 2, obs));
+  for (int b = 1; b < robot.nbody(); ++b) obs = see(robot.inertia(BodyId{b}), obs);
+  for (int b = 1; b < robot.nbody(); ++b) obs = see(robot.velocity(BodyId{b}), obs);
+  for (int k = 6; k < robot.nv(); ++k) *obs++ = robot.actuator_force_along(k);
+  for (int b = 1; b < robot.nbody(); ++b) obs = see(robot.external_force(BodyId{b}), obs);
+}
+
+// Of all bodies' torques and forces by contacts.
+template <class R>
+typename R::F squared_contacts(const R& robot) {
+  typename R::F sum = 0;
+  for (int b = 0; b < robot.nbody(); ++b) sum = sum + squares(robot.external_force(BodyId{b}).at, 6);
+  return sum;
+}
+
+// A number between low and high, both excluded.
+template <class F>
+Mask<F> inside(F x, std::type_identity_t<F> low, std::type_identity_t<F> high) {
+  return (low < x) & (x < high);
+}
+
+// The end of an episode of a robot that should stay healthy.
+template <class F>
+Mask<F> ended(Mask<F> healthy, bool terminate_when_unhealthy) {
+  const Mask<F> never = F(0) != F(0);
+  return terminate_when_unhealthy ? Mask<F>(!healthy) : never;
+}
+
+}  // namespace drl::gym

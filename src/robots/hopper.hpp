@@ -1,0 +1,108 @@
+// Hopper-v5 of Gymnasium 1.4.0 (envs/mujoco/hopper_v5.py): one leg hops forwards, and must not fall.
+#pragma once
+
+#include "robots/gymnasium.hpp"
+
+namespace drl {
+
+template <class R>
+struct Hopper {
+  using F = typename R::F;
+  using S = Scalar<F>;
+
+  static constexpr const char* name = "Hopper-v5";
+  static constexpr int obs_dim = 11, step_limit = 1000;
+  static constexpr double dt = 0.008;                  // s
+  static constexpr ContinuousAction<3> action{-1, 1};  // 200 N m each
+  static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl", "reward_survive"};
+  static constexpr const char* metrics[] = {"x_velocity"};  // m/s
+  static constexpr RobotModel model{"hopper.xml", 4};
+
+  struct Params {
+    S forward_reward_weight = 1, ctrl_cost_weight = S(1e-3), healthy_reward = 1;
+    bool terminate_when_unhealthy = true;
+    S healthy_state_min = -100, healthy_state_max = 100, healthy_z_min = S(0.7), healthy_z_max = S(gym::kNone);
+    S healthy_angle_min = S(-0.2), healthy_angle_max = S(0.2), reset_noise_scale = S(5e-3);
+    template <class V>
+    void describe(V& v) {
+      v("forward_reward_weight", forward_reward_weight, "weight of the speed forwards", any_number());
+      v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
+      v("healthy_reward", healthy_reward, "for each healthy step", any_number());
+      v("terminate_when_unhealthy", terminate_when_unhealthy, "an episode ends when the robot is not healthy");
+      v("healthy_state_min", healthy_state_min, "healthy: angles and velocities above this", any_number());
+      v("healthy_state_max", healthy_state_max, "healthy: angles and velocities below this", any_number());
+      v("healthy_z_min", healthy_z_min, "healthy: the torso above this", any_number(), unit("m"));
+      v("healthy_z_max", healthy_z_max, "healthy: the torso below this", any_number(), unit("m"));
+      v("healthy_angle_min", healthy_angle_min, "healthy: the torso's angle above this", any_number(), unit("rad"));
+      v("healthy_angle_max", healthy_angle_max, "healthy: the torso's angle below this", any_number(), unit("rad"));
+      gym::describe_reset_noise(v, reset_noise_scale);
+    }
+  };
+
+  static void reset(R& robot, Draws<F>& draws, const Params& p) {
+    gym::reset_uniform(robot, draws, p.reset_noise_scale);
+  }
+
+  static Step<F, 3, 1> step(R& robot, const F* action, const Params& p) {
+    const F x = robot.qpos(0);
+    robot.advance(action);
+    const Mask<F> healthy = is_healthy(robot, p);
+
+    Step<F, 3, 1> result;
+    result.metrics[0] = (robot.qpos(0) - x) / F(dt);
+    result.terms[0] = p.forward_reward_weight * result.metrics[0];
+    result.terms[1] = -p.ctrl_cost_weight * gym::squares(action, 3);
+    result.terms[2] = math::select(healthy, F(p.healthy_reward), F(0));
+    result.reward = result.terms[0] + result.terms[2] + result.terms[1];
+    result.terminated = gym::ended<F>(healthy, p.terminate_when_unhealthy);
+    return result;
+  }
+
+  template <class Out>
+  static void observe(const R& robot, const Params&, Out obs) {
+    gym::see_clipped_qvel(robot, 10, gym::see_qpos(robot, 1, obs));
+  }
+
+  static constexpr const char* preset = R"(
+num_envs = 16
+num_steps_per_env = 128
+max_iterations = 488
+[ppo]
+learning_rate = 3e-4
+schedule = linear
+schedule_iterations = 488
+num_learning_epochs = 10
+num_mini_batches = 32
+gamma = 0.99
+lam = 0.95
+entropy_coef = 0.0
+value_loss_coef = 0.5
+max_grad_norm = 0.5
+grad_clip = joint
+obs_normalization = true
+reward_normalization = true
+normalize_advantage_per_mini_batch = true
+adam_eps = 1e-5
+[policy]
+actor_hidden_dims = 64,64
+critic_hidden_dims = 64,64
+activation = tanh
+init_std = 1.0
+init = orthogonal
+)";
+
+ private:
+  static Mask<F> is_healthy(const R& robot, const Params& p) {
+    Mask<F> healthy = gym::inside(robot.qpos(1), p.healthy_z_min, p.healthy_z_max) &
+                      gym::inside(robot.qpos(2), p.healthy_angle_min, p.healthy_angle_max);
+    for (int k = 2; k < 6; ++k)
+      healthy = healthy & gym::inside(robot.qpos(k), p.healthy_state_min, p.healthy_state_max);
+    for (int k = 0; k < 6; ++k)
+      healthy = healthy & gym::inside(robot.qvel(k), p.healthy_state_min, p.healthy_state_max);
+    return healthy;
+  }
+};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::Hopper)

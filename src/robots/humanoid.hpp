@@ -1,0 +1,126 @@
+// Humanoid-v5 of Gymnasium 1.4.0 (envs/mujoco/humanoid_v5.py): a figure of 17 joints walks forwards, and must not fall.
+#pragma once
+
+#include "robots/gymnasium.hpp"
+
+namespace drl {
+
+template <class R>
+struct Humanoid {
+  using F = typename R::F;
+  using S = Scalar<F>;
+
+  static constexpr const char* name = "Humanoid-v5";
+  static constexpr int obs_dim = 348, step_limit = 1000;
+  static constexpr double dt = 0.015;                         // s
+  static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // of 25 to 300 N m
+  static constexpr const char* reward_terms[] = {"reward_survive", "reward_forward", "reward_ctrl", "reward_contact"};
+  static constexpr const char* metrics[] = {"x_velocity", "y_velocity"};  // m/s, of the centre of mass
+  static constexpr RobotModel model{"humanoid.xml", 5};
+
+  struct Params {
+    S forward_reward_weight = S(1.25), ctrl_cost_weight = S(0.1), contact_cost_weight = S(5e-7);
+    S contact_cost_min = S(-gym::kNone), contact_cost_max = 10, healthy_reward = 5;
+    bool terminate_when_unhealthy = true;
+    S healthy_z_min = 1, healthy_z_max = 2, reset_noise_scale = S(1e-2);
+    template <class V>
+    void describe(V& v) {
+      v("forward_reward_weight", forward_reward_weight, "weight of the speed along x", any_number());
+      v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
+      v("contact_cost_weight", contact_cost_weight, "weight of the squared forces of contacts", any_number());
+      v("contact_cost_min", contact_cost_min, "least cost of contacts", any_number());
+      v("contact_cost_max", contact_cost_max, "largest cost of contacts", any_number());
+      v("healthy_reward", healthy_reward, "for each healthy step", any_number());
+      v("terminate_when_unhealthy", terminate_when_unhealthy, "an episode ends when the robot is not healthy");
+      v("healthy_z_min", healthy_z_min, "healthy: the torso above this", any_number(), unit("m"));
+      v("healthy_z_max", healthy_z_max, "healthy: the torso below this", any_number(), unit("m"));
+      gym::describe_reset_noise(v, reset_noise_scale);
+    }
+  };
+
+  struct Parts {
+    BodyId torso;  // carries all others
+    template <class Find>
+    void find(Find& find) {
+      find(torso, "torso");
+    }
+  };
+
+  // Where the centre of mass was seen last: what MuJoCo says of bodies is of the last stage of a step.
+  struct State {
+    F x, y;  // m
+    template <class V>
+    void describe(V& visit) {
+      visit("x", x);
+      visit("y", y);
+    }
+  };
+
+  static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
+    gym::reset_uniform(robot, draws, p.reset_noise_scale);
+    see_center_of_mass(s, robot, parts);
+  }
+
+  static Step<F, 4, 2> step(State& s, R& robot, const F* action, const Parts& parts, const Params& p) {
+    const State before = s;
+    robot.advance(action);
+    see_center_of_mass(s, robot, parts);
+    const Mask<F> healthy = gym::inside(robot.qpos(2), p.healthy_z_min, p.healthy_z_max);
+
+    Step<F, 4, 2> result;
+    result.metrics[0] = (s.x - before.x) / F(dt);
+    result.metrics[1] = (s.y - before.y) / F(dt);
+    result.terms[0] = math::select(healthy, F(p.healthy_reward), F(0));
+    result.terms[1] = p.forward_reward_weight * result.metrics[0];
+    result.terms[2] = -p.ctrl_cost_weight * gym::squares(action, 17);
+    result.terms[3] = -math::clamp(p.contact_cost_weight * gym::squared_contacts(robot), F(p.contact_cost_min),
+                                   F(p.contact_cost_max));
+    result.reward = (result.terms[1] + result.terms[0]) + (result.terms[2] + result.terms[3]);
+    result.terminated = gym::ended<F>(healthy, p.terminate_when_unhealthy);
+    return result;
+  }
+
+  template <class Out>
+  static void observe(const State&, const R& robot, const Parts&, const Params&, Out obs) {
+    gym::see_humanoid(robot, obs);
+  }
+
+  static constexpr const char* preset = R"(
+num_envs = 16
+num_steps_per_env = 128
+max_iterations = 488
+[ppo]
+learning_rate = 3e-4
+schedule = linear
+schedule_iterations = 488
+num_learning_epochs = 10
+num_mini_batches = 32
+gamma = 0.99
+lam = 0.95
+entropy_coef = 0.0
+value_loss_coef = 0.5
+max_grad_norm = 0.5
+grad_clip = joint
+obs_normalization = true
+reward_normalization = true
+normalize_advantage_per_mini_batch = true
+adam_eps = 1e-5
+[policy]
+actor_hidden_dims = 64,64
+critic_hidden_dims = 64,64
+activation = tanh
+init_std = 1.0
+init = orthogonal
+)";
+
+ private:
+  static void see_center_of_mass(State& s, const R& robot, const Parts& parts) {
+    const Vec<F, 3> at = robot.subtree_center_of_mass(parts.torso);
+    s.x = at[0];
+    s.y = at[1];
+  }
+};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::Humanoid)

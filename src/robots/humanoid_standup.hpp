@@ -1,0 +1,89 @@
+// HumanoidStandup-v5 of Gymnasium 1.4.0 (envs/mujoco/humanoidstandup_v5.py): a lying figure stands up.
+#pragma once
+
+#include "robots/gymnasium.hpp"
+
+namespace drl {
+
+template <class R>
+struct HumanoidStandup {
+  using F = typename R::F;
+  using S = Scalar<F>;
+
+  static constexpr const char* name = "HumanoidStandup-v5";
+  static constexpr int obs_dim = 348, step_limit = 1000;
+  static constexpr double dt = 0.015, timestep = 0.003;       // s, of the task and of the physics
+  static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // of 25 to 300 N m
+  static constexpr const char* reward_terms[] = {"reward_linup", "reward_quadctrl", "reward_impact", "reward_constant"};
+  static constexpr const char* metrics[] = {"height"};  // of the torso, m
+  static constexpr RobotModel model{"humanoid_standup.xml", 5};
+
+  struct Params {
+    S uph_cost_weight = 1, ctrl_cost_weight = S(0.1), impact_cost_weight = S(0.5e-6);
+    S impact_cost_min = S(-gym::kNone), impact_cost_max = 10, reset_noise_scale = S(1e-2);
+    template <class V>
+    void describe(V& v) {
+      v("uph_cost_weight", uph_cost_weight, "weight of the height (Gymnasium knows the name and takes 1)",
+        any_number());
+      v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
+      v("impact_cost_weight", impact_cost_weight, "weight of the squared forces of contacts", any_number());
+      v("impact_cost_min", impact_cost_min, "least cost of contacts", any_number());
+      v("impact_cost_max", impact_cost_max, "largest cost of contacts", any_number());
+      gym::describe_reset_noise(v, reset_noise_scale);
+    }
+  };
+
+  static void reset(R& robot, Draws<F>& draws, const Params& p) {
+    gym::reset_uniform(robot, draws, p.reset_noise_scale);
+  }
+
+  static Step<F, 4, 1> step(R& robot, const F* action, const Params& p) {
+    robot.advance(action);
+    Step<F, 4, 1> result;
+    result.metrics[0] = robot.qpos(2);
+    result.terms[0] = p.uph_cost_weight * (robot.qpos(2) / F(timestep));
+    result.terms[1] = -p.ctrl_cost_weight * gym::squares(action, 17);
+    result.terms[2] =
+        -math::clamp(p.impact_cost_weight * gym::squared_contacts(robot), F(p.impact_cost_min), F(p.impact_cost_max));
+    result.terms[3] = F(1);
+    result.reward = result.terms[0] + result.terms[1] + result.terms[2] + result.terms[3];
+    return result;
+  }
+
+  template <class Out>
+  static void observe(const R& robot, const Params&, Out obs) {
+    gym::see_humanoid(robot, obs);
+  }
+
+  static constexpr const char* preset = R"(
+num_envs = 16
+num_steps_per_env = 128
+max_iterations = 488
+[ppo]
+learning_rate = 3e-4
+schedule = linear
+schedule_iterations = 488
+num_learning_epochs = 10
+num_mini_batches = 32
+gamma = 0.99
+lam = 0.95
+entropy_coef = 0.0
+value_loss_coef = 0.5
+max_grad_norm = 0.5
+grad_clip = joint
+obs_normalization = true
+reward_normalization = true
+normalize_advantage_per_mini_batch = true
+adam_eps = 1e-5
+[policy]
+actor_hidden_dims = 64,64
+critic_hidden_dims = 64,64
+activation = tanh
+init_std = 1.0
+init = orthogonal
+)";
+};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::HumanoidStandup)

@@ -1,0 +1,96 @@
+// InvertedDoublePendulum-v5 of Gymnasium 1.4.0 (envs/mujoco/inverted_double_pendulum_v5.py): keep two poles, one upon
+// the other, upright on a cart.
+#pragma once
+
+#include "robots/gymnasium.hpp"
+
+namespace drl {
+
+template <class R>
+struct InvertedDoublePendulum {
+  using F = typename R::F;
+  using S = Scalar<F>;
+
+  static constexpr const char* name = "InvertedDoublePendulum-v5";
+  static constexpr int obs_dim = 9, step_limit = 1000;
+  static constexpr double dt = 0.05;                   // s
+  static constexpr ContinuousAction<1> action{-1, 1};  // 500 N each
+  static constexpr const char* reward_terms[] = {"reward_survive", "distance_penalty", "velocity_penalty"};
+  static constexpr RobotModel model{"inverted_double_pendulum.xml", 5};
+
+  struct Params {
+    S healthy_reward = 10, reset_noise_scale = S(0.1);
+    template <class V>
+    void describe(V& v) {
+      v("healthy_reward", healthy_reward, "for each step with the tip above 1 m", any_number());
+      gym::describe_reset_noise(v, reset_noise_scale);
+    }
+  };
+
+  struct Parts {
+    SiteId tip;
+    template <class Find>
+    void find(Find& find) {
+      find(tip, "tip");
+    }
+  };
+
+  static void reset(R& robot, Draws<F>& draws, const Parts&, const Params& p) {
+    gym::reset_normal(robot, draws, p.reset_noise_scale);
+  }
+
+  static Step<F, 3> step(R& robot, const F* action, const Parts& parts, const Params& p) {
+    robot.advance(action);
+    const Vec<F, 3> tip = robot.position(parts.tip);  // 1.2 m above the cart when upright
+
+    Step<F, 3> result;
+    result.terminated = tip[2] <= F(1);
+    result.terms[0] = math::select(result.terminated, F(0), F(p.healthy_reward));
+    result.terms[1] = -(F(0.01) * gym::square(tip[0]) + gym::square(tip[2] - F(2)));
+    result.terms[2] = -(F(1e-3) * gym::square(robot.qvel(1)) + F(5e-3) * gym::square(robot.qvel(2)));
+    result.reward = result.terms[0] + result.terms[1] + result.terms[2];
+    return result;
+  }
+
+  // Where the cart is; sines, then cosines of the hinges' angles; velocities; the force of the rail's end on the cart.
+  template <class Out>
+  static void observe(const R& robot, const Parts&, const Params&, Out obs) {
+    *obs++ = robot.qpos(0);
+    for (int k = 1; k < 3; ++k) *obs++ = math::sin(robot.qpos(k));
+    for (int k = 1; k < 3; ++k) *obs++ = math::cos(robot.qpos(k));
+    obs = gym::see_clipped_qvel(robot, 10, obs);
+    *obs++ = math::clamp(robot.constraint_force_along(0), F(-10), F(10));
+  }
+
+  static constexpr const char* preset = R"(
+num_envs = 16
+num_steps_per_env = 128
+max_iterations = 488
+[ppo]
+learning_rate = 3e-4
+schedule = linear
+schedule_iterations = 488
+num_learning_epochs = 10
+num_mini_batches = 32
+gamma = 0.99
+lam = 0.95
+entropy_coef = 0.0
+value_loss_coef = 0.5
+max_grad_norm = 0.5
+grad_clip = joint
+obs_normalization = true
+reward_normalization = true
+normalize_advantage_per_mini_batch = true
+adam_eps = 1e-5
+[policy]
+actor_hidden_dims = 64,64
+critic_hidden_dims = 64,64
+activation = tanh
+init_std = 1.0
+init = orthogonal
+)";
+};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::InvertedDoublePendulum)

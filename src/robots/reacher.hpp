@@ -1,0 +1,107 @@
+// Reacher-v5 of Gymnasium 1.4.0 (envs/mujoco/reacher_v5.py): bring the fingertip of an arm of two links to a goal.
+#pragma once
+
+#include "robots/gymnasium.hpp"
+
+namespace drl {
+
+template <class R>
+struct Reacher {
+  using F = typename R::F;
+  using S = Scalar<F>;
+
+  static constexpr const char* name = "Reacher-v5";
+  static constexpr int obs_dim = 10, step_limit = 50;
+  static constexpr double dt = 0.02;                   // s
+  static constexpr ContinuousAction<2> action{-1, 1};  // 200 N m each
+  static constexpr const char* reward_terms[] = {"reward_dist", "reward_ctrl"};
+  static constexpr RobotModel model{"reacher.xml", 2};
+
+  struct Params {
+    S reward_dist_weight = 1, reward_control_weight = 1;
+    template <class V>
+    void describe(V& v) {
+      v("reward_dist_weight", reward_dist_weight, "weight of the distance to the goal", any_number());
+      v("reward_control_weight", reward_control_weight, "weight of the squared controls", any_number());
+    }
+  };
+
+  struct Parts {
+    BodyId fingertip, target;
+    template <class Find>
+    void find(Find& find) {
+      find(fingertip, "fingertip");
+      find(target, "target");
+    }
+  };
+
+  // The goal is anywhere within 20 cm of the shoulder: the first of at most 40 points of a square that is. All 40 are
+  // outside in one of 10^26 starts.
+  static void reset(R& robot, Draws<F>& draws, const Parts&, const Params&) {
+    for (int k = 0; k < 2; ++k) robot.set_qpos(k, robot.qpos(k) + draws.uniform(F(-0.1), F(0.1)));
+    F x = F(0), y = F(0);
+    Mask<F> found = F(0) != F(0);
+    for (int attempt = 0; attempt < 40; ++attempt) {
+      x = math::select(found, x, draws.uniform(F(-0.2), F(0.2)));
+      y = math::select(found, y, draws.uniform(F(-0.2), F(0.2)));
+      found = found | (x * x + y * y < F(0.04));
+    }
+    robot.set_qpos(2, x);
+    robot.set_qpos(3, y);
+    gym::shake_qvel(robot, draws, F(0.005), 2);
+    robot.forward();
+  }
+
+  static Step<F, 2> step(R& robot, const F* action, const Parts& parts, const Params& p) {
+    robot.advance(action);
+    Step<F, 2> result;
+    result.terms[0] =
+        -gym::distance(robot.position(parts.fingertip), robot.position(parts.target)) * p.reward_dist_weight;
+    result.terms[1] = -gym::squares(action, 2) * p.reward_control_weight;
+    result.reward = result.terms[0] + result.terms[1];
+    return result;
+  }
+
+  // Cosines, then sines of the joints' angles; the goal; the joints' velocities; from the goal to the fingertip.
+  template <class Out>
+  static void observe(const R& robot, const Parts& parts, const Params&, Out obs) {
+    const Vec<F, 3> tip = robot.position(parts.fingertip), goal = robot.position(parts.target);
+    for (int k = 0; k < 2; ++k) *obs++ = math::cos(robot.qpos(k));
+    for (int k = 0; k < 2; ++k) *obs++ = math::sin(robot.qpos(k));
+    obs = gym::see_qpos(robot, 2, obs);
+    for (int k = 0; k < 2; ++k) *obs++ = robot.qvel(k);
+    for (int k = 0; k < 2; ++k) *obs++ = tip[k] - goal[k];
+  }
+
+  static constexpr const char* preset = R"(
+num_envs = 16
+num_steps_per_env = 128
+max_iterations = 488
+[ppo]
+learning_rate = 3e-4
+schedule = linear
+schedule_iterations = 488
+num_learning_epochs = 10
+num_mini_batches = 32
+gamma = 0.99
+lam = 0.95
+entropy_coef = 0.0
+value_loss_coef = 0.5
+max_grad_norm = 0.5
+grad_clip = joint
+obs_normalization = true
+reward_normalization = true
+normalize_advantage_per_mini_batch = true
+adam_eps = 1e-5
+[policy]
+actor_hidden_dims = 64,64
+critic_hidden_dims = 64,64
+activation = tanh
+init_std = 1.0
+init = orthogonal
+)";
+};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::Reacher)

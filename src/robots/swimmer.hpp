@@ -1,0 +1,84 @@
+// Swimmer-v5 of Gymnasium 1.4.0 (envs/mujoco/swimmer_v5.py): three links swim in a viscous fluid by their two joints.
+#pragma once
+
+#include "robots/gymnasium.hpp"
+
+namespace drl {
+
+template <class R>
+struct Swimmer {
+  using F = typename R::F;
+  using S = Scalar<F>;
+
+  static constexpr const char* name = "Swimmer-v5";
+  static constexpr int obs_dim = 8, step_limit = 1000;
+  static constexpr double dt = 0.04;                   // s
+  static constexpr ContinuousAction<2> action{-1, 1};  // 150 N m each
+  static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl"};
+  static constexpr const char* metrics[] = {"x_velocity", "y_velocity"};  // m/s
+  static constexpr RobotModel model{"swimmer.xml", 4};
+
+  struct Params {
+    S forward_reward_weight = 1, ctrl_cost_weight = S(1e-4), reset_noise_scale = S(0.1);
+    template <class V>
+    void describe(V& v) {
+      v("forward_reward_weight", forward_reward_weight, "weight of the speed forwards", any_number());
+      v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
+      gym::describe_reset_noise(v, reset_noise_scale);
+    }
+  };
+
+  static void reset(R& robot, Draws<F>& draws, const Params& p) {
+    gym::reset_uniform(robot, draws, p.reset_noise_scale);
+  }
+
+  static Step<F, 2, 2> step(R& robot, const F* action, const Params& p) {
+    const F x = robot.qpos(0), y = robot.qpos(1);
+    robot.advance(action);
+
+    Step<F, 2, 2> result;
+    result.metrics[0] = (robot.qpos(0) - x) / F(dt);
+    result.metrics[1] = (robot.qpos(1) - y) / F(dt);
+    result.terms[0] = p.forward_reward_weight * result.metrics[0];
+    result.terms[1] = -p.ctrl_cost_weight * gym::squares(action, 2);
+    result.reward = result.terms[0] + result.terms[1];
+    return result;
+  }
+
+  template <class Out>
+  static void observe(const R& robot, const Params&, Out obs) {
+    gym::see_qvel(robot, gym::see_qpos(robot, 2, obs));
+  }
+
+  static constexpr const char* preset = R"(
+num_envs = 16
+num_steps_per_env = 128
+max_iterations = 488
+[ppo]
+learning_rate = 3e-4
+schedule = linear
+schedule_iterations = 488
+num_learning_epochs = 10
+num_mini_batches = 32
+gamma = 0.99
+lam = 0.95
+entropy_coef = 0.0
+value_loss_coef = 0.5
+max_grad_norm = 0.5
+grad_clip = joint
+obs_normalization = true
+reward_normalization = true
+normalize_advantage_per_mini_batch = true
+adam_eps = 1e-5
+[policy]
+actor_hidden_dims = 64,64
+critic_hidden_dims = 64,64
+activation = tanh
+init_std = 1.0
+init = orthogonal
+)";
+};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::Swimmer)

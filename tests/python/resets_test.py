@@ -1,0 +1,70 @@
+"""Episodes of the robot tasks start as Gymnasium's do: each number of qpos and qvel has the same distribution (two-sample
+Kolmogorov-Smirnov test), and they are not correlated. The draws are fixed, and so is the outcome.
+
+    resets_test.py MODELS WRITE_RESETS
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import gymnasium
+import numpy as np
+from scipy.stats import ks_2samp
+
+WRITE_RESETS, MODELS = sys.argv.pop(), sys.argv.pop()
+COUNT = 1500
+TASKS = ["InvertedPendulum", "InvertedDoublePendulum", "Reacher", "Swimmer", "Hopper", "Walker2d", "HalfCheetah", "Ant",
+         "Humanoid", "HumanoidStandup", "Pusher"]
+# Where a pair of positions is drawn until it lies in an area: its distance from the middle is compared too.
+PAIRS = {"Reacher": (2, 3), "Pusher": (7, 8)}
+
+
+def gymnasium_starts(task):
+    env = gymnasium.make(f"{task}-v5").unwrapped
+    env.reset(seed=1)
+    starts = []
+    for _ in range(COUNT):
+        env.reset()
+        starts.append(np.concatenate([env.data.qpos, env.data.qvel]))
+    return np.array(starts)
+
+
+def with_distance(task, starts):
+    pair = PAIRS.get(task)
+    return np.column_stack([starts, np.hypot(*starts[:, pair].T)]) if pair else starts
+
+
+class Resets(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([WRITE_RESETS, MODELS, str(COUNT), folder], check=True)
+            cls.starts = {task: np.fromfile(pathlib.Path(folder) / f"{task}-v5").reshape(COUNT, -1) for task in TASKS}
+
+    def test_distributions(self):
+        for task in TASKS:
+            ours, theirs = with_distance(task, self.starts[task]), with_distance(task, gymnasium_starts(task))
+            self.assertEqual(ours.shape, theirs.shape, task)
+            for k in range(ours.shape[1]):
+                if np.ptp(theirs[:, k]) == 0:
+                    self.assertTrue((ours[:, k] == theirs[:, k]).all(), (task, k))
+                else:
+                    self.assertGreater(ks_2samp(ours[:, k], theirs[:, k]).pvalue, 1e-4, (task, k))
+
+    def test_areas(self):
+        reach, push = self.starts["Reacher"][:, 2:4], self.starts["Pusher"][:, 7:9]
+        self.assertLess(np.hypot(*reach.T).max(), 0.2)
+        self.assertGreater(np.hypot(*push.T).min(), 0.17)
+
+    def test_independence(self):
+        for task in TASKS:
+            moving = self.starts[task][:, np.ptp(self.starts[task], axis=0) > 0]
+            correlation = np.corrcoef(moving, rowvar=False) - np.eye(moving.shape[1])
+            self.assertLess(np.abs(correlation).max(), 5 / np.sqrt(COUNT), task)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,252 @@
+// Robots behind libmujoco as environments: same numbers whatever steps them, and what happens when something is wrong.
+#include "drl/mujoco.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "algorithms/rollout.hpp"
+#include "base/check.hpp"
+#include "device/reduce.hpp"
+#include "envs/make_env.hpp"
+#include "envs/task_params.hpp"
+#include "test_robots.hpp"
+
+namespace drl {
+
+const TaskLibrary& test_robots();
+
+namespace {
+
+const std::string kOwnModels = std::string(DRL_TEST_DATA) + "/../src/robots/models";
+
+class Robots : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("DRL_MODELS", kOwnModels.c_str(), 1);
+    static const bool registered = (register_tasks(test_robots(), "a test"), true);
+    EXPECT_TRUE(registered);
+  }
+};
+
+struct Stepped {
+  Stepped(const std::string& task, EnvConfig config, int64_t steps)
+      : queue(make_host_queue(available_isas().back())),
+        envs(make_env(task, config, *queue)),
+        rollout(*queue, envs->spec(), steps, config.num_envs),
+        n(config.num_envs),
+        first(config.first_global_index) {
+    envs->reset(*queue, rollout.start_row(), {});
+  }
+  // Whose actions are those of the environment's global index and the step.
+  void step(int64_t begin, int64_t end, int64_t tile = 1 << 20) {
+    const int size = envs->spec().action.size;
+    for (int64_t t = begin; t < end; ++t) {
+      for (int64_t k = 0; k < n * size; ++k)
+        r.env_action[k] = static_cast<float>(std::sin(3. * static_cast<double>(first * size + k) + 2. * t));
+      step_as_told(t, tile);
+    }
+  }
+  void step_as_told(int64_t t, int64_t tile = 1 << 20) {
+    for (int64_t at = 0; at < n; at += tile) envs->step(*queue, {&t}, at, std::min(tile, n - at), rollout.row(t));
+  }
+  EpisodeSums episodes() {
+    std::vector<double> sums(episode_columns(envs->spec())), scratch(sum_scratch(*queue, sums.size()));
+    envs->take_episode_sums(*queue, sums.data(), scratch.data());
+    return read_episodes(sums.data(), envs->spec());
+  }
+  // Of environment i over `steps` steps: observations, the critic's, rewards, flags.
+  std::vector<float> numbers(int64_t i, int64_t steps) const {
+    const int obs = envs->spec().obs_dim, critic = envs->spec().critic_obs_dim;
+    std::vector<float> all;
+    for (int64_t t = 0; t <= steps; ++t) {
+      const float *seen = r.obs + (t * n + i) * obs, *seen_by_critic = r.critic_obs + (t * n + i) * critic;
+      all.insert(all.end(), seen, seen + obs);
+      all.insert(all.end(), seen_by_critic, seen_by_critic + critic);
+      if (t == steps) break;
+      all.insert(all.end(), {r.reward[t * n + i], static_cast<float>(r.terminated[t * n + i]),
+                             static_cast<float>(r.truncated[t * n + i])});
+    }
+    return all;
+  }
+  std::unique_ptr<Queue> queue;
+  std::unique_ptr<VecEnv> envs;
+  Rollout rollout;
+  int64_t n, first;
+  const RolloutView& r = rollout.view();
+};
+
+struct AllState final : StateVisitor {
+  explicit AllState(VecEnv& envs) { envs.visit_state(*this); }
+  void field(const StateField& field) override { fields[field.name] = field; }
+  std::map<std::string, StateField> fields;
+};
+
+std::string error_of(const std::string& task) {
+  try {
+    Stepped(task, {.num_envs = 1}, 1);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+void expect_error(const std::string& task, const std::string& text) {
+  const std::string error = error_of(task);
+  EXPECT_NE(error.find(text), std::string::npos) << task << " gave: " << error;
+  EXPECT_EQ(error.find('\n'), std::string::npos);
+}
+
+// --- The same numbers whatever steps them ---
+
+std::vector<std::vector<float>> trajectories(const std::string& task, int64_t parts, int threads, int64_t tile) {
+  constexpr int64_t kEnvs = 48, kSteps = 70;
+  std::vector<std::vector<float>> all;
+  for (int64_t part = 0; part < parts; ++part) {
+    const int64_t n = kEnvs / parts;
+    Stepped s(task, {.num_envs = n, .first_global_index = part * n, .seed = 3, .threads = threads}, kSteps);
+    s.step(0, kSteps, tile);
+    for (int64_t i = 0; i < n; ++i) all.push_back(s.numbers(i, kSteps));
+  }
+  return all;
+}
+
+TEST_F(Robots, GiveTheSameBitsOnThreadsInBatchesAndOnRanks) {
+  for (const std::string task : {"Sled", "HalfCheetah-v5"}) {
+    const auto one = trajectories(task, 1, 1, 48);
+    EXPECT_NE(one[0], one[1]);
+    EXPECT_EQ(trajectories(task, 1, 3, 48), one) << task << " on three threads";
+    EXPECT_EQ(trajectories(task, 1, 2, 16), one) << task << " in tiles";
+    EXPECT_EQ(trajectories(task, 2, 1, 24), one) << task << " on two ranks";
+  }
+}
+
+// What the state holds is all that counts, in the middle of an episode too.
+TEST_F(Robots, GoOnFromTheirState) {
+  Stepped whole("Sled", {.num_envs = 20, .seed = 5}, 50), first("Sled", {.num_envs = 20, .seed = 5, .threads = 2}, 50),
+      second("Sled", {.num_envs = 20, .seed = 5}, 50);
+  whole.step(0, 50);
+  first.step(0, 17);
+  const AllState from(*first.envs), to(*second.envs);
+  EXPECT_TRUE(from.fields.count("env/state/physics") && from.fields.count("env/state/pushes"));
+  for (const auto& [name, field] : to.fields) field.write(from.fields.at(name).read());
+  second.step(17, 50);
+  for (int64_t i = 0; i < 20; ++i) {
+    const std::vector<float> theirs = whole.numbers(i, 50), ours = second.numbers(i, 50);
+    const long since = static_cast<long>(theirs.size()) / 50 * 18;
+    EXPECT_TRUE(std::equal(theirs.begin() + since, theirs.end(), ours.begin() + since)) << i;
+  }
+}
+
+// --- Physics that is known ---
+
+// Sliding friction slows the box by friction times g, whatever it weighs; create has drawn it for each environment.
+TEST_F(Robots, HaveNumbersOfTheirOwn) {
+  const TaskRecord& record = task_record("Sled");
+  TaskParams params(record);
+  OptionTable table;
+  table.section("env", "Task", params);
+  table.set("env.push", "0");
+  Stepped s("Sled", {.num_envs = 40, .seed = 1, .params = params.bytes()}, 10);
+  for (int64_t t = 0; t < 10; ++t) {
+    std::fill_n(s.r.env_action, 40, 0.0f);
+    s.step_as_told(t);
+  }
+  int moving = 0;
+  for (int64_t i = 0; i < 40; ++i) {
+    const auto seen = [&](int64_t t, int k) { return s.r.obs[(t * 40 + i) * 5 + k]; };
+    const float friction = seen(0, 2);
+    EXPECT_GE(friction, 0.2f);
+    EXPECT_LE(friction, 0.8f);
+    EXPECT_EQ(seen(10, 2), friction);
+    EXPECT_EQ(seen(10, 4), 10);
+    EXPECT_EQ(seen(10, 3), 1) << "it lies on the floor";
+    const float before = std::abs(seen(3, 1)), after = std::abs(seen(9, 1));  // 6 steps of 0.02 s
+    if (after < 0.05f) continue;
+    moving += 1;
+    EXPECT_NEAR(before - after, friction * 9.81f * 0.12f, 0.05f * friction * 9.81f * 0.12f);
+  }
+  EXPECT_GE(moving, 3);
+}
+
+TEST_F(Robots, TellTheCriticAndCountWhyTheyEnd) {
+  Stepped s("Sled", {.num_envs = 4, .seed = 2}, 31);
+  s.step(0, 31);
+  const EpisodeSums sums = s.episodes();
+  EXPECT_EQ(sums.count, 4);
+  ASSERT_EQ(s.envs->spec().ends, (std::vector<std::string>{"far", "time_out"}));
+  EXPECT_EQ(sums.ends[0] + sums.ends[1], 4);
+  EXPECT_EQ(sums.ends[1] * 30, sums.length) << "nobody came far in 30 steps";
+  EXPECT_FLOAT_EQ(s.r.critic_obs[(29 * 4 + 1) * 2], 29);         // pushes of its lifetime
+  EXPECT_FLOAT_EQ(s.r.critic_obs[(29 * 4 + 1) * 2 + 1], 0.58f);  // s
+  EXPECT_FLOAT_EQ(s.r.critic_obs[(31 * 4 + 1) * 2], 31);
+  EXPECT_FLOAT_EQ(s.r.critic_obs[(31 * 4 + 1) * 2 + 1], 0.02f);
+}
+
+// A curriculum moves the start by a metre an iteration.
+TEST_F(Robots, FollowACurriculum) {
+  Stepped s("Sled", {.num_envs = 4}, 1);
+  std::vector<float> now;
+  s.envs->iteration_ended(*s.queue, 0, s.episodes(), now);
+  EXPECT_EQ(now, std::vector<float>{1});
+  s.envs->reset(*s.queue, s.rollout.start_row(), {});
+  EXPECT_EQ(s.r.obs[0], 1);
+}
+
+// --- What goes wrong ---
+
+TEST_F(Robots, ThatDivergeAreLostCountedAndBegunAnew) {
+  Stepped s("Exploding", {.num_envs = 8, .threads = 2}, 5);
+  for (int64_t t = 0; t < 5; ++t) {
+    std::fill_n(s.r.env_action, 8, 0.5f);
+    if (t == 2) s.r.env_action[3] = 1, s.r.env_action[6] = -1;
+    s.step_as_told(t);
+  }
+  for (int64_t i = 0; i < 8; ++i) {
+    const bool is_lost = i == 3 || i == 6;
+    EXPECT_EQ(s.r.terminated[2 * 8 + i], is_lost) << i;
+    EXPECT_EQ(s.r.reward[2 * 8 + i], is_lost ? 0 : 1);
+    EXPECT_FLOAT_EQ(s.r.obs[3 * 8 + i], is_lost ? 0 : 0.06f);
+    EXPECT_FLOAT_EQ(s.r.obs[5 * 8 + i], is_lost ? 0.04f : 0.1f);
+  }
+  const EpisodeSums sums = s.episodes();
+  EXPECT_EQ(sums.lost, 2);
+  EXPECT_EQ(sums.count, 0);
+  EXPECT_FALSE(std::filesystem::exists("MUJOCO_LOG.TXT"));
+}
+
+TEST_F(Robots, ModelsThatCannotBeUsedAreErrorsOfTheUser) {
+  expect_error("Missing", "the robot's model nowhere.xml is not there (not in ");
+  expect_error("Missing", std::string(DRL_TEST_DATA) + "/robots/models): name its folder in DRL_MODELS");
+  expect_error("BadSyntax", "bad_syntax.xml (XML Error: Schema violation: unrecognized attribute: 'typ'");
+  expect_error("BadSyntax", "line 4");
+  expect_error("NoActuator", "no_actuator.xml has no actuator");
+  expect_error("TwoActuators", "two_actuators.xml has 2 actuators, and the task TwoActuators gives 1 numbers");
+  expect_error("NotFinite", "not_finite.xml gives numbers that are not finite at its start");
+  expect_error("WrongStep", "sled.xml has a time step of 0.002000 s, of which 3 are not the task's dt of 0.020000 s");
+  expect_error("WrongPart", "sled.xml has no joint 'alon': did you mean 'along'?");
+}
+
+TEST_F(Robots, ModelsAreLookedForWhereDrlModelsSays) {
+  const std::string folder = testing::TempDir() + "drl_models_test";
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(std::string(DRL_TEST_DATA) + "/robots/models/sled.xml", folder + "/nowhere.xml",
+                             std::filesystem::copy_options::overwrite_existing);
+  setenv("DRL_MODELS", ("/does/not/exist:" + folder).c_str(), 1);
+  EXPECT_EQ(error_of("Missing"), "no error");
+  setenv("DRL_MODELS", kOwnModels.c_str(), 1);
+  std::filesystem::remove_all(folder);
+}
+
+// libmujoco would end the process.
+TEST_F(Robots, ErrorsOfMujocoAreExceptions) {
+  take_mujoco_messages();
+  EXPECT_THROW(mju_error("nothing works"), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace drl

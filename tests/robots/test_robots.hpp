@@ -1,0 +1,158 @@
+// Robots whose numbers are known, and some that go wrong.
+#pragma once
+
+#include "drl/robot.hpp"
+
+namespace drl {
+
+// A box on the floor, with a friction of its own in each environment, which is pulled by the action and pushed by
+// chance.
+template <class R>
+struct Sled {
+  using F = typename R::F;
+  static constexpr const char* name = "Sled";
+  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
+  static constexpr int obs_dim = 5, critic_obs_dim = 2, step_limit = 30;
+  static constexpr double dt = 0.02;
+  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr EndCause ends[] = {{"far"}};
+  static constexpr RobotModel model{"sled.xml", 10};
+
+  struct Params {
+    Scalar<F> push = 1, far = 3;
+    struct Curriculum {
+      float start = 0;  // m
+      template <class V>
+      void describe(V& visit) {
+        visit("start", start);
+      }
+      void update(const TrainingStats&) { start += 1; }
+    } curriculum;
+    template <class V>
+    void describe(V& v) {
+      v("push", push, "change of speed by chance", at_least(0), unit("m/s"));
+      v("far", far, "where an episode ends", any_number(), unit("m"));
+    }
+  };
+  struct Parts {
+    JointId along;
+    GeomId floor, runner;
+    SensorId speed;
+    template <class Find>
+    void find(Find& find) {
+      find(along, "along"), find(floor, "floor"), find(runner, "runner"), find(speed, "speed");
+    }
+  };
+  struct State {
+    F friction;
+    Int<F> steps, pushes[2];  // of this episode; of its lifetime, to the left and to the right
+    template <class V>
+    void describe(V& visit) {
+      visit("friction", friction), visit("steps", steps), visit("pushes", pushes);
+    }
+  };
+
+  static void create(State& s, R&, Draws<F>& draws, const Parts&, const Params&) {
+    s.friction = draws.uniform(F(0.2), F(0.8));
+  }
+  static void apply(const State& s, R& robot, const Parts& parts, const Params&) {
+    robot.set_friction(parts.runner, {{s.friction, F(0), F(0)}});
+  }
+  static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
+    s.steps = 0;
+    robot.set_qpos(parts.along.qpos, F(p.curriculum.start));
+    robot.set_qvel(parts.along.qvel, draws.uniform(F(-1), F(1)));
+    robot.forward();
+  }
+  static Step<F, 0, 0, 1> step(State& s, R& robot, const F* action, Draws<F>& draws, const Parts& parts,
+                               const Params& p) {
+    const F by = p.push * draws.uniform(F(-1), F(1));
+    s.pushes[by > F(0)] += 1, s.steps += 1;
+    robot.set_qvel(parts.along.qvel, robot.qvel(parts.along) + by);
+    robot.advance(action);
+    Step<F, 0, 0, 1> result;
+    result.reward = robot.qpos(parts.along);
+    result.ends[0] = robot.qpos(parts.along) > F(p.far);
+    return result;
+  }
+  template <class Out>
+  static void observe(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
+    obs[0] = robot.qpos(parts.along), obs[1] = robot.sensor(parts.speed, 0), obs[2] = s.friction;
+    obs[3] = robot.touches(parts.runner, parts.floor) ? F(1) : F(0);
+    obs[4] = F(s.steps);
+  }
+  template <class Out>
+  static void observe_critic(const State& s, const R& robot, const Parts&, const Params&, Out obs) {
+    obs[0] = F(s.pushes[0] + s.pushes[1]), obs[1] = robot.time();
+  }
+};
+
+// As short as a robot can be, and an action of 1 sets it to a speed that MuJoCo takes for an error; one of -1 lets the
+// task's own numbers overflow.
+template <class R>
+struct Exploding {
+  using F = typename R::F;
+  static constexpr const char* name = "Exploding";
+  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
+  static constexpr int obs_dim = 1, step_limit = 10;
+  static constexpr double dt = 0.02;
+  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr RobotModel model{"sled.xml", 10};
+
+  static void reset(R& robot, Draws<F>&) { robot.forward(); }
+  static Step<F> step(R& robot, const F* action) {
+    if (action[0] == F(1)) robot.set_qvel(0, F(1e11));
+    robot.advance(action);
+    return {.reward = action[0] == F(-1) ? F(1e300) : F(1)};
+  }
+  template <class Out>
+  static void observe(const R& robot, Out obs) {
+    obs[0] = robot.time();
+  }
+};
+
+// With models that cannot be used.
+#define DRL_FAULTY_ROBOT(Name, file, skip)         \
+  template <class R>                               \
+  struct Name : Exploding<R> {                     \
+    static constexpr const char* name = #Name;     \
+    static constexpr RobotModel model{file, skip}; \
+  };
+DRL_FAULTY_ROBOT(Missing, "nowhere.xml", 2)
+DRL_FAULTY_ROBOT(BadSyntax, "bad_syntax.xml", 2)
+DRL_FAULTY_ROBOT(NoActuator, "no_actuator.xml", 2)
+DRL_FAULTY_ROBOT(TwoActuators, "two_actuators.xml", 2)
+DRL_FAULTY_ROBOT(NotFinite, "not_finite.xml", 10)
+DRL_FAULTY_ROBOT(WrongStep, "sled.xml", 3)
+#undef DRL_FAULTY_ROBOT
+
+template <class R>
+struct WrongPart : Exploding<R> {
+  using F = typename R::F;
+  static constexpr const char* name = "WrongPart";
+  struct Parts {
+    JointId along;
+    template <class Find>
+    void find(Find& find) {
+      find(along, "alon");
+    }
+  };
+  static void reset(R&, Draws<F>&, const Parts&) {}
+  static Step<F> step(R&, const F*, const Parts&) { return {}; }
+  template <class Out>
+  static void observe(const R&, const Parts&, Out obs) {
+    obs[0] = F(0);
+  }
+};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::Sled)
+DRL_ROBOT(drl::Exploding)
+DRL_ROBOT(drl::Missing)
+DRL_ROBOT(drl::BadSyntax)
+DRL_ROBOT(drl::NoActuator)
+DRL_ROBOT(drl::TwoActuators)
+DRL_ROBOT(drl::NotFinite)
+DRL_ROBOT(drl::WrongStep)
+DRL_ROBOT(drl::WrongPart)

@@ -1,0 +1,10 @@
+#include "drl/task_table_unit.hpp"
+// Behind it, as in a library's table.
+#include "robots/half_cheetah.hpp"
+#include "test_robots.hpp"
+
+namespace drl {
+
+const TaskLibrary& test_robots() { return *library_of_this_unit(""); }
+
+}  // namespace drl
