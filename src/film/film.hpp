@@ -30,7 +30,6 @@ class Picture {
   FilmView view(const std::string& title) const;
 
  private:
-
   CanvasCalls calls_;
   Point at_{0, 0, 0};
   float width_ = 0;

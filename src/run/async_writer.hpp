@@ -27,9 +27,9 @@ class AsyncWriter {
     std::function<void()> last;  // the same, after the hook too
   };
 
-  // `events`, `hook` and `films` may be null. Rows reach the files every few seconds and before each checkpoint. Once `is_mine`,
-  // asked on the writer's thread, has said that the run is another process's, nothing is written any more, not even
-  // what is pending.
+  // `events`, `hook` and `films` may be null. Rows reach the files every few seconds and before each checkpoint. Once
+  // `is_mine`, asked on the writer's thread, has said that the run is another process's, nothing is written any more,
+  // not even what is pending.
   AsyncWriter(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
               std::unique_ptr<CheckpointHook> hook = nullptr, std::function<bool()> is_mine = {},
               std::unique_ptr<CheckpointHook> films = nullptr);

@@ -51,7 +51,8 @@ void CheckpointHook::finish(double patience) {
 void CheckpointHook::ended(int code) {
   running_.reset();
   if (code != 0 && !std::exchange(warned_, true))
-    log::warn("{} failed for {} (exit code {}): see {}; training goes on, and this is said once", name_, at_.checkpoint.string(), code, log_.string());
+    log::warn("{} failed for {} (exit code {}): see {}; training goes on, and this is said once", name_,
+              at_.checkpoint.string(), code, log_.string());
   if (at_.done) at_.done();
 }
 

@@ -1,4 +1,5 @@
-// Commands that run after checkpoints: the user's (--after_checkpoint), and the one that makes films (--video_interval).
+// Commands that run after checkpoints: the user's (--after_checkpoint), and the one that makes films
+// (--video_interval).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace drl {
 // Used by one thread at a time.
 class CheckpointHook {
  public:
-  // `command` is for /bin/sh, which finds the checkpoint's path in $1. What it prints goes to the end of `log`. Messages
-  // call it `name` ("": --after_checkpoint and the command). It runs after every `interval`-th checkpoint.
+  // `command` is for /bin/sh, which finds the checkpoint's path in $1. What it prints goes to the end of `log`.
+  // Messages call it `name` ("": --after_checkpoint and the command). It runs after every `interval`-th checkpoint.
   CheckpointHook(std::string command, std::filesystem::path log, std::string name = "", int interval = 1);
 
   // Returns at once; `done` is called by a later call, when the command has ended. While it is still busy with an

@@ -93,10 +93,10 @@ RunMonitor::RunMonitor(const RunOptions& options, const RunDirectory& directory,
       balance_(manifest.facts().rank_hosts, options.balance_seconds) {
   const std::filesystem::path& folder = directory.path();
   if (resume_iteration) best_score_ = score_of_best(folder / "checkpoints" / "best.h5", score_kind());
-  writer_ = std::make_unique<AsyncWriter>(std::make_unique<CsvWriter>(folder / "metrics.csv", like, resume_iteration),
-                                          make_events(options_, folder, options_ini_, resume_iteration),
-                                          make_hook(options_, folder), [this] { return is_mine(); },
-                                          make_films(options_, manifest.facts().task, folder));
+  writer_ = std::make_unique<AsyncWriter>(
+      std::make_unique<CsvWriter>(folder / "metrics.csv", like, resume_iteration),
+      make_events(options_, folder, options_ini_, resume_iteration), make_hook(options_, folder),
+      [this] { return is_mine(); }, make_films(options_, manifest.facts().task, folder));
   if (options_.squeue_comment && manifest.facts().job) comment_.emplace(*manifest.facts().job, manifest.facts().task);
   write_file_atomically(folder / "options.ini", bytes_of(options_ini_));  // last: a refused start changes no option
   log::to_file((folder / "logs" / "rank_0.log").string());

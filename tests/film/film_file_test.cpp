@@ -128,7 +128,8 @@ TEST_F(FilmFile, AnFfmpegThatFailsIsAnError) {
     make(options("ball.mp4"));
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("ffmpeg ended with 3: no such encoder"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("ffmpeg ended with 3: no such encoder"), std::string::npos)
+        << error.what();
   }
   setenv("PATH", path.c_str(), 1);
   EXPECT_EQ(folder.names(), std::vector<std::string>{});

@@ -52,7 +52,8 @@ TEST(FilmOptions, OtherEndingsAreRefused) {
 }
 
 TEST(FilmOptions, OtherSizesAreRefused) {
-  for (const char* size : {"640", "640x", "x480", "640x480x3", "641x480", "640x479", "62x64", "4098x64", "-64x64", "axb", ""})
+  for (const char* size :
+       {"640", "640x", "x480", "640x480x3", "641x480", "640x479", "62x64", "4098x64", "-64x64", "axb", ""})
     EXPECT_NE(refusal(options("run.mp4", size)).find("even numbers from 64 to 4096"), std::string::npos) << size;
   EXPECT_EQ(refusal(options("run.mp4", "64x4096")), "");
 }

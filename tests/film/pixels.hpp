@@ -49,8 +49,7 @@ inline Spot find(const std::vector<uint8_t>& rgb, int width, int height, bool (*
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x)
       if (is(rgb.data() + 3 * (static_cast<size_t>(y) * width + x))) spot.x += x, spot.y += y, ++spot.pixels;
-  if (spot.pixels > 0)
-    spot.x /= static_cast<double>(spot.pixels), spot.y /= static_cast<double>(spot.pixels);
+  if (spot.pixels > 0) spot.x /= static_cast<double>(spot.pixels), spot.y /= static_cast<double>(spot.pixels);
   return spot;
 }
 

@@ -99,10 +99,10 @@ class EglContext final : public GlContext {
 
  private:
   bool make_current(EglHandle display, int width, int height) {
-    constexpr EglInt kAttributes[] = {0x3024, 8,  0x3023, 8,   // red, green
-                                      0x3022, 8,  0x3021, 8,   // blue, alpha
-                                      0x3025, 24, 0x3026, 8,   // depth, stencil
-                                      0x3033, 1,  0x3040, 8,   // pbuffers; OpenGL
+    constexpr EglInt kAttributes[] = {0x3024, 8,  0x3023, 8,  // red, green
+                                      0x3022, 8,  0x3021, 8,  // blue, alpha
+                                      0x3025, 24, 0x3026, 8,  // depth, stencil
+                                      0x3033, 1,  0x3040, 8,  // pbuffers; OpenGL
                                       kNone};
     const EglInt size[] = {kWidth, width, kHeight, height, kNone};
     display_ = nullptr;
