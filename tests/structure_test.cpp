@@ -98,6 +98,10 @@ TEST(Structure, LibtorchIsIncludedInItsEngineOnly) {
   expect_none(matches(R"(^\s*#\s*include\s*[<"](torch|ATen|c10)/)", {"nets/torch/"}));
 }
 
+TEST(Structure, MujocoIsDrawnWithInTheRendererOnly) {
+  expect_none(matches(R"(^\s*#\s*include\s*[<"](mujoco/|png\.h|gif_lib\.h|EGL/|GL/))", {"film/renderer/"}));
+}
+
 TEST(Structure, MpiAndNcclAreCalledInCommOnly) {
   expect_none(matches(R"(^\s*#\s*include\s*[<"]mpi\w*\.h|\bMPI_\w+\s*\(|\bgpuccl[A-Z]\w*\s*\()", {"comm/"}));
 }

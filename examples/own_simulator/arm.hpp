@@ -78,6 +78,18 @@ init_std = 0.5
     put(goal[0] - x), put(goal[1] - y);
   }
 
+  void draw(int64_t env, drl::Canvas& canvas) const {
+    const auto point = [](double x, double y) { return drl::Point{static_cast<float>(x), 0, static_cast<float>(y)}; };
+    const Motion motion = motion_of(env);
+    const auto [x, y] = tip(motion);
+    const drl::Point elbow = point(kLength * std::sin(motion[0]), -kLength * std::cos(motion[0]));
+    canvas.look({0, 0, 0}, 3);
+    canvas.capsule({0, 0, 0}, elbow, 0.05f, drl::Canvas::blue);
+    canvas.capsule(elbow, point(x, y), 0.04f, drl::Canvas::orange);
+    canvas.sphere(point(target_[2 * static_cast<size_t>(env)], target_[2 * static_cast<size_t>(env) + 1]), 0.06f,
+                  drl::Canvas::red);
+  }
+
   template <class V>
   void visit_state(V& visit) {
     visit("motion", motion_.data(), 4);

@@ -1,5 +1,5 @@
-// What a task's draw() says of an environment, so that drl_eval --video can show it: a few shapes, or a robot's model in
-// a position.
+// What a task's draw() says of an environment, so that drl_eval --video can show it: a few shapes, or a robot's model
+// in a position.
 //
 //   template <class Canvas>
 //   static void draw(const State& s, const Params&, Canvas& canvas) {   // State of floats

@@ -152,8 +152,12 @@ struct SimulatorTask {
       }
     }
     template <class AnyCanvas>
-    static void draw(const State& s, const Params& p, AnyCanvas& canvas)
-        requires requires { s.simulator->draw(s.env, p, canvas); } || requires { s.simulator->draw(s.env, canvas); } {
+    static void draw(const State& s, const Params& p, AnyCanvas& canvas) requires requires {
+      s.simulator->draw(s.env, p, canvas);
+    } || requires {
+      s.simulator->draw(s.env, canvas);
+    }
+    {
       if constexpr (requires { s.simulator->draw(s.env, p, canvas); }) {
         s.simulator->draw(s.env, p, canvas);
       } else {

@@ -136,7 +136,7 @@ struct TaskRecord {
   const SimulatorRecord* simulator;  // or null
   // As TaskLoop: shows environment call->begin, in the memory of the host. Null: the task does not draw.
   int32_t (*draw)(const LoopCall* call, const CanvasCalls* canvas, char* error, int64_t error_size);
-  const char* trouble;               // null, or why the task cannot be used
+  const char* trouble;  // null, or why the task cannot be used
 };
 
 inline constexpr int kTaskSizeCount = 16;
@@ -153,14 +153,11 @@ struct TaskLibrary {
 
 // Sizes of the structs, and the number of instruction sets.
 struct TaskSizes {
-  int32_t all[kTaskSizeCount] = {sizeof(TaskLibrary),     sizeof(TaskRecord),
-                                 sizeof(TaskLoops),       sizeof(TaskField),
-                                 sizeof(TaskParam),       sizeof(EnvArrays),
-                                 sizeof(LoopCall),        sizeof(StepRow),
-                                 sizeof(SimulatorConfig), sizeof(SimulatorArray),
-                                 sizeof(SimulatorRecord), sizeof(TaskEnd),
-                                 sizeof(TrainingStats),   sizeof(CanvasCalls),
-                                 sizeof(Shape),           kIsaCount};
+  int32_t all[kTaskSizeCount] = {
+      sizeof(TaskLibrary),     sizeof(TaskRecord),     sizeof(TaskLoops),       sizeof(TaskField),
+      sizeof(TaskParam),       sizeof(EnvArrays),      sizeof(LoopCall),        sizeof(StepRow),
+      sizeof(SimulatorConfig), sizeof(SimulatorArray), sizeof(SimulatorRecord), sizeof(TaskEnd),
+      sizeof(TrainingStats),   sizeof(CanvasCalls),    sizeof(Shape),           kIsaCount};
 };
 
 constexpr uint64_t text_hash(const char* text) {  // FNV-1a

@@ -13,12 +13,12 @@ Picture::Picture() {
     static_cast<Picture*>(self)->qpos_.assign(qpos, qpos + size);
   };
   const auto text = [](void* self, const char* name, const char* value) {
-    static_cast<Picture*>(self)->add_text(name, value);
+    static_cast<Picture*>(self)->write(name, value);
   };
   calls_ = {this, look, add, model, text};
 }
 
-void Picture::add_text(const std::string& name, const std::string& value) {
+void Picture::write(const std::string& name, const std::string& value) {
   names_ += (names_.empty() ? "" : "\n") + name;
   values_ += (values_.empty() ? "" : "\n") + value;
 }

@@ -24,14 +24,12 @@ class Picture {
 
   // For VecEnv::draw.
   const CanvasCalls& canvas() const { return calls_; }
-  // Lines in a corner: a name and a value each, above those of the task.
-  void write(const std::string& name, const std::string& value) { add_text(name, value); }
-
- private:
-  friend class Film;
-  void add_text(const std::string& name, const std::string& value);
+  // A line in a corner; those of the task come below what is written before it draws.
+  void write(const std::string& name, const std::string& value);
+  // Holds as long as this and `title` do not change.
   FilmView view(const std::string& title) const;
 
+ private:
   CanvasCalls calls_;
   Point at_{0, 0, 0};
   float width_ = 0;

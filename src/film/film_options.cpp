@@ -34,8 +34,9 @@ FilmPlan film_plan(const FilmOptions& options) {
   plan.width = number_in<int>(parts[0]).value_or(0);
   plan.height = parts.size() == 2 ? number_in<int>(parts[1]).value_or(0) : 0;
   if (!is_side(plan.width) || !is_side(plan.height))
-    throw UsageError("--size " + printable(options.size) + " is no size of a film (it is WIDTHxHEIGHT, even numbers from " +
-                     std::to_string(kSmallest) + " to " + std::to_string(kLargest) + "): for instance --size 640x480");
+    throw UsageError("--size " + printable(options.size) +
+                     " is no size of a film (it is WIDTHxHEIGHT, even numbers from " + std::to_string(kSmallest) +
+                     " to " + std::to_string(kLargest) + "): for instance --size 640x480");
   if (plan.format == FilmFormat::png) {
     plan.frames = kSheetColumns * kSheetRows;
     plan.frame_seconds = options.video_seconds / static_cast<double>(plan.frames);

@@ -24,12 +24,12 @@ struct FilmView {
   float width;  // m; 0: the task does not say
   const Shape* shapes;
   int64_t shape_count;
-  const char* model;    // a file; null: none
-  const double* qpos;   // [qpos_size]
+  const char* model;   // a file; null: none
+  const double* qpos;  // [qpos_size]
   int64_t qpos_size;
-  const char* title;    // in the upper left corner
-  const char* names;    // in the lower left corner: lines with \n between
-  const char* values;   // beside them
+  const char* title;   // in the upper left corner
+  const char* names;   // in the lower left corner: lines with \n between
+  const char* values;  // beside them
 };
 
 struct FilmPlugin {

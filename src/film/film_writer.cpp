@@ -30,9 +30,10 @@ class PartFile {
   explicit PartFile(const fs::path& file) : file_(file), part_(file.string() + ".part") {
     const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
     if (access(folder.c_str(), W_OK) != 0 || fs::is_directory(file))
-      throw UsageError("--video " + printable(file.string(), 200) +
-                       " cannot be written (its folder is missing or read-only, or it is a folder itself): name another "
-                       "file");
+      throw UsageError(
+          "--video " + printable(file.string(), 200) +
+          " cannot be written (its folder is missing or read-only, or it is a folder itself): name another "
+          "file");
   }
   ~PartFile() {
     std::error_code ignored;
@@ -63,10 +64,29 @@ class Mp4Writer final : public FilmWriter {
     pipe_ = Descriptor(ends[1]);
     const Descriptor words(open(words_.path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     ChildSettings settings{.environment = environment_list(), .input = read_end, .output = words};
-    pid_ = spawn({"ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pixel_format", "rgb24", "-video_size",
-                  std::to_string(plan.width) + "x" + std::to_string(plan.height), "-framerate",
-                  std::to_string(std::llround(1 / plan.frame_seconds)), "-i", "pipe:0", "-pix_fmt", "yuv420p", "-threads",
-                  std::to_string(threads), "-movflags", "+faststart", "-f", "mp4", file_.path().string()},
+    pid_ = spawn({"ffmpeg",
+                  "-y",
+                  "-loglevel",
+                  "error",
+                  "-f",
+                  "rawvideo",
+                  "-pixel_format",
+                  "rgb24",
+                  "-video_size",
+                  std::to_string(plan.width) + "x" + std::to_string(plan.height),
+                  "-framerate",
+                  std::to_string(std::llround(1 / plan.frame_seconds)),
+                  "-i",
+                  "pipe:0",
+                  "-pix_fmt",
+                  "yuv420p",
+                  "-threads",
+                  std::to_string(threads),
+                  "-movflags",
+                  "+faststart",
+                  "-f",
+                  "mp4",
+                  file_.path().string()},
                  settings);
     if (pid_ < 0) file_.throw_lost(std::string("ffmpeg: ") + std::strerror(errno));
     before_ = std::signal(SIGPIPE, SIG_IGN);  // its end is an error of write()
@@ -92,7 +112,8 @@ class Mp4Writer final : public FilmWriter {
     waitpid(std::exchange(pid_, -1), &status, 0);
     if (const int code = shell_code(status); code != 0) {
       const std::string words(trim(words_.text()));
-      file_.throw_lost("ffmpeg ended with " + std::to_string(code) + (words.empty() ? "" : ": " + printable(words, 300)));
+      file_.throw_lost("ffmpeg ended with " + std::to_string(code) +
+                       (words.empty() ? "" : ": " + printable(words, 300)));
     }
   }
 

@@ -19,7 +19,8 @@ class FilmWriter {
   virtual void finish() = 0;
 };
 
-// Throws UsageError if the file's folder cannot be written, or there is no ffmpeg for an mp4. `library` must outlive it.
+// Throws UsageError if the file's folder cannot be written, or there is no ffmpeg for an mp4. `library` must outlive
+// it.
 std::unique_ptr<FilmWriter> make_film_writer(const FilmPlan& plan, const FilmLibrary& library, int threads);
 
 }  // namespace drl

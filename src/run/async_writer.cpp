@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
 
 namespace drl {
@@ -13,10 +14,12 @@ constexpr size_t kPendingSaves = 8;                      // in memory, while the
 }  // namespace
 
 AsyncWriter::AsyncWriter(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
-                         std::unique_ptr<CheckpointHook> hook, std::function<bool()> is_mine)
+                         std::unique_ptr<CheckpointHook> hook, std::function<bool()> is_mine,
+                         std::unique_ptr<CheckpointHook> films)
     : csv_(std::move(csv)),
       events_(std::move(events)),
       hook_(std::move(hook)),
+      films_(std::move(films)),
       is_mine_(std::move(is_mine)),
       thread_([this] { work(); }) {}
 
@@ -57,7 +60,7 @@ bool AsyncWriter::flush() {
 }
 
 void AsyncWriter::finish_hook(double patience) {
-  if (!hook_) return;
+  if (!hook_ && !films_) return;
   std::unique_lock lock(mutex_);
   hook_patience_ = patience;
   wake_.notify_one();
@@ -67,7 +70,7 @@ void AsyncWriter::finish_hook(double patience) {
 void AsyncWriter::work() {
   std::unique_lock lock(mutex_);
   for (bool last = false; !last;) {
-    const std::chrono::milliseconds interval = hook_ && hook_->busy() ? kHookInterval : kFlushInterval;
+    const std::chrono::milliseconds interval = hooks_busy() ? kHookInterval : kFlushInterval;
     wake_.wait_for(lock, interval, [this] { return !saves_.empty() || flush_ || hook_patience_ || stop_; });
     last = stop_;
     const std::vector<IterationMetrics> rows = std::exchange(rows_, {});
@@ -79,11 +82,22 @@ void AsyncWriter::work() {
     if (may_write()) write_rows(rows, !saves.empty());
     for (const Save& save : saves)
       if (may_write()) write_checkpoint_file(save);
-    if (hook_ && may_write()) hook_patience ? hook_->finish(*hook_patience) : hook_->poll();
+    if (may_write()) hook_patience ? finish_hooks(*hook_patience) : poll_hooks();
     lock.lock();
     busy_ = false;
     idle_.notify_all();
   }
+}
+
+void AsyncWriter::poll_hooks() {
+  if (hook_) hook_->poll();
+  if (films_) films_->poll();
+}
+
+void AsyncWriter::finish_hooks(double patience) {
+  const double begin = steady_seconds();
+  if (hook_) hook_->finish(patience);
+  if (films_) films_->finish(std::max(patience - (steady_seconds() - begin), 0.0));
 }
 
 // Rows that cannot be written stay in the writers' memory for the next time.
@@ -109,6 +123,7 @@ void AsyncWriter::write_checkpoint_file(const Save& save) {
     saved = true;
     if (!may_write()) return;  // that may have taken long
     if (save.then) save.then();
+    if (films_) films_->run(save.path);
     if (hook_)
       hook_->run(save.path, save.last);
     else if (save.last)

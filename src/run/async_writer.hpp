@@ -27,11 +27,12 @@ class AsyncWriter {
     std::function<void()> last;  // the same, after the hook too
   };
 
-  // `events` and `hook` may be null. Rows reach the files every few seconds and before each checkpoint. Once `is_mine`,
-  // asked on the writer's thread, has said that the run is another process's, nothing is written any more, not even
-  // what is pending.
+  // `events`, `hook` and `films` may be null. Rows reach the files every few seconds and before each checkpoint. Once
+  // `is_mine`, asked on the writer's thread, has said that the run is another process's, nothing is written any more,
+  // not even what is pending.
   AsyncWriter(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
-              std::unique_ptr<CheckpointHook> hook = nullptr, std::function<bool()> is_mine = {});
+              std::unique_ptr<CheckpointHook> hook = nullptr, std::function<bool()> is_mine = {},
+              std::unique_ptr<CheckpointHook> films = nullptr);
   ~AsyncWriter();  // writes what is pending
   AsyncWriter(const AsyncWriter&) = delete;
   AsyncWriter& operator=(const AsyncWriter&) = delete;
@@ -43,7 +44,7 @@ class AsyncWriter {
   // Waits until everything is written. False if the last save failed, or rows are still in memory only, or the run is
   // another process's.
   bool flush();
-  // Waits for the hook, `patience` seconds at most.
+  // Waits for the hook and the films, `patience` seconds at most.
   void finish_hook(double patience);
 
  private:
@@ -51,10 +52,13 @@ class AsyncWriter {
   bool may_write() { return mine_ = mine_ && (!is_mine_ || is_mine_()); }
   void write_rows(const std::vector<IterationMetrics>& rows, bool sync);
   void write_checkpoint_file(const Save& save);
+  bool hooks_busy() const { return (hook_ && hook_->busy()) || (films_ && films_->busy()); }
+  void finish_hooks(double patience);
+  void poll_hooks();
 
   std::unique_ptr<CsvWriter> csv_;
   std::unique_ptr<EventWriter> events_;
-  std::unique_ptr<CheckpointHook> hook_;
+  std::unique_ptr<CheckpointHook> hook_, films_;
   std::function<bool()> is_mine_;
   bool mine_ = true, rows_failed_ = false;
 

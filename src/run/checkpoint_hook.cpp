@@ -13,10 +13,14 @@ constexpr double kQuietWait = 2;  // seconds
 
 }  // namespace
 
-CheckpointHook::CheckpointHook(std::string command, std::filesystem::path log)
-    : command_(std::move(command)), log_(std::move(log)) {}
+CheckpointHook::CheckpointHook(std::string command, std::filesystem::path log, std::string name, int interval)
+    : command_(std::move(command)),
+      log_(std::move(log)),
+      name_(name.empty() ? "--after_checkpoint \"" + printable(command_) + "\"" : std::move(name)),
+      interval_(interval) {}
 
 void CheckpointHook::run(const std::filesystem::path& checkpoint, std::function<void()> done) {
+  if (++checkpoints_ % interval_ != 0) return;
   next_ = Work{std::filesystem::absolute(checkpoint), std::move(done)};
   poll();
 }
@@ -34,12 +38,11 @@ void CheckpointHook::finish(double patience) {
   const double end = steady_seconds() + patience;
   poll();
   if (running_ && !running_->wait(std::min(kQuietWait, patience)))
-    log::info("waiting for --after_checkpoint \"{}\" ({})", printable(command_), at_.checkpoint.filename().string());
+    log::info("waiting for {} ({})", name_, at_.checkpoint.filename().string());
   for (; running_; poll()) {
     if (running_->wait(end - steady_seconds())) continue;
-    log::warn(
-        "--after_checkpoint \"{}\" is ended (it is still busy with {}, and the job's time is up): copy that later",
-        printable(command_), at_.checkpoint.string());
+    log::warn("{} is ended (it is still busy with {}, and the job's time is up): see to that later", name_,
+              at_.checkpoint.string());
     running_.reset();
     next_.reset();
   }
@@ -48,8 +51,8 @@ void CheckpointHook::finish(double patience) {
 void CheckpointHook::ended(int code) {
   running_.reset();
   if (code != 0 && !std::exchange(warned_, true))
-    log::warn("--after_checkpoint \"{}\" failed for {} (exit code {}): see {}; training goes on, and this is said once",
-              printable(command_), at_.checkpoint.string(), code, log_.string());
+    log::warn("{} failed for {} (exit code {}): see {}; training goes on, and this is said once", name_,
+              at_.checkpoint.string(), code, log_.string());
   if (at_.done) at_.done();
 }
 

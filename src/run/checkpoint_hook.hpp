@@ -1,6 +1,8 @@
-// --after_checkpoint: the user's command, run after each checkpoint.
+// Commands that run after checkpoints: the user's (--after_checkpoint), and the one that makes films
+// (--video_interval).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -14,7 +16,8 @@ namespace drl {
 class CheckpointHook {
  public:
   // `command` is for /bin/sh, which finds the checkpoint's path in $1. What it prints goes to the end of `log`.
-  CheckpointHook(std::string command, std::filesystem::path log);
+  // Messages call it `name` ("": --after_checkpoint and the command). It runs after every `interval`-th checkpoint.
+  CheckpointHook(std::string command, std::filesystem::path log, std::string name = "", int interval = 1);
 
   // Returns at once; `done` is called by a later call, when the command has ended. While it is still busy with an
   // earlier checkpoint, only the newest one waits.
@@ -31,6 +34,9 @@ class CheckpointHook {
 
   std::string command_;
   std::filesystem::path log_;
+  std::string name_;
+  int interval_;
+  int64_t checkpoints_ = 0;
   struct Work {
     std::filesystem::path checkpoint;
     std::function<void()> done;

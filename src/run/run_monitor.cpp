@@ -9,6 +9,7 @@
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "envs/task_libraries.hpp"
 #include "placement/mpirun.hpp"
 
 namespace drl {
@@ -61,6 +62,21 @@ std::unique_ptr<CheckpointHook> make_hook(const RunOptions& options, const std::
   return std::make_unique<CheckpointHook>(command, folder / "logs" / "after_checkpoint.log");
 }
 
+// drl_eval beside this program, which must not take time from the training.
+std::unique_ptr<CheckpointHook> make_films(const RunOptions& options, const std::string& task,
+                                           const std::filesystem::path& folder) {
+  if (options.video_interval == 0) return nullptr;
+  std::error_code ignored;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "drl_eval";
+  std::vector<std::string> command = {"nice", "-n", "19", program.string(), "--episodes", "1"};
+  if (const TaskLibraryFile* library = task_library_of(task))
+    command.insert(command.end(), {"--task_library", library->file});
+  const std::string ending = is_on_path("ffmpeg") ? ".mp4" : ".gif";
+  return std::make_unique<CheckpointHook>(
+      "exec " + shell_line(command) + " --checkpoint \"$1\" --video \"${1%.h5}" + ending + "\"",
+      folder / "logs" / "video.log", "the film (--video_interval)", options.video_interval);
+}
+
 }  // namespace
 
 RunMonitor::RunMonitor(const RunOptions& options, const RunDirectory& directory, const RunManifest& manifest,
@@ -77,9 +93,10 @@ RunMonitor::RunMonitor(const RunOptions& options, const RunDirectory& directory,
       balance_(manifest.facts().rank_hosts, options.balance_seconds) {
   const std::filesystem::path& folder = directory.path();
   if (resume_iteration) best_score_ = score_of_best(folder / "checkpoints" / "best.h5", score_kind());
-  writer_ = std::make_unique<AsyncWriter>(std::make_unique<CsvWriter>(folder / "metrics.csv", like, resume_iteration),
-                                          make_events(options_, folder, options_ini_, resume_iteration),
-                                          make_hook(options_, folder), [this] { return is_mine(); });
+  writer_ = std::make_unique<AsyncWriter>(
+      std::make_unique<CsvWriter>(folder / "metrics.csv", like, resume_iteration),
+      make_events(options_, folder, options_ini_, resume_iteration), make_hook(options_, folder),
+      [this] { return is_mine(); }, make_films(options_, manifest.facts().task, folder));
   if (options_.squeue_comment && manifest.facts().job) comment_.emplace(*manifest.facts().job, manifest.facts().task);
   write_file_atomically(folder / "options.ini", bytes_of(options_ini_));  // last: a refused start changes no option
   log::to_file((folder / "logs" / "rank_0.log").string());

@@ -61,6 +61,7 @@ struct RunOptions {
   double save_seconds = 300;
   int keep_checkpoints = 5;
   int eval_interval = 0;
+  int video_interval = 0;
   std::string logger = "tensorboard";
   std::optional<double> time_margin;
   std::string after_checkpoint;
@@ -82,6 +83,9 @@ struct RunOptions {
     v("keep_checkpoints", keep_checkpoints, "latest checkpoints kept, besides the best", at_least(1), Effect::none);
     v("eval_interval", eval_interval,
       "iterations between evaluations that choose the best checkpoint, 0 = by training mean", at_least(0),
+      Effect::none);
+    v("video_interval", video_interval,
+      "checkpoints between films of what is learned, which drl_eval makes beside them; 0 = none", at_least(0),
       Effect::none);
     v("time_margin", time_margin,
       "left of a Slurm job's time when the run has saved and ends, none = a tenth of the job's limit, at most 60 s",

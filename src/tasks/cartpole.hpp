@@ -75,7 +75,7 @@ struct Cartpole {
   template <class Canvas>
   static void draw(const State& s, const Params& p, Canvas& canvas) {
     canvas.look({0, 0, 0.35f}, 6.8f);
-    canvas.ground(-0.4f);
+    canvas.ground(-1.2f);  // the pole may hang down
     canvas.capsule({-p.x_limit, 0, 0}, {p.x_limit, 0, 0}, 0.03f, Canvas::grey);
     canvas.box({s.x, 0, 0}, {0.25f, 0.15f, 0.12f}, 0, Canvas::blue);
     const float length = 2 * p.half_length, y = -0.2f;  // before the cart

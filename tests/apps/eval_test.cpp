@@ -103,6 +103,48 @@ TEST(EvalOfACurriculum, PlaysWithTheCheckpointsNumbers) {
   EXPECT_EQ(json.at("returns"), (std::vector<double>{13, 13, 13}));
 }
 
+TEST_F(Eval, WrongFilmsAreRefusedBeforeAnythingIsPlayed) {
+  const std::string gif = (runs->folder / "run.gif").string();
+  for (const auto& [options, says] : std::vector<std::pair<Words, std::string>>{
+           {{"--video", "run.avi"}, "neither with .mp4, .gif nor .png"},
+           {{"--video", gif, "--size", "641x480"}, "even numbers from 64 to 4096"},
+           {{"--video", gif, "--fps", "0"}, "fps"},
+           {{"--video", (runs->folder / "none" / "run.gif").string()}, "run.gif"},
+           {{"--video", gif, "--camera", "nose"}, ""}}) {  // which OpenGL must be there to say
+    const Result result = eval(options);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_EQ(result.out, "") << says;
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    EXPECT_NE(result.err.find(says), std::string::npos) << result.err;
+  }
+  EXPECT_FALSE(fs::exists(gif));
+}
+
+// A film, or one sentence that says what is missing for it.
+TEST_F(Eval, FilmsEnvironmentZero) {
+  const fs::path gif = runs->folder / "run.gif";
+  const Result result = eval({"--episodes", "1", "--video", gif.string(), "--size", "64x64", "--video_seconds", "0.5"});
+  if (result.exit_code == 2) GTEST_SKIP() << result.err;
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(slurp(gif).starts_with("GIF89a"));
+}
+
+// Of four checkpoints, beside the last.
+TEST_F(Eval, TrainingMakesFilmsBesideEveryNthCheckpoint) {
+  const Result result =
+      runs->train({"--run_name", "filmed", "--max_iterations", "4", "--save_interval", "1", "--video_interval", "4"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string log = slurp(runs->run("filmed") / "logs" / "video.log");
+  if (log.find("no film can be made") != std::string::npos || log.find("no OpenGL") != std::string::npos) {
+    EXPECT_NE(result.err.find("the film (--video_interval) failed"), std::string::npos) << result.err;
+    GTEST_SKIP() << log;
+  }
+  std::vector<std::string> films;
+  for (const auto& entry : fs::directory_iterator(runs->run("filmed") / "checkpoints"))
+    if (entry.path().extension() != ".h5") films.push_back(entry.path().stem());
+  EXPECT_EQ(films, std::vector<std::string>{"iter_000004"}) << log;
+}
+
 TEST_F(Eval, CheckpointsAreShownAndVerified) {
   const std::string file = checkpoint_file(runs->run("r"), 2);
   const Result shown = run_program({kShow, "show", file}), verified = run_program({kShow, "verify", file});

@@ -11,18 +11,19 @@
 namespace drl::film {
 namespace {
 
-// A library whose functions others find too, for as long as this lives.
+// A library whose functions others find too: libmujoco asks for them once, so that one in use stays for good.
 class Library {
  public:
   explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_GLOBAL)) {
     if (!handle_) throw UserError(dlerror());
   }
   ~Library() {
-    if (handle_) dlclose(handle_);
+    if (handle_ && !stays_) dlclose(handle_);
   }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
+  void stay() { stays_ = true; }
   template <class Function>
   void find(Function& function, const char* name) const {
     function = reinterpret_cast<Function>(dlsym(handle_, name));
@@ -31,6 +32,7 @@ class Library {
 
  private:
   void* handle_;
+  bool stays_ = false;
 };
 
 // --- EGL, by its specification (registry.khronos.org/EGL): types and numbers, since its headers need not be here ---
@@ -87,17 +89,20 @@ class EglContext final : public GlContext {
  public:
   EglContext(int width, int height) {
     for (EglHandle display : egl_.displays())
-      if (make_current(display, width, height)) return;
+      if (make_current(display, width, height)) {
+        egl_.library.stay();
+        return;
+      }
     throw UserError("no display of it gives OpenGL");
   }
   ~EglContext() override { release(); }
 
  private:
   bool make_current(EglHandle display, int width, int height) {
-    constexpr EglInt kAttributes[] = {0x3024, 8,  0x3023, 8,   // red, green
-                                      0x3022, 8,  0x3021, 8,   // blue, alpha
-                                      0x3025, 24, 0x3026, 8,   // depth, stencil
-                                      0x3033, 1,  0x3040, 8,   // pbuffers; OpenGL
+    constexpr EglInt kAttributes[] = {0x3024, 8,  0x3023, 8,  // red, green
+                                      0x3022, 8,  0x3021, 8,  // blue, alpha
+                                      0x3025, 24, 0x3026, 8,  // depth, stencil
+                                      0x3033, 1,  0x3040, 8,  // pbuffers; OpenGL
                                       kNone};
     const EglInt size[] = {kWidth, width, kHeight, height, kNone};
     display_ = nullptr;
@@ -141,6 +146,7 @@ class OsMesaContext final : public GlContext {
     context_ = create(kRgba, 24, 8, 8, nullptr);  // depth, stencil, accumulation
     if (!context_ || !make_current(context_, pixels_.data(), kUnsignedByte, width, height))
       throw UserError("it gives no context");
+    library_.stay();
   }
   ~OsMesaContext() override { destroy_(context_); }
 

@@ -5,8 +5,8 @@
 
 namespace drl::film {
 
-// Current in the thread that made it, until it goes. Libraries are loaded when it is made, and of them only the one that
-// is used: libmujoco asks whichever it finds in the process for OpenGL's functions.
+// Current in the thread that made it, until it goes. Libraries are loaded when it is made, and of them only the one
+// that is used: libmujoco asks whichever it finds in the process for OpenGL's functions.
 class GlContext {
  public:
   // Throws UserError that tells what was tried.

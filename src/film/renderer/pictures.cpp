@@ -45,8 +45,7 @@ void write_png(const char* file, int width, int height, const uint8_t* rgb) {
   if (!png_image_write_to_file(&image, file, 0, rgb, 0, nullptr)) throw std::runtime_error(image.message);
 }
 
-Gif::Gif(const char* file, int width, int height)
-    : width_(width), height_(height), row_(static_cast<size_t>(width)) {
+Gif::Gif(const char* file, int width, int height) : width_(width), height_(height), row_(static_cast<size_t>(width)) {
   int error = 0;
   gif_ = EGifOpenFileName(file, false, &error);
   if (!gif_) throw std::runtime_error(GifErrorString(error));

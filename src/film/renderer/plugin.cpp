@@ -57,4 +57,6 @@ constexpr FilmPlugin kPlugin = {
 }  // namespace
 }  // namespace drl::film
 
-extern "C" __attribute__((visibility("default"))) const drl::FilmPlugin* drl_film_plugin() { return &drl::film::kPlugin; }
+extern "C" __attribute__((visibility("default"))) const drl::FilmPlugin* drl_film_plugin() {
+  return &drl::film::kPlugin;
+}

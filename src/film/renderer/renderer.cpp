@@ -13,10 +13,9 @@ namespace {
 constexpr int kMaxShapes = 4000;
 
 // Of Canvas::Color.
-constexpr float kColors[Canvas::kColors][3] = {{0.13f, 0.14f, 0.16f}, {0.42f, 0.45f, 0.50f}, {0.78f, 0.80f, 0.83f},
-                                               {0.96f, 0.96f, 0.97f}, {0.20f, 0.45f, 0.70f}, {0.93f, 0.55f, 0.16f},
-                                               {0.25f, 0.62f, 0.42f}, {0.82f, 0.24f, 0.26f}, {0.50f, 0.38f, 0.70f},
-                                               {0.55f, 0.42f, 0.32f}};
+constexpr float kColors[Canvas::kColors][3] = {
+    {0.13f, 0.14f, 0.16f}, {0.42f, 0.45f, 0.50f}, {0.78f, 0.80f, 0.83f}, {0.96f, 0.96f, 0.97f}, {0.20f, 0.45f, 0.70f},
+    {0.93f, 0.55f, 0.16f}, {0.25f, 0.62f, 0.42f}, {0.82f, 0.24f, 0.26f}, {0.50f, 0.38f, 0.70f}, {0.55f, 0.42f, 0.32f}};
 
 int font_scale(int height) { return std::clamp((height + 120) / 240 * 50, +mjFONTSCALE_50, +mjFONTSCALE_300); }
 

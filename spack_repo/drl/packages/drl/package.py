@@ -61,6 +61,9 @@ class Drl(CMakePackage, CudaPackage):
     depends_on("py-torch@1.13:")  # libtorch, for the CPU: +cuda computes without it, so any does
     depends_on("py-torch ~cuda", when="~cuda")
 
+    depends_on("libpng@1.6:", when="+mujoco")  # films
+    depends_on("giflib@5:", when="+mujoco")
+
     depends_on("cuda@12:", when="+cuda")  # nvcc that knows C++20; cuBLAS
     depends_on("nccl", when="+cuda")
     for arch in CudaPackage.cuda_arch_values:

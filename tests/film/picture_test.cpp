@@ -1,0 +1,148 @@
+// Tasks that draw shapes, by what is to be seen of them.
+#include <cmath>
+
+#include "drl/task_abi.hpp"
+#include "envs/make_env.hpp"
+#include "pixels.hpp"
+
+namespace drl::test {
+namespace {
+
+class PictureTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!studio.trouble.empty()) GTEST_SKIP() << studio.trouble;
+  }
+  // A task in a state, whose numbers are in the order of its header.
+  const std::vector<uint8_t>& draw(const char* task, std::vector<float> state) {
+    const TaskRecord& record = task_record(task);
+    std::vector<void*> columns;
+    for (float& number : state) columns.push_back(&number);
+    EnvArrays arrays{};
+    arrays.num_envs = 1, arrays.state = columns.data();
+    int32_t age = 0, ended_by = 0;
+    float reward = 0;
+    std::vector<float> terms(static_cast<size_t>(record.reward_term_count + record.metric_count));
+    std::vector<float*> term_columns;
+    for (float& term : terms) term_columns.push_back(&term);
+    arrays.age = &age, arrays.ended_by = &ended_by, arrays.episode_reward = &reward, arrays.terms = term_columns.data();
+    LoopCall call{};
+    call.envs = &arrays, call.params = record.default_params, call.end = 1;
+    Picture picture;
+    char error[256] = "";
+    EXPECT_EQ(record.draw(&call, &picture.canvas(), error, sizeof(error)), 0) << error;
+    studio.renderer->draw(picture.view(""), rgb);
+    return rgb;
+  }
+  Spot find(bool (*is)(const uint8_t*)) const { return test::find(rgb, studio.width, studio.height, is); }
+
+  Studio studio;
+  std::vector<uint8_t> rgb;
+};
+
+// theta grows to the right; the cart is blue, the pole orange.
+TEST_F(PictureTest, ThePoleLeansAsThetaSays) {
+  for (const char* task : {"CartPole-v1", "Cartpole"}) {
+    const bool gymnasium = std::string(task) == "CartPole-v1";  // x, x_dot, theta, theta_dot; or x, theta, ...
+    const auto state = [&](float x, float theta) {
+      return gymnasium ? std::vector<float>{x, 0, theta, 0} : std::vector<float>{x, theta, 0, 0};
+    };
+    draw(task, state(0, 0.2f));
+    const Spot right = find(is_orange), cart = find(is_blue);
+    draw(task, state(0, -0.2f));
+    const Spot left = find(is_orange);
+    draw(task, state(0, 0));
+    const Spot upright = find(is_orange);
+    ASSERT_GT(std::min({right.pixels, left.pixels, upright.pixels, cart.pixels}), 50) << task;
+    EXPECT_GT(right.x, cart.x + 2) << task;
+    EXPECT_LT(left.x, cart.x - 2) << task;
+    EXPECT_NEAR(upright.x, studio.width / 2, 1.5) << task;
+    EXPECT_NEAR(right.x - upright.x, upright.x - left.x, 1.5) << task;
+    EXPECT_LT(upright.y, cart.y) << task;  // rows are counted from above
+    draw(task, state(1, 0));
+    EXPECT_GT(find(is_blue).x, cart.x + 20) << task;
+  }
+}
+
+TEST_F(PictureTest, ThePendulumHangsAndStands) {
+  draw("Pendulum-v1", {0, 0});
+  const Spot up = find(is_orange);
+  draw("Pendulum-v1", {3.1415927f, 0});
+  const Spot down = find(is_orange);
+  draw("Pendulum-v1", {1.5707963f, 0});
+  const Spot left = find(is_orange);
+  ASSERT_GT(std::min({up.pixels, down.pixels, left.pixels}), 100);
+  EXPECT_LT(up.y, studio.height / 2 - 10);
+  EXPECT_GT(down.y, studio.height / 2 + 10);
+  EXPECT_LT(left.x, studio.width / 2 - 10);
+}
+
+// Both links down: the second is below the first. theta1 = pi: both up, and the tip is above the red line.
+TEST_F(PictureTest, TheAcrobotHangsAndStands) {
+  draw("Acrobot-v1", {0, 0, 0, 0});
+  EXPECT_GT(find(is_orange).y, find(is_blue).y + 10);
+  EXPECT_GT(find(is_blue).y, find(is_red).y);
+  draw("Acrobot-v1", {3.1415927f, 0, 0, 0});
+  EXPECT_LT(find(is_orange).y, find(is_red).y);
+  draw("Acrobot-v1", {1.5707963f, 0, 0, 0});  // to the right
+  EXPECT_GT(find(is_orange).x, find(is_blue).x + 10);
+}
+
+// The car is blue, the flag at the goal red: lowest at x = -pi/6, and beside the flag at the end.
+TEST_F(PictureTest, TheCarClimbsToTheFlag) {
+  for (const char* task : {"MountainCar-v0", "MountainCarContinuous-v0"}) {
+    draw(task, {-0.5235988f, 0});
+    const Spot valley = find(is_blue);
+    draw(task, {-1.1f, 0});
+    const Spot left = find(is_blue);
+    draw(task, {0.45f, 0});
+    const Spot goal = find(is_blue), flag = find(is_red);
+    ASSERT_GT(std::min({valley.pixels, left.pixels, goal.pixels, flag.pixels}), 10) << task;
+    EXPECT_LT(left.x, valley.x) << task;
+    EXPECT_LT(left.y, valley.y) << task;
+    EXPECT_LT(goal.y, left.y) << task;
+    EXPECT_NEAR(goal.x, flag.x, 20) << task;
+  }
+}
+
+TEST_F(PictureTest, EveryTaskOfOursDraws) {
+  for (const std::string& task : task_names()) EXPECT_NE(task_record(task).draw, nullptr) << task;
+}
+
+TEST_F(PictureTest, TextIsWritten) {
+  const auto dark = [](const std::vector<uint8_t>& some) {
+    int64_t count = 0;
+    for (int y = 200; y < 240; ++y)
+      for (int x = 0; x < 80; ++x) count += some[3 * (static_cast<size_t>(y) * 320 + x)] < 110;
+    return count;
+  };
+  Picture blank, written;
+  Canvas(blank.canvas()).ground(0), Canvas(written.canvas()).ground(0);
+  written.write("time", "1.00 s");
+  std::vector<uint8_t> without, with;
+  studio.renderer->draw(blank.view(""), without);
+  studio.renderer->draw(written.view(""), with);
+  EXPECT_GT(dark(with), dark(without) + 100);
+}
+
+TEST_F(PictureTest, AUserTaskWithoutDrawIsRefused) {
+  TaskRecord record = task_record("CartPole-v1");
+  record.draw = nullptr;
+  EXPECT_THROW(require_draw(record), UsageError);
+}
+
+TEST(Cameras, OfShapesAreTrackAndFree) {
+  Studio studio(64, 64, "side");
+  if (!studio.trouble.empty()) GTEST_SKIP() << studio.trouble;
+  Picture picture;
+  std::vector<uint8_t> rgb;
+  try {
+    studio.renderer->draw(picture.view(""), rgb);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("track and free"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace drl::test

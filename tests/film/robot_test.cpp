@@ -1,0 +1,93 @@
+// Robots' models, by what is to be seen of them.
+#include <fstream>
+
+#include "../support/temp_folder.hpp"
+#include "pixels.hpp"
+
+namespace drl::test {
+namespace {
+
+// A red ball that may go anywhere, and a blue post that stays.
+constexpr const char* kModel = R"(<mujoco><worldbody>
+  <camera name="above" pos="0 0 12" xyaxes="1 0 0 0 1 0"/>
+  <geom type="box" size="0.3 0.3 0.5" pos="-1 0 0.5" rgba="0.2 0.4 0.8 1"/>
+  <body name="ball" pos="0 0 1"><freejoint/><geom type="sphere" size="0.3" rgba="0.9 0.1 0.1 1"/></body>
+</worldbody></mujoco>)";
+
+class RobotPicture : public testing::Test {
+ protected:
+  // The ball at (x, y, z), seen by the camera; into rgb.
+  void draw(Studio& studio, double x, double y, double z) {
+    const double qpos[] = {x, y, z, 1, 0, 0, 0};
+    draw(studio, qpos, 7);
+  }
+  void draw(Studio& studio, const double* qpos, int64_t size) {
+    Picture picture;
+    Canvas(picture.canvas()).model(file.c_str(), qpos, size);
+    studio.renderer->draw(picture.view(""), rgb);
+  }
+  Spot find(bool (*is)(const uint8_t*)) const { return test::find(rgb, 320, 240, is); }
+  std::string refusal(const char* camera, int64_t size = 7) {
+    Studio studio(320, 240, camera);
+    const double qpos[9] = {0, 0, 1, 1};
+    try {
+      draw(studio, qpos, size);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  void SetUp() override {
+    if (const std::string why = Studio().trouble; !why.empty()) GTEST_SKIP() << why;
+    std::ofstream(file) << kModel;
+  }
+
+  TempFolder folder;
+  std::string file = (folder / "ball.xml").string();
+  std::vector<uint8_t> rgb;
+};
+
+// Wherever the ball is, it is in the middle; the post goes out of the picture to the left.
+TEST_F(RobotPicture, TrackFollowsTheRobot) {
+  Studio studio;
+  for (double x : {0.0, 1.5, 50.0}) {
+    draw(studio, x, 0, 1);
+    const Spot ball = find(is_red);
+    ASSERT_GT(ball.pixels, 100) << x;
+    EXPECT_NEAR(ball.x, 160, 2) << x;
+    EXPECT_NEAR(ball.y, 120, 3) << x;
+    if (x == 50) {
+      EXPECT_EQ(find(is_blue).pixels, 0);
+    }
+  }
+}
+
+TEST_F(RobotPicture, FreeStays) {
+  Studio studio(320, 240, "free");
+  draw(studio, -0.4, 0, 1.5);
+  const Spot before = find(is_red), post = find(is_blue);
+  draw(studio, 0.2, 0, 1.5);
+  EXPECT_GT(find(is_red).x, before.x + 20);
+  EXPECT_NEAR(find(is_blue).x, post.x, 3);
+}
+
+// From above y goes up in the picture.
+TEST_F(RobotPicture, ACameraOfTheModel) {
+  Studio studio(320, 240, "above");
+  draw(studio, 2, 1, 1);
+  const Spot ball = find(is_red);
+  EXPECT_GT(ball.x, 180);
+  EXPECT_LT(ball.y, 110);
+}
+
+TEST_F(RobotPicture, MistakesAreTheUsers) {
+  EXPECT_NE(refusal("below").find("the model's are track, free, above"), std::string::npos) << refusal("below");
+  EXPECT_NE(refusal("track", 9).find("has 7 positions"), std::string::npos);
+  std::ofstream(file) << "<mujoco><worldbody><geom type=\"cone\"/></worldbody></mujoco>";
+  EXPECT_NE(refusal("track").find("line 1"), std::string::npos) << refusal("track");
+  file = "/nowhere/ball.xml";
+  EXPECT_NE(refusal("track").find("/nowhere/ball.xml"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace drl::test
