@@ -102,10 +102,10 @@ TEST_F(Errors, OfOneRankEndAll) {
   }
 }
 
-// Global environment 20 is the second rank's. The first one waits for its part of the all-reduce.
+// Global environment 20 is the second rank's, which has 16 to 31. The first one waits for its part of the all-reduce.
 TEST_F(Errors, OfASimulatorOnOneRankEndAll) {
-  const Result result = runs.train({"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so", "--task", "Thrower",
-                                    "--num_envs", "32", "--quiet"});
+  const Result result =
+      runs.train({"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so", "--task", "Thrower", "--quiet"});
   const std::string text = "] task Thrower failed (the licence server is asleep): ";
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE(result.err.find("[rank 1 on "), std::string::npos) << result.err;

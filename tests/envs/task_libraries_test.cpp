@@ -153,5 +153,15 @@ TEST(TaskLibraries, TheCheckFindsWhatBreaksTheContract) {
   EXPECT_EQ(terms[0].find("the terms of the reward sum up to"), 0u) << terms[0];
 }
 
+// A task of drl's own, by another name, gives the same bits from a library.
+TEST(TaskLibraries, TheirTasksGiveTheBitsOfThoseCompiledIn) {
+  load_task_library(library("libtest_programs"));
+  const auto hash = [](const char* task) {
+    return check_task(task, TaskParams(task_record(task)).bytes(), {.steps = 250, .seconds = 0}).hash;
+  };
+  EXPECT_EQ(hash("Pendulum-outside"), hash("Pendulum-v1"));
+  EXPECT_NE(hash("Pendulum-v1"), hash("Acrobot-v1"));
+}
+
 }  // namespace
 }  // namespace drl
