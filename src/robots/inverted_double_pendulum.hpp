@@ -63,15 +63,15 @@ struct InvertedDoublePendulum {
   }
 
   static constexpr const char* preset = R"(
-num_envs = 16
+num_envs = 8
 num_steps_per_env = 128
-max_iterations = 488
+max_iterations = 977
 [ppo]
 learning_rate = 3e-4
 schedule = linear
-schedule_iterations = 488
+schedule_iterations = 977
 num_learning_epochs = 10
-num_mini_batches = 32
+num_mini_batches = 16
 gamma = 0.99
 lam = 0.95
 entropy_coef = 0.0
@@ -80,13 +80,11 @@ max_grad_norm = 0.5
 grad_clip = joint
 obs_normalization = true
 reward_normalization = true
-normalize_advantage_per_mini_batch = true
-adam_eps = 1e-5
 [policy]
 actor_hidden_dims = 64,64
 critic_hidden_dims = 64,64
 activation = tanh
-init_std = 1.0
+init_std = 0.5
 init = orthogonal
 )";
 };

@@ -1,25 +1,28 @@
-"""Episodes of the robot tasks start as Gymnasium's do: each number of qpos and qvel has the same distribution (two-sample
-Kolmogorov-Smirnov test), and they are not correlated. The draws are fixed, and so is the outcome.
+"""Episodes of the robot tasks start as Gymnasium's do: each number of qpos and qvel has the same distribution
+(two-sample Kolmogorov-Smirnov test), and they are not correlated. The draws are fixed, and so is the outcome.
 
-    resets_test.py MODELS WRITE_RESETS
+    resets_test.py MODELS ROBOT_TASKS
 """
 
-import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import gymnasium
 import numpy as np
 from scipy.stats import ks_2samp
 
-WRITE_RESETS, MODELS = sys.argv.pop(), sys.argv.pop()
+ROBOT_TASKS, MODELS = sys.argv.pop(), sys.argv.pop()
 COUNT = 1500
 TASKS = ["InvertedPendulum", "InvertedDoublePendulum", "Reacher", "Swimmer", "Hopper", "Walker2d", "HalfCheetah", "Ant",
          "Humanoid", "HumanoidStandup", "Pusher"]
 # Where a pair of positions is drawn until it lies in an area: its distance from the middle is compared too.
 PAIRS = {"Reacher": (2, 3), "Pusher": (7, 8)}
+
+
+def our_starts(task):
+    command = [ROBOT_TASKS, MODELS, "resets", f"{task}-v5", str(COUNT)]
+    return np.frombuffer(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout).reshape(COUNT, -1)
 
 
 def gymnasium_starts(task):
@@ -40,9 +43,7 @@ def with_distance(task, starts):
 class Resets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([WRITE_RESETS, MODELS, str(COUNT), folder], check=True)
-            cls.starts = {task: np.fromfile(pathlib.Path(folder) / f"{task}-v5").reshape(COUNT, -1) for task in TASKS}
+        cls.starts = {task: our_starts(task) for task in TASKS}
 
     def test_distributions(self):
         for task in TASKS:

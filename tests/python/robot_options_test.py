@@ -1,0 +1,86 @@
+"""Each argument of Gymnasium's robot environments that keeps the observation's shape is an option with the same default
+and the same effect: with all of them changed, both give the same observations, rewards and ends from the same start.
+
+    robot_options_test.py MODELS ROBOT_TASKS
+"""
+
+import inspect
+import subprocess
+import sys
+import unittest
+
+import gymnasium
+import numpy as np
+
+ROBOT_TASKS, MODELS = sys.argv.pop(), sys.argv.pop()
+STEPS = 60
+# Another model, pictures, what changes shapes, and an argument that Gymnasium ignores.
+OTHERS = {"xml_file", "frame_skip", "default_camera_config", "kwargs", "exclude_current_positions_from_observation",
+          "include_cinert_in_observation", "include_cvel_in_observation", "include_qfrc_actuator_in_observation",
+          "include_cfrc_ext_in_observation", "uph_cost_weight"}
+NO_LIMIT = 1e30  # where Gymnasium's default is infinite
+CHANGED = {
+    "InvertedPendulum": {"reset_noise_scale": 0.2},
+    "InvertedDoublePendulum": {"healthy_reward": 3.5, "reset_noise_scale": 0.2},
+    "Reacher": {"reward_dist_weight": 2.5, "reward_control_weight": 0.3},
+    "Swimmer": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2},
+    "Hopper": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "healthy_reward": 2.5,
+               "terminate_when_unhealthy": False, "healthy_state_range": (-3.0, 3.5), "healthy_z_range": (0.8, 1.26),
+               "healthy_angle_range": (-0.3, 0.1), "reset_noise_scale": 0.02},
+    "Walker2d": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "healthy_reward": 2.5,
+                 "terminate_when_unhealthy": False, "healthy_z_range": (1.0, 1.25), "healthy_angle_range": (-0.3, 0.1),
+                 "reset_noise_scale": 0.02},
+    "HalfCheetah": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2},
+    "Ant": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "contact_cost_weight": 0.02, "healthy_reward": 2.5,
+            "main_body": 4, "terminate_when_unhealthy": False, "healthy_z_range": (0.4, 0.7),
+            "contact_force_range": (-0.5, 2.0), "reset_noise_scale": 0.05},
+    "Humanoid": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "contact_cost_weight": 1e-4,
+                 "contact_cost_range": (0.1, 3.0), "healthy_reward": 2.5, "terminate_when_unhealthy": False,
+                 "healthy_z_range": (1.1, 1.39), "reset_noise_scale": 0.02},
+    "HumanoidStandup": {"ctrl_cost_weight": 0.3, "impact_cost_weight": 1e-4, "impact_cost_range": (0.1, 3.0),
+                        "reset_noise_scale": 0.02},
+    "Pusher": {"reward_near_weight": 1.5, "reward_dist_weight": 2.5, "reward_control_weight": 0.3},
+}
+
+
+def asked(*words, numbers=b""):
+    return subprocess.run([ROBOT_TASKS, MODELS, *words], check=True, input=numbers, stdout=subprocess.PIPE).stdout
+
+
+def as_options(arguments):
+    """A range is two options, its end `infinite` none."""
+    options = {}
+    for name, value in arguments.items():
+        if name.endswith("_range"):
+            options[name.replace("_range", "_min")], options[name.replace("_range", "_max")] = value
+        else:
+            options[name] = value
+    return {name: float(np.clip(value, -NO_LIMIT, NO_LIMIT)) for name, value in options.items()}
+
+
+class Options(unittest.TestCase):
+    def test_defaults(self):
+        for task, changed in CHANGED.items():
+            known = inspect.signature(type(gymnasium.make(f"{task}-v5").unwrapped)).parameters
+            arguments = {name: parameter.default for name, parameter in known.items() if name not in OTHERS}
+            self.assertEqual(set(arguments), set(changed), task)
+            lines = [line.split() for line in asked("options", f"{task}-v5").decode().splitlines()]
+            found = {name: float(value) for name, value in lines if name not in OTHERS}
+            self.assertEqual(found, as_options(arguments), task)
+
+    def test_effects(self):
+        for task, changed in CHANGED.items():
+            env = gymnasium.make(f"{task}-v5", **changed).unwrapped
+            env.reset(seed=7)
+            high, random = env.action_space.high.astype(float), np.random.default_rng(11)
+            actions = random.uniform(-high, high, (STEPS, len(high)))
+            start = np.concatenate([env.data.qpos, env.data.qvel])
+            steps = map(env.step, actions)
+            theirs = np.array([np.concatenate([obs, [reward, ended]]) for obs, reward, ended, *_ in steps])
+            words = [f"{name}={value!r}" for name, value in as_options(changed).items()]
+            ours = np.frombuffer(asked("play", f"{task}-v5", *words, numbers=start.tobytes() + actions.tobytes()))
+            np.testing.assert_allclose(ours.reshape(STEPS, -1), theirs, rtol=1e-12, atol=1e-12, err_msg=task)
+
+
+if __name__ == "__main__":
+    unittest.main()

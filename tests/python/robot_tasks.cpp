@@ -1,0 +1,148 @@
+// What resets_test.py and robot_options_test.py ask Gymnasium's robot tasks. Numbers are doubles, as they lie in
+// memory.
+//   robot_tasks MODELS resets TASK COUNT            writes qpos and qvel of COUNT starts
+//   robot_tasks MODELS options TASK                 prints the names of its options and their defaults
+//   robot_tasks MODELS play TASK [OPTION=VALUE...]  reads qpos and qvel of a start, then an action a step, and writes
+//   the
+//                                                   observation, the reward and whether the episode ends for each
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "robots/ant.hpp"
+#include "robots/half_cheetah.hpp"
+#include "robots/hopper.hpp"
+#include "robots/humanoid.hpp"
+#include "robots/humanoid_standup.hpp"
+#include "robots/inverted_double_pendulum.hpp"
+#include "robots/inverted_pendulum.hpp"
+#include "robots/pusher.hpp"
+#include "robots/reacher.hpp"
+#include "robots/swimmer.hpp"
+#include "robots/walker2d.hpp"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+void write(const std::vector<double>& numbers) { std::fwrite(numbers.data(), sizeof(double), numbers.size(), stdout); }
+bool read(std::vector<double>& numbers) {
+  return std::fread(numbers.data(), sizeof(double), numbers.size(), stdin) == numbers.size();
+}
+
+// A robot that starts where it is told, whatever the task draws, if it is told.
+struct StartedRobot : drl::MujocoRobot {
+  using MujocoRobot::MujocoRobot;
+  std::vector<double> start;  // [nq + nv] or empty
+  void forward() {
+    for (size_t k = 0; k < start.size(); ++k) {
+      const int i = static_cast<int>(k);
+      i < nq() ? set_qpos(i, start[k]) : set_qvel(i - nq(), start[k]);
+    }
+    MujocoRobot::forward();
+  }
+  std::vector<double> now() const {
+    std::vector<double> numbers;
+    for (int k = 0; k < nq(); ++k) numbers.push_back(qpos(k));
+    for (int k = 0; k < nv(); ++k) numbers.push_back(qvel(k));
+    return numbers;
+  }
+};
+
+struct PrintOption {
+  template <class T, class... Attributes>
+  void operator()(const char* name, T& value, Attributes&&...) const {
+    std::printf("%s %.17g\n", name, static_cast<double>(value));
+  }
+};
+struct SetOption {
+  std::string wanted;
+  double value;
+  template <class T, class... Attributes>
+  void operator()(const char* name, T& option, Attributes&&...) const {
+    if (name == wanted) option = static_cast<T>(value);
+  }
+};
+
+template <class Task>
+class Asked {
+ public:
+  explicit Asked(const std::string& models)
+      : file_(models + "/" + Task::model.file),
+        model_(drl::load_model(file_)),
+        robot_(*model_, Task::model.frame_skip) {
+    drl::PartFinder find(*model_, file_);
+    parts_.find(find);
+  }
+
+  void resets(uint64_t count) {
+    for (uint64_t env = 0; env < count; ++env) {
+      reset(env);
+      write(robot_.now());
+    }
+  }
+  void options() {
+    PrintOption print;
+    params_.describe(print);
+  }
+  void play(const Words& settings) {
+    for (const std::string& setting : settings) {
+      const size_t name = setting.find('=');
+      SetOption set{setting.substr(0, name), std::strtod(setting.c_str() + name + 1, nullptr)};
+      params_.describe(set);
+    }
+    robot_.start = robot_.now();
+    std::vector<double> action(static_cast<size_t>(robot_.nu()));
+    if (!read(robot_.start)) return;
+    reset(0);
+    while (read(action)) step(action);
+  }
+
+ private:
+  void reset(uint64_t env) {
+    drl::Draws<double> draws(/*seed=*/5, env, /*step=*/0);
+    robot_.reset();
+    drl::robot::reset<Task>(state_, robot_, draws, parts_, params_);
+  }
+  void step(const std::vector<double>& action) {
+    drl::Draws<double> draws(0, 0, 0);
+    const auto result = drl::robot::step<Task>(state_, robot_, action.data(), draws, parts_, params_);
+    std::vector<double> row(Task::obs_dim);
+    drl::robot::observe<Task>(state_, robot_, draws, parts_, params_, row.data());
+    row.push_back(result.reward);
+    row.push_back(result.terminated);
+    write(row);
+  }
+
+  std::string file_;
+  std::unique_ptr<mjModel, drl::DeleteModel> model_;
+  StartedRobot robot_;
+  drl::robot::State<Task> state_{};
+  drl::robot::Parts<Task> parts_{};
+  drl::robot::Params<Task> params_{};
+};
+
+// Whether this is the task that is asked.
+template <template <class> class Definition>
+bool ask(const Words& words) {
+  using Task = Definition<StartedRobot>;
+  if (words[2] != Task::name) return false;
+  Asked<Task> asked(words[0]);
+  if (words[1] == "resets") asked.resets(std::strtoull(words[3].c_str(), nullptr, 10));
+  if (words[1] == "options") asked.options();
+  if (words[1] == "play") asked.play({words.begin() + 3, words.end()});
+  return true;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const Words all(words + 1, words + count);
+  using namespace drl;
+  const bool known = ask<InvertedPendulum>(all) || ask<InvertedDoublePendulum>(all) || ask<Reacher>(all) ||
+                     ask<Swimmer>(all) || ask<Hopper>(all) || ask<Walker2d>(all) || ask<HalfCheetah>(all) ||
+                     ask<Ant>(all) || ask<Humanoid>(all) || ask<HumanoidStandup>(all) || ask<Pusher>(all);
+  return known ? 0 : 1;
+}
