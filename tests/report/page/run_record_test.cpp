@@ -32,7 +32,8 @@ TEST(ReadRun, AllThatItTells) {
   const fs::path path = folder / "Cart/r";
   test::write_run(path, "seed = 3\n[ppo]\ngamma = 0.9\n[env.reward]\nalive = 2\n", "1,64,0.5\n2,128,1.5\n",
                   R"({"task": "Cart", "run": "r", "status": "stopped", "world_size": 4, "hosts": ["a", "b"],
-                      "devices": ["cpu"], "cpu_model": "Xeon", "starts": 2, "elapsed_seconds": 90.5, "node_hours": 0.05})");
+                      "devices": ["cpu"], "cpu_model": "Xeon", "starts": 2, "elapsed_seconds": 90.5,
+                      "node_hours": 0.05})");
   fs::create_directories(path / "checkpoints" / "deep");
   write_checkpoint(path / "checkpoints/best.h5",
                    {{{"iteration", int64_t{2}}, {"score", 1.25}, {"score_kind", std::string("training mean")}}, {}});
