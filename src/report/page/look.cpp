@@ -49,7 +49,8 @@ table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-nu
 th, td { text-align: left; padding: 5px 9px; border-bottom: 1px solid var(--rule); white-space: nowrap;
   vertical-align: top; }
 td.wrap { white-space: normal; min-width: 12em; }
-th { background: var(--panel); font-weight: 600; white-space: normal; overflow-wrap: normal; } tr:last-child td { border-bottom: none; }
+th { background: var(--panel); font-weight: 600; white-space: normal; overflow-wrap: normal; }
+tr:last-child td { border-bottom: none; }
 td.number, th.number { text-align: right; }
 .bar { display: flex; height: 14px; min-width: 180px; border-radius: 3px; overflow: hidden; }
 .bar span { background: var(--c); height: 14px; }
