@@ -48,7 +48,7 @@ button.swatch { cursor: pointer; width: 16px; height: 16px; } .swatch.off { back
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 5px 9px; border-bottom: 1px solid var(--rule); white-space: nowrap;
   vertical-align: top; }
-td.wrap { white-space: normal; min-width: 12em; }
+td.wrap { white-space: normal; min-width: 9em; }
 th { background: var(--panel); font-weight: 600; white-space: normal; overflow-wrap: normal; }
 tr:last-child td { border-bottom: none; }
 td.number, th.number { text-align: right; }

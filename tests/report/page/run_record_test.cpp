@@ -15,10 +15,12 @@ namespace fs = std::filesystem;
 
 TEST(FindRuns, ARunOrAllBelowAFolder) {
   const TempFolder folder;
-  for (const char* name : {"A/two", "A/one", "B/x", "A/one.old"}) test::write_run(folder / name, "", "");
+  for (const char* name : {"A/two", "A/one", "B/x", "A/one.old", "A/one.old.2", "A/lr0.5"})
+    test::write_run(folder / name, "", "");
   fs::create_directories(folder / "A/one/checkpoints");
   fs::create_directory_symlink("one", folder / "A/latest");
-  EXPECT_EQ(find_runs(folder.path()), (std::vector<fs::path>{folder / "A/one", folder / "A/two", folder / "B/x"}));
+  EXPECT_EQ(find_runs(folder.path()),
+            (std::vector<fs::path>{folder / "A/lr0.5", folder / "A/one", folder / "A/two", folder / "B/x"}));
   EXPECT_EQ(find_runs(folder / "A/one"), std::vector<fs::path>{folder / "A/one"});
   EXPECT_EQ(find_runs(folder / "A/latest"), std::vector<fs::path>{folder / "A/latest"});
   EXPECT_EQ(find_runs(folder / "A/one.old"), std::vector<fs::path>{folder / "A/one.old"});
