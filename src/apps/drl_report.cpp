@@ -56,7 +56,7 @@ struct ReportOptions {
     v("film_size", film_size, "largest film that is put into the page; a larger one is linked, 0 = link all",
       unit("MB"), at_least(0));
     v("points", points, "of a curve at most; with more iterations each point is the mean of several",
-      between(10, 100000));
+      between(10, 10000));
     v("help", help, "this text", letter('h'));
     v("version", version, "version and git hash");
   }

@@ -21,7 +21,8 @@ p { margin: 4px 0 10px; max-width: 100ch; } small, .faint { color: var(--faint);
 a { color: var(--c0); }
 ul.warnings { background: var(--warn); border-left: 4px solid var(--warn-rule); padding: 10px 12px 10px 30px; }
 nav.axes { position: sticky; top: 0; z-index: 2; background: var(--ground); padding: 8px 0; }
-nav.axes button { font: inherit; font-size: 14px; color: var(--text); background: var(--panel); border: 1px solid var(--rule);
+nav.axes button { font: inherit; font-size: 14px; color: var(--text); background: var(--panel);
+  border: 1px solid var(--rule);
   border-radius: 6px; padding: 4px 10px; margin: 0 6px 4px 0; cursor: pointer; }
 nav.axes button[aria-pressed="true"] { border-color: var(--c0); box-shadow: inset 0 0 0 1px var(--c0); }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 360px), 1fr)); gap: 14px; }
@@ -47,8 +48,9 @@ button.swatch { cursor: pointer; width: 16px; height: 16px; } .swatch.off { back
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 5px 9px; border-bottom: 1px solid var(--rule); white-space: nowrap;
   vertical-align: top; }
-td.wrap { white-space: normal; min-width: 12em; }
-th { background: var(--panel); font-weight: 600; white-space: normal; } tr:last-child td { border-bottom: none; }
+td.wrap { white-space: normal; min-width: 9em; }
+th { background: var(--panel); font-weight: 600; white-space: normal; overflow-wrap: normal; }
+tr:last-child td { border-bottom: none; }
 td.number, th.number { text-align: right; }
 .bar { display: flex; height: 14px; min-width: 180px; border-radius: 3px; overflow: hidden; }
 .bar span { background: var(--c); height: 14px; }

@@ -22,8 +22,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kPointsOfPage = 6000, kFewestPoints = 60;  // a chart's points, over all groups
-constexpr size_t kManyCurves = 12;                           // drawn thinner
-constexpr size_t kTimeCharts = 6;                            // groups whose times are drawn over the run too
+constexpr size_t kManyCurves = 12;                          // drawn thinner
+constexpr size_t kTimeCharts = 6;                           // groups whose times are drawn over the run too
 
 // Where a column's chart stands, in this order.
 enum class Part { first, learning, terms, metrics, ends, curriculum, speed, other, none };

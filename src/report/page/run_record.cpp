@@ -23,6 +23,12 @@ bool is_run(const fs::path& path) {
   return fs::exists(path / "metrics.csv", error) || fs::exists(path / "run.json", error);
 }
 
+// As --fresh names them: <run>.old, <run>.old.2
+bool is_put_aside(const fs::path& path) {
+  const bool numbered = number_in<int>(path.extension().string().erase(0, 1)).has_value();
+  return (numbered ? path.stem() : path.filename()).extension() == ".old";
+}
+
 void add_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
   if (is_run(folder)) {
     found.push_back(folder);
@@ -32,7 +38,7 @@ void add_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
   if (depth == 0) return;
   std::vector<fs::path> folders;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->is_directory(error) && !entry->is_symlink(error) && entry->path().extension() != ".old")
+    if (entry->is_directory(error) && !entry->is_symlink(error) && !is_put_aside(entry->path()))
       folders.push_back(entry->path());
   std::ranges::sort(folders);
   for (const fs::path& next : folders) add_runs(next, depth - 1, found);

@@ -38,7 +38,7 @@ struct RunRecord {
 };
 
 // The run directories that `place` means: itself if it holds metrics.csv or run.json, else all below it, sorted, down
-// to the fourth folder, without links (`latest`) and runs that --fresh put aside (`<run>.old`).
+// to the fourth folder, without links (`latest`) and runs that --fresh put aside (`<run>.old`, `<run>.old.2`).
 // Throws UsageError if there is no such folder.
 std::vector<std::filesystem::path> find_runs(const std::filesystem::path& place);
 

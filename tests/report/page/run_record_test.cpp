@@ -15,10 +15,12 @@ namespace fs = std::filesystem;
 
 TEST(FindRuns, ARunOrAllBelowAFolder) {
   const TempFolder folder;
-  for (const char* name : {"A/two", "A/one", "B/x", "A/one.old"}) test::write_run(folder / name, "", "");
+  for (const char* name : {"A/two", "A/one", "B/x", "A/one.old", "A/one.old.2", "A/lr0.5"})
+    test::write_run(folder / name, "", "");
   fs::create_directories(folder / "A/one/checkpoints");
   fs::create_directory_symlink("one", folder / "A/latest");
-  EXPECT_EQ(find_runs(folder.path()), (std::vector<fs::path>{folder / "A/one", folder / "A/two", folder / "B/x"}));
+  EXPECT_EQ(find_runs(folder.path()),
+            (std::vector<fs::path>{folder / "A/lr0.5", folder / "A/one", folder / "A/two", folder / "B/x"}));
   EXPECT_EQ(find_runs(folder / "A/one"), std::vector<fs::path>{folder / "A/one"});
   EXPECT_EQ(find_runs(folder / "A/latest"), std::vector<fs::path>{folder / "A/latest"});
   EXPECT_EQ(find_runs(folder / "A/one.old"), std::vector<fs::path>{folder / "A/one.old"});
@@ -32,7 +34,8 @@ TEST(ReadRun, AllThatItTells) {
   const fs::path path = folder / "Cart/r";
   test::write_run(path, "seed = 3\n[ppo]\ngamma = 0.9\n[env.reward]\nalive = 2\n", "1,64,0.5\n2,128,1.5\n",
                   R"({"task": "Cart", "run": "r", "status": "stopped", "world_size": 4, "hosts": ["a", "b"],
-                      "devices": ["cpu"], "cpu_model": "Xeon", "starts": 2, "elapsed_seconds": 90.5, "node_hours": 0.05})");
+                      "devices": ["cpu"], "cpu_model": "Xeon", "starts": 2, "elapsed_seconds": 90.5,
+                      "node_hours": 0.05})");
   fs::create_directories(path / "checkpoints" / "deep");
   write_checkpoint(path / "checkpoints/best.h5",
                    {{{"iteration", int64_t{2}}, {"score", 1.25}, {"score_kind", std::string("training mean")}}, {}});
