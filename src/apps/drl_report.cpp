@@ -13,8 +13,8 @@
 #include "base/options.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "report/format.hpp"
 #include "report/page/curves.hpp"
-#include "report/page/html.hpp"
 #include "report/page/page.hpp"
 #include "store/file.hpp"
 
@@ -167,9 +167,9 @@ std::string summary(const std::vector<RunGroup>& groups, const std::vector<RunRe
       "  runs      {} in {}\n  tasks     {}\n  reward    {} ({}{})\n  time      {}, {} node-hours\n"
       "  beside    {}, {}\n",
       count(runs.size(), "run"), count(groups.size(), "group"), printable(join(tasks, ", ")),
-      number_text(last_reward(*best)), groups.size() > 1 ? "the highest of " + printable(best->task) + ": " : "",
+      human_number(last_reward(*best)), groups.size() > 1 ? "the highest of " + printable(best->task) + ": " : "",
       printable(best->label), human_duration(total(&RunRecord::elapsed_seconds)),
-      number_text(total(&RunRecord::node_hours)), count(films, "film"), count(warnings, "warning"));
+      human_number(total(&RunRecord::node_hours)), count(films, "film"), count(warnings, "warning"));
 }
 
 int run(const std::vector<std::string>& words) {

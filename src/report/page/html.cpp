@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "base/format.hpp"
-#include "report/format.hpp"
 
 namespace drl {
 namespace {
@@ -83,7 +82,5 @@ std::string link_to(const std::filesystem::path& path) {
 std::string data_link(const std::filesystem::path& path, std::span<const std::byte> content) {
   return "data:" + media_type(path.extension().string()) + ";base64," + base64(content);
 }
-
-std::string number_text(double value) { return human_number(value); }
 
 }  // namespace drl

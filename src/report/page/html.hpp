@@ -19,7 +19,4 @@ std::string link_to(const std::filesystem::path& path);
 // "data:video/mp4;base64,..." by the file's extension.
 std::string data_link(const std::filesystem::path& path, std::span<const std::byte> content);
 
-// Four significant digits; "-" for NaN.
-std::string number_text(double value);
-
 }  // namespace drl

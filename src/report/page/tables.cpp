@@ -86,7 +86,7 @@ std::string iteration_text(const RunRecord& run) {
 
 std::string best_text(const RunRecord& run) {
   if (!run.best) return "-";
-  return number_text(run.best->score) + " at " + std::to_string(run.best->iteration) + ", " + run.best->kind;
+  return human_number(run.best->score) + " at " + std::to_string(run.best->iteration) + ", " + run.best->kind;
 }
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
@@ -130,8 +130,8 @@ std::string group_table(std::span<const RunGroup> groups, size_t first) {
                {"time", Cell::number}});
   for (const RunGroup& group : groups)
     table.row({named(group, first++),
-               statistics_cell(group, last_of("mean_reward"), number_text),
-               statistics_cell(group, last_of("mean_episode_length"), number_text),
+               statistics_cell(group, last_of("mean_reward"), human_number),
+               statistics_cell(group, last_of("mean_episode_length"), human_number),
                number_cell(std::to_string(group.runs.size())),
                {html_text(values_text(group.values("seed")))},
                statistics_cell(group, last_of("env_steps"), count_text),
@@ -192,13 +192,13 @@ std::string run_table(std::span<const RunGroup> groups, size_t first) {
                  {html_text(state_text(*run))},
                  number_cell(iteration_text(*run)),
                  number_cell(count_text(run->metrics.last("env_steps"))),
-                 number_cell(number_text(run->metrics.last("mean_reward"))),
-                 number_cell(number_text(run->metrics.last("mean_episode_length"))),
+                 number_cell(human_number(run->metrics.last("mean_reward"))),
+                 number_cell(human_number(run->metrics.last("mean_episode_length"))),
                  {html_text(best_text(*run)), Cell::wrapped},
                  number_cell(count_text(speed_of(*run))),
                  number_cell(duration_text(run->elapsed_seconds)),
                  number_cell(ranks_text(*run)),
-                 number_cell(number_text(run->node_hours)),
+                 number_cell(human_number(run->node_hours)),
                  {html_text(or_dash(run->devices)), Cell::wrapped},
                  {html_text(run->path.string()), Cell::wrapped}});
     ++first;
