@@ -165,7 +165,10 @@ TEST_F(Robots, HaveNumbersOfTheirOwn) {
     EXPECT_LE(friction, 0.3f);
     EXPECT_EQ(seen(10, 2), friction);
     EXPECT_EQ(seen(10, 4), 10);
-    if (std::abs(seen(9, 1)) < 1e-3f) resting += 1, EXPECT_EQ(seen(10, 3), 1) << "it lies on the floor";
+    if (std::abs(seen(9, 1)) < 1e-3f) {
+      resting += 1;
+      EXPECT_EQ(seen(10, 3), 1) << "it lies on the floor";
+    }
     const float before = std::abs(seen(3, 1)), after = std::abs(seen(9, 1));  // 6 steps of 0.02 s
     if (after < 0.05f) continue;
     moving += 1;
