@@ -17,7 +17,7 @@ struct Untrained {
     spec = options.algorithm().networks(task_spec(task), options.policy);
     nets = make_torch_nets(*queue, spec.layout, 1);
     params.resize(static_cast<size_t>(spec.layout.size()));
-    initialize_parameters(spec, options.policy, 5, params.data());
+    initialize_parameters(spec, options.policy, 5, params);
   }
   PlayedPolicy played() { return {*queue, *nets, spec, params.data(), normalizer.view()}; }
 
