@@ -64,6 +64,11 @@ struct Balancer {
     obs[3] = F(0.1) * robot.qvel(parts.axle), obs[4] = s.command;
   }
 
+  template <class Canvas>
+  static void draw(const State& s, const Params&, Canvas& canvas) {  // beside the model, in films
+    canvas.text("command", s.command, "m/s");
+  }
+
   static constexpr const char* preset = R"(
 num_envs = 128
 num_steps_per_env = 32

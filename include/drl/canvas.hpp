@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 
 namespace drl {
 
@@ -67,8 +68,13 @@ class Canvas {
   void ground(float z) { add({ShapeKind::ground, light_grey, {0, 0, z}, {0, 0, z}, {0, 0, 0}, 0}); }
   // A MuJoCo model (MJCF) at the joint positions qpos [size]; it stays the same for a whole film.
   void model(const char* file, const double* qpos, int64_t size) { calls_.model(calls_.context, file, qpos, size); }
-  // A line in a corner of the picture, below time and reward: text("command", "0.5 m/s").
+  // A line in a corner of the picture, below time and reward: text("command", 0.5, "m/s").
   void text(const char* name, const char* value) { calls_.text(calls_.context, name, value); }
+  void text(const char* name, double value, const char* unit) {
+    char line[64];
+    std::snprintf(line, sizeof(line), "%.2f %s", value, unit);
+    text(name, line);
+  }
 
  private:
   void add(const Shape& shape) { calls_.add(calls_.context, &shape); }

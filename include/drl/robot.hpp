@@ -23,6 +23,8 @@
 //       calls robot.advance(action), once
 //     template <class Out> static void observe(const State&, const R&, [Draws<F>&,] const Parts&, const Params&, Out);
 //     observe_critic, with critic_obs_dim: the same arguments without draws
+//     template <class Canvas> static void draw(const State&, const Params&, Canvas&);
+//       may be left out. What a film shows beside the model (drl/canvas.hpp): canvas.text("command", s.command, "m/s")
 //   };
 //   DRL_ROBOT(drl::HalfCheetah)
 //

@@ -195,6 +195,7 @@ int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film) {
   const Evaluation result = policy.play(plan, record);
   if (record) recording.write(options.record);
   options.json ? print_json(result, options, policy.task(), file) : print_lines(result, options, file);
+  if (!film.video.empty() && !options.json) std::printf("a film of environment 0 is in %s\n", film.video.c_str());
   return kDone;
 }
 

@@ -129,10 +129,14 @@ TEST_F(Eval, FilmsEnvironmentZero) {
   EXPECT_TRUE(slurp(gif).starts_with("GIF89a"));
 }
 
-// Of four checkpoints, beside the last.
+// Of four checkpoints, beside the last. An imitation of nice makes the film short, and is as busy as we are.
 TEST_F(Eval, TrainingMakesFilmsBesideEveryNthCheckpoint) {
+  const TempFolder bin;
+  spill(bin / "nice", "#!/bin/sh\nshift 2\nexec \"$@\" --size 64x64 --video_seconds 0.5\n");
+  fs::permissions(bin / "nice", fs::perms::owner_all);
   const Result result =
-      runs->train({"--run_name", "filmed", "--max_iterations", "4", "--save_interval", "1", "--video_interval", "4"});
+      runs->train({"--run_name", "filmed", "--max_iterations", "4", "--save_interval", "1", "--video_interval", "4"},
+                  {{"PATH", bin.path().string() + ":" + getenv("PATH")}});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const std::string log = slurp(runs->run("filmed") / "logs" / "video.log");
   if (log.find("no film can be made") != std::string::npos || log.find("no OpenGL") != std::string::npos) {

@@ -66,7 +66,8 @@ void ModelCamera::look_at_robot(const mjModel& model, const mjData& data) {
   const double* centre = data.subtree_com + 3 * kRoot;
   std::copy_n(centre, 3, camera_.lookat);
   const double half_fov = model.vis.global.fovy * mjPI / 360;
-  camera_.distance = 1.2 * radius(model, data, centre) / std::sin(half_fov);
+  const double margin = follows_ ? 1.2 : 1.8;  // an arm that is fixed swings about
+  camera_.distance = margin * radius(model, data, centre) / std::sin(half_fov);
   camera_.azimuth = 90, camera_.elevation = is_flat(model, data) ? -60 : -15;
 }
 
