@@ -153,10 +153,13 @@ TEST_P(GpuEnvs, KeepTheContract) {
     EXPECT_LT(each.largest, kLargeDifference) << each.what << ": " << each.where;
 }
 
-// Ours, and those of the tests.
+// Ours, and those of the tests; asked for by each TEST_P.
 std::vector<std::string> all_names() {
-  register_tasks(test_tasks(), "the tests");
-  return task_names();
+  static const std::vector<std::string> names = [] {
+    register_tasks(test_tasks(), "the tests");
+    return task_names();
+  }();
+  return names;
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, GpuEnvs, testing::ValuesIn(all_names()),
