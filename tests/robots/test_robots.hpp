@@ -53,7 +53,7 @@ struct Sled {
   };
 
   static void create(State& s, R&, Draws<F>& draws, const Parts&, const Params&) {
-    s.friction = draws.uniform(F(0.2), F(0.8));
+    s.friction = draws.uniform(F(0.1), F(0.3));
   }
   static void apply(const State& s, R& robot, const Parts& parts, const Params&) {
     robot.set_friction(parts.runner, {{s.friction, F(0), F(0)}});
@@ -118,7 +118,7 @@ struct Exploding {
     static constexpr const char* name = #Name;     \
     static constexpr RobotModel model{file, skip}; \
   };
-DRL_FAULTY_ROBOT(Missing, "nowhere.xml", 2)
+DRL_FAULTY_ROBOT(Missing, "nowhere.xml", 10)
 DRL_FAULTY_ROBOT(BadSyntax, "bad_syntax.xml", 2)
 DRL_FAULTY_ROBOT(NoActuator, "no_actuator.xml", 2)
 DRL_FAULTY_ROBOT(TwoActuators, "two_actuators.xml", 2)
