@@ -90,7 +90,7 @@ num_envs = 8
 num_steps_per_env = 128
 max_iterations = 977
 [ppo]
-learning_rate = 3e-4
+learning_rate = 1e-4
 schedule = linear
 schedule_iterations = 977
 num_learning_epochs = 10
@@ -107,7 +107,7 @@ reward_normalization = true
 actor_hidden_dims = 64,64
 critic_hidden_dims = 64,64
 activation = tanh
-init_std = 0.2
+init_std = 0.3
 init = orthogonal
 )";
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 ROBOT_TASKS, MODELS = sys.argv.pop(), sys.argv.pop()
-COUNT = 1500
+COUNT = 1000
 TASKS = ["InvertedPendulum", "InvertedDoublePendulum", "Reacher", "Swimmer", "Hopper", "Walker2d", "HalfCheetah", "Ant",
          "Humanoid", "HumanoidStandup", "Pusher"]
 # Where a pair of positions is drawn until it lies in an area: its distance from the middle is compared too.
