@@ -20,7 +20,10 @@ CheckpointHook::CheckpointHook(std::string command, std::filesystem::path log, s
       interval_(interval) {}
 
 void CheckpointHook::run(const std::filesystem::path& checkpoint, std::function<void()> done) {
-  if (++checkpoints_ % interval_ != 0) return;
+  if (++checkpoints_ % interval_ != 0) {
+    if (done) done();
+    return;
+  }
   next_ = Work{std::filesystem::absolute(checkpoint), std::move(done)};
   poll();
 }

@@ -85,6 +85,7 @@ TEST_F(RobotPicture, MistakesAreTheUsers) {
   EXPECT_NE(refusal("track", 9).find("has 7 positions"), std::string::npos);
   std::ofstream(file) << "<mujoco><worldbody><geom type=\"cone\"/></worldbody></mujoco>";
   EXPECT_NE(refusal("track").find("line 1"), std::string::npos) << refusal("track");
+  EXPECT_EQ(refusal("track").find('\n'), std::string::npos);
   file = "/nowhere/ball.xml";
   EXPECT_NE(refusal("track").find("/nowhere/ball.xml"), std::string::npos);
 }

@@ -26,6 +26,17 @@ TEST_F(Hook, GetsTheCheckpointsPath) {
   EXPECT_TRUE(done);
 }
 
+TEST_F(Hook, MayLeaveCheckpointsOut) {
+  CheckpointHook hook("echo $1", folder / "log", "the film", 2);
+  int done = 0;
+  for (const char* checkpoint : {"/1", "/2", "/3", "/4", "/5"}) {
+    hook.run(checkpoint, [&] { ++done; });
+    hook.finish(60);
+  }
+  EXPECT_EQ(said(), "/2\n/4\n");
+  EXPECT_EQ(done, 5);
+}
+
 // While the first waits for a file, the second and third arrive: the third follows.
 TEST_F(Hook, RunsOnceAtATimeAndSkipsToTheNewest) {
   const std::string go = (folder / "go").string();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 
 #include "film/renderer/user_error.hpp"
 
@@ -68,13 +67,19 @@ void add_light(mjSpec* spec) {
   set(spec->visual.headlight.specular, 0.1f, 0.1f, 0.1f);
 }
 
+[[noreturn]] void refuse(const char* file, std::string why) {
+  std::replace(why.begin(), why.end(), '\n', ' ');
+  throw UserError(std::string("the model ") + (file ? file : "of shapes") + " cannot be shown (" + why +
+                  "): correct the file");
+}
+
 }  // namespace
 
 Model load_stage(const char* file, int width, int height) {
   char error[512] = "";
   const std::unique_ptr<mjSpec, FreeSpec> spec(file ? mj_parseXML(file, nullptr, error, sizeof(error))
                                                     : mj_parseXMLString("<mujoco/>", nullptr, error, sizeof(error)));
-  if (!spec) throw UserError(std::string("the model ") + (file ? file : "") + " cannot be shown (" + error + ")");
+  if (!spec) refuse(file, error);
   if (!has_sky(spec.get())) add_sky(spec.get());
   if (!mjs_firstElement(spec.get(), mjOBJ_LIGHT)) add_light(spec.get());
   add_ground(spec.get());
@@ -82,9 +87,7 @@ Model load_stage(const char* file, int width, int height) {
   spec->visual.global.offwidth = width, spec->visual.global.offheight = height;
   spec->visual.quality.shadowsize = spec->visual.quality.offsamples = 0;  // four samples a pixel cost half the speed
   Model model(mj_compile(spec.get(), nullptr));
-  if (!model)
-    throw UserError(std::string("the model ") + (file ? file : "") + " cannot be shown (" + mjs_getError(spec.get()) +
-                    ")");
+  if (!model) refuse(file, mjs_getError(spec.get()));
   return model;
 }
 
