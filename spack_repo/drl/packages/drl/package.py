@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="390ebdff5f54d6cdc511fb0bee3ac57deef62a460a54b8d89f6e33dfd33645a3")
+    version("0.1.0", sha256="7b69e46cca27d82173691093a5fc98148a3e0426c25bfe6b0f720a4eb5a240ee")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("mujoco", default=False, description="Robots, computed by MuJoCo 3.5.0")
