@@ -10,6 +10,7 @@ namespace drl {
 namespace {
 constexpr std::chrono::milliseconds kFlushInterval{3000};
 constexpr std::chrono::milliseconds kHookInterval{200};  // to see how long the command after a checkpoint takes
+constexpr double kFilmPatience = 120;                    // seconds that a film may take after the training
 constexpr size_t kPendingSaves = 8;                      // in memory, while the file system is slower than the cadence
 }  // namespace
 
@@ -97,7 +98,7 @@ void AsyncWriter::poll_hooks() {
 void AsyncWriter::finish_hooks(double patience) {
   const double begin = steady_seconds();
   if (hook_) hook_->finish(patience);
-  if (films_) films_->finish(std::max(patience - (steady_seconds() - begin), 0.0));
+  if (films_) films_->finish(std::clamp(patience - (steady_seconds() - begin), 0.0, kFilmPatience));
 }
 
 // Rows that cannot be written stay in the writers' memory for the next time.

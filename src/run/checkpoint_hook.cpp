@@ -44,7 +44,7 @@ void CheckpointHook::finish(double patience) {
     log::info("waiting for {} ({})", name_, at_.checkpoint.filename().string());
   for (; running_; poll()) {
     if (running_->wait(end - steady_seconds())) continue;
-    log::warn("{} is ended (it is still busy with {}, and the job's time is up): see to that later", name_,
+    log::warn("{} is ended (it is still busy with {}, and time is up): see to that later", name_,
               at_.checkpoint.string());
     running_.reset();
     next_.reset();

@@ -68,7 +68,7 @@ std::unique_ptr<CheckpointHook> make_films(const RunOptions& options, const std:
   if (options.video_interval == 0) return nullptr;
   std::error_code ignored;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "drl_eval";
-  std::vector<std::string> command = {"nice", "-n", "19", program.string(), "--episodes", "1"};
+  std::vector<std::string> command = {"nice", "-n", "10", program.string(), "--episodes", "1"};
   if (const TaskLibraryFile* library = task_library_of(task))
     command.insert(command.end(), {"--task_library", library->file});
   const std::string ending = is_on_path("ffmpeg") ? ".mp4" : ".gif";

@@ -81,8 +81,8 @@ TEST_F(Hook, IsEndedWhenTimeIsUp) {
   hook.run("/2.h5");
   hook.finish(0.2);
   const std::string err = testing::internal::GetCapturedStderr();
-  EXPECT_NE(err.find("warning: --after_checkpoint \"sleep 1000\" is ended (it is still busy with /1.h5, and the job's "
-                     "time is up)"),
+  EXPECT_NE(err.find("warning: --after_checkpoint \"sleep 1000\" is ended (it is still busy with /1.h5, and time "
+                     "is up)"),
             std::string::npos)
       << err;
 }
