@@ -193,7 +193,10 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
     return "";
   });
   try {
-    return trainer.run(output ? &output->monitor : nullptr);
+    const int code = trainer.run(output ? &output->monitor : nullptr);
+    if (const std::string speeds = learner.host_speeds(); output && !speeds.empty() && !settings.command.quiet)
+      output->monitor.message("  " + speeds);
+    return code;
   } catch (...) {
     if (output) output->monitor.fail(trainer.progress());
     throw;

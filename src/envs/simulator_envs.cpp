@@ -1,8 +1,11 @@
 #include "envs/simulator_envs.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
+#include "base/format.hpp"
+#include "base/text.hpp"
 #include "device/for_each.hpp"
 #include "device/reduce.hpp"
 #include "envs/keep_last.hpp"
@@ -13,6 +16,8 @@ namespace {
 void wait_for(Queue::Event& event) {
   while (!event.passed()) std::this_thread::yield();
 }
+
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -83,10 +88,13 @@ void SimulatorEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t
   if (!rows_) return step_on_host(step, begin, count, row);
   if (!announced(queue, begin, count).waiting) announce_step(queue, step, begin, count, row);
   Announced& now = announced(queue, begin, count);
+  const double begun = seconds();
   wait_for(*now.arrived);  // and with it for what the last step of these environments sent up
+  const double told = seconds();
   now.waiting = false;
   std::fill_n(rows_->kept.data() + begin, count, 0);
   step_on_host({step.first ? now.first_step.data() : nullptr, step.offset}, begin, count, rows_->row(row.every_end));
+  rows_->steps += count, rows_->waiting += told - begun, rows_->stepping += seconds() - told;
   copy_up(queue, begin, count, row);
 }
 
@@ -123,6 +131,15 @@ void SimulatorEnvs::keep_last(Queue& queue, int64_t begin, int64_t count, const 
   for_each(queue, begin, begin + count,
            KeepLast{row, num_envs(), spec().obs_dim, spec().critic_obs_dim, rows_->gpu_kept.data(),
                     rows_->gpu_last_obs.data(), rows_->gpu_last_critic_obs.data()});
+}
+
+std::string SimulatorEnvs::host_speeds() const {
+  if (!rows_ || rows_->steps == 0) return "";
+  const auto rate = [&](double time) { return human_count(static_cast<double>(rows_->steps) / time); };
+  return fmt::format("environments: {} steps/s on {}, {} with waiting for actions of the GPU: {}",
+                     rate(rows_->stepping), counted(team_.size(), "thread"), rate(rows_->stepping + rows_->waiting),
+                     rows_->waiting > rows_->stepping ? "the GPU limits, --num_envs may grow"
+                                                      : "the environments limit, --threads (-c) may grow");
 }
 
 void SimulatorEnvs::take_episode_sums(Queue& queue, double* out, double* scratch) {

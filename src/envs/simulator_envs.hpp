@@ -24,6 +24,7 @@ class SimulatorEnvs final : public VecEnv {
   void reset(Queue& queue, const StepRow& row, const Start& start) override;
   void announce_step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
+  std::string host_speeds() const override;
   void take_episode_sums(Queue& queue, double* out, double* scratch) override;
   void draw(int64_t env, const CanvasCalls& canvas) override { envs_.draw(env, canvas); }
   void visit_state(StateVisitor& visitor) override { envs_.visit_state(visitor); }
@@ -54,6 +55,8 @@ class SimulatorEnvs final : public VecEnv {
     Array<int32_t> gpu_kept;
     Array<float> gpu_last_obs, gpu_last_critic_obs;
     std::vector<Announced> announced;
+    int64_t steps = 0;                 // of environments
+    double stepping = 0, waiting = 0;  // seconds
   };
 
   Announced& announced(Queue& queue, int64_t begin, int64_t count);

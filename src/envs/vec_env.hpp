@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "device/queue.hpp"
@@ -47,6 +48,8 @@ class VecEnv {
   // what is enqueued between the two, another range's actions, is done while this range is stepped. Nothing of such
   // environments can be recorded.
   virtual bool steps_on_host() const { return false; }
+  // How fast it was so far, without and with waiting for actions, and which of both limits: "" of others.
+  virtual std::string host_speeds() const { return ""; }
   virtual void announce_step(Queue&, LifetimeStep, int64_t /*begin*/, int64_t /*count*/, const StepRow&) {}
   // Enqueues the sums over the episodes that ended since they were last taken, as EpisodeSums' members in their order,
   // into out [episode_columns(spec())]. Episodes that started at a random age, and those that Start leaves out, are not

@@ -52,6 +52,8 @@ TEST_P(GpuSimulator, LearnsAsOnTheHost) {
     copy_state(gpu, host);
   }
   EXPECT_GT(episodes, 20);
+  EXPECT_EQ(host.envs->host_speeds(), "");
+  EXPECT_NE(gpu.envs->host_speeds().find("steps/s on 1 thread, "), std::string::npos) << gpu.envs->host_speeds();
 }
 
 // What one rollout holds is what environments on the host's queue give for the same actions, to the bit; whole or in
