@@ -1,6 +1,7 @@
 // Help, presets, config files and precedence, as the user sees them.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <regex>
 #include <set>
 
@@ -38,10 +39,18 @@ std::set<std::string> names_in(const std::string& config) {
   return names;
 }
 
+// drl's own, then those of the library beside it.
 TEST(Tasks, AreListed) {
+  Words lines = kTasks;
+#if defined(DRL_MUJOCO)
+  for (const char* robot : {"Ant", "HalfCheetah", "Hopper", "Humanoid", "HumanoidStandup", "InvertedDoublePendulum",
+                            "InvertedPendulum", "Pusher", "Reacher", "Swimmer", "Walker2d"})
+    lines.push_back(std::string(robot) + "-v5  (" + std::filesystem::canonical(DRL_BIN).parent_path().string() +
+                    "/lib/drl/tasks/drl_robots.so)");
+#endif
   const Result result = run_program({kTrain, "--list_tasks"});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.out, join(kTasks, "\n") + "\n");
+  EXPECT_EQ(result.out, join(lines, "\n") + "\n");
 }
 
 TEST(Tasks, PresetsRun) {
