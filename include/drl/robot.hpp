@@ -6,10 +6,11 @@
 //     using F = typename R::F;
 //     name, preset, obs_dim, step_limit, dt, action and, where wanted, reward_terms, metrics, ends, truncates,
 //     critic_obs_dim, as drl/task.hpp has them
-//     static constexpr drl::RobotModel model{"half_cheetah.xml", 5};    the MJCF file, and steps of it in a step of
-//     ours struct Params { Scalar<F> reset_noise_scale = 0.1; ... };         may be left out; options as in
-//     drl/task.hpp struct Parts { drl::BodyId torso; template <class Find> void find(Find& find) { find(torso,
-//     "torso"); } };
+//     static constexpr drl::RobotModel model{"half_cheetah.xml", 5};
+//       the MJCF file, and how many of its time steps a step of the task has
+//     struct Params { Scalar<F> reset_noise_scale = 0.1; ... };
+//       may be left out. Options, as in drl/task.hpp
+//     struct Parts { drl::BodyId torso; template <class Find> void find(Find& find) { find(torso, "torso"); } };
 //       may be left out. What the task asks the robot for by number, found once, by its name in the file
 //     struct State { F x; template <class V> void describe(V& visit) { visit("x", x); } };
 //       may be empty or left out. What the task remembers: numbers F and Int<F>, and arrays of them
