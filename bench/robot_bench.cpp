@@ -12,10 +12,9 @@
 
 #include "algorithms/rollout.hpp"
 #include "bench.hpp"
+#include "drl/canvas.hpp"
 #include "drl/philox.hpp"
 #include "envs/make_env.hpp"
-#include "envs/simulator.hpp"
-#include "envs/task_params.hpp"
 #include "placement/machine.hpp"
 
 namespace drl {
@@ -66,6 +65,17 @@ struct Physics final : StateVisitor {
   std::vector<double> numbers;
 };
 
+// Which a film would show.
+std::string model_file(VecEnv& envs) {
+  std::string file;
+  CanvasCalls calls{
+      &file, [](void*, Point, float) {}, [](void*, const Shape*) {},
+      [](void* context, const char* name, const double*, int64_t) { *static_cast<std::string*>(context) = name; },
+      [](void*, const char*, const char*) {}};
+  envs.draw(0, calls);
+  return file;
+}
+
 double median(std::vector<double> numbers) {
   std::ranges::sort(numbers);
   return numbers[numbers.size() / 2];
@@ -76,11 +86,6 @@ void run(const RobotBenchOptions& options) {
   if (!record.simulator) throw UsageError(options.task + " is no robot");
   const int64_t n = options.num_envs, size = record.action_size;
   const std::unique_ptr<Queue> queue = make_queue(-1);
-  const std::string file = Simulator(record, {1, 0, 0}, TaskParams(record).bytes().data()).model_file();
-  mjModel* model = mj_loadXML(file.c_str(), nullptr, nullptr, 0);
-  mjData* data = mj_makeData(model);
-  const int frame_skip = static_cast<int>(std::lround(record.dt / model->opt.timestep));
-
   const std::unique_ptr<VecEnv> envs = make_env(options.task, {.num_envs = n, .seed = 1}, *queue);
   const Rollout rollout(*queue, envs->spec(), kRows, n);
   std::vector<float> actions(static_cast<size_t>(kRows * n * size));
@@ -90,6 +95,9 @@ void run(const RobotBenchOptions& options) {
     actions[k] = record.action_low[a] + (record.action_high[a] - record.action_low[a]) * share;
   }
   envs->reset(*queue, rollout.start_row(), {});
+  mjModel* model = mj_loadXML(model_file(*envs).c_str(), nullptr, nullptr, 0);
+  mjData* data = mj_makeData(model);
+  const int frame_skip = static_cast<int>(std::lround(record.dt / model->opt.timestep));
   int64_t step = 0;
   const auto ours = [&] {
     for (int64_t t = 0; t < kRows; ++t, ++step) {
