@@ -72,9 +72,10 @@ struct Balancer {
   static constexpr const char* preset = R"(
 num_envs = 128
 num_steps_per_env = 32
-max_iterations = 100
+max_iterations = 200
 [ppo]
-learning_rate = 1e-3
+schedule = fixed
+learning_rate = 5e-4
 obs_normalization = true
 entropy_coef = 0.0
 [policy]
