@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="32e3161ac5145978ba2d52f9cfa9efb67dafc2cdcd967ff29549f003bab42771")
+    version("0.1.0", sha256="02fc561055abe3f62818aef0bf046f9f5d9a315d724ee55a1f83169d8b81cf45")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("mujoco", default=False, description="Robots, computed by MuJoCo 3.5.0")
