@@ -57,6 +57,9 @@ template <class M>
 DRL_HD bool any(M mask) {
   return lane_bits(mask) != 0;
 }
+// Whether no lane is infinite or not a number.
+DRL_HD bool all_finite(float x) { return x - x == 0; }
+DRL_HD bool all_finite(double x) { return x - x == 0; }
 DRL_HD int lowest_bit(uint32_t bits) {  // of bits that are not all 0
 #if defined(__CUDA_ARCH__)
   return __ffs(static_cast<int>(bits)) - 1;
@@ -188,7 +191,7 @@ struct PackMask {
     }
 #endif
     typedef uint8_t Bytes __attribute__((vector_size(W)));
-    const Bytes bytes = __builtin_convertvector(m.v & 1, Bytes);
+    const Bytes bytes = __builtin_convertvector(m.v ? Vector{} + 1 : Vector{}, Bytes);
     __builtin_memcpy(to, &bytes, W);
   }
 };
@@ -236,6 +239,14 @@ struct Pack {
 
   DRL_HD friend void store(T* to, Pack x) { __builtin_memcpy(to, &x.v, sizeof(x.v)); }
   DRL_HD friend T lane(Pack x, int l) { return x.v[l]; }
+  DRL_HD friend bool all_finite(Pack x) {
+#if defined(__AVX512DQ__)
+    constexpr int kInfiniteOrNan = 0x99;
+    if constexpr (W == 16 && std::is_same_v<T, float>)
+      return _mm512_fpclass_ps_mask(reinterpret_cast<__m512>(x.v), kInfiniteOrNan) == 0;
+#endif
+    return !any(x - x != Pack(0));
+  }
 
   DRL_HD friend Pack operator+(Pack a, Pack b) { return of(a.v + b.v); }
   DRL_HD friend Pack operator-(Pack a, Pack b) { return of(a.v - b.v); }

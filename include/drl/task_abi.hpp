@@ -28,7 +28,7 @@ struct EnvArrays {
   int32_t* ended_by;        // [num_envs] bit k: by cause k; null for a task that names none
   uint8_t* stale;           // [num_envs] Counted (task_kernels.hpp)
   const float* curriculum;  // its numbers; null for a task without
-  int64_t sharers;          // environments that share a row of sums
+  int64_t sharers;          // environments that share a row of sums, a power of two
   double* sums;             // [num_envs / sharers, columns of EpisodeSums], of ended episodes
   void* simulator;          // SimulatorRecord::create's; null of other tasks
 };

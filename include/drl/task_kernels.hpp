@@ -48,7 +48,7 @@ struct Environments {
   uint8_t* stale;                       // [n] Counted
   // Of ended episodes, since they were last taken. On a CPU neighbours share a row, so that all rows stay in the cache;
   // on a GPU each thread has its own.
-  int64_t sharers;
+  int sharers_log2;
   double* sums;   // [n / sharers, kSums]
   Params values;  // of a task with options; others' are constants
   float weights[kTerms + 1];
@@ -64,7 +64,8 @@ struct Environments {
     for (int t = 0; t < kTerms + kMetrics; ++t) envs.terms[t] = from.terms[t];
     for (int t = 0; t < kTerms; ++t) envs.weights[t] = call.reward_weights ? call.reward_weights[t] : 1;
     envs.ended_by = from.ended_by, envs.curriculum = from.curriculum;
-    envs.stale = from.stale, envs.sharers = from.sharers, envs.sums = from.sums, envs.simulator = from.simulator;
+    envs.stale = from.stale, envs.sums = from.sums, envs.simulator = from.simulator;
+    for (envs.sharers_log2 = 0; int64_t{1} << envs.sharers_log2 < from.sharers;) ++envs.sharers_log2;
     __builtin_memcpy(&envs.values, call.params, sizeof(Params));
     return envs;
   }
@@ -150,7 +151,7 @@ struct Environments {
     task::create<Task<F>, F>(some.state, draws, params<F>());
   }
 
-  DRL_HD double* sums_of(int64_t i) const { return sums + i / sharers * kSums; }
+  DRL_HD double* sums_of(int64_t i) const { return sums + (i >> sharers_log2) * kSums; }
 
   // Adds environment i's episode to its sums, if it is counted.
   template <class F>
@@ -186,22 +187,26 @@ struct Environments {
     for (int k = 0; k < kKept; ++k) some.kept[k] = seen.obs[k + kFrame];
     if constexpr (kCriticObs > 0) task::observe_critic<Task<F>, F>(some.state, params<F>(), seen.critic);
   }
-  // Which lanes hold a number that is not finite (or numbers so large that their sum is not).
+  // Of all numbers: not finite if one of them is not (or if they are so large that their sum is not).
   template <class F>
-  DRL_HD Mask<F> lost(Some<F>& some, const Seen<F>& seen, F reward) const {
-    F sum = reward;
+  DRL_HD F sum_of_numbers(Some<F>& some, const Seen<F>& seen, F reward) const {
+    F numbers = F(0), frame = seen.obs[kKept];  // two sums, which are often of the same numbers, and then one
+    bool is_first = true;
     each_column(some.state, [&]<class X>(int, X& x) DRL_LAMBDA {
-      if constexpr (std::is_same_v<X, F>) sum += x;
+      if constexpr (std::is_same_v<X, F>) {
+        numbers = is_first ? x : numbers + x;
+        is_first = false;
+      }
     });
-    for (int o = kKept; o < kObs; ++o) sum += seen.obs[o];
-    for (int o = 0; o < kCriticObs; ++o) sum += seen.critic[o];
-    return sum - sum != F(0);
+    for (int o = kKept + 1; o < kObs; ++o) frame += seen.obs[o];
+    for (int o = 0; o < kCriticObs; ++o) frame += seen.critic[o];
+    return numbers + frame + reward;
   }
   // The first observation of an episode.
   template <class F>
   DRL_HD void look_first(int64_t i, uint64_t step, Some<F>& some, Seen<F>& seen) const {
     look(i, step, Purpose::first_observe, some, seen);
-    if (!lost(some, seen, F(0))) return;
+    if (all_finite(sum_of_numbers(some, seen, F(0)))) return;
     see_nothing(some, seen);
     sums_of(i)[kSums - 1] += 1;
   }
@@ -237,12 +242,12 @@ struct Environments {
     some.episode_reward += result.reward;
     for (int t = 0; t < kTerms; ++t) some.terms[t] += result.terms[t];
     for (int m = 0; m < kMetrics; ++m) some.terms[kTerms + m] += result.metrics[m];
-    return end(some, result, lost(some, seen, result.reward));
+    return end(some, result);
   }
 
   // Which episodes end, and why.
   template <class F, class Result>
-  DRL_HD Outcome<F> end(Some<F>& some, const Result& result, Mask<F> is_lost) const {
+  DRL_HD Outcome<F> end(Some<F>& some, const Result& result) const {
     Mask<F> terminated = result.terminated, truncated = result.truncated;
     some.ended_by = Int<F>(0);
     const auto by = [&](int k, Mask<F> mask)
@@ -262,14 +267,18 @@ struct Environments {
       if constexpr (kEnds > 0) by(kEnds, at_limit);
     }
     if constexpr (finite_horizon<Spec>()) terminated = terminated | truncated;
-    F reward = result.reward;
-    if (any(is_lost)) {  // a branch, so that nothing else waits for the sum over all numbers
-      terminated = terminated | is_lost;
-      some.age = math::select(is_lost, Int<F>(kLost), some.age);
-      reward = math::select(is_lost, F(0), reward);
-    }
     truncated = truncated & !terminated;
-    return {reward, terminated, truncated};
+    return {result.reward, terminated, truncated};
+  }
+
+  // Ends the episodes of the lanes in which `sum`, of all numbers, is not finite.
+  template <class F>
+  DRL_HD void lose(F sum, Some<F>& some, Outcome<F>& outcome) const {
+    const Mask<F> is_lost = sum - sum != F(0);
+    some.age = math::select(is_lost, Int<F>(kLost), some.age);
+    outcome.reward = math::select(is_lost, F(0), outcome.reward);
+    outcome.terminated = outcome.terminated | is_lost;
+    outcome.truncated = outcome.truncated & !is_lost;
   }
 
   // Environment i, which is in `some`, begins another episode after the step `step`: `seen` was the last one's last
@@ -363,15 +372,32 @@ struct StepAll {
       for (int a = 0; a < Envs::kActions; ++a) action[a] = F(space.each[a].offset) + F(space.each[a].scale) * action[a];
     }
     auto some = envs.template load_some<F>(i);
-    const auto outcome = envs.advance(i, step.value(), some, action, seen);
+    auto outcome = envs.advance(i, step.value(), some, action, seen);
+    const F sum = envs.sum_of_numbers(some, seen, outcome.reward);
+    if constexpr (kLanesOf<F> == 1) {
+      if (!all_finite(sum)) envs.lose(sum, some, outcome);
+      give(i, outcome);
+      if (begins_others && (outcome.terminated || outcome.truncated))
+        envs.begin_another(i, step.value(), outcome.truncated, row, some, seen);
+      envs.store_some(i, some);
+    } else {  // as if all were well, so that nothing waits for the sum
+      give(i, outcome);
+      envs.store_some(i, some);
+      if (!all_finite(sum)) [[unlikely]] {
+        envs.lose(sum, some, outcome);
+        give(i, outcome);
+        store(envs.age + i, some.age);
+      }
+    }
+    envs.store_seen(i, row, seen);
+  }
+
+ private:
+  template <class Outcome>
+  DRL_HD void give(int64_t i, const Outcome& outcome) const {
     store(row.reward + i, outcome.reward);
     store(row.terminated + i, outcome.terminated);
     store(row.truncated + i, outcome.truncated);
-    if constexpr (kLanesOf<F> == 1)
-      if (begins_others && (outcome.terminated || outcome.truncated))
-        envs.begin_another(i, step.value(), outcome.truncated, row, some, seen);
-    envs.store_seen(i, row, seen);
-    envs.store_some(i, some);
   }
 };
 
@@ -385,41 +411,44 @@ struct BeginOthers {
   int64_t first, last;
   DRL_HD void operator()(int64_t k) const {
     const int64_t begin = first + kEnvs * k, end = last - begin < kEnvs ? last : begin + kEnvs;
-    if (end - begin == kEnvs && !any_ended(begin)) return;
-    for (int64_t i = begin; i < end; i += 8) begin_of_eight(i, end - i < 8 ? end - i : 8);
+    for (uint64_t left = ended(begin, end); left != 0; left &= left - 1) begin_another(begin + __builtin_ctzll(left));
   }
   static constexpr int64_t kEnvs = 64;
 
  private:
-  DRL_HD bool any_ended(int64_t begin) const {
-    uint64_t bits = 0;
-    for (int64_t i = begin; i < begin + kEnvs; i += 8)
-      bits |= flags(row.terminated + i, 8) | flags(row.truncated + i, 8);
-    return bits != 0;
-  }
-  DRL_HD void begin_of_eight(int64_t begin, int64_t count) const {
-    for (uint64_t left = flags(row.terminated + begin, count) | flags(row.truncated + begin, count); left != 0;
-         left &= left - 1) {
-      const int64_t i = begin + __builtin_ctzll(left) / 8;
-      auto some = envs.template load_some<float>(i);
-      typename Envs::template Seen<float> seen;  // as the step has left it in the row
-      for (int o = 0; o < Envs::kObs; ++o) seen.obs[o] = row.next_obs[i * Envs::kObs + o];
-      for (int o = 0; o < Envs::kCriticObs; ++o) seen.critic[o] = row.next_critic_obs[i * Envs::kCriticObs + o];
-      envs.begin_another(i, step.value(), row.truncated[i] != 0, row, some, seen);
-      envs.store_seen(i, row, seen);
-      envs.store_some(i, some);
-    }
+  DRL_HD void begin_another(int64_t i) const {
+    auto some = envs.template load_some<float>(i);
+    typename Envs::template Seen<float> seen;  // as the step has left it in the row
+    for (int o = 0; o < Envs::kObs; ++o) seen.obs[o] = row.next_obs[i * Envs::kObs + o];
+    for (int o = 0; o < Envs::kCriticObs; ++o) seen.critic[o] = row.next_critic_obs[i * Envs::kCriticObs + o];
+    envs.begin_another(i, step.value(), row.truncated[i] != 0, row, some, seen);
+    envs.store_seen(i, row, seen);
+    envs.store_some(i, some);
   }
 
-  // Bit 8 l of the result is flag l.
-  DRL_HD static uint64_t flags(const uint8_t* from, int64_t count) {
+  // Bit l: whether the last episode of environment begin + l has ended.
+  DRL_HD uint64_t ended(int64_t begin, int64_t end) const {
     uint64_t bits = 0;
-    if (count == 8) {
-      __builtin_memcpy(&bits, from, 8);
-    } else {
-      for (int64_t l = 0; l < count; ++l) bits |= static_cast<uint64_t>(from[l]) << 8 * l;
+    if (end - begin < kEnvs) {
+      for (int64_t i = begin; i < end; ++i)
+        bits |= static_cast<uint64_t>(row.terminated[i] | row.truncated[i]) << (i - begin);
+      return bits;
     }
+    uint64_t flags[kEnvs / 8], any = 0;  // eight each, a byte is 0 or 1
+    for (int w = 0; w < kEnvs / 8; ++w) {
+      flags[w] = eight(row.terminated + begin + 8 * w) | eight(row.truncated + begin + 8 * w);
+      any |= flags[w];
+    }
+    if (any == 0) return 0;
+    // The product's highest byte collects a word's bits. Not one loop for each word: most of their ends are guessed
+    // wrong.
+    for (int w = 0; w < kEnvs / 8; ++w) bits |= flags[w] * 0x0102040810204080u >> 56 << 8 * w;
     return bits;
+  }
+  DRL_HD static uint64_t eight(const uint8_t* from) {
+    uint64_t word;
+    __builtin_memcpy(&word, from, 8);
+    return word;
   }
 };
 
