@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 namespace drl {
@@ -35,7 +36,13 @@ TEST(Child, HasTheEnvironmentThatItIsGiven) {
 }
 
 TEST(Child, PendingSignalsArePassedOn) {
-  EXPECT_EQ(shielded("trap 'exit 7' USR1; while :; do sleep 0.05; done", [] { return SIGUSR1; }), 7);
+  char file[] = "/tmp/drl-child-test.XXXXXX";
+  close(mkstemp(file));
+  const auto traps = [&] { return std::ifstream(file).peek() != EOF; };  // before that the signal ends the shell
+  EXPECT_EQ(shielded(std::string("trap 'exit 7' USR1; echo up > ") + file + "; while :; do sleep 0.05; done",
+                     [&] { return traps() ? SIGUSR1 : 0; }),
+            7);
+  unlink(file);
 }
 
 // Slurm's container of a task is its tree of processes, or its process group: neither may hold the command.
