@@ -24,6 +24,7 @@
 #include "placement/mpirun.hpp"
 #include "placement/relaunch.hpp"
 #include "run/deadline.hpp"
+#include "run/films.hpp"
 #include "run/preflight.hpp"
 #include "run/run_directory.hpp"
 #include "run/state.hpp"
@@ -188,6 +189,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   on_rank_zero(comm, [&]() -> std::string {
     warn_of_slow_blas();
     if (deadline) deadline->require_time();
+    require_films(options.run, options.train.task, start.from == StartFrom::resume);
     output.emplace(settings, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);
     output->manifest.write(trainer.progress(), "running");
     return "";

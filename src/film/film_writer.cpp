@@ -111,6 +111,7 @@ class Mp4Writer final : public FilmWriter {
                   "mp4",
                   "/dev/stdout"},  // which it opens anew: not all that stands for ffmpeg sees our /proc
                  settings);
+    unlink(words_.path().c_str());  // nor does it stay if we are killed
     if (pid_ < 0) file_.throw_lost(std::string("ffmpeg: ") + std::strerror(errno));
     before_ = std::signal(SIGPIPE, SIG_IGN);  // its end is an error of write()
   }
