@@ -181,7 +181,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
 
   // 4. The run's directory, and the state that it goes on from.
   RunStart start = claim_directory(settings, context, comm);
-  RunFacts facts = facts_of(settings, place, learner.engine(), start);
+  RunFacts facts = facts_of(settings, place, learner.engine(), learner.files(), start);
   load_start(start, settings, facts, trainer, learner.algorithm(), comm);
 
   // 5. The loop, of which rank 0 tells.
