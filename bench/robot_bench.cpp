@@ -15,6 +15,7 @@
 #include "drl/canvas.hpp"
 #include "drl/philox.hpp"
 #include "envs/make_env.hpp"
+#include "envs/task_params.hpp"
 #include "placement/machine.hpp"
 
 namespace drl {
@@ -81,12 +82,22 @@ double median(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
+// The task's options, by which no episode ends early: the bare loop would go on with a robot that has fallen.
+std::vector<std::byte> params_of(const TaskRecord& record) {
+  std::vector<std::byte> params = TaskParams(record).bytes();
+  for (int k = 0; k < record.param_count; ++k)
+    if (record.params[k].name == std::string("terminate_when_unhealthy"))
+      params[static_cast<size_t>(record.params[k].offset)] = std::byte{0};
+  return params;
+}
+
 void run(const RobotBenchOptions& options) {
   const TaskRecord& record = task_record(options.task);
   if (!record.simulator) throw UsageError(options.task + " is no robot");
   const int64_t n = options.num_envs, size = record.action_size;
   const std::unique_ptr<Queue> queue = make_queue(-1);
-  const std::unique_ptr<VecEnv> envs = make_env(options.task, {.num_envs = n, .seed = 1}, *queue);
+  const std::unique_ptr<VecEnv> envs =
+      make_env(options.task, {.num_envs = n, .seed = 1, .params = params_of(record)}, *queue);
   const Rollout rollout(*queue, envs->spec(), kRows, n);
   std::vector<float> actions(static_cast<size_t>(kRows * n * size));
   for (size_t k = 0; k < actions.size(); ++k) {

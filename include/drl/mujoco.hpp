@@ -160,7 +160,10 @@ class MujocoTask : public Task<MujocoRobot> {
 
   // Throws std::invalid_argument if the model cannot be used.
   MujocoTask(const SimulatorConfig& config, const Params&)
-      : file_(find_model(Definition::model.file, &kHere)), model_(load_model(file_)), num_envs_(config.num_envs) {
+      : file_(find_model(Definition::model.file, &kHere)),
+        model_(load_model(file_)),
+        files_(model_id(*model_, file_)),
+        num_envs_(config.num_envs) {
     MujocoRobot robot(*model_, Definition::model.frame_skip);
     check(robot);
     PartFinder find(*model_, file_);
@@ -220,6 +223,8 @@ class MujocoTask : public Task<MujocoRobot> {
       for (int o = 0; o < critic_obs_dim_of<Definition>(); ++o) obs[o] = static_cast<float>(seen[o]);
     }
   }
+
+  const char* files() const { return files_.c_str(); }
 
   template <class V>
   void visit_state(V& visit) {
@@ -318,6 +323,7 @@ class MujocoTask : public Task<MujocoRobot> {
   static constexpr char kHere = 0;  // an address in the task library
   std::string file_;
   std::unique_ptr<mjModel, DeleteModel> model_;
+  std::string files_;
   int64_t num_envs_;
   int64_t state_size_ = 0;
   Parts parts_{};

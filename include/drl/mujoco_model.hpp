@@ -5,6 +5,8 @@
 #include <mujoco/mujoco.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "drl/robot.hpp"
+#include "drl/task_abi.hpp"
 
 namespace drl {
 
@@ -89,6 +92,18 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file)
     throw std::invalid_argument("MuJoCo cannot read " + file + " (" + text + "): correct the file");
   }
   return model;
+}
+
+// The file's name and a hash of all that libmujoco has made of it, included files and meshes too: the same for models
+// that are the same to the bit, wherever they lie.
+inline std::string model_id(const mjModel& model, const std::string& file) {
+  std::vector<unsigned char> bytes(static_cast<size_t>(mj_sizeModel(&model)));
+  mj_saveModel(&model, nullptr, bytes.data(), static_cast<int>(bytes.size()));
+  uint64_t hash = text_hash("");
+  for (const unsigned char byte : bytes) hash = hash_with(hash, byte);
+  char text[17];
+  std::snprintf(text, sizeof(text), "%012llx", static_cast<unsigned long long>(hash & 0xffffffffffffull));
+  return std::filesystem::path(file).filename().string() + " (" + text + ")";
 }
 
 // How many letters must be changed, added or left out.

@@ -15,6 +15,8 @@
 //     void observe_critic(int64_t env, float* obs);    with critic_obs_dim
 //     template <class V> void visit_state(V& visit);   visit("q", q.data(), 2): an array [num_envs, 2]
 //     void draw(int64_t env, drl::Canvas&);            for films (drl/canvas.hpp); may be left out
+//     const char* files() const;                       what it has read, "ant.xml (3fa2c1d09b7e)" with a hash; a run
+//                                                      whose ranks differ in it does not start. May be left out
 //   };                                                 const Params& behind the draws, where they change as the
 //   training
 //                                                      goes on: its Curriculum (drl/task.hpp)
@@ -192,6 +194,10 @@ struct SimulatorTask {
             SimulatorStateVisitor visitor(visit, context);
             static_cast<Sim*>(simulator)->visit_state(visitor);
           });
+        },
+        [](void* simulator) -> const char* {
+          if constexpr (requires(const Sim& sim) { sim.files(); }) return static_cast<Sim*>(simulator)->files();
+          return "";
         }};
 
    private:

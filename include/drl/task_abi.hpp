@@ -12,7 +12,7 @@
 namespace drl {
 
 // Of everything below, and of what is included above: a change of either is another number.
-inline constexpr int32_t kTaskAbi = 2;
+inline constexpr int32_t kTaskAbi = 3;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -93,6 +93,8 @@ struct SimulatorRecord {
   // Calls visit(context, array) for each array of its state.
   int32_t (*state)(void* simulator, void (*visit)(void* context, const SimulatorArray* array), void* context,
                    char* error, int64_t error_size);
+  // What it has read, the same wherever that lies: "ant.xml (3fa2c1d09b7e)", or "". It lives as long as the simulator.
+  const char* (*files)(void* simulator);
 };
 
 struct TaskEnd {
@@ -160,9 +162,10 @@ struct TaskSizes {
       sizeof(TrainingStats),   sizeof(CanvasCalls),    sizeof(Shape),           kIsaCount};
 };
 
-constexpr uint64_t text_hash(const char* text) {  // FNV-1a
+constexpr uint64_t hash_with(uint64_t hash, unsigned char byte) { return (hash ^ byte) * 0x100000001b3ull; }  // FNV-1a
+constexpr uint64_t text_hash(const char* text) {
   uint64_t hash = 0xcbf29ce484222325ull;
-  for (; *text; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3ull;
+  for (; *text; ++text) hash = hash_with(hash, static_cast<unsigned char>(*text));
   return hash;
 }
 

@@ -44,7 +44,8 @@ std::string job_text(const Allocation& job, const std::string& job_id, std::opti
 
 }  // namespace
 
-RunFacts facts_of(const Settings& settings, const Workplace& place, const std::string& engine, const RunStart& start) {
+RunFacts facts_of(const Settings& settings, const Workplace& place, const std::string& engine, const std::string& files,
+                  const RunStart& start) {
   const Placement& placement = place.placement;
   std::map<std::string, std::string> versions = {{"drl", kVersion},
                                                  {"engine", engine},
@@ -53,6 +54,7 @@ RunFacts facts_of(const Settings& settings, const Workplace& place, const std::s
                                                  {"isa", std::string(name_of(place.isa))}};
   if (const std::string library = task_library_build(settings.options.train.task); !library.empty())
     versions["task_library"] = library;
+  if (!files.empty()) versions["model"] = files;
   return {.task = settings.options.train.task,
           .run = start.directory.filename().string(),
           .launcher = place.launch.launcher,

@@ -10,8 +10,9 @@
 
 namespace drl {
 
-// `engine` is Learner::engine.
-RunFacts facts_of(const Settings& settings, const Workplace& place, const std::string& engine, const RunStart& start);
+// `engine` and `files` are Learner's.
+RunFacts facts_of(const Settings& settings, const Workplace& place, const std::string& engine, const std::string& files,
+                  const RunStart& start);
 
 // `time_left` of the job in seconds: nullopt if it is not known, infinite without a limit. Pure.
 std::string banner(const Options& options, const Workplace& place, const RunFacts& facts, const BatchPlan& plan,

@@ -17,6 +17,7 @@
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
 #include "film/film.hpp"
+#include "launch/child.hpp"
 #include "nets/normalizer.hpp"
 #include "nets/torch/torch_nets.hpp"
 #include "run/evaluator.hpp"
@@ -40,7 +41,7 @@ struct EvalOptions {
   int64_t seed = 0;
   int threads = 1;
   std::vector<std::string> task_library;
-  bool stochastic = false, json = false, help = false, version = false;
+  bool stochastic = false, json = false, check_video = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("run", run, "run directory, whose newest checkpoint is taken");
@@ -53,6 +54,7 @@ struct EvalOptions {
     v("record", record, "HDF5 file for observations, actions and rewards of each episode");
     v("json", json, "print one JSON object instead of lines");
     v("threads", threads, "threads", at_least(1));
+    v("check_video", check_video, "draw a picture of nothing, and say whether films can be made here");
     v("help", help, "this text", letter('h'));
     v("version", version, "version and git hash");
   }
@@ -182,6 +184,17 @@ void make_film(const FilmOptions& options, int threads, const EvaluationPlan& pl
   film.finish();
 }
 
+// Draws a picture that nobody sees.
+int check_video(int threads) {
+  const FilmLibrary library(film_library_file());
+  FilmRenderer renderer(library, {64, 64, threads, "track"});
+  std::vector<uint8_t> rgb;
+  renderer.draw(Picture().view(""), rgb);
+  std::printf("films can be made here: %s\n",
+              is_on_path("ffmpeg") ? "MP4 and GIF" : "GIF, and MP4 with ffmpeg on PATH");
+  return kDone;
+}
+
 int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film) {
   const std::string file = checkpoint_of(options);
   if (!options.record.empty()) require_folder(options.record);
@@ -209,6 +222,7 @@ int run(const std::vector<std::string>& arguments) {
   load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+  if (options.check_video) return check_video(options.threads);
   return evaluate_checkpoint(options, film);
 }
 

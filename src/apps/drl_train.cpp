@@ -24,6 +24,7 @@
 #include "placement/mpirun.hpp"
 #include "placement/relaunch.hpp"
 #include "run/deadline.hpp"
+#include "run/films.hpp"
 #include "run/preflight.hpp"
 #include "run/run_directory.hpp"
 #include "run/state.hpp"
@@ -180,7 +181,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
 
   // 4. The run's directory, and the state that it goes on from.
   RunStart start = claim_directory(settings, context, comm);
-  RunFacts facts = facts_of(settings, place, learner.engine(), start);
+  RunFacts facts = facts_of(settings, place, learner.engine(), learner.files(), start);
   load_start(start, settings, facts, trainer, learner.algorithm(), comm);
 
   // 5. The loop, of which rank 0 tells.
@@ -188,6 +189,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   on_rank_zero(comm, [&]() -> std::string {
     warn_of_slow_blas();
     if (deadline) deadline->require_time();
+    require_films(options.run, options.train.task, start.from == StartFrom::resume);
     output.emplace(settings, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);
     output->manifest.write(trainer.progress(), "running");
     return "";

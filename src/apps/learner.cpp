@@ -4,6 +4,7 @@
 #include "envs/make_env.hpp"
 #include "nets/torch/torch_nets.hpp"
 #include "run/evaluator.hpp"
+#include "run/preflight.hpp"
 #if defined(DRL_CUDA)
 #include "comm/nccl_communicator.hpp"
 #include "device/gpu_queue.hpp"
@@ -74,6 +75,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
     algorithm_ = options.algorithm().make(
         {*queue_, options.policy, plan_, seed, spec_, *nets_, *envs_, options.gpu.cuda_graphs});
   });
+  require_same_files(comm, envs_->files());
 }
 
 std::string Learner::engine() const { return nets_->description() + (placement_.gpu < 0 ? "" : ", " + gpu_versions()); }

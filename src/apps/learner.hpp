@@ -21,6 +21,7 @@ class Learner {
   // What carries its all-reduces: NCCL, or the host's.
   Communicator& comm() { return gpu_comm_ ? *gpu_comm_ : host_comm_; }
   std::string host_speeds() const { return envs_->host_speeds(); }
+  std::string files() const { return envs_->files(); }
   std::string engine() const;  // "libtorch 1.13.1 (OpenBLAS)"
   // The policy's mean return over 64 episodes with its most probable actions: on the CPU, whatever it is learned on.
   double evaluate();

@@ -20,6 +20,7 @@ class Simulator {
 
   void* handle() const { return handle_; }
   void visit_state(StateVisitor& visitor) const;
+  std::string files() const { return record_.simulator->files(handle_); }
 
  private:
   void list_state();

@@ -101,7 +101,7 @@ std::string hash_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   uint64_t hash = text_hash("");
-  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  for (char c : text) hash = hash_with(hash, static_cast<unsigned char>(c));
   return fmt::format("{:012x}", hash & 0xffffffffffffull);
 }
 

@@ -58,6 +58,8 @@ class VecEnv {
   // Shows what environment `env` looks like now; on a host's queue. Throws UsageError if the task does not draw.
   virtual void draw(int64_t /*env*/, const CanvasCalls&) {}
   virtual void visit_state(StateVisitor& visitor) = 0;
+  // What they have read, with a hash, as "ant.xml (3fa2c1d09b7e)": all ranks must have read the same. "" if nothing.
+  virtual std::string files() const { return ""; }
   // State that all ranks share, and that outlives a new start of all environments: a task's curriculum.
   virtual void visit_shared_state(StateVisitor&) {}
   // An iteration, of which all ranks give the same sums, is over: the task goes on with its curriculum, whose numbers

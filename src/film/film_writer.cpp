@@ -24,26 +24,30 @@ namespace fs = std::filesystem;
 
 constexpr int kErrorSize = 1024;
 
-// A file under another name until it is whole.
-class PartFile {
+// A file that has a name when it is whole, and not before: nothing is left of one that is not, though we are killed.
+// (Only while it is copied to where it gets its name, FILE.part can be left.)
+class UnnamedFile {
  public:
-  explicit PartFile(const fs::path& file) : file_(file), part_(file.string() + ".part") {
+  explicit UnnamedFile(const fs::path& file) : file_(file) {
     const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
     if (access(folder.c_str(), W_OK) != 0 || fs::is_directory(file))
       throw UsageError(
           "--video " + printable(file.string(), 200) +
           " cannot be written (its folder is missing or read-only, or it is a folder itself): name another "
           "file");
+    content_ = create();
+    unlink(part().c_str());
   }
-  ~PartFile() {
-    std::error_code ignored;
-    fs::remove(part_, ignored);
-  }
-  const fs::path& path() const { return part_; }
+  int descriptor() const { return content_; }
+  // For this process alone.
+  std::string path() const { return "/proc/self/fd/" + std::to_string(content_); }
   void keep() const {
-    std::error_code trouble;
-    fs::rename(part_, file_, trouble);
-    if (trouble) throw_lost(trouble.message());
+    Descriptor whole = create();
+    const bool copied = copy_to(whole) && whole.close() == 0;
+    if (copied && rename(part().c_str(), file_.c_str()) == 0) return;
+    const int why = errno;
+    unlink(part().c_str());
+    throw_lost(std::strerror(why));
   }
   [[noreturn]] void throw_lost(const std::string& why) const {
     throw Error("the film " + printable(file_.string(), 200) + " could not be written (" + why +
@@ -51,7 +55,25 @@ class PartFile {
   }
 
  private:
-  fs::path file_, part_;
+  std::string part() const { return file_.string() + ".part"; }
+  Descriptor create() const {
+    unlink(part().c_str());
+    Descriptor created(open(part().c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (created < 0) throw_lost(std::strerror(errno));
+    return created;
+  }
+  bool copy_to(const Descriptor& to) const {
+    std::vector<std::byte> piece(1 << 20);
+    for (off_t at = 0;;) {
+      const ssize_t n = pread(content_, piece.data(), piece.size(), at);
+      if (n <= 0) return n == 0;
+      if (!write_all(to, std::span(piece).first(static_cast<size_t>(n)))) return false;
+      at += n;
+    }
+  }
+
+  fs::path file_;
+  Descriptor content_;
 };
 
 // By ffmpeg, which reads the pixels from a pipe.
@@ -63,7 +85,8 @@ class Mp4Writer final : public FilmWriter {
     const Descriptor read_end(ends[0]);
     pipe_ = Descriptor(ends[1]);
     const Descriptor words(open(words_.path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-    ChildSettings settings{.environment = environment_list(), .input = read_end, .output = words};
+    ChildSettings settings{
+        .environment = environment_list(), .input = read_end, .output = file_.descriptor(), .errors = words};
     pid_ = spawn({"ffmpeg",
                   "-y",
                   "-loglevel",
@@ -86,8 +109,9 @@ class Mp4Writer final : public FilmWriter {
                   "+faststart",
                   "-f",
                   "mp4",
-                  file_.path().string()},
+                  "/dev/stdout"},  // which it opens anew: not all that stands for ffmpeg sees our /proc
                  settings);
+    unlink(words_.path().c_str());  // nor does it stay if we are killed
     if (pid_ < 0) file_.throw_lost(std::string("ffmpeg: ") + std::strerror(errno));
     before_ = std::signal(SIGPIPE, SIG_IGN);  // its end is an error of write()
   }
@@ -117,7 +141,7 @@ class Mp4Writer final : public FilmWriter {
     }
   }
 
-  PartFile file_;
+  UnnamedFile file_;
   TempFile words_{"drl_ffmpeg"};  // what it says
   Descriptor pipe_;
   pid_t pid_ = -1;
@@ -153,7 +177,7 @@ class GifWriter final : public FilmWriter {
   }
 
  private:
-  PartFile file_;
+  UnnamedFile file_;
   const FilmPlugin& functions_;
   double hundredths_;  // of a frame
   int64_t frames_ = 0;
@@ -185,7 +209,7 @@ class PngWriter final : public FilmWriter {
   }
 
  private:
-  PartFile file_;
+  UnnamedFile file_;
   const FilmPlugin& functions_;
   int width_, height_;
   int64_t pictures_ = 0;

@@ -52,6 +52,7 @@ pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settin
     if (const int input = settings.input >= 0 ? settings.input : open("/dev/null", O_RDONLY); input >= 0)
       dup2(input, STDIN_FILENO);
     if (settings.output >= 0) dup2(settings.output, STDOUT_FILENO), dup2(settings.output, STDERR_FILENO);
+    if (settings.errors >= 0) dup2(settings.errors, STDERR_FILENO);
     if (settings.ends_with_us) prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (settings.ends_with_us && getppid() != parent) _exit(kNotFound);  // it died before the line above
     for (int signal = 1; signal < NSIG; ++signal) {  // our handlers must not swallow what is meant for the program

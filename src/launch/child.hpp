@@ -22,6 +22,7 @@ struct ChildSettings {
   bool own_group = false;    // a process group of its own: Ctrl-C in the terminal reaches us alone
   int input = -1;            // the file that it reads; an empty one if negative
   int output = -1;           // the file of its output and errors; ours if negative
+  int errors = -1;           // that of its errors, if it is another one
   bool ends_with_us = true;  // the death of the calling thread, of whatever kind, sends it SIGTERM
 };
 

@@ -30,6 +30,16 @@ bool sees(const std::filesystem::path& folder) {
          *there;
 }
 
+// Files that each rank has found by itself.
+void require_same(Communicator& comm, const std::string& problem, const std::string& mine) {
+  const auto hosts = gather_texts(comm, host_name()), texts = gather_texts(comm, mine.empty() ? "none" : mine);
+  on_rank_zero(comm, [&] {
+    if (groups_of(texts).size() > 1)
+      throw UsageError(problem + by_text(texts, hosts) + "; let all nodes find the same file, on a shared file system");
+    return std::string();
+  });
+}
+
 }  // namespace
 
 std::string build_difference(const std::vector<std::string>& builds, const std::vector<std::string>& hosts) {
@@ -46,14 +56,11 @@ void require_same_build(Communicator& comm) {
 }
 
 void require_same_tasks(Communicator& comm) {
-  const std::string mine = task_library_builds();
-  const auto hosts = gather_texts(comm, host_name()), libraries = gather_texts(comm, mine.empty() ? "none" : mine);
-  on_rank_zero(comm, [&] {
-    if (groups_of(libraries).size() > 1)
-      throw UsageError("ranks load different task libraries: " + by_text(libraries, hosts) +
-                       "; let all nodes find the same file, on a shared file system");
-    return std::string();
-  });
+  require_same(comm, "ranks load different task libraries: ", task_library_builds());
+}
+
+void require_same_files(Communicator& comm, const std::string& mine) {
+  require_same(comm, "ranks simulate different models: ", mine);
 }
 
 std::string hardware_difference(std::vector<std::string> cpus, std::vector<std::string> gpus,

@@ -18,6 +18,8 @@ void require_same_build(Communicator& comm);
 
 // Collective. The same of the task libraries that they have loaded.
 void require_same_tasks(Communicator& comm);
+// Collective. The same of what their environments have read (VecEnv::files), as a robot's model.
+void require_same_files(Communicator& comm, const std::string& mine);
 
 // "" if all ranks compute on the same models of CPUs and of GPUs ("" where there is none). Pure.
 std::string hardware_difference(std::vector<std::string> cpus, std::vector<std::string> gpus,

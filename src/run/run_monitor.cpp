@@ -9,8 +9,8 @@
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "envs/task_libraries.hpp"
 #include "placement/mpirun.hpp"
+#include "run/films.hpp"
 
 namespace drl {
 namespace {
@@ -60,21 +60,6 @@ std::unique_ptr<CheckpointHook> make_hook(const RunOptions& options, const std::
   const std::string command = !options.after_checkpoint.empty() ? options.after_checkpoint : variable ? variable : "";
   if (command.empty()) return nullptr;
   return std::make_unique<CheckpointHook>(command, folder / "logs" / "after_checkpoint.log");
-}
-
-// drl_eval beside this program, which must not take time from the training.
-std::unique_ptr<CheckpointHook> make_films(const RunOptions& options, const std::string& task,
-                                           const std::filesystem::path& folder) {
-  if (options.video_interval == 0) return nullptr;
-  std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "drl_eval";
-  std::vector<std::string> command = {"nice", "-n", "10", program.string(), "--episodes", "1"};
-  if (const TaskLibraryFile* library = task_library_of(task))
-    command.insert(command.end(), {"--task_library", library->file});
-  const std::string ending = is_on_path("ffmpeg") ? ".mp4" : ".gif";
-  return std::make_unique<CheckpointHook>(
-      "exec " + shell_line(command) + " --checkpoint \"$1\" --video \"${1%.h5}" + ending + "\"",
-      folder / "logs" / "video.log", "the film (--video_interval)", options.video_interval);
 }
 
 }  // namespace

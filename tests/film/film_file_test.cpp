@@ -2,6 +2,7 @@
 #include <gif_lib.h>
 #include <png.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -135,13 +136,23 @@ TEST_F(FilmFile, AnFfmpegThatFailsIsAnError) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{});
 }
 
+// Nor is there anything before, which would stay if the program were killed.
 TEST_F(FilmFile, AFilmThatIsNotFinishedLeavesNothing) {
-  for (const char* name : {"ball.gif", "ball.png"}) {
+  const bool ffmpeg = run_program({"sh", "-c", "type ffmpeg"}).exit_code == 0;
+  for (const char* name : {"ball.gif", "ball.png", ffmpeg ? "ball.mp4" : "other.gif"}) {
     Film film(options(name), "", 0.02, 1, kFilmLibrary);
-    Picture picture;
-    film.show(picture);
+    show(film);
+    EXPECT_EQ(folder.names(), std::vector<std::string>{}) << name;
   }
   EXPECT_EQ(folder.names(), std::vector<std::string>{});
+}
+
+// As other files that this user makes.
+TEST_F(FilmFile, AFilmCanBeReadByOthers) {
+  const mode_t before = umask(022);
+  make(options("ball.gif"));
+  umask(before);
+  EXPECT_EQ(std::filesystem::status(folder / "ball.gif").permissions(), std::filesystem::perms{0644});
 }
 
 TEST_F(FilmFile, AFolderThatIsNotThereIsRefused) {

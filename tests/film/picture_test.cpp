@@ -40,6 +40,19 @@ class PictureTest : public testing::Test {
   std::vector<uint8_t> rgb;
 };
 
+// Each draws its own size, whichever was made, has drawn or has gone since.
+TEST_F(PictureTest, SeveralRenderersDoNotDisturbEachOther) {
+  const std::vector<uint8_t> alone = draw("Pendulum-v1", {0.5f, 0});
+  {
+    Studio other(640, 480);
+    EXPECT_EQ(draw("Pendulum-v1", {0.5f, 0}), alone) << "another was made";
+    std::vector<uint8_t> large;
+    other.renderer->draw(Picture().view(""), large);
+    EXPECT_EQ(draw("Pendulum-v1", {0.5f, 0}), alone) << "another has drawn";
+  }
+  EXPECT_EQ(draw("Pendulum-v1", {0.5f, 0}), alone) << "another has gone";
+}
+
 // theta grows to the right; the cart is blue, the pole orange.
 TEST_F(PictureTest, ThePoleLeansAsThetaSays) {
   for (const char* task : {"CartPole-v1", "Cartpole"}) {

@@ -55,7 +55,7 @@ class BatchTest : private PrivateStorage, public SlurmTest {
     ::unsetenv("DRL_BIN");
   }
 
-  fs::path run(const std::string& name) const { return folder / "runs" / "CartPole-v1" / name; }
+  fs::path run(const std::string& name) const { return folder / "runs" / task / name; }
   std::string log(const std::string& file) const { return slurp(folder / file); }
   std::string log_of(const std::string& job) const { return log("drl-" + job + ".out"); }
 
@@ -70,6 +70,8 @@ class BatchTest : private PrivateStorage, public SlurmTest {
     EXPECT_EQ(job_field(job, "ExitCode"), std::to_string(exit_code) + ":0") << log_of(job);
     return log_of(job);
   }
+
+  std::string task = "CartPole-v1";  // small_run's, unless the test has another
 
  private:
   std::string home_ = std::getenv("HOME") ? std::getenv("HOME") : "/";

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <regex>
 
 #include "batch.hpp"
@@ -40,19 +41,21 @@ class Requeue : public BatchTest {
     std::vector<Tensor> end;
     Words metrics;
   };
-  Reference reference_of(const Words& more = {}, int iterations = kIterations) const {
-    const std::string job = start({}, more, iterations);
-    EXPECT_TRUE(completes(job));
-    return {datasets(checkpoint_file(run_of(job), iterations)), metrics(run_of(job))};
+  const Reference& reference_of(const Words& options, const Words& more, int iterations = kIterations) const {
+    static std::map<Words, Reference> made;
+    Reference& whole = made[options + more + Words{std::to_string(iterations)}];
+    if (whole.end.empty()) {
+      const std::string job = start(options, more, iterations);
+      EXPECT_TRUE(completes(job));
+      whole = {datasets(checkpoint_file(run_of(job), iterations)), metrics(run_of(job))};
+    }
+    return whole;
   }
   void expect_same(const std::string& job, const Reference& whole) const {
     EXPECT_EQ(datasets(checkpoint_file(run_of(job), newest_checkpoint(run_of(job)))), whole.end);
     EXPECT_EQ(metrics(run_of(job)), whole.metrics);
   }
-  void expect_whole(const std::string& job) const {
-    static const Reference whole = reference_of();
-    expect_same(job, whole);
-  }
+  void expect_whole(const std::string& job) const { expect_same(job, reference_of({}, {})); }
   // The iteration that the last attempt began with.
   int begun_again_at(const std::string& job) const {
     std::string text = log_of(job);
@@ -81,7 +84,7 @@ TEST_F(Requeue, AJobOfAMinuteNeedsTwoOrThreeRestartsFor110Seconds) {
   const std::string probe = start({}, work, 20);
   ASSERT_TRUE(completes(probe));
   const int iterations = static_cast<int>(std::lround(20 * 110 / seconds_of_work(run_of(probe))));
-  const Reference whole = reference_of(work, iterations);
+  const Reference& whole = reference_of({}, work, iterations);
   const std::string job = start({"-t1"}, work, iterations);
   ASSERT_TRUE(completes(job, 900));
   const double restarts = std::stod(job_field(job, "Restarts")), seconds = seconds_of_work(run_of(job));
@@ -121,16 +124,38 @@ TEST_F(Requeue, AsksSlurmAtItsStartAndToComeBack) {
   EXPECT_EQ(log("calls"), "scontrol show job -d " + job + "\nscontrol requeue incomplete " + job + "\n");
 }
 
-TEST_F(Requeue, RequeuedByHand) {
-  const std::string job = start();
+struct Example {
+  std::string task;
+  Words options, more;  // as start() has them
+};
+void PrintTo(const Example& example, std::ostream* out) { *out << example.task; }
+
+class Killed : public Requeue, public testing::WithParamInterface<Example> {};
+
+// By `scontrol requeue`, which kills the job's tasks where they are.
+TEST_P(Killed, EndsAsIfItHadNotBeen) {
+  const auto& [name, options, more] = GetParam();
+  task = name;
+  if (run_program({kTrain, "--list_tasks"}).out.find(name) == std::string::npos) GTEST_SKIP() << "built without MuJoCo";
+  const Reference& whole = reference_of(options, more);
+  const std::string job = start(options, more);
   ASSERT_TRUE(has_begun(job));
   const int before = saved(job);
   output_of({"scontrol", "requeue", job});
   ASSERT_TRUE(completes(job));
   EXPECT_EQ(job_field(job, "Restarts"), "1");
   EXPECT_GT(begun_again_at(job), before) << log_of(job);
-  expect_whole(job);
+  expect_same(job, whole);
 }
+
+// A task in lanes; a robot, whose state is a simulator's and whose observations and rewards are normalised, on a CPU
+// rank a node.
+INSTANTIATE_TEST_SUITE_P(Tasks, Killed,
+                         testing::Values(Example{"CartPole-v1", {}, {}},
+                                         Example{"HalfCheetah-v5",
+                                                 {"-c8"},
+                                                 {"--task", "HalfCheetah-v5", "--num_envs", "8", "--device", "cpu"}}),
+                         [](const auto& info) { return std::to_string(info.index); });
 
 class Preemption : public Requeue, public testing::WithParamInterface<int> {
  protected:

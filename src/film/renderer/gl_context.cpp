@@ -89,23 +89,25 @@ class EglContext final : public GlContext {
  public:
   EglContext(int width, int height) {
     for (EglHandle display : egl_.displays())
-      if (make_current(display, width, height)) {
+      if (make(display, width, height)) {
         egl_.library.stay();
         return;
       }
     throw UserError("no display of it gives OpenGL");
   }
+  // The display stays, which other contexts may use.
   ~EglContext() override { release(); }
 
+  bool make_current() override { return egl_.make_current(display_, surface_, surface_, context_); }
+
  private:
-  bool make_current(EglHandle display, int width, int height) {
+  bool make(EglHandle display, int width, int height) {
     constexpr EglInt kAttributes[] = {0x3024, 8,  0x3023, 8,  // red, green
                                       0x3022, 8,  0x3021, 8,  // blue, alpha
                                       0x3025, 24, 0x3026, 8,  // depth, stencil
                                       0x3033, 1,  0x3040, 8,  // pbuffers; OpenGL
                                       kNone};
     const EglInt size[] = {kWidth, width, kHeight, height, kNone};
-    display_ = nullptr;
     if (!egl_.initialize(display, nullptr, nullptr)) return false;
     display_ = display;
     EglHandle config = nullptr;
@@ -114,18 +116,17 @@ class EglContext final : public GlContext {
       context_ = egl_.create_context(display, config, nullptr, nullptr);
       surface_ = egl_.create_pbuffer(display, config, size);
     }
-    if (context_ && surface_ && egl_.make_current(display, surface_, surface_, context_)) return true;
+    if (context_ && surface_ && make_current()) return true;
     release();
+    egl_.terminate(display);
     return false;
   }
 
   void release() {
-    if (!display_) return;
     egl_.make_current(display_, nullptr, nullptr, nullptr);
     if (surface_) egl_.destroy_surface(display_, surface_);
     if (context_) egl_.destroy_context(display_, context_);
-    egl_.terminate(display_);
-    display_ = surface_ = context_ = nullptr;
+    surface_ = context_ = nullptr;
   }
 
   Egl egl_;
@@ -136,23 +137,29 @@ class EglContext final : public GlContext {
 
 class OsMesaContext final : public GlContext {
  public:
-  OsMesaContext(int width, int height) : pixels_(static_cast<size_t>(width) * height * 4) {
+  OsMesaContext(int width, int height)
+      : width_(width), height_(height), pixels_(static_cast<size_t>(width) * height * 4) {
     void* (*create)(unsigned, int, int, int, void*);
-    unsigned char (*make_current)(void*, void*, unsigned, int, int);
     library_.find(create, "OSMesaCreateContextExt");
-    library_.find(make_current, "OSMesaMakeCurrent");
+    library_.find(make_current_, "OSMesaMakeCurrent");
     library_.find(destroy_, "OSMesaDestroyContext");
-    constexpr unsigned kRgba = 0x1908, kUnsignedByte = 0x1401;
+    constexpr unsigned kRgba = 0x1908;
     context_ = create(kRgba, 24, 8, 8, nullptr);  // depth, stencil, accumulation
-    if (!context_ || !make_current(context_, pixels_.data(), kUnsignedByte, width, height))
-      throw UserError("it gives no context");
+    if (!context_ || !make_current()) throw UserError("it gives no context");
     library_.stay();
   }
   ~OsMesaContext() override { destroy_(context_); }
 
+  bool make_current() override {
+    constexpr unsigned kUnsignedByte = 0x1401;
+    return make_current_(context_, pixels_.data(), kUnsignedByte, width_, height_);
+  }
+
  private:
   Library library_{"libOSMesa.so.8"};
+  int width_, height_;
   std::vector<uint8_t> pixels_;
+  unsigned char (*make_current_)(void*, void*, unsigned, int, int) = nullptr;
   void (*destroy_)(void*) = nullptr;
   void* context_ = nullptr;
 };

@@ -5,13 +5,16 @@
 
 namespace drl::film {
 
-// Current in the thread that made it, until it goes. Libraries are loaded when it is made, and of them only the one
-// that is used: libmujoco asks whichever it finds in the process for OpenGL's functions.
+// For the thread that made it. Libraries are loaded when it is made, and of them only the one that is used: libmujoco
+// asks whichever it finds in the process for OpenGL's functions.
 class GlContext {
  public:
-  // Throws UserError that tells what was tried.
+  // Current when it is made. Throws UserError that tells what was tried.
   static std::unique_ptr<GlContext> make(int width, int height);
   virtual ~GlContext() = default;
+  // What is drawn from now on is drawn here: a thread may have several, and each that is made or goes changes which is
+  // current. False if it is lost.
+  virtual bool make_current() = 0;
 };
 
 }  // namespace drl::film

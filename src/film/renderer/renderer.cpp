@@ -58,12 +58,13 @@ Renderer::Renderer(const FilmSettings& settings)
 }
 
 Renderer::~Renderer() {
-  if (!loaded_) return;
+  if (!loaded_ || !gl_->make_current()) return;
   mjr_freeContext(&context_);
   mjv_freeScene(&scene_);
 }
 
 void Renderer::draw(const FilmView& view, uint8_t* rgb) {
+  if (!gl_->make_current()) throw UserError("OpenGL has lost what was drawn: make the film anew");
   if (!loaded_) load(view);
   place(view);
   mjv_updateScene(model_.get(), data_.get(), &options_, nullptr, &camera(view), mjCAT_ALL, &scene_);

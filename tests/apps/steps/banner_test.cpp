@@ -32,7 +32,7 @@ RunStart start_in(const std::string& directory) {
 TEST(Facts, AreThoseOfThisStart) {
   const auto settings = settings_of({"--init_from", "old.h5"});
   Workplace place = two_nodes();
-  const RunFacts facts = facts_of(*settings, place, "an engine", start_in("runs/CartPole-v1/slurm-12"));
+  const RunFacts facts = facts_of(*settings, place, "an engine", "a.xml (12)", start_in("runs/CartPole-v1/slurm-12"));
   EXPECT_EQ(facts.task, "CartPole-v1");
   EXPECT_EQ(facts.run, "slurm-12");
   EXPECT_EQ(facts.hosts, (std::vector<std::string>{"n1", "n2"}));
@@ -40,12 +40,13 @@ TEST(Facts, AreThoseOfThisStart) {
   EXPECT_EQ(facts.world_size, 4);
   EXPECT_EQ(facts.origin, "old.h5");
   EXPECT_EQ(facts.versions.at("engine"), "an engine");
+  EXPECT_EQ(facts.versions.at("model"), "a.xml (12)");
   EXPECT_FALSE(facts.shares_cores);
   place.placement.threads = 5;  // of 4 cores
-  EXPECT_TRUE(facts_of(*settings, place, "", start_in("r")).shares_cores);
+  EXPECT_TRUE(facts_of(*settings, place, "", "", start_in("r")).shares_cores);
   place.placement.threads = 4;
   place.machine.host_cores = 7;  // for 2 ranks of 4 threads
-  EXPECT_TRUE(facts_of(*settings, place, "", start_in("r")).shares_cores);
+  EXPECT_TRUE(facts_of(*settings, place, "", "", start_in("r")).shares_cores);
 }
 
 // CartPole-v1 has 4 observations and 2 actions: 4*4+4 + 4*2+2 = 30 parameters of the actor, 4*4+4 + 4+1 = 25 of the
@@ -55,7 +56,7 @@ TEST(Banner, SaysWhatWillBeDone) {
                                      "--policy.activation", "tanh", "--num_envs", "8"});
   const Options& options = settings->options;
   Workplace place = two_nodes();
-  RunFacts facts = facts_of(*settings, place, "libtorch 9", start_in("runs/r"));
+  RunFacts facts = facts_of(*settings, place, "libtorch 9", "", start_in("runs/r"));
   facts.versions = {{"drl", "1.2"}, {"engine", "libtorch 9"}, {"mpi", "MPI 5"}, {"hdf5", "1.14"}, {"isa", "best"}};
   facts.git_hash = "abc";
   facts.job.emplace();
@@ -82,7 +83,7 @@ TEST(Banner, NamesTheGpuAndManyNodes) {
   place.gpu_model = "A GPU";
   place.placement.device = "cuda:1";
   place.rank_hosts = {"n1", "n2", "n3", "n4", "n5"};
-  RunFacts facts = facts_of(*settings, place, "", start_in("r"));
+  RunFacts facts = facts_of(*settings, place, "", "", start_in("r"));
   facts.job.emplace();
   facts.job->job = facts.job_id = "12";
   const BatchPlan plan{1250, 1000, 0, 1, 1, 1};
@@ -99,7 +100,7 @@ TEST(Banner, CountsIdleCores) {
   const auto settings = settings_of();
   Workplace place = test::plain_workplace();
   place.machine = {"Some CPU", 8, 8};
-  const RunFacts facts = facts_of(*settings, place, "", start_in("r"));
+  const RunFacts facts = facts_of(*settings, place, "", "", start_in("r"));
   const std::string text = banner(settings->options, place, facts, {1250, 1000, 0, 1, 1, 1},
                                   actor_critic(task_spec("CartPole-v1"), settings->options.policy), "r", INFINITY);
   EXPECT_NE(text.find("\n  cores        1 of 8 cores used: --ranks 8 uses all\n"), std::string::npos) << text;
