@@ -3,8 +3,11 @@
 
 #include <mujoco/mujoco.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
+#include <cstdio>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -13,6 +16,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "drl/mujoco_model.hpp"
@@ -40,9 +45,12 @@ class MujocoRobot {
   void advance(const double* controls) {
     for (int a = 0; a < nu(); ++a) data_->ctrl[a] = controls[a];
     for (int k = 0; k < frame_skip_; ++k) mj_step(model_, data_.get());
+    advanced_ = true, has_forces_ = false;
+  }
+  void forward() {
+    mj_forward(model_, data_.get());
     has_forces_ = false;
   }
-  void forward() { mj_forward(model_, data_.get()); }
 
   double time() const { return data_->time; }
   double qpos(int k) const { return data_->qpos[k]; }
@@ -62,6 +70,7 @@ class MujocoRobot {
   Vec<double, 10> inertia(BodyId body) const { return row<10>(data_->cinert, body.index); }
   Vec<double, 6> velocity(BodyId body) const { return row<6>(data_->cvel, body.index); }
   Vec<double, 6> external_force(BodyId body) const {
+    if (!advanced_) return {};
     if (!has_forces_) mj_rnePostConstraint(model_, data_.get());
     has_forces_ = true;
     return row<6>(data_->cfrc_ext, body.index);
@@ -101,19 +110,21 @@ class MujocoRobot {
   void save(double* state) const { mj_getState(model_, data_.get(), state, mjSTATE_INTEGRATION); }
   void load(const double* state) {
     mj_setState(model_, data_.get(), state, mjSTATE_INTEGRATION);
+    advanced_ = true;
     for (mjWarningStat& warning : data_->warning) warning = {};
   }
   // As the file says, and all that is computed is 0.
   void reset() {
     mj_resetData(model_, data_.get());
-    has_forces_ = true;
+    advanced_ = false;
   }
   // Whether the physics of this environment has gone wrong since load() or reset(): MuJoCo begins anew by itself where
   // numbers are not finite or too large, and leaves contacts out where its memory is full, but counts a warning.
-  bool diverged() const {
-    for (const mjWarningStat& warning : data_->warning)
-      if (warning.number > 0) return true;
-    return false;
+  bool diverged() const { return !why_diverged().empty(); }
+  std::string why_diverged() const {
+    for (int k = 0; k < mjNWARNING; ++k)
+      if (data_->warning[k].number > 0) return mju_warningText(k, static_cast<size_t>(data_->warning[k].lastinfo));
+    return "";
   }
 
  private:
@@ -144,9 +155,56 @@ class MujocoRobot {
   std::unique_ptr<mjModel, DeleteModel> own_model_;
   std::unique_ptr<mjData, DeleteData> data_;
   int frame_skip_;
-  mutable bool has_forces_ = true;  // whether cfrc_ext is of this step
+  bool advanced_ = false;            // since the reset
+  mutable bool has_forces_ = false;  // whether cfrc_ext is of this step
 };
 static_assert(Robot<MujocoRobot>);
+
+// What observe writes to, to see which numbers it writes.
+class NotedRow {
+ public:
+  class Number {
+   public:
+    Number(NotedRow& row, std::ptrdiff_t at) : row_(row), at_(at) {}
+    Number& operator=(double) {
+      if (at_ >= std::ssize(row_.written_)) row_.written_.resize(static_cast<size_t>(at_) + 1);
+      row_.written_[static_cast<size_t>(at_)] = true;
+      return *this;
+    }
+    void operator+=(double) const {}
+    operator double() const { return 0; }
+
+   private:
+    NotedRow& row_;
+    std::ptrdiff_t at_;
+  };
+  // As a pointer to its numbers.
+  class Out {
+   public:
+    explicit Out(NotedRow& row) : row_(&row) {}
+    Number operator*() const { return {*row_, at_}; }
+    Number operator[](std::ptrdiff_t k) const { return {*row_, at_ + k}; }
+    Out& operator++() { return at_ += 1, *this; }
+    Out operator++(int) { return std::exchange(*this, *this + 1); }
+    Out operator+(std::ptrdiff_t k) const {
+      Out other = *this;
+      other.at_ += k;
+      return other;
+    }
+    Out& operator+=(std::ptrdiff_t k) { return *this = *this + k; }
+
+   private:
+    NotedRow* row_;
+    std::ptrdiff_t at_ = 0;
+  };
+
+  Out begin() { return Out(*this); }
+  int size() const { return static_cast<int>(written_.size()); }  // up to the last number that was written
+  bool is_whole() const { return std::find(written_.begin(), written_.end(), false) == written_.end(); }
+
+ private:
+  std::vector<bool> written_;
+};
 
 // The task as a simulator: all environments of a rank. Their numbers are arrays; each thread has one robot, which is
 // set from them before a step, and which the observation behind it still finds as it was.
@@ -159,7 +217,7 @@ class MujocoTask : public Task<MujocoRobot> {
   static_assert(!Definition::action.discrete, "a robot's action is numbers");
 
   // Throws std::invalid_argument if the model cannot be used.
-  MujocoTask(const SimulatorConfig& config, const Params&)
+  MujocoTask(const SimulatorConfig& config, const Params& params)
       : file_(find_model(Definition::model.file, &kHere)),
         model_(load_model(file_)),
         files_(model_id(*model_, file_)),
@@ -168,21 +226,30 @@ class MujocoTask : public Task<MujocoRobot> {
     check(robot);
     PartFinder find(*model_, file_);
     parts_.find(find);
+    check_observations(robot, params);
     state_size_ = robot.state_size();
     physics_.resize(static_cast<size_t>(num_envs_ * state_size_));
+    size_t described = 0;
     auto member = [&](const char* name, auto& numbers) {
       size_t count = 0;
       auto number = [&](auto&) { count += 1; };
       each_number(numbers, number);
+      described += sizeof(numbers);
       columns_.push_back({name, count, std::vector<double>(static_cast<size_t>(num_envs_) * count)});
     };
     auto state = robot::state_of<Definition>();
     state.describe(member);
+    constexpr size_t kAlignment = alignof(State);
+    if (!std::is_empty_v<State> && (described + kAlignment - 1) / kAlignment * kAlignment != sizeof(State))
+      throw std::invalid_argument(std::string("task ") + Definition::name +
+                                  " would forget something at each step: its State::describe must name every member "
+                                  "once");
   }
 
   void create(int64_t env, Draws<float>& draws, const Params& params) {
     auto state = robot::state_of<Definition>();
     Draws<double> numbers(draws);
+    this->robot().reset();
     robot::create<Definition>(state, this->robot(), numbers, parts_, params);
     store(env, state);
   }
@@ -210,15 +277,19 @@ class MujocoTask : public Task<MujocoRobot> {
     return as_floats(result);
   }
   void observe(int64_t env, Draws<float>& draws, const Params& params, float* obs) {
-    double seen[Definition::obs_dim];
+    double seen[Definition::obs_dim] = {};
     Draws<double> numbers(draws);
     robot::observe<Definition>(load(env), this->robot(), numbers, parts_, params, &seen[0]);
     for (int o = 0; o < Definition::obs_dim; ++o) obs[o] = static_cast<float>(seen[o]);
-    if (robot().diverged()) obs[0] = std::numeric_limits<float>::quiet_NaN();  // the environment is lost
+    if (const std::string why = robot().why_diverged(); !why.empty()) {
+      obs[0] = std::numeric_limits<float>::quiet_NaN();  // the environment is lost
+      if (!said_why_.test_and_set())
+        std::fprintf(stderr, "drl: %s loses environments, of which MuJoCo says: %s\n", Definition::name, why.c_str());
+    }
   }
   void observe_critic(int64_t env, const Params& params, float* obs) {
     if constexpr (critic_obs_dim_of<Definition>() > 0) {
-      double seen[critic_obs_dim_of<Definition>()];
+      double seen[critic_obs_dim_of<Definition>()] = {};
       robot::observe_critic<Definition>(load(env), this->robot(), parts_, params, &seen[0]);
       for (int o = 0; o < critic_obs_dim_of<Definition>(); ++o) obs[o] = static_cast<float>(seen[o]);
     }
@@ -234,8 +305,12 @@ class MujocoTask : public Task<MujocoRobot> {
   template <class AnyCanvas>
   void draw(int64_t env, const Params& params, AnyCanvas& canvas) {
     canvas.model(file_.c_str(), physics(env) + 1, model_->nq);  // behind the time
-    if constexpr (requires { Definition::draw(load(env), params, canvas); })
-      Definition::draw(load(env), params, canvas);
+    if constexpr (requires { &Definition::template draw<AnyCanvas>; }) {
+      const auto state = load(env);
+      std::apply([](auto&... all) { Definition::draw(all...); },
+                 std::tuple_cat(robot::if_there<robot::kHasState<Definition>>(state),
+                                robot::if_there<robot::kHasParams<Definition>>(params), std::tie(canvas)));
+    }
   }
 
  private:
@@ -264,6 +339,29 @@ class MujocoTask : public Task<MujocoRobot> {
     const double controls[Definition::action.size] = {};
     robot.advance(controls);
     if (robot.diverged()) wrong("gives numbers that are not finite at its start: look at its masses and positions");
+  }
+
+  // That observe writes each of obs_dim numbers of this model, and none beyond.
+  void check_observations(MujocoRobot& robot, const Params& params) const {
+    robot.reset();
+    robot.forward();
+    const auto state = robot::state_of<Definition>();
+    const auto check = [&](const NotedRow& row, const char* name, int dim) {
+      if (row.size() != dim || !row.is_whole())
+        throw std::invalid_argument(std::string("task ") + Definition::name + " observes " +
+                                    std::to_string(row.size()) + " numbers" + (row.is_whole() ? "" : ", with gaps,") +
+                                    " of " + file_ + ", and its " + name + " is " + std::to_string(dim) +
+                                    ": make them agree");
+    };
+    Draws<double> draws(0, 0, 0, Purpose::observe);
+    NotedRow row;
+    robot::observe<Definition>(state, robot, draws, parts_, params, row.begin());
+    check(row, "obs_dim", Definition::obs_dim);
+    if constexpr (critic_obs_dim_of<Definition>() > 0) {
+      NotedRow critic;
+      robot::observe_critic<Definition>(state, robot, parts_, params, critic.begin());
+      check(critic, "critic_obs_dim", critic_obs_dim_of<Definition>());
+    }
   }
 
   MujocoRobot& robot() {
@@ -329,6 +427,7 @@ class MujocoTask : public Task<MujocoRobot> {
   Parts parts_{};
   std::vector<double> physics_;  // [num_envs, state_size]
   std::vector<Column> columns_;
+  std::atomic_flag said_why_;              // of lost environments
   const uint64_t number_ = next_number();  // of this object, in this process
   std::mutex robots_mutex_;
   std::map<std::thread::id, std::unique_ptr<MujocoRobot>> robots_;

@@ -56,33 +56,44 @@ inline std::string find_model(const std::string& name, const void* here) {
   std::error_code ignored;
   const auto there = [&](const fs::path& file) { return fs::is_regular_file(file, ignored); };
   if (fs::path(name).is_absolute() && there(name)) return name;
-  std::string searched;
+  if (fs::path(name).is_absolute())
+    throw std::invalid_argument("the robot's model " + name + " is not there: correct its path");
+  std::vector<fs::path> searched;
+  std::string list;
   for (const fs::path& folder : model_folders(here)) {
     if (there(folder / name)) return (folder / name).string();
-    if (const std::string text = folder.string(); searched.find(text) == std::string::npos)
-      searched += (searched.empty() ? "" : ", ") + text;
+    if (std::find(searched.begin(), searched.end(), folder) != searched.end()) continue;
+    list += (searched.empty() ? "" : ", ") + folder.string();
+    searched.push_back(folder);
   }
-  if (fs::path(name).is_absolute())
-    searched = "no such file";
-  else
-    searched = "not in " + searched;
-  throw std::invalid_argument("the robot's model " + name + " is not there (" + searched +
+  throw std::invalid_argument("the robot's model " + name + " is not there (not in " + list +
                               "): name its folder in DRL_MODELS");
 }
 
 // What libmujoco says where it would end the process, as an exception; what it would write into MUJOCO_LOG.TXT goes:
-// warnings are counted in mjData.
+// warnings are counted in mjData. Whoever else uses it here keeps what he has set.
 inline void take_mujoco_messages() {
-  mju_user_error = [](const char* text) { throw std::runtime_error(std::string("MuJoCo: ") + text); };
-  mju_user_warning = [](const char*) {};
+  if (!mju_user_error)
+    mju_user_error = [](const char* text) { throw std::runtime_error(std::string("MuJoCo: ") + text); };
+  if (!mju_user_warning) mju_user_warning = [](const char*) {};
+}
+
+// 3005000 is 3.5.0.
+inline std::string version_text(int version) {
+  return std::to_string(version / 1000000) + "." + std::to_string(version / 1000 % 1000) + "." +
+         std::to_string(version % 1000);
+}
+
+// Throws std::invalid_argument if libmujoco is another one than this library was built with.
+inline void require_mujoco_version(int version = mj_version()) {
+  if (version != mjVERSION_HEADER)
+    throw std::invalid_argument("libmujoco is of version " + version_text(version) + ", and this was built for " +
+                                version_text(mjVERSION_HEADER) + ": let that one be found (LD_LIBRARY_PATH)");
 }
 
 // Throws std::invalid_argument, with MuJoCo's words, if it cannot be read.
 inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file) {
-  if (mj_version() != mjVERSION_HEADER)
-    throw std::invalid_argument(std::string("libmujoco is of version ") + mj_versionString() +
-                                ", and the task library was built for " + std::to_string(mjVERSION_HEADER) +
-                                " (major, minor, patch): let it find that one (LD_LIBRARY_PATH)");
+  require_mujoco_version();
   take_mujoco_messages();
   char error[512] = "";
   std::unique_ptr<mjModel, DeleteModel> model(mj_loadXML(file.c_str(), nullptr, error, sizeof(error)));

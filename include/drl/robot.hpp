@@ -1,25 +1,26 @@
-// What a task of a robot is: one short header like src/robots/half_cheetah.hpp, written against a Robot and not against
-// the library that computes its physics. R::F is the robot's number: double behind libmujoco (drl/mujoco.hpp).
+// What a task of a robot is: one short header like examples/own_robot/balancer.hpp, written against a Robot and not
+// against the library that computes its physics. R::F is the robot's number: double behind libmujoco (drl/mujoco.hpp).
 //
 //   template <class R>
 //   struct HalfCheetah {
 //     using F = typename R::F;
-//     name, preset, obs_dim, step_limit, dt, action and, where wanted, reward_terms, metrics, ends, truncates,
+//     name, preset, obs_dim, step_limit, dt (s), action and, where wanted, reward_terms, metrics, ends, truncates,
 //     critic_obs_dim, as drl/task.hpp has them
 //     static constexpr drl::RobotModel model{"half_cheetah.xml", 5};
 //       the MJCF file, and how many of its time steps a step of the task has
 //     struct Params { Scalar<F> reset_noise_scale = 0.1; ... };
-//       may be left out. Options, as in drl/task.hpp
+//       may be left out. Options, as in drl/task.hpp; numbers of a Curriculum are float
 //     struct Parts { drl::BodyId torso; template <class Find> void find(Find& find) { find(torso, "torso"); } };
 //       may be left out. What the task asks the robot for by number, found once, by its name in the file
 //     struct State { F x; template <class V> void describe(V& visit) { visit("x", x); } };
 //       may be empty or left out. What the task remembers: numbers F and Int<F>, and arrays of them
-//     static void create(State&, R&, Draws<F>&, const Parts&, const Params&);  once in a lifetime; may be left out
+//     static void create(State&, R&, Draws<F>&, const Parts&, const Params&);
+//       once in a lifetime, of a robot as before reset; may be left out
 //     static void apply(const State&, R&, const Parts&, const Params&);
 //       may be left out. Sets the model's numbers that differ by environment (set_friction, ...), and only these,
 //       always the same ones; it is called before reset and step
 //     static void reset(State&, R&, Draws<F>&, const Parts&, const Params&);
-//       the robot is as the file says and at rest: change qpos and qvel, then call robot.forward()
+//       the robot is at the file's qpos0 and at rest: change qpos and qvel, then call robot.forward()
 //     static Step<F, 2, 1> step(State&, R&, const F* action, [Draws<F>&,] const Parts&, const Params&);
 //       calls robot.advance(action), once
 //     template <class Out> static void observe(const State&, const R&, [Draws<F>&,] const Parts&, const Params&, Out);
@@ -97,7 +98,7 @@ concept Robot = requires(R& robot, const R& seen, int k, typename R::F x, const 
   { seen.qvel(k) } -> std::same_as<typename R::F>;
   { seen.qpos(joint) } -> std::same_as<typename R::F>;  // its first number; the k-th is qpos(joint.qpos + k)
   { seen.qvel(joint) } -> std::same_as<typename R::F>;
-  { seen.qacc(k) } -> std::same_as<typename R::F>;
+  { seen.qacc(k) } -> std::same_as<typename R::F>;  // m/s^2 or rad/s^2
   { seen.ctrl(k) } -> std::same_as<typename R::F>;
   robot.set_qpos(k, x);
   robot.set_qvel(k, x);
@@ -108,15 +109,16 @@ concept Robot = requires(R& robot, const R& seen, int k, typename R::F x, const 
   { seen.center_of_mass(body) } -> std::same_as<Vec<typename R::F, 3>>;
   { seen.subtree_center_of_mass(body) } -> std::same_as<Vec<typename R::F, 3>>;
   { seen.mass(body) } -> std::same_as<typename R::F>;
-  // MuJoCo's cinert, cvel and cfrc_ext, about the centre of mass of the body's tree: inertia and mass; angular and
-  // linear velocity; torque and force of contacts and pushes from outside, 0 after a reset.
+  // MuJoCo's cinert, cvel and cfrc_ext, about the centre of mass of the body's tree: inertia (6 numbers, kg m^2), mass
+  // times offset (3, kg m) and mass; angular and linear velocity (3 each, rad/s, m/s); torque and force of contacts and
+  // pushes from outside (3 each), 0 before the first advance().
   { seen.inertia(body) } -> std::same_as<Vec<typename R::F, 10>>;
   { seen.velocity(body) } -> std::same_as<Vec<typename R::F, 6>>;
   { seen.external_force(body) } -> std::same_as<Vec<typename R::F, 6>>;
   { seen.position(geom) } -> std::same_as<Vec<typename R::F, 3>>;
   { seen.position(site) } -> std::same_as<Vec<typename R::F, 3>>;
   { seen.touches(geom, geom) } -> std::same_as<Mask<typename R::F>>;
-  // Along the number k of qvel: what actuators give, and what limits and contacts give.
+  // Along the number k of qvel, in N, or N m of a hinge: what actuators give, and what limits and contacts give.
   { seen.actuator_force_along(k) } -> std::same_as<typename R::F>;
   { seen.constraint_force_along(k) } -> std::same_as<typename R::F>;
   { seen.force(actuator) } -> std::same_as<typename R::F>;
@@ -199,14 +201,14 @@ inline constexpr bool kObserveTakes<T, std::tuple<All...>> = requires(All... all
 template <class T, class R, class F>
 void create(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
   const auto call = [](auto&... all) {
-    if constexpr (requires { T::create(all...); }) T::create(all...);
+    if constexpr (requires { &T::create; }) T::create(all...);
   };
   std::apply(call, arguments<T>(state, robot, std::tie(draws), parts, params));
 }
 template <class T, class R>
 void apply(const State<T>& state, R& robot, const Parts<T>& parts, const Params<T>& params) {
   const auto call = [](auto&... all) {
-    if constexpr (requires { T::apply(all...); }) T::apply(all...);
+    if constexpr (requires { &T::apply; }) T::apply(all...);
   };
   std::apply(call, arguments<T>(state, robot, std::tie(), parts, params));
 }
@@ -224,9 +226,10 @@ auto step(State<T>& state, R& robot, const F* action, Draws<F>& draws, const Par
     return std::apply(call, arguments<T>(state, robot, std::tie(action), parts, params));
   }
 }
-template <class T, class R, class F>
+// Out: F*, or what is used like it.
+template <class T, class R, class F, class Out>
 void observe(const State<T>& state, const R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params,
-             F* obs) {
+             Out obs) {
   const auto call = [](auto&... all) { T::observe(all...); };
   const auto drawing = arguments<T>(state, robot, std::tie(draws), parts, params, std::tie(obs));
   if constexpr (kObserveTakes<T, std::remove_const_t<decltype(drawing)>>) {
@@ -235,8 +238,8 @@ void observe(const State<T>& state, const R& robot, Draws<F>& draws, const Parts
     std::apply(call, arguments<T>(state, robot, std::tie(), parts, params, std::tie(obs)));
   }
 }
-template <class T, class R, class F>
-void observe_critic(const State<T>& state, const R& robot, const Parts<T>& parts, const Params<T>& params, F* obs) {
+template <class T, class R, class Out>
+void observe_critic(const State<T>& state, const R& robot, const Parts<T>& parts, const Params<T>& params, Out obs) {
   std::apply([](auto&... all) { T::observe_critic(all...); },
              arguments<T>(state, robot, std::tie(), parts, params, std::tie(obs)));
 }

@@ -17,10 +17,11 @@
 //     void draw(int64_t env, drl::Canvas&);            for films (drl/canvas.hpp); may be left out
 //     const char* files() const;                       what it has read, "ant.xml (3fa2c1d09b7e)" with a hash; a run
 //                                                      whose ranks differ in it does not start. May be left out
-//   };                                                 const Params& behind the draws, where they change as the
-//   training
-//                                                      goes on: its Curriculum (drl/task.hpp)
+//   };
 //   DRL_SIMULATOR(MySim)
+//
+// create, reset, step and observe may take const Params& behind the draws, which change as the training goes on: their
+// Curriculum (drl/task.hpp).
 //
 // drl calls reset, step and observe of different environments from several threads at once: what they share must not
 // change, or be a thread's own (thread_local). All that an environment remembers from one step to the next lies in the
@@ -32,33 +33,14 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <exception>
-#include <stdexcept>
 #include <type_traits>
 
+#include "drl/border.hpp"
 #include "drl/task.hpp"
 #include "drl/task_abi.hpp"
 #include "drl/task_loops.hpp"
 
 namespace drl {
-
-// Calls work(); an exception's text goes to error [error_size]. 0 if there was none, 2 if the user can correct it.
-template <class Work>
-int32_t call_simulator(char* error, int64_t error_size, const Work& work) {
-  try {
-    work();
-    return 0;
-  } catch (const std::invalid_argument& thrown) {
-    std::snprintf(error, static_cast<size_t>(error_size), "%s", thrown.what());
-    return 2;
-  } catch (const std::exception& thrown) {
-    std::snprintf(error, static_cast<size_t>(error_size), "%s", thrown.what());
-  } catch (...) {
-    std::snprintf(error, static_cast<size_t>(error_size), "an exception that is no std::exception");
-  }
-  return 1;
-}
 
 struct NoParams {};
 template <class Sim>
@@ -117,7 +99,7 @@ struct SimulatorTask {
     static void create(State& s, Draws<F>& draws, const Params& p) {
       if constexpr (requires { s.simulator->create(s.env, draws, p); }) {
         s.simulator->create(s.env, draws, p);
-      } else if constexpr (requires { s.simulator->create(s.env, draws); }) {
+      } else if constexpr (requires { &Sim::create; }) {
         s.simulator->create(s.env, draws);
       }
     }
@@ -180,7 +162,7 @@ struct SimulatorTask {
     }
     static constexpr SimulatorRecord simulator_record = {
         [](const SimulatorConfig* config, const void* params, void** simulator, char* error, int64_t size) {
-          return call_simulator(error, size, [&] {
+          return at_the_border(error, size, [&] {
             if constexpr (requires { typename Sim::Params; }) {
               *simulator = new Sim(*config, *static_cast<const Params*>(params));
             } else {
@@ -190,7 +172,7 @@ struct SimulatorTask {
         },
         [](void* simulator) { delete static_cast<Sim*>(simulator); },
         [](void* simulator, SimulatorStateVisitor::Visit visit, void* context, char* error, int64_t size) {
-          return call_simulator(error, size, [&] {
+          return at_the_border(error, size, [&] {
             SimulatorStateVisitor visitor(visit, context);
             static_cast<Sim*>(simulator)->visit_state(visitor);
           });
@@ -202,13 +184,13 @@ struct SimulatorTask {
 
    private:
     static int32_t run_reset(const LoopCall* call, char* error, int64_t size) {
-      return call_simulator(error, size, [&] {
+      return at_the_border(error, size, [&] {
         const auto all = reset_of<SimulatorTask::template Of>(*call);
         for (int64_t i = call->begin; i < call->end; ++i) all(i);
       });
     }
     static int32_t run_step(const LoopCall* call, char* error, int64_t size) {
-      return call_simulator(error, size, [&] {
+      return at_the_border(error, size, [&] {
         const auto all = step_of<SimulatorTask::template Of>(*call, true);
         for (int64_t i = call->begin; i < call->end; ++i) all.template lanes<float>(i);
       });

@@ -209,7 +209,7 @@ namespace task {
 
 template <class Task, class F>
 DRL_HD void create(typename Task::State& state, Draws<F>& draws, const typename Task::Params& params) {
-  if constexpr (requires { Task::create(state, draws, params); }) Task::create(state, draws, params);
+  if constexpr (requires { &Task::create; }) Task::create(state, draws, params);
 }
 template <class Task, class F>
 DRL_HD auto step(typename Task::State& state, const F* action, Draws<F>& draws, const typename Task::Params& params) {

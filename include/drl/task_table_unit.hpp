@@ -7,11 +7,10 @@
 #endif
 
 #include <cstddef>
-#include <cstdio>
-#include <exception>
 #include <type_traits>
 #include <vector>
 
+#include "drl/border.hpp"
 #include "drl/canvas.hpp"
 #include "drl/task.hpp"
 #include "drl/task_abi.hpp"
@@ -133,19 +132,13 @@ class TableEntry {
     Spec::draw(state, params, canvas);
   };
   static int32_t draw(const LoopCall* call, const CanvasCalls* calls, char* error, int64_t error_size) {
-    try {
+    return at_the_border(error, error_size, [&] {
       const auto envs = Environments<Task>::of(*call);
       const auto one = envs.template load_some<float>(call->begin);
       const Params params = envs.template params<float>();
       Canvas canvas(*calls);
       if constexpr (kDraws) Spec::draw(one.state, params, canvas);
-      return 0;
-    } catch (const std::exception& thrown) {
-      std::snprintf(error, static_cast<size_t>(error_size), "%s", thrown.what());
-    } catch (...) {
-      std::snprintf(error, static_cast<size_t>(error_size), "an exception that is no std::exception");
-    }
-    return 1;
+    });
   }
 
   static void update_curriculum(float* numbers, const TrainingStats* stats) {

@@ -223,6 +223,8 @@ int run(const std::vector<std::string>& arguments) {
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
   if (options.check_video) return check_video(options.threads);
+  if (film.video.empty() && film != FilmOptions{})
+    throw UsageError("--camera, --size, --fps and --video_seconds are of a film: give --video FILE too");
   return evaluate_checkpoint(options, film);
 }
 

@@ -29,7 +29,7 @@ FilmLibrary::FilmLibrary(const fs::path& file) {
   const std::string name = printable(file.string(), 200);
   if (std::error_code ignored; !fs::exists(file, ignored))
     refuse(name + " is not there, as drl was built without MuJoCo, libpng or giflib",
-           "build it anew after tools/setup robots and tools/fetch_mujoco");
+           "build it anew after tools/setup and tools/fetch_mujoco");
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) refuse(dlerror(), "build and install drl anew, or let it find that library");
   const auto table = reinterpret_cast<DrlFilmPluginFunction>(dlsym(library, DRL_FILM_PLUGIN_SYMBOL));

@@ -37,6 +37,10 @@ FilmPlan film_plan(const FilmOptions& options) {
     throw UsageError("--size " + printable(options.size) +
                      " is no size of a film (it is WIDTHxHEIGHT, even numbers from " + std::to_string(kSmallest) +
                      " to " + std::to_string(kLargest) + "): for instance --size 640x480");
+  constexpr int kMostOfGif = 50;  // it counts in 1/100 s, and browsers show a picture for 2 of them at least
+  if (plan.format == FilmFormat::gif && options.fps > kMostOfGif)
+    throw UsageError("--fps " + std::to_string(options.fps) + " is too fast for a GIF (at most " +
+                     std::to_string(kMostOfGif) + "): give a lower one, or a film .mp4");
   if (plan.format == FilmFormat::png) {
     plan.frames = kSheetColumns * kSheetRows;
     plan.frame_seconds = options.video_seconds / static_cast<double>(plan.frames);

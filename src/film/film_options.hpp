@@ -16,6 +16,7 @@ struct FilmOptions {
   int fps = 30;
   double video_seconds = 10;
 
+  bool operator==(const FilmOptions&) const = default;
   void describe(OptionVisitor& v) {
     v("video", video, "film of environment 0: FILE.mp4 (by ffmpeg), FILE.gif, or FILE.png, a sheet of 12 pictures");
     v("camera", camera,
@@ -41,8 +42,8 @@ constexpr int kSheetColumns = 4, kSheetRows = 3;  // of pictures, in a PNG
 // Throws UsageError that says what may be given.
 FilmPlan film_plan(const FilmOptions& options);
 
-// The step of a task that frame `frame` shows; 0 is the start. A step longer than 1/15 s lasts so long in a film: it is
-// none of a second (MountainCar's is 1), or one would wait for it.
+// The step of a task that frame `frame` shows; 0 is the start. A step longer than 1/15 s is shown for 1/15 s: one that
+// is no time of a clock (MountainCar's is 1 s) would make the viewer wait.
 int64_t step_of_frame(int64_t frame, double frame_seconds, double dt);
 
 }  // namespace drl

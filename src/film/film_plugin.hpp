@@ -1,5 +1,5 @@
 // The border between the programs and drl_film.so, which alone is linked with MuJoCo and with libraries for pictures:
-// plain structs. Functions give 0, kUserError or kOwnError, and then why in error [error_size].
+// plain structs. Functions give what at_the_border (drl/border.hpp) does.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,34 @@
 
 namespace drl::gym {
 
+// How the robots are trained, 1 M steps: as CleanRL's ppo_continuous_action does it (docs.cleanrl.dev), but for what a
+// task says otherwise, and for more environments of fewer steps.
+struct Recipe {
+  const char *num_envs = "8", *num_steps_per_env = "128", *learning_rate = "3e-4", *gamma = "0.99", *lam = "0.95";
+  const char *max_grad_norm = "0.5", *init_std = "0.5";
+};
+// The recipe as a task's preset.
+class Preset {
+ public:
+  consteval Preset(const Recipe& r = {}) {
+    for (const char* part :
+         {"\nnum_envs = ", r.num_envs, "\nnum_steps_per_env = ", r.num_steps_per_env,
+          "\nmax_iterations = 977\n[ppo]\nlearning_rate = ", r.learning_rate,
+          "\nschedule = linear\nschedule_iterations = 977\nnum_learning_epochs = 10"
+          "\nnum_mini_batches = 16\ngamma = ",
+          r.gamma, "\nlam = ", r.lam, "\nentropy_coef = 0.0\nvalue_loss_coef = 0.5\nmax_grad_norm = ", r.max_grad_norm,
+          "\ngrad_clip = joint\nobs_normalization = true\nreward_normalization = true\n[policy]"
+          "\nactor_hidden_dims = 64,64\ncritic_hidden_dims = 64,64\nactivation = tanh\ninit_std = ",
+          r.init_std, "\ninit = orthogonal\n"})
+      for (; *part; ++part) text_[size_++] = *part;
+  }
+  constexpr operator const char*() const { return text_; }
+
+ private:
+  char text_[600] = {};
+  int size_ = 0;
+};
+
 // No limit, where Gymnasium's default is infinite: options are finite.
 constexpr double kNone = 1e30;
 

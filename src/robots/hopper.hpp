@@ -63,31 +63,7 @@ struct Hopper {
     gym::see_clipped_qvel(robot, 10, gym::see_qpos(robot, 1, obs));
   }
 
-  static constexpr const char* preset = R"(
-num_envs = 8
-num_steps_per_env = 128
-max_iterations = 977
-[ppo]
-learning_rate = 3e-4
-schedule = linear
-schedule_iterations = 977
-num_learning_epochs = 10
-num_mini_batches = 16
-gamma = 0.99
-lam = 0.95
-entropy_coef = 0.0
-value_loss_coef = 0.5
-max_grad_norm = 0.5
-grad_clip = joint
-obs_normalization = true
-reward_normalization = true
-[policy]
-actor_hidden_dims = 64,64
-critic_hidden_dims = 64,64
-activation = tanh
-init_std = 0.5
-init = orthogonal
-)";
+  static constexpr gym::Preset preset{};
 
  private:
   static Mask<F> is_healthy(const R& robot, const Params& p) {

@@ -55,31 +55,7 @@ struct HumanoidStandup {
     gym::see_humanoid(robot, obs);
   }
 
-  static constexpr const char* preset = R"(
-num_envs = 8
-num_steps_per_env = 128
-max_iterations = 977
-[ppo]
-learning_rate = 1e-4
-schedule = linear
-schedule_iterations = 977
-num_learning_epochs = 10
-num_mini_batches = 16
-gamma = 0.99
-lam = 0.95
-entropy_coef = 0.0
-value_loss_coef = 0.5
-max_grad_norm = 0.5
-grad_clip = joint
-obs_normalization = true
-reward_normalization = true
-[policy]
-actor_hidden_dims = 64,64
-critic_hidden_dims = 64,64
-activation = tanh
-init_std = 0.3
-init = orthogonal
-)";
+  static constexpr gym::Preset preset{{.learning_rate = "1e-4", .init_std = "0.3"}};
 };
 
 }  // namespace drl

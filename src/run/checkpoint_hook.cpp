@@ -13,11 +13,13 @@ constexpr double kQuietWait = 2;  // seconds
 
 }  // namespace
 
-CheckpointHook::CheckpointHook(std::string command, std::filesystem::path log, std::string name, int interval)
+CheckpointHook::CheckpointHook(std::string command, std::filesystem::path log, std::string name, int interval,
+                               int64_t earlier)
     : command_(std::move(command)),
       log_(std::move(log)),
       name_(name.empty() ? "--after_checkpoint \"" + printable(command_) + "\"" : std::move(name)),
-      interval_(interval) {}
+      interval_(interval),
+      checkpoints_(earlier) {}
 
 void CheckpointHook::run(const std::filesystem::path& checkpoint, std::function<void()> done) {
   if (++checkpoints_ % interval_ != 0) {

@@ -16,8 +16,10 @@ namespace drl {
 class CheckpointHook {
  public:
   // `command` is for /bin/sh, which finds the checkpoint's path in $1. What it prints goes to the end of `log`.
-  // Messages call it `name` ("": --after_checkpoint and the command). It runs after every `interval`-th checkpoint.
-  CheckpointHook(std::string command, std::filesystem::path log, std::string name = "", int interval = 1);
+  // Messages call it `name` ("": --after_checkpoint and the command). It runs after every `interval`-th checkpoint
+  // of a run that has had `earlier` ones.
+  CheckpointHook(std::string command, std::filesystem::path log, std::string name = "", int interval = 1,
+                 int64_t earlier = 0);
 
   // Returns at once; `done` is called by a later call, when the command has ended. While it is still busy with an
   // earlier checkpoint, only the newest one waits.
@@ -36,7 +38,7 @@ class CheckpointHook {
   std::filesystem::path log_;
   std::string name_;
   int interval_;
-  int64_t checkpoints_ = 0;
+  int64_t checkpoints_;
   struct Work {
     std::filesystem::path checkpoint;
     std::function<void()> done;

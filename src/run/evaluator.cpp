@@ -134,6 +134,7 @@ void watch(const EvaluationPlan& plan, const PlayedPolicy& policy,
   const std::unique_ptr<VecEnv> envs = make_env(plan.task, {1, 0, seed, false, plan.params, 1}, policy.queue);
   Rollout rollout(policy.queue, envs->spec(), 1, 1, true);
   Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
+  set_curriculum(*envs, plan.curriculum);
   envs->reset(policy.queue, rollout.start_row(), {});
   for (Moment moment; on_moment(*envs, moment);) {
     collector.collect(policy.params, policy.normalizer, &moment.step);

@@ -48,7 +48,7 @@ void require_films(const RunOptions& options, const std::string& task, bool goes
 }
 
 std::unique_ptr<CheckpointHook> make_films(const RunOptions& options, const std::string& task,
-                                           const std::filesystem::path& folder) {
+                                           const std::filesystem::path& folder, int64_t iteration) {
   if (options.video_interval == 0) return nullptr;
   std::vector<std::string> command = {"nice", "-n", "10", drl_eval(), "--episodes", "1"};
   if (const TaskLibraryFile* library = task_library_of(task))
@@ -56,7 +56,8 @@ std::unique_ptr<CheckpointHook> make_films(const RunOptions& options, const std:
   const std::string ending = is_on_path("ffmpeg") ? ".mp4" : ".gif";
   return std::make_unique<CheckpointHook>(
       "exec " + shell_line(command) + " --checkpoint \"$1\" --video \"${1%.h5}" + ending + "\"",
-      folder / "logs" / "video.log", "the film (--video_interval)", options.video_interval);
+      folder / "logs" / "video.log", "the film (--video_interval)", options.video_interval,
+      iteration / options.save_interval);
 }
 
 }  // namespace drl

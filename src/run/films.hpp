@@ -14,8 +14,9 @@ namespace drl {
 // machine, which drl_eval finds out by drawing a picture (a second); a run that `goes_on` does so, after a warning.
 void require_films(const RunOptions& options, const std::string& task, bool goes_on);
 
-// What makes them for the run in `folder`, null without --video_interval. It takes no time from the training.
+// What makes them for the run in `folder`, which goes on after `iteration`; null without --video_interval. It takes no
+// time from the training.
 std::unique_ptr<CheckpointHook> make_films(const RunOptions& options, const std::string& task,
-                                           const std::filesystem::path& folder);
+                                           const std::filesystem::path& folder, int64_t iteration);
 
 }  // namespace drl

@@ -81,7 +81,7 @@ RunMonitor::RunMonitor(const RunOptions& options, const RunDirectory& directory,
   writer_ = std::make_unique<AsyncWriter>(
       std::make_unique<CsvWriter>(folder / "metrics.csv", like, resume_iteration),
       make_events(options_, folder, options_ini_, resume_iteration), make_hook(options_, folder),
-      [this] { return is_mine(); }, make_films(options_, manifest.facts().task, folder));
+      [this] { return is_mine(); }, make_films(options_, manifest.facts().task, folder, resume_iteration.value_or(0)));
   if (options_.squeue_comment && manifest.facts().job) comment_.emplace(*manifest.facts().job, manifest.facts().task);
   write_file_atomically(folder / "options.ini", bytes_of(options_ini_));  // last: a refused start changes no option
   log::to_file((folder / "logs" / "rank_0.log").string());

@@ -126,6 +126,7 @@ struct Replay {
   }
 
   void run() {
+    ASSERT_TRUE(episode.rows.contains(Task::step_limit)) << "the recording is not whole";
     robot::create<Task>(state, robot, draws, parts, params);
     robot::reset<Task>(state, robot, draws, parts, params);
     uint64_t hash = state_hash(0xCBF29CE484222325u, robot);

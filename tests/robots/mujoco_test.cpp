@@ -116,7 +116,7 @@ std::vector<std::vector<float>> trajectories(const std::string& task, int64_t pa
 }
 
 TEST_F(Robots, GiveTheSameBitsOnThreadsInBatchesAndOnRanks) {
-  for (const std::string task : {"Sled", "HalfCheetah-v5"}) {
+  for (const std::string task : {"Sled", "HalfCheetah-v5", "Ant-v5"}) {
     const auto one = trajectories(task, 1, 1, 48);
     EXPECT_NE(one[0], one[1]);
     EXPECT_EQ(trajectories(task, 1, 3, 48), one) << task << " on three threads";
@@ -233,6 +233,10 @@ TEST_F(Robots, ModelsThatCannotBeUsedAreErrorsOfTheUser) {
   expect_error("TwoActuators", "two_actuators.xml has 2 actuators, and the task TwoActuators gives 1 numbers");
   expect_error("NotFinite", "not_finite.xml gives numbers that are not finite at its start");
   expect_error("WrongStep", "sled.xml has a time step of 0.002000 s, of which 3 are not the task's dt of 0.020000 s");
+  expect_error("SeesTooMuch", "task SeesTooMuch observes 6 numbers of ");
+  expect_error("SeesTooMuch", "sled.xml, and its obs_dim is 1: make them agree");
+  expect_error("SeesTooLittle", "task SeesTooLittle observes 2 numbers, with gaps, of ");
+  expect_error("Forgetful", "its State::describe must name every member once");
   expect_error("WrongPart", "sled.xml has no joint 'alon': did you mean 'along'?");
 }
 
@@ -249,7 +253,8 @@ TEST_F(Robots, ModelsAreLookedForWhereDrlModelsSays) {
 
 // libmujoco would end the process.
 TEST_F(Robots, ErrorsOfMujocoAreExceptions) {
-  take_mujoco_messages();
+  mju_user_error = nullptr;
+  load_model(std::string(DRL_TEST_DATA) + "/robots/models/sled.xml");
   EXPECT_THROW(mju_error("nothing works"), std::runtime_error);
 }
 

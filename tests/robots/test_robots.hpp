@@ -126,6 +126,45 @@ DRL_FAULTY_ROBOT(NotFinite, "not_finite.xml", 10)
 DRL_FAULTY_ROBOT(WrongStep, "sled.xml", 3)
 #undef DRL_FAULTY_ROBOT
 
+// Whose observations are not as many as they say.
+template <class R>
+struct SeesTooMuch : Exploding<R> {
+  static constexpr const char* name = "SeesTooMuch";
+  template <class Out>
+  static void observe(const R& robot, Out obs) {
+    for (int k = 0; k < 3 * robot.nq(); ++k) *obs++ = robot.qpos(0);
+  }
+};
+template <class R>
+struct SeesTooLittle : Exploding<R> {
+  static constexpr const char* name = "SeesTooLittle";
+  static constexpr int obs_dim = 2;
+  template <class Out>
+  static void observe(const R& robot, Out obs) {
+    obs[1] = robot.qpos(0);
+  }
+};
+
+// What it remembers but does not name would be lost at each step.
+template <class R>
+struct Forgetful : Exploding<R> {
+  using F = typename R::F;
+  static constexpr const char* name = "Forgetful";
+  struct State {
+    F x, y;
+    template <class V>
+    void describe(V& visit) {
+      visit("x", x);
+    }
+  };
+  static void reset(State&, R&, Draws<F>&) {}
+  static Step<F> step(State&, R&, const F*) { return {}; }
+  template <class Out>
+  static void observe(const State&, const R&, Out obs) {
+    obs[0] = F(0);
+  }
+};
+
 template <class R>
 struct WrongPart : Exploding<R> {
   using F = typename R::F;
@@ -155,4 +194,7 @@ DRL_ROBOT(drl::NoActuator)
 DRL_ROBOT(drl::TwoActuators)
 DRL_ROBOT(drl::NotFinite)
 DRL_ROBOT(drl::WrongStep)
+DRL_ROBOT(drl::SeesTooMuch)
+DRL_ROBOT(drl::SeesTooLittle)
+DRL_ROBOT(drl::Forgetful)
 DRL_ROBOT(drl::WrongPart)

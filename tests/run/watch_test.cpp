@@ -4,6 +4,7 @@
 #include "base/check.hpp"
 #include "envs/make_env.hpp"
 #include "nets/torch/torch_nets.hpp"
+#include "own_task_table.hpp"
 #include "run/evaluator.hpp"
 #include "run/train_options.hpp"
 
@@ -46,6 +47,19 @@ TEST(Watch, SeesTheEpisodesOfAnEvaluation) {
     return lengths.size() < 5;
   });
   EXPECT_EQ(lengths, evaluation.lengths);
+}
+
+// Of which one says how many steps an episode has (tests/envs/ladder_task.hpp).
+TEST(Watch, PlaysWithTheCurriculumsNumbers) {
+  register_test_tasks();
+  Untrained policy("Ladder");
+  EvaluationPlan plan{"Ladder", 1, 1, 3, ActionChoice::sample};
+  for (const int length : {3, 6}) {
+    plan.curriculum = {static_cast<float>(length), 0};
+    int64_t steps = 0;
+    watch(plan, policy.played(), [&](VecEnv&, const Moment& now) { return steps = now.step, now.episode == 0; });
+    EXPECT_EQ(steps, length);
+  }
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "film/renderer/user_error.hpp"
+#include <stdexcept>
 
 namespace drl::film {
 namespace {
@@ -56,8 +55,8 @@ ModelCamera::ModelCamera(const std::string& name, const mjModel& model, const mj
   } else if (name == "track") {
     if (model.nbody > kRoot) look_at_robot(model, data);
   } else if (name != "free") {
-    throw UserError("there is no camera " + name + " (the model's are " + camera_names(model) +
-                    "): give one of them with --camera");
+    throw std::invalid_argument("there is no camera " + name + " (the model's are " + camera_names(model) +
+                                "): give one of them with --camera");
   }
 }
 
@@ -81,8 +80,9 @@ mjvCamera& ModelCamera::follow(const mjData& data) {
 
 mjvCamera task_camera(const std::string& name, Point at, float width, double aspect, double fovy) {
   if (name != "track" && name != "free")
-    throw UserError("there is no camera " + name +
-                    " (this task draws shapes, which are seen by track and free): give one of them with --camera");
+    throw std::invalid_argument(
+        "there is no camera " + name +
+        " (this task draws shapes, which are seen by track and free): give one of them with --camera");
   mjvCamera camera;
   mjv_defaultCamera(&camera);
   const double side = 0.5 * width / (std::tan(fovy * mjPI / 360) * aspect);

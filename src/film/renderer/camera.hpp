@@ -13,7 +13,7 @@ namespace drl::film {
 // camera of that name, or else keeps the robot in the middle, if it can go away.
 class ModelCamera {
  public:
-  // `data` with positions. Throws UserError for a name that is none of these.
+  // `data` with positions. Throws std::invalid_argument for a name that is none of these.
   ModelCamera(const std::string& name, const mjModel& model, const mjData& data);
   // For the next picture, 1/30 s later or so.
   mjvCamera& follow(const mjData& data);
@@ -26,7 +26,7 @@ class ModelCamera {
 };
 
 // Of a task that draws shapes, whose own view is track: from the side, a little above. free: from a corner. `aspect`:
-// width by height. Throws UserError for another name.
+// width by height. Throws std::invalid_argument for another name.
 mjvCamera task_camera(const std::string& name, Point at, float width, double aspect, double fovy);
 
 }  // namespace drl::film

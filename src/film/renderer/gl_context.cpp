@@ -3,10 +3,9 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "film/renderer/user_error.hpp"
 
 namespace drl::film {
 namespace {
@@ -15,7 +14,7 @@ namespace {
 class Library {
  public:
   explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_GLOBAL)) {
-    if (!handle_) throw UserError(dlerror());
+    if (!handle_) throw std::invalid_argument(dlerror());
   }
   ~Library() {
     if (handle_ && !stays_) dlclose(handle_);
@@ -27,7 +26,7 @@ class Library {
   template <class Function>
   void find(Function& function, const char* name) const {
     function = reinterpret_cast<Function>(dlsym(handle_, name));
-    if (!function) throw UserError(std::string("it lacks ") + name);
+    if (!function) throw std::invalid_argument(std::string("it lacks ") + name);
   }
 
  private:
@@ -93,7 +92,7 @@ class EglContext final : public GlContext {
         egl_.library.stay();
         return;
       }
-    throw UserError("no display of it gives OpenGL");
+    throw std::invalid_argument("no display of it gives OpenGL");
   }
   // The display stays, which other contexts may use.
   ~EglContext() override { release(); }
@@ -145,7 +144,7 @@ class OsMesaContext final : public GlContext {
     library_.find(destroy_, "OSMesaDestroyContext");
     constexpr unsigned kRgba = 0x1908;
     context_ = create(kRgba, 24, 8, 8, nullptr);  // depth, stencil, accumulation
-    if (!context_ || !make_current()) throw UserError("it gives no context");
+    if (!context_ || !make_current()) throw std::invalid_argument("it gives no context");
     library_.stay();
   }
   ~OsMesaContext() override { destroy_(context_); }
@@ -170,14 +169,14 @@ std::unique_ptr<GlContext> GlContext::make(int width, int height) {
   std::string tried;
   try {
     return std::make_unique<EglContext>(width, height);
-  } catch (const UserError& error) {
+  } catch (const std::invalid_argument& error) {
     tried = std::string("EGL: ") + error.what();
   }
   try {
     return std::make_unique<OsMesaContext>(width, height);
-  } catch (const UserError& error) {
-    throw UserError("no OpenGL for a film here (" + tried + "; OSMesa: " + error.what() +
-                    "): install Mesa's EGL (Debian: libegl1 libegl-mesa0 libgl1-mesa-dri)");
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("no OpenGL for a film here (" + tried + "; OSMesa: " + error.what() +
+                                "): install Mesa's EGL (Debian: libegl1 libegl-mesa0 libgl1-mesa-dri)");
   }
 }
 

@@ -9,7 +9,7 @@ namespace drl::film {
 // asks whichever it finds in the process for OpenGL's functions.
 class GlContext {
  public:
-  // Current when it is made. Throws UserError that tells what was tried.
+  // Current when it is made. Throws std::invalid_argument that tells what was tried.
   static std::unique_ptr<GlContext> make(int width, int height);
   virtual ~GlContext() = default;
   // What is drawn from now on is drawn here: a thread may have several, and each that is made or goes changes which is

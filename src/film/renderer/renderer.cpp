@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "film/renderer/user_error.hpp"
-
 namespace drl::film {
 namespace {
 
@@ -34,23 +32,15 @@ int geom_type(ShapeKind kind) {
     case ShapeKind::ground:
       return mjGEOM_PLANE;
   }
-  throw UserError("a task draws a shape that is not known here: build its library for this drl");
-}
-
-// MuJoCo would write a file, and end the process. Whoever else uses it here keeps what he has set.
-void speak_by_exceptions() {
-  if (!mju_user_error) mju_user_error = [](const char* text) { throw std::runtime_error(text); };
-  if (!mju_user_warning) mju_user_warning = [](const char*) {};
+  throw std::invalid_argument("a task draws a shape that is not known here: build its library for this drl");
 }
 
 }  // namespace
 
 Renderer::Renderer(const FilmSettings& settings)
     : width_(settings.width), height_(settings.height), camera_name_(settings.camera) {
-  if (mj_version() != mjVERSION_HEADER)
-    throw UserError("libmujoco is another version than drl was built with (" + std::to_string(mj_version()) + ", not " +
-                    std::to_string(mjVERSION_HEADER) + "): see to it that the right one is found first");
-  speak_by_exceptions();
+  require_mujoco_version();
+  take_mujoco_messages();
   // Mesa computes with all cores that it sees, unless the user says otherwise, and keeps its code in the user's home.
   setenv("LP_NUM_THREADS", std::to_string(settings.threads).c_str(), 0);
   setenv("MESA_SHADER_CACHE_DISABLE", "true", 0);
@@ -64,7 +54,7 @@ Renderer::~Renderer() {
 }
 
 void Renderer::draw(const FilmView& view, uint8_t* rgb) {
-  if (!gl_->make_current()) throw UserError("OpenGL has lost what was drawn: make the film anew");
+  if (!gl_->make_current()) throw std::invalid_argument("OpenGL has lost what was drawn: make the film anew");
   if (!loaded_) load(view);
   place(view);
   mjv_updateScene(model_.get(), data_.get(), &options_, nullptr, &camera(view), mjCAT_ALL, &scene_);
@@ -87,13 +77,14 @@ void Renderer::load(const FilmView& view) {
   mjr_makeContext(model_.get(), &context_, font_scale(height_));
   loaded_ = true;
   mjr_setBuffer(mjFB_OFFSCREEN, &context_);
-  if (context_.currentBuffer != mjFB_OFFSCREEN) throw UserError("OpenGL here draws into no memory (framebuffers)");
+  if (context_.currentBuffer != mjFB_OFFSCREEN)
+    throw std::invalid_argument("OpenGL here draws into no memory (framebuffers)");
 }
 
 void Renderer::place(const FilmView& view) {
   if (view.qpos_size != model_->nq)
-    throw UserError("the model has " + std::to_string(model_->nq) + " positions, and the task gives " +
-                    std::to_string(view.qpos_size) + ": name the file that it simulates");
+    throw std::invalid_argument("the model has " + std::to_string(model_->nq) + " positions, and the task gives " +
+                                std::to_string(view.qpos_size) + ": name the file that it simulates");
   std::copy_n(view.qpos, view.qpos_size, data_->qpos);
   mj_kinematics(model_.get(), data_.get());
   mj_comPos(model_.get(), data_.get());
@@ -116,7 +107,8 @@ mjvCamera& Renderer::camera(const FilmView& view) {
 
 mjvGeom* Renderer::next_geom() {
   if (scene_.ngeom >= scene_.maxgeom)
-    throw UserError("a picture has at most " + std::to_string(kMaxShapes) + " shapes: let the task draw fewer");
+    throw std::invalid_argument("a picture has at most " + std::to_string(kMaxShapes) +
+                                " shapes: let the task draw fewer");
   return &scene_.geoms[scene_.ngeom++];
 }
 

@@ -18,13 +18,14 @@ namespace drl::film {
 // Used by the thread that made it.
 class Renderer {
  public:
-  // Throws UserError where there is no OpenGL.
+  // Throws std::invalid_argument where there is no OpenGL.
   explicit Renderer(const FilmSettings& settings);
   ~Renderer();
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
 
-  // Into rgb [height, width, 3], the highest row first. Throws UserError if the model or the camera is wrong.
+  // Into rgb [height, width, 3], the highest row first. Throws std::invalid_argument if the model or the camera is
+  // wrong.
   void draw(const FilmView& view, uint8_t* rgb);
 
  private:

@@ -1,9 +1,8 @@
 #include "film/renderer/stage.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
-
-#include "film/renderer/user_error.hpp"
 
 namespace drl::film {
 namespace {
@@ -69,8 +68,8 @@ void add_light(mjSpec* spec) {
 
 [[noreturn]] void refuse(const char* file, std::string why) {
   std::replace(why.begin(), why.end(), '\n', ' ');
-  throw UserError(std::string("the model ") + (file ? file : "of shapes") + " cannot be shown (" + why +
-                  "): correct the file");
+  throw std::invalid_argument(std::string("the model ") + (file ? file : "of shapes") + " cannot be shown (" + why +
+                              "): correct the file");
 }
 
 }  // namespace

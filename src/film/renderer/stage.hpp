@@ -5,15 +5,14 @@
 
 #include <memory>
 
+#include "drl/mujoco_model.hpp"
+
 namespace drl::film {
 
-struct FreeModel {
-  void operator()(mjModel* model) const { mj_deleteModel(model); }
-};
-using Model = std::unique_ptr<mjModel, FreeModel>;
+using Model = std::unique_ptr<mjModel, DeleteModel>;
 
 // The model in `file` (null: nothing but what follows), for pictures of so many pixels; where it has none of its own:
-// sky, light, and squares on the ground. Throws UserError with MuJoCo's text.
+// sky, light, and squares on the ground. Throws std::invalid_argument with MuJoCo's text.
 Model load_stage(const char* file, int width, int height);
 
 // The number of the material of the ground's squares (1 m), -1 without.

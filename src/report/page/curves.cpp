@@ -90,14 +90,21 @@ Curve curve_of(const RunGroup& group, std::string_view column, const Buckets& bu
 }
 
 std::vector<double> positions(const RunGroup& group, Axis axis, const Buckets& buckets) {
-  std::vector<Sum> all(buckets.count);
+  std::vector<Sum> all(buckets.count), advance(buckets.count);  // how far runs are, and since their bucket before
   for (const RunRecord* run : group.runs) {
     const std::vector<Sum> of_run = sums_of(*run, axis_values(*run, axis), buckets);
-    for (size_t k = 0; k < of_run.size(); ++k)
-      if (of_run[k].count > 0) all[k].add(of_run[k].high);
+    for (size_t k = 0; k < of_run.size(); ++k) {
+      if (of_run[k].count == 0) continue;
+      all[k].add(of_run[k].high);
+      if (k > 0 && of_run[k - 1].count > 0) advance[k].add(of_run[k].high - of_run[k - 1].high);
+    }
   }
+  // Where a slow run has ended, the others go on from the mean.
   std::vector<double> result;
-  for (const Sum& sum : all) result.push_back(sum.mean());
+  for (size_t k = 0; k < all.size(); ++k) {
+    const bool goes_on = k > 0 && advance[k].count > 0 && !std::isnan(result[k - 1]);
+    result.push_back(goes_on ? result[k - 1] + advance[k].mean() : all[k].mean());
+  }
   const bool none = std::ranges::all_of(result, [](double x) { return std::isnan(x); });
   return none ? std::vector<double>() : result;
 }

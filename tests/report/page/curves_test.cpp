@@ -59,6 +59,16 @@ TEST(Curves, AreNotThinnedWithoutNeed) {
   EXPECT_TRUE(curve_of(group, "kl", buckets).empty());
 }
 
+// A slow run, 10 s an iteration, ends after two; the other one takes 1 s: the time goes on from their mean.
+TEST(Curves, GoOnWhereASlowRunEnds) {
+  std::vector<RunRecord> runs = {record_of({1, 1}), record_of({1, 1, 1, 1})};
+  for (RunRecord& run : runs) run.metrics.columns.emplace_back("elapsed_time");
+  runs[0].metrics.values.push_back({10, 20});
+  runs[1].metrics.values.push_back({1, 2, 3, 4});
+  const RunGroup group = group_of(runs);
+  EXPECT_EQ(positions(group, Axis::seconds, buckets_of(group, 10)), (std::vector<double>{5.5, 11, 12, 13}));
+}
+
 // A run resumed in another folder may begin late.
 TEST(Curves, MayBeginLate) {
   std::vector<RunRecord> runs = {record_of({1, 2})};
