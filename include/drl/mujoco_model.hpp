@@ -81,8 +81,9 @@ inline void take_mujoco_messages() {
 inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file) {
   if (mj_version() != mjVERSION_HEADER)
     throw std::invalid_argument(std::string("libmujoco is of version ") + mj_versionString() +
-                                ", and the task library was built for " + std::to_string(mjVERSION_HEADER) +
-                                " (major, minor, patch): let it find that one (LD_LIBRARY_PATH)");
+                                ", and the task library was built for " + std::to_string(mjVERSION_HEADER / 1000000) +
+                                "." + std::to_string(mjVERSION_HEADER / 1000 % 1000) + "." +
+                                std::to_string(mjVERSION_HEADER % 1000) + ": let it find that one (LD_LIBRARY_PATH)");
   take_mujoco_messages();
   char error[512] = "";
   std::unique_ptr<mjModel, DeleteModel> model(mj_loadXML(file.c_str(), nullptr, error, sizeof(error)));
