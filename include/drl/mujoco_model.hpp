@@ -27,15 +27,20 @@ struct DeleteModel {
 
 // Where a model's file is looked for: folders of DRL_MODELS (with colons between), the folder of the library in which
 // `here` lies, share/drl/models of its installation and of the program's, and the folder of the library's sources.
+// Throws std::invalid_argument if DRL_MODELS names a folder that is not there.
 inline std::vector<std::filesystem::path> model_folders(const void* here) {
   namespace fs = std::filesystem;
   std::vector<fs::path> folders;
+  std::error_code ignored;
   if (const char* list = std::getenv("DRL_MODELS")) {
     std::istringstream all(list);
-    for (std::string folder; std::getline(all, folder, ':');)
-      if (!folder.empty()) folders.emplace_back(folder);
+    for (std::string folder; std::getline(all, folder, ':');) {
+      if (folder.empty()) continue;
+      if (!fs::is_directory(folder, ignored))
+        throw std::invalid_argument("DRL_MODELS names " + folder + ", which is no folder: correct it");
+      folders.emplace_back(folder);
+    }
   }
-  std::error_code ignored;
   Dl_info library{};
   if (dladdr(here, &library) != 0 && library.dli_fname) {
     const fs::path folder = fs::absolute(library.dli_fname, ignored).parent_path();  // <prefix>/lib/drl/tasks

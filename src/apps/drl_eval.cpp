@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@
 #include "envs/task_libraries.hpp"
 #include "film/film.hpp"
 #include "launch/child.hpp"
+#include "launch/launch_info.hpp"
 #include "nets/normalizer.hpp"
 #include "nets/torch/torch_nets.hpp"
 #include "run/evaluator.hpp"
@@ -68,7 +70,7 @@ class Policy {
     options_.add_to(table);
     options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
     task_ = attribute<std::string>(checkpoint, file, "task");
-    const TaskSpec task = task_spec(task_);
+    const TaskSpec task = spec_of_task(checkpoint, file);
     spec_ = options_.algorithm().networks(task, options_.policy);
     nets_ = make_torch_nets(*queue_, spec_.layout, threads);
     params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
@@ -101,6 +103,18 @@ class Policy {
   }
 
  private:
+  // A run of a library's task says which library it was.
+  TaskSpec spec_of_task(const Checkpoint& checkpoint, const std::string& file) const {
+    const auto versions = attribute<std::string>(checkpoint, file, "versions");
+    const size_t at = versions.find("task_library ");
+    if (at == std::string::npos || knows(task_)) return task_spec(task_);
+    throw UsageError(fmt::format("the task {} of {} is not known here (it was of {}): give --task_library FILE",
+                                 printable(task_), file, printable(versions.substr(at + 13))));
+  }
+  static bool knows(const std::string& task) {
+    const std::vector<std::string> all = task_names();
+    return std::ranges::find(all, task) != all.end();
+  }
   PlayedPolicy played() { return {*queue_, *nets_, spec_, params_.data(), normalizer_->view()}; }
 
   std::unique_ptr<Queue> queue_;
@@ -121,12 +135,14 @@ std::string checkpoint_of(const EvalOptions& options) {
 }
 
 // Before anything is played.
-void require_folder(const std::filesystem::path& file) {
+void require_writable(const std::filesystem::path& file) {
+  if (std::error_code ignored; std::filesystem::exists(file, ignored) && !is_recording(file))
+    throw UsageError("--record " + file.string() +
+                     " is there and no recording of episodes (it would be lost): name another file");
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (access(folder.c_str(), W_OK) == 0 && !std::filesystem::is_directory(file)) return;
-  throw UsageError(
-      "--record " + file.string() +
-      " cannot be written (its folder is missing or read-only, or it is a folder itself): name another file");
+  if (access(folder.c_str(), W_OK) == 0) return;
+  throw UsageError("--record " + file.string() +
+                   " cannot be written (its folder is missing or read-only): name another file");
 }
 
 EvaluationPlan plan_of(const EvalOptions& options, const Policy& policy) {
@@ -145,7 +161,7 @@ void print_lines(const Evaluation& result, const EvalOptions& options, const std
   const Summary r = summarize(result.returns), l = summarize(result.lengths);
   std::printf("return mean %.6g std %.6g min %.6g max %.6g\n", r.mean, r.std, r.min, r.max);
   std::printf("length mean %.6g std %.6g min %.6g max %.6g\n", l.mean, l.std, l.min, l.max);
-  std::printf("%zu episodes with %s actions of %s\n", result.returns.size(),
+  std::printf("%s with %s actions of %s\n", counted(static_cast<int64_t>(result.returns.size()), "episode").c_str(),
               options.stochastic ? "sampled" : "the most probable", file.c_str());
 }
 
@@ -197,7 +213,9 @@ int check_video(int threads) {
 
 int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film) {
   const std::string file = checkpoint_of(options);
-  if (!options.record.empty()) require_folder(options.record);
+  if (!options.record.empty() && options.record == film.video)
+    throw UsageError("--record and --video name one file: give them two");
+  if (!options.record.empty()) require_writable(options.record);
   const Checkpoint checkpoint = read_checkpoint(file);
   Policy policy(checkpoint, file, options.threads);
   Recording recording({{"task", policy.task()}, {"dt", task_spec(policy.task()).dt}, {"checkpoint", file}});
@@ -222,6 +240,12 @@ int run(const std::vector<std::string>& arguments) {
   load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+  if (const LaunchInfo launch = launch_info(); launch.world_size > 1) {
+    if (launch.rank > 0) return ExitCode::kUsage;
+    throw UsageError(
+        fmt::format("drl_eval was started {} times, and plays once: start it without {}, or with one task (-n 1)",
+                    launch.world_size, launch.launcher));
+  }
   if (options.check_video) return check_video(options.threads);
   if (film.video.empty() && film != FilmOptions{})
     throw UsageError("--camera, --size, --fps and --video_seconds are of a film: give --video FILE too");

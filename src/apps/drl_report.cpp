@@ -86,7 +86,8 @@ std::vector<std::string> take_directories(const OptionTable& table, std::vector<
 void check_output(const fs::path& file) {
   std::error_code error;
   const fs::path folder = file.parent_path();
-  if (file.empty() || fs::is_directory(file, error))
+  if (file.empty()) throw UsageError("--output is empty: name a file");
+  if (fs::is_directory(file, error))
     throw UsageError("--output " + printable(file.string(), 200) + " is a folder: name a file");
   if (!folder.empty() && !fs::is_directory(folder, error))
     throw UsageError("the folder of --output " + printable(file.string(), 200) + " is not there: make it first");

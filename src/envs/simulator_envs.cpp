@@ -25,7 +25,7 @@ SimulatorEnvs::SimulatorEnvs(const TaskRecord& record, const EnvConfig& config, 
     : own_queue_(queue.on_gpu() ? make_host_queue(queue.isa()) : nullptr),
       host_(own_queue_ ? *own_queue_ : queue),
       envs_(record, config, host_),
-      team_(config.threads),
+      team_(static_cast<int>(std::min<int64_t>(config.threads, config.num_envs))),
       rows_(own_queue_ ? std::make_unique<Rows>(queue, envs_.spec(), config.num_envs) : nullptr) {}
 
 SimulatorEnvs::Rows::Rows(Queue& queue, const TaskSpec& spec, int64_t num_envs) {

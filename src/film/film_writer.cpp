@@ -51,7 +51,7 @@ class UnnamedFile {
   }
   [[noreturn]] void throw_lost(const std::string& why) const {
     throw Error("the film " + printable(file_.string(), 200) + " could not be written (" + why +
-                "): see whether there is room for it");
+                "): see to that, or name another file");
   }
 
  private:

@@ -238,7 +238,8 @@ std::string shared_cores_warning(const Topology& topology, const std::vector<Hos
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       if ((sets[rank] & ~set).none()) inside += 1, threads += threads_of(topology, ranks, rank);
     const int cores = topology.count_cores(set);
-    if (inside > 1 && threads > cores && cores > 0)
+    const int enough = inside > 1 ? cores : 2 * cores;  // a rank may use its cores' hardware threads
+    if (threads > enough && cores > 0)
       return fmt::format("{} with {} in all share {} of {}: use fewer ranks or threads, or ask for more cores",
                          counted(inside, "rank"), counted(threads, "thread"), counted(cores, "core"), host);
   }

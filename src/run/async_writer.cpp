@@ -90,6 +90,16 @@ void AsyncWriter::work() {
   }
 }
 
+std::vector<std::filesystem::path> AsyncWriter::awaited() const {
+  std::vector<std::filesystem::path> all;
+  for (const CheckpointHook* hook : {hook_.get(), films_.get()}) {
+    if (!hook) continue;
+    const std::vector<std::filesystem::path> its = hook->awaits();
+    all.insert(all.end(), its.begin(), its.end());
+  }
+  return all;
+}
+
 void AsyncWriter::poll_hooks() {
   if (hook_) hook_->poll();
   if (films_) films_->poll();

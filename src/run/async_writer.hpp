@@ -47,6 +47,9 @@ class AsyncWriter {
   // Waits for the hook and the films, `patience` seconds at most.
   void finish_hook(double patience);
 
+  // In Save::then: checkpoints that commands still need.
+  std::vector<std::filesystem::path> awaited() const;
+
  private:
   void work();
   bool may_write() { return mine_ = mine_ && (!is_mine_ || is_mine_()); }

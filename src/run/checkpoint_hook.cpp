@@ -5,11 +5,12 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "run/stop.hpp"
 
 namespace drl {
 namespace {
 
-constexpr double kQuietWait = 2;  // seconds
+constexpr double kQuietWait = 2, kLook = 0.2;  // seconds
 
 }  // namespace
 
@@ -39,15 +40,24 @@ void CheckpointHook::poll() {
                    log_.string());
 }
 
+std::vector<std::filesystem::path> CheckpointHook::awaits() const {
+  std::vector<std::filesystem::path> all;
+  if (running_) all.push_back(at_.checkpoint);
+  if (next_) all.push_back(next_->checkpoint);
+  return all;
+}
+
 void CheckpointHook::finish(double patience) {
   const double end = steady_seconds() + patience;
   poll();
   if (running_ && !running_->wait(std::min(kQuietWait, patience)))
     log::info("waiting for {} ({})", name_, at_.checkpoint.filename().string());
+  const auto stops = [] { return requested_stop() >= Stop::interrupted; };
   for (; running_; poll()) {
-    if (running_->wait(end - steady_seconds())) continue;
-    log::warn("{} is ended (it is still busy with {}, and time is up): see to that later", name_,
-              at_.checkpoint.string());
+    if (running_->wait(std::clamp(end - steady_seconds(), 0.0, kLook))) continue;
+    if (steady_seconds() < end && !stops()) continue;
+    log::warn("{} is ended (it is still busy with {}, and {}): see to that later", name_, at_.checkpoint.string(),
+              stops() ? "the run shall stop" : "time is up");
     running_.reset();
     next_.reset();
   }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "launch/child.hpp"
 
@@ -27,8 +28,10 @@ class CheckpointHook {
   // Call now and then: takes note of an end, and starts it for the checkpoint that waits.
   void poll();
   bool busy() const { return running_.has_value(); }
-  // Until all is done, with a note if that takes more than two seconds; after `patience` seconds the command is ended,
-  // with a warning.
+  // Checkpoints that it still reads, or will.
+  std::vector<std::filesystem::path> awaits() const;
+  // Until all is done, with a note if that takes more than two seconds; after `patience` seconds, or at a request to
+  // stop at once (SIGINT, SIGTERM), the command is ended, with a warning.
   void finish(double patience);
 
  private:

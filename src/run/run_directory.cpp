@@ -29,14 +29,15 @@ fs::path runs_of_task(const RunOptions& options, const RunContext& context) {
 }
 
 void check_run_name(const std::string& option, const std::string& name) {
-  const bool plain = name != "." && name != ".." && name != "latest" && name.find('/') == std::string::npos &&
-                     name.size() <= 200 &&
-                     std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 32 && c != 127; });
-  if (!plain)
-    throw UsageError(
-        "--" + option + " \"" + printable(name) +
-        "\" is not a run's name (it would leave the folder of the task's runs, or is \"latest\"): use a plain "
-        "name, and --runs_dir for another folder");
+  constexpr size_t kLongest = 200;
+  std::string why;
+  if (name == "." || name == ".." || name.find('/') != std::string::npos) why = "it would leave the folder of its task";
+  if (name == "latest") why = "that is the link to the newest run";
+  if (name.size() > kLongest) why = "it has more than " + std::to_string(kLongest) + " characters";
+  if (std::ranges::any_of(name, [](unsigned char c) { return c < 32 || c == 127; })) why = "it has control characters";
+  if (!why.empty())
+    throw UsageError("--" + option + " \"" + printable(name, kLongest) + "\" is not a run's name (" + why +
+                     "): use a plain name, and --runs_dir for another folder");
 }
 
 void check_exclusive(const RunOptions& o) {
@@ -210,7 +211,9 @@ fs::path find_checkpoint(const fs::path& path) {
   if (!is_folder(path)) return path;
   const std::vector<fs::path> files = list_checkpoints(path);
   if (files.empty())
-    throw UsageError("run " + path.string() + " has no checkpoint yet: name another run or a checkpoint file");
+    throw UsageError(there_is(path / "latest")
+                         ? path.string() + " is a folder of runs: name one, such as " + (path / "latest").string()
+                         : "run " + path.string() + " has no checkpoint yet: name another run or a checkpoint file");
   return files.front();
 }
 
@@ -325,12 +328,14 @@ void RunDirectory::mark_best(int64_t iteration) const {
   fs::rename(temporary, link);
 }
 
-void RunDirectory::prune(int keep) const {
+void RunDirectory::prune(int keep, const std::vector<fs::path>& needed) const {
   std::error_code error;
   const fs::path best = fs::read_symlink(path_ / "checkpoints" / "best.h5", error);
   const std::vector<fs::path> files = list_checkpoints(path_);
   for (size_t k = static_cast<size_t>(keep); k < files.size(); ++k)
-    if (files[k].filename() != best) fs::remove(files[k], error);
+    if (files[k].filename() != best &&
+        !std::ranges::any_of(needed, [&](const fs::path& path) { return path.filename() == files[k].filename(); }))
+      fs::remove(files[k], error);
 }
 
 bool RunDirectory::take_stop_request() const {

@@ -78,8 +78,8 @@ class RunDirectory {
   std::filesystem::path checkpoint(int64_t iteration) const;
   // Points best.h5 to that iteration's checkpoint.
   void mark_best(int64_t iteration) const;
-  // Deletes all but the newest `keep` checkpoints and the best.
-  void prune(int keep) const;
+  // Deletes all but the newest `keep` checkpoints, the best, and those that are `needed`.
+  void prune(int keep, const std::vector<std::filesystem::path>& needed) const;
   // True if the file STOP is there; removes it, so that the run can go on later.
   bool take_stop_request() const;
 

@@ -163,7 +163,7 @@ void RunMonitor::save(const RunProgress& progress, double elapsed, std::vector<T
       directory_.mark_best(progress.iteration);
       best_score_ = *score;
     }
-    directory_.prune(options_.keep_checkpoints);
+    directory_.prune(options_.keep_checkpoints, writer_->awaited());
     manifest_.write(progress, "running");
   };
   std::function<void()> last;

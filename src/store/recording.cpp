@@ -9,6 +9,8 @@
 namespace drl {
 namespace {
 
+constexpr char kFormat[] = "drl-recording";
+
 template <class T>
 Tensor tensor(const std::string& name, const std::vector<T>& values, std::vector<int64_t> shape) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(values));
@@ -42,6 +44,15 @@ void Recording::add(const Episode& episode) {
   out.push_back(tensor(group + "truncated", episode.truncated, {length}));
 }
 
-void Recording::write(const std::filesystem::path& path) const { write_arrays(path, "drl-recording", content_); }
+void Recording::write(const std::filesystem::path& path) const { write_arrays(path, kFormat, content_); }
+
+bool is_recording(const std::filesystem::path& path) {
+  try {
+    read_arrays(path, kFormat);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 }  // namespace drl

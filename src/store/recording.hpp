@@ -39,4 +39,7 @@ class Recording {
   int64_t episodes_ = 0;
 };
 
+// Whether that file is one of these.
+bool is_recording(const std::filesystem::path& path);
+
 }  // namespace drl

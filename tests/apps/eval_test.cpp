@@ -72,6 +72,7 @@ TEST_F(Eval, RecordsWholeEpisodes) {
   const fs::path file = runs->folder / "episodes.h5";
   ASSERT_EQ(eval({"--episodes", "4", "--record", file.string()}).exit_code, 0);
   const Checkpoint recording = read_arrays(file, "drl-recording");
+  ASSERT_EQ(eval({"--episodes", "4", "--record", file.string()}).exit_code, 0) << "it may be replaced";
   EXPECT_EQ(recording.tensors.size(), 4u * 5);
   for (int k = 0; k < 4; ++k) {
     const std::string group = "episode_00000" + std::to_string(k) + "/";
@@ -101,6 +102,22 @@ TEST(EvalOfACurriculum, PlaysWithTheCheckpointsNumbers) {
   const nlohmann::json json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json.at("lengths"), (std::vector<int>{4, 4, 4}));
   EXPECT_EQ(json.at("returns"), (std::vector<double>{13, 13, 13}));
+}
+
+TEST_F(Eval, WhatIsNoRecordingIsNotReplacedByOne) {
+  const std::string checkpoint = find_checkpoint(runs->run("r")).string(), before = slurp(checkpoint);
+  const Result result = eval({"--episodes", "1", "--record", checkpoint});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("no recording of episodes (it would be lost)"), std::string::npos) << result.err;
+  EXPECT_EQ(slurp(checkpoint), before);
+}
+
+TEST_F(Eval, PlaysOnceHoweverOftenItIsStarted) {
+  const Words words = {DRL_MPIEXEC, "-n", "2", "--oversubscribe", kEval, "--run", runs->run("r").string()};
+  const Result result = run_program(words);
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_EQ(result.out.find("return mean"), std::string::npos);
+  EXPECT_NE(result.err.find("drl_eval was started 2 times, and plays once"), std::string::npos) << result.err;
 }
 
 bool no_films_here(const Result& result) {

@@ -251,6 +251,14 @@ TEST(SharedCoresWarning, NamesTheHost) {
             "4 ranks with 4 threads in all share 2 cores of node1: use fewer ranks or threads, or ask for more cores");
 }
 
+TEST(SharedCoresWarning, OneRankWithFarTooManyThreads) {
+  const Topology g4dn = node("g4dn.metal");
+  std::vector<HostRank> ranks = ranks_on(Lists{"0-1"});
+  ranks[0].threads = 1000;
+  EXPECT_EQ(shared_cores_warning(g4dn, ranks, "a"),
+            "1 rank with 1,000 threads in all share 2 cores of a: use fewer ranks or threads, or ask for more cores");
+}
+
 TEST(SharedCoresWarning, HardwareThreadsOfOneCore) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0", "48"}), "a"),

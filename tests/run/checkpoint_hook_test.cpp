@@ -37,6 +37,16 @@ TEST_F(Hook, MayLeaveCheckpointsOut) {
   EXPECT_EQ(done, 5);
 }
 
+TEST_F(Hook, NeedsItsCheckpointsUntilItHasEnded) {
+  CheckpointHook hook("while [ ! -e " + (folder / "go").string() + " ]; do sleep 0.05; done", folder / "log");
+  hook.run("/1");
+  hook.run("/2");
+  EXPECT_EQ(hook.awaits(), (std::vector<std::filesystem::path>{"/1", "/2"}));
+  spill(folder / "go", "");
+  hook.finish(60);
+  EXPECT_TRUE(hook.awaits().empty());
+}
+
 // While the first waits for a file, the second and third arrive: the third follows.
 TEST_F(Hook, RunsOnceAtATimeAndSkipsToTheNewest) {
   const std::string go = (folder / "go").string();

@@ -75,7 +75,10 @@ TEST_F(RunDirectoryTest, KeepsTheNewestAndTheBest) {
   const RunDirectory run(start("r"));
   run.mark_best(4);
   run.mark_best(2);
-  run.prune(2);
+  run.prune(2, {path / "checkpoints" / "iter_000001.h5"});
+  EXPECT_EQ(names(list_checkpoints(path)),
+            (Names{"iter_000005.h5", "iter_000004.h5", "iter_000002.h5", "iter_000001.h5"}));
+  run.prune(2, {});
   EXPECT_EQ(names(list_checkpoints(path)), (Names{"iter_000005.h5", "iter_000004.h5", "iter_000002.h5"}));
   EXPECT_EQ(fs::read_symlink(path / "checkpoints" / "best.h5"), "iter_000002.h5");
 }

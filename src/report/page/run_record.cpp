@@ -111,7 +111,8 @@ std::vector<fs::path> films_in(const fs::path& run) {
   fs::recursive_directory_iterator entry(run, error), end;
   for (; !error && entry != end; entry.increment(error)) {
     if (entry.depth() >= 1) entry.disable_recursion_pending();
-    if (is_film(entry->path()) && entry->is_regular_file(error)) films.push_back(entry->path());
+    if (is_film(entry->path()) && entry->symlink_status(error).type() == fs::file_type::regular)  // no link to others'
+      films.push_back(entry->path());
   }
   std::ranges::sort(films, std::greater<>());  // names end in iterations
   return films;
@@ -123,6 +124,7 @@ bool take_file(const fs::path& file, RunRecord& run, const Take& take) {
   std::error_code error;
   if (!fs::exists(file, error)) return false;
   try {
+    if (!fs::is_regular_file(file, error)) throw UsageError(printable(file.string(), 200) + " is no file");
     take(file, run);
     return true;
   } catch (const Error& problem) {
