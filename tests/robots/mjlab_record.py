@@ -5,7 +5,7 @@
     mjlab/bin/python tests/robots/mjlab_record.py tests/robots/recordings [ROBOT...]
 
 Two files a robot. ROBOT_model.json: the fields of the compiled model that decide its physics, by name.
-ROBOT-Velocity-Flat.txt: episodes of a few steps. Numbers are float32, in 9 digits. Lines:
+ROBOT-Velocity-Flat.txt: episodes of a few steps. Numbers are float32, in 7 digits. Lines:
     terms NAME...                          terms of the reward
     episode                                an environment begins
     bias ANGLE... / com X Y Z              its encoders' error [nu], rad; shift of its centre of mass, m
@@ -14,6 +14,7 @@ ROBOT-Velocity-Flat.txt: episodes of a few steps. Numbers are float32, in 9 digi
                                            there is one, and its force, N; in that state
     step ACTION...
     substep FOUND... FORCE...              the same after each of the four time steps; those of a time step's beginning
+    targets ANGLE...                       what its motors aim at, rad
     before QPOS... QVEL...                 the state in which the last time step began
     after QPOS... QVEL...                  the state in which it ended
     rewards X...                           each term, without its weight
@@ -23,7 +24,8 @@ ROBOT-Velocity-Flat.txt: episodes of a few steps. Numbers are float32, in 9 digi
     contacts FOUND... FORCE...             in the state after it
     critic X...                            what the critic sees then, whose command is the next one
     heading TARGET                         of a command that keeps a heading, rad
-    metrics X Y                            |command - velocity| along the plane and of the yaw, in the state after it
+    metrics X Y ACC                        |command - velocity| along the plane and of the yaw, in the state after it;
+                                           mean second difference of the actions
 A term that mjlab leaves out, as its weight is 0, is computed all the same. What its sensors have found on the floor is
 read anew for observations: mjlab does so in each step in which any environment of a batch begins an episode.
 """
@@ -36,12 +38,13 @@ import mujoco
 import numpy as np
 import torch
 from mjlab.envs import ManagerBasedRlEnv
+from mjlab.envs.mdp.metrics import mean_action_acc
 from mjlab.tasks.registry import load_env_cfg
 
 assert mujoco.__version__.startswith("3.11")
 
 ROBOTS = {"Go1": "Mjlab-Velocity-Flat-Unitree-Go1", "G1": "Mjlab-Velocity-Flat-Unitree-G1"}
-STEPS = 25
+STEPS = 14
 
 
 def plain(value):
@@ -97,6 +100,9 @@ class Recorder:
         cfg.events["push_robot"].interval_range_s = (0.1, 0.3)
         cfg.commands["twist"].resampling_time_range = (0.15, 0.4)
         cfg.commands["twist"].rel_standing_envs = 0.2
+        # Headings that are near enough to be turned to slowly.
+        cfg.commands["twist"].rel_heading_envs, cfg.commands["twist"].ranges.heading = 0.7, (-1.0, 1.0)
+        cfg.events["reset_base"].params["pose_range"]["yaw"] = (-0.5, 0.5)
         self.env = ManagerBasedRlEnv(cfg, device="cpu")
         self.lines = [[] for _ in range(num_envs)]
         self.twist = self.env.command_manager.get_term("twist")
@@ -105,7 +111,7 @@ class Recorder:
         """A line for each environment that goes on: a row of numbers."""
         rows = torch.as_tensor(rows).float().reshape(len(self.lines), -1)
         for i in self.going:
-            self.lines[i].append(" ".join([word, *(f"{x:.9g}" for x in rows[i].tolist())]))
+            self.lines[i].append(" ".join([word, *(f"{x:.7g}" for x in rows[i].tolist())]))
 
     def state(self):
         data = self.env.sim.data
@@ -133,6 +139,7 @@ class Recorder:
             self.write("substep", self.contacts())
 
         def recorded_rewards(dt):
+            self.write("targets", env.scene["robot"].data.joint_pos_target)
             self.write("before", self.before)
             self.after = self.state()
             self.write("after", self.after)
@@ -147,7 +154,7 @@ class Recorder:
             if hasattr(self, "after"):
                 for i in self.going:
                     if not torch.equal(data.qvel[i], self.after[i, nq:]):
-                        self.lines[i].append(" ".join(["pushed", *(f"{x:.9g}" for x in data.qvel[i].tolist())]))
+                        self.lines[i].append(" ".join(["pushed", *(f"{x:.7g}" for x in data.qvel[i].tolist())]))
             forward()
             self.observe_anew()
 
@@ -159,8 +166,8 @@ class Recorder:
                 self.twist.metrics[name].zero_()
             update()
             steps = self.twist.cfg.resampling_time_range[1] / env.step_dt
-            self.write("metrics", torch.stack([self.twist.metrics[n] * steps
-                                               for n in ("error_vel_xy", "error_vel_yaw")], dim=1))
+            errors = [self.twist.metrics[name] * steps for name in ("error_vel_xy", "error_vel_yaw")]
+            self.write("metrics", torch.stack([*errors, mean_action_acc(env)], dim=1))
 
         if tilted:  # some begin so far off the vertical that they fall over
             reset = env.event_manager.apply
@@ -171,6 +178,7 @@ class Recorder:
                     half = 0.5 * 1.15
                     data.qpos[tilted, 3:7] = torch.tensor([np.cos(half), np.sin(half), 0, 0], dtype=torch.float32)
                     data.qpos[tilted, 2] += 0.25
+                    data.qvel[tilted, 3] = 0.5
             env.event_manager.apply = tilted_reset
         cfgs = [env.reward_manager.get_term_cfg(name) for name in env.reward_manager.active_terms]
         self.all_weights = torch.tensor([c.weight for c in cfgs])
@@ -196,14 +204,14 @@ class Recorder:
             self.write("critic", obs["critic"])
             for i in self.going:
                 if self.twist.is_heading_env[i]:
-                    self.lines[i].append(f"heading {self.twist.heading_target[i]:.9g}")
+                    self.lines[i].append(f"heading {self.twist.heading_target[i]:.7g}")
             self.going = [i for i in self.going if not terminated[i]]
         names = " ".join(env.reward_manager.active_terms)
         return [f"# mjlab 1.6.0, {self.robot}: see mjlab_record.py", f"terms {names}"] + sum(self.lines, [])
 
 
-def gait(robot, num_envs, joints):
-    """Actions [num_envs, joints] at step t: legs that swing in turn, ever more noise from one environment to the next."""
+def gait(robot, joints):
+    """Actions [3, joints] at step t: legs that swing in turn, and noise, with which the second one reaches its limits."""
     random = np.random.default_rng(7)
     lift = np.zeros((2, joints))  # of the two groups of legs
     if robot == "Go1":
@@ -216,7 +224,7 @@ def gait(robot, num_envs, joints):
     def actions(t):
         phase = np.sin(2 * np.pi * t / 10)
         swing = max(phase, 0) * lift[0] + max(-phase, 0) * lift[1]
-        noise = random.normal(size=(num_envs, joints)) * np.linspace(0.2, 2.5, num_envs)[:, None]
+        noise = random.normal(size=(3, joints)) * np.array([[0.2], [4], [1]])
         return swing + noise
     return actions
 
@@ -225,7 +233,8 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     for robot in sys.argv[2:] or ROBOTS:
         recorder = Recorder(robot, num_envs=3)
-        (folder / f"{robot}_model.json").write_text(json.dumps(model_fields(recorder.env.sim.mj_model), indent=0) + "\n")
-        lines = recorder.run(gait(robot, 3, recorder.env.action_manager.total_action_dim), tilted=[2])
+        kinds = [f'"{kind}": {json.dumps(parts)}' for kind, parts in model_fields(recorder.env.sim.mj_model).items()]
+        (folder / f"{robot}_model.json").write_text("{" + ",\n".join(kinds) + "}\n")
+        lines = recorder.run(gait(robot, recorder.env.action_manager.total_action_dim), tilted=[2])
         (folder / f"{robot}-Velocity-Flat.txt").write_text("\n".join(lines) + "\n")
         print(robot)
