@@ -126,6 +126,13 @@ DRL_FAULTY_ROBOT(NotFinite, "not_finite.xml", 10)
 DRL_FAULTY_ROBOT(WrongStep, "sled.xml", 3)
 #undef DRL_FAULTY_ROBOT
 
+// Of which the file is there, but not what it includes.
+template <class R>
+struct NotFetched : Exploding<R> {
+  static constexpr const char* name = "NotFetched";
+  static constexpr RobotModel model{"sled.xml", 10, "parts/sled.stl", "tools/fetch_sleds"};
+};
+
 template <class R>
 struct WrongPart : Exploding<R> {
   using F = typename R::F;
@@ -150,6 +157,7 @@ struct WrongPart : Exploding<R> {
 DRL_ROBOT(drl::Sled)
 DRL_ROBOT(drl::Exploding)
 DRL_ROBOT(drl::Missing)
+DRL_ROBOT(drl::NotFetched)
 DRL_ROBOT(drl::BadSyntax)
 DRL_ROBOT(drl::NoActuator)
 DRL_ROBOT(drl::TwoActuators)
