@@ -43,12 +43,23 @@ class MujocoRobot {
   int nbody() const { return static_cast<int>(model_->nbody); }
 
   void advance(const double* controls) {
+    advance(controls, [] {});
+  }
+  template <class Watch>
+  void advance(const double* controls, const Watch& after_each) {
     for (int a = 0; a < nu(); ++a) data_->ctrl[a] = controls[a];
+<<<<<<< HEAD
     for (int k = 0; k < frame_skip_; ++k) mj_step(model_, data_.get());
     advanced_ = true, has_forces_ = false;
   }
   void forward() {
     mj_forward(model_, data_.get());
+=======
+    for (int k = 0; k < frame_skip_; ++k) {
+      mj_step(model_, data_.get());
+      after_each();
+    }
+>>>>>>> go1
     has_forces_ = false;
   }
 
@@ -57,6 +68,7 @@ class MujocoRobot {
   double qvel(int k) const { return data_->qvel[k]; }
   double qpos(JointId joint) const { return data_->qpos[joint.qpos]; }
   double qvel(JointId joint) const { return data_->qvel[joint.qvel]; }
+  Vec<double, 2> range(JointId joint) const { return row<2>(model_->jnt_range, model_->dof_jntid[joint.qvel]); }
   double qacc(int k) const { return data_->qacc[k]; }
   double ctrl(int k) const { return data_->ctrl[k]; }
   void set_qpos(int k, double x) { data_->qpos[k] = x; }
@@ -217,11 +229,16 @@ class MujocoTask : public Task<MujocoRobot> {
   static_assert(!Definition::action.discrete, "a robot's action is numbers");
 
   // Throws std::invalid_argument if the model cannot be used.
+<<<<<<< HEAD
   MujocoTask(const SimulatorConfig& config, const Params& params)
       : file_(find_model(Definition::model.file, &kHere)),
         model_(load_model(file_)),
         files_(model_id(*model_, file_)),
         num_envs_(config.num_envs) {
+=======
+  MujocoTask(const SimulatorConfig& config, const Params&)
+      : file_(find_model(Definition::model, &kHere)), model_(load_model(file_)), num_envs_(config.num_envs) {
+>>>>>>> go1
     MujocoRobot robot(*model_, Definition::model.frame_skip);
     check(robot);
     PartFinder find(*model_, file_);

@@ -75,6 +75,16 @@ inline std::string find_model(const std::string& name, const void* here) {
                               "): name its folder in DRL_MODELS");
 }
 
+// Where a task's model is. Throws std::invalid_argument if it is not there, or what it includes.
+inline std::string find_model(const RobotModel& model, const void* here) {
+  const std::string file = find_model(std::string(model.file), here);
+  std::error_code ignored;
+  if (model.fetched && !std::filesystem::exists(std::filesystem::path(file).parent_path() / model.fetched, ignored))
+    throw std::invalid_argument("the robot's parts " + std::string(model.fetched) + " are not there (not beside " +
+                                file + "): run " + model.fetched_by);
+  return file;
+}
+
 // What libmujoco says where it would end the process, as an exception; what it would write into MUJOCO_LOG.TXT goes:
 // warnings are counted in mjData. Whoever else uses it here keeps what he has set.
 inline void take_mujoco_messages() {

@@ -47,10 +47,12 @@
 namespace drl {
 
 // The MJCF file, absolute or in one of the folders that find_model (drl/mujoco.hpp) looks through, and how many of its
-// time steps a step of the task has: Task::dt is frame_skip times its timestep.
+// time steps a step of the task has: Task::dt is frame_skip times its timestep. What the file includes may have to be
+// fetched: its path beside the file, and what brings it.
 struct RobotModel {
   const char* file;
   int frame_skip;
+  const char *fetched = nullptr, *fetched_by = nullptr;
 };
 
 // Parts of a model. Find sets them by name.
@@ -92,13 +94,19 @@ concept Robot = requires(R& robot, const R& seen, int k, typename R::F x, const 
   { seen.nu() } -> std::same_as<int>;
   { seen.nbody() } -> std::same_as<int>;
   robot.advance(numbers);                          // the controls [nu], for frame_skip steps
+  robot.advance(numbers, [] {});                   // and what is called after each of them: to watch sensors
   robot.forward();                                 // computes all that follows from qpos and qvel
   { seen.time() } -> std::same_as<typename R::F>;  // s, since the reset
   { seen.qpos(k) } -> std::same_as<typename R::F>;
   { seen.qvel(k) } -> std::same_as<typename R::F>;
   { seen.qpos(joint) } -> std::same_as<typename R::F>;  // its first number; the k-th is qpos(joint.qpos + k)
   { seen.qvel(joint) } -> std::same_as<typename R::F>;
+<<<<<<< HEAD
   { seen.qacc(k) } -> std::same_as<typename R::F>;  // m/s^2 or rad/s^2
+=======
+  { seen.range(joint) } -> std::same_as<Vec<typename R::F, 2>>;  // its limits
+  { seen.qacc(k) } -> std::same_as<typename R::F>;
+>>>>>>> go1
   { seen.ctrl(k) } -> std::same_as<typename R::F>;
   robot.set_qpos(k, x);
   robot.set_qvel(k, x);

@@ -64,6 +64,19 @@ TEST(Math, TanhIsAccurate) {
   EXPECT_LT(worst_error(our_tanh, std::tanh, -12.0f, 12.0f, ErrorKind::relative), 4e-7);
 }
 
+TEST(Math, Atan2IsAccurate) {
+  for (const float radius : {1e-30f, 1.0f, 1e30f})
+    for (int i = -100000; i <= 100000; ++i) {
+      const float angle = static_cast<float>(i) * 3.14159e-5f;
+      const float x = radius * std::cos(angle), y = radius * std::sin(angle);
+      ASSERT_NEAR(math::atan2(y, x), std::atan2(static_cast<double>(y), static_cast<double>(x)), 4e-7) << x << " " << y;
+    }
+  EXPECT_EQ(math::atan2(0.0f, 0.0f), 0.0f);
+  EXPECT_EQ(math::atan2(0.0f, 2.0f), 0.0f);
+  EXPECT_NEAR(math::atan2(0.0f, -2.0f), 3.14159265f, 4e-7);
+  EXPECT_NEAR(math::atan2(-3.0f, 0.0f), -1.57079633f, 4e-7);
+}
+
 TEST(Math, ScaledCosIsTheRoundedDouble) {
   for (int i = -200000; i <= 200000; ++i) {
     const float x = static_cast<float>(i) * 0.0005f;

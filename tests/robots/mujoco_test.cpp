@@ -178,6 +178,18 @@ TEST_F(Robots, HaveNumbersOfTheirOwn) {
   EXPECT_GE(resting, 3);
 }
 
+TEST_F(Robots, CanBeWatchedAfterEachTimeStep) {
+  const auto model = load_model(find_model("sled.xml", nullptr));
+  MujocoRobot watched(*model, 10), robot(*model, 10);
+  const double pull = 1;
+  std::vector<double> times;
+  watched.advance(&pull, [&] { times.push_back(watched.time()); });
+  robot.advance(&pull);
+  ASSERT_EQ(times.size(), 10u);
+  for (size_t k = 0; k < 10; ++k) EXPECT_NEAR(times[k], 0.002 * static_cast<double>(k + 1), 1e-12);
+  EXPECT_EQ(watched.qpos(0), robot.qpos(0));
+}
+
 TEST_F(Robots, TellTheCriticAndCountWhyTheyEnd) {
   Stepped s("Sled", {.num_envs = 4, .seed = 2}, 31);
   s.step(0, 31);
@@ -227,6 +239,8 @@ TEST_F(Robots, ThatDivergeAreLostCountedAndBegunAnew) {
 TEST_F(Robots, ModelsThatCannotBeUsedAreErrorsOfTheUser) {
   expect_error("Missing", "the robot's model nowhere.xml is not there (not in ");
   expect_error("Missing", std::string(DRL_TEST_DATA) + "/robots/models): name its folder in DRL_MODELS");
+  expect_error("NotFetched", "the robot's parts parts/sled.stl are not there (not beside ");
+  expect_error("NotFetched", "/robots/models/sled.xml): run tools/fetch_sleds");
   expect_error("BadSyntax", "bad_syntax.xml (XML Error: Schema violation: unrecognized attribute: 'typ'");
   expect_error("BadSyntax", "line 4");
   expect_error("NoActuator", "no_actuator.xml has no actuator");

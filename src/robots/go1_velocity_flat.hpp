@@ -1,0 +1,91 @@
+// Go1-Velocity-Flat: mjlab 1.6.0's Mjlab-Velocity-Flat-Unitree-Go1 (tasks/velocity/config/go1): a robot of four legs
+// follows commanded velocities on flat ground.
+#pragma once
+
+#include "robots/velocity.hpp"
+
+namespace drl {
+
+struct Go1 {
+  static constexpr const char* name = "Go1-Velocity-Flat";
+  static constexpr RobotModel model{"go1.xml", 4, "unitree_go1/go1.xml", "tools/fetch_robots"};
+
+  // A quarter of the angle at which a motor at rest is at its limit of torque, for each unit of the action.
+  static constexpr double hip = 0.25 * 23.7 / 15.89524265323492, knee = 0.25 * 35.55 / 35.76429596977857;
+  static constexpr velocity::Joint joints[] = {
+      {"FR_hip_joint", 0.1, hip, 0.05, 0.3, 0.3},   {"FR_thigh_joint", 0.9, hip, 0.05, 0.3, 0.3},
+      {"FR_calf_joint", -1.8, knee, 0.1, 0.6, 0.6}, {"FL_hip_joint", -0.1, hip, 0.05, 0.3, 0.3},
+      {"FL_thigh_joint", 0.9, hip, 0.05, 0.3, 0.3}, {"FL_calf_joint", -1.8, knee, 0.1, 0.6, 0.6},
+      {"RR_hip_joint", 0.1, hip, 0.05, 0.3, 0.3},   {"RR_thigh_joint", 0.9, hip, 0.05, 0.3, 0.3},
+      {"RR_calf_joint", -1.8, knee, 0.1, 0.6, 0.6}, {"RL_hip_joint", -0.1, hip, 0.05, 0.3, 0.3},
+      {"RL_thigh_joint", 0.9, hip, 0.05, 0.3, 0.3}, {"RL_calf_joint", -1.8, knee, 0.1, 0.6, 0.6},
+  };
+  static constexpr velocity::Foot feet[] = {
+      {"FR", "FR_calf", "FR_contact"},
+      {"FL", "FL_calf", "FL_contact"},
+      {"RR", "RR_calf", "RR_contact"},
+      {"RL", "RL_calf", "RL_contact"},
+  };
+  static constexpr const char* foot_geoms[] = {"FR_foot_collision", "FL_foot_collision", "RR_foot_collision",
+                                               "RL_foot_collision"};
+  static constexpr const char *root = "trunk", *torso = "trunk", *self_contact = nullptr;
+  static constexpr double height = 0.278;  // m, of its root at the start
+
+  static constexpr RewardTerm reward_terms[] = {
+      {"track_linear_velocity", 2},
+      {"track_angular_velocity", 2},
+      {"upright", 1},
+      {"pose", 1},
+      {"body_ang_vel", 0},
+      {"angular_momentum", 0},
+      {"dof_pos_limits", -1},
+      {"action_rate_l2", -0.1},
+      {"air_time", 0},
+      {"foot_clearance", -2},
+      {"foot_swing_height", -0.25},
+      {"foot_slip", -0.1},
+      {"soft_landing", -1e-5},
+  };
+
+  // Sliding, torsional and rolling friction of its feet in an environment.
+  template <class F>
+  static Vec<F, 3> friction(Draws<F>& draws) {
+    const F slides = draws.uniform(F(0.3), F(1.5)), spins = velocity::log_uniform(draws, 1e-4, 2e-2);
+    return {{slides, spins, velocity::log_uniform(draws, 1e-5, 5e-3)}};
+  }
+
+  // mjlab's, but for the number of environments, which there is 4096 on a GPU.
+  static constexpr const char* preset = R"(
+num_envs = 512
+num_steps_per_env = 24
+max_iterations = 10000
+[ppo]
+learning_rate = 1e-3
+schedule = adaptive
+desired_kl = 0.01
+num_learning_epochs = 5
+num_mini_batches = 4
+clip_param = 0.2
+use_clipped_value_loss = true
+value_clip = 0.2
+value_loss_coef = 1.0
+entropy_coef = 0.01
+gamma = 0.99
+lam = 0.95
+max_grad_norm = 1.0
+obs_normalization = true
+[policy]
+actor_hidden_dims = 512,256,128
+critic_hidden_dims = 512,256,128
+activation = elu
+init_std = 1.0
+std_type = scalar
+)";
+};
+
+template <class R>
+struct Go1VelocityFlat : velocity::Flat<R, Go1> {};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::Go1VelocityFlat)

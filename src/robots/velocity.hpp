@@ -1,0 +1,398 @@
+// What mjlab's velocity tasks on flat ground (version 1.6.0, tasks/velocity) have in common: a robot with a motor in
+// each joint follows commanded velocities, is pushed now and then, and differs a little in each environment. A header
+// as go1_velocity_flat.hpp says which robot, and its numbers.
+//
+// As there, rewards and the end of an episode are told what the bodies were at the beginning of the last time step, the
+// feet's heights even what was observed last, while angles of joints and all observations are new.
+#pragma once
+
+#include <iterator>
+
+#include "drl/robot.hpp"
+
+namespace drl::velocity {
+
+// A joint: the angle that it starts at and that action 0 means, rad; rad for each unit of the action; how far it may
+// deviate while the robot stands, walks and runs, rad.
+struct Joint {
+  const char* name;
+  double angle, action_scale, standing, walking, running;
+};
+// The names of its site, which is where it touches the floor, of its body, and of its sensor of contacts.
+struct Foot {
+  const char *site, *body, *contact;
+};
+
+constexpr double kPi = 3.141592653589793;
+
+template <class F>
+F square(F x) {
+  return x * x;
+}
+template <class F>
+F norm(const F* x, int size) {
+  F sum = F(0);
+  for (int k = 0; k < size; ++k) sum = sum + square(x[k]);
+  return math::sqrt(sum);
+}
+template <class F>
+Vec<F, 3> cross(const Vec<F, 3>& a, const Vec<F, 3>& b) {
+  return {{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]}};
+}
+// The world's vector v as a body sees it that is turned by q: v - 2 w (u x v) + 2 u x (u x v) for q = (w, u).
+template <class F>
+Vec<F, 3> seen_by(const Vec<F, 4>& q, const Vec<F, 3>& v) {
+  const Vec<F, 3> u{{q[1], q[2], q[3]}}, once = cross(u, v), twice = cross(u, once);
+  Vec<F, 3> seen;
+  for (int k = 0; k < 3; ++k) seen[k] = v[k] - F(2) * (q[0] * once[k] - twice[k]);
+  return seen;
+}
+// Which way it faces, rad about the world's z axis.
+template <class F>
+F heading(const Vec<F, 4>& q) {
+  return math::atan2(F(2) * (q[1] * q[2] + q[0] * q[3]), F(1) - F(2) * (square(q[2]) + square(q[3])));
+}
+// An angle in [-pi, pi).
+template <class F>
+F wrapped(F angle) {
+  return angle - F(2 * kPi) * math::floor((angle + F(kPi)) / F(2 * kPi));
+}
+// As often in each order of magnitude.
+template <class F>
+F log_uniform(Draws<F>& draws, double low, double high) {
+  return math::exp(draws.uniform(math::log(F(low)), math::log(F(high))));
+}
+
+// The task of a robot `Of`, as go1_velocity_flat.hpp has it.
+template <class R, class Of>
+struct Flat {
+  using F = typename R::F;
+  using S = Scalar<F>;
+
+  static constexpr int joints = std::size(Of::joints), feet = std::size(Of::feet);
+  static constexpr int geoms = std::size(Of::foot_geoms), terms = std::size(Of::reward_terms);
+  static constexpr bool sees_itself = Of::self_contact != nullptr;
+
+  static constexpr const char *name = Of::name, *preset = Of::preset;
+  static constexpr RobotModel model = Of::model;
+  static constexpr int obs_dim = 12 + 3 * joints, critic_obs_dim = obs_dim + 6 * feet, step_limit = 1000;
+  static constexpr double dt = 0.02;                     // s
+  static constexpr ActionPerDimension<joints> action{};  // not bounded
+  static constexpr auto& reward_terms = Of::reward_terms;
+  static constexpr bool scale_rewards_by_dt = true;
+  static constexpr EndCause ends[] = {{"fell_over"}};
+  // |command - velocity| in m/s and rad/s; mean |second difference| of the actions.
+  static constexpr const char* metrics[] = {"error_vel_xy", "error_vel_yaw", "mean_action_acc"};
+
+  struct Params {
+    S noise = 1, push = 1, faster_after = 5000, fastest_after = 10000;
+    // Commands become faster as the training goes on.
+    struct Curriculum {
+      float iteration = 0;
+      template <class V>
+      void describe(V& visit) {
+        visit("iteration", iteration);
+      }
+      void update(const TrainingStats& stats) { iteration = static_cast<float>(stats.iteration + 1); }
+    } curriculum;
+    template <class V>
+    void describe(V& v) {
+      v("noise", noise, "factor on the noise of what the actor sees", at_least(0));
+      v("push", push, "factor on the changes of velocity by pushes", at_least(0));
+      v("faster_after", faster_after, "iterations until commands reach -1.5 to 2 m/s and 0.7 rad/s", at_least(0));
+      v("fastest_after", fastest_after, "iterations until they reach -2 to 3 m/s", at_least(0));
+    }
+  };
+
+  struct Parts {
+    JointId base, joint[joints];
+    BodyId root, torso, foot_body[feet];
+    SiteId foot[feet];
+    GeomId foot_geom[geoms];
+    SensorId gyro, velocimeter, angular_momentum, contact[feet], self_contact;
+    template <class Find>
+    void find(Find& find) {
+      find(base, "floating_base_joint"), find(root, Of::root), find(torso, Of::torso);
+      for (int k = 0; k < joints; ++k) find(joint[k], Of::joints[k].name);
+      for (int k = 0; k < feet; ++k) {
+        find(foot[k], Of::feet[k].site), find(foot_body[k], Of::feet[k].body), find(contact[k], Of::feet[k].contact);
+      }
+      for (int k = 0; k < geoms; ++k) find(foot_geom[k], Of::foot_geoms[k]);
+      find(gyro, "imu_ang_vel"), find(velocimeter, "imu_lin_vel"), find(angular_momentum, "root_angmom");
+      if constexpr (sees_itself) find(self_contact, Of::self_contact);
+    }
+  };
+
+  struct State {
+    F friction[3], encoder_bias[joints], com_shift[3];  // of the feet; rad; of the torso, m
+    F action[joints], last_action[joints], one_before[joints];
+    F command[3], heading, keeps_heading, stands;  // m/s ahead and to the left, rad/s; rad; 1 or 0
+    F until_command, until_push;                   // s
+    F air_time[feet], contact_time[feet];          // s, so far; one of them is 0
+    F height[feet], peak_height[feet];             // m, as observed last; since it landed
+    F self_contacts;                               // time steps of the last step
+    template <class V>
+    void describe(V& visit) {
+      visit("friction", friction), visit("encoder_bias", encoder_bias), visit("com_shift", com_shift);
+      visit("action", action), visit("last_action", last_action), visit("one_before", one_before);
+      visit("command", command), visit("heading", heading), visit("keeps_heading", keeps_heading);
+      visit("stands", stands), visit("until_command", until_command), visit("until_push", until_push);
+      visit("air_time", air_time), visit("contact_time", contact_time);
+      visit("height", height), visit("peak_height", peak_height), visit("self_contacts", self_contacts);
+    }
+  };
+
+  static void create(State& s, R&, Draws<F>& draws, const Parts&, const Params&) {
+    const Vec<F, 3> friction = Of::template friction<F>(draws);
+    for (int k = 0; k < 3; ++k) s.friction[k] = friction[k];
+    for (F& bias : s.encoder_bias) bias = draws.uniform(F(-0.015), F(0.015));
+    for (int k = 0; k < 3; ++k) s.com_shift[k] = F(k < 2 ? 0.025 : 0.03) * draws.uniform(F(-1), F(1));
+    for (F& peak : s.peak_height) peak = F(0);
+  }
+  static void apply(const State& s, R& robot, const Parts& parts, const Params&) {
+    for (const GeomId geom : parts.foot_geom) robot.set_friction(geom, {{s.friction[0], s.friction[1], s.friction[2]}});
+    robot.shift_center_of_mass(parts.torso, {{s.com_shift[0], s.com_shift[1], s.com_shift[2]}});
+  }
+
+  // A foot's peak height is that of the flight that the episode before has broken off, as there.
+  static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
+    const int at = parts.base.qpos;
+    for (int k = 0; k < 2; ++k) robot.set_qpos(at + k, draws.uniform(F(-0.5), F(0.5)));
+    robot.set_qpos(at + 2, F(Of::height) + draws.uniform(F(0.01), F(0.05)));
+    const F half = F(0.5) * draws.uniform(F(-3.14), F(3.14));
+    const F turned[4] = {math::cos(half), F(0), F(0), math::sin(half)};
+    for (int k = 0; k < 4; ++k) robot.set_qpos(at + 3 + k, turned[k]);
+    for (int k = 0; k < joints; ++k) robot.set_qpos(parts.joint[k].qpos, F(Of::joints[k].angle));
+    robot.forward();
+
+    for (int k = 0; k < joints; ++k) s.action[k] = s.last_action[k] = s.one_before[k] = F(0);
+    for (int k = 0; k < feet; ++k) s.air_time[k] = s.contact_time[k] = F(0);
+    s.until_push = draws.uniform(F(1), F(3));
+    s.until_command = F(0);
+    see_heights(s, robot, parts);
+    follow_commands(s, robot, draws, parts, p, F(0));
+  }
+
+  static Step<F, terms, 3, 1> step(State& s, R& robot, const F* action, Draws<F>& draws, const Parts& parts,
+                                   const Params& p) {
+    F target[joints], jerk = F(0);
+    for (int k = 0; k < joints; ++k) {
+      s.one_before[k] = s.last_action[k], s.last_action[k] = s.action[k], s.action[k] = action[k];
+      target[k] = F(Of::joints[k].angle) + F(Of::joints[k].action_scale) * action[k] - s.encoder_bias[k];
+      jerk = jerk + math::abs(s.action[k] - F(2) * s.last_action[k] + s.one_before[k]);
+    }
+    s.self_contacts = F(0);
+    robot.advance(target, [&] { watch_contacts(s, robot, parts); });
+
+    Step<F, terms, 3, 1> result;
+    see_terms(s, robot, parts, result.terms);
+    result.ends[0] =
+        seen_by(robot.orientation(parts.root), {{F(0), F(0), F(1)}})[2] < F(0.3420201433256687);  // cos 70°
+    push(s, robot, draws, parts, p);
+    robot.forward();
+
+    see_heights(s, robot, parts);
+    const Vec<F, 3> along = base_velocity(robot, parts), turning = base_turning(robot, parts);
+    const F error[2] = {s.command[0] - along[0], s.command[1] - along[1]};
+    result.metrics[0] = norm(error, 2);
+    result.metrics[1] = math::abs(s.command[2] - turning[2]);
+    result.metrics[2] = jerk / F(joints);
+    follow_commands(s, robot, draws, parts, p, F(dt));
+    return result;
+  }
+
+  // Of the base: velocity, turning, down; of the joints: angles as their encoders say, velocities; actions; command.
+  template <class Out>
+  static void observe(const State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params& p, Out obs) {
+    constexpr struct {
+      int size;
+      double noise;
+    } parts_of_it[] = {{3, 0.5}, {3, 0.2}, {3, 0.05}, {joints, 0.01}, {joints, 1.5}};
+    see(s, robot, parts, F(1), obs);
+    for (const auto& part : parts_of_it)
+      for (int k = 0; k < part.size; ++k, ++obs) *obs += p.noise * draws.uniform(F(-part.noise), F(part.noise));
+  }
+  // The same without noise and errors of encoders; of the feet: height, time in the air, contact, force.
+  template <class Out>
+  static void observe_critic(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
+    obs = see(s, robot, parts, F(0), obs);
+    for (const F height : s.height) *obs++ = height;
+    for (const F time : s.air_time) *obs++ = time;
+    for (const SensorId contact : parts.contact) *obs++ = math::select(robot.sensor(contact, 0) > F(0), F(1), F(0));
+    for (const SensorId contact : parts.contact)
+      for (int k = 1; k < 4; ++k) {
+        const F force = robot.sensor(contact, k), size = math::log(F(1) + math::abs(force));
+        *obs++ = math::select(force < F(0), -size, size);
+      }
+  }
+
+  template <class Canvas>
+  static void draw(const State& s, const Params&, Canvas& canvas) {
+    canvas.text("ahead", s.command[0], "m/s");
+    canvas.text("left", s.command[1], "m/s");
+    canvas.text("turn", s.command[2], "rad/s");
+  }
+
+  // Whatever the command was until then: after `passed` seconds, perhaps another one, and one that keeps a heading
+  // turns towards it.
+  static void follow_commands(State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params& p,
+                              F passed) {
+    const Mask<F> faster = F(p.curriculum.iteration) >= F(p.faster_after);
+    const Mask<F> fastest = F(p.curriculum.iteration) >= F(p.fastest_after);
+    const F back = math::select(fastest, F(-2), math::select(faster, F(-1.5), F(-1)));
+    const F ahead = math::select(fastest, F(3), math::select(faster, F(2), F(1)));
+    const F turn = math::select(faster | fastest, F(0.7), F(0.5));
+
+    s.until_command = s.until_command - passed;
+    const Mask<F> anew = s.until_command <= F(0);
+    const auto drawn = [&](F& number, F another) { number = math::select(anew, another, number); };
+    const auto share = [&](double of_all) { return draws.uniform(F(0), F(1)) <= F(of_all); };
+    drawn(s.until_command, draws.uniform(F(3), F(8)));
+    F another[3] = {draws.uniform(back, ahead), draws.uniform(F(-1), F(1)), draws.uniform(-turn, turn)};
+    drawn(s.heading, draws.uniform(F(-kPi), F(kPi)));
+    drawn(s.keeps_heading, math::select(share(0.3), F(1), F(0)));
+    drawn(s.stands, math::select(share(0.1), F(1), F(0)));
+    const Mask<F> straight = share(0.2);
+    another[0] = math::select(straight, math::max(math::abs(another[0]), F(0.3)), another[0]);
+    for (int k = 1; k < 3; ++k) another[k] = math::select(straight, F(0), another[k]);
+    for (int k = 0; k < 3; ++k) drawn(s.command[k], another[k]);
+
+    const F error = wrapped(s.heading - heading(robot.orientation(parts.root)));
+    s.command[2] = math::select(s.keeps_heading > F(0), math::clamp(F(0.5) * error, -turn, turn), s.command[2]);
+    for (F& command : s.command) command = math::select(s.stands > F(0), F(0), command);
+  }
+
+ private:
+  // How fast a body's point moves, m/s along the world's axes.
+  static Vec<F, 3> velocity_of(const R& robot, const Parts& parts, BodyId body, const Vec<F, 3>& point) {
+    const Vec<F, 6> moving = robot.velocity(body);
+    const Vec<F, 3> centre = robot.subtree_center_of_mass(parts.root);
+    Vec<F, 3> arm, velocity;
+    for (int k = 0; k < 3; ++k) arm[k] = point[k] - centre[k];
+    const Vec<F, 3> around = cross({{moving[0], moving[1], moving[2]}}, arm);
+    for (int k = 0; k < 3; ++k) velocity[k] = moving[3 + k] + around[k];
+    return velocity;
+  }
+  static Vec<F, 3> turning_of(const R& robot, BodyId body) {
+    const Vec<F, 6> moving = robot.velocity(body);
+    return {{moving[0], moving[1], moving[2]}};
+  }
+  // Of the base, along its own axes.
+  static Vec<F, 3> base_velocity(const R& robot, const Parts& parts) {
+    return seen_by(robot.orientation(parts.root), velocity_of(robot, parts, parts.root, robot.position(parts.root)));
+  }
+  static Vec<F, 3> base_turning(const R& robot, const Parts& parts) {
+    return seen_by(robot.orientation(parts.root), turning_of(robot, parts.root));
+  }
+
+  // After each time step.
+  static void watch_contacts(State& s, const R& robot, const Parts& parts) {
+    constexpr double passed = dt / model.frame_skip;
+    for (int k = 0; k < feet; ++k) {
+      const Mask<F> touches = robot.sensor(parts.contact[k], 0) > F(0);
+      s.contact_time[k] = math::select(touches, s.contact_time[k] + F(passed), F(0));
+      s.air_time[k] = math::select(touches, F(0), s.air_time[k] + F(passed));
+    }
+    if constexpr (sees_itself) {
+      const F force[3] = {robot.sensor(parts.self_contact, 1), robot.sensor(parts.self_contact, 2),
+                          robot.sensor(parts.self_contact, 3)};
+      s.self_contacts = s.self_contacts + math::select(norm(force, 3) > F(10), F(1), F(0));
+    }
+  }
+
+  // What is above the floor, as a ray of 1 m down from the foot sees it.
+  static void see_heights(State& s, const R& robot, const Parts& parts) {
+    for (int k = 0; k < feet; ++k) s.height[k] = math::clamp(robot.position(parts.foot[k])[2], F(0), F(1));
+  }
+
+  // In the order of mjlab's, without weights.
+  static void see_terms(State& s, const R& robot, const Parts& parts, F* term) {
+    const F speed = norm(s.command, 2) + math::abs(s.command[2]);
+    const F moves = math::select(speed > F(0.05), F(1), F(0));
+    const Vec<F, 3> along = base_velocity(robot, parts), turning = base_turning(robot, parts);
+    *term++ = math::exp(F(-4) * (square(s.command[0] - along[0]) + square(s.command[1] - along[1]) + square(along[2])));
+    *term++ = math::exp(F(-2) * (square(turning[0]) + square(turning[1]) + square(s.command[2] - turning[2])));
+
+    const Vec<F, 3> up = seen_by(robot.orientation(parts.torso), {{F(0), F(0), F(1)}});
+    *term++ = math::exp(F(-5) * (square(up[0]) + square(up[1])));
+    F deviation = F(0), beyond = F(0), change = F(0);
+    for (int k = 0; k < joints; ++k) {
+      const auto& joint = Of::joints[k];
+      const F angle = robot.qpos(parts.joint[k]);
+      const F walks = math::select(speed < F(1.5), F(joint.walking), F(joint.running));
+      deviation =
+          deviation + square((angle - F(joint.angle)) / math::select(speed < F(0.05), F(joint.standing), walks));
+      const Vec<F, 2> range = robot.range(parts.joint[k]);  // of which 0.9 are soft limits
+      const F off = math::abs(angle - F(0.5) * (range[0] + range[1])) - F(0.45) * (range[1] - range[0]);
+      beyond = beyond + math::max(off, F(0));
+      change = change + square(s.action[k] - s.last_action[k]);
+    }
+    *term++ = math::exp(-deviation / F(joints));
+
+    const Vec<F, 3> torso = turning_of(robot, parts.torso);
+    *term++ = square(torso[0]) + square(torso[1]);
+    F momentum = F(0);
+    for (int k = 0; k < 3; ++k) momentum = momentum + square(robot.sensor(parts.angular_momentum, k));
+    *term++ = momentum;
+    *term++ = beyond;
+    *term++ = change;
+    see_feet(s, robot, parts, moves, math::select(speed > F(0.5), F(1), F(0)), term);
+    if constexpr (sees_itself) term[5] = s.self_contacts;
+  }
+  static void see_feet(State& s, const R& robot, const Parts& parts, F moves, F strides, F* term) {
+    constexpr double target = 0.1;  // m
+    for (int k = 0; k < 5; ++k) term[k] = F(0);
+    for (int k = 0; k < feet; ++k) {
+      const Vec<F, 3> velocity = velocity_of(robot, parts, parts.foot_body[k], robot.position(parts.foot[k]));
+      const F slides = norm(velocity.at, 2);
+      const F force[3] = {robot.sensor(parts.contact[k], 1), robot.sensor(parts.contact[k], 2),
+                          robot.sensor(parts.contact[k], 3)};
+      const Mask<F> touches = robot.sensor(parts.contact[k], 0) > F(0);
+      const Mask<F> lands = (s.contact_time[k] > F(0)) & (s.contact_time[k] < F(dt + 1e-6));
+      s.peak_height[k] = math::select(touches, s.peak_height[k], math::max(s.peak_height[k], s.height[k]));
+      const Mask<F> swings = (s.air_time[k] > F(0.05)) & (s.air_time[k] < F(0.5));
+      term[0] = term[0] + math::select(swings, strides, F(0));
+      term[1] = term[1] + moves * math::abs(s.height[k] - F(target)) * slides;
+      term[2] = term[2] + math::select(lands, moves * square(s.peak_height[k] / F(target) - F(1)), F(0));
+      term[3] = term[3] + math::select(touches, moves * square(slides), F(0));
+      term[4] = term[4] + math::select(lands, moves * norm(force, 3), F(0));
+      s.peak_height[k] = math::select(lands, F(0), s.peak_height[k]);
+    }
+  }
+
+  // Where it is time, the base goes on with a velocity that differs by chance from the one seen last.
+  static void push(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
+    constexpr double most[6] = {0.5, 0.5, 0.4, 0.52, 0.52, 0.78};  // m/s, rad/s
+    s.until_push = s.until_push - F(dt);
+    const Mask<F> is_time = (s.until_push < F(1e-6)) & (F(p.push) > F(0));
+    s.until_push = math::select(is_time, draws.uniform(F(1), F(3)), s.until_push);
+    Vec<F, 3> moving = velocity_of(robot, parts, parts.root, robot.position(parts.root));
+    Vec<F, 3> turning = turning_of(robot, parts.root);
+    for (int k = 0; k < 3; ++k) {
+      moving[k] = moving[k] + p.push * draws.uniform(F(-most[k]), F(most[k]));
+      turning[k] = turning[k] + p.push * draws.uniform(F(-most[3 + k]), F(most[3 + k]));
+    }
+    const int at = parts.base.qpos + 3, to = parts.base.qvel;
+    turning = seen_by({{robot.qpos(at), robot.qpos(at + 1), robot.qpos(at + 2), robot.qpos(at + 3)}}, turning);
+    for (int k = 0; k < 3; ++k) {
+      robot.set_qvel(to + k, math::select(is_time, moving[k], robot.qvel(to + k)));
+      robot.set_qvel(to + 3 + k, math::select(is_time, turning[k], robot.qvel(to + 3 + k)));
+    }
+  }
+
+  template <class Out>
+  static Out see(const State& s, const R& robot, const Parts& parts, F biased, Out obs) {
+    for (int k = 0; k < 3; ++k) *obs++ = robot.sensor(parts.velocimeter, k);
+    for (int k = 0; k < 3; ++k) *obs++ = robot.sensor(parts.gyro, k);
+    const Vec<F, 3> down = seen_by(robot.orientation(parts.root), {{F(0), F(0), F(-1)}});
+    for (int k = 0; k < 3; ++k) *obs++ = down[k];
+    for (int k = 0; k < joints; ++k)
+      *obs++ = robot.qpos(parts.joint[k]) - F(Of::joints[k].angle) + biased * s.encoder_bias[k];
+    for (int k = 0; k < joints; ++k) *obs++ = robot.qvel(parts.joint[k]);
+    for (const F action : s.action) *obs++ = action;
+    for (const F command : s.command) *obs++ = command;
+    return obs;
+  }
+};
+
+}  // namespace drl::velocity

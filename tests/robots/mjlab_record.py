@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Records mjlab's velocity tasks on flat ground, for tests/robots/mjlab_test.cpp and tests/python/mjlab_models_test.py.
+
+    python3 -m venv mjlab && mjlab/bin/pip install mjlab==1.6.0
+    mjlab/bin/python tests/robots/mjlab_record.py tests/robots/recordings [ROBOT...]
+
+Two files a robot. ROBOT_model.json: the fields of the compiled model that decide its physics, by name.
+ROBOT-Velocity-Flat.txt: episodes of a few steps. Numbers are float32, in 7 digits. Lines:
+    terms NAME...                          terms of the reward
+    episode                                an environment begins
+    bias ANGLE... / com X Y Z              its encoders' error [nu], rad; shift of its centre of mass, m
+    reset QPOS... QVEL...                  its first state
+    contacts FOUND... FORCE...             of each foot on the floor, then, of the G1, of the robot with itself: whether
+                                           there is one, and its force, N; in that state
+    step ACTION...
+    substep FOUND... FORCE...              the same after each of the four time steps; those of a time step's beginning
+    targets ANGLE...                       what its motors aim at, rad
+    before QPOS... QVEL...                 the state in which the last time step began
+    after QPOS... QVEL...                  the state in which it ended
+    rewards X...                           each term, without its weight
+    ends FELL_OVER
+    pushed QVEL...                         where a push has changed the velocities
+    command X Y YAW                        while all that was measured
+    contacts FOUND... FORCE...             in the state after it
+    critic X...                            what the critic sees then, whose command is the next one
+    heading TARGET                         of a command that keeps a heading, rad
+    metrics X Y ACC                        |command - velocity| along the plane and of the yaw, in the state after it;
+                                           mean second difference of the actions
+A term that mjlab leaves out, as its weight is 0, is computed all the same. What its sensors have found on the floor is
+read anew for observations: mjlab does so in each step in which any environment of a batch begins an episode.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import torch
+from mjlab.envs import ManagerBasedRlEnv
+from mjlab.envs.mdp.metrics import mean_action_acc
+from mjlab.tasks.registry import load_env_cfg
+
+assert mujoco.__version__.startswith("3.11")
+
+ROBOTS = {"Go1": "Mjlab-Velocity-Flat-Unitree-Go1", "G1": "Mjlab-Velocity-Flat-Unitree-G1"}
+STEPS = 14
+
+
+def plain(value):
+    return np.asarray(value, dtype=float).tolist()
+
+
+def model_fields(m):
+    """What decides the physics: {kind: {name: {field: numbers}}}."""
+    name = lambda kind, k: mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{kind}"), k).split("/")[-1]
+    first = lambda value: np.atleast_1d(value).flat[0]  # of a polynomial, whose other coefficients are 0
+    fields = {"opt": {"opt": {f: plain(getattr(m.opt, f)) for f in (
+        "timestep", "impratio", "tolerance", "ls_tolerance", "iterations", "ls_iterations", "ccd_iterations",
+        "integrator", "cone", "solver", "jacobian", "gravity", "disableflags", "enableflags")}}}
+    fields["body"] = {name("BODY", k): {f: plain(getattr(m, f"body_{f}")[k]) for f in (
+        "mass", "inertia", "pos", "quat", "ipos", "iquat", "subtreemass", "invweight0")} for k in range(1, m.nbody)
+        if name("BODY", k) != "terrain"}
+    fields["joint"], fields["actuator"] = {}, {}
+    for k in range(m.njnt):
+        dof = m.jnt_dofadr[k]
+        numbers = {f: plain(getattr(m, f"jnt_{f}")[k]) for f in ("type", "axis", "pos", "range", "limited", "solref",
+                                                                 "solimp", "margin")}
+        numbers["stiffness"] = plain(first(m.jnt_stiffness[k]))
+        for f in ("armature", "damping", "frictionloss", "invweight0"):
+            numbers[f] = plain(first(getattr(m, f"dof_{f}")[dof]))
+        fields["joint"][name("JOINT", k)] = numbers
+    for k in range(m.nu):
+        joint = name("JOINT", m.actuator_trnid[k, 0])
+        fields["actuator"][joint] = {f: plain(getattr(m, f"actuator_{f}")[k]) for f in (
+            "gaintype", "biastype", "dyntype", "trntype", "forcelimited", "forcerange", "ctrllimited", "gear")}
+        for f in ("gainprm", "biasprm"):
+            fields["actuator"][joint][f] = plain(getattr(m, f"actuator_{f}")[k][:3])
+    fields["geom"] = {name("GEOM", k).replace("terrain", "floor"): {f: plain(getattr(m, f"geom_{f}")[k]) for f in (
+        "type", "size", "pos", "quat", "condim", "contype", "conaffinity", "priority", "friction", "solref", "solimp",
+        "solmix", "margin", "gap")} for k in range(m.ngeom) if m.geom_contype[k] or m.geom_conaffinity[k]}
+    fields["site"] = {name("SITE", k): {f: plain(getattr(m, f"site_{f}")[k]) for f in ("pos", "quat")}
+                      for k in range(m.nsite)}
+    fields["exclude"] = {"pairs": {"bodies": sorted(sorted([name("BODY", s >> 16), name("BODY", s & 0xFFFF)])
+                                                    for s in m.exclude_signature.tolist())}}
+    return fields
+
+
+class Recorder:
+    def __init__(self, robot, num_envs):
+        torch.set_num_threads(1)
+        cfg = load_env_cfg(ROBOTS[robot])
+        cfg.scene.num_envs, cfg.seed, self.robot = num_envs, 3, robot
+        cfg.observations["actor"].enable_corruption = False
+        cfg.auto_reset = False
+        self.weights = {name: term.weight for name, term in cfg.rewards.items()}
+        for term in cfg.rewards.values():
+            term.weight = term.weight or 1.0
+        # Every push and every new command is due within the recorded steps.
+        cfg.events["push_robot"].interval_range_s = (0.1, 0.3)
+        cfg.commands["twist"].resampling_time_range = (0.15, 0.4)
+        cfg.commands["twist"].rel_standing_envs = 0.2
+        # Headings that are near enough to be turned to slowly.
+        cfg.commands["twist"].rel_heading_envs, cfg.commands["twist"].ranges.heading = 0.7, (-1.0, 1.0)
+        cfg.events["reset_base"].params["pose_range"]["yaw"] = (-0.5, 0.5)
+        self.env = ManagerBasedRlEnv(cfg, device="cpu")
+        self.lines = [[] for _ in range(num_envs)]
+        self.twist = self.env.command_manager.get_term("twist")
+
+    def write(self, word, rows):
+        """A line for each environment that goes on: a row of numbers."""
+        rows = torch.as_tensor(rows).float().reshape(len(self.lines), -1)
+        for i in self.going:
+            self.lines[i].append(" ".join([word, *(f"{x:.7g}" for x in rows[i].tolist())]))
+
+    def state(self):
+        data = self.env.sim.data
+        return torch.cat([data.qpos[:], data.qvel[:]], dim=1)
+
+    def contacts(self):
+        feet = self.env.scene["feet_ground_contact"]._extract_sensor_data()
+        found, force = [feet.found], [feet.force.flatten(1)]
+        if "self_collision" in self.env.scene.sensors:
+            own = self.env.scene["self_collision"]._extract_sensor_data()
+            found.append(own.found), force.append(own.force.flatten(1))
+        return torch.cat(found + force, dim=1)
+
+    def observe_anew(self):
+        self.env.scene["feet_ground_contact"]._invalidate_cache()
+
+    def run(self, actions, tilted):
+        env, data = self.env, self.env.sim.data
+        self.going = range(len(self.lines))
+        step, forward, compute = env.sim.step, env.sim.forward, env.reward_manager.compute
+
+        def recorded_step():
+            self.before = self.state()
+            step()
+            self.write("substep", self.contacts())
+
+        def recorded_rewards(dt):
+            self.write("targets", env.scene["robot"].data.joint_pos_target)
+            self.write("before", self.before)
+            self.after = self.state()
+            self.write("after", self.after)
+            result = compute(dt)
+            self.write("rewards", env.reward_manager._step_reward / self.all_weights)
+            self.write("ends", env.termination_manager.get_term("fell_over"))
+            self.write("command", self.twist.command)
+            return result
+
+        def recorded_forward():
+            nq = data.qpos.shape[1]
+            if hasattr(self, "after"):
+                for i in self.going:
+                    if not torch.equal(data.qvel[i], self.after[i, nq:]):
+                        self.lines[i].append(" ".join(["pushed", *(f"{x:.7g}" for x in data.qvel[i].tolist())]))
+            forward()
+            self.observe_anew()
+
+        env.sim.step, env.sim.forward, env.reward_manager.compute = recorded_step, recorded_forward, recorded_rewards
+        update = self.twist._update_metrics
+
+        def recorded_metrics():
+            for name in ("error_vel_xy", "error_vel_yaw"):
+                self.twist.metrics[name].zero_()
+            update()
+            steps = self.twist.cfg.resampling_time_range[1] / env.step_dt
+            errors = [self.twist.metrics[name] * steps for name in ("error_vel_xy", "error_vel_yaw")]
+            self.write("metrics", torch.stack([*errors, mean_action_acc(env)], dim=1))
+
+        if tilted:  # some begin so far off the vertical that they fall over
+            reset = env.event_manager.apply
+
+            def tilted_reset(mode, **arguments):
+                reset(mode, **arguments)
+                if mode == "reset":
+                    half = 0.5 * 1.15
+                    data.qpos[tilted, 3:7] = torch.tensor([np.cos(half), np.sin(half), 0, 0], dtype=torch.float32)
+                    data.qpos[tilted, 2] += 0.25
+                    data.qvel[tilted, 3] = 0.5
+            env.event_manager.apply = tilted_reset
+        cfgs = [env.reward_manager.get_term_cfg(name) for name in env.reward_manager.active_terms]
+        self.all_weights = torch.tensor([c.weight for c in cfgs])
+        obs, _ = env.reset()
+        self.twist._update_metrics = recorded_metrics
+        entity = env.scene["robot"]
+        body = entity.find_bodies(env.event_manager.get_term_cfg("base_com").params["asset_cfg"].body_names)[0][0]
+        ipos = env.sim.model.body_ipos[:, entity.indexing.body_ids[body]]
+        file_ipos = torch.tensor(env.sim.mj_model.body_ipos[entity.indexing.body_ids[body]], dtype=torch.float32)
+        for i in self.going:
+            self.lines[i].append("episode")
+        self.write("bias", entity.data.encoder_bias)
+        self.write("com", ipos - file_ipos)
+        self.write("reset", self.state())
+        self.write("contacts", self.contacts())
+        self.write("critic", obs["critic"])
+        for t in range(STEPS):
+            action = torch.as_tensor(actions(t), dtype=torch.float32)
+            self.write("step", action)
+            env._manual_reset_pending[:] = False
+            obs, _, terminated, _, _ = env.step(action)
+            self.write("contacts", self.contacts())
+            self.write("critic", obs["critic"])
+            for i in self.going:
+                if self.twist.is_heading_env[i]:
+                    self.lines[i].append(f"heading {self.twist.heading_target[i]:.7g}")
+            self.going = [i for i in self.going if not terminated[i]]
+        names = " ".join(env.reward_manager.active_terms)
+        return [f"# mjlab 1.6.0, {self.robot}: see mjlab_record.py", f"terms {names}"] + sum(self.lines, [])
+
+
+def gait(robot, joints):
+    """Actions [3, joints] at step t: legs that swing in turn, and noise, with which the second one reaches its limits."""
+    random = np.random.default_rng(7)
+    lift = np.zeros((2, joints))  # of the two groups of legs
+    if robot == "Go1":
+        for leg, group in enumerate((0, 1, 1, 0)):
+            lift[group, 3 * leg + 1], lift[group, 3 * leg + 2] = 1.2, -3
+    else:
+        for leg in range(2):
+            lift[leg, 6 * leg], lift[leg, 6 * leg + 3], lift[leg, 6 * leg + 4] = -0.8, 1.5, -0.5
+
+    def actions(t):
+        phase = np.sin(2 * np.pi * t / 10)
+        swing = max(phase, 0) * lift[0] + max(-phase, 0) * lift[1]
+        noise = random.normal(size=(3, joints)) * np.array([[0.2], [4], [1]])
+        return swing + noise
+    return actions
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    for robot in sys.argv[2:] or ROBOTS:
+        recorder = Recorder(robot, num_envs=3)
+        kinds = [f'"{kind}": {json.dumps(parts)}' for kind, parts in model_fields(recorder.env.sim.mj_model).items()]
+        (folder / f"{robot}_model.json").write_text("{" + ",\n".join(kinds) + "}\n")
+        lines = recorder.run(gait(robot, recorder.env.action_manager.total_action_dim), tilted=[2])
+        (folder / f"{robot}-Velocity-Flat.txt").write_text("\n".join(lines) + "\n")
+        print(robot)

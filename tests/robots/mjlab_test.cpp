@@ -1,0 +1,405 @@
+// Velocity tasks against mjlab's own (mjlab_record.py, recordings/): every term of the reward, end, metric and
+// observation, from the states and contacts that mjlab went through. Nothing is simulated again: the two MuJoCos
+// differ.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "drl/mujoco.hpp"
+#include "robots/g1_velocity_flat.hpp"
+#include "robots/go1_velocity_flat.hpp"
+
+namespace drl {
+namespace {
+
+using Numbers = std::vector<double>;
+// Of an episode's start and of each step: what mjlab_record.py names.
+using Record = std::map<std::string, Numbers>;
+struct Moment : Record {
+  std::vector<Numbers> substeps;
+};
+struct Recording {
+  std::vector<std::string> terms;
+  std::vector<std::vector<Moment>> episodes;  // of which the first is the start
+};
+
+Recording recorded(const std::string& task) {
+  std::ifstream file(std::string(DRL_TEST_DATA) + "/robots/recordings/" + task + ".txt");
+  Recording all;
+  for (std::string text; std::getline(file, text);) {
+    std::istringstream line(text);
+    std::string kind;
+    line >> kind;
+    if (kind == "terms")
+      for (std::string name; line >> name;) all.terms.push_back(name);
+    if (kind == "#" || kind == "terms") continue;
+    if (kind == "episode") all.episodes.emplace_back().emplace_back();
+    if (kind == "step") all.episodes.back().emplace_back();
+    Numbers numbers;
+    for (double x; line >> x;) numbers.push_back(x);
+    Moment& now = all.episodes.back().back();
+    if (kind == "substep")
+      now.substeps.push_back(numbers);
+    else
+      now[kind] = numbers;
+  }
+  EXPECT_EQ(all.episodes.size(), 3u) << task;
+  return all;
+}
+
+// A robot that is where the recording says, whatever the task does.
+struct RecordedRobot : MujocoRobot {
+  using MujocoRobot::MujocoRobot;
+
+  const Moment* now = nullptr;
+  int contact_sensors = 0;
+  std::map<int, double> asked_qvel;
+  Numbers targets;
+
+  template <class Watch>
+  void advance(const double* controls, const Watch& after_each) {
+    targets.assign(controls, controls + nu());
+    for (const Numbers& substep : now->substeps) {
+      contacts_ = &substep;
+      if (&substep == &now->substeps.back()) stand(now->at("before")), MujocoRobot::forward();
+      after_each();
+    }
+    stand(now->at("after"));
+  }
+  void advance(const double* controls) {
+    advance(controls, [] {});
+  }
+  void forward() {
+    stand(now->at(now->count("reset") ? "reset" : "after"));
+    if (now->count("pushed"))
+      for (int k = 0; k < nv(); ++k) MujocoRobot::set_qvel(k, now->at("pushed")[static_cast<size_t>(k)]);
+    MujocoRobot::forward();
+    contacts_ = &now->at("contacts");
+  }
+  void set_qpos(int, double) {}
+  void set_qvel(int k, double x) { asked_qvel[k] = x; }
+  // Contacts are the recorded ones. They are the last of the model's sensors: whether there is one, and its force.
+  double sensor(SensorId id, int k) const {
+    const int first = 9, which = (id.index - first) / 4;
+    if (id.index < first) return MujocoRobot::sensor(id, k);
+    return (*contacts_)[static_cast<size_t>(k == 0 ? which : contact_sensors + 3 * which + k - 1)];
+  }
+
+ private:
+  void stand(const Numbers& state) {
+    for (int k = 0; k < nq(); ++k) MujocoRobot::set_qpos(k, state[static_cast<size_t>(k)]);
+    for (int k = 0; k < nv(); ++k) MujocoRobot::set_qvel(k, state[static_cast<size_t>(nq() + k)]);
+  }
+  const Numbers* contacts_ = nullptr;
+};
+
+void expect_near(double ours, double theirs, const std::string& what) {
+  EXPECT_NEAR(ours, theirs, 1e-4 * (1 + std::abs(theirs))) << what;
+}
+
+template <class Task>
+struct Played {
+  Played() : file(find_model(Task::model, nullptr)), model(load_model(file)), robot(*model, Task::model.frame_skip) {
+    PartFinder find(*model, file);
+    parts.find(find);
+    params.noise = params.push = 0;
+  }
+  void begin(const Moment& start) {
+    robot.now = &start;
+    state = {};
+    std::copy_n(start.at("bias").begin(), Task::joints, state.encoder_bias);
+    std::copy_n(start.at("com").begin(), 3, state.com_shift);
+    Task::apply(state, robot, parts, params);
+    robot.contact_sensors = static_cast<int>(start.at("contacts").size() / 4);
+    Task::reset(state, robot, draws, parts, params);
+  }
+  auto step(const Moment& now) {
+    robot.now = &now;
+    state.until_command = 1000;  // commands are the recorded ones
+    state.stands = 0;
+    state.keeps_heading = now.count("heading") ? 1 : 0;
+    if (now.count("heading")) state.heading = now.at("heading")[0];
+    std::copy_n(now.at("command").begin(), 3, state.command);
+    return Task::step(state, robot, now.at("step").data(), draws, parts, params);
+  }
+
+  std::string file;
+  std::unique_ptr<mjModel, DeleteModel> model;
+  RecordedRobot robot;
+  Draws<double> draws{1, 0, 0};
+  typename Task::State state{};
+  typename Task::Parts parts{};
+  typename Task::Params params{};
+};
+
+template <class Task>
+class Compared {
+ public:
+  Compared() : all_(recorded(Task::name)) {}
+
+  void run() {
+    for (size_t k = 0; k < all_.terms.size(); ++k) EXPECT_EQ(all_.terms[k], Task::reward_terms[k].name);
+    ASSERT_EQ(all_.terms.size(), std::size(Task::reward_terms));
+    for (size_t e = 0; e < all_.episodes.size(); ++e) {
+      const auto& episode = all_.episodes[e];
+      played_.begin(episode[0]);
+      observe(episode[0], "episode " + std::to_string(e) + ", start");
+      for (size_t t = 1; t < episode.size(); ++t)
+        step(episode[t], "episode " + std::to_string(e) + ", step " + std::to_string(t));
+    }
+    // That the recording has what it takes to tell.
+    EXPECT_GE(fallen_, 1);
+    EXPECT_GE(pushed_, 2);
+    EXPECT_GE(turned_, 1);
+    for (size_t k = 0; k < all_.terms.size(); ++k) EXPECT_GT(largest_[k], 0) << all_.terms[k];
+  }
+
+ private:
+  void step(const Moment& now, const std::string& when) {
+    const auto result = played_.step(now);
+    for (size_t k = 0; k < all_.terms.size(); ++k) {
+      expect_near(result.terms[k], now.at("rewards")[k], all_.terms[k] + ", " + when);
+      largest_[k] = std::max(largest_[k], now.at("rewards")[k]);
+    }
+    for (size_t k = 0; k < Task::joints; ++k)
+      expect_near(played_.robot.targets[k], now.at("targets")[k], "target " + std::to_string(k) + ", " + when);
+    EXPECT_EQ(result.ends[0], now.at("ends")[0] != 0) << when;
+    fallen_ += result.ends[0];
+    for (size_t k = 0; k < 3; ++k) expect_near(result.metrics[k], now.at("metrics")[k], Task::metrics[k] + when);
+    const double* next = &now.at("critic")[Task::obs_dim - 3];
+    if (now.count("heading") && next[0] * next[0] + next[1] * next[1] > 0) {
+      expect_near(played_.state.command[2], next[2], "turns towards its heading, " + when);
+      turned_ += std::abs(next[2]) < 0.499;
+    }
+    if (now.count("pushed")) push(now, when);
+    std::copy_n(next, 3, played_.state.command);
+    observe(now, when);
+  }
+
+  // The velocity that a push starts from, which is that of the last time step's beginning: what mjlab has made of it is
+  // within the ranges of its chance, and the joints go on as they did.
+  void push(const Moment& now, const std::string& when) {
+    Played<Task> another;
+    another.begin(all_.episodes[0][0]);
+    another.params.push = 1e-9;
+    another.state.until_push = 0;
+    Moment before = now;
+    before.erase("pushed");
+    another.step(before);
+    const double most[6] = {0.5, 0.5, 0.4, 0.52, 0.52, 0.78};
+    double turn = 0, limit = 0;
+    for (int k = 0; k < 6; ++k) {
+      const double by = now.at("pushed")[static_cast<size_t>(k)] - another.robot.asked_qvel.at(k);
+      if (k < 3) {
+        EXPECT_LE(std::abs(by), most[k] + 1e-4) << when;
+      }
+      if (k >= 3) turn += by * by, limit += most[k] * most[k];
+    }
+    EXPECT_LE(turn, limit + 1e-3) << when;  // along the base's axes, the ranges are along the world's
+    for (size_t k = 6; k < now.at("pushed").size(); ++k)
+      expect_near(now.at("pushed")[k], now.at("after")[static_cast<size_t>(played_.robot.nq()) + k], when);
+    pushed_ += 1;
+  }
+  void observe(const Moment& now, const std::string& when) {
+    Numbers actor(Task::obs_dim), critic(Task::critic_obs_dim);
+    if (now.count("reset")) std::copy_n(&now.at("critic")[Task::obs_dim - 3], 3, played_.state.command);
+    Task::observe(played_.state, played_.robot, played_.draws, played_.parts, played_.params, actor.data());
+    Task::observe_critic(played_.state, played_.robot, played_.parts, played_.params, critic.data());
+    ASSERT_EQ(critic.size(), now.at("critic").size());
+    for (size_t k = 0; k < critic.size(); ++k)
+      expect_near(critic[k], now.at("critic")[k], "critic's number " + std::to_string(k) + ", " + when);
+    for (size_t k = 0; k < actor.size(); ++k) {
+      const bool is_angle = k >= 9 && k < 9 + Task::joints;
+      const double bias = is_angle ? played_.state.encoder_bias[k - 9] : 0;
+      expect_near(actor[k], now.at("critic")[k] + bias, "actor's number " + std::to_string(k) + ", " + when);
+    }
+  }
+
+  const Recording all_;
+  Played<Task> played_;
+  int fallen_ = 0, pushed_ = 0, turned_ = 0;
+  std::map<size_t, double> largest_;
+};
+
+class Mjlab : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      find_model(Go1::model, nullptr);
+    } catch (const std::invalid_argument&) {
+      GTEST_SKIP() << "tools/fetch_robots brings the robots";
+    }
+  }
+};
+
+TEST_F(Mjlab, Go1) { Compared<Go1VelocityFlat<RecordedRobot>>().run(); }
+TEST_F(Mjlab, G1) { Compared<G1VelocityFlat<RecordedRobot>>().run(); }
+
+// --- What is drawn by chance, in the ranges of mjlab's configuration ---
+
+struct Range {
+  double low = 1e9, high = -1e9, sum = 0, count = 0;
+  void see(double x) { low = std::min(low, x), high = std::max(high, x), sum += x, count += 1; }
+  // It lies within the bounds and fills 98 % of what is between, evenly.
+  void expect(double from, double to, const std::string& what) const {
+    const double width = to - from;
+    EXPECT_GE(low, from - 1e-9) << what;
+    EXPECT_LE(high, to + 1e-9) << what;
+    EXPECT_LT(low, from + 0.01 * width) << what;
+    EXPECT_GT(high, to - 0.01 * width) << what;
+    EXPECT_NEAR(sum / count, 0.5 * (from + to), 0.03 * width) << what;
+  }
+};
+constexpr int kDrawn = 2000;  // a share's deviation is 0.011 or less, a mean's 0.0065 of the range
+
+template <class Task>
+struct Drawn {
+  Drawn() : model(load_model(find_model(Task::model, nullptr))), robot(*model, Task::model.frame_skip) {
+    PartFinder find(*model, "the model");
+    parts.find(find);
+  }
+  Draws<double> draws(int env) { return {1, static_cast<uint64_t>(env), 0}; }
+
+  std::unique_ptr<mjModel, DeleteModel> model;
+  MujocoRobot robot;
+  typename Task::State state{};
+  typename Task::Parts parts{};
+  typename Task::Params params{};
+};
+
+TEST_F(Mjlab, EnvironmentsDifferInItsRanges) {
+  using Task = Go1VelocityFlat<MujocoRobot>;
+  Drawn<Task> d;
+  Range slide, spin, roll, bias, com[3], g1_slide;
+  for (int env = 0; env < kDrawn; ++env) {
+    auto draws = d.draws(env);
+    Task::create(d.state, d.robot, draws, d.parts, d.params);
+    slide.see(d.state.friction[0]);
+    spin.see(std::log(d.state.friction[1])), roll.see(std::log(d.state.friction[2]));
+    bias.see(d.state.encoder_bias[env % 12]);
+    for (int k = 0; k < 3; ++k) com[k].see(d.state.com_shift[k]);
+    g1_slide.see(G1::friction(draws)[0]);
+  }
+  slide.expect(0.3, 1.5, "sliding");
+  spin.expect(std::log(1e-4), std::log(2e-2), "torsional");
+  roll.expect(std::log(1e-5), std::log(5e-3), "rolling");
+  bias.expect(-0.015, 0.015, "encoders");
+  for (int k = 0; k < 3; ++k) com[k].expect(k < 2 ? -0.025 : -0.03, k < 2 ? 0.025 : 0.03, "centre of mass");
+  g1_slide.expect(0.3, 1.2, "G1, sliding");
+  Task::apply(d.state, d.robot, d.parts, d.params);
+}
+
+TEST_F(Mjlab, EpisodesBeginInItsRanges) {
+  using Task = Go1VelocityFlat<MujocoRobot>;
+  Drawn<Task> d;
+  Range at[2], height, heading, until_push, until_command;
+  for (int env = 0; env < kDrawn; ++env) {
+    auto draws = d.draws(env);
+    d.robot.reset();
+    Task::reset(d.state, d.robot, draws, d.parts, d.params);
+    for (int k = 0; k < 2; ++k) at[k].see(d.robot.qpos(k));
+    height.see(d.robot.qpos(2));
+    heading.see(velocity::heading(d.robot.orientation(d.parts.root)));
+    until_push.see(d.state.until_push), until_command.see(d.state.until_command);
+  }
+  for (const Range& range : at) range.expect(-0.5, 0.5, "x and y");
+  height.expect(0.288, 0.328, "height");
+  heading.expect(-3.14, 3.14, "heading");
+  until_push.expect(1, 3, "pushes");
+  until_command.expect(3, 8, "commands");
+}
+
+TEST_F(Mjlab, CommandsAreDrawnInTheRangesOfTheCurriculumsStages) {
+  using Task = Go1VelocityFlat<MujocoRobot>;
+  Drawn<Task> d;
+  d.robot.forward();
+  const struct {
+    float iteration;
+    double back, ahead, turn;
+  } stages[] = {{4999, -1, 1, 0.5}, {5000, -1.5, 2, 0.7}, {10000, -2, 3, 0.7}};
+  for (const auto& stage : stages) {
+    Range ahead, left, turn;
+    double stands = 0, keeps_heading = 0, straight = 0;
+    d.params.curriculum.iteration = stage.iteration;
+    for (int env = 0; env < kDrawn; ++env) {
+      auto draws = d.draws(env);
+      d.state.until_command = 0.02;
+      Task::follow_commands(d.state, d.robot, draws, d.parts, d.params, 0.02);
+      const double* command = d.state.command;
+      stands += d.state.stands, keeps_heading += d.state.keeps_heading;
+      if (d.state.stands > 0) {
+        EXPECT_EQ(velocity::norm(command, 3), 0);
+        continue;
+      }
+      if (command[1] == 0) {  // those are never slow
+        straight += 1;
+        EXPECT_GE(command[0], 0.3);
+        EXPECT_TRUE(command[2] == 0 || d.state.keeps_heading > 0);
+        continue;
+      }
+      ahead.see(command[0]), left.see(command[1]);
+      if (d.state.keeps_heading == 0) turn.see(command[2]);
+      EXPECT_LE(std::abs(command[2]), stage.turn);
+    }
+    ahead.expect(stage.back, stage.ahead, "ahead");
+    left.expect(-1, 1, "left");
+    turn.expect(-stage.turn, stage.turn, "turn");
+    EXPECT_NEAR(stands / kDrawn, 0.1, 0.03);
+    EXPECT_NEAR(keeps_heading / kDrawn, 0.3, 0.04);
+    EXPECT_NEAR(straight / kDrawn, 0.9 * 0.2, 0.04);
+  }
+}
+
+TEST_F(Mjlab, OnlyTheActorSeesNoise) {
+  using Task = Go1VelocityFlat<MujocoRobot>;
+  Drawn<Task> d;
+  auto start = d.draws(0);
+  Task::reset(d.state, d.robot, start, d.parts, d.params);
+  Range noise[Task::obs_dim];
+  for (int env = 0; env < kDrawn; ++env) {
+    auto draws = d.draws(env);
+    double actor[Task::obs_dim], critic[Task::critic_obs_dim];
+    Task::observe(d.state, d.robot, draws, d.parts, d.params, &actor[0]);
+    Task::observe_critic(d.state, d.robot, d.parts, d.params, &critic[0]);
+    for (int k = 0; k < Task::obs_dim; ++k) noise[k].see(actor[k] - critic[k]);
+  }
+  const double most[] = {0.5, 0.2, 0.05, 0.01, 0.01, 0.01, 0.01, 1.5, 1.5, 1.5, 1.5};
+  for (int k = 0; k < 33; ++k) noise[k].expect(-most[k / 3], most[k / 3], "noise on " + std::to_string(k));
+  for (int k = 33; k < Task::obs_dim; ++k) EXPECT_EQ(std::max(noise[k].high, -noise[k].low), 0);
+}
+
+// From rest in the air, where the last time step has changed velocities by 0.005 g alone, which a push leaves out.
+TEST_F(Mjlab, PushesComeWhenTheyAreDueAndAreInItsRanges) {
+  using Task = Go1VelocityFlat<MujocoRobot>;
+  Drawn<Task> d;
+  Range by[6];
+  const double still[12] = {};
+  for (int env = 0; env < kDrawn; ++env) {
+    auto draws = d.draws(env);
+    d.robot.reset();
+    d.robot.set_qpos(2, 10);
+    for (int k = 0; k < 12; ++k) d.robot.set_qpos(7 + k, Go1::joints[k].angle);
+    d.robot.forward();
+    d.state.until_command = 1, d.state.until_push = env == 0 ? 0.03 : 0.02;
+    Task::step(d.state, d.robot, &still[0], draws, d.parts, d.params);
+    const double falls = -9.81 * 0.005 * (env == 0 ? 4 : 3);
+    if (env == 0) {
+      EXPECT_NEAR(d.robot.qvel(2), falls, 1e-3);
+      EXPECT_NEAR(d.state.until_push, 0.01, 1e-9);
+      continue;
+    }
+    EXPECT_GE(d.state.until_push, 1);
+    for (int k = 0; k < 6; ++k) by[k].see(d.robot.qvel(k) - (k == 2 ? falls : 0));
+  }
+  const double most[6] = {0.5, 0.5, 0.4, 0.52, 0.52, 0.78};
+  for (int k = 0; k < 6; ++k) by[k].expect(-most[k], most[k], "push " + std::to_string(k));
+}
+
+}  // namespace
+}  // namespace drl
