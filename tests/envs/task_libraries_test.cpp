@@ -50,7 +50,8 @@ TEST(TaskLibraries, RefuseWhatIsNoLibraryOfTasks) {
 
 TEST(TaskLibraries, RefuseWhatDoesNotFit) {
   expect_refused(library("libbroken_magic"), "its table is none of drl's");
-  expect_refused(library("libbroken_version"), "it follows version 99 of the contract, this drl 2");
+  expect_refused(library("libbroken_version"),
+                 "it follows version 99 of the contract, this drl " + std::to_string(kTaskAbi));
   expect_refused(library("libbroken_sizes"), "its structs have other sizes");
   expect_refused(library("libbroken_flags"), "it was compiled with other options for floats");
   expect_refused(library("libbroken_empty"), "it has no task");

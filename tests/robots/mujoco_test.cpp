@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "../support/temp_folder.hpp"
 #include "algorithms/rollout.hpp"
 #include "base/check.hpp"
 #include "device/reduce.hpp"
@@ -263,6 +265,25 @@ TEST_F(Robots, ModelsAreLookedForWhereDrlModelsSays) {
   EXPECT_EQ(error_of("Missing"), "no error");
   setenv("DRL_MODELS", kOwnModels.c_str(), 1);
   std::filesystem::remove_all(folder);
+}
+
+// By which ranks see that they simulate the same: by what the file says, and those that it includes.
+TEST_F(Robots, TellWhichModelTheyHaveRead) {
+  const auto files = [] { return Stepped("HalfCheetah-v5", {.num_envs = 1}, 1).envs->files(); };
+  const std::string own = files();
+  EXPECT_TRUE(own.starts_with("half_cheetah.xml (")) << own;
+  const TempFolder folder;
+  for (const char* name : {"half_cheetah.xml", "scene.xml"})
+    std::filesystem::copy_file(kOwnModels + "/" + name, folder / name);
+  setenv("DRL_MODELS", folder.path().c_str(), 1);
+  EXPECT_EQ(files(), own) << "another folder";
+  std::ofstream(folder / "half_cheetah.xml", std::ios::app) << "<!-- the same -->";
+  EXPECT_EQ(files(), own) << "other words";
+  std::string scene = slurp(folder / "scene.xml");
+  scene.replace(scene.find("0.35"), 4, "0.36");
+  spill(folder / "scene.xml", scene);
+  EXPECT_NE(files(), own) << "another included file";
+  setenv("DRL_MODELS", kOwnModels.c_str(), 1);
 }
 
 // libmujoco would end the process.
