@@ -48,18 +48,14 @@ class MujocoRobot {
   template <class Watch>
   void advance(const double* controls, const Watch& after_each) {
     for (int a = 0; a < nu(); ++a) data_->ctrl[a] = controls[a];
-<<<<<<< HEAD
-    for (int k = 0; k < frame_skip_; ++k) mj_step(model_, data_.get());
-    advanced_ = true, has_forces_ = false;
-  }
-  void forward() {
-    mj_forward(model_, data_.get());
-=======
     for (int k = 0; k < frame_skip_; ++k) {
       mj_step(model_, data_.get());
       after_each();
     }
->>>>>>> go1
+    advanced_ = true, has_forces_ = false;
+  }
+  void forward() {
+    mj_forward(model_, data_.get());
     has_forces_ = false;
   }
 
@@ -229,16 +225,11 @@ class MujocoTask : public Task<MujocoRobot> {
   static_assert(!Definition::action.discrete, "a robot's action is numbers");
 
   // Throws std::invalid_argument if the model cannot be used.
-<<<<<<< HEAD
   MujocoTask(const SimulatorConfig& config, const Params& params)
-      : file_(find_model(Definition::model.file, &kHere)),
+      : file_(find_model(Definition::model, &kHere)),
         model_(load_model(file_)),
         files_(model_id(*model_, file_)),
         num_envs_(config.num_envs) {
-=======
-  MujocoTask(const SimulatorConfig& config, const Params&)
-      : file_(find_model(Definition::model, &kHere)), model_(load_model(file_)), num_envs_(config.num_envs) {
->>>>>>> go1
     MujocoRobot robot(*model_, Definition::model.frame_skip);
     check(robot);
     PartFinder find(*model_, file_);

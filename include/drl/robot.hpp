@@ -101,12 +101,8 @@ concept Robot = requires(R& robot, const R& seen, int k, typename R::F x, const 
   { seen.qvel(k) } -> std::same_as<typename R::F>;
   { seen.qpos(joint) } -> std::same_as<typename R::F>;  // its first number; the k-th is qpos(joint.qpos + k)
   { seen.qvel(joint) } -> std::same_as<typename R::F>;
-<<<<<<< HEAD
-  { seen.qacc(k) } -> std::same_as<typename R::F>;  // m/s^2 or rad/s^2
-=======
   { seen.range(joint) } -> std::same_as<Vec<typename R::F, 2>>;  // its limits
-  { seen.qacc(k) } -> std::same_as<typename R::F>;
->>>>>>> go1
+  { seen.qacc(k) } -> std::same_as<typename R::F>;               // m/s^2 or rad/s^2
   { seen.ctrl(k) } -> std::same_as<typename R::F>;
   robot.set_qpos(k, x);
   robot.set_qvel(k, x);

@@ -105,8 +105,9 @@ TEST(EvalOfACurriculum, PlaysWithTheCheckpointsNumbers) {
 }
 
 TEST_F(Eval, WhatIsNoRecordingIsNotReplacedByOne) {
-  const std::string checkpoint = find_checkpoint(runs->run("r")).string(), before = slurp(checkpoint);
-  const Result result = eval({"--episodes", "1", "--record", checkpoint});
+  const fs::path checkpoint = checkpoint_file(runs->run("r"), newest_checkpoint(runs->run("r")));
+  const std::string before = slurp(checkpoint);
+  const Result result = eval({"--episodes", "1", "--record", checkpoint.string()});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("no recording of episodes (it would be lost)"), std::string::npos) << result.err;
   EXPECT_EQ(slurp(checkpoint), before);

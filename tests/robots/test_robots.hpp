@@ -126,7 +126,6 @@ DRL_FAULTY_ROBOT(NotFinite, "not_finite.xml", 10)
 DRL_FAULTY_ROBOT(WrongStep, "sled.xml", 3)
 #undef DRL_FAULTY_ROBOT
 
-<<<<<<< HEAD
 // Whose observations are not as many as they say.
 template <class R>
 struct SeesTooMuch : Exploding<R> {
@@ -164,13 +163,13 @@ struct Forgetful : Exploding<R> {
   static void observe(const State&, const R&, Out obs) {
     obs[0] = F(0);
   }
-=======
+};
+
 // Of which the file is there, but not what it includes.
 template <class R>
 struct NotFetched : Exploding<R> {
   static constexpr const char* name = "NotFetched";
   static constexpr RobotModel model{"sled.xml", 10, "parts/sled.stl", "tools/fetch_sleds"};
->>>>>>> go1
 };
 
 template <class R>
