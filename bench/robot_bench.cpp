@@ -103,7 +103,9 @@ void run(const RobotBenchOptions& options) {
   for (size_t k = 0; k < actions.size(); ++k) {
     const auto a = k % static_cast<size_t>(size);
     const float share = uniform01(random_bits(1, Purpose::benchmark, k, 0)[0]);
-    actions[k] = record.action_low[a] + (record.action_high[a] - record.action_low[a]) * share;
+    const float low = std::isfinite(record.action_low[a]) ? record.action_low[a] : -1;
+    const float high = std::isfinite(record.action_high[a]) ? record.action_high[a] : 1;
+    actions[k] = low + (high - low) * share;
   }
   envs->reset(*queue, rollout.start_row(), {});
   mjModel* model = mj_loadXML(model_file(*envs).c_str(), nullptr, nullptr, 0);

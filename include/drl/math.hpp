@@ -162,8 +162,8 @@ DRL_HD F log(F x) {
   return select(x < F(__builtin_inff()), below_zero, x);  // infinity and NaN are their own logarithms
 }
 
-// The angle of (x, y) against the x axis, in [-pi, pi]; absolute error below 4e-7. 0 where both are 0. Minimax polynomial
-// up to tan(pi/8), and beyond it of the angle less pi/4.
+// The angle of (x, y) against the x axis, in [-pi, pi]; absolute error below 4e-7. 0 where both are 0. Minimax
+// polynomial up to tan(pi/8), and beyond it of the angle less pi/4.
 template <class F>
 DRL_HD F atan2(F y, F x) {
   const F along = abs(x), across = abs(y);

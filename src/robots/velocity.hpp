@@ -187,7 +187,7 @@ struct Flat {
     Step<F, terms, 3, 1> result;
     see_terms(s, robot, parts, result.terms);
     result.ends[0] =
-        seen_by(robot.orientation(parts.root), {{F(0), F(0), F(1)}})[2] < F(0.3420201433256687);  // cos 70°
+        seen_by(robot.orientation(parts.root), {{F(0), F(0), F(1)}})[2] < F(0.3420201433256687);  // cos(70 degrees)
     push(s, robot, draws, parts, p);
     robot.forward();
 
