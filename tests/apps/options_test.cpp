@@ -43,9 +43,10 @@ std::set<std::string> names_in(const std::string& config) {
 TEST(Tasks, AreListed) {
   Words lines = kTasks;
 #if defined(DRL_MUJOCO)
-  for (const char* robot : {"Ant", "HalfCheetah", "Hopper", "Humanoid", "HumanoidStandup", "InvertedDoublePendulum",
-                            "InvertedPendulum", "Pusher", "Reacher", "Swimmer", "Walker2d"})
-    lines.push_back(std::string(robot) + "-v5  (" + std::filesystem::canonical(DRL_BIN).parent_path().string() +
+  for (const char* robot : {"Ant-v5", "G1-Velocity-Flat", "Go1-Velocity-Flat", "HalfCheetah-v5", "Hopper-v5",
+                            "Humanoid-v5", "HumanoidStandup-v5", "InvertedDoublePendulum-v5", "InvertedPendulum-v5",
+                            "Pusher-v5", "Reacher-v5", "Swimmer-v5", "Walker2d-v5"})
+    lines.push_back(std::string(robot) + "  (" + std::filesystem::canonical(DRL_BIN).parent_path().string() +
                     "/lib/drl/tasks/drl_robots.so)");
 #endif
   const Result result = run_program({kTrain, "--list_tasks"});

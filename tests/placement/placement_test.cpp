@@ -256,7 +256,7 @@ TEST(SharedCoresWarning, OneRankWithFarTooManyThreads) {
   std::vector<HostRank> ranks = ranks_on(Lists{"0-1"});
   ranks[0].threads = 1000;
   EXPECT_EQ(shared_cores_warning(g4dn, ranks, "a"),
-            "1 rank with 1,000 threads in all share 2 cores of a: use fewer ranks or threads, or ask for more cores");
+            "1 rank with 1000 threads in all share 2 cores of a: use fewer ranks or threads, or ask for more cores");
 }
 
 TEST(SharedCoresWarning, HardwareThreadsOfOneCore) {

@@ -261,8 +261,10 @@ TEST_F(Robots, ModelsAreLookedForWhereDrlModelsSays) {
   std::filesystem::create_directories(folder);
   std::filesystem::copy_file(std::string(DRL_TEST_DATA) + "/robots/models/sled.xml", folder + "/nowhere.xml",
                              std::filesystem::copy_options::overwrite_existing);
-  setenv("DRL_MODELS", ("/does/not/exist:" + folder).c_str(), 1);
+  setenv("DRL_MODELS", (kOwnModels + ":" + folder).c_str(), 1);
   EXPECT_EQ(error_of("Missing"), "no error");
+  setenv("DRL_MODELS", ("/does/not/exist:" + folder).c_str(), 1);
+  expect_error("Missing", "DRL_MODELS names /does/not/exist, which is no folder: correct it");
   setenv("DRL_MODELS", kOwnModels.c_str(), 1);
   std::filesystem::remove_all(folder);
 }
