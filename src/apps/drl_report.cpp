@@ -5,6 +5,7 @@
 #include <iostream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/program.hpp"
@@ -180,7 +181,7 @@ int run(const std::vector<std::string>& words) {
   std::vector<std::string> arguments(words.begin() + 1, words.end());
   const std::vector<std::string> places = take_directories(table, arguments);
   table.apply_command_line(arguments);
-  if (options.help) {
+  if (std::exchange(options.help, false)) {
     std::cout << kUsage << table.help();
     return kDone;
   }
