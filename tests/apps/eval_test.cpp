@@ -114,7 +114,7 @@ TEST_F(Eval, WhatIsNoRecordingIsNotReplacedByOne) {
 }
 
 TEST_F(Eval, PlaysOnceHoweverOftenItIsStarted) {
-  const Words words = {DRL_MPIEXEC, "-n", "2", "--oversubscribe", kEval, "--run", runs->run("r").string()};
+  const Words words = {DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", kEval, "--run", runs->run("r").string()};
   const Result result = run_program(words);
   EXPECT_NE(result.exit_code, 0);
   EXPECT_EQ(result.out.find("return mean"), std::string::npos);
