@@ -29,6 +29,14 @@ function(drl_hot_sources target)
   endforeach()
 endfunction()
 
+# drl_hot_sources_use(TARGET library...): what its hot sources include comes from these libraries too.
+function(drl_hot_sources_use target)
+  foreach(isa ${drl_isas})
+    string(REGEX MATCH "^([^=]*)=" matched ${isa})
+    target_link_libraries(${target}_${CMAKE_MATCH_1} PRIVATE ${ARGN})
+  endforeach()
+endfunction()
+
 # drl_program(NAME SOURCES file... [DEPENDS target...]): a program, installed.
 function(drl_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;DEPENDS" ${ARGN})

@@ -93,8 +93,9 @@ struct Work {
 // Calls body(row) for each row of the contacts that are there, and of the limits.
 template <class P, class Body>
 DRL_HD void each_row(const typename P::Work& w, const Body& body) {
-  for (int t = 0; t < w.touches; ++t)
-    for (int e = 0; e < P::kEdges; ++e) body(w.touching[t] * P::kEdges + e);
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < w.touches; ++t)
+      for (int e = 0; e < P::kEdges; ++e) body(w.touching[t] * P::kEdges + e);
   for (int l = 0; l < P::kLimits; ++l) body(P::kContacts * P::kEdges + l);
 }
 
@@ -181,20 +182,18 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
 template <class P>
 DRL_HD_CALLED void take_next(typename P::Work& w) {
   using F = typename P::Number;
-  for (int t = 0; t < w.touches; ++t) {
-    const int c = w.touching[t], r = c * P::kEdges;
-    F change[P::kEdges];
-    Mask<F> differs = F(0) != F(0);
-    for (int e = 0; e < P::kEdges; ++e) {
-      change[e] = w.next_active[r + e] - w.active[r + e];
-      differs = differs | (change[e] != F(0));
-    }
-    if (!any(differs)) continue;
-    if constexpr (P::kContacts > 0) {
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t], r = c * P::kEdges;
+      F change[P::kEdges];
+      Mask<F> differs = F(0) != F(0);
+      for (int e = 0; e < P::kEdges; ++e) {
+        change[e] = w.next_active[r + e] - w.active[r + e];
+        differs = differs | (change[e] != F(0));
+      }
       const ContactPoint& point = P::points[c];
-      P::add_coupling(point, w.contact[c], change, w.coupling[point.body]);
+      if (any(differs)) P::add_coupling(point, w.contact[c], change, w.coupling[point.body]);
     }
-  }
   each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = w.next_active[r], w.y[r] = w.next_y[r]; });
 }
 
@@ -244,18 +243,17 @@ DRL_HD_CALLED void find_forces(const typename P::Work& w, typename P::Stage& sta
   using F = typename P::Number;
   for (int f = 0; f < P::kTouchingFrames; ++f)
     for (int k = 0; k < 6; ++k) stage.wrench[f][k] = F(0);
-  for (int t = 0; t < w.touches; ++t) {
-    const int c = w.touching[t];
-    F push[P::kEdges];
-    for (int e = 0; e < P::kEdges; ++e) {
-      const int r = c * P::kEdges + e;
-      push[e] = -(w.next_active[r] * w.next_y[r]);
-    }
-    if constexpr (P::kContacts > 0) {
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
+      F push[P::kEdges];
+      for (int e = 0; e < P::kEdges; ++e) {
+        const int r = c * P::kEdges + e;
+        push[e] = -(w.next_active[r] * w.next_y[r]);
+      }
       const ContactPoint& point = P::points[c];
       P::add_wrench(point, w.contact[c], push, stage.wrench[point.frame]);
     }
-  }
   for (int l = 0; l < P::kLimits; ++l) {
     const int r = P::kContacts * P::kEdges + l;
     stage.limit[l] = -(w.limit_sign[l] * w.next_active[r] * w.next_y[r]);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cctype>
 #include <map>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include "physics/order.hpp"
 #include "physics/trace.hpp"
@@ -293,11 +296,31 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
 
 }  // namespace
 
+namespace {
+
+// A signature without the names of parameters that the body does not read.
+std::string without_unread(const std::string& signature, const std::string& body) {
+  const size_t open = signature.find('(');
+  std::string result = signature.substr(0, open + 1);
+  std::istringstream parameters(signature.substr(open + 1, signature.size() - open - 2));
+  for (std::string parameter; std::getline(parameters, parameter, ',');) {
+    const size_t end = parameter.find_last_of(')') == std::string::npos ? parameter.size() : parameter.find(')');
+    size_t begin = end;
+    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_')) begin -= 1;
+    const std::string name = parameter.substr(begin, end - begin);
+    const bool is_read = std::regex_search(body, std::regex("\\b" + name + "\\b"));
+    result += (result.back() == '(' ? "" : ",") + (is_read ? parameter : parameter.replace(begin, name.size(), ""));
+  }
+  return result + ")";
+}
+
+}  // namespace
+
 FunctionText emit_function(const Program& program, const Function& function) {
   FunctionText result = FunctionEmitter(program.graph(), function).emit();
   std::string text;
   if (!function.comment.empty()) text += wrapped("// " + function.comment, "  ");
-  text += wrapped(std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void " + function.signature + " {", "  ");
+  text += wrapped(std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void " + without_unread(function.signature, result.text) + " {", "  ");
   result.text = text + result.text + "  }\n";
   return result;
 }
@@ -311,7 +334,11 @@ std::string emit_header(const RobotModel& model, const Program& program) {
   for (const char* type : {"State", "Stage", "Seen", "Work"})
     text += std::string("  using ") + type + " = physics::" + type + "<F, Sizes>;\n";
   for (const Function& function : program.functions()) text += "\n" + emit_function(program, function).text;
-  return text + "};\n\n}  // namespace physics::" + identifier(model.name) + "\n}  // namespace DRL_ISA\n}  // namespace drl\n";
+  text += "};\n\n}  // namespace physics::" + identifier(model.name) + "\n}  // namespace DRL_ISA\n\n";
+  text += "// For function objects, whose types are the same in units of all instruction sets.\n";
+  text += "struct " + identifier(model.name) + "_robot {\n  template <class F>\n";
+  text += "  using Physics = physics::" + identifier(model.name) + "::Physics<F>;\n};\n\n";
+  return text + "}  // namespace drl\n";
 }
 
 }  // namespace drl::robot_compiler
