@@ -20,8 +20,10 @@ namespace drl {
 namespace {
 
 constexpr const char* kHelp =
-    "physics_bench: environment steps per second of robots' physics on one core, with random actions and new episodes,\n"
-    "in lanes of AVX-512 and AVX2 (where they are) against libmujoco: its solver as the model's file has it, and solved\n"
+    "physics_bench: environment steps per second of robots' physics on one core, with random actions and new "
+    "episodes,\n"
+    "in lanes of AVX-512 and AVX2 (where they are) against libmujoco: its solver as the model's file has it, and "
+    "solved\n"
     "to the end as the lanes are. In turns; processor time of the thread; medians.\n";
 
 struct PhysicsBenchOptions {
@@ -44,9 +46,9 @@ struct PhysicsBenchOptions {
 struct Task {
   const char *name, *file;
   int frame_skip;
-  double noise;       // of starts
-  double low, high;   // of qpos[2], beyond which an episode ends
-  bool sees_forces;   // cfrc_ext
+  double noise;      // of starts
+  double low, high;  // of qpos[2], beyond which an episode ends
+  bool sees_forces;  // cfrc_ext
 };
 
 constexpr int kActionRows = 16, kEpisode = 1000, kReferences = 64;
@@ -73,7 +75,8 @@ class Draws01 {
 // Environments in libmujoco, one mjData each.
 class Reference {
  public:
-  Reference(const Task& task, const mjModel& model, bool is_converged) : task_(task), model_(mj_copyModel(nullptr, &model)) {
+  Reference(const Task& task, const mjModel& model, bool is_converged)
+      : task_(task), model_(mj_copyModel(nullptr, &model)) {
     if (is_converged) {
       model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
       model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
@@ -128,14 +131,16 @@ class Reference {
 template <class Robot>
 class Lanes {
  public:
-  Lanes(const Task& task, const mjModel& model, Isa isa, int64_t n) : task_(task), model_(model), queue_(make_host_queue(isa)), n_(n) {
+  Lanes(const Task& task, const mjModel& model, Isa isa, int64_t n)
+      : task_(task), model_(model), queue_(make_host_queue(isa)), n_(n) {
     const auto rows = [&](int count) { return std::vector<float>(static_cast<size_t>(count * n)); };
     state_ = rows(Step::kNumbers), unsolved_ = rows(1);
     if (task.sees_forces) forces_ = rows(6 * Step::nbody);
     for (int k = 0; k < kActionRows; ++k) {
       actions_.push_back(rows(Step::nu));
       for (size_t i = 0; i < actions_.back().size(); ++i)
-        actions_.back()[i] = static_cast<float>(model.actuator_ctrlrange[2 * (i / static_cast<size_t>(n)) + 1] * draws_.next());
+        actions_.back()[i] =
+            static_cast<float>(model.actuator_ctrlrange[2 * (i / static_cast<size_t>(n)) + 1] * draws_.next());
     }
     age_.resize(static_cast<size_t>(n));
     for (int64_t e = 0; e < n; ++e) begin(e), age_[static_cast<size_t>(e)] = static_cast<int>(e * kEpisode / n);
@@ -165,8 +170,9 @@ class Lanes {
   }
   void step() {
     const std::vector<float>& actions = actions_[static_cast<size_t>(step_++ % kActionRows)];
-    for_each(*queue_, n_, Step{n_, task_.frame_skip, state_.data(), actions.data(), nullptr,
-                               task_.sees_forces ? forces_.data() : nullptr, unsolved_.data()});
+    for_each(*queue_, n_,
+             Step{n_, task_.frame_skip, state_.data(), actions.data(), nullptr,
+                  task_.sees_forces ? forces_.data() : nullptr, unsolved_.data()});
     for (int64_t e = 0; e < n_; ++e) {
       const double height = static_cast<double>(number(2, e));
       int& age = age_[static_cast<size_t>(e)];
@@ -214,14 +220,15 @@ std::string measure(const Task& task, const PhysicsBenchOptions& options) {
     }
   }
   std::string json = std::string("\"") + task.name + "\": {";
-  std::printf("%-12s libmujoco %8.0f steps/s as shipped, %8.0f converged\n", task.name, median(shipped_rates), median(converged_rates));
+  std::printf("%-12s libmujoco %8.0f steps/s as shipped, %8.0f converged\n", task.name, median(shipped_rates),
+              median(converged_rates));
   for (size_t l = 0; l < lanes.size(); ++l) {
-    std::printf("  %-10s %9.0f steps/s: %5.1f times (%.1f to %.1f), %5.1f converged; %.1e of solutions not converged\n", names[l].c_str(),
-                median(rates[l]), median(ratios[l]), std::ranges::min(ratios[l]), std::ranges::max(ratios[l]),
-                median(converged_ratios[l]), lanes[l].unsolved());
+    std::printf("  %-10s %9.0f steps/s: %5.1f times (%.1f to %.1f), %5.1f converged; %.1e of solutions not converged\n",
+                names[l].c_str(), median(rates[l]), median(ratios[l]), std::ranges::min(ratios[l]),
+                std::ranges::max(ratios[l]), median(converged_ratios[l]), lanes[l].unsolved());
     char text[160];
-    std::snprintf(text, sizeof(text), "\"%s\": {\"ratio\": %.2f, \"ratio_converged\": %.2f}, ", names[l].c_str(), median(ratios[l]),
-                  median(converged_ratios[l]));
+    std::snprintf(text, sizeof(text), "\"%s\": {\"ratio\": %.2f, \"ratio_converged\": %.2f}, ", names[l].c_str(),
+                  median(ratios[l]), median(converged_ratios[l]));
     json += text;
   }
   char text[80];
@@ -247,4 +254,6 @@ void run(const PhysicsBenchOptions& options) {
 }  // namespace
 }  // namespace drl
 
-int main(int argc, char** argv) { return drl::bench_main(argc, argv, drl::kHelp, drl::PhysicsBenchOptions{}, drl::run); }
+int main(int argc, char** argv) {
+  return drl::bench_main(argc, argv, drl::kHelp, drl::PhysicsBenchOptions{}, drl::run);
+}

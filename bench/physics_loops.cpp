@@ -1,6 +1,5 @@
-#include "physics_robots.hpp"
-
 #include "device/hot_loop.hpp"
+#include "physics_robots.hpp"
 
 namespace drl::DRL_ISA {
 

@@ -185,11 +185,11 @@ inline double tanh(double x) { return std::tanh(x); }
 
 #if !defined(__CUDACC__)
 // Of packs of doubles, lane by lane.
-#define DRL_OF_DOUBLES(function)                                                                        \
-  template <int W>                                                                                      \
-  DRL_HD Pack<double, W> function(Pack<double, W> x) {                                                  \
-    for (int l = 0; l < W; ++l) x.v[l] = function(static_cast<double>(x.v[l]));                         \
-    return x;                                                                                           \
+#define DRL_OF_DOUBLES(function)                                                \
+  template <int W>                                                              \
+  DRL_HD Pack<double, W> function(Pack<double, W> x) {                          \
+    for (int l = 0; l < W; ++l) x.v[l] = function(static_cast<double>(x.v[l])); \
+    return x;                                                                   \
   }
 DRL_OF_DOUBLES(sqrt)
 DRL_OF_DOUBLES(sin)
@@ -197,7 +197,8 @@ DRL_OF_DOUBLES(cos)
 #undef DRL_OF_DOUBLES
 template <int W>
 DRL_HD Pack<double, W> fma(Pack<double, W> a, Pack<double, W> b, Pack<double, W> c) {
-  for (int l = 0; l < W; ++l) c.v[l] = fma(static_cast<double>(a.v[l]), static_cast<double>(b.v[l]), static_cast<double>(c.v[l]));
+  for (int l = 0; l < W; ++l)
+    c.v[l] = fma(static_cast<double>(a.v[l]), static_cast<double>(b.v[l]), static_cast<double>(c.v[l]));
   return c;
 }
 #endif

@@ -32,7 +32,7 @@ struct StepRobots {
     for (int k = 0; k < nu; ++k) controls[k] = load<F>(ctrl + k * n + i);
     F not_solved = F(0);
     for (int k = 0; k < frame_skip; ++k) {
-      physics::step<P>(s, controls, last);
+      physics::step<P>(s, controls, last, cfrc_ext != nullptr && k + 1 == frame_skip);
       not_solved = not_solved + last.unsolved;
     }
     each_number<F>(s, [&](F& x, int k) DRL_LAMBDA { store(state + k * n + i, x); });

@@ -7,9 +7,9 @@
 //   drl::physics::step<P>(state, ctrl, last);
 //   drl::physics::see<P>(last, seen);          what a task reads: MuJoCo's numbers, by MuJoCo's names
 //
-// Numbers are MuJoCo's (mujoco.readthedocs.io, "Computation"), but that limits and contacts are always solved to the end
-// (Newton's method), however few iterations the model's file asks for. What comes out of a lane depends on nothing but
-// what goes into it.
+// Numbers are MuJoCo's (mujoco.readthedocs.io, "Computation"), but that limits and contacts are always solved to the
+// end (Newton's method), however few iterations the model's file asks for. What comes out of a lane depends on nothing
+// but what goes into it.
 #pragma once
 
 #include "drl/lanes.hpp"
@@ -83,9 +83,9 @@ struct Work {
   F coupling[some(Sizes::kTouchingBodies)][kCouplings];
   F limit_sign[some(Sizes::kLimits)], limit_rest[some(Sizes::kLimits)];
   F weight[kRows];
-  F active[kRows];        // weight or 0: those that push
-  F y[kRows];             // at the last accelerations
-  F next_y[kRows];        // at the next ones
+  F active[kRows];  // weight or 0: those that push
+  F y[kRows];       // at the last accelerations
+  F next_y[kRows];  // at the next ones
   F next_active[kRows];
   int touching[some(Sizes::kContacts)], touches = 0;  // contacts that are there in some lane
 };
@@ -142,20 +142,25 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
   return differs;
 }
 
-// Exact search on the line from `qacc` to its Newton step `next`, in the lanes of the mask: the cost is convex, and
-// quadratic between residuals' changes of sign. next, its residuals and what pushes there become those of the minimum.
+// Search on the line from `qacc` to its Newton step `next`, in the lanes of the mask: the cost is convex, and quadratic
+// between residuals' changes of sign. A lane goes back from `next` until its slope is at most `enough` of the one at
+// the start. next, its residuals and what pushes there become those of the place found.
 template <class P>
 DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qacc, typename P::Number* next,
-                               Mask<typename P::Number> lanes) {
+                               Mask<typename P::Number> lanes, double enough) {
   using F = typename P::Number;
-  constexpr int kSteps = 6;
+  constexpr int kSteps = 10;
   F way[P::nv], curvature;
   for (int i = 0; i < P::nv; ++i) way[i] = next[i] - qacc[i];
   P::curvature(w, way, curvature);
-  // The derivative of all but the rows at the start: at `next` it is that of the rows which pushed, turned round.
-  F slope = -curvature;
-  each_row<P>(w, [&](int r) DRL_LAMBDA { slope = math::fma(-w.active[r] * w.next_y[r], w.next_y[r] - w.y[r], slope); });
-  F low = F(0), high = F(1e6), at = F(1);
+  // Of all but the rows; at `next` it is that of the rows which pushed, turned round.
+  F slope = -curvature, start = curvature;
+  each_row<P>(w, [&](int r) DRL_LAMBDA {
+    const F change = w.next_y[r] - w.y[r], push = w.active[r] * change;
+    slope = math::fma(-push, w.next_y[r], slope), start = math::fma(push, change, start);
+  });
+  F low = F(0), high = F(1), at = F(1);
+  Mask<F> goes_on = lanes;
   for (int k = 0; k < kSteps; ++k) {
     F first = math::fma(at, curvature, slope), second = curvature;  // derivatives
     each_row<P>(w, [&](int r) DRL_LAMBDA {
@@ -163,17 +168,20 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
       const F push = math::select(y < F(0), w.weight[r] * change, F(0));
       first = math::fma(push, y, first), second = math::fma(push, change, second);
     });
+    const F steep = F(enough) * start;
+    goes_on = goes_on & ((steep < first) | (first < -steep)) & ((at < F(1)) | (F(0) < first));
+    if (!any(goes_on)) break;
     low = math::select(first < F(0), at, low), high = math::select(first < F(0), high, at);
     const F newton = at - first / second;
-    const F middle = math::select(high < F(1e5), F(0.5) * (low + high), F(2) * at);
     const Mask<F> is_inside = (low < newton) & (newton < high);
-    at = math::select(is_inside, newton, middle);
+    at = math::select(goes_on, math::select(is_inside, newton, F(0.5) * (low + high)), at);
   }
-  at = math::select(lanes, at, F(1));
-  for (int i = 0; i < P::nv; ++i) next[i] = math::select(lanes, math::fma(at, way[i], qacc[i]), next[i]);
+  const Mask<F> is_back = lanes & (at < F(1));
+  if (!any(is_back)) return;
+  for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_back, math::fma(at, way[i], qacc[i]), next[i]);
   each_row<P>(w, [&](int r) DRL_LAMBDA {
     const F y = math::fma(at, w.next_y[r] - w.y[r], w.y[r]);
-    w.next_y[r] = math::select(lanes, y, w.next_y[r]);
+    w.next_y[r] = math::select(is_back, y, w.next_y[r]);
     w.next_active[r] = math::select(w.next_y[r] < F(0), w.weight[r], F(0));
   });
 }
@@ -203,7 +211,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w) {
 template <class P>
 DRL_HD_CALLED void solve(typename P::Work& w, typename P::Number* qacc, typename P::Number& unsolved) {
   using F = typename P::Number;
-  constexpr int kRounds = 20;
+  constexpr int kRounds = 20, kLoose = 5;
   begin_rows<P>(w);
   F next[P::nv];
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
@@ -211,7 +219,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, typename P::Number* qacc, typename
     const Mask<F> differs = find_next<P>(w, next);
     const bool is_last = round > 0 && (!any(differs) || round == kRounds);
     if (is_last) unsolved = unsolved + math::select(differs, F(1), F(0));
-    if (!is_last && round > 0) search_line<P>(w, qacc, next, differs);
+    if (!is_last && round > 0) search_line<P>(w, qacc, next, differs, round < kLoose ? 0.5 : 0.01);
     for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
     if (is_last) return;
     take_next<P>(w);
@@ -219,11 +227,11 @@ DRL_HD_CALLED void solve(typename P::Work& w, typename P::Number* qacc, typename
   }
 }
 
-// The acceleration that follows from a stage's position, velocity and controls. qacc: in, the warm start. `with_damping`:
-// what Euler's step takes, where that is another.
+// The acceleration that follows from a stage's position, velocity and controls, from a warm start. `damped` [nv]: the
+// one that Euler's step takes, where that is another.
 template <class P>
-DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start,
-                           typename P::Work& w, typename P::Number* damped) {
+DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
+                           typename P::Number* damped) {
   using F = typename P::Number;
   P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
   F qacc[P::nv];
@@ -261,8 +269,7 @@ DRL_HD_CALLED void find_forces(const typename P::Work& w, typename P::Stage& sta
 }
 
 template <class P>
-DRL_HD void begin_stage(const typename P::State& state, const typename P::Number* ctrl,
-                        typename P::Stage& stage) {
+DRL_HD void begin_stage(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
   for (int k = 0; k < P::nq; ++k) stage.qpos[k] = state.qpos[k];
   for (int k = 0; k < P::nv; ++k) stage.qvel[k] = state.qvel[k];
   for (int k = 0; k < P::nu; ++k) stage.ctrl[k] = ctrl[k];
@@ -275,7 +282,6 @@ DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typen
   using F = typename P::Number;
   F damped[P::nv];
   forward<P>(stage, state.warm_start, w, damped);
-  find_forces<P>(w, stage);
   const F* qacc = P::kImplicitDamping ? damped : stage.qacc;
   for (int k = 0; k < P::nv; ++k) {
     state.qvel[k] = math::fma(F(P::timestep), qacc[k], state.qvel[k]);
@@ -286,8 +292,7 @@ DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typen
 
 // mj_step with the classical Runge-Kutta method of order 4. Each stage's solver starts from the stage before.
 template <class P>
-DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
-                             typename P::Work& w) {
+DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
   using F = typename P::Number;
   constexpr double kNext[] = {0.5 * P::timestep, 0.5 * P::timestep, P::timestep};
   constexpr double kShare[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
@@ -304,30 +309,30 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
     P::integrate(state.qpos, stage.qvel, F(kNext[s]), stage.qpos);
     for (int k = 0; k < P::nv; ++k) stage.qvel[k] = math::fma(F(kNext[s]), stage.qacc[k], state.qvel[k]);
   }
-  find_forces<P>(w, stage);
   F start[P::nq];
   for (int k = 0; k < P::nq; ++k) start[k] = state.qpos[k];
   for (int k = 0; k < P::nv; ++k) state.qvel[k] = math::fma(F(P::timestep), acceleration[k], state.qvel[k]);
   P::integrate(start, velocity, F(P::timestep), state.qpos);
 }
 
-// mj_step. `last` is the stage that MuJoCo computed last, of which tasks see the rest.
+// mj_step. `last` is the stage that MuJoCo computed last, of which tasks see the rest; its forces (wrench, limit) only
+// if they are wanted.
 template <class P>
-DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl,
-                        typename P::Stage& last) {
+DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
+                        bool wants_forces = true) {
   typename P::Work w;
   begin_stage<P>(state, ctrl, last);
   if constexpr (P::kRungeKutta)
     step_runge_kutta<P>(state, last, w);
   else
     step_euler<P>(state, last, w);
+  if (wants_forces) find_forces<P>(w, last);
   state.time = state.time + typename P::Number(P::timestep);
 }
 
 // mj_forward: the stage of a state as it is. The state's warm start stays.
 template <class P>
-DRL_HD_CALLED void look(const typename P::State& state, const typename P::Number* ctrl,
-                        typename P::Stage& stage) {
+DRL_HD_CALLED void look(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
   typename P::Work w;
   typename P::Number damped[P::nv];
   begin_stage<P>(state, ctrl, stage);

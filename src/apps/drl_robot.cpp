@@ -19,7 +19,8 @@ constexpr const char* kUsage =
     "drl_robot: compiles a robot's physics, an MJCF model, to a C++ header that computes many of it side by side.\n\n"
     "  drl_robot half_cheetah.xml --output half_cheetah.hpp\n"
     "  drl_robot half_cheetah.xml --explain\n\n"
-    "The header's numbers are MuJoCo's: what a model uses and the compiler cannot do is named, and nothing is written.\n"
+    "The header's numbers are MuJoCo's: what a model uses and the compiler cannot do is named, and nothing is "
+    "written.\n"
     "Exit codes: 0 done, 2 the model cannot be compiled, or wrong usage.\n\n";
 
 struct RobotOptions {
@@ -55,9 +56,10 @@ void explain(const RobotModel& model, const Program& program) {
               model.timestep);
   size_t limits = 0;
   for (const Joint& joint : model.joints) limits += joint.limit.has_value() ? 1 : 0;
-  std::printf("%zu actuators, %zu limits, %zu places where it may touch the floor%s\n\n", model.actuators.size(), limits,
-              model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
-  std::printf("%-16s %10s %10s   (a multiply-add is one; then sines and cosines)\n", "function", "operations", "of angles");
+  std::printf("%zu actuators, %zu limits, %zu places where it may touch the floor%s\n\n", model.actuators.size(),
+              limits, model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
+  std::printf("%-16s %10s %10s   (a multiply-add is one; then sines and cosines)\n", "function", "operations",
+              "of angles");
   for (const Function& function : program.functions()) {
     const FunctionText text = emit_function(program, function);
     const std::string name = function.signature.substr(0, function.signature.find('('));
@@ -72,8 +74,11 @@ std::string take_model(std::vector<std::string>& words) {
   std::string model;
   for (size_t k = 0; k < words.size(); ++k) {
     if (words[k] == "-o" || words[k] == "--output") k += 1;
-    if (k >= words.size() || words[k].starts_with("-") || (k > 0 && (words[k - 1] == "-o" || words[k - 1] == "--output"))) continue;
-    if (!model.empty()) throw UsageError("two models, " + model + " and " + words[k] + " (a header is of one): give one");
+    if (k >= words.size() || words[k].starts_with("-") ||
+        (k > 0 && (words[k - 1] == "-o" || words[k - 1] == "--output")))
+      continue;
+    if (!model.empty())
+      throw UsageError("two models, " + model + " and " + words[k] + " (a header is of one): give one");
     model = words[k];
   }
   std::erase(words, model);
@@ -89,7 +94,9 @@ int run(const std::vector<std::string>& words) {
   table.apply_command_line(arguments);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
-  if (file.empty()) throw UsageError("no model is named (which one shall be compiled?): drl_robot half_cheetah.xml --output half_cheetah.hpp");
+  if (file.empty())
+    throw UsageError(
+        "no model is named (which one shall be compiled?): drl_robot half_cheetah.xml --output half_cheetah.hpp");
   if (options.output.empty() && !options.explain)
     throw UsageError("--output is missing (where shall the header go?): a file, or --explain");
 

@@ -1,8 +1,8 @@
 #include "physics/emit.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cctype>
+#include <cstdio>
 #include <map>
 #include <regex>
 #include <set>
@@ -159,8 +159,8 @@ class FunctionEmitter {
   bool fuses(int k) const { return node(k).op == Op::multiply && !has_line(k); }
   std::string fma(int a, int b, const Text& c, Draft& reader, bool is_negative = false) {
     counts_.operations += 1;
-    std::string first = is_negative && node(a).op == Op::constant ? "F(" + number(-node(a).value) + ")"
-                                                                   : text(a, reader).text;
+    std::string first =
+        is_negative && node(a).op == Op::constant ? "F(" + number(-node(a).value) + ")" : text(a, reader).text;
     if (is_negative && node(a).op != Op::constant) first = "-" + in(text(a, reader), kAtom);
     return "math::fma(" + first + ", " + text(b, reader).text + ", " + c.text + ")";
   }
@@ -179,8 +179,10 @@ class FunctionEmitter {
       counts_.trigonometric += 1;
       return call(n.op == Op::sin ? "math::sin" : "math::cos", of[0]);
     }
-    if (n.op == Op::add && fuses(of[1])) return {fma(node(of[1]).of[0], node(of[1]).of[1], text(of[0], reader), reader), kAtom};
-    if (n.op == Op::add && fuses(of[0])) return {fma(node(of[0]).of[0], node(of[0]).of[1], text(of[1], reader), reader), kAtom};
+    if (n.op == Op::add && fuses(of[1]))
+      return {fma(node(of[1]).of[0], node(of[1]).of[1], text(of[0], reader), reader), kAtom};
+    if (n.op == Op::add && fuses(of[0]))
+      return {fma(node(of[0]).of[0], node(of[0]).of[1], text(of[1], reader), reader), kAtom};
     if (n.op == Op::subtract && fuses(of[1]))
       return {fma(node(of[1]).of[0], node(of[1]).of[1], text(of[0], reader), reader, true), kAtom};
     if (n.op == Op::subtract && fuses(of[0])) {
@@ -252,7 +254,8 @@ std::string emit_names(const RobotModel& model) {
 
 std::string emit_points(const RobotModel& model) {
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
-  std::string text = "  // Body, frame, radius, height of the plane, margin, friction, weight; stiffness, damping, impedance.\n";
+  std::string text =
+      "  // Body, frame, radius, height of the plane, margin, friction, weight; stiffness, damping, impedance.\n";
   text += "  static constexpr ContactPoint points[kContacts + 1] = {\n";
   for (const FloorContact& c : model.contacts) {
     const Softness& s = c.softness;
@@ -277,17 +280,28 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   };
   std::string text = "struct Sizes {\n";
   const auto line = [&](const std::string& type, const std::vector<std::pair<std::string, std::string>>& values) {
-    text += wrapped("static constexpr " + type + " " + listed(values, [](const auto& v) { return v.first + " = " + v.second; }) + ";", "  ");
+    text += wrapped("static constexpr " + type + " " +
+                        listed(values, [](const auto& v) { return v.first + " = " + v.second; }) + ";",
+                    "  ");
   };
   const auto count = [](auto n) { return std::to_string(n); };
-  line("int", {{"nq", count(model.nq)}, {"nv", count(model.nv)}, {"nu", count(model.actuators.size())},
-               {"nbody", count(model.frames.size())}, {"ngeom", count(model.geoms.size())}, {"nsite", count(model.sites.size())}});
+  line("int", {{"nq", count(model.nq)},
+               {"nv", count(model.nv)},
+               {"nu", count(model.actuators.size())},
+               {"nbody", count(model.frames.size())},
+               {"ngeom", count(model.geoms.size())},
+               {"nsite", count(model.sites.size())}});
   line("double", {{"timestep", number(model.timestep)}});
   line("bool", {{"kRungeKutta", model.runge_kutta ? "true" : "false"},
                 {"kImplicitDamping", model.implicit_damping ? "true" : "false"}});
-  line("int", {{"kContacts", count(model.contacts.size())}, {"kEdges", count(program.edges)}, {"kLimits", count(limits.size())},
-               {"kTouchingBodies", count(most(touching_bodies(model)))}, {"kTouchingFrames", count(most(touching_frames(model)))}});
-  line("int", {{"kAxis", count(places("axis"))}, {"kMass", count(places("mass"))}, {"kForce", count(places("force"))},
+  line("int", {{"kContacts", count(model.contacts.size())},
+               {"kEdges", count(program.edges)},
+               {"kLimits", count(limits.size())},
+               {"kTouchingBodies", count(most(touching_bodies(model)))},
+               {"kTouchingFrames", count(most(touching_frames(model)))}});
+  line("int", {{"kAxis", count(places("axis"))},
+               {"kMass", count(places("mass"))},
+               {"kForce", count(places("force"))},
                {"kFreeTurn", count(places("free_turn"))}});
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
   text += wrapped(table("static constexpr int limited[kLimits + 1]", limits, "", dof), "  ");
@@ -302,14 +316,19 @@ namespace {
 std::string without_unread(const std::string& signature, const std::string& body) {
   const size_t open = signature.find('(');
   std::string result = signature.substr(0, open + 1);
+  const std::string code = std::regex_replace(body, std::regex("//[^\n]*"), "");
   std::istringstream parameters(signature.substr(open + 1, signature.size() - open - 2));
   for (std::string parameter; std::getline(parameters, parameter, ',');) {
     const size_t end = parameter.find_last_of(')') == std::string::npos ? parameter.size() : parameter.find(')');
     size_t begin = end;
-    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_')) begin -= 1;
+    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_'))
+      begin -= 1;
     const std::string name = parameter.substr(begin, end - begin);
-    const bool is_read = std::regex_search(body, std::regex("\\b" + name + "\\b"));
-    result += (result.back() == '(' ? "" : ",") + (is_read ? parameter : parameter.replace(begin, name.size(), ""));
+    if (!std::regex_search(code, std::regex("\\b" + name + "\\b"))) {
+      const bool has_space = parameter[begin - 1] == ' ';
+      parameter.erase(begin - (has_space ? 1 : 0), name.size() + (has_space ? 1 : 0));
+    }
+    result += (result.back() == '(' ? "" : ",") + parameter;
   }
   return result + ")";
 }
@@ -320,13 +339,16 @@ FunctionText emit_function(const Program& program, const Function& function) {
   FunctionText result = FunctionEmitter(program.graph(), function).emit();
   std::string text;
   if (!function.comment.empty()) text += wrapped("// " + function.comment, "  ");
-  text += wrapped(std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void " + without_unread(function.signature, result.text) + " {", "  ");
+  text += wrapped(std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void " +
+                      without_unread(function.signature, result.text) + " {",
+                  "  ");
   result.text = text + result.text + "  }\n";
   return result;
 }
 
 std::string emit_header(const RobotModel& model, const Program& program) {
-  std::string text = "// Physics of " + model.file + " in lanes (drl/physics_support.hpp), written by drl_robot: change the model instead.\n";
+  std::string text = "// Physics of " + model.file +
+                     " in lanes (drl/physics_support.hpp), written by drl_robot: change the model instead.\n";
   text += "#pragma once\n\n#include \"drl/physics_support.hpp\"\n\n";
   text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + identifier(model.name) + " {\n\n";
   text += emit_names(model) + "\n" + emit_sizes(model, program) + "\n";

@@ -10,7 +10,8 @@ namespace drl::robot_compiler {
 // The header of a robot, generic in the lanes F.
 std::string emit_header(const RobotModel& model, const Program& program);
 
-// Of one function: its text, and how many operations it has (a multiply-add is one, sine and cosine are `trigonometric`).
+// Of one function: its text, and how many operations it has (a multiply-add is one, sine and cosine are
+// `trigonometric`).
 struct FunctionText {
   std::string text;
   int operations = 0, trigonometric = 0;

@@ -117,8 +117,10 @@ Expr operator*(const Expr& a, const Expr& b) {
   if (a.is(1)) return b;
   if (a.is(-1)) return -b;
   if (a.is_known()) {
-    if (is_op(b, Op::multiply) && operand(b, 0).is_known()) return Expr(a.value() * operand(b, 0).value()) * operand(b, 1);
-    if (is_op(b, Op::multiply) && operand(b, 1).is_known()) return Expr(a.value() * operand(b, 1).value()) * operand(b, 0);
+    if (is_op(b, Op::multiply) && operand(b, 0).is_known())
+      return Expr(a.value() * operand(b, 0).value()) * operand(b, 1);
+    if (is_op(b, Op::multiply) && operand(b, 1).is_known())
+      return Expr(a.value() * operand(b, 1).value()) * operand(b, 0);
     if (is_op(b, Op::negate)) return Expr(-a.value()) * operand(b, 0);
     return b.graph()->make(Op::multiply, a, b);
   }

@@ -1,4 +1,5 @@
-// The order of computations in which few numbers wait at the same time: what does not fit into registers goes to memory.
+// The order of computations in which few numbers wait at the same time: what does not fit into registers goes to
+// memory.
 #pragma once
 
 #include <vector>

@@ -42,8 +42,8 @@ class Program {
   Mat3 named(const Mat3& x, const std::string& name);
   Spatial named(const Spatial& x, const std::string& name);
 
-  // Keeps x for later functions in the next place of the work's array, and returns what they read. What is known needs no
-  // place.
+  // Keeps x for later functions in the next place of the work's array, and returns what they read. What is known needs
+  // no place.
   Expr keep(const std::string& array, const Expr& x, const std::string& name);
   Spatial keep(const std::string& array, const Spatial& x, const std::string& name);
   Mat3 keep(const std::string& array, const Mat3& x, const std::string& name);

@@ -95,8 +95,8 @@ class Reader {
       refuse("option: an integrator that is neither Euler nor RK4");
     if (m_.opt.cone != mjCONE_PYRAMIDAL) refuse("option: elliptic friction cones");
     if (m_.opt.density != 0 || m_.opt.viscosity != 0) refuse("option: a fluid (density, viscosity)");
-    constexpr int kHarmless = mjDSBL_WARMSTART | mjDSBL_SENSOR | mjDSBL_MIDPHASE | mjDSBL_EULERDAMP |
-                              mjDSBL_AUTORESET | mjDSBL_NATIVECCD | mjDSBL_ISLAND;
+    constexpr int kHarmless = mjDSBL_WARMSTART | mjDSBL_SENSOR | mjDSBL_MIDPHASE | mjDSBL_EULERDAMP | mjDSBL_AUTORESET |
+                              mjDSBL_NATIVECCD | mjDSBL_ISLAND;
     if ((m_.opt.disableflags & ~kHarmless) != 0) refuse("option: a flag that switches a part of the physics off");
     constexpr int kReports = mjENBL_ENERGY | mjENBL_FWDINV | mjENBL_INVDISCRETE;
     if ((m_.opt.enableflags & ~kReports) != 0) refuse("option: a flag that enables override, multiccd or sleep");
@@ -122,8 +122,12 @@ class Reader {
       if (m_.body_jntnum[b] > 0) {
         const bool is_root = frame.body < 0;
         const int tree = is_root ? r_.trees++ : r_.bodies[static_cast<size_t>(frame.body)].tree;
-        r_.bodies.push_back(
-            {.name = frame.name, .parent = frame.body, .tree = tree, .pos = frame.pos, .turn = frame.turn, .quat = frame.quat});
+        r_.bodies.push_back({.name = frame.name,
+                             .parent = frame.body,
+                             .tree = tree,
+                             .pos = frame.pos,
+                             .turn = frame.turn,
+                             .quat = frame.quat});
         frame.body = static_cast<int>(r_.bodies.size()) - 1;
         frame.pos = {}, frame.turn = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, frame.quat = {1, 0, 0, 0};
       }
@@ -143,7 +147,9 @@ class Reader {
       Joint joint{.name = name(mjOBJ_JOINT, j), .qpos = m_.jnt_qposadr[j], .dof = m_.jnt_dofadr[j]};
       const std::string where = quoted("joint", mjOBJ_JOINT, j);
       const int body = r_.frames[static_cast<size_t>(m_.jnt_bodyid[j])].body;
-      joint.kind = m_.jnt_type[j] == mjJNT_FREE ? Joint::free : m_.jnt_type[j] == mjJNT_SLIDE ? Joint::slide : Joint::hinge;
+      joint.kind = m_.jnt_type[j] == mjJNT_FREE    ? Joint::free
+                   : m_.jnt_type[j] == mjJNT_SLIDE ? Joint::slide
+                                                   : Joint::hinge;
       if (m_.jnt_type[j] == mjJNT_BALL) refuse(where, "a ball joint");
       joint.axis = numbers(m_.jnt_axis + 3 * j), joint.pos = numbers(m_.jnt_pos + 3 * j);
       joint.reference = m_.qpos0[joint.qpos];
@@ -165,13 +171,15 @@ class Reader {
   // Its turning is computed about the world's axes.
   void check_free(const Joint& joint, const std::string& where) {
     const mjtNum *armature = m_.dof_armature + joint.dof + 3, *damping = m_.dof_damping + joint.dof + 3;
-    if (armature[0] != armature[1] || armature[1] != armature[2] || damping[0] != damping[1] || damping[1] != damping[2])
+    if (armature[0] != armature[1] || armature[1] != armature[2] || damping[0] != damping[1] ||
+        damping[1] != damping[2])
       refuse(where, "armature or damping that differs by axis");
   }
   void read_dof(const Joint& joint, int j, int body, int k, int count) {
     const int d = joint.dof + k;
     Dof dof{.name = count == 1 ? joint.name : joint.name + "_" + "xyzabc"[k], .body = body, .joint = j};
-    for (int parent = m_.dof_parentid[d]; parent >= 0; parent = m_.dof_parentid[parent]) dof.ancestors.push_back(parent);
+    for (int parent = m_.dof_parentid[d]; parent >= 0; parent = m_.dof_parentid[parent])
+      dof.ancestors.push_back(parent);
     dof.armature = m_.dof_armature[d], dof.damping = m_.dof_damping[d], dof.inverse_weight = m_.dof_invweight0[d];
     if (m_.dof_frictionloss[d] != 0) refuse(quoted("joint", mjOBJ_JOINT, j), "frictionloss");
     r_.dofs.push_back(dof);
@@ -222,7 +230,8 @@ class Reader {
       const bool is_affine = m_.actuator_biastype[a] == mjBIAS_AFFINE;
       if (!is_affine && m_.actuator_biastype[a] != mjBIAS_NONE) refuse(where, "a bias that is not affine");
       actuator.gear = m_.actuator_gear[6 * a], actuator.gain = m_.actuator_gainprm[mjNGAIN * a];
-      for (size_t k = 0; k < 3 && is_affine; ++k) actuator.bias[k] = m_.actuator_biasprm[mjNBIAS * a + static_cast<int>(k)];
+      for (size_t k = 0; k < 3 && is_affine; ++k)
+        actuator.bias[k] = m_.actuator_biasprm[mjNBIAS * a + static_cast<int>(k)];
       if (m_.actuator_ctrllimited[a])
         actuator.control_range = {m_.actuator_ctrlrange[2 * a], m_.actuator_ctrlrange[2 * a + 1]};
       if (m_.actuator_forcelimited[a])
@@ -263,8 +272,7 @@ class Reader {
       const mjtNum x = m_.geom_solref[2 * a + k], y = m_.geom_solref[2 * b + k];
       solref[k] = are_times || share == 0 || share == 1 ? share * x + (1 - share) * y : std::min(x, y);
     }
-    for (int k = 0; k < 5; ++k)
-      solimp[k] = share * m_.geom_solimp[5 * a + k] + (1 - share) * m_.geom_solimp[5 * b + k];
+    for (int k = 0; k < 5; ++k) solimp[k] = share * m_.geom_solimp[5 * a + k] + (1 - share) * m_.geom_solimp[5 * b + k];
     return softness(solref, solimp, where);
   }
   // The one that says how a pair touches; the other one if both do.
@@ -308,7 +316,8 @@ class Reader {
   void read_floor_contact(int plane, int g) {
     const std::string where = quoted("geom", mjOBJ_GEOM, g);
     const bool is_capsule = m_.geom_type[g] == mjGEOM_CAPSULE;
-    if (!is_capsule && m_.geom_type[g] != mjGEOM_SPHERE) return refuse(where, "it may touch a plane, and is neither sphere nor capsule");
+    if (!is_capsule && m_.geom_type[g] != mjGEOM_SPHERE)
+      return refuse(where, "it may touch a plane, and is neither sphere nor capsule");
     const Rotation plane_turn = rotation(m_.geom_quat + 4 * plane);
     if (m_.geom_bodyid[plane] != 0 || column(plane_turn, 2) != Numbers3{0, 0, 1})
       return refuse(quoted("geom", mjOBJ_GEOM, plane), "a plane that is not horizontal, or moves");

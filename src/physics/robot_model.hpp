@@ -29,7 +29,7 @@ struct Limit {
 struct Joint {
   enum Kind { free, slide, hinge } kind = hinge;
   std::string name;
-  int qpos = 0, dof = 0;       // where its numbers begin
+  int qpos = 0, dof = 0;   // where its numbers begin
   Numbers3 axis{}, pos{};  // of a hinge or slide, in its body's frame
   double reference = 0;    // where qpos is 0 in effect
   double stiffness = 0, rest = 0;
@@ -50,7 +50,7 @@ struct Body {
   int parent = 0;  // -1: the world
   int tree = 0;    // its root's number among roots
   Numbers3 pos{};
-  Rotation turn{};  // of its frame, in its parent's
+  Rotation turn{};    // of its frame, in its parent's
   Quaternion quat{};  // the same
   std::vector<int> joints = {};
   double mass = 0;
@@ -61,9 +61,9 @@ struct Body {
 // A body of the file, as tasks see it.
 struct Frame {
   std::string name;
-  int body = 0;      // what it is a part of; -1: the world
-  int root = 0;      // the frame whose subtree's centre of mass MuJoCo's cvel, cinert and cfrc_ext are about
-  int parent = 0;    // frame
+  int body = 0;    // what it is a part of; -1: the world
+  int root = 0;    // the frame whose subtree's centre of mass MuJoCo's cvel, cinert and cfrc_ext are about
+  int parent = 0;  // frame
   Numbers3 pos{};  // in the body
   Rotation turn{};
   Quaternion quat{};  // the same
@@ -93,7 +93,7 @@ struct FloorContact {
   int body = 0, frame = 0;
   Numbers3 center{};               // in the body
   std::optional<Numbers3> axis{};  // of the capsule, along which its friction is
-  double radius = 0, height = 0;         // of the sphere; of the plane
+  double radius = 0, height = 0;   // of the sphere; of the plane
   double margin = 0, friction = 0;
   double weight = 0;  // what the impedance makes a diagonal of: R = (1 - d) / d weight
   Softness softness{};

@@ -39,18 +39,14 @@ inline Mat3 operator*(const Mat3& a, const Mat3& b) {
   return transposed({x, y, z});
 }
 // r x, as a matrix.
-inline Mat3 cross_matrix(const Vec3& r) { 
-  return {Vec3{0, -r[2], r[1]}, Vec3{r[2], 0, -r[0]}, Vec3{-r[1], r[0], 0}};
-}
+inline Mat3 cross_matrix(const Vec3& r) { return {Vec3{0, -r[2], r[1]}, Vec3{r[2], 0, -r[0]}, Vec3{-r[1], r[0], 0}}; }
 
 // xx, yy, zz, xy, xz, yz, as MuJoCo orders them.
 struct Symmetric {
   Expr at[6];
   Expr& operator[](int k) { return at[k]; }
   const Expr& operator[](int k) const { return at[k]; }
-  Mat3 matrix() const { 
-    return {Vec3{at[0], at[3], at[4]}, Vec3{at[3], at[1], at[5]}, Vec3{at[4], at[5], at[2]}};
-  }
+  Mat3 matrix() const { return {Vec3{at[0], at[3], at[4]}, Vec3{at[3], at[1], at[5]}, Vec3{at[4], at[5], at[2]}}; }
   static Symmetric of(const Mat3& a) { return {a[0][0], a[1][1], a[2][2], a[0][1], a[0][2], a[1][2]}; }
 };
 inline Symmetric operator+(const Symmetric& a, const Symmetric& b) {
@@ -92,8 +88,12 @@ inline Spatial operator*(const Inertia& a, const Spatial& b) {
 inline Inertia inertia_at(double mass, const Vec3& c, const Mat3& r, const Symmetric& own) {
   const Vec3 h = Expr(mass) * c;
   const Symmetric turned = Symmetric::of(r * own.matrix() * transposed(r));
-  const Symmetric shifted{h[1] * c[1] + h[2] * c[2], h[0] * c[0] + h[2] * c[2], h[0] * c[0] + h[1] * c[1],
-                          -(h[0] * c[1]),            -(h[0] * c[2]),            -(h[1] * c[2])};
+  const Symmetric shifted{h[1] * c[1] + h[2] * c[2],
+                          h[0] * c[0] + h[2] * c[2],
+                          h[0] * c[0] + h[1] * c[1],
+                          -(h[0] * c[1]),
+                          -(h[0] * c[2]),
+                          -(h[1] * c[2])};
   return {mass, h, turned + shifted};
 }
 

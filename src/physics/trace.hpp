@@ -12,13 +12,13 @@ namespace drl::robot_compiler {
 
 // Where bodies are and how they move.
 struct Kinematics {
-  std::vector<Vec3> origin;            // of each tree, in the world
-  std::vector<Mat3> turn;              // of each body
-  std::vector<Vec3> pos;               // of its frame, from its tree's origin
-  std::vector<Spatial> axis;           // of each number of qvel: the motion that it is a multiple of
-  std::vector<Spatial> velocity;       // of each body
-  std::vector<Spatial> bias;           // its acceleration where qacc is 0, with gravity as an acceleration upwards
-  std::vector<Expr> qvel;              // in the solver's axes, below
+  std::vector<Vec3> origin;       // of each tree, in the world
+  std::vector<Mat3> turn;         // of each body
+  std::vector<Vec3> pos;          // of its frame, from its tree's origin
+  std::vector<Spatial> axis;      // of each number of qvel: the motion that it is a multiple of
+  std::vector<Spatial> velocity;  // of each body
+  std::vector<Spatial> bias;      // its acceleration where qacc is 0, with gravity as an acceleration upwards
+  std::vector<Expr> qvel;         // in the solver's axes, below
 };
 // From qpos and qvel. The turning of a free joint is about its body's axes in MuJoCo, and about the world's here, where
 // its motions are constants: the solver's axes.

@@ -48,7 +48,7 @@ std::set<std::string> inputs_of(Graph& graph, const std::vector<Expr>& results) 
 // Of a contact, in the frame of its plane: z is the normal. A pyramid's edges are normal +- friction times a tangent
 // (MuJoCo, "Computation", friction cones).
 struct Row {
-  Vec3 point;  // where it is
+  Vec3 point;                           // where it is
   Expr friction, tangent_x, tangent_y;  // the first tangent; the second is that one turned by 90 degrees
   Vec3 rest;  // residual at acceleration 0: along the normal, and friction times those along the tangents
 };
@@ -106,14 +106,16 @@ class Tracer {
 
   void trace_row() {
     p_.begin("What a contact's rows consist of.",
-             "contact_row(const ContactPoint& point, const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F* weight)",
+             "contact_row(const ContactPoint& point, const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F* "
+             "weight)",
              true);
     const auto softness = [&](const std::string& name, auto member) {
       return table(name, [&](const FloorContact& c) { return c.softness.*member; });
     };
     const Expr radius = table("radius", [](const FloorContact& c) { return c.radius; });
     const Expr margin = table("margin", [](const FloorContact& c) { return c.margin; });
-    const Expr damping = softness("damping", &Softness::damping), stiffness = softness("stiffness", &Softness::stiffness);
+    const Expr damping = softness("damping", &Softness::damping),
+               stiffness = softness("stiffness", &Softness::stiffness);
     row_.friction = table("friction", [](const FloorContact& c) { return c.friction; });
     row_.point = kept_.center - Vec3{0, 0, radius + Expr(0.5) * kept_.distance};
     const Expr square = kept_.along_x * kept_.along_x + kept_.along_y * kept_.along_y;
@@ -146,7 +148,9 @@ class Tracer {
     return p_.input("row." + name, name);
   }
   Expr along_first(const Vec3& a) const { return row_.tangent_x * a[0] + row_.tangent_y * a[1]; }
-  Expr along_second(const Vec3& a) const { return edges_ == 3 ? Expr(0) : row_.tangent_x * a[1] - row_.tangent_y * a[0]; }
+  Expr along_second(const Vec3& a) const {
+    return edges_ == 3 ? Expr(0) : row_.tangent_x * a[1] - row_.tangent_y * a[0];
+  }
 
   void trace_edges() {
     p_.begin("A contact's residuals y: it pushes with -weight y along the edges where y < 0.",
@@ -185,8 +189,9 @@ class Tracer {
     const Expr first = square * e.first_sum, second = square * e.second_sum;
     const Expr normal_first = mu * e.first_difference, normal_second = mu * e.second_difference;
     Coupling c;
-    c.linear = {first * (x * x) + second * (y * y), first * (y * y) + second * (x * x), normal,
-                (first - second) * (x * y), normal_first * x - normal_second * y, normal_first * y + normal_second * x};
+    c.linear = {
+        first * (x * x) + second * (y * y), first * (y * y) + second * (x * x),   normal,
+        (first - second) * (x * y),         normal_first * x - normal_second * y, normal_first * y + normal_second * x};
     const Mat3 arm = cross_matrix(row_.point);
     c.mixed = arm * c.linear.matrix();
     c.angular = Symmetric::of(c.mixed * transposed(arm));
@@ -206,7 +211,8 @@ class Tracer {
     p_.begin("Adds a contact's force and torque, about the origin of its tree, of what pushes along its edges.",
              "add_wrench(const ContactPoint& point, const ContactRow<F>& row, const F* push, F* wrench)", true);
     const Pairs e = pairs("push");
-    Spatial w = wrench(row_.friction * e.first_difference, row_.friction * e.second_difference, e.first_sum + e.second_sum);
+    Spatial w =
+        wrench(row_.friction * e.first_difference, row_.friction * e.second_difference, e.first_sum + e.second_sum);
     for (int k = 0; k < 6; ++k) p_.add(at("wrench", k), w[k]);
   }
 
@@ -259,9 +265,13 @@ class Tracer {
     p_.begin("x M x.", "curvature(const Work& w, const F* x, F& result)");
     std::vector<Expr> x;
     for (size_t i = 0; i < model_.dofs.size(); ++i) x.push_back(qacc("x", i));
-    const std::vector<Expr> y = multiply_tree(model_, kept_.mass, x);
     Expr sum = 0;
-    for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+    for (size_t i = 0; i < x.size(); ++i) {
+      Expr others = 0;
+      for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
+        others += kept_.mass.ancestors[i][a] * x[static_cast<size_t>(model_.dofs[i].ancestors[a])];
+      sum += x[i] * (kept_.mass.diagonal[i] * x[i] + Expr(2) * others);
+    }
     p_.set("result", sum);
   }
 

@@ -72,7 +72,8 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     const auto body = static_cast<size_t>(dof.body);
     const Spatial momentum = inertia[body] * kinematics.axis[i];
     d.mass.diagonal[i] = dot(kinematics.axis[i], momentum) + Expr(dof.armature);
-    for (const int a : dof.ancestors) d.mass.ancestors[i].push_back(dot(kinematics.axis[static_cast<size_t>(a)], momentum));
+    for (const int a : dof.ancestors)
+      d.mass.ancestors[i].push_back(dot(kinematics.axis[static_cast<size_t>(a)], momentum));
     d.force[i] -= dot(kinematics.axis[i], force[body]);
   }
   return d;

@@ -30,7 +30,9 @@ class Tracer {
   Tracer(const RobotModel& model, Program& p) : model_(model), p_(p) {
     for (const Joint& joint : model.joints)
       for (int k = 0; k < (joint.kind == Joint::free ? 7 : 1); ++k)
-        qpos_.push_back(p.input(at("qpos", joint.qpos + k), "qpos_" + identifier(joint.name) + (joint.kind == Joint::free ? "_" + std::to_string(k) : "")));
+        qpos_.push_back(
+            p.input(at("qpos", joint.qpos + k),
+                    "qpos_" + identifier(joint.name) + (joint.kind == Joint::free ? "_" + std::to_string(k) : "")));
     for (int k = 0; k < model.nv; ++k)
       k_.qvel.push_back(p.input(at("qvel", k), "qvel_" + identifier(model.dofs[static_cast<size_t>(k)].name)));
     k_.axis.resize(static_cast<size_t>(model.nv));

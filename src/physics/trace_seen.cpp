@@ -23,8 +23,9 @@ class Tracer {
              "see_motion(const F* qpos, const F* qvel, Seen& seen)");
     trace_centers();
     trace_motion();
-    p_.begin("Forces: of actuators, of limits and contacts along qvel, and of contacts on each body.",
-             "see_forces(const F* qpos, const F* qvel, const F* ctrl, const F (*wrench)[6], const F* limit, Seen& seen)");
+    p_.begin(
+        "Forces: of actuators, of limits and contacts along qvel, and of contacts on each body.",
+        "see_forces(const F* qpos, const F* qvel, const F* ctrl, const F (*wrench)[6], const F* limit, Seen& seen)");
     trace_forces();
   }
 
@@ -36,9 +37,7 @@ class Tracer {
     if (body < 0) return robot_compiler::known(pos);
     return k_.pos[index(body)] + k_.turn[index(body)] * robot_compiler::known(pos);
   }
-  Vec3 origin(int body) const {
-    return body < 0 ? Vec3{} : k_.origin[index(model_.bodies[index(body)].tree)];
-  }
+  Vec3 origin(int body) const { return body < 0 ? Vec3{} : k_.origin[index(model_.bodies[index(body)].tree)]; }
   Vec3 in_world(int body, const Numbers3& pos) const { return origin(body) + from_origin(body, pos); }
   void see(const std::string& array, int k, const Vec3& x) {
     for (int c = 0; c < 3; ++c) p_.set(at("seen." + array, k, c), x[c]);
@@ -57,7 +56,8 @@ class Tracer {
           for (int k = 0; k < 4; ++k) quat[index(k)] = qpos(3 + k) / length;
         } else if (joint.kind == Joint::hinge) {
           const Expr half = Expr(0.5) * (qpos(0) - Expr(joint.reference)), sine = sin(half);
-          quat = quat * Quat{cos(half), sine * Expr(joint.axis[0]), sine * Expr(joint.axis[1]), sine * Expr(joint.axis[2])};
+          quat = quat *
+                 Quat{cos(half), sine * Expr(joint.axis[0]), sine * Expr(joint.axis[1]), sine * Expr(joint.axis[2])};
         }
       }
       quats.push_back(quat);
@@ -143,12 +143,15 @@ class Tracer {
       if (frame.body >= 0) carried[index(frame.body)] = carried[index(frame.body)] + wrench;
     }
     for (size_t b = carried.size(); b-- > 0;)
-      if (const int parent = model_.bodies[b].parent; parent >= 0) carried[index(parent)] = carried[index(parent)] + carried[b];
+      if (const int parent = model_.bodies[b].parent; parent >= 0)
+        carried[index(parent)] = carried[index(parent)] + carried[b];
     std::vector<Expr> force;
-    for (size_t i = 0; i < model_.dofs.size(); ++i) force.push_back(dot(k_.axis[i], carried[index(model_.dofs[i].body)]));
+    for (size_t i = 0; i < model_.dofs.size(); ++i)
+      force.push_back(dot(k_.axis[i], carried[index(model_.dofs[i].body)]));
     const auto joints = limited_joints(model_);
     for (size_t l = 0; l < joints.size(); ++l)
-      force[index(joints[l]->dof)] += p_.input(at("limit", static_cast<int>(l)), identifier(joints[l]->name) + "_limit");
+      force[index(joints[l]->dof)] +=
+          p_.input(at("limit", static_cast<int>(l)), identifier(joints[l]->name) + "_limit");
     for (const Joint& joint : model_.joints)
       if (joint.kind == Joint::free) {
         const auto d = index(joint.dof) + 3;

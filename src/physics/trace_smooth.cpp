@@ -30,14 +30,13 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
     const int number = static_cast<int>(l), row = p.edges * static_cast<int>(model.contacts.size()) + number;
     p.set(at("w.weight", row), select_less(distance, limit.margin, weight, 0));
     p.set(at("w.limit_sign", number), sign);
-    p.set(at("w.limit_rest", number),
-          Expr(s.damping) * (sign * kinematics.qvel[dof]) + Expr(s.stiffness) * (d * x));
+    p.set(at("w.limit_rest", number), Expr(s.damping) * (sign * kinematics.qvel[dof]) + Expr(s.stiffness) * (d * x));
   }
 }
 
 // What a loop over `values` reads: the one value that is known of all of them, or `read`, into which each is put.
-Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::string>& places, const std::string& read,
-            const std::string& name) {
+Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::string>& places,
+            const std::string& read, const std::string& name) {
   if (values.empty()) return 0;
   const bool is_one = std::ranges::all_of(values, [&](const Expr& x) { return x.is_known() && x == values[0]; });
   if (is_one) return values[0];
@@ -81,7 +80,8 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     std::vector<std::string> places;
     for (size_t b = 0; b < bodies.size(); ++b)
       if (bodies[b] >= 0) values.push_back(kinematics.velocity[b][k]), places.push_back(at("w.velocity", bodies[b], k));
-    kept.velocity[k] = common(p, values, places, at("velocity", k), std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k]);
+    kept.velocity[k] =
+        common(p, values, places, at("velocity", k), std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k]);
   }
 }
 
