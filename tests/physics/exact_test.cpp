@@ -100,7 +100,7 @@ TYPED_TEST(Exact, StepsAsLibmujocoDoes) {
     ASSERT_LE(difference(this->state.qvel, expected.qvel, P::nv), 1e-10);
     ASSERT_NEAR(this->state.time, expected.time, 1e-15);
   }
-  if (P::kContacts > 0) EXPECT_GT(touching, 500);
+  EXPECT_GE(touching, P::kContacts > 0 ? 500 : 0);
 }
 
 TYPED_TEST(Exact, ExtremesAsLibmujocoHasThem) {

@@ -1,4 +1,4 @@
-// The robots of these tests, and libmujoco beside them.
+// The robots of these tests.
 #pragma once
 
 #include "drl/physics_loop.hpp"
