@@ -7,7 +7,10 @@ namespace {
 
 class Emitted : public testing::Test {
  protected:
-  Emitted() { p.begin("What it is.", "work(const F* x, F* y)"); }
+  Emitted() {
+    p.begin("What it is.", "work(const F* x, F* y)");
+    for (int k = 0; k < 9; ++k) x(k);  // operands stand in the order in which they are made
+  }
   Expr x(int k) { return p.input(at("x", k), "x_" + std::to_string(k)); }
   FunctionText text() { return emit_function(p, p.functions().back()); }
   // The lines between the braces.
