@@ -24,8 +24,16 @@ function(drl_hot_sources target)
     if(DRL_SANITIZE)  # minutes for each; the sanitizers see the same functions as the stand-in of a GPU runs them
       drl_cxx_options(${library} PRIVATE -fno-sanitize=all)
     endif()
-    drl_cxx_options(${library} PRIVATE -Wno-psabi -Wno-maybe-uninitialized -Wdouble-promotion)  # GCC bug 105593
+    drl_cxx_options(${library} PRIVATE -Wno-psabi -Wno-maybe-uninitialized -Wno-uninitialized -Wdouble-promotion)  # GCC bug 105593
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
+  endforeach()
+endfunction()
+
+# drl_hot_sources_use(TARGET library...): what its hot sources include comes from these libraries too.
+function(drl_hot_sources_use target)
+  foreach(isa ${drl_isas})
+    string(REGEX MATCH "^([^=]*)=" matched ${isa})
+    target_link_libraries(${target}_${CMAKE_MATCH_1} PRIVATE ${ARGN})
   endforeach()
 endfunction()
 

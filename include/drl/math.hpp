@@ -199,6 +199,26 @@ inline double log(double x) { return std::log(x); }
 inline double tanh(double x) { return std::tanh(x); }
 inline double atan2(double y, double x) { return std::atan2(y, x); }
 
+#if !defined(__CUDACC__)
+// Of packs of doubles, lane by lane.
+#define DRL_OF_DOUBLES(function)                                                \
+  template <int W>                                                              \
+  DRL_HD Pack<double, W> function(Pack<double, W> x) {                          \
+    for (int l = 0; l < W; ++l) x.v[l] = function(static_cast<double>(x.v[l])); \
+    return x;                                                                   \
+  }
+DRL_OF_DOUBLES(sqrt)
+DRL_OF_DOUBLES(sin)
+DRL_OF_DOUBLES(cos)
+#undef DRL_OF_DOUBLES
+template <int W>
+DRL_HD Pack<double, W> fma(Pack<double, W> a, Pack<double, W> b, Pack<double, W> c) {
+  for (int l = 0; l < W; ++l)
+    c.v[l] = fma(static_cast<double>(a.v[l]), static_cast<double>(b.v[l]), static_cast<double>(c.v[l]));
+  return c;
+}
+#endif
+
 // scale * cos(x), computed in double and rounded once: for tasks whose reference stores float but computes this in
 // double. For |x| <= 1e6. D holds doubles, U the integers of as many bits.
 template <class D, class U>

@@ -1,0 +1,259 @@
+// What a step of a robot's physics in lanes costs beside libmujoco's.
+#include <mujoco/mujoco.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/options.hpp"
+#include "bench.hpp"
+#include "device/for_each.hpp"
+#include "drl/mujoco_model.hpp"
+#include "drl/philox.hpp"
+#include "physics_robots.hpp"
+
+namespace drl {
+namespace {
+
+constexpr const char* kHelp =
+    "physics_bench: environment steps per second of robots' physics on one core, with random actions and new "
+    "episodes,\n"
+    "in lanes of AVX-512 and AVX2 (where they are) against libmujoco: its solver as the model's file has it, and "
+    "solved\n"
+    "to the end as the lanes are. In turns; processor time of the thread; medians.\n";
+
+struct PhysicsBenchOptions {
+  std::string model, json;
+  int num_envs = 1024, pairs = 5;
+  double seconds = 0.4;
+  bool help = false;
+
+  void describe(OptionVisitor& v) {
+    v("model", model, "HalfCheetah, Ant or Walker2d; all if none is named");
+    v("json", json, "write the figures into this file too");
+    v("num_envs", num_envs, "environments in lanes", between(16, 1 << 20));
+    v("pairs", pairs, "turns of each", at_least(1));
+    v("seconds", seconds, "of each turn", unit("s"), at_least(0.01));
+    v("help", help, "this text", letter('h'));
+  }
+};
+
+// How a task steps a robot.
+struct Task {
+  const char *name, *file;
+  int frame_skip;
+  double noise;      // of starts
+  double low, high;  // of qpos[2], beyond which an episode ends
+  bool sees_forces;  // cfrc_ext
+};
+
+constexpr int kActionRows = 16, kEpisode = 1000, kReferences = 64;
+
+double thread_time() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+double median(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  return numbers[numbers.size() / 2];
+}
+
+// Numbers between -1 and 1, as many as are asked for.
+class Draws01 {
+ public:
+  double next() { return 2 * uniform01(random_bits(7, Purpose::benchmark, index_++, 0)[0]) - 1; }
+
+ private:
+  uint64_t index_ = 0;
+};
+
+// Environments in libmujoco, one mjData each.
+class Reference {
+ public:
+  Reference(const Task& task, const mjModel& model, bool is_converged)
+      : task_(task), model_(mj_copyModel(nullptr, &model)) {
+    if (is_converged) {
+      model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
+      model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
+    }
+    for (int e = 0; e < kReferences; ++e) {
+      data_.push_back(mj_makeData(model_.get()));
+      begin(e);
+      age_.push_back(e * kEpisode / kReferences);
+    }
+    for (int k = 0; k < kActionRows * model_->nu; ++k) actions_.push_back(draws_.next());
+  }
+  ~Reference() {
+    for (mjData* data : data_) mj_deleteData(data);
+  }
+  double steps_per_second(double seconds) {
+    const double start = thread_time();
+    double steps = 0, now = start;
+    while ((now = thread_time()) < start + seconds)
+      for (int e = 0; e < kReferences; ++e, ++steps) step(e);
+    return steps / (now - start);
+  }
+
+ private:
+  void begin(int e) {
+    mjData* d = data_[static_cast<size_t>(e)];
+    mj_resetData(model_.get(), d);
+    for (int k = 0; k < model_->nq; ++k) d->qpos[k] += task_.noise * draws_.next();
+    for (int k = 0; k < model_->nv; ++k) d->qvel[k] = task_.noise * draws_.next();
+  }
+  void step(int e) {
+    mjData* d = data_[static_cast<size_t>(e)];
+    const double* action = &actions_[static_cast<size_t>(step_++ % kActionRows * model_->nu)];
+    for (int a = 0; a < model_->nu; ++a) d->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * action[a];
+    for (int k = 0; k < task_.frame_skip; ++k) mj_step(model_.get(), d);
+    if (task_.sees_forces) mj_rnePostConstraint(model_.get(), d);
+    int& age = age_[static_cast<size_t>(e)];
+    if (++age < kEpisode && task_.low < d->qpos[2] && d->qpos[2] < task_.high) return;
+    begin(e);
+    age = 0;
+  }
+
+  Task task_;
+  std::unique_ptr<mjModel, DeleteModel> model_;
+  std::vector<mjData*> data_;
+  std::vector<int> age_;
+  std::vector<double> actions_;
+  int64_t step_ = 0;
+  Draws01 draws_;
+};
+
+// The same in lanes.
+template <class Robot>
+class Lanes {
+ public:
+  Lanes(const Task& task, const mjModel& model, Isa isa, int64_t n)
+      : task_(task), model_(model), queue_(make_host_queue(isa)), n_(n) {
+    const auto rows = [&](int count) { return std::vector<float>(static_cast<size_t>(count * n)); };
+    state_ = rows(Step::kNumbers), unsolved_ = rows(1);
+    if (task.sees_forces) forces_ = rows(6 * Step::nbody);
+    for (int k = 0; k < kActionRows; ++k) {
+      actions_.push_back(rows(Step::nu));
+      for (size_t i = 0; i < actions_.back().size(); ++i)
+        actions_.back()[i] =
+            static_cast<float>(model.actuator_ctrlrange[2 * (i / static_cast<size_t>(n)) + 1] * draws_.next());
+    }
+    age_.resize(static_cast<size_t>(n));
+    for (int64_t e = 0; e < n; ++e) begin(e), age_[static_cast<size_t>(e)] = static_cast<int>(e * kEpisode / n);
+  }
+  double steps_per_second(double seconds) {
+    const double start = thread_time();
+    double steps = 0, now = start;
+    while ((now = thread_time()) < start + seconds) step(), steps += static_cast<double>(n_);
+    steps_ += steps;
+    return steps / (now - start);
+  }
+  // Of all solutions, the share that had not converged.
+  double unsolved() const {
+    double sum = 0;
+    for (const float x : unsolved_) sum += static_cast<double>(x);
+    return sum / (steps_ * task_.frame_skip * (Robot::template Physics<float>::kRungeKutta ? 4 : 1));
+  }
+
+ private:
+  using Step = StepRobots<Robot>;
+
+  float& number(int k, int64_t e) { return state_[static_cast<size_t>(k * n_ + e)]; }
+  void begin(int64_t e) {
+    for (int k = 0; k < Step::kNumbers; ++k) number(k, e) = 0;
+    for (int k = 0; k < Step::nq; ++k) number(k, e) = static_cast<float>(model_.qpos0[k] + task_.noise * draws_.next());
+    for (int k = 0; k < Step::nv; ++k) number(Step::nq + k, e) = static_cast<float>(task_.noise * draws_.next());
+  }
+  void step() {
+    const std::vector<float>& actions = actions_[static_cast<size_t>(step_++ % kActionRows)];
+    for_each(*queue_, n_,
+             Step{n_, task_.frame_skip, state_.data(), actions.data(), nullptr,
+                  task_.sees_forces ? forces_.data() : nullptr, unsolved_.data()});
+    for (int64_t e = 0; e < n_; ++e) {
+      const double height = static_cast<double>(number(2, e));
+      int& age = age_[static_cast<size_t>(e)];
+      if (++age < kEpisode && task_.low < height && height < task_.high) continue;
+      begin(e);
+      age = 0;
+    }
+  }
+
+  Task task_;
+  const mjModel& model_;
+  std::unique_ptr<Queue> queue_;
+  int64_t n_;
+  std::vector<float> state_, forces_, unsolved_;
+  std::vector<std::vector<float>> actions_;
+  std::vector<int> age_;
+  int64_t step_ = 0;
+  double steps_ = 0;
+  Draws01 draws_;
+};
+
+template <class Robot>
+std::string measure(const Task& task, const PhysicsBenchOptions& options) {
+  if (!options.model.empty() && options.model != task.name) return "";
+  constexpr char kHere = 0;
+  const auto model = load_model(find_model(task.file, &kHere));
+  Reference shipped(task, *model, false), converged(task, *model, true);
+  std::vector<Lanes<Robot>> lanes;
+  std::vector<std::string> names;
+  for (const Isa isa : available_isas())
+    if (name_of(isa) != name_of(available_isas().front()) || available_isas().size() == 1)
+      lanes.emplace_back(task, *model, isa, options.num_envs), names.emplace_back(name_of(isa));
+  for (auto& some : lanes) some.steps_per_second(options.seconds);
+  shipped.steps_per_second(options.seconds), converged.steps_per_second(options.seconds);
+  std::vector<double> shipped_rates, converged_rates;
+  std::vector<std::vector<double>> rates(lanes.size());
+  std::vector<std::vector<double>> ratios(lanes.size()), converged_ratios(lanes.size());
+  for (int k = 0; k < options.pairs; ++k) {
+    shipped_rates.push_back(shipped.steps_per_second(options.seconds));
+    for (size_t l = 0; l < lanes.size(); ++l) rates[l].push_back(lanes[l].steps_per_second(options.seconds));
+    converged_rates.push_back(converged.steps_per_second(options.seconds));
+    for (size_t l = 0; l < lanes.size(); ++l) {
+      ratios[l].push_back(rates[l].back() / shipped_rates.back());
+      converged_ratios[l].push_back(rates[l].back() / converged_rates.back());
+    }
+  }
+  std::string json = std::string("\"") + task.name + "\": {";
+  std::printf("%-12s libmujoco %8.0f steps/s as shipped, %8.0f converged\n", task.name, median(shipped_rates),
+              median(converged_rates));
+  for (size_t l = 0; l < lanes.size(); ++l) {
+    std::printf("  %-10s %9.0f steps/s: %5.1f times (%.1f to %.1f), %5.1f converged; %.1e of solutions not converged\n",
+                names[l].c_str(), median(rates[l]), median(ratios[l]), std::ranges::min(ratios[l]),
+                std::ranges::max(ratios[l]), median(converged_ratios[l]), lanes[l].unsolved());
+    char text[160];
+    std::snprintf(text, sizeof(text), "\"%s\": {\"ratio\": %.2f, \"ratio_converged\": %.2f}, ", names[l].c_str(),
+                  median(ratios[l]), median(converged_ratios[l]));
+    json += text;
+  }
+  char text[80];
+  std::snprintf(text, sizeof(text), "\"ratio\": %.2f}", median(ratios.back()));
+  return json + text;
+}
+
+void run(const PhysicsBenchOptions& options) {
+  std::string json;
+  const auto add = [&](const std::string& figures) {
+    if (!figures.empty()) json += (json.empty() ? "" : ",\n ") + figures;
+  };
+  add(measure<half_cheetah_robot>({"HalfCheetah", "half_cheetah.xml", 5, 0.1, -1e3, 1e3, false}, options));
+  add(measure<ant_robot>({"Ant", "ant.xml", 5, 0.1, 0.2, 1, true}, options));
+  add(measure<walker2d_robot>({"Walker2d", "walker2d.xml", 4, 0.005, -1, 1, false}, options));
+  if (json.empty()) throw UsageError("no model " + options.model + ": HalfCheetah, Ant or Walker2d");
+  if (options.json.empty()) return;
+  std::ofstream file(options.json);
+  file << "{" << json << "}\n" << std::flush;
+  if (!file) throw UsageError(options.json + " cannot be written: name another --json");
+}
+
+}  // namespace
+}  // namespace drl
+
+int main(int argc, char** argv) {
+  return drl::bench_main(argc, argv, drl::kHelp, drl::PhysicsBenchOptions{}, drl::run);
+}

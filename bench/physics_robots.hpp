@@ -1,0 +1,9 @@
+// The robots that physics_bench steps.
+#pragma once
+
+#include "drl/physics_loop.hpp"
+#include "physics/ant.hpp"
+#include "physics/half_cheetah.hpp"
+#include "physics/walker2d.hpp"
+
+#define DRL_FOR_EACH_ROBOT(what) what(half_cheetah_robot) what(ant_robot) what(walker2d_robot)

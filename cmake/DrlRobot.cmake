@@ -1,0 +1,20 @@
+# drl_add_robot(NAME model.xml...): the library NAME of headers alone, physics/<model>.hpp, that drl_robot writes of these
+# MJCF files: their physics in lanes (drl/physics_support.hpp).
+function(drl_add_robot name)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}/physics)
+  file(MAKE_DIRECTORY ${folder})
+  set(headers "")
+  foreach(model ${ARGN})
+    get_filename_component(model ${model} ABSOLUTE)
+    get_filename_component(stem ${model} NAME_WE)
+    get_filename_component(beside ${model} DIRECTORY)
+    file(GLOB included CONFIGURE_DEPENDS ${beside}/*.xml)
+    add_custom_command(OUTPUT ${folder}/${stem}.hpp DEPENDS drl_robot ${included} VERBATIM
+      COMMAND drl_robot ${model} --output ${folder}/${stem}.hpp COMMENT "Compiling the robot ${stem}")
+    list(APPEND headers ${folder}/${stem}.hpp)
+  endforeach()
+  add_custom_target(${name}_headers DEPENDS ${headers})
+  add_library(${name} INTERFACE)
+  target_include_directories(${name} INTERFACE ${CMAKE_CURRENT_BINARY_DIR}/${name})
+  add_dependencies(${name} ${name}_headers)
+endfunction()

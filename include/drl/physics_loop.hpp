@@ -1,0 +1,59 @@
+// A function object (drl/loop.hpp) that steps many of one robot: their numbers are columns, one environment beside the
+// other.
+#pragma once
+
+#include "drl/physics_support.hpp"
+
+namespace drl {
+
+// Robot is what a header of drl_robot ends with, half_cheetah_robot.
+template <class Robot>
+struct StepRobots {
+  static constexpr int nq = Robot::template Physics<float>::nq, nv = Robot::template Physics<float>::nv;
+  static constexpr int nu = Robot::template Physics<float>::nu, nbody = Robot::template Physics<float>::nbody;
+  static constexpr int kNumbers = nq + 2 * nv + 1;  // qpos, qvel, warm_start, time
+
+  int64_t n;
+  int frame_skip;
+  float* state;       // [kNumbers, n]
+  const float* ctrl;  // [nu, n]
+  // Of the last stage; null where they are not wanted.
+  float* qacc;      // [nv, n]
+  float* cfrc_ext;  // [nbody, 6, n]
+  float* unsolved;  // [n], added to
+
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    using P = typename Robot::template Physics<F>;
+    typename P::State s;
+    typename P::Stage last;
+    F controls[physics::some(nu)];
+    each_number<F>(s, [&](F& x, int k) DRL_LAMBDA { x = load<F>(state + k * n + i); });
+    for (int k = 0; k < nu; ++k) controls[k] = load<F>(ctrl + k * n + i);
+    F not_solved = F(0);
+    for (int k = 0; k < frame_skip; ++k) {
+      physics::step<P>(s, controls, last, cfrc_ext != nullptr && k + 1 == frame_skip);
+      not_solved = not_solved + last.unsolved;
+    }
+    each_number<F>(s, [&](F& x, int k) DRL_LAMBDA { store(state + k * n + i, x); });
+    if (unsolved) store(unsolved + i, load<F>(unsolved + i) + not_solved);
+    if (qacc)
+      for (int k = 0; k < nv; ++k) store(qacc + k * n + i, last.qacc[k]);
+    if (cfrc_ext) {
+      typename P::Seen seen;
+      P::see_forces(last.qpos, last.qvel, last.ctrl, last.wrench, last.limit, seen);
+      for (int b = 1; b < nbody; ++b)
+        for (int k = 0; k < 6; ++k) store(cfrc_ext + (6 * b + k) * n + i, seen.cfrc_ext[b][k]);
+    }
+  }
+
+ private:
+  template <class F, class State, class Body>
+  DRL_HD static void each_number(State& s, const Body& body) {
+    for (int k = 0; k < nq; ++k) body(s.qpos[k], k);
+    for (int k = 0; k < nv; ++k) body(s.qvel[k], nq + k), body(s.warm_start[k], nq + nv + k);
+    body(s.time, nq + 2 * nv);
+  }
+};
+
+}  // namespace drl

@@ -1,0 +1,353 @@
+// What the physics of all robots in lanes have in common: the numbers that pass between their functions, the solver of
+// limits and contacts, and the integrators. A header that drl_robot writes has the rest, as functions of one model:
+//
+//   using P = drl::physics::half_cheetah::Physics<F>;
+//   P::State state;                            qpos, qvel, warm_start, time: all that the next step depends on
+//   P::Stage last;
+//   drl::physics::step<P>(state, ctrl, last);
+//   drl::physics::see<P>(last, seen);          what a task reads: MuJoCo's numbers, by MuJoCo's names
+//
+// Numbers are MuJoCo's (mujoco.readthedocs.io, "Computation"), but that limits and contacts are always solved to the
+// end (Newton's method), however few iterations the model's file asks for. What comes out of a lane depends on nothing
+// but what goes into it.
+#pragma once
+
+#include "drl/lanes.hpp"
+#include "drl/math.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+struct NamedJoint {
+  const char* name;
+  int qpos, qvel;  // where its numbers begin
+};
+
+// A place of a robot that may touch the floor: what the functions of its model read of it.
+struct ContactPoint {
+  int body, frame;  // among those that may touch
+  double radius, height, margin, friction, weight;
+  double stiffness, damping, least, most, width, midpoint;  // of the solver's parameters
+};
+
+// The centre of its sphere from its tree's origin, the distance from the floor, and the direction of friction.
+template <class F>
+struct Touch {
+  F center_x, center_y, center_z, distance, along_x, along_y;
+};
+// Where it touches, the first tangent, and the residuals at no acceleration.
+template <class F>
+struct ContactRow {
+  F point_x, point_y, point_z, tangent_x, tangent_y, rest_normal, rest_first, rest_second;
+};
+
+constexpr int kCouplings = 27;  // of a body: 6 x 6 stiffness, symmetric, and force
+
+// An array of at least one, because C++ has none of 0.
+constexpr int some(int n) { return n > 0 ? n : 1; }
+
+template <class F, class Sizes>
+struct State {
+  F qpos[Sizes::nq], qvel[Sizes::nv];
+  F warm_start[Sizes::nv];  // MuJoCo's qacc_warmstart
+  F time;                   // s
+};
+
+// What a stage of a step was computed from, and what came out: see() finds all else in it.
+template <class F, class Sizes>
+struct Stage {
+  F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[some(Sizes::nu)], qacc[Sizes::nv];
+  F wrench[some(Sizes::kTouchingFrames)][6];  // torque about the tree's origin and force of contacts
+  F limit[some(Sizes::kLimits)];              // force along qvel
+  F unsolved;                                 // how many solutions of this step had not converged
+};
+
+template <class F, class Sizes>
+struct Seen {
+  F xpos[Sizes::nbody][3], xquat[Sizes::nbody][4], xipos[Sizes::nbody][3], subtree_com[Sizes::nbody][3];
+  F geom_xpos[some(Sizes::ngeom)][3], site_xpos[some(Sizes::nsite)][3];
+  F cinert[Sizes::nbody][10], cvel[Sizes::nbody][6], cfrc_ext[Sizes::nbody][6];  // but for the world
+  F qfrc_actuator[Sizes::nv], qfrc_constraint[Sizes::nv], actuator_force[some(Sizes::nu)];
+};
+
+// What a stage computes with. Rows are the constraints' inequalities: kEdges of each contact, then one of each limit.
+// Row r has a residual y that is linear in qacc, and pushes with -weight y where y < 0.
+template <class F, class Sizes>
+struct Work {
+  static constexpr int kRows = some(Sizes::kContacts * Sizes::kEdges + Sizes::kLimits);
+  F axis[some(Sizes::kAxis)], mass[some(Sizes::kMass)], force[some(Sizes::kForce)], free_turn[some(Sizes::kFreeTurn)];
+  Touch<F> touch[some(Sizes::kContacts)];
+  ContactRow<F> contact[some(Sizes::kContacts)];
+  F velocity[some(Sizes::kTouchingBodies)][6], acceleration[some(Sizes::kTouchingBodies)][6];
+  F coupling[some(Sizes::kTouchingBodies)][kCouplings];
+  F limit_sign[some(Sizes::kLimits)], limit_rest[some(Sizes::kLimits)];
+  F weight[kRows];
+  F active[kRows];  // weight or 0: those that push
+  F y[kRows];       // at the last accelerations
+  F next_y[kRows];  // at the next ones
+  F next_active[kRows];
+  int touching[some(Sizes::kContacts)], touches = 0;  // contacts that are there in some lane
+};
+
+// Calls body(row) for each row of the contacts that are there, and of the limits.
+template <class P, class Body>
+DRL_HD void each_row(const typename P::Work& w, const Body& body) {
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < w.touches; ++t)
+      for (int e = 0; e < P::kEdges; ++e) body(w.touching[t] * P::kEdges + e);
+  for (int l = 0; l < P::kLimits; ++l) body(P::kContacts * P::kEdges + l);
+}
+
+// The contacts that are there in some lane, with none of their rows pushing yet.
+template <class P>
+DRL_HD_CALLED void begin_rows(typename P::Work& w) {
+  using F = typename P::Number;
+  w.touches = 0;
+  if constexpr (P::kContacts > 0) {
+    for (int c = 0; c < P::kContacts; ++c) {
+      const ContactPoint& point = P::points[c];
+      if (!any(w.touch[c].distance < F(point.margin))) continue;
+      P::contact_row(point, w.touch[c], w.velocity[point.body], w.contact[c], w.weight + c * P::kEdges);
+      w.touching[w.touches++] = c;
+    }
+    P::no_coupling(w);
+  }
+  each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = F(0); });
+}
+
+// Residuals at qacc, and which rows push there; true in the lanes where these are not those that pushed before.
+template <class P>
+DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const typename P::Number* qacc) {
+  using F = typename P::Number;
+  Mask<F> differs = F(0) != F(0);
+  const auto decide = [&](int r) DRL_LAMBDA {
+    w.next_active[r] = math::select(w.next_y[r] < F(0), w.weight[r], F(0));
+    differs = differs | (w.next_active[r] != w.active[r]);
+  };
+  if constexpr (P::kContacts > 0) {
+    P::accelerations(w, qacc, w.acceleration);
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
+      const ContactPoint& point = P::points[c];
+      P::contact_edges(point, w.contact[c], w.acceleration[point.body], w.next_y + c * P::kEdges);
+      for (int e = 0; e < P::kEdges; ++e) decide(c * P::kEdges + e);
+    }
+  }
+  for (int l = 0; l < P::kLimits; ++l) {
+    const int r = P::kContacts * P::kEdges + l;
+    w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited[l]], w.limit_rest[l]);
+    decide(r);
+  }
+  return differs;
+}
+
+// Search on the line from `qacc` to its Newton step `next`, in the lanes of the mask: the cost is convex, and quadratic
+// between residuals' changes of sign. A lane goes back from `next` until its slope is at most `enough` of the one at
+// the start. next, its residuals and what pushes there become those of the place found.
+template <class P>
+DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qacc, typename P::Number* next,
+                               Mask<typename P::Number> lanes, double enough) {
+  using F = typename P::Number;
+  constexpr int kSteps = 10;
+  F way[P::nv], curvature;
+  for (int i = 0; i < P::nv; ++i) way[i] = next[i] - qacc[i];
+  P::curvature(w, way, curvature);
+  // Of all but the rows; at `next` it is that of the rows which pushed, turned round.
+  F slope = -curvature, start = curvature;
+  each_row<P>(w, [&](int r) DRL_LAMBDA {
+    const F change = w.next_y[r] - w.y[r], push = w.active[r] * change;
+    slope = math::fma(-push, w.next_y[r], slope), start = math::fma(push, change, start);
+  });
+  F low = F(0), high = F(1), at = F(1);
+  Mask<F> goes_on = lanes;
+  for (int k = 0; k < kSteps; ++k) {
+    F first = math::fma(at, curvature, slope), second = curvature;  // derivatives
+    each_row<P>(w, [&](int r) DRL_LAMBDA {
+      const F change = w.next_y[r] - w.y[r], y = math::fma(at, change, w.y[r]);
+      const F push = math::select(y < F(0), w.weight[r] * change, F(0));
+      first = math::fma(push, y, first), second = math::fma(push, change, second);
+    });
+    const F steep = F(enough) * start;
+    goes_on = goes_on & ((steep < first) | (first < -steep)) & ((at < F(1)) | (F(0) < first));
+    if (!any(goes_on)) break;
+    low = math::select(first < F(0), at, low), high = math::select(first < F(0), high, at);
+    const F newton = at - first / second;
+    const Mask<F> is_inside = (low < newton) & (newton < high);
+    at = math::select(goes_on, math::select(is_inside, newton, F(0.5) * (low + high)), at);
+  }
+  const Mask<F> is_back = lanes & (at < F(1));
+  if (!any(is_back)) return;
+  for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_back, math::fma(at, way[i], qacc[i]), next[i]);
+  each_row<P>(w, [&](int r) DRL_LAMBDA {
+    const F y = math::fma(at, w.next_y[r] - w.y[r], w.y[r]);
+    w.next_y[r] = math::select(is_back, y, w.next_y[r]);
+    w.next_active[r] = math::select(w.next_y[r] < F(0), w.weight[r], F(0));
+  });
+}
+
+// The rows that push become the next ones, and so does what contacts add to bodies.
+template <class P>
+DRL_HD_CALLED void take_next(typename P::Work& w) {
+  using F = typename P::Number;
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t], r = c * P::kEdges;
+      F change[P::kEdges];
+      Mask<F> differs = F(0) != F(0);
+      for (int e = 0; e < P::kEdges; ++e) {
+        change[e] = w.next_active[r + e] - w.active[r + e];
+        differs = differs | (change[e] != F(0));
+      }
+      const ContactPoint& point = P::points[c];
+      if (any(differs)) P::add_coupling(point, w.contact[c], change, w.coupling[point.body]);
+    }
+  each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = w.next_active[r], w.y[r] = w.next_y[r]; });
+}
+
+// The accelerations at which the cost of limits and contacts is least, by Newton's method on the rows that push: where
+// these stay the same the solution is exact. qacc [nv], in the solver's axes, is the warm start. Counts lanes that have
+// not converged after kRounds.
+template <class P>
+DRL_HD_CALLED void solve(typename P::Work& w, typename P::Number* qacc, typename P::Number& unsolved) {
+  using F = typename P::Number;
+  constexpr int kRounds = 20, kLoose = 5;
+  begin_rows<P>(w);
+  F next[P::nv];
+  for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
+  for (int round = 0;; ++round) {
+    const Mask<F> differs = find_next<P>(w, next);
+    const bool is_last = round > 0 && (!any(differs) || round == kRounds);
+    if (is_last) unsolved = unsolved + math::select(differs, F(1), F(0));
+    if (!is_last && round > 0) search_line<P>(w, qacc, next, differs, round < kLoose ? 0.5 : 0.01);
+    for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
+    if (is_last) return;
+    take_next<P>(w);
+    P::newton(w, next);
+  }
+}
+
+// The acceleration that follows from a stage's position, velocity and controls, from a warm start. `damped` [nv]: the
+// one that Euler's step takes, where that is another.
+template <class P>
+DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
+                           typename P::Number* damped) {
+  using F = typename P::Number;
+  P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
+  F qacc[P::nv];
+  P::into_solver(w, warm_start, qacc);
+  solve<P>(w, qacc, stage.unsolved);
+  P::out_of_solver(w, qacc, stage.qacc);
+  if constexpr (P::kImplicitDamping) {
+    F turned[P::nv];
+    P::damp(w, qacc, turned);
+    P::out_of_solver(w, turned, damped);
+  }
+}
+
+// The forces of limits and contacts in the solution that the work holds.
+template <class P>
+DRL_HD_CALLED void find_forces(const typename P::Work& w, typename P::Stage& stage) {
+  using F = typename P::Number;
+  for (int f = 0; f < P::kTouchingFrames; ++f)
+    for (int k = 0; k < 6; ++k) stage.wrench[f][k] = F(0);
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
+      F push[P::kEdges];
+      for (int e = 0; e < P::kEdges; ++e) {
+        const int r = c * P::kEdges + e;
+        push[e] = -(w.next_active[r] * w.next_y[r]);
+      }
+      const ContactPoint& point = P::points[c];
+      P::add_wrench(point, w.contact[c], push, stage.wrench[point.frame]);
+    }
+  for (int l = 0; l < P::kLimits; ++l) {
+    const int r = P::kContacts * P::kEdges + l;
+    stage.limit[l] = -(w.limit_sign[l] * w.next_active[r] * w.next_y[r]);
+  }
+}
+
+template <class P>
+DRL_HD void begin_stage(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
+  for (int k = 0; k < P::nq; ++k) stage.qpos[k] = state.qpos[k];
+  for (int k = 0; k < P::nv; ++k) stage.qvel[k] = state.qvel[k];
+  for (int k = 0; k < P::nu; ++k) stage.ctrl[k] = ctrl[k];
+  stage.unsolved = typename P::Number(0);
+}
+
+// mj_step with Euler's method: the velocity first, then the position with the new one.
+template <class P>
+DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
+  using F = typename P::Number;
+  F damped[P::nv];
+  forward<P>(stage, state.warm_start, w, damped);
+  const F* qacc = P::kImplicitDamping ? damped : stage.qacc;
+  for (int k = 0; k < P::nv; ++k) {
+    state.qvel[k] = math::fma(F(P::timestep), qacc[k], state.qvel[k]);
+    state.warm_start[k] = stage.qacc[k];
+  }
+  P::integrate(stage.qpos, state.qvel, F(P::timestep), state.qpos);
+}
+
+// mj_step with the classical Runge-Kutta method of order 4. Each stage's solver starts from the stage before.
+template <class P>
+DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
+  using F = typename P::Number;
+  constexpr double kNext[] = {0.5 * P::timestep, 0.5 * P::timestep, P::timestep};
+  constexpr double kShare[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+  F velocity[P::nv], acceleration[P::nv];  // means of the stages
+  for (int k = 0; k < P::nv; ++k) velocity[k] = acceleration[k] = F(0);
+  for (int s = 0; s < 4; ++s) {
+    forward<P>(stage, state.warm_start, w, nullptr);
+    for (int k = 0; k < P::nv; ++k) {
+      velocity[k] = math::fma(F(kShare[s]), stage.qvel[k], velocity[k]);
+      acceleration[k] = math::fma(F(kShare[s]), stage.qacc[k], acceleration[k]);
+      state.warm_start[k] = stage.qacc[k];
+    }
+    if (s == 3) break;
+    P::integrate(state.qpos, stage.qvel, F(kNext[s]), stage.qpos);
+    for (int k = 0; k < P::nv; ++k) stage.qvel[k] = math::fma(F(kNext[s]), stage.qacc[k], state.qvel[k]);
+  }
+  F start[P::nq];
+  for (int k = 0; k < P::nq; ++k) start[k] = state.qpos[k];
+  for (int k = 0; k < P::nv; ++k) state.qvel[k] = math::fma(F(P::timestep), acceleration[k], state.qvel[k]);
+  P::integrate(start, velocity, F(P::timestep), state.qpos);
+}
+
+// mj_step. `last` is the stage that MuJoCo computed last, of which tasks see the rest; its forces (wrench, limit) only
+// if they are wanted.
+template <class P>
+DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
+                        bool wants_forces = true) {
+  typename P::Work w;
+  begin_stage<P>(state, ctrl, last);
+  if constexpr (P::kRungeKutta)
+    step_runge_kutta<P>(state, last, w);
+  else
+    step_euler<P>(state, last, w);
+  if (wants_forces) find_forces<P>(w, last);
+  state.time = state.time + typename P::Number(P::timestep);
+}
+
+// mj_forward: the stage of a state as it is. The state's warm start stays.
+template <class P>
+DRL_HD_CALLED void look(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
+  typename P::Work w;
+  typename P::Number damped[P::nv];
+  begin_stage<P>(state, ctrl, stage);
+  forward<P>(stage, state.warm_start, w, damped);
+  find_forces<P>(w, stage);
+}
+
+// All that tasks read of a stage; P::see_places, see_motion and see_forces are its parts.
+template <class P>
+DRL_HD void see(const typename P::Stage& stage, typename P::Seen& seen) {
+  P::see_places(stage.qpos, seen);
+  P::see_motion(stage.qpos, stage.qvel, seen);
+  P::see_forces(stage.qpos, stage.qvel, stage.ctrl, stage.wrench, stage.limit, seen);
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

@@ -1,0 +1,118 @@
+// drl_robot: compiles a robot's physics, an MJCF model, to a C++ header that computes many of it side by side.
+
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+#include "apps/program.hpp"
+#include "base/options.hpp"
+#include "base/version.hpp"
+#include "physics/emit.hpp"
+#include "physics/trace.hpp"
+
+namespace drl {
+namespace {
+
+using namespace robot_compiler;
+
+constexpr const char* kUsage =
+    "drl_robot: compiles a robot's physics, an MJCF model, to a C++ header that computes many of it side by side.\n\n"
+    "  drl_robot half_cheetah.xml --output half_cheetah.hpp\n"
+    "  drl_robot half_cheetah.xml --explain\n\n"
+    "The header's numbers are MuJoCo's: what a model uses and the compiler cannot do is named, and nothing is "
+    "written.\n"
+    "Exit codes: 0 done, 2 the model cannot be compiled, or wrong usage.\n\n";
+
+struct RobotOptions {
+  std::string output;
+  bool explain = false, help = false, version = false;
+
+  void describe(OptionVisitor& v) {
+    v("output", output, "the header that is written", letter('o'));
+    v("explain", explain, "what is compiled, and what a step of it takes");
+    v("help", help, "this text", letter('h'));
+    v("version", version, "version and git hash");
+  }
+};
+
+RobotModel read(const std::string& file) {
+  try {
+    return read_robot_model(file);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+void refuse_unsupported(const RobotModel& model) {
+  if (model.unsupported.empty()) return;
+  std::string list;
+  for (const std::string& what : model.unsupported) list += "\n  " + what;
+  throw UsageError(model.file + " uses what cannot be compiled (libmujoco computes it):" + list);
+}
+
+void explain(const RobotModel& model, const Program& program) {
+  std::printf("%s: %zu bodies move, %d numbers of qpos, %d of qvel; %s, steps of %g s\n", model.file.c_str(),
+              model.bodies.size(), model.nq, model.nv, model.runge_kutta ? "Runge-Kutta of order 4" : "Euler",
+              model.timestep);
+  size_t limits = 0;
+  for (const Joint& joint : model.joints) limits += joint.limit.has_value() ? 1 : 0;
+  std::printf("%zu actuators, %zu limits, %zu places where it may touch the floor%s\n\n", model.actuators.size(),
+              limits, model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
+  std::printf("%-16s %10s %10s   (a multiply-add is one; then sines and cosines)\n", "function", "operations",
+              "of angles");
+  for (const Function& function : program.functions()) {
+    const FunctionText text = emit_function(program, function);
+    const std::string name = function.signature.substr(0, function.signature.find('('));
+    std::printf("%-16s %10d %10d%s\n", name.c_str(), text.operations, text.trigonometric,
+                function.is_inlined ? "   a contact" : "");
+  }
+  std::printf("\n%d bytes of state in float\n", 4 * (model.nq + 2 * model.nv + 2));
+}
+
+// Takes the one model out of what was typed.
+std::string take_model(std::vector<std::string>& words) {
+  std::string model;
+  for (size_t k = 0; k < words.size(); ++k) {
+    if (words[k] == "-o" || words[k] == "--output") k += 1;
+    if (k >= words.size() || words[k].starts_with("-") ||
+        (k > 0 && (words[k - 1] == "-o" || words[k - 1] == "--output")))
+      continue;
+    if (!model.empty())
+      throw UsageError("two models, " + model + " and " + words[k] + " (a header is of one): give one");
+    model = words[k];
+  }
+  std::erase(words, model);
+  return model;
+}
+
+int run(const std::vector<std::string>& words) {
+  RobotOptions options;
+  OptionTable table;
+  table.section("", "Robot", options);
+  std::vector<std::string> arguments(words.begin() + 1, words.end());
+  const std::string file = take_model(arguments);
+  table.apply_command_line(arguments);
+  if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
+  if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+  if (file.empty())
+    throw UsageError(
+        "no model is named (which one shall be compiled?): drl_robot half_cheetah.xml --output half_cheetah.hpp");
+  if (options.output.empty() && !options.explain)
+    throw UsageError("--output is missing (where shall the header go?): a file, or --explain");
+
+  const RobotModel model = read(file);
+  refuse_unsupported(model);
+  Program program;
+  trace(model, program);
+  if (options.explain) explain(model, program);
+  if (options.output.empty()) return kDone;
+  std::ofstream header(options.output);
+  header << emit_header(model, program) << std::flush;
+  if (!header) throw UsageError(options.output + " cannot be written: name another --output");
+  return kDone;
+}
+
+}  // namespace
+}  // namespace drl
+
+int main(int argc, char** argv) { return drl::run_program(argc, argv, drl::run); }

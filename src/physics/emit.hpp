@@ -1,0 +1,21 @@
+// A robot's program as C++.
+#pragma once
+
+#include <string>
+
+#include "physics/program.hpp"
+
+namespace drl::robot_compiler {
+
+// The header of a robot, generic in the lanes F.
+std::string emit_header(const RobotModel& model, const Program& program);
+
+// Of one function: its text, and how many operations it has (a multiply-add is one, sine and cosine are
+// `trigonometric`).
+struct FunctionText {
+  std::string text;
+  int operations = 0, trigonometric = 0;
+};
+FunctionText emit_function(const Program& program, const Function& function);
+
+}  // namespace drl::robot_compiler

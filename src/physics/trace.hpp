@@ -1,0 +1,86 @@
+// The passes that write a robot's physics down as expressions: MuJoCo's forward dynamics (mujoco.readthedocs.io,
+// "Computation") for one model. All but the positions of trees is about their origins and in the world's axes: the
+// origin of a tree is a point that its root carries along, so that numbers stay small wherever the robot is.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "physics/program.hpp"
+
+namespace drl::robot_compiler {
+
+// Where bodies are and how they move.
+struct Kinematics {
+  std::vector<Vec3> origin;       // of each tree, in the world
+  std::vector<Mat3> turn;         // of each body
+  std::vector<Vec3> pos;          // of its frame, from its tree's origin
+  std::vector<Spatial> axis;      // of each number of qvel: the motion that it is a multiple of
+  std::vector<Spatial> velocity;  // of each body
+  std::vector<Spatial> bias;      // its acceleration where qacc is 0, with gravity as an acceleration upwards
+  std::vector<Expr> qvel;         // in the solver's axes, below
+};
+// From qpos and qvel. The turning of a free joint is about its body's axes in MuJoCo, and about the world's here, where
+// its motions are constants: the solver's axes.
+Kinematics trace_kinematics(const RobotModel& model, Program& p);
+
+// A symmetric matrix [nv, nv] with the sparsity of a tree: of each number of qvel with itself and those that carry it.
+struct TreeMatrix {
+  std::vector<Expr> diagonal;
+  std::vector<std::vector<Expr>> ancestors;  // as Dof::ancestors orders them
+};
+struct Dynamics {
+  TreeMatrix mass;
+  std::vector<Expr> force;            // of all but constraints: M qacc = force
+  std::vector<Expr> actuator_force;   // each actuator's
+  std::vector<Expr> actuator_torque;  // along each number of qvel
+};
+Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
+
+// M^-1 x by L'DL (Featherstone, section 6.5), which has M's sparsity.
+std::vector<Expr> solve_tree(const RobotModel& model, TreeMatrix m, std::vector<Expr> x);
+// M x.
+std::vector<Expr> multiply_tree(const RobotModel& model, const TreeMatrix& m, const std::vector<Expr>& x);
+
+// What smooth() keeps for the functions behind it.
+struct Kept {
+  std::vector<Spatial> axis;
+  TreeMatrix mass;
+  std::vector<Expr> force;
+  std::map<int, Mat3> free_turns;  // by the number of a free joint
+  // Of the contact at hand: the centre of its sphere, how far that is above the plane, the direction of its friction,
+  // and the motion of its body.
+  Vec3 center;
+  Expr distance, along_x, along_y;
+  Spatial velocity;
+};
+
+// The pieces of a robot's header, in its order.
+Kept trace_smooth(const RobotModel& model, Program& p);  // with limits and where contacts are
+void trace_constraints(const RobotModel& model, const Kept& kept, Program& p);
+void trace_integrator(const RobotModel& model, const Kept& kept, Program& p);
+void trace_seen(const RobotModel& model, Program& p);
+inline void trace(const RobotModel& model, Program& p) {
+  const Kept kept = trace_smooth(model, p);
+  trace_constraints(model, kept, p);
+  trace_integrator(model, kept, p);
+  trace_seen(model, p);
+}
+
+// A body's number among those that have contacts, in their order; -1 for the others. Likewise the frames.
+std::vector<int> touching_bodies(const RobotModel& model);
+std::vector<int> touching_frames(const RobotModel& model);
+// The impedance d(x) of a constraint (MuJoCo, "Computation", solver parameters): from `least` at x = 0 to `most` at the
+// width.
+struct Impedance {
+  Expr least, most, width, midpoint;
+  int power;  // 1 or 2
+};
+Expr impedance(const Impedance& curve, const Expr& x);
+// Numbers of qvel that have a limit, with their joints.
+std::vector<const Joint*> limited_joints(const RobotModel& model);
+
+inline Vec3 known(const Numbers3& x) { return {x[0], x[1], x[2]}; }
+inline Mat3 known(const Rotation& r) { return {known(r[0]), known(r[1]), known(r[2])}; }
+
+}  // namespace drl::robot_compiler

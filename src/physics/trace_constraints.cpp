@@ -1,0 +1,292 @@
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+constexpr int kCouplings = 27;  // numbers of Coupling
+
+// What a body's contacts add to the equations of its motion: a stiffness and a force, so that they push with
+// -(stiffness acceleration + force).
+struct Coupling {
+  Symmetric angular;  // of torque and angular acceleration
+  Mat3 mixed;         // of torque and linear acceleration
+  Symmetric linear;
+  Spatial force;
+  Expr& operator[](int k) {
+    if (k < 6) return angular[k];
+    if (k < 15) return mixed[(k - 6) / 3][(k - 6) % 3];
+    return k < 21 ? linear[k - 15] : force[k - 21];
+  }
+};
+Coupling operator+(Coupling a, Coupling b) {
+  Coupling sum;
+  for (int k = 0; k < kCouplings; ++k) sum[k] = a[k] + b[k];
+  return sum;
+}
+Spatial operator*(const Coupling& a, const Spatial& motion) {
+  return {a.angular * motion.angular + a.mixed * motion.linear,
+          transposed(a.mixed) * motion.angular + a.linear * motion.linear};
+}
+
+// What `results` are computed from.
+std::set<std::string> inputs_of(Graph& graph, const std::vector<Expr>& results) {
+  std::set<std::string> texts;
+  std::set<int> seen;
+  const std::function<void(int)> visit = [&](int node) {
+    if (node < 0 || !seen.insert(node).second) return;
+    if (graph[node].op == Op::input) texts.insert(graph[node].text);
+    for (const int of : graph[node].of) visit(of);
+  };
+  for (const Expr& x : results) visit(graph.node_of(x));
+  return texts;
+}
+
+// Of a contact, in the frame of its plane: z is the normal. A pyramid's edges are normal +- friction times a tangent
+// (MuJoCo, "Computation", friction cones).
+struct Row {
+  Vec3 point;                           // where it is
+  Expr friction, tangent_x, tangent_y;  // the first tangent; the second is that one turned by 90 degrees
+  Vec3 rest;  // residual at acceleration 0: along the normal, and friction times those along the tangents
+};
+
+class Tracer {
+ public:
+  Tracer(const RobotModel& model, const Kept& kept, Program& p)
+      : model_(model), kept_(kept), p_(p), bodies_(touching_bodies(model)), edges_(p.edges) {}
+
+  void trace() {
+    trace_newton();
+    trace_curvature();
+    if (model_.contacts.empty()) return;
+    trace_accelerations();
+    trace_row();
+    trace_edges();
+    trace_coupling();
+    trace_wrench();
+  }
+
+ private:
+  // What the table says of the contact at hand.
+  template <class Get>
+  Expr table(const std::string& name, const Get& get) {
+    const double first = get(model_.contacts[0]);
+    for (const FloorContact& contact : model_.contacts)
+      if (get(contact) != first) return p_.input("F(point." + name + ")", name);
+    return first;
+  }
+
+  void trace_accelerations() {
+    p_.begin("How bodies that have contacts are accelerated by qacc alone.",
+             "accelerations(const Work& w, const F* qacc, F (*acceleration)[6])");
+    std::vector<Spatial> of(model_.bodies.size());
+    for (size_t k = 0; k < of.size(); ++k) {
+      if (model_.bodies[k].parent >= 0) of[k] = of[static_cast<size_t>(model_.bodies[k].parent)];
+      for (size_t i = 0; i < model_.dofs.size(); ++i)
+        if (model_.dofs[i].body == static_cast<int>(k)) of[k] = of[k] + qacc("qacc", i) * kept_.axis[i];
+      p_.named(of[k], identifier(model_.bodies[k].name) + "_acceleration");
+      if (bodies_[k] < 0) continue;
+      for (int c = 0; c < 6; ++c)
+        if (!of[k][c].is(0)) {
+          p_.set(at("acceleration", bodies_[k], c), of[k][c]);
+          acceleration_[c] = p_.input(at("acceleration", c), std::string("acceleration_") + "wwwvvv"[c] + "xyzxyz"[c]);
+        }
+    }
+    // A body without a component that others have.
+    for (size_t k = 0; k < of.size(); ++k)
+      for (int c = 0; c < 6 && bodies_[k] >= 0; ++c)
+        if (of[k][c].is(0) && !acceleration_[c].is(0)) p_.set(at("acceleration", bodies_[k], c), 0);
+  }
+  Expr qacc(const std::string& array, size_t i) {
+    return p_.input(at(array, static_cast<int>(i)), array + "_" + identifier(model_.dofs[i].name));
+  }
+
+  void trace_row() {
+    p_.begin("What a contact's rows consist of.",
+             "contact_row(const ContactPoint& point, const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F* "
+             "weight)",
+             true);
+    const auto softness = [&](const std::string& name, auto member) {
+      return table(name, [&](const FloorContact& c) { return c.softness.*member; });
+    };
+    const Expr radius = table("radius", [](const FloorContact& c) { return c.radius; });
+    const Expr margin = table("margin", [](const FloorContact& c) { return c.margin; });
+    const Expr damping = softness("damping", &Softness::damping),
+               stiffness = softness("stiffness", &Softness::stiffness);
+    row_.friction = table("friction", [](const FloorContact& c) { return c.friction; });
+    row_.point = kept_.center - Vec3{0, 0, radius + Expr(0.5) * kept_.distance};
+    const Expr square = kept_.along_x * kept_.along_x + kept_.along_y * kept_.along_y;
+    const Expr least = 1e-30;  // of a capsule that stands upright
+    const Expr inverse = Expr(1) / sqrt(max(square, least));
+    row_.tangent_x = select_less(square, least, 1, inverse * kept_.along_x);
+    row_.tangent_y = select_less(square, least, 0, inverse * kept_.along_y);
+    const Vec3 velocity = kept_.velocity.linear + cross(kept_.velocity.angular, row_.point);
+    const Expr x = p_.named(kept_.distance - margin, "violation");
+
+    const int power = model_.contacts[0].softness.power;
+    const Impedance curve{softness("least", &Softness::least), softness("most", &Softness::most),
+                          softness("width", &Softness::width), softness("midpoint", &Softness::midpoint), power};
+    const Expr d = p_.named(impedance(curve, x), "impedance");
+    const Expr scale = table("weight", [](const FloorContact& c) { return c.weight; });
+    const Expr weight = p_.named(select_less(x, 0, d / ((Expr(1) - d) * scale), 0), "edge_weight");
+    for (int e = 0; e < edges_; ++e) p_.set(at("weight", e), edges_ == 3 && e == 2 ? Expr(2) * weight : weight);
+    row_.rest[0] = damping * velocity[2] + stiffness * (d * x);
+    const Expr slip = row_.friction * damping;
+    row_.rest[1] = slip * along_first(velocity), row_.rest[2] = slip * along_second(velocity);
+    for (int k = 0; k < 3; ++k) row_.point[k] = passed(row_.point[k], std::string("point_") + "xyz"[k]);
+    row_.tangent_x = passed(row_.tangent_x, "tangent_x"), row_.tangent_y = passed(row_.tangent_y, "tangent_y");
+    constexpr const char* kRest[] = {"rest_normal", "rest_first", "rest_second"};
+    for (int k = 0; k < 3; ++k) row_.rest[k] = passed(row_.rest[k], kRest[k]);
+  }
+  // Put into the row, and read from there.
+  Expr passed(const Expr& x, const std::string& name) {
+    if (x.is_known()) return x;
+    p_.set("row." + name, x);
+    return p_.input("row." + name, name);
+  }
+  Expr along_first(const Vec3& a) const { return row_.tangent_x * a[0] + row_.tangent_y * a[1]; }
+  Expr along_second(const Vec3& a) const {
+    return edges_ == 3 ? Expr(0) : row_.tangent_x * a[1] - row_.tangent_y * a[0];
+  }
+
+  void trace_edges() {
+    p_.begin("A contact's residuals y: it pushes with -weight y along the edges where y < 0.",
+             "contact_edges(const ContactPoint& point, const ContactRow<F>& row, const F* acceleration, F* y)", true);
+    const Vec3 a = acceleration_.linear + cross(acceleration_.angular, row_.point);
+    const Expr normal = p_.named(a[2] + row_.rest[0], "normal");
+    const Expr first = p_.named(row_.friction * along_first(a) + row_.rest[1], "first");
+    const Expr second = p_.named(row_.friction * along_second(a) + row_.rest[2], "second");
+    p_.set("y[0]", normal + first), p_.set("y[1]", normal - first);
+    p_.set("y[2]", edges_ == 3 ? normal : normal + second);
+    if (edges_ == 4) p_.set("y[3]", normal - second);
+  }
+
+  // Of the edges' numbers: their sums and differences, by pairs.
+  struct Pairs {
+    Expr first_sum, first_difference, second_sum, second_difference;
+  };
+  Pairs pairs(const std::string& array) {
+    Expr e[4];
+    for (int k = 0; k < edges_; ++k) e[k] = p_.input(at(array, k), array + "_" + std::to_string(k));
+    return {e[0] + e[1], e[0] - e[1], e[2] + e[3], edges_ == 3 ? Expr(0) : e[2] - e[3]};
+  }
+  // (along the first tangent, the second, the normal) in the world's axes, about the origin.
+  Spatial wrench(const Expr& first, const Expr& second, const Expr& normal) const {
+    const Vec3 force{first * row_.tangent_x - second * row_.tangent_y, first * row_.tangent_y + second * row_.tangent_x,
+                     normal};
+    return {cross(row_.point, force), force};
+  }
+
+  void trace_coupling() {
+    p_.begin("Adds to a body's coupling what `change` of the weights of a contact's edges changes in it.",
+             "add_coupling(const ContactPoint& point, const ContactRow<F>& row, const F* change, F* coupling)", true);
+    const Pairs e = pairs("change");
+    const Expr mu = row_.friction, square = mu * mu, x = row_.tangent_x, y = row_.tangent_y;
+    const Expr normal = e.first_sum + e.second_sum;
+    const Expr first = square * e.first_sum, second = square * e.second_sum;
+    const Expr normal_first = mu * e.first_difference, normal_second = mu * e.second_difference;
+    Coupling c;
+    c.linear = {
+        first * (x * x) + second * (y * y), first * (y * y) + second * (x * x),   normal,
+        (first - second) * (x * y),         normal_first * x - normal_second * y, normal_first * y + normal_second * x};
+    const Mat3 arm = cross_matrix(row_.point);
+    c.mixed = arm * c.linear.matrix();
+    c.angular = Symmetric::of(c.mixed * transposed(arm));
+    c.force = wrench(normal_first * row_.rest[0] + mu * (e.first_sum * row_.rest[1]),
+                     normal_second * row_.rest[0] + mu * (e.second_sum * row_.rest[2]),
+                     normal * row_.rest[0] + e.first_difference * row_.rest[1] + e.second_difference * row_.rest[2]);
+    for (int k = 0; k < kCouplings; ++k)
+      if (couples_[k]) p_.add(at("coupling", k), c[k]);
+
+    p_.begin("No contact.", "no_coupling(Work& w)");
+    for (const int b : bodies_)
+      for (int k = 0; k < kCouplings && b >= 0; ++k)
+        if (couples_[k]) p_.set(at("w.coupling", b, k), 0);
+  }
+
+  void trace_wrench() {
+    p_.begin("Adds a contact's force and torque, about the origin of its tree, of what pushes along its edges.",
+             "add_wrench(const ContactPoint& point, const ContactRow<F>& row, const F* push, F* wrench)", true);
+    const Pairs e = pairs("push");
+    Spatial w =
+        wrench(row_.friction * e.first_difference, row_.friction * e.second_difference, e.first_sum + e.second_sum);
+    for (int k = 0; k < 6; ++k) p_.add(at("wrench", k), w[k]);
+  }
+
+  void trace_newton() {
+    p_.begin("The accelerations at which forces are in balance, if the rows that push are those of the work.",
+             "newton(const Work& w, F* qacc)");
+    p_.section("what contacts add, of a body and all that it carries");
+    std::vector<Coupling> coupling(model_.bodies.size());
+    std::vector<std::pair<int, std::string>> places;
+    for (size_t b = 0; b < coupling.size(); ++b)
+      for (int k = 0; k < kCouplings && bodies_[b] >= 0; ++k) {
+        const std::string name = identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k);
+        places.emplace_back(k, at("w.coupling", bodies_[b], k));
+        coupling[b][k] = p_.input(places.back().second, name);
+      }
+    for (size_t b = coupling.size(); b-- > 0;)
+      if (const int parent = model_.bodies[b].parent; parent >= 0)
+        coupling[static_cast<size_t>(parent)] = coupling[static_cast<size_t>(parent)] + coupling[b];
+    p_.section("along qvel");
+    TreeMatrix h = kept_.mass;
+    std::vector<Expr> force = kept_.force;
+    for (size_t i = 0; i < model_.dofs.size(); ++i) {
+      const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];
+      const Spatial push = carried * kept_.axis[i];
+      h.diagonal[i] += dot(kept_.axis[i], push);
+      for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
+        h.ancestors[i][a] += dot(kept_.axis[static_cast<size_t>(model_.dofs[i].ancestors[a])], push);
+      force[i] -= dot(kept_.axis[i], carried.force);
+    }
+    const auto joints = limited_joints(model_);
+    for (size_t l = 0; l < joints.size(); ++l) {
+      const auto dof = static_cast<size_t>(joints[l]->dof);
+      const int number = static_cast<int>(l), row = edges_ * static_cast<int>(model_.contacts.size()) + number;
+      const std::string name = identifier(joints[l]->name) + "_limit_";
+      const Expr weight = p_.input(at("w.active", row), name + "weight");
+      h.diagonal[dof] += weight;
+      force[dof] -= weight * (p_.input(at("w.limit_sign", number), name + "sign") *
+                              p_.input(at("w.limit_rest", number), name + "rest"));
+    }
+    p_.section("factorised and solved");
+    const std::vector<Expr> solution = solve_tree(model_, h, force);
+    for (size_t i = 0; i < solution.size(); ++i)
+      p_.set(at("qacc", static_cast<int>(i)), p_.named(solution[i], "qacc_" + identifier(model_.dofs[i].name)));
+    const std::set<std::string> used = inputs_of(p_.graph(), solution);
+    for (const auto& [k, place] : places)
+      if (used.contains(place)) couples_[k] = true;
+  }
+
+  void trace_curvature() {
+    p_.begin("x M x.", "curvature(const Work& w, const F* x, F& result)");
+    std::vector<Expr> x;
+    for (size_t i = 0; i < model_.dofs.size(); ++i) x.push_back(qacc("x", i));
+    Expr sum = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      Expr others = 0;
+      for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
+        others += kept_.mass.ancestors[i][a] * x[static_cast<size_t>(model_.dofs[i].ancestors[a])];
+      sum += x[i] * (kept_.mass.diagonal[i] * x[i] + Expr(2) * others);
+    }
+    p_.set("result", sum);
+  }
+
+  const RobotModel& model_;
+  const Kept& kept_;
+  Program& p_;
+  std::vector<int> bodies_;
+  int edges_;
+  Spatial acceleration_;  // of the body at hand
+  Row row_;
+  bool couples_[kCouplings] = {};  // which numbers of a coupling change a solution
+};
+
+}  // namespace
+
+void trace_constraints(const RobotModel& model, const Kept& kept, Program& p) { Tracer(model, kept, p).trace(); }
+
+}  // namespace drl::robot_compiler

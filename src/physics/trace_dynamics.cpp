@@ -1,0 +1,121 @@
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+// Adds each body's to its parent's, from the leaves on.
+template <class T>
+void gather_from_children(const RobotModel& model, std::vector<T>& of) {
+  for (size_t k = model.bodies.size(); k-- > 0;) {
+    const int parent = model.bodies[k].parent;
+    if (parent >= 0) of[static_cast<size_t>(parent)] = of[static_cast<size_t>(parent)] + of[k];
+  }
+}
+
+Expr limited(const Expr& x, const std::optional<std::array<double, 2>>& range) {
+  return range ? clamp(x, (*range)[0], (*range)[1]) : x;
+}
+
+void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
+  for (size_t a = 0; a < model.actuators.size(); ++a) {
+    const Actuator& actuator = model.actuators[a];
+    const Joint& joint = model.joints[static_cast<size_t>(actuator.joint)];
+    const auto dof = static_cast<size_t>(joint.dof);
+    const std::string name = identifier(actuator.name);
+    const Expr control = limited(p.input(at("ctrl", static_cast<int>(a)), name + "_ctrl"), actuator.control_range);
+    const Expr length = Expr(actuator.gear) * p.input(at("qpos", joint.qpos), "");
+    const Expr force = Expr(actuator.gain) * control + Expr(actuator.bias[0]) + Expr(actuator.bias[1]) * length +
+                       Expr(actuator.bias[2] * actuator.gear) * kinematics.qvel[dof];
+    d.actuator_force.push_back(p.named(limited(force, actuator.force_range), name + "_force"));
+    d.actuator_torque[dof] += Expr(actuator.gear) * d.actuator_force.back();
+  }
+  for (const Joint& joint : model.joints) {
+    Expr& torque = d.actuator_torque[static_cast<size_t>(joint.dof)];
+    torque = limited(torque, joint.force_range);
+  }
+}
+
+}  // namespace
+
+Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p) {
+  const size_t nv = model.dofs.size(), bodies = model.bodies.size();
+  Dynamics d;
+  d.force.resize(nv), d.actuator_torque.resize(nv);
+
+  // Recursive Newton-Euler.
+  std::vector<Inertia> inertia(bodies);
+  std::vector<Spatial> force(bodies);
+  for (size_t k = 0; k < bodies; ++k) {
+    const Body& body = model.bodies[k];
+    p.section(body.name + ": its inertia, and the force that its motion takes");
+    const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * known(body.center);
+    const auto& i = body.inertia;
+    inertia[k] = inertia_at(body.mass, center, kinematics.turn[k], {i[0], i[1], i[2], i[3], i[4], i[5]});
+    const Spatial& velocity = kinematics.velocity[k];
+    force[k] = inertia[k] * kinematics.bias[k] + cross_force(velocity, inertia[k] * velocity);
+  }
+
+  p.section("springs, dampers and actuators");
+  trace_actuators(model, kinematics, d, p);
+  for (size_t i = 0; i < nv; ++i) d.force[i] = d.actuator_torque[i] - Expr(model.dofs[i].damping) * kinematics.qvel[i];
+  for (const Joint& joint : model.joints)
+    if (joint.kind != Joint::free)
+      d.force[static_cast<size_t>(joint.dof)] -=
+          Expr(joint.stiffness) * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
+
+  p.section("the mass matrix, by inertias of a body and all that it carries, and the forces along qvel");
+  gather_from_children(model, inertia);
+  gather_from_children(model, force);
+  d.mass.diagonal.resize(nv), d.mass.ancestors.resize(nv);
+  for (size_t i = 0; i < nv; ++i) {
+    const Dof& dof = model.dofs[i];
+    const auto body = static_cast<size_t>(dof.body);
+    const Spatial momentum = inertia[body] * kinematics.axis[i];
+    d.mass.diagonal[i] = dot(kinematics.axis[i], momentum) + Expr(dof.armature);
+    for (const int a : dof.ancestors)
+      d.mass.ancestors[i].push_back(dot(kinematics.axis[static_cast<size_t>(a)], momentum));
+    d.force[i] -= dot(kinematics.axis[i], force[body]);
+  }
+  return d;
+}
+
+std::vector<Expr> solve_tree(const RobotModel& model, TreeMatrix m, std::vector<Expr> x) {
+  const auto& dofs = model.dofs;
+  std::vector<Expr> inverse(dofs.size());
+  for (size_t k = dofs.size(); k-- > 0;) {
+    const auto& up = dofs[k].ancestors;
+    inverse[k] = Expr(1) / m.diagonal[k];
+    for (size_t i = 0; i < up.size(); ++i) {
+      const auto row = static_cast<size_t>(up[i]);
+      const Expr factor = m.ancestors[k][i] * inverse[k];
+      m.diagonal[row] -= factor * m.ancestors[k][i];
+      // The ancestors of `row` are those of k behind it.
+      for (size_t j = i + 1; j < up.size(); ++j) m.ancestors[row][j - i - 1] -= factor * m.ancestors[k][j];
+      m.ancestors[k][i] = factor;
+    }
+  }
+  for (size_t k = dofs.size(); k-- > 0;)
+    for (size_t i = 0; i < dofs[k].ancestors.size(); ++i)
+      x[static_cast<size_t>(dofs[k].ancestors[i])] -= m.ancestors[k][i] * x[k];
+  for (size_t k = 0; k < dofs.size(); ++k) {
+    x[k] = x[k] * inverse[k];
+    for (size_t i = 0; i < dofs[k].ancestors.size(); ++i)
+      x[k] -= m.ancestors[k][i] * x[static_cast<size_t>(dofs[k].ancestors[i])];
+  }
+  return x;
+}
+
+std::vector<Expr> multiply_tree(const RobotModel& model, const TreeMatrix& m, const std::vector<Expr>& x) {
+  std::vector<Expr> y(x.size());
+  for (size_t k = 0; k < x.size(); ++k) {
+    y[k] += m.diagonal[k] * x[k];
+    for (size_t i = 0; i < model.dofs[k].ancestors.size(); ++i) {
+      const auto up = static_cast<size_t>(model.dofs[k].ancestors[i]);
+      y[k] += m.ancestors[k][i] * x[up];
+      y[up] += m.ancestors[k][i] * x[k];
+    }
+  }
+  return y;
+}
+
+}  // namespace drl::robot_compiler

@@ -1,0 +1,67 @@
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+// Turns the rotational part of what is along qvel: into the solver's axes, or out of them.
+void trace_turn(const RobotModel& model, const Kept& kept, bool is_into, Program& p) {
+  std::vector<Expr> x;
+  for (int i = 0; i < model.nv; ++i) x.push_back(p.input(at("from", i), "from_" + std::to_string(i)));
+  for (const auto& [j, turn] : kept.free_turns) {
+    const auto d = static_cast<size_t>(model.joints[static_cast<size_t>(j)].dof) + 3;
+    const Vec3 turned = (is_into ? turn : transposed(turn)) * Vec3{x[d], x[d + 1], x[d + 2]};
+    for (int k = 0; k < 3; ++k) x[d + static_cast<size_t>(k)] = turned[k];
+  }
+  for (int i = 0; i < model.nv; ++i) p.set(at("to", i), x[static_cast<size_t>(i)]);
+}
+
+// quat times the rotation by a velocity in the body's axes for a time h, of length 1.
+void integrate_quaternion(const Joint& joint, const Expr& h, Program& p) {
+  Expr q[4], v[3];
+  for (int k = 0; k < 4; ++k) q[k] = p.input(at("from", joint.qpos + 3 + k), "from_quat_" + std::to_string(k));
+  for (int k = 0; k < 3; ++k) v[k] = p.input(at("velocity", joint.dof + 3 + k), std::string("velocity_") + "abc"[k]);
+  const Expr speed = p.named(sqrt(max(v[0] * v[0] + v[1] * v[1] + v[2] * v[2], 1e-20)), "speed");
+  const Expr half = p.named(Expr(0.5) * h * speed, "half_angle");
+  const Expr c = p.named(cos(half), "cosine"), scale = p.named(sin(half) / speed, "sine_per_speed");
+  const Expr x = scale * v[0], y = scale * v[1], z = scale * v[2];
+  const Expr turned[4] = {q[0] * c - q[1] * x - q[2] * y - q[3] * z, q[0] * x + q[1] * c + q[2] * z - q[3] * y,
+                          q[0] * y - q[1] * z + q[2] * c + q[3] * x, q[0] * z + q[1] * y - q[2] * x + q[3] * c};
+  Expr square = 0;
+  for (const Expr& t : turned) square += t * t;
+  const Expr inverse = Expr(1) / sqrt(square);
+  for (int k = 0; k < 4; ++k) p.set(at("to", joint.qpos + 3 + k), turned[k] * inverse);
+}
+
+}  // namespace
+
+void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
+  p.begin("From qvel's axes into those of the solver, where a free joint turns about the world's axes.",
+          "into_solver(const Work& w, const F* from, F* to)");
+  trace_turn(model, kept, true, p);
+  p.begin("And back.", "out_of_solver(const Work& w, const F* from, F* to)");
+  trace_turn(model, kept, false, p);
+
+  if (model.implicit_damping) {
+    p.begin("Euler's step with dampers of the end of the step: (M + h damping)^-1 M qacc.",
+            "damp(const Work& w, const F* qacc, F* damped)");
+    std::vector<Expr> qacc;
+    for (size_t i = 0; i < model.dofs.size(); ++i)
+      qacc.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
+    TreeMatrix m = kept.mass;
+    const std::vector<Expr> force = multiply_tree(model, m, qacc);
+    for (size_t i = 0; i < model.dofs.size(); ++i) m.diagonal[i] += Expr(model.timestep * model.dofs[i].damping);
+    const std::vector<Expr> damped = solve_tree(model, m, force);
+    for (size_t i = 0; i < damped.size(); ++i) p.set(at("damped", static_cast<int>(i)), damped[i]);
+  }
+
+  p.begin("Where a velocity leads in the time h.", "integrate(const F* from, const F* velocity, F h, F* to)");
+  const Expr h = p.input("h", "");
+  for (const Joint& joint : model.joints) {
+    for (int k = 0; k < (joint.kind == Joint::free ? 3 : 1); ++k)
+      p.set(at("to", joint.qpos + k), p.input(at("from", joint.qpos + k), "from_" + std::to_string(joint.qpos + k)) +
+                                          h * p.input(at("velocity", joint.dof + k), ""));
+    if (joint.kind == Joint::free) integrate_quaternion(joint, h, p);
+  }
+}
+
+}  // namespace drl::robot_compiler

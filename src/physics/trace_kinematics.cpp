@@ -1,0 +1,126 @@
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+// A quaternion's rotation; it need not be of length 1.
+Mat3 rotation_of(const Expr (&q)[4]) {
+  const Expr inverse = Expr(1) / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+  const Expr w = inverse * q[0], x = inverse * q[1], y = inverse * q[2], z = inverse * q[3];
+  const Expr one = 1, two = 2;
+  return {Vec3{one - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)},
+          Vec3{two * (x * y + w * z), one - two * (x * x + z * z), two * (y * z - w * x)},
+          Vec3{two * (x * z - w * y), two * (y * z + w * x), one - two * (x * x + y * y)}};
+}
+
+// Rodrigues' formula.
+Mat3 rotation_about(const Vec3& axis, const Expr& sine, const Expr& cosine) {
+  const Mat3 turned = cross_matrix(axis);
+  Mat3 r;
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 3; ++k) {
+      const Expr square = axis[i] * axis[k];
+      r[i][k] = i == k ? cosine * (Expr(1) - square) + square : square - cosine * square + sine * turned[i][k];
+    }
+  return r;
+}
+
+class Tracer {
+ public:
+  Tracer(const RobotModel& model, Program& p) : model_(model), p_(p) {
+    for (const Joint& joint : model.joints)
+      for (int k = 0; k < (joint.kind == Joint::free ? 7 : 1); ++k)
+        qpos_.push_back(
+            p.input(at("qpos", joint.qpos + k),
+                    "qpos_" + identifier(joint.name) + (joint.kind == Joint::free ? "_" + std::to_string(k) : "")));
+    for (int k = 0; k < model.nv; ++k)
+      k_.qvel.push_back(p.input(at("qvel", k), "qvel_" + identifier(model.dofs[static_cast<size_t>(k)].name)));
+    k_.axis.resize(static_cast<size_t>(model.nv));
+    k_.origin.resize(static_cast<size_t>(model.trees));
+  }
+
+  Kinematics trace() {
+    for (const Body& body : model_.bodies) {
+      const std::string name = identifier(body.name);
+      p_.section(body.name + ": where it is, how it moves");
+      begin(body);
+      for (const int j : body.joints) add(body, model_.joints[static_cast<size_t>(j)]);
+      k_.turn.push_back(p_.named(turn_, name));
+      k_.pos.push_back(p_.named(pos_, name + "_pos"));
+      k_.velocity.push_back(p_.named(velocity_, name));
+      k_.bias.push_back(p_.named(bias_, name + "_bias"));
+    }
+    return k_;
+  }
+
+ private:
+  // As the parent carries it, before its own joints.
+  void begin(const Body& body) {
+    turns_ = false;
+    if (body.parent < 0) {
+      turn_ = known(body.turn), pos_ = {}, velocity_ = {}, bias_ = {};
+      for (int k = 0; k < 3; ++k) bias_.linear[k] = -model_.gravity[static_cast<size_t>(k)];
+      k_.origin[static_cast<size_t>(body.tree)] = known(body.pos);
+      return;
+    }
+    const auto parent = static_cast<size_t>(body.parent);
+    turn_ = k_.turn[parent] * known(body.turn);
+    pos_ = k_.pos[parent] + k_.turn[parent] * known(body.pos);
+    velocity_ = k_.velocity[parent], bias_ = k_.bias[parent];
+  }
+
+  void add(const Body& body, const Joint& joint) {
+    if (joint.kind == Joint::free) return add_free(body, joint);
+    const auto dof = static_cast<size_t>(joint.dof);
+    const std::string name = identifier(joint.name);
+    const Expr moved = qpos_[static_cast<size_t>(joint.qpos)] - Expr(joint.reference);
+    const Vec3 axis = known(joint.axis), world_axis = turn_ * axis;
+    Spatial& motion = k_.axis[dof];
+    if (joint.kind == Joint::slide) {
+      motion = {{}, world_axis};
+      // The origin goes along with the first slides.
+      Vec3& place = body.parent < 0 && !turns_ ? k_.origin[static_cast<size_t>(body.tree)] : pos_;
+      place = place + moved * world_axis;
+    } else {
+      turns_ = true;
+      const Vec3 anchor = pos_ + turn_ * known(joint.pos);
+      motion = p_.named(Spatial{world_axis, cross(anchor, world_axis)}, name + "_axis");
+      const Expr sine = p_.named(sin(moved), name + "_sin"), cosine = p_.named(cos(moved), name + "_cos");
+      turn_ = turn_ * rotation_about(axis, sine, cosine);
+      const Numbers3 none{};
+      if (joint.pos != none) pos_ = anchor - turn_ * known(joint.pos);
+    }
+    bias_ = bias_ + k_.qvel[dof] * cross_motion(velocity_, motion);
+    velocity_ = velocity_ + k_.qvel[dof] * motion;
+  }
+
+  void add_free(const Body& body, const Joint& joint) {
+    const auto q = static_cast<size_t>(joint.qpos), d = static_cast<size_t>(joint.dof);
+    k_.origin[static_cast<size_t>(body.tree)] = {qpos_[q], qpos_[q + 1], qpos_[q + 2]};
+    turn_ = rotation_of({qpos_[q + 3], qpos_[q + 4], qpos_[q + 5], qpos_[q + 6]});
+    velocity_.linear = {k_.qvel[d], k_.qvel[d + 1], k_.qvel[d + 2]};
+    velocity_.angular = turn_ * Vec3{k_.qvel[d + 3], k_.qvel[d + 4], k_.qvel[d + 5]};
+    bias_.linear = bias_.linear + cross(velocity_.linear, velocity_.angular);
+    for (int k = 0; k < 3; ++k) {
+      k_.axis[d + static_cast<size_t>(k)].linear = unit_vector(k);
+      k_.axis[d + 3 + static_cast<size_t>(k)].angular = unit_vector(k);
+      k_.qvel[d + 3 + static_cast<size_t>(k)] = velocity_.angular[k];
+    }
+  }
+
+  const RobotModel& model_;
+  Program& p_;
+  std::vector<Expr> qpos_;
+  Kinematics k_;
+  // Of the body at hand.
+  Mat3 turn_;
+  Vec3 pos_;
+  Spatial velocity_, bias_;
+  bool turns_ = false;  // a hinge came before
+};
+
+}  // namespace
+
+Kinematics trace_kinematics(const RobotModel& model, Program& p) { return Tracer(model, p).trace(); }
+
+}  // namespace drl::robot_compiler

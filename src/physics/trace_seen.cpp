@@ -1,0 +1,182 @@
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+using Quat = std::array<Expr, 4>;
+
+Quat operator*(const Quat& a, const Quat& b) {
+  return {a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3], a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+          a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1], a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]};
+}
+Quat known(const Quaternion& q) { return {q[0], q[1], q[2], q[3]}; }
+
+class Tracer {
+ public:
+  Tracer(const RobotModel& model, Program& p) : model_(model), p_(p) {}
+
+  void trace() {
+    p_.begin("Where bodies, geoms and sites are.", "see_places(const F* qpos, Seen& seen)");
+    k_ = trace_kinematics(model_, p_);
+    trace_places();
+    p_.begin("Inertia and velocity of bodies, about the centre of mass of their tree.",
+             "see_motion(const F* qpos, const F* qvel, Seen& seen)");
+    trace_centers();
+    trace_motion();
+    p_.begin(
+        "Forces: of actuators, of limits and contacts along qvel, and of contacts on each body.",
+        "see_forces(const F* qpos, const F* qvel, const F* ctrl, const F (*wrench)[6], const F* limit, Seen& seen)");
+    trace_forces();
+  }
+
+ private:
+  static size_t index(int k) { return static_cast<size_t>(k); }
+
+  // From the tree's origin, in the world's axes.
+  Vec3 from_origin(int body, const Numbers3& pos) const {
+    if (body < 0) return robot_compiler::known(pos);
+    return k_.pos[index(body)] + k_.turn[index(body)] * robot_compiler::known(pos);
+  }
+  Vec3 origin(int body) const { return body < 0 ? Vec3{} : k_.origin[index(model_.bodies[index(body)].tree)]; }
+  Vec3 in_world(int body, const Numbers3& pos) const { return origin(body) + from_origin(body, pos); }
+  void see(const std::string& array, int k, const Vec3& x) {
+    for (int c = 0; c < 3; ++c) p_.set(at("seen." + array, k, c), x[c]);
+  }
+
+  std::vector<Quat> quaternions() {
+    std::vector<Quat> quats;
+    for (const Body& body : model_.bodies) {
+      Quat quat = known(body.quat);
+      if (body.parent >= 0) quat = quats[index(body.parent)] * quat;
+      for (const int j : body.joints) {
+        const Joint& joint = model_.joints[index(j)];
+        const auto qpos = [&](int k) { return p_.input(at("qpos", joint.qpos + k), ""); };
+        if (joint.kind == Joint::free) {
+          const Expr length = sqrt(qpos(3) * qpos(3) + qpos(4) * qpos(4) + qpos(5) * qpos(5) + qpos(6) * qpos(6));
+          for (int k = 0; k < 4; ++k) quat[index(k)] = qpos(3 + k) / length;
+        } else if (joint.kind == Joint::hinge) {
+          const Expr half = Expr(0.5) * (qpos(0) - Expr(joint.reference)), sine = sin(half);
+          quat = quat *
+                 Quat{cos(half), sine * Expr(joint.axis[0]), sine * Expr(joint.axis[1]), sine * Expr(joint.axis[2])};
+        }
+      }
+      quats.push_back(quat);
+    }
+    return quats;
+  }
+
+  void trace_places() {
+    const std::vector<Quat> quats = quaternions();
+    for (size_t f = 0; f < model_.frames.size(); ++f) {
+      const Frame& frame = model_.frames[f];
+      const int k = static_cast<int>(f);
+      see("xpos", k, in_world(frame.body, frame.pos));
+      see("xipos", k, in_world(frame.body, frame.center));
+      const Quat own = known(frame.quat), quat = frame.body < 0 ? own : quats[index(frame.body)] * own;
+      for (int c = 0; c < 4; ++c) p_.set(at("seen.xquat", k, c), quat[index(c)]);
+    }
+    trace_centers();
+    for (size_t f = 0; f < model_.frames.size(); ++f) see("subtree_com", static_cast<int>(f), subtree_center(f));
+    for (size_t g = 0; g < model_.geoms.size(); ++g)
+      see("geom_xpos", static_cast<int>(g), in_world(model_.geoms[g].body, model_.geoms[g].pos));
+    for (size_t s = 0; s < model_.sites.size(); ++s)
+      see("site_xpos", static_cast<int>(s), in_world(model_.sites[s].body, model_.sites[s].pos));
+  }
+
+  // Mass and moment of each frame and all that it carries, about its tree's origin.
+  void trace_centers() {
+    mass_.assign(model_.frames.size(), 0), moment_.assign(model_.frames.size(), {});
+    for (size_t f = model_.frames.size(); f-- > 1;) {
+      const Frame& frame = model_.frames[f];
+      const Vec3 center = frame.body < 0 ? robot_compiler::known(frame.center) : from_origin(frame.body, frame.center);
+      mass_[f] += frame.mass, moment_[f] = moment_[f] + Expr(frame.mass) * center;
+      const auto parent = index(frame.parent);
+      // A tree's moment in the world is about the world's origin.
+      const bool leaves = frame.body >= 0 && model_.frames[parent].body < 0;
+      mass_[parent] += mass_[f];
+      moment_[parent] = moment_[parent] + moment_[f] + (leaves ? Expr(mass_[f]) * origin(frame.body) : Vec3{});
+    }
+  }
+  Vec3 subtree_center(size_t f) const {
+    const Frame& frame = model_.frames[f];
+    if (mass_[f] < 1e-15) return in_world(frame.body, frame.center);
+    return origin(frame.body) + Expr(1 / mass_[f]) * moment_[f];
+  }
+  // Of what cvel, cinert and cfrc_ext are about, from the origin of the frame's tree.
+  Vec3 center_of_tree(const Frame& frame) const {
+    const auto root = index(frame.root);
+    if (mass_[root] < 1e-15) return {};
+    if (model_.frames[root].body >= 0) return Expr(1 / mass_[root]) * moment_[root];
+    return Expr(1 / mass_[root]) * moment_[root] - origin(frame.body);
+  }
+
+  void trace_motion() {
+    for (size_t f = 1; f < model_.frames.size(); ++f) {
+      const Frame& frame = model_.frames[f];
+      const int k = static_cast<int>(f);
+      const Vec3 center = center_of_tree(frame);
+      const Mat3 turn = frame.body < 0 ? identity() : k_.turn[index(frame.body)];
+      const auto& i = frame.inertia;
+      const Inertia inertia = inertia_at(frame.mass, from_origin(frame.body, frame.center) - center, turn,
+                                         {i[0], i[1], i[2], i[3], i[4], i[5]});
+      for (int c = 0; c < 6; ++c) p_.set(at("seen.cinert", k, c), inertia.rotational[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("seen.cinert", k, 6 + c), inertia.moment[c]);
+      p_.set(at("seen.cinert", k, 9), inertia.mass);
+      const Spatial velocity = frame.body < 0 ? Spatial{} : k_.velocity[index(frame.body)];
+      const Vec3 linear = velocity.linear + cross(velocity.angular, center);
+      for (int c = 0; c < 3; ++c) p_.set(at("seen.cvel", k, c), velocity.angular[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("seen.cvel", k, 3 + c), linear[c]);
+    }
+  }
+
+  void trace_forces() {
+    const std::vector<int> frames = touching_frames(model_);
+    std::vector<Spatial> carried(model_.bodies.size());
+    for (size_t f = 1; f < model_.frames.size(); ++f) {
+      const Frame& frame = model_.frames[f];
+      Spatial wrench;
+      for (int c = 0; c < 6 && frames[f] >= 0; ++c)
+        wrench[c] = p_.input(at("wrench", frames[f], c), identifier(frame.name) + "_wrench_" + std::to_string(c));
+      const Vec3 torque = wrench.angular - cross(center_of_tree(frame), wrench.linear);
+      for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", static_cast<int>(f), c), torque[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", static_cast<int>(f), 3 + c), wrench.linear[c]);
+      if (frame.body >= 0) carried[index(frame.body)] = carried[index(frame.body)] + wrench;
+    }
+    for (size_t b = carried.size(); b-- > 0;)
+      if (const int parent = model_.bodies[b].parent; parent >= 0)
+        carried[index(parent)] = carried[index(parent)] + carried[b];
+    std::vector<Expr> force;
+    for (size_t i = 0; i < model_.dofs.size(); ++i)
+      force.push_back(dot(k_.axis[i], carried[index(model_.dofs[i].body)]));
+    const auto joints = limited_joints(model_);
+    for (size_t l = 0; l < joints.size(); ++l)
+      force[index(joints[l]->dof)] +=
+          p_.input(at("limit", static_cast<int>(l)), identifier(joints[l]->name) + "_limit");
+    for (const Joint& joint : model_.joints)
+      if (joint.kind == Joint::free) {
+        const auto d = index(joint.dof) + 3;
+        const Mat3 turn = k_.turn[index(model_.dofs[d].body)];
+        const Vec3 turned = transposed(turn) * Vec3{force[d], force[d + 1], force[d + 2]};
+        for (int k = 0; k < 3; ++k) force[d + index(k)] = turned[k];
+      }
+    const Dynamics dynamics = trace_dynamics(model_, k_, p_);
+    for (int i = 0; i < model_.nv; ++i) {
+      p_.set(at("seen.qfrc_actuator", i), dynamics.actuator_torque[index(i)]);
+      p_.set(at("seen.qfrc_constraint", i), force[index(i)]);
+    }
+    for (size_t a = 0; a < model_.actuators.size(); ++a)
+      p_.set(at("seen.actuator_force", static_cast<int>(a)), dynamics.actuator_force[a]);
+  }
+
+  const RobotModel& model_;
+  Program& p_;
+  Kinematics k_;
+  std::vector<double> mass_;  // of each frame and all that it carries
+  std::vector<Vec3> moment_;
+};
+
+}  // namespace
+
+void trace_seen(const RobotModel& model, Program& p) { Tracer(model, p).trace(); }
+
+}  // namespace drl::robot_compiler

@@ -1,0 +1,155 @@
+#include <algorithm>
+
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+// In a plane, the edges across it are one, of twice the weight.
+int edges_of(const std::vector<Spatial>& axis) {
+  const bool is_planar = std::ranges::all_of(
+      axis, [](const Spatial& s) { return s.angular[0].is(0) && s.angular[2].is(0) && s.linear[1].is(0); });
+  return is_planar ? 3 : 4;
+}
+
+// A row for each joint with limits, of the nearer one: residual = sign qacc + rest, and it pulls where that is below 0.
+void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program& p) {
+  const auto joints = limited_joints(model);
+  for (size_t l = 0; l < joints.size(); ++l) {
+    const Joint& joint = *joints[l];
+    const Limit& limit = *joint.limit;
+    const auto dof = static_cast<size_t>(joint.dof);
+    const std::string name = identifier(joint.name);
+    const Expr angle = p.input(at("qpos", joint.qpos), "");
+    const Expr above = angle - Expr(limit.low), below = Expr(limit.high) - angle;
+    const Expr sign = p.named(select_less(above, below, 1, -1), name + "_limit_sign");
+    const Expr distance = p.named(min(above, below), name + "_limit_distance"), x = distance - Expr(limit.margin);
+    const Softness& s = limit.softness;
+    const Expr d = p.named(impedance({s.least, s.most, s.width, s.midpoint, s.power}, x), name + "_limit_impedance");
+    const Expr weight = d / ((Expr(1) - d) * Expr(model.dofs[dof].inverse_weight));
+    const int number = static_cast<int>(l), row = p.edges * static_cast<int>(model.contacts.size()) + number;
+    p.set(at("w.weight", row), select_less(distance, limit.margin, weight, 0));
+    p.set(at("w.limit_sign", number), sign);
+    p.set(at("w.limit_rest", number), Expr(s.damping) * (sign * kinematics.qvel[dof]) + Expr(s.stiffness) * (d * x));
+  }
+}
+
+// What a loop over `values` reads: the one value that is known of all of them, or `read`, into which each is put.
+Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::string>& places,
+            const std::string& read, const std::string& name) {
+  if (values.empty()) return 0;
+  const bool is_one = std::ranges::all_of(values, [&](const Expr& x) { return x.is_known() && x == values[0]; });
+  if (is_one) return values[0];
+  for (size_t k = 0; k < values.size(); ++k) p.set(places[k], values[k]);
+  return p.input(read, name);
+}
+
+void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& kept, Program& p) {
+  std::vector<Vec3> centers;
+  std::vector<Expr> distances, along[2];
+  std::vector<std::string> touches;
+  const bool is_planar = p.edges == 3;
+  for (size_t c = 0; c < model.contacts.size(); ++c) {
+    const FloorContact& contact = model.contacts[c];
+    const auto body = static_cast<size_t>(contact.body);
+    const std::string name = identifier(contact.name);
+    centers.push_back(p.named(kinematics.pos[body] + kinematics.turn[body] * known(contact.center), name));
+    const Expr height = kinematics.origin[static_cast<size_t>(model.bodies[body].tree)][2];
+    distances.push_back(p.named(height + centers[c][2] - Expr(contact.radius + contact.height), name + "_distance"));
+    // MuJoCo's first tangent is along a capsule, and y for a sphere.
+    const Vec3 axis = contact.axis ? kinematics.turn[body] * known(*contact.axis) : unit_vector(1);
+    along[0].push_back(is_planar ? Expr(1) : axis[0]), along[1].push_back(is_planar ? Expr(0) : axis[1]);
+    touches.push_back(at("w.touch", static_cast<int>(c)));
+  }
+  const auto field = [&](const std::vector<Expr>& values, const std::string& name) {
+    std::vector<std::string> places;
+    for (const std::string& touch : touches) places.push_back(touch + "." + name);
+    return common(p, values, places, "touch." + name, name);
+  };
+  for (int k = 0; k < 3; ++k) {
+    std::vector<Expr> values;
+    for (const Vec3& center : centers) values.push_back(center[k]);
+    kept.center[k] = field(values, std::string("center_") + "xyz"[k]);
+  }
+  kept.distance = field(distances, "distance");
+  kept.along_x = field(along[0], "along_x"), kept.along_y = field(along[1], "along_y");
+
+  const std::vector<int> bodies = touching_bodies(model);
+  for (int k = 0; k < 6; ++k) {
+    std::vector<Expr> values;
+    std::vector<std::string> places;
+    for (size_t b = 0; b < bodies.size(); ++b)
+      if (bodies[b] >= 0) values.push_back(kinematics.velocity[b][k]), places.push_back(at("w.velocity", bodies[b], k));
+    kept.velocity[k] =
+        common(p, values, places, at("velocity", k), std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k]);
+  }
+}
+
+std::vector<int> numbered(const std::vector<bool>& which) {
+  std::vector<int> numbers;
+  int next = 0;
+  for (const bool is : which) numbers.push_back(is ? next++ : -1);
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<int> touching_bodies(const RobotModel& model) {
+  std::vector<bool> touches(model.bodies.size());
+  for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.body)] = true;
+  return numbered(touches);
+}
+std::vector<int> touching_frames(const RobotModel& model) {
+  std::vector<bool> touches(model.frames.size());
+  for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.frame)] = true;
+  return numbered(touches);
+}
+std::vector<const Joint*> limited_joints(const RobotModel& model) {
+  std::vector<const Joint*> joints;
+  for (const Joint& joint : model.joints)
+    if (joint.limit) joints.push_back(&joint);
+  return joints;
+}
+Expr impedance(const Impedance& curve, const Expr& x) {
+  const Expr share = min(max(x, -x) / curve.width, 1);
+  Expr rise = share;
+  if (curve.power == 2) {
+    const Expr rest = Expr(1) - share;
+    rise = select_less(share, curve.midpoint, share * share / curve.midpoint,
+                       Expr(1) - rest * rest / (Expr(1) - curve.midpoint));
+  }
+  return curve.least + (curve.most - curve.least) * rise;
+}
+
+Kept trace_smooth(const RobotModel& model, Program& p) {
+  p.begin("All but the constraints: what they are made of goes into the work.",
+          "smooth(const F* qpos, const F* qvel, const F* ctrl, Work& w)");
+  const Kinematics kinematics = trace_kinematics(model, p);
+  const Dynamics dynamics = trace_dynamics(model, kinematics, p);
+  p.edges = edges_of(kinematics.axis);
+  Kept kept;
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    const std::string name = identifier(model.dofs[i].name);
+    kept.axis.push_back(p.keep("axis", kinematics.axis[i], name + "_axis"));
+    kept.mass.diagonal.push_back(p.keep("mass", dynamics.mass.diagonal[i], name + "_mass"));
+    kept.mass.ancestors.emplace_back();
+    for (size_t a = 0; a < model.dofs[i].ancestors.size(); ++a) {
+      const std::string other = identifier(model.dofs[static_cast<size_t>(model.dofs[i].ancestors[a])].name);
+      kept.mass.ancestors[i].push_back(p.keep("mass", dynamics.mass.ancestors[i][a], name + "_" + other + "_mass"));
+    }
+    kept.force.push_back(p.keep("force", dynamics.force[i], name + "_smooth_force"));
+  }
+  for (size_t j = 0; j < model.joints.size(); ++j)
+    if (model.joints[j].kind == Joint::free) {
+      const auto body = static_cast<size_t>(model.dofs[static_cast<size_t>(model.joints[j].dof)].body);
+      kept.free_turns[static_cast<int>(j)] =
+          p.keep("free_turn", kinematics.turn[body], identifier(model.joints[j].name) + "_turn");
+    }
+  p.section("limits");
+  trace_limits(model, kinematics, p);
+  p.section("where contacts may be");
+  trace_touches(model, kinematics, kept, p);
+  return kept;
+}
+
+}  // namespace drl::robot_compiler

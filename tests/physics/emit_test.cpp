@@ -1,0 +1,66 @@
+#include "physics/emit.hpp"
+
+#include <gtest/gtest.h>
+
+namespace drl::robot_compiler {
+namespace {
+
+class Emitted : public testing::Test {
+ protected:
+  Emitted() {
+    p.begin("What it is.", "work(const F* x, F* y)");
+    for (int k = 0; k < 9; ++k) x(k);  // operands stand in the order in which they are made
+  }
+  Expr x(int k) { return p.input(at("x", k), "x_" + std::to_string(k)); }
+  FunctionText text() { return emit_function(p, p.functions().back()); }
+  // The lines between the braces.
+  std::string body() {
+    const std::string all = text().text;
+    const size_t begin = all.find("{\n") + 2;
+    return all.substr(begin, all.rfind("  }\n") - begin);
+  }
+  Program p;
+};
+
+TEST_F(Emitted, ProductThatASumTakesUpIsAMultiplyAdd) {
+  p.set("y[0]", x(0) * x(1) + x(2));
+  p.set("y[1]", x(3) - x(4) * x(5));
+  p.set("y[2]", x(6) * x(7) - x(8));
+  EXPECT_EQ(body(),
+            "    y[0] = math::fma(x[0], x[1], x[2]);\n"
+            "    y[1] = math::fma(-x[4], x[5], x[3]);\n"
+            "    y[2] = math::fma(x[6], x[7], -x[8]);\n");
+  EXPECT_EQ(text().operations, 3);
+}
+
+TEST_F(Emitted, WhatIsNeededAgainIsComputedOnceUnderItsName) {
+  const Expr sum = p.named(x(0) + x(1), "sum");
+  p.set("y[0]", sum * sum);
+  p.set("y[1]", sqrt(sum));
+  EXPECT_EQ(body(),
+            "    const F sum = x[0] + x[1];\n"
+            "    y[0] = sum * sum;\n"
+            "    y[1] = math::sqrt(sum);\n");
+}
+
+TEST_F(Emitted, BracketsStandWhereTheyMust) {
+  p.set("y[0]", (x(0) + x(1)) * (x(2) - (x(3) - x(4))));
+  p.set("y[1]", -(x(5) * x(6)) / (x(7) * x(8)));
+  EXPECT_EQ(body(),
+            "    y[0] = (x[0] + x[1]) * (x[2] - (x[3] - x[4]));\n"
+            "    y[1] = -(x[5] * x[6]) / (x[7] * x[8]);\n");
+}
+
+TEST_F(Emitted, SectionsAndParametersThatAreNotRead) {
+  p.section("a number");
+  p.set("y[0]", 0.1);
+  EXPECT_EQ(text().text,
+            "  // What it is.\n"
+            "  DRL_HD_CALLED static void work(const F*, F* y) {\n"
+            "    // a number\n"
+            "    y[0] = F(0.1);\n"
+            "  }\n");
+}
+
+}  // namespace
+}  // namespace drl::robot_compiler

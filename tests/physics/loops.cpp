@@ -1,0 +1,10 @@
+#include "device/hot_loop.hpp"
+#include "robots.hpp"
+
+namespace drl::DRL_ISA {
+
+DRL_HOST_LOOP(StepRobots<inverted_double_pendulum_robot>)
+DRL_HOST_LOOP(StepRobots<half_cheetah_robot>)
+DRL_HOST_LOOP(StepRobots<ant_robot>)
+
+}  // namespace drl::DRL_ISA

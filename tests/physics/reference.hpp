@@ -1,0 +1,114 @@
+// libmujoco, solved to the end, in states of random motion.
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drl/mujoco_model.hpp"
+#include "drl/philox.hpp"
+
+namespace drl::test {
+
+struct DeleteData {
+  void operator()(mjData* data) const { mj_deleteData(data); }
+};
+
+struct RobotState {
+  std::vector<double> qpos, qvel, warm_start, ctrl;
+};
+
+class Reference {
+ public:
+  explicit Reference(const std::string& file)
+      : model_(load_model(std::string(DRL_TEST_DATA) + "/../src/robots/models/" + file)),
+        data_(mj_makeData(model_.get())),
+        seen_(mj_makeData(model_.get())) {
+    model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
+    model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
+  }
+  const mjModel& model() const { return *model_; }
+
+  // What comes after `state` in random motion: a new action every five steps, a new start every 300.
+  RobotState next_state() {
+    if (steps_ % 300 == 0) start();
+    if (steps_++ % 5 == 0)
+      for (int a = 0; a < model_->nu; ++a) data_->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
+    mj_step(model_.get(), data_.get());
+    return state_of(*data_);
+  }
+  // Far beyond limits, and deep in the floor.
+  RobotState extreme_state() {
+    start();
+    for (int j = 0; j < model_->njnt; ++j) {
+      double* qpos = data_->qpos + model_->jnt_qposadr[j];
+      if (model_->jnt_type[j] == mjJNT_FREE)
+        qpos[2] = 0.35 + 0.15 * draw();
+      else if (model_->jnt_limited[j])
+        *qpos = model_->jnt_range[2 * j + (draw() < 0 ? 0 : 1)] + 0.2 * draw();
+      else
+        *qpos += 0.4 * draw();
+    }
+    for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 3 * draw();
+    for (int a = 0; a < model_->nu; ++a) data_->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
+    return state_of(*data_);
+  }
+
+  // What mj_step, or mj_forward, leaves of a state.
+  const mjData& after_step(const RobotState& state, bool with_warm_start = true) {
+    set(state, with_warm_start);
+    mj_step(model_.get(), seen_.get());
+    mj_rnePostConstraint(model_.get(), seen_.get());
+    return *seen_;
+  }
+  const mjData& after_forward(const RobotState& state, bool with_warm_start = true) {
+    set(state, with_warm_start);
+    mj_forward(model_.get(), seen_.get());
+    mj_rnePostConstraint(model_.get(), seen_.get());
+    return *seen_;
+  }
+
+ private:
+  // Between -1 and 1.
+  double draw() { return 2 * static_cast<double>(uniform01(random_bits(3, Purpose::benchmark, draws_++, 0)[0])) - 1; }
+  void start() {
+    mj_resetData(model_.get(), data_.get());
+    for (int k = 0; k < model_->nq; ++k) data_->qpos[k] += 0.1 * draw();
+    for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 0.1 * draw();
+  }
+  RobotState state_of(const mjData& d) const {
+    return {{d.qpos, d.qpos + model_->nq},
+            {d.qvel, d.qvel + model_->nv},
+            {d.qacc_warmstart, d.qacc_warmstart + model_->nv},
+            {d.ctrl, d.ctrl + model_->nu}};
+  }
+  void set(const RobotState& state, bool with_warm_start) {
+    mj_resetData(model_.get(), seen_.get());
+    std::ranges::copy(state.qpos, seen_->qpos);
+    std::ranges::copy(state.qvel, seen_->qvel);
+    std::ranges::copy(state.ctrl, seen_->ctrl);
+    if (with_warm_start) std::ranges::copy(state.warm_start, seen_->qacc_warmstart);
+  }
+
+  std::unique_ptr<mjModel, DeleteModel> model_;
+  std::unique_ptr<mjData, DeleteData> data_, seen_;
+  int64_t steps_ = 0;
+  uint64_t draws_ = 0;
+};
+
+// max |a - b| / (1 + max |b|).
+template <class A>
+double difference(const A* a, const double* b, int n) {
+  double most = 0, size = 0;
+  for (int k = 0; k < n; ++k) {
+    most = std::max(most, std::abs(static_cast<double>(a[k]) - b[k]));
+    size = std::max(size, std::abs(b[k]));
+  }
+  return std::isfinite(most) ? most / (1 + size) : INFINITY;
+}
+
+}  // namespace drl::test

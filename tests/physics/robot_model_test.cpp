@@ -1,0 +1,85 @@
+#include "physics/robot_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "../support/temp_folder.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+RobotModel read(const std::string& inside) {
+  const TempFolder folder;
+  std::ofstream(folder / "robot.xml") << "<mujoco>" << inside << "</mujoco>";
+  return read_robot_model((folder / "robot.xml").string());
+}
+
+// A ball of 1 kg, and another of 3 kg that is welded to it 0.4 m away: one body, whose centre is 0.3 m away.
+TEST(RobotModel, WeldedBodiesAreOne) {
+  const RobotModel model = read(
+      "<worldbody><body name='one'><freejoint/><geom type='sphere' size='0.1' mass='1'/>"
+      "<body name='two' pos='0.4 0 0'><geom type='sphere' size='0.1' mass='3'/></body></body></worldbody>");
+  EXPECT_TRUE(model.unsupported.empty());
+  ASSERT_EQ(model.bodies.size(), 1u);
+  ASSERT_EQ(model.frames.size(), 3u);
+  EXPECT_NEAR(model.bodies[0].mass, 4, 1e-15);
+  EXPECT_NEAR(model.bodies[0].center[0], 0.3, 1e-15);
+  const double spheres = 4 * 0.4 * 0.01, apart = 1 * 0.09 + 3 * 0.01;  // 2/5 m r^2, and m d^2
+  EXPECT_NEAR(model.bodies[0].inertia[0], spheres, 1e-15);
+  EXPECT_NEAR(model.bodies[0].inertia[1], spheres + apart, 1e-15);
+  EXPECT_EQ(model.frames[2].body, 0);
+  EXPECT_EQ(model.frames[2].pos[0], 0.4);
+}
+
+TEST(RobotModel, AFloorIsTouchedByBothEndsOfACapsule) {
+  const RobotModel model = read(
+      "<worldbody><geom type='plane' size='1 1 1' pos='0 0 -2' margin='0.01'/><body><freejoint/>"
+      "<geom name='leg' type='capsule' fromto='0 0 0 0 0 -0.5' size='0.05' friction='0.7' "
+      "margin='0.02'/></body></worldbody>");
+  ASSERT_EQ(model.contacts.size(), 2u);
+  EXPECT_EQ(model.contacts[0].radius, 0.05);
+  EXPECT_EQ(model.contacts[0].height, -2);
+  EXPECT_EQ(model.contacts[0].margin, 0.03);
+  EXPECT_EQ(model.contacts[0].friction, 1);  // the larger one: MuJoCo's default is 1
+  EXPECT_NEAR(std::min(model.contacts[0].center[2], model.contacts[1].center[2]), -0.5, 1e-15);
+}
+
+struct Refused {
+  const char *inside, *what;
+};
+class Unsupported : public testing::TestWithParam<Refused> {};
+TEST_P(Unsupported, IsNamedWithItsElement) {
+  const auto& all = read(GetParam().inside).unsupported;
+  const bool is_named = std::ranges::find(all, GetParam().what) != all.end();
+  EXPECT_TRUE(is_named) << GetParam().what << " is not in:" << testing::PrintToString(all);
+}
+#define DRL_BODY(joint) "<worldbody><body>" joint "<geom name='ball' type='sphere' size='0.1'/></body></worldbody>"
+INSTANTIATE_TEST_SUITE_P(
+    All, Unsupported,
+    testing::Values(
+        Refused{DRL_BODY("<joint name='hip' type='ball'/>"), "joint 'hip': a ball joint"},
+        Refused{DRL_BODY("<joint name='hip' frictionloss='1'/>"), "joint 'hip': frictionloss"},
+        Refused{"<option cone='elliptic'/>" DRL_BODY("<freejoint/>"), "option: elliptic friction cones"},
+        Refused{"<option integrator='implicitfast'/>" DRL_BODY("<freejoint/>"),
+                "option: an integrator that is neither Euler nor RK4"},
+        Refused{"<option density='1000'/>" DRL_BODY("<freejoint/>"), "option: a fluid (density, viscosity)"},
+        Refused{DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord' stiffness='1'><joint joint='hip' coef='1'/>"
+                                                "</fixed></tendon>",
+                "tendon 'cord': it pulls"},
+        Refused{DRL_BODY("<joint name='hip'/>") "<equality><joint joint1='hip'/></equality>", "equality constraints"},
+        Refused{DRL_BODY("<joint name='hip'/>") "<sensor><jointpos name='angle' joint='hip'/></sensor>",
+                "sensor 'angle': sensors"},
+        Refused{
+            DRL_BODY("<joint name='hip'/>") "<actuator><general name='motor' joint='hip' dyntype='filter'/></actuator>",
+            "actuator 'motor': activation"},
+        Refused{"<worldbody><body><freejoint/><geom name='a' size='0.1'/></body>"
+                "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
+                "geom 'a': it may touch geom 'b'"},
+        Refused{
+            "<worldbody><geom type='plane' size='1 1 1'/><body><freejoint/><geom name='box' type='box' size='1 1 1'/>"
+            "</body></worldbody>",
+            "geom 'box': it may touch a plane, and is neither sphere nor capsule"}));
+
+}  // namespace
+}  // namespace drl::robot_compiler

@@ -1,0 +1,10 @@
+// The robots of these tests.
+#pragma once
+
+#include "drl/physics_loop.hpp"
+#include "physics/ant.hpp"
+#include "physics/half_cheetah.hpp"
+#include "physics/inverted_double_pendulum.hpp"
+#include "physics/inverted_pendulum.hpp"
+#include "physics/reacher.hpp"
+#include "physics/walker2d.hpp"
