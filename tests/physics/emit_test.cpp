@@ -44,8 +44,10 @@ TEST_F(Emitted, WhatIsNeededAgainIsComputedOnceUnderItsName) {
 }
 
 TEST_F(Emitted, BracketsStandWhereTheyMust) {
-  p.set("y[0]", (x(0) + x(1)) * (x(2) - (x(3) - x(4))));
-  p.set("y[1]", -(x(5) * x(6)) / (x(7) * x(8)));
+  const Expr sum = x(0) + x(1);
+  p.set("y[0]", sum * (x(2) - (x(3) - x(4))));
+  const Expr product = x(5) * x(6);
+  p.set("y[1]", -product / (x(7) * x(8)));
   EXPECT_EQ(body(),
             "    y[0] = (x[0] + x[1]) * (x[2] - (x[3] - x[4]));\n"
             "    y[1] = -(x[5] * x[6]) / (x[7] * x[8]);\n");
