@@ -5,12 +5,11 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "run/stop.hpp"
 
 namespace drl {
 namespace {
 
-constexpr double kQuietWait = 2, kLook = 0.2;  // seconds
+constexpr double kQuietWait = 2;  // seconds
 
 }  // namespace
 
@@ -52,12 +51,10 @@ void CheckpointHook::finish(double patience) {
   poll();
   if (running_ && !running_->wait(std::min(kQuietWait, patience)))
     log::info("waiting for {} ({})", name_, at_.checkpoint.filename().string());
-  const auto stops = [] { return requested_stop() >= Stop::interrupted; };
   for (; running_; poll()) {
-    if (running_->wait(std::clamp(end - steady_seconds(), 0.0, kLook))) continue;
-    if (steady_seconds() < end && !stops()) continue;
-    log::warn("{} is ended (it is still busy with {}, and {}): see to that later", name_, at_.checkpoint.string(),
-              stops() ? "the run shall stop" : "time is up");
+    if (running_->wait(end - steady_seconds())) continue;
+    log::warn("{} is ended (it is still busy with {}, and time is up): see to that later", name_,
+              at_.checkpoint.string());
     running_.reset();
     next_.reset();
   }

@@ -30,8 +30,8 @@ class CheckpointHook {
   bool busy() const { return running_.has_value(); }
   // Checkpoints that it still reads, or will.
   std::vector<std::filesystem::path> awaits() const;
-  // Until all is done, with a note if that takes more than two seconds; after `patience` seconds, or at a request to
-  // stop at once (SIGINT, SIGTERM), the command is ended, with a warning.
+  // Until all is done, with a note if that takes more than two seconds; after `patience` seconds the command is ended,
+  // with a warning.
   void finish(double patience);
 
  private:
