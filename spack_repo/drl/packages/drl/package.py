@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="4653de9f96500b6cc7f62413aa3481d5c1190eccdb846f1110b9ab9a206301d2")
+    version("0.1.0", sha256="19f41e307946a93b3ce1f627c5b8f7b930973fe5edc2be6489bb33908d676857")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("mujoco", default=False, description="Robots, computed by MuJoCo 3.5.0")
