@@ -49,7 +49,7 @@ struct Environments {
   // Of ended episodes, since they were last taken. On a CPU neighbours share a row, so that all rows stay in the cache;
   // on a GPU each thread has its own.
   int sharers_log2;
-  double* sums;   // [n / sharers, kSums]
+  double* sums;   // [n >> sharers_log2, kSums]
   Params values;  // of a task with options; others' are constants
   float weights[kTerms + 1];
   const float* curriculum;

@@ -86,7 +86,7 @@ double bus_bandwidth(const AllReduceTime& time, int ranks) {
   return 2.0 * (ranks - 1) / ranks * static_cast<double>(time.bytes) / time.seconds;
 }
 
-AllReduceTimes measure(Communicator& comm, const RepeatAllReduce& repeat) {
+AllReduceTimes measure(Communicator& comm, int64_t largest, const RepeatAllReduce& repeat) {
   const auto mean_of_one = [&](int64_t bytes, int times) {
     double seconds = repeat(bytes, times);
     comm.all_reduce_sum(std::span(&seconds, 1));
@@ -94,7 +94,7 @@ AllReduceTimes measure(Communicator& comm, const RepeatAllReduce& repeat) {
   };
   AllReduceTimes result{.ranks = comm.size(), .times = {}};
   for (int64_t bytes : {kSmall, kGradient, kMedium, kLarge}) {
-    if (bytes == kLarge && result.times.back().seconds > kTooLong) break;
+    if (bytes > largest || (bytes == kLarge && result.times.back().seconds > kTooLong)) break;
     mean_of_one(bytes, 1);  // opens connections
     const double once = mean_of_one(bytes, 1);
     result.times.push_back({bytes, mean_of_one(bytes, static_cast<int>(std::clamp(kRepeatFor / once, 1.0, 1000.0)))});

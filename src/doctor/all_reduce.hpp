@@ -37,8 +37,9 @@ double bus_bandwidth(const AllReduceTime& time, int ranks);
 // Does all-reduces of `bytes`, `times` of them, and returns how many seconds they took on this rank.
 using RepeatAllReduce = std::function<double(int64_t bytes, int times)>;
 
-// Times of the ranks of `comm`, the same on all of them. The largest is left out where it would take too long.
-AllReduceTimes measure(Communicator& comm, const RepeatAllReduce& repeat);
+// Times of the ranks of `comm`, the same on all of them, for data of up to `largest` bytes. kLarge is left out where it
+// would take too long.
+AllReduceTimes measure(Communicator& comm, int64_t largest, const RepeatAllReduce& repeat);
 
 // What is slower is worth a warning.
 struct AllReduceLimits {

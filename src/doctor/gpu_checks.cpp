@@ -141,8 +141,8 @@ void check_sums(Rounds& rounds, const std::string& name, const std::string& figu
                                    "NCCL_ALGO=Ring, and tell the administrator (dmesg | grep -i xid)");
   if (sums.status == Status::failed) return rounds.end(sums);
   AllReduceTimes times;
-  stage(rounds, name,
-        [&] { times = measure(nccl, [&](int64_t bytes, int repeats) { return all_reduce->repeat(bytes, repeats); }); });
+  const RepeatAllReduce repeat = [&](int64_t bytes, int count) { return all_reduce->repeat(bytes, count); };
+  stage(rounds, name, [&] { times = measure(nccl, kLarge, repeat); });
   end_with_times(rounds, figures, times, limits);
 }
 

@@ -80,7 +80,7 @@ struct Ant {
     for (int b = 1; b < robot.nbody(); ++b) obs = gym::see(contacts(robot, b, p), obs);
   }
 
-  static constexpr gym::Preset preset{{.init_std = "0.4"}};
+  static constexpr auto preset = gym::preset({.init_std = "0.4"});
 
  private:
   static void see_main_body(State& s, const R& robot, const Params& p) {

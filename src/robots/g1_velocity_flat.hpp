@@ -84,33 +84,7 @@ struct G1 {
     return {{draws.uniform(F(0.3), F(1.2)), F(0.005), F(0.0001)}};
   }
 
-  // mjlab's, but for the number of environments, which there is 4096 on a GPU.
-  static constexpr const char* preset = R"(
-num_envs = 512
-num_steps_per_env = 24
-max_iterations = 30000
-[ppo]
-learning_rate = 1e-3
-schedule = adaptive
-desired_kl = 0.01
-num_learning_epochs = 5
-num_mini_batches = 4
-clip_param = 0.2
-use_clipped_value_loss = true
-value_clip = 0.2
-value_loss_coef = 1.0
-entropy_coef = 0.01
-gamma = 0.99
-lam = 0.95
-max_grad_norm = 1.0
-obs_normalization = true
-[policy]
-actor_hidden_dims = 512,256,128
-critic_hidden_dims = 512,256,128
-activation = elu
-init_std = 1.0
-std_type = scalar
-)";
+  static constexpr auto preset = velocity::preset("30000");
 };
 
 template <class R>

@@ -1,9 +1,12 @@
 // What Gymnasium's robot tasks (version 1.4.0, the v5 ones) have in common.
 #pragma once
 
-#include "drl/robot.hpp"
+#include "robots/common.hpp"
 
 namespace drl::gym {
+
+using common::square;
+using common::squares;
 
 // How the robots are trained, 1 M steps: as CleanRL's ppo_continuous_action does it (docs.cleanrl.dev), but for what a
 // task says otherwise, and for more environments of fewer steps.
@@ -11,27 +14,24 @@ struct Recipe {
   const char *num_envs = "8", *num_steps_per_env = "128", *learning_rate = "3e-4", *gamma = "0.99", *lam = "0.95";
   const char *max_grad_norm = "0.5", *init_std = "0.5";
 };
-// The recipe as a task's preset.
-class Preset {
- public:
-  consteval Preset(const Recipe& r = {}) {
-    for (const char* part :
-         {"\nnum_envs = ", r.num_envs, "\nnum_steps_per_env = ", r.num_steps_per_env,
-          "\nmax_iterations = 977\n[ppo]\nlearning_rate = ", r.learning_rate,
-          "\nschedule = linear\nschedule_iterations = 977\nnum_learning_epochs = 10"
-          "\nnum_mini_batches = 16\ngamma = ",
-          r.gamma, "\nlam = ", r.lam, "\nentropy_coef = 0.0\nvalue_loss_coef = 0.5\nmax_grad_norm = ", r.max_grad_norm,
+consteval common::Preset preset(const Recipe& r = {}) {
+  return {"\nnum_envs = ",
+          r.num_envs,
+          "\nnum_steps_per_env = ",
+          r.num_steps_per_env,
+          "\nmax_iterations = 977\n[ppo]\nlearning_rate = ",
+          r.learning_rate,
+          "\nschedule = linear\nschedule_iterations = 977\nnum_learning_epochs = 10\nnum_mini_batches = 16\ngamma = ",
+          r.gamma,
+          "\nlam = ",
+          r.lam,
+          "\nentropy_coef = 0.0\nvalue_loss_coef = 0.5\nmax_grad_norm = ",
+          r.max_grad_norm,
           "\ngrad_clip = joint\nobs_normalization = true\nreward_normalization = true\n[policy]"
           "\nactor_hidden_dims = 64,64\ncritic_hidden_dims = 64,64\nactivation = tanh\ninit_std = ",
-          r.init_std, "\ninit = orthogonal\n"})
-      for (; *part; ++part) text_[size_++] = *part;
-  }
-  constexpr operator const char*() const { return text_; }
-
- private:
-  char text_[600] = {};
-  int size_ = 0;
-};
+          r.init_std,
+          "\ninit = orthogonal\n"};
+}
 
 // No limit, where Gymnasium's default is infinite: options are finite.
 constexpr double kNone = 1e30;
@@ -72,19 +72,6 @@ void reset_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
   shake_qpos(robot, draws, scale);
   shake_qvel_normal(robot, draws, scale);
   robot.forward();
-}
-
-template <class F>
-F square(F x) {
-  return x * x;
-}
-
-// |x|^2 of `size` numbers.
-template <class F>
-F squares(const F* x, int size) {
-  F sum = F(0);
-  for (int k = 0; k < size; ++k) sum = sum + square(x[k]);
-  return sum;
 }
 
 template <class F>

@@ -50,7 +50,7 @@ struct HalfCheetah {
     gym::see_qvel(robot, gym::see_qpos(robot, 1, obs));
   }
 
-  static constexpr gym::Preset preset{{.gamma = "0.98", .lam = "0.92", .max_grad_norm = "0.8"}};
+  static constexpr auto preset = gym::preset({.gamma = "0.98", .lam = "0.92", .max_grad_norm = "0.8"});
 };
 
 }  // namespace drl

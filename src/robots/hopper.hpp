@@ -63,7 +63,7 @@ struct Hopper {
     gym::see_clipped_qvel(robot, 10, gym::see_qpos(robot, 1, obs));
   }
 
-  static constexpr gym::Preset preset{};
+  static constexpr auto preset = gym::preset();
 
  private:
   static Mask<F> is_healthy(const R& robot, const Params& p) {

@@ -85,7 +85,7 @@ struct Humanoid {
     gym::see_humanoid(robot, obs);
   }
 
-  static constexpr gym::Preset preset{{.learning_rate = "1e-4", .init_std = "0.3"}};
+  static constexpr auto preset = gym::preset({.learning_rate = "1e-4", .init_std = "0.3"});
 
  private:
   static void see_center_of_mass(State& s, const R& robot, const Parts& parts) {

@@ -55,7 +55,7 @@ struct HumanoidStandup {
     gym::see_humanoid(robot, obs);
   }
 
-  static constexpr gym::Preset preset{{.learning_rate = "1e-4", .init_std = "0.3"}};
+  static constexpr auto preset = gym::preset({.learning_rate = "1e-4", .init_std = "0.3"});
 };
 
 }  // namespace drl

@@ -62,7 +62,7 @@ struct InvertedDoublePendulum {
     *obs++ = math::clamp(robot.constraint_force_along(0), F(-10), F(10));
   }
 
-  static constexpr gym::Preset preset{};
+  static constexpr auto preset = gym::preset();
 };
 
 }  // namespace drl

@@ -42,7 +42,7 @@ struct InvertedPendulum {
     gym::see_qvel(robot, gym::see_qpos(robot, 0, obs));
   }
 
-  static constexpr gym::Preset preset{{.init_std = "1.0"}};
+  static constexpr auto preset = gym::preset({.init_std = "1.0"});
 };
 
 }  // namespace drl

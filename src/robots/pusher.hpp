@@ -74,7 +74,7 @@ struct Pusher {
     for (const BodyId body : {parts.fingertips, parts.object, parts.goal}) obs = gym::see(robot.position(body), obs);
   }
 
-  static constexpr gym::Preset preset{};
+  static constexpr auto preset = gym::preset();
 };
 
 }  // namespace drl

@@ -73,7 +73,7 @@ struct Reacher {
     for (int k = 0; k < 2; ++k) *obs++ = tip[k] - goal[k];
   }
 
-  static constexpr gym::Preset preset{{.gamma = "0.95"}};
+  static constexpr auto preset = gym::preset({.gamma = "0.95"});
 };
 
 }  // namespace drl

@@ -50,7 +50,8 @@ struct Swimmer {
     gym::see_qvel(robot, gym::see_qpos(robot, 2, obs));
   }
 
-  static constexpr gym::Preset preset{{.num_envs = "4", .num_steps_per_env = "256", .gamma = "0.9999", .lam = "0.98"}};
+  static constexpr auto preset =
+      gym::preset({.num_envs = "4", .num_steps_per_env = "256", .gamma = "0.9999", .lam = "0.98"});
 };
 
 }  // namespace drl

@@ -8,7 +8,7 @@
 
 #include <iterator>
 
-#include "drl/robot.hpp"
+#include "robots/common.hpp"
 
 namespace drl::velocity {
 
@@ -25,15 +25,11 @@ struct Foot {
 
 constexpr double kPi = 3.141592653589793;
 
-template <class F>
-F square(F x) {
-  return x * x;
-}
+using common::square;
+
 template <class F>
 F norm(const F* x, int size) {
-  F sum = F(0);
-  for (int k = 0; k < size; ++k) sum = sum + square(x[k]);
-  return math::sqrt(sum);
+  return math::sqrt(common::squares(x, size));
 }
 template <class F>
 Vec<F, 3> cross(const Vec<F, 3>& a, const Vec<F, 3>& b) {
@@ -61,6 +57,33 @@ F wrapped(F angle) {
 template <class F>
 F log_uniform(Draws<F>& draws, double low, double high) {
   return math::exp(draws.uniform(math::log(F(low)), math::log(F(high))));
+}
+
+// How they are trained: as in mjlab, but for the number of environments, which there is 4096 on a GPU.
+consteval common::Preset preset(const char* max_iterations) {
+  return {"\nnum_envs = 512\nnum_steps_per_env = 24\nmax_iterations = ", max_iterations, R"(
+[ppo]
+learning_rate = 1e-3
+schedule = adaptive
+desired_kl = 0.01
+num_learning_epochs = 5
+num_mini_batches = 4
+clip_param = 0.2
+use_clipped_value_loss = true
+value_clip = 0.2
+value_loss_coef = 1.0
+entropy_coef = 0.01
+gamma = 0.99
+lam = 0.95
+max_grad_norm = 1.0
+obs_normalization = true
+[policy]
+actor_hidden_dims = 512,256,128
+critic_hidden_dims = 512,256,128
+activation = elu
+init_std = 1.0
+std_type = scalar
+)"};
 }
 
 // The task of a robot `Of`, as go1_velocity_flat.hpp has it.

@@ -62,7 +62,7 @@ struct Walker2d {
     gym::see_clipped_qvel(robot, 10, gym::see_qpos(robot, 1, obs));
   }
 
-  static constexpr gym::Preset preset{};
+  static constexpr auto preset = gym::preset();
 };
 
 }  // namespace drl
