@@ -1,5 +1,14 @@
-# drl_add_robot(NAME model.xml...): the library NAME of headers alone, physics/<model>.hpp, that drl_robot writes of these
-# MJCF files: their physics in lanes (drl/physics_support.hpp).
+# drl_compile_robot(model.xml header.hpp [OPTION...]): drl_robot writes the header of this MJCF file's physics in lanes
+# (drl/physics_support.hpp).
+function(drl_compile_robot model header)
+  get_filename_component(stem ${model} NAME_WE)
+  get_filename_component(beside ${model} DIRECTORY)
+  file(GLOB included CONFIGURE_DEPENDS ${beside}/*.xml)
+  add_custom_command(OUTPUT ${header} DEPENDS drl_robot ${included} VERBATIM
+    COMMAND drl_robot ${model} --output ${header} ${ARGN} COMMENT "Compiling the robot ${stem}")
+endfunction()
+
+# drl_add_robot(NAME model.xml...): the library NAME of headers alone, physics/<model>.hpp, of these MJCF files.
 function(drl_add_robot name)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}/physics)
   file(MAKE_DIRECTORY ${folder})
@@ -7,10 +16,7 @@ function(drl_add_robot name)
   foreach(model ${ARGN})
     get_filename_component(model ${model} ABSOLUTE)
     get_filename_component(stem ${model} NAME_WE)
-    get_filename_component(beside ${model} DIRECTORY)
-    file(GLOB included CONFIGURE_DEPENDS ${beside}/*.xml)
-    add_custom_command(OUTPUT ${folder}/${stem}.hpp DEPENDS drl_robot ${included} VERBATIM
-      COMMAND drl_robot ${model} --output ${folder}/${stem}.hpp COMMENT "Compiling the robot ${stem}")
+    drl_compile_robot(${model} ${folder}/${stem}.hpp)
     list(APPEND headers ${folder}/${stem}.hpp)
   endforeach()
   add_custom_target(${name}_headers DEPENDS ${headers})

@@ -16,13 +16,14 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "drl/mujoco_model.hpp"
+#include "drl/physics_task.hpp"
 #include "drl/robot.hpp"
 #include "drl/simulator.hpp"
+#include "drl/task_exact.hpp"
 
 namespace drl {
 
@@ -305,6 +306,20 @@ class MujocoTask : public Task<MujocoRobot> {
 
   const char* files() const { return files_.c_str(); }
 
+  // The same task on physics in lanes, and whether it can be used: LanesOfRobot (drl/task_abi.hpp).
+  using InLanes = PhysicsTask<Task>;
+  static int32_t check_lanes(char* error, int64_t error_size) {
+    std::string why_not;
+    const int32_t code = at_the_border(error, error_size, [&] { why_not = find_why_not_in_lanes(); });
+    if (code != 0) return 2;
+    std::snprintf(error, static_cast<size_t>(error_size), "%s", why_not.c_str());
+    return why_not.empty() ? 0 : 1;
+  }
+  static const char* model_file() {
+    static const std::string file = find_model(Definition::model, &kHere);
+    return file.c_str();
+  }
+
   template <class V>
   void visit_state(V& visit) {
     visit("physics", physics_.data(), state_size_);
@@ -313,17 +328,24 @@ class MujocoTask : public Task<MujocoRobot> {
   template <class AnyCanvas>
   void draw(int64_t env, const Params& params, AnyCanvas& canvas) {
     canvas.model(file_.c_str(), physics(env) + 1, model_->nq);  // behind the time
-    if constexpr (requires { &Definition::template draw<AnyCanvas>; }) {
-      const auto state = load(env);
-      std::apply([](auto&... all) { Definition::draw(all...); },
-                 std::tuple_cat(robot::if_there<robot::kHasState<Definition>>(state),
-                                robot::if_there<robot::kHasParams<Definition>>(params), std::tie(canvas)));
-    }
+    robot::draw<Definition>(load(env), params, canvas);
   }
 
  private:
   using State = robot::State<Definition>;
   using Parts = robot::Parts<Definition>;
+  // "" if they can be used. Throws as the constructor.
+  static std::string find_why_not_in_lanes() {
+    const MujocoTask made({1, 0, 0}, Params{});
+    if constexpr (!CompiledModel<Task>::is_compiled) {
+      return CompiledModel<Task>::why_not;
+    } else {
+      if (made.files_ != CompiledModel<Task>::id)
+        return made.file_ + " is another model, " + made.files_ + ", than was compiled, " + CompiledModel<Task>::id;
+      const char* lacking = ExactLoops<InLanes::template Of>::lacking();
+      return lacking ? std::string("it asks for what is not compiled yet, ") + lacking : "";
+    }
+  }
   // A member of State, of all environments; Int<F> too is a double here.
   struct Column {
     const char* name;
@@ -440,5 +462,10 @@ class MujocoTask : public Task<MujocoRobot> {
   std::mutex robots_mutex_;
   std::map<std::thread::id, std::unique_ptr<MujocoRobot>> robots_;
 };
+
+template <template <class> class Task>
+const char* filmed_model() {
+  return MujocoTask<Task>::model_file();
+}
 
 }  // namespace drl

@@ -39,7 +39,6 @@
 #pragma once
 
 #include <concepts>
-#include <tuple>
 #include <type_traits>
 
 #include "drl/task.hpp"
@@ -140,7 +139,7 @@ namespace robot {
 
 struct Nothing {
   template <class V>
-  void describe(V&) {}
+  DRL_HD void describe(V&) {}
   template <class Find>
   void find(Find&) {}
 };
@@ -178,85 +177,119 @@ using Parts = decltype(parts_of<T>());
 template <class T>
 using Params = decltype(params_of<T>());
 
-template <bool IsThere, class X>
-auto if_there(X& x) {
-  if constexpr (IsThere) return std::tie(x);
-  if constexpr (!IsThere) return std::tuple<>();
+// Calls call(own..., parts, params), and with_state() call(state, own..., parts, params): of these what T has.
+template <class T, class Call, class... Own>
+DRL_HD auto with(const Call& call, const Parts<T>& parts, const Params<T>& params, Own&... own) {
+  if constexpr (kHasParts<T> && kHasParams<T>) {
+    return call(own..., parts, params);
+  } else if constexpr (kHasParts<T>) {
+    return call(own..., parts);
+  } else if constexpr (kHasParams<T>) {
+    return call(own..., params);
+  } else {
+    return call(own...);
+  }
 }
-// (state, robot, `own`..., parts, params, `last`...), of these what T has.
-template <class T, class S, class R, class Own, class Last = std::tuple<>>
-auto arguments(S& state, R& robot, const Own& own, const Parts<T>& parts, const Params<T>& params,
-               const Last& last = {}) {
-  return std::tuple_cat(if_there<kHasState<T>>(state), std::tie(robot), own, if_there<kHasParts<T>>(parts),
-                        if_there<kHasParams<T>>(params), last);
+template <class T, class Call, class S, class... Own>
+DRL_HD auto with_state(const Call& call, S& state, const Parts<T>& parts, const Params<T>& params, Own&... own) {
+  if constexpr (kHasState<T>) {
+    return with<T>(call, parts, params, state, own...);
+  } else {
+    return with<T>(call, parts, params, own...);
+  }
 }
-template <class T, class Arguments>
-inline constexpr bool kStepTakes = false;
-template <class T, class... All>
-inline constexpr bool kStepTakes<T, std::tuple<All...>> = requires(All... all) {
-  T::step(all...);
-};
-template <class T, class Arguments>
-inline constexpr bool kObserveTakes = false;
-template <class T, class... All>
-inline constexpr bool kObserveTakes<T, std::tuple<All...>> = requires(All... all) {
-  T::observe(all...);
-};
 
 template <class T, class R, class F>
-void create(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
-  const auto call = [](auto&... all) {
+DRL_HD void create(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
+  const auto call = [](auto&... all) DRL_LAMBDA {
     if constexpr (requires { &T::create; }) T::create(all...);
   };
-  std::apply(call, arguments<T>(state, robot, std::tie(draws), parts, params));
+  with_state<T>(call, state, parts, params, robot, draws);
 }
 template <class T, class R>
-void apply(const State<T>& state, R& robot, const Parts<T>& parts, const Params<T>& params) {
-  const auto call = [](auto&... all) {
+DRL_HD void apply(const State<T>& state, R& robot, const Parts<T>& parts, const Params<T>& params) {
+  const auto call = [](auto&... all) DRL_LAMBDA {
     if constexpr (requires { &T::apply; }) T::apply(all...);
   };
-  std::apply(call, arguments<T>(state, robot, std::tie(), parts, params));
+  with_state<T>(call, state, parts, params, robot);
 }
 template <class T, class R, class F>
-void reset(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
-  std::apply([](auto&... all) { T::reset(all...); }, arguments<T>(state, robot, std::tie(draws), parts, params));
+DRL_HD void reset(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
+  const auto call = [](auto&... all) DRL_LAMBDA { T::reset(all...); };
+  with_state<T>(call, state, parts, params, robot, draws);
 }
+
+struct TakesNoDraws {};
 template <class T, class R, class F>
-auto step(State<T>& state, R& robot, const F* action, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
-  const auto call = [](auto&... all) { return T::step(all...); };
-  const auto drawing = arguments<T>(state, robot, std::tie(action, draws), parts, params);
-  if constexpr (kStepTakes<T, std::remove_const_t<decltype(drawing)>>) {
-    return std::apply(call, drawing);
+DRL_HD auto step(State<T>& state, R& robot, const F* action, Draws<F>& draws, const Parts<T>& parts,
+                 const Params<T>& params) {
+  const auto call = [](auto&... all) DRL_LAMBDA {
+    if constexpr (requires { T::step(all...); }) {
+      return T::step(all...);
+    } else {
+      return TakesNoDraws{};
+    }
+  };
+  using Drawing = decltype(with_state<T>(call, state, parts, params, robot, action, draws));
+  if constexpr (std::is_same_v<Drawing, TakesNoDraws>) {
+    return with_state<T>(call, state, parts, params, robot, action);
   } else {
-    return std::apply(call, arguments<T>(state, robot, std::tie(action), parts, params));
+    return with_state<T>(call, state, parts, params, robot, action, draws);
   }
 }
 // Out: F*, or what is used like it.
 template <class T, class R, class F, class Out>
-void observe(const State<T>& state, const R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params,
-             Out obs) {
-  const auto call = [](auto&... all) { T::observe(all...); };
-  const auto drawing = arguments<T>(state, robot, std::tie(draws), parts, params, std::tie(obs));
-  if constexpr (kObserveTakes<T, std::remove_const_t<decltype(drawing)>>) {
-    std::apply(call, drawing);
+DRL_HD void observe(const State<T>& state, const R& robot, Draws<F>& draws, const Parts<T>& parts,
+                    const Params<T>& params, Out obs) {
+  const auto call = [&](auto&... all) DRL_LAMBDA {
+    if constexpr (requires { T::observe(all..., obs); }) {
+      T::observe(all..., obs);
+      return true;
+    } else {
+      return TakesNoDraws{};
+    }
+  };
+  using Drawing = decltype(with_state<T>(call, state, parts, params, robot, draws));
+  if constexpr (std::is_same_v<Drawing, TakesNoDraws>) {
+    with_state<T>(call, state, parts, params, robot);
   } else {
-    std::apply(call, arguments<T>(state, robot, std::tie(), parts, params, std::tie(obs)));
+    with_state<T>(call, state, parts, params, robot, draws);
   }
 }
 template <class T, class R, class Out>
-void observe_critic(const State<T>& state, const R& robot, const Parts<T>& parts, const Params<T>& params, Out obs) {
-  std::apply([](auto&... all) { T::observe_critic(all...); },
-             arguments<T>(state, robot, std::tie(), parts, params, std::tie(obs)));
+DRL_HD void observe_critic(const State<T>& state, const R& robot, const Parts<T>& parts, const Params<T>& params,
+                           Out obs) {
+  const auto call = [&](auto&... all) DRL_LAMBDA { T::observe_critic(all..., obs); };
+  with_state<T>(call, state, parts, params, robot);
+}
+template <class T, class Canvas>
+void draw(const State<T>& state, const Params<T>& params, Canvas& canvas) {
+  if constexpr (requires { &T::template draw<Canvas>; }) {
+    if constexpr (kHasState<T> && kHasParams<T>) {
+      T::draw(state, params, canvas);
+    } else if constexpr (kHasState<T>) {
+      T::draw(state, canvas);
+    } else if constexpr (kHasParams<T>) {
+      T::draw(params, canvas);
+    } else {
+      T::draw(canvas);
+    }
+  }
 }
 
 }  // namespace robot
 }  // namespace drl
 
-// Ends a robot's header, behind its namespace. It means something in the unit of a library's table alone, with what
-// computes the physics: drl_add_task_library(my_robots my_robot.hpp MUJOCO).
-#if defined(DRL_MUJOCO)
+// Ends a robot's header, behind its namespace. What it means is said by the units that drl_add_task_library(my_robots
+// my_robot.hpp MUJOCO) makes: that of the table, with libmujoco, and those of the loops over lanes.
+#if defined(DRL_ROBOT_LOOPS)
+#include "drl/physics_task.hpp"
+#define DRL_ROBOT(...) DRL_TASK(::drl::PhysicsTask<__VA_ARGS__>::template Of)
+#elif defined(DRL_MUJOCO)
 #include "drl/mujoco.hpp"
-#define DRL_ROBOT(...) DRL_SIMULATOR(::drl::MujocoTask<__VA_ARGS__>)
+#define DRL_ROBOT(...)                                                                    \
+  extern template struct ::drl::ExactLoops<::drl::PhysicsTask<__VA_ARGS__>::template Of>; \
+  DRL_SIMULATOR(::drl::MujocoTask<__VA_ARGS__>)
 #else
 #define DRL_ROBOT(...)
 #endif

@@ -204,24 +204,60 @@ inline constexpr bool kHasCurriculum = requires(typename Task::Params& params, c
   params.curriculum.update(stats);
 };
 
+// Of a task without a Scratch.
+struct NoScratch {};
+template <class Task>
+struct ScratchOf {
+  using Type = NoScratch;
+};
+template <class Task>
+requires requires { typename Task::Scratch; }
+struct ScratchOf<Task> {
+  using Type = typename Task::Scratch;
+};
+template <class Task>
+using Scratch = typename ScratchOf<Task>::Type;
+template <class Task>
+inline constexpr bool kHasScratch = !std::is_same_v<Scratch<Task>, NoScratch>;
+
 // A task's functions with all arguments, of which it may leave some out.
 namespace task {
 
 template <class Task, class F>
-DRL_HD void create(typename Task::State& state, Draws<F>& draws, const typename Task::Params& params) {
-  if constexpr (requires { &Task::create; }) Task::create(state, draws, params);
+DRL_HD void create(typename Task::State& state, [[maybe_unused]] Scratch<Task>& scratch, Draws<F>& draws,
+                   const typename Task::Params& params) {
+  if constexpr (kHasScratch<Task>) {
+    Task::create(state, scratch, draws, params);
+  } else if constexpr (requires { &Task::create; }) {
+    Task::create(state, draws, params);
+  }
 }
 template <class Task, class F>
-DRL_HD auto step(typename Task::State& state, const F* action, Draws<F>& draws, const typename Task::Params& params) {
-  if constexpr (requires { Task::step(state, action, draws, params); }) {
+DRL_HD void reset(typename Task::State& state, [[maybe_unused]] Scratch<Task>& scratch, Draws<F>& draws,
+                  const typename Task::Params& params) {
+  if constexpr (kHasScratch<Task>) {
+    Task::reset(state, scratch, draws, params);
+  } else {
+    Task::reset(state, draws, params);
+  }
+}
+template <class Task, class F>
+DRL_HD auto step(typename Task::State& state, [[maybe_unused]] Scratch<Task>& scratch, const F* action, Draws<F>& draws,
+                 const typename Task::Params& params) {
+  if constexpr (kHasScratch<Task>) {
+    return Task::step(state, scratch, action, draws, params);
+  } else if constexpr (requires { Task::step(state, action, draws, params); }) {
     return Task::step(state, action, draws, params);
   } else {
     return Task::step(state, action, params);
   }
 }
 template <class Task, class F>
-DRL_HD void observe(const typename Task::State& state, Draws<F>& draws, const typename Task::Params& params, F* obs) {
-  if constexpr (requires { Task::observe(state, draws, params, obs); }) {
+DRL_HD void observe(const typename Task::State& state, [[maybe_unused]] const Scratch<Task>& scratch, Draws<F>& draws,
+                    const typename Task::Params& params, F* obs) {
+  if constexpr (kHasScratch<Task>) {
+    Task::observe(state, scratch, draws, params, obs);
+  } else if constexpr (requires { Task::observe(state, draws, params, obs); }) {
     Task::observe(state, draws, params, obs);
   } else if constexpr (requires { Task::observe(state, params, obs); }) {
     Task::observe(state, params, obs);
@@ -230,8 +266,11 @@ DRL_HD void observe(const typename Task::State& state, Draws<F>& draws, const ty
   }
 }
 template <class Task, class F>
-DRL_HD void observe_critic(const typename Task::State& state, const typename Task::Params& params, F* obs) {
-  if constexpr (requires { Task::observe_critic(state, params, obs); }) {
+DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] const Scratch<Task>& scratch,
+                           const typename Task::Params& params, F* obs) {
+  if constexpr (kHasScratch<Task>) {
+    Task::observe_critic(state, scratch, params, obs);
+  } else if constexpr (requires { Task::observe_critic(state, params, obs); }) {
     Task::observe_critic(state, params, obs);
   } else {
     Task::observe_critic(state, obs);
@@ -262,6 +301,9 @@ DRL_HD void observe_critic(const typename Task::State& state, const typename Tas
 //   static constexpr bool finite_horizon = true;         nothing is expected beyond a time-out: it terminates
 //   static constexpr int history = 3;   the actor sees the last 3 observations, oldest first; the first one thrice
 //   critic_obs_dim
+//   struct Scratch { ... };   what the observations of a step or reset need of it and the next step does not: it lives
+//     that long only, and nowhere but beside the processor. create, reset, step and both observe then take all their
+//     arguments, and a Scratch& (const of an observation) behind State
 //   template <class Canvas> static void draw(const State&, const Params&, Canvas&);   for films (drl/canvas.hpp)
 //   a Params::Curriculum, numbers that change after each iteration, on the host and on all ranks alike, and that
 //   checkpoints keep:
@@ -276,7 +318,7 @@ DRL_HD void observe_critic(const typename Task::State& state, const typename Tas
 //
 // All are DRL_HD. A lane's bits must depend on nothing but its own state, action and draws.
 template <class Task, class F>
-concept TaskOf = requires(typename Task::State& state, const typename Task::Params& params, Draws<F>& draws,
+concept TaskOf = requires(typename Task::State& state, Scratch<Task>& scratch, const typename Task::Params& params, Draws<F>& draws,
                           const F* action, F* obs, NoVisitor& visitor) {
   { Task::name } -> std::convertible_to<const char*>;
   { Task::preset } -> std::convertible_to<const char*>;
@@ -285,11 +327,11 @@ concept TaskOf = requires(typename Task::State& state, const typename Task::Para
   { Task::dt } -> std::convertible_to<double>;
   { Task::action.space() } -> std::same_as<ActionSpace>;
   state.describe(visitor);
-  Task::reset(state, draws, params);
+  task::reset<Task, F>(state, scratch, draws, params);
   {
-    task::step<Task, F>(state, action, draws, params)
+    task::step<Task, F>(state, scratch, action, draws, params)
     } -> std::same_as<Step<F, reward_term_count<Task>(), metric_count<Task>(), end_count<Task>()>>;
-  task::observe<Task, F>(state, draws, params, obs);
+  task::observe<Task, F>(state, scratch, draws, params, obs);
 };
 
 }  // namespace drl

@@ -12,7 +12,7 @@
 namespace drl {
 
 // Of everything below, and of what is included above: a change of either is another number.
-inline constexpr int32_t kTaskAbi = 3;
+inline constexpr int32_t kTaskAbi = 4;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -97,6 +97,14 @@ struct SimulatorRecord {
   const char* (*files)(void* simulator);
 };
 
+struct TaskRecord;
+// A task whose physics libmujoco computes (its simulator): the same task on physics in lanes.
+struct LanesOfRobot {
+  const TaskRecord* task;  // null: its model was not compiled
+  // 0 if they can be used; 1, or 2 if the user must correct something whatever computes it, and why.
+  int32_t (*check)(char* error, int64_t error_size);
+};
+
 struct TaskEnd {
   const char* name;
   int32_t time_out;  // 1, or 0: terminated
@@ -136,12 +144,14 @@ struct TaskRecord {
   // Where GPU code says that it is there (*gpu is null without), since it is linked beside this.
   const TaskLoops* const* gpu;
   const SimulatorRecord* simulator;  // or null
+  const LanesOfRobot* robot;         // or null
+  const char* model;                 // of physics in lanes: the id of what was compiled; else null
   // As TaskLoop: shows environment call->begin, in the memory of the host. Null: the task does not draw.
   int32_t (*draw)(const LoopCall* call, const CanvasCalls* canvas, char* error, int64_t error_size);
   const char* trouble;  // null, or why the task cannot be used
 };
 
-inline constexpr int kTaskSizeCount = 16;
+inline constexpr int kTaskSizeCount = 17;
 struct TaskLibrary {
   uint64_t magic;
   int32_t abi;
@@ -159,7 +169,8 @@ struct TaskSizes {
       sizeof(TaskLibrary),     sizeof(TaskRecord),     sizeof(TaskLoops),       sizeof(TaskField),
       sizeof(TaskParam),       sizeof(EnvArrays),      sizeof(LoopCall),        sizeof(StepRow),
       sizeof(SimulatorConfig), sizeof(SimulatorArray), sizeof(SimulatorRecord), sizeof(TaskEnd),
-      sizeof(TrainingStats),   sizeof(CanvasCalls),    sizeof(Shape),           kIsaCount};
+      sizeof(TrainingStats),   sizeof(CanvasCalls),    sizeof(Shape),           sizeof(LanesOfRobot),
+      kIsaCount};
 };
 
 constexpr uint64_t hash_with(uint64_t hash, unsigned char byte) { return (hash ^ byte) * 0x100000001b3ull; }  // FNV-1a

@@ -16,18 +16,20 @@ inline namespace DRL_ISA {
 
 template <template <class> class Task>
 struct HostLoops {
-  static int32_t reset(const LoopCall* call, char*, int64_t) {
-    loop(call->begin, call->end, reset_of<Task>(*call));
+  static int32_t reset([[maybe_unused]] const LoopCall* call, char*, int64_t) {
+    if constexpr (!kNotCompiled<Task>) loop(call->begin, call->end, reset_of<Task>(*call));
     return 0;
   }
-  static int32_t step(const LoopCall* call, char*, int64_t) {
-    loop(call->begin, call->end, step_of<Task>(*call, false));
+  static int32_t step([[maybe_unused]] const LoopCall* call, char*, int64_t) {
+    if constexpr (!kNotCompiled<Task>) loop(call->begin, call->end, step_of<Task>(*call, false));
     return 0;
   }
-  static int32_t begin_others(const LoopCall* call, char*, int64_t) {
-    using Others = BeginOthers<Task>;
-    const int64_t blocks = (call->end - call->begin + Others::kEnvs - 1) / Others::kEnvs;
-    loop(0, blocks, Others{Environments<Task>::of(*call), *call->row, call->step, call->begin, call->end});
+  static int32_t begin_others([[maybe_unused]] const LoopCall* call, char*, int64_t) {
+    if constexpr (!kNotCompiled<Task>) {
+      using Others = BeginOthers<Task>;
+      const int64_t blocks = (call->end - call->begin + Others::kEnvs - 1) / Others::kEnvs;
+      loop(0, blocks, Others{Environments<Task>::of(*call), *call->row, call->step, call->begin, call->end});
+    }
     return 0;
   }
 };
@@ -35,5 +37,6 @@ struct HostLoops {
 }  // namespace DRL_ISA
 }  // namespace drl
 
+#define DRL_ROBOT_LOOPS  // robot.hpp
 #undef DRL_TASK
 #define DRL_TASK(...) template struct ::drl::DRL_ISA::HostLoops<__VA_ARGS__>;

@@ -74,6 +74,7 @@ struct Environments {
   template <class F>
   struct Some {
     typename Task<F>::State state;
+    Scratch<Task<F>> scratch;
     F kept[kKept + 1];  // the frames before the newest, oldest first
     Int<F> age;         // kLost: the episode is
     F episode_reward;
@@ -137,7 +138,7 @@ struct Environments {
   template <class F>
   DRL_HD void start_episode(int64_t index, uint64_t step, Some<F>& some) const {
     Draws<F> draws(seed, static_cast<uint64_t>(index), step, Purpose::reset);
-    Task<F>::reset(some.state, draws, params<F>());
+    task::reset<Task<F>, F>(some.state, some.scratch, draws, params<F>());
     some.age = 0;
     some.episode_reward = 0;
     for (int t = 0; t < kTerms + kMetrics; ++t) some.terms[t] = 0;
@@ -148,7 +149,7 @@ struct Environments {
     some.state = typename Task<F>::State{};
     bind(i, some.state);
     Draws<F> draws(seed, static_cast<uint64_t>(key), 0, Purpose::create);
-    task::create<Task<F>, F>(some.state, draws, params<F>());
+    task::create<Task<F>, F>(some.state, some.scratch, draws, params<F>());
   }
 
   DRL_HD double* sums_of(int64_t i) const { return sums + (i >> sharers_log2) * kSums; }
@@ -182,10 +183,11 @@ struct Environments {
   DRL_HD void look(int64_t i, uint64_t step, Purpose purpose, Some<F>& some, Seen<F>& seen) const {
     auto numbers = draws<F>(i, step, purpose);
     F* newest = seen.obs + kKept;
-    task::observe<Task<F>, F>(some.state, numbers, params<F>(), newest);
+    task::observe<Task<F>, F>(some.state, some.scratch, numbers, params<F>(), newest);
     for (int k = 0; k < kKept; ++k) seen.obs[k] = purpose == Purpose::first_observe ? newest[k % kFrame] : some.kept[k];
     for (int k = 0; k < kKept; ++k) some.kept[k] = seen.obs[k + kFrame];
-    if constexpr (kCriticObs > 0) task::observe_critic<Task<F>, F>(some.state, params<F>(), seen.critic);
+    if constexpr (kCriticObs > 0)
+      task::observe_critic<Task<F>, F>(some.state, some.scratch, params<F>(), seen.critic);
   }
   // Of all numbers: not finite if one of them is not (or if they are so large that their sum is not).
   template <class F>
@@ -231,7 +233,7 @@ struct Environments {
   template <class F>
   DRL_HD Outcome<F> advance(int64_t i, uint64_t step, Some<F>& some, const F* action, Seen<F>& seen) const {
     auto numbers = draws<F>(i, step, Purpose::step);
-    auto result = task::step<Task<F>, F>(some.state, action, numbers, params<F>());
+    auto result = task::step<Task<F>, F>(some.state, some.scratch, action, numbers, params<F>());
     if constexpr (kHasWeights<Spec>)
       for (int t = 0; t < kTerms; ++t) {
         result.terms[t] *= F(weights[t]);

@@ -6,6 +6,12 @@
 
 namespace drl {
 
+// Of a robot's task whose model was not compiled there are no loops over lanes.
+template <template <class> class Task>
+inline constexpr bool kNotCompiled = requires {
+  typename Task<float>::NotCompiled;
+};
+
 template <template <class> class Task>
 DRL_HD ResetAll<Task> reset_of(const LoopCall& c) {
   return {Environments<Task>::of(c), *c.row, {c.step, c.group_size}, c.random_start_ages != 0};

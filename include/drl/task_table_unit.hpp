@@ -7,6 +7,7 @@
 #endif
 
 #include <cstddef>
+#include <iterator>
 #include <type_traits>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "drl/canvas.hpp"
 #include "drl/task.hpp"
 #include "drl/task_abi.hpp"
+#include "drl/task_exact.hpp"
 #include "drl/task_loops.hpp"
 #include "drl/task_table.hpp"
 
@@ -67,13 +69,19 @@ class TableEntry {
     }
     if constexpr (requires { Spec::simulator_record; }) {
       record_.host = Spec::host_loops(), record_.simulator = &Spec::simulator_record;
+      if constexpr (requires { typename Spec::InLanes; }) {
+        robot_.check = Spec::check_lanes;
+        if constexpr (!kNotCompiled<Spec::InLanes::template Of>)
+          robot_.task = TableEntry<Spec::InLanes::template Of>::record();
+        record_.robot = &robot_;
+      }
     } else {
       static_assert(TaskOf<Task<double>, double>);
 #define DRL_LOOPS_OF(isa) \
   {isa::HostLoops<Task>::reset, isa::HostLoops<Task>::step, isa::HostLoops<Task>::begin_others, nullptr},
       static constexpr TaskLoops loops[] = {DRL_FOR_EACH_ISA(DRL_LOOPS_OF)};
 #undef DRL_LOOPS_OF
-      static constexpr TaskLoops exact{reset_in_double, step_in_double, begin_no_others, nullptr};
+      static constexpr TaskLoops exact{ExactLoops<Task>::reset, ExactLoops<Task>::step, begin_no_others, nullptr};
       record_.host = loops, record_.exact = &exact;
     }
     if constexpr (kHasWeights<Spec>) {
@@ -82,7 +90,7 @@ class TableEntry {
     } else if constexpr (reward_term_count<Spec>() > 0) {
       record_.reward_terms = Spec::reward_terms;
     }
-    if constexpr (metric_count<Spec>() > 0) record_.metrics = Spec::metrics;
+    if constexpr (metric_count<Spec>() > 0) record_.metrics = std::data(Spec::metrics);
     if constexpr (end_count<Spec>() > 0)
       for (const EndCause& cause : Spec::ends) ends_.push_back({cause.name, cause.as == EndsAs::time_out});
     record_.scale_rewards_by_dt = scales_rewards_by_dt<Spec>();
@@ -111,21 +119,12 @@ class TableEntry {
     record_.param_count = static_cast<int32_t>(params_.size()), record_.params = params_.data();
     record_.params_size = sizeof(Params), record_.default_params = &defaults_;
     record_.gpu = &GpuLoopsOf<Task>::loops;
+    if constexpr (requires { Spec::model_id; }) record_.model = Spec::model_id;
     if constexpr (kDraws) record_.draw = draw;
     if (columns != Environments<Task>::kColumns)
       record_.trouble = "its State::describe does not name every member once";
   }
 
-  static int32_t reset_in_double(const LoopCall* call, char*, int64_t) {
-    const auto all = reset_of<Task>(*call);
-    for (int64_t i = call->begin; i < call->end; ++i) all.template one<double>(i);
-    return 0;
-  }
-  static int32_t step_in_double(const LoopCall* call, char*, int64_t) {
-    const auto all = step_of<Task>(*call, true);
-    for (int64_t i = call->begin; i < call->end; ++i) all.template lanes<double>(i);
-    return 0;
-  }
   static int32_t begin_no_others(const LoopCall*, char*, int64_t) { return 0; }
 
   static constexpr bool kDraws = requires(const typename Spec::State& state, const Params& params, Canvas& canvas) {
@@ -189,6 +188,7 @@ class TableEntry {
   std::vector<TaskField> fields_;
   std::vector<TaskParam> params_;
   Params defaults_{};
+  LanesOfRobot robot_{};
   TaskRecord record_{};
 };
 

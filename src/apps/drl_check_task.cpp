@@ -124,13 +124,17 @@ int run(const std::vector<std::string>& words) {
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
 
   const std::string library = task_library_build(options.task);
-  std::printf("%s%s, %d environments, %d steps of random actions\n", options.task.c_str(),
-              library.empty() ? "" : (" of " + library).c_str(), options.num_envs, options.steps);
-  const TaskRecord& record = task_record(options.task);
+  params->choose_physics();
+  const std::string physics = params->physics();
+  std::printf("%s%s%s, %d environments, %d steps of random actions\n", options.task.c_str(),
+              library.empty() ? "" : (" of " + library).c_str(), physics.empty() ? "" : (", " + physics).c_str(),
+              options.num_envs, options.steps);
+  const std::vector<std::byte> bytes = params->bytes();
+  const TaskRecord& record = TaskParams::record_of(task_record(options.task), bytes);
   const std::string no_gpu = why_no_gpu(record);
   CheckPlan plan{options.num_envs, options.steps, options.seconds, static_cast<uint64_t>(options.seed)};
   if (no_gpu.empty()) plan.gpu_queue = gpu_queue;
-  const TaskFindings found = check_task(options.task, params->bytes(), plan);
+  const TaskFindings found = check_task(options.task, bytes, plan);
   print(found, record, no_gpu);
   return found.faults.empty() ? kDone : kFailure;
 }

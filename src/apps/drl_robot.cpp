@@ -1,7 +1,9 @@
 // drl_robot: compiles a robot's physics, an MJCF model, to a C++ header that computes many of it side by side.
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "apps/program.hpp"
@@ -20,26 +22,32 @@ constexpr const char* kUsage =
     "  drl_robot half_cheetah.xml --output half_cheetah.hpp\n"
     "  drl_robot half_cheetah.xml --explain\n\n"
     "The header's numbers are MuJoCo's: what a model uses and the compiler cannot do is named, and nothing is "
-    "written.\n"
+    "written;\n"
+    "or, with --if_possible, a header that says so: libmujoco computes the robot then.\n"
     "Exit codes: 0 done, 2 the model cannot be compiled, or wrong usage.\n\n";
 
 struct RobotOptions {
   std::string output;
-  bool explain = false, help = false, version = false;
+  bool explain = false, if_possible = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("output", output, "the header that is written", letter('o'));
     v("explain", explain, "what is compiled, and what a step of it takes");
+    v("if_possible", if_possible, "write a header that says why where the model cannot be compiled");
     v("help", help, "this text", letter('h'));
     v("version", version, "version and git hash");
   }
 };
 
-RobotModel read(const std::string& file) {
+RobotModel read(const std::string& file, bool if_possible) {
   try {
     return read_robot_model(file);
   } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
+    if (!if_possible) throw UsageError(error.what());
+    RobotModel none;
+    none.file = std::filesystem::path(file).filename().string();
+    none.unsupported = {"what it cannot read"};
+    return none;
   }
 }
 
@@ -48,6 +56,15 @@ void refuse_unsupported(const RobotModel& model) {
   std::string list;
   for (const std::string& what : model.unsupported) list += "\n  " + what;
   throw UsageError(model.file + " uses what cannot be compiled (libmujoco computes it):" + list);
+}
+
+// A file that says so already stays as it is: what was compiled with it is not compiled anew.
+void write(const std::string& output, const std::string& text) {
+  std::ifstream old(output);
+  if (old && std::string{std::istreambuf_iterator<char>(old), {}} == text) return;
+  std::ofstream header(output);
+  header << text << std::flush;
+  if (!header) throw UsageError(output + " cannot be written: name another --output");
 }
 
 void explain(const RobotModel& model, const Program& program) {
@@ -100,16 +117,17 @@ int run(const std::vector<std::string>& words) {
   if (options.output.empty() && !options.explain)
     throw UsageError("--output is missing (where shall the header go?): a file, or --explain");
 
-  const RobotModel model = read(file);
+  const RobotModel model = read(file, options.if_possible);
+  if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
+    std::printf("%s is left to libmujoco (%s)\n", model.file.c_str(), why_not(model).c_str());
+    return write(options.output, emit_why_not(model)), kDone;
+  }
   refuse_unsupported(model);
   Program program;
   trace(model, program);
   if (options.explain) explain(model, program);
   if (options.output.empty()) return kDone;
-  std::ofstream header(options.output);
-  header << emit_header(model, program) << std::flush;
-  if (!header) throw UsageError(options.output + " cannot be written: name another --output");
-  return kDone;
+  return write(options.output, emit_header(model, program)), kDone;
 }
 
 }  // namespace

@@ -102,7 +102,10 @@ void apply_options(Settings& settings, const std::string& config, const RunConte
     const auto run = run_to_resume(settings.options.run, context);
     return run ? settings.read_config((*run / "options.ini").string()) : std::string();
   });
-  on_all_ranks(comm, [&] { settings.apply(config, run_ini); });
+  on_all_ranks(comm, [&] {
+    settings.apply(config, run_ini);
+    settings.options.env->choose_physics();
+  });
 }
 
 // Chooses and locks the run's directory; what is known of it is rank 0's.

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "envs/simulator_envs.hpp"
 #include "envs/task_libraries.hpp"
+#include "envs/task_params.hpp"
 #include "tasks/table.hpp"
 
 namespace drl {
@@ -76,10 +77,16 @@ const TaskRecord& task_record(std::string_view task) { return *entry_of(task).re
 
 std::string task_origin(std::string_view task) { return entry_of(task).origin; }
 
-std::unique_ptr<VecEnv> make_env(std::string_view task, const EnvConfig& config, Queue& queue) {
-  const TaskRecord& record = task_record(task);
-  if (record.simulator) return std::make_unique<SimulatorEnvs>(record, config, queue);
-  return std::make_unique<TaskEnvs>(record, config, queue);
+std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue& queue) {
+  const TaskRecord& named = task_record(task);
+  if (config.params.empty()) config.params = TaskParams(named).bytes();
+  const TaskRecord& record = TaskParams::record_of(named, config.params);
+  if (!named.robot) {
+    if (record.simulator) return std::make_unique<SimulatorEnvs>(record, config, queue);
+    return std::make_unique<TaskEnvs>(record, config, queue);
+  }
+  config.params.pop_back();
+  return std::make_unique<SimulatorEnvs>(record, config, queue);
 }
 
 TaskSpec task_spec(std::string_view task) { return spec_of(task_record(task)); }

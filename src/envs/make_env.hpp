@@ -21,7 +21,7 @@ std::vector<std::string> task_names();
 // Each throws UsageError, naming the nearest known task, if there is no such task.
 const TaskRecord& task_record(std::string_view task);
 std::string task_origin(std::string_view task);  // "" of ours
-std::unique_ptr<VecEnv> make_env(std::string_view task, const EnvConfig& config, Queue& queue);
+std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue& queue);
 TaskSpec task_spec(std::string_view task);
 std::string_view task_preset(std::string_view task);  // in the syntax of --config files
 

@@ -26,6 +26,7 @@ SimulatorEnvs::SimulatorEnvs(const TaskRecord& record, const EnvConfig& config, 
       host_(own_queue_ ? *own_queue_ : queue),
       envs_(record, config, host_),
       team_(static_cast<int>(std::min<int64_t>(config.threads, config.num_envs))),
+      in_lanes_(!record.simulator),
       rows_(own_queue_ ? std::make_unique<Rows>(queue, envs_.spec(), config.num_envs) : nullptr) {}
 
 SimulatorEnvs::Rows::Rows(Queue& queue, const TaskSpec& spec, int64_t num_envs) {
@@ -101,7 +102,7 @@ void SimulatorEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t
 // Pieces of a range, on whichever thread is free: several for each thread, since environments take different times.
 void SimulatorEnvs::step_on_host(LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) {
   if (team_.size() == 1) return envs_.step(host_, step, begin, count, row);
-  const int64_t size = std::clamp<int64_t>(count / (4 * team_.size()), 1, kRangeUnit);
+  const int64_t size = in_lanes_ ? kRangeUnit : std::clamp<int64_t>(count / (4 * team_.size()), 1, kRangeUnit);
   team_.run((count + size - 1) / size, [&](int64_t k) {
     const int64_t first = k * size;
     envs_.step(host_, step, begin + first, std::min(size, count - first), row);

@@ -1,4 +1,5 @@
-// Environments that only the host can step (drl/simulator.hpp), for a learner on the host or on a GPU.
+// Environments that only the host can step (drl/simulator.hpp, and robots in lanes), for a learner on the host or on a
+// GPU.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +70,7 @@ class SimulatorEnvs final : public VecEnv {
   Queue& host_;
   TaskEnvs envs_;
   ThreadTeam team_;
+  const bool in_lanes_;
   std::unique_ptr<Rows> rows_;  // beside a GPU's queue
 };
 

@@ -93,7 +93,8 @@ std::string misfit(const TaskRecord& r) {
   if (!r.host || !r.gpu) return "it has no loops";
   for (int k = 0; k < kIsaCount; ++k)
     if (!r.host[k].reset || !r.host[k].step || !r.host[k].begin_others) return "it has no loops";
-  return "";
+  if (r.robot && !r.robot->check) return "nothing says whether it can be computed in lanes";
+  return r.robot && r.robot->task ? misfit(*r.robot->task) : "";
 }
 
 // Where there is no build id: of the contents.

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/check.hpp"
+
 namespace drl {
 namespace {
 
@@ -62,6 +64,31 @@ void TaskParams::describe(OptionVisitor& v) {
     if (int* number = std::get_if<int>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
     if (double* number = std::get_if<double>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
   }
+  if (record_.robot)
+    v("physics", physics_, "what computes the robot: lanes (its compiled model), mujoco (libmujoco), auto (lanes if it can)",
+      one_of({"auto", "lanes", "mujoco"}), later("mujoco", ""));
+}
+
+std::string TaskParams::lanes_trouble() const {
+  char error[1024] = "";
+  const int32_t code = record_.robot->check(error, sizeof(error));
+  if (code == 2) throw UsageError(error);
+  if (code != 0 && physics_ == "lanes")
+    throw UsageError(std::string("--env.physics lanes: ") + record_.name + " cannot be computed in lanes (" + error +
+                     "): take mujoco, or auto");
+  return error;
+}
+
+void TaskParams::choose_physics() {
+  if (!record_.robot || physics_ == "mujoco") return;
+  why_not_ = lanes_trouble();
+  physics_ = why_not_.empty() ? "lanes" : "mujoco";
+}
+
+std::string TaskParams::physics() const { return !record_.robot ? "" : physics_ == "lanes" ? "lanes" : "libmujoco"; }
+
+const TaskRecord& TaskParams::record_of(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  return record.robot && bytes.back() != std::byte{0} ? *record.robot->task : record;
 }
 
 void TaskParams::Rewards::describe(OptionVisitor& v) {
@@ -87,10 +114,12 @@ std::vector<float> TaskParams::scaled_weights(const TaskRecord& record, const st
 }
 
 std::vector<std::byte> TaskParams::bytes() const {
-  const auto* defaults = static_cast<const std::byte*>(record_.default_params);
-  std::vector<std::byte> bytes(defaults, defaults + record_.params_size);
-  for (int k = 0; k < record_.param_count; ++k) {
-    const TaskParam& param = record_.params[k];
+  const bool in_lanes = is_in_lanes();
+  const TaskRecord& record = in_lanes ? *record_.robot->task : record_;
+  const auto* defaults = static_cast<const std::byte*>(record.default_params);
+  std::vector<std::byte> bytes(defaults, defaults + record.params_size);
+  for (int k = 0; k < record.param_count; ++k) {
+    const TaskParam& param = record.params[k];
     const auto& value = values_[static_cast<size_t>(k)];
     if (const bool* flag = std::get_if<bool>(&value)) write<bool>(bytes, param.offset, *flag);
     if (const int* number = std::get_if<int>(&value)) write<int32_t>(bytes, param.offset, *number);
@@ -104,6 +133,7 @@ std::vector<std::byte> TaskParams::bytes() const {
   }
   const auto* weights = reinterpret_cast<const std::byte*>(weights_.data());
   bytes.insert(bytes.end(), weights, weights + weights_.size() * sizeof(double));
+  if (record_.robot) bytes.push_back(std::byte{in_lanes});
   return bytes;
 }
 

@@ -333,6 +333,26 @@ std::string without_unread(const std::string& signature, const std::string& body
   return result + ")";
 }
 
+std::string quoted_text(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return result + "\"";
+}
+
+std::string specialised(const RobotModel& model) {
+  return "template <>\nstruct CompiledRobot<model_key(" + quoted(model.file) + ")> {\n";
+}
+
+// By which a task finds the robot.
+std::string emit_compiled(const RobotModel& model) {
+  const std::string room = "physics::" + identifier(model.name) + "::";
+  std::string text = specialised(model) + "  static constexpr bool is_compiled = true;\n";
+  text += "  static constexpr char id[] = " + quoted(model.id) + ";\n";
+  for (const char* names : {"body_names", "geom_names", "site_names", "actuator_names", "joints", "qpos0"})
+    text += std::string("  static constexpr auto& ") + names + " = " + room + names + ";\n";
+  return text + "  template <class F>\n  using Physics = " + room + "Physics<F>;\n};\n\n";
+}
+
 }  // namespace
 
 FunctionText emit_function(const Program& program, const Function& function) {
@@ -349,7 +369,7 @@ FunctionText emit_function(const Program& program, const Function& function) {
 std::string emit_header(const RobotModel& model, const Program& program) {
   std::string text = "// Physics of " + model.file +
                      " in lanes (drl/physics_support.hpp), written by drl_robot: change the model instead.\n";
-  text += "#pragma once\n\n#include \"drl/physics_support.hpp\"\n\n";
+  text += "#pragma once\n\n#include \"drl/compiled_robot.hpp\"\n#include \"drl/physics_support.hpp\"\n\n";
   text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + identifier(model.name) + " {\n\n";
   text += emit_names(model) + "\n" + emit_sizes(model, program) + "\n";
   text += "template <class F>\nstruct Physics : Sizes {\n  using Number = F;\n";
@@ -360,7 +380,20 @@ std::string emit_header(const RobotModel& model, const Program& program) {
   text += "// For function objects, whose types are the same in units of all instruction sets.\n";
   text += "struct " + identifier(model.name) + "_robot {\n  template <class F>\n";
   text += "  using Physics = physics::" + identifier(model.name) + "::Physics<F>;\n};\n\n";
-  return text + "}  // namespace drl\n";
+  return text + emit_compiled(model) + "}  // namespace drl\n";
+}
+
+std::string why_not(const RobotModel& model) {
+  const size_t others = model.unsupported.size() - 1;
+  return "drl_robot cannot compile " + model.unsupported.front() +
+         (others > 0 ? ", and " + std::to_string(others) + " more" : "");
+}
+
+std::string emit_why_not(const RobotModel& model) {
+  return "// " + model.file + " cannot be compiled; written by drl_robot.\n#pragma once\n\n" +
+         "#include \"drl/compiled_robot.hpp\"\n\nnamespace drl {\n\n" + specialised(model) +
+         "  static constexpr bool is_compiled = false;\n  static constexpr char why_not[] =\n      " +
+         quoted_text(why_not(model)) + ";\n};\n\n}  // namespace drl\n";
 }
 
 }  // namespace drl::robot_compiler

@@ -59,6 +59,7 @@ class Reader {
   RobotModel read() {
     r_.file = std::filesystem::path(file_).filename().string();
     r_.name = std::filesystem::path(file_).stem().string();
+    r_.id = model_id(m_, file_);
     r_.nq = static_cast<int>(m_.nq), r_.nv = static_cast<int>(m_.nv);
     r_.start.assign(m_.qpos0, m_.qpos0 + m_.nq);
     read_options();

@@ -101,6 +101,7 @@ struct FloorContact {
 
 struct RobotModel {
   std::string name, file;
+  std::string id;  // of the file's contents, as model_id says (drl/mujoco_model.hpp)
   int nq = 0, nv = 0;
   double timestep = 0;
   bool runge_kutta = false;       // else Euler

@@ -22,13 +22,13 @@ class Preset {
 };
 
 template <class F>
-F square(F x) {
+DRL_HD F square(F x) {
   return x * x;
 }
 
 // |x|^2 of `size` numbers.
 template <class F>
-F squares(const F* x, int size) {
+DRL_HD F squares(const F* x, int size) {
   F sum = F(0);
   for (int k = 0; k < size; ++k) sum = sum + square(x[k]);
   return sum;

@@ -75,7 +75,7 @@ void reset_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
 }
 
 template <class F>
-F distance(const Vec<F, 3>& a, const Vec<F, 3>& b) {
+DRL_HD F distance(const Vec<F, 3>& a, const Vec<F, 3>& b) {
   return math::sqrt(square(a[0] - b[0]) + square(a[1] - b[1]) + square(a[2] - b[2]));
 }
 
@@ -97,7 +97,7 @@ Out see_clipped_qvel(const R& robot, double limit, Out obs) {
   return obs;
 }
 template <class F, int N, class Out>
-Out see(const Vec<F, N>& numbers, Out obs) {
+DRL_HD Out see(const Vec<F, N>& numbers, Out obs) {
   for (int k = 0; k < N; ++k) *obs++ = numbers[k];
   return obs;
 }
@@ -123,13 +123,13 @@ typename R::F squared_contacts(const R& robot) {
 
 // A number between low and high, both excluded.
 template <class F>
-Mask<F> inside(F x, std::type_identity_t<F> low, std::type_identity_t<F> high) {
+DRL_HD Mask<F> inside(F x, std::type_identity_t<F> low, std::type_identity_t<F> high) {
   return (low < x) & (x < high);
 }
 
 // The end of an episode of a robot that should stay healthy.
 template <class F>
-Mask<F> ended(Mask<F> healthy, bool terminate_when_unhealthy) {
+DRL_HD Mask<F> ended(Mask<F> healthy, bool terminate_when_unhealthy) {
   const Mask<F> never = F(0) != F(0);
   return terminate_when_unhealthy ? Mask<F>(!healthy) : never;
 }
