@@ -120,6 +120,11 @@ DRL_HD void store_rows(T* out, const F* x) {
   for (int k = 0; k < K; ++k) out[k] = static_cast<T>(x[k]);
 }
 
+template <class T, class F, class = std::enable_if_t<std::is_arithmetic_v<F>>>
+DRL_HD void store_rows(T* out, const F* x, int size) {
+  for (int k = 0; k < size; ++k) out[k] = static_cast<T>(x[k]);
+}
+
 // 0, 1, 2, ... in the lanes.
 template <class V>
 DRL_HD constexpr V lane_numbers() {
@@ -347,6 +352,15 @@ DRL_HD void store_rows(T* out, const Pack<T, W>* x) {
     for (int k = 0; k < K; ++k) rows[k] = x[k];
     to_rows<K>(rows);
     for (int o = 0; o < K; ++o) store(out + o * W, rows[o]);
+  }
+}
+// Rows out [W, size] from their columns.
+template <class T, int W>
+DRL_HD void store_rows(T* out, const Pack<T, W>* x, int size) {
+  alignas(64) T column[W];
+  for (int k = 0; k < size; ++k) {
+    store(column, x[k]);
+    for (int l = 0; l < W; ++l) out[l * size + k] = column[l];
   }
 }
 

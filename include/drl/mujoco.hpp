@@ -286,10 +286,10 @@ class MujocoTask : public Task<MujocoRobot> {
     return as_floats(result);
   }
   void observe(int64_t env, Draws<float>& draws, const Params& params, float* obs) {
-    double seen[Definition::obs_dim] = {};
+    double seen[max_obs_dim_of<Definition>()] = {};
     Draws<double> numbers(draws);
     robot::observe<Definition>(load(env), this->robot(), numbers, parts_, params, &seen[0]);
-    for (int o = 0; o < Definition::obs_dim; ++o) obs[o] = static_cast<float>(seen[o]);
+    for (int o = 0; o < max_obs_dim_of<Definition>(); ++o) obs[o] = static_cast<float>(seen[o]);
     if (const std::string why = robot().why_diverged(); !why.empty()) {
       obs[0] = std::numeric_limits<float>::quiet_NaN();  // the environment is lost
       if (!said_why_.test_and_set())
@@ -386,7 +386,9 @@ class MujocoTask : public Task<MujocoRobot> {
     Draws<double> draws(0, 0, 0, Purpose::observe);
     NotedRow row;
     robot::observe<Definition>(state, robot, draws, parts_, params, row.begin());
-    check(row, "obs_dim", Definition::obs_dim);
+    int dim = Definition::obs_dim;
+    if constexpr (kObsDimVaries<Definition>) dim = Definition::obs_dim_with(params);
+    check(row, "obs_dim", dim);
     if constexpr (critic_obs_dim_of<Definition>() > 0) {
       NotedRow critic;
       robot::observe_critic<Definition>(state, robot, parts_, params, critic.begin());

@@ -140,6 +140,16 @@ constexpr int reward_term_count() {
   if constexpr (requires { Task::reward_terms[0]; }) return static_cast<int>(std::size(Task::reward_terms));
   return 0;
 }
+// Whether options decide how many numbers are observed.
+template <class Task>
+inline constexpr bool kObsDimVaries = requires(const typename Task::Params& params) {
+  Task::obs_dim_with(params);
+};
+template <class Task>
+constexpr int max_obs_dim_of() {
+  if constexpr (kObsDimVaries<Task>) return Task::max_obs_dim;
+  if constexpr (!kObsDimVaries<Task>) return Task::obs_dim;
+}
 template <class Task>
 constexpr int critic_obs_dim_of() {
   if constexpr (requires { Task::critic_obs_dim; }) return Task::critic_obs_dim;
@@ -301,6 +311,8 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 //   static constexpr bool finite_horizon = true;         nothing is expected beyond a time-out: it terminates
 //   static constexpr int history = 3;   the actor sees the last 3 observations, oldest first; the first one thrice
 //   critic_obs_dim
+//   static constexpr int max_obs_dim = 18;   options add to what is observed or take from it: at most so many numbers,
+//   static constexpr int obs_dim_with(const Params&);   which are so many; obs_dim is that of the defaults
 //   struct Scratch { ... };   what the observations of a step or reset need of it and the next step does not: it lives
 //     that long only, and nowhere but beside the processor. create, reset, step and both observe then take all their
 //     arguments, and a Scratch& (const of an observation) behind State

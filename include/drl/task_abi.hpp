@@ -139,6 +139,8 @@ struct TaskRecord {
   const char* const* curriculum_names;
   const float* curriculum_start;
   void (*update_curriculum)(float* numbers, const TrainingStats* stats);
+  // Of a task whose options decide it, obs_dim with such params; else null.
+  int32_t (*obs_dim_with)(const void* params);
   const TaskLoops* host;   // [kIsaCount]
   const TaskLoops* exact;  // the same in double, from and to floats, one environment after the other; null: none
   // Where GPU code says that it is there (*gpu is null without), since it is linked beside this.

@@ -38,7 +38,7 @@ const char* ExactLoops<Task>::lacking() {
     using Exact = Task<double>;
     typename Exact::State state{};
     const typename Exact::Params params{};
-    double action[Exact::action.size] = {}, obs[Exact::obs_dim], critic[critic_obs_dim_of<Exact>() + 1];
+    double action[Exact::action.size] = {}, obs[max_obs_dim_of<Exact>()], critic[critic_obs_dim_of<Exact>() + 1];
     Draws<double> draws(0, 0, 0);
     const auto see = [&](const Scratch<Exact>& scratch) {
       task::observe<Exact, double>(state, scratch, draws, params, obs);

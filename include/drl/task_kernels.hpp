@@ -29,13 +29,15 @@ struct Environments {
   using Params = typename Spec::Params;
   using Action = std::conditional_t<Spec::action.discrete, int32_t, float>;
   static constexpr int kColumns = column_count<typename Spec::State>();
-  static constexpr int kFrame = Spec::obs_dim, kKept = (history_of<Spec>() - 1) * kFrame, kObs = kKept + kFrame;
+  static constexpr int kFrame = max_obs_dim_of<Spec>(), kKept = (history_of<Spec>() - 1) * kFrame,
+                       kObs = kKept + kFrame;
   static constexpr int kCriticObs = critic_obs_dim_of<Spec>(), kActions = Spec::action.size;
   static constexpr int kTerms = reward_term_count<Spec>(), kMetrics = metric_count<Spec>(), kEnds = end_count<Spec>();
   static constexpr int kEndColumns = kEnds > 0 ? kEnds + (Spec::step_limit > 0) : 0;
   static constexpr int kSums = 3 + kTerms + kMetrics + kEndColumns + 1;
   static_assert(std::is_trivially_copyable_v<Params>);
   static_assert(history_of<Spec>() >= 1 && kEnds < 32);
+  static_assert(!kObsDimVaries<Spec> || history_of<Spec>() == 1, "a history is of observations of one size");
 
   int64_t n;
   uint64_t seed;
@@ -128,6 +130,12 @@ struct Environments {
     return params;
   }
 
+  // How many numbers the actor sees.
+  DRL_HD int obs_dim() const {
+    if constexpr (kObsDimVaries<Spec>) return Spec::obs_dim_with(params<float>());
+    if constexpr (!kObsDimVaries<Spec>) return kObs;
+  }
+
   // The random numbers of environment i and on, at a step of their lifetime.
   template <class F>
   DRL_HD Draws<F> draws(int64_t i, uint64_t step, Purpose purpose) const {
@@ -183,11 +191,12 @@ struct Environments {
   DRL_HD void look(int64_t i, uint64_t step, Purpose purpose, Some<F>& some, Seen<F>& seen) const {
     auto numbers = draws<F>(i, step, purpose);
     F* newest = seen.obs + kKept;
+    if constexpr (kObsDimVaries<Spec>)
+      for (int o = obs_dim(); o < kObs; ++o) seen.obs[o] = F(0);
     task::observe<Task<F>, F>(some.state, some.scratch, numbers, params<F>(), newest);
     for (int k = 0; k < kKept; ++k) seen.obs[k] = purpose == Purpose::first_observe ? newest[k % kFrame] : some.kept[k];
     for (int k = 0; k < kKept; ++k) some.kept[k] = seen.obs[k + kFrame];
-    if constexpr (kCriticObs > 0)
-      task::observe_critic<Task<F>, F>(some.state, some.scratch, params<F>(), seen.critic);
+    if constexpr (kCriticObs > 0) task::observe_critic<Task<F>, F>(some.state, some.scratch, params<F>(), seen.critic);
   }
   // Of all numbers: not finite if one of them is not (or if they are so large that their sum is not).
   template <class F>
@@ -220,7 +229,12 @@ struct Environments {
   }
   template <class F>
   DRL_HD void store_seen(int64_t i, const StepRow& row, const Seen<F>& seen) const {
-    store_rows<kObs>(row.next_obs + i * kObs, seen.obs);
+    const int dim = obs_dim();
+    if (dim == Spec::obs_dim * history_of<Spec>()) {
+      store_rows<Spec::obs_dim * history_of<Spec>()>(row.next_obs + i * dim, seen.obs);
+    } else {
+      store_rows(row.next_obs + i * dim, seen.obs, dim);
+    }
     if constexpr (kCriticObs > 0) store_rows<kCriticObs>(row.next_critic_obs + i * kCriticObs, seen.critic);
   }
 
@@ -291,7 +305,8 @@ struct Environments {
     const bool was_lost = some.age == kLost;
     if (was_lost) see_nothing(some, seen);
     const int64_t at = row.take_last_row(i, n, truncated);
-    for (int o = 0; o < kObs && at >= 0; ++o) row.last_obs[at * kObs + o] = static_cast<float>(seen.obs[o]);
+    const int dim = obs_dim();
+    for (int o = 0; o < dim && at >= 0; ++o) row.last_obs[at * dim + o] = static_cast<float>(seen.obs[o]);
     if constexpr (kCriticObs > 0)
       for (int o = 0; o < kCriticObs && at >= 0; ++o)
         row.last_critic_obs[at * kCriticObs + o] = static_cast<float>(seen.critic[o]);
@@ -421,7 +436,8 @@ struct BeginOthers {
   DRL_HD void begin_another(int64_t i) const {
     auto some = envs.template load_some<float>(i);
     typename Envs::template Seen<float> seen;  // as the step has left it in the row
-    for (int o = 0; o < Envs::kObs; ++o) seen.obs[o] = row.next_obs[i * Envs::kObs + o];
+    const int dim = envs.obs_dim();
+    for (int o = 0; o < dim; ++o) seen.obs[o] = row.next_obs[i * dim + o];
     for (int o = 0; o < Envs::kCriticObs; ++o) seen.critic[o] = row.next_critic_obs[i * Envs::kCriticObs + o];
     envs.begin_another(i, step.value(), row.truncated[i] != 0, row, some, seen);
     envs.store_seen(i, row, seen);

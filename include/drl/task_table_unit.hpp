@@ -108,6 +108,12 @@ class TableEntry {
     record_.curriculum_names = curriculum_names_.data(), record_.curriculum_start = curriculum_start_.data();
     record_.name = Spec::name, record_.preset = Spec::preset;
     record_.obs_dim = Spec::obs_dim, record_.critic_obs_dim = critic_obs_dim_of<Spec>();
+    if constexpr (kObsDimVaries<Spec>) {
+      static_assert(Spec::obs_dim == Spec::obs_dim_with(Params{}), "obs_dim is that of the options' defaults");
+      record_.obs_dim_with = [](const void* params) -> int32_t {
+        return Spec::obs_dim_with(*static_cast<const Params*>(params));
+      };
+    }
     record_.history = history_of<Spec>(), record_.finite_horizon = finite_horizon<Spec>();
     record_.head_count = static_cast<int32_t>(action_.heads.size()), record_.heads = action_.heads.data();
     record_.action_scale = action_.scale.data(), record_.action_offset = action_.offset.data();

@@ -105,7 +105,7 @@ class Policy {
  private:
   // A run of a library's task says which library it was.
   TaskSpec spec_of_task(const Checkpoint& checkpoint, const std::string& file) const {
-    if (knows(task_)) return task_spec(task_);
+    if (knows(task_)) return task_spec(task_, task_params());
     const auto versions = attribute<std::string>(checkpoint, file, "versions");
     const size_t at = versions.find("task_library ");
     if (at == std::string::npos) return task_spec(task_);  // which says that there is none

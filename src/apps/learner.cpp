@@ -57,7 +57,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   const TrainOptions& train = options.train;
   const int gpu = placement_.gpu;
   on_all_ranks(comm, [&] {
-    task_ = task_spec(train.task);
+    task_ = task_spec(train.task, options.env->bytes());
     plan_ = options.algorithm().plan(
         {train.num_envs, train.num_steps_per_env, comm.rank(), comm.size(), train.shards ? train.shards : comm.size()},
         task_);

@@ -89,7 +89,10 @@ std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue&
   return std::make_unique<SimulatorEnvs>(record, config, queue);
 }
 
-TaskSpec task_spec(std::string_view task) { return spec_of(task_record(task)); }
+TaskSpec task_spec(std::string_view task, const std::vector<std::byte>& params) {
+  const TaskRecord& named = task_record(task);
+  return params.empty() ? spec_of(named) : spec_of(TaskParams::record_of(named, params), params);
+}
 
 std::string_view task_preset(std::string_view task) { return task_record(task).preset; }
 

@@ -22,7 +22,8 @@ std::vector<std::string> task_names();
 const TaskRecord& task_record(std::string_view task);
 std::string task_origin(std::string_view task);  // "" of ours
 std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue& queue);
-TaskSpec task_spec(std::string_view task);
+// With these params (TaskParams::bytes), by default the task's own.
+TaskSpec task_spec(std::string_view task, const std::vector<std::byte>& params = {});
 std::string_view task_preset(std::string_view task);  // in the syntax of --config files
 
 }  // namespace drl

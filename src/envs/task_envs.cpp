@@ -7,10 +7,11 @@
 
 namespace drl {
 
-TaskSpec spec_of(const TaskRecord& record) {
+TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params) {
   TaskSpec spec;
   spec.name = record.name, spec.step_limit = record.step_limit, spec.dt = record.dt;
   spec.obs_dim = record.obs_dim * record.history, spec.critic_obs_dim = record.critic_obs_dim;
+  if (record.obs_dim_with && !params.empty()) spec.obs_dim = record.obs_dim_with(params.data());
   spec.action.discrete = record.discrete != 0, spec.action.size = record.action_size;
   spec.action.heads.assign(record.heads, record.heads + record.head_count);
   if (!spec.action.discrete) {
@@ -40,7 +41,7 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
     : record_(record),
       config_(config),
       queue_(queue),
-      spec_(spec_of(record)),
+      spec_(spec_of(record, config.params)),
       loops_(loops()),
       age_(queue, size()),
       episode_reward_(queue, size()),

@@ -25,7 +25,8 @@ struct EnvConfig {
 };
 
 // What a learner needs to know of it.
-TaskSpec spec_of(const TaskRecord& record);
+// With these params (TaskParams::bytes), by default the task's own.
+TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params = {});
 // Throws UsageError if the task does not say what it looks like.
 void require_draw(const TaskRecord& record);
 

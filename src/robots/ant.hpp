@@ -11,7 +11,7 @@ struct Ant {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Ant-v5";
-  static constexpr int obs_dim = 105, step_limit = 1000;
+  static constexpr int obs_dim = 105, max_obs_dim = 107, step_limit = 1000;
   static constexpr double dt = 0.05;                   // s
   static constexpr ContinuousAction<8> action{-1, 1};  // 150 N m each
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl", "reward_contact", "reward_survive"};
@@ -24,6 +24,7 @@ struct Ant {
     bool terminate_when_unhealthy = true;
     S healthy_z_min = S(0.2), healthy_z_max = 1, contact_force_min = -1, contact_force_max = 1;
     S reset_noise_scale = S(0.1);
+    bool exclude_current_positions = true, include_contacts = true;
     template <class V>
     void describe(V& v) {
       v("forward_reward_weight", forward_reward_weight, "weight of the speed along x", any_number());
@@ -36,6 +37,8 @@ struct Ant {
       v("healthy_z_max", healthy_z_max, "healthy: the torso not above this", any_number(), unit("m"));
       v("contact_force_min", contact_force_min, "forces of contacts are cut to at least this", any_number(), unit("N"));
       v("contact_force_max", contact_force_max, "forces of contacts are cut to at most this", any_number(), unit("N"));
+      v("include_cfrc_ext_in_observation", include_contacts, "torque and force of contacts on the bodies are observed");
+      gym::describe_exclusion(v, exclude_current_positions);
       gym::describe_reset_noise(v, reset_noise_scale);
     }
   };
@@ -73,11 +76,14 @@ struct Ant {
     return result;
   }
 
+  static constexpr int obs_dim_with(const Params& p) {
+    return (p.exclude_current_positions ? 27 : 29) + (p.include_contacts ? 13 * 6 : 0);
+  }
   // Position without x and y; velocity; torque and force of contacts on each body but the world.
   template <class Out>
   static void observe(const State&, const R& robot, const Params& p, Out obs) {
-    obs = gym::see_qvel(robot, gym::see_qpos(robot, 2, obs));
-    for (int b = 1; b < robot.nbody(); ++b) obs = gym::see(contacts(robot, b, p), obs);
+    obs = gym::see_qvel(robot, gym::see_qpos(robot, p.exclude_current_positions ? 2 : 0, obs));
+    for (int b = 1; p.include_contacts && b < robot.nbody(); ++b) obs = gym::see(contacts(robot, b, p), obs);
   }
 
   static constexpr auto preset = gym::preset({.init_std = "0.4"});

@@ -42,6 +42,12 @@ void describe_reset_noise(V& v, S& scale) {
   v("reset_noise_scale", scale, "how far from the model's own position and from rest episodes start", at_least(0));
 }
 
+// Whether the position along the ground is left out of what is seen.
+template <class V>
+void describe_exclusion(V& v, bool& excluded) {
+  v("exclude_current_positions_from_observation", excluded, "the position along the ground is not observed");
+}
+
 template <class R, class F = typename R::F>
 void shake_qpos(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
   for (int k = 0; k < robot.nq(); ++k) robot.set_qpos(k, robot.qpos(k) + draws.uniform(-scale, scale));
@@ -102,16 +108,37 @@ DRL_HD Out see(const Vec<F, N>& numbers, Out obs) {
   return obs;
 }
 
-// Of a humanoid, what Gymnasium shows of it: position without x and y, velocity; inertia and velocity of each body but
+// What Gymnasium shows of a humanoid: position, without x and y, and velocity; inertia and velocity of each body but
 // the world; the actuators' torques at the joints; torque and force of contacts on each body.
-template <class R, class Out>
-void see_humanoid(const R& robot, Out obs) {
-  obs = see_qvel(robot, see_qpos(robot, 2, obs));
-  for (int b = 1; b < robot.nbody(); ++b) obs = see(robot.inertia(BodyId{b}), obs);
-  for (int b = 1; b < robot.nbody(); ++b) obs = see(robot.velocity(BodyId{b}), obs);
-  for (int k = 6; k < robot.nv(); ++k) *obs++ = robot.actuator_force_along(k);
-  for (int b = 1; b < robot.nbody(); ++b) obs = see(robot.external_force(BodyId{b}), obs);
-}
+struct HumanoidView {
+  bool excluded = true, inertia = true, velocity = true, torque = true, contacts = true;
+  template <class V>
+  void describe(V& v) {
+    describe_exclusion(v, excluded);
+    v("include_cinert_in_observation", inertia, "the bodies' inertia is observed");
+    v("include_cvel_in_observation", velocity, "the bodies' velocity is observed");
+    v("include_qfrc_actuator_in_observation", torque, "the actuators' torques are observed");
+    v("include_cfrc_ext_in_observation", contacts, "torque and force of contacts on the bodies are observed");
+  }
+  static constexpr int kMost = 350;
+  constexpr int dim() const {
+    return (excluded ? 22 : 24) + 23 + 13 * ((inertia ? 10 : 0) + (velocity ? 6 : 0) + (contacts ? 6 : 0)) +
+           (torque ? 17 : 0);
+  }
+
+  template <class R, class Out>
+  void see(const R& robot, Out obs) const {
+    const auto each_body = [&](const auto& of) {
+      for (int b = 1; b < robot.nbody(); ++b) obs = gym::see(of(BodyId{b}), obs);
+    };
+    obs = see_qvel(robot, see_qpos(robot, excluded ? 2 : 0, obs));
+    if (inertia) each_body([&](BodyId body) { return robot.inertia(body); });
+    if (velocity) each_body([&](BodyId body) { return robot.velocity(body); });
+    if (torque)
+      for (int k = 6; k < robot.nv(); ++k) *obs++ = robot.actuator_force_along(k);
+    if (contacts) each_body([&](BodyId body) { return robot.external_force(body); });
+  }
+};
 
 // Of all bodies' torques and forces by contacts.
 template <class R>

@@ -11,7 +11,7 @@ struct Humanoid {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Humanoid-v5";
-  static constexpr int obs_dim = 348, step_limit = 1000;
+  static constexpr int obs_dim = 348, max_obs_dim = gym::HumanoidView::kMost, step_limit = 1000;
   static constexpr double dt = 0.015;                         // s
   static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // of 25 to 300 N m
   static constexpr const char* reward_terms[] = {"reward_survive", "reward_forward", "reward_ctrl", "reward_contact"};
@@ -23,6 +23,7 @@ struct Humanoid {
     S contact_cost_min = S(-gym::kNone), contact_cost_max = 10, healthy_reward = 5;
     bool terminate_when_unhealthy = true;
     S healthy_z_min = 1, healthy_z_max = 2, reset_noise_scale = S(1e-2);
+    gym::HumanoidView view;
     template <class V>
     void describe(V& v) {
       v("forward_reward_weight", forward_reward_weight, "weight of the speed along x", any_number());
@@ -34,6 +35,7 @@ struct Humanoid {
       v("terminate_when_unhealthy", terminate_when_unhealthy, "an episode ends when the robot is not healthy");
       v("healthy_z_min", healthy_z_min, "healthy: the torso above this", any_number(), unit("m"));
       v("healthy_z_max", healthy_z_max, "healthy: the torso below this", any_number(), unit("m"));
+      view.describe(v);
       gym::describe_reset_noise(v, reset_noise_scale);
     }
   };
@@ -80,9 +82,10 @@ struct Humanoid {
     return result;
   }
 
+  static constexpr int obs_dim_with(const Params& p) { return p.view.dim(); }
   template <class Out>
-  static void observe(const State&, const R& robot, const Parts&, const Params&, Out obs) {
-    gym::see_humanoid(robot, obs);
+  static void observe(const State&, const R& robot, const Parts&, const Params& p, Out obs) {
+    p.view.see(robot, obs);
   }
 
   static constexpr auto preset = gym::preset({.learning_rate = "1e-4", .init_std = "0.3"});

@@ -11,7 +11,7 @@ struct HumanoidStandup {
   using S = Scalar<F>;
 
   static constexpr const char* name = "HumanoidStandup-v5";
-  static constexpr int obs_dim = 348, step_limit = 1000;
+  static constexpr int obs_dim = 348, max_obs_dim = gym::HumanoidView::kMost, step_limit = 1000;
   static constexpr double dt = 0.015, timestep = 0.003;       // s, of the task and of the physics
   static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // of 25 to 300 N m
   static constexpr const char* reward_terms[] = {"reward_linup", "reward_quadctrl", "reward_impact", "reward_constant"};
@@ -21,6 +21,7 @@ struct HumanoidStandup {
   struct Params {
     S uph_cost_weight = 1, ctrl_cost_weight = S(0.1), impact_cost_weight = S(0.5e-6);
     S impact_cost_min = S(-gym::kNone), impact_cost_max = 10, reset_noise_scale = S(1e-2);
+    gym::HumanoidView view;
     template <class V>
     void describe(V& v) {
       v("uph_cost_weight", uph_cost_weight, "weight of the height (Gymnasium knows the name and takes 1)",
@@ -29,6 +30,7 @@ struct HumanoidStandup {
       v("impact_cost_weight", impact_cost_weight, "weight of the squared forces of contacts", any_number());
       v("impact_cost_min", impact_cost_min, "least cost of contacts", any_number());
       v("impact_cost_max", impact_cost_max, "largest cost of contacts", any_number());
+      view.describe(v);
       gym::describe_reset_noise(v, reset_noise_scale);
     }
   };
@@ -50,9 +52,10 @@ struct HumanoidStandup {
     return result;
   }
 
+  static constexpr int obs_dim_with(const Params& p) { return p.view.dim(); }
   template <class Out>
-  static void observe(const R& robot, const Params&, Out obs) {
-    gym::see_humanoid(robot, obs);
+  static void observe(const R& robot, const Params& p, Out obs) {
+    p.view.see(robot, obs);
   }
 
   static constexpr auto preset = gym::preset({.learning_rate = "1e-4", .init_std = "0.3"});

@@ -11,7 +11,7 @@ struct Swimmer {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Swimmer-v5";
-  static constexpr int obs_dim = 8, step_limit = 1000;
+  static constexpr int obs_dim = 8, max_obs_dim = 10, step_limit = 1000;
   static constexpr double dt = 0.04;                   // s
   static constexpr ContinuousAction<2> action{-1, 1};  // 150 N m each
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl"};
@@ -20,10 +20,12 @@ struct Swimmer {
 
   struct Params {
     S forward_reward_weight = 1, ctrl_cost_weight = S(1e-4), reset_noise_scale = S(0.1);
+    bool exclude_current_positions = true;
     template <class V>
     void describe(V& v) {
       v("forward_reward_weight", forward_reward_weight, "weight of the speed forwards", any_number());
       v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
+      gym::describe_exclusion(v, exclude_current_positions);
       gym::describe_reset_noise(v, reset_noise_scale);
     }
   };
@@ -45,9 +47,10 @@ struct Swimmer {
     return result;
   }
 
+  static constexpr int obs_dim_with(const Params& p) { return p.exclude_current_positions ? 8 : 10; }
   template <class Out>
-  static void observe(const R& robot, const Params&, Out obs) {
-    gym::see_qvel(robot, gym::see_qpos(robot, 2, obs));
+  static void observe(const R& robot, const Params& p, Out obs) {
+    gym::see_qvel(robot, gym::see_qpos(robot, p.exclude_current_positions ? 2 : 0, obs));
   }
 
   static constexpr auto preset =

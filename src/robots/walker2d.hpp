@@ -11,7 +11,7 @@ struct Walker2d {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Walker2d-v5";
-  static constexpr int obs_dim = 17, step_limit = 1000;
+  static constexpr int obs_dim = 17, max_obs_dim = 18, step_limit = 1000;
   static constexpr double dt = 0.008;                  // s
   static constexpr ContinuousAction<6> action{-1, 1};  // 100 N m each
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl", "reward_survive"};
@@ -23,6 +23,7 @@ struct Walker2d {
     bool terminate_when_unhealthy = true;
     S healthy_z_min = S(0.8), healthy_z_max = 2, healthy_angle_min = -1, healthy_angle_max = 1;
     S reset_noise_scale = S(5e-3);
+    bool exclude_current_positions = true;
     template <class V>
     void describe(V& v) {
       v("forward_reward_weight", forward_reward_weight, "weight of the speed forwards", any_number());
@@ -33,6 +34,7 @@ struct Walker2d {
       v("healthy_z_max", healthy_z_max, "healthy: the torso below this", any_number(), unit("m"));
       v("healthy_angle_min", healthy_angle_min, "healthy: the torso's angle above this", any_number(), unit("rad"));
       v("healthy_angle_max", healthy_angle_max, "healthy: the torso's angle below this", any_number(), unit("rad"));
+      gym::describe_exclusion(v, exclude_current_positions);
       gym::describe_reset_noise(v, reset_noise_scale);
     }
   };
@@ -57,9 +59,10 @@ struct Walker2d {
     return result;
   }
 
+  static constexpr int obs_dim_with(const Params& p) { return p.exclude_current_positions ? 17 : 18; }
   template <class Out>
-  static void observe(const R& robot, const Params&, Out obs) {
-    gym::see_clipped_qvel(robot, 10, gym::see_qpos(robot, 1, obs));
+  static void observe(const R& robot, const Params& p, Out obs) {
+    gym::see_clipped_qvel(robot, 10, gym::see_qpos(robot, p.exclude_current_positions ? 1 : 0, obs));
   }
 
   static constexpr auto preset = gym::preset();

@@ -4,7 +4,7 @@
 
 namespace drl {
 
-// Counts its steps, and cuts each episode in the third. It has no step limit.
+// Counts its steps, and cuts each episode in the third. It has no step limit. With an option it sees those left, too.
 template <class F>
 struct CuttingTask {
   struct State {
@@ -14,10 +14,16 @@ struct CuttingTask {
       visit("steps", steps);
     }
   };
-  struct Params {};
+  struct Params {
+    bool sees_left = false;
+    template <class V>
+    void describe(V& v) {
+      v("sees_left", sees_left, "the steps left are observed");
+    }
+  };
 
   static constexpr char name[] = "Cutting";
-  static constexpr int obs_dim = 1, step_limit = 0;
+  static constexpr int obs_dim = 1, max_obs_dim = 2, step_limit = 0;
   static constexpr bool truncates = true;
   static constexpr double dt = 1;
   static constexpr DiscreteAction<2> action{};
@@ -28,9 +34,11 @@ struct CuttingTask {
     s.steps = s.steps + F(1);
     return {.reward = F(1), .truncated = s.steps >= F(3)};
   }
+  DRL_HD static constexpr int obs_dim_with(const Params& p) { return p.sees_left ? 2 : 1; }
   template <class Out>
-  DRL_HD static void observe(const State& s, Out obs) {
+  DRL_HD static void observe(const State& s, const Params& p, Out obs) {
     obs[0] = s.steps;
+    if (p.sees_left) obs[1] = F(3) - s.steps;
   }
 };
 

@@ -84,6 +84,34 @@ TEST(OwnTask, MayCutEpisodesItself) {
   }
 }
 
+TEST(OwnTask, MayObserveMoreByAnOption) {
+  TaskParams params(record_of("Cutting"));
+  OptionTable table;
+  table.section("env", "Task", params);
+  table.set("env.sees_left", "true");
+  for (Isa isa : available_isas()) {
+    SCOPED_TRACE(name_of(isa));
+    constexpr int64_t kEnvs = 37;
+    const auto queue = make_host_queue(isa);
+    TaskEnvs envs(record_of("Cutting"), {.num_envs = kEnvs, .params = params.bytes()}, *queue);
+    ASSERT_EQ(envs.spec().obs_dim, 2);
+    const Rollout rollout(*queue, envs.spec(), 7, kEnvs);
+    const RolloutView& r = rollout.view();
+    envs.reset(*queue, rollout.start_row(), {});
+    for (int64_t t = 0; t < 7; ++t) envs.step(*queue, {&t}, 0, kEnvs, rollout.row(t));
+    for (int64_t env = 0; env < kEnvs; ++env) {
+      for (int64_t t = 0; t <= 7; ++t) {
+        ASSERT_EQ(r.obs[2 * (t * kEnvs + env)], t % 3);
+        ASSERT_EQ(r.obs[2 * (t * kEnvs + env) + 1], 3 - t % 3);
+      }
+      for (int64_t k = 0; k < 2; ++k) {  // what was seen before it was cut
+        ASSERT_EQ(r.last_obs[2 * (k * kEnvs + env)], 3);
+        ASSERT_EQ(r.last_obs[2 * (k * kEnvs + env) + 1], 0);
+      }
+    }
+  }
+}
+
 // --- The spring: data-dependent loops, draws everywhere, array and integer members, options ---
 
 using Spring = SpringTask<float>;

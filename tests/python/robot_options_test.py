@@ -1,5 +1,6 @@
-"""Each argument of Gymnasium's robot environments that keeps the observation's shape is an option with the same default
-and the same effect: with all of them changed, both give the same observations, rewards and ends from the same start.
+"""Each argument of Gymnasium's robot environments, but for those of the model and of pictures, is an option with the same
+default and the same effect: with all of them changed, both give the same observations, rewards and ends from the same
+start.
 
     robot_options_test.py MODELS ROBOT_TASKS
 """
@@ -14,31 +15,32 @@ import numpy as np
 
 ROBOT_TASKS, MODELS = sys.argv.pop(), sys.argv.pop()
 STEPS = 60
-# Another model, pictures, what changes shapes, and an argument that Gymnasium ignores.
-OTHERS = {"xml_file", "frame_skip", "default_camera_config", "kwargs", "exclude_current_positions_from_observation",
-          "include_cinert_in_observation", "include_cvel_in_observation", "include_qfrc_actuator_in_observation",
-          "include_cfrc_ext_in_observation", "uph_cost_weight"}
+# Another model, pictures, and an argument that Gymnasium ignores.
+OTHERS = {"xml_file", "frame_skip", "default_camera_config", "kwargs", "uph_cost_weight"}
 NO_LIMIT = 1e30  # where Gymnasium's default is infinite
+PLACE = {"exclude_current_positions_from_observation": False}
+BODIES = {f"include_{seen}_in_observation": False for seen in ("cinert", "cvel", "qfrc_actuator", "cfrc_ext")}
 CHANGED = {
     "InvertedPendulum": {"reset_noise_scale": 0.2},
     "InvertedDoublePendulum": {"healthy_reward": 3.5, "reset_noise_scale": 0.2},
     "Reacher": {"reward_dist_weight": 2.5, "reward_control_weight": 0.3},
-    "Swimmer": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2},
+    "Swimmer": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2, **PLACE},
     "Hopper": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "healthy_reward": 2.5,
                "terminate_when_unhealthy": False, "healthy_state_range": (-3.0, 3.5), "healthy_z_range": (0.8, 1.26),
-               "healthy_angle_range": (-0.3, 0.1), "reset_noise_scale": 0.02},
+               "healthy_angle_range": (-0.3, 0.1), "reset_noise_scale": 0.02, **PLACE},
     "Walker2d": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "healthy_reward": 2.5,
                  "terminate_when_unhealthy": False, "healthy_z_range": (1.0, 1.25), "healthy_angle_range": (-0.3, 0.1),
-                 "reset_noise_scale": 0.02},
-    "HalfCheetah": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2},
+                 "reset_noise_scale": 0.02, **PLACE},
+    "HalfCheetah": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2, **PLACE},
     "Ant": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "contact_cost_weight": 0.02, "healthy_reward": 2.5,
             "main_body": 4, "terminate_when_unhealthy": False, "healthy_z_range": (0.4, 0.7),
-            "contact_force_range": (-0.5, 2.0), "reset_noise_scale": 0.05},
+            "contact_force_range": (-0.5, 2.0), "reset_noise_scale": 0.05, **PLACE,
+            "include_cfrc_ext_in_observation": False},
     "Humanoid": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "contact_cost_weight": 1e-4,
                  "contact_cost_range": (0.1, 3.0), "healthy_reward": 2.5, "terminate_when_unhealthy": False,
-                 "healthy_z_range": (1.1, 1.39), "reset_noise_scale": 0.02},
+                 "healthy_z_range": (1.1, 1.39), "reset_noise_scale": 0.02, **PLACE, **BODIES},
     "HumanoidStandup": {"ctrl_cost_weight": 0.3, "impact_cost_weight": 1e-4, "impact_cost_range": (0.1, 3.0),
-                        "reset_noise_scale": 0.02},
+                        "reset_noise_scale": 0.02, **PLACE, **BODIES},
     "Pusher": {"reward_near_weight": 1.5, "reward_dist_weight": 2.5, "reward_control_weight": 0.3},
 }
 
@@ -68,8 +70,17 @@ class Options(unittest.TestCase):
             found = {name: float(value) for name, value in lines if name not in OTHERS}
             self.assertEqual(found, as_options(arguments), task)
 
-    def test_effects(self):
+    @staticmethod
+    def cases():
+        """All changed, and each of those that decide what is observed alone."""
         for task, changed in CHANGED.items():
+            yield task, changed
+            for name in changed:
+                if name.endswith("_observation"):
+                    yield task, {name: False}
+
+    def test_effects(self):
+        for task, changed in self.cases():
             env = gymnasium.make(f"{task}-v5", **changed).unwrapped
             env.reset(seed=7)
             high, random = env.action_space.high.astype(float), np.random.default_rng(11)
@@ -79,7 +90,8 @@ class Options(unittest.TestCase):
             theirs = np.array([np.concatenate([obs, [reward, ended]]) for obs, reward, ended, *_ in steps])
             words = [f"{name}={value!r}" for name, value in as_options(changed).items()]
             ours = np.frombuffer(asked("play", f"{task}-v5", *words, numbers=start.tobytes() + actions.tobytes()))
-            np.testing.assert_allclose(ours.reshape(STEPS, -1), theirs, rtol=1e-12, atol=1e-12, err_msg=task)
+            np.testing.assert_allclose(ours.reshape(STEPS, -1), theirs, rtol=1e-12, atol=1e-12,
+                                       err_msg=f"{task} {changed}")
 
 
 if __name__ == "__main__":

@@ -109,7 +109,9 @@ class Asked {
   void step(const std::vector<double>& action) {
     drl::Draws<double> draws(0, 0, 0);
     const auto result = drl::robot::step<Task>(state_, robot_, action.data(), draws, parts_, params_);
-    std::vector<double> row(Task::obs_dim);
+    int dim = Task::obs_dim;
+    if constexpr (drl::kObsDimVaries<Task>) dim = Task::obs_dim_with(params_);
+    std::vector<double> row(static_cast<size_t>(dim));
     drl::robot::observe<Task>(state_, robot_, draws, parts_, params_, row.data());
     row.push_back(result.reward);
     row.push_back(result.terminated);
