@@ -186,8 +186,7 @@ struct Environments {
     task::observe<Task<F>, F>(some.state, some.scratch, numbers, params<F>(), newest);
     for (int k = 0; k < kKept; ++k) seen.obs[k] = purpose == Purpose::first_observe ? newest[k % kFrame] : some.kept[k];
     for (int k = 0; k < kKept; ++k) some.kept[k] = seen.obs[k + kFrame];
-    if constexpr (kCriticObs > 0)
-      task::observe_critic<Task<F>, F>(some.state, some.scratch, params<F>(), seen.critic);
+    if constexpr (kCriticObs > 0) task::observe_critic<Task<F>, F>(some.state, some.scratch, params<F>(), seen.critic);
   }
   // Of all numbers: not finite if one of them is not (or if they are so large that their sum is not).
   template <class F>
