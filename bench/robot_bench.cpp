@@ -22,12 +22,15 @@ namespace drl {
 namespace {
 
 constexpr const char* kHelp =
-    "robot_bench: steps per second of a robot on one core, with random actions, against a bare loop of the same calls "
-    "of\n"
-    "MuJoCo: the same states, the same controls, one environment after the other. In turns; processor time of the "
-    "thread.\n";
+    "robot_bench: steps per second of a robot on one core, with random actions, behind libmujoco and, where its model "
+    "is "
+    "compiled,\n"
+    "in lanes, against a bare loop of the same calls of MuJoCo: the same states, the same controls, one environment "
+    "after the\n"
+    "other. In turns; processor time of the thread.\n";
 
-constexpr int64_t kRows = 32;  // of a rollout
+constexpr int64_t kRows = 32;     // of a rollout
+constexpr int64_t kLanes = 1024;  // environments in lanes
 
 struct RobotBenchOptions {
   std::string task = "HalfCheetah-v5";
@@ -83,64 +86,101 @@ double median(std::vector<double> numbers) {
 }
 
 // The task's options, by which no episode ends early: the bare loop would go on with a robot that has fallen.
-std::vector<std::byte> params_of(const TaskRecord& record) {
-  std::vector<std::byte> params = TaskParams(record).bytes();
+std::vector<std::byte> params_of(const TaskRecord& record, const char* physics) {
+  TaskParams params(record);
+  OptionTable table;
+  table.section("env", "Task", params);
+  table.set("env.physics", physics);
   for (int k = 0; k < record.param_count; ++k)
     if (record.params[k].name == std::string("terminate_when_unhealthy"))
-      params[static_cast<size_t>(record.params[k].offset)] = std::byte{0};
-  return params;
+      table.set("env.terminate_when_unhealthy", "false");
+  return params.bytes();
 }
 
-void run(const RobotBenchOptions& options) {
-  const TaskRecord& record = task_record(options.task);
-  if (!record.simulator) throw UsageError(options.task + " is no robot");
-  const int64_t n = options.num_envs, size = record.action_size;
-  const std::unique_ptr<Queue> queue = make_queue(-1);
-  const std::unique_ptr<VecEnv> envs =
-      make_env(options.task, {.num_envs = n, .seed = 1, .params = params_of(record)}, *queue);
-  const Rollout rollout(*queue, envs->spec(), kRows, n);
-  std::vector<float> actions(static_cast<size_t>(kRows * n * size));
+std::vector<float> random_actions(const TaskRecord& record, int64_t n) {
+  std::vector<float> actions(static_cast<size_t>(kRows * n * record.action_size));
   for (size_t k = 0; k < actions.size(); ++k) {
-    const auto a = k % static_cast<size_t>(size);
+    const auto a = k % static_cast<size_t>(record.action_size);
     const float share = uniform01(random_bits(1, Purpose::benchmark, k, 0)[0]);
     const float low = std::isfinite(record.action_low[a]) ? record.action_low[a] : -1;
     const float high = std::isfinite(record.action_high[a]) ? record.action_high[a] : 1;
     actions[k] = low + (high - low) * share;
   }
-  envs->reset(*queue, rollout.start_row(), {});
-  mjModel* model = mj_loadXML(model_file(*envs).c_str(), nullptr, nullptr, 0);
+  return actions;
+}
+
+// Environments, what they are told and where they write.
+class Envs {
+ public:
+  Envs(const TaskRecord& record, const char* physics, int64_t n)
+      : queue_(make_queue(-1)),
+        envs(make_env(record.name, {.num_envs = n, .seed = 1, .params = params_of(record, physics)}, *queue_)),
+        rollout_(*queue_, envs->spec(), kRows, n),
+        actions(random_actions(record, n)) {
+    envs->reset(*queue_, rollout_.start_row(), {});
+  }
+  void take_steps() {
+    const auto row_size = static_cast<int64_t>(actions.size()) / kRows;
+    for (int64_t t = 0; t < kRows; ++t, ++step_) {
+      StepRow row = rollout_.row(t);
+      row.action = actions.data() + t * row_size;
+      envs->step(*queue_, {&step_, 0}, 0, envs->num_envs(), row);
+    }
+  }
+
+ private:
+  std::unique_ptr<Queue> queue_;
+
+ public:
+  const std::unique_ptr<VecEnv> envs;
+
+ private:
+  const Rollout rollout_;
+  int64_t step_ = 0;
+
+ public:
+  const std::vector<float> actions;
+};
+
+void run(const RobotBenchOptions& options) {
+  const TaskRecord& record = task_record(options.task);
+  if (!record.robot) throw UsageError(options.task + " is no robot");
+  const int64_t n = options.num_envs, size = record.action_size;
+  Envs ours(record, "mujoco", n);
+  TaskParams any(record);
+  any.choose_physics();
+  std::unique_ptr<Envs> lanes;
+  if (any.physics() == "lanes") lanes = std::make_unique<Envs>(record, "lanes", kLanes);
+  mjModel* model = mj_loadXML(model_file(*ours.envs).c_str(), nullptr, nullptr, 0);
   mjData* data = mj_makeData(model);
   const int frame_skip = static_cast<int>(std::lround(record.dt / model->opt.timestep));
-  int64_t step = 0;
-  const auto ours = [&] {
-    for (int64_t t = 0; t < kRows; ++t, ++step) {
-      StepRow row = rollout.row(t);
-      row.action = actions.data() + t * n * size;
-      envs->step(*queue, {&step, 0}, 0, n, row);
-    }
-  };
   const auto bare = [&](const Physics& start) {
     for (int64_t i = 0; i < n; ++i) {
       const auto state_size = static_cast<int64_t>(start.numbers.size()) / n;
       mj_setState(model, data, start.numbers.data() + i * state_size, mjSTATE_INTEGRATION);
       for (int64_t t = 0; t < kRows; ++t) {
         for (int64_t a = 0; a < size; ++a)
-          data->ctrl[a] = static_cast<double>(actions[static_cast<size_t>((t * n + i) * size + a)]);
+          data->ctrl[a] = static_cast<double>(ours.actions[static_cast<size_t>((t * n + i) * size + a)]);
         for (int k = 0; k < frame_skip; ++k) mj_step(model, data);
       }
     }
   };
-  std::vector<double> our_times, bare_times, ratios;
+  std::vector<double> our_times, bare_times, lanes_times, ratios, lanes_ratios;
   for (int k = 0; k < options.rounds; ++k) {
-    const Physics start(*envs);
-    our_times.push_back(time_of(ours));
-    bare_times.push_back(time_of([&] { bare(start); }));
+    const Physics start(*ours.envs);
+    our_times.push_back(time_of([&] { ours.take_steps(); }) / static_cast<double>(n * kRows));
+    bare_times.push_back(time_of([&] { bare(start); }) / static_cast<double>(n * kRows));
     ratios.push_back(our_times.back() / bare_times.back());
+    if (!lanes) continue;
+    lanes_times.push_back(time_of([&] { lanes->take_steps(); }) / static_cast<double>(kLanes * kRows));
+    lanes_ratios.push_back(our_times.back() / lanes_times.back());
   }
-  const double steps = static_cast<double>(n * kRows);
   std::printf("%s, one core of %s, %lld environments: %.0f steps/s; bare loop %.0f steps/s; %+.1f %% of time\n",
-              options.task.c_str(), this_machine().cpu_model.c_str(), static_cast<long long>(n),
-              steps / median(our_times), steps / median(bare_times), 100 * (median(ratios) - 1));
+              options.task.c_str(), this_machine().cpu_model.c_str(), static_cast<long long>(n), 1 / median(our_times),
+              1 / median(bare_times), 100 * (median(ratios) - 1));
+  if (lanes)
+    std::printf("in lanes, %lld environments: %.0f steps/s, %.1f times as fast\n", static_cast<long long>(kLanes),
+                1 / median(lanes_times), median(lanes_ratios));
   mj_deleteData(data);
   mj_deleteModel(model);
 }

@@ -1,5 +1,6 @@
 // What a task of a robot is: one short header like examples/own_robot/balancer.hpp, written against a Robot and not
-// against the library that computes its physics. R::F is the robot's number: double behind libmujoco (drl/mujoco.hpp).
+// against what computes its physics. R::F is the robot's number: double behind libmujoco (drl/mujoco.hpp), and lanes
+// (drl/lanes.hpp) where drl_robot has compiled the model (drl/physics_task.hpp).
 //
 //   template <class R>
 //   struct HalfCheetah {
@@ -30,12 +31,12 @@
 //   };
 //   DRL_ROBOT(drl::HalfCheetah)
 //
-// State, Parts and Params that are left out are left out of the arguments too. Written as drl/task.hpp says, with
-// math:: and select and without if, a task runs on physics in lanes too. Before advance() only qpos, qvel, ctrl and
-// time are this environment's: what else was seen after the last step and is needed again (where a body was) goes into
-// State. After advance() qpos and qvel are new, and all else is of the last stage of the physics' last step, as MuJoCo
-// leaves it; after forward() all belongs together. An environment whose physics diverges is lost, as one whose numbers
-// are not finite (drl/task.hpp).
+// State, Parts and Params that are left out are left out of the arguments too. So that it runs in lanes a task is
+// written as drl/task.hpp says, with math:: and select and without if, and functions of its own that are generic in F
+// and not in R are DRL_HD. Before advance() only qpos, qvel and time are this environment's: what else was seen after
+// the last step and is needed again (where a body was) goes into State. After advance() qpos and qvel are new, and all
+// else is of the last stage of the physics' last step, as MuJoCo leaves it; after forward() all belongs together. An
+// environment whose physics diverges is lost, as one whose numbers are not finite (drl/task.hpp).
 #pragma once
 
 #include <concepts>

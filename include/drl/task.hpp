@@ -330,8 +330,8 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 //
 // All are DRL_HD. A lane's bits must depend on nothing but its own state, action and draws.
 template <class Task, class F>
-concept TaskOf = requires(typename Task::State& state, Scratch<Task>& scratch, const typename Task::Params& params, Draws<F>& draws,
-                          const F* action, F* obs, NoVisitor& visitor) {
+concept TaskOf = requires(typename Task::State& state, Scratch<Task>& scratch, const typename Task::Params& params,
+                          Draws<F>& draws, const F* action, F* obs, NoVisitor& visitor) {
   { Task::name } -> std::convertible_to<const char*>;
   { Task::preset } -> std::convertible_to<const char*>;
   { Task::obs_dim } -> std::convertible_to<int>;

@@ -167,12 +167,23 @@ struct TaskLibrary {
 
 // Sizes of the structs, and the number of instruction sets.
 struct TaskSizes {
-  int32_t all[kTaskSizeCount] = {
-      sizeof(TaskLibrary),     sizeof(TaskRecord),     sizeof(TaskLoops),       sizeof(TaskField),
-      sizeof(TaskParam),       sizeof(EnvArrays),      sizeof(LoopCall),        sizeof(StepRow),
-      sizeof(SimulatorConfig), sizeof(SimulatorArray), sizeof(SimulatorRecord), sizeof(TaskEnd),
-      sizeof(TrainingStats),   sizeof(CanvasCalls),    sizeof(Shape),           sizeof(LanesOfRobot),
-      kIsaCount};
+  int32_t all[kTaskSizeCount] = {sizeof(TaskLibrary),
+                                 sizeof(TaskRecord),
+                                 sizeof(TaskLoops),
+                                 sizeof(TaskField),
+                                 sizeof(TaskParam),
+                                 sizeof(EnvArrays),
+                                 sizeof(LoopCall),
+                                 sizeof(StepRow),
+                                 sizeof(SimulatorConfig),
+                                 sizeof(SimulatorArray),
+                                 sizeof(SimulatorRecord),
+                                 sizeof(TaskEnd),
+                                 sizeof(TrainingStats),
+                                 sizeof(CanvasCalls),
+                                 sizeof(Shape),
+                                 sizeof(LanesOfRobot),
+                                 kIsaCount};
 };
 
 constexpr uint64_t hash_with(uint64_t hash, unsigned char byte) { return (hash ^ byte) * 0x100000001b3ull; }  // FNV-1a

@@ -42,8 +42,7 @@ const char* ExactLoops<Task>::lacking() {
     Draws<double> draws(0, 0, 0);
     const auto see = [&](const Scratch<Exact>& scratch) {
       task::observe<Exact, double>(state, scratch, draws, params, obs);
-      if constexpr (critic_obs_dim_of<Exact>() > 0)
-        task::observe_critic<Exact, double>(state, scratch, params, critic);
+      if constexpr (critic_obs_dim_of<Exact>() > 0) task::observe_critic<Exact, double>(state, scratch, params, critic);
       if (scratch.robot.lacking()) lacking = scratch.robot.lacking();
     };
     Scratch<Exact> first;

@@ -92,9 +92,9 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   line("device", facts.device + ", " + (place.gpu_model.empty() ? facts.cpu_model : place.gpu_model));
   line("environments", with_commas(plan.num_envs) + " a rank, " + with_commas(envs) + " in total");
   if (const auto physics = facts.versions.find("physics"); physics != facts.versions.end())
-    line("physics", physics->second + (options.env->why_not_in_lanes().empty()
-                                           ? ""
-                                           : ", not in lanes: " + options.env->why_not_in_lanes()));
+    line("physics",
+         physics->second +
+             (options.env->why_not_in_lanes().empty() ? "" : ", not in lanes: " + options.env->why_not_in_lanes()));
   line("iteration",
        fmt::format("{} steps of each = {} steps; {} epochs of {} mini-batches of {}", with_commas(plan.num_steps),
                    with_commas(samples), algorithm.update_options().num_learning_epochs, plan.num_mini_batches,

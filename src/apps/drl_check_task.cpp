@@ -94,8 +94,9 @@ void print(const TaskFindings& found, const TaskRecord& record, const std::strin
   for (const std::string& same : found.same) std::printf("the same to the bit %s\n", same.c_str());
   if (!no_gpu.empty()) std::printf("not compared on a GPU: %s\n", no_gpu.c_str());
   for (const Speed& speed : found.speeds)
-    std::printf("%-10s %8.1f M steps/s on one core, %2.0f %% of the time for new episodes\n",
-                std::string(name_of(speed.isa)).c_str(), speed.steps_per_second / 1e6, 100 * speed.share_of_ends);
+    std::printf("%-10s %8s steps/s on one core, %2.0f %% of the time for new episodes\n",
+                std::string(name_of(speed.isa)).c_str(), human_count(speed.steps_per_second).c_str(),
+                100 * speed.share_of_ends);
   for (const std::string& hint : found.hints) std::printf("look:   %s\n", hint.c_str());
   for (const std::string& fault : found.faults) std::printf("failed: %s\n", fault.c_str());
   if (found.faults.empty())

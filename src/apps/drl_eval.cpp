@@ -43,6 +43,7 @@ struct EvalOptions {
   int64_t seed = 0;
   int threads = 1;
   std::vector<std::string> task_library;
+  std::string physics = "run";
   bool stochastic = false, json = false, check_video = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
@@ -55,6 +56,8 @@ struct EvalOptions {
     v("stochastic", stochastic, "draw actions from the policy instead of taking the most probable");
     v("record", record, "HDF5 file for observations, actions and rewards of each episode");
     v("json", json, "print one JSON object instead of lines");
+    v("physics", physics, "what computes a robot: what did in the run, or lanes, or mujoco (libmujoco)",
+      one_of({"run", "lanes", "mujoco"}));
     v("threads", threads, "threads", at_least(1));
     v("check_video", check_video, "draw a picture of nothing, and say whether films can be made here");
     v("help", help, "this text", letter('h'));
@@ -65,11 +68,14 @@ struct EvalOptions {
 // The networks of a checkpoint, ready to act.
 class Policy {
  public:
-  Policy(const Checkpoint& checkpoint, const std::string& file, int threads) : queue_(make_host_queue(isa_of("auto"))) {
+  // `physics`: "run", or what else shall compute the robot.
+  Policy(const Checkpoint& checkpoint, const std::string& file, int threads, const std::string& physics)
+      : queue_(make_host_queue(isa_of("auto"))) {
     OptionTable table;
     options_.add_to(table);
     options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
     task_ = attribute<std::string>(checkpoint, file, "task");
+    if (physics != "run") choose_physics(table, physics);
     const TaskSpec task = spec_of_task(checkpoint, file);
     spec_ = options_.algorithm().networks(task, options_.policy);
     nets_ = make_torch_nets(*queue_, spec_.layout, threads);
@@ -111,6 +117,11 @@ class Policy {
     if (at == std::string::npos) return task_spec(task_);  // which says that there is none
     throw UsageError(fmt::format("the task {} of {} is not known here (it was of {}): give --task_library FILE",
                                  printable(task_), file, printable(versions.substr(at + 13))));
+  }
+  void choose_physics(OptionTable& table, const std::string& physics) const {
+    if (options_.env->physics().empty())
+      throw UsageError("--physics " + physics + ": the task " + task_ + " is no robot: leave it out");
+    table.set("env.physics", physics);
   }
   static bool knows(const std::string& task) {
     const std::vector<std::string> all = task_names();
@@ -218,7 +229,7 @@ int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film) {
     throw UsageError("--record and --video name one file: give them two");
   if (!options.record.empty()) require_writable(options.record);
   const Checkpoint checkpoint = read_checkpoint(file);
-  Policy policy(checkpoint, file, options.threads);
+  Policy policy(checkpoint, file, options.threads, options.physics);
   Recording recording({{"task", policy.task()}, {"dt", task_spec(policy.task()).dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
   if (!options.record.empty()) record = [&](const Episode& episode) { recording.add(episode); };

@@ -57,11 +57,11 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   const TrainOptions& train = options.train;
   const int gpu = placement_.gpu;
   on_all_ranks(comm, [&] {
-    task_ = task_spec(train.task, options.env->bytes());
+    const TaskSpec task = task_spec(train.task, options.env->bytes());
     plan_ = options.algorithm().plan(
         {train.num_envs, train.num_steps_per_env, comm.rank(), comm.size(), train.shards ? train.shards : comm.size()},
-        task_);
-    spec_ = options.algorithm().networks(task_, options.policy);
+        task);
+    spec_ = options.algorithm().networks(task, options.policy);
   });
   if (gpu >= 0) gpu_comm_ = gpu_communicator(options.gpu, gpu, comm, place.rank_hosts);
   on_all_ranks(comm, [&] {

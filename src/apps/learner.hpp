@@ -14,7 +14,7 @@ class Learner {
   // Collective. Throws UsageError (on all ranks) if the options do not fit together. Both must outlive it.
   Learner(const Options& options, const Workplace& place, Communicator& comm);
 
-  const TaskSpec& task() const { return task_; }
+  const TaskSpec& task() const { return envs_->spec(); }
   const BatchPlan& plan() const { return plan_; }
   const ActorCritic& networks() const { return spec_; }
   Algorithm& algorithm() { return *algorithm_; }
@@ -30,7 +30,6 @@ class Learner {
   const Options& options_;
   const Placement& placement_;
   Communicator& host_comm_;
-  TaskSpec task_;
   BatchPlan plan_;
   ActorCritic spec_;
   std::unique_ptr<Communicator> gpu_comm_;  // outlives what is recorded, which holds its all-reduces

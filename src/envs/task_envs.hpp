@@ -45,9 +45,7 @@ class TaskEnvs final : public VecEnv {
   void draw(int64_t env, const CanvasCalls& canvas) override;
   // Sums over finished episodes are no state: they are taken before a checkpoint.
   void visit_state(StateVisitor& visitor) override;
-  std::string files() const override {
-    return simulator_ ? simulator_->files() : record_.model ? record_.model : "";
-  }
+  std::string files() const override { return simulator_ ? simulator_->files() : record_.model ? record_.model : ""; }
   void visit_shared_state(StateVisitor& visitor) override;
   void iteration_ended(Queue& queue, int64_t iteration, const EpisodeSums& episodes,
                        std::vector<float>& curriculum) override;

@@ -65,7 +65,8 @@ void TaskParams::describe(OptionVisitor& v) {
     if (double* number = std::get_if<double>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
   }
   if (record_.robot)
-    v("physics", physics_, "what computes the robot: lanes (its compiled model), mujoco (libmujoco), auto (lanes if it can)",
+    v("physics", physics_,
+      "what computes the robot: lanes (its compiled model), mujoco (libmujoco), auto (lanes if it can)",
       one_of({"auto", "lanes", "mujoco"}), later("mujoco", ""));
 }
 

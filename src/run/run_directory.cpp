@@ -107,10 +107,10 @@ fs::path free_name(const fs::path& path, const RunLock* mine = nullptr) {
 RunStart plan_resume(const fs::path& run, const OptionTable& table) {
   const std::vector<std::string> changes = changed_numbers(run, table);
   for (const std::string& change : changes)
-    for (const char* fixed : {"task:", "algorithm:", "seed:"})
+    for (const char* fixed : {"task:", "algorithm:", "seed:", "env.physics:"})
       if (change.starts_with(fixed))
         throw UsageError("cannot resume " + run.string() + " (" + change +
-                         "): task, algorithm and seed cannot change; begin another run");
+                         "): task, algorithm, seed and a robot's physics cannot change; begin another run");
   return resume(
       run, "resuming " + run.string() + (changes.empty() ? "" : " with changed options (" + join(changes, ", ") + ")"));
 }

@@ -1,0 +1,133 @@
+// Robots in lanes as environments: the contract of tasks, what goes on from a state, and who computes what.
+#include <cstdlib>
+#include <filesystem>
+
+#include "../support/temp_folder.hpp"
+#include "base/check.hpp"
+#include "envs/check_task.hpp"
+#include "envs/task_libraries.hpp"
+#include "envs/task_params.hpp"
+#include "stepped.hpp"
+
+namespace drl {
+namespace {
+
+const std::string kModels = std::string(DRL_TEST_DATA) + "/../src/robots/models";
+
+class RobotsInLanes : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("DRL_MODELS", kModels.c_str(), 1);
+    load_task_library(DRL_TEST_LIBRARY);
+    load_task_library(DRL_ROBOTS_LIBRARY);
+  }
+};
+
+// Its physics, as asked for.
+std::string physics_of(const std::string& task, const std::string& asked, std::string* why_not = nullptr) {
+  TaskParams params(task_record(task));
+  OptionTable table;
+  table.section("env", "Task", params);
+  table.set("env.physics", asked);
+  params.choose_physics();
+  if (why_not) *why_not = params.why_not_in_lanes();
+  EXPECT_EQ(table.find("env.physics").value(), params.physics() == "lanes" ? "lanes" : "mujoco");
+  return params.physics();
+}
+std::string error_of(const std::string& task, const std::string& asked) {
+  try {
+    physics_of(task, asked);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(RobotsInLanes, KeepTheContractOfTasks) {
+  for (const std::string task : {"Carrier", "InvertedDoublePendulum-v5", "Ant-v5"}) {
+    ASSERT_EQ(physics_of(task, "auto"), "lanes");
+    const TaskFindings found = check_task(task, TaskParams(task_record(task)).bytes(), {.steps = 120, .seconds = 0});
+    EXPECT_EQ(found.faults, std::vector<std::string>()) << task;
+    EXPECT_EQ(found.from_double.size(), 3u);
+    EXPECT_GE(found.same.size(), 3u);
+  }
+}
+
+TEST_F(RobotsInLanes, GiveTheSameBitsOnThreadsInBatchesAndOnRanks) {
+  const auto one = trajectories("Carrier", 1, 1, 48);
+  EXPECT_NE(one[0], one[1]);
+  EXPECT_EQ(trajectories("Carrier", 1, 3, 48), one) << "on three threads";
+  EXPECT_EQ(trajectories("Carrier", 1, 2, 16), one) << "in tiles";
+  EXPECT_EQ(trajectories("Carrier", 2, 1, 24), one) << "on two ranks";
+}
+
+TEST_F(RobotsInLanes, GoOnFromTheirState) {
+  expect_going_on("Carrier", {"env/state/physics/warm_start/0", "env/state/physics/time", "env/state/steps"});
+  expect_going_on("HalfCheetah-v5", {"env/state/physics/qpos/8"});
+}
+
+// The pole weighs 5.02 kg: a cylinder of 0.6 m and its ends' sphere of radius 0.049, of 1000 kg/m^3.
+TEST_F(RobotsInLanes, TellTheCriticAndTheSolversTroubles) {
+  Stepped s("Carrier", {.num_envs = 20, .seed = 2}, 41);
+  s.step(0, 41);
+  EXPECT_EQ(s.envs->spec().metrics, (std::vector<std::string>{"force", "unsolved"}));
+  const double kPi = 3.14159265358979, length = std::hypot(0.001, 0.6), r = 0.049;
+  EXPECT_NEAR(static_cast<double>(s.r.critic_obs[0]), 1000 * kPi * r * r * (length + 4 * r / 3), 1e-5);
+  const EpisodeSums sums = s.episodes();
+  EXPECT_GE(sums.count, 20);
+  EXPECT_EQ(sums.metrics[1], 0);
+  EXPECT_EQ(sums.ends[0] + sums.ends[1], sums.count);
+}
+
+TEST_F(RobotsInLanes, ThatDivergeAreLostCountedAndBegunAnew) {
+  Stepped s("Carrier", {.num_envs = 20, .seed = 2}, 3);
+  for (int64_t t = 0; t < 3; ++t) {
+    std::fill_n(s.r.env_action, 20, 0.0f);
+    if (t == 1) s.r.env_action[3] = s.r.env_action[18] = 1;  // in a pack, and alone
+    s.step_as_told(t);
+  }
+  for (int64_t i = 0; i < 20; ++i) {
+    const bool is_lost = i == 3 || i == 18;
+    EXPECT_EQ(s.r.terminated[20 + i], is_lost) << i;
+    EXPECT_NEAR(s.r.obs[(3 * 20 + i) * 7 + 6], is_lost ? 0.04 : 0.12, 0.0101) << i;
+  }
+  EXPECT_EQ(s.episodes().lost, 2);
+}
+
+TEST_F(RobotsInLanes, AreThoseThatCanBe) {
+  EXPECT_EQ(physics_of("Carrier", "lanes"), "lanes");
+  EXPECT_EQ(physics_of("Carrier", "mujoco"), "libmujoco");
+  EXPECT_EQ(TaskParams(task_record("Cartpole")).physics(), "");
+  std::string why;
+  EXPECT_EQ(physics_of("Toucher", "auto", &why), "libmujoco");
+  EXPECT_EQ(why, "it asks for what is not compiled yet, which geoms touch");
+  EXPECT_EQ(error_of("Toucher", "lanes"),
+            "--env.physics lanes: Toucher cannot be computed in lanes (it asks for what is not compiled yet, which "
+            "geoms touch): take mujoco, or auto");
+  EXPECT_EQ(physics_of("Pusher-v5", "auto", &why), "libmujoco");
+  EXPECT_TRUE(why.starts_with("drl_robot cannot compile geom 'fork_base'")) << why;
+  EXPECT_EQ(Stepped("Carrier", {.num_envs = 2}, 1).envs->files(), Stepped("Toucher", {.num_envs = 2}, 1).envs->files());
+}
+
+// What was compiled is not what shall be computed.
+TEST_F(RobotsInLanes, AreNotThoseOfAnotherModel) {
+  const TempFolder folder;
+  for (const char* name : {"inverted_pendulum.xml", "scene.xml"})
+    std::filesystem::copy_file(kModels + "/" + name, folder / name);
+  setenv("DRL_MODELS", folder.path().c_str(), 1);
+  EXPECT_EQ(physics_of("Carrier", "auto"), "lanes");
+  std::string model = slurp(folder / "inverted_pendulum.xml");
+  model.replace(model.find("size=\"0.049\""), 12, "size=\"0.050\"");
+  spill(folder / "inverted_pendulum.xml", model);
+  std::string why;
+  EXPECT_EQ(physics_of("Carrier", "auto", &why), "libmujoco");
+  EXPECT_TRUE(why.starts_with((folder / "inverted_pendulum.xml").string() + " is another model")) << why;
+  model.replace(model.find("hinge"), 5, "hings");
+  spill(folder / "inverted_pendulum.xml", model);
+  EXPECT_EQ(error_of("Carrier", "auto"),
+            (folder / "inverted_pendulum.xml").string() + " has no joint 'hinge': did you mean 'hings'?");
+  setenv("DRL_MODELS", kModels.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace drl

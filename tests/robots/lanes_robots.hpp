@@ -1,0 +1,109 @@
+// Robots in lanes: one that does what a task can, and one that asks for what is not compiled.
+#pragma once
+
+#include "drl/robot.hpp"
+
+namespace drl {
+
+// A pole on a cart, which it carries from one end of the rail to the other. An action of 1 is an error that lets
+// it diverge.
+template <class R>
+struct Carrier {
+  using F = typename R::F;
+  static constexpr const char* name = "Carrier";
+  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
+  static constexpr int obs_dim = 7, critic_obs_dim = 2, step_limit = 40;
+  static constexpr double dt = 0.04;
+  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr RewardTerm reward_terms[] = {{"near", 1}, {"height", 0.5}};
+  static constexpr const char* metrics[] = {"force"};
+  static constexpr EndCause ends[] = {{"fell"}};
+  static constexpr RobotModel model{"inverted_pendulum.xml", 2};
+
+  struct Params {
+    Scalar<F> far = 1;
+    template <class V>
+    void describe(V& v) {
+      v("far", far, "how far it shall go", at_least(0), unit("m"));
+    }
+  };
+  struct Parts {
+    JointId slider, hinge;
+    BodyId pole;
+    ActuatorId motor;
+    template <class Find>
+    void find(Find& find) {
+      find(slider, "slider"), find(hinge, "hinge"), find(pole, "pole"), find(motor, "slider");
+    }
+  };
+  struct State {
+    F goal, seen;  // m
+    Int<F> steps;  // of its lifetime
+    template <class V>
+    void describe(V& visit) {
+      visit("goal", goal), visit("seen", seen), visit("steps", steps);
+    }
+  };
+
+  static void create(State& s, R&, Draws<F>& draws, const Parts&, const Params& p) {
+    s.goal = math::select(draws.uniform(F(0), F(1)) < F(0.5), F(-p.far), F(p.far));
+    s.steps = Int<F>(0);
+  }
+  static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params&) {
+    robot.set_qpos(parts.hinge.qpos, draws.uniform(F(-0.1), F(0.1)));
+    robot.forward();
+    s.seen = robot.position(parts.pole)[0];
+  }
+  static Step<F, 2, 1, 1> step(State& s, R& robot, const F* action, Draws<F>& draws, const Parts& parts,
+                               const Params&) {
+    const Mask<F> is_wrong = action[0] == F(1);
+    robot.set_qvel(parts.slider.qvel, math::select(is_wrong, F(1e11), robot.qvel(parts.slider)));
+    const F control = action[0] + F(0.1) * draws.uniform(F(-1), F(1));
+    robot.advance(&control);
+    s.steps = s.steps + Int<F>(1);
+    s.seen = robot.position(parts.pole)[0];
+    Step<F, 2, 1, 1> result;
+    result.terms[0] = -math::abs(robot.qpos(parts.slider) - s.goal);
+    result.terms[1] = robot.center_of_mass(parts.pole)[2];
+    result.metrics[0] = robot.force(parts.motor);
+    result.ends[0] = math::abs(robot.qpos(parts.hinge)) > F(0.5);
+    return result;
+  }
+  template <class Out>
+  static void observe(const State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params&, Out obs) {
+    obs[0] = robot.qpos(parts.slider), obs[1] = robot.qpos(parts.hinge), obs[2] = robot.qvel(parts.slider);
+    obs[3] = robot.velocity(parts.pole)[1], obs[4] = s.goal - s.seen;
+    obs[5] = robot.constraint_force_along(0);
+    obs[6] = robot.time() + F(0.01) * draws.uniform(F(-1), F(1));
+  }
+  template <class Out>
+  static void observe_critic(const State&, const R& robot, const Parts& parts, const Params&, Out obs) {
+    obs[0] = robot.mass(parts.pole), obs[1] = robot.qacc(1);
+  }
+};
+
+template <class R>
+struct Toucher {
+  using F = typename R::F;
+  static constexpr const char* name = "Toucher";
+  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
+  static constexpr int obs_dim = 1, step_limit = 40;
+  static constexpr double dt = 0.04;
+  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr RobotModel model{"inverted_pendulum.xml", 2};
+
+  static void reset(R& robot, Draws<F>&) { robot.forward(); }
+  static Step<F> step(R& robot, const F* action) {
+    robot.advance(action);
+    return {.reward = F(1)};
+  }
+  template <class Out>
+  static void observe(const R& robot, Out obs) {
+    obs[0] = math::select(robot.touches(GeomId{0}, GeomId{1}), F(1), F(0));
+  }
+};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::Carrier)
+DRL_ROBOT(drl::Toucher)
