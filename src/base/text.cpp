@@ -49,7 +49,20 @@ std::string human(double value, double base, const std::array<const char*, 5>& p
   return *prefixes[prefix] == 0 ? number : number + " " + prefixes[prefix];
 }
 
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+// How many bytes the first character of `text` has (UTF-8, RFC 3629, section 4); 0 if they are none.
+size_t character_size(std::string_view text) {
+  const auto byte = [&](size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  const size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;  // else a shorter form would do
+  const unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;   // surrogates; beyond U+10FFFF
+  if (byte(1) < least || byte(1) > most) return 0;
+  for (size_t k = 2; k < size; ++k)
+    if ((byte(k) & 0xC0) != 0x80) return 0;
+  return size;
+}
 
 }  // namespace
 
@@ -115,14 +128,16 @@ std::string shell_line(const std::vector<std::string>& words) {
 }
 
 std::string printable(std::string_view text, size_t limit) {
-  size_t end = std::min(text.size(), limit);
-  while (end < text.size() && end > 0 && continues_character(text[end])) --end;
   std::string result;
-  for (char c : text.substr(0, end)) {
-    const auto code = static_cast<unsigned char>(c);
-    result += code < 0x20 || code == 0x7F ? fmt::format("\\x{:02x}", code) : std::string(1, c);
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = character_size(text.substr(at));
+    if (at + std::max<size_t>(size, 1) > limit) return result + "...";
+    const auto code = static_cast<unsigned char>(text[at]);
+    const bool is_shown = size > 0 && code >= 0x20 && code != 0x7F;
+    result += is_shown ? std::string(text.substr(at, size)) : fmt::format("\\x{:02x}", code);
+    at += std::max<size_t>(size, 1);
   }
-  return end < text.size() ? result + "..." : result;
+  return result;
 }
 
 }  // namespace drl

@@ -44,8 +44,8 @@ std::string_view trim(std::string_view text);
 // A command as it may be typed into a shell: words are quoted where that is needed.
 std::string shell_line(const std::vector<std::string>& words);
 
-// `text` as it may stand within one line of a message: control characters as \x0a, and no more than `limit` bytes of
-// it, followed by "..." when cut (never inside a UTF-8 character).
+// `text` as it may stand within one line of a message: control characters, and bytes that are no UTF-8, as \x0a, and no
+// more than `limit` bytes of it, followed by "..." when cut (never inside a character).
 std::string printable(std::string_view text, size_t limit = 80);
 
 // The number that all of `text` is, in decimal digits; nullopt if it is something else, or does not fit.

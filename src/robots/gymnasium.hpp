@@ -121,13 +121,13 @@ struct HumanoidView {
     v("include_cfrc_ext_in_observation", contacts, "torque and force of contacts on the bodies are observed");
   }
   static constexpr int kMost = 350;
-  constexpr int dim() const {
+  DRL_HD constexpr int dim() const {
     return (excluded ? 22 : 24) + 23 + 13 * ((inertia ? 10 : 0) + (velocity ? 6 : 0) + (contacts ? 6 : 0)) +
            (torque ? 17 : 0);
   }
 
   template <class R, class Out>
-  void see(const R& robot, Out obs) const {
+  DRL_HD void see(const R& robot, Out obs) const {
     const auto each_body = [&](const auto& of) {
       for (int b = 1; b < robot.nbody(); ++b) obs = gym::see(of(BodyId{b}), obs);
     };

@@ -102,6 +102,12 @@ TEST(Text, PrintableIsOneShortLine) {
   EXPECT_EQ(printable("abcdef", 6), "abcdef");
   EXPECT_EQ(printable("abcdef", 5), "abcde...");
   EXPECT_EQ(printable("abc\xc3\xa9", 4), "abc...");  // e with acute accent is two bytes: not cut inside
+  // What is no UTF-8 (RFC 3629): a byte alone, one cut off, "/" in two bytes, a surrogate, beyond the last character.
+  EXPECT_EQ(printable("\xff z\xc3"), "\\xff z\\xc3");
+  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(printable("\xe2\x82\xac \xf0\x9f\x98\x80"), "\xe2\x82\xac \xf0\x9f\x98\x80");
 }
 
 }  // namespace
