@@ -128,15 +128,15 @@ struct HumanoidView {
 
   template <class R, class Out>
   DRL_HD void see(const R& robot, Out obs) const {
-    const auto each_body = [&](const auto& of) {
+    const auto each_body = [&](const auto& of) DRL_LAMBDA {
       for (int b = 1; b < robot.nbody(); ++b) obs = gym::see(of(BodyId{b}), obs);
     };
     obs = see_qvel(robot, see_qpos(robot, excluded ? 2 : 0, obs));
-    if (inertia) each_body([&](BodyId body) { return robot.inertia(body); });
-    if (velocity) each_body([&](BodyId body) { return robot.velocity(body); });
+    if (inertia) each_body([&](BodyId body) DRL_LAMBDA { return robot.inertia(body); });
+    if (velocity) each_body([&](BodyId body) DRL_LAMBDA { return robot.velocity(body); });
     if (torque)
       for (int k = 6; k < robot.nv(); ++k) *obs++ = robot.actuator_force_along(k);
-    if (contacts) each_body([&](BodyId body) { return robot.external_force(body); });
+    if (contacts) each_body([&](BodyId body) DRL_LAMBDA { return robot.external_force(body); });
   }
 };
 
