@@ -28,16 +28,16 @@ constexpr double kPi = 3.141592653589793;
 using common::square;
 
 template <class F>
-DRL_HD F norm(const F* x, int size) {
+F norm(const F* x, int size) {
   return math::sqrt(common::squares(x, size));
 }
 template <class F>
-DRL_HD Vec<F, 3> cross(const Vec<F, 3>& a, const Vec<F, 3>& b) {
+Vec<F, 3> cross(const Vec<F, 3>& a, const Vec<F, 3>& b) {
   return {{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]}};
 }
 // The world's vector v as a body sees it that is turned by q: v - 2 w (u x v) + 2 u x (u x v) for q = (w, u).
 template <class F>
-DRL_HD Vec<F, 3> seen_by(const Vec<F, 4>& q, const Vec<F, 3>& v) {
+Vec<F, 3> seen_by(const Vec<F, 4>& q, const Vec<F, 3>& v) {
   const Vec<F, 3> u{{q[1], q[2], q[3]}}, once = cross(u, v), twice = cross(u, once);
   Vec<F, 3> seen;
   for (int k = 0; k < 3; ++k) seen[k] = v[k] - F(2) * (q[0] * once[k] - twice[k]);
@@ -45,17 +45,17 @@ DRL_HD Vec<F, 3> seen_by(const Vec<F, 4>& q, const Vec<F, 3>& v) {
 }
 // Which way it faces, rad about the world's z axis.
 template <class F>
-DRL_HD F heading(const Vec<F, 4>& q) {
+F heading(const Vec<F, 4>& q) {
   return math::atan2(F(2) * (q[1] * q[2] + q[0] * q[3]), F(1) - F(2) * (square(q[2]) + square(q[3])));
 }
 // An angle in [-pi, pi).
 template <class F>
-DRL_HD F wrapped(F angle) {
+F wrapped(F angle) {
   return angle - F(2 * kPi) * math::floor((angle + F(kPi)) / F(2 * kPi));
 }
 // As often in each order of magnitude.
 template <class F>
-DRL_HD F log_uniform(Draws<F>& draws, double low, double high) {
+F log_uniform(Draws<F>& draws, double low, double high) {
   return math::exp(draws.uniform(math::log(F(low)), math::log(F(high))));
 }
 
