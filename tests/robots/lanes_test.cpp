@@ -174,5 +174,24 @@ TEST(InLanes, AntIsLibmujocos) { expect_equal_steps<Ant>(); }
 // That remembers, looks ahead, tells a critic, and asks for parts by name.
 TEST(InLanes, CarrierIsLibmujocos) { expect_equal_steps<Carrier>(); }
 
+// What libmujoco calls diverged, numbers above 1e10, is lost although it is finite.
+TEST(InLanes, NumbersThatAreTooLargeAreLost) {
+  using Lanes = PhysicsTask<HalfCheetah>::Of<double>;
+  for (const double speed : {1e9, 2e10}) {
+    Lanes::State state{};
+    Lanes::Scratch first, second;
+    Draws<double> draws(kSeed, 0, 0);
+    const Lanes::Params params;
+    const double action[6] = {};
+    task::create<Lanes, double>(state, first, draws, params);
+    task::reset<Lanes, double>(state, first, draws, params);
+    for (double& x : state.physics.qvel) x = 0;
+    state.physics.qpos[1] = 100, state.physics.qvel[0] = speed;  // far above the floor
+    task::step<Lanes, double>(state, second, action, draws, params);
+    EXPECT_NEAR(state.physics.qvel[0], speed, 1e-6 * speed);
+    EXPECT_EQ(std::isfinite(state.physics.time), speed < 1e10) << speed;
+  }
+}
+
 }  // namespace
 }  // namespace drl
