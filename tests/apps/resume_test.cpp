@@ -71,13 +71,43 @@ INSTANTIATE_TEST_SUITE_P(Tasks, Resume,
                          [](const auto& info) { return info.param.name; });
 
 #if defined(DRL_MUJOCO)  // in the middle of episodes of 1000 steps
-INSTANTIATE_TEST_SUITE_P(Robots, Resume,
-                         testing::Values(Case{"HalfCheetah", "HalfCheetah-v5", {"--threads", "2"}},
-                                         Case{"Ant", "Ant-v5", {"--num_envs", "4"}}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Robots, Resume,
+    testing::Values(Case{"HalfCheetah", "HalfCheetah-v5", {"--threads", "2"}},
+                    Case{"Ant", "Ant-v5", {"--num_envs", "4"}},
+                    Case{"Walker2dBehindLibmujoco", "Walker2d-v5", {"--threads", "2", "--env.physics", "mujoco"}}),
+    [](const auto& info) { return info.param.name; });
 #endif
 
 #if RANKS == 1
+
+#if defined(DRL_MUJOCO)
+// What computes a robot belongs to its run, whatever it is by default.
+TEST(ResumeOptions, APhysicsIsKept) {
+  const Runs runs("HalfCheetah-v5");
+  const auto train = [&](const std::string& iterations, const Words& more) {
+    return runs.train(Words{"--run_name", "r", "--max_iterations", iterations} + more);
+  };
+  const Result first = train("2", {});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_NE(first.out.find("\n  physics      lanes\n"), std::string::npos) << first.out;
+  EXPECT_NE(slurp(runs.run("r") / "options.ini").find("\nphysics = lanes "), std::string::npos);
+  EXPECT_NE(slurp(runs.run("r") / "run.json").find("\"physics\": \"lanes\""), std::string::npos);
+  EXPECT_EQ(train("3", {"--env.physics", "auto"}).exit_code, 0);
+  const Result other = train("4", {"--env.physics", "mujoco", "--resume"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("env.physics: lanes -> mujoco): task, algorithm, seed and a robot's physics cannot change"),
+            std::string::npos)
+      << other.err;
+  for (const char* physics : {"run", "lanes", "mujoco"})
+    EXPECT_EQ(run_program({kEval, "--run", runs.run("r").string(), "--episodes", "2", "--physics", physics}).exit_code,
+              0);
+
+  ASSERT_EQ(train("2", {"--run_name", "behind", "--env.physics", "mujoco"}).exit_code, 0);
+  EXPECT_EQ(train("3", {"--load_run", "behind", "--run_name", "behind"}).exit_code, 0);
+  EXPECT_NE(slurp(runs.run("behind") / "options.ini").find("\nphysics = mujoco "), std::string::npos);
+}
+#endif
 
 TEST(ResumeOptions, TargetsCadenceAndReportsDoNotChangeTheNumbers) {
   const Runs runs;

@@ -1,8 +1,10 @@
-// Environments that the host steps, for a learner on a GPU: examples/own_simulator.
+// Environments that the host steps, for a learner on a GPU: examples/own_simulator, and robots in lanes.
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "envs/task_libraries.hpp"
 #include "learner_rig.hpp"
 #include "simulators.hpp"
 
@@ -58,10 +60,11 @@ TEST_P(GpuSimulator, LearnsAsOnTheHost) {
 
 // What one rollout holds is what environments on the host's queue give for the same actions, to the bit; whole or in
 // halves that were announced.
-TEST_F(GpuSimulator, RowsAreThoseOfTheHost) {
+void expect_rows_of_the_host(const std::string& task) {
   constexpr int64_t kEnvs = 70, kSteps = 130;
   const auto collect = [&](std::unique_ptr<Queue> queue, int64_t cut, bool announced, bool every_end) {
-    const auto envs = make_env("Arm", {kEnvs, 3, 9, true, {}, 2}, *queue);
+    const auto envs = make_env(task, {kEnvs, 3, 9, true, {}, 2}, *queue);
+    const int obs = envs->spec().obs_dim;
     const Rollout rollout(*queue, envs->spec(), kSteps, kEnvs, every_end);
     const RolloutView& r = rollout.view();
     Array<int64_t> first(*queue, 1);
@@ -70,7 +73,8 @@ TEST_F(GpuSimulator, RowsAreThoseOfTheHost) {
     envs->reset(*queue, rollout.start_row(), {});
     for (int64_t t = 0; t < kSteps; ++t) {
       std::vector<float> actions;
-      for (int64_t k = 0; k < 2 * kEnvs; ++k) actions.push_back(static_cast<float>(std::sin(3. * k + 2. * t)));
+      for (int64_t k = 0; k < envs->spec().action.size * kEnvs; ++k)
+        actions.push_back(static_cast<float>(std::sin(3. * k + 2. * t)));
       queue->copy(r.env_action, actions.data(), actions.size());
       queue->synchronize();
       const std::pair<int64_t, int64_t> parts[] = {{0, cut}, {cut, kEnvs - cut}};
@@ -88,13 +92,13 @@ TEST_F(GpuSimulator, RowsAreThoseOfTheHost) {
       const auto numbers = to_host(*queue, from, static_cast<size_t>(count));
       all.insert(all.end(), numbers.begin(), numbers.end());
     };
-    add(r.obs, (kSteps + 1) * kEnvs * 10), add(r.reward, kSteps * kEnvs);
+    add(r.obs, (kSteps + 1) * kEnvs * obs), add(r.reward, kSteps * kEnvs);
     add(r.terminated, kSteps * kEnvs), add(r.truncated, kSteps * kEnvs);
     const std::vector<int32_t> counts = to_host(*queue, r.last_count, kEnvs);
     all.insert(all.end(), counts.begin(), counts.end());
     for (int64_t env = 0; env < kEnvs; ++env)
       for (int64_t k = 0; k < std::min<int64_t>(counts[static_cast<size_t>(env)], r.last_rows); ++k)
-        add(r.last_obs + (k * kEnvs + env) * 10, 10);
+        add(r.last_obs + (k * kEnvs + env) * obs, obs);
     return all;
   };
   for (bool every_end : {false, true}) {
@@ -103,6 +107,14 @@ TEST_F(GpuSimulator, RowsAreThoseOfTheHost) {
     EXPECT_EQ(collect(make_gpu_queue(isa_of("auto")), 32, true, every_end), host);
   }
 }
+TEST_F(GpuSimulator, RowsAreThoseOfTheHost) { expect_rows_of_the_host("Arm"); }
+#if defined(DRL_TEST_LIBRARY)
+TEST_F(GpuSimulator, RowsOfRobotsInLanesAreThoseOfTheHost) {
+  setenv("DRL_MODELS", DRL_TEST_DATA "/../src/robots/models", 1);
+  load_task_library(DRL_TEST_LIBRARY);
+  expect_rows_of_the_host("Carrier");
+}
+#endif
 
 // The update is recorded, the collection is not: the same bits, and twice the same.
 TEST_P(GpuSimulator, RecordingsChangeNoBit) {

@@ -1,6 +1,9 @@
 // drl_robot, as it is typed.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+
 #include "../support/process.hpp"
 
 namespace drl {
@@ -27,6 +30,37 @@ TEST(RobotProgram, NamesWhatCannotBeCompiledAndWritesNothing) {
   EXPECT_NE(result.err.find("swimmer.xml uses what cannot be compiled"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("option: a fluid (density, viscosity)"), std::string::npos) << result.err;
   EXPECT_TRUE(folder.names().empty());
+}
+
+// For builds: a model is left to libmujoco, with the reason in the header.
+TEST(RobotProgram, GoesOnWhereThatIsAsked) {
+  const TempFolder folder;
+  const std::string pusher = (folder / "pusher.hpp").string();
+  const Result result = run({kModels + "pusher.xml", "-o", pusher, "--if_possible"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("pusher.xml is left to libmujoco (drl_robot cannot compile ")) << result.out;
+  EXPECT_EQ(count_lines(result.out), 1u);
+  EXPECT_NE(slurp(pusher).find("CompiledRobot<model_key(\"pusher.xml\")>"), std::string::npos);
+  spill(folder / "broken.xml", "<mujoco>");
+  EXPECT_EQ(run({(folder / "broken.xml").string(), "-o", (folder / "broken.hpp").string(), "--if_possible"}).exit_code,
+            0);
+  EXPECT_NE(slurp(folder / "broken.hpp").find("drl_robot cannot compile what it cannot read"), std::string::npos);
+}
+
+// What was compiled with a header that says the same stays compiled.
+TEST(RobotProgram, LeavesAHeaderThatSaysTheSame) {
+  const TempFolder folder;
+  const std::filesystem::path header = folder / "reacher.hpp";
+  const Words words = {kModels + "reacher.xml", "-o", header.string()};
+  ASSERT_EQ(run(words).exit_code, 0);
+  const std::string text = slurp(header);
+  const auto before = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(header, before);
+  ASSERT_EQ(run(words).exit_code, 0);
+  EXPECT_EQ(std::filesystem::last_write_time(header), before);
+  spill(header, "something else");
+  ASSERT_EQ(run(words).exit_code, 0);
+  EXPECT_EQ(slurp(header), text);
 }
 
 TEST(RobotProgram, WrongUsageIsOneLine) {

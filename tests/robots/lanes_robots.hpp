@@ -63,9 +63,10 @@ struct Carrier {
     s.steps = s.steps + Int<F>(1);
     s.seen = robot.position(parts.pole)[0];
     Step<F, 2, 1, 1> result;
+    result.metrics[0] = robot.force(parts.motor);
+    robot.forward();
     result.terms[0] = -math::abs(robot.qpos(parts.slider) - s.goal);
     result.terms[1] = robot.center_of_mass(parts.pole)[2];
-    result.metrics[0] = robot.force(parts.motor);
     result.ends[0] = math::abs(robot.qpos(parts.hinge)) > F(0.5);
     return result;
   }
