@@ -37,6 +37,18 @@ template <>
 struct Files<ant_robot> {
   static constexpr const char* file = "ant.xml";
 };
+template <>
+struct Files<hopper_robot> {
+  static constexpr const char* file = "hopper.xml";
+};
+template <>
+struct Files<humanoid_robot> {
+  static constexpr const char* file = "humanoid.xml";
+};
+template <>
+struct Files<humanoid_standup_robot> {
+  static constexpr const char* file = "humanoid_standup.xml";
+};
 
 template <class Robot>
 class Exact : public testing::Test {
@@ -78,8 +90,9 @@ class Exact : public testing::Test {
   typename P::Stage stage;
   typename P::Seen seen;
 };
-using Robots = testing::Types<inverted_pendulum_robot, inverted_double_pendulum_robot, reacher_robot,
-                              half_cheetah_robot, walker2d_robot, ant_robot>;
+using Robots =
+    testing::Types<inverted_pendulum_robot, inverted_double_pendulum_robot, reacher_robot, half_cheetah_robot,
+                   walker2d_robot, ant_robot, hopper_robot, humanoid_robot, humanoid_standup_robot>;
 TYPED_TEST_SUITE(Exact, Robots);
 
 // All that is left after a step, of its last stage.

@@ -80,6 +80,8 @@ void expect_lanes(const std::string& file) {
 
 TEST(Lanes, OfInvertedDoublePendulum) { expect_lanes<inverted_double_pendulum_robot>("inverted_double_pendulum.xml"); }
 TEST(Lanes, OfHalfCheetah) { expect_lanes<half_cheetah_robot>("half_cheetah.xml"); }
+TEST(Lanes, OfHopper) { expect_lanes<hopper_robot>("hopper.xml"); }
+TEST(Lanes, OfHumanoid) { expect_lanes<humanoid_robot>("humanoid.xml"); }
 TEST(Lanes, OfAnt) { expect_lanes<ant_robot>("ant.xml"); }
 
 }  // namespace
