@@ -24,8 +24,9 @@ struct RobotState {
 
 class Reference {
  public:
+  // A model of ours, or of these tests: a file's name below the project's root.
   explicit Reference(const std::string& file)
-      : model_(load_model(std::string(DRL_TEST_DATA) + "/../src/robots/models/" + file)),
+      : model_(load_model(std::string(DRL_TEST_DATA) + "/../" + file)),
         data_(mj_makeData(model_.get())),
         seen_(mj_makeData(model_.get())) {
     model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
@@ -56,6 +57,31 @@ class Reference {
     for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 3 * draw();
     for (int a = 0; a < model_->nu; ++a) data_->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
     return state_of(*data_);
+  }
+
+  // Folded up at random, far beyond limits, so that parts lie within each other; above the floor, or in it.
+  RobotState folded_state() {
+    start();
+    for (int j = 0; j < model_->njnt; ++j) {
+      double* qpos = data_->qpos + model_->jnt_qposadr[j];
+      if (model_->jnt_type[j] == mjJNT_HINGE) *qpos += 2 * draw();
+      if (model_->jnt_type[j] == mjJNT_FREE)
+        for (int k = 0; k < 7; ++k) qpos[k] += 0.3 * draw();
+    }
+    for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 3 * draw();
+    for (int a = 0; a < model_->nu; ++a) data_->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
+    return state_of(*data_);
+  }
+
+  // How many contacts are not with a plane.
+  int pair_contacts(const mjData& d) const {
+    int contacts = 0;
+    for (int c = 0; c < d.ncon; ++c)
+      contacts += model_->geom_type[d.contact[c].geom[0]] != mjGEOM_PLANE &&
+                          model_->geom_type[d.contact[c].geom[1]] != mjGEOM_PLANE
+                      ? 1
+                      : 0;
+    return contacts;
   }
 
   // What mj_step, or mj_forward, leaves of a state.

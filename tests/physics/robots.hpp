@@ -10,4 +10,5 @@
 #include "physics/inverted_double_pendulum.hpp"
 #include "physics/inverted_pendulum.hpp"
 #include "physics/reacher.hpp"
+#include "physics/tangle.hpp"
 #include "physics/walker2d.hpp"
