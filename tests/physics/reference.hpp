@@ -64,7 +64,7 @@ class Reference {
     start();
     for (int j = 0; j < model_->njnt; ++j) {
       double* qpos = data_->qpos + model_->jnt_qposadr[j];
-      if (model_->jnt_type[j] == mjJNT_HINGE) *qpos += 2 * draw();
+      if (model_->jnt_type[j] == mjJNT_HINGE) *qpos += 3 * draw();
       if (model_->jnt_type[j] == mjJNT_FREE)
         for (int k = 0; k < 7; ++k) qpos[k] += 0.3 * draw();
     }
@@ -73,15 +73,25 @@ class Reference {
     return state_of(*data_);
   }
 
+  // A state that is not further away than `distance`.
+  RobotState nearby(RobotState state, double distance) {
+    for (auto* numbers : {&state.qpos, &state.qvel})
+      for (double& x : *numbers) x += distance * draw() * (1 + std::abs(x));
+    return state;
+  }
+
   // How many contacts are not with a plane.
   int pair_contacts(const mjData& d) const {
-    int contacts = 0;
-    for (int c = 0; c < d.ncon; ++c)
-      contacts += model_->geom_type[d.contact[c].geom[0]] != mjGEOM_PLANE &&
-                          model_->geom_type[d.contact[c].geom[1]] != mjGEOM_PLANE
-                      ? 1
-                      : 0;
-    return contacts;
+    return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
+      return model_->geom_type[c.geom[0]] != mjGEOM_PLANE && model_->geom_type[c.geom[1]] != mjGEOM_PLANE;
+    }));
+  }
+  // Whether the axes of two parts that touch have a point in common.
+  bool axes_meet(const mjData& d) const {
+    return std::any_of(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
+      const double radii = model_->geom_size[3 * c.geom[0]] + model_->geom_size[3 * c.geom[1]];
+      return model_->geom_type[c.geom[0]] != mjGEOM_PLANE && c.dist + radii < 1e-12;
+    });
   }
 
   // What mj_step, or mj_forward, leaves of a state.
