@@ -19,8 +19,8 @@ struct RoundPart {
 struct ContactPair {
   int first, second;  // parts; spheres before capsules
   bool are_capsules;
-  int edges;     // 1, or 4 of a pyramid
-  double reach;  // of the distance of centres, beyond which they cannot touch
+  int edges;             // 1, or 4 of a pyramid
+  float reach, nearest;  // squares of distances of centres, and of axes, beyond which they do not touch
   double margin, friction, weight;
   double stiffness, damping, least, most, width, midpoint;  // of the solver's parameters
 };
@@ -86,12 +86,16 @@ struct TwoAxes {
     x = math::select(y != free, math::clamp(on_a(y), F(-1), F(1)), x);
   }
 
+  // From a place of a to one of b.
+  DRL_HD void between(F x, F y, F* way) const {
+    for (int k = 0; k < 3; ++k) way[k] = math::fma(y, b.half[k], -math::fma(x, a.half[k], apart[k]));
+  }
   // Of the spheres around two places.
   DRL_HD PairContact<F> contact(F x, F y, double first_radius, double second_radius) const {
     // Nearer than this, the direction between places is nothing but rounding.
     constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-6 : 1e-15;
     PairContact<F> c;
-    for (int k = 0; k < 3; ++k) c.normal[k] = math::fma(y, b.half[k], -math::fma(x, a.half[k], apart[k]));
+    between(x, y, c.normal);
     const F length = math::sqrt(dot(c.normal, c.normal));
     c.distance = length - F(first_radius + second_radius);
     const Mask<F> is_same = length < F(kSame);
@@ -109,8 +113,33 @@ struct TwoAxes {
   static constexpr double kLeast = 1e-30;
 };
 
-// Calls body(pair, lanes, contact) for each contact of a pair that is there in some lane, and says in which. Parallel
-// capsules have two: the first two of their ends that touch, each where it is nearest to the other axis.
+// Of these lanes: calls body(pair, lanes, contact) for each contact of two parts that is there in some, and says in
+// which. Parallel capsules have two: the first two of their ends that touch, each where it is nearest to the other
+// axis.
+template <class P, class F, class Body>
+DRL_HD void each_contact_of(const ContactPair& pair, const Round<F>& a, const Round<F>& b, Mask<F> lanes,
+                            const Body& body) {
+  const TwoAxes<F> axes(a, b);
+  F x, y, way[3], found = F(0);
+  axes.nearest(x, y);
+  axes.between(x, y, way);
+  const Mask<F> is_near = lanes & (dot(way, way) < F(pair.nearest));
+  if (!any(is_near)) return;
+  const Mask<F> is_parallel = pair.are_capsules ? axes.are_parallel() : F(0) != F(0);
+  const int ends = any(is_near & is_parallel) ? 4 : 0;
+  for (int end = 0; end <= ends; ++end) {
+    const F side = F(end % 2 == 1 ? 1 : -1);
+    if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
+    if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
+    const PairContact<F> contact = axes.contact(x, y, P::rounds[pair.first].radius, P::rounds[pair.second].radius);
+    const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));
+    const Mask<F> touches = is_near & is_asked & (contact.distance < F(pair.margin));
+    if (!any(touches)) continue;
+    body(pair, touches, contact);
+    found = found + math::select(touches, F(1), F(0));
+  }
+}
+// The same for each pair.
 template <class P, class Body>
 DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
   using F = typename P::Number;
@@ -118,24 +147,8 @@ DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
     const ContactPair& pair = P::pairs[k];
     const Round<F>&a = w.round[pair.first], &b = w.round[pair.second];
     const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
-    const Mask<F> is_near = dot(apart, apart) < F(pair.reach * pair.reach);
-    if (!any(is_near)) continue;
-    const TwoAxes<F> axes(a, b);
-    F x, y, found = F(0);
-    axes.nearest(x, y);
-    const Mask<F> is_parallel = pair.are_capsules ? axes.are_parallel() : F(0) != F(0);
-    const int ends = any(is_near & is_parallel) ? 4 : 0;
-    for (int end = 0; end <= ends; ++end) {
-      const F side = F(end % 2 == 1 ? 1 : -1);
-      if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
-      if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
-      const PairContact<F> contact = axes.contact(x, y, P::rounds[pair.first].radius, P::rounds[pair.second].radius);
-      const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));
-      const Mask<F> lanes = is_near & is_asked & (contact.distance < F(pair.margin));
-      if (!any(lanes)) continue;
-      body(pair, lanes, contact);
-      found = found + math::select(lanes, F(1), F(0));
-    }
+    const Mask<F> is_near = dot(apart, apart) < F(pair.reach);
+    if (any(is_near)) each_contact_of<P>(pair, a, b, is_near, body);
   }
 }
 
@@ -254,7 +267,10 @@ DRL_HD_CALLED void take_pairs(typename P::Work& w) {
 template <class P, class F>
 DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
   F count = F(0);
+  const auto push_frame = [](F& sum, Mask<F> lanes, F push, F x)
+                              DRL_LAMBDA { sum = math::select(lanes, math::fma(push, x, sum), sum); };
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+    const RoundPart &first = P::rounds[pair.first], &second = P::rounds[pair.second];
     for (int e = 0; e < pair.edges; ++e) {
       F force[3], wrench[P::kTrees][6], push = F(0);
       for (int s = 0; s < w.pair_rows; ++s) {
@@ -263,12 +279,9 @@ DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]
       }
       edge_direction(pair, contact.normal, e, force);
       find_wrenches<P>(w, contact.point, force, wrench);
-      for (const bool is_second : {false, true}) {
-        const RoundPart& part = P::rounds[is_second ? pair.second : pair.first];
-        const F sign = is_second ? push : -push;
-        for (int k = 0; k < 6 && part.frame >= 0; ++k)
-          wrenches[part.frame][k] = math::select(lanes, math::fma(sign, wrench[part.tree][k], wrenches[part.frame][k]),
-                                                 wrenches[part.frame][k]);
+      for (int k = 0; k < 6; ++k) {
+        if (first.frame >= 0) push_frame(wrenches[first.frame][k], lanes, -push, wrench[first.tree][k]);
+        if (second.frame >= 0) push_frame(wrenches[second.frame][k], lanes, push, wrench[second.tree][k]);
       }
       count = count + math::select(lanes, F(1), F(0));
     }

@@ -299,32 +299,37 @@ std::string emit_rounds(const RobotModel& model) {
 
 double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
+// The square of a distance, with a little more for what rounding takes, in float.
+std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
+
 std::string emit_pairs(const RobotModel& model) {
   std::string text =
-      "  // The two, both capsules or not, edges, how near centres must be; margin, friction, weight; stiffness, "
+      "  // The two, both capsules or not, edges, how near they must be (drl/physics_pairs.hpp); margin, friction, "
+      "weight; stiffness, "
       "damping,\n"
       "  // impedance.\n";
   text += "  static constexpr ContactPair pairs[kPairs + 1] = {\n";
   for (const RoundPair& pair : model.pairs) {
     const Round &a = model.rounds[static_cast<size_t>(pair.first)], &b = model.rounds[static_cast<size_t>(pair.second)];
-    const double reach = a.radius + length(a.half) + b.radius + length(b.half) + pair.margin;
+    const double nearest = a.radius + b.radius + pair.margin, reach = nearest + length(a.half) + length(b.half);
     const bool are_capsules = length(a.half) > 0 && length(b.half) > 0;
     text += "      // " + a.name + " and " + b.name + "\n";
     text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
-                        (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " +
-                        listed(std::vector<double>{reach, pair.margin, pair.friction, pair.weight}, number) + ", " +
-                        softness_of(pair.softness) + "},",
+                        (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
+                        bound(nearest) + listed(std::vector<double>{pair.margin, pair.friction, pair.weight}, number) +
+                        ", " + softness_of(pair.softness) + "},",
                     "      ");
   }
   return text + "      {}};\n";
 }
 
-// The most rows of pairs that a state may have: of parallel capsules two contacts.
+// The most rows of pairs that a state may have: all, of parallel capsules two contacts, or more than bodies can have
+// that do not lie within each other.
 int count_pair_rows(const RobotModel& model) {
-  constexpr int kMost = 32;
-  int rows = 0;
-  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;
-  return std::min(rows, kMost);
+  constexpr int kMostContacts = 32, kMostEdges = 64;
+  int rows = 0, edges = 1;
+  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges, edges = std::max(edges, pair.edges);
+  return std::min(rows, edges == 1 ? kMostContacts : kMostEdges);
 }
 
 std::string emit_sizes(const RobotModel& model, const Program& program) {

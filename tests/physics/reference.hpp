@@ -73,6 +73,13 @@ class Reference {
     return state_of(*data_);
   }
 
+  // Free bodies near their start, where all of them touch.
+  RobotState pile_state() {
+    mj_resetData(model_.get(), data_.get());
+    for (int k = 0; k < model_->nq; ++k) data_->qpos[k] += 0.05 * draw();
+    for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = draw();
+    return state_of(*data_);
+  }
   // A state that is not further away than `distance`.
   RobotState nearby(RobotState state, double distance) {
     for (auto* numbers : {&state.qpos, &state.qvel})

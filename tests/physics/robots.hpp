@@ -9,6 +9,7 @@
 #include "physics/humanoid_standup.hpp"
 #include "physics/inverted_double_pendulum.hpp"
 #include "physics/inverted_pendulum.hpp"
+#include "physics/pile.hpp"
 #include "physics/reacher.hpp"
 #include "physics/tangle.hpp"
 #include "physics/walker2d.hpp"
