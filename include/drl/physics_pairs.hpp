@@ -194,18 +194,17 @@ DRL_HD F long_dot(const F* a, const F* b, F start) {
 // Puts a row into the next place of each of these lanes, which have `count` so far.
 template <class P, class F>
 DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, const PairRow<F, P::nv>& row) {
-  const auto put = [&](F& to, F x, bool is_new, Mask<F> here)
-                       DRL_LAMBDA { to = math::select(here, x, is_new ? F(0) : to); };
   for (int place = 0; place <= w.pair_rows && place < P::kPairRows; ++place) {
     const Mask<F> here = lanes & (count == F(place));
     if (!any(here)) continue;
+    PairRow<F, P::nv>& to = w.pair_row[place];
+    F& to_weight = w.weight[P::Work::kFixedRows + place];
     const bool is_new = place == w.pair_rows;
-    for (int i = 0; i < P::nv; ++i) put(w.pair_row[place].along[i], row.along[i], is_new, here);
-    put(w.pair_row[place].rest, row.rest, is_new, here);
-    put(w.weight[P::Work::kFixedRows + place], weight, is_new, here);
-    if (!is_new) continue;
-    w.pair_rows += 1;
-    return;  // no lane has more so far
+    if (is_new) to = {}, to_weight = F(0), w.pair_rows += 1;
+    for (int i = 0; i < P::nv; ++i) to.along[i] = math::select(here, row.along[i], to.along[i]);
+    to.rest = math::select(here, row.rest, to.rest);
+    to_weight = math::select(here, weight, to_weight);
+    if (is_new) return;  // no lane has had more
   }
 }
 
@@ -263,12 +262,15 @@ DRL_HD_CALLED void take_pairs(typename P::Work& w) {
   }
 }
 
-// The forces of pairs' contacts on frames, in the solution that the work holds.
+template <class F>
+DRL_HD void add_wrench(Mask<F> lanes, F push, const F* wrench, F* sum) {
+  for (int k = 0; k < 6; ++k) sum[k] = math::select(lanes, math::fma(push, wrench[k], sum[k]), sum[k]);
+}
+
+// Adds the forces of pairs' contacts on frames, in the solution that the work holds.
 template <class P, class F>
 DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
   F count = F(0);
-  const auto push_frame = [](F& sum, Mask<F> lanes, F push, F x)
-                              DRL_LAMBDA { sum = math::select(lanes, math::fma(push, x, sum), sum); };
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
     const RoundPart &first = P::rounds[pair.first], &second = P::rounds[pair.second];
     for (int e = 0; e < pair.edges; ++e) {
@@ -279,10 +281,8 @@ DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]
       }
       edge_direction(pair, contact.normal, e, force);
       find_wrenches<P>(w, contact.point, force, wrench);
-      for (int k = 0; k < 6; ++k) {
-        if (first.frame >= 0) push_frame(wrenches[first.frame][k], lanes, -push, wrench[first.tree][k]);
-        if (second.frame >= 0) push_frame(wrenches[second.frame][k], lanes, push, wrench[second.tree][k]);
-      }
+      if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
+      if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
       count = count + math::select(lanes, F(1), F(0));
     }
   });

@@ -304,10 +304,8 @@ std::string bound(double distance) { return number(std::ceil(1e5 * distance * di
 
 std::string emit_pairs(const RobotModel& model) {
   std::string text =
-      "  // The two, both capsules or not, edges, how near they must be (drl/physics_pairs.hpp); margin, friction, "
-      "weight; stiffness, "
-      "damping,\n"
-      "  // impedance.\n";
+      "  // The two, whether both are capsules, edges, bounds of how near they are; margin, friction, weight;\n";
+  text += "  // stiffness, damping, impedance.\n";
   text += "  static constexpr ContactPair pairs[kPairs + 1] = {\n";
   for (const RoundPair& pair : model.pairs) {
     const Round &a = model.rounds[static_cast<size_t>(pair.first)], &b = model.rounds[static_cast<size_t>(pair.second)];
@@ -323,13 +321,13 @@ std::string emit_pairs(const RobotModel& model) {
   return text + "      {}};\n";
 }
 
-// The most rows of pairs that a state may have: all, of parallel capsules two contacts, or more than bodies can have
-// that do not lie within each other.
+// The most rows of pairs that a state may have: all, of parallel capsules two contacts, or more than there are unless
+// most parts lie within each other.
 int count_pair_rows(const RobotModel& model) {
-  constexpr int kMostContacts = 32, kMostEdges = 64;
-  int rows = 0, edges = 1;
-  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges, edges = std::max(edges, pair.edges);
-  return std::min(rows, edges == 1 ? kMostContacts : kMostEdges);
+  constexpr int kMost = 64;
+  int rows = 0;
+  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;
+  return std::min(rows, kMost);
 }
 
 std::string emit_sizes(const RobotModel& model, const Program& program) {
