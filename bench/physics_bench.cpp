@@ -26,6 +26,8 @@ constexpr const char* kHelp =
     "solved\n"
     "to the end as the lanes are. In turns; processor time of the thread; medians.\n";
 
+constexpr const char* kModels = "HalfCheetah, Ant, Walker2d, Hopper, Humanoid or HumanoidStandup";
+
 struct PhysicsBenchOptions {
   std::string model, json;
   int num_envs = 1024, pairs = 5;
@@ -33,7 +35,7 @@ struct PhysicsBenchOptions {
   bool help = false;
 
   void describe(OptionVisitor& v) {
-    v("model", model, "HalfCheetah, Ant or Walker2d; all if none is named");
+    v("model", model, std::string(kModels) + "; all if none is named");
     v("json", json, "write the figures into this file too");
     v("num_envs", num_envs, "environments in lanes", between(16, 1 << 20));
     v("pairs", pairs, "turns of each", at_least(1));
@@ -244,7 +246,10 @@ void run(const PhysicsBenchOptions& options) {
   add(measure<half_cheetah_robot>({"HalfCheetah", "half_cheetah.xml", 5, 0.1, -1e3, 1e3, false}, options));
   add(measure<ant_robot>({"Ant", "ant.xml", 5, 0.1, 0.2, 1, true}, options));
   add(measure<walker2d_robot>({"Walker2d", "walker2d.xml", 4, 0.005, -1, 1, false}, options));
-  if (json.empty()) throw UsageError("no model " + options.model + ": HalfCheetah, Ant or Walker2d");
+  add(measure<hopper_robot>({"Hopper", "hopper.xml", 4, 0.005, -0.2, 0.2, false}, options));
+  add(measure<humanoid_robot>({"Humanoid", "humanoid.xml", 5, 0.01, 1, 2, true}, options));
+  add(measure<humanoid_standup_robot>({"HumanoidStandup", "humanoid_standup.xml", 5, 0.01, -1e3, 1e3, true}, options));
+  if (json.empty()) throw UsageError("no model " + options.model + ": " + kModels);
   if (options.json.empty()) return;
   std::ofstream file(options.json);
   file << "{" << json << "}\n" << std::flush;

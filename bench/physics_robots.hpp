@@ -4,6 +4,11 @@
 #include "drl/physics_loop.hpp"
 #include "physics/ant.hpp"
 #include "physics/half_cheetah.hpp"
+#include "physics/hopper.hpp"
+#include "physics/humanoid.hpp"
+#include "physics/humanoid_standup.hpp"
 #include "physics/walker2d.hpp"
 
-#define DRL_FOR_EACH_ROBOT(what) what(half_cheetah_robot) what(ant_robot) what(walker2d_robot)
+#define DRL_FOR_EACH_ROBOT(what)                                                                        \
+  what(half_cheetah_robot) what(ant_robot) what(walker2d_robot) what(hopper_robot) what(humanoid_robot) \
+      what(humanoid_standup_robot)

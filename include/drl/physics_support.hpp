@@ -14,6 +14,7 @@
 
 #include "drl/lanes.hpp"
 #include "drl/math.hpp"
+#include "drl/physics_pairs.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
@@ -71,11 +72,12 @@ struct Seen {
   F qfrc_actuator[Sizes::nv], qfrc_constraint[Sizes::nv], actuator_force[some(Sizes::nu)];
 };
 
-// What a stage computes with. Rows are the constraints' inequalities: kEdges of each contact, then one of each limit.
-// Row r has a residual y that is linear in qacc, and pushes with -weight y where y < 0.
+// What a stage computes with. Rows are the constraints' inequalities: kEdges of each floor contact, then one of each
+// limit, then those of pairs. Row r has a residual y that is linear in qacc, and pushes with -weight y where y < 0.
 template <class F, class Sizes>
 struct Work {
-  static constexpr int kRows = some(Sizes::kContacts * Sizes::kEdges + Sizes::kLimits);
+  static constexpr int kFixedRows = Sizes::kContacts * Sizes::kEdges + Sizes::kLimits;
+  static constexpr int kRows = some(kFixedRows + Sizes::kPairRows), kOfPairs = Sizes::kPairs > 0 ? Sizes::nv : 1;
   F axis[some(Sizes::kAxis)], mass[some(Sizes::kMass)], force[some(Sizes::kForce)], free_turn[some(Sizes::kFreeTurn)];
   Touch<F> touch[some(Sizes::kContacts)];
   ContactRow<F> contact[some(Sizes::kContacts)];
@@ -88,21 +90,30 @@ struct Work {
   F next_y[kRows];  // at the next ones
   F next_active[kRows];
   int touching[some(Sizes::kContacts)], touches = 0;  // contacts that are there in some lane
+  // Of pairs that may touch: parts, where other trees' origins are, rows, and M's factors with what else pushes.
+  Round<F> round[some(Sizes::kRounds)];
+  F between[some(Sizes::kTrees)][3];
+  PairRow<F, kOfPairs> pair_row[some(Sizes::kPairRows)];
+  int pair_rows = 0;  // of the lane that has most
+  F factor[some(Sizes::kFactor)], inverse[kOfPairs], half[kOfPairs], pair_update[some(Sizes::kPairRows)][kOfPairs];
 };
 
-// Calls body(row) for each row of the contacts that are there, and of the limits.
+// Calls body(row) for each row of the floor contacts and pairs that are there, and of the limits.
 template <class P, class Body>
 DRL_HD void each_row(const typename P::Work& w, const Body& body) {
   if constexpr (P::kContacts > 0)
     for (int t = 0; t < w.touches; ++t)
       for (int e = 0; e < P::kEdges; ++e) body(w.touching[t] * P::kEdges + e);
   for (int l = 0; l < P::kLimits; ++l) body(P::kContacts * P::kEdges + l);
+  if constexpr (P::kPairs > 0)
+    for (int s = 0; s < w.pair_rows; ++s) body(P::Work::kFixedRows + s);
 }
 
-// The contacts that are there in some lane, with none of their rows pushing yet.
+// The contacts that are there in some lane, with none of their rows pushing yet. True in lanes that have too many.
 template <class P>
-DRL_HD_CALLED void begin_rows(typename P::Work& w) {
+DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typename P::Number* qvel) {
   using F = typename P::Number;
+  Mask<F> has_too_many = F(0) != F(0);
   w.touches = 0;
   if constexpr (P::kContacts > 0) {
     for (int c = 0; c < P::kContacts; ++c) {
@@ -113,7 +124,13 @@ DRL_HD_CALLED void begin_rows(typename P::Work& w) {
     }
     P::no_coupling(w);
   }
+  if constexpr (P::kPairs > 0) {
+    F turned[P::nv];
+    P::into_solver(w, qvel, turned);
+    has_too_many = begin_pairs<P>(w, turned);
+  }
   each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = F(0); });
+  return has_too_many;
 }
 
 // Residuals at qacc, and which rows push there; true in the lanes where these are not those that pushed before.
@@ -139,6 +156,12 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
     w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited[l]], w.limit_rest[l]);
     decide(r);
   }
+  if constexpr (P::kPairs > 0)
+    for (int s = 0; s < w.pair_rows; ++s) {
+      const PairRow<F, P::nv>& row = w.pair_row[s];
+      w.next_y[P::Work::kFixedRows + s] = long_dot<P::nv>(row.along, qacc, row.rest);
+      decide(P::Work::kFixedRows + s);
+    }
   return differs;
 }
 
@@ -205,25 +228,38 @@ DRL_HD_CALLED void take_next(typename P::Work& w) {
   each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = w.next_active[r], w.y[r] = w.next_y[r]; });
 }
 
+// The accelerations at which forces are in balance, if the rows that push are those of the work.
+template <class P>
+DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
+  if constexpr (P::kPairs > 0) {
+    P::factorise(w);
+    take_pairs<P>(w);
+    P::solve_down(w, qacc);
+  } else {
+    P::newton(w, qacc);
+  }
+}
+
 // The accelerations at which the cost of limits and contacts is least, by Newton's method on the rows that push: where
 // these stay the same the solution is exact. qacc [nv], in the solver's axes, is the warm start. Counts lanes that have
-// not converged after kRounds.
+// not converged after kRounds, or touch themselves in more places than the work has.
 template <class P>
-DRL_HD_CALLED void solve(typename P::Work& w, typename P::Number* qacc, typename P::Number& unsolved) {
+DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, typename P::Number* qacc,
+                         typename P::Number& unsolved) {
   using F = typename P::Number;
   constexpr int kRounds = 20, kLoose = 5;
-  begin_rows<P>(w);
+  const Mask<F> has_too_many = begin_rows<P>(w, qvel);
   F next[P::nv];
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
   for (int round = 0;; ++round) {
     const Mask<F> differs = find_next<P>(w, next);
     const bool is_last = round > 0 && (!any(differs) || round == kRounds);
-    if (is_last) unsolved = unsolved + math::select(differs, F(1), F(0));
+    if (is_last) unsolved = unsolved + math::select(differs | has_too_many, F(1), F(0));
     if (!is_last && round > 0) search_line<P>(w, qacc, next, differs, round < kLoose ? 0.5 : 0.01);
     for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
     if (is_last) return;
     take_next<P>(w);
-    P::newton(w, next);
+    balance<P>(w, next);
   }
 }
 
@@ -236,7 +272,7 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
   P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
   F qacc[P::nv];
   P::into_solver(w, warm_start, qacc);
-  solve<P>(w, qacc, stage.unsolved);
+  solve<P>(w, stage.qvel, qacc, stage.unsolved);
   P::out_of_solver(w, qacc, stage.qacc);
   if constexpr (P::kImplicitDamping) {
     F turned[P::nv];
@@ -262,6 +298,7 @@ DRL_HD_CALLED void find_forces(const typename P::Work& w, typename P::Stage& sta
       const ContactPoint& point = P::points[c];
       P::add_wrench(point, w.contact[c], push, stage.wrench[point.frame]);
     }
+  if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, stage.wrench);
   for (int l = 0; l < P::kLimits; ++l) {
     const int r = P::kContacts * P::kEdges + l;
     stage.limit[l] = -(w.limit_sign[l] * w.next_active[r] * w.next_y[r]);

@@ -73,8 +73,9 @@ void explain(const RobotModel& model, const Program& program) {
               model.timestep);
   size_t limits = 0;
   for (const Joint& joint : model.joints) limits += joint.limit.has_value() ? 1 : 0;
-  std::printf("%zu actuators, %zu limits, %zu places where it may touch the floor%s\n\n", model.actuators.size(),
-              limits, model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
+  std::printf("%zu actuators, %zu limits, %zu places where it may touch the floor%s", model.actuators.size(), limits,
+              model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
+  std::printf("; %zu pairs of its parts that may touch\n\n", model.pairs.size());
   std::printf("%-16s %10s %10s   (a multiply-add is one; then sines and cosines)\n", "function", "operations",
               "of angles");
   for (const Function& function : program.functions()) {

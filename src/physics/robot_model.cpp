@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "drl/mujoco_model.hpp"
 
@@ -261,12 +262,23 @@ class Reader {
     return s;
   }
 
-  // What MuJoCo's mj_contactParam mixes of two geoms.
-  Softness mixed_softness(int a, int b, const std::string& where) {
+  // How two geoms touch.
+  struct Touch {
+    int a, b, dimensions;
+    double margin, gap, friction;
+    Softness softness;
+  };
+  // What MuJoCo's mj_contactParam mixes of two geoms: the one of higher priority says it, else both.
+  Touch mixed_touch(int a, int b) {
     double share = 0.5;  // of a
     const double mix_a = m_.geom_solmix[a], mix_b = m_.geom_solmix[b];
     if (mix_a >= kLeast || mix_b >= kLeast) share = mix_a < kLeast ? 0 : mix_b < kLeast ? 1 : mix_a / (mix_a + mix_b);
-    if (m_.geom_priority[a] != m_.geom_priority[b]) share = m_.geom_priority[a] > m_.geom_priority[b] ? 1 : 0;
+    int dimensions = std::max(m_.geom_condim[a], m_.geom_condim[b]);
+    double mu = std::max(m_.geom_friction[3 * a], m_.geom_friction[3 * b]);
+    if (m_.geom_priority[a] != m_.geom_priority[b]) {
+      const int first = m_.geom_priority[a] > m_.geom_priority[b] ? a : b;
+      share = first == a ? 1 : 0, dimensions = m_.geom_condim[first], mu = m_.geom_friction[3 * first];
+    }
     mjtNum solref[2], solimp[5];
     const bool are_times = m_.geom_solref[2 * a] > 0 && m_.geom_solref[2 * b] > 0;
     for (int k = 0; k < 2; ++k) {
@@ -274,18 +286,34 @@ class Reader {
       solref[k] = are_times || share == 0 || share == 1 ? share * x + (1 - share) * y : std::min(x, y);
     }
     for (int k = 0; k < 5; ++k) solimp[k] = share * m_.geom_solimp[5 * a + k] + (1 - share) * m_.geom_solimp[5 * b + k];
-    return softness(solref, solimp, where);
+    return {a,
+            b,
+            dimensions,
+            m_.geom_margin[a] + m_.geom_margin[b],
+            m_.geom_gap[a] + m_.geom_gap[b],
+            std::max(kLeastFriction, mu),
+            softness(solref, solimp, quoted("geom", mjOBJ_GEOM, a))};
   }
-  // The one that says how a pair touches; the other one if both do.
-  int first_of(int a, int b) const { return m_.geom_priority[a] >= m_.geom_priority[b] ? a : b; }
-  int dimensions(int a, int b) const {
-    if (m_.geom_priority[a] != m_.geom_priority[b]) return m_.geom_condim[first_of(a, b)];
-    return std::max(m_.geom_condim[a], m_.geom_condim[b]);
+  // What the file says of the two.
+  Touch told_touch(int p) {
+    const std::string where = quoted("pair", mjOBJ_PAIR, p);
+    const mjtNum *friction = m_.pair_friction + 5 * p, *turned = m_.pair_solreffriction + 2 * p;
+    if (m_.pair_dim[p] > 1 && friction[0] != friction[1]) refuse(where, "friction that differs by direction");
+    if (turned[0] != 0 || turned[1] != 0) refuse(where, "solreffriction");
+    return {m_.pair_geom1[p],
+            m_.pair_geom2[p],
+            m_.pair_dim[p],
+            m_.pair_margin[p],
+            m_.pair_gap[p],
+            std::max(kLeastFriction, friction[0]),
+            softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, where)};
   }
-  double friction(int a, int b) const {
-    double mu = std::max(m_.geom_friction[3 * a], m_.geom_friction[3 * b]);
-    if (m_.geom_priority[a] != m_.geom_priority[b]) mu = m_.geom_friction[3 * first_of(a, b)];
-    return std::max(kLeastFriction, mu);
+  // What the impedance makes a diagonal of, of each edge.
+  double edge_weight(const Touch& touch) const {
+    const double weight =
+        m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
+    const double mu = touch.friction;
+    return touch.dimensions == 1 ? weight : weight * (1 + mu * mu) * 2 * mu * mu / m_.opt.impratio;
   }
 
   // Whether MuJoCo looks for contacts of the two.
@@ -303,41 +331,54 @@ class Reader {
     return true;
   }
 
-  void read_contacts() {
-    for (int a = 0; a < m_.ngeom; ++a)
-      for (int b = a + 1; b < m_.ngeom; ++b) {
-        if (!may_touch(a, b)) continue;
-        const bool is_plane_first = m_.geom_type[a] == mjGEOM_PLANE;
-        if (is_plane_first || m_.geom_type[b] == mjGEOM_PLANE)
-          read_floor_contact(is_plane_first ? a : b, is_plane_first ? b : a);
-        else
-          refuse(quoted("geom", mjOBJ_GEOM, a), "it may touch geom '", name(mjOBJ_GEOM, b), "'");
-      }
+  bool is_told(int a, int b) const {
+    for (int p = 0; p < m_.npair; ++p)
+      if (std::minmax(a, b) == std::minmax(m_.pair_geom1[p], m_.pair_geom2[p])) return true;
+    return false;
   }
-  void read_floor_contact(int plane, int g) {
+
+  void read_contacts() {
+    for (int p = 0; p < m_.npair; ++p) read_contact(told_touch(p));
+    for (int a = 0; a < m_.ngeom; ++a)
+      for (int b = a + 1; b < m_.ngeom; ++b)
+        if (may_touch(a, b) && !is_told(a, b)) read_contact(mixed_touch(a, b));
+    if (!r_.pairs.empty() && r_.nv > 64) refuse("contact: geoms may touch, and more than 64 numbers of qvel");
+  }
+  void read_contact(const Touch& touch) {
+    const std::string where = quoted("geom", mjOBJ_GEOM, touch.a);
+    if (touch.dimensions != 1 && touch.dimensions != 3)
+      return refuse(where, "condim ", std::to_string(touch.dimensions), " with geom '", name(mjOBJ_GEOM, touch.b), "'");
+    if (touch.gap != 0) refuse(where, "gap");
+    if (m_.geom_type[touch.a] == mjGEOM_PLANE) return read_floor_contact(touch.a, touch.b, touch);
+    if (m_.geom_type[touch.b] == mjGEOM_PLANE) return read_floor_contact(touch.b, touch.a, touch);
+    read_pair(touch);
+  }
+
+  bool is_round(int g) const { return m_.geom_type[g] == mjGEOM_CAPSULE || m_.geom_type[g] == mjGEOM_SPHERE; }
+  // The axis of a geom, in its body.
+  Numbers3 axis_of(int g) const {
+    const Frame& frame = r_.frames[static_cast<size_t>(m_.geom_bodyid[g])];
+    return column(times(frame.turn, rotation(m_.geom_quat + 4 * g)), 2);
+  }
+
+  void read_floor_contact(int plane, int g, const Touch& touch) {
     const std::string where = quoted("geom", mjOBJ_GEOM, g);
     const bool is_capsule = m_.geom_type[g] == mjGEOM_CAPSULE;
-    if (!is_capsule && m_.geom_type[g] != mjGEOM_SPHERE)
-      return refuse(where, "it may touch a plane, and is neither sphere nor capsule");
+    if (!is_round(g)) return refuse(where, "it may touch a plane, and is neither sphere nor capsule");
     const Rotation plane_turn = rotation(m_.geom_quat + 4 * plane);
     if (m_.geom_bodyid[plane] != 0 || column(plane_turn, 2) != Numbers3{0, 0, 1})
       return refuse(quoted("geom", mjOBJ_GEOM, plane), "a plane that is not horizontal, or moves");
-    if (dimensions(plane, g) != 3) refuse(where, "condim ", std::to_string(dimensions(plane, g)), " on a plane");
-    if (m_.geom_gap[plane] + m_.geom_gap[g] != 0) refuse(where, "gap");
     const int b = m_.geom_bodyid[g];
     const Frame& frame = r_.frames[static_cast<size_t>(b)];
-    const Rotation turn = times(frame.turn, rotation(m_.geom_quat + 4 * g));
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b};
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
-    contact.margin = m_.geom_margin[plane] + m_.geom_margin[g], contact.friction = friction(plane, g);
-    const double mu = contact.friction, ratio = 1 / m_.opt.impratio;
-    contact.weight = m_.body_invweight0[2 * b] * (1 + mu * mu) * 2 * mu * mu * ratio;  // of a pyramid's edge
-    contact.softness = mixed_softness(plane, g, where);
-    if (is_capsule) contact.axis = column(turn, 2);
-    const Numbers3 middle = r_.geoms[static_cast<size_t>(g)].pos;
+    contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch);
+    if (touch.dimensions == 1) contact.friction = 0, contact.weight *= 4;
+    contact.softness = touch.softness;
+    const Numbers3 middle = r_.geoms[static_cast<size_t>(g)].pos, along = axis_of(g);
+    if (is_capsule) contact.axis = along;
     for (const double end : is_capsule ? std::vector<double>{1, -1} : std::vector<double>{0}) {
       const double off = end * m_.geom_size[3 * g + 1];
-      const Numbers3 along = column(turn, 2);
       contact.center = plus(middle, {off * along[0], off * along[1], off * along[2]});
       if (!r_.contacts.empty() && r_.contacts[0].softness.power != contact.softness.power)
         refuse(where, "a power of solimp that differs from that of geom '", r_.contacts[0].name, "'");
@@ -346,9 +387,35 @@ class Reader {
     }
   }
 
+  // The number of a geom among rounds, where it may be new.
+  int round_of(int g) {
+    const auto [place, is_new] = rounds_.emplace(g, static_cast<int>(r_.rounds.size()));
+    if (!is_new) return place->second;
+    Round round{.name = name(mjOBJ_GEOM, g), .body = r_.geoms[static_cast<size_t>(g)].body, .frame = m_.geom_bodyid[g]};
+    round.center = r_.geoms[static_cast<size_t>(g)].pos, round.radius = m_.geom_size[3 * g];
+    const Numbers3 axis = axis_of(g);
+    const double half = m_.geom_type[g] == mjGEOM_CAPSULE ? m_.geom_size[3 * g + 1] : 0;
+    round.half = {half * axis[0], half * axis[1], half * axis[2]};
+    r_.rounds.push_back(round);
+    return place->second;
+  }
+  void read_pair(const Touch& touch) {
+    for (const int g : {touch.a, touch.b})
+      if (!is_round(g))
+        return refuse(quoted("geom", mjOBJ_GEOM, g), "it may touch geom '",
+                      name(mjOBJ_GEOM, g == touch.a ? touch.b : touch.a), "', and is neither sphere nor capsule");
+    const bool turns = m_.geom_type[touch.a] > m_.geom_type[touch.b];
+    RoundPair pair{.first = round_of(turns ? touch.b : touch.a), .second = round_of(turns ? touch.a : touch.b)};
+    pair.edges = touch.dimensions == 1 ? 1 : 4;
+    pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch);
+    pair.softness = touch.softness;
+    if (!r_.pairs.empty() && r_.pairs[0].softness.power != pair.softness.power)
+      refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a power of solimp that differs from that of other pairs");
+    r_.pairs.push_back(pair);
+  }
+
   void refuse_the_rest() {
     if (m_.neq > 0) refuse("equality constraints");
-    if (m_.npair > 0) refuse("contact: explicit pairs");
     if (m_.nplugin > 0) refuse("plugins");
     if (m_.nflex > 0) refuse("flexible bodies");
     if (r_.bodies.empty()) refuse("worldbody: nothing moves");
@@ -362,6 +429,7 @@ class Reader {
   const mjModel& m_;
   std::string file_;
   RobotModel r_;
+  std::map<int, int> rounds_;  // by geom
 };
 
 }  // namespace

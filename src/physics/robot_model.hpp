@@ -91,11 +91,27 @@ struct Actuator {
 struct FloorContact {
   std::string name;
   int body = 0, frame = 0;
-  Numbers3 center{};               // in the body
-  std::optional<Numbers3> axis{};  // of the capsule, along which its friction is
-  double radius = 0, height = 0;   // of the sphere; of the plane
-  double margin = 0, friction = 0;
-  double weight = 0;  // what the impedance makes a diagonal of: R = (1 - d) / d weight
+  Numbers3 center{};                // in the body
+  std::optional<Numbers3> axis{};   // of the capsule, along which its friction is
+  double radius = 0, height = 0;    // of the sphere; of the plane
+  double margin = 0, friction = 0;  // no friction: a pyramid whose edges are one
+  double weight = 0;                // what the impedance makes a diagonal of: R = (1 - d) / d weight
+  Softness softness{};
+};
+
+// A sphere or a capsule that may touch another one.
+struct Round {
+  std::string name;
+  int body = 0, frame = 0;  // body -1: the world
+  Numbers3 center{};        // in the body
+  Numbers3 half{};          // from the centre to the end of a capsule's axis; 0 of a sphere
+  double radius = 0;
+};
+
+struct RoundPair {
+  int first = 0, second = 0;  // rounds; spheres come before capsules
+  int edges = 1;              // 1 without friction, else 4 of a pyramid
+  double margin = 0, friction = 0, weight = 0;
   Softness softness{};
 };
 
@@ -115,7 +131,9 @@ struct RobotModel {
   std::vector<Mark> geoms, sites;
   std::vector<Actuator> actuators;
   std::vector<FloorContact> contacts;
-  std::vector<double> start;  // qpos [nq] of the file
+  std::vector<Round> rounds;
+  std::vector<RoundPair> pairs;  // that MuJoCo looks for contacts of
+  std::vector<double> start;     // qpos [nq] of the file
   // What the model uses and the compiler cannot do, each with the element: "tendon 'left': <frictionloss>".
   std::vector<std::string> unsupported;
 };

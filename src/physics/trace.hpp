@@ -37,8 +37,19 @@ struct Dynamics {
 };
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
 
-// M^-1 x by L'DL (Featherstone, section 6.5), which has M's sparsity.
-std::vector<Expr> solve_tree(const RobotModel& model, TreeMatrix m, std::vector<Expr> x);
+// M = L'DL (Featherstone, section 6.5), where L has M's sparsity and ones on its diagonal.
+struct TreeFactors {
+  std::vector<std::vector<Expr>> ancestors;  // of L
+  std::vector<Expr> inverse;                 // of D
+};
+TreeFactors factor_tree(const RobotModel& model, TreeMatrix m);
+// L'^-1 x, the first half of M^-1 x, and L^-1 D^-1 x, the second.
+std::vector<Expr> solve_up(const RobotModel& model, const TreeFactors& factors, std::vector<Expr> x);
+std::vector<Expr> solve_down(const RobotModel& model, const TreeFactors& factors, std::vector<Expr> x);
+inline std::vector<Expr> solve_tree(const RobotModel& model, const TreeMatrix& m, const std::vector<Expr>& x) {
+  const TreeFactors factors = factor_tree(model, m);
+  return solve_down(model, factors, solve_up(model, factors, x));
+}
 // M x.
 std::vector<Expr> multiply_tree(const RobotModel& model, const TreeMatrix& m, const std::vector<Expr>& x);
 

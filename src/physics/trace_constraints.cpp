@@ -61,6 +61,7 @@ class Tracer {
   void trace() {
     trace_newton();
     trace_curvature();
+    if (!model_.pairs.empty()) trace_pairs();
     if (model_.contacts.empty()) return;
     trace_accelerations();
     trace_row();
@@ -70,13 +71,28 @@ class Tracer {
   }
 
  private:
-  // What the table says of the contact at hand.
+  // What a table says of the contact at hand.
+  template <class Contact, class Get>
+  Expr table(const std::vector<Contact>& contacts, const std::string& entry, const std::string& name, const Get& get) {
+    const double first = get(contacts[0]);
+    for (const Contact& contact : contacts)
+      if (get(contact) != first) return p_.input("F(" + entry + "." + name + ")", name);
+    return first;
+  }
   template <class Get>
   Expr table(const std::string& name, const Get& get) {
-    const double first = get(model_.contacts[0]);
-    for (const FloorContact& contact : model_.contacts)
-      if (get(contact) != first) return p_.input("F(point." + name + ")", name);
-    return first;
+    return table(model_.contacts, "point", name, get);
+  }
+  // The impedance of the contact at hand, at the violation x.
+  template <class Contact>
+  Expr impedance_of(const std::vector<Contact>& contacts, const std::string& entry, const Expr& x) {
+    const auto softness = [&](const std::string& name, auto member) {
+      return table(contacts, entry, name, [&](const Contact& c) { return c.softness.*member; });
+    };
+    const Impedance curve{softness("least", &Softness::least), softness("most", &Softness::most),
+                          softness("width", &Softness::width), softness("midpoint", &Softness::midpoint),
+                          contacts[0].softness.power};
+    return p_.named(impedance(curve, x), "impedance");
   }
 
   void trace_accelerations() {
@@ -126,10 +142,7 @@ class Tracer {
     const Vec3 velocity = kept_.velocity.linear + cross(kept_.velocity.angular, row_.point);
     const Expr x = p_.named(kept_.distance - margin, "violation");
 
-    const int power = model_.contacts[0].softness.power;
-    const Impedance curve{softness("least", &Softness::least), softness("most", &Softness::most),
-                          softness("width", &Softness::width), softness("midpoint", &Softness::midpoint), power};
-    const Expr d = p_.named(impedance(curve, x), "impedance");
+    const Expr d = impedance_of(model_.contacts, "point", x);
     const Expr scale = table("weight", [](const FloorContact& c) { return c.weight; });
     const Expr weight = p_.named(select_less(x, 0, d / ((Expr(1) - d) * scale), 0), "edge_weight");
     for (int e = 0; e < edges_; ++e) p_.set(at("weight", e), edges_ == 3 && e == 2 ? Expr(2) * weight : weight);
@@ -217,8 +230,12 @@ class Tracer {
   }
 
   void trace_newton() {
-    p_.begin("The accelerations at which forces are in balance, if the rows that push are those of the work.",
-             "newton(const Work& w, F* qacc)");
+    if (model_.pairs.empty())
+      p_.begin("The accelerations at which forces are in balance, if the rows that push are those of the work.",
+               "newton(const Work& w, F* qacc)");
+    else
+      p_.begin("Factorises M and what floor contacts and limits that push add; the first half of the solution.",
+               "factorise(Work& w)");
     p_.section("what contacts add, of a body and all that it carries");
     std::vector<Coupling> coupling(model_.bodies.size());
     std::vector<std::pair<int, std::string>> places;
@@ -253,12 +270,67 @@ class Tracer {
                               p_.input(at("w.limit_rest", number), name + "rest"));
     }
     p_.section("factorised and solved");
-    const std::vector<Expr> solution = solve_tree(model_, h, force);
+    TreeFactors factors = factor_tree(model_, h);
+    std::vector<Expr> solution = solve_up(model_, factors, force);
+    if (model_.pairs.empty())
+      solution = solve_down(model_, factors, solution);
+    else
+      keep_factors(factors);
+    const std::string place = model_.pairs.empty() ? "qacc" : "w.half", name = model_.pairs.empty() ? "qacc_" : "half_";
     for (size_t i = 0; i < solution.size(); ++i)
-      p_.set(at("qacc", static_cast<int>(i)), p_.named(solution[i], "qacc_" + identifier(model_.dofs[i].name)));
+      p_.set(at(place, static_cast<int>(i)), p_.named(solution[i], name + identifier(model_.dofs[i].name)));
     const std::set<std::string> used = inputs_of(p_.graph(), solution);
     for (const auto& [k, place] : places)
       if (used.contains(place)) couples_[k] = true;
+    if (!model_.pairs.empty()) trace_halves(factors);
+  }
+
+  // Puts them into the work, and makes them what is read from there.
+  void keep_factors(TreeFactors& factors) {
+    for (size_t i = 0; i < model_.dofs.size(); ++i) {
+      const std::string name = identifier(model_.dofs[i].name);
+      for (size_t a = 0; a < factors.ancestors[i].size(); ++a) {
+        const std::string other = identifier(model_.dofs[static_cast<size_t>(model_.dofs[i].ancestors[a])].name);
+        factors.ancestors[i][a] = p_.keep("factor", factors.ancestors[i][a], name + "_" + other + "_factor");
+      }
+      const std::string place = at("w.inverse", static_cast<int>(i));
+      p_.set(place, p_.named(factors.inverse[i], name + "_inverse"));
+      factors.inverse[i] = p_.input(place, name + "_inverse");
+    }
+  }
+  // What pairs' rows pass through, and the way back.
+  void trace_halves(const TreeFactors& factors) {
+    p_.begin("The first half of a solution, for what is along qvel.", "solve_up(const Work& w, const F* from, F* to)");
+    std::vector<Expr> x, half;
+    for (size_t i = 0; i < model_.dofs.size(); ++i) {
+      x.push_back(qacc("from", i));
+      half.push_back(p_.input(at("w.half", static_cast<int>(i)), "half_" + identifier(model_.dofs[i].name)));
+    }
+    x = solve_up(model_, factors, x);
+    for (size_t i = 0; i < x.size(); ++i) p_.set(at("to", static_cast<int>(i)), x[i]);
+    p_.begin("The second half.", "solve_down(const Work& w, F* qacc)");
+    x = solve_down(model_, factors, half);
+    for (size_t i = 0; i < x.size(); ++i)
+      p_.set(at("qacc", static_cast<int>(i)), p_.named(x[i], "qacc_" + identifier(model_.dofs[i].name)));
+  }
+
+  void trace_pairs() {
+    p_.begin("What a torque about the origin of each tree, and a force, are along qvel.",
+             "along(const Work& w, const F (*wrench)[6], F* force)");
+    for (size_t i = 0; i < model_.dofs.size(); ++i) {
+      Spatial wrench;
+      const int tree = model_.bodies[static_cast<size_t>(model_.dofs[i].body)].tree;
+      for (int k = 0; k < 6; ++k) wrench[k] = p_.input(at("wrench", tree, k), "");
+      p_.set(at("force", static_cast<int>(i)), dot(kept_.axis[i], wrench));
+    }
+    p_.begin("How hard a pair is at a distance, and what its rows are at rest.",
+             "pair_softness(const ContactPair& pair, const F& distance, F& weight, F& rest)", true);
+    const auto entry = [&](const std::string& name, const auto& get) { return table(model_.pairs, "pair", name, get); };
+    const Expr x = p_.named(
+        p_.input("distance", "") - entry("margin", [](const RoundPair& pair) { return pair.margin; }), "violation");
+    const Expr d = impedance_of(model_.pairs, "pair", x);
+    p_.set("weight", d / ((Expr(1) - d) * entry("weight", [](const RoundPair& pair) { return pair.weight; })));
+    p_.set("rest", entry("stiffness", [](const RoundPair& pair) { return pair.softness.stiffness; }) * (d * x));
   }
 
   void trace_curvature() {

@@ -79,28 +79,36 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   return d;
 }
 
-std::vector<Expr> solve_tree(const RobotModel& model, TreeMatrix m, std::vector<Expr> x) {
+TreeFactors factor_tree(const RobotModel& model, TreeMatrix m) {
   const auto& dofs = model.dofs;
-  std::vector<Expr> inverse(dofs.size());
+  TreeFactors factors{m.ancestors, std::vector<Expr>(dofs.size())};
   for (size_t k = dofs.size(); k-- > 0;) {
     const auto& up = dofs[k].ancestors;
-    inverse[k] = Expr(1) / m.diagonal[k];
+    factors.inverse[k] = Expr(1) / m.diagonal[k];
     for (size_t i = 0; i < up.size(); ++i) {
       const auto row = static_cast<size_t>(up[i]);
-      const Expr factor = m.ancestors[k][i] * inverse[k];
+      const Expr factor = m.ancestors[k][i] * factors.inverse[k];
       m.diagonal[row] -= factor * m.ancestors[k][i];
       // The ancestors of `row` are those of k behind it.
       for (size_t j = i + 1; j < up.size(); ++j) m.ancestors[row][j - i - 1] -= factor * m.ancestors[k][j];
-      m.ancestors[k][i] = factor;
+      factors.ancestors[k][i] = factor;
     }
   }
-  for (size_t k = dofs.size(); k-- > 0;)
-    for (size_t i = 0; i < dofs[k].ancestors.size(); ++i)
-      x[static_cast<size_t>(dofs[k].ancestors[i])] -= m.ancestors[k][i] * x[k];
-  for (size_t k = 0; k < dofs.size(); ++k) {
-    x[k] = x[k] * inverse[k];
-    for (size_t i = 0; i < dofs[k].ancestors.size(); ++i)
-      x[k] -= m.ancestors[k][i] * x[static_cast<size_t>(dofs[k].ancestors[i])];
+  return factors;
+}
+
+std::vector<Expr> solve_up(const RobotModel& model, const TreeFactors& factors, std::vector<Expr> x) {
+  for (size_t k = x.size(); k-- > 0;)
+    for (size_t i = 0; i < model.dofs[k].ancestors.size(); ++i)
+      x[static_cast<size_t>(model.dofs[k].ancestors[i])] -= factors.ancestors[k][i] * x[k];
+  return x;
+}
+
+std::vector<Expr> solve_down(const RobotModel& model, const TreeFactors& factors, std::vector<Expr> x) {
+  for (size_t k = 0; k < x.size(); ++k) {
+    x[k] = x[k] * factors.inverse[k];
+    for (size_t i = 0; i < model.dofs[k].ancestors.size(); ++i)
+      x[k] -= factors.ancestors[k][i] * x[static_cast<size_t>(model.dofs[k].ancestors[i])];
   }
   return x;
 }

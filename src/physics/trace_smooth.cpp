@@ -85,6 +85,26 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
   }
 }
 
+// Centres and half axes of what may touch each other, from the origin of the first tree, and where other trees' are.
+void trace_rounds(const RobotModel& model, const Kinematics& kinematics, Program& p) {
+  const Vec3 first = kinematics.origin[0];
+  for (size_t t = 1; t < kinematics.origin.size(); ++t)
+    for (int k = 0; k < 3; ++k) p.set(at("w.between", static_cast<int>(t), k), first[k] - kinematics.origin[t][k]);
+  for (size_t r = 0; r < model.rounds.size(); ++r) {
+    const Round& round = model.rounds[r];
+    const std::string name = identifier(round.name), place = at("w.round", static_cast<int>(r));
+    Vec3 center = known(round.center) - first, half = known(round.half);
+    if (round.body >= 0) {
+      const auto body = static_cast<size_t>(round.body);
+      const auto tree = static_cast<size_t>(model.bodies[body].tree);
+      center = kinematics.origin[tree] - first + (kinematics.pos[body] + kinematics.turn[body] * known(round.center));
+      half = kinematics.turn[body] * half;
+    }
+    p.named(center, name + "_center"), p.named(half, name + "_half");
+    for (int k = 0; k < 3; ++k) p.set(at(place + ".center", k), center[k]), p.set(at(place + ".half", k), half[k]);
+  }
+}
+
 std::vector<int> numbered(const std::vector<bool>& which) {
   std::vector<int> numbers;
   int next = 0;
@@ -102,6 +122,7 @@ std::vector<int> touching_bodies(const RobotModel& model) {
 std::vector<int> touching_frames(const RobotModel& model) {
   std::vector<bool> touches(model.frames.size());
   for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.frame)] = true;
+  for (const Round& round : model.rounds) touches[static_cast<size_t>(round.frame)] = round.body >= 0;
   return numbered(touches);
 }
 std::vector<const Joint*> limited_joints(const RobotModel& model) {
@@ -149,6 +170,9 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   trace_limits(model, kinematics, p);
   p.section("where contacts may be");
   trace_touches(model, kinematics, kept, p);
+  if (model.pairs.empty()) return kept;
+  p.section("what may touch each other");
+  trace_rounds(model, kinematics, p);
   return kept;
 }
 

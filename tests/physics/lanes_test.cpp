@@ -45,18 +45,36 @@ class Batch {
 
   void expect_near(const std::vector<float>& stepped) {
     std::vector<double> errors;
+    int undecided = 0;
     for (int64_t e = 0; e < kStates; ++e) {
       const mjData& expected = reference_.after_step(states_[static_cast<size_t>(e)]);
       float qacc[Step::nv];
       for (int k = 0; k < Step::nv; ++k) qacc[k] = stepped[static_cast<size_t>(k * kStates + e)];
-      errors.push_back(difference(qacc, expected.qacc, Step::nv));
+      const double error = difference(qacc, expected.qacc, Step::nv);
+      const bool is_out = error > 1e-2 && is_undecided(states_[static_cast<size_t>(e)]);
+      undecided += is_out ? 1 : 0;
+      if (!is_out) errors.push_back(error);
     }
     std::ranges::sort(errors);
     EXPECT_LE(errors[errors.size() * 99 / 100], 1e-4);
     EXPECT_LE(errors.back(), 1e-2);
+    EXPECT_LE(undecided, kStates / 200);
   }
 
  private:
+  // Whether float cannot tell which constraints push: in libmujoco it changes within its rounding.
+  bool is_undecided(const RobotState& state) {
+    const auto qacc = [&](const RobotState& s) {
+      const mjData& d = reference_.after_step(s);
+      return std::vector<double>(d.qacc, d.qacc + Step::nv);
+    };
+    const std::vector<double> here = qacc(state);
+    double most = 0;
+    for (int k = 0; k < 20; ++k)
+      most = std::max(most, difference(qacc(reference_.nearby(state, 1e-6)).data(), here.data(), Step::nv));
+    return most > 1e-2;
+  }
+
   Reference reference_;
   std::vector<float> state_, ctrl_;
   std::vector<RobotState> states_;
@@ -78,9 +96,14 @@ void expect_lanes(const std::string& file) {
   batch.expect_near(with_fma.empty() ? batch.step(Loops()) : with_fma);
 }
 
-TEST(Lanes, OfInvertedDoublePendulum) { expect_lanes<inverted_double_pendulum_robot>("inverted_double_pendulum.xml"); }
-TEST(Lanes, OfHalfCheetah) { expect_lanes<half_cheetah_robot>("half_cheetah.xml"); }
-TEST(Lanes, OfAnt) { expect_lanes<ant_robot>("ant.xml"); }
+TEST(Lanes, OfInvertedDoublePendulum) {
+  expect_lanes<inverted_double_pendulum_robot>("src/robots/models/inverted_double_pendulum.xml");
+}
+TEST(Lanes, OfHalfCheetah) { expect_lanes<half_cheetah_robot>("src/robots/models/half_cheetah.xml"); }
+TEST(Lanes, OfHopper) { expect_lanes<hopper_robot>("src/robots/models/hopper.xml"); }
+TEST(Lanes, OfHumanoid) { expect_lanes<humanoid_robot>("src/robots/models/humanoid.xml"); }
+TEST(Lanes, OfTangle) { expect_lanes<tangle_robot>("tests/physics/models/tangle.xml"); }
+TEST(Lanes, OfAnt) { expect_lanes<ant_robot>("src/robots/models/ant.xml"); }
 
 }  // namespace
 }  // namespace drl

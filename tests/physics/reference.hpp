@@ -24,8 +24,9 @@ struct RobotState {
 
 class Reference {
  public:
+  // A model of ours, or of these tests: a file's name below the project's root.
   explicit Reference(const std::string& file)
-      : model_(load_model(std::string(DRL_TEST_DATA) + "/../src/robots/models/" + file)),
+      : model_(load_model(std::string(DRL_TEST_DATA) + "/../" + file)),
         data_(mj_makeData(model_.get())),
         seen_(mj_makeData(model_.get())) {
     model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
@@ -56,6 +57,48 @@ class Reference {
     for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 3 * draw();
     for (int a = 0; a < model_->nu; ++a) data_->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
     return state_of(*data_);
+  }
+
+  // Folded up at random, far beyond limits, so that parts lie within each other; above the floor, or in it.
+  RobotState folded_state() {
+    start();
+    for (int j = 0; j < model_->njnt; ++j) {
+      double* qpos = data_->qpos + model_->jnt_qposadr[j];
+      if (model_->jnt_type[j] == mjJNT_HINGE) *qpos += 3 * draw();
+      if (model_->jnt_type[j] == mjJNT_FREE)
+        for (int k = 0; k < 7; ++k) qpos[k] += 0.3 * draw();
+    }
+    for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 3 * draw();
+    for (int a = 0; a < model_->nu; ++a) data_->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
+    return state_of(*data_);
+  }
+
+  // Free bodies near their start, where all of them touch.
+  RobotState pile_state() {
+    mj_resetData(model_.get(), data_.get());
+    for (int k = 0; k < model_->nq; ++k) data_->qpos[k] += 0.05 * draw();
+    for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = draw();
+    return state_of(*data_);
+  }
+  // A state that is not further away than `distance`.
+  RobotState nearby(RobotState state, double distance) {
+    for (auto* numbers : {&state.qpos, &state.qvel})
+      for (double& x : *numbers) x += distance * draw() * (1 + std::abs(x));
+    return state;
+  }
+
+  // How many contacts are not with a plane.
+  int pair_contacts(const mjData& d) const {
+    return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
+      return model_->geom_type[c.geom[0]] != mjGEOM_PLANE && model_->geom_type[c.geom[1]] != mjGEOM_PLANE;
+    }));
+  }
+  // Whether the axes of two parts that touch have a point in common.
+  bool axes_meet(const mjData& d) const {
+    return std::any_of(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
+      const double radii = model_->geom_size[3 * c.geom[0]] + model_->geom_size[3 * c.geom[1]];
+      return model_->geom_type[c.geom[0]] != mjGEOM_PLANE && c.dist + radii < 1e-12;
+    });
   }
 
   // What mj_step, or mj_forward, leaves of a state.

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <set>
 
 #include "../support/temp_folder.hpp"
+#include "drl/mujoco_model.hpp"
 
 namespace drl::robot_compiler {
 namespace {
@@ -45,6 +48,60 @@ TEST(RobotModel, AFloorIsTouchedByBothEndsOfACapsule) {
   EXPECT_NEAR(std::min(model.contacts[0].center[2], model.contacts[1].center[2]), -0.5, 1e-15);
 }
 
+using Names = std::set<std::set<std::string>>;
+
+// The geoms that libmujoco looks for contacts of: those that touch where margins are larger than the robot.
+Names touching_in_libmujoco(const std::string& file) {
+  const auto model = load_model(file);
+  std::fill_n(model->geom_margin, model->ngeom, 100), std::fill_n(model->body_margin, model->nbody, 100);
+  std::fill_n(model->pair_margin, model->npair, 100);
+  const std::unique_ptr<mjData, decltype(&mj_deleteData)> data(mj_makeData(model.get()), mj_deleteData);
+  mj_forward(model.get(), data.get());
+  Names names;
+  for (int c = 0; c < data->ncon; ++c) {
+    const int *geom = data->contact[c].geom, plane = mjGEOM_PLANE;
+    if (model->geom_type[geom[0]] == plane || model->geom_type[geom[1]] == plane) continue;
+    names.insert({mj_id2name(model.get(), mjOBJ_GEOM, geom[0]), mj_id2name(model.get(), mjOBJ_GEOM, geom[1])});
+  }
+  return names;
+}
+
+TEST(RobotModel, PairsAreThoseOfLibmujoco) {
+  const std::string tests = DRL_TEST_DATA, models = tests + "/../src/robots/models/";
+  for (const std::string& file : {models + "walker2d.xml", models + "hopper.xml", models + "humanoid.xml",
+                                  models + "humanoid_standup.xml", tests + "/physics/models/tangle.xml"}) {
+    const RobotModel model = read_robot_model(file);
+    EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(model.unsupported);
+    Names names;
+    for (const RoundPair& pair : model.pairs)
+      names.insert(
+          {model.rounds[static_cast<size_t>(pair.first)].name, model.rounds[static_cast<size_t>(pair.second)].name});
+    EXPECT_EQ(names.size(), model.pairs.size()) << file;
+    EXPECT_EQ(names, touching_in_libmujoco(file)) << file;
+  }
+}
+
+// Edges without friction: the sum of their weights is that of one row, 1 / 2 kg of a free body's inverse weight.
+TEST(RobotModel, AFloorWithoutFrictionIsAPyramidOfOneEdge) {
+  const RobotModel model = read(
+      "<default><geom condim='1'/></default><worldbody><geom type='plane' size='1 1 1'/><body><freejoint/>"
+      "<geom type='sphere' size='0.1' mass='2'/></body></worldbody>");
+  ASSERT_EQ(model.contacts.size(), 1u);
+  EXPECT_EQ(model.contacts[0].friction, 0);
+  EXPECT_NEAR(model.contacts[0].weight, 4 * 0.5, 1e-12);
+}
+
+// Two free balls of 1 and 4 kg, friction 0.5: inverse weights 1 + 1/4, times 2 mu^2 (1 + mu^2).
+TEST(RobotModel, APairWeighsWhatBothBodiesDo) {
+  const RobotModel model = read(
+      "<default><geom friction='0.5'/></default><worldbody><body><freejoint/><geom size='0.1' mass='1' margin='0.01'/>"
+      "</body><body pos='1 0 0'><freejoint/><geom size='0.2' mass='4' margin='0.02'/></body></worldbody>");
+  ASSERT_EQ(model.pairs.size(), 1u);
+  EXPECT_EQ(model.pairs[0].edges, 4);
+  EXPECT_EQ(model.pairs[0].margin, 0.03);
+  EXPECT_NEAR(model.pairs[0].weight, 1.25 * 2 * 0.25 * 1.25, 1e-12);
+}
+
 struct Refused {
   const char *inside, *what;
 };
@@ -74,8 +131,15 @@ INSTANTIATE_TEST_SUITE_P(
             DRL_BODY("<joint name='hip'/>") "<actuator><general name='motor' joint='hip' dyntype='filter'/></actuator>",
             "actuator 'motor': activation"},
         Refused{"<worldbody><body><freejoint/><geom name='a' size='0.1'/></body>"
+                "<body><freejoint/><geom name='b' type='box' size='1 1 1'/></body></worldbody>",
+                "geom 'b': it may touch geom 'a', and is neither sphere nor capsule"},
+        Refused{"<worldbody><body><freejoint/><geom name='a' size='0.1' condim='4'/></body>"
                 "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
-                "geom 'a': it may touch geom 'b'"},
+                "geom 'a': condim 4 with geom 'b'"},
+        Refused{"<worldbody><body><freejoint/><geom name='a' size='0.1'/></body>"
+                "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>"
+                "<contact><pair name='ab' geom1='a' geom2='b' friction='1 2'/></contact>",
+                "pair 'ab': friction that differs by direction"},
         Refused{
             "<worldbody><geom type='plane' size='1 1 1'/><body><freejoint/><geom name='box' type='box' size='1 1 1'/>"
             "</body></worldbody>",

@@ -1,0 +1,293 @@
+// Contacts between the parts of robots, which are spheres and capsules, and what they add to the solution: rows over
+// all of qvel, since such a contact couples two bodies. A lane has few, so that they are kept in as many places as the
+// lane with most of them needs, in each lane in the order of its own contacts: what another lane has changes no bit.
+#pragma once
+
+#include "drl/lanes.hpp"
+#include "drl/math.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// A sphere or capsule that may touch another one.
+struct RoundPart {
+  int frame, tree;    // frame: among those that may touch; -1: the world
+  uint64_t moved_by;  // bit i: qvel[i]
+  double radius;
+};
+struct ContactPair {
+  int first, second;  // parts; spheres before capsules
+  bool are_capsules;
+  int edges;             // 1, or 4 of a pyramid
+  float reach, nearest;  // squares of distances of centres, and of axes, beyond which they do not touch
+  double margin, friction, weight;
+  double stiffness, damping, least, most, width, midpoint;  // of the solver's parameters
+};
+
+// A part's centre, from the origin of the first tree, and from there to the end of its axis: 0 of a sphere.
+template <class F>
+struct Round {
+  F center[3], half[3];
+};
+// A residual: along qacc + rest.
+template <class F, int nv>
+struct PairRow {
+  F along[nv], rest;
+};
+// Where two parts touch, from the origin of the first tree: the normal goes from the first to the second.
+template <class F>
+struct PairContact {
+  F point[3], normal[3], distance;
+};
+
+template <class F>
+DRL_HD F dot(const F* a, const F* b) {
+  return math::fma(a[2], b[2], math::fma(a[1], b[1], a[0] * b[0]));
+}
+template <class F>
+DRL_HD void cross(const F* a, const F* b, F* c) {
+  for (int k = 0; k < 3; ++k) {
+    const int l = (k + 1) % 3, m = (k + 2) % 3;
+    c[k] = math::fma(a[l], b[m], -(a[m] * b[l]));
+  }
+}
+
+// Of two parts: their axes as lines, on which places are numbers between -1 and 1.
+template <class F>
+struct TwoAxes {
+  const Round<F>&a, &b;
+  F apart[3], across[3];       // from b's centre to a's; a's half axis x b's
+  F square;                    // of `across`
+  F aa, ab, bb, a_off, b_off;  // products of half axes; of them and `apart`
+
+  DRL_HD TwoAxes(const Round<F>& first, const Round<F>& second) : a(first), b(second) {
+    for (int k = 0; k < 3; ++k) apart[k] = a.center[k] - b.center[k];
+    cross(a.half, b.half, across);
+    square = dot(across, across);
+    aa = dot(a.half, a.half), ab = dot(a.half, b.half), bb = dot(b.half, b.half);
+    a_off = dot(a.half, apart), b_off = dot(b.half, apart);
+  }
+  // Parallel, or one is no line: MuJoCo's bound.
+  DRL_HD Mask<F> are_parallel() const { return square < F(1e-15); }
+
+  // On one of them, the nearest to a place on the other; perhaps beyond its ends.
+  DRL_HD F on_a(F y) const { return (ab * y - a_off) / math::max(aa, F(kLeast)); }
+  DRL_HD F on_b(F x) const { return math::fma(ab, x, b_off) / math::max(bb, F(kLeast)); }
+  // The nearest places of both, where they are not parallel: x on a, y on b. By products of vectors, which stay exact
+  // where lines are nearly parallel.
+  DRL_HD void nearest(F& x, F& y) const {
+    F turned[3];
+    cross(apart, b.half, turned);
+    x = math::select(are_parallel(), F(0), -dot(across, turned) / math::max(square, F(kLeast)));
+    x = math::clamp(x, F(-1), F(1));
+    const F free = on_b(x);
+    y = math::clamp(free, F(-1), F(1));
+    x = math::select(y != free, math::clamp(on_a(y), F(-1), F(1)), x);
+  }
+
+  // From a place of a to one of b.
+  DRL_HD void between(F x, F y, F* way) const {
+    for (int k = 0; k < 3; ++k) way[k] = math::fma(y, b.half[k], -math::fma(x, a.half[k], apart[k]));
+  }
+  // Of the spheres around two places.
+  DRL_HD PairContact<F> contact(F x, F y, double first_radius, double second_radius) const {
+    // Nearer than this, the direction between places is nothing but rounding.
+    constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-6 : 1e-15;
+    PairContact<F> c;
+    between(x, y, c.normal);
+    const F length = math::sqrt(dot(c.normal, c.normal));
+    c.distance = length - F(first_radius + second_radius);
+    const Mask<F> is_same = length < F(kSame);
+    const F inverse = F(1) / math::select(is_same, math::sqrt(math::max(square, F(kLeast))), length);
+    const F reach = math::fma(F(0.5), c.distance, F(first_radius));
+    for (int k = 0; k < 3; ++k) {
+      const F otherwise = math::select(are_parallel(), F(k == 0 ? 1 : 0), across[k] * inverse);
+      c.normal[k] = math::select(is_same, otherwise, c.normal[k] * inverse);
+      c.point[k] = math::fma(reach, c.normal[k], math::fma(x, a.half[k], a.center[k]));
+    }
+    return c;
+  }
+
+ private:
+  static constexpr double kLeast = 1e-30;
+};
+
+// Of these lanes: calls body(pair, lanes, contact) for each contact of two parts that is there in some, and says in
+// which. Parallel capsules have two: the first two of their ends that touch, each where it is nearest to the other
+// axis.
+template <class P, class F, class Body>
+DRL_HD void each_contact_of(const ContactPair& pair, const Round<F>& a, const Round<F>& b, Mask<F> lanes,
+                            const Body& body) {
+  const TwoAxes<F> axes(a, b);
+  F x, y, way[3], found = F(0);
+  axes.nearest(x, y);
+  axes.between(x, y, way);
+  const Mask<F> is_near = lanes & (dot(way, way) < F(pair.nearest));
+  if (!any(is_near)) return;
+  const Mask<F> is_parallel = pair.are_capsules ? axes.are_parallel() : F(0) != F(0);
+  const int ends = any(is_near & is_parallel) ? 4 : 0;
+  for (int end = 0; end <= ends; ++end) {
+    const F side = F(end % 2 == 1 ? 1 : -1);
+    if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
+    if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
+    const PairContact<F> contact = axes.contact(x, y, P::rounds[pair.first].radius, P::rounds[pair.second].radius);
+    const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));
+    const Mask<F> touches = is_near & is_asked & (contact.distance < F(pair.margin));
+    if (!any(touches)) continue;
+    body(pair, touches, contact);
+    found = found + math::select(touches, F(1), F(0));
+  }
+}
+// The same for each pair.
+template <class P, class Body>
+DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
+  using F = typename P::Number;
+  for (int k = 0; k < P::kPairs; ++k) {
+    const ContactPair& pair = P::pairs[k];
+    const Round<F>&a = w.round[pair.first], &b = w.round[pair.second];
+    const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
+    const Mask<F> is_near = dot(apart, apart) < F(pair.reach);
+    if (any(is_near)) each_contact_of<P>(pair, a, b, is_near, body);
+  }
+}
+
+// The direction of an edge of a contact's pyramid: the normal, and friction times a tangent (MuJoCo's mju_makeFrame).
+template <class F>
+DRL_HD void edge_direction(const ContactPair& pair, const F* normal, int edge, F* direction) {
+  for (int k = 0; k < 3; ++k) direction[k] = normal[k];
+  if (pair.edges == 1) return;
+  const Mask<F> is_steep = !((normal[1] < F(0.5)) & (F(-0.5) < normal[1]));  // near to y: the tangent begins with z
+  const F share = math::select(is_steep, normal[2], normal[1]);
+  F tangent[3], second[3];
+  for (int k = 0; k < 3; ++k) {
+    const F start = k == 0 ? F(0) : math::select(is_steep, F(k == 2 ? 1 : 0), F(k == 1 ? 1 : 0));
+    tangent[k] = start - share * normal[k];
+  }
+  const F inverse = F(1) / math::sqrt(dot(tangent, tangent));
+  for (int k = 0; k < 3; ++k) tangent[k] = inverse * tangent[k];
+  cross(normal, tangent, second);
+  const F size = F(edge % 2 == 0 ? pair.friction : -pair.friction);
+  for (int k = 0; k < 3; ++k) direction[k] = math::fma(size, edge < 2 ? tangent[k] : second[k], direction[k]);
+}
+
+// A force at a contact's point, with its torque about the origin of each tree.
+template <class P, class F>
+DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* force, F (*wrench)[6]) {
+  for (int tree = 0; tree < P::kTrees; ++tree) {
+    F arm[3];
+    for (int k = 0; k < 3; ++k) arm[k] = tree == 0 ? point[k] : point[k] + w.between[tree][k];
+    cross(arm, force, wrench[tree]);
+    for (int k = 0; k < 3; ++k) wrench[tree][3 + k] = force[k];
+  }
+}
+
+// a b, of numbers along qvel: four sums side by side.
+template <int n, class F>
+DRL_HD F long_dot(const F* a, const F* b, F start) {
+  constexpr int kSums = 4;
+  F sums[kSums] = {start, F(0), F(0), F(0)};
+  for (int i = 0; i < n; ++i) sums[i % kSums] = math::fma(a[i], b[i], sums[i % kSums]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// Puts a row into the next place of each of these lanes, which have `count` so far.
+template <class P, class F>
+DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, const PairRow<F, P::nv>& row) {
+  for (int place = 0; place <= w.pair_rows && place < P::kPairRows; ++place) {
+    const Mask<F> here = lanes & (count == F(place));
+    if (!any(here)) continue;
+    PairRow<F, P::nv>& to = w.pair_row[place];
+    F& to_weight = w.weight[P::Work::kFixedRows + place];
+    const bool is_new = place == w.pair_rows;
+    if (is_new) to = {}, to_weight = F(0), w.pair_rows += 1;
+    for (int i = 0; i < P::nv; ++i) to.along[i] = math::select(here, row.along[i], to.along[i]);
+    to.rest = math::select(here, row.rest, to.rest);
+    to_weight = math::select(here, weight, to_weight);
+    if (is_new) return;  // no lane has had more
+  }
+}
+
+// The rows of pairs that touch. True in lanes that have more of them than there are places.
+template <class P, class F>
+DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
+  F count = F(0);
+  w.pair_rows = 0;
+  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+    F weight, at_rest, force[3], wrench[P::kTrees][6];
+    P::pair_softness(pair, contact.distance, weight, at_rest);
+    const uint64_t moves_first = P::rounds[pair.first].moved_by, moves_second = P::rounds[pair.second].moved_by;
+    for (int e = 0; e < pair.edges; ++e) {
+      PairRow<F, P::nv> row;
+      edge_direction(pair, contact.normal, e, force);
+      find_wrenches<P>(w, contact.point, force, wrench);
+      P::along(w, wrench, row.along);
+      for (int i = 0; i < P::nv; ++i) {
+        const bool first = moves_first >> i & 1, second = moves_second >> i & 1;
+        row.along[i] = first == second ? F(0) : second ? row.along[i] : -row.along[i];
+      }
+      row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
+      put_pair_row<P>(w, lanes, count, weight, row);
+      count = count + math::select(lanes, F(1), F(0));
+    }
+  });
+  return F(P::kPairRows) < count;
+}
+
+// Takes the rows of pairs that push into the first half of a solution: each changes the inverse by a product of two
+// vectors (J. Sherman and W. J. Morrison, 1950).
+template <class P>
+DRL_HD_CALLED void take_pairs(typename P::Work& w) {
+  using F = typename P::Number;
+  constexpr int nv = P::nv;
+  F strength[P::kPairRows];
+  for (int s = 0; s < w.pair_rows; ++s) {
+    const F weight = w.active[P::Work::kFixedRows + s];
+    const Mask<F> pushes = weight != F(0);
+    strength[s] = F(0);
+    if (!any(pushes)) continue;
+    F half[nv], scaled[nv], *update = w.pair_update[s];
+    P::solve_up(w, w.pair_row[s].along, half);
+    for (int i = 0; i < nv; ++i) update[i] = half[i], scaled[i] = w.inverse[i] * half[i];
+    for (int t = 0; t < s; ++t) {
+      const Mask<F> is_before = strength[t] != F(0);
+      if (!any(is_before)) continue;
+      const F share = strength[t] * long_dot<nv>(w.pair_update[t], scaled, F(0));
+      for (int i = 0; i < nv; ++i)
+        update[i] = math::select(is_before, math::fma(-share, w.pair_update[t][i], update[i]), update[i]);
+    }
+    strength[s] = weight / math::fma(weight, long_dot<nv>(update, scaled, F(0)), F(1));
+    const F push = strength[s] * long_dot<nv>(scaled, w.half, w.pair_row[s].rest);
+    for (int i = 0; i < nv; ++i) w.half[i] = math::select(pushes, math::fma(-push, update[i], w.half[i]), w.half[i]);
+  }
+}
+
+template <class F>
+DRL_HD void add_wrench(Mask<F> lanes, F push, const F* wrench, F* sum) {
+  for (int k = 0; k < 6; ++k) sum[k] = math::select(lanes, math::fma(push, wrench[k], sum[k]), sum[k]);
+}
+
+// Adds the forces of pairs' contacts on frames, in the solution that the work holds.
+template <class P, class F>
+DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
+  F count = F(0);
+  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+    const RoundPart &first = P::rounds[pair.first], &second = P::rounds[pair.second];
+    for (int e = 0; e < pair.edges; ++e) {
+      F force[3], wrench[P::kTrees][6], push = F(0);
+      for (int s = 0; s < w.pair_rows; ++s) {
+        const int r = P::Work::kFixedRows + s;
+        push = math::select(lanes & (count == F(s)), -(w.next_active[r] * w.next_y[r]), push);
+      }
+      edge_direction(pair, contact.normal, e, force);
+      find_wrenches<P>(w, contact.point, force, wrench);
+      if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
+      if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
+      count = count + math::select(lanes, F(1), F(0));
+    }
+  });
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl
