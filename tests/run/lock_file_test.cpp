@@ -136,7 +136,9 @@ TEST(LockFile, OfAKilledProcessIsTaken) {
     const auto lock = LockFile::take(folder.path());
     for (;;) pause();
   }
-  while (!fs::exists(folder / ".lock.owner.1")) usleep(1000);
+  std::error_code not_there;
+  const fs::path file = folder / ".lock.owner.1";
+  while (!(fs::file_size(file, not_there) > 0) || not_there) usleep(1000);  // made, and then written
   EXPECT_TRUE(has_lock_file(folder.path()));
   EXPECT_EQ(LockFile::take(folder.path()), nullptr);
   kill(child, SIGKILL);
