@@ -5,6 +5,9 @@
 
 #include "physics/ant.hpp"
 #include "physics/half_cheetah.hpp"
+#include "physics/hopper.hpp"
+#include "physics/humanoid.hpp"
+#include "physics/humanoid_standup.hpp"
 #include "physics/inverted_double_pendulum.hpp"
 #include "physics/inverted_pendulum.hpp"
 #include "physics/reacher.hpp"
@@ -13,6 +16,9 @@
 #include "lanes_robots.hpp"
 #include "robots/ant.hpp"
 #include "robots/half_cheetah.hpp"
+#include "robots/hopper.hpp"
+#include "robots/humanoid.hpp"
+#include "robots/humanoid_standup.hpp"
 #include "robots/inverted_double_pendulum.hpp"
 #include "robots/inverted_pendulum.hpp"
 #include "robots/reacher.hpp"
@@ -171,6 +177,9 @@ TEST(InLanes, ReacherIsLibmujocos) { expect_equal_steps<Reacher>(); }
 TEST(InLanes, HalfCheetahIsLibmujocos) { expect_equal_steps<HalfCheetah>(); }
 TEST(InLanes, Walker2dIsLibmujocos) { expect_equal_steps<Walker2d>(); }
 TEST(InLanes, AntIsLibmujocos) { expect_equal_steps<Ant>(); }
+TEST(InLanes, HopperIsLibmujocos) { expect_equal_steps<Hopper>(); }
+TEST(InLanes, HumanoidIsLibmujocos) { expect_equal_steps<Humanoid>(); }
+TEST(InLanes, HumanoidStandupIsLibmujocos) { expect_equal_steps<HumanoidStandup>(); }
 // That remembers, looks ahead, tells a critic, and asks for parts by name.
 TEST(InLanes, CarrierIsLibmujocos) { expect_equal_steps<Carrier>(); }
 
