@@ -131,6 +131,7 @@ void OnPolicy::set_inputs(int64_t iteration, std::span<const double> riders) {
 void OnPolicy::enqueue_collection() {
   queue_.copy(inputs_.data(), host_inputs_.data(), 1);
   queue_.copy(reduced_.data(), host_reduced_.data(), host_reduced_.size());
+  nets_.refresh(params());
   const int64_t* step = &numbers_.data()->lifetime_step;
   enqueue_start(step);
   collector_.collect(params(), normalizers().obs, step);
@@ -200,6 +201,7 @@ void OnPolicy::enqueue_mini_batch(Communicator& comm) {
   for_each(queue_, count_,
            AdamStep{numbers, gradient, tail, params(), params() + count_, params() + 2 * count_, first_critic,
                     std_begin, std_end, bound(policy_.std_min), bound(policy_.std_max)});
+  nets_.refresh(params());
 }
 
 // What the host reports.

@@ -21,7 +21,7 @@
 #include "launch/child.hpp"
 #include "launch/launch_info.hpp"
 #include "nets/normalizer.hpp"
-#include "nets/torch/torch_nets.hpp"
+#include "nets/host_nets.hpp"
 #include "run/evaluator.hpp"
 #include "run/run_directory.hpp"
 #include "run/state.hpp"
@@ -78,7 +78,7 @@ class Policy {
     if (physics != "run") choose_physics(table, physics);
     const TaskSpec task = spec_of_task(checkpoint, file);
     spec_ = options_.algorithm().networks(task, options_.policy);
-    nets_ = make_torch_nets(*queue_, spec_.layout, threads);
+    nets_ = make_host_nets(*queue_, spec_.layout, "auto", threads);
     params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
     const UpdateOptions& update = options_.algorithm().update_options();
     const bool normalized = update.obs_normalization;

@@ -36,6 +36,16 @@ bool has(Isa) { return true; }
 
 std::string_view name_of(Isa isa) { return kNames[static_cast<int>(isa)]; }
 
+bool has_fused_multiply_add(Isa isa) {
+#if defined(__x86_64__)
+  return isa != Isa::x86_64_v2;
+#elif defined(__aarch64__)
+  return true;
+#else
+  return static_cast<void>(isa), false;
+#endif
+}
+
 std::vector<Isa> available_isas() {
   std::vector<Isa> all;
   for (size_t k = 0; k < std::size(kNames); ++k)

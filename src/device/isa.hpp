@@ -17,6 +17,8 @@ enum class Isa {
 
 // "x86-64-v4"
 std::string_view name_of(Isa isa);
+// Does it multiply and add in one?
+bool has_fused_multiply_add(Isa isa);
 // Those that this machine has, from the least to the most; never empty.
 std::vector<Isa> available_isas();
 // The one of this name, or the best for "auto". Throws UsageError for one that is unknown or that this machine lacks.

@@ -1,5 +1,5 @@
 // Networks forward and backward, on raw arrays in the memory of a queue. A backend is what may exist once per device:
-// libtorch on CPUs, cuBLAS on GPUs. It knows no algorithm; no algorithm knows it.
+// our own kernels or libtorch on CPUs, cuBLAS on GPUs. It knows no algorithm; no algorithm knows it.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +37,8 @@ class Nets {
   virtual int64_t tile() const = 0;
   virtual std::unique_ptr<Tape> make_tape(NetId net) = 0;
 
+  // Enqueues what follows from the numbers in `params`: before the first pass with them, and whenever they have changed.
+  virtual void refresh(const float* /*params*/) {}
   // Enqueues out [count, outputs] of network `net` with the weights in `params`; with a tape for a tile at most.
   // `hidden` goes in, and becomes `next`.
   virtual void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape = nullptr,

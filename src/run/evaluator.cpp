@@ -119,6 +119,7 @@ Evaluation evaluate(const EvaluationPlan& plan, const PlayedPolicy& policy,
   Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
   set_curriculum(*envs, plan.curriculum);
+  policy.nets.refresh(policy.params);
   envs->reset(policy.queue, rollout.start_row(), {});
   for (int64_t step = 0; !episodes.done(); step += kStepsAtATime) {
     collector.collect(policy.params, policy.normalizer, &step);
@@ -135,6 +136,7 @@ void watch(const EvaluationPlan& plan, const PlayedPolicy& policy,
   Rollout rollout(policy.queue, envs->spec(), 1, 1, true);
   Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
   set_curriculum(*envs, plan.curriculum);
+  policy.nets.refresh(policy.params);
   envs->reset(policy.queue, rollout.start_row(), {});
   for (Moment moment; on_moment(*envs, moment);) {
     collector.collect(policy.params, policy.normalizer, &moment.step);

@@ -28,6 +28,7 @@ struct TrainOptions {
   bool init_at_random_ep_len = true;
   int shards = 0;
   std::string isa = "auto";
+  std::string nets = "auto";
   std::string nan_policy = "reset";
 
   void describe(OptionVisitor& v) {
@@ -46,6 +47,8 @@ struct TrainOptions {
     v("nan_policy", nan_policy, "when a number of an environment is not finite: reset it and go on, or stop the run",
       one_of({"reset", "stop"}), Effect::none);
     v("isa", isa, "instruction set of the loops (x86-64-v2, ...): auto takes the best that all ranks' CPUs have");
+    v("nets", nets, "what computes networks on CPUs: fused (our kernels), torch (libtorch), or auto, the first if it can",
+      one_of({"auto", "fused", "torch"}));
   }
 };
 

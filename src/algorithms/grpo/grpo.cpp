@@ -122,6 +122,7 @@ void Grpo::enqueue_rollout_sums(double* out) {
 // What the reference policy thinks of the actions. It sees observations as they are normalised now.
 void Grpo::enqueue_reference() {
   const RolloutView& r = rollout();
+  nets().refresh(reference_.data());
   for (int64_t first = 0; first < r.samples(); first += tile_rows()) {
     const int64_t count = std::min(tile_rows(), r.samples() - first);
     nets().forward(spec().actor, reference_.data(), {r.obs + first * r.obs_dim, nullptr, count, normalizers().obs},
@@ -133,6 +134,7 @@ void Grpo::enqueue_reference() {
         },
         reference_distribution_.get());
   }
+  nets().refresh(params());
 }
 
 std::vector<Metric> Grpo::metrics() const {
