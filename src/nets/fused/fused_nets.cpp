@@ -68,9 +68,9 @@ class FusedNets final : public Nets {
     params_ = params;
     for (NetId net = 0; net < layout().nets(); ++net)
       for (int k = 0; k < layout().net(net).layers(); ++k)
-        for_each(queue_, 1,
-                 PackWeights{layer(net, k), params + layout().weight(net, k).offset,
-                             params + layout().bias(net, k).offset});
+        for_each(
+            queue_, 1,
+            PackWeights{layer(net, k), params + layout().weight(net, k).offset, params + layout().bias(net, k).offset});
   }
 
   void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState& hidden,

@@ -231,16 +231,15 @@ struct NarrowWeightGradient {
     const int64_t end = (i + 1) * kInputs < l.inputs ? (i + 1) * kInputs : l.inputs;
     for_each_panel(l.outputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
       for (int64_t input = i * kInputs; input < end; input += kBlockRows<N>)
-        multiply_block<kBlockRows<N>, N>(
-            x + input, 1, l.in_stride, dy + first, l.out_stride, rows, nullptr,
-            [&](int k, int v, math::Floats sum) DRL_LAMBDA {
-              if (input + k >= end) return;
-              alignas(64) float each[kFloatLanes];
-              store(each, sum);
-              const int64_t output = first + v * kFloatLanes;
-              for (int64_t j = 0; j < kFloatLanes && output + j < l.outputs; ++j)
-                d_weight[(output + j) * l.inputs + input + k] += each[j];
-            });
+        multiply_block<kBlockRows<N>, N>(x + input, 1, l.in_stride, dy + first, l.out_stride, rows, nullptr,
+                                         [&](int k, int v, math::Floats sum) DRL_LAMBDA {
+                                           if (input + k >= end) return;
+                                           alignas(64) float each[kFloatLanes];
+                                           store(each, sum);
+                                           const int64_t output = first + v * kFloatLanes;
+                                           for (int64_t j = 0; j < kFloatLanes && output + j < l.outputs; ++j)
+                                             d_weight[(output + j) * l.inputs + input + k] += each[j];
+                                         });
     });
   }
 };

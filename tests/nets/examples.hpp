@@ -1,0 +1,103 @@
+// Networks with random numbers, and what autograd says of them: the same for every backend of a CPU.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../support/autograd.hpp"
+#include "../support/learning.hpp"
+#include "../support/loops.hpp"
+#include "nets/nets.hpp"
+
+namespace drl::test {
+
+using MakeNets = std::unique_ptr<Nets> (*)(Queue&, ParamLayout);
+
+inline constexpr int64_t kObservations = 4000;
+
+struct NetCase {
+  std::string name;
+  NetSpec spec;
+  int64_t rows;  // of a tape
+  bool index, normalizer;
+};
+
+// A network behind another one, with random parameters, and random observations.
+struct Example {
+  Example(const NetCase& c, MakeNets make) : queue(host_queue()), random(17) {
+    ParamLayout layout;
+    layout.add_net({"first", {2, 3}});
+    layout.add_free("free", {3});
+    net = layout.add_net(c.spec);
+    nets = make(*queue, layout);
+    params.resize(static_cast<size_t>(layout.size()));
+    fill_uniform(params, random, -0.5, 0.5);
+    obs = uniforms(random, kObservations * c.spec.inputs(), -1, 1);
+    mean = uniforms(random, c.spec.inputs(), -1, 1), inv_std = uniforms(random, c.spec.inputs(), 0.5, 3);
+    index = shuffled(random, kObservations);
+    rows = {obs.data(), c.index ? index.data() : nullptr, c.rows, {}};
+    if (c.normalizer) rows.normalizer = {mean.data(), inv_std.data()};
+    nets->refresh(params.data());
+  }
+  // What goes into the network, as the definition says.
+  at::Tensor inputs(const Rows& given) const {
+    at::Tensor x = as_double(obs).reshape({kObservations, -1});
+    x = given.index ? x.index_select(0, as_index({given.index, static_cast<size_t>(given.count)}))
+                    : x.narrow(0, 0, given.count);
+    return normalized(x, given.normalizer);
+  }
+
+  std::unique_ptr<Queue> queue;
+  Random random;
+  NetId net;
+  std::unique_ptr<Nets> nets;
+  std::vector<float> params, obs, mean, inv_std;
+  std::vector<int32_t> index;
+  Rows rows;
+};
+
+inline std::vector<const ParamSlice*> slices_of(const ParamLayout& layout, NetId net, int layer) {
+  std::vector<const ParamSlice*> slices = {&layout.weight(net, layer), &layout.bias(net, layer)};
+  if (layout.net(net).layer_norm && layer + 1 < layout.net(net).layers()) {
+    slices.push_back(&layout.norm_weight(net, layer));
+    slices.push_back(&layout.norm_bias(net, layer));
+  }
+  return slices;
+}
+
+// Outputs and gradients of `s`, of a tape, are those of autograd in double.
+inline void expect_autograds(Example& s) {
+  const ParamLayout& layout = s.nets->layout();
+  const NetSpec& spec = layout.net(s.net);
+  const int64_t outputs = s.rows.count * spec.outputs();
+  const at::Tensor flat = as_double(s.params).set_requires_grad(true),
+                   x = s.inputs(s.rows).detach().set_requires_grad(true);
+  const at::Tensor expected = mlp(layout, s.net, flat, x);
+  std::vector<float> out(static_cast<size_t>(outputs), NAN), d_out = uniforms(s.random, outputs, -1, 1);
+  (expected.reshape({-1}) * as_double(d_out)).sum().backward();
+
+  const auto tape = s.nets->make_tape(s.net);
+  s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get());
+  expect_close(out, expected.detach(), 2e-6, "outputs");
+  std::vector<float> grad(s.params.size()), twice(s.params.size()), d_in(s.inputs(s.rows).numel(), NAN);
+  s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), grad.data(), d_in.data());
+  expect_close(d_in, x.grad(), 1e-5, "d_in");
+  for (int layer = 0; layer < spec.layers(); ++layer)
+    for (const ParamSlice* at : slices_of(layout, s.net, layer))
+      expect_close({&grad[static_cast<size_t>(at->offset)], static_cast<size_t>(at->count())},
+                   flat.grad().narrow(0, at->offset, at->count()), 2e-5, at->name);
+  for (size_t i = 0; i < grad.size(); ++i)
+    EXPECT_TRUE(grad[i] == 0 || flat.grad().data_ptr<double>()[i] != 0) << "of another network, or of none: " << i;
+
+  // It adds, and the same without the inputs' gradient.
+  twice = grad;
+  s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), twice.data());
+  for (size_t i = 0; i < grad.size(); ++i) EXPECT_NEAR(twice[i], 2 * grad[i], 1e-5 * std::abs(grad[i]) + 1e-6);
+}
+
+}  // namespace drl::test

@@ -1,0 +1,122 @@
+#include "nets/fused/fused_nets.hpp"
+
+#include "base/check.hpp"
+#include "examples.hpp"
+#include "nets/host_nets.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+class FusedNetsOn : public testing::TestWithParam<NetCase> {};
+
+TEST_P(FusedNetsOn, ForwardAndBackwardAreAutograds) {
+  Example s(GetParam(), make_fused_nets);
+  expect_autograds(s);
+}
+
+// Without a tape any number of rows, tile after tile; where there are multiply-adds, the instruction set changes no
+// bit.
+TEST_P(FusedNetsOn, ForwardOfManyRows) {
+  Example s(GetParam(), make_fused_nets);
+  s.rows.count = 2500;
+  std::vector<float> first;
+  for (Isa isa : available_isas()) {
+    const auto queue = make_host_queue(isa);
+    const auto nets = make_fused_nets(*queue, s.nets->layout());
+    std::vector<float> out(static_cast<size_t>(2500 * GetParam().spec.outputs()), NAN);
+    nets->refresh(s.params.data());
+    nets->forward(s.net, s.params.data(), s.rows, out.data());
+    expect_close(out, mlp(nets->layout(), s.net, as_double(s.params), s.inputs(s.rows)), 2e-6, "outputs");
+    if (!has_fused_multiply_add(isa)) continue;
+    if (first.empty()) first = out;
+    EXPECT_EQ(out, first) << name_of(isa);
+  }
+  s.rows.count = 0;
+  s.nets->forward(s.net, s.params.data(), s.rows, nullptr);
+}
+
+// Nor that of a gradient.
+TEST_P(FusedNetsOn, GradientsHaveTheSameBitsOnEveryInstructionSet) {
+  Example s(GetParam(), make_fused_nets);
+  std::vector<float> out(static_cast<size_t>(s.rows.count * GetParam().spec.outputs())), first;
+  const std::vector<float> d_out = uniforms(s.random, static_cast<int64_t>(out.size()), -1, 1);
+  for (Isa isa : available_isas()) {
+    if (!has_fused_multiply_add(isa)) continue;
+    const auto queue = make_host_queue(isa);
+    const auto nets = make_fused_nets(*queue, s.nets->layout());
+    const auto tape = nets->make_tape(s.net);
+    std::vector<float> grad(s.params.size());
+    nets->refresh(s.params.data());
+    nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get());
+    nets->backward(s.net, s.params.data(), *tape, d_out.data(), grad.data());
+    if (first.empty()) first = grad;
+    EXPECT_EQ(grad, first) << name_of(isa);
+  }
+}
+
+// Widths below, at and beyond those of registers and blocks; outputs that are a block's rows, and some more.
+INSTANTIATE_TEST_SUITE_P(Networks, FusedNetsOn,
+                         testing::Values(NetCase{"Elu", {"net", {5, 16, 24, 3}, Activation::elu}, 192, true, true},
+                                         NetCase{"Tanh", {"net", {7, 32, 1}, Activation::tanh}, 191, false, true},
+                                         NetCase{"Relu", {"net", {5, 16, 24, 2}, Activation::relu}, 17, true, false},
+                                         NetCase{"Silu", {"net", {5, 16, 24, 13}, Activation::silu}, 192, true, true},
+                                         NetCase{"Gelu", {"net", {7, 33, 12}, Activation::gelu}, 191, false, true},
+                                         NetCase{"Wide", {"net", {48, 256, 130, 14}, Activation::elu}, 192, true, true},
+                                         NetCase{
+                                             "ManyInputs", {"net", {348, 64, 17}, Activation::tanh}, 97, true, true},
+                                         NetCase{"Odd", {"net", {65, 127, 15, 15}, Activation::tanh}, 50, true, false},
+                                         NetCase{"Single", {"net", {1, 1, 1}, Activation::relu}, 3, true, false},
+                                         NetCase{"OneRow", {"net", {9, 80, 26}, Activation::silu}, 1, true, true},
+                                         NetCase{"OneLayer", {"net", {4, 2}, Activation::elu}, 1, false, false}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(FusedNets, ATapeHoldsATile) {
+  Example s({"", {"net", {4, 8, 2}}, 193, false, false}, make_fused_nets);
+  EXPECT_EQ(s.nets->tile(), 192);
+  std::vector<float> out(2 * 193);
+  const auto tape = s.nets->make_tape(s.net);
+  EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get()), Error);
+}
+
+TEST(FusedNets, RefuseHiddenState) {
+  Example s({"", {"net", {4, 2}}, 1, false, false}, make_fused_nets);
+  std::vector<float> out(2), hidden(3);
+  const HiddenState some{hidden.data(), 3}, none;
+  for (const auto& [in, next] : {std::pair{some, none}, {none, some}})
+    EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), nullptr, in, next), Error);
+}
+
+// What a pass reads is as of the last refresh; of other numbers it is not to be had without one.
+TEST(FusedNets, SeeNewNumbersWhenTheyAreRefreshed) {
+  Example s({"", {"net", {4, 2}}, 1, false, false}, make_fused_nets);
+  std::vector<float> before(2), after(2), others = s.params;
+  s.nets->forward(s.net, s.params.data(), s.rows, before.data());
+  for (float& p : s.params) p *= 2;
+  s.nets->refresh(s.params.data());
+  s.nets->forward(s.net, s.params.data(), s.rows, after.data());
+  for (int k : {0, 1}) EXPECT_FLOAT_EQ(after[static_cast<size_t>(k)], 2 * before[static_cast<size_t>(k)]);
+  EXPECT_THROW(s.nets->forward(s.net, others.data(), s.rows, after.data()), Error);
+}
+
+// The rule of --nets.
+TEST(HostNets, AreFusedWhereTheyCan) {
+  const auto queue = host_queue();
+  const auto made = [&](const NetSpec& spec, const std::string& which, int threads) {
+    ParamLayout layout;
+    layout.add_net(spec);
+    return make_host_nets(*queue, layout, which, threads)->description().substr(0, 5);
+  };
+  const NetSpec plain{"net", {4, 8, 2}}, norm{"net", {4, 8, 2}, Activation::elu, true};
+  const bool fma = has_fused_multiply_add(queue->isa());
+  EXPECT_EQ(made(plain, "auto", 1), fma ? "fused" : "libto");
+  EXPECT_EQ(made(plain, "auto", 2), "libto");
+  EXPECT_EQ(made(norm, "auto", 1), "libto");
+  EXPECT_EQ(made(plain, "torch", 1), "libto");
+  EXPECT_EQ(made(plain, "fused", 2), "fused");
+  EXPECT_THROW(made(norm, "fused", 1), UsageError);
+}
+
+}  // namespace
+}  // namespace drl
