@@ -20,9 +20,9 @@ int least_that_loads(const Words& command) {
 
 TEST(AddressSpace, ThatIsTooSmallIsSaidAtOnce) {
   const Runs runs;
-  ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "1"}).exit_code, 0);
+  ASSERT_EQ(runs.train({"--run_name", "r", "--nets", "torch", "--max_iterations", "1"}).exit_code, 0);
   const std::string file = checkpoint_file(runs.run("r"), 1);
-  for (const Words& command : {runs.command({"--run_name", "s", "--max_iterations", "1"}),
+  for (const Words& command : {runs.command({"--run_name", "s", "--nets", "torch", "--max_iterations", "1"}),
                                Words{kEval, "--checkpoint", file, "--episodes", "1"}}) {
     const int least = least_that_loads(command);
     const Result result = run_within(least + 150000, command);
@@ -36,7 +36,7 @@ TEST(AddressSpace, ThatIsTooSmallIsSaidAtOnce) {
 // Whatever lies between that and enough: never a hang, never a signal.
 TEST(AddressSpace, IsEnoughOrRefused) {
   const Runs runs;
-  const Words command = runs.command({"--run_name", "s", "--fresh", "--max_iterations", "1"});
+  const Words command = runs.command({"--run_name", "s", "--nets", "torch", "--fresh", "--max_iterations", "1"});
   const int least = least_that_loads(command);
   for (int limit = least; limit < least + 700000; limit += 100000) {
     const Result result = run_within(limit, command);
