@@ -21,9 +21,9 @@ std::unique_ptr<Nets> make_host_nets(Queue& queue, ParamLayout layout, const std
   const bool can = !has_layer_norm(layout);
   if (which == "fused" && !can)
     throw UsageError("--nets fused has no layer norm (policy.layer_norm is given): leave one of them out");
-  const bool fused =
-      which == "fused" || (which == "auto" && can && threads == 1 && has_fused_multiply_add(queue.isa()));
-  return fused ? make_fused_nets(queue, std::move(layout)) : make_torch_nets(queue, std::move(layout), threads);
+  const bool fused = which == "fused" || (which == "auto" && can && has_fused_multiply_add(queue.isa()));
+  return fused ? make_fused_nets(queue, std::move(layout), threads)
+               : make_torch_nets(queue, std::move(layout), threads);
 }
 
 }  // namespace drl

@@ -4,22 +4,24 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/thread_team.hpp"
 #include "device/array.hpp"
 #include "nets/fused/kernels.hpp"
 
 namespace drl {
 namespace {
 
-constexpr int64_t kTile = 192;  // rows: whole blocks, few enough for the cache, many for the sums over them
+// Rows that one thread takes through a network: whole blocks, few enough for its cache, many for the sums over them.
+constexpr int64_t kPart = 192;
 
 int64_t blocks(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
 // A network's rows on their way through its layers: inputs of each layer, and outputs of the last.
 struct FusedTape final : Tape {
-  FusedTape(Queue& queue, const NetSpec& spec) {
+  FusedTape(Queue& queue, const NetSpec& spec, int64_t tile) {
     for (int k = 0; k <= spec.layers(); ++k) {
       // The last block of a row reads beyond it, and so beyond the last row.
-      const auto numbers = static_cast<size_t>(kTile * padded(spec.dims[static_cast<size_t>(k)]) + kPadded);
+      const auto numbers = static_cast<size_t>(tile * padded(spec.dims[static_cast<size_t>(k)]) + kPadded);
       const bool hidden = k > 0 && k < spec.layers();
       values.emplace_back(queue, numbers);
       gradients.emplace_back(queue, numbers);
@@ -34,7 +36,7 @@ struct FusedTape final : Tape {
 
 // A network's weights as the passes read them.
 struct FusedNet {
-  FusedNet(Queue& queue, const NetSpec& spec) : tape(queue, spec) {
+  FusedNet(Queue& queue, const NetSpec& spec, int64_t tile) : tape(queue, spec, tile) {
     for (int k = 0; k < spec.layers(); ++k) {
       const int inputs = spec.dims[static_cast<size_t>(k)], outputs = spec.dims[static_cast<size_t>(k) + 1];
       const auto add = [&](int64_t count) { return arrays.emplace_back(queue, static_cast<size_t>(count)).data(); };
@@ -52,17 +54,26 @@ bool is_narrow(const FusedLayer& layer) {
   return padded(layer.outputs) * layer.inputs < padded(layer.inputs) * layer.outputs;
 }
 
+// Rows of a tile that a thread does.
+struct Part {
+  int64_t first, rows;
+  Part(int64_t number, int64_t of) : first(number * kPart), rows(std::min(kPart, of - first)) {}
+};
+
 class FusedNets final : public Nets {
  public:
-  FusedNets(Queue& queue, ParamLayout params) : Nets(std::move(params)), queue_(queue) {
+  FusedNets(Queue& queue, ParamLayout params, int threads)
+      : Nets(std::move(params)), queue_(queue), team_(threads), tile_(threads == 1 ? kPart : 4 * threads * kPart) {
     for (NetId net = 0; net < layout().nets(); ++net) {
       DRL_CHECK(!layout().net(net).layer_norm, "layer norm is not for fused networks");
-      nets_.push_back(std::make_unique<FusedNet>(queue, layout().net(net)));
+      nets_.push_back(std::make_unique<FusedNet>(queue, layout().net(net), tile_));
     }
   }
 
-  int64_t tile() const override { return kTile; }
-  std::unique_ptr<Tape> make_tape(NetId net) override { return std::make_unique<FusedTape>(queue_, layout().net(net)); }
+  int64_t tile() const override { return tile_; }
+  std::unique_ptr<Tape> make_tape(NetId net) override {
+    return std::make_unique<FusedTape>(queue_, layout().net(net), tile_);
+  }
 
   void refresh(const float* params) override {
     params_ = params;
@@ -79,42 +90,24 @@ class FusedNets final : public Nets {
     DRL_CHECK(params == params_, "a pass with weights that were not refreshed");
     if (tape) return forward_tile(net, rows, out, static_cast<FusedTape&>(*tape));
     const NetSpec& spec = layout().net(net);
-    for (int64_t first = 0; first < rows.count; first += kTile)
-      forward_tile(net, rows.part(first, std::min(kTile, rows.count - first), spec.inputs()),
+    for (int64_t first = 0; first < rows.count; first += tile_)
+      forward_tile(net, rows.part(first, std::min(tile_, rows.count - first), spec.inputs()),
                    out + first * spec.outputs(), nets_[static_cast<size_t>(net)]->tape);
   }
 
   void backward(NetId net, const float* params, Tape& any_tape, const float* d_out, float* grad, float* d_in) override {
     DRL_CHECK(params == params_, "a pass with weights that were not refreshed");
-    const NetSpec& spec = layout().net(net);
     FusedTape& tape = static_cast<FusedTape&>(any_tape);
-    const int64_t rows = tape.rows, outputs = spec.outputs();
-    for_each(queue_, rows, CopyRows{d_out, tape.gradients.back().data(), outputs, outputs, padded(outputs)});
-    for (int k = spec.layers() - 1; k >= 0; --k) {
-      const auto at = static_cast<size_t>(k);
-      const FusedLayer& l = layer(net, k);
-      const float *x = tape.values[at].data(), *dy = tape.gradients[at + 1].data();
-      float* d_weight = grad + layout().weight(net, k).offset;
-      if (is_narrow(l)) {
-        for_each(queue_, blocks(l.inputs, NarrowWeightGradient::kInputs),
-                 NarrowWeightGradient{l, x, dy, rows, d_weight});
-      } else {
-        for_each(queue_, blocks(l.outputs, WeightGradient::kOutputs), WeightGradient{l, x, dy, rows, d_weight});
-      }
-      for_each(queue_, l.outputs, BiasGradient{dy, l.out_stride, rows, grad + layout().bias(net, k).offset});
-      if (k == 0 && !d_in) return;
-      float* dx = tape.gradients[at].data();
-      const auto pass = [&]<class A>(A) {
-        const float* from = A::kFromOutput ? x : tape.sums[at].data();
-        for_each(queue_, blocks(rows, kRowBlock), LayerBackward<A>{l, dy, from, dx, rows});
-      };
-      if (k > 0) {
-        with_activation(spec.activation, pass);
-      } else {
-        pass(Linear{});
-        for_each(queue_, rows, CopyRows{dx, d_in, l.inputs, l.in_stride, l.inputs});
-      }
-    }
+    team_.run(blocks(tape.rows, kPart), [&](int64_t k) { backward_part(net, tape, d_out, d_in, {k, tape.rows}); });
+    // A weight's gradient is one thread's: part by part, always in the same order.
+    const int layers = layout().net(net).layers();
+    int64_t all = 0;
+    for (int k = 0; k < layers; ++k) all += gradient_blocks(layer(net, k));
+    team_.run(all, [&](int64_t block) {
+      int k = 0;
+      for (; block >= gradient_blocks(layer(net, k)); ++k) block -= gradient_blocks(layer(net, k));
+      add_gradient(net, k, block, tape, grad);
+    });
   }
 
   std::string description() const override { return "fused networks"; }
@@ -125,16 +118,24 @@ class FusedNets final : public Nets {
   }
 
   void forward_tile(NetId net, const Rows& rows, float* out, FusedTape& tape) {
-    const NetSpec& spec = layout().net(net);
-    DRL_CHECK(rows.count <= kTile, "more rows than a tape holds");
+    DRL_CHECK(rows.count <= tile_, "more rows than a tape holds");
     tape.rows = rows.count;
-    for_each(queue_, rows.count, GatherPadded{rows, spec.inputs(), padded(spec.inputs()), tape.values[0].data()});
+    team_.run(blocks(rows.count, kPart), [&](int64_t k) { forward_part(net, rows, out, tape, {k, rows.count}); });
+  }
+
+  void forward_part(NetId net, const Rows& tile_rows, float* out, FusedTape& tape, const Part& part) {
+    const NetSpec& spec = layout().net(net);
+    const Rows rows = tile_rows.part(part.first, part.rows, spec.inputs());
+    const auto at = [&](std::vector<Array<float>>& arrays, int k) {
+      Array<float>& array = arrays[static_cast<size_t>(k)];
+      return array.empty() ? nullptr : array.data() + part.first * padded(spec.dims[static_cast<size_t>(k)]);
+    };
+    for_each(queue_, rows.count, GatherPadded{rows, spec.inputs(), padded(spec.inputs()), at(tape.values, 0)});
     for (int k = 0; k < spec.layers(); ++k) {
-      const auto at = static_cast<size_t>(k);
       const auto pass = [&]<class A>(A) {
         for_each(queue_, blocks(rows.count, kRowBlock),
-                 LayerForward<A>{layer(net, k), tape.values[at].data(), tape.sums[at + 1].data(),
-                                 tape.values[at + 1].data(), rows.count});
+                 LayerForward<A>{layer(net, k), at(tape.values, k), at(tape.sums, k + 1), at(tape.values, k + 1),
+                                 rows.count});
       };
       if (k + 1 < spec.layers()) {
         with_activation(spec.activation, pass);
@@ -143,18 +144,71 @@ class FusedNets final : public Nets {
       }
     }
     const int64_t outputs = spec.outputs();
-    for_each(queue_, rows.count, CopyRows{tape.values.back().data(), out, outputs, padded(outputs), outputs});
+    for_each(queue_, rows.count,
+             CopyRows{at(tape.values, spec.layers()), out + part.first * outputs, outputs, padded(outputs), outputs});
+  }
+
+  // Gradients with respect to what goes into each layer.
+  void backward_part(NetId net, FusedTape& tape, const float* d_out, float* d_in, const Part& part) {
+    const NetSpec& spec = layout().net(net);
+    const int64_t outputs = spec.outputs(), inputs = spec.inputs();
+    const auto at = [&](std::vector<Array<float>>& arrays, int k) {
+      return arrays[static_cast<size_t>(k)].data() + part.first * padded(spec.dims[static_cast<size_t>(k)]);
+    };
+    for_each(
+        queue_, part.rows,
+        CopyRows{d_out + part.first * outputs, at(tape.gradients, spec.layers()), outputs, outputs, padded(outputs)});
+    for (int k = spec.layers() - 1; k >= (d_in ? 0 : 1); --k) {
+      const auto pass = [&]<class A>(A) {
+        for_each(queue_, blocks(part.rows, kRowBlock),
+                 LayerBackward<A>{layer(net, k), at(tape.gradients, k + 1),
+                                  at(A::kFromOutput ? tape.values : tape.sums, k), at(tape.gradients, k), part.rows});
+      };
+      if (k > 0) {
+        with_activation(spec.activation, pass);
+      } else {
+        pass(Linear{});
+      }
+    }
+    if (d_in)
+      for_each(queue_, part.rows,
+               CopyRows{at(tape.gradients, 0), d_in + part.first * inputs, inputs, padded(inputs), inputs});
+  }
+
+  // Of a layer's weights, and one more of its biases.
+  static int64_t gradient_blocks(const FusedLayer& l) {
+    return 1 + (is_narrow(l) ? blocks(l.inputs, NarrowWeightGradient::kInputs)
+                             : blocks(l.outputs, WeightGradient::kOutputs));
+  }
+
+  void add_gradient(NetId net, int k, int64_t block, const FusedTape& tape, float* grad) {
+    const FusedLayer& l = layer(net, k);
+    float *d_weight = grad + layout().weight(net, k).offset, *d_bias = grad + layout().bias(net, k).offset;
+    for (int64_t number = 0; number < blocks(tape.rows, kPart); ++number) {
+      const Part part(number, tape.rows);
+      const float* x = tape.values[static_cast<size_t>(k)].data() + part.first * l.in_stride;
+      const float* dy = tape.gradients[static_cast<size_t>(k) + 1].data() + part.first * l.out_stride;
+      if (block + 1 == gradient_blocks(l)) {
+        for_each(queue_, l.outputs, BiasGradient{dy, l.out_stride, part.rows, d_bias});
+      } else if (is_narrow(l)) {
+        for_each(queue_, block, block + 1, NarrowWeightGradient{l, x, dy, part.rows, d_weight});
+      } else {
+        for_each(queue_, block, block + 1, WeightGradient{l, x, dy, part.rows, d_weight});
+      }
+    }
   }
 
   Queue& queue_;
+  ThreadTeam team_;
+  int64_t tile_;                   // rows that the tapes hold
   const float* params_ = nullptr;  // that the copies are of
   std::vector<std::unique_ptr<FusedNet>> nets_;
 };
 
 }  // namespace
 
-std::unique_ptr<Nets> make_fused_nets(Queue& queue, ParamLayout layout) {
-  return std::make_unique<FusedNets>(queue, std::move(layout));
+std::unique_ptr<Nets> make_fused_nets(Queue& queue, ParamLayout layout, int threads) {
+  return std::make_unique<FusedNets>(queue, std::move(layout), threads);
 }
 
 }  // namespace drl
