@@ -45,7 +45,7 @@ struct EvalOptions {
   int threads = 1;
   std::vector<std::string> task_library;
   std::string physics = "run", xml_file;
-  bool stochastic = false, json = false, check_video = false, help = false, version = false;
+  bool stochastic = false, json = false, check_video = false, beside_training = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("run", run, "run directory, whose newest checkpoint is taken");
@@ -62,6 +62,8 @@ struct EvalOptions {
     v("xml_file", xml_file, "a robot's model, where it is not the one that the run names");
     v("threads", threads, "threads", at_least(1));
     v("check_video", check_video, "draw a picture of nothing, and say whether films can be made here");
+    v("beside_training", beside_training, "started by one of a run's ranks, whose launcher's variables it sees",
+      hidden);
     v("help", help, "this text", letter('h'));
     v("version", version, "version and git hash");
   }
@@ -259,7 +261,7 @@ int run(const std::vector<std::string>& arguments) {
   load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
-  if (const LaunchInfo launch = launch_info(); launch.world_size > 1) {
+  if (const LaunchInfo launch = options.beside_training ? LaunchInfo{} : launch_info(); launch.world_size > 1) {
     if (launch.rank > 0) return ExitCode::kUsage;
     throw UsageError(
         fmt::format("drl_eval was started {} times, and plays once: start it without {}, or with one task (-n 1)",
