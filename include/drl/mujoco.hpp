@@ -60,6 +60,8 @@ class MujocoRobot {
     has_forces_ = false;
   }
 
+  double timestep() const { return model_->opt.timestep; }
+  double dt() const { return timestep() * frame_skip_; }
   double time() const { return data_->time; }
   double qpos(int k) const { return data_->qpos[k]; }
   double qvel(int k) const { return data_->qvel[k]; }
@@ -71,7 +73,11 @@ class MujocoRobot {
   void set_qpos(int k, double x) { data_->qpos[k] = x; }
   void set_qvel(int k, double x) { data_->qvel[k] = x; }
 
-  Vec<double, 3> position(BodyId body) const { return row<3>(data_->xpos, body.index); }
+  Vec<double, 3> position(BodyId body) const {
+    if (body.index >= nbody())  // an option's
+      throw std::invalid_argument("the robot's model has no body number " + std::to_string(body.index));
+    return row<3>(data_->xpos, body.index);
+  }
   Vec<double, 4> orientation(BodyId body) const { return row<4>(data_->xquat, body.index); }
   Vec<double, 3> center_of_mass(BodyId body) const { return row<3>(data_->xipos, body.index); }
   Vec<double, 3> subtree_center_of_mass(BodyId body) const { return row<3>(data_->subtree_com, body.index); }
@@ -227,11 +233,12 @@ class MujocoTask : public Task<MujocoRobot> {
 
   // Throws std::invalid_argument if the model cannot be used.
   MujocoTask(const SimulatorConfig& config, const Params& params)
-      : file_(find_model(Definition::model, &kHere)),
+      : file_(config.robot ? file_of(config.robot->model) : model_file()),
         model_(load_model(file_)),
         files_(model_id(*model_, file_)),
+        frame_skip_(config.robot ? config.robot->frame_skip : Definition::model.frame_skip),
         num_envs_(config.num_envs) {
-    MujocoRobot robot(*model_, Definition::model.frame_skip);
+    MujocoRobot robot(*model_, frame_skip_);
     check(robot);
     PartFinder find(*model_, file_);
     parts_.find(find);
@@ -306,19 +313,23 @@ class MujocoTask : public Task<MujocoRobot> {
 
   const char* files() const { return files_.c_str(); }
 
-  // The same task on physics in lanes, and whether it can be used: LanesOfRobot (drl/task_abi.hpp).
+  // The same task on physics in lanes, and whether it can be used: RobotRecord (drl/task_abi.hpp).
   using InLanes = PhysicsTask<Task>;
-  static int32_t check_lanes(char* error, int64_t error_size) {
+  static int32_t look(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size) {
     std::string why_not;
-    const int32_t code = at_the_border(error, error_size, [&] { why_not = find_why_not_in_lanes(); });
+    const int32_t code = at_the_border(error, error_size, [&] {
+      const MujocoTask made({.num_envs = 1, .first_global_index = 0, .seed = 0, .robot = choice}, Params{});
+      facts->dt = made.model_->opt.timestep * made.frame_skip_;
+      std::snprintf(facts->file, sizeof(facts->file), "%s", made.file_.c_str());
+      std::snprintf(facts->id, sizeof(facts->id), "%s", made.files_.c_str());
+      why_not = made.why_not_in_lanes();
+    });
     if (code != 0) return 2;
     std::snprintf(error, static_cast<size_t>(error_size), "%s", why_not.c_str());
     return why_not.empty() ? 0 : 1;
   }
-  static const char* model_file() {
-    static const std::string file = find_model(Definition::model, &kHere);
-    return file.c_str();
-  }
+  // That of the task.
+  static std::string model_file() { return find_model(Definition::model, &kHere); }
 
   template <class V>
   void visit_state(V& visit) {
@@ -334,14 +345,23 @@ class MujocoTask : public Task<MujocoRobot> {
  private:
   using State = robot::State<Definition>;
   using Parts = robot::Parts<Definition>;
-  // "" if they can be used. Throws as the constructor.
-  static std::string find_why_not_in_lanes() {
-    const MujocoTask made({1, 0, 0}, Params{});
+  static constexpr bool any_frame_skip() {
+    if constexpr (requires { Definition::any_frame_skip; }) return Definition::any_frame_skip;
+    return false;
+  }
+  static std::string file_of(const std::string& model) {
+    return model == Definition::model.file ? model_file() : find_model(model, &kHere);
+  }
+  // "" if they can be used.
+  std::string why_not_in_lanes() const {
     if constexpr (!CompiledModel<Task>::is_compiled) {
       return CompiledModel<Task>::why_not;
     } else {
-      if (made.files_ != CompiledModel<Task>::id)
-        return made.file_ + " is another model, " + made.files_ + ", than was compiled, " + CompiledModel<Task>::id;
+      if (files_ != CompiledModel<Task>::id)
+        return file_ + " is another model, " + files_ + ", than was compiled, " + CompiledModel<Task>::id;
+      if (frame_skip_ != Definition::model.frame_skip)
+        return "its frame skip is " + std::to_string(frame_skip_) + ", and " +
+               std::to_string(Definition::model.frame_skip) + " was compiled";
       const char* lacking = ExactLoops<InLanes::template Of>::lacking();
       return lacking ? std::string("it asks for what is not compiled yet, ") + lacking : "";
     }
@@ -361,11 +381,9 @@ class MujocoTask : public Task<MujocoRobot> {
     if (robot.nu() != Definition::action.size)
       wrong("has " + std::to_string(robot.nu()) + " actuators, and the task " + Definition::name + " gives " +
             std::to_string(Definition::action.size) + " numbers: make action and actuators agree");
-    const double dt = model_->opt.timestep * Definition::model.frame_skip;
-    if (std::abs(dt - Definition::dt) > 1e-9 * dt)
-      wrong("has a time step of " + std::to_string(model_->opt.timestep) + " s, of which " +
-            std::to_string(Definition::model.frame_skip) + " are not the task's dt of " +
-            std::to_string(Definition::dt) + " s: make them agree");
+    if (!any_frame_skip() && std::abs(robot.dt() - Definition::dt) > 1e-9 * robot.dt())
+      wrong("has a time step of " + std::to_string(robot.timestep()) + " s, of which " + std::to_string(frame_skip_) +
+            " are not the task's dt of " + std::to_string(Definition::dt) + " s: make them agree");
     const double controls[Definition::action.size] = {};
     robot.advance(controls);
     if (robot.diverged()) wrong("gives numbers that are not finite at its start: look at its masses and positions");
@@ -405,7 +423,7 @@ class MujocoTask : public Task<MujocoRobot> {
     if (last.owner != number_) {
       const std::lock_guard<std::mutex> lock(robots_mutex_);
       auto& own = robots_[std::this_thread::get_id()];
-      if (!own) own = std::make_unique<MujocoRobot>(*model_, Definition::model.frame_skip);
+      if (!own) own = std::make_unique<MujocoRobot>(*model_, frame_skip_);
       last = {number_, own.get()};
     }
     return *last.robot;
@@ -454,6 +472,7 @@ class MujocoTask : public Task<MujocoRobot> {
   std::string file_;
   std::unique_ptr<mjModel, DeleteModel> model_;
   std::string files_;
+  int frame_skip_;
   int64_t num_envs_;
   int64_t state_size_ = 0;
   Parts parts_{};
@@ -467,7 +486,8 @@ class MujocoTask : public Task<MujocoRobot> {
 
 template <template <class> class Task>
 const char* filmed_model() {
-  return MujocoTask<Task>::model_file();
+  static const std::string file = MujocoTask<Task>::model_file();
+  return file.c_str();
 }
 
 }  // namespace drl

@@ -70,6 +70,8 @@ class PhysicsRobot {
     has_stage_ = true, is_solved_ = has_places_ = has_motion_ = has_forces_ = false;
   }
 
+  DRL_HD static constexpr double timestep() { return P::timestep; }
+  DRL_HD static constexpr double dt() { return P::timestep * FrameSkip; }
   DRL_HD F time() const { return state_->time; }
   DRL_HD F qpos(int k) const { return state_->qpos[k]; }
   DRL_HD F qvel(int k) const { return state_->qvel[k]; }

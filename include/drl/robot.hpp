@@ -9,6 +9,9 @@
 //     critic_obs_dim, as drl/task.hpp has them
 //     static constexpr drl::RobotModel model{"half_cheetah.xml", 5};
 //       the MJCF file, and how many of its time steps a step of the task has
+//     static constexpr bool any_frame_skip = true;
+//       may be left out. The task asks robot.dt() for its seconds, and not its own dt: it is right for another frame
+//       skip and for a file with another time step too (--env.frame_skip, --env.xml_file)
 //     struct Params { Scalar<F> reset_noise_scale = 0.1; ... };
 //       may be left out. Options, as in drl/task.hpp; numbers of a Curriculum are float
 //     struct Parts { drl::BodyId torso; template <class Find> void find(Find& find) { find(torso, "torso"); } };
@@ -93,9 +96,11 @@ concept Robot = requires(R& robot, const R& seen, int k, typename R::F x, const 
   { seen.nv() } -> std::same_as<int>;
   { seen.nu() } -> std::same_as<int>;
   { seen.nbody() } -> std::same_as<int>;
-  robot.advance(numbers);                          // the controls [nu], for frame_skip steps
-  robot.advance(numbers, [] {});                   // and what is called after each of them: to watch sensors
-  robot.forward();                                 // computes all that follows from qpos and qvel
+  robot.advance(numbers);                       // the controls [nu], for frame_skip steps
+  robot.advance(numbers, [] {});                // and what is called after each of them: to watch sensors
+  robot.forward();                              // computes all that follows from qpos and qvel
+  { seen.timestep() } -> std::same_as<double>;  // s, of the physics; and of a step of the task, frame_skip of these
+  { seen.dt() } -> std::same_as<double>;
   { seen.time() } -> std::same_as<typename R::F>;  // s, since the reset
   { seen.qpos(k) } -> std::same_as<typename R::F>;
   { seen.qvel(k) } -> std::same_as<typename R::F>;

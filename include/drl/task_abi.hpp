@@ -12,7 +12,7 @@
 namespace drl {
 
 // Of everything below, and of what is included above: a change of either is another number.
-inline constexpr int32_t kTaskAbi = 4;
+inline constexpr int32_t kTaskAbi = 5;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -72,10 +72,12 @@ struct TaskParam {
 
 // A task whose environments are an object of its library's own (drl/simulator.hpp), one on each rank. Its loops step
 // the ranges of a step at the same time, on threads of drl.
+struct RobotChoice;
 struct SimulatorConfig {
   int64_t num_envs;            // of this object
   int64_t first_global_index;  // of its first environment; the others follow
   uint64_t seed;
+  const RobotChoice* robot = nullptr;  // of a task with RobotRecord; null: its own
 };
 enum class SimulatorType : int32_t { f32, f64, i32, i64, u8 };
 // What it must not lose, in its own memory, where it stays.
@@ -98,11 +100,24 @@ struct SimulatorRecord {
 };
 
 struct TaskRecord;
-// A task whose physics libmujoco computes (its simulator): the same task on physics in lanes.
-struct LanesOfRobot {
-  const TaskRecord* task;  // null: its model was not compiled
-  // 0 if they can be used; 1, or 2 if the user must correct something whatever computes it, and why.
-  int32_t (*check)(char* error, int64_t error_size);
+// What options may say of a robot in its task's stead.
+struct RobotChoice {
+  const char* model;   // MJCF file: absolute, or as the task names it
+  int32_t frame_skip;  // its time steps in a step of the task
+};
+// What is known of such a robot before a run begins.
+struct RobotFacts {
+  double dt;        // s, of a step of the task
+  char file[4096];  // where the model is
+  char id[512];     // SimulatorRecord::files
+};
+// A task whose physics libmujoco computes (its simulator), and the same task on physics in lanes.
+struct RobotRecord {
+  RobotChoice own;
+  const TaskRecord* in_lanes;  // null: its model was not compiled
+  // 0 if lanes can be used; 1, or 2 if the user must correct something whatever computes it, and why. `facts` are known
+  // unless it is 2.
+  int32_t (*look)(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size);
 };
 
 struct TaskEnd {
@@ -146,14 +161,14 @@ struct TaskRecord {
   // Where GPU code says that it is there (*gpu is null without), since it is linked beside this.
   const TaskLoops* const* gpu;
   const SimulatorRecord* simulator;  // or null
-  const LanesOfRobot* robot;         // or null
+  const RobotRecord* robot;          // or null
   const char* model;                 // of physics in lanes: the id of what was compiled; else null
   // As TaskLoop: shows environment call->begin, in the memory of the host. Null: the task does not draw.
   int32_t (*draw)(const LoopCall* call, const CanvasCalls* canvas, char* error, int64_t error_size);
   const char* trouble;  // null, or why the task cannot be used
 };
 
-inline constexpr int kTaskSizeCount = 17;
+inline constexpr int kTaskSizeCount = 19;
 struct TaskLibrary {
   uint64_t magic;
   int32_t abi;
@@ -182,7 +197,9 @@ struct TaskSizes {
                                  sizeof(TrainingStats),
                                  sizeof(CanvasCalls),
                                  sizeof(Shape),
-                                 sizeof(LanesOfRobot),
+                                 sizeof(RobotRecord),
+                                 sizeof(RobotChoice),
+                                 sizeof(RobotFacts),
                                  kIsaCount};
 };
 

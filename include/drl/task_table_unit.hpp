@@ -70,9 +70,9 @@ class TableEntry {
     if constexpr (requires { Spec::simulator_record; }) {
       record_.host = Spec::host_loops(), record_.simulator = &Spec::simulator_record;
       if constexpr (requires { typename Spec::InLanes; }) {
-        robot_.check = Spec::check_lanes;
+        robot_.own = {Spec::model.file, Spec::model.frame_skip}, robot_.look = Spec::look;
         if constexpr (!kNotCompiled<Spec::InLanes::template Of>)
-          robot_.task = TableEntry<Spec::InLanes::template Of>::record();
+          robot_.in_lanes = TableEntry<Spec::InLanes::template Of>::record();
         record_.robot = &robot_;
       }
     } else {
@@ -194,7 +194,7 @@ class TableEntry {
   std::vector<TaskField> fields_;
   std::vector<TaskParam> params_;
   Params defaults_{};
-  LanesOfRobot robot_{};
+  RobotRecord robot_{};
   TaskRecord record_{};
 };
 

@@ -20,10 +20,11 @@
 #include "film/film.hpp"
 #include "launch/child.hpp"
 #include "launch/launch_info.hpp"
-#include "nets/normalizer.hpp"
 #include "nets/host_nets.hpp"
+#include "nets/normalizer.hpp"
 #include "run/evaluator.hpp"
 #include "run/run_directory.hpp"
+#include "run/run_manifest.hpp"
 #include "run/state.hpp"
 
 namespace drl {
@@ -43,8 +44,8 @@ struct EvalOptions {
   int64_t seed = 0;
   int threads = 1;
   std::vector<std::string> task_library;
-  std::string physics = "run";
-  bool stochastic = false, json = false, check_video = false, help = false, version = false;
+  std::string physics = "run", xml_file;
+  bool stochastic = false, json = false, check_video = false, beside_training = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("run", run, "run directory, whose newest checkpoint is taken");
@@ -58,8 +59,11 @@ struct EvalOptions {
     v("json", json, "print one JSON object instead of lines");
     v("physics", physics, "what computes a robot: what did in the run, or lanes, or mujoco (libmujoco)",
       one_of({"run", "lanes", "mujoco"}));
+    v("xml_file", xml_file, "a robot's model, where it is not the one that the run names");
     v("threads", threads, "threads", at_least(1));
     v("check_video", check_video, "draw a picture of nothing, and say whether films can be made here");
+    v("beside_training", beside_training, "started by one of a run's ranks, whose launcher's variables it sees",
+      hidden);
     v("help", help, "this text", letter('h'));
     v("version", version, "version and git hash");
   }
@@ -68,17 +72,17 @@ struct EvalOptions {
 // The networks of a checkpoint, ready to act.
 class Policy {
  public:
-  // `physics`: "run", or what else shall compute the robot.
-  Policy(const Checkpoint& checkpoint, const std::string& file, int threads, const std::string& physics)
+  Policy(const Checkpoint& checkpoint, const std::string& file, const EvalOptions& options)
       : queue_(make_host_queue(isa_of("auto"))) {
     OptionTable table;
     options_.add_to(table);
     options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
     task_ = attribute<std::string>(checkpoint, file, "task");
-    if (physics != "run") choose_physics(table, physics);
+    if (!options.xml_file.empty()) set_of_robot(table, "xml_file", options.xml_file), table.set("env.physics", "auto");
+    if (options.physics != "run") set_of_robot(table, "physics", options.physics);
     const TaskSpec task = spec_of_task(checkpoint, file);
     spec_ = options_.algorithm().networks(task, options_.policy);
-    nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads, options_.train.precision);
+    nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, options.threads, options_.train.precision);
     params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
     const UpdateOptions& update = options_.algorithm().update_options();
     const bool normalized = update.obs_normalization;
@@ -111,17 +115,21 @@ class Policy {
  private:
   // A run of a library's task says which library it was.
   TaskSpec spec_of_task(const Checkpoint& checkpoint, const std::string& file) const {
-    if (knows(task_)) return task_spec(task_, task_params());
+    if (knows(task_)) {
+      options_.env->choose_physics();
+      warn_of_other_model(checkpoint, file, *options_.env);
+      return task_spec(task_, task_params());
+    }
     const auto versions = attribute<std::string>(checkpoint, file, "versions");
     const size_t at = versions.find("task_library ");
     if (at == std::string::npos) return task_spec(task_);  // which says that there is none
     throw UsageError(fmt::format("the task {} of {} is not known here (it was of {}): give --task_library FILE",
                                  printable(task_), file, printable(versions.substr(at + 13))));
   }
-  void choose_physics(OptionTable& table, const std::string& physics) const {
+  void set_of_robot(OptionTable& table, const std::string& option, const std::string& value) const {
     if (options_.env->physics().empty())
-      throw UsageError("--physics " + physics + ": the task " + task_ + " is no robot: leave it out");
-    table.set("env.physics", physics);
+      throw UsageError("--" + option + " " + value + ": the task " + task_ + " is no robot: leave it out");
+    table.set("env." + option, value);
   }
   static bool knows(const std::string& task) {
     const std::vector<std::string> all = task_names();
@@ -195,7 +203,7 @@ void print_json(const Evaluation& result, const EvalOptions& options, const std:
 
 // Plays and films environment 0.
 void make_film(const FilmOptions& options, int threads, const EvaluationPlan& plan, Policy& policy) {
-  const TaskSpec task = task_spec(plan.task);
+  const TaskSpec task = task_spec(plan.task, plan.params);
   require_draw(task_record(plan.task));
   Film film(options, task.name, task.dt, threads);
   policy.show(plan, [&](VecEnv& envs, const Moment& moment) {
@@ -229,8 +237,9 @@ int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film) {
     throw UsageError("--record and --video name one file: give them two");
   if (!options.record.empty()) require_writable(options.record);
   const Checkpoint checkpoint = read_checkpoint(file);
-  Policy policy(checkpoint, file, options.threads, options.physics);
-  Recording recording({{"task", policy.task()}, {"dt", task_spec(policy.task()).dt}, {"checkpoint", file}});
+  Policy policy(checkpoint, file, options);
+  const double dt = task_spec(policy.task(), policy.task_params()).dt;
+  Recording recording({{"task", policy.task()}, {"dt", dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
   if (!options.record.empty()) record = [&](const Episode& episode) { recording.add(episode); };
   const EvaluationPlan plan = plan_of(options, policy);
@@ -252,7 +261,7 @@ int run(const std::vector<std::string>& arguments) {
   load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
-  if (const LaunchInfo launch = launch_info(); launch.world_size > 1) {
+  if (const LaunchInfo launch = options.beside_training ? LaunchInfo{} : launch_info(); launch.world_size > 1) {
     if (launch.rank > 0) return ExitCode::kUsage;
     throw UsageError(
         fmt::format("drl_eval was started {} times, and plays once: start it without {}, or with one task (-n 1)",

@@ -1,5 +1,6 @@
 #include "apps/loading.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -49,6 +50,15 @@ void require_same(const char* what, const std::string& then, const std::string& 
                                  file, what, then, now));
 }
 
+// Of a list with commas what `other` does not list.
+std::string only_in(const std::string& list, const std::string& other) {
+  std::vector<std::string> parts;
+  const std::vector<std::string> others = split(other, ',');
+  for (const std::string& part : split(list, ','))
+    if (std::ranges::find(others, part) == others.end()) parts.emplace_back(trim(part));
+  return parts.empty() ? "(none)" : join(parts, ", ");
+}
+
 // Throws UsageError unless what is `taken` of the source fits.
 void require_fit(const Source& source, const Settings& settings, const StateList& taken) {
   const TrainOptions& now = settings.options.train;
@@ -74,8 +84,11 @@ std::vector<std::string> changed_surroundings(const Checkpoint& checkpoint, cons
                                                                 {"world_size", int64_t{now.world_size}}}) {
     const auto then = checkpoint.attributes.find(name);
     const bool known = then != checkpoint.attributes.end();
-    if (!known || then->second != value)
-      changes.push_back(fmt::format("{}: {} -> {}", name, known ? text(then->second) : "not known", text(value)));
+    if (known && then->second == value) continue;
+    const std::string before = known ? text(then->second) : "not known", after = text(value);
+    const bool lists = known && name == std::string_view("versions");
+    changes.push_back(fmt::format("{}: {} -> {}", name, lists ? only_in(before, after) : before,
+                                  lists ? only_in(after, before) : after));
   }
   return changes;
 }
@@ -96,6 +109,7 @@ void load_start(RunStart& start, const Settings& settings, const RunFacts& now, 
       return "";
     }
     settings.warn_of_commands(attribute<std::string>(source.checkpoint, source.file, "options"), source.file);
+    warn_of_other_model(source.checkpoint, source.file, *settings.options.env);
     require_fit(source, settings, state);
     elapsed = attribute<double>(source.checkpoint, source.file, "elapsed_seconds");
     if (const std::vector<std::string> changes = changed_surroundings(source.checkpoint, now); !changes.empty())

@@ -11,6 +11,7 @@ TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params)
   TaskSpec spec;
   spec.name = record.name, spec.step_limit = record.step_limit, spec.dt = record.dt;
   spec.obs_dim = record.obs_dim * record.history, spec.critic_obs_dim = record.critic_obs_dim;
+  if (!params.empty()) spec.dt = TaskParams::dt(record, params);
   if (record.obs_dim_with && !params.empty()) spec.obs_dim = record.obs_dim_with(params.data());
   spec.action.discrete = record.discrete != 0, spec.action.size = record.action_size;
   spec.action.heads.assign(record.heads, record.heads + record.head_count);
@@ -51,7 +52,7 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
       sums_(queue, static_cast<size_t>(sum_rows()) * episode_columns(spec_)) {
   DRL_CHECK(config.num_envs > 0 && config.first_global_index >= 0, "environments [first, first + num) must exist");
   if (config_.params.empty()) config_.params = TaskParams(record).bytes();
-  DRL_CHECK(config_.params.size() == TaskParams::size(record), "parameters of another task");
+  DRL_CHECK(TaskParams::fits(record, config_.params), "parameters of another task");
   weights_ = TaskParams::scaled_weights(record, config_.params);
   int columns = record.obs_dim * (record.history - 1);
   for (int f = 0; f < record.field_count; ++f) columns += record.fields[f].count;
@@ -74,8 +75,10 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
              sums_.data(),
              nullptr};
   if (record.simulator) {
+    const std::optional<RobotChoice> robot = TaskParams::robot_choice(record, config_.params);
     simulator_ = std::make_unique<Simulator>(
-        record, SimulatorConfig{config.num_envs, config.first_global_index, config.seed}, config_.params.data());
+        record, SimulatorConfig{config.num_envs, config.first_global_index, config.seed, robot ? &*robot : nullptr},
+        config_.params.data());
     arrays_.simulator = simulator_->handle();
   }
   if (queue.on_gpu()) run(loops_.probe, {});

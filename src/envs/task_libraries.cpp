@@ -93,8 +93,8 @@ std::string misfit(const TaskRecord& r) {
   if (!r.host || !r.gpu) return "it has no loops";
   for (int k = 0; k < kIsaCount; ++k)
     if (!r.host[k].reset || !r.host[k].step || !r.host[k].begin_others) return "it has no loops";
-  if (r.robot && !r.robot->check) return "nothing says whether it can be computed in lanes";
-  return r.robot && r.robot->task ? misfit(*r.robot->task) : "";
+  if (r.robot && (!r.robot->look || !r.robot->own.model)) return "nothing says what its robot is";
+  return r.robot && r.robot->in_lanes ? misfit(*r.robot->in_lanes) : "";
 }
 
 // Where there is no build id: of the contents.

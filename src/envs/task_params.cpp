@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 
 #include "base/check.hpp"
 
@@ -20,6 +21,15 @@ void write(std::vector<std::byte>& bytes, int32_t offset, Value given) {
   std::memcpy(bytes.data() + offset, &value, sizeof(value));
 }
 
+// What ends the bytes of a robot, behind its model's file and a 0.
+struct RobotBytes {
+  double dt;
+  int32_t frame_skip, in_lanes;
+};
+RobotBytes robot_bytes(const std::vector<std::byte>& bytes) {
+  return read<RobotBytes>(bytes.data(), static_cast<int32_t>(bytes.size() - sizeof(RobotBytes)));
+}
+
 int32_t weight_count(const TaskRecord& record) { return record.reward_weights ? record.reward_term_count : 0; }
 
 // The number that one would write for it: 0.1, not 0.10000000149.
@@ -31,9 +41,17 @@ double as_written(float value) {
   return number;
 }
 
+// Of what is there for any task: Params and weights.
+size_t size_of(const TaskRecord& record) {
+  return static_cast<size_t>(record.params_size) + static_cast<size_t>(weight_count(record)) * sizeof(double);
+}
+
+bool is_robot(const TaskRecord& record, const std::vector<std::byte>& bytes) { return bytes.size() > size_of(record); }
+
 }  // namespace
 
 TaskParams::TaskParams(const TaskRecord& record) : record_(record) {
+  if (record.robot) model_ = record.robot->own.model, frame_skip_ = record.robot->own.frame_skip;
   if (record.reward_weights) weights_.assign(record.reward_weights, record.reward_weights + record.reward_term_count);
   for (int k = 0; k < record.param_count; ++k) {
     const TaskParam& param = record.params[k];
@@ -64,24 +82,39 @@ void TaskParams::describe(OptionVisitor& v) {
     if (int* number = std::get_if<int>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
     if (double* number = std::get_if<double>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
   }
-  if (record_.robot)
-    v("physics", physics_,
-      "what computes the robot: lanes (its compiled model), mujoco (libmujoco), auto (lanes if it can)",
-      one_of({"auto", "lanes", "mujoco"}), later("mujoco", ""));
+  if (!record_.robot) return;
+  v("frame_skip", frame_skip_, "time steps of the physics in a step of the task", at_least(1));
+  v("xml_file", model_, "the robot's model: a file, or the name of one in a folder of $DRL_MODELS");
+  v("physics", physics_,
+    "what computes the robot: lanes (its compiled model), mujoco (libmujoco), auto (lanes if it can)",
+    one_of({"auto", "lanes", "mujoco"}), later("mujoco", ""));
+}
+
+const TaskParams::Look& TaskParams::looked() const {
+  if (look_ && look_->model == model_ && look_->frame_skip == frame_skip_) return *look_;
+  Look look{.model = model_, .frame_skip = frame_skip_, .facts = {}, .no_lanes = ""};
+  const RobotChoice choice{model_.c_str(), frame_skip_};
+  char error[8192] = "";
+  if (record_.robot->look(&choice, &look.facts, error, sizeof(error)) == 2) throw UsageError(error);
+  look.no_lanes = error;
+  return look_.emplace(std::move(look));
 }
 
 std::string TaskParams::lanes_trouble() const {
-  char error[1024] = "";
-  const int32_t code = record_.robot->check(error, sizeof(error));
-  if (code == 2) throw UsageError(error);
-  if (code != 0 && physics_ == "lanes")
-    throw UsageError(std::string("--env.physics lanes: ") + record_.name + " cannot be computed in lanes (" + error +
+  const std::string& why = looked().no_lanes;
+  if (!why.empty() && physics_ == "lanes")
+    throw UsageError(std::string("--env.physics lanes: ") + record_.name + " cannot be computed in lanes (" + why +
                      "): take mujoco, or auto");
-  return error;
+  return why;
 }
 
 void TaskParams::choose_physics() {
-  if (!record_.robot || physics_ == "mujoco") return;
+  if (!record_.robot) return;
+  std::error_code ignored;
+  if (model_ != record_.robot->own.model && std::filesystem::exists(model_, ignored))
+    model_ = std::filesystem::absolute(model_).lexically_normal().string();
+  looked();
+  if (physics_ == "mujoco") return;
   why_not_ = lanes_trouble();
   physics_ = why_not_.empty() ? "lanes" : "mujoco";
 }
@@ -89,7 +122,22 @@ void TaskParams::choose_physics() {
 std::string TaskParams::physics() const { return !record_.robot ? "" : physics_ == "lanes" ? "lanes" : "libmujoco"; }
 
 const TaskRecord& TaskParams::record_of(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return record.robot && bytes.back() != std::byte{0} ? *record.robot->task : record;
+  return record.robot && robot_bytes(bytes).in_lanes != 0 ? *record.robot->in_lanes : record;
+}
+
+bool TaskParams::fits(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  if (!is_robot(record, bytes)) return bytes.size() == size_of(record);
+  return bytes.size() > size_of(record) + sizeof(RobotBytes) &&
+         (robot_bytes(bytes).in_lanes != 0) == (record.simulator == nullptr);
+}
+
+double TaskParams::dt(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  return is_robot(record, bytes) ? robot_bytes(bytes).dt : record.dt;
+}
+
+std::optional<RobotChoice> TaskParams::robot_choice(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  if (!record.robot || !is_robot(record, bytes)) return std::nullopt;
+  return RobotChoice{reinterpret_cast<const char*>(bytes.data() + size_of(record)), robot_bytes(bytes).frame_skip};
 }
 
 void TaskParams::Rewards::describe(OptionVisitor& v) {
@@ -101,22 +149,18 @@ void TaskParams::Rewards::describe(OptionVisitor& v) {
       any_number());
 }
 
-size_t TaskParams::size(const TaskRecord& record) {
-  return static_cast<size_t>(record.params_size) + static_cast<size_t>(weight_count(record)) * sizeof(double);
-}
-
 std::vector<float> TaskParams::scaled_weights(const TaskRecord& record, const std::vector<std::byte>& bytes) {
   std::vector<float> weights;
   for (int t = 0; t < weight_count(record); ++t) {
     const auto weight = read<double>(bytes.data() + record.params_size, t * static_cast<int32_t>(sizeof(double)));
-    weights.push_back(static_cast<float>(record.scale_rewards_by_dt ? weight * record.dt : weight));
+    weights.push_back(static_cast<float>(record.scale_rewards_by_dt ? weight * dt(record, bytes) : weight));
   }
   return weights;
 }
 
 std::vector<std::byte> TaskParams::bytes() const {
   const bool in_lanes = is_in_lanes();
-  const TaskRecord& record = in_lanes ? *record_.robot->task : record_;
+  const TaskRecord& record = in_lanes ? *record_.robot->in_lanes : record_;
   const auto* defaults = static_cast<const std::byte*>(record.default_params);
   std::vector<std::byte> bytes(defaults, defaults + record.params_size);
   for (int k = 0; k < record.param_count; ++k) {
@@ -132,9 +176,15 @@ std::vector<std::byte> TaskParams::bytes() const {
       }
     }
   }
-  const auto* weights = reinterpret_cast<const std::byte*>(weights_.data());
-  bytes.insert(bytes.end(), weights, weights + weights_.size() * sizeof(double));
-  if (record_.robot) bytes.push_back(std::byte{in_lanes});
+  const auto append = [&](const void* from, size_t size) {
+    const auto* first = static_cast<const std::byte*>(from);
+    bytes.insert(bytes.end(), first, first + size);
+  };
+  append(weights_.data(), weights_.size() * sizeof(double));
+  if (!record_.robot) return bytes;
+  append(model_.c_str(), model_.size() + 1);
+  const RobotBytes robot{looked().facts.dt, frame_skip_, in_lanes};
+  append(&robot, sizeof(robot));
   return bytes;
 }
 

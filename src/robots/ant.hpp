@@ -17,6 +17,7 @@ struct Ant {
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl", "reward_contact", "reward_survive"};
   static constexpr const char* metrics[] = {"x_velocity", "y_velocity"};  // m/s
   static constexpr RobotModel model{"ant.xml", 5};
+  static constexpr bool any_frame_skip = true;
 
   struct Params {
     S forward_reward_weight = 1, ctrl_cost_weight = S(0.5), contact_cost_weight = S(5e-4), healthy_reward = 1;
@@ -65,8 +66,8 @@ struct Ant {
     const Mask<F> healthy = (F(p.healthy_z_min) <= robot.qpos(2)) & (robot.qpos(2) <= F(p.healthy_z_max));
 
     Step<F, 4, 2> result;
-    result.metrics[0] = (s.x - before.x) / F(dt);
-    result.metrics[1] = (s.y - before.y) / F(dt);
+    result.metrics[0] = (s.x - before.x) / F(robot.dt());
+    result.metrics[1] = (s.y - before.y) / F(robot.dt());
     result.terms[0] = result.metrics[0] * p.forward_reward_weight;
     result.terms[1] = -p.ctrl_cost_weight * gym::squares(action, 8);
     result.terms[2] = -p.contact_cost_weight * squared_contacts(robot, p);

@@ -17,6 +17,7 @@ struct HalfCheetah {
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl"};
   static constexpr const char* metrics[] = {"x_velocity"};  // m/s
   static constexpr RobotModel model{"half_cheetah.xml", 5};
+  static constexpr bool any_frame_skip = true;
 
   struct Params {
     S forward_reward_weight = 1, ctrl_cost_weight = S(0.1), reset_noise_scale = S(0.1);
@@ -37,7 +38,7 @@ struct HalfCheetah {
   static Step<F, 2, 1> step(R& robot, const F* action, const Params& p) {
     const F before = robot.qpos(0);
     robot.advance(action);
-    const F velocity = (robot.qpos(0) - before) / F(dt);
+    const F velocity = (robot.qpos(0) - before) / F(robot.dt());
 
     Step<F, 2, 1> result;
     result.terms[0] = p.forward_reward_weight * velocity;

@@ -17,6 +17,7 @@ struct Humanoid {
   static constexpr const char* reward_terms[] = {"reward_survive", "reward_forward", "reward_ctrl", "reward_contact"};
   static constexpr const char* metrics[] = {"x_velocity", "y_velocity"};  // m/s, of the centre of mass
   static constexpr RobotModel model{"humanoid.xml", 5};
+  static constexpr bool any_frame_skip = true;
 
   struct Params {
     S forward_reward_weight = S(1.25), ctrl_cost_weight = S(0.1), contact_cost_weight = S(5e-7);
@@ -70,8 +71,8 @@ struct Humanoid {
     const Mask<F> healthy = gym::inside(robot.qpos(2), p.healthy_z_min, p.healthy_z_max);
 
     Step<F, 4, 2> result;
-    result.metrics[0] = (s.x - before.x) / F(dt);
-    result.metrics[1] = (s.y - before.y) / F(dt);
+    result.metrics[0] = (s.x - before.x) / F(robot.dt());
+    result.metrics[1] = (s.y - before.y) / F(robot.dt());
     result.terms[0] = math::select(healthy, F(p.healthy_reward), F(0));
     result.terms[1] = p.forward_reward_weight * result.metrics[0];
     result.terms[2] = -p.ctrl_cost_weight * gym::squares(action, 17);

@@ -12,11 +12,12 @@ struct HumanoidStandup {
 
   static constexpr const char* name = "HumanoidStandup-v5";
   static constexpr int obs_dim = 348, max_obs_dim = gym::HumanoidView::kMost, step_limit = 1000;
-  static constexpr double dt = 0.015, timestep = 0.003;       // s, of the task and of the physics
+  static constexpr double dt = 0.015;                         // s
   static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // of 25 to 300 N m
   static constexpr const char* reward_terms[] = {"reward_linup", "reward_quadctrl", "reward_impact", "reward_constant"};
   static constexpr const char* metrics[] = {"height"};  // of the torso, m
   static constexpr RobotModel model{"humanoid_standup.xml", 5};
+  static constexpr bool any_frame_skip = true;
 
   struct Params {
     S uph_cost_weight = 1, ctrl_cost_weight = S(0.1), impact_cost_weight = S(0.5e-6);
@@ -43,7 +44,7 @@ struct HumanoidStandup {
     robot.advance(action);
     Step<F, 4, 1> result;
     result.metrics[0] = robot.qpos(2);
-    result.terms[0] = p.uph_cost_weight * (robot.qpos(2) / F(timestep));
+    result.terms[0] = p.uph_cost_weight * (robot.qpos(2) / F(robot.timestep()));
     result.terms[1] = -p.ctrl_cost_weight * gym::squares(action, 17);
     result.terms[2] =
         -math::clamp(p.impact_cost_weight * gym::squared_contacts(robot), F(p.impact_cost_min), F(p.impact_cost_max));

@@ -17,6 +17,7 @@ struct InvertedDoublePendulum {
   static constexpr ContinuousAction<1> action{-1, 1};  // 500 N each
   static constexpr const char* reward_terms[] = {"reward_survive", "distance_penalty", "velocity_penalty"};
   static constexpr RobotModel model{"inverted_double_pendulum.xml", 5};
+  static constexpr bool any_frame_skip = true;
 
   struct Params {
     S healthy_reward = 10, reset_noise_scale = S(0.1);

@@ -16,6 +16,7 @@ struct InvertedPendulum {
   static constexpr ContinuousAction<1> action{-3, 3};  // 100 N each
   static constexpr const char* reward_terms[] = {"reward_survive"};
   static constexpr RobotModel model{"inverted_pendulum.xml", 2};
+  static constexpr bool any_frame_skip = true;
 
   struct Params {
     S reset_noise_scale = S(0.01);

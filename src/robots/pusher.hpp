@@ -16,6 +16,7 @@ struct Pusher {
   static constexpr ContinuousAction<7> action{-2, 2};  // N m
   static constexpr const char* reward_terms[] = {"reward_dist", "reward_ctrl", "reward_near"};
   static constexpr RobotModel model{"pusher.xml", 5};
+  static constexpr bool any_frame_skip = true;
 
   struct Params {
     S reward_near_weight = S(0.5), reward_dist_weight = 1, reward_control_weight = S(0.1);
@@ -32,7 +33,7 @@ struct Pusher {
     BodyId fingertips, object, goal;
     template <class Find>
     void find(Find& find) {
-      find(fingertips, "fingertips");
+      find(fingertips, "tips_arm");
       find(object, "object");
       find(goal, "goal");
     }

@@ -16,6 +16,7 @@ struct Reacher {
   static constexpr ContinuousAction<2> action{-1, 1};  // 200 N m each
   static constexpr const char* reward_terms[] = {"reward_dist", "reward_ctrl"};
   static constexpr RobotModel model{"reacher.xml", 2};
+  static constexpr bool any_frame_skip = true;
 
   struct Params {
     S reward_dist_weight = 1, reward_control_weight = 1;

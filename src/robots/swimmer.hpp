@@ -17,6 +17,7 @@ struct Swimmer {
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl"};
   static constexpr const char* metrics[] = {"x_velocity", "y_velocity"};  // m/s
   static constexpr RobotModel model{"swimmer.xml", 4};
+  static constexpr bool any_frame_skip = true;
 
   struct Params {
     S forward_reward_weight = 1, ctrl_cost_weight = S(1e-4), reset_noise_scale = S(0.1);
@@ -39,8 +40,8 @@ struct Swimmer {
     robot.advance(action);
 
     Step<F, 2, 2> result;
-    result.metrics[0] = (robot.qpos(0) - x) / F(dt);
-    result.metrics[1] = (robot.qpos(1) - y) / F(dt);
+    result.metrics[0] = (robot.qpos(0) - x) / F(robot.dt());
+    result.metrics[1] = (robot.qpos(1) - y) / F(robot.dt());
     result.terms[0] = p.forward_reward_weight * result.metrics[0];
     result.terms[1] = -p.ctrl_cost_weight * gym::squares(action, 2);
     result.reward = result.terms[0] + result.terms[1];

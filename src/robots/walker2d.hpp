@@ -17,6 +17,7 @@ struct Walker2d {
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl", "reward_survive"};
   static constexpr const char* metrics[] = {"x_velocity"};  // m/s
   static constexpr RobotModel model{"walker2d.xml", 4};
+  static constexpr bool any_frame_skip = true;
 
   struct Params {
     S forward_reward_weight = 1, ctrl_cost_weight = S(1e-3), healthy_reward = 1;
@@ -50,7 +51,7 @@ struct Walker2d {
                             gym::inside(robot.qpos(2), p.healthy_angle_min, p.healthy_angle_max);
 
     Step<F, 3, 1> result;
-    result.metrics[0] = (robot.qpos(0) - x) / F(dt);
+    result.metrics[0] = (robot.qpos(0) - x) / F(robot.dt());
     result.terms[0] = p.forward_reward_weight * result.metrics[0];
     result.terms[1] = -p.ctrl_cost_weight * gym::squares(action, 6);
     result.terms[2] = math::select(healthy, F(p.healthy_reward), F(0));

@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "run/stop.hpp"
 
 namespace drl {
 namespace {
@@ -60,12 +61,13 @@ bool AsyncWriter::flush() {
   return saved_ && !rows_failed_ && mine_;
 }
 
-void AsyncWriter::finish_hook(double patience) {
-  if (!hook_ && !films_) return;
+bool AsyncWriter::finish_hook(double patience) {
+  if (!hook_ && !films_) return true;
   std::unique_lock lock(mutex_);
   hook_patience_ = patience;
   wake_.notify_one();
   idle_.wait(lock, [this] { return !hook_patience_ && !busy_; });
+  return !given_up_;
 }
 
 void AsyncWriter::work() {
@@ -108,7 +110,10 @@ void AsyncWriter::poll_hooks() {
 void AsyncWriter::finish_hooks(double patience) {
   const double begin = steady_seconds();
   if (hook_) hook_->finish(patience);
-  if (films_) films_->finish(std::clamp(patience - (steady_seconds() - begin), 0.0, kFilmPatience));
+  const double left = std::clamp(patience - (steady_seconds() - begin), 0.0, kFilmPatience);
+  const bool finished = !films_ || films_->finish(left, [] { return requested_stop() >= Stop::interrupted; });
+  const std::lock_guard lock(mutex_);
+  given_up_ = !finished;
 }
 
 // Rows that cannot be written stay in the writers' memory for the next time.

@@ -44,8 +44,9 @@ class AsyncWriter {
   // Waits until everything is written. False if the last save failed, or rows are still in memory only, or the run is
   // another process's.
   bool flush();
-  // Waits for the hook and the films, `patience` seconds at most.
-  void finish_hook(double patience);
+  // Waits for the hook and the films, `patience` seconds at most. False if SIGINT or SIGTERM came, and a film was given
+  // up.
+  bool finish_hook(double patience);
 
   // In Save::then: checkpoints that commands still need.
   std::vector<std::filesystem::path> awaited() const;
@@ -71,6 +72,7 @@ class AsyncWriter {
   std::deque<Save> saves_;
   std::optional<double> hook_patience_;
   bool flush_ = false, stop_ = false, busy_ = false, saved_ = true;
+  bool given_up_ = false;  // films
   std::thread thread_;
 };
 

@@ -10,6 +10,7 @@ namespace drl {
 namespace {
 
 constexpr double kQuietWait = 2;  // seconds
+constexpr double kTick = 0.1;     // seconds between looks whether to stop
 
 }  // namespace
 
@@ -46,18 +47,27 @@ std::vector<std::filesystem::path> CheckpointHook::awaits() const {
   return all;
 }
 
-void CheckpointHook::finish(double patience) {
-  const double end = steady_seconds() + patience;
-  poll();
-  if (running_ && !running_->wait(std::min(kQuietWait, patience)))
-    log::info("waiting for {} ({})", name_, at_.checkpoint.filename().string());
-  for (; running_; poll()) {
-    if (running_->wait(end - steady_seconds())) continue;
-    log::warn("{} is ended (it is still busy with {}, and time is up): see to that later", name_,
-              at_.checkpoint.string());
-    running_.reset();
-    next_.reset();
+bool CheckpointHook::finish(double patience, const std::function<bool()>& stopped) {
+  const double begin = steady_seconds();
+  bool noted = false;
+  for (poll(); running_; poll()) {
+    const bool is_done = running_->wait(std::min(kTick, begin + patience - steady_seconds())).has_value();
+    if (stopped && stopped()) return give_up("a stop is requested"), false;  // which may have ended the command too
+    if (is_done) continue;
+    const double waited = steady_seconds() - begin;
+    if (waited >= patience) {
+      give_up("time is up");
+    } else if (waited >= kQuietWait && !std::exchange(noted, true)) {
+      log::info("waiting for {} ({})", name_, at_.checkpoint.filename().string());
+    }
   }
+  return true;
+}
+
+void CheckpointHook::give_up(const std::string& why) {
+  log::warn("{} is ended (it is still busy with {}, and {}): see to that later", name_, at_.checkpoint.string(), why);
+  running_.reset();
+  next_.reset();
 }
 
 void CheckpointHook::ended(int code) {

@@ -30,12 +30,13 @@ class CheckpointHook {
   bool busy() const { return running_.has_value(); }
   // Checkpoints that it still reads, or will.
   std::vector<std::filesystem::path> awaits() const;
-  // Until all is done, with a note if that takes more than two seconds; after `patience` seconds the command is ended,
-  // with a warning.
-  void finish(double patience);
+  // Until all is done, with a note if that takes more than two seconds; after `patience` seconds, or once `stopped`
+  // says so, the command is ended, with a warning. False if it was `stopped`.
+  bool finish(double patience, const std::function<bool()>& stopped = {});
 
  private:
   void ended(int code);
+  void give_up(const std::string& why);
 
   std::string command_;
   std::filesystem::path log_;

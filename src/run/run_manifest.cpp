@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/host.hpp"
+#include "base/log.hpp"
 #include "store/file.hpp"
 
 namespace drl {
@@ -29,6 +30,20 @@ std::string versions_text(const RunFacts& facts) {
   std::string text;
   for (const auto& [name, version] : facts.versions) text += (text.empty() ? "" : ", ") + name + " " + version;
   return text;
+}
+
+void warn_of_other_model(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task) {
+  const RobotFacts* now = task.robot_facts();
+  const std::string versions = attribute<std::string>(checkpoint, file, "versions"), begin = ", model ", end = ", mpi ";
+  const size_t from = versions.find(begin), to = versions.find(end, from);
+  if (!now || to == std::string::npos) return;
+  const std::string then = versions.substr(from + begin.size(), to - from - begin.size()), id = now->id;
+  const auto hash = [](const std::string& model) { return model.substr(std::min(model.rfind('('), model.size())); };
+  if (hash(then) != hash(id))
+    log::warn(
+        "the robot's model {} is not the one that was trained with ({} then, {} now): see to DRL_MODELS or xml_file if "
+        "that is not meant",
+        now->file, then, id);
 }
 
 RunManifest::RunManifest(std::filesystem::path path, RunFacts facts, std::string start_time)

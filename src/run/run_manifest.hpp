@@ -9,7 +9,9 @@
 
 #include "base/clock.hpp"
 #include "comm/communicator.hpp"
+#include "envs/task_params.hpp"
 #include "launch/allocation.hpp"
+#include "store/checkpoint.hpp"
 
 namespace drl {
 
@@ -35,6 +37,9 @@ struct RunProgress {
 
 // "drl 0.1.0, engine libtorch ..., ..."
 std::string versions_text(const RunFacts& facts);
+
+// Warns if that is of a robot, and its model another one than `task` has now. `file` is the checkpoint's.
+void warn_of_other_model(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task);
 
 // Keeps what earlier starts of this run left in the file.
 class RunManifest {

@@ -186,9 +186,9 @@ bool RunMonitor::finish(const RunProgress& progress, const std::string& status) 
   return saved;
 }
 
-void RunMonitor::finish_hook() {
+bool RunMonitor::finish_hook() {
   const double left = deadline_ ? deadline_->time_left().value_or(kNoLimit) : kNoLimit;
-  writer_->finish_hook(std::max(left - kEndOfJob, 0.0));
+  return writer_->finish_hook(std::max(left - kEndOfJob, 0.0));
 }
 
 bool RunMonitor::is_mine() const {

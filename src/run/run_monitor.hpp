@@ -42,8 +42,9 @@ class RunMonitor {
   // Waits until all is written, and prints the last block. False if metrics or the last checkpoint could not be saved.
   // Throws Error, as requested_stop() and save() do, if the run is another process's.
   bool finish(const RunProgress& progress, const std::string& status);
-  // After finish(): waits for --after_checkpoint and for films as long as the job's time allows.
-  void finish_hook();
+  // After finish(): waits for --after_checkpoint and for films as long as the job's time allows. False if SIGINT or
+  // SIGTERM came, and a film was given up.
+  bool finish_hook();
   // Says in run.json that the run failed, if it still can.
   void fail(const RunProgress& progress);
 

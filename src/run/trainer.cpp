@@ -248,19 +248,22 @@ int Trainer::finish(RunMonitor* monitor) {
   if (saved_iteration_ != iteration_) save(monitor, score(monitor, false));
   const bool done = target_reached() || iteration_ >= train_.max_iterations;
   const std::string status = target_reached() ? "target reached" : done ? "done" : "stopped";
-  uint8_t saved = 1;
+  uint8_t code = 0;
   if (monitor) {
-    saved = monitor->finish(progress(), status);
+    const bool saved = monitor->finish(progress(), status);
     monitor->message(outcome(*monitor));
     if (!saved)
       log::write(log::Level::common_error,
                  "no newer checkpoint was made (the warnings above say why): requeueing would not help; see to " +
                      monitor->directory().path().string() + " first, then go on");
-    monitor->finish_hook();
+    const bool waited = monitor->finish_hook();
+    code = static_cast<uint8_t>(!saved    ? kFailure
+                                : !waited ? exit_code_of(requested_stop())
+                                : done    ? kDone
+                                          : exit_code_of(stop_));
   }
-  comm_.broadcast_asleep(std::as_writable_bytes(std::span(&saved, 1)), 0);
-  if (!saved) return kFailure;
-  return done ? kDone : exit_code_of(stop_);
+  comm_.broadcast_asleep(std::as_writable_bytes(std::span(&code, 1)), 0);
+  return code;
 }
 
 std::string Trainer::standing() const {

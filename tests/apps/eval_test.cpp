@@ -121,11 +121,6 @@ TEST_F(Eval, PlaysOnceHoweverOftenItIsStarted) {
   EXPECT_NE(result.err.find("drl_eval was started 2 times, and plays once"), std::string::npos) << result.err;
 }
 
-bool no_films_here(const Result& result) {
-  return result.exit_code == 2 && (result.err.find("no film can be made") != std::string::npos ||
-                                   result.err.find("no OpenGL") != std::string::npos);
-}
-
 TEST_F(Eval, WrongFilmsAreRefusedBeforeAnythingIsPlayed) {
   const std::string gif = (runs->folder / "run.gif").string();
   for (const auto& [options, says] : std::vector<std::pair<Words, std::string>>{

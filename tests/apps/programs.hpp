@@ -21,6 +21,12 @@ inline const std::string kTrain = DRL_BIN "/drl_train", kEval = DRL_BIN "/drl_ev
 
 inline Words ranks() { return RANKS == 1 ? Words{} : Words{"--ranks", std::to_string(RANKS)}; }
 
+// Whether this machine lacks what films need.
+inline bool no_films_here(const Result& result) {
+  return result.exit_code == 2 && (result.err.find("no film can be made") != std::string::npos ||
+                                   result.err.find("no OpenGL") != std::string::npos);
+}
+
 // Of a Slurm job that has its time still before it.
 inline Process::Variables job_variables(const std::string& id, int64_t seconds_left = 100000) {
   return {{"SLURM_JOB_ID", id}, {"SLURM_JOB_END_TIME", std::to_string(std::time(nullptr) + seconds_left)}};

@@ -107,6 +107,101 @@ TEST(ResumeOptions, APhysicsIsKept) {
   EXPECT_EQ(train("3", {"--load_run", "behind", "--run_name", "behind"}).exit_code, 0);
   EXPECT_NE(slurp(runs.run("behind") / "options.ini").find("\nphysics = mujoco "), std::string::npos);
 }
+
+const fs::path kModels = DRL_TEST_DATA "/../src/robots/models";
+
+// A robot's model with what it includes, and something in it replaced.
+void copy_model(const fs::path& to, const std::string& what = "", const std::string& by = "") {
+  fs::create_directories(to.parent_path());
+  fs::copy(kModels / "scene.xml", to.parent_path(), fs::copy_options::overwrite_existing);
+  std::string model = slurp(kModels / "half_cheetah.xml");
+  if (!what.empty()) model.replace(model.find(what), what.size(), by);
+  spill(to, model);
+}
+
+// 2 time steps of 0.005 s.
+TEST(ResumeOptions, ARobotsModelAndFrameSkipAreKept) {
+  const Runs runs("HalfCheetah-v5");
+  const fs::path own = runs.folder / "own/my.xml";
+  copy_model(own, "timestep=\"0.01\"", "timestep=\"0.005\"");
+  const Words options = {"--run_name", "r", "--env.frame_skip", "2"};
+  Words command = runs.command(options + Words{"--env.xml_file", "own/my.xml", "--max_iterations", "1"});
+  const Result first = run_program(Words{"env", "-C", runs.folder.path().string()} + command);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_NE(first.out.find("\n  physics      libmujoco, not in lanes: " + own.string() + " is another model, my.xml ("),
+            std::string::npos)
+      << first.out;
+  const std::string ini = slurp(runs.run("r") / "options.ini");
+  EXPECT_NE(ini.find("\nxml_file = " + own.string() + " "), std::string::npos) << ini;
+  EXPECT_NE(ini.find("\nframe_skip = 2 "), std::string::npos) << ini;
+
+  const Result same = runs.train(options + Words{"--env.xml_file", own.string(), "--max_iterations", "2"});
+  EXPECT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_NE(same.err.find("(the same options as before)"), std::string::npos) << same.err;
+  EXPECT_EQ(runs.train({"--load_run", "r", "--max_iterations", "3"}).exit_code, 0);
+  const Result other = runs.train({"--run_name", "r", "--env.xml_file", own.string(), "--max_iterations", "4"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("exists with other options (env.frame_skip: 2 -> 5)"), std::string::npos) << other.err;
+
+  const fs::path recording = runs.folder / "played.h5", elsewhere = runs.folder / "elsewhere/the_same.xml";
+  const auto eval = [&](const Words& more) {
+    return run_program(Words{kEval, "--run", runs.run("r").string(), "--episodes", "1"} + more);
+  };
+  const Result played = eval({"--record", recording.string()});
+  EXPECT_EQ(played.exit_code, 0);
+  EXPECT_EQ(played.err, "");
+  EXPECT_EQ(std::get<double>(read_arrays(recording, "drl-recording").attributes.at("dt")), 0.01);
+  copy_model(elsewhere, "timestep=\"0.01\"", "timestep=\"0.005\"");
+  fs::remove(own);
+  const Result gone = eval({});
+  EXPECT_EQ(gone.exit_code, 2);
+  EXPECT_EQ(gone.err, "error: the robot's model " + own.string() + " is not there: correct its path\n");
+  const Result moved = eval({"--xml_file", elsewhere.string()});
+  EXPECT_EQ(moved.exit_code, 0);
+  EXPECT_EQ(moved.err, "");
+  EXPECT_EQ(moved.out, played.out);
+}
+
+TEST(ResumeOptions, AnotherModelOfARobotIsSaid) {
+  const Runs runs("HalfCheetah-v5");
+  const fs::path model = runs.folder / "models/half_cheetah.xml";
+  copy_model(model);
+  const Process::Variables variables = {{"DRL_MODELS", model.parent_path()}};
+  const Words command = {"--run_name", "r", "--env.physics", "mujoco"};
+  ASSERT_EQ(runs.train(command + Words{"--max_iterations", "1"}, variables).exit_code, 0);
+  const Words eval = {kEval, "--run", runs.run("r").string(), "--episodes", "1"};
+  EXPECT_EQ(run_program(eval, variables).err, "");
+  copy_model(model, "timestep=\"0.01\"", "timestep=\"0.005\"");
+  for (const Result& result :
+       {run_program(eval, variables), runs.train(command + Words{"--max_iterations", "2"}, variables)}) {
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.err.find("warning: the robot's model " + model.string() +
+                              " is not the one that was trained with (half_cheetah.xml ("),
+              std::string::npos)
+        << result.err;
+  }
+}
+
+TEST(RobotOptions, ThatCannotBeUsedAreOneError) {
+  const Runs runs("Pusher-v5");
+  const fs::path broken = runs.folder / "broken.xml", none = runs.folder / "none.xml";
+  spill(broken, "<mujoco><worldbody><bodi/></worldbody></mujoco>");
+  for (const auto& [options, says] : std::vector<std::pair<Words, std::string>>{
+           {{"--env.xml_file", none.string()}, "the robot's model " + none.string() + " is not there"},
+           {{"--env.xml_file", runs.folder.path().string()}, " is not there: correct its path"},
+           {{"--env.xml_file", "none.xml"}, "the robot's model none.xml is not there (not in "},
+           {{"--env.xml_file", broken.string()}, "MuJoCo cannot read " + broken.string() + " (XML Error"},
+           {{"--env.xml_file", (kModels / "half_cheetah.xml").string()}, "half_cheetah.xml has 6 actuators, and the"},
+           {{"--env.xml_file", "half_cheetah.xml"}, "half_cheetah.xml has 6 actuators, and the"},
+           {{"--env.frame_skip", "0"}, "env.frame_skip"},
+           {{"--env.frame_skip", "4", "--env.physics", "lanes"}, "cannot be computed in lanes"}}) {
+    const Result result = runs.train(options + Words{"--max_iterations", "1"});
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_NE(result.err.find(says), std::string::npos) << result.err;
+    EXPECT_EQ(result.err.find('\n'), result.err.size() - 1) << result.err;
+  }
+  EXPECT_FALSE(fs::exists(runs.path()));
+}
 #endif
 
 TEST(ResumeOptions, TargetsCadenceAndReportsDoNotChangeTheNumbers) {

@@ -72,6 +72,36 @@ TEST(Stop, SecondSigintEndsAtOnce) {
   EXPECT_EQ(newest_checkpoint(runs.run("r")), 0);
 }
 
+// The run has reached its end; what stands for the film's maker never would. (Open MPI's mpirun looks for it where it
+// lies itself, and finds the real one: that film takes seconds.)
+TEST(Stop, GivesTheLastFilmUp) {
+  const Runs runs;
+  const TempFolder bin;
+  const fs::path film = bin / "film";
+  spill(bin / "nice", "#!/bin/sh\necho $$ > '" + film.string() + ".new'\nmv '" + film.string() + ".new' '" +
+                          film.string() + "'\nexec sleep 1000\n");
+  fs::permissions(bin / "nice", fs::perms::owner_all);
+  Process process(runs.command({"--run_name", "given_up", "--max_iterations", "2", "--video_interval", "1"}),
+                  {{"PATH", bin.path().string() + ":" + getenv("PATH")}});
+  const auto waits = [&] {
+    return process.out().find("done at iteration 2") != std::string::npos && (RANKS > 1 || fs::exists(film));
+  };
+  ASSERT_TRUE(wait_until([&] { return waits() || !process.running(); })) << process.err();
+  if (process.running()) process.signal(SIGTERM);
+  const Result result = process.wait();
+  if (no_films_here(result)) GTEST_SKIP() << result.err;
+  EXPECT_EQ(result.exit_code, 143) << result.err;
+  EXPECT_NE(result.err.find("warning: the film (--video_interval) is ended (it is still busy with "), std::string::npos)
+      << result.err;
+  EXPECT_NE(result.err.find("iter_000002.h5, and a stop is requested)"), std::string::npos) << result.err;
+  if (fs::exists(film)) {
+    EXPECT_EQ(kill(std::stoi(slurp(film)), 0), -1) << "it still runs";
+  }
+  EXPECT_EQ(run_json(runs.run("given_up")).at("status"), "done");
+  for (const auto& entry : fs::directory_iterator(runs.run("given_up") / "checkpoints"))
+    EXPECT_EQ(entry.path().extension(), ".h5");
+}
+
 #if RANKS == 1
 
 TEST(Stop, TargetRewardIsDone) {

@@ -1,22 +1,24 @@
-"""Each argument of Gymnasium's robot environments, but for those of the model and of pictures, is an option with the same
-default and the same effect: with all of them changed, both give the same observations, rewards and ends from the same
-start.
+"""Each argument of Gymnasium's robot environments, but for those of pictures, is an option with the same default and the
+same effect: with all of them changed, both give the same observations, rewards and ends from the same start.
 
     robot_options_test.py MODELS ROBOT_TASKS
 """
 
 import inspect
+import os
 import subprocess
 import sys
+import tempfile
 import unittest
+import xml.etree.ElementTree
 
 import gymnasium
 import numpy as np
 
 ROBOT_TASKS, MODELS = sys.argv.pop(), sys.argv.pop()
 STEPS = 60
-# Another model, pictures, and an argument that Gymnasium ignores.
-OTHERS = {"xml_file", "frame_skip", "default_camera_config", "kwargs", "uph_cost_weight"}
+# Pictures, an argument that Gymnasium ignores, and the model, whose file has another name here.
+OTHERS = {"xml_file", "default_camera_config", "kwargs", "uph_cost_weight"}
 NO_LIMIT = 1e30  # where Gymnasium's default is infinite
 PLACE = {"exclude_current_positions_from_observation": False}
 BODIES = {f"include_{seen}_in_observation": False for seen in ("cinert", "cvel", "qfrc_actuator", "cfrc_ext")}
@@ -57,7 +59,8 @@ def as_options(arguments):
             options[name.replace("_range", "_min")], options[name.replace("_range", "_max")] = value
         else:
             options[name] = value
-    return {name: float(np.clip(value, -NO_LIMIT, NO_LIMIT)) for name, value in options.items()}
+    return {name: value if isinstance(value, str) else repr(float(np.clip(value, -NO_LIMIT, NO_LIMIT)))
+            for name, value in options.items()}
 
 
 class Options(unittest.TestCase):
@@ -65,9 +68,9 @@ class Options(unittest.TestCase):
         for task, changed in CHANGED.items():
             known = inspect.signature(type(gymnasium.make(f"{task}-v5").unwrapped)).parameters
             arguments = {name: parameter.default for name, parameter in known.items() if name not in OTHERS}
-            self.assertEqual(set(arguments), set(changed), task)
+            self.assertEqual(set(arguments), {*changed, "frame_skip"}, task)
             lines = [line.split() for line in asked("options", f"{task}-v5").decode().splitlines()]
-            found = {name: float(value) for name, value in lines if name not in OTHERS}
+            found = {name: repr(float(value)) for name, value in lines if name not in OTHERS}
             self.assertEqual(found, as_options(arguments), task)
 
     @staticmethod
@@ -79,19 +82,44 @@ class Options(unittest.TestCase):
                 if name.endswith("_observation"):
                     yield task, {name: False}
 
+    @staticmethod
+    def slower_models(folder):
+        """Gymnasium's own, with another time step."""
+        for task in CHANGED:
+            default = inspect.signature(type(gymnasium.make(f"{task}-v5").unwrapped)).parameters["xml_file"].default
+            model = xml.etree.ElementTree.parse(os.path.join(os.path.dirname(gymnasium.__file__), "envs/mujoco/assets",
+                                                             default))
+            for option in model.iter("option"):
+                option.set("timestep", str(1.5 * float(option.get("timestep"))))
+            model.write(f"{folder}/{task}.xml")
+            yield task, {"xml_file": f"{folder}/{task}.xml", "frame_skip": 3}
+
     def test_effects(self):
         for task, changed in self.cases():
-            env = gymnasium.make(f"{task}-v5", **changed).unwrapped
-            env.reset(seed=7)
-            high, random = env.action_space.high.astype(float), np.random.default_rng(11)
-            actions = random.uniform(-high, high, (STEPS, len(high)))
-            start = np.concatenate([env.data.qpos, env.data.qvel])
-            steps = map(env.step, actions)
-            theirs = np.array([np.concatenate([obs, [reward, ended]]) for obs, reward, ended, *_ in steps])
-            words = [f"{name}={value!r}" for name, value in as_options(changed).items()]
-            ours = np.frombuffer(asked("play", f"{task}-v5", *words, numbers=start.tobytes() + actions.tobytes()))
-            np.testing.assert_allclose(ours.reshape(STEPS, -1), theirs, rtol=1e-12, atol=1e-12,
-                                       err_msg=f"{task} {changed}")
+            self.compare(task, changed)
+
+    def test_effects_of_another_frame_skip(self):
+        for task in CHANGED:
+            for frame_skip in (1, 7):
+                self.compare(task, {"frame_skip": frame_skip})
+
+    def test_effects_of_another_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for task, changed in self.slower_models(folder):
+                self.compare(task, changed)
+
+    def compare(self, task, changed):
+        env = gymnasium.make(f"{task}-v5", **changed).unwrapped
+        env.reset(seed=7)
+        high, random = env.action_space.high.astype(float), np.random.default_rng(11)
+        actions = random.uniform(-high, high, (STEPS, len(high)))
+        start = np.concatenate([env.data.qpos, env.data.qvel])
+        steps = map(env.step, actions)
+        theirs = np.array([np.concatenate([obs, [reward, ended]]) for obs, reward, ended, *_ in steps])
+        words = [f"{name}={value}" for name, value in as_options(changed).items()]
+        ours = np.frombuffer(asked("play", f"{task}-v5", *words, numbers=start.tobytes() + actions.tobytes()))
+        np.testing.assert_allclose(ours.reshape(STEPS, -1), theirs, rtol=1e-12, atol=1e-12,
+                                   err_msg=f"{task} {changed}")
 
 
 if __name__ == "__main__":

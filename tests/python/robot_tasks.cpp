@@ -69,10 +69,16 @@ struct SetOption {
 template <class Task>
 class Asked {
  public:
-  explicit Asked(const std::string& models)
-      : file_(models + "/" + Task::model.file),
+  // `settings`: OPTION=VALUE.
+  Asked(const std::string& models, const Words& settings)
+      : file_(text_of(settings, "xml_file", models + "/" + Task::model.file)),
         model_(drl::load_model(file_)),
-        robot_(*model_, Task::model.frame_skip) {
+        robot_(*model_, std::stoi(text_of(settings, "frame_skip", std::to_string(Task::model.frame_skip)))) {
+    for (const std::string& setting : settings) {
+      const size_t name = setting.find('=');
+      SetOption set{setting.substr(0, name), std::strtod(setting.c_str() + name + 1, nullptr)};
+      params_.describe(set);
+    }
     drl::PartFinder find(*model_, file_);
     parts_.find(find);
   }
@@ -86,13 +92,9 @@ class Asked {
   void options() {
     PrintOption print;
     params_.describe(print);
+    std::printf("frame_skip %d\nxml_file %s\n", Task::model.frame_skip, Task::model.file);
   }
-  void play(const Words& settings) {
-    for (const std::string& setting : settings) {
-      const size_t name = setting.find('=');
-      SetOption set{setting.substr(0, name), std::strtod(setting.c_str() + name + 1, nullptr)};
-      params_.describe(set);
-    }
+  void play() {
     robot_.start = robot_.now();
     std::vector<double> action(static_cast<size_t>(robot_.nu()));
     if (!read(robot_.start)) return;
@@ -101,6 +103,11 @@ class Asked {
   }
 
  private:
+  static std::string text_of(const Words& settings, const std::string& option, const std::string& otherwise) {
+    for (const std::string& setting : settings)
+      if (setting.starts_with(option + "=")) return setting.substr(option.size() + 1);
+    return otherwise;
+  }
   void reset(uint64_t env) {
     drl::Draws<double> draws(/*seed=*/5, env, /*step=*/0);
     robot_.reset();
@@ -131,10 +138,10 @@ template <template <class> class Definition>
 bool ask(const Words& words) {
   using Task = Definition<StartedRobot>;
   if (words[2] != Task::name) return false;
-  Asked<Task> asked(words[0]);
+  Asked<Task> asked(words[0], {words.begin() + 3, words.end()});
   if (words[1] == "resets") asked.resets(std::strtoull(words[3].c_str(), nullptr, 10));
   if (words[1] == "options") asked.options();
-  if (words[1] == "play") asked.play({words.begin() + 3, words.end()});
+  if (words[1] == "play") asked.play();
   return true;
 }
 

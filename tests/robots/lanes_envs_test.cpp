@@ -109,6 +109,16 @@ TEST_F(RobotsInLanes, AreThoseThatCanBe) {
   EXPECT_EQ(Stepped("Carrier", {.num_envs = 2}, 1).envs->files(), Stepped("Toucher", {.num_envs = 2}, 1).envs->files());
 }
 
+TEST_F(RobotsInLanes, AreNotThoseOfAnotherFrameSkip) {
+  TaskParams params(task_record("HalfCheetah-v5"));
+  OptionTable table;
+  table.section("env", "Task", params);
+  table.set("env.frame_skip", "4");
+  params.choose_physics();
+  EXPECT_EQ(params.physics(), "libmujoco");
+  EXPECT_EQ(params.why_not_in_lanes(), "its frame skip is 4, and 5 was compiled");
+}
+
 // What was compiled is not what shall be computed.
 TEST_F(RobotsInLanes, AreNotThoseOfAnotherModel) {
   const TempFolder folder;

@@ -111,6 +111,62 @@ TEST_F(Robots, CanBeWatchedAfterEachTimeStep) {
   EXPECT_EQ(watched.qpos(0), robot.qpos(0));
 }
 
+std::vector<std::byte> with_options(const std::string& task,
+                                    const std::vector<std::pair<std::string, std::string>>& all) {
+  TaskParams params(task_record(task));
+  OptionTable table;
+  table.section("env", "Task", params);
+  for (const auto& [name, value] : all) table.set("env." + name, value);
+  return params.bytes();
+}
+
+// The same actions for as many time steps lead to the same bits; the speed that is rewarded is that of five times as
+// short a step.
+TEST_F(Robots, TakeAnotherFrameSkip) {
+  const auto played = [](const std::string& frame_skip, int64_t steps) {
+    const auto params = with_options("HalfCheetah-v5", {{"frame_skip", frame_skip}, {"physics", "mujoco"}});
+    Stepped s("HalfCheetah-v5", {.num_envs = 1, .seed = 3, .params = params}, steps);
+    EXPECT_DOUBLE_EQ(s.envs->spec().dt, 0.01 * std::stod(frame_skip));
+    EXPECT_EQ(s.envs->spec().step_limit, 1000);
+    for (int64_t t = 0; t < steps; ++t) {
+      std::fill_n(s.r.env_action, 6, 0.4f);
+      s.step_as_told(t);
+    }
+    std::vector<float> end(s.r.obs + steps * 17, s.r.obs + (steps + 1) * 17);
+    double speed = 0;
+    for (int64_t t = 0; t < steps; ++t) speed += static_cast<double>(s.r.reward[t]) / static_cast<double>(steps);
+    return std::pair(end, speed);
+  };
+  const auto [five, speed] = played("5", 1);
+  const auto [one, mean_speed] = played("1", 5);
+  EXPECT_EQ(one, five);
+  EXPECT_NEAR(mean_speed, speed, 1e-5);
+}
+
+// A time step of 4 ms is five of it to Sled's dt, which is part of its physics.
+TEST_F(Robots, TakeAnotherModel) {
+  const TempFolder folder;
+  std::string model = slurp(std::string(DRL_TEST_DATA) + "/robots/models/sled.xml");
+  spill(folder / "same.xml", model);
+  model.replace(model.find("0.002"), 5, "0.004");
+  spill(folder / "slow.xml", model);
+  const auto error = [&](const char* file, const char* frame_skip) -> std::string {
+    try {
+      const auto params = with_options("Sled", {{"xml_file", folder / file}, {"frame_skip", frame_skip}});
+      return Stepped("Sled", {.num_envs = 1, .params = params}, 1).envs->files();
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_TRUE(error("same.xml", "10").starts_with("same.xml ("));
+  EXPECT_TRUE(error("slow.xml", "5").starts_with("slow.xml ("));
+  EXPECT_EQ(error("slow.xml", "10"), (folder / "slow.xml").string() +
+                                         " has a time step of 0.004000 s, of which 10 are not the task's dt of "
+                                         "0.020000 s: make them agree");
+  EXPECT_EQ(error("none.xml", "10"),
+            "the robot's model " + (folder / "none.xml").string() + " is not there: correct its path");
+}
+
 TEST_F(Robots, TellTheCriticAndCountWhyTheyEnd) {
   Stepped s("Sled", {.num_envs = 4, .seed = 2}, 31);
   s.step(0, 31);

@@ -97,5 +97,20 @@ TEST_F(Hook, IsEndedWhenTimeIsUp) {
       << err;
 }
 
+TEST_F(Hook, IsEndedWhenAStopIsRequested) {
+  testing::internal::CaptureStderr();
+  CheckpointHook hook("sleep 1000", folder / "log", "the film");
+  bool done = false;
+  hook.run("/1.h5", [&] { done = true; });
+  hook.run("/2.h5");
+  int looks = 0;
+  EXPECT_FALSE(hook.finish(600, [&] { return ++looks == 3; }));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: the film is ended (it is still busy with /1.h5, and a stop is requested): see to that later\n");
+  EXPECT_FALSE(done);
+  EXPECT_FALSE(hook.busy());
+  EXPECT_TRUE(hook.awaits().empty());
+}
+
 }  // namespace
 }  // namespace drl

@@ -213,6 +213,14 @@ TEST(ChangedSurroundings, OfACheckpointThatTellsNothing) {
                                   {}},
                                  now),
             std::vector<std::string>{"world_size: 4 -> 2"});
+  const RunFacts model{.cpu_model = "c", .versions = {{"drl", "1"}, {"model", "b (2)"}, {"mpi", "M"}}, .git_hash = "g"};
+  EXPECT_EQ(changed_surroundings({{{"cpu_model", std::string("c")},
+                                   {"git_hash", std::string("g")},
+                                   {"versions", std::string("drl 1, isa x, model a (1), mpi M")},
+                                   {"world_size", int64_t{1}}},
+                                  {}},
+                                 model),
+            std::vector<std::string>{"versions: isa x, model a (1) -> model b (2)"});
 }
 
 // Of CartPole-v1 an episode's return is its length, 1 to 500; of 64 the mean is a multiple of 1/64.
