@@ -117,7 +117,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
   w.touches = 0;
   if constexpr (P::kContacts > 0) {
     for (int c = 0; c < P::kContacts; ++c) {
-      const ContactPoint& point = P::points[c];
+      const ContactPoint& point = P::point(c);
       if (!any(w.touch[c].distance < F(point.margin))) continue;
       P::contact_row(point, w.touch[c], w.velocity[point.body], w.contact[c], w.weight + c * P::kEdges);
       w.touching[w.touches++] = c;
@@ -146,14 +146,14 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
     P::accelerations(w, qacc, w.acceleration);
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
-      const ContactPoint& point = P::points[c];
+      const ContactPoint& point = P::point(c);
       P::contact_edges(point, w.contact[c], w.acceleration[point.body], w.next_y + c * P::kEdges);
       for (int e = 0; e < P::kEdges; ++e) decide(c * P::kEdges + e);
     }
   }
   for (int l = 0; l < P::kLimits; ++l) {
     const int r = P::kContacts * P::kEdges + l;
-    w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited[l]], w.limit_rest[l]);
+    w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
     decide(r);
   }
   if constexpr (P::kPairs > 0)
@@ -222,7 +222,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w) {
         change[e] = w.next_active[r + e] - w.active[r + e];
         differs = differs | (change[e] != F(0));
       }
-      const ContactPoint& point = P::points[c];
+      const ContactPoint& point = P::point(c);
       if (any(differs)) P::add_coupling(point, w.contact[c], change, w.coupling[point.body]);
     }
   each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = w.next_active[r], w.y[r] = w.next_y[r]; });
@@ -295,7 +295,7 @@ DRL_HD_CALLED void find_forces(const typename P::Work& w, typename P::Stage& sta
         const int r = c * P::kEdges + e;
         push[e] = -(w.next_active[r] * w.next_y[r]);
       }
-      const ContactPoint& point = P::points[c];
+      const ContactPoint& point = P::point(c);
       P::add_wrench(point, w.contact[c], push, stage.wrench[point.frame]);
     }
   if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, stage.wrench);

@@ -25,7 +25,7 @@ class PhysicsRobot {
   // As the file says, at rest.
   DRL_HD void begin(typename P::State& state) {
     state_ = &state;
-    for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(Compiled::qpos0[k]);
+    for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(P::qpos0(k));
     for (int k = 0; k < P::nv; ++k) state.qvel[k] = state.warm_start[k] = F(0);
     for (int k = 0; k < P::nu; ++k) ctrl_[k] = F(0);
     state.time = F(0);
@@ -186,37 +186,49 @@ class PhysicsRobot {
 template <class Compiled>
 class CompiledParts {
  public:
-  void operator()(BodyId& id, const char* name) const { id.index = find(Compiled::body_names, name); }
-  void operator()(GeomId& id, const char* name) const { id.index = find(Compiled::geom_names, name); }
-  void operator()(SiteId& id, const char* name) const { id.index = find(Compiled::site_names, name); }
-  void operator()(ActuatorId& id, const char* name) const { id.index = find(Compiled::actuator_names, name); }
-  void operator()(JointId& id, const char* name) const {
+  constexpr void operator()(BodyId& id, const char* name) const { id.index = find(Compiled::body_names, name); }
+  constexpr void operator()(GeomId& id, const char* name) const { id.index = find(Compiled::geom_names, name); }
+  constexpr void operator()(SiteId& id, const char* name) const { id.index = find(Compiled::site_names, name); }
+  constexpr void operator()(ActuatorId& id, const char* name) const { id.index = find(Compiled::actuator_names, name); }
+  constexpr void operator()(JointId& id, const char* name) const {
     for (const auto& joint : Compiled::joints)
       if (is_same(joint.name, name)) id = {joint.qpos, joint.qvel};
   }
-  void operator()(SensorId&, const char*) const {}
+  constexpr void operator()(SensorId&, const char*) const {}
 
  private:
   template <int N>
-  static int find(const char* const (&names)[N], const char* name) {
+  static constexpr int find(const char* const (&names)[N], const char* name) {
     for (int k = 0; k < N; ++k)
       if (is_same(names[k], name)) return k;
     return 0;  // not there: libmujoco has said so before
   }
-  static bool is_same(const char* a, const char* b) {
+  static constexpr bool is_same(const char* a, const char* b) {
     for (; *a && *a == *b; ++a) ++b;
     return *a == *b;
   }
 };
 template <class Definition, class Compiled>
-const robot::Parts<Definition>& compiled_parts() {
-  static const robot::Parts<Definition> found = [] {
-    robot::Parts<Definition> parts{};
-    CompiledParts<Compiled> find;
-    parts.find(find);
-    return parts;
-  }();
-  return found;
+constexpr robot::Parts<Definition> find_parts() {
+  robot::Parts<Definition> parts{};
+  CompiledParts<Compiled> find;
+  parts.find(find);
+  return parts;
+}
+// Found by the compiler, if the task's find() is constexpr; else once, which GPUs cannot.
+template <class Definition, class Compiled>
+DRL_HD decltype(auto) compiled_parts() {
+  if constexpr (requires { typename std::bool_constant<(find_parts<Definition, Compiled>(), true)>; }) {
+    constexpr robot::Parts<Definition> parts = find_parts<Definition, Compiled>();
+    return robot::Parts<Definition>(parts);
+  } else {
+#if defined(__CUDACC__)
+    static_assert(sizeof(Definition) == 0, "Parts::find of a robot on GPUs is constexpr");
+#else
+    static const robot::Parts<Definition> parts = find_parts<Definition, Compiled>();
+    return (parts);
+#endif
+  }
 }
 
 }  // namespace DRL_ISA
@@ -317,7 +329,7 @@ struct PhysicsTask<Task, true> {
     }
 
    private:
-    DRL_HD static const robot::Parts<Definition>& parts() { return compiled_parts<Definition, Compiled>(); }
+    DRL_HD static decltype(auto) parts() { return compiled_parts<Definition, Compiled>(); }
   };
 };
 

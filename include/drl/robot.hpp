@@ -142,7 +142,7 @@ struct Nothing {
   template <class V>
   DRL_HD void describe(V&) {}
   template <class Find>
-  void find(Find&) {}
+  constexpr void find(Find&) {}
 };
 template <class T>
 inline constexpr bool kHasState = requires {
@@ -202,17 +202,17 @@ DRL_HD auto with_state(const Call& call, S& state, const Parts<T>& parts, const 
 
 template <class T, class R, class F>
 DRL_HD void create(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
-  const auto call = [](auto&... all) DRL_LAMBDA {
-    if constexpr (requires { &T::create; }) T::create(all...);
-  };
-  with_state<T>(call, state, parts, params, robot, draws);
+  if constexpr (requires { &T::create; }) {
+    const auto call = [](auto&... all) DRL_LAMBDA { T::create(all...); };
+    with_state<T>(call, state, parts, params, robot, draws);
+  }
 }
 template <class T, class R>
 DRL_HD void apply(const State<T>& state, R& robot, const Parts<T>& parts, const Params<T>& params) {
-  const auto call = [](auto&... all) DRL_LAMBDA {
-    if constexpr (requires { &T::apply; }) T::apply(all...);
-  };
-  with_state<T>(call, state, parts, params, robot);
+  if constexpr (requires { &T::apply; }) {
+    const auto call = [](auto&... all) DRL_LAMBDA { T::apply(all...); };
+    with_state<T>(call, state, parts, params, robot);
+  }
 }
 template <class T, class R, class F>
 DRL_HD void reset(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
@@ -220,12 +220,21 @@ DRL_HD void reset(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& pa
   with_state<T>(call, state, parts, params, robot, draws);
 }
 
+// Functions that may take draws: where they do not, these give a TakesNoDraws.
 struct TakesNoDraws {};
+template <class T, class... All>
+concept StepTakes = requires(All&... all) {
+  T::step(all...);
+};
+template <class T, class... All>
+concept ObserveTakes = requires(All&... all) {
+  T::observe(all...);
+};
 template <class T, class R, class F>
 DRL_HD auto step(State<T>& state, R& robot, const F* action, Draws<F>& draws, const Parts<T>& parts,
                  const Params<T>& params) {
-  const auto call = [](auto&... all) DRL_LAMBDA {
-    if constexpr (requires { T::step(all...); }) {
+  const auto call = []<class... All>(All&... all) DRL_LAMBDA {
+    if constexpr (StepTakes<T, All...>) {
       return T::step(all...);
     } else {
       return TakesNoDraws{};
@@ -242,8 +251,8 @@ DRL_HD auto step(State<T>& state, R& robot, const F* action, Draws<F>& draws, co
 template <class T, class R, class F, class Out>
 DRL_HD void observe(const State<T>& state, const R& robot, Draws<F>& draws, const Parts<T>& parts,
                     const Params<T>& params, Out obs) {
-  const auto call = [&](auto&... all) DRL_LAMBDA {
-    if constexpr (requires { T::observe(all..., obs); }) {
+  const auto call = [&]<class... All>(All&... all) DRL_LAMBDA {
+    if constexpr (ObserveTakes<T, All..., Out>) {
       T::observe(all..., obs);
       return true;
     } else {

@@ -25,8 +25,10 @@ struct TaskLoopsOnGpu {
     return result(status == kSuccess ? probe<StepAll<Task>>() : status, error, size);
   }
   static bool make() {
-    static constexpr TaskLoops loops{reset, step, nullptr, probe_all};
-    GpuLoopsOf<Task>::loops = &loops;
+    if constexpr (!kNotCompiled<Task>) {
+      static constexpr TaskLoops loops{reset, step, nullptr, probe_all};
+      GpuLoopsOf<Task>::loops = &loops;
+    }
     return true;
   }
 
@@ -43,6 +45,7 @@ struct TaskLoopsOnGpu {
 
 }  // namespace drl::gpu
 
+#define DRL_ROBOT_LOOPS  // robot.hpp
 #undef DRL_TASK
 #define DRL_TASK_NAME_OF(number) drl_task_on_gpu_##number
 #define DRL_TASK_NAME(number) DRL_TASK_NAME_OF(number)

@@ -15,7 +15,7 @@ std::string emit_compiled(const RobotModel& model) {
   const std::string room = "physics::" + identifier(model.name) + "::";
   std::string text = specialised(model) + "  static constexpr bool is_compiled = true;\n";
   text += "  static constexpr char id[] = " + quoted(model.id) + ";\n";
-  for (const char* names : {"body_names", "geom_names", "site_names", "actuator_names", "joints", "qpos0"})
+  for (const char* names : {"body_names", "geom_names", "site_names", "actuator_names", "joints"})
     text += std::string("  static constexpr auto& ") + names + " = " + room + names + ";\n";
   return text + "  template <class F>\n  using Physics = " + room + "Physics<F>;\n};\n\n";
 }

@@ -17,20 +17,27 @@ std::string softness_of(const Softness& s) {
   return listed(std::vector<double>{s.stiffness, s.damping, s.least, s.most, s.width, s.midpoint}, number);
 }
 
+// A table that is read at run time, which GPUs can only do within a function.
+std::string emit_table(const std::string& comment, const std::string& type, const std::string& name,
+                       const std::string& size, const std::string& items) {
+  return comment + "  DRL_HD static const " + type + "& " + name + "(int k) {\n    static constexpr " + type + " all[" +
+         size + " + 1] = {\n" + items + "        {}};\n    return all[k];\n  }\n";
+}
+
 std::string emit_points(const RobotModel& model) {
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
-  std::string text =
-      "  // Body, frame, radius, height of the plane, margin, friction, weight; stiffness, damping, impedance.\n";
-  text += "  static constexpr ContactPoint points[kContacts + 1] = {\n";
+  std::string text;
   for (const FloorContact& c : model.contacts) {
-    text += "      // " + c.name + "\n";
+    text += "        // " + c.name + "\n";
     text += wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
                         std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " +
                         listed(std::vector<double>{c.radius, c.height, c.margin, c.friction, c.weight}, number) + ", " +
                         softness_of(c.softness) + "},",
-                    "      ");
+                    "        ");
   }
-  return text + "      {}};\n";
+  return emit_table(
+      "  // Body, frame, radius, height of the plane, margin, friction, weight; stiffness, damping, impedance.\n",
+      "ContactPoint", "point", "kContacts", text);
 }
 
 // Which numbers of qvel move a body, as bits.
@@ -44,16 +51,16 @@ uint64_t moved_by(const RobotModel& model, int body) {
 
 std::string emit_rounds(const RobotModel& model) {
   const std::vector<int> frames = touching_frames(model);
-  std::string text = "  // Frame, tree, the numbers of qvel that move it, radius.\n";
-  text += "  static constexpr RoundPart rounds[kRounds + 1] = {\n";
+  std::string text;
   for (const Round& r : model.rounds) {
     const int tree = r.body < 0 ? 0 : model.bodies[static_cast<size_t>(r.body)].tree;
     char bits[20];
     std::snprintf(bits, sizeof(bits), "0x%llx", static_cast<unsigned long long>(moved_by(model, r.body)));
-    text += "      // " + r.name + "\n      {" + std::to_string(frames[static_cast<size_t>(r.frame)]) + ", " +
+    text += "        // " + r.name + "\n        {" + std::to_string(frames[static_cast<size_t>(r.frame)]) + ", " +
             std::to_string(tree) + ", " + bits + ", " + number(r.radius) + "},\n";
   }
-  return text + "      {}};\n";
+  return emit_table("  // Frame, tree, the numbers of qvel that move it, radius.\n", "RoundPart", "round", "kRounds",
+                    text);
 }
 
 double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
@@ -62,22 +69,22 @@ double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + 
 std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
 
 std::string emit_pairs(const RobotModel& model) {
-  std::string text =
-      "  // The two, whether both are capsules, edges, bounds of how near they are; margin, friction, weight;\n";
-  text += "  // stiffness, damping, impedance.\n";
-  text += "  static constexpr ContactPair pairs[kPairs + 1] = {\n";
+  std::string text;
   for (const RoundPair& pair : model.pairs) {
     const Round &a = model.rounds[static_cast<size_t>(pair.first)], &b = model.rounds[static_cast<size_t>(pair.second)];
     const double nearest = a.radius + b.radius + pair.margin, reach = nearest + length(a.half) + length(b.half);
     const bool are_capsules = length(a.half) > 0 && length(b.half) > 0;
-    text += "      // " + a.name + " and " + b.name + "\n";
+    text += "        // " + a.name + " and " + b.name + "\n";
     text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
                         (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
                         bound(nearest) + listed(std::vector<double>{pair.margin, pair.friction, pair.weight}, number) +
                         ", " + softness_of(pair.softness) + "},",
-                    "      ");
+                    "        ");
   }
-  return text + "      {}};\n";
+  return emit_table(
+      "  // The two, whether both are capsules, edges, bounds of how near they are; margin, friction, weight;\n"
+      "  // stiffness, damping, impedance.\n",
+      "ContactPair", "pair", "kPairs", text);
 }
 
 // The most rows of pairs that a state may have: all, of parallel capsules two contacts, or more than there are unless
@@ -101,8 +108,7 @@ std::string emit_names(const RobotModel& model) {
   };
   return list("body", model.frames) + list("geom", model.geoms) + list("site", model.sites) +
          list("actuator", model.actuators) +
-         wrapped(table("inline constexpr NamedJoint joints[]", model.joints, "", joint), "") +
-         wrapped(table("inline constexpr double qpos0[]", model.start, "", number), "");
+         wrapped(table("inline constexpr NamedJoint joints[]", model.joints, "", joint), "");
 }
 
 std::string emit_sizes(const RobotModel& model, const Program& program) {
@@ -143,7 +149,9 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kForce", count(places("force"))},
                {"kFreeTurn", count(places("free_turn"))}});
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
-  text += wrapped(table("static constexpr int limited[kLimits + 1]", limits, "", dof), "  ");
+  text += emit_table("  // The number of qvel that a limit is of; where the file says that qpos begins.\n", "int",
+                     "limited", "kLimits", limits.empty() ? "" : wrapped(listed(limits, dof) + ",", "        "));
+  text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
   return text + emit_points(model) + emit_rounds(model) + emit_pairs(model) + "};\n";
 }
 

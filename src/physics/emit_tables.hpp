@@ -7,7 +7,7 @@
 
 namespace drl::robot_compiler {
 
-// The names of parts, by MuJoCo's numbers; joints, qpos0.
+// The names of parts, by MuJoCo's numbers; joints.
 std::string emit_names(const RobotModel& model);
 
 // struct Sizes: how many there are of what, and what the loops over contacts and pairs go through.
