@@ -352,12 +352,11 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   P::integrate(start, velocity, F(P::timestep), state.qpos);
 }
 
-// mj_step. `last` is the stage that MuJoCo computed last, of which tasks see the rest; its forces (wrench, limit) only
-// if they are wanted.
+// mj_step, computed in `w`. `last` is the stage that MuJoCo computed last, of which tasks see the rest; its forces
+// (wrench, limit) only if they are wanted.
 template <class P>
 DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
-                        bool wants_forces = true) {
-  typename P::Work w;
+                        typename P::Work& w, bool wants_forces = true) {
   begin_stage<P>(state, ctrl, last);
   if constexpr (P::kRungeKutta)
     step_runge_kutta<P>(state, last, w);
@@ -366,15 +365,26 @@ DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl
   if (wants_forces) find_forces<P>(w, last);
   state.time = state.time + typename P::Number(P::timestep);
 }
-
-// mj_forward: the stage of a state as it is. The state's warm start stays.
 template <class P>
-DRL_HD_CALLED void look(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
+DRL_HD void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
+                 bool wants_forces = true) {
   typename P::Work w;
+  step<P>(state, ctrl, last, w, wants_forces);
+}
+
+// What follows from a stage's position, velocity and controls.
+template <class P>
+DRL_HD_CALLED void solve_stage(const typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
   typename P::Number damped[P::nv];
-  begin_stage<P>(state, ctrl, stage);
   forward<P>(stage, state.warm_start, w, damped);
   find_forces<P>(w, stage);
+}
+// mj_forward: the stage of a state as it is. The state's warm start stays.
+template <class P>
+DRL_HD void look(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
+  typename P::Work w;
+  begin_stage<P>(state, ctrl, stage);
+  solve_stage<P>(state, stage, w);
 }
 
 // All that tasks read of a stage; P::see_places, see_motion and see_forces are its parts.

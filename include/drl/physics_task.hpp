@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <new>
 
 #include "drl/compiled_robot.hpp"
 #include "drl/physics_support.hpp"
@@ -11,23 +12,35 @@
 namespace drl {
 inline namespace DRL_ISA {
 
+// With what numbers F are computed. On a host a single environment is the first of as many as a register has, which are
+// all the same: of a robot's functions, which are large, there are those of lanes only.
+#if defined(__CUDACC__) || defined(DRL_GPU_HOST)
+template <class F>
+using ComputedAs = F;
+#else
+template <class F>
+using ComputedAs = std::conditional_t<std::is_same_v<F, float>, Pack<float, kFloatLanes>, F>;
+#endif
+
 // Environments of F's lanes during one step or reset. What a task reads is computed when it asks for it, all of a kind
 // at once; nothing else is.
 template <class Number, class Compiled, int FrameSkip>
 class PhysicsRobot {
-  using P = typename Compiled::template Physics<Number>;
+  using L = ComputedAs<Number>;
+  using P = typename Compiled::template Physics<L>;
+  using State = typename Compiled::template Physics<Number>::State;
 
  public:
   using F = Number;
 
   // For a step from `state`, which stays where it is.
-  DRL_HD void take(typename P::State& state) { state_ = &state; }
+  DRL_HD void take(State& state) { state_ = &state; }
   // As the file says, at rest.
-  DRL_HD void begin(typename P::State& state) {
+  DRL_HD void begin(State& state) {
     state_ = &state;
     for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(P::qpos0(k));
     for (int k = 0; k < P::nv; ++k) state.qvel[k] = state.warm_start[k] = F(0);
-    for (int k = 0; k < P::nu; ++k) ctrl_[k] = F(0);
+    for (int k = 0; k < P::nu; ++k) ctrl_[k] = L(0);
     state.time = F(0);
     has_ctrl_ = true, has_stage_ = advanced_ = false;
   }
@@ -38,12 +51,12 @@ class PhysicsRobot {
     for (int k = 0; k < P::nq; ++k) most = math::max(most, math::abs(state_->qpos[k]));
     for (int k = 0; k < P::nv; ++k) {
       most = math::max(most, math::abs(state_->qvel[k]));
-      if (advanced_) most = math::max(most, math::abs(last_.qacc[k]));
+      if (advanced_) most = math::max(most, math::abs(first(last_.qacc[k])));
     }
     return F(1e10) < most;
   }
   // How many of its solutions had not converged.
-  DRL_HD F unsolved() const { return unsolved_; }
+  DRL_HD F unsolved() const { return first(unsolved_); }
   // What the task has asked for that is not to be had in lanes, or at that time; else null. The numbers that it got
   // are not right then.
   DRL_HD const char* lacking() const { return lacking_; }
@@ -66,7 +79,7 @@ class PhysicsRobot {
   }
   DRL_HD void forward() {
     if (!has_ctrl_) lacking_ = "forward() before advance()";
-    physics::begin_stage<P>(*state_, ctrl_, last_);
+    with_state([&](const auto& state) DRL_LAMBDA { physics::begin_stage<P>(state, ctrl_, last_); });
     has_stage_ = true, is_solved_ = has_places_ = has_motion_ = has_forces_ = false;
   }
 
@@ -76,10 +89,10 @@ class PhysicsRobot {
   DRL_HD F qpos(JointId joint) const { return state_->qpos[joint.qpos]; }
   DRL_HD F qvel(JointId joint) const { return state_->qvel[joint.qvel]; }
   DRL_HD Vec<F, 2> range(JointId) const { return lacks<2>("ranges of joints"); }
-  DRL_HD F qacc(int k) const { return solved().qacc[k]; }
+  DRL_HD F qacc(int k) const { return first(solved().qacc[k]); }
   DRL_HD F ctrl(int k) const {
     if (!has_ctrl_) lacking_ = "controls before advance()";
-    return ctrl_[k];
+    return first(ctrl_[k]);
   }
   DRL_HD void set_qpos(int k, F x) { state_->qpos[k] = x; }
   DRL_HD void set_qvel(int k, F x) { state_->qvel[k] = x; }
@@ -88,7 +101,7 @@ class PhysicsRobot {
   DRL_HD Vec<F, 4> orientation(BodyId body) const { return row(places().xquat, body.index); }
   DRL_HD Vec<F, 3> center_of_mass(BodyId body) const { return row(places().xipos, body.index); }
   DRL_HD Vec<F, 3> subtree_center_of_mass(BodyId body) const { return row(places().subtree_com, body.index); }
-  DRL_HD F mass(BodyId body) const { return motion().cinert[body.index][9]; }
+  DRL_HD F mass(BodyId body) const { return first(motion().cinert[body.index][9]); }
   DRL_HD Vec<F, 10> inertia(BodyId body) const { return row(motion().cinert, body.index); }
   DRL_HD Vec<F, 6> velocity(BodyId body) const { return row(motion().cvel, body.index); }
   DRL_HD Vec<F, 6> external_force(BodyId body) const {
@@ -98,9 +111,9 @@ class PhysicsRobot {
   DRL_HD Vec<F, 3> position(GeomId geom) const { return row(places().geom_xpos, geom.index); }
   DRL_HD Vec<F, 3> position(SiteId site) const { return row(places().site_xpos, site.index); }
   DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
-  DRL_HD F actuator_force_along(int k) const { return forces().qfrc_actuator[k]; }
-  DRL_HD F constraint_force_along(int k) const { return forces().qfrc_constraint[k]; }
-  DRL_HD F force(ActuatorId actuator) const { return forces().actuator_force[actuator.index]; }
+  DRL_HD F actuator_force_along(int k) const { return first(forces().qfrc_actuator[k]); }
+  DRL_HD F constraint_force_along(int k) const { return first(forces().qfrc_constraint[k]); }
+  DRL_HD F force(ActuatorId actuator) const { return first(forces().actuator_force[actuator.index]); }
   DRL_HD F sensor(SensorId, int = 0) const { return lacks<1>("sensors")[0]; }
 
   DRL_HD void push(BodyId, Vec<F, 3>, Vec<F, 3>) { lacking_ = "pushes on bodies"; }
@@ -109,8 +122,8 @@ class PhysicsRobot {
 
  private:
   DRL_HD void step(const F* controls, bool wants_forces) {
-    for (int a = 0; a < P::nu; ++a) ctrl_[a] = controls[a];
-    physics::step<P>(*state_, ctrl_, last_, wants_forces);
+    for (int a = 0; a < P::nu; ++a) ctrl_[a] = L(controls[a]);
+    with_state([&](auto& state) DRL_LAMBDA { physics::step<P>(state, ctrl_, last_, work(), wants_forces); });
     unsolved_ = unsolved_ + last_.unsolved;
     has_ctrl_ = has_stage_ = advanced_ = is_solved_ = true, has_places_ = has_motion_ = has_forces_ = false;
   }
@@ -125,39 +138,62 @@ class PhysicsRobot {
     return last_;
   }
   DRL_HD void solve() const {
-    typename P::Work w;
-    F damped[P::nv];
-    physics::forward<P>(last_, state_->warm_start, w, damped);
-    physics::find_forces<P>(w, last_);
+    with_state([&](const auto& state) DRL_LAMBDA { physics::solve_stage<P>(state, last_, work()); });
     unsolved_ = unsolved_ + last_.unsolved;
-    is_solved_ = true;
+    is_solved_ = true, has_places_ = has_motion_ = false;
+  }
+  // Where a stage is computed, which what was seen before gives way to.
+  DRL_HD typename P::Work& work() const { return *new (&memory_.work) typename P::Work; }
+
+  static constexpr bool kIsItself = std::is_same_v<L, F>;
+  DRL_HD static F first(const L& x) {
+    if constexpr (kIsItself) return x;
+    if constexpr (!kIsItself) return lane(x, 0);
+  }
+  // Calls body(state) with the state as it is computed with.
+  template <class Body>
+  DRL_HD void with_state(const Body& body) const {
+    if constexpr (kIsItself) {
+      body(*state_);
+    } else {
+      typename P::State all;
+      each_number(all, [](F& x, L& of_all) DRL_LAMBDA { of_all = L(x); });
+      body(all);
+      each_number(all, [](F& x, L& of_all) DRL_LAMBDA { x = lane(of_all, 0); });
+    }
+  }
+  template <class Body>
+  DRL_HD void each_number(typename P::State& all, const Body& body) const {
+    for (int k = 0; k < P::nq; ++k) body(state_->qpos[k], all.qpos[k]);
+    for (int k = 0; k < P::nv; ++k) body(state_->qvel[k], all.qvel[k]), body(state_->warm_start[k], all.warm_start[k]);
+    body(state_->time, all.time);
   }
 
   DRL_HD const typename P::Seen& places() const {
     const auto& s = stage();
-    if (!has_places_) P::see_places(s.qpos, seen_);
+    if (!has_places_) P::see_places(s.qpos, memory_.seen);
     has_places_ = true;
-    return seen_;
+    return memory_.seen;
   }
   DRL_HD const typename P::Seen& motion() const {
     const auto& s = stage();
-    if (!has_motion_) P::see_motion(s.qpos, s.qvel, seen_);
-    for (F& x : seen_.cinert[0]) x = F(0);  // the world's
-    for (F& x : seen_.cvel[0]) x = F(0);
+    if (!has_motion_) P::see_motion(s.qpos, s.qvel, memory_.seen);
+    for (L& x : memory_.seen.cinert[0]) x = L(0);  // the world's
+    for (L& x : memory_.seen.cvel[0]) x = L(0);
     has_motion_ = true;
-    return seen_;
+    return memory_.seen;
   }
   DRL_HD const typename P::Seen& forces() const {
     const auto& s = solved();
-    if (!has_forces_) P::see_forces(s.qpos, s.qvel, s.ctrl, s.wrench, s.limit, seen_);
-    for (F& x : seen_.cfrc_ext[0]) x = F(0);
+    if (!has_forces_) P::see_forces(s.qpos, s.qvel, s.ctrl, s.wrench, s.limit, memory_.seen);
+    for (L& x : memory_.seen.cfrc_ext[0]) x = L(0);
     has_forces_ = true;
-    return seen_;
+    return memory_.seen;
   }
   template <int N>
-  DRL_HD static Vec<F, N> row(const F (*rows)[N], int k) {
+  DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {
     Vec<F, N> numbers;
-    for (int c = 0; c < N; ++c) numbers[c] = rows[k][c];
+    for (int c = 0; c < N; ++c) numbers[c] = first(rows[k][c]);
     return numbers;
   }
   template <int N>
@@ -172,11 +208,17 @@ class PhysicsRobot {
     return none<N>();
   }
 
-  typename P::State* state_;
-  F ctrl_[physics::some(P::nu)];
+  // What a step computes with, and what is seen after it.
+  union Memory {
+    DRL_HD Memory() {}
+    typename P::Work work;
+    typename P::Seen seen;
+  };
+  State* state_;
+  L ctrl_[physics::some(P::nu)];
   mutable typename P::Stage last_;
-  mutable typename P::Seen seen_;
-  mutable F unsolved_ = F(0);
+  mutable Memory memory_;
+  mutable L unsolved_ = L(0);
   mutable const char* lacking_ = nullptr;
   bool has_ctrl_ = false, has_stage_ = false, advanced_ = false;
   mutable bool is_solved_ = false, has_places_ = false, has_motion_ = false, has_forces_ = false;
