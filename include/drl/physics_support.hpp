@@ -387,12 +387,15 @@ DRL_HD void look(const typename P::State& state, const typename P::Number* ctrl,
   solve_stage<P>(state, stage, w);
 }
 
-// All that tasks read of a stage; P::see_places, see_motion and see_forces are its parts.
+// All that tasks read of a stage.
 template <class P>
 DRL_HD void see(const typename P::Stage& stage, typename P::Seen& seen) {
-  P::see_places(stage.qpos, seen);
+  P::see_frames(stage.qpos, seen);
+  P::see_centers(stage.qpos, seen);
+  P::see_points(stage.qpos, seen);
   P::see_motion(stage.qpos, stage.qvel, seen);
-  P::see_forces(stage.qpos, stage.qvel, stage.ctrl, stage.wrench, stage.limit, seen);
+  P::see_forces(stage.qpos, stage.qvel, stage.ctrl, stage.wrench, seen);
+  P::see_constraints(stage.qpos, stage.wrench, stage.limit, seen);
 }
 
 }  // namespace physics

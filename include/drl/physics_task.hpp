@@ -80,7 +80,7 @@ class PhysicsRobot {
   DRL_HD void forward() {
     if (!has_ctrl_) lacking_ = "forward() before advance()";
     with_state([&](const auto& state) DRL_LAMBDA { physics::begin_stage<P>(state, ctrl_, last_); });
-    has_stage_ = true, is_solved_ = has_places_ = has_motion_ = has_forces_ = false;
+    has_stage_ = true, is_solved_ = false, seen_ = 0;
   }
 
   DRL_HD F time() const { return state_->time; }
@@ -97,10 +97,10 @@ class PhysicsRobot {
   DRL_HD void set_qpos(int k, F x) { state_->qpos[k] = x; }
   DRL_HD void set_qvel(int k, F x) { state_->qvel[k] = x; }
 
-  DRL_HD Vec<F, 3> position(BodyId body) const { return row(places().xpos, body.index); }
-  DRL_HD Vec<F, 4> orientation(BodyId body) const { return row(places().xquat, body.index); }
-  DRL_HD Vec<F, 3> center_of_mass(BodyId body) const { return row(places().xipos, body.index); }
-  DRL_HD Vec<F, 3> subtree_center_of_mass(BodyId body) const { return row(places().subtree_com, body.index); }
+  DRL_HD Vec<F, 3> position(BodyId body) const { return row(frames().xpos, body.index); }
+  DRL_HD Vec<F, 4> orientation(BodyId body) const { return row(frames().xquat, body.index); }
+  DRL_HD Vec<F, 3> center_of_mass(BodyId body) const { return row(frames().xipos, body.index); }
+  DRL_HD Vec<F, 3> subtree_center_of_mass(BodyId body) const { return row(centers().subtree_com, body.index); }
   DRL_HD F mass(BodyId body) const { return first(motion().cinert[body.index][9]); }
   DRL_HD Vec<F, 10> inertia(BodyId body) const { return row(motion().cinert, body.index); }
   DRL_HD Vec<F, 6> velocity(BodyId body) const { return row(motion().cvel, body.index); }
@@ -108,11 +108,11 @@ class PhysicsRobot {
     if (advanced_) return row(forces().cfrc_ext, body.index);
     return none<6>();
   }
-  DRL_HD Vec<F, 3> position(GeomId geom) const { return row(places().geom_xpos, geom.index); }
-  DRL_HD Vec<F, 3> position(SiteId site) const { return row(places().site_xpos, site.index); }
+  DRL_HD Vec<F, 3> position(GeomId geom) const { return row(points().geom_xpos, geom.index); }
+  DRL_HD Vec<F, 3> position(SiteId site) const { return row(points().site_xpos, site.index); }
   DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
   DRL_HD F actuator_force_along(int k) const { return first(forces().qfrc_actuator[k]); }
-  DRL_HD F constraint_force_along(int k) const { return first(forces().qfrc_constraint[k]); }
+  DRL_HD F constraint_force_along(int k) const { return first(constraints().qfrc_constraint[k]); }
   DRL_HD F force(ActuatorId actuator) const { return first(forces().actuator_force[actuator.index]); }
   DRL_HD F sensor(SensorId, int = 0) const { return lacks<1>("sensors")[0]; }
 
@@ -125,7 +125,7 @@ class PhysicsRobot {
     for (int a = 0; a < P::nu; ++a) ctrl_[a] = L(controls[a]);
     with_state([&](auto& state) DRL_LAMBDA { physics::step<P>(state, ctrl_, last_, work(), wants_forces); });
     unsolved_ = unsolved_ + last_.unsolved;
-    has_ctrl_ = has_stage_ = advanced_ = is_solved_ = true, has_places_ = has_motion_ = has_forces_ = false;
+    has_ctrl_ = has_stage_ = advanced_ = is_solved_ = true, seen_ = 0;
   }
 
   // The stage that is seen; solved, what a forward() has put off.
@@ -140,7 +140,7 @@ class PhysicsRobot {
   DRL_HD void solve() const {
     with_state([&](const auto& state) DRL_LAMBDA { physics::solve_stage<P>(state, last_, work()); });
     unsolved_ = unsolved_ + last_.unsolved;
-    is_solved_ = true, has_places_ = has_motion_ = false;
+    is_solved_ = true, seen_ = 0;
   }
   // Where a stage is computed, which what was seen before gives way to.
   DRL_HD typename P::Work& work() const { return *new (&memory_.work) typename P::Work; }
@@ -169,26 +169,39 @@ class PhysicsRobot {
     body(state_->time, all.time);
   }
 
-  DRL_HD const typename P::Seen& places() const {
-    const auto& s = stage();
-    if (!has_places_) P::see_places(s.qpos, memory_.seen);
-    has_places_ = true;
+  // What is seen of the stage, with all of a kind computed when some of it is asked for.
+  enum Kind { kFrames = 1, kCenters = 2, kPoints = 4, kMotion = 8, kForces = 16, kConstraints = 32 };
+  template <class See>
+  DRL_HD const typename P::Seen& seen(Kind kind, const typename P::Stage& s, const See& see) const {
+    if (!(seen_ & kind)) see(s, memory_.seen);
+    seen_ |= kind;
     return memory_.seen;
   }
-  DRL_HD const typename P::Seen& motion() const {
-    const auto& s = stage();
-    if (!has_motion_) P::see_motion(s.qpos, s.qvel, memory_.seen);
-    for (L& x : memory_.seen.cinert[0]) x = L(0);  // the world's
-    for (L& x : memory_.seen.cvel[0]) x = L(0);
-    has_motion_ = true;
-    return memory_.seen;
+  DRL_HD const auto& frames() const {
+    return seen(kFrames, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_frames(s.qpos, to); });
   }
-  DRL_HD const typename P::Seen& forces() const {
-    const auto& s = solved();
-    if (!has_forces_) P::see_forces(s.qpos, s.qvel, s.ctrl, s.wrench, s.limit, memory_.seen);
-    for (L& x : memory_.seen.cfrc_ext[0]) x = L(0);
-    has_forces_ = true;
-    return memory_.seen;
+  DRL_HD const auto& centers() const {
+    return seen(kCenters, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_centers(s.qpos, to); });
+  }
+  DRL_HD const auto& points() const {
+    return seen(kPoints, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_points(s.qpos, to); });
+  }
+  DRL_HD const auto& motion() const {
+    return seen(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA {
+      P::see_motion(s.qpos, s.qvel, to);
+      for (L& x : to.cinert[0]) x = L(0);  // the world's
+      for (L& x : to.cvel[0]) x = L(0);
+    });
+  }
+  DRL_HD const auto& forces() const {
+    return seen(kForces, solved(), [](const auto& s, auto& to) DRL_LAMBDA {
+      P::see_forces(s.qpos, s.qvel, s.ctrl, s.wrench, to);
+      for (L& x : to.cfrc_ext[0]) x = L(0);
+    });
+  }
+  DRL_HD const auto& constraints() const {
+    return seen(kConstraints, solved(),
+                [](const auto& s, auto& to) DRL_LAMBDA { P::see_constraints(s.qpos, s.wrench, s.limit, to); });
   }
   template <int N>
   DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {
@@ -221,7 +234,8 @@ class PhysicsRobot {
   mutable L unsolved_ = L(0);
   mutable const char* lacking_ = nullptr;
   bool has_ctrl_ = false, has_stage_ = false, advanced_ = false;
-  mutable bool is_solved_ = false, has_places_ = false, has_motion_ = false, has_forces_ = false;
+  mutable bool is_solved_ = false;
+  mutable int seen_ = 0;  // kinds
 };
 
 // What Parts::find calls: numbers of parts are MuJoCo's.

@@ -18,11 +18,11 @@ struct TaskLoopsOnGpu {
     return result(launch(call->stream, call->begin, call->end, reset_of<Task>(*call)), error, size);
   }
   static int32_t step(const LoopCall* call, char* error, int64_t size) {
-    return result(launch(call->stream, call->begin, call->end, step_of<Task>(*call, true)), error, size);
+    return result(launch(call->stream, call->begin, call->end, step_of<Task, true>(*call)), error, size);
   }
   static int32_t probe_all(const LoopCall*, char* error, int64_t size) {
     const Status status = probe<ResetAll<Task>>();
-    return result(status == kSuccess ? probe<StepAll<Task>>() : status, error, size);
+    return result(status == kSuccess ? probe<StepAll<Task, true>>() : status, error, size);
   }
   static bool make() {
     if constexpr (!kNotCompiled<Task>) {
