@@ -67,13 +67,16 @@ class PhysicsRobot {
   DRL_HD static constexpr int nbody() { return P::nbody; }
 
   DRL_HD void advance(const F* controls) {
-    for (int k = 0; k + 1 < FrameSkip; ++k) step(controls, false);
-    step(controls, true);
+    set_controls(controls);
+    with_state([&](auto& state) DRL_LAMBDA {
+      for (int k = 0; k < FrameSkip; ++k) step(state, k + 1 == FrameSkip);
+    });
   }
   template <class Watch>
   DRL_HD void advance(const F* controls, const Watch& after_each) {
+    set_controls(controls);
     for (int k = 0; k < FrameSkip; ++k) {
-      step(controls, true);
+      with_state([&](auto& state) DRL_LAMBDA { step(state, true); });
       after_each();
     }
   }
@@ -121,11 +124,14 @@ class PhysicsRobot {
   DRL_HD void shift_center_of_mass(BodyId, Vec<F, 3>) { lacking_ = "centres of mass of its own"; }
 
  private:
-  DRL_HD void step(const F* controls, bool wants_forces) {
+  DRL_HD void set_controls(const F* controls) {
     for (int a = 0; a < P::nu; ++a) ctrl_[a] = L(controls[a]);
-    with_state([&](auto& state) DRL_LAMBDA { physics::step<P>(state, ctrl_, last_, work(), wants_forces); });
+    has_ctrl_ = true;
+  }
+  DRL_HD void step(typename P::State& state, bool wants_forces) {
+    physics::step<P>(state, ctrl_, last_, work(), wants_forces);
     unsolved_ = unsolved_ + last_.unsolved;
-    has_ctrl_ = has_stage_ = advanced_ = is_solved_ = true, seen_ = 0;
+    has_stage_ = advanced_ = is_solved_ = true, seen_ = 0;
   }
 
   // The stage that is seen; solved, what a forward() has put off.

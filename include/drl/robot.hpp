@@ -11,7 +11,7 @@
 //       the MJCF file, and how many of its time steps a step of the task has
 //     struct Params { Scalar<F> reset_noise_scale = 0.1; ... };
 //       may be left out. Options, as in drl/task.hpp; numbers of a Curriculum are float
-//     struct Parts { drl::BodyId torso; template <class Find> void find(Find& find) { find(torso, "torso"); } };
+//     struct Parts { BodyId torso; template <class Find> constexpr void find(Find& find) { find(torso, "torso"); } };
 //       may be left out. What the task asks the robot for by number, found once, by its name in the file
 //     struct State { F x; template <class V> void describe(V& visit) { visit("x", x); } };
 //       may be empty or left out. What the task remembers: numbers F and Int<F>, and arrays of them
@@ -32,11 +32,12 @@
 //   DRL_ROBOT(drl::HalfCheetah)
 //
 // State, Parts and Params that are left out are left out of the arguments too. So that it runs in lanes a task is
-// written as drl/task.hpp says, with math:: and select and without if, and functions of its own that are generic in F
-// and not in R are DRL_HD. Before advance() only qpos, qvel and time are this environment's: what else was seen after
-// the last step and is needed again (where a body was) goes into State. After advance() qpos and qvel are new, and all
-// else is of the last stage of the physics' last step, as MuJoCo leaves it; after forward() all belongs together. An
-// environment whose physics diverges is lost, as one whose numbers are not finite (drl/task.hpp).
+// written as drl/task.hpp says, with math:: and select and without if, and all its functions but draw and those of
+// options are DRL_HD; Parts::find is constexpr. (Of a header without DRL_HD only a host steps the robot.) Before
+// advance() only qpos, qvel and time are this environment's: what else was seen after the last step and is needed again
+// (where a body was) goes into State. After advance() qpos and qvel are new, and all else is of the last stage of the
+// physics' last step, as MuJoCo leaves it; after forward() all belongs together. An environment whose physics diverges
+// is lost, as one whose numbers are not finite (drl/task.hpp).
 #pragma once
 
 #include <concepts>
