@@ -394,7 +394,8 @@ DRL_HD void see(const typename P::Stage& stage, typename P::Seen& seen) {
   P::see_centers(stage.qpos, seen);
   P::see_points(stage.qpos, seen);
   P::see_motion(stage.qpos, stage.qvel, seen);
-  P::see_forces(stage.qpos, stage.qvel, stage.ctrl, stage.wrench, seen);
+  P::see_actuators(stage.qpos, stage.qvel, stage.ctrl, seen);
+  P::see_forces(stage.qpos, stage.wrench, seen);
   P::see_constraints(stage.qpos, stage.wrench, stage.limit, seen);
 }
 

@@ -114,9 +114,9 @@ class PhysicsRobot {
   DRL_HD Vec<F, 3> position(GeomId geom) const { return row(points().geom_xpos, geom.index); }
   DRL_HD Vec<F, 3> position(SiteId site) const { return row(points().site_xpos, site.index); }
   DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
-  DRL_HD F actuator_force_along(int k) const { return first(forces().qfrc_actuator[k]); }
+  DRL_HD F actuator_force_along(int k) const { return first(actuators().qfrc_actuator[k]); }
   DRL_HD F constraint_force_along(int k) const { return first(constraints().qfrc_constraint[k]); }
-  DRL_HD F force(ActuatorId actuator) const { return first(forces().actuator_force[actuator.index]); }
+  DRL_HD F force(ActuatorId actuator) const { return first(actuators().actuator_force[actuator.index]); }
   DRL_HD F sensor(SensorId, int = 0) const { return lacks<1>("sensors")[0]; }
 
   DRL_HD void push(BodyId, Vec<F, 3>, Vec<F, 3>) { lacking_ = "pushes on bodies"; }
@@ -176,7 +176,7 @@ class PhysicsRobot {
   }
 
   // What is seen of the stage, with all of a kind computed when some of it is asked for.
-  enum Kind { kFrames = 1, kCenters = 2, kPoints = 4, kMotion = 8, kForces = 16, kConstraints = 32 };
+  enum Kind { kFrames = 1, kCenters = 2, kPoints = 4, kMotion = 8, kActuators = 16, kForces = 32, kConstraints = 64 };
   template <class See>
   DRL_HD const typename P::Seen& seen(Kind kind, const typename P::Stage& s, const See& see) const {
     if (!(seen_ & kind)) see(s, memory_.seen);
@@ -199,9 +199,13 @@ class PhysicsRobot {
       for (L& x : to.cvel[0]) x = L(0);
     });
   }
+  DRL_HD const auto& actuators() const {
+    return seen(kActuators, stage(),
+                [](const auto& s, auto& to) DRL_LAMBDA { P::see_actuators(s.qpos, s.qvel, s.ctrl, to); });
+  }
   DRL_HD const auto& forces() const {
     return seen(kForces, solved(), [](const auto& s, auto& to) DRL_LAMBDA {
-      P::see_forces(s.qpos, s.qvel, s.ctrl, s.wrench, to);
+      P::see_forces(s.qpos, s.wrench, to);
       for (L& x : to.cfrc_ext[0]) x = L(0);
     });
   }

@@ -28,8 +28,9 @@ class Tracer {
     p_.begin("Inertia and velocity of bodies, about the centre of mass of their tree.",
              "see_motion(const F* qpos, const F* qvel, Seen& seen)");
     trace_motion();
-    p_.begin("Forces of actuators, and of contacts on each body.",
-             "see_forces(const F* qpos, const F* qvel, const F* ctrl, const F (*wrench)[6], Seen& seen)");
+    p_.begin("Forces of actuators.", "see_actuators(const F* qpos, const F* qvel, const F* ctrl, Seen& seen)");
+    trace_actuators();
+    p_.begin("Forces of contacts on each body.", "see_forces(const F* qpos, const F (*wrench)[6], Seen& seen)");
     trace_forces();
     p_.begin("Forces of limits and contacts along qvel.",
              "see_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Seen& seen)");
@@ -136,6 +137,12 @@ class Tracer {
     }
   }
 
+  void trace_actuators() {
+    const Dynamics dynamics = trace_dynamics(model_, k_, p_);
+    for (int i = 0; i < model_.nv; ++i) p_.set(at("seen.qfrc_actuator", i), dynamics.actuator_torque[index(i)]);
+    for (size_t a = 0; a < model_.actuators.size(); ++a)
+      p_.set(at("seen.actuator_force", static_cast<int>(a)), dynamics.actuator_force[a]);
+  }
   Spatial wrench_of(size_t f, int touching) {
     Spatial wrench;
     for (int c = 0; c < 6 && touching >= 0; ++c)
@@ -151,10 +158,6 @@ class Tracer {
       for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", static_cast<int>(f), c), torque[c]);
       for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", static_cast<int>(f), 3 + c), wrench.linear[c]);
     }
-    const Dynamics dynamics = trace_dynamics(model_, k_, p_);
-    for (int i = 0; i < model_.nv; ++i) p_.set(at("seen.qfrc_actuator", i), dynamics.actuator_torque[index(i)]);
-    for (size_t a = 0; a < model_.actuators.size(); ++a)
-      p_.set(at("seen.actuator_force", static_cast<int>(a)), dynamics.actuator_force[a]);
   }
 
   void trace_constraint_forces() {
