@@ -27,27 +27,27 @@ struct Balancer {
   struct Parts {
     drl::JointId x, pitch, axle;
     template <class Find>
-    void find(Find& find) {
+    constexpr void find(Find& find) {
       find(x, "x"), find(pitch, "pitch"), find(axle, "axle");
     }
   };
   struct State {
     F command, next_command;  // m/s; s
     template <class V>
-    void describe(V& visit) {
+    DRL_HD void describe(V& visit) {
       visit("command", command), visit("next_command", next_command);
     }
   };
 
-  static void reset(State& s, R& robot, drl::Draws<F>& draws, const Parts& parts, const Params& p) {
+  DRL_HD static void reset(State& s, R& robot, drl::Draws<F>& draws, const Parts& parts, const Params& p) {
     robot.set_qpos(parts.pitch.qpos, draws.uniform(F(-0.1), F(0.1)));
     robot.forward();
     s.next_command = F(0);
     follow_commands(s, robot, draws, p);
   }
 
-  static drl::Step<F, 2, 0, 1> step(State& s, R& robot, const F* action, drl::Draws<F>& draws, const Parts& parts,
-                                    const Params& p) {
+  DRL_HD static drl::Step<F, 2, 0, 1> step(State& s, R& robot, const F* action, drl::Draws<F>& draws,
+                                           const Parts& parts, const Params& p) {
     robot.advance(action);
     const F wrong = robot.qvel(parts.x) - s.command;
     drl::Step<F, 2, 0, 1> result;
@@ -59,7 +59,7 @@ struct Balancer {
   }
 
   template <class Out>
-  static void observe(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
+  DRL_HD static void observe(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
     obs[0] = robot.qpos(parts.pitch), obs[1] = robot.qvel(parts.pitch), obs[2] = robot.qvel(parts.x);
     obs[3] = F(0.1) * robot.qvel(parts.axle), obs[4] = s.command;
   }
@@ -84,7 +84,7 @@ init_std = 0.5
 
  private:
   // Another command where it is time.
-  static void follow_commands(State& s, const R& robot, drl::Draws<F>& draws, const Params& p) {
+  DRL_HD static void follow_commands(State& s, const R& robot, drl::Draws<F>& draws, const Params& p) {
     const drl::Mask<F> is_time = robot.time() >= s.next_command;
     const F another = draws.uniform(F(-p.top_speed), F(p.top_speed));
     s.command = drl::math::select(is_time, another, s.command);

@@ -41,7 +41,7 @@ struct StepRobots {
       for (int k = 0; k < nv; ++k) store(qacc + k * n + i, last.qacc[k]);
     if (cfrc_ext) {
       typename P::Seen seen;
-      P::see_forces(last.qpos, last.qvel, last.ctrl, last.wrench, last.limit, seen);
+      P::see_forces(last.qpos, last.wrench, seen);
       for (int b = 1; b < nbody; ++b)
         for (int k = 0; k < 6; ++k) store(cfrc_ext + (6 * b + k) * n + i, seen.cfrc_ext[b][k]);
     }

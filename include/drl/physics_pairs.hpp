@@ -131,7 +131,7 @@ DRL_HD void each_contact_of(const ContactPair& pair, const Round<F>& a, const Ro
     const F side = F(end % 2 == 1 ? 1 : -1);
     if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
     if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
-    const PairContact<F> contact = axes.contact(x, y, P::rounds[pair.first].radius, P::rounds[pair.second].radius);
+    const PairContact<F> contact = axes.contact(x, y, P::round(pair.first).radius, P::round(pair.second).radius);
     const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));
     const Mask<F> touches = is_near & is_asked & (contact.distance < F(pair.margin));
     if (!any(touches)) continue;
@@ -144,7 +144,7 @@ template <class P, class Body>
 DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
   using F = typename P::Number;
   for (int k = 0; k < P::kPairs; ++k) {
-    const ContactPair& pair = P::pairs[k];
+    const ContactPair& pair = P::pair(k);
     const Round<F>&a = w.round[pair.first], &b = w.round[pair.second];
     const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
     const Mask<F> is_near = dot(apart, apart) < F(pair.reach);
@@ -216,7 +216,7 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
     F weight, at_rest, force[3], wrench[P::kTrees][6];
     P::pair_softness(pair, contact.distance, weight, at_rest);
-    const uint64_t moves_first = P::rounds[pair.first].moved_by, moves_second = P::rounds[pair.second].moved_by;
+    const uint64_t moves_first = P::round(pair.first).moved_by, moves_second = P::round(pair.second).moved_by;
     for (int e = 0; e < pair.edges; ++e) {
       PairRow<F, P::nv> row;
       edge_direction(pair, contact.normal, e, force);
@@ -272,7 +272,7 @@ template <class P, class F>
 DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
   F count = F(0);
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
-    const RoundPart &first = P::rounds[pair.first], &second = P::rounds[pair.second];
+    const RoundPart &first = P::round(pair.first), &second = P::round(pair.second);
     for (int e = 0; e < pair.edges; ++e) {
       F force[3], wrench[P::kTrees][6], push = F(0);
       for (int s = 0; s < w.pair_rows; ++s) {

@@ -117,7 +117,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
   w.touches = 0;
   if constexpr (P::kContacts > 0) {
     for (int c = 0; c < P::kContacts; ++c) {
-      const ContactPoint& point = P::points[c];
+      const ContactPoint& point = P::point(c);
       if (!any(w.touch[c].distance < F(point.margin))) continue;
       P::contact_row(point, w.touch[c], w.velocity[point.body], w.contact[c], w.weight + c * P::kEdges);
       w.touching[w.touches++] = c;
@@ -146,14 +146,14 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
     P::accelerations(w, qacc, w.acceleration);
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
-      const ContactPoint& point = P::points[c];
+      const ContactPoint& point = P::point(c);
       P::contact_edges(point, w.contact[c], w.acceleration[point.body], w.next_y + c * P::kEdges);
       for (int e = 0; e < P::kEdges; ++e) decide(c * P::kEdges + e);
     }
   }
   for (int l = 0; l < P::kLimits; ++l) {
     const int r = P::kContacts * P::kEdges + l;
-    w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited[l]], w.limit_rest[l]);
+    w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
     decide(r);
   }
   if constexpr (P::kPairs > 0)
@@ -222,7 +222,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w) {
         change[e] = w.next_active[r + e] - w.active[r + e];
         differs = differs | (change[e] != F(0));
       }
-      const ContactPoint& point = P::points[c];
+      const ContactPoint& point = P::point(c);
       if (any(differs)) P::add_coupling(point, w.contact[c], change, w.coupling[point.body]);
     }
   each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = w.next_active[r], w.y[r] = w.next_y[r]; });
@@ -295,7 +295,7 @@ DRL_HD_CALLED void find_forces(const typename P::Work& w, typename P::Stage& sta
         const int r = c * P::kEdges + e;
         push[e] = -(w.next_active[r] * w.next_y[r]);
       }
-      const ContactPoint& point = P::points[c];
+      const ContactPoint& point = P::point(c);
       P::add_wrench(point, w.contact[c], push, stage.wrench[point.frame]);
     }
   if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, stage.wrench);
@@ -352,12 +352,11 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   P::integrate(start, velocity, F(P::timestep), state.qpos);
 }
 
-// mj_step. `last` is the stage that MuJoCo computed last, of which tasks see the rest; its forces (wrench, limit) only
-// if they are wanted.
+// mj_step, computed in `w`. `last` is the stage that MuJoCo computed last, of which tasks see the rest; its forces
+// (wrench, limit) only if they are wanted.
 template <class P>
 DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
-                        bool wants_forces = true) {
-  typename P::Work w;
+                        typename P::Work& w, bool wants_forces = true) {
   begin_stage<P>(state, ctrl, last);
   if constexpr (P::kRungeKutta)
     step_runge_kutta<P>(state, last, w);
@@ -366,23 +365,38 @@ DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl
   if (wants_forces) find_forces<P>(w, last);
   state.time = state.time + typename P::Number(P::timestep);
 }
-
-// mj_forward: the stage of a state as it is. The state's warm start stays.
 template <class P>
-DRL_HD_CALLED void look(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
+DRL_HD void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
+                 bool wants_forces = true) {
   typename P::Work w;
+  step<P>(state, ctrl, last, w, wants_forces);
+}
+
+// What follows from a stage's position, velocity and controls.
+template <class P>
+DRL_HD_CALLED void solve_stage(const typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
   typename P::Number damped[P::nv];
-  begin_stage<P>(state, ctrl, stage);
   forward<P>(stage, state.warm_start, w, damped);
   find_forces<P>(w, stage);
 }
+// mj_forward: the stage of a state as it is. The state's warm start stays.
+template <class P>
+DRL_HD void look(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
+  typename P::Work w;
+  begin_stage<P>(state, ctrl, stage);
+  solve_stage<P>(state, stage, w);
+}
 
-// All that tasks read of a stage; P::see_places, see_motion and see_forces are its parts.
+// All that tasks read of a stage.
 template <class P>
 DRL_HD void see(const typename P::Stage& stage, typename P::Seen& seen) {
-  P::see_places(stage.qpos, seen);
+  P::see_frames(stage.qpos, seen);
+  P::see_centers(stage.qpos, seen);
+  P::see_points(stage.qpos, seen);
   P::see_motion(stage.qpos, stage.qvel, seen);
-  P::see_forces(stage.qpos, stage.qvel, stage.ctrl, stage.wrench, stage.limit, seen);
+  P::see_actuators(stage.qpos, stage.qvel, stage.ctrl, seen);
+  P::see_forces(stage.qpos, stage.wrench, seen);
+  P::see_constraints(stage.qpos, stage.wrench, stage.limit, seen);
 }
 
 }  // namespace physics

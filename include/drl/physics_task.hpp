@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <new>
 
 #include "drl/compiled_robot.hpp"
 #include "drl/physics_support.hpp"
@@ -11,23 +12,35 @@
 namespace drl {
 inline namespace DRL_ISA {
 
+// With what numbers F are computed. On a host a single environment is the first of as many as a register has, which are
+// all the same: of a robot's functions, which are large, there are those of lanes only.
+#if defined(__CUDACC__) || defined(DRL_GPU_HOST)
+template <class F>
+using ComputedAs = F;
+#else
+template <class F>
+using ComputedAs = std::conditional_t<std::is_same_v<F, float>, Pack<float, kFloatLanes>, F>;
+#endif
+
 // Environments of F's lanes during one step or reset. What a task reads is computed when it asks for it, all of a kind
 // at once; nothing else is.
 template <class Number, class Compiled, int FrameSkip>
 class PhysicsRobot {
-  using P = typename Compiled::template Physics<Number>;
+  using L = ComputedAs<Number>;
+  using P = typename Compiled::template Physics<L>;
+  using State = typename Compiled::template Physics<Number>::State;
 
  public:
   using F = Number;
 
   // For a step from `state`, which stays where it is.
-  DRL_HD void take(typename P::State& state) { state_ = &state; }
+  DRL_HD void take(State& state) { state_ = &state; }
   // As the file says, at rest.
-  DRL_HD void begin(typename P::State& state) {
+  DRL_HD void begin(State& state) {
     state_ = &state;
-    for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(Compiled::qpos0[k]);
+    for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(P::qpos0(k));
     for (int k = 0; k < P::nv; ++k) state.qvel[k] = state.warm_start[k] = F(0);
-    for (int k = 0; k < P::nu; ++k) ctrl_[k] = F(0);
+    for (int k = 0; k < P::nu; ++k) ctrl_[k] = L(0);
     state.time = F(0);
     has_ctrl_ = true, has_stage_ = advanced_ = false;
   }
@@ -38,12 +51,12 @@ class PhysicsRobot {
     for (int k = 0; k < P::nq; ++k) most = math::max(most, math::abs(state_->qpos[k]));
     for (int k = 0; k < P::nv; ++k) {
       most = math::max(most, math::abs(state_->qvel[k]));
-      if (advanced_) most = math::max(most, math::abs(last_.qacc[k]));
+      if (advanced_) most = math::max(most, math::abs(first(last_.qacc[k])));
     }
     return F(1e10) < most;
   }
   // How many of its solutions had not converged.
-  DRL_HD F unsolved() const { return unsolved_; }
+  DRL_HD F unsolved() const { return first(unsolved_); }
   // What the task has asked for that is not to be had in lanes, or at that time; else null. The numbers that it got
   // are not right then.
   DRL_HD const char* lacking() const { return lacking_; }
@@ -54,20 +67,23 @@ class PhysicsRobot {
   DRL_HD static constexpr int nbody() { return P::nbody; }
 
   DRL_HD void advance(const F* controls) {
-    for (int k = 0; k + 1 < FrameSkip; ++k) step(controls, false);
-    step(controls, true);
+    set_controls(controls);
+    with_state([&](auto& state) DRL_LAMBDA {
+      for (int k = 0; k < FrameSkip; ++k) step(state, k + 1 == FrameSkip);
+    });
   }
   template <class Watch>
   DRL_HD void advance(const F* controls, const Watch& after_each) {
+    set_controls(controls);
     for (int k = 0; k < FrameSkip; ++k) {
-      step(controls, true);
+      with_state([&](auto& state) DRL_LAMBDA { step(state, true); });
       after_each();
     }
   }
   DRL_HD void forward() {
     if (!has_ctrl_) lacking_ = "forward() before advance()";
-    physics::begin_stage<P>(*state_, ctrl_, last_);
-    has_stage_ = true, is_solved_ = has_places_ = has_motion_ = has_forces_ = false;
+    with_state([&](const auto& state) DRL_LAMBDA { physics::begin_stage<P>(state, ctrl_, last_); });
+    has_stage_ = true, is_solved_ = false, seen_ = 0;
   }
 
   DRL_HD static constexpr double timestep() { return P::timestep; }
@@ -78,31 +94,31 @@ class PhysicsRobot {
   DRL_HD F qpos(JointId joint) const { return state_->qpos[joint.qpos]; }
   DRL_HD F qvel(JointId joint) const { return state_->qvel[joint.qvel]; }
   DRL_HD Vec<F, 2> range(JointId) const { return lacks<2>("ranges of joints"); }
-  DRL_HD F qacc(int k) const { return solved().qacc[k]; }
+  DRL_HD F qacc(int k) const { return first(solved().qacc[k]); }
   DRL_HD F ctrl(int k) const {
     if (!has_ctrl_) lacking_ = "controls before advance()";
-    return ctrl_[k];
+    return first(ctrl_[k]);
   }
   DRL_HD void set_qpos(int k, F x) { state_->qpos[k] = x; }
   DRL_HD void set_qvel(int k, F x) { state_->qvel[k] = x; }
 
-  DRL_HD Vec<F, 3> position(BodyId body) const { return row(places().xpos, body.index); }
-  DRL_HD Vec<F, 4> orientation(BodyId body) const { return row(places().xquat, body.index); }
-  DRL_HD Vec<F, 3> center_of_mass(BodyId body) const { return row(places().xipos, body.index); }
-  DRL_HD Vec<F, 3> subtree_center_of_mass(BodyId body) const { return row(places().subtree_com, body.index); }
-  DRL_HD F mass(BodyId body) const { return motion().cinert[body.index][9]; }
+  DRL_HD Vec<F, 3> position(BodyId body) const { return row(frames().xpos, body.index); }
+  DRL_HD Vec<F, 4> orientation(BodyId body) const { return row(frames().xquat, body.index); }
+  DRL_HD Vec<F, 3> center_of_mass(BodyId body) const { return row(frames().xipos, body.index); }
+  DRL_HD Vec<F, 3> subtree_center_of_mass(BodyId body) const { return row(centers().subtree_com, body.index); }
+  DRL_HD F mass(BodyId body) const { return first(motion().cinert[body.index][9]); }
   DRL_HD Vec<F, 10> inertia(BodyId body) const { return row(motion().cinert, body.index); }
   DRL_HD Vec<F, 6> velocity(BodyId body) const { return row(motion().cvel, body.index); }
   DRL_HD Vec<F, 6> external_force(BodyId body) const {
     if (advanced_) return row(forces().cfrc_ext, body.index);
     return none<6>();
   }
-  DRL_HD Vec<F, 3> position(GeomId geom) const { return row(places().geom_xpos, geom.index); }
-  DRL_HD Vec<F, 3> position(SiteId site) const { return row(places().site_xpos, site.index); }
+  DRL_HD Vec<F, 3> position(GeomId geom) const { return row(points().geom_xpos, geom.index); }
+  DRL_HD Vec<F, 3> position(SiteId site) const { return row(points().site_xpos, site.index); }
   DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
-  DRL_HD F actuator_force_along(int k) const { return forces().qfrc_actuator[k]; }
-  DRL_HD F constraint_force_along(int k) const { return forces().qfrc_constraint[k]; }
-  DRL_HD F force(ActuatorId actuator) const { return forces().actuator_force[actuator.index]; }
+  DRL_HD F actuator_force_along(int k) const { return first(actuators().qfrc_actuator[k]); }
+  DRL_HD F constraint_force_along(int k) const { return first(constraints().qfrc_constraint[k]); }
+  DRL_HD F force(ActuatorId actuator) const { return first(actuators().actuator_force[actuator.index]); }
   DRL_HD F sensor(SensorId, int = 0) const { return lacks<1>("sensors")[0]; }
 
   DRL_HD void push(BodyId, Vec<F, 3>, Vec<F, 3>) { lacking_ = "pushes on bodies"; }
@@ -110,11 +126,14 @@ class PhysicsRobot {
   DRL_HD void shift_center_of_mass(BodyId, Vec<F, 3>) { lacking_ = "centres of mass of its own"; }
 
  private:
-  DRL_HD void step(const F* controls, bool wants_forces) {
-    for (int a = 0; a < P::nu; ++a) ctrl_[a] = controls[a];
-    physics::step<P>(*state_, ctrl_, last_, wants_forces);
+  DRL_HD void set_controls(const F* controls) {
+    for (int a = 0; a < P::nu; ++a) ctrl_[a] = L(controls[a]);
+    has_ctrl_ = true;
+  }
+  DRL_HD void step(typename P::State& state, bool wants_forces) {
+    physics::step<P>(state, ctrl_, last_, work(), wants_forces);
     unsolved_ = unsolved_ + last_.unsolved;
-    has_ctrl_ = has_stage_ = advanced_ = is_solved_ = true, has_places_ = has_motion_ = has_forces_ = false;
+    has_stage_ = advanced_ = is_solved_ = true, seen_ = 0;
   }
 
   // The stage that is seen; solved, what a forward() has put off.
@@ -127,39 +146,79 @@ class PhysicsRobot {
     return last_;
   }
   DRL_HD void solve() const {
-    typename P::Work w;
-    F damped[P::nv];
-    physics::forward<P>(last_, state_->warm_start, w, damped);
-    physics::find_forces<P>(w, last_);
+    with_state([&](const auto& state) DRL_LAMBDA { physics::solve_stage<P>(state, last_, work()); });
     unsolved_ = unsolved_ + last_.unsolved;
-    is_solved_ = true;
+    is_solved_ = true, seen_ = 0;
+  }
+  // Where a stage is computed, which what was seen before gives way to.
+  DRL_HD typename P::Work& work() const { return *new (&memory_.work) typename P::Work; }
+
+  static constexpr bool kIsItself = std::is_same_v<L, F>;
+  DRL_HD static F first(const L& x) {
+    if constexpr (kIsItself) return x;
+    if constexpr (!kIsItself) return lane(x, 0);
+  }
+  // Calls body(state) with the state as it is computed with.
+  template <class Body>
+  DRL_HD void with_state(const Body& body) const {
+    if constexpr (kIsItself) {
+      body(*state_);
+    } else {
+      typename P::State all;
+      each_number(all, [](F& x, L& of_all) DRL_LAMBDA { of_all = L(x); });
+      body(all);
+      each_number(all, [](F& x, L& of_all) DRL_LAMBDA { x = lane(of_all, 0); });
+    }
+  }
+  template <class Body>
+  DRL_HD void each_number(typename P::State& all, const Body& body) const {
+    for (int k = 0; k < P::nq; ++k) body(state_->qpos[k], all.qpos[k]);
+    for (int k = 0; k < P::nv; ++k) body(state_->qvel[k], all.qvel[k]), body(state_->warm_start[k], all.warm_start[k]);
+    body(state_->time, all.time);
   }
 
-  DRL_HD const typename P::Seen& places() const {
-    const auto& s = stage();
-    if (!has_places_) P::see_places(s.qpos, seen_);
-    has_places_ = true;
-    return seen_;
+  // What is seen of the stage, with all of a kind computed when some of it is asked for.
+  enum Kind { kFrames = 1, kCenters = 2, kPoints = 4, kMotion = 8, kActuators = 16, kForces = 32, kConstraints = 64 };
+  template <class See>
+  DRL_HD const typename P::Seen& seen(Kind kind, const typename P::Stage& s, const See& see) const {
+    if (!(seen_ & kind)) see(s, memory_.seen);
+    seen_ |= kind;
+    return memory_.seen;
   }
-  DRL_HD const typename P::Seen& motion() const {
-    const auto& s = stage();
-    if (!has_motion_) P::see_motion(s.qpos, s.qvel, seen_);
-    for (F& x : seen_.cinert[0]) x = F(0);  // the world's
-    for (F& x : seen_.cvel[0]) x = F(0);
-    has_motion_ = true;
-    return seen_;
+  DRL_HD const auto& frames() const {
+    return seen(kFrames, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_frames(s.qpos, to); });
   }
-  DRL_HD const typename P::Seen& forces() const {
-    const auto& s = solved();
-    if (!has_forces_) P::see_forces(s.qpos, s.qvel, s.ctrl, s.wrench, s.limit, seen_);
-    for (F& x : seen_.cfrc_ext[0]) x = F(0);
-    has_forces_ = true;
-    return seen_;
+  DRL_HD const auto& centers() const {
+    return seen(kCenters, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_centers(s.qpos, to); });
+  }
+  DRL_HD const auto& points() const {
+    return seen(kPoints, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_points(s.qpos, to); });
+  }
+  DRL_HD const auto& motion() const {
+    return seen(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA {
+      P::see_motion(s.qpos, s.qvel, to);
+      for (L& x : to.cinert[0]) x = L(0);  // the world's
+      for (L& x : to.cvel[0]) x = L(0);
+    });
+  }
+  DRL_HD const auto& actuators() const {
+    return seen(kActuators, stage(),
+                [](const auto& s, auto& to) DRL_LAMBDA { P::see_actuators(s.qpos, s.qvel, s.ctrl, to); });
+  }
+  DRL_HD const auto& forces() const {
+    return seen(kForces, solved(), [](const auto& s, auto& to) DRL_LAMBDA {
+      P::see_forces(s.qpos, s.wrench, to);
+      for (L& x : to.cfrc_ext[0]) x = L(0);
+    });
+  }
+  DRL_HD const auto& constraints() const {
+    return seen(kConstraints, solved(),
+                [](const auto& s, auto& to) DRL_LAMBDA { P::see_constraints(s.qpos, s.wrench, s.limit, to); });
   }
   template <int N>
-  DRL_HD static Vec<F, N> row(const F (*rows)[N], int k) {
+  DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {
     Vec<F, N> numbers;
-    for (int c = 0; c < N; ++c) numbers[c] = rows[k][c];
+    for (int c = 0; c < N; ++c) numbers[c] = first(rows[k][c]);
     return numbers;
   }
   template <int N>
@@ -174,51 +233,70 @@ class PhysicsRobot {
     return none<N>();
   }
 
-  typename P::State* state_;
-  F ctrl_[physics::some(P::nu)];
+  // What a step computes with, and what is seen after it.
+  union Memory {
+    DRL_HD Memory() {}
+    typename P::Work work;
+    typename P::Seen seen;
+  };
+  State* state_;
+  L ctrl_[physics::some(P::nu)];
   mutable typename P::Stage last_;
-  mutable typename P::Seen seen_;
-  mutable F unsolved_ = F(0);
+  mutable Memory memory_;
+  mutable L unsolved_ = L(0);
   mutable const char* lacking_ = nullptr;
   bool has_ctrl_ = false, has_stage_ = false, advanced_ = false;
-  mutable bool is_solved_ = false, has_places_ = false, has_motion_ = false, has_forces_ = false;
+  mutable bool is_solved_ = false;
+  mutable int seen_ = 0;  // kinds
 };
 
 // What Parts::find calls: numbers of parts are MuJoCo's.
 template <class Compiled>
 class CompiledParts {
  public:
-  void operator()(BodyId& id, const char* name) const { id.index = find(Compiled::body_names, name); }
-  void operator()(GeomId& id, const char* name) const { id.index = find(Compiled::geom_names, name); }
-  void operator()(SiteId& id, const char* name) const { id.index = find(Compiled::site_names, name); }
-  void operator()(ActuatorId& id, const char* name) const { id.index = find(Compiled::actuator_names, name); }
-  void operator()(JointId& id, const char* name) const {
+  constexpr void operator()(BodyId& id, const char* name) const { id.index = find(Compiled::body_names, name); }
+  constexpr void operator()(GeomId& id, const char* name) const { id.index = find(Compiled::geom_names, name); }
+  constexpr void operator()(SiteId& id, const char* name) const { id.index = find(Compiled::site_names, name); }
+  constexpr void operator()(ActuatorId& id, const char* name) const { id.index = find(Compiled::actuator_names, name); }
+  constexpr void operator()(JointId& id, const char* name) const {
     for (const auto& joint : Compiled::joints)
       if (is_same(joint.name, name)) id = {joint.qpos, joint.qvel};
   }
-  void operator()(SensorId&, const char*) const {}
+  constexpr void operator()(SensorId&, const char*) const {}
 
  private:
   template <int N>
-  static int find(const char* const (&names)[N], const char* name) {
+  static constexpr int find(const char* const (&names)[N], const char* name) {
     for (int k = 0; k < N; ++k)
       if (is_same(names[k], name)) return k;
     return 0;  // not there: libmujoco has said so before
   }
-  static bool is_same(const char* a, const char* b) {
+  static constexpr bool is_same(const char* a, const char* b) {
     for (; *a && *a == *b; ++a) ++b;
     return *a == *b;
   }
 };
 template <class Definition, class Compiled>
-const robot::Parts<Definition>& compiled_parts() {
-  static const robot::Parts<Definition> found = [] {
-    robot::Parts<Definition> parts{};
-    CompiledParts<Compiled> find;
-    parts.find(find);
-    return parts;
-  }();
-  return found;
+constexpr robot::Parts<Definition> find_parts() {
+  robot::Parts<Definition> parts{};
+  CompiledParts<Compiled> find;
+  parts.find(find);
+  return parts;
+}
+// Found by the compiler, if the task's find() is constexpr; else once, which GPUs cannot.
+template <class Definition, class Compiled>
+DRL_HD decltype(auto) compiled_parts() {
+  if constexpr (requires { typename std::bool_constant<(find_parts<Definition, Compiled>(), true)>; }) {
+    constexpr robot::Parts<Definition> parts = find_parts<Definition, Compiled>();
+    return robot::Parts<Definition>(parts);
+  } else {
+#if defined(__CUDACC__)
+    static_assert(sizeof(Definition) == 0, "Parts::find of a robot on GPUs is constexpr");
+#else
+    static const robot::Parts<Definition> parts = find_parts<Definition, Compiled>();
+    return (parts);
+#endif
+  }
 }
 
 }  // namespace DRL_ISA
@@ -319,7 +397,7 @@ struct PhysicsTask<Task, true> {
     }
 
    private:
-    DRL_HD static const robot::Parts<Definition>& parts() { return compiled_parts<Definition, Compiled>(); }
+    DRL_HD static decltype(auto) parts() { return compiled_parts<Definition, Compiled>(); }
   };
 };
 

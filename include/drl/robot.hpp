@@ -14,7 +14,7 @@
 //       skip and for a file with another time step too (--env.frame_skip, --env.xml_file)
 //     struct Params { Scalar<F> reset_noise_scale = 0.1; ... };
 //       may be left out. Options, as in drl/task.hpp; numbers of a Curriculum are float
-//     struct Parts { drl::BodyId torso; template <class Find> void find(Find& find) { find(torso, "torso"); } };
+//     struct Parts { BodyId torso; template <class Find> constexpr void find(Find& find) { find(torso, "torso"); } };
 //       may be left out. What the task asks the robot for by number, found once, by its name in the file
 //     struct State { F x; template <class V> void describe(V& visit) { visit("x", x); } };
 //       may be empty or left out. What the task remembers: numbers F and Int<F>, and arrays of them
@@ -35,11 +35,12 @@
 //   DRL_ROBOT(drl::HalfCheetah)
 //
 // State, Parts and Params that are left out are left out of the arguments too. So that it runs in lanes a task is
-// written as drl/task.hpp says, with math:: and select and without if, and functions of its own that are generic in F
-// and not in R are DRL_HD. Before advance() only qpos, qvel and time are this environment's: what else was seen after
-// the last step and is needed again (where a body was) goes into State. After advance() qpos and qvel are new, and all
-// else is of the last stage of the physics' last step, as MuJoCo leaves it; after forward() all belongs together. An
-// environment whose physics diverges is lost, as one whose numbers are not finite (drl/task.hpp).
+// written as drl/task.hpp says, with math:: and select and without if, and all its functions but draw and those of
+// options are DRL_HD; Parts::find is constexpr. (Of a header without DRL_HD only a host steps the robot.) Before
+// advance() only qpos, qvel and time are this environment's: what else was seen after the last step and is needed again
+// (where a body was) goes into State. After advance() qpos and qvel are new, and all else is of the last stage of the
+// physics' last step, as MuJoCo leaves it; after forward() all belongs together. An environment whose physics diverges
+// is lost, as one whose numbers are not finite (drl/task.hpp).
 #pragma once
 
 #include <concepts>
@@ -147,7 +148,7 @@ struct Nothing {
   template <class V>
   DRL_HD void describe(V&) {}
   template <class Find>
-  void find(Find&) {}
+  constexpr void find(Find&) {}
 };
 template <class T>
 inline constexpr bool kHasState = requires {
@@ -207,17 +208,17 @@ DRL_HD auto with_state(const Call& call, S& state, const Parts<T>& parts, const 
 
 template <class T, class R, class F>
 DRL_HD void create(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
-  const auto call = [](auto&... all) DRL_LAMBDA {
-    if constexpr (requires { &T::create; }) T::create(all...);
-  };
-  with_state<T>(call, state, parts, params, robot, draws);
+  if constexpr (requires { &T::create; }) {
+    const auto call = [](auto&... all) DRL_LAMBDA { T::create(all...); };
+    with_state<T>(call, state, parts, params, robot, draws);
+  }
 }
 template <class T, class R>
 DRL_HD void apply(const State<T>& state, R& robot, const Parts<T>& parts, const Params<T>& params) {
-  const auto call = [](auto&... all) DRL_LAMBDA {
-    if constexpr (requires { &T::apply; }) T::apply(all...);
-  };
-  with_state<T>(call, state, parts, params, robot);
+  if constexpr (requires { &T::apply; }) {
+    const auto call = [](auto&... all) DRL_LAMBDA { T::apply(all...); };
+    with_state<T>(call, state, parts, params, robot);
+  }
 }
 template <class T, class R, class F>
 DRL_HD void reset(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& parts, const Params<T>& params) {
@@ -225,12 +226,21 @@ DRL_HD void reset(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& pa
   with_state<T>(call, state, parts, params, robot, draws);
 }
 
+// Functions that may take draws: where they do not, these give a TakesNoDraws.
 struct TakesNoDraws {};
+template <class T, class... All>
+concept StepTakes = requires(All&... all) {
+  T::step(all...);
+};
+template <class T, class... All>
+concept ObserveTakes = requires(All&... all) {
+  T::observe(all...);
+};
 template <class T, class R, class F>
 DRL_HD auto step(State<T>& state, R& robot, const F* action, Draws<F>& draws, const Parts<T>& parts,
                  const Params<T>& params) {
-  const auto call = [](auto&... all) DRL_LAMBDA {
-    if constexpr (requires { T::step(all...); }) {
+  const auto call = []<class... All>(All&... all) DRL_LAMBDA {
+    if constexpr (StepTakes<T, All...>) {
       return T::step(all...);
     } else {
       return TakesNoDraws{};
@@ -247,8 +257,8 @@ DRL_HD auto step(State<T>& state, R& robot, const F* action, Draws<F>& draws, co
 template <class T, class R, class F, class Out>
 DRL_HD void observe(const State<T>& state, const R& robot, Draws<F>& draws, const Parts<T>& parts,
                     const Params<T>& params, Out obs) {
-  const auto call = [&](auto&... all) DRL_LAMBDA {
-    if constexpr (requires { T::observe(all..., obs); }) {
+  const auto call = [&]<class... All>(All&... all) DRL_LAMBDA {
+    if constexpr (ObserveTakes<T, All..., Out>) {
       T::observe(all..., obs);
       return true;
     } else {

@@ -191,7 +191,7 @@ struct SimulatorTask {
     }
     static int32_t run_step(const LoopCall* call, char* error, int64_t size) {
       return at_the_border(error, size, [&] {
-        const auto all = step_of<SimulatorTask::template Of>(*call, true);
+        const auto all = step_of<SimulatorTask::template Of, true>(*call);
         for (int64_t i = call->begin; i < call->end; ++i) all.template lanes<float>(i);
       });
     }

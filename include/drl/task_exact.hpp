@@ -25,7 +25,7 @@ int32_t ExactLoops<Task>::reset([[maybe_unused]] const LoopCall* call, char*, in
 template <template <class> class Task>
 int32_t ExactLoops<Task>::step([[maybe_unused]] const LoopCall* call, char*, int64_t) {
   if constexpr (!kNotCompiled<Task>) {
-    const auto all = step_of<Task>(*call, true);
+    const auto all = step_of<Task, true>(*call);
     for (int64_t i = call->begin; i < call->end; ++i) all.template lanes<double>(i);
   }
   return 0;

@@ -18,15 +18,17 @@ struct TaskLoopsOnGpu {
     return result(launch(call->stream, call->begin, call->end, reset_of<Task>(*call)), error, size);
   }
   static int32_t step(const LoopCall* call, char* error, int64_t size) {
-    return result(launch(call->stream, call->begin, call->end, step_of<Task>(*call, true)), error, size);
+    return result(launch(call->stream, call->begin, call->end, step_of<Task, true>(*call)), error, size);
   }
   static int32_t probe_all(const LoopCall*, char* error, int64_t size) {
     const Status status = probe<ResetAll<Task>>();
-    return result(status == kSuccess ? probe<StepAll<Task>>() : status, error, size);
+    return result(status == kSuccess ? probe<StepAll<Task, true>>() : status, error, size);
   }
   static bool make() {
-    static constexpr TaskLoops loops{reset, step, nullptr, probe_all};
-    GpuLoopsOf<Task>::loops = &loops;
+    if constexpr (!kNotCompiled<Task>) {
+      static constexpr TaskLoops loops{reset, step, nullptr, probe_all};
+      GpuLoopsOf<Task>::loops = &loops;
+    }
     return true;
   }
 
@@ -43,6 +45,7 @@ struct TaskLoopsOnGpu {
 
 }  // namespace drl::gpu
 
+#define DRL_ROBOT_LOOPS  // robot.hpp
 #undef DRL_TASK
 #define DRL_TASK_NAME_OF(number) drl_task_on_gpu_##number
 #define DRL_TASK_NAME(number) DRL_TASK_NAME_OF(number)

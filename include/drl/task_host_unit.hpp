@@ -21,7 +21,7 @@ struct HostLoops {
     return 0;
   }
   static int32_t step([[maybe_unused]] const LoopCall* call, char*, int64_t) {
-    if constexpr (!kNotCompiled<Task>) loop(call->begin, call->end, step_of<Task>(*call, false));
+    if constexpr (!kNotCompiled<Task>) loop(call->begin, call->end, step_of<Task, false>(*call));
     return 0;
   }
   static int32_t begin_others([[maybe_unused]] const LoopCall* call, char*, int64_t) {

@@ -86,8 +86,7 @@ struct Environments {
   static constexpr int32_t kLost = -1;
 
   template <class F>
-  DRL_HD Some<F> load_some(int64_t i) const {
-    Some<F> some;
+  DRL_HD void load_some(int64_t i, Some<F>& some) const {
     bind(i, some.state);
     each_column(some.state, [&](int c, auto& x)
                                 DRL_LAMBDA { x = load<std::remove_reference_t<decltype(x)>>(column<F>(c, x) + i); });
@@ -96,7 +95,6 @@ struct Environments {
     some.episode_reward = load<F>(episode_reward + i);
     for (int t = 0; t < kTerms + kMetrics; ++t) some.terms[t] = load<F>(terms[t] + i);
     if constexpr (kEnds > 0) some.ended_by = load<Int<F>>(ended_by + i);
-    return some;
   }
   template <class F>
   DRL_HD void store_some(int64_t i, Some<F>& some) const {
@@ -364,12 +362,11 @@ struct ResetAll {
 
 // A step of all environments. On a GPU those whose episode it ends begin another at once; on a CPU that is left to
 // BeginOthers, since packs that are stepped without a branch overlap each other.
-template <template <class> class Task>
+template <template <class> class Task, bool BeginsOthers>
 struct StepAll {
   Environments<Task> envs;
   StepRow row;
   LifetimeStep step;
-  bool begins_others;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
     using Envs = Environments<Task>;
@@ -388,14 +385,16 @@ struct StepAll {
       constexpr auto space = Envs::Spec::action;
       for (int a = 0; a < Envs::kActions; ++a) action[a] = F(space.each[a].offset) + F(space.each[a].scale) * action[a];
     }
-    auto some = envs.template load_some<F>(i);
+    typename Envs::template Some<F> some;
+    envs.load_some(i, some);
     auto outcome = envs.advance(i, step.value(), some, action, seen);
     const F sum = envs.sum_of_numbers(some, seen, outcome.reward);
     if constexpr (kLanesOf<F> == 1) {
       if (!all_finite(sum)) envs.lose(sum, some, outcome);
       give(i, outcome);
-      if (begins_others && (outcome.terminated || outcome.truncated))
-        envs.begin_another(i, step.value(), outcome.truncated, row, some, seen);
+      if constexpr (BeginsOthers)
+        if (outcome.terminated || outcome.truncated)
+          envs.begin_another(i, step.value(), outcome.truncated, row, some, seen);
       envs.store_some(i, some);
     } else {  // as if all were well, so that nothing waits for the sum
       give(i, outcome);
@@ -434,7 +433,8 @@ struct BeginOthers {
 
  private:
   DRL_HD void begin_another(int64_t i) const {
-    auto some = envs.template load_some<float>(i);
+    typename Envs::template Some<float> some;
+    envs.load_some(i, some);
     typename Envs::template Seen<float> seen;  // as the step has left it in the row
     const int dim = envs.obs_dim();
     for (int o = 0; o < dim; ++o) seen.obs[o] = row.next_obs[i * dim + o];

@@ -16,9 +16,9 @@ template <template <class> class Task>
 DRL_HD ResetAll<Task> reset_of(const LoopCall& c) {
   return {Environments<Task>::of(c), *c.row, {c.step, c.group_size}, c.random_start_ages != 0};
 }
-template <template <class> class Task>
-DRL_HD StepAll<Task> step_of(const LoopCall& c, bool begins_others) {
-  return {Environments<Task>::of(c), *c.row, c.step, begins_others};
+template <template <class> class Task, bool BeginsOthers>
+DRL_HD StepAll<Task, BeginsOthers> step_of(const LoopCall& c) {
+  return {Environments<Task>::of(c), *c.row, c.step};
 }
 
 }  // namespace drl

@@ -139,7 +139,8 @@ class TableEntry {
   static int32_t draw(const LoopCall* call, const CanvasCalls* calls, char* error, int64_t error_size) {
     return at_the_border(error, error_size, [&] {
       const auto envs = Environments<Task>::of(*call);
-      const auto one = envs.template load_some<float>(call->begin);
+      typename Environments<Task>::template Some<float> one;
+      envs.load_some(call->begin, one);
       const Params params = envs.template params<float>();
       Canvas canvas(*calls);
       if constexpr (kDraws) Spec::draw(one.state, params, canvas);

@@ -81,7 +81,8 @@ std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue&
   const TaskRecord& named = task_record(task);
   if (config.params.empty()) config.params = TaskParams(named).bytes();
   const TaskRecord& record = TaskParams::record_of(named, config.params);
-  if (named.robot || record.simulator) return std::make_unique<SimulatorEnvs>(record, config, queue);
+  const bool is_on_gpu = queue.on_gpu() && *record.gpu;  // else a robot in lanes is stepped by the host's threads
+  if (record.simulator || (named.robot && !is_on_gpu)) return std::make_unique<SimulatorEnvs>(record, config, queue);
   return std::make_unique<TaskEnvs>(record, config, queue);
 }
 

@@ -15,18 +15,26 @@ class Tracer {
  public:
   Tracer(const RobotModel& model, Program& p) : model_(model), p_(p) {}
 
+  // Functions for what a task may ask for: those that it does not are not compiled.
   void trace() {
-    p_.begin("Where bodies, geoms and sites are.", "see_places(const F* qpos, Seen& seen)");
+    p_.begin("Where bodies are and how they are turned.", "see_frames(const F* qpos, Seen& seen)");
     k_ = trace_kinematics(model_, p_);
-    trace_places();
+    trace_frames();
+    p_.begin("The centres of mass of bodies and all that they carry.", "see_centers(const F* qpos, Seen& seen)");
+    trace_centers();
+    for (size_t f = 0; f < model_.frames.size(); ++f) see("subtree_com", static_cast<int>(f), subtree_center(f));
+    p_.begin("Where geoms and sites are.", "see_points(const F* qpos, Seen& seen)");
+    trace_points();
     p_.begin("Inertia and velocity of bodies, about the centre of mass of their tree.",
              "see_motion(const F* qpos, const F* qvel, Seen& seen)");
-    trace_centers();
     trace_motion();
-    p_.begin(
-        "Forces: of actuators, of limits and contacts along qvel, and of contacts on each body.",
-        "see_forces(const F* qpos, const F* qvel, const F* ctrl, const F (*wrench)[6], const F* limit, Seen& seen)");
+    p_.begin("Forces of actuators.", "see_actuators(const F* qpos, const F* qvel, const F* ctrl, Seen& seen)");
+    trace_actuators();
+    p_.begin("Forces of contacts on each body.", "see_forces(const F* qpos, const F (*wrench)[6], Seen& seen)");
     trace_forces();
+    p_.begin("Forces of limits and contacts along qvel.",
+             "see_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Seen& seen)");
+    trace_constraint_forces();
   }
 
  private:
@@ -65,7 +73,7 @@ class Tracer {
     return quats;
   }
 
-  void trace_places() {
+  void trace_frames() {
     const std::vector<Quat> quats = quaternions();
     for (size_t f = 0; f < model_.frames.size(); ++f) {
       const Frame& frame = model_.frames[f];
@@ -75,8 +83,8 @@ class Tracer {
       const Quat own = known(frame.quat), quat = frame.body < 0 ? own : quats[index(frame.body)] * own;
       for (int c = 0; c < 4; ++c) p_.set(at("seen.xquat", k, c), quat[index(c)]);
     }
-    trace_centers();
-    for (size_t f = 0; f < model_.frames.size(); ++f) see("subtree_com", static_cast<int>(f), subtree_center(f));
+  }
+  void trace_points() {
     for (size_t g = 0; g < model_.geoms.size(); ++g)
       see("geom_xpos", static_cast<int>(g), in_world(model_.geoms[g].body, model_.geoms[g].pos));
     for (size_t s = 0; s < model_.sites.size(); ++s)
@@ -129,19 +137,35 @@ class Tracer {
     }
   }
 
+  void trace_actuators() {
+    const Dynamics dynamics = trace_dynamics(model_, k_, p_);
+    for (int i = 0; i < model_.nv; ++i) p_.set(at("seen.qfrc_actuator", i), dynamics.actuator_torque[index(i)]);
+    for (size_t a = 0; a < model_.actuators.size(); ++a)
+      p_.set(at("seen.actuator_force", static_cast<int>(a)), dynamics.actuator_force[a]);
+  }
+  Spatial wrench_of(size_t f, int touching) {
+    Spatial wrench;
+    for (int c = 0; c < 6 && touching >= 0; ++c)
+      wrench[c] =
+          p_.input(at("wrench", touching, c), identifier(model_.frames[f].name) + "_wrench_" + std::to_string(c));
+    return wrench;
+  }
   void trace_forces() {
     const std::vector<int> frames = touching_frames(model_);
-    std::vector<Spatial> carried(model_.bodies.size());
     for (size_t f = 1; f < model_.frames.size(); ++f) {
-      const Frame& frame = model_.frames[f];
-      Spatial wrench;
-      for (int c = 0; c < 6 && frames[f] >= 0; ++c)
-        wrench[c] = p_.input(at("wrench", frames[f], c), identifier(frame.name) + "_wrench_" + std::to_string(c));
-      const Vec3 torque = wrench.angular - cross(center_of_tree(frame), wrench.linear);
+      const Spatial wrench = wrench_of(f, frames[f]);
+      const Vec3 torque = wrench.angular - cross(center_of_tree(model_.frames[f]), wrench.linear);
       for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", static_cast<int>(f), c), torque[c]);
       for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", static_cast<int>(f), 3 + c), wrench.linear[c]);
-      if (frame.body >= 0) carried[index(frame.body)] = carried[index(frame.body)] + wrench;
     }
+  }
+
+  void trace_constraint_forces() {
+    const std::vector<int> frames = touching_frames(model_);
+    std::vector<Spatial> carried(model_.bodies.size());
+    for (size_t f = 1; f < model_.frames.size(); ++f)
+      if (const int body = model_.frames[f].body; body >= 0)
+        carried[index(body)] = carried[index(body)] + wrench_of(f, frames[f]);
     for (size_t b = carried.size(); b-- > 0;)
       if (const int parent = model_.bodies[b].parent; parent >= 0)
         carried[index(parent)] = carried[index(parent)] + carried[b];
@@ -159,13 +183,7 @@ class Tracer {
         const Vec3 turned = transposed(turn) * Vec3{force[d], force[d + 1], force[d + 2]};
         for (int k = 0; k < 3; ++k) force[d + index(k)] = turned[k];
       }
-    const Dynamics dynamics = trace_dynamics(model_, k_, p_);
-    for (int i = 0; i < model_.nv; ++i) {
-      p_.set(at("seen.qfrc_actuator", i), dynamics.actuator_torque[index(i)]);
-      p_.set(at("seen.qfrc_constraint", i), force[index(i)]);
-    }
-    for (size_t a = 0; a < model_.actuators.size(); ++a)
-      p_.set(at("seen.actuator_force", static_cast<int>(a)), dynamics.actuator_force[a]);
+    for (int i = 0; i < model_.nv; ++i) p_.set(at("seen.qfrc_constraint", i), force[index(i)]);
   }
 
   const RobotModel& model_;

@@ -48,18 +48,18 @@ struct Ant {
   struct State {
     F x, y;  // m
     template <class V>
-    void describe(V& visit) {
+    DRL_HD void describe(V& visit) {
       visit("x", x);
       visit("y", y);
     }
   };
 
-  static void reset(State& s, R& robot, Draws<F>& draws, const Params& p) {
+  DRL_HD static void reset(State& s, R& robot, Draws<F>& draws, const Params& p) {
     gym::reset_normal(robot, draws, p.reset_noise_scale);
     see_main_body(s, robot, p);
   }
 
-  static Step<F, 4, 2> step(State& s, R& robot, const F* action, const Params& p) {
+  DRL_HD static Step<F, 4, 2> step(State& s, R& robot, const F* action, const Params& p) {
     const State before = s;
     robot.advance(action);
     see_main_body(s, robot, p);
@@ -82,7 +82,7 @@ struct Ant {
   }
   // Position without x and y; velocity; torque and force of contacts on each body but the world.
   template <class Out>
-  static void observe(const State&, const R& robot, const Params& p, Out obs) {
+  DRL_HD static void observe(const State&, const R& robot, const Params& p, Out obs) {
     obs = gym::see_qvel(robot, gym::see_qpos(robot, p.exclude_current_positions ? 2 : 0, obs));
     for (int b = 1; p.include_contacts && b < robot.nbody(); ++b) obs = gym::see(contacts(robot, b, p), obs);
   }
@@ -90,17 +90,17 @@ struct Ant {
   static constexpr auto preset = gym::preset({.init_std = "0.4"});
 
  private:
-  static void see_main_body(State& s, const R& robot, const Params& p) {
+  DRL_HD static void see_main_body(State& s, const R& robot, const Params& p) {
     const Vec<F, 3> at = robot.position(BodyId{p.main_body});
     s.x = at[0];
     s.y = at[1];
   }
-  static Vec<F, 6> contacts(const R& robot, int body, const Params& p) {
+  DRL_HD static Vec<F, 6> contacts(const R& robot, int body, const Params& p) {
     Vec<F, 6> force = robot.external_force(BodyId{body});
     for (int k = 0; k < 6; ++k) force[k] = math::clamp(force[k], F(p.contact_force_min), F(p.contact_force_max));
     return force;
   }
-  static F squared_contacts(const R& robot, const Params& p) {
+  DRL_HD static F squared_contacts(const R& robot, const Params& p) {
     F sum = F(0);
     for (int b = 0; b < robot.nbody(); ++b) sum = sum + gym::squares(contacts(robot, b, p).at, 6);
     return sum;

@@ -49,24 +49,24 @@ void describe_exclusion(V& v, bool& excluded) {
 }
 
 template <class R, class F = typename R::F>
-void shake_qpos(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
+DRL_HD void shake_qpos(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
   for (int k = 0; k < robot.nq(); ++k) robot.set_qpos(k, robot.qpos(k) + draws.uniform(-scale, scale));
 }
 
 // Of the first `count` numbers.
 template <class R, class F = typename R::F>
-void shake_qvel(R& robot, Draws<F>& draws, std::type_identity_t<F> scale, int count) {
+DRL_HD void shake_qvel(R& robot, Draws<F>& draws, std::type_identity_t<F> scale, int count) {
   for (int k = 0; k < count; ++k) robot.set_qvel(k, robot.qvel(k) + draws.uniform(-scale, scale));
 }
 
 template <class R, class F = typename R::F>
-void shake_qvel_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
+DRL_HD void shake_qvel_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
   for (int k = 0; k < robot.nv(); ++k) robot.set_qvel(k, robot.qvel(k) + scale * draws.normal());
 }
 
 // A start with uniform noise on all numbers, as most of them have it.
 template <class R, class F = typename R::F>
-void reset_uniform(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
+DRL_HD void reset_uniform(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
   shake_qpos(robot, draws, scale);
   shake_qvel(robot, draws, scale, robot.nv());
   robot.forward();
@@ -74,7 +74,7 @@ void reset_uniform(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
 
 // A start with normal noise on the velocities.
 template <class R, class F = typename R::F>
-void reset_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
+DRL_HD void reset_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
   shake_qpos(robot, draws, scale);
   shake_qvel_normal(robot, draws, scale);
   robot.forward();
@@ -87,17 +87,17 @@ DRL_HD F distance(const Vec<F, 3>& a, const Vec<F, 3>& b) {
 
 // Each writes its numbers to obs and returns where the next ones go.
 template <class R, class Out>
-Out see_qpos(const R& robot, int from, Out obs) {
+DRL_HD Out see_qpos(const R& robot, int from, Out obs) {
   for (int k = from; k < robot.nq(); ++k) *obs++ = robot.qpos(k);
   return obs;
 }
 template <class R, class Out>
-Out see_qvel(const R& robot, Out obs) {
+DRL_HD Out see_qvel(const R& robot, Out obs) {
   for (int k = 0; k < robot.nv(); ++k) *obs++ = robot.qvel(k);
   return obs;
 }
 template <class R, class Out>
-Out see_clipped_qvel(const R& robot, double limit, Out obs) {
+DRL_HD Out see_clipped_qvel(const R& robot, double limit, Out obs) {
   using F = typename R::F;
   for (int k = 0; k < robot.nv(); ++k) *obs++ = math::clamp(robot.qvel(k), F(-limit), F(limit));
   return obs;
@@ -142,7 +142,7 @@ struct HumanoidView {
 
 // Of all bodies' torques and forces by contacts.
 template <class R>
-typename R::F squared_contacts(const R& robot) {
+DRL_HD typename R::F squared_contacts(const R& robot) {
   typename R::F sum = 0;
   for (int b = 0; b < robot.nbody(); ++b) sum = sum + squares(robot.external_force(BodyId{b}).at, 6);
   return sum;

@@ -31,11 +31,11 @@ struct HalfCheetah {
     }
   };
 
-  static void reset(R& robot, Draws<F>& draws, const Params& p) {
+  DRL_HD static void reset(R& robot, Draws<F>& draws, const Params& p) {
     gym::reset_normal(robot, draws, p.reset_noise_scale);
   }
 
-  static Step<F, 2, 1> step(R& robot, const F* action, const Params& p) {
+  DRL_HD static Step<F, 2, 1> step(R& robot, const F* action, const Params& p) {
     const F before = robot.qpos(0);
     robot.advance(action);
     const F velocity = (robot.qpos(0) - before) / F(robot.dt());
@@ -50,7 +50,7 @@ struct HalfCheetah {
 
   static constexpr int obs_dim_with(const Params& p) { return p.exclude_current_positions ? 17 : 18; }
   template <class Out>
-  static void observe(const R& robot, const Params& p, Out obs) {
+  DRL_HD static void observe(const R& robot, const Params& p, Out obs) {
     gym::see_qvel(robot, gym::see_qpos(robot, p.exclude_current_positions ? 1 : 0, obs));
   }
 

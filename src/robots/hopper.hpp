@@ -42,11 +42,11 @@ struct Hopper {
     }
   };
 
-  static void reset(R& robot, Draws<F>& draws, const Params& p) {
+  DRL_HD static void reset(R& robot, Draws<F>& draws, const Params& p) {
     gym::reset_uniform(robot, draws, p.reset_noise_scale);
   }
 
-  static Step<F, 3, 1> step(R& robot, const F* action, const Params& p) {
+  DRL_HD static Step<F, 3, 1> step(R& robot, const F* action, const Params& p) {
     const F x = robot.qpos(0);
     robot.advance(action);
     const Mask<F> healthy = is_healthy(robot, p);
@@ -63,14 +63,14 @@ struct Hopper {
 
   static constexpr int obs_dim_with(const Params& p) { return p.exclude_current_positions ? 11 : 12; }
   template <class Out>
-  static void observe(const R& robot, const Params& p, Out obs) {
+  DRL_HD static void observe(const R& robot, const Params& p, Out obs) {
     gym::see_clipped_qvel(robot, 10, gym::see_qpos(robot, p.exclude_current_positions ? 1 : 0, obs));
   }
 
   static constexpr auto preset = gym::preset();
 
  private:
-  static Mask<F> is_healthy(const R& robot, const Params& p) {
+  DRL_HD static Mask<F> is_healthy(const R& robot, const Params& p) {
     Mask<F> healthy = gym::inside(robot.qpos(1), p.healthy_z_min, p.healthy_z_max) &
                       gym::inside(robot.qpos(2), p.healthy_angle_min, p.healthy_angle_max);
     for (int k = 2; k < 6; ++k)

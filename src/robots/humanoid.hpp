@@ -44,7 +44,7 @@ struct Humanoid {
   struct Parts {
     BodyId torso;  // carries all others
     template <class Find>
-    void find(Find& find) {
+    constexpr void find(Find& find) {
       find(torso, "torso");
     }
   };
@@ -53,18 +53,18 @@ struct Humanoid {
   struct State {
     F x, y;  // m
     template <class V>
-    void describe(V& visit) {
+    DRL_HD void describe(V& visit) {
       visit("x", x);
       visit("y", y);
     }
   };
 
-  static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
+  DRL_HD static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
     gym::reset_uniform(robot, draws, p.reset_noise_scale);
     see_center_of_mass(s, robot, parts);
   }
 
-  static Step<F, 4, 2> step(State& s, R& robot, const F* action, const Parts& parts, const Params& p) {
+  DRL_HD static Step<F, 4, 2> step(State& s, R& robot, const F* action, const Parts& parts, const Params& p) {
     const State before = s;
     robot.advance(action);
     see_center_of_mass(s, robot, parts);
@@ -85,14 +85,14 @@ struct Humanoid {
 
   static constexpr int obs_dim_with(const Params& p) { return p.view.dim(); }
   template <class Out>
-  static void observe(const State&, const R& robot, const Parts&, const Params& p, Out obs) {
+  DRL_HD static void observe(const State&, const R& robot, const Parts&, const Params& p, Out obs) {
     p.view.see(robot, obs);
   }
 
   static constexpr auto preset = gym::preset({.learning_rate = "1e-4", .init_std = "0.3"});
 
  private:
-  static void see_center_of_mass(State& s, const R& robot, const Parts& parts) {
+  DRL_HD static void see_center_of_mass(State& s, const R& robot, const Parts& parts) {
     const Vec<F, 3> at = robot.subtree_center_of_mass(parts.torso);
     s.x = at[0];
     s.y = at[1];

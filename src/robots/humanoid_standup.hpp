@@ -36,11 +36,11 @@ struct HumanoidStandup {
     }
   };
 
-  static void reset(R& robot, Draws<F>& draws, const Params& p) {
+  DRL_HD static void reset(R& robot, Draws<F>& draws, const Params& p) {
     gym::reset_uniform(robot, draws, p.reset_noise_scale);
   }
 
-  static Step<F, 4, 1> step(R& robot, const F* action, const Params& p) {
+  DRL_HD static Step<F, 4, 1> step(R& robot, const F* action, const Params& p) {
     robot.advance(action);
     Step<F, 4, 1> result;
     result.metrics[0] = robot.qpos(2);
@@ -55,7 +55,7 @@ struct HumanoidStandup {
 
   static constexpr int obs_dim_with(const Params& p) { return p.view.dim(); }
   template <class Out>
-  static void observe(const R& robot, const Params& p, Out obs) {
+  DRL_HD static void observe(const R& robot, const Params& p, Out obs) {
     p.view.see(robot, obs);
   }
 

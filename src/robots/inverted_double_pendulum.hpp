@@ -31,16 +31,16 @@ struct InvertedDoublePendulum {
   struct Parts {
     SiteId tip;
     template <class Find>
-    void find(Find& find) {
+    constexpr void find(Find& find) {
       find(tip, "tip");
     }
   };
 
-  static void reset(R& robot, Draws<F>& draws, const Parts&, const Params& p) {
+  DRL_HD static void reset(R& robot, Draws<F>& draws, const Parts&, const Params& p) {
     gym::reset_normal(robot, draws, p.reset_noise_scale);
   }
 
-  static Step<F, 3> step(R& robot, const F* action, const Parts& parts, const Params& p) {
+  DRL_HD static Step<F, 3> step(R& robot, const F* action, const Parts& parts, const Params& p) {
     robot.advance(action);
     const Vec<F, 3> tip = robot.position(parts.tip);  // 1.2 m above the cart when upright
 
@@ -55,7 +55,7 @@ struct InvertedDoublePendulum {
 
   // Where the cart is; sines, then cosines of the hinges' angles; velocities; the force of the rail's end on the cart.
   template <class Out>
-  static void observe(const R& robot, const Parts&, const Params&, Out obs) {
+  DRL_HD static void observe(const R& robot, const Parts&, const Params&, Out obs) {
     *obs++ = robot.qpos(0);
     for (int k = 1; k < 3; ++k) *obs++ = math::sin(robot.qpos(k));
     for (int k = 1; k < 3; ++k) *obs++ = math::cos(robot.qpos(k));

@@ -26,11 +26,11 @@ struct InvertedPendulum {
     }
   };
 
-  static void reset(R& robot, Draws<F>& draws, const Params& p) {
+  DRL_HD static void reset(R& robot, Draws<F>& draws, const Params& p) {
     gym::reset_uniform(robot, draws, p.reset_noise_scale);
   }
 
-  static Step<F, 1> step(R& robot, const F* action, const Params&) {
+  DRL_HD static Step<F, 1> step(R& robot, const F* action, const Params&) {
     robot.advance(action);
     Step<F, 1> result;
     result.terminated = math::abs(robot.qpos(1)) > F(0.2);  // rad
@@ -39,7 +39,7 @@ struct InvertedPendulum {
   }
 
   template <class Out>
-  static void observe(const R& robot, const Params&, Out obs) {
+  DRL_HD static void observe(const R& robot, const Params&, Out obs) {
     gym::see_qvel(robot, gym::see_qpos(robot, 0, obs));
   }
 

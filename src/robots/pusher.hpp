@@ -32,7 +32,7 @@ struct Pusher {
   struct Parts {
     BodyId fingertips, object, goal;
     template <class Find>
-    void find(Find& find) {
+    constexpr void find(Find& find) {
       find(fingertips, "tips_arm");
       find(object, "object");
       find(goal, "goal");
@@ -41,7 +41,7 @@ struct Pusher {
 
   // The object starts in a rectangle, farther than 17 cm from the goal: at the first of at most 80 points that is. All
   // 80 are nearer in one of 10^33 starts.
-  static void reset(R& robot, Draws<F>& draws, const Parts&, const Params&) {
+  DRL_HD static void reset(R& robot, Draws<F>& draws, const Parts&, const Params&) {
     F y = F(0), x = F(0);
     Mask<F> found = F(0) != F(0);
     for (int attempt = 0; attempt < 80; ++attempt) {
@@ -55,7 +55,7 @@ struct Pusher {
     robot.forward();
   }
 
-  static Step<F, 3> step(R& robot, const F* action, const Parts& parts, const Params& p) {
+  DRL_HD static Step<F, 3> step(R& robot, const F* action, const Parts& parts, const Params& p) {
     robot.advance(action);
     const Vec<F, 3> object = robot.position(parts.object);
 
@@ -69,7 +69,7 @@ struct Pusher {
 
   // Angles and velocities of the arm; where the fingertips, the object and the goal are.
   template <class Out>
-  static void observe(const R& robot, const Parts& parts, const Params&, Out obs) {
+  DRL_HD static void observe(const R& robot, const Parts& parts, const Params&, Out obs) {
     for (int k = 0; k < 7; ++k) *obs++ = robot.qpos(k);
     for (int k = 0; k < 7; ++k) *obs++ = robot.qvel(k);
     for (const BodyId body : {parts.fingertips, parts.object, parts.goal}) obs = gym::see(robot.position(body), obs);

@@ -30,7 +30,7 @@ struct Reacher {
   struct Parts {
     BodyId fingertip, target;
     template <class Find>
-    void find(Find& find) {
+    constexpr void find(Find& find) {
       find(fingertip, "fingertip");
       find(target, "target");
     }
@@ -38,7 +38,7 @@ struct Reacher {
 
   // The goal is anywhere within 20 cm of the shoulder: the first of at most 40 points of a square that is. All 40 are
   // outside in one of 10^26 starts.
-  static void reset(R& robot, Draws<F>& draws, const Parts&, const Params&) {
+  DRL_HD static void reset(R& robot, Draws<F>& draws, const Parts&, const Params&) {
     for (int k = 0; k < 2; ++k) robot.set_qpos(k, robot.qpos(k) + draws.uniform(F(-0.1), F(0.1)));
     F x = F(0), y = F(0);
     Mask<F> found = F(0) != F(0);
@@ -53,7 +53,7 @@ struct Reacher {
     robot.forward();
   }
 
-  static Step<F, 2> step(R& robot, const F* action, const Parts& parts, const Params& p) {
+  DRL_HD static Step<F, 2> step(R& robot, const F* action, const Parts& parts, const Params& p) {
     robot.advance(action);
     Step<F, 2> result;
     result.terms[0] =
@@ -65,7 +65,7 @@ struct Reacher {
 
   // Cosines, then sines of the joints' angles; the goal; the joints' velocities; from the goal to the fingertip.
   template <class Out>
-  static void observe(const R& robot, const Parts& parts, const Params&, Out obs) {
+  DRL_HD static void observe(const R& robot, const Parts& parts, const Params&, Out obs) {
     const Vec<F, 3> tip = robot.position(parts.fingertip), goal = robot.position(parts.target);
     for (int k = 0; k < 2; ++k) *obs++ = math::cos(robot.qpos(k));
     for (int k = 0; k < 2; ++k) *obs++ = math::sin(robot.qpos(k));

@@ -31,11 +31,11 @@ struct Swimmer {
     }
   };
 
-  static void reset(R& robot, Draws<F>& draws, const Params& p) {
+  DRL_HD static void reset(R& robot, Draws<F>& draws, const Params& p) {
     gym::reset_uniform(robot, draws, p.reset_noise_scale);
   }
 
-  static Step<F, 2, 2> step(R& robot, const F* action, const Params& p) {
+  DRL_HD static Step<F, 2, 2> step(R& robot, const F* action, const Params& p) {
     const F x = robot.qpos(0), y = robot.qpos(1);
     robot.advance(action);
 
@@ -50,7 +50,7 @@ struct Swimmer {
 
   static constexpr int obs_dim_with(const Params& p) { return p.exclude_current_positions ? 8 : 10; }
   template <class Out>
-  static void observe(const R& robot, const Params& p, Out obs) {
+  DRL_HD static void observe(const R& robot, const Params& p, Out obs) {
     gym::see_qvel(robot, gym::see_qpos(robot, p.exclude_current_positions ? 2 : 0, obs));
   }
 

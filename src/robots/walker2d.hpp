@@ -40,11 +40,11 @@ struct Walker2d {
     }
   };
 
-  static void reset(R& robot, Draws<F>& draws, const Params& p) {
+  DRL_HD static void reset(R& robot, Draws<F>& draws, const Params& p) {
     gym::reset_uniform(robot, draws, p.reset_noise_scale);
   }
 
-  static Step<F, 3, 1> step(R& robot, const F* action, const Params& p) {
+  DRL_HD static Step<F, 3, 1> step(R& robot, const F* action, const Params& p) {
     const F x = robot.qpos(0);
     robot.advance(action);
     const Mask<F> healthy = gym::inside(robot.qpos(1), p.healthy_z_min, p.healthy_z_max) &
@@ -62,7 +62,7 @@ struct Walker2d {
 
   static constexpr int obs_dim_with(const Params& p) { return p.exclude_current_positions ? 17 : 18; }
   template <class Out>
-  static void observe(const R& robot, const Params& p, Out obs) {
+  DRL_HD static void observe(const R& robot, const Params& p, Out obs) {
     gym::see_clipped_qvel(robot, 10, gym::see_qpos(robot, p.exclude_current_positions ? 1 : 0, obs));
   }
 

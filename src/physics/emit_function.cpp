@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "physics/emit.hpp"
+#include "physics/emit_text.hpp"
+#include "physics/order.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+// How tightly a text's last operation binds.
+enum Binding { kSum, kProduct, kSign, kAtom };
+struct Text {
+  std::string text;
+  Binding binding;
+};
+std::string in(const Text& text, Binding at_least) {
+  return text.binding >= at_least ? text.text : "(" + text.text + ")";
+}
+
+class FunctionEmitter {
+ public:
+  FunctionEmitter(const Graph& graph, const Function& function) : graph_(graph), function_(function) {
+    for (const Statement& statement : function.statements) count_uses(statement.value);
+    for (const Statement& statement : function.statements) add_line(statement);
+  }
+
+  FunctionText emit() {
+    std::vector<Line> lines;
+    for (const Draft& draft : drafts_) lines.push_back(draft.line);
+    // Sections in their order; within one as they are needed.
+    std::vector<int> by_section(drafts_.size()), places(drafts_.size());
+    for (size_t k = 0; k < by_section.size(); ++k) by_section[k] = static_cast<int>(k);
+    std::ranges::stable_sort(by_section, {}, [&](int k) { return lines[static_cast<size_t>(k)].section; });
+    for (size_t k = 0; k < by_section.size(); ++k) places[static_cast<size_t>(by_section[k])] = static_cast<int>(k);
+    std::vector<Line> sorted;
+    for (const int k : by_section) {
+      sorted.push_back(lines[static_cast<size_t>(k)]);
+      for (int& read : sorted.back().reads) read = places[static_cast<size_t>(read)];
+    }
+    FunctionText result = counts_;
+    int section = -1;
+    for (const int k : order_lines(sorted)) {
+      const Draft& draft = drafts_[static_cast<size_t>(by_section[static_cast<size_t>(k)])];
+      if (draft.line.section != section) {
+        section = draft.line.section;
+        const std::string& comment = function_.sections[static_cast<size_t>(section)];
+        if (!comment.empty()) result.text += "    // " + comment + "\n";
+      }
+      result.text += wrapped(draft.text, "    ");
+    }
+    return result;
+  }
+
+ private:
+  struct Draft {
+    Line line;
+    std::string text;
+  };
+
+  const Node& node(int k) const { return graph_[k]; }
+  static bool is_leaf(const Node& node) { return node.op == Op::constant || node.op == Op::input; }
+
+  void count_uses(const Expr& x) {
+    if (!x.is_known()) count_uses(x.node());
+  }
+  void count_uses(int k) {
+    if (uses_[k]++ > 0) return;
+    for (const int of : node(k).of)
+      if (of >= 0) count_uses(of);
+  }
+
+  // Whether a node has a line of its own: what is needed again, or has a name, unless a sum takes it up.
+  bool has_line(int k) const {
+    const Node& n = node(k);
+    if (n.op == Op::constant) return false;
+    return uses_.at(k) > 1 || (n.op != Op::input && n.op != Op::multiply && !n.name.empty());
+  }
+  // In the function's sections; what an earlier function made already is made again at the start.
+  int section_of(int k) const { return std::max(0, node(k).section - function_.first_section); }
+
+  std::string new_name(const std::string& wanted) {
+    std::string name = wanted.empty() ? "t" + std::to_string(++unnamed_) : wanted;
+    for (int again = 2; !names_.insert(name).second; ++again) name = wanted + "_" + std::to_string(again);
+    return name;
+  }
+
+  void add_line(const Statement& statement) {
+    Draft draft;
+    draft.line = {{}, false, statement.section - function_.first_section};
+    const Expr& x = statement.value;
+    if (x.is_known()) {
+      draft.text = statement.target + (statement.adds ? " += " : " = ") + "F(" + number(x.value()) + ");";
+    } else if (statement.adds && node(x.node()).op == Op::multiply && !has_line(x.node())) {
+      const auto& of = node(x.node()).of;
+      draft.text = statement.target + " = " + fma(of[0], of[1], {statement.target, kAtom}, draft) + ";";
+    } else {
+      draft.text = statement.target + (statement.adds ? " += " : " = ") + text(x.node(), draft).text + ";";
+      counts_.operations += statement.adds ? 1 : 0;
+    }
+    drafts_.push_back(draft);
+  }
+
+  // What reads a node in a line, which depends on the node's own line if it has one.
+  Text text(int k, Draft& reader) {
+    if (!has_line(k)) return operation(k, reader);
+    const auto [place, is_new] = lines_.try_emplace(k, -1);
+    if (is_new) {
+      Draft draft;
+      draft.line = {{}, true, node(k).op == Op::input ? reader.line.section : section_of(k)};
+      const std::string value = operation(k, draft).text, name = new_name(node(k).name);
+      draft.text = "const F " + name + " = " + value + ";";
+      names_of_[k] = name;
+      lines_[k] = static_cast<int>(drafts_.size());
+      drafts_.push_back(draft);
+    }
+    // What is read from memory is read where it is needed first.
+    int& section = drafts_[static_cast<size_t>(lines_[k])].line.section;
+    section = std::min(section, reader.line.section);
+    if (std::ranges::find(reader.line.reads, lines_[k]) == reader.line.reads.end())
+      reader.line.reads.push_back(lines_[k]);
+    return {names_of_[k], kAtom};
+  }
+
+  // A product that a sum can take up.
+  bool fuses(int k) const { return node(k).op == Op::multiply && !has_line(k); }
+  std::string fma(int a, int b, const Text& c, Draft& reader, bool is_negative = false) {
+    counts_.operations += 1;
+    std::string first =
+        is_negative && node(a).op == Op::constant ? "F(" + number(-node(a).value) + ")" : text(a, reader).text;
+    if (is_negative && node(a).op != Op::constant) first = "-" + in(text(a, reader), kAtom);
+    return "math::fma(" + first + ", " + text(b, reader).text + ", " + c.text + ")";
+  }
+
+  Text operation(int k, Draft& reader) {
+    const Node& n = node(k);
+    const auto& of = n.of;
+    const auto call = [&](const char* name, auto... operands) {
+      std::string list;
+      ((list += (list.empty() ? "" : ", ") + text(operands, reader).text), ...);
+      return Text{std::string(name) + "(" + list + ")", kAtom};
+    };
+    if (n.op == Op::constant) return {"F(" + number(n.value) + ")", kAtom};
+    if (n.op == Op::input) return {n.text, kAtom};
+    if (n.op == Op::sin || n.op == Op::cos) {
+      counts_.trigonometric += 1;
+      return call(n.op == Op::sin ? "math::sin" : "math::cos", of[0]);
+    }
+    if (n.op == Op::add && fuses(of[1]))
+      return {fma(node(of[1]).of[0], node(of[1]).of[1], text(of[0], reader), reader), kAtom};
+    if (n.op == Op::add && fuses(of[0]))
+      return {fma(node(of[0]).of[0], node(of[0]).of[1], text(of[1], reader), reader), kAtom};
+    if (n.op == Op::subtract && fuses(of[1]))
+      return {fma(node(of[1]).of[0], node(of[1]).of[1], text(of[0], reader), reader, true), kAtom};
+    if (n.op == Op::subtract && fuses(of[0])) {
+      const Text c = text(of[1], reader);
+      return {fma(node(of[0]).of[0], node(of[0]).of[1], {"-" + in(c, kAtom), kSign}, reader), kAtom};
+    }
+    counts_.operations += 1;
+    switch (n.op) {
+      case Op::add:
+        return {in(text(of[0], reader), kSum) + " + " + in(text(of[1], reader), kProduct), kSum};
+      case Op::subtract:
+        return {in(text(of[0], reader), kSum) + " - " + in(text(of[1], reader), kProduct), kSum};
+      case Op::multiply:
+        return {in(text(of[0], reader), kProduct) + " * " + in(text(of[1], reader), kSign), kProduct};
+      case Op::divide:
+        return {in(text(of[0], reader), kProduct) + " / " + in(text(of[1], reader), kSign), kProduct};
+      case Op::negate:
+        return {"-" + in(text(of[0], reader), kAtom), kSign};
+      case Op::sqrt:
+        return call("math::sqrt", of[0]);
+      case Op::min:
+        return call("math::min", of[0], of[1]);
+      case Op::max:
+        return call("math::max", of[0], of[1]);
+      default:
+        return {"math::select(" + text(of[0], reader).text + " < " + text(of[1], reader).text + ", " +
+                    text(of[2], reader).text + ", " + text(of[3], reader).text + ")",
+                kAtom};
+    }
+  }
+
+  const Graph& graph_;
+  const Function& function_;
+  std::map<int, int> uses_, lines_;  // by node
+  std::map<int, std::string> names_of_;
+  std::set<std::string> names_;
+  int unnamed_ = 0;
+  std::vector<Draft> drafts_;
+  FunctionText counts_;
+};
+// A signature without the names of parameters that the body does not read.
+std::string without_unread(const std::string& signature, const std::string& body) {
+  const size_t open = signature.find('(');
+  std::string result = signature.substr(0, open + 1);
+  const std::string code = std::regex_replace(body, std::regex("//[^\n]*"), "");
+  std::istringstream parameters(signature.substr(open + 1, signature.size() - open - 2));
+  for (std::string parameter; std::getline(parameters, parameter, ',');) {
+    const size_t end = parameter.find_last_of(')') == std::string::npos ? parameter.size() : parameter.find(')');
+    size_t begin = end;
+    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_'))
+      begin -= 1;
+    const std::string name = parameter.substr(begin, end - begin);
+    if (!std::regex_search(code, std::regex("\\b" + name + "\\b"))) {
+      const bool has_space = parameter[begin - 1] == ' ';
+      parameter.erase(begin - (has_space ? 1 : 0), name.size() + (has_space ? 1 : 0));
+    }
+    result += (result.back() == '(' ? "" : ",") + parameter;
+  }
+  return result + ")";
+}
+
+}  // namespace
+
+FunctionText emit_function(const Program& program, const Function& function) {
+  FunctionText result = FunctionEmitter(program.graph(), function).emit();
+  std::string text;
+  if (!function.comment.empty()) text += wrapped("// " + function.comment, "  ");
+  text += wrapped(std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void " +
+                      without_unread(function.signature, result.text) + " {",
+                  "  ");
+  result.text = text + result.text + "  }\n";
+  return result;
+}
+
+}  // namespace drl::robot_compiler

@@ -1,0 +1,158 @@
+#include "physics/emit_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "physics/emit_text.hpp"
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+std::string softness_of(const Softness& s) {
+  return listed(std::vector<double>{s.stiffness, s.damping, s.least, s.most, s.width, s.midpoint}, number);
+}
+
+// A table that is read at run time, which GPUs can only do within a function.
+std::string emit_table(const std::string& comment, const std::string& type, const std::string& name,
+                       const std::string& size, const std::string& items) {
+  return comment + "  DRL_HD static const " + type + "& " + name + "(int k) {\n    static constexpr " + type + " all[" +
+         size + " + 1] = {\n" + items + "        {}};\n    return all[k];\n  }\n";
+}
+
+std::string emit_points(const RobotModel& model) {
+  const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
+  std::string text;
+  for (const FloorContact& c : model.contacts) {
+    text += "        // " + c.name + "\n";
+    text += wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
+                        std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " +
+                        listed(std::vector<double>{c.radius, c.height, c.margin, c.friction, c.weight}, number) + ", " +
+                        softness_of(c.softness) + "},",
+                    "        ");
+  }
+  return emit_table(
+      "  // Body, frame, radius, height of the plane, margin, friction, weight; stiffness, damping, impedance.\n",
+      "ContactPoint", "point", "kContacts", text);
+}
+
+// Which numbers of qvel move a body, as bits.
+uint64_t moved_by(const RobotModel& model, int body) {
+  uint64_t bits = 0;
+  for (; body >= 0; body = model.bodies[static_cast<size_t>(body)].parent)
+    for (size_t i = 0; i < model.dofs.size(); ++i)
+      if (model.dofs[i].body == body) bits |= uint64_t{1} << i;
+  return bits;
+}
+
+std::string emit_rounds(const RobotModel& model) {
+  const std::vector<int> frames = touching_frames(model);
+  std::string text;
+  for (const Round& r : model.rounds) {
+    const int tree = r.body < 0 ? 0 : model.bodies[static_cast<size_t>(r.body)].tree;
+    char bits[20];
+    std::snprintf(bits, sizeof(bits), "0x%llx", static_cast<unsigned long long>(moved_by(model, r.body)));
+    text += "        // " + r.name + "\n        {" + std::to_string(frames[static_cast<size_t>(r.frame)]) + ", " +
+            std::to_string(tree) + ", " + bits + ", " + number(r.radius) + "},\n";
+  }
+  return emit_table("  // Frame, tree, the numbers of qvel that move it, radius.\n", "RoundPart", "round", "kRounds",
+                    text);
+}
+
+double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
+// The square of a distance, with a little more for what rounding takes, in float.
+std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
+
+std::string emit_pairs(const RobotModel& model) {
+  std::string text;
+  for (const RoundPair& pair : model.pairs) {
+    const Round &a = model.rounds[static_cast<size_t>(pair.first)], &b = model.rounds[static_cast<size_t>(pair.second)];
+    const double nearest = a.radius + b.radius + pair.margin, reach = nearest + length(a.half) + length(b.half);
+    const bool are_capsules = length(a.half) > 0 && length(b.half) > 0;
+    text += "        // " + a.name + " and " + b.name + "\n";
+    text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
+                        (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
+                        bound(nearest) + listed(std::vector<double>{pair.margin, pair.friction, pair.weight}, number) +
+                        ", " + softness_of(pair.softness) + "},",
+                    "        ");
+  }
+  return emit_table(
+      "  // The two, whether both are capsules, edges, bounds of how near they are; margin, friction, weight;\n"
+      "  // stiffness, damping, impedance.\n",
+      "ContactPair", "pair", "kPairs", text);
+}
+
+// The most rows of pairs that a state may have: all, of parallel capsules two contacts, or more than there are unless
+// most parts lie within each other.
+int count_pair_rows(const RobotModel& model) {
+  constexpr int kMost = 64;
+  int rows = 0;
+  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;
+  return std::min(rows, kMost);
+}
+
+}  // namespace
+
+std::string emit_names(const RobotModel& model) {
+  const auto name = [](const auto& part) { return quoted(part.name); };
+  const auto list = [&](const std::string& what, const auto& parts) {
+    return wrapped(table("inline constexpr const char* " + what + "_names[]", parts, "\"\"", name), "");
+  };
+  const auto joint = [](const Joint& j) {
+    return "{" + quoted(j.name) + ", " + std::to_string(j.qpos) + ", " + std::to_string(j.dof) + "}";
+  };
+  return list("body", model.frames) + list("geom", model.geoms) + list("site", model.sites) +
+         list("actuator", model.actuators) +
+         wrapped(table("inline constexpr NamedJoint joints[]", model.joints, "", joint), "");
+}
+
+std::string emit_sizes(const RobotModel& model, const Program& program) {
+  const auto limits = limited_joints(model);
+  const auto most = [](const std::vector<int>& numbers) { return std::ranges::max(numbers) + 1; };
+  const auto places = [&](const char* array) {
+    const auto found = program.arrays().find(array);
+    return found == program.arrays().end() ? 0 : found->second;
+  };
+  std::string text = "struct Sizes {\n";
+  const auto line = [&](const std::string& type, const std::vector<std::pair<std::string, std::string>>& values) {
+    text += wrapped("static constexpr " + type + " " +
+                        listed(values, [](const auto& v) { return v.first + " = " + v.second; }) + ";",
+                    "  ");
+  };
+  const auto count = [](auto n) { return std::to_string(n); };
+  line("int", {{"nq", count(model.nq)},
+               {"nv", count(model.nv)},
+               {"nu", count(model.actuators.size())},
+               {"nbody", count(model.frames.size())},
+               {"ngeom", count(model.geoms.size())},
+               {"nsite", count(model.sites.size())}});
+  line("double", {{"timestep", number(model.timestep)}});
+  line("bool", {{"kRungeKutta", model.runge_kutta ? "true" : "false"},
+                {"kImplicitDamping", model.implicit_damping ? "true" : "false"}});
+  line("int", {{"kContacts", count(model.contacts.size())},
+               {"kEdges", count(program.edges)},
+               {"kLimits", count(limits.size())},
+               {"kTouchingBodies", count(most(touching_bodies(model)))},
+               {"kTouchingFrames", count(most(touching_frames(model)))}});
+  line("int", {{"kRounds", count(model.rounds.size())},
+               {"kPairs", count(model.pairs.size())},
+               {"kPairRows", count(count_pair_rows(model))},
+               {"kTrees", count(model.trees)},
+               {"kFactor", count(places("factor"))}});
+  line("int", {{"kAxis", count(places("axis"))},
+               {"kMass", count(places("mass"))},
+               {"kForce", count(places("force"))},
+               {"kFreeTurn", count(places("free_turn"))}});
+  const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
+  text += emit_table("  // The number of qvel that a limit is of; where the file says that qpos begins.\n", "int",
+                     "limited", "kLimits", limits.empty() ? "" : wrapped(listed(limits, dof) + ",", "        "));
+  text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
+  return text + emit_points(model) + emit_rounds(model) + emit_pairs(model) + "};\n";
+}
+
+}  // namespace drl::robot_compiler

@@ -1,0 +1,62 @@
+// Robots in lanes on a GPU's queue: the same executor as other tasks, and the numbers of the host's lanes, to the bit
+// where the host's instruction set fuses multiplications and additions as GPUs do.
+#include <deque>
+
+#include "envs/task_params.hpp"
+#include "envs_rig.hpp"
+
+namespace drl {
+
+const TaskLibrary& robots_in_lanes();
+
+namespace {
+
+using namespace test;
+
+// Each as a robot's library has it: a task that a simulator computes, which may be computed in lanes too.
+const std::vector<const TaskRecord*>& robots() {
+  static std::deque<LanesOfRobot> lanes;
+  static std::deque<TaskRecord> records;
+  static const std::vector<const TaskRecord*> all = [] {
+    std::vector<const TaskRecord*> tasks;
+    const TaskLibrary& library = robots_in_lanes();
+    for (int k = 0; k < library.count; ++k) {
+      lanes.push_back({library.tasks[k], [](char*, int64_t) -> int32_t { return 0; }});
+      records.push_back(*library.tasks[k]);
+      records.back().robot = &lanes.back();
+      tasks.push_back(&records.back());
+    }
+    return tasks;
+  }();
+  return all;
+}
+std::vector<std::string> names_of_robots() {
+  static const std::vector<std::string> names = [] {
+    TaskLibrary library = robots_in_lanes();
+    library.tasks = robots().data();
+    register_tasks(library, "the robots");
+    std::vector<std::string> all;
+    for (const TaskRecord* record : robots()) all.emplace_back(record->name);
+    return all;
+  }();
+  return names;
+}
+
+class GpuRobots : public GpuTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(GpuRobots, StepWhereTheLearnerIs) {
+  const auto host = make_host_queue(isa_of("auto")), gpu = make_gpu_queue();
+  EXPECT_FALSE(make_env(GetParam(), {.num_envs = 3}, *host)->steps_on_host());
+  EXPECT_FALSE(make_env(GetParam(), {.num_envs = 3}, *gpu)->steps_on_host());
+}
+
+TEST_P(GpuRobots, DoWhatTheHostsLanesDo) {
+  if (isa_of("auto") == available_isas().front()) GTEST_SKIP() << "multiplications and additions are not fused here";
+  expect_same_environments(GetParam(), 37, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, GpuRobots, testing::ValuesIn(names_of_robots()),
+                         [](const auto& info) { return without_hyphens(info.param); });
+
+}  // namespace
+}  // namespace drl

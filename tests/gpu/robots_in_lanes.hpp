@@ -1,0 +1,22 @@
+// The robots whose models are compiled: behind the header of a unit (drl/task_table_unit.hpp, drl/task_gpu_unit.hpp).
+#if !defined(DRL_ROBOT_LOOPS)
+#define DRL_ROBOT_LOOPS  // not those behind libmujoco
+#endif
+#include "physics/ant.hpp"
+#include "physics/half_cheetah.hpp"
+#include "physics/hopper.hpp"
+#include "physics/humanoid.hpp"
+#include "physics/humanoid_standup.hpp"
+#include "physics/inverted_double_pendulum.hpp"
+#include "physics/inverted_pendulum.hpp"
+#include "physics/reacher.hpp"
+#include "physics/walker2d.hpp"
+#include "robots/ant.hpp"
+#include "robots/half_cheetah.hpp"
+#include "robots/hopper.hpp"
+#include "robots/humanoid.hpp"
+#include "robots/humanoid_standup.hpp"
+#include "robots/inverted_double_pendulum.hpp"
+#include "robots/inverted_pendulum.hpp"
+#include "robots/reacher.hpp"
+#include "robots/walker2d.hpp"
