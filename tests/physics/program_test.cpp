@@ -25,10 +25,10 @@ TEST(RobotProgram, WritesAHeaderAndExplains) {
 
 TEST(RobotProgram, NamesWhatCannotBeCompiledAndWritesNothing) {
   const TempFolder folder;
-  const Result result = run({kModels + "swimmer.xml", "-o", (folder / "swimmer.hpp").string()});
+  const Result result = run({kModels + "pusher.xml", "-o", (folder / "pusher.hpp").string()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("swimmer.xml uses what cannot be compiled"), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("option: a fluid (density, viscosity)"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("pusher.xml uses what cannot be compiled"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("is neither sphere nor capsule"), std::string::npos) << result.err;
   EXPECT_TRUE(folder.names().empty());
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,9 +25,9 @@ struct RobotState {
 
 class Reference {
  public:
-  // A model of ours, or of these tests: a file's name below the project's root.
+  // A model of ours, or of these tests: a file's name below the project's root, or an absolute one.
   explicit Reference(const std::string& file)
-      : model_(load_model(std::string(DRL_TEST_DATA) + "/../" + file)),
+      : model_(load_model((std::filesystem::path(DRL_TEST_DATA) / ".." / file).string())),
         data_(mj_makeData(model_.get())),
         seen_(mj_makeData(model_.get())) {
     model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
