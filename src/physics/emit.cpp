@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "physics/cost.hpp"
 #include "physics/order.hpp"
 #include "physics/trace.hpp"
 
@@ -319,15 +320,6 @@ std::string emit_pairs(const RobotModel& model) {
                     "      ");
   }
   return text + "      {}};\n";
-}
-
-// The most rows of pairs that a state may have: all, of parallel capsules two contacts, or more than there are unless
-// most parts lie within each other.
-int count_pair_rows(const RobotModel& model) {
-  constexpr int kMost = 64;
-  int rows = 0;
-  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;
-  return std::min(rows, kMost);
 }
 
 std::string emit_sizes(const RobotModel& model, const Program& program) {

@@ -48,6 +48,29 @@ class Compared {
     return expected;
   }
 
+  // Left to itself for as many steps: no further away from libmujoco than ten times what libmujoco is from itself, if
+  // all numbers of the start are shifted by their last bits.
+  void expect_run(const RobotState& from, int steps) {
+    const mjModel& m = reference.model();
+    const auto controls = reference.random_controls(steps);
+    const auto path = reference.run(from, controls);
+    std::vector<double> own(path.size());
+    for (int shift = 0; shift < 8; ++shift) {
+      const auto shifted = reference.run(reference.nearby(from, 1e-15), controls);
+      for (size_t t = 0; t < path.size(); ++t)
+        own[t] = std::max(own[t], difference(shifted[t].data(), path[t].data(), m.nq + m.nv));
+    }
+    set(from);
+    for (size_t t = 0; t < path.size(); ++t) {
+      std::ranges::copy(controls[t], ctrl);
+      physics::step<P>(state, ctrl, stage);
+      std::vector<double> here(state.qpos, state.qpos + m.nq);
+      here.insert(here.end(), state.qvel, state.qvel + m.nv);
+      own[t] = std::max(own[t], t > 0 ? own[t - 1] : 0);
+      const double away = difference(here.data(), path[t].data(), m.nq + m.nv);
+      EXPECT_LE(away, 10 * own[t]) << "after " << t + 1 << " steps";
+    }
+  }
   Reference reference;
   typename P::State state{};
   typename P::Stage stage{};

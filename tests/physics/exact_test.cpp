@@ -1,12 +1,16 @@
 // Robots' physics in double, a lane at a time, against libmujoco.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "compared.hpp"
 #include "robots.hpp"
 
 namespace drl {
 namespace {
 
+using test::Compared;
 using test::RobotState;
 
 template <class Robot>
@@ -60,7 +64,7 @@ template <class Robot>
 class Exact : public testing::Test {
  protected:
   using P = typename Robot::template Physics<double>;
-  test::Compared<P> compared{Files<Robot>::file};
+  Compared<P> compared{Files<Robot>::file};
   test::Reference& reference = compared.reference;
 };
 using Robots = testing::Types<inverted_pendulum_robot, inverted_double_pendulum_robot, reacher_robot,
@@ -79,6 +83,14 @@ TYPED_TEST(Exact, StepsAsLibmujocoDoes) {
   }
   EXPECT_GE(touching, P::kContacts > 0 ? 500 : 0);
   EXPECT_GE(touching_itself, P::kPairs > 0 ? 40 : 0);
+}
+
+TYPED_TEST(Exact, LeftToItselfStaysAsNearAsLibmujocoToItself) {
+  for (int k = 0; k < 20; ++k) {
+    for (int t = 0; t < 35; ++t) this->reference.next_state();
+    this->compared.expect_run(this->reference.next_state(), 200);
+    ASSERT_FALSE(this->HasFailure()) << "run " << k;
+  }
 }
 
 TYPED_TEST(Exact, ExtremesAsLibmujocoHasThem) {
@@ -103,6 +115,34 @@ TYPED_TEST(Exact, SelfPenetrationAsLibmujocoHasIt) {
   }
   EXPECT_GE(touching_itself, P::kPairs > 0 ? 40 : 0);
 }
+
+// Substeps of a policy's steps, from states on that it came to (policy_record.py).
+template <class P>
+void expect_recording(Compared<P>& compared, const std::string& task, int frame_skip) {
+  test::Reference& reference = compared.reference;
+  std::ifstream file(std::string(DRL_TEST_DATA) + "/physics/recordings/" + task + ".txt");
+  RobotState at{std::vector<double>(P::nq), std::vector<double>(P::nv), std::vector<double>(P::nv),
+                std::vector<double>(P::nu)};
+  int steps = 0;
+  for (std::string line; std::getline(file, line) && !testing::Test::HasFailure();) {
+    std::istringstream numbers(line);
+    std::string word;
+    numbers >> word;
+    const auto read = [&](std::vector<double>& to) {
+      for (double& x : to) numbers >> x;
+    };
+    if (word == "state") read(at.qpos), read(at.qvel);
+    if (word != "ctrl") continue;
+    read(at.ctrl);
+    for (int k = 0; k < frame_skip; ++k, ++steps) at = reference.state_of(compared.expect_step(at));
+    ASSERT_TRUE(numbers) << line;
+  }
+  EXPECT_EQ(steps, 200 * frame_skip);
+}
+using OfHalfCheetah = Exact<half_cheetah_robot>;
+TEST_F(OfHalfCheetah, StepsOfAPolicy) { expect_recording(compared, "HalfCheetah-v5", 5); }
+using OfAnt = Exact<ant_robot>;
+TEST_F(OfAnt, StepsOfAPolicy) { expect_recording(compared, "Ant-v5", 5); }
 
 // They touch twice, at ends that lie beside the other one.
 using OfTangle = Exact<tangle_robot>;

@@ -1,6 +1,7 @@
 // What is interpreted of a header is what the compiler makes of it.
 #include "compared.hpp"
 #include "interpreted_robot.hpp"
+#include "physics/cost.hpp"
 #include "robots.hpp"
 
 namespace drl {
@@ -38,6 +39,25 @@ void expect_as_compiled(const std::string& file) {
     for (int b = 1; b < C::nbody; ++b)
       for (int i = 0; i < 6; ++i) ASSERT_EQ(seen.cfrc_ext[b][i], expected.cfrc_ext[b][i]) << file << " " << k;
   }
+}
+
+// What is said before a robot is compiled is what its types take then, but for the list of contacts that are there.
+template <class Robot>
+void expect_bytes(const std::string& file) {
+  using P = typename Robot::template Physics<float>;
+  const auto model = robot_compiler::read_robot_model(std::string(DRL_TEST_DATA) + "/../" + file);
+  robot_compiler::Program program;
+  robot_compiler::trace(model, program);
+  const robot_compiler::Cost cost = robot_compiler::cost_of(model, program);
+  EXPECT_EQ(cost.state_bytes, static_cast<int>(sizeof(typename P::State))) << file;
+  const size_t list = sizeof(int) * static_cast<size_t>(physics::some(P::kContacts) + 2);
+  EXPECT_EQ(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list)) << file;
+}
+TEST(Cost, BytesAreThoseOfTheTypes) {
+  expect_bytes<half_cheetah_robot>("src/robots/models/half_cheetah.xml");
+  expect_bytes<swimmer_robot>("src/robots/models/swimmer.xml");
+  expect_bytes<humanoid_robot>("src/robots/models/humanoid.xml");
+  expect_bytes<pile_robot>("tests/physics/models/pile.xml");
 }
 
 TEST(Interpreter, ComputesAsCompiledRobotsDo) {
