@@ -26,7 +26,7 @@ constexpr const char* kHelp =
     "solved\n"
     "to the end as the lanes are. In turns; processor time of the thread; medians.\n";
 
-constexpr const char* kModels = "HalfCheetah, Ant, Walker2d, Hopper, Humanoid or HumanoidStandup";
+constexpr const char* kModels = "HalfCheetah, Ant, Walker2d, Hopper, Humanoid, HumanoidStandup or Swimmer";
 
 struct PhysicsBenchOptions {
   std::string model, json;
@@ -249,6 +249,7 @@ void run(const PhysicsBenchOptions& options) {
   add(measure<hopper_robot>({"Hopper", "hopper.xml", 4, 0.005, -0.2, 0.2, false}, options));
   add(measure<humanoid_robot>({"Humanoid", "humanoid.xml", 5, 0.01, 1, 2, true}, options));
   add(measure<humanoid_standup_robot>({"HumanoidStandup", "humanoid_standup.xml", 5, 0.01, -1e3, 1e3, true}, options));
+  add(measure<swimmer_robot>({"Swimmer", "swimmer.xml", 4, 0.1, -1e3, 1e3, false}, options));
   if (json.empty()) throw UsageError("no model " + options.model + ": " + kModels);
   if (options.json.empty()) return;
   std::ofstream file(options.json);

@@ -7,8 +7,9 @@
 #include "physics/hopper.hpp"
 #include "physics/humanoid.hpp"
 #include "physics/humanoid_standup.hpp"
+#include "physics/swimmer.hpp"
 #include "physics/walker2d.hpp"
 
 #define DRL_FOR_EACH_ROBOT(what)                                                                        \
   what(half_cheetah_robot) what(ant_robot) what(walker2d_robot) what(hopper_robot) what(humanoid_robot) \
-      what(humanoid_standup_robot)
+      what(humanoid_standup_robot) what(swimmer_robot)

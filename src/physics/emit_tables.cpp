@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "physics/cost.hpp"
 #include "physics/emit_text.hpp"
 #include "physics/trace.hpp"
 
@@ -85,15 +86,6 @@ std::string emit_pairs(const RobotModel& model) {
       "  // The two, whether both are capsules, edges, bounds of how near they are; margin, friction, weight;\n"
       "  // stiffness, damping, impedance.\n",
       "ContactPair", "pair", "kPairs", text);
-}
-
-// The most rows of pairs that a state may have: all, of parallel capsules two contacts, or more than there are unless
-// most parts lie within each other.
-int count_pair_rows(const RobotModel& model) {
-  constexpr int kMost = 64;
-  int rows = 0;
-  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;
-  return std::min(rows, kMost);
 }
 
 }  // namespace

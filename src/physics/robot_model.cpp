@@ -67,6 +67,7 @@ class Reader {
     read_frames();
     read_joints();
     read_masses();
+    read_fluid();
     read_marks();
     read_actuators();
     read_contacts();
@@ -96,7 +97,6 @@ class Reader {
     if (m_.opt.integrator != mjINT_RK4 && m_.opt.integrator != mjINT_EULER)
       refuse("option: an integrator that is neither Euler nor RK4");
     if (m_.opt.cone != mjCONE_PYRAMIDAL) refuse("option: elliptic friction cones");
-    if (m_.opt.density != 0 || m_.opt.viscosity != 0) refuse("option: a fluid (density, viscosity)");
     constexpr int kHarmless = mjDSBL_WARMSTART | mjDSBL_SENSOR | mjDSBL_MIDPHASE | mjDSBL_EULERDAMP | mjDSBL_AUTORESET |
                               mjDSBL_NATIVECCD | mjDSBL_ISLAND;
     if ((m_.opt.disableflags & ~kHarmless) != 0) refuse("option: a flag that switches a part of the physics off");
@@ -205,6 +205,25 @@ class Reader {
         const auto of = inertia_about(axes(static_cast<int>(b), frame), m_.body_inertia + 3 * b, frame.mass, off);
         for (size_t i = 0; i < 6; ++i) body.inertia[i] += of[i];
       }
+    }
+  }
+
+  // Of bodies that move and have a mass. An implicit integrator would need derivatives of what the fluid does.
+  void read_fluid() {
+    r_.density = m_.opt.density, r_.viscosity = m_.opt.viscosity, r_.wind = numbers(m_.opt.wind);
+    if (r_.density == 0 && r_.viscosity == 0) return;
+    if (m_.opt.integrator != mjINT_RK4 && m_.opt.integrator != mjINT_EULER)
+      refuse("option: a fluid (density, viscosity) with an implicit integrator");
+    for (int g = 0; g < m_.ngeom; ++g)
+      if (m_.geom_fluid[mjNFLUID * g] > 0) refuse(quoted("geom", mjOBJ_GEOM, g), "fluidshape ellipsoid");
+    for (int b = 1; b < m_.nbody; ++b) {
+      const Frame& frame = r_.frames[static_cast<size_t>(b)];
+      if (frame.body < 0 || frame.mass < kLeast) continue;
+      FluidBox box{.name = frame.name, .body = frame.body, .center = frame.center, .turn = axes(b, frame)};
+      const mjtNum* moments = m_.body_inertia + 3 * b;
+      const double sum = moments[0] + moments[1] + moments[2];
+      for (size_t k = 0; k < 3; ++k) box.half[k] = std::sqrt(1.5 * std::max(kLeast, sum - 2 * moments[k]) / frame.mass);
+      r_.boxes.push_back(box);
     }
   }
 

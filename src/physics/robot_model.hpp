@@ -115,6 +115,15 @@ struct RoundPair {
   Softness softness{};
 };
 
+// What a fluid drags at: a body of the file, as the box of its mass and inertia.
+struct FluidBox {
+  std::string name;
+  int body = 0;
+  Numbers3 center{};  // in the body
+  Rotation turn{};    // of its sides, in the body
+  Numbers3 half{};    // of their lengths
+};
+
 struct RobotModel {
   std::string name, file;
   std::string id;  // of the file's contents, as model_id says (drl/mujoco_model.hpp)
@@ -123,6 +132,8 @@ struct RobotModel {
   bool runge_kutta = false;       // else Euler
   bool implicit_damping = false;  // in Euler's steps
   Numbers3 gravity{};
+  double density = 0, viscosity = 0;  // of a fluid all around
+  Numbers3 wind{};                    // its velocity
   int trees = 0;
   std::vector<Body> bodies;  // parents before children
   std::vector<Joint> joints;
@@ -133,6 +144,7 @@ struct RobotModel {
   std::vector<FloorContact> contacts;
   std::vector<Round> rounds;
   std::vector<RoundPair> pairs;  // that MuJoCo looks for contacts of
+  std::vector<FluidBox> boxes;   // none where there is no fluid
   std::vector<double> start;     // qpos [nq] of the file
   // What the model uses and the compiler cannot do, each with the element: "tendon 'left': <frictionloss>".
   std::vector<std::string> unsupported;

@@ -271,7 +271,10 @@ class Tracer {
     }
     p_.section("factorised and solved");
     TreeFactors factors = factor_tree(model_, h);
-    std::vector<Expr> solution = solve_up(model_, factors, force);
+    std::vector<Expr> solution = solve_up(model_, factors, force), results = factors.inverse;
+    for (const auto& of_ancestors : factors.ancestors)
+      results.insert(results.end(), of_ancestors.begin(), of_ancestors.end());
+    results.insert(results.end(), solution.begin(), solution.end());
     if (model_.pairs.empty())
       solution = solve_down(model_, factors, solution);
     else
@@ -279,7 +282,7 @@ class Tracer {
     const std::string place = model_.pairs.empty() ? "qacc" : "w.half", name = model_.pairs.empty() ? "qacc_" : "half_";
     for (size_t i = 0; i < solution.size(); ++i)
       p_.set(at(place, static_cast<int>(i)), p_.named(solution[i], name + identifier(model_.dofs[i].name)));
-    const std::set<std::string> used = inputs_of(p_.graph(), solution);
+    const std::set<std::string> used = inputs_of(p_.graph(), results);
     for (const auto& [k, place] : places)
       if (used.contains(place)) couples_[k] = true;
     if (!model_.pairs.empty()) trace_halves(factors);

@@ -1,3 +1,5 @@
+#include <numbers>
+
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
@@ -35,6 +37,31 @@ void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dyna
   }
 }
 
+// Of a fluid on a body that moves, about its tree's origin: drag of its density, and resistance of its viscosity, which
+// takes the box for a sphere (MuJoCo, "Computation", fluid forces, inertia model).
+Spatial fluid_force(const RobotModel& model, const FluidBox& box, const Vec3& pos, const Mat3& turn,
+                    const Spatial& velocity) {
+  const Vec3 center = pos + turn * known(box.center);
+  const Mat3 sides = turn * known(box.turn);
+  const Vec3 turning = transposed(sides) * velocity.angular;
+  const Vec3 flow = transposed(sides) * (velocity.linear + cross(velocity.angular, center) - known(model.wind));
+  const auto& r = box.half;
+  const double mean = (r[0] + r[1] + r[2]) / 3, viscous = std::numbers::pi * model.viscosity * mean;
+  const auto against = [](const Expr& x, double linear, double quadratic) {
+    return -(Expr(linear) + Expr(quadratic) * max(x, -x)) * x;
+  };
+  Vec3 torque, force;
+  for (size_t i = 0; i < 3; ++i) {
+    const double side = r[i], a = r[(i + 1) % 3], b = r[(i + 2) % 3];
+    const int k = static_cast<int>(i);
+    force[k] = against(flow[k], 6 * viscous, 2 * model.density * a * b);
+    torque[k] =
+        against(turning[k], 8 * viscous * mean * mean, model.density / 2 * side * (a * a * a * a + b * b * b * b));
+  }
+  force = sides * force;
+  return {sides * torque + cross(center, force), force};
+}
+
 }  // namespace
 
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p) {
@@ -53,6 +80,13 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     inertia[k] = inertia_at(body.mass, center, kinematics.turn[k], {i[0], i[1], i[2], i[3], i[4], i[5]});
     const Spatial& velocity = kinematics.velocity[k];
     force[k] = inertia[k] * kinematics.bias[k] + cross_force(velocity, inertia[k] * velocity);
+  }
+
+  for (const FluidBox& box : model.boxes) {
+    const auto k = static_cast<size_t>(box.body);
+    p.section(box.name + ": what the fluid does to it");
+    const Spatial on_it = fluid_force(model, box, kinematics.pos[k], kinematics.turn[k], kinematics.velocity[k]);
+    force[k] = force[k] + Expr(-1) * p.named(on_it, identifier(box.name) + "_fluid");
   }
 
   p.section("springs, dampers and actuators");

@@ -8,6 +8,7 @@ DRL_HOST_LOOP(StepRobots<half_cheetah_robot>)
 DRL_HOST_LOOP(StepRobots<ant_robot>)
 DRL_HOST_LOOP(StepRobots<hopper_robot>)
 DRL_HOST_LOOP(StepRobots<humanoid_robot>)
+DRL_HOST_LOOP(StepRobots<swimmer_robot>)
 DRL_HOST_LOOP(StepRobots<tangle_robot>)
 
 }  // namespace drl::DRL_ISA

@@ -4,6 +4,8 @@
 #include "drl/physics_pairs.hpp"
 #include "reference.hpp"
 #include "robots.hpp"
+// Behind them.
+#include "drl/physics_task.hpp"
 
 namespace drl {
 namespace {
@@ -90,6 +92,44 @@ TEST(PairRows, AsManyAsThereArePlaces) {
       if (has_seventh) continue;
       EXPECT_LE(test::difference(stage.qacc, expected.qacc, P::nv), 1e-10);
     }
+  }
+}
+
+// A task of theirs, which does nothing else.
+template <class R>
+struct Pile {
+  using F = typename R::F;
+  static constexpr const char* name = "Pile";
+  static constexpr int obs_dim = 1, step_limit = 10;
+  static constexpr double dt = 0.004;
+  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr RobotModel model{"pile.xml", 2};
+  static void reset(R& robot, Draws<F>&) {
+    for (int k = 0; k < 7; ++k) robot.set_qpos(7 * k, F(0.02 * k)), robot.set_qpos(7 * k + 1, F(0.005 * k * k));
+  }
+  static Step<F> step(R& robot, const F*) {
+    robot.advance(nullptr);
+    return {.reward = F(0)};
+  }
+  template <class Out>
+  static void observe(const R& robot, Out obs) {
+    obs[0] = robot.qpos(0);
+  }
+};
+
+// Both solutions of a step that could not hold the pile are among the task's metrics.
+TEST(PairRows, ThatAreTooManyAreCountedForTheUser) {
+  using Task = PhysicsTask<Pile>::Of<double>;
+  ASSERT_STREQ(Task::metrics.back(), "unsolved");
+  for (const bool has_seventh : {false, true}) {
+    Task::State state{};
+    Task::Scratch scratch;
+    Draws<double> draws(1, 0, 0);
+    const double action[1] = {};
+    task::reset<Task, double>(state, scratch, draws, {});
+    if (!has_seventh) state.physics.qpos[7 * 6] = 10;
+    const auto step = task::step<Task, double>(state, scratch, action, draws, {});
+    EXPECT_EQ(step.metrics[0], has_seventh ? 2 : 0);
   }
 }
 

@@ -20,15 +20,17 @@ TEST(RobotProgram, WritesAHeaderAndExplains) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("half_cheetah.xml: 7 bodies move, 9 numbers of qpos, 9 of qvel; Euler"), std::string::npos);
   EXPECT_NE(result.out.find("6 limits, 16 places where it may touch the floor, all in a plane"), std::string::npos);
+  EXPECT_NE(result.out.find("\n112 bytes of state and "), std::string::npos);  // 9 of qpos, 2 x 9 of qvel, time
+  EXPECT_NE(result.out.find("operations a step if nothing touches, "), std::string::npos);
   EXPECT_NE(slurp(header).find("namespace physics::half_cheetah {"), std::string::npos);
 }
 
 TEST(RobotProgram, NamesWhatCannotBeCompiledAndWritesNothing) {
   const TempFolder folder;
-  const Result result = run({kModels + "swimmer.xml", "-o", (folder / "swimmer.hpp").string()});
+  const Result result = run({kModels + "pusher.xml", "-o", (folder / "pusher.hpp").string()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("swimmer.xml uses what cannot be compiled"), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("option: a fluid (density, viscosity)"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("pusher.xml uses what cannot be compiled"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("is neither sphere nor capsule"), std::string::npos) << result.err;
   EXPECT_TRUE(folder.names().empty());
 }
 

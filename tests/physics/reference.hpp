@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,9 +25,9 @@ struct RobotState {
 
 class Reference {
  public:
-  // A model of ours, or of these tests: a file's name below the project's root.
+  // A model of ours, or of these tests: a file's name below the project's root, or an absolute one.
   explicit Reference(const std::string& file)
-      : model_(load_model(std::string(DRL_TEST_DATA) + "/../" + file)),
+      : model_(load_model((std::filesystem::path(DRL_TEST_DATA) / ".." / file).string())),
         data_(mj_makeData(model_.get())),
         seen_(mj_makeData(model_.get())) {
     model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
@@ -87,6 +88,32 @@ class Reference {
     return state;
   }
 
+  // Actions of random motion, each for five steps.
+  std::vector<std::vector<double>> random_controls(int steps) {
+    std::vector<std::vector<double>> controls;
+    for (int t = 0; t < steps; ++t) {
+      if (t % 5 > 0) {
+        controls.push_back(controls.back());
+        continue;
+      }
+      controls.emplace_back();
+      for (int a = 0; a < model_->nu; ++a) controls.back().push_back(model_->actuator_ctrlrange[2 * a + 1] * draw());
+    }
+    return controls;
+  }
+  // qpos and qvel after each of these controls, from a state on.
+  std::vector<std::vector<double>> run(const RobotState& from, const std::vector<std::vector<double>>& controls) {
+    set(from, true);
+    std::vector<std::vector<double>> path;
+    for (const std::vector<double>& ctrl : controls) {
+      std::ranges::copy(ctrl, seen_->ctrl);
+      mj_step(model_.get(), seen_.get());
+      path.emplace_back(seen_->qpos, seen_->qpos + model_->nq);
+      path.back().insert(path.back().end(), seen_->qvel, seen_->qvel + model_->nv);
+    }
+    return path;
+  }
+
   // How many contacts are not with a plane.
   int pair_contacts(const mjData& d) const {
     return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
@@ -115,6 +142,14 @@ class Reference {
     return *seen_;
   }
 
+  // The state that mj_step has left.
+  RobotState state_of(const mjData& d) const {
+    return {{d.qpos, d.qpos + model_->nq},
+            {d.qvel, d.qvel + model_->nv},
+            {d.qacc_warmstart, d.qacc_warmstart + model_->nv},
+            {d.ctrl, d.ctrl + model_->nu}};
+  }
+
  private:
   // Between -1 and 1.
   double draw() { return 2 * static_cast<double>(uniform01(random_bits(3, Purpose::benchmark, draws_++, 0)[0])) - 1; }
@@ -122,12 +157,6 @@ class Reference {
     mj_resetData(model_.get(), data_.get());
     for (int k = 0; k < model_->nq; ++k) data_->qpos[k] += 0.1 * draw();
     for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 0.1 * draw();
-  }
-  RobotState state_of(const mjData& d) const {
-    return {{d.qpos, d.qpos + model_->nq},
-            {d.qvel, d.qvel + model_->nv},
-            {d.qacc_warmstart, d.qacc_warmstart + model_->nv},
-            {d.ctrl, d.ctrl + model_->nu}};
   }
   void set(const RobotState& state, bool with_warm_start) {
     mj_resetData(model_.get(), seen_.get());

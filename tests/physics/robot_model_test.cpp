@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <set>
 
@@ -102,6 +103,21 @@ TEST(RobotModel, APairWeighsWhatBothBodiesDo) {
   EXPECT_NEAR(model.pairs[0].weight, 1.25 * 2 * 0.25 * 1.25, 1e-12);
 }
 
+// A ball turns as a box of sides 2 sqrt(3/5) r does: 2/5 r^2 = (a^2 + a^2) / 12. What stands still needs none.
+TEST(RobotModel, InAFluidBodiesAreBoxesOfTheirInertia) {
+  const RobotModel model = read(
+      "<option viscosity='0.1' wind='1 2 3'/><worldbody><body><geom size='0.1'/><body name='ball' pos='1 0 0'>"
+      "<joint/><geom size='0.5'/></body></body></worldbody>");
+  EXPECT_TRUE(model.unsupported.empty());
+  ASSERT_EQ(model.boxes.size(), 1u);
+  EXPECT_EQ(model.boxes[0].name, "ball");
+  for (const double half : model.boxes[0].half) EXPECT_NEAR(half, std::sqrt(0.6) * 0.5, 1e-15);
+  EXPECT_EQ(model.wind, (Numbers3{1, 2, 3}));
+  EXPECT_TRUE(read("<option wind='1 2 3'/>"
+                   "<worldbody><body><freejoint/><geom size='0.1'/></body></worldbody>")
+                  .boxes.empty());
+}
+
 struct Refused {
   const char *inside, *what;
 };
@@ -120,7 +136,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"<option cone='elliptic'/>" DRL_BODY("<freejoint/>"), "option: elliptic friction cones"},
         Refused{"<option integrator='implicitfast'/>" DRL_BODY("<freejoint/>"),
                 "option: an integrator that is neither Euler nor RK4"},
-        Refused{"<option density='1000'/>" DRL_BODY("<freejoint/>"), "option: a fluid (density, viscosity)"},
+        Refused{"<option density='1000' integrator='implicitfast'/>" DRL_BODY("<freejoint/>"),
+                "option: a fluid (density, viscosity) with an implicit integrator"},
+        Refused{"<option density='1000'/><default><geom fluidshape='ellipsoid'/></default>" DRL_BODY("<freejoint/>"),
+                "geom 'ball': fluidshape ellipsoid"},
         Refused{DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord' stiffness='1'><joint joint='hip' coef='1'/>"
                                                 "</fixed></tendon>",
                 "tendon 'cord': it pulls"},

@@ -11,5 +11,6 @@
 #include "physics/inverted_pendulum.hpp"
 #include "physics/pile.hpp"
 #include "physics/reacher.hpp"
+#include "physics/swimmer.hpp"
 #include "physics/tangle.hpp"
 #include "physics/walker2d.hpp"

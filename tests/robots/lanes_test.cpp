@@ -11,6 +11,7 @@
 #include "physics/inverted_double_pendulum.hpp"
 #include "physics/inverted_pendulum.hpp"
 #include "physics/reacher.hpp"
+#include "physics/swimmer.hpp"
 #include "physics/walker2d.hpp"
 // Behind them.
 #include "lanes_robots.hpp"
@@ -22,6 +23,7 @@
 #include "robots/inverted_double_pendulum.hpp"
 #include "robots/inverted_pendulum.hpp"
 #include "robots/reacher.hpp"
+#include "robots/swimmer.hpp"
 #include "robots/walker2d.hpp"
 
 namespace drl {
@@ -174,6 +176,7 @@ void expect_equal_steps() {
 TEST(InLanes, InvertedPendulumIsLibmujocos) { expect_equal_steps<InvertedPendulum>(); }
 TEST(InLanes, InvertedDoublePendulumIsLibmujocos) { expect_equal_steps<InvertedDoublePendulum>(); }
 TEST(InLanes, ReacherIsLibmujocos) { expect_equal_steps<Reacher>(); }
+TEST(InLanes, SwimmerIsLibmujocos) { expect_equal_steps<Swimmer>(); }
 TEST(InLanes, HalfCheetahIsLibmujocos) { expect_equal_steps<HalfCheetah>(); }
 TEST(InLanes, Walker2dIsLibmujocos) { expect_equal_steps<Walker2d>(); }
 TEST(InLanes, AntIsLibmujocos) { expect_equal_steps<Ant>(); }

@@ -1,0 +1,69 @@
+#include "physics/cost.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "physics/emit.hpp"
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+constexpr int kTrigonometric = 20;
+// Of the solver: lanes need one to four, and the one that needs most decides.
+constexpr int kRounds = 3;
+// Operations on packs a cycle: bench/physics_table has what robots attain.
+constexpr double kPerCycle = 1, kHertz = 3e9, kLanes = 16;
+
+int count(const std::vector<int>& numbers) { return numbers.empty() ? 0 : std::ranges::max(numbers) + 1; }
+int some(int n) { return std::max(n, 1); }
+
+// Numbers of a Work (drl/physics_support.hpp).
+int count_work(const RobotModel& model, const Program& program) {
+  const auto place = [&](const char* array) {
+    const auto found = program.arrays().find(array);
+    return some(found == program.arrays().end() ? 0 : found->second);
+  };
+  const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
+  const int pair_rows = count_pair_rows(model), of_pairs = model.pairs.empty() ? 1 : model.nv;
+  const int rows = some(contacts * program.edges + limits + pair_rows), bodies = some(count(touching_bodies(model)));
+  int numbers = place("axis") + place("mass") + place("force") + place("free_turn") + place("factor");
+  numbers += some(contacts) * (6 + 8) + bodies * (6 + 6 + 27) + 2 * some(limits) + 5 * rows;
+  numbers += 6 * some(static_cast<int>(model.rounds.size())) + 3 * some(model.trees);
+  return numbers + some(pair_rows) * (2 * of_pairs + 1) + 2 * of_pairs;
+}
+
+}  // namespace
+
+int count_pair_rows(const RobotModel& model) {
+  constexpr int kMost = 64;
+  int rows = 0;
+  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;
+  return std::min(rows, kMost);
+}
+
+Cost cost_of(const RobotModel& model, const Program& program) {
+  std::map<std::string, int> of;  // operations, by function
+  for (const Function& function : program.functions()) {
+    const FunctionText text = emit_function(program, function);
+    of[function.signature.substr(0, function.signature.find('('))] =
+        text.operations + kTrigonometric * text.trigonometric;
+  }
+  const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
+  const int solution = of["newton"] + of["factorise"] + of["solve_down"];
+  const int once = of["smooth"] + of["into_solver"] + of["out_of_solver"] + of["damp"] + of["integrate"];
+  const int pairs = 8 * static_cast<int>(model.pairs.size());  // how near they are
+  const int touching = of["contact_row"] + of["add_coupling"] + kRounds * of["contact_edges"];
+  const int stages = model.runge_kutta ? 4 : 1;
+  Cost cost;
+  cost.state_bytes = 4 * (model.nq + 2 * model.nv + 1);
+  // But for the list of contacts that are there in some lane.
+  cost.work_bytes = 4 * count_work(model, program);
+  cost.least = stages * (once + pairs + solution + 2 * limits);
+  const int rounds = kRounds * (solution + of["accelerations"] + 2 * limits);
+  cost.most = contacts == 0 ? cost.least : stages * (once + pairs + rounds + contacts * touching);
+  cost.slowest = kPerCycle * kHertz * kLanes / cost.most, cost.fastest = kPerCycle * kHertz * kLanes / cost.least;
+  return cost;
+}
+
+}  // namespace drl::robot_compiler

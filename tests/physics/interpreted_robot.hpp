@@ -1,0 +1,260 @@
+// A robot as the solver and the integrators want it (drl/physics_support.hpp), whose functions are interpreted: with
+// room for any that is small enough. What a robot does not fill does nothing.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "drl/physics_support.hpp"
+#include "interpreter.hpp"
+#include "physics/emit.hpp"
+#include "physics/trace.hpp"
+
+namespace drl::test {
+
+// What the integrators must know when they are compiled.
+struct RobotKind {
+  bool runge_kutta, has_pairs;
+  int edges, microseconds;  // of a friction pyramid; of a step
+  bool operator==(const RobotKind&) const = default;
+};
+namespace kinds {
+constexpr RobotKind kEuler{false, false, 4, 5000}, kRungeKutta{true, false, 4, 10000};
+constexpr RobotKind kEulerPairs{false, true, 4, 2000}, kRungeKuttaPairs{true, true, 4, 3000};
+constexpr RobotKind kEulerPlane{false, false, 3, 10000}, kRungeKuttaPlane{true, false, 3, 2000};
+}  // namespace kinds
+
+template <RobotKind kKind>
+struct Room {
+  static constexpr int nq = 32, nv = 28, nu = 24, nbody = 20, ngeom = 32, nsite = 8;
+  static constexpr double timestep = kKind.microseconds / 1e6;
+  static constexpr bool kRungeKutta = kKind.runge_kutta, kImplicitDamping = !kRungeKutta;
+  static constexpr int kContacts = 48, kEdges = kKind.edges, kLimits = 24, kTouchingBodies = 20, kTouchingFrames = 20;
+  static constexpr int kRounds = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;
+  static constexpr int kTrees = 4, kFactor = 400, kAxis = 168, kMass = 400, kForce = 28, kFreeTurn = 36;
+  // Tables of the robot at hand.
+  static inline int limited[kLimits + 1] = {};
+  static inline physics::ContactPoint points[kContacts + 1] = {};
+  static inline physics::RoundPart rounds[kRounds + 1] = {};
+  static inline physics::ContactPair pairs[kPairs + 1] = {};
+};
+
+template <RobotKind kKind>
+struct InterpretedRobot : Room<kKind> {
+  using Number = double;
+  using F = double;
+  using Sizes = Room<kKind>;
+  using State = physics::State<F, Sizes>;
+  using Stage = physics::Stage<F, Sizes>;
+  using Seen = physics::Seen<F, Sizes>;
+  using Work = physics::Work<F, Sizes>;
+  using Touch = physics::Touch<F>;
+  using Row = physics::ContactRow<F>;
+  using Sizes::nv;
+
+  // From now on this is the robot.
+  static void take(InterpretedHeader& header) {
+    header_ = &header;
+    header.read_functions(places());
+    take_tables();
+  }
+
+  static void smooth(const F* qpos, const F* qvel, const F* ctrl, Work& w) {
+    std::ranges::fill(w.weight, 0.0), std::ranges::fill(w.limit_sign, 0.0), std::ranges::fill(w.limit_rest, 0.0);
+    for (Touch& touch : w.touch) touch.distance = 1;
+    header_->call("smooth", {qpos, qvel, ctrl, &w});
+  }
+  static void newton(const Work& w, F* qacc) { header_->call("newton", {&w, none(qacc)}); }
+  static void factorise(Work& w) {
+    none(w.inverse), none(w.half);
+    header_->call("factorise", {&w});
+  }
+  static void solve_up(const Work& w, const F* from, F* to) { header_->call("solve_up", {&w, from, none(to)}); }
+  static void solve_down(const Work& w, F* qacc) { header_->call("solve_down", {&w, none(qacc)}); }
+  static void curvature(const Work& w, const F* x, F& result) { header_->call("curvature", {&w, x, &result}); }
+  static void along(const Work& w, const F (*wrench)[6], F* force) {
+    header_->call("along", {&w, wrench, none(force)});
+  }
+  static void pair_softness(const physics::ContactPair& pair, const F& distance, F& weight, F& rest) {
+    header_->call("pair_softness", {&pair, &distance, &weight, &rest});
+  }
+  static void accelerations(const Work& w, const F* qacc, F (*acceleration)[6]) {
+    if (header_->size("kContacts") > 0) header_->call("accelerations", {&w, qacc, acceleration});
+  }
+  static void contact_row(const physics::ContactPoint& point, const Touch& touch, const F* velocity, Row& row,
+                          F* weight) {
+    header_->call("contact_row", {&point, &touch, velocity, &row, weight});
+  }
+  static void contact_edges(const physics::ContactPoint& point, const Row& row, const F* acceleration, F* y) {
+    header_->call("contact_edges", {&point, &row, acceleration, y});
+  }
+  static void add_coupling(const physics::ContactPoint& point, const Row& row, const F* change, F* coupling) {
+    header_->call("add_coupling", {&point, &row, change, coupling});
+  }
+  static void no_coupling(Work& w) {
+    if (header_->size("kContacts") > 0) header_->call("no_coupling", {&w});
+  }
+  static void add_wrench(const physics::ContactPoint& point, const Row& row, const F* push, F* wrench) {
+    header_->call("add_wrench", {&point, &row, push, wrench});
+  }
+  static void into_solver(const Work& w, const F* from, F* to) { header_->call("into_solver", {&w, from, none(to)}); }
+  static void out_of_solver(const Work& w, const F* from, F* to) {
+    header_->call("out_of_solver", {&w, from, none(to)});
+  }
+  static void damp(const Work& w, const F* qacc, F* damped) {
+    if (header_->number("kImplicitDamping") != 0)
+      header_->call("damp", {&w, qacc, none(damped)});
+    else
+      std::copy_n(qacc, nv, damped);
+  }
+  static void integrate(const F* from, const F* velocity, F h, F* to) {
+    header_->call("integrate", {from, velocity, &h, to});
+  }
+  static void see_places(const F* qpos, Seen& seen) { header_->call("see_places", {qpos, &seen}); }
+  static void see_motion(const F* qpos, const F* qvel, Seen& seen) { header_->call("see_motion", {qpos, qvel, &seen}); }
+  static void see_forces(const F* qpos, const F* qvel, const F* ctrl, const F (*wrench)[6], const F* limit,
+                         Seen& seen) {
+    header_->call("see_forces", {qpos, qvel, ctrl, wrench, limit, &seen});
+  }
+
+ private:
+  // Along qvel, where the robot at hand may have fewer numbers.
+  static F* none(F* along_qvel) { return std::fill_n(along_qvel, nv, 0.0), along_qvel; }
+
+  static void take_tables() {
+    const auto check = [](size_t count, const char* name, int room) {
+      if (static_cast<int>(count) != header_->size(name) || header_->size(name) > room) throw std::runtime_error(name);
+    };
+    const auto points = header_->table("points"), rounds = header_->table("rounds"), pairs = header_->table("pairs");
+    check(points.size(), "kContacts", Sizes::kContacts), check(rounds.size(), "kRounds", Sizes::kRounds);
+    check(pairs.size(), "kPairs", Sizes::kPairs);
+    const auto limited = header_->list("limited");
+    check(limited.size(), "kLimits", Sizes::kLimits);
+    std::ranges::copy(limited, Sizes::limited);
+    std::ranges::transform(points, Sizes::points, [](const std::vector<double>& r) {
+      return physics::ContactPoint{static_cast<int>(r.at(0)),
+                                   static_cast<int>(r.at(1)),
+                                   r.at(2),
+                                   r.at(3),
+                                   r.at(4),
+                                   r.at(5),
+                                   r.at(6),
+                                   r.at(7),
+                                   r.at(8),
+                                   r.at(9),
+                                   r.at(10),
+                                   r.at(11),
+                                   r.at(12)};
+    });
+    std::ranges::transform(rounds, Sizes::rounds, [](const std::vector<double>& r) {
+      return physics::RoundPart{static_cast<int>(r.at(0)), static_cast<int>(r.at(1)), static_cast<uint64_t>(r.at(2)),
+                                r.at(3)};
+    });
+    physics::ContactPair never{};
+    never.reach = -1;
+    std::ranges::fill(Sizes::pairs, never);
+    std::ranges::transform(pairs, Sizes::pairs, [](const std::vector<double>& r) {
+      return physics::ContactPair{static_cast<int>(r.at(0)),
+                                  static_cast<int>(r.at(1)),
+                                  r.at(2) != 0,
+                                  static_cast<int>(r.at(3)),
+                                  static_cast<float>(r.at(4)),
+                                  static_cast<float>(r.at(5)),
+                                  r.at(6),
+                                  r.at(7),
+                                  r.at(8),
+                                  r.at(9),
+                                  r.at(10),
+                                  r.at(11),
+                                  r.at(12),
+                                  r.at(13),
+                                  r.at(14)};
+    });
+  }
+
+  // All that functions may name. Indices are below what the header says, whatever the room.
+  static Places places() {
+    constexpr size_t kNumber = sizeof(F), kSix = 6 * sizeof(F);
+    const auto size = [](const char* name) { return header_->size(name); };
+    Places p;
+    for (const char* name : {"distance", "weight", "rest", "h", "result"}) p[name] = {};
+    const int dofs = size("nv"), coordinates = size("nq");
+    for (const char* name : {"qvel[]", "velocity[]", "qacc[]", "damped[]", "force[]", "x[]"})
+      p[name] = {0, {kNumber}, {dofs}};
+    // Of qpos or along qvel; of a body.
+    for (const char* name : {"qpos[]", "from[]", "to[]"}) p[name] = {0, {kNumber}, {coordinates}};
+    p["velocity[]"].extents = {std::max(dofs, 6)};
+    for (const char* name : {"acceleration[]", "wrench[]"}) p[name] = {0, {kNumber}, {6}};
+    for (const char* name : {"weight[]", "y[]", "change[]", "push[]"}) p[name] = {0, {kNumber}, {size("kEdges")}};
+    p["coupling[]"] = {0, {kNumber}, {physics::kCouplings}};
+    p["ctrl[]"] = {0, {kNumber}, {size("nu")}};
+    p["limit[]"] = {0, {kNumber}, {size("kLimits")}};
+    p["acceleration[][]"] = {0, {kSix, kNumber}, {size("kTouchingBodies"), 6}};
+    p["wrench[][]"] = {0, {kSix, kNumber}, {std::max(size("kTrees"), size("kTouchingFrames")), 6}};
+
+#define DRL_PLACE(type, variable, field) p[variable "." #field].offset = offsetof(type, field)
+    DRL_PLACE(Touch, "touch", center_x), DRL_PLACE(Touch, "touch", center_y), DRL_PLACE(Touch, "touch", center_z);
+    DRL_PLACE(Touch, "touch", distance), DRL_PLACE(Touch, "touch", along_x), DRL_PLACE(Touch, "touch", along_y);
+    DRL_PLACE(Row, "row", point_x), DRL_PLACE(Row, "row", point_y), DRL_PLACE(Row, "row", point_z);
+    DRL_PLACE(Row, "row", tangent_x), DRL_PLACE(Row, "row", tangent_y), DRL_PLACE(Row, "row", rest_normal);
+    DRL_PLACE(Row, "row", rest_first), DRL_PLACE(Row, "row", rest_second);
+    using Point = physics::ContactPoint;
+    DRL_PLACE(Point, "point", radius), DRL_PLACE(Point, "point", height);
+#define DRL_SOFTNESS(type, variable)                                                                          \
+  DRL_PLACE(type, variable, margin), DRL_PLACE(type, variable, friction), DRL_PLACE(type, variable, weight);  \
+  DRL_PLACE(type, variable, stiffness), DRL_PLACE(type, variable, damping), DRL_PLACE(type, variable, least); \
+  DRL_PLACE(type, variable, most), DRL_PLACE(type, variable, width), DRL_PLACE(type, variable, midpoint)
+    using Pair = physics::ContactPair;
+    DRL_SOFTNESS(Point, "point");
+    DRL_SOFTNESS(Pair, "pair");
+#undef DRL_SOFTNESS
+#undef DRL_PLACE
+    for (const char* field : {"center_x", "center_y", "center_z", "distance", "along_x", "along_y"})
+      p[std::string("w.touch[].") + field] = {
+          offsetof(Work, touch) + p[std::string("touch.") + field].offset, {sizeof(Touch)}, {size("kContacts")}};
+
+#define DRL_LIST(field, count) p["w." #field "[]"] = { offsetof(Work, field), {kNumber}, {count} }
+    DRL_LIST(axis, size("kAxis")), DRL_LIST(mass, size("kMass")), DRL_LIST(force, size("kForce"));
+    DRL_LIST(free_turn, size("kFreeTurn")), DRL_LIST(factor, size("kFactor"));
+    DRL_LIST(inverse, dofs), DRL_LIST(half, dofs);
+    DRL_LIST(limit_sign, size("kLimits")), DRL_LIST(limit_rest, size("kLimits"));
+    const int edges = size("kContacts") * size("kEdges");
+    DRL_LIST(weight, edges + size("kLimits")), DRL_LIST(active, edges + size("kLimits"));
+#undef DRL_LIST
+    for (const char* rows : {"w.weight[]", "w.active[]"})
+      p[rows].gap_from = edges, p[rows].gap = Sizes::kContacts * Sizes::kEdges - edges;
+#define DRL_ROWS(type, variable, field, columns, count) \
+  p[variable "." #field "[][]"] = { offsetof(type, field), {columns * kNumber, kNumber}, {count, columns} }
+    DRL_ROWS(Work, "w", velocity, 6, size("kTouchingBodies")), DRL_ROWS(Work, "w", between, 3, size("kTrees"));
+    DRL_ROWS(Work, "w", coupling, physics::kCouplings, size("kTouchingBodies"));
+    const int bodies = size("nbody");
+    DRL_ROWS(Seen, "seen", xpos, 3, bodies), DRL_ROWS(Seen, "seen", xquat, 4, bodies),
+        DRL_ROWS(Seen, "seen", xipos, 3, bodies);
+    DRL_ROWS(Seen, "seen", subtree_com, 3, bodies), DRL_ROWS(Seen, "seen", cinert, 10, bodies);
+    DRL_ROWS(Seen, "seen", cvel, 6, bodies), DRL_ROWS(Seen, "seen", cfrc_ext, 6, bodies);
+    DRL_ROWS(Seen, "seen", geom_xpos, 3, size("ngeom")), DRL_ROWS(Seen, "seen", site_xpos, 3, size("nsite"));
+#undef DRL_ROWS
+    p["seen.qfrc_actuator[]"] = {offsetof(Seen, qfrc_actuator), {kNumber}, {dofs}};
+    p["seen.qfrc_constraint[]"] = {offsetof(Seen, qfrc_constraint), {kNumber}, {dofs}};
+    p["seen.actuator_force[]"] = {offsetof(Seen, actuator_force), {kNumber}, {size("nu")}};
+    using Round = physics::Round<F>;
+    p["w.round[].center[]"] = {
+        offsetof(Work, round) + offsetof(Round, center), {sizeof(Round), kNumber}, {size("kRounds"), 3}};
+    p["w.round[].half[]"] = {
+        offsetof(Work, round) + offsetof(Round, half), {sizeof(Round), kNumber}, {size("kRounds"), 3}};
+    return p;
+  }
+
+  static inline InterpretedHeader* header_ = nullptr;
+};
+
+// What drl_robot writes of a model.
+inline std::string header_of(const std::string& file) {
+  const robot_compiler::RobotModel model = robot_compiler::read_robot_model(file);
+  if (!model.unsupported.empty()) throw std::runtime_error(model.unsupported[0]);
+  robot_compiler::Program program;
+  robot_compiler::trace(model, program);
+  return robot_compiler::emit_header(model, program);
+}
+
+}  // namespace drl::test

@@ -1,0 +1,73 @@
+// What is interpreted of a header is what the compiler makes of it.
+#include "compared.hpp"
+#include "interpreted_robot.hpp"
+#include "physics/cost.hpp"
+#include "robots.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test::kinds;
+using test::Compared;
+using test::InterpretedHeader;
+using test::InterpretedRobot;
+using test::RobotKind;
+using test::RobotState;
+
+// The same bits.
+template <RobotKind kKind, class Robot>
+void expect_as_compiled(const std::string& file) {
+  using P = InterpretedRobot<kKind>;
+  using C = typename Robot::template Physics<double>;
+  InterpretedHeader header(test::header_of(std::string(DRL_TEST_DATA) + "/../" + file));
+  P::take(header);
+  Compared<P> interpreted(file);
+  Compared<C> compiled(file);
+  for (int k = 0; k < 300; ++k) {
+    const RobotState from = compiled.reference.next_state();
+    interpreted.set(from), compiled.set(from);
+    physics::step<P>(interpreted.state, interpreted.ctrl, interpreted.stage);
+    physics::step<C>(compiled.state, compiled.ctrl, compiled.stage);
+    for (int i = 0; i < C::nq; ++i) ASSERT_EQ(interpreted.state.qpos[i], compiled.state.qpos[i]) << file << " " << k;
+    for (int i = 0; i < C::nv; ++i) {
+      ASSERT_EQ(interpreted.state.qvel[i], compiled.state.qvel[i]) << file << " " << k;
+      ASSERT_EQ(interpreted.stage.qacc[i], compiled.stage.qacc[i]) << file << " " << k;
+    }
+    typename P::Seen seen;
+    typename C::Seen expected;
+    physics::see<P>(interpreted.stage, seen), physics::see<C>(compiled.stage, expected);
+    for (int b = 1; b < C::nbody; ++b)
+      for (int i = 0; i < 6; ++i) ASSERT_EQ(seen.cfrc_ext[b][i], expected.cfrc_ext[b][i]) << file << " " << k;
+  }
+}
+
+// What is said before a robot is compiled is what its types take then, but for the list of contacts that are there.
+template <class Robot>
+void expect_bytes(const std::string& file) {
+  using P = typename Robot::template Physics<float>;
+  const auto model = robot_compiler::read_robot_model(std::string(DRL_TEST_DATA) + "/../" + file);
+  robot_compiler::Program program;
+  robot_compiler::trace(model, program);
+  const robot_compiler::Cost cost = robot_compiler::cost_of(model, program);
+  EXPECT_EQ(cost.state_bytes, static_cast<int>(sizeof(typename P::State))) << file;
+  const size_t list = sizeof(int) * static_cast<size_t>(physics::some(P::kContacts) + 2);
+  EXPECT_EQ(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list)) << file;
+}
+TEST(Cost, BytesAreThoseOfTheTypes) {
+  expect_bytes<half_cheetah_robot>("src/robots/models/half_cheetah.xml");
+  expect_bytes<swimmer_robot>("src/robots/models/swimmer.xml");
+  expect_bytes<humanoid_robot>("src/robots/models/humanoid.xml");
+  expect_bytes<pile_robot>("tests/physics/models/pile.xml");
+}
+
+TEST(Interpreter, ComputesAsCompiledRobotsDo) {
+  const std::string models = "src/robots/models/";
+  expect_as_compiled<kEulerPlane, half_cheetah_robot>(models + "half_cheetah.xml");
+  expect_as_compiled<kRungeKutta, ant_robot>(models + "ant.xml");
+  expect_as_compiled<kRungeKutta, swimmer_robot>(models + "swimmer.xml");
+  expect_as_compiled<kRungeKuttaPairs, humanoid_robot>(models + "humanoid.xml");
+  expect_as_compiled<kEulerPairs, tangle_robot>("tests/physics/models/tangle.xml");
+}
+
+}  // namespace
+}  // namespace drl

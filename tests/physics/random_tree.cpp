@@ -1,0 +1,222 @@
+#include "random_tree.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <initializer_list>
+#include <sstream>
+
+#include "drl/philox.hpp"
+
+namespace drl::test {
+namespace {
+
+class Writer {
+ public:
+  Writer(const RobotKind& kind, uint64_t number) : kind_(kind), number_(number) {}
+
+  std::string write() {
+    bodies_ = 2 + below(5);
+    power_ = chance(0.7) ? 2 : 1;
+    out_ << "<mujoco model=\"tree\">\n<compiler angle=\"radian\" autolimits=\"true\"/>\n";
+    write_options();
+    out_ << "<worldbody>\n";
+    write_world();
+    for (int k = 0; k < bodies_; ++k) parents_.push_back(k == 0 || chance(0.15) ? -1 : below(k));
+    for (int k = 0; k < bodies_; ++k)
+      if (parents_[static_cast<size_t>(k)] < 0) write_body(k);
+    out_ << "</worldbody>\n";
+    write_touching();
+    write_actuators();
+    out_ << "</mujoco>\n";
+    return out_.str();
+  }
+
+ private:
+  // --- Draws ---
+  double uniform(double low, double high) {
+    return low +
+           (high - low) * static_cast<double>(uniform01(random_bits(17, Purpose::benchmark, number_, draws_++)[0]));
+  }
+  bool chance(double share) { return uniform(0, 1) < share; }
+  int below(int n) { return static_cast<int>(uniform(0, n)) % n; }
+
+  // --- Text ---
+  static std::string number(double x) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.5g", x);
+    return text;
+  }
+  // name="1 2 3"
+  static std::string list(const std::string& name, std::initializer_list<double> numbers) {
+    std::string text;
+    for (const double x : numbers) text += (text.empty() ? "" : " ") + number(x);
+    return " " + name + "=\"" + text + "\"";
+  }
+  std::string between(const std::string& name, double low, double high) { return list(name, {uniform(low, high)}); }
+  std::string maybe(double share, const std::string& attribute) { return chance(share) ? attribute : ""; }
+  // In the plane, without y.
+  std::string vector(const std::string& name, double size) {
+    const double x = uniform(-size, size), y = uniform(-size, size), z = uniform(-size, size);
+    return list(name, {x, is_planar() ? 0 : y, z});
+  }
+  static std::string named(const std::string& kind, int k) { return " name=\"" + kind + std::to_string(k) + "\""; }
+  bool is_planar() const { return kind_.edges == 3; }
+
+  // A constraint's softness.
+  std::string softness(const std::string& of, double power) {
+    std::string text;
+    if (chance(0.3))
+      text += chance(0.7) ? list("solref" + of, {uniform(0.01, 0.05), uniform(0.5, 1.5)})
+                          : list("solref" + of, {-uniform(500, 5000), -uniform(10, 100)});
+    if (chance(0.3) || power == 1)
+      text +=
+          list("solimp" + of, {uniform(0.7, 0.9), uniform(0.9, 0.97), uniform(0.001, 0.02), uniform(0.2, 0.8), power});
+    return text;
+  }
+
+  void write_options() {
+    out_ << "<option" << list("timestep", {kind_.microseconds / 1e6}) << " integrator=\""
+         << (kind_.runge_kutta ? "RK4" : "Euler") << "\"";
+    out_ << maybe(0.2, vector("gravity", 10)) << maybe(0.2, between("impratio", 0.5, 4));
+    if (chance(0.4)) {
+      out_ << maybe(0.8, between("density", 0.5, 100)) << maybe(0.8, between("viscosity", 0.01, 1));
+      out_ << maybe(0.5, vector("wind", 3));
+    }
+    out_ << (chance(0.15) ? "><flag eulerdamp=\"disable\"/></option>\n" : "/>\n");
+  }
+
+  // What does not move: a floor, and of robots with pairs perhaps a post.
+  void write_world() {
+    if (chance(0.9)) {
+      out_ << "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\"" << (kind_.has_pairs ? "" : " conaffinity=\"0\"");
+      out_ << list("pos", {0, 0, uniform(-0.3, 0.2)}) << touch() << "/>\n";
+    }
+    if (kind_.has_pairs && chance(0.4)) write_geom("post", false);
+  }
+  // What a geom says of its contacts.
+  std::string touch() {
+    std::string text = maybe(0.6, between("friction", 0.2, 1.5));
+    text += softness("", power_);
+    text += maybe(0.3, between("margin", 0, 0.02));
+    text += maybe(0.2, between("solmix", 0.1, 3));
+    text += maybe(0.3, list("condim", {1}));
+    text += maybe(0.15, list("priority", {1.0 + below(2)}));
+    return text;
+  }
+  std::string turn() {
+    const std::string free = list("euler", {uniform(-3, 3), uniform(-3, 3), uniform(-3, 3)});
+    return is_planar() ? list("euler", {0, uniform(-3, 3), 0}) : maybe(0.8, free);
+  }
+  void write_geom(const std::string& name, bool moves) {
+    const bool is_ball = chance(0.3);
+    const double radius = uniform(0.04, 0.1);
+    out_ << "<geom name=\"" << name << "\" type=\"" << (is_ball ? "sphere\"" : "capsule\"");
+    out_ << (is_ball ? list("size", {radius}) : list("size", {radius, uniform(0.05, 0.25)}));
+    out_ << vector("pos", moves ? 0.15 : 0.6) << turn() << between("density", 300, 2000);
+    if (!kind_.has_pairs) out_ << " contype=\"0\"";
+    if (kind_.has_pairs)
+      for (const char* bits : {"contype", "conaffinity"}) out_ << maybe(0.3, list(bits, {1.0 + below(3)}));
+    out_ << touch() << "/>\n";
+  }
+
+  void write_body(int k) {
+    const bool is_root = parents_[static_cast<size_t>(k)] < 0;
+    out_ << "<body" << named("body", k);
+    const auto place = [&] {
+      return list("pos", {uniform(-0.5, 0.5), is_planar() ? 0 : uniform(-0.5, 0.5), uniform(0.1, 0.6)});
+    };
+    out_ << (is_root ? place() : vector("pos", 0.3)) << (is_planar() ? "" : maybe(0.5, turn())) << ">\n";
+    if (is_root && !is_planar() && chance(0.5))
+      write_free_joint();
+    else
+      for (int j = is_root ? 1 + below(3) : chance(0.15) ? 0 : 1 + below(2); j > 0; --j) write_joint(j < 3);
+    if (chance(0.2) && !is_planar()) write_inertia();
+    for (int g = chance(0.3) ? 2 : 1; g > 0; --g)
+      write_geom("geom" + std::to_string(geoms_++), true), owners_.push_back(k);
+    out_ << maybe(0.2, "<site" + vector("pos", 0.2) + "/>\n");
+    for (int child = k + 1; child < bodies_; ++child)
+      if (parents_[static_cast<size_t>(child)] == k) write_body(child);
+    out_ << "</body>\n";
+  }
+  void write_free_joint() {
+    out_ << "<joint" << named("joint", joints_++) << " type=\"free\"" << maybe(0.3, between("damping", 0.01, 0.5));
+    out_ << maybe(0.3, between("armature", 0.001, 0.1)) << "/>\n";
+  }
+  // No two of a body are the same motion, which would have no mass of its own.
+  void write_joint(bool may_slide) {
+    const bool slides = may_slide && chance(0.3);
+    out_ << "<joint" << named("joint", joints_) << (slides ? " type=\"slide\"" : "");
+    if (is_planar())
+      out_ << (slides ? vector("axis", 1) : " axis=\"0 1 0\"");
+    else
+      out_ << (!slides && chance(0.3) ? list("axis", {1.0 * below(2), 0, 1}) : vector("axis", 1));
+    out_ << vector("pos", 0.1) << maybe(0.2, between("ref", -0.5, 0.5));
+    // What is light is not driven: such a robot would not be stable.
+    const bool is_driven = chance(0.7);
+    if (is_driven) out_ << between("armature", 0.03, 0.2) << maybe(0.7, between("damping", 0.01, 1));
+    if (!is_driven) out_ << maybe(0.3, between("damping", 0.0001, 0.005));
+    if (is_driven) driven_.push_back(joints_);
+    out_ << maybe(0.4, between("stiffness", 0.1, is_driven ? 20 : 0.5)) << maybe(0.2, between("springref", -0.5, 0.5));
+    if (chance(0.5)) {
+      out_ << list("range", {uniform(-1.2, -0.1), uniform(0.1, 1.2)}) << softness("limit", 1 + below(2));
+      out_ << maybe(0.2, between("margin", 0, 0.05));
+    }
+    out_ << maybe(0.2, list("actuatorfrcrange", {uniform(-3, -1), uniform(1, 3)})) << "/>\n";
+    joints_ += 1;
+  }
+  // Of a body that is not what its geoms are: the sum of two moments is at least the third.
+  void write_inertia() {
+    const double mass = uniform(0.5, 3), a = uniform(0.002, 0.02), b = uniform(0.002, 0.02);
+    out_ << "<inertial" << list("mass", {mass}) << vector("pos", 0.1) << turn();
+    out_ << list("diaginertia", {a, b, uniform(std::abs(a - b) + 1e-4, a + b - 1e-4)}) << "/>\n";
+  }
+
+  // Pairs that the file names, and that it leaves out.
+  void write_touching() {
+    if (!kind_.has_pairs) return;
+    out_ << "<contact>\n";
+    const int a = below(bodies_), b = below(bodies_);
+    if (a != b && chance(0.5)) out_ << "<exclude body1=\"body" << a << "\" body2=\"body" << b << "\"/>\n";
+    const int first = below(geoms_), second = below(geoms_);
+    if (owners_[static_cast<size_t>(first)] != owners_[static_cast<size_t>(second)] && chance(0.5)) {
+      const double mu = uniform(0.2, 1);
+      out_ << "<pair geom1=\"geom" << first << "\" geom2=\"geom" << second << "\"" << list("friction", {mu, mu});
+      out_ << list("condim", {chance(0.5) ? 1.0 : 3.0}) << softness("", power_) << "/>\n";
+    }
+    out_ << "</contact>\n";
+  }
+
+  void write_actuators() {
+    out_ << "<actuator>\n";
+    for (const int joint : driven_) {
+      if (chance(0.3)) continue;
+      const double scale = uniform(0.5, 5);
+      const int type = below(4);
+      const char* const types[] = {"motor", "position", "velocity", "general"};
+      out_ << "<" << types[type] << " joint=\"joint" << joint << "\" ctrlrange=\"-1 1\"";
+      out_ << maybe(0.2, " ctrllimited=\"false\"") << maybe(0.5, between("gear", 0.5, 3));
+      if (type == 1) out_ << list("kp", {scale}) << maybe(0.5, between("kv", 0.01, 0.2));
+      if (type == 2) out_ << list("kv", {0.1 * scale});
+      if (type == 3) {
+        out_ << list("gainprm", {scale}) << " biastype=\"affine\"";
+        out_ << list("biasprm", {uniform(-1, 1), -scale, -0.1 * scale});
+      }
+      out_ << maybe(0.3, list("forcerange", {-uniform(0.5, 2), uniform(0.5, 2)})) << "/>\n";
+    }
+    out_ << "</actuator>\n";
+  }
+
+  RobotKind kind_;
+  uint64_t number_;
+  int draws_ = 0;
+  int bodies_ = 0, joints_ = 0, geoms_ = 0;
+  double power_ = 2;                            // of solimp, of all contacts
+  std::vector<int> parents_, driven_, owners_;  // of bodies; joints with a motor; of geoms
+  std::ostringstream out_;
+};
+
+}  // namespace
+
+std::string random_tree(const RobotKind& kind, uint64_t number) { return Writer(kind, number).write(); }
+
+}  // namespace drl::test

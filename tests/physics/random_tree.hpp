@@ -1,0 +1,15 @@
+// Robots at random, of what the compiler can do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "interpreted_robot.hpp"
+
+namespace drl::test {
+
+// An MJCF model of this kind, of two to six bodies: the same for the same number. With two numbers of `bodies`, what is
+// welded together counts once. A robot of three edges moves in the plane of x and z.
+std::string random_tree(const RobotKind& kind, uint64_t number);
+
+}  // namespace drl::test

@@ -1,0 +1,76 @@
+// Random robots: what drl_robot writes of them, interpreted in double, against libmujoco.
+#include <gtest/gtest.h>
+
+#include "../support/temp_folder.hpp"
+#include "compared.hpp"
+#include "interpreted_robot.hpp"
+#include "random_tree.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test::kinds;
+using test::Compared;
+using test::InterpretedHeader;
+using test::InterpretedRobot;
+using test::RobotKind;
+using test::RobotState;
+
+// In how many states what is there.
+struct Count {
+  int states = 0, touching = 0, touching_itself = 0, limited = 0;
+};
+
+// Whether a header is of a robot of this kind: one that was to touch itself may not, or one in the plane not the floor.
+bool is_of(const RobotKind& kind, const InterpretedHeader& header) {
+  return (header.size("kPairs") > 0) == kind.has_pairs && header.size("kEdges") == kind.edges;
+}
+
+template <RobotKind kKind>
+void expect_tree(const std::string& file, Count& count) {
+  Compared<InterpretedRobot<kKind>> compared(file);
+  const auto expect = [&](const RobotState& state, bool steps) {
+    if (compared.reference.axes_meet(compared.reference.after_forward(state))) return;
+    const mjData& d = steps ? compared.expect_step(state) : compared.expect_look(state);
+    count.states += 1, count.touching += d.ncon > 0 ? 1 : 0, count.limited += d.nl > 0 ? 1 : 0;
+    count.touching_itself += compared.reference.pair_contacts(d) > 0 ? 1 : 0;
+  };
+  for (int s = 0; s < 60; ++s) {
+    for (int skipped = 0; skipped < 2; ++skipped) compared.reference.next_state();
+    expect(compared.reference.next_state(), true);
+  }
+  for (int s = 0; s < 10; ++s) expect(compared.reference.extreme_state(), false);
+  for (int s = 0; s < 10; ++s) expect(compared.reference.folded_state(), false);
+}
+
+template <RobotKind kKind>
+void expect_fifty_trees() {
+  constexpr int kTrees = 50;
+  const TempFolder folder;
+  const std::string file = (folder / "tree.xml").string();
+  Count count;
+  int trees = 0;
+  for (uint64_t k = 0; trees < kTrees && k < 2 * kTrees; ++k) {
+    spill(file, test::random_tree(kKind, k));
+    InterpretedHeader header(test::header_of(file));
+    if (!is_of(kKind, header)) continue;
+    trees += 1;
+    InterpretedRobot<kKind>::take(header);
+    expect_tree<kKind>(file, count);
+    ASSERT_FALSE(testing::Test::HasFailure()) << "tree " << k << ":\n" << slurp(file);
+  }
+  EXPECT_EQ(trees, kTrees);
+  EXPECT_GE(count.touching, 1000);
+  EXPECT_GE(count.touching_itself, kKind.has_pairs ? 800 : 0);
+  EXPECT_GE(count.limited, 500);
+}
+
+TEST(RandomTrees, WithEuler) { expect_fifty_trees<kEuler>(); }
+TEST(RandomTrees, WithRungeKutta) { expect_fifty_trees<kRungeKutta>(); }
+TEST(RandomTrees, InThePlaneWithEuler) { expect_fifty_trees<kEulerPlane>(); }
+TEST(RandomTrees, InThePlaneWithRungeKutta) { expect_fifty_trees<kRungeKuttaPlane>(); }
+TEST(RandomTrees, ThatTouchThemselvesWithEuler) { expect_fifty_trees<kEulerPairs>(); }
+TEST(RandomTrees, ThatTouchThemselvesWithRungeKutta) { expect_fifty_trees<kRungeKuttaPairs>(); }
+
+}  // namespace
+}  // namespace drl
