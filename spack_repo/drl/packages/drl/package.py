@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="d616bbd41e01cedd3322e9f5f85025ba3969d24e41240d87cf8aed20c6a2eca6")
+    version("0.1.0", sha256="3baa50ca36872c3e259a29e15c31835ad893bcd6141760d91d24fc5a008fa315")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("mujoco", default=False, description="Robots, computed by MuJoCo 3.5.0")
