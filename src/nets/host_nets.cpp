@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "nets/fused/fused_nets.hpp"
+#include "nets/torch/torch_library.hpp"
 #include "nets/torch/torch_nets.hpp"
 
 namespace drl {
@@ -21,8 +22,8 @@ std::unique_ptr<Nets> make_host_nets(Queue& queue, ParamLayout layout, const std
   const bool can = !has_layer_norm(layout);
   if (which == "fused" && !can)
     throw UsageError("--nets fused has no layer norm (policy.layer_norm is given): leave one of them out");
-  const bool fused =
-      which == "fused" || (which == "auto" && can && threads == 1 && has_fused_multiply_add(queue.isa()));
+  const bool better = threads == 1 && has_fused_multiply_add(queue.isa());
+  const bool fused = which == "fused" || (which == "auto" && can && (better || !built_with_torch()));
   return fused ? make_fused_nets(queue, std::move(layout)) : make_torch_nets(queue, std::move(layout), threads);
 }
 
