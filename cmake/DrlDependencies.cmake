@@ -15,7 +15,11 @@ if(DRL_WITH_TORCH)
   set(drl_cuda_architectures "${CMAKE_CUDA_ARCHITECTURES}")
   set(CMAKE_CUDA_ARCHITECTURES)
   set(kineto_LIBRARY c10)  # stands for a static library that PyTorch's wheels lack: its absence is warned of
-  find_package(Torch REQUIRED)
+  find_package(Torch)
+  if(NOT Torch_FOUND)
+    message(FATAL_ERROR "libtorch is not found: tools/setup installs it, CMAKE_PREFIX_PATH may name another one, "
+      "and -DDRL_WITH_TORCH=OFF does without it")
+  endif()
   set(CMAKE_CUDA_FLAGS "${drl_cuda_flags}")
   set(CMAKE_CUDA_ARCHITECTURES "${drl_cuda_architectures}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -21,7 +21,7 @@ std::string refusal(const std::filesystem::path& file) {
 }
 
 TEST(TorchLibrary, ThatCannotBeHadSaysWhyAndWhatToDo) {
-  const test::TempFolder folder;
+  const TempFolder folder;
   const std::filesystem::path file = folder / "drl_torch.so";
   const std::string missing = refusal(file);
   std::ofstream(file) << "no library";

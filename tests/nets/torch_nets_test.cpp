@@ -81,5 +81,16 @@ TEST(TorchNets, SaysWhatItComputesWith) {
   EXPECT_FALSE(blas.empty());
 }
 
+TEST(TorchLibrary, SaysWhatLibtorchSays) {
+  float numbers[16] = {};
+  try {
+    torch_library(1).multiply(matrix(numbers, 2, 2), matrix(numbers, 2, 3), matrix(numbers, 2, 2));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("libtorch fails (")) << error.what();
+    EXPECT_NE(std::string(error.what()).find("2x3"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace drl
