@@ -5,7 +5,7 @@ find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
 
-option(DRL_WITH_TORCH "Networks with layer norm and on several threads, by libtorch (tests: against its autograd)" ON)
+option(DRL_WITH_TORCH "Networks with layer norm, by libtorch (tests: against its autograd)" ON)
 if(DRL_WITH_TORCH)
   if(NOT DEFINED TORCH_CUDA_ARCH_LIST AND NOT DEFINED ENV{TORCH_CUDA_ARCH_LIST})
     set(TORCH_CUDA_ARCH_LIST 9.0)  # else a CUDA libtorch asks this machine's GPU, and fails on machines without one

@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "comm/communicator.hpp"
 #include "comm/mpi_check.hpp"
+#include "comm/node_sums.hpp"
 
 namespace drl {
 namespace {
@@ -20,6 +21,7 @@ class MpiCommunicator final : public Communicator {
     check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+    node_sums_ = NodeSums::make(comm_);
   }
   ~MpiCommunicator() override {
     if (comm_ != MPI_COMM_WORLD) MPI_Comm_free(&comm_);
@@ -132,6 +134,7 @@ class MpiCommunicator final : public Communicator {
 
   template <class T>
   void all_reduce(std::span<T> data, MPI_Datatype type) {
+    if (node_sums_) return node_sums_->all_reduce(data);
     for_each_piece(data, [&](std::span<T> piece) {
       check_mpi(MPI_Allreduce(MPI_IN_PLACE, piece.data(), as_count(piece.size()), type, MPI_SUM, comm_),
                 "MPI_Allreduce");
@@ -141,6 +144,7 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm comm_;
   size_t piece_;  // bytes
   int rank_ = 0, size_ = 1;
+  std::unique_ptr<NodeSums> node_sums_;  // where all ranks are on one host
 };
 
 }  // namespace

@@ -18,13 +18,21 @@ bool has_layer_norm(const ParamLayout& layout) {
 
 }  // namespace
 
-std::unique_ptr<Nets> make_host_nets(Queue& queue, ParamLayout layout, const std::string& which, int threads) {
+std::unique_ptr<Nets> make_host_nets(Queue& queue, ParamLayout layout, const std::string& which, int threads,
+                                     const std::string& precision) {
   const bool can = !has_layer_norm(layout);
   if (which == "fused" && !can)
     throw UsageError("--nets fused has no layer norm (policy.layer_norm is given): leave one of them out");
-  const bool better = threads == 1 && has_fused_multiply_add(queue.isa());
-  const bool fused = which == "fused" || (which == "auto" && can && (better || !built_with_torch()));
-  return fused ? make_fused_nets(queue, std::move(layout)) : make_torch_nets(queue, std::move(layout), threads);
+  const bool better = has_fused_multiply_add(queue.isa()) || !built_with_torch();
+  const bool fused = which == "fused" || (which == "auto" && can && better);
+  if (precision == "bf16" && !fused)
+    throw UsageError("--precision bf16 is for fused networks, and these are libtorch's (" +
+                     std::string(which == "torch" ? "--nets torch is given"
+                                 : !can           ? "they have layer norm"
+                                                  : "--isa x86-64-v2 has no multiply-add") +
+                     "): leave one of them out");
+  return fused ? make_fused_nets(queue, std::move(layout), threads, precision == "bf16")
+               : make_torch_nets(queue, std::move(layout), threads);
 }
 
 }  // namespace drl

@@ -125,7 +125,7 @@ TEST(Banner, NamesPerRankAndTotalNumbers) {
       runs.train({"--num_envs", "2048", "--ppo.num_mini_batches", "4", "--max_iterations", "1"}).out;
   for (const std::string& part :
        {std::string("2,048 a rank"), std::string(RANKS == 1 ? "2,048 in total" : "4,096 in total"),
-        std::string(RANKS == 1 ? "= 8,192 steps" : "= 16,384 steps"), std::string("libraries"),
+        std::string(RANKS == 1 ? "= 8,192 steps" : "= 16,384 steps"), std::string("fused networks"),
         std::string("parameters"), std::string(RANKS == 1 ? "1 rank on" : "2 ranks on")})
     EXPECT_NE(out.find(part), std::string::npos) << part << " in " << out;
 }

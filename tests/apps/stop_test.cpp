@@ -100,10 +100,10 @@ TEST(DeadRank, EndsTheOthers) {
   expect_all_end_when_one_is_killed(1);
 }
 
-// Memory for the networks runs out on rank 1 only: std::bad_alloc there, while rank 0 waits for it.
+// Memory for the rollout runs out on rank 1 only: std::bad_alloc there, while rank 0 waits for it.
 TEST(FailingRank, EndsTheOthersAndNamesItself) {
   const Runs runs;
-  const std::string limited = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || ulimit -v 4000000; exec \"$@\"";
+  const std::string limited = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || ulimit -v 2000000; exec \"$@\"";
   const Words program = {kTrain,
                          "--task",
                          "Cartpole",

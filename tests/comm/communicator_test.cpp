@@ -53,6 +53,19 @@ TEST(Communicator, AllReduceIsTheSumAndEqualToTheBitOnAllRanks) {
   }
 }
 
+// Through the memory of this host, with pieces that begin and end anywhere.
+TEST(Communicator, AllReduceOnOneHostAddsInTheOrderOfTheRanks) {
+  for (size_t n : {1, 15, 16, 33, 9479, 32768, 32769, 100001}) {
+    std::vector<float> data(n), expected(n);
+    for (size_t i = 0; i < n; ++i) {
+      data[i] = element(world().rank(), i), expected[i] = element(0, i);
+      for (int rank = 1; rank < world().size(); ++rank) expected[i] += element(rank, i);
+    }
+    world().all_reduce_sum(std::span<float>(data));
+    EXPECT_EQ(data, expected);
+  }
+}
+
 TEST(Communicator, AllReduceOfTheSameDataGivesTheSameBitsAgain) {
   std::vector<float> first(5000), second(5000);
   for (size_t i = 0; i < first.size(); ++i) first[i] = second[i] = element(world().rank(), i);

@@ -9,22 +9,24 @@ namespace {
 
 using namespace test;
 
+std::unique_ptr<Nets> make(Queue& queue, ParamLayout layout) { return make_fused_nets(queue, std::move(layout), 1); }
+
 class FusedNetsOn : public testing::TestWithParam<NetCase> {};
 
 TEST_P(FusedNetsOn, ForwardAndBackwardAreAutograds) {
-  Example s(GetParam(), make_fused_nets);
+  Example s(GetParam(), make);
   expect_autograds(s);
 }
 
 // Without a tape any number of rows, tile after tile; where there are multiply-adds, the instruction set changes no
 // bit.
 TEST_P(FusedNetsOn, ForwardOfManyRows) {
-  Example s(GetParam(), make_fused_nets);
+  Example s(GetParam(), make);
   s.rows.count = 2500;
   std::vector<float> first;
   for (Isa isa : available_isas()) {
     const auto queue = make_host_queue(isa);
-    const auto nets = make_fused_nets(*queue, s.nets->layout());
+    const auto nets = make(*queue, s.nets->layout());
     std::vector<float> out(static_cast<size_t>(2500 * GetParam().spec.outputs()), NAN);
     nets->refresh(s.params.data());
     nets->forward(s.net, s.params.data(), s.rows, out.data());
@@ -37,23 +39,43 @@ TEST_P(FusedNetsOn, ForwardOfManyRows) {
   s.nets->forward(s.net, s.params.data(), s.rows, nullptr);
 }
 
-// Nor that of a gradient.
-TEST_P(FusedNetsOn, GradientsHaveTheSameBitsOnEveryInstructionSet) {
-  Example s(GetParam(), make_fused_nets);
-  std::vector<float> out(static_cast<size_t>(s.rows.count * GetParam().spec.outputs())), first;
+// Nor do they, or threads, change one of a gradient: of 1000 rows, in as many tiles as they need.
+TEST_P(FusedNetsOn, GradientsHaveTheSameBitsOnEveryInstructionSetAndForAnyNumberOfThreads) {
+  Example s(GetParam(), make);
+  s.rows.count = 1000;
+  const int64_t outputs = GetParam().spec.outputs();
+  std::vector<float> out(static_cast<size_t>(s.rows.count * outputs)), first;
   const std::vector<float> d_out = uniforms(s.random, static_cast<int64_t>(out.size()), -1, 1);
-  for (Isa isa : available_isas()) {
-    if (!has_fused_multiply_add(isa)) continue;
-    const auto queue = make_host_queue(isa);
-    const auto nets = make_fused_nets(*queue, s.nets->layout());
-    const auto tape = nets->make_tape(s.net);
-    std::vector<float> grad(s.params.size());
-    nets->refresh(s.params.data());
-    nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get());
-    nets->backward(s.net, s.params.data(), *tape, d_out.data(), grad.data());
-    if (first.empty()) first = grad;
-    EXPECT_EQ(grad, first) << name_of(isa);
+  for (bool bf16 : {false, true}) {
+    first.clear();
+    for (Isa isa : available_isas())
+      for (int threads : {1, 2, 3}) {
+        if (!has_fused_multiply_add(isa)) continue;
+        const auto queue = make_host_queue(isa);
+        const auto nets = make_fused_nets(*queue, s.nets->layout(), threads, bf16);
+        const auto tape = nets->make_tape(s.net);
+        std::vector<float> grad(s.params.size());
+        nets->refresh(s.params.data());
+        for (int64_t row = 0; row < s.rows.count; row += nets->tile()) {
+          const int64_t some = std::min(nets->tile(), s.rows.count - row);
+          nets->forward(s.net, s.params.data(), s.rows.part(row, some, GetParam().spec.inputs()),
+                        out.data() + row * outputs, tape.get());
+          nets->backward(s.net, s.params.data(), *tape, d_out.data() + row * outputs, grad.data());
+        }
+        if (first.empty()) first = grad;
+        EXPECT_EQ(grad, first) << name_of(isa) << ", " << threads << " threads" << (bf16 ? ", bf16" : "");
+      }
   }
+}
+
+std::unique_ptr<Nets> make_bf16(Queue& queue, ParamLayout layout) {
+  return make_fused_nets(queue, std::move(layout), 1, true);
+}
+
+// As autograd says but for the rounding of what is multiplied, by up to 2^-9.
+TEST_P(FusedNetsOn, Bf16IsNear) {
+  Example s(GetParam(), make_bf16);
+  expect_autograds(s, 0.02, 0.03);
 }
 
 // Widths below, at and beyond those of registers and blocks; outputs that are a block's rows, and some more.
@@ -73,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, FusedNetsOn,
                          [](const auto& info) { return info.param.name; });
 
 TEST(FusedNets, ATapeHoldsATile) {
-  Example s({"", {"net", {4, 8, 2}}, 193, false, false}, make_fused_nets);
+  Example s({"", {"net", {4, 8, 2}}, 193, false, false}, make);
   EXPECT_EQ(s.nets->tile(), 192);
   std::vector<float> out(2 * 193);
   const auto tape = s.nets->make_tape(s.net);
@@ -81,7 +103,7 @@ TEST(FusedNets, ATapeHoldsATile) {
 }
 
 TEST(FusedNets, RefuseHiddenState) {
-  Example s({"", {"net", {4, 2}}, 1, false, false}, make_fused_nets);
+  Example s({"", {"net", {4, 2}}, 1, false, false}, make);
   std::vector<float> out(2), hidden(3);
   const HiddenState some{hidden.data(), 3}, none;
   for (const auto& [in, next] : {std::pair{some, none}, {none, some}})
@@ -90,7 +112,7 @@ TEST(FusedNets, RefuseHiddenState) {
 
 // What a pass reads is as of the last refresh; of other numbers it is not to be had without one.
 TEST(FusedNets, SeeNewNumbersWhenTheyAreRefreshed) {
-  Example s({"", {"net", {4, 2}}, 1, false, false}, make_fused_nets);
+  Example s({"", {"net", {4, 2}}, 1, false, false}, make);
   std::vector<float> before(2), after(2), others = s.params;
   s.nets->forward(s.net, s.params.data(), s.rows, before.data());
   for (float& p : s.params) p *= 2;
@@ -111,11 +133,17 @@ TEST(HostNets, AreFusedWhereTheyCan) {
   const NetSpec plain{"net", {4, 8, 2}}, norm{"net", {4, 8, 2}, Activation::elu, true};
   const bool fma = has_fused_multiply_add(queue->isa());
   EXPECT_EQ(made(plain, "auto", 1), fma ? "fused" : "libto");
-  EXPECT_EQ(made(plain, "auto", 2), "libto");
+  EXPECT_EQ(made(plain, "auto", 2), fma ? "fused" : "libto");
   EXPECT_EQ(made(norm, "auto", 1), "libto");
   EXPECT_EQ(made(plain, "torch", 1), "libto");
   EXPECT_EQ(made(plain, "fused", 2), "fused");
   EXPECT_THROW(made(norm, "fused", 1), UsageError);
+  ParamLayout layout;
+  layout.add_net(plain);
+  EXPECT_THROW(make_host_nets(*queue, layout, "torch", 1, "bf16"), UsageError);
+  if (fma) {
+    EXPECT_EQ(make_host_nets(*queue, layout, "auto", 1, "bf16")->description(), "fused networks of bfloat16");
+  }
 }
 
 }  // namespace

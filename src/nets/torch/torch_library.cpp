@@ -28,7 +28,7 @@ constexpr uint64_t kLoading = uint64_t{1} << 30, kPerThread = uint64_t{192} << 2
 constexpr int kErrorSize = 1024;
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw UsageError("libtorch, which computes networks with layer norm or on several threads, cannot be used (" + why +
+  throw UsageError("libtorch, which computes networks with layer norm, cannot be used (" + why +
                    "): use --nets fused without --policy.layer_norm, or install a drl that is built with libtorch");
 }
 

@@ -41,7 +41,7 @@ class Drl(CMakePackage, CudaPackage):
     version("0.1.0", sha256="5c1451d94d44f4da6d74fdb1bb045f6c8a9af36a1226443c4b3612b9e6ca5ffe")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
-    variant("torch", default=True, description="Layer norm, and networks on several threads")
+    variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
     variant("mujoco", default=False, description="Robots, computed by MuJoCo 3.5.0")
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
