@@ -248,7 +248,7 @@ struct Learner {
     policy.actor_hidden_dims = policy.critic_hidden_dims = {32, 32};
     policy.init_std = 0.5;
     spec = actor_critic(envs->spec(), policy, !grpo);
-    nets = make_fused_nets(*queue, spec.layout);
+    nets = make_fused_nets(*queue, spec.layout, 1);
     const auto parts = [&](int mini_batches) {
       return LearnerParts{*queue, policy, BatchPlan{num_envs, num_steps, 0, 1, 1, mini_batches}, 1, spec, *nets, *envs};
     };

@@ -55,7 +55,7 @@ struct Training {
     envs = make_env(task, {share, comm.rank() * share, kSeed, true}, *queue);
     const AlgorithmKind& kind = options.algorithm();
     const ActorCritic spec = kind.networks(envs->spec(), options.policy);
-    nets = make_fused_nets(*queue, spec.layout);
+    nets = make_fused_nets(*queue, spec.layout, 1);
     const BatchPlan plan = kind.plan({share, kSteps, comm.rank(), comm.size(), 4}, envs->spec());
     learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs});
     state = list_state([this](StateVisitor& visitor) { learner->visit_state(visitor); });

@@ -30,7 +30,7 @@ struct Training {
     envs = make_env(task, {kEnvs, 0, 3, false}, *queue);
     const AlgorithmKind& kind = options.algorithm();
     const ActorCritic spec = kind.networks(envs->spec(), options.policy);
-    nets = make_fused_nets(*queue, spec.layout);
+    nets = make_fused_nets(*queue, spec.layout, 1);
     learner =
         kind.make({*queue, options.policy, kind.plan({kEnvs, kSteps, 0, 1, 1}, envs->spec()), 3, spec, *nets, *envs});
   }

@@ -16,7 +16,7 @@ struct Untrained {
     Options options;
     options.policy.actor_hidden_dims = options.policy.critic_hidden_dims = {8};
     spec = options.algorithm().networks(task_spec(task), options.policy);
-    nets = make_fused_nets(*queue, spec.layout);
+    nets = make_fused_nets(*queue, spec.layout, 1);
     params.resize(static_cast<size_t>(spec.layout.size()));
     initialize_parameters(spec, options.policy, 5, params);
   }
