@@ -12,7 +12,7 @@
 #include "drl/philox.hpp"
 #include "envs/make_env.hpp"
 #include "nets/host_nets.hpp"
-#include "nets/torch/blas.hpp"
+#include "nets/torch/torch_library.hpp"
 #include "placement/machine.hpp"
 #ifdef DRL_CUDA
 #include "nets/gpu/gpu_nets.hpp"
@@ -150,7 +150,7 @@ void measure_core(int64_t num_envs, int iterations) {
               static_cast<long long>(num_envs));
   print("drl", ours);
   std::printf("%-22s %10.3f M steps/s (%s)\n", "bare libtorch",
-              static_cast<double>(num_envs * kSteps) / bare_seconds / 1e6, blas_library().name.c_str());
+              static_cast<double>(num_envs * kSteps) / bare_seconds / 1e6, torch_library(1).facts().blas);
   std::printf("%-22s %10.2f\n", "drl / bare libtorch", bare_seconds / ours.seconds());
   std::printf("%-22s %10.2f %% of the iteration\n", "environments",
               100 * environment_seconds(num_envs) / ours.seconds());

@@ -30,6 +30,5 @@ if(DRL_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
-# Programs find a libtorch outside the system's folders, and an installed tree can be moved.
+# Programs find libraries outside the system's folders, and an installed tree can be moved.
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
-set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

@@ -4,24 +4,29 @@ find_package(Boost REQUIRED COMPONENTS program_options)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
-if(NOT DEFINED TORCH_CUDA_ARCH_LIST AND NOT DEFINED ENV{TORCH_CUDA_ARCH_LIST})
-  set(TORCH_CUDA_ARCH_LIST 9.0)  # else a CUDA libtorch asks this machine's GPU, and fails on machines without one
-endif()
-# A CUDA libtorch changes what nvcc is told for the whole project.
-set(drl_cuda_flags "${CMAKE_CUDA_FLAGS}")
-set(drl_cuda_architectures "${CMAKE_CUDA_ARCHITECTURES}")
-set(CMAKE_CUDA_ARCHITECTURES)
-set(kineto_LIBRARY c10)  # stands for a static library that PyTorch's wheels lack: its absence is warned of
-find_package(Torch REQUIRED)
-set(CMAKE_CUDA_FLAGS "${drl_cuda_flags}")
-set(CMAKE_CUDA_ARCHITECTURES "${drl_cuda_architectures}")
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # PyTorch's wheels export std::filesystem of another GCC, in which remove_all crashes: the first library wins.
-  add_link_options("$<$<LINK_LANGUAGE:CXX>:LINKER:--push-state,--no-as-needed;-lstdc++;LINKER:--pop-state>")
-endif()
-cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${TORCH_INSTALL_PREFIX}" NORMALIZE torch_is_here)
-if(torch_is_here)  # by tools/fetch_libtorch: CMake takes what lies in the project for something that it builds
-  list(APPEND CMAKE_INSTALL_RPATH "${TORCH_INSTALL_PREFIX}/lib")
+
+option(DRL_WITH_TORCH "Networks with layer norm, by libtorch (tests: against its autograd)" ON)
+if(DRL_WITH_TORCH)
+  if(NOT DEFINED TORCH_CUDA_ARCH_LIST AND NOT DEFINED ENV{TORCH_CUDA_ARCH_LIST})
+    set(TORCH_CUDA_ARCH_LIST 9.0)  # else a CUDA libtorch asks this machine's GPU, and fails on machines without one
+  endif()
+  # A CUDA libtorch changes what nvcc is told for the whole project.
+  set(drl_cuda_flags "${CMAKE_CUDA_FLAGS}")
+  set(drl_cuda_architectures "${CMAKE_CUDA_ARCHITECTURES}")
+  set(CMAKE_CUDA_ARCHITECTURES)
+  set(kineto_LIBRARY c10)  # stands for a static library that PyTorch's wheels lack: its absence is warned of
+  find_package(Torch)
+  if(NOT Torch_FOUND)
+    message(FATAL_ERROR "libtorch is not found: tools/setup installs it, CMAKE_PREFIX_PATH may name another one, "
+      "and -DDRL_WITH_TORCH=OFF does without it")
+  endif()
+  set(CMAKE_CUDA_FLAGS "${drl_cuda_flags}")
+  set(CMAKE_CUDA_ARCHITECTURES "${drl_cuda_architectures}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # PyTorch's wheels export std::filesystem of another GCC, in which remove_all crashes: the first library wins.
+    add_link_options("$<$<LINK_LANGUAGE:CXX>:LINKER:--push-state,--no-as-needed;-lstdc++;LINKER:--pop-state>")
+  endif()
+  cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${TORCH_INSTALL_PREFIX}" NORMALIZE torch_is_here)
 endif()
 
 add_library(drl_hdf5 INTERFACE)

@@ -20,7 +20,6 @@
 #include "comm/session.hpp"
 #include "envs/make_env.hpp"
 #include "launch/allocation.hpp"
-#include "nets/torch/blas.hpp"
 #include "placement/mpirun.hpp"
 #include "placement/relaunch.hpp"
 #include "run/deadline.hpp"
@@ -147,13 +146,6 @@ struct Output {
   RunMonitor monitor;
 };
 
-void warn_of_slow_blas(const Learner& learner) {
-  if (learner.engine().starts_with("libtorch") && blas_library().reference)
-    log::warn(
-        "matrix products run on the reference BLAS, 4 to 5 times slower than an optimised one: install OpenBLAS "
-        "(Debian: libopenblas0-pthread)");
-}
-
 int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, const std::vector<std::string>& arguments) {
   log::init(comm.rank(), comm.size(), host_name(), settings.command.quiet);
 
@@ -190,7 +182,6 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   // 5. The loop, of which rank 0 tells.
   std::optional<Output> output;
   on_rank_zero(comm, [&]() -> std::string {
-    warn_of_slow_blas(learner);
     if (deadline) deadline->require_time();
     require_films(options.run, options.train.task, start.from == StartFrom::resume);
     output.emplace(settings, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);

@@ -87,6 +87,13 @@ void keep_mpi_off_gpus() {
   if (!changed.empty()) log::info("MPI carries host data only: {}", join(changed, ", "));
 }
 
+// hwloc, which tells MPI and us where cores are, opens all of its plugins first: in Debian for OpenCL, X11 and XML,
+// with thirty libraries; on GPU nodes CUDA's too. Of them we ask for the PCI bus only. A user's own list stays.
+void leave_out_hwloc_plugins() {
+  setenv("HWLOC_PLUGINS_BLACKLIST",
+         "hwloc_xml_libxml,hwloc_opencl,hwloc_gl,hwloc_cuda,hwloc_nvml,hwloc_rsmi,hwloc_levelzero", 0);
+}
+
 // MPI_Init by one thread that alone calls MPI afterwards; finalised unless the rank fails.
 class MpiLibrary {
  public:
@@ -136,6 +143,7 @@ std::vector<Setting> host_data_only(const Environment& environment, bool mpich) 
 
 int run_session(const LaunchInfo& launch, const std::function<int(Communicator&)>& body) {
   try {
+    leave_out_hwloc_plugins();
     MpiLibrary mpi(launch);
     const std::unique_ptr<Communicator> comm = launch.launched() ? make_mpi_communicator() : make_serial_communicator();
     try {

@@ -137,11 +137,14 @@ Check hardware_finding(const std::vector<RankFacts>& ranks) {
 Check library_finding(const std::vector<RankFacts>& ranks) {
   std::vector<std::string> libraries;
   for (const RankFacts& rank : ranks)
-    libraries.push_back(rank.blas + ", " + rank.mpi + (rank.cuda.empty() ? "" : ", CUDA " + rank.cuda));
+    libraries.push_back((rank.blas.empty() ? "" : rank.blas + ", ") + rank.mpi +
+                        (rank.cuda.empty() ? "" : ", CUDA " + rank.cuda));
   if (groups_of(libraries).size() > 1)
     return {Status::warning, "they differ: " + by_text(libraries, column(ranks, &RankFacts::host)),
             "the slowest sets the pace, MPI versions may not understand each other, and runs repeat to the bit only "
             "with equal ones: load the same modules on all nodes"};
+  if (const std::string& trouble = ranks.front().torch_trouble; !trouble.empty())
+    return check_of_message(Status::warning, trouble);
   if (ranks.front().reference_blas)
     return {Status::warning, "matrix products run on the reference BLAS, 4 to 5 times slower than others",
             "install OpenBLAS on all nodes (Debian: libopenblas0-pthread)"};

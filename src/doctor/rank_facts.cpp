@@ -5,10 +5,11 @@
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "comm/communicator.hpp"
 #include "comm/mpi_library.hpp"
 #include "comm/program_build.hpp"
 #include "envs/task_libraries.hpp"
-#include "nets/torch/blas.hpp"
+#include "nets/torch/torch_library.hpp"
 #include "placement/machine.hpp"
 #include "placement/topology.hpp"
 
@@ -65,18 +66,25 @@ std::string lines_of(const std::vector<Row>& rows) {
   return text;
 }
 
+void add_torch_facts(RankFacts& facts) {
+  if (!built_with_torch()) return;
+  facts.torch_trouble = usage_error([&] {
+    const TorchFacts& torch = torch_library(1).facts();
+    facts.blas = torch.blas, facts.reference_blas = torch.reference_blas;
+  });
+}
+
 }  // namespace
 
 RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placement, double load) {
   const Machine machine = this_machine();
-  const BlasLibrary blas = blas_library();
   RankFacts facts;
   facts.rank = launch.rank, facts.local_rank = launch.local_rank;
   facts.host = host_name();
   facts.device = placement.device;
   facts.cpu_model = machine.cpu_model;
   facts.cores = machine.cores, facts.cpus = to_text(allowed_cpus());
-  facts.blas = blas.name, facts.reference_blas = blas.reference;
+  add_torch_facts(facts);
   facts.mpi = mpi_version(), facts.thread_level = mpi_thread_level(), facts.gtl = gtl_text(process_environment());
   if (launch.launched()) facts.launcher = launch.launcher + " (" + launch.variables + ")";
   const std::string libraries = task_library_builds();

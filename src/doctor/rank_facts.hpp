@@ -17,17 +17,18 @@ struct RankFacts : GpuIdentity {
   std::string device = "cpu";  // or "cuda:2"
   std::string cuda;            // of the runtime
   std::string cpu_model;
-  int cores = 1;     // physical ones that the rank may use
-  std::string cpus;  // their hardware threads, "0-3,64-67"
-  std::string blas;
+  int cores = 1;              // physical ones that the rank may use
+  std::string cpus;           // their hardware threads, "0-3,64-67"
+  std::string blas;           // of libtorch; "" without it
+  std::string torch_trouble;  // why libtorch cannot be used, if this drl was built with it
   bool reference_blas = false;
   std::string mpi, thread_level, gtl;
   std::string launcher;  // and the variables that it was known by
   double load = -1;      // s from the start of the process to main; negative if that is not known
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, local_rank, host, device, gpu, uuid, pci, driver, cuda, nccl,
-                                   cpu_model, cores, cpus, blas, reference_blas, mpi, thread_level, gtl, launcher,
-                                   build, load)
+                                   cpu_model, cores, cpus, blas, torch_trouble, reference_blas, mpi, thread_level, gtl,
+                                   launcher, build, load)
 
 // Of this process; add_gpu_facts (checks.hpp) adds what concerns its GPU.
 RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placement, double load);

@@ -14,6 +14,7 @@
 #include "base/build_id.hpp"
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/installation.hpp"
 #include "base/text.hpp"
 #include "drl/task_abi.hpp"
 #include "envs/make_env.hpp"
@@ -112,9 +113,8 @@ bool is_loaded(const std::string& file) {
 
 std::vector<std::string> installed() {
   std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(program.parent_path().parent_path() / "lib/drl/tasks", ignored))
+  for (const auto& entry : fs::directory_iterator(installation() / "lib/drl/tasks", ignored))
     if (entry.path().extension() == ".so") files.push_back(fs::weakly_canonical(entry.path(), ignored).string());
   std::ranges::sort(files);
   return files;

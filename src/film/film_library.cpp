@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/installation.hpp"
 #include "base/text.hpp"
 
 namespace drl {
@@ -20,10 +21,7 @@ constexpr int kErrorSize = 1024;
 
 }  // namespace
 
-fs::path film_library_file() {
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "lib/drl/drl_film.so";
-}
+fs::path film_library_file() { return installation() / "lib/drl/drl_film.so"; }
 
 FilmLibrary::FilmLibrary(const fs::path& file) {
   const std::string name = printable(file.string(), 200);

@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "nets/fused/fused_nets.hpp"
+#include "nets/torch/torch_library.hpp"
 #include "nets/torch/torch_nets.hpp"
 
 namespace drl {
@@ -22,7 +23,8 @@ std::unique_ptr<Nets> make_host_nets(Queue& queue, ParamLayout layout, const std
   const bool can = !has_layer_norm(layout);
   if (which == "fused" && !can)
     throw UsageError("--nets fused has no layer norm (policy.layer_norm is given): leave one of them out");
-  const bool fused = which == "fused" || (which == "auto" && can && has_fused_multiply_add(queue.isa()));
+  const bool better = has_fused_multiply_add(queue.isa()) || !built_with_torch();
+  const bool fused = which == "fused" || (which == "auto" && can && better);
   if (precision == "bf16" && !fused)
     throw UsageError("--precision bf16 is for fused networks, and these are libtorch's (" +
                      std::string(which == "torch" ? "--nets torch is given"

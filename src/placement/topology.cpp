@@ -49,6 +49,8 @@ struct Topology::Handle {
     DRL_CHECK(hwloc_topology_init(&topology) == 0, "hwloc");
     // Cores that a container hides count as the machine's too.
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    // The system tells what is where. This one asks each core itself, and waits until it is free for us to move there.
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     if (what == Read::cores_and_gpus)
       hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);

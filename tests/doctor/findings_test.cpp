@@ -156,6 +156,13 @@ TEST(Facts, Libraries) {
   EXPECT_EQ(library_finding(ranks).status, Status::warning);
   EXPECT_TRUE(holds(library_finding(ranks).finding, "4 to 5 times slower"));
   EXPECT_TRUE(holds(library_finding(ranks).remedy, "libopenblas0-pthread"));
+  for (RankFacts& rank : ranks) rank.blas = "", rank.reference_blas = false;  // without libtorch
+  EXPECT_EQ(library_finding(ranks).status, Status::ok);
+  EXPECT_EQ(library_finding(ranks).finding, "Open MPI 4");
+  for (RankFacts& rank : ranks) rank.torch_trouble = "libtorch cannot be used (it is not there): use something else";
+  EXPECT_EQ(library_finding(ranks).status, Status::warning);
+  EXPECT_EQ(library_finding(ranks).finding, "libtorch cannot be used (it is not there)");
+  EXPECT_EQ(library_finding(ranks).remedy, "use something else");
   ranks = four_ranks();
   for (RankFacts& rank : ranks) rank.cuda = "13.0";
   EXPECT_EQ(library_finding(ranks).finding, "OpenBLAS, Open MPI 4, CUDA 13.0");

@@ -17,7 +17,7 @@
 #include "device/reduce.hpp"
 #include "envs/make_env.hpp"
 #include "envs/simulator_envs.hpp"
-#include "nets/torch/torch_nets.hpp"
+#include "nets/fused/fused_nets.hpp"
 #include "simulators.hpp"
 
 namespace drl {
@@ -248,7 +248,7 @@ struct Learner {
     policy.actor_hidden_dims = policy.critic_hidden_dims = {32, 32};
     policy.init_std = 0.5;
     spec = actor_critic(envs->spec(), policy, !grpo);
-    nets = make_torch_nets(*queue, spec.layout, 1);
+    nets = make_fused_nets(*queue, spec.layout, 1);
     const auto parts = [&](int mini_batches) {
       return LearnerParts{*queue, policy, BatchPlan{num_envs, num_steps, 0, 1, 1, mini_batches}, 1, spec, *nets, *envs};
     };

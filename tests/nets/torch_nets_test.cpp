@@ -1,11 +1,10 @@
 #include "nets/torch/torch_nets.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include "base/check.hpp"
 #include "examples.hpp"
-#include "nets/torch/blas.hpp"
+#include "nets/torch/torch_library.hpp"
 
 namespace drl {
 namespace {
@@ -77,21 +76,20 @@ TEST(TorchNets, RefuseHiddenState) {
 TEST(TorchNets, SaysWhatItComputesWith) {
   const Example s({"", {"net", {1, 1}}, 1, false, false}, make);
   EXPECT_EQ(s.nets->description().find("libtorch "), 0u);
-  EXPECT_NE(s.nets->description().find(blas_library().name), std::string::npos);
-  EXPECT_FALSE(blas_library().name.empty());
+  const std::string blas = torch_library(1).facts().blas;
+  EXPECT_NE(s.nets->description().find(blas), std::string::npos);
+  EXPECT_FALSE(blas.empty());
 }
 
-// 192 MiB for each thread, and as much besides.
-TEST(AddressSpace, MustHoldTheBuffersOfBlas) {
-  constexpr uint64_t mib = 1 << 20;
-  EXPECT_EQ(address_space_problem(RLIM_INFINITY, 600 * mib, 1000), "");
-  EXPECT_EQ(address_space_problem(984 * mib, 600 * mib, 1), "");
-  EXPECT_EQ(
-      address_space_problem(983 * mib, 600 * mib, 1),
-      "the limit of the address space leaves 383 MiB (ulimit -v 1006592), and 1 thread of matrix products may take "
-      "384 MiB: ulimit -v 1007617, or unlimited; in a job ask for more memory");
-  EXPECT_NE(address_space_problem(984 * mib, 600 * mib, 2), "");
-  EXPECT_NE(address_space_problem(500 * mib, 600 * mib, 1), "");
+TEST(TorchLibrary, SaysWhatLibtorchSays) {
+  float numbers[16] = {};
+  try {
+    torch_library(1).multiply(matrix(numbers, 2, 2), matrix(numbers, 2, 3), matrix(numbers, 2, 2));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("libtorch fails (")) << error.what();
+    EXPECT_NE(std::string(error.what()).find("2x3"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

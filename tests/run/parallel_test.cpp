@@ -15,7 +15,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "envs/make_env.hpp"
-#include "nets/torch/torch_nets.hpp"
+#include "nets/fused/fused_nets.hpp"
 #include "run/run_monitor.hpp"
 #include "run/state.hpp"
 #include "run/trainer.hpp"
@@ -55,7 +55,7 @@ struct Training {
     envs = make_env(task, {share, comm.rank() * share, kSeed, true}, *queue);
     const AlgorithmKind& kind = options.algorithm();
     const ActorCritic spec = kind.networks(envs->spec(), options.policy);
-    nets = make_torch_nets(*queue, spec.layout, 1);
+    nets = make_fused_nets(*queue, spec.layout, 1);
     const BatchPlan plan = kind.plan({share, kSteps, comm.rank(), comm.size(), 4}, envs->spec());
     learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs});
     state = list_state([this](StateVisitor& visitor) { learner->visit_state(visitor); });

@@ -8,7 +8,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "envs/make_env.hpp"
-#include "nets/torch/torch_nets.hpp"
+#include "nets/fused/fused_nets.hpp"
 #include "own_task_table.hpp"
 #include "run/evaluator.hpp"
 #include "run/trainer.hpp"
@@ -30,7 +30,7 @@ struct Training {
     envs = make_env(task, {kEnvs, 0, 3, false}, *queue);
     const AlgorithmKind& kind = options.algorithm();
     const ActorCritic spec = kind.networks(envs->spec(), options.policy);
-    nets = make_torch_nets(*queue, spec.layout, 1);
+    nets = make_fused_nets(*queue, spec.layout, 1);
     learner =
         kind.make({*queue, options.policy, kind.plan({kEnvs, kSteps, 0, 1, 1}, envs->spec()), 3, spec, *nets, *envs});
   }

@@ -3,7 +3,7 @@
 
 #include "base/check.hpp"
 #include "envs/make_env.hpp"
-#include "nets/torch/torch_nets.hpp"
+#include "nets/fused/fused_nets.hpp"
 #include "own_task_table.hpp"
 #include "run/evaluator.hpp"
 #include "run/train_options.hpp"
@@ -16,7 +16,7 @@ struct Untrained {
     Options options;
     options.policy.actor_hidden_dims = options.policy.critic_hidden_dims = {8};
     spec = options.algorithm().networks(task_spec(task), options.policy);
-    nets = make_torch_nets(*queue, spec.layout, 1);
+    nets = make_fused_nets(*queue, spec.layout, 1);
     params.resize(static_cast<size_t>(spec.layout.size()));
     initialize_parameters(spec, options.policy, 5, params);
   }

@@ -1,4 +1,4 @@
-// Networks on libtorch, for CPUs. This folder alone includes libtorch, and this header does not show it.
+// Networks on libtorch's matrix products, for CPUs.
 #pragma once
 
 #include <memory>

@@ -41,6 +41,7 @@ class Drl(CMakePackage, CudaPackage):
     version("0.1.0", sha256="a9aa8664499a24ff2aaad681ec45659959634c925f67872fef3539240e56b6a2")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
+    variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
     variant("mujoco", default=False, description="Robots, computed by MuJoCo 3.5.0")
     variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
 
@@ -52,14 +53,15 @@ class Drl(CMakePackage, CudaPackage):
     depends_on("googletest@1.12:", type="test")
 
     depends_on("mpi")
-    depends_on("hwloc@2:")
+    depends_on("hwloc@2.1:")
     depends_on("hdf5@1.10: ~mpi")  # rank 0 alone writes
     depends_on("boost@1.74: +program_options")
     depends_on("spdlog@1.10:")
     depends_on("nlohmann-json@3.11:")
 
-    depends_on("py-torch@1.13:")  # libtorch, for the CPU: +cuda computes without it, so any does
-    depends_on("py-torch ~cuda", when="~cuda")
+    # libtorch, for the CPU, opened by runs that need it: +cuda computes without it, so any does
+    depends_on("py-torch@1.13:", when="+torch")
+    depends_on("py-torch ~cuda", when="+torch ~cuda")
 
     depends_on("libpng@1.6:", when="+mujoco")  # films
     depends_on("giflib@5:", when="+mujoco")
@@ -83,6 +85,8 @@ class Drl(CMakePackage, CudaPackage):
         return any(file.lstat().st_mtime > installed for file in sources + inside)
 
     def setup_build_environment(self, env: EnvironmentModifications) -> None:
+        if self.spec.satisfies("~torch"):
+            return
         # <libtorch>/share/cmake/Torch looks for libtorch.so in system folders before its own.
         for cmake_files in self.spec["py-torch"].package.cmake_prefix_paths:
             env.prepend_path("CMAKE_PREFIX_PATH", ancestor(cmake_files, 2))
@@ -93,6 +97,7 @@ class Drl(CMakePackage, CudaPackage):
             self.define("DRL_BENCHMARKS", False),
             self.define_from_variant("DRL_WITH_CUDA", "cuda"),
             self.define_from_variant("DRL_WITH_MUJOCO", "mujoco"),
+            self.define_from_variant("DRL_WITH_TORCH", "torch"),
         ]
         if self.spec.satisfies("+cuda"):
             archs = self.spec.variants["cuda_arch"].value

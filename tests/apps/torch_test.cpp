@@ -1,0 +1,78 @@
+// libtorch is opened by a run that needs it, and by no other.
+#include <gtest/gtest.h>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+const std::string kModule = DRL_BIN "/../lib/drl/drl_torch.so";
+
+// On other machines networks are libtorch's by default.
+bool has_fused_multiply_add() {
+  const std::string cpu = slurp("/proc/cpuinfo");
+  return cpu.find(" fma ") != std::string::npos || cpu.find(" asimd") != std::string::npos;
+}
+
+// An installation without drl_torch.so.
+struct Without : Runs {
+  Without() {
+    fs::create_directory(folder / "bin");
+    for (const std::string& program : {kTrain, kEval}) fs::copy(program, folder / "bin");
+  }
+  Result run_there(const Words& more) const {
+    Words words = command(more);
+    words.front() = folder / "bin/drl_train";
+    return run_program(words);
+  }
+};
+
+TEST(Libtorch, IsLinkedWithNoProgram) {
+  for (const auto& entry : fs::directory_iterator(DRL_BIN)) {
+    const Result libraries = run_program({entry.path()}, {{"LD_TRACE_LOADED_OBJECTS", "1"}});
+    const std::string name = entry.path().filename();
+    if (name != "drl_train" && name != "drl_eval" && name != "drl_doctor") continue;
+    EXPECT_NE(libraries.out.find("libstdc++"), std::string::npos) << name << libraries.err;
+    for (const char* library : {"torch", "libc10", "blas", "mujoco"})
+      EXPECT_EQ(libraries.out.find(library), std::string::npos) << name << ": " << libraries.out;
+  }
+}
+
+TEST(Libtorch, IsNotNeededByARunOfATaskAsItIs) {
+  if (!has_fused_multiply_add()) GTEST_SKIP() << "without multiply-adds";
+  const Without runs;
+  const Result trained = runs.run_there({"--run_name", "r", "--max_iterations", "2"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_NE((trained.out + trained.err).find("fused networks"), std::string::npos) << trained.out << trained.err;
+  const std::string file = checkpoint_file(runs.run("r"), 2);
+  const Result played = run_program({runs.folder / "bin/drl_eval", "--checkpoint", file, "--episodes", "2"});
+  EXPECT_EQ(played.exit_code, 0) << played.err;
+}
+
+// One line, on any number of ranks.
+TEST(Libtorch, ThatIsMissingIsSaidWhereItIsNeeded) {
+  const Without runs;
+  for (const Words& more : {Words{"--policy.layer_norm", "true"}, {"--nets", "torch"}}) {
+    const Result result = runs.run_there(more + Words{"--run_name", "r", "--max_iterations", "1"});
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_TRUE(result.err.starts_with("error: libtorch, which computes networks with layer norm")) << result.err;
+    EXPECT_NE(result.err.find(fs::exists(kModule) ? "lib/drl/drl_torch.so is not there" : "-DDRL_WITH_TORCH=OFF"),
+              std::string::npos)
+        << result.err;
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    EXPECT_FALSE(fs::exists(runs.run("r")));
+  }
+}
+
+TEST(Libtorch, IsOpenedWhereItIsNeeded) {
+  if (!fs::exists(kModule)) GTEST_SKIP() << "built without libtorch";
+  const Runs runs;
+  for (const Words& more : {Words{"--policy.layer_norm", "true"}, {"--nets", "torch"}}) {
+    const Result result = runs.train(more + Words{"--run_name", more.front().substr(2), "--max_iterations", "1"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE((result.out + result.err).find("libtorch "), std::string::npos) << result.out << result.err;
+  }
+}
+
+}  // namespace
+}  // namespace drl::test
