@@ -222,8 +222,8 @@ DRL_HD Pack<double, W> fma(Pack<double, W> a, Pack<double, W> b, Pack<double, W>
 // scale * cos(x), computed in double and rounded once: for tasks whose reference stores float but computes this in
 // double. For |x| <= 1e6. D holds doubles, U the integers of as many bits.
 //
-// With x = (k + 1/2) pi + r, |r| <= pi/2: cos(x) = -(-1)^k sin(r), by Taylor: the first term left out is below 2e-18. No
-// division: one of a register takes longer than the polynomial.
+// With x = (k + 1/2) pi + r, |r| <= pi/2: cos(x) = -(-1)^k sin(r), by Taylor: the first term left out is below 2e-18.
+// No division: one of a register takes longer than the polynomial.
 template <class D, class U>
 DRL_HD D scaled_cos_wide(double scale, D x) {
   const D shifted = (x * 0.31830988618379067 - 0.5) + D(0x1.8p52), n = (shifted - D(0x1.8p52)) + 0.5;
