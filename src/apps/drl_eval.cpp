@@ -78,7 +78,7 @@ class Policy {
     if (physics != "run") choose_physics(table, physics);
     const TaskSpec task = spec_of_task(checkpoint, file);
     spec_ = options_.algorithm().networks(task, options_.policy);
-    nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads);
+    nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads, options_.train.precision);
     params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
     const UpdateOptions& update = options_.algorithm().update_options();
     const bool normalized = update.obs_normalization;

@@ -69,7 +69,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
     const EnvConfig envs{plan_.num_envs,       plan_.rank * plan_.num_envs, seed, train.init_at_random_ep_len,
                          options.env->bytes(), placement_.threads};
     queue_ = gpu < 0 ? make_host_queue(place.isa) : gpu_queue(gpu, place.isa);
-    nets_ = gpu < 0 ? make_host_nets(*queue_, spec_.layout, train.nets, placement_.threads)
+    nets_ = gpu < 0 ? make_host_nets(*queue_, spec_.layout, train.nets, placement_.threads, train.precision)
                     : gpu_nets(*queue_, spec_.layout, (plan_.num_steps + 1) * plan_.num_envs);
     envs_ = make_env(train.task, envs, *queue_);
     algorithm_ = options.algorithm().make(
@@ -90,7 +90,8 @@ double Learner::evaluate() {
                             placement_.threads,
                             algorithm_->stats().curriculum};
   const std::unique_ptr<Queue> queue = make_host_queue(queue_->isa());
-  const std::unique_ptr<Nets> nets = make_host_nets(*queue, spec_.layout, options_.train.nets, placement_.threads);
+  const std::unique_ptr<Nets> nets = make_host_nets(*queue, spec_.layout, options_.train.nets, placement_.threads,
+                                                    placement_.gpu < 0 ? options_.train.precision : "fp32");
   const PolicyView policy = algorithm_->policy();
   return summarize(drl::evaluate(plan, {*queue, *nets, spec_, policy.params.data(), policy.normalizer}).returns).mean;
 }

@@ -71,7 +71,7 @@ inline std::vector<const ParamSlice*> slices_of(const ParamLayout& layout, NetId
 }
 
 // Outputs and gradients of `s`, of a tape, are those of autograd in double.
-inline void expect_autograds(Example& s) {
+inline void expect_autograds(Example& s, double of_outputs = 2e-6, double of_gradients = 1e-5) {
   const ParamLayout& layout = s.nets->layout();
   const NetSpec& spec = layout.net(s.net);
   const int64_t outputs = s.rows.count * spec.outputs();
@@ -83,14 +83,14 @@ inline void expect_autograds(Example& s) {
 
   const auto tape = s.nets->make_tape(s.net);
   s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get());
-  expect_close(out, expected.detach(), 2e-6, "outputs");
+  expect_close(out, expected.detach(), of_outputs, "outputs");
   std::vector<float> grad(s.params.size()), twice(s.params.size()), d_in(s.inputs(s.rows).numel(), NAN);
   s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), grad.data(), d_in.data());
-  expect_close(d_in, x.grad(), 1e-5, "d_in");
+  expect_close(d_in, x.grad(), of_gradients, "d_in");
   for (int layer = 0; layer < spec.layers(); ++layer)
     for (const ParamSlice* at : slices_of(layout, s.net, layer))
       expect_close({&grad[static_cast<size_t>(at->offset)], static_cast<size_t>(at->count())},
-                   flat.grad().narrow(0, at->offset, at->count()), 2e-5, at->name);
+                   flat.grad().narrow(0, at->offset, at->count()), 2 * of_gradients, at->name);
   for (size_t i = 0; i < grad.size(); ++i)
     EXPECT_TRUE(grad[i] == 0 || flat.grad().data_ptr<double>()[i] != 0) << "of another network, or of none: " << i;
 

@@ -46,23 +46,36 @@ TEST_P(FusedNetsOn, GradientsHaveTheSameBitsOnEveryInstructionSetAndForAnyNumber
   const int64_t outputs = GetParam().spec.outputs();
   std::vector<float> out(static_cast<size_t>(s.rows.count * outputs)), first;
   const std::vector<float> d_out = uniforms(s.random, static_cast<int64_t>(out.size()), -1, 1);
-  for (Isa isa : available_isas())
-    for (int threads : {1, 2, 3}) {
-      if (!has_fused_multiply_add(isa)) continue;
-      const auto queue = make_host_queue(isa);
-      const auto nets = make_fused_nets(*queue, s.nets->layout(), threads);
-      const auto tape = nets->make_tape(s.net);
-      std::vector<float> grad(s.params.size());
-      nets->refresh(s.params.data());
-      for (int64_t row = 0; row < s.rows.count; row += nets->tile()) {
-        const int64_t some = std::min(nets->tile(), s.rows.count - row);
-        nets->forward(s.net, s.params.data(), s.rows.part(row, some, GetParam().spec.inputs()),
-                      out.data() + row * outputs, tape.get());
-        nets->backward(s.net, s.params.data(), *tape, d_out.data() + row * outputs, grad.data());
+  for (bool bf16 : {false, true}) {
+    first.clear();
+    for (Isa isa : available_isas())
+      for (int threads : {1, 2, 3}) {
+        if (!has_fused_multiply_add(isa)) continue;
+        const auto queue = make_host_queue(isa);
+        const auto nets = make_fused_nets(*queue, s.nets->layout(), threads, bf16);
+        const auto tape = nets->make_tape(s.net);
+        std::vector<float> grad(s.params.size());
+        nets->refresh(s.params.data());
+        for (int64_t row = 0; row < s.rows.count; row += nets->tile()) {
+          const int64_t some = std::min(nets->tile(), s.rows.count - row);
+          nets->forward(s.net, s.params.data(), s.rows.part(row, some, GetParam().spec.inputs()),
+                        out.data() + row * outputs, tape.get());
+          nets->backward(s.net, s.params.data(), *tape, d_out.data() + row * outputs, grad.data());
+        }
+        if (first.empty()) first = grad;
+        EXPECT_EQ(grad, first) << name_of(isa) << ", " << threads << " threads" << (bf16 ? ", bf16" : "");
       }
-      if (first.empty()) first = grad;
-      EXPECT_EQ(grad, first) << name_of(isa) << ", " << threads << " threads";
-    }
+  }
+}
+
+std::unique_ptr<Nets> make_bf16(Queue& queue, ParamLayout layout) {
+  return make_fused_nets(queue, std::move(layout), 1, true);
+}
+
+// As autograd says but for the rounding of what is multiplied, by up to 2^-9.
+TEST_P(FusedNetsOn, Bf16IsNear) {
+  Example s(GetParam(), make_bf16);
+  expect_autograds(s, 0.02, 0.03);
 }
 
 // Widths below, at and beyond those of registers and blocks; outputs that are a block's rows, and some more.
@@ -125,6 +138,12 @@ TEST(HostNets, AreFusedWhereTheyCan) {
   EXPECT_EQ(made(plain, "torch", 1), "libto");
   EXPECT_EQ(made(plain, "fused", 2), "fused");
   EXPECT_THROW(made(norm, "fused", 1), UsageError);
+  ParamLayout layout;
+  layout.add_net(plain);
+  EXPECT_THROW(make_host_nets(*queue, layout, "torch", 1, "bf16"), UsageError);
+  if (fma) {
+    EXPECT_EQ(make_host_nets(*queue, layout, "auto", 1, "bf16")->description(), "fused networks of bfloat16");
+  }
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 // whole registers; weights lie as the blocks read them (PackWeights).
 //
 // Every number is one sum in one order, whatever the instruction set: along a layer's inputs, its outputs, or rows.
+//
+// What is multiplied are floats, or pairs of bfloat16 (the upper halves of floats) that follow each other in a sum and
+// have the place of one float, a word: half as many words for the same products. Sums are floats in both cases.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +20,25 @@ inline constexpr int64_t kRowBlock = 48;  // rows that a function object does at
 
 constexpr int64_t padded(int64_t width) { return (width + kPadded - 1) / kPadded * kPadded; }
 
+struct Fp32 {
+  static constexpr int64_t kPerWord = 1;
+};
+struct Bf16 {
+  static constexpr int64_t kPerWord = 2;
+};
+template <class Numbers>
+constexpr int64_t words(int64_t numbers) {
+  return (numbers + Numbers::kPerWord - 1) / Numbers::kPerWord;
+}
+
 // One layer of a network. The weights are copies: by panels of columns side by side, each [steps, its columns].
 struct FusedLayer {
   int inputs, outputs;
   int64_t in_stride, out_stride;  // floats from one row to the next
-  float* forward;                 // by panels of outputs; the steps are inputs
-  float* backward;                // by panels of inputs; the steps are outputs
+  float* forward;                 // by panels of outputs; the steps are words of inputs
+  float* backward;                // by panels of inputs; the steps are words of outputs
   float* bias;                    // [padded(outputs)]
+  bool has_pair_instruction;      // the CPU multiplies pairs of bfloat16
 };
 
 inline namespace DRL_ISA {
@@ -60,22 +75,66 @@ DRL_HD void for_each_panel(int64_t columns, Body&& body) {
   for (; first < padded(columns); first += lanes) body(first, Registers<1>{});
 }
 
-// Calls end(row, register, sum) for each of the sums begin[column] + a[row, 0] b[0, column] + a[row, 1] b[1, column] +
-// ..., of Rows rows and N registers of columns. `begin` may be null: zeros.
-template <int Rows, int N, class End>
-DRL_HD void multiply_block(const float* a, int64_t a_row, int64_t a_step, const float* b, int64_t b_step, int64_t steps,
-                           const float* begin, End&& end) {
+// Sums begin[column] + a[row, 0] b[0, column] + a[row, 1] b[1, column] + ..., of Rows rows and N registers of columns.
+// `begin` may be null: zeros.
+struct Product {
+  const float* a;
+  int64_t a_row, a_step;
+  const float* b;
+  int64_t b_step, steps;
+  const float* begin;
+};
+
+// multiply_add(sum, word of a, words of b).
+template <int Rows, int N, class MultiplyAdd>
+DRL_HD void multiply(const Product& p, math::Floats (&sums)[Rows][N], const MultiplyAdd& multiply_add) {
+  using F = math::Floats;
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < N; ++v) sums[r][v] = p.begin ? load<F>(p.begin + v * kFloatLanes) : F(0);
+  for (int64_t k = 0; k < p.steps; ++k) {
+    F row_of_b[N];
+    for (int v = 0; v < N; ++v) row_of_b[v] = load<F>(p.b + k * p.b_step + v * kFloatLanes);
+    for (int r = 0; r < Rows; ++r) {
+      const F one_of_a(p.a[r * p.a_row + k * p.a_step]);
+      for (int v = 0; v < N; ++v) sums[r][v] = multiply_add(sums[r][v], one_of_a, row_of_b[v]);
+    }
+  }
+}
+
+// The halves of words, as floats.
+DRL_HD math::Floats upper_half(math::Floats words) {
+  return bit_cast<math::Floats>(bit_cast<Bits<math::Floats>>(words) & 0xffff0000u);
+}
+DRL_HD math::Floats lower_half(math::Floats words) {
+  return bit_cast<math::Floats>(bit_cast<Bits<math::Floats>>(words) << 16);
+}
+// Rounded to the nearest bfloat16, the even one of two, in the upper half; what is not a number stays so.
+template <class F>
+DRL_HD Bits<F> rounded_to_bf16(F x) {
+  using B = Bits<F>;
+  const B bits = drl::bit_cast<B>(x), nearest = bits + B(0x7fffu) + (bits >> 16 & B(1u));
+  return math::select(x == x, nearest, bits | B(0x400000u)) & B(0xffff0000u);
+}
+
+// Calls end(row, register, sum) for each of the sums.
+template <class Numbers, int Rows, int N, class End>
+DRL_HD void multiply_block(const Product& p, [[maybe_unused]] bool has_pair_instruction, const End& end) {
   using F = math::Floats;
   F sums[Rows][N];
-  for (int r = 0; r < Rows; ++r)
-    for (int v = 0; v < N; ++v) sums[r][v] = begin ? load<F>(begin + v * kFloatLanes) : F(0);
-  for (int64_t k = 0; k < steps; ++k) {
-    F row_of_b[N];
-    for (int v = 0; v < N; ++v) row_of_b[v] = load<F>(b + k * b_step + v * kFloatLanes);
-    for (int r = 0; r < Rows; ++r) {
-      const F one_of_a(a[r * a_row + k * a_step]);
-      for (int v = 0; v < N; ++v) sums[r][v] = math::fma(one_of_a, row_of_b[v], sums[r][v]);
-    }
+  if constexpr (Numbers::kPerWord == 1) {
+    multiply<Rows, N>(p, sums, [](F sum, F a, F b) DRL_LAMBDA { return math::fma(a, b, sum); });
+  } else {
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+    if (has_pair_instruction) {  // which is of no instruction set that this unit is compiled for
+      multiply<Rows, N>(p, sums, [](F sum, F a, F b) DRL_LAMBDA {
+        asm("vdpbf16ps %2, %1, %0" : "+v"(sum.v) : "v"(a.v), "v"(b.v));
+        return sum;
+      });
+    } else
+#endif
+      multiply<Rows, N>(p, sums, [](F sum, F a, F b) DRL_LAMBDA {
+        return math::fma(lower_half(a), lower_half(b), math::fma(upper_half(a), upper_half(b), sum));
+      });
   }
   for (int r = 0; r < Rows; ++r)
     for (int v = 0; v < N; ++v) end(r, v, sums[r][v]);
@@ -84,26 +143,58 @@ DRL_HD void multiply_block(const float* a, int64_t a_row, int64_t a_step, const 
 }  // namespace DRL_ISA
 
 // A layer's copies of its weights [outputs, inputs] and biases.
+template <class Numbers>
 struct PackWeights {
   FusedLayer layer;
   const float *weight, *bias;
   DRL_HD void operator()(int64_t) const {
     const FusedLayer& l = layer;
     for (int64_t j = 0; j < padded(l.outputs); ++j) l.bias[j] = j < l.outputs ? bias[j] : 0;
-    for_each_panel(l.outputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
-      constexpr int64_t columns = N * kFloatLanes;
-      float* to = l.forward + first * l.inputs;
-      for (int64_t j = 0; j < columns; ++j)
-        for (int64_t k = 0; k < l.inputs; ++k)
-          to[k * columns + j] = first + j < l.outputs ? weight[(first + j) * l.inputs + k] : 0;
+    pack(l.outputs, l.inputs, l.inputs, 1, l.forward);
+    pack(l.inputs, l.outputs, 1, l.inputs, l.backward);
+  }
+
+ private:
+  // Number (column, step) is weight[column * column_stride + step * step_stride], 0 beyond.
+  DRL_HD void pack(int64_t columns, int64_t steps, int64_t column_stride, int64_t step_stride, float* out) const {
+    for_each_panel(columns, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
+      constexpr int64_t width = N * kFloatLanes, per_word = Numbers::kPerWord;
+      float* panel = out + first * words<Numbers>(steps);
+      for (int64_t j = 0; j < width; ++j)
+        for (int64_t k = 0; k < words<Numbers>(steps); ++k) {
+          const float* from = weight + (first + j) * column_stride + k * per_word * step_stride;
+          const auto number = [&](int64_t of) DRL_LAMBDA {
+            return first + j < columns && k * per_word + of < steps ? from[of * step_stride] : 0.0f;
+          };
+          if constexpr (per_word == 1) panel[k * width + j] = number(0);
+          if constexpr (per_word == 2) panel[k * width + j] = word_of(number(0), number(1));
+        }
     });
-    for_each_panel(l.inputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
-      constexpr int64_t columns = N * kFloatLanes;
-      float* to = l.backward + first * l.outputs;
-      for (int64_t k = 0; k < l.outputs; ++k)
-        for (int64_t j = 0; j < columns; ++j)
-          to[k * columns + j] = first + j < l.inputs ? weight[k * l.inputs + first + j] : 0;
-    });
+  }
+  DRL_HD static float word_of(float lower, float upper) {
+    return bit_cast<float>(rounded_to_bf16(lower) >> 16 | rounded_to_bf16(upper));
+  }
+};
+
+// Rows 2 i and 2 i + 1 of floats x [rows, stride] as pairs: of neighbours in a row [rows, stride / 2], and of the two
+// rows [rows / 2, stride]. Beyond the last row there are zeros.
+struct MakePairs {
+  const float* x;
+  int64_t rows, stride;
+  float *by_row, *by_column;
+  DRL_HD void operator()(int64_t i) const {
+    using F = math::Floats;
+    using Halves = Pack<uint16_t, kFloatLanes>;
+    const bool both = 2 * i + 1 < rows;
+    const float* from = x + 2 * i * stride;
+    auto* to = reinterpret_cast<uint16_t*>(by_row) + 2 * i * stride;
+    for (int64_t k = 0; k < stride; k += kFloatLanes) {
+      const Bits<F> first = rounded_to_bf16(load<F>(from + k)),
+                    second = both ? rounded_to_bf16(load<F>(from + stride + k)) : Bits<F>(0u);
+      store(to + k, convert<Halves>(first >> 16));
+      if (both) store(to + stride + k, convert<Halves>(second >> 16));
+      store(by_column + i * stride + k, bit_cast<F>(first >> 16 | second));
+    }
   }
 };
 
@@ -140,8 +231,8 @@ struct Linear {  // of the last layer
   }
 };
 
-// Outputs y = f(sums) of rows 48 i to 48 i + 47, and the sums themselves if f's way back needs them.
-template <class A>
+// Outputs y = f(sums) of rows 48 i to 48 i + 47, and the sums themselves if f's way back needs them. x: words by row.
+template <class Numbers, class A>
 struct LayerForward {
   FusedLayer layer;
   const float* x;
@@ -150,22 +241,23 @@ struct LayerForward {
   DRL_HD void operator()(int64_t i) const {
     const FusedLayer& l = layer;
     const int64_t end = (i + 1) * kRowBlock < rows ? (i + 1) * kRowBlock : rows;
+    const int64_t stride = words<Numbers>(l.in_stride), steps = words<Numbers>(l.inputs);
     for_each_panel(l.outputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
       for (int64_t row = i * kRowBlock; row < end; row += kBlockRows<N>)
-        multiply_block<kBlockRows<N>, N>(x + row * l.in_stride, l.in_stride, 1, l.forward + first * l.inputs,
-                                         N * kFloatLanes, l.inputs, l.bias + first,
-                                         [&](int r, int v, math::Floats sum) DRL_LAMBDA {
-                                           const int64_t at = (row + r) * l.out_stride + first + v * kFloatLanes;
-                                           if constexpr (!A::kFromOutput) store(sums + at, sum);
-                                           store(y + at, A::value(sum));
-                                         });
+        multiply_block<Numbers, kBlockRows<N>, N>(
+            {x + row * stride, stride, 1, l.forward + first * steps, N * kFloatLanes, steps, l.bias + first},
+            l.has_pair_instruction, [&](int r, int v, math::Floats sum) DRL_LAMBDA {
+              const int64_t at = (row + r) * l.out_stride + first + v * kFloatLanes;
+              if constexpr (!A::kFromOutput) store(sums + at, sum);
+              store(y + at, A::value(sum));
+            });
     });
   }
 };
 
 // From the gradient dy with respect to a layer's sums to that of the sums whose activation A are its inputs; rows as
-// above. `from`: those sums, or the inputs, as A::backward asks.
-template <class A>
+// above. dy: words by row. `from`: those sums, or the inputs, as A::backward asks.
+template <class Numbers, class A>
 struct LayerBackward {
   FusedLayer layer;
   const float *dy, *from;
@@ -174,19 +266,21 @@ struct LayerBackward {
   DRL_HD void operator()(int64_t i) const {
     const FusedLayer& l = layer;
     const int64_t end = (i + 1) * kRowBlock < rows ? (i + 1) * kRowBlock : rows;
+    const int64_t stride = words<Numbers>(l.out_stride), steps = words<Numbers>(l.outputs);
     for_each_panel(l.inputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
       for (int64_t row = i * kRowBlock; row < end; row += kBlockRows<N>)
-        multiply_block<kBlockRows<N>, N>(dy + row * l.out_stride, l.out_stride, 1, l.backward + first * l.outputs,
-                                         N * kFloatLanes, l.outputs, nullptr,
-                                         [&](int r, int v, math::Floats sum) DRL_LAMBDA {
-                                           const int64_t at = (row + r) * l.in_stride + first + v * kFloatLanes;
-                                           store(dx + at, A::backward(sum, load<math::Floats>(from + at)));
-                                         });
+        multiply_block<Numbers, kBlockRows<N>, N>(
+            {dy + row * stride, stride, 1, l.backward + first * steps, N * kFloatLanes, steps, nullptr},
+            l.has_pair_instruction, [&](int r, int v, math::Floats sum) DRL_LAMBDA {
+              const int64_t at = (row + r) * l.in_stride + first + v * kFloatLanes;
+              store(dx + at, A::backward(sum, load<math::Floats>(from + at)));
+            });
     });
   }
 };
 
-// Adds a layer's weight gradient over the rows, of outputs 12 i to 12 i + 11.
+// Adds a layer's weight gradient over the rows, of outputs 12 i to 12 i + 11. x and dy: words by column.
+template <class Numbers>
 struct WeightGradient {
   static constexpr int64_t kOutputs = 12;
   FusedLayer layer;
@@ -198,11 +292,11 @@ struct WeightGradient {
     const int64_t end = (i + 1) * kOutputs < l.outputs ? (i + 1) * kOutputs : l.outputs;
     for_each_panel(l.inputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
       const auto add = [&]<int Outputs>(int64_t output, Registers<Outputs>) DRL_LAMBDA {
-        multiply_block<Outputs, N>(dy + output, 1, l.out_stride, x + first, l.in_stride, rows, nullptr,
-                                   [&](int j, int v, math::Floats sum) DRL_LAMBDA {
-                                     if (output + j < end)
-                                       add_some(d_weight + (output + j) * l.inputs, first + v * kFloatLanes, sum);
-                                   });
+        multiply_block<Numbers, Outputs, N>(
+            {dy + output, 1, l.out_stride, x + first, l.in_stride, words<Numbers>(rows), nullptr},
+            l.has_pair_instruction, [&](int j, int v, math::Floats sum) DRL_LAMBDA {
+              if (output + j < end) add_some(d_weight + (output + j) * l.inputs, first + v * kFloatLanes, sum);
+            });
       };
       int64_t output = i * kOutputs;
       for (; output + 2 < end; output += kBlockRows<N>) add(output, Registers<kBlockRows<N>>{});
@@ -220,6 +314,7 @@ struct WeightGradient {
 
 // The same of a layer with so few inputs that they would leave registers empty, of inputs 12 i to 12 i + 11: outputs
 // side by side.
+template <class Numbers>
 struct NarrowWeightGradient {
   static constexpr int64_t kInputs = 12;
   FusedLayer layer;
@@ -231,15 +326,16 @@ struct NarrowWeightGradient {
     const int64_t end = (i + 1) * kInputs < l.inputs ? (i + 1) * kInputs : l.inputs;
     for_each_panel(l.outputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
       for (int64_t input = i * kInputs; input < end; input += kBlockRows<N>)
-        multiply_block<kBlockRows<N>, N>(x + input, 1, l.in_stride, dy + first, l.out_stride, rows, nullptr,
-                                         [&](int k, int v, math::Floats sum) DRL_LAMBDA {
-                                           if (input + k >= end) return;
-                                           alignas(64) float each[kFloatLanes];
-                                           store(each, sum);
-                                           const int64_t output = first + v * kFloatLanes;
-                                           for (int64_t j = 0; j < kFloatLanes && output + j < l.outputs; ++j)
-                                             d_weight[(output + j) * l.inputs + input + k] += each[j];
-                                         });
+        multiply_block<Numbers, kBlockRows<N>, N>(
+            {x + input, 1, l.in_stride, dy + first, l.out_stride, words<Numbers>(rows), nullptr},
+            l.has_pair_instruction, [&](int k, int v, math::Floats sum) DRL_LAMBDA {
+              if (input + k >= end) return;
+              alignas(64) float each[kFloatLanes];
+              store(each, sum);
+              const int64_t output = first + v * kFloatLanes;
+              for (int64_t j = 0; j < kFloatLanes && output + j < l.outputs; ++j)
+                d_weight[(output + j) * l.inputs + input + k] += each[j];
+            });
     });
   }
 };

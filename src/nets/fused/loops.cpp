@@ -4,21 +4,25 @@
 
 namespace drl::DRL_ISA {
 
-DRL_HOST_LOOP(PackWeights)
 DRL_HOST_LOOP(GatherPadded)
 DRL_HOST_LOOP(CopyRows)
-DRL_HOST_LOOP(WeightGradient)
-DRL_HOST_LOOP(NarrowWeightGradient)
+DRL_HOST_LOOP(MakePairs)
 DRL_HOST_LOOP(BiasGradient)
 
-#define DRL_LAYER_LOOPS(A)       \
-  DRL_HOST_LOOP(LayerForward<A>) \
-  DRL_HOST_LOOP(LayerBackward<A>)
-DRL_LAYER_LOOPS(Linear)
-DRL_LAYER_LOOPS(Elu)
-DRL_LAYER_LOOPS(Tanh)
-DRL_LAYER_LOOPS(Relu)
-DRL_LAYER_LOOPS(Silu)
-DRL_LAYER_LOOPS(Gelu)
+#define DRL_LAYER_LOOPS(Numbers, A)       \
+  DRL_HOST_LOOP(LayerForward<Numbers, A>) \
+  DRL_HOST_LOOP(LayerBackward<Numbers, A>)
+#define DRL_NETWORK_LOOPS(Numbers)             \
+  DRL_HOST_LOOP(PackWeights<Numbers>)          \
+  DRL_HOST_LOOP(WeightGradient<Numbers>)       \
+  DRL_HOST_LOOP(NarrowWeightGradient<Numbers>) \
+  DRL_LAYER_LOOPS(Numbers, Linear)             \
+  DRL_LAYER_LOOPS(Numbers, Elu)                \
+  DRL_LAYER_LOOPS(Numbers, Tanh)               \
+  DRL_LAYER_LOOPS(Numbers, Relu)               \
+  DRL_LAYER_LOOPS(Numbers, Silu)               \
+  DRL_LAYER_LOOPS(Numbers, Gelu)
+DRL_NETWORK_LOOPS(Fp32)
+DRL_NETWORK_LOOPS(Bf16)
 
 }  // namespace drl::DRL_ISA
