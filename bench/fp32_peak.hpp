@@ -10,7 +10,7 @@ namespace drl {
 // In each lane `rounds` multiply-adds of each of some sums in registers: of as many as hide the latency of one (4
 // cycles, two at once), and few enough to stay there.
 struct MultiplyAdds {
-  static constexpr int kSums = 12;
+  static constexpr int kSums = 10;
   float factor, term;
   int64_t rounds;
   float* out;

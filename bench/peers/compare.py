@@ -1,7 +1,5 @@
 """drl beside its peers on this machine, the same work in turn on the same core, as a table.
 
-    tools/benchmark --peers [--json FILE] [--rows WORD] [--seconds 1.5] [--pairs 3] [--seeds 20] [--cores 0,1]
-
 drl_train is measured as it is typed, by the times of its metrics.csv from its first iteration's end to its last's; peers
 without start, compilation and first round. Each pair is drl and the peer, then the peer and drl, and so on: the ratio is
 the median of the pairs' ratios, beside the smallest and the largest. Share of peak: the networks' multiply-adds that the
@@ -308,15 +306,15 @@ def machine(options):
 
 def main():
     cores = sorted(os.sched_getaffinity(0))[:2]
-    parser = argparse.ArgumentParser(prog="tools/benchmark --peers", description=__doc__,
+    parser = argparse.ArgumentParser(prog="tools/benchmark --peers", usage="%(prog)s [OPTION...]", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--json", type=Path, help="write all that was measured to this file")
-    parser.add_argument("--rows", default="", help="only rows whose name has this word in it")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was measured to this file")
+    parser.add_argument("--rows", default="", metavar="WORD", help="only rows whose name has this in it, such as rsl_rl or 475")
     parser.add_argument("--seconds", type=float, default=1.5, help="of each measurement, about (default 1.5)")
     parser.add_argument("--pairs", type=int, default=3, help="measurements of each row (default 3)")
     parser.add_argument("--seeds", type=int, default=20, help="of drl, to a mean of 475 (default 20)")
-    parser.add_argument("--cores", default=",".join(map(str, cores)), help="to measure on: one, or two (default the first)")
+    parser.add_argument("--cores", metavar="0,1", default=",".join(map(str, cores)), help="to measure on: one, or two (default the first)")
     options = parser.parse_args()
     for program in ("drl_train", "fp32_peak"):
         if not (options.bin / program).exists():
