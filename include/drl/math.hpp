@@ -221,25 +221,20 @@ DRL_HD Pack<double, W> fma(Pack<double, W> a, Pack<double, W> b, Pack<double, W>
 
 // scale * cos(x), computed in double and rounded once: for tasks whose reference stores float but computes this in
 // double. For |x| <= 1e6. D holds doubles, U the integers of as many bits.
+//
+// With x = (k + 1/2) pi + r, |r| <= pi/2: cos(x) = -(-1)^k sin(r), by Taylor: the first term left out is below 2e-18.
+// No division: one of a register takes longer than the polynomial.
 template <class D, class U>
 DRL_HD D scaled_cos_wide(double scale, D x) {
-  const D shifted = x * 0.63661977236758134 + D(0x1.8p52), n = shifted - D(0x1.8p52);
-  const D r = (x - n * 1.5707963267341256) - n * 6.077100506506192e-11;  // pi/2 in 33 bits and the rest
+  const D shifted = (x * 0.31830988618379067 - 0.5) + D(0x1.8p52), n = (shifted - D(0x1.8p52)) + 0.5;
+  const D r = (x - n * 3.1415926534682512) - n * 1.2154201013012384e-10;  // pi in 33 bits and the rest
   const D z = r * r;
-  // Taylor: the first terms left out are r^17/17! and r^18/18! < 5e-17.
-  const D sine =
-      r *
-      (1.0 -
-       z / 6 * (1.0 - z / 20 * (1.0 - z / 42 * (1.0 - z / 72 * (1.0 - z / 110 * (1.0 - z / 156 * (1.0 - z / 210)))))));
-  const D cosine =
-      1.0 -
-      z / 2 *
-          (1.0 -
-           z / 12 *
-               (1.0 - z / 30 * (1.0 - z / 56 * (1.0 - z / 90 * (1.0 - z / 132 * (1.0 - z / 182 * (1.0 - z / 240)))))));
-  const U quadrant = bit_cast<U>(shifted);
-  const D magnitude = select((quadrant & U(1)) != U(0), sine, cosine);
-  return D(scale) * bit_cast<D>(bit_cast<U>(magnitude) ^ (((quadrant + U(1)) & U(2)) << 62));
+  D sine(1.0 / 51090942171709440000.0);  // 1/21!
+  for (const double term : {-1.0 / 121645100408832000, 1.0 / 355687428096000, -1.0 / 1307674368000, 1.0 / 6227020800,
+                            -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0})
+    sine = sine * z + term;
+  const U k = bit_cast<U>(shifted);
+  return D(scale) * bit_cast<D>(bit_cast<U>(r * sine) ^ (((k + U(1)) & U(1)) << 63));
 }
 DRL_HD float scaled_cos(double scale, float x) {
   return static_cast<float>(scaled_cos_wide<double, uint64_t>(scale, static_cast<double>(x)));
