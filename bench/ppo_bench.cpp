@@ -172,7 +172,7 @@ void measure_gpu(int64_t num_envs, int iterations, int gpu) {
 
 void run(const PpoBenchOptions& options) {
   const int gpu = chosen_gpu(options.device);
-  set_math_threads(1);
+  torch_library(1);  // what computes with it, the bare loop too, has one thread
   if (gpu >= 0) return measure_gpu(options.num_envs ? options.num_envs : kGpuEnvs, options.iterations, gpu);
   measure_core(options.num_envs ? options.num_envs : kCpuEnvs, options.iterations);
 }

@@ -229,10 +229,18 @@ DRL_HD D scaled_cos_wide(double scale, D x) {
   const D shifted = (x * 0.31830988618379067 - 0.5) + D(0x1.8p52), n = (shifted - D(0x1.8p52)) + 0.5;
   const D r = (x - n * 3.1415926534682512) - n * 1.2154201013012384e-10;  // pi in 33 bits and the rest
   const D z = r * r;
+  constexpr double terms[] = {-1.0 / 121645100408832000,
+                              1.0 / 355687428096000,
+                              -1.0 / 1307674368000,
+                              1.0 / 6227020800,
+                              -1.0 / 39916800,
+                              1.0 / 362880,
+                              -1.0 / 5040,
+                              1.0 / 120,
+                              -1.0 / 6,
+                              1.0};
   D sine(1.0 / 51090942171709440000.0);  // 1/21!
-  for (const double term : {-1.0 / 121645100408832000, 1.0 / 355687428096000, -1.0 / 1307674368000, 1.0 / 6227020800,
-                            -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0})
-    sine = sine * z + term;
+  for (const double term : terms) sine = sine * z + term;
   const U k = bit_cast<U>(shifted);
   return D(scale) * bit_cast<D>(bit_cast<U>(r * sine) ^ (((k + U(1)) & U(1)) << 63));
 }
