@@ -264,7 +264,7 @@ struct Fused<Elu> : Elu {
     const F r = math::fma(shifted - F(0x1.8p23f), F(-0.693147181f), c);
     F p = math::fma(r, F(1.395061146e-3f), F(8.368958719e-3f));
     p = math::fma(r, math::fma(r, math::fma(r, p, F(4.166620225e-2f)), F(1.666651815e-1f)), F(0.5f));
-    const F power = bit_cast<F>((bit_cast<Bits<F>>(shifted) << 23) + 0x3f800000u);
+    const F power = drl::bit_cast<F>((drl::bit_cast<Bits<F>>(shifted) << 23) + 0x3f800000u);
     return math::select(x > F(0), x, math::fma(power, math::fma(r * r, p, r), power - F(1)));
   }
 };
