@@ -27,6 +27,7 @@ struct StepRobots {
     using P = typename Robot::template Physics<F>;
     typename P::State s;
     typename P::Stage last;
+    physics::begin_parameters<P>(last);
     F controls[physics::some(nu)];
     each_number<F>(s, [&](F& x, int k) DRL_LAMBDA { x = load<F>(state + k * n + i); });
     for (int k = 0; k < nu; ++k) controls[k] = load<F>(ctrl + k * n + i);
@@ -41,7 +42,7 @@ struct StepRobots {
       for (int k = 0; k < nv; ++k) store(qacc + k * n + i, last.qacc[k]);
     if (cfrc_ext) {
       typename P::Seen seen;
-      P::see_forces(last.qpos, last.qvel, last.ctrl, last.wrench, last.limit, seen);
+      physics::see_forces<P>(last, seen);
       for (int b = 1; b < nbody; ++b)
         for (int k = 0; k < 6; ++k) store(cfrc_ext + (6 * b + k) * n + i, seen.cfrc_ext[b][k]);
     }

@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kColumns = 120;
 
+}  // namespace
+
 std::string number(double x) {
   char text[40];
   for (const int digits : {6, 15, 17}) {
@@ -42,6 +44,8 @@ std::string wrapped(const std::string& text, const std::string& indent) {
   }
   return lines + line + "\n";
 }
+
+namespace {
 
 // How tightly a text's last operation binds.
 enum Binding { kSum, kProduct, kSign, kAtom };
@@ -246,24 +250,22 @@ std::string emit_names(const RobotModel& model) {
     return wrapped(table("inline constexpr const char* " + what + "_names[]", parts, "\"\"", name), "");
   };
   const auto joint = [](const Joint& j) {
-    return "{" + quoted(j.name) + ", " + std::to_string(j.qpos) + ", " + std::to_string(j.dof) + "}";
+    const std::string range = j.limit ? ", " + number(j.limit->low) + ", " + number(j.limit->high) : "";
+    return "{" + quoted(j.name) + ", " + std::to_string(j.qpos) + ", " + std::to_string(j.dof) + range + "}";
   };
   return list("body", model.frames) + list("geom", model.geoms) + list("site", model.sites) +
          list("actuator", model.actuators) +
-         wrapped(table("inline constexpr NamedJoint joints[]", model.joints, "", joint), "") +
+         emit_sensors(model) + wrapped(table("inline constexpr NamedJoint joints[]", model.joints, "", joint), "") +
          wrapped(table("inline constexpr double qpos0[]", model.start, "", number), "");
 }
 
-std::string softness_of(const Softness& s) {
-  return listed(std::vector<double>{s.stiffness, s.damping, s.least, s.most, s.width, s.midpoint}, number);
-}
 
 std::string emit_points(const RobotModel& model) {
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
   std::string text =
       "  // Body, frame, radius, height of the plane, margin, friction, weight; stiffness, damping, impedance.\n";
   text += "  static constexpr ContactPoint points[kContacts + 1] = {\n";
-  for (const FloorContact& c : model.contacts) {
+  for (const FloorContact& c : model.elliptic ? std::vector<FloorContact>{} : model.contacts) {
     text += "      // " + c.name + "\n";
     text += wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
                         std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " +
@@ -287,17 +289,22 @@ std::string emit_rounds(const RobotModel& model) {
   const std::vector<int> frames = touching_frames(model);
   std::string text = "  // Frame, tree, the numbers of qvel that move it, radius.\n";
   text += "  static constexpr RoundPart rounds[kRounds + 1] = {\n";
+  int boxes = 0;
   for (const Round& r : model.rounds) {
     const int tree = r.body < 0 ? 0 : model.bodies[static_cast<size_t>(r.body)].tree;
     char bits[20];
     std::snprintf(bits, sizeof(bits), "0x%llx", static_cast<unsigned long long>(moved_by(model, r.body)));
     text += "      // " + r.name + "\n      {" + std::to_string(frames[static_cast<size_t>(r.frame)]) + ", " +
-            std::to_string(tree) + ", " + bits + ", " + number(r.radius) + "},\n";
+            std::to_string(tree) + ", " + bits + ", " + number(r.radius) +
+            (r.box ? ", " + std::to_string(boxes++) : "") + "},\n";
   }
   return text + "      {}};\n";
 }
 
 double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
+// From its centre to the end of its axis, or to a corner.
+double size_of(const Round& round) { return length(round.box ? *round.box : round.half); }
 
 // The square of a distance, with a little more for what rounding takes, in float.
 std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
@@ -309,13 +316,13 @@ std::string emit_pairs(const RobotModel& model) {
   text += "  static constexpr ContactPair pairs[kPairs + 1] = {\n";
   for (const RoundPair& pair : model.pairs) {
     const Round &a = model.rounds[static_cast<size_t>(pair.first)], &b = model.rounds[static_cast<size_t>(pair.second)];
-    const double nearest = a.radius + b.radius + pair.margin, reach = nearest + length(a.half) + length(b.half);
+    const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
     const bool are_capsules = length(a.half) > 0 && length(b.half) > 0;
     text += "      // " + a.name + " and " + b.name + "\n";
     text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
                         (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
                         bound(nearest) + listed(std::vector<double>{pair.margin, pair.friction, pair.weight}, number) +
-                        ", " + softness_of(pair.softness) + "},",
+                        ", " + softness_of(pair.softness) + (pair.cone.dimensions > 1 && model.elliptic ? cone_of(pair.cone) : "") + "},",
                     "      ");
   }
   return text + "      {}};\n";
@@ -326,7 +333,7 @@ std::string emit_pairs(const RobotModel& model) {
 int count_pair_rows(const RobotModel& model) {
   constexpr int kMost = 64;
   int rows = 0;
-  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;
+  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;  // no edges: an elliptic cone
   return std::min(rows, kMost);
 }
 
@@ -353,7 +360,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   line("double", {{"timestep", number(model.timestep)}});
   line("bool", {{"kRungeKutta", model.runge_kutta ? "true" : "false"},
                 {"kImplicitDamping", model.implicit_damping ? "true" : "false"}});
-  line("int", {{"kContacts", count(model.contacts.size())},
+  line("int", {{"kContacts", count(model.elliptic ? 0 : model.contacts.size())},
                {"kEdges", count(program.edges)},
                {"kLimits", count(limits.size())},
                {"kTouchingBodies", count(most(touching_bodies(model)))},
@@ -366,9 +373,11 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   line("int", {{"kAxis", count(places("axis"))},
                {"kMass", count(places("mass"))},
                {"kForce", count(places("force"))},
-               {"kFreeTurn", count(places("free_turn"))}});
+               {"kFreeTurn", count(places("free_turn"))},
+               {"kDamping", count(places("damping"))}});
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
   text += wrapped(table("static constexpr int limited[kLimits + 1]", limits, "", dof), "  ");
+  text += emit_cone_tables(model);
   return text + emit_points(model) + emit_rounds(model) + emit_pairs(model) + "};\n";
 }
 
@@ -412,12 +421,19 @@ std::string emit_compiled(const RobotModel& model) {
   const std::string room = "physics::" + identifier(model.name) + "::";
   std::string text = specialised(model) + "  static constexpr bool is_compiled = true;\n";
   text += "  static constexpr char id[] = " + quoted(model.id) + ";\n";
-  for (const char* names : {"body_names", "geom_names", "site_names", "actuator_names", "joints", "qpos0"})
+  std::vector<const char*> parts{"body_names", "geom_names", "site_names", "actuator_names", "joints", "qpos0"};
+  if (!model.sensors.empty()) parts.push_back("sensors");
+  for (const char* names : parts)
     text += std::string("  static constexpr auto& ") + names + " = " + room + names + ";\n";
   return text + "  template <class F>\n  using Physics = " + room + "Physics<F>;\n};\n\n";
 }
 
 }  // namespace
+
+std::string numbers(const std::vector<double>& list) { return listed(list, number); }
+std::string softness_of(const Softness& s) {
+  return numbers({s.stiffness, s.damping, s.least, s.most, s.width, s.midpoint});
+}
 
 FunctionText emit_function(const Program& program, const Function& function) {
   FunctionText result = FunctionEmitter(program.graph(), function).emit();

@@ -37,7 +37,9 @@ class Reader : PartReader {
     read_masses();
     read_marks();
     read_actuators();
+    read_parameters(m_, r_);
     read_contacts(m_, r_);
+    read_sensors(m_, r_);
     refuse_the_rest();
   }
 
@@ -46,9 +48,9 @@ class Reader : PartReader {
     r_.timestep = m_.opt.timestep;
     r_.runge_kutta = m_.opt.integrator == mjINT_RK4;
     r_.gravity = {m_.opt.gravity[0], m_.opt.gravity[1], m_.opt.gravity[2]};
-    if (m_.opt.integrator != mjINT_RK4 && m_.opt.integrator != mjINT_EULER)
-      refuse("option: an integrator that is neither Euler nor RK4");
-    if (m_.opt.cone != mjCONE_PYRAMIDAL) refuse("option: elliptic friction cones");
+    const bool is_fast = m_.opt.integrator == mjINT_IMPLICITFAST;
+    if (m_.opt.integrator == mjINT_IMPLICIT) refuse("option: the integrator implicit");
+    r_.elliptic = m_.opt.cone == mjCONE_ELLIPTIC, r_.impratio = m_.opt.impratio;
     if (m_.opt.density != 0 || m_.opt.viscosity != 0) refuse("option: a fluid (density, viscosity)");
     constexpr int kHarmless = mjDSBL_WARMSTART | mjDSBL_SENSOR | mjDSBL_MIDPHASE | mjDSBL_EULERDAMP | mjDSBL_AUTORESET |
                               mjDSBL_NATIVECCD | mjDSBL_ISLAND;
@@ -57,6 +59,7 @@ class Reader : PartReader {
     if ((m_.opt.enableflags & ~kReports) != 0) refuse("option: a flag that enables override, multiccd or sleep");
     const bool has_damping = std::any_of(m_.dof_damping, m_.dof_damping + m_.nv, [](mjtNum d) { return d > 0; });
     r_.implicit_damping = !r_.runge_kutta && has_damping && (m_.opt.disableflags & mjDSBL_EULERDAMP) == 0;
+    if (is_fast) r_.implicit_damping = r_.implicit_actuators = true;
   }
 
   // Bodies of the file, and which of them begin something that moves by itself.
@@ -161,15 +164,15 @@ class Reader : PartReader {
     }
   }
 
-  Mark mark(const std::string& name, int b, const mjtNum* pos) const {
+  Mark mark(const std::string& name, int b, const mjtNum* pos, const mjtNum* quat) const {
     const Frame& frame = r_.frames[static_cast<size_t>(b)];
-    return {name, frame.body, plus(frame.pos, times(frame.turn, numbers(pos)))};
+    return {name, frame.body, plus(frame.pos, times(frame.turn, numbers(pos))), times(frame.turn, rotation(quat))};
   }
   void read_marks() {
     for (int g = 0; g < m_.ngeom; ++g)
-      r_.geoms.push_back(mark(name(mjOBJ_GEOM, g), m_.geom_bodyid[g], m_.geom_pos + 3 * g));
+      r_.geoms.push_back(mark(name(mjOBJ_GEOM, g), m_.geom_bodyid[g], m_.geom_pos + 3 * g, m_.geom_quat + 4 * g));
     for (int s = 0; s < m_.nsite; ++s)
-      r_.sites.push_back(mark(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_pos + 3 * s));
+      r_.sites.push_back(mark(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_pos + 3 * s, m_.site_quat + 4 * s));
   }
 
   void read_actuators() {
@@ -204,7 +207,6 @@ class Reader : PartReader {
       if (m_.tendon_stiffness[t] != 0 || m_.tendon_damping[t] != 0 || m_.tendon_limited[t] ||
           m_.tendon_frictionloss[t] != 0 || m_.tendon_armature[t] != 0)
         refuse(quoted("tendon", mjOBJ_TENDON, t), "it pulls");
-    for (int s = 0; s < m_.nsensor; ++s) refuse(quoted("sensor", mjOBJ_SENSOR, s), "sensors");
   }
 
   std::string file_;

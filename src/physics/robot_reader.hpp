@@ -81,7 +81,12 @@ class PartReader {
   RobotModel& r_;
 };
 
-// Where the robot may touch the floor and itself; frames and geoms have been read.
+// What environments change, as the file's <custom><text name="varies" data="friction GEOM... center_of_mass BODY..."/>
+// says; frames and geoms have been read.
+void read_parameters(const mjModel& model, RobotModel& robot);
+// Where the robot may touch the floor and itself; parameters have been read.
 void read_contacts(const mjModel& model, RobotModel& robot);
+// Contacts have been read.
+void read_sensors(const mjModel& model, RobotModel& robot);
 
 }  // namespace drl::robot_compiler

@@ -50,6 +50,10 @@ struct Files<humanoid_standup_robot> {
   static constexpr const char* file = "src/robots/models/humanoid_standup.xml";
 };
 template <>
+struct Files<crawler_robot> {
+  static constexpr const char* file = "tests/physics/models/crawler.xml";
+};
+template <>
 struct Files<tangle_robot> {
   static constexpr const char* file = "tests/physics/models/tangle.xml";
 };
@@ -58,6 +62,8 @@ template <class Robot>
 class Exact : public testing::Test {
  protected:
   using P = typename Robot::template Physics<double>;
+
+  Exact() { physics::begin_parameters<P>(stage); }
 
   void set(const RobotState& from) {
     std::ranges::copy(from.qpos, state.qpos);
@@ -97,6 +103,12 @@ class Exact : public testing::Test {
     ASSERT_LE(difference(seen.qfrc_actuator, d.qfrc_actuator, P::nv), kSame);
     ASSERT_LE(difference(seen.qfrc_constraint, d.qfrc_constraint, P::nv), kSame);
     ASSERT_LE(difference(seen.actuator_force, d.actuator_force, P::nu), kSame);
+    if constexpr (P::kSensorNumbers > 0)
+      for (int k = 0; k < P::kSensorNumbers; ++k) {
+        const int place = P::sensor_place[k];
+        const double sensed = place < 0 ? seen.sensor[k] : stage.sensed[place / 4][place % 4];
+        ASSERT_LE(difference(&sensed, d.sensordata + k, 1), kSame) << "sensor " << k;
+      }
   }
 
   Reference reference{Files<Robot>::file};
@@ -106,7 +118,7 @@ class Exact : public testing::Test {
 };
 using Robots =
     testing::Types<inverted_pendulum_robot, inverted_double_pendulum_robot, reacher_robot, half_cheetah_robot,
-                   walker2d_robot, ant_robot, hopper_robot, humanoid_robot, humanoid_standup_robot, tangle_robot>;
+                   walker2d_robot, ant_robot, hopper_robot, humanoid_robot, humanoid_standup_robot, tangle_robot, crawler_robot>;
 TYPED_TEST_SUITE(Exact, Robots);
 
 // All that is left after a step, of its last stage.
@@ -128,7 +140,7 @@ TYPED_TEST(Exact, StepsAsLibmujocoDoes) {
     ASSERT_LE(difference(this->state.qvel, expected.qvel, P::nv), 1e-10);
     ASSERT_NEAR(this->state.time, expected.time, 1e-15);
   }
-  EXPECT_GE(touching, P::kContacts > 0 ? 500 : 0);
+  EXPECT_GE(touching, P::kContacts + P::kCones > 0 ? 500 : 0);
   EXPECT_GE(touching_itself, P::kPairs > 0 ? 40 : 0);
 }
 
