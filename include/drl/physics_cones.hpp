@@ -67,8 +67,8 @@ struct Cone {
 
   // The hardness at N and T if that is at the bottom, and if it is between bottom and cone.
   DRL_HD void find_zone(F n, F size, F& whole, F& middle) const {
-    const Mask<F> is_out = !(n < mu * size) & (!(n < F(0)) | (F(0) < size));
-    const Mask<F> is_bottom = !is_out & !(F(0) < math::fma(mu, n, size));
+    const Mask<F> is_out = (mu * size <= n) & ((F(0) <= n) | (F(0) < size));
+    const Mask<F> is_bottom = (math::fma(mu, n, size) <= F(0)) & !is_out;
     whole = math::select(is_bottom, hardness, F(0));
     middle = math::select(is_out | is_bottom, F(0), hardness / math::fma(mu, mu, F(1)));
   }

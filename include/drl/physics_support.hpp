@@ -231,7 +231,8 @@ template <class P>
 DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qacc, typename P::Number* next,
                                Mask<typename P::Number> lanes, double enough) {
   using F = typename P::Number;
-  constexpr int kSteps = 10;
+  constexpr bool has_cones = P::kCones + P::kPairCones > 0;
+  constexpr int kSteps = has_cones ? 20 : 10;
   F way[P::nv], curvature;
   for (int i = 0; i < P::nv; ++i) way[i] = next[i] - qacc[i];
   P::curvature(w, way, curvature);
@@ -242,7 +243,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     slope = math::fma(-push, w.next_y[r], slope), start = math::fma(push, change, start);
   });
   each_cone<P>(w, [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.begin_line(residuals, slope, start); });
-  F low = F(0), high = F(1), at = F(1);
+  F low = F(0), high = F(1), at = F(1), moved = F(4);
   Mask<F> goes_on = lanes;
   for (int k = 0; k < kSteps; ++k) {
     F first = math::fma(at, curvature, slope), second = curvature;  // derivatives
@@ -259,8 +260,11 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     if (!any(goes_on)) break;
     low = math::select(first < F(0), at, low), high = math::select(first < F(0), high, at);
     const F newton = at - first / second;
-    const Mask<F> is_inside = (low < newton) & (newton < high);
-    at = math::select(goes_on, math::select(is_inside, newton, F(0.5) * (low + high)), at);
+    Mask<F> is_inside = (low < newton) & (newton < high);
+    // A cone's slope may rise steeply between flat parts, from each of which Newton's step leads to the other one.
+    if constexpr (has_cones) is_inside = is_inside & (math::abs(newton - at) < F(0.5) * moved);
+    const F next_at = math::select(is_inside, newton, F(0.5) * (low + high));
+    moved = math::abs(next_at - at), at = math::select(goes_on, next_at, at);
   }
   const Mask<F> is_back = lanes & (at < F(1));
   if (!any(is_back)) return;
