@@ -168,7 +168,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
 template <class P>
 DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
-  constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-4 : 1e-12;
+  constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-12;
   if constexpr (P::kCones > 0) {
     if (w.touches > 0) P::accelerations(w, qacc, w.acceleration);
     for (int t = 0; t < w.touches; ++t) {
@@ -325,6 +325,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
   using F = typename P::Number;
   constexpr int kRounds = 20, kLoose = 5;
   const Mask<F> has_too_many = begin_rows<P>(w, qvel);
+  Mask<F> is_solved = F(0) != F(0);
   F next[P::nv];
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
   for (int round = 0;; ++round) {
@@ -336,6 +337,11 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
     if (is_last) return;
     take_next<P>(w);
     balance<P>(w, next);
+    // Where cones push, a solution would change a little with each round that other lanes take.
+    if constexpr (P::kCones + P::kPairCones > 0) {
+      if (round > 0) is_solved = is_solved | !differs;
+      for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_solved, qacc[i], next[i]);
+    }
   }
 }
 

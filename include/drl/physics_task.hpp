@@ -21,10 +21,13 @@ class PhysicsRobot {
   using F = Number;
 
   // For a step from `state`, which stays where it is.
-  DRL_HD void take(typename P::State& state) { state_ = &state; }
+  DRL_HD void take(typename P::State& state) {
+    state_ = &state;
+    physics::begin_parameters<P>(last_);
+  }
   // As the file says, at rest.
   DRL_HD void begin(typename P::State& state) {
-    state_ = &state;
+    take(state);
     for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(Compiled::qpos0[k]);
     for (int k = 0; k < P::nv; ++k) state.qvel[k] = state.warm_start[k] = F(0);
     for (int k = 0; k < P::nu; ++k) ctrl_[k] = F(0);
@@ -67,7 +70,7 @@ class PhysicsRobot {
   DRL_HD void forward() {
     if (!has_ctrl_) lacking_ = "forward() before advance()";
     physics::begin_stage<P>(*state_, ctrl_, last_);
-    has_stage_ = true, is_solved_ = has_places_ = has_motion_ = has_forces_ = false;
+    has_stage_ = true, is_solved_ = false, forget_seen();
   }
 
   DRL_HD F time() const { return state_->time; }
@@ -75,7 +78,12 @@ class PhysicsRobot {
   DRL_HD F qvel(int k) const { return state_->qvel[k]; }
   DRL_HD F qpos(JointId joint) const { return state_->qpos[joint.qpos]; }
   DRL_HD F qvel(JointId joint) const { return state_->qvel[joint.qvel]; }
-  DRL_HD Vec<F, 2> range(JointId) const { return lacks<2>("ranges of joints"); }
+  DRL_HD Vec<F, 2> range(JointId joint) const {
+    Vec<F, 2> range = none<2>();
+    for (const auto& named : Compiled::joints)
+      if (named.qvel == joint.qvel) range = {{F(named.low), F(named.high)}};
+    return range;
+  }
   DRL_HD F qacc(int k) const { return solved().qacc[k]; }
   DRL_HD F ctrl(int k) const {
     if (!has_ctrl_) lacking_ = "controls before advance()";
@@ -101,19 +109,44 @@ class PhysicsRobot {
   DRL_HD F actuator_force_along(int k) const { return forces().qfrc_actuator[k]; }
   DRL_HD F constraint_force_along(int k) const { return forces().qfrc_constraint[k]; }
   DRL_HD F force(ActuatorId actuator) const { return forces().actuator_force[actuator.index]; }
-  DRL_HD F sensor(SensorId, int = 0) const { return lacks<1>("sensors")[0]; }
+  DRL_HD F sensor(SensorId sensor, int k = 0) const {
+    if constexpr (P::kSensorNumbers > 0) {
+      const int place = P::sensor_place[sensor.index + k];
+      return place < 0 ? sensors().sensor[sensor.index + k] : solved().sensed[place / 4][place % 4];
+    } else {
+      return lacks<1>("sensors")[0];
+    }
+  }
 
   DRL_HD void push(BodyId, Vec<F, 3>, Vec<F, 3>) { lacking_ = "pushes on bodies"; }
-  DRL_HD void set_friction(GeomId, Vec<F, 3>) { lacking_ = "frictions of its own"; }
-  DRL_HD void shift_center_of_mass(BodyId, Vec<F, 3>) { lacking_ = "centres of mass of its own"; }
+  DRL_HD void set_friction(GeomId geom, Vec<F, 3> friction) {
+    if (!set_own(physics::Parameter::friction, geom.index, friction))
+      lacking_ = "a friction of its own that the model's text 'varies' does not name";
+  }
+  DRL_HD void shift_center_of_mass(BodyId body, Vec<F, 3> by) {
+    if (!set_own(physics::Parameter::center_of_mass, body.index, by))
+      lacking_ = "a centre of mass of its own that the model's text 'varies' does not name";
+  }
 
  private:
+  // Whether the model has this parameter.
+  DRL_HD bool set_own([[maybe_unused]] physics::Parameter::Kind kind, [[maybe_unused]] int index,
+                      [[maybe_unused]] const Vec<F, 3>& own) {
+    if constexpr (P::kParameters > 0)
+      for (int p = 0; 3 * p < P::kParameters; ++p)
+        if (P::parameters[p].kind == kind && P::parameters[p].index == index) {
+          for (int k = 0; k < 3; ++k) last_.own[3 * p + k] = own[k];
+          return true;
+        }
+    return false;
+  }
   DRL_HD void step(const F* controls, bool wants_forces) {
     for (int a = 0; a < P::nu; ++a) ctrl_[a] = controls[a];
     physics::step<P>(*state_, ctrl_, last_, wants_forces);
     unsolved_ = unsolved_ + last_.unsolved;
-    has_ctrl_ = has_stage_ = advanced_ = is_solved_ = true, has_places_ = has_motion_ = has_forces_ = false;
+    has_ctrl_ = has_stage_ = advanced_ = is_solved_ = true, forget_seen();
   }
+  DRL_HD void forget_seen() { has_places_ = has_motion_ = has_forces_ = has_sensors_ = false; }
 
   // The stage that is seen; solved, what a forward() has put off.
   DRL_HD const typename P::Stage& stage() const {
@@ -135,13 +168,13 @@ class PhysicsRobot {
 
   DRL_HD const typename P::Seen& places() const {
     const auto& s = stage();
-    if (!has_places_) P::see_places(s.qpos, seen_);
+    if (!has_places_) physics::see_places<P>(s, seen_);
     has_places_ = true;
     return seen_;
   }
   DRL_HD const typename P::Seen& motion() const {
     const auto& s = stage();
-    if (!has_motion_) P::see_motion(s.qpos, s.qvel, seen_);
+    if (!has_motion_) physics::see_motion<P>(s, seen_);
     for (F& x : seen_.cinert[0]) x = F(0);  // the world's
     for (F& x : seen_.cvel[0]) x = F(0);
     has_motion_ = true;
@@ -149,9 +182,15 @@ class PhysicsRobot {
   }
   DRL_HD const typename P::Seen& forces() const {
     const auto& s = solved();
-    if (!has_forces_) P::see_forces(s.qpos, s.qvel, s.ctrl, s.wrench, s.limit, seen_);
+    if (!has_forces_) physics::see_forces<P>(s, seen_);
     for (F& x : seen_.cfrc_ext[0]) x = F(0);
     has_forces_ = true;
+    return seen_;
+  }
+  DRL_HD const typename P::Seen& sensors() const {
+    const auto& s = stage();
+    if (!has_sensors_) physics::see_sensors<P>(s, seen_);
+    has_sensors_ = true;
     return seen_;
   }
   template <int N>
@@ -179,7 +218,7 @@ class PhysicsRobot {
   mutable F unsolved_ = F(0);
   mutable const char* lacking_ = nullptr;
   bool has_ctrl_ = false, has_stage_ = false, advanced_ = false;
-  mutable bool is_solved_ = false, has_places_ = false, has_motion_ = false, has_forces_ = false;
+  mutable bool is_solved_ = false, has_places_ = false, has_motion_ = false, has_forces_ = false, has_sensors_ = false;
 };
 
 // What Parts::find calls: numbers of parts are MuJoCo's.
@@ -194,7 +233,11 @@ class CompiledParts {
     for (const auto& joint : Compiled::joints)
       if (is_same(joint.name, name)) id = {joint.qpos, joint.qvel};
   }
-  void operator()(SensorId&, const char*) const {}
+  void operator()([[maybe_unused]] SensorId& id, [[maybe_unused]] const char* name) const {
+    if constexpr (requires { Compiled::sensors; })
+      for (const auto& sensor : Compiled::sensors)
+        if (is_same(sensor.name, name)) id = {sensor.first, sensor.size};
+  }
 
  private:
   template <int N>

@@ -39,6 +39,10 @@ class Reader : PartReader {
         sensor.kind = Sensor::contact, sensor.index = contacts, read_contact_sensor(s, contacts++, where);
       else
         refuse(where, "it is neither gyro, velocimeter, subtreeangmom nor contact");
+      const int frame = sensor.kind == Sensor::angular_momentum ? sensor.index
+                        : sensor.kind == Sensor::contact        ? -1
+                                                                : m_.site_bodyid[sensor.index];
+      if (frame >= 0 && r_.frames[static_cast<size_t>(frame)].body < 0) refuse(where, "it is on what does not move");
       r_.sensors.push_back(sensor);
     }
   }

@@ -3,7 +3,6 @@
 
 #include "drl/physics_loop.hpp"
 #include "physics/ant.hpp"
-#include "physics/crawler.hpp"
 #include "physics/half_cheetah.hpp"
 #include "physics/hopper.hpp"
 #include "physics/humanoid.hpp"
