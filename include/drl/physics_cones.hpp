@@ -253,7 +253,7 @@ struct FloorCone : Cone<F> {
     }
   }
 
-  // Adds what pushes, as (torque about the origin, force), and to the force alone where that is wanted.
+  // Adds what pushes, as (torque about the origin, force), and where that is wanted the force on the floor.
   DRL_HD void add_wrench(int residuals, F* wrench, F* sensed) const {
     F f[kResiduals];
     this->push(residuals, f);
@@ -262,7 +262,7 @@ struct FloorCone : Cone<F> {
       const int l = (i + 1) % 3, m = (i + 2) % 3;
       wrench[i] = wrench[i] + math::fma(point[l], force[m], math::fma(-point[m], force[l], torque[i]));
       wrench[3 + i] = wrench[3 + i] + force[i];
-      if (sensed) sensed[i] = sensed[i] + force[i];
+      if (sensed) sensed[i] = sensed[i] - force[i];
     }
   }
 };

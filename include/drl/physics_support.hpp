@@ -65,7 +65,7 @@ struct Stage {
   F wrench[some(Sizes::kTouchingFrames)][6];  // torque about the tree's origin and force of contacts
   F limit[some(Sizes::kLimits)];              // force along qvel
   F own[some(Sizes::kParameters)];            // what this environment changes: stays as it is set
-  F sensed[some(Sizes::kSensed)][4];          // of contact sensors: contacts, force on the robot
+  F sensed[some(Sizes::kSensed)][4];          // of contact sensors: contacts, force on the floor
   F unsolved;                                 // how many solutions of this step had not converged
 };
 
