@@ -181,15 +181,16 @@ class Lanes {
   float& number(int k, int64_t e) { return state_[static_cast<size_t>(k * n_ + e)]; }
   void begin(int64_t e) {
     for (int k = 0; k < Step::kNumbers; ++k) number(k, e) = 0;
-    for (int k = 0; k < Step::nq; ++k) number(k, e) = static_cast<float>(task_.start_of(model_, k) + task_.noise * draws_.next());
+    for (int k = 0; k < Step::nq; ++k)
+      number(k, e) = static_cast<float>(task_.start_of(model_, k) + task_.noise * draws_.next());
     for (int k = 0; k < Step::nv; ++k) number(Step::nq + k, e) = static_cast<float>(task_.noise * draws_.next());
   }
   void step() {
     const std::vector<float>& actions = actions_[static_cast<size_t>(step_++ % kActionRows)];
-    for_each(*queue_, n_,
-             Step{n_, task_.frame_skip, state_.data(), actions.data(), nullptr,
-                  task_.sees_forces ? forces_.data() : nullptr, unsolved_.data(),
-                  task_.sees_sensors ? sensors_.data() : nullptr});
+    for_each(
+        *queue_, n_,
+        Step{n_, task_.frame_skip, state_.data(), actions.data(), nullptr, task_.sees_forces ? forces_.data() : nullptr,
+             unsolved_.data(), task_.sees_sensors ? sensors_.data() : nullptr});
     for (int64_t e = 0; e < n_; ++e) {
       const double height = static_cast<double>(number(2, e));
       int& age = age_[static_cast<size_t>(e)];
@@ -265,7 +266,7 @@ void run(const PhysicsBenchOptions& options) {
   add(measure<humanoid_robot>({"Humanoid", "humanoid.xml", 5, 0.01, 1, 2, true}, options));
   add(measure<humanoid_standup_robot>({"HumanoidStandup", "humanoid_standup.xml", 5, 0.01, -1e3, 1e3, true}, options));
 #if DRL_HAS_GO1
-  const std::vector<double> go1 = {0, 0,   0.3,  1,   0,   0,    0,    0.1, 0.9, -1.8,
+  const std::vector<double> go1 = {0,    0,   0.3,  1,   0,   0,    0,    0.1, 0.9, -1.8,
                                    -0.1, 0.9, -1.8, 0.1, 0.9, -1.8, -0.1, 0.9, -1.8};
   add(measure<go1_robot>({"Go1", "go1.xml", 4, 0.02, 0.12, 1, false, go1, 0.37, true}, options));
 #endif

@@ -69,7 +69,8 @@ void write(const std::string& output, const std::string& text) {
 
 void explain(const RobotModel& model, const Program& program) {
   std::printf("%s: %zu bodies move, %d numbers of qpos, %d of qvel; %s, steps of %g s\n", model.file.c_str(),
-              model.bodies.size(), model.nq, model.nv, model.runge_kutta          ? "Runge-Kutta of order 4"
+              model.bodies.size(), model.nq, model.nv,
+              model.runge_kutta          ? "Runge-Kutta of order 4"
               : model.implicit_actuators ? "implicitfast"
                                          : "Euler",
               model.timestep);

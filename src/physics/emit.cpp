@@ -254,11 +254,10 @@ std::string emit_names(const RobotModel& model) {
     return "{" + quoted(j.name) + ", " + std::to_string(j.qpos) + ", " + std::to_string(j.dof) + range + "}";
   };
   return list("body", model.frames) + list("geom", model.geoms) + list("site", model.sites) +
-         list("actuator", model.actuators) +
-         emit_sensors(model) + wrapped(table("inline constexpr NamedJoint joints[]", model.joints, "", joint), "") +
+         list("actuator", model.actuators) + emit_sensors(model) +
+         wrapped(table("inline constexpr NamedJoint joints[]", model.joints, "", joint), "") +
          wrapped(table("inline constexpr double qpos0[]", model.start, "", number), "");
 }
-
 
 std::string emit_points(const RobotModel& model) {
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
@@ -322,7 +321,8 @@ std::string emit_pairs(const RobotModel& model) {
     text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
                         (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
                         bound(nearest) + listed(std::vector<double>{pair.margin, pair.friction, pair.weight}, number) +
-                        ", " + softness_of(pair.softness) + (pair.cone.dimensions > 1 && model.elliptic ? cone_of(pair.cone) : "") + "},",
+                        ", " + softness_of(pair.softness) +
+                        (pair.cone.dimensions > 1 && model.elliptic ? cone_of(pair.cone) : "") + "},",
                     "      ");
   }
   return text + "      {}};\n";

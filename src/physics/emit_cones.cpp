@@ -14,7 +14,8 @@ constexpr size_t kMostPairCones = 8;
 
 std::string emit_cones(const RobotModel& model) {
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
-  std::string text = "  // Body, frame, sensor, radius, height of the plane, margin, weight; power, stiffness, damping, impedance;\n";
+  std::string text =
+      "  // Body, frame, sensor, radius, height of the plane, margin, weight; power, stiffness, damping, impedance,\n";
   text += "  // residuals, friction, parameters of it.\n  static constexpr ConePoint cones[kCones + 1] = {\n";
   for (const FloorContact& c : model.contacts)
     text += "      // " + c.name + "\n" +
@@ -30,17 +31,19 @@ std::string emit_boxes(const RobotModel& model) {
   std::string text = "  // Half sizes.\n  static constexpr double boxes[kBoxes + 1][3] = {\n";
   for (const Round& round : model.rounds)
     if (round.box)
-      text += "      // " + round.name + "\n      {" +
-              numbers({(*round.box)[0], (*round.box)[1], (*round.box)[2]}) + "},\n";
+      text += "      // " + round.name + "\n      {" + numbers({(*round.box)[0], (*round.box)[1], (*round.box)[2]}) +
+              "},\n";
   return text + "      {}};\n";
 }
 
 std::string emit_parameters(const RobotModel& model) {
-  std::string text = "  // What environments change, three numbers each: friction of a geom, or centre of mass of a body, beside the\n";
+  std::string text =
+      "  // What environments change, three numbers each: friction of a geom, centre of mass of a body beside the\n";
   text += "  // file's.\n  static constexpr Parameter parameters[kParameters / 3 + 1] = {\n";
   for (const Parameter& p : model.parameters)
-    text += "      {" + std::string(p.kind == Parameter::friction ? "Parameter::friction" : "Parameter::center_of_mass") +
-            ", " + std::to_string(p.index) + ", {" + numbers({p.start[0], p.start[1], p.start[2]}) + "}},\n";
+    text += "      {" +
+            std::string(p.kind == Parameter::friction ? "Parameter::friction" : "Parameter::center_of_mass") + ", " +
+            std::to_string(p.index) + ", {" + numbers({p.start[0], p.start[1], p.start[2]}) + "}},\n";
   return text + "      {}};\n";
 }
 
@@ -61,8 +64,8 @@ std::string emit_sensor_places(const RobotModel& model) {
 }  // namespace
 
 std::string cone_of(const ConeFriction& cone) {
-  std::string text = ", " + std::to_string(cone.dimensions) + ", {" +
-                     numbers({cone.fixed[0], cone.fixed[1], cone.fixed[2]}) + "}";
+  std::string text =
+      ", " + std::to_string(cone.dimensions) + ", {" + numbers({cone.fixed[0], cone.fixed[1], cone.fixed[2]}) + "}";
   if (cone.varies.empty()) return text;
   for (size_t k = 0; k < cone.varies.size(); ++k) text += (k == 0 ? ", {" : ", ") + std::to_string(cone.varies[k]);
   return text + (cone.varies.size() == 1 ? ", -1}" : "}");
@@ -93,8 +96,9 @@ std::string emit_cone_tables(const RobotModel& model) {
                                  ", kBoxes = " + count(boxes) + ", kParameters = " + count(parameters) +
                                  ", kSensed = " + count(sensed) + ", kSensorNumbers = " + count(sensor_numbers) + ";",
                              "  ");
-  if (cones + pair_cones > 0) text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
-                                     ";  // friction of cones whose coefficient is 1\n";
+  if (cones + pair_cones > 0)
+    text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
+            ";  // friction of cones whose coefficient is 1\n";
   if (cones > 0) text += emit_cones(model);
   if (boxes > 0) text += emit_boxes(model);
   if (parameters > 0) text += emit_parameters(model);

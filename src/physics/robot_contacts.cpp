@@ -200,7 +200,8 @@ class Reader : PartReader {
     for (const int g : {touch.a, touch.b})
       if (!is_round(g) && !is_box(g))
         return refuse(quoted("geom", mjOBJ_GEOM, g), "it may touch geom '",
-                      name(mjOBJ_GEOM, g == touch.a ? touch.b : touch.a), "', and is neither sphere nor capsule nor box");
+                      name(mjOBJ_GEOM, g == touch.a ? touch.b : touch.a),
+                      "', and is neither sphere nor capsule nor box");
     if (is_box(touch.a) && is_box(touch.b))
       return refuse(quoted("geom", mjOBJ_GEOM, touch.a), "it may touch geom '", name(mjOBJ_GEOM, touch.b),
                     "', and both are boxes");

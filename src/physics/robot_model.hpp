@@ -100,12 +100,12 @@ struct ConeFriction {
 struct FloorContact {
   std::string name;
   int body = 0, frame = 0, geom = 0, plane = 0;  // plane: a geom
-  Numbers3 center{};                // in the body
-  std::optional<Numbers3> axis{};   // of the capsule, along which its friction is
-  std::optional<Numbers3> corner{};  // from the box's centre: it touches where that is not above it
-  double radius = 0, height = 0;    // of the sphere; of the plane
-  double margin = 0, friction = 0;  // no friction: a pyramid whose edges are one
-  double weight = 0;                // what the impedance makes a diagonal of: R = (1 - d) / d weight
+  Numbers3 center{};                             // in the body
+  std::optional<Numbers3> axis{};                // of the capsule, along which its friction is
+  std::optional<Numbers3> corner{};              // from the box's centre: it touches where that is not above it
+  double radius = 0, height = 0;                 // of the sphere; of the plane
+  double margin = 0, friction = 0;               // no friction: a pyramid whose edges are one
+  double weight = 0;                             // what the impedance makes a diagonal of: R = (1 - d) / d weight
   Softness softness{};
   ConeFriction cone{};
   int sensor = -1;  // of its force
@@ -140,8 +140,8 @@ struct Parameter {
 struct Sensor {
   enum Kind { gyro, velocimeter, angular_momentum, contact } kind = gyro;
   std::string name;
-  int first = 0;   // of its numbers in MuJoCo's sensordata
-  int index = 0;   // site; frame; of the contact sensors
+  int first = 0;  // of its numbers in MuJoCo's sensordata
+  int index = 0;  // site; frame; of the contact sensors
 };
 
 struct RobotModel {
@@ -152,8 +152,8 @@ struct RobotModel {
   bool runge_kutta = false;         // else Euler
   bool implicit_damping = false;    // in Euler's steps
   bool implicit_actuators = false;  // in these too, as in MuJoCo's implicitfast
-  bool elliptic = false;  // friction cones
-  double impratio = 1;    // how much harder their friction is
+  bool elliptic = false;            // friction cones
+  double impratio = 1;              // how much harder their friction is
   Numbers3 gravity{};
   int trees = 0;
   std::vector<Body> bodies;  // parents before children
@@ -167,7 +167,7 @@ struct RobotModel {
   std::vector<RoundPair> pairs;  // that MuJoCo looks for contacts of
   std::vector<Parameter> parameters;
   std::vector<Sensor> sensors;
-  std::vector<double> start;     // qpos [nq] of the file
+  std::vector<double> start;  // qpos [nq] of the file
   // What the model uses and the compiler cannot do, each with the element: "tendon 'left': <frictionloss>".
   std::vector<std::string> unsupported;
 };

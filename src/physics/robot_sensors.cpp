@@ -64,7 +64,8 @@ class Reader : PartReader {
     const int *of = m_.sensor_intprm + mjNSENS * s, plane = m_.sensor_refid[s], geom = m_.sensor_objid[s];
     const bool is_of_geoms = m_.sensor_objtype[s] == mjOBJ_GEOM && m_.sensor_reftype[s] == mjOBJ_GEOM;
     if (of[0] != kFoundAndForce || of[1] != kNetForce || !is_of_geoms || m_.geom_type[plane] != mjGEOM_PLANE)
-      return refuse(where, "a contact sensor that does not give found and force, reduced to netforce, of a geom with a plane");
+      return refuse(where,
+                    "a contact sensor that does not give found and force, reduced to netforce, of a geom with a plane");
     if (!r_.elliptic) return refuse(where, "a contact sensor without elliptic cones");
     for (FloorContact& contact : r_.contacts)
       if (contact.geom == geom && contact.plane == plane) {

@@ -16,17 +16,17 @@ class Tracer {
   Tracer(const RobotModel& model, Program& p) : model_(model), p_(p) {}
 
   void trace() {
-    p_.begin("Where bodies, geoms and sites are.", "see_places(const F* qpos, " + own_parameters(model_) + "Seen& seen)");
+    p_.begin("Where bodies, geoms and sites are.",
+             "see_places(const F* qpos, " + own_parameters(model_) + "Seen& seen)");
     k_ = trace_kinematics(model_, p_);
     trace_places();
     p_.begin("Inertia and velocity of bodies, about the centre of mass of their tree.",
              "see_motion(const F* qpos, const F* qvel, " + own_parameters(model_) + "Seen& seen)");
     trace_centers();
     trace_motion();
-    p_.begin(
-        "Forces: of actuators, of limits and contacts along qvel, and of contacts on each body.",
-        "see_forces(const F* qpos, const F* qvel, const F* ctrl, const F (*wrench)[6], const F* limit, " +
-            own_parameters(model_) + "Seen& seen)");
+    p_.begin("Forces: of actuators, of limits and contacts along qvel, and of contacts on each body.",
+             "see_forces(const F* qpos, const F* qvel, const F* ctrl, const F (*wrench)[6], const F* limit, " +
+                 own_parameters(model_) + "Seen& seen)");
     trace_forces();
   }
 

@@ -41,7 +41,8 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
 Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::string>& places,
             const std::string& read, const std::string& name, bool is_always_read) {
   if (values.empty()) return 0;
-  const bool is_one = !is_always_read && std::ranges::all_of(values, [&](const Expr& x) { return x.is_known() && x == values[0]; });
+  const bool is_one =
+      !is_always_read && std::ranges::all_of(values, [&](const Expr& x) { return x.is_known() && x == values[0]; });
   if (is_one) return values[0];
   for (size_t k = 0; k < values.size(); ++k) p.set(places[k], values[k]);
   return p.input(read, name);
@@ -87,9 +88,8 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     std::vector<std::string> places;
     for (size_t b = 0; b < bodies.size(); ++b)
       if (bodies[b] >= 0) values.push_back(kinematics.velocity[b][k]), places.push_back(at("w.velocity", bodies[b], k));
-    kept.velocity[k] =
-        common(p, values, places, at("velocity", k), std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k],
-               model.elliptic);
+    kept.velocity[k] = common(p, values, places, at("velocity", k),
+                              std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k], model.elliptic);
   }
 }
 
@@ -111,8 +111,8 @@ void trace_rounds(const RobotModel& model, const Kinematics& kinematics, Program
     }
     p.named(center, name + "_center"), p.named(half, name + "_half");
     if (round.box) {
-      const Mat3 turn = round.body < 0 ? known(round.turn)
-                                       : kinematics.turn[static_cast<size_t>(round.body)] * known(round.turn);
+      const Mat3 turn =
+          round.body < 0 ? known(round.turn) : kinematics.turn[static_cast<size_t>(round.body)] * known(round.turn);
       for (int i = 0; i < 3; ++i)
         for (int k = 0; k < 3; ++k) p.set(at(at("w.box", boxes) + ".turn", i, k), turn[i][k]);
       boxes += 1;
@@ -175,7 +175,8 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
       kept.mass.ancestors[i].push_back(p.keep("mass", dynamics.mass.ancestors[i][a], name + "_" + other + "_mass"));
     }
     kept.force.push_back(p.keep("force", dynamics.force[i], name + "_smooth_force"));
-    kept.damping.push_back(model.implicit_damping ? p.keep("damping", dynamics.damping[i], name + "_damping") : Expr(0));
+    kept.damping.push_back(model.implicit_damping ? p.keep("damping", dynamics.damping[i], name + "_damping")
+                                                  : Expr(0));
   }
   for (size_t j = 0; j < model.joints.size(); ++j)
     if (model.joints[j].kind == Joint::free) {

@@ -1,5 +1,5 @@
-// Robots' tasks on physics in lanes, in double, against the same tasks on libmujoco, solved to the end. Behind the headers
-// of their physics, before those of the tasks.
+// Robots' tasks on physics in lanes, in double, against the same tasks on libmujoco, solved to the end. Behind the
+// headers of their physics, before those of the tasks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -67,8 +67,8 @@ class Pair {
     set_lanes();
     double action[Reference::action.size];
     for (int a = 0; a < Reference::action.size; ++a)
-      action[a] = static_cast<double>(2 * uniform01(random_bits(kSeed, Purpose::benchmark, step, 0, a)[0]) - 1) *
-                  most_action();
+      action[a] =
+          static_cast<double>(2 * uniform01(random_bits(kSeed, Purpose::benchmark, step, 0, a)[0]) - 1) * most_action();
     Scratch<Lanes> scratch;
     Draws<double> draws(kSeed, 0, step, Purpose::step), same(kSeed, 0, step, Purpose::step);
     const auto expected = robot::step<Reference>(state_, *robot_, action, draws, parts_, params_);
