@@ -32,11 +32,18 @@ struct Room {
   static constexpr int kContacts = 48, kEdges = kKind.edges, kLimits = 24, kTouchingBodies = 20, kTouchingFrames = 20;
   static constexpr int kRounds = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;
   static constexpr int kTrees = 4, kFactor = 400, kAxis = 168, kMass = 400, kForce = 28, kFreeTurn = 36;
+  // None of elliptic cones, boxes and sensors.
+  static constexpr int kDamping = 28, kCones = 0, kPairCones = 0, kBoxes = 0, kParameters = 0, kSensed = 0;
+  static constexpr int kSensorNumbers = 0;
   // Tables of the robot at hand.
-  static inline int limited[kLimits + 1] = {};
+  static inline int all_limited[kLimits + 1] = {};
   static inline physics::ContactPoint points[kContacts + 1] = {};
   static inline physics::RoundPart rounds[kRounds + 1] = {};
   static inline physics::ContactPair pairs[kPairs + 1] = {};
+  static int limited(int k) { return all_limited[k]; }
+  static const physics::ContactPoint& point(int k) { return points[k]; }
+  static const physics::RoundPart& round(int k) { return rounds[k]; }
+  static const physics::ContactPair& pair(int k) { return pairs[k]; }
 };
 
 template <RobotKind kKind>
@@ -110,11 +117,18 @@ struct InterpretedRobot : Room<kKind> {
   static void integrate(const F* from, const F* velocity, F h, F* to) {
     header_->call("integrate", {from, velocity, &h, to});
   }
-  static void see_places(const F* qpos, Seen& seen) { header_->call("see_places", {qpos, &seen}); }
+  static void see_frames(const F* qpos, Seen& seen) { header_->call("see_frames", {qpos, &seen}); }
+  static void see_centers(const F* qpos, Seen& seen) { header_->call("see_centers", {qpos, &seen}); }
+  static void see_points(const F* qpos, Seen& seen) { header_->call("see_points", {qpos, &seen}); }
   static void see_motion(const F* qpos, const F* qvel, Seen& seen) { header_->call("see_motion", {qpos, qvel, &seen}); }
-  static void see_forces(const F* qpos, const F* qvel, const F* ctrl, const F (*wrench)[6], const F* limit,
-                         Seen& seen) {
-    header_->call("see_forces", {qpos, qvel, ctrl, wrench, limit, &seen});
+  static void see_actuators(const F* qpos, const F* qvel, const F* ctrl, Seen& seen) {
+    header_->call("see_actuators", {qpos, qvel, ctrl, &seen});
+  }
+  static void see_forces(const F* qpos, const F (*wrench)[6], Seen& seen) {
+    header_->call("see_forces", {qpos, wrench, &seen});
+  }
+  static void see_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Seen& seen) {
+    header_->call("see_constraints", {qpos, wrench, limit, &seen});
   }
 
  private:
@@ -125,12 +139,12 @@ struct InterpretedRobot : Room<kKind> {
     const auto check = [](size_t count, const char* name, int room) {
       if (static_cast<int>(count) != header_->size(name) || header_->size(name) > room) throw std::runtime_error(name);
     };
-    const auto points = header_->table("points"), rounds = header_->table("rounds"), pairs = header_->table("pairs");
+    const auto points = header_->table("point"), rounds = header_->table("round"), pairs = header_->table("pair");
     check(points.size(), "kContacts", Sizes::kContacts), check(rounds.size(), "kRounds", Sizes::kRounds);
     check(pairs.size(), "kPairs", Sizes::kPairs);
     const auto limited = header_->list("limited");
     check(limited.size(), "kLimits", Sizes::kLimits);
-    std::ranges::copy(limited, Sizes::limited);
+    std::ranges::copy(limited, Sizes::all_limited);
     std::ranges::transform(points, Sizes::points, [](const std::vector<double>& r) {
       return physics::ContactPoint{static_cast<int>(r.at(0)),
                                    static_cast<int>(r.at(1)),
@@ -215,7 +229,7 @@ struct InterpretedRobot : Room<kKind> {
 
 #define DRL_LIST(field, count) p["w." #field "[]"] = { offsetof(Work, field), {kNumber}, {count} }
     DRL_LIST(axis, size("kAxis")), DRL_LIST(mass, size("kMass")), DRL_LIST(force, size("kForce"));
-    DRL_LIST(free_turn, size("kFreeTurn")), DRL_LIST(factor, size("kFactor"));
+    DRL_LIST(free_turn, size("kFreeTurn")), DRL_LIST(factor, size("kFactor")), DRL_LIST(damping, size("kDamping"));
     DRL_LIST(inverse, dofs), DRL_LIST(half, dofs);
     DRL_LIST(limit_sign, size("kLimits")), DRL_LIST(limit_rest, size("kLimits"));
     const int edges = size("kContacts") * size("kEdges");
