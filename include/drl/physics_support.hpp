@@ -22,13 +22,15 @@ namespace physics {
 
 struct NamedJoint {
   const char* name;
-  int qpos, qvel;            // where its numbers begin
-  double low = 0, high = 0;  // limits; 0: none
+  int qpos, qvel;  // where its numbers begin
 };
 struct NamedSensor {
   const char* name;
   int first, size;  // of its numbers
 };
+
+// Of a joint that has limits.
+using Range = double[2];
 
 // A place of a robot that may touch the floor: what the functions of its model read of it.
 struct ContactPoint {
@@ -67,11 +69,12 @@ struct State {
 template <class F, class Sizes>
 struct Stage {
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[some(Sizes::nu)], qacc[Sizes::nv];
-  F wrench[some(Sizes::kTouchingFrames)][6];                 // torque about the tree's origin and force of contacts
-  F limit[some(Sizes::kLimits)];                             // force along qvel
-  F unsolved;                                                // how many solutions of this step had not converged
-  [[no_unique_address]] Array<F, Sizes::kParameters> own;    // what this environment changes: stays as it is set
-  [[no_unique_address]] Array<F[4], Sizes::kSensed> sensed;  // of contact sensors: contacts, force on the floor
+  F wrench[some(Sizes::kTouchingFrames)][6];               // torque about the tree's origin and force of contacts
+  F limit[some(Sizes::kLimits)];                           // force along qvel
+  F unsolved;                                              // how many solutions of this step had not converged
+  [[no_unique_address]] Array<F, Sizes::kParameters> own;  // what this environment changes: stays as it is set
+  // Of contact sensors: contacts, force on the floor.
+  [[no_unique_address]] Array<F[4], Sizes::kSensorNumbers == 0 ? 0 : some(Sizes::kSensed)> sensed;
 };
 
 template <class F, class Sizes>
@@ -374,12 +377,15 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
 template <class P>
 DRL_HD void find_cone_forces(const typename P::Work& w, typename P::Stage& stage) {
   using F = typename P::Number;
-  for (int s = 0; s < P::kSensed; ++s)
-    for (F& x : stage.sensed[s]) x = F(0);
+  if constexpr (P::kSensed > 0)
+    for (auto& of_sensor : stage.sensed)
+      for (F& x : of_sensor) x = F(0);
   for (int t = 0; t < w.touches; ++t) {
     const int c = w.touching[t];
     const ConePoint& point = P::cone(c);
-    F* sensed = point.sensor >= 0 ? stage.sensed[point.sensor] : nullptr;
+    F* sensed = nullptr;
+    if constexpr (P::kSensed > 0)
+      if (point.sensor >= 0) sensed = stage.sensed[point.sensor];
     w.cone[t].add_wrench(point.dimensions, stage.wrench[point.frame], sensed ? sensed + 1 : nullptr);
     if (sensed) sensed[0] = sensed[0] + math::select(w.touch[c].distance < F(point.margin), F(1), F(0));
   }

@@ -98,8 +98,8 @@ class PhysicsRobot {
   DRL_HD F qvel(JointId joint) const { return state_->qvel[joint.qvel]; }
   DRL_HD Vec<F, 2> range(JointId joint) const {
     Vec<F, 2> range = none<2>();
-    for (const auto& named : Compiled::joints)
-      if (named.qvel == joint.qvel) range = {{F(named.low), F(named.high)}};
+    for (int l = 0; l < P::kLimits; ++l)
+      if (P::limited(l) == joint.qvel) range = {{F(P::range(l)[0]), F(P::range(l)[1])}};
     return range;
   }
   DRL_HD F qacc(int k) const { return first(solved().qacc[k]); }

@@ -10,8 +10,8 @@ namespace drl::robot_compiler {
 namespace {
 
 constexpr int kTrigonometric = 20;
-// Of an elliptic cone (drl/physics_cones.hpp).
-constexpr int kResiduals = 6, kConeNumbers = 37;
+// Of an elliptic cone (drl/physics_cones.hpp); in a round, about.
+constexpr int kResiduals = 6, kConeNumbers = 37, kConeOperations = 400;
 // Of the solver: lanes need one to four, and the one that needs most decides.
 constexpr int kRounds = 3;
 // Operations on packs a cycle: bench/physics_table has what robots attain.
@@ -67,7 +67,8 @@ Cost cost_of(const RobotModel& model, const Program& program) {
   const int solution = of["newton"] + of["factorise"] + of["solve_down"];
   const int once = of["smooth"] + of["into_solver"] + of["out_of_solver"] + of["damp"] + of["integrate"];
   const int pairs = 8 * static_cast<int>(model.pairs.size());  // how near they are
-  const int touching = of["contact_row"] + of["add_coupling"] + kRounds * of["contact_edges"];
+  const int pyramid = of["contact_row"] + of["add_coupling"] + kRounds * of["contact_edges"];
+  const int touching = model.elliptic ? kRounds * kConeOperations : pyramid;
   const int stages = model.runge_kutta ? 4 : 1;
   Cost cost;
   cost.state_bytes = 4 * (model.nq + 2 * model.nv + 1);

@@ -101,8 +101,7 @@ std::string emit_names(const RobotModel& model) {
     return wrapped(table("inline constexpr const char* " + what + "_names[]", parts, "\"\"", name), "");
   };
   const auto joint = [](const Joint& j) {
-    const std::string range = j.limit ? ", " + number(j.limit->low) + ", " + number(j.limit->high) : "";
-    return "{" + quoted(j.name) + ", " + std::to_string(j.qpos) + ", " + std::to_string(j.dof) + range + "}";
+    return "{" + quoted(j.name) + ", " + std::to_string(j.qpos) + ", " + std::to_string(j.dof) + "}";
   };
   return list("body", model.frames) + list("geom", model.geoms) + list("site", model.sites) +
          list("actuator", model.actuators) + emit_sensor_names(model) +
@@ -148,8 +147,13 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kFreeTurn", count(places("free_turn"))},
                {"kDamping", count(places("damping"))}});
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
-  text += emit_table("  // The number of qvel that a limit is of; where the file says that qpos begins.\n", "int",
-                     "limited", "kLimits", limits.empty() ? "" : wrapped(listed(limits, dof) + ",", "        "));
+  text +=
+      emit_table("  // The number of qvel that a limit is of, and the limits; where the file says that qpos begins.\n",
+                 "int", "limited", "kLimits", limits.empty() ? "" : wrapped(listed(limits, dof) + ",", "        "));
+  std::string ranges;
+  for (const Joint* joint : limits)
+    ranges += "        {" + number(joint->limit->low) + ", " + number(joint->limit->high) + "},\n";
+  text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
   return text + emit_cone_tables(model) + emit_points(model) + emit_rounds(model) + emit_pairs(model) + "};\n";
 }
