@@ -9,6 +9,7 @@
 
 #include "drl/loop.hpp"
 #include "drl/task.hpp"
+#include "drl/task_few.hpp"
 #include "drl/task_loops.hpp"
 
 namespace drl {
@@ -21,7 +22,14 @@ struct HostLoops {
     return 0;
   }
   static int32_t step([[maybe_unused]] const LoopCall* call, char*, int64_t) {
-    if constexpr (!kNotCompiled<Task>) loop(call->begin, call->end, step_of<Task, false>(*call));
+    if constexpr (kFillsRegisters<Task>) {
+      const auto step = step_of<Task, false>(*call);
+      int64_t i = call->begin;
+      for (; i + kFloatLanes <= call->end; i += kFloatLanes) step.template lanes<Pack<float, kFloatLanes>>(i);
+      if (i < call->end) FewEnvironments<Task>(step, i, call->end - i).run();
+    } else if constexpr (!kNotCompiled<Task>) {
+      loop(call->begin, call->end, step_of<Task, false>(*call));
+    }
     return 0;
   }
   static int32_t begin_others([[maybe_unused]] const LoopCall* call, char*, int64_t) {

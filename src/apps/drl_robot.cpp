@@ -95,11 +95,9 @@ void explain(const RobotModel& model, const Program& program) {
   }
   const Cost cost = cost_of(model, program);
   std::printf("\n%d bytes of state and %d of scratch a lane, in float\n", cost.state_bytes, cost.work_bytes);
-  std::printf("%d operations a step if nothing touches", cost.least);
-  if (cost.most > cost.least) std::printf(", %d if all places touch the floor", cost.most);
-  std::printf(
-      ";\nsteps a second of a core, as a core of 3 GHz with 16 lanes does one operation a cycle: %.2g to %.2g M\n",
-      1e-6 * cost.slowest, 1e-6 * cost.fastest);
+  std::printf("%d operations a step if nothing touches, %d if all places touch the floor\n", cost.least, cost.most);
+  std::printf("%.2g to %.2g M steps a second of a core: an estimate, of 16 lanes and an operation a cycle at 3 GHz\n",
+              1e-6 * cost.slowest, 1e-6 * cost.fastest);
 }
 
 // Takes the one model out of what was typed.

@@ -147,8 +147,8 @@ struct Output {
   RunMonitor monitor;
 };
 
-void warn_of_slow_blas() {
-  if (blas_library().reference)
+void warn_of_slow_blas(const Learner& learner) {
+  if (learner.engine().starts_with("libtorch") && blas_library().reference)
     log::warn(
         "matrix products run on the reference BLAS, 4 to 5 times slower than an optimised one: install OpenBLAS "
         "(Debian: libopenblas0-pthread)");
@@ -190,7 +190,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   // 5. The loop, of which rank 0 tells.
   std::optional<Output> output;
   on_rank_zero(comm, [&]() -> std::string {
-    warn_of_slow_blas();
+    warn_of_slow_blas(learner);
     if (deadline) deadline->require_time();
     require_films(options.run, options.train.task, start.from == StartFrom::resume);
     output.emplace(settings, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);

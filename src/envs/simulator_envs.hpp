@@ -1,5 +1,5 @@
-// Environments that the host's threads step (drl/simulator.hpp, and robots in lanes where no GPU does), for a learner on
-// the host or on a GPU.
+// Environments that the host's threads step (drl/simulator.hpp, and robots in lanes where no GPU does), for a learner
+// on the host or on a GPU.
 #pragma once
 
 #include <cstdint>

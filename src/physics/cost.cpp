@@ -76,7 +76,7 @@ Cost cost_of(const RobotModel& model, const Program& program) {
   cost.work_bytes = 4 * count_work(model, program);
   cost.least = stages * (once + pairs + solution + 2 * limits);
   const int rounds = kRounds * (solution + of["accelerations"] + 2 * limits);
-  cost.most = contacts == 0 ? cost.least : stages * (once + pairs + rounds + contacts * touching);
+  cost.most = contacts + limits == 0 ? cost.least : stages * (once + pairs + rounds + contacts * touching);
   cost.slowest = kPerCycle * kHertz * kLanes / cost.most, cost.fastest = kPerCycle * kHertz * kLanes / cost.least;
   return cost;
 }

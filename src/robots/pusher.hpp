@@ -72,7 +72,8 @@ struct Pusher {
   DRL_HD static void observe(const R& robot, const Parts& parts, const Params&, Out obs) {
     for (int k = 0; k < 7; ++k) *obs++ = robot.qpos(k);
     for (int k = 0; k < 7; ++k) *obs++ = robot.qvel(k);
-    for (const BodyId body : {parts.fingertips, parts.object, parts.goal}) obs = gym::see(robot.position(body), obs);
+    const BodyId bodies[] = {parts.fingertips, parts.object, parts.goal};
+    for (const BodyId body : bodies) obs = gym::see(robot.position(body), obs);
   }
 
   static constexpr auto preset = gym::preset();

@@ -13,15 +13,20 @@ namespace {
 
 using namespace test;
 
+int32_t look(const RobotChoice*, RobotFacts* facts, char*, int64_t) {
+  *facts = {.dt = 1, .file = "", .id = ""};
+  return 0;
+}
+
 // Each as a robot's library has it: a task that a simulator computes, which may be computed in lanes too.
 const std::vector<const TaskRecord*>& robots() {
-  static std::deque<LanesOfRobot> lanes;
+  static std::deque<RobotRecord> lanes;
   static std::deque<TaskRecord> records;
   static const std::vector<const TaskRecord*> all = [] {
     std::vector<const TaskRecord*> tasks;
     const TaskLibrary& library = robots_in_lanes();
     for (int k = 0; k < library.count; ++k) {
-      lanes.push_back({library.tasks[k], [](char*, int64_t) -> int32_t { return 0; }});
+      lanes.push_back({{"", 1}, library.tasks[k], look});
       records.push_back(*library.tasks[k]);
       records.back().robot = &lanes.back();
       tasks.push_back(&records.back());

@@ -84,6 +84,8 @@ void expect_recording(Compared<P>& compared, const std::string& task, int frame_
 }
 using OfHalfCheetah = Exact<half_cheetah_robot>;
 TEST_F(OfHalfCheetah, StepsOfAPolicy) { expect_recording(compared, "HalfCheetah-v5", 5); }
+using OfWalker2d = Exact<walker2d_robot>;
+TEST_F(OfWalker2d, StepsOfAPolicy) { expect_recording(compared, "Walker2d-v5", 4); }
 using OfAnt = Exact<ant_robot>;
 TEST_F(OfAnt, StepsOfAPolicy) { expect_recording(compared, "Ant-v5", 5); }
 

@@ -62,6 +62,7 @@ struct InterpretedRobot : Room<kKind> {
   // From now on this is the robot.
   static void take(InterpretedHeader& header) {
     header_ = &header;
+    check_kind();
     header.read_functions(places());
     take_tables();
   }
@@ -135,6 +136,28 @@ struct InterpretedRobot : Room<kKind> {
   // Along qvel, where the robot at hand may have fewer numbers.
   static F* none(F* along_qvel) { return std::fill_n(along_qvel, nv, 0.0), along_qvel; }
 
+  // That it is of this kind, and fits.
+  static void check_kind() {
+    if (header_->number("timestep") != Sizes::timestep || header_->number("kRungeKutta") != Sizes::kRungeKutta ||
+        (header_->size("kPairs") > 0) != kKind.has_pairs || header_->size("kEdges") != kKind.edges)
+      throw std::runtime_error("a robot of another kind");
+    const std::pair<const char*, int> room[] = {{"nq", Sizes::nq},
+                                                {"nv", nv},
+                                                {"nu", Sizes::nu},
+                                                {"nbody", Sizes::nbody},
+                                                {"ngeom", Sizes::ngeom},
+                                                {"nsite", Sizes::nsite},
+                                                {"kTouchingBodies", Sizes::kTouchingBodies},
+                                                {"kTouchingFrames", Sizes::kTouchingFrames},
+                                                {"kTrees", Sizes::kTrees},
+                                                {"kFactor", Sizes::kFactor},
+                                                {"kAxis", Sizes::kAxis},
+                                                {"kMass", Sizes::kMass},
+                                                {"kForce", Sizes::kForce},
+                                                {"kFreeTurn", Sizes::kFreeTurn}};
+    for (const auto& [name, most] : room)
+      if (header_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);
+  }
   static void take_tables() {
     const auto check = [](size_t count, const char* name, int room) {
       if (static_cast<int>(count) != header_->size(name) || header_->size(name) > room) throw std::runtime_error(name);

@@ -3,8 +3,8 @@
 
     tests/python/venv build/py tests/physics/policy_record.py tests/physics/recordings CHECKPOINT...
 
-One text file a task. Lines, of the most probable actions in one episode:
-    state QPOS... QVEL...    the state every 50 steps of the task
+One text file a task. Lines, of the most probable actions, in as many episodes as it takes:
+    state QPOS... QVEL...    the state every 50 steps
     ctrl CTRL...             the controls of the ten steps from there on
 """
 
@@ -25,19 +25,21 @@ def record(checkpoint):
     policy = Policy(checkpoint, stochastic=False, seed=0)
     env = gymnasium.make(policy.task, disable_env_checker=True)
     observation, _ = env.reset(seed=0)
-    data, total, lines = env.unwrapped.data, 0.0, []
+    data, total, returns, lines = env.unwrapped.data, 0.0, [], []
     for step in range(EVERY * STATES):
         action = policy.act(observation).clip(env.action_space.low, env.action_space.high)
         if step % EVERY == 0:
             lines.append("state " + " ".join(f"{x:.6g}" for x in [*data.qpos, *data.qvel]))
         if step % EVERY < TOGETHER:
             lines.append("ctrl " + " ".join(f"{x:.3g}" for x in action))
-        observation, reward, terminated, _, _ = env.step(action)
+        observation, reward, terminated, truncated, _ = env.step(action)
         total += reward
-        if terminated:
-            break
-    print(f"{policy.task}: {step + 1} steps, return {total:.0f}")
-    return policy.task, f"# {policy.task}: an episode that returns {total:.0f} in {step + 1} steps.\n" + "\n".join(lines) + "\n"
+        # An episode does not end between a state and the last of its controls.
+        if truncated or terminated and step % EVERY >= TOGETHER:
+            returns.append(total)
+            observation, total = env.reset()[0], 0.0
+    returned = ", ".join(f"{x:.0f}" for x in returns)
+    return policy.task, f"# {policy.task}, of episodes that return {returned}.\n" + "\n".join(lines) + "\n"
 
 
 for path in sys.argv[2:]:
