@@ -85,7 +85,7 @@ struct Flat {
     struct Curriculum {
       float iteration = 0;
       template <class V>
-      DRL_HD void describe(V& visit) {
+      void describe(V& visit) {
         visit("iteration", iteration);
       }
       void update(const TrainingStats& stats) { iteration = static_cast<float>(stats.iteration + 1); }
@@ -223,7 +223,7 @@ struct Flat {
   }
 
   template <class Canvas>
-  DRL_HD static void draw(const State& s, const Params&, Canvas& canvas) {
+  static void draw(const State& s, const Params&, Canvas& canvas) {
     canvas.text("ahead", s.command[0], "m/s");
     canvas.text("left", s.command[1], "m/s");
     canvas.text("turn", s.command[2], "rad/s");
