@@ -36,11 +36,11 @@ struct Room {
   static constexpr int kDamping = 28, kCones = 0, kPairCones = 0, kBoxes = 0, kParameters = 0, kSensed = 0;
   static constexpr int kSensorNumbers = 0;
   // Tables of the robot at hand.
-  static inline int all_limited[kLimits + 1] = {};
+  static inline int limited_joints[kLimits + 1] = {};
   static inline physics::ContactPoint points[kContacts + 1] = {};
   static inline physics::RoundPart rounds[kRounds + 1] = {};
   static inline physics::ContactPair pairs[kPairs + 1] = {};
-  static int limited(int k) { return all_limited[k]; }
+  static const int& limited(int k) { return limited_joints[k]; }
   static const physics::ContactPoint& point(int k) { return points[k]; }
   static const physics::RoundPart& round(int k) { return rounds[k]; }
   static const physics::ContactPair& pair(int k) { return pairs[k]; }
@@ -154,7 +154,8 @@ struct InterpretedRobot : Room<kKind> {
                                                 {"kAxis", Sizes::kAxis},
                                                 {"kMass", Sizes::kMass},
                                                 {"kForce", Sizes::kForce},
-                                                {"kFreeTurn", Sizes::kFreeTurn}};
+                                                {"kFreeTurn", Sizes::kFreeTurn},
+                                                {"kDamping", Sizes::kDamping}};
     for (const auto& [name, most] : room)
       if (header_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);
   }
@@ -167,7 +168,7 @@ struct InterpretedRobot : Room<kKind> {
     check(pairs.size(), "kPairs", Sizes::kPairs);
     const auto limited = header_->list("limited");
     check(limited.size(), "kLimits", Sizes::kLimits);
-    std::ranges::copy(limited, Sizes::all_limited);
+    std::ranges::copy(limited, Sizes::limited_joints);
     std::ranges::transform(points, Sizes::points, [](const std::vector<double>& r) {
       return physics::ContactPoint{static_cast<int>(r.at(0)),
                                    static_cast<int>(r.at(1)),

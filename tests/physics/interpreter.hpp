@@ -305,7 +305,7 @@ class InterpretedFunction {
 class InterpretedHeader {
  public:
   explicit InterpretedHeader(const std::string& text) : text_(text) {
-    const std::string sizes = between(text, "struct Sizes {", "DRL_HD static");
+    const std::string sizes = between(text, "struct Sizes {", "DRL_HD static const int& limited(");
     for (size_t at = 0; (at = sizes.find(" = ", at)) != std::string::npos; ++at) {
       const size_t name = sizes.find_last_of(" ", at - 1) + 1;
       const std::string value = sizes.substr(at + 3, 24);
@@ -321,7 +321,7 @@ class InterpretedHeader {
 
   // The rows of a table of the sizes: "point".
   std::vector<std::vector<double>> table(const std::string& name) const {
-    const std::string text = without_comments(table_text(name));
+    const std::string text = without_comments(between(text_, "& " + name + "(int k) {", ";\n"));
     std::vector<std::vector<double>> rows;
     for (size_t at = text.find("= {") + 3; (at = text.find('{', at)) != std::string::npos;) {
       const size_t end = text.find('}', at);
@@ -331,7 +331,9 @@ class InterpretedHeader {
     rows.pop_back();  // the empty one at the end
     return rows;
   }
-  std::vector<double> list(const std::string& name) const { return numbers(between(table_text(name), "= {", "{}")); }
+  std::vector<double> list(const std::string& name) const {
+    return numbers(between(between(text_, "& " + name + "(int k) {", ";"), "= {", "{}"));
+  }
 
   // Finds all functions; what they read and write is in `places`.
   void read_functions(Places places) {
@@ -355,10 +357,6 @@ class InterpretedHeader {
   }
 
  private:
-  // From its size on.
-  std::string table_text(const std::string& name) const {
-    return between(between(text_, "& " + name + "(int k) {", "return"), " all[", ";\n");
-  }
   static std::vector<double> numbers(const std::string& text) {
     std::vector<double> all;
     for (size_t from = 0; from < text.size();) {
