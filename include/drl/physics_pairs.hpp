@@ -340,7 +340,6 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
         cones = cones + math::select(lanes, F(1), F(0));
         return;
       }
-    const uint64_t moves_first = P::round(pair.first).moved_by, moves_second = P::round(pair.second).moved_by;
     for (int e = 0; e < pair.edges; ++e) {
       PairRow<F, P::nv> row;
       edge_direction(pair, contact.normal, e, force);
