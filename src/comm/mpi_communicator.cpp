@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "base/check.hpp"
@@ -21,7 +22,6 @@ class MpiCommunicator final : public Communicator {
     check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
-    node_sums_ = NodeSums::make(comm_);
   }
   ~MpiCommunicator() override {
     if (comm_ != MPI_COMM_WORLD) MPI_Comm_free(&comm_);
@@ -134,7 +134,8 @@ class MpiCommunicator final : public Communicator {
 
   template <class T>
   void all_reduce(std::span<T> data, MPI_Datatype type) {
-    if (node_sums_) return node_sums_->all_reduce(data);
+    if (!node_sums_) node_sums_.emplace(NodeSums::make(comm_));
+    if (*node_sums_) return (*node_sums_)->all_reduce(data);
     for_each_piece(data, [&](std::span<T> piece) {
       check_mpi(MPI_Allreduce(MPI_IN_PLACE, piece.data(), as_count(piece.size()), type, MPI_SUM, comm_),
                 "MPI_Allreduce");
@@ -144,7 +145,7 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm comm_;
   size_t piece_;  // bytes
   int rank_ = 0, size_ = 1;
-  std::unique_ptr<NodeSums> node_sums_;  // where all ranks are on one host
+  std::optional<std::unique_ptr<NodeSums>> node_sums_;  // from the first all-reduce on; null unless on one host
 };
 
 }  // namespace

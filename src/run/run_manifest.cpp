@@ -34,9 +34,10 @@ std::string versions_text(const RunFacts& facts) {
 
 void warn_of_other_model(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task) {
   const RobotFacts* now = task.robot_facts();
+  if (!now || !checkpoint.attributes.contains("versions")) return;
   const std::string versions = attribute<std::string>(checkpoint, file, "versions"), begin = ", model ", end = ", mpi ";
   const size_t from = versions.find(begin), to = versions.find(end, from);
-  if (!now || to == std::string::npos) return;
+  if (to == std::string::npos) return;
   const std::string then = versions.substr(from + begin.size(), to - from - begin.size()), id = now->id;
   const auto hash = [](const std::string& model) { return model.substr(std::min(model.rfind('('), model.size())); };
   if (hash(then) != hash(id))
