@@ -11,8 +11,8 @@
 #include "comm/communicator.hpp"
 #include "drl/philox.hpp"
 #include "envs/make_env.hpp"
+#include "nets/host_nets.hpp"
 #include "nets/torch/blas.hpp"
-#include "nets/torch/torch_nets.hpp"
 #include "placement/machine.hpp"
 #ifdef DRL_CUDA
 #include "nets/gpu/gpu_nets.hpp"
@@ -58,7 +58,7 @@ std::unique_ptr<Nets> make_nets(Queue& queue, const ParamLayout& layout, [[maybe
 #ifdef DRL_CUDA
   if (queue.on_gpu()) return make_gpu_nets(queue, layout, rows);
 #endif
-  return make_torch_nets(queue, layout, 1);
+  return make_host_nets(queue, layout, "auto", 1);
 }
 
 // drl's whole iteration.

@@ -136,12 +136,12 @@ class FusedNets final : public Nets {
   void backward(NetId net, const float* params, Tape& any_tape, const float* d_out, float* grad, float* d_in) override {
     DRL_CHECK(params == params_, "a pass with weights that were not refreshed");
     FusedTape<Numbers>& tape = static_cast<FusedTape<Numbers>&>(any_tape);
-    team_.run(blocks(tape.rows, kPart), [&](int64_t k) { backward_part(net, tape, d_out, d_in, {k, tape.rows}); });
+    run(tape.rows, blocks(tape.rows, kPart), [&](int64_t k) { backward_part(net, tape, d_out, d_in, {k, tape.rows}); });
     // A weight's gradient is one thread's: part by part, always in the same order.
     const int layers = layout().net(net).layers();
     int64_t all = 0;
     for (int k = 0; k < layers; ++k) all += gradient_blocks(layer(net, k));
-    team_.run(all, [&](int64_t block) {
+    run(tape.rows, all, [&](int64_t block) {
       int k = 0;
       for (; block >= gradient_blocks(layer(net, k)); ++k) block -= gradient_blocks(layer(net, k));
       add_gradient(net, k, block, tape, grad);
@@ -157,10 +157,17 @@ class FusedNets final : public Nets {
     return nets_[static_cast<size_t>(net)]->layers[static_cast<size_t>(k)];
   }
 
+  // work(k) for k in [0, count), of so many rows: to wake threads for the rows of one takes longer than to do them.
+  template <class Work>
+  void run(int64_t rows, int64_t count, const Work& work) {
+    if (rows > kPart) return team_.run(count, work);
+    for (int64_t k = 0; k < count; ++k) work(k);
+  }
+
   void forward_tile(NetId net, const Rows& rows, float* out, FusedTape<Numbers>& tape) {
     DRL_CHECK(rows.count <= tile_, "more rows than a tape holds");
     tape.rows = rows.count;
-    team_.run(blocks(rows.count, kPart), [&](int64_t k) { forward_part(net, rows, out, tape, {k, rows.count}); });
+    run(rows.count, blocks(rows.count, kPart), [&](int64_t k) { forward_part(net, rows, out, tape, {k, rows.count}); });
   }
 
   void forward_part(NetId net, const Rows& tile_rows, float* out, FusedTape<Numbers>& tape, const Part& part) {

@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="5c1451d94d44f4da6d74fdb1bb045f6c8a9af36a1226443c4b3612b9e6ca5ffe")
+    version("0.1.0", sha256="a9aa8664499a24ff2aaad681ec45659959634c925f67872fef3539240e56b6a2")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("mujoco", default=False, description="Robots, computed by MuJoCo 3.5.0")
