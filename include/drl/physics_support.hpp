@@ -176,7 +176,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
 template <class P>
 DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
-  constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-12;
+  constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-13;
   if constexpr (P::kCones > 0) {
     if (w.touches > 0) P::accelerations(w, qacc, w.acceleration);
     for (int t = 0; t < w.touches; ++t) {

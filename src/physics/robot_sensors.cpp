@@ -48,23 +48,12 @@ class Reader : PartReader {
   }
 
  private:
-  // Whether MuJoCo computes where a body's mass is, and nothing else is there.
-  bool has_own_center(int body) const {
-    if (m_.body_sameframe[body] == mjSAMEFRAME_BODY) return false;
-    for (int g = 0; g < m_.ngeom; ++g)
-      if (m_.geom_bodyid[g] == body && m_.geom_sameframe[g] == mjSAMEFRAME_INERTIA) return false;
-    for (int s = 0; s < m_.nsite; ++s)
-      if (m_.site_bodyid[s] == body && m_.site_sameframe[s] == mjSAMEFRAME_INERTIA) return false;
-    return true;
-  }
   void read_parameter(Parameter::Kind kind, const std::string& part) {
     const bool is_friction = kind == Parameter::friction;
     const int index = mj_name2id(&m_, is_friction ? mjOBJ_GEOM : mjOBJ_BODY, part.c_str());
     if (index < 0) return refuse("text 'varies': there is no ", is_friction ? "geom '" : "body '", part, "'");
     Parameter parameter{.kind = kind, .index = index};
-    if (!is_friction && !has_own_center(index))
-      return refuse(quoted("body", mjOBJ_BODY, index),
-                    "its centre of mass varies, and MuJoCo takes it for a geom's or its own place: give it <inertial>");
+    if (!is_friction && !has_own_center(m_, index)) return refuse(quoted("body", mjOBJ_BODY, index), kNoOwnCenter);
     for (int k = 0; k < 3 && is_friction; ++k)
       parameter.start[static_cast<size_t>(k)] = m_.geom_friction[3 * index + k];
     r_.parameters.push_back(parameter);

@@ -38,8 +38,7 @@ class Reference {
   // Another friction of a geom, or another centre of mass of a body.
   void set_friction(int geom, const double* friction) { std::copy_n(friction, 3, model_->geom_friction + 3 * geom); }
   void shift_center_of_mass(int body, const double* by) {
-    model_->opt.disableflags |=
-        mjDSBL_MIDPHASE;  // whose volumes would go along with the centre of mass, and miss contacts
+    model_->opt.disableflags |= mjDSBL_MIDPHASE;  // as in MujocoRobot
     for (int k = 0; k < 3; ++k) model_->body_ipos[3 * body + k] = centers_[static_cast<size_t>(3 * body + k)] + by[k];
   }
   // Between -1 and 1.

@@ -125,8 +125,9 @@ TEST(RobotModel, ConesHaveTheFrictionOfTheirGeoms) {
   const std::string text =
       "<option cone='elliptic' impratio='10'/><custom><text name='varies' data='friction ball center_of_mass body'/>"
       "</custom><worldbody><geom type='plane' size='1 1 1' friction='0.7 0.02 0.001'/><body name='body'><freejoint/>"
-      "<geom name='ball' size='0.1' mass='2' friction='0.9 0.01 0.003' condim='6'/>"
-      "<geom type='box' size='1 2 3' mass='0' friction='0.9 0.01 0.003' condim='3'/></body></worldbody>";
+      "<inertial pos='0 0 0.1' mass='2' diaginertia='1 1 1'/><geom name='ball' size='0.1' friction='0.9 0.01 0.003' "
+      "condim='6'/>"
+      "<geom type='box' size='1 2 3' friction='0.9 0.01 0.003' condim='3'/></body></worldbody>";
   const RobotModel model = read(text);
   EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(model.unsupported);
   EXPECT_EQ(model.impratio, 10);
@@ -167,6 +168,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"<option integrator='implicit'/>" DRL_BODY("<freejoint/>"), "option: the integrator implicit"},
         Refused{"<custom><text name='varies' data='friction bal'/></custom>" DRL_BODY("<freejoint/>"),
                 "text 'varies': there is no geom 'bal'"},
+        Refused{"<custom><text name='varies' data='center_of_mass arm'/></custom><worldbody><body name='arm'>"
+                "<joint axis='0 1 0'/><geom name='ball' size='0.1' pos='0 0 1'/></body></worldbody>",
+                "body 'arm': its centre of mass varies, and MuJoCo takes it for a geom's or its own place"},
         Refused{"<option density='1000' integrator='implicitfast'/>" DRL_BODY("<freejoint/>"),
                 "option: a fluid (density, viscosity) with an implicit integrator"},
         Refused{"<option density='1000'/><default><geom fluidshape='ellipsoid'/></default>" DRL_BODY("<freejoint/>"),
