@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"<custom><text name='varies' data='friction bal'/></custom>" DRL_BODY("<freejoint/>"),
                 "text 'varies': there is no geom 'bal'"},
         Refused{"<custom><text name='varies' data='center_of_mass arm'/></custom><worldbody><body name='arm'>"
-                "<joint axis='0 1 0'/><geom name='ball' size='0.1' pos='0 0 1'/></body></worldbody>",
+                "<joint axis='0 1 0' pos='0 0 1'/><geom size='0.1'/></body></worldbody>",
                 "body 'arm': its centre of mass varies, and MuJoCo takes it for a geom's or its own place"},
         Refused{"<option density='1000' integrator='implicitfast'/>" DRL_BODY("<freejoint/>"),
                 "option: a fluid (density, viscosity) with an implicit integrator"},
