@@ -65,16 +65,29 @@ struct State {
   F time;                   // s
 };
 
+// Of a stage, where there are any: what this environment changes, which stays as it is set; of each contact sensor, how
+// many contacts there are, and the force on the floor. (Empty members of Stage would have nvcc keep another one.)
+template <class F, int n>
+struct OwnNumbers {
+  F own[n];
+};
+template <class F>
+struct OwnNumbers<F, 0> {};
+template <class F, int n>
+struct SensedForces {
+  F sensed[n][4];
+};
+template <class F>
+struct SensedForces<F, 0> {};
+
 // What a stage of a step was computed from, and what came out: see() finds all else in it.
 template <class F, class Sizes>
-struct Stage {
+struct Stage : OwnNumbers<F, Sizes::kParameters>,
+               SensedForces<F, Sizes::kSensorNumbers == 0 ? 0 : some(Sizes::kSensed)> {
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[some(Sizes::nu)], qacc[Sizes::nv];
-  F wrench[some(Sizes::kTouchingFrames)][6];               // torque about the tree's origin and force of contacts
-  F limit[some(Sizes::kLimits)];                           // force along qvel
-  F unsolved;                                              // how many solutions of this step had not converged
-  [[no_unique_address]] Array<F, Sizes::kParameters> own;  // what this environment changes: stays as it is set
-  // Of contact sensors: contacts, force on the floor.
-  [[no_unique_address]] Array<F[4], Sizes::kSensorNumbers == 0 ? 0 : some(Sizes::kSensed)> sensed;
+  F wrench[some(Sizes::kTouchingFrames)][6];  // torque about the tree's origin and force of contacts
+  F limit[some(Sizes::kLimits)];              // force along qvel
+  F unsolved;                                 // how many solutions of this step had not converged
 };
 
 template <class F, class Sizes>

@@ -135,8 +135,8 @@ concept Robot = requires(R& robot, const R& seen, int k, typename R::F x, const 
   { seen.sensor(sensor, k) } -> std::same_as<typename R::F>;
   // A push on a body's centre of mass until it is set anew, or the reset: force and torque.
   robot.push(body, Vec<typename R::F, 3>{}, Vec<typename R::F, 3>{});
-  // In apply(): sliding, torsional and rolling friction; where the body's centre of mass lies beside the file's. What
-  // MuJoCo has computed from the file for its solver (invweight0) stays.
+  // In apply(): sliding, torsional and rolling friction; where the body's centre of mass lies beside the file's; in
+  // lanes those that the file's text 'varies' names. What MuJoCo has computed for its solver (invweight0) stays.
   robot.set_friction(geom, Vec<typename R::F, 3>{});
   robot.shift_center_of_mass(body, Vec<typename R::F, 3>{});
 };

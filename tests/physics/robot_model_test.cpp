@@ -170,7 +170,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "text 'varies': there is no geom 'bal'"},
         Refused{"<custom><text name='varies' data='center_of_mass arm'/></custom><worldbody><body name='arm'>"
                 "<joint axis='0 1 0' pos='0 0 1'/><geom size='0.1'/></body></worldbody>",
-                "body 'arm': its centre of mass varies, and MuJoCo takes it for a geom's or its own place"},
+                "body 'arm': its centre of mass varies, and MuJoCo takes it for a geom's or its own place: give it "
+                "<inertial>"},
         Refused{"<option density='1000' integrator='implicitfast'/>" DRL_BODY("<freejoint/>"),
                 "option: a fluid (density, viscosity) with an implicit integrator"},
         Refused{"<option density='1000'/><default><geom fluidshape='ellipsoid'/></default>" DRL_BODY("<freejoint/>"),
