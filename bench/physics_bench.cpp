@@ -26,7 +26,7 @@ constexpr const char* kHelp =
     "solved\n"
     "to the end as the lanes are. In turns; processor time of the thread; medians.\n";
 
-constexpr const char* kModels = "HalfCheetah, Ant, Walker2d, Hopper, Humanoid, HumanoidStandup or Swimmer";
+constexpr const char* kModels = "HalfCheetah, Ant, Walker2d, Hopper, Humanoid, HumanoidStandup, Swimmer or Go1";
 
 struct PhysicsBenchOptions {
   std::string model, json;
@@ -51,6 +51,19 @@ struct Task {
   double noise;      // of starts
   double low, high;  // of qpos[2], beyond which an episode ends
   bool sees_forces;  // cfrc_ext
+  // Of a robot that stands: qpos of its start, from whose angles its actuators' targets swing, rad.
+  std::vector<double> start = {};
+  double swing = 0;
+  bool sees_sensors = false;
+
+  double start_of(const mjModel& model, int k) const {
+    return start.empty() ? model.qpos0[k] : start[static_cast<size_t>(k)];
+  }
+  // Of an action between -1 and 1.
+  double control(const mjModel& model, int a, double action) const {
+    if (start.empty()) return model.actuator_ctrlrange[2 * a + 1] * action;
+    return start[static_cast<size_t>(7 + a)] + swing * action;
+  }
 };
 
 constexpr int kActionRows = 16, kEpisode = 1000, kReferences = 64;
@@ -105,13 +118,13 @@ class Reference {
   void begin(int e) {
     mjData* d = data_[static_cast<size_t>(e)];
     mj_resetData(model_.get(), d);
-    for (int k = 0; k < model_->nq; ++k) d->qpos[k] += task_.noise * draws_.next();
+    for (int k = 0; k < model_->nq; ++k) d->qpos[k] = task_.start_of(*model_, k) + task_.noise * draws_.next();
     for (int k = 0; k < model_->nv; ++k) d->qvel[k] = task_.noise * draws_.next();
   }
   void step(int e) {
     mjData* d = data_[static_cast<size_t>(e)];
     const double* action = &actions_[static_cast<size_t>(step_++ % kActionRows * model_->nu)];
-    for (int a = 0; a < model_->nu; ++a) d->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * action[a];
+    for (int a = 0; a < model_->nu; ++a) d->ctrl[a] = task_.control(*model_, a, action[a]);
     for (int k = 0; k < task_.frame_skip; ++k) mj_step(model_.get(), d);
     if (task_.sees_forces) mj_rnePostConstraint(model_.get(), d);
     int& age = age_[static_cast<size_t>(e)];
@@ -138,11 +151,12 @@ class Lanes {
     const auto rows = [&](int count) { return std::vector<float>(static_cast<size_t>(count * n)); };
     state_ = rows(Step::kNumbers), unsolved_ = rows(1);
     if (task.sees_forces) forces_ = rows(6 * Step::nbody);
+    if (task.sees_sensors) sensors_ = rows(static_cast<int>(model.nsensordata));
     for (int k = 0; k < kActionRows; ++k) {
       actions_.push_back(rows(Step::nu));
       for (size_t i = 0; i < actions_.back().size(); ++i)
         actions_.back()[i] =
-            static_cast<float>(model.actuator_ctrlrange[2 * (i / static_cast<size_t>(n)) + 1] * draws_.next());
+            static_cast<float>(task.control(model, static_cast<int>(i / static_cast<size_t>(n)), draws_.next()));
     }
     age_.resize(static_cast<size_t>(n));
     for (int64_t e = 0; e < n; ++e) begin(e), age_[static_cast<size_t>(e)] = static_cast<int>(e * kEpisode / n);
@@ -167,14 +181,16 @@ class Lanes {
   float& number(int k, int64_t e) { return state_[static_cast<size_t>(k * n_ + e)]; }
   void begin(int64_t e) {
     for (int k = 0; k < Step::kNumbers; ++k) number(k, e) = 0;
-    for (int k = 0; k < Step::nq; ++k) number(k, e) = static_cast<float>(model_.qpos0[k] + task_.noise * draws_.next());
+    for (int k = 0; k < Step::nq; ++k)
+      number(k, e) = static_cast<float>(task_.start_of(model_, k) + task_.noise * draws_.next());
     for (int k = 0; k < Step::nv; ++k) number(Step::nq + k, e) = static_cast<float>(task_.noise * draws_.next());
   }
   void step() {
     const std::vector<float>& actions = actions_[static_cast<size_t>(step_++ % kActionRows)];
-    for_each(*queue_, n_,
-             Step{n_, task_.frame_skip, state_.data(), actions.data(), nullptr,
-                  task_.sees_forces ? forces_.data() : nullptr, unsolved_.data()});
+    for_each(
+        *queue_, n_,
+        Step{n_, task_.frame_skip, state_.data(), actions.data(), nullptr, task_.sees_forces ? forces_.data() : nullptr,
+             unsolved_.data(), task_.sees_sensors ? sensors_.data() : nullptr});
     for (int64_t e = 0; e < n_; ++e) {
       const double height = static_cast<double>(number(2, e));
       int& age = age_[static_cast<size_t>(e)];
@@ -188,7 +204,7 @@ class Lanes {
   const mjModel& model_;
   std::unique_ptr<Queue> queue_;
   int64_t n_;
-  std::vector<float> state_, forces_, unsolved_;
+  std::vector<float> state_, forces_, unsolved_, sensors_;
   std::vector<std::vector<float>> actions_;
   std::vector<int> age_;
   int64_t step_ = 0;
@@ -250,6 +266,11 @@ void run(const PhysicsBenchOptions& options) {
   add(measure<humanoid_robot>({"Humanoid", "humanoid.xml", 5, 0.01, 1, 2, true}, options));
   add(measure<humanoid_standup_robot>({"HumanoidStandup", "humanoid_standup.xml", 5, 0.01, -1e3, 1e3, true}, options));
   add(measure<swimmer_robot>({"Swimmer", "swimmer.xml", 4, 0.1, -1e3, 1e3, false}, options));
+#if DRL_HAS_GO1
+  const std::vector<double> go1 = {0,    0,   0.3,  1,   0,   0,    0,    0.1, 0.9, -1.8,
+                                   -0.1, 0.9, -1.8, 0.1, 0.9, -1.8, -0.1, 0.9, -1.8};
+  add(measure<go1_robot>({"Go1", "go1.xml", 4, 0.02, 0.12, 1, false, go1, 0.37, true}, options));
+#endif
   if (json.empty()) throw UsageError("no model " + options.model + ": " + kModels);
   if (options.json.empty()) return;
   std::ofstream file(options.json);

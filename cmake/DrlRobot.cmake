@@ -3,7 +3,7 @@
 function(drl_compile_robot model header)
   get_filename_component(stem ${model} NAME_WE)
   get_filename_component(beside ${model} DIRECTORY)
-  file(GLOB included CONFIGURE_DEPENDS ${beside}/*.xml)
+  file(GLOB included CONFIGURE_DEPENDS ${beside}/*.xml ${beside}/*/*.xml)
   add_custom_command(OUTPUT ${header} DEPENDS drl_robot ${included} VERBATIM
     COMMAND drl_robot ${model} --output ${header} ${ARGN} COMMENT "Compiling the robot ${stem}")
 endfunction()

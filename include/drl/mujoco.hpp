@@ -116,6 +116,11 @@ class MujocoRobot {
   }
   void shift_center_of_mass(BodyId body, Vec<double, 3> by) {
     const double* file = own_model().body_ipos + 3 * body.index;
+    if (!has_own_center(*model_, body.index))
+      throw std::invalid_argument(std::string("body '") + mj_id2name(model_, mjOBJ_BODY, body.index) +
+                                  "': " + kNoOwnCenter);
+    // The volumes by which MuJoCo seeks contacts would go along with the centre of mass, and miss some.
+    own_model_->opt.disableflags |= mjDSBL_MIDPHASE;
     for (int k = 0; k < 3; ++k) own_model_->body_ipos[3 * body.index + k] = file[k] + by[k];
   }
 

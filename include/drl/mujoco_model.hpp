@@ -132,6 +132,18 @@ inline std::string model_id(const mjModel& model, const std::string& file) {
   return std::filesystem::path(file).filename().string() + " (" + text + ")";
 }
 
+// Whether MuJoCo computes where a body's mass is, and nothing else is there: a shift of it is one of nothing else.
+inline bool has_own_center(const mjModel& model, int body) {
+  if (model.body_sameframe[body] == mjSAMEFRAME_BODY) return false;
+  for (int g = 0; g < model.ngeom; ++g)
+    if (model.geom_bodyid[g] == body && model.geom_sameframe[g] == mjSAMEFRAME_INERTIA) return false;
+  for (int s = 0; s < model.nsite; ++s)
+    if (model.site_bodyid[s] == body && model.site_sameframe[s] == mjSAMEFRAME_INERTIA) return false;
+  return true;
+}
+inline constexpr const char* kNoOwnCenter =
+    "its centre of mass varies, and MuJoCo takes it for a geom's or its own place: give it <inertial>";
+
 // How many letters must be changed, added or left out.
 inline size_t letters_between(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);

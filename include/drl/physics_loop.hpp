@@ -18,30 +18,41 @@ struct StepRobots {
   float* state;       // [kNumbers, n]
   const float* ctrl;  // [nu, n]
   // Of the last stage; null where they are not wanted.
-  float* qacc;      // [nv, n]
-  float* cfrc_ext;  // [nbody, 6, n]
-  float* unsolved;  // [n], added to
+  float* qacc;               // [nv, n]
+  float* cfrc_ext;           // [nbody, 6, n]
+  float* unsolved;           // [n], added to
+  float* sensors = nullptr;  // [MuJoCo's sensordata, n]: those of contacts feel every time step
 
   template <class F>
   DRL_HD void lanes(int64_t i) const {
     using P = typename Robot::template Physics<F>;
     typename P::State s;
     typename P::Stage last;
+    physics::begin_parameters<P>(last);
     F controls[physics::some(nu)];
     each_number<F>(s, [&](F& x, int k) DRL_LAMBDA { x = load<F>(state + k * n + i); });
     for (int k = 0; k < nu; ++k) controls[k] = load<F>(ctrl + k * n + i);
     F not_solved = F(0);
     for (int k = 0; k < frame_skip; ++k) {
-      physics::step<P>(s, controls, last, cfrc_ext != nullptr && k + 1 == frame_skip);
+      physics::step<P>(s, controls, last, (cfrc_ext != nullptr && k + 1 == frame_skip) || sensors != nullptr);
       not_solved = not_solved + last.unsolved;
     }
     each_number<F>(s, [&](F& x, int k) DRL_LAMBDA { store(state + k * n + i, x); });
     if (unsolved) store(unsolved + i, load<F>(unsolved + i) + not_solved);
     if (qacc)
       for (int k = 0; k < nv; ++k) store(qacc + k * n + i, last.qacc[k]);
+    if constexpr (P::kSensorNumbers > 0)
+      if (sensors) {
+        typename P::Seen seen;
+        physics::see_sensors<P>(last, seen);
+        for (int k = 0; k < P::kSensorNumbers; ++k) {
+          const int place = P::sensor_place(k);
+          store(sensors + k * n + i, place < 0 ? seen.sensor[k] : last.sensed[place / 4][place % 4]);
+        }
+      }
     if (cfrc_ext) {
       typename P::Seen seen;
-      P::see_forces(last.qpos, last.wrench, seen);
+      physics::see_forces<P>(last, seen);
       for (int b = 1; b < nbody; ++b)
         for (int k = 0; k < 6; ++k) store(cfrc_ext + (6 * b + k) * n + i, seen.cfrc_ext[b][k]);
     }

@@ -5,24 +5,31 @@
 
 #include "drl/lanes.hpp"
 #include "drl/math.hpp"
+#include "drl/physics_boxes.hpp"
+#include "drl/physics_cones.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// A sphere or capsule that may touch another one.
+// A sphere, capsule or box that may touch another one.
 struct RoundPart {
   int frame, tree;    // frame: among those that may touch; -1: the world
   uint64_t moved_by;  // bit i: qvel[i]
   double radius;
+  int box = -1;  // among boxes
 };
+using HalfSizes = double[3];  // of a box
 struct ContactPair {
-  int first, second;  // parts; spheres before capsules
+  int first, second;  // parts; spheres before capsules, boxes last
   bool are_capsules;
-  int edges;             // 1, or 4 of a pyramid
+  int edges;             // 1, or 4 of a pyramid; 0 of an elliptic cone
   float reach, nearest;  // squares of distances of centres, and of axes, beyond which they do not touch
   double margin, friction, weight;
   double stiffness, damping, least, most, width, midpoint;  // of the solver's parameters
+  int dimensions = 1;                                       // of an elliptic cone, as ConePoint has them
+  double cone_friction[3] = {0, 0, 0};
+  int varies[2] = {-1, -1};
 };
 
 // A part's centre, from the origin of the first tree, and from there to the end of its axis: 0 of a sphere.
@@ -34,6 +41,11 @@ struct Round {
 template <class F, int nv>
 struct PairRow {
   F along[nv], rest;
+};
+// A contact in an elliptic cone: scaled residuals, along qacc + rest.
+template <class F, int nv>
+struct PairCone : Cone<F> {
+  PairRow<F, nv> row[kResiduals];
 };
 // Where two parts touch, from the origin of the first tree: the normal goes from the first to the second.
 template <class F>
@@ -139,6 +151,36 @@ DRL_HD void each_contact_of(const ContactPair& pair, const Round<F>& a, const Ro
     found = found + math::select(touches, F(1), F(0));
   }
 }
+// The same of a sphere or a capsule and a box.
+template <class P, class F, class Body>
+DRL_HD void each_contact_with_box(const ContactPair& pair, const Round<F>& a, const Round<F>& b, const Box<F>& box,
+                                  Mask<F> lanes, const Body& body) {
+  const double radius = P::round(pair.first).radius, *size = P::box(P::round(pair.second).box);
+  F apart[3], center[3], half[3];
+  for (int k = 0; k < 3; ++k) apart[k] = a.center[k] - b.center[k];
+  box.into(apart, center), box.into(a.half, half);
+  for (int k = 0; k < 3; ++k)
+    lanes = lanes & (math::abs(center[k]) - math::abs(half[k]) < F(size[k] + radius + pair.margin));
+  if (!any(lanes)) return;
+  const Mask<F> is_capsule = F(0) < dot(a.half, a.half);
+  F places[2] = {F(0), F(AxisAndBox<Scalar<F>>::kNone)};
+  if (any(is_capsule)) find_places(center, half, size, lanes, places[0], places[1]);
+  for (const F& place : places) {
+    F point[3], way[3], distance;
+    for (int k = 0; k < 3; ++k) point[k] = math::fma(place, half[k], center[k]);
+    nearest_of_box(point, size, way, distance);
+    PairContact<F> contact;
+    contact.distance = distance - F(radius);
+    const Mask<F> touches = lanes & (contact.distance < F(pair.margin)) & (place < F(2));
+    if (!any(touches)) continue;
+    box.out_of(way, contact.normal);
+    const F reach = math::fma(F(0.5), contact.distance, F(radius));
+    for (int k = 0; k < 3; ++k) point[k] = math::fma(reach, way[k], point[k]);
+    box.out_of(point, contact.point);
+    for (int k = 0; k < 3; ++k) contact.point[k] = contact.point[k] + b.center[k];
+    body(pair, touches, contact);
+  }
+}
 // The same for each pair.
 template <class P, class Body>
 DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
@@ -148,18 +190,21 @@ DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
     const Round<F>&a = w.round[pair.first], &b = w.round[pair.second];
     const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
     const Mask<F> is_near = dot(apart, apart) < F(pair.reach);
-    if (any(is_near)) each_contact_of<P>(pair, a, b, is_near, body);
+    if (!any(is_near)) continue;
+    if constexpr (P::kBoxes > 0)
+      if (const int box = P::round(pair.second).box; box >= 0) {
+        each_contact_with_box<P>(pair, a, b, w.box[box], is_near, body);
+        continue;
+      }
+    each_contact_of<P>(pair, a, b, is_near, body);
   }
 }
 
-// The direction of an edge of a contact's pyramid: the normal, and friction times a tangent (MuJoCo's mju_makeFrame).
+// Two tangents of a contact (MuJoCo's mju_makeFrame).
 template <class F>
-DRL_HD void edge_direction(const ContactPair& pair, const F* normal, int edge, F* direction) {
-  for (int k = 0; k < 3; ++k) direction[k] = normal[k];
-  if (pair.edges == 1) return;
+DRL_HD void find_tangents(const F* normal, F* tangent, F* second) {
   const Mask<F> is_steep = !((normal[1] < F(0.5)) & (F(-0.5) < normal[1]));  // near to y: the tangent begins with z
   const F share = math::select(is_steep, normal[2], normal[1]);
-  F tangent[3], second[3];
   for (int k = 0; k < 3; ++k) {
     const F start = k == 0 ? F(0) : math::select(is_steep, F(k == 2 ? 1 : 0), F(k == 1 ? 1 : 0));
     tangent[k] = start - share * normal[k];
@@ -167,6 +212,14 @@ DRL_HD void edge_direction(const ContactPair& pair, const F* normal, int edge, F
   const F inverse = F(1) / math::sqrt(dot(tangent, tangent));
   for (int k = 0; k < 3; ++k) tangent[k] = inverse * tangent[k];
   cross(normal, tangent, second);
+}
+// The direction of an edge of a contact's pyramid: the normal, and friction times a tangent.
+template <class F>
+DRL_HD void edge_direction(const ContactPair& pair, const F* normal, int edge, F* direction) {
+  for (int k = 0; k < 3; ++k) direction[k] = normal[k];
+  if (pair.edges == 1) return;
+  F tangent[3], second[3];
+  find_tangents(normal, tangent, second);
   const F size = F(edge % 2 == 0 ? pair.friction : -pair.friction);
   for (int k = 0; k < 3; ++k) direction[k] = math::fma(size, edge < 2 ? tangent[k] : second[k], direction[k]);
 }
@@ -208,58 +261,159 @@ DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, 
   }
 }
 
+// What wrenches on two parts, equal and opposite, are along qvel.
+template <class P, class F>
+DRL_HD void find_along(const typename P::Work& w, const ContactPair& pair, const F (*wrench)[6], F* along) {
+  const uint64_t moves_first = P::round(pair.first).moved_by, moves_second = P::round(pair.second).moved_by;
+  P::along(w, wrench, along);
+  for (int i = 0; i < P::nv; ++i) {
+    const bool first = moves_first >> i & 1, second = moves_second >> i & 1;
+    along[i] = first == second ? F(0) : second ? along[i] : -along[i];
+  }
+}
+// Of a unit of a residual of an elliptic cone: force along the normal and two tangents, then torque about them.
+template <class P, class F>
+DRL_HD void find_unit_wrenches(const typename P::Work& w, const PairContact<F>& contact, int residual, F (*wrench)[6]) {
+  F axes[3][3];
+  for (int k = 0; k < 3; ++k) axes[0][k] = contact.normal[k];
+  find_tangents(contact.normal, axes[1], axes[2]);
+  if (residual < 3) return find_wrenches<P>(w, contact.point, axes[residual], wrench);
+  for (int tree = 0; tree < P::kTrees; ++tree)
+    for (int k = 0; k < 3; ++k) wrench[tree][k] = axes[residual - 3][k], wrench[tree][3 + k] = F(0);
+}
+
+// What environments change; null if they change nothing.
+template <class P>
+DRL_HD const typename P::Number* own_of([[maybe_unused]] const typename P::Work& w) {
+  if constexpr (P::kParameters > 0)
+    return w.own;
+  else
+    return nullptr;
+}
+
+// Puts a contact in an elliptic cone into the next place of each of these lanes.
+template <class P, class F>
+DRL_HD void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, const ContactPair& pair,
+                          const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
+  using Place = PairCone<F, P::nv>;
+  Place cone;
+  F friction[3], wrench[P::kTrees][6];
+  find_friction(pair.cone_friction, pair.varies, own_of<P>(w), friction);
+  cone.set_friction(pair.dimensions, friction, P::regularised);
+  cone.hardness = weight / (cone.mu * cone.mu);
+  for (int r = 0; r < kResiduals; ++r) {
+    PairRow<F, P::nv>& row = cone.row[r];
+    find_unit_wrenches<P>(w, contact, r, wrench);
+    find_along<P>(w, pair, wrench, row.along);
+    for (F& x : row.along) x = cone.scale(r) * x;
+    row.rest = F(pair.damping) * long_dot<P::nv>(row.along, qvel, F(0));
+    if (r == 0) row.rest = math::fma(cone.mu, at_rest, row.rest);
+  }
+  for (int place = 0; place <= w.pair_cones && place < P::kPairCones; ++place) {
+    const Mask<F> here = lanes & (count == F(place));
+    if (!any(here)) continue;
+    Place& to = w.pair_cone[place];
+    const bool is_new = place == w.pair_cones;
+    if (is_new) to = {}, w.pair_cones += 1;
+    const auto put = [&](F& number, F own) DRL_LAMBDA { number = math::select(here, own, number); };
+    put(to.hardness, cone.hardness), put(to.mu, cone.mu);
+    for (int k = 0; k < 3; ++k) put(to.friction[k], cone.friction[k]);
+    for (int r = 0; r < kResiduals; ++r) {
+      for (int i = 0; i < P::nv; ++i) put(to.row[r].along[i], cone.row[r].along[i]);
+      put(to.row[r].rest, cone.row[r].rest);
+    }
+    if (is_new) return;  // no lane has had more
+  }
+}
+
 // The rows of pairs that touch. True in lanes that have more of them than there are places.
 template <class P, class F>
 DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
-  F count = F(0);
-  w.pair_rows = 0;
+  F count = F(0), cones = F(0);
+  w.pair_rows = w.pair_cones = 0;
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
     F weight, at_rest, force[3], wrench[P::kTrees][6];
     P::pair_softness(pair, contact.distance, weight, at_rest);
-    const uint64_t moves_first = P::round(pair.first).moved_by, moves_second = P::round(pair.second).moved_by;
+    if constexpr (P::kPairCones > 0)
+      if (pair.dimensions > 1) {
+        put_pair_cone<P>(w, lanes, cones, pair, contact, weight, at_rest, qvel);
+        cones = cones + math::select(lanes, F(1), F(0));
+        return;
+      }
     for (int e = 0; e < pair.edges; ++e) {
       PairRow<F, P::nv> row;
       edge_direction(pair, contact.normal, e, force);
       find_wrenches<P>(w, contact.point, force, wrench);
-      P::along(w, wrench, row.along);
-      for (int i = 0; i < P::nv; ++i) {
-        const bool first = moves_first >> i & 1, second = moves_second >> i & 1;
-        row.along[i] = first == second ? F(0) : second ? row.along[i] : -row.along[i];
-      }
+      find_along<P>(w, pair, wrench, row.along);
       row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
       put_pair_row<P>(w, lanes, count, weight, row);
       count = count + math::select(lanes, F(1), F(0));
     }
   });
-  return F(P::kPairRows) < count;
+  return (F(P::kPairRows) < count) | (F(P::kPairCones) < cones);
 }
 
-// Takes the rows of pairs that push into the first half of a solution: each changes the inverse by a product of two
-// vectors (J. Sherman and W. J. Morrison, 1950).
+// Takes row s, of those that push, into the first half of a solution: it changes the inverse by a product of two
+// vectors (J. Sherman and W. J. Morrison, 1950). strength [s]: of the rows before.
+template <class P, class F>
+DRL_HD void take_pair_row(typename P::Work& w, int s, F weight, const PairRow<F, P::nv>& row, F* strength) {
+  constexpr int nv = P::nv;
+  const Mask<F> pushes = weight != F(0);
+  strength[s] = F(0);
+  if (!any(pushes)) return;
+  F half[nv], scaled[nv], *update = w.pair_update[s];
+  P::solve_up(w, row.along, half);
+  for (int i = 0; i < nv; ++i) update[i] = half[i], scaled[i] = w.inverse[i] * half[i];
+  for (int t = 0; t < s; ++t) {
+    const Mask<F> is_before = strength[t] != F(0);
+    if (!any(is_before)) continue;
+    const F share = strength[t] * long_dot<nv>(w.pair_update[t], scaled, F(0));
+    for (int i = 0; i < nv; ++i)
+      update[i] = math::select(is_before, math::fma(-share, w.pair_update[t][i], update[i]), update[i]);
+  }
+  strength[s] = weight / math::fma(weight, long_dot<nv>(update, scaled, F(0)), F(1));
+  const F push = strength[s] * long_dot<nv>(scaled, w.half, row.rest);
+  for (int i = 0; i < nv; ++i) w.half[i] = math::select(pushes, math::fma(-push, update[i], w.half[i]), w.half[i]);
+}
+
+// Of a cone: rows whose stiffnesses are its own, since they are along N + m T, T and what is across both (by A. S.
+// Householder's reflection of the first tangent to T).
+template <class P, class F>
+DRL_HD void take_pair_cone(typename P::Work& w, int first, const PairCone<F, P::nv>& cone, F* strength) {
+  constexpr int nv = P::nv, kAcross = kResiduals - 1;
+  const Stiffness<F>& k = cone.now;
+  F t[kAcross], size = F(0);
+  for (int r = 0; r < kAcross; ++r) size = math::max(size, math::abs(k.t[r]));
+  for (int r = 0; r < kAcross; ++r) t[r] = math::select(F(0) < size, k.t[r], F(r == 0 ? 1 : 0));
+  const F side = math::select(t[0] < F(0), F(-1), F(1)), factor = F(1) / (F(1) + math::abs(t[0]));
+  // Along T, and along what is reflected.
+  PairRow<F, nv> along{}, reflected, row;
+  const auto add = [&](PairRow<F, nv>& to, F share, const PairRow<F, nv>& from) DRL_LAMBDA {
+    for (int i = 0; i < nv; ++i) to.along[i] = math::fma(share, from.along[i], to.along[i]);
+    to.rest = math::fma(share, from.rest, to.rest);
+  };
+  along.rest = F(0);
+  for (F& x : along.along) x = F(0);
+  for (int r = 0; r < kAcross; ++r) add(along, t[r], cone.row[1 + r]);
+  reflected = along, add(reflected, side, cone.row[1]);
+  row = cone.row[0], add(row, k.cross / math::select(k.normal == F(0), F(1), k.normal), along);
+  take_pair_row<P>(w, first, k.normal, row, strength);
+  take_pair_row<P>(w, first + 1, k.alone, along, strength);
+  for (int r = 1; r < kAcross; ++r) {
+    row = cone.row[1 + r], add(row, -(factor * t[r]), reflected);
+    take_pair_row<P>(w, first + 1 + r, k.across, row, strength);
+  }
+}
+
+// Takes what pushes into the first half of a solution.
 template <class P>
 DRL_HD_CALLED void take_pairs(typename P::Work& w) {
   using F = typename P::Number;
-  constexpr int nv = P::nv;
-  F strength[P::kPairRows];
-  for (int s = 0; s < w.pair_rows; ++s) {
-    const F weight = w.active[P::Work::kFixedRows + s];
-    const Mask<F> pushes = weight != F(0);
-    strength[s] = F(0);
-    if (!any(pushes)) continue;
-    F half[nv], scaled[nv], *update = w.pair_update[s];
-    P::solve_up(w, w.pair_row[s].along, half);
-    for (int i = 0; i < nv; ++i) update[i] = half[i], scaled[i] = w.inverse[i] * half[i];
-    for (int t = 0; t < s; ++t) {
-      const Mask<F> is_before = strength[t] != F(0);
-      if (!any(is_before)) continue;
-      const F share = strength[t] * long_dot<nv>(w.pair_update[t], scaled, F(0));
-      for (int i = 0; i < nv; ++i)
-        update[i] = math::select(is_before, math::fma(-share, w.pair_update[t][i], update[i]), update[i]);
-    }
-    strength[s] = weight / math::fma(weight, long_dot<nv>(update, scaled, F(0)), F(1));
-    const F push = strength[s] * long_dot<nv>(scaled, w.half, w.pair_row[s].rest);
-    for (int i = 0; i < nv; ++i) w.half[i] = math::select(pushes, math::fma(-push, update[i], w.half[i]), w.half[i]);
-  }
+  F strength[P::Work::kUpdates];
+  for (int s = 0; s < w.pair_rows; ++s)
+    take_pair_row<P>(w, s, w.active[P::Work::kFixedRows + s], w.pair_row[s], strength);
+  if constexpr (P::kPairCones > 0)
+    for (int c = 0; c < w.pair_cones; ++c) take_pair_cone<P>(w, w.pair_rows + kResiduals * c, w.pair_cone[c], strength);
 }
 
 template <class F>
@@ -267,11 +421,35 @@ DRL_HD void add_wrench(Mask<F> lanes, F push, const F* wrench, F* sum) {
   for (int k = 0; k < 6; ++k) sum[k] = math::select(lanes, math::fma(push, wrench[k], sum[k]), sum[k]);
 }
 
+// Of a contact in an elliptic cone, which is in this place of its lane.
+template <class P, class F>
+DRL_HD void add_cone_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F place,
+                              const PairContact<F>& contact, F (*wrenches)[6]) {
+  const RoundPart &first = P::round(pair.first), &second = P::round(pair.second);
+  F wrench[P::kTrees][6], push[kResiduals], force[kResiduals];
+  for (F& x : force) x = F(0);
+  for (int c = 0; c < w.pair_cones; ++c) {
+    w.pair_cone[c].push(kResiduals, push);
+    for (int r = 0; r < kResiduals; ++r) force[r] = math::select(lanes & (place == F(c)), push[r], force[r]);
+  }
+  for (int r = 0; r < kResiduals; ++r) {
+    find_unit_wrenches<P>(w, contact, r, wrench);
+    if (first.frame >= 0) add_wrench(lanes, -force[r], wrench[first.tree], wrenches[first.frame]);
+    if (second.frame >= 0) add_wrench(lanes, force[r], wrench[second.tree], wrenches[second.frame]);
+  }
+}
+
 // Adds the forces of pairs' contacts on frames, in the solution that the work holds.
 template <class P, class F>
 DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
-  F count = F(0);
+  F count = F(0), cones = F(0);
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+    if constexpr (P::kPairCones > 0)
+      if (pair.dimensions > 1) {
+        add_cone_wrenches<P>(w, pair, lanes, cones, contact, wrenches);
+        cones = cones + math::select(lanes, F(1), F(0));
+        return;
+      }
     const RoundPart &first = P::round(pair.first), &second = P::round(pair.second);
     for (int e = 0; e < pair.edges; ++e) {
       F force[3], wrench[P::kTrees][6], push = F(0);

@@ -24,6 +24,13 @@ struct NamedJoint {
   const char* name;
   int qpos, qvel;  // where its numbers begin
 };
+struct NamedSensor {
+  const char* name;
+  int first, size;  // of its numbers
+};
+
+// Of a joint that has limits.
+using Range = double[2];
 
 // A place of a robot that may touch the floor: what the functions of its model read of it.
 struct ContactPoint {
@@ -43,10 +50,13 @@ struct ContactRow {
   F point_x, point_y, point_z, tangent_x, tangent_y, rest_normal, rest_first, rest_second;
 };
 
-constexpr int kCouplings = 27;  // of a body: 6 x 6 stiffness, symmetric, and force
-
 // An array of at least one, because C++ has none of 0.
 constexpr int some(int n) { return n > 0 ? n : 1; }
+// An array that takes no room where it is empty.
+template <class T, int n>
+struct Empty {};
+template <class T, int n>
+using Array = std::conditional_t<(n > 0), T[some(n)], Empty<T, n>>;
 
 template <class F, class Sizes>
 struct State {
@@ -59,9 +69,12 @@ struct State {
 template <class F, class Sizes>
 struct Stage {
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[some(Sizes::nu)], qacc[Sizes::nv];
-  F wrench[some(Sizes::kTouchingFrames)][6];  // torque about the tree's origin and force of contacts
-  F limit[some(Sizes::kLimits)];              // force along qvel
-  F unsolved;                                 // how many solutions of this step had not converged
+  F wrench[some(Sizes::kTouchingFrames)][6];               // torque about the tree's origin and force of contacts
+  F limit[some(Sizes::kLimits)];                           // force along qvel
+  F unsolved;                                              // how many solutions of this step had not converged
+  [[no_unique_address]] Array<F, Sizes::kParameters> own;  // what this environment changes: stays as it is set
+  // Of contact sensors: contacts, force on the floor.
+  [[no_unique_address]] Array<F[4], Sizes::kSensorNumbers == 0 ? 0 : some(Sizes::kSensed)> sensed;
 };
 
 template <class F, class Sizes>
@@ -70,6 +83,7 @@ struct Seen {
   F geom_xpos[some(Sizes::ngeom)][3], site_xpos[some(Sizes::nsite)][3];
   F cinert[Sizes::nbody][10], cvel[Sizes::nbody][6], cfrc_ext[Sizes::nbody][6];  // but for the world
   F qfrc_actuator[Sizes::nv], qfrc_constraint[Sizes::nv], actuator_force[some(Sizes::nu)];
+  [[no_unique_address]] Array<F, Sizes::kSensorNumbers> sensor;  // of motion
 };
 
 // What a stage computes with. Rows are the constraints' inequalities: kEdges of each floor contact, then one of each
@@ -78,8 +92,11 @@ template <class F, class Sizes>
 struct Work {
   static constexpr int kFixedRows = Sizes::kContacts * Sizes::kEdges + Sizes::kLimits;
   static constexpr int kRows = some(kFixedRows + Sizes::kPairRows), kOfPairs = Sizes::kPairs > 0 ? Sizes::nv : 1;
+  static constexpr int kUpdates = some(Sizes::kPairRows + kResiduals * Sizes::kPairCones);
   F axis[some(Sizes::kAxis)], mass[some(Sizes::kMass)], force[some(Sizes::kForce)], free_turn[some(Sizes::kFreeTurn)];
-  Touch<F> touch[some(Sizes::kContacts)];
+  [[no_unique_address]] Array<F, Sizes::kDamping> damping;
+  [[no_unique_address]] std::conditional_t<(Sizes::kParameters > 0), const F*, Empty<const F*, 0>> own;  // the stage's
+  Touch<F> touch[some(Sizes::kContacts + Sizes::kCones)];
   ContactRow<F> contact[some(Sizes::kContacts)];
   F velocity[some(Sizes::kTouchingBodies)][6], acceleration[some(Sizes::kTouchingBodies)][6];
   F coupling[some(Sizes::kTouchingBodies)][kCouplings];
@@ -89,13 +106,16 @@ struct Work {
   F y[kRows];       // at the last accelerations
   F next_y[kRows];  // at the next ones
   F next_active[kRows];
-  int touching[some(Sizes::kContacts)], touches = 0;  // contacts that are there in some lane
+  int touching[some(Sizes::kContacts + Sizes::kCones)], touches = 0;  // contacts that are there in some lane
+  [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;      // of these
   // Of pairs that may touch: parts, where other trees' origins are, rows, and M's factors with what else pushes.
   Round<F> round[some(Sizes::kRounds)];
   F between[some(Sizes::kTrees)][3];
   PairRow<F, kOfPairs> pair_row[some(Sizes::kPairRows)];
-  int pair_rows = 0;  // of the lane that has most
-  F factor[some(Sizes::kFactor)], inverse[kOfPairs], half[kOfPairs], pair_update[some(Sizes::kPairRows)][kOfPairs];
+  int pair_rows = 0, pair_cones = 0;  // of the lane that has most
+  F factor[some(Sizes::kFactor)], inverse[kOfPairs], half[kOfPairs], pair_update[kUpdates][kOfPairs];
+  [[no_unique_address]] Array<Box<F>, Sizes::kBoxes> box;
+  [[no_unique_address]] Array<PairCone<F, kOfPairs>, Sizes::kPairCones> pair_cone;
 };
 
 // Calls body(row) for each row of the floor contacts and pairs that are there, and of the limits.
@@ -107,6 +127,15 @@ DRL_HD void each_row(const typename P::Work& w, const Body& body) {
   for (int l = 0; l < P::kLimits; ++l) body(P::kContacts * P::kEdges + l);
   if constexpr (P::kPairs > 0)
     for (int s = 0; s < w.pair_rows; ++s) body(P::Work::kFixedRows + s);
+}
+
+// Calls body(residuals, cone) for each contact in an elliptic cone that is there.
+template <class P, class Work, class Body>
+DRL_HD void each_cone(Work& w, const Body& body) {
+  if constexpr (P::kCones > 0)
+    for (int t = 0; t < w.touches; ++t) body(P::cone(w.touching[t]).dimensions, w.cone[t]);
+  if constexpr (P::kPairCones > 0)
+    for (int c = 0; c < w.pair_cones; ++c) body(kResiduals, w.pair_cone[c]);
 }
 
 // The contacts that are there in some lane, with none of their rows pushing yet. True in lanes that have too many.
@@ -124,13 +153,50 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
     }
     P::no_coupling(w);
   }
+  if constexpr (P::kCones > 0) {
+    for (int c = 0; c < P::kCones; ++c) {
+      const ConePoint& point = P::cone(c);
+      if (!any(w.touch[c].distance < F(point.margin))) continue;
+      w.cone[w.touches].begin(point, w.touch[c], w.velocity[point.body], own_of<P>(w), P::regularised);
+      w.touching[w.touches++] = c;
+    }
+  }
   if constexpr (P::kPairs > 0) {
     F turned[P::nv];
     P::into_solver(w, qvel, turned);
     has_too_many = begin_pairs<P>(w, turned);
   }
   each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = F(0); });
+  each_cone<P>(w, [&](int, Cone<F>& cone) DRL_LAMBDA { cone.begin_solution(); });
   return has_too_many;
+}
+
+// The same of elliptic cones, whose stiffness differs a little until a solution is found: true in the lanes where what
+// pushes is not what the solution took it for.
+template <class P>
+DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typename P::Number* qacc) {
+  using F = typename P::Number;
+  constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-13;
+  if constexpr (P::kCones > 0) {
+    if (w.touches > 0) P::accelerations(w, qacc, w.acceleration);
+    for (int t = 0; t < w.touches; ++t) {
+      const ConePoint& point = P::cone(w.touching[t]);
+      FloorCone<F>& cone = w.cone[t];
+      cone.along(w.acceleration[point.body], point.dimensions, cone.rest, cone.next_u);
+    }
+  }
+  if constexpr (P::kPairCones > 0)
+    for (int c = 0; c < w.pair_cones; ++c)
+      for (int r = 0; r < kResiduals; ++r) {
+        const PairRow<F, P::nv>& row = w.pair_cone[c].row[r];
+        w.pair_cone[c].next_u[r] = long_dot<P::nv>(row.along, qacc, row.rest);
+      }
+  F size = F(0), error = F(0);
+  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA {
+    cone.find_next(residuals);
+    cone.compare(residuals, size, error);
+  });
+  return F(kSame * kSame) * size < error;
 }
 
 // Residuals at qacc, and which rows push there; true in the lanes where these are not those that pushed before.
@@ -162,6 +228,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
       w.next_y[P::Work::kFixedRows + s] = long_dot<P::nv>(row.along, qacc, row.rest);
       decide(P::Work::kFixedRows + s);
     }
+  if constexpr (P::kCones + P::kPairCones > 0) differs = differs | find_next_cones<P>(w, qacc);
   return differs;
 }
 
@@ -172,7 +239,8 @@ template <class P>
 DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qacc, typename P::Number* next,
                                Mask<typename P::Number> lanes, double enough) {
   using F = typename P::Number;
-  constexpr int kSteps = 10;
+  constexpr bool has_cones = P::kCones + P::kPairCones > 0;
+  constexpr int kSteps = has_cones ? 20 : 10;
   F way[P::nv], curvature;
   for (int i = 0; i < P::nv; ++i) way[i] = next[i] - qacc[i];
   P::curvature(w, way, curvature);
@@ -182,7 +250,8 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     const F change = w.next_y[r] - w.y[r], push = w.active[r] * change;
     slope = math::fma(-push, w.next_y[r], slope), start = math::fma(push, change, start);
   });
-  F low = F(0), high = F(1), at = F(1);
+  each_cone<P>(w, [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.begin_line(residuals, slope, start); });
+  F low = F(0), high = F(1), at = F(1), moved = F(4);
   Mask<F> goes_on = lanes;
   for (int k = 0; k < kSteps; ++k) {
     F first = math::fma(at, curvature, slope), second = curvature;  // derivatives
@@ -191,13 +260,18 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
       const F push = math::select(y < F(0), w.weight[r] * change, F(0));
       first = math::fma(push, y, first), second = math::fma(push, change, second);
     });
+    each_cone<P>(w,
+                 [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.add_slopes(residuals, at, first, second); });
     const F steep = F(enough) * start;
     goes_on = goes_on & ((steep < first) | (first < -steep)) & ((at < F(1)) | (F(0) < first));
     if (!any(goes_on)) break;
     low = math::select(first < F(0), at, low), high = math::select(first < F(0), high, at);
     const F newton = at - first / second;
-    const Mask<F> is_inside = (low < newton) & (newton < high);
-    at = math::select(goes_on, math::select(is_inside, newton, F(0.5) * (low + high)), at);
+    Mask<F> is_inside = (low < newton) & (newton < high);
+    // A cone's slope may rise steeply between flat parts, from each of which Newton's step leads to the other one.
+    if constexpr (has_cones) is_inside = is_inside & (math::abs(newton - at) < F(0.5) * moved);
+    const F next_at = math::select(is_inside, newton, F(0.5) * (low + high));
+    moved = math::abs(next_at - at), at = math::select(goes_on, next_at, at);
   }
   const Mask<F> is_back = lanes & (at < F(1));
   if (!any(is_back)) return;
@@ -207,6 +281,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     w.next_y[r] = math::select(is_back, y, w.next_y[r]);
     w.next_active[r] = math::select(w.next_y[r] < F(0), w.weight[r], F(0));
   });
+  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.go_back(residuals, is_back, at); });
 }
 
 // The rows that push become the next ones, and so does what contacts add to bodies.
@@ -226,6 +301,14 @@ DRL_HD_CALLED void take_next(typename P::Work& w) {
       if (any(differs)) P::add_coupling(point, w.contact[c], change, w.coupling[point.body]);
     }
   each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = w.next_active[r], w.y[r] = w.next_y[r]; });
+  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals); });
+  if constexpr (P::kCones > 0) {
+    P::no_coupling(w);
+    for (int t = 0; t < w.touches; ++t) {
+      const ConePoint& point = P::cone(w.touching[t]);
+      w.cone[t].add_coupling(point.dimensions, w.coupling[point.body]);
+    }
+  }
 }
 
 // The accelerations at which forces are in balance, if the rows that push are those of the work.
@@ -249,6 +332,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
   using F = typename P::Number;
   constexpr int kRounds = 20, kLoose = 5;
   const Mask<F> has_too_many = begin_rows<P>(w, qvel);
+  Mask<F> is_solved = F(0) != F(0);
   F next[P::nv];
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
   for (int round = 0;; ++round) {
@@ -260,6 +344,11 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
     if (is_last) return;
     take_next<P>(w);
     balance<P>(w, next);
+    // Where cones push, a solution would change a little with each round that other lanes take.
+    if constexpr (P::kCones + P::kPairCones > 0) {
+      if (round > 0) is_solved = is_solved | !differs;
+      for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_solved, qacc[i], next[i]);
+    }
   }
 }
 
@@ -269,7 +358,10 @@ template <class P>
 DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
                            typename P::Number* damped) {
   using F = typename P::Number;
-  P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
+  if constexpr (P::kParameters > 0)
+    w.own = stage.own, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.own, w);
+  else
+    P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
   F qacc[P::nv];
   P::into_solver(w, warm_start, qacc);
   solve<P>(w, stage.qvel, qacc, stage.unsolved);
@@ -278,6 +370,24 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
     F turned[P::nv];
     P::damp(w, qacc, turned);
     P::out_of_solver(w, turned, damped);
+  }
+}
+
+// Of elliptic cones, and of what contact sensors feel.
+template <class P>
+DRL_HD void find_cone_forces(const typename P::Work& w, typename P::Stage& stage) {
+  using F = typename P::Number;
+  if constexpr (P::kSensed > 0)
+    for (auto& of_sensor : stage.sensed)
+      for (F& x : of_sensor) x = F(0);
+  for (int t = 0; t < w.touches; ++t) {
+    const int c = w.touching[t];
+    const ConePoint& point = P::cone(c);
+    F* sensed = nullptr;
+    if constexpr (P::kSensed > 0)
+      if (point.sensor >= 0) sensed = stage.sensed[point.sensor];
+    w.cone[t].add_wrench(point.dimensions, stage.wrench[point.frame], sensed ? sensed + 1 : nullptr);
+    if (sensed) sensed[0] = sensed[0] + math::select(w.touch[c].distance < F(point.margin), F(1), F(0));
   }
 }
 
@@ -298,6 +408,7 @@ DRL_HD_CALLED void find_forces(const typename P::Work& w, typename P::Stage& sta
       const ContactPoint& point = P::point(c);
       P::add_wrench(point, w.contact[c], push, stage.wrench[point.frame]);
     }
+  if constexpr (P::kCones > 0) find_cone_forces<P>(w, stage);
   if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, stage.wrench);
   for (int l = 0; l < P::kLimits; ++l) {
     const int r = P::kContacts * P::kEdges + l;
@@ -387,16 +498,59 @@ DRL_HD void look(const typename P::State& state, const typename P::Number* ctrl,
   solve_stage<P>(state, stage, w);
 }
 
-// All that tasks read of a stage.
+// What tasks read of a stage: where bodies, geoms and sites are; how bodies move; forces; sensors of motion. What a
+// centre of mass matters to depends on those that environments shift.
+template <class P>
+DRL_HD void see_frames(const typename P::Stage& s, typename P::Seen& seen) {
+  if constexpr (P::kParameters > 0)
+    P::see_frames(s.qpos, s.own, seen);
+  else
+    P::see_frames(s.qpos, seen);
+}
+template <class P>
+DRL_HD void see_centers(const typename P::Stage& s, typename P::Seen& seen) {
+  if constexpr (P::kParameters > 0)
+    P::see_centers(s.qpos, s.own, seen);
+  else
+    P::see_centers(s.qpos, seen);
+}
+template <class P>
+DRL_HD void see_motion(const typename P::Stage& s, typename P::Seen& seen) {
+  if constexpr (P::kParameters > 0)
+    P::see_motion(s.qpos, s.qvel, s.own, seen);
+  else
+    P::see_motion(s.qpos, s.qvel, seen);
+}
+template <class P>
+DRL_HD void see_forces(const typename P::Stage& s, typename P::Seen& seen) {
+  if constexpr (P::kParameters > 0)
+    P::see_forces(s.qpos, s.wrench, s.own, seen);
+  else
+    P::see_forces(s.qpos, s.wrench, seen);
+}
+template <class P>
+DRL_HD void see_sensors(const typename P::Stage& s, typename P::Seen& seen) {
+  if constexpr (P::kSensorNumbers > 0 && P::kParameters > 0)
+    P::see_sensors(s.qpos, s.qvel, s.own, seen);
+  else if constexpr (P::kSensorNumbers > 0)
+    P::see_sensors(s.qpos, s.qvel, seen);
+}
+// All of it.
 template <class P>
 DRL_HD void see(const typename P::Stage& stage, typename P::Seen& seen) {
-  P::see_frames(stage.qpos, seen);
-  P::see_centers(stage.qpos, seen);
+  see_frames<P>(stage, seen), see_centers<P>(stage, seen);
   P::see_points(stage.qpos, seen);
-  P::see_motion(stage.qpos, stage.qvel, seen);
+  see_motion<P>(stage, seen);
   P::see_actuators(stage.qpos, stage.qvel, stage.ctrl, seen);
-  P::see_forces(stage.qpos, stage.wrench, seen);
+  see_forces<P>(stage, seen);
   P::see_constraints(stage.qpos, stage.wrench, stage.limit, seen);
+  see_sensors<P>(stage, seen);
+}
+// As the model's file has what environments change.
+template <class P>
+DRL_HD void begin_parameters([[maybe_unused]] typename P::Stage& stage) {
+  if constexpr (P::kParameters > 0)
+    for (int k = 0; k < P::kParameters; ++k) stage.own[k] = typename P::Number(P::parameter(k / 3).start[k % 3]);
 }
 
 }  // namespace physics

@@ -34,10 +34,13 @@ class PhysicsRobot {
   using F = Number;
 
   // For a step from `state`, which stays where it is.
-  DRL_HD void take(State& state) { state_ = &state; }
+  DRL_HD void take(State& state) {
+    state_ = &state;
+    physics::begin_parameters<P>(last_);
+  }
   // As the file says, at rest.
   DRL_HD void begin(State& state) {
-    state_ = &state;
+    take(state);
     for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(P::qpos0(k));
     for (int k = 0; k < P::nv; ++k) state.qvel[k] = state.warm_start[k] = F(0);
     for (int k = 0; k < P::nu; ++k) ctrl_[k] = L(0);
@@ -93,7 +96,12 @@ class PhysicsRobot {
   DRL_HD F qvel(int k) const { return state_->qvel[k]; }
   DRL_HD F qpos(JointId joint) const { return state_->qpos[joint.qpos]; }
   DRL_HD F qvel(JointId joint) const { return state_->qvel[joint.qvel]; }
-  DRL_HD Vec<F, 2> range(JointId) const { return lacks<2>("ranges of joints"); }
+  DRL_HD Vec<F, 2> range(JointId joint) const {
+    Vec<F, 2> range = none<2>();
+    for (int l = 0; l < P::kLimits; ++l)
+      if (P::limited(l) == joint.qvel) range = {{F(P::range(l)[0]), F(P::range(l)[1])}};
+    return range;
+  }
   DRL_HD F qacc(int k) const { return first(solved().qacc[k]); }
   DRL_HD F ctrl(int k) const {
     if (!has_ctrl_) lacking_ = "controls before advance()";
@@ -119,13 +127,37 @@ class PhysicsRobot {
   DRL_HD F actuator_force_along(int k) const { return first(actuators().qfrc_actuator[k]); }
   DRL_HD F constraint_force_along(int k) const { return first(constraints().qfrc_constraint[k]); }
   DRL_HD F force(ActuatorId actuator) const { return first(actuators().actuator_force[actuator.index]); }
-  DRL_HD F sensor(SensorId, int = 0) const { return lacks<1>("sensors")[0]; }
+  DRL_HD F sensor(SensorId sensor, int k = 0) const {
+    if constexpr (P::kSensorNumbers > 0) {
+      const int place = P::sensor_place(sensor.index + k);
+      return first(place < 0 ? sensors().sensor[sensor.index + k] : solved().sensed[place / 4][place % 4]);
+    } else {
+      return lacks<1>("sensors")[0];
+    }
+  }
 
   DRL_HD void push(BodyId, Vec<F, 3>, Vec<F, 3>) { lacking_ = "pushes on bodies"; }
-  DRL_HD void set_friction(GeomId, Vec<F, 3>) { lacking_ = "frictions of its own"; }
-  DRL_HD void shift_center_of_mass(BodyId, Vec<F, 3>) { lacking_ = "centres of mass of its own"; }
+  DRL_HD void set_friction(GeomId geom, Vec<F, 3> friction) {
+    if (!set_own(physics::Parameter::friction, geom.index, friction))
+      lacking_ = "a friction of its own that the model's text 'varies' does not name";
+  }
+  DRL_HD void shift_center_of_mass(BodyId body, Vec<F, 3> by) {
+    if (!set_own(physics::Parameter::center_of_mass, body.index, by))
+      lacking_ = "a centre of mass of its own that the model's text 'varies' does not name";
+  }
 
  private:
+  // Whether the model has this parameter.
+  DRL_HD bool set_own([[maybe_unused]] physics::Parameter::Kind kind, [[maybe_unused]] int index,
+                      [[maybe_unused]] const Vec<F, 3>& own) {
+    if constexpr (P::kParameters > 0)
+      for (int p = 0; 3 * p < P::kParameters; ++p)
+        if (P::parameter(p).kind == kind && P::parameter(p).index == index) {
+          for (int k = 0; k < 3; ++k) last_.own[3 * p + k] = L(own[k]);
+          return true;
+        }
+    return false;
+  }
   DRL_HD void set_controls(const F* controls) {
     for (int a = 0; a < P::nu; ++a) ctrl_[a] = L(controls[a]);
     has_ctrl_ = true;
@@ -178,7 +210,16 @@ class PhysicsRobot {
   }
 
   // What is seen of the stage, with all of a kind computed when some of it is asked for.
-  enum Kind { kFrames = 1, kCenters = 2, kPoints = 4, kMotion = 8, kActuators = 16, kForces = 32, kConstraints = 64 };
+  enum Kind {
+    kFrames = 1,
+    kCenters = 2,
+    kPoints = 4,
+    kMotion = 8,
+    kActuators = 16,
+    kForces = 32,
+    kConstraints = 64,
+    kSensors = 128
+  };
   template <class See>
   DRL_HD const typename P::Seen& seen(Kind kind, const typename P::Stage& s, const See& see) const {
     if (!(seen_ & kind)) see(s, memory_.seen);
@@ -186,17 +227,17 @@ class PhysicsRobot {
     return memory_.seen;
   }
   DRL_HD const auto& frames() const {
-    return seen(kFrames, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_frames(s.qpos, to); });
+    return seen(kFrames, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_frames<P>(s, to); });
   }
   DRL_HD const auto& centers() const {
-    return seen(kCenters, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_centers(s.qpos, to); });
+    return seen(kCenters, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_centers<P>(s, to); });
   }
   DRL_HD const auto& points() const {
     return seen(kPoints, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_points(s.qpos, to); });
   }
   DRL_HD const auto& motion() const {
     return seen(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA {
-      P::see_motion(s.qpos, s.qvel, to);
+      physics::see_motion<P>(s, to);
       for (L& x : to.cinert[0]) x = L(0);  // the world's
       for (L& x : to.cvel[0]) x = L(0);
     });
@@ -207,13 +248,16 @@ class PhysicsRobot {
   }
   DRL_HD const auto& forces() const {
     return seen(kForces, solved(), [](const auto& s, auto& to) DRL_LAMBDA {
-      P::see_forces(s.qpos, s.wrench, to);
+      physics::see_forces<P>(s, to);
       for (L& x : to.cfrc_ext[0]) x = L(0);
     });
   }
   DRL_HD const auto& constraints() const {
     return seen(kConstraints, solved(),
                 [](const auto& s, auto& to) DRL_LAMBDA { P::see_constraints(s.qpos, s.wrench, s.limit, to); });
+  }
+  DRL_HD const auto& sensors() const {
+    return seen(kSensors, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_sensors<P>(s, to); });
   }
   template <int N>
   DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {
@@ -262,7 +306,11 @@ class CompiledParts {
     for (const auto& joint : Compiled::joints)
       if (is_same(joint.name, name)) id = {joint.qpos, joint.qvel};
   }
-  constexpr void operator()(SensorId&, const char*) const {}
+  constexpr void operator()([[maybe_unused]] SensorId& id, [[maybe_unused]] const char* name) const {
+    if constexpr (requires { Compiled::sensors; })
+      for (const auto& sensor : Compiled::sensors)
+        if (is_same(sensor.name, name)) id = {sensor.first, sensor.size};
+  }
 
  private:
   template <int N>

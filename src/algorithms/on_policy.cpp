@@ -192,7 +192,7 @@ void OnPolicy::enqueue_mini_batch(Communicator& comm) {
   }
   const int64_t first_critic = spec_.first_critic_parameter(), std_begin = spec_.std_offset(),
                 std_end = std_begin + free_parameters(distribution());
-  sum_columns(queue_, count_, 2, scratch_.data(), GradientSquares{gradient, tail, first_critic},
+  sum_columns(queue_, count_, GradientSquares::kColumns, scratch_.data(), GradientSquares{gradient, tail, first_critic},
               StoreTo{&numbers->squared_norms[0]});
   for_each(queue_, 1,
            SettleStep{numbers, tail, shape_.loss_columns, options_.schedule == "adaptive",

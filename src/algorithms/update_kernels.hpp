@@ -113,6 +113,7 @@ DRL_HD F mean_gradient(const float* gradient, const float* tail, int64_t i) {
 
 // Squares of the mean gradient, the actor's and the critic's apart.
 struct GradientSquares {
+  static constexpr int kColumns = 2;
   const float *gradient, *tail;
   int64_t first_critic;
   template <class F>

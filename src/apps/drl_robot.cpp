@@ -70,13 +70,21 @@ void write(const std::string& output, const std::string& text) {
 
 void explain(const RobotModel& model, const Program& program) {
   std::printf("%s: %zu bodies move, %d numbers of qpos, %d of qvel; %s, steps of %g s\n", model.file.c_str(),
-              model.bodies.size(), model.nq, model.nv, model.runge_kutta ? "Runge-Kutta of order 4" : "Euler",
+              model.bodies.size(), model.nq, model.nv,
+              model.runge_kutta          ? "Runge-Kutta of order 4"
+              : model.implicit_actuators ? "implicitfast"
+                                         : "Euler",
               model.timestep);
   size_t limits = 0;
   for (const Joint& joint : model.joints) limits += joint.limit.has_value() ? 1 : 0;
   std::printf("%zu actuators, %zu limits, %zu places where it may touch the floor%s", model.actuators.size(), limits,
               model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
-  std::printf("; %zu pairs of its parts that may touch\n\n", model.pairs.size());
+  std::printf("; %zu pairs of its parts that may touch%s\n", model.pairs.size(),
+              model.elliptic ? "; elliptic cones" : "");
+  if (!model.parameters.empty() || !model.sensors.empty())
+    std::printf("%zu sensors; %zu frictions or centres of mass that differ by environment\n", model.sensors.size(),
+                model.parameters.size());
+  std::printf("\n");
   std::printf("%-16s %10s %10s   (a multiply-add is one; then sines and cosines)\n", "function", "operations",
               "of angles");
   for (const Function& function : program.functions()) {

@@ -10,6 +10,8 @@ namespace drl::robot_compiler {
 namespace {
 
 constexpr int kTrigonometric = 20;
+// Of an elliptic cone (drl/physics_cones.hpp); in a round, about.
+constexpr int kResiduals = 6, kConeNumbers = 37, kConeOperations = 400;
 // Of the solver: lanes need one to four, and the one that needs most decides.
 constexpr int kRounds = 3;
 // Operations on packs a cycle: bench/physics_table has what robots attain.
@@ -20,17 +22,23 @@ int some(int n) { return std::max(n, 1); }
 
 // Numbers of a Work (drl/physics_support.hpp).
 int count_work(const RobotModel& model, const Program& program) {
-  const auto place = [&](const char* array) {
+  const auto kept = [&](const char* array) {
     const auto found = program.arrays().find(array);
-    return some(found == program.arrays().end() ? 0 : found->second);
+    return found == program.arrays().end() ? 0 : found->second;
   };
+  const auto place = [&](const char* array) { return some(kept(array)); };
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
   const int pair_rows = count_pair_rows(model), of_pairs = model.pairs.empty() ? 1 : model.nv;
-  const int rows = some(contacts * program.edges + limits + pair_rows), bodies = some(count(touching_bodies(model)));
+  const int pair_cones = count_pair_cones(model), cones = model.elliptic ? contacts : 0;
+  const auto boxes = static_cast<int>(std::ranges::count_if(model.rounds, [](const Round& r) { return !!r.box; }));
+  const int rows = some(contact_rows(model, program) + limits + pair_rows);
+  const int bodies = some(count(touching_bodies(model)));
   int numbers = place("axis") + place("mass") + place("force") + place("free_turn") + place("factor");
-  numbers += some(contacts) * (6 + 8) + bodies * (6 + 6 + 27) + 2 * some(limits) + 5 * rows;
+  numbers += kept("damping") + kConeNumbers * (cones + pair_cones) + 9 * cones + 9 * boxes;
+  numbers += 6 * some(contacts) + 8 * some(contacts - cones) + bodies * (6 + 6 + 27) + 2 * some(limits) + 5 * rows;
   numbers += 6 * some(static_cast<int>(model.rounds.size())) + 3 * some(model.trees);
-  return numbers + some(pair_rows) * (2 * of_pairs + 1) + 2 * of_pairs;
+  numbers += some(pair_rows) * (of_pairs + 1) + 2 * of_pairs + kResiduals * pair_cones * (of_pairs + 1);
+  return numbers + some(pair_rows + kResiduals * pair_cones) * of_pairs;
 }
 
 }  // namespace
@@ -38,8 +46,14 @@ int count_work(const RobotModel& model, const Program& program) {
 int count_pair_rows(const RobotModel& model) {
   constexpr int kMost = 64;
   int rows = 0;
-  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;
+  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;  // no edges: an elliptic cone
   return std::min(rows, kMost);
+}
+
+int count_pair_cones(const RobotModel& model) {
+  constexpr auto kMost = std::ptrdiff_t{8};
+  const auto has_cone = [&](const RoundPair& pair) { return model.elliptic && pair.cone.dimensions > 1; };
+  return static_cast<int>(std::min(kMost, 2 * std::ranges::count_if(model.pairs, has_cone)));
 }
 
 Cost cost_of(const RobotModel& model, const Program& program) {
@@ -53,7 +67,8 @@ Cost cost_of(const RobotModel& model, const Program& program) {
   const int solution = of["newton"] + of["factorise"] + of["solve_down"];
   const int once = of["smooth"] + of["into_solver"] + of["out_of_solver"] + of["damp"] + of["integrate"];
   const int pairs = 8 * static_cast<int>(model.pairs.size());  // how near they are
-  const int touching = of["contact_row"] + of["add_coupling"] + kRounds * of["contact_edges"];
+  const int pyramid = of["contact_row"] + of["add_coupling"] + kRounds * of["contact_edges"];
+  const int touching = model.elliptic ? kRounds * kConeOperations : pyramid;
   const int stages = model.runge_kutta ? 4 : 1;
   Cost cost;
   cost.state_bytes = 4 * (model.nq + 2 * model.nv + 1);

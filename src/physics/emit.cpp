@@ -15,7 +15,9 @@ std::string emit_compiled(const RobotModel& model) {
   const std::string room = "physics::" + identifier(model.name) + "::";
   std::string text = specialised(model) + "  static constexpr bool is_compiled = true;\n";
   text += "  static constexpr char id[] = " + quoted(model.id) + ";\n";
-  for (const char* names : {"body_names", "geom_names", "site_names", "actuator_names", "joints"})
+  std::vector<const char*> parts{"body_names", "geom_names", "site_names", "actuator_names", "joints"};
+  if (!model.sensors.empty()) parts.push_back("sensors");
+  for (const char* names : parts)
     text += std::string("  static constexpr auto& ") + names + " = " + room + names + ";\n";
   return text + "  template <class F>\n  using Physics = " + room + "Physics<F>;\n};\n\n";
 }

@@ -14,26 +14,15 @@
 namespace drl::robot_compiler {
 namespace {
 
-std::string softness_of(const Softness& s) {
-  return listed(std::vector<double>{s.stiffness, s.damping, s.least, s.most, s.width, s.midpoint}, number);
-}
-
-// A table that is read at run time, which GPUs can only do within a function.
-std::string emit_table(const std::string& comment, const std::string& type, const std::string& name,
-                       const std::string& size, const std::string& items) {
-  return comment + "  DRL_HD static const " + type + "& " + name + "(int k) {\n    static constexpr " + type + " all[" +
-         size + " + 1] = {\n" + items + "        {}};\n    return all[k];\n  }\n";
-}
-
 std::string emit_points(const RobotModel& model) {
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
   std::string text;
-  for (const FloorContact& c : model.contacts) {
+  for (const FloorContact& c : model.elliptic ? std::vector<FloorContact>{} : model.contacts) {
     text += "        // " + c.name + "\n";
     text += wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
                         std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " +
-                        listed(std::vector<double>{c.radius, c.height, c.margin, c.friction, c.weight}, number) + ", " +
-                        softness_of(c.softness) + "},",
+                        listed({c.radius, c.height, c.margin, c.friction, c.weight}) + ", " + softness_of(c.softness) +
+                        "},",
                     "        ");
   }
   return emit_table(
@@ -53,18 +42,23 @@ uint64_t moved_by(const RobotModel& model, int body) {
 std::string emit_rounds(const RobotModel& model) {
   const std::vector<int> frames = touching_frames(model);
   std::string text;
+  int boxes = 0;
   for (const Round& r : model.rounds) {
     const int tree = r.body < 0 ? 0 : model.bodies[static_cast<size_t>(r.body)].tree;
     char bits[20];
     std::snprintf(bits, sizeof(bits), "0x%llx", static_cast<unsigned long long>(moved_by(model, r.body)));
     text += "        // " + r.name + "\n        {" + std::to_string(frames[static_cast<size_t>(r.frame)]) + ", " +
-            std::to_string(tree) + ", " + bits + ", " + number(r.radius) + "},\n";
+            std::to_string(tree) + ", " + bits + ", " + number(r.radius) +
+            (r.box ? ", " + std::to_string(boxes++) : "") + "},\n";
   }
   return emit_table("  // Frame, tree, the numbers of qvel that move it, radius.\n", "RoundPart", "round", "kRounds",
                     text);
 }
 
 double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
+// From its centre to the end of its axis, or to a corner.
+double size_of(const Round& round) { return length(round.box ? *round.box : round.half); }
 
 // The square of a distance, with a little more for what rounding takes, in float.
 std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
@@ -73,13 +67,14 @@ std::string emit_pairs(const RobotModel& model) {
   std::string text;
   for (const RoundPair& pair : model.pairs) {
     const Round &a = model.rounds[static_cast<size_t>(pair.first)], &b = model.rounds[static_cast<size_t>(pair.second)];
-    const double nearest = a.radius + b.radius + pair.margin, reach = nearest + length(a.half) + length(b.half);
+    const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
     const bool are_capsules = length(a.half) > 0 && length(b.half) > 0;
     text += "        // " + a.name + " and " + b.name + "\n";
     text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
                         (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
-                        bound(nearest) + listed(std::vector<double>{pair.margin, pair.friction, pair.weight}, number) +
-                        ", " + softness_of(pair.softness) + "},",
+                        bound(nearest) + listed({pair.margin, pair.friction, pair.weight}) + ", " +
+                        softness_of(pair.softness) +
+                        (pair.cone.dimensions > 1 && model.elliptic ? cone_of(pair.cone) : "") + "},",
                     "        ");
   }
   return emit_table(
@@ -90,6 +85,16 @@ std::string emit_pairs(const RobotModel& model) {
 
 }  // namespace
 
+std::string emit_table(const std::string& comment, const std::string& type, const std::string& name,
+                       const std::string& size, const std::string& items) {
+  return comment + "  DRL_HD static const " + type + "& " + name + "(int k) {\n    static constexpr " + type + " all[" +
+         size + " + 1] = {\n" + items + "        {}};\n    return all[k];\n  }\n";
+}
+
+std::string softness_of(const Softness& s) {
+  return listed({s.stiffness, s.damping, s.least, s.most, s.width, s.midpoint});
+}
+
 std::string emit_names(const RobotModel& model) {
   const auto name = [](const auto& part) { return quoted(part.name); };
   const auto list = [&](const std::string& what, const auto& parts) {
@@ -99,7 +104,7 @@ std::string emit_names(const RobotModel& model) {
     return "{" + quoted(j.name) + ", " + std::to_string(j.qpos) + ", " + std::to_string(j.dof) + "}";
   };
   return list("body", model.frames) + list("geom", model.geoms) + list("site", model.sites) +
-         list("actuator", model.actuators) +
+         list("actuator", model.actuators) + emit_sensor_names(model) +
          wrapped(table("inline constexpr NamedJoint joints[]", model.joints, "", joint), "");
 }
 
@@ -126,7 +131,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   line("double", {{"timestep", number(model.timestep)}});
   line("bool", {{"kRungeKutta", model.runge_kutta ? "true" : "false"},
                 {"kImplicitDamping", model.implicit_damping ? "true" : "false"}});
-  line("int", {{"kContacts", count(model.contacts.size())},
+  line("int", {{"kContacts", count(model.elliptic ? 0 : model.contacts.size())},
                {"kEdges", count(program.edges)},
                {"kLimits", count(limits.size())},
                {"kTouchingBodies", count(most(touching_bodies(model)))},
@@ -139,12 +144,18 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   line("int", {{"kAxis", count(places("axis"))},
                {"kMass", count(places("mass"))},
                {"kForce", count(places("force"))},
-               {"kFreeTurn", count(places("free_turn"))}});
+               {"kFreeTurn", count(places("free_turn"))},
+               {"kDamping", count(places("damping"))}});
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
-  text += emit_table("  // The number of qvel that a limit is of; where the file says that qpos begins.\n", "int",
-                     "limited", "kLimits", limits.empty() ? "" : wrapped(listed(limits, dof) + ",", "        "));
+  text +=
+      emit_table("  // The number of qvel that a limit is of, and the limits; where the file says that qpos begins.\n",
+                 "int", "limited", "kLimits", limits.empty() ? "" : wrapped(listed(limits, dof) + ",", "        "));
+  std::string ranges;
+  for (const Joint* joint : limits)
+    ranges += "        {" + number(joint->limit->low) + ", " + number(joint->limit->high) + "},\n";
+  text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
-  return text + emit_points(model) + emit_rounds(model) + emit_pairs(model) + "};\n";
+  return text + emit_cone_tables(model) + emit_points(model) + emit_rounds(model) + emit_pairs(model) + "};\n";
 }
 
 }  // namespace drl::robot_compiler

@@ -36,4 +36,6 @@ std::string wrapped(const std::string& text, const std::string& indent) {
   return lines + line + "\n";
 }
 
+std::string listed(const std::vector<double>& list) { return listed(list, number); }
+
 }  // namespace drl::robot_compiler

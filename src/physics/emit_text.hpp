@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace drl::robot_compiler {
 
@@ -22,6 +23,7 @@ std::string listed(const List& list, const Item& item) {
   for (const auto& x : list) text += (text.empty() ? "" : ", ") + item(x);
   return text;
 }
+std::string listed(const std::vector<double>& list);
 template <class List, class Item>
 std::string table(const std::string& declaration, const List& list, const std::string& empty, const Item& item) {
   const std::string items = list.empty() ? empty : listed(list, item);

@@ -77,6 +77,7 @@ struct Mark {
   std::string name;
   int body = 0;
   Numbers3 pos{};
+  Rotation turn{};
 };
 
 struct Actuator {
@@ -87,41 +88,68 @@ struct Actuator {
   std::optional<std::array<double, 2>> control_range{}, force_range{};
 };
 
-// A sphere, or one end of a capsule, above a horizontal plane of the world.
-struct FloorContact {
-  std::string name;
-  int body = 0, frame = 0;
-  Numbers3 center{};                // in the body
-  std::optional<Numbers3> axis{};   // of the capsule, along which its friction is
-  double radius = 0, height = 0;    // of the sphere; of the plane
-  double margin = 0, friction = 0;  // no friction: a pyramid whose edges are one
-  double weight = 0;                // what the impedance makes a diagonal of: R = (1 - d) / d weight
-  Softness softness{};
+// Friction of an elliptic cone: numbers of residuals (1: none, 3: sliding, 6: spinning and rolling too), and the
+// coefficients of these three that no environment changes. `varies`: parameters, of which MuJoCo takes the largest.
+struct ConeFriction {
+  int dimensions = 1;
+  Numbers3 fixed{};
+  std::vector<int> varies = {};
 };
 
-// A sphere or a capsule that may touch another one.
+// A sphere, one end of a capsule, or a corner of a box, above a horizontal plane of the world.
+struct FloorContact {
+  std::string name;
+  int body = 0, frame = 0, geom = 0, plane = 0;  // plane: a geom
+  Numbers3 center{};                             // in the body
+  std::optional<Numbers3> axis{};                // of the capsule, along which its friction is
+  std::optional<Numbers3> corner{};              // from the box's centre: it touches where that is not above it
+  double radius = 0, height = 0;                 // of the sphere; of the plane
+  double margin = 0, friction = 0;               // no friction: a pyramid whose edges are one
+  double weight = 0;                             // what the impedance makes a diagonal of: R = (1 - d) / d weight
+  Softness softness{};
+  ConeFriction cone{};
+  int sensor = -1;  // of its force
+};
+
+// A sphere, a capsule or a box that may touch another one.
 struct Round {
   std::string name;
   int body = 0, frame = 0;  // body -1: the world
   Numbers3 center{};        // in the body
   Numbers3 half{};          // from the centre to the end of a capsule's axis; 0 of a sphere
   double radius = 0;
+  std::optional<Numbers3> box{};  // its half sizes
+  Rotation turn{};                // of the box, in the body
 };
 
 struct RoundPair {
-  int first = 0, second = 0;  // rounds; spheres come before capsules
+  int first = 0, second = 0;  // rounds; spheres come before capsules, boxes last
   int edges = 1;              // 1 without friction, else 4 of a pyramid
   double margin = 0, friction = 0, weight = 0;
   Softness softness{};
+  ConeFriction cone{};
+};
+
+// Numbers that an environment may change, in the order of the lanes' arrays: three each.
+struct Parameter {
+  enum Kind { friction, center_of_mass } kind = friction;
+  int index = 0;  // geom; frame
+  Numbers3 start{};
+};
+
+struct Sensor {
+  enum Kind { gyro, velocimeter, angular_momentum, contact } kind = gyro;
+  std::string name;
+  int first = 0;  // of its numbers in MuJoCo's sensordata
+  int index = 0;  // site; frame; of the contact sensors
 };
 
 // What a fluid drags at: a body of the file, as the box of its mass and inertia.
 struct FluidBox {
   std::string name;
-  int body = 0;
-  Numbers3 center{};  // in the body
-  Rotation turn{};    // of its sides, in the body
-  Numbers3 half{};    // of their lengths
+  int frame = 0;
+  Rotation turn{};  // of its sides, in the frame's body
+  Numbers3 half{};  // of their lengths
 };
 
 struct RobotModel {
@@ -129,8 +157,11 @@ struct RobotModel {
   std::string id;  // of the file's contents, as model_id says (drl/mujoco_model.hpp)
   int nq = 0, nv = 0;
   double timestep = 0;
-  bool runge_kutta = false;       // else Euler
-  bool implicit_damping = false;  // in Euler's steps
+  bool runge_kutta = false;         // else Euler
+  bool implicit_damping = false;    // in Euler's steps
+  bool implicit_actuators = false;  // in these too, as in MuJoCo's implicitfast
+  bool elliptic = false;            // friction cones
+  double impratio = 1;              // how much harder their friction is
   Numbers3 gravity{};
   double density = 0, viscosity = 0;  // of a fluid all around
   Numbers3 wind{};                    // its velocity
@@ -143,9 +174,11 @@ struct RobotModel {
   std::vector<Actuator> actuators;
   std::vector<FloorContact> contacts;
   std::vector<Round> rounds;
-  std::vector<RoundPair> pairs;  // that MuJoCo looks for contacts of
-  std::vector<FluidBox> boxes;   // none where there is no fluid
-  std::vector<double> start;     // qpos [nq] of the file
+  std::vector<RoundPair> pairs;       // that MuJoCo looks for contacts of
+  std::vector<FluidBox> fluid_boxes;  // none where there is no fluid
+  std::vector<Parameter> parameters;
+  std::vector<Sensor> sensors;
+  std::vector<double> start;  // qpos [nq] of the file
   // What the model uses and the compiler cannot do, each with the element: "tendon 'left': <frictionloss>".
   std::vector<std::string> unsupported;
 };

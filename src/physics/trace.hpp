@@ -34,8 +34,11 @@ struct Dynamics {
   std::vector<Expr> force;            // of all but constraints: M qacc = force
   std::vector<Expr> actuator_force;   // each actuator's
   std::vector<Expr> actuator_torque;  // along each number of qvel
+  std::vector<Expr> damping;          // of each, as the integrator takes it
 };
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
+// A frame's centre of mass in its body, where environments may shift it.
+Vec3 center_of(const RobotModel& model, int frame, Program& p);
 
 // M = L'DL (Featherstone, section 6.5), where L has M's sparsity and ones on its diagonal.
 struct TreeFactors {
@@ -57,7 +60,7 @@ std::vector<Expr> multiply_tree(const RobotModel& model, const TreeMatrix& m, co
 struct Kept {
   std::vector<Spatial> axis;
   TreeMatrix mass;
-  std::vector<Expr> force;
+  std::vector<Expr> force, damping;
   std::map<int, Mat3> free_turns;  // by the number of a free joint
   // Of the contact at hand: the centre of its sphere, how far that is above the plane, the direction of its friction,
   // and the motion of its body.
@@ -71,12 +74,21 @@ Kept trace_smooth(const RobotModel& model, Program& p);  // with limits and wher
 void trace_constraints(const RobotModel& model, const Kept& kept, Program& p);
 void trace_integrator(const RobotModel& model, const Kept& kept, Program& p);
 void trace_seen(const RobotModel& model, Program& p);
+void trace_sensors(const RobotModel& model, Program& p);
 inline void trace(const RobotModel& model, Program& p) {
   const Kept kept = trace_smooth(model, p);
   trace_constraints(model, kept, p);
   trace_integrator(model, kept, p);
   trace_seen(model, p);
+  trace_sensors(model, p);
 }
+
+// How many rows of the work are those of contacts with the floor.
+inline int contact_rows(const RobotModel& model, const Program& p) {
+  return model.elliptic ? 0 : p.edges * static_cast<int>(model.contacts.size());
+}
+// The argument of functions that depend on what environments change; nothing if they change nothing.
+inline std::string own_parameters(const RobotModel& model) { return model.parameters.empty() ? "" : "const F* own, "; }
 
 // A body's number among those that have contacts, in their order; -1 for the others. Likewise the frames.
 std::vector<int> touching_bodies(const RobotModel& model);
@@ -91,6 +103,7 @@ Expr impedance(const Impedance& curve, const Expr& x);
 // Numbers of qvel that have a limit, with their joints.
 std::vector<const Joint*> limited_joints(const RobotModel& model);
 
+inline Symmetric known(const std::array<double, 6>& i) { return {i[0], i[1], i[2], i[3], i[4], i[5]}; }
 inline Vec3 known(const Numbers3& x) { return {x[0], x[1], x[2]}; }
 inline Mat3 known(const Rotation& r) { return {known(r[0]), known(r[1]), known(r[2])}; }
 

@@ -64,6 +64,7 @@ class Tracer {
     if (!model_.pairs.empty()) trace_pairs();
     if (model_.contacts.empty()) return;
     trace_accelerations();
+    if (model_.elliptic) return trace_no_coupling();
     trace_row();
     trace_edges();
     trace_coupling();
@@ -106,7 +107,7 @@ class Tracer {
       p_.named(of[k], identifier(model_.bodies[k].name) + "_acceleration");
       if (bodies_[k] < 0) continue;
       for (int c = 0; c < 6; ++c)
-        if (!of[k][c].is(0)) {
+        if (model_.elliptic || !of[k][c].is(0)) {
           p_.set(at("acceleration", bodies_[k], c), of[k][c]);
           acceleration_[c] = p_.input(at("acceleration", c), std::string("acceleration_") + "wwwvvv"[c] + "xyzxyz"[c]);
         }
@@ -213,11 +214,13 @@ class Tracer {
                      normal * row_.rest[0] + e.first_difference * row_.rest[1] + e.second_difference * row_.rest[2]);
     for (int k = 0; k < kCouplings; ++k)
       if (couples_[k]) p_.add(at("coupling", k), c[k]);
-
+    trace_no_coupling();
+  }
+  void trace_no_coupling() {
     p_.begin("No contact.", "no_coupling(Work& w)");
     for (const int b : bodies_)
       for (int k = 0; k < kCouplings && b >= 0; ++k)
-        if (couples_[k]) p_.set(at("w.coupling", b, k), 0);
+        if (couples_[k] || model_.elliptic) p_.set(at("w.coupling", b, k), 0);
   }
 
   void trace_wrench() {
@@ -262,7 +265,7 @@ class Tracer {
     const auto joints = limited_joints(model_);
     for (size_t l = 0; l < joints.size(); ++l) {
       const auto dof = static_cast<size_t>(joints[l]->dof);
-      const int number = static_cast<int>(l), row = edges_ * static_cast<int>(model_.contacts.size()) + number;
+      const int number = static_cast<int>(l), row = contact_rows(model_, p_) + number;
       const std::string name = identifier(joints[l]->name) + "_limit_";
       const Expr weight = p_.input(at("w.active", row), name + "weight");
       h.diagonal[dof] += weight;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numbers>
 
 #include "physics/trace.hpp"
@@ -18,6 +19,32 @@ Expr limited(const Expr& x, const std::optional<std::array<double, 2>>& range) {
   return range ? clamp(x, (*range)[0], (*range)[1]) : x;
 }
 
+// Whether environments shift the centre of mass of a part of a body.
+bool has_shifted_mass(const RobotModel& model, int body) {
+  return std::ranges::any_of(model.parameters, [&](const Parameter& p) {
+    return p.kind == Parameter::center_of_mass && model.frames[static_cast<size_t>(p.index)].body == body;
+  });
+}
+Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics, int body, Program& p) {
+  const auto b = static_cast<size_t>(body);
+  Inertia sum{};
+  for (size_t f = 0; f < model.frames.size(); ++f) {
+    const Frame& frame = model.frames[f];
+    if (frame.body != body) continue;
+    const Vec3 center = kinematics.pos[b] + kinematics.turn[b] * center_of(model, static_cast<int>(f), p);
+    sum = sum + inertia_at(frame.mass, center, kinematics.turn[b], known(frame.inertia));
+  }
+  return sum;
+}
+
+// Of one that gives this force: none where that is at its limit (MuJoCo, "Computation", integrators).
+Expr actuator_damping(const Actuator& actuator, const Expr& force) {
+  const Expr damping = -actuator.bias[2] * actuator.gear * actuator.gear;
+  if (!actuator.force_range || damping.is(0)) return damping;
+  const auto [low, high] = *actuator.force_range;
+  return select_less(low, force, select_less(force, high, damping, 0), 0);
+}
+
 void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
   for (size_t a = 0; a < model.actuators.size(); ++a) {
     const Actuator& actuator = model.actuators[a];
@@ -30,6 +57,7 @@ void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dyna
                        Expr(actuator.bias[2] * actuator.gear) * kinematics.qvel[dof];
     d.actuator_force.push_back(p.named(limited(force, actuator.force_range), name + "_force"));
     d.actuator_torque[dof] += Expr(actuator.gear) * d.actuator_force.back();
+    if (model.implicit_actuators) d.damping[dof] += actuator_damping(actuator, d.actuator_force.back());
   }
   for (const Joint& joint : model.joints) {
     Expr& torque = d.actuator_torque[static_cast<size_t>(joint.dof)];
@@ -39,9 +67,8 @@ void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dyna
 
 // Of a fluid on a body that moves, about its tree's origin: drag of its density, and resistance of its viscosity, which
 // takes the box for a sphere (MuJoCo, "Computation", fluid forces, inertia model).
-Spatial fluid_force(const RobotModel& model, const FluidBox& box, const Vec3& pos, const Mat3& turn,
+Spatial fluid_force(const RobotModel& model, const FluidBox& box, const Vec3& center, const Mat3& turn,
                     const Spatial& velocity) {
-  const Vec3 center = pos + turn * known(box.center);
   const Mat3 sides = turn * known(box.turn);
   const Vec3 turning = transposed(sides) * velocity.angular;
   const Vec3 flow = transposed(sides) * (velocity.linear + cross(velocity.angular, center) - known(model.wind));
@@ -64,10 +91,25 @@ Spatial fluid_force(const RobotModel& model, const FluidBox& box, const Vec3& po
 
 }  // namespace
 
+Vec3 center_of(const RobotModel& model, int frame, Program& p) {
+  const Frame& of = model.frames[static_cast<size_t>(frame)];
+  Vec3 center = known(of.center);
+  for (size_t k = 0; k < model.parameters.size(); ++k) {
+    const Parameter& parameter = model.parameters[k];
+    if (parameter.kind != Parameter::center_of_mass || parameter.index != frame) continue;
+    Vec3 shift;
+    for (int c = 0; c < 3; ++c)
+      shift[c] = p.input(at("own", 3 * static_cast<int>(k) + c), identifier(of.name) + "_shift_" + "xyz"[c]);
+    center = center + known(of.turn) * shift;
+  }
+  return center;
+}
+
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   const size_t nv = model.dofs.size(), bodies = model.bodies.size();
   Dynamics d;
   d.force.resize(nv), d.actuator_torque.resize(nv);
+  for (const Dof& dof : model.dofs) d.damping.push_back(dof.damping);
 
   // Recursive Newton-Euler.
   std::vector<Inertia> inertia(bodies);
@@ -75,17 +117,21 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   for (size_t k = 0; k < bodies; ++k) {
     const Body& body = model.bodies[k];
     p.section(body.name + ": its inertia, and the force that its motion takes");
-    const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * known(body.center);
-    const auto& i = body.inertia;
-    inertia[k] = inertia_at(body.mass, center, kinematics.turn[k], {i[0], i[1], i[2], i[3], i[4], i[5]});
+    if (has_shifted_mass(model, static_cast<int>(k))) {
+      inertia[k] = inertia_of_frames(model, kinematics, static_cast<int>(k), p);
+    } else {
+      const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * known(body.center);
+      inertia[k] = inertia_at(body.mass, center, kinematics.turn[k], known(body.inertia));
+    }
     const Spatial& velocity = kinematics.velocity[k];
     force[k] = inertia[k] * kinematics.bias[k] + cross_force(velocity, inertia[k] * velocity);
   }
 
-  for (const FluidBox& box : model.boxes) {
-    const auto k = static_cast<size_t>(box.body);
+  for (const FluidBox& box : model.fluid_boxes) {
+    const auto k = static_cast<size_t>(model.frames[static_cast<size_t>(box.frame)].body);
     p.section(box.name + ": what the fluid does to it");
-    const Spatial on_it = fluid_force(model, box, kinematics.pos[k], kinematics.turn[k], kinematics.velocity[k]);
+    const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, box.frame, p);
+    const Spatial on_it = fluid_force(model, box, center, kinematics.turn[k], kinematics.velocity[k]);
     force[k] = force[k] + Expr(-1) * p.named(on_it, identifier(box.name) + "_fluid");
   }
 

@@ -17,20 +17,23 @@ class Tracer {
 
   // Functions for what a task may ask for: those that it does not are not compiled.
   void trace() {
-    p_.begin("Where bodies are and how they are turned.", "see_frames(const F* qpos, Seen& seen)");
+    p_.begin("Where bodies are and how they are turned.",
+             "see_frames(const F* qpos, " + own_parameters(model_) + "Seen& seen)");
     k_ = trace_kinematics(model_, p_);
     trace_frames();
-    p_.begin("The centres of mass of bodies and all that they carry.", "see_centers(const F* qpos, Seen& seen)");
+    p_.begin("The centres of mass of bodies and all that they carry.",
+             "see_centers(const F* qpos, " + own_parameters(model_) + "Seen& seen)");
     trace_centers();
     for (size_t f = 0; f < model_.frames.size(); ++f) see("subtree_com", static_cast<int>(f), subtree_center(f));
     p_.begin("Where geoms and sites are.", "see_points(const F* qpos, Seen& seen)");
     trace_points();
     p_.begin("Inertia and velocity of bodies, about the centre of mass of their tree.",
-             "see_motion(const F* qpos, const F* qvel, Seen& seen)");
+             "see_motion(const F* qpos, const F* qvel, " + own_parameters(model_) + "Seen& seen)");
     trace_motion();
     p_.begin("Forces of actuators.", "see_actuators(const F* qpos, const F* qvel, const F* ctrl, Seen& seen)");
     trace_actuators();
-    p_.begin("Forces of contacts on each body.", "see_forces(const F* qpos, const F (*wrench)[6], Seen& seen)");
+    p_.begin("Forces of contacts on each body.",
+             "see_forces(const F* qpos, const F (*wrench)[6], " + own_parameters(model_) + "Seen& seen)");
     trace_forces();
     p_.begin("Forces of limits and contacts along qvel.",
              "see_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Seen& seen)");
@@ -41,12 +44,12 @@ class Tracer {
   static size_t index(int k) { return static_cast<size_t>(k); }
 
   // From the tree's origin, in the world's axes.
-  Vec3 from_origin(int body, const Numbers3& pos) const {
-    if (body < 0) return robot_compiler::known(pos);
-    return k_.pos[index(body)] + k_.turn[index(body)] * robot_compiler::known(pos);
+  Vec3 from_origin(int body, const Vec3& pos) const {
+    if (body < 0) return pos;
+    return k_.pos[index(body)] + k_.turn[index(body)] * pos;
   }
   Vec3 origin(int body) const { return body < 0 ? Vec3{} : k_.origin[index(model_.bodies[index(body)].tree)]; }
-  Vec3 in_world(int body, const Numbers3& pos) const { return origin(body) + from_origin(body, pos); }
+  Vec3 in_world(int body, const Vec3& pos) const { return origin(body) + from_origin(body, pos); }
   void see(const std::string& array, int k, const Vec3& x) {
     for (int c = 0; c < 3; ++c) p_.set(at("seen." + array, k, c), x[c]);
   }
@@ -78,17 +81,17 @@ class Tracer {
     for (size_t f = 0; f < model_.frames.size(); ++f) {
       const Frame& frame = model_.frames[f];
       const int k = static_cast<int>(f);
-      see("xpos", k, in_world(frame.body, frame.pos));
-      see("xipos", k, in_world(frame.body, frame.center));
+      see("xpos", k, in_world(frame.body, robot_compiler::known(frame.pos)));
+      see("xipos", k, in_world(frame.body, center_of(model_, k, p_)));
       const Quat own = known(frame.quat), quat = frame.body < 0 ? own : quats[index(frame.body)] * own;
       for (int c = 0; c < 4; ++c) p_.set(at("seen.xquat", k, c), quat[index(c)]);
     }
   }
   void trace_points() {
     for (size_t g = 0; g < model_.geoms.size(); ++g)
-      see("geom_xpos", static_cast<int>(g), in_world(model_.geoms[g].body, model_.geoms[g].pos));
+      see("geom_xpos", static_cast<int>(g), in_world(model_.geoms[g].body, robot_compiler::known(model_.geoms[g].pos)));
     for (size_t s = 0; s < model_.sites.size(); ++s)
-      see("site_xpos", static_cast<int>(s), in_world(model_.sites[s].body, model_.sites[s].pos));
+      see("site_xpos", static_cast<int>(s), in_world(model_.sites[s].body, robot_compiler::known(model_.sites[s].pos)));
   }
 
   // Mass and moment of each frame and all that it carries, about its tree's origin.
@@ -96,7 +99,7 @@ class Tracer {
     mass_.assign(model_.frames.size(), 0), moment_.assign(model_.frames.size(), {});
     for (size_t f = model_.frames.size(); f-- > 1;) {
       const Frame& frame = model_.frames[f];
-      const Vec3 center = frame.body < 0 ? robot_compiler::known(frame.center) : from_origin(frame.body, frame.center);
+      const Vec3 center = from_origin(frame.body, center_of(model_, static_cast<int>(f), p_));
       mass_[f] += frame.mass, moment_[f] = moment_[f] + Expr(frame.mass) * center;
       const auto parent = index(frame.parent);
       // A tree's moment in the world is about the world's origin.
@@ -107,7 +110,7 @@ class Tracer {
   }
   Vec3 subtree_center(size_t f) const {
     const Frame& frame = model_.frames[f];
-    if (mass_[f] < 1e-15) return in_world(frame.body, frame.center);
+    if (mass_[f] < 1e-15) return in_world(frame.body, center_of(model_, static_cast<int>(f), p_));
     return origin(frame.body) + Expr(1 / mass_[f]) * moment_[f];
   }
   // Of what cvel, cinert and cfrc_ext are about, from the origin of the frame's tree.
@@ -124,9 +127,8 @@ class Tracer {
       const int k = static_cast<int>(f);
       const Vec3 center = center_of_tree(frame);
       const Mat3 turn = frame.body < 0 ? identity() : k_.turn[index(frame.body)];
-      const auto& i = frame.inertia;
-      const Inertia inertia = inertia_at(frame.mass, from_origin(frame.body, frame.center) - center, turn,
-                                         {i[0], i[1], i[2], i[3], i[4], i[5]});
+      const Inertia inertia = inertia_at(frame.mass, from_origin(frame.body, center_of(model_, k, p_)) - center, turn,
+                                         robot_compiler::known(frame.inertia));
       for (int c = 0; c < 6; ++c) p_.set(at("seen.cinert", k, c), inertia.rotational[c]);
       for (int c = 0; c < 3; ++c) p_.set(at("seen.cinert", k, 6 + c), inertia.moment[c]);
       p_.set(at("seen.cinert", k, 9), inertia.mass);

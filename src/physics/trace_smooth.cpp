@@ -5,6 +5,9 @@
 namespace drl::robot_compiler {
 namespace {
 
+// Of a corner that does not touch.
+constexpr double kFarAway = 1e10;
+
 // In a plane, the edges across it are one, of twice the weight.
 int edges_of(const std::vector<Spatial>& axis) {
   const bool is_planar = std::ranges::all_of(
@@ -27,7 +30,7 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
     const Softness& s = limit.softness;
     const Expr d = p.named(impedance({s.least, s.most, s.width, s.midpoint, s.power}, x), name + "_limit_impedance");
     const Expr weight = d / ((Expr(1) - d) * Expr(model.dofs[dof].inverse_weight));
-    const int number = static_cast<int>(l), row = p.edges * static_cast<int>(model.contacts.size()) + number;
+    const int number = static_cast<int>(l), row = contact_rows(model, p) + number;
     p.set(at("w.weight", row), select_less(distance, limit.margin, weight, 0));
     p.set(at("w.limit_sign", number), sign);
     p.set(at("w.limit_rest", number), Expr(s.damping) * (sign * kinematics.qvel[dof]) + Expr(s.stiffness) * (d * x));
@@ -36,9 +39,10 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
 
 // What a loop over `values` reads: the one value that is known of all of them, or `read`, into which each is put.
 Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::string>& places,
-            const std::string& read, const std::string& name) {
+            const std::string& read, const std::string& name, bool is_always_read) {
   if (values.empty()) return 0;
-  const bool is_one = std::ranges::all_of(values, [&](const Expr& x) { return x.is_known() && x == values[0]; });
+  const bool is_one =
+      !is_always_read && std::ranges::all_of(values, [&](const Expr& x) { return x.is_known() && x == values[0]; });
   if (is_one) return values[0];
   for (size_t k = 0; k < values.size(); ++k) p.set(places[k], values[k]);
   return p.input(read, name);
@@ -55,16 +59,20 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     const std::string name = identifier(contact.name);
     centers.push_back(p.named(kinematics.pos[body] + kinematics.turn[body] * known(contact.center), name));
     const Expr height = kinematics.origin[static_cast<size_t>(model.bodies[body].tree)][2];
-    distances.push_back(p.named(height + centers[c][2] - Expr(contact.radius + contact.height), name + "_distance"));
+    Expr distance = height + centers[c][2] - Expr(contact.radius + contact.height);
+    // A corner of a box that is above its centre does not touch.
+    if (contact.corner)
+      distance = select_less(0, (kinematics.turn[body] * known(*contact.corner))[2], kFarAway, distance);
+    distances.push_back(p.named(distance, name + "_distance"));
     // MuJoCo's first tangent is along a capsule, and y for a sphere.
-    const Vec3 axis = contact.axis ? kinematics.turn[body] * known(*contact.axis) : unit_vector(1);
+    const Vec3 axis = contact.axis && !model.elliptic ? kinematics.turn[body] * known(*contact.axis) : unit_vector(1);
     along[0].push_back(is_planar ? Expr(1) : axis[0]), along[1].push_back(is_planar ? Expr(0) : axis[1]);
     touches.push_back(at("w.touch", static_cast<int>(c)));
   }
   const auto field = [&](const std::vector<Expr>& values, const std::string& name) {
     std::vector<std::string> places;
     for (const std::string& touch : touches) places.push_back(touch + "." + name);
-    return common(p, values, places, "touch." + name, name);
+    return common(p, values, places, "touch." + name, name, model.elliptic);
   };
   for (int k = 0; k < 3; ++k) {
     std::vector<Expr> values;
@@ -72,7 +80,7 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     kept.center[k] = field(values, std::string("center_") + "xyz"[k]);
   }
   kept.distance = field(distances, "distance");
-  kept.along_x = field(along[0], "along_x"), kept.along_y = field(along[1], "along_y");
+  if (!model.elliptic) kept.along_x = field(along[0], "along_x"), kept.along_y = field(along[1], "along_y");
 
   const std::vector<int> bodies = touching_bodies(model);
   for (int k = 0; k < 6; ++k) {
@@ -80,8 +88,8 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     std::vector<std::string> places;
     for (size_t b = 0; b < bodies.size(); ++b)
       if (bodies[b] >= 0) values.push_back(kinematics.velocity[b][k]), places.push_back(at("w.velocity", bodies[b], k));
-    kept.velocity[k] =
-        common(p, values, places, at("velocity", k), std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k]);
+    kept.velocity[k] = common(p, values, places, at("velocity", k),
+                              std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k], model.elliptic);
   }
 }
 
@@ -90,6 +98,7 @@ void trace_rounds(const RobotModel& model, const Kinematics& kinematics, Program
   const Vec3 first = kinematics.origin[0];
   for (size_t t = 1; t < kinematics.origin.size(); ++t)
     for (int k = 0; k < 3; ++k) p.set(at("w.between", static_cast<int>(t), k), first[k] - kinematics.origin[t][k]);
+  int boxes = 0;
   for (size_t r = 0; r < model.rounds.size(); ++r) {
     const Round& round = model.rounds[r];
     const std::string name = identifier(round.name), place = at("w.round", static_cast<int>(r));
@@ -101,6 +110,13 @@ void trace_rounds(const RobotModel& model, const Kinematics& kinematics, Program
       half = kinematics.turn[body] * half;
     }
     p.named(center, name + "_center"), p.named(half, name + "_half");
+    if (round.box) {
+      const Mat3 turn =
+          round.body < 0 ? known(round.turn) : kinematics.turn[static_cast<size_t>(round.body)] * known(round.turn);
+      for (int i = 0; i < 3; ++i)
+        for (int k = 0; k < 3; ++k) p.set(at(at("w.box", boxes) + ".turn", i, k), turn[i][k]);
+      boxes += 1;
+    }
     for (int k = 0; k < 3; ++k) p.set(at(place + ".center", k), center[k]), p.set(at(place + ".half", k), half[k]);
   }
 }
@@ -144,7 +160,7 @@ Expr impedance(const Impedance& curve, const Expr& x) {
 
 Kept trace_smooth(const RobotModel& model, Program& p) {
   p.begin("All but the constraints: what they are made of goes into the work.",
-          "smooth(const F* qpos, const F* qvel, const F* ctrl, Work& w)");
+          "smooth(const F* qpos, const F* qvel, const F* ctrl, " + own_parameters(model) + "Work& w)");
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);
   p.edges = edges_of(kinematics.axis);
@@ -159,6 +175,8 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
       kept.mass.ancestors[i].push_back(p.keep("mass", dynamics.mass.ancestors[i][a], name + "_" + other + "_mass"));
     }
     kept.force.push_back(p.keep("force", dynamics.force[i], name + "_smooth_force"));
+    kept.damping.push_back(model.implicit_damping ? p.keep("damping", dynamics.damping[i], name + "_damping")
+                                                  : Expr(0));
   }
   for (size_t j = 0; j < model.joints.size(); ++j)
     if (model.joints[j].kind == Joint::free) {

@@ -80,7 +80,7 @@ struct G1 {
 
   // Sliding, torsional and rolling friction of its feet in an environment.
   template <class F>
-  static Vec<F, 3> friction(Draws<F>& draws) {
+  DRL_HD static Vec<F, 3> friction(Draws<F>& draws) {
     return {{draws.uniform(F(0.3), F(1.2)), F(0.005), F(0.0001)}};
   }
 

@@ -49,7 +49,7 @@ struct Go1 {
 
   // Sliding, torsional and rolling friction of its feet in an environment.
   template <class F>
-  static Vec<F, 3> friction(Draws<F>& draws) {
+  DRL_HD static Vec<F, 3> friction(Draws<F>& draws) {
     const F slides = draws.uniform(F(0.3), F(1.5)), spins = velocity::log_uniform(draws, 1e-4, 2e-2);
     return {{slides, spins, velocity::log_uniform(draws, 1e-5, 5e-3)}};
   }

@@ -106,7 +106,7 @@ struct Flat {
     GeomId foot_geom[geoms];
     SensorId gyro, velocimeter, angular_momentum, contact[feet], self_contact;
     template <class Find>
-    void find(Find& find) {
+    constexpr void find(Find& find) {
       find(base, "floating_base_joint"), find(root, Of::root), find(torso, Of::torso);
       for (int k = 0; k < joints; ++k) find(joint[k], Of::joints[k].name);
       for (int k = 0; k < feet; ++k) {
@@ -127,7 +127,7 @@ struct Flat {
     F height[feet], peak_height[feet];             // m, as observed last; since it landed
     F self_contacts;                               // time steps of the last step
     template <class V>
-    void describe(V& visit) {
+    DRL_HD void describe(V& visit) {
       visit("friction", friction), visit("encoder_bias", encoder_bias), visit("com_shift", com_shift);
       visit("action", action), visit("last_action", last_action), visit("one_before", one_before);
       visit("command", command), visit("heading", heading), visit("keeps_heading", keeps_heading);
@@ -137,27 +137,27 @@ struct Flat {
     }
   };
 
-  static void create(State& s, R&, Draws<F>& draws, const Parts&, const Params&) {
+  DRL_HD static void create(State& s, R&, Draws<F>& draws, const Parts&, const Params&) {
     const Vec<F, 3> friction = Of::template friction<F>(draws);
     for (int k = 0; k < 3; ++k) s.friction[k] = friction[k];
     for (F& bias : s.encoder_bias) bias = draws.uniform(F(-0.015), F(0.015));
     for (int k = 0; k < 3; ++k) s.com_shift[k] = F(k < 2 ? 0.025 : 0.03) * draws.uniform(F(-1), F(1));
     for (F& peak : s.peak_height) peak = F(0);
   }
-  static void apply(const State& s, R& robot, const Parts& parts, const Params&) {
+  DRL_HD static void apply(const State& s, R& robot, const Parts& parts, const Params&) {
     for (const GeomId geom : parts.foot_geom) robot.set_friction(geom, {{s.friction[0], s.friction[1], s.friction[2]}});
     robot.shift_center_of_mass(parts.torso, {{s.com_shift[0], s.com_shift[1], s.com_shift[2]}});
   }
 
   // A foot's peak height is that of the flight that the episode before has broken off, as there.
-  static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
+  DRL_HD static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
     const int at = parts.base.qpos;
     for (int k = 0; k < 2; ++k) robot.set_qpos(at + k, draws.uniform(F(-0.5), F(0.5)));
     robot.set_qpos(at + 2, F(Of::height) + draws.uniform(F(0.01), F(0.05)));
     const F half = F(0.5) * draws.uniform(F(-3.14), F(3.14));
     const F turned[4] = {math::cos(half), F(0), F(0), math::sin(half)};
     for (int k = 0; k < 4; ++k) robot.set_qpos(at + 3 + k, turned[k]);
-    for (int k = 0; k < joints; ++k) robot.set_qpos(parts.joint[k].qpos, F(Of::joints[k].angle));
+    for (int k = 0; k < joints; ++k) robot.set_qpos(parts.joint[k].qpos, F(pose(k).angle));
     robot.forward();
 
     for (int k = 0; k < joints; ++k) s.action[k] = s.last_action[k] = s.one_before[k] = F(0);
@@ -168,16 +168,16 @@ struct Flat {
     follow_commands(s, robot, draws, parts, p, F(0));
   }
 
-  static Step<F, terms, 3, 1> step(State& s, R& robot, const F* action, Draws<F>& draws, const Parts& parts,
-                                   const Params& p) {
+  DRL_HD static Step<F, terms, 3, 1> step(State& s, R& robot, const F* action, Draws<F>& draws, const Parts& parts,
+                                          const Params& p) {
     F target[joints], jerk = F(0);
     for (int k = 0; k < joints; ++k) {
       s.one_before[k] = s.last_action[k], s.last_action[k] = s.action[k], s.action[k] = action[k];
-      target[k] = F(Of::joints[k].angle) + F(Of::joints[k].action_scale) * action[k] - s.encoder_bias[k];
+      target[k] = F(pose(k).angle) + F(pose(k).action_scale) * action[k] - s.encoder_bias[k];
       jerk = jerk + math::abs(s.action[k] - F(2) * s.last_action[k] + s.one_before[k]);
     }
     s.self_contacts = F(0);
-    robot.advance(target, [&] { watch_contacts(s, robot, parts); });
+    robot.advance(target, [&]() DRL_LAMBDA { watch_contacts(s, robot, parts); });
 
     Step<F, terms, 3, 1> result;
     see_terms(s, robot, parts, result.terms);
@@ -198,7 +198,8 @@ struct Flat {
 
   // Of the base: velocity, turning, down; of the joints: angles as their encoders say, velocities; actions; command.
   template <class Out>
-  static void observe(const State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params& p, Out obs) {
+  DRL_HD static void observe(const State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params& p,
+                             Out obs) {
     constexpr struct {
       int size;
       double noise;
@@ -209,7 +210,7 @@ struct Flat {
   }
   // The same without noise and errors of encoders; of the feet: height, time in the air, contact, force.
   template <class Out>
-  static void observe_critic(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
+  DRL_HD static void observe_critic(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
     obs = see(s, robot, parts, F(0), obs);
     for (const F height : s.height) *obs++ = height;
     for (const F time : s.air_time) *obs++ = time;
@@ -230,8 +231,8 @@ struct Flat {
 
   // Whatever the command was until then: after `passed` seconds, perhaps another one, and one that keeps a heading
   // turns towards it.
-  static void follow_commands(State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params& p,
-                              F passed) {
+  DRL_HD static void follow_commands(State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params& p,
+                                     F passed) {
     const Mask<F> faster = F(p.curriculum.iteration) >= F(p.faster_after);
     const Mask<F> fastest = F(p.curriculum.iteration) >= F(p.fastest_after);
     const F back = math::select(fastest, F(-2), math::select(faster, F(-1.5), F(-1)));
@@ -240,8 +241,8 @@ struct Flat {
 
     s.until_command = s.until_command - passed;
     const Mask<F> anew = s.until_command <= F(0);
-    const auto drawn = [&](F& number, F another) { number = math::select(anew, another, number); };
-    const auto share = [&](double of_all) { return draws.uniform(F(0), F(1)) <= F(of_all); };
+    const auto drawn = [&](F& number, F another) DRL_LAMBDA { number = math::select(anew, another, number); };
+    const auto share = [&](double of_all) DRL_LAMBDA { return draws.uniform(F(0), F(1)) <= F(of_all); };
     drawn(s.until_command, draws.uniform(F(3), F(8)));
     F another[3] = {draws.uniform(back, ahead), draws.uniform(F(-1), F(1)), draws.uniform(-turn, turn)};
     drawn(s.heading, draws.uniform(F(-kPi), F(kPi)));
@@ -258,8 +259,28 @@ struct Flat {
   }
 
  private:
+  // Of the joints, for GPUs: tables that they read at run time are within functions, and without names.
+  struct Pose {
+    double angle, action_scale, standing, walking, running;
+  };
+  struct Poses {
+    Pose of[joints];
+  };
+  static constexpr Poses poses() {
+    Poses all{};
+    for (int k = 0; k < joints; ++k) {
+      const Joint& joint = Of::joints[k];
+      all.of[k] = {joint.angle, joint.action_scale, joint.standing, joint.walking, joint.running};
+    }
+    return all;
+  }
+  DRL_HD static const Pose& pose(int k) {
+    static constexpr Poses all = poses();
+    return all.of[k];
+  }
+
   // How fast a body's point moves, m/s along the world's axes.
-  static Vec<F, 3> velocity_of(const R& robot, const Parts& parts, BodyId body, const Vec<F, 3>& point) {
+  DRL_HD static Vec<F, 3> velocity_of(const R& robot, const Parts& parts, BodyId body, const Vec<F, 3>& point) {
     const Vec<F, 6> moving = robot.velocity(body);
     const Vec<F, 3> centre = robot.subtree_center_of_mass(parts.root);
     Vec<F, 3> arm, velocity;
@@ -268,20 +289,20 @@ struct Flat {
     for (int k = 0; k < 3; ++k) velocity[k] = moving[3 + k] + around[k];
     return velocity;
   }
-  static Vec<F, 3> turning_of(const R& robot, BodyId body) {
+  DRL_HD static Vec<F, 3> turning_of(const R& robot, BodyId body) {
     const Vec<F, 6> moving = robot.velocity(body);
     return {{moving[0], moving[1], moving[2]}};
   }
   // Of the base, along its own axes.
-  static Vec<F, 3> base_velocity(const R& robot, const Parts& parts) {
+  DRL_HD static Vec<F, 3> base_velocity(const R& robot, const Parts& parts) {
     return seen_by(robot.orientation(parts.root), velocity_of(robot, parts, parts.root, robot.position(parts.root)));
   }
-  static Vec<F, 3> base_turning(const R& robot, const Parts& parts) {
+  DRL_HD static Vec<F, 3> base_turning(const R& robot, const Parts& parts) {
     return seen_by(robot.orientation(parts.root), turning_of(robot, parts.root));
   }
 
   // After each time step.
-  static void watch_contacts(State& s, const R& robot, const Parts& parts) {
+  DRL_HD static void watch_contacts(State& s, const R& robot, const Parts& parts) {
     constexpr double passed = dt / model.frame_skip;
     for (int k = 0; k < feet; ++k) {
       const Mask<F> touches = robot.sensor(parts.contact[k], 0) > F(0);
@@ -296,12 +317,12 @@ struct Flat {
   }
 
   // What is above the floor, as a ray of 1 m down from the foot sees it.
-  static void see_heights(State& s, const R& robot, const Parts& parts) {
+  DRL_HD static void see_heights(State& s, const R& robot, const Parts& parts) {
     for (int k = 0; k < feet; ++k) s.height[k] = math::clamp(robot.position(parts.foot[k])[2], F(0), F(1));
   }
 
   // In the order of mjlab's, without weights.
-  static void see_terms(State& s, const R& robot, const Parts& parts, F* term) {
+  DRL_HD static void see_terms(State& s, const R& robot, const Parts& parts, F* term) {
     const F speed = norm(s.command, 2) + math::abs(s.command[2]);
     const F moves = math::select(speed > F(0.05), F(1), F(0));
     const Vec<F, 3> along = base_velocity(robot, parts), turning = base_turning(robot, parts);
@@ -312,7 +333,7 @@ struct Flat {
     *term++ = math::exp(F(-5) * (square(up[0]) + square(up[1])));
     F deviation = F(0), beyond = F(0), change = F(0);
     for (int k = 0; k < joints; ++k) {
-      const auto& joint = Of::joints[k];
+      const Pose& joint = pose(k);
       const F angle = robot.qpos(parts.joint[k]);
       const F walks = math::select(speed < F(1.5), F(joint.walking), F(joint.running));
       deviation =
@@ -334,7 +355,7 @@ struct Flat {
     see_feet(s, robot, parts, moves, math::select(speed > F(0.5), F(1), F(0)), term);
     if constexpr (sees_itself) term[5] = s.self_contacts;
   }
-  static void see_feet(State& s, const R& robot, const Parts& parts, F moves, F strides, F* term) {
+  DRL_HD static void see_feet(State& s, const R& robot, const Parts& parts, F moves, F strides, F* term) {
     constexpr double target = 0.1;  // m
     for (int k = 0; k < 5; ++k) term[k] = F(0);
     for (int k = 0; k < feet; ++k) {
@@ -356,7 +377,7 @@ struct Flat {
   }
 
   // Where it is time, the base goes on with a velocity that differs by chance from the one seen last.
-  static void push(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
+  DRL_HD static void push(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
     constexpr double most[6] = {0.5, 0.5, 0.4, 0.52, 0.52, 0.78};  // m/s, rad/s
     s.until_push = s.until_push - F(dt);
     const Mask<F> is_time = (s.until_push < F(1e-6)) & (F(p.push) > F(0));
@@ -376,13 +397,13 @@ struct Flat {
   }
 
   template <class Out>
-  static Out see(const State& s, const R& robot, const Parts& parts, F biased, Out obs) {
+  DRL_HD static Out see(const State& s, const R& robot, const Parts& parts, F biased, Out obs) {
     for (int k = 0; k < 3; ++k) *obs++ = robot.sensor(parts.velocimeter, k);
     for (int k = 0; k < 3; ++k) *obs++ = robot.sensor(parts.gyro, k);
     const Vec<F, 3> down = seen_by(robot.orientation(parts.root), {{F(0), F(0), F(-1)}});
     for (int k = 0; k < 3; ++k) *obs++ = down[k];
     for (int k = 0; k < joints; ++k)
-      *obs++ = robot.qpos(parts.joint[k]) - F(Of::joints[k].angle) + biased * s.encoder_bias[k];
+      *obs++ = robot.qpos(parts.joint[k]) - F(pose(k).angle) + biased * s.encoder_bias[k];
     for (int k = 0; k < joints; ++k) *obs++ = robot.qvel(parts.joint[k]);
     for (const F action : s.action) *obs++ = action;
     for (const F command : s.command) *obs++ = command;

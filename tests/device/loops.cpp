@@ -6,6 +6,8 @@ namespace drl::DRL_ISA {
 
 DRL_LOOP(test::MathOf)
 DRL_LOOP(test::MultiplyAdd)
+DRL_SUM_COLUMNS(test::FewColumns)
+DRL_SUM_COLUMNS(test::SomeColumns)
 DRL_LOOP(test::RandomBits)
 DRL_LOOP(test::CopyRows<1>)
 DRL_LOOP(test::CopyRows<3>)

@@ -55,6 +55,24 @@ struct MultiplyAdd {
   }
 };
 
+// Columns of numbers x [kColumns, rows]; and the same for sums that find out how many.
+struct FewColumns {
+  static constexpr int kColumns = 3;
+  const float* x;
+  int64_t rows;
+  template <class F>
+  DRL_HD Wide<F> at(int64_t row, int column) const {
+    return convert<Wide<F>>(load<F>(x + column * rows + row));
+  }
+};
+struct SomeColumns {
+  FewColumns columns;
+  template <class F>
+  DRL_HD Wide<F> at(int64_t row, int column) const {
+    return columns.at<F>(row, column);
+  }
+};
+
 // The words of counters index, index + 1, ...
 struct RandomBits {
   uint64_t seed, index, step;

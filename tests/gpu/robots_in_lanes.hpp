@@ -20,3 +20,8 @@
 #include "robots/inverted_pendulum.hpp"
 #include "robots/reacher.hpp"
 #include "robots/walker2d.hpp"
+#if DRL_HAS_GO1
+#include "physics/go1.hpp"
+// Behind it.
+#include "robots/go1_velocity_flat.hpp"
+#endif

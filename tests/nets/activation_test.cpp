@@ -6,6 +6,7 @@
 
 #include "../support/learning.hpp"
 #include "../support/loops.hpp"
+#include "nets/fused/kernels.hpp"
 #include "nets/kernels.hpp"
 
 namespace drl {
@@ -44,6 +45,24 @@ TYPED_TEST(ActivationOf, IsItsFormulaAndTheWayBackItsSlope) {
     EXPECT_NEAR(y[i], value(TypeParam{}, at), 2e-7 * std::max(1.0, std::abs(at))) << x[i];
     EXPECT_NEAR(back[i], d[i] * slope([&] { return value(TypeParam{}, at); }, at), 1e-6) << x[i];
   }
+}
+
+// As fused networks compute them: the same formula, near 0 and far from it.
+TEST(Activation, OfFusedNetworksIsItsFormula) {
+  const auto check = []<class A>(A) {
+    for (const float range : {1e-3f, 1.0f, 20.0f, 100.0f})
+      for (int i = -20000; i <= 20000; ++i) {
+        const float x = range * static_cast<float>(i) / 20000;
+        const double expected = value(A{}, double{x});
+        ASSERT_NEAR(Fused<A>::value(x), expected, 4e-7 * std::abs(expected)) << x;
+      }
+    EXPECT_EQ(Fused<A>::value(0.0f), 0.0f);
+    EXPECT_TRUE(std::isnan(Fused<A>::value(std::nanf(""))));
+  };
+  check(Elu{}), check(Tanh{});
+  EXPECT_EQ(Fused<Elu>::value(1e30f), 1e30f);
+  EXPECT_EQ(Fused<Elu>::value(-1e30f), -1.0f);
+  EXPECT_NEAR(Fused<Tanh>::value(1e30f), 1.0f, 1.2e-7f);
 }
 
 // Far from 0 they are 0 and x, with slopes 0 and 1.

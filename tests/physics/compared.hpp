@@ -11,7 +11,21 @@ namespace drl::test {
 template <class P>
 class Compared {
  public:
-  explicit Compared(const std::string& file) : reference(file) {}
+  explicit Compared(const std::string& file) : reference(file) { physics::begin_parameters<P>(stage); }
+
+  // Other frictions and centres of mass, where the model has those that environments change.
+  void vary() {
+    if constexpr (P::kParameters > 0)
+      for (int p = 0; 3 * p < P::kParameters; ++p) {
+        const physics::Parameter& parameter = P::parameter(p);
+        const bool is_friction = parameter.kind == physics::Parameter::friction;
+        double* own = stage.own + 3 * p;
+        for (int k = 0; k < 3; ++k)
+          own[k] = is_friction ? parameter.start[k] * std::exp(reference.draw()) : 0.03 * reference.draw();
+        is_friction ? reference.set_friction(parameter.index, own)
+                    : reference.shift_center_of_mass(parameter.index, own);
+      }
+  }
 
   // From a state on, in numbers of the robot's own.
   void set(const RobotState& from) {
@@ -119,6 +133,12 @@ class Compared {
     EXPECT_LE(difference(seen.qfrc_actuator, d.qfrc_actuator, m.nv), kSame);
     EXPECT_LE(difference(seen.qfrc_constraint, d.qfrc_constraint, m.nv), kSame);
     EXPECT_LE(difference(seen.actuator_force, d.actuator_force, m.nu), kSame);
+    if constexpr (P::kSensorNumbers > 0)
+      for (int k = 0; k < P::kSensorNumbers; ++k) {
+        const int place = P::sensor_place(k);
+        const double sensed = place < 0 ? seen.sensor[k] : stage.sensed[place / 4][place % 4];
+        EXPECT_LE(difference(&sensed, d.sensordata + k, 1), kSame) << "sensor " << k;
+      }
   }
 };
 

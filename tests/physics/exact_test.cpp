@@ -1,20 +1,14 @@
-// Robots' physics in double, a lane at a time, against libmujoco.
-#include <gtest/gtest.h>
+// The robots of pyramidal cones.
+#include "exact.hpp"
 
 #include <fstream>
 #include <sstream>
 
-#include "compared.hpp"
 #include "robots.hpp"
 
 namespace drl {
 namespace {
 
-using test::Compared;
-using test::RobotState;
-
-template <class Robot>
-struct Files;
 template <>
 struct Files<inverted_pendulum_robot> {
   static constexpr const char* file = "src/robots/models/inverted_pendulum.xml";
@@ -60,62 +54,10 @@ struct Files<tangle_robot> {
   static constexpr const char* file = "tests/physics/models/tangle.xml";
 };
 
-template <class Robot>
-class Exact : public testing::Test {
- protected:
-  using P = typename Robot::template Physics<double>;
-  Compared<P> compared{Files<Robot>::file};
-  test::Reference& reference = compared.reference;
-};
 using Robots = testing::Types<inverted_pendulum_robot, inverted_double_pendulum_robot, reacher_robot,
                               half_cheetah_robot, walker2d_robot, ant_robot, hopper_robot, humanoid_robot,
                               humanoid_standup_robot, swimmer_robot, tangle_robot>;
-TYPED_TEST_SUITE(Exact, Robots);
-
-TYPED_TEST(Exact, StepsAsLibmujocoDoes) {
-  using P = typename TestFixture::P;
-  constexpr int kTouchingItself = P::kPairs > 0 ? 40 : 0;  // which random motion seldom comes to
-  int touching = 0, touching_itself = 0;
-  for (int k = 0; k < 3000 || (touching_itself < kTouchingItself && k < 60000); ++k) {
-    const mjData& expected = this->compared.expect_step(this->reference.next_state());
-    ASSERT_FALSE(this->HasFailure()) << "state " << k;
-    touching += expected.ncon > 0 ? 1 : 0;
-    touching_itself += this->reference.pair_contacts(expected) > 0 ? 1 : 0;
-  }
-  EXPECT_GE(touching, P::kContacts > 0 ? 500 : 0);
-  EXPECT_GE(touching_itself, kTouchingItself);
-}
-
-TYPED_TEST(Exact, LeftToItselfStaysAsNearAsLibmujocoToItself) {
-  for (int k = 0; k < 20; ++k) {
-    for (int t = 0; t < 35; ++t) this->reference.next_state();
-    this->compared.expect_run(this->reference.next_state(), 200);
-    ASSERT_FALSE(this->HasFailure()) << "run " << k;
-  }
-}
-
-TYPED_TEST(Exact, ExtremesAsLibmujocoHasThem) {
-  for (int k = 0; k < 300; ++k) {
-    this->compared.expect_look(this->reference.extreme_state());
-    ASSERT_FALSE(this->HasFailure()) << "state " << k;
-  }
-}
-
-// Parts within each other, of the humanoids twenty pairs at once. Where the axes of two capsules meet, as they do in a
-// plane, libmujoco's direction from one to the other is what rounding leaves.
-TYPED_TEST(Exact, SelfPenetrationAsLibmujocoHasIt) {
-  using P = typename TestFixture::P;
-  int touching_itself = 0;
-  for (int k = 0; k < 500; ++k) {
-    const RobotState from = this->reference.folded_state();
-    const mjData& expected = this->reference.after_forward(from);
-    if (this->reference.axes_meet(expected)) continue;
-    touching_itself += this->reference.pair_contacts(expected) > 0 ? 1 : 0;
-    this->compared.expect_look(from);
-    ASSERT_FALSE(this->HasFailure()) << "state " << k;
-  }
-  EXPECT_GE(touching_itself, P::kPairs > 0 ? 40 : 0);
-}
+INSTANTIATE_TYPED_TEST_SUITE_P(Pyramidal, Exact, Robots);
 
 // Substeps of a policy's steps, from states on that it came to (policy_record.py).
 template <class P>

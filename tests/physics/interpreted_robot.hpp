@@ -32,6 +32,9 @@ struct Room {
   static constexpr int kContacts = 48, kEdges = kKind.edges, kLimits = 24, kTouchingBodies = 20, kTouchingFrames = 20;
   static constexpr int kRounds = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;
   static constexpr int kTrees = 4, kFactor = 400, kAxis = 168, kMass = 400, kForce = 28, kFreeTurn = 36;
+  // None of elliptic cones, boxes and sensors.
+  static constexpr int kDamping = 28, kCones = 0, kPairCones = 0, kBoxes = 0, kParameters = 0, kSensed = 0;
+  static constexpr int kSensorNumbers = 0;
   // Tables of the robot at hand.
   static inline int limited_joints[kLimits + 1] = {};
   static inline physics::ContactPoint points[kContacts + 1] = {};
@@ -151,7 +154,8 @@ struct InterpretedRobot : Room<kKind> {
                                                 {"kAxis", Sizes::kAxis},
                                                 {"kMass", Sizes::kMass},
                                                 {"kForce", Sizes::kForce},
-                                                {"kFreeTurn", Sizes::kFreeTurn}};
+                                                {"kFreeTurn", Sizes::kFreeTurn},
+                                                {"kDamping", Sizes::kDamping}};
     for (const auto& [name, most] : room)
       if (header_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);
   }
@@ -249,7 +253,7 @@ struct InterpretedRobot : Room<kKind> {
 
 #define DRL_LIST(field, count) p["w." #field "[]"] = { offsetof(Work, field), {kNumber}, {count} }
     DRL_LIST(axis, size("kAxis")), DRL_LIST(mass, size("kMass")), DRL_LIST(force, size("kForce"));
-    DRL_LIST(free_turn, size("kFreeTurn")), DRL_LIST(factor, size("kFactor"));
+    DRL_LIST(free_turn, size("kFreeTurn")), DRL_LIST(factor, size("kFactor")), DRL_LIST(damping, size("kDamping"));
     DRL_LIST(inverse, dofs), DRL_LIST(half, dofs);
     DRL_LIST(limit_sign, size("kLimits")), DRL_LIST(limit_rest, size("kLimits"));
     const int edges = size("kContacts") * size("kEdges");

@@ -1,100 +1,10 @@
-// Robots' physics in lanes of float: what one lane computes, and how near that is.
-#include <gtest/gtest.h>
+// The robots of pyramidal cones.
+#include "lanes.hpp"
 
-#include <cstring>
-
-#include "../support/loops.hpp"
-#include "reference.hpp"
 #include "robots.hpp"
 
 namespace drl {
 namespace {
-
-using namespace test;
-
-constexpr int64_t kStates = 1999;  // no multiple of a pack
-
-template <class Robot>
-class Batch {
- public:
-  using Step = StepRobots<Robot>;
-
-  explicit Batch(const std::string& file) : reference_(file) {
-    state_.resize(Step::kNumbers * kStates), ctrl_.resize(Step::nu * kStates);
-    for (int64_t e = 0; e < kStates; ++e) {
-      RobotState s = reference_.next_state();
-      const auto put = [&](std::vector<double>& numbers, std::vector<float>& to, int first) {
-        for (size_t k = 0; k < numbers.size(); ++k) {
-          float& x = to[(static_cast<size_t>(first) + k) * kStates + static_cast<size_t>(e)];
-          numbers[k] = static_cast<double>(x = static_cast<float>(numbers[k]));
-        }
-      };
-      put(s.qpos, state_, 0), put(s.qvel, state_, Step::nq), put(s.warm_start, state_, Step::nq + Step::nv);
-      put(s.ctrl, ctrl_, 0);
-      states_.push_back(s);
-    }
-  }
-
-  // qacc [nv, kStates] of the last stage, state [kNumbers, kStates] and what did not converge [kStates], after a step.
-  std::vector<float> step(const Loops& loops) const {
-    std::vector<float> state = state_, qacc(Step::nv * kStates), unsolved(kStates), forces(6 * Step::nbody * kStates);
-    loops(kStates, Step{kStates, 1, state.data(), ctrl_.data(), qacc.data(), forces.data(), unsolved.data()});
-    for (const auto* more : {&state, &forces, &unsolved}) qacc.insert(qacc.end(), more->begin(), more->end());
-    return qacc;
-  }
-
-  void expect_near(const std::vector<float>& stepped) {
-    std::vector<double> errors;
-    int undecided = 0;
-    for (int64_t e = 0; e < kStates; ++e) {
-      const mjData& expected = reference_.after_step(states_[static_cast<size_t>(e)]);
-      float qacc[Step::nv];
-      for (int k = 0; k < Step::nv; ++k) qacc[k] = stepped[static_cast<size_t>(k * kStates + e)];
-      const double error = difference(qacc, expected.qacc, Step::nv);
-      const bool is_out = error > 1e-2 && is_undecided(states_[static_cast<size_t>(e)]);
-      undecided += is_out ? 1 : 0;
-      if (!is_out) errors.push_back(error);
-    }
-    std::ranges::sort(errors);
-    EXPECT_LE(errors[errors.size() * 99 / 100], 1e-4);
-    EXPECT_LE(errors.back(), 1e-2);
-    EXPECT_LE(undecided, kStates / 200);
-  }
-
- private:
-  // Whether float cannot tell which constraints push: in libmujoco it changes within its rounding.
-  bool is_undecided(const RobotState& state) {
-    const auto qacc = [&](const RobotState& s) {
-      const mjData& d = reference_.after_step(s);
-      return std::vector<double>(d.qacc, d.qacc + Step::nv);
-    };
-    const std::vector<double> here = qacc(state);
-    double most = 0;
-    for (int k = 0; k < 20; ++k)
-      most = std::max(most, difference(qacc(reference_.nearby(state, 1e-6)).data(), here.data(), Step::nv));
-    return most > 1e-2;
-  }
-
-  Reference reference_;
-  std::vector<float> state_, ctrl_;
-  std::vector<RobotState> states_;
-};
-
-// A lane alone has no neighbours: what it gives in a pack is the same to the bit, on every instruction set that
-// multiplies and adds at once.
-template <class Robot>
-void expect_lanes(const std::string& file) {
-  Batch<Robot> batch(file);
-  std::vector<float> with_fma;
-  for (const Isa isa : available_isas()) {
-    const std::vector<float> packs = batch.step(Loops(isa, true)), alone = batch.step(Loops(isa, false));
-    EXPECT_EQ(std::memcmp(packs.data(), alone.data(), packs.size() * sizeof(float)), 0) << name_of(isa);
-    if (name_of(isa) == "x86-64-v2") continue;
-    if (with_fma.empty()) with_fma = packs;
-    EXPECT_EQ(std::memcmp(packs.data(), with_fma.data(), packs.size() * sizeof(float)), 0) << name_of(isa);
-  }
-  batch.expect_near(with_fma.empty() ? batch.step(Loops()) : with_fma);
-}
 
 TEST(Lanes, OfInvertedDoublePendulum) {
   expect_lanes<inverted_double_pendulum_robot>("src/robots/models/inverted_double_pendulum.xml");

@@ -28,12 +28,21 @@ class Reference {
   // A model of ours, or of these tests: a file's name below the project's root, or an absolute one.
   explicit Reference(const std::string& file)
       : model_(load_model((std::filesystem::path(DRL_TEST_DATA) / ".." / file).string())),
+        centers_(model_->body_ipos, model_->body_ipos + 3 * model_->nbody),
         data_(mj_makeData(model_.get())),
         seen_(mj_makeData(model_.get())) {
     model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
     model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
   }
   const mjModel& model() const { return *model_; }
+  // Another friction of a geom, or another centre of mass of a body.
+  void set_friction(int geom, const double* friction) { std::copy_n(friction, 3, model_->geom_friction + 3 * geom); }
+  void shift_center_of_mass(int body, const double* by) {
+    model_->opt.disableflags |= mjDSBL_MIDPHASE;  // as in MujocoRobot
+    for (int k = 0; k < 3; ++k) model_->body_ipos[3 * body + k] = centers_[static_cast<size_t>(3 * body + k)] + by[k];
+  }
+  // Between -1 and 1.
+  double draw() { return 2 * static_cast<double>(uniform01(random_bits(3, Purpose::benchmark, draws_++, 0)[0])) - 1; }
 
   // What comes after `state` in random motion: a new action every five steps, a new start every 300.
   RobotState next_state() {
@@ -120,6 +129,12 @@ class Reference {
       return model_->geom_type[c.geom[0]] != mjGEOM_PLANE && model_->geom_type[c.geom[1]] != mjGEOM_PLANE;
     }));
   }
+  // And have friction.
+  int pair_cones(const mjData& d) const {
+    return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
+      return c.dim > 1 && model_->geom_type[c.geom[0]] != mjGEOM_PLANE;
+    }));
+  }
   // Whether the axes of two parts that touch have a point in common.
   bool axes_meet(const mjData& d) const {
     return std::any_of(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
@@ -151,8 +166,6 @@ class Reference {
   }
 
  private:
-  // Between -1 and 1.
-  double draw() { return 2 * static_cast<double>(uniform01(random_bits(3, Purpose::benchmark, draws_++, 0)[0])) - 1; }
   void start() {
     mj_resetData(model_.get(), data_.get());
     for (int k = 0; k < model_->nq; ++k) data_->qpos[k] += 0.1 * draw();
@@ -167,6 +180,7 @@ class Reference {
   }
 
   std::unique_ptr<mjModel, DeleteModel> model_;
+  std::vector<double> centers_;  // of bodies' mass, as in the file
   std::unique_ptr<mjData, DeleteData> data_, seen_;
   int64_t steps_ = 0;
   uint64_t draws_ = 0;

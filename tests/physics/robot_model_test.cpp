@@ -69,8 +69,9 @@ Names touching_in_libmujoco(const std::string& file) {
 
 TEST(RobotModel, PairsAreThoseOfLibmujoco) {
   const std::string tests = DRL_TEST_DATA, models = tests + "/../src/robots/models/";
-  for (const std::string& file : {models + "walker2d.xml", models + "hopper.xml", models + "humanoid.xml",
-                                  models + "humanoid_standup.xml", tests + "/physics/models/tangle.xml"}) {
+  for (const std::string& file :
+       {models + "walker2d.xml", models + "hopper.xml", models + "humanoid.xml", models + "humanoid_standup.xml",
+        tests + "/physics/models/tangle.xml", tests + "/physics/models/crawler.xml"}) {
     const RobotModel model = read_robot_model(file);
     EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(model.unsupported);
     Names names;
@@ -109,13 +110,44 @@ TEST(RobotModel, InAFluidBodiesAreBoxesOfTheirInertia) {
       "<option viscosity='0.1' wind='1 2 3'/><worldbody><body><geom size='0.1'/><body name='ball' pos='1 0 0'>"
       "<joint/><geom size='0.5'/></body></body></worldbody>");
   EXPECT_TRUE(model.unsupported.empty());
-  ASSERT_EQ(model.boxes.size(), 1u);
-  EXPECT_EQ(model.boxes[0].name, "ball");
-  for (const double half : model.boxes[0].half) EXPECT_NEAR(half, std::sqrt(0.6) * 0.5, 1e-15);
+  ASSERT_EQ(model.fluid_boxes.size(), 1u);
+  EXPECT_EQ(model.fluid_boxes[0].name, "ball");
+  for (const double half : model.fluid_boxes[0].half) EXPECT_NEAR(half, std::sqrt(0.6) * 0.5, 1e-15);
   EXPECT_EQ(model.wind, (Numbers3{1, 2, 3}));
   EXPECT_TRUE(read("<option wind='1 2 3'/>"
                    "<worldbody><body><freejoint/><geom size='0.1'/></body></worldbody>")
-                  .boxes.empty());
+                  .fluid_boxes.empty());
+}
+
+// Of a cone no edges' weights are made: the inverse weights of 2 kg and of the floor, which has none. Friction is the
+// larger one of each kind, or that of the geom of higher priority; what varies is not among what is fixed.
+TEST(RobotModel, ConesHaveTheFrictionOfTheirGeoms) {
+  const std::string text =
+      "<option cone='elliptic' impratio='10'/><custom><text name='varies' data='friction ball center_of_mass body'/>"
+      "</custom><worldbody><geom type='plane' size='1 1 1' friction='0.7 0.02 0.001'/><body name='body'><freejoint/>"
+      "<inertial pos='0 0 0.1' mass='2' diaginertia='1 1 1'/><geom name='ball' size='0.1' friction='0.9 0.01 0.003' "
+      "condim='6'/>"
+      "<geom type='box' size='1 2 3' friction='0.9 0.01 0.003' condim='3'/></body></worldbody>";
+  const RobotModel model = read(text);
+  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(model.unsupported);
+  EXPECT_EQ(model.impratio, 10);
+  ASSERT_EQ(model.parameters.size(), 2u);
+  EXPECT_EQ(model.parameters[0].start, (Numbers3{0.9, 0.01, 0.003}));
+  EXPECT_EQ(model.parameters[1].index, 1);
+  ASSERT_EQ(model.contacts.size(), 9u);
+  const FloorContact &ball = model.contacts[0], &corner = model.contacts[4];
+  EXPECT_NEAR(ball.weight, 0.5, 1e-12);
+  EXPECT_EQ(ball.cone.dimensions, 6);
+  EXPECT_EQ(ball.cone.fixed, (Numbers3{0.7, 0.02, 0.001}));
+  EXPECT_EQ(ball.cone.varies, std::vector<int>{0});
+  EXPECT_EQ(corner.cone.dimensions, 3);
+  EXPECT_EQ(corner.cone.fixed, (Numbers3{0.9, 0.02, 0.003}));
+  EXPECT_TRUE(corner.cone.varies.empty());
+  EXPECT_EQ(corner.radius, 0);
+  EXPECT_EQ(corner.center, (Numbers3{1, 2, -3}));  // the fourth of eight, x before y before z
+  std::string first = text;
+  first.replace(first.find("condim='6'"), 10, "condim='6' priority='1'");
+  EXPECT_EQ(read(first).contacts[0].cone.fixed, (Numbers3{1e-5, 1e-5, 1e-5}));  // MuJoCo's least
 }
 
 struct Refused {
@@ -133,9 +165,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refused{DRL_BODY("<joint name='hip' type='ball'/>"), "joint 'hip': a ball joint"},
         Refused{DRL_BODY("<joint name='hip' frictionloss='1'/>"), "joint 'hip': frictionloss"},
-        Refused{"<option cone='elliptic'/>" DRL_BODY("<freejoint/>"), "option: elliptic friction cones"},
-        Refused{"<option integrator='implicitfast'/>" DRL_BODY("<freejoint/>"),
-                "option: an integrator that is neither Euler nor RK4"},
+        Refused{"<option integrator='implicit'/>" DRL_BODY("<freejoint/>"), "option: the integrator implicit"},
+        Refused{"<custom><text name='varies' data='friction bal'/></custom>" DRL_BODY("<freejoint/>"),
+                "text 'varies': there is no geom 'bal'"},
+        Refused{"<custom><text name='varies' data='center_of_mass arm'/></custom><worldbody><body name='arm'>"
+                "<joint axis='0 1 0' pos='0 0 1'/><geom size='0.1'/></body></worldbody>",
+                "body 'arm': its centre of mass varies, and MuJoCo takes it for a geom's or its own place"},
         Refused{"<option density='1000' integrator='implicitfast'/>" DRL_BODY("<freejoint/>"),
                 "option: a fluid (density, viscosity) with an implicit integrator"},
         Refused{"<option density='1000'/><default><geom fluidshape='ellipsoid'/></default>" DRL_BODY("<freejoint/>"),
@@ -145,13 +180,24 @@ INSTANTIATE_TEST_SUITE_P(
                 "tendon 'cord': it pulls"},
         Refused{DRL_BODY("<joint name='hip'/>") "<equality><joint joint1='hip'/></equality>", "equality constraints"},
         Refused{DRL_BODY("<joint name='hip'/>") "<sensor><jointpos name='angle' joint='hip'/></sensor>",
-                "sensor 'angle': sensors"},
+                "sensor 'angle': it is neither gyro, velocimeter, subtreeangmom nor contact"},
+        Refused{"<option cone='elliptic'/><worldbody><geom name='floor' type='plane' size='1 1 1'/><body><freejoint/>"
+                "<geom name='ball' size='0.1'/></body></worldbody><sensor><contact name='touch' geom1='ball' "
+                "geom2='floor'/></sensor>",
+                "sensor 'touch': a contact sensor that does not give found and force, reduced to netforce, of a geom "
+                "with a plane"},
         Refused{
             DRL_BODY("<joint name='hip'/>") "<actuator><general name='motor' joint='hip' dyntype='filter'/></actuator>",
             "actuator 'motor': activation"},
         Refused{"<worldbody><body><freejoint/><geom name='a' size='0.1'/></body>"
+                "<body><freejoint/><geom name='b' type='ellipsoid' size='1 1 1'/></body></worldbody>",
+                "geom 'b': it may touch geom 'a', and is neither sphere nor capsule nor box"},
+        Refused{"<worldbody><body><freejoint/><geom name='a' type='box' size='1 1 1'/></body>"
                 "<body><freejoint/><geom name='b' type='box' size='1 1 1'/></body></worldbody>",
-                "geom 'b': it may touch geom 'a', and is neither sphere nor capsule"},
+                "geom 'a': it may touch geom 'b', and both are boxes"},
+        Refused{"<worldbody><body><freejoint/><geom name='a' size='0.1' condim='6'/></body>"
+                "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
+                "geom 'a': condim 6 with geom 'b'"},
         Refused{"<worldbody><body><freejoint/><geom name='a' size='0.1' condim='4'/></body>"
                 "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
                 "geom 'a': condim 4 with geom 'b'"},
@@ -159,10 +205,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>"
                 "<contact><pair name='ab' geom1='a' geom2='b' friction='1 2'/></contact>",
                 "pair 'ab': friction that differs by direction"},
-        Refused{
-            "<worldbody><geom type='plane' size='1 1 1'/><body><freejoint/><geom name='box' type='box' size='1 1 1'/>"
-            "</body></worldbody>",
-            "geom 'box': it may touch a plane, and is neither sphere nor capsule"}));
+        Refused{"<worldbody><geom type='plane' size='1 1 1'/><body><freejoint/><geom name='can' type='cylinder' "
+                "size='1 1'/>"
+                "</body></worldbody>",
+                "geom 'can': it may touch a plane, and is neither sphere nor capsule nor box"}));
 
 }  // namespace
 }  // namespace drl::robot_compiler

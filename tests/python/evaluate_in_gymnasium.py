@@ -2,15 +2,23 @@
 
     tests/python/venv build/venv tests/python/evaluate_in_gymnasium.py [--stochastic] [--episodes 20] CHECKPOINT...
 
-Prints the returns' mean, and the least and the largest one, of each file. Networks are tanh, as in the robots' presets.
+Prints the returns' mean, and the least and the largest one, of each file, and the robots' mean speed along x.
 """
 
 import argparse
 import pathlib
+import re
 
 import gymnasium
 import h5py
 import numpy as np
+
+
+ACTIVATIONS = {
+    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    "relu": lambda x: np.maximum(x, 0),
+    "tanh": np.tanh,
+}
 
 
 class Policy:
@@ -18,6 +26,7 @@ class Policy:
         with h5py.File(path) as file:
             self.task = file.attrs["task"]
             self.layers = [(layer["weight"][:], layer["bias"][:]) for _, layer in sorted(file["policy/actor"].items())]
+            self.activation = ACTIVATIONS[re.search(r"^activation = (\w+)", file.attrs["options"], re.M).group(1)]
             self.mean, self.variance = file["normalizer/obs/mean"][:], file["normalizer/obs/variance"][:]
             self.std = np.exp(file["policy/log_std"][:]) if stochastic else 0
         self.random = np.random.default_rng(seed)
@@ -25,19 +34,20 @@ class Policy:
     def act(self, observation):
         x = np.clip((observation - self.mean) / (np.sqrt(self.variance) + 0.01), -10, 10)
         for weight, bias in self.layers[:-1]:
-            x = np.tanh(weight @ x + bias)
+            x = self.activation(weight @ x + bias)
         weight, bias = self.layers[-1]
         return weight @ x + bias + self.std * self.random.standard_normal(len(bias))
 
 
 def play(env, policy):
     observation, _ = env.reset()
-    total, over = 0.0, False
+    total, over, speeds = 0.0, False, []
     while not over:
         action = np.clip(policy.act(observation), env.action_space.low, env.action_space.high)
-        observation, reward, terminated, truncated, _ = env.step(action)
+        observation, reward, terminated, truncated, info = env.step(action)
         total, over = total + reward, terminated or truncated
-    return total
+        speeds.append(info.get("x_velocity", np.nan))
+    return total, np.mean(speeds)
 
 
 if __name__ == "__main__":
@@ -51,5 +61,6 @@ if __name__ == "__main__":
         policy = Policy(path, options.stochastic, options.seed)
         env = gymnasium.make(policy.task, disable_env_checker=True)
         env.reset(seed=options.seed)
-        returns = [play(env, policy) for _ in range(options.episodes)]
-        print(f"{policy.task} {path.stem}: {np.mean(returns):.1f} mean, {min(returns):.1f} to {max(returns):.1f}")
+        returns, speeds = zip(*(play(env, policy) for _ in range(options.episodes)))
+        speed = "" if np.isnan(speeds).any() else f", {np.mean(speeds):.2f} m/s"
+        print(f"{policy.task} {path.stem}: {np.mean(returns):.1f} mean, {min(returns):.1f} to {max(returns):.1f}{speed}")

@@ -1,8 +1,4 @@
-// Robots' tasks on physics in lanes, in double, against the same tasks on libmujoco, solved to the end.
-#include <gtest/gtest.h>
-
-#include <vector>
-
+// Our tasks and one of these tests.
 #include "physics/ant.hpp"
 #include "physics/half_cheetah.hpp"
 #include "physics/hopper.hpp"
@@ -14,6 +10,7 @@
 #include "physics/swimmer.hpp"
 #include "physics/walker2d.hpp"
 // Behind them.
+#include "lanes_pair.hpp"
 #include "lanes_robots.hpp"
 #include "robots/ant.hpp"
 #include "robots/half_cheetah.hpp"
@@ -28,150 +25,6 @@
 
 namespace drl {
 namespace {
-
-constexpr uint64_t kSeed = 11;
-
-// |a - b| relative to 1 + |b|.
-void expect_same(double a, double b, const char* what, int k) {
-  ASSERT_LE(std::abs(a - b), 1e-9 * (1 + std::abs(b))) << what << " " << k << ": " << a << " and " << b;
-}
-void expect_same(const double* a, const double* b, int n, const char* what) {
-  for (int k = 0; k < n; ++k) ASSERT_NO_FATAL_FAILURE(expect_same(a[k], b[k], what, k));
-}
-
-// The numbers of a State.
-template <class S>
-std::vector<double> numbers_of(S& state) {
-  std::vector<double> numbers;
-  auto number = [&](auto& x) { numbers.push_back(static_cast<double>(x)); };
-  auto member = [&](const char*, auto& m) { each_number(m, number); };
-  state.describe(member);
-  return numbers;
-}
-
-// An environment of each kind.
-template <template <class> class Task>
-class Pair {
- public:
-  using Reference = Task<MujocoRobot>;
-  using Lanes = typename PhysicsTask<Task>::template Of<double>;
-  static constexpr int kObs = Reference::obs_dim;
-
-  Pair() : model_(load_model(find_model(Reference::model, &kHere))) {
-    model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
-    model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
-    robot_ = std::make_unique<MujocoRobot>(*model_, Reference::model.frame_skip);
-    PartFinder find(*model_, "");
-    parts_.find(find);
-    Scratch<Lanes> scratch;
-    Draws<double> draws(kSeed, 0, 0, Purpose::create), same(kSeed, 0, 0, Purpose::create);
-    robot::create<Reference>(state_, *robot_, draws, parts_, params_);
-    task::create<Lanes, double>(lanes_, scratch, same, lanes_params_);
-  }
-
-  void reset(uint64_t step) {
-    Scratch<Lanes> scratch;
-    Draws<double> draws(kSeed, 0, step), same(kSeed, 0, step);
-    robot_->reset();
-    robot::reset<Reference>(state_, *robot_, draws, parts_, params_);
-    task::reset<Lanes, double>(lanes_, scratch, same, lanes_params_);
-    ASSERT_NO_FATAL_FAILURE(expect_same_state());
-    expect_same_observation(scratch, step);
-  }
-
-  // From the reference's state; whether the episode goes on.
-  bool step(uint64_t step) {
-    set_lanes();
-    double action[Reference::action.size];
-    for (int a = 0; a < Reference::action.size; ++a)
-      action[a] = static_cast<double>(2 * uniform01(random_bits(kSeed, Purpose::benchmark, step, 0, a)[0]) - 1) *
-                  static_cast<double>(Reference::action.high);
-    Scratch<Lanes> scratch;
-    Draws<double> draws(kSeed, 0, step, Purpose::step), same(kSeed, 0, step, Purpose::step);
-    const auto expected = robot::step<Reference>(state_, *robot_, action, draws, parts_, params_);
-    const auto actual = task::step<Lanes, double>(lanes_, scratch, action, same, lanes_params_);
-    compare(scratch, actual, expected, step);
-    return !expected.terminated && !(end_count<Reference>() > 0 && expected.ends[0]) &&
-           !testing::Test::HasFatalFailure();
-  }
-
- private:
-  template <class Actual, class Expected>
-  void compare(const Scratch<Lanes>& scratch, const Actual& actual, const Expected& expected, uint64_t step) {
-    ASSERT_NO_FATAL_FAILURE(expect_same(actual.reward, expected.reward, "reward", 0));
-    ASSERT_NO_FATAL_FAILURE(expect_same(actual.terms, expected.terms, reward_term_count<Reference>(), "term"));
-    ASSERT_NO_FATAL_FAILURE(expect_same(actual.metrics, expected.metrics, metric_count<Reference>(), "metric"));
-    ASSERT_EQ(actual.metrics[metric_count<Reference>()], 0) << "not solved";
-    ASSERT_EQ(actual.terminated, expected.terminated);
-    for (int k = 0; k < end_count<Reference>(); ++k) ASSERT_EQ(actual.ends[k], expected.ends[k]);
-    ASSERT_EQ(scratch.robot.lacking(), nullptr);
-    ASSERT_NO_FATAL_FAILURE(expect_same_state());
-    expect_same_observation(scratch, step);
-  }
-  void set_lanes() {
-    std::vector<double> all(static_cast<size_t>(robot_->state_size()));
-    robot_->save(all.data());
-    auto& physics = lanes_.physics;
-    for (int k = 0; k < robot_->nq(); ++k) physics.qpos[k] = robot_->qpos(k);
-    for (int k = 0; k < robot_->nv(); ++k) {
-      physics.qvel[k] = robot_->qvel(k);
-      physics.warm_start[k] = all[static_cast<size_t>(mj_stateSize(model_.get(), mjSTATE_WARMSTART - 1) + k)];
-    }
-    physics.time = robot_->time();
-    const std::vector<double> own = numbers_of(state_);
-    size_t at = 0;
-    auto number = [&](auto& x) { x = own[at++]; };
-    auto member = [&](const char*, auto& m) { each_number(m, number); };
-    lanes_.task.describe(member);
-  }
-  void expect_same_state() {
-    const auto& physics = lanes_.physics;
-    for (int k = 0; k < robot_->nq(); ++k)
-      ASSERT_NO_FATAL_FAILURE(expect_same(physics.qpos[k], robot_->qpos(k), "qpos", k));
-    for (int k = 0; k < robot_->nv(); ++k)
-      ASSERT_NO_FATAL_FAILURE(expect_same(physics.qvel[k], robot_->qvel(k), "qvel", k));
-    ASSERT_NO_FATAL_FAILURE(expect_same(physics.time, robot_->time(), "time", 0));
-    const std::vector<double> own = numbers_of(lanes_.task), expected = numbers_of(state_);
-    expect_same(own.data(), expected.data(), static_cast<int>(own.size()), "state");
-  }
-  void expect_same_observation(const Scratch<Lanes>& scratch, uint64_t step) {
-    double actual[kObs], expected[kObs];
-    Draws<double> draws(kSeed, 0, step, Purpose::observe), same(kSeed, 0, step, Purpose::observe);
-    robot::observe<Reference>(state_, *robot_, draws, parts_, params_, &expected[0]);
-    task::observe<Lanes, double>(lanes_, scratch, same, lanes_params_, actual);
-    ASSERT_NO_FATAL_FAILURE(expect_same(actual, expected, kObs, "observation"));
-    constexpr int kCriticObs = critic_obs_dim_of<Reference>();
-    if constexpr (kCriticObs > 0) {
-      double critic[kCriticObs], its[kCriticObs];
-      robot::observe_critic<Reference>(state_, *robot_, parts_, params_, &its[0]);
-      task::observe_critic<Lanes, double>(lanes_, scratch, lanes_params_, critic);
-      expect_same(critic, its, kCriticObs, "the critic's");
-    }
-  }
-
-  static constexpr char kHere = 0;
-  std::unique_ptr<mjModel, DeleteModel> model_;
-  std::unique_ptr<MujocoRobot> robot_;
-  robot::Parts<Reference> parts_{};
-  robot::Params<Reference> params_{};
-  robot::State<Reference> state_{};
-  typename Lanes::State lanes_{};
-  typename Lanes::Params lanes_params_{};
-};
-
-template <template <class> class Task>
-void expect_equal_steps() {
-  Pair<Task> pair;
-  int age = 0;
-  ASSERT_NO_FATAL_FAILURE(pair.reset(0));
-  for (uint64_t step = 1; step <= 3000; ++step) {
-    const bool goes_on = pair.step(step);
-    ASSERT_FALSE(testing::Test::HasFatalFailure()) << "at step " << step << ", of age " << age;
-    if (++age < 200 && goes_on) continue;
-    ASSERT_NO_FATAL_FAILURE(pair.reset(step)) << "reset at step " << step;
-    age = 0;
-  }
-}
 
 TEST(InLanes, InvertedPendulumIsLibmujocos) { expect_equal_steps<InvertedPendulum>(); }
 TEST(InLanes, InvertedDoublePendulumIsLibmujocos) { expect_equal_steps<InvertedDoublePendulum>(); }

@@ -99,6 +99,32 @@ TEST_F(Robots, HaveNumbersOfTheirOwn) {
   EXPECT_GE(resting, 3);
 }
 
+// Two rows of eight spheres, each of which touches one of the other row, wherever the mass of a row is.
+TEST_F(Robots, TouchWhereTheyDidWithAnotherCentreOfMass) {
+  std::string row, model = "<mujoco><worldbody>";
+  for (int k = 0; k < 8; ++k) row += "<geom size='0.06' pos='" + std::to_string(0.1 * k) + " 0 0'/>";
+  for (const std::string height : {"0", "0.1"})
+    model += "<body pos='0 0 " + height + "'><freejoint/><inertial pos='0 0 0.01' mass='1' diaginertia='1 1 1'/>" +
+             row + "</body>";
+  const TempFolder folder;
+  std::ofstream(folder / "rows.xml") << model << "</worldbody></mujoco>";
+  const auto rows = load_model(folder / "rows.xml");
+  MujocoRobot robot(*rows, 1);
+  for (const double shift : {0.0, 0.2, -0.5}) {
+    robot.reset();
+    robot.shift_center_of_mass(BodyId{2}, {{0, 0, shift}});
+    robot.forward();
+    EXPECT_NEAR(robot.center_of_mass(BodyId{2})[2], 0.11 + shift, 1e-12);
+    for (int k = 0; k < 8; ++k) EXPECT_TRUE(robot.touches(GeomId{k}, GeomId{8 + k})) << k << ", by " << shift;
+  }
+}
+// A body whose mass is where MuJoCo takes it to be, or a geom with it, would not move its mass alone.
+TEST_F(Robots, ShiftNoCentreOfMassThatIsAPlaceOfOthers) {
+  const auto model = load_model(find_model("sled.xml", nullptr));
+  MujocoRobot robot(*model, 1);
+  EXPECT_THROW(robot.shift_center_of_mass(BodyId{1}, {{0, 0, 0.1}}), std::invalid_argument);
+}
+
 TEST_F(Robots, CanBeWatchedAfterEachTimeStep) {
   const auto model = load_model(find_model("sled.xml", nullptr));
   MujocoRobot watched(*model, 10), robot(*model, 10);

@@ -15,7 +15,8 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "envs/make_env.hpp"
-#include "nets/fused/fused_nets.hpp"
+#include "nets/host_nets.hpp"
+#include "nets/torch/torch_library.hpp"
 #include "run/run_monitor.hpp"
 #include "run/state.hpp"
 #include "run/trainer.hpp"
@@ -35,7 +36,6 @@ normalize_advantage_per_mini_batch = true
 grad_clip = joint
 [policy]
 activation = silu
-layer_norm = true
 )";
 
 // An algorithm on the share of kEnvs environments that a rank of `comm` has, in four shards.
@@ -50,12 +50,13 @@ struct Training {
     table.set(algorithm + ".obs_normalization", "true");
     table.set("grpo.group_size", "4");
     table.apply_ini(more, "more");
+    options.policy.layer_norm = more == kEveryOption && built_with_torch();
     options.policy.actor_hidden_dims = options.policy.critic_hidden_dims = {16, 16};
     const int64_t share = kEnvs / comm.size();
     envs = make_env(task, {share, comm.rank() * share, kSeed, true}, *queue);
     const AlgorithmKind& kind = options.algorithm();
     const ActorCritic spec = kind.networks(envs->spec(), options.policy);
-    nets = make_fused_nets(*queue, spec.layout, 1);
+    nets = make_host_nets(*queue, spec.layout, "auto", 1);
     const BatchPlan plan = kind.plan({share, kSteps, comm.rank(), comm.size(), 4}, envs->spec());
     learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs});
     state = list_state([this](StateVisitor& visitor) { learner->visit_state(visitor); });

@@ -66,6 +66,7 @@ struct Advantages {
 
 // Sum and sum of squares of advantages, then of returns.
 struct AdvantageMoments {
+  static constexpr int kColumns = 4;
   const float *advantage, *return_target;
   template <class F>
   DRL_HD Wide<F> at(int64_t row, int column) const {

@@ -90,8 +90,8 @@ void Ppo::enqueue_rollout_sums(double* out) {
   for_each(queue(), r.num_envs,
            Advantages{r, gamma, static_cast<float>(options_.lam), static_cast<float>(options_.reward_scale),
                       last_values_.data(), reward_normalizer_.view()});
-  sum_columns(queue(), r.samples(), 4, scratch(), AdvantageMoments{r.advantage, r.return_target},
-              StoreMoments{r.samples(), out});
+  sum_columns(queue(), r.samples(), AdvantageMoments::kColumns, scratch(),
+              AdvantageMoments{r.advantage, r.return_target}, StoreMoments{r.samples(), out});
   if (options_.normalize_advantage_per_mini_batch) {
     const MiniBatches batches = mini_batches();
     const int of_all = rounds(options_, batches.plan), columns = 2 * of_all;

@@ -77,8 +77,10 @@ struct FusedNet {
     for (int k = 0; k < spec.layers(); ++k) {
       const int inputs = spec.dims[static_cast<size_t>(k)], outputs = spec.dims[static_cast<size_t>(k) + 1];
       const auto add = [&](int64_t count) { return arrays.emplace_back(queue, static_cast<size_t>(count)).data(); };
+      const bool few = k + 1 == spec.layers() && outputs <= kFew;
       layers.push_back({inputs, outputs, padded(inputs), padded(outputs), add(padded(outputs) * words<Numbers>(inputs)),
-                        add(padded(inputs) * words<Numbers>(outputs)), add(padded(outputs)), has_pair_instruction()});
+                        add(padded(inputs) * words<Numbers>(outputs)), add(padded(outputs)),
+                        few ? add(outputs * padded(inputs)) : nullptr, has_pair_instruction()});
     }
   }
   std::vector<FusedLayer> layers;
@@ -173,6 +175,8 @@ class FusedNets final : public Nets {
   void forward_part(NetId net, const Rows& tile_rows, float* out, FusedTape<Numbers>& tape, const Part& part) {
     const NetSpec& spec = layout().net(net);
     const Rows rows = tile_rows.part(part.first, part.rows, spec.inputs());
+    const int64_t outputs = spec.outputs();
+    float* out_of_part = out + part.first * outputs;
     auto x = tape.values.begin();
     for_each(queue_, part.rows, GatherPadded{rows, spec.inputs(), x->stride, x->from(part.first)});
     for (int k = 0; k < spec.layers(); ++k, ++x) {
@@ -186,12 +190,13 @@ class FusedNets final : public Nets {
       };
       if (k + 1 < spec.layers()) {
         with_activation(spec.activation, pass);
+      } else if (layer(net, k).by_output) {
+        for_each(queue_, part.rows, FewOutputs{layer(net, k), x->from(part.first), out_of_part});
       } else {
         pass(Linear{});
+        for_each(queue_, part.rows, CopyRows{y->from(part.first), out_of_part, outputs, y->stride, outputs});
       }
     }
-    const int64_t outputs = spec.outputs();
-    for_each(queue_, part.rows, CopyRows{x->from(part.first), out + part.first * outputs, outputs, x->stride, outputs});
   }
 
   // Gradients with respect to what goes into each layer.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "nets/activation.hpp"
 #include "nets/kernels.hpp"
@@ -17,6 +18,8 @@ namespace drl {
 
 inline constexpr int64_t kPadded = 16;    // floats that widths of rows are multiples of: a register's at most
 inline constexpr int64_t kRowBlock = 48;  // rows that a function object does at once: whole blocks of every shape
+
+inline constexpr int kFew = 6;  // outputs for which sums along the inputs are faster than registers of outputs
 
 constexpr int64_t padded(int64_t width) { return (width + kPadded - 1) / kPadded * kPadded; }
 
@@ -38,6 +41,7 @@ struct FusedLayer {
   float* forward;                 // by panels of outputs; the steps are words of inputs
   float* backward;                // by panels of inputs; the steps are words of outputs
   float* bias;                    // [padded(outputs)]
+  float* by_output;               // [outputs, in_stride], of a last layer with few outputs; else null
   bool has_pair_instruction;      // the CPU multiplies pairs of bfloat16
 };
 
@@ -157,7 +161,13 @@ struct PackWeights {
   DRL_HD void operator()(int64_t) const {
     const FusedLayer& l = layer;
     for (int64_t j = 0; j < padded(l.outputs); ++j) l.bias[j] = j < l.outputs ? bias[j] : 0;
-    pack(l.outputs, l.inputs, l.inputs, 1, l.forward);
+    if (l.by_output) {
+      for (int64_t j = 0; j < l.outputs; ++j)
+        for (int64_t k = 0; k < l.in_stride; ++k)
+          l.by_output[j * l.in_stride + k] = k < l.inputs ? weight[j * l.inputs + k] : 0;
+    } else {
+      pack(l.outputs, l.inputs, l.inputs, 1, l.forward);
+    }
     pack(l.inputs, l.outputs, 1, l.inputs, l.backward);
   }
 
@@ -167,6 +177,15 @@ struct PackWeights {
     for_each_panel(columns, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
       constexpr int64_t width = N * kFloatLanes, per_word = Numbers::kPerWord;
       float* panel = out + first * words<Numbers>(steps);
+      if (per_word == 1 && first + width <= columns) {
+        for (int64_t k = 0; k < steps; ++k)
+          for (int v = 0; v < N; ++v) {
+            const float* from = weight + (first + v * kFloatLanes) * column_stride + k * step_stride;
+            store(panel + k * width + v * kFloatLanes,
+                  column_stride == 1 ? load<math::Floats>(from) : load_strided<math::Floats>(from, column_stride));
+          }
+        return;
+      }
       for (int64_t j = 0; j < width; ++j)
         for (int64_t k = 0; k < words<Numbers>(steps); ++k) {
           const float* from = weight + (first + j) * column_stride + k * per_word * step_stride;
@@ -238,6 +257,47 @@ struct Linear {  // of the last layer
   }
 };
 
+inline namespace DRL_ISA {
+
+// Activations by half as many instructions as elsewhere (nets/activation.hpp): with multiply-adds.
+template <class A>
+struct Fused : A {};
+// Relative error below 3e-7. With x = n ln(2) + r: exp(x) - 1 = 2^n (exp(r) - 1) + (2^n - 1); n >= -25.
+template <>
+struct Fused<Elu> : Elu {
+  template <class F>
+  DRL_HD static F value(F x) {
+    const F c = math::max(x, F(-17.5f)), shifted = math::fma(c, F(1.44269504f), F(0x1.8p23f));
+    const F r = math::fma(shifted - F(0x1.8p23f), F(-0.693147181f), c);
+    F p = math::fma(r, F(1.395061146e-3f), F(8.368958719e-3f));
+    p = math::fma(r, math::fma(r, math::fma(r, p, F(4.166620225e-2f)), F(1.666651815e-1f)), F(0.5f));
+    const F power = drl::bit_cast<F>((drl::bit_cast<Bits<F>>(shifted) << 23) + 0x3f800000u);
+    return math::select(x > F(0), x, math::fma(power, math::fma(r * r, p, r), power - F(1)));
+  }
+};
+// The fraction of math::tanh. Relative error below 3e-7.
+template <>
+struct Fused<Tanh> : Tanh {
+  template <class F>
+  DRL_HD static F value(F x) {
+    const F c = math::clamp(x, F(-9.02f), F(9.02f)), z = c * c;
+    F p = math::fma(z, F(-8.506227406e-14f), F(5.288159494e-11f));
+    p = math::fma(z, math::fma(z, p, F(-2.025374535e-8f)), F(1.116296153e-5f));
+    p = math::fma(z, math::fma(z, p, F(3.104888601e-3f)), F(1.308488101e-1f));
+    const F q = math::fma(z, math::fma(z, F(2.547438198e-4f), F(2.449899912e-2f)), F(4.641821086e-1f));
+    return math::clamp(math::fma(c * z, p, c) / math::fma(z, q, F(1)), F(-1), F(1));
+  }
+};
+
+// y = f(x) of `count` numbers, whole registers. Called, since its constants, which the compiler keeps in registers,
+// would push a block's sums out of them.
+template <class A>
+DRL_HD_CALLED void activate(const float* x, float* y, int64_t count) {
+  for (int64_t k = 0; k < count; k += kFloatLanes) store(y + k, Fused<A>::value(load<math::Floats>(x + k)));
+}
+
+}  // namespace DRL_ISA
+
 // Outputs y = f(sums) of rows 48 i to 48 i + 47, and the sums themselves if f's way back needs them. x: words by row.
 template <class Numbers, class A>
 struct LayerForward {
@@ -249,16 +309,64 @@ struct LayerForward {
     const FusedLayer& l = layer;
     const int64_t end = (i + 1) * kRowBlock < rows ? (i + 1) * kRowBlock : rows;
     const int64_t stride = words<Numbers>(l.in_stride), steps = words<Numbers>(l.inputs);
+    float* before = A::kFromOutput ? y : sums;
     for_each_panel(l.outputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
       for (int64_t row = i * kRowBlock; row < end; row += kBlockRows<N>)
         multiply_block<Numbers, kBlockRows<N>, N>(
             {x + row * stride, stride, 1, l.forward + first * steps, N * kFloatLanes, steps, l.bias + first},
             l.has_pair_instruction, [&](int r, int v, math::Floats sum) DRL_LAMBDA {
-              const int64_t at = (row + r) * l.out_stride + first + v * kFloatLanes;
-              if constexpr (!A::kFromOutput) store(sums + at, sum);
-              store(y + at, A::value(sum));
+              store(before + (row + r) * l.out_stride + first + v * kFloatLanes, sum);
             });
     });
+    const int64_t from = i * kRowBlock * l.out_stride;
+    if constexpr (!std::is_same_v<A, Linear>) activate<A>(before + from, y + from, end * l.out_stride - from);
+  }
+};
+
+inline namespace DRL_ISA {
+
+// x[0] + x[1] + ..., by halves.
+template <int W>
+DRL_HD float sum_of_lanes(Pack<float, W> x) {
+  if constexpr (W == 2) {
+    return lane(x, 0) + lane(x, 1);
+  } else {
+    Pack<float, W / 2> halves[2];
+    __builtin_memcpy(halves, &x, sizeof(x));
+    return sum_of_lanes(halves[0] + halves[1]);
+  }
+}
+// The same of 16 numbers in several registers.
+template <int N>
+DRL_HD float sum_of_all(const math::Floats (&x)[N]) {
+  if constexpr (N == 1) {
+    return sum_of_lanes(x[0]);
+  } else {
+    math::Floats half[N / 2];
+    for (int v = 0; v < N / 2; ++v) half[v] = x[v] + x[v + N / 2];
+    return sum_of_all(half);
+  }
+}
+
+}  // namespace DRL_ISA
+
+// Outputs [rows, outputs] of a layer that has few and no activation, in floats: of row i. x: numbers by row.
+struct FewOutputs {
+  FusedLayer layer;
+  const float* x;
+  float* out;
+  DRL_HD void operator()(int64_t i) const {
+    constexpr int n = kPadded / kFloatLanes;
+    for (int64_t j = 0; j < layer.outputs; ++j) {
+      const float *row = x + i * layer.in_stride, *weight = layer.by_output + j * layer.in_stride;
+      math::Floats sums[n];
+      for (int v = 0; v < n; ++v) sums[v] = math::Floats(0);
+      for (int64_t k = 0; k < layer.in_stride; k += kPadded)
+        for (int v = 0; v < n; ++v)
+          sums[v] = math::fma(load<math::Floats>(row + k + v * kFloatLanes),
+                              load<math::Floats>(weight + k + v * kFloatLanes), sums[v]);
+      out[i * layer.outputs + j] = layer.bias[j] + sum_of_all(sums);
+    }
   }
 };
 

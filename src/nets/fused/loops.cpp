@@ -8,6 +8,7 @@ DRL_HOST_LOOP(GatherPadded)
 DRL_HOST_LOOP(CopyRows)
 DRL_HOST_LOOP(MakePairs)
 DRL_HOST_LOOP(BiasGradient)
+DRL_HOST_LOOP(FewOutputs)
 
 #define DRL_LAYER_LOOPS(Numbers, A)       \
   DRL_HOST_LOOP(LayerForward<Numbers, A>) \

@@ -1,0 +1,272 @@
+// Contacts with friction in elliptic cones (MuJoCo, "Computation", friction cones). A contact's residuals are scaled so
+// that its cost depends on two lengths alone: N along the normal and T across it, of sliding, spinning and rolling
+// together. With the regularised friction mu (mu^2 = sliding friction^2 / impratio) it is half the hardness times the
+// square of the distance to the cone N >= mu T: nothing inside, N^2 + T^2 where -N >= T / mu (the bottom, where it is
+// quadratic), and (mu T - N)^2 / (1 + mu^2) between. Such a cost is homogeneous: its gradient is its second derivative
+// times the residuals, so that a contact pushes with -stiffness (residuals), as rows do.
+#pragma once
+
+#include "drl/lanes.hpp"
+#include "drl/math.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+constexpr int kResiduals = 6;   // of a contact: along the normal; sliding, two; spinning; rolling, two
+constexpr int kCouplings = 27;  // of a body: 6 x 6 stiffness, symmetric, and force
+
+// A place of a robot that may touch the floor: a sphere, of radius 0 for a corner.
+struct ConePoint {
+  int body, frame, sensor;  // among those that may touch; -1: none
+  double radius, height, margin, weight;
+  int power;
+  double stiffness, damping, least, most, width, midpoint;  // of the solver's parameters
+  int dimensions;                                           // 1, 3 or 6 residuals
+  double friction[3];                                       // sliding, spinning, rolling
+  int varies[2] = {-1, -1};                                 // parameters, where they are larger
+};
+
+// What environments change: three numbers of each.
+struct Parameter {
+  enum Kind { friction, center_of_mass } kind;
+  int index;  // geom; body
+  double start[3];
+};
+
+// The second derivative of a contact's cost, of residuals (N, those across it): `cross` and `along` are of the
+// direction t of the latter, `across` is of each of them.
+template <class F>
+struct Stiffness {
+  F normal, cross, along, across;
+  F alone;  // of what `along` t has, the part that `cross` does not bring about
+  F t[kResiduals - 1];
+
+  // Times residuals.
+  DRL_HD void of(const F* u, int residuals, F* push) const {
+    F share = F(0);
+    for (int k = 1; k < residuals; ++k) share = math::fma(t[k - 1], u[k], share);
+    push[0] = math::fma(normal, u[0], cross * share);
+    const F turned = math::fma(along, share, cross * u[0]);
+    for (int k = 1; k < residuals; ++k) push[k] = math::fma(across, u[k], turned * t[k - 1]);
+  }
+};
+
+template <class F>
+struct Cone {
+  F hardness, mu, friction[3];
+  F u[kResiduals], next_u[kResiduals];  // scaled residuals at the last accelerations, and at the next ones
+  Stiffness<F> now, next;
+
+  // `regularised`: mu of a sliding friction of 1. No friction: mu is 1, and the residuals across are 0.
+  DRL_HD void set_friction(int dimensions, const F* own, double regularised) {
+    mu = dimensions == 1 ? F(1) : F(regularised) * own[0];
+    for (int k = 0; k < 3; ++k) friction[k] = dimensions > (k == 0 ? 1 : 3) ? own[k] : F(0);
+  }
+  DRL_HD F scale(int k) const { return k == 0 ? mu : friction[k < 3 ? 0 : k == 3 ? 1 : 2]; }
+
+  // The hardness at N and T if that is at the bottom, and if it is between bottom and cone.
+  DRL_HD void find_zone(F n, F size, F& whole, F& middle) const {
+    const Mask<F> is_out = (mu * size <= n) & ((F(0) <= n) | (F(0) < size));
+    const Mask<F> is_bottom = (math::fma(mu, n, size) <= F(0)) & !is_out;
+    whole = math::select(is_bottom, hardness, F(0));
+    middle = math::select(is_out | is_bottom, F(0), hardness / math::fma(mu, mu, F(1)));
+  }
+  // Nothing pushes yet.
+  DRL_HD void begin_solution() {
+    now = {F(0), F(0), F(0), F(0), F(0), {F(0), F(0), F(0), F(0), F(0)}};
+    for (F& x : u) x = F(0);
+    next = now;
+    for (F& x : next_u) x = F(0);
+  }
+  // The stiffness at next_u.
+  DRL_HD void find_next(int residuals) {
+    F square = F(0);
+    for (int k = 1; k < residuals; ++k) square = math::fma(next_u[k], next_u[k], square);
+    const F n = next_u[0], size = math::sqrt(square), inverse = F(1) / math::max(size, F(1e-30));
+    F whole, middle;
+    find_zone(n, size, whole, middle);
+    next.normal = whole + middle, next.cross = -(mu * middle), next.alone = whole;
+    next.across = math::fma(middle * mu, math::fma(mu, size, -n) * inverse, whole);
+    next.along = math::fma(mu * mu, middle, whole - next.across);
+    for (int k = 1; k < residuals; ++k) next.t[k - 1] = next_u[k] * inverse;
+  }
+  // Adds the squares of what pushes at next_u, and of how far that is from what the stiffness of now says.
+  DRL_HD void compare(int residuals, F& size, F& error) const {
+    F push[kResiduals], expected[kResiduals], own_size = F(0), own_error = F(0);
+    next.of(next_u, residuals, push), now.of(next_u, residuals, expected);
+    for (int k = 0; k < residuals; ++k) {
+      const F off = push[k] - expected[k];
+      own_size = math::fma(push[k], push[k], own_size), own_error = math::fma(off, off, own_error);
+    }
+    size = math::fma(mu * mu, own_size, size), error = math::fma(mu * mu, own_error, error);
+  }
+  DRL_HD void take_next(int residuals) {
+    now = next;
+    for (int k = 0; k < residuals; ++k) u[k] = next_u[k];
+  }
+
+  // Of a search on the line from u to next_u: to the slope of all else at its start, where that is known at its end,
+  // and to the curvature there.
+  DRL_HD void begin_line(int residuals, F& slope, F& start) const {
+    F change[kResiduals], push[kResiduals], along_next = F(0), along_change = F(0);
+    for (int k = 0; k < residuals; ++k) change[k] = next_u[k] - u[k];
+    now.of(change, residuals, push);
+    for (int k = 0; k < residuals; ++k) {
+      along_next = math::fma(push[k], next_u[k], along_next);
+      along_change = math::fma(push[k], change[k], along_change);
+    }
+    slope = slope - along_next, start = start + along_change;
+  }
+  // Adds the first two derivatives of the cost at a place of it.
+  DRL_HD void add_slopes(int residuals, F at, F& first, F& second) const {
+    F square = F(0), mixed = F(0), changes = F(0);
+    for (int k = 1; k < residuals; ++k) {
+      const F change = next_u[k] - u[k], here = math::fma(at, change, u[k]);
+      square = math::fma(here, here, square), mixed = math::fma(here, change, mixed);
+      changes = math::fma(change, change, changes);
+    }
+    const F change = next_u[0] - u[0], n = math::fma(at, change, u[0]);
+    const F size = math::sqrt(square), inverse = F(1) / math::max(size, F(1e-30));
+    F whole, middle;
+    find_zone(n, size, whole, middle);
+    const F grows = mixed * inverse, bends = math::max(math::fma(-grows, grows, changes), F(0)) * inverse;
+    const F off = math::fma(-mu, size, n), off_grows = math::fma(-mu, grows, change);
+    first = math::fma(whole, math::fma(n, change, mixed), math::fma(middle * off, off_grows, first));
+    const F turned = math::fma(off_grows, off_grows, -(mu * off) * bends);
+    second = math::fma(whole, math::fma(change, change, changes), math::fma(middle, turned, second));
+  }
+  // Goes back on the line, in these lanes.
+  DRL_HD void go_back(int residuals, Mask<F> lanes, F at) {
+    for (int k = 0; k < residuals; ++k)
+      next_u[k] = math::select(lanes, math::fma(at, next_u[k] - u[k], u[k]), next_u[k]);
+    find_next(residuals);
+  }
+  // What pushes at next_u: along the normal and the tangents, and about them.
+  DRL_HD void push(int residuals, F* force) const {
+    next.of(next_u, residuals, force);
+    for (int k = 0; k < residuals; ++k) force[k] = -(scale(k) * force[k]);
+    for (int k = residuals; k < kResiduals; ++k) force[k] = F(0);
+  }
+};
+
+// The impedance d(x) of a constraint: from `least` at x = 0 to `most` at the width; of power 1 or 2.
+template <class F, class Point>
+DRL_HD F impedance(const Point& point, int power, F x) {
+  const F share = math::min(math::abs(x) * F(1 / point.width), F(1)), rest = F(1) - share;
+  F rise = share;
+  if (power == 2)
+    rise = math::select(share < F(point.midpoint), share * share * F(1 / point.midpoint),
+                        math::fma(rest * rest, F(-1 / (1 - point.midpoint)), F(1)));
+  return math::fma(F(point.most - point.least), rise, F(point.least));
+}
+
+// The friction of a contact in these environments.
+template <class F>
+DRL_HD void find_friction(const double* fixed, const int* varies, const F* own, F* friction) {
+  for (int k = 0; k < 3; ++k) {
+    friction[k] = F(fixed[k]);
+    for (int v = 0; v < 2; ++v)
+      if (varies[v] >= 0) friction[k] = math::max(friction[k], own[varies[v] + k]);
+  }
+}
+
+// A contact with the floor: z is the normal, x and y are the tangents. `rest`: scaled residuals at no acceleration.
+template <class F>
+struct FloorCone : Cone<F> {
+  F point[3], rest[kResiduals];
+
+  // Of a motion (angular, linear velocity or acceleration of the tree's origin): scaled residuals of the point.
+  DRL_HD void along(const F* motion, int residuals, const F* start, F* u) const {
+    const F x = math::fma(motion[1], point[2], math::fma(-motion[2], point[1], motion[3]));
+    const F y = math::fma(motion[2], point[0], math::fma(-motion[0], point[2], motion[4]));
+    const F z = math::fma(motion[0], point[1], math::fma(-motion[1], point[0], motion[5]));
+    const F of[kResiduals] = {z, x, y, motion[2], motion[0], motion[1]};
+    for (int k = 0; k < residuals; ++k) u[k] = math::fma(this->scale(k), of[k], start[k]);
+  }
+
+  template <class Touch>
+  DRL_HD void begin(const ConePoint& at, const Touch& touch, const F* velocity, const F* own, double regularised) {
+    F friction[3];
+    find_friction(at.friction, at.varies, own, friction);
+    this->set_friction(at.dimensions, friction, regularised);
+    point[0] = touch.center_x, point[1] = touch.center_y;
+    point[2] = touch.center_z - math::fma(F(0.5), touch.distance, F(at.radius));
+    const F x = touch.distance - F(at.margin), d = impedance(at, at.power, x);
+    const F weight = d / ((F(1) - d) * F(at.weight));
+    this->hardness = math::select(x < F(0), weight / (this->mu * this->mu), F(0));
+    const F none[kResiduals] = {F(0), F(0), F(0), F(0), F(0), F(0)};
+    along(velocity, at.dimensions, none, rest);
+    for (int k = 0; k < at.dimensions; ++k) rest[k] = F(at.damping) * rest[k];
+    rest[0] = math::fma(this->mu * F(at.stiffness), d * x, rest[0]);
+  }
+
+  // Adds the stiffness, and the force at no acceleration, to the coupling of its body (physics_support.hpp): about the
+  // origin of its tree.
+  DRL_HD void add_coupling(int residuals, F* coupling) const {
+    const Stiffness<F>& k = this->now;
+    F lin[3][3], bent[3][3], ang[3][3], f[kResiduals];  // linear; torque of linear motion; torque of angular motion
+    constexpr int kLinear[3] = {1, 2, 0}, kAngular[3] = {4, 5, 3};  // residuals along x, y, z
+    const auto entry = [&](int a, int b) DRL_LAMBDA {
+      const F both = this->scale(a) * this->scale(b);
+      if (a == 0 && b == 0) return both * k.normal;
+      if (a == 0 || b == 0) return both * k.cross * k.t[(a == 0 ? b : a) - 1];
+      const F turned = k.along * (k.t[a - 1] * k.t[b - 1]);
+      return both * (a == b ? k.across + turned : turned);
+    };
+    const bool has_friction = residuals > 1, turns = residuals > 3;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        const bool is_there = has_friction || (i == 2 && j == 2);
+        lin[i][j] = is_there && j >= i ? entry(kLinear[i], kLinear[j]) : F(0);
+        bent[i][j] = turns ? entry(kAngular[i], kLinear[j]) : F(0);
+        ang[i][j] = turns && j >= i ? entry(kAngular[i], kAngular[j]) : F(0);
+      }
+    for (int i = 1; i < 3; ++i)
+      for (int j = 0; j < i; ++j) lin[i][j] = lin[j][i], ang[i][j] = ang[j][i];
+    k.of(rest, residuals, f);
+    for (int r = 0; r < kResiduals; ++r) f[r] = r < residuals ? this->scale(r) * f[r] : F(0);
+
+    // Moved from the point to the origin: a force has a torque, an angular acceleration moves the point.
+    const auto cross = [&](const F* b, int i) DRL_LAMBDA {  // point x b
+      const int l = (i + 1) % 3, m = (i + 2) % 3;
+      return math::fma(point[l], b[m], -(point[m] * b[l]));
+    };
+    F mixed[3][3];
+    for (int j = 0; j < 3; ++j) {
+      const F column[3] = {lin[0][j], lin[1][j], lin[2][j]};
+      for (int i = 0; i < 3; ++i) mixed[i][j] = bent[i][j] + cross(column, i);
+    }
+    constexpr int kRow[6] = {0, 1, 2, 0, 0, 1}, kColumn[6] = {0, 1, 2, 1, 2, 2};
+    for (int s = 0; s < 6; ++s) {
+      const int i = kRow[s], j = kColumn[s];
+      const F own = turns ? ang[i][j] + cross(bent[j], i) : F(0);
+      coupling[s] = coupling[s] + (own + cross(mixed[i], j));
+      coupling[15 + s] = coupling[15 + s] + lin[i][j];
+    }
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) coupling[6 + 3 * i + j] = coupling[6 + 3 * i + j] + mixed[i][j];
+    const F force[3] = {f[1], f[2], f[0]};
+    for (int i = 0; i < 3; ++i) {
+      coupling[21 + i] = coupling[21 + i] + (f[kAngular[i]] + cross(force, i));
+      coupling[24 + i] = coupling[24 + i] + force[i];
+    }
+  }
+
+  // Adds what pushes, as (torque about the origin, force), and where that is wanted the force on the floor.
+  DRL_HD void add_wrench(int residuals, F* wrench, F* sensed) const {
+    F f[kResiduals];
+    this->push(residuals, f);
+    const F force[3] = {f[1], f[2], f[0]}, torque[3] = {f[4], f[5], f[3]};
+    for (int i = 0; i < 3; ++i) {
+      const int l = (i + 1) % 3, m = (i + 2) % 3;
+      wrench[i] = wrench[i] + math::fma(point[l], force[m], math::fma(-point[m], force[l], torque[i]));
+      wrench[3 + i] = wrench[3 + i] + force[i];
+      if (sensed) sensed[i] = sensed[i] - force[i];
+    }
+  }
+};
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

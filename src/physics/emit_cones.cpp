@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <cmath>
+
+#include "physics/cost.hpp"
+#include "physics/emit_tables.hpp"
+#include "physics/emit_text.hpp"
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+std::string count(size_t n) { return std::to_string(n); }
+
+std::string emit_cones(const RobotModel& model) {
+  const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
+  std::string text;
+  for (const FloorContact& c : model.contacts)
+    text += "        // " + c.name + "\n" +
+            wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
+                        std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " + std::to_string(c.sensor) + ", " +
+                        listed({c.radius, c.height, c.margin, c.weight}) + ", " + std::to_string(c.softness.power) +
+                        ", " + softness_of(c.softness) + cone_of(c.cone) + "},",
+                    "        ");
+  return emit_table(
+      "  // Body, frame, sensor, radius, height of the plane, margin, weight; power, stiffness, damping, impedance,\n"
+      "  // residuals, friction, parameters of it.\n",
+      "ConePoint", "cone", "kCones", text);
+}
+
+std::string emit_boxes(const RobotModel& model) {
+  std::string text;
+  for (const Round& round : model.rounds)
+    if (round.box)
+      text += "        // " + round.name + "\n        {" + listed({(*round.box)[0], (*round.box)[1], (*round.box)[2]}) +
+              "},\n";
+  return emit_table("", "HalfSizes", "box", "kBoxes", text);
+}
+
+std::string emit_parameters(const RobotModel& model) {
+  std::string text;
+  for (const Parameter& p : model.parameters)
+    text += "        {" +
+            std::string(p.kind == Parameter::friction ? "Parameter::friction" : "Parameter::center_of_mass") + ", " +
+            std::to_string(p.index) + ", {" + listed({p.start[0], p.start[1], p.start[2]}) + "}},\n";
+  return emit_table(
+      "  // What environments change, three numbers each: friction of a geom, centre of mass of a body beside the\n"
+      "  // file's.\n",
+      "Parameter", "parameter", "kParameters / 3", text);
+}
+
+std::string emit_sensor_places(const RobotModel& model) {
+  std::vector<int> places;
+  for (const Sensor& sensor : model.sensors) {
+    const int size = sensor.kind == Sensor::contact ? 4 : 3;
+    places.resize(static_cast<size_t>(sensor.first + size), -1);
+    for (int k = 0; k < 4 && sensor.kind == Sensor::contact; ++k)
+      places[static_cast<size_t>(sensor.first + k)] = 4 * sensor.index + k;
+  }
+  const auto text = [](int place) { return std::to_string(place); };
+  return emit_table(
+      "  // Where a number of MuJoCo's sensordata is: -1 in Seen::sensor, else among the forces of contact sensors.\n",
+      "int", "sensor_place", "kSensorNumbers", wrapped(listed(places, text) + ",", "        "));
+}
+
+}  // namespace
+
+std::string cone_of(const ConeFriction& cone) {
+  std::string text =
+      ", " + std::to_string(cone.dimensions) + ", {" + listed({cone.fixed[0], cone.fixed[1], cone.fixed[2]}) + "}";
+  if (cone.varies.empty()) return text;
+  for (size_t k = 0; k < cone.varies.size(); ++k) text += (k == 0 ? ", {" : ", ") + std::to_string(cone.varies[k]);
+  return text + (cone.varies.size() == 1 ? ", -1}" : "}");
+}
+
+std::string emit_sensor_names(const RobotModel& model) {
+  if (model.sensors.empty()) return "";
+  const auto sensor = [](const Sensor& s) {
+    return "{" + quoted(s.name) + ", " + std::to_string(s.first) + (s.kind == Sensor::contact ? ", 4}" : ", 3}");
+  };
+  return wrapped(table("inline constexpr NamedSensor sensors[]", model.sensors, "", sensor), "");
+}
+
+std::string emit_cone_tables(const RobotModel& model) {
+  size_t sensed = 0, sensor_numbers = 0;
+  for (const Sensor& sensor : model.sensors) {
+    const bool is_contact = sensor.kind == Sensor::contact;
+    sensed += is_contact ? 1 : 0;
+    sensor_numbers = std::max(sensor_numbers, static_cast<size_t>(sensor.first) + (is_contact ? 4 : 3));
+  }
+  const auto pair_cones = static_cast<size_t>(count_pair_cones(model));
+  const auto boxes = static_cast<size_t>(std::ranges::count_if(model.rounds, [](const Round& r) { return !!r.box; }));
+  const size_t cones = model.elliptic ? model.contacts.size() : 0, parameters = 3 * model.parameters.size();
+  std::string text = wrapped("static constexpr int kCones = " + count(cones) + ", kPairCones = " + count(pair_cones) +
+                                 ", kBoxes = " + count(boxes) + ", kParameters = " + count(parameters) +
+                                 ", kSensed = " + count(sensed) + ", kSensorNumbers = " + count(sensor_numbers) + ";",
+                             "  ");
+  if (cones + pair_cones > 0)
+    text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
+            ";  // friction of cones whose coefficient is 1\n";
+  if (cones > 0) text += emit_cones(model);
+  if (boxes > 0) text += emit_boxes(model);
+  if (parameters > 0) text += emit_parameters(model);
+  if (sensor_numbers > 0) text += emit_sensor_places(model);
+  return text;
+}
+
+}  // namespace drl::robot_compiler

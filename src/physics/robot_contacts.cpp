@@ -1,0 +1,225 @@
+#include <map>
+
+#include "physics/robot_reader.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+class Reader : PartReader {
+ public:
+  using PartReader::PartReader;
+
+  void read() {
+    for (int p = 0; p < m_.npair; ++p) read_contact(told_touch(p));
+    for (int a = 0; a < m_.ngeom; ++a)
+      for (int b = a + 1; b < m_.ngeom; ++b)
+        if (may_touch(a, b) && !is_told(a, b)) read_contact(mixed_touch(a, b));
+    if (!r_.pairs.empty() && r_.nv > 64) refuse("contact: geoms may touch, and more than 64 numbers of qvel");
+  }
+
+ private:
+  // How two geoms touch.
+  struct Touch {
+    int a, b, dimensions;
+    double margin, gap, friction;
+    Softness softness;
+    Numbers3 frictions;       // sliding, torsional, rolling
+    std::vector<int> sayers;  // geoms whose frictions these are, of which the largest counts
+  };
+  // What MuJoCo's mj_contactParam mixes of two geoms: the one of higher priority says it, else both.
+  Touch mixed_touch(int a, int b) {
+    double share = 0.5;  // of a
+    const double mix_a = m_.geom_solmix[a], mix_b = m_.geom_solmix[b];
+    if (mix_a >= kLeast || mix_b >= kLeast) share = mix_a < kLeast ? 0 : mix_b < kLeast ? 1 : mix_a / (mix_a + mix_b);
+    int dimensions = std::max(m_.geom_condim[a], m_.geom_condim[b]);
+    double mu = std::max(m_.geom_friction[3 * a], m_.geom_friction[3 * b]);
+    std::vector<int> sayers{a, b};
+    if (m_.geom_priority[a] != m_.geom_priority[b]) {
+      const int first = m_.geom_priority[a] > m_.geom_priority[b] ? a : b;
+      share = first == a ? 1 : 0, dimensions = m_.geom_condim[first], mu = m_.geom_friction[3 * first];
+      sayers = {first};
+    }
+    mjtNum solref[2], solimp[5];
+    const bool are_times = m_.geom_solref[2 * a] > 0 && m_.geom_solref[2 * b] > 0;
+    for (int k = 0; k < 2; ++k) {
+      const mjtNum x = m_.geom_solref[2 * a + k], y = m_.geom_solref[2 * b + k];
+      solref[k] = are_times || share == 0 || share == 1 ? share * x + (1 - share) * y : std::min(x, y);
+    }
+    for (int k = 0; k < 5; ++k) solimp[k] = share * m_.geom_solimp[5 * a + k] + (1 - share) * m_.geom_solimp[5 * b + k];
+    return {a,
+            b,
+            dimensions,
+            m_.geom_margin[a] + m_.geom_margin[b],
+            m_.geom_gap[a] + m_.geom_gap[b],
+            std::max(kLeastFriction, mu),
+            softness(solref, solimp, quoted("geom", mjOBJ_GEOM, a)),
+            {},
+            sayers};
+  }
+  // What the file says of the two.
+  Touch told_touch(int p) {
+    const std::string where = quoted("pair", mjOBJ_PAIR, p);
+    const mjtNum *friction = m_.pair_friction + 5 * p, *turned = m_.pair_solreffriction + 2 * p;
+    if (m_.pair_dim[p] > 1 && (friction[0] != friction[1] || friction[3] != friction[4]))
+      refuse(where, "friction that differs by direction");
+    if (turned[0] != 0 || turned[1] != 0) refuse(where, "solreffriction");
+    return {m_.pair_geom1[p],
+            m_.pair_geom2[p],
+            m_.pair_dim[p],
+            m_.pair_margin[p],
+            m_.pair_gap[p],
+            std::max(kLeastFriction, friction[0]),
+            softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, where),
+            {friction[0], friction[2], friction[3]},
+            {}};
+  }
+  // What the impedance makes a diagonal of, of each edge.
+  double edge_weight(const Touch& touch) const {
+    const double weight =
+        m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
+    const double mu = touch.friction;
+    return touch.dimensions == 1 || r_.elliptic ? weight : weight * (1 + mu * mu) * 2 * mu * mu / m_.opt.impratio;
+  }
+
+  // Friction of an elliptic cone.
+  ConeFriction cone_friction(const Touch& touch) {
+    ConeFriction cone{.dimensions = touch.dimensions, .fixed = touch.frictions};
+    for (const int g : touch.sayers) {
+      const auto is_theirs = [&](const Parameter& p) { return p.kind == Parameter::friction && p.index == g; };
+      const auto parameter = std::ranges::find_if(r_.parameters, is_theirs);
+      if (parameter != r_.parameters.end())
+        cone.varies.push_back(3 * static_cast<int>(parameter - r_.parameters.begin()));
+      else
+        for (size_t k = 0; k < 3; ++k)
+          cone.fixed[k] = std::max(cone.fixed[k], m_.geom_friction[3 * g + static_cast<int>(k)]);
+    }
+    for (double& mu : cone.fixed) mu = std::max(kLeastFriction, mu);
+    if (!r_.elliptic && !cone.varies.empty())
+      refuse(quoted("geom", mjOBJ_GEOM, touch.a), "friction that varies, without elliptic cones");
+    return cone;
+  }
+
+  // Whether MuJoCo looks for contacts of the two.
+  bool may_touch(int a, int b) const {
+    const bool wants = (m_.geom_contype[a] & m_.geom_conaffinity[b]) || (m_.geom_contype[b] & m_.geom_conaffinity[a]);
+    const int body_a = m_.geom_bodyid[a], body_b = m_.geom_bodyid[b];
+    const int weld_a = m_.body_weldid[body_a], weld_b = m_.body_weldid[body_b];
+    if (!wants || weld_a == weld_b) return false;
+    const int parent_a = m_.body_weldid[m_.body_parentid[weld_a]], parent_b = m_.body_weldid[m_.body_parentid[weld_b]];
+    if (weld_a != 0 && weld_b != 0 && (weld_a == parent_b || weld_b == parent_a)) return false;
+    for (int e = 0; e < m_.nexclude; ++e) {
+      const int first = m_.exclude_signature[e] >> 16, second = m_.exclude_signature[e] & 0xffff;
+      if ((first == body_a && second == body_b) || (first == body_b && second == body_a)) return false;
+    }
+    return true;
+  }
+
+  bool is_told(int a, int b) const {
+    for (int p = 0; p < m_.npair; ++p)
+      if (std::minmax(a, b) == std::minmax(m_.pair_geom1[p], m_.pair_geom2[p])) return true;
+    return false;
+  }
+
+  void read_contact(const Touch& touch) {
+    const std::string where = quoted("geom", mjOBJ_GEOM, touch.a);
+    if (touch.dimensions != 1 && touch.dimensions != 3 && !(touch.dimensions == 6 && r_.elliptic))
+      return refuse(where, "condim ", std::to_string(touch.dimensions), " with geom '", name(mjOBJ_GEOM, touch.b), "'");
+    if (touch.gap != 0) refuse(where, "gap");
+    if (m_.geom_type[touch.a] == mjGEOM_PLANE) return read_floor_contact(touch.a, touch.b, touch);
+    if (m_.geom_type[touch.b] == mjGEOM_PLANE) return read_floor_contact(touch.b, touch.a, touch);
+    read_pair(touch);
+  }
+
+  bool is_round(int g) const { return m_.geom_type[g] == mjGEOM_CAPSULE || m_.geom_type[g] == mjGEOM_SPHERE; }
+  bool is_box(int g) const { return m_.geom_type[g] == mjGEOM_BOX; }
+  // A geom's frame and its axis, in its body.
+  Rotation turn_of(int g) const {
+    const Frame& frame = r_.frames[static_cast<size_t>(m_.geom_bodyid[g])];
+    return times(frame.turn, rotation(m_.geom_quat + 4 * g));
+  }
+  Numbers3 axis_of(int g) const { return column(turn_of(g), 2); }
+
+  void read_floor_contact(int plane, int g, const Touch& touch) {
+    const std::string where = quoted("geom", mjOBJ_GEOM, g);
+    const bool is_capsule = m_.geom_type[g] == mjGEOM_CAPSULE;
+    if (!is_round(g) && !is_box(g))
+      return refuse(where, "it may touch a plane, and is neither sphere nor capsule nor box");
+    const Rotation plane_turn = rotation(m_.geom_quat + 4 * plane);
+    if (m_.geom_bodyid[plane] != 0 || column(plane_turn, 2) != Numbers3{0, 0, 1})
+      return refuse(quoted("geom", mjOBJ_GEOM, plane), "a plane that is not horizontal, or moves");
+    const int b = m_.geom_bodyid[g];
+    const Frame& frame = r_.frames[static_cast<size_t>(b)];
+    FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
+    contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
+    contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch);
+    if (touch.dimensions == 1) contact.friction = 0, contact.weight *= 4;
+    contact.softness = touch.softness, contact.cone = cone_friction(touch);
+    const Numbers3 middle = r_.geoms[static_cast<size_t>(g)].pos, along = axis_of(g);
+    const auto add = [&] {
+      if (!r_.elliptic && !r_.contacts.empty() && r_.contacts[0].softness.power != contact.softness.power)
+        refuse(where, "a power of solimp that differs from that of geom '", r_.contacts[0].name, "'");
+      r_.contacts.push_back(contact);
+    };
+    if (is_box(g)) {
+      contact.radius = 0;
+      for (int k = 0; k < 8; ++k) {
+        Numbers3 corner;
+        for (size_t i = 0; i < 3; ++i) corner[i] = (k >> i & 1 ? 1 : -1) * m_.geom_size[3 * g + static_cast<int>(i)];
+        contact.corner = times(turn_of(g), corner), contact.center = plus(middle, *contact.corner);
+        contact.name = name(mjOBJ_GEOM, g) + "'s corner " + std::to_string(k);
+        add();
+      }
+      return;
+    }
+    if (is_capsule) contact.axis = along;
+    for (const double end : is_capsule ? std::vector<double>{1, -1} : std::vector<double>{0}) {
+      const double off = end * m_.geom_size[3 * g + 1];
+      contact.center = plus(middle, {off * along[0], off * along[1], off * along[2]});
+      contact.name = name(mjOBJ_GEOM, g) + (end > 0 ? "'s upper end" : end < 0 ? "'s lower end" : "");
+      add();
+    }
+  }
+
+  // The number of a geom among rounds, where it may be new.
+  int round_of(int g) {
+    const auto [place, is_new] = rounds_.emplace(g, static_cast<int>(r_.rounds.size()));
+    if (!is_new) return place->second;
+    Round round{.name = name(mjOBJ_GEOM, g), .body = r_.geoms[static_cast<size_t>(g)].body, .frame = m_.geom_bodyid[g]};
+    round.center = r_.geoms[static_cast<size_t>(g)].pos, round.radius = m_.geom_size[3 * g];
+    const Numbers3 axis = axis_of(g);
+    const double half = m_.geom_type[g] == mjGEOM_CAPSULE ? m_.geom_size[3 * g + 1] : 0;
+    round.half = {half * axis[0], half * axis[1], half * axis[2]};
+    if (is_box(g)) {
+      const mjtNum* size = m_.geom_size + 3 * g;
+      round.radius = 0, round.box = {size[0], size[1], size[2]}, round.turn = turn_of(g);
+    }
+    r_.rounds.push_back(round);
+    return place->second;
+  }
+  void read_pair(const Touch& touch) {
+    for (const int g : {touch.a, touch.b})
+      if (!is_round(g) && !is_box(g))
+        return refuse(quoted("geom", mjOBJ_GEOM, g), "it may touch geom '",
+                      name(mjOBJ_GEOM, g == touch.a ? touch.b : touch.a),
+                      "', and is neither sphere nor capsule nor box");
+    if (is_box(touch.a) && is_box(touch.b))
+      return refuse(quoted("geom", mjOBJ_GEOM, touch.a), "it may touch geom '", name(mjOBJ_GEOM, touch.b),
+                    "', and both are boxes");
+    const bool turns = m_.geom_type[touch.a] > m_.geom_type[touch.b];
+    RoundPair pair{.first = round_of(turns ? touch.b : touch.a), .second = round_of(turns ? touch.a : touch.b)};
+    pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 4;
+    pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch);
+    pair.softness = touch.softness, pair.cone = cone_friction(touch);
+    if (!r_.pairs.empty() && r_.pairs[0].softness.power != pair.softness.power)
+      refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a power of solimp that differs from that of other pairs");
+    r_.pairs.push_back(pair);
+  }
+
+  std::map<int, int> rounds_;  // by geom
+};
+
+}  // namespace
+
+void read_contacts(const mjModel& model, RobotModel& robot) { Reader(model, robot).read(); }
+
+}  // namespace drl::robot_compiler

@@ -1,0 +1,92 @@
+// What the readers of a model's parts have in common.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "drl/mujoco_model.hpp"
+#include "physics/robot_model.hpp"
+
+namespace drl::robot_compiler {
+
+// MuJoCo's own bounds.
+constexpr double kLeast = 1e-15, kLeastImpedance = 1e-4, kMostImpedance = 0.9999, kLeastFriction = 1e-5;
+
+// What rounding leaves of 0, 1 and -1.
+inline double snap(double x) { return std::abs(x - std::round(x)) < 1e-12 ? std::round(x) : x; }
+
+inline Numbers3 numbers(const mjtNum* x) { return {snap(x[0]), snap(x[1]), snap(x[2])}; }
+inline Rotation rotation(const mjtNum* quat) {
+  mjtNum m[9];
+  mju_quat2Mat(m, quat);
+  return {numbers(m), numbers(m + 3), numbers(m + 6)};
+}
+inline Numbers3 plus(const Numbers3& a, const Numbers3& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
+inline Numbers3 times(const Rotation& r, const Numbers3& x) {
+  Numbers3 y{};
+  for (size_t i = 0; i < 3; ++i)
+    for (size_t k = 0; k < 3; ++k) y[i] += r[i][k] * x[k];
+  return {snap(y[0]), snap(y[1]), snap(y[2])};
+}
+inline Numbers3 column(const Rotation& r, size_t k) { return {r[0][k], r[1][k], r[2][k]}; }
+inline Rotation times(const Rotation& a, const Rotation& b) {
+  Rotation c;
+  for (size_t k = 0; k < 3; ++k) {
+    const Numbers3 x = times(a, column(b, k));
+    for (size_t i = 0; i < 3; ++i) c[i][k] = x[i];
+  }
+  return c;
+}
+
+class PartReader {
+ public:
+  PartReader(const mjModel& model, RobotModel& robot) : m_(model), r_(robot) {}
+
+ protected:
+  template <class... Words>
+  void refuse(const Words&... words) {
+    std::string text;
+    (text.append(words), ...);
+    if (std::ranges::find(r_.unsupported, text) == r_.unsupported.end()) r_.unsupported.push_back(text);
+  }
+  std::string name(mjtObj type, int k) const {
+    const char* text = mj_id2name(&m_, type, k);
+    return text && *text ? text : "number " + std::to_string(k);
+  }
+  std::string quoted(const char* what, mjtObj type, int k) const {
+    return std::string(what) + " '" + name(type, k) + "': ";
+  }
+
+  Softness softness(const mjtNum* solref, const mjtNum* solimp, const std::string& where) {
+    Softness s;
+    s.least = std::clamp(solimp[0], kLeastImpedance, kMostImpedance);
+    s.most = std::clamp(solimp[1], kLeastImpedance, kMostImpedance);
+    s.width = std::max(0.0, solimp[2]);
+    s.midpoint = std::clamp(solimp[3], kLeastImpedance, kMostImpedance);
+    s.power = static_cast<int>(std::max(1.0, solimp[4]));
+    if (s.power > 2 || s.power != std::max(1.0, solimp[4])) refuse(where, "a power of solimp that is neither 1 nor 2");
+    if (solref[0] > 0) {
+      const double time = std::max(solref[0], 2 * m_.opt.timestep);
+      s.stiffness = 1 / std::max(kLeast, s.most * s.most * time * time * solref[1] * solref[1]);
+      s.damping = 2 / std::max(kLeast, s.most * time);
+    } else {
+      s.stiffness = -solref[0] / std::max(kLeast, s.most * s.most);
+      s.damping = -solref[1] / std::max(kLeast, s.most);
+    }
+    if (s.width <= kLeast) s.least = s.most = (s.least + s.most) / 2, s.width = 1;  // the same for all x
+    return s;
+  }
+
+  const mjModel& m_;
+  RobotModel& r_;
+};
+
+// What environments change, as the file's <custom><text name="varies" data="friction GEOM... center_of_mass BODY..."/>
+// says; frames and geoms have been read.
+void read_parameters(const mjModel& model, RobotModel& robot);
+// Where the robot may touch the floor and itself; parameters have been read.
+void read_contacts(const mjModel& model, RobotModel& robot);
+// Contacts have been read.
+void read_sensors(const mjModel& model, RobotModel& robot);
+
+}  // namespace drl::robot_compiler

@@ -1,0 +1,11 @@
+#include "cone_robots.hpp"
+#include "device/hot_loop.hpp"
+
+namespace drl::DRL_ISA {
+
+DRL_HOST_LOOP(StepRobots<crawler_robot>)
+#if DRL_HAS_GO1
+DRL_HOST_LOOP(StepRobots<go1_robot>)
+#endif
+
+}  // namespace drl::DRL_ISA

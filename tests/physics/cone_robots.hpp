@@ -1,0 +1,8 @@
+// The robots of elliptic cones.
+#pragma once
+
+#include "drl/physics_loop.hpp"
+#include "physics/crawler.hpp"
+#if DRL_HAS_GO1
+#include "physics/go1.hpp"
+#endif
