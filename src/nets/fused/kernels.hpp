@@ -48,12 +48,12 @@ struct FusedLayer {
 inline namespace DRL_ISA {
 
 // Registers of a block side by side: as many accumulators as there are registers for, and the operands. Enough of them
-// to hide the latency of multiply-adds (4 cycles, two at once).
+// to hide the latency of multiply-adds (4 cycles, two at once; of NEON four).
 #if defined(__AVX512F__)
 template <int Registers>
 inline constexpr int kBlockRows = Registers == 4 ? 6 : 12;
 inline constexpr int kWidest = 4;
-#elif defined(__ARM_NEON)  // four multiply-adds at once; the activation's constants take registers too
+#elif defined(__ARM_NEON)  // of 24 accumulators GCC would keep some in memory, since it loads many rows of `a` at once
 template <int Registers>
 inline constexpr int kBlockRows = 4;
 inline constexpr int kWidest = 4;
