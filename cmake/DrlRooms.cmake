@@ -38,6 +38,10 @@ function(drl_hot_sources_use target)
 endfunction()
 
 # drl_program(NAME SOURCES file... [DEPENDS target...]): a program, installed.
+set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/bin)  # where tests find it
+if(CMAKE_CROSSCOMPILING_EMULATOR)
+  set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/emulated)  # a script of that name, which this machine can start
+endif()
 function(drl_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
@@ -45,6 +49,11 @@ function(drl_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   set_property(GLOBAL APPEND PROPERTY DRL_PROGRAMS ${name})
+  if(CMAKE_CROSSCOMPILING_EMULATOR)
+    string(JOIN " " emulator ${CMAKE_CROSSCOMPILING_EMULATOR})
+    file(GENERATE OUTPUT ${DRL_TEST_BIN}/$<TARGET_FILE_NAME:${name}> CONTENT "#!/bin/sh\nexec ${emulator} $<TARGET_FILE:${name}> \"\$@\"\n"
+      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  endif()
 endfunction()
 
 # drl_test(NAME LABEL [RANKS n...] SOURCES file... [DEPENDS target...] [PROGRAMS target...]): a GoogleTest program NAME,
@@ -56,7 +65,7 @@ function(drl_test name label)
   target_link_libraries(${name} PRIVATE ${TEST_DEPENDS} GTest::gtest)
   target_compile_definitions(${name} PRIVATE DRL_TEST_DATA="${PROJECT_SOURCE_DIR}/tests" DRL_MPIEXEC="${MPIEXEC_EXECUTABLE}")
   if(TEST_PROGRAMS)
-    target_compile_definitions(${name} PRIVATE DRL_BIN="${PROJECT_BINARY_DIR}/bin")
+    target_compile_definitions(${name} PRIVATE DRL_BIN="${DRL_TEST_BIN}")
     add_dependencies(${name} ${TEST_PROGRAMS})
   endif()
   if(label STREQUAL cpu)

@@ -242,7 +242,14 @@ struct Pack {
     return of(x);
   }
 
-  DRL_HD friend void store(T* to, Pack x) { __builtin_memcpy(to, &x.v, sizeof(x.v)); }
+  DRL_HD friend void store(T* to, Pack x) {
+#if defined(__ARM_NEON)  // where GCC copies 16 bytes through two general registers
+    typedef T Unaligned __attribute__((vector_size(W * sizeof(T)), aligned(alignof(T)), may_alias));
+    *reinterpret_cast<Unaligned*>(to) = x.v;
+#else
+    __builtin_memcpy(to, &x.v, sizeof(x.v));
+#endif
+  }
   DRL_HD friend T lane(Pack x, int l) { return x.v[l]; }
   DRL_HD friend bool all_finite(Pack x) {
 #if defined(__AVX512DQ__)

@@ -48,10 +48,14 @@ struct FusedLayer {
 inline namespace DRL_ISA {
 
 // Registers of a block side by side: as many accumulators as there are registers for, and the operands. Enough of them
-// to hide the latency of multiply-adds (4 cycles, two at once).
-#if defined(__AVX512F__) || defined(__ARM_NEON)
+// to hide the latency of multiply-adds (4 cycles, two at once; of NEON four).
+#if defined(__AVX512F__)
 template <int Registers>
 inline constexpr int kBlockRows = Registers == 4 ? 6 : 12;
+inline constexpr int kWidest = 4;
+#elif defined(__ARM_NEON)  // of 24 accumulators GCC would keep some in memory, since it loads many rows of `a` at once
+template <int Registers>
+inline constexpr int kBlockRows = 4;
 inline constexpr int kWidest = 4;
 #elif defined(__AVX2__)
 template <int Registers>
@@ -91,8 +95,9 @@ struct Product {
 
 // multiply_add(sum, word of a, words of b).
 template <int Rows, int N, class MultiplyAdd>
-DRL_HD void multiply(const Product& p, math::Floats (&sums)[Rows][N], const MultiplyAdd& multiply_add) {
+DRL_HD void multiply(const Product& p, math::Floats (&out)[Rows][N], const MultiplyAdd& multiply_add) {
   using F = math::Floats;
+  F sums[Rows][N];  // not `out`, which GCC for Arm would write to memory at every step
   for (int r = 0; r < Rows; ++r)
     for (int v = 0; v < N; ++v) sums[r][v] = p.begin ? load<F>(p.begin + v * kFloatLanes) : F(0);
   for (int64_t k = 0; k < p.steps; ++k) {
@@ -103,6 +108,8 @@ DRL_HD void multiply(const Product& p, math::Floats (&sums)[Rows][N], const Mult
       for (int v = 0; v < N; ++v) sums[r][v] = multiply_add(sums[r][v], one_of_a, row_of_b[v]);
     }
   }
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < N; ++v) out[r][v] = sums[r][v];
 }
 
 // The halves of words, as floats.
