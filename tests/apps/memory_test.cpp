@@ -17,8 +17,6 @@ int least_that_loads(const Words& command) {
   return least;
 }
 
-bool built_with_torch() { return fs::exists(DRL_BIN "/../lib/drl/drl_torch.so"); }
-
 TEST(AddressSpace, ThatIsTooSmallIsSaidAtOnce) {
   if (!built_with_torch()) GTEST_SKIP() << "built without libtorch";
   const Runs runs;

@@ -133,4 +133,8 @@ inline std::vector<int> count_to(int last) {
   return result;
 }
 
+// Layer norm, and whatever --nets torch computes, are libtorch's.
+inline const std::string kTorchModule = DRL_BIN "/../lib/drl/drl_torch.so";
+inline bool built_with_torch() { return fs::exists(kTorchModule); }
+
 }  // namespace drl::test

@@ -6,8 +6,6 @@
 namespace drl::test {
 namespace {
 
-const std::string kModule = DRL_BIN "/../lib/drl/drl_torch.so";
-
 // On other machines networks are libtorch's by default.
 bool has_fused_multiply_add() {
   const std::string cpu = slurp("/proc/cpuinfo");
@@ -56,7 +54,7 @@ TEST(Libtorch, ThatIsMissingIsSaidWhereItIsNeeded) {
     const Result result = runs.run_there(more + Words{"--run_name", "r", "--max_iterations", "1"});
     EXPECT_EQ(result.exit_code, 2) << result.err;
     EXPECT_TRUE(result.err.starts_with("error: libtorch, which computes networks with layer norm")) << result.err;
-    EXPECT_NE(result.err.find(fs::exists(kModule) ? "lib/drl/drl_torch.so is not there" : "-DDRL_WITH_TORCH=OFF"),
+    EXPECT_NE(result.err.find(built_with_torch() ? "lib/drl/drl_torch.so is not there" : "-DDRL_WITH_TORCH=OFF"),
               std::string::npos)
         << result.err;
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
@@ -65,7 +63,7 @@ TEST(Libtorch, ThatIsMissingIsSaidWhereItIsNeeded) {
 }
 
 TEST(Libtorch, IsOpenedWhereItIsNeeded) {
-  if (!fs::exists(kModule)) GTEST_SKIP() << "built without libtorch";
+  if (!built_with_torch()) GTEST_SKIP() << "built without libtorch";
   const Runs runs;
   for (const Words& more : {Words{"--policy.layer_norm", "true"}, {"--nets", "torch"}}) {
     const Result result = runs.train(more + Words{"--run_name", more.front().substr(2), "--max_iterations", "1"});
