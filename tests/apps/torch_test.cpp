@@ -31,7 +31,7 @@ TEST(Libtorch, IsLinkedWithNoProgram) {
     const std::string name = entry.path().filename();
     if (name != "drl_train" && name != "drl_eval" && name != "drl_doctor") continue;
     EXPECT_NE(libraries.out.find("libstdc++"), std::string::npos) << name << libraries.err;
-    for (const char* library : {"torch", "libc10", "blas", "mujoco"})
+    for (const char* library : {"libtorch", "libc10", "/libblas", "openblas", "libmujoco"})
       EXPECT_EQ(libraries.out.find(library), std::string::npos) << name << ": " << libraries.out;
   }
 }

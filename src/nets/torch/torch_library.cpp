@@ -21,9 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bytes of address space: what libtorch and its libraries take while they are loaded, 128 MiB that OpenBLAS reserves
-// for each thread that multiplies, up to 64 MiB of malloc for each that allocates, and the run's own arrays.
-constexpr uint64_t kLoading = uint64_t{1} << 30, kPerThread = uint64_t{192} << 20, kBesides = uint64_t{192} << 20;
+// Bytes of address space: what libtorch and its libraries take while they are loaded (one for CUDA 1.8 GiB), 128 MiB
+// that OpenBLAS reserves for each thread that multiplies, up to 64 MiB of malloc for each that allocates, and the run's
+// own arrays.
+constexpr uint64_t kLoading = uint64_t{2304} << 20, kPerThread = uint64_t{192} << 20, kBesides = uint64_t{192} << 20;
 
 constexpr int kErrorSize = 1024;
 
