@@ -123,7 +123,8 @@ TEST_F(Eval, PlaysOnceHoweverOftenItIsStarted) {
 
 TEST_F(Eval, WrongFilmsAreRefusedBeforeAnythingIsPlayed) {
   const std::string gif = (runs->folder / "run.gif").string();
-  if (const Result result = eval({"--video", gif, "--fps", "60"}); no_films_here(result)) GTEST_SKIP() << result.err;
+  const Result any = eval({"--video", gif, "--camera", "nose"});
+  if (any.err.find("no film can be made") != std::string::npos) GTEST_SKIP() << any.err;
   for (const auto& [options, says] : std::vector<std::pair<Words, std::string>>{
            {{"--video", "run.avi"}, "neither with .mp4, .gif nor .png"},
            {{"--video", gif, "--size", "641x480"}, "even numbers from 64 to 4096"},
