@@ -46,11 +46,13 @@ void add_ground(mjSpec* spec) {
   material->specular = 0.1f;
 }
 
-// Planes of the world that have nothing of their own to show.
+// Planes end nowhere, as in the physics, and are of our ground if they have nothing of their own to show.
 void lay_ground(mjSpec* spec) {
   for (mjsElement* e = mjs_firstElement(spec, mjOBJ_GEOM); e; e = mjs_nextElement(spec, e)) {
     mjsGeom* geom = mjs_asGeom(e);
-    if (geom->type == mjGEOM_PLANE && !*mjs_getString(geom->material)) mjs_setString(geom->material, kGround);
+    if (geom->type != mjGEOM_PLANE) continue;
+    geom->size[0] = geom->size[1] = 0;
+    if (!*mjs_getString(geom->material)) mjs_setString(geom->material, kGround);
   }
 }
 
