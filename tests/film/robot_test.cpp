@@ -62,6 +62,16 @@ TEST_F(RobotPicture, TrackFollowsTheRobot) {
   }
 }
 
+// A plane ends nowhere in the physics, whatever size its model says.
+TEST_F(RobotPicture, TheGroundEndsNowhere) {
+  std::ofstream(file) << R"(<mujoco><asset><material name="grass" rgba="0 0.8 0 1"/></asset><worldbody>
+    <geom type="plane" size="2 2 1" material="grass"/>
+    <body pos="0 0 1"><freejoint/><geom type="sphere" size="0.3"/></body></worldbody></mujoco>)";
+  Studio studio;
+  draw(studio, 50, 0, 1);
+  EXPECT_GT(find([](const uint8_t* p) { return p[1] > 2 * p[0] && p[1] > 2 * p[2]; }).pixels, 320 * 240 / 3);
+}
+
 TEST_F(RobotPicture, FreeStays) {
   Studio studio(320, 240, "free");
   draw(studio, -0.4, 0, 1.5);
