@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="a9aa8664499a24ff2aaad681ec45659959634c925f67872fef3539240e56b6a2")
+    version("0.1.0", sha256="b002731bb260508ba5d3e028278371291fd80b57dba379409c9739c1b4e0ec3d")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
