@@ -68,8 +68,7 @@ struct ThreadSums {
   }
 };
 
-// A function of rows: its lanes<F>(row, sums) does the rows of F's lanes and adds to `sums`. One whose columns are a
-// few says how many, kColumns.
+// A function of rows: its lanes<F>(row, sums) does the rows of F's lanes and adds to `sums`.
 template <class Function>
 struct HostSumRows {
   Function function;
@@ -79,19 +78,20 @@ struct HostSumRows {
     HostSums sums{out, static_cast<int>(row % kSumLanes)};
     function.template lanes<F>(row, sums);
   }
-  // The same sums of whole sixteens of rows: adding in memory takes ten times as long.
+  // The same sums of whole sixteens of rows, in registers: each addition in memory waits for the one before to arrive.
   template <class F>
-  requires requires { Function::kColumns; }
+  requires requires { Function::Of::kColumns; }
   DRL_HD int64_t many(int64_t row, int64_t end) const {
     if (row % kSumLanes != 0) return row;
-    using Sums = RegisterSums<F, Function::kColumns>;
+    constexpr int columns = Function::Of::kColumns;
+    using Sums = RegisterSums<F, columns>;
     Sums sums;
-    for (int c = 0; c < Function::kColumns; ++c)
+    for (int c = 0; c < columns; ++c)
       for (int p = 0; p < Sums::kParts; ++p) sums.sums[c][p] = Wide<F>::load(out + c * kSumLanes + p * kLanesOf<F>);
     for (; row + kSumLanes <= end; row += kSumLanes)
       for (sums.part = 0; sums.part < Sums::kParts; ++sums.part)
         function.template lanes<F>(row + sums.part * kLanesOf<F>, sums);
-    for (int c = 0; c < Function::kColumns; ++c)
+    for (int c = 0; c < columns; ++c)
       for (int p = 0; p < Sums::kParts; ++p) store(out + c * kSumLanes + p * kLanesOf<F>, sums.sums[c][p]);
     return row;
   }
@@ -113,22 +113,16 @@ struct GpuSumRows {
 // columns says how many, kColumns.
 template <class Load>
 struct AllColumns {
+  using Of = Load;
   Load load;
   int columns;
   template <class F, class Sums>
   DRL_HD void lanes(int64_t row, Sums& sums) const {
-    for (int c = 0; c < columns; ++c) sums.add(c, load.template at<F>(row, c));
-  }
-};
-template <class Load>
-requires requires { Load::kColumns; }
-struct AllColumns<Load> {
-  static constexpr int kColumns = Load::kColumns;
-  Load load;
-  int columns;
-  template <class F, class Sums>
-  DRL_HD void lanes(int64_t row, Sums& sums) const {
-    for (int c = 0; c < kColumns; ++c) sums.add(c, load.template at<F>(row, c));
+    if constexpr (requires { Load::kColumns; }) {
+      for (int c = 0; c < Load::kColumns; ++c) sums.add(c, load.template at<F>(row, c));
+    } else {
+      for (int c = 0; c < columns; ++c) sums.add(c, load.template at<F>(row, c));
+    }
   }
 };
 template <class Load>
