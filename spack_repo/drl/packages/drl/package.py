@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="b002731bb260508ba5d3e028278371291fd80b57dba379409c9739c1b4e0ec3d")
+    version("0.1.0", sha256="a171ca3063decead4a6683c137122a39ea5b47709ad85495b457111527a5f925")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
