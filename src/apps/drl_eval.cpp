@@ -34,7 +34,8 @@ constexpr const char* kUsage =
     "drl_eval: plays whole episodes with a trained policy.\n\n"
     "  drl_eval --run runs/Cartpole/latest             its newest checkpoint, 100 episodes\n"
     "  drl_eval --checkpoint F --record episodes.h5    a certain one; and keep what was played\n"
-    "  drl_eval --run R --episodes 1 --video run.mp4   a film of it\n\n"
+    "  drl_eval --run R --episodes 1 --video run.mp4   a film of it\n"
+    "  drl_eval --run R --env.noise 0                  with another value of an option of its task\n\n"
     "First line: return mean M std S min A max B. Exit codes: 0 done, 1 failure, 2 wrong usage.\n\n";
 
 struct EvalOptions {
@@ -72,12 +73,15 @@ struct EvalOptions {
 // The networks of a checkpoint, ready to act.
 class Policy {
  public:
-  Policy(const Checkpoint& checkpoint, const std::string& file, const EvalOptions& options)
+  // `of_task`: values of --env. options that differ from the run's.
+  Policy(const Checkpoint& checkpoint, const std::string& file, const EvalOptions& options,
+         const std::vector<NamedValue>& of_task)
       : queue_(make_host_queue(isa_of("auto"))) {
     OptionTable table;
     options_.add_to(table);
     options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
     task_ = attribute<std::string>(checkpoint, file, "task");
+    table.apply(of_task);
     if (!options.xml_file.empty()) set_of_robot(table, "xml_file", options.xml_file), table.set("env.physics", "auto");
     if (options.physics != "run") set_of_robot(table, "physics", options.physics);
     const TaskSpec task = spec_of_task(checkpoint, file);
@@ -231,13 +235,13 @@ int check_video(int threads) {
   return kDone;
 }
 
-int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film) {
+int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film, const std::vector<NamedValue>& of_task) {
   const std::string file = checkpoint_of(options);
   if (!options.record.empty() && options.record == film.video)
     throw UsageError("--record and --video name one file: give them two");
   if (!options.record.empty()) require_writable(options.record);
   const Checkpoint checkpoint = read_checkpoint(file);
-  Policy policy(checkpoint, file, options);
+  Policy policy(checkpoint, file, options, of_task);
   const double dt = task_spec(policy.task(), policy.task_params()).dt;
   Recording recording({{"task", policy.task()}, {"dt", dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
@@ -257,7 +261,11 @@ int run(const std::vector<std::string>& arguments) {
   OptionTable table;
   table.section("", "Evaluation", options);
   table.section("", "Film", film);
-  table.apply_command_line({arguments.begin() + 1, arguments.end()});
+  table.await("env");
+  std::vector<NamedValue> given = table.parse_command_line({arguments.begin() + 1, arguments.end()});
+  const auto of_task = std::stable_partition(given.begin(), given.end(),
+                                             [](const NamedValue& option) { return !option.name.starts_with("env."); });
+  table.apply({given.begin(), of_task});
   load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
@@ -270,7 +278,7 @@ int run(const std::vector<std::string>& arguments) {
   if (options.check_video) return check_video(options.threads);
   if (film.video.empty() && film != FilmOptions{})
     throw UsageError("--camera, --size, --fps and --video_seconds are of a film: give --video FILE too");
-  return evaluate_checkpoint(options, film);
+  return evaluate_checkpoint(options, film, {of_task, given.end()});
 }
 
 }  // namespace

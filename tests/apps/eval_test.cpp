@@ -90,18 +90,42 @@ TEST_F(Eval, RecordsWholeEpisodes) {
   }
 }
 
+class EvalOfALadder : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(ladder_.train(library_ + Words{"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
+  }
+  Result eval(const Words& options) const {
+    return run_program(Words{kEval, "--run", ladder_.run("r").string(), "--episodes", "3"} + library_ + options);
+  }
+
+ private:
+  const Runs ladder_{"Ladder"};
+  const Words library_ = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+};
+
 // The curriculum's numbers after two iterations of four steps: an episode lasts 4 steps, since the first ones lasted as
 // long as they should, 3, and the second ones 3 again; each step is worth 2 more. So an episode gives 2 + 3 + 4 * 2.
-TEST(EvalOfACurriculum, PlaysWithTheCheckpointsNumbers) {
-  const Runs ladder("Ladder");
-  const Words library = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
-  ASSERT_EQ(ladder.train(library + Words{"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
-  const Result result =
-      run_program(Words{kEval, "--run", ladder.run("r").string(), "--episodes", "3", "--json"} + library);
+TEST_F(EvalOfALadder, PlaysWithTheCheckpointsCurriculum) {
+  const Result result = eval({"--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const nlohmann::json json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json.at("lengths"), (std::vector<int>{4, 4, 4}));
   EXPECT_EQ(json.at("returns"), (std::vector<double>{13, 13, 13}));
+}
+
+// Of the first step, worth 2 in the run and 5 here.
+TEST_F(EvalOfALadder, OptionsOfTheTaskMayDifferFromTheRuns) {
+  const Result result = eval({"--json", "--env.first", "5"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out).at("returns"), (std::vector<double>{16, 16, 16}));
+  for (const Words& wrong : {Words{"--env.frist", "5"}, Words{"--env.first", "five"}}) {
+    const Result refused = eval(wrong);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.out, "");
+    EXPECT_EQ(count_lines(refused.err), 1u) << refused.err;
+    EXPECT_NE(refused.err.find("env.first"), std::string::npos) << refused.err;
+  }
 }
 
 TEST_F(Eval, WhatIsNoRecordingIsNotReplacedByOne) {

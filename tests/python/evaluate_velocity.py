@@ -1,0 +1,41 @@
+"""How closely a robot follows its commands, in a recording of a velocity task.
+
+    drl_eval --run RUN --env.noise 0 --record episodes.h5
+    tests/python/venv build/venv tests/python/evaluate_velocity.py episodes.h5
+
+Prints mean |command - velocity| of its base, ahead and to the left, over all steps, and over those from 1 s after each
+new command on. It is for recordings without noise, in which the first three observations are the base's velocity.
+"""
+
+import argparse
+import pathlib
+
+import h5py
+import numpy as np
+
+
+def errors_of(observations, dt, settle):
+    velocity, command = observations[:-1, 0:2], observations[:-1, -3:-1]
+    error = np.linalg.norm(command - velocity, axis=1)
+    changed = np.append(True, (command[1:] != command[:-1]).any(axis=1))
+    steps = np.arange(len(error))
+    since = steps - np.maximum.accumulate(np.where(changed, steps, 0))
+    return error, since * dt >= settle
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("recordings", nargs="+", type=pathlib.Path)
+    parser.add_argument("--settle", type=float, default=1, help="seconds after a new command that are left out")
+    options = parser.parse_args()
+    for path in options.recordings:
+        with h5py.File(path) as file:
+            episodes = [episode["observations"][:] for name, episode in file.items() if name.startswith("episode_")]
+            all_errors, settled = map(
+                np.concatenate, zip(*(errors_of(each, file.attrs["dt"], options.settle) for each in episodes))
+            )
+            commands = np.concatenate([each[:-1, -3:-1] for each in episodes])
+        print(
+            f"{path.stem}: {len(episodes)} episodes, mean |command| {np.linalg.norm(commands, axis=1).mean():.3f} m/s, "
+            f"error {all_errors.mean():.3f}, from {options.settle:g} s on {all_errors[settled].mean():.3f} m/s"
+        )
