@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/log.hpp"
 #include "comm/mpi_check.hpp"
 
 namespace drl {
@@ -58,8 +59,13 @@ std::unique_ptr<NodeSums> NodeSums::make(MPI_Comm comm) {
   good = good && all_true(comm, sums->map(file));
   if (rank == 0 && file >= 0) shm_unlink(name);
   if (file >= 0) close(file);
-  if (!good) return nullptr;
-  return sums;
+  if (good) return sums;
+  if (rank == 0)
+    log::warn(
+        "the {} ranks of this host get no memory that all see (/dev/shm is full, or not the same for all): their sums "
+        "go by MPI, which takes several times as long for small networks",
+        size);
+  return nullptr;
 }
 
 // Each rank asks for the memory of its own slot, which then lies near its core; rank 0 for what is all ranks'.

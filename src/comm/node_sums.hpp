@@ -14,8 +14,8 @@ namespace drl {
 
 class NodeSums {
  public:
-  // Collective over `comm`. On all ranks or on none: null when some rank is on another host, or when the memory cannot
-  // be had or seen by all (/dev/shm is full, or is not the same for all).
+  // Collective over `comm`. On all ranks or on none: null when some rank is on another host, or, which rank 0 says,
+  // when the memory cannot be had or seen by all (/dev/shm is full, or is not the same for all).
   static std::unique_ptr<NodeSums> make(MPI_Comm comm);
   ~NodeSums();
   NodeSums(const NodeSums&) = delete;
