@@ -87,20 +87,20 @@ struct Cartpole {
   // steps that are large or noisy unlearn them. So rollouts are long (of 16 steps each, one seed in forty ends badly),
   // the rate falls to 0, mini-batches are large, and the clip range is narrow.
   static constexpr char preset[] = R"(
-num_envs = 512
-num_steps_per_env = 64
-max_iterations = 330
+num_envs = 256
+num_steps_per_env = 32
+max_iterations = 660
 [ppo]
-learning_rate = 1e-3
+learning_rate = 2e-3
 schedule = linear
-schedule_iterations = 330
-num_learning_epochs = 3
-num_mini_batches = 4
+schedule_iterations = 660
+num_learning_epochs = 4
+num_mini_batches = 16
 gamma = 0.995
 lam = 0.95
 clip_param = 0.1
 use_clipped_value_loss = false
-entropy_coef = 0.005
+entropy_coef = 0.0
 value_loss_coef = 1.0
 max_grad_norm = 1.0
 [policy]

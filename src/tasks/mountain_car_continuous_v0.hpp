@@ -58,22 +58,23 @@ struct MountainCarContinuousV0 {
   }
 
   static constexpr char preset[] = R"(
-num_envs = 64
-num_steps_per_env = 256
-max_iterations = 100
+num_envs = 32
+num_steps_per_env = 64
+max_iterations = 200
 [ppo]
-learning_rate = 3e-4
+learning_rate = 3e-3
 schedule = linear
-num_learning_epochs = 10
+num_learning_epochs = 1
 num_mini_batches = 8
 gamma = 0.999
 lam = 0.95
-entropy_coef = 0.0
+entropy_coef = 0.005
 max_grad_norm = 0.5
 reward_scale = 0.1
 obs_normalization = true
 obs_normalization_eps = 1e-4
 obs_normalization_clip = 0
+schedule_iterations = 200
 [policy]
 actor_hidden_dims = 64,64
 critic_hidden_dims = 64,64

@@ -55,22 +55,23 @@ struct MountainCarV0 {
   }
 
   static constexpr char preset[] = R"(
-num_envs = 256
+num_envs = 32
 num_steps_per_env = 64
-max_iterations = 200
+max_iterations = 800
 [ppo]
-learning_rate = 1e-3
+learning_rate = 2e-3
 schedule = linear
-num_learning_epochs = 4
-num_mini_batches = 8
+num_learning_epochs = 3
+num_mini_batches = 16
 gamma = 0.99
-lam = 0.98
+lam = 0.9
 entropy_coef = 0.01
 max_grad_norm = 0.5
 use_clipped_value_loss = false
 obs_normalization = true
 obs_normalization_eps = 1e-4
 obs_normalization_clip = 0
+schedule_iterations = 800
 [policy]
 actor_hidden_dims = 64,64
 critic_hidden_dims = 64,64
