@@ -45,7 +45,6 @@ TEST_F(OfManipulator, SticksAndSlipsAsLibmujocoHasIt) {
       (std::abs(force) < most ? sticking : force > 0 ? slipping : back)[joint] += 1;
     }
   }
-  for (int d = 0; d < 8; ++d) std::printf("%d: %d %d %d\n", d, sticking[d], slipping[d], back[d]);
   EXPECT_GE(limits, 300);
   EXPECT_GE(contacts, 300);
   for (const int joint : {0, 1, 2, 3, 4, 5, 7}) {
