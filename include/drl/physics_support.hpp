@@ -14,6 +14,7 @@
 
 #include "drl/lanes.hpp"
 #include "drl/math.hpp"
+#include "drl/physics_friction.hpp"
 #include "drl/physics_pairs.hpp"
 
 namespace drl {
@@ -85,9 +86,9 @@ template <class F, class Sizes>
 struct Stage : OwnNumbers<F, Sizes::kParameters>,
                SensedForces<F, Sizes::kSensorNumbers == 0 ? 0 : some(Sizes::kSensed)> {
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[some(Sizes::nu)], qacc[Sizes::nv];
-  F wrench[some(Sizes::kTouchingFrames)][6];  // torque about the tree's origin and force of contacts
-  F limit[some(Sizes::kLimits)];              // force along qvel
-  F unsolved;                                 // how many solutions of this step had not converged
+  F wrench[some(Sizes::kTouchingFrames)][6];                 // torque about the tree's origin and force of contacts
+  F limit[some(Sizes::kLimits + count_frictions<Sizes>())];  // force along qvel; then those of dry friction
+  F unsolved;                                                // how many solutions of this step had not converged
 };
 
 template <class F, class Sizes>
@@ -121,6 +122,7 @@ struct Work {
   F next_active[kRows];
   int touching[some(Sizes::kContacts + Sizes::kCones)], touches = 0;  // contacts that are there in some lane
   [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;      // of these
+  [[no_unique_address]] Array<FrictionRow<F>, count_frictions<Sizes>()> friction;
   // Of pairs that may touch: parts, where other trees' origins are, rows, and M's factors with what else pushes.
   Round<F> round[some(Sizes::kRounds)];
   F between[some(Sizes::kTrees)][3];
@@ -149,6 +151,13 @@ DRL_HD void each_cone(Work& w, const Body& body) {
     for (int t = 0; t < w.touches; ++t) body(P::cone(w.touching[t]).dimensions, w.cone[t]);
   if constexpr (P::kPairCones > 0)
     for (int c = 0; c < w.pair_cones; ++c) body(kResiduals, w.pair_cone[c]);
+}
+
+// Calls body(friction, row) for each joint's dry friction.
+template <class P, class Work, class Body>
+DRL_HD void each_friction(Work& w, const Body& body) {
+  if constexpr (count_frictions<P>() > 0)
+    for (int f = 0; f < P::kFrictions; ++f) body(P::friction(f), w.friction[f]);
 }
 
 // The contacts that are there in some lane, with none of their rows pushing yet. True in lanes that have too many.
@@ -181,6 +190,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
   }
   each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = F(0); });
   each_cone<P>(w, [&](int, Cone<F>& cone) DRL_LAMBDA { cone.begin_solution(); });
+  each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.begin_solution(); });
   return has_too_many;
 }
 
@@ -242,6 +252,14 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
       decide(P::Work::kFixedRows + s);
     }
   if constexpr (P::kCones + P::kPairCones > 0) differs = differs | find_next_cones<P>(w, qacc);
+  if constexpr (count_frictions<P>() > 0) {
+    F along[P::nv];  // qvel
+    P::out_of_solver(w, qacc, along);
+    each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA {
+      row.next_y = along[friction.dof] + row.rest;
+      differs = differs | row.differs(friction);
+    });
+  }
   return differs;
 }
 
@@ -252,8 +270,8 @@ template <class P>
 DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qacc, typename P::Number* next,
                                Mask<typename P::Number> lanes, double enough) {
   using F = typename P::Number;
-  constexpr bool has_cones = P::kCones + P::kPairCones > 0;
-  constexpr int kSteps = has_cones ? 20 : 10;
+  constexpr bool is_steep = P::kCones + P::kPairCones + count_frictions<P>() > 0;
+  constexpr int kSteps = is_steep ? 20 : 10;
   F way[P::nv], curvature;
   for (int i = 0; i < P::nv; ++i) way[i] = next[i] - qacc[i];
   P::curvature(w, way, curvature);
@@ -264,6 +282,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     slope = math::fma(-push, w.next_y[r], slope), start = math::fma(push, change, start);
   });
   each_cone<P>(w, [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.begin_line(residuals, slope, start); });
+  each_friction<P>(w, [&](const DryFriction&, const FrictionRow<F>& row) DRL_LAMBDA { row.begin_line(slope, start); });
   F low = F(0), high = F(1), at = F(1), moved = F(4);
   Mask<F> goes_on = lanes;
   for (int k = 0; k < kSteps; ++k) {
@@ -275,14 +294,17 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     });
     each_cone<P>(w,
                  [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.add_slopes(residuals, at, first, second); });
+    each_friction<P>(w, [&](const DryFriction& friction, const FrictionRow<F>& row)
+                            DRL_LAMBDA { row.add_slopes(friction, at, first, second); });
     const F steep = F(enough) * start;
     goes_on = goes_on & ((steep < first) | (first < -steep)) & ((at < F(1)) | (F(0) < first));
     if (!any(goes_on)) break;
     low = math::select(first < F(0), at, low), high = math::select(first < F(0), high, at);
     const F newton = at - first / second;
     Mask<F> is_inside = (low < newton) & (newton < high);
-    // A cone's slope may rise steeply between flat parts, from each of which Newton's step leads to the other one.
-    if constexpr (has_cones) is_inside = is_inside & (math::abs(newton - at) < F(0.5) * moved);
+    // A cone's slope, or dry friction's, may rise steeply between flat parts, from each of which Newton's step leads to
+    // the other one.
+    if constexpr (is_steep) is_inside = is_inside & (math::abs(newton - at) < F(0.5) * moved);
     const F next_at = math::select(is_inside, newton, F(0.5) * (low + high));
     moved = math::abs(next_at - at), at = math::select(goes_on, next_at, at);
   }
@@ -295,6 +317,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     w.next_active[r] = math::select(w.next_y[r] < F(0), w.weight[r], F(0));
   });
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.go_back(residuals, is_back, at); });
+  each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
 }
 
 // The rows that push become the next ones, and so does what contacts add to bodies.
@@ -315,6 +338,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w) {
     }
   each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = w.next_active[r], w.y[r] = w.next_y[r]; });
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals); });
+  each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
   if constexpr (P::kCones > 0) {
     P::no_coupling(w);
     for (int t = 0; t < w.touches; ++t) {
@@ -427,6 +451,8 @@ DRL_HD_CALLED void find_forces(const typename P::Work& w, typename P::Stage& sta
     const int r = P::kContacts * P::kEdges + l;
     stage.limit[l] = -(w.limit_sign[l] * w.next_active[r] * w.next_y[r]);
   }
+  if constexpr (count_frictions<P>() > 0)
+    for (int f = 0; f < P::kFrictions; ++f) stage.limit[P::kLimits + f] = w.friction[f].push(P::friction(f));
 }
 
 template <class P>

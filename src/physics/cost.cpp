@@ -35,6 +35,7 @@ int count_work(const RobotModel& model, const Program& program) {
   const int bodies = some(count(touching_bodies(model)));
   int numbers = place("axis") + place("mass") + place("force") + place("free_turn") + place("factor");
   numbers += kept("damping") + kConeNumbers * (cones + pair_cones) + 9 * cones + 9 * boxes;
+  numbers += 5 * static_cast<int>(frictional_dofs(model).size());
   numbers += 6 * some(contacts) + 8 * some(contacts - cones) + bodies * (6 + 6 + 27) + 2 * some(limits) + 5 * rows;
   numbers += 6 * some(static_cast<int>(model.rounds.size())) + 3 * some(model.trees);
   numbers += some(pair_rows) * (of_pairs + 1) + 2 * of_pairs + kResiduals * pair_cones * (of_pairs + 1);
@@ -64,6 +65,7 @@ Cost cost_of(const RobotModel& model, const Program& program) {
         text.operations + kTrigonometric * text.trigonometric;
   }
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
+  const int rows = limits + static_cast<int>(frictional_dofs(model).size());
   const int solution = of["newton"] + of["factorise"] + of["solve_down"];
   const int once = of["smooth"] + of["into_solver"] + of["out_of_solver"] + of["damp"] + of["integrate"];
   const int pairs = 8 * static_cast<int>(model.pairs.size());  // how near they are
@@ -74,9 +76,9 @@ Cost cost_of(const RobotModel& model, const Program& program) {
   cost.state_bytes = 4 * (model.nq + 2 * model.nv + 1);
   // But for the list of contacts that are there in some lane.
   cost.work_bytes = 4 * count_work(model, program);
-  cost.least = stages * (once + pairs + solution + 2 * limits);
-  const int rounds = kRounds * (solution + of["accelerations"] + 2 * limits);
-  cost.most = contacts + limits == 0 ? cost.least : stages * (once + pairs + rounds + contacts * touching);
+  cost.least = stages * (once + pairs + solution + 2 * rows);
+  const int rounds = kRounds * (solution + of["accelerations"] + 2 * rows);
+  cost.most = contacts + rows == 0 ? cost.least : stages * (once + pairs + rounds + contacts * touching);
   cost.slowest = kPerCycle * kHertz * kLanes / cost.most, cost.fastest = kPerCycle * kHertz * kLanes / cost.least;
   return cost;
 }

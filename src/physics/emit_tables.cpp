@@ -55,6 +55,17 @@ std::string emit_rounds(const RobotModel& model) {
                     text);
 }
 
+std::string emit_frictions(const RobotModel& model) {
+  std::string text;
+  for (const int dof : frictional_dofs(model)) {
+    const DryFriction& friction = *model.dofs[static_cast<size_t>(dof)].friction;
+    text += "        {" + std::to_string(dof) + ", " + listed({friction.weight, friction.most}) + "},\n";
+  }
+  return text.empty() ? ""
+                      : emit_table("  // The number of qvel that dry friction is along, weight, most.\n", "DryFriction",
+                                   "friction", "kFrictions", text);
+}
+
 double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
 // From its centre to the end of its axis, or to a corner.
@@ -146,6 +157,8 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kForce", count(places("force"))},
                {"kFreeTurn", count(places("free_turn"))},
                {"kDamping", count(places("damping"))}});
+  if (const auto frictions = frictional_dofs(model); !frictions.empty())
+    line("int", {{"kFrictions", count(frictions.size())}});
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
   text +=
       emit_table("  // The number of qvel that a limit is of, and the limits; where the file says that qpos begins.\n",
@@ -155,7 +168,8 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
     ranges += "        {" + number(joint->limit->low) + ", " + number(joint->limit->high) + "},\n";
   text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
-  return text + emit_cone_tables(model) + emit_points(model) + emit_rounds(model) + emit_pairs(model) + "};\n";
+  return text + emit_cone_tables(model) + emit_frictions(model) + emit_points(model) + emit_rounds(model) +
+         emit_pairs(model) + "};\n";
 }
 
 }  // namespace drl::robot_compiler

@@ -139,8 +139,14 @@ class Reader : PartReader {
     for (int parent = m_.dof_parentid[d]; parent >= 0; parent = m_.dof_parentid[parent])
       dof.ancestors.push_back(parent);
     dof.armature = m_.dof_armature[d], dof.damping = m_.dof_damping[d], dof.inverse_weight = m_.dof_invweight0[d];
-    if (m_.dof_frictionloss[d] != 0) refuse(quoted("joint", mjOBJ_JOINT, j), "frictionloss");
+    if (m_.dof_frictionloss[d] > 0) dof.friction = friction(d, quoted("joint", mjOBJ_JOINT, j));
     r_.dofs.push_back(dof);
+  }
+  // Its violation is always 0.
+  DryFriction friction(int d, const std::string& where) {
+    const Softness s = softness(m_.dof_solref + 2 * d, m_.dof_solimp + 5 * d, where);
+    const double regularisation = std::max(kLeast, (1 - s.least) / s.least * m_.dof_invweight0[d]);
+    return {m_.dof_frictionloss[d], 1 / regularisation, s.damping};
   }
 
   void read_masses() {

@@ -37,11 +37,18 @@ struct Joint {
   std::optional<std::array<double, 2>> force_range{};  // of all its actuators
 };
 
+// It wants no velocity: its acceleration is -damping v, its weight what the impedance makes of it (1 / R), and its
+// force at most `most`.
+struct DryFriction {
+  double most = 0, weight = 0, damping = 0;
+};
+
 struct Dof {
   std::string name;
   int body = 0, joint = 0;
   std::vector<int> ancestors = {};  // from the nearest to the root
   double armature = 0, damping = 0, inverse_weight = 0;
+  std::optional<DryFriction> friction{};
 };
 
 // What moves as one.
@@ -179,7 +186,7 @@ struct RobotModel {
   std::vector<Parameter> parameters;
   std::vector<Sensor> sensors;
   std::vector<double> start;  // qpos [nq] of the file
-  // What the model uses and the compiler cannot do, each with the element: "tendon 'left': <frictionloss>".
+  // What the model uses and the compiler cannot do, each with the element: "tendon 'left': it pulls".
   std::vector<std::string> unsupported;
 };
 

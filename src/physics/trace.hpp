@@ -102,6 +102,8 @@ struct Impedance {
 Expr impedance(const Impedance& curve, const Expr& x);
 // Numbers of qvel that have a limit, with their joints.
 std::vector<const Joint*> limited_joints(const RobotModel& model);
+// And dry friction.
+std::vector<int> frictional_dofs(const RobotModel& model);
 
 inline Symmetric known(const std::array<double, 6>& i) { return {i[0], i[1], i[2], i[3], i[4], i[5]}; }
 inline Vec3 known(const Numbers3& x) { return {x[0], x[1], x[2]}; }

@@ -272,6 +272,7 @@ class Tracer {
       force[dof] -= weight * (p_.input(at("w.limit_sign", number), name + "sign") *
                               p_.input(at("w.limit_rest", number), name + "rest"));
     }
+    add_frictions(h, force);
     p_.section("factorised and solved");
     TreeFactors factors = factor_tree(model_, h);
     std::vector<Expr> solution = solve_up(model_, factors, force), results = factors.inverse;
@@ -289,6 +290,34 @@ class Tracer {
     for (const auto& [k, place] : places)
       if (used.contains(place)) couples_[k] = true;
     if (!model_.pairs.empty()) trace_halves(factors);
+  }
+
+  // Dry friction is along a number of qvel, which of a free joint's turning is along three in the solver's axes.
+  void add_frictions(TreeMatrix& h, std::vector<Expr>& force) {
+    int number = 0;
+    for (const int dof : frictional_dofs(model_)) {
+      const std::string place = at("w.friction", number++);
+      const std::string name = identifier(model_.dofs[static_cast<size_t>(dof)].name) + "_friction_";
+      const Expr weight = p_.input(place + ".active", name + "weight");
+      const Expr push = weight * p_.input(place + ".rest", name + "rest") + p_.input(place + ".slip", name + "slip");
+      const auto along = in_solver(static_cast<size_t>(dof));
+      for (const auto& [i, x] : along) {
+        h.diagonal[i] += weight * (x * x);
+        force[i] -= push * x;
+        for (const auto& [ancestor, y] : along)
+          if (ancestor < i) h.ancestors[i][i - ancestor - 1] += weight * (x * y);
+      }
+    }
+  }
+  // Where a number of qvel is along the solver's, and how much.
+  std::vector<std::pair<size_t, Expr>> in_solver(size_t dof) const {
+    const int j = model_.dofs[dof].joint;
+    const Joint& joint = model_.joints[static_cast<size_t>(j)];
+    const auto turning = static_cast<size_t>(joint.dof) + 3;
+    if (joint.kind != Joint::free || dof < turning) return {{dof, 1}};
+    const Mat3& turn = kept_.free_turns.at(j);
+    const int axis = static_cast<int>(dof - turning);
+    return {{turning, turn[0][axis]}, {turning + 1, turn[1][axis]}, {turning + 2, turn[2][axis]}};
   }
 
   // Puts them into the work, and makes them what is read from there.

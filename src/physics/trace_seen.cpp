@@ -185,6 +185,9 @@ class Tracer {
         const Vec3 turned = transposed(turn) * Vec3{force[d], force[d + 1], force[d + 2]};
         for (int k = 0; k < 3; ++k) force[d + index(k)] = turned[k];
       }
+    int number = static_cast<int>(joints.size());
+    for (const int dof : frictional_dofs(model_))
+      force[index(dof)] += p_.input(at("limit", number++), identifier(model_.dofs[index(dof)].name) + "_friction");
     for (int i = 0; i < model_.nv; ++i) p_.set(at("seen.qfrc_constraint", i), force[index(i)]);
   }
 

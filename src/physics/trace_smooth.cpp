@@ -48,6 +48,15 @@ Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::
   return p.input(read, name);
 }
 
+// A row for each number of qvel with dry friction: residual = qacc + rest, in the axes of qvel.
+void trace_frictions(const RobotModel& model, Program& p) {
+  int number = 0;
+  for (const int dof : frictional_dofs(model)) {
+    const Expr damping = model.dofs[static_cast<size_t>(dof)].friction->damping;
+    p.set(at("w.friction", number++) + ".rest", damping * p.input(at("qvel", dof), ""));
+  }
+}
+
 void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& kept, Program& p) {
   std::vector<Vec3> centers;
   std::vector<Expr> distances, along[2];
@@ -147,6 +156,12 @@ std::vector<const Joint*> limited_joints(const RobotModel& model) {
     if (joint.limit) joints.push_back(&joint);
   return joints;
 }
+std::vector<int> frictional_dofs(const RobotModel& model) {
+  std::vector<int> dofs;
+  for (size_t i = 0; i < model.dofs.size(); ++i)
+    if (model.dofs[i].friction) dofs.push_back(static_cast<int>(i));
+  return dofs;
+}
 Expr impedance(const Impedance& curve, const Expr& x) {
   const Expr share = min(max(x, -x) / curve.width, 1);
   Expr rise = share;
@@ -186,6 +201,8 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
     }
   p.section("limits");
   trace_limits(model, kinematics, p);
+  p.section("dry friction");
+  trace_frictions(model, p);
   p.section("where contacts may be");
   trace_touches(model, kinematics, kept, p);
   if (model.pairs.empty()) return kept;

@@ -34,13 +34,15 @@ struct Room {
   static constexpr int kTrees = 4, kFactor = 400, kAxis = 168, kMass = 400, kForce = 28, kFreeTurn = 36;
   // None of elliptic cones, boxes and sensors.
   static constexpr int kDamping = 28, kCones = 0, kPairCones = 0, kBoxes = 0, kParameters = 0, kSensed = 0;
-  static constexpr int kSensorNumbers = 0;
+  static constexpr int kSensorNumbers = 0, kFrictions = 28;
   // Tables of the robot at hand.
   static inline int limited_joints[kLimits + 1] = {};
+  static inline physics::DryFriction frictions[kFrictions + 1] = {};
   static inline physics::ContactPoint points[kContacts + 1] = {};
   static inline physics::RoundPart rounds[kRounds + 1] = {};
   static inline physics::ContactPair pairs[kPairs + 1] = {};
   static const int& limited(int k) { return limited_joints[k]; }
+  static const physics::DryFriction& friction(int k) { return frictions[k]; }
   static const physics::ContactPoint& point(int k) { return points[k]; }
   static const physics::RoundPart& round(int k) { return rounds[k]; }
   static const physics::ContactPair& pair(int k) { return pairs[k]; }
@@ -70,6 +72,7 @@ struct InterpretedRobot : Room<kKind> {
   static void smooth(const F* qpos, const F* qvel, const F* ctrl, Work& w) {
     std::ranges::fill(w.weight, 0.0), std::ranges::fill(w.limit_sign, 0.0), std::ranges::fill(w.limit_rest, 0.0);
     for (Touch& touch : w.touch) touch.distance = 1;
+    for (auto& row : w.friction) row.rest = 0;
     header_->call("smooth", {qpos, qvel, ctrl, &w});
   }
   static void newton(const Work& w, F* qacc) { header_->call("newton", {&w, none(qacc)}); }
@@ -169,6 +172,14 @@ struct InterpretedRobot : Room<kKind> {
     const auto limited = header_->list("limited");
     check(limited.size(), "kLimits", Sizes::kLimits);
     std::ranges::copy(limited, Sizes::limited_joints);
+    std::ranges::fill(Sizes::frictions, physics::DryFriction{});
+    if (header_->size_or_0("kFrictions") > 0) {
+      const auto frictions = header_->table("friction");
+      check(frictions.size(), "kFrictions", Sizes::kFrictions);
+      std::ranges::transform(frictions, Sizes::frictions, [](const std::vector<double>& r) {
+        return physics::DryFriction{static_cast<int>(r.at(0)), r.at(1), r.at(2)};
+      });
+    }
     std::ranges::transform(points, Sizes::points, [](const std::vector<double>& r) {
       return physics::ContactPoint{static_cast<int>(r.at(0)),
                                    static_cast<int>(r.at(1)),
@@ -226,7 +237,14 @@ struct InterpretedRobot : Room<kKind> {
     for (const char* name : {"weight[]", "y[]", "change[]", "push[]"}) p[name] = {0, {kNumber}, {size("kEdges")}};
     p["coupling[]"] = {0, {kNumber}, {physics::kCouplings}};
     p["ctrl[]"] = {0, {kNumber}, {size("nu")}};
-    p["limit[]"] = {0, {kNumber}, {size("kLimits")}};
+    const int limits = size("kLimits"), frictions = header_->size_or_0("kFrictions");
+    p["limit[]"] = {0, {kNumber}, {limits + frictions}, limits, Sizes::kLimits - limits};
+    using Friction = physics::FrictionRow<F>;
+    const auto friction = [&](const char* field, size_t offset) {
+      p[std::string("w.friction[].") + field] = {offsetof(Work, friction) + offset, {sizeof(Friction)}, {frictions}};
+    };
+    friction("rest", offsetof(Friction, rest)), friction("active", offsetof(Friction, active));
+    friction("slip", offsetof(Friction, slip));
     p["acceleration[][]"] = {0, {kSix, kNumber}, {size("kTouchingBodies"), 6}};
     p["wrench[][]"] = {0, {kSix, kNumber}, {std::max(size("kTrees"), size("kTouchingFrames")), 6}};
 

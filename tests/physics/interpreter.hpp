@@ -318,6 +318,8 @@ class InterpretedHeader {
 
   double number(const std::string& name) const { return sizes_.at(name); }
   int size(const std::string& name) const { return static_cast<int>(number(name)); }
+  // Of what headers say only where there is any.
+  int size_or_0(const std::string& name) const { return sizes_.contains(name) ? size(name) : 0; }
 
   // The rows of a table of the sizes: "point".
   std::vector<std::vector<double>> table(const std::string& name) const {

@@ -1,6 +1,7 @@
 // What is interpreted of a header is what the compiler makes of it.
 #include "compared.hpp"
 #include "cone_robots.hpp"
+#include "friction_robots.hpp"
 #include "interpreted_robot.hpp"
 #include "physics/cost.hpp"
 #include "robots.hpp"
@@ -64,6 +65,8 @@ TEST(Cost, BytesAreThoseOfTheTypes) {
   expect_bytes<humanoid_robot>("src/robots/models/humanoid.xml");
   expect_bytes<pile_robot>("tests/physics/models/pile.xml");
   expect_bytes<crawler_robot>("tests/physics/models/crawler.xml");
+  expect_bytes<manipulator_robot>("tests/physics/models/manipulator.xml");
+  expect_bytes<slider_robot>("tests/physics/models/slider.xml");
 }
 
 TEST(Interpreter, ComputesAsCompiledRobotsDo) {

@@ -25,6 +25,12 @@ TEST(RobotProgram, WritesAHeaderAndExplains) {
   EXPECT_NE(slurp(header).find("namespace physics::half_cheetah {"), std::string::npos);
 }
 
+TEST(RobotProgram, ExplainsDryFriction) {
+  const Result result = run({std::string(DRL_TEST_DATA) + "/physics/models/manipulator.xml", "--explain"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("\n12 numbers of qvel with dry friction\n"), std::string::npos) << result.out;
+}
+
 TEST(RobotProgram, NamesWhatCannotBeCompiledAndWritesNothing) {
   const TempFolder folder;
   const Result result = run({kModels + "pusher.xml", "-o", (folder / "pusher.hpp").string()});

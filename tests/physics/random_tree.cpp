@@ -139,8 +139,12 @@ class Writer {
     out_ << "</body>\n";
   }
   void write_free_joint() {
-    out_ << "<joint" << named("joint", joints_++) << " type=\"free\"" << maybe(0.3, between("damping", 0.01, 0.5));
-    out_ << maybe(0.3, between("armature", 0.001, 0.1)) << "/>\n";
+    out_ << "<joint" << named("joint", joints_++) << " type=\"free\"" << maybe(0.3, between("damping", 0.0005, 0.01));
+    out_ << maybe(0.3, between("armature", 0.001, 0.1)) << maybe(0.3, dry_friction(2)) << "/>\n";
+  }
+  // Of any size up to the largest.
+  std::string dry_friction(double most) {
+    return list("frictionloss", {most * std::pow(10, uniform(-3, 0))}) + softness("friction", 1 + below(2));
   }
   // No two of a body are the same motion, which would have no mass of its own.
   void write_joint(bool may_slide) {
@@ -161,7 +165,8 @@ class Writer {
       out_ << list("range", {uniform(-1.2, -0.1), uniform(0.1, 1.2)}) << softness("limit", 1 + below(2));
       out_ << maybe(0.2, between("margin", 0, 0.05));
     }
-    out_ << maybe(0.2, list("actuatorfrcrange", {uniform(-3, -1), uniform(1, 3)})) << "/>\n";
+    out_ << maybe(0.2, list("actuatorfrcrange", {uniform(-3, -1), uniform(1, 3)}));
+    out_ << maybe(0.4, dry_friction(is_driven ? 10 : 1)) << "/>\n";
     joints_ += 1;
   }
   // Of a body that is not what its geoms are: the sum of two moments is at least the third.

@@ -150,6 +150,28 @@ TEST(RobotModel, ConesHaveTheFrictionOfTheirGeoms) {
   EXPECT_EQ(read(first).contacts[0].cone.fixed, (Numbers3{1e-5, 1e-5, 1e-5}));  // MuJoCo's least
 }
 
+// A slide of 2 kg: R = (1 - 0.9) / 0.9 of its inverse weight 1/2, and its velocity is to decay with 2 / (0.95 0.02 s),
+// MuJoCo's defaults. Of a free joint all six have it.
+TEST(RobotModel, DryFrictionIsARowOfEachNumberOfQvel) {
+  const RobotModel model = read(
+      "<worldbody><body><joint type='slide' frictionloss='3'/><geom size='0.1' mass='2'/></body><body pos='1 0 0'>"
+      "<joint type='free' frictionloss='0.5' solimpfriction='0.5 0.8 0.01' solreffriction='-100 -40'/>"
+      "<geom size='0.1' mass='4'/></body></worldbody>");
+  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(model.unsupported);
+  ASSERT_EQ(model.dofs.size(), 7u);
+  ASSERT_TRUE(model.dofs[0].friction);
+  EXPECT_EQ(model.dofs[0].friction->most, 3);
+  EXPECT_NEAR(model.dofs[0].friction->weight, 18, 1e-12);
+  EXPECT_NEAR(model.dofs[0].friction->damping, 2 / (0.95 * 0.02), 1e-12);
+  const double moment = 0.4 * 4 * 0.01;  // of the ball
+  for (size_t k = 1; k < 7; ++k) {
+    ASSERT_TRUE(model.dofs[k].friction);
+    EXPECT_EQ(model.dofs[k].friction->most, 0.5);
+    EXPECT_NEAR(model.dofs[k].friction->weight, k < 4 ? 4 : moment, 1e-12);
+    EXPECT_NEAR(model.dofs[k].friction->damping, 50, 1e-12);
+  }
+}
+
 struct Refused {
   const char *inside, *what;
 };
@@ -164,7 +186,6 @@ INSTANTIATE_TEST_SUITE_P(
     All, Unsupported,
     testing::Values(
         Refused{DRL_BODY("<joint name='hip' type='ball'/>"), "joint 'hip': a ball joint"},
-        Refused{DRL_BODY("<joint name='hip' frictionloss='1'/>"), "joint 'hip': frictionloss"},
         Refused{"<option integrator='implicit'/>" DRL_BODY("<freejoint/>"), "option: the integrator implicit"},
         Refused{"<custom><text name='varies' data='friction bal'/></custom>" DRL_BODY("<freejoint/>"),
                 "text 'varies': there is no geom 'bal'"},
@@ -179,6 +200,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord' stiffness='1'><joint joint='hip' coef='1'/>"
                                                 "</fixed></tendon>",
                 "tendon 'cord': it pulls"},
+        Refused{DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='rope' frictionloss='1'><joint joint='hip' "
+                                                "coef='1'/></fixed></tendon>",
+                "tendon 'rope': it pulls"},
         Refused{DRL_BODY("<joint name='hip'/>") "<equality><joint joint1='hip'/></equality>", "equality constraints"},
         Refused{DRL_BODY("<joint name='hip'/>") "<sensor><jointpos name='angle' joint='hip'/></sensor>",
                 "sensor 'angle': it is neither gyro, velocimeter, subtreeangmom nor contact"},

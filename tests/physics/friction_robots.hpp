@@ -1,0 +1,6 @@
+// The robots of dry friction.
+#pragma once
+
+#include "drl/physics_loop.hpp"
+#include "physics/manipulator.hpp"
+#include "physics/slider.hpp"
