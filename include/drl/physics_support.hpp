@@ -39,17 +39,6 @@ struct ContactPoint {
   double stiffness, damping, least, most, width, midpoint;  // of the solver's parameters
 };
 
-// The centre of its sphere from its tree's origin, the distance from the floor, and the direction of friction.
-template <class F>
-struct Touch {
-  F center_x, center_y, center_z, distance, along_x, along_y;
-};
-// Where it touches, the first tangent, and the residuals at no acceleration.
-template <class F>
-struct ContactRow {
-  F point_x, point_y, point_z, tangent_x, tangent_y, rest_normal, rest_first, rest_second;
-};
-
 // An array of at least one, because C++ has none of 0.
 constexpr int some(int n) { return n > 0 ? n : 1; }
 // An array that takes no room where it is empty.
@@ -99,47 +88,75 @@ struct Seen {
   [[no_unique_address]] Array<F, Sizes::kSensorNumbers> sensor;  // of motion
 };
 
-// What a stage computes with. Rows are the constraints' inequalities: kEdges of each floor contact, then one of each
-// limit, then those of pairs. Row r has a residual y that is linear in qacc, and pushes with -weight y where y < 0.
+// Of a place that may touch the floor, in numbers that the robot's header lists: where it is; then, if it is there,
+// where it touches, and its residuals at no acceleration.
 template <class F, class Sizes>
-struct Work {
-  static constexpr int kFixedRows = Sizes::kContacts * Sizes::kEdges + Sizes::kLimits;
-  static constexpr int kRows = some(kFixedRows + Sizes::kPairRows), kOfPairs = Sizes::kPairs > 0 ? Sizes::nv : 1;
-  static constexpr int kUpdates = some(Sizes::kPairRows + kResiduals * Sizes::kPairCones);
-  F axis[some(Sizes::kAxis)], mass[some(Sizes::kMass)], force[some(Sizes::kForce)], free_turn[some(Sizes::kFreeTurn)];
-  [[no_unique_address]] Array<F, Sizes::kDamping> damping;
-  [[no_unique_address]] std::conditional_t<(Sizes::kParameters > 0), const F*, Empty<const F*, 0>> own;  // the stage's
-  Touch<F> touch[some(Sizes::kContacts + Sizes::kCones)];
-  ContactRow<F> contact[some(Sizes::kContacts)];
-  F velocity[some(Sizes::kTouchingBodies)][6], acceleration[some(Sizes::kTouchingBodies)][6];
-  F coupling[some(Sizes::kTouchingBodies)][kCouplings];
-  F limit_sign[some(Sizes::kLimits)], limit_rest[some(Sizes::kLimits)];
-  F weight[kRows];
-  F active[kRows];  // weight or 0: those that push
-  F y[kRows];       // at the last accelerations
-  F next_y[kRows];  // at the next ones
-  F next_active[kRows];
-  int touching[some(Sizes::kContacts + Sizes::kCones)], touches = 0;  // contacts that are there in some lane
-  [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;      // of these
-  // Of pairs that may touch: parts, where other trees' origins are, rows, and M's factors with what else pushes.
-  Round<F> round[some(Sizes::kRounds)];
-  F between[some(Sizes::kTrees)][3];
-  PairRow<F, kOfPairs> pair_row[some(Sizes::kPairRows)];
-  int pair_rows = 0, pair_cones = 0;  // of the lane that has most
-  F factor[some(Sizes::kFactor)], inverse[kOfPairs], half[kOfPairs], pair_update[kUpdates][kOfPairs];
-  [[no_unique_address]] Array<Box<F>, Sizes::kBoxes> box;
-  [[no_unique_address]] Array<PairCone<F, kOfPairs>, Sizes::kPairCones> pair_cone;
+union Contact {
+  typename Sizes::template Touch<F> touch;
+  typename Sizes::template ContactRow<F> row;
 };
 
-// Calls body(row) for each row of the floor contacts and pairs that are there, and of the limits.
+// What a stage computes with. Rows are the constraints' inequalities: kEdges of each floor contact, then one of each
+// limit, then those of pairs. Row r has a residual y that is linear in qacc, and pushes with -weight y where y < 0. A
+// contact's edges have one weight.
+template <class F, class Sizes>
+struct Work {
+  static constexpr int kEdges = Sizes::kContacts * Sizes::kEdges, kFixedRows = kEdges + Sizes::kLimits;
+  static constexpr int kFixedWeights = Sizes::kContacts + Sizes::kLimits;
+  static constexpr int kRows = kFixedRows + Sizes::kPairRows, kOfPairs = Sizes::kPairs > 0 ? Sizes::nv : 0;
+  static constexpr int kUpdates = Sizes::kPairRows + kResiduals * Sizes::kPairCones;
+  [[no_unique_address]] Array<F, Sizes::kAxis> axis;
+  [[no_unique_address]] Array<F, Sizes::kMass> mass;
+  [[no_unique_address]] Array<F, Sizes::kForce> force;
+  [[no_unique_address]] Array<F, Sizes::kFreeTurn> free_turn;
+  [[no_unique_address]] Array<F, Sizes::kDamping> damping;
+  [[no_unique_address]] std::conditional_t<(Sizes::kParameters > 0), const F*, Empty<const F*, 0>> own;  // the stage's
+  [[no_unique_address]] Array<Contact<F, Sizes>, Sizes::kContacts + Sizes::kCones> contact;
+  [[no_unique_address]] Array<F[some(Sizes::kMotions)], Sizes::kTouchingBodies> motion;  // velocity, then acceleration
+  [[no_unique_address]] Array<F[some(Sizes::kCouplings)], Sizes::kTouchingBodies> coupling;
+  [[no_unique_address]] Array<F, Sizes::kLimits> limit_sign, limit_rest;
+  [[no_unique_address]] Array<F, kFixedWeights + Sizes::kPairRows> weight;
+  [[no_unique_address]] Array<F, kRows> y, next_y;  // at the last accelerations, and at the next ones
+  uint16_t touching[some(Sizes::kContacts + Sizes::kCones)];
+  int touches = 0;                                                // contacts that are there in some lane
+  [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;  // of these
+  // Of pairs that may touch: parts, where other trees' origins are, rows, and M's factors with what else pushes.
+  [[no_unique_address]] Array<Round<F>, Sizes::kRounds> round;
+  [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> between;
+  [[no_unique_address]] Array<PairRow<F, some(kOfPairs)>, Sizes::kPairRows> pair_row;
+  int pair_rows = 0, pair_cones = 0;  // of the lane that has most
+  [[no_unique_address]] Array<F, Sizes::kFactor> factor;
+  [[no_unique_address]] Array<F, kOfPairs> inverse, half;
+  [[no_unique_address]] Array<F[some(kOfPairs)], kUpdates> pair_update;
+  [[no_unique_address]] Array<Box<F>, Sizes::kBoxes> box;
+  [[no_unique_address]] Array<PairCone<F, some(kOfPairs)>, Sizes::kPairCones> pair_cone;
+};
+
+// In a plane, the last of a contact's edges is two.
+template <class P, class F>
+DRL_HD F edge_weight(F weight, int edge) {
+  return P::kEdges == 3 && edge == 2 ? F(2) * weight : weight;
+}
+
+// Calls body(weight, y, next_y) for each row of the floor contacts and pairs that are there, and of the limits.
 template <class P, class Body>
-DRL_HD void each_row(const typename P::Work& w, const Body& body) {
+DRL_HD void each_row(typename P::Work& w, const Body& body) {
+  using Work = typename P::Work;
   if constexpr (P::kContacts > 0)
-    for (int t = 0; t < w.touches; ++t)
-      for (int e = 0; e < P::kEdges; ++e) body(w.touching[t] * P::kEdges + e);
-  for (int l = 0; l < P::kLimits; ++l) body(P::kContacts * P::kEdges + l);
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t], r = c * P::kEdges;
+      for (int e = 0; e < P::kEdges; ++e) body(edge_weight<P>(w.weight[c], e), w.y[r + e], w.next_y[r + e]);
+    }
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) {
+      const int r = Work::kEdges + l;
+      body(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
+    }
   if constexpr (P::kPairs > 0)
-    for (int s = 0; s < w.pair_rows; ++s) body(P::Work::kFixedRows + s);
+    for (int s = 0; s < w.pair_rows; ++s) {
+      const int r = Work::kFixedRows + s;
+      body(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
+    }
 }
 
 // Calls body(residuals, cone) for each contact in an elliptic cone that is there.
@@ -160,18 +177,20 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
   if constexpr (P::kContacts > 0) {
     for (int c = 0; c < P::kContacts; ++c) {
       const ContactPoint& point = P::point(c);
-      if (!any(w.touch[c].distance < F(point.margin))) continue;
-      P::contact_row(point, w.touch[c], w.velocity[point.body], w.contact[c], w.weight + c * P::kEdges);
-      w.touching[w.touches++] = c;
+      const typename P::template Touch<F> touch = w.contact[c].touch;
+      if (!any(touch.distance < F(point.margin))) continue;
+      P::contact_row(point, touch, w.motion[point.body], w.contact[c].row, w.weight[c]);
+      w.touching[w.touches++] = static_cast<uint16_t>(c);
     }
     P::no_coupling(w);
   }
   if constexpr (P::kCones > 0) {
     for (int c = 0; c < P::kCones; ++c) {
       const ConePoint& point = P::cone(c);
-      if (!any(w.touch[c].distance < F(point.margin))) continue;
-      w.cone[w.touches].begin(point, w.touch[c], w.velocity[point.body], own_of<P>(w), P::regularised);
-      w.touching[w.touches++] = c;
+      const auto& touch = w.contact[c].touch;
+      if (!any(touch.distance < F(point.margin))) continue;
+      w.cone[w.touches].begin(point, touch, w.motion[point.body], own_of<P>(w), P::regularised);
+      w.touching[w.touches++] = static_cast<uint16_t>(c);
     }
   }
   if constexpr (P::kPairs > 0) {
@@ -179,7 +198,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
     P::into_solver(w, qvel, turned);
     has_too_many = begin_pairs<P>(w, turned);
   }
-  each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = F(0); });
+  each_row<P>(w, [&](F, F& y, F&) DRL_LAMBDA { y = F(0); });
   each_cone<P>(w, [&](int, Cone<F>& cone) DRL_LAMBDA { cone.begin_solution(); });
   return has_too_many;
 }
@@ -191,11 +210,11 @@ DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typen
   using F = typename P::Number;
   constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-13;
   if constexpr (P::kCones > 0) {
-    if (w.touches > 0) P::accelerations(w, qacc, w.acceleration);
+    if (w.touches > 0) P::accelerations(w, qacc, w.motion);
     for (int t = 0; t < w.touches; ++t) {
       const ConePoint& point = P::cone(w.touching[t]);
       FloorCone<F>& cone = w.cone[t];
-      cone.along(w.acceleration[point.body], point.dimensions, cone.rest, cone.next_u);
+      cone.along(w.motion[point.body], point.dimensions, cone.rest, cone.next_u);
     }
   }
   if constexpr (P::kPairCones > 0)
@@ -216,31 +235,26 @@ DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typen
 template <class P>
 DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
-  Mask<F> differs = F(0) != F(0);
-  const auto decide = [&](int r) DRL_LAMBDA {
-    w.next_active[r] = math::select(w.next_y[r] < F(0), w.weight[r], F(0));
-    differs = differs | (w.next_active[r] != w.active[r]);
-  };
+  using Work = typename P::Work;
   if constexpr (P::kContacts > 0) {
-    P::accelerations(w, qacc, w.acceleration);
+    P::accelerations(w, qacc, w.motion);
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
       const ContactPoint& point = P::point(c);
-      P::contact_edges(point, w.contact[c], w.acceleration[point.body], w.next_y + c * P::kEdges);
-      for (int e = 0; e < P::kEdges; ++e) decide(c * P::kEdges + e);
+      P::contact_edges(point, w.contact[c].row, w.motion[point.body], w.next_y + c * P::kEdges);
     }
   }
-  for (int l = 0; l < P::kLimits; ++l) {
-    const int r = P::kContacts * P::kEdges + l;
-    w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
-    decide(r);
-  }
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l)
+      w.next_y[Work::kEdges + l] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
   if constexpr (P::kPairs > 0)
     for (int s = 0; s < w.pair_rows; ++s) {
       const PairRow<F, P::nv>& row = w.pair_row[s];
-      w.next_y[P::Work::kFixedRows + s] = long_dot<P::nv>(row.along, qacc, row.rest);
-      decide(P::Work::kFixedRows + s);
+      w.next_y[Work::kFixedRows + s] = long_dot<P::nv>(row.along, qacc, row.rest);
     }
+  Mask<F> differs = F(0) != F(0);
+  each_row<P>(w, [&](F weight, F y, F next_y)
+                     DRL_LAMBDA { differs = differs | (pushing(weight, next_y) != pushing(weight, y)); });
   if constexpr (P::kCones + P::kPairCones > 0) differs = differs | find_next_cones<P>(w, qacc);
   return differs;
 }
@@ -259,19 +273,18 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   P::curvature(w, way, curvature);
   // Of all but the rows; at `next` it is that of the rows which pushed, turned round.
   F slope = -curvature, start = curvature;
-  each_row<P>(w, [&](int r) DRL_LAMBDA {
-    const F change = w.next_y[r] - w.y[r], push = w.active[r] * change;
-    slope = math::fma(-push, w.next_y[r], slope), start = math::fma(push, change, start);
+  each_row<P>(w, [&](F weight, F y, F next_y) DRL_LAMBDA {
+    const F change = next_y - y, push = pushing(weight, y) * change;
+    slope = math::fma(-push, next_y, slope), start = math::fma(push, change, start);
   });
   each_cone<P>(w, [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.begin_line(residuals, slope, start); });
   F low = F(0), high = F(1), at = F(1), moved = F(4);
   Mask<F> goes_on = lanes;
   for (int k = 0; k < kSteps; ++k) {
     F first = math::fma(at, curvature, slope), second = curvature;  // derivatives
-    each_row<P>(w, [&](int r) DRL_LAMBDA {
-      const F change = w.next_y[r] - w.y[r], y = math::fma(at, change, w.y[r]);
-      const F push = math::select(y < F(0), w.weight[r] * change, F(0));
-      first = math::fma(push, y, first), second = math::fma(push, change, second);
+    each_row<P>(w, [&](F weight, F y, F next_y) DRL_LAMBDA {
+      const F change = next_y - y, here = math::fma(at, change, y), push = pushing(weight * change, here);
+      first = math::fma(push, here, first), second = math::fma(push, change, second);
     });
     each_cone<P>(w,
                  [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.add_slopes(residuals, at, first, second); });
@@ -289,11 +302,8 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   const Mask<F> is_back = lanes & (at < F(1));
   if (!any(is_back)) return;
   for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_back, math::fma(at, way[i], qacc[i]), next[i]);
-  each_row<P>(w, [&](int r) DRL_LAMBDA {
-    const F y = math::fma(at, w.next_y[r] - w.y[r], w.y[r]);
-    w.next_y[r] = math::select(is_back, y, w.next_y[r]);
-    w.next_active[r] = math::select(w.next_y[r] < F(0), w.weight[r], F(0));
-  });
+  each_row<P>(
+      w, [&](F, F y, F& next_y) DRL_LAMBDA { next_y = math::select(is_back, math::fma(at, next_y - y, y), next_y); });
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.go_back(residuals, is_back, at); });
 }
 
@@ -307,13 +317,14 @@ DRL_HD_CALLED void take_next(typename P::Work& w) {
       F change[P::kEdges];
       Mask<F> differs = F(0) != F(0);
       for (int e = 0; e < P::kEdges; ++e) {
-        change[e] = w.next_active[r + e] - w.active[r + e];
+        const F weight = edge_weight<P>(w.weight[c], e);
+        change[e] = pushing(weight, w.next_y[r + e]) - pushing(weight, w.y[r + e]);
         differs = differs | (change[e] != F(0));
       }
       const ContactPoint& point = P::point(c);
-      if (any(differs)) P::add_coupling(point, w.contact[c], change, w.coupling[point.body]);
+      if (any(differs)) P::add_coupling(point, w.contact[c].row, change, w.coupling[point.body]);
     }
-  each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = w.next_active[r], w.y[r] = w.next_y[r]; });
+  each_row<P>(w, [&](F, F& y, F next_y) DRL_LAMBDA { y = next_y; });
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals); });
   if constexpr (P::kCones > 0) {
     P::no_coupling(w);
@@ -400,7 +411,7 @@ DRL_HD void find_cone_forces(const typename P::Work& w, typename P::Stage& stage
     if constexpr (P::kSensed > 0)
       if (point.sensor >= 0) sensed = stage.sensed[point.sensor];
     w.cone[t].add_wrench(point.dimensions, stage.wrench[point.frame], sensed ? sensed + 1 : nullptr);
-    if (sensed) sensed[0] = sensed[0] + math::select(w.touch[c].distance < F(point.margin), F(1), F(0));
+    if (sensed) sensed[0] = sensed[0] + math::select(w.contact[c].touch.distance < F(point.margin), F(1), F(0));
   }
 }
 
@@ -415,18 +426,19 @@ DRL_HD_CALLED void find_forces(const typename P::Work& w, typename P::Stage& sta
       const int c = w.touching[t];
       F push[P::kEdges];
       for (int e = 0; e < P::kEdges; ++e) {
-        const int r = c * P::kEdges + e;
-        push[e] = -(w.next_active[r] * w.next_y[r]);
+        const F y = w.next_y[c * P::kEdges + e];
+        push[e] = -(pushing(edge_weight<P>(w.weight[c], e), y) * y);
       }
       const ContactPoint& point = P::point(c);
-      P::add_wrench(point, w.contact[c], push, stage.wrench[point.frame]);
+      P::add_wrench(point, w.contact[c].row, push, stage.wrench[point.frame]);
     }
   if constexpr (P::kCones > 0) find_cone_forces<P>(w, stage);
   if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, stage.wrench);
-  for (int l = 0; l < P::kLimits; ++l) {
-    const int r = P::kContacts * P::kEdges + l;
-    stage.limit[l] = -(w.limit_sign[l] * w.next_active[r] * w.next_y[r]);
-  }
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) {
+      const F y = w.next_y[P::Work::kEdges + l];
+      stage.limit[l] = -(w.limit_sign[l] * pushing(w.weight[P::kContacts + l], y) * y);
+    }
 }
 
 template <class P>

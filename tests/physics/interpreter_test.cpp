@@ -52,7 +52,7 @@ void expect_bytes(const std::string& file) {
   robot_compiler::trace(model, program);
   const robot_compiler::Cost cost = robot_compiler::cost_of(model, program);
   EXPECT_EQ(cost.state_bytes, static_cast<int>(sizeof(typename P::State))) << file;
-  size_t list = sizeof(int) * static_cast<size_t>(physics::some(P::kContacts + P::kCones) + 3);
+  size_t list = sizeof(uint16_t) * static_cast<size_t>(physics::some(P::kContacts + P::kCones)) + 3 * sizeof(int);
   if (P::kParameters > 0) list += sizeof(float*);
   const auto padding = P::kParameters > 0 ? alignof(float*) : 0;
   EXPECT_LE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list)) << file;
