@@ -17,6 +17,7 @@ constexpr int kRounds = 3;
 // Operations on packs a cycle: bench/physics_table has what robots attain.
 constexpr double kPerCycle = 1, kHertz = 3e9, kLanes = 16;
 
+int some(int n) { return std::max(n, 1); }
 int count(const std::vector<int>& numbers) { return numbers.empty() ? 0 : std::ranges::max(numbers) + 1; }
 // Numbers of a Work (drl/physics_support.hpp).
 int count_work(const RobotModel& model, const Program& program) {
@@ -32,10 +33,11 @@ int count_work(const RobotModel& model, const Program& program) {
   int numbers = kept("axis") + kept("mass") + kept("force") + kept("free_turn") + kept("damping") + kept("factor");
   numbers += kConeNumbers * (cones + pair_cones) + 9 * cones + 9 * boxes;
   numbers += contacts * std::max(fields("Touch"), fields("ContactRow"));
-  numbers += count(touching_bodies(model)) * (count(program.motion_places) + count(program.coupling_places));
+  const int bodies = count(touching_bodies(model)) * (count(program.motion_places) + count(program.coupling_places));
+  numbers += std::max(bodies, count(program.wrench_places) * some(count(touching_frames(model))) + some(limits));
   // Of limits, weights and residuals.
   numbers += 2 * limits + (contacts_with_rows(model) + limits + pair_rows);
-  numbers += 2 * (contact_rows(model, program) + limits + pair_rows);
+  numbers += 2 * (contact_residuals(model, program) + limits + pair_rows);
   numbers += 6 * static_cast<int>(model.rounds.size()) + (model.trees > 1 ? 3 * model.trees : 0) + 2 * of_pairs;
   return numbers + (pair_rows + kResiduals * pair_cones) * (2 * of_pairs + 1);
 }

@@ -144,7 +144,8 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kTouchingBodies", count(most(touching_bodies(model)))},
                {"kTouchingFrames", count(most(touching_frames(model)))},
                {"kMotions", count(most(program.motion_places))},
-               {"kCouplings", count(most(program.coupling_places))}});
+               {"kCouplings", count(most(program.coupling_places))},
+               {"kWrench", count(most(program.wrench_places))}});
   line("int", {{"kRounds", count(model.rounds.size())},
                {"kPairs", count(model.pairs.size())},
                {"kPairRows", count(count_pair_rows(model))},

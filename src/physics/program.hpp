@@ -58,6 +58,7 @@ class Program {
   // Of the six components of a body's motion, and of what contacts add to its equations: the places of those that are
   // kept; -1: it is always 0.
   std::vector<int> motion_places, coupling_places;
+  std::vector<int> wrench_places{0, 1, 2, 3, 4, 5};  // and of the torque and force of contacts
 
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }

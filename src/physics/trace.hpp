@@ -86,11 +86,13 @@ inline void trace(const RobotModel& model, Program& p) {
   trace_sensors(model, p);
 }
 
-// How many contacts with the floor have rows in the work, and how many rows these are.
+// How many contacts with the floor have rows in the work, and how many residuals these keep.
 inline int contacts_with_rows(const RobotModel& model) {
   return model.elliptic ? 0 : static_cast<int>(model.contacts.size());
 }
-inline int contact_rows(const RobotModel& model, const Program& p) { return p.edges * contacts_with_rows(model); }
+inline int contact_residuals(const RobotModel& model, const Program& p) {
+  return (p.edges == 3 ? 2 : p.edges) * contacts_with_rows(model);
+}
 // The argument of functions that depend on what environments change; nothing if they change nothing.
 inline std::string own_parameters(const RobotModel& model) { return model.parameters.empty() ? "" : "const F* own, "; }
 

@@ -78,8 +78,7 @@ class Tracer {
   }
 
   void trace_accelerations() {
-    p_.begin("How bodies that have contacts are accelerated by qacc alone.",
-             "accelerations(const Work& w, const F* qacc, F (*acceleration)[kMotions])");
+    p_.begin("How bodies that have contacts are accelerated by qacc alone.", "accelerations(Work& w, const F* qacc)");
     std::vector<Spatial> of(model_.bodies.size());
     for (size_t k = 0; k < of.size(); ++k) {
       if (model_.bodies[k].parent >= 0) of[k] = of[static_cast<size_t>(model_.bodies[k].parent)];
@@ -89,7 +88,7 @@ class Tracer {
       if (bodies_[k] < 0) continue;
       for (int c = 0; c < 6; ++c)
         if (const int place = p_.motion_places[static_cast<size_t>(c)]; place >= 0) {
-          p_.set(at("acceleration", bodies_[k], place), of[k][c]);
+          p_.set(at(at("w.body", bodies_[k]) + ".motion", place), of[k][c]);
           acceleration_[c] =
               p_.input(at("acceleration", place), std::string("acceleration_") + "wwwvvv"[c] + "xyzxyz"[c]);
         }
@@ -145,15 +144,16 @@ class Tracer {
   }
 
   void trace_edges() {
-    p_.begin("A contact's residuals y: it pushes with -weight y along the edges where y < 0.",
+    p_.begin(edges_ == 3 ? "A contact's residuals y, along its normal and its tangent."
+                         : "A contact's residuals y: it pushes with -weight y along the edges where y < 0.",
              "contact_edges(const ContactPoint& point, const ContactRow<F>& row, const F* acceleration, F* y)", true);
     const Vec3 a = acceleration_.linear + cross(acceleration_.angular, row_.point);
     const Expr normal = p_.named(a[2] + row_.rest[0], "normal");
     const Expr first = p_.named(row_.friction * along_first(a) + row_.rest[1], "first");
     const Expr second = p_.named(row_.friction * along_second(a) + row_.rest[2], "second");
+    if (edges_ == 3) return p_.set("y[0]", normal), p_.set("y[1]", first);
     p_.set("y[0]", normal + first), p_.set("y[1]", normal - first);
-    p_.set("y[2]", edges_ == 3 ? normal : normal + second);
-    if (edges_ == 4) p_.set("y[3]", normal - second);
+    p_.set("y[2]", normal + second), p_.set("y[3]", normal - second);
   }
 
   // Of the edges' numbers: their sums and differences, by pairs.
@@ -198,7 +198,7 @@ class Tracer {
     p_.begin("No contact.", "no_coupling(Work& w)");
     for (const int b : bodies_)
       for (const int place : p_.coupling_places)
-        if (b >= 0 && place >= 0) p_.set(at("w.coupling", b, place), 0);
+        if (b >= 0 && place >= 0) p_.set(at(at("w.body", b) + ".coupling", place), 0);
   }
 
   void trace_wrench() {
@@ -207,7 +207,10 @@ class Tracer {
     const Pairs e = pairs("push");
     Spatial w =
         wrench(row_.friction * e.first_difference, row_.friction * e.second_difference, e.first_sum + e.second_sum);
-    for (int k = 0; k < 6; ++k) p_.add(at("wrench", k), w[k]);
+    if (model_.pairs.empty())
+      for (int k = 0, place = 0; k < 6; ++k) p_.wrench_places[static_cast<size_t>(k)] = w[k].is(0) ? -1 : place++;
+    for (int k = 0; k < 6; ++k)
+      if (const int place = p_.wrench_places[static_cast<size_t>(k)]; place >= 0) p_.add(at("wrench", place), w[k]);
   }
 
   void trace_newton() {
@@ -222,7 +225,7 @@ class Tracer {
     for (size_t b = 0; b < coupling.size(); ++b)
       for (int k = 0; k < kCouplings && bodies_[b] >= 0; ++k)
         if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0)
-          coupling[b][k] = p_.input(at("w.coupling", bodies_[b], place),
+          coupling[b][k] = p_.input(at(at("w.body", bodies_[b]) + ".coupling", place),
                                     identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k));
     for (size_t b = coupling.size(); b-- > 0;)
       if (const int parent = model_.bodies[b].parent; parent >= 0)
@@ -243,7 +246,7 @@ class Tracer {
       const auto dof = static_cast<size_t>(joints[l]->dof);
       const int number = static_cast<int>(l);
       const std::string name = identifier(joints[l]->name) + "_limit_";
-      const Expr y = p_.input(at("w.y", contact_rows(model_, p_) + number), name + "y");
+      const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
       const Expr full = p_.input(at("w.weight", contacts_with_rows(model_) + number), name + "weight");
       const Expr weight = p_.named(select_less(y, 0, full, 0), name + "pushing");
       h.diagonal[dof] += weight;
@@ -312,9 +315,10 @@ class Tracer {
   }
 
   void trace_curvature() {
-    p_.begin("x M x.", "curvature(const Work& w, const F* x, F& result)");
+    p_.begin("x M x of the way x between two accelerations.",
+             "curvature(const Work& w, const F* from, const F* to, F& result)");
     std::vector<Expr> x;
-    for (size_t i = 0; i < model_.dofs.size(); ++i) x.push_back(qacc("x", i));
+    for (size_t i = 0; i < model_.dofs.size(); ++i) x.push_back(qacc("to", i) - qacc("from", i));
     Expr sum = 0;
     for (size_t i = 0; i < x.size(); ++i) {
       Expr others = 0;

@@ -119,7 +119,7 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     const int place = p.motion_places[static_cast<size_t>(k)];
     for (size_t b = 0; b < bodies.size() && place >= 0; ++b)
       if (bodies[b] >= 0)
-        values.push_back(kinematics.velocity[b][k]), places.push_back(at("w.motion", bodies[b], place));
+        values.push_back(kinematics.velocity[b][k]), places.push_back(at(at("w.body", bodies[b]) + ".motion", place));
     kept.velocity[k] = common(p, values, places, at("velocity", place),
                               std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k], model.elliptic);
   }

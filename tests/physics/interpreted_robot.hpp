@@ -32,7 +32,7 @@ struct Room {
   static constexpr int kContacts = 48, kEdges = kKind.edges, kLimits = 24, kTouchingBodies = 20, kTouchingFrames = 20;
   static constexpr int kRounds = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;
   static constexpr int kTrees = 4, kFactor = 400, kAxis = 168, kMass = 400, kForce = 28, kFreeTurn = 36;
-  static constexpr int kMotions = 6, kCouplings = 27;
+  static constexpr int kMotions = 6, kCouplings = 27, kWrench = 6;
   template <class F>
   struct Touch {
     F center_x, center_y, center_z, distance, along_x, along_y;
@@ -62,6 +62,7 @@ struct InterpretedRobot : Room<kKind> {
   using Sizes = Room<kKind>;
   using State = physics::State<F, Sizes>;
   using Stage = physics::Stage<F, Sizes>;
+  using Forces = physics::Forces<F, Sizes>;
   using Seen = physics::Seen<F, Sizes>;
   using Work = physics::Work<F, Sizes>;
   using Place = physics::Contact<F, Sizes>;
@@ -89,15 +90,17 @@ struct InterpretedRobot : Room<kKind> {
   }
   static void solve_up(const Work& w, const F* from, F* to) { header_->call("solve_up", {&w, from, none(to)}); }
   static void solve_down(const Work& w, F* qacc) { header_->call("solve_down", {&w, none(qacc)}); }
-  static void curvature(const Work& w, const F* x, F& result) { header_->call("curvature", {&w, x, &result}); }
+  static void curvature(const Work& w, const F* from, const F* to, F& result) {
+    header_->call("curvature", {&w, from, to, &result});
+  }
   static void along(const Work& w, const F (*wrench)[6], F* force) {
     header_->call("along", {&w, wrench, none(force)});
   }
   static void pair_softness(const physics::ContactPair& pair, const F& distance, F& weight, F& rest) {
     header_->call("pair_softness", {&pair, &distance, &weight, &rest});
   }
-  static void accelerations(const Work& w, const F* qacc, F (*acceleration)[6]) {
-    if (header_->size("kContacts") > 0) header_->call("accelerations", {&w, qacc, acceleration});
+  static void accelerations(Work& w, const F* qacc) {
+    if (header_->size("kContacts") > 0) header_->call("accelerations", {&w, qacc});
   }
   static void contact_row(const physics::ContactPoint& point, const Touched& touch, const F* velocity, Row& row,
                           F& weight) {
@@ -117,7 +120,7 @@ struct InterpretedRobot : Room<kKind> {
   }
   static void into_solver(const Work& w, const F* from, F* to) { header_->call("into_solver", {&w, from, none(to)}); }
   static void out_of_solver(const Work& w, const F* from, F* to) {
-    header_->call("out_of_solver", {&w, from, none(to)});
+    header_->call("out_of_solver", {&w, from, from == to ? to : none(to)});
   }
   static void damp(const Work& w, const F* qacc, F* damped) {
     if (header_->number("kImplicitDamping") != 0)
@@ -227,8 +230,7 @@ struct InterpretedRobot : Room<kKind> {
     Places p;
     for (const char* name : {"distance", "weight", "rest", "h", "result"}) p[name] = {};
     const int dofs = size("nv"), coordinates = size("nq");
-    for (const char* name : {"qvel[]", "velocity[]", "qacc[]", "damped[]", "force[]", "x[]"})
-      p[name] = {0, {kNumber}, {dofs}};
+    for (const char* name : {"qvel[]", "velocity[]", "qacc[]", "damped[]", "force[]"}) p[name] = {0, {kNumber}, {dofs}};
     // Of qpos or along qvel; of a body.
     for (const char* name : {"qpos[]", "from[]", "to[]"}) p[name] = {0, {kNumber}, {coordinates}};
     p["velocity[]"].extents = {std::max(dofs, 6)};
@@ -237,7 +239,6 @@ struct InterpretedRobot : Room<kKind> {
     p["coupling[]"] = {0, {kNumber}, {size("kCouplings")}};
     p["ctrl[]"] = {0, {kNumber}, {size("nu")}};
     p["limit[]"] = {0, {kNumber}, {size("kLimits")}};
-    p["acceleration[][]"] = {0, {kSix, kNumber}, {size("kTouchingBodies"), 6}};
     p["wrench[][]"] = {0, {kSix, kNumber}, {std::max(size("kTrees"), size("kTouchingFrames")), 6}};
 
 #define DRL_PLACE(type, variable, field) p[variable "." #field].offset = offsetof(type, field)
@@ -267,25 +268,31 @@ struct InterpretedRobot : Room<kKind> {
     DRL_LIST(free_turn, size("kFreeTurn")), DRL_LIST(factor, size("kFactor")), DRL_LIST(damping, size("kDamping"));
     DRL_LIST(inverse, dofs), DRL_LIST(half, dofs);
     DRL_LIST(limit_sign, size("kLimits")), DRL_LIST(limit_rest, size("kLimits"));
-    const int contacts = size("kContacts"), edges = contacts * size("kEdges");
-    DRL_LIST(weight, contacts + size("kLimits")), DRL_LIST(y, edges + size("kLimits"));
+    const int contacts = size("kContacts"), residuals = contacts * Work::kOfContact;
+    DRL_LIST(weight, contacts + size("kLimits")), DRL_LIST(y, residuals + size("kLimits"));
 #undef DRL_LIST
     p["w.weight[]"].gap_from = contacts, p["w.weight[]"].gap = Sizes::kContacts - contacts;
-    p["w.y[]"].gap_from = edges, p["w.y[]"].gap = Work::kEdges - edges;
+    p["w.y[]"].gap_from = residuals, p["w.y[]"].gap = Work::kOfContacts - residuals;
 #define DRL_ROWS(type, variable, field, columns, count) \
   p[variable "." #field "[][]"] = { offsetof(type, field), {columns * kNumber, kNumber}, {count, columns} }
-    DRL_ROWS(Work, "w", motion, 6, size("kTouchingBodies")), DRL_ROWS(Work, "w", between, 3, size("kTrees"));
-    DRL_ROWS(Work, "w", coupling, Sizes::kCouplings, size("kTouchingBodies"));
+    DRL_ROWS(Work, "w", between, 3, size("kTrees"));
     const int bodies = size("nbody");
     DRL_ROWS(Seen, "seen", xpos, 3, bodies), DRL_ROWS(Seen, "seen", xquat, 4, bodies),
         DRL_ROWS(Seen, "seen", xipos, 3, bodies);
-    DRL_ROWS(Seen, "seen", subtree_com, 3, bodies), DRL_ROWS(Seen, "seen", cinert, 10, bodies);
-    DRL_ROWS(Seen, "seen", cvel, 6, bodies), DRL_ROWS(Seen, "seen", cfrc_ext, 6, bodies);
+    DRL_ROWS(Seen, "seen", subtree_com, 3, bodies), DRL_ROWS(Seen, "seen", cinert, 10, bodies - 1);
+    DRL_ROWS(Seen, "seen", cvel, 6, bodies - 1), DRL_ROWS(Seen, "seen", cfrc_ext, 6, bodies - 1);
     DRL_ROWS(Seen, "seen", geom_xpos, 3, size("ngeom")), DRL_ROWS(Seen, "seen", site_xpos, 3, size("nsite"));
 #undef DRL_ROWS
     p["seen.qfrc_actuator[]"] = {offsetof(Seen, qfrc_actuator), {kNumber}, {dofs}};
     p["seen.qfrc_constraint[]"] = {offsetof(Seen, qfrc_constraint), {kNumber}, {dofs}};
     p["seen.actuator_force[]"] = {offsetof(Seen, actuator_force), {kNumber}, {size("nu")}};
+    using Body = physics::TouchingBody<F, Sizes>;
+    const auto of_bodies = [&](const char* field, size_t offset, const char* extent) {
+      p[std::string("w.body[].") + field + "[]"] = {
+          offsetof(Work, body) + offset, {sizeof(Body), kNumber}, {size("kTouchingBodies"), size(extent)}};
+    };
+    of_bodies("motion", offsetof(Body, motion), "kMotions");
+    of_bodies("coupling", offsetof(Body, coupling), "kCouplings");
     using Round = physics::Round<F>;
     p["w.round[].center[]"] = {
         offsetof(Work, round) + offsetof(Round, center), {sizeof(Round), kNumber}, {size("kRounds"), 3}};
