@@ -13,8 +13,7 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-constexpr int kResiduals = 6;   // of a contact: along the normal; sliding, two; spinning; rolling, two
-constexpr int kCouplings = 27;  // of a body: 6 x 6 stiffness, symmetric, and force
+constexpr int kResiduals = 6;  // of a contact: along the normal; sliding, two; spinning; rolling, two
 
 // A place of a robot that may touch the floor: a sphere, of radius 0 for a corner.
 struct ConePoint {

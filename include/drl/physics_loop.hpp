@@ -28,13 +28,14 @@ struct StepRobots {
     using P = typename Robot::template Physics<F>;
     typename P::State s;
     typename P::Stage last;
+    typename P::Work work;
     physics::begin_parameters<P>(last);
     F controls[physics::some(nu)];
     each_number<F>(s, [&](F& x, int k) DRL_LAMBDA { x = load<F>(state + k * n + i); });
     for (int k = 0; k < nu; ++k) controls[k] = load<F>(ctrl + k * n + i);
     F not_solved = F(0);
     for (int k = 0; k < frame_skip; ++k) {
-      physics::step<P>(s, controls, last, (cfrc_ext != nullptr && k + 1 == frame_skip) || sensors != nullptr);
+      physics::step<P>(s, controls, last, work, (cfrc_ext != nullptr && k + 1 == frame_skip) || sensors != nullptr);
       not_solved = not_solved + last.unsolved;
     }
     each_number<F>(s, [&](F& x, int k) DRL_LAMBDA { store(state + k * n + i, x); });
@@ -52,9 +53,9 @@ struct StepRobots {
       }
     if (cfrc_ext) {
       typename P::Seen seen;
-      physics::see_forces<P>(last, seen);
+      physics::see_forces<P>(last, work.forces, seen);
       for (int b = 1; b < nbody; ++b)
-        for (int k = 0; k < 6; ++k) store(cfrc_ext + (6 * b + k) * n + i, seen.cfrc_ext[b][k]);
+        for (int k = 0; k < 6; ++k) store(cfrc_ext + (6 * b + k) * n + i, seen.cfrc_ext[b - 1][k]);
     }
   }
 

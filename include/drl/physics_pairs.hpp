@@ -229,7 +229,9 @@ template <class P, class F>
 DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* force, F (*wrench)[6]) {
   for (int tree = 0; tree < P::kTrees; ++tree) {
     F arm[3];
-    for (int k = 0; k < 3; ++k) arm[k] = tree == 0 ? point[k] : point[k] + w.between[tree][k];
+    for (int k = 0; k < 3; ++k) arm[k] = point[k];
+    if constexpr (P::kTrees > 1)
+      for (int k = 0; k < 3 && tree > 0; ++k) arm[k] = point[k] + w.between[tree][k];
     cross(arm, force, wrench[tree]);
     for (int k = 0; k < 3; ++k) wrench[tree][3 + k] = force[k];
   }
@@ -244,6 +246,12 @@ DRL_HD F long_dot(const F* a, const F* b, F start) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+// The weight of a row with the residual y, where it pushes; else 0.
+template <class F>
+DRL_HD F pushing(F weight, F y) {
+  return math::select(y < F(0), weight, F(0));
+}
+
 // Puts a row into the next place of each of these lanes, which have `count` so far.
 template <class P, class F>
 DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, const PairRow<F, P::nv>& row) {
@@ -251,7 +259,7 @@ DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, 
     const Mask<F> here = lanes & (count == F(place));
     if (!any(here)) continue;
     PairRow<F, P::nv>& to = w.pair_row[place];
-    F& to_weight = w.weight[P::Work::kFixedRows + place];
+    F& to_weight = w.weight[P::Work::kFixedWeights + place];
     const bool is_new = place == w.pair_rows;
     if (is_new) to = {}, to_weight = F(0), w.pair_rows += 1;
     for (int i = 0; i < P::nv; ++i) to.along[i] = math::select(here, row.along[i], to.along[i]);
@@ -411,7 +419,8 @@ DRL_HD_CALLED void take_pairs(typename P::Work& w) {
   using F = typename P::Number;
   F strength[P::Work::kUpdates];
   for (int s = 0; s < w.pair_rows; ++s)
-    take_pair_row<P>(w, s, w.active[P::Work::kFixedRows + s], w.pair_row[s], strength);
+    take_pair_row<P>(w, s, pushing(w.weight[P::Work::kFixedWeights + s], w.y[P::Work::kFixedRows + s]), w.pair_row[s],
+                     strength);
   if constexpr (P::kPairCones > 0)
     for (int c = 0; c < w.pair_cones; ++c) take_pair_cone<P>(w, w.pair_rows + kResiduals * c, w.pair_cone[c], strength);
 }
@@ -454,8 +463,9 @@ DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]
     for (int e = 0; e < pair.edges; ++e) {
       F force[3], wrench[P::kTrees][6], push = F(0);
       for (int s = 0; s < w.pair_rows; ++s) {
-        const int r = P::Work::kFixedRows + s;
-        push = math::select(lanes & (count == F(s)), -(w.next_active[r] * w.next_y[r]), push);
+        const F y = w.next_y[P::Work::kFixedRows + s];
+        const F weight = w.weight[P::Work::kFixedWeights + s];
+        push = math::select(lanes & (count == F(s)), -(pushing(weight, y) * y), push);
       }
       edge_direction(pair, contact.normal, e, force);
       find_wrenches<P>(w, contact.point, force, wrench);

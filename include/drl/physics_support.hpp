@@ -4,8 +4,8 @@
 //   using P = drl::physics::half_cheetah::Physics<F>;
 //   P::State state;                            qpos, qvel, warm_start, time: all that the next step depends on
 //   P::Stage last;
-//   drl::physics::step<P>(state, ctrl, last);
-//   drl::physics::see<P>(last, seen);          what a task reads: MuJoCo's numbers, by MuJoCo's names
+//   P::Forces forces = drl::physics::step<P>(state, ctrl, last);
+//   drl::physics::see<P>(last, forces, seen);  what a task reads: MuJoCo's numbers, by MuJoCo's names
 //
 // Numbers are MuJoCo's (mujoco.readthedocs.io, "Computation"), but that limits and contacts are always solved to the
 // end (Newton's method), however few iterations the model's file asks for. What comes out of a lane depends on nothing
@@ -40,17 +40,6 @@ struct ContactPoint {
   double stiffness, damping, least, most, width, midpoint;  // of the solver's parameters
 };
 
-// The centre of its sphere from its tree's origin, the distance from the floor, and the direction of friction.
-template <class F>
-struct Touch {
-  F center_x, center_y, center_z, distance, along_x, along_y;
-};
-// Where it touches, the first tangent, and the residuals at no acceleration.
-template <class F>
-struct ContactRow {
-  F point_x, point_y, point_z, tangent_x, tangent_y, rest_normal, rest_first, rest_second;
-};
-
 // An array of at least one, because C++ has none of 0.
 constexpr int some(int n) { return n > 0 ? n : 1; }
 // An array that takes no room where it is empty.
@@ -81,67 +70,132 @@ struct SensedForces {
 template <class F>
 struct SensedForces<F, 0> {};
 
-// What a stage of a step was computed from, and what came out: see() finds all else in it.
+// What a stage of a step was computed from, and what came out: see() finds all else in it and its forces.
 template <class F, class Sizes>
 struct Stage : OwnNumbers<F, Sizes::kParameters>,
                SensedForces<F, Sizes::kSensorNumbers == 0 ? 0 : some(Sizes::kSensed)> {
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[some(Sizes::nu)], qacc[Sizes::nv];
-  F wrench[some(Sizes::kTouchingFrames)][6];                 // torque about the tree's origin and force of contacts
+  F unsolved;  // how many solutions of this step had not converged
+};
+// Of a stage's limits, dry friction and contacts.
+template <class F, class Sizes>
+struct Forces {
+  F wrench[some(Sizes::kTouchingFrames)][Sizes::kWrench];    // of torque about the tree's origin, force of contacts
   F limit[some(Sizes::kLimits + count_frictions<Sizes>())];  // force along qvel; then those of dry friction
-  F unsolved;                                                // how many solutions of this step had not converged
 };
 
 template <class F, class Sizes>
 struct Seen {
   F xpos[Sizes::nbody][3], xquat[Sizes::nbody][4], xipos[Sizes::nbody][3], subtree_com[Sizes::nbody][3];
-  F geom_xpos[some(Sizes::ngeom)][3], site_xpos[some(Sizes::nsite)][3];
-  F cinert[Sizes::nbody][10], cvel[Sizes::nbody][6], cfrc_ext[Sizes::nbody][6];  // but for the world
+  F geom_xpos[some(Sizes::ngeom)][3];
+  [[no_unique_address]] Array<F[3], Sizes::nsite> site_xpos;
+  // Of each but the world.
+  F cinert[some(Sizes::nbody - 1)][10], cvel[some(Sizes::nbody - 1)][6], cfrc_ext[some(Sizes::nbody - 1)][6];
   F qfrc_actuator[Sizes::nv], qfrc_constraint[Sizes::nv], actuator_force[some(Sizes::nu)];
   [[no_unique_address]] Array<F, Sizes::kSensorNumbers> sensor;  // of motion
 };
 
-// What a stage computes with. Rows are the constraints' inequalities: kEdges of each floor contact, then one of each
-// limit, then those of pairs. Row r has a residual y that is linear in qacc, and pushes with -weight y where y < 0.
+// Of a place that may touch the floor, in numbers that the robot's header lists: where it is; then, if it is there,
+// where it touches, and its residuals at no acceleration.
 template <class F, class Sizes>
-struct Work {
-  static constexpr int kFixedRows = Sizes::kContacts * Sizes::kEdges + Sizes::kLimits;
-  static constexpr int kRows = some(kFixedRows + Sizes::kPairRows), kOfPairs = Sizes::kPairs > 0 ? Sizes::nv : 1;
-  static constexpr int kUpdates = some(Sizes::kPairRows + kResiduals * Sizes::kPairCones);
-  F axis[some(Sizes::kAxis)], mass[some(Sizes::kMass)], force[some(Sizes::kForce)], free_turn[some(Sizes::kFreeTurn)];
-  [[no_unique_address]] Array<F, Sizes::kDamping> damping;
-  [[no_unique_address]] std::conditional_t<(Sizes::kParameters > 0), const F*, Empty<const F*, 0>> own;  // the stage's
-  Touch<F> touch[some(Sizes::kContacts + Sizes::kCones)];
-  ContactRow<F> contact[some(Sizes::kContacts)];
-  F velocity[some(Sizes::kTouchingBodies)][6], acceleration[some(Sizes::kTouchingBodies)][6];
-  F coupling[some(Sizes::kTouchingBodies)][kCouplings];
-  F limit_sign[some(Sizes::kLimits)], limit_rest[some(Sizes::kLimits)];
-  F weight[kRows];
-  F active[kRows];  // weight or 0: those that push
-  F y[kRows];       // at the last accelerations
-  F next_y[kRows];  // at the next ones
-  F next_active[kRows];
-  int touching[some(Sizes::kContacts + Sizes::kCones)], touches = 0;  // contacts that are there in some lane
-  [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;      // of these
-  [[no_unique_address]] Array<FrictionRow<F>, count_frictions<Sizes>()> friction;
-  // Of pairs that may touch: parts, where other trees' origins are, rows, and M's factors with what else pushes.
-  Round<F> round[some(Sizes::kRounds)];
-  F between[some(Sizes::kTrees)][3];
-  PairRow<F, kOfPairs> pair_row[some(Sizes::kPairRows)];
-  int pair_rows = 0, pair_cones = 0;  // of the lane that has most
-  F factor[some(Sizes::kFactor)], inverse[kOfPairs], half[kOfPairs], pair_update[kUpdates][kOfPairs];
-  [[no_unique_address]] Array<Box<F>, Sizes::kBoxes> box;
-  [[no_unique_address]] Array<PairCone<F, kOfPairs>, Sizes::kPairCones> pair_cone;
+union Contact {
+  typename Sizes::template Touch<F> touch;
+  typename Sizes::template ContactRow<F> row;
 };
 
-// Calls body(row) for each row of the floor contacts and pairs that are there, and of the limits.
+// A body that has contacts: its velocity, then its acceleration; what contacts add to the equations of its motion.
+template <class F, class Sizes>
+struct TouchingBody {
+  F motion[some(Sizes::kMotions)], coupling[some(Sizes::kCouplings)];
+};
+
+// What a stage computes with. Rows are the constraints' inequalities: kEdges of each floor contact, then one of each
+// limit, then those of pairs. A row has a residual y that is linear in qacc, and pushes with -weight y where y < 0. A
+// contact's edges have one weight; in a plane, y has the residuals along its normal and tangent.
+template <class F, class Sizes>
+struct Work {
+  static constexpr int kOfContact = Sizes::kEdges == 3 ? 2 : Sizes::kEdges;
+  static constexpr int kOfContacts = Sizes::kContacts * kOfContact, kFixedRows = kOfContacts + Sizes::kLimits;
+  static constexpr int kFixedWeights = Sizes::kContacts + Sizes::kLimits;
+  static constexpr int kRows = kFixedRows + Sizes::kPairRows, kOfPairs = Sizes::kPairs > 0 ? Sizes::nv : 0;
+  static constexpr int kUpdates = Sizes::kPairRows + kResiduals * Sizes::kPairCones;
+  [[no_unique_address]] Array<F, Sizes::kAxis> axis;
+  [[no_unique_address]] Array<F, Sizes::kMass> mass;
+  [[no_unique_address]] Array<F, Sizes::kForce> force;
+  [[no_unique_address]] Array<F, Sizes::kFreeTurn> free_turn;
+  [[no_unique_address]] Array<F, Sizes::kDamping> damping;
+  [[no_unique_address]] std::conditional_t<(Sizes::kParameters > 0), const F*, Empty<const F*, 0>> own;  // the stage's
+  [[no_unique_address]] Array<Contact<F, Sizes>, Sizes::kContacts + Sizes::kCones> contact;
+  union {
+    Array<TouchingBody<F, Sizes>, Sizes::kTouchingBodies> body;
+    Forces<F, Sizes> forces;  // after the solution
+  };
+  [[no_unique_address]] Array<F, Sizes::kLimits> limit_sign, limit_rest;
+  [[no_unique_address]] Array<F, kFixedWeights + Sizes::kPairRows> weight;
+  [[no_unique_address]] Array<F, kRows> y, next_y;  // at the last accelerations, and at the next ones
+  uint16_t touching[some(Sizes::kContacts + Sizes::kCones)];
+  int touches = 0;                                                // contacts that are there in some lane
+  [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;  // of these
+  [[no_unique_address]] Array<FrictionRow<F>, count_frictions<Sizes>()> friction;
+  // Of pairs that may touch: parts, where other trees' origins are, rows, and M's factors with what else pushes.
+  [[no_unique_address]] Array<Round<F>, Sizes::kRounds> round;
+  [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> between;
+  [[no_unique_address]] Array<PairRow<F, some(kOfPairs)>, Sizes::kPairRows> pair_row;
+  int pair_rows = 0, pair_cones = 0;  // of the lane that has most
+  [[no_unique_address]] Array<F, Sizes::kFactor> factor;
+  [[no_unique_address]] Array<F, kOfPairs> inverse, half;
+  [[no_unique_address]] Array<F[some(kOfPairs)], kUpdates> pair_update;
+  [[no_unique_address]] Array<Box<F>, Sizes::kBoxes> box;
+  [[no_unique_address]] Array<PairCone<F, some(kOfPairs)>, Sizes::kPairCones> pair_cone;
+};
+
+// In a plane, the last of a contact's edges is two.
+template <class P, class F>
+DRL_HD F edge_weight(F weight, int edge) {
+  return P::kEdges == 3 && edge == 2 ? F(2) * weight : weight;
+}
+// The residual of an edge of the contact whose residuals are y.
+template <class P, class F>
+DRL_HD F edge_residual(const F* y, int edge) {
+  if constexpr (P::kEdges == 3)
+    return edge == 0 ? y[0] + y[1] : edge == 1 ? y[0] - y[1] : y[0];
+  else
+    return y[edge];
+}
+
+// Calls body(weight, y, next_y) for each row of the floor contacts and pairs that are there, and of the limits.
 template <class P, class Body>
-DRL_HD void each_row(const typename P::Work& w, const Body& body) {
+DRL_HD void each_row(typename P::Work& w, const Body& body) {
+  using Work = typename P::Work;
   if constexpr (P::kContacts > 0)
-    for (int t = 0; t < w.touches; ++t)
-      for (int e = 0; e < P::kEdges; ++e) body(w.touching[t] * P::kEdges + e);
-  for (int l = 0; l < P::kLimits; ++l) body(P::kContacts * P::kEdges + l);
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t], r = c * Work::kOfContact;
+      for (int e = 0; e < P::kEdges; ++e)
+        body(edge_weight<P>(w.weight[c], e), edge_residual<P>(w.y + r, e), edge_residual<P>(w.next_y + r, e));
+    }
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) {
+      const int r = Work::kOfContacts + l;
+      body(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
+    }
   if constexpr (P::kPairs > 0)
-    for (int s = 0; s < w.pair_rows; ++s) body(P::Work::kFixedRows + s);
+    for (int s = 0; s < w.pair_rows; ++s) {
+      const int r = Work::kFixedRows + s;
+      body(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
+    }
+}
+
+// Calls body(y, next_y) for each of their residuals.
+template <class P, class Body>
+DRL_HD void each_residual(typename P::Work& w, const Body& body) {
+  using Work = typename P::Work;
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int r = w.touching[t] * Work::kOfContact;
+      for (int k = 0; k < Work::kOfContact; ++k) body(w.y[r + k], w.next_y[r + k]);
+    }
+  if constexpr (P::kLimits + P::kPairRows > 0)
+    for (int r = Work::kOfContacts; r < Work::kFixedRows + w.pair_rows; ++r) body(w.y[r], w.next_y[r]);
 }
 
 // Calls body(residuals, cone) for each contact in an elliptic cone that is there.
@@ -169,18 +223,20 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
   if constexpr (P::kContacts > 0) {
     for (int c = 0; c < P::kContacts; ++c) {
       const ContactPoint& point = P::point(c);
-      if (!any(w.touch[c].distance < F(point.margin))) continue;
-      P::contact_row(point, w.touch[c], w.velocity[point.body], w.contact[c], w.weight + c * P::kEdges);
-      w.touching[w.touches++] = c;
+      const typename P::template Touch<F> touch = w.contact[c].touch;
+      if (!any(touch.distance < F(point.margin))) continue;
+      P::contact_row(point, touch, w.body[point.body].motion, w.contact[c].row, w.weight[c]);
+      w.touching[w.touches++] = static_cast<uint16_t>(c);
     }
     P::no_coupling(w);
   }
   if constexpr (P::kCones > 0) {
     for (int c = 0; c < P::kCones; ++c) {
       const ConePoint& point = P::cone(c);
-      if (!any(w.touch[c].distance < F(point.margin))) continue;
-      w.cone[w.touches].begin(point, w.touch[c], w.velocity[point.body], own_of<P>(w), P::regularised);
-      w.touching[w.touches++] = c;
+      const auto& touch = w.contact[c].touch;
+      if (!any(touch.distance < F(point.margin))) continue;
+      w.cone[w.touches].begin(point, touch, w.body[point.body].motion, own_of<P>(w), P::regularised);
+      w.touching[w.touches++] = static_cast<uint16_t>(c);
     }
   }
   if constexpr (P::kPairs > 0) {
@@ -188,7 +244,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
     P::into_solver(w, qvel, turned);
     has_too_many = begin_pairs<P>(w, turned);
   }
-  each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = F(0); });
+  each_residual<P>(w, [&](F& y, F&) DRL_LAMBDA { y = F(0); });
   each_cone<P>(w, [&](int, Cone<F>& cone) DRL_LAMBDA { cone.begin_solution(); });
   each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.begin_solution(); });
   return has_too_many;
@@ -201,11 +257,11 @@ DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typen
   using F = typename P::Number;
   constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-13;
   if constexpr (P::kCones > 0) {
-    if (w.touches > 0) P::accelerations(w, qacc, w.acceleration);
+    if (w.touches > 0) P::accelerations(w, qacc);
     for (int t = 0; t < w.touches; ++t) {
       const ConePoint& point = P::cone(w.touching[t]);
       FloorCone<F>& cone = w.cone[t];
-      cone.along(w.acceleration[point.body], point.dimensions, cone.rest, cone.next_u);
+      cone.along(w.body[point.body].motion, point.dimensions, cone.rest, cone.next_u);
     }
   }
   if constexpr (P::kPairCones > 0)
@@ -226,30 +282,32 @@ DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typen
 template <class P>
 DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
+  using Work = typename P::Work;
   Mask<F> differs = F(0) != F(0);
-  const auto decide = [&](int r) DRL_LAMBDA {
-    w.next_active[r] = math::select(w.next_y[r] < F(0), w.weight[r], F(0));
-    differs = differs | (w.next_active[r] != w.active[r]);
-  };
+  const auto decide = [&](const F& weight, const F& y, const F& next_y)
+                          DRL_LAMBDA { differs = differs | (pushing(weight, next_y) != pushing(weight, y)); };
   if constexpr (P::kContacts > 0) {
-    P::accelerations(w, qacc, w.acceleration);
+    P::accelerations(w, qacc);
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
       const ContactPoint& point = P::point(c);
-      P::contact_edges(point, w.contact[c], w.acceleration[point.body], w.next_y + c * P::kEdges);
-      for (int e = 0; e < P::kEdges; ++e) decide(c * P::kEdges + e);
+      F *y = w.y + c * Work::kOfContact, *next_y = w.next_y + c * Work::kOfContact;
+      P::contact_edges(point, w.contact[c].row, w.body[point.body].motion, next_y);
+      for (int e = 0; e < P::kEdges; ++e) decide(w.weight[c], edge_residual<P>(y, e), edge_residual<P>(next_y, e));
     }
   }
-  for (int l = 0; l < P::kLimits; ++l) {
-    const int r = P::kContacts * P::kEdges + l;
-    w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
-    decide(r);
-  }
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) {
+      const int r = Work::kOfContacts + l;
+      w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
+      decide(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
+    }
   if constexpr (P::kPairs > 0)
     for (int s = 0; s < w.pair_rows; ++s) {
       const PairRow<F, P::nv>& row = w.pair_row[s];
-      w.next_y[P::Work::kFixedRows + s] = long_dot<P::nv>(row.along, qacc, row.rest);
-      decide(P::Work::kFixedRows + s);
+      const int r = Work::kFixedRows + s;
+      w.next_y[r] = long_dot<P::nv>(row.along, qacc, row.rest);
+      decide(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
     }
   if constexpr (P::kCones + P::kPairCones > 0) differs = differs | find_next_cones<P>(w, qacc);
   if constexpr (count_frictions<P>() > 0) {
@@ -272,14 +330,13 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   using F = typename P::Number;
   constexpr bool is_steep = P::kCones + P::kPairCones + count_frictions<P>() > 0;
   constexpr int kSteps = is_steep ? 20 : 10;
-  F way[P::nv], curvature;
-  for (int i = 0; i < P::nv; ++i) way[i] = next[i] - qacc[i];
-  P::curvature(w, way, curvature);
+  F curvature;
+  P::curvature(w, qacc, next, curvature);
   // Of all but the rows; at `next` it is that of the rows which pushed, turned round.
   F slope = -curvature, start = curvature;
-  each_row<P>(w, [&](int r) DRL_LAMBDA {
-    const F change = w.next_y[r] - w.y[r], push = w.active[r] * change;
-    slope = math::fma(-push, w.next_y[r], slope), start = math::fma(push, change, start);
+  each_row<P>(w, [&](F weight, F y, F next_y) DRL_LAMBDA {
+    const F change = next_y - y, push = pushing(weight, y) * change;
+    slope = math::fma(-push, next_y, slope), start = math::fma(push, change, start);
   });
   each_cone<P>(w, [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.begin_line(residuals, slope, start); });
   each_friction<P>(w, [&](const DryFriction&, const FrictionRow<F>& row) DRL_LAMBDA { row.begin_line(slope, start); });
@@ -287,10 +344,9 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   Mask<F> goes_on = lanes;
   for (int k = 0; k < kSteps; ++k) {
     F first = math::fma(at, curvature, slope), second = curvature;  // derivatives
-    each_row<P>(w, [&](int r) DRL_LAMBDA {
-      const F change = w.next_y[r] - w.y[r], y = math::fma(at, change, w.y[r]);
-      const F push = math::select(y < F(0), w.weight[r] * change, F(0));
-      first = math::fma(push, y, first), second = math::fma(push, change, second);
+    each_row<P>(w, [&](F weight, F y, F next_y) DRL_LAMBDA {
+      const F change = next_y - y, here = math::fma(at, change, y), push = pushing(weight * change, here);
+      first = math::fma(push, here, first), second = math::fma(push, change, second);
     });
     each_cone<P>(w,
                  [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.add_slopes(residuals, at, first, second); });
@@ -310,12 +366,9 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   }
   const Mask<F> is_back = lanes & (at < F(1));
   if (!any(is_back)) return;
-  for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_back, math::fma(at, way[i], qacc[i]), next[i]);
-  each_row<P>(w, [&](int r) DRL_LAMBDA {
-    const F y = math::fma(at, w.next_y[r] - w.y[r], w.y[r]);
-    w.next_y[r] = math::select(is_back, y, w.next_y[r]);
-    w.next_active[r] = math::select(w.next_y[r] < F(0), w.weight[r], F(0));
-  });
+  for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_back, math::fma(at, next[i] - qacc[i], qacc[i]), next[i]);
+  each_residual<P>(
+      w, [&](F y, F& next_y) DRL_LAMBDA { next_y = math::select(is_back, math::fma(at, next_y - y, y), next_y); });
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.go_back(residuals, is_back, at); });
   each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
 }
@@ -326,24 +379,26 @@ DRL_HD_CALLED void take_next(typename P::Work& w) {
   using F = typename P::Number;
   if constexpr (P::kContacts > 0)
     for (int t = 0; t < w.touches; ++t) {
-      const int c = w.touching[t], r = c * P::kEdges;
+      const int c = w.touching[t];
+      const F *y = w.y + c * P::Work::kOfContact, *next_y = w.next_y + c * P::Work::kOfContact;
       F change[P::kEdges];
       Mask<F> differs = F(0) != F(0);
       for (int e = 0; e < P::kEdges; ++e) {
-        change[e] = w.next_active[r + e] - w.active[r + e];
+        const F weight = edge_weight<P>(w.weight[c], e);
+        change[e] = pushing(weight, edge_residual<P>(next_y, e)) - pushing(weight, edge_residual<P>(y, e));
         differs = differs | (change[e] != F(0));
       }
       const ContactPoint& point = P::point(c);
-      if (any(differs)) P::add_coupling(point, w.contact[c], change, w.coupling[point.body]);
+      if (any(differs)) P::add_coupling(point, w.contact[c].row, change, w.body[point.body].coupling);
     }
-  each_row<P>(w, [&](int r) DRL_LAMBDA { w.active[r] = w.next_active[r], w.y[r] = w.next_y[r]; });
+  each_residual<P>(w, [&](F& y, F next_y) DRL_LAMBDA { y = next_y; });
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals); });
   each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
   if constexpr (P::kCones > 0) {
     P::no_coupling(w);
     for (int t = 0; t < w.touches; ++t) {
       const ConePoint& point = P::cone(w.touching[t]);
-      w.cone[t].add_coupling(point.dimensions, w.coupling[point.body]);
+      w.cone[t].add_coupling(point.dimensions, w.body[point.body].coupling);
     }
   }
 }
@@ -399,20 +454,18 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
     w.own = stage.own, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.own, w);
   else
     P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
-  F qacc[P::nv];
-  P::into_solver(w, warm_start, qacc);
-  solve<P>(w, stage.qvel, qacc, stage.unsolved);
-  P::out_of_solver(w, qacc, stage.qacc);
-  if constexpr (P::kImplicitDamping) {
-    F turned[P::nv];
-    P::damp(w, qacc, turned);
-    P::out_of_solver(w, turned, damped);
+  P::into_solver(w, warm_start, stage.qacc);
+  solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
+  if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
+  if constexpr (P::kFreeTurn > 0) {
+    P::out_of_solver(w, stage.qacc, stage.qacc);
+    if constexpr (P::kImplicitDamping) P::out_of_solver(w, damped, damped);
   }
 }
 
 // Of elliptic cones, and of what contact sensors feel.
 template <class P>
-DRL_HD void find_cone_forces(const typename P::Work& w, typename P::Stage& stage) {
+DRL_HD void find_cone_forces(typename P::Work& w, typename P::Stage& stage) {
   using F = typename P::Number;
   if constexpr (P::kSensed > 0)
     for (auto& of_sensor : stage.sensed)
@@ -423,36 +476,37 @@ DRL_HD void find_cone_forces(const typename P::Work& w, typename P::Stage& stage
     F* sensed = nullptr;
     if constexpr (P::kSensed > 0)
       if (point.sensor >= 0) sensed = stage.sensed[point.sensor];
-    w.cone[t].add_wrench(point.dimensions, stage.wrench[point.frame], sensed ? sensed + 1 : nullptr);
-    if (sensed) sensed[0] = sensed[0] + math::select(w.touch[c].distance < F(point.margin), F(1), F(0));
+    w.cone[t].add_wrench(point.dimensions, w.forces.wrench[point.frame], sensed ? sensed + 1 : nullptr);
+    if (sensed) sensed[0] = sensed[0] + math::select(w.contact[c].touch.distance < F(point.margin), F(1), F(0));
   }
 }
 
-// The forces of limits and contacts in the solution that the work holds.
+// The forces of limits and contacts in the solution that the work holds, into the work; what contact sensors feel.
 template <class P>
-DRL_HD_CALLED void find_forces(const typename P::Work& w, typename P::Stage& stage) {
+DRL_HD_CALLED void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
   using F = typename P::Number;
   for (int f = 0; f < P::kTouchingFrames; ++f)
-    for (int k = 0; k < 6; ++k) stage.wrench[f][k] = F(0);
+    for (F& x : w.forces.wrench[f]) x = F(0);
   if constexpr (P::kContacts > 0)
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
       F push[P::kEdges];
       for (int e = 0; e < P::kEdges; ++e) {
-        const int r = c * P::kEdges + e;
-        push[e] = -(w.next_active[r] * w.next_y[r]);
+        const F y = edge_residual<P>(w.next_y + c * P::Work::kOfContact, e);
+        push[e] = -(pushing(edge_weight<P>(w.weight[c], e), y) * y);
       }
       const ContactPoint& point = P::point(c);
-      P::add_wrench(point, w.contact[c], push, stage.wrench[point.frame]);
+      P::add_wrench(point, w.contact[c].row, push, w.forces.wrench[point.frame]);
     }
   if constexpr (P::kCones > 0) find_cone_forces<P>(w, stage);
-  if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, stage.wrench);
-  for (int l = 0; l < P::kLimits; ++l) {
-    const int r = P::kContacts * P::kEdges + l;
-    stage.limit[l] = -(w.limit_sign[l] * w.next_active[r] * w.next_y[r]);
-  }
+  if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, w.forces.wrench);
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) {
+      const F y = w.next_y[P::Work::kOfContacts + l];
+      w.forces.limit[l] = -(w.limit_sign[l] * pushing(w.weight[P::kContacts + l], y) * y);
+    }
   if constexpr (count_frictions<P>() > 0)
-    for (int f = 0; f < P::kFrictions; ++f) stage.limit[P::kLimits + f] = w.friction[f].push(P::friction(f));
+    for (int f = 0; f < P::kFrictions; ++f) w.forces.limit[P::kLimits + f] = w.friction[f].push(P::friction(f));
 }
 
 template <class P>
@@ -467,7 +521,7 @@ DRL_HD void begin_stage(const typename P::State& state, const typename P::Number
 template <class P>
 DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
   using F = typename P::Number;
-  F damped[P::nv];
+  F* damped = state.warm_start;  // has been read by then
   forward<P>(stage, state.warm_start, w, damped);
   const F* qacc = P::kImplicitDamping ? damped : stage.qacc;
   for (int k = 0; k < P::nv; ++k) {
@@ -502,8 +556,8 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   P::integrate(start, velocity, F(P::timestep), state.qpos);
 }
 
-// mj_step, computed in `w`. `last` is the stage that MuJoCo computed last, of which tasks see the rest; its forces
-// (wrench, limit) only if they are wanted.
+// mj_step, computed in `w`. `last` is the stage that MuJoCo computed last, of which tasks see the rest; its forces are
+// in `w` if they are wanted.
 template <class P>
 DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
                         typename P::Work& w, bool wants_forces = true) {
@@ -516,10 +570,10 @@ DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl
   state.time = state.time + typename P::Number(P::timestep);
 }
 template <class P>
-DRL_HD void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
-                 bool wants_forces = true) {
+DRL_HD typename P::Forces step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last) {
   typename P::Work w;
-  step<P>(state, ctrl, last, w, wants_forces);
+  step<P>(state, ctrl, last, w);
+  return w.forces;
 }
 
 // What follows from a stage's position, velocity and controls.
@@ -531,10 +585,12 @@ DRL_HD_CALLED void solve_stage(const typename P::State& state, typename P::Stage
 }
 // mj_forward: the stage of a state as it is. The state's warm start stays.
 template <class P>
-DRL_HD void look(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
+DRL_HD typename P::Forces look(const typename P::State& state, const typename P::Number* ctrl,
+                               typename P::Stage& stage) {
   typename P::Work w;
   begin_stage<P>(state, ctrl, stage);
   solve_stage<P>(state, stage, w);
+  return w.forces;
 }
 
 // What tasks read of a stage: where bodies, geoms and sites are; how bodies move; forces; sensors of motion. What a
@@ -561,11 +617,11 @@ DRL_HD void see_motion(const typename P::Stage& s, typename P::Seen& seen) {
     P::see_motion(s.qpos, s.qvel, seen);
 }
 template <class P>
-DRL_HD void see_forces(const typename P::Stage& s, typename P::Seen& seen) {
+DRL_HD void see_forces(const typename P::Stage& s, const typename P::Forces& forces, typename P::Seen& seen) {
   if constexpr (P::kParameters > 0)
-    P::see_forces(s.qpos, s.wrench, s.own, seen);
+    P::see_forces(s.qpos, forces.wrench, s.own, seen);
   else
-    P::see_forces(s.qpos, s.wrench, seen);
+    P::see_forces(s.qpos, forces.wrench, seen);
 }
 template <class P>
 DRL_HD void see_sensors(const typename P::Stage& s, typename P::Seen& seen) {
@@ -576,13 +632,13 @@ DRL_HD void see_sensors(const typename P::Stage& s, typename P::Seen& seen) {
 }
 // All of it.
 template <class P>
-DRL_HD void see(const typename P::Stage& stage, typename P::Seen& seen) {
+DRL_HD void see(const typename P::Stage& stage, const typename P::Forces& forces, typename P::Seen& seen) {
   see_frames<P>(stage, seen), see_centers<P>(stage, seen);
   P::see_points(stage.qpos, seen);
   see_motion<P>(stage, seen);
   P::see_actuators(stage.qpos, stage.qvel, stage.ctrl, seen);
-  see_forces<P>(stage, seen);
-  P::see_constraints(stage.qpos, stage.wrench, stage.limit, seen);
+  see_forces<P>(stage, forces, seen);
+  P::see_constraints(stage.qpos, forces.wrench, forces.limit, seen);
   see_sensors<P>(stage, seen);
 }
 // As the model's file has what environments change.

@@ -43,7 +43,7 @@ class PhysicsRobot {
     take(state);
     for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(P::qpos0(k));
     for (int k = 0; k < P::nv; ++k) state.qvel[k] = state.warm_start[k] = F(0);
-    for (int k = 0; k < P::nu; ++k) ctrl_[k] = L(0);
+    for (int k = 0; k < P::nu; ++k) last_.ctrl[k] = L(0);
     state.time = F(0);
     has_ctrl_ = true, has_stage_ = advanced_ = false;
   }
@@ -85,7 +85,7 @@ class PhysicsRobot {
   }
   DRL_HD void forward() {
     if (!has_ctrl_) lacking_ = "forward() before advance()";
-    with_state([&](const auto& state) DRL_LAMBDA { physics::begin_stage<P>(state, ctrl_, last_); });
+    with_state([&](const auto& state) DRL_LAMBDA { physics::begin_stage<P>(state, last_.ctrl, last_); });
     has_stage_ = true, is_solved_ = false, seen_ = 0;
   }
 
@@ -105,7 +105,7 @@ class PhysicsRobot {
   DRL_HD F qacc(int k) const { return first(solved().qacc[k]); }
   DRL_HD F ctrl(int k) const {
     if (!has_ctrl_) lacking_ = "controls before advance()";
-    return first(ctrl_[k]);
+    return first(last_.ctrl[k]);
   }
   DRL_HD void set_qpos(int k, F x) { state_->qpos[k] = x; }
   DRL_HD void set_qvel(int k, F x) { state_->qvel[k] = x; }
@@ -114,15 +114,20 @@ class PhysicsRobot {
   DRL_HD Vec<F, 4> orientation(BodyId body) const { return row(frames().xquat, body.index); }
   DRL_HD Vec<F, 3> center_of_mass(BodyId body) const { return row(frames().xipos, body.index); }
   DRL_HD Vec<F, 3> subtree_center_of_mass(BodyId body) const { return row(centers().subtree_com, body.index); }
-  DRL_HD F mass(BodyId body) const { return first(motion().cinert[body.index][9]); }
-  DRL_HD Vec<F, 10> inertia(BodyId body) const { return row(motion().cinert, body.index); }
-  DRL_HD Vec<F, 6> velocity(BodyId body) const { return row(motion().cvel, body.index); }
+  DRL_HD F mass(BodyId body) const { return inertia(body)[9]; }
+  DRL_HD Vec<F, 10> inertia(BodyId body) const { return row_of_body(motion().cinert, body); }
+  DRL_HD Vec<F, 6> velocity(BodyId body) const { return row_of_body(motion().cvel, body); }
   DRL_HD Vec<F, 6> external_force(BodyId body) const {
-    if (advanced_) return row(forces().cfrc_ext, body.index);
+    if (advanced_) return row_of_body(forces().cfrc_ext, body);
     return none<6>();
   }
   DRL_HD Vec<F, 3> position(GeomId geom) const { return row(points().geom_xpos, geom.index); }
-  DRL_HD Vec<F, 3> position(SiteId site) const { return row(points().site_xpos, site.index); }
+  DRL_HD Vec<F, 3> position(SiteId site) const {
+    if constexpr (P::nsite > 0)
+      return row(points().site_xpos, site.index);
+    else
+      return lacks<3>("sites");
+  }
   DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
   DRL_HD F actuator_force_along(int k) const { return first(actuators().qfrc_actuator[k]); }
   DRL_HD F constraint_force_along(int k) const { return first(constraints().qfrc_constraint[k]); }
@@ -159,11 +164,11 @@ class PhysicsRobot {
     return false;
   }
   DRL_HD void set_controls(const F* controls) {
-    for (int a = 0; a < P::nu; ++a) ctrl_[a] = L(controls[a]);
+    for (int a = 0; a < P::nu; ++a) last_.ctrl[a] = L(controls[a]);
     has_ctrl_ = true;
   }
   DRL_HD void step(typename P::State& state, bool wants_forces) {
-    physics::step<P>(state, ctrl_, last_, work(), wants_forces);
+    physics::step<P>(state, last_.ctrl, last_, work(), wants_forces);
     unsolved_ = unsolved_ + last_.unsolved;
     has_stage_ = advanced_ = is_solved_ = true, seen_ = 0;
   }
@@ -222,9 +227,13 @@ class PhysicsRobot {
   };
   template <class See>
   DRL_HD const typename P::Seen& seen(Kind kind, const typename P::Stage& s, const See& see) const {
-    if (!(seen_ & kind)) see(s, memory_.seen);
+    if (seen_ == 0 && is_solved_) {
+      const typename P::Forces forces = memory_.work.forces;
+      (new (&memory_.after) AfterWork)->forces = forces;
+    }
+    if (!(seen_ & kind)) see(s, memory_.after.seen);
     seen_ |= kind;
-    return memory_.seen;
+    return memory_.after.seen;
   }
   DRL_HD const auto& frames() const {
     return seen(kFrames, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_frames<P>(s, to); });
@@ -236,25 +245,20 @@ class PhysicsRobot {
     return seen(kPoints, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_points(s.qpos, to); });
   }
   DRL_HD const auto& motion() const {
-    return seen(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA {
-      physics::see_motion<P>(s, to);
-      for (L& x : to.cinert[0]) x = L(0);  // the world's
-      for (L& x : to.cvel[0]) x = L(0);
-    });
+    return seen(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_motion<P>(s, to); });
   }
   DRL_HD const auto& actuators() const {
     return seen(kActuators, stage(),
                 [](const auto& s, auto& to) DRL_LAMBDA { P::see_actuators(s.qpos, s.qvel, s.ctrl, to); });
   }
   DRL_HD const auto& forces() const {
-    return seen(kForces, solved(), [](const auto& s, auto& to) DRL_LAMBDA {
-      physics::see_forces<P>(s, to);
-      for (L& x : to.cfrc_ext[0]) x = L(0);
-    });
+    return seen(kForces, solved(),
+                [&](const auto& s, auto& to) DRL_LAMBDA { physics::see_forces<P>(s, memory_.after.forces, to); });
   }
   DRL_HD const auto& constraints() const {
-    return seen(kConstraints, solved(),
-                [](const auto& s, auto& to) DRL_LAMBDA { P::see_constraints(s.qpos, s.wrench, s.limit, to); });
+    return seen(kConstraints, solved(), [&](const auto& s, auto& to) DRL_LAMBDA {
+      P::see_constraints(s.qpos, memory_.after.forces.wrench, memory_.after.forces.limit, to);
+    });
   }
   DRL_HD const auto& sensors() const {
     return seen(kSensors, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_sensors<P>(s, to); });
@@ -264,6 +268,11 @@ class PhysicsRobot {
     Vec<F, N> numbers;
     for (int c = 0; c < N; ++c) numbers[c] = first(rows[k][c]);
     return numbers;
+  }
+  // Of numbers that the world has none of.
+  template <int N>
+  DRL_HD static Vec<F, N> row_of_body(const L (*rows)[N], BodyId body) {
+    return body.index > 0 ? row(rows, body.index - 1) : none<N>();
   }
   template <int N>
   DRL_HD static Vec<F, N> none() {
@@ -278,13 +287,16 @@ class PhysicsRobot {
   }
 
   // What a step computes with, and what is seen after it.
+  struct AfterWork {
+    typename P::Forces forces;
+    typename P::Seen seen;
+  };
   union Memory {
     DRL_HD Memory() {}
     typename P::Work work;
-    typename P::Seen seen;
+    AfterWork after;
   };
   State* state_;
-  L ctrl_[physics::some(P::nu)];
   mutable typename P::Stage last_;
   mutable Memory memory_;
   mutable L unsolved_ = L(0);

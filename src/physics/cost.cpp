@@ -17,29 +17,32 @@ constexpr int kRounds = 3;
 // Operations on packs a cycle: bench/physics_table has what robots attain.
 constexpr double kPerCycle = 1, kHertz = 3e9, kLanes = 16;
 
-int count(const std::vector<int>& numbers) { return numbers.empty() ? 0 : std::ranges::max(numbers) + 1; }
 int some(int n) { return std::max(n, 1); }
-
+int count(const std::vector<int>& numbers) { return numbers.empty() ? 0 : std::ranges::max(numbers) + 1; }
 // Numbers of a Work (drl/physics_support.hpp).
 int count_work(const RobotModel& model, const Program& program) {
   const auto kept = [&](const char* array) {
     const auto found = program.arrays().find(array);
     return found == program.arrays().end() ? 0 : found->second;
   };
-  const auto place = [&](const char* array) { return some(kept(array)); };
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
-  const int pair_rows = count_pair_rows(model), of_pairs = model.pairs.empty() ? 1 : model.nv;
+  const int pair_rows = count_pair_rows(model), of_pairs = model.pairs.empty() ? 0 : model.nv;
   const int pair_cones = count_pair_cones(model), cones = model.elliptic ? contacts : 0;
   const auto boxes = static_cast<int>(std::ranges::count_if(model.rounds, [](const Round& r) { return !!r.box; }));
-  const int rows = some(contact_rows(model, program) + limits + pair_rows);
-  const int bodies = some(count(touching_bodies(model)));
-  int numbers = place("axis") + place("mass") + place("force") + place("free_turn") + place("factor");
-  numbers += kept("damping") + kConeNumbers * (cones + pair_cones) + 9 * cones + 9 * boxes;
-  numbers += 5 * static_cast<int>(frictional_dofs(model).size());
-  numbers += 6 * some(contacts) + 8 * some(contacts - cones) + bodies * (6 + 6 + 27) + 2 * some(limits) + 5 * rows;
-  numbers += 6 * some(static_cast<int>(model.rounds.size())) + 3 * some(model.trees);
-  numbers += some(pair_rows) * (of_pairs + 1) + 2 * of_pairs + kResiduals * pair_cones * (of_pairs + 1);
-  return numbers + some(pair_rows + kResiduals * pair_cones) * of_pairs;
+  const auto fields = [&](const char* type) { return static_cast<int>(program.fields(type).size()); };
+  int numbers = kept("axis") + kept("mass") + kept("force") + kept("free_turn") + kept("damping") + kept("factor");
+  numbers += kConeNumbers * (cones + pair_cones) + 9 * cones + 9 * boxes;
+  numbers += contacts * std::max(fields("Touch"), fields("ContactRow"));
+  const int frictions = static_cast<int>(frictional_dofs(model).size());
+  const int bodies = count(touching_bodies(model)) * (count(program.motion_places) + count(program.coupling_places));
+  numbers +=
+      std::max(bodies, count(program.wrench_places) * some(count(touching_frames(model))) + some(limits + frictions));
+  numbers += 5 * frictions;
+  // Of limits, weights and residuals.
+  numbers += 2 * limits + (contacts_with_rows(model) + limits + pair_rows);
+  numbers += 2 * (contact_residuals(model, program) + limits + pair_rows);
+  numbers += 6 * static_cast<int>(model.rounds.size()) + (model.trees > 1 ? 3 * model.trees : 0) + 2 * of_pairs;
+  return numbers + (pair_rows + kResiduals * pair_cones) * (2 * of_pairs + 1);
 }
 
 }  // namespace

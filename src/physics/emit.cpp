@@ -31,7 +31,7 @@ std::string emit_header(const RobotModel& model, const Program& program) {
   text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + identifier(model.name) + " {\n\n";
   text += emit_names(model) + "\n" + emit_sizes(model, program) + "\n";
   text += "template <class F>\nstruct Physics : Sizes {\n  using Number = F;\n";
-  for (const char* type : {"State", "Stage", "Seen", "Work"})
+  for (const char* type : {"State", "Stage", "Forces", "Seen", "Work"})
     text += std::string("  using ") + type + " = physics::" + type + "<F, Sizes>;\n";
   for (const Function& function : program.functions()) text += "\n" + emit_function(program, function).text;
   text += "};\n\n}  // namespace physics::" + identifier(model.name) + "\n}  // namespace DRL_ISA\n\n";

@@ -119,6 +119,13 @@ std::string emit_names(const RobotModel& model) {
          wrapped(table("inline constexpr NamedJoint joints[]", model.joints, "", joint), "");
 }
 
+std::string emit_struct(const std::string& type, const std::vector<std::string>& numbers) {
+  const std::string head = "  template <class F>\n  struct " + type + " {";
+  if (numbers.empty()) return head + "};\n";
+  const auto name = [](const std::string& number) { return number; };
+  return head + "\n" + wrapped("F " + listed(numbers, name) + ";", "    ") + "  };\n";
+}
+
 std::string emit_sizes(const RobotModel& model, const Program& program) {
   const auto limits = limited_joints(model);
   const auto most = [](const std::vector<int>& numbers) { return std::ranges::max(numbers) + 1; };
@@ -146,7 +153,10 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kEdges", count(program.edges)},
                {"kLimits", count(limits.size())},
                {"kTouchingBodies", count(most(touching_bodies(model)))},
-               {"kTouchingFrames", count(most(touching_frames(model)))}});
+               {"kTouchingFrames", count(most(touching_frames(model)))},
+               {"kMotions", count(most(program.motion_places))},
+               {"kCouplings", count(most(program.coupling_places))},
+               {"kWrench", count(most(program.wrench_places))}});
   line("int", {{"kRounds", count(model.rounds.size())},
                {"kPairs", count(model.pairs.size())},
                {"kPairRows", count(count_pair_rows(model))},
@@ -159,6 +169,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kDamping", count(places("damping"))}});
   if (const auto frictions = frictional_dofs(model); !frictions.empty())
     line("int", {{"kFrictions", count(frictions.size())}});
+  for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
   text +=
       emit_table("  // The number of qvel that a limit is of, and the limits; where the file says that qpos begins.\n",

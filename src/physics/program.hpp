@@ -50,7 +50,15 @@ class Program {
   // How many places each array has.
   const std::map<std::string, int>& arrays() const { return arrays_; }
 
+  // Says that a struct which loops over contacts read has this number.
+  void add_field(const std::string& type, const std::string& name) { fields_[type].push_back(name); }
+  const std::vector<std::string>& fields(const std::string& type) const { return fields_.at(type); }
+
   int edges = 4;  // of a friction pyramid that differ
+  // Of the six components of a body's motion, and of what contacts add to its equations: the places of those that are
+  // kept; -1: it is always 0.
+  std::vector<int> motion_places, coupling_places;
+  std::vector<int> wrench_places{0, 1, 2, 3, 4, 5};  // and of the torque and force of contacts
 
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
@@ -60,6 +68,7 @@ class Program {
   Graph graph_;
   std::vector<Function> functions_;
   std::map<std::string, int> arrays_;
+  std::map<std::string, std::vector<std::string>> fields_{{"Touch", {}}, {"ContactRow", {}}};
   std::map<int, Expr> kept_;  // by node
   int sections_ = 0;
 };

@@ -69,6 +69,9 @@ struct Kept {
   Spatial velocity;
 };
 
+// Of a body, what contacts add to the equations of its motion: the stiffness [6, 6], symmetric, and the force.
+constexpr int kCouplings = 27;
+
 // The pieces of a robot's header, in its order.
 Kept trace_smooth(const RobotModel& model, Program& p);  // with limits and where contacts are
 void trace_constraints(const RobotModel& model, const Kept& kept, Program& p);
@@ -83,9 +86,12 @@ inline void trace(const RobotModel& model, Program& p) {
   trace_sensors(model, p);
 }
 
-// How many rows of the work are those of contacts with the floor.
-inline int contact_rows(const RobotModel& model, const Program& p) {
-  return model.elliptic ? 0 : p.edges * static_cast<int>(model.contacts.size());
+// How many contacts with the floor have rows in the work, and how many residuals these keep.
+inline int contacts_with_rows(const RobotModel& model) {
+  return model.elliptic ? 0 : static_cast<int>(model.contacts.size());
+}
+inline int contact_residuals(const RobotModel& model, const Program& p) {
+  return (p.edges == 3 ? 2 : p.edges) * contacts_with_rows(model);
 }
 // The argument of functions that depend on what environments change; nothing if they change nothing.
 inline std::string own_parameters(const RobotModel& model) { return model.parameters.empty() ? "" : "const F* own, "; }

@@ -1,13 +1,7 @@
-#include <algorithm>
-#include <functional>
-#include <set>
-
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
 namespace {
-
-constexpr int kCouplings = 27;  // numbers of Coupling
 
 // What a body's contacts add to the equations of its motion: a stiffness and a force, so that they push with
 // -(stiffness acceleration + force).
@@ -30,19 +24,6 @@ Coupling operator+(Coupling a, Coupling b) {
 Spatial operator*(const Coupling& a, const Spatial& motion) {
   return {a.angular * motion.angular + a.mixed * motion.linear,
           transposed(a.mixed) * motion.angular + a.linear * motion.linear};
-}
-
-// What `results` are computed from.
-std::set<std::string> inputs_of(Graph& graph, const std::vector<Expr>& results) {
-  std::set<std::string> texts;
-  std::set<int> seen;
-  const std::function<void(int)> visit = [&](int node) {
-    if (node < 0 || !seen.insert(node).second) return;
-    if (graph[node].op == Op::input) texts.insert(graph[node].text);
-    for (const int of : graph[node].of) visit(of);
-  };
-  for (const Expr& x : results) visit(graph.node_of(x));
-  return texts;
 }
 
 // Of a contact, in the frame of its plane: z is the normal. A pyramid's edges are normal +- friction times a tangent
@@ -97,8 +78,7 @@ class Tracer {
   }
 
   void trace_accelerations() {
-    p_.begin("How bodies that have contacts are accelerated by qacc alone.",
-             "accelerations(const Work& w, const F* qacc, F (*acceleration)[6])");
+    p_.begin("How bodies that have contacts are accelerated by qacc alone.", "accelerations(Work& w, const F* qacc)");
     std::vector<Spatial> of(model_.bodies.size());
     for (size_t k = 0; k < of.size(); ++k) {
       if (model_.bodies[k].parent >= 0) of[k] = of[static_cast<size_t>(model_.bodies[k].parent)];
@@ -107,15 +87,12 @@ class Tracer {
       p_.named(of[k], identifier(model_.bodies[k].name) + "_acceleration");
       if (bodies_[k] < 0) continue;
       for (int c = 0; c < 6; ++c)
-        if (model_.elliptic || !of[k][c].is(0)) {
-          p_.set(at("acceleration", bodies_[k], c), of[k][c]);
-          acceleration_[c] = p_.input(at("acceleration", c), std::string("acceleration_") + "wwwvvv"[c] + "xyzxyz"[c]);
+        if (const int place = p_.motion_places[static_cast<size_t>(c)]; place >= 0) {
+          p_.set(at(at("w.body", bodies_[k]) + ".motion", place), of[k][c]);
+          acceleration_[c] =
+              p_.input(at("acceleration", place), std::string("acceleration_") + "wwwvvv"[c] + "xyzxyz"[c]);
         }
     }
-    // A body without a component that others have.
-    for (size_t k = 0; k < of.size(); ++k)
-      for (int c = 0; c < 6 && bodies_[k] >= 0; ++c)
-        if (of[k][c].is(0) && !acceleration_[c].is(0)) p_.set(at("acceleration", bodies_[k], c), 0);
   }
   Expr qacc(const std::string& array, size_t i) {
     return p_.input(at(array, static_cast<int>(i)), array + "_" + identifier(model_.dofs[i].name));
@@ -123,7 +100,7 @@ class Tracer {
 
   void trace_row() {
     p_.begin("What a contact's rows consist of.",
-             "contact_row(const ContactPoint& point, const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F* "
+             "contact_row(const ContactPoint& point, const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F& "
              "weight)",
              true);
     const auto softness = [&](const std::string& name, auto member) {
@@ -145,8 +122,7 @@ class Tracer {
 
     const Expr d = impedance_of(model_.contacts, "point", x);
     const Expr scale = table("weight", [](const FloorContact& c) { return c.weight; });
-    const Expr weight = p_.named(select_less(x, 0, d / ((Expr(1) - d) * scale), 0), "edge_weight");
-    for (int e = 0; e < edges_; ++e) p_.set(at("weight", e), edges_ == 3 && e == 2 ? Expr(2) * weight : weight);
+    p_.set("weight", select_less(x, 0, d / ((Expr(1) - d) * scale), 0));
     row_.rest[0] = damping * velocity[2] + stiffness * (d * x);
     const Expr slip = row_.friction * damping;
     row_.rest[1] = slip * along_first(velocity), row_.rest[2] = slip * along_second(velocity);
@@ -158,6 +134,7 @@ class Tracer {
   // Put into the row, and read from there.
   Expr passed(const Expr& x, const std::string& name) {
     if (x.is_known()) return x;
+    p_.add_field("ContactRow", name);
     p_.set("row." + name, x);
     return p_.input("row." + name, name);
   }
@@ -167,15 +144,16 @@ class Tracer {
   }
 
   void trace_edges() {
-    p_.begin("A contact's residuals y: it pushes with -weight y along the edges where y < 0.",
+    p_.begin(edges_ == 3 ? "A contact's residuals y, along its normal and its tangent."
+                         : "A contact's residuals y: it pushes with -weight y along the edges where y < 0.",
              "contact_edges(const ContactPoint& point, const ContactRow<F>& row, const F* acceleration, F* y)", true);
     const Vec3 a = acceleration_.linear + cross(acceleration_.angular, row_.point);
     const Expr normal = p_.named(a[2] + row_.rest[0], "normal");
     const Expr first = p_.named(row_.friction * along_first(a) + row_.rest[1], "first");
     const Expr second = p_.named(row_.friction * along_second(a) + row_.rest[2], "second");
+    if (edges_ == 3) return p_.set("y[0]", normal), p_.set("y[1]", first);
     p_.set("y[0]", normal + first), p_.set("y[1]", normal - first);
-    p_.set("y[2]", edges_ == 3 ? normal : normal + second);
-    if (edges_ == 4) p_.set("y[3]", normal - second);
+    p_.set("y[2]", normal + second), p_.set("y[3]", normal - second);
   }
 
   // Of the edges' numbers: their sums and differences, by pairs.
@@ -213,14 +191,14 @@ class Tracer {
                      normal_second * row_.rest[0] + mu * (e.second_sum * row_.rest[2]),
                      normal * row_.rest[0] + e.first_difference * row_.rest[1] + e.second_difference * row_.rest[2]);
     for (int k = 0; k < kCouplings; ++k)
-      if (couples_[k]) p_.add(at("coupling", k), c[k]);
+      if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0) p_.add(at("coupling", place), c[k]);
     trace_no_coupling();
   }
   void trace_no_coupling() {
     p_.begin("No contact.", "no_coupling(Work& w)");
     for (const int b : bodies_)
-      for (int k = 0; k < kCouplings && b >= 0; ++k)
-        if (couples_[k] || model_.elliptic) p_.set(at("w.coupling", b, k), 0);
+      for (const int place : p_.coupling_places)
+        if (b >= 0 && place >= 0) p_.set(at(at("w.body", b) + ".coupling", place), 0);
   }
 
   void trace_wrench() {
@@ -229,7 +207,10 @@ class Tracer {
     const Pairs e = pairs("push");
     Spatial w =
         wrench(row_.friction * e.first_difference, row_.friction * e.second_difference, e.first_sum + e.second_sum);
-    for (int k = 0; k < 6; ++k) p_.add(at("wrench", k), w[k]);
+    if (model_.pairs.empty())
+      for (int k = 0, place = 0; k < 6; ++k) p_.wrench_places[static_cast<size_t>(k)] = w[k].is(0) ? -1 : place++;
+    for (int k = 0; k < 6; ++k)
+      if (const int place = p_.wrench_places[static_cast<size_t>(k)]; place >= 0) p_.add(at("wrench", place), w[k]);
   }
 
   void trace_newton() {
@@ -241,13 +222,11 @@ class Tracer {
                "factorise(Work& w)");
     p_.section("what contacts add, of a body and all that it carries");
     std::vector<Coupling> coupling(model_.bodies.size());
-    std::vector<std::pair<int, std::string>> places;
     for (size_t b = 0; b < coupling.size(); ++b)
-      for (int k = 0; k < kCouplings && bodies_[b] >= 0; ++k) {
-        const std::string name = identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k);
-        places.emplace_back(k, at("w.coupling", bodies_[b], k));
-        coupling[b][k] = p_.input(places.back().second, name);
-      }
+      for (int k = 0; k < kCouplings && bodies_[b] >= 0; ++k)
+        if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0)
+          coupling[b][k] = p_.input(at(at("w.body", bodies_[b]) + ".coupling", place),
+                                    identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k));
     for (size_t b = coupling.size(); b-- > 0;)
       if (const int parent = model_.bodies[b].parent; parent >= 0)
         coupling[static_cast<size_t>(parent)] = coupling[static_cast<size_t>(parent)] + coupling[b];
@@ -265,9 +244,11 @@ class Tracer {
     const auto joints = limited_joints(model_);
     for (size_t l = 0; l < joints.size(); ++l) {
       const auto dof = static_cast<size_t>(joints[l]->dof);
-      const int number = static_cast<int>(l), row = contact_rows(model_, p_) + number;
+      const int number = static_cast<int>(l);
       const std::string name = identifier(joints[l]->name) + "_limit_";
-      const Expr weight = p_.input(at("w.active", row), name + "weight");
+      const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
+      const Expr full = p_.input(at("w.weight", contacts_with_rows(model_) + number), name + "weight");
+      const Expr weight = p_.named(select_less(y, 0, full, 0), name + "pushing");
       h.diagonal[dof] += weight;
       force[dof] -= weight * (p_.input(at("w.limit_sign", number), name + "sign") *
                               p_.input(at("w.limit_rest", number), name + "rest"));
@@ -275,10 +256,7 @@ class Tracer {
     add_frictions(h, force);
     p_.section("factorised and solved");
     TreeFactors factors = factor_tree(model_, h);
-    std::vector<Expr> solution = solve_up(model_, factors, force), results = factors.inverse;
-    for (const auto& of_ancestors : factors.ancestors)
-      results.insert(results.end(), of_ancestors.begin(), of_ancestors.end());
-    results.insert(results.end(), solution.begin(), solution.end());
+    std::vector<Expr> solution = solve_up(model_, factors, force);
     if (model_.pairs.empty())
       solution = solve_down(model_, factors, solution);
     else
@@ -286,9 +264,6 @@ class Tracer {
     const std::string place = model_.pairs.empty() ? "qacc" : "w.half", name = model_.pairs.empty() ? "qacc_" : "half_";
     for (size_t i = 0; i < solution.size(); ++i)
       p_.set(at(place, static_cast<int>(i)), p_.named(solution[i], name + identifier(model_.dofs[i].name)));
-    const std::set<std::string> used = inputs_of(p_.graph(), results);
-    for (const auto& [k, place] : places)
-      if (used.contains(place)) couples_[k] = true;
     if (!model_.pairs.empty()) trace_halves(factors);
   }
 
@@ -369,9 +344,10 @@ class Tracer {
   }
 
   void trace_curvature() {
-    p_.begin("x M x.", "curvature(const Work& w, const F* x, F& result)");
+    p_.begin("x M x of the way x between two accelerations.",
+             "curvature(const Work& w, const F* from, const F* to, F& result)");
     std::vector<Expr> x;
-    for (size_t i = 0; i < model_.dofs.size(); ++i) x.push_back(qacc("x", i));
+    for (size_t i = 0; i < model_.dofs.size(); ++i) x.push_back(qacc("to", i) - qacc("from", i));
     Expr sum = 0;
     for (size_t i = 0; i < x.size(); ++i) {
       Expr others = 0;
@@ -389,7 +365,6 @@ class Tracer {
   int edges_;
   Spatial acceleration_;  // of the body at hand
   Row row_;
-  bool couples_[kCouplings] = {};  // which numbers of a coupling change a solution
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
   p.begin("From qvel's axes into those of the solver, where a free joint turns about the world's axes.",
           "into_solver(const Work& w, const F* from, F* to)");
   trace_turn(model, kept, true, p);
-  p.begin("And back.", "out_of_solver(const Work& w, const F* from, F* to)");
+  p.begin("And back; `to` may be `from`.", "out_of_solver(const Work& w, const F* from, F* to)");
   trace_turn(model, kept, false, p);
 
   if (model.implicit_damping) {

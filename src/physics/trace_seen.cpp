@@ -33,10 +33,10 @@ class Tracer {
     p_.begin("Forces of actuators.", "see_actuators(const F* qpos, const F* qvel, const F* ctrl, Seen& seen)");
     trace_actuators();
     p_.begin("Forces of contacts on each body.",
-             "see_forces(const F* qpos, const F (*wrench)[6], " + own_parameters(model_) + "Seen& seen)");
+             "see_forces(const F* qpos, const F (*wrench)[kWrench], " + own_parameters(model_) + "Seen& seen)");
     trace_forces();
     p_.begin("Forces of limits and contacts along qvel.",
-             "see_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Seen& seen)");
+             "see_constraints(const F* qpos, const F (*wrench)[kWrench], const F* limit, Seen& seen)");
     trace_constraint_forces();
   }
 
@@ -124,18 +124,18 @@ class Tracer {
   void trace_motion() {
     for (size_t f = 1; f < model_.frames.size(); ++f) {
       const Frame& frame = model_.frames[f];
-      const int k = static_cast<int>(f);
+      const int place = static_cast<int>(f) - 1;
       const Vec3 center = center_of_tree(frame);
       const Mat3 turn = frame.body < 0 ? identity() : k_.turn[index(frame.body)];
-      const Inertia inertia = inertia_at(frame.mass, from_origin(frame.body, center_of(model_, k, p_)) - center, turn,
-                                         robot_compiler::known(frame.inertia));
-      for (int c = 0; c < 6; ++c) p_.set(at("seen.cinert", k, c), inertia.rotational[c]);
-      for (int c = 0; c < 3; ++c) p_.set(at("seen.cinert", k, 6 + c), inertia.moment[c]);
-      p_.set(at("seen.cinert", k, 9), inertia.mass);
+      const Inertia inertia = inertia_at(frame.mass, from_origin(frame.body, center_of(model_, place + 1, p_)) - center,
+                                         turn, robot_compiler::known(frame.inertia));
+      for (int c = 0; c < 6; ++c) p_.set(at("seen.cinert", place, c), inertia.rotational[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("seen.cinert", place, 6 + c), inertia.moment[c]);
+      p_.set(at("seen.cinert", place, 9), inertia.mass);
       const Spatial velocity = frame.body < 0 ? Spatial{} : k_.velocity[index(frame.body)];
       const Vec3 linear = velocity.linear + cross(velocity.angular, center);
-      for (int c = 0; c < 3; ++c) p_.set(at("seen.cvel", k, c), velocity.angular[c]);
-      for (int c = 0; c < 3; ++c) p_.set(at("seen.cvel", k, 3 + c), linear[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("seen.cvel", place, c), velocity.angular[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("seen.cvel", place, 3 + c), linear[c]);
     }
   }
 
@@ -148,8 +148,9 @@ class Tracer {
   Spatial wrench_of(size_t f, int touching) {
     Spatial wrench;
     for (int c = 0; c < 6 && touching >= 0; ++c)
-      wrench[c] =
-          p_.input(at("wrench", touching, c), identifier(model_.frames[f].name) + "_wrench_" + std::to_string(c));
+      if (const int place = p_.wrench_places[index(c)]; place >= 0)
+        wrench[c] =
+            p_.input(at("wrench", touching, place), identifier(model_.frames[f].name) + "_wrench_" + std::to_string(c));
     return wrench;
   }
   void trace_forces() {
@@ -157,8 +158,9 @@ class Tracer {
     for (size_t f = 1; f < model_.frames.size(); ++f) {
       const Spatial wrench = wrench_of(f, frames[f]);
       const Vec3 torque = wrench.angular - cross(center_of_tree(model_.frames[f]), wrench.linear);
-      for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", static_cast<int>(f), c), torque[c]);
-      for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", static_cast<int>(f), 3 + c), wrench.linear[c]);
+      const int place = static_cast<int>(f) - 1;
+      for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", place, c), torque[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", place, 3 + c), wrench.linear[c]);
     }
   }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "physics/trace.hpp"
 
@@ -13,6 +14,33 @@ int edges_of(const std::vector<Spatial>& axis) {
   const bool is_planar = std::ranges::all_of(
       axis, [](const Spatial& s) { return s.angular[0].is(0) && s.angular[2].is(0) && s.linear[1].is(0); });
   return is_planar ? 3 : 4;
+}
+
+// Of what contacts add to the equations of a body's motion (trace_constraints.cpp): which components of force and
+// motion a number is of.
+std::array<int, 2> components_of_coupling(int k) {
+  constexpr std::array<int, 2> kSymmetric[] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+  if (k < 6) return kSymmetric[k];
+  if (k < 15) return {(k - 6) / 3, 3 + (k - 6) % 3};
+  if (k < 21) return {3 + kSymmetric[k - 15][0], 3 + kSymmetric[k - 15][1]};
+  return {k - 21, k - 21};
+}
+std::vector<int> numbered(const std::vector<bool>& which) {
+  std::vector<int> numbers;
+  int next = 0;
+  for (const bool is : which) numbers.push_back(is ? next++ : -1);
+  return numbers;
+}
+// What bodies keep of motions along these axes. Elliptic cones keep all.
+void place_components(const RobotModel& model, const std::vector<Spatial>& axis, Program& p) {
+  std::vector<bool> moves(6, model.elliptic), couples;
+  for (const Spatial& a : axis)
+    for (int k = 0; k < 6; ++k)
+      if (!a[k].is(0)) moves[static_cast<size_t>(k)] = true;
+  for (int k = 0; k < kCouplings; ++k)
+    couples.push_back(
+        std::ranges::all_of(components_of_coupling(k), [&](int c) { return moves[static_cast<size_t>(c)]; }));
+  p.motion_places = numbered(moves), p.coupling_places = numbered(couples);
 }
 
 // A row for each joint with limits, of the nearer one: residual = sign qacc + rest, and it pulls where that is below 0.
@@ -30,8 +58,8 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
     const Softness& s = limit.softness;
     const Expr d = p.named(impedance({s.least, s.most, s.width, s.midpoint, s.power}, x), name + "_limit_impedance");
     const Expr weight = d / ((Expr(1) - d) * Expr(model.dofs[dof].inverse_weight));
-    const int number = static_cast<int>(l), row = contact_rows(model, p) + number;
-    p.set(at("w.weight", row), select_less(distance, limit.margin, weight, 0));
+    const int number = static_cast<int>(l);
+    p.set(at("w.weight", contacts_with_rows(model) + number), select_less(distance, limit.margin, weight, 0));
     p.set(at("w.limit_sign", number), sign);
     p.set(at("w.limit_rest", number), Expr(s.damping) * (sign * kinematics.qvel[dof]) + Expr(s.stiffness) * (d * x));
   }
@@ -76,12 +104,14 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     // MuJoCo's first tangent is along a capsule, and y for a sphere.
     const Vec3 axis = contact.axis && !model.elliptic ? kinematics.turn[body] * known(*contact.axis) : unit_vector(1);
     along[0].push_back(is_planar ? Expr(1) : axis[0]), along[1].push_back(is_planar ? Expr(0) : axis[1]);
-    touches.push_back(at("w.touch", static_cast<int>(c)));
+    touches.push_back(at("w.contact", static_cast<int>(c)) + ".touch");
   }
   const auto field = [&](const std::vector<Expr>& values, const std::string& name) {
     std::vector<std::string> places;
     for (const std::string& touch : touches) places.push_back(touch + "." + name);
-    return common(p, values, places, "touch." + name, name, model.elliptic);
+    const Expr read = common(p, values, places, "touch." + name, name, model.elliptic);
+    if (!read.is_known()) p.add_field("Touch", name);
+    return read;
   };
   for (int k = 0; k < 3; ++k) {
     std::vector<Expr> values;
@@ -95,9 +125,11 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
   for (int k = 0; k < 6; ++k) {
     std::vector<Expr> values;
     std::vector<std::string> places;
-    for (size_t b = 0; b < bodies.size(); ++b)
-      if (bodies[b] >= 0) values.push_back(kinematics.velocity[b][k]), places.push_back(at("w.velocity", bodies[b], k));
-    kept.velocity[k] = common(p, values, places, at("velocity", k),
+    const int place = p.motion_places[static_cast<size_t>(k)];
+    for (size_t b = 0; b < bodies.size() && place >= 0; ++b)
+      if (bodies[b] >= 0)
+        values.push_back(kinematics.velocity[b][k]), places.push_back(at(at("w.body", bodies[b]) + ".motion", place));
+    kept.velocity[k] = common(p, values, places, at("velocity", place),
                               std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k], model.elliptic);
   }
 }
@@ -128,13 +160,6 @@ void trace_rounds(const RobotModel& model, const Kinematics& kinematics, Program
     }
     for (int k = 0; k < 3; ++k) p.set(at(place + ".center", k), center[k]), p.set(at(place + ".half", k), half[k]);
   }
-}
-
-std::vector<int> numbered(const std::vector<bool>& which) {
-  std::vector<int> numbers;
-  int next = 0;
-  for (const bool is : which) numbers.push_back(is ? next++ : -1);
-  return numbers;
 }
 
 }  // namespace
@@ -179,6 +204,7 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);
   p.edges = edges_of(kinematics.axis);
+  place_components(model, kinematics.axis, p);
   Kept kept;
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     const std::string name = identifier(model.dofs[i].name);

@@ -32,6 +32,15 @@ struct Room {
   static constexpr int kContacts = 48, kEdges = kKind.edges, kLimits = 24, kTouchingBodies = 20, kTouchingFrames = 20;
   static constexpr int kRounds = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;
   static constexpr int kTrees = 4, kFactor = 400, kAxis = 168, kMass = 400, kForce = 28, kFreeTurn = 36;
+  static constexpr int kMotions = 6, kCouplings = 27, kWrench = 6;
+  template <class F>
+  struct Touch {
+    F center_x, center_y, center_z, distance, along_x, along_y;
+  };
+  template <class F>
+  struct ContactRow {
+    F point_x, point_y, point_z, tangent_x, tangent_y, rest_normal, rest_first, rest_second;
+  };
   // None of elliptic cones, boxes and sensors.
   static constexpr int kDamping = 28, kCones = 0, kPairCones = 0, kBoxes = 0, kParameters = 0, kSensed = 0;
   static constexpr int kSensorNumbers = 0, kFrictions = 28;
@@ -55,10 +64,12 @@ struct InterpretedRobot : Room<kKind> {
   using Sizes = Room<kKind>;
   using State = physics::State<F, Sizes>;
   using Stage = physics::Stage<F, Sizes>;
+  using Forces = physics::Forces<F, Sizes>;
   using Seen = physics::Seen<F, Sizes>;
   using Work = physics::Work<F, Sizes>;
-  using Touch = physics::Touch<F>;
-  using Row = physics::ContactRow<F>;
+  using Place = physics::Contact<F, Sizes>;
+  using Touched = typename Sizes::template Touch<F>;
+  using Row = typename Sizes::template ContactRow<F>;
   using Sizes::nv;
 
   // From now on this is the robot.
@@ -71,7 +82,7 @@ struct InterpretedRobot : Room<kKind> {
 
   static void smooth(const F* qpos, const F* qvel, const F* ctrl, Work& w) {
     std::ranges::fill(w.weight, 0.0), std::ranges::fill(w.limit_sign, 0.0), std::ranges::fill(w.limit_rest, 0.0);
-    for (Touch& touch : w.touch) touch.distance = 1;
+    for (Place& place : w.contact) place.touch.distance = 1;
     for (auto& row : w.friction) row.rest = 0;
     header_->call("smooth", {qpos, qvel, ctrl, &w});
   }
@@ -82,19 +93,21 @@ struct InterpretedRobot : Room<kKind> {
   }
   static void solve_up(const Work& w, const F* from, F* to) { header_->call("solve_up", {&w, from, none(to)}); }
   static void solve_down(const Work& w, F* qacc) { header_->call("solve_down", {&w, none(qacc)}); }
-  static void curvature(const Work& w, const F* x, F& result) { header_->call("curvature", {&w, x, &result}); }
+  static void curvature(const Work& w, const F* from, const F* to, F& result) {
+    header_->call("curvature", {&w, from, to, &result});
+  }
   static void along(const Work& w, const F (*wrench)[6], F* force) {
     header_->call("along", {&w, wrench, none(force)});
   }
   static void pair_softness(const physics::ContactPair& pair, const F& distance, F& weight, F& rest) {
     header_->call("pair_softness", {&pair, &distance, &weight, &rest});
   }
-  static void accelerations(const Work& w, const F* qacc, F (*acceleration)[6]) {
-    if (header_->size("kContacts") > 0) header_->call("accelerations", {&w, qacc, acceleration});
+  static void accelerations(Work& w, const F* qacc) {
+    if (header_->size("kContacts") > 0) header_->call("accelerations", {&w, qacc});
   }
-  static void contact_row(const physics::ContactPoint& point, const Touch& touch, const F* velocity, Row& row,
-                          F* weight) {
-    header_->call("contact_row", {&point, &touch, velocity, &row, weight});
+  static void contact_row(const physics::ContactPoint& point, const Touched& touch, const F* velocity, Row& row,
+                          F& weight) {
+    header_->call("contact_row", {&point, &touch, velocity, &row, &weight});
   }
   static void contact_edges(const physics::ContactPoint& point, const Row& row, const F* acceleration, F* y) {
     header_->call("contact_edges", {&point, &row, acceleration, y});
@@ -110,7 +123,7 @@ struct InterpretedRobot : Room<kKind> {
   }
   static void into_solver(const Work& w, const F* from, F* to) { header_->call("into_solver", {&w, from, none(to)}); }
   static void out_of_solver(const Work& w, const F* from, F* to) {
-    header_->call("out_of_solver", {&w, from, none(to)});
+    header_->call("out_of_solver", {&w, from, from == to ? to : none(to)});
   }
   static void damp(const Work& w, const F* qacc, F* damped) {
     if (header_->number("kImplicitDamping") != 0)
@@ -228,14 +241,13 @@ struct InterpretedRobot : Room<kKind> {
     Places p;
     for (const char* name : {"distance", "weight", "rest", "h", "result"}) p[name] = {};
     const int dofs = size("nv"), coordinates = size("nq");
-    for (const char* name : {"qvel[]", "velocity[]", "qacc[]", "damped[]", "force[]", "x[]"})
-      p[name] = {0, {kNumber}, {dofs}};
+    for (const char* name : {"qvel[]", "velocity[]", "qacc[]", "damped[]", "force[]"}) p[name] = {0, {kNumber}, {dofs}};
     // Of qpos or along qvel; of a body.
     for (const char* name : {"qpos[]", "from[]", "to[]"}) p[name] = {0, {kNumber}, {coordinates}};
     p["velocity[]"].extents = {std::max(dofs, 6)};
     for (const char* name : {"acceleration[]", "wrench[]"}) p[name] = {0, {kNumber}, {6}};
-    for (const char* name : {"weight[]", "y[]", "change[]", "push[]"}) p[name] = {0, {kNumber}, {size("kEdges")}};
-    p["coupling[]"] = {0, {kNumber}, {physics::kCouplings}};
+    for (const char* name : {"y[]", "change[]", "push[]"}) p[name] = {0, {kNumber}, {size("kEdges")}};
+    p["coupling[]"] = {0, {kNumber}, {size("kCouplings")}};
     p["ctrl[]"] = {0, {kNumber}, {size("nu")}};
     const int limits = size("kLimits"), frictions = header_->size_or_0("kFrictions");
     p["limit[]"] = {0, {kNumber}, {limits + frictions}, limits, Sizes::kLimits - limits};
@@ -245,12 +257,12 @@ struct InterpretedRobot : Room<kKind> {
     };
     friction("rest", offsetof(Friction, rest)), friction("active", offsetof(Friction, active));
     friction("slip", offsetof(Friction, slip));
-    p["acceleration[][]"] = {0, {kSix, kNumber}, {size("kTouchingBodies"), 6}};
     p["wrench[][]"] = {0, {kSix, kNumber}, {std::max(size("kTrees"), size("kTouchingFrames")), 6}};
 
 #define DRL_PLACE(type, variable, field) p[variable "." #field].offset = offsetof(type, field)
-    DRL_PLACE(Touch, "touch", center_x), DRL_PLACE(Touch, "touch", center_y), DRL_PLACE(Touch, "touch", center_z);
-    DRL_PLACE(Touch, "touch", distance), DRL_PLACE(Touch, "touch", along_x), DRL_PLACE(Touch, "touch", along_y);
+    DRL_PLACE(Touched, "touch", center_x), DRL_PLACE(Touched, "touch", center_y);
+    DRL_PLACE(Touched, "touch", center_z), DRL_PLACE(Touched, "touch", distance);
+    DRL_PLACE(Touched, "touch", along_x), DRL_PLACE(Touched, "touch", along_y);
     DRL_PLACE(Row, "row", point_x), DRL_PLACE(Row, "row", point_y), DRL_PLACE(Row, "row", point_z);
     DRL_PLACE(Row, "row", tangent_x), DRL_PLACE(Row, "row", tangent_y), DRL_PLACE(Row, "row", rest_normal);
     DRL_PLACE(Row, "row", rest_first), DRL_PLACE(Row, "row", rest_second);
@@ -266,33 +278,39 @@ struct InterpretedRobot : Room<kKind> {
 #undef DRL_SOFTNESS
 #undef DRL_PLACE
     for (const char* field : {"center_x", "center_y", "center_z", "distance", "along_x", "along_y"})
-      p[std::string("w.touch[].") + field] = {
-          offsetof(Work, touch) + p[std::string("touch.") + field].offset, {sizeof(Touch)}, {size("kContacts")}};
+      p[std::string("w.contact[].touch.") + field] = {
+          offsetof(Work, contact) + p[std::string("touch.") + field].offset, {sizeof(Place)}, {size("kContacts")}};
 
 #define DRL_LIST(field, count) p["w." #field "[]"] = { offsetof(Work, field), {kNumber}, {count} }
     DRL_LIST(axis, size("kAxis")), DRL_LIST(mass, size("kMass")), DRL_LIST(force, size("kForce"));
     DRL_LIST(free_turn, size("kFreeTurn")), DRL_LIST(factor, size("kFactor")), DRL_LIST(damping, size("kDamping"));
     DRL_LIST(inverse, dofs), DRL_LIST(half, dofs);
     DRL_LIST(limit_sign, size("kLimits")), DRL_LIST(limit_rest, size("kLimits"));
-    const int edges = size("kContacts") * size("kEdges");
-    DRL_LIST(weight, edges + size("kLimits")), DRL_LIST(active, edges + size("kLimits"));
+    const int contacts = size("kContacts"), residuals = contacts * Work::kOfContact;
+    DRL_LIST(weight, contacts + size("kLimits")), DRL_LIST(y, residuals + size("kLimits"));
 #undef DRL_LIST
-    for (const char* rows : {"w.weight[]", "w.active[]"})
-      p[rows].gap_from = edges, p[rows].gap = Sizes::kContacts * Sizes::kEdges - edges;
+    p["w.weight[]"].gap_from = contacts, p["w.weight[]"].gap = Sizes::kContacts - contacts;
+    p["w.y[]"].gap_from = residuals, p["w.y[]"].gap = Work::kOfContacts - residuals;
 #define DRL_ROWS(type, variable, field, columns, count) \
   p[variable "." #field "[][]"] = { offsetof(type, field), {columns * kNumber, kNumber}, {count, columns} }
-    DRL_ROWS(Work, "w", velocity, 6, size("kTouchingBodies")), DRL_ROWS(Work, "w", between, 3, size("kTrees"));
-    DRL_ROWS(Work, "w", coupling, physics::kCouplings, size("kTouchingBodies"));
+    DRL_ROWS(Work, "w", between, 3, size("kTrees"));
     const int bodies = size("nbody");
     DRL_ROWS(Seen, "seen", xpos, 3, bodies), DRL_ROWS(Seen, "seen", xquat, 4, bodies),
         DRL_ROWS(Seen, "seen", xipos, 3, bodies);
-    DRL_ROWS(Seen, "seen", subtree_com, 3, bodies), DRL_ROWS(Seen, "seen", cinert, 10, bodies);
-    DRL_ROWS(Seen, "seen", cvel, 6, bodies), DRL_ROWS(Seen, "seen", cfrc_ext, 6, bodies);
+    DRL_ROWS(Seen, "seen", subtree_com, 3, bodies), DRL_ROWS(Seen, "seen", cinert, 10, bodies - 1);
+    DRL_ROWS(Seen, "seen", cvel, 6, bodies - 1), DRL_ROWS(Seen, "seen", cfrc_ext, 6, bodies - 1);
     DRL_ROWS(Seen, "seen", geom_xpos, 3, size("ngeom")), DRL_ROWS(Seen, "seen", site_xpos, 3, size("nsite"));
 #undef DRL_ROWS
     p["seen.qfrc_actuator[]"] = {offsetof(Seen, qfrc_actuator), {kNumber}, {dofs}};
     p["seen.qfrc_constraint[]"] = {offsetof(Seen, qfrc_constraint), {kNumber}, {dofs}};
     p["seen.actuator_force[]"] = {offsetof(Seen, actuator_force), {kNumber}, {size("nu")}};
+    using Body = physics::TouchingBody<F, Sizes>;
+    const auto of_bodies = [&](const char* field, size_t offset, const char* extent) {
+      p[std::string("w.body[].") + field + "[]"] = {
+          offsetof(Work, body) + offset, {sizeof(Body), kNumber}, {size("kTouchingBodies"), size(extent)}};
+    };
+    of_bodies("motion", offsetof(Body, motion), "kMotions");
+    of_bodies("coupling", offsetof(Body, coupling), "kCouplings");
     using Round = physics::Round<F>;
     p["w.round[].center[]"] = {
         offsetof(Work, round) + offsetof(Round, center), {sizeof(Round), kNumber}, {size("kRounds"), 3}};
