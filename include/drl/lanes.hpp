@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "drl/hd.hpp"
 
@@ -224,22 +225,16 @@ struct Pack {
     return of(__builtin_convertvector(x, Vector));
   }
   DRL_HD static Pack load_strided(const T* from, int64_t stride) {
-    Vector x{};
-    for (int l = 0; l < W; ++l) x[l] = from[l * stride];
-    return of(x);
+    return of_lanes([&](int l) DRL_LAMBDA { return from[l * stride]; });
   }
   DRL_HD static Pack gather(const T* from, Pack<int32_t, W> index, int64_t stride) {
-    Vector x{};
-    for (int l = 0; l < W; ++l) x[l] = from[index.v[l] * stride];
-    return of(x);
+    return of_lanes([&](int l) DRL_LAMBDA { return from[index.v[l] * stride]; });
   }
   DRL_HD void store_strided(T* to, int64_t stride) const {
     for (int l = 0; l < W; ++l) to[l * stride] = v[l];
   }
   DRL_HD static Pack numbers() {
-    Vector x{};
-    for (int l = 0; l < W; ++l) x[l] = static_cast<T>(l);
-    return of(x);
+    return of_lanes([](int l) DRL_LAMBDA { return static_cast<T>(l); });
   }
 
   DRL_HD friend void store(T* to, Pack x) {
@@ -258,6 +253,14 @@ struct Pack {
       return _mm512_fpclass_ps_mask(reinterpret_cast<__m512>(x.v), kInfiniteOrNan) == 0;
 #endif
     return !any(x - x != Pack(0));
+  }
+
+  // number(l) in lane l: all at once, since of lanes that are set one by one each waits for the one before.
+  template <class Number>
+  DRL_HD static Pack of_lanes(const Number& number) {
+    return [&]<int... L>(std::integer_sequence<int, L...>) DRL_LAMBDA {
+      return of(Vector{number(L)...});
+    }(std::make_integer_sequence<int, W>());
   }
 
   DRL_HD friend Pack operator+(Pack a, Pack b) { return of(a.v + b.v); }
