@@ -48,10 +48,11 @@ struct TrainOptions {
     v("nan_policy", nan_policy, "when a number of an environment is not finite: reset it and go on, or stop the run",
       one_of({"reset", "stop"}), Effect::none);
     v("isa", isa, "instruction set of the loops (x86-64-v2, ...): auto takes the best that all ranks' CPUs have");
-    v("nets", nets, "what computes networks on CPUs: fused (our kernels), torch (libtorch), or auto, the first if it can",
+    v("nets", nets,
+      "what computes networks on CPUs: fused (our kernels), torch (libtorch), or auto, the first where it is faster",
       one_of({"auto", "fused", "torch"}));
     v("precision", precision,
-      "of products in fused networks: bf16 rounds their numbers to 8 bits, twice as fast on CPUs with AVX512_BF16",
+      "of products in fused networks: bf16 rounds their numbers to 8 bits, 1.2 to 1.7 times as fast with AVX512_BF16",
       one_of({"fp32", "bf16"}));
   }
 };

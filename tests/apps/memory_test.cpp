@@ -21,11 +21,11 @@ int least_that_loads(const Words& command) {
 TEST(AddressSpace, ThatIsTooSmallIsSaidAtOnce) {
   if (!built_with_torch()) GTEST_SKIP() << "built without libtorch";
   const Runs runs;
-  const Words norm = {"--policy.layer_norm", "true", "--max_iterations", "1"};
-  ASSERT_EQ(runs.train(norm + Words{"--run_name", "r"}).exit_code, 0);
+  const Words torch = {"--nets", "torch", "--max_iterations", "1"};
+  ASSERT_EQ(runs.train(torch + Words{"--run_name", "r"}).exit_code, 0);
   const std::string file = checkpoint_file(runs.run("r"), 1);
   for (const Words& command :
-       {runs.command(norm + Words{"--run_name", "s"}), Words{kEval, "--checkpoint", file, "--episodes", "1"}}) {
+       {runs.command(torch + Words{"--run_name", "s"}), Words{kEval, "--checkpoint", file, "--episodes", "1"}}) {
     const int least = least_that_loads(command);
     const Result result = run_within(least + 500000, command);
     EXPECT_EQ(result.exit_code, 2) << result.out << result.err;

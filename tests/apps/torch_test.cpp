@@ -39,37 +39,35 @@ TEST(Libtorch, IsLinkedWithNoProgram) {
 TEST(Libtorch, IsNotNeededByARunOfATaskAsItIs) {
   if (!has_fused_multiply_add()) GTEST_SKIP() << "without multiply-adds";
   const Without runs;
-  const Result trained = runs.run_there({"--run_name", "r", "--max_iterations", "2"});
-  ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_NE((trained.out + trained.err).find("fused networks"), std::string::npos) << trained.out << trained.err;
-  const std::string file = checkpoint_file(runs.run("r"), 2);
-  const Result played = run_program({runs.folder / "bin/drl_eval", "--checkpoint", file, "--episodes", "2"});
-  EXPECT_EQ(played.exit_code, 0) << played.err;
+  for (const Words& more : {Words{}, {"--policy.layer_norm", "true"}}) {
+    const Result trained = runs.run_there(more + Words{"--run_name", "r", "--fresh", "--max_iterations", "2"});
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    EXPECT_NE((trained.out + trained.err).find("fused networks"), std::string::npos) << trained.out << trained.err;
+    const std::string file = checkpoint_file(runs.run("r"), 2);
+    const Result played = run_program({runs.folder / "bin/drl_eval", "--checkpoint", file, "--episodes", "2"});
+    EXPECT_EQ(played.exit_code, 0) << played.err;
+  }
 }
 
 // One line, on any number of ranks.
 TEST(Libtorch, ThatIsMissingIsSaidWhereItIsNeeded) {
   const Without runs;
-  for (const Words& more : {Words{"--policy.layer_norm", "true"}, {"--nets", "torch"}}) {
-    const Result result = runs.run_there(more + Words{"--run_name", "r", "--max_iterations", "1"});
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_TRUE(result.err.starts_with("error: libtorch, which computes networks with layer norm")) << result.err;
-    EXPECT_NE(result.err.find(built_with_torch() ? "lib/drl/drl_torch.so is not there" : "-DDRL_WITH_TORCH=OFF"),
-              std::string::npos)
-        << result.err;
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    EXPECT_FALSE(fs::exists(runs.run("r")));
-  }
+  const Result result = runs.run_there({"--nets", "torch", "--run_name", "r", "--max_iterations", "1"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_TRUE(result.err.starts_with("error: libtorch, which --nets torch")) << result.err;
+  EXPECT_NE(result.err.find(built_with_torch() ? "lib/drl/drl_torch.so is not there" : "-DDRL_WITH_TORCH=OFF"),
+            std::string::npos)
+      << result.err;
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  EXPECT_FALSE(fs::exists(runs.run("r")));
 }
 
 TEST(Libtorch, IsOpenedWhereItIsNeeded) {
   if (!built_with_torch()) GTEST_SKIP() << "built without libtorch";
   const Runs runs;
-  for (const Words& more : {Words{"--policy.layer_norm", "true"}, {"--nets", "torch"}}) {
-    const Result result = runs.train(more + Words{"--run_name", more.front().substr(2), "--max_iterations", "1"});
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_NE((result.out + result.err).find("libtorch "), std::string::npos) << result.out << result.err;
-  }
+  const Result result = runs.train({"--nets", "torch", "--run_name", "r", "--max_iterations", "1"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE((result.out + result.err).find("libtorch "), std::string::npos) << result.out << result.err;
 }
 
 }  // namespace

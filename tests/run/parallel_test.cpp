@@ -50,7 +50,7 @@ struct Training {
     table.set(algorithm + ".obs_normalization", "true");
     table.set("grpo.group_size", "4");
     table.apply_ini(more, "more");
-    options.policy.layer_norm = more == kEveryOption && built_with_torch();
+    options.policy.layer_norm = more == kEveryOption;
     options.policy.actor_hidden_dims = options.policy.critic_hidden_dims = {16, 16};
     const int64_t share = kEnvs / comm.size();
     envs = make_env(task, {share, comm.rank() * share, kSeed, true}, *queue);

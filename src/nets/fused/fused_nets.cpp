@@ -53,13 +53,19 @@ struct FusedTape final : Tape {
       const bool hidden = k > 0 && k < spec.layers();
       values.emplace_back(queue, tile, width);
       gradients.emplace_back(queue, tile, width);
-      sums.emplace_back(queue, hidden && !from_output(spec.activation) ? values.back().numbers.size() : 0);
+      const size_t size = values.back().numbers.size();
+      sums.emplace_back(queue, hidden && !from_output(spec.activation) ? size : 0);
+      const bool norm = hidden && spec.layer_norm;
+      units.emplace_back(queue, norm ? size : 0), scaled_gradients.emplace_back(queue, norm ? size : 0);
+      inv_std.emplace_back(queue, static_cast<size_t>(norm ? tile : 0));
     }
   }
   std::vector<RowArray<Numbers>> values;
   std::vector<RowArray<Numbers>> gradients;  // of the loss with respect to the sums behind them
-  std::vector<Array<float>> sums;            // which the way back needs of some activations
-  int64_t rows = 0;                          // of the last forward pass
+  std::vector<Array<float>> sums;            // which the way back needs of some activations; with layer norm scaled
+  // With layer norm: z and what made it so, and gradients of the loss with respect to weight z + bias.
+  std::vector<Array<float>> units, inv_std, scaled_gradients;
+  int64_t rows = 0;  // of the last forward pass
 };
 
 bool has_pair_instruction() {
@@ -77,10 +83,11 @@ struct FusedNet {
     for (int k = 0; k < spec.layers(); ++k) {
       const int inputs = spec.dims[static_cast<size_t>(k)], outputs = spec.dims[static_cast<size_t>(k) + 1];
       const auto add = [&](int64_t count) { return arrays.emplace_back(queue, static_cast<size_t>(count)).data(); };
-      const bool few = k + 1 == spec.layers() && outputs <= kFew;
+      const bool few = k + 1 == spec.layers() && outputs <= kFew, norm = k + 1 < spec.layers() && spec.layer_norm;
       layers.push_back({inputs, outputs, padded(inputs), padded(outputs), add(padded(outputs) * words<Numbers>(inputs)),
                         add(padded(inputs) * words<Numbers>(outputs)), add(padded(outputs)),
-                        few ? add(outputs * padded(inputs)) : nullptr, has_pair_instruction()});
+                        few ? add(outputs * padded(inputs)) : nullptr, norm ? add(padded(outputs)) : nullptr,
+                        norm ? add(padded(outputs)) : nullptr, has_pair_instruction()});
     }
   }
   std::vector<FusedLayer> layers;
@@ -104,10 +111,8 @@ class FusedNets final : public Nets {
  public:
   FusedNets(Queue& queue, ParamLayout params, int threads)
       : Nets(std::move(params)), queue_(queue), team_(threads), tile_(threads == 1 ? kPart : 4 * threads * kPart) {
-    for (NetId net = 0; net < layout().nets(); ++net) {
-      DRL_CHECK(!layout().net(net).layer_norm, "layer norm is not for fused networks");
+    for (NetId net = 0; net < layout().nets(); ++net)
       nets_.push_back(std::make_unique<FusedNet<Numbers>>(queue, layout().net(net), tile_));
-    }
   }
 
   int64_t tile() const override { return tile_; }
@@ -118,10 +123,14 @@ class FusedNets final : public Nets {
   void refresh(const float* params) override {
     params_ = params;
     for (NetId net = 0; net < layout().nets(); ++net)
-      for (int k = 0; k < layout().net(net).layers(); ++k)
+      for (int k = 0; k < layout().net(net).layers(); ++k) {
+        const FusedLayer& l = layer(net, k);
+        const bool norm = l.norm_weight;
         for_each(queue_, 1,
-                 PackWeights<Numbers>{layer(net, k), params + layout().weight(net, k).offset,
-                                      params + layout().bias(net, k).offset});
+                 PackWeights<Numbers>{l, params + layout().weight(net, k).offset, params + layout().bias(net, k).offset,
+                                      norm ? params + layout().norm_weight(net, k).offset : nullptr,
+                                      norm ? params + layout().norm_bias(net, k).offset : nullptr});
+      }
   }
 
   void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState& hidden,
@@ -159,6 +168,17 @@ class FusedNets final : public Nets {
     return nets_[static_cast<size_t>(net)]->layers[static_cast<size_t>(k)];
   }
 
+  // Of the layer whose outputs are number k of the tape's values, from a row on.
+  static LayerNorm layer_norm(const FusedLayer& l, FusedTape<Numbers>& tape, int k, int64_t row) {
+    const auto at = static_cast<size_t>(k);
+    return {l.outputs,
+            l.out_stride,
+            l.norm_weight,
+            l.norm_bias,
+            tape.units[at].data() + row * l.out_stride,
+            tape.inv_std[at].data() + row};
+  }
+
   // work(k) for k in [0, count), of so many rows: to wake threads for the rows of one takes longer than to do them.
   template <class Work>
   void run(int64_t rows, int64_t count, const Work& work) {
@@ -182,18 +202,24 @@ class FusedNets final : public Nets {
     for (int k = 0; k < spec.layers(); ++k, ++x) {
       x->refresh(queue_, part.first, part.rows);
       auto y = std::next(x);
-      const auto pass = [&]<class A>(A) {
+      const int64_t row_blocks = blocks(part.rows, kRowBlock);
+      const auto product = [&]<class A>(A, float* sums, float* to) {
+        for_each(queue_, row_blocks,
+                 LayerForward<Numbers, A>{layer(net, k), x->words_by_row(part.first), sums, to, part.rows});
+      };
+      const auto pass = [&]<class A>(A a) {
         float* sums = A::kFromOutput ? nullptr : tape.sums[static_cast<size_t>(k) + 1].data() + part.first * y->stride;
-        for_each(
-            queue_, blocks(part.rows, kRowBlock),
-            LayerForward<Numbers, A>{layer(net, k), x->words_by_row(part.first), sums, y->from(part.first), part.rows});
+        if (!layer(net, k).norm_weight) return product(a, sums, y->from(part.first));
+        const LayerNorm of_part = layer_norm(layer(net, k), tape, k + 1, part.first);
+        product(Linear{}, nullptr, of_part.z);
+        for_each(queue_, row_blocks, NormForward<A>{of_part, sums, y->from(part.first), part.rows});
       };
       if (k + 1 < spec.layers()) {
         with_activation(spec.activation, pass);
       } else if (layer(net, k).by_output) {
         for_each(queue_, part.rows, FewOutputs{layer(net, k), x->from(part.first), out_of_part});
       } else {
-        pass(Linear{});
+        product(Linear{}, nullptr, y->from(part.first));
         for_each(queue_, part.rows, CopyRows{y->from(part.first), out_of_part, outputs, y->stride, outputs});
       }
     }
@@ -209,19 +235,23 @@ class FusedNets final : public Nets {
     dy->refresh(queue_, part.first, part.rows);
     for (int k = spec.layers() - 1; k >= (d_in ? 0 : 1); --k, --dy) {
       auto dx = std::prev(dy);
+      const bool through_norm = k > 0 && spec.layer_norm;
+      const auto at = static_cast<size_t>(k);
+      float* to = through_norm ? tape.scaled_gradients[at].data() + part.first * dx->stride : dx->from(part.first);
       const auto pass = [&]<class A>(A) {
-        const auto at = static_cast<size_t>(k);
         const float* from =
             A::kFromOutput ? tape.values[at].from(part.first) : tape.sums[at].data() + part.first * dx->stride;
         for_each(queue_, blocks(part.rows, kRowBlock),
-                 LayerBackward<Numbers, A>{layer(net, k), dy->words_by_row(part.first), from, dx->from(part.first),
-                                           part.rows});
+                 LayerBackward<Numbers, A>{layer(net, k), dy->words_by_row(part.first), from, to, part.rows});
       };
       if (k > 0) {
         with_activation(spec.activation, pass);
       } else {
         pass(Linear{});
       }
+      if (through_norm)
+        for_each(queue_, part.rows,
+                 NormBackward{layer_norm(layer(net, k - 1), tape, k, part.first), to, dx->from(part.first)});
       dx->refresh(queue_, part.first, part.rows);
     }
     if (d_in)
@@ -229,7 +259,7 @@ class FusedNets final : public Nets {
                CopyRows{dy->from(part.first), d_in + part.first * inputs, inputs, dy->stride, inputs});
   }
 
-  // Of a layer's weights, and one more of its biases.
+  // Of a layer's weights, and one more of its biases and layer norm.
   static int64_t gradient_blocks(const FusedLayer& l) {
     return 1 + (is_narrow(l) ? blocks(l.inputs, NarrowWeightGradient<Numbers>::kInputs)
                              : blocks(l.outputs, WeightGradient<Numbers>::kOutputs));
@@ -244,13 +274,24 @@ class FusedNets final : public Nets {
       const float* x = tape.values[static_cast<size_t>(k)].words_by_column(part.first);
       const float* dy = gradients.words_by_column(part.first);
       if (block + 1 == gradient_blocks(l)) {
-        for_each(queue_, l.outputs, BiasGradient{gradients.from(part.first), l.out_stride, part.rows, d_bias});
+        for_each(queue_, l.outputs, AddColumns{gradients.from(part.first), l.out_stride, part.rows, d_bias});
+        if (l.norm_weight) add_norm_gradient(net, k, part, tape, grad);
       } else if (is_narrow(l)) {
         for_each(queue_, block, block + 1, NarrowWeightGradient<Numbers>{l, x, dy, part.rows, d_weight});
       } else {
         for_each(queue_, block, block + 1, WeightGradient<Numbers>{l, x, dy, part.rows, d_weight});
       }
     }
+  }
+
+  void add_norm_gradient(NetId net, int k, const Part& part, FusedTape<Numbers>& tape, float* grad) {
+    const FusedLayer& l = layer(net, k);
+    const float* d_scaled = tape.scaled_gradients[static_cast<size_t>(k) + 1].data() + part.first * l.out_stride;
+    for_each(queue_, l.outputs,
+             AddColumnsOfProducts{d_scaled, layer_norm(l, tape, k + 1, part.first).z, l.out_stride, part.rows,
+                                  grad + layout().norm_weight(net, k).offset});
+    for_each(queue_, l.outputs,
+             AddColumns{d_scaled, l.out_stride, part.rows, grad + layout().norm_bias(net, k).offset});
   }
 
   Queue& queue_;

@@ -7,7 +7,9 @@ namespace drl::DRL_ISA {
 DRL_HOST_LOOP(GatherPadded)
 DRL_HOST_LOOP(CopyRows)
 DRL_HOST_LOOP(MakePairs)
-DRL_HOST_LOOP(BiasGradient)
+DRL_HOST_LOOP(AddColumns)
+DRL_HOST_LOOP(AddColumnsOfProducts)
+DRL_HOST_LOOP(NormBackward)
 DRL_HOST_LOOP(FewOutputs)
 
 #define DRL_LAYER_LOOPS(Numbers, A)       \
@@ -25,5 +27,11 @@ DRL_HOST_LOOP(FewOutputs)
   DRL_LAYER_LOOPS(Numbers, Gelu)
 DRL_NETWORK_LOOPS(Fp32)
 DRL_NETWORK_LOOPS(Bf16)
+
+DRL_HOST_LOOP(NormForward<Elu>)
+DRL_HOST_LOOP(NormForward<Tanh>)
+DRL_HOST_LOOP(NormForward<Relu>)
+DRL_HOST_LOOP(NormForward<Silu>)
+DRL_HOST_LOOP(NormForward<Gelu>)
 
 }  // namespace drl::DRL_ISA

@@ -29,8 +29,8 @@ constexpr uint64_t kLoading = uint64_t{2304} << 20, kPerThread = uint64_t{192} <
 constexpr int kErrorSize = 1024;
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw UsageError("libtorch, which computes networks with layer norm, cannot be used (" + why +
-                   "): use --nets fused without --policy.layer_norm, or install a drl that is built with libtorch");
+  throw UsageError("libtorch, which --nets torch and CPUs without multiply-add take, cannot be used (" + why +
+                   "): use --nets fused, or install a drl that is built with libtorch");
 }
 
 // OpenBLAS makes a thread for each core of the node while it is loaded, unless this variable tells it otherwise; what

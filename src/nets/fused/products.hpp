@@ -1,0 +1,141 @@
+// Matrix products by blocks that stay in registers from the first multiply-add to what follows the last. Numbers of a
+// row lie side by side, each row on whole registers.
+//
+// Every number is one sum in one order, whatever the instruction set.
+//
+// What is multiplied are floats, or pairs of bfloat16 (the upper halves of floats) that follow each other in a sum and
+// have the place of one float, a word: half as many words for the same products. Sums are floats in both cases.
+#pragma once
+
+#include <cstdint>
+
+#include "drl/lanes.hpp"
+#include "drl/math.hpp"
+
+namespace drl {
+
+inline constexpr int64_t kPadded = 16;    // floats that widths of rows are multiples of: a register's at most
+inline constexpr int64_t kRowBlock = 48;  // rows that a function object does at once: whole blocks of every shape
+
+constexpr int64_t padded(int64_t width) { return (width + kPadded - 1) / kPadded * kPadded; }
+
+struct Fp32 {
+  static constexpr int64_t kPerWord = 1;
+};
+struct Bf16 {
+  static constexpr int64_t kPerWord = 2;
+};
+template <class Numbers>
+constexpr int64_t words(int64_t numbers) {
+  return (numbers + Numbers::kPerWord - 1) / Numbers::kPerWord;
+}
+
+inline namespace DRL_ISA {
+
+// Registers of a block side by side: as many accumulators as there are registers for, and the operands. Enough of them
+// to hide the latency of multiply-adds (4 cycles, two at once; of NEON four).
+#if defined(__AVX512F__)
+template <int Registers>
+inline constexpr int kBlockRows = Registers == 4 ? 6 : 12;
+inline constexpr int kWidest = 4;
+#elif defined(__ARM_NEON)  // of 24 accumulators GCC would keep some in memory, since it loads many rows of `a` at once
+template <int Registers>
+inline constexpr int kBlockRows = 4;
+inline constexpr int kWidest = 4;
+#elif defined(__AVX2__)
+template <int Registers>
+inline constexpr int kBlockRows = 6;
+inline constexpr int kWidest = 2;
+#else
+template <int Registers>
+inline constexpr int kBlockRows = 4;
+inline constexpr int kWidest = 2;
+#endif
+
+template <int N>
+struct Registers {
+  static constexpr int value = N;
+};
+
+// Calls body(first column, Registers<N>{}) for panels of N registers that make up `columns`, the widest first.
+template <class Body>
+DRL_HD void for_each_panel(int64_t columns, Body&& body) {
+  constexpr int64_t lanes = kFloatLanes;
+  int64_t first = 0;
+  if constexpr (kWidest == 4)
+    for (; first + 4 * lanes <= padded(columns); first += 4 * lanes) body(first, Registers<4>{});
+  for (; first + 2 * lanes <= padded(columns); first += 2 * lanes) body(first, Registers<2>{});
+  for (; first < padded(columns); first += lanes) body(first, Registers<1>{});
+}
+
+// Sums begin[column] + a[row, 0] b[0, column] + a[row, 1] b[1, column] + ..., of Rows rows and N registers of columns.
+// `begin` may be null: zeros.
+struct Product {
+  const float* a;
+  int64_t a_row, a_step;
+  const float* b;
+  int64_t b_step, steps;
+  const float* begin;
+};
+
+// multiply_add(sum, word of a, words of b).
+template <int Rows, int N, class MultiplyAdd>
+DRL_HD void multiply(const Product& p, math::Floats (&out)[Rows][N], const MultiplyAdd& multiply_add) {
+  using F = math::Floats;
+  F sums[Rows][N];  // not `out`, which GCC for Arm would write to memory at every step
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < N; ++v) sums[r][v] = p.begin ? load<F>(p.begin + v * kFloatLanes) : F(0);
+  for (int64_t k = 0; k < p.steps; ++k) {
+    F row_of_b[N];
+    for (int v = 0; v < N; ++v) row_of_b[v] = load<F>(p.b + k * p.b_step + v * kFloatLanes);
+    for (int r = 0; r < Rows; ++r) {
+      const F one_of_a(p.a[r * p.a_row + k * p.a_step]);
+      for (int v = 0; v < N; ++v) sums[r][v] = multiply_add(sums[r][v], one_of_a, row_of_b[v]);
+    }
+  }
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < N; ++v) out[r][v] = sums[r][v];
+}
+
+// The halves of words, as floats.
+DRL_HD math::Floats upper_half(math::Floats words) {
+  return bit_cast<math::Floats>(bit_cast<Bits<math::Floats>>(words) & 0xffff0000u);
+}
+DRL_HD math::Floats lower_half(math::Floats words) {
+  return bit_cast<math::Floats>(bit_cast<Bits<math::Floats>>(words) << 16);
+}
+// Rounded to the nearest bfloat16, the even one of two, in the upper half; what is not a number stays so.
+template <class F>
+DRL_HD Bits<F> rounded_to_bf16(F x) {
+  using B = Bits<F>;
+  const B bits = drl::bit_cast<B>(x), nearest = bits + B(0x7fffu) + (bits >> 16 & B(1u));
+  return math::select(x == x, nearest, bits | B(0x400000u)) & B(0xffff0000u);
+}
+
+// Calls end(row, register, sum) for each of the sums.
+template <class Numbers, int Rows, int N, class End>
+DRL_HD void multiply_block(const Product& p, [[maybe_unused]] bool has_pair_instruction, const End& end) {
+  using F = math::Floats;
+  F sums[Rows][N];
+  if constexpr (Numbers::kPerWord == 1) {
+    multiply<Rows, N>(p, sums, [](F sum, F a, F b) DRL_LAMBDA { return math::fma(a, b, sum); });
+  } else {
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+    if (has_pair_instruction) {  // which is of no instruction set that this unit is compiled for
+      multiply<Rows, N>(p, sums, [](F sum, F a, F b) DRL_LAMBDA {
+        asm("vdpbf16ps %2, %1, %0" : "+v"(sum.v) : "v"(a.v), "v"(b.v));
+        return sum;
+      });
+    } else
+#endif
+      multiply<Rows, N>(p, sums, [](F sum, F a, F b) DRL_LAMBDA {
+        return math::fma(lower_half(a), lower_half(b), math::fma(upper_half(a), upper_half(b), sum));
+      });
+  }
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < N; ++v) end(r, v, sums[r][v]);
+}
+
+}  // namespace DRL_ISA
+
+}  // namespace drl
