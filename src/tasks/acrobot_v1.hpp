@@ -82,15 +82,15 @@ struct AcrobotV1 {
 
   static constexpr char preset[] = R"(
 num_envs = 128
-num_steps_per_env = 64
+num_steps_per_env = 32
 max_iterations = 150
 [ppo]
-learning_rate = 1e-3
+learning_rate = 3e-3
 schedule = linear
-num_learning_epochs = 5
-num_mini_batches = 8
+num_learning_epochs = 1
+num_mini_batches = 4
 gamma = 0.99
-lam = 0.95
+lam = 0.9
 entropy_coef = 0.01
 max_grad_norm = 0.5
 reward_scale = 0.1
