@@ -126,13 +126,13 @@ struct Work {
   [[no_unique_address]] Array<F, Sizes::kDamping> damping;
   [[no_unique_address]] std::conditional_t<(Sizes::kParameters > 0), const F*, Empty<const F*, 0>> own;  // the stage's
   [[no_unique_address]] Array<Contact<F, Sizes>, Sizes::kContacts + Sizes::kCones> contact;
+  [[no_unique_address]] Array<F, Sizes::kLimits> limit_sign, limit_rest;
+  [[no_unique_address]] Array<F, kFixedWeights + Sizes::kPairRows> weight;
+  [[no_unique_address]] Array<F, kRows> y, next_y;  // at the last accelerations, and at the next ones
   union {
     Array<TouchingBody<F, Sizes>, Sizes::kTouchingBodies> body;
     Forces<F, Sizes> forces;  // after the solution
   };
-  [[no_unique_address]] Array<F, Sizes::kLimits> limit_sign, limit_rest;
-  [[no_unique_address]] Array<F, kFixedWeights + Sizes::kPairRows> weight;
-  [[no_unique_address]] Array<F, kRows> y, next_y;  // at the last accelerations, and at the next ones
   uint16_t touching[some(Sizes::kContacts + Sizes::kCones)];
   int touches = 0;                                                // contacts that are there in some lane
   [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;  // of these
@@ -449,7 +449,6 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
 template <class P>
 DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
                            typename P::Number* damped) {
-  using F = typename P::Number;
   if constexpr (P::kParameters > 0)
     w.own = stage.own, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.own, w);
   else
@@ -485,8 +484,9 @@ DRL_HD void find_cone_forces(typename P::Work& w, typename P::Stage& stage) {
 template <class P>
 DRL_HD_CALLED void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
   using F = typename P::Number;
-  for (int f = 0; f < P::kTouchingFrames; ++f)
-    for (F& x : w.forces.wrench[f]) x = F(0);
+  for (auto& wrench : w.forces.wrench)
+    for (F& x : wrench) x = F(0);
+  for (F& x : w.forces.limit) x = F(0);
   if constexpr (P::kContacts > 0)
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];

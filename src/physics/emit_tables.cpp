@@ -153,8 +153,8 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kEdges", count(program.edges)},
                {"kLimits", count(limits.size())},
                {"kTouchingBodies", count(most(touching_bodies(model)))},
-               {"kTouchingFrames", count(most(touching_frames(model)))},
-               {"kMotions", count(most(program.motion_places))},
+               {"kTouchingFrames", count(most(touching_frames(model)))}});
+  line("int", {{"kMotions", count(most(program.motion_places))},
                {"kCouplings", count(most(program.coupling_places))},
                {"kWrench", count(most(program.wrench_places))}});
   line("int", {{"kRounds", count(model.rounds.size())},

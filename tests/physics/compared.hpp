@@ -127,7 +127,9 @@ class Compared {
     EXPECT_LE(difference(&seen.xipos[0][0], d.xipos, 3 * m.nbody), kSame);
     EXPECT_LE(difference(&seen.subtree_com[0][0], d.subtree_com, 3 * m.nbody), kSame);
     EXPECT_LE(difference(&seen.geom_xpos[0][0], d.geom_xpos, 3 * m.ngeom), kSame);
-    if constexpr (P::nsite > 0) EXPECT_LE(difference(&seen.site_xpos[0][0], d.site_xpos, 3 * m.nsite), kSame);
+    if constexpr (P::nsite > 0) {
+      EXPECT_LE(difference(&seen.site_xpos[0][0], d.site_xpos, 3 * m.nsite), kSame);
+    }
     EXPECT_LE(difference(seen.cinert[0], d.cinert + 10, 10 * (m.nbody - 1)), kSame);
     EXPECT_LE(difference(seen.cvel[0], d.cvel + 6, 6 * (m.nbody - 1)), kSame);
     EXPECT_LE(difference(seen.cfrc_ext[0], d.cfrc_ext + 6, 6 * (m.nbody - 1)), kSame);

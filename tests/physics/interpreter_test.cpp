@@ -58,7 +58,8 @@ void expect_bytes(const std::string& file) {
   if (P::kParameters > 0) list += sizeof(float*);
   const auto padding = P::kParameters > 0 ? alignof(float*) : 0;
   EXPECT_LE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list)) << file;
-  EXPECT_GE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list - 2 * padding)) << file;
+  constexpr size_t kEmpty = 8;  // of arrays that the model has none of: no two of a type share an address
+  EXPECT_GE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list - 2 * padding - kEmpty)) << file;
 }
 TEST(Cost, BytesAreThoseOfTheTypes) {
   expect_bytes<half_cheetah_robot>("src/robots/models/half_cheetah.xml");
