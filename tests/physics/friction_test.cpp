@@ -20,9 +20,9 @@ Motion motion(double velocity, double pull, double warm_start = 0) {
   P::State state{{0}, {velocity}, {warm_start}, 0};
   P::Stage stage;
   P::Seen seen;
-  look<P>(state, &pull, stage);
+  const P::Forces forces = look<P>(state, &pull, stage);
   EXPECT_EQ(stage.unsolved, 0);
-  see<P>(stage, seen);
+  see<P>(stage, forces, seen);
   return {stage.qacc[0], seen.qfrc_constraint[0]};
 }
 void expect(const Motion& motion, double acceleration, double friction) {
