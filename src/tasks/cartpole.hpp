@@ -100,7 +100,7 @@ gamma = 0.995
 lam = 0.95
 clip_param = 0.1
 use_clipped_value_loss = false
-entropy_coef = 0.0
+entropy_coef = 0.005
 value_loss_coef = 1.0
 max_grad_norm = 1.0
 [policy]
