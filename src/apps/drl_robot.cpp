@@ -81,9 +81,8 @@ void explain(const RobotModel& model, const Program& program) {
               model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
   std::printf("; %zu pairs of its parts that may touch%s\n", model.pairs.size(),
               model.elliptic ? "; elliptic cones" : "");
-  size_t frictions = 0;
-  for (const Dof& dof : model.dofs) frictions += dof.friction.has_value() ? 1 : 0;
-  if (frictions > 0) std::printf("%zu numbers of qvel with dry friction\n", frictions);
+  if (const size_t frictions = frictional_dofs(model).size(); frictions > 0)
+    std::printf("%zu numbers of qvel with dry friction\n", frictions);
   if (!model.parameters.empty() || !model.sensors.empty())
     std::printf("%zu sensors; %zu frictions or centres of mass that differ by environment\n", model.sensors.size(),
                 model.parameters.size());
