@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="370b520efbe4b8faf2b27e1acea57cd3577252501ace1bef7ab6034888229998")
+    version("0.1.0", sha256="2d70c9babbdf44a5bf2bc3f09626352bf53d646dea842ce1d590f8c04efb0604")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
