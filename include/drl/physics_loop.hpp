@@ -2,7 +2,7 @@
 // other.
 #pragma once
 
-#include "drl/physics_support.hpp"
+#include "drl/physics_see.hpp"
 
 namespace drl {
 
@@ -45,7 +45,8 @@ struct StepRobots {
     if constexpr (P::kSensorNumbers > 0)
       if (sensors) {
         typename P::Seen seen;
-        physics::see_sensors<P>(last, seen);
+        physics::see_frames<P>(last, seen), physics::see_centers<P>(last, seen), physics::see_motion<P>(last, seen);
+        physics::see_sensors<P>(seen);
         for (int k = 0; k < P::kSensorNumbers; ++k) {
           const int place = P::sensor_place(k);
           store(sensors + k * n + i, place < 0 ? seen.sensor[k] : last.sensed[place / 4][place % 4]);

@@ -279,16 +279,30 @@ DRL_HD void find_along(const typename P::Work& w, const ContactPair& pair, const
     along[i] = first == second ? F(0) : second ? along[i] : -along[i];
   }
 }
-// Of a unit of a residual of an elliptic cone: force along the normal and two tangents, then torque about them.
-template <class P, class F>
-DRL_HD void find_unit_wrenches(const typename P::Work& w, const PairContact<F>& contact, int residual, F (*wrench)[6]) {
-  F axes[3][3];
-  for (int k = 0; k < 3; ++k) axes[0][k] = contact.normal[k];
-  find_tangents(contact.normal, axes[1], axes[2]);
-  if (residual < 3) return find_wrenches<P>(w, contact.point, axes[residual], wrench);
-  for (int tree = 0; tree < P::kTrees; ++tree)
-    for (int k = 0; k < 3; ++k) wrench[tree][k] = axes[residual - 3][k], wrench[tree][3 + k] = F(0);
-}
+// The normal of a contact in an elliptic cone, and its tangents: of its residuals, which are forces along these, then
+// torques about them.
+template <class F>
+struct ConeAxes {
+  F axis[3][3];
+
+  DRL_HD explicit ConeAxes(const F* normal) {
+    for (int k = 0; k < 3; ++k) axis[0][k] = normal[k];
+    find_tangents(normal, axis[1], axis[2]);
+  }
+  // Three residuals from `first` on, along the world's axes.
+  DRL_HD void turn(const F* residuals, int first, F* to) const {
+    for (int k = 0; k < 3; ++k)
+      to[k] = math::fma(residuals[first + 2], axis[2][k],
+                        math::fma(residuals[first + 1], axis[1][k], residuals[first] * axis[0][k]));
+  }
+  // What a unit of a residual is at a point, about the origin of each tree.
+  template <class P>
+  DRL_HD void find_wrenches(const typename P::Work& w, const F* point, int residual, F (*wrench)[6]) const {
+    if (residual < 3) return physics::find_wrenches<P>(w, point, axis[residual], wrench);
+    for (int tree = 0; tree < P::kTrees; ++tree)
+      for (int k = 0; k < 3; ++k) wrench[tree][k] = axis[residual - 3][k], wrench[tree][3 + k] = F(0);
+  }
+};
 
 // What environments change; null if they change nothing.
 template <class P>
@@ -301,17 +315,18 @@ DRL_HD const typename P::Number* own_of([[maybe_unused]] const typename P::Work&
 
 // Puts a contact in an elliptic cone into the next place of each of these lanes.
 template <class P, class F>
-DRL_HD void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, const ContactPair& pair,
-                          const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
+DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, const ContactPair& pair,
+                                 const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
   using Place = PairCone<F, P::nv>;
   Place cone;
   F friction[3], wrench[P::kTrees][6];
   find_friction(pair.cone_friction, pair.varies, own_of<P>(w), friction);
   cone.set_friction(pair.dimensions, friction, P::regularised);
   cone.hardness = weight / (cone.mu * cone.mu);
+  const ConeAxes<F> axes(contact.normal);
   for (int r = 0; r < kResiduals; ++r) {
     PairRow<F, P::nv>& row = cone.row[r];
-    find_unit_wrenches<P>(w, contact, r, wrench);
+    axes.template find_wrenches<P>(w, contact.point, r, wrench);
     find_along<P>(w, pair, wrench, row.along);
     for (F& x : row.along) x = cone.scale(r) * x;
     row.rest = F(pair.damping) * long_dot<P::nv>(row.along, qvel, F(0));
@@ -432,8 +447,8 @@ DRL_HD void add_wrench(Mask<F> lanes, F push, const F* wrench, F* sum) {
 
 // Of a contact in an elliptic cone, which is in this place of its lane.
 template <class P, class F>
-DRL_HD void add_cone_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F place,
-                              const PairContact<F>& contact, F (*wrenches)[6]) {
+DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F place,
+                                     const PairContact<F>& contact, F (*wrenches)[6]) {
   const RoundPart &first = P::round(pair.first), &second = P::round(pair.second);
   F wrench[P::kTrees][6], push[kResiduals], force[kResiduals];
   for (F& x : force) x = F(0);
@@ -441,11 +456,14 @@ DRL_HD void add_cone_wrenches(const typename P::Work& w, const ContactPair& pair
     w.pair_cone[c].push(kResiduals, push);
     for (int r = 0; r < kResiduals; ++r) force[r] = math::select(lanes & (place == F(c)), push[r], force[r]);
   }
-  for (int r = 0; r < kResiduals; ++r) {
-    find_unit_wrenches<P>(w, contact, r, wrench);
-    if (first.frame >= 0) add_wrench(lanes, -force[r], wrench[first.tree], wrenches[first.frame]);
-    if (second.frame >= 0) add_wrench(lanes, force[r], wrench[second.tree], wrenches[second.frame]);
-  }
+  const ConeAxes<F> axes(contact.normal);
+  F along[3], about[3];
+  axes.turn(force, 0, along), axes.turn(force, 3, about);
+  find_wrenches<P>(w, contact.point, along, wrench);
+  for (auto& of_tree : wrench)
+    for (int k = 0; k < 3; ++k) of_tree[k] = of_tree[k] + about[k];
+  if (first.frame >= 0) add_wrench(lanes, F(-1), wrench[first.tree], wrenches[first.frame]);
+  if (second.frame >= 0) add_wrench(lanes, F(1), wrench[second.tree], wrenches[second.frame]);
 }
 
 // Adds the forces of pairs' contacts on frames, in the solution that the work holds.

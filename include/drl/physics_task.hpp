@@ -6,7 +6,7 @@
 #include <new>
 
 #include "drl/compiled_robot.hpp"
-#include "drl/physics_support.hpp"
+#include "drl/physics_see.hpp"
 #include "drl/robot.hpp"
 
 namespace drl {
@@ -242,7 +242,8 @@ class PhysicsRobot {
     return seen(kCenters, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_centers<P>(s, to); });
   }
   DRL_HD const auto& points() const {
-    return seen(kPoints, stage(), [](const auto& s, auto& to) DRL_LAMBDA { P::see_points(s.qpos, to); });
+    frames();
+    return seen(kPoints, stage(), [](const auto&, auto& to) DRL_LAMBDA { P::see_points(to); });
   }
   DRL_HD const auto& motion() const {
     return seen(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_motion<P>(s, to); });
@@ -261,7 +262,8 @@ class PhysicsRobot {
     });
   }
   DRL_HD const auto& sensors() const {
-    return seen(kSensors, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_sensors<P>(s, to); });
+    frames(), centers(), motion();
+    return seen(kSensors, stage(), [](const auto&, auto& to) DRL_LAMBDA { physics::see_sensors<P>(to); });
   }
   template <int N>
   DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {

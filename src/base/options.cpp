@@ -176,12 +176,13 @@ std::string without_dashes(const std::string& token) {
   return token.substr(std::min(token.find_first_not_of('-'), token.size()));
 }
 
-// `given` as the user wrote it; `dashes` is what goes before a name there.
-[[noreturn]] void fail_unknown(const std::vector<Option>& options, const std::string& given,
-                               const std::string& dashes) {
+// `given` as the user wrote it; `dashes` is what goes before a name there; `otherwise` is what to do where none is
+// near.
+[[noreturn]] void fail_unknown(const std::vector<Option>& options, const std::string& given, const std::string& dashes,
+                               const std::string& otherwise = "--help lists them") {
   const std::string near = nearest_name(options, canonical(without_dashes(given)));
   throw UsageError(printable(given) + " is not an option (unknown name): " +
-                   (near.empty() ? "--help lists them" : "did you mean " + dashes + near + "?"));
+                   (near.empty() ? otherwise : "did you mean " + dashes + near + "?"));
 }
 
 std::vector<std::string> section_names(const std::vector<Option>& options) {
@@ -370,6 +371,7 @@ void OptionTable::apply(const std::vector<NamedValue>& values) {
   std::map<std::string, std::string> lists;
   for (const NamedValue& value : values) {
     if (is_awaited(value.name)) continue;
+    if (!value.has_value && !find(value.name).is_switch()) fail_without_value(find(value.name));
     if (!std::holds_alternative<std::vector<std::string>*>(find(value.name).target)) {
       set(value.name, value.value);
     } else {
@@ -390,8 +392,9 @@ std::vector<NamedValue> OptionTable::parse_command_line(const std::vector<std::s
     }
     // Whether it is a switch is not known yet: what does not look like an option is its value.
     const bool takes_next = end == argument.size() && k + 1 < arguments.size() && !arguments[k + 1].starts_with("--");
+    const bool has_value = takes_next || end < argument.size();
     const std::string value = end < argument.size() ? argument.substr(end + 1) : takes_next ? arguments[++k] : "true";
-    values.push_back({argument.substr(2, end - 2), value});
+    values.push_back({argument.substr(2, end - 2), value, has_value});
   }
   try {
     for (const po::option& token : tokenise(options_, canonical_arguments).options) {
@@ -399,7 +402,9 @@ std::vector<NamedValue> OptionTable::parse_command_line(const std::vector<std::s
     }
     return values;
   } catch (const po::unknown_option& unknown) {
-    fail_unknown(options_, split(unknown.get_option_name(), '=')[0], "--");
+    std::string otherwise = "--help lists them";
+    for (const std::string& section : awaited_) otherwise += "; a task's own begin with --" + section + ".";
+    fail_unknown(options_, split(unknown.get_option_name(), '=')[0], "--", otherwise);
   } catch (const po::error_with_option_name& missing_value) {
     fail_without_value(find(without_dashes(missing_value.get_option_name())));
   }

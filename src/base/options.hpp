@@ -142,9 +142,10 @@ class OptionVisitor {
   std::string section_, heading_;
 };
 
-// A value given to an option: name as in Option, value as written.
+// A value given to an option: name as in Option, value as written; "true" where none was.
 struct NamedValue {
   std::string name, value;
+  bool has_value = true;
 };
 
 // Options by name. Refers to the structs, which stay the caller's and must outlive the table and not move.

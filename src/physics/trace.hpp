@@ -23,6 +23,8 @@ struct Kinematics {
 // From qpos and qvel. The turning of a free joint is about its body's axes in MuJoCo, and about the world's here, where
 // its motions are constants: the solver's axes.
 Kinematics trace_kinematics(const RobotModel& model, Program& p);
+// Of a quaternion of length 1.
+Mat3 rotation_of(const Expr (&q)[4]);
 
 // A symmetric matrix [nv, nv] with the sparsity of a tree: of each number of qvel with itself and those that carry it.
 struct TreeMatrix {
@@ -77,6 +79,15 @@ Kept trace_smooth(const RobotModel& model, Program& p);  // with limits and wher
 void trace_constraints(const RobotModel& model, const Kept& kept, Program& p);
 void trace_integrator(const RobotModel& model, const Kept& kept, Program& p);
 void trace_seen(const RobotModel& model, Program& p);
+// In functions behind see_frames(), from what that has seen: where a body's axes begin in the world, and its rotation.
+struct SeenBody {
+  int frame;  // that has its axes
+  Vec3 pos;
+  Mat3 turn;
+};
+SeenBody see_body(const RobotModel& model, int body, Program& p);
+Expr seen_number(Program& p, const std::string& array, size_t k, int c);
+Vec3 seen_vector(Program& p, const std::string& array, size_t k, int first = 0);
 void trace_sensors(const RobotModel& model, Program& p);
 inline void trace(const RobotModel& model, Program& p) {
   const Kept kept = trace_smooth(model, p);

@@ -3,16 +3,6 @@
 namespace drl::robot_compiler {
 namespace {
 
-// A quaternion's rotation; it need not be of length 1.
-Mat3 rotation_of(const Expr (&q)[4]) {
-  const Expr inverse = Expr(1) / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-  const Expr w = inverse * q[0], x = inverse * q[1], y = inverse * q[2], z = inverse * q[3];
-  const Expr one = 1, two = 2;
-  return {Vec3{one - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)},
-          Vec3{two * (x * y + w * z), one - two * (x * x + z * z), two * (y * z - w * x)},
-          Vec3{two * (x * z - w * y), two * (y * z + w * x), one - two * (x * x + y * y)}};
-}
-
 // Rodrigues' formula.
 Mat3 rotation_about(const Vec3& axis, const Expr& sine, const Expr& cosine) {
   const Mat3 turned = cross_matrix(axis);
@@ -97,7 +87,9 @@ class Tracer {
   void add_free(const Body& body, const Joint& joint) {
     const auto q = static_cast<size_t>(joint.qpos), d = static_cast<size_t>(joint.dof);
     k_.origin[static_cast<size_t>(body.tree)] = {qpos_[q], qpos_[q + 1], qpos_[q + 2]};
-    turn_ = rotation_of({qpos_[q + 3], qpos_[q + 4], qpos_[q + 5], qpos_[q + 6]});
+    const Expr *quat = &qpos_[q + 3],
+               inverse = Expr(1) / sqrt(quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3]);
+    turn_ = rotation_of({inverse * quat[0], inverse * quat[1], inverse * quat[2], inverse * quat[3]});
     velocity_.linear = {k_.qvel[d], k_.qvel[d + 1], k_.qvel[d + 2]};
     velocity_.angular = turn_ * Vec3{k_.qvel[d + 3], k_.qvel[d + 4], k_.qvel[d + 5]};
     bias_.linear = bias_.linear + cross(velocity_.linear, velocity_.angular);
@@ -120,6 +112,14 @@ class Tracer {
 };
 
 }  // namespace
+
+Mat3 rotation_of(const Expr (&q)[4]) {
+  const auto& [w, x, y, z] = q;
+  const Expr one = 1, two = 2;
+  return {Vec3{one - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)},
+          Vec3{two * (x * y + w * z), one - two * (x * x + z * z), two * (y * z - w * x)},
+          Vec3{two * (x * z - w * y), two * (y * z + w * x), one - two * (x * x + y * y)}};
+}
 
 Kinematics trace_kinematics(const RobotModel& model, Program& p) { return Tracer(model, p).trace(); }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
@@ -25,7 +27,7 @@ class Tracer {
              "see_centers(const F* qpos, " + own_parameters(model_) + "Seen& seen)");
     trace_centers();
     for (size_t f = 0; f < model_.frames.size(); ++f) see("subtree_com", static_cast<int>(f), subtree_center(f));
-    p_.begin("Where geoms and sites are.", "see_points(const F* qpos, Seen& seen)");
+    p_.begin("Where geoms and sites are, from what is seen of frames.", "see_points(Seen& seen)");
     trace_points();
     p_.begin("Inertia and velocity of bodies, about the centre of mass of their tree.",
              "see_motion(const F* qpos, const F* qvel, " + own_parameters(model_) + "Seen& seen)");
@@ -88,10 +90,16 @@ class Tracer {
     }
   }
   void trace_points() {
-    for (size_t g = 0; g < model_.geoms.size(); ++g)
-      see("geom_xpos", static_cast<int>(g), in_world(model_.geoms[g].body, robot_compiler::known(model_.geoms[g].pos)));
-    for (size_t s = 0; s < model_.sites.size(); ++s)
-      see("site_xpos", static_cast<int>(s), in_world(model_.sites[s].body, robot_compiler::known(model_.sites[s].pos)));
+    const auto see_marks = [&](const std::string& array, const std::vector<Mark>& marks) {
+      for (size_t k = 0; k < marks.size(); ++k) see(array, static_cast<int>(k), point_of(marks[k]));
+    };
+    see_marks("geom_xpos", model_.geoms), see_marks("site_xpos", model_.sites);
+  }
+  Vec3 point_of(const Mark& mark) {
+    const Vec3 pos = robot_compiler::known(mark.pos);
+    if (mark.body < 0) return pos;
+    const SeenBody body = see_body(model_, mark.body, p_);
+    return body.pos + body.turn * pos;
   }
 
   // Mass and moment of each frame and all that it carries, about its tree's origin.
@@ -203,5 +211,19 @@ class Tracer {
 }  // namespace
 
 void trace_seen(const RobotModel& model, Program& p) { Tracer(model, p).trace(); }
+
+Expr seen_number(Program& p, const std::string& array, size_t k, int c) {
+  return p.input(at("seen." + array, static_cast<int>(k), c),
+                 array + "_" + std::to_string(k) + "_" + std::to_string(c));
+}
+Vec3 seen_vector(Program& p, const std::string& array, size_t k, int first) {
+  return {seen_number(p, array, k, first), seen_number(p, array, k, first + 1), seen_number(p, array, k, first + 2)};
+}
+
+SeenBody see_body(const RobotModel& model, int body, Program& p) {
+  const auto f = static_cast<size_t>(std::ranges::find(model.frames, body, &Frame::body) - model.frames.begin());
+  const auto q = [&](int c) { return seen_number(p, "xquat", f, c); };
+  return {static_cast<int>(f), seen_vector(p, "xpos", f), rotation_of({q(0), q(1), q(2), q(3)})};
+}
 
 }  // namespace drl::robot_compiler

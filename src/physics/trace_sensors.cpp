@@ -3,44 +3,67 @@
 namespace drl::robot_compiler {
 namespace {
 
-// The angular momentum of a frame and all that it carries, about their centre of mass.
-Vec3 angular_momentum(const RobotModel& model, const Kinematics& k, int frame, Program& p) {
-  std::vector<bool> is_carried(model.frames.size());
-  double mass = 0;
-  Vec3 moment;
-  Spatial about_origin;  // of the tree
-  for (size_t f = static_cast<size_t>(frame); f < model.frames.size(); ++f) {
-    const Frame& of = model.frames[f];
-    is_carried[f] = static_cast<int>(f) == frame || is_carried[static_cast<size_t>(of.parent)];
-    if (!is_carried[f]) continue;
-    const auto body = static_cast<size_t>(of.body);
-    const Vec3 center = k.pos[body] + k.turn[body] * center_of(model, static_cast<int>(f), p);
-    const Inertia inertia = inertia_at(of.mass, center, k.turn[body], known(of.inertia));
-    mass += of.mass, moment = moment + inertia.moment, about_origin = about_origin + inertia * k.velocity[body];
+// From what see_frames(), see_centers() and see_motion() have seen.
+class Tracer {
+ public:
+  Tracer(const RobotModel& model, Program& p) : model_(model), p_(p) {}
+
+  // The angular momentum of a frame and all that it carries, about their centre of mass.
+  Vec3 angular_momentum(size_t frame) {
+    std::vector<bool> is_carried(model_.frames.size());
+    Spatial momentum;  // about what cvel is about
+    for (size_t f = frame; f < model_.frames.size(); ++f) {
+      is_carried[f] = f == frame || is_carried[static_cast<size_t>(model_.frames[f].parent)];
+      if (is_carried[f]) momentum = momentum + inertia(f) * velocity(f);
+    }
+    const auto root = static_cast<size_t>(model_.frames[frame].root);
+    const Vec3 arm = seen_vector(p_, "subtree_com", frame) - seen_vector(p_, "subtree_com", root);
+    return momentum.angular - cross(arm, momentum.linear);
   }
-  return about_origin.angular - cross(Expr(1 / mass) * moment, about_origin.linear);
-}
+
+  // The angular and the linear velocity of a site, in its own axes.
+  Spatial motion_of(const Mark& site) {
+    const SeenBody body = see_body(model_, site.body, p_);
+    const auto frame = static_cast<size_t>(body.frame), root = static_cast<size_t>(model_.frames[frame].root);
+    const Vec3 arm = body.pos + body.turn * known(site.pos) - seen_vector(p_, "subtree_com", root);
+    const Mat3 into_site = transposed(body.turn * known(site.turn));
+    const Spatial about_center = velocity(frame);
+    return {into_site * about_center.angular, into_site * (about_center.linear + cross(about_center.angular, arm))};
+  }
+
+ private:
+  // Of arrays that have no place for the world.
+  Spatial velocity(size_t frame) const {
+    return {seen_vector(p_, "cvel", frame - 1), seen_vector(p_, "cvel", frame - 1, 3)};
+  }
+  Inertia inertia(size_t frame) const {
+    Inertia inertia{model_.frames[frame].mass, seen_vector(p_, "cinert", frame - 1, 6), {}};
+    for (int c = 0; c < 6; ++c) inertia.rotational[c] = seen_number(p_, "cinert", frame - 1, c);
+    return inertia;
+  }
+
+  const RobotModel& model_;
+  Program& p_;
+};
 
 }  // namespace
 
 void trace_sensors(const RobotModel& model, Program& p) {
   if (model.sensors.empty()) return;
-  p.begin("Sensors of motion, each in the place of MuJoCo's sensordata.",
-          "see_sensors(const F* qpos, const F* qvel, " + own_parameters(model) + "Seen& seen)");
-  const Kinematics k = trace_kinematics(model, p);
+  p.begin(
+      "Sensors of motion, each in the place of MuJoCo's sensordata, from what is seen of frames, centres and motion.",
+      "see_sensors(Seen& seen)");
+  Tracer tracer(model, p);
   for (const Sensor& sensor : model.sensors) {
     if (sensor.kind == Sensor::contact) continue;
     p.section("sensor " + sensor.name);
+    const auto index = static_cast<size_t>(sensor.index);
     Vec3 value;
     if (sensor.kind == Sensor::angular_momentum) {
-      value = angular_momentum(model, k, sensor.index, p);
+      value = tracer.angular_momentum(index);
     } else {
-      const Mark& site = model.sites[static_cast<size_t>(sensor.index)];
-      const auto body = static_cast<size_t>(site.body);
-      const Spatial& velocity = k.velocity[body];
-      const Vec3 from_origin = k.pos[body] + k.turn[body] * known(site.pos);
-      const Vec3 moves = velocity.linear + cross(velocity.angular, from_origin);
-      value = transposed(k.turn[body] * known(site.turn)) * (sensor.kind == Sensor::gyro ? velocity.angular : moves);
+      const Spatial motion = tracer.motion_of(model.sites[index]);
+      value = sensor.kind == Sensor::gyro ? motion.angular : motion.linear;
     }
     for (int c = 0; c < 3; ++c) p.set(at("seen.sensor", sensor.first + c), value[c]);
   }

@@ -136,7 +136,7 @@ struct InterpretedRobot : Room<kKind> {
   }
   static void see_frames(const F* qpos, Seen& seen) { header_->call("see_frames", {qpos, &seen}); }
   static void see_centers(const F* qpos, Seen& seen) { header_->call("see_centers", {qpos, &seen}); }
-  static void see_points(const F* qpos, Seen& seen) { header_->call("see_points", {qpos, &seen}); }
+  static void see_points(Seen& seen) { header_->call("see_points", {&seen}); }
   static void see_motion(const F* qpos, const F* qvel, Seen& seen) { header_->call("see_motion", {qpos, qvel, &seen}); }
   static void see_actuators(const F* qpos, const F* qvel, const F* ctrl, Seen& seen) {
     header_->call("see_actuators", {qpos, qvel, ctrl, &seen});
