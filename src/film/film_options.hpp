@@ -21,7 +21,7 @@ struct FilmOptions {
     v("video", video, "film of environment 0: FILE.mp4 (by ffmpeg), FILE.gif, or FILE.png, a sheet of 12 pictures");
     v("camera", camera,
       "of the film: track (follows), free (all that there is), or the name of one in a robot's model");
-    v("size", size, "of its pictures, WIDTHxHEIGHT", unit("pixels"));
+    v("size", size, "of its pictures, WIDTHxHEIGHT; lower than 200 without texts", unit("pixels"));
     v("fps", fps, "its pictures per second", between(1, 100));
     v("video_seconds", video_seconds, "how long it is", unit("s"), between(0.1, 3600));
   }

@@ -53,6 +53,17 @@ TEST_F(PictureTest, SeveralRenderersDoNotDisturbEachOther) {
   EXPECT_EQ(draw("Pendulum-v1", {0.5f, 0}), alone) << "another has gone";
 }
 
+// Which would hide what is shown.
+TEST_F(PictureTest, SmallPicturesHaveNoTexts) {
+  for (const int height : {198, 200}) {
+    Studio of_height(264, height);
+    std::vector<uint8_t> with, without;
+    of_height.renderer->draw(Picture().view("a title"), with);
+    of_height.renderer->draw(Picture().view(""), without);
+    EXPECT_EQ(with == without, height < 200) << height;
+  }
+}
+
 // theta grows to the right; the cart is blue, the pole orange.
 TEST_F(PictureTest, ThePoleLeansAsThetaSays) {
   for (const char* task : {"CartPole-v1", "Cartpole"}) {

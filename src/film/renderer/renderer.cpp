@@ -9,6 +9,7 @@ namespace drl::film {
 namespace {
 
 constexpr int kMaxShapes = 4000;
+constexpr int kLeastHeightWithTexts = 200;  // pixels: the smallest font would hide what lower pictures show
 
 // Of Canvas::Color.
 constexpr float kColors[Canvas::kColors][3] = {
@@ -136,6 +137,7 @@ void Renderer::add(const Shape& shape) {
 }
 
 void Renderer::write_texts(const FilmView& view) {
+  if (height_ < kLeastHeightWithTexts) return;
   const mjrRect all{0, 0, width_, height_};
   if (*view.title) mjr_overlay(mjFONT_NORMAL, mjGRID_TOPLEFT, all, view.title, nullptr, &context_);
   if (*view.names) mjr_overlay(mjFONT_NORMAL, mjGRID_BOTTOMLEFT, all, view.names, view.values, &context_);
