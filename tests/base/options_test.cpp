@@ -550,9 +550,10 @@ TEST_F(OptionsTest, NamesOfAnAwaitedSectionWaitForIt) {
   EXPECT_EQ(command_line_error({"--friction", "2"}),
             "--friction is not an option (unknown name): --help lists them; a task's own begin with --env.");
   const std::vector<NamedValue> without_value = table.parse_command_line({"--env.mass", "--seed", "3"});
-  table.section("env", "Task", env);
+  EnvOptions another;
+  table.section("env", "Task", another);
   EXPECT_EQ(error_of([&] { table.apply(without_value); }),
-            "--env.mass has no value (of the cart): write --env.mass=VALUE, such as 1.0");
+            "--env.mass has no value (of the cart): write --env.mass=VALUE, such as 1");
   table.await("env");
   EXPECT_THROW(table.find("env.mass"), UsageError);
   EXPECT_EQ(table.to_ini().find("[env]"), std::string::npos);
