@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="2d70c9babbdf44a5bf2bc3f09626352bf53d646dea842ce1d590f8c04efb0604")
+    version("0.1.0", sha256="5739a6572d24ef99fb75c4704cf48b590e867e04d2bb9a44f869dfb7f4834b15")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
