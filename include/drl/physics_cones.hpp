@@ -200,7 +200,7 @@ struct FloorCone : Cone<F> {
     rest[0] = math::fma(this->mu * F(at.stiffness), d * x, rest[0]);
   }
 
-  // Adds the stiffness, and the force at no acceleration, to the coupling of its body (physics_support.hpp): about the
+  // Adds the stiffness, and the force at no acceleration, to the coupling of its body (physics_work.hpp): about the
   // origin of its tree.
   DRL_HD void add_coupling(int residuals, F* coupling) const {
     const Stiffness<F>& k = this->now;

@@ -1,6 +1,7 @@
-// Contacts between the parts of robots, which are spheres and capsules, and what they add to the solution: rows over
-// all of qvel, since such a contact couples two bodies. A lane has few, so that they are kept in as many places as the
-// lane with most of them needs, in each lane in the order of its own contacts: what another lane has changes no bit.
+// Contacts between the parts of robots, which are spheres, capsules and boxes, and what they add to the solution: rows
+// over all of qvel, since such a contact couples two bodies. A lane has few, so that they are kept in as many places as
+// the lane with most of them needs, in each lane in the order of its own contacts: what another lane has changes no
+// bit.
 #pragma once
 
 #include "drl/lanes.hpp"

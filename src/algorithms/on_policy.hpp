@@ -43,8 +43,7 @@ double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration);
 
 // Where each part of the iteration's float64 all-reduce begins.
 struct ReduceLayout {
-  size_t riders = 0;               // the loop's own numbers
-  size_t rollout = 0;              // the algorithm's sums over the rollout
+  size_t rollout = 0;              // behind the loop's own numbers: the algorithm's sums over the rollout
   size_t episodes = 0;             // as EpisodeSums
   size_t obs = 0, critic_obs = 0;  // moments of observations
   size_t fingerprints = 0;         // one slot a rank: of its parameters

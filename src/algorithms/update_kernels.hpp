@@ -36,11 +36,11 @@ struct UpdateInputs {
   double learning_rate;  // NaN: it stays as it is
 };
 
-// The adaptive rule: mean KL above twice the desired one divides by 1.5 (not below 1e-5), below half of it multiplies
-// by 1.5 (not above 1e-2).
+// The adaptive rule: mean KL above twice the desired one divides by 1.5 (to 1e-5 at least), below half of it multiplies
+// by 1.5 (to 1e-2 at most); a rate beyond these stays.
 DRL_HD double adapted_learning_rate(double learning_rate, double kl, double desired_kl) {
-  if (kl > 2 * desired_kl) return math::max(1e-5, learning_rate / 1.5);
-  if (kl < desired_kl / 2 && kl > 0) return math::min(1e-2, learning_rate * 1.5);
+  if (kl > 2 * desired_kl) return math::min(learning_rate, math::max(1e-5, learning_rate / 1.5));
+  if (kl < desired_kl / 2 && kl > 0) return math::max(learning_rate, math::min(1e-2, learning_rate * 1.5));
   return learning_rate;
 }
 
@@ -105,10 +105,10 @@ struct StoreLoss {
   }
 };
 
-// The gradient's sum over samples as a mean.
+// The gradient's sum over samples as a mean; 0 of none, as a mini-batch of GRPO may have where episodes are short.
 template <class F>
 DRL_HD F mean_gradient(const float* gradient, const float* tail, int64_t i) {
-  return load<F>(gradient + i) * F(static_cast<float>(1 / static_cast<double>(tail[kSamples])));
+  return load<F>(gradient + i) * F(static_cast<float>(1 / math::max(static_cast<double>(tail[kSamples]), 1.0)));
 }
 
 // Squares of the mean gradient, the actor's and the critic's apart.

@@ -75,10 +75,8 @@ void explain(const RobotModel& model, const Program& program) {
               : model.implicit_actuators ? "implicitfast"
                                          : "Euler",
               model.timestep);
-  size_t limits = 0;
-  for (const Joint& joint : model.joints) limits += joint.limit.has_value() ? 1 : 0;
-  std::printf("%zu actuators, %zu limits, %zu places where it may touch the floor%s", model.actuators.size(), limits,
-              model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
+  std::printf("%zu actuators, %zu limits, %zu places where it may touch the floor%s", model.actuators.size(),
+              limited_joints(model).size(), model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
   std::printf("; %zu pairs of its parts that may touch%s\n", model.pairs.size(),
               model.elliptic ? "; elliptic cones" : "");
   if (const size_t frictions = frictional_dofs(model).size(); frictions > 0)

@@ -375,7 +375,9 @@ void OptionTable::apply(const std::vector<NamedValue>& values) {
     if (!std::holds_alternative<std::vector<std::string>*>(find(value.name).target)) {
       set(value.name, value.value);
     } else {
-      set(value.name, lists[value.name] += ":" + value.value);
+      std::string& list = lists[value.name];
+      list = value.value == "none" ? "none" : list.empty() || list == "none" ? value.value : list + ":" + value.value;
+      set(value.name, list);
     }
   }
 }

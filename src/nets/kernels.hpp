@@ -33,15 +33,15 @@ struct GatherInputs {
     out[i] = rows.normalizer(rows.data[(rows.index ? rows.index[row] : static_cast<int64_t>(row)) * inputs + k], k);
   }
 };
-// The same row by row, which suits a CPU.
+// The same row by row, `stride` apart, which suits a CPU.
 struct GatherRows {
-  GatherInputs numbers;
+  Rows rows;
+  int64_t inputs, stride;
+  float* out;
   DRL_HD void operator()(int64_t row) const {
-    const Rows& rows = numbers.rows;
-    const int64_t n = numbers.inputs;
-    const float* from = rows.data + (rows.index ? rows.index[row] : row) * n;
-    float* to = numbers.out + row * n;
-    for (int64_t k = 0; k < n; ++k) to[k] = rows.normalizer(from[k], k);
+    const float* from = rows.data + (rows.index ? rows.index[row] : row) * inputs;
+    float* to = out + row * stride;
+    for (int64_t k = 0; k < inputs; ++k) to[k] = rows.normalizer(from[k], k);
   }
 };
 

@@ -50,7 +50,7 @@ class Nets {
                         float* d_in = nullptr) = 0;
   // Enqueues a mini-batch's sums of gradients, laid out as `params`, to `grad_and_tail`, which is zero, and behind them
   // the loss's own; or returns false, and the caller goes through the batch tile by tile: forward, loss, backward.
-  // Backends that keep a tile in registers or cache from end to end do it for the names that they know.
+  // For backends that keep a tile in registers or cache from end to end, of the names that they know: none does yet.
   virtual bool gradient(const Batch& /*batch*/, LossId, DistributionId, float* /*grad_and_tail*/) { return false; }
   virtual std::string description() const = 0;  // "libtorch 1.13.1 (OpenBLAS)"
 

@@ -18,47 +18,31 @@ constexpr int kRounds = 3;
 constexpr double kPerCycle = 1, kHertz = 3e9, kLanes = 16;
 
 int some(int n) { return std::max(n, 1); }
-int count(const std::vector<int>& numbers) { return numbers.empty() ? 0 : std::ranges::max(numbers) + 1; }
-// Numbers of a Work (drl/physics_support.hpp).
+// Numbers of a Work (drl/physics_work.hpp).
 int count_work(const RobotModel& model, const Program& program) {
-  const auto kept = [&](const char* array) {
-    const auto found = program.arrays().find(array);
-    return found == program.arrays().end() ? 0 : found->second;
-  };
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
   const int pair_rows = count_pair_rows(model), of_pairs = model.pairs.empty() ? 0 : model.nv;
-  const int pair_cones = count_pair_cones(model), cones = model.elliptic ? contacts : 0;
-  const auto boxes = static_cast<int>(std::ranges::count_if(model.rounds, [](const Round& r) { return !!r.box; }));
+  const int pair_cones = count_pair_cones(model);
   const auto fields = [&](const char* type) { return static_cast<int>(program.fields(type).size()); };
-  int numbers = kept("axis") + kept("mass") + kept("force") + kept("free_turn") + kept("damping") + kept("factor");
-  numbers += kConeNumbers * (cones + pair_cones) + 9 * cones + 9 * boxes;
+  int numbers = 0;
+  for (const char* array : {"axis", "mass", "force", "free_turn", "damping", "factor"})
+    numbers += program.places(array);
+  numbers += kConeNumbers * (count_cones(model) + pair_cones) + 9 * count_cones(model) + 9 * count_boxes(model);
   numbers += contacts * std::max(fields("Touch"), fields("ContactRow"));
   const int frictions = static_cast<int>(frictional_dofs(model).size());
-  const int bodies = count(touching_bodies(model)) * (count(program.motion_places) + count(program.coupling_places));
-  numbers +=
-      std::max(bodies, count(program.wrench_places) * some(count(touching_frames(model))) + some(limits + frictions));
+  const int bodies = count_numbers(touching_bodies(model)) *
+                     (count_numbers(program.motion_places) + count_numbers(program.coupling_places));
+  numbers += std::max(bodies, count_numbers(program.wrench_places) * some(count_numbers(touching_frames(model))) +
+                                  some(limits + frictions));
   numbers += 5 * frictions;
   // Of limits, weights and residuals.
-  numbers += 2 * limits + (contacts_with_rows(model) + limits + pair_rows);
+  numbers += 2 * limits + (count_pyramids(model) + limits + pair_rows);
   numbers += 2 * (contact_residuals(model, program) + limits + pair_rows);
   numbers += 6 * static_cast<int>(model.rounds.size()) + (model.trees > 1 ? 3 * model.trees : 0) + 2 * of_pairs;
   return numbers + (pair_rows + kResiduals * pair_cones) * (2 * of_pairs + 1);
 }
 
 }  // namespace
-
-int count_pair_rows(const RobotModel& model) {
-  constexpr int kMost = 64;
-  int rows = 0;
-  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;  // no edges: an elliptic cone
-  return std::min(rows, kMost);
-}
-
-int count_pair_cones(const RobotModel& model) {
-  constexpr auto kMost = std::ptrdiff_t{8};
-  const auto has_cone = [&](const RoundPair& pair) { return model.elliptic && pair.cone.dimensions > 1; };
-  return static_cast<int>(std::min(kMost, 2 * std::ranges::count_if(model.pairs, has_cone)));
-}
 
 Cost cost_of(const RobotModel& model, const Program& program) {
   std::map<std::string, int> of;  // operations, by function

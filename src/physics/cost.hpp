@@ -16,11 +16,4 @@ struct Cost {
 };
 Cost cost_of(const RobotModel& model, const Program& program);
 
-// The most rows of pairs that a state may have: all, of parallel capsules two contacts, or more than there are unless
-// most parts lie within each other.
-int count_pair_rows(const RobotModel& model);
-// Of those with friction in elliptic cones, places in the solver: lanes that touch themselves in more count as not
-// solved.
-int count_pair_cones(const RobotModel& model);
-
 }  // namespace drl::robot_compiler

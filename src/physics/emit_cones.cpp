@@ -1,15 +1,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "physics/cost.hpp"
 #include "physics/emit_tables.hpp"
 #include "physics/emit_text.hpp"
-#include "physics/trace.hpp"
+#include "physics/robot_counts.hpp"
 
 namespace drl::robot_compiler {
 namespace {
 
-std::string count(size_t n) { return std::to_string(n); }
+std::string count(auto n) { return std::to_string(n); }
 
 std::string emit_cones(const RobotModel& model) {
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
@@ -87,9 +86,8 @@ std::string emit_cone_tables(const RobotModel& model) {
     sensed += is_contact ? 1 : 0;
     sensor_numbers = std::max(sensor_numbers, static_cast<size_t>(sensor.first) + (is_contact ? 4 : 3));
   }
-  const auto pair_cones = static_cast<size_t>(count_pair_cones(model));
-  const auto boxes = static_cast<size_t>(std::ranges::count_if(model.rounds, [](const Round& r) { return !!r.box; }));
-  const size_t cones = model.elliptic ? model.contacts.size() : 0, parameters = 3 * model.parameters.size();
+  const int cones = count_cones(model), pair_cones = count_pair_cones(model), boxes = count_boxes(model);
+  const size_t parameters = 3 * model.parameters.size();
   std::string text = wrapped("static constexpr int kCones = " + count(cones) + ", kPairCones = " + count(pair_cones) +
                                  ", kBoxes = " + count(boxes) + ", kParameters = " + count(parameters) +
                                  ", kSensed = " + count(sensed) + ", kSensorNumbers = " + count(sensor_numbers) + ";",

@@ -130,9 +130,11 @@ class FunctionEmitter {
   bool fuses(int k) const { return node(k).op == Op::multiply && !has_line(k); }
   std::string fma(int a, int b, const Text& c, Draft& reader, bool is_negative = false) {
     counts_.operations += 1;
-    std::string first =
-        is_negative && node(a).op == Op::constant ? "F(" + number(-node(a).value) + ")" : text(a, reader).text;
-    if (is_negative && node(a).op != Op::constant) first = "-" + in(text(a, reader), kAtom);
+    std::string first;
+    if (is_negative && node(a).op == Op::constant)
+      first = "F(" + number(-node(a).value) + ")";
+    else
+      first = is_negative ? "-" + in(text(a, reader), kAtom) : text(a, reader).text;
     return "math::fma(" + first + ", " + text(b, reader).text + ", " + c.text + ")";
   }
 

@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "physics/cost.hpp"
 #include "physics/emit_text.hpp"
-#include "physics/trace.hpp"
+#include "physics/robot_counts.hpp"
 
 namespace drl::robot_compiler {
 namespace {
@@ -128,11 +127,6 @@ std::string emit_struct(const std::string& type, const std::vector<std::string>&
 
 std::string emit_sizes(const RobotModel& model, const Program& program) {
   const auto limits = limited_joints(model);
-  const auto most = [](const std::vector<int>& numbers) { return std::ranges::max(numbers) + 1; };
-  const auto places = [&](const char* array) {
-    const auto found = program.arrays().find(array);
-    return found == program.arrays().end() ? 0 : found->second;
-  };
   std::string text = "struct Sizes {\n";
   const auto line = [&](const std::string& type, const std::vector<std::pair<std::string, std::string>>& values) {
     text += wrapped("static constexpr " + type + " " +
@@ -149,24 +143,24 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   line("double", {{"timestep", number(model.timestep)}});
   line("bool", {{"kRungeKutta", model.runge_kutta ? "true" : "false"},
                 {"kImplicitDamping", model.implicit_damping ? "true" : "false"}});
-  line("int", {{"kContacts", count(model.elliptic ? 0 : model.contacts.size())},
+  line("int", {{"kContacts", count(count_pyramids(model))},
                {"kEdges", count(program.edges)},
                {"kLimits", count(limits.size())},
-               {"kTouchingBodies", count(most(touching_bodies(model)))},
-               {"kTouchingFrames", count(most(touching_frames(model)))}});
-  line("int", {{"kMotions", count(most(program.motion_places))},
-               {"kCouplings", count(most(program.coupling_places))},
-               {"kWrench", count(most(program.wrench_places))}});
+               {"kTouchingBodies", count(count_numbers(touching_bodies(model)))},
+               {"kTouchingFrames", count(count_numbers(touching_frames(model)))}});
+  line("int", {{"kMotions", count(count_numbers(program.motion_places))},
+               {"kCouplings", count(count_numbers(program.coupling_places))},
+               {"kWrench", count(count_numbers(program.wrench_places))}});
   line("int", {{"kRounds", count(model.rounds.size())},
                {"kPairs", count(model.pairs.size())},
                {"kPairRows", count(count_pair_rows(model))},
                {"kTrees", count(model.trees)},
-               {"kFactor", count(places("factor"))}});
-  line("int", {{"kAxis", count(places("axis"))},
-               {"kMass", count(places("mass"))},
-               {"kForce", count(places("force"))},
-               {"kFreeTurn", count(places("free_turn"))},
-               {"kDamping", count(places("damping"))}});
+               {"kFactor", count(program.places("factor"))}});
+  line("int", {{"kAxis", count(program.places("axis"))},
+               {"kMass", count(program.places("mass"))},
+               {"kForce", count(program.places("force"))},
+               {"kFreeTurn", count(program.places("free_turn"))},
+               {"kDamping", count(program.places("damping"))}});
   if (const auto frictions = frictional_dofs(model); !frictions.empty())
     line("int", {{"kFrictions", count(frictions.size())}});
   for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));

@@ -47,8 +47,11 @@ class Program {
   Expr keep(const std::string& array, const Expr& x, const std::string& name);
   Spatial keep(const std::string& array, const Spatial& x, const std::string& name);
   Mat3 keep(const std::string& array, const Mat3& x, const std::string& name);
-  // How many places each array has.
-  const std::map<std::string, int>& arrays() const { return arrays_; }
+  // How many places an array has.
+  int places(const std::string& array) const {
+    const auto found = arrays_.find(array);
+    return found == arrays_.end() ? 0 : found->second;
+  }
 
   // Says that a struct which loops over contacts read has this number.
   void add_field(const std::string& type, const std::string& name) { fields_[type].push_back(name); }

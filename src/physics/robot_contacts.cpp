@@ -10,7 +10,8 @@ class Reader : PartReader {
   using PartReader::PartReader;
 
   void read() {
-    for (int p = 0; p < m_.npair; ++p) read_contact(told_touch(p));
+    for (int p = 0; p < m_.npair; ++p)
+      if (moves(m_.pair_geom1[p]) || moves(m_.pair_geom2[p])) read_contact(told_touch(p));
     for (int a = 0; a < m_.ngeom; ++a)
       for (int b = a + 1; b < m_.ngeom; ++b)
         if (may_touch(a, b) && !is_told(a, b)) read_contact(mixed_touch(a, b));
@@ -99,6 +100,7 @@ class Reader : PartReader {
     return cone;
   }
 
+  bool moves(int g) const { return r_.geoms[static_cast<size_t>(g)].body >= 0; }
   // Whether MuJoCo looks for contacts of the two.
   bool may_touch(int a, int b) const {
     const bool wants = (m_.geom_contype[a] & m_.geom_conaffinity[b]) || (m_.geom_contype[b] & m_.geom_conaffinity[a]);
@@ -152,7 +154,8 @@ class Reader : PartReader {
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
     contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch);
-    if (touch.dimensions == 1) contact.friction = 0, contact.weight *= 4;
+    if (touch.dimensions == 1) contact.friction = 0;
+    if (touch.dimensions == 1 && !r_.elliptic) contact.weight *= 4;  // a pyramid of four edges that are one
     contact.softness = touch.softness, contact.cone = cone_friction(touch);
     const Numbers3 middle = r_.geoms[static_cast<size_t>(g)].pos, along = axis_of(g);
     const auto add = [&] {

@@ -57,6 +57,8 @@ class Reader : PartReader {
     if ((m_.opt.disableflags & ~kHarmless) != 0) refuse("option: a flag that switches a part of the physics off");
     constexpr int kReports = mjENBL_ENERGY | mjENBL_FWDINV | mjENBL_INVDISCRETE;
     if ((m_.opt.enableflags & ~kReports) != 0) refuse("option: a flag that enables override, multiccd or sleep");
+    if (m_.opt.noslip_iterations > 0) refuse("option: noslip_iterations");
+    if (m_.opt.disableactuator != 0) refuse("option: actuatorgroupdisable");
     const bool has_damping = std::any_of(m_.dof_damping, m_.dof_damping + m_.nv, [](mjtNum d) { return d > 0; });
     r_.implicit_damping = !r_.runge_kutta && has_damping && (m_.opt.disableflags & mjDSBL_EULERDAMP) == 0;
     if (is_fast) r_.implicit_damping = r_.implicit_actuators = true;
@@ -209,6 +211,7 @@ class Reader : PartReader {
         actuator.joint = 0;
       }
       if (m_.actuator_dyntype[a] != mjDYN_NONE) refuse(where, "activation");
+      if (m_.actuator_delay[a] > 0) refuse(where, "a delay");
       if (m_.actuator_gaintype[a] != mjGAIN_FIXED) refuse(where, "a gain that is not fixed");
       const bool is_affine = m_.actuator_biastype[a] == mjBIAS_AFFINE;
       if (!is_affine && m_.actuator_biastype[a] != mjBIAS_NONE) refuse(where, "a bias that is not affine");

@@ -29,20 +29,25 @@ class Reader : PartReader {
       const std::string where = quoted("sensor", mjOBJ_SENSOR, s);
       Sensor sensor{.name = name(mjOBJ_SENSOR, s), .first = m_.sensor_adr[s], .index = m_.sensor_objid[s]};
       if (m_.sensor_cutoff[s] > 0) refuse(where, "a cutoff");
-      if (m_.sensor_type[s] == mjSENS_GYRO)
-        sensor.kind = Sensor::gyro;
-      else if (m_.sensor_type[s] == mjSENS_VELOCIMETER)
-        sensor.kind = Sensor::velocimeter;
-      else if (m_.sensor_type[s] == mjSENS_SUBTREEANGMOM)
-        sensor.kind = Sensor::angular_momentum;
-      else if (m_.sensor_type[s] == mjSENS_CONTACT)
-        sensor.kind = Sensor::contact, sensor.index = contacts, read_contact_sensor(s, contacts++, where);
-      else
-        refuse(where, "it is neither gyro, velocimeter, subtreeangmom nor contact");
-      const int frame = sensor.kind == Sensor::angular_momentum ? sensor.index
-                        : sensor.kind == Sensor::contact        ? -1
-                                                                : m_.site_bodyid[sensor.index];
-      if (frame >= 0 && r_.frames[static_cast<size_t>(frame)].body < 0) refuse(where, "it is on what does not move");
+      if (m_.sensor_delay[s] > 0 || m_.sensor_interval[2 * s] > 0) refuse(where, "a delay or an interval");
+      int body = -1;  // of the file, that moves the sensor
+      switch (m_.sensor_type[s]) {
+        case mjSENS_GYRO:
+        case mjSENS_VELOCIMETER:
+          sensor.kind = m_.sensor_type[s] == mjSENS_GYRO ? Sensor::gyro : Sensor::velocimeter;
+          body = m_.site_bodyid[sensor.index];
+          break;
+        case mjSENS_SUBTREEANGMOM:
+          sensor.kind = Sensor::angular_momentum, body = sensor.index;
+          break;
+        case mjSENS_CONTACT:
+          sensor.kind = Sensor::contact, sensor.index = contacts, read_contact_sensor(s, contacts++, where);
+          break;
+        default:
+          refuse(where, "it is neither gyro, velocimeter, subtreeangmom nor contact");
+          continue;
+      }
+      if (body >= 0 && r_.frames[static_cast<size_t>(body)].body < 0) refuse(where, "it is on what does not move");
       r_.sensors.push_back(sensor);
     }
   }

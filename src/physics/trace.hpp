@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "physics/program.hpp"
+#include "physics/robot_counts.hpp"
 
 namespace drl::robot_compiler {
 
@@ -97,19 +98,13 @@ inline void trace(const RobotModel& model, Program& p) {
   trace_sensors(model, p);
 }
 
-// How many contacts with the floor have rows in the work, and how many residuals these keep.
-inline int contacts_with_rows(const RobotModel& model) {
-  return model.elliptic ? 0 : static_cast<int>(model.contacts.size());
-}
+// How many residuals contacts with the floor keep in the work.
 inline int contact_residuals(const RobotModel& model, const Program& p) {
-  return (p.edges == 3 ? 2 : p.edges) * contacts_with_rows(model);
+  return (p.edges == 3 ? 2 : p.edges) * count_pyramids(model);
 }
 // The argument of functions that depend on what environments change; nothing if they change nothing.
 inline std::string own_parameters(const RobotModel& model) { return model.parameters.empty() ? "" : "const F* own, "; }
 
-// A body's number among those that have contacts, in their order; -1 for the others. Likewise the frames.
-std::vector<int> touching_bodies(const RobotModel& model);
-std::vector<int> touching_frames(const RobotModel& model);
 // The impedance d(x) of a constraint (MuJoCo, "Computation", solver parameters): from `least` at x = 0 to `most` at the
 // width.
 struct Impedance {
@@ -117,10 +112,6 @@ struct Impedance {
   int power;  // 1 or 2
 };
 Expr impedance(const Impedance& curve, const Expr& x);
-// Numbers of qvel that have a limit, with their joints.
-std::vector<const Joint*> limited_joints(const RobotModel& model);
-// And dry friction.
-std::vector<int> frictional_dofs(const RobotModel& model);
 
 inline Symmetric known(const std::array<double, 6>& i) { return {i[0], i[1], i[2], i[3], i[4], i[5]}; }
 inline Vec3 known(const Numbers3& x) { return {x[0], x[1], x[2]}; }

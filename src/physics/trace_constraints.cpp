@@ -220,40 +220,9 @@ class Tracer {
     else
       p_.begin("Factorises M and what floor contacts and limits that push add; the first half of the solution.",
                "factorise(Work& w)");
-    p_.section("what contacts add, of a body and all that it carries");
-    std::vector<Coupling> coupling(model_.bodies.size());
-    for (size_t b = 0; b < coupling.size(); ++b)
-      for (int k = 0; k < kCouplings && bodies_[b] >= 0; ++k)
-        if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0)
-          coupling[b][k] = p_.input(at(at("w.body", bodies_[b]) + ".coupling", place),
-                                    identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k));
-    for (size_t b = coupling.size(); b-- > 0;)
-      if (const int parent = model_.bodies[b].parent; parent >= 0)
-        coupling[static_cast<size_t>(parent)] = coupling[static_cast<size_t>(parent)] + coupling[b];
-    p_.section("along qvel");
     TreeMatrix h = kept_.mass;
     std::vector<Expr> force = kept_.force;
-    for (size_t i = 0; i < model_.dofs.size(); ++i) {
-      const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];
-      const Spatial push = carried * kept_.axis[i];
-      h.diagonal[i] += dot(kept_.axis[i], push);
-      for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
-        h.ancestors[i][a] += dot(kept_.axis[static_cast<size_t>(model_.dofs[i].ancestors[a])], push);
-      force[i] -= dot(kept_.axis[i], carried.force);
-    }
-    const auto joints = limited_joints(model_);
-    for (size_t l = 0; l < joints.size(); ++l) {
-      const auto dof = static_cast<size_t>(joints[l]->dof);
-      const int number = static_cast<int>(l);
-      const std::string name = identifier(joints[l]->name) + "_limit_";
-      const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
-      const Expr full = p_.input(at("w.weight", contacts_with_rows(model_) + number), name + "weight");
-      const Expr weight = p_.named(select_less(y, 0, full, 0), name + "pushing");
-      h.diagonal[dof] += weight;
-      force[dof] -= weight * (p_.input(at("w.limit_sign", number), name + "sign") *
-                              p_.input(at("w.limit_rest", number), name + "rest"));
-    }
-    add_frictions(h, force);
+    add_contacts(h, force), add_limits(h, force), add_frictions(h, force);
     p_.section("factorised and solved");
     TreeFactors factors = factor_tree(model_, h);
     std::vector<Expr> solution = solve_up(model_, factors, force);
@@ -267,6 +236,41 @@ class Tracer {
     if (!model_.pairs.empty()) trace_halves(factors);
   }
 
+  void add_contacts(TreeMatrix& h, std::vector<Expr>& force) {
+    p_.section("what contacts add, of a body and all that it carries");
+    std::vector<Coupling> coupling(model_.bodies.size());
+    for (size_t b = 0; b < coupling.size(); ++b)
+      for (int k = 0; k < kCouplings && bodies_[b] >= 0; ++k)
+        if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0)
+          coupling[b][k] = p_.input(at(at("w.body", bodies_[b]) + ".coupling", place),
+                                    identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k));
+    for (size_t b = coupling.size(); b-- > 0;)
+      if (const int parent = model_.bodies[b].parent; parent >= 0)
+        coupling[static_cast<size_t>(parent)] = coupling[static_cast<size_t>(parent)] + coupling[b];
+    p_.section("along qvel");
+    for (size_t i = 0; i < model_.dofs.size(); ++i) {
+      const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];
+      const Spatial push = carried * kept_.axis[i];
+      h.diagonal[i] += dot(kept_.axis[i], push);
+      for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
+        h.ancestors[i][a] += dot(kept_.axis[static_cast<size_t>(model_.dofs[i].ancestors[a])], push);
+      force[i] -= dot(kept_.axis[i], carried.force);
+    }
+  }
+  void add_limits(TreeMatrix& h, std::vector<Expr>& force) {
+    const auto joints = limited_joints(model_);
+    for (size_t l = 0; l < joints.size(); ++l) {
+      const auto dof = static_cast<size_t>(joints[l]->dof);
+      const int number = static_cast<int>(l);
+      const std::string name = identifier(joints[l]->name) + "_limit_";
+      const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
+      const Expr full = p_.input(at("w.weight", count_pyramids(model_) + number), name + "weight");
+      const Expr weight = p_.named(select_less(y, 0, full, 0), name + "pushing");
+      h.diagonal[dof] += weight;
+      force[dof] -= weight * (p_.input(at("w.limit_sign", number), name + "sign") *
+                              p_.input(at("w.limit_rest", number), name + "rest"));
+    }
+  }
   // Dry friction is along a number of qvel, which of a free joint's turning is along three in the solver's axes.
   void add_frictions(TreeMatrix& h, std::vector<Expr>& force) {
     int number = 0;

@@ -25,12 +25,6 @@ std::array<int, 2> components_of_coupling(int k) {
   if (k < 21) return {3 + kSymmetric[k - 15][0], 3 + kSymmetric[k - 15][1]};
   return {k - 21, k - 21};
 }
-std::vector<int> numbered(const std::vector<bool>& which) {
-  std::vector<int> numbers;
-  int next = 0;
-  for (const bool is : which) numbers.push_back(is ? next++ : -1);
-  return numbers;
-}
 // What bodies keep of motions along these axes. Elliptic cones keep all.
 void place_components(const RobotModel& model, const std::vector<Spatial>& axis, Program& p) {
   std::vector<bool> moves(6, model.elliptic), couples;
@@ -59,7 +53,7 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
     const Expr d = p.named(impedance({s.least, s.most, s.width, s.midpoint, s.power}, x), name + "_limit_impedance");
     const Expr weight = d / ((Expr(1) - d) * Expr(model.dofs[dof].inverse_weight));
     const int number = static_cast<int>(l);
-    p.set(at("w.weight", contacts_with_rows(model) + number), select_less(distance, limit.margin, weight, 0));
+    p.set(at("w.weight", count_pyramids(model) + number), select_less(distance, limit.margin, weight, 0));
     p.set(at("w.limit_sign", number), sign);
     p.set(at("w.limit_rest", number), Expr(s.damping) * (sign * kinematics.qvel[dof]) + Expr(s.stiffness) * (d * x));
   }
@@ -164,29 +158,6 @@ void trace_rounds(const RobotModel& model, const Kinematics& kinematics, Program
 
 }  // namespace
 
-std::vector<int> touching_bodies(const RobotModel& model) {
-  std::vector<bool> touches(model.bodies.size());
-  for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.body)] = true;
-  return numbered(touches);
-}
-std::vector<int> touching_frames(const RobotModel& model) {
-  std::vector<bool> touches(model.frames.size());
-  for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.frame)] = true;
-  for (const Round& round : model.rounds) touches[static_cast<size_t>(round.frame)] = round.body >= 0;
-  return numbered(touches);
-}
-std::vector<const Joint*> limited_joints(const RobotModel& model) {
-  std::vector<const Joint*> joints;
-  for (const Joint& joint : model.joints)
-    if (joint.limit) joints.push_back(&joint);
-  return joints;
-}
-std::vector<int> frictional_dofs(const RobotModel& model) {
-  std::vector<int> dofs;
-  for (size_t i = 0; i < model.dofs.size(); ++i)
-    if (model.dofs[i].friction) dofs.push_back(static_cast<int>(i));
-  return dofs;
-}
 Expr impedance(const Impedance& curve, const Expr& x) {
   const Expr share = min(max(x, -x) / curve.width, 1);
   Expr rise = share;

@@ -14,10 +14,11 @@ struct Optimiser {
   explicit Optimiser(size_t n, int64_t first_critic = 0) : first_critic(first_critic), params(n), m(n), v(n) {}
 
   // Of the mean gradient, as one of sums over two samples.
-  void step(const std::vector<float>& mean_gradient, double learning_rate, const Loops& loops = Loops()) {
+  void step(const std::vector<float>& mean_gradient, double learning_rate, const Loops& loops = Loops(),
+            float samples = 2) {
     std::vector<float> gradient = mean_gradient;
-    for (float& g : gradient) g *= 2;
-    const float tail[kLossColumns] = {2};
+    for (float& g : gradient) g *= samples;
+    const float tail[kLossColumns] = {samples};
     const auto n = static_cast<int64_t>(params.size());
     std::vector<double> scratch(2 * kSumLanes);
     sum_columns(loops.queue(), n, 2, scratch.data(), GradientSquares{gradient.data(), tail, first_critic},
@@ -46,6 +47,15 @@ TEST(Adam, TwoStepsByHand) {
   adam.step({-1}, 0.1);
   EXPECT_NEAR(adam.params[0], 0.9 - 0.1 * (0.08 / 0.19) / std::sqrt(0.004996 / 0.001999), 1e-7);
   EXPECT_EQ(adam.numbers.adam_steps, 2);
+}
+
+// The gradient of no sample is 0.
+TEST(Adam, AMiniBatchWithoutSamplesIsNoError) {
+  Optimiser adam(2);
+  adam.params = {1, 2};
+  adam.step({3, 4}, 0.1, Loops(), 0);
+  EXPECT_EQ(adam.numbers.bad_gradient, 0);
+  EXPECT_EQ(adam.params, (std::vector<float>{1, 2}));
 }
 
 // epsilon is added to sqrt(v_hat), not to sqrt(v): with a gradient equal to it the first step is half the learning
@@ -162,6 +172,9 @@ TEST(AdaptedLearningRate, Table) {
   EXPECT_EQ(adapted_learning_rate(1e-3, -1e-9, kl), 1e-3);  // rounding
   EXPECT_EQ(adapted_learning_rate(1.2e-5, 1, kl), 1e-5);
   EXPECT_EQ(adapted_learning_rate(9e-3, 0.001, kl), 1e-2);
+  EXPECT_EQ(adapted_learning_rate(1e-6, 1, kl), 1e-6);  // it never goes the other way
+  EXPECT_EQ(adapted_learning_rate(0.05, 0.001, kl), 0.05);
+  EXPECT_DOUBLE_EQ(adapted_learning_rate(1e-6, 0.001, kl), 1.5e-6);
 }
 
 // Advantages 1, 2, 6 of all ranks: mean 3; the squared distances 4, 1, 9 make 14/2 without bias, as torch.std.

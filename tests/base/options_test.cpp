@@ -518,6 +518,10 @@ TEST(Names, GrowWithEachTimeThatTheOptionIsGiven) {
   EXPECT_EQ(table.find("file").value(), "a.so:/b/c.so:d");
   table.set("file", "none");
   EXPECT_TRUE(options.files.empty());
+  table.apply_command_line({"--file", "a.so", "--file", "none"});
+  EXPECT_TRUE(options.files.empty());
+  table.apply_command_line({"--file", "none", "--file", "b.so"});
+  EXPECT_EQ(options.files, std::vector<std::string>{"b.so"});
 }
 
 struct EnvOptions {

@@ -40,7 +40,7 @@ std::vector<float> normalized(const NormalizerView& view, std::span<const float>
     return in_every_way([&](const Loops& loops) {
       std::vector<float> out(count * dim);
       gather.out = out.data();
-      by_rows ? loops(static_cast<int64_t>(count), GatherRows{gather})
+      by_rows ? loops(static_cast<int64_t>(count), GatherRows{gather.rows, gather.inputs, gather.inputs, gather.out})
               : loops(static_cast<int64_t>(out.size()), gather);
       return out;
     });

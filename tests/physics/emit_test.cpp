@@ -31,6 +31,8 @@ TEST_F(Emitted, ProductThatASumTakesUpIsAMultiplyAdd) {
             "    y[1] = math::fma(-x[4], x[5], x[3]);\n"
             "    y[2] = math::fma(x[6], x[7], -x[8]);\n");
   EXPECT_EQ(text().operations, 3);
+  p.set("y[3]", x(3) - (x(0) + x(1)) * x(2));  // a sum, and a multiply-add
+  EXPECT_EQ(text().operations, 5);
 }
 
 TEST_F(Emitted, WhatIsNeededAgainIsComputedOnceUnderItsName) {

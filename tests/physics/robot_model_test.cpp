@@ -93,6 +93,27 @@ TEST(RobotModel, AFloorWithoutFrictionIsAPyramidOfOneEdge) {
   EXPECT_NEAR(model.contacts[0].weight, 4 * 0.5, 1e-12);
 }
 
+// In an elliptic cone that is one row: R = (1 - d) / d of 1 / 2 kg.
+TEST(RobotModel, AConeWithoutFrictionIsOneRow) {
+  const RobotModel model = read(
+      "<option cone='elliptic'/><default><geom condim='1'/></default><worldbody><geom type='plane' size='1 1 1'/><body>"
+      "<freejoint/><geom type='sphere' size='0.1' mass='2'/></body></worldbody>");
+  ASSERT_EQ(model.contacts.size(), 1u);
+  EXPECT_EQ(model.contacts[0].cone.dimensions, 1);
+  EXPECT_NEAR(model.contacts[0].weight, 0.5, 1e-12);
+}
+
+// Nothing would give way.
+TEST(RobotModel, APairOfWhatStandsStillIsNone) {
+  const RobotModel model = read(
+      "<worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1'/><body name='wall'>"
+      "<geom name='wall' size='0.2'/></body><body><freejoint/><geom size='0.1' contype='0' conaffinity='0'/></body>"
+      "</worldbody><contact><pair geom1='floor' geom2='wall'/><pair geom1='post' geom2='wall'/></contact>");
+  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(model.unsupported);
+  EXPECT_TRUE(model.contacts.empty());
+  EXPECT_TRUE(model.pairs.empty());
+}
+
 // Two free balls of 1 and 4 kg, friction 0.5: inverse weights 1 + 1/4, times 2 mu^2 (1 + mu^2).
 TEST(RobotModel, APairWeighsWhatBothBodiesDo) {
   const RobotModel model = read(
@@ -204,6 +225,16 @@ INSTANTIATE_TEST_SUITE_P(
                                                 "coef='1'/></fixed></tendon>",
                 "tendon 'rope': it pulls"},
         Refused{DRL_BODY("<joint name='hip'/>") "<equality><joint joint1='hip'/></equality>", "equality constraints"},
+        Refused{"<option noslip_iterations='3'/>" DRL_BODY("<freejoint/>"), "option: noslip_iterations"},
+        Refused{"<option actuatorgroupdisable='1'/>" DRL_BODY("<freejoint/>"), "option: actuatorgroupdisable"},
+        Refused{DRL_BODY("<joint name='hip'/>") "<actuator><motor name='motor' joint='hip' delay='0.02' nsample='4'/>"
+                                                "</actuator>",
+                "actuator 'motor': a delay"},
+        Refused{"<worldbody><body><freejoint/><geom size='0.1'/><site name='imu'/></body></worldbody><sensor>"
+                "<gyro name='turning' site='imu' delay='0.02' nsample='4'/></sensor>",
+                "sensor 'turning': a delay or an interval"},
+        Refused{DRL_BODY("<joint name='hip'/>") "<sensor><clock name='clock'/></sensor>",
+                "sensor 'clock': it is neither gyro, velocimeter, subtreeangmom nor contact"},
         Refused{DRL_BODY("<joint name='hip'/>") "<sensor><jointpos name='angle' joint='hip'/></sensor>",
                 "sensor 'angle': it is neither gyro, velocimeter, subtreeangmom nor contact"},
         Refused{"<option cone='elliptic'/><worldbody><geom name='floor' type='plane' size='1 1 1'/><body><freejoint/>"

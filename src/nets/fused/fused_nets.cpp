@@ -8,6 +8,7 @@
 #include "base/thread_team.hpp"
 #include "device/array.hpp"
 #include "nets/fused/kernels.hpp"
+#include "nets/kernels.hpp"
 
 namespace drl {
 namespace {
@@ -84,7 +85,8 @@ struct FusedNet {
       const int inputs = spec.dims[static_cast<size_t>(k)], outputs = spec.dims[static_cast<size_t>(k) + 1];
       const auto add = [&](int64_t count) { return arrays.emplace_back(queue, static_cast<size_t>(count)).data(); };
       const bool few = k + 1 == spec.layers() && outputs <= kFew, norm = k + 1 < spec.layers() && spec.layer_norm;
-      layers.push_back({inputs, outputs, padded(inputs), padded(outputs), add(padded(outputs) * words<Numbers>(inputs)),
+      layers.push_back({inputs, outputs, padded(inputs), padded(outputs),
+                        few ? nullptr : add(padded(outputs) * words<Numbers>(inputs)),
                         add(padded(inputs) * words<Numbers>(outputs)), add(padded(outputs)),
                         few ? add(outputs * padded(inputs)) : nullptr, norm ? add(padded(outputs)) : nullptr,
                         norm ? add(padded(outputs)) : nullptr, has_pair_instruction()});
@@ -95,7 +97,7 @@ struct FusedNet {
   FusedTape<Numbers> tape;  // of passes without one
 };
 
-// Do inputs side by side fill registers as well as outputs would?
+// Whether outputs side by side fill registers better than inputs do.
 bool is_narrow(const FusedLayer& layer) {
   return padded(layer.outputs) * layer.inputs < padded(layer.inputs) * layer.outputs;
 }
@@ -198,7 +200,7 @@ class FusedNets final : public Nets {
     const int64_t outputs = spec.outputs();
     float* out_of_part = out + part.first * outputs;
     auto x = tape.values.begin();
-    for_each(queue_, part.rows, GatherPadded{rows, spec.inputs(), x->stride, x->from(part.first)});
+    for_each(queue_, part.rows, GatherRows{rows, spec.inputs(), x->stride, x->from(part.first)});
     for (int k = 0; k < spec.layers(); ++k, ++x) {
       x->refresh(queue_, part.first, part.rows);
       auto y = std::next(x);

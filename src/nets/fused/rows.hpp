@@ -1,5 +1,5 @@
-// What is done to rows of numbers beside products, as function objects of a CPU: to a network's inputs, to what lies
-// between its layers, and sums along a row or a column. Rows lie on whole registers.
+// What is done to rows of numbers beside products, as function objects of a CPU: to what lies between a network's
+// layers, and sums along a row or a column. Rows lie on whole registers.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,6 @@
 
 namespace drl {
 
-// Rows of a network's inputs, normalised.
-struct GatherPadded {
-  Rows rows;
-  int64_t inputs, stride;
-  float* out;
-  DRL_HD void operator()(int64_t row) const {
-    const float* from = rows.data + (rows.index ? rows.index[row] : row) * inputs;
-    float* to = out + row * stride;
-    for (int64_t k = 0; k < inputs; ++k) to[k] = rows.normalizer(from[k], k);
-  }
-};
 // Rows of `width` numbers from where they lie `from_stride` apart.
 struct CopyRows {
   const float* from;

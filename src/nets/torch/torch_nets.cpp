@@ -108,7 +108,7 @@ class TorchNets final : public Nets {
     const NetSpec& spec = layout().net(net);
     DRL_CHECK(rows.count <= kTile, "more rows than a tape holds");
     tape.rows = rows.count;
-    for_each(queue_, rows.count, GatherRows{{rows, static_cast<uint32_t>(spec.inputs()), tape.inputs[0].data()}});
+    for_each(queue_, rows.count, GatherRows{rows, spec.inputs(), spec.inputs(), tape.inputs[0].data()});
     for (int layer = 0; layer < spec.layers(); ++layer) {
       const bool last = layer + 1 == spec.layers();
       const auto at = static_cast<size_t>(layer);

@@ -1,0 +1,58 @@
+#include "physics/robot_counts.hpp"
+
+#include <algorithm>
+
+namespace drl::robot_compiler {
+
+std::vector<int> numbered(const std::vector<bool>& which) {
+  std::vector<int> numbers;
+  int next = 0;
+  for (const bool is : which) numbers.push_back(is ? next++ : -1);
+  return numbers;
+}
+int count_numbers(const std::vector<int>& numbers) { return numbers.empty() ? 0 : std::ranges::max(numbers) + 1; }
+
+std::vector<int> touching_bodies(const RobotModel& model) {
+  std::vector<bool> touches(model.bodies.size());
+  for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.body)] = true;
+  return numbered(touches);
+}
+std::vector<int> touching_frames(const RobotModel& model) {
+  std::vector<bool> touches(model.frames.size());
+  for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.frame)] = true;
+  for (const Round& round : model.rounds) touches[static_cast<size_t>(round.frame)] = round.body >= 0;
+  return numbered(touches);
+}
+std::vector<const Joint*> limited_joints(const RobotModel& model) {
+  std::vector<const Joint*> joints;
+  for (const Joint& joint : model.joints)
+    if (joint.limit) joints.push_back(&joint);
+  return joints;
+}
+std::vector<int> frictional_dofs(const RobotModel& model) {
+  std::vector<int> dofs;
+  for (size_t i = 0; i < model.dofs.size(); ++i)
+    if (model.dofs[i].friction) dofs.push_back(static_cast<int>(i));
+  return dofs;
+}
+
+int count_pyramids(const RobotModel& model) { return model.elliptic ? 0 : static_cast<int>(model.contacts.size()); }
+int count_cones(const RobotModel& model) { return model.elliptic ? static_cast<int>(model.contacts.size()) : 0; }
+int count_boxes(const RobotModel& model) {
+  return static_cast<int>(std::ranges::count_if(model.rounds, [](const Round& round) { return !!round.box; }));
+}
+
+int count_pair_rows(const RobotModel& model) {
+  constexpr int kMost = 64;
+  int rows = 0;
+  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;  // no edges: an elliptic cone
+  return std::min(rows, kMost);
+}
+
+int count_pair_cones(const RobotModel& model) {
+  constexpr auto kMost = std::ptrdiff_t{8};
+  const auto has_cone = [&](const RoundPair& pair) { return model.elliptic && pair.cone.dimensions > 1; };
+  return static_cast<int>(std::min(kMost, 2 * std::ranges::count_if(model.pairs, has_cone)));
+}
+
+}  // namespace drl::robot_compiler
