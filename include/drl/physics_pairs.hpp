@@ -42,11 +42,25 @@ struct Round {
 template <class F, int nv>
 struct PairRow {
   F along[nv], rest;
+
+  // Becomes another one in these lanes.
+  DRL_HD void take(Mask<F> lanes, const PairRow& other) {
+    for (int i = 0; i < nv; ++i) along[i] = math::select(lanes, other.along[i], along[i]);
+    rest = math::select(lanes, other.rest, rest);
+  }
 };
 // A contact in an elliptic cone: scaled residuals, along qacc + rest.
 template <class F, int nv>
 struct PairCone : Cone<F> {
   PairRow<F, nv> row[kResiduals];
+
+  // Becomes another one in these lanes, before a solution.
+  DRL_HD void take(Mask<F> lanes, const PairCone& other) {
+    this->hardness = math::select(lanes, other.hardness, this->hardness);
+    this->mu = math::select(lanes, other.mu, this->mu);
+    for (int k = 0; k < 3; ++k) this->friction[k] = math::select(lanes, other.friction[k], this->friction[k]);
+    for (int r = 0; r < kResiduals; ++r) row[r].take(lanes, other.row[r]);
+  }
 };
 // Where two parts touch, from the origin of the first tree: the normal goes from the first to the second.
 template <class F>
@@ -253,21 +267,29 @@ DRL_HD F pushing(F weight, F y) {
   return math::select(y < F(0), weight, F(0));
 }
 
-// Puts a row into the next place of each of these lanes, which have `count` so far.
-template <class P, class F>
-DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, const PairRow<F, P::nv>& row) {
-  for (int place = 0; place <= w.pair_rows && place < P::kPairRows; ++place) {
+// Calls body(place, lanes, is_new) for the next place of each of these lanes, which have `count` so far; `taken` is
+// what the lane with most of them has.
+template <class F, class Body>
+DRL_HD void each_next_place(Mask<F> lanes, F count, int places, int& taken, const Body& body) {
+  for (int place = 0; place <= taken && place < places; ++place) {
     const Mask<F> here = lanes & (count == F(place));
     if (!any(here)) continue;
+    const bool is_new = place == taken;
+    body(place, here, is_new);
+    if (!is_new) continue;
+    taken += 1;
+    return;  // no lane has had more
+  }
+}
+
+template <class P, class F>
+DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, const PairRow<F, P::nv>& row) {
+  each_next_place(lanes, count, P::kPairRows, w.pair_rows, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
     PairRow<F, P::nv>& to = w.pair_row[place];
     F& to_weight = w.weight[P::Work::kFixedWeights + place];
-    const bool is_new = place == w.pair_rows;
-    if (is_new) to = {}, to_weight = F(0), w.pair_rows += 1;
-    for (int i = 0; i < P::nv; ++i) to.along[i] = math::select(here, row.along[i], to.along[i]);
-    to.rest = math::select(here, row.rest, to.rest);
-    to_weight = math::select(here, weight, to_weight);
-    if (is_new) return;  // no lane has had more
-  }
+    if (is_new) to = {}, to_weight = F(0);
+    to.take(here, row), to_weight = math::select(here, weight, to_weight);
+  });
 }
 
 // What wrenches on two parts, equal and opposite, are along qvel.
@@ -314,7 +336,6 @@ DRL_HD const typename P::Number* own_of([[maybe_unused]] const typename P::Work&
     return nullptr;
 }
 
-// Puts a contact in an elliptic cone into the next place of each of these lanes.
 template <class P, class F>
 DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, const ContactPair& pair,
                                  const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
@@ -333,21 +354,11 @@ DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, co
     row.rest = F(pair.damping) * long_dot<P::nv>(row.along, qvel, F(0));
     if (r == 0) row.rest = math::fma(cone.mu, at_rest, row.rest);
   }
-  for (int place = 0; place <= w.pair_cones && place < P::kPairCones; ++place) {
-    const Mask<F> here = lanes & (count == F(place));
-    if (!any(here)) continue;
+  each_next_place(lanes, count, P::kPairCones, w.pair_cones, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
     Place& to = w.pair_cone[place];
-    const bool is_new = place == w.pair_cones;
-    if (is_new) to = {}, w.pair_cones += 1;
-    const auto put = [&](F& number, F own) DRL_LAMBDA { number = math::select(here, own, number); };
-    put(to.hardness, cone.hardness), put(to.mu, cone.mu);
-    for (int k = 0; k < 3; ++k) put(to.friction[k], cone.friction[k]);
-    for (int r = 0; r < kResiduals; ++r) {
-      for (int i = 0; i < P::nv; ++i) put(to.row[r].along[i], cone.row[r].along[i]);
-      put(to.row[r].rest, cone.row[r].rest);
-    }
-    if (is_new) return;  // no lane has had more
-  }
+    if (is_new) to = {};
+    to.take(here, cone);
+  });
 }
 
 // The rows of pairs that touch. True in lanes that have more of them than there are places.
@@ -356,7 +367,8 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   F count = F(0), cones = F(0);
   w.pair_rows = w.pair_cones = 0;
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
-    F weight, at_rest, force[3], wrench[P::kTrees][6];
+    F weight, at_rest;
+    [[maybe_unused]] F force[3], wrench[P::kTrees][6];
     P::pair_softness(pair, contact.distance, weight, at_rest);
     if constexpr (P::kPairCones > 0)
       if (pair.dimensions > 1) {
@@ -364,15 +376,16 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
         cones = cones + math::select(lanes, F(1), F(0));
         return;
       }
-    for (int e = 0; e < pair.edges; ++e) {
-      PairRow<F, P::nv> row;
-      edge_direction(pair, contact.normal, e, force);
-      find_wrenches<P>(w, contact.point, force, wrench);
-      find_along<P>(w, pair, wrench, row.along);
-      row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
-      put_pair_row<P>(w, lanes, count, weight, row);
-      count = count + math::select(lanes, F(1), F(0));
-    }
+    if constexpr (P::kPairRows > 0)
+      for (int e = 0; e < pair.edges; ++e) {
+        PairRow<F, P::nv> row;
+        edge_direction(pair, contact.normal, e, force);
+        find_wrenches<P>(w, contact.point, force, wrench);
+        find_along<P>(w, pair, wrench, row.along);
+        row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
+        put_pair_row<P>(w, lanes, count, weight, row);
+        count = count + math::select(lanes, F(1), F(0));
+      }
   });
   return (F(P::kPairRows) < count) | (F(P::kPairCones) < cones);
 }
@@ -434,9 +447,10 @@ template <class P>
 DRL_HD_CALLED void take_pairs(typename P::Work& w) {
   using F = typename P::Number;
   F strength[P::Work::kUpdates];
-  for (int s = 0; s < w.pair_rows; ++s)
-    take_pair_row<P>(w, s, pushing(w.weight[P::Work::kFixedWeights + s], w.y[P::Work::kFixedRows + s]), w.pair_row[s],
-                     strength);
+  if constexpr (P::kPairRows > 0)
+    for (int s = 0; s < w.pair_rows; ++s)
+      take_pair_row<P>(w, s, pushing(w.weight[P::Work::kFixedWeights + s], w.y[P::Work::kFixedRows + s]), w.pair_row[s],
+                       strength);
   if constexpr (P::kPairCones > 0)
     for (int c = 0; c < w.pair_cones; ++c) take_pair_cone<P>(w, w.pair_rows + kResiduals * c, w.pair_cone[c], strength);
 }
@@ -478,19 +492,21 @@ DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]
         cones = cones + math::select(lanes, F(1), F(0));
         return;
       }
-    const RoundPart &first = P::round(pair.first), &second = P::round(pair.second);
-    for (int e = 0; e < pair.edges; ++e) {
-      F force[3], wrench[P::kTrees][6], push = F(0);
-      for (int s = 0; s < w.pair_rows; ++s) {
-        const F y = w.next_y[P::Work::kFixedRows + s];
-        const F weight = w.weight[P::Work::kFixedWeights + s];
-        push = math::select(lanes & (count == F(s)), -(pushing(weight, y) * y), push);
+    if constexpr (P::kPairRows > 0) {
+      const RoundPart &first = P::round(pair.first), &second = P::round(pair.second);
+      for (int e = 0; e < pair.edges; ++e) {
+        F force[3], wrench[P::kTrees][6], push = F(0);
+        for (int s = 0; s < w.pair_rows; ++s) {
+          const F y = w.next_y[P::Work::kFixedRows + s];
+          const F weight = w.weight[P::Work::kFixedWeights + s];
+          push = math::select(lanes & (count == F(s)), -(pushing(weight, y) * y), push);
+        }
+        edge_direction(pair, contact.normal, e, force);
+        find_wrenches<P>(w, contact.point, force, wrench);
+        if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
+        if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
+        count = count + math::select(lanes, F(1), F(0));
       }
-      edge_direction(pair, contact.normal, e, force);
-      find_wrenches<P>(w, contact.point, force, wrench);
-      if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
-      if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
-      count = count + math::select(lanes, F(1), F(0));
     }
   });
 }

@@ -37,7 +37,7 @@ DRL_HD void each_row(typename P::Work& w, const Body& body) {
       const int r = Work::kOfContacts + l;
       body(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
     }
-  if constexpr (P::kPairs > 0)
+  if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s) {
       const int r = Work::kFixedRows + s;
       body(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
@@ -161,7 +161,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
       w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
       decide(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
     }
-  if constexpr (P::kPairs > 0)
+  if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s) {
       const PairRow<F, P::nv>& row = w.pair_row[s];
       const int r = Work::kFixedRows + s;

@@ -3,6 +3,7 @@
 
 #include "drl/physics_loop.hpp"
 #include "physics/crawler.hpp"
+#include "physics/pincers.hpp"
 #if DRL_HAS_GO1
 #include "physics/go1.hpp"
 #endif

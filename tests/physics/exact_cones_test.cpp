@@ -13,6 +13,13 @@ struct Files<crawler_robot> {
 INSTANTIATE_TYPED_TEST_SUITE_P(Crawler, Exact, crawler_robot);
 TEST(Lanes, OfCrawler) { expect_lanes<crawler_robot>(Files<crawler_robot>::file); }
 
+template <>
+struct Files<pincers_robot> {
+  static constexpr const char* file = "tests/physics/models/pincers.xml";
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Pincers, Exact, pincers_robot);
+TEST(Lanes, OfPincers) { expect_lanes<pincers_robot>(Files<pincers_robot>::file); }
+
 #if DRL_HAS_GO1
 template <>
 struct Files<go1_robot> {
