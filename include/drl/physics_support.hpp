@@ -2,7 +2,7 @@
 // (physics_work.hpp), the solver (physics_solver.hpp), what tasks read of a stage (physics_see.hpp), and here forces
 // and steps. A header that drl_robot writes has the rest, as functions of one model:
 //
-//   using P = drl::physics::half_cheetah::Physics<F>;
+//   using P = drl::physics::half_cheetah_robot::Physics<F>;
 //   P::State state;                            qpos, qvel, warm_start, time: all that the next step depends on
 //   P::Stage last;
 //   P::Forces forces = drl::physics::step<P>(state, ctrl, last);

@@ -6,13 +6,16 @@
 namespace drl::robot_compiler {
 namespace {
 
+// A file may be called as a word of C++ is.
+std::string namespace_of(const RobotModel& model) { return identifier(model.name) + "_robot"; }
+
 std::string specialised(const RobotModel& model) {
   return "template <>\nstruct CompiledRobot<model_key(" + quoted(model.file) + ")> {\n";
 }
 
 // By which a task finds the robot.
 std::string emit_compiled(const RobotModel& model) {
-  const std::string room = "physics::" + identifier(model.name) + "::";
+  const std::string room = "physics::" + namespace_of(model) + "::";
   std::string text = specialised(model) + "  static constexpr bool is_compiled = true;\n";
   text += "  static constexpr char id[] = " + quoted(model.id) + ";\n";
   std::vector<const char*> parts{"body_names", "geom_names", "site_names", "actuator_names", "joints"};
@@ -25,19 +28,20 @@ std::string emit_compiled(const RobotModel& model) {
 }  // namespace
 
 std::string emit_header(const RobotModel& model, const Program& program) {
-  std::string text = "// Physics of " + model.file +
-                     " in lanes (drl/physics_support.hpp), written by drl_robot: change the model instead.\n";
+  std::string text = remark("Physics of " + model.file +
+                            " in lanes (drl/physics_support.hpp), written by drl_robot: change the model instead.") +
+                     "\n";
   text += "#pragma once\n\n#include \"drl/compiled_robot.hpp\"\n#include \"drl/physics_support.hpp\"\n\n";
-  text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + identifier(model.name) + " {\n\n";
+  text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + namespace_of(model) + " {\n\n";
   text += emit_names(model) + "\n" + emit_sizes(model, program) + "\n";
   text += "template <class F>\nstruct Physics : Sizes {\n  using Number = F;\n";
   for (const char* type : {"State", "Stage", "Forces", "Seen", "Work"})
     text += std::string("  using ") + type + " = physics::" + type + "<F, Sizes>;\n";
   for (const Function& function : program.functions()) text += "\n" + emit_function(program, function).text;
-  text += "};\n\n}  // namespace physics::" + identifier(model.name) + "\n}  // namespace DRL_ISA\n\n";
+  text += "};\n\n}  // namespace physics::" + namespace_of(model) + "\n}  // namespace DRL_ISA\n\n";
   text += "// For function objects, whose types are the same in units of all instruction sets.\n";
-  text += "struct " + identifier(model.name) + "_robot {\n  template <class F>\n";
-  text += "  using Physics = physics::" + identifier(model.name) + "::Physics<F>;\n};\n\n";
+  text += "struct " + namespace_of(model) + " {\n  template <class F>\n";
+  text += "  using Physics = physics::" + namespace_of(model) + "::Physics<F>;\n};\n\n";
   return text + emit_compiled(model) + "}  // namespace drl\n";
 }
 
@@ -48,7 +52,7 @@ std::string why_not(const RobotModel& model) {
 }
 
 std::string emit_why_not(const RobotModel& model) {
-  return "// " + model.file + " cannot be compiled; written by drl_robot.\n#pragma once\n\n" +
+  return remark(model.file + " cannot be compiled; written by drl_robot.") + "\n#pragma once\n\n" +
          "#include \"drl/compiled_robot.hpp\"\n\nnamespace drl {\n\n" + specialised(model) +
          "  static constexpr bool is_compiled = false;\n  static constexpr char why_not[] =\n      " +
          quoted(why_not(model)) + ";\n};\n\n}  // namespace drl\n";

@@ -49,7 +49,7 @@ class FunctionEmitter {
       if (draft.line.section != section) {
         section = draft.line.section;
         const std::string& comment = function_.sections[static_cast<size_t>(section)];
-        if (!comment.empty()) result.text += "    // " + comment + "\n";
+        if (!comment.empty()) result.text += "    " + remark(comment) + "\n";
       }
       result.text += wrapped(draft.text, "    ");
     }
@@ -222,7 +222,7 @@ std::string without_unread(const std::string& signature, const std::string& body
 FunctionText emit_function(const Program& program, const Function& function) {
   FunctionText result = FunctionEmitter(program.graph(), function).emit();
   std::string text;
-  if (!function.comment.empty()) text += wrapped("// " + function.comment, "  ");
+  if (!function.comment.empty()) text += "  " + remark(function.comment) + "\n";
   text += wrapped(std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void " +
                       without_unread(function.signature, result.text) + " {",
                   "  ");

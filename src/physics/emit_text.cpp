@@ -1,11 +1,34 @@
 #include "physics/emit_text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
+#include "base/check.hpp"
+
 namespace drl::robot_compiler {
+namespace {
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; }
+
+// The next space that is in no literal, or the end.
+size_t end_of_word(const std::string& text, size_t from) {
+  bool in_literal = false;
+  for (size_t k = from; k < text.size(); ++k) {
+    if (in_literal && text[k] == '\\')
+      k += 1;
+    else if (text[k] == '"')
+      in_literal = !in_literal;
+    else if (text[k] == ' ' && !in_literal)
+      return k;
+  }
+  return text.size();
+}
+
+}  // namespace
 
 std::string number(double x) {
+  DRL_CHECK(std::isfinite(x), "a model's numbers are finite");
   char text[40];
   for (const int digits : {6, 15, 17}) {
     std::snprintf(text, sizeof(text), "%.*g", digits, x);
@@ -17,15 +40,26 @@ std::string number(double x) {
 
 std::string quoted(const std::string& text) {
   std::string result = "\"";
-  for (const char c : text) result += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  for (const char c : text) {
+    char octal[5];  // three digits, so that one that follows is none of them
+    std::snprintf(octal, sizeof(octal), "\\%03o", static_cast<unsigned char>(c));
+    result += c == '"' || c == '\\' ? std::string("\\") + c : is_control(c) ? octal : std::string(1, c);
+  }
   return result + "\"";
+}
+
+std::string remark(const std::string& text) {
+  std::string result = text;
+  std::ranges::replace_if(result, is_control, ' ');
+  if (result.ends_with('\\')) result += '.';  // the next line would be of it too
+  return "// " + result;
 }
 
 std::string wrapped(const std::string& text, const std::string& indent) {
   constexpr size_t kColumns = 120;
   std::string lines, line = indent;
   for (size_t from = 0; from < text.size();) {
-    const size_t space = std::min(text.find(' ', from), text.size());
+    const size_t space = end_of_word(text, from);
     const std::string word = text.substr(from, space - from);
     if (line.size() + word.size() > kColumns && line.find_first_not_of(' ') != std::string::npos) {
       line.erase(line.find_last_not_of(' ') + 1);

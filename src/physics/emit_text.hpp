@@ -6,13 +6,15 @@
 
 namespace drl::robot_compiler {
 
-// As short as a double can be written that is this number; never an integer.
+// As short as a double can be written that is this number; never an integer. Throws Error for what is not finite.
 std::string number(double x);
 
-// As a literal.
+// As a literal, also of control characters.
 std::string quoted(const std::string& text);
+// As a comment of one line.
+std::string remark(const std::string& text);
 
-// A line, broken at spaces between arguments and operands.
+// A line, broken at spaces between arguments and operands: not within a literal.
 std::string wrapped(const std::string& text, const std::string& indent);
 
 // What item(x) says of each x of a list, between commas; and as the declaration of an array, with what stands for an

@@ -1,6 +1,7 @@
 #include "physics/robot_model.hpp"
 
 #include <filesystem>
+#include <span>
 
 #include "physics/robot_reader.hpp"
 
@@ -41,6 +42,7 @@ class Reader : PartReader {
     read_parameters(m_, r_);
     read_contacts(m_, r_);
     read_sensors(m_, r_);
+    refuse_infinite();
     refuse_the_rest();
   }
 
@@ -226,7 +228,55 @@ class Reader : PartReader {
     }
   }
 
+  // Numbers of a part that are not finite: the file's own, and what libmujoco computes of them.
+  void refuse_infinite(const std::string& where, std::initializer_list<std::span<const mjtNum>> lists) {
+    for (const std::span<const mjtNum> list : lists)
+      if (!std::ranges::all_of(list, [](mjtNum x) { return std::isfinite(x); }))
+        refuse(where, "a number that is not finite");
+  }
+  // `width` numbers of part k.
+  static std::span<const mjtNum> of(const mjtNum* numbers, int k, size_t width) {
+    return {numbers + static_cast<size_t>(k) * width, width};
+  }
+  void refuse_infinite() {
+    const mjOption& o = m_.opt;
+    refuse_infinite(
+        "option: ",
+        {{&o.timestep, 1}, {o.gravity, 3}, {o.wind, 3}, {&o.density, 1}, {&o.viscosity, 1}, {&o.impratio, 1}});
+    for (int b = 0; b < m_.nbody; ++b)
+      refuse_infinite(quoted("body", mjOBJ_BODY, b),
+                      {of(m_.body_pos, b, 3), of(m_.body_quat, b, 4), of(m_.body_ipos, b, 3), of(m_.body_iquat, b, 4),
+                       of(m_.body_mass, b, 1), of(m_.body_inertia, b, 3), of(m_.body_invweight0, b, 2)});
+    for (int j = 0; j < m_.njnt; ++j)
+      refuse_infinite(
+          quoted("joint", mjOBJ_JOINT, j),
+          {of(m_.jnt_pos, j, 3), of(m_.jnt_axis, j, 3), of(m_.jnt_stiffness, j, 1), of(m_.jnt_range, j, 2),
+           of(m_.jnt_actfrcrange, j, 2), of(m_.jnt_margin, j, 1), of(m_.jnt_solref, j, 2), of(m_.jnt_solimp, j, 5)});
+    for (int d = 0; d < m_.nv; ++d)
+      refuse_infinite(quoted("joint", mjOBJ_JOINT, m_.dof_jntid[d]),
+                      {of(m_.dof_armature, d, 1), of(m_.dof_damping, d, 1), of(m_.dof_frictionloss, d, 1),
+                       of(m_.dof_invweight0, d, 1), of(m_.dof_solref, d, 2), of(m_.dof_solimp, d, 5)});
+    for (int q = 0; q < m_.nq; ++q) refuse_infinite("qpos0: ", {of(m_.qpos0, q, 1), of(m_.qpos_spring, q, 1)});
+    for (int g = 0; g < m_.ngeom; ++g)
+      refuse_infinite(quoted("geom", mjOBJ_GEOM, g),
+                      {of(m_.geom_pos, g, 3), of(m_.geom_quat, g, 4), of(m_.geom_size, g, 3),
+                       of(m_.geom_friction, g, 3), of(m_.geom_margin, g, 1), of(m_.geom_gap, g, 1),
+                       of(m_.geom_solmix, g, 1), of(m_.geom_solref, g, 2), of(m_.geom_solimp, g, 5)});
+    for (int p = 0; p < m_.npair; ++p)
+      refuse_infinite(quoted("pair", mjOBJ_PAIR, p),
+                      {of(m_.pair_friction, p, 5), of(m_.pair_margin, p, 1), of(m_.pair_gap, p, 1),
+                       of(m_.pair_solref, p, 2), of(m_.pair_solimp, p, 5)});
+    for (int s = 0; s < m_.nsite; ++s)
+      refuse_infinite(quoted("site", mjOBJ_SITE, s), {of(m_.site_pos, s, 3), of(m_.site_quat, s, 4)});
+    for (int a = 0; a < m_.nu; ++a)
+      refuse_infinite(
+          quoted("actuator", mjOBJ_ACTUATOR, a),
+          {of(m_.actuator_gear, a, 6), of(m_.actuator_gainprm, a, mjNGAIN), of(m_.actuator_biasprm, a, mjNBIAS),
+           of(m_.actuator_ctrlrange, a, 2), of(m_.actuator_forcerange, a, 2)});
+  }
   void refuse_the_rest() {
+    // MuJoCo's are of the first stage, the state's are of the last one.
+    if (r_.runge_kutta && m_.nsensor > 0) refuse("sensors with Runge-Kutta");
     if (m_.neq > 0) refuse("equality constraints");
     if (m_.nplugin > 0) refuse("plugins");
     if (m_.nflex > 0) refuse("flexible bodies");

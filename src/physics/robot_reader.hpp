@@ -57,7 +57,10 @@ class PartReader {
     return std::string(what) + " '" + name(type, k) + "': ";
   }
 
+  // Of mixed signs, solref is MuJoCo's default.
   Softness softness(const mjtNum* solref, const mjtNum* solimp, const std::string& where) {
+    constexpr mjtNum kDefault[] = {0.02, 1};
+    if ((solref[0] > 0) != (solref[1] > 0)) solref = kDefault;
     Softness s;
     s.least = std::clamp(solimp[0], kLeastImpedance, kMostImpedance);
     s.most = std::clamp(solimp[1], kLeastImpedance, kMostImpedance);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/check.hpp"
+#include "physics/emit_text.hpp"
+
 namespace drl::robot_compiler {
 namespace {
 
@@ -33,6 +36,25 @@ TEST_F(Emitted, ProductThatASumTakesUpIsAMultiplyAdd) {
   EXPECT_EQ(text().operations, 3);
   p.set("y[3]", x(3) - (x(0) + x(1)) * x(2));  // a sum, and a multiply-add
   EXPECT_EQ(text().operations, 5);
+}
+
+// As C++ reads it: an octal number has three digits at most.
+TEST(EmittedText, LiteralsHoldAnyName) {
+  EXPECT_EQ(quoted("a\"b\\c"), R"("a\"b\\c")");
+  EXPECT_EQ(quoted("a\n1"), R"("a\0121")");
+  EXPECT_EQ(remark("a\nb\\"), R"(// a b\.)");
+}
+
+TEST(EmittedText, LiteralsStayInOneLine) {
+  const std::string name(70, 'x'), literal = quoted(name + " \" " + name);
+  const std::string lines = wrapped("const char* names[] = {" + literal + ", " + literal + "};", "");
+  EXPECT_NE(lines.find("\n    " + literal + "};\n"), std::string::npos) << lines;
+  EXPECT_NE(lines.find(literal + ",\n"), std::string::npos) << lines;
+}
+
+TEST(EmittedText, NumbersAreFinite) {
+  EXPECT_EQ(number(0.1), "0.1");
+  EXPECT_THROW(number(1 / 0.0), Error);
 }
 
 TEST_F(Emitted, WhatIsNeededAgainIsComputedOnceUnderItsName) {

@@ -22,7 +22,7 @@ TEST(RobotProgram, WritesAHeaderAndExplains) {
   EXPECT_NE(result.out.find("6 limits, 16 places where it may touch the floor, all in a plane"), std::string::npos);
   EXPECT_NE(result.out.find("\n112 bytes of state and "), std::string::npos);  // 9 of qpos, 2 x 9 of qvel, time
   EXPECT_NE(result.out.find("operations a step if nothing touches, "), std::string::npos);
-  EXPECT_NE(slurp(header).find("namespace physics::half_cheetah {"), std::string::npos);
+  EXPECT_NE(slurp(header).find("namespace physics::half_cheetah_robot {"), std::string::npos);
 }
 
 TEST(RobotProgram, ExplainsDryFriction) {

@@ -103,6 +103,35 @@ TEST(RobotModel, AConeWithoutFrictionIsOneRow) {
   EXPECT_NEAR(model.contacts[0].weight, 0.5, 1e-12);
 }
 
+constexpr char kBall[] = "<body><freejoint/><geom name='ball' type='sphere' size='0.1' solref='0.02 -1'/></body>";
+
+// MuJoCo's rule for what is neither two times nor two stiffnesses: its default, 0.02 s and critical damping. k =
+// 1 / (d t)^2 and b = 2 / (d t), where d is the largest impedance, 0.95.
+TEST(RobotModel, SoftnessOfMixedSignsIsTheDefault) {
+  const RobotModel model =
+      read("<worldbody><geom type='plane' size='1 1 1' solref='0.02 -1'/>" + std::string(kBall) + "</worldbody>");
+  ASSERT_EQ(model.contacts.size(), 1u);
+  EXPECT_NEAR(model.contacts[0].softness.stiffness, 1 / (0.95 * 0.02 * 0.95 * 0.02), 1e-9);
+  EXPECT_NEAR(model.contacts[0].softness.damping, 2 / (0.95 * 0.02), 1e-12);
+}
+
+TEST(RobotModel, SensorsWithRungeKuttaAreNamed) {
+  const std::string sensed =
+      "<worldbody><body><freejoint/><geom size='0.1'/><site name='imu'/></body></worldbody><sensor><gyro "
+      "site='imu'/></sensor>";
+  EXPECT_TRUE(read(sensed).unsupported.empty());
+  EXPECT_EQ(read("<option integrator='RK4'/>" + sensed).unsupported,
+            std::vector<std::string>{"sensors with Runge-Kutta"});
+}
+
+TEST(RobotModel, InfiniteNumbersAreNamed) {
+  const std::string begin = "<worldbody><body><joint name='hinge' ", end = "/><geom size='0.1'/></body></worldbody>";
+  EXPECT_TRUE(read(begin + end).unsupported.empty());
+  const std::vector<std::string> named{"joint 'hinge': a number that is not finite"};
+  EXPECT_EQ(read(begin + "damping='inf'" + end).unsupported, named);
+  EXPECT_EQ(read(begin + "stiffness='inf'" + end).unsupported, named);
+}
+
 // Nothing would give way.
 TEST(RobotModel, APairOfWhatStandsStillIsNone) {
   const RobotModel model = read(
