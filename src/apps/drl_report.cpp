@@ -63,35 +63,9 @@ struct ReportOptions {
   }
 };
 
-// Of "--film-size" and "-o": true. Unknown names are for the table to refuse.
-bool takes_value(const OptionTable& table, std::string word) {
-  std::ranges::replace(word, '-', '_');
-  return std::ranges::any_of(table.items(), [&](const Option& option) {
-    const bool named = word == "__" + option.name || (option.letter != 0 && word == std::string("_") + option.letter);
-    return named && !option.is_switch();
-  });
-}
-
-// Takes the directories out of what was typed; options with their values stay.
-std::vector<std::string> take_directories(const OptionTable& table, std::vector<std::string>& words) {
-  std::vector<std::string> directories, options;
-  for (size_t k = 0; k < words.size(); ++k) {
-    const bool is_option = words[k].starts_with("-");
-    (is_option ? options : directories).push_back(words[k]);
-    if (is_option && takes_value(table, words[k]) && k + 1 < words.size()) options.push_back(words[++k]);
-  }
-  words = options;
-  return directories;
-}
-
 void check_output(const fs::path& file) {
+  require_output("output", file);
   std::error_code error;
-  const fs::path folder = file.parent_path();
-  if (file.empty()) throw UsageError("--output is empty: name a file");
-  if (fs::is_directory(file, error))
-    throw UsageError("--output " + printable(file.string(), 200) + " is a folder: name a file");
-  if (!folder.empty() && !fs::is_directory(folder, error))
-    throw UsageError("the folder of --output " + printable(file.string(), 200) + " is not there: make it first");
   if (!fs::exists(file, error)) return;
   const std::vector<std::byte> content = read_file(file);
   const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
@@ -179,7 +153,7 @@ int run(const std::vector<std::string>& words) {
   OptionTable table;
   table.section("", "Options", options);
   std::vector<std::string> arguments(words.begin() + 1, words.end());
-  const std::vector<std::string> places = take_directories(table, arguments);
+  const std::vector<std::string> places = table.take_arguments(arguments);
   table.apply_command_line(arguments);
   if (std::exchange(options.help, false)) {
     std::cout << kUsage << table.help();

@@ -1,9 +1,9 @@
 // drl_robot: compiles a robot's physics, an MJCF model, to a C++ header that computes many of it side by side.
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <span>
 #include <utility>
 
 #include "apps/program.hpp"
@@ -12,6 +12,7 @@
 #include "physics/cost.hpp"
 #include "physics/emit.hpp"
 #include "physics/trace.hpp"
+#include "store/file.hpp"
 
 namespace drl {
 namespace {
@@ -25,7 +26,7 @@ constexpr const char* kUsage =
     "The header's numbers are MuJoCo's: what a model uses and the compiler cannot do is named, and nothing is "
     "written;\n"
     "or, with --if_possible, a header that says so: libmujoco computes the robot then.\n"
-    "Exit codes: 0 done, 2 the model cannot be compiled, or wrong usage.\n\n";
+    "Exit codes: 0 done, 1 the header could not be written, 2 the model cannot be compiled, or wrong usage.\n\n";
 
 struct RobotOptions {
   std::string output;
@@ -59,13 +60,18 @@ void refuse_unsupported(const RobotModel& model) {
   throw UsageError(model.file + " uses what cannot be compiled (libmujoco computes it):" + list);
 }
 
+void check_output(const std::string& output, const std::string& model) {
+  require_output("output", output);
+  std::error_code error;
+  if (std::filesystem::equivalent(output, model, error))
+    throw UsageError("--output " + output + " is the model (it would be lost): name another file");
+}
+
 // A file that says so already stays as it is: what was compiled with it is not compiled anew.
 void write(const std::string& output, const std::string& text) {
-  std::ifstream old(output);
-  if (old && std::string{std::istreambuf_iterator<char>(old), {}} == text) return;
-  std::ofstream header(output);
-  header << text << std::flush;
-  if (!header) throw UsageError(output + " cannot be written: name another --output");
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  if (std::filesystem::exists(output) && std::ranges::equal(read_file(output), bytes)) return;
+  write_file_atomically(output, bytes);
 }
 
 void explain(const RobotModel& model, const Program& program) {
@@ -100,37 +106,25 @@ void explain(const RobotModel& model, const Program& program) {
               1e-6 * cost.slowest, 1e-6 * cost.fastest);
 }
 
-// Takes the one model out of what was typed.
-std::string take_model(std::vector<std::string>& words) {
-  std::string model;
-  for (size_t k = 0; k < words.size(); ++k) {
-    if (words[k] == "-o" || words[k] == "--output") k += 1;
-    if (k >= words.size() || words[k].starts_with("-") ||
-        (k > 0 && (words[k - 1] == "-o" || words[k - 1] == "--output")))
-      continue;
-    if (!model.empty())
-      throw UsageError("two models, " + model + " and " + words[k] + " (a header is of one): give one");
-    model = words[k];
-  }
-  std::erase(words, model);
-  return model;
-}
-
 int run(const std::vector<std::string>& words) {
   RobotOptions options;
   OptionTable table;
   table.section("", "Robot", options);
   std::vector<std::string> arguments(words.begin() + 1, words.end());
-  const std::string file = take_model(arguments);
+  const std::vector<std::string> models = table.take_arguments(arguments);
   table.apply_command_line(arguments);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
-  if (file.empty())
+  if (models.empty())
     throw UsageError(
         "no model is named (which one shall be compiled?): drl_robot half_cheetah.xml --output half_cheetah.hpp");
   if (options.output.empty() && !options.explain)
     throw UsageError("--output is missing (where shall the header go?): a file, or --explain");
 
+  const std::string& file = models[0];
+  if (models.size() > 1)
+    throw UsageError("two models, " + file + " and " + models[1] + " (a header is of one): give one");
+  if (!options.output.empty()) check_output(options.output, file);
   const RobotModel model = read(file, options.if_possible);
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
     std::printf("%s is left to libmujoco (%s)\n", model.file.c_str(), why_not(model).c_str());

@@ -140,4 +140,6 @@ std::string printable(std::string_view text, size_t limit) {
   return result;
 }
 
+std::string shown(std::string_view text) { return text.empty() ? "\"\"" : printable(text); }
+
 }  // namespace drl

@@ -47,6 +47,8 @@ std::string shell_line(const std::vector<std::string>& words);
 // `text` as it may stand within one line of a message: control characters, and bytes that are no UTF-8, as \x0a, and no
 // more than `limit` bytes of it, followed by "..." when cut (never inside a character).
 std::string printable(std::string_view text, size_t limit = 80);
+// The same; of nothing, a pair of quotes.
+std::string shown(std::string_view text);
 
 // The number that all of `text` is, in decimal digits; nullopt if it is something else, or does not fit.
 template <class Number>

@@ -94,6 +94,20 @@ std::vector<std::byte> read_file(const fs::path& path) {
   return bytes;
 }
 
+void require_output(const std::string& option, const fs::path& path) {
+  const auto refuse = [&](const std::string& why, const std::string& what = "name a file") {
+    throw UsageError("--" + option + (path.empty() ? "" : " " + printable(path.string(), 200)) + " " + why + ": " +
+                     what);
+  };
+  std::error_code error;
+  if (path.empty()) refuse("is empty");
+  if (fs::is_directory(path, error)) refuse("is a folder");
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) refuse("is a device, a pipe or a socket");
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (!fs::is_directory(folder, error)) refuse("would be in a folder that is not there", "make it first");
+  if (::access(folder.c_str(), W_OK) != 0) refuse("cannot be written (" + reason() + ")", "name another file");
+}
+
 void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
   const fs::path temporary = path.string() + ".tmp";
   try {

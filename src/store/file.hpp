@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/descriptor.hpp"
@@ -13,6 +14,9 @@ namespace drl {
 
 // The whole file. Throws UsageError with the system's reason.
 std::vector<std::byte> read_file(const std::filesystem::path& path);
+
+// Throws UsageError unless `path`, which --`option` names, is a file or may become one: before work that ends there.
+void require_output(const std::string& option, const std::filesystem::path& path);
 
 // Creates or replaces `path`: written to `<path>.tmp`, synced, read back and compared, renamed, folder synced. Whatever
 // ends the process in between, `path` is the old file or the new one; a later call for the same path removes a `.tmp`

@@ -572,6 +572,25 @@ Rows rows_of(const std::vector<OptionDifference>& differences) {
   return rows;
 }
 
+TEST(TakeArguments, LeavesOptionsAndTheirValues) {
+  struct {
+    std::string output;
+    double film_size = 1;
+    bool explain = false;
+    void describe(OptionVisitor& v) {
+      v("output", output, "where", letter('o'));
+      v("film_size", film_size, "size", at_least(0));
+      v("explain", explain, "more");
+    }
+  } options;
+  OptionTable table;
+  table.section("", "Options", options);
+  std::vector<std::string> words{"-o", "x",          "a", "--explain", "b", "--film-size",
+                                 "2",  "--output=y", "c", "--what",    "d"};
+  EXPECT_EQ(table.take_arguments(words), (std::vector<std::string>{"a", "b", "c", "d"}));
+  EXPECT_EQ(words, (std::vector<std::string>{"-o", "x", "--explain", "--film-size", "2", "--output=y", "--what"}));
+}
+
 TEST_F(OptionsTest, NoDifferencesFromItself) {
   EXPECT_EQ(rows_of(differences(table, table.to_ini(), "options.ini")), Rows{});
   EXPECT_EQ(rows_of(differences(table, "", "options.ini")), Rows{});  // what is not there is the default

@@ -71,6 +71,25 @@ TEST(RobotProgram, LeavesAHeaderThatSaysTheSame) {
   EXPECT_EQ(slurp(header), text);
 }
 
+// The model, what is no file, and what a folder has no place for: before anything is compiled.
+TEST(RobotProgram, WritesOnlyWhatMayBecomeAHeader) {
+  const TempFolder folder;
+  const std::string model = (folder / "reacher.xml").string(), text = slurp(kModels + "reacher.xml");
+  spill(model, text);
+  const std::pair<std::string, const char*> mistakes[] = {{model, "is the model (it would be lost)"},
+                                                          {folder.path().string(), "is a folder"},
+                                                          {"/dev/full", "is a device"},
+                                                          {"/nowhere/x.hpp", "is not there: make it first"}};
+  for (const auto& [output, part] : mistakes) {
+    const Result result = run({model, "-o", output});
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+  }
+  EXPECT_EQ(slurp(model), text);
+  EXPECT_EQ(folder.names().size(), 1u);
+}
+
 TEST(RobotProgram, WrongUsageIsOneLine) {
   for (const Words& words : {Words{}, Words{"nothing.xml", "--explain"}, Words{kModels + "ant.xml"},
                              Words{kModels + "ant.xml", kModels + "reacher.xml", "--explain"}}) {

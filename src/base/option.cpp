@@ -1,0 +1,157 @@
+#include "base/option.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+// --- Values as text --------------------------------------------------------------------------------------------------
+
+template <class Number>
+std::string number_text(Number value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};  // the shortest that reads back exactly
+}
+
+std::string text_of(bool value) { return value ? "true" : "false"; }
+std::string text_of(int value) { return number_text(value); }
+std::string text_of(int64_t value) { return number_text(value); }
+std::string text_of(double value) { return number_text(value); }
+std::string text_of(const std::string& value) { return value; }
+std::string text_of(const std::optional<double>& value) { return value ? text_of(*value) : "none"; }
+std::string text_of(const std::vector<std::string>& values) { return values.empty() ? "none" : join(values, ":"); }
+std::string text_of(const std::vector<int>& values) {
+  std::vector<std::string> texts;
+  for (int value : values) texts.push_back(text_of(value));
+  return values.empty() ? "none" : join(texts, ",");
+}
+
+// "0 to 1", "at least 1", "above 0, at most 1"; "" for any_number
+std::string text_of(const Range& range) {
+  const auto& [low, high, low_is_out, high_is_out] = range;
+  const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
+  if (has_low && has_high && !low_is_out && !high_is_out) return text_of(low) + " to " + text_of(high);
+  std::vector<std::string> ends;
+  if (has_low) ends.push_back((low_is_out ? "above " : "at least ") + text_of(low));
+  if (has_high) ends.push_back((high_is_out ? "below " : "at most ") + text_of(high));
+  return join(ends, ", ");
+}
+
+// --- Text to values: for one option, the whole of its text or one element of a list ----------------------------------
+
+class Reader {
+ public:
+  Reader(const Option& option, std::string_view text) : option_(option), text_(text) {}
+
+  void read(bool& value) const {
+    value = contains({"true", "True", "yes", "on", "1"}, trim(text_));
+    if (!value && !contains({"false", "False", "no", "off", "0"}, trim(text_)))
+      refuse(text_, "is neither true nor false", "a switch", "give true or false");
+  }
+  template <class Number>
+  void read(Number& value) const {
+    read_number(text_, value);
+  }
+  void read(std::string& value) const {
+    const std::vector<std::string>& choices = option_.choices;
+    value = text_;
+    if (choices.empty() || contains(choices, value)) return;
+    const std::string near = nearest(value, choices);
+    refuse(text_, "is not a choice", join(choices, ", "),
+           near.empty() ? "give one of these" : "did you mean " + near + "?");
+  }
+  void read(std::optional<double>& value) const {
+    if (trim(text_) != "none") read(value.emplace());
+  }
+  void read(std::vector<std::string>& values) const {
+    if (trim(text_) == "none") return;
+    for (const std::string& name : split(text_, ':'))
+      if (!name.empty()) values.push_back(name);
+  }
+  void read(std::vector<int>& values) const {
+    if (trim(text_) == "none") return;
+    for (const std::string& element : elements()) read_number(element, values.emplace_back());
+  }
+
+ private:
+  // "1,2,3", "1, 2, 3" and "1 2 3" are the same; "1,,2" has an empty element.
+  std::vector<std::string> elements() const {
+    std::vector<std::string> result;
+    for (const std::string& part : split(text_, ',')) {
+      const bool empty = trim(part).empty();
+      for (const std::string& word : split(trim(part), ' '))
+        if (empty || !trim(word).empty()) result.emplace_back(trim(word));
+    }
+    return result;
+  }
+
+  template <class Number>
+  void read_number(std::string_view text, Number& value) const {
+    constexpr const char* not_a_number = std::is_integral_v<Number> ? "is not a whole number" : "is not a number";
+    text = trim(text);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc::invalid_argument || end != text.data() + text.size()) {
+      refuse(text, not_a_number, expected(), "give one" + example());
+    }
+    if (error == std::errc::result_out_of_range) {
+      refuse(text, "cannot be held", std::to_string(8 * sizeof(Number)) + "-bit number", "give one" + example());
+    }
+    const auto real = static_cast<double>(value);
+    if (!std::isfinite(real)) refuse(text, "is not a finite number", expected(), "give one" + example());
+    if (!option_.range.contains(real))
+      refuse(text, "is out of range", expected(), "give a value within it" + example());
+  }
+
+  std::string expected() const {
+    const std::string range = text_of(option_.range);
+    return range.empty() ? "any is allowed" : range;
+  }
+  std::string example() const {
+    return option_.default_text == "none" ? ", or none" : ", such as " + option_.default_text;
+  }
+
+  [[noreturn]] void refuse(std::string_view text, const std::string& problem, const std::string& why,
+                           const std::string& what) const {
+    const std::string element = trim(text) == trim(text_) ? "" : ": " + shown(text);
+    throw UsageError(option_.name + " = " + shown(text_) + element + " " + problem + " (" + why + "): " + what);
+  }
+
+  const Option& option_;
+  std::string_view text_;
+};
+
+template <class T>
+T value_from(const Option& option, std::string_view text) {
+  T value{};
+  Reader(option, text).read(value);
+  return value;
+}
+
+}  // namespace
+
+std::string Option::value() const {
+  return std::visit([](const auto* value) { return text_of(*value); }, target);
+}
+
+std::string Option::normalised(std::string_view text) const {
+  return std::visit([&](auto* value) { return text_of(value_from<std::decay_t<decltype(*value)>>(*this, text)); },
+                    target);
+}
+
+std::string Option::limits() const {
+  std::vector<std::string> parts = choices;
+  if (!unit.empty()) parts.push_back(unit);
+  if (const std::string text = text_of(range); !text.empty()) parts.push_back(text);
+  return join(parts, ", ");
+}
+
+void Option::assign(std::string_view text) const {
+  std::visit([&](auto* value) { *value = value_from<std::decay_t<decltype(*value)>>(*this, text); }, target);
+}
+
+}  // namespace drl
