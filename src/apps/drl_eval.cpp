@@ -1,7 +1,5 @@
 // drl_eval: plays whole episodes with a trained policy.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -26,6 +24,7 @@
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
 #include "run/state.hpp"
+#include "store/file.hpp"
 
 namespace drl {
 namespace {
@@ -82,8 +81,17 @@ class Policy {
     options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
     task_ = attribute<std::string>(checkpoint, file, "task");
     table.apply(of_task);
-    if (!options.xml_file.empty()) set_of_robot(table, "xml_file", options.xml_file), table.set("env.physics", "auto");
-    if (options.physics != "run") set_of_robot(table, "physics", options.physics);
+    const auto refuse_both = [&](const std::string& name) {
+      if (std::ranges::find(of_task, "env." + name, &NamedValue::name) != of_task.end())
+        throw UsageError("--" + name + " and --env." + name + " say the same (which one counts?): give one of them");
+    };
+    if (!options.xml_file.empty()) {
+      refuse_both("xml_file");
+      set_of_robot(table, "xml_file", options.xml_file);
+      if (std::ranges::find(of_task, "env.physics", &NamedValue::name) == of_task.end())
+        table.set("env.physics", "auto");
+    }
+    if (options.physics != "run") refuse_both("physics"), set_of_robot(table, "physics", options.physics);
     const TaskSpec task = spec_of_task(checkpoint, file);
     spec_ = options_.algorithm().networks(task, options_.policy);
     nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, options.threads, options_.train.precision);
@@ -160,13 +168,10 @@ std::string checkpoint_of(const EvalOptions& options) {
 
 // Before anything is played.
 void require_writable(const std::filesystem::path& file) {
+  require_output("record", file);
   if (std::error_code ignored; std::filesystem::exists(file, ignored) && !is_recording(file))
     throw UsageError("--record " + file.string() +
                      " is there and no recording of episodes (it would be lost): name another file");
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (access(folder.c_str(), W_OK) == 0) return;
-  throw UsageError("--record " + file.string() +
-                   " cannot be written (its folder is missing or read-only): name another file");
 }
 
 EvaluationPlan plan_of(const EvalOptions& options, const Policy& policy) {
@@ -197,6 +202,7 @@ void print_json(const Evaluation& result, const EvalOptions& options, const std:
   const nlohmann::ordered_json json = {{"task", task},
                                        {"checkpoint", file},
                                        {"episodes", result.returns.size()},
+                                       {"lost_environments", result.lost},
                                        {"stochastic", options.stochastic},
                                        {"return", summary(summarize(result.returns))},
                                        {"length", summary(summarize(result.lengths))},
@@ -235,6 +241,15 @@ int check_video(int threads) {
   return kDone;
 }
 
+void warn_of_lost(const Evaluation& result) {
+  if (result.lost == 0) return;
+  const std::string what =
+      counted(result.lost, "episode") +
+      " came to an end because a number of the state, of an observation or of the reward was not finite";
+  if (result.returns.empty()) throw Error(what + " (all that were played): see to the task's step");
+  log::warn("{}; they are in none of these numbers", what);
+}
+
 int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film, const std::vector<NamedValue>& of_task) {
   const std::string file = checkpoint_of(options);
   if (!options.record.empty() && options.record == film.video)
@@ -249,6 +264,7 @@ int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film, con
   const EvaluationPlan plan = plan_of(options, policy);
   if (!film.video.empty()) make_film(film, options.threads, plan, policy);
   const Evaluation result = policy.play(plan, record);
+  warn_of_lost(result);
   if (record) recording.write(options.record);
   options.json ? print_json(result, options, policy.task(), file) : print_lines(result, options, file);
   if (!film.video.empty() && !options.json) std::printf("a film of environment 0 is in %s\n", film.video.c_str());

@@ -7,6 +7,7 @@
 
 #include "algorithms/collector.hpp"
 #include "base/check.hpp"
+#include "device/reduce.hpp"
 #include "envs/make_env.hpp"
 
 namespace drl {
@@ -28,7 +29,9 @@ class EpisodeCollector {
 
   bool done() const { return finished_ == static_cast<int64_t>(played_.size()); }
 
-  void take(const RolloutView& rollout) {
+  // `has_lost`: an environment was lost in it.
+  void take(const RolloutView& rollout, bool has_lost) {
+    has_lost_ = has_lost;
     for (int64_t env = 0; env < rollout.num_envs; ++env) {
       int64_t ended = 0;
       for (int64_t t = 0; t < rollout.num_steps && played_[env] < share_; ++t) take_step(rollout, env, t, ended);
@@ -46,10 +49,18 @@ class EpisodeCollector {
     open.length += 1;
     if (on_episode_) record(r, i, open.episode);
     if (!r.terminated[i] && !r.truncated[i]) return;
-    result.returns.push_back(open.reward);
-    result.lengths.push_back(open.length);
-    if (on_episode_) {
-      append(open.episode.observations, r.last_obs + (ended * r.num_envs + env) * r.obs_dim, r.obs_dim);
+    const float* last = r.last_obs + (ended * r.num_envs + env) * r.obs_dim;
+    // What it has left of a lost one: no reward, and nothing seen.
+    const bool is_lost = has_lost_ && r.terminated[i] && r.reward[i] == 0 &&
+                         std::all_of(last, last + r.obs_dim, [](float x) { return x == 0; });
+    if (is_lost) {
+      result.lost += 1;
+    } else {
+      result.returns.push_back(open.reward);
+      result.lengths.push_back(open.length);
+    }
+    if (on_episode_ && !is_lost) {
+      append(open.episode.observations, last, r.obs_dim);
       on_episode_(open.episode);
     }
     open = {};
@@ -85,6 +96,27 @@ class EpisodeCollector {
   std::vector<Open> open_;       // [num_envs]
   std::vector<int64_t> played_;  // [num_envs], episodes
   int64_t finished_ = 0;         // environments that have played their share
+  bool has_lost_ = false;
+};
+
+// Whether environments were lost since it was last asked.
+class LostOnes {
+ public:
+  LostOnes(VecEnv& envs, Queue& queue)
+      : envs_(envs),
+        queue_(queue),
+        sums_(episode_columns(envs.spec())),
+        scratch_(sum_scratch(queue, static_cast<int64_t>(sums_.size()))) {}
+
+  bool are_there() {
+    envs_.take_episode_sums(queue_, sums_.data(), scratch_.data());
+    return read_episodes(sums_.data(), envs_.spec()).lost > 0;
+  }
+
+ private:
+  VecEnv& envs_;
+  Queue& queue_;
+  std::vector<double> sums_, scratch_;
 };
 
 void set_curriculum(VecEnv& envs, std::span<const float> numbers) {
@@ -98,6 +130,7 @@ void set_curriculum(VecEnv& envs, std::span<const float> numbers) {
 
 template <class T>
 Summary summarize(const std::vector<T>& values) {
+  if (values.empty()) return {NAN, NAN, NAN, NAN};
   const double n = static_cast<double>(values.size());
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
   double squares = 0;
@@ -118,12 +151,13 @@ Evaluation evaluate(const EvaluationPlan& plan, const PlayedPolicy& policy,
   Rollout rollout(policy.queue, envs->spec(), kStepsAtATime, plan.num_envs, true);
   Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
+  LostOnes lost(*envs, policy.queue);
   set_curriculum(*envs, plan.curriculum);
   policy.nets.refresh(policy.params);
   envs->reset(policy.queue, rollout.start_row(), {});
   for (int64_t step = 0; !episodes.done(); step += kStepsAtATime) {
     collector.collect(policy.params, policy.normalizer, &step);
-    episodes.take(rollout.view());
+    episodes.take(rollout.view(), lost.are_there());
     rollout.roll_over();
   }
   return episodes.result;

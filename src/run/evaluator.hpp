@@ -27,10 +27,11 @@ struct EvaluationPlan {
 struct Evaluation {
   std::vector<double> returns;   // undiscounted, one an episode
   std::vector<int64_t> lengths;  // steps
+  int64_t lost = 0;              // episodes of environments that were lost (drl/task.hpp): they are not in the above
 };
 
 struct Summary {
-  double mean = 0, std = 0, min = 0, max = 0;  // std with n - 1 below; 0 for one value
+  double mean = 0, std = 0, min = 0, max = 0;  // std with n - 1 below; 0 for one value. Of none: NaN
 };
 template <class T>
 Summary summarize(const std::vector<T>& values);

@@ -104,13 +104,18 @@ fs::path free_name(const fs::path& path, const RunLock* mine = nullptr) {
   return candidate;
 }
 
+// What cannot change within a run.
+bool is_fixed(const std::string& change) {
+  constexpr const char* kFixed[] = {"task:", "algorithm:", "seed:", "env.physics:"};
+  return std::ranges::any_of(kFixed, [&](const char* name) { return change.starts_with(name); });
+}
+
 RunStart plan_resume(const fs::path& run, const OptionTable& table) {
   const std::vector<std::string> changes = changed_numbers(run, table);
   for (const std::string& change : changes)
-    for (const char* fixed : {"task:", "algorithm:", "seed:", "env.physics:"})
-      if (change.starts_with(fixed))
-        throw UsageError("cannot resume " + run.string() + " (" + change +
-                         "): task, algorithm, seed and a robot's physics cannot change; begin another run");
+    if (is_fixed(change))
+      throw UsageError("cannot resume " + run.string() + " (" + change +
+                       "): task, algorithm, seed and a robot's physics cannot change; begin another run");
   return resume(
       run, "resuming " + run.string() + (changes.empty() ? "" : " with changed options (" + join(changes, ", ") + ")"));
 }
@@ -120,7 +125,8 @@ RunStart plan_named(const fs::path& run, const OptionTable& table) {
   const std::vector<std::string> changes = changed_numbers(run, table);
   if (changes.empty()) return resume(run, "resuming " + run.string() + " (the same options as before)");
   throw UsageError("run " + run.string() + " exists with other options (" + join(changes, ", ") +
-                   "): --resume goes on with the changed ones, --fresh begins anew, or give another --run_name");
+                   "): " + (std::ranges::any_of(changes, is_fixed) ? "" : "--resume goes on with the changed ones, ") +
+                   "--fresh begins anew, or give another --run_name");
 }
 
 RunStart plan_scratch(const fs::path& run, const RunOptions& options) {

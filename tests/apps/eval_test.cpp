@@ -128,6 +128,29 @@ TEST_F(EvalOfALadder, OptionsOfTheTaskMayDifferFromTheRuns) {
   }
 }
 
+// Of its five choices four break an environment: of most episodes of a policy that has learnt little. A whole one has
+// four steps, and gives 4.
+TEST(EvalOfLost, EpisodesAreCountedAndInNoNumber) {
+  const Runs runs("Breaking");
+  const Words library = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+  ASSERT_EQ(runs.train(library + Words{"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
+  const auto eval = [&](const Words& options) {
+    return run_program(Words{kEval, "--run", runs.run("r").string(), "--stochastic"} + library + options);
+  };
+  const Result many = eval({"--episodes", "20000", "--json"});
+  ASSERT_EQ(many.exit_code, 0) << many.err;
+  EXPECT_EQ(count_lines(many.err), 1u) << many.err;
+  EXPECT_NE(many.err.find("they are in none of these numbers"), std::string::npos) << many.err;
+  const nlohmann::json json = nlohmann::json::parse(many.out);
+  EXPECT_GT(json.at("episodes"), 0);
+  EXPECT_EQ(json.at("episodes").get<int64_t>() + json.at("lost_environments").get<int64_t>(), 4096 * 5);
+  EXPECT_EQ(json.at("return").at("min"), 4);
+  const Result none = eval({"--episodes", "1"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(none.out, "");
+  EXPECT_NE(none.err.find("(all that were played)"), std::string::npos) << none.err;
+}
+
 TEST_F(Eval, WhatIsNoRecordingIsNotReplacedByOne) {
   const fs::path checkpoint = checkpoint_file(runs->run("r"), newest_checkpoint(runs->run("r")));
   const std::string before = slurp(checkpoint);

@@ -99,6 +99,17 @@ TEST(ResumeOptions, APhysicsIsKept) {
   EXPECT_NE(other.err.find("env.physics: lanes -> mujoco): task, algorithm, seed and a robot's physics cannot change"),
             std::string::npos)
       << other.err;
+  const Result unresumable = train("4", {"--env.physics", "mujoco"});
+  EXPECT_EQ(unresumable.exit_code, 2);
+  EXPECT_EQ(unresumable.err.find("--resume"), std::string::npos) << unresumable.err;
+  EXPECT_NE(unresumable.err.find("--fresh begins anew"), std::string::npos) << unresumable.err;
+  for (const char* option : {"physics", "xml_file"}) {
+    const std::string name = option, value = name == "physics" ? "mujoco" : "half_cheetah.xml";
+    const Result twice =
+        run_program({kEval, "--run", runs.run("r").string(), "--" + name, value, "--env." + name, value});
+    EXPECT_EQ(twice.exit_code, 2);
+    EXPECT_NE(twice.err.find("--" + name + " and --env." + name + " say the same"), std::string::npos) << twice.err;
+  }
   for (const char* physics : {"run", "lanes", "mujoco"})
     EXPECT_EQ(run_program({kEval, "--run", runs.run("r").string(), "--episodes", "2", "--physics", physics}).exit_code,
               0);

@@ -1,6 +1,7 @@
 // The tests' own tasks.
 #pragma once
 
+#include "breaking_task.hpp"
 #include "cutting_task.hpp"
 #include "double_integrator.hpp"
 #include "ladder_task.hpp"

@@ -24,5 +24,7 @@ TEST(Summary, OfOneValueHasNoSpread) {
   EXPECT_EQ(summary.max, -7);
 }
 
+TEST(Summary, OfNothingIsNoNumber) { EXPECT_TRUE(std::isnan(summarize(std::vector<double>{}).mean)); }
+
 }  // namespace
 }  // namespace drl

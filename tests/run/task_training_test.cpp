@@ -63,6 +63,26 @@ void expect_finite(Algorithm& learner) {
   }
 }
 
+// An episode that is not lost has four steps of reward 1. Some training, so that there are such ones.
+TEST(Evaluation, LostEpisodesAreNoEpisodes) {
+  Training training("Breaking");
+  testing::internal::CaptureStderr();
+  training.trainer(4, "reset").run(nullptr);
+  testing::internal::GetCapturedStderr();
+  const PolicyView policy = training.learner->policy();
+  const ActorCritic spec = training.options.algorithm().networks(training.envs->spec(), training.options.policy);
+  const EvaluationPlan plan{"Breaking", 8192, 64, 1, ActionChoice::sample, {}};
+  const PlayedPolicy played{*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer};
+  size_t recorded = 0;
+  const Evaluation result = evaluate(plan, played, [&](const Episode&) { recorded += 1; });
+  ASSERT_FALSE(result.returns.empty());
+  EXPECT_GT(result.lost, 0);
+  EXPECT_EQ(static_cast<int64_t>(result.returns.size()) + result.lost, 8192);
+  EXPECT_EQ(result.returns, std::vector<double>(result.returns.size(), 4));
+  EXPECT_EQ(result.lengths, std::vector<int64_t>(result.returns.size(), 4));
+  EXPECT_EQ(recorded, result.returns.size());
+}
+
 // Four of its five choices break an environment.
 class Lost : public testing::TestWithParam<std::string> {};
 
