@@ -14,7 +14,7 @@ std::string emit_cones(const RobotModel& model) {
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
   std::string text;
   for (const FloorContact& c : model.contacts)
-    text += "        // " + c.name + "\n" +
+    text += "        " + remark(c.name) + "\n" +
             wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
                         std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " + std::to_string(c.sensor) + ", " +
                         listed({c.radius, c.height, c.margin, c.weight}) + ", " + std::to_string(c.softness.power) +
@@ -30,8 +30,8 @@ std::string emit_boxes(const RobotModel& model) {
   std::string text;
   for (const Round& round : model.rounds)
     if (round.box)
-      text += "        // " + round.name + "\n        {" + listed({(*round.box)[0], (*round.box)[1], (*round.box)[2]}) +
-              "},\n";
+      text += "        " + remark(round.name) + "\n        {" +
+              listed({(*round.box)[0], (*round.box)[1], (*round.box)[2]}) + "},\n";
   return emit_table("", "HalfSizes", "box", "kBoxes", text);
 }
 

@@ -17,7 +17,7 @@ std::string emit_points(const RobotModel& model) {
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
   std::string text;
   for (const FloorContact& c : model.elliptic ? std::vector<FloorContact>{} : model.contacts) {
-    text += "        // " + c.name + "\n";
+    text += "        " + remark(c.name) + "\n";
     text += wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
                         std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " +
                         listed({c.radius, c.height, c.margin, c.friction, c.weight}) + ", " + softness_of(c.softness) +
@@ -46,7 +46,7 @@ std::string emit_rounds(const RobotModel& model) {
     const int tree = r.body < 0 ? 0 : model.bodies[static_cast<size_t>(r.body)].tree;
     char bits[20];
     std::snprintf(bits, sizeof(bits), "0x%llx", static_cast<unsigned long long>(moved_by(model, r.body)));
-    text += "        // " + r.name + "\n        {" + std::to_string(frames[static_cast<size_t>(r.frame)]) + ", " +
+    text += "        " + remark(r.name) + "\n        {" + std::to_string(frames[static_cast<size_t>(r.frame)]) + ", " +
             std::to_string(tree) + ", " + bits + ", " + number(r.radius) +
             (r.box ? ", " + std::to_string(boxes++) : "") + "},\n";
   }
@@ -79,7 +79,7 @@ std::string emit_pairs(const RobotModel& model) {
     const Round &a = model.rounds[static_cast<size_t>(pair.first)], &b = model.rounds[static_cast<size_t>(pair.second)];
     const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
     const bool are_capsules = length(a.half) > 0 && length(b.half) > 0;
-    text += "        // " + a.name + " and " + b.name + "\n";
+    text += "        " + remark(a.name + " and " + b.name) + "\n";
     text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
                         (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
                         bound(nearest) + listed({pair.margin, pair.friction, pair.weight}) + ", " +
