@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="8969b51e7729d95cf344a256aa3463b7815d3cd8234c095fd4b24ec144a1d7cc")
+    version("0.1.0", sha256="d09dcb5c10d6185583938d716a09a5d7bfcd242ad07ab0b8945ebd9471201c13")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
