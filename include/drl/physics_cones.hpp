@@ -71,12 +71,21 @@ struct Cone {
     whole = math::select(is_bottom, hardness, F(0));
     middle = math::select(is_out | is_bottom, F(0), hardness / math::fma(mu, mu, F(1)));
   }
-  // Nothing pushes yet.
-  DRL_HD void begin_solution() {
+  // Nothing pushes yet. u becomes that of the last solution, where the contact was in it.
+  DRL_HD void begin_solution(Mask<F> was_here) {
     now = {F(0), F(0), F(0), F(0), F(0), {F(0), F(0), F(0), F(0), F(0)}};
-    for (F& x : u) x = F(0);
+    for (int k = 0; k < kResiduals; ++k) u[k] = math::select(was_here, next_u[k], F(0));
     next = now;
     for (F& x : next_u) x = F(0);
+  }
+  // To begin with, next_u becomes u where that pushes.
+  DRL_HD void go_on(int residuals) {
+    F square = F(0), whole, middle;
+    for (int k = 1; k < residuals; ++k) square = math::fma(u[k], u[k], square);
+    find_zone(u[0], math::sqrt(square), whole, middle);
+    const Mask<F> pushes = F(0) < whole + middle;
+    for (int k = 0; k < residuals; ++k) next_u[k] = math::select(pushes, u[k], next_u[k]);
+    find_next(residuals);
   }
   // The stiffness at next_u.
   DRL_HD void find_next(int residuals) {

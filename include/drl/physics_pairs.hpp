@@ -484,6 +484,7 @@ DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPai
 // Adds the forces of pairs' contacts on frames, in the solution that the work holds.
 template <class P, class F>
 DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
+  if (w.pair_rows + w.pair_cones == 0) return;
   F count = F(0), cones = F(0);
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
     if constexpr (P::kPairCones > 0)

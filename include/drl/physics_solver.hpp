@@ -61,7 +61,7 @@ DRL_HD void each_residual(typename P::Work& w, const Body& body) {
 template <class P, class Work, class Body>
 DRL_HD void each_cone(Work& w, const Body& body) {
   if constexpr (P::kCones > 0)
-    for (int t = 0; t < w.touches; ++t) body(P::cone(w.touching[t]).dimensions, w.cone[t]);
+    for (int t = 0; t < w.touches; ++t) body(P::cone(w.touching[t]).dimensions, w.cone[w.touching[t]]);
   if constexpr (P::kPairCones > 0)
     for (int c = 0; c < w.pair_cones; ++c) body(kResiduals, w.pair_cone[c]);
 }
@@ -73,40 +73,139 @@ DRL_HD void each_friction(Work& w, const Body& body) {
     for (int f = 0; f < P::kFrictions; ++f) body(P::friction(f), w.friction[f]);
 }
 
-// The contacts that are there in some lane, with none of their rows pushing yet. True in lanes that have too many.
+// Where elliptic cones or dry friction bend the cost between the places where it is quadratic.
+template <class P>
+constexpr bool is_bent() {
+  return P::kCones + P::kPairCones + count_frictions<P>() > 0;
+}
+// Whether a solution begins with what pushed in the last one.
+template <class P>
+constexpr bool remembers() {
+  return count_frictions<P>() == 0;
+}
+
+// No contact adds anything to bodies.
+template <class P>
+DRL_HD void no_coupling(typename P::Work& w) {
+  using F = typename P::Number;
+  for (auto& body : w.body)
+    for (F& x : body.coupling) x = F(0);
+}
+
+// Of a floor contact, in a pyramid or a cone: its margin, and how hard it is.
+template <class P>
+DRL_HD double margin_of(int c) {
+  if constexpr (P::kCones > 0)
+    return P::cone(c).margin;
+  else
+    return P::point(c).margin;
+}
+template <class P>
+DRL_HD typename P::Number& hardness_of(typename P::Work& w, int c) {
+  if constexpr (P::kCones > 0)
+    return w.cone[c].hardness;
+  else
+    return w.weight[c];
+}
+
+// The floor contacts that are there in some lane. How hard they are stays as it was, where they were there before.
+template <class P>
+DRL_HD void find_touching(typename P::Work& w) {
+  using F = typename P::Number;
+  int touches = 0;
+  for (int c = 0; c < P::kContacts + P::kCones; ++c) {
+    const Mask<F> is_here = w.contact[c].touch.distance < F(margin_of<P>(c));
+    F& hardness = hardness_of<P>(w, c);
+    hardness = math::select(is_here, hardness, F(0));
+    w.touching[touches] = static_cast<uint16_t>(c);
+    touches += any(is_here) ? 1 : 0;  // not a branch: that would be guessed wrongly every other time
+  }
+  w.touches = touches;
+}
+
+// No solution before.
+template <class P>
+DRL_HD void forget(typename P::Work& w) {
+  using F = typename P::Number;
+  if constexpr (P::kContacts + P::kCones > 0)
+    for (int c = 0; c < P::kContacts + P::kCones; ++c) hardness_of<P>(w, c) = F(0);
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) w.next_y[P::Work::kOfContacts + l] = F(0);
+}
+
+// The contacts that are there in some lane. Residuals y (or u) become those of the last solution; 0, where nothing
+// pushes, of contacts that were not in it. True in lanes that have too many.
 template <class P>
 DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typename P::Number* qvel) {
   using F = typename P::Number;
   Mask<F> has_too_many = F(0) != F(0);
-  w.touches = 0;
+  if (!w.has_solution) forget<P>(w);
+  w.has_solution = true;
+  if constexpr (P::kContacts + P::kCones > 0) find_touching<P>(w);
   if constexpr (P::kContacts > 0) {
-    for (int c = 0; c < P::kContacts; ++c) {
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
       const ContactPoint& point = P::point(c);
+      const Mask<F> was_here = F(0) < w.weight[c];
       const typename P::template Touch<F> touch = w.contact[c].touch;
-      if (!any(touch.distance < F(point.margin))) continue;
       P::contact_row(point, touch, w.body[point.body].motion, w.contact[c].row, w.weight[c]);
-      w.touching[w.touches++] = static_cast<uint16_t>(c);
+      F *y = w.y + c * P::Work::kOfContact, *last_y = w.next_y + c * P::Work::kOfContact;
+      for (int k = 0; k < P::Work::kOfContact; ++k) y[k] = math::select(was_here, last_y[k], F(0));
     }
-    P::no_coupling(w);
+    no_coupling<P>(w);
   }
-  if constexpr (P::kCones > 0) {
-    for (int c = 0; c < P::kCones; ++c) {
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) w.y[P::Work::kOfContacts + l] = w.next_y[P::Work::kOfContacts + l];
+  if constexpr (P::kCones > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
       const ConePoint& point = P::cone(c);
-      const auto& touch = w.contact[c].touch;
-      if (!any(touch.distance < F(point.margin))) continue;
-      w.cone[w.touches].begin(point, touch, w.body[point.body].motion, own_of<P>(w), P::regularised);
-      w.touching[w.touches++] = static_cast<uint16_t>(c);
+      const Mask<F> was_here = F(0) < w.cone[c].hardness;
+      w.cone[c].begin(point, w.contact[c].touch, w.body[point.body].motion, own_of<P>(w), P::regularised);
+      w.cone[c].begin_solution(was_here);
     }
-  }
   if constexpr (P::kPairs > 0) {
     F turned[P::nv];
     P::into_solver(w, qvel, turned);
     has_too_many = begin_pairs<P>(w, turned);
   }
-  each_residual<P>(w, [&](F& y, F&) DRL_LAMBDA { y = F(0); });
-  each_cone<P>(w, [&](int, Cone<F>& cone) DRL_LAMBDA { cone.begin_solution(); });
+  // The places of pairs were other contacts' before.
+  if constexpr (P::kPairRows > 0)
+    for (int s = 0; s < w.pair_rows; ++s) w.y[P::Work::kFixedRows + s] = F(0);
+  if constexpr (P::kPairCones > 0)
+    for (int c = 0; c < w.pair_cones; ++c) w.pair_cone[c].begin_solution(F(0) != F(0));
   each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.begin_solution(); });
   return has_too_many;
+}
+
+// What the first solution takes for pushing, into next_y; y becomes 0, since nothing pushes yet. That is what the
+// residuals at the warm start say, but for contacts and limits that pushed in the last solution: these mostly do so
+// again. Their residuals are small, as they are hard, and at the accelerations of then, which know nothing of how they
+// react to the velocity of now, have often another sign. A constraint of impedance d undoes all but about a share 1 - d
+// of what drives it: so far y goes, and of cones, where that share is smaller, not at all.
+template <class P>
+DRL_HD void begin_pushing(typename P::Work& w) {
+  using F = typename P::Number;
+  constexpr double kShare = 0.05;
+  const auto take = [](Mask<F> pushed, F& y, F& next_y) DRL_LAMBDA {
+    if constexpr (remembers<P>()) next_y = math::select(pushed, math::fma(F(kShare), next_y - y, y), next_y);
+    y = F(0);
+  };
+  if constexpr (P::kContacts > 0) {
+    w.changes = w.touches;
+    for (int t = 0; t < w.touches; ++t) {
+      const int r = (w.changed[t] = w.touching[t]) * P::Work::kOfContact;
+      Mask<F> pushed = F(0) != F(0);
+      for (int e = 0; e < P::kEdges; ++e) pushed = pushed | (edge_residual<P>(w.y + r, e) < F(0));
+      for (int k = 0; k < P::Work::kOfContact; ++k) take(pushed, w.y[r + k], w.next_y[r + k]);
+    }
+  }
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) {
+      const int r = P::Work::kOfContacts + l;
+      take(w.y[r] < F(0), w.y[r], w.next_y[r]);
+    }
+  if constexpr (remembers<P>()) each_cone<P>(w, [](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.go_on(residuals); });
 }
 
 // find_next's part for elliptic cones, whose stiffness differs a little until a solution is found: true in the lanes
@@ -119,7 +218,7 @@ DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typen
     if (w.touches > 0) P::accelerations(w, qacc);
     for (int t = 0; t < w.touches; ++t) {
       const ConePoint& point = P::cone(w.touching[t]);
-      FloorCone<F>& cone = w.cone[t];
+      FloorCone<F>& cone = w.cone[w.touching[t]];
       cone.along(w.body[point.body].motion, point.dimensions, cone.rest, cone.next_u);
     }
   }
@@ -137,36 +236,45 @@ DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typen
   return F(kSame * kSame) * size < error;
 }
 
-// Residuals at qacc, and which rows push there; true in the lanes where these are not those that pushed before.
+// Residuals at qacc, and the floor contacts of which other edges push there than did; true in the lanes where any row
+// is another one.
 template <class P>
 DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
   using Work = typename P::Work;
   Mask<F> differs = F(0) != F(0);
-  const auto decide = [&](const F& weight, const F& y, const F& next_y)
-                          DRL_LAMBDA { differs = differs | (pushing(weight, next_y) != pushing(weight, y)); };
+  const auto changes = [](const F& weight, const F& y, const F& next_y)
+                           DRL_LAMBDA { return pushing(weight, next_y) != pushing(weight, y); };
   if constexpr (P::kContacts > 0) {
+    constexpr bool kAddsAll = P::kEdges == 3;  // take_next: in a plane it takes less than to ask
     P::accelerations(w, qacc);
+    int number = 0;
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
       const ContactPoint& point = P::point(c);
       F *y = w.y + c * Work::kOfContact, *next_y = w.next_y + c * Work::kOfContact;
       P::contact_edges(point, w.contact[c].row, w.body[point.body].motion, next_y);
-      for (int e = 0; e < P::kEdges; ++e) decide(w.weight[c], edge_residual<P>(y, e), edge_residual<P>(next_y, e));
+      Mask<F> changed = F(0) != F(0);
+      for (int e = 0; e < P::kEdges; ++e)
+        changed = changed | changes(w.weight[c], edge_residual<P>(y, e), edge_residual<P>(next_y, e));
+      w.changed[number] = static_cast<uint16_t>(c);
+      number += kAddsAll || any(changed) ? 1 : 0;
+      differs = differs | changed;
     }
+    w.changes = number;
   }
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) {
       const int r = Work::kOfContacts + l;
       w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
-      decide(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
+      differs = differs | changes(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
     }
   if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s) {
       const PairRow<F, P::nv>& row = w.pair_row[s];
       const int r = Work::kFixedRows + s;
       w.next_y[r] = long_dot<P::nv>(row.along, qacc, row.rest);
-      decide(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
+      differs = differs | changes(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
     }
   if constexpr (P::kCones + P::kPairCones > 0) differs = differs | find_next_cones<P>(w, qacc);
   if constexpr (count_frictions<P>() > 0) {
@@ -187,8 +295,7 @@ template <class P>
 DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qacc, typename P::Number* next,
                                Mask<typename P::Number> lanes, double enough) {
   using F = typename P::Number;
-  constexpr bool is_steep = P::kCones + P::kPairCones + count_frictions<P>() > 0;
-  constexpr int kSteps = is_steep ? 20 : 10;
+  constexpr int kSteps = is_bent<P>() ? 20 : 10;
   F curvature;
   P::curvature(w, qacc, next, curvature);
   // Of all but the rows; at `next` it is that of the rows which pushed, turned round.
@@ -219,7 +326,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     Mask<F> is_inside = (low < newton) & (newton < high);
     // A cone's slope, or dry friction's, may rise steeply between flat parts, from each of which Newton's step leads to
     // the other one.
-    if constexpr (is_steep) is_inside = is_inside & (math::abs(newton - at) < F(0.5) * moved);
+    if constexpr (is_bent<P>()) is_inside = is_inside & (math::abs(newton - at) < F(0.5) * moved);
     const F next_at = math::select(is_inside, newton, F(0.5) * (low + high));
     moved = math::abs(next_at - at), at = math::select(goes_on, next_at, at);
   }
@@ -237,27 +344,25 @@ template <class P>
 DRL_HD_CALLED void take_next(typename P::Work& w) {
   using F = typename P::Number;
   if constexpr (P::kContacts > 0)
-    for (int t = 0; t < w.touches; ++t) {
-      const int c = w.touching[t];
+    for (int t = 0; t < w.changes; ++t) {
+      const int c = w.changed[t];
       const F *y = w.y + c * P::Work::kOfContact, *next_y = w.next_y + c * P::Work::kOfContact;
       F change[P::kEdges];
-      Mask<F> differs = F(0) != F(0);
       for (int e = 0; e < P::kEdges; ++e) {
         const F weight = edge_weight<P>(w.weight[c], e);
         change[e] = pushing(weight, edge_residual<P>(next_y, e)) - pushing(weight, edge_residual<P>(y, e));
-        differs = differs | (change[e] != F(0));
       }
       const ContactPoint& point = P::point(c);
-      if (any(differs)) P::add_coupling(point, w.contact[c].row, change, w.body[point.body].coupling);
+      P::add_coupling(point, w.contact[c].row, change, w.body[point.body].coupling);
     }
   each_residual<P>(w, [&](F& y, F next_y) DRL_LAMBDA { y = next_y; });
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals); });
   each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
   if constexpr (P::kCones > 0) {
-    P::no_coupling(w);
+    no_coupling<P>(w);
     for (int t = 0; t < w.touches; ++t) {
       const ConePoint& point = P::cone(w.touching[t]);
-      w.cone[t].add_coupling(point.dimensions, w.body[point.body].coupling);
+      w.cone[w.touching[t]].add_coupling(point.dimensions, w.body[point.body].coupling);
     }
   }
 }
@@ -275,13 +380,17 @@ DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
 }
 
 // The accelerations at which the cost of limits and contacts is least, by Newton's method on the rows that push: where
-// these stay the same the solution is exact. qacc [nv], in the solver's axes, is the warm start. Counts lanes that have
-// not converged after kRounds, or touch themselves in more places than the work has.
+// these stay the same the solution is exact. It begins with those of the last solution (begin_pushing). qacc [nv], in
+// the solver's axes, is the warm start. Counts lanes that have not converged after kRounds, or touch themselves in more
+// places than the work has.
 template <class P>
 DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, typename P::Number* qacc,
                          typename P::Number& unsolved) {
   using F = typename P::Number;
-  constexpr int kRounds = 20, kLoose = 5;
+  constexpr int kRounds = 20, kLoose = is_bent<P>() ? 0 : 5;
+  // Solutions that are taken as they are. The first must be, unless it began at qacc; of rows that are quadratic whole
+  // steps are enough, as a rule.
+  constexpr int kWhole = !remembers<P>() ? 0 : is_bent<P>() ? 1 : 2;
   const Mask<F> has_too_many = begin_rows<P>(w, qvel);
   Mask<F> is_solved = F(0) != F(0);
   F next[P::nv];
@@ -290,9 +399,10 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
     const Mask<F> differs = find_next<P>(w, next);
     const bool is_last = round > 0 && (!any(differs) || round == kRounds);
     if (is_last) unsolved = unsolved + math::select(differs | has_too_many, F(1), F(0));
-    if (!is_last && round > 0) search_line<P>(w, qacc, next, differs, round < kLoose ? 0.5 : 0.01);
+    if (!is_last && round > kWhole) search_line<P>(w, qacc, next, differs, round < kLoose ? 0.5 : 0.01);
     for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
     if (is_last) return;
+    if (round == 0) begin_pushing<P>(w);
     take_next<P>(w);
     balance<P>(w, next);
     // Where cones push, a solution would change a little with each round that other lanes take.

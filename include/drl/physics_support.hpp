@@ -50,7 +50,7 @@ DRL_HD void find_cone_forces(typename P::Work& w, typename P::Stage& stage) {
     F* sensed = nullptr;
     if constexpr (P::kSensed > 0)
       if (point.sensor >= 0) sensed = stage.sensed[point.sensor];
-    w.cone[t].add_wrench(point.dimensions, w.forces.wrench[point.frame], sensed ? sensed + 1 : nullptr);
+    w.cone[c].add_wrench(point.dimensions, w.forces.wrench[point.frame], sensed ? sensed + 1 : nullptr);
     if (sensed) sensed[0] = sensed[0] + math::select(w.contact[c].touch.distance < F(point.margin), F(1), F(0));
   }
 }

@@ -122,9 +122,11 @@ struct Work {
     Array<TouchingBody<F, Sizes>, Sizes::kTouchingBodies> body;
     Forces<F, Sizes> forces;  // after the solution
   };
-  uint16_t touching[some(Sizes::kContacts + Sizes::kCones)];
-  int touches = 0;                                                // contacts that are there in some lane
-  [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;  // of these
+  // Floor contacts that are there in some lane, and those of which other edges push at next_y; each with a place more.
+  uint16_t touching[Sizes::kContacts + Sizes::kCones + 1], changed[Sizes::kContacts + 1];
+  int touches = 0, changes = 0;
+  bool has_solution = false;  // the last one's residuals, in next_y and the cones
+  [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;
   [[no_unique_address]] Array<FrictionRow<F>, count_frictions<Sizes>()> friction;
   // Of pairs that may touch: parts, where the first tree's origin is from the others', rows, and M's factors with what
   // else pushes.

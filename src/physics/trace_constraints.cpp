@@ -45,7 +45,7 @@ class Tracer {
     if (!model_.pairs.empty()) trace_pairs();
     if (model_.contacts.empty()) return;
     trace_accelerations();
-    if (model_.elliptic) return trace_no_coupling();
+    if (model_.elliptic) return;
     trace_row();
     trace_edges();
     trace_coupling();
@@ -192,13 +192,6 @@ class Tracer {
                      normal * row_.rest[0] + e.first_difference * row_.rest[1] + e.second_difference * row_.rest[2]);
     for (int k = 0; k < kCouplings; ++k)
       if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0) p_.add(at("coupling", place), c[k]);
-    trace_no_coupling();
-  }
-  void trace_no_coupling() {
-    p_.begin("No contact.", "no_coupling(Work& w)");
-    for (const int b : bodies_)
-      for (const int place : p_.coupling_places)
-        if (b >= 0 && place >= 0) p_.set(at(at("w.body", b) + ".coupling", place), 0);
   }
 
   void trace_wrench() {

@@ -23,7 +23,7 @@ Cone<double> cone_at(uint64_t k) {
   const double friction[3] = {0.7, 0.02, 0.01};
   cone.set_friction(6, friction, std::sqrt(0.1));
   cone.hardness = 30;
-  cone.begin_solution();
+  cone.begin_solution(false);
   for (uint64_t r = 0; r < kResiduals; ++r) cone.next_u[r] = draw(kResiduals * k + r) * (r == 0 ? 2 : 0.15);
   cone.find_next(kResiduals);
   return cone;
@@ -90,7 +90,7 @@ TEST(Cone, WithoutFrictionIsARow) {
     const double friction[3] = {0.7, 0.02, 0.01};
     cone.set_friction(1, friction, 0.3);
     cone.hardness = 30;
-    cone.begin_solution();
+    cone.begin_solution(false);
     cone.next_u[0] = n;
     cone.find_next(1);
     double force[kResiduals];

@@ -16,12 +16,17 @@ namespace drl::test {
 struct RobotKind {
   bool runge_kutta, has_pairs;
   int edges, microseconds;  // of a friction pyramid; of a step
+  bool has_dry_friction = true;
   bool operator==(const RobotKind&) const = default;
 };
 namespace kinds {
 constexpr RobotKind kEuler{false, false, 4, 5000}, kRungeKutta{true, false, 4, 10000};
 constexpr RobotKind kEulerPairs{false, true, 4, 2000}, kRungeKuttaPairs{true, true, 4, 3000};
 constexpr RobotKind kEulerPlane{false, false, 3, 10000}, kRungeKuttaPlane{true, false, 3, 2000};
+constexpr RobotKind without_dry_friction(RobotKind kind) {
+  kind.has_dry_friction = false;
+  return kind;
+}
 }  // namespace kinds
 
 template <RobotKind kKind>
@@ -43,7 +48,7 @@ struct Room {
   };
   // None of elliptic cones, boxes and sensors.
   static constexpr int kDamping = 28, kCones = 0, kPairCones = 0, kBoxes = 0, kParameters = 0, kSensed = 0;
-  static constexpr int kSensorNumbers = 0, kFrictions = 28;
+  static constexpr int kSensorNumbers = 0, kFrictions = kKind.has_dry_friction ? 28 : 0;
   // Tables of the robot at hand.
   static inline int limited_joints[kLimits + 1] = {};
   static inline physics::DryFriction frictions[kFrictions + 1] = {};
@@ -81,9 +86,10 @@ struct InterpretedRobot : Room<kKind> {
   }
 
   static void smooth(const F* qpos, const F* qvel, const F* ctrl, Work& w) {
-    std::ranges::fill(w.weight, 0.0), std::ranges::fill(w.limit_sign, 0.0), std::ranges::fill(w.limit_rest, 0.0);
+    std::fill_n(w.weight + Sizes::kContacts, Sizes::kLimits, 0.0);
+    std::ranges::fill(w.limit_sign, 0.0), std::ranges::fill(w.limit_rest, 0.0);
     for (Place& place : w.contact) place.touch.distance = 1;
-    for (auto& row : w.friction) row.rest = 0;
+    physics::each_friction<InterpretedRobot>(w, [](const auto&, auto& row) { row.rest = 0; });
     header_->call("smooth", {qpos, qvel, ctrl, &w});
   }
   static void newton(const Work& w, F* qacc) { header_->call("newton", {&w, none(qacc)}); }
@@ -114,9 +120,6 @@ struct InterpretedRobot : Room<kKind> {
   }
   static void add_coupling(const physics::ContactPoint& point, const Row& row, const F* change, F* coupling) {
     header_->call("add_coupling", {&point, &row, change, coupling});
-  }
-  static void no_coupling(Work& w) {
-    if (header_->size("kContacts") > 0) header_->call("no_coupling", {&w});
   }
   static void add_wrench(const physics::ContactPoint& point, const Row& row, const F* push, F* wrench) {
     header_->call("add_wrench", {&point, &row, push, wrench});

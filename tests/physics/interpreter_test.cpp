@@ -16,10 +16,10 @@ using test::InterpretedRobot;
 using test::RobotKind;
 using test::RobotState;
 
-// The same bits.
+// The same bits, of a robot without dry friction.
 template <RobotKind kKind, class Robot>
 void expect_as_compiled(const std::string& file) {
-  using P = InterpretedRobot<kKind>;
+  using P = InterpretedRobot<test::kinds::without_dry_friction(kKind)>;
   using C = typename Robot::template Physics<double>;
   InterpretedHeader header(test::header_of(std::string(DRL_TEST_DATA) + "/../" + file));
   P::take(header);
@@ -54,7 +54,7 @@ void expect_bytes(const std::string& file) {
   robot_compiler::trace(model, program);
   const robot_compiler::Cost cost = robot_compiler::cost_of(model, program);
   EXPECT_EQ(cost.state_bytes, static_cast<int>(sizeof(typename P::State))) << file;
-  size_t list = sizeof(uint16_t) * static_cast<size_t>(physics::some(P::kContacts + P::kCones)) + 3 * sizeof(int);
+  size_t list = sizeof(uint16_t) * static_cast<size_t>(2 * P::kContacts + P::kCones + 2) + 5 * sizeof(int);
   if (P::kParameters > 0) list += sizeof(float*);
   const auto padding = P::kParameters > 0 ? alignof(float*) : 0;
   EXPECT_LE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list)) << file;
