@@ -84,6 +84,12 @@ constexpr bool remembers() {
   return count_frictions<P>() == 0;
 }
 
+// Whether contacts that go on as they did are left out: what one in a plane adds takes less than to ask.
+template <class P>
+constexpr bool asks_for_changes() {
+  return P::kContacts > 0 && P::kEdges != 3;
+}
+
 // No contact adds anything to bodies.
 template <class P>
 DRL_HD void no_coupling(typename P::Work& w) {
@@ -194,7 +200,8 @@ DRL_HD void begin_pushing(typename P::Work& w) {
   if constexpr (P::kContacts > 0) {
     w.changes = w.touches;
     for (int t = 0; t < w.touches; ++t) {
-      const int r = (w.changed[t] = w.touching[t]) * P::Work::kOfContact;
+      const int r = w.touching[t] * P::Work::kOfContact;
+      if constexpr (asks_for_changes<P>()) w.changed[t] = w.touching[t];
       Mask<F> pushed = F(0) != F(0);
       for (int e = 0; e < P::kEdges; ++e) pushed = pushed | (edge_residual<P>(w.y + r, e) < F(0));
       for (int k = 0; k < P::Work::kOfContact; ++k) take(pushed, w.y[r + k], w.next_y[r + k]);
@@ -246,7 +253,6 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
   const auto changes = [](const F& weight, const F& y, const F& next_y)
                            DRL_LAMBDA { return pushing(weight, next_y) != pushing(weight, y); };
   if constexpr (P::kContacts > 0) {
-    constexpr bool kAddsAll = P::kEdges == 3;  // take_next: in a plane it takes less than to ask
     P::accelerations(w, qacc);
     int number = 0;
     for (int t = 0; t < w.touches; ++t) {
@@ -257,8 +263,10 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
       Mask<F> changed = F(0) != F(0);
       for (int e = 0; e < P::kEdges; ++e)
         changed = changed | changes(w.weight[c], edge_residual<P>(y, e), edge_residual<P>(next_y, e));
-      w.changed[number] = static_cast<uint16_t>(c);
-      number += kAddsAll || any(changed) ? 1 : 0;
+      if constexpr (asks_for_changes<P>()) {
+        w.changed[number] = static_cast<uint16_t>(c);
+        number += any(changed) ? 1 : 0;
+      }
       differs = differs | changed;
     }
     w.changes = number;
@@ -344,8 +352,9 @@ template <class P>
 DRL_HD_CALLED void take_next(typename P::Work& w) {
   using F = typename P::Number;
   if constexpr (P::kContacts > 0)
-    for (int t = 0; t < w.changes; ++t) {
-      const int c = w.changed[t];
+    for (int t = 0; t < (asks_for_changes<P>() ? w.changes : w.touches); ++t) {
+      int c = w.touching[t];
+      if constexpr (asks_for_changes<P>()) c = w.changed[t];
       const F *y = w.y + c * P::Work::kOfContact, *next_y = w.next_y + c * P::Work::kOfContact;
       F change[P::kEdges];
       for (int e = 0; e < P::kEdges; ++e) {

@@ -122,8 +122,11 @@ struct Work {
     Array<TouchingBody<F, Sizes>, Sizes::kTouchingBodies> body;
     Forces<F, Sizes> forces;  // after the solution
   };
-  // Floor contacts that are there in some lane, and those of which other edges push at next_y; each with a place more.
-  uint16_t touching[Sizes::kContacts + Sizes::kCones + 1], changed[Sizes::kContacts + 1];
+  // Floor contacts that are there in some lane, and those of which other edges push at next_y (where the solver asks
+  // for them); each with a place more.
+  uint16_t touching[Sizes::kContacts + Sizes::kCones + 1];
+  [[no_unique_address]] Array<uint16_t, (Sizes::kContacts > 0 && Sizes::kEdges != 3 ? Sizes::kContacts + 1 : 0)>
+      changed;
   int touches = 0, changes = 0;
   bool has_solution = false;  // the last one's residuals, in next_y and the cones
   [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;

@@ -54,7 +54,8 @@ void expect_bytes(const std::string& file) {
   robot_compiler::trace(model, program);
   const robot_compiler::Cost cost = robot_compiler::cost_of(model, program);
   EXPECT_EQ(cost.state_bytes, static_cast<int>(sizeof(typename P::State))) << file;
-  size_t list = sizeof(uint16_t) * static_cast<size_t>(2 * P::kContacts + P::kCones + 2) + 5 * sizeof(int);
+  const int changes = P::kContacts > 0 && P::kEdges != 3 ? P::kContacts + 1 : 0;
+  size_t list = sizeof(uint16_t) * static_cast<size_t>(P::kContacts + P::kCones + 1 + changes) + 5 * sizeof(int);
   if (P::kParameters > 0) list += sizeof(float*);
   const auto padding = P::kParameters > 0 ? alignof(float*) : 0;
   EXPECT_LE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list)) << file;
