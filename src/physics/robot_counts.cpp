@@ -20,7 +20,7 @@ std::vector<int> touching_bodies(const RobotModel& model) {
 std::vector<int> touching_frames(const RobotModel& model) {
   std::vector<bool> touches(model.frames.size());
   for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.frame)] = true;
-  for (const Round& round : model.rounds) touches[static_cast<size_t>(round.frame)] = round.body >= 0;
+  for (const Round& round : model.rounds) touches[static_cast<size_t>(round.frame)] = round.frame > 0;
   return numbered(touches);
 }
 std::vector<const Joint*> limited_joints(const RobotModel& model) {

@@ -161,11 +161,15 @@ class Tracer {
             p_.input(at("wrench", touching, place), identifier(model_.frames[f].name) + "_wrench_" + std::to_string(c));
     return wrench;
   }
+  // The torque of contacts on what does not move is about the first tree's origin.
+  Vec3 center_of_wrench(const Frame& frame) const {
+    return frame.body < 0 ? subtree_center(index(frame.root)) - k_.origin[0] : center_of_tree(frame);
+  }
   void trace_forces() {
     const std::vector<int> frames = touching_frames(model_);
     for (size_t f = 1; f < model_.frames.size(); ++f) {
       const Spatial wrench = wrench_of(f, frames[f]);
-      const Vec3 torque = wrench.angular - cross(center_of_tree(model_.frames[f]), wrench.linear);
+      const Vec3 torque = wrench.angular - cross(center_of_wrench(model_.frames[f]), wrench.linear);
       const int place = static_cast<int>(f) - 1;
       for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", place, c), torque[c]);
       for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", place, 3 + c), wrench.linear[c]);

@@ -91,7 +91,11 @@ class Writer {
       out_ << "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\"" << (kind_.has_pairs ? "" : " conaffinity=\"0\"");
       out_ << list("pos", {0, 0, uniform(-0.3, 0.2)}) << touch() << "/>\n";
     }
-    if (kind_.has_pairs && chance(0.4)) write_geom("post", false);
+    if (!kind_.has_pairs || !chance(0.4)) return;
+    const bool is_on_body = number_ % 2 == 1;
+    out_ << (is_on_body ? "<body name=\"ground\" pos=\"0.1 0.2 0.3\">\n" : "");
+    write_geom("post", false);
+    out_ << (is_on_body ? "</body>\n" : "");
   }
   // What a geom says of its contacts.
   std::string touch() {
