@@ -2,7 +2,7 @@
 // other.
 #pragma once
 
-#include "drl/physics_see.hpp"
+#include "drl/physics_support.hpp"
 
 namespace drl {
 

@@ -3,7 +3,7 @@
 // first.
 #pragma once
 
-#include "drl/physics_support.hpp"
+#include "drl/physics_work.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
@@ -37,10 +37,22 @@ DRL_HD void see_forces(const typename P::Stage& s, const typename P::Forces& for
   else
     P::see_forces(s.qpos, forces.wrench, seen);
 }
+// Whether the stage itself has the numbers of sensors of motion: MuJoCo's are of the first stage of a step.
+template <class P>
+constexpr bool kKeepsSensors = P::kRungeKutta&& P::kSensorNumbers > 0;
 // Of sensors of motion, in `seen` behind frames, centres and motion.
 template <class P>
-DRL_HD void see_sensors(typename P::Seen& seen) {
-  if constexpr (P::kSensorNumbers > 0) P::see_sensors(seen);
+DRL_HD void see_sensors([[maybe_unused]] typename P::Seen& seen) {
+  if constexpr (P::kSensorNumbers > 0 && !kKeepsSensors<P>) P::see_sensors(seen);
+}
+// Into the stage, if it keeps them.
+template <class P>
+DRL_HD void keep_sensors([[maybe_unused]] typename P::Stage& stage) {
+  if constexpr (kKeepsSensors<P>) {
+    typename P::Seen seen;
+    see_frames<P>(stage, seen), see_centers<P>(stage, seen), see_motion<P>(stage, seen);
+    P::see_sensors(seen, stage.sensed);
+  }
 }
 // All of it.
 template <class P>

@@ -13,6 +13,7 @@
 // but what goes into it.
 #pragma once
 
+#include "drl/physics_see.hpp"
 #include "drl/physics_solver.hpp"
 
 namespace drl {
@@ -38,25 +39,26 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
 }
 
 // Of elliptic cones, and of what contact sensors feel.
-template <class P>
+template <class P, bool kFeels>
 DRL_HD void find_cone_forces(typename P::Work& w, typename P::Stage& stage) {
   using F = typename P::Number;
-  if constexpr (P::kSensed > 0)
+  if constexpr (kFeels)
     for (auto& of_sensor : stage.sensed)
       for (F& x : of_sensor) x = F(0);
   for (int t = 0; t < w.touches; ++t) {
     const int c = w.touching[t];
     const ConePoint& point = P::cone(c);
     F* sensed = nullptr;
-    if constexpr (P::kSensed > 0)
+    if constexpr (kFeels)
       if (point.sensor >= 0) sensed = stage.sensed[point.sensor];
     w.cone[c].add_wrench(point.dimensions, w.forces.wrench[point.frame], sensed ? sensed + 1 : nullptr);
     if (sensed) sensed[0] = sensed[0] + math::select(w.contact[c].touch.distance < F(point.margin), F(1), F(0));
   }
 }
 
-// The forces of limits and contacts in the solution that the work holds, into the work; what contact sensors feel.
-template <class P>
+// The forces of limits and contacts in the solution that the work holds, into the work; what contact sensors feel, if
+// this is the stage that they show.
+template <class P, bool kIsShown = true>
 DRL_HD_CALLED void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
   using F = typename P::Number;
   for (auto& wrench : w.forces.wrench)
@@ -73,7 +75,7 @@ DRL_HD_CALLED void find_forces(typename P::Work& w, [[maybe_unused]] typename P:
       const ContactPoint& point = P::point(c);
       P::add_wrench(point, w.contact[c].row, push, w.forces.wrench[point.frame]);
     }
-  if constexpr (P::kCones > 0) find_cone_forces<P>(w, stage);
+  if constexpr (P::kCones > 0) find_cone_forces<P, kIsShown && (P::kSensed > 0)>(w, stage);
   if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, w.forces.wrench);
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) {
@@ -108,7 +110,8 @@ DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typen
 
 // mj_step with the classical Runge-Kutta method of order 4. Each stage's solver starts from the stage before.
 template <class P>
-DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
+DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage, typename P::Work& w,
+                             [[maybe_unused]] bool wants_sensors) {
   using F = typename P::Number;
   constexpr double kNext[] = {0.5 * P::timestep, 0.5 * P::timestep, P::timestep};
   constexpr double kShare[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
@@ -116,6 +119,8 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   for (int k = 0; k < P::nv; ++k) velocity[k] = acceleration[k] = F(0);
   for (int s = 0; s < 4; ++s) {
     forward<P>(stage, state.warm_start, w, nullptr);
+    if constexpr (kKeepsSensors<P>)
+      if (s == 0 && wants_sensors) find_forces<P>(w, stage), keep_sensors<P>(stage);
     for (int k = 0; k < P::nv; ++k) {
       velocity[k] = math::fma(F(kShare[s]), stage.qvel[k], velocity[k]);
       acceleration[k] = math::fma(F(kShare[s]), stage.qacc[k], acceleration[k]);
@@ -132,16 +137,16 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
 }
 
 // mj_step, computed in `w`. `last` is the stage that MuJoCo computed last, of which tasks see the rest; its forces are
-// in `w` if they are wanted.
+// in `w` if they are wanted. What sensors show is of the first stage.
 template <class P>
 DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
                         typename P::Work& w, bool wants_forces = true) {
   begin_stage<P>(state, ctrl, last);
   if constexpr (P::kRungeKutta)
-    step_runge_kutta<P>(state, last, w);
+    step_runge_kutta<P>(state, last, w, wants_forces);
   else
     step_euler<P>(state, last, w);
-  if (wants_forces) find_forces<P>(w, last);
+  if (wants_forces) find_forces<P, !kKeepsSensors<P>>(w, last);
   state.time = state.time + typename P::Number(P::timestep);
 }
 template <class P>
@@ -157,6 +162,7 @@ DRL_HD_CALLED void solve_stage(const typename P::State& state, typename P::Stage
   typename P::Number damped[P::nv];
   forward<P>(stage, state.warm_start, w, damped);
   find_forces<P>(w, stage);
+  keep_sensors<P>(stage);
 }
 // mj_forward: the stage of a state as it is. The state's warm start stays.
 template <class P>

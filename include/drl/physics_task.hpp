@@ -6,7 +6,7 @@
 #include <new>
 
 #include "drl/compiled_robot.hpp"
-#include "drl/physics_see.hpp"
+#include "drl/physics_support.hpp"
 #include "drl/robot.hpp"
 
 namespace drl {

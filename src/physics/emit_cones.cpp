@@ -48,17 +48,10 @@ std::string emit_parameters(const RobotModel& model) {
 }
 
 std::string emit_sensor_places(const RobotModel& model) {
-  std::vector<int> places;
-  for (const Sensor& sensor : model.sensors) {
-    const int size = sensor.kind == Sensor::contact ? 4 : 3;
-    places.resize(static_cast<size_t>(sensor.first + size), -1);
-    for (int k = 0; k < 4 && sensor.kind == Sensor::contact; ++k)
-      places[static_cast<size_t>(sensor.first + k)] = 4 * sensor.index + k;
-  }
   const auto text = [](int place) { return std::to_string(place); };
-  return emit_table(
-      "  // Where a number of MuJoCo's sensordata is: -1 in Seen::sensor, else among the forces of contact sensors.\n",
-      "int", "sensor_place", "kSensorNumbers", wrapped(listed(places, text) + ",", "        "));
+  return emit_table("  // Where a number of MuJoCo's sensordata is: -1 in Seen::sensor, else in Stage::sensed.\n",
+                    "int", "sensor_place", "kSensorNumbers",
+                    wrapped(listed(sensor_places(model), text) + ",", "        "));
 }
 
 }  // namespace
@@ -74,24 +67,20 @@ std::string cone_of(const ConeFriction& cone) {
 std::string emit_sensor_names(const RobotModel& model) {
   if (model.sensors.empty()) return "";
   const auto sensor = [](const Sensor& s) {
-    return "{" + quoted(s.name) + ", " + std::to_string(s.first) + (s.kind == Sensor::contact ? ", 4}" : ", 3}");
+    return "{" + quoted(s.name) + ", " + std::to_string(s.first) + ", " + std::to_string(s.size()) + "}";
   };
   return wrapped(table("inline constexpr NamedSensor sensors[]", model.sensors, "", sensor), "");
 }
 
 std::string emit_cone_tables(const RobotModel& model) {
-  size_t sensed = 0, sensor_numbers = 0;
-  for (const Sensor& sensor : model.sensors) {
-    const bool is_contact = sensor.kind == Sensor::contact;
-    sensed += is_contact ? 1 : 0;
-    sensor_numbers = std::max(sensor_numbers, static_cast<size_t>(sensor.first) + (is_contact ? 4 : 3));
-  }
+  const size_t sensor_numbers = sensor_places(model).size();
   const int cones = count_cones(model), pair_cones = count_pair_cones(model), boxes = count_boxes(model);
   const size_t parameters = 3 * model.parameters.size();
-  std::string text = wrapped("static constexpr int kCones = " + count(cones) + ", kPairCones = " + count(pair_cones) +
-                                 ", kBoxes = " + count(boxes) + ", kParameters = " + count(parameters) +
-                                 ", kSensed = " + count(sensed) + ", kSensorNumbers = " + count(sensor_numbers) + ";",
-                             "  ");
+  std::string text =
+      wrapped("static constexpr int kCones = " + count(cones) + ", kPairCones = " + count(pair_cones) +
+                  ", kBoxes = " + count(boxes) + ", kParameters = " + count(parameters) +
+                  ", kSensed = " + count(count_sensed(model)) + ", kSensorNumbers = " + count(sensor_numbers) + ";",
+              "  ");
   if (cones + pair_cones > 0)
     text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
             ";  // friction of cones whose coefficient is 1\n";

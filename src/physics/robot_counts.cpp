@@ -55,4 +55,18 @@ int count_pair_cones(const RobotModel& model) {
   return static_cast<int>(std::min(kMost, 2 * std::ranges::count_if(model.pairs, has_cone)));
 }
 
+std::vector<int> sensor_places(const RobotModel& model) {
+  std::vector<int> places;
+  for (const Sensor& sensor : model.sensors) {
+    places.resize(static_cast<size_t>(sensor.first + sensor.size()), -1);
+    for (int k = 0; k < 4 && sensor.kind == Sensor::contact; ++k)
+      places[static_cast<size_t>(sensor.first + k)] = 4 * sensor.index + k;
+  }
+  int next = count_numbers(places);
+  for (int& place : places)
+    if (place < 0 && model.runge_kutta) place = next++;
+  return places;
+}
+int count_sensed(const RobotModel& model) { return (count_numbers(sensor_places(model)) + 3) / 4; }
+
 }  // namespace drl::robot_compiler

@@ -30,4 +30,9 @@ int count_pair_rows(const RobotModel& model);
 // solved.
 int count_pair_cones(const RobotModel& model);
 
+// Of each number of MuJoCo's sensordata its place among those that a stage keeps; -1 of motion, which is found in the
+// stage when it is asked for. With Runge-Kutta all are kept, since MuJoCo's are of a step's first stage.
+std::vector<int> sensor_places(const RobotModel& model);
+int count_sensed(const RobotModel& model);  // fours of places
+
 }  // namespace drl::robot_compiler

@@ -275,8 +275,6 @@ class Reader : PartReader {
            of(m_.actuator_ctrlrange, a, 2), of(m_.actuator_forcerange, a, 2)});
   }
   void refuse_the_rest() {
-    // MuJoCo's are of the first stage, the state's are of the last one.
-    if (r_.runge_kutta && m_.nsensor > 0) refuse("sensors with Runge-Kutta");
     if (m_.neq > 0) refuse("equality constraints");
     if (m_.nplugin > 0) refuse("plugins");
     if (m_.nflex > 0) refuse("flexible bodies");

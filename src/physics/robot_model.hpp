@@ -149,6 +149,7 @@ struct Sensor {
   std::string name;
   int first = 0;  // of its numbers in MuJoCo's sensordata
   int index = 0;  // site; frame; of the contact sensors
+  int size() const { return kind == contact ? 4 : 3; }
 };
 
 // What a fluid drags at: a body of the file, as the box of its mass and inertia.

@@ -52,7 +52,8 @@ void trace_sensors(const RobotModel& model, Program& p) {
   if (model.sensors.empty()) return;
   p.begin(
       "Sensors of motion, each in the place of MuJoCo's sensordata, from what is seen of frames, centres and motion.",
-      "see_sensors(Seen& seen)");
+      model.runge_kutta ? "see_sensors(const Seen& seen, F (*sensed)[4])" : "see_sensors(Seen& seen)");
+  const std::vector<int> places = sensor_places(model);
   Tracer tracer(model, p);
   for (const Sensor& sensor : model.sensors) {
     if (sensor.kind == Sensor::contact) continue;
@@ -65,7 +66,10 @@ void trace_sensors(const RobotModel& model, Program& p) {
       const Spatial motion = tracer.motion_of(model.sites[index]);
       value = sensor.kind == Sensor::gyro ? motion.angular : motion.linear;
     }
-    for (int c = 0; c < 3; ++c) p.set(at("seen.sensor", sensor.first + c), value[c]);
+    for (int c = 0; c < 3; ++c) {
+      const int place = places[static_cast<size_t>(sensor.first + c)];
+      p.set(place < 0 ? at("seen.sensor", sensor.first + c) : at("sensed", place / 4, place % 4), value[c]);
+    }
   }
 }
 

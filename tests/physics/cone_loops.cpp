@@ -5,6 +5,7 @@ namespace drl::DRL_ISA {
 
 DRL_HOST_LOOP(StepRobots<crawler_robot>)
 DRL_HOST_LOOP(StepRobots<pincers_robot>)
+DRL_HOST_LOOP(StepRobots<skater_robot>)
 #if DRL_HAS_GO1
 DRL_HOST_LOOP(StepRobots<go1_robot>)
 #endif

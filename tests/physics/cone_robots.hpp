@@ -4,6 +4,7 @@
 #include "drl/physics_loop.hpp"
 #include "physics/crawler.hpp"
 #include "physics/pincers.hpp"
+#include "physics/skater.hpp"
 #if DRL_HAS_GO1
 #include "physics/go1.hpp"
 #endif

@@ -2,6 +2,8 @@
 #include "cone_robots.hpp"
 #include "exact.hpp"
 #include "lanes.hpp"
+// Behind them.
+#include "drl/physics_task.hpp"
 
 namespace drl {
 namespace {
@@ -19,6 +21,40 @@ struct Files<pincers_robot> {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Pincers, Exact, pincers_robot);
 TEST(Lanes, OfPincers) { expect_lanes<pincers_robot>(Files<pincers_robot>::file); }
+
+template <>
+struct Files<skater_robot> {
+  static constexpr const char* file = "tests/physics/models/skater.xml";
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Skater, Exact, skater_robot);
+TEST(Lanes, OfSkater) { expect_lanes<skater_robot>(Files<skater_robot>::file); }
+
+// As a task reads them: after some time steps at once, and of a state as it is.
+using OfSkater = Exact<skater_robot>;
+TEST_F(OfSkater, TasksReadSensorsAsLibmujocoHasThem) {
+  constexpr int kFrameSkip = 3;
+  using Robot = PhysicsRobot<double, CompiledRobot<model_key("skater.xml")>, kFrameSkip>;
+  const auto expect_sensors = [&](const Robot& robot, const mjData& d) {
+    for (int k = 0; k < P::kSensorNumbers; ++k) {
+      const double sensed = robot.sensor(SensorId{k});
+      EXPECT_LE(test::difference(&sensed, d.sensordata + k, 1), 1e-9) << "sensor " << k;
+    }
+  };
+  for (int t = 0; t < 100; ++t) {
+    RobotState at = reference.next_state();
+    compared.set(at);
+    Robot robot;
+    robot.take(compared.state);
+    robot.advance(at.ctrl.data());
+    for (int k = 1; k < kFrameSkip; ++k) at = reference.state_of(reference.after_step(at));
+    const mjData& last = reference.after_step(at);
+    expect_sensors(robot, last);
+    at = reference.state_of(last);
+    robot.forward();
+    expect_sensors(robot, reference.after_forward(at));
+    ASSERT_FALSE(HasFailure()) << "state " << t;
+  }
+}
 
 #if DRL_HAS_GO1
 template <>

@@ -115,15 +115,6 @@ TEST(RobotModel, SoftnessOfMixedSignsIsTheDefault) {
   EXPECT_NEAR(model.contacts[0].softness.damping, 2 / (0.95 * 0.02), 1e-12);
 }
 
-TEST(RobotModel, SensorsWithRungeKuttaAreNamed) {
-  const std::string sensed =
-      "<worldbody><body><freejoint/><geom size='0.1'/><site name='imu'/></body></worldbody><sensor><gyro "
-      "site='imu'/></sensor>";
-  EXPECT_TRUE(read(sensed).unsupported.empty());
-  EXPECT_EQ(read("<option integrator='RK4'/>" + sensed).unsupported,
-            std::vector<std::string>{"sensors with Runge-Kutta"});
-}
-
 TEST(RobotModel, InfiniteNumbersAreNamed) {
   const std::string begin = "<worldbody><body><joint name='hinge' ", end = "/><geom size='0.1'/></body></worldbody>";
   EXPECT_TRUE(read(begin + end).unsupported.empty());
