@@ -36,6 +36,7 @@ struct LaneTraits {
   using Int = int32_t;
   using Bits = uint32_t;
   using Wide = double;
+  using HalfWide = double;
 };
 
 template <class F>
@@ -50,6 +51,8 @@ template <class F>
 using Bits = typename LaneTraits<F>::Bits;  // a uint32_t in each lane
 template <class F>
 using Wide = typename LaneTraits<F>::Wide;  // a double in each lane
+template <class F>
+using HalfWide = typename LaneTraits<F>::HalfWide;  // of half of a pack's lanes, which fill as much of a register
 
 // Bit l is lane l of a mask.
 DRL_HD uint32_t lane_bits(bool mask) { return mask ? 1 : 0; }
@@ -72,6 +75,16 @@ DRL_HD int lowest_bit(uint32_t bits) {  // of bits that are not all 0
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
 DRL_HD T lane(T x, int) {
   return x;
+}
+
+// Half of the lanes from `first` on, in double; and rounded into them.
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+DRL_HD double wide_half(T x, int) {
+  return static_cast<double>(x);
+}
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+DRL_HD void set_half(T& x, int, double half) {
+  x = static_cast<T>(half);
 }
 
 // Numbers i, i + 1, ... of an array, as F, Int<F> or Bits<F> hold them.
@@ -246,6 +259,12 @@ struct Pack {
 #endif
   }
   DRL_HD friend T lane(Pack x, int l) { return x.v[l]; }
+  DRL_HD friend Pack<double, W / 2> wide_half(const Pack& x, int first) {
+    return Pack<double, W / 2>::load(reinterpret_cast<const T*>(&x) + first);
+  }
+  DRL_HD friend void set_half(Pack& x, int first, Pack<double, W / 2> half) {
+    store(reinterpret_cast<T*>(&x) + first, convert<Pack<T, W / 2>>(half));
+  }
   DRL_HD friend bool all_finite(Pack x) {
 #if defined(__AVX512DQ__)
     constexpr int kInfiniteOrNan = 0x99;
@@ -384,6 +403,7 @@ struct LaneTraits<Pack<T, W>> {
   using Int = Pack<int32_t, W>;
   using Bits = Pack<uint32_t, W>;
   using Wide = Pack<double, W>;
+  using HalfWide = Pack<double, W / 2>;
 };
 
 namespace math {

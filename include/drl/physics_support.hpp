@@ -20,6 +20,34 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
+// What a function of a robot that computes in double reads and writes: half of the lanes from `first` on.
+template <class F>
+struct WideHalf {
+  const F* from;
+  int first;
+  DRL_HD HalfWide<F> operator[](int k) const { return wide_half(from[k], first); }
+};
+template <class P>
+struct WideDistances {
+  using F = typename P::Number;
+  typename P::Work& w;
+  int first;
+  struct Place {
+    F& distance;
+    int first;
+    DRL_HD void operator=(HalfWide<F> x) const { set_half(distance, first, x); }
+  };
+  DRL_HD Place operator[](int c) const { return {w.contact[c].touch.distance, first}; }
+};
+// Distances from the floor. In float a foot's would be off by 2e-8 m, as the rotations are that lead to it; pushed back
+// by a stiff floor, a light leg's accelerations would be three times as far from right as all else makes them.
+template <class P>
+DRL_HD_CALLED void find_distances(const typename P::Number* qpos, typename P::Work& w) {
+  using F = typename P::Number;
+  for (int first = 0; first < kLanesOf<F>; first += kLanesOf<HalfWide<F>>)
+    P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideDistances<P>{w, first});
+}
+
 // The acceleration that follows from a stage's position, velocity and controls, from a warm start. `damped` [nv]: the
 // one that Euler's step takes, where that is another.
 template <class P>
@@ -29,6 +57,7 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
     w.own = stage.own, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.own, w);
   else
     P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
+  if constexpr (P::kCones > 0) find_distances<P>(stage.qpos, w);
   P::into_solver(w, warm_start, stage.qacc);
   solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
   if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);

@@ -54,7 +54,9 @@ Cost cost_of(const RobotModel& model, const Program& program) {
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
   const int rows = limits + static_cast<int>(frictional_dofs(model).size());
   const int solution = of["newton"] + of["factorise"] + of["solve_down"];
-  const int once = of["smooth"] + of["into_solver"] + of["out_of_solver"] + of["damp"] + of["integrate"];
+  // Of doubles a register holds half as many.
+  const int once =
+      of["smooth"] + 2 * of["distances"] + of["into_solver"] + of["out_of_solver"] + of["damp"] + of["integrate"];
   const int pairs = 8 * static_cast<int>(model.pairs.size());  // how near they are
   const int pyramid = of["contact_row"] + of["add_coupling"] + kRounds * of["contact_edges"];
   const int touching = model.elliptic ? kRounds * kConeOperations : pyramid;

@@ -2,6 +2,7 @@
 
 #include "physics/emit_tables.hpp"
 #include "physics/emit_text.hpp"
+#include "physics/robot_counts.hpp"
 
 namespace drl::robot_compiler {
 namespace {
@@ -35,6 +36,7 @@ std::string emit_header(const RobotModel& model, const Program& program) {
   text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + namespace_of(model) + " {\n\n";
   text += emit_names(model) + "\n" + emit_sizes(model, program) + "\n";
   text += "template <class F>\nstruct Physics : Sizes {\n  using Number = F;\n";
+  if (count_cones(model) > 0) text += "  template <class Other>\n  using With = Physics<Other>;\n";
   for (const char* type : {"State", "Stage", "Forces", "Seen", "Work"})
     text += std::string("  using ") + type + " = physics::" + type + "<F, Sizes>;\n";
   for (const Function& function : program.functions()) text += "\n" + emit_function(program, function).text;

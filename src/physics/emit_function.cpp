@@ -24,7 +24,8 @@ std::string in(const Text& text, Binding at_least) {
 
 class FunctionEmitter {
  public:
-  FunctionEmitter(const Graph& graph, const Function& function) : graph_(graph), function_(function) {
+  FunctionEmitter(const Graph& graph, const Function& function)
+      : graph_(graph), function_(function), room_(function.is_wide ? "math::wide::" : "math::") {
     for (const Statement& statement : function.statements) count_uses(statement.value);
     for (const Statement& statement : function.statements) add_line(statement);
   }
@@ -135,7 +136,7 @@ class FunctionEmitter {
       first = "F(" + number(-node(a).value) + ")";
     else
       first = is_negative ? "-" + in(text(a, reader), kAtom) : text(a, reader).text;
-    return "math::fma(" + first + ", " + text(b, reader).text + ", " + c.text + ")";
+    return room_ + "fma(" + first + ", " + text(b, reader).text + ", " + c.text + ")";
   }
 
   Text operation(int k, Draft& reader) {
@@ -144,13 +145,13 @@ class FunctionEmitter {
     const auto call = [&](const char* name, auto... operands) {
       std::string list;
       ((list += (list.empty() ? "" : ", ") + text(operands, reader).text), ...);
-      return Text{std::string(name) + "(" + list + ")", kAtom};
+      return Text{room_ + name + "(" + list + ")", kAtom};
     };
     if (n.op == Op::constant) return {"F(" + number(n.value) + ")", kAtom};
     if (n.op == Op::input) return {n.text, kAtom};
     if (n.op == Op::sin || n.op == Op::cos) {
       counts_.trigonometric += 1;
-      return call(n.op == Op::sin ? "math::sin" : "math::cos", of[0]);
+      return call(n.op == Op::sin ? "sin" : "cos", of[0]);
     }
     if (n.op == Op::add && fuses(of[1]))
       return {fma(node(of[1]).of[0], node(of[1]).of[1], text(of[0], reader), reader), kAtom};
@@ -175,13 +176,13 @@ class FunctionEmitter {
       case Op::negate:
         return {"-" + in(text(of[0], reader), kAtom), kSign};
       case Op::sqrt:
-        return call("math::sqrt", of[0]);
+        return call("sqrt", of[0]);
       case Op::min:
-        return call("math::min", of[0], of[1]);
+        return call("min", of[0], of[1]);
       case Op::max:
-        return call("math::max", of[0], of[1]);
+        return call("max", of[0], of[1]);
       default:
-        return {"math::select(" + text(of[0], reader).text + " < " + text(of[1], reader).text + ", " +
+        return {room_ + "select(" + text(of[0], reader).text + " < " + text(of[1], reader).text + ", " +
                     text(of[2], reader).text + ", " + text(of[3], reader).text + ")",
                 kAtom};
     }
@@ -189,6 +190,7 @@ class FunctionEmitter {
 
   const Graph& graph_;
   const Function& function_;
+  const std::string room_;           // of elementary functions
   std::map<int, int> uses_, lines_;  // by node
   std::map<int, std::string> names_of_;
   std::set<std::string> names_;

@@ -10,8 +10,8 @@ constexpr const char* kSpatial[] = {"wx", "wy", "wz", "vx", "vy", "vz"};
 
 }  // namespace
 
-void Program::begin(const std::string& comment, const std::string& signature, bool is_inlined) {
-  functions_.push_back({comment, signature, is_inlined, sections_, {}, {}});
+void Program::begin(const std::string& comment, const std::string& signature, bool is_inlined, bool is_wide) {
+  functions_.push_back({comment, signature, is_inlined, is_wide, sections_, {}, {}});
   section("");
 }
 

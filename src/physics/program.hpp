@@ -22,6 +22,7 @@ struct Function {
   std::string comment;    // may have several lines
   std::string signature;  // "newton(const Work& w, F* qacc)"
   bool is_inlined;        // into a loop; else it is too large for that
+  bool is_wide;           // computes in double (drl/math.hpp)
   int first_section;
   std::vector<std::string> sections;  // what each computes; may be empty
   std::vector<Statement> statements;
@@ -30,7 +31,7 @@ struct Function {
 class Program {
  public:
   // Statements from now on are of this function, in a section without a comment until section() is called.
-  void begin(const std::string& comment, const std::string& signature, bool is_inlined = false);
+  void begin(const std::string& comment, const std::string& signature, bool is_inlined = false, bool is_wide = false);
   void section(const std::string& comment);
   void set(const std::string& target, const Expr& value);
   void add(const std::string& target, const Expr& value);  // nothing for 0

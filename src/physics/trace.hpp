@@ -90,12 +90,14 @@ SeenBody see_body(const RobotModel& model, int body, Program& p);
 Expr seen_number(Program& p, const std::string& array, size_t k, int c);
 Vec3 seen_vector(Program& p, const std::string& array, size_t k, int first = 0);
 void trace_sensors(const RobotModel& model, Program& p);
+void trace_distances(const RobotModel& model, Program& p);
 inline void trace(const RobotModel& model, Program& p) {
   const Kept kept = trace_smooth(model, p);
   trace_constraints(model, kept, p);
   trace_integrator(model, kept, p);
   trace_seen(model, p);
   trace_sensors(model, p);
+  trace_distances(model, p);
 }
 
 // How many residuals contacts with the floor keep in the work.

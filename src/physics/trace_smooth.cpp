@@ -79,6 +79,20 @@ void trace_frictions(const RobotModel& model, Program& p) {
   }
 }
 
+Vec3 center_of(const FloorContact& contact, const Kinematics& kinematics) {
+  const auto body = static_cast<size_t>(contact.body);
+  return kinematics.pos[body] + kinematics.turn[body] * known(contact.center);
+}
+// From the floor. A corner of a box that is above its centre does not touch.
+Expr distance_of(const RobotModel& model, const FloorContact& contact, const Vec3& center,
+                 const Kinematics& kinematics) {
+  const auto body = static_cast<size_t>(contact.body);
+  const Expr height = kinematics.origin[static_cast<size_t>(model.bodies[body].tree)][2];
+  const Expr distance = height + center[2] - Expr(contact.radius + contact.height);
+  if (!contact.corner) return distance;
+  return select_less(0, (kinematics.turn[body] * known(*contact.corner))[2], kFarAway, distance);
+}
+
 void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& kept, Program& p) {
   std::vector<Vec3> centers;
   std::vector<Expr> distances, along[2];
@@ -88,13 +102,8 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     const FloorContact& contact = model.contacts[c];
     const auto body = static_cast<size_t>(contact.body);
     const std::string name = identifier(contact.name);
-    centers.push_back(p.named(kinematics.pos[body] + kinematics.turn[body] * known(contact.center), name));
-    const Expr height = kinematics.origin[static_cast<size_t>(model.bodies[body].tree)][2];
-    Expr distance = height + centers[c][2] - Expr(contact.radius + contact.height);
-    // A corner of a box that is above its centre does not touch.
-    if (contact.corner)
-      distance = select_less(0, (kinematics.turn[body] * known(*contact.corner))[2], kFarAway, distance);
-    distances.push_back(p.named(distance, name + "_distance"));
+    centers.push_back(p.named(center_of(contact, kinematics), name));
+    distances.push_back(p.named(distance_of(model, contact, centers[c], kinematics), name + "_distance"));
     // MuJoCo's first tangent is along a capsule, and y for a sphere.
     const Vec3 axis = contact.axis && !model.elliptic ? kinematics.turn[body] * known(*contact.axis) : unit_vector(1);
     along[0].push_back(is_planar ? Expr(1) : axis[0]), along[1].push_back(is_planar ? Expr(0) : axis[1]);
@@ -112,7 +121,10 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     for (const Vec3& center : centers) values.push_back(center[k]);
     kept.center[k] = field(values, std::string("center_") + "xyz"[k]);
   }
-  kept.distance = field(distances, "distance");
+  if (count_cones(model) > 0)
+    p.add_field("Touch", "distance");  // trace_distances() finds it
+  else
+    kept.distance = field(distances, "distance");
   if (!model.elliptic) kept.along_x = field(along[0], "along_x"), kept.along_y = field(along[1], "along_y");
 
   const std::vector<int> bodies = touching_bodies(model);
@@ -167,6 +179,17 @@ Expr impedance(const Impedance& curve, const Expr& x) {
                        Expr(1) - rest * rest / (Expr(1) - curve.midpoint));
   }
   return curve.least + (curve.most - curve.least) * rise;
+}
+
+void trace_distances(const RobotModel& model, Program& p) {
+  if (count_cones(model) == 0) return;
+  p.begin("How far from the floor all is that may touch it, in double.",
+          "distances(const auto& qpos, const auto& distance)", false, true);
+  const Kinematics kinematics = trace_kinematics(model, p);
+  for (size_t c = 0; c < model.contacts.size(); ++c) {
+    const FloorContact& contact = model.contacts[c];
+    p.set(at("distance", static_cast<int>(c)), distance_of(model, contact, center_of(contact, kinematics), kinematics));
+  }
 }
 
 Kept trace_smooth(const RobotModel& model, Program& p) {

@@ -84,6 +84,15 @@ TEST(Math, ScaledCosIsTheRoundedDouble) {
   }
 }
 
+TEST(Math, WideSinAndCosAreThoseOfDouble) {
+  for (const double range : {0.9, 10.0, 1e5})
+    for (int i = -200000; i <= 200000; ++i) {
+      const double x = range * i / 200000;
+      ASSERT_NEAR(math::wide::sin(x), std::sin(x), 2e-16) << x;
+      ASSERT_NEAR(math::wide::cos(x), std::cos(x), 2e-16) << x;
+    }
+}
+
 TEST(Math, LimitsAreTheMathematicalOnes) {
   EXPECT_EQ(math::exp(0.0f), 1.0f);
   EXPECT_EQ(math::exp(89.0f), kInfinity);

@@ -62,10 +62,10 @@ struct Files<go1_robot> {
   static constexpr const char* file = DRL_MODELS "/go1.xml";
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Go1, Exact, go1_robot);
-// 4.3e-4, and 1.6e-4 if distances from the floor are given in double: these are the difference of numbers of 0.3 m,
-// computed to 5e-8 m, whichever way they are summed, since the legs' rotations are rounded. A foot that is pushed back
-// at 1.1e4 m/s^2 a metre makes 6e-4 m/s^2 of that, and a calf of 0.2 m 3e-3 rad/s^2.
-TEST(Lanes, OfGo1) { expect_lanes<go1_robot>(Files<go1_robot>::file, 5e-4); }
+// 1.6e-4, nearly all of it the solver's: a round solves for all of the accelerations, not for their change, by factors
+// that are rounded (1.2e-4), and the last one ends at kSame of find_next_cones (1.45e-4 with both). Of what the solver
+// starts from only the places of pairs are felt (7e-5), all else to 1e-5.
+TEST(Lanes, OfGo1) { expect_lanes<go1_robot>(Files<go1_robot>::file, 2e-4); }
 #endif
 
 }  // namespace
