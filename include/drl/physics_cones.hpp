@@ -109,8 +109,12 @@ struct Cone {
     }
     size = math::fma(mu * mu, own_size, size), error = math::fma(mu * mu, own_error, error);
   }
-  DRL_HD void take_next(int residuals) {
-    now = next;
+  // The stiffness of these lanes stays.
+  DRL_HD void take_next(int residuals, Mask<F> stays) {
+    const auto take = [&](F& of_now, F of_next) DRL_LAMBDA { of_now = math::select(stays, of_now, of_next); };
+    take(now.normal, next.normal), take(now.cross, next.cross), take(now.along, next.along);
+    take(now.across, next.across), take(now.alone, next.alone);
+    for (int k = 0; k < kResiduals - 1; ++k) take(now.t[k], next.t[k]);
     for (int k = 0; k < residuals; ++k) u[k] = next_u[k];
   }
 

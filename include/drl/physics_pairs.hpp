@@ -455,6 +455,26 @@ DRL_HD_CALLED void take_pairs(typename P::Work& w) {
     for (int c = 0; c < w.pair_cones; ++c) take_pair_cone<P>(w, w.pair_rows + kResiduals * c, w.pair_cone[c], strength);
 }
 
+// Takes from what is along qvel what pairs push with in the solution; their rows are at rest then.
+template <class P, class F>
+DRL_HD_CALLED void subtract_pairs(typename P::Work& w, F* force) {
+  const auto subtract = [&](F push, PairRow<F, P::nv>& row) DRL_LAMBDA {
+    for (int i = 0; i < P::nv; ++i) force[i] = math::fma(-push, row.along[i], force[i]);
+    row.rest = F(0);
+  };
+  if constexpr (P::kPairRows > 0)
+    for (int s = 0; s < w.pair_rows; ++s) {
+      const F y = w.next_y[P::Work::kFixedRows + s];
+      subtract(pushing(w.weight[P::Work::kFixedWeights + s], y) * y, w.pair_row[s]);
+    }
+  if constexpr (P::kPairCones > 0)
+    for (int c = 0; c < w.pair_cones; ++c) {
+      F push[kResiduals];
+      w.pair_cone[c].next.of(w.pair_cone[c].next_u, kResiduals, push);
+      for (int r = 0; r < kResiduals; ++r) subtract(push[r], w.pair_cone[c].row[r]);
+    }
+}
+
 template <class F>
 DRL_HD void add_wrench(Mask<F> lanes, F push, const F* wrench, F* sum) {
   for (int k = 0; k < 6; ++k) sum[k] = math::select(lanes, math::fma(push, wrench[k], sum[k]), sum[k]);

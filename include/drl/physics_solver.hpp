@@ -347,9 +347,10 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
 }
 
-// The rows that push become the next ones, and so does what contacts add to bodies.
+// The rows that push become the next ones, and so does what contacts add to bodies; but in solved lanes cones keep
+// their stiffness, so that the last factors of a lane do not depend on how many rounds others take.
 template <class P>
-DRL_HD_CALLED void take_next(typename P::Work& w) {
+DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename P::Number> is_solved) {
   using F = typename P::Number;
   if constexpr (P::kContacts > 0)
     for (int t = 0; t < (asks_for_changes<P>() ? w.changes : w.touches); ++t) {
@@ -365,7 +366,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w) {
       P::add_coupling(point, w.contact[c].row, change, w.body[point.body].coupling);
     }
   each_residual<P>(w, [&](F& y, F next_y) DRL_LAMBDA { y = next_y; });
-  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals); });
+  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals, is_solved); });
   each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
   if constexpr (P::kCones > 0) {
     no_coupling<P>(w);
@@ -412,11 +413,12 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
     for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
     if (is_last) return;
     if (round == 0) begin_pushing<P>(w);
-    take_next<P>(w);
+    if constexpr (P::kCones + P::kPairCones > 0)
+      if (round > 0) is_solved = is_solved | !differs;
+    take_next<P>(w, is_solved);
     balance<P>(w, next);
     // Where cones push, a solution would change a little with each round that other lanes take.
     if constexpr (P::kCones + P::kPairCones > 0) {
-      if (round > 0) is_solved = is_solved | !differs;
       for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_solved, qacc[i], next[i]);
     }
   }

@@ -48,25 +48,6 @@ DRL_HD_CALLED void find_distances(const typename P::Number* qpos, typename P::Wo
     P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideDistances<P>{w, first});
 }
 
-// The acceleration that follows from a stage's position, velocity and controls, from a warm start. `damped` [nv]: the
-// one that Euler's step takes, where that is another.
-template <class P>
-DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
-                           typename P::Number* damped) {
-  if constexpr (P::kParameters > 0)
-    w.own = stage.own, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.own, w);
-  else
-    P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
-  if constexpr (P::kCones > 0) find_distances<P>(stage.qpos, w);
-  P::into_solver(w, warm_start, stage.qacc);
-  solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
-  if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
-  if constexpr (P::kFreeTurn > 0) {
-    P::out_of_solver(w, stage.qacc, stage.qacc);
-    if constexpr (P::kImplicitDamping) P::out_of_solver(w, damped, damped);
-  }
-}
-
 // Of elliptic cones, and of what contact sensors feel.
 template <class P, bool kFeels>
 DRL_HD void find_cone_forces(typename P::Work& w, typename P::Stage& stage) {
@@ -85,10 +66,10 @@ DRL_HD void find_cone_forces(typename P::Work& w, typename P::Stage& stage) {
   }
 }
 
-// The forces of limits and contacts in the solution that the work holds, into the work; what contact sensors feel, if
-// this is the stage that they show.
-template <class P, bool kIsShown = true>
-DRL_HD_CALLED void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
+// The forces of limits, dry friction and contacts with the floor in the solution that the work holds, into the work;
+// what contact sensors feel, if this is the stage that they show.
+template <class P, bool kIsShown>
+DRL_HD_CALLED void find_floor_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
   using F = typename P::Number;
   for (auto& wrench : w.forces.wrench)
     for (F& x : wrench) x = F(0);
@@ -105,7 +86,6 @@ DRL_HD_CALLED void find_forces(typename P::Work& w, [[maybe_unused]] typename P:
       P::add_wrench(point, w.contact[c].row, push, w.forces.wrench[point.frame]);
     }
   if constexpr (P::kCones > 0) find_cone_forces<P, kIsShown && (P::kSensed > 0)>(w, stage);
-  if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, w.forces.wrench);
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) {
       const F y = w.next_y[P::Work::kOfContacts + l];
@@ -113,6 +93,48 @@ DRL_HD_CALLED void find_forces(typename P::Work& w, [[maybe_unused]] typename P:
     }
   if constexpr (count_frictions<P>() > 0)
     for (int f = 0; f < P::kFrictions; ++f) w.forces.limit[P::kLimits + f] = w.friction[f].push(P::friction(f));
+}
+// Those of pairs too.
+template <class P, bool kIsShown = true>
+DRL_HD void find_forces(typename P::Work& w, typename P::Stage& stage) {
+  find_floor_forces<P, kIsShown>(w, stage);
+  if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, w.forces.wrench);
+}
+
+// The solver's rounds solve for all of the accelerations, by factors that are rounded. Takes what that has left out of
+// balance away, by the last round's factors, in these lanes.
+template <class P>
+DRL_HD_CALLED void refine(typename P::Work& w, typename P::Stage& stage, Mask<typename P::Number> lanes) {
+  using F = typename P::Number;
+  F force[P::nv], change[P::nv];
+  find_floor_forces<P, !kKeepsSensors<P>>(w, stage);
+  P::unbalanced(w, stage.qacc, force);
+  subtract_pairs<P>(w, force);
+  P::solve_up(w, force, w.half);
+  take_pairs<P>(w);
+  P::solve_down(w, change);
+  for (int i = 0; i < P::nv; ++i) stage.qacc[i] = stage.qacc[i] + math::select(lanes, change[i], F(0));
+}
+
+// The acceleration that follows from a stage's position, velocity and controls, from a warm start. `damped` [nv]: the
+// one that Euler's step takes, where that is another.
+template <class P>
+DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
+                           typename P::Number* damped) {
+  if constexpr (P::kParameters > 0)
+    w.own = stage.own, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.own, w);
+  else
+    P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
+  if constexpr (P::kCones > 0) find_distances<P>(stage.qpos, w);
+  P::into_solver(w, warm_start, stage.qacc);
+  [[maybe_unused]] const typename P::Number unsolved = stage.unsolved;
+  solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
+  if constexpr (P::kCones > 0 && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
+  if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
+  if constexpr (P::kFreeTurn > 0) {
+    P::out_of_solver(w, stage.qacc, stage.qacc);
+    if constexpr (P::kImplicitDamping) P::out_of_solver(w, damped, damped);
+  }
 }
 
 template <class P>

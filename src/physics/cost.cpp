@@ -55,8 +55,9 @@ Cost cost_of(const RobotModel& model, const Program& program) {
   const int rows = limits + static_cast<int>(frictional_dofs(model).size());
   const int solution = of["newton"] + of["factorise"] + of["solve_down"];
   // Of doubles a register holds half as many.
-  const int once =
-      of["smooth"] + 2 * of["distances"] + of["into_solver"] + of["out_of_solver"] + of["damp"] + of["integrate"];
+  const int refinement = refines(model) ? of["unbalanced"] + of["solve_up"] + of["solve_down"] : 0;
+  const int once = of["smooth"] + 2 * of["distances"] + refinement + of["into_solver"] + of["out_of_solver"] +
+                   of["damp"] + of["integrate"];
   const int pairs = 8 * static_cast<int>(model.pairs.size());  // how near they are
   const int pyramid = of["contact_row"] + of["add_coupling"] + kRounds * of["contact_edges"];
   const int touching = model.elliptic ? kRounds * kConeOperations : pyramid;

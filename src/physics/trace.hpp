@@ -90,6 +90,9 @@ SeenBody see_body(const RobotModel& model, int body, Program& p);
 Expr seen_number(Program& p, const std::string& array, size_t k, int c);
 Vec3 seen_vector(Program& p, const std::string& array, size_t k, int first = 0);
 void trace_sensors(const RobotModel& model, Program& p);
+// Whether a robot's solution is refined, which needs factors that are kept.
+inline bool refines(const RobotModel& model) { return count_cones(model) > 0 && !model.pairs.empty(); }
+void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p);
 void trace_distances(const RobotModel& model, Program& p);
 inline void trace(const RobotModel& model, Program& p) {
   const Kept kept = trace_smooth(model, p);
@@ -98,6 +101,7 @@ inline void trace(const RobotModel& model, Program& p) {
   trace_seen(model, p);
   trace_sensors(model, p);
   trace_distances(model, p);
+  trace_unbalanced(model, kept, p);
 }
 
 // How many residuals contacts with the floor keep in the work.

@@ -1,0 +1,56 @@
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+Expr force_of(Program& p, int number, const std::string& name) { return p.input(at("w.forces.limit", number), name); }
+
+// Adds dry friction, which of a free joint's turning is along its body's axes.
+void add_frictions(const RobotModel& model, const Kept& kept, Program& p, std::vector<Expr>& force) {
+  int number = static_cast<int>(limited_joints(model).size());
+  for (const int dof : frictional_dofs(model)) {
+    const auto d = static_cast<size_t>(dof);
+    const Expr friction = force_of(p, number++, identifier(model.dofs[d].name) + "_friction");
+    const Joint& joint = model.joints[static_cast<size_t>(model.dofs[d].joint)];
+    const int axis = dof - joint.dof - 3;
+    if (joint.kind != Joint::free || axis < 0) {
+      force[d] += friction;
+      continue;
+    }
+    const Vec3 turned = friction * kept.free_turns.at(model.dofs[d].joint).column(axis);
+    for (int k = 0; k < 3; ++k) force[static_cast<size_t>(joint.dof + 3 + k)] += turned[k];
+  }
+}
+
+}  // namespace
+
+void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
+  if (!refines(model)) return;
+  p.begin("Of the forces of the work, and M qacc: what is not in balance, along qacc.",
+          "unbalanced(const Work& w, const F* qacc, F* force)");
+  std::vector<Expr> x, force = kept.force;
+  for (size_t i = 0; i < force.size(); ++i)
+    x.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
+  const std::vector<Expr> inertia = multiply_tree(model, kept.mass, x);
+  const std::vector<int> frames = touching_frames(model);
+  std::vector<Spatial> carried(model.bodies.size());
+  for (size_t f = 0; f < frames.size(); ++f) {
+    const int body = model.frames[f].body;
+    for (int c = 0; c < 6 && frames[f] >= 0 && body >= 0; ++c)
+      carried[static_cast<size_t>(body)][c] += p.input(
+          at("w.forces.wrench", frames[f], c), identifier(model.frames[f].name) + "_wrench_" + std::to_string(c));
+  }
+  for (size_t b = carried.size(); b-- > 0;)
+    if (const int parent = model.bodies[b].parent; parent >= 0)
+      carried[static_cast<size_t>(parent)] = carried[static_cast<size_t>(parent)] + carried[b];
+  for (size_t i = 0; i < force.size(); ++i)
+    force[i] = force[i] - inertia[i] + dot(kept.axis[i], carried[static_cast<size_t>(model.dofs[i].body)]);
+  const auto joints = limited_joints(model);
+  for (size_t l = 0; l < joints.size(); ++l)
+    force[static_cast<size_t>(joints[l]->dof)] +=
+        force_of(p, static_cast<int>(l), identifier(joints[l]->name) + "_limit");
+  add_frictions(model, kept, p, force);
+  for (size_t i = 0; i < force.size(); ++i) p.set(at("force", static_cast<int>(i)), force[i]);
+}
+
+}  // namespace drl::robot_compiler
