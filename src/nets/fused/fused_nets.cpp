@@ -87,7 +87,7 @@ struct FusedNet {
       const bool few = k + 1 == spec.layers() && outputs <= kFew, norm = k + 1 < spec.layers() && spec.layer_norm;
       layers.push_back({inputs, outputs, padded(inputs), padded(outputs),
                         few ? nullptr : add(padded(outputs) * words<Numbers>(inputs)),
-                        add(padded(inputs) * words<Numbers>(outputs)), add(padded(outputs)),
+                        few ? nullptr : add(padded(inputs) * words<Numbers>(outputs)), add(padded(outputs)),
                         few ? add(outputs * padded(inputs)) : nullptr, norm ? add(padded(outputs)) : nullptr,
                         norm ? add(padded(outputs)) : nullptr, has_pair_instruction()});
     }
@@ -157,7 +157,7 @@ class FusedNets final : public Nets {
     run(tape.rows, all, [&](int64_t block) {
       int k = 0;
       for (; block >= gradient_blocks(layer(net, k)); ++k) block -= gradient_blocks(layer(net, k));
-      add_gradient(net, k, block, tape, grad);
+      add_gradient(net, k, block, tape, d_out, grad);
     });
   }
 
@@ -219,7 +219,7 @@ class FusedNets final : public Nets {
       if (k + 1 < spec.layers()) {
         with_activation(spec.activation, pass);
       } else if (layer(net, k).by_output) {
-        for_each(queue_, part.rows, FewOutputs{layer(net, k), x->from(part.first), out_of_part});
+        for_each(queue_, row_blocks, FewOutputs{layer(net, k), x->from(part.first), out_of_part, part.rows});
       } else {
         product(Linear{}, nullptr, y->from(part.first));
         for_each(queue_, part.rows, CopyRows{y->from(part.first), out_of_part, outputs, y->stride, outputs});
@@ -231,10 +231,12 @@ class FusedNets final : public Nets {
   void backward_part(NetId net, FusedTape<Numbers>& tape, const float* d_out, float* d_in, const Part& part) {
     const NetSpec& spec = layout().net(net);
     const int64_t outputs = spec.outputs(), inputs = spec.inputs();
+    const float* d_out_of_part = d_out + part.first * outputs;
     auto dy = std::prev(tape.gradients.end());
-    for_each(queue_, part.rows,
-             CopyRows{d_out + part.first * outputs, dy->from(part.first), outputs, outputs, dy->stride});
-    dy->refresh(queue_, part.first, part.rows);
+    if (!layer(net, spec.layers() - 1).by_output) {
+      for_each(queue_, part.rows, CopyRows{d_out_of_part, dy->from(part.first), outputs, outputs, dy->stride});
+      dy->refresh(queue_, part.first, part.rows);
+    }
     for (int k = spec.layers() - 1; k >= (d_in ? 0 : 1); --k, --dy) {
       auto dx = std::prev(dy);
       const bool through_norm = k > 0 && spec.layer_norm;
@@ -243,8 +245,10 @@ class FusedNets final : public Nets {
       const auto pass = [&]<class A>(A) {
         const float* from =
             A::kFromOutput ? tape.values[at].from(part.first) : tape.sums[at].data() + part.first * dx->stride;
-        for_each(queue_, blocks(part.rows, kRowBlock),
-                 LayerBackward<Numbers, A>{layer(net, k), dy->words_by_row(part.first), from, to, part.rows});
+        const FusedLayer& l = layer(net, k);
+        const int64_t row_blocks = blocks(part.rows, kRowBlock);
+        if (l.by_output) return for_each(queue_, row_blocks, FewBackward<A>{l, d_out_of_part, from, to, part.rows});
+        for_each(queue_, row_blocks, LayerBackward<Numbers, A>{l, dy->words_by_row(part.first), from, to, part.rows});
       };
       if (k > 0) {
         with_activation(spec.activation, pass);
@@ -263,19 +267,29 @@ class FusedNets final : public Nets {
 
   // Of a layer's weights, and one more of its biases and layer norm.
   static int64_t gradient_blocks(const FusedLayer& l) {
+    if (l.by_output) return 1 + l.outputs;
     return 1 + (is_narrow(l) ? blocks(l.inputs, NarrowWeightGradient<Numbers>::kInputs)
                              : blocks(l.outputs, WeightGradient<Numbers>::kOutputs));
   }
 
-  void add_gradient(NetId net, int k, int64_t block, FusedTape<Numbers>& tape, float* grad) {
+  void add_gradient(NetId net, int k, int64_t block, FusedTape<Numbers>& tape, const float* d_out, float* grad) {
     const FusedLayer& l = layer(net, k);
     float *d_weight = grad + layout().weight(net, k).offset, *d_bias = grad + layout().bias(net, k).offset;
+    RowArray<Numbers>& inputs = tape.values[static_cast<size_t>(k)];
+    RowArray<Numbers>& gradients = tape.gradients[static_cast<size_t>(k) + 1];
     for (int64_t number = 0; number < blocks(tape.rows, kPart); ++number) {
       const Part part(number, tape.rows);
-      RowArray<Numbers>& gradients = tape.gradients[static_cast<size_t>(k) + 1];
-      const float* x = tape.values[static_cast<size_t>(k)].words_by_column(part.first);
-      const float* dy = gradients.words_by_column(part.first);
-      if (block + 1 == gradient_blocks(l)) {
+      const float *x = inputs.words_by_column(part.first), *dy = gradients.words_by_column(part.first);
+      if (l.by_output) {
+        const float* d = d_out + part.first * l.outputs;
+        if (block == l.outputs) {
+          for_each(queue_, l.outputs, AddColumns{d, l.outputs, part.rows, d_bias});
+        } else {
+          for_each(queue_, l.inputs,
+                   AddColumnsOfScaled{inputs.from(part.first), d + block, l.in_stride, l.outputs, part.rows,
+                                      d_weight + block * l.inputs});
+        }
+      } else if (block + 1 == gradient_blocks(l)) {
         for_each(queue_, l.outputs, AddColumns{gradients.from(part.first), l.out_stride, part.rows, d_bias});
         if (l.norm_weight) add_norm_gradient(net, k, part, tape, grad);
       } else if (is_narrow(l)) {

@@ -41,8 +41,8 @@ struct PackWeights {
           l.by_output[j * l.in_stride + k] = k < l.inputs ? weight[j * l.inputs + k] : 0;
     } else {
       pack(l.outputs, l.inputs, l.inputs, 1, l.forward);
+      pack(l.inputs, l.outputs, 1, l.inputs, l.backward);
     }
-    pack(l.inputs, l.outputs, 1, l.inputs, l.backward);
   }
 
  private:
@@ -104,25 +104,76 @@ struct LayerForward {
   }
 };
 
-// Outputs [rows, outputs] of a layer that has few and no activation, in floats: of row i. x: numbers by row.
+// Outputs [rows, outputs] of a layer that has few and no activation, in floats: of rows 48 i to 48 i + 47. x: numbers
+// by row, of which some may lie beyond the last row.
 struct FewOutputs {
   FusedLayer layer;
   const float* x;
   float* out;
+  int64_t rows;
+  DRL_HD void operator()(int64_t i) const {
+    const int64_t end = (i + 1) * kRowBlock < rows ? (i + 1) * kRowBlock : rows;
+    for (int64_t row = i * kRowBlock; row < end; row += kFloatLanes)
+      for (int64_t j = 0; j < layer.outputs; ++j) {
+        const math::Floats sums = sums_of_rows(x + row * layer.in_stride, layer.by_output + j * layer.in_stride);
+        float* to = out + row * layer.outputs + j;
+        const math::Floats y = math::Floats(layer.bias[j]) + sums;
+        if (row + kFloatLanes > end) {
+          for (int r = 0; row + r < end; ++r) to[r * layer.outputs] = lane(y, r);
+        } else if (layer.outputs > 1) {
+          store_strided(to, layer.outputs, y);
+        } else {
+          store(to, y);
+        }
+      }
+  }
+
+ private:
+  // Of weighted numbers, in sixteen lanes that are added up by halves; a row in each lane.
+  DRL_HD math::Floats sums_of_rows(const float* from, const float* weight) const {
+    using F = math::Floats;
+    constexpr int n = kPadded / kFloatLanes;
+    F sums[kFloatLanes][n];
+    for (int v = 0; v < n; ++v) {
+      for (int r = 0; r < kFloatLanes; ++r) sums[r][v] = F(0);
+      for (int64_t k = v * kFloatLanes; k < layer.in_stride; k += kPadded) {
+        const F w = load<F>(weight + k);
+        for (int r = 0; r < kFloatLanes; ++r)
+          sums[r][v] = math::fma(load<F>(from + r * layer.in_stride + k), w, sums[r][v]);
+      }
+    }
+    F of_rows[kFloatLanes];
+    for (int r = 0; r < kFloatLanes; ++r) of_rows[r] = in_one_register(sums[r]);
+    return sums_of_lanes<kFloatLanes / 2>(of_rows);
+  }
+};
+
+// The way back through such a layer: from the gradient dy [rows, outputs] to that of the sums whose activation A are
+// its inputs; rows as above. `from`: those sums, or the inputs, as A::backward asks.
+template <class A>
+struct FewBackward {
+  FusedLayer layer;
+  const float *dy, *from;
+  float* dx;
+  int64_t rows;
   DRL_HD void operator()(int64_t i) const {
     using F = math::Floats;
-    for (int64_t j = 0; j < layer.outputs; ++j) {
-      const float *row = x + i * layer.in_stride, *weight = layer.by_output + j * layer.in_stride;
-      const float sum = sum_of_padded(layer.in_stride, [&](F so_far, int64_t k) DRL_LAMBDA {
-        return math::fma(load<F>(row + k), load<F>(weight + k), so_far);
-      });
-      out[i * layer.outputs + j] = layer.bias[j] + sum;
+    const FusedLayer& l = layer;
+    const int64_t end = (i + 1) * kRowBlock < rows ? (i + 1) * kRowBlock : rows;
+    for (int64_t k = 0; k < l.in_stride; k += kFloatLanes) {
+      const F first = load<F>(l.by_output + k);
+      for (int64_t row = i * kRowBlock; row < end; ++row) {
+        F sum = F(dy[row * l.outputs]) * first;
+        for (int64_t j = 1; j < l.outputs; ++j)
+          sum = math::fma(F(dy[row * l.outputs + j]), load<F>(l.by_output + j * l.in_stride + k), sum);
+        const int64_t at = row * l.in_stride + k;
+        store(dx + at, A::backward(sum, load<F>(from + at)));
+      }
     }
   }
 };
 
-// From the gradient dy with respect to a layer's sums to that of the sums whose activation A are its inputs; rows as
-// above. dy: words by row. `from`: those sums, or the inputs, as A::backward asks.
+// The same through a layer of many outputs, from the gradient dy with respect to its sums. dy: words by row.
 template <class Numbers, class A>
 struct LayerBackward {
   FusedLayer layer;
@@ -157,16 +208,13 @@ struct WeightGradient {
     const FusedLayer& l = layer;
     const int64_t end = (i + 1) * kOutputs < l.outputs ? (i + 1) * kOutputs : l.outputs;
     for_each_panel(l.inputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
-      const auto add = [&]<int Outputs>(int64_t output, Registers<Outputs>) DRL_LAMBDA {
+      for_each_block<N>(i * kOutputs, end, [&]<int Outputs>(int64_t output, Registers<Outputs>) DRL_LAMBDA {
         multiply_block<Numbers, Outputs, N>(
             {dy + output, 1, l.out_stride, x + first, l.in_stride, words<Numbers>(rows), nullptr},
             l.has_pair_instruction, [&](int j, int v, math::Floats sum) DRL_LAMBDA {
               if (output + j < end) add_some(d_weight + (output + j) * l.inputs, first + v * kFloatLanes, sum);
             });
-      };
-      int64_t output = i * kOutputs;
-      for (; output + 2 < end; output += kBlockRows<N>) add(output, Registers<kBlockRows<N>>{});
-      if (output < end) add(output, Registers<2>{});
+      });
     });
   }
 
@@ -191,8 +239,8 @@ struct NarrowWeightGradient {
     const FusedLayer& l = layer;
     const int64_t end = (i + 1) * kInputs < l.inputs ? (i + 1) * kInputs : l.inputs;
     for_each_panel(l.outputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
-      for (int64_t input = i * kInputs; input < end; input += kBlockRows<N>)
-        multiply_block<Numbers, kBlockRows<N>, N>(
+      for_each_block<N>(i * kInputs, end, [&]<int Inputs>(int64_t input, Registers<Inputs>) DRL_LAMBDA {
+        multiply_block<Numbers, Inputs, N>(
             {x + input, 1, l.in_stride, dy + first, l.out_stride, words<Numbers>(rows), nullptr},
             l.has_pair_instruction, [&](int k, int v, math::Floats sum) DRL_LAMBDA {
               if (input + k >= end) return;
@@ -202,6 +250,7 @@ struct NarrowWeightGradient {
               for (int64_t j = 0; j < kFloatLanes && output + j < l.outputs; ++j)
                 d_weight[(output + j) * l.inputs + input + k] += each[j];
             });
+      });
     });
   }
 };

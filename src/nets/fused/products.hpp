@@ -68,6 +68,18 @@ DRL_HD void for_each_panel(int64_t columns, Body&& body) {
   for (; first < padded(columns); first += lanes) body(first, Registers<1>{});
 }
 
+// Calls body(first row, Registers<R>{}) for blocks of R rows that make up rows begin to end, the last one of few rows
+// beyond; of panels of N registers.
+template <int N, class Body>
+DRL_HD void for_each_block(int64_t begin, int64_t end, Body&& body) {
+  constexpr int most = kBlockRows<N>;
+  for (; begin + (most > 8 ? 8 : 4) < end; begin += most) body(begin, Registers<most>{});
+  if constexpr (most > 8)
+    if (begin + 4 < end) return body(begin, Registers<8>{});
+  if (begin + 2 < end) return body(begin, Registers<4>{});
+  if (begin < end) body(begin, Registers<2>{});
+}
+
 // Sums begin[column] + a[row, 0] b[0, column] + a[row, 1] b[1, column] + ..., of Rows rows and N registers of columns.
 // `begin` may be null: zeros.
 struct Product {

@@ -54,16 +54,38 @@ DRL_HD float sum_of_lanes(Pack<float, W> x) {
     return sum_of_lanes(halves[0] + halves[1]);
   }
 }
-// The same of 16 numbers in several registers.
+// 16 numbers in several registers: their halves added until they fill one.
 template <int N>
-DRL_HD float sum_of_all(const math::Floats (&x)[N]) {
+DRL_HD math::Floats in_one_register(const math::Floats (&x)[N]) {
   if constexpr (N == 1) {
-    return sum_of_lanes(x[0]);
+    return x[0];
   } else {
     math::Floats half[N / 2];
     for (int v = 0; v < N / 2; ++v) half[v] = x[v] + x[v + N / 2];
-    return sum_of_all(half);
+    return in_one_register(half);
   }
+}
+
+// Of groups of 2 Half lanes: the lower halves of those of two packs side by side, and the upper ones.
+template <int Half, int W>
+struct HalvesOf {
+  alignas(64) int32_t lower[W] = {}, upper[W] = {};
+  constexpr HalvesOf() {
+    for (int l = 0; l < W; ++l) {
+      lower[l] = l / Half % 2 == 0 ? l : W + l - Half;
+      upper[l] = lower[l] + Half;
+    }
+  }
+};
+template <int Half, int W>
+inline constexpr HalvesOf<Half, W> kHalvesOf{};
+// Lane r of the result is sum_of_lanes(x[r]), of all 2 Half packs side by side.
+template <int Half, int W>
+DRL_HD Pack<float, W> sums_of_lanes(Pack<float, W>* x) {
+  for (int r = 0; r < Half; ++r)
+    x[r] = shuffle(x[r], x[r + Half], kHalvesOf<Half, W>.lower) + shuffle(x[r], x[r + Half], kHalvesOf<Half, W>.upper);
+  if constexpr (Half > 1) return sums_of_lanes<Half / 2>(x);
+  return x[0];
 }
 
 // The sum along a row of so many numbers, in sixteen lanes that are added up by halves: next(sum, k) adds what the
@@ -75,18 +97,18 @@ DRL_HD float sum_of_padded(int64_t numbers, const Next& next) {
   for (int v = 0; v < n; ++v) sums[v] = math::Floats(0);
   for (int64_t k = 0; k < numbers; k += kPadded)
     for (int v = 0; v < n; ++v) sums[v] = next(sums[v], k + v * kFloatLanes);
-  return sum_of_all(sums);
+  return sum_of_lanes(in_one_register(sums));
 }
 
 }  // namespace DRL_ISA
 
-// term(0) + term(1) + ...: of every fourth row, and of these.
-template <class F, class Term>
-DRL_HD F sum_of_rows(int64_t rows, const Term& term) {
+// The sum over rows, of every fourth one and of these: next(sum, row) adds what a row brings.
+template <class F, class Next>
+DRL_HD F sum_of_rows(int64_t rows, const Next& next) {
   F sums[4] = {F(0), F(0), F(0), F(0)};
   for (int64_t row = 0; row < rows; row += 4)
     for (int64_t r = 0; r < 4; ++r)
-      if (row + r < rows) sums[r] += term(row + r);
+      if (row + r < rows) sums[r] = next(sums[r], row + r);
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
@@ -97,7 +119,8 @@ struct AddColumns {
   float* out;
   template <class F>
   DRL_HD void lanes(int64_t k) const {
-    const F sum = sum_of_rows<F>(rows, [&](int64_t row) DRL_LAMBDA { return load<F>(x + row * stride + k); });
+    const F sum =
+        sum_of_rows<F>(rows, [&](F so_far, int64_t row) DRL_LAMBDA { return so_far + load<F>(x + row * stride + k); });
     store(out + k, load<F>(out + k) + sum);
   }
 };
@@ -108,8 +131,22 @@ struct AddColumnsOfProducts {
   float* out;
   template <class F>
   DRL_HD void lanes(int64_t k) const {
-    const F sum = sum_of_rows<F>(
-        rows, [&](int64_t row) DRL_LAMBDA { return load<F>(x + row * stride + k) * load<F>(y + row * stride + k); });
+    const F sum = sum_of_rows<F>(rows, [&](F so_far, int64_t row) DRL_LAMBDA {
+      return so_far + load<F>(x + row * stride + k) * load<F>(y + row * stride + k);
+    });
+    store(out + k, load<F>(out + k) + sum);
+  }
+};
+// The same of x, each row times a number of its own.
+struct AddColumnsOfScaled {
+  const float *x, *scale;
+  int64_t stride, scale_stride, rows;
+  float* out;
+  template <class F>
+  DRL_HD void lanes(int64_t k) const {
+    const F sum = sum_of_rows<F>(rows, [&](F so_far, int64_t row) DRL_LAMBDA {
+      return math::fma(load<F>(x + row * stride + k), F(scale[row * scale_stride]), so_far);
+    });
     store(out + k, load<F>(out + k) + sum);
   }
 };
