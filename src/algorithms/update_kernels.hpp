@@ -64,6 +64,25 @@ struct BeginUpdate {
 struct MiniBatches {
   BatchPlan plan;
   uint64_t seed;
+
+  // Those of a mini-batch in one of this rank's shards.
+  struct OfShard {
+    Permutation permutation;
+    int64_t first, first_env;  // sample and environment
+    // From its i-th on.
+    template <class F>
+    DRL_HD Int<F> rows(const BatchPlan& plan, int64_t i) const {
+      const Bits<F> samples = permutation(Bits<F>(static_cast<uint32_t>(first + i)) + lane_numbers<Bits<F>>());
+      return bit_cast<Int<F>>(plan.rollout_rows(samples, first_env));
+    }
+  };
+  DRL_HD OfShard of_shard(int64_t iteration, uint32_t round, int64_t local) const {
+    const auto batches = static_cast<uint32_t>(plan.num_mini_batches);
+    const uint64_t shard = static_cast<uint64_t>(plan.rank * static_cast<int64_t>(plan.local_shards()) + local);
+    return {Permutation(seed, static_cast<uint64_t>(iteration), round / batches, shard,
+                        static_cast<uint32_t>(plan.samples_per_shard())),
+            round % batches * plan.rows_per_shard(), local * plan.envs_per_shard()};
+  }
   // Those of mini-batch number `round`, from its i-th on.
   template <class F>
   DRL_HD Int<F> rows(int64_t iteration, uint32_t round, int64_t i) const {
@@ -75,13 +94,7 @@ struct MiniBatches {
         return load<Int<F>>(each);
       }
     }
-    const auto batches = static_cast<uint32_t>(plan.num_mini_batches);
-    const uint64_t shard = static_cast<uint64_t>(plan.rank * static_cast<int64_t>(plan.local_shards()) + local);
-    const Permutation permutation(seed, static_cast<uint64_t>(iteration), round / batches, shard,
-                                  static_cast<uint32_t>(plan.samples_per_shard()));
-    const int64_t first = round % batches * per_shard + i % per_shard;
-    const Bits<F> samples = permutation(Bits<F>(static_cast<uint32_t>(first)) + lane_numbers<Bits<F>>());
-    return bit_cast<Int<F>>(plan.rollout_rows(samples, local * plan.envs_per_shard()));
+    return of_shard(iteration, round, local).template rows<F>(plan, i % per_shard);
   }
 };
 
@@ -93,6 +106,20 @@ struct MiniBatchRows {
   template <class F>
   DRL_HD void lanes(int64_t i) const {
     store(rows + i, batches.rows<F>(numbers->iteration, static_cast<uint32_t>(numbers->round), i));
+  }
+  // The same shard by shard, whose permutation is made once.
+  template <class F>
+  DRL_HD int64_t many(int64_t i, int64_t end) const {
+    const int64_t per_shard = batches.plan.rows_per_shard();
+    while (i < end) {
+      const int64_t local = i / per_shard, begin = local * per_shard,
+                    bound = begin + per_shard < end ? begin + per_shard : end;
+      const auto of_shard = batches.of_shard(numbers->iteration, static_cast<uint32_t>(numbers->round), local);
+      for (; i + kLanesOf<F> <= bound; i += kLanesOf<F>)
+        store(rows + i, of_shard.template rows<F>(batches.plan, i - begin));
+      for (; i < bound; ++i) store(rows + i, of_shard.template rows<Scalar<F>>(batches.plan, i - begin));
+    }
+    return i;
   }
 };
 
