@@ -41,7 +41,21 @@ struct GatherRows {
   DRL_HD void operator()(int64_t row) const {
     const float* from = rows.data + (rows.index ? rows.index[row] : row) * inputs;
     float* to = out + row * stride;
-    for (int64_t k = 0; k < inputs; ++k) to[k] = rows.normalizer(from[k], k);
+#if !defined(__CUDACC__)
+    if (inputs >= kFloatLanes) return gather<math::Floats>(from, to);
+    if (inputs >= 4) return gather<Pack<float, 4>>(from, to);
+#endif
+    gather<float>(from, to);
+  }
+
+ private:
+  // As many as F holds at once, the last ones as they end the row: some may be written twice.
+  template <class F>
+  DRL_HD void gather(const float* from, float* to) const {
+    for (int64_t k = 0; k < inputs; k += kLanesOf<F>) {
+      const int64_t at = k + kLanesOf<F> <= inputs ? k : inputs - kLanesOf<F>;
+      store(to + at, rows.normalizer(load<F>(from + at), at));
+    }
   }
 };
 

@@ -26,8 +26,10 @@ struct NormalizerView {
   const float* mean = nullptr;     // [dim]
   const float* inv_std = nullptr;  // [dim]
   float clip = __builtin_inff();
-  DRL_HD float operator()(float x, int64_t k) const {
-    return mean ? math::clamp((x - mean[k]) * inv_std[k], -clip, clip) : x;
+  // Numbers x of the dimensions from k on.
+  template <class F>
+  DRL_HD F operator()(F x, int64_t k) const {
+    return mean ? math::clamp((x - load<F>(mean + k)) * load<F>(inv_std + k), F(-clip), F(clip)) : x;
   }
   // Of the first dimension, without the shift by the mean.
   template <class F>
