@@ -92,12 +92,15 @@ struct LayerForward {
     const int64_t stride = words<Numbers>(l.in_stride), steps = words<Numbers>(l.inputs);
     float* before = A::kFromOutput ? y : sums;
     for_each_panel(l.outputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
-      for (int64_t row = i * kRowBlock; row < end; row += kBlockRows<N>)
+      const float* from = x + i * kRowBlock * stride;
+      float* to = before + i * kRowBlock * l.out_stride + first;
+      for (int64_t row = i * kRowBlock; row < end; row += kBlockRows<N>) {
         multiply_block<Numbers, kBlockRows<N>, N>(
-            {x + row * stride, stride, 1, l.forward + first * steps, N * kFloatLanes, steps, l.bias + first},
-            l.has_pair_instruction, [&](int r, int v, math::Floats sum) DRL_LAMBDA {
-              store(before + (row + r) * l.out_stride + first + v * kFloatLanes, sum);
-            });
+            {from, stride, 1, l.forward + first * steps, N * kFloatLanes, steps, l.bias + first},
+            l.has_pair_instruction,
+            [&](int r, int v, math::Floats sum) DRL_LAMBDA { store(to + r * l.out_stride + v * kFloatLanes, sum); });
+        from += kBlockRows<N> * stride, to += kBlockRows<N> * l.out_stride;
+      }
     });
     const int64_t from = i * kRowBlock * l.out_stride;
     if constexpr (!std::is_same_v<A, Linear>) activate<A>(before + from, y + from, end * l.out_stride - from);
@@ -185,13 +188,17 @@ struct LayerBackward {
     const int64_t end = (i + 1) * kRowBlock < rows ? (i + 1) * kRowBlock : rows;
     const int64_t stride = words<Numbers>(l.out_stride), steps = words<Numbers>(l.outputs);
     for_each_panel(l.inputs, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
-      for (int64_t row = i * kRowBlock; row < end; row += kBlockRows<N>)
+      const float* row_of_dy = dy + i * kRowBlock * stride;
+      int64_t to = i * kRowBlock * l.in_stride + first;
+      for (int64_t row = i * kRowBlock; row < end; row += kBlockRows<N>) {
         multiply_block<Numbers, kBlockRows<N>, N>(
-            {dy + row * stride, stride, 1, l.backward + first * steps, N * kFloatLanes, steps, nullptr},
-            l.has_pair_instruction, [&](int r, int v, math::Floats sum) DRL_LAMBDA {
-              const int64_t at = (row + r) * l.in_stride + first + v * kFloatLanes;
+            {row_of_dy, stride, 1, l.backward + first * steps, N * kFloatLanes, steps, nullptr}, l.has_pair_instruction,
+            [&](int r, int v, math::Floats sum) DRL_LAMBDA {
+              const int64_t at = to + r * l.in_stride + v * kFloatLanes;
               store(dx + at, A::backward(sum, load<math::Floats>(from + at)));
             });
+        row_of_dy += kBlockRows<N> * stride, to += kBlockRows<N> * l.in_stride;
+      }
     });
   }
 };
