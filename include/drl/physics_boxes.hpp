@@ -162,7 +162,7 @@ class AxisAndBox {
 
 // The same in these lanes.
 template <class F>
-DRL_HD void find_places(const F* center, const F* half, const double* size, Mask<F> lanes, F& first, F& second) {
+DRL_HD_CALLED void find_places(const F* center, const F* half, const double* size, Mask<F> lanes, F& first, F& second) {
   using S = Scalar<F>;
   S at[kLanesOf<F>] = {}, other[kLanesOf<F>] = {};
   for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {

@@ -393,7 +393,7 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
 // Takes row s, of those that push, into the first half of a solution: it changes the inverse by a product of two
 // vectors (J. Sherman and W. J. Morrison, 1950). strength [s]: of the rows before.
 template <class P, class F>
-DRL_HD void take_pair_row(typename P::Work& w, int s, F weight, const PairRow<F, P::nv>& row, F* strength) {
+DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const PairRow<F, P::nv>& row, F* strength) {
   constexpr int nv = P::nv;
   const Mask<F> pushes = weight != F(0);
   strength[s] = F(0);

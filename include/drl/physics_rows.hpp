@@ -57,13 +57,20 @@ DRL_HD void each_residual(typename P::Work& w, const Body& body) {
     for (int r = Work::kOfContacts; r < Work::kFixedRows + w.pair_rows; ++r) body(w.y[r], w.next_y[r]);
 }
 
-// Calls body(residuals, cone) for each contact in an elliptic cone that is there.
+// Calls body(residuals, cone) for each contact in an elliptic cone that is there: those of the floor and of pairs in
+// one loop, so that the body is compiled once.
 template <class P, class Work, class Body>
-DRL_HD void each_cone(Work& w, const Body& body) {
-  if constexpr (P::kCones > 0)
-    for (int t = 0; t < w.touches; ++t) body(P::cone(w.touching[t]).dimensions, w.cone[w.touching[t]]);
-  if constexpr (P::kPairCones > 0)
-    for (int c = 0; c < w.pair_cones; ++c) body(kResiduals, w.pair_cone[c]);
+DRL_HD void each_cone([[maybe_unused]] Work& w, const Body& body) {
+  if constexpr (P::kCones + P::kPairCones == 0) return;
+  const int of_floor = P::kCones > 0 ? w.touches : 0;
+  for (int t = 0; t < of_floor + w.pair_cones; ++t) {
+    int residuals = kResiduals;
+    Cone<typename P::Number>* cone = nullptr;
+    if constexpr (P::kPairCones > 0) cone = w.pair_cone + (t < of_floor ? 0 : t - of_floor);
+    if constexpr (P::kCones > 0)
+      if (t < of_floor) residuals = P::cone(w.touching[t]).dimensions, cone = w.cone + w.touching[t];
+    body(residuals, *cone);
+  }
 }
 
 // Calls body(friction, row) for each joint's dry friction.
