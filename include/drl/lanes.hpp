@@ -277,8 +277,9 @@ struct Pack {
   // number(l) in lane l: all at once, since of lanes that are set one by one each waits for the one before.
   template <class Number>
   DRL_HD static Pack of_lanes(const Number& number) {
-    return [&]<int... L>(std::integer_sequence<int, L...>) DRL_LAMBDA { return of(Vector{number(L)...}); }
-    (std::make_integer_sequence<int, W>());
+    return [&]<int... L>(std::integer_sequence<int, L...>) DRL_LAMBDA {
+      return of(Vector{number(L)...});
+    }(std::make_integer_sequence<int, W>());
   }
 
   DRL_HD friend Pack operator+(Pack a, Pack b) { return of(a.v + b.v); }
