@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="6528608a9f3c6f93cb9f9e10425a89b4aaf7fe14dae30df99eb9a698661422ff")
+    version("0.1.0", sha256="627dc90f1adc1869d2360e6a45136aab1124c675a66571da4c4b700979b32fb4")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
