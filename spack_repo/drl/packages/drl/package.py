@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="627dc90f1adc1869d2360e6a45136aab1124c675a66571da4c4b700979b32fb4")
+    version("0.1.0", sha256="7c5b83061bcd33210b1628ad058f59a1b66e98efbe8bebfefea4eb5cf4dd228d")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
