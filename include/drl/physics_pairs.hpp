@@ -361,6 +361,22 @@ DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, co
   });
 }
 
+// The rows of a contact that is a pyramid, or has no friction. count: of the rows that lanes have.
+template <class P, class F>
+DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, const ContactPair& pair,
+                                  const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
+  for (int e = 0; e < pair.edges; ++e) {
+    F force[3], wrench[P::kTrees][6];
+    PairRow<F, P::nv> row;
+    edge_direction(pair, contact.normal, e, force);
+    find_wrenches<P>(w, contact.point, force, wrench);
+    find_along<P>(w, pair, wrench, row.along);
+    row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
+    put_pair_row<P>(w, lanes, count, weight, row);
+    count = count + math::select(lanes, F(1), F(0));
+  }
+}
+
 // The rows of pairs that touch. True in lanes that have more of them than there are places.
 template <class P, class F>
 DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
@@ -368,7 +384,6 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   w.pair_rows = w.pair_cones = 0;
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
     F weight, at_rest;
-    [[maybe_unused]] F force[3], wrench[P::kTrees][6];
     P::pair_softness(pair, contact.distance, weight, at_rest);
     if constexpr (P::kPairCones > 0)
       if (pair.dimensions > 1) {
@@ -376,16 +391,7 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
         cones = cones + math::select(lanes, F(1), F(0));
         return;
       }
-    if constexpr (P::kPairRows > 0)
-      for (int e = 0; e < pair.edges; ++e) {
-        PairRow<F, P::nv> row;
-        edge_direction(pair, contact.normal, e, force);
-        find_wrenches<P>(w, contact.point, force, wrench);
-        find_along<P>(w, pair, wrench, row.along);
-        row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
-        put_pair_row<P>(w, lanes, count, weight, row);
-        count = count + math::select(lanes, F(1), F(0));
-      }
+    if constexpr (P::kPairRows > 0) put_pair_edges<P>(w, lanes, count, pair, contact, weight, at_rest, qvel);
   });
   return (F(P::kPairRows) < count) | (F(P::kPairCones) < cones);
 }
@@ -501,6 +507,26 @@ DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPai
   if (second.frame >= 0) add_wrench(lanes, F(1), wrench[second.tree], wrenches[second.frame]);
 }
 
+// Of a contact whose rows are the ones from `count` on of these lanes.
+template <class P, class F>
+DRL_HD_CALLED void add_edge_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F& count,
+                                     const PairContact<F>& contact, F (*wrenches)[6]) {
+  const RoundPart &first = P::round(pair.first), &second = P::round(pair.second);
+  for (int e = 0; e < pair.edges; ++e) {
+    F force[3], wrench[P::kTrees][6], push = F(0);
+    for (int s = 0; s < w.pair_rows; ++s) {
+      const F y = w.next_y[P::Work::kFixedRows + s];
+      const F weight = w.weight[P::Work::kFixedWeights + s];
+      push = math::select(lanes & (count == F(s)), -(pushing(weight, y) * y), push);
+    }
+    edge_direction(pair, contact.normal, e, force);
+    find_wrenches<P>(w, contact.point, force, wrench);
+    if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
+    if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
+    count = count + math::select(lanes, F(1), F(0));
+  }
+}
+
 // Adds the forces of pairs' contacts on frames, in the solution that the work holds.
 template <class P, class F>
 DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
@@ -513,22 +539,7 @@ DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]
         cones = cones + math::select(lanes, F(1), F(0));
         return;
       }
-    if constexpr (P::kPairRows > 0) {
-      const RoundPart &first = P::round(pair.first), &second = P::round(pair.second);
-      for (int e = 0; e < pair.edges; ++e) {
-        F force[3], wrench[P::kTrees][6], push = F(0);
-        for (int s = 0; s < w.pair_rows; ++s) {
-          const F y = w.next_y[P::Work::kFixedRows + s];
-          const F weight = w.weight[P::Work::kFixedWeights + s];
-          push = math::select(lanes & (count == F(s)), -(pushing(weight, y) * y), push);
-        }
-        edge_direction(pair, contact.normal, e, force);
-        find_wrenches<P>(w, contact.point, force, wrench);
-        if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
-        if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
-        count = count + math::select(lanes, F(1), F(0));
-      }
-    }
+    if constexpr (P::kPairRows > 0) add_edge_wrenches<P>(w, pair, lanes, count, contact, wrenches);
   });
 }
 
