@@ -1,6 +1,9 @@
-// What the benchmarks share: options, the device that is measured, steps per second.
+// What the benchmarks share: options, the device that is measured, times.
 #pragma once
 
+#include <time.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +25,17 @@ namespace drl {
 // Seconds since some time.
 inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Seconds of the processor that this thread has had.
+inline double thread_time() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+inline double median(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  return numbers[numbers.size() / 2];
 }
 
 // What CUDA calls the GPU that --device names; -1 for the CPU. Throws UsageError for one that is not there.

@@ -1,6 +1,5 @@
 // What a step of a robot's physics in lanes costs beside libmujoco's.
 #include <mujoco/mujoco.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -27,6 +26,11 @@ constexpr const char* kHelp =
     "to the end as the lanes are. In turns; processor time of the thread; medians.\n";
 
 constexpr const char* kModels = "HalfCheetah, Ant, Walker2d, Hopper, Humanoid, HumanoidStandup, Swimmer or Go1";
+#if DRL_HAS_GO1
+constexpr const char* kMissing = "";
+#else
+constexpr const char* kMissing = " (this build lacks Go1: tools/fetch_robots, then build)";
+#endif
 
 struct PhysicsBenchOptions {
   std::string model, json;
@@ -68,18 +72,8 @@ struct Task {
 
 constexpr int kActionRows = 16, kEpisode = 1000, kReferences = 64;
 
-double thread_time() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-double median(std::vector<double> numbers) {
-  std::ranges::sort(numbers);
-  return numbers[numbers.size() / 2];
-}
-
 // Numbers between -1 and 1, as many as are asked for.
-class Draws01 {
+class Draws {
  public:
   double next() { return 2 * uniform01(random_bits(7, Purpose::benchmark, index_++, 0)[0]) - 1; }
 
@@ -139,7 +133,7 @@ class Reference {
   std::vector<int> age_;
   std::vector<double> actions_;
   int64_t step_ = 0;
-  Draws01 draws_;
+  Draws draws_;
 };
 
 // The same in lanes.
@@ -209,7 +203,7 @@ class Lanes {
   std::vector<int> age_;
   int64_t step_ = 0;
   double steps_ = 0;
-  Draws01 draws_;
+  Draws draws_;
 };
 
 template <class Robot>
@@ -255,6 +249,9 @@ std::string measure(const Task& task, const PhysicsBenchOptions& options) {
 }
 
 void run(const PhysicsBenchOptions& options) {
+  std::ofstream file;
+  if (!options.json.empty() && (file.open(options.json), !file))
+    throw UsageError(options.json + " cannot be written: name another --json");
   std::string json;
   const auto add = [&](const std::string& figures) {
     if (!figures.empty()) json += (json.empty() ? "" : ",\n ") + figures;
@@ -271,9 +268,8 @@ void run(const PhysicsBenchOptions& options) {
                                    -0.1, 0.9, -1.8, 0.1, 0.9, -1.8, -0.1, 0.9, -1.8};
   add(measure<go1_robot>({"Go1", "go1.xml", 4, 0.02, 0.12, 1, false, go1, 0.37, true}, options));
 #endif
-  if (json.empty()) throw UsageError("no model " + options.model + ": " + kModels);
+  if (json.empty()) throw UsageError("no model " + options.model + ": " + kModels + kMissing);
   if (options.json.empty()) return;
-  std::ofstream file(options.json);
   file << "{" << json << "}\n" << std::flush;
   if (!file) throw UsageError(options.json + " cannot be written: name another --json");
 }

@@ -11,11 +11,4 @@
 #include "physics/walker2d.hpp"
 #if DRL_HAS_GO1
 #include "physics/go1.hpp"
-#define DRL_GO1(what) what(go1_robot)
-#else
-#define DRL_GO1(what)
 #endif
-
-#define DRL_FOR_EACH_ROBOT(what)                                                                        \
-  what(half_cheetah_robot) what(ant_robot) what(walker2d_robot) what(hopper_robot) what(humanoid_robot) \
-      what(humanoid_standup_robot) what(swimmer_robot) DRL_GO1(what)

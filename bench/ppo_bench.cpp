@@ -43,11 +43,6 @@ struct PpoBenchOptions {
   }
 };
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
 PolicyOptions policy_options() {
   PolicyOptions policy;
   policy.activation = "tanh";

@@ -1,6 +1,5 @@
 // What stepping a robot costs beside the same calls of libmujoco.
 #include <mujoco/mujoco.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -45,11 +44,6 @@ struct RobotBenchOptions {
   }
 };
 
-double thread_time() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 template <class Work>
 double time_of(const Work& work) {
   const double start = thread_time();
@@ -78,11 +72,6 @@ std::string model_file(VecEnv& envs) {
       [](void*, const char*, const char*) {}};
   envs.draw(0, calls);
   return file;
-}
-
-double median(std::vector<double> numbers) {
-  std::ranges::sort(numbers);
-  return numbers[numbers.size() / 2];
 }
 
 // The task's options, by which no episode ends early: the bare loop would go on with a robot that has fallen.

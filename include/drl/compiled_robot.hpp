@@ -15,8 +15,8 @@ constexpr uint64_t model_key(const char* file) {
 
 //   static constexpr bool is_compiled = true;
 //   static constexpr char id[] = "ant.xml (3fa2c1d09b7e)";   of the model, as model_id says (drl/mujoco_model.hpp)
-//   template <class F> using Physics = physics::ant::Physics<F>;
-//   body_names, geom_names, site_names, actuator_names, joints
+//   template <class F> using Physics = physics::ant_robot::Physics<F>;
+//   body_names, geom_names, site_names, actuator_names, joints; sensors, if there are any
 template <uint64_t Key>
 struct CompiledRobot {
   static constexpr bool is_compiled = false;

@@ -165,12 +165,12 @@ class PhysicsRobot {
   }
   DRL_HD void set_controls(const F* controls) {
     for (int a = 0; a < P::nu; ++a) last_.ctrl[a] = L(controls[a]);
-    has_ctrl_ = true;
+    has_ctrl_ = true, has_work_ = false;
   }
   DRL_HD void step(typename P::State& state, bool wants_forces) {
-    physics::step<P>(state, last_.ctrl, last_, work(), wants_forces);
+    physics::step<P>(state, last_.ctrl, last_, has_work_ ? memory_.work : work(), wants_forces);
     unsolved_ = unsolved_ + last_.unsolved;
-    has_stage_ = advanced_ = is_solved_ = true, seen_ = 0;
+    has_stage_ = advanced_ = is_solved_ = has_work_ = true, seen_ = 0;
   }
 
   // The stage that is seen; solved, what a forward() has put off.
@@ -185,9 +185,10 @@ class PhysicsRobot {
   DRL_HD void solve() const {
     with_state([&](const auto& state) DRL_LAMBDA { physics::solve_stage<P>(state, last_, work()); });
     unsolved_ = unsolved_ + last_.unsolved;
-    is_solved_ = true, seen_ = 0;
+    is_solved_ = true, has_work_ = false, seen_ = 0;
   }
-  // Where a stage is computed, which what was seen before gives way to.
+  // Where a stage is computed, which what was seen before gives way to. It remembers the last solution, from one time
+  // step of advance() to the next: not beyond, so that what comes of a state depends on that state alone.
   DRL_HD typename P::Work& work() const { return *new (&memory_.work) typename P::Work; }
 
   static constexpr bool kIsItself = std::is_same_v<L, F>;
@@ -227,6 +228,7 @@ class PhysicsRobot {
   };
   template <class See>
   DRL_HD const typename P::Seen& seen(Kind kind, const typename P::Stage& s, const See& see) const {
+    has_work_ = false;
     if (seen_ == 0 && is_solved_) {
       const typename P::Forces forces = memory_.work.forces;
       (new (&memory_.after) AfterWork)->forces = forces;
@@ -305,7 +307,8 @@ class PhysicsRobot {
   mutable const char* lacking_ = nullptr;
   bool has_ctrl_ = false, has_stage_ = false, advanced_ = false;
   mutable bool is_solved_ = false;
-  mutable int seen_ = 0;  // kinds
+  mutable bool has_work_ = false;  // that of the last time step
+  mutable int seen_ = 0;           // kinds
 };
 
 // What Parts::find calls: numbers of parts are MuJoCo's.

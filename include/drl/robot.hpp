@@ -97,9 +97,9 @@ concept Robot = requires(R& robot, const R& seen, int k, typename R::F x, const 
   { seen.nv() } -> std::same_as<int>;
   { seen.nu() } -> std::same_as<int>;
   { seen.nbody() } -> std::same_as<int>;
-  robot.advance(numbers);                       // the controls [nu], for frame_skip steps
-  robot.advance(numbers, [] {});                // and what is called after each of them: to watch sensors
-  robot.forward();                              // computes all that follows from qpos and qvel
+  robot.advance(numbers);         // the controls [nu], for frame_skip steps
+  robot.advance(numbers, [] {});  // and what is called after each of them: to watch sensors, always the same
+  robot.forward();                // computes all that follows from qpos and qvel
   { seen.timestep() } -> std::same_as<double>;  // s, of the physics; and of a step of the task, frame_skip of these
   { seen.dt() } -> std::same_as<double>;
   { seen.time() } -> std::same_as<typename R::F>;  // s, since the reset

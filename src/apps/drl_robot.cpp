@@ -48,7 +48,7 @@ RobotModel read(const std::string& file, bool if_possible) {
     if (!if_possible) throw UsageError(error.what());
     RobotModel none;
     none.file = std::filesystem::path(file).filename().string();
-    none.unsupported = {"what it cannot read"};
+    none.unsupported = {std::string("what it cannot read: ") + error.what()};
     return none;
   }
 }

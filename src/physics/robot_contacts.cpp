@@ -35,7 +35,8 @@ class Reader : PartReader {
     int dimensions = std::max(m_.geom_condim[a], m_.geom_condim[b]);
     double mu = std::max(m_.geom_friction[3 * a], m_.geom_friction[3 * b]);
     std::vector<int> sayers{a, b};
-    if (m_.geom_priority[a] != m_.geom_priority[b]) {
+    const bool one_says = m_.geom_priority[a] != m_.geom_priority[b];
+    if (one_says) {
       const int first = m_.geom_priority[a] > m_.geom_priority[b] ? a : b;
       share = first == a ? 1 : 0, dimensions = m_.geom_condim[first], mu = m_.geom_friction[3 * first];
       sayers = {first};
@@ -44,7 +45,7 @@ class Reader : PartReader {
     const bool are_times = m_.geom_solref[2 * a] > 0 && m_.geom_solref[2 * b] > 0;
     for (int k = 0; k < 2; ++k) {
       const mjtNum x = m_.geom_solref[2 * a + k], y = m_.geom_solref[2 * b + k];
-      solref[k] = are_times || share == 0 || share == 1 ? share * x + (1 - share) * y : std::min(x, y);
+      solref[k] = are_times || one_says ? share * x + (1 - share) * y : std::min(x, y);
     }
     for (int k = 0; k < 5; ++k) solimp[k] = share * m_.geom_solimp[5 * a + k] + (1 - share) * m_.geom_solimp[5 * b + k];
     return {a,

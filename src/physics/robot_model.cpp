@@ -1,5 +1,6 @@
 #include "physics/robot_model.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
 
@@ -12,12 +13,13 @@ namespace {
 std::array<double, 6> inertia_about(const Rotation& turn, const mjtNum* moments, double mass, const Numbers3& off) {
   constexpr size_t kRow[] = {0, 1, 2, 0, 0, 1}, kColumn[] = {0, 1, 2, 1, 2, 2};
   const double square = off[0] * off[0] + off[1] * off[1] + off[2] * off[2];
+  const double rounding = 1e-12 * (*std::max_element(moments, moments + 3) + mass * square);
   std::array<double, 6> inertia{};
   for (size_t k = 0; k < 6; ++k) {
     const size_t i = kRow[k], j = kColumn[k];
     for (size_t l = 0; l < 3; ++l) inertia[k] += turn[i][l] * turn[j][l] * moments[l];
     inertia[k] += mass * ((i == j ? square : 0) - off[i] * off[j]);
-    if (std::abs(inertia[k]) < 1e-13) inertia[k] = 0;
+    if (std::abs(inertia[k]) < rounding) inertia[k] = 0;
   }
   return inertia;
 }

@@ -59,6 +59,15 @@ inline std::vector<Expr> solve_tree(const RobotModel& model, const TreeMatrix& m
 // M x.
 std::vector<Expr> multiply_tree(const RobotModel& model, const TreeMatrix& m, const std::vector<Expr>& x);
 
+// Adds each body's to its parent's, from the leaves on.
+template <class T>
+void gather_from_children(const RobotModel& model, std::vector<T>& of) {
+  for (size_t k = model.bodies.size(); k-- > 0;) {
+    const int parent = model.bodies[k].parent;
+    if (parent >= 0) of[static_cast<size_t>(parent)] = of[static_cast<size_t>(parent)] + of[k];
+  }
+}
+
 // What smooth() keeps for the functions behind it.
 struct Kept {
   std::vector<Spatial> axis;

@@ -237,9 +237,7 @@ class Tracer {
         if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0)
           coupling[b][k] = p_.input(at(at("w.body", bodies_[b]) + ".coupling", place),
                                     identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k));
-    for (size_t b = coupling.size(); b-- > 0;)
-      if (const int parent = model_.bodies[b].parent; parent >= 0)
-        coupling[static_cast<size_t>(parent)] = coupling[static_cast<size_t>(parent)] + coupling[b];
+    gather_from_children(model_, coupling);
     p_.section("along qvel");
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
       const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];

@@ -6,15 +6,6 @@
 namespace drl::robot_compiler {
 namespace {
 
-// Adds each body's to its parent's, from the leaves on.
-template <class T>
-void gather_from_children(const RobotModel& model, std::vector<T>& of) {
-  for (size_t k = model.bodies.size(); k-- > 0;) {
-    const int parent = model.bodies[k].parent;
-    if (parent >= 0) of[static_cast<size_t>(parent)] = of[static_cast<size_t>(parent)] + of[k];
-  }
-}
-
 Expr limited(const Expr& x, const std::optional<std::array<double, 2>>& range) {
   return range ? clamp(x, (*range)[0], (*range)[1]) : x;
 }

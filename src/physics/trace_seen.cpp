@@ -182,9 +182,7 @@ class Tracer {
     for (size_t f = 1; f < model_.frames.size(); ++f)
       if (const int body = model_.frames[f].body; body >= 0)
         carried[index(body)] = carried[index(body)] + wrench_of(f, frames[f]);
-    for (size_t b = carried.size(); b-- > 0;)
-      if (const int parent = model_.bodies[b].parent; parent >= 0)
-        carried[index(parent)] = carried[index(parent)] + carried[b];
+    gather_from_children(model_, carried);
     std::vector<Expr> force;
     for (size_t i = 0; i < model_.dofs.size(); ++i)
       force.push_back(dot(k_.axis[i], carried[index(model_.dofs[i].body)]));

@@ -9,10 +9,20 @@ namespace {
 // Of a corner that does not touch.
 constexpr double kFarAway = 1e10;
 
-// In a plane, the edges across it are one, of twice the weight.
-int edges_of(const std::vector<Spatial>& axis) {
-  const bool is_planar = std::ranges::all_of(
-      axis, [](const Spatial& s) { return s.angular[0].is(0) && s.angular[2].is(0) && s.linear[1].is(0); });
+// MuJoCo's first tangent: along a capsule, and y for a sphere.
+Vec3 tangent_of(const FloorContact& contact, const Kinematics& kinematics) {
+  return contact.axis ? kinematics.turn[static_cast<size_t>(contact.body)] * known(*contact.axis) : unit_vector(1);
+}
+// In a plane, the edges across it are one, of twice the weight; but of a capsule that lies across the plane at another
+// angle than a right one, none is.
+int edges_of(const RobotModel& model, const Kinematics& kinematics) {
+  const bool moves_in_plane = std::ranges::all_of(
+      kinematics.axis, [](const Spatial& s) { return s.angular[0].is(0) && s.angular[2].is(0) && s.linear[1].is(0); });
+  if (!moves_in_plane) return 4;
+  const bool is_planar = std::ranges::all_of(model.contacts, [&](const FloorContact& contact) {
+    const Vec3 tangent = tangent_of(contact, kinematics);
+    return tangent[1].is(0) || (tangent[0].is(0) && tangent[2].is(0));
+  });
   return is_planar ? 3 : 4;
 }
 
@@ -100,13 +110,11 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
   const bool is_planar = p.edges == 3;
   for (size_t c = 0; c < model.contacts.size(); ++c) {
     const FloorContact& contact = model.contacts[c];
-    const auto body = static_cast<size_t>(contact.body);
     const std::string name = identifier(contact.name);
     centers.push_back(p.named(center_of(contact, kinematics), name));
     distances.push_back(p.named(distance_of(model, contact, centers[c], kinematics), name + "_distance"));
-    // MuJoCo's first tangent is along a capsule, and y for a sphere.
-    const Vec3 axis = contact.axis && !model.elliptic ? kinematics.turn[body] * known(*contact.axis) : unit_vector(1);
-    along[0].push_back(is_planar ? Expr(1) : axis[0]), along[1].push_back(is_planar ? Expr(0) : axis[1]);
+    const Vec3 tangent = model.elliptic ? unit_vector(1) : tangent_of(contact, kinematics);
+    along[0].push_back(is_planar ? Expr(1) : tangent[0]), along[1].push_back(is_planar ? Expr(0) : tangent[1]);
     touches.push_back(at("w.contact", static_cast<int>(c)) + ".touch");
   }
   const auto field = [&](const std::vector<Expr>& values, const std::string& name) {
@@ -197,7 +205,7 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
           "smooth(const F* qpos, const F* qvel, const F* ctrl, " + own_parameters(model) + "Work& w)");
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);
-  p.edges = edges_of(kinematics.axis);
+  p.edges = edges_of(model, kinematics);
   place_components(model, kinematics.axis, p);
   Kept kept;
   for (size_t i = 0; i < model.dofs.size(); ++i) {

@@ -40,9 +40,7 @@ void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
       carried[static_cast<size_t>(body)][c] += p.input(
           at("w.forces.wrench", frames[f], c), identifier(model.frames[f].name) + "_wrench_" + std::to_string(c));
   }
-  for (size_t b = carried.size(); b-- > 0;)
-    if (const int parent = model.bodies[b].parent; parent >= 0)
-      carried[static_cast<size_t>(parent)] = carried[static_cast<size_t>(parent)] + carried[b];
+  gather_from_children(model, carried);
   for (size_t i = 0; i < force.size(); ++i)
     force[i] = force[i] - inertia[i] + dot(kept.axis[i], carried[static_cast<size_t>(model.dofs[i].body)]);
   const auto joints = limited_joints(model);

@@ -56,6 +56,37 @@ TEST_F(OfSkater, TasksReadSensorsAsLibmujocoHasThem) {
   }
 }
 
+// A task's step is time steps with one work, whose solutions begin with what pushed in the last one; but anew behind a
+// watcher for whose sake that is overwritten.
+TEST_F(OfSkater, TasksRememberFromOneTimeStepToTheNext) {
+  constexpr int kFrameSkip = 5;
+  using Robot = PhysicsRobot<double, CompiledRobot<model_key("skater.xml")>, kFrameSkip>;
+  const auto numbers = [](const P::State& state) {
+    std::vector<double> all(state.qpos, state.qpos + P::nq);
+    all.insert(all.end(), state.qvel, state.qvel + P::nv);
+    return all;
+  };
+  int differ = 0;
+  for (int t = 0; t < 100; ++t) {
+    const RobotState at = reference.next_state();
+    compared.set(at);
+    P::State of_task = compared.state, watched = of_task, with_one_work = of_task, anew = of_task;
+    Robot robot;
+    robot.take(of_task), robot.advance(at.ctrl.data());
+    Robot other;
+    other.take(watched), other.advance(at.ctrl.data(), [&] { other.position(BodyId{1}); });
+    P::Work work;
+    for (int k = 0; k < kFrameSkip; ++k) {
+      physics::step<P>(with_one_work, compared.ctrl, compared.stage, work, false);
+      physics::step<P>(anew, compared.ctrl, compared.stage);
+    }
+    ASSERT_EQ(numbers(of_task), numbers(with_one_work)) << "state " << t;
+    ASSERT_EQ(numbers(watched), numbers(anew)) << "state " << t;
+    differ += numbers(with_one_work) != numbers(anew) ? 1 : 0;
+  }
+  EXPECT_GT(differ, 20);
+}
+
 #if DRL_HAS_GO1
 template <>
 struct Files<go1_robot> {

@@ -77,5 +77,30 @@ TEST(RandomTrees, InThePlaneWithRungeKutta) { expect_fifty_trees<kRungeKuttaPlan
 TEST(RandomTrees, ThatTouchThemselvesWithEuler) { expect_fifty_trees<kEulerPairs>(); }
 TEST(RandomTrees, ThatTouchThemselvesWithRungeKutta) { expect_fifty_trees<kRungeKuttaPairs>(); }
 
+// What moves in a plane with capsules across it, of which friction is along the capsule first: an oblique one pushes
+// out of the plane, too.
+template <RobotKind kKind>
+void expect_capsule_across(const std::string& degrees, int edges) {
+  const TempFolder folder;
+  const std::string file = (folder / "across.xml").string();
+  spill(file,
+        "<mujoco><option timestep='" + std::to_string(kKind.microseconds / 1e6) +
+            "'/><worldbody><geom type='plane' size='5 5 1'/><body pos='0 0 0.2'><joint type='slide' axis='1 0 0'/>"
+            "<joint type='slide' axis='0 0 1'/><joint name='turn' axis='0 1 0' damping='0.01'/>"
+            "<geom type='capsule' size='0.05 0.2' euler='90 0 0' density='500'/>"
+            "<geom type='capsule' size='0.04 0.15' pos='0.2 0 -0.1' euler='90 " +
+            degrees + " 0'/></body></worldbody><actuator><motor joint='turn' ctrlrange='-1 1'/></actuator></mujoco>");
+  InterpretedHeader header(test::header_of(file));
+  ASSERT_EQ(header.size("kEdges"), edges);
+  InterpretedRobot<kKind>::take(header);
+  Count count;
+  expect_tree<kKind>(file, count);
+  EXPECT_GE(count.touching, 30);
+}
+TEST(RandomTrees, InThePlaneWithACapsuleAcross) {
+  expect_capsule_across<kEulerPlane>("0", 3);
+  expect_capsule_across<kEuler>("45", 4);
+}
+
 }  // namespace
 }  // namespace drl

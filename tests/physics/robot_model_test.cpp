@@ -115,6 +115,24 @@ TEST(RobotModel, SoftnessOfMixedSignsIsTheDefault) {
   EXPECT_NEAR(model.contacts[0].softness.damping, 2 / (0.95 * 0.02), 1e-12);
 }
 
+// Of equal priority: of stiffnesses told as such, the smaller ones, whatever solmix says.
+TEST(RobotModel, StiffnessesAreMixedToTheSmaller) {
+  const RobotModel model = read(
+      "<worldbody><geom type='plane' size='1 1 1' solmix='0' solref='-5000 -100'/><body><freejoint/>"
+      "<geom type='sphere' size='0.1' solmix='1' solref='-500 -10'/></body></worldbody>");
+  ASSERT_EQ(model.contacts.size(), 1u);
+  EXPECT_NEAR(model.contacts[0].softness.stiffness, 5000 / (0.95 * 0.95), 1e-9);
+  EXPECT_NEAR(model.contacts[0].softness.damping, 100 / 0.95, 1e-9);
+}
+
+// Of 1 mm in diameter: 2/5 m r^2, and nothing beside the diagonal.
+TEST(RobotModel, ASmallBallTurns) {
+  const RobotModel model =
+      read("<worldbody><body><freejoint/><geom type='sphere' size='0.0005' mass='1e-6'/></body></worldbody>");
+  ASSERT_EQ(model.frames.size(), 2u);
+  for (size_t k = 0; k < 6; ++k) EXPECT_NEAR(model.frames[1].inertia[k], k < 3 ? 1e-13 : 0, 1e-25);
+}
+
 TEST(RobotModel, InfiniteNumbersAreNamed) {
   const std::string begin = "<worldbody><body><joint name='hinge' ", end = "/><geom size='0.1'/></body></worldbody>";
   EXPECT_TRUE(read(begin + end).unsupported.empty());
