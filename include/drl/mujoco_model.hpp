@@ -115,7 +115,9 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file)
   if (!model) {
     std::string text = error;
     std::replace(text.begin(), text.end(), '\n', ' ');
-    throw std::invalid_argument("MuJoCo cannot read " + file + " (" + text + "): correct the file");
+    const bool lacks_file = text.find("Error opening file") != std::string::npos;
+    throw std::invalid_argument("MuJoCo cannot read " + file + " (" + text +
+                                (lacks_file ? "): bring the file that it names" : "): correct the file"));
   }
   return model;
 }
