@@ -38,7 +38,7 @@ class Drl(CMakePackage, CudaPackage):
     built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
 
     version("develop", branch="main")
-    version("0.1.0", sha256="7c5b83061bcd33210b1628ad058f59a1b66e98efbe8bebfefea4eb5cf4dd228d")
+    version("0.1.0", sha256="f4b67811082a82eead1ab7258e6e61f4897cb1ddde713b6c960af4fb650f9997")
 
     # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
     variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
