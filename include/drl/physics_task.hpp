@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <new>
 
 #include "drl/compiled_robot.hpp"
@@ -234,7 +235,7 @@ class PhysicsRobot {
       (new (&memory_.after) AfterWork)->forces = forces;
     }
     if (!(seen_ & kind)) see(s, memory_.after.seen);
-    seen_ |= kind;
+    seen_ = static_cast<uint8_t>(seen_ | kind);
     return memory_.after.seen;
   }
   DRL_HD const auto& frames() const {
@@ -308,7 +309,7 @@ class PhysicsRobot {
   bool has_ctrl_ = false, has_stage_ = false, advanced_ = false;
   mutable bool is_solved_ = false;
   mutable bool has_work_ = false;  // that of the last time step
-  mutable int seen_ = 0;           // kinds
+  mutable uint8_t seen_ = 0;       // kinds
 };
 
 // What Parts::find calls: numbers of parts are MuJoCo's.
