@@ -14,6 +14,7 @@
 #include "drl/mujoco_model.hpp"
 #include "drl/philox.hpp"
 #include "physics_robots.hpp"
+#include "store/file.hpp"
 
 namespace drl {
 namespace {
@@ -34,14 +35,15 @@ constexpr const char* kMissing = " (this build lacks Go1: tools/fetch_robots, th
 
 struct PhysicsBenchOptions {
   std::string model, json;
-  int num_envs = 256, pairs = 5;
+  int num_envs = 256;  // of 1024, all columns would begin in the same sets of the first-level cache
+  int pairs = 5;
   double seconds = 0.4;
   bool help = false;
 
   void describe(OptionVisitor& v) {
     v("model", model, std::string(kModels) + "; all if none is named");
     v("json", json, "write the figures into this file too");
-    v("num_envs", num_envs, "environments in lanes; at 1024 their columns begin 4 KiB apart, in the same sets of a cache", between(16, 1 << 20));
+    v("num_envs", num_envs, "environments in lanes", between(16, 1 << 20));
     v("pairs", pairs, "turns of each", at_least(1));
     v("seconds", seconds, "of each turn", unit("s"), at_least(0.01));
     v("help", help, "this text", letter('h'));
@@ -249,9 +251,7 @@ std::string measure(const Task& task, const PhysicsBenchOptions& options) {
 }
 
 void run(const PhysicsBenchOptions& options) {
-  std::ofstream file;
-  if (!options.json.empty() && (file.open(options.json), !file))
-    throw UsageError(options.json + " cannot be written: name another --json");
+  if (!options.json.empty()) require_output("json", options.json);
   std::string json;
   const auto add = [&](const std::string& figures) {
     if (!figures.empty()) json += (json.empty() ? "" : ",\n ") + figures;
@@ -270,6 +270,7 @@ void run(const PhysicsBenchOptions& options) {
 #endif
   if (json.empty()) throw UsageError("no model " + options.model + ": " + kModels + kMissing);
   if (options.json.empty()) return;
+  std::ofstream file(options.json);
   file << "{" << json << "}\n" << std::flush;
   if (!file) throw UsageError(options.json + " cannot be written: name another --json");
 }
