@@ -97,10 +97,10 @@ endmacro()
 
 # Of drl_add_task_library: both.
 macro(drl_add_task_loops)
-  drl_write_unit(loops.cpp task_host_unit ${headers})
-  drl_write_unit(loops.cu task_gpu_unit ${headers})
-  drl_add_host_loops(${units}/loops.cpp)
-  drl_add_gpu_loops(${units}/loops.cu)
+  drl_write_unit(task_loops.cpp task_host_unit ${headers})
+  drl_write_unit(task_loops.cu task_gpu_unit ${headers})
+  drl_add_host_loops(${units}/task_loops.cpp)
+  drl_add_gpu_loops(${units}/task_loops.cu)
 endmacro()
 
 # Of drl_add_task_library: the same of the robots of headers whose models are found, a unit for each header, since they

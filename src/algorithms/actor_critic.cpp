@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/kernels.hpp"
+#include "algorithms/algorithm_kernels.hpp"
 #include "base/check.hpp"
 #include "device/for_each.hpp"
 #include "drl/philox.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "algorithms/actor_critic.hpp"
-#include "algorithms/kernels.hpp"
+#include "algorithms/algorithm_kernels.hpp"
 #include "algorithms/rollout.hpp"
 #include "envs/vec_env.hpp"
 #include "nets/nets.hpp"

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "algorithms/algorithm_kernels.hpp"
 #include "algorithms/batch_plan.hpp"
-#include "algorithms/kernels.hpp"
 #include "device/reduce.hpp"
 #include "drl/math.hpp"
 #include "nets/batch.hpp"

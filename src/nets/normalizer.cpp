@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "nets/kernels.hpp"
+#include "nets/net_kernels.hpp"
 
 namespace drl {
 

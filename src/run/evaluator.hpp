@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/actor_critic.hpp"
-#include "algorithms/kernels.hpp"
+#include "algorithms/algorithm_kernels.hpp"
 #include "envs/vec_env.hpp"
 #include "nets/nets.hpp"
 #include "store/recording.hpp"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
 
 namespace drl {
 namespace {

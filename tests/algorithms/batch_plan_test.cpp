@@ -4,9 +4,9 @@
 
 #include <set>
 
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
-#include "algorithms/ppo/kernels.hpp"
+#include "algorithms/ppo/ppo_kernels.hpp"
 #include "base/check.hpp"
 
 namespace drl {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../support/autograd.hpp"
-#include "../support/loops.hpp"
+#include "../support/host_loops.hpp"
 #include "envs/make_env.hpp"
 #include "nets/torch/torch_nets.hpp"
 

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
-#include "algorithms/ppo/kernels.hpp"
+#include "algorithms/ppo/ppo_kernels.hpp"
 
 namespace drl {
 namespace {

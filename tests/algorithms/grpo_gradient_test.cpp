@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "../support/autograd.hpp"
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
 #include "../support/random_env.hpp"
 #include "algorithms/grpo/grpo.hpp"
 #include "nets/torch/torch_nets.hpp"

@@ -1,11 +1,12 @@
 // What GRPO makes of a rollout's rewards.
+#include "algorithms/grpo/grpo_kernels.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
-#include "algorithms/grpo/kernels.hpp"
 
 namespace drl {
 namespace {

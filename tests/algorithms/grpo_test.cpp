@@ -8,7 +8,7 @@
 #include <set>
 
 #include "../support/algorithm_state.hpp"
-#include "../support/loops.hpp"
+#include "../support/host_loops.hpp"
 #include "base/check.hpp"
 #include "envs/make_env.hpp"
 #include "nets/torch/torch_nets.hpp"

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "../support/autograd.hpp"
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
 #include "../support/random_env.hpp"
 #include "algorithms/ppo/ppo.hpp"
 #include "nets/torch/torch_nets.hpp"

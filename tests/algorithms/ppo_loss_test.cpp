@@ -2,9 +2,9 @@
 
 #include <limits>
 
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
-#include "algorithms/ppo/kernels.hpp"
+#include "algorithms/ppo/ppo_kernels.hpp"
 
 namespace drl {
 namespace {

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "../support/algorithm_state.hpp"
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
 #include "../support/random_env.hpp"
 #include "base/check.hpp"
 #include "envs/make_env.hpp"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "../support/loops.hpp"
-#include "loops.hpp"
+#include "../support/host_loops.hpp"
+#include "math_loops.hpp"
 
 namespace drl {
 namespace {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "../support/loops.hpp"
-#include "loops.hpp"
+#include "../support/host_loops.hpp"
+#include "math_loops.hpp"
 
 namespace drl {
 namespace {

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "../support/loops.hpp"
-#include "loops.hpp"
+#include "../support/host_loops.hpp"
+#include "math_loops.hpp"
 
 namespace drl {
 namespace {

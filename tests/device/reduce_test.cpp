@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../support/loops.hpp"
-#include "loops.hpp"
+#include "../support/host_loops.hpp"
+#include "math_loops.hpp"
 
 namespace drl {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/check.hpp"
 #include "device/fingerprint_kernels.hpp"
 #include "gpu_rig.hpp"
-#include "nets/kernels.hpp"
+#include "nets/net_kernels.hpp"
 
 namespace drl {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
-#include "nets/fused/kernels.hpp"
-#include "nets/kernels.hpp"
+#include "nets/fused/fused_kernels.hpp"
+#include "nets/net_kernels.hpp"
 
 namespace drl {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "../support/autograd.hpp"
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
 #include "nets/nets.hpp"
 
 namespace drl::test {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
-#include "nets/kernels.hpp"
+#include "nets/net_kernels.hpp"
 
 namespace drl {
 namespace {

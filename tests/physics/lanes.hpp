@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "../support/loops.hpp"
+#include "../support/host_loops.hpp"
 #include "drl/physics_loop.hpp"
 #include "reference.hpp"
 

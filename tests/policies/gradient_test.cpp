@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
-#include "loops.hpp"
+#include "policy_loops.hpp"
 
 namespace drl {
 namespace {

@@ -3,9 +3,9 @@
 #include <array>
 #include <numeric>
 
+#include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
-#include "../support/loops.hpp"
-#include "loops.hpp"
+#include "policy_loops.hpp"
 
 namespace drl {
 namespace {

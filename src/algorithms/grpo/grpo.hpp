@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/grpo/kernels.hpp"
+#include "algorithms/grpo/grpo_kernels.hpp"
 #include "algorithms/grpo/options.hpp"
 #include "algorithms/on_policy.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "algorithms/on_policy.hpp"
-#include "algorithms/ppo/kernels.hpp"
 #include "algorithms/ppo/options.hpp"
+#include "algorithms/ppo/ppo_kernels.hpp"
 
 namespace drl {
 

@@ -7,8 +7,8 @@
 #include "base/check.hpp"
 #include "base/thread_team.hpp"
 #include "device/array.hpp"
-#include "nets/fused/kernels.hpp"
-#include "nets/kernels.hpp"
+#include "nets/fused/fused_kernels.hpp"
+#include "nets/net_kernels.hpp"
 
 namespace drl {
 namespace {

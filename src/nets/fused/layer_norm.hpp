@@ -6,7 +6,7 @@
 
 #include "nets/fused/activations.hpp"
 #include "nets/fused/rows.hpp"
-#include "nets/kernels.hpp"
+#include "nets/net_kernels.hpp"
 
 namespace drl {
 

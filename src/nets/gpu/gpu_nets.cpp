@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "gpu/device.hpp"
-#include "nets/gpu/kernels.hpp"
-#include "nets/kernels.hpp"
+#include "nets/gpu/gpu_kernels.hpp"
+#include "nets/net_kernels.hpp"
 
 namespace drl {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "device/array.hpp"
-#include "nets/kernels.hpp"
+#include "nets/net_kernels.hpp"
 #include "nets/torch/torch_library.hpp"
 
 namespace drl {

@@ -1,6 +1,6 @@
 // Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
 #include "device/hot_loop.hpp"
-#include "nets/kernels.hpp"
+#include "nets/net_kernels.hpp"
 
 namespace drl::DRL_ISA {
 

@@ -1,4 +1,4 @@
-#include "loops.hpp"
+#include "policy_loops.hpp"
 
 #include "device/hot_loop.hpp"
 

@@ -1,6 +1,6 @@
 // Compiled once for each instruction set (device/hot_loop.hpp).
 #include "device/hot_loop.hpp"
-#include "nets/fused/kernels.hpp"
+#include "nets/fused/fused_kernels.hpp"
 
 namespace drl::DRL_ISA {
 

@@ -1,6 +1,6 @@
 #include "device/gpu_loop.hpp"
-#include "nets/gpu/kernels.hpp"
-#include "nets/loops.cpp"
+#include "nets/gpu/gpu_kernels.hpp"
+#include "nets/net_loops.cpp"
 
 namespace drl {
 

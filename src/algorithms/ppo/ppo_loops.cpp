@@ -1,5 +1,5 @@
 // Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
-#include "algorithms/ppo/kernels.hpp"
+#include "algorithms/ppo/ppo_kernels.hpp"
 #include "device/hot_loop.hpp"
 
 namespace drl::DRL_ISA {

@@ -1,5 +1,5 @@
 // Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
-#include "algorithms/grpo/kernels.hpp"
+#include "algorithms/grpo/grpo_kernels.hpp"
 #include "device/hot_loop.hpp"
 
 namespace drl::DRL_ISA {

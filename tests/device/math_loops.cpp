@@ -1,4 +1,4 @@
-#include "loops.hpp"
+#include "math_loops.hpp"
 
 #include "device/hot_loop.hpp"
 

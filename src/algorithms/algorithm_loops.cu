@@ -1,0 +1,1 @@
+#include "algorithms/algorithm_loops.cpp"

@@ -1,0 +1,1 @@
+#include "algorithms/grpo/grpo_loops.cpp"

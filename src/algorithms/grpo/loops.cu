@@ -1,1 +1,0 @@
-#include "algorithms/grpo/loops.cpp"

@@ -1,1 +1,0 @@
-#include "algorithms/loops.cpp"

@@ -1,1 +1,0 @@
-#include "algorithms/ppo/loops.cpp"

@@ -1,0 +1,1 @@
+#include "algorithms/ppo/ppo_loops.cpp"

@@ -1,0 +1,1 @@
+#include "envs/env_loops.cpp"

@@ -1,1 +1,0 @@
-#include "envs/loops.cpp"
