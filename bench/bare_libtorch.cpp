@@ -27,7 +27,7 @@ std::vector<torch::Tensor> join(std::vector<torch::Tensor> a, const std::vector<
 }  // namespace
 
 struct BareLibtorch::Work {
-  // The policy of each step, and the values of all.
+  // Computes the policy step by step, and the values of all observations at once.
   void forward_only() {
     const torch::NoGradGuard guard;
     for (int64_t t = 0; t < steps; ++t) actor->forward(obs.slice(0, t * envs, (t + 1) * envs));

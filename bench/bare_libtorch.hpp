@@ -1,5 +1,6 @@
-// The forward, backward and Adam work of PPO on CartPole-v1 in bare libtorch, on one thread: torch::nn networks of
-// 64-64 tanh units, autograd and torch::optim::Adam on tensors that are there already; no environments, no shuffling.
+// Does the forward, backward and Adam work of PPO on CartPole-v1 in bare libtorch, on one thread: torch::nn networks
+// with two layers of 64 tanh units, autograd and torch::optim::Adam on preallocated tensors, without environments and
+// shuffling.
 #pragma once
 
 #include <cstdint>

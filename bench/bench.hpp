@@ -1,4 +1,4 @@
-// What the benchmarks share: options, the device that is measured, times.
+// Shared code of the benchmarks: options, the measured device, times.
 #pragma once
 
 #include <time.h>
@@ -22,12 +22,12 @@
 
 namespace drl {
 
-// Seconds since some time.
+// Returns seconds since an arbitrary time.
 inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds of the processor that this thread has had.
+// Returns the processor time of this thread in seconds.
 inline double thread_time() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -38,27 +38,28 @@ inline double median(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-// What CUDA calls the GPU that --device names; -1 for the CPU. Throws UsageError for one that is not there.
+// Returns the CUDA index of the GPU selected by --device, or -1 for the CPU. Throws UsageError if it does not exist.
 inline int chosen_gpu(const std::string& device) {
   const Environment environment = process_environment();
   const DeviceChoice choice =
       choose_device(device, "", visible_gpus(environment), device == "cpu" ? CudaSupport{} : cuda_support());
   if (!choice.cuda) return -1;
-  const int gpu = choice.gpus.places.front();
+  const int gpu = choice.gpus.indices.front();
   use_gpu(gpu);
   return gpu;
 }
 
-// Of the GPU that chosen_gpu gave, or of the host.
+// Makes a queue of the GPU that chosen_gpu returned, or of the host for -1.
 inline std::unique_ptr<Queue> make_queue(int gpu) {
 #ifdef DRL_CUDA
   if (gpu >= 0) return make_gpu_queue(isa_of("auto"));
 #endif
-  DRL_CHECK(gpu < 0, "a GPU in a build without CUDA");
+  DRL_CHECK(gpu < 0, "a GPU was chosen in a build without CUDA");
   return make_host_queue(isa_of("auto"));
 }
 
-// A benchmark's main: options from the command line, errors in one line, the exit codes of drl_train.
+// Implements a benchmark's main: reads options from the command line, prints errors in one line, and returns the exit
+// codes of drl_train.
 template <class Options>
 int bench_main(int argc, char** argv, const char* usage, Options options, void (*run)(const Options&)) {
   try {
@@ -66,7 +67,7 @@ int bench_main(int argc, char** argv, const char* usage, Options options, void (
     table.section("", "Benchmark", options);
     table.apply_command_line({argv + 1, argv + argc});
     if (options.help) {
-      options.help = false;  // it shall not be shown as switched on
+      options.help = false;  // the help text should show the default
       return std::printf("%s\n%s", usage, table.help().c_str()), kDone;
     }
     run(options);

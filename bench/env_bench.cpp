@@ -1,4 +1,4 @@
-// Environment steps per second with random actions.
+// Measures environment steps per second with random actions.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -13,12 +13,12 @@ namespace drl {
 namespace {
 
 constexpr const char* kHelp =
-    "env_bench: environment steps per second with random actions, of one task or of all.\n"
-    "On a CPU: one core, rows of a rollout written in turn, actions made in advance.\n"
-    "On a GPU: the same, a kernel a step as drl_train does it.\n";
+    "env_bench measures environment steps per second with random actions, for one task or all tasks.\n"
+    "On a CPU it uses one core. On a GPU it launches one kernel per step, as drl_train does. Steps are written to a\n"
+    "rollout; actions are generated in advance.\n";
 
-constexpr int64_t kRows = 32;       // of a rollout
-constexpr int64_t kCpuEnvs = 4096;  // stay in a core's cache
+constexpr int64_t kRows = 32;       // steps of a rollout
+constexpr int64_t kCpuEnvs = 4096;  // few enough to stay in a core's cache
 constexpr int64_t kGpuEnvs = 65536;
 
 struct EnvBenchOptions {
@@ -29,10 +29,10 @@ struct EnvBenchOptions {
 
   void describe(OptionVisitor& v) {
     v("device", device, "auto (a GPU if there is one), cpu, cuda, or cuda:N");
-    v("task", task, "this one only");
-    v("num_envs", num_envs, "environments, 0 = 4096 on a CPU, 65536 on a GPU", between(0, 1 << 24));
-    v("seconds", seconds, "of each measurement", unit("s"), above(0));
-    v("help", help, "this text", letter('h'));
+    v("task", task, "task to measure; empty = all tasks");
+    v("num_envs", num_envs, "number of environments, 0 = 4096 on a CPU, 65536 on a GPU", between(0, 1 << 24));
+    v("seconds", seconds, "duration of each measurement", unit("s"), above(0));
+    v("help", help, "print this text", letter('h'));
   }
 };
 
@@ -40,7 +40,7 @@ float random01(int64_t index) {
   return uniform01(random_bits(1, Purpose::benchmark, static_cast<uint64_t>(index), 0)[0]);
 }
 
-// Environments that step through a rollout with random actions, which lie there already.
+// Steps environments through a rollout with random actions that were generated in advance.
 class Stepping {
  public:
   Stepping(Queue& queue, const std::string& task, int64_t n)
@@ -57,16 +57,16 @@ class Stepping {
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = space.low[i % size] + (space.high[i % size] - space.low[i % size]) * random01(i);
     width_ = n * static_cast<int64_t>(size);
-    actions_ = Array<float>(queue, count);  // of either kind
+    actions_ = Array<float>(queue, count);  // floats, or int32 of the same size
     queue.copy_bytes(actions_.data(), choices.empty() ? static_cast<void*>(values.data()) : choices.data(),
                      count * sizeof(float));
     envs_->reset(queue, rollout_.start_row(), {});
-    enqueue();  // loads the kernel
+    enqueue();  // loads the kernel before recording
     queue.synchronize();
     recording_ = queue.record([this] { enqueue(); });
   }
 
-  // Enqueues all rows. Each time it draws the same numbers, for other episodes.
+  // Enqueues all steps of a rollout. Each round uses the same random numbers in other episodes.
   void round() { recording_ ? queue_.launch(*recording_) : enqueue(); }
 
  private:
@@ -88,7 +88,7 @@ class Stepping {
   std::unique_ptr<RecordedWork> recording_;
 };
 
-// Steps per second over about so many seconds, after one round to warm up. round() does this many steps.
+// Returns steps per second, measured for about `seconds` seconds after one warm-up round. round() takes `steps` steps.
 template <class Round>
 double steps_per_second(double seconds, double steps, const Round& round) {
   round();
@@ -99,9 +99,9 @@ double steps_per_second(double seconds, double steps, const Round& round) {
   return static_cast<double>(rounds) * steps / elapsed;
 }
 
-// As drl_train collects: on a GPU all rows in one recording.
+// Measures stepping as drl_train collects rollouts: on a GPU, a recorded graph contains all steps.
 double rollout_rate(Queue& queue, const std::string& task, int64_t n, double seconds) {
-  const int rounds = queue.on_gpu() ? 20 : 1;  // so that waiting for them takes little of the time
+  const int rounds = queue.on_gpu() ? 20 : 1;  // enough that the final synchronisation takes little of the time
   Stepping stepping(queue, task, n);
   return steps_per_second(seconds, static_cast<double>(rounds * kRows * n), [&] {
     for (int k = 0; k < rounds; ++k) stepping.round();
@@ -111,8 +111,9 @@ double rollout_rate(Queue& queue, const std::string& task, int64_t n, double sec
 
 void measure_gpu(const std::vector<std::string>& tasks, int64_t n, double seconds, int gpu) {
   const std::unique_ptr<Queue> queue = make_queue(gpu), host = make_queue(-1);
-  std::printf("M steps/s of %s with %lld environments, and of one core of %s with %lld\n", gpu_name(gpu).c_str(),
-              static_cast<long long>(n), this_machine().cpu_model.c_str(), static_cast<long long>(kCpuEnvs));
+  std::printf("M steps/s on %s with %lld environments, and on one core of %s with %lld environments\n",
+              gpu_name(gpu).c_str(), static_cast<long long>(n), this_machine().cpu_model.c_str(),
+              static_cast<long long>(kCpuEnvs));
   std::printf("%-26s %12s %12s %14s\n", "", "GPU", "core", "GPU / core");
   for (const std::string& task : tasks) {
     const double rollout = rollout_rate(*queue, task, n, seconds), core = rollout_rate(*host, task, kCpuEnvs, seconds);
@@ -129,8 +130,8 @@ void measure_core(const std::vector<std::string>& tasks, int64_t n, double secon
 
 void run(const EnvBenchOptions& options) {
   std::vector<std::string> tasks = options.task.empty() ? task_names() : std::vector{options.task};
-  for (const std::string& task : tasks) (void)task_spec(task);  // throws for an unknown one
-  if (options.task.empty())                                     // simulators have other speeds: robot_bench
+  for (const std::string& task : tasks) (void)task_spec(task);  // throws if the task is unknown
+  if (options.task.empty())                                     // robot_bench measures simulators
     std::erase_if(tasks, [](const std::string& task) { return task_record(task).simulator != nullptr; });
   const int64_t n = options.num_envs;
   const int gpu = chosen_gpu(options.device);

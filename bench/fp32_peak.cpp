@@ -1,4 +1,4 @@
-// Multiply-adds per second of one core: what no network can exceed.
+// Measures multiply-adds per second of one core, an upper bound for the speed of networks.
 #include "fp32_peak.hpp"
 
 #include <algorithm>
@@ -12,8 +12,9 @@ namespace drl {
 namespace {
 
 constexpr const char* kHelp =
-    "fp32_peak: the most fp32 multiply-adds per second that one core does, in registers alone. The best of many short "
-    "parts.\n";
+    "fp32_peak measures how many fp32 multiply-adds per second one core can do in registers. It prints the best of "
+    "many\n"
+    "short measurements.\n";
 
 struct Fp32PeakOptions {
   std::string isa = "auto";
@@ -21,14 +22,15 @@ struct Fp32PeakOptions {
   bool help = false;
 
   void describe(OptionVisitor& v) {
-    v("isa", isa, "instruction set, as drl_train takes it");
-    v("seconds", seconds, "of the measurement", unit("s"), above(0));
-    v("help", help, "this text", letter('h'));
+    v("isa", isa, "instruction set, as in drl_train");
+    v("seconds", seconds, "duration of the measurement", unit("s"), above(0));
+    v("help", help, "print this text", letter('h'));
   }
 };
 
 void run(const Fp32PeakOptions& options) {
-  constexpr int64_t kLanes = 16, kRounds = 100000;  // whole registers of every instruction set; 0.1 ms or more
+  constexpr int64_t kLanes = 16;       // fills registers of every instruction set
+  constexpr int64_t kRounds = 100000;  // take at least 0.1 ms
   const std::unique_ptr<Queue> queue = make_host_queue(isa_of(options.isa));
   Array<float> out(*queue, kLanes);
   double best = 0;

@@ -1,4 +1,4 @@
-// What fp32_peak measures.
+// The loop that fp32_peak measures.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace drl {
 
-// In each lane `rounds` multiply-adds of each of some sums in registers: of as many as hide the latency of one (4
-// cycles, two at once), and few enough to stay there.
+// Does `rounds` multiply-adds on each of kSums sums in every lane. kSums is large enough to hide the latency of a
+// multiply-add (4 cycles, two per cycle) and small enough that the sums stay in registers.
 struct MultiplyAdds {
   static constexpr int kSums = 10;
   float factor, term;

@@ -1,4 +1,4 @@
-// What a step of a robot's physics in lanes costs beside libmujoco's.
+// Compares the cost of a robot's step in lanes with that of libmujoco.
 #include <mujoco/mujoco.h>
 
 #include <algorithm>
@@ -20,52 +20,51 @@ namespace drl {
 namespace {
 
 constexpr const char* kHelp =
-    "physics_bench: environment steps per second of robots' physics on one core, with random actions and new "
-    "episodes,\n"
-    "in lanes of AVX-512 and AVX2 (where they are) against libmujoco: its solver as the model's file has it, and "
-    "solved\n"
-    "to the end as the lanes are. In turns; processor time of the thread; medians.\n";
+    "physics_bench: measures environment steps per second of robots' physics on one core, with random actions and\n"
+    "resets. Compares lanes of AVX-512 and AVX2 (if available) with libmujoco, whose solver runs as the model's file\n"
+    "asks (shipped) or to convergence as the lanes' solver does (converged). The variants take turns; results are\n"
+    "medians of the thread's processor time.\n";
 
 constexpr const char* kModels = "HalfCheetah, Ant, Walker2d, Hopper, Humanoid, HumanoidStandup, Swimmer or Go1";
 #if DRL_HAS_GO1
 constexpr const char* kMissing = "";
 #else
-constexpr const char* kMissing = " (this build lacks Go1: tools/fetch_robots, then build)";
+constexpr const char* kMissing = " (this build lacks Go1: run tools/fetch_robots and build again)";
 #endif
 
 struct PhysicsBenchOptions {
   std::string model, json;
-  int num_envs = 256;  // of 1024, all columns would begin in the same sets of the first-level cache
+  int num_envs = 256;  // with 1024, all columns would map to the same sets of the first-level cache
   int pairs = 5;
   double seconds = 0.4;
   bool help = false;
 
   void describe(OptionVisitor& v) {
-    v("model", model, std::string(kModels) + "; all if none is named");
-    v("json", json, "write the figures into this file too");
+    v("model", model, std::string(kModels) + "; default: all");
+    v("json", json, "also write the results to this file");
     v("num_envs", num_envs, "environments in lanes", between(16, 1 << 20));
-    v("pairs", pairs, "turns of each", at_least(1));
-    v("seconds", seconds, "of each turn", unit("s"), at_least(0.01));
+    v("pairs", pairs, "turns of each variant", at_least(1));
+    v("seconds", seconds, "duration of each turn", unit("s"), at_least(0.01));
     v("help", help, "this text", letter('h'));
   }
 };
 
-// How a task steps a robot.
+// How a task steps its robot.
 struct Task {
   const char *name, *file;
   int frame_skip;
-  double noise;      // of starts
-  double low, high;  // of qpos[2], beyond which an episode ends
-  bool sees_forces;  // cfrc_ext
-  // Of a robot that stands: qpos of its start, from whose angles its actuators' targets swing, rad.
+  double noise;       // of initial states
+  double low, high;   // bounds of qpos[2] beyond which an episode ends
+  bool needs_forces;  // reads cfrc_ext
+  // For robots that stand: the initial qpos, around whose angles the actuators' targets swing by `swing` rad.
   std::vector<double> start = {};
   double swing = 0;
-  bool sees_sensors = false;
+  bool needs_sensors = false;
 
   double start_of(const mjModel& model, int k) const {
     return start.empty() ? model.qpos0[k] : start[static_cast<size_t>(k)];
   }
-  // Of an action between -1 and 1.
+  // Returns the control for an action from -1 to 1.
   double control(const mjModel& model, int a, double action) const {
     if (start.empty()) return model.actuator_ctrlrange[2 * a + 1] * action;
     return start[static_cast<size_t>(7 + a)] + swing * action;
@@ -74,7 +73,7 @@ struct Task {
 
 constexpr int kActionRows = 16, kEpisode = 1000, kReferences = 64;
 
-// Numbers between -1 and 1, as many as are asked for.
+// Pseudorandom numbers from -1 to 1.
 class Draws {
  public:
   double next() { return 2 * uniform01(random_bits(7, Purpose::benchmark, index_++, 0)[0]) - 1; }
@@ -83,7 +82,7 @@ class Draws {
   uint64_t index_ = 0;
 };
 
-// Environments in libmujoco, one mjData each.
+// Environments in libmujoco, with one mjData each.
 class Reference {
  public:
   Reference(const Task& task, const mjModel& model, bool is_converged)
@@ -122,7 +121,7 @@ class Reference {
     const double* action = &actions_[static_cast<size_t>(step_++ % kActionRows * model_->nu)];
     for (int a = 0; a < model_->nu; ++a) d->ctrl[a] = task_.control(*model_, a, action[a]);
     for (int k = 0; k < task_.frame_skip; ++k) mj_step(model_.get(), d);
-    if (task_.sees_forces) mj_rnePostConstraint(model_.get(), d);
+    if (task_.needs_forces) mj_rnePostConstraint(model_.get(), d);
     int& age = age_[static_cast<size_t>(e)];
     if (++age < kEpisode && task_.low < d->qpos[2] && d->qpos[2] < task_.high) return;
     begin(e);
@@ -138,7 +137,7 @@ class Reference {
   Draws draws_;
 };
 
-// The same in lanes.
+// Environments in lanes.
 template <class Robot>
 class Lanes {
  public:
@@ -146,8 +145,8 @@ class Lanes {
       : task_(task), model_(model), queue_(make_host_queue(isa)), n_(n) {
     const auto rows = [&](int count) { return std::vector<float>(static_cast<size_t>(count * n)); };
     state_ = rows(Step::kNumbers), unsolved_ = rows(1);
-    if (task.sees_forces) forces_ = rows(6 * Step::nbody);
-    if (task.sees_sensors) sensors_ = rows(static_cast<int>(model.nsensordata));
+    if (task.needs_forces) forces_ = rows(6 * Step::nbody);
+    if (task.needs_sensors) sensors_ = rows(static_cast<int>(model.nsensordata));
     for (int k = 0; k < kActionRows; ++k) {
       actions_.push_back(rows(Step::nu));
       for (size_t i = 0; i < actions_.back().size(); ++i)
@@ -164,7 +163,7 @@ class Lanes {
     steps_ += steps;
     return steps / (now - start);
   }
-  // Of all solutions, the share that had not converged.
+  // Returns the fraction of solutions that did not converge.
   double unsolved() const {
     double sum = 0;
     for (const float x : unsolved_) sum += static_cast<double>(x);
@@ -183,10 +182,10 @@ class Lanes {
   }
   void step() {
     const std::vector<float>& actions = actions_[static_cast<size_t>(step_++ % kActionRows)];
-    for_each(
-        *queue_, n_,
-        Step{n_, task_.frame_skip, state_.data(), actions.data(), nullptr, task_.sees_forces ? forces_.data() : nullptr,
-             unsolved_.data(), task_.sees_sensors ? sensors_.data() : nullptr});
+    for_each(*queue_, n_,
+             Step{n_, task_.frame_skip, state_.data(), actions.data(), nullptr,
+                  task_.needs_forces ? forces_.data() : nullptr, unsolved_.data(),
+                  task_.needs_sensors ? sensors_.data() : nullptr});
     for (int64_t e = 0; e < n_; ++e) {
       const double height = static_cast<double>(number(2, e));
       int& age = age_[static_cast<size_t>(e)];
@@ -219,7 +218,7 @@ std::string measure(const Task& task, const PhysicsBenchOptions& options) {
   for (const Isa isa : available_isas())
     if (name_of(isa) != name_of(available_isas().front()) || available_isas().size() == 1)
       lanes.emplace_back(task, *model, isa, options.num_envs), names.emplace_back(name_of(isa));
-  for (auto& some : lanes) some.steps_per_second(options.seconds);
+  for (auto& robots : lanes) robots.steps_per_second(options.seconds);
   shipped.steps_per_second(options.seconds), converged.steps_per_second(options.seconds);
   std::vector<double> shipped_rates, converged_rates;
   std::vector<std::vector<double>> rates(lanes.size());
@@ -268,7 +267,9 @@ void run(const PhysicsBenchOptions& options) {
                                    -0.1, 0.9, -1.8, 0.1, 0.9, -1.8, -0.1, 0.9, -1.8};
   add(measure<go1_robot>({"Go1", "go1.xml", 4, 0.02, 0.12, 1, false, go1, 0.37, true}, options));
 #endif
-  if (json.empty()) throw UsageError("no model " + options.model + ": " + kModels + kMissing);
+  if (json.empty())
+    throw UsageError("--model " + options.model + " is unknown (it is not one of the benchmark's robots): " + kModels +
+                     kMissing);
   if (options.json.empty()) return;
   std::ofstream file(options.json);
   file << "{" << json << "}\n" << std::flush;

@@ -1,4 +1,4 @@
-// Steps per second of drl_train's loop, without its files and console.
+// Measures steps per second of drl_train's training loop, without files and console.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -22,10 +22,10 @@ namespace drl {
 namespace {
 
 constexpr const char* kHelp =
-    "ppo_bench: the training loop on CartPole-v1, 32 steps an iteration, 64-64 tanh actor and critic, 5 epochs x 4\n"
-    "mini-batches. Medians over the iterations.\n"
-    "On a CPU: one core, against the same forward, backward and Adam work in bare libtorch.\n"
-    "On a GPU: as graphs, against kernel by kernel and against one core; times by the GPU's own clock.\n";
+    "ppo_bench measures the training loop on CartPole-v1: 32 steps per iteration, actor and critic with two layers of\n"
+    "64 tanh units, 5 epochs of 4 mini-batches. It prints medians over the iterations.\n"
+    "On a CPU, it compares one core with the same forward, backward and Adam work in bare libtorch.\n"
+    "On a GPU, it compares graphs with separate kernel launches and with one core, timed by the GPU's clock.\n";
 
 constexpr const char* kTask = "CartPole-v1";
 constexpr int64_t kSteps = 32, kCpuEnvs = 4096, kGpuEnvs = 65536;
@@ -37,9 +37,9 @@ struct PpoBenchOptions {
 
   void describe(OptionVisitor& v) {
     v("device", device, "auto (a GPU if there is one), cpu, cuda, or cuda:N");
-    v("num_envs", num_envs, "environments, 0 = 4096 on a CPU, 65536 on a GPU", between(0, 1 << 24));
-    v("iterations", iterations, "measured, of each loop", at_least(1));
-    v("help", help, "this text", letter('h'));
+    v("num_envs", num_envs, "number of environments, 0 = 4096 on a CPU, 65536 on a GPU", between(0, 1 << 24));
+    v("iterations", iterations, "measured iterations of each loop", at_least(1));
+    v("help", help, "print this text", letter('h'));
   }
 };
 
@@ -56,10 +56,10 @@ std::unique_ptr<Nets> make_nets(Queue& queue, const ParamLayout& layout, [[maybe
   return make_host_nets(queue, layout, "auto", 1);
 }
 
-// drl's whole iteration.
+// Runs and times drl's whole iterations.
 class Loop {
  public:
-  // `gpu` is -1 for one core.
+  // `gpu` is -1 to use one core.
   Loop(int64_t num_envs, int gpu, bool graphs = true)
       : samples_(num_envs * kSteps),
         queue_(make_queue(gpu)),
@@ -83,7 +83,7 @@ class Loop {
     collect_.push_back(stats.collection_time);
     update_.push_back(stats.learning_time);
   }
-  // Libraries load their kernels in the first iteration, graphs are captured in the second.
+  // Runs three iterations: libraries load their kernels in the first, and graphs are captured in the second.
   void warm_up() {
     for (int k = 0; k < 3; ++k) iterate();
     total_.clear(), collect_.clear(), update_.clear();
@@ -105,7 +105,7 @@ class Loop {
   std::vector<double> total_, collect_, update_;
 };
 
-// Seconds of stepping alone, a rollout's worth.
+// Returns the seconds that the environment steps of one rollout take.
 double environment_seconds(int64_t num_envs) {
   const auto queue = make_queue(-1);
   const auto envs = make_env(kTask, {num_envs, 0, 0, true}, *queue);
@@ -129,13 +129,13 @@ void print(const char* name, const Loop& loop) {
 }
 
 void measure_core(int64_t num_envs, int iterations) {
-  Loop ours(num_envs, -1);
+  Loop loop(num_envs, -1);
   BareLibtorch bare(num_envs, kSteps, 5, 4);
-  ours.warm_up();
+  loop.warm_up();
   bare.iterate();
   std::vector<double> times;
   for (int k = 0; k < iterations; ++k) {
-    ours.iterate();
+    loop.iterate();
     const double start = now();
     bare.iterate();
     times.push_back(now() - start);
@@ -143,12 +143,12 @@ void measure_core(int64_t num_envs, int iterations) {
   const double bare_seconds = median(times);
   std::printf("one core of %s, %lld environments\n", this_machine().cpu_model.c_str(),
               static_cast<long long>(num_envs));
-  print("drl", ours);
+  print("drl", loop);
   std::printf("%-22s %10.3f M steps/s (%s)\n", "bare libtorch",
               static_cast<double>(num_envs * kSteps) / bare_seconds / 1e6, torch_library(1).facts().blas);
-  std::printf("%-22s %10.2f\n", "drl / bare libtorch", bare_seconds / ours.seconds());
+  std::printf("%-22s %10.2f\n", "drl / bare libtorch", bare_seconds / loop.seconds());
   std::printf("%-22s %10.2f %% of the iteration\n", "environments",
-              100 * environment_seconds(num_envs) / ours.seconds());
+              100 * environment_seconds(num_envs) / loop.seconds());
 }
 
 void measure_gpu(int64_t num_envs, int iterations, int gpu) {
@@ -156,18 +156,18 @@ void measure_gpu(int64_t num_envs, int iterations, int gpu) {
   for (Loop* loop : {&graphs, &eager}) loop->warm_up();
   for (int k = 0; k < iterations; ++k) graphs.iterate(), eager.iterate();
   for (int k = 0; k < 3; ++k) core.iterate();
-  std::printf("%s, %lld environments; one core of %s, %lld\n", gpu_name(gpu).c_str(), static_cast<long long>(num_envs),
-              this_machine().cpu_model.c_str(), static_cast<long long>(kCpuEnvs));
+  std::printf("%s, %lld environments; one core of %s, %lld environments\n", gpu_name(gpu).c_str(),
+              static_cast<long long>(num_envs), this_machine().cpu_model.c_str(), static_cast<long long>(kCpuEnvs));
   print("GPU, graphs", graphs);
-  print("GPU, kernel by kernel", eager);
+  print("GPU, without graphs", eager);
   print("one core", core);
-  std::printf("%-22s %10.2f\n%-22s %10.1f\n", "graphs / kernels", eager.seconds() / graphs.seconds(), "GPU / core",
+  std::printf("%-22s %10.2f\n%-22s %10.1f\n", "graphs / no graphs", eager.seconds() / graphs.seconds(), "GPU / core",
               graphs.steps_per_second() / core.steps_per_second());
 }
 
 void run(const PpoBenchOptions& options) {
   const int gpu = chosen_gpu(options.device);
-  torch_library(1);  // what computes with it, the bare loop too, has one thread
+  torch_library(1);  // limits libtorch to one thread, also for the bare loop
   if (gpu >= 0) return measure_gpu(options.num_envs ? options.num_envs : kGpuEnvs, options.iterations, gpu);
   measure_core(options.num_envs ? options.num_envs : kCpuEnvs, options.iterations);
 }

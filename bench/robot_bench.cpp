@@ -1,4 +1,4 @@
-// What stepping a robot costs beside the same calls of libmujoco.
+// Compares stepping a robot's environments with a bare loop of the same libmujoco calls.
 #include <mujoco/mujoco.h>
 
 #include <algorithm>
@@ -21,15 +21,12 @@ namespace drl {
 namespace {
 
 constexpr const char* kHelp =
-    "robot_bench: steps per second of a robot on one core, with random actions, behind libmujoco and, where its model "
-    "is "
-    "compiled,\n"
-    "in lanes, against a bare loop of the same calls of MuJoCo: the same states, the same controls, one environment "
-    "after the\n"
-    "other. In turns; processor time of the thread.\n";
+    "robot_bench measures steps per second of a robot on one core with random actions, on libmujoco and, if its model\n"
+    "was compiled, in lanes. It compares them with a bare loop of the same MuJoCo calls with the same states and\n"
+    "controls, one environment after the other. Measurements alternate and use the thread's processor time.\n";
 
-constexpr int64_t kRows = 32;     // of a rollout
-constexpr int64_t kLanes = 1024;  // environments in lanes
+constexpr int64_t kRows = 32;         // steps of a rollout
+constexpr int64_t kLanesEnvs = 1024;  // environments in lanes
 
 struct RobotBenchOptions {
   std::string task = "HalfCheetah-v5";
@@ -37,10 +34,10 @@ struct RobotBenchOptions {
   bool help = false;
 
   void describe(OptionVisitor& v) {
-    v("task", task, "a robot");
-    v("num_envs", num_envs, "environments", between(1, 1 << 20));
-    v("rounds", rounds, "of 32 steps of each environment, and as many of the bare loop", between(1, 1 << 20));
-    v("help", help, "this text", letter('h'));
+    v("task", task, "a robot's task");
+    v("num_envs", num_envs, "number of environments on libmujoco", between(1, 1 << 20));
+    v("rounds", rounds, "rounds of 32 steps of each environment, for each measurement", between(1, 1 << 20));
+    v("help", help, "print this text", letter('h'));
   }
 };
 
@@ -51,7 +48,7 @@ double time_of(const Work& work) {
   return thread_time() - start;
 }
 
-// MuJoCo's state of all environments: [N, size] of mjSTATE_INTEGRATION.
+// Reads MuJoCo's states of all environments, [num_envs, size of mjSTATE_INTEGRATION].
 struct Physics final : StateVisitor {
   explicit Physics(VecEnv& envs) { envs.visit_state(*this); }
   void field(const StateField& field) override {
@@ -63,7 +60,7 @@ struct Physics final : StateVisitor {
   std::vector<double> numbers;
 };
 
-// Which a film would show.
+// Returns the model file that a video would show.
 std::string model_file(VecEnv& envs) {
   std::string file;
   CanvasCalls calls{
@@ -74,7 +71,7 @@ std::string model_file(VecEnv& envs) {
   return file;
 }
 
-// The task's options, by which no episode ends early: the bare loop would go on with a robot that has fallen.
+// Returns the task's options, changed so that no episode ends early, because the bare loop never resets a robot.
 std::vector<std::byte> params_of(const TaskRecord& record, const char* physics) {
   TaskParams params(record);
   OptionTable table;
@@ -98,7 +95,7 @@ std::vector<float> random_actions(const TaskRecord& record, int64_t n) {
   return actions;
 }
 
-// Environments, what they are told and where they write.
+// Environments with their actions and rollout.
 class Envs {
  public:
   Envs(const TaskRecord& record, const char* physics, int64_t n)
@@ -133,13 +130,13 @@ class Envs {
 
 void run(const RobotBenchOptions& options) {
   const TaskRecord& record = task_record(options.task);
-  if (!record.robot) throw UsageError(options.task + " is no robot");
+  if (!record.robot) throw UsageError(options.task + " is not a robot's task: choose one from drl_train --list_tasks");
   const int64_t n = options.num_envs, size = record.action_size;
   Envs ours(record, "mujoco", n);
-  TaskParams any(record);
-  any.choose_physics();
+  TaskParams params(record);
+  params.choose_physics();
   std::unique_ptr<Envs> lanes;
-  if (any.physics() == "lanes") lanes = std::make_unique<Envs>(record, "lanes", kLanes);
+  if (params.physics() == "lanes") lanes = std::make_unique<Envs>(record, "lanes", kLanesEnvs);
   mjModel* model = mj_loadXML(model_file(*ours.envs).c_str(), nullptr, nullptr, 0);
   mjData* data = mj_makeData(model);
   const int frame_skip = static_cast<int>(std::lround(record.dt / model->opt.timestep));
@@ -161,14 +158,14 @@ void run(const RobotBenchOptions& options) {
     bare_times.push_back(time_of([&] { bare(start); }) / static_cast<double>(n * kRows));
     ratios.push_back(our_times.back() / bare_times.back());
     if (!lanes) continue;
-    lanes_times.push_back(time_of([&] { lanes->take_steps(); }) / static_cast<double>(kLanes * kRows));
+    lanes_times.push_back(time_of([&] { lanes->take_steps(); }) / static_cast<double>(kLanesEnvs * kRows));
     lanes_ratios.push_back(our_times.back() / lanes_times.back());
   }
-  std::printf("%s, one core of %s, %lld environments: %.0f steps/s; bare loop %.0f steps/s; %+.1f %% of time\n",
+  std::printf("%s, one core of %s, %lld environments: %.0f steps/s; bare loop %.0f steps/s; %+.1f %% time\n",
               options.task.c_str(), this_machine().cpu_model.c_str(), static_cast<long long>(n), 1 / median(our_times),
               1 / median(bare_times), 100 * (median(ratios) - 1));
   if (lanes)
-    std::printf("in lanes, %lld environments: %.0f steps/s, %.1f times as fast\n", static_cast<long long>(kLanes),
+    std::printf("in lanes, %lld environments: %.0f steps/s, %.1f times as fast\n", static_cast<long long>(kLanesEnvs),
                 1 / median(lanes_times), median(lanes_ratios));
   mj_deleteData(data);
   mj_deleteModel(model);

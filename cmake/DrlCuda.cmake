@@ -1,11 +1,11 @@
-# CUDA is found, not demanded: with nvcc and NCCL here the programs compute on GPUs too. DRL_CUDA is ON or OFF afterwards.
+# Sets DRL_CUDA to ON or OFF. By default, drl is built with GPU support if nvcc and NCCL are found.
 set(DRL_WITH_CUDA AUTO CACHE STRING "Compute on NVIDIA GPUs: ON, OFF, or AUTO (if nvcc and NCCL are found)")
-set(DRL_CUDA_ARCHITECTURES "" CACHE STRING "GPUs to compile for, e.g. 80;90 (default: 80, 90, and whatever comes later)")
+set(DRL_CUDA_ARCHITECTURES "" CACHE STRING "GPU generations to compile for, e.g. 80;90 (default: 80, 90, and later ones by PTX)")
 
 set(DRL_CUDA OFF)
 if(DRL_WITH_CUDA)
   if(NOT CMAKE_CUDA_COMPILER)
-    unset(CMAKE_CUDA_COMPILER CACHE)  # look again: a module may have been loaded since
+    unset(CMAKE_CUDA_COMPILER CACHE)  # looks again, because a module may have been loaded in the meantime
   endif()
   include(CheckLanguage)
   check_language(CUDA)
@@ -18,9 +18,9 @@ if(DRL_WITH_CUDA)
   if(NOT CMAKE_CUDA_COMPILER)
     set(trouble "nvcc is not found")
   elseif(NOT CUDAToolkit_FOUND OR NOT TARGET CUDA::cublas)
-    set(trouble "${CMAKE_CUDA_COMPILER} is there, but not its toolkit with cuBLAS")
+    set(trouble "${CMAKE_CUDA_COMPILER} is found, but not its toolkit with cuBLAS")
   elseif(CUDAToolkit_VERSION VERSION_LESS 12)
-    set(trouble "CUDA is ${CUDAToolkit_VERSION}, and C++20 needs 12")
+    set(trouble "CUDA is ${CUDAToolkit_VERSION}, but C++20 needs CUDA 12")
   elseif(NOT NCCL_INCLUDE_DIR OR NOT NCCL_LIBRARY)
     set(trouble "NCCL is not found")
   endif()
@@ -36,7 +36,8 @@ endif()
 
 if(DRL_CUDA)
   if(NOT DRL_CUDA_ARCHITECTURES)
-    # Code for A100 and H100; PTX, which the driver compiles, for later GPUs: those like H100, and the newest kind.
+    # Compiles code for A100 and H100, and PTX of H100 and of the newest GPU that nvcc knows. The driver compiles PTX
+    # for later GPUs.
     execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known OUTPUT_STRIP_TRAILING_WHITESPACE)
     string(REGEX MATCHALL "[0-9]+" known "${known}")
     list(SORT known COMPARE NATURAL)
@@ -44,16 +45,16 @@ if(DRL_CUDA)
     set(DRL_CUDA_ARCHITECTURES 80-real 90 ${newest}-virtual)
   endif()
   set(CMAKE_CUDA_ARCHITECTURES ${DRL_CUDA_ARCHITECTURES})
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # CMake would link the static one beside CUDA::cudart: two runtimes in a program
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # CMake would also link the static runtime, so that a program had two runtimes
   enable_language(CUDA)
   message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER_VERSION}, for ${DRL_CUDA_ARCHITECTURES}; NCCL: ${NCCL_LIBRARY}")
-  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # older CMake does not know that nvcc speaks C++20
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # older CMake does not know that nvcc supports C++20
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   endif()
   set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
   set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O2 -g -lineinfo")
-  # As on the host: a*b+c is rounded twice.
+  # -fmad=false and -ffp-contract=off: a*b+c is rounded twice, as on the host.
   target_compile_options(drl_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;-Werror=cross-execution-space-call;-Xcompiler=-Wall,-Wextra,-Wno-parentheses,-ffp-contract=off>")
 

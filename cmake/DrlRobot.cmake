@@ -1,5 +1,5 @@
-# drl_compile_robot(model.xml header.hpp [OPTION...]): drl_robot writes the header of this MJCF file's physics in lanes
-# (drl/physics_support.hpp).
+# drl_compile_robot(model.xml header.hpp [OPTION...]): drl_robot compiles the physics of this MJCF file to a header of
+# vectorised C++ (drl/physics_support.hpp).
 function(drl_compile_robot model header)
   get_filename_component(stem ${model} NAME_WE)
   get_filename_component(beside ${model} DIRECTORY)
@@ -8,7 +8,7 @@ function(drl_compile_robot model header)
     COMMAND drl_robot ${model} --output ${header} ${ARGN} COMMENT "Compiling the robot ${stem}")
 endfunction()
 
-# drl_add_robot(NAME model.xml...): the library NAME of headers alone, physics/<model>.hpp, of these MJCF files.
+# drl_add_robot(NAME model.xml...): adds the header-only library NAME with a physics/<model>.hpp for each MJCF file.
 function(drl_add_robot name)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}/physics)
   file(MAKE_DIRECTORY ${folder})

@@ -1,4 +1,4 @@
-# drl_room(NAME [SOURCES file...] [DEPENDS target...]): the library drl_NAME of the folder src/NAME.
+# drl_room(NAME [SOURCES file...] [DEPENDS target...]): adds the library drl_NAME of the directory src/NAME.
 function(drl_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS" ${ARGN})
   if(ROOM_SOURCES)
@@ -10,8 +10,8 @@ function(drl_room name)
   endif()
 endfunction()
 
-# drl_hot_sources(TARGET file...): units of loops over lanes, compiled once for each instruction set that
-# drl/isa_list.hpp lists. They hold no other functions: see device/hot_loop.hpp.
+# drl_hot_sources(TARGET file...): adds translation units of loops over lanes, compiled once for each instruction set in
+# drl/isa_list.hpp. They must contain no other functions: see device/hot_loop.hpp.
 function(drl_hot_sources target)
   foreach(isa ${drl_isas})
     string(REGEX MATCH "^([^=]*)=(.*)=(.*)$" matched ${isa})
@@ -21,7 +21,7 @@ function(drl_hot_sources target)
     target_compile_definitions(${library} PRIVATE DRL_ISA=${CMAKE_MATCH_1} DRL_LANES=${CMAKE_MATCH_3})
     set_property(GLOBAL APPEND PROPERTY DRL_HOT_UNITS ${library}=${CMAKE_MATCH_1})
     set_target_properties(${library} PROPERTIES DRL_MACHINE "${CMAKE_MATCH_2}")
-    if(DRL_SANITIZE)  # minutes for each; the sanitizers see the same functions as the stand-in of a GPU runs them
+    if(DRL_SANITIZE)  # these take minutes to compile; the sanitizers check the same functions in tests/gpu
       drl_cxx_options(${library} PRIVATE -fno-sanitize=all)
     endif()
     drl_cxx_options(${library} PRIVATE -Wno-psabi -Wno-maybe-uninitialized -Wno-uninitialized -Wdouble-promotion)  # GCC bug 105593
@@ -29,7 +29,7 @@ function(drl_hot_sources target)
   endforeach()
 endfunction()
 
-# drl_hot_sources_use(TARGET library...): what its hot sources include comes from these libraries too.
+# drl_hot_sources_use(TARGET library...): links the hot sources of TARGET with these libraries too.
 function(drl_hot_sources_use target)
   foreach(isa ${drl_isas})
     string(REGEX MATCH "^([^=]*)=" matched ${isa})
@@ -37,10 +37,10 @@ function(drl_hot_sources_use target)
   endforeach()
 endfunction()
 
-# drl_program(NAME SOURCES file... [DEPENDS target...]): a program, installed.
-set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/bin)  # where tests find it
+# drl_program(NAME SOURCES file... [DEPENDS target...]): adds a program and installs it.
+set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/bin)  # where tests find programs
 if(CMAKE_CROSSCOMPILING_EMULATOR)
-  set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/emulated)  # a script of that name, which this machine can start
+  set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/emulated)  # scripts of the programs' names, which start them in the emulator
 endif()
 function(drl_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;DEPENDS" ${ARGN})
@@ -56,9 +56,10 @@ function(drl_program name)
   endif()
 endfunction()
 
-# drl_test(NAME LABEL [RANKS n...] SOURCES file... [DEPENDS target...] [PROGRAMS target...]): a GoogleTest program NAME,
-# registered with ctest case by case, or as a whole once for each number of MPI ranks. It finds PROGRAMS in DRL_BIN: others
-# do not know their build folder, so that ccache serves all of them with one compilation.
+# drl_test(NAME LABEL [RANKS n...] SOURCES file... [DEPENDS target...] [PROGRAMS target...]): adds a GoogleTest program
+# NAME. ctest runs its cases one by one or, with RANKS, all of them once for each number of MPI ranks. With PROGRAMS, it
+# is compiled with DRL_BIN, their directory. Other tests do not depend on the build directory, so that ccache can share
+# their compilation.
 function(drl_test name label)
   cmake_parse_arguments(TEST "" "" "RANKS;SOURCES;DEPENDS;PROGRAMS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})

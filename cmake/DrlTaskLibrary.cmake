@@ -1,10 +1,10 @@
-# What tasks are compiled with, ours and those of task libraries.
+# How drl's own tasks and those of task libraries are compiled.
 
-# The same numbers on all machines: a*b+c is rounded twice everywhere. The other two give the same values, and loops with
-# sqrt and floor vectorise.
+# -ffp-contract=off rounds a*b+c twice, for the same numbers on all machines. The other two options do not change
+# numbers, and let loops with sqrt and floor vectorise.
 set(DRL_FLOAT_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
 
-# Instruction sets that drl/isa_list.hpp lists: namespace=machine=floats in a register.
+# The instruction sets of drl/isa_list.hpp, as namespace=machine=floats per register.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(drl_isas x86_64_v2=x86-64-v2=4 x86_64_v3=x86-64-v3=8 x86_64_v4=x86-64-v4=16)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
@@ -14,11 +14,11 @@ else()
 endif()
 string(JOIN " " DRL_TASK_FLAGS ${DRL_FLOAT_FLAGS})
 
-# drl_add_task_library(NAME header.hpp... [MUJOCO]): the shared object libNAME.so of the tasks in these headers (DRL_TASK),
-# for --task_library: their loops for all instruction sets, and for GPUs where nvcc is (DRL_TASK_GPU). MUJOCO: of robots
-# (DRL_ROBOT). Their MJCF files, which the headers name (RobotModel model{"ant.xml", ...), are looked for beside header
-# and CMakeLists.txt and among drl's own; drl_robot compiles the physics of those that it can, and libmujoco computes
-# all.
+# drl_add_task_library(NAME header.hpp... [MUJOCO]): adds the shared library libNAME.so of the tasks in these headers
+# (DRL_TASK), for --task_library. It has their loops for all instruction sets, and for GPUs if nvcc is found and
+# DRL_TASK_GPU is ON. With MUJOCO, the headers may contain robots (DRL_ROBOT). Their MJCF files (RobotModel
+# model{"ant.xml", ...) are looked for beside the header, beside CMakeLists.txt, and among drl's models. drl_robot
+# compiles the physics of the models that it supports. libmujoco can simulate all of them.
 function(drl_add_task_library name)
   cmake_parse_arguments(TASKS "MUJOCO" "" "" ${ARGN})
   set(headers "")
@@ -27,7 +27,7 @@ function(drl_add_task_library name)
     list(APPEND headers ${header})
   endforeach()
   set(units ${CMAKE_CURRENT_BINARY_DIR}/${name}_units)
-  add_library(${name} MODULE ${units}/table.cpp)  # first: of what several units hold, the linker takes the first
+  add_library(${name} MODULE ${units}/table.cpp)  # first: the linker keeps the first copy of a function
   target_compile_definitions(${name} PRIVATE "DRL_TASK_FLAGS=\"${DRL_TASK_FLAGS}\"" "DRL_TASK_VERSION=\"${drl_VERSION}\"")
   set(libraries ${name})
   set(physics "")  # headers that drl_robot writes
@@ -39,7 +39,7 @@ function(drl_add_task_library name)
   endif()
   drl_write_unit(table.cpp task_table_unit ${physics} ${headers} DRL_TASK_LIBRARY)
   foreach(library ${libraries})
-    if(library STREQUAL ${name}_gpu)  # nvcc is silent about what system headers call
+    if(library STREQUAL ${name}_gpu)  # nvcc would suppress its warnings about calls in system headers
       target_include_directories(${library} PRIVATE ${drl_INCLUDE_DIR})
     else()
       target_include_directories(${library} SYSTEM PRIVATE ${drl_INCLUDE_DIR})
@@ -51,7 +51,8 @@ function(drl_add_task_library name)
   target_link_options(${name} PRIVATE LINKER:--build-id)
 endfunction()
 
-# Of drl_add_task_library: a unit that includes drl/UNIT.hpp and what follows; behind that, words that are no files.
+# Part of drl_add_task_library: writes a translation unit that includes drl/UNIT.hpp and then the following arguments,
+# which are absolute paths of headers or lines of code.
 macro(drl_write_unit file unit)
   set(text "#include \"drl/${unit}.hpp\"\n")
   foreach(line ${ARGN})
@@ -64,7 +65,7 @@ macro(drl_write_unit file unit)
   file(CONFIGURE OUTPUT ${units}/${file} @ONLY CONTENT "${text}")
 endmacro()
 
-# Of drl_add_task_library: what steps a task's environments in lanes of each instruction set, of units given.
+# Part of drl_add_task_library: compiles the given units, which step environments in lanes, for each instruction set.
 macro(drl_add_host_loops)
   foreach(isa ${drl_isas})
     string(REGEX MATCH "^([^=]*)=(.*)=(.*)$" matched ${isa})
@@ -81,7 +82,7 @@ macro(drl_add_host_loops)
   endforeach()
 endmacro()
 
-# Of drl_add_task_library: what steps them on GPUs, of units given. A function without DRL_HD would do nothing there.
+# Part of drl_add_task_library: compiles the given units for GPUs. Calling a function without DRL_HD there is an error.
 macro(drl_add_gpu_loops)
   if(DRL_TASK_GPU AND CMAKE_CUDA_COMPILER)
     add_library(${name}_gpu OBJECT ${ARGN})
@@ -95,7 +96,7 @@ macro(drl_add_gpu_loops)
   endif()
 endmacro()
 
-# Of drl_add_task_library: both.
+# Part of drl_add_task_library: adds the loops of tasks.
 macro(drl_add_task_loops)
   drl_write_unit(task_loops.cpp task_host_unit ${headers})
   drl_write_unit(task_loops.cu task_gpu_unit ${headers})
@@ -103,8 +104,8 @@ macro(drl_add_task_loops)
   drl_add_gpu_loops(${units}/task_loops.cu)
 endmacro()
 
-# Of drl_add_task_library: the same of the robots of headers whose models are found, a unit for each header, since they
-# take long to compile. Those whose header has no DRL_HD stay on the host.
+# Part of drl_add_task_library: adds the loops of robots whose models are found. Each header is a unit, because these
+# take long to compile. Robots whose header has no DRL_HD are not compiled for GPUs.
 macro(drl_add_robot_loops)
   set(loops "")
   set(exact "")
@@ -148,13 +149,13 @@ macro(drl_add_robot_loops)
     foreach(library ${libraries})
       add_dependencies(${library} ${name}_physics)
       if(DRL_SANITIZE AND NOT library STREQUAL name)
-        target_compile_options(${library} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=all>)  # as all hot units
+        target_compile_options(${library} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=all>)  # as for all hot units
       endif()
     endforeach()
   endif()
 endmacro()
 
-# The files of the models that a header names, but for those that are not found.
+# Sets MODELS to the files of the models that a header names, without those that are not found.
 function(drl_find_models models header)
   set(found "")
   get_filename_component(beside ${header} DIRECTORY)
@@ -173,17 +174,17 @@ function(drl_find_models models header)
   set(${models} "${found}" PARENT_SCOPE)
 endfunction()
 
-# drl_use_mujoco(TARGET): it sees robots behind libmujoco (drl/mujoco.hpp).
+# drl_use_mujoco(TARGET): compiles and links TARGET with libmujoco (drl/mujoco.hpp).
 include(${CMAKE_CURRENT_LIST_DIR}/DrlRobot.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/DrlMujoco.cmake)
 function(drl_use_mujoco target)
   drl_find_mujoco(trouble)
   if(trouble)
-    message(FATAL_ERROR "${target} has robots, and ${trouble}")
+    message(FATAL_ERROR "${target} has robots, which need MuJoCo, but ${trouble}")
   endif()
   target_link_libraries(${target} PRIVATE drl::mujoco ${CMAKE_DL_LIBS})
   target_compile_definitions(${target} PRIVATE DRL_MUJOCO)
-  if(NOT PROJECT_NAME STREQUAL "drl")  # whose models are where it is built, and where it is installed
+  if(NOT PROJECT_NAME STREQUAL "drl")  # drl itself finds its models in its build or installation
     target_compile_definitions(${target} PRIVATE "DRL_MODEL_FOLDER=\"${CMAKE_CURRENT_SOURCE_DIR}\"")
   endif()
 endfunction()

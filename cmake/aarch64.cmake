@@ -1,5 +1,5 @@
-# Toolchain: Debian's cross compiler, with Debian's arm64 libraries in build/arm64/root and qemu-user to run what they make
-# (tools/test_arm). Builds on an aarch64 machine do without.
+# Toolchain of tools/test_arm: Debian's cross compiler, Debian's arm64 libraries in build/arm64/root, and qemu-user to
+# run the programs. A build on an aarch64 machine does not need it.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -12,7 +12,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 
-# pkg-config and compiler wrappers, which CMake asks first, would tell of this machine's libraries.
+# CMake first asks pkg-config and the compiler wrappers, which would report this machine's libraries.
 set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig)
 set(MPI_SKIP_COMPILER_WRAPPER ON)
 set(MPI_C_LIB_NAMES mpi)

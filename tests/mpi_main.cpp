@@ -1,5 +1,5 @@
-// main() of the tests that run on several ranks: each rank runs every test, in step. A failure on one rank fails all;
-// an exception ends all ranks at once.
+// main() of the tests with several ranks. All ranks run all tests in the same order. A failure on one rank is a failure
+// of the program; an exception ends all ranks immediately.
 
 #include "mpi_main.hpp"
 
@@ -32,7 +32,7 @@ class FailurePrinter final : public testing::EmptyTestEventListener {
 int run_tests(Communicator& comm) {
   the_world = &comm;
   log::init(comm.rank(), comm.size(), "testhost", false);
-  if (comm.rank() != 0) {  // rank 0 lists the tests, the others their failures
+  if (comm.rank() != 0) {  // rank 0 lists all tests, the others only print failures
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
     listeners.Append(new FailurePrinter(comm.rank()));
     delete listeners.Release(listeners.default_result_printer());

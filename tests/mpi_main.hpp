@@ -1,4 +1,5 @@
-// The ranks that a test runs on. In such a test use EXPECT_, not ASSERT_, before a collective: all ranks must reach it.
+// The communicator of a test with several ranks. Such a test must use EXPECT_, not ASSERT_, before a collective,
+// because all ranks must reach the collective.
 #pragma once
 
 #include "comm/communicator.hpp"

@@ -1,4 +1,4 @@
-// The house rules that a compiler does not check: read from the sources themselves.
+// Checks the project's rules that a compiler cannot check, by reading the sources.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ struct Line {
 
 std::string without_comment(const std::string& line) { return line.substr(0, line.find("//")); }
 
-// All lines of all sources, without comments.
+// Returns all lines of all sources, without comments.
 const std::vector<Line>& lines() {
   static const std::vector<Line> all = [] {
     std::vector<Line> result;
@@ -45,7 +45,7 @@ const std::vector<Line>& lines() {
   return all;
 }
 
-// The lines that match, outside the folders or files `allowed`.
+// Returns the matching lines outside the directories and files `allowed`.
 std::vector<std::string> matches(const std::string& pattern, const std::vector<std::string>& allowed) {
   const std::regex regex(pattern);
   std::vector<std::string> found;
@@ -56,7 +56,7 @@ std::vector<std::string> matches(const std::string& pattern, const std::vector<s
   return found;
 }
 
-// Rooms in the order of src/CMakeLists.txt.
+// Returns the position of each room in src/CMakeLists.txt.
 std::map<std::string, int> room_order() {
   std::ifstream file(kSource / "CMakeLists.txt");
   const std::regex regex(R"(^add_subdirectory\((\w+)\))");
@@ -71,7 +71,7 @@ void expect_none(const std::vector<std::string>& found) {
   for (const std::string& line : found) ADD_FAILURE() << line;
 }
 
-TEST(Structure, EveryFolderIsARoom) {
+TEST(Structure, EveryDirectoryIsARoom) {
   const std::map<std::string, int> order = room_order();
   EXPECT_GE(order.size(), 10u);
   for (const auto& entry : fs::directory_iterator(kSource))
@@ -86,44 +86,44 @@ TEST(Structure, NoRoomIncludesUpwards) {
   for (const Line& line : lines()) {
     if (!std::regex_search(line.text, match, regex)) continue;
     const std::string path = match[1], room = path.substr(0, path.find('/'));
-    if (room == "drl") continue;  // include/, which knows no room
+    if (room == "drl") continue;  // include/drl is not a room
     ASSERT_TRUE(order.count(room)) << line.where() << " (includes are written \"room/file.hpp\")";
     EXPECT_LE(order.at(room), order.at(line.room())) << line.where();
     includes += 1;
   }
-  EXPECT_GT(includes, 100);  // the sources were found
+  EXPECT_GT(includes, 100) << "the sources were not found";
 }
 
-TEST(Structure, LibtorchIsIncludedInItsModuleOnly) {
+TEST(Structure, LibtorchIsIncludedOnlyInItsPlugin) {
   expect_none(matches(R"(^\s*#\s*include\s*[<"](torch|ATen|c10)/)", {"nets/torch/plugin.cpp"}));
 }
 
-TEST(Structure, MujocoIsDrawnWithInTheRendererOnly) {
+TEST(Structure, MujocoAndImageLibrariesAreIncludedOnlyInTheRenderer) {
   expect_none(matches(R"(^\s*#\s*include\s*[<"](mujoco/|png\.h|gif_lib\.h|EGL/|GL/))", {"film/renderer/"}));
 }
 
-TEST(Structure, MpiAndNcclAreCalledInCommOnly) {
+TEST(Structure, MpiAndNcclAreCalledOnlyInComm) {
   expect_none(matches(R"(^\s*#\s*include\s*[<"]mpi\w*\.h|\bMPI_\w+\s*\(|\bgpuccl[A-Z]\w*\s*\()", {"comm/"}));
 }
 
-// HIP can follow where CUDA is named in one place.
-TEST(Structure, TheDeviceRuntimeIsNamedInOneHeader) {
+// A port to HIP is possible because only one header contains CUDA's names.
+TEST(Structure, OnlyOneHeaderContainsNamesOfTheDeviceRuntime) {
   expect_none(matches(R"(^\s*#\s*include\s*[<"](cuda|cublas|nccl|nv)\w*[./]|\b(cuda|cublas|nccl)[A-Z]\w*\()",
                       {"gpu/runtime.hpp"}));
 }
 
-// The seams hold: nobody needs to know of the second algorithm but its folder, the table of algorithms, and the list of
-// losses that networks may take over.
-TEST(Structure, AnAlgorithmIsNamedInItsFolderAndTheTableOnly) {
+// Only an algorithm's directory, the table of algorithms, and the list of losses that networks may compute depend on
+// it.
+TEST(Structure, AnAlgorithmIsNamedOnlyInItsDirectoryAndTheTable) {
   expect_none(matches("[Gg]rpo|GRPO", {"algorithms/grpo/", "algorithms/make_algorithm.cpp", "nets/batch.hpp"}));
 }
 
-TEST(Structure, LauncherVariablesAreReadWhereRanksComeFrom) {
+TEST(Structure, LauncherVariablesAreReadOnlyInLaunchPlacementAndComm) {
   expect_none(matches("\"(SLURM|OMPI|PMI|PMIX|PALS|MPI)_", {"launch/", "placement/", "comm/"}));
 }
 
-// Ranks that see one GPU each cannot map the others' memory (CUDA IPC): nobody is told to start them so.
-TEST(Structure, NoLineBindsGpusToTasks) {
+// Ranks that see only one GPU each cannot map the others' memory (CUDA IPC), so no text may suggest --gpus-per-task.
+TEST(Structure, NoTextSuggestsToBindGpusToTasks) {
   const fs::path top = kSource.parent_path();
   const std::regex regex(R"(--gpus-per-task[= ]*[0-9$"{])");
   int files = 0;
@@ -144,7 +144,7 @@ TEST(Structure, NoLineBindsGpusToTasks) {
   EXPECT_GT(files, 200);
 }
 
-// Random numbers are include/drl/philox.hpp's, a pure function of their key.
+// All random numbers come from include/drl/philox.hpp, and are pure functions of their key.
 TEST(Structure, NoOtherGenerator) {
   expect_none(
       matches(R"((torch|at)::(rand|normal|multinomial|bernoulli|dropout|poisson)\w*|manual_seed|::Generator\b)", {}));

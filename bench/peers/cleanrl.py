@@ -1,6 +1,6 @@
-"""PPO on Gymnasium's CartPole-v1 with the networks and settings of CleanRL's ppo.py (docs.cleanrl.dev), one environment
-after the other in Python, written anew on the packages that it uses. Prints the steps until the latest 100 episodes
-return 475 in the mean; 500,000 at most.
+"""PPO on Gymnasium's CartPole-v1 with the networks and settings of CleanRL's ppo.py (docs.cleanrl.dev), rewritten with
+the same packages. It steps one environment after the other in Python. Prints the number of steps until the mean return
+of the latest 100 episodes reaches the target; stops after 500,000 steps.
 
     cleanrl.py --until 475
 """
@@ -35,15 +35,15 @@ class Rollout:
     def __init__(self):
         self.obs = torch.zeros(STEPS, ENVS, 4)
         self.action, self.log_prob, self.reward, self.value = (torch.zeros(STEPS, ENVS) for _ in range(4))
-        self.begins = torch.zeros(STEPS + 1, ENVS)  # does an episode begin with this observation?
+        self.begins = torch.zeros(STEPS + 1, ENVS)  # 1 if this observation starts an episode
 
     @torch.no_grad()
     def advantages(self, last_value):
         advantage, following, value = torch.zeros(STEPS, ENVS), torch.zeros(ENVS), last_value
         for t in reversed(range(STEPS)):
-            goes_on = 1 - self.begins[t + 1]
-            delta = self.reward[t] + GAMMA * value * goes_on - self.value[t]
-            advantage[t] = following = delta + GAMMA * LAMBDA * goes_on * following
+            continues = 1 - self.begins[t + 1]
+            delta = self.reward[t] + GAMMA * value * continues - self.value[t]
+            advantage[t] = following = delta + GAMMA * LAMBDA * continues * following
             value = self.value[t]
         return advantage
 

@@ -1,9 +1,10 @@
-"""drl beside its peers on this machine, the same work in turn on the same core, as a table.
+"""Compares drl with its peers on this machine: the same work on the same core, measured alternately, as a table.
 
-drl_train is measured as it is typed, by the times of its metrics.csv from its first iteration's end to its last's; peers
-without start, compilation and first round. Each pair is drl and the peer, then the peer and drl, and so on: the ratio is
-the median of the pairs' ratios, beside the smallest and the largest. Share of peak: the networks' multiply-adds that the
-learning needs, divided by what the core does in registers (fp32_peak, before each pair).
+drl_train is measured as a user runs it, by the times in metrics.csv from the end of the first iteration to the end of
+the last one. Peers are measured without start, compilation and first round. Pairs alternate: drl and the peer, then the
+peer and drl. The ratio is the median of the pairs' ratios; the smallest and the largest follow in brackets. The share
+of peak is the number of multiply-adds per second that training needs for its networks, divided by the number that the
+core can do in registers (fp32_peak, measured before each pair).
 """
 
 import argparse
@@ -25,7 +26,8 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass
 class Work:
-    """An iteration: `steps` of each of `envs`, learned in `epochs` of `mini_batches` by networks of 4 inputs."""
+    """The work of one iteration: `steps` steps of each of `envs` environments, then `epochs` epochs of `mini_batches`
+    mini-batches. The networks have 4 inputs."""
 
     task: str
     envs: int
@@ -36,7 +38,7 @@ class Work:
     peer: str
     mini_batches: int = 4
     precision: str = "fp32"  # of drl
-    options: tuple = ()  # of drl_train, besides
+    options: tuple = ()  # further options of drl_train
 
     @property
     def samples(self):
@@ -47,7 +49,7 @@ class Work:
         return name + (f" in {self.precision}" if self.precision != "fp32" else "")
 
     def drl_options(self, ranks=1):
-        """Of `ranks` that share the environments."""
+        """Returns drl_train's options for `ranks` ranks that share the environments."""
         widths = ",".join(map(str, self.hidden))
         return [f"--task={self.task}", f"--num_envs={self.envs // ranks}", f"--num_steps_per_env={self.steps}",
                 f"--policy.actor_hidden_dims={widths}", f"--policy.critic_hidden_dims={widths}",
@@ -55,9 +57,10 @@ class Work:
                 f"--precision={self.precision}", *self.options]
 
     def multiply_adds(self):
-        """Of the networks, in one iteration. Collection: the actor, once a step. Values: the critic, of all observations
-        and those after the last step. Learning: forward, gradients of weights, and of inputs (but of the first layer's,
-        which nobody asks for), each as much as forward."""
+        """Returns the multiply-adds of the networks in one iteration. Collection takes one forward pass of the actor
+        per step, and values take one of the critic per observation, including those after the last step. Learning takes
+        a forward pass, gradients of the weights and gradients of the layers' inputs (not needed for the first layer),
+        each as many as forward."""
         actor, critic = (products((4, *self.hidden, last)) for last in (self.outputs, 1))
         learning = sum(3 * sum(layers) - layers[0] for layers in (actor, critic))
         values = sum(critic) * (self.samples + self.envs)
@@ -65,7 +68,7 @@ class Work:
 
 
 def products(widths):
-    """Multiply-adds of each layer for one row."""
+    """Returns the multiply-adds of each layer for one row."""
     return [inputs * outputs for inputs, outputs in zip(widths, widths[1:])]
 
 
@@ -92,14 +95,14 @@ def on_cores(cores):
 
 
 class Drl:
-    """drl_train, from start to end each time."""
+    """Runs drl_train from start to end for each measurement."""
 
     def __init__(self, bin_dir, options, cores):
         self.command = [bin_dir / "drl_train", *options, f"--ranks={len(cores)}", "--quiet", "--run_name=bench"]
         self.cores, self.iterations = cores, None
 
     def run(self, *options):
-        """Runs it; the rows of its metrics.csv and the seconds until its end."""
+        """Runs drl_train. Returns the rows of metrics.csv and the seconds that the process took."""
         with tempfile.TemporaryDirectory() as runs:
             command = [*self.command, f"--runs_dir={runs}", *options]
             start = time.perf_counter()
@@ -110,7 +113,7 @@ class Drl:
                 return list(csv.DictReader(file)), seconds
 
     def steps_per_second(self, seconds):
-        """Of iterations that take about so many seconds, at least one after the first."""
+        """Measures iterations for about `seconds` seconds, at least one after the first."""
         if not self.iterations:
             rows, _ = self.run("--max_iterations=2")
             self.iterations = 1 + math.ceil(seconds / float(rows[-1]["iteration_time"]))
@@ -121,7 +124,7 @@ class Drl:
 
 
 class Peer:
-    """A script of this folder that answers as worker.py says."""
+    """Runs a script of this directory that answers worker.py's protocol."""
 
     SCRIPTS = {PUREJAXRL: "purejaxrl.py", RSL_RL: "rsl_rl_cartpole.py", CLEANRL: "cleanrl.py"}
 
@@ -130,10 +133,10 @@ class Peer:
         if work.peer == RSL_RL:
             options += [f"--hidden={','.join(map(str, work.hidden))}", f"--threads={len(cores)}"]
         self.process = start_peer(work.peer, options, cores, stdin=subprocess.PIPE)
-        said = self.process.stdout.readline()
-        if not said:
-            sys.exit(f"{work.peer} did not start: what it said is above")
-        self.facts, self.rounds = json.loads(said), None
+        first_line = self.process.stdout.readline()
+        if not first_line:
+            sys.exit(f"{work.peer} did not start: see its output above")
+        self.facts, self.rounds = json.loads(first_line), None
 
     def __enter__(self):
         return self
@@ -160,14 +163,14 @@ def start_peer(peer, options, cores, **pipes):
 
 
 def peak(bin_dir, core):
-    """Multiply-adds per second of the core."""
-    said = subprocess.run([bin_dir / "fp32_peak", "--seconds=0.2"], check=True, capture_output=True, text=True,
+    """Returns the multiply-adds per second of the core."""
+    done = subprocess.run([bin_dir / "fp32_peak", "--seconds=0.2"], check=True, capture_output=True, text=True,
                           preexec_fn=on_cores([core]))
-    return float(said.stdout.split()[0]) * 1e9
+    return float(done.stdout.split()[0]) * 1e9
 
 
 def in_turn(pairs, a, b, before=lambda: None):
-    """[(before(), a(), b())] of `pairs` pairs; who begins changes from one to the next."""
+    """Returns [(before(), a(), b())] for `pairs` pairs. The order of a and b alternates."""
     result = []
     for k in range(pairs):
         first = before()
@@ -191,7 +194,7 @@ class Result:
     note: str = ""
 
     def ratios(self):
-        """How many times faster drl is, pair by pair."""
+        """Returns how many times as fast drl is, pair by pair."""
         if self.unit == "s":
             return [median(self.peers) / median(self.drl)] if self.peers else []
         return [a / b for a, b in zip(self.drl, self.peers)]
@@ -223,7 +226,7 @@ class Result:
         return f"| {self.work} | {self.peer} | {short(self.drl)} | {short(self.peers)} | {ratio} | {share} | {self.note} |"
 
 
-HEAD = "| work | beside | drl | peer | times as fast | of the core's peak | |\n|---|---|---|---|---|---|---|"
+HEAD = "| work | peer | drl | peer | drl / peer | drl's share of peak | note |\n|---|---|---|---|---|---|---|"
 
 
 class Comparison:
@@ -238,8 +241,9 @@ class Comparison:
         seconds = self.options.seconds
         return in_turn(self.options.pairs, lambda: a.steps_per_second(seconds), lambda: b.steps_per_second(seconds), **more)
 
-    def beside_peer(self, work, cores=1):
-        """Steps per second beside the peer; on two cores drl's two ranks share the work, and the peer has two threads."""
+    def compare_with_peer(self, work, cores=1):
+        """Compares steps per second with the peer's. On two cores, two ranks of drl share the work, and the peer uses
+        two threads."""
         with Peer(work, self.cores[:cores]) as peer:
             measured = self.in_turn(self.drl(work.drl_options(cores), cores), peer,
                                     before=lambda: peak(self.options.bin, self.cores[0]))
@@ -248,20 +252,22 @@ class Comparison:
                       [cores * top for top in peaks], work.multiply_adds() / work.samples)
 
     def two_ranks(self, work):
-        """The same work for each of two ranks as for one."""
+        """Compares two ranks with one rank, each with the same work per rank."""
         one = self.drl(work.drl_options())
         two = self.drl(work.drl_options(), ranks=2)
         _, ours, alone = map(list, zip(*self.in_turn(two, one)))
         return Result(f"{work.name()} a rank, two ranks on two cores", "one rank", "steps/s", ours, alone)
 
     def drl_solves(self):
-        """Seconds from process start to its end at a reported mean of 475, of the seeds that reach it."""
+        """Returns the seconds from process start to the end at a reported mean of 475, for each seed that reaches
+        it."""
         seeds = (self.drl(["--task=CartPole-v1", f"--seed={seed}", "--target_reward=475"]).run()
                  for seed in range(self.options.seeds))
         return [seconds for rows, seconds in seeds if float(rows[-1]["mean_reward"]) >= 475]
 
     def peer_solves(self, peer):
-        """Seconds from process start to the word that 475 is reached, none if it never is, and the steps."""
+        """Returns the seconds from process start until the peer reports 475, or nothing if it never does, and the
+        steps."""
         start = time.perf_counter()
         process = start_peer(peer, ["--until=475"], self.cores[:1])
         steps = process.stdout.readline().strip()
@@ -278,15 +284,15 @@ class Comparison:
             yield Result("CartPole-v1, process start to a reported mean of 475", peer, "s", ours, theirs, note=note)
 
     def rows(self):
-        """(name, what makes its results)."""
+        """Yields (name, function that returns results)."""
         for work in WORKS:
-            yield f"{work.name()} {work.peer}", lambda work=work: [self.beside_peer(work)]
+            yield f"{work.name()} {work.peer}", lambda work=work: [self.compare_with_peer(work)]
         yield "CartPole-v1 475", self.solved
         if len(self.cores) > 1:
             for work in WORKS[:2]:
                 yield f"{work.name()} two ranks", lambda work=work: [self.two_ranks(work)]
             for work in WORKS[3:]:
-                yield f"{work.name()} {work.peer} two cores", lambda work=work: [self.beside_peer(work, 2)]
+                yield f"{work.name()} {work.peer} two cores", lambda work=work: [self.compare_with_peer(work, 2)]
 
 
 def cpu_model():
@@ -309,16 +315,20 @@ def main():
     parser = argparse.ArgumentParser(prog="tools/benchmark --peers", usage="%(prog)s [OPTION...]", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was measured to this file")
-    parser.add_argument("--rows", default="", metavar="WORD", help="only rows whose name has this in it, such as rsl_rl or 475")
-    parser.add_argument("--seconds", type=float, default=1.5, help="of each measurement, about (default 1.5)")
-    parser.add_argument("--pairs", type=int, default=3, help="measurements of each row (default 3)")
-    parser.add_argument("--seeds", type=int, default=20, help="of drl, to a mean of 475 (default 20)")
-    parser.add_argument("--cores", metavar="0,1", default=",".join(map(str, cores)), help="to measure on: one, or two (default the first)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all measurements to this file")
+    parser.add_argument("--rows", default="", metavar="WORD",
+                        help="measure only rows whose name contains WORD, such as rsl_rl or 475")
+    parser.add_argument("--seconds", type=float, default=1.5,
+                        help="approximate duration of each measurement (default 1.5)")
+    parser.add_argument("--pairs", type=int, default=3, help="pairs of measurements of each row (default 3)")
+    parser.add_argument("--seeds", type=int, default=20, help="seeds of drl for the mean of 475 (default 20)")
+    parser.add_argument("--cores", metavar="0,1", default=",".join(map(str, cores)),
+                        help="one or two cores to measure on (default: the first two)")
     options = parser.parse_args()
     for program in ("drl_train", "fp32_peak"):
         if not (options.bin / program).exists():
-            parser.error(f"{options.bin / program} is not there: build it (cmake --build), or name its folder in BIN")
+            parser.error(f"{options.bin / program} does not exist: build it (cmake --build), or set BIN to its "
+                         "directory")
     facts = machine(options)
     print(f"{facts['cpu']}, {facts['system']}; {facts['drl']}; load {facts['load_average'][0]:.1f}; "
           f"{' '.join(facts['packages'])}\n\n{HEAD}", flush=True)

@@ -1,8 +1,8 @@
 """PPO on gymnax's CartPole-v1 in one compiled program, with the steps, networks and settings of PureJaxRL's ppo.py
-(github.com/luchris429/purejaxrl), which is on no package registry: written anew on the packages that it uses.
+(github.com/luchris429/purejaxrl). It is rewritten with the same packages, because PureJaxRL is on no package registry.
 
-    purejaxrl.py --num_envs 2048 --num_steps 32     its speed, as worker.py says; compiling is left out
-    purejaxrl.py --until 475                        4 x 128, ends with the steps until the mean return is reached
+    purejaxrl.py --num_envs 2048 --num_steps 32     answers worker.py's protocol; compilation is not measured
+    purejaxrl.py --until 475                        4 x 128; prints the steps until the mean return is reached
 """
 
 import argparse
@@ -46,7 +46,7 @@ class ActorCritic(nn.Module):
         return distrax.Categorical(logits=self.actor(obs)), self.critic(obs)[..., 0]
 
 
-class Sample(NamedTuple):  # of a rollout: [steps, envs, ...]
+class Sample(NamedTuple):  # samples of a rollout, [steps, envs, ...]
     obs: jax.Array
     action: jax.Array
     log_prob: jax.Array
@@ -55,7 +55,7 @@ class Sample(NamedTuple):  # of a rollout: [steps, envs, ...]
     done: jax.Array
 
 
-class State(NamedTuple):  # of training
+class State(NamedTuple):  # the state of training
     params: dict
     optimizer: tuple
     envs: tuple
@@ -64,8 +64,8 @@ class State(NamedTuple):  # of training
 
 
 def make_training(num_envs, num_steps, updates):
-    """begin(key) -> State, and update(State, None) -> State, (episode ended, its return), each [num_steps, num_envs].
-    The learning rate falls to 0 in `updates`."""
+    """Returns begin(key) -> State, and update(State, None) -> State, (episode ended, its return), each [num_steps,
+    num_envs]. The learning rate falls to 0 in `updates` updates."""
     env, env_params = gymnax.make("CartPole-v1")
     env = LogWrapper(FlattenObservationWrapper(env))
     network = ActorCritic(env.action_space(env_params).n)
@@ -77,7 +77,8 @@ def make_training(num_envs, num_steps, updates):
         params = network.init(net_key, jnp.zeros(env.observation_space(env_params).shape))
         obs, envs = jax.vmap(env.reset, (0, None))(jax.random.split(env_key, num_envs), env_params)
         state = State(params, optimizer.init(params), envs, obs, key)
-        after = jax.eval_shape(step, state, None)[0]  # types as a step leaves them: else all is compiled twice
+        # Converts the state to its types after a step, so that nothing is compiled twice.
+        after = jax.eval_shape(step, state, None)[0]
         return jax.tree.map(lambda x, like: jax.lax.convert_element_type(x, like.dtype), state, after)
 
     def step(state, _):
@@ -93,9 +94,9 @@ def make_training(num_envs, num_steps, updates):
     def advantages_of(rollout, last_value):
         def back(carry, sample):
             advantage, next_value = carry
-            goes_on = 1 - sample.done
-            delta = sample.reward + GAMMA * goes_on * next_value - sample.value
-            advantage = delta + GAMMA * LAMBDA * goes_on * advantage
+            continues = 1 - sample.done
+            delta = sample.reward + GAMMA * continues * next_value - sample.value
+            advantage = delta + GAMMA * LAMBDA * continues * advantage
             return (advantage, sample.value), advantage
 
         return jax.lax.scan(back, (jnp.zeros_like(last_value), last_value), rollout, reverse=True, unroll=16)[1]
@@ -144,7 +145,7 @@ def main():
     options = parser.parse_args()
     steps = options.num_envs * options.num_steps
     updates = 500_000 // steps if options.until else 1_000_000
-    chunk = 10 if options.until else max(1, 65536 // steps)  # updates of one call
+    chunk = 10 if options.until else max(1, 65536 // steps)  # updates per call
     begin, update = make_training(options.num_envs, options.num_steps, updates)
     train = jax.jit(lambda state: jax.lax.scan(update, state, None, chunk), donate_argnums=0)
     state = jax.jit(begin)(jax.random.PRNGKey(30))

@@ -1,6 +1,6 @@
 """rsl_rl's OnPolicyRunner and PPO on drl's Cartpole (src/tasks/cartpole.hpp), as a vectorised environment in torch.
 
-    rsl_rl_cartpole.py --num_envs 4096 --num_steps 16 --hidden 32,32 --threads 1     its speed, as worker.py says
+    rsl_rl_cartpole.py --num_envs 4096 --num_steps 16 --hidden 32,32 --threads 1     answers worker.py's protocol
 """
 
 import argparse
@@ -21,7 +21,7 @@ DT, DECIMATION, RAIL, STEP_LIMIT = 1 / 120, 2, 3.0, 300
 
 
 class Cartpole(VecEnv):
-    """Observations, rewards and ends of N carts; state [N, 4]: x, theta, x_dot, theta_dot."""
+    """Simulates N carts. The state [N, 4] is x, theta, x_dot, theta_dot."""
 
     def __init__(self, num_envs):
         self.num_envs, self.num_actions, self.max_episode_length = num_envs, 1, STEP_LIMIT
@@ -58,9 +58,9 @@ class Cartpole(VecEnv):
         reward = DT * DECIMATION * terms
         time_outs = (self.episode_length_buf >= STEP_LIMIT) & ~off_rail
         done = off_rail | time_outs
-        again = done.nonzero().flatten()
-        self.state[again] = self.draw(len(again))
-        self.episode_length_buf[again] = 0
+        to_reset = done.nonzero().flatten()
+        self.state[to_reset] = self.draw(len(to_reset))
+        self.episode_length_buf[to_reset] = 0
         return self.get_observations(), reward, done.long(), {"time_outs": time_outs}
 
 
@@ -104,7 +104,7 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     hidden = [int(width) for width in options.hidden.split(",")]
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints its networks
+    with contextlib.redirect_stdout(io.StringIO()):  # rsl_rl prints its networks
         runner = OnPolicyRunner(Cartpole(options.num_envs), runner_settings(options.num_steps, hidden), device="cpu")
     runner.env.episode_length_buf = torch.randint(STEP_LIMIT, (options.num_envs,))
     answer(runner.learn, options.num_envs * options.num_steps)

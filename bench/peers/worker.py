@@ -1,4 +1,5 @@
-"""How compare.py asks a peer for its speed: a line with a number of rounds in, a line with the seconds they took out."""
+"""The protocol by which compare.py measures a peer: it writes a line with a number of rounds, and the peer answers with
+a line with the seconds that they took."""
 
 import contextlib
 import io
@@ -8,8 +9,9 @@ import time
 
 
 def answer(work, steps):
-    """work(rounds) does so many, of `steps` environment steps each. Does one to warm up (compilers, first touch of
-    memory), says what it was, and answers until the input ends. What else the work prints is dropped."""
+    """Answers compare.py until the input ends. work(rounds) must do `rounds` rounds of `steps` environment steps each.
+    One round is done first to warm up (compilation, memory), and its time is reported. Output of the work is
+    discarded."""
 
     def seconds(rounds):
         start = time.perf_counter()
@@ -23,7 +25,7 @@ def answer(work, steps):
 
 
 class Recent:
-    """Mean return of the latest 100 episodes."""
+    """The returns of the latest 100 episodes."""
 
     def __init__(self):
         self.returns = []

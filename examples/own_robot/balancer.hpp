@@ -1,4 +1,4 @@
-// A robot on one wheel: it must not fall, and shall go as fast as it is told.
+// A robot on one wheel that must not fall and should drive at the commanded speed.
 #pragma once
 
 #include "drl/robot.hpp"
@@ -10,18 +10,18 @@ struct Balancer {
   static constexpr const char* name = "Balancer";
   static constexpr int obs_dim = 5, step_limit = 500;
   static constexpr double dt = 0.02;                        // s
-  static constexpr drl::ContinuousAction<1> action{-1, 1};  // share of the wheel's torque of 4 N m
+  static constexpr drl::ContinuousAction<1> action{-1, 1};  // fraction of the wheel's largest torque, 4 N m
   static constexpr drl::RewardTerm reward_terms[] = {{"tracking", 1}, {"effort", -0.05}};
   static constexpr bool scale_rewards_by_dt = true;
   static constexpr drl::EndCause ends[] = {{"fell"}};
-  static constexpr drl::RobotModel model{"balancer.xml", 4};  // beside this header
+  static constexpr drl::RobotModel model{"balancer.xml", 4};  // in the directory of this header
 
   struct Params {
     drl::Scalar<F> top_speed = 1, command_time = 2;
     template <class V>
     void describe(V& v) {
-      v("top_speed", top_speed, "commands are up to it, to both sides", drl::at_least(0), drl::unit("m/s"));
-      v("command_time", command_time, "between commands", drl::above(0), drl::unit("s"));
+      v("top_speed", top_speed, "largest commanded speed, in both directions", drl::at_least(0), drl::unit("m/s"));
+      v("command_time", command_time, "time between commands", drl::above(0), drl::unit("s"));
     }
   };
   struct Parts {
@@ -32,7 +32,7 @@ struct Balancer {
     }
   };
   struct State {
-    F command, next_command;  // m/s; s
+    F command, next_command;  // m/s; time of the next command, s
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("command", command), visit("next_command", next_command);
@@ -43,18 +43,18 @@ struct Balancer {
     robot.set_qpos(parts.pitch.qpos, draws.uniform(F(-0.1), F(0.1)));
     robot.forward();
     s.next_command = F(0);
-    follow_commands(s, robot, draws, p);
+    update_command(s, robot, draws, p);
   }
 
   DRL_HD static drl::Step<F, 2, 0, 1> step(State& s, R& robot, const F* action, drl::Draws<F>& draws,
                                            const Parts& parts, const Params& p) {
     robot.advance(action);
-    const F wrong = robot.qvel(parts.x) - s.command;
+    const F error = robot.qvel(parts.x) - s.command;
     drl::Step<F, 2, 0, 1> result;
-    result.terms[0] = drl::math::exp(F(-4) * (wrong * wrong));
+    result.terms[0] = drl::math::exp(F(-4) * (error * error));
     result.terms[1] = action[0] * action[0];
     result.ends[0] = drl::math::abs(robot.qpos(parts.pitch)) > F(0.7);
-    follow_commands(s, robot, draws, p);
+    update_command(s, robot, draws, p);
     return result;
   }
 
@@ -65,7 +65,7 @@ struct Balancer {
   }
 
   template <class Canvas>
-  static void draw(const State& s, const Params&, Canvas& canvas) {  // beside the model, in films
+  static void draw(const State& s, const Params&, Canvas& canvas) {  // adds text to a video of the model
     canvas.text("command", s.command, "m/s");
   }
 
@@ -83,12 +83,12 @@ init_std = 0.5
 )";
 
  private:
-  // Another command where it is time.
-  DRL_HD static void follow_commands(State& s, const R& robot, drl::Draws<F>& draws, const Params& p) {
-    const drl::Mask<F> is_time = robot.time() >= s.next_command;
-    const F another = draws.uniform(F(-p.top_speed), F(p.top_speed));
-    s.command = drl::math::select(is_time, another, s.command);
-    s.next_command = drl::math::select(is_time, robot.time() + F(p.command_time), s.next_command);
+  // Draws a new command if the old one has expired.
+  DRL_HD static void update_command(State& s, const R& robot, drl::Draws<F>& draws, const Params& p) {
+    const drl::Mask<F> expired = robot.time() >= s.next_command;
+    const F new_command = draws.uniform(F(-p.top_speed), F(p.top_speed));
+    s.command = drl::math::select(expired, new_command, s.command);
+    s.next_command = drl::math::select(expired, robot.time() + F(p.command_time), s.next_command);
   }
 };
 

@@ -1,5 +1,5 @@
-// An arm of two links in the vertical plane, whose motors bring its tip to a point: the equations of motion integrated
-// by Runge and Kutta's method, with the standard library, one environment at a time.
+// A two-link arm in the vertical plane whose motors move its tip to a target. The simulator integrates the equations of
+// motion with the Runge-Kutta method, using only the standard library, one environment at a time.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ class Arm {
   static constexpr const char* name = "Arm";
   static constexpr int obs_dim = 10, step_limit = 100;
   static constexpr double dt = 0.04;                        // s
-  static constexpr drl::ContinuousAction<2> action{-1, 1};  // shares of the torques that shoulder and elbow can give
+  static constexpr drl::ContinuousAction<2> action{-1, 1};  // fractions of the largest torques of shoulder and elbow
   static constexpr const char* reward_terms[] = {"reach", "effort"};
   static constexpr const char* preset = R"(
 num_envs = 256
@@ -33,12 +33,13 @@ init_std = 0.5
     template <class V>
     void describe(V& v) {
       v("gravity", gravity, "pulls the links down", drl::at_least(0), drl::unit("m/s^2"));
-      v("friction", friction, "of each joint", drl::at_least(0), drl::unit("N m s"));
-      v("torque", torque, "of the shoulder's motor; the elbow's has half of it", drl::at_least(0), drl::unit("N m"));
+      v("friction", friction, "viscous friction of each joint", drl::at_least(0), drl::unit("N m s"));
+      v("torque", torque, "largest torque of the shoulder; the elbow has half of it", drl::at_least(0),
+        drl::unit("N m"));
     }
   };
 
-  // Angles of the links from straight down, and their speeds.
+  // Angles of the two links, 0 when hanging down, and their angular velocities.
   using Motion = std::array<double, 4>;  // rad, rad, rad/s, rad/s
 
   Arm(const drl::SimulatorConfig& config, const Params& params)
@@ -55,7 +56,7 @@ init_std = 0.5
   drl::Step<float, 2> step(int64_t env, const float* action, drl::Draws<float>&) {
     const double shoulder = params_.torque * action[0], elbow = params_.torque / 2 * action[1];
     Motion motion = motion_of(env);
-    for (int k = 0; k < kParts; ++k) motion = advance(motion, shoulder, elbow, dt / kParts);
+    for (int k = 0; k < kSubsteps; ++k) motion = advance(motion, shoulder, elbow, dt / kSubsteps);
     set_motion(env, motion);
 
     const auto [x, y] = tip(motion);
@@ -96,7 +97,7 @@ init_std = 0.5
     visit("target", target_.data(), 2);
   }
 
-  // One step of Runge and Kutta's method of fourth order under constant torques, N m.
+  // Takes one fourth-order Runge-Kutta step of h seconds under constant torques in N m.
   Motion advance(const Motion& now, double shoulder, double elbow, double h) const {
     const auto rate = [&](const Motion& m) { return change(m, shoulder, elbow); };
     const Motion a = rate(now), b = rate(along(now, a, h / 2)), c = rate(along(now, b, h / 2)),
@@ -106,7 +107,7 @@ init_std = 0.5
     return next;
   }
 
-  // Kinetic and potential energy, J.
+  // Returns the kinetic and potential energy in J.
   double energy(const Motion& m) const {
     const double coupling = kMass * kLength * kLength * std::cos(m[0] - m[1]);
     return kMass * kLength * kLength * (m[2] * m[2] + m[3] * m[3] / 2) + coupling * m[2] * m[3] -
@@ -119,7 +120,7 @@ init_std = 0.5
 
  private:
   static constexpr double kMass = 1, kLength = 0.5, kTooFast = 50;  // kg at each link's end, m, rad/s
-  static constexpr int kParts = 4;                                  // of a step
+  static constexpr int kSubsteps = 4;                               // integration steps per environment step
 
   static double number(drl::Draws<float>& draws, double low, double high) {
     return static_cast<double>(draws.uniform(static_cast<float>(low), static_cast<float>(high)));

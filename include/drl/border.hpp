@@ -1,4 +1,4 @@
-// What a library's function gives to a program of another compiler: a number and words, no exception.
+// Converts exceptions to error codes, at the boundary between a library and a program of another compiler.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace drl {
 
-// Calls work(); an exception's text goes to error [error_size]. 0 if there was none, 2 if the user can correct it (it
-// is a std::invalid_argument), else 1.
+// Calls work(). Returns 0 if it did not throw, 2 if it threw a std::invalid_argument (the user can correct the
+// problem), and 1 for other exceptions. Writes the exception's text to error [error_size].
 template <class Work>
-int32_t at_the_border(char* error, int64_t error_size, const Work& work) {
-  const auto say = [&](const char* text) { std::snprintf(error, static_cast<size_t>(error_size), "%s", text); };
+int32_t with_error_code(char* error, int64_t error_size, const Work& work) {
+  const auto report = [&](const char* text) { std::snprintf(error, static_cast<size_t>(error_size), "%s", text); };
   try {
     work();
     return 0;
   } catch (const std::invalid_argument& thrown) {
-    say(thrown.what());
+    report(thrown.what());
     return 2;
   } catch (const std::exception& thrown) {
-    say(thrown.what());
+    report(thrown.what());
   } catch (...) {
-    say("an exception that is no std::exception");
+    report("an exception that is not a std::exception");
   }
   return 1;
 }

@@ -1,5 +1,5 @@
-// What a task's draw() says of an environment, so that drl_eval --video can show it: a few shapes, or a robot's model
-// in a position.
+// The canvas on which a task's draw() shows an environment, for drl_eval --video. A task draws a few shapes, or a
+// robot's model at given joint positions.
 //
 //   template <class Canvas>
 //   static void draw(const State& s, const Params&, Canvas& canvas) {   // State of floats
@@ -7,7 +7,7 @@
 //     canvas.capsule({s.x, 0, 0}, {s.x, 0, 1}, 0.05f, Canvas::orange);
 //   }
 //
-// Lengths in m: x to the right, y away from who looks, z up.
+// Lengths are in m. x points right, y away from the viewer, z up.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ enum class ShapeKind : int32_t { capsule, line, arrow, box, sphere, ground };
 struct Shape {
   ShapeKind kind;
   int32_t color;   // Canvas::Color
-  Point from, to;  // ends; the same of what has none
-  Point half;      // lengths of a box from its centre; else x: radius in m, of a line width in pixels
-  float angle;     // of a box: its turn to the right, about y, in rad
+  Point from, to;  // the ends, or twice the position of a shape without ends
+  Point half;      // box: half sizes; line: x is the width in pixels; others: x is the radius in m
+  float angle;     // box: rotation about y, clockwise, in rad
 };
 
-// Who draws, behind the border between a task's library and drl.
+// The functions that draw, across the binary interface between a task library and drl.
 struct CanvasCalls {
   void* context;
   void (*look)(void* context, Point at, float width);
@@ -45,30 +45,30 @@ class Canvas {
 
   explicit Canvas(const CanvasCalls& calls) : calls_(calls) {}
 
-  // From where the picture is taken: `at` is its middle, and it is `width` m wide there. Once.
+  // Sets the camera: `at` is the middle of the picture, which is `width` m wide there. Call it once.
   void look(Point at, float width) { calls_.look(calls_.context, at, width); }
   void capsule(Point from, Point to, float radius, Color color) {
     add({ShapeKind::capsule, color, from, to, {radius, 0, 0}, 0});
   }
-  // `width`: pixels.
+  // `width` is in pixels.
   void line(Point from, Point to, float width, Color color) {
     add({ShapeKind::line, color, from, to, {width, 0, 0}, 0});
   }
   void arrow(Point from, Point to, float radius, Color color) {
     add({ShapeKind::arrow, color, from, to, {radius, 0, 0}, 0});
   }
-  // `half`: from its centre to its sides. `angle`: its turn to the right, rad.
+  // `half` holds the distances from the centre to the sides. `angle` is a clockwise rotation, in rad.
   void box(Point centre, Point half, float angle, Color color) {
     add({ShapeKind::box, color, centre, centre, half, angle});
   }
   void sphere(Point centre, float radius, Color color) {
     add({ShapeKind::sphere, color, centre, centre, {radius, 0, 0}, 0});
   }
-  // Squares of 1 m, to the horizon, at the height z.
+  // A checkered plane of 1 m squares at height z, up to the horizon.
   void ground(float z) { add({ShapeKind::ground, light_grey, {0, 0, z}, {0, 0, z}, {0, 0, 0}, 0}); }
-  // A MuJoCo model (MJCF) at the joint positions qpos [size]; it stays the same for a whole film.
+  // A MuJoCo model (MJCF) at the joint positions qpos [size]. The model must not change during a video.
   void model(const char* file, const double* qpos, int64_t size) { calls_.model(calls_.context, file, qpos, size); }
-  // A line in a corner of the picture, below time and reward: text("command", 0.5, "m/s").
+  // A line of text in a corner of the picture, below time and reward: text("command", 0.5, "m/s").
   void text(const char* name, const char* value) { calls_.text(calls_.context, name, value); }
   void text(const char* name, double value, const char* unit) {
     char line[64];

@@ -1,11 +1,11 @@
-// Robots' models that drl_robot has compiled, by the name of their file: the headers that it writes specialise this.
+// The models that drl_robot has compiled, by file name. The headers that drl_robot writes specialise CompiledRobot.
 #pragma once
 
 #include "drl/task_abi.hpp"
 
 namespace drl {
 
-// Of a file's name without its folders.
+// Returns the key of a file's name, without its directories.
 constexpr uint64_t model_key(const char* file) {
   const char* name = file;
   for (const char* at = file; *at; ++at)
@@ -14,9 +14,9 @@ constexpr uint64_t model_key(const char* file) {
 }
 
 //   static constexpr bool is_compiled = true;
-//   static constexpr char id[] = "ant.xml (3fa2c1d09b7e)";   of the model, as model_id says (drl/mujoco_model.hpp)
+//   static constexpr char id[] = "ant.xml (3fa2c1d09b7e)";   the model's id (see model_id in drl/mujoco_model.hpp)
 //   template <class F> using Physics = physics::ant_robot::Physics<F>;
-//   body_names, geom_names, site_names, actuator_names, joints; sensors, if there are any
+//   body_names, geom_names, site_names, actuator_names, joints; sensors, if the model has any
 template <uint64_t Key>
 struct CompiledRobot {
   static constexpr bool is_compiled = false;

@@ -1,16 +1,16 @@
-// The numbers that a struct's describe names, given to the like struct of another number type.
+// Copies the numbers of a struct to the same struct of another number type, in the order in which describe visits them.
 #pragma once
 
 namespace drl {
 
-struct NoteNumbers {
+struct ReadNumbers {
   double* to;
   template <class T, class... More>
   void operator()(const char*, T& number, const More&...) {
     *to++ = static_cast<double>(number);
   }
 };
-struct GiveNumbers {
+struct WriteNumbers {
   const double* from;
   template <class T, class... More>
   void operator()(const char*, T& number, const More&...) {
@@ -18,12 +18,12 @@ struct GiveNumbers {
   }
 };
 template <class From, class To>
-void give_numbers(From from, To& to) {
-  double numbers[sizeof(From)];  // more than it has
-  NoteNumbers note{numbers};
-  from.describe(note);
-  GiveNumbers give{numbers};
-  to.describe(give);
+void copy_numbers(From from, To& to) {
+  double numbers[sizeof(From)];  // an upper bound
+  ReadNumbers read{numbers};
+  from.describe(read);
+  WriteNumbers write{numbers};
+  to.describe(write);
 }
 
 }  // namespace drl

@@ -1,5 +1,5 @@
-// A GPU's loop over a function object (loop.hpp), as a kernel of this library's own: what a GPU's compiler, or the
-// tests' stand-in of the device runtime, reads.
+// Runs a function object (loop.hpp) over a range of indices as a GPU kernel of this library. Compiled by the GPU
+// compiler, or with the tests' CPU emulation of the device runtime.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ inline constexpr Status kSuccess = gpuSuccess;
 inline const char* name_of(Status status) { return gpuGetErrorName(status); }
 inline const char* text_of(Status status) { return gpuGetErrorString(status); }
 
-// Enqueues function over [begin, end).
+// Enqueues function over the indices [begin, end).
 template <class Function>
 Status launch(void* stream, int64_t begin, int64_t end, const Function& function) {
   host_enqueue(static_cast<gpuStream_t>(stream), HostWork::kernel, [begin, end, function] {
@@ -37,7 +37,7 @@ Status launch(void* stream, int64_t begin, int64_t end, const Function& function
   });
   return kSuccess;
 }
-// Loads the kernel, which must not happen while a recording is made.
+// Loads the kernel. Loading is not allowed while a graph is captured.
 template <class Function>
 Status probe() {
   return kSuccess;
@@ -61,7 +61,7 @@ inline const char* text_of(Status status) { return cudaGetErrorString(status); }
 template <class Function>
 Status launch(void* stream, int64_t begin, int64_t end, const Function& function) {
   const int64_t blocks = (end - begin + kBlockSize - 1) / kBlockSize;
-  if (blocks >= (int64_t{1} << 31)) return cudaErrorInvalidConfiguration;  // more indices than a grid has
+  if (blocks >= (int64_t{1} << 31)) return cudaErrorInvalidConfiguration;  // a grid has fewer blocks
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = dim3(kBlockSize);

@@ -1,4 +1,4 @@
-// What must run on host and device alike.
+// Macros for functions that run on both host and device.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -6,9 +6,9 @@
 #define DRL_HD_CALLED __host__ __device__ __noinline__
 #define DRL_LAMBDA
 #else
-// Forced: what a unit compiles for its own instruction set is nowhere a function that the linker could take for another
-// unit's.
+// Inlining is forced: code that a unit compiles for its own instruction set must not become a function that the linker
+// could use for another unit.
 #define DRL_HD inline __attribute__((always_inline))
-#define DRL_HD_CALLED inline __attribute__((noinline))  // too large for that
-#define DRL_LAMBDA __attribute__((always_inline))  // between a lambda's parameters and its body
+#define DRL_HD_CALLED inline __attribute__((noinline))  // for functions that are too large to inline
+#define DRL_LAMBDA __attribute__((always_inline))       // goes between a lambda's parameters and its body
 #endif

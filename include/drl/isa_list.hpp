@@ -1,7 +1,7 @@
 // The instruction sets for which loops over lanes are compiled, as the names of their namespaces.
 #pragma once
 
-// Calls what(name of the namespace) for each of them, from the least to the most.
+// Expands what(namespace) for each instruction set, from the smallest to the largest.
 #if defined(__x86_64__)
 #define DRL_FOR_EACH_ISA(what) what(x86_64_v2) what(x86_64_v3) what(x86_64_v4)
 #elif defined(__aarch64__)

@@ -1,9 +1,10 @@
-// Lanes: what is written for one environment (or sample) computes W of them side by side. Functions are generic in F,
-// which is Pack<float, W> in a CPU's vector registers, float on a GPU and for what is left over, and double where tests
-// ask for exactness. Branch-free: select, not if; where lanes need different numbers of rounds, while_any.
+// Lanes: code that is written for one environment (or sample) computes W of them side by side. Functions are generic in
+// F, which is Pack<float, W> in a CPU's vector registers, float on a GPU and for the remainder of a range, and double
+// in tests that need an exact reference. Such code is branch-free: it uses select instead of if, and while_any where
+// lanes need different numbers of iterations.
 //
-// A unit that uses packs is compiled once for each instruction set (drl_hot_sources in cmake/DrlRooms.cmake), each time
-// with another DRL_ISA: so that the linker keeps their functions apart.
+// A unit that uses packs is compiled once per instruction set (drl_hot_sources in cmake/DrlRooms.cmake). Each time
+// DRL_ISA names another namespace, so that the linker keeps the functions apart.
 #pragma once
 
 #include <cstdint>
@@ -52,32 +53,33 @@ using Bits = typename LaneTraits<F>::Bits;  // a uint32_t in each lane
 template <class F>
 using Wide = typename LaneTraits<F>::Wide;  // a double in each lane
 template <class F>
-using HalfWide = typename LaneTraits<F>::HalfWide;  // of half of a pack's lanes, which fill as much of a register
+using HalfWide = typename LaneTraits<F>::HalfWide;  // doubles for half of the lanes, which fill one register
 
-// Bit l is lane l of a mask.
+// Returns a mask as bits: bit l is lane l.
 DRL_HD uint32_t lane_bits(bool mask) { return mask ? 1 : 0; }
-// Whether some lane is true.
+// Returns whether any lane is true.
 template <class M>
 DRL_HD bool any(M mask) {
   return lane_bits(mask) != 0;
 }
-// Whether no lane is infinite or not a number.
+// Returns whether all lanes are finite, that is, neither infinite nor NaN.
 DRL_HD bool all_finite(float x) { return x - x == 0; }
 DRL_HD bool all_finite(double x) { return x - x == 0; }
-DRL_HD int lowest_bit(uint32_t bits) {  // of bits that are not all 0
+// Returns the index of the lowest bit that is set; bits must not be 0.
+DRL_HD int lowest_bit(uint32_t bits) {
 #if defined(__CUDA_ARCH__)
   return __ffs(static_cast<int>(bits)) - 1;
 #else
   return __builtin_ctz(bits);
 #endif
 }
-// What lane l holds.
+// Returns the value of lane l.
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
 DRL_HD T lane(T x, int) {
   return x;
 }
 
-// Half of the lanes from `first` on, in double; and rounded into them.
+// wide_half returns half of the lanes, from lane `first` on, in double. set_half rounds doubles into these lanes.
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
 DRL_HD double wide_half(T x, int) {
   return static_cast<double>(x);
@@ -87,7 +89,7 @@ DRL_HD void set_half(T& x, int, double half) {
   x = static_cast<T>(half);
 }
 
-// Numbers i, i + 1, ... of an array, as F, Int<F> or Bits<F> hold them.
+// Loads and stores consecutive numbers of an array, one per lane of F, Int<F> or Bits<F>.
 template <class V, class T>
 DRL_HD V load(const T* from) {
   if constexpr (std::is_arithmetic_v<V>) {
@@ -101,7 +103,7 @@ DRL_HD void store(T* to, V x) {
   *to = static_cast<T>(x);
 }
 
-// Numbers from[0], from[stride], ...
+// Loads from[0], from[stride], ...
 template <class V, class T>
 DRL_HD V load_strided(const T* from, int64_t stride) {
   if constexpr (std::is_arithmetic_v<V>) {
@@ -110,7 +112,7 @@ DRL_HD V load_strided(const T* from, int64_t stride) {
     return V::load_strided(from, stride);
   }
 }
-// Numbers from[index * stride] of each lane's index.
+// Loads from[index * stride], with each lane's own index.
 template <class V, class T>
 DRL_HD V gather(const T* from, Int<V> index, int64_t stride = 1) {
   if constexpr (std::is_arithmetic_v<V>) {
@@ -128,7 +130,7 @@ DRL_HD void store_strided(T* to, int64_t stride, const V& x) {
   }
 }
 
-// One row out [K] of the numbers x [K]; of packs W rows (below).
+// Stores the numbers x [K] as one row out [K]. Packs store W rows (below).
 template <int K, class T, class F, class = std::enable_if_t<std::is_arithmetic_v<F>>>
 DRL_HD void store_rows(T* out, const F* x) {
   for (int k = 0; k < K; ++k) out[k] = static_cast<T>(x[k]);
@@ -139,7 +141,7 @@ DRL_HD void store_rows(T* out, const F* x, int size) {
   for (int k = 0; k < size; ++k) out[k] = static_cast<T>(x[k]);
 }
 
-// 0, 1, 2, ... in the lanes.
+// Returns the lane numbers 0, 1, 2, ...
 template <class V>
 DRL_HD constexpr V lane_numbers() {
   if constexpr (std::is_arithmetic_v<V>) {
@@ -151,7 +153,7 @@ DRL_HD constexpr V lane_numbers() {
 
 namespace math {
 
-// Branch-free choice. Both sides are evaluated.
+// Returns yes where the condition is true, else no. Both are evaluated.
 template <class F, class = std::enable_if_t<std::is_arithmetic_v<F>>>
 DRL_HD constexpr F select(bool condition, F yes, F no) {
   return condition ? yes : no;
@@ -163,7 +165,7 @@ DRL_HD constexpr F select(bool condition, F yes, F no) {
 
 inline namespace DRL_ISA {
 
-// How many floats a register of this unit's instruction set holds.
+// The number of floats in a register of this unit's instruction set.
 #if defined(__AVX512F__)
 inline constexpr int kFloatLanes = 16;
 #elif defined(__AVX2__)
@@ -172,7 +174,7 @@ inline constexpr int kFloatLanes = 8;
 inline constexpr int kFloatLanes = 4;
 #endif
 
-// The true lanes have all bits set; as wide as the numbers that were compared.
+// The result of a comparison. True lanes have all bits set; lanes are as wide as the numbers that were compared.
 template <class T, int W>
 struct PackMask {
   static_assert(std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>);
@@ -195,10 +197,10 @@ struct PackMask {
     for (int l = 0; l < W; ++l) bits |= (static_cast<uint32_t>(m.v[l]) & 1u) << l;
     return bits;
   }
-  // As 1 and 0.
+  // Stores true as 1 and false as 0.
   DRL_HD friend void store(uint8_t* to, PackMask m) {
 #if defined(__AVX__) && !defined(__AVX512F__)
-    // Bit l of eight becomes byte l: without an instruction for it, compilers narrow a vector lane by lane.
+    // Spreads the bits of eight lanes to bytes. There is no instruction for this, and compilers would go lane by lane.
     if constexpr (W % 8 == 0 && sizeof(T) == 4) {
       const uint32_t bits = lane_bits(m);
       for (int l = 0; l < W; l += 8) {
@@ -251,7 +253,7 @@ struct Pack {
   }
 
   DRL_HD friend void store(T* to, Pack x) {
-#if defined(__ARM_NEON)  // where GCC copies 16 bytes through two general registers
+#if defined(__ARM_NEON)  // GCC would copy 16 bytes through two general registers here
     typedef T Unaligned __attribute__((vector_size(W * sizeof(T)), aligned(alignof(T)), may_alias));
     *reinterpret_cast<Unaligned*>(to) = x.v;
 #else
@@ -274,7 +276,8 @@ struct Pack {
     return !any(x - x != Pack(0));
   }
 
-  // number(l) in lane l: all at once, since of lanes that are set one by one each waits for the one before.
+  // Returns number(l) in lane l. All lanes are set at once; if they were set one by one, each would wait for the
+  // previous one.
   template <class Number>
   DRL_HD static Pack of_lanes(const Number& number) {
     return [&]<int... L>(std::integer_sequence<int, L...>) DRL_LAMBDA {
@@ -303,19 +306,20 @@ struct Pack {
   DRL_HD friend Mask operator!=(Pack a, Pack b) { return {a.v != b.v}; }
 };
 
-// The numbers of `x` as To holds them: rounded, or cut off.
+// Converts the numbers of x to those of To. Conversion to float rounds; conversion to an integer truncates.
 template <class To, class T, int W>
 DRL_HD To convert(Pack<T, W> x) {
   return To::of(__builtin_convertvector(x.v, typename To::Vector));
 }
-// The same bits.
+// Returns the same bits as another type.
 template <class To, class T, int W>
 DRL_HD To bit_cast(Pack<T, W> x) {
   return To::of(reinterpret_cast<typename To::Vector>(x.v));
 }
 
-// Numbers o * W to o * W + W - 1 of rows [W, K], one column after the other: from[o][k] says what comes from column k
-// (W + its lane) and what stays as the columns before it left it (its place). The first two are done at once.
+// Shuffle indices that assemble the numbers o * W to o * W + W - 1 of rows [W, K] from K columns. Step k merges column
+// k into the result of the previous steps: an index W + lane in from[o][k] takes a number from column k, and an index
+// below W keeps a number in its place. The first step merges two columns at once.
 template <int K, class Index, int W>
 struct RowShuffle {
   alignas(64) Index from[K][K][W] = {};
@@ -331,7 +335,7 @@ struct RowShuffle {
 template <int K, class Index, int W>
 inline constexpr RowShuffle<K, Index, W> kRowShuffle{};
 
-// Of the numbers of a and, from W on, of b, those that `from` says.
+// Returns numbers of a and b, selected by `from`: indices below W select from a, and W + l selects lane l of b.
 template <class T, int W, class Index>
 DRL_HD Pack<T, W> shuffle(Pack<T, W> a, Pack<T, W> b, const Index (&from)[W]) {
 #if defined(__clang__)
@@ -343,8 +347,8 @@ DRL_HD Pack<T, W> shuffle(Pack<T, W> a, Pack<T, W> b, const Index (&from)[W]) {
 #endif
 }
 
-// Columns x [K], each of which holds a number of W rows, become the rows [W, K]. Pairs of columns are columns of
-// numbers twice as wide.
+// Transposes the columns x [K] of W numbers each to rows [W, K], in place. If K is even, pairs of columns are merged
+// first and then treated as columns of numbers twice as wide.
 template <int K, class T, int W>
 DRL_HD void to_rows(Pack<T, W>* x) {
   using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
@@ -368,7 +372,7 @@ DRL_HD void to_rows(Pack<T, W>* x) {
   }
 }
 
-// Rows out [W, K] from their columns.
+// Stores the columns x [K] as rows out [W, K].
 template <int K, class T, int W>
 DRL_HD void store_rows(T* out, const Pack<T, W>* x) {
   if constexpr (K > 8) {
@@ -383,7 +387,7 @@ DRL_HD void store_rows(T* out, const Pack<T, W>* x) {
     for (int o = 0; o < K; ++o) store(out + o * W, rows[o]);
   }
 }
-// Rows out [W, size] from their columns.
+// Stores the columns x [size] as rows out [W, size].
 template <class T, int W>
 DRL_HD void store_rows(T* out, const Pack<T, W>* x, int size) {
   alignas(64) T column[W];
@@ -419,7 +423,7 @@ DRL_HD Pack<T, W> select(typename Pack<T, W>::Mask condition, Pack<T, W> yes, Pa
 
 #endif
 
-// One number as another type, and the same bits as another type.
+// The same conversions for a single number.
 template <class To, class From, class = std::enable_if_t<std::is_arithmetic_v<From>>>
 DRL_HD constexpr To convert(From x) {
   return static_cast<To>(x);
@@ -429,10 +433,10 @@ DRL_HD constexpr To bit_cast(From x) {
   return __builtin_bit_cast(To, x);
 }
 
-// x / by without the rest.
+// Returns the integer quotient x / by.
 DRL_HD uint32_t quotient(uint32_t x, uint32_t by) { return x / by; }
 #if !defined(__CUDACC__)
-// By doubles, in which the quotient of two of 32 bits is never rounded up to the next integer.
+// Computes in double, where the quotient of two 32-bit integers is never rounded up to the next integer.
 template <int W>
 DRL_HD Pack<uint32_t, W> quotient(Pack<uint32_t, W> x, uint32_t by) {
   using Wide = Pack<double, W>;
@@ -440,8 +444,8 @@ DRL_HD Pack<uint32_t, W> quotient(Pack<uint32_t, W> x, uint32_t by) {
 }
 #endif
 
-// Calls body(mask of the lanes that still go on) as long as `mask` has one; `body` returns the mask of the next round.
-// What a finished lane holds, body must leave as it is: select(mask, new, old).
+// Calls body(mask) while any lane of the mask is true. body returns the lanes that continue. It must not change the
+// values of finished lanes: x = select(mask, new_x, x).
 template <class M, class Body>
 DRL_HD void while_any(M mask, Body&& body) {
   while (any(mask)) mask = mask & body(mask);

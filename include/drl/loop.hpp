@@ -1,6 +1,7 @@
-// A CPU's loop over a function object, in the lanes of this unit's instruction set. Its lanes<F>(i) does the indices
-// i, i + 1, ... of F's lanes at once; one that has operator()(i) instead does them one by one. Its many<F>(i, end), if
-// it has that, does as many from i as it likes and gives the first that it did not.
+// Runs a function object over a range of indices on a CPU, in the lanes of this unit's instruction set. The object
+// defines lanes<F>(i), which processes the indices i, i + 1, ... of F's lanes at once, or operator()(i), which
+// processes one index. It may also define many<F>(i, end), which processes any number of indices from i on and returns
+// the first one that it has not processed.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 namespace drl {
 inline namespace DRL_ISA {
 
-static_assert(kFloatLanes == DRL_LANES, "compiled for another instruction set than the namespace says");
+static_assert(kFloatLanes == DRL_LANES, "the compiler's instruction set does not match the namespace DRL_ISA");
 
 template <class Function>
 void loop(int64_t begin, int64_t end, const Function& given) {
-  const Function function = given;  // which no store of its own can change
+  const Function function = given;  // a local copy, so that the compiler knows that no store changes it
   int64_t i = begin;
   if constexpr (requires { function(i); }) {
     for (; i < end; ++i) function(i);

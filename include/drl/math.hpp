@@ -1,7 +1,7 @@
-// Elementary functions with the same bits everywhere: for one lane and for many, on every CPU and on the device. The
-// float versions are branch-free polynomials of additions, multiplications and selects; nothing may be contracted
-// (-ffp-contract=off, nvcc -fmad=false). The double versions are the standard library's, for tests of exactness. NaN
-// goes in, NaN comes out.
+// Elementary functions with bit-identical results everywhere: for one lane and for packs, on every CPU and on the GPU.
+// The float versions are branch-free polynomials of additions, multiplications and selects, and must be compiled
+// without contraction (-ffp-contract=off, nvcc -fmad=false). The double versions are those of the standard library, as
+// a reference for tests. NaN arguments give NaN.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace drl::math {
 #if !defined(__CUDACC__)
 inline namespace DRL_ISA {
 
-// Of packs, by the instruction that is made for it; min and max treat NaN and zeros as below.
+// Versions for packs that use the processor's instruction. min and max treat NaN and zeros like the generic ones below.
 using Floats = Pack<float, kFloatLanes>;
 DRL_HD Floats abs(Floats x) { return bit_cast<Floats>(bit_cast<Bits<Floats>>(x) & 0x7FFFFFFFu); }
 #if defined(__SSE4_1__)
@@ -71,8 +71,9 @@ DRL_HD constexpr F clamp(F x, std::type_identity_t<F> low, std::type_identity_t<
 DRL_HD float abs(float x) { return __builtin_fabsf(x); }
 DRL_HD float floor(float x) { return __builtin_floorf(x); }
 DRL_HD float sqrt(float x) { return __builtin_sqrtf(x); }
-DRL_HD double sqrt_double(double x) { return __builtin_sqrt(x); }  // the one double function of device code
-// a * b + c, rounded once where the instruction set can (x86-64-v2 cannot: its last bits may differ).
+DRL_HD double sqrt_double(double x) { return __builtin_sqrt(x); }  // the only double function of device code
+// Returns a * b + c, rounded once if the instruction set has such an instruction. x86-64-v2 has none, so that its last
+// bits may differ.
 DRL_HD float fma(float a, float b, float c) {
 #if defined(__CUDA_ARCH__) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return __builtin_fmaf(a, b, c);
@@ -83,8 +84,8 @@ DRL_HD float fma(float a, float b, float c) {
 
 namespace detail {
 
-// x rounded to the nearest integer, as float and in the low bits of an integer: adding 1.5 * 2^23 leaves no bits for a
-// fraction. For |x| < 2^22.
+// x rounded to the nearest integer, as a float and in the low bits of an integer: adding 1.5 * 2^23 leaves no bits for
+// a fraction. Requires |x| < 2^22.
 template <class F>
 struct Rounded {
   F value;
@@ -96,8 +97,9 @@ DRL_HD Rounded<F> round(F x) {
   return {shifted - F(0x1.8p23f), bit_cast<Bits<F>>(shifted)};
 }
 
-// sin (shift 0) or cos (shift 1) by quadrants: x = n pi/2 + r, |r| <= pi/4, with pi/2 in three parts (Cody and Waite)
-// of which the first two have 8 and 12 bits, so that their products with n are exact. Minimax polynomials in r^2.
+// Returns sin(x) (shift 0) or cos(x) (shift 1). Reduces x by quadrants: x = n pi/2 + r, |r| <= pi/4. pi/2 is split into
+// three parts (Cody and Waite), of which the first two have 8 and 12 bits, so that their products with n are exact.
+// Evaluates minimax polynomials in r^2.
 template <class F>
 DRL_HD F sin_shifted(F x, uint32_t shift) {
   const Rounded<F> n = round(x * 0.636619772f);
@@ -110,7 +112,7 @@ DRL_HD F sin_shifted(F x, uint32_t shift) {
   return bit_cast<F>(bit_cast<Bits<F>>(magnitude) ^ ((quadrant & 2u) << 30));
 }
 
-// 2^n for -126 <= n <= 127.
+// Returns 2^n for -126 <= n <= 127.
 template <class F>
 DRL_HD F power_of_two(Int<F> n) {
   return bit_cast<F>((n + 127) << 23);
@@ -118,7 +120,7 @@ DRL_HD F power_of_two(Int<F> n) {
 
 }  // namespace detail
 
-// For |x| <= 6000; absolute error below 1.2e-7.
+// sin and cos for |x| <= 6000. The absolute error is below 1.2e-7.
 template <class F>
 DRL_HD F sin(F x) {
   return detail::sin_shifted(x, 0);
@@ -128,7 +130,7 @@ DRL_HD F cos(F x) {
   return detail::sin_shifted(x, 1);
 }
 
-// Relative error below 2e-7 where the result is a normal number; infinity above 88.73, 0 below -104.
+// The relative error is below 2e-7 if the result is a normal number. Returns infinity above 88.73 and 0 below -104.
 template <class F>
 DRL_HD F exp(F x) {
   const F clamped = clamp(x, -104.0f, 89.0f);
@@ -142,7 +144,7 @@ DRL_HD F exp(F x) {
   return mantissa * detail::power_of_two<F>(half) * detail::power_of_two<F>(exponent - half);
 }
 
-// Relative error below 2e-7 (near x = 1 too). -infinity at 0, NaN below.
+// The relative error is below 2e-7, near x = 1 too. Returns -infinity at 0 and NaN below.
 template <class F>
 DRL_HD F log(F x) {
   const Mask<F> subnormal = x < F(0x1p-126f);
@@ -162,8 +164,8 @@ DRL_HD F log(F x) {
   return select(x < F(__builtin_inff()), below_zero, x);  // infinity and NaN are their own logarithms
 }
 
-// The angle of (x, y) against the x axis, in [-pi, pi]; absolute error below 4e-7. 0 where both are 0. Minimax
-// polynomial up to tan(pi/8), and beyond it of the angle less pi/4.
+// Returns the angle between (x, y) and the x axis, in [-pi, pi], or 0 if both are 0. The absolute error is below 4e-7.
+// Uses a minimax polynomial up to tan(pi/8), and beyond it the same one for the angle minus pi/4.
 template <class F>
 DRL_HD F atan2(F y, F x) {
   const F along = abs(x), across = abs(y);
@@ -177,7 +179,7 @@ DRL_HD F atan2(F y, F x) {
   return select(y < F(0), -half, half);
 }
 
-// Relative error below 4e-7. Beyond 9.02 the float nearest to tanh is 1.
+// The relative error is below 4e-7. Beyond 9.02, the float nearest to tanh is 1.
 template <class F>
 DRL_HD F tanh(F x) {
   const F c = clamp(x, -9.02f, 9.02f), z = c * c;
@@ -200,7 +202,7 @@ inline double tanh(double x) { return std::tanh(x); }
 inline double atan2(double y, double x) { return std::atan2(y, x); }
 
 #if !defined(__CUDACC__)
-// Of packs of doubles, lane by lane.
+// Versions for packs of doubles, lane by lane.
 #define DRL_OF_DOUBLES(function)                                                \
   template <int W>                                                              \
   DRL_HD Pack<double, W> function(Pack<double, W> x) {                          \
@@ -219,11 +221,11 @@ DRL_HD Pack<double, W> fma(Pack<double, W> a, Pack<double, W> b, Pack<double, W>
 }
 #endif
 
-// scale * cos(x), computed in double and rounded once: for tasks whose reference stores float but computes this in
-// double. For |x| <= 1e6. D holds doubles, U the integers of as many bits.
+// Returns scale * cos(x), computed in double and rounded once, for tasks whose reference stores float but computes this
+// in double. Requires |x| <= 1e6. D holds doubles, U integers of the same size.
 //
-// With x = (k + 1/2) pi + r, |r| <= pi/2: cos(x) = -(-1)^k sin(r), by Taylor: the first term left out is below 2e-18.
-// No division: one of a register takes longer than the polynomial.
+// With x = (k + 1/2) pi + r and |r| <= pi/2, cos(x) = -(-1)^k sin(r). sin(r) is a Taylor polynomial; the first omitted
+// term is below 2e-18. There is no division, since dividing one register takes longer than the polynomial.
 template <class D, class U>
 DRL_HD D scaled_cos_wide(double scale, D x) {
   const D shifted = (x * 0.31830988618379067 - 0.5) + D(0x1.8p52), n = (shifted - D(0x1.8p52)) + 0.5;
@@ -256,7 +258,8 @@ DRL_HD Pack<float, W> scaled_cos(double scale, Pack<float, W> x) {
 }
 #endif
 
-// In double, with the same bits of a number and of packs, and as fast: for what float is not enough for.
+// Functions in double, for computations that need more precision than float. They are vectorised, and
+// bit-identical for single numbers and packs.
 namespace wide {
 
 using math::select;
@@ -299,8 +302,8 @@ DRL_HD Doubles fma(Doubles a, Doubles b, Doubles c) {
 }  // namespace DRL_ISA
 #endif
 
-// sin (shift 0) or cos (shift 1) by quadrants as above, pi/2 in 33 bits and the rest, by the polynomials of FreeBSD's
-// k_sin.c and k_cos.c: error below 2e-16 for |x| <= 1e5.
+// Returns sin(x) (shift 0) or cos(x) (shift 1), by quadrants as above, with pi/2 split into 33 bits and the rest. Uses
+// the polynomials of FreeBSD's k_sin.c and k_cos.c. The error is below 2e-16 for |x| <= 1e5.
 template <class D, class U>
 DRL_HD D sin_shifted(D x, uint64_t shift) {
   const D shifted = fma(x, D(0.63661977236758138), D(0x1.8p52)), n = shifted - D(0x1.8p52);

@@ -1,4 +1,5 @@
-// Robots behind libmujoco: the Robot of drl/robot.hpp, and a task of one as a simulator (drl/simulator.hpp).
+// Implements the concept Robot (drl/robot.hpp) with libmujoco, and wraps a robot's task as a simulator
+// (drl/simulator.hpp).
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -27,14 +28,14 @@
 
 namespace drl {
 
-// One environment at a time, in an mjData that is reused for all of a thread's.
+// Simulates one environment at a time. A thread uses one MujocoRobot, and its mjData, for all its environments.
 class MujocoRobot {
  public:
   using F = double;
 
-  // `model` stays where it is.
+  // `model` must outlive this object.
   MujocoRobot(const mjModel& model, int frame_skip)
-      : model_(&model), data_(check_made(mj_makeData(&model))), frame_skip_(frame_skip) {
+      : model_(&model), data_(check_allocated(mj_makeData(&model))), frame_skip_(frame_skip) {
     reset();
   }
 
@@ -74,7 +75,7 @@ class MujocoRobot {
   void set_qvel(int k, double x) { data_->qvel[k] = x; }
 
   Vec<double, 3> position(BodyId body) const {
-    if (body.index >= nbody())  // an option's
+    if (body.index >= nbody())  // an option may set the index
       throw std::invalid_argument("the robot's model has no body number " + std::to_string(body.index));
     return row<3>(data_->xpos, body.index);
   }
@@ -96,8 +97,8 @@ class MujocoRobot {
     for (int k = 0; k < data_->ncon; ++k) {
       const mjContact& contact = data_->contact[k];
       const int first = contact.geom[0], second = contact.geom[1];
-      const bool is_theirs = (first == a.index && second == b.index) || (first == b.index && second == a.index);
-      if (is_theirs && contact.exclude == 0) return true;
+      const bool is_pair = (first == a.index && second == b.index) || (first == b.index && second == a.index);
+      if (is_pair && contact.exclude == 0) return true;
     }
     return false;
   }
@@ -111,21 +112,21 @@ class MujocoRobot {
     for (int k = 0; k < 3; ++k) to[k] = force[k], to[3 + k] = torque[k];
   }
   void set_friction(GeomId geom, Vec<double, 3> friction) {
-    own_model();
+    copy_model();
     for (int k = 0; k < 3; ++k) own_model_->geom_friction[3 * geom.index + k] = friction[k];
   }
   void shift_center_of_mass(BodyId body, Vec<double, 3> by) {
-    const double* file = own_model().body_ipos + 3 * body.index;
+    const double* file = copy_model().body_ipos + 3 * body.index;
     if (!has_own_center(*model_, body.index))
       throw std::invalid_argument(std::string("body '") + mj_id2name(model_, mjOBJ_BODY, body.index) +
                                   "': " + kNoOwnCenter);
-    // The volumes by which MuJoCo seeks contacts would go along with the centre of mass, and miss some.
+    // MuJoCo's midphase places its bounding volumes relative to the centre of mass, and would miss contacts.
     own_model_->opt.disableflags |= mjDSBL_MIDPHASE;
     for (int k = 0; k < 3; ++k) own_model_->body_ipos[3 * body.index + k] = file[k] + by[k];
   }
 
-  // All that determines the next steps: [state_size()], time, qpos, qvel, and what else MuJoCo's mjSTATE_INTEGRATION
-  // has.
+  // The state that determines all further steps, [state_size()]: MuJoCo's mjSTATE_INTEGRATION, which begins with time,
+  // qpos and qvel.
   int state_size() const { return mj_stateSize(model_, mjSTATE_INTEGRATION); }
   void save(double* state) const { mj_getState(model_, data_.get(), state, mjSTATE_INTEGRATION); }
   void load(const double* state) {
@@ -133,14 +134,15 @@ class MujocoRobot {
     advanced_ = true;
     for (mjWarningStat& warning : data_->warning) warning = {};
   }
-  // As the file says, and all that is computed is 0.
+  // Sets the model file's initial state; all computed numbers are 0.
   void reset() {
     mj_resetData(model_, data_.get());
     advanced_ = false;
   }
-  // Whether the physics of this environment has gone wrong since load() or reset(): MuJoCo begins anew by itself where
-  // numbers are not finite or too large, and leaves contacts out where its memory is full, but counts a warning.
+  // Returns whether the physics has failed since load() or reset(). MuJoCo resets itself if numbers are not finite or
+  // too large, and omits contacts if its memory is full; in both cases it counts a warning.
   bool diverged() const { return !why_diverged().empty(); }
+  // Returns MuJoCo's first warning, or "".
   std::string why_diverged() const {
     for (int k = 0; k < mjNWARNING; ++k)
       if (data_->warning[k].number > 0) return mju_warningText(k, static_cast<size_t>(data_->warning[k].lastinfo));
@@ -151,8 +153,10 @@ class MujocoRobot {
   struct DeleteData {
     void operator()(mjData* data) const { mj_deleteData(data); }
   };
-  static mjData* check_made(mjData* data) {
-    if (!data) throw std::invalid_argument("MuJoCo has no memory for the model's data: <size memory=...> in its file");
+  static mjData* check_allocated(mjData* data) {
+    if (!data)
+      throw std::invalid_argument(
+          "MuJoCo cannot allocate the model's data: reduce <size memory=...> in the model's file");
     return data;
   }
   template <int N>
@@ -161,8 +165,8 @@ class MujocoRobot {
     for (int c = 0; c < N; ++c) numbers[c] = rows[N * k + c];
     return numbers;
   }
-  // The model as in the file; from the first call on this robot has one of its own.
-  const mjModel& own_model() {
+  // Gives this robot its own copy of the model, at the first call, and returns the model as in the file.
+  const mjModel& copy_model() {
     if (!own_model_) {
       file_model_ = model_;
       own_model_.reset(mj_copyModel(nullptr, model_));
@@ -176,34 +180,34 @@ class MujocoRobot {
   std::unique_ptr<mjData, DeleteData> data_;
   int frame_skip_;
   bool advanced_ = false;            // since the reset
-  mutable bool has_forces_ = false;  // whether cfrc_ext is of this step
+  mutable bool has_forces_ = false;  // whether cfrc_ext belongs to this step
 };
 static_assert(Robot<MujocoRobot>);
 
-// What observe writes to, to see which numbers it writes.
-class NotedRow {
+// An output for observe() that records which numbers are written.
+class ObservationProbe {
  public:
   class Number {
    public:
-    Number(NotedRow& row, std::ptrdiff_t at) : row_(row), at_(at) {}
+    Number(ObservationProbe& probe, std::ptrdiff_t at) : probe_(probe), at_(at) {}
     Number& operator=(double) {
-      if (at_ >= std::ssize(row_.written_)) row_.written_.resize(static_cast<size_t>(at_) + 1);
-      row_.written_[static_cast<size_t>(at_)] = true;
+      if (at_ >= std::ssize(probe_.written_)) probe_.written_.resize(static_cast<size_t>(at_) + 1);
+      probe_.written_[static_cast<size_t>(at_)] = true;
       return *this;
     }
     void operator+=(double) const {}
     operator double() const { return 0; }
 
    private:
-    NotedRow& row_;
+    ObservationProbe& probe_;
     std::ptrdiff_t at_;
   };
-  // As a pointer to its numbers.
+  // Behaves like a pointer to numbers.
   class Out {
    public:
-    explicit Out(NotedRow& row) : row_(&row) {}
-    Number operator*() const { return {*row_, at_}; }
-    Number operator[](std::ptrdiff_t k) const { return {*row_, at_ + k}; }
+    explicit Out(ObservationProbe& probe) : probe_(&probe) {}
+    Number operator*() const { return {*probe_, at_}; }
+    Number operator[](std::ptrdiff_t k) const { return {*probe_, at_ + k}; }
     Out& operator++() { return at_ += 1, *this; }
     Out operator++(int) { return std::exchange(*this, *this + 1); }
     Out operator+(std::ptrdiff_t k) const {
@@ -214,27 +218,28 @@ class NotedRow {
     Out& operator+=(std::ptrdiff_t k) { return *this = *this + k; }
 
    private:
-    NotedRow* row_;
+    ObservationProbe* probe_;
     std::ptrdiff_t at_ = 0;
   };
 
   Out begin() { return Out(*this); }
-  int size() const { return static_cast<int>(written_.size()); }  // up to the last number that was written
-  bool is_whole() const { return std::find(written_.begin(), written_.end(), false) == written_.end(); }
+  int size() const { return static_cast<int>(written_.size()); }  // one more than the largest index written
+  bool has_gaps() const { return std::find(written_.begin(), written_.end(), false) != written_.end(); }
 
  private:
   std::vector<bool> written_;
 };
 
-// The task as a simulator: all environments of a rank. Their numbers are arrays; each thread has one robot, which is
-// set from them before a step, and which the observation behind it still finds as it was.
+// Wraps a robot's task as a simulator with all environments of a rank. Their states are kept in arrays. Each thread has
+// one robot, which is loaded from the arrays before a step; the observation that follows uses the robot as the step
+// left it.
 template <template <class> class Task>
 class MujocoTask : public Task<MujocoRobot> {
  public:
   using Definition = Task<MujocoRobot>;
   using Params = robot::Params<Definition>;
   using Result = Step<float, reward_term_count<Definition>(), metric_count<Definition>(), end_count<Definition>()>;
-  static_assert(!Definition::action.discrete, "a robot's action is numbers");
+  static_assert(!Definition::action.discrete, "a robot's action must be continuous");
 
   // Throws std::invalid_argument if the model cannot be used.
   MujocoTask(const SimulatorConfig& config, const Params& params)
@@ -263,8 +268,8 @@ class MujocoTask : public Task<MujocoRobot> {
     constexpr size_t kAlignment = alignof(State);
     if (!std::is_empty_v<State> && (described + kAlignment - 1) / kAlignment * kAlignment != sizeof(State))
       throw std::invalid_argument(std::string("task ") + Definition::name +
-                                  " would forget something at each step: its State::describe must name every member "
-                                  "once");
+                                  " has members of State that State::describe does not visit, which would be lost "
+                                  "after each step: make describe visit every member once");
   }
 
   void create(int64_t env, Draws<float>& draws, const Params& params) {
@@ -298,42 +303,44 @@ class MujocoTask : public Task<MujocoRobot> {
     return as_floats(result);
   }
   void observe(int64_t env, Draws<float>& draws, const Params& params, float* obs) {
-    double seen[max_obs_dim_of<Definition>()] = {};
+    double observation[max_obs_dim_of<Definition>()] = {};
     Draws<double> numbers(draws);
-    robot::observe<Definition>(load(env), this->robot(), numbers, parts_, params, &seen[0]);
-    for (int o = 0; o < max_obs_dim_of<Definition>(); ++o) obs[o] = static_cast<float>(seen[o]);
+    robot::observe<Definition>(load(env), this->robot(), numbers, parts_, params, &observation[0]);
+    for (int o = 0; o < max_obs_dim_of<Definition>(); ++o) obs[o] = static_cast<float>(observation[o]);
     if (const std::string why = robot().why_diverged(); !why.empty()) {
-      obs[0] = std::numeric_limits<float>::quiet_NaN();  // the environment is lost
-      if (!said_why_.test_and_set())
-        std::fprintf(stderr, "drl: %s loses environments, of which MuJoCo says: %s\n", Definition::name, why.c_str());
+      obs[0] = std::numeric_limits<float>::quiet_NaN();  // marks the environment as lost
+      if (!warned_.test_and_set())
+        std::fprintf(stderr, "drl: an environment of %s was lost; MuJoCo's warning: %s\n", Definition::name,
+                     why.c_str());
     }
   }
   void observe_critic(int64_t env, const Params& params, float* obs) {
     if constexpr (critic_obs_dim_of<Definition>() > 0) {
-      double seen[critic_obs_dim_of<Definition>()] = {};
-      robot::observe_critic<Definition>(load(env), this->robot(), parts_, params, &seen[0]);
-      for (int o = 0; o < critic_obs_dim_of<Definition>(); ++o) obs[o] = static_cast<float>(seen[o]);
+      double observation[critic_obs_dim_of<Definition>()] = {};
+      robot::observe_critic<Definition>(load(env), this->robot(), parts_, params, &observation[0]);
+      for (int o = 0; o < critic_obs_dim_of<Definition>(); ++o) obs[o] = static_cast<float>(observation[o]);
     }
   }
 
   const char* files() const { return files_.c_str(); }
 
-  // The same task on physics in lanes, and whether it can be used: RobotRecord (drl/task_abi.hpp).
+  // The same task on physics in lanes, and the function of RobotRecord (drl/task_abi.hpp) that finds out whether it can
+  // be used.
   using InLanes = PhysicsTask<Task>;
   static int32_t look(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size) {
     std::string why_not;
-    const int32_t code = at_the_border(error, error_size, [&] {
-      const MujocoTask made({.num_envs = 1, .first_global_index = 0, .seed = 0, .robot = choice}, Params{});
-      facts->dt = made.model_->opt.timestep * made.frame_skip_;
-      std::snprintf(facts->file, sizeof(facts->file), "%s", made.file_.c_str());
-      std::snprintf(facts->id, sizeof(facts->id), "%s", made.files_.c_str());
-      why_not = made.why_not_in_lanes();
+    const int32_t code = with_error_code(error, error_size, [&] {
+      const MujocoTask task({.num_envs = 1, .first_global_index = 0, .seed = 0, .robot = choice}, Params{});
+      facts->dt = task.model_->opt.timestep * task.frame_skip_;
+      std::snprintf(facts->file, sizeof(facts->file), "%s", task.file_.c_str());
+      std::snprintf(facts->id, sizeof(facts->id), "%s", task.files_.c_str());
+      why_not = task.why_not_in_lanes();
     });
     if (code != 0) return 2;
     std::snprintf(error, static_cast<size_t>(error_size), "%s", why_not.c_str());
     return why_not.empty() ? 0 : 1;
   }
-  // That of the task.
+  // Returns the path of the task's default model file.
   static std::string model_file() { return find_model(Definition::model, &kHere); }
 
   template <class V>
@@ -343,7 +350,7 @@ class MujocoTask : public Task<MujocoRobot> {
   }
   template <class AnyCanvas>
   void draw(int64_t env, const Params& params, AnyCanvas& canvas) {
-    canvas.model(file_.c_str(), physics(env) + 1, model_->nq);  // behind the time
+    canvas.model(file_.c_str(), physics(env) + 1, model_->nq);  // qpos follows the time
     robot::draw<Definition>(load(env), params, canvas);
   }
 
@@ -357,21 +364,21 @@ class MujocoTask : public Task<MujocoRobot> {
   static std::string file_of(const std::string& model) {
     return model == Definition::model.file ? model_file() : find_model(model, &kHere);
   }
-  // "" if they can be used.
+  // Returns why lanes cannot be used, or "".
   std::string why_not_in_lanes() const {
     if constexpr (!CompiledModel<Task>::is_compiled) {
       return CompiledModel<Task>::why_not;
     } else {
       if (files_ != CompiledModel<Task>::id)
-        return file_ + " is another model, " + files_ + ", than was compiled, " + CompiledModel<Task>::id;
+        return file_ + " differs from the model that was compiled: " + files_ + ", compiled " + CompiledModel<Task>::id;
       if (frame_skip_ != Definition::model.frame_skip)
-        return "its frame skip is " + std::to_string(frame_skip_) + ", and " +
-               std::to_string(Definition::model.frame_skip) + " was compiled";
+        return "it was compiled for frame skip " + std::to_string(Definition::model.frame_skip) + ", not " +
+               std::to_string(frame_skip_);
       const char* lacking = ExactLoops<InLanes::template Of>::lacking();
-      return lacking ? std::string("it asks for what is not compiled yet, ") + lacking : "";
+      return lacking ? std::string("it uses a feature that lanes do not provide: ") + lacking : "";
     }
   }
-  // A member of State, of all environments; Int<F> too is a double here.
+  // One member of State, for all environments. Int<F> is stored as double too.
   struct Column {
     const char* name;
     size_t count;
@@ -379,57 +386,61 @@ class MujocoTask : public Task<MujocoRobot> {
   };
 
   void check(MujocoRobot& robot) const {
-    const auto wrong = [&](const std::string& problem) { throw std::invalid_argument(file_ + " " + problem); };
+    const auto fail = [&](const std::string& problem) { throw std::invalid_argument(file_ + " " + problem); };
+    const std::string action_size = std::to_string(Definition::action.size);
     if (robot.nu() == 0)
-      wrong("has no actuator: the task " + std::string(Definition::name) + " needs " +
-            std::to_string(Definition::action.size));
+      fail("has no actuator (the task " + std::string(Definition::name) + " has actions of size " + action_size +
+           "): add actuators");
     if (robot.nu() != Definition::action.size)
-      wrong("has " + std::to_string(robot.nu()) + " actuators, and the task " + Definition::name + " gives " +
-            std::to_string(Definition::action.size) + " numbers: make action and actuators agree");
+      fail("has " + std::to_string(robot.nu()) + " actuators (the task " + Definition::name + " has actions of size " +
+           action_size + "): make the two numbers equal");
     if (!any_frame_skip() && std::abs(robot.dt() - Definition::dt) > 1e-9 * robot.dt())
-      wrong("has a time step of " + std::to_string(robot.timestep()) + " s, of which " + std::to_string(frame_skip_) +
-            " are not the task's dt of " + std::to_string(Definition::dt) + " s: make them agree");
+      fail("has a time step of " + std::to_string(robot.timestep()) + " s (with a frame skip of " +
+           std::to_string(frame_skip_) + " this is not the task's dt of " + std::to_string(Definition::dt) +
+           " s): make them agree");
     const double controls[Definition::action.size] = {};
     robot.advance(controls);
-    if (robot.diverged()) wrong("gives numbers that are not finite at its start: look at its masses and positions");
+    if (robot.diverged())
+      fail("diverges in its first step (numbers are not finite or too large): check its masses and positions");
   }
 
-  // That observe writes each of obs_dim numbers of this model, and none beyond.
+  // Throws std::invalid_argument unless observe writes each of the obs_dim numbers, and no others, for this model.
   void check_observations(MujocoRobot& robot, const Params& params) const {
     robot.reset();
     robot.forward();
     const auto state = robot::state_of<Definition>();
-    const auto check = [&](const NotedRow& row, const char* name, int dim) {
-      if (row.size() != dim || !row.is_whole())
+    const auto check = [&](const ObservationProbe& probe, const char* name, int dim) {
+      if (probe.size() != dim || probe.has_gaps())
         throw std::invalid_argument(std::string("task ") + Definition::name + " observes " +
-                                    std::to_string(row.size()) + " numbers" + (row.is_whole() ? "" : ", with gaps,") +
-                                    " of " + file_ + ", and its " + name + " is " + std::to_string(dim) +
-                                    ": make them agree");
+                                    std::to_string(probe.size()) + " numbers" +
+                                    (probe.has_gaps() ? ", with gaps," : "") + " of " + file_ + ", but its " + name +
+                                    " is " + std::to_string(dim) + ": make them agree");
     };
     Draws<double> draws(0, 0, 0, Purpose::observe);
-    NotedRow row;
-    robot::observe<Definition>(state, robot, draws, parts_, params, row.begin());
+    ObservationProbe actor;
+    robot::observe<Definition>(state, robot, draws, parts_, params, actor.begin());
     int dim = Definition::obs_dim;
     if constexpr (kObsDimVaries<Definition>) dim = Definition::obs_dim_with(params);
-    check(row, "obs_dim", dim);
+    check(actor, "obs_dim", dim);
     if constexpr (critic_obs_dim_of<Definition>() > 0) {
-      NotedRow critic;
+      ObservationProbe critic;
       robot::observe_critic<Definition>(state, robot, parts_, params, critic.begin());
       check(critic, "critic_obs_dim", critic_obs_dim_of<Definition>());
     }
   }
 
+  // Returns this thread's robot.
   MujocoRobot& robot() {
     struct Last {
       uint64_t owner = 0;
       MujocoRobot* robot = nullptr;
     };
     thread_local Last last;
-    if (last.owner != number_) {
+    if (last.owner != id_) {
       const std::lock_guard<std::mutex> lock(robots_mutex_);
       auto& own = robots_[std::this_thread::get_id()];
       if (!own) own = std::make_unique<MujocoRobot>(*model_, frame_skip_);
-      last = {number_, own.get()};
+      last = {id_, own.get()};
     }
     return *last.robot;
   }
@@ -461,19 +472,19 @@ class MujocoTask : public Task<MujocoRobot> {
   static Result as_floats(const Doubles& from) {
     Result to;
     to.reward = static_cast<float>(from.reward), to.terminated = from.terminated, to.truncated = from.truncated;
-    const auto cast = [](const auto& some, auto& floats) {
-      for (size_t k = 0; k < std::size(floats); ++k) floats[k] = static_cast<float>(some[k]);
+    const auto cast = [](const auto& doubles, auto& floats) {
+      for (size_t k = 0; k < std::size(floats); ++k) floats[k] = static_cast<float>(doubles[k]);
     };
     cast(from.terms, to.terms), cast(from.metrics, to.metrics);
     for (size_t k = 0; k < std::size(to.ends); ++k) to.ends[k] = from.ends[k];
     return to;
   }
-  static uint64_t next_number() {
+  static uint64_t next_id() {
     static std::atomic<uint64_t> last{0};
     return ++last;
   }
 
-  static constexpr char kHere = 0;  // an address in the task library
+  static constexpr char kHere = 0;  // its address is in the task library
   std::string file_;
   std::unique_ptr<mjModel, DeleteModel> model_;
   std::string files_;
@@ -483,8 +494,8 @@ class MujocoTask : public Task<MujocoRobot> {
   Parts parts_{};
   std::vector<double> physics_;  // [num_envs, state_size]
   std::vector<Column> columns_;
-  std::atomic_flag said_why_;              // of lost environments
-  const uint64_t number_ = next_number();  // of this object, in this process
+  std::atomic_flag warned_;        // a lost environment was reported
+  const uint64_t id_ = next_id();  // identifies this object in the process
   std::mutex robots_mutex_;
   std::map<std::thread::id, std::unique_ptr<MujocoRobot>> robots_;
 };

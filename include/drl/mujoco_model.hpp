@@ -1,4 +1,4 @@
-// MJCF files: where they are, how libmujoco reads them, and their parts by name.
+// Finds MJCF files, loads them with libmujoco, and looks up their parts by name.
 #pragma once
 
 #include <dlfcn.h>
@@ -25,91 +25,95 @@ struct DeleteModel {
   void operator()(mjModel* model) const { mj_deleteModel(model); }
 };
 
-// Where a model's file is looked for: folders of DRL_MODELS (with colons between), the folder of the library in which
-// `here` lies, share/drl/models of its installation and of the program's, and the folder of the library's sources.
-// Throws std::invalid_argument if DRL_MODELS names a folder that is not there.
-inline std::vector<std::filesystem::path> model_folders(const void* here) {
+// Returns the directories in which model files are searched, in this order: those of DRL_MODELS (separated by colons);
+// the directory of the shared library that contains the address `here`; share/drl/models of that library's installation
+// and of the program's installation; the directory of the library's sources.
+// Throws std::invalid_argument if DRL_MODELS contains a directory that does not exist.
+inline std::vector<std::filesystem::path> model_directories(const void* here) {
   namespace fs = std::filesystem;
-  std::vector<fs::path> folders;
+  std::vector<fs::path> directories;
   std::error_code ignored;
   if (const char* list = std::getenv("DRL_MODELS")) {
     std::istringstream all(list);
-    for (std::string folder; std::getline(all, folder, ':');) {
-      if (folder.empty()) continue;
-      if (!fs::is_directory(folder, ignored))
-        throw std::invalid_argument("DRL_MODELS names " + folder + ", which is no folder: correct it");
-      folders.emplace_back(folder);
+    for (std::string directory; std::getline(all, directory, ':');) {
+      if (directory.empty()) continue;
+      if (!fs::is_directory(directory, ignored))
+        throw std::invalid_argument("DRL_MODELS contains " + directory + ", which is not a directory: correct it");
+      directories.emplace_back(directory);
     }
   }
   Dl_info library{};
   if (dladdr(here, &library) != 0 && library.dli_fname) {
-    const fs::path folder = fs::absolute(library.dli_fname, ignored).parent_path();  // <prefix>/lib/drl/tasks
-    folders.push_back(folder);
-    folders.push_back((folder / "../../../share/drl/models").lexically_normal());
+    const fs::path directory = fs::absolute(library.dli_fname, ignored).parent_path();  // <prefix>/lib/drl/tasks
+    directories.push_back(directory);
+    directories.push_back((directory / "../../../share/drl/models").lexically_normal());
   }
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  folders.push_back(program.parent_path().parent_path() / "share/drl/models");
+  directories.push_back(program.parent_path().parent_path() / "share/drl/models");
 #if defined(DRL_MODEL_FOLDER)
-  folders.emplace_back(DRL_MODEL_FOLDER);
+  directories.emplace_back(DRL_MODEL_FOLDER);
 #endif
-  return folders;
+  return directories;
 }
 
-// The file that `name` means. Throws std::invalid_argument, with the folders, if it is in none of them.
+// Returns the path of the model file `name`. Throws std::invalid_argument, with the directories that were searched, if
+// it is in none of them.
 inline std::string find_model(const std::string& name, const void* here) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  const auto there = [&](const fs::path& file) { return fs::is_regular_file(file, ignored); };
-  if (fs::path(name).is_absolute() && there(name)) return name;
+  const auto exists = [&](const fs::path& file) { return fs::is_regular_file(file, ignored); };
+  if (fs::path(name).is_absolute() && exists(name)) return name;
   if (fs::path(name).is_absolute())
-    throw std::invalid_argument("the robot's model " + name + " is not there: correct its path");
+    throw std::invalid_argument("the robot's model " + name + " does not exist: correct its path");
   std::vector<fs::path> searched;
   std::string list;
-  for (const fs::path& folder : model_folders(here)) {
-    if (there(folder / name)) return (folder / name).string();
-    if (std::find(searched.begin(), searched.end(), folder) != searched.end()) continue;
-    list += (searched.empty() ? "" : ", ") + folder.string();
-    searched.push_back(folder);
+  for (const fs::path& directory : model_directories(here)) {
+    if (exists(directory / name)) return (directory / name).string();
+    if (std::find(searched.begin(), searched.end(), directory) != searched.end()) continue;
+    list += (searched.empty() ? "" : ", ") + directory.string();
+    searched.push_back(directory);
   }
-  throw std::invalid_argument("the robot's model " + name + " is not there (not in " + list +
-                              "): name its folder in DRL_MODELS");
+  throw std::invalid_argument("the robot's model " + name + " was not found (searched " + list +
+                              "): add its directory to DRL_MODELS");
 }
 
-// Where a task's model is. Throws std::invalid_argument if it is not there, or what it includes.
+// Returns the path of a task's model file. Throws std::invalid_argument if that file, or the downloaded file that it
+// includes, does not exist.
 inline std::string find_model(const RobotModel& model, const void* here) {
   const std::string file = find_model(std::string(model.file), here);
   std::error_code ignored;
   if (model.fetched && !std::filesystem::exists(std::filesystem::path(file).parent_path() / model.fetched, ignored))
-    throw std::invalid_argument("the robot's parts " + std::string(model.fetched) + " are not there (not beside " +
-                                file + "): run " + model.fetched_by);
+    throw std::invalid_argument("the robot's file " + std::string(model.fetched) +
+                                " does not exist (it must be next to " + file + "): run " + model.fetched_by);
   return file;
 }
 
-// What libmujoco says where it would end the process, as an exception; what it would write into MUJOCO_LOG.TXT goes:
-// warnings are counted in mjData. Whoever else uses it here keeps what he has set.
-inline void take_mujoco_messages() {
+// Makes libmujoco throw its errors as exceptions instead of ending the process, and stops it from writing warnings to
+// MUJOCO_LOG.TXT; mjData still counts them. Handlers that were set before are kept.
+inline void install_mujoco_handlers() {
   if (!mju_user_error)
     mju_user_error = [](const char* text) { throw std::runtime_error(std::string("MuJoCo: ") + text); };
   if (!mju_user_warning) mju_user_warning = [](const char*) {};
 }
 
-// 3005000 is 3.5.0.
+// Returns the text of a version number of MuJoCo: "3.5.0" for 3005000.
 inline std::string version_text(int version) {
   return std::to_string(version / 1000000) + "." + std::to_string(version / 1000 % 1000) + "." +
          std::to_string(version % 1000);
 }
 
-// Throws std::invalid_argument if libmujoco is another one than this library was built with.
+// Throws std::invalid_argument if libmujoco's version differs from the one that this library was built with.
 inline void require_mujoco_version(int version = mj_version()) {
   if (version != mjVERSION_HEADER)
-    throw std::invalid_argument("libmujoco is of version " + version_text(version) + ", and this was built for " +
-                                version_text(mjVERSION_HEADER) + ": let that one be found (LD_LIBRARY_PATH)");
+    throw std::invalid_argument("libmujoco has version " + version_text(version) + " (this library was built with " +
+                                version_text(mjVERSION_HEADER) + "): set LD_LIBRARY_PATH so that version " +
+                                version_text(mjVERSION_HEADER) + " is loaded");
 }
 
-// Throws std::invalid_argument, with MuJoCo's words, if it cannot be read.
+// Loads an MJCF file. Throws std::invalid_argument, with MuJoCo's message, if MuJoCo cannot read it.
 inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file) {
   require_mujoco_version();
-  take_mujoco_messages();
+  install_mujoco_handlers();
   char error[512] = "";
   std::unique_ptr<mjModel, DeleteModel> model(mj_loadXML(file.c_str(), nullptr, error, sizeof(error)));
   if (!model) {
@@ -117,13 +121,13 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file)
     std::replace(text.begin(), text.end(), '\n', ' ');
     const bool lacks_file = text.find("Error opening file") != std::string::npos;
     throw std::invalid_argument("MuJoCo cannot read " + file + " (" + text +
-                                (lacks_file ? "): bring the file that it names" : "): correct the file"));
+                                (lacks_file ? "): add the missing file" : "): correct the file"));
   }
   return model;
 }
 
-// The file's name and a hash of all that libmujoco has made of it, included files and meshes too: the same for models
-// that are the same to the bit, wherever they lie.
+// Returns the file's name and a hash of the compiled model, which covers included files and meshes. The result is the
+// same for bit-identical models in different directories.
 inline std::string model_id(const mjModel& model, const std::string& file) {
   std::vector<unsigned char> bytes(static_cast<size_t>(mj_sizeModel(&model)));
   mj_saveModel(&model, nullptr, bytes.data(), static_cast<int>(bytes.size()));
@@ -134,7 +138,8 @@ inline std::string model_id(const mjModel& model, const std::string& file) {
   return std::filesystem::path(file).filename().string() + " (" + text + ")";
 }
 
-// Whether MuJoCo computes where a body's mass is, and nothing else is there: a shift of it is one of nothing else.
+// Returns whether the body's centre of mass can be shifted on its own. MuJoCo computes coinciding frames only once: if
+// the inertial frame coincides with the frame of the body, a geom or a site, that frame would move with it.
 inline bool has_own_center(const mjModel& model, int body) {
   if (model.body_sameframe[body] == mjSAMEFRAME_BODY) return false;
   for (int g = 0; g < model.ngeom; ++g)
@@ -144,10 +149,11 @@ inline bool has_own_center(const mjModel& model, int body) {
   return true;
 }
 inline constexpr const char* kNoOwnCenter =
-    "its centre of mass varies, and MuJoCo takes it for a geom's or its own place: give it <inertial>";
+    "its centre of mass varies, but coincides with the frame of the body, a geom or a site: give the body an "
+    "<inertial>";
 
-// How many letters must be changed, added or left out.
-inline size_t letters_between(const std::string& a, const std::string& b) {
+// Returns the number of letters that must be replaced, inserted or deleted to turn a into b (Levenshtein distance).
+inline size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 0; i < a.size(); ++i) {
@@ -161,7 +167,8 @@ inline size_t letters_between(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// What Parts::find calls. Throws std::invalid_argument, with the nearest name, if the model has no such part.
+// Finds a model's parts by name, for Parts::find. Throws std::invalid_argument, with the most similar name, if the
+// model has no such part.
 class PartFinder {
  public:
   PartFinder(const mjModel& model, const std::string& file) : model_(model), file_(file) {}
@@ -189,10 +196,10 @@ class PartFinder {
     std::string nearest;
     for (int k = 0; k < count; ++k)
       if (const char* other = mj_id2name(&model_, type, k); other && *other)
-        if (nearest.empty() || letters_between(name, other) < letters_between(name, nearest)) nearest = other;
+        if (nearest.empty() || edit_distance(name, other) < edit_distance(name, nearest)) nearest = other;
     throw std::invalid_argument(
         file_ + " has no " + what + " '" + name + "'" +
-        (nearest.empty() ? " (none of its kind has a name): give it that name" : ": did you mean '" + nearest + "'?"));
+        (nearest.empty() ? " (it has no named " + what + "): add that name" : ": did you mean '" + nearest + "'?"));
   }
 
   const mjModel& model_;

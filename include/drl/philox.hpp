@@ -1,6 +1,6 @@
-// Random numbers as a pure function of (seed, purpose, index, step): no generator state anywhere, so that no number
-// depends on ranks, threads or order. Philox4x32-10: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3",
-// SC11, doi:10.1145/2063384.2063405.
+// Random numbers as a pure function of (seed, purpose, index, step). There is no generator state, so that no number
+// depends on ranks, threads or order. The generator is Philox4x32-10: Salmon et al., "Parallel Random Numbers: As Easy
+// as 1, 2, 3", SC11, doi:10.1145/2063384.2063405.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace drl {
 
-// Four words: a Philox counter or its output; U is uint32_t, or a pack of them. Plain, because device code cannot call
-// std::array.
+// Four words: a Philox counter or its output. U is uint32_t or a pack of them. A plain array, because device code
+// cannot call std::array.
 template <class U>
 struct Words4Of {
   U word[4];
@@ -23,7 +23,7 @@ struct PhiloxKey {
   uint32_t word[2];
 };
 
-// The upper half of a * b.
+// Returns the upper 32 bits of a * b.
 DRL_HD constexpr uint32_t multiply_high(uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t{a} * b >> 32); }
 #if !defined(__CUDACC__)
 template <int W>
@@ -51,7 +51,7 @@ DRL_HD Pack<uint32_t, W> multiply_high(uint32_t a, Pack<uint32_t, W> b) {
 }
 #endif
 
-// The ten rounds. Equal to Random123's philox4x32_R(10, counter, key).
+// Runs the ten rounds. Equals Random123's philox4x32_R(10, counter, key).
 template <class U>
 DRL_HD constexpr Words4Of<U> philox(Words4Of<U> counter, PhiloxKey key) {
   U c0 = counter.word[0], c1 = counter.word[1], c2 = counter.word[2], c3 = counter.word[3];
@@ -69,7 +69,7 @@ DRL_HD constexpr Words4Of<U> philox(Words4Of<U> counter, PhiloxKey key) {
   return {{c0, c1, c2, c3}};
 }
 
-// What a number is for. The values are part of every run's numbers: never reuse or renumber one.
+// The purpose of a random number. The values affect the numbers of every run: never reuse or renumber one.
 enum class Purpose : uint32_t {
   reset = 1,
   start_age,
@@ -83,10 +83,10 @@ enum class Purpose : uint32_t {
   first_observe,
 };
 
-// The 128 random bits of one counter under key = seed. Counter words, lowest bits first:
+// Returns the 128 random bits of one counter with key = seed. Counter words, lowest bits first:
 //   0: index 0..31    1: step 0..31    2: index 32..47 | step 32..47 << 16    3: block 0..23 | purpose << 24
 // Two calls share a counter only if all their arguments are equal, for index < 2^48, step < 2^48, block < 2^24. Lane l
-// of a pack has those of index + l.
+// of a pack uses index + l.
 template <class U = uint32_t>
 DRL_HD constexpr Words4Of<U> random_bits(uint64_t seed, Purpose purpose, uint64_t index, uint64_t step,
                                          uint32_t block = 0) {
@@ -98,7 +98,7 @@ DRL_HD constexpr Words4Of<U> random_bits(uint64_t seed, Purpose purpose, uint64_
                 {{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}});
 }
 
-// Uniform in [0, 1), from the 24 upper bits: every value is exact in float.
+// Returns a uniform number in [0, 1) from the upper 24 bits. Every value is exact in float.
 DRL_HD constexpr float uniform01(uint32_t bits) {
   return static_cast<float>(static_cast<int32_t>(bits >> 8)) * 0x1p-24f;
 }
@@ -109,7 +109,7 @@ DRL_HD Pack<float, W> uniform01(Pack<uint32_t, W> bits) {
 }
 #endif
 
-// Uniform in [0, 1), from 53 of 64 bits: every value is exact in double.
+// Returns a uniform number in [0, 1) from 53 of 64 bits. Every value is exact in double.
 DRL_HD constexpr double uniform01(uint32_t low, uint32_t high) {
   return static_cast<double>(((uint64_t{high} << 32) | low) >> 11) * 0x1p-53;
 }

@@ -1,5 +1,5 @@
-// Where a capsule's axis is nearest to a box, as MuJoCo says it: at one place, or at two where the axis lies along a
-// face or an edge. That takes decisions which differ by lane, and is rare: it goes lane by lane.
+// Finds where a capsule's axis is nearest to a box, as MuJoCo does: at one place, or at two if the axis lies along a
+// face or an edge. The decisions differ between lanes and the case is rare, so it is computed lane by lane.
 #pragma once
 
 #include "drl/lanes.hpp"
@@ -9,21 +9,22 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// Axes of a box as columns, in the world's.
+// The axes of a box as columns, in world coordinates.
 template <class F>
 struct Box {
   F turn[3][3];
-  DRL_HD void into(const F* world, F* own) const {
+  DRL_HD void into(const F* world, F* local) const {
     for (int k = 0; k < 3; ++k)
-      own[k] = math::fma(turn[2][k], world[2], math::fma(turn[1][k], world[1], turn[0][k] * world[0]));
+      local[k] = math::fma(turn[2][k], world[2], math::fma(turn[1][k], world[1], turn[0][k] * world[0]));
   }
-  DRL_HD void out_of(const F* own, F* world) const {
+  DRL_HD void out_of(const F* local, F* world) const {
     for (int k = 0; k < 3; ++k)
-      world[k] = math::fma(turn[k][2], own[2], math::fma(turn[k][1], own[1], turn[k][0] * own[0]));
+      world[k] = math::fma(turn[k][2], local[2], math::fma(turn[k][1], local[1], turn[k][0] * local[0]));
   }
 };
 
-// From a point of the box's axes towards the box: a unit vector, and the distance, below 0 inside.
+// Computes the unit vector from a point (in the box's axes) towards the box, and the distance, which is negative
+// inside.
 template <class F>
 DRL_HD void nearest_of_box(const F* point, const double* size, F* way, F& distance) {
   F inside = F(1e30), square = F(0), in_way[3] = {F(0), F(0), F(0)};
@@ -43,11 +44,12 @@ DRL_HD void nearest_of_box(const F* point, const double* size, F* way, F& distan
   distance = math::select(is_inside, -inside, outside);
 }
 
-// One lane: a capsule's axis, its centre and the way to its end, in the axes of a box [3] of half sizes.
+// A capsule and a box in one lane. The capsule is given by its centre and the vector to the end of its axis, both in
+// the box's axes; size holds the box's three half sizes.
 template <class S>
 class AxisAndBox {
  public:
-  static constexpr S kNone = 1e9;  // no place
+  static constexpr S kNone = 1e9;  // means "no such place"
 
   DRL_HD AxisAndBox(const S* center, const S* half, const double* size) {
     for (int k = 0; k < 3; ++k) {
@@ -60,7 +62,7 @@ class AxisAndBox {
       for (int corner = 0; corner < 8; ++corner)
         if ((corner >> edge & 1) == 0) try_edge(edge, corner);
   }
-  // Between -1 and 1: the nearest place, and the other one.
+  // The nearest place on the axis, from -1 to 1, and the second one (kNone if there is only one).
   DRL_HD S first() const { return at_; }
   DRL_HD S second() const {
     return nearest_ == kFace ? along_face() : nearest_ == kCorner ? from_corner() : across_edge();
@@ -69,7 +71,7 @@ class AxisAndBox {
  private:
   enum Nearest { kFace, kEdge, kCorner };
 
-  // Ends of the axis above a face, or within the box.
+  // Tries the ends of the axis that are above a face or inside the box.
   DRL_HD void try_ends() {
     for (int end = -1; end <= 1; end += 2) {
       int outside = 0, face = -1;
@@ -84,7 +86,8 @@ class AxisAndBox {
       best_ = square, at_ = static_cast<S>(end), nearest_ = kFace, face_ = face;
     }
   }
-  // The edge along the axis k of the box from a corner, whose bit l says on which side of its axis l it is.
+  // Tries the edge that leaves a corner along the box's axis k. Bit l of `corner` gives the side of axis l on which it
+  // is.
   DRL_HD void try_edge(int k, int corner) {
     S off[3], u = 0, v = 0;
     for (int l = 0; l < 3; ++l) {
@@ -95,9 +98,9 @@ class AxisAndBox {
     const S a = size_[k] * size_[k], b = -size_[k] * half_[k], c = square_;
     const S determinant = a * c - b * b;
     if (abs(determinant) < S(1e-15)) return;
-    // Places on the edge and on the axis: those of the lines, then those within one and the other.
+    // The nearest places of the two lines, then limited to the edge and to the axis.
     S x = (c * u - b * v) / determinant, y = (a * v - b * u) / determinant;
-    int end = 0;  // of the edge, once it has been there
+    int end = 0;  // the edge's end that was reached, or 0
     if (abs(x) > 1) end = x > 0 ? 1 : -1, x = static_cast<S>(end), y = (v - b * x) / c;
     if (abs(y) > 1) {
       y = y > 0 ? 1 : -1, x = (u - b * y) / a;
@@ -113,14 +116,15 @@ class AxisAndBox {
     nearest_ = end != 0 ? kCorner : kEdge, corner_ = corner | (end > 0 ? 1 << k : 0);
   }
 
-  // How far the axis goes along the box's axis k until it has passed the box.
+  // Returns how far the axis goes along the box's axis k before it has passed the box.
   DRL_HD S passes(int k) const { return 2 * size_[k] / abs(half_[k]); }
   DRL_HD static S least(S a, S b) { return b < a ? b : a; }
   DRL_HD static S abs(S x) { return x < 0 ? -x : x; }
-  // The box's axis of the one bit that is set, else -1.
+  // Returns the index of the only bit that is set, or -1.
   DRL_HD static int only_bit(int bits) { return bits == 1 ? 0 : bits == 2 ? 1 : bits == 4 ? 2 : -1; }
 
-  // The end above a face: towards the other end, as far as that is above the face.
+  // An end of the axis is above a face: returns the place towards the other end, as far as the axis stays above the
+  // face.
   DRL_HD S along_face() const {
     if (face_ < 0) return kNone;
     S step = 2;
@@ -132,7 +136,7 @@ class AxisAndBox {
       }
     return at_ - at_ * step;
   }
-  // A corner: along an edge or a face, unless the axis points at the corner.
+  // The axis is nearest to a corner: returns the place along an edge or a face, unless the axis points at the corner.
   DRL_HD S from_corner() const {
     const int differs = rises_ ^ corner_;
     if (differs == 0 || differs == 7) return kNone;
@@ -141,7 +145,8 @@ class AxisAndBox {
     if (half_[k] * half_[k] > S(0.5) * square_) return at_ + turn * least(1 - turn * at_, passes(k));
     return at_ - turn * least(least(1 + turn * at_, passes(l)), passes(m));
   }
-  // The middle of an edge: over the face that the axis is nearer to, unless it stands upright on the edge.
+  // The axis is nearest to the middle of an edge: returns the place over the face that is closer to the axis, unless
+  // the axis is upright on the edge.
   DRL_HD S across_edge() const {
     const int differs = (rises_ ^ corner_) & ~(1 << edge_);
     if (only_bit(differs) < 0) return kNone;
@@ -153,14 +158,14 @@ class AxisAndBox {
     return at_ + turn * least(least(1 - turn * at_, passes(flat)), size_[edge_] * left / abs(half_[edge_]));
   }
 
-  S center_[3], half_[3], size_[3], square_ = 0;  // of half its length
-  int rises_ = 0;                                 // bit k: along the box's axis k
+  S center_[3], half_[3], size_[3], square_ = 0;  // square_: of half the axis's length
+  int rises_ = 0;                                 // bit k: the axis points along the box's positive axis k
   S best_ = S(1e30), at_ = 0, on_edge_ = 0;
   Nearest nearest_ = kFace;
   int face_ = -1, edge_ = 0, corner_ = 0;
 };
 
-// The same in these lanes.
+// Finds both places in each of these lanes.
 template <class F>
 DRL_HD_CALLED void find_places(const F* center, const F* half, const double* size, Mask<F> lanes, F& first, F& second) {
   using S = Scalar<F>;

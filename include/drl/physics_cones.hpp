@@ -1,9 +1,9 @@
 // Contacts with friction in elliptic cones (MuJoCo, "Computation", friction cones). A contact's residuals are scaled so
-// that its cost depends on two lengths alone: N along the normal and T across it, of sliding, spinning and rolling
-// together. With the regularised friction mu (mu^2 = sliding friction^2 / impratio) it is half the hardness times the
-// square of the distance to the cone N >= mu T: nothing inside, N^2 + T^2 where -N >= T / mu (the bottom, where it is
-// quadratic), and (mu T - N)^2 / (1 + mu^2) between. Such a cost is homogeneous: its gradient is its second derivative
-// times the residuals, so that a contact pushes with -stiffness (residuals), as rows do.
+// that its cost depends on two lengths only: N along the normal, and T across it, which combines sliding, spinning and
+// rolling. mu is the regularised friction (mu^2 = sliding friction^2 / impratio). The cost is half the hardness times
+// the squared distance to the cone N >= mu T: zero inside the cone, N^2 + T^2 in the bottom zone -N >= T / mu (where it
+// is quadratic), and (mu T - N)^2 / (1 + mu^2) between the two. This cost is homogeneous: its gradient is its second
+// derivative times the residuals, so a contact pushes with -stiffness (residuals), as rows do.
 #pragma once
 
 #include "drl/lanes.hpp"
@@ -13,36 +13,36 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-constexpr int kResiduals = 6;  // of a contact: along the normal; sliding, two; spinning; rolling, two
+constexpr int kResiduals = 6;  // of a contact: 1 normal, 2 sliding, 1 spinning, 2 rolling
 
-// A place of a robot that may touch the floor: a sphere, of radius 0 for a corner.
+// A point of the robot that may touch the floor: the centre of a sphere, or a corner (with radius 0).
 struct ConePoint {
-  int body, frame, sensor;  // among those that may touch; -1: none
+  int body, frame, sensor;  // indices among those with contacts; sensor -1: none
   double radius, height, margin, weight;
   int power;
-  double stiffness, damping, least, most, width, midpoint;  // of the solver's parameters
+  double stiffness, damping, least, most, width, midpoint;  // solver parameters
   int dimensions;                                           // 1, 3 or 6 residuals
   double friction[3];                                       // sliding, spinning, rolling
-  int varies[2] = {-1, -1};                                 // parameters, where they are larger
+  int varies[2] = {-1, -1};                                 // parameters that raise the friction, or -1
 };
 
-// What environments change: three numbers of each.
+// Values that environments may change, three for each parameter.
 struct Parameter {
   enum Kind { friction, center_of_mass } kind;
-  int index;  // geom; body
+  int index;  // of the geom or body
   double start[3];
 };
 
-// The second derivative of a contact's cost, of residuals (N, those across it): `cross` and `along` are of the
-// direction t of the latter, `across` is of each of them.
+// The second derivative of a contact's cost with respect to its residuals (N, those across it). `cross` and `along`
+// belong to the direction t of the residuals across; `across` belongs to each of them.
 template <class F>
 struct Stiffness {
   F normal, cross, along, across;
-  F alone;  // of what `along` t has, the part that `cross` does not bring about
+  F alone;  // the part of `along` t that does not come from `cross`
   F t[kResiduals - 1];
 
-  // Times residuals.
-  DRL_HD void of(const F* u, int residuals, F* push) const {
+  // Computes stiffness times residuals.
+  DRL_HD void times(const F* u, int residuals, F* push) const {
     F share = F(0);
     for (int k = 1; k < residuals; ++k) share = math::fma(t[k - 1], u[k], share);
     push[0] = math::fma(normal, u[0], cross * share);
@@ -54,32 +54,35 @@ struct Stiffness {
 template <class F>
 struct Cone {
   F hardness, mu, friction[3];
-  F u[kResiduals], next_u[kResiduals];  // scaled residuals at the last accelerations, and at the next ones
+  F u[kResiduals], next_u[kResiduals];  // scaled residuals at the last and at the next accelerations
   Stiffness<F> now, next;
 
-  // `regularised`: mu of a sliding friction of 1. No friction: mu is 1, and the residuals across are 0.
-  DRL_HD void set_friction(int dimensions, const F* own, double regularised) {
-    mu = dimensions == 1 ? F(1) : F(regularised) * own[0];
-    for (int k = 0; k < 3; ++k) friction[k] = dimensions > (k == 0 ? 1 : 3) ? own[k] : F(0);
+  // Sets mu and the coefficients; `regularised` is mu for a sliding friction of 1. Without friction, mu is 1 and the
+  // residuals across the normal are 0.
+  DRL_HD void set_friction(int dimensions, const F* coefficients, double regularised) {
+    mu = dimensions == 1 ? F(1) : F(regularised) * coefficients[0];
+    for (int k = 0; k < 3; ++k) friction[k] = dimensions > (k == 0 ? 1 : 3) ? coefficients[k] : F(0);
   }
   DRL_HD F scale(int k) const { return k == 0 ? mu : friction[k < 3 ? 0 : k == 3 ? 1 : 2]; }
 
-  // The hardness at N and T if that is at the bottom, and if it is between bottom and cone.
+  // Sets `whole` to the hardness if (N, T) is in the bottom zone, and `middle` to hardness / (1 + mu^2) if it is
+  // between bottom and cone; otherwise to 0.
   DRL_HD void find_zone(F n, F size, F& whole, F& middle) const {
     const Mask<F> is_out = (mu * size <= n) & ((F(0) <= n) | (F(0) < size));
     const Mask<F> is_bottom = (math::fma(mu, n, size) <= F(0)) & !is_out;
     whole = math::select(is_bottom, hardness, F(0));
     middle = math::select(is_out | is_bottom, F(0), hardness / math::fma(mu, mu, F(1)));
   }
-  // Nothing pushes yet. u becomes that of the last solution, where the contact was in it.
+  // Begins a solution in which nothing pushes. u becomes that of the last solution in lanes where the contact was part
+  // of it.
   DRL_HD void begin_solution(Mask<F> was_here) {
     now = {F(0), F(0), F(0), F(0), F(0), {F(0), F(0), F(0), F(0), F(0)}};
     for (int k = 0; k < kResiduals; ++k) u[k] = math::select(was_here, next_u[k], F(0));
     next = now;
     for (F& x : next_u) x = F(0);
   }
-  // To begin with, next_u becomes u where that pushes.
-  DRL_HD void go_on(int residuals) {
+  // Sets next_u to u in lanes where u pushes, as the first guess of a solution.
+  DRL_HD void reuse_last(int residuals) {
     F square = F(0), whole, middle;
     for (int k = 1; k < residuals; ++k) square = math::fma(u[k], u[k], square);
     find_zone(u[0], math::sqrt(square), whole, middle);
@@ -87,7 +90,7 @@ struct Cone {
     for (int k = 0; k < residuals; ++k) next_u[k] = math::select(pushes, u[k], next_u[k]);
     find_next(residuals);
   }
-  // The stiffness at next_u.
+  // Computes the stiffness at next_u.
   DRL_HD void find_next(int residuals) {
     F square = F(0);
     for (int k = 1; k < residuals; ++k) square = math::fma(next_u[k], next_u[k], square);
@@ -99,17 +102,18 @@ struct Cone {
     next.along = math::fma(mu * mu, middle, whole - next.across);
     for (int k = 1; k < residuals; ++k) next.t[k - 1] = next_u[k] * inverse;
   }
-  // Adds the squares of what pushes at next_u, and of how far that is from what the stiffness of now says.
+  // Adds the squared force at next_u to `size`, and the squared error of the force that the current stiffness predicts
+  // to `error`.
   DRL_HD void compare(int residuals, F& size, F& error) const {
     F push[kResiduals], expected[kResiduals], own_size = F(0), own_error = F(0);
-    next.of(next_u, residuals, push), now.of(next_u, residuals, expected);
+    next.times(next_u, residuals, push), now.times(next_u, residuals, expected);
     for (int k = 0; k < residuals; ++k) {
       const F off = push[k] - expected[k];
       own_size = math::fma(push[k], push[k], own_size), own_error = math::fma(off, off, own_error);
     }
     size = math::fma(mu * mu, own_size, size), error = math::fma(mu * mu, own_error, error);
   }
-  // The stiffness of these lanes stays.
+  // Makes the next residuals and stiffness the current ones; in the lanes `stays` the stiffness is kept.
   DRL_HD void take_next(int residuals, Mask<F> stays) {
     const auto take = [&](F& of_now, F of_next) DRL_LAMBDA { of_now = math::select(stays, of_now, of_next); };
     take(now.normal, next.normal), take(now.cross, next.cross), take(now.along, next.along);
@@ -118,19 +122,19 @@ struct Cone {
     for (int k = 0; k < residuals; ++k) u[k] = next_u[k];
   }
 
-  // Of a search on the line from u to next_u: to the slope of all else at its start, where that is known at its end,
-  // and to the curvature there.
+  // Begins a line search from u to next_u: subtracts the slope at next_u from `slope`, and adds the curvature to
+  // `start`, both with the current stiffness (see search_line).
   DRL_HD void begin_line(int residuals, F& slope, F& start) const {
     F change[kResiduals], push[kResiduals], along_next = F(0), along_change = F(0);
     for (int k = 0; k < residuals; ++k) change[k] = next_u[k] - u[k];
-    now.of(change, residuals, push);
+    now.times(change, residuals, push);
     for (int k = 0; k < residuals; ++k) {
       along_next = math::fma(push[k], next_u[k], along_next);
       along_change = math::fma(push[k], change[k], along_change);
     }
     slope = slope - along_next, start = start + along_change;
   }
-  // Adds the first two derivatives of the cost at a place of it.
+  // Adds the first two derivatives of the cost at the place `at` of the line.
   DRL_HD void add_slopes(int residuals, F at, F& first, F& second) const {
     F square = F(0), mixed = F(0), changes = F(0);
     for (int k = 1; k < residuals; ++k) {
@@ -148,21 +152,22 @@ struct Cone {
     const F turned = math::fma(off_grows, off_grows, -(mu * off) * bends);
     second = math::fma(whole, math::fma(change, change, changes), math::fma(middle, turned, second));
   }
-  // Goes back on the line, in these lanes.
+  // Moves next_u back to the place `at` of the line, in these lanes.
   DRL_HD void go_back(int residuals, Mask<F> lanes, F at) {
     for (int k = 0; k < residuals; ++k)
       next_u[k] = math::select(lanes, math::fma(at, next_u[k] - u[k], u[k]), next_u[k]);
     find_next(residuals);
   }
-  // What pushes at next_u: along the normal and the tangents, and about them.
+  // Computes the forces at next_u: along the normal and the tangents, and the torques about them.
   DRL_HD void push(int residuals, F* force) const {
-    next.of(next_u, residuals, force);
+    next.times(next_u, residuals, force);
     for (int k = 0; k < residuals; ++k) force[k] = -(scale(k) * force[k]);
     for (int k = residuals; k < kResiduals; ++k) force[k] = F(0);
   }
 };
 
-// The impedance d(x) of a constraint: from `least` at x = 0 to `most` at the width; of power 1 or 2.
+// Returns the impedance d(x) of a constraint, which rises from `least` at x = 0 to `most` at the width. The power is 1
+// or 2.
 template <class F, class Point>
 DRL_HD F impedance(const Point& point, int power, F x) {
   const F share = math::min(math::abs(x) * F(1 / point.width), F(1)), rest = F(1) - share;
@@ -173,22 +178,24 @@ DRL_HD F impedance(const Point& point, int power, F x) {
   return math::fma(F(point.most - point.least), rise, F(point.least));
 }
 
-// The friction of a contact in these environments.
+// Computes the friction of a contact in these environments.
 template <class F>
-DRL_HD void find_friction(const double* fixed, const int* varies, const F* own, F* friction) {
+DRL_HD void find_friction(const double* fixed, const int* varies, const F* parameters, F* friction) {
   for (int k = 0; k < 3; ++k) {
     friction[k] = F(fixed[k]);
     for (int v = 0; v < 2; ++v)
-      if (varies[v] >= 0) friction[k] = math::max(friction[k], own[varies[v] + k]);
+      if (varies[v] >= 0) friction[k] = math::max(friction[k], parameters[varies[v] + k]);
   }
 }
 
-// A contact with the floor: z is the normal, x and y are the tangents. `rest`: scaled residuals at no acceleration.
+// A contact with the floor, with the normal z and the tangents x and y. `rest` holds the scaled residuals at zero
+// acceleration.
 template <class F>
 struct FloorCone : Cone<F> {
   F point[3], rest[kResiduals];
 
-  // Of a motion (angular, linear velocity or acceleration of the tree's origin): scaled residuals of the point.
+  // Computes the scaled residuals of the point from a motion (angular, then linear velocity or acceleration of the
+  // tree's origin).
   DRL_HD void along(const F* motion, int residuals, const F* start, F* u) const {
     const F x = math::fma(motion[1], point[2], math::fma(-motion[2], point[1], motion[3]));
     const F y = math::fma(motion[2], point[0], math::fma(-motion[0], point[2], motion[4]));
@@ -198,9 +205,10 @@ struct FloorCone : Cone<F> {
   }
 
   template <class Touch>
-  DRL_HD void begin(const ConePoint& at, const Touch& touch, const F* velocity, const F* own, double regularised) {
+  DRL_HD void begin(const ConePoint& at, const Touch& touch, const F* velocity, const F* parameters,
+                    double regularised) {
     F friction[3];
-    find_friction(at.friction, at.varies, own, friction);
+    find_friction(at.friction, at.varies, parameters, friction);
     this->set_friction(at.dimensions, friction, regularised);
     point[0] = touch.center_x, point[1] = touch.center_y;
     point[2] = touch.center_z - math::fma(F(0.5), touch.distance, F(at.radius));
@@ -213,8 +221,8 @@ struct FloorCone : Cone<F> {
     rest[0] = math::fma(this->mu * F(at.stiffness), d * x, rest[0]);
   }
 
-  // Adds the stiffness, and the force at no acceleration, to the coupling of its body (physics_work.hpp): about the
-  // origin of its tree.
+  // Adds the stiffness, and the force at zero acceleration, to the coupling of the contact's body (physics_work.hpp),
+  // about the origin of its tree.
   DRL_HD void add_coupling(int residuals, F* coupling) const {
     const Stiffness<F>& k = this->now;
     F lin[3][3], bent[3][3], ang[3][3], f[kResiduals];  // linear; torque of linear motion; torque of angular motion
@@ -236,10 +244,10 @@ struct FloorCone : Cone<F> {
       }
     for (int i = 1; i < 3; ++i)
       for (int j = 0; j < i; ++j) lin[i][j] = lin[j][i], ang[i][j] = ang[j][i];
-    k.of(rest, residuals, f);
+    k.times(rest, residuals, f);
     for (int r = 0; r < kResiduals; ++r) f[r] = r < residuals ? this->scale(r) * f[r] : F(0);
 
-    // Moved from the point to the origin: a force has a torque, an angular acceleration moves the point.
+    // Moves them from the point to the origin: a force has a torque, and an angular acceleration moves the point.
     const auto cross = [&](const F* b, int i) DRL_LAMBDA {  // point x b
       const int l = (i + 1) % 3, m = (i + 2) % 3;
       return math::fma(point[l], b[m], -(point[m] * b[l]));
@@ -265,7 +273,8 @@ struct FloorCone : Cone<F> {
     }
   }
 
-  // Adds what pushes, as (torque about the origin, force), and where that is wanted the force on the floor.
+  // Adds the contact's (torque about the origin, force) to `wrench`, and its force on the floor to `sensed` if that is
+  // not null.
   DRL_HD void add_wrench(int residuals, F* wrench, F* sensed) const {
     F f[kResiduals];
     this->push(residuals, f);

@@ -1,12 +1,12 @@
-// A function object (drl/loop.hpp) that steps many of one robot: their numbers are columns, one environment beside the
-// other.
+// A function object (drl/loop.hpp) that steps a batch of environments of one robot. In all arrays, the
+// environments' values of one quantity are contiguous.
 #pragma once
 
 #include "drl/physics_support.hpp"
 
 namespace drl {
 
-// Robot is what a header of drl_robot ends with, half_cheetah_robot.
+// Robot is the struct at the end of a header that drl_robot writes, such as half_cheetah_robot.
 template <class Robot>
 struct StepRobots {
   static constexpr int nq = Robot::template Physics<float>::nq, nv = Robot::template Physics<float>::nv;
@@ -17,11 +17,11 @@ struct StepRobots {
   int frame_skip;
   float* state;       // [kNumbers, n]
   const float* ctrl;  // [nu, n]
-  // Of the last stage; null where they are not wanted.
+  // Quantities of the last stage; null if they are not needed.
   float* qacc;               // [nv, n]
   float* cfrc_ext;           // [nbody, 6, n]
   float* unsolved;           // [n], added to
-  float* sensors = nullptr;  // [MuJoCo's sensordata, n]: those of contacts feel every time step
+  float* sensors = nullptr;  // [size of MuJoCo's sensordata, n]: contact sensors measure in every time step
 
   template <class F>
   DRL_HD void lanes(int64_t i) const {
@@ -30,7 +30,7 @@ struct StepRobots {
     typename P::Stage last;
     typename P::Work work;
     physics::begin_parameters<P>(last);
-    F controls[physics::some(nu)];
+    F controls[physics::at_least_one(nu)];
     each_number<F>(s, [&](F& x, int k) DRL_LAMBDA { x = load<F>(state + k * n + i); });
     for (int k = 0; k < nu; ++k) controls[k] = load<F>(ctrl + k * n + i);
     F not_solved = F(0);
@@ -44,19 +44,20 @@ struct StepRobots {
       for (int k = 0; k < nv; ++k) store(qacc + k * n + i, last.qacc[k]);
     if constexpr (P::kSensorNumbers > 0)
       if (sensors) {
-        typename P::Seen seen;
-        physics::see_frames<P>(last, seen), physics::see_centers<P>(last, seen), physics::see_motion<P>(last, seen);
-        physics::see_sensors<P>(seen);
+        typename P::Derived derived;
+        physics::derive_frames<P>(last, derived), physics::derive_centers<P>(last, derived),
+            physics::derive_motion<P>(last, derived);
+        physics::derive_sensors<P>(derived);
         for (int k = 0; k < P::kSensorNumbers; ++k) {
           const int place = P::sensor_place(k);
-          store(sensors + k * n + i, place < 0 ? seen.sensor[k] : last.sensed[place / 4][place % 4]);
+          store(sensors + k * n + i, place < 0 ? derived.sensor[k] : last.sensed[place / 4][place % 4]);
         }
       }
     if (cfrc_ext) {
-      typename P::Seen seen;
-      physics::see_forces<P>(last, work.forces, seen);
+      typename P::Derived derived;
+      physics::derive_forces<P>(last, work.forces, derived);
       for (int b = 1; b < nbody; ++b)
-        for (int k = 0; k < 6; ++k) store(cfrc_ext + (6 * b + k) * n + i, seen.cfrc_ext[b - 1][k]);
+        for (int k = 0; k < 6; ++k) store(cfrc_ext + (6 * b + k) * n + i, derived.cfrc_ext[b - 1][k]);
     }
   }
 

@@ -1,7 +1,7 @@
-// Contacts between the parts of robots, which are spheres, capsules and boxes, and what they add to the solution: rows
-// over all of qvel, since such a contact couples two bodies. A lane has few, so that they are kept in as many places as
-// the lane with most of them needs, in each lane in the order of its own contacts: what another lane has changes no
-// bit.
+// Contacts between geoms of robots (spheres, capsules and boxes), and what they add to the solution. Their rows span
+// all of qvel, since such a contact couples two bodies. A lane has few of these contacts. They are stored in as many
+// places as the lane with most of them needs, and each lane stores its own contacts in order, so its results do not
+// depend on other lanes.
 #pragma once
 
 #include "drl/lanes.hpp"
@@ -13,48 +13,49 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// A sphere, capsule or box that may touch another one.
-struct RoundPart {
-  int frame, tree;    // frame: among those that may touch; -1: the world
-  uint64_t moved_by;  // bit i: qvel[i]
+// A sphere, capsule or box that may touch another geom.
+struct PairGeom {
+  int frame, tree;    // frame: index among those that may touch, -1 for the world
+  uint64_t moved_by;  // bit i is set if qvel[i] moves it
   double radius;
-  int box = -1;  // among boxes
+  int box = -1;  // index among boxes, or -1
 };
 using HalfSizes = double[3];  // of a box
 struct ContactPair {
-  int first, second;  // parts; spheres before capsules, boxes last
+  int first, second;  // geoms; spheres before capsules, boxes last
   bool are_capsules;
-  int edges;             // 1, or 4 of a pyramid; 0 of an elliptic cone
-  float reach, nearest;  // squares of distances of centres, and of axes, beyond which they do not touch
+  int edges;             // 1 without friction, 4 for a pyramid, 0 for an elliptic cone
+  float reach, nearest;  // squared distances between centres and between axes beyond which they cannot touch
   double margin, friction, weight;
-  double stiffness, damping, least, most, width, midpoint;  // of the solver's parameters
-  int dimensions = 1;                                       // of an elliptic cone, as ConePoint has them
+  double stiffness, damping, least, most, width, midpoint;  // solver parameters
+  int dimensions = 1;                                       // of an elliptic cone, as in ConePoint
   double cone_friction[3] = {0, 0, 0};
   int varies[2] = {-1, -1};
 };
 
-// A part's centre, from the origin of the first tree, and from there to the end of its axis: 0 of a sphere.
+// A geom's centre, relative to the origin of the first tree, and the vector from the centre to the end of its axis (0
+// for spheres and boxes).
 template <class F>
-struct Round {
+struct GeomAxis {
   F center[3], half[3];
 };
-// A residual: along qacc + rest.
+// A row: its residual is along qacc + rest.
 template <class F, int nv>
 struct PairRow {
   F along[nv], rest;
 
-  // Becomes another one in these lanes.
+  // Copies another row in these lanes.
   DRL_HD void take(Mask<F> lanes, const PairRow& other) {
     for (int i = 0; i < nv; ++i) along[i] = math::select(lanes, other.along[i], along[i]);
     rest = math::select(lanes, other.rest, rest);
   }
 };
-// A contact in an elliptic cone: scaled residuals, along qacc + rest.
+// A contact in an elliptic cone. Its scaled residuals are along qacc + rest.
 template <class F, int nv>
 struct PairCone : Cone<F> {
   PairRow<F, nv> row[kResiduals];
 
-  // Becomes another one in these lanes, before a solution.
+  // Copies another contact in these lanes, before a solution.
   DRL_HD void take(Mask<F> lanes, const PairCone& other) {
     this->hardness = math::select(lanes, other.hardness, this->hardness);
     this->mu = math::select(lanes, other.mu, this->mu);
@@ -62,7 +63,8 @@ struct PairCone : Cone<F> {
     for (int r = 0; r < kResiduals; ++r) row[r].take(lanes, other.row[r]);
   }
 };
-// Where two parts touch, from the origin of the first tree: the normal goes from the first to the second.
+// The point where two geoms touch, relative to the origin of the first tree. The normal points from the first geom to
+// the second.
 template <class F>
 struct PairContact {
   F point[3], normal[3], distance;
@@ -80,29 +82,29 @@ DRL_HD void cross(const F* a, const F* b, F* c) {
   }
 }
 
-// Of two parts: their axes as lines, on which places are numbers between -1 and 1.
+// The axes of two geoms as lines, on which places are numbers from -1 to 1.
 template <class F>
 struct TwoAxes {
-  const Round<F>&a, &b;
+  const GeomAxis<F>&a, &b;
   F apart[3], across[3];       // from b's centre to a's; a's half axis x b's
-  F square;                    // of `across`
-  F aa, ab, bb, a_off, b_off;  // products of half axes; of them and `apart`
+  F square;                    // |across|^2
+  F aa, ab, bb, a_off, b_off;  // products of half axes; of a half axis and `apart`
 
-  DRL_HD TwoAxes(const Round<F>& first, const Round<F>& second) : a(first), b(second) {
+  DRL_HD TwoAxes(const GeomAxis<F>& first, const GeomAxis<F>& second) : a(first), b(second) {
     for (int k = 0; k < 3; ++k) apart[k] = a.center[k] - b.center[k];
     cross(a.half, b.half, across);
     square = dot(across, across);
     aa = dot(a.half, a.half), ab = dot(a.half, b.half), bb = dot(b.half, b.half);
     a_off = dot(a.half, apart), b_off = dot(b.half, apart);
   }
-  // Parallel, or one is no line: MuJoCo's bound.
+  // Returns the lanes in which the axes are parallel or one has no length, with MuJoCo's bound.
   DRL_HD Mask<F> are_parallel() const { return square < F(1e-15); }
 
-  // On one of them, the nearest to a place on the other; perhaps beyond its ends.
+  // The place on one axis that is nearest to a place on the other. It may be beyond the ends.
   DRL_HD F on_a(F y) const { return (ab * y - a_off) / math::max(aa, F(kLeast)); }
   DRL_HD F on_b(F x) const { return math::fma(ab, x, b_off) / math::max(bb, F(kLeast)); }
-  // The nearest places of both, where they are not parallel: x on a, y on b. By products of vectors, which stay exact
-  // where lines are nearly parallel.
+  // Computes the nearest places, x on a and y on b, of axes that are not parallel. The cross products stay exact for
+  // nearly parallel lines.
   DRL_HD void nearest(F& x, F& y) const {
     F turned[3];
     cross(apart, b.half, turned);
@@ -113,13 +115,13 @@ struct TwoAxes {
     x = math::select(y != free, math::clamp(on_a(y), F(-1), F(1)), x);
   }
 
-  // From a place of a to one of b.
+  // Computes the vector from place x of a to place y of b.
   DRL_HD void between(F x, F y, F* way) const {
     for (int k = 0; k < 3; ++k) way[k] = math::fma(y, b.half[k], -math::fma(x, a.half[k], apart[k]));
   }
-  // Of the spheres around two places.
+  // Returns the contact between the spheres around two places.
   DRL_HD PairContact<F> contact(F x, F y, double first_radius, double second_radius) const {
-    // Nearer than this, the direction between places is nothing but rounding.
+    // Below this distance, the direction between the places is only rounding error.
     constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-6 : 1e-15;
     PairContact<F> c;
     between(x, y, c.normal);
@@ -140,11 +142,11 @@ struct TwoAxes {
   static constexpr double kLeast = 1e-30;
 };
 
-// Of these lanes: calls body(pair, lanes, contact) for each contact of two parts that is there in some, and says in
-// which. Parallel capsules have two: the first two of their ends that touch, each where it is nearest to the other
-// axis.
+// Calls body(pair, lanes, contact) for each contact of two geoms that exists in some of these lanes, with the lanes in
+// which it exists. Parallel capsules have up to two contacts: the first two of their four ends that touch, each at the
+// nearest place of the other axis.
 template <class P, class F, class Body>
-DRL_HD void each_contact_of(const ContactPair& pair, const Round<F>& a, const Round<F>& b, Mask<F> lanes,
+DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b, Mask<F> lanes,
                             const Body& body) {
   const TwoAxes<F> axes(a, b);
   F x, y, way[3], found = F(0);
@@ -158,7 +160,8 @@ DRL_HD void each_contact_of(const ContactPair& pair, const Round<F>& a, const Ro
     const F side = F(end % 2 == 1 ? 1 : -1);
     if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
     if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
-    const PairContact<F> contact = axes.contact(x, y, P::round(pair.first).radius, P::round(pair.second).radius);
+    const PairContact<F> contact =
+        axes.contact(x, y, P::pair_geom(pair.first).radius, P::pair_geom(pair.second).radius);
     const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));
     const Mask<F> touches = is_near & is_asked & (contact.distance < F(pair.margin));
     if (!any(touches)) continue;
@@ -166,11 +169,11 @@ DRL_HD void each_contact_of(const ContactPair& pair, const Round<F>& a, const Ro
     found = found + math::select(touches, F(1), F(0));
   }
 }
-// The same of a sphere or a capsule and a box.
+// Does the same for a sphere or a capsule against a box.
 template <class P, class F, class Body>
-DRL_HD void each_contact_with_box(const ContactPair& pair, const Round<F>& a, const Round<F>& b, const Box<F>& box,
-                                  Mask<F> lanes, const Body& body) {
-  const double radius = P::round(pair.first).radius, *size = P::box(P::round(pair.second).box);
+DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b,
+                                  const Box<F>& box, Mask<F> lanes, const Body& body) {
+  const double radius = P::pair_geom(pair.first).radius, *size = P::box(P::pair_geom(pair.second).box);
   F apart[3], center[3], half[3];
   for (int k = 0; k < 3; ++k) apart[k] = a.center[k] - b.center[k];
   box.into(apart, center), box.into(a.half, half);
@@ -196,18 +199,18 @@ DRL_HD void each_contact_with_box(const ContactPair& pair, const Round<F>& a, co
     body(pair, touches, contact);
   }
 }
-// The same for each pair.
+// Calls body(pair, lanes, contact) for each contact of each pair.
 template <class P, class Body>
 DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
   using F = typename P::Number;
   for (int k = 0; k < P::kPairs; ++k) {
     const ContactPair& pair = P::pair(k);
-    const Round<F>&a = w.round[pair.first], &b = w.round[pair.second];
+    const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
     const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
     const Mask<F> is_near = dot(apart, apart) < F(pair.reach);
     if (!any(is_near)) continue;
     if constexpr (P::kBoxes > 0)
-      if (const int box = P::round(pair.second).box; box >= 0) {
+      if (const int box = P::pair_geom(pair.second).box; box >= 0) {
         each_contact_with_box<P>(pair, a, b, w.box[box], is_near, body);
         continue;
       }
@@ -215,10 +218,10 @@ DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
   }
 }
 
-// Two tangents of a contact (MuJoCo's mju_makeFrame).
+// Computes two tangents of a contact, as MuJoCo's mju_makeFrame does.
 template <class F>
 DRL_HD void find_tangents(const F* normal, F* tangent, F* second) {
-  const Mask<F> is_steep = !((normal[1] < F(0.5)) & (F(-0.5) < normal[1]));  // near to y: the tangent begins with z
+  const Mask<F> is_steep = !((normal[1] < F(0.5)) & (F(-0.5) < normal[1]));  // close to y: the tangent starts from z
   const F share = math::select(is_steep, normal[2], normal[1]);
   for (int k = 0; k < 3; ++k) {
     const F start = k == 0 ? F(0) : math::select(is_steep, F(k == 2 ? 1 : 0), F(k == 1 ? 1 : 0));
@@ -228,7 +231,8 @@ DRL_HD void find_tangents(const F* normal, F* tangent, F* second) {
   for (int k = 0; k < 3; ++k) tangent[k] = inverse * tangent[k];
   cross(normal, tangent, second);
 }
-// The direction of an edge of a contact's pyramid: the normal, and friction times a tangent.
+// Computes the direction of one edge of a contact's friction pyramid: the normal plus or minus friction times a
+// tangent.
 template <class F>
 DRL_HD void edge_direction(const ContactPair& pair, const F* normal, int edge, F* direction) {
   for (int k = 0; k < 3; ++k) direction[k] = normal[k];
@@ -239,20 +243,20 @@ DRL_HD void edge_direction(const ContactPair& pair, const F* normal, int edge, F
   for (int k = 0; k < 3; ++k) direction[k] = math::fma(size, edge < 2 ? tangent[k] : second[k], direction[k]);
 }
 
-// A force at a contact's point, with its torque about the origin of each tree.
+// Computes the wrench of a force at a contact's point about the origin of each tree: (torque, force).
 template <class P, class F>
 DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* force, F (*wrench)[6]) {
   for (int tree = 0; tree < P::kTrees; ++tree) {
     F arm[3];
     for (int k = 0; k < 3; ++k) arm[k] = point[k];
     if constexpr (P::kTrees > 1)
-      for (int k = 0; k < 3 && tree > 0; ++k) arm[k] = point[k] + w.between[tree][k];
+      for (int k = 0; k < 3 && tree > 0; ++k) arm[k] = point[k] + w.tree_offset[tree][k];
     cross(arm, force, wrench[tree]);
     for (int k = 0; k < 3; ++k) wrench[tree][3 + k] = force[k];
   }
 }
 
-// a b, of numbers along qvel: four sums side by side.
+// Returns start + a b for vectors along qvel, with four partial sums.
 template <int n, class F>
 DRL_HD F long_dot(const F* a, const F* b, F start) {
   constexpr int kSums = 4;
@@ -261,14 +265,14 @@ DRL_HD F long_dot(const F* a, const F* b, F start) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// The weight of a row with the residual y, where it pushes; else 0.
+// Returns the weight of a row if its residual y is negative (the row is active), otherwise 0.
 template <class F>
-DRL_HD F pushing(F weight, F y) {
+DRL_HD F active_weight(F weight, F y) {
   return math::select(y < F(0), weight, F(0));
 }
 
-// Calls body(place, lanes, is_new) for the next place of each of these lanes, which have `count` so far; `taken` is
-// what the lane with most of them has.
+// Calls body(place, lanes, is_new) for the next free place of each of these lanes, which have used `count` places so
+// far. `taken` is the number of places that the lane with most of them uses.
 template <class F, class Body>
 DRL_HD void each_next_place(Mask<F> lanes, F count, int places, int& taken, const Body& body) {
   for (int place = 0; place <= taken && place < places; ++place) {
@@ -278,7 +282,7 @@ DRL_HD void each_next_place(Mask<F> lanes, F count, int places, int& taken, cons
     body(place, here, is_new);
     if (!is_new) continue;
     taken += 1;
-    return;  // no lane has had more
+    return;  // no lane uses more
   }
 }
 
@@ -292,18 +296,18 @@ DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, 
   });
 }
 
-// What wrenches on two parts, equal and opposite, are along qvel.
+// Computes the components along qvel of equal and opposite wrenches on two geoms.
 template <class P, class F>
 DRL_HD void find_along(const typename P::Work& w, const ContactPair& pair, const F (*wrench)[6], F* along) {
-  const uint64_t moves_first = P::round(pair.first).moved_by, moves_second = P::round(pair.second).moved_by;
+  const uint64_t moves_first = P::pair_geom(pair.first).moved_by, moves_second = P::pair_geom(pair.second).moved_by;
   P::along(w, wrench, along);
   for (int i = 0; i < P::nv; ++i) {
     const bool first = moves_first >> i & 1, second = moves_second >> i & 1;
     along[i] = first == second ? F(0) : second ? along[i] : -along[i];
   }
 }
-// The normal of a contact in an elliptic cone, and its tangents: of its residuals, which are forces along these, then
-// torques about them.
+// The normal and the tangents of a contact in an elliptic cone. Its residuals are forces along these axes, then torques
+// about them.
 template <class F>
 struct ConeAxes {
   F axis[3][3];
@@ -312,13 +316,13 @@ struct ConeAxes {
     for (int k = 0; k < 3; ++k) axis[0][k] = normal[k];
     find_tangents(normal, axis[1], axis[2]);
   }
-  // Three residuals from `first` on, along the world's axes.
+  // Converts three residuals, from `first` on, to world axes.
   DRL_HD void turn(const F* residuals, int first, F* to) const {
     for (int k = 0; k < 3; ++k)
       to[k] = math::fma(residuals[first + 2], axis[2][k],
                         math::fma(residuals[first + 1], axis[1][k], residuals[first] * axis[0][k]));
   }
-  // What a unit of a residual is at a point, about the origin of each tree.
+  // Computes the wrench of a unit of one residual at a point, about the origin of each tree.
   template <class P>
   DRL_HD void find_wrenches(const typename P::Work& w, const F* point, int residual, F (*wrench)[6]) const {
     if (residual < 3) return physics::find_wrenches<P>(w, point, axis[residual], wrench);
@@ -327,11 +331,11 @@ struct ConeAxes {
   }
 };
 
-// What environments change; null if they change nothing.
+// Returns the values of the model's parameters, or null if it has none.
 template <class P>
-DRL_HD const typename P::Number* own_of([[maybe_unused]] const typename P::Work& w) {
+DRL_HD const typename P::Number* parameters_of([[maybe_unused]] const typename P::Work& w) {
   if constexpr (P::kParameters > 0)
-    return w.own;
+    return w.parameters;
   else
     return nullptr;
 }
@@ -342,7 +346,7 @@ DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, co
   using Place = PairCone<F, P::nv>;
   Place cone;
   F friction[3], wrench[P::kTrees][6];
-  find_friction(pair.cone_friction, pair.varies, own_of<P>(w), friction);
+  find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
   cone.set_friction(pair.dimensions, friction, P::regularised);
   cone.hardness = weight / (cone.mu * cone.mu);
   const ConeAxes<F> axes(contact.normal);
@@ -361,7 +365,8 @@ DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, co
   });
 }
 
-// The rows of a contact that is a pyramid, or has no friction. count: of the rows that lanes have.
+// Stores the rows of a contact with a pyramid or without friction. `count` is the number of rows that each lane has so
+// far.
 template <class P, class F>
 DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, const ContactPair& pair,
                                   const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
@@ -377,7 +382,7 @@ DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, 
   }
 }
 
-// The rows of pairs that touch. True in lanes that have more of them than there are places.
+// Computes the rows of the pairs that touch. Returns the lanes that have more rows than there are places.
 template <class P, class F>
 DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   F count = F(0), cones = F(0);
@@ -396,8 +401,8 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   return (F(P::kPairRows) < count) | (F(P::kPairCones) < cones);
 }
 
-// Takes row s, of those that push, into the first half of a solution: it changes the inverse by a product of two
-// vectors (J. Sherman and W. J. Morrison, 1950). strength [s]: of the rows before.
+// Adds row s, if it is active, to the first half of a solution. The row changes the inverse by a product of two vectors
+// (J. Sherman and W. J. Morrison, 1950). `strength` holds the factors of the rows before it and receives that of row s.
 template <class P, class F>
 DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const PairRow<F, P::nv>& row, F* strength) {
   constexpr int nv = P::nv;
@@ -419,8 +424,8 @@ DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const Pai
   for (int i = 0; i < nv; ++i) w.half[i] = math::select(pushes, math::fma(-push, update[i], w.half[i]), w.half[i]);
 }
 
-// Of a cone: rows whose stiffnesses are its own, since they are along N + m T, T and what is across both (by A. S.
-// Householder's reflection of the first tangent to T).
+// Adds a cone as six rows, each with its own stiffness: one along N + m T, one along T and four across both. The
+// directions across come from A. S. Householder's reflection of the first tangent to T.
 template <class P, class F>
 DRL_HD void take_pair_cone(typename P::Work& w, int first, const PairCone<F, P::nv>& cone, F* strength) {
   constexpr int nv = P::nv, kAcross = kResiduals - 1;
@@ -429,7 +434,7 @@ DRL_HD void take_pair_cone(typename P::Work& w, int first, const PairCone<F, P::
   for (int r = 0; r < kAcross; ++r) size = math::max(size, math::abs(k.t[r]));
   for (int r = 0; r < kAcross; ++r) t[r] = math::select(F(0) < size, k.t[r], F(r == 0 ? 1 : 0));
   const F side = math::select(t[0] < F(0), F(-1), F(1)), factor = F(1) / (F(1) + math::abs(t[0]));
-  // Along T, and along what is reflected.
+  // `along` is along T, `reflected` is along the vector of the reflection.
   PairRow<F, nv> along{}, reflected, row;
   const auto add = [&](PairRow<F, nv>& to, F share, const PairRow<F, nv>& from) DRL_LAMBDA {
     for (int i = 0; i < nv; ++i) to.along[i] = math::fma(share, from.along[i], to.along[i]);
@@ -448,20 +453,20 @@ DRL_HD void take_pair_cone(typename P::Work& w, int first, const PairCone<F, P::
   }
 }
 
-// Takes what pushes into the first half of a solution.
+// Adds all active rows of pairs to the first half of a solution.
 template <class P>
 DRL_HD_CALLED void take_pairs(typename P::Work& w) {
   using F = typename P::Number;
   F strength[P::Work::kUpdates];
   if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s)
-      take_pair_row<P>(w, s, pushing(w.weight[P::Work::kFixedWeights + s], w.y[P::Work::kFixedRows + s]), w.pair_row[s],
-                       strength);
+      take_pair_row<P>(w, s, active_weight(w.weight[P::Work::kFixedWeights + s], w.y[P::Work::kFixedRows + s]),
+                       w.pair_row[s], strength);
   if constexpr (P::kPairCones > 0)
     for (int c = 0; c < w.pair_cones; ++c) take_pair_cone<P>(w, w.pair_rows + kResiduals * c, w.pair_cone[c], strength);
 }
 
-// Takes from what is along qvel what pairs push with in the solution; their rows are at rest then.
+// Subtracts the forces of pairs in the solution from `force`, and sets the rest of their rows to 0.
 template <class P, class F>
 DRL_HD_CALLED void subtract_pairs(typename P::Work& w, F* force) {
   const auto subtract = [&](F push, PairRow<F, P::nv>& row) DRL_LAMBDA {
@@ -471,12 +476,12 @@ DRL_HD_CALLED void subtract_pairs(typename P::Work& w, F* force) {
   if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s) {
       const F y = w.next_y[P::Work::kFixedRows + s];
-      subtract(pushing(w.weight[P::Work::kFixedWeights + s], y) * y, w.pair_row[s]);
+      subtract(active_weight(w.weight[P::Work::kFixedWeights + s], y) * y, w.pair_row[s]);
     }
   if constexpr (P::kPairCones > 0)
     for (int c = 0; c < w.pair_cones; ++c) {
       F push[kResiduals];
-      w.pair_cone[c].next.of(w.pair_cone[c].next_u, kResiduals, push);
+      w.pair_cone[c].next.times(w.pair_cone[c].next_u, kResiduals, push);
       for (int r = 0; r < kResiduals; ++r) subtract(push[r], w.pair_cone[c].row[r]);
     }
 }
@@ -486,11 +491,11 @@ DRL_HD void add_wrench(Mask<F> lanes, F push, const F* wrench, F* sum) {
   for (int k = 0; k < 6; ++k) sum[k] = math::select(lanes, math::fma(push, wrench[k], sum[k]), sum[k]);
 }
 
-// Of a contact in an elliptic cone, which is in this place of its lane.
+// Adds the wrenches of a contact in an elliptic cone, which is the one at `place` of its lane.
 template <class P, class F>
 DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F place,
                                      const PairContact<F>& contact, F (*wrenches)[6]) {
-  const RoundPart &first = P::round(pair.first), &second = P::round(pair.second);
+  const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
   F wrench[P::kTrees][6], push[kResiduals], force[kResiduals];
   for (F& x : force) x = F(0);
   for (int c = 0; c < w.pair_cones; ++c) {
@@ -507,17 +512,17 @@ DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPai
   if (second.frame >= 0) add_wrench(lanes, F(1), wrench[second.tree], wrenches[second.frame]);
 }
 
-// Of a contact whose rows are the ones from `count` on of these lanes.
+// Adds the wrenches of a contact whose rows begin at `count` in each of these lanes.
 template <class P, class F>
 DRL_HD_CALLED void add_edge_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F& count,
                                      const PairContact<F>& contact, F (*wrenches)[6]) {
-  const RoundPart &first = P::round(pair.first), &second = P::round(pair.second);
+  const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
   for (int e = 0; e < pair.edges; ++e) {
     F force[3], wrench[P::kTrees][6], push = F(0);
     for (int s = 0; s < w.pair_rows; ++s) {
       const F y = w.next_y[P::Work::kFixedRows + s];
       const F weight = w.weight[P::Work::kFixedWeights + s];
-      push = math::select(lanes & (count == F(s)), -(pushing(weight, y) * y), push);
+      push = math::select(lanes & (count == F(s)), -(active_weight(weight, y) * y), push);
     }
     edge_direction(pair, contact.normal, e, force);
     find_wrenches<P>(w, contact.point, force, wrench);
@@ -527,7 +532,7 @@ DRL_HD_CALLED void add_edge_wrenches(const typename P::Work& w, const ContactPai
   }
 }
 
-// Adds the forces of pairs' contacts on frames, in the solution that the work holds.
+// Adds the forces of pairs in the solution to the wrenches on frames.
 template <class P, class F>
 DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
   if (w.pair_rows + w.pair_cones == 0) return;

@@ -1,4 +1,5 @@
-// The rows of limits and contacts, cones and dry friction that a solution is made of, and where it begins.
+// The constraint rows of a solution (limits, contacts, cones and dry friction), and the guess with which the solver
+// begins.
 #pragma once
 
 #include "drl/math.hpp"
@@ -8,12 +9,12 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// In a plane, the last of a contact's edges is two.
+// For a robot that moves in a plane, the last edge of a contact represents two.
 template <class P, class F>
 DRL_HD F edge_weight(F weight, int edge) {
   return P::kEdges == 3 && edge == 2 ? F(2) * weight : weight;
 }
-// The residual of an edge of the contact whose residuals are y.
+// Returns the residual of an edge of the contact whose residuals are y.
 template <class P, class F>
 DRL_HD F edge_residual(const F* y, int edge) {
   if constexpr (P::kEdges == 3)
@@ -22,19 +23,20 @@ DRL_HD F edge_residual(const F* y, int edge) {
     return y[edge];
 }
 
-// Calls body(weight, y, next_y) for each row of the floor contacts and pairs that are there, and of the limits.
+// Calls body(weight, y, next_y) for each row of the current contacts with the floor and between geoms, and of the
+// limits.
 template <class P, class Body>
 DRL_HD void each_row(typename P::Work& w, const Body& body) {
   using Work = typename P::Work;
   if constexpr (P::kContacts > 0)
     for (int t = 0; t < w.touches; ++t) {
-      const int c = w.touching[t], r = c * Work::kOfContact;
+      const int c = w.touching[t], r = c * Work::kResidualsPerContact;
       for (int e = 0; e < P::kEdges; ++e)
         body(edge_weight<P>(w.weight[c], e), edge_residual<P>(w.y + r, e), edge_residual<P>(w.next_y + r, e));
     }
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) {
-      const int r = Work::kOfContacts + l;
+      const int r = Work::kContactResiduals + l;
       body(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
     }
   if constexpr (P::kPairRows > 0)
@@ -44,21 +46,21 @@ DRL_HD void each_row(typename P::Work& w, const Body& body) {
     }
 }
 
-// Calls body(y, next_y) for each of their residuals.
+// Calls body(y, next_y) for each residual of these rows.
 template <class P, class Body>
 DRL_HD void each_residual(typename P::Work& w, const Body& body) {
   using Work = typename P::Work;
   if constexpr (P::kContacts > 0)
     for (int t = 0; t < w.touches; ++t) {
-      const int r = w.touching[t] * Work::kOfContact;
-      for (int k = 0; k < Work::kOfContact; ++k) body(w.y[r + k], w.next_y[r + k]);
+      const int r = w.touching[t] * Work::kResidualsPerContact;
+      for (int k = 0; k < Work::kResidualsPerContact; ++k) body(w.y[r + k], w.next_y[r + k]);
     }
   if constexpr (P::kLimits + P::kPairRows > 0)
-    for (int r = Work::kOfContacts; r < Work::kFixedRows + w.pair_rows; ++r) body(w.y[r], w.next_y[r]);
+    for (int r = Work::kContactResiduals; r < Work::kFixedRows + w.pair_rows; ++r) body(w.y[r], w.next_y[r]);
 }
 
-// Calls body(residuals, cone) for each contact in an elliptic cone that is there: those of the floor and of pairs in
-// one loop, so that the body is compiled once.
+// Calls body(residuals, cone) for each current contact in an elliptic cone. One loop visits the contacts with the floor
+// and those between geoms, so that the body is compiled once.
 template <class P, class Work, class Body>
 DRL_HD void each_cone([[maybe_unused]] Work& w, const Body& body) {
   if constexpr (P::kCones + P::kPairCones == 0) return;
@@ -73,39 +75,41 @@ DRL_HD void each_cone([[maybe_unused]] Work& w, const Body& body) {
   }
 }
 
-// Calls body(friction, row) for each joint's dry friction.
+// Calls body(friction, row) for each degree of freedom with dry friction.
 template <class P, class Work, class Body>
 DRL_HD void each_friction(Work& w, const Body& body) {
   if constexpr (count_frictions<P>() > 0)
     for (int f = 0; f < P::kFrictions; ++f) body(P::friction(f), w.friction[f]);
 }
 
-// Where elliptic cones or dry friction bend the cost between the places where it is quadratic.
+// True if the robot has elliptic cones or dry friction, whose cost is not quadratic between changes of sign of the
+// residuals.
 template <class P>
-constexpr bool is_bent() {
+constexpr bool has_cones_or_friction() {
   return P::kCones + P::kPairCones + count_frictions<P>() > 0;
 }
-// Whether a solution begins with what pushed in the last one.
+// True if a solution begins with the rows that were active in the last one.
 template <class P>
-constexpr bool remembers() {
+constexpr bool reuses_active_rows() {
   return count_frictions<P>() == 0;
 }
 
-// Whether contacts that go on as they did are left out: what one in a plane adds takes less than to ask.
+// True if contacts whose active edges did not change are skipped. For a contact in a plane the check costs more than
+// the update.
 template <class P>
-constexpr bool asks_for_changes() {
+constexpr bool tracks_changes() {
   return P::kContacts > 0 && P::kEdges != 3;
 }
 
-// No contact adds anything to bodies.
+// Sets the contacts' contribution to all bodies to 0.
 template <class P>
-DRL_HD void no_coupling(typename P::Work& w) {
+DRL_HD void clear_coupling(typename P::Work& w) {
   using F = typename P::Number;
   for (auto& body : w.body)
     for (F& x : body.coupling) x = F(0);
 }
 
-// Of a floor contact, in a pyramid or a cone: its margin, and how hard it is.
+// The margin and the hardness of a contact with the floor, in a pyramid or a cone.
 template <class P>
 DRL_HD double margin_of(int c) {
   if constexpr (P::kCones > 0)
@@ -121,7 +125,7 @@ DRL_HD typename P::Number& hardness_of(typename P::Work& w, int c) {
     return w.weight[c];
 }
 
-// The floor contacts that are there in some lane. How hard they are stays as it was, where they were there before.
+// Finds the floor contacts that exist in some lane. The hardness of contacts that existed before is kept.
 template <class P>
 DRL_HD void find_touching(typename P::Work& w) {
   using F = typename P::Number;
@@ -131,28 +135,28 @@ DRL_HD void find_touching(typename P::Work& w) {
     F& hardness = hardness_of<P>(w, c);
     hardness = math::select(is_here, hardness, F(0));
     w.touching[touches] = static_cast<uint16_t>(c);
-    touches += any(is_here) ? 1 : 0;  // not a branch: that would be guessed wrongly every other time
+    touches += any(is_here) ? 1 : 0;  // not a branch, which would be mispredicted half of the time
   }
   w.touches = touches;
 }
 
-// No solution before.
+// Clears what remains of the last solution.
 template <class P>
-DRL_HD void forget(typename P::Work& w) {
+DRL_HD void clear_last_solution(typename P::Work& w) {
   using F = typename P::Number;
   if constexpr (P::kContacts + P::kCones > 0)
     for (int c = 0; c < P::kContacts + P::kCones; ++c) hardness_of<P>(w, c) = F(0);
   if constexpr (P::kLimits > 0)
-    for (int l = 0; l < P::kLimits; ++l) w.next_y[P::Work::kOfContacts + l] = F(0);
+    for (int l = 0; l < P::kLimits; ++l) w.next_y[P::Work::kContactResiduals + l] = F(0);
 }
 
-// The contacts that are there in some lane. Residuals y (or u) become those of the last solution; 0, where nothing
-// pushes, of contacts that were not in it. True in lanes that have too many.
+// Computes the rows of the contacts that exist in some lane. Their residuals y (or u) become those of the last
+// solution, or 0 (not active) for contacts that were not part of it. Returns the lanes that have too many contacts.
 template <class P>
 DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typename P::Number* qvel) {
   using F = typename P::Number;
   Mask<F> has_too_many = F(0) != F(0);
-  if (!w.has_solution) forget<P>(w);
+  if (!w.has_solution) clear_last_solution<P>(w);
   w.has_solution = true;
   if constexpr (P::kContacts + P::kCones > 0) find_touching<P>(w);
   if constexpr (P::kContacts > 0) {
@@ -162,19 +166,19 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
       const Mask<F> was_here = F(0) < w.weight[c];
       const typename P::template Touch<F> touch = w.contact[c].touch;
       P::contact_row(point, touch, w.body[point.body].motion, w.contact[c].row, w.weight[c]);
-      F *y = w.y + c * P::Work::kOfContact, *last_y = w.next_y + c * P::Work::kOfContact;
-      for (int k = 0; k < P::Work::kOfContact; ++k) y[k] = math::select(was_here, last_y[k], F(0));
+      F *y = w.y + c * P::Work::kResidualsPerContact, *last_y = w.next_y + c * P::Work::kResidualsPerContact;
+      for (int k = 0; k < P::Work::kResidualsPerContact; ++k) y[k] = math::select(was_here, last_y[k], F(0));
     }
-    no_coupling<P>(w);
+    clear_coupling<P>(w);
   }
   if constexpr (P::kLimits > 0)
-    for (int l = 0; l < P::kLimits; ++l) w.y[P::Work::kOfContacts + l] = w.next_y[P::Work::kOfContacts + l];
+    for (int l = 0; l < P::kLimits; ++l) w.y[P::Work::kContactResiduals + l] = w.next_y[P::Work::kContactResiduals + l];
   if constexpr (P::kCones > 0)
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
       const ConePoint& point = P::cone(c);
       const Mask<F> was_here = F(0) < w.cone[c].hardness;
-      w.cone[c].begin(point, w.contact[c].touch, w.body[point.body].motion, own_of<P>(w), P::regularised);
+      w.cone[c].begin(point, w.contact[c].touch, w.body[point.body].motion, parameters_of<P>(w), P::regularised);
       w.cone[c].begin_solution(was_here);
     }
   if constexpr (P::kPairs > 0) {
@@ -182,7 +186,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
     P::into_solver(w, qvel, turned);
     has_too_many = begin_pairs<P>(w, turned);
   }
-  // The places of pairs were other contacts' before.
+  // These places belonged to other contacts in the last solution.
   if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s) w.y[P::Work::kFixedRows + s] = F(0);
   if constexpr (P::kPairCones > 0)
@@ -191,35 +195,37 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
   return has_too_many;
 }
 
-// What the first solution takes for pushing, into next_y; y becomes 0, since nothing pushes yet. That is what the
-// residuals at the warm start say, but for contacts and limits that pushed in the last solution: these mostly do so
-// again. Their residuals are small, as they are hard, and at the accelerations of then, which know nothing of how they
-// react to the velocity of now, have often another sign. A constraint of impedance d undoes all but about a share 1 - d
-// of what drives it: so far y goes, and of cones, where that share is smaller, not at all.
+// Chooses the rows that the first solution takes as active, by setting next_y; sets y to 0, because nothing pushes yet.
+// The guess is the residuals at the warm start, except for contacts and limits that were active in the last solution:
+// most of them are active again. Since they are hard, their residuals are small, and at the last accelerations, which
+// do not account for the new velocity, they often have the wrong sign. A constraint of impedance d undoes all but about
+// a share 1 - d of what drives it. Therefore next_y moves only that share from y towards the residual at the warm
+// start. Cones, for which the share is smaller, keep their last residuals.
 template <class P>
-DRL_HD void begin_pushing(typename P::Work& w) {
+DRL_HD void guess_active_rows(typename P::Work& w) {
   using F = typename P::Number;
   constexpr double kShare = 0.05;
   const auto take = [](Mask<F> pushed, F& y, F& next_y) DRL_LAMBDA {
-    if constexpr (remembers<P>()) next_y = math::select(pushed, math::fma(F(kShare), next_y - y, y), next_y);
+    if constexpr (reuses_active_rows<P>()) next_y = math::select(pushed, math::fma(F(kShare), next_y - y, y), next_y);
     y = F(0);
   };
   if constexpr (P::kContacts > 0) {
     w.changes = w.touches;
     for (int t = 0; t < w.touches; ++t) {
-      const int r = w.touching[t] * P::Work::kOfContact;
-      if constexpr (asks_for_changes<P>()) w.changed[t] = w.touching[t];
+      const int r = w.touching[t] * P::Work::kResidualsPerContact;
+      if constexpr (tracks_changes<P>()) w.changed[t] = w.touching[t];
       Mask<F> pushed = F(0) != F(0);
       for (int e = 0; e < P::kEdges; ++e) pushed = pushed | (edge_residual<P>(w.y + r, e) < F(0));
-      for (int k = 0; k < P::Work::kOfContact; ++k) take(pushed, w.y[r + k], w.next_y[r + k]);
+      for (int k = 0; k < P::Work::kResidualsPerContact; ++k) take(pushed, w.y[r + k], w.next_y[r + k]);
     }
   }
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) {
-      const int r = P::Work::kOfContacts + l;
+      const int r = P::Work::kContactResiduals + l;
       take(w.y[r] < F(0), w.y[r], w.next_y[r]);
     }
-  if constexpr (remembers<P>()) each_cone<P>(w, [](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.go_on(residuals); });
+  if constexpr (reuses_active_rows<P>())
+    each_cone<P>(w, [](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.reuse_last(residuals); });
 }
 
 }  // namespace physics

@@ -1,6 +1,6 @@
-// What tasks read of a stage: where bodies, geoms and sites are; how bodies move; forces; sensors of motion. What a
-// centre of mass matters to depends on those that environments shift. Points are found from frames, which are seen
-// first.
+// The quantities that tasks read, derived from a stage: positions of bodies, geoms and sites; motion of bodies; forces;
+// motion sensors. Quantities that depend on a centre of mass take the parameters of environments into account.
+// derive_frames() comes first, since points are computed from frames.
 #pragma once
 
 #include "drl/physics_work.hpp"
@@ -10,60 +10,61 @@ inline namespace DRL_ISA {
 namespace physics {
 
 template <class P>
-DRL_HD void see_frames(const typename P::Stage& s, typename P::Seen& seen) {
+DRL_HD void derive_frames(const typename P::Stage& s, typename P::Derived& derived) {
   if constexpr (P::kParameters > 0)
-    P::see_frames(s.qpos, s.own, seen);
+    P::derive_frames(s.qpos, s.parameters, derived);
   else
-    P::see_frames(s.qpos, seen);
+    P::derive_frames(s.qpos, derived);
 }
 template <class P>
-DRL_HD void see_centers(const typename P::Stage& s, typename P::Seen& seen) {
+DRL_HD void derive_centers(const typename P::Stage& s, typename P::Derived& derived) {
   if constexpr (P::kParameters > 0)
-    P::see_centers(s.qpos, s.own, seen);
+    P::derive_centers(s.qpos, s.parameters, derived);
   else
-    P::see_centers(s.qpos, seen);
+    P::derive_centers(s.qpos, derived);
 }
 template <class P>
-DRL_HD void see_motion(const typename P::Stage& s, typename P::Seen& seen) {
+DRL_HD void derive_motion(const typename P::Stage& s, typename P::Derived& derived) {
   if constexpr (P::kParameters > 0)
-    P::see_motion(s.qpos, s.qvel, s.own, seen);
+    P::derive_motion(s.qpos, s.qvel, s.parameters, derived);
   else
-    P::see_motion(s.qpos, s.qvel, seen);
+    P::derive_motion(s.qpos, s.qvel, derived);
 }
 template <class P>
-DRL_HD void see_forces(const typename P::Stage& s, const typename P::Forces& forces, typename P::Seen& seen) {
+DRL_HD void derive_forces(const typename P::Stage& s, const typename P::Forces& forces, typename P::Derived& derived) {
   if constexpr (P::kParameters > 0)
-    P::see_forces(s.qpos, forces.wrench, s.own, seen);
+    P::derive_forces(s.qpos, forces.wrench, s.parameters, derived);
   else
-    P::see_forces(s.qpos, forces.wrench, seen);
+    P::derive_forces(s.qpos, forces.wrench, derived);
 }
-// Whether the stage itself has the numbers of sensors of motion: MuJoCo's are of the first stage of a step.
+// True if the stage keeps the values of motion sensors: with Runge-Kutta, MuJoCo's sensors show the first stage of a
+// step.
 template <class P>
 constexpr bool kKeepsSensors = P::kRungeKutta&& P::kSensorNumbers > 0;
-// Of sensors of motion, in `seen` behind frames, centres and motion.
+// Computes the motion sensors, after frames, centres and motion.
 template <class P>
-DRL_HD void see_sensors([[maybe_unused]] typename P::Seen& seen) {
-  if constexpr (P::kSensorNumbers > 0 && !kKeepsSensors<P>) P::see_sensors(seen);
+DRL_HD void derive_sensors([[maybe_unused]] typename P::Derived& derived) {
+  if constexpr (P::kSensorNumbers > 0 && !kKeepsSensors<P>) P::derive_sensors(derived);
 }
-// Into the stage, if it keeps them.
+// Stores the motion sensors in the stage, if it keeps them.
 template <class P>
 DRL_HD void keep_sensors([[maybe_unused]] typename P::Stage& stage) {
   if constexpr (kKeepsSensors<P>) {
-    typename P::Seen seen;
-    see_frames<P>(stage, seen), see_centers<P>(stage, seen), see_motion<P>(stage, seen);
-    P::see_sensors(seen, stage.sensed);
+    typename P::Derived derived;
+    derive_frames<P>(stage, derived), derive_centers<P>(stage, derived), derive_motion<P>(stage, derived);
+    P::derive_sensors(derived, stage.sensed);
   }
 }
-// All of it.
+// Computes all quantities.
 template <class P>
-DRL_HD void see(const typename P::Stage& stage, const typename P::Forces& forces, typename P::Seen& seen) {
-  see_frames<P>(stage, seen), see_centers<P>(stage, seen);
-  P::see_points(seen);
-  see_motion<P>(stage, seen);
-  P::see_actuators(stage.qpos, stage.qvel, stage.ctrl, seen);
-  see_forces<P>(stage, forces, seen);
-  P::see_constraints(stage.qpos, forces.wrench, forces.limit, seen);
-  see_sensors<P>(seen);
+DRL_HD void derive_all(const typename P::Stage& stage, const typename P::Forces& forces, typename P::Derived& derived) {
+  derive_frames<P>(stage, derived), derive_centers<P>(stage, derived);
+  P::derive_points(derived);
+  derive_motion<P>(stage, derived);
+  P::derive_actuators(stage.qpos, stage.qvel, stage.ctrl, derived);
+  derive_forces<P>(stage, forces, derived);
+  P::derive_constraints(stage.qpos, forces.wrench, forces.limit, derived);
+  derive_sensors<P>(derived);
 }
 
 }  // namespace physics

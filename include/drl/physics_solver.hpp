@@ -1,4 +1,4 @@
-// The accelerations at which limits, dry friction, contacts and all other forces are in balance, by Newton's method.
+// Newton's method for the accelerations at which limits, dry friction, contacts and all other forces are in balance.
 #pragma once
 
 #include "drl/math.hpp"
@@ -8,8 +8,8 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// find_next's part for elliptic cones, whose stiffness differs a little until a solution is found: true in the lanes
-// where what pushes is not what the solution took it for.
+// The part of find_next for elliptic cones, whose stiffness changes a little until a solution is found. Returns the
+// lanes in which the forces differ from those that the solution assumed.
 template <class P>
 DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
@@ -36,27 +36,27 @@ DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typen
   return F(kSame * kSame) * size < error;
 }
 
-// Residuals at qacc, and the floor contacts of which other edges push there than did; true in the lanes where any row
-// is another one.
+// Computes the residuals at qacc, and lists the floor contacts whose active edges change there. Returns the lanes in
+// which any row becomes active or inactive.
 template <class P>
 DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
   using Work = typename P::Work;
   Mask<F> differs = F(0) != F(0);
   const auto changes = [](const F& weight, const F& y, const F& next_y)
-                           DRL_LAMBDA { return pushing(weight, next_y) != pushing(weight, y); };
+                           DRL_LAMBDA { return active_weight(weight, next_y) != active_weight(weight, y); };
   if constexpr (P::kContacts > 0) {
     P::accelerations(w, qacc);
     int number = 0;
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
       const ContactPoint& point = P::point(c);
-      F *y = w.y + c * Work::kOfContact, *next_y = w.next_y + c * Work::kOfContact;
+      F *y = w.y + c * Work::kResidualsPerContact, *next_y = w.next_y + c * Work::kResidualsPerContact;
       P::contact_edges(point, w.contact[c].row, w.body[point.body].motion, next_y);
       Mask<F> changed = F(0) != F(0);
       for (int e = 0; e < P::kEdges; ++e)
         changed = changed | changes(w.weight[c], edge_residual<P>(y, e), edge_residual<P>(next_y, e));
-      if constexpr (asks_for_changes<P>()) {
+      if constexpr (tracks_changes<P>()) {
         w.changed[number] = static_cast<uint16_t>(c);
         number += any(changed) ? 1 : 0;
       }
@@ -66,7 +66,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
   }
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) {
-      const int r = Work::kOfContacts + l;
+      const int r = Work::kContactResiduals + l;
       w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
       differs = differs | changes(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
     }
@@ -79,7 +79,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
     }
   if constexpr (P::kCones + P::kPairCones > 0) differs = differs | find_next_cones<P>(w, qacc);
   if constexpr (count_frictions<P>() > 0) {
-    F along[P::nv];  // qvel
+    F along[P::nv];  // along qvel
     P::out_of_solver(w, qacc, along);
     each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA {
       row.next_y = along[friction.dof] + row.rest;
@@ -89,20 +89,21 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
   return differs;
 }
 
-// Search on the line from `qacc` to its Newton step `next`, in the lanes of the mask: the cost is convex, and quadratic
-// between residuals' changes of sign. A lane goes back from `next` until its slope is at most `enough` of the one at
-// the start. next, its residuals and what pushes there become those of the place found.
+// Searches the line from `qacc` to its Newton step `next`, in these lanes. The cost is convex, and quadratic between
+// the residuals' changes of sign. A lane moves back from `next` until its slope is at most `enough` times that at the
+// start. next and its residuals become those of the place that was found.
 template <class P>
 DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qacc, typename P::Number* next,
                                Mask<typename P::Number> lanes, double enough) {
   using F = typename P::Number;
-  constexpr int kSteps = is_bent<P>() ? 20 : 10;
+  constexpr int kSteps = has_cones_or_friction<P>() ? 20 : 10;
   F curvature;
   P::curvature(w, qacc, next, curvature);
-  // Of all but the rows; at `next` it is that of the rows which pushed, turned round.
+  // slope: of the cost without the rows, at qacc; at `next` it cancels the slope of the active rows. start: the size of
+  // the whole cost's slope at qacc, which for a Newton step equals the curvature.
   F slope = -curvature, start = curvature;
   each_row<P>(w, [&](F weight, F y, F next_y) DRL_LAMBDA {
-    const F change = next_y - y, push = pushing(weight, y) * change;
+    const F change = next_y - y, push = active_weight(weight, y) * change;
     slope = math::fma(-push, next_y, slope), start = math::fma(push, change, start);
   });
   each_cone<P>(w, [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.begin_line(residuals, slope, start); });
@@ -112,7 +113,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   for (int k = 0; k < kSteps; ++k) {
     F first = math::fma(at, curvature, slope), second = curvature;  // derivatives
     each_row<P>(w, [&](F weight, F y, F next_y) DRL_LAMBDA {
-      const F change = next_y - y, here = math::fma(at, change, y), push = pushing(weight * change, here);
+      const F change = next_y - y, here = math::fma(at, change, y), push = active_weight(weight * change, here);
       first = math::fma(push, here, first), second = math::fma(push, change, second);
     });
     each_cone<P>(w,
@@ -125,9 +126,9 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     low = math::select(first < F(0), at, low), high = math::select(first < F(0), high, at);
     const F newton = at - first / second;
     Mask<F> is_inside = (low < newton) & (newton < high);
-    // A cone's slope, or dry friction's, may rise steeply between flat parts, from each of which Newton's step leads to
-    // the other one.
-    if constexpr (is_bent<P>()) is_inside = is_inside & (math::abs(newton - at) < F(0.5) * moved);
+    // The slope of a cone or of dry friction may rise steeply between flat parts, and Newton's step from one flat part
+    // leads to the other.
+    if constexpr (has_cones_or_friction<P>()) is_inside = is_inside & (math::abs(newton - at) < F(0.5) * moved);
     const F next_at = math::select(is_inside, newton, F(0.5) * (low + high));
     moved = math::abs(next_at - at), at = math::select(goes_on, next_at, at);
   }
@@ -140,20 +141,20 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
 }
 
-// The rows that push become the next ones, and so does what contacts add to bodies; but in solved lanes cones keep
-// their stiffness, so that the last factors of a lane do not depend on how many rounds others take.
+// Makes the next rows the active ones, and updates the contacts' contribution to bodies. In solved lanes cones keep
+// their stiffness, so that a lane's last factors do not depend on the number of iterations that other lanes need.
 template <class P>
 DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename P::Number> is_solved) {
   using F = typename P::Number;
   if constexpr (P::kContacts > 0)
-    for (int t = 0; t < (asks_for_changes<P>() ? w.changes : w.touches); ++t) {
+    for (int t = 0; t < (tracks_changes<P>() ? w.changes : w.touches); ++t) {
       int c = w.touching[t];
-      if constexpr (asks_for_changes<P>()) c = w.changed[t];
-      const F *y = w.y + c * P::Work::kOfContact, *next_y = w.next_y + c * P::Work::kOfContact;
+      if constexpr (tracks_changes<P>()) c = w.changed[t];
+      const F *y = w.y + c * P::Work::kResidualsPerContact, *next_y = w.next_y + c * P::Work::kResidualsPerContact;
       F change[P::kEdges];
       for (int e = 0; e < P::kEdges; ++e) {
         const F weight = edge_weight<P>(w.weight[c], e);
-        change[e] = pushing(weight, edge_residual<P>(next_y, e)) - pushing(weight, edge_residual<P>(y, e));
+        change[e] = active_weight(weight, edge_residual<P>(next_y, e)) - active_weight(weight, edge_residual<P>(y, e));
       }
       const ContactPoint& point = P::point(c);
       P::add_coupling(point, w.contact[c].row, change, w.body[point.body].coupling);
@@ -162,7 +163,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals, is_solved); });
   each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
   if constexpr (P::kCones > 0) {
-    no_coupling<P>(w);
+    clear_coupling<P>(w);
     for (int t = 0; t < w.touches; ++t) {
       const ConePoint& point = P::cone(w.touching[t]);
       w.cone[w.touching[t]].add_coupling(point.dimensions, w.body[point.body].coupling);
@@ -170,7 +171,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
   }
 }
 
-// The accelerations at which forces are in balance, if the rows that push are those of the work.
+// Computes the accelerations at which forces are in balance for the active rows of the work.
 template <class P>
 DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
   if constexpr (P::kPairs > 0) {
@@ -182,35 +183,36 @@ DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
   }
 }
 
-// The accelerations at which the cost of limits and contacts is least, by Newton's method on the rows that push: where
-// these stay the same the solution is exact. It begins with those of the last solution (begin_pushing). qacc [nv], in
-// the solver's axes, is the warm start. Counts lanes that have not converged after kRounds, or touch themselves in more
-// places than the work has.
+// Minimises the cost of limits and contacts by Newton's method on the active rows. The solution is exact once the
+// active rows stay the same. The first guess comes from the last solution (guess_active_rows). qacc [nv], in the
+// solver's axes, is the warm start on entry. Adds 1 to `unsolved` in lanes that have not converged after kIterations or
+// have more contacts between geoms than the work has places.
 template <class P>
 DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, typename P::Number* qacc,
                          typename P::Number& unsolved) {
   using F = typename P::Number;
-  constexpr int kRounds = 20, kLoose = is_bent<P>() ? 0 : 5;
-  // Solutions that are taken as they are. The first must be, unless it began at qacc; of rows that are quadratic whole
-  // steps are enough, as a rule.
-  constexpr int kWhole = !remembers<P>() ? 0 : is_bent<P>() ? 1 : 2;
+  constexpr int kIterations = 20, kLooseIterations = has_cones_or_friction<P>() ? 0 : 5;
+  // The number of first solutions that are accepted without a line search. The first one is not on a line from qacc if
+  // the guess came from the last solution. Full steps are usually enough for quadratic rows.
+  constexpr int kFullSteps = !reuses_active_rows<P>() ? 0 : has_cones_or_friction<P>() ? 1 : 2;
   const Mask<F> has_too_many = begin_rows<P>(w, qvel);
   Mask<F> is_solved = F(0) != F(0);
   F next[P::nv];
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
-  for (int round = 0;; ++round) {
+  for (int iteration = 0;; ++iteration) {
     const Mask<F> differs = find_next<P>(w, next);
-    const bool is_last = round > 0 && (!any(differs) || round == kRounds);
+    const bool is_last = iteration > 0 && (!any(differs) || iteration == kIterations);
     if (is_last) unsolved = unsolved + math::select(differs | has_too_many, F(1), F(0));
-    if (!is_last && round > kWhole) search_line<P>(w, qacc, next, differs, round < kLoose ? 0.5 : 0.01);
+    if (!is_last && iteration > kFullSteps)
+      search_line<P>(w, qacc, next, differs, iteration < kLooseIterations ? 0.5 : 0.01);
     for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
     if (is_last) return;
-    if (round == 0) begin_pushing<P>(w);
+    if (iteration == 0) guess_active_rows<P>(w);
     if constexpr (P::kCones + P::kPairCones > 0)
-      if (round > 0) is_solved = is_solved | !differs;
+      if (iteration > 0) is_solved = is_solved | !differs;
     take_next<P>(w, is_solved);
     balance<P>(w, next);
-    // Where cones push, a solution would change a little with each round that other lanes take.
+    // Otherwise a solution with active cones would change a little with each iteration that other lanes need.
     if constexpr (P::kCones + P::kPairCones > 0) {
       for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_solved, qacc[i], next[i]);
     }

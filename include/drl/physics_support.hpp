@@ -1,16 +1,17 @@
-// What the physics of all robots in lanes have in common: the numbers that pass between their functions
-// (physics_work.hpp), the solver (physics_solver.hpp), what tasks read of a stage (physics_see.hpp), and here forces
-// and steps. A header that drl_robot writes has the rest, as functions of one model:
+// The physics that all robots in lanes share: the data that their functions exchange (physics_work.hpp), the solver
+// (physics_solver.hpp), the quantities that tasks read (physics_see.hpp) and, in this file, forces and steps. A header
+// that drl_robot writes adds the functions of one model:
 //
 //   using P = drl::physics::half_cheetah_robot::Physics<F>;
 //   P::State state;                            qpos, qvel, warm_start, time: all that the next step depends on
 //   P::Stage last;
 //   P::Forces forces = drl::physics::step<P>(state, ctrl, last);
-//   drl::physics::see<P>(last, forces, seen);  what a task reads: MuJoCo's numbers, by MuJoCo's names
+//   drl::physics::derive_all<P>(last, forces, derived);   the quantities that a task reads, with MuJoCo's names
 //
-// Numbers are MuJoCo's (mujoco.readthedocs.io, "Computation"), but that limits and contacts are always solved to the
-// end (Newton's method), however few iterations the model's file asks for. What comes out of a lane depends on nothing
-// but what goes into it.
+// A stage is one evaluation of the forward dynamics: a step has one with Euler's method and four with Runge-Kutta. All
+// numbers are those of MuJoCo (mujoco.readthedocs.io, "Computation"), except that Newton's method always solves limits
+// and contacts to convergence, whatever number of iterations the model asks for. A lane's results depend only on that
+// lane's inputs.
 #pragma once
 
 #include "drl/physics_see.hpp"
@@ -20,7 +21,7 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// What a function of a robot that computes in double reads and writes: half of the lanes from `first` on.
+// The arguments of a robot's function that computes in double: half of the lanes, from `first` on.
 template <class F>
 struct WideHalf {
   const F* from;
@@ -39,8 +40,9 @@ struct WideDistances {
   };
   DRL_HD Place operator[](int c) const { return {w.contact[c].touch.distance, first}; }
 };
-// Distances from the floor. In float a foot's would be off by 2e-8 m, as the rotations are that lead to it; pushed back
-// by a stiff floor, a light leg's accelerations would be three times as far from right as all else makes them.
+// Computes the distances from the floor, in double. In float, a foot's distance would be wrong by 2e-8 m because of the
+// rotations that lead to it. A stiff floor would turn that into an error of a light leg's acceleration three times as
+// large as that of everything else.
 template <class P>
 DRL_HD_CALLED void find_distances(const typename P::Number* qpos, typename P::Work& w) {
   using F = typename P::Number;
@@ -48,7 +50,7 @@ DRL_HD_CALLED void find_distances(const typename P::Number* qpos, typename P::Wo
     P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideDistances<P>{w, first});
 }
 
-// Of elliptic cones, and of what contact sensors feel.
+// Adds the forces of elliptic cones and, if kFeels, sets what contact sensors measure.
 template <class P, bool kFeels>
 DRL_HD void find_cone_forces(typename P::Work& w, typename P::Stage& stage) {
   using F = typename P::Number;
@@ -66,8 +68,8 @@ DRL_HD void find_cone_forces(typename P::Work& w, typename P::Stage& stage) {
   }
 }
 
-// The forces of limits, dry friction and contacts with the floor in the solution that the work holds, into the work;
-// what contact sensors feel, if this is the stage that they show.
+// Computes the forces of limits, dry friction and floor contacts in the solution that the work holds, and stores them
+// in the work. Also sets the contact sensors if this stage is the one that they show.
 template <class P, bool kIsShown>
 DRL_HD_CALLED void find_floor_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
   using F = typename P::Number;
@@ -79,8 +81,8 @@ DRL_HD_CALLED void find_floor_forces(typename P::Work& w, [[maybe_unused]] typen
       const int c = w.touching[t];
       F push[P::kEdges];
       for (int e = 0; e < P::kEdges; ++e) {
-        const F y = edge_residual<P>(w.next_y + c * P::Work::kOfContact, e);
-        push[e] = -(pushing(edge_weight<P>(w.weight[c], e), y) * y);
+        const F y = edge_residual<P>(w.next_y + c * P::Work::kResidualsPerContact, e);
+        push[e] = -(active_weight(edge_weight<P>(w.weight[c], e), y) * y);
       }
       const ContactPoint& point = P::point(c);
       P::add_wrench(point, w.contact[c].row, push, w.forces.wrench[point.frame]);
@@ -88,21 +90,21 @@ DRL_HD_CALLED void find_floor_forces(typename P::Work& w, [[maybe_unused]] typen
   if constexpr (P::kCones > 0) find_cone_forces<P, kIsShown && (P::kSensed > 0)>(w, stage);
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) {
-      const F y = w.next_y[P::Work::kOfContacts + l];
-      w.forces.limit[l] = -(w.limit_sign[l] * pushing(w.weight[P::kContacts + l], y) * y);
+      const F y = w.next_y[P::Work::kContactResiduals + l];
+      w.forces.limit[l] = -(w.limit_sign[l] * active_weight(w.weight[P::kContacts + l], y) * y);
     }
   if constexpr (count_frictions<P>() > 0)
     for (int f = 0; f < P::kFrictions; ++f) w.forces.limit[P::kLimits + f] = w.friction[f].push(P::friction(f));
 }
-// Those of pairs too.
+// Adds the forces of pairs.
 template <class P, bool kIsShown = true>
 DRL_HD void find_forces(typename P::Work& w, typename P::Stage& stage) {
   find_floor_forces<P, kIsShown>(w, stage);
   if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, w.forces.wrench);
 }
 
-// The solver's rounds solve for all of the accelerations, by factors that are rounded. Takes what that has left out of
-// balance away, by the last round's factors, in these lanes.
+// Reduces the rounding error of a solution in these lanes. The solver computes all accelerations with rounded factors;
+// this step solves once more for the forces that are still out of balance, with the last iteration's factors.
 template <class P>
 DRL_HD_CALLED void refine(typename P::Work& w, typename P::Stage& stage, Mask<typename P::Number> lanes) {
   using F = typename P::Number;
@@ -116,13 +118,13 @@ DRL_HD_CALLED void refine(typename P::Work& w, typename P::Stage& stage, Mask<ty
   for (int i = 0; i < P::nv; ++i) stage.qacc[i] = stage.qacc[i] + math::select(lanes, change[i], F(0));
 }
 
-// The acceleration that follows from a stage's position, velocity and controls, from a warm start. `damped` [nv]: the
-// one that Euler's step takes, where that is another.
+// Computes the acceleration from a stage's position, velocity and controls, starting at a warm start. `damped` [nv] is
+// the acceleration of Euler's step, if implicit damping makes it differ.
 template <class P>
 DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
                            typename P::Number* damped) {
   if constexpr (P::kParameters > 0)
-    w.own = stage.own, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.own, w);
+    w.parameters = stage.parameters, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.parameters, w);
   else
     P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
   if constexpr (P::kCones > 0) find_distances<P>(stage.qpos, w);
@@ -145,11 +147,11 @@ DRL_HD void begin_stage(const typename P::State& state, const typename P::Number
   stage.unsolved = typename P::Number(0);
 }
 
-// mj_step with Euler's method: the velocity first, then the position with the new one.
+// mj_step with Euler's method: updates the velocity first, then the position with the new velocity.
 template <class P>
 DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
   using F = typename P::Number;
-  F* damped = state.warm_start;  // has been read by then
+  F* damped = state.warm_start;  // its old value has been read by the time it is written
   forward<P>(stage, state.warm_start, w, damped);
   const F* qacc = P::kImplicitDamping ? damped : stage.qacc;
   for (int k = 0; k < P::nv; ++k) {
@@ -159,14 +161,14 @@ DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typen
   P::integrate(stage.qpos, state.qvel, F(P::timestep), state.qpos);
 }
 
-// mj_step with the classical Runge-Kutta method of order 4. Each stage's solver starts from the stage before.
+// mj_step with the classical Runge-Kutta method of order 4. The solver of each stage starts from the stage before.
 template <class P>
 DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage, typename P::Work& w,
                              [[maybe_unused]] bool wants_sensors) {
   using F = typename P::Number;
   constexpr double kNext[] = {0.5 * P::timestep, 0.5 * P::timestep, P::timestep};
   constexpr double kShare[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
-  F velocity[P::nv], acceleration[P::nv];  // means of the stages
+  F velocity[P::nv], acceleration[P::nv];  // weighted means of the stages
   for (int k = 0; k < P::nv; ++k) velocity[k] = acceleration[k] = F(0);
   for (int s = 0; s < 4; ++s) {
     forward<P>(stage, state.warm_start, w, nullptr);
@@ -187,8 +189,8 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   P::integrate(start, velocity, F(P::timestep), state.qpos);
 }
 
-// mj_step, computed in `w`. `last` is the stage that MuJoCo computed last, of which tasks see the rest; its forces are
-// in `w` if they are wanted. What sensors show is of the first stage.
+// mj_step, computed in `w`. `last` becomes the stage that MuJoCo computes last, from which tasks derive other
+// quantities. If wants_forces, `w` holds its forces. Sensors show the first stage.
 template <class P>
 DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
                         typename P::Work& w, bool wants_forces = true) {
@@ -207,7 +209,7 @@ DRL_HD typename P::Forces step(typename P::State& state, const typename P::Numbe
   return w.forces;
 }
 
-// What follows from a stage's position, velocity and controls.
+// Computes the accelerations, forces and sensors of a stage from its position, velocity and controls.
 template <class P>
 DRL_HD_CALLED void solve_stage(const typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
   typename P::Number damped[P::nv];
@@ -215,21 +217,21 @@ DRL_HD_CALLED void solve_stage(const typename P::State& state, typename P::Stage
   find_forces<P>(w, stage);
   keep_sensors<P>(stage);
 }
-// mj_forward: the stage of a state as it is. The state's warm start stays.
+// mj_forward: computes the stage of a state without a step. Does not change the state's warm start.
 template <class P>
-DRL_HD typename P::Forces look(const typename P::State& state, const typename P::Number* ctrl,
-                               typename P::Stage& stage) {
+DRL_HD typename P::Forces evaluate(const typename P::State& state, const typename P::Number* ctrl,
+                                   typename P::Stage& stage) {
   typename P::Work w;
   begin_stage<P>(state, ctrl, stage);
   solve_stage<P>(state, stage, w);
   return w.forces;
 }
 
-// As the model's file has what environments change.
+// Sets the parameters to the values in the model's file.
 template <class P>
 DRL_HD void begin_parameters([[maybe_unused]] typename P::Stage& stage) {
   if constexpr (P::kParameters > 0)
-    for (int k = 0; k < P::kParameters; ++k) stage.own[k] = typename P::Number(P::parameter(k / 3).start[k % 3]);
+    for (int k = 0; k < P::kParameters; ++k) stage.parameters[k] = typename P::Number(P::parameter(k / 3).start[k % 3]);
 }
 
 }  // namespace physics

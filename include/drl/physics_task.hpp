@@ -1,5 +1,5 @@
-// Robots' tasks on physics in lanes: the Robot of drl/robot.hpp on a model that drl_robot has compiled, and a task of
-// one as drl/task.hpp wants it.
+// Tasks of robots with physics in lanes: the Robot of drl/robot.hpp for a model that drl_robot has compiled, and the
+// task in the form of drl/task.hpp.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 namespace drl {
 inline namespace DRL_ISA {
 
-// With what numbers F are computed. On a host a single environment is the first of as many as a register has, which are
-// all the same: of a robot's functions, which are large, there are those of lanes only.
+// The type in which physics for F is computed. On a host, a single float environment is computed as a full register of
+// identical lanes, because a robot's functions are large and are compiled for registers only.
 #if defined(__CUDACC__) || defined(DRL_GPU_HOST)
 template <class F>
 using ComputedAs = F;
@@ -23,8 +23,8 @@ template <class F>
 using ComputedAs = std::conditional_t<std::is_same_v<F, float>, Pack<float, kFloatLanes>, F>;
 #endif
 
-// Environments of F's lanes during one step or reset. What a task reads is computed when it asks for it, all of a kind
-// at once; nothing else is.
+// The environments in the lanes of F during one step or reset. A quantity that a task reads is computed on demand,
+// together with all others of its kind.
 template <class Number, class Compiled, int FrameSkip>
 class PhysicsRobot {
   using L = ComputedAs<Number>;
@@ -34,12 +34,12 @@ class PhysicsRobot {
  public:
   using F = Number;
 
-  // For a step from `state`, which stays where it is.
+  // Prepares a step from `state`, which must outlive it.
   DRL_HD void take(State& state) {
     state_ = &state;
     physics::begin_parameters<P>(last_);
   }
-  // As the file says, at rest.
+  // Sets the state to the model's initial position, at rest.
   DRL_HD void begin(State& state) {
     take(state);
     for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(P::qpos0(k));
@@ -48,8 +48,8 @@ class PhysicsRobot {
     state.time = F(0);
     has_ctrl_ = true, has_stage_ = advanced_ = false;
   }
-  // Where the physics has gone wrong, as MuJoCo sees it: numbers that are not finite, which the executor finds too, or
-  // larger than 1e10.
+  // Returns the lanes in which the physics has diverged by MuJoCo's criterion: values that are not finite (which the
+  // executor finds, too) or larger than 1e10.
   DRL_HD Mask<F> diverged() const {
     F most = F(0);
     for (int k = 0; k < P::nq; ++k) most = math::max(most, math::abs(state_->qpos[k]));
@@ -59,10 +59,10 @@ class PhysicsRobot {
     }
     return F(1e10) < most;
   }
-  // How many of its solutions had not converged.
+  // Returns the number of solutions that did not converge.
   DRL_HD F unsolved() const { return first(unsolved_); }
-  // What the task has asked for that is not to be had in lanes, or at that time; else null. The numbers that it got
-  // are not right then.
+  // Returns what the task asked for that is not available in lanes or at that time, or null. If it is not null, the
+  // values that the task received are wrong.
   DRL_HD const char* lacking() const { return lacking_; }
 
   DRL_HD static constexpr int nq() { return P::nq; }
@@ -87,7 +87,7 @@ class PhysicsRobot {
   DRL_HD void forward() {
     if (!has_ctrl_) lacking_ = "forward() before advance()";
     with_state([&](const auto& state) DRL_LAMBDA { physics::begin_stage<P>(state, last_.ctrl, last_); });
-    has_stage_ = true, is_solved_ = false, seen_ = 0;
+    has_stage_ = true, is_solved_ = false, derived_kinds_ = 0;
   }
 
   DRL_HD static constexpr double timestep() { return P::timestep; }
@@ -144,22 +144,22 @@ class PhysicsRobot {
 
   DRL_HD void push(BodyId, Vec<F, 3>, Vec<F, 3>) { lacking_ = "pushes on bodies"; }
   DRL_HD void set_friction(GeomId geom, Vec<F, 3> friction) {
-    if (!set_own(physics::Parameter::friction, geom.index, friction))
-      lacking_ = "a friction of its own that the model's text 'varies' does not name";
+    if (!set_parameter(physics::Parameter::friction, geom.index, friction))
+      lacking_ = "set_friction() of a geom that the model's text 'varies' does not list";
   }
   DRL_HD void shift_center_of_mass(BodyId body, Vec<F, 3> by) {
-    if (!set_own(physics::Parameter::center_of_mass, body.index, by))
-      lacking_ = "a centre of mass of its own that the model's text 'varies' does not name";
+    if (!set_parameter(physics::Parameter::center_of_mass, body.index, by))
+      lacking_ = "shift_center_of_mass() of a body that the model's text 'varies' does not list";
   }
 
  private:
-  // Whether the model has this parameter.
-  DRL_HD bool set_own([[maybe_unused]] physics::Parameter::Kind kind, [[maybe_unused]] int index,
-                      [[maybe_unused]] const Vec<F, 3>& own) {
+  // Returns whether the model has this parameter.
+  DRL_HD bool set_parameter([[maybe_unused]] physics::Parameter::Kind kind, [[maybe_unused]] int index,
+                            [[maybe_unused]] const Vec<F, 3>& value) {
     if constexpr (P::kParameters > 0)
       for (int p = 0; 3 * p < P::kParameters; ++p)
         if (P::parameter(p).kind == kind && P::parameter(p).index == index) {
-          for (int k = 0; k < 3; ++k) last_.own[3 * p + k] = L(own[k]);
+          for (int k = 0; k < 3; ++k) last_.parameters[3 * p + k] = L(value[k]);
           return true;
         }
     return false;
@@ -171,12 +171,12 @@ class PhysicsRobot {
   DRL_HD void step(typename P::State& state, bool wants_forces) {
     physics::step<P>(state, last_.ctrl, last_, has_work_ ? memory_.work : work(), wants_forces);
     unsolved_ = unsolved_ + last_.unsolved;
-    has_stage_ = advanced_ = is_solved_ = has_work_ = true, seen_ = 0;
+    has_stage_ = advanced_ = is_solved_ = has_work_ = true, derived_kinds_ = 0;
   }
 
-  // The stage that is seen; solved, what a forward() has put off.
+  // stage() is the stage that quantities are derived from. solved() also solves it, if forward() has postponed that.
   DRL_HD const typename P::Stage& stage() const {
-    if (!has_stage_) lacking_ = "what it saw before advance()";
+    if (!has_stage_) lacking_ = "positions, velocities or forces before advance()";
     return last_;
   }
   DRL_HD const typename P::Stage& solved() const {
@@ -186,10 +186,11 @@ class PhysicsRobot {
   DRL_HD void solve() const {
     with_state([&](const auto& state) DRL_LAMBDA { physics::solve_stage<P>(state, last_, work()); });
     unsolved_ = unsolved_ + last_.unsolved;
-    is_solved_ = true, has_work_ = false, seen_ = 0;
+    is_solved_ = true, has_work_ = false, derived_kinds_ = 0;
   }
-  // Where a stage is computed, which what was seen before gives way to. It remembers the last solution, from one time
-  // step of advance() to the next: not beyond, so that what comes of a state depends on that state alone.
+  // Constructs the work of a stage, in place of the quantities derived before. The work remembers the last solution
+  // from one time step of advance() to the next, but not beyond, so that the next state depends only on the current
+  // one.
   DRL_HD typename P::Work& work() const { return *new (&memory_.work) typename P::Work; }
 
   static constexpr bool kIsItself = std::is_same_v<L, F>;
@@ -197,7 +198,7 @@ class PhysicsRobot {
     if constexpr (kIsItself) return x;
     if constexpr (!kIsItself) return lane(x, 0);
   }
-  // Calls body(state) with the state as it is computed with.
+  // Calls body(state) with the state in the type in which it is computed.
   template <class Body>
   DRL_HD void with_state(const Body& body) const {
     if constexpr (kIsItself) {
@@ -216,7 +217,7 @@ class PhysicsRobot {
     body(state_->time, all.time);
   }
 
-  // What is seen of the stage, with all of a kind computed when some of it is asked for.
+  // The kinds of derived quantities. All quantities of a kind are computed as soon as one of them is read.
   enum Kind {
     kFrames = 1,
     kCenters = 2,
@@ -227,46 +228,46 @@ class PhysicsRobot {
     kConstraints = 64,
     kSensors = 128
   };
-  template <class See>
-  DRL_HD const typename P::Seen& seen(Kind kind, const typename P::Stage& s, const See& see) const {
+  template <class Derive>
+  DRL_HD const typename P::Derived& derived(Kind kind, const typename P::Stage& s, const Derive& derive) const {
     has_work_ = false;
-    if (seen_ == 0 && is_solved_) {
+    if (derived_kinds_ == 0 && is_solved_) {
       const typename P::Forces forces = memory_.work.forces;
       (new (&memory_.after) AfterWork)->forces = forces;
     }
-    if (!(seen_ & kind)) see(s, memory_.after.seen);
-    seen_ = static_cast<uint8_t>(seen_ | kind);
-    return memory_.after.seen;
+    if (!(derived_kinds_ & kind)) derive(s, memory_.after.derived);
+    derived_kinds_ = static_cast<uint8_t>(derived_kinds_ | kind);
+    return memory_.after.derived;
   }
   DRL_HD const auto& frames() const {
-    return seen(kFrames, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_frames<P>(s, to); });
+    return derived(kFrames, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_frames<P>(s, to); });
   }
   DRL_HD const auto& centers() const {
-    return seen(kCenters, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_centers<P>(s, to); });
+    return derived(kCenters, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_centers<P>(s, to); });
   }
   DRL_HD const auto& points() const {
     frames();
-    return seen(kPoints, stage(), [](const auto&, auto& to) DRL_LAMBDA { P::see_points(to); });
+    return derived(kPoints, stage(), [](const auto&, auto& to) DRL_LAMBDA { P::derive_points(to); });
   }
   DRL_HD const auto& motion() const {
-    return seen(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::see_motion<P>(s, to); });
+    return derived(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_motion<P>(s, to); });
   }
   DRL_HD const auto& actuators() const {
-    return seen(kActuators, stage(),
-                [](const auto& s, auto& to) DRL_LAMBDA { P::see_actuators(s.qpos, s.qvel, s.ctrl, to); });
+    return derived(kActuators, stage(),
+                   [](const auto& s, auto& to) DRL_LAMBDA { P::derive_actuators(s.qpos, s.qvel, s.ctrl, to); });
   }
   DRL_HD const auto& forces() const {
-    return seen(kForces, solved(),
-                [&](const auto& s, auto& to) DRL_LAMBDA { physics::see_forces<P>(s, memory_.after.forces, to); });
+    return derived(kForces, solved(),
+                   [&](const auto& s, auto& to) DRL_LAMBDA { physics::derive_forces<P>(s, memory_.after.forces, to); });
   }
   DRL_HD const auto& constraints() const {
-    return seen(kConstraints, solved(), [&](const auto& s, auto& to) DRL_LAMBDA {
-      P::see_constraints(s.qpos, memory_.after.forces.wrench, memory_.after.forces.limit, to);
+    return derived(kConstraints, solved(), [&](const auto& s, auto& to) DRL_LAMBDA {
+      P::derive_constraints(s.qpos, memory_.after.forces.wrench, memory_.after.forces.limit, to);
     });
   }
   DRL_HD const auto& sensors() const {
     frames(), centers(), motion();
-    return seen(kSensors, stage(), [](const auto&, auto& to) DRL_LAMBDA { physics::see_sensors<P>(to); });
+    return derived(kSensors, stage(), [](const auto&, auto& to) DRL_LAMBDA { physics::derive_sensors<P>(to); });
   }
   template <int N>
   DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {
@@ -274,7 +275,7 @@ class PhysicsRobot {
     for (int c = 0; c < N; ++c) numbers[c] = first(rows[k][c]);
     return numbers;
   }
-  // Of numbers that the world has none of.
+  // A row of an array that has none for the world.
   template <int N>
   DRL_HD static Vec<F, N> row_of_body(const L (*rows)[N], BodyId body) {
     return body.index > 0 ? row(rows, body.index - 1) : none<N>();
@@ -291,10 +292,10 @@ class PhysicsRobot {
     return none<N>();
   }
 
-  // What a step computes with, and what is seen after it.
+  // The memory of a step, and of the quantities that are derived after it.
   struct AfterWork {
     typename P::Forces forces;
-    typename P::Seen seen;
+    typename P::Derived derived;
   };
   union Memory {
     DRL_HD Memory() {}
@@ -308,11 +309,11 @@ class PhysicsRobot {
   mutable const char* lacking_ = nullptr;
   bool has_ctrl_ = false, has_stage_ = false, advanced_ = false;
   mutable bool is_solved_ = false;
-  mutable bool has_work_ = false;  // that of the last time step
-  mutable uint8_t seen_ = 0;       // kinds
+  mutable bool has_work_ = false;      // of the last time step
+  mutable uint8_t derived_kinds_ = 0;  // the kinds that have been computed
 };
 
-// What Parts::find calls: numbers of parts are MuJoCo's.
+// The function object that Parts::find calls. Indices are MuJoCo's.
 template <class Compiled>
 class CompiledParts {
  public:
@@ -335,7 +336,7 @@ class CompiledParts {
   static constexpr int find(const char* const (&names)[N], const char* name) {
     for (int k = 0; k < N; ++k)
       if (is_same(names[k], name)) return k;
-    return 0;  // not there: libmujoco has said so before
+    return 0;  // unknown names have been reported by libmujoco before
   }
   static constexpr bool is_same(const char* a, const char* b) {
     for (; *a && *a == *b; ++a) ++b;
@@ -349,7 +350,7 @@ constexpr robot::Parts<Definition> find_parts() {
   parts.find(find);
   return parts;
 }
-// Found by the compiler, if the task's find() is constexpr; else once, which GPUs cannot.
+// Found at compile time if the task's find() is constexpr, otherwise once at run time, which is not possible on GPUs.
 template <class Definition, class Compiled>
 DRL_HD decltype(auto) compiled_parts() {
   if constexpr (requires { typename std::bool_constant<(find_parts<Definition, Compiled>(), true)>; }) {
@@ -357,7 +358,7 @@ DRL_HD decltype(auto) compiled_parts() {
     return robot::Parts<Definition>(parts);
   } else {
 #if defined(__CUDACC__)
-    static_assert(sizeof(Definition) == 0, "Parts::find of a robot on GPUs is constexpr");
+    static_assert(sizeof(Definition) == 0, "the Parts::find of a robot that runs on GPUs must be constexpr");
 #else
     static const robot::Parts<Definition> parts = find_parts<Definition, Compiled>();
     return (parts);
@@ -367,14 +368,14 @@ DRL_HD decltype(auto) compiled_parts() {
 
 }  // namespace DRL_ISA
 
-// With which a task can be asked what it says of itself.
+// A placeholder for the robot, with which a task's static members can be read.
 struct NoRobot {
   using F = float;
 };
 template <template <class> class Task>
 using CompiledModel = CompiledRobot<model_key(Task<NoRobot>::model.file)>;
 
-// Defined with libmujoco: where the model is that a film shows.
+// Returns the path of the model that a video shows. It is defined in code that is linked with libmujoco.
 template <template <class> class Task>
 const char* filmed_model();
 
@@ -386,8 +387,8 @@ struct PhysicsTask {
   };
 };
 
-// The task of a robot that was compiled. Beside what it keeps itself, an environment is its position, velocity and
-// time, and where its solver starts.
+// The task of a compiled robot. An environment's state consists of the task's own state and the robot's position,
+// velocity, time and warm start.
 template <template <class> class Task>
 struct PhysicsTask<Task, true> {
   using Compiled = CompiledModel<Task>;
@@ -416,7 +417,7 @@ struct PhysicsTask<Task, true> {
     };
 
     static constexpr const char* model_id = Compiled::id;
-    // The task's own, and how many of a step's solutions had not converged.
+    // The metrics of the task, and the number of a step's solutions that did not converge.
     static constexpr auto metrics = [] {
       std::array<const char*, kMetrics + 1> names{};
       if constexpr (kMetrics > 0)
@@ -437,15 +438,16 @@ struct PhysicsTask<Task, true> {
     DRL_HD static auto step(State& s, Scratch& scratch, const F* action, Draws<F>& draws, const Params& p) {
       scratch.robot.take(s.physics);
       robot::apply<Definition>(s.task, scratch.robot, parts(), p);
-      const auto own = robot::step<Definition>(s.task, scratch.robot, action, draws, parts(), p);
+      const auto task_step = robot::step<Definition>(s.task, scratch.robot, action, draws, parts(), p);
       Step<F, reward_term_count<Definition>(), kMetrics + 1, end_count<Definition>()> result;
-      result.reward = own.reward, result.terminated = own.terminated, result.truncated = own.truncated;
-      for (int t = 0; t < reward_term_count<Definition>(); ++t) result.terms[t] = own.terms[t];
-      for (int m = 0; m < kMetrics; ++m) result.metrics[m] = own.metrics[m];
-      for (int k = 0; k < end_count<Definition>(); ++k) result.ends[k] = own.ends[k];
+      result.reward = task_step.reward, result.terminated = task_step.terminated,
+      result.truncated = task_step.truncated;
+      for (int t = 0; t < reward_term_count<Definition>(); ++t) result.terms[t] = task_step.terms[t];
+      for (int m = 0; m < kMetrics; ++m) result.metrics[m] = task_step.metrics[m];
+      for (int k = 0; k < end_count<Definition>(); ++k) result.ends[k] = task_step.ends[k];
       result.metrics[kMetrics] = scratch.robot.unsolved();
       const F nan = F(__builtin_nanf(""));
-      s.physics.time = math::select(scratch.robot.diverged(), nan, s.physics.time);  // the environment is lost
+      s.physics.time = math::select(scratch.robot.diverged(), nan, s.physics.time);  // marks it as diverged
       return result;
     }
     DRL_HD static void observe(const State& s, const Scratch& scratch, Draws<F>& draws, const Params& p, F* obs) {

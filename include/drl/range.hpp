@@ -1,11 +1,12 @@
-// What may stand behind an option's help: of drl's own options, and of a task's parameters.
+// Ranges and units, which may follow the help text of an option of drl or of a task's parameter.
 #pragma once
 
 #include <limits>
 
 namespace drl {
 
-// Values that a number (or each element of a list) may take; NaN and infinity never. Every number needs a Range.
+// The values that a number (or each element of a list) may take. NaN and infinity are never allowed. Every number needs
+// a Range.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -22,7 +23,7 @@ constexpr Range above(double low) { return {.low = low, .low_is_out = true}; }
 constexpr Range below(double high) { return {.high = high, .high_is_out = true}; }
 constexpr Range between(double low, double high) { return {.low = low, .high = high}; }
 constexpr Range any_number() { return {}; }
-// Both at once: above(0) && at_most(1). The left one gives the lower end, the right one the upper.
+// Combines two ranges: above(0) && at_most(1). The left one sets the lower end, the right one the upper end.
 constexpr Range operator&&(const Range& low, const Range& high) {
   return {low.low, high.high, low.low_is_out, high.high_is_out};
 }

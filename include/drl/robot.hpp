@@ -1,46 +1,48 @@
-// What a task of a robot is: one short header like examples/own_robot/balancer.hpp, written against a Robot and not
-// against what computes its physics. R::F is the robot's number: double behind libmujoco (drl/mujoco.hpp), and lanes
-// (drl/lanes.hpp) where drl_robot has compiled the model (drl/physics_task.hpp).
+// Defines what a robot's task is: one short header like examples/own_robot/balancer.hpp. It is written against the
+// concept Robot, not against a physics engine. R::F is the robot's number type: double with libmujoco
+// (drl/mujoco.hpp), or lanes (drl/lanes.hpp) if drl_robot compiled the model (drl/physics_task.hpp).
 //
 //   template <class R>
 //   struct HalfCheetah {
 //     using F = typename R::F;
-//     name, preset, obs_dim, step_limit, dt (s), action and, where wanted, reward_terms, metrics, ends, truncates,
-//     critic_obs_dim, as drl/task.hpp has them
+//     name, preset, obs_dim, step_limit, dt (s), action and, if wanted, reward_terms, metrics, ends, truncates,
+//     critic_obs_dim, as in drl/task.hpp
 //     static constexpr drl::RobotModel model{"half_cheetah.xml", 5};
-//       the MJCF file, and how many of its time steps a step of the task has
+//       the MJCF file, and the number of its time steps per step of the task
 //     static constexpr bool any_frame_skip = true;
-//       may be left out. The task asks robot.dt() for its seconds, and not its own dt: it is right for another frame
-//       skip and for a file with another time step too (--env.frame_skip, --env.xml_file)
+//       optional. Promises that the task reads the step length from robot.dt() instead of its own dt, so that it is
+//       correct with another frame skip and with a file that has another time step (--env.frame_skip, --env.xml_file)
 //     struct Params { Scalar<F> reset_noise_scale = 0.1; ... };
-//       may be left out. Options, as in drl/task.hpp; numbers of a Curriculum are float
+//       optional. Options, as in drl/task.hpp; numbers of a Curriculum are float
 //     struct Parts { BodyId torso; template <class Find> constexpr void find(Find& find) { find(torso, "torso"); } };
-//       may be left out. What the task asks the robot for by number, found once, by its name in the file
+//       optional. Bodies, joints, sensors, ... that the task uses; they are looked up once by their names in the file
 //     struct State { F x; template <class V> void describe(V& visit) { visit("x", x); } };
-//       may be empty or left out. What the task remembers: numbers F and Int<F>, and arrays of them
+//       optional, may be empty. The task's memory: numbers F and Int<F>, and arrays of them
 //     static void create(State&, R&, Draws<F>&, const Parts&, const Params&);
-//       once in a lifetime, of a robot as before reset; may be left out
+//       optional. Called once in an environment's lifetime; the robot is as before reset
 //     static void apply(const State&, R&, const Parts&, const Params&);
-//       may be left out. Sets the model's numbers that differ by environment (set_friction, ...), and only these,
-//       always the same ones; it is called before reset and step
+//       optional. Sets the model's numbers that differ between environments (set_friction, ...), and nothing else. It
+//       must set the same numbers each time. It is called before reset and before step
 //     static void reset(State&, R&, Draws<F>&, const Parts&, const Params&);
 //       the robot is at the file's qpos0 and at rest: change qpos and qvel, then call robot.forward()
 //     static Step<F, 2, 1> step(State&, R&, const F* action, [Draws<F>&,] const Parts&, const Params&);
-//       calls robot.advance(action), once
+//       must call robot.advance(action) exactly once
 //     template <class Out> static void observe(const State&, const R&, [Draws<F>&,] const Parts&, const Params&, Out);
 //     observe_critic, with critic_obs_dim: the same arguments without draws
 //     template <class Canvas> static void draw(const State&, const Params&, Canvas&);
-//       may be left out. What a film shows beside the model (drl/canvas.hpp): canvas.text("command", s.command, "m/s")
+//       optional. Adds to a video of the model (drl/canvas.hpp): canvas.text("command", s.command, "m/s")
 //   };
 //   DRL_ROBOT(drl::HalfCheetah)
 //
-// State, Parts and Params that are left out are left out of the arguments too. So that it runs in lanes a task is
-// written as drl/task.hpp says, with math:: and select and without if, and all its functions but draw and those of
-// options are DRL_HD; Parts::find is constexpr. (Of a header without DRL_HD only a host steps the robot.) Before
-// advance() only qpos, qvel and time are this environment's: what else was seen after the last step and is needed again
-// (where a body was) goes into State. After advance() qpos and qvel are new, and all else is of the last stage of the
-// physics' last step, as MuJoCo leaves it; after forward() all belongs together. An environment whose physics diverges
-// is lost, as one whose numbers are not finite (drl/task.hpp).
+// If a task has no State, Parts or Params, its functions do not take that argument. To run in lanes, a task follows
+// drl/task.hpp: it uses math:: and select instead of if; Parts::find is constexpr; and all functions are DRL_HD, except
+// draw and those that describe options. (Without DRL_HD, the robot runs on CPUs only.)
+//
+// Before advance(), only qpos, qvel and time belong to this environment. Anything else that the task needs from an
+// earlier step, such as the position of a body, must be kept in State. After advance(), qpos and qvel are new, and all
+// other numbers are those of the last stage of the last time step, as MuJoCo leaves them. After forward(), all numbers
+// belong to the same state. An environment whose physics diverges is lost, like one with numbers that are not finite
+// (drl/task.hpp).
 #pragma once
 
 #include <concepts>
@@ -50,16 +52,14 @@
 
 namespace drl {
 
-// The MJCF file, absolute or in one of the folders that find_model (drl/mujoco.hpp) looks through, and how many of its
-// time steps a step of the task has: Task::dt is frame_skip times its timestep. What the file includes may have to be
-// fetched: its path beside the file, and what brings it.
 struct RobotModel {
-  const char* file;
-  int frame_skip;
-  const char *fetched = nullptr, *fetched_by = nullptr;
+  const char* file;               // MJCF file: absolute, or in a directory that find_model searches (mujoco_model.hpp)
+  int frame_skip;                 // time steps per step of the task: Task::dt is frame_skip times the file's timestep
+  const char* fetched = nullptr;  // a file to be downloaded that `file` includes, relative to it; null if none
+  const char* fetched_by = nullptr;  // the command that downloads it
 };
 
-// Parts of a model. Find sets them by name.
+// Parts of a model. Parts::find sets them by name.
 struct BodyId {
   int index = -1;
 };
@@ -72,11 +72,11 @@ struct SiteId {
 struct ActuatorId {
   int index = -1;
 };
-// Where a joint's numbers begin in qpos and in qvel.
+// The indices of a joint's first numbers in qpos and in qvel.
 struct JointId {
   int qpos = -1, qvel = -1;
 };
-// Where a sensor's numbers begin, and how many there are.
+// The index of a sensor's first number, and their count.
 struct SensorId {
   int index = -1, size = 0;
 };
@@ -88,63 +88,67 @@ struct Vec {
   DRL_HD const F& operator[](int k) const { return at[k]; }
 };
 
-// What a task sees of a robot. Lengths in m, angles in rad, forces in N, torques in N m, the world's axes.
+// The interface through which a task uses a robot. Lengths are in m, angles in rad, forces in N and torques in N m.
+// Vectors are in world coordinates.
 template <class R>
-concept Robot = requires(R& robot, const R& seen, int k, typename R::F x, const typename R::F* numbers, BodyId body,
+concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const typename R::F* numbers, BodyId body,
                          GeomId geom, SiteId site, ActuatorId actuator, JointId joint, SensorId sensor) {
-  // Sizes of the model: numbers of qpos, of qvel, actuators, bodies (number 0 is the world).
-  { seen.nq() } -> std::same_as<int>;
-  { seen.nv() } -> std::same_as<int>;
-  { seen.nu() } -> std::same_as<int>;
-  { seen.nbody() } -> std::same_as<int>;
-  robot.advance(numbers);         // the controls [nu], for frame_skip steps
-  robot.advance(numbers, [] {});  // and what is called after each of them: to watch sensors, always the same
-  robot.forward();                // computes all that follows from qpos and qvel
-  { seen.timestep() } -> std::same_as<double>;  // s, of the physics; and of a step of the task, frame_skip of these
-  { seen.dt() } -> std::same_as<double>;
-  { seen.time() } -> std::same_as<typename R::F>;  // s, since the reset
-  { seen.qpos(k) } -> std::same_as<typename R::F>;
-  { seen.qvel(k) } -> std::same_as<typename R::F>;
-  { seen.qpos(joint) } -> std::same_as<typename R::F>;  // its first number; the k-th is qpos(joint.qpos + k)
-  { seen.qvel(joint) } -> std::same_as<typename R::F>;
-  { seen.range(joint) } -> std::same_as<Vec<typename R::F, 2>>;  // its limits
-  { seen.qacc(k) } -> std::same_as<typename R::F>;               // m/s^2 or rad/s^2
-  { seen.ctrl(k) } -> std::same_as<typename R::F>;
+  // Sizes of qpos and of qvel; numbers of actuators and of bodies (body 0 is the world).
+  { view.nq() } -> std::same_as<int>;
+  { view.nv() } -> std::same_as<int>;
+  { view.nu() } -> std::same_as<int>;
+  { view.nbody() } -> std::same_as<int>;
+  robot.advance(numbers);                       // simulates frame_skip time steps with these controls [nu]
+  robot.advance(numbers, [] {});                // also calls the function after each time step, such as to read sensors
+  robot.forward();                              // computes everything that depends on qpos and qvel
+  { view.timestep() } -> std::same_as<double>;  // s, of the physics
+  { view.dt() } -> std::same_as<double>;        // s, of a step of the task: frame_skip * timestep()
+  { view.time() } -> std::same_as<typename R::F>;  // s, since the reset
+  { view.qpos(k) } -> std::same_as<typename R::F>;
+  { view.qvel(k) } -> std::same_as<typename R::F>;
+  { view.qpos(joint) } -> std::same_as<typename R::F>;  // the joint's first number; number k is qpos(joint.qpos + k)
+  { view.qvel(joint) } -> std::same_as<typename R::F>;
+  { view.range(joint) } -> std::same_as<Vec<typename R::F, 2>>;  // lower and upper limit
+  { view.qacc(k) } -> std::same_as<typename R::F>;               // m/s^2 or rad/s^2
+  { view.ctrl(k) } -> std::same_as<typename R::F>;
   robot.set_qpos(k, x);
   robot.set_qvel(k, x);
-  // Of a body: where its frame is (x, y, z) and how it is turned (w, x, y, z); its centre of mass, and that of it and
-  // all that it carries; mass, kg.
-  { seen.position(body) } -> std::same_as<Vec<typename R::F, 3>>;
-  { seen.orientation(body) } -> std::same_as<Vec<typename R::F, 4>>;
-  { seen.center_of_mass(body) } -> std::same_as<Vec<typename R::F, 3>>;
-  { seen.subtree_center_of_mass(body) } -> std::same_as<Vec<typename R::F, 3>>;
-  { seen.mass(body) } -> std::same_as<typename R::F>;
-  // MuJoCo's cinert, cvel and cfrc_ext, about the centre of mass of the body's tree: inertia (6 numbers, kg m^2), mass
-  // times offset (3, kg m) and mass; angular and linear velocity (3 each, rad/s, m/s); torque and force of contacts and
-  // pushes from outside (3 each), 0 before the first advance().
-  { seen.inertia(body) } -> std::same_as<Vec<typename R::F, 10>>;
-  { seen.velocity(body) } -> std::same_as<Vec<typename R::F, 6>>;
-  { seen.external_force(body) } -> std::same_as<Vec<typename R::F, 6>>;
-  { seen.position(geom) } -> std::same_as<Vec<typename R::F, 3>>;
-  { seen.position(site) } -> std::same_as<Vec<typename R::F, 3>>;
-  { seen.touches(geom, geom) } -> std::same_as<Mask<typename R::F>>;
-  // Along the number k of qvel, in N, or N m of a hinge: what actuators give, and what limits and contacts give.
-  { seen.actuator_force_along(k) } -> std::same_as<typename R::F>;
-  { seen.constraint_force_along(k) } -> std::same_as<typename R::F>;
-  { seen.force(actuator) } -> std::same_as<typename R::F>;
-  { seen.sensor(sensor, k) } -> std::same_as<typename R::F>;
-  // A push on a body's centre of mass until it is set anew, or the reset: force and torque.
+  // A body's frame: position (x, y, z) and orientation (w, x, y, z); its centre of mass; the centre of mass of the body
+  // and all its descendants; its mass in kg.
+  { view.position(body) } -> std::same_as<Vec<typename R::F, 3>>;
+  { view.orientation(body) } -> std::same_as<Vec<typename R::F, 4>>;
+  { view.center_of_mass(body) } -> std::same_as<Vec<typename R::F, 3>>;
+  { view.subtree_center_of_mass(body) } -> std::same_as<Vec<typename R::F, 3>>;
+  { view.mass(body) } -> std::same_as<typename R::F>;
+  // MuJoCo's cinert, cvel and cfrc_ext, about the centre of mass of the body's kinematic tree. cinert: inertia (6
+  // numbers, kg m^2), mass times offset (3, kg m) and mass. cvel: angular and linear velocity (3 each, rad/s, m/s).
+  // cfrc_ext: torque and force by contacts and pushes (3 each), 0 before the first advance().
+  { view.inertia(body) } -> std::same_as<Vec<typename R::F, 10>>;
+  { view.velocity(body) } -> std::same_as<Vec<typename R::F, 6>>;
+  { view.external_force(body) } -> std::same_as<Vec<typename R::F, 6>>;
+  { view.position(geom) } -> std::same_as<Vec<typename R::F, 3>>;
+  { view.position(site) } -> std::same_as<Vec<typename R::F, 3>>;
+  { view.touches(geom, geom) } -> std::same_as<Mask<typename R::F>>;
+  // MuJoCo's qfrc_actuator and qfrc_constraint: the generalised forces on degree of freedom k by actuators, and by
+  // limits and contacts, in N (N m for a hinge).
+  { view.actuator_force_along(k) } -> std::same_as<typename R::F>;
+  { view.constraint_force_along(k) } -> std::same_as<typename R::F>;
+  { view.force(actuator) } -> std::same_as<typename R::F>;
+  { view.sensor(sensor, k) } -> std::same_as<typename R::F>;
+  // Applies a force and a torque at the body's centre of mass, until the next push on it or the reset.
   robot.push(body, Vec<typename R::F, 3>{}, Vec<typename R::F, 3>{});
-  // In apply(): sliding, torsional and rolling friction; where the body's centre of mass lies beside the file's; in
-  // lanes those that the file's text 'varies' names. What MuJoCo has computed for its solver (invweight0) stays.
+  // Only in apply(): set_friction sets sliding, torsional and rolling friction; shift_center_of_mass sets the offset of
+  // the body's centre of mass from the file's. In lanes, only parts in the file's text element 'varies' may be set.
+  // Numbers that MuJoCo precomputed for its solver (invweight0) stay as they are.
   robot.set_friction(geom, Vec<typename R::F, 3>{});
   robot.shift_center_of_mass(body, Vec<typename R::F, 3>{});
 };
 
-// A task's functions with all arguments, of which it may leave some out. T is Task<R>.
+// Calls a task's functions with the arguments that the task declares. T is Task<R>.
 namespace robot {
 
-struct Nothing {
+// Stands for State, Parts or Params of a task that has none.
+struct Empty {
   template <class V>
   DRL_HD void describe(V&) {}
   template <class Find>
@@ -165,17 +169,17 @@ inline constexpr bool kHasParams = requires {
 template <class T>
 auto state_of() {
   if constexpr (kHasState<T>) return typename T::State{};
-  if constexpr (!kHasState<T>) return Nothing{};
+  if constexpr (!kHasState<T>) return Empty{};
 }
 template <class T>
 auto parts_of() {
   if constexpr (kHasParts<T>) return typename T::Parts{};
-  if constexpr (!kHasParts<T>) return Nothing{};
+  if constexpr (!kHasParts<T>) return Empty{};
 }
 template <class T>
 auto params_of() {
   if constexpr (kHasParams<T>) return typename T::Params{};
-  if constexpr (!kHasParams<T>) return Nothing{};
+  if constexpr (!kHasParams<T>) return Empty{};
 }
 template <class T>
 using State = decltype(state_of<T>());
@@ -184,25 +188,26 @@ using Parts = decltype(parts_of<T>());
 template <class T>
 using Params = decltype(params_of<T>());
 
-// Calls call(own..., parts, params), and with_state() call(state, own..., parts, params): of these what T has.
-template <class T, class Call, class... Own>
-DRL_HD auto with(const Call& call, const Parts<T>& parts, const Params<T>& params, Own&... own) {
+// Calls call(args..., parts, params) without the arguments that T does not have.
+template <class T, class Call, class... Args>
+DRL_HD auto with(const Call& call, const Parts<T>& parts, const Params<T>& params, Args&... args) {
   if constexpr (kHasParts<T> && kHasParams<T>) {
-    return call(own..., parts, params);
+    return call(args..., parts, params);
   } else if constexpr (kHasParts<T>) {
-    return call(own..., parts);
+    return call(args..., parts);
   } else if constexpr (kHasParams<T>) {
-    return call(own..., params);
+    return call(args..., params);
   } else {
-    return call(own...);
+    return call(args...);
   }
 }
-template <class T, class Call, class S, class... Own>
-DRL_HD auto with_state(const Call& call, S& state, const Parts<T>& parts, const Params<T>& params, Own&... own) {
+// Calls call(state, args..., parts, params) without the arguments that T does not have.
+template <class T, class Call, class S, class... Args>
+DRL_HD auto with_state(const Call& call, S& state, const Parts<T>& parts, const Params<T>& params, Args&... args) {
   if constexpr (kHasState<T>) {
-    return with<T>(call, parts, params, state, own...);
+    return with<T>(call, parts, params, state, args...);
   } else {
-    return with<T>(call, parts, params, own...);
+    return with<T>(call, parts, params, args...);
   }
 }
 
@@ -226,7 +231,7 @@ DRL_HD void reset(State<T>& state, R& robot, Draws<F>& draws, const Parts<T>& pa
   with_state<T>(call, state, parts, params, robot, draws);
 }
 
-// Functions that may take draws: where they do not, these give a TakesNoDraws.
+// The result type of a call with draws to a function that does not take draws.
 struct TakesNoDraws {};
 template <class T, class... All>
 concept StepTakes = requires(All&... all) {
@@ -246,14 +251,14 @@ DRL_HD auto step(State<T>& state, R& robot, const F* action, Draws<F>& draws, co
       return TakesNoDraws{};
     }
   };
-  using Drawing = decltype(with_state<T>(call, state, parts, params, robot, action, draws));
-  if constexpr (std::is_same_v<Drawing, TakesNoDraws>) {
+  using WithDraws = decltype(with_state<T>(call, state, parts, params, robot, action, draws));
+  if constexpr (std::is_same_v<WithDraws, TakesNoDraws>) {
     return with_state<T>(call, state, parts, params, robot, action);
   } else {
     return with_state<T>(call, state, parts, params, robot, action, draws);
   }
 }
-// Out: F*, or what is used like it.
+// Out is F*, or a type that is used like it.
 template <class T, class R, class F, class Out>
 DRL_HD void observe(const State<T>& state, const R& robot, Draws<F>& draws, const Parts<T>& parts,
                     const Params<T>& params, Out obs) {
@@ -265,8 +270,8 @@ DRL_HD void observe(const State<T>& state, const R& robot, Draws<F>& draws, cons
       return TakesNoDraws{};
     }
   };
-  using Drawing = decltype(with_state<T>(call, state, parts, params, robot, draws));
-  if constexpr (std::is_same_v<Drawing, TakesNoDraws>) {
+  using WithDraws = decltype(with_state<T>(call, state, parts, params, robot, draws));
+  if constexpr (std::is_same_v<WithDraws, TakesNoDraws>) {
     with_state<T>(call, state, parts, params, robot);
   } else {
     with_state<T>(call, state, parts, params, robot, draws);
@@ -296,8 +301,9 @@ void draw(const State<T>& state, const Params<T>& params, Canvas& canvas) {
 }  // namespace robot
 }  // namespace drl
 
-// Ends a robot's header, behind its namespace. What it means is said by the units that drl_add_task_library(my_robots
-// my_robot.hpp MUJOCO) makes: that of the table, with libmujoco, and those of the loops over lanes.
+// Write DRL_ROBOT(Task) at the end of a robot's header, outside its namespace. Its meaning depends on the translation
+// unit that drl_add_task_library(my_robots my_robot.hpp MUJOCO) generates: the table of tasks, with libmujoco, or the
+// loops over lanes.
 #if defined(DRL_ROBOT_LOOPS)
 #include "drl/physics_task.hpp"
 #define DRL_ROBOT(...) DRL_TASK(::drl::PhysicsTask<__VA_ARGS__>::template Of)

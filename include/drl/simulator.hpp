@@ -1,35 +1,37 @@
-// A task whose physics is yours: any library, any data structure, one environment at a time. What drl/task.hpp is for
-// tasks that are computed in lanes, this is for a simulator that is an object with its own memory; drl keeps the rest
-// as for all tasks: ages, step limit, sums over episodes, auto-reset, last observations, random start ages, groups.
+// Defines a task that wraps a simulator of your own: any library, any data structures, one environment at a time.
+// Tasks that compute in lanes use drl/task.hpp; this header is for a simulator that is an object with its own memory.
+// drl does the rest, as for all tasks: ages, step limit, episode sums, auto-reset, last observations, random start ages
+// and groups.
 //
 //   class MySim {
 //    public:
-//     static constexpr const char* name = "MySim";     and preset, obs_dim, step_limit (0: none), dt, action;
-//                                                      reward_terms, truncates, critic_obs_dim where there are any
-//     struct Params { float mass = 1; ... };           may be left out; with describe (drl/task.hpp) they are options
-//     MySim(const drl::SimulatorConfig&, const Params&);   all environments [0, num_envs) of this rank
-//     void create(int64_t env, drl::Draws<float>&);    once in an environment's lifetime; may be left out
-//     void reset(int64_t env, drl::Draws<float>&);     the start of an episode
+//     static constexpr const char* name = "MySim";     also preset, obs_dim, step_limit (0: none), dt, action; and
+//                                                      optionally reward_terms, truncates, critic_obs_dim
+//     struct Params { float mass = 1; ... };           optional; with describe (drl/task.hpp) they are options
+//     MySim(const drl::SimulatorConfig&, const Params&);   holds all environments [0, num_envs) of this rank
+//     void create(int64_t env, drl::Draws<float>&);    optional; called once in an environment's lifetime
+//     void reset(int64_t env, drl::Draws<float>&);     starts an episode
 //     drl::Step<float, terms> step(int64_t env, const float* action, [drl::Draws<float>&]);
 //     void observe(int64_t env, [drl::Draws<float>&,] float* obs);            obs [obs_dim]
 //     void observe_critic(int64_t env, float* obs);    with critic_obs_dim
 //     template <class V> void visit_state(V& visit);   visit("q", q.data(), 2): an array [num_envs, 2]
-//     void draw(int64_t env, drl::Canvas&);            for films (drl/canvas.hpp); may be left out
-//     const char* files() const;                       what it has read, "ant.xml (3fa2c1d09b7e)" with a hash; a run
-//                                                      whose ranks differ in it does not start. May be left out
+//     void draw(int64_t env, drl::Canvas&);            optional; draws a frame of a video (drl/canvas.hpp)
+//     const char* files() const;                       optional; names the files that were read, with a hash:
+//                                                      "ant.xml (3fa2c1d09b7e)". A run whose ranks differ in it does
+//                                                      not start
 //   };
 //   DRL_SIMULATOR(MySim)
 //
-// create, reset, step and observe may take const Params& behind the draws, which change as the training goes on: their
-// Curriculum (drl/task.hpp).
+// create, reset, step and observe may take const Params& after the draws. The Curriculum in Params (drl/task.hpp)
+// changes during training.
 //
-// drl calls reset, step and observe of different environments from several threads at once: what they share must not
-// change, or be a thread's own (thread_local). All that an environment remembers from one step to the next lies in the
-// arrays that visit_state names, which stay where they are, and all chance is drawn from `draws`: then checkpoints,
-// resuming, and equal numbers on any number of threads and ranks follow. Those of a library's objects that know more
-// than the arrays are set from them at the beginning of a step. observe follows reset or step of its environment at
-// once, on the same thread, so that it may look at these objects. An exception ends the run with its text; a
-// std::invalid_argument of the constructor tells the user what to correct.
+// drl calls reset, step and observe of different environments from several threads at the same time. Data that they
+// share must be constant or thread_local. Everything that an environment remembers between steps must be in the arrays
+// that visit_state visits, which must not move, and every random number must come from `draws`. Then checkpoints,
+// resuming, and identical results with any number of threads and ranks need no further code. If a library's objects
+// hold more state than these arrays, set them from the arrays at the beginning of each step. observe is called right
+// after reset or step of the same environment, on the same thread, so it may read these objects. An exception ends the
+// run with its message; the constructor should throw std::invalid_argument for what the user can correct.
 #pragma once
 
 #include <cstdint>
@@ -53,12 +55,12 @@ struct SimulatorParams<Sim> {
   using Type = typename Sim::Params;
 };
 
-// What a simulator's visit_state calls.
+// The argument of a simulator's visit_state.
 class SimulatorStateVisitor {
  public:
   using Visit = void (*)(void* context, const SimulatorArray* array);
   SimulatorStateVisitor(Visit visit, void* context) : visit_(visit), context_(context) {}
-  // data [num_envs, columns].
+  // `data` is [num_envs, columns].
   template <class T>
   void operator()(const char* name, T* data, int64_t columns = 1) {
     const SimulatorArray array{name, type_of<T>(), columns, data};
@@ -70,7 +72,7 @@ class SimulatorStateVisitor {
   static constexpr SimulatorType type_of() {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t> ||
                       std::is_same_v<T, int64_t> || std::is_same_v<T, uint8_t>,
-                  "state is an array of float, double, int32_t, int64_t or uint8_t");
+                  "state must be an array of float, double, int32_t, int64_t or uint8_t");
     if constexpr (std::is_same_v<T, float>) return SimulatorType::f32;
     if constexpr (std::is_same_v<T, double>) return SimulatorType::f64;
     if constexpr (std::is_same_v<T, int32_t>) return SimulatorType::i32;
@@ -82,7 +84,7 @@ class SimulatorStateVisitor {
   void* context_;
 };
 
-// A simulator as a task: its State is the object and the number of an environment.
+// Makes a simulator a task. The State of an environment is a pointer to the simulator and the environment's index.
 template <class Sim>
 struct SimulatorTask {
   template <class F>
@@ -149,7 +151,7 @@ struct SimulatorTask {
       }
     }
 
-    // The same on every instruction set: the library's compiler has chosen one.
+    // Returns the same loops for every instruction set: the library is compiled for one.
     static const TaskLoops* host_loops() {
       struct Table {
         TaskLoops loops[kIsaCount];
@@ -162,7 +164,7 @@ struct SimulatorTask {
     }
     static constexpr SimulatorRecord simulator_record = {
         [](const SimulatorConfig* config, const void* params, void** simulator, char* error, int64_t size) {
-          return at_the_border(error, size, [&] {
+          return with_error_code(error, size, [&] {
             if constexpr (requires { typename Sim::Params; }) {
               *simulator = new Sim(*config, *static_cast<const Params*>(params));
             } else {
@@ -172,7 +174,7 @@ struct SimulatorTask {
         },
         [](void* simulator) { delete static_cast<Sim*>(simulator); },
         [](void* simulator, SimulatorStateVisitor::Visit visit, void* context, char* error, int64_t size) {
-          return at_the_border(error, size, [&] {
+          return with_error_code(error, size, [&] {
             SimulatorStateVisitor visitor(visit, context);
             static_cast<Sim*>(simulator)->visit_state(visitor);
           });
@@ -184,13 +186,13 @@ struct SimulatorTask {
 
    private:
     static int32_t run_reset(const LoopCall* call, char* error, int64_t size) {
-      return at_the_border(error, size, [&] {
+      return with_error_code(error, size, [&] {
         const auto all = reset_of<SimulatorTask::template Of>(*call);
         for (int64_t i = call->begin; i < call->end; ++i) all(i);
       });
     }
     static int32_t run_step(const LoopCall* call, char* error, int64_t size) {
-      return at_the_border(error, size, [&] {
+      return with_error_code(error, size, [&] {
         const auto all = step_of<SimulatorTask::template Of, true>(*call);
         for (int64_t i = call->begin; i < call->end; ++i) all.template lanes<float>(i);
       });
@@ -201,8 +203,8 @@ struct SimulatorTask {
 
 }  // namespace drl
 
-// Ends the simulator's header. It means something in the unit of a library's table alone (task_table_unit.hpp), which
-// comes before.
+// Write DRL_SIMULATOR(MySim) at the end of the simulator's header. It takes effect only in the translation unit of the
+// library's table, which includes task_table_unit.hpp first.
 #if defined(DRL_TASK_TABLE_UNIT)
 #define DRL_SIMULATOR(...) DRL_TASK(::drl::SimulatorTask<__VA_ARGS__>::template Of)
 #else

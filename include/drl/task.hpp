@@ -1,7 +1,8 @@
-// What a task is: one short header like cartpole_v1.hpp, written once for every executor. F is a pack of environments
-// on a CPU, float on a GPU, and double where tests compare with an exact reference (drl/lanes.hpp). So a task's
-// functions are branch-free (math::select, not if), use math:: and not the standard library, and write constants as
-// F(4.0 / 3.0).
+// Defines what a task is: one short header, such as src/tasks/cartpole_v1.hpp, that is written once for all executors.
+// The type F is a pack of environments on a CPU, float on a GPU, and double where tests compare with an exact reference
+// (drl/lanes.hpp). A task's functions are therefore branch-free (math::select instead of if), call math:: instead of
+// the standard library, and write constants as F(4.0 / 3.0). The full list of members precedes the concept TaskOf
+// below.
 #pragma once
 
 #include <concepts>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #if defined(__FAST_MATH__)
-#error "a task compiled with -ffast-math gives other numbers on each machine: compile it with drl_add_task_library"
+#error "tasks cannot be compiled with -ffast-math (results would differ between machines): use drl_add_task_library"
 #endif
 
 #include "drl/hd.hpp"
@@ -23,33 +24,35 @@
 
 namespace drl {
 
-// A part of the reward: weight times what step says of it. The weight is an option, --env.reward.NAME.
+// A term of the reward: the weight times the value that step() sets. The weight is an option, --env.reward.NAME.
 struct RewardTerm {
   const char* name;
   double weight;
 };
-// Why an episode may end, beside the step limit.
+// A reason, besides the step limit, for which an episode may end.
 enum class EndsAs { terminated, time_out };
 struct EndCause {
   const char* name;
   EndsAs as = EndsAs::terminated;
 };
 
-// What one step gives beside the new state. With weighted terms (RewardTerm) leave the reward alone: they make it up.
-// Where a task only names its terms, they say what the reward is the sum of. Likewise terminated and truncated follow
-// from the causes where a task names any.
+// The result of one step, besides the new state.
+//
+// A task with weighted terms (RewardTerm) does not set the reward: drl adds up the weighted terms. A task whose terms
+// have names only sets both; the reward must be the sum of the terms. A task with ends sets those, and drl derives
+// terminated and truncated from them.
 template <class F, int Terms = 0, int Metrics = 0, int Ends = 0>
 struct Step {
   F reward = F(0);
   Mask<F> terminated = F(0) != F(0);
-  Mask<F> truncated = F(0) != F(0);  // beside the step limit; only of a task that says `truncates = true`
+  Mask<F> truncated = F(0) != F(0);  // requires `truncates = true`; drl applies the step limit itself
   F terms[Terms > 0 ? Terms : 1] = {};
   F metrics[Metrics > 0 ? Metrics : 1] = {};
   Mask<F> ends[Ends > 0 ? Ends : 1] = {};
 };
 
-// The action a step takes: the number of one of Count actions; such a number for each of several (Gymnasium's
-// MultiDiscrete); or Size numbers within the bounds.
+// The action spaces. step() receives the index of one of Count actions (DiscreteAction), one index for each of several
+// discrete actions (MultiDiscreteAction, as in Gymnasium), or Size numbers within bounds (ContinuousAction).
 template <int Count>
 struct DiscreteAction {
   static constexpr bool discrete = true;
@@ -69,8 +72,8 @@ struct ContinuousAction {
   float low, high;  // the same for every dimension
   ActionSpace space() const { return {false, Size, std::vector<float>(Size, low), std::vector<float>(Size, high)}; }
 };
-// Of a dimension of an action: the policy's number is cut to [low, high], without bounds if none are said, and the
-// step gets offset + scale * number.
+// One dimension of a continuous action. The policy's output is clipped to [low, high] (by default unbounded), and
+// step() receives offset + scale * output.
 struct ActionRange {
   float low = -__builtin_huge_valf(), high = __builtin_huge_valf(), scale = 1, offset = 0;
 };
@@ -89,22 +92,22 @@ struct ActionPerDimension {
   }
 };
 
-// Random numbers of a task: a function of (seed, global index of the environment, step of its lifetime, what they are
-// for), so that create, reset, step and observe each draw from a stream of their own. The lanes are environments env,
-// env + 1, ... A draw gives every lane its next number: draw outside of while_any, or a lane's numbers would depend on
-// its neighbours.
+// A task's random numbers. They are a function of (seed, global index of the environment, step of its lifetime,
+// purpose), so that create, reset, step and observe draw from separate streams. The lanes are the environments env,
+// env + 1, ... Each draw advances the stream of every lane: never draw inside while_any, because a lane's numbers would
+// then depend on its neighbours.
 template <class F>
 class Draws {
  public:
   DRL_HD Draws(uint64_t seed, uint64_t env, uint64_t step, Purpose purpose = Purpose::reset)
       : seed_(seed), env_(env), step_(step), purpose_(purpose) {}
-  // The same stream, from its beginning, as other numbers.
+  // The same stream, from its start, in another number type.
   template <class G>
   DRL_HD explicit Draws(const Draws<G>& other) : Draws(other.seed_, other.env_, other.step_, other.purpose_) {}
 
-  // Uniform in [low, high).
+  // Returns a number that is uniform in [low, high).
   DRL_HD F uniform(F low, F high) { return low + (high - low) * F(uniform01(next())); }
-  // Normal, with mean 0 and deviation 1 (Box and Muller): |x| < 5.8.
+  // Returns a normal number with mean 0 and standard deviation 1 (Box and Muller); |x| < 5.8.
   DRL_HD F normal() {
     const F u = F(1) - F(uniform01(next())), angle = F(6.283185307179586) * F(uniform01(next()));
     return math::sqrt(F(-2) * math::log(u)) * math::cos(angle);
@@ -124,7 +127,7 @@ class Draws {
   Words4Of<Bits<F>> words_ = {};
 };
 
-// Calls visit(number) for each of a member's numbers: itself, or those of an array.
+// Calls visit(number) for a member that is a number, or for each element if the member is an array.
 template <class Member, class Visit>
 DRL_HD void each_number(Member& member, Visit& visit) {
   if constexpr (std::is_array_v<Member>) {
@@ -134,13 +137,13 @@ DRL_HD void each_number(Member& member, Visit& visit) {
   }
 }
 
-// What a task may leave out.
+// The optional members of a task, with their defaults.
 template <class Task>
 constexpr int reward_term_count() {
   if constexpr (requires { Task::reward_terms[0]; }) return static_cast<int>(std::size(Task::reward_terms));
   return 0;
 }
-// Whether options decide how many numbers are observed.
+// True if the options determine the number of observations.
 template <class Task>
 inline constexpr bool kObsDimVaries = requires(const typename Task::Params& params) {
   Task::obs_dim_with(params);
@@ -155,11 +158,12 @@ constexpr int critic_obs_dim_of() {
   if constexpr (requires { Task::critic_obs_dim; }) return Task::critic_obs_dim;
   return 0;
 }
-// Whether the terms have weights, and whether these are per second.
+// True if the reward terms have weights.
 template <class Task>
 inline constexpr bool kHasWeights = requires {
   Task::reward_terms[0].weight;
 };
+// True if these weights are per second.
 template <class Task>
 constexpr bool scales_rewards_by_dt() {
   if constexpr (requires { Task::scale_rewards_by_dt; }) return Task::scale_rewards_by_dt;
@@ -175,7 +179,7 @@ constexpr int end_count() {
   if constexpr (requires { Task::ends[0]; }) return static_cast<int>(std::size(Task::ends));
   return 0;
 }
-// Bit k: cause k is a time-out.
+// Returns a bit mask in which bit k is set if end k is a time-out.
 template <class Task>
 constexpr uint32_t time_outs() {
   uint32_t bits = 0;
@@ -202,19 +206,19 @@ struct NoVisitor {
   template <class... Any>
   void operator()(Any&&...) {}
 };
-// Whether its Params are options.
+// True if the task's Params are options.
 template <class Task>
 inline constexpr bool kHasOptions = requires(typename Task::Params& params, NoVisitor& visitor) {
   params.describe(visitor);
 };
 
-// Whether its Params have a Curriculum.
+// True if the task's Params have a Curriculum.
 template <class Task>
 inline constexpr bool kHasCurriculum = requires(typename Task::Params& params, const TrainingStats& stats) {
   params.curriculum.update(stats);
 };
 
-// Of a task without a Scratch.
+// The Scratch of tasks that define none.
 struct NoScratch {};
 template <class Task>
 struct ScratchOf {
@@ -230,7 +234,7 @@ using Scratch = typename ScratchOf<Task>::Type;
 template <class Task>
 inline constexpr bool kHasScratch = !std::is_same_v<Scratch<Task>, NoScratch>;
 
-// A task's functions with all arguments, of which it may leave some out.
+// Calls a task's functions with the arguments that the task declares.
 namespace task {
 
 template <class Task, class F>
@@ -289,46 +293,61 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 
 }  // namespace task
 
-// Task<F> as the executors and the learner need it:
+// The members of a task, Task<F>. All functions are DRL_HD, except draw, describe of Params and Curriculum, and
+// update. The results of a lane must depend only on its own state, action and draws, bit for bit.
+//
+// Required:
+//
+//   static constexpr char name[] = "MyTask";
+//   static constexpr char preset[] = "num_envs = 64\n";  the default training options, in the syntax of config files
+//   static constexpr int obs_dim = 4, step_limit = 500;  step_limit 0: no limit
+//   static constexpr double dt = 0.02;                   seconds per step
+//   static constexpr DiscreteAction<2> action{};         or another action space from above
 //
 //   struct State { F x; F q[15]; Int<F> count; template <class V> void describe(V& visit) { visit("x", x); ... } };
-//     numbers and arrays of them. describe names every member, in their order: that is its name in checkpoints
+//     Holds numbers and arrays of numbers. describe visits every member, in the order of declaration; the names appear
+//     in checkpoints.
 //   struct Params { Scalar<F> mass = 1; ... };
-//     numbers. With `template <class V> void describe(V& v)` that calls v("mass", mass, "help", above(0), unit("kg")),
-//     they are options --env.mass
-//   static void create(State&, Draws<F>&, const Params&);    once in an environment's lifetime; may be left out
-//   static void reset(State&, Draws<F>&, const Params&);     the start of an episode; what it leaves alone stays
+//     Holds numbers. They become options (--env.mass) if Params defines `template <class V> void describe(V& v)`, which
+//     calls v("mass", mass, "help", above(0), unit("kg")) for each.
+//
+//   static void reset(State&, Draws<F>&, const Params&);
+//     Starts an episode. Members that it does not set keep their values.
 //   static Step<F> step(State&, const F* action, [Draws<F>&,] const Params&);
 //   static void observe(const State&, [[Draws<F>&,] const Params&,] Out obs);
-//   static void observe_critic(const State&, [const Params&,] Out obs);    with critic_obs_dim
-//   name, preset, obs_dim, step_limit (0: none), dt, action
-//   and, where wanted:
-//   static constexpr RewardTerm reward_terms[] = {{"alive", 1}, {"effort", -0.1}};   or, without weights, names
-//   static constexpr bool scale_rewards_by_dt = true;    the weights are per second, as Isaac Lab's and mjlab's
-//   static constexpr const char* metrics[] = {"speed"};  means over an episode's steps
+//
+// Optional:
+//
+//   static void create(State&, Draws<F>&, const Params&);   is called once in an environment's lifetime
+//   static void observe_critic(const State&, [const Params&,] Out obs);
+//   static constexpr int critic_obs_dim = 6;                required by observe_critic
+//   static constexpr RewardTerm reward_terms[] = {{"alive", 1}, {"effort", -0.1}};   or names without weights
+//   static constexpr bool scale_rewards_by_dt = true;       the weights are per second, as in Isaac Lab and mjlab
+//   static constexpr const char* metrics[] = {"speed"};     reported as means over an episode's steps
 //   static constexpr EndCause ends[] = {{"fell"}, {"left", EndsAs::time_out}};
-//   static constexpr bool truncates = true;              step may say truncated itself
-//   static constexpr bool finite_horizon = true;         nothing is expected beyond a time-out: it terminates
-//   static constexpr int history = 3;   the actor sees the last 3 observations, oldest first; the first one thrice
-//   critic_obs_dim
-//   static constexpr int max_obs_dim = 18;   options add to what is observed or take from it: at most so many numbers,
-//   static constexpr int obs_dim_with(const Params&);   which are so many; obs_dim is that of the defaults
-//   struct Scratch { ... };   what the observations of a step or reset need of it and the next step does not: it lives
-//     that long only, and nowhere but beside the processor. create, reset, step and both observe then take all their
-//     arguments, and a Scratch& (const of an observation) behind State
-//   template <class Canvas> static void draw(const State&, const Params&, Canvas&);   for films (drl/canvas.hpp)
-//   a Params::Curriculum, numbers that change after each iteration, on the host and on all ranks alike, and that
-//   checkpoints keep:
-//     struct Curriculum {
-//       Scalar<F> level = 0;
-//       template <class V> void describe(V& visit) { visit("level", level); }
-//       void update(const TrainingStats&);
-//     } curriculum;
+//   static constexpr bool truncates = true;                 step() may set truncated itself
+//   static constexpr bool finite_horizon = true;            a time-out counts as terminated: no value is bootstrapped
+//   static constexpr int history = 3;
+//     The actor observes the last 3 observations, oldest first. At reset, the first observation is repeated.
+//   static constexpr int max_obs_dim = 18;
+//   static constexpr int obs_dim_with(const Params&);
+//     Let options change the number of observations: obs_dim_with returns it, max_obs_dim bounds it, and obs_dim must
+//     equal obs_dim_with of the default options.
+//   struct Scratch { ... };
+//     Holds intermediate results of a step or reset that its observations need and the next step does not. It is never
+//     stored. create (then required), reset, step and the observe functions must declare all their arguments, and a
+//     Scratch& (const Scratch& for the observe functions) after State.
+//   template <class Canvas> static void draw(const State&, const Params&, Canvas&);   for videos (drl/canvas.hpp)
+//   struct Curriculum {
+//     Scalar<F> level = 0;
+//     template <class V> void describe(V& visit) { visit("level", level); }
+//     void update(const TrainingStats&);
+//   } curriculum;
+//     A member of Params: numbers that change during training. update() is called on the host after each iteration,
+//     with the same statistics on all ranks. Checkpoints contain the numbers.
 //
-// An environment of which a float of the state, an observation or the reward is not finite is lost: its episode ends
-// there as terminated, with a reward of 0, is not counted, and create and reset begin the next one.
-//
-// All are DRL_HD. A lane's bits must depend on nothing but its own state, action and draws.
+// An environment is lost if a float of its state, an observation or the reward is not finite. Its episode ends there as
+// terminated, with a reward of 0, and is not counted; create() and reset() start the next one.
 template <class Task, class F>
 concept TaskOf = requires(typename Task::State& state, Scratch<Task>& scratch, const typename Task::Params& params,
                           Draws<F>& draws, const F* action, F* obs, NoVisitor& visitor) {
@@ -348,8 +367,9 @@ concept TaskOf = requires(typename Task::State& state, Scratch<Task>& scratch, c
 
 }  // namespace drl
 
-// Ends a task's header, behind its namespace or in namespace drl: DRL_TASK(MyTask). What it means is said by the unit
-// that includes the header: task_host_unit.hpp, task_gpu_unit.hpp, task_table_unit.hpp; elsewhere it means nothing.
+// Each task's header ends with DRL_TASK(MyTask), in namespace drl or at global scope. The macro expands to the loops or
+// the table entry of the task in units that include task_host_unit.hpp, task_gpu_unit.hpp or task_table_unit.hpp first.
+// Elsewhere it expands to nothing.
 #if !defined(DRL_TASK)
 #define DRL_TASK(...)
 #endif

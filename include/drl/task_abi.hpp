@@ -1,5 +1,6 @@
-// The border between drl and a library of tasks: plain structs, so that another compiler's library, or one of another
-// build of drl, can be told from ours and used. A library defines drl_task_library (task_table_unit.hpp).
+// The binary interface (ABI) between drl and a task library. It consists of plain structs, so that drl can use
+// libraries made by other compilers, and can detect those made for another drl. A library defines the function
+// drl_task_library (task_table_unit.hpp).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace drl {
 
-// Of everything below, and of what is included above: a change of either is another number.
+// The version of everything below and in the headers included above. Increment it with every change.
 inline constexpr int32_t kTaskAbi = 5;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
@@ -20,20 +21,20 @@ struct EnvArrays {
   int64_t num_envs;
   uint64_t seed;
   int64_t first_global_index;
-  void* const* state;       // [columns], of 4-byte numbers [num_envs] each: those of State in their order, then of the
-                            // frames that a history keeps
-  int32_t* age;             // [num_envs] steps in this episode
-  float* episode_reward;    // [num_envs]
-  float* const* terms;      // [reward terms, then metrics], [num_envs] each, sums over this episode
-  int32_t* ended_by;        // [num_envs] bit k: by cause k; null for a task that names none
-  uint8_t* stale;           // [num_envs] Counted (task_kernels.hpp)
-  const float* curriculum;  // its numbers; null for a task without
-  int64_t sharers;          // environments that share a row of sums, a power of two
-  double* sums;             // [num_envs / sharers, columns of EpisodeSums], of ended episodes
-  void* simulator;          // SimulatorRecord::create's; null of other tasks
+  void* const* state;     // [columns] of 4-byte numbers [num_envs]: the numbers of State in order, then the frames of
+                          // the history
+  int32_t* age;           // [num_envs] steps in this episode
+  float* episode_reward;  // [num_envs]
+  float* const* terms;    // [reward terms, then metrics], [num_envs] each, sums over this episode
+  int32_t* ended_by;      // [num_envs] bit k: ended by cause k; null for a task without ends
+  uint8_t* counted_episodes;  // [num_envs] Counted (task_kernels.hpp)
+  const float* curriculum;    // the numbers of the curriculum; null for a task without one
+  int64_t envs_per_sum_row;   // how many environments share a row of sums; a power of two
+  double* sums;               // [num_envs / envs_per_sum_row, columns of EpisodeSums], of ended episodes
+  void* simulator;            // from SimulatorRecord::create; null for other tasks
 };
 
-// What a loop does its work for: environments [begin, end).
+// The arguments of a loop over the environments [begin, end).
 struct LoopCall {
   const EnvArrays* envs;
   const void* params;           // bytes of Params
@@ -41,24 +42,25 @@ struct LoopCall {
   const StepRow* row;
   LifetimeStep step;
   int64_t begin, end;
-  int64_t group_size;         // of a reset: Start
-  int32_t random_start_ages;  // of a reset: 0 or 1
-  void* stream;               // a GPU's
+  int64_t group_size;         // for a reset: Start::group_size
+  int32_t random_start_ages;  // for a reset: 0 or 1
+  void* stream;               // on a GPU
 };
 
-// A loop of a task. Gives 0, or anything else if it failed, and why in error [error_size], which ends with a 0.
+// A loop of a task. Returns 0, or another number if it failed; then it writes the reason to error [error_size], a
+// string with a terminating 0.
 using TaskLoop = int32_t (*)(const LoopCall* call, char* error, int64_t error_size);
 
 struct TaskLoops {
   TaskLoop reset, step;
-  TaskLoop begin_others;  // on a host, behind each step: another episode for those whose last one ended
-  TaskLoop probe;         // on a GPU: loads the kernels, before anything is recorded
+  TaskLoop reset_ended;  // on a host, after each step: resets the environments whose episode ended
+  TaskLoop probe;        // on a GPU: loads the kernels, before anything is recorded
 };
 
 struct TaskField {
   const char* name;
   int32_t is_int;  // 1: int32; 0: float
-  int32_t count;   // of its numbers
+  int32_t count;   // how many numbers it has
 };
 
 enum class TaskParamKind : int32_t { f32, f64, i32, boolean };
@@ -70,17 +72,17 @@ struct TaskParam {
   int32_t low_is_out, high_is_out;
 };
 
-// A task whose environments are an object of its library's own (drl/simulator.hpp), one on each rank. Its loops step
-// the ranges of a step at the same time, on threads of drl.
+// A simulator is a task whose environments are one object of its library per rank (drl/simulator.hpp). drl's threads
+// step disjoint ranges of environments at the same time.
 struct RobotChoice;
 struct SimulatorConfig {
-  int64_t num_envs;            // of this object
+  int64_t num_envs;            // in this object
   int64_t first_global_index;  // of its first environment; the others follow
   uint64_t seed;
-  const RobotChoice* robot = nullptr;  // of a task with RobotRecord; null: its own
+  const RobotChoice* robot = nullptr;  // for a task with a RobotRecord; null: the task's own robot
 };
 enum class SimulatorType : int32_t { f32, f64, i32, i64, u8 };
-// What it must not lose, in its own memory, where it stays.
+// An array of the simulator's state, in memory that the simulator owns and does not move.
 struct SimulatorArray {
   const char* name;
   SimulatorType type;
@@ -88,36 +90,38 @@ struct SimulatorArray {
   void* data;  // [num_envs, columns]
 };
 struct SimulatorRecord {
-  // As TaskLoop: 0, or why not; 2 if the user can correct it. `params`: bytes of Params.
+  // Creates the simulator. `params` are the bytes of Params. Returns 0 or an error like a TaskLoop; 2 means that the
+  // user can correct it.
   int32_t (*create)(const SimulatorConfig* config, const void* params, void** simulator, char* error,
                     int64_t error_size);
   void (*destroy)(void* simulator);
   // Calls visit(context, array) for each array of its state.
   int32_t (*state)(void* simulator, void (*visit)(void* context, const SimulatorArray* array), void* context,
                    char* error, int64_t error_size);
-  // What it has read, the same wherever that lies: "ant.xml (3fa2c1d09b7e)", or "". It lives as long as the simulator.
+  // Returns the names and hashes of the files that it has read, such as "ant.xml (3fa2c1d09b7e)", or "". The text does
+  // not depend on the files' directory, and lives as long as the simulator.
   const char* (*files)(void* simulator);
 };
 
 struct TaskRecord;
-// What options may say of a robot in its task's stead.
+// The properties of a robot that options may change.
 struct RobotChoice {
-  const char* model;   // MJCF file: absolute, or as the task names it
-  int32_t frame_skip;  // its time steps in a step of the task
+  const char* model;   // MJCF file: an absolute path, or the task's name for it
+  int32_t frame_skip;  // physics time steps per step of the task
 };
-// What is known of such a robot before a run begins.
+// The properties of a robot that are known before a run begins.
 struct RobotFacts {
-  double dt;        // s, of a step of the task
-  char file[4096];  // where the model is
+  double dt;        // s, per step of the task
+  char file[4096];  // path of the model
   char id[512];     // SimulatorRecord::files
 };
-// A task whose physics libmujoco computes (its simulator), and the same task on physics in lanes.
+// A robot: a task whose simulator is libmujoco, and the same task on compiled physics (in lanes).
 struct RobotRecord {
-  RobotChoice own;
-  const TaskRecord* in_lanes;  // null: its model was not compiled
-  // 0 if lanes can be used; 1, or 2 if the user must correct something whatever computes it, and why. `facts` are known
-  // unless it is 2.
-  int32_t (*look)(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size);
+  RobotChoice own;             // the task's defaults
+  const TaskRecord* in_lanes;  // null: the model was not compiled
+  // Reads the model. Returns 0 if the compiled physics can be used and 1 if it cannot. Returns 2 if the user must
+  // correct something, whichever engine is used. Writes the reason to error. Sets `facts` unless it returns 2.
+  int32_t (*inspect)(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size);
 };
 
 struct TaskEnd {
@@ -128,17 +132,17 @@ struct TaskEnd {
 struct TaskRecord {
   const char *name, *preset;
   int32_t obs_dim, critic_obs_dim;  // obs_dim: of one frame
-  int32_t history;                  // frames that the actor sees
+  int32_t history;                  // frames that the actor observes
   int32_t discrete, action_size;    // ActionSpace
   const float *action_low, *action_high;
   const float *action_scale, *action_offset;  // null: 1 and 0
-  int32_t head_count;                         // of several choices at once, else 0
+  int32_t head_count;                         // ActionSpace::heads
   const int32_t* heads;
   int32_t step_limit, truncates, finite_horizon;
   double dt;
   int32_t reward_term_count;
   const char* const* reward_terms;
-  const double* reward_weights;  // null: without
+  const double* reward_weights;  // null: none
   int32_t scale_rewards_by_dt;
   int32_t metric_count;
   const char* const* metrics;
@@ -150,20 +154,21 @@ struct TaskRecord {
   const TaskParam* params;
   int64_t params_size;
   const void* default_params;  // [params_size]
-  int32_t curriculum_count;    // of its numbers
+  int32_t curriculum_count;    // how many numbers it has
   const char* const* curriculum_names;
   const float* curriculum_start;
   void (*update_curriculum)(float* numbers, const TrainingStats* stats);
-  // Of a task whose options decide it, obs_dim with such params; else null.
+  // Returns obs_dim for these params; null if obs_dim does not depend on them.
   int32_t (*obs_dim_with)(const void* params);
   const TaskLoops* host;   // [kIsaCount]
-  const TaskLoops* exact;  // the same in double, from and to floats, one environment after the other; null: none
-  // Where GPU code says that it is there (*gpu is null without), since it is linked beside this.
+  const TaskLoops* exact;  // compute in double, from and to floats, one environment at a time; null: none
+  // Points to the pointer that the library's GPU code sets before main(); *gpu is null without GPU code.
   const TaskLoops* const* gpu;
   const SimulatorRecord* simulator;  // or null
   const RobotRecord* robot;          // or null
-  const char* model;                 // of physics in lanes: the id of what was compiled; else null
-  // As TaskLoop: shows environment call->begin, in the memory of the host. Null: the task does not draw.
+  const char* model;                 // for compiled physics: id of the compiled model; else null
+  // Draws environment call->begin, whose state is in host memory. Returns as a TaskLoop does. Null: the task does not
+  // draw.
   int32_t (*draw)(const LoopCall* call, const CanvasCalls* canvas, char* error, int64_t error_size);
   const char* trouble;  // null, or why the task cannot be used
 };
@@ -173,14 +178,14 @@ struct TaskLibrary {
   uint64_t magic;
   int32_t abi;
   int32_t sizes[kTaskSizeCount];  // TaskSizes
-  uint64_t flags;                 // hash of the compiler's options on which equal bits rest
+  uint64_t flags;                 // hash of the compiler options that affect results
   const char* compiler;
   const char* drl_version;
   int32_t count;
   const TaskRecord* const* tasks;  // [count]
 };
 
-// Sizes of the structs, and the number of instruction sets.
+// The sizes of the structs, and the number of instruction sets. They must agree between drl and the library.
 struct TaskSizes {
   int32_t all[kTaskSizeCount] = {sizeof(TaskLibrary),
                                  sizeof(TaskRecord),
@@ -212,7 +217,7 @@ constexpr uint64_t text_hash(const char* text) {
 
 }  // namespace drl
 
-// The library's one symbol.
+// The only symbol that a library exports.
 extern "C" {
 using DrlTaskLibraryFunction = const drl::TaskLibrary* (*)();
 }

@@ -1,4 +1,4 @@
-// The loops of a task in double, which tests compare with.
+// The loops of a task in double, as a reference for tests.
 #pragma once
 
 #include "drl/task_loops.hpp"
@@ -9,7 +9,8 @@ template <template <class> class Task>
 struct ExactLoops {
   static int32_t reset(const LoopCall* call, char*, int64_t);
   static int32_t step(const LoopCall* call, char*, int64_t);
-  // What a robot's task asks for in a reset and a step that is not to be had in lanes; null if there is nothing.
+  // Runs a reset and a step of a robot's task. Returns what the task asks the robot for that compiled physics does not
+  // provide, or null if it provides everything.
   static const char* lacking();
 };
 

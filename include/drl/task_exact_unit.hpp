@@ -1,8 +1,9 @@
-// First in a unit that includes headers of robots: each DRL_ROBOT is its loops in double, which take long to compile.
+// Include this first in a unit that includes headers of robots. Each DRL_ROBOT then defines the robot's loops in
+// double, which are slow to compile.
 #pragma once
 
 #if defined(DRL_TASK)
-#error "a header of a task comes before this one"
+#error "include this header before the headers of tasks"
 #endif
 
 #include "drl/task.hpp"

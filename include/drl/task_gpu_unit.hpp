@@ -1,8 +1,9 @@
-// First in a unit that includes headers of tasks, and that a GPU's compiler reads: each DRL_TASK is its loops on a GPU.
+// Include this first in a unit for the GPU compiler that includes headers of tasks. Each DRL_TASK then defines the
+// task's loops on a GPU.
 #pragma once
 
 #if defined(DRL_TASK)
-#error "a header of a task comes before this one"
+#error "include this header before the headers of tasks"
 #endif
 
 #include "drl/gpu_launch.hpp"
@@ -24,6 +25,7 @@ struct TaskLoopsOnGpu {
     const Status status = probe<ResetAll<Task>>();
     return result(status == kSuccess ? probe<StepAll<Task, true>>() : status, error, size);
   }
+  // Makes the loops available to the task's table entry.
   static bool make() {
     if constexpr (!kNotCompiled<Task>) {
       static constexpr TaskLoops loops{reset, step, nullptr, probe_all};

@@ -1,10 +1,10 @@
-// First in a unit that includes headers of tasks: each DRL_TASK is its loops on a CPU. Such a unit is compiled once for
-// each instruction set, and holds nothing else: a function of the standard library would be compiled so too, and the
-// linker could take it for all others.
+// Include this first in a unit that includes headers of tasks. Each DRL_TASK then defines the task's loops on a CPU.
+// The unit is compiled once per instruction set and must contain nothing else: an inline function of the standard
+// library would be compiled for that instruction set too, and the linker might use it for the whole program.
 #pragma once
 
 #if defined(DRL_TASK)
-#error "a header of a task comes before this one"
+#error "include this header before the headers of tasks"
 #endif
 
 #include "drl/loop.hpp"
@@ -32,11 +32,11 @@ struct HostLoops {
     }
     return 0;
   }
-  static int32_t begin_others([[maybe_unused]] const LoopCall* call, char*, int64_t) {
+  static int32_t reset_ended([[maybe_unused]] const LoopCall* call, char*, int64_t) {
     if constexpr (!kNotCompiled<Task>) {
-      using Others = BeginOthers<Task>;
-      const int64_t blocks = (call->end - call->begin + Others::kEnvs - 1) / Others::kEnvs;
-      loop(0, blocks, Others{Environments<Task>::of(*call), *call->row, call->step, call->begin, call->end});
+      using Reset = ResetEnded<Task>;
+      const int64_t blocks = (call->end - call->begin + Reset::kEnvs - 1) / Reset::kEnvs;
+      loop(0, blocks, Reset{Environments<Task>::of(*call), *call->row, call->step, call->begin, call->end});
     }
     return 0;
   }

@@ -1,4 +1,4 @@
-// The loops of a task behind the border of task_abi.hpp.
+// Makes a task's kernels from the arguments of a loop (task_abi.hpp).
 #pragma once
 
 #include "drl/task_abi.hpp"
@@ -6,7 +6,7 @@
 
 namespace drl {
 
-// Of a robot's task whose model was not compiled there are no loops over lanes.
+// True for a robot's task whose model was not compiled: it has no loops over lanes.
 template <template <class> class Task>
 inline constexpr bool kNotCompiled = requires {
   typename Task<float>::NotCompiled;
@@ -16,8 +16,8 @@ template <template <class> class Task>
 DRL_HD ResetAll<Task> reset_of(const LoopCall& c) {
   return {Environments<Task>::of(c), *c.row, {c.step, c.group_size}, c.random_start_ages != 0};
 }
-template <template <class> class Task, bool BeginsOthers>
-DRL_HD StepAll<Task, BeginsOthers> step_of(const LoopCall& c) {
+template <template <class> class Task, bool ResetsEnded>
+DRL_HD StepAll<Task, ResetsEnded> step_of(const LoopCall& c) {
   return {Environments<Task>::of(c), *c.row, c.step};
 }
 

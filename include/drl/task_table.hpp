@@ -4,7 +4,7 @@
 
 namespace drl {
 
-// Where a task's GPU unit says before main that it is there.
+// A task's GPU unit sets `loops` before main(). It stays null without GPU code.
 template <template <class> class Task>
 struct GpuLoopsOf {
   static inline const TaskLoops* loops = nullptr;

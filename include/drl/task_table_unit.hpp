@@ -1,9 +1,10 @@
-// First in the unit that includes all headers of a library's tasks: each DRL_TASK is a line in its table,
-// which library_of_this_unit() gives. Behind them, DRL_TASK_LIBRARY makes the unit that of a shared object.
+// Include this first in the unit that includes all headers of a library's tasks. Each DRL_TASK then adds an entry to
+// the table that library_of_this_unit() returns. DRL_TASK_LIBRARY, after all headers, exports the table from a shared
+// library.
 #pragma once
 
 #if defined(DRL_TASK)
-#error "a header of a task comes before this one"
+#error "include this header before the headers of tasks"
 #endif
 
 #include <cstddef>
@@ -20,25 +21,25 @@
 #include "drl/task_table.hpp"
 
 #if !defined(DRL_TASK_FLAGS)
-#error "the compiler's options are not known: compile with drl_add_task_library (find_package(drl))"
+#error "DRL_TASK_FLAGS is not defined: compile with drl_add_task_library (find_package(drl))"
 #endif
 
 namespace drl {
 
-// Host units define these.
-#define DRL_DECLARE_LOOPS(isa)                                    \
-  namespace isa {                                                 \
-  template <template <class> class Task>                          \
-  struct HostLoops {                                              \
-    static int32_t reset(const LoopCall*, char*, int64_t);        \
-    static int32_t step(const LoopCall*, char*, int64_t);         \
-    static int32_t begin_others(const LoopCall*, char*, int64_t); \
-  };                                                              \
+// Declares the loops that the host units define, one per instruction set.
+#define DRL_DECLARE_LOOPS(isa)                                   \
+  namespace isa {                                                \
+  template <template <class> class Task>                         \
+  struct HostLoops {                                             \
+    static int32_t reset(const LoopCall*, char*, int64_t);       \
+    static int32_t step(const LoopCall*, char*, int64_t);        \
+    static int32_t reset_ended(const LoopCall*, char*, int64_t); \
+  };                                                             \
   }
 DRL_FOR_EACH_ISA(DRL_DECLARE_LOOPS)
 #undef DRL_DECLARE_LOOPS
 
-// One task's record, and what it points to.
+// A task's record, and the objects that it points to.
 template <template <class> class Task>
 class TableEntry {
  public:
@@ -70,7 +71,7 @@ class TableEntry {
     if constexpr (requires { Spec::simulator_record; }) {
       record_.host = Spec::host_loops(), record_.simulator = &Spec::simulator_record;
       if constexpr (requires { typename Spec::InLanes; }) {
-        robot_.own = {Spec::model.file, Spec::model.frame_skip}, robot_.look = Spec::look;
+        robot_.own = {Spec::model.file, Spec::model.frame_skip}, robot_.inspect = Spec::look;
         if constexpr (!kNotCompiled<Spec::InLanes::template Of>)
           robot_.in_lanes = TableEntry<Spec::InLanes::template Of>::record();
         record_.robot = &robot_;
@@ -78,10 +79,10 @@ class TableEntry {
     } else {
       static_assert(TaskOf<Task<double>, double>);
 #define DRL_LOOPS_OF(isa) \
-  {isa::HostLoops<Task>::reset, isa::HostLoops<Task>::step, isa::HostLoops<Task>::begin_others, nullptr},
+  {isa::HostLoops<Task>::reset, isa::HostLoops<Task>::step, isa::HostLoops<Task>::reset_ended, nullptr},
       static constexpr TaskLoops loops[] = {DRL_FOR_EACH_ISA(DRL_LOOPS_OF)};
 #undef DRL_LOOPS_OF
-      static constexpr TaskLoops exact{ExactLoops<Task>::reset, ExactLoops<Task>::step, begin_no_others, nullptr};
+      static constexpr TaskLoops exact{ExactLoops<Task>::reset, ExactLoops<Task>::step, reset_none, nullptr};
       record_.host = loops, record_.exact = &exact;
     }
     if constexpr (kHasWeights<Spec>) {
@@ -102,14 +103,14 @@ class TableEntry {
       defaults_.curriculum.describe(member);
       record_.update_curriculum = update_curriculum;
       if (sizeof(defaults_.curriculum) != curriculum_names_.size() * sizeof(float))
-        record_.trouble = "its Curriculum::describe does not name every number once, or one is no Scalar<F>";
+        record_.trouble = "its Curriculum::describe must visit each number once, and each must be a Scalar<F>";
     }
     record_.curriculum_count = static_cast<int32_t>(curriculum_names_.size());
     record_.curriculum_names = curriculum_names_.data(), record_.curriculum_start = curriculum_start_.data();
     record_.name = Spec::name, record_.preset = Spec::preset;
     record_.obs_dim = Spec::obs_dim, record_.critic_obs_dim = critic_obs_dim_of<Spec>();
     if constexpr (kObsDimVaries<Spec>) {
-      static_assert(Spec::obs_dim == Spec::obs_dim_with(Params{}), "obs_dim is that of the options' defaults");
+      static_assert(Spec::obs_dim == Spec::obs_dim_with(Params{}), "obs_dim must equal obs_dim_with(Params{})");
       record_.obs_dim_with = [](const void* params) -> int32_t {
         return Spec::obs_dim_with(*static_cast<const Params*>(params));
       };
@@ -127,20 +128,19 @@ class TableEntry {
     record_.gpu = &GpuLoopsOf<Task>::loops;
     if constexpr (requires { Spec::model_id; }) record_.model = Spec::model_id;
     if constexpr (kDraws) record_.draw = draw;
-    if (columns != Environments<Task>::kColumns)
-      record_.trouble = "its State::describe does not name every member once";
+    if (columns != Environments<Task>::kColumns) record_.trouble = "its State::describe must visit each member once";
   }
 
-  static int32_t begin_no_others(const LoopCall*, char*, int64_t) { return 0; }
+  static int32_t reset_none(const LoopCall*, char*, int64_t) { return 0; }
 
   static constexpr bool kDraws = requires(const typename Spec::State& state, const Params& params, Canvas& canvas) {
     Spec::draw(state, params, canvas);
   };
   static int32_t draw(const LoopCall* call, const CanvasCalls* calls, char* error, int64_t error_size) {
-    return at_the_border(error, error_size, [&] {
+    return with_error_code(error, error_size, [&] {
       const auto envs = Environments<Task>::of(*call);
-      typename Environments<Task>::template Some<float> one;
-      envs.load_some(call->begin, one);
+      typename Environments<Task>::template EnvLanes<float> one;
+      envs.load_lanes(call->begin, one);
       const Params params = envs.template params<float>();
       Canvas canvas(*calls);
       if constexpr (kDraws) Spec::draw(one.state, params, canvas);
@@ -161,7 +161,7 @@ class TableEntry {
     template <class T, class... Attributes>
     void operator()(const char* name, T& value, const char* help, const Attributes&... attributes) {
       constexpr bool has_range = (std::is_same_v<Attributes, Range> || ...);
-      static_assert(has_range != std::is_same_v<T, bool>, "numbers need a range (any_number() if need be)");
+      static_assert(has_range != std::is_same_v<T, bool>, "each number needs a range, for example any_number()");
       TaskParam param{name, help, "", kind_of<T>(), offset(&value), 0, 0, 0, 0};
       (add(param, attributes), ...);
       entry.params_.push_back(param);
@@ -199,7 +199,7 @@ class TableEntry {
   TaskRecord record_{};
 };
 
-// This unit's own, so that two in one program do not share it.
+// In an anonymous namespace, so that each table unit of a program has its own table.
 namespace {
 std::vector<const TaskRecord*>& table_of_this_unit() {
   static std::vector<const TaskRecord*> table;

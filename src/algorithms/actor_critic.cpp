@@ -29,20 +29,22 @@ NetSpec net(std::string name, int inputs, const std::vector<int>& hidden, int ou
   return spec;
 }
 
-// Uniform in [-1, 1), number `index` of slice `slice`.
+// Returns the random number `index` of slice `slice`, uniform in [-1, 1).
 double symmetric(uint64_t seed, uint64_t slice, uint64_t index) {
   const Words4 bits = random_bits(seed, Purpose::weights, index, slice);
   return 2 * uniform01(bits[0], bits[1]) - 1;
 }
 
+// Returns the random number `index` of slice `slice`, normally distributed (Box-Muller).
 double normal(uint64_t seed, uint64_t slice, uint64_t index) {
   const Words4 bits = random_bits(seed, Purpose::weights, index, slice);
   const double u = 1 - uniform01(bits[0], bits[1]), v = uniform01(bits[2], bits[3]);
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
 }
 
-// Makes `count` vectors of `size` numbers, vector i's element k at data[i * step + k * stride], orthonormal, by
-// modified Gram-Schmidt on a Gaussian matrix: uniform over such frames, as QR with positive diagonal is.
+// Makes `count` vectors of `size` elements orthonormal by modified Gram-Schmidt; element k of vector i is
+// data[i * step + k * stride]. If the elements are Gaussian, the result is uniformly distributed over orthonormal
+// frames, as it is for a QR decomposition with a positive diagonal.
 void orthonormalize(std::vector<double>& data, int count, int size, int step, int stride) {
   const auto at = [&](int i, int k) -> double& {
     return data[static_cast<size_t>(i) * step + static_cast<size_t>(k) * stride];
@@ -116,7 +118,8 @@ void initialize_net(const ActorCritic& nets, NetId id, double output_gain, bool 
 
 void initialize_parameters(const ActorCritic& nets, const PolicyOptions& options, uint64_t seed,
                            std::span<float> params) {
-  DRL_CHECK(static_cast<int64_t>(params.size()) == nets.layout.size(), "parameter buffer of another network");
+  DRL_CHECK(static_cast<int64_t>(params.size()) == nets.layout.size(),
+            "the parameter buffer has the size of another network");
   const bool orthogonal = options.init == "orthogonal";
   initialize_net(nets, nets.actor, 0.01, orthogonal, seed, params);
   if (nets.critic >= 0) initialize_net(nets, nets.critic, 1, orthogonal, seed, params);
@@ -137,7 +140,7 @@ ActionDistribution::ActionDistribution(Queue& queue, const ActorCritic& nets, co
   queue.copy(heads_.data(), space.heads.data(), heads_.size());
   queue.copy(low_.data(), space.low.data(), low_.size());
   queue.copy(high_.data(), space.high.data(), high_.size());
-  queue.synchronize();  // the space is the caller's
+  queue.synchronize();  // the caller may destroy the space after this
   if (space.discrete) return;
   distribution_ =
       Gaussian{space.size, low_.data(), high_.data(), params + nets.std_offset(), nets.log_std, std_.data()};

@@ -1,4 +1,4 @@
-// Separate networks of actor and critic, if there is one, and what else is learned.
+// The learned parameters: separate networks for actor and critic, and the standard deviation of continuous actions.
 #pragma once
 
 #include <cstdint>
@@ -14,46 +14,48 @@
 namespace drl {
 
 struct ActorCritic {
-  ParamLayout layout;        // the actor's layers, the standard deviation if there is one, the critic's layers
-  NetId actor, critic = -1;  // -1: none
-  int std = -1;              // the slice of the parameter behind the standard deviation; -1: none
-  bool log_std = true;
+  ParamLayout layout;  // the actor's layers, then the standard deviation (if any), then the critic's layers (if any)
+  NetId actor, critic = -1;  // critic -1: the algorithm has none
+  int std = -1;              // index of the standard deviation's slice in layout.slices(); -1: discrete actions
+  bool log_std = true;       // the parameter is the logarithm of the standard deviation
 
   int64_t first_critic_parameter() const { return critic < 0 ? layout.size() : layout.weight(critic, 0).offset; }
-  // Offset of the standard deviation's parameter [action], 0 if there is none.
+  // Returns the offset of the standard deviation's parameter [action size], or 0 if there is none.
   int64_t std_offset() const { return std < 0 ? 0 : layout.slices()[static_cast<size_t>(std)].offset; }
 };
 
 ActorCritic actor_critic(const TaskSpec& task, const PolicyOptions& options, bool has_critic = true);
 
-// Fills `params` [layout.size()], in host memory, as a function of the seed alone. "uniform": weights and biases in
-// +-1/sqrt(inputs), as rsl_rl and torch.nn.Linear. "orthogonal": gain sqrt(2) in hidden layers, 0.01 for the policy's
-// and 1 for the value's output, biases 0 (Huang et al., "The 37 Implementation Details of PPO", 2022). Layer norm
-// begins as the mere normalisation.
+// Fills `params` [layout.size()], in host memory. The values depend on the options and the seed alone.
+//   "uniform": weights and biases are uniform in +-1/sqrt(inputs), as in rsl_rl and torch.nn.Linear.
+//   "orthogonal": orthogonal weights with gain sqrt(2) in hidden layers, 0.01 in the policy's output layer and 1 in the
+//   value's; biases are 0 (Huang et al., "The 37 Implementation Details of PPO", 2022).
+// Layer norm starts with weight 1 and bias 0.
 void initialize_parameters(const ActorCritic& nets, const PolicyOptions& options, uint64_t seed,
                            std::span<float> params);
 
 struct Normalizers {
   NormalizerView obs, critic_obs;
-  // A critic without observations of its own sees, and is normalised as, the actor.
+  // Returns the normaliser of the critic's input. A critic without its own observations gets the actor's.
   NormalizerView critic() const { return critic_obs.mean ? critic_obs : obs; }
 };
 
-// What is asked of the actions of a task. `params` are in the memory of the queue.
+// The action distribution of a task: Gaussian for continuous actions, categorical for discrete ones. `params` are in
+// the queue's memory, stay the caller's and must outlive this object.
 class ActionDistribution {
  public:
   ActionDistribution(Queue& queue, const ActorCritic& nets, const ActionSpace& space, const float* params);
 
   const Distribution& get() const { return distribution_; }
-  // Enqueues what must be before actions are sampled with new parameters.
+  // Enqueues the computation of std() from the parameters. Call it before sampling with new parameters.
   void refresh();
-  // Standard deviations [dimensions] as of then; empty for choices.
+  // Returns the standard deviations [action size] of the last refresh(); empty for discrete actions.
   const Array<float>& std() const { return std_; }
 
  private:
   Queue& queue_;
   Array<float> low_, high_, std_;
-  Array<int32_t> heads_;  // of several choices at once
+  Array<int32_t> heads_;  // number of choices of each head; empty for a single head
   Distribution distribution_;
 };
 

@@ -1,4 +1,4 @@
-// What the training loop knows of a learning algorithm.
+// The interface between the training loop and a learning algorithm.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace drl {
 
-// What the loop itself wants to know of an iteration.
+// Results of an iteration that the training loop itself uses.
 struct IterationStats {
-  EpisodeSums episodes;                           // of all ranks
-  std::vector<float> curriculum = {};             // of the next iteration, if the task has one
-  double collection_time = 0, learning_time = 0;  // this rank's seconds
+  EpisodeSums episodes;                           // summed over all ranks
+  std::vector<float> curriculum = {};             // the next iteration's curriculum; empty if the task has none
+  double collection_time = 0, learning_time = 0;  // of this rank, in seconds
 };
 
-// A policy in host memory: the networks' parameters, and how the actor's observations are normalised.
+// A policy in host memory: the networks' parameters and the normaliser of the actor's observations.
 struct PolicyView {
   std::span<const float> params;
   NormalizerView normalizer;
@@ -29,22 +29,24 @@ struct PolicyView {
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
-  // Iteration number `iteration` (from 0), on all ranks together. `riders` are the loop's own numbers: they travel in
-  // the iteration's one float64 all-reduce and come back summed over the ranks.
-  virtual void iterate(int64_t iteration, Communicator& comm, std::span<double> riders) = 0;
+  // Runs iteration number `iteration` (from 0) on all ranks together. `extra_sums` are numbers of the training loop:
+  // they are summed over the ranks in the iteration's only float64 all-reduce and returned in place.
+  virtual void iterate(int64_t iteration, Communicator& comm, std::span<double> extra_sums) = 0;
   virtual const IterationStats& stats() const = 0;
-  // The algorithm's own numbers of that iteration, reduced over all ranks; always the same ones in the same order.
+  // Returns the algorithm's metrics of the last iteration, reduced over all ranks. The metrics and their order never
+  // change during a run.
   virtual std::vector<Metric> metrics() const = 0;
   virtual int64_t env_steps_per_iteration() const = 0;  // of this rank
   virtual void visit_state(StateVisitor& visitor) = 0;
-  // The state was changed from outside (loaded, broadcast).
+  // Must be called after the state was changed from outside (by loading or broadcasting it).
   virtual void state_changed() = 0;
-  // The policy as it is now, until the next iteration.
+  // Returns the current policy; the view is valid until the next iteration.
   virtual PolicyView policy() = 0;
-  // From now on, whatever the state says.
+  // Sets the learning rate from now on, overriding the one in the state.
   virtual void set_learning_rate(double learning_rate) = 0;
-  // Fingerprints of the replicated state that lies in a queue's memory, as the last iteration began: one of each rank,
-  // which travelled in the iteration's float64 all-reduce; and this rank's, one for each such field of visit_state.
+  // Fingerprints of the replicated state in the queue's memory, computed before the last iteration's update.
+  // fingerprints() has one per rank, exchanged in the iteration's float64 all-reduce. field_fingerprints() has this
+  // rank's fingerprint of each such field of visit_state.
   virtual std::span<const double> fingerprints() const = 0;
   virtual std::vector<uint64_t> field_fingerprints() const = 0;
 };

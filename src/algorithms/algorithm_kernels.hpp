@@ -1,4 +1,4 @@
-// What every algorithm needs, as function objects: actions, Adam.
+// Kernels that every algorithm uses: choosing actions, and Adam. Kernels are function objects (device/for_each.hpp).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@ namespace drl {
 
 // --- Actions ---
 
+// Writes the current standard deviation of each action dimension k.
 struct StandardDeviations {
   Gaussian policy;
   DRL_HD void operator()(int64_t k) const { policy.std[k] = policy.std_now(static_cast<int>(k)); }
@@ -19,7 +20,7 @@ struct StandardDeviations {
 
 enum class ActionChoice { sample, most_probable };
 
-// The actions of environments, from the policy's outputs of this step.
+// Chooses the actions of a step from the policy's outputs, by sampling or deterministically.
 template <class Policy>
 struct ChooseActions {
   Policy policy;
@@ -39,9 +40,10 @@ struct ChooseActions {
 
 // --- Sums ---
 
-// Numbers that are not finite are said in this rank's slot, and kept out of the sums.
+// If one of this rank's sums is not finite, sets the rank's slot to 1 and zeroes all of the sums, so that the
+// all-reduce tells every rank which one failed.
 struct CheckFinite {
-  double *first, *last;  // of what this rank brings
+  double *first, *last;  // the range of this rank's sums
   double* slot;
   DRL_HD void operator()(int64_t) const {
     bool finite = true;
@@ -52,17 +54,17 @@ struct CheckFinite {
   }
 };
 
-// --- Steps of the optimiser ---
+// --- Optimiser ---
 
-// Which of F's lanes, from index i on, lie below `bound`.
+// Returns the mask of F's lanes whose index (i, i + 1, ...) is below `bound`.
 template <class F>
 DRL_HD Mask<F> below(int64_t i, int64_t bound) {
   const int64_t left = bound - i, width = kLanesOf<F>;
   return lane_numbers<Int<F>>() < Int<F>(static_cast<int32_t>(left < 0 ? 0 : left > width ? width : left));
 }
 
-// What an Adam step is for all parameters: learning_rate / (1 - beta1^n) and 1 / sqrt(1 - beta2^n) at step n (Kingma
-// and Ba, "Adam: A Method for Stochastic Optimization", arXiv:1412.6980).
+// The factors of an Adam step that all parameters share: learning_rate / (1 - beta1^n) and 1 / sqrt(1 - beta2^n) at
+// step n (Kingma and Ba, "Adam: A Method for Stochastic Optimization", arXiv:1412.6980).
 struct AdamScale {
   static constexpr double kBeta1 = 0.9, kBeta2 = 0.999;
   float step_size, inv_sqrt_correction2, epsilon;
@@ -71,7 +73,7 @@ struct AdamScale {
     return {static_cast<float>(learning_rate / (1 - power(kBeta1, step))),
             static_cast<float>(1 / math::sqrt_double(1 - power(kBeta2, step))), static_cast<float>(epsilon)};
   }
-  // A parameter p with its gradient g and moments m, v.
+  // Updates a parameter p and its moments m and v with the gradient g.
   template <class F>
   DRL_HD void update(F& p, F g, F& m, F& v) const {
     constexpr float beta1 = kBeta1, beta2 = kBeta2, rest1 = 1 - kBeta1, rest2 = 1 - kBeta2;

@@ -1,4 +1,4 @@
-// How a rollout is cut into mini-batches.
+// How a rollout is divided into mini-batches.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,29 @@
 
 namespace drl {
 
-// Environments [0, num_envs * world_size) lie in `shards` equal shards by global index; this rank owns
-// shards / world_size of them. Mini-batch m is the union over all shards of slice m of each shard's permutation.
+// The environments of all ranks, [0, num_envs * world_size), are divided by global index into `shards` equal shards;
+// each rank owns shards / world_size of them. The samples of each shard are permuted, and mini-batch m consists of
+// slice m of every shard's permutation. The mini-batches therefore depend on the number of shards, not on that of
+// ranks.
 struct BatchPlan {
   int64_t num_envs = 0;   // of this rank
-  int64_t num_steps = 0;  // of a rollout
+  int64_t num_steps = 0;  // of a rollout, per environment
   int rank = 0, world_size = 1;
-  int shards = 1;  // over all ranks
+  int shards = 1;  // on all ranks together
   int num_mini_batches = 1;
 
   DRL_HD int local_shards() const { return shards / world_size; }
   DRL_HD int64_t envs_per_shard() const { return num_envs / local_shards(); }
   DRL_HD int64_t samples_per_shard() const { return envs_per_shard() * num_steps; }
-  DRL_HD int64_t rows_per_shard() const { return samples_per_shard() / num_mini_batches; }  // of one mini-batch
-  int64_t rows() const { return rows_per_shard() * local_shards(); }                        // of this rank in it
-  // Throws UsageError unless everything divides, naming the nearest numbers of environments that do. `section` is that
-  // of the algorithm's options, `steps` what decides the number of steps.
+  DRL_HD int64_t rows_per_shard() const { return samples_per_shard() / num_mini_batches; }  // in one mini-batch
+  int64_t rows() const { return rows_per_shard() * local_shards(); }  // of this rank in one mini-batch
+  // Throws UsageError unless the environments divide evenly into shards and mini-batches; the message suggests the
+  // nearest valid numbers of environments. `section` is the section of the algorithm's options, and `steps` names what
+  // determines the number of steps, for the message.
   void check(std::string_view section, const std::string& steps) const;
 
-  // Samples of a shard (step * its environments + environment) as indices into the rollout [T * num_envs], in which its
-  // environments begin at `first_env`.
+  // Converts samples of a shard (step * envs_per_shard() + environment) to indices into the rollout [T * num_envs].
+  // `first_env` is the local index of the shard's first environment.
   template <class U>
   DRL_HD auto rollout_rows(U sample, int64_t first_env) const {
     const auto envs = static_cast<uint32_t>(envs_per_shard());

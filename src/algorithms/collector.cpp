@@ -6,7 +6,7 @@
 namespace drl {
 namespace {
 
-// Of the environments, in whole units that may be stepped on their own.
+// Returns half of the environments, rounded up to whole units that can be stepped separately.
 int64_t half(int64_t num_envs) {
   const int64_t unit = VecEnv::kRangeUnit, units = (num_envs + unit - 1) / unit;
   return (units + 1) / 2 * unit;
@@ -25,13 +25,14 @@ Collector::Collector(Nets& nets, const ActorCritic& spec, VecEnv& envs, Rollout&
       choice_(choice),
       distribution_(rollout.queue(), spec, envs.spec().action, params) {}
 
-// Tile by tile: what a step writes is still in the cache when the next one reads it. Where the host steps beside a GPU,
-// tiles are halves at most, and a tile's next actions are enqueued before the next tile is stepped.
+// Works tile by tile, so that a step's output is still in the cache when it is read. If the host steps the environments
+// for a policy on a GPU, both work at once: there are at least two tiles, and the next actions of a tile are enqueued
+// before the following tile is stepped.
 void Collector::collect(const float* params, const NormalizerView& normalizer, const int64_t* first_step) {
   Queue& queue = rollout_.queue();
   const RolloutView& r = rollout_.view();
-  const bool ahead = envs_.steps_on_host();
-  const int64_t tile = ahead ? std::min(nets_.tile(), half(r.num_envs)) : nets_.tile();
+  const bool overlap = envs_.steps_on_host();
+  const int64_t tile = overlap ? std::min(nets_.tile(), half(r.num_envs)) : nets_.tile();
   rollout_.begin();
   distribution_.refresh();
   const auto act = [&](int64_t t, int64_t begin, int64_t count) {
@@ -41,18 +42,18 @@ void Collector::collect(const float* params, const NormalizerView& normalizer, c
   };
   for (int64_t t = 0; t < r.num_steps; ++t) {
     const StepRow row = rollout_.row(t);
-    if (ahead && t == 0)
+    if (overlap && t == 0)
       for (int64_t begin = 0; begin < r.num_envs; begin += tile) act(0, begin, std::min(tile, r.num_envs - begin));
     for (int64_t begin = 0; begin < r.num_envs; begin += tile) {
       const int64_t count = std::min(tile, r.num_envs - begin);
-      if (!ahead) choose_actions(params, normalizer, {first_step, t}, begin, count);
+      if (!overlap) choose_actions(params, normalizer, {first_step, t}, begin, count);
       envs_.step(queue, {first_step, t}, begin, count, row);
-      if (ahead && t + 1 < r.num_steps) act(t + 1, begin, count);
+      if (overlap && t + 1 < r.num_steps) act(t + 1, begin, count);
     }
   }
 }
 
-// Enqueues the actions of environments [begin, begin + count) in row step.offset.
+// Enqueues the choice of actions for environments [begin, begin + count), into row step.offset.
 void Collector::choose_actions(const float* params, const NormalizerView& normalizer, LifetimeStep step, int64_t begin,
                                int64_t count) {
   const RolloutView& r = rollout_.view();

@@ -1,4 +1,4 @@
-// Steps environments with a policy, into a rollout.
+// Collects rollouts: steps the environments with the policy.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace drl {
 
 class Collector {
  public:
-  // All stay the caller's. `first_env`: the global index of environment 0.
+  // The caller keeps ownership of the arguments. `first_env` is the global index of environment 0.
   Collector(Nets& nets, const ActorCritic& spec, VecEnv& envs, Rollout& rollout, uint64_t seed, int64_t first_env,
             ActionChoice choice, const float* params);
 
-  // Enqueues a rollout from row 0's observations on. `first_step`, in the queue's memory, is the environments' lifetime
-  // step of row 0.
+  // Enqueues the collection of a rollout, starting from the observations in row 0. `first_step`, in the queue's memory,
+  // is the environments' lifetime step at row 0.
   void collect(const float* params, const NormalizerView& normalizer, const int64_t* first_step);
   const ActionDistribution& distribution() const { return distribution_; }
 

@@ -9,7 +9,7 @@ namespace {
 template <class... Learners>
 std::vector<std::unique_ptr<AlgorithmKind>> kinds_of() {
   std::vector<std::unique_ptr<AlgorithmKind>> kinds;
-  (kinds.push_back(std::make_unique<KindOf<Learners>>()), ...);
+  (kinds.push_back(std::make_unique<AlgorithmKindOf<Learners>>()), ...);
   return kinds;
 }
 

@@ -1,4 +1,4 @@
-// Algorithms by name.
+// The table of learning algorithms.
 #pragma once
 
 #include <memory>
@@ -14,25 +14,25 @@
 
 namespace drl {
 
-// What is to be known of an algorithm before there is a learner, and its options.
+// An algorithm's name, options and defaults, and the factory of its learner.
 class AlgorithmKind {
  public:
   virtual ~AlgorithmKind() = default;
-  virtual std::string_view name() const = 0;   // for --algorithm, and the section of its options
+  virtual std::string_view name() const = 0;   // "ppo": the value of --algorithm and the section of its options
   virtual std::string_view title() const = 0;  // "PPO"
   virtual void add_to(OptionTable& table) = 0;
   virtual const UpdateOptions& update_options() const = 0;
-  // What it changes in the preset of a task, in the syntax of --config files.
+  // Returns the options in which the algorithm deviates from the task's preset, in the syntax of --config files.
   virtual std::string_view preset(std::string_view task) const = 0;
   virtual ActorCritic networks(const TaskSpec& task, const PolicyOptions& policy) const = 0;
-  // The rollout's shape and mini-batches, where so many environments and steps are asked for. Throws UsageError unless
-  // the task and the options suit.
-  virtual BatchPlan plan(const BatchPlan& asked, const TaskSpec& task) const = 0;
+  // Returns the rollout's shape and mini-batches for the requested environments and steps. Throws UsageError if the
+  // algorithm cannot learn the task, if its options contradict each other, or if the environments do not divide evenly.
+  virtual BatchPlan plan(const BatchPlan& requested, const TaskSpec& task) const = 0;
   virtual std::unique_ptr<Algorithm> make(const LearnerParts& parts) const = 0;
 };
 
 template <class Learner>
-class KindOf final : public AlgorithmKind {
+class AlgorithmKindOf final : public AlgorithmKind {
  public:
   std::string_view name() const override { return Learner::kName; }
   std::string_view title() const override { return Learner::kTitle; }
@@ -42,8 +42,8 @@ class KindOf final : public AlgorithmKind {
   ActorCritic networks(const TaskSpec& task, const PolicyOptions& policy) const override {
     return actor_critic(task, policy, Learner::kHasCritic);
   }
-  BatchPlan plan(const BatchPlan& asked, const TaskSpec& task) const override {
-    return Learner::plan(options_, asked, task);
+  BatchPlan plan(const BatchPlan& requested, const TaskSpec& task) const override {
+    return Learner::plan(options_, requested, task);
   }
   std::unique_ptr<Algorithm> make(const LearnerParts& parts) const override {
     return std::make_unique<Learner>(parts, options_);
@@ -53,7 +53,7 @@ class KindOf final : public AlgorithmKind {
   typename Learner::Options options_;
 };
 
-// All of them, the default first, each with options of its own.
+// Returns all algorithms with default options, the default algorithm first.
 std::vector<std::unique_ptr<AlgorithmKind>> all_algorithms();
 std::vector<std::string> algorithm_names();
 

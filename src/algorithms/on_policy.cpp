@@ -13,9 +13,10 @@
 namespace drl {
 namespace {
 
-void check_fit(const PolicyOptions& policy) {
+void check_options(const PolicyOptions& policy) {
   if (policy.std_min > policy.std_max)
-    throw UsageError("policy.std_min is above policy.std_max (no standard deviation is left): exchange them");
+    throw UsageError(
+        "policy.std_min is above policy.std_max (no standard deviation satisfies both): swap the two values");
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration) 
 OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shape shape)
     : queue_(parts.queue),
       options_(options),
-      policy_((check_fit(parts.policy), parts.policy)),
+      policy_((check_options(parts.policy), parts.policy)),
       shape_(std::move(shape)),
       plan_(parts.plan),
       seed_(parts.seed),
@@ -55,7 +56,7 @@ OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shap
       collected_(queue_.make_event()),
       ended_(queue_.make_event()),
       rollout_sums_(shape_.rollout_sums) {
-  DRL_CHECK(shape_.loss_columns <= kMaxLossColumns, "a loss of more columns than UpdateNumbers has");
+  DRL_CHECK(shape_.loss_columns <= kMaxLossColumns, "the loss has more columns than UpdateNumbers::sums");
   const TaskSpec& task = envs_.spec();
   const auto columns = std::max({static_cast<int>(shape_.rollout_sums), static_cast<int>(episode_columns(task)),
                                  2 * task.obs_dim, 2 * task.critic_obs_dim});
@@ -78,14 +79,14 @@ OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shap
   queue_.synchronize();
 }
 
-void OnPolicy::iterate(int64_t iteration, Communicator& comm, std::span<double> riders) {
-  if (at_.size == 0) prepare(riders.size(), comm);
+void OnPolicy::iterate(int64_t iteration, Communicator& comm, std::span<double> extra_sums) {
+  if (at_.size == 0) prepare(extra_sums.size(), comm);
   prepare_iteration(iteration);
-  set_inputs(iteration, riders);
+  set_inputs(iteration, extra_sums);
   began_->record();
   {
     const Queue::Range range(queue_, "collect");
-    if (envs_.steps_on_host()) {  // which no recording can hold
+    if (envs_.steps_on_host()) {  // a graph cannot contain the host's work
       enqueue_collection();
     } else {
       run(collection_, comm, [&] { enqueue_collection(); });
@@ -95,37 +96,37 @@ void OnPolicy::iterate(int64_t iteration, Communicator& comm, std::span<double> 
   {
     const Queue::Range range(queue_, "update");
     run(reduction_, comm, [&] { enqueue_reduction(comm); });
-    for (int round = 0; round < options_.num_learning_epochs * plan_.num_mini_batches; ++round)
+    for (int update = 0; update < options_.num_learning_epochs * plan_.num_mini_batches; ++update)
       run(mini_batch_, comm, [&] { enqueue_mini_batch(comm); });
     run(end_, comm, [&] { enqueue_outputs(); });
   }
   ended_->record();
   comm.wait([&] { return queue_.done(); });
   warm_ = true;
-  read_outputs(comm, riders);
+  read_outputs(comm, extra_sums);
   stats_.collection_time = collected_->seconds_since(*began_);
   stats_.learning_time = ended_->seconds_since(*collected_);
 }
 
-void OnPolicy::prepare(size_t riders, Communicator& comm) {
+void OnPolicy::prepare(size_t extra_sums, Communicator& comm) {
   fingerprints_ = std::make_unique<Fingerprints>(queue_, list_state([this](StateVisitor& v) { visit_state(v); }));
-  at_.rollout = riders;
+  at_.rollout = extra_sums;
   at_.episodes = at_.rollout + shape_.rollout_sums;
   at_.obs = at_.episodes + episode_columns(envs_.spec());
   at_.critic_obs = at_.obs + obs_normalizer_.moments_size();
   at_.fingerprints = at_.critic_obs + critic_normalizer_.moments_size();
-  at_.bad_numbers = at_.fingerprints + static_cast<size_t>(comm.size());
-  at_.size = at_.bad_numbers + static_cast<size_t>(comm.size());
+  at_.not_finite = at_.fingerprints + static_cast<size_t>(comm.size());
+  at_.size = at_.not_finite + static_cast<size_t>(comm.size());
   reduced_ = Array<double>(queue_, at_.size);
   host_reduced_ = Array<double>(queue_, at_.size, Memory::host);
 }
 
-// What changes from one iteration to the next reaches the graphs through the queue's memory.
-void OnPolicy::set_inputs(int64_t iteration, std::span<const double> riders) {
+// Sets the values that change from one iteration to the next. Recorded graphs read them from the queue's memory.
+void OnPolicy::set_inputs(int64_t iteration, std::span<const double> extra_sums) {
   host_inputs_[0] = {iteration, options_.schedule == "adaptive" ? std::numeric_limits<double>::quiet_NaN()
                                                                 : scheduled_learning_rate(options_, iteration)};
-  std::copy(riders.begin(), riders.end(), host_reduced_.data());
-  std::fill(host_reduced_.begin() + riders.size(), host_reduced_.end(), 0.0);
+  std::copy(extra_sums.begin(), extra_sums.end(), host_reduced_.data());
+  std::fill(host_reduced_.begin() + extra_sums.size(), host_reduced_.end(), 0.0);
 }
 
 void OnPolicy::enqueue_collection() {
@@ -133,26 +134,27 @@ void OnPolicy::enqueue_collection() {
   queue_.copy(reduced_.data(), host_reduced_.data(), host_reduced_.size());
   nets_.refresh(params());
   const int64_t* step = &numbers_.data()->lifetime_step;
-  enqueue_start(step);
+  enqueue_before_rollout(step);
   collector_.collect(params(), normalizers().obs, step);
-  // Here, since the host may have to add them up: what follows is recorded.
+  // Must be part of the collection: the host may compute these sums, and the work after the collection is recorded.
   envs_.take_episode_sums(queue_, reduced_.data() + at_.episodes, scratch_.data());
 }
 
-// The iteration's one float64 all-reduce.
+// Enqueues the iteration's float64 all-reduce and the start of the update.
 void OnPolicy::enqueue_reduction(Communicator& comm) {
   const RolloutView& r = rollout_.view();
-  double *all = reduced_.data(), *slots = all + at_.bad_numbers;
+  double *all = reduced_.data(), *slots = all + at_.not_finite;
   enqueue_rollout_sums(all + at_.rollout);
   obs_normalizer_.moments(r.obs, r.samples(), all + at_.obs, scratch_.data());
   critic_normalizer_.moments(r.critic_obs, r.samples(), all + at_.critic_obs, scratch_.data());
   fingerprints_->enqueue(all + at_.fingerprints + comm.rank());
   for_each(queue_, 1, CheckFinite{all + at_.rollout, slots, slots + comm.rank()});
   comm.all_reduce_sum(std::span<double>(all, at_.size), {queue_.native()});
-  enqueue_begin({numbers_.data(), inputs_.data(), plan_.num_steps}, all + at_.rollout);
+  enqueue_before_update({numbers_.data(), inputs_.data(), plan_.num_steps}, all + at_.rollout);
 }
 
-// This rank's sums over a mini-batch, in one go where the networks' backend takes that over.
+// Enqueues this rank's gradient and loss sums over a mini-batch. A networks' backend may do this as a whole
+// (Nets::gradient); otherwise tiles pass through forward, loss and backward.
 void OnPolicy::enqueue_gradient() {
   const RolloutView& r = rollout_.view();
   const int64_t count = plan_.rows();
@@ -164,13 +166,13 @@ void OnPolicy::enqueue_gradient() {
 
   clear_sums(queue_, loss_columns(), loss_scratch_.data());
   for (int64_t first = 0; first < count; first += tile_rows()) {
-    const int64_t some = std::min(tile_rows(), count - first);
+    const int64_t num_rows = std::min(tile_rows(), count - first);
     for (size_t k = 0; k < inputs.size(); ++k) {
       const auto& [net, rows] = inputs[k];
-      nets_.forward(net, params(), rows.part(first, some, nets_.layout().net(net).inputs()), passes_[k].out.data(),
+      nets_.forward(net, params(), rows.part(first, num_rows, nets_.layout().net(net).inputs()), passes_[k].out.data(),
                     passes_[k].tape.get());
     }
-    add_loss_(rows_.data() + first, some);
+    add_loss_(rows_.data() + first, num_rows);
     for (size_t k = 0; k < inputs.size(); ++k)
       nets_.backward(inputs[k].net, params(), *passes_[k].tape, passes_[k].d_out.data(), gradient_.data());
   }
@@ -178,11 +180,11 @@ void OnPolicy::enqueue_gradient() {
               StoreLoss{shape_.loss_columns, gradient_.data() + count_, gradient_.data() + spec_.std_offset()});
 }
 
-// Gradient sums of all ranks in one all-reduce, with n, KL and losses in its tail.
+// Enqueues a mini-batch's gradient, its all-reduce over the ranks with the loss's columns as tail, and the Adam step.
 void OnPolicy::enqueue_mini_batch(Communicator& comm) {
   UpdateNumbers* numbers = numbers_.data();
   float *gradient = gradient_.data(), *tail = gradient + count_;
-  enqueue_round(numbers, reduced_.data() + at_.rollout);
+  enqueue_before_mini_batch(numbers, reduced_.data() + at_.rollout);
   for_each(queue_, plan_.rows(), MiniBatchRows{{plan_, seed_}, numbers, rows_.data()});
   queue_.clear(gradient, gradient_.size());
   enqueue_gradient();
@@ -194,8 +196,9 @@ void OnPolicy::enqueue_mini_batch(Communicator& comm) {
                 std_end = std_begin + free_parameters(distribution());
   sum_columns(queue_, count_, GradientSquares::kColumns, scratch_.data(), GradientSquares{gradient, tail, first_critic},
               StoreTo{&numbers->squared_norms[0]});
-  for_each(queue_, 1,
-           SettleStep{numbers, tail, shape_.loss_columns, options_.schedule == "adaptive",
+  for_each(
+      queue_, 1,
+      PrepareAdamStep{numbers, tail, shape_.loss_columns, options_.schedule == "adaptive",
                       options_.grad_clip == "joint", options_.desired_kl, options_.max_grad_norm, options_.adam_eps});
   const auto bound = [&](double std) { return static_cast<float>(spec_.log_std ? std::log(std) : std); };
   for_each(queue_, count_,
@@ -204,15 +207,15 @@ void OnPolicy::enqueue_mini_batch(Communicator& comm) {
   nets_.refresh(params());
 }
 
-// What the host reports.
+// Enqueues the copies of the numbers that the host reports.
 void OnPolicy::enqueue_outputs() {
-  enqueue_end();
+  enqueue_after_update();
   queue_.copy(host_numbers_.data(), numbers_.data(), 1);
   queue_.copy(host_reduced_.data(), reduced_.data(), host_reduced_.size());
   queue_.copy(host_std_.data(), collector_.distribution().std().data(), host_std_.size());
 }
 
-// Enqueues the work, on a GPU from the second iteration on as a recording.
+// Enqueues the work. From the second iteration on, a GPU records it once and then launches the recording.
 void OnPolicy::run(Recorded& recorded, Communicator& comm, const std::function<void()>& enqueue) {
   if (graphs_ && warm_ && !recorded.recording) record(recorded, comm, enqueue);
   if (!recorded.recording) return enqueue();
@@ -220,8 +223,8 @@ void OnPolicy::run(Recorded& recorded, Communicator& comm, const std::function<v
   comm.count_replayed(recorded.comm, {queue_.native()});
 }
 
-// All ranks have recorded, or none launches what it has: else one would wait for collectives that the others do not
-// enqueue in the same order.
+// Records the work. If recording fails on any rank, no rank launches recordings: otherwise the ranks would enqueue
+// their collectives in different orders and wait for each other.
 void OnPolicy::record(Recorded& recorded, Communicator& comm, const std::function<void()>& enqueue) {
   std::string problem;
   try {
@@ -238,26 +241,29 @@ void OnPolicy::record(Recorded& recorded, Communicator& comm, const std::functio
   graphs_ = false;
   for (Recorded* each : {&collection_, &reduction_, &mini_batch_, &end_}) each->recording.reset();
   if (comm.rank() == 0)
-    log::warn("the GPU's work cannot be recorded ({}): it is enqueued kernel by kernel, more slowly", first);
+    log::warn(
+        "the GPU's work could not be recorded as a graph ({}): kernels are launched one at a time, which is slower but "
+        "gives the same results",
+        first);
 }
 
-// Throws the same error on all ranks if one of them had numbers that are not finite.
+// Throws the same error on all ranks if the sums of one of them were not finite.
 void OnPolicy::require_finite(std::span<const double> reduced, int world_size) const {
   for (int rank = 0; rank < world_size; ++rank)
-    if (reduced[at_.bad_numbers + static_cast<size_t>(rank)] > 0)
-      throw SharedError("numbers are not finite on rank " + std::to_string(rank) +
-                        " (an observation, reward or value is NaN or infinite): lower " + shape_.remedy +
-                        ", or check the task; the last checkpoint is from before");
+    if (reduced[at_.not_finite + static_cast<size_t>(rank)] > 0)
+      throw SharedError("the rollout of rank " + std::to_string(rank) +
+                        " is not finite (an observation, reward or value is NaN or infinite): lower " + shape_.remedy +
+                        ", or check the task; the last checkpoint was saved before this happened");
 }
 
-void OnPolicy::read_outputs(Communicator& comm, std::span<double> riders) {
+void OnPolicy::read_outputs(Communicator& comm, std::span<double> extra_sums) {
   const std::span<const double> all(host_reduced_.data(), host_reduced_.size());
   require_finite(all, comm.size());
-  if (host_numbers_[0].bad_gradient)
-    throw SharedError("the gradient is not finite (the learning diverged): lower " + shape_.remedy +
-                      "; the last checkpoint is from before");
-  std::copy_n(all.begin(), riders.size(), riders.begin());
-  // Only now: the normaliser is frozen from the first step of the collection to the last mini-batch.
+  if (host_numbers_[0].gradient_not_finite)
+    throw SharedError("the gradient is not finite (learning has diverged): lower " + shape_.remedy +
+                      "; the last checkpoint was saved before this happened");
+  std::copy_n(all.begin(), extra_sums.size(), extra_sums.begin());
+  // The normaliser is frozen from the first step of the collection to the last mini-batch, so it is updated here.
   obs_normalizer_.merge(all.subspan(at_.obs, obs_normalizer_.moments_size()));
   critic_normalizer_.merge(all.subspan(at_.critic_obs, critic_normalizer_.moments_size()));
 
@@ -277,7 +283,7 @@ double OnPolicy::action_std() const {
   return sum / static_cast<double>(host_std_.size());
 }
 
-// Without what lies between slices.
+// Visits the slices only, without the padding between them.
 void OnPolicy::visit_parameters(StateVisitor& visitor, const std::string& name, float* numbers) {
   StateField field{name, DType::f32, {spec_.layout.count()}, nullptr, Sharding::replicated, &queue_};
   for (const ParamSlice& slice : spec_.layout.slices()) field.parts.push_back({numbers + slice.offset, slice.count()});

@@ -1,10 +1,13 @@
-// What on-policy algorithms do alike: an iteration collects a rollout, reduces what it is to be learned from over the
-// ranks, and takes epochs x mini-batches of steps by Adam, whose learning rate may follow the KL divergence as rsl_rl's
-// does. Each epoch has a permutation of its own; the learning rate stays put on an iteration's first mini-batch, whose
-// true KL is 0.
+// The base of on-policy algorithms. An iteration
+//   1. collects a rollout,
+//   2. sums the rollout's statistics over all ranks, in one float64 all-reduce,
+//   3. takes one Adam step for each mini-batch of each epoch, with one float32 all-reduce of the gradient each,
+//   4. copies the numbers to report to the host.
+// Each epoch permutes the samples anew. The adaptive learning rate follows the KL divergence as in rsl_rl, except that
+// it does not change on an iteration's first mini-batch, where the true KL is 0.
 //
-// All of it is enqueued, on a CPU as on a GPU, where it is recorded once and launched as a few graphs; the host waits
-// once an iteration, for the numbers that it reports.
+// All work is enqueued on a Queue. A GPU records it once as a few graphs and then launches those; a collection in which
+// the host steps the environments is not recorded. The host waits once per iteration, for the numbers to report.
 #pragma once
 
 #include <functional>
@@ -25,8 +28,8 @@
 
 namespace drl {
 
-// What a learner is made of. `queue`, `nets` and `envs` stay the caller's; `nets` are of `spec`. Without `graphs` a
-// GPU's kernels are enqueued one by one.
+// The parts of a learner. The caller keeps ownership of the references; `nets` must have the layout of `spec`. With
+// `graphs` false a GPU's kernels are launched one at a time.
 struct LearnerParts {
   Queue& queue;
   const PolicyOptions& policy;
@@ -38,66 +41,71 @@ struct LearnerParts {
   bool graphs = true;
 };
 
-// Of schedules fixed and linear.
+// Returns the learning rate of an iteration for the schedules "fixed" and "linear".
 double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration);
 
-// Where each part of the iteration's float64 all-reduce begins.
+// Offsets of the parts of the iteration's float64 all-reduce. The training loop's own sums come first, at 0.
 struct ReduceLayout {
-  size_t rollout = 0;              // behind the loop's own numbers: the algorithm's sums over the rollout
-  size_t episodes = 0;             // as EpisodeSums
+  size_t rollout = 0;              // the algorithm's sums over the rollout
+  size_t episodes = 0;             // sums over finished episodes (EpisodeSums)
   size_t obs = 0, critic_obs = 0;  // moments of observations
-  size_t fingerprints = 0;         // one slot a rank: of its parameters
-  size_t bad_numbers = 0;          // one slot a rank: 1 if its numbers are not finite
+  size_t fingerprints = 0;         // one slot per rank: the fingerprint of its replicated state
+  size_t not_finite = 0;           // one slot per rank: 1 if its sums are not finite
   size_t size = 0;
 };
 
 class OnPolicy : public Algorithm {
  public:
-  void iterate(int64_t iteration, Communicator& comm, std::span<double> riders) final;
+  void iterate(int64_t iteration, Communicator& comm, std::span<double> extra_sums) final;
   const IterationStats& stats() const final { return stats_; }
   int64_t env_steps_per_iteration() const final { return rollout_.view().samples(); }
   std::span<const double> fingerprints() const final {
-    return std::span<const double>(host_reduced_).subspan(at_.fingerprints, at_.bad_numbers - at_.fingerprints);
+    return std::span<const double>(host_reduced_).subspan(at_.fingerprints, at_.not_finite - at_.fingerprints);
   }
   std::vector<uint64_t> field_fingerprints() const final { return fingerprints_->by_field(); }
-  // What all ranks share. Whose environments go on in the next iteration adds theirs.
+  // Visits the state that is replicated on all ranks. Algorithms whose environments persist across iterations override
+  // this to add theirs.
   void visit_state(StateVisitor& visitor) override;
   void state_changed() override;
   void set_learning_rate(double learning_rate) final;
   PolicyView policy() final { return {host_parameters(), host_normalizers().obs}; }
 
-  // The networks, copied to host memory.
+  // Copies the parameters to host memory and returns them; valid until the next call.
   std::span<const float> host_parameters();
   Normalizers host_normalizers() const { return {obs_normalizer_.host_view(), critic_normalizer_.host_view()}; }
   const RolloutView& rollout() const { return rollout_.view(); }
 
  protected:
-  // How an algorithm differs in size: sums over a rollout that are reduced over the ranks, and sums of its loss.
-  // `remedy` says what to lower when numbers are not finite.
+  // Sizes that depend on the algorithm: its sums over a rollout, which are reduced over the ranks, and the columns of
+  // its loss. `remedy` names the options to lower when numbers are not finite, for the error message.
   struct Shape {
     size_t rollout_sums;
     int loss_columns;
     std::string remedy;
   };
-  // Throws UsageError unless the options fit together.
+  // Throws UsageError if the options contradict each other.
   OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shape shape);
 
-  // Once an iteration, before anything of it is enqueued; never recorded.
+  // Hooks of an iteration, in order.
+  // Called before any of the iteration's work is enqueued. Its own work is never recorded in a graph.
   virtual void prepare_iteration(int64_t /*iteration*/) {}
-  // Before the rollout's first step.
-  virtual void enqueue_start(const int64_t* /*lifetime_step*/) {}
-  // What the finished rollout teaches, and its sums to `out`; and, when they are those over all ranks, `begin` and what
-  // follows from them.
+  // Enqueues work before the rollout's first step.
+  virtual void enqueue_before_rollout(const int64_t* /*lifetime_step*/) {}
+  // Enqueues the computation of advantages from the finished rollout, and of this rank's sums [rollout_sums] to `out`.
   virtual void enqueue_rollout_sums(double* out) = 0;
-  virtual void enqueue_begin(const BeginUpdate& begin, const double* /*sums*/) { for_each(queue_, 1, begin); }
-  // Before each mini-batch, whose number is `numbers`->round.
-  virtual void enqueue_round(const UpdateNumbers* /*numbers*/, const double* /*sums*/) {}
-  // When the last mini-batch is done.
-  virtual void enqueue_end() {}
-  // After the iteration, when rollout_sums() are there: what they change from the next one on.
+  // Enqueues `reset`, and work before the first mini-batch. `sums` are the rollout sums over all ranks.
+  virtual void enqueue_before_update(const ResetUpdateNumbers& reset, const double* /*sums*/) {
+    for_each(queue_, 1, reset);
+  }
+  // Enqueues work before each mini-batch; `numbers`->mini_batch is its index in the iteration.
+  virtual void enqueue_before_mini_batch(const UpdateNumbers* /*numbers*/, const double* /*sums*/) {}
+  // Enqueues work after the last mini-batch.
+  virtual void enqueue_after_update() {}
+  // Called on the host after the iteration, when rollout_sums() are available, to prepare the next one.
   virtual void end_iteration() {}
 
-  // Once, by the constructor: the loss, a function object of rows as add_rows takes it, which has a LossTile `tile`.
+  // Sets the loss. Every constructor of a derived class must call this once. `loss` is a function of rows for add_rows
+  // and has a member LossTile `tile`, which is set for each tile of a mini-batch.
   template <class Loss>
   void set_loss(LossId id, const Loss& loss) {
     const auto kept = std::make_shared<const Loss>(loss);
@@ -109,18 +117,19 @@ class OnPolicy : public Algorithm {
     };
   }
 
-  // As one field: numbers that lie as the parameters do.
+  // Visits `numbers`, which are laid out as the parameters are, as one field without the padding.
   void visit_parameters(StateVisitor& visitor, const std::string& name, float* numbers);
 
-  // The last iteration's mean over samples of a column of the loss; and its sums over the rollout.
+  // Returns the mean of a loss column over the samples of the last iteration's mini-batches.
   double mean(int column) const { return host_numbers_[0].sums[column] / host_numbers_[0].sums[kSamples]; }
+  // Returns the last iteration's sums over the rollout, summed over all ranks.
   std::span<const double> rollout_sums() const { return rollout_sums_; }
-  // Which samples the mini-batches of an iteration are of.
+  // Returns the assignment of samples to mini-batches.
   MiniBatches mini_batches() const { return {plan_, seed_}; }
   const UpdateInputs* inputs() const { return inputs_.data(); }
   double gradient_norm() const;
   double learning_rate() const { return host_numbers_[0].learning_rate; }
-  double action_std() const;  // mean over dimensions; NaN for choices
+  double action_std() const;  // mean over dimensions; NaN for discrete actions
 
   Queue& queue() const { return queue_; }
   Nets& nets() const { return nets_; }
@@ -130,22 +139,22 @@ class OnPolicy : public Algorithm {
   const Distribution& distribution() const { return collector_.distribution().get(); }
   Normalizers normalizers() const { return {obs_normalizer_.view(), critic_normalizer_.view()}; }
   float* params() { return state_.data(); }
-  double* scratch() { return scratch_.data(); }  // for sums over a rollout
-  int64_t count() const { return count_; }
-  // Samples that go through the networks at once, and what lies between networks and loss then.
+  double* scratch() { return scratch_.data(); }  // scratch memory for sums over a rollout
+  int64_t count() const { return count_; }       // floats in the parameter buffer
+  // Number of samples that pass through the networks at once, and the buffers between networks and loss.
   int64_t tile_rows() const { return std::min(nets_.tile(), plan_.rows()); }
   const LossTile& tile() const { return tile_; }
 
  private:
-  // Work that a GPU records, and what is communicated in it.
+  // Part of an iteration's work that a GPU records as a graph, and the communication in it.
   struct Recorded {
     std::unique_ptr<RecordedWork> recording;
     CommStats comm;
   };
 
   int64_t loss_columns() const { return shape_.loss_columns + free_parameters(distribution()); }
-  void prepare(size_t riders, Communicator& comm);
-  void set_inputs(int64_t iteration, std::span<const double> riders);
+  void prepare(size_t extra_sums, Communicator& comm);
+  void set_inputs(int64_t iteration, std::span<const double> extra_sums);
   void enqueue_collection();
   void enqueue_reduction(Communicator& comm);
   void enqueue_mini_batch(Communicator& comm);
@@ -154,7 +163,7 @@ class OnPolicy : public Algorithm {
   void run(Recorded& recorded, Communicator& comm, const std::function<void()>& enqueue);
   void record(Recorded& recorded, Communicator& comm, const std::function<void()>& enqueue);
   void require_finite(std::span<const double> reduced, int world_size) const;
-  void read_outputs(Communicator& comm, std::span<double> riders);
+  void read_outputs(Communicator& comm, std::span<double> extra_sums);
 
   Queue& queue_;
   UpdateOptions options_;
@@ -166,7 +175,7 @@ class OnPolicy : public Algorithm {
   Nets& nets_;
   VecEnv& envs_;
   bool graphs_;
-  int64_t count_;  // floats of the parameters
+  int64_t count_;  // floats in the parameter buffer
   Rollout rollout_;
   Array<float> state_;     // parameters, then Adam's moments m and v
   Array<float> gradient_;  // [count_ + loss columns]
@@ -175,26 +184,26 @@ class OnPolicy : public Algorithm {
   Collector collector_;
   Normalizer obs_normalizer_, critic_normalizer_;
 
-  // A network on its way through a tile: its outputs, and the loss's gradient with respect to them.
+  // A network's buffers for a tile: its outputs, and the loss's gradient with respect to them.
   struct Pass {
     std::unique_ptr<Tape> tape;
     Array<float> out, d_out;  // [tile, outputs]
   };
   std::vector<Pass> passes_;  // actor, and critic if there is one
-  LossTile tile_;             // their arrays
+  LossTile tile_;             // points to the arrays of passes_
   LossId loss_id_{};
   std::shared_ptr<const void> loss_;
   std::function<void(const int32_t* rows, int64_t count)> add_loss_;
 
-  Array<int32_t> rows_;  // a mini-batch's samples
+  Array<int32_t> rows_;  // the current mini-batch's samples, indices into the rollout
   Array<double> scratch_, loss_scratch_;
   Array<float> host_params_, host_std_;
 
-  // Made by the first iteration, which knows how many riders there are.
+  // These are created by the first iteration, which knows the number of extra sums.
   ReduceLayout at_;
   std::unique_ptr<Fingerprints> fingerprints_;
   Array<double> reduced_, host_reduced_;
-  bool warm_ = false;  // one iteration was done without recording: libraries have loaded their kernels
+  bool warm_ = false;  // the first iteration is never recorded: libraries load their kernels in it
   std::unique_ptr<Queue::Event> began_, collected_, ended_;
   Recorded collection_, reduction_, mini_batch_, end_;
   std::vector<double> rollout_sums_;

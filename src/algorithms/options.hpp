@@ -1,4 +1,4 @@
-// Options of on-policy learning and of its networks. Names and defaults are rsl_rl's where it has them.
+// Options of on-policy algorithms and of their networks. Names and defaults follow rsl_rl where it has the option.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace drl {
 
-// How all on-policy algorithms take their steps.
+// Update options that all on-policy algorithms share.
 struct UpdateOptions {
   double learning_rate = 1e-3;
   std::string schedule = "adaptive";
@@ -27,24 +27,34 @@ struct UpdateOptions {
   double obs_normalization_clip = 10;
 
   void describe(OptionVisitor& v) {
-    v("learning_rate", learning_rate, "Adam's step size at the start", above(0) && at_most(1));
-    v("schedule", schedule, "learning rate: adaptive follows desired_kl, linear falls to 0",
+    v("learning_rate", learning_rate, "initial learning rate (Adam's step size)", above(0) && at_most(1));
+    v("schedule", schedule,
+      "change of the learning rate: adaptive keeps the KL divergence near desired_kl, linear decreases it to 0",
       one_of({"adaptive", "fixed", "linear"}));
-    v("desired_kl", desired_kl, "KL divergence per mini-batch that the adaptive schedule aims at", above(0));
-    v("schedule_iterations", schedule_iterations, "iterations in which the linear schedule reaches 0", at_least(1));
-    v("num_learning_epochs", num_learning_epochs, "passes over each rollout", between(1, 1000));
-    v("num_mini_batches", num_mini_batches, "gradient steps per pass", between(1, 1 << 20));
-    v("clip_param", clip_param, "clip range of the probability ratio", above(0));
-    v("entropy_coef", entropy_coef, "weight of the entropy bonus", at_least(0));
-    v("max_grad_norm", max_grad_norm, "largest gradient norm", above(0));
-    v("grad_clip", grad_clip, "gradients that it holds for: actor's and critic's each, or both as one",
+    v("desired_kl", desired_kl,
+      "target KL divergence of the adaptive schedule: the learning rate falls above twice this value and rises below "
+      "half of it",
+      above(0));
+    v("schedule_iterations", schedule_iterations, "number of iterations after which the linear schedule reaches 0",
+      at_least(1));
+    v("num_learning_epochs", num_learning_epochs, "number of passes over each rollout", between(1, 1000));
+    v("num_mini_batches", num_mini_batches, "number of mini-batches per pass, with one gradient step each",
+      between(1, 1 << 20));
+    v("clip_param", clip_param, "clip range of the surrogate loss: the probability ratio is clipped to 1 +- this value",
+      above(0));
+    v("entropy_coef", entropy_coef, "weight of the entropy bonus; larger values explore more", at_least(0));
+    v("max_grad_norm", max_grad_norm, "gradients with a larger norm are scaled down to this norm", above(0));
+    v("grad_clip", grad_clip, "apply max_grad_norm to the gradients of actor and critic separately, or jointly to both",
       one_of({"separate", "joint"}));
-    v("adam_eps", adam_eps, "Adam's epsilon", above(0));
-    v("obs_normalization", obs_normalization, "normalise observations by their running mean and std");
+    v("adam_eps", adam_eps, "Adam's epsilon, added to the denominator of its step", above(0));
+    v("obs_normalization", obs_normalization,
+      "normalise observations by their running mean and standard deviation on all ranks");
     v("obs_normalization_eps", obs_normalization_eps,
-      "what is added to that std, so that what was constant stays small", above(0), later("1e-4", "obs_normalization"));
-    v("obs_normalization_clip", obs_normalization_clip, "largest absolute value of a normalised observation, 0 = none",
-      at_least(0), later("0", "obs_normalization"));
+      "constant added to that standard deviation; keeps nearly constant observations small", above(0),
+      added_later("1e-4", "obs_normalization"));
+    v("obs_normalization_clip", obs_normalization_clip,
+      "clip normalised observations to +- this value; 0 turns clipping off", at_least(0),
+      added_later("0", "obs_normalization"));
   }
   NormalizerRule obs_rule() const { return {obs_normalization_eps, obs_normalization_clip}; }
 };
@@ -63,14 +73,17 @@ struct PolicyOptions {
   void describe(OptionVisitor& v) {
     v("actor_hidden_dims", actor_hidden_dims, "widths of the actor's hidden layers", between(1, 65536));
     v("critic_hidden_dims", critic_hidden_dims, "widths of the critic's hidden layers", between(1, 65536));
-    v("activation", activation, "of the hidden layers; swish is another name of silu",
+    v("activation", activation, "activation function of the hidden layers; swish is another name for silu",
       one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}));
-    v("layer_norm", layer_norm, "normalise each hidden layer's sums over its units, before the activation");
-    v("init_std", init_std, "standard deviation of a continuous action at the start", above(0));
-    v("std_type", std_type, "parameter behind it: its logarithm or itself", one_of({"log", "scalar"}));
-    v("std_min", std_min, "smallest standard deviation", above(0));
-    v("std_max", std_max, "largest standard deviation", above(0));
-    v("init", init, "initial weights: uniform +-1/sqrt(inputs) or orthogonal", one_of({"uniform", "orthogonal"}));
+    v("layer_norm", layer_norm, "layer normalisation in the hidden layers, before the activation");
+    v("init_std", init_std, "initial standard deviation of continuous actions", above(0));
+    v("std_type", std_type,
+      "whether the learned parameter is the logarithm of the standard deviation (log) or the deviation itself (scalar)",
+      one_of({"log", "scalar"}));
+    v("std_min", std_min, "lower bound of the standard deviation", above(0));
+    v("std_max", std_max, "upper bound of the standard deviation", above(0));
+    v("init", init, "distribution of initial weights: uniform in +-1/sqrt(inputs), or orthogonal",
+      one_of({"uniform", "orthogonal"}));
   }
 };
 

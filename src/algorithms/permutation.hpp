@@ -1,4 +1,4 @@
-// Shuffling without storing the shuffle: the image of one index is a pure function of a key.
+// A permutation that is computed index by index instead of being stored.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace drl {
 
-// A keyed permutation of 0..size-1: a six-round Feistel network on the smallest power of two, from 256 on, that holds
-// `size`, walked along its cycle until it falls below `size` (Black and Rogaway, "Ciphers with Arbitrary Finite
-// Domains", 2002).
+// A keyed permutation of 0..size-1. It is a six-round Feistel network on 0..2^n-1, the smallest such range that holds
+// `size` indices (2^n is at least 256). An image that is not below `size` is permuted again until it is ("cycle
+// walking", Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
 class Permutation {
  public:
-  // size in 1..2^31.
+  // `size` must be in 1..2^31.
   DRL_HD Permutation(uint64_t seed, uint64_t iteration, uint32_t epoch, uint64_t shard, uint32_t size) : size_(size) {
-    int bits = 8;  // halves of one or two bits mix too little: of five elements some places came 5 % too often
+    int bits = 8;  // with fewer bits, five elements were not mixed well: some places came up 5 % too often
     while (bits < 32 && (uint64_t{1} << bits) < size) ++bits;
     left_bits_ = bits / 2;
     right_bits_ = bits - left_bits_;
@@ -25,7 +25,7 @@ class Permutation {
     for (int round = 0; round < kRounds; ++round) key_[round] = round < 4 ? a[round] : b[round - 4];
   }
 
-  // The images of i: a number, or a pack of them.
+  // Returns the image of i; U is one index or a pack of indices.
   template <class U>
   DRL_HD U operator()(U i) const {
     i = encrypt(i);
@@ -39,8 +39,7 @@ class Permutation {
  private:
   static constexpr int kRounds = 6;
 
-  // A bijection of 32 bits that lets every input bit reach every output bit (murmur3's finaliser, one multiplication
-  // less).
+  // A bijection of 32 bits in which every input bit affects every output bit: murmur3's 32-bit finaliser.
   template <class U>
   DRL_HD static U mix(U x) {
     x = (x ^ (x >> 16)) * U(0x85EBCA6Bu);
@@ -48,7 +47,7 @@ class Permutation {
     return x ^ (x >> 16);
   }
 
-  // Halves of unequal width change places each round; an even number of rounds restores them.
+  // The halves may differ in width and are swapped in each round; an even number of rounds restores the widths.
   template <class U>
   DRL_HD U encrypt(U i) const {
     U left = i >> right_bits_, right = i & U((1u << right_bits_) - 1);

@@ -5,7 +5,8 @@
 namespace drl {
 namespace {
 
-// How often an environment's episode can be cut in a rollout: after the step limit cut one, the next lasts that long.
+// Returns how many episodes of an environment can be truncated in a rollout. If only the step limit truncates, the next
+// truncation comes at least that many steps later.
 int64_t truncations(const TaskSpec& task, int64_t num_steps) {
   if (task.finite_horizon) return 0;
   const bool by_limit_only = task.step_limit > 0 && !task.truncates;

@@ -1,4 +1,5 @@
-// What one iteration collects: T steps of N environments, on raw arrays that environments and networks write directly.
+// The data that one iteration collects: T steps of N environments, in raw arrays that environments and networks write
+// directly.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace drl {
 
-// A rollout's arrays as pointers into the queue's memory; Rollout tells what each is.
+// Pointers to a rollout's arrays, in the queue's memory. The members of Rollout document shapes and contents.
 struct RolloutView {
   int64_t num_steps, num_envs, obs_dim, critic_obs_dim, out_size;
   float *obs, *critic_obs, *policy_out;
@@ -30,38 +31,39 @@ struct RolloutView {
 
 class Rollout {
  public:
-  // `every_end`: last observations of all episodes, not of truncated ones alone.
+  // With `every_end` the last observation of every episode is stored, not only of truncated ones.
   Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t num_envs, bool every_end = false);
 
   Queue& queue() const { return queue_; }
   const RolloutView& view() const { return view_; }
-  // Enqueue: no last observation yet; row T becomes row 0.
+  // Enqueues the start of a rollout: no last observations are stored yet.
   void begin();
+  // Enqueues the copy of the observations in row T to row 0.
   void roll_over();
-  // The arrays that step t of the environments reads and writes.
+  // Returns the arrays that step t of the environments reads and writes.
   StepRow row(int64_t t) const;
-  // Row 0, for VecEnv::reset.
+  // Returns the arrays of row 0, for VecEnv::reset.
   StepRow start_row() const;
 
  private:
   Queue& queue_;
   bool every_end_;
-  int64_t action_numbers_;     // of a sample
-  Array<float> obs_;           // [T+1, N, obs_dim], raw; row T becomes the next rollout's row 0
-  Array<float> critic_obs_;    // [T+1, N, critic_obs_dim], empty if the critic sees obs
-  Array<float> policy_out_;    // [T, N, out_size], the actor's means or logits
-  Array<std::byte> action_;    // [T, N] choices (int32), or [T, N, size] numbers (float) before clipping
-  Array<float> env_action_;    // [N, size], clipped to the task's bounds: this step's only; empty where there are none
-  Array<float> log_prob_;      // [T, N]
-  Array<float> reward_;        // [T, N]
-  Array<uint8_t> terminated_;  // [T, N]
-  Array<uint8_t> truncated_;   // [T, N]
-  Array<int32_t> last_count_;  // [N], last observations of environment i: its k-th is in row [k, i]
-  Array<float> last_obs_;      // [last_rows, N, obs_dim]
-  Array<float> last_critic_obs_;
-  Array<float> value_;          // [T+1, N]
-  Array<float> advantage_;      // [T, N]
-  Array<float> return_target_;  // [T, N], advantage + value
+  int64_t action_numbers_;        // per sample
+  Array<float> obs_;              // [T+1, N, obs_dim], not normalised; row T becomes the next rollout's row 0
+  Array<float> critic_obs_;       // [T+1, N, critic_obs_dim], empty if the critic uses obs
+  Array<float> policy_out_;       // [T, N, out_size], the actor's means or logits
+  Array<std::byte> action_;       // [T, N, heads] choices (int32), or [T, N, size] floats before clipping
+  Array<float> env_action_;       // [N, size], clipped to the task's bounds, of the current step; empty if discrete
+  Array<float> log_prob_;         // [T, N]
+  Array<float> reward_;           // [T, N]
+  Array<uint8_t> terminated_;     // [T, N]
+  Array<uint8_t> truncated_;      // [T, N]
+  Array<int32_t> last_count_;     // [N], number of last observations of environment i; the k-th is in row [k, i]
+  Array<float> last_obs_;         // [last_rows, N, obs_dim]
+  Array<float> last_critic_obs_;  // [last_rows, N, critic_obs_dim]
+  Array<float> value_;            // [T+1, N]
+  Array<float> advantage_;        // [T, N]
+  Array<float> return_target_;    // [T, N], advantage + value
   RolloutView view_;
 };
 

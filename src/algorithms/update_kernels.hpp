@@ -1,4 +1,4 @@
-// What on-policy algorithms do in an iteration beside their losses, as function objects.
+// Kernels of an on-policy update apart from the losses: mini-batches, learning rate, gradient clipping, Adam.
 #pragma once
 
 #include <cstdint>
@@ -11,134 +11,137 @@
 
 namespace drl {
 
-// A loss's sums over a mini-batch's samples ride behind the gradient in its all-reduce, as float32. The first two are
-// those of every loss: the number of samples, and KL(old || new).
+// Columns of a loss: sums over a mini-batch's samples. They follow the gradient in its all-reduce, as float32 (the
+// "tail"). Every loss has the first two columns: the number of samples, and KL(old || new).
 inline constexpr int kSamples = 0, kKl = 1, kMaxLossColumns = 8;
 
-// What one mini-batch hands to the next, and the iteration to the host.
+// Numbers that are passed from one mini-batch to the next, and to the host at the end of an iteration.
 struct UpdateNumbers {
-  int64_t lifetime_step;  // of the environments, at the rollout's row 0
+  int64_t lifetime_step;  // the environments' lifetime step at the rollout's row 0
   int64_t adam_steps;
   double learning_rate;
   int64_t iteration;
-  int32_t round;  // mini-batches done in this iteration
-  int32_t bad_gradient;
+  int32_t mini_batch;           // number of mini-batches finished in this iteration
+  int32_t gradient_not_finite;  // 1: no parameter changes any more in this iteration
   AdamScale adam;
-  double squared_norms[2];       // of the gradient: actor, critic
-  float clip[2];                 // what they are multiplied by
-  double sums[kMaxLossColumns];  // over the iteration's mini-batches
-  double gradient_norm;
+  double squared_norms[2];       // squared gradient norms of actor and critic
+  float clip[2];                 // factors that clip the gradients of actor and critic
+  double sums[kMaxLossColumns];  // the loss's columns, summed over the iteration's mini-batches
+  double gradient_norm;          // summed over the iteration's mini-batches
 };
 
-// What the host tells an iteration.
+// Inputs of an iteration, written by the host.
 struct UpdateInputs {
   int64_t iteration;
-  double learning_rate;  // NaN: it stays as it is
+  double learning_rate;  // NaN: keep the current one
 };
 
-// The adaptive rule: mean KL above twice the desired one divides by 1.5 (to 1e-5 at least), below half of it multiplies
-// by 1.5 (to 1e-2 at most); a rate beyond these stays.
+// Returns the learning rate of the adaptive schedule. If the mean KL is above twice the desired one, the rate is
+// divided by 1.5, but not below 1e-5; if it is below half of the desired one, the rate is multiplied by 1.5, but not
+// above 1e-2. A rate that is already beyond these limits does not change in that direction.
 DRL_HD double adapted_learning_rate(double learning_rate, double kl, double desired_kl) {
   if (kl > 2 * desired_kl) return math::min(learning_rate, math::max(1e-5, learning_rate / 1.5));
   if (kl < desired_kl / 2 && kl > 0) return math::max(learning_rate, math::min(1e-2, learning_rate * 1.5));
   return learning_rate;
 }
 
-struct BeginUpdate {
+// Starts an iteration's update: advances the lifetime step, takes the inputs, and clears the sums.
+struct ResetUpdateNumbers {
   UpdateNumbers* numbers;
   const UpdateInputs* inputs;
-  int64_t num_steps;  // that were collected
+  int64_t num_steps;  // of the collected rollout
   DRL_HD void operator()(int64_t) const {
     UpdateNumbers& x = *numbers;
     x.lifetime_step += num_steps;
     if (inputs->learning_rate == inputs->learning_rate) x.learning_rate = inputs->learning_rate;
     x.iteration = inputs->iteration;
-    x.round = 0;
-    x.bad_gradient = 0;
+    x.mini_batch = 0;
+    x.gradient_not_finite = 0;
     for (double& sum : x.sums) sum = 0;
     x.gradient_norm = 0;
   }
 };
 
-// This rank's samples of the mini-batches of an iteration, indices into the rollout [T * N].
+// Computes this rank's samples of each mini-batch, as indices into the rollout [T * N].
 struct MiniBatches {
   BatchPlan plan;
   uint64_t seed;
 
-  // Those of a mini-batch in one of this rank's shards.
-  struct OfShard {
+  // The samples of one mini-batch in one of this rank's shards.
+  struct ShardRows {
     Permutation permutation;
-    int64_t first, first_env;  // sample and environment
-    // From its i-th on.
+    int64_t first, first_env;  // first sample of the mini-batch, first environment of the shard
+    // Returns samples i, i + 1, ... of F's lanes.
     template <class F>
     DRL_HD Int<F> rows(const BatchPlan& plan, int64_t i) const {
       const Bits<F> samples = permutation(Bits<F>(static_cast<uint32_t>(first + i)) + lane_numbers<Bits<F>>());
       return bit_cast<Int<F>>(plan.rollout_rows(samples, first_env));
     }
   };
-  DRL_HD OfShard of_shard(int64_t iteration, uint32_t round, int64_t local) const {
+  DRL_HD ShardRows shard_rows(int64_t iteration, uint32_t mini_batch, int64_t local) const {
     const auto batches = static_cast<uint32_t>(plan.num_mini_batches);
     const uint64_t shard = static_cast<uint64_t>(plan.rank * static_cast<int64_t>(plan.local_shards()) + local);
-    return {Permutation(seed, static_cast<uint64_t>(iteration), round / batches, shard,
+    return {Permutation(seed, static_cast<uint64_t>(iteration), mini_batch / batches, shard,
                         static_cast<uint32_t>(plan.samples_per_shard())),
-            round % batches * plan.rows_per_shard(), local * plan.envs_per_shard()};
+            mini_batch % batches * plan.rows_per_shard(), local * plan.envs_per_shard()};
   }
-  // Those of mini-batch number `round`, from its i-th on.
+  // Returns samples i, i + 1, ... of mini-batch number `mini_batch` of the iteration.
   template <class F>
-  DRL_HD Int<F> rows(int64_t iteration, uint32_t round, int64_t i) const {
+  DRL_HD Int<F> rows(int64_t iteration, uint32_t mini_batch, int64_t i) const {
     const int64_t per_shard = plan.rows_per_shard(), local = i / per_shard;
     if constexpr (1 < kLanesOf<F>) {
-      if ((local + 1) * per_shard < i + kLanesOf<F>) {  // of two shards
+      if ((local + 1) * per_shard < i + kLanesOf<F>) {  // the lanes belong to two shards
         int32_t each[kLanesOf<F>];
-        for (int l = 0; l < kLanesOf<F>; ++l) each[l] = rows<Scalar<F>>(iteration, round, i + l);
+        for (int l = 0; l < kLanesOf<F>; ++l) each[l] = rows<Scalar<F>>(iteration, mini_batch, i + l);
         return load<Int<F>>(each);
       }
     }
-    return of_shard(iteration, round, local).template rows<F>(plan, i % per_shard);
+    return shard_rows(iteration, mini_batch, local).template rows<F>(plan, i % per_shard);
   }
 };
 
-// Those of the next one.
+// Writes the samples of the next mini-batch to `rows`.
 struct MiniBatchRows {
   MiniBatches batches;
   const UpdateNumbers* numbers;
   int32_t* rows;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
-    store(rows + i, batches.rows<F>(numbers->iteration, static_cast<uint32_t>(numbers->round), i));
+    store(rows + i, batches.rows<F>(numbers->iteration, static_cast<uint32_t>(numbers->mini_batch), i));
   }
-  // The same shard by shard, whose permutation is made once.
+  // Does the same for indices i to end - 1, and constructs each shard's permutation only once.
   template <class F>
   DRL_HD int64_t many(int64_t i, int64_t end) const {
     const int64_t per_shard = batches.plan.rows_per_shard();
     while (i < end) {
       const int64_t local = i / per_shard, begin = local * per_shard,
                     bound = begin + per_shard < end ? begin + per_shard : end;
-      const auto of_shard = batches.of_shard(numbers->iteration, static_cast<uint32_t>(numbers->round), local);
+      const auto shard_rows = batches.shard_rows(numbers->iteration, static_cast<uint32_t>(numbers->mini_batch), local);
       for (; i + kLanesOf<F> <= bound; i += kLanesOf<F>)
-        store(rows + i, of_shard.template rows<F>(batches.plan, i - begin));
-      for (; i < bound; ++i) store(rows + i, of_shard.template rows<Scalar<F>>(batches.plan, i - begin));
+        store(rows + i, shard_rows.template rows<F>(batches.plan, i - begin));
+      for (; i < bound; ++i) store(rows + i, shard_rows.template rows<Scalar<F>>(batches.plan, i - begin));
     }
     return i;
   }
 };
 
-// Writes a mini-batch's sums where they travel: the tail, and the gradient of the distribution's parameters.
+// Writes a mini-batch's sums to the tail, and to the gradient of the distribution's parameters.
 struct StoreLoss {
-  int columns;  // of the loss
+  int columns;  // number of the loss's columns
   float *tail, *d_free;
   DRL_HD void operator()(int column, double sum) const {
     (column < columns ? tail[column] : d_free[column - columns]) = static_cast<float>(sum);
   }
 };
 
-// The gradient's sum over samples as a mean; 0 of none, as a mini-batch of GRPO may have where episodes are short.
+// Returns the mean gradient, from its sum over samples. It is 0 without samples: a mini-batch of GRPO may have none if
+// episodes are short.
 template <class F>
 DRL_HD F mean_gradient(const float* gradient, const float* tail, int64_t i) {
   return load<F>(gradient + i) * F(static_cast<float>(1 / math::max(static_cast<double>(tail[kSamples]), 1.0)));
 }
 
-// Squares of the mean gradient, the actor's and the critic's apart.
+// Squares of the mean gradient: column 0 for the actor, column 1 for the critic.
 struct GradientSquares {
   static constexpr int kColumns = 2;
   const float *gradient, *tail;
@@ -151,20 +154,21 @@ struct GradientSquares {
   }
 };
 
-// What an Adam step needs beside the gradient: learning rate, clipping, corrections.
-struct SettleStep {
+// Computes what an Adam step needs beside the gradient: the learning rate, the clipping factors and the bias
+// corrections. Also adds the mini-batch's sums to those of the iteration.
+struct PrepareAdamStep {
   UpdateNumbers* numbers;
   const float* tail;
-  int columns;  // of it
+  int columns;  // of the tail
   bool adaptive, joint;
   double desired_kl, max_grad_norm, adam_eps;
   DRL_HD void operator()(int64_t) const {
     UpdateNumbers& x = *numbers;
     const double n = static_cast<double>(tail[kSamples]), kl = static_cast<double>(tail[kKl]);
-    // On the first mini-batch the policy is still the old one: its KL is rounding noise.
-    if (adaptive && x.round > 0) x.learning_rate = adapted_learning_rate(x.learning_rate, kl / n, desired_kl);
+    // On the first mini-batch the policy is still the old one, and its KL is rounding noise.
+    if (adaptive && x.mini_batch > 0) x.learning_rate = adapted_learning_rate(x.learning_rate, kl / n, desired_kl);
     const double both = x.squared_norms[0] + x.squared_norms[1];
-    if (!(both - both == 0)) x.bad_gradient = 1;  // NaN or infinite
+    if (!(both - both == 0)) x.gradient_not_finite = 1;  // NaN or infinite
     for (int part = 0; part < 2; ++part) {
       const double norm = math::sqrt_double(joint ? both : x.squared_norms[part]);
       x.clip[part] = math::min(1.0f, static_cast<float>(max_grad_norm / (norm + 1e-6)));
@@ -173,12 +177,12 @@ struct SettleStep {
     x.adam = AdamScale::at(x.adam_steps, x.learning_rate, adam_eps);
     x.gradient_norm += math::sqrt_double(both);
     for (int column = 0; column < columns; ++column) x.sums[column] += static_cast<double>(tail[column]);
-    x.round += 1;
+    x.mini_batch += 1;
   }
 };
 
-// Clips the gradient, takes Adam's step, and keeps standard deviations' parameters within bounds, without stopping
-// their gradient there.
+// Clips the gradient, takes Adam's step, and clamps the standard deviation's parameters to their bounds. The gradient
+// is not zeroed at the bounds. Does nothing if the gradient is not finite.
 struct AdamStep {
   const UpdateNumbers* numbers;
   const float *gradient, *tail;
@@ -187,7 +191,7 @@ struct AdamStep {
   float std_low, std_high;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
-    if (numbers->bad_gradient) return;
+    if (numbers->gradient_not_finite) return;
     const F clip = math::select(below<F>(i, first_critic), F(numbers->clip[0]), F(numbers->clip[1]));
     F p = load<F>(params + i), first = load<F>(m + i), second = load<F>(v + i);
     numbers->adam.update(p, mean_gradient<F>(gradient, tail, i) * clip, first, second);

@@ -25,7 +25,7 @@ std::string with_commas(int64_t number) {
   return text;
 }
 
-// Nodes by name; of many, the first and the last.
+// Names the hosts, or only the first and the last of more than four.
 std::string hosts_text(const std::vector<std::string>& hosts) {
   if (hosts.size() <= 4) return join(hosts, ", ");
   return fmt::format("{} nodes, {} ... {}", hosts.size(), hosts.front(), hosts.back());
@@ -34,7 +34,7 @@ std::string hosts_text(const std::vector<std::string>& hosts) {
 // "1234 (restart 2), 2 nodes, partition gpu, 0:59:58 left"
 std::string job_text(const Allocation& job, const std::string& job_id, std::optional<double> time_left) {
   std::string text = job.job;
-  if (job_id != job.job) text += ", going on with " + job_id;
+  if (job_id != job.job) text += ", continuing job " + job_id;
   if (job.restart_count > 0) text += fmt::format(" (restart {})", job.restart_count);
   if (job.node_count > 0) text += ", " + counted(job.node_count, "node");
   if (!job.partition.empty()) text += ", partition " + job.partition;
@@ -79,7 +79,7 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   const AlgorithmKind& algorithm = options.algorithm();
   const int world = place.world_size;
   const int64_t envs = plan.num_envs * world, samples = plan.num_steps * envs;
-  std::string text = fmt::format("drl {} ({}): learning {} by {}\n", facts.versions.at("drl"), facts.git_hash,
+  std::string text = fmt::format("drl {} ({}): learning {} with {}\n", facts.versions.at("drl"), facts.git_hash,
                                  facts.task, algorithm.title());
   const auto line = [&](const char* name, const std::string& value) {
     text += fmt::format("  {:<13}{}\n", name, value);
@@ -90,29 +90,29 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
                     (facts.launcher.empty() ? "" : ", started by " + facts.launcher));
   line("placement", place.placement.text);
   line("device", facts.device + ", " + (place.gpu_model.empty() ? facts.cpu_model : place.gpu_model));
-  line("environments", with_commas(plan.num_envs) + " a rank, " + with_commas(envs) + " in total");
+  line("environments", with_commas(plan.num_envs) + " per rank, " + with_commas(envs) + " in total");
   if (const auto physics = facts.versions.find("physics"); physics != facts.versions.end())
     line("physics",
          physics->second +
-             (options.env->why_not_in_lanes().empty() ? "" : ", not in lanes: " + options.env->why_not_in_lanes()));
+             (options.env->why_not_in_lanes().empty() ? "" : ", not vectorised: " + options.env->why_not_in_lanes()));
   line("iteration",
-       fmt::format("{} steps of each = {} steps; {} epochs of {} mini-batches of {}", with_commas(plan.num_steps),
-                   with_commas(samples), algorithm.update_options().num_learning_epochs, plan.num_mini_batches,
-                   with_commas(samples / plan.num_mini_batches)));
+       fmt::format("{} steps per environment, {} in total; {} epochs of {} mini-batches of {} samples",
+                   with_commas(plan.num_steps), with_commas(samples), algorithm.update_options().num_learning_epochs,
+                   plan.num_mini_batches, with_commas(samples / plan.num_mini_batches)));
   const auto net = [&](NetId id) { return layers(networks.layout.net(id)); };
   line("networks",
        fmt::format("actor {}, {}{}{}; {} parameters", net(networks.actor),
                    networks.critic < 0 ? "" : "critic " + net(networks.critic) + ", ", options.policy.activation,
-                   options.policy.layer_norm ? " with layer norm" : "", with_commas(networks.layout.count())));
+                   options.policy.layer_norm ? " with layer normalisation" : "", with_commas(networks.layout.count())));
   line("libraries", fmt::format("{} loops, {}, {}, HDF5 {}", facts.versions.at("isa"), facts.versions.at("engine"),
                                 facts.versions.at("mpi"), facts.versions.at("hdf5")));
   if (world == 1 && facts.device == "cpu" && place.machine.cores > 1 && place.placement.threads == 1)
-    line("cores", fmt::format("1 of {0} cores used: --ranks {0} uses all", place.machine.cores));
+    line("cores", fmt::format("1 of {0} is used: --ranks {0} uses all of them", place.machine.cores));
   return text;
 }
 
-std::string command_to_go_on(const Settings& settings, const Workplace& place, const std::string& directory,
-                             bool by_ourselves) {
+std::string resume_command(const Settings& settings, const Workplace& place, const std::string& directory,
+                           bool by_ourselves) {
   const std::string ranks = std::to_string(place.world_size), &launcher = place.launch.launcher;
   std::vector<std::string> words = {settings.program, "--task", settings.options.train.task, "--load_run", directory};
   const auto add = [&](bool at_front, const std::vector<std::string>& more) {

@@ -1,4 +1,4 @@
-// What a run says of itself as it begins.
+// The banner that a run prints when it starts.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,18 @@
 
 namespace drl {
 
-// `engine` and `files` are Learner's.
+// Collects the facts about this start of the program. `engine` and `files` are those of the Learner.
 RunFacts facts_of(const Settings& settings, const Workplace& place, const std::string& engine, const std::string& files,
                   const RunStart& start);
 
-// `time_left` of the job in seconds: nullopt if it is not known, infinite without a limit. Pure.
+// Returns the banner's text. `time_left` is the job's remaining time in seconds: nullopt if unknown, infinite without a
+// limit. Pure.
 std::string banner(const Options& options, const Workplace& place, const RunFacts& facts, const BatchPlan& plan,
                    const ActorCritic& networks, const std::string& directory, std::optional<double> time_left);
 
-// With the launcher of this start, by `--ranks` if `by_ourselves`, and the command that no file holds; all else stands
-// in the run's options.ini. Pure.
-std::string command_to_go_on(const Settings& settings, const Workplace& place, const std::string& directory,
-                             bool by_ourselves);
+// Returns the command that resumes the run: with the launcher of this start, or `--ranks` if drl_train started the
+// ranks itself (`by_ourselves`), and with the options that the run's options.ini does not hold. Pure.
+std::string resume_command(const Settings& settings, const Workplace& place, const std::string& directory,
+                           bool by_ourselves);
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// drl_check_task: holds a task to its contract, and tells how it behaves under random actions.
+// drl_check_task: checks a task's contract, and measures its behaviour under random actions.
 
 #include <cstdio>
 #include <utility>
@@ -21,14 +21,15 @@ namespace drl {
 namespace {
 
 constexpr const char* kUsage =
-    "drl_check_task: holds a task to its contract, and tells how it behaves under random actions.\n\n"
+    "drl_check_task: checks a task's contract, and measures its behaviour under random actions.\n\n"
     "  drl_check_task --task_library build/libmy_tasks.so --task MyTask\n"
     "  drl_check_task --task Cartpole --steps 10000\n\n"
-    "The contract: numbers are finite; the same actions give the same trajectory to the bit in two runs, on all\n"
-    "instruction sets, in two batches, of one environment alone, and on a GPU if one is here; the reward is the sum "
-    "of\n"
-    "its terms. Steps in double, from the same numbers, show what rounding does.\n"
-    "Exit codes: 0 it holds, 1 it does not, 2 wrong usage.\n\n";
+    "The contract: values are finite. The same actions give bit-identical trajectories in two runs, on all "
+    "instruction\n"
+    "sets, in two batches, for one environment alone, and on a GPU if there is one. The reward is the sum of its "
+    "terms.\n"
+    "Steps in double, from the same values, show the effect of rounding.\n"
+    "Exit codes: 0 the task fulfils the contract, 1 it does not, 2 wrong usage.\n\n";
 
 struct CheckOptions {
   std::vector<std::string> task_library;
@@ -40,19 +41,19 @@ struct CheckOptions {
   bool help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("task_library", task_library, "load tasks from this library too; give it again for another");
-    v("task", task, "which one is looked at");
-    v("num_envs", num_envs, "environments", between(3, 1 << 20));
-    v("steps", steps, "of each environment", at_least(1));
-    v("seconds", seconds, "of each measurement of speed, 0 = none", unit("s"), at_least(0));
-    v("seed", seed, "key of starts", at_least(0));
-    v("help", help, "this text", letter('h'));
-    v("version", version, "version and git hash");
+    v("task_library", task_library, "load the tasks of this library (repeatable)");
+    v("task", task, "the task to check");
+    v("num_envs", num_envs, "number of environments", between(3, 1 << 20));
+    v("steps", steps, "steps per environment", at_least(1));
+    v("seconds", seconds, "duration of each speed measurement, 0 = none", unit("s"), at_least(0));
+    v("seed", seed, "seed of the resets", at_least(0));
+    v("help", help, "print this text", letter('h'));
+    v("version", version, "print version and git hash");
   }
 };
 
 #if defined(DRL_CUDA)
-// Of the first GPU that this process sees; null if there is none.
+// Returns a queue of the first visible GPU, or null if there is none.
 std::unique_ptr<Queue> gpu_queue() {
   if (cuda_support().devices == 0) return nullptr;
   use_gpu(0);
@@ -62,45 +63,46 @@ std::unique_ptr<Queue> gpu_queue() {
 std::unique_ptr<Queue> gpu_queue() { return nullptr; }
 #endif
 
-// Why no GPU can be compared with; "" if one can.
-std::string why_no_gpu(const TaskRecord& record) {
-  if (record.simulator) return "the host steps it";
+// Returns why no GPU is compared; "" if one is.
+std::string why_gpu_is_skipped(const TaskRecord& record) {
+  if (record.simulator) return "the host steps this task";
   if (*record.gpu && gpu_queue()) return "";
-  return std::string(*record.gpu ? "none is here" : "no code for GPUs was compiled") +
-         "; one environment alone runs what a GPU's compiler gets, on a CPU";
+  return std::string(*record.gpu ? "there is none" : "the task has no code for GPUs") +
+         "; one environment alone runs the GPU's code on a CPU";
 }
 
-void print_ranges(const std::vector<Seen>& ranges, bool with_ends) {
-  for (const Seen& seen : ranges) {
-    std::printf("  %-24s mean %12.5g", seen.name.c_str(), seen.mean);
-    if (with_ends || seen.low != seen.high) std::printf("   from %12.5g to %12.5g", seen.low, seen.high);
+void print_ranges(const std::vector<ValueRange>& ranges, bool with_ends) {
+  for (const ValueRange& range : ranges) {
+    std::printf("  %-24s mean %12.5g", range.name.c_str(), range.mean);
+    if (with_ends || range.low != range.high) std::printf("   from %12.5g to %12.5g", range.low, range.high);
     std::printf("\n");
   }
 }
 
 void print(const TaskFindings& found, const TaskRecord& record, const std::string& no_gpu) {
   print_ranges(found.observations, true);
-  std::printf("a step's reward, and its terms (over ended episodes)\n");
+  std::printf("reward per step, and its terms (over ended episodes)\n");
   print_ranges(found.rewards, false);
   std::printf("%.0f episodes ended: %.0f terminated, %.0f truncated", found.episodes, found.terminated,
               found.episodes - found.terminated);
   if (found.episodes > 0)
-    std::printf("; of %.0f to %.0f steps, mean %.1f", found.shortest, found.longest, found.mean_length);
+    std::printf("; their length was %.0f to %.0f steps, mean %.1f", found.shortest, found.longest, found.mean_length);
   std::printf("\n");
-  if (!found.from_double.empty()) std::printf("a step in float against one in double, relative to 1 + |x|\n");
+  if (!found.from_double.empty())
+    std::printf("difference between a step in float and in double, relative to 1 + |x|\n");
   for (const Difference& difference : found.from_double)
-    std::printf("  %-24s most %12.2g   %s\n", difference.what.c_str(), difference.largest, difference.where.c_str());
-  if (record.simulator) std::printf("not compared with double: a simulator computes in numbers of its own\n");
-  for (const std::string& same : found.same) std::printf("the same to the bit %s\n", same.c_str());
+    std::printf("  %-24s max %12.2g   %s\n", difference.what.c_str(), difference.largest, difference.where.c_str());
+  if (record.simulator) std::printf("not compared with double: a simulator has only one number type\n");
+  for (const std::string& where : found.identical) std::printf("bit-identical %s\n", where.c_str());
   if (!no_gpu.empty()) std::printf("not compared on a GPU: %s\n", no_gpu.c_str());
   for (const Speed& speed : found.speeds)
-    std::printf("%-10s %8s steps/s on one core, %2.0f %% of the time for new episodes\n",
+    std::printf("%-10s %8s steps/s on one core, %2.0f %% of the time in resets\n",
                 std::string(name_of(speed.isa)).c_str(), human_count(speed.steps_per_second).c_str(),
-                100 * speed.share_of_ends);
-  for (const std::string& hint : found.hints) std::printf("look:   %s\n", hint.c_str());
+                100 * speed.reset_share);
+  for (const std::string& hint : found.hints) std::printf("hint:   %s\n", hint.c_str());
   for (const std::string& fault : found.faults) std::printf("failed: %s\n", fault.c_str());
   if (found.faults.empty())
-    std::printf("the task keeps its contract; hash of its trajectories: %016llx\n",
+    std::printf("the task fulfils its contract; hash of its trajectories: %016llx\n",
                 static_cast<unsigned long long>(found.hash));
 }
 
@@ -109,13 +111,13 @@ int run(const std::vector<std::string>& words) {
   CheckOptions options;
   OptionTable table;
   table.section("", "Check", options);
-  table.await("env");
+  table.defer_section("env");
   const std::vector<NamedValue> values = table.parse_command_line(arguments);
   table.apply(values);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   load_task_libraries(options.task_library);
   if (options.task.empty() && !options.help)
-    throw UsageError("--task is missing (which one shall be looked at?): one of " + join(task_names(), ", "));
+    throw UsageError("--task is missing (it names the task to check): pass one of " + join(task_names(), ", "));
   std::optional<TaskParams> params;
   if (!options.task.empty()) {
     params.emplace(task_record(options.task));
@@ -128,11 +130,11 @@ int run(const std::vector<std::string>& words) {
   params->choose_physics();
   const std::string physics = params->physics();
   std::printf("%s%s%s, %d environments, %d steps of random actions\n", options.task.c_str(),
-              library.empty() ? "" : (" of " + library).c_str(), physics.empty() ? "" : (", " + physics).c_str(),
+              library.empty() ? "" : (" from " + library).c_str(), physics.empty() ? "" : (", " + physics).c_str(),
               options.num_envs, options.steps);
   const std::vector<std::byte> bytes = params->bytes();
   const TaskRecord& record = TaskParams::record_of(task_record(options.task), bytes);
-  const std::string no_gpu = why_no_gpu(record);
+  const std::string no_gpu = why_gpu_is_skipped(record);
   CheckPlan plan{options.num_envs, options.steps, options.seconds, static_cast<uint64_t>(options.seed)};
   if (no_gpu.empty()) plan.gpu_queue = gpu_queue;
   const TaskFindings found = check_task(options.task, bytes, plan);

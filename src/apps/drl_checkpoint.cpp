@@ -1,4 +1,4 @@
-// drl_checkpoint: what a checkpoint holds, and whether it is intact.
+// drl_checkpoint: shows what a checkpoint holds, and verifies that it is intact.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -20,12 +20,12 @@ namespace drl {
 namespace {
 
 constexpr char kHelp[] =
-    "usage: drl_checkpoint show FILE     what it holds: task, iteration, options, world, every array\n"
-    "       drl_checkpoint verify FILE   reads all of it and compares its one checksum (CRC-32C)\n"
+    "usage: drl_checkpoint show FILE     shows task, iteration, options, ranks, and every array in it\n"
+    "       drl_checkpoint verify FILE   reads the whole file and checks its checksum (CRC-32C)\n"
     "\n"
-    "Exit codes: 0 fine; 2 wrong usage, or the file is missing, damaged or no drl checkpoint.\n";
+    "Exit codes: 0 intact; 2 wrong usage, or the file is missing, damaged or not a drl checkpoint.\n";
 
-// Shown first, in this order; any others follow by name.
+// Attributes shown first, in this order; all others follow, sorted by name.
 constexpr std::string_view kKnown[] = {
     "task",  "run",    "iteration", "env_steps", "created",  "elapsed_seconds", "world_size",     "num_envs_total",
     "hosts", "device", "cpu_model", "versions",  "git_hash", "format",          "format_version", "options"};
@@ -47,7 +47,7 @@ std::string shape_of(const Tensor& tensor) {
   return "[" + text + "]";
 }
 
-// A text of several lines (the options) stands indented below its name.
+// Prints a text of several lines (the options) indented below its name.
 void print_attribute(const std::string& name, const std::string& value, size_t width) {
   if (value.find('\n') == std::string::npos) {
     std::cout << fmt::format("  {:<{}}  {}\n", name, width, value);
@@ -114,7 +114,8 @@ int run(const std::vector<std::string>& words) {
     return kUsage;
   }
   if (arguments[0] != "show" && arguments[0] != "verify") {
-    throw UsageError("unknown command '" + arguments[0] + "' (there are show and verify): see drl_checkpoint --help");
+    throw UsageError("unknown command '" + arguments[0] +
+                     "' (the commands are show and verify): see drl_checkpoint --help");
   }
   if (arguments.size() != 2) {
     throw UsageError(fmt::format("{} takes one file ({} were given): see drl_checkpoint --help", arguments[0],

@@ -1,4 +1,4 @@
-// drl_doctor: finds what is wrong with a cluster before a job is wasted on it. Read examine() from its steps.
+// drl_doctor: finds problems of a cluster before they waste a job. Start reading at run_checks().
 
 #include <unistd.h>
 
@@ -29,18 +29,18 @@ namespace drl {
 namespace {
 
 constexpr const char* kUsage =
-    "drl_doctor: finds what is wrong with nodes, network and files before a job is wasted on them.\n"
-    "Start it as you start drl_train; it takes seconds, and leaves nothing behind.\n\n"
+    "drl_doctor: finds problems with nodes, network and file systems before they waste a job.\n"
+    "Start it exactly as you start drl_train. It takes seconds and leaves nothing behind.\n\n"
     "  drl_doctor                                      this machine, one rank\n"
     "  drl_doctor --ranks 4                            four ranks on this machine\n"
-    "  mpirun -n 4 drl_doctor                          the same, by hand\n"
+    "  mpirun -n 4 drl_doctor                          the same with mpirun\n"
     "  srun -N2 --gpus-per-node=4 drl_doctor           on a Slurm cluster: one rank per GPU, or per core\n"
     "  srun -N2 drl_doctor --runs_dir /scratch/me/runs --json doctor.json\n"
-    "                                                  where the runs will lie; and all of it as JSON\n"
-    "  srun -N16 drl_doctor --timeout 300              nodes that take minutes to start\n\n"
-    "It prints a table of the ranks, then a line for each check: ok, skipped, warning or failed, what was\n"
-    "found, and below a warning or a failure what to do (->). A rank that does not answer is named.\n"
-    "Exit codes: 0 fine (warnings too), 1 something failed, 2 wrong usage.\n\n";
+    "                                                  checks that directory, and saves the report as JSON\n"
+    "  srun -N16 drl_doctor --timeout 300              for nodes that take minutes to start\n\n"
+    "It prints a table of the ranks and then one line per check: ok, skipped, warning or failed, and the\n"
+    "finding. A suggested fix (->) follows each warning and failure. Ranks that do not respond are named.\n"
+    "Exit codes: 0 no check failed, 1 a check failed, 2 usage error.\n\n";
 
 struct DoctorOptions {
   int ranks = 0;
@@ -50,96 +50,97 @@ struct DoctorOptions {
   std::vector<std::string> task_library;
   double timeout = 60;
   bool help = false, version = false;
-  std::string wrong;  // what is wrong with them, or ""
+  std::string usage_error;  // message of the usage error in them, "" if there is none
 
   void describe(OptionVisitor& v) {
-    v("ranks", ranks, "start this many ranks in all: on this machine, or on a Slurm job's nodes; 1 = one a task",
+    v("ranks", ranks, "total number of ranks to start, on this machine or on a Slurm job's nodes; 1 = one per task",
       at_least(0));
-    v("threads", threads, "threads of each rank, 0 = as the allocation says (-c), else 1", at_least(0));
-    v("device", device, "auto, cpu or cuda:N, as drl_train's");
-    v("gpu_ids", gpu_ids, "of the visible GPUs use these: all, a list such as 0,2, or None for the CPU");
-    v("runs_dir", runs_dir, "folder of all runs, default $DRL_RUNS_DIR or runs");
-    v("task_library", task_library, "load it on all ranks, as drl_train does; give it again for another");
-    v("json", json, "write all that was found into this file");
-    v("timeout", timeout, "for each check, and for all ranks to start", unit("s"), at_least(1));
-    v("help", help, "this text", letter('h'));
-    v("version", version, "version and git hash");
+    v("threads", threads, "threads per rank; 0 = as many as the job allocates (-c), else 1", at_least(0));
+    v("device", device, "auto, cpu or cuda:N, as for drl_train");
+    v("gpu_ids", gpu_ids, "use only these visible GPUs: all, a list such as 0,2, or None for the CPU");
+    v("runs_dir", runs_dir, "directory of all runs, default $DRL_RUNS_DIR or runs");
+    v("task_library", task_library, "task library to load on all ranks, as drl_train does; repeatable");
+    v("json", json, "save the whole report in this file");
+    v("timeout", timeout, "time limit for each check and for the start of all ranks", unit("s"), at_least(1));
+    v("help", help, "print this text", letter('h'));
+    v("version", version, "print version and git hash");
   }
 };
 
-constexpr std::chrono::seconds kHearing{10};
+constexpr std::chrono::seconds kReportTime{10};  // for rank 0 to report this rank's failure
 
-// A signal ends this process, and with it the ranks that it started.
+// Handles no requests to stop: a signal ends this process and the ranks that it started.
 const StopRelay kNoStops = {[] { return 0; }, [](int code) { return code; }};
 
-int examine(const DoctorOptions& options, const LaunchInfo& launch, double load, Rounds& rounds,
-            const std::vector<std::string>& arguments) {
-  // 1. Are all ranks here? One per device: if the launch line gave fewer, srun starts us again, and we wait.
+int run_checks(const DoctorOptions& options, const LaunchInfo& launch, double load, Rounds& rounds,
+               const std::vector<std::string>& arguments) {
+  // 1. Check that all ranks are present. If the step has fewer tasks than devices, srun starts one rank per device, and
+  //    this process waits for them.
   rounds.roll_call();
-  require_no_error(rounds.comm(), options.wrong);
+  require_no_error(rounds.comm(), options.usage_error);
   const RankRequest request{options.ranks, options.device == "cpu", options.gpu_ids};
   if (const auto outcome = start_one_rank_per_device(rounds.comm(), launch, request, arguments, kNoStops))
     return *outcome;
   on_rank_zero(rounds.comm(), [&] { return rounds.report().require_json_file(), std::string(); });
 
-  // 2. Who they are.
+  // 2. Place the ranks, and print and compare their facts.
   const Placement placement = check_placement(rounds, launch, options.device, options.gpu_ids, options.threads);
   const std::vector<RankFacts> ranks = check_facts(rounds, launch, placement, load);
 
-  // 3. What they can do together.
+  // 3. Check what they share: MPI, the directory of runs, the job, and the GPUs with NCCL.
   check_all_reduce(rounds);
-  check_folder(rounds, runs_folder(options.runs_dir));
+  check_run_directory(rounds, runs_folder(options.runs_dir));
   check_job(rounds, allocation(process_environment()));
   check_gpus(rounds, placement, ranks, options.device == "cpu" || no_gpus(options.gpu_ids));
 
   rounds.begin("report");
-  return std::stoi(rounds.announce(rounds.leads() ? std::to_string(rounds.report().finish()) : ""));
+  return std::stoi(rounds.broadcast(rounds.is_rank_zero() ? std::to_string(rounds.report().finish()) : ""));
 }
 
-// The end of all ranks, by the one that speaks; the others wait for it.
-int end_all(Communicator& comm, Report& report, const Check& failed) {
-  while (!report.speaks()) pause();
+// Reports `failed` and aborts all ranks, on the rank whose report is active. The other ranks wait for that.
+int abort_all(Communicator& comm, Report& report, const Check& failed) {
+  while (!report.is_active()) pause();
   report.add(failed);
   report.finish();
   comm.abort(kFailure);
   return kFailure;
 }
 
-// The same, but ranks that are missing or fail end all others here.
-int examine_or_end(const DoctorOptions& options, const LaunchInfo& launch, double load, Communicator& comm,
-                   Report& report, Watchdog& watchdog, const std::vector<std::string>& arguments) {
+// Runs run_checks(). If a rank is missing or fails, aborts all ranks.
+int run_checks_or_abort(const DoctorOptions& options, const LaunchInfo& launch, double load, Communicator& comm,
+                        Report& report, Watchdog& watchdog, const std::vector<std::string>& arguments) {
   Rounds rounds(comm, report, watchdog, options.timeout);
   try {
-    return examine(options, launch, load, rounds, arguments);
+    return run_checks(options, launch, load, rounds, arguments);
   } catch (const CheckFailed& failed) {
-    return end_all(comm, report, rounds.named(failed.check));
+    return abort_all(comm, report, rounds.labelled(failed.check));
   } catch (const UsageError&) {
     throw;
   } catch (const ReportedError&) {
     throw;
   } catch (const std::exception& error) {
-    if (!report.speaks()) {
+    if (!report.is_active()) {
       log::error("{}", error.what());
-      // Rank 0 ends all if it hears that; in a collective it cannot.
-      if (rounds.give_up(error.what())) std::this_thread::sleep_for(kHearing);
+      // Rank 0 reports it and aborts all ranks, unless it is waiting in an MPI collective.
+      if (rounds.send_failure(error.what())) std::this_thread::sleep_for(kReportTime);
       comm.abort(kFailure);
     }
     Check check = check_of_message(Status::failed, error.what());
     check.name = "drl_doctor";
-    return end_all(comm, report, check);
+    return abort_all(comm, report, check);
   }
 }
 
-// A job hangs at its end where MPI does not end.
-void expect_end(Watchdog& watchdog, Report& report, double seconds) {
-  watchdog.expect({{seconds,
-                    [&report] {
-                      report.add({Status::failed, "no return from MPI_Finalize",
-                                  "runs would save, and then hang their jobs: use another MPI, or a newer version",
-                                  "MPI end"});
-                      if (report.speaks()) report.finish();
-                    }},
-                   {report.speaks() ? seconds : seconds + 3, [] {}}});  // the others let rank 0 speak
+// Reports an MPI_Finalize that does not return: it would keep every job from ending.
+void watch_finalize(Watchdog& watchdog, Report& report, double seconds) {
+  watchdog.arm({{seconds,
+                 [&report] {
+                   report.add({Status::failed, "a rank does not return from MPI_Finalize",
+                               "use another MPI or a newer version (runs would save, but their jobs would hang)",
+                               "MPI end"});
+                   if (report.is_active()) report.finish();
+                 }},
+                {report.is_active() ? seconds : seconds + 3, [] {}}});  // the others let rank 0 report
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -150,24 +151,24 @@ int run(const std::vector<std::string>& arguments) {
     log::init(launch.rank, launch.world_size, host_name(), false);
     DoctorOptions options;
     OptionTable table;
-    table.section("", "Examination", options);
-    options.wrong = usage_error([&] {
+    table.section("", "Options", options);
+    options.usage_error = caught_usage_error([&] {
       table.apply_command_line({arguments.begin() + 1, arguments.end()});
       load_task_libraries(options.task_library);
       load_installed_task_libraries();
-      keep_to_outer_step();
+      restrict_to_outer_step();
     });
-    if (options.wrong.empty()) {
+    if (options.usage_error.empty()) {
       if (options.version || options.help) {
         if (launch.rank != 0) return kDone;
         if (options.version) return std::printf("drl %s (%s), %s\n", kVersion, kGitHash, mpi_version().c_str()), kDone;
-        options.help = false;  // it shall not be shown as switched on
+        options.help = false;  // the help text would show it as switched on
         return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
       }
       if (!launch.launched() && options.ranks > 1)
         return can_run_under_srun() ? run_under_srun(options.ranks, arguments, kNoStops)
                                     : run_under_mpirun(options.ranks, arguments);
-      if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments);
+      if (const std::string hint = launch.launched() ? "" : idle_devices_hint(process_environment(), arguments);
           !hint.empty())
         log::info("{}", hint);
     }
@@ -175,18 +176,19 @@ int run(const std::vector<std::string>& arguments) {
     Report report(launch.rank == 0, options.json);
     Watchdog watchdog;
     std::optional<StartWatch> start;
-    if (options.wrong.empty())
+    if (options.usage_error.empty())
       start.emplace(watchdog, report, launch, start_id(process_environment()),
                     std::filesystem::absolute(runs_folder(options.runs_dir)), options.timeout);
-    return end_of_rank(launch.rank, run_session(launch, [&](Communicator& comm) {
-                         if (start) start->started();
-                         const int code = examine_or_end(options, launch, load, comm, report, watchdog, arguments);
-                         expect_end(watchdog, report, options.timeout);
-                         return code;
-                       }));
-  } catch (const Error& error) {  // before there were ranks: all see the same
+    return report_exit_code(launch.rank, run_session(launch, [&](Communicator& comm) {
+                              if (start) start->started();
+                              const int code =
+                                  run_checks_or_abort(options, launch, load, comm, report, watchdog, arguments);
+                              watch_finalize(watchdog, report, options.timeout);
+                              return code;
+                            }));
+  } catch (const Error& error) {  // before MPI started: all ranks fail alike
     if (launch.rank == 0) log::write(log::Level::common_error, error.what());
-    return end_of_rank(launch.rank, error.exit_code());
+    return report_exit_code(launch.rank, error.exit_code());
   }
 }
 

@@ -32,10 +32,10 @@ namespace {
 constexpr const char* kUsage =
     "drl_eval: plays whole episodes with a trained policy.\n\n"
     "  drl_eval --run runs/Cartpole/latest             its newest checkpoint, 100 episodes\n"
-    "  drl_eval --checkpoint F --record episodes.h5    a certain one; and keep what was played\n"
-    "  drl_eval --run R --episodes 1 --video run.mp4   a film of it\n"
-    "  drl_eval --run R --env.noise 0                  with another value of an option of its task\n\n"
-    "First line: return mean M std S min A max B. Exit codes: 0 done, 1 failure, 2 wrong usage.\n\n";
+    "  drl_eval --checkpoint F --record episodes.h5    a given checkpoint; records the episodes in a file\n"
+    "  drl_eval --run R --episodes 1 --video run.mp4   a video of one episode\n"
+    "  drl_eval --run R --env.noise 0                  with another value of one of the task's options\n\n"
+    "The first line of output is: return mean M std S min A max B.\nExit codes: 0 done; 1 failure; 2 wrong usage.\n\n";
 
 struct EvalOptions {
   std::string run, checkpoint, record;
@@ -48,50 +48,52 @@ struct EvalOptions {
   bool stochastic = false, json = false, check_video = false, beside_training = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("run", run, "run directory, whose newest checkpoint is taken");
-    v("checkpoint", checkpoint, "checkpoint file");
-    v("task_library", task_library, "load tasks from this library too; give it again for another");
-    v("episodes", episodes, "episodes to play; each environment plays its share of them to the end", at_least(1));
-    v("num_envs", num_envs, "environments, 0 = one per episode up to 4096", at_least(0));
-    v("seed", seed, "key of starts and noise", at_least(0));
-    v("stochastic", stochastic, "draw actions from the policy instead of taking the most probable");
-    v("record", record, "HDF5 file for observations, actions and rewards of each episode");
-    v("json", json, "print one JSON object instead of lines");
-    v("physics", physics, "what computes a robot: what did in the run, or lanes, or mujoco (libmujoco)",
+    v("run", run, "run directory; its newest checkpoint is evaluated");
+    v("checkpoint", checkpoint, "checkpoint file to evaluate");
+    v("task_library", task_library, "also load tasks from this library; may be repeated");
+    v("episodes", episodes, "number of episodes; every environment plays an equal share of them, rounded up",
+      at_least(1));
+    v("num_envs", num_envs, "number of environments; 0 = one per episode, at most 4096", at_least(0));
+    v("seed", seed, "seed of initial states and noise", at_least(0));
+    v("stochastic", stochastic, "sample actions from the policy instead of taking the most probable ones");
+    v("record", record, "write observations, actions and rewards of each episode to this HDF5 file");
+    v("json", json, "print one JSON object instead of text");
+    v("physics", physics,
+      "physics engine of a robot: run (that of the run), lanes (drl's vectorised physics) or mujoco (libmujoco)",
       one_of({"run", "lanes", "mujoco"}));
-    v("xml_file", xml_file, "a robot's model, where it is not the one that the run names");
-    v("threads", threads, "threads", at_least(1));
-    v("check_video", check_video, "draw a picture of nothing, and say whether films can be made here");
-    v("beside_training", beside_training, "started by one of a run's ranks, whose launcher's variables it sees",
-      hidden);
-    v("help", help, "this text", letter('h'));
-    v("version", version, "version and git hash");
+    v("xml_file", xml_file, "use this MJCF file instead of the robot model that the run used");
+    v("threads", threads, "number of threads", at_least(1));
+    v("check_video", check_video, "only check whether this machine can record videos, by drawing one empty picture");
+    v("beside_training", beside_training, "ignore the launcher's variables: a rank of a run started drl_eval", hidden);
+    v("help", help, "print this text", letter('h'));
+    v("version", version, "print version and git hash");
   }
 };
 
 // The networks of a checkpoint, ready to act.
 class Policy {
  public:
-  // `of_task`: values of --env. options that differ from the run's.
+  // `task_options`: values of --env. options that replace those of the run.
   Policy(const Checkpoint& checkpoint, const std::string& file, const EvalOptions& options,
-         const std::vector<NamedValue>& of_task)
+         const std::vector<NamedValue>& task_options)
       : queue_(make_host_queue(isa_of("auto"))) {
     OptionTable table;
     options_.add_to(table);
     options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
     task_ = attribute<std::string>(checkpoint, file, "task");
-    table.apply(of_task);
+    table.apply(task_options);
     const auto refuse_both = [&](const std::string& name) {
-      if (std::ranges::find(of_task, "env." + name, &NamedValue::name) != of_task.end())
-        throw UsageError("--" + name + " and --env." + name + " say the same (which one counts?): give one of them");
+      if (std::ranges::find(task_options, "env." + name, &NamedValue::name) != task_options.end())
+        throw UsageError("--" + name + " and --env." + name +
+                         " set the same option (they may contradict each other): give only one of them");
     };
     if (!options.xml_file.empty()) {
       refuse_both("xml_file");
-      set_of_robot(table, "xml_file", options.xml_file);
-      if (std::ranges::find(of_task, "env.physics", &NamedValue::name) == of_task.end())
+      set_robot_option(table, "xml_file", options.xml_file);
+      if (std::ranges::find(task_options, "env.physics", &NamedValue::name) == task_options.end())
         table.set("env.physics", "auto");
     }
-    if (options.physics != "run") refuse_both("physics"), set_of_robot(table, "physics", options.physics);
+    if (options.physics != "run") refuse_both("physics"), set_robot_option(table, "physics", options.physics);
     const TaskSpec task = spec_of_task(checkpoint, file);
     spec_ = options_.algorithm().networks(task, options_.policy);
     nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, options.threads, options_.train.precision);
@@ -118,36 +120,38 @@ class Policy {
   std::vector<std::byte> task_params() const { return options_.env->bytes(); }
   const std::vector<float>& curriculum() const { return curriculum_; }
   Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
-    return evaluate(plan, played(), on_episode);
+    return evaluate(plan, host_policy(), on_episode);
   }
   void show(const EvaluationPlan& plan, const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
-    watch(plan, played(), on_moment);
+    watch(plan, host_policy(), on_moment);
   }
 
  private:
-  // A run of a library's task says which library it was.
+  // Returns the task's specification. For an unknown task, the error names the task library recorded in the run.
   TaskSpec spec_of_task(const Checkpoint& checkpoint, const std::string& file) const {
     if (knows(task_)) {
       options_.env->choose_physics();
-      warn_of_other_model(checkpoint, file, *options_.env);
+      warn_if_model_changed(checkpoint, file, *options_.env);
       return task_spec(task_, task_params());
     }
     const auto versions = attribute<std::string>(checkpoint, file, "versions");
     const size_t at = versions.find("task_library ");
-    if (at == std::string::npos) return task_spec(task_);  // which says that there is none
-    throw UsageError(fmt::format("the task {} of {} is not known here (it was of {}): give --task_library FILE",
-                                 printable(task_), file, printable(versions.substr(at + 13))));
+    if (at == std::string::npos) return task_spec(task_);  // throws that the task is unknown
+    throw UsageError(
+        fmt::format("the task {} of {} is unknown (it is in the task library {}): give --task_library FILE",
+                    printable(task_), file, printable(versions.substr(at + 13))));
   }
-  void set_of_robot(OptionTable& table, const std::string& option, const std::string& value) const {
+  void set_robot_option(OptionTable& table, const std::string& option, const std::string& value) const {
     if (options_.env->physics().empty())
-      throw UsageError("--" + option + " " + value + ": the task " + task_ + " is no robot: leave it out");
+      throw UsageError("--" + option + " " + value + " cannot be used (the task " + task_ +
+                       " has no robot): leave it out");
     table.set("env." + option, value);
   }
   static bool knows(const std::string& task) {
     const std::vector<std::string> all = task_names();
     return std::ranges::find(all, task) != all.end();
   }
-  PlayedPolicy played() { return {*queue_, *nets_, spec_, params_.data(), normalizer_->view()}; }
+  HostPolicy host_policy() { return {*queue_, *nets_, spec_, params_.data(), normalizer_->view()}; }
 
   std::unique_ptr<Queue> queue_;
   Options options_;
@@ -162,16 +166,17 @@ class Policy {
 std::string checkpoint_of(const EvalOptions& options) {
   if (options.run.empty() == options.checkpoint.empty())
     throw UsageError(
-        "which policy? (give exactly one of --run and --checkpoint): for instance --run runs/Cartpole/latest");
+        "exactly one of --run and --checkpoint is needed (it names the policy): give for instance --run "
+        "runs/Cartpole/latest");
   return find_checkpoint(options.run.empty() ? options.checkpoint : options.run).string();
 }
 
-// Before anything is played.
+// Throws UsageError, before anything is played, unless --record may write `file`.
 void require_writable(const std::filesystem::path& file) {
   require_output("record", file);
   if (std::error_code ignored; std::filesystem::exists(file, ignored) && !is_recording(file))
     throw UsageError("--record " + file.string() +
-                     " is there and no recording of episodes (it would be lost): name another file");
+                     " exists and is not a recording of episodes (it would be overwritten): give another file");
 }
 
 EvaluationPlan plan_of(const EvalOptions& options, const Policy& policy) {
@@ -211,7 +216,7 @@ void print_json(const Evaluation& result, const EvalOptions& options, const std:
   std::printf("%s\n", json.dump().c_str());
 }
 
-// Plays and films environment 0.
+// Records a video of environment 0.
 void make_film(const FilmOptions& options, int threads, const EvaluationPlan& plan, Policy& policy) {
   const TaskSpec task = task_spec(plan.task, plan.params);
   require_draw(task_record(plan.task));
@@ -230,33 +235,33 @@ void make_film(const FilmOptions& options, int threads, const EvaluationPlan& pl
   film.finish();
 }
 
-// Draws a picture that nobody sees.
+// Draws one picture and reports the video formats that this machine can record.
 int check_video(int threads) {
   const FilmLibrary library(film_library_file());
   FilmRenderer renderer(library, {64, 64, threads, "track"});
   std::vector<uint8_t> rgb;
   renderer.draw(Picture().view(""), rgb);
-  std::printf("films can be made here: %s\n",
-              is_on_path("ffmpeg") ? "MP4 and GIF" : "GIF, and MP4 with ffmpeg on PATH");
+  std::printf("videos can be recorded here: %s\n",
+              is_on_path("ffmpeg") ? "MP4 and GIF" : "GIF (MP4 needs ffmpeg on PATH)");
   return kDone;
 }
 
 void warn_of_lost(const Evaluation& result) {
   if (result.lost == 0) return;
   const std::string what =
-      counted(result.lost, "episode") +
-      " came to an end because a number of the state, of an observation or of the reward was not finite";
-  if (result.returns.empty()) throw Error(what + " (all that were played): see to the task's step");
-  log::warn("{}; they are in none of these numbers", what);
+      counted(result.lost, "episode") + " ended because the state, an observation or the reward was not finite";
+  if (result.returns.empty()) throw Error(what + " (no episode is left to evaluate): check the task's step()");
+  log::warn("{}; the results do not include them", what);
 }
 
-int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film, const std::vector<NamedValue>& of_task) {
+int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film,
+                        const std::vector<NamedValue>& task_options) {
   const std::string file = checkpoint_of(options);
   if (!options.record.empty() && options.record == film.video)
-    throw UsageError("--record and --video name one file: give them two");
+    throw UsageError("--record and --video name the same file (one would overwrite the other): give two names");
   if (!options.record.empty()) require_writable(options.record);
   const Checkpoint checkpoint = read_checkpoint(file);
-  Policy policy(checkpoint, file, options, of_task);
+  Policy policy(checkpoint, file, options, task_options);
   const double dt = task_spec(policy.task(), policy.task_params()).dt;
   Recording recording({{"task", policy.task()}, {"dt", dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
@@ -267,7 +272,7 @@ int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film, con
   warn_of_lost(result);
   if (record) recording.write(options.record);
   options.json ? print_json(result, options, policy.task(), file) : print_lines(result, options, file);
-  if (!film.video.empty() && !options.json) std::printf("a film of environment 0 is in %s\n", film.video.c_str());
+  if (!film.video.empty() && !options.json) std::printf("the video of environment 0 is in %s\n", film.video.c_str());
   return kDone;
 }
 
@@ -276,25 +281,26 @@ int run(const std::vector<std::string>& arguments) {
   FilmOptions film;
   OptionTable table;
   table.section("", "Evaluation", options);
-  table.section("", "Film", film);
-  table.await("env");
+  table.section("", "Video", film);
+  table.defer_section("env");
   std::vector<NamedValue> given = table.parse_command_line({arguments.begin() + 1, arguments.end()});
-  const auto of_task = std::stable_partition(given.begin(), given.end(),
-                                             [](const NamedValue& option) { return !option.name.starts_with("env."); });
-  table.apply({given.begin(), of_task});
+  const auto first_task_option = std::stable_partition(
+      given.begin(), given.end(), [](const NamedValue& option) { return !option.name.starts_with("env."); });
+  table.apply({given.begin(), first_task_option});
   load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
   if (const LaunchInfo launch = options.beside_training ? LaunchInfo{} : launch_info(); launch.world_size > 1) {
     if (launch.rank > 0) return ExitCode::kUsage;
-    throw UsageError(
-        fmt::format("drl_eval was started {} times, and plays once: start it without {}, or with one task (-n 1)",
-                    launch.world_size, launch.launcher));
+    throw UsageError(fmt::format(
+        "drl_eval was started on {} ranks (it needs only one): start it without {}, or with one task (-n 1)",
+        launch.world_size, launch.launcher));
   }
   if (options.check_video) return check_video(options.threads);
   if (film.video.empty() && film != FilmOptions{})
-    throw UsageError("--camera, --size, --fps and --video_seconds are of a film: give --video FILE too");
-  return evaluate_checkpoint(options, film, {of_task, given.end()});
+    throw UsageError(
+        "--camera, --size, --fps and --video_seconds have no effect (no video is recorded): give --video FILE too");
+  return evaluate_checkpoint(options, film, {first_task_option, given.end()});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// drl_report: one page of what runs have come to.
+// drl_report: makes one HTML page about runs.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -25,24 +25,21 @@ namespace drl {
 namespace {
 
 constexpr char kUsage[] =
-    "drl_report: one page of what runs have come to, an HTML file that needs no other file and no network.\n\n"
-    "  drl_report runs/Cartpole/latest                a run, into report.html\n"
+    "drl_report: makes one HTML page about runs. The page needs no other file and no network.\n\n"
+    "  drl_report runs/Cartpole/latest                one run; writes report.html\n"
     "  drl_report runs/Cartpole                       all runs of a task\n"
-    "  drl_report runs/Ant-v5/lr1 runs/Ant-v5/lr2     these\n"
-    "  drl_report runs --output /tmp/all.html         all tasks\n\n"
-    "A directory is a run if it holds metrics.csv or run.json; in others, runs are looked for (links such as latest "
-    "and\n"
-    "directories that --fresh put aside are left out). Runs of a task that differ in --seed alone are drawn as one "
-    "curve,\n"
-    "their mean, with the range over the seeds; so are runs that differ in options which change no numbers. The page\n"
-    "holds curves over environment steps, iterations and wall time, times by part, tables of runs and of the options "
-    "that\n"
-    "differ, the best checkpoints, and films (mp4, gif, png) that lie in a run's directory or a folder in it. A run "
-    "may\n"
-    "go on meanwhile. What cannot be read is named in the page and here, and left out.\n\n"
-    "Exit codes: 0 the page is written; 1 it could not be; 2 wrong usage, or no run could be read.\n\n";
+    "  drl_report runs/Ant-v5/lr1 runs/Ant-v5/lr2     these two runs\n"
+    "  drl_report runs --output /tmp/all.html         all runs of all tasks\n\n"
+    "A directory that holds metrics.csv or run.json is a run. Any other directory is searched for runs;\n"
+    "links such as latest, and directories that --fresh renamed, are ignored. Runs that differ only in\n"
+    "--seed, or in options that do not affect the results, share a curve: the mean, and the range over\n"
+    "the seeds. The page shows curves over environment steps, iterations and wall time, how the time was\n"
+    "spent, tables of the runs and of the options that differ, the best checkpoints, and the videos\n"
+    "(mp4, gif, png) in a run's directory. Runs may still be in progress. Runs and files that cannot be\n"
+    "read are named on the page and in the terminal, and left out.\n\n"
+    "Exit codes: 0 page written; 1 page not written; 2 wrong usage, or no run could be read.\n\n";
 
-constexpr double kQuiet = 2, kBetween = 1;  // seconds without and between words on progress
+constexpr double kFirstProgress = 2, kProgressInterval = 1;  // seconds until and between progress messages
 constexpr char kFirstLine[] = "<!DOCTYPE html>";
 
 struct ReportOptions {
@@ -53,13 +50,13 @@ struct ReportOptions {
 
   void describe(OptionVisitor& v) {
     v("output", output, "file to write", letter('o'));
-    v("title", title, "of the page, default the tasks' names");
-    v("film_size", film_size, "largest film that is put into the page; a larger one is linked, 0 = link all",
+    v("title", title, "title of the page; empty = the names of the tasks");
+    v("film_size", film_size, "largest video that is embedded in the page; larger ones are linked; 0 = link all",
       unit("MB"), at_least(0));
-    v("points", points, "of a curve at most; with more iterations each point is the mean of several",
+    v("points", points, "largest number of points of a curve; with more iterations, each point is the mean of several",
       between(10, 10000));
-    v("help", help, "this text", letter('h'));
-    v("version", version, "version and git hash");
+    v("help", help, "print this text", letter('h'));
+    v("version", version, "print version and git hash");
   }
 };
 
@@ -71,17 +68,17 @@ void check_output(const fs::path& file) {
   const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
   if (!text.empty() && !text.starts_with(kFirstLine))
     throw UsageError("--output " + printable(file.string(), 200) +
-                     " is there and no HTML page (it would be lost): give another name");
+                     " exists and is not an HTML page (it would be overwritten): give another name");
 }
 
-// Run directories, each once. What is no folder becomes a warning.
+// Returns the run directories in `places`, each once. Adds a warning for a place that is not a directory.
 std::vector<fs::path> all_runs(const std::vector<std::string>& places, std::vector<std::string>& warnings) {
   std::vector<fs::path> found;
   std::set<fs::path> seen;
   for (const std::string& place : places) {
     try {
       const std::vector<fs::path> runs = find_runs(place);
-      if (runs.empty()) warnings.push_back("no run was found in " + printable(place, 200));
+      if (runs.empty()) warnings.push_back("no run found in " + printable(place, 200));
       std::error_code error;
       for (const fs::path& run : runs)
         if (seen.insert(fs::canonical(run, error)).second) found.push_back(run);
@@ -95,10 +92,10 @@ std::vector<fs::path> all_runs(const std::vector<std::string>& places, std::vect
 std::vector<RunRecord> read_all(const std::vector<fs::path>& directories, std::vector<std::string>& warnings) {
   std::vector<RunRecord> runs;
   const double start = steady_seconds();
-  double said = start + kQuiet - kBetween;
+  double last_message = start + kFirstProgress - kProgressInterval;
   for (size_t k = 0; k < directories.size(); ++k) {
-    if (steady_seconds() - said > kBetween) {
-      said = steady_seconds();
+    if (steady_seconds() - last_message > kProgressInterval) {
+      last_message = steady_seconds();
       log::info("read {} of {} runs", k, directories.size());
     }
     try {
@@ -125,7 +122,7 @@ double last_reward(const RunGroup& group) {
   return statistics_of(values).mean;
 }
 
-// Five lines for the terminal.
+// Returns five lines for the terminal.
 std::string summary(const std::vector<RunGroup>& groups, const std::vector<RunRecord>& runs, size_t warnings) {
   const auto total = [&](auto member) {
     double sum = 0;
@@ -141,11 +138,11 @@ std::string summary(const std::vector<RunGroup>& groups, const std::vector<RunRe
   const std::vector<std::string> tasks = tasks_of(groups);
   return fmt::format(
       "  runs      {} in {}\n  tasks     {}\n  reward    {} ({}{})\n  time      {}, {} node-hours\n"
-      "  beside    {}, {}\n",
+      "  also      {}, {}\n",
       count(runs.size(), "run"), count(groups.size(), "group"), printable(join(tasks, ", ")),
-      human_number(last_reward(*best)), groups.size() > 1 ? "the highest of " + printable(best->task) + ": " : "",
+      human_number(last_reward(*best)), groups.size() > 1 ? "the highest in " + printable(best->task) + ": " : "",
       printable(best->label), human_duration(total(&RunRecord::elapsed_seconds)),
-      human_number(total(&RunRecord::node_hours)), count(films, "film"), count(warnings, "warning"));
+      human_number(total(&RunRecord::node_hours)), count(films, "video"), count(warnings, "warning"));
 }
 
 int run(const std::vector<std::string>& words) {
@@ -164,14 +161,16 @@ int run(const std::vector<std::string>& words) {
     return kDone;
   }
   if (places.empty())
-    throw UsageError("no directory is named (of which runs?): drl_report runs/Cartpole, or drl_report --help");
+    throw UsageError(
+        "no directory is given (it names the runs to report): type for instance drl_report runs/Cartpole, or "
+        "drl_report --help");
   check_output(options.output);
 
   std::vector<std::string> warnings;
   const std::vector<RunRecord> runs = read_all(all_runs(places, warnings), warnings);
   if (runs.empty())
-    throw UsageError("no run could be read (" + (warnings.empty() ? "nothing was found" : join(warnings, "; ")) +
-                     "): name directories that drl_train made, such as runs/Cartpole/latest");
+    throw UsageError("no run could be read (" + (warnings.empty() ? "none was found" : join(warnings, "; ")) +
+                     "): give directories that drl_train made, such as runs/Cartpole/latest");
   for (const std::string& warning : warnings) log::warn("{}", warning);
   const std::vector<RunGroup> groups = group_runs(runs);
   const std::string title = options.title.empty() ? join(tasks_of(groups), ", ") : options.title;

@@ -1,4 +1,4 @@
-// drl_robot: compiles a robot's physics, an MJCF model, to a C++ header that computes many of it side by side.
+// drl_robot: compiles the physics of a robot (an MJCF model) to a C++ header that simulates many copies side by side.
 
 #include <algorithm>
 #include <cstdio>
@@ -20,12 +20,13 @@ namespace {
 using namespace robot_compiler;
 
 constexpr const char* kUsage =
-    "drl_robot: compiles a robot's physics, an MJCF model, to a C++ header that computes many of it side by side.\n\n"
+    "drl_robot: compiles the physics of a robot (an MJCF model) to a C++ header that simulates many\n"
+    "copies side by side.\n\n"
     "  drl_robot half_cheetah.xml --output half_cheetah.hpp\n"
     "  drl_robot half_cheetah.xml --explain\n\n"
-    "The header's numbers are MuJoCo's: what a model uses and the compiler cannot do is named, and nothing is "
-    "written;\n"
-    "or, with --if_possible, a header that says so: libmujoco computes the robot then.\n"
+    "The header computes the same numbers as MuJoCo. If the model uses features that drl_robot does not\n"
+    "support, drl_robot lists them and writes nothing. With --if_possible it writes a header that contains\n"
+    "the reason, and libmujoco simulates the robot.\n"
     "Exit codes: 0 done, 1 the header could not be written, 2 the model cannot be compiled, or wrong usage.\n\n";
 
 struct RobotOptions {
@@ -33,10 +34,10 @@ struct RobotOptions {
   bool explain = false, if_possible = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("output", output, "the header that is written", letter('o'));
-    v("explain", explain, "what is compiled, and what a step of it takes");
-    v("if_possible", if_possible, "write a header that says why where the model cannot be compiled");
-    v("help", help, "this text", letter('h'));
+    v("output", output, "the header to write", letter('o'));
+    v("explain", explain, "print what is compiled, and the cost of a step");
+    v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
+    v("help", help, "print this text", letter('h'));
     v("version", version, "version and git hash");
   }
 };
@@ -48,7 +49,7 @@ RobotModel read(const std::string& file, bool if_possible) {
     if (!if_possible) throw UsageError(error.what());
     RobotModel none;
     none.file = std::filesystem::path(file).filename().string();
-    none.unsupported = {std::string("what it cannot read: ") + error.what()};
+    none.unsupported = {std::string("a file that MuJoCo cannot read: ") + error.what()};
     return none;
   }
 }
@@ -57,17 +58,18 @@ void refuse_unsupported(const RobotModel& model) {
   if (model.unsupported.empty()) return;
   std::string list;
   for (const std::string& what : model.unsupported) list += "\n  " + what;
-  throw UsageError(model.file + " uses what cannot be compiled (libmujoco computes it):" + list);
+  throw UsageError(model.file +
+                   " cannot be compiled (libmujoco can simulate it; these features are not supported):" + list);
 }
 
 void check_output(const std::string& output, const std::string& model) {
   require_output("output", output);
   std::error_code error;
   if (std::filesystem::equivalent(output, model, error))
-    throw UsageError("--output " + output + " is the model (it would be lost): name another file");
+    throw UsageError("--output " + output + " is the model (which would be overwritten): name another file");
 }
 
-// A file that says so already stays as it is: what was compiled with it is not compiled anew.
+// Leaves a file with the same content untouched, so that builds do not recompile the code that includes it.
 void write(const std::string& output, const std::string& text) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   if (std::filesystem::exists(output) && std::ranges::equal(read_file(output), bytes)) return;
@@ -75,35 +77,34 @@ void write(const std::string& output, const std::string& text) {
 }
 
 void explain(const RobotModel& model, const Program& program) {
-  std::printf("%s: %zu bodies move, %d numbers of qpos, %d of qvel; %s, steps of %g s\n", model.file.c_str(),
+  std::printf("%s: %zu moving bodies, %d values of qpos, %d of qvel; %s, time step %g s\n", model.file.c_str(),
               model.bodies.size(), model.nq, model.nv,
               model.runge_kutta          ? "Runge-Kutta of order 4"
               : model.implicit_actuators ? "implicitfast"
                                          : "Euler",
               model.timestep);
-  std::printf("%zu actuators, %zu limits, %zu places where it may touch the floor%s", model.actuators.size(),
+  std::printf("%zu actuators, %zu limits, %zu points that may touch the floor%s", model.actuators.size(),
               limited_joints(model).size(), model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
-  std::printf("; %zu pairs of its parts that may touch%s\n", model.pairs.size(),
-              model.elliptic ? "; elliptic cones" : "");
+  std::printf("; %zu pairs of geoms that may touch%s\n", model.pairs.size(), model.elliptic ? "; elliptic cones" : "");
   if (const size_t frictions = frictional_dofs(model).size(); frictions > 0)
-    std::printf("%zu numbers of qvel with dry friction\n", frictions);
+    std::printf("%zu degrees of freedom with dry friction\n", frictions);
   if (!model.parameters.empty() || !model.sensors.empty())
-    std::printf("%zu sensors; %zu frictions or centres of mass that differ by environment\n", model.sensors.size(),
+    std::printf("%zu sensors; %zu frictions or centres of mass that environments may change\n", model.sensors.size(),
                 model.parameters.size());
   std::printf("\n");
-  std::printf("%-16s %10s %10s   (a multiply-add is one; then sines and cosines)\n", "function", "operations",
-              "of angles");
+  std::printf("%-16s %10s %10s   (a multiply-add counts as one operation)\n", "function", "operations", "sin, cos");
   for (const Function& function : program.functions()) {
     const FunctionText text = emit_function(program, function);
     const std::string name = function.signature.substr(0, function.signature.find('('));
     std::printf("%-16s %10d %10d%s\n", name.c_str(), text.operations, text.trigonometric,
-                function.is_inlined ? "   a contact" : "");
+                function.is_inlined ? "   per contact" : "");
   }
   const Cost cost = cost_of(model, program);
-  std::printf("\n%d bytes of state and %d of scratch a lane, in float\n", cost.state_bytes, cost.work_bytes);
-  std::printf("%d operations a step if nothing touches, %d if all places touch the floor\n", cost.least, cost.most);
-  std::printf("%.2g to %.2g M steps a second of a core: an estimate, of 16 lanes and an operation a cycle at 3 GHz\n",
-              1e-6 * cost.slowest, 1e-6 * cost.fastest);
+  std::printf("\n%d bytes of state and %d bytes of scratch per lane, in float\n", cost.state_bytes, cost.work_bytes);
+  std::printf("%d operations per step if nothing touches, %d if all points touch the floor\n", cost.least, cost.most);
+  std::printf(
+      "estimate: %.2g to %.2g million steps per second and core, with 16 lanes and one operation per cycle at 3 GHz\n",
+      1e-6 * cost.slowest, 1e-6 * cost.fastest);
 }
 
 int run(const std::vector<std::string>& words) {
@@ -117,17 +118,17 @@ int run(const std::vector<std::string>& words) {
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
   if (models.empty())
     throw UsageError(
-        "no model is named (which one shall be compiled?): drl_robot half_cheetah.xml --output half_cheetah.hpp");
+        "no model is given (drl_robot compiles an MJCF file): drl_robot half_cheetah.xml --output half_cheetah.hpp");
   if (options.output.empty() && !options.explain)
-    throw UsageError("--output is missing (where shall the header go?): a file, or --explain");
+    throw UsageError("--output is missing (the header needs a file name): add --output half_cheetah.hpp, or --explain");
 
   const std::string& file = models[0];
   if (models.size() > 1)
-    throw UsageError("two models, " + file + " and " + models[1] + " (a header is of one): give one");
+    throw UsageError("two models are given, " + file + " and " + models[1] + " (a header holds one): give one");
   if (!options.output.empty()) check_output(options.output, file);
   const RobotModel model = read(file, options.if_possible);
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
-    std::printf("%s is left to libmujoco (%s)\n", model.file.c_str(), why_not(model).c_str());
+    std::printf("%s will be simulated by libmujoco (%s)\n", model.file.c_str(), why_not(model).c_str());
     return write(options.output, emit_why_not(model)), kDone;
   }
   refuse_unsupported(model);

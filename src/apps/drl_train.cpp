@@ -1,4 +1,4 @@
-// drl_train: learns a task on one rank or many. Read train() from its steps; the loop is in run/trainer.cpp.
+// drl_train: trains a policy on one rank or many. train() lists the steps; the training loop is in run/trainer.cpp.
 
 #include <signal.h>
 
@@ -33,25 +33,26 @@
 namespace drl {
 namespace {
 
-constexpr double kPatienceForBanner = 1;  // seconds that squeue may take to tell the time left
+constexpr double kBannerPatience = 1;  // seconds that squeue may take to report the time left
 
 constexpr const char* kUsage =
-    "drl_train: learns a task by data-parallel PPO, or another --algorithm, on one rank or many.\n\n"
+    "drl_train: trains a policy by data-parallel PPO, or another --algorithm, on one rank or many.\n\n"
     "  drl_train --task Cartpole                       one rank\n"
     "  drl_train --task Cartpole --ranks 4             four ranks on this machine\n"
-    "  mpirun -n 4 drl_train --task Cartpole           the same, by hand\n"
+    "  mpirun -n 4 drl_train --task Cartpole           the same, started by mpirun\n"
     "  srun -N2 --gpus-per-node=4 drl_train --task Cartpole\n"
     "                                                  on a Slurm cluster: one rank per GPU, or per core\n"
-    "  sbatch train_2node.sbatch --task Cartpole       a job that goes on after its time limit\n"
-    "  drl_train --task_library libmy.so --task Mine   a task of your own (drl_new_task)\n"
-    "  drl_train --task Cartpole --load_run R          go on with run R\n"
+    "  sbatch train_2node.sbatch --task Cartpole       a job that requeues itself until it is done\n"
+    "  drl_train --task_library libmy.so --task Mine   your own task (see drl_new_task)\n"
+    "  drl_train --task Cartpole --load_run R          resume run R\n"
     "  drl_train --task Cartpole --print_config > my.ini; drl_train --config my.ini\n\n"
-    "Values: command line, then --config file, then the task's preset, then default.\n"
-    "In names, - and _ are the same.\n"
-    "Exit codes: 0 done, 1 failure, 2 wrong usage, 75 stopped to be continued, 130 SIGINT, 143 SIGTERM.\n";
+    "A value comes from the command line, else from the --config file, else from the task's preset,\n"
+    "else from the default.\n"
+    "In option names, - and _ are interchangeable.\n"
+    "Exit codes: 0 done; 1 failure; 2 wrong usage; 75 saved, resume it; 130 SIGINT; 143 SIGTERM.\n";
 
-// --help, --version, --list_tasks and --print_config: answered at once, by the first of the ranks.
-bool answer(Settings& settings, const LaunchInfo& launch) {
+// Handles --help, --version, --list_tasks and --print_config, which rank 0 answers. Returns true if one was given.
+bool print_information(Settings& settings, const LaunchInfo& launch) {
   CommandOptions& command = settings.command;
   if (launch.rank != 0) return command.list_tasks || command.version || command.help || command.print_config;
   if (command.list_tasks) {
@@ -64,10 +65,11 @@ bool answer(Settings& settings, const LaunchInfo& launch) {
   } else if (command.help) {
     settings.apply(settings.read_config(command.config));
     const std::string& task = settings.options.train.task;
-    command.help = false;  // it shall not be shown as switched on
-    std::printf("%s\nOptions, with %s:\n\n%s", kUsage,
-                task.empty() ? "their defaults (--task T --help shows T's preset)" : ("the preset of " + task).c_str(),
-                settings.table.help(100).c_str());
+    command.help = false;  // so that the table does not show it as switched on
+    std::printf(
+        "%s\nOptions, with %s:\n\n%s", kUsage,
+        task.empty() ? "their default values (--task T --help shows T's preset)" : ("the preset of " + task).c_str(),
+        settings.table.help(100).c_str());
   } else if (command.print_config) {
     settings.apply(settings.read_config(command.config));
     std::printf("%s", settings.table.to_ini().c_str());
@@ -77,8 +79,8 @@ bool answer(Settings& settings, const LaunchInfo& launch) {
   return true;
 }
 
-// For ranks that srun starts for us: it kills them on SIGINT and SIGTERM, and forwards SIGUSR1 and SIGUSR2 only, so
-// that SIGUSR2 stands for both.
+// Passes stop requests on to ranks that srun starts for us. srun kills its tasks on SIGINT and SIGTERM and forwards
+// only SIGUSR1 and SIGUSR2, so SIGUSR2 represents both SIGINT and SIGTERM.
 const StopRelay kStopRelay = {
     [] {
       const Stop stop = requested_stop();
@@ -92,10 +94,10 @@ RankRequest rank_request(const Settings& settings) {
 
 RunContext run_context(const Settings& settings, const LaunchInfo& launch) {
   return {settings.options.train.task, launch.job_id, utc_time_for_names(),
-          goes_on(allocation(process_environment()), launch.job_id)};
+          is_continuation(allocation(process_environment()), launch.job_id)};
 }
 
-// Under the options of the command line lie those of the run that is resumed.
+// Applies all options. The options of a resumed run have a lower priority than those of the command line.
 void apply_options(Settings& settings, const std::string& config, const RunContext& context, Communicator& comm) {
   const std::string run_ini = on_rank_zero(comm, [&] {
     const auto run = run_to_resume(settings.options.run, context);
@@ -107,7 +109,7 @@ void apply_options(Settings& settings, const std::string& config, const RunConte
   });
 }
 
-// Chooses and locks the run's directory; what is known of it is rank 0's.
+// Chooses and locks the run's directory. The result is filled in on rank 0 only.
 RunStart claim_directory(const Settings& settings, const RunContext& context, Communicator& comm) {
   RunStart start;
   const std::string directory = on_rank_zero(comm, [&] {
@@ -122,22 +124,21 @@ ConsoleMode console_mode(bool quiet) {
   return quiet ? ConsoleMode::quiet : terminal_width() > 0 ? ConsoleMode::live : ConsoleMode::lines;
 }
 
-// Rank 0's part of a run, while it goes on. Making it opens the run's files and says what will be done.
-struct Output {
-  Output(const Settings& settings, const Workplace& place, const Learner& learner, const Trainer& trainer,
-         const RunStart& start, RunFacts facts, Deadline* deadline)
+// Rank 0's output during a run. The constructor opens the run's files and prints the banner.
+struct RunOutput {
+  RunOutput(const Settings& settings, const Workplace& place, const Learner& learner, const Trainer& trainer,
+            const RunStart& start, RunFacts facts, Deadline* deadline)
       : directory(start),
         manifest(directory.path() / "run.json", with_lock(std::move(facts), directory.lock_kind()), utc_time()),
         monitor(settings.options.run, directory, manifest, settings.table.to_ini(), trainer.metrics(),
                 start.from == StartFrom::resume ? std::optional(trainer.iteration()) : std::nullopt,
                 console_mode(settings.command.quiet),
-                command_to_go_on(settings, place, start.directory.string(), started_by_ourselves()), deadline) {
+                resume_command(settings, place, start.directory.string(), started_by_ourselves()), deadline) {
     if (!settings.command.quiet)
       monitor.message(banner(settings.options, place, manifest.facts(), learner.plan(), learner.networks(),
-                             start.directory.string(),
-                             deadline ? deadline->time_left(kPatienceForBanner) : std::nullopt));
+                             start.directory.string(), deadline ? deadline->time_left(kBannerPatience) : std::nullopt));
     if (!start.notice.empty()) log::info("{} from iteration {}", start.notice, trainer.iteration());
-    explain_foreign_options(settings.command);
+    explain_isaac_lab_options(settings.command);
   }
   static RunFacts with_lock(RunFacts facts, const std::string& lock) { return facts.lock = lock, facts; }
 
@@ -149,15 +150,15 @@ struct Output {
 int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, const std::vector<std::string>& arguments) {
   log::init(comm.rank(), comm.size(), host_name(), settings.command.quiet);
 
-  // 1. Options: rank 0 reads the files, all apply the same text.
+  // 1. Options: rank 0 reads the files, and all ranks apply the same text.
   const std::string config = on_rank_zero(comm, [&] { return settings.read_config(settings.command.config); });
   on_all_ranks(comm, [&] {
     settings.apply(config);
     require_task(settings.options.train.task);
   });
-  require_same_tasks(comm);  // with what was found in lib/drl/tasks
+  require_same_tasks(comm);  // now including the libraries found in lib/drl/tasks
 
-  // 2. One rank per device: if the launch line gave fewer, srun starts us again, and we wait.
+  // 2. One rank per device: if the launcher started fewer ranks, start drl_train again through srun and wait for it.
   const auto outcome = start_one_rank_per_device(comm, launch, rank_request(settings), arguments, kStopRelay);
   if (outcome) return *outcome;
 
@@ -166,7 +167,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   apply_options(settings, config, context, comm);
   const Options& options = settings.options;
   const Workplace place = find_workplace(settings, launch, comm);
-  std::optional<Deadline> deadline;  // of a Slurm job, on rank 0
+  std::optional<Deadline> deadline;  // only on rank 0 of a Slurm job
   if (place.job && comm.rank() == 0) deadline.emplace(*place.job, options.run.time_margin);
   Learner learner(options, place, comm);
   Trainer trainer(options.train, options.run, learner.algorithm(), learner.task(), learner.comm(),
@@ -174,13 +175,13 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   broadcast_state(trainer.state(), comm);
   learner.algorithm().state_changed();
 
-  // 4. The run's directory, and the state that it goes on from.
+  // 4. The run's directory, and the state to start from.
   RunStart start = claim_directory(settings, context, comm);
   RunFacts facts = facts_of(settings, place, learner.engine(), learner.files(), start);
   load_start(start, settings, facts, trainer, learner.algorithm(), comm);
 
-  // 5. The loop, of which rank 0 tells.
-  std::optional<Output> output;
+  // 5. The training loop. Rank 0 reports its progress.
+  std::optional<RunOutput> output;
   on_rank_zero(comm, [&]() -> std::string {
     if (deadline) deadline->require_time();
     require_films(options.run, options.train.task, start.from == StartFrom::resume);
@@ -199,7 +200,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   }
 }
 
-// --ranks N without a launcher: over the job's nodes in a Slurm job, else on this machine.
+// Starts `ranks` ranks for --ranks N: on the nodes of the Slurm job by srun, else on this machine by mpirun.
 int start_ranks(int ranks, const std::vector<std::string>& arguments) {
   if (!can_run_under_srun()) return run_under_mpirun(ranks, arguments);
   catch_stop_signals();
@@ -212,28 +213,28 @@ int run(const std::vector<std::string>& arguments) {
     launch = launch_info();
     log::init(launch.rank, launch.world_size, host_name(), false);
     std::optional<Settings> settings;
-    const std::string wrong = usage_error([&] {
+    const std::string wrong = caught_usage_error([&] {
       settings.emplace(arguments);
-      keep_to_outer_step();
+      restrict_to_outer_step();
     });
     if (settings) {
-      if (answer(*settings, launch)) return kDone;
+      if (print_information(*settings, launch)) return kDone;
       if (!launch.launched() && settings->command.ranks > 1) return start_ranks(settings->command.ranks, arguments);
       log::init(launch.rank, launch.world_size, host_name(), settings->command.quiet);
-      if (const std::string hint = launch.launched() ? "" : idle_devices(process_environment(), arguments);
+      if (const std::string hint = launch.launched() ? "" : idle_devices_hint(process_environment(), arguments);
           !hint.empty())
         log::info("{}", hint);
     }
     catch_stop_signals();
-    return end_of_rank(launch.rank, run_session(launch, [&](Communicator& comm) {
-                         if (!settings || settings->command.preflight != "off") require_same_build(comm);
-                         require_no_error(comm, wrong);
-                         require_same_tasks(comm);  // with what --task_library named
-                         return train(*settings, launch, comm, arguments);
-                       }));
-  } catch (const Error& error) {  // before there were ranks: all see the same
+    return report_exit_code(launch.rank, run_session(launch, [&](Communicator& comm) {
+                              if (!settings || settings->command.preflight != "off") require_same_build(comm);
+                              require_no_error(comm, wrong);
+                              require_same_tasks(comm);  // those of --task_library
+                              return train(*settings, launch, comm, arguments);
+                            }));
+  } catch (const Error& error) {  // before the ranks are connected: all ranks have the same error
     if (launch.rank == 0) log::write(log::Level::common_error, error.what());
-    return end_of_rank(launch.rank, error.exit_code());
+    return report_exit_code(launch.rank, error.exit_code());
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 #if defined(DRL_CUDA)
 
-// On GPU number `gpu`, which this thread uses from then on.
+// Makes a queue on GPU number `gpu`, which becomes the current device of this thread.
 std::unique_ptr<Queue> gpu_queue(int gpu, Isa isa) {
   use_gpu(gpu);
   return make_gpu_queue(isa);
@@ -29,7 +29,7 @@ std::unique_ptr<Nets> gpu_nets(Queue& queue, const ParamLayout& layout, int64_t 
   return make_gpu_nets(queue, layout, rows);
 }
 
-// What carries all-reduces in the GPUs' memory; `host` carries what is in the host's. Collective.
+// Makes the communicator for all-reduces of GPU memory; `host` communicates host memory. Collective.
 std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gpu, Communicator& host,
                                                const std::vector<std::string>& hosts) {
   if (host.size() == 1) return make_serial_communicator();
@@ -39,8 +39,10 @@ std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gp
 
 #else
 
-// The placement of a build without CUDA never names a GPU.
-[[noreturn]] void no_gpus() { throw Error("this build computes on CPUs only"); }
+// Without CUDA, place_rank never chooses a GPU, so these functions are never called.
+[[noreturn]] void no_gpus() {
+  throw Error("this build has no GPU support (it was compiled without CUDA): use --device cpu");
+}
 std::unique_ptr<Queue> gpu_queue(int, Isa) { no_gpus(); }
 std::string gpu_versions() { no_gpus(); }
 std::unique_ptr<Nets> gpu_nets(Queue&, const ParamLayout&, int64_t) { no_gpus(); }

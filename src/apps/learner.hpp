@@ -1,4 +1,4 @@
-// Environments, networks and algorithm of a rank, on its device.
+// The environments, networks and algorithm of one rank, on its device.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,20 @@ namespace drl {
 
 class Learner {
  public:
-  // Collective. Throws UsageError (on all ranks) if the options do not fit together. Both must outlive it.
+  // Collective. Throws UsageError on all ranks if the options contradict each other. All arguments must outlive the
+  // Learner.
   Learner(const Options& options, const Workplace& place, Communicator& comm);
 
   const TaskSpec& task() const { return envs_->spec(); }
   const BatchPlan& plan() const { return plan_; }
   const ActorCritic& networks() const { return spec_; }
   Algorithm& algorithm() { return *algorithm_; }
-  // What carries its all-reduces: NCCL, or the host's.
+  // The communicator of its all-reduces: NCCL on GPUs, else the host's.
   Communicator& comm() { return gpu_comm_ ? *gpu_comm_ : host_comm_; }
   std::string host_speeds() const { return envs_->host_speeds(); }
   std::string files() const { return envs_->files(); }
   std::string engine() const;  // "libtorch 1.13.1 (OpenBLAS)"
-  // The policy's mean return over 64 episodes with its most probable actions: on the CPU, whatever it is learned on.
+  // Returns the policy's mean return over 64 episodes with its most probable actions. Always runs on the CPU.
   double evaluate();
 
  private:
@@ -32,7 +33,7 @@ class Learner {
   Communicator& host_comm_;
   BatchPlan plan_;
   ActorCritic spec_;
-  std::unique_ptr<Communicator> gpu_comm_;  // outlives what is recorded, which holds its all-reduces
+  std::unique_ptr<Communicator> gpu_comm_;  // must outlive the recorded graphs, which hold its all-reduces
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Nets> nets_;
   std::unique_ptr<VecEnv> envs_;

@@ -12,15 +12,17 @@
 namespace drl {
 namespace {
 
-enum class Taken : uint8_t { nothing, weights, all_but_learning_rate, all };
+// The part of a checkpoint that is loaded.
+enum class Loaded : uint8_t { nothing, weights, all_but_learning_rate, all };
 
-// What rank 0 has read.
+// The checkpoint that rank 0 has read.
 struct Source {
   Checkpoint checkpoint;
   std::string file;
 };
 
-Source read_first_good(RunStart& start) {
+// Reads the newest checkpoint that is intact, and lists the damaged ones before it in start.damaged.
+Source read_newest_intact(RunStart& start) {
   Source source;
   for (const std::filesystem::path& file : start.checkpoints) {
     source.file = file.string();
@@ -36,8 +38,9 @@ Source read_first_good(RunStart& start) {
   return source;
 }
 
-// What the checkpoint's run had for that option, if it is something else now.
-std::optional<std::string> before_change(std::string_view option, const OptionTable& table, const Source& source) {
+// Returns the value of `option` in the checkpoint's run if the current value differs, else nullopt.
+std::optional<std::string> value_before_change(std::string_view option, const OptionTable& table,
+                                               const Source& source) {
   for (const OptionDifference& difference :
        differences(table, attribute<std::string>(source.checkpoint, source.file, "options"), source.file))
     if (difference.name == option) return difference.other;
@@ -46,11 +49,12 @@ std::optional<std::string> before_change(std::string_view option, const OptionTa
 
 void require_same(const char* what, const std::string& then, const std::string& now, const std::string& file) {
   if (then != now)
-    throw UsageError(fmt::format("checkpoint {0} is of another {1} ({2}, not {3}): give --{1} {2}, or another file",
-                                 file, what, then, now));
+    throw UsageError(
+        fmt::format("checkpoint {0} was made with another {1} ({2}, not {3}): give --{1} {2}, or another file", file,
+                    what, then, now));
 }
 
-// Of a list with commas what `other` does not list.
+// Returns the items of a comma-separated list that are not in `other`, or "(none)".
 std::string only_in(const std::string& list, const std::string& other) {
   std::vector<std::string> parts;
   const std::vector<std::string> others = split(other, ',');
@@ -59,18 +63,18 @@ std::string only_in(const std::string& list, const std::string& other) {
   return parts.empty() ? "(none)" : join(parts, ", ");
 }
 
-// Throws UsageError unless what is `taken` of the source fits.
-void require_fit(const Source& source, const Settings& settings, const StateList& taken) {
+// Throws UsageError unless task, algorithm and the fields in `loaded` fit the source.
+void require_fit(const Source& source, const Settings& settings, const StateList& loaded) {
   const TrainOptions& now = settings.options.train;
   require_same("task", attribute<std::string>(source.checkpoint, source.file, "task"), now.task, source.file);
-  require_same("algorithm", before_change("algorithm", settings.table, source).value_or(now.algorithm), now.algorithm,
-               source.file);
-  require_state(taken, source.checkpoint, source.file);
+  require_same("algorithm", value_before_change("algorithm", settings.table, source).value_or(now.algorithm),
+               now.algorithm, source.file);
+  require_state(loaded, source.checkpoint, source.file);
 }
 
 }  // namespace
 
-std::vector<std::string> changed_surroundings(const Checkpoint& checkpoint, const RunFacts& now) {
+std::vector<std::string> changed_platform(const Checkpoint& checkpoint, const RunFacts& now) {
   const auto text = [](const Attribute& a) {
     const auto* number = std::get_if<int64_t>(&a);
     const auto* words = std::get_if<std::string>(&a);
@@ -98,35 +102,35 @@ void load_start(RunStart& start, const Settings& settings, const RunFacts& now, 
   const AlgorithmKind& kind = settings.options.algorithm();
   StateList state = trainer.state();
   Source source;
-  Taken taken{};
+  Loaded loaded{};
   double elapsed = 0;
   on_rank_zero(comm, [&]() -> std::string {
     if (start.from == StartFrom::scratch) return "";
-    source = read_first_good(start);
+    source = read_newest_intact(start);
     if (start.from == StartFrom::weights) {
       require_fit(source, settings, policy_state(state));
-      taken = Taken::weights;
+      loaded = Loaded::weights;
       return "";
     }
-    settings.warn_of_commands(attribute<std::string>(source.checkpoint, source.file, "options"), source.file);
-    warn_of_other_model(source.checkpoint, source.file, *settings.options.env);
+    settings.warn_of_ignored_options(attribute<std::string>(source.checkpoint, source.file, "options"), source.file);
+    warn_if_model_changed(source.checkpoint, source.file, *settings.options.env);
     require_fit(source, settings, state);
     elapsed = attribute<double>(source.checkpoint, source.file, "elapsed_seconds");
-    if (const std::vector<std::string> changes = changed_surroundings(source.checkpoint, now); !changes.empty())
-      log::info("changed since the checkpoint was made ({}): the numbers will not be equal to the bit",
+    if (const std::vector<std::string> changes = changed_platform(source.checkpoint, now); !changes.empty())
+      log::info("changed since the checkpoint was made ({}): the results will not be bit-identical",
                 join(changes, "; "));
-    taken = before_change(std::string(kind.name()) + ".learning_rate", settings.table, source)
-                ? Taken::all_but_learning_rate
-                : Taken::all;
+    loaded = value_before_change(std::string(kind.name()) + ".learning_rate", settings.table, source)
+                 ? Loaded::all_but_learning_rate
+                 : Loaded::all;
     return "";
   });
-  comm.broadcast(std::as_writable_bytes(std::span(&taken, 1)), 0);
-  if (taken == Taken::nothing) return;
-  if (taken == Taken::weights) state = policy_state(state);
+  comm.broadcast(std::as_writable_bytes(std::span(&loaded, 1)), 0);
+  if (loaded == Loaded::nothing) return;
+  if (loaded == Loaded::weights) state = policy_state(state);
   if (!restore_state(state, source.checkpoint, comm) && comm.rank() == 0)
-    log::warn("the checkpoint holds another number of environments: they start new episodes");
+    log::warn("the checkpoint has another number of environments: all environments start new episodes");
   trainer.state_loaded(elapsed);
-  if (taken == Taken::all_but_learning_rate) algorithm.set_learning_rate(kind.update_options().learning_rate);
+  if (loaded == Loaded::all_but_learning_rate) algorithm.set_learning_rate(kind.update_options().learning_rate);
 }
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// How a run begins: anew, or from a checkpoint.
+// Loads the state that a run starts from.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@
 
 namespace drl {
 
-// Collective. Loads what `start` says; rank 0's `start` and `now` count. Of several checkpoints the newest that is not
-// damaged: those that are, are then in start.damaged. Says what changed since that one was made. Throws UsageError (on
-// all ranks) if the checkpoint is of another task or algorithm, or does not fit the networks.
+// Collective. Loads the newest intact checkpoint of `start`, adds the damaged ones to start.damaged, and logs what has
+// changed since the checkpoint was made. Only rank 0's `start` and `now` are used. Throws UsageError on all ranks if
+// the checkpoint has another task or algorithm, or does not fit the networks.
 void load_start(RunStart& start, const Settings& settings, const RunFacts& now, Trainer& trainer, Algorithm& algorithm,
                 Communicator& comm);
 
-// What "equal to the bit" is promised for, and is other than when the checkpoint was made: "world_size: 2 -> 4". Pure.
-std::vector<std::string> changed_surroundings(const Checkpoint& checkpoint, const RunFacts& now);
+// Returns what has changed since the checkpoint was made, of the things that must be equal for bit-identical results:
+// "world_size: 2 -> 4". Pure.
+std::vector<std::string> changed_platform(const Checkpoint& checkpoint, const RunFacts& now);
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// What all programs' main() have in common.
+// The common part of all programs' main().
 #pragma once
 
 #include <exception>
@@ -10,11 +10,11 @@
 
 namespace drl {
 
-// Runs `run` with the program's words, of which the first is its name, and returns the exit code. No exception leaves.
+// Calls `run` with argv and returns the exit code. Logs every exception as an error.
 inline int run_program(int argc, char** argv, int (*run)(const std::vector<std::string>&)) {
   try {
     std::vector<std::string> words(argv, argv + argc);
-    if (words.empty()) words.emplace_back("drl");  // execve allows it
+    if (words.empty()) words.emplace_back("drl");  // execve allows an empty argv
     return run(words);
   } catch (const Error& error) {
     log::error("{}", error.what());

@@ -14,22 +14,27 @@ namespace drl {
 
 void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;
-  v("config", config, "file of options, as --print_config prints it", Effect::none, here);
-  v("task_library", task_library, "load tasks from this library too; give it again for another", Effect::none, here);
-  v("ranks", ranks, "start this many ranks in all: on this machine, or on a Slurm job's nodes; 1 = one a task",
+  v("config", config, "read options from this file; --print_config writes such a file", Effect::none, here);
+  v("task_library", task_library, "also load tasks from this library; may be repeated", Effect::none, here);
+  v("ranks", ranks,
+    "number of ranks to start, on this machine or on a Slurm job's nodes; 0 = one per GPU or core of a Slurm step, "
+    "1 = no more than the launcher started",
     at_least(0), Effect::none, here);
-  v("threads", threads, "threads of each rank, 0 = as the allocation says (-c), else 1", at_least(0), Effect::none,
+  v("threads", threads, "threads per rank; 0 = as many as the allocation gives (-c), else 1", at_least(0), Effect::none,
     here);
   v("quiet", quiet, "print warnings and errors only", Effect::none, here);
-  v("preflight", preflight, "look before training whether all nodes have this build, and the run directory",
+  v("preflight", preflight,
+    "check before training that all nodes have the same build and see the run directory; off skips this",
     one_of({"quick", "off"}), Effect::none, here);
-  v("help", help, "this text, with the preset of --task", Effect::none, here, letter('h'));
-  v("version", version, "version, git hash and MPI library", Effect::none, here);
-  v("list_tasks", list_tasks, "names of all tasks", Effect::none, here);
-  v("print_config", print_config, "all options as a file for --config", Effect::none, here);
-  v("headless", headless, "Isaac Lab's; nothing is ever drawn here", Effect::none, here, hidden);
-  v("distributed", distributed, "Isaac Lab's; the launcher or --ranks decides here", Effect::none, here, hidden);
-  v("num_gpus", num_gpus, "Isaac Lab's; one rank drives one device here", at_least(0), Effect::none, here, hidden);
+  v("help", help, "print this text, with the values of --task's preset", Effect::none, here, letter('h'));
+  v("version", version, "print version, git hash and MPI library", Effect::none, here);
+  v("list_tasks", list_tasks, "print the names of all tasks", Effect::none, here);
+  v("print_config", print_config, "print all options as a file for --config", Effect::none, here);
+  v("headless", headless, "for Isaac Lab's command lines; drl_train never opens a window", Effect::none, here, hidden);
+  v("distributed", distributed, "for Isaac Lab's command lines; here the launcher or --ranks decides", Effect::none,
+    here, hidden);
+  v("num_gpus", num_gpus, "for Isaac Lab's command lines; here each rank uses one device", at_least(0), Effect::none,
+    here, hidden);
 }
 
 Settings::Settings(const std::vector<std::string>& words) : program(words.front()) {
@@ -47,9 +52,9 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
     const std::string task_of_run = options.train.task;
     table.apply_ini(config_ini, command.config);
     table.apply(command_line);
-    if (!run_ini.empty() && options.train.task != task_of_run)  // whose options another task would not know
+    if (!run_ini.empty() && options.train.task != task_of_run)  // the other task may not have these options
       throw UsageError("cannot resume the run (task: " + task_of_run + " -> " + printable(options.train.task) +
-                       "): task, algorithm and seed cannot change; begin another run");
+                       "): task, algorithm and seed cannot change; start another run");
   };
   options.apply(table, apply_given);
   const std::string task = options.train.task;
@@ -67,24 +72,26 @@ std::string Settings::read_config(const std::string& path) const {
   if (file) text << file.rdbuf();
   if (!file || std::filesystem::is_directory(path))
     throw UsageError("cannot read the config file " + printable(path) + " (no such readable file): check --config");
-  warn_of_commands(text.str(), path);
+  warn_of_ignored_options(text.str(), path);
   return text.str();
 }
 
-void Settings::warn_of_commands(const std::string& options_ini, const std::string& file) const {
-  for (const std::string& line : table.without_effect(options_ini, file))
-    log::warn("{} has no effect (a file shall not make a run execute commands): give it on the command line", line);
+void Settings::warn_of_ignored_options(const std::string& options_ini, const std::string& file) const {
+  for (const std::string& line : table.ignored_options(options_ini, file))
+    log::warn("{} has no effect (for safety, files cannot set this option): give it on the command line", line);
 }
 
 void require_task(const std::string& task) {
-  if (task.empty()) throw UsageError("--task is missing (what shall be learned?): one of " + join(task_names(), ", "));
+  if (task.empty())
+    throw UsageError("--task is missing (it names the task to learn): give one of " + join(task_names(), ", "));
 }
 
-void explain_foreign_options(const CommandOptions& command) {
-  if (command.headless) log::info("--headless: nothing is ever drawn here");
-  if (command.distributed) log::info("--distributed: every run is; its ranks come from srun, mpirun or --ranks N");
+void explain_isaac_lab_options(const CommandOptions& command) {
+  if (command.headless) log::info("--headless has no effect: drl_train never opens a window");
+  if (command.distributed)
+    log::info("--distributed has no effect: every run is distributed over the ranks of srun, mpirun or --ranks N");
   if (command.num_gpus > 0)
-    log::info("--num_gpus: start one rank per GPU by srun, mpirun or --ranks {}", command.num_gpus);
+    log::info("--num_gpus has no effect: start one rank per GPU with srun, mpirun or --ranks {}", command.num_gpus);
 }
 
 }  // namespace drl

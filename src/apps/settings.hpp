@@ -1,4 +1,4 @@
-// What the command line, config files and presets say.
+// Settings from the command line, config files and presets.
 #pragma once
 
 #include <string>
@@ -9,45 +9,47 @@
 
 namespace drl {
 
-// Options of the command line alone.
+// Options that only the command line can set.
 struct CommandOptions {
   std::string config;
   std::vector<std::string> task_library;
   int ranks = 0;
-  int threads = 0;  // 0 as the allocation says
+  int threads = 0;  // 0: taken from the allocation
   bool quiet = false;
   std::string preflight = "quick";
   bool help = false, version = false, list_tasks = false, print_config = false;
-  // Isaac Lab's, accepted with a word on what they mean here.
+  // Isaac Lab's options: accepted, and a log message explains their meaning here.
   bool headless = false, distributed = false;
   int num_gpus = 0;
   void describe(OptionVisitor& v);
 };
 
 struct Settings {
-  std::string program;  // as the user called it
+  std::string program;  // argv[0]
   CommandOptions command;
   Options options;
   OptionTable table;
   std::vector<NamedValue> command_line;
 
-  // `words`: the program's name and its arguments.
+  // Parses the command line and loads task libraries. `words` are the program's name and its arguments.
   explicit Settings(const std::vector<std::string>& words);
   Settings(const Settings&) = delete;
   Settings& operator=(const Settings&) = delete;
 
-  // The text of the file `path`, "" without one. Throws UsageError. Warns of what it holds to no effect.
+  // Returns the text of the file `path`, or "" if `path` is empty. Warns about options in it that have no effect.
+  // Throws UsageError if the file cannot be read.
   std::string read_config(const std::string& path) const;
-  // The same warning, of the options that the checkpoint `file` holds.
-  void warn_of_commands(const std::string& options_ini, const std::string& file) const;
-  // Sets all options anew: task preset, `run_ini` (of the run that is resumed, or empty), `config_ini`, command line.
+  // Warns about options in `options_ini` that only the command line can set. `file` is named in the message.
+  void warn_of_ignored_options(const std::string& options_ini, const std::string& file) const;
+  // Sets all options again, with increasing priority: task preset, `run_ini` (options of the resumed run, or empty),
+  // `config_ini`, command line.
   void apply(const std::string& config_ini, const std::string& run_ini = "");
 };
 
-// Throws UsageError if no task is named.
+// Throws UsageError if `task` is empty.
 void require_task(const std::string& task);
 
-// A word on each option of Isaac Lab's that was given.
-void explain_foreign_options(const CommandOptions& command);
+// Logs what each given option of Isaac Lab means here.
+void explain_isaac_lab_options(const CommandOptions& command);
 
 }  // namespace drl

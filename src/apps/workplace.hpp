@@ -1,4 +1,4 @@
-// Where a run computes: this rank's device and cores, the hosts of all ranks, the Slurm job.
+// The place where a run computes: this rank's device and cores, the hosts of all ranks, the Slurm job.
 #pragma once
 
 #include <optional>
@@ -22,17 +22,18 @@ struct Workplace {
   std::string gpu_model;  // "" on the CPU
   Isa isa{};
   int world_size = 1;
-  std::vector<std::string> rank_hosts;  // one a rank, on rank 0
-  std::optional<Allocation> job;        // Slurm's
+  std::vector<std::string> rank_hosts;  // one per rank; empty except on rank 0
+  std::optional<Allocation> job;        // the Slurm job
 
   std::vector<std::string> hosts() const;  // each once
 };
 
-// Collective. Binds this process (place_rank), and warns on rank 0 of hardware that differs.
+// Collective. Binds this process to its cores (place_rank). Rank 0 warns if the ranks' hardware differs.
 Workplace find_workplace(const Settings& settings, const LaunchInfo& launch, Communicator& comm);
 
-// Collective. The instruction set of the loops is the same on all ranks, lest their numbers differ: the lowest of those
-// that `wanted` stands for on each. Throws ReportedError on all ranks if one does not have it.
+// Collective. Returns the instruction set for the loops on all ranks: the lowest of those that `wanted` means on each
+// rank. It must be the same everywhere because results depend on it. Throws ReportedError on all ranks if a rank's CPU
+// does not support `wanted`.
 Isa common_isa(Communicator& comm, const std::string& wanted);
 
 }  // namespace drl

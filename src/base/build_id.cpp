@@ -15,7 +15,7 @@ constexpr size_t kDigits = 12;
 
 size_t padded(size_t size) { return (size + 3) & ~size_t{3}; }
 
-// The note of type NT_GNU_BUILD_ID (elf(5)), which holds a hash of the program's contents.
+// Returns the first digits of the note NT_GNU_BUILD_ID (elf(5)), a hash of the program's contents; "" without one.
 std::string build_id_in(const char* notes, size_t size) {
   for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
     ElfW(Nhdr) note;
@@ -37,7 +37,7 @@ struct Search {
   std::string id;
 };
 
-bool holds(const dl_phdr_info& object, uintptr_t address) {
+bool contains_address(const dl_phdr_info& object, uintptr_t address) {
   for (int k = 0; k < object.dlpi_phnum; ++k) {
     const ElfW(Phdr)& segment = object.dlpi_phdr[k];
     if (segment.p_type == PT_LOAD && address - (object.dlpi_addr + segment.p_vaddr) < segment.p_memsz) return true;
@@ -45,9 +45,10 @@ bool holds(const dl_phdr_info& object, uintptr_t address) {
   return false;
 }
 
-int look_at(dl_phdr_info* object, size_t, void* search_of) {
-  Search& search = *static_cast<Search*>(search_of);
-  if (!holds(*object, search.address)) return 0;
+// Called by dl_iterate_phdr for each loaded object; returns 1 to end the iteration.
+int visit_object(dl_phdr_info* object, size_t, void* data) {
+  Search& search = *static_cast<Search*>(data);
+  if (!contains_address(*object, search.address)) return 0;
   for (int k = 0; k < object->dlpi_phnum && search.id.empty(); ++k) {
     const ElfW(Phdr)& segment = object->dlpi_phdr[k];
     if (segment.p_type == PT_NOTE)
@@ -60,7 +61,7 @@ int look_at(dl_phdr_info* object, size_t, void* search_of) {
 
 std::string build_id_of(const void* address) {
   Search search{reinterpret_cast<uintptr_t>(address), ""};
-  dl_iterate_phdr(look_at, &search);
+  dl_iterate_phdr(visit_object, &search);
   return search.id;
 }
 

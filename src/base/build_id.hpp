@@ -4,8 +4,8 @@
 
 namespace drl {
 
-// What the linker made of all that it linked into the program or shared library that holds `address` (a function's, or
-// a static object's): the first twelve digits of its GNU build id. "" where it wrote none.
+// Returns the first twelve digits of the GNU build id of the program or shared library that contains `address` (of a
+// function or a static object). Returns "" if the linker wrote no build id.
 std::string build_id_of(const void* address);
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// Errors. Each tells problem, reason and remedy in one line: "<problem> (<why>): <what to do>".
+// Errors. Each message states problem, reason and remedy in one line: "<problem> (<why>): <what to do>".
 #pragma once
 
 #include <stdexcept>
@@ -6,10 +6,10 @@
 
 namespace drl {
 
-// Exit codes of every program (README, "Exit codes").
+// Exit codes of every program (docs/runs.md, "Exit codes").
 enum ExitCode : int { kDone = 0, kFailure = 1, kUsage = 2, kContinue = 75, kInterrupted = 130, kTerminated = 143 };
 
-// Something failed that the user's input did not cause. Exit code 1.
+// A failure that the user's input did not cause. Exit code 1.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, int exit_code = kFailure)
@@ -26,13 +26,13 @@ class UsageError : public Error {
   explicit UsageError(const std::string& message) : Error(message, kUsage) {}
 };
 
-// All ranks end with this code, and one of them has already printed why.
+// Ends all ranks with the same exit code; one of them has already printed the message.
 class ReportedError : public Error {
  public:
   explicit ReportedError(int exit_code) : Error("already reported", exit_code) {}
 };
 
-// Thrown by all ranks alike, because it follows from numbers that all have: rank 0 alone prints it.
+// An error that every rank throws, because all have the data that it follows from. Only rank 0 prints it.
 class SharedError : public Error {
  public:
   using Error::Error;
@@ -42,6 +42,6 @@ class SharedError : public Error {
 
 }  // namespace drl
 
-// An invariant of our own code; always on. `message` is evaluated only on failure.
+// Checks an invariant of drl's own code, in release builds too. `message` is evaluated only on failure.
 #define DRL_CHECK(condition, message) \
   ((condition) ? static_cast<void>(0) : ::drl::check_failed(#condition, __FILE__, __LINE__, (message)))

@@ -1,4 +1,4 @@
-// The clock of everything that is no date.
+// The monotonic clock, used for everything except dates.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@ namespace drl {
 
 using Clock = std::chrono::steady_clock;
 
-inline double steady_seconds() {  // since some time
+inline double steady_seconds() {  // since an arbitrary time
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 inline double seconds_since(Clock::time_point start) {

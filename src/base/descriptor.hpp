@@ -1,4 +1,4 @@
-// Open files, as the operating system knows them.
+// File descriptors.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace drl {
 
-// Closes its file; a negative one is none.
+// Owns a file descriptor and closes it; a negative value means no file.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -18,17 +18,17 @@ class Descriptor {
   ~Descriptor() { close(); }
   operator int() const { return fd_; }
   int release() { return std::exchange(fd_, -1); }
-  // 0, or -1 with the reason in errno: network file systems report late write errors here.
+  // Returns 0, or -1 with the reason in errno. Network file systems report late write errors here.
   int close();
 
  private:
   int fd_;
 };
 
-// Interrupted calls go on. False: errno holds the reason.
+// Writes all of `bytes`, repeating interrupted calls. Returns false on failure, with the reason in errno.
 bool write_all(int fd, std::span<const std::byte> bytes);
 
-// What is in an open folder, but "." and ".."; nothing if that cannot be read.
+// Lists the entries of an open directory without "." and ".."; empty if it cannot be read.
 std::vector<std::string> names_in(int folder);
 
 }  // namespace drl

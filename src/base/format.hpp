@@ -1,4 +1,4 @@
-// fmt, as spdlog has it. Not together with libtorch's headers, which bring another one.
+// The fmt that spdlog bundles. Do not include this together with libtorch's headers, which bring another fmt.
 #pragma once
 
 #include <spdlog/common.h>

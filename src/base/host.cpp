@@ -37,7 +37,7 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// proc(5): field 22, of which the second is a name in parentheses, which may hold anything.
+// The start time is field 22 (proc(5)). Field 2 is the name in parentheses, which may contain any character.
 std::optional<int64_t> start_ticks(const std::string& stat) {
   const size_t name_end = stat.rfind(") ");
   const std::vector<std::string> fields = split(name_end == std::string::npos ? "" : stat.substr(name_end + 2), ' ');

@@ -22,7 +22,7 @@ std::string_view without_comment(std::string_view text) {
   return trim(text);
 }
 
-// Reads the quoted text at the start of `text` and cuts it off; nullopt when it does not end or holds a wrong escape.
+// Removes the quoted text at the start of `text` and returns it; nullopt if it is not closed or has an unknown escape.
 std::optional<std::string> take_quoted(std::string_view& text) {
   std::string result;
   for (size_t i = 1; i < text.size(); ++i) {
@@ -41,7 +41,7 @@ std::optional<std::string> take_quoted(std::string_view& text) {
   return std::nullopt;
 }
 
-// One pass over the lines of a text.
+// Parses a text line by line.
 class IniParser {
  public:
   explicit IniParser(const std::string& file) : file_(file) {}
@@ -61,7 +61,7 @@ class IniParser {
 
  private:
   void parse_section(std::string_view line) {
-    if (line.back() != ']') fail(line, "a section's name ends with ]", "write [section]");
+    if (line.back() != ']') fail(line, "the closing ] is missing", "write [section]");
     section_ = trim(line.substr(1, line.size() - 2));
     if (section_.empty()) fail(line, "the section has no name", "write [section]");
     entries.push_back({line_, section_, "", ""});
@@ -69,9 +69,9 @@ class IniParser {
 
   void parse_assignment(std::string_view line) {
     const size_t equals = line.find('=');
-    if (equals == std::string_view::npos) fail(line, "neither key = value nor [section]", "write key = value");
+    if (equals == std::string_view::npos) fail(line, "it is neither key = value nor [section]", "write key = value");
     const std::string_view key = trim(line.substr(0, equals));
-    if (key.empty()) fail(line, "there is no key before =", "write key = value");
+    if (key.empty()) fail(line, "the key before = is missing", "write key = value");
     entries.push_back({line_, section_, std::string(key), parse_value(trim(line.substr(equals + 1)), line)});
   }
 
@@ -79,17 +79,17 @@ class IniParser {
     if (text.empty() || text[0] != '"') return std::string(without_comment(text));
     const std::optional<std::string> value = take_quoted(text);
     if (!value) {
-      fail(line, "the quoted text has no end or an unknown escape",
+      fail(line, "the quoted text is not closed or has an unknown escape",
            R"(close it with ", and write \" \\ \n \r \t inside)");
     }
     text = trim(text);
     if (!text.empty() && !starts_comment(text))
-      fail(line, "something follows the quoted text", R"(write \" inside it)");
+      fail(line, "text follows the closing quote", R"(write \" for a quote inside the text)");
     return *value;
   }
 
   [[noreturn]] void fail(std::string_view line, const std::string& why, const std::string& what) const {
-    throw UsageError(fmt::format("{}:{}: '{}' is not understood ({}): {}", file_, line_, printable(line), why, what));
+    throw UsageError(fmt::format("{}:{}: cannot parse '{}' ({}): {}", file_, line_, printable(line), why, what));
   }
 
   const std::string& file_;

@@ -1,4 +1,4 @@
-// The syntax of config files: [section], key = value, comments after # or ;. What the keys mean is for options.hpp.
+// The syntax of config files: [section], key = value, comments after # or ;. options.hpp interprets the keys.
 #pragma once
 
 #include <string>
@@ -7,17 +7,18 @@
 
 namespace drl {
 
-// A line that says something. A section header is an entry without key.
+// A line that is neither blank nor a comment. A section header is an entry without key.
 struct IniEntry {
   int line = 0;  // from 1
   std::string section, key, value;
 };
 
-// The entries in order. A comment begins with # or ; at the start of a line or after white space. A value in "double
-// quotes" may hold anything, with \" \\ \n \r \t. Throws UsageError, beginning with "<file>:<line>: ", on bad syntax.
+// Returns the entries in order. A comment begins with # or ; at the start of a line or after white space. A value in
+// "double quotes" may contain any character, with the escapes \" \\ \n \r \t. Throws UsageError on bad syntax; its
+// message begins with "<file>:<line>: ".
 std::vector<IniEntry> parse_ini(std::string_view text, const std::string& file);
 
-// `value` as it is written behind "key = ": in quotes where parse_ini would not give it back otherwise.
+// Returns the text to write after "key = ": `value`, quoted if parse_ini would not read it back unchanged otherwise.
 std::string ini_value(std::string_view value);
 
 }  // namespace drl

@@ -1,11 +1,12 @@
-// Where this program is installed.
+// The directory in which this program is installed.
 #pragma once
 
 #include <filesystem>
 
 namespace drl {
 
-// The folder that holds the program's bin/, and beside it lib/drl. Built or installed, and wherever it was moved.
+// Returns the directory that contains the program's bin/ and lib/drl, in a build directory or an installation, also
+// after it was moved.
 std::filesystem::path installation();
 
 }  // namespace drl

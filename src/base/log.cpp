@@ -16,14 +16,14 @@ namespace {
 
 using Writer = std::function<void(std::string_view)>;
 
-// stderr is unbuffered: one call is one write.
+// stderr is unbuffered, so one call makes one write.
 void write_to_stderr(std::string_view line) { std::fwrite(line.data(), 1, line.size(), stderr); }
 
 std::string prefix_of(spdlog::level::level_enum level) {
   return level == spdlog::level::err ? "error: " : level == spdlog::level::warn ? "warning: " : "";
 }
 
-// What a person reads: no time stamps. The base class calls sink_it_ under its lock.
+// The terminal's sink, without time stamps. The base class calls sink_it_ under its lock.
 class ConsoleSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
   void set_writer(Writer writer) {
@@ -45,13 +45,13 @@ struct Log {
   Log() { logger.flush_on(spdlog::level::info); }
 
   int rank = 0;
-  std::string speaker;  // "[rank 3 on node7] " when there are several ranks
+  std::string speaker;  // "[rank 3 on node7] " if several ranks run
   std::shared_ptr<ConsoleSink> console = std::make_shared<ConsoleSink>();
   std::shared_ptr<spdlog::sinks::dist_sink_mt> sinks = std::make_shared<spdlog::sinks::dist_sink_mt>();
   spdlog::logger logger{"drl", sinks};
 };
 
-// Never destroyed: a message may come from another static object's end.
+// Never destroyed, because the destructor of another static object may log.
 Log& instance() {
   static Log& log = *[] {
     auto* created = new Log;

@@ -1,6 +1,6 @@
-// What the program says to its user, on stderr. Rank 0 speaks for all; errors may come from any rank, which then names
-// itself. Messages are written by one call each, so that lines of different ranks do not mix. Messages may come from
-// any thread.
+// Messages to the user, on stderr. Only rank 0 prints information and warnings; any rank may print errors, which begin
+// with its rank and host. Each message is written by one call, so that the lines of different ranks do not mix. Any
+// thread may log.
 #pragma once
 
 #include <spdlog/common.h>
@@ -13,22 +13,22 @@
 
 namespace drl::log {
 
-// common_error: one that all ranks share; the rank that says it does not name itself.
+// A common_error concerns all ranks, so its line does not begin with a rank and host.
 enum class Level { info, warning, error, common_error };
 
-// Says who is speaking; before other threads start. Until then: rank 0 of 1. `quiet` leaves out info on the terminal
-// (but not in the file).
+// Sets the rank and host that messages begin with. Call it before other threads start; before the call, this process
+// logs as rank 0 of 1. `quiet` hides info on the terminal, but not in the file.
 void init(int rank, int world_size, const std::string& host, bool quiet);
 
-// Replaces stderr by `writer`, which gets whole lines with their line end ("warning: ...\n"), one call at a time; it
-// must not log. An empty function brings stderr back. So the live console prints a message above its block.
+// Replaces stderr by `writer`, which receives whole lines with their line end ("warning: ...\n"), one call at a time;
+// it must not log. An empty function restores stderr. The live console uses this to print messages above its block.
 void set_writer(std::function<void(std::string_view)> writer);
 
-// Appends all messages of this rank to the file `path` as well, with time stamps, each written at once. Throws Error
-// when it cannot be opened. Only rank 0 should call it; an empty path ends it.
+// Also appends all messages of this rank to the file `path`, with time stamps, and flushes each of them. Throws Error
+// if the file cannot be opened. Only rank 0 should call it; an empty path closes the file.
 void to_file(const std::string& path);
 
-// The text of `message` without formatting; info, warn and error call it.
+// Logs `message` without formatting; info, warn and error call it.
 void write(Level level, std::string_view message);
 
 template <class... Args>

@@ -1,4 +1,4 @@
-// A number that each iteration gives, as its owner declares it: metrics.csv, TensorBoard and console follow from it.
+// A number that each iteration reports. Its owner declares it once, for metrics.csv, TensorBoard and the console.
 #pragma once
 
 #include <string>
@@ -6,16 +6,16 @@
 namespace drl {
 
 enum class Format { number, seconds, duration, count };
-// Where it stands on the console; `terms` are seen in the block that ends a run only.
+// The section of the console that shows the metric. `terms` appear only in the summary at the end of a run.
 enum class Section { speed, learning, episodes, terms, time };
 
 struct Metric {
   std::string name;        // column of metrics.csv
-  std::string label;       // on the console; empty: it is not there
-  std::string tag;         // in TensorBoard; empty: it is not there
-  double value;            // NaN where there is none
-  bool at_end = false;     // stands in the block that ends a run too, as rsl_rl's "Mean value loss"
-  std::string brief = {};  // where an iteration is one line, {} being the value: "kl {:>9}"; empty: it is not there
+  std::string label;       // on the console; empty: not shown
+  std::string tag;         // in TensorBoard; empty: not written
+  double value;            // NaN if there is none
+  bool at_end = false;     // also shown in the summary at the end of a run, as rsl_rl's "Mean value loss"
+  std::string brief = {};  // where an iteration is one line, with {} for the value: "kl {:>9}"; empty: not shown
   Format format = Format::number;
   Section section = Section::learning;
 };

@@ -15,7 +15,7 @@ namespace {
 template <class Number>
 std::string number_text(Number value) {
   char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};  // the shortest that reads back exactly
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};  // the shortest text that reads back exactly
 }
 
 std::string text_of(bool value) { return value ? "true" : "false"; }
@@ -42,8 +42,9 @@ std::string text_of(const Range& range) {
   return join(ends, ", ");
 }
 
-// --- Text to values: for one option, the whole of its text or one element of a list ----------------------------------
+// --- Text to values --------------------------------------------------------------------------------------------------
 
+// Parses the text of one option.
 class Reader {
  public:
   Reader(const Option& option, std::string_view text) : option_(option), text_(text) {}
@@ -51,7 +52,7 @@ class Reader {
   void read(bool& value) const {
     value = contains({"true", "True", "yes", "on", "1"}, trim(text_));
     if (!value && !contains({"false", "False", "no", "off", "0"}, trim(text_)))
-      refuse(text_, "is neither true nor false", "a switch", "give true or false");
+      refuse(text_, "is neither true nor false", "the option is a switch", "give true or false");
   }
   template <class Number>
   void read(Number& value) const {
@@ -62,7 +63,7 @@ class Reader {
     value = text_;
     if (choices.empty() || contains(choices, value)) return;
     const std::string near = nearest(value, choices);
-    refuse(text_, "is not a choice", join(choices, ", "),
+    refuse(text_, "is not a valid choice", "choices: " + join(choices, ", "),
            near.empty() ? "give one of these" : "did you mean " + near + "?");
   }
   void read(std::optional<double>& value) const {
@@ -99,17 +100,18 @@ class Reader {
       refuse(text, not_a_number, expected(), "give one" + example());
     }
     if (error == std::errc::result_out_of_range) {
-      refuse(text, "cannot be held", std::to_string(8 * sizeof(Number)) + "-bit number", "give one" + example());
+      refuse(text, "does not fit", "the option is a " + std::to_string(8 * sizeof(Number)) + "-bit number",
+             "give one that fits" + example());
     }
     const auto real = static_cast<double>(value);
     if (!std::isfinite(real)) refuse(text, "is not a finite number", expected(), "give one" + example());
     if (!option_.range.contains(real))
-      refuse(text, "is out of range", expected(), "give a value within it" + example());
+      refuse(text, "is out of range", expected(), "give a value in this range" + example());
   }
 
   std::string expected() const {
     const std::string range = text_of(option_.range);
-    return range.empty() ? "any is allowed" : range;
+    return range.empty() ? "any number is allowed" : "allowed: " + range;
   }
   std::string example() const {
     return option_.default_text == "none" ? ", or none" : ", such as " + option_.default_text;

@@ -1,4 +1,4 @@
-// One option: a description, and where its value lives. Options of a program: options.hpp.
+// One option: its description and a pointer to its value. The options of a program: options.hpp.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,16 @@
 
 namespace drl {
 
-// --- What stands behind an option's help, in any order ---------------------------------------------------------------
+// --- Attributes, given after an option's help in any order -----------------------------------------------------------
 
-// Does the option change the numbers of a run (learning rate, seed), or only targets, cadence and reporting? A resumed
-// run must agree in the former. Default: numbers.
+// An option with effect `numbers` (the default) changes the results of a run (learning rate, seed), so a resumed run
+// must have the same value. The other options only change targets, intervals and reports.
 enum class Effect { numbers, none };
 
-// May the option stand in a config file (default), or does it belong to one command only (--config, --resume, --help)?
-// never_in_files: as that, but files that hold it are read, and it has no effect there. For what is executed: whose
-// file it is does not matter then.
+// The places where an option may be given. anywhere (the default): on the command line and in config files.
+// command_line: on the command line only (--config, --resume, --help). never_in_files: likewise, but a config file that
+// contains it is accepted and its value ignored; this is for commands that drl executes, which must not come from a
+// file that another user wrote.
 enum class Where { anywhere, command_line, never_in_files };
 
 // The only values that a string may take.
@@ -30,7 +31,7 @@ struct Choices {
 };
 inline Choices one_of(std::vector<std::string> values) { return {std::move(values)}; }
 
-// Accepted, but not in the help nor in to_ini.
+// A hidden option is accepted, but neither the help nor to_ini shows it.
 struct Hidden {};
 inline constexpr Hidden hidden{};
 
@@ -40,12 +41,14 @@ struct Letter {
 };
 inline Letter letter(char value) { return {value}; }
 
-// An option that runs of earlier versions do not name: the value that they had, as text, and the switch in the same
-// section without which it changes nothing.
-struct Later {
-  std::string before, only_with;
+// An option that runs of earlier versions did not record. `old_value` is the value, as text, that they used.
+// `only_with` is the switch of the same section without which the option has no effect, or "".
+struct AddedLater {
+  std::string old_value, only_with;
 };
-inline Later later(std::string before, std::string only_with) { return {std::move(before), std::move(only_with)}; }
+inline AddedLater added_later(std::string old_value, std::string only_with) {
+  return {std::move(old_value), std::move(only_with)};
+}
 
 // --- The option ------------------------------------------------------------------------------------------------------
 
@@ -58,7 +61,7 @@ struct Option {
   std::string heading;  // "PPO"
   std::string help;
   OptionTarget target;
-  std::string default_text;  // the value that the struct was registered with
+  std::string default_text;  // the value at registration
   Range range{};
   std::vector<std::string> choices{};
   std::string unit{};
@@ -66,18 +69,18 @@ struct Option {
   Where where = Where::anywhere;
   bool hidden = false;
   char letter = 0;
-  std::string before{};     // its value in a run that does not name it, "" for the default
-  std::string only_with{};  // full name of a switch without which it changes nothing, or ""
+  std::string old_value{};  // its value in runs of before it was added; "" for the default
+  std::string only_with{};  // full name of the switch without which it has no effect, or ""
 
-  // The value as text that the option accepts; equal values have equal texts, different ones different texts.
+  // Returns the value as text that the option accepts. Two values are equal if and only if their texts are.
   std::string value() const;
-  // What value() would be after setting it to `text`. Throws UsageError as assign() does.
+  // Returns what value() would be after assign(text). Throws UsageError as assign() does.
   std::string normalised(std::string_view text) const;
-  // Sets the value from text. Throws UsageError for what is not of its type, out of range or not one of the choices: it
-  // keeps its value then.
+  // Sets the value from text. Throws UsageError, and keeps the value, if the text is not of the option's type, out of
+  // range or not one of the choices.
   void assign(std::string_view text) const;
-  // What it is in a run that does not name it.
-  const std::string& unnamed() const { return before.empty() ? default_text : before; }
+  // Returns the value of the option in a run that did not record it.
+  const std::string& value_if_absent() const { return old_value.empty() ? default_text : old_value; }
   bool is_switch() const { return std::holds_alternative<bool*>(target); }
   std::string limits() const;  // "s, 0 to 1" or "adaptive, fixed, linear" or ""
 
@@ -88,7 +91,7 @@ struct Option {
   void add(Where w) { where = w; }
   void add(Hidden) { hidden = true; }
   void add(Letter l) { letter = l.value; }
-  void add(const Later& l) { before = l.before, only_with = l.only_with; }
+  void add(const AddedLater& l) { old_value = l.old_value, only_with = l.only_with; }
 };
 
 }  // namespace drl

@@ -28,7 +28,8 @@ const Option* find_or_null(const std::vector<Option>& options, const std::string
 
 std::string without_section(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
-// The full name that `name` was probably meant to be: the section may be missing or wrong. "" when none is near.
+// Returns the full name that the user probably meant by `name`, whose section may be missing or wrong; "" if no name is
+// similar.
 std::string nearest_name(const std::vector<Option>& options, const std::string& name) {
   std::vector<std::string> full_names, last_parts;
   for (const Option& option : options) {
@@ -49,17 +50,17 @@ std::string without_dashes(const std::string& token) {
   return token.substr(std::min(token.find_first_not_of('-'), token.size()));
 }
 
-// `given` as the user wrote it; `dashes` is what goes before a name there; `otherwise` is what to do where none is
-// near.
+// Throws the error for the unknown option `given`, as the user wrote it. `dashes` is the prefix of a suggested name;
+// `otherwise` is the advice if no name is similar.
 [[noreturn]] void fail_unknown(const std::vector<Option>& options, const std::string& given, const std::string& dashes,
-                               const std::string& otherwise = "--help lists them") {
+                               const std::string& otherwise = "--help lists all options") {
   const std::string near = nearest_name(options, canonical(without_dashes(given)));
-  throw UsageError(printable(given) + " is not an option (unknown name): " +
+  throw UsageError(printable(given) + " is not an option (no option has this name): " +
                    (near.empty() ? otherwise : "did you mean " + dashes + near + "?"));
 }
 
 std::vector<std::string> section_names(const std::vector<Option>& options) {
-  std::vector<std::string> names = {""};  // in a config file, what has no section comes first
+  std::vector<std::string> names = {""};  // in a config file, options without section come first
   for (const Option& option : options)
     if (!contains(names, option.section)) names.push_back(option.section);
   return names;
@@ -73,7 +74,7 @@ std::string name_and_letter(const Option& option) {
   return option.letter ? option.name + "," + option.letter : option.name;
 }
 
-// --some-name=a-b to --some_name=a-b
+// Turns --some-name=a-b into --some_name=a-b.
 std::string with_canonical_name(const std::string& argument) {
   if (argument.rfind("--", 0) != 0) return argument;
   const size_t end = std::min(argument.find('='), argument.size());
@@ -103,13 +104,13 @@ po::parsed_options tokenise(const std::vector<Option>& options, const std::vecto
 NamedValue named_value(const std::vector<Option>& options, const po::option& token) {
   if (token.position_key >= 0) {
     throw UsageError(shown(token.value.at(0)) +
-                     " belongs to no option (a stray argument): write --name value, and lists as 1,2,3");
+                     " is a stray argument (it belongs to no option): write --name value, and lists as 1,2,3");
   }
   const Option& option = *find_or_null(options, token.string_key);
-  // "--seed --resume": Boost takes the next option for the value. A value that does begin so is written --name=--value.
+  // In "--seed --resume", Boost takes the next option as the value. A value that begins with -- needs --name=--value.
   const bool took_next = token.original_tokens.size() > 1 && token.value.at(0).rfind("--", 0) == 0;
   if (took_next) fail_without_value(option);
-  return {option.name, token.value.empty() ? "true" : token.value[0]};  // only a switch comes without a value
+  return {option.name, token.value.empty() ? "true" : token.value[0]};  // only a switch may have no value
 }
 
 // --- Help ------------------------------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ std::string full_name(const IniEntry& entry) {
 
 std::string place(const std::string& file, const IniEntry& entry) { return fmt::format("{}:{}", file, entry.line); }
 
-// Runs `action`; its errors say where `entry` stands.
+// Runs `action`; its errors begin with the file and line of `entry`.
 template <class Action>
 void at_line(const std::string& file, const IniEntry& entry, const Action& action) {
   try {
@@ -150,18 +151,19 @@ void require_section(const std::vector<Option>& options, const std::string& sect
   const std::vector<std::string> known = section_names(options);
   if (contains(known, canonical(section))) return;
   const std::string near = nearest(canonical(section), known);
-  throw UsageError("[" + printable(section) + "] is not a section (unknown name): " +
-                   (near.empty() ? "--print_config shows them" : "did you mean [" + near + "]?"));
+  throw UsageError("[" + printable(section) + "] is not a section (no section has this name): " +
+                   (near.empty() ? "--print_config shows all sections" : "did you mean [" + near + "]?"));
 }
 
 void require_in_file(const Option& option) {
   if (option.where != Where::command_line) return;
-  throw UsageError(option.name + " cannot stand in a config file (it belongs to one command): give --" + option.name +
-                   " on the command line");
+  throw UsageError(option.name + " is not allowed in a config file (it applies to one command only): give --" +
+                   option.name + " on the command line");
 }
 
 [[noreturn]] void fail_given_twice(const Option& option, int first_line) {
-  throw UsageError(fmt::format("{} is given twice (first on line {}): keep one of them", option.name, first_line));
+  throw UsageError(
+      fmt::format("{} is set twice (first on line {}): remove one of the two lines", option.name, first_line));
 }
 
 std::string ini_section(const std::vector<Option>& options, const std::string& section) {
@@ -184,17 +186,18 @@ std::string OptionVisitor::full_name(std::string_view name) const {
 }
 
 void OptionVisitor::add(Option option) {
-  DRL_CHECK(option.name == canonical(option.name), "options are declared with _, not -: " + option.name);
-  DRL_CHECK(find_or_null(table_.options_, option.name) == nullptr, "two options are called " + option.name);
+  DRL_CHECK(option.name == canonical(option.name), "an option's name has - instead of _: " + option.name);
+  DRL_CHECK(find_or_null(table_.options_, option.name) == nullptr, "two options have the name " + option.name);
   DRL_CHECK(option.help.find('\n') == std::string::npos, "the help of " + option.name + " has several lines");
   option.default_text = option.value();
   if (!option.only_with.empty()) {
-    option.before = option.normalised(option.before);
+    option.old_value = option.normalised(option.old_value);
     option.only_with = full_name(option.only_with);
     const Option* with = find_or_null(table_.options_, option.only_with);
-    DRL_CHECK(with && with->is_switch(), "what " + option.name + " needs must be a switch above it");
+    DRL_CHECK(with && with->is_switch(), option.name + " depends on an option that is not a switch declared before it");
   }
-  DRL_CHECK(option.normalised(option.default_text) == option.default_text, "the default of " + option.name);
+  DRL_CHECK(option.normalised(option.default_text) == option.default_text,
+            "the default is not valid for " + option.name);
   table_.options_.push_back(std::move(option));
 }
 
@@ -206,16 +209,16 @@ const Option& OptionTable::find(std::string_view name) const {
   return *option;
 }
 
-void OptionTable::await(std::string_view section) {
+void OptionTable::defer_section(std::string_view section) {
   const std::string within = std::string(section) + ".";
   std::erase_if(options_,
                 [&](const Option& option) { return option.section == section || option.section.starts_with(within); });
-  awaited_.emplace_back(section);
+  deferred_sections_.emplace_back(section);
 }
 
-// Of a canonical name.
-bool OptionTable::is_awaited(std::string_view name) const {
-  return contains(awaited_, std::string(name.substr(0, name.find('.')))) && name.find('.') != name.npos;
+// `name` must be canonical.
+bool OptionTable::is_deferred(std::string_view name) const {
+  return contains(deferred_sections_, std::string(name.substr(0, name.find('.')))) && name.find('.') != name.npos;
 }
 
 void OptionTable::set(std::string_view name, std::string_view value) { find(name).assign(value); }
@@ -223,7 +226,7 @@ void OptionTable::set(std::string_view name, std::string_view value) { find(name
 void OptionTable::apply(const std::vector<NamedValue>& values) {
   std::map<std::string, std::string> lists;
   for (const NamedValue& value : values) {
-    if (is_awaited(value.name)) continue;
+    if (is_deferred(value.name)) continue;
     if (!value.has_value && !find(value.name).is_switch()) fail_without_value(find(value.name));
     if (!std::holds_alternative<std::vector<std::string>*>(find(value.name).target)) {
       set(value.name, value.value);
@@ -241,11 +244,11 @@ std::vector<NamedValue> OptionTable::parse_command_line(const std::vector<std::s
   for (size_t k = 0; k < arguments.size(); ++k) {
     const std::string argument = with_canonical_name(arguments[k]);
     const size_t end = std::min(argument.find('='), argument.size());
-    if (!argument.starts_with("--") || !is_awaited(argument.substr(2, end - 2))) {
+    if (!argument.starts_with("--") || !is_deferred(argument.substr(2, end - 2))) {
       canonical_arguments.push_back(argument);
       continue;
     }
-    // Whether it is a switch is not known yet: what does not look like an option is its value.
+    // The option may be a switch or not; a next word that does not look like an option is taken as its value.
     const bool takes_next = end == argument.size() && k + 1 < arguments.size() && !arguments[k + 1].starts_with("--");
     const bool has_value = takes_next || end < argument.size();
     const std::string value = end < argument.size() ? argument.substr(end + 1) : takes_next ? arguments[++k] : "true";
@@ -257,8 +260,9 @@ std::vector<NamedValue> OptionTable::parse_command_line(const std::vector<std::s
     }
     return values;
   } catch (const po::unknown_option& unknown) {
-    std::string otherwise = "--help lists them";
-    for (const std::string& section : awaited_) otherwise += "; a task's own begin with --" + section + ".";
+    std::string otherwise = "--help lists all options";
+    for (const std::string& section : deferred_sections_)
+      otherwise += "; the options of a task begin with --" + section + ".";
     fail_unknown(options_, split(unknown.get_option_name(), '=')[0], "--", otherwise);
   } catch (const po::error_with_option_name& missing_value) {
     fail_without_value(find(without_dashes(missing_value.get_option_name())));
@@ -266,7 +270,7 @@ std::vector<NamedValue> OptionTable::parse_command_line(const std::vector<std::s
 }
 
 std::vector<std::string> OptionTable::take_arguments(std::vector<std::string>& words) const {
-  // Of "--film-size" and "-o". Unknown names are for parse_command_line to refuse.
+  // Handles both "--film-size" and "-o". parse_command_line refuses unknown names later.
   const auto takes_next = [&](const std::string& word) {
     const std::string name = with_canonical_name(word);
     return std::ranges::any_of(options_, [&](const Option& option) {
@@ -288,7 +292,7 @@ void OptionTable::apply_ini(std::string_view text, const std::string& file) {
   std::map<std::string, int> line_of;
   for (const IniEntry& entry : parse_ini(text, file)) {
     at_line(file, entry, [&] {
-      if (is_awaited(entry.key.empty() ? entry.section + "." : full_name(entry))) return;
+      if (is_deferred(entry.key.empty() ? entry.section + "." : full_name(entry))) return;
       if (entry.key.empty()) return require_section(options_, entry.section);
       const Option& option = find(full_name(entry));
       require_in_file(option);
@@ -302,11 +306,11 @@ void OptionTable::apply_ini(std::string_view text, const std::string& file) {
 void OptionTable::apply_run(std::string_view text, const std::string& file) {
   if (text.empty()) return;
   for (const Option& option : options_)
-    if (!option.before.empty()) set(option.name, option.before);
+    if (!option.old_value.empty()) set(option.name, option.old_value);
   apply_ini(text, file);
 }
 
-std::vector<std::string> OptionTable::without_effect(std::string_view text, const std::string& file) const {
+std::vector<std::string> OptionTable::ignored_options(std::string_view text, const std::string& file) const {
   std::vector<std::string> found;
   for (const IniEntry& entry : parse_ini(text, file)) {
     const Option* option = entry.key.empty() ? nullptr : find_or_null(options_, full_name(entry));
@@ -319,7 +323,7 @@ std::vector<std::string> OptionTable::without_effect(std::string_view text, cons
 std::string OptionTable::to_ini() const {
   std::string text;
   for (const std::string& section : section_names(options_)) text += ini_section(options_, section);
-  return text.empty() ? text : text.substr(1);  // each heading has an empty line above, which the first does not need
+  return text.empty() ? text : text.substr(1);  // drops the empty line above the first heading
 }
 
 std::string OptionTable::help(size_t width) const {
@@ -330,14 +334,14 @@ std::string OptionTable::help(size_t width) const {
     for (const Option& option : options_) {
       if (option.heading != heading || option.hidden) continue;
       auto* value = po::value<std::string>()->value_name(shown(option.value()));
-      if (option.is_switch() && option.value() == "false") value->zero_tokens();  // its name turns it on
+      if (option.is_switch() && option.value() == "false") value->zero_tokens();  // the name alone turns it on
       group.add_options()(name_and_letter(option).c_str(), value, help_and_limits(option).c_str());
     }
     all.add(group);
   }
   std::ostringstream text;
   text << all;
-  return text.str().substr(1);  // each heading has an empty line above, which the first does not need
+  return text.str().substr(1);  // drops the empty line above the first heading
 }
 
 std::vector<OptionDifference> differences(const OptionTable& table, std::string_view ini_text,
@@ -356,7 +360,7 @@ std::vector<OptionDifference> differences(const OptionTable& table, std::string_
   }
   const auto other = [&](const Option& option) {
     const auto found = others.find(option.name);
-    return found == others.end() ? option.unnamed() : found->second;
+    return found == others.end() ? option.value_if_absent() : found->second;
   };
   const auto is_off = [&](const std::string& name) {
     return !name.empty() && table.find(name).value() == "false" && other(table.find(name)) == "false";

@@ -1,13 +1,12 @@
-// Options: plain structs with defaults, each option with a description beside it. One table, made of these
-// descriptions, gives the command line, the help, the config file (read and written), validation and the record of a
-// run.
+// Options are plain structs with defaults and a describe() function. One table, built from these descriptions, parses
+// the command line, prints the help, reads and writes config files, validates values and records the options of a run.
 //
 //   struct PpoOptions {
 //     double gamma = 0.99;
 //     std::string schedule = "adaptive";
 //     void describe(OptionVisitor& v) {
 //       v("gamma", gamma, "discount of future rewards", between(0, 1));
-//       v("schedule", schedule, "how the learning rate goes on", one_of({"adaptive", "fixed", "linear"}));
+//       v("schedule", schedule, "how the learning rate changes", one_of({"adaptive", "fixed", "linear"}));
 //     }
 //   };
 //   PpoOptions ppo;
@@ -29,18 +28,19 @@ namespace drl {
 
 class OptionTable;
 
-// What describe() of an options struct is called with. T: bool, int, int64_t, double, std::string, std::vector<int>
-// (written 1,2,3 or "1 2 3"; none is the empty list), std::vector<std::string> (a:b; each time that the option is given
-// adds some) or std::optional<double> (none is "not set").
+// The argument of an options struct's describe(). T is bool, int, int64_t, double, std::string, std::vector<int>
+// (written 1,2,3 or "1 2 3"; none is the empty list), std::vector<std::string> (written a:b; each further occurrence on
+// the command line appends) or std::optional<double> (none means "not set").
 class OptionVisitor {
  public:
-  // Attributes: Range, Choices, Unit, Effect, Where, hidden, letter, later, in any order. The default must be valid.
+  // Attributes: Range, Choices, Unit, Effect, Where, hidden, letter, added_later, in any order. The default must be
+  // valid.
   template <class T, class... Attributes>
   void operator()(std::string_view name, T& value, std::string_view help, const Attributes&... attributes) {
     constexpr bool is_number =
         !std::is_same_v<T, bool> && !std::is_same_v<T, std::string> && !std::is_same_v<T, std::vector<std::string>>;
     constexpr bool has_range = (std::is_same_v<Attributes, Range> || ...);
-    static_assert(is_number == has_range, "numbers need a range (any_number() if need be), and nothing else has one");
+    static_assert(is_number == has_range, "a number needs a range, such as any_number(); other types must have none");
     Option option{.name = full_name(name),
                   .section = section_,
                   .heading = heading_,
@@ -62,91 +62,93 @@ class OptionVisitor {
   std::string section_, heading_;
 };
 
-// A value given to an option: name as in Option, value as written; "true" where none was.
+// A value given to an option: the name as in Option, the value as written, or "true" if none was written.
 struct NamedValue {
   std::string name, value;
   bool has_value = true;
 };
 
-// Options by name. Refers to the structs, which stay the caller's and must outlive the table and not move.
-// All errors in what the user gave are UsageErrors of one line. Later values win over earlier ones, so the order of the
-// calls is the precedence: preset, config file, command line. In names, - and _ are the same.
+// A table of options by name. It refers to the caller's structs, which must outlive the table and must not move.
+// All errors in user input are UsageErrors of one line. Later values replace earlier ones, so the order of the calls is
+// the precedence: preset, config file, command line. In names, - and _ are equivalent.
 class OptionTable {
  public:
-  // Adds the options of `options.describe(OptionVisitor&)`. `section` is the section of the config file and the first
-  // part of the name ("" for neither); `heading` groups them in the help. Sections may be added in any order, and
-  // several headings may share a section.
+  // Adds the options that `options.describe(OptionVisitor&)` declares. `section` is the section of the config file and
+  // the first part of each name ("" for neither); `heading` groups the options in the help. Sections may be added in
+  // any order, and several headings may share a section.
   template <class T>
   void section(std::string_view section, std::string_view heading, T& options) {
-    std::erase(awaited_, section);
+    std::erase(deferred_sections_, section);
     OptionVisitor visitor(*this, section, heading);
     options.describe(visitor);
   }
 
-  // From now on, until section() adds it, this section is not known: names in it are taken as they come, and set
-  // nothing. Forgets its options and those of sections within it ("env.reward" in "env"), whose structs may go.
-  void await(std::string_view section);
+  // Removes the section and its subsections ("env.reward" in "env"), whose structs may then be destroyed. Until
+  // section() adds it again, any name in this section is accepted and has no effect.
+  void defer_section(std::string_view section);
 
-  // Sets one option from text. Throws UsageError for an unknown name, a value that is not of the type, out of range or
-  // not one of the choices; the option then keeps its value.
+  // Sets one option from text. Throws UsageError, and keeps the value, if the name is unknown or the text is not of the
+  // option's type, out of range or not one of the choices.
   void set(std::string_view name, std::string_view value);
 
-  // Sets options from the text of a config file (ini.hpp). Before the first section, full names are keys. Errors begin
-  // with "<file>:<line>: ".
+  // Sets options from the text of a config file (ini.hpp). Keys before the first section are full names. Error messages
+  // begin with "<file>:<line>: ".
   void apply_ini(std::string_view text, const std::string& file);
 
-  // The same for what a run wrote (to_ini), maybe an earlier version's: options that came later get the value that they
-  // had then.
+  // Does the same with the options that a run recorded (to_ini). Options that were added after the run was made get
+  // their old value (AddedLater).
   void apply_run(std::string_view text, const std::string& file);
 
-  // What such a text says to no effect (Where::never_in_files): "<file>:<line>: <name>" of each that has a value.
-  std::vector<std::string> without_effect(std::string_view text, const std::string& file) const;
+  // Lists the options in a config text that have a value but are ignored (Where::never_in_files), each as
+  // "<file>:<line>: <name>".
+  std::vector<std::string> ignored_options(std::string_view text, const std::string& file) const;
 
-  // What a command line (without the program's name) says, values not yet looked at: --name value, --name=value, and
-  // switches --name, --name=false. Throws UsageError for unknown names, missing values and stray arguments.
+  // Parses a command line (without the program's name): --name value, --name=value, and switches --name, --name=false.
+  // Does not check the values yet. Throws UsageError for unknown names, missing values and stray arguments.
   std::vector<NamedValue> parse_command_line(const std::vector<std::string>& arguments) const;
 
-  // Sets them in this order: when repeated, the last one wins, but for lists of names, which grow.
+  // Sets the values in order. If an option is repeated, the last value wins, except that lists of names are appended.
   void apply(const std::vector<NamedValue>& values);
 
-  // Both of the above.
+  // Parses and applies a command line.
   void apply_command_line(const std::vector<std::string>& arguments) { apply(parse_command_line(arguments)); }
 
-  // Takes what is neither an option nor the value of one out of a command line, such as the files that it names.
+  // Removes the positional arguments, such as file names, from a command line and returns them.
   std::vector<std::string> take_arguments(std::vector<std::string>& words) const;
 
-  // A text that apply_ini accepts unchanged and that gives back exactly these values (numbers in their shortest exact
-  // form), without options that belong to the command line only and hidden ones.
+  // Returns a config text from which apply_ini restores exactly these values (numbers in their shortest exact form).
+  // It omits hidden options and options for the command line only.
   std::string to_ini() const;
 
-  // All options but hidden ones by heading, with the values they have now, units and ranges, in lines of at most
-  // `width` columns (unless a name or word is longer).
+  // Returns the help: all options except hidden ones, by heading, with current values, units and ranges, in lines of at
+  // most `width` columns (unless a name or word is longer).
   std::string help(size_t width = 100) const;
 
-  // The option of that name. Throws UsageError with the nearest known name.
+  // Returns the option of this name. Throws UsageError, which suggests the most similar name, if there is none.
   const Option& find(std::string_view name) const;
 
-  // In the order in which they were added.
+  // Returns the options in the order in which they were added.
   const std::vector<Option>& items() const { return options_; }
 
  private:
   friend class OptionVisitor;
-  bool is_awaited(std::string_view name) const;
+  bool is_deferred(std::string_view name) const;
 
   std::vector<Option> options_;
-  std::vector<std::string> awaited_;  // sections
+  std::vector<std::string> deferred_sections_;
 };
 
-// An option in which two runs differ. `value` and `other` as Option::value(), "(none)" where one does not know it.
+// An option in which two runs differ. `value` and `other` are as Option::value() returns them, or "(none)" if the
+// option does not exist on that side.
 struct OptionDifference {
   std::string name, value, other;
   Effect effect;
 };
 
-// Where the table's values differ from those of a config text (a run's options.ini, as to_ini writes it; errors name
-// `file`). An option that the text lacks counts as what it was before it came, or its default; one that the table does
-// not know counts as a difference of effect `numbers`. Not compared are options that to_ini does not write, and those
-// whose switch is off in both.
+// Returns the differences between the table's values and those of a config text (a run's options.ini, as to_ini writes
+// it; error messages begin with `file`). An option that is missing in the text counts with its old value
+// (AddedLater) or its default. An option that the table does not know is a difference of effect `numbers`. Options that
+// to_ini does not write, and options whose switch (only_with) is off on both sides, are not compared.
 std::vector<OptionDifference> differences(const OptionTable& table, std::string_view ini_text, const std::string& file);
 
 }  // namespace drl

@@ -36,8 +36,8 @@ TempFile::TempFile(const std::string& name, std::string_view text)
   if (file_ >= 0 && write_all(file_, bytes_of(text))) return;
   const int why = errno;
   if (file_ >= 0) unlink(path_.c_str());
-  throw UsageError("no temporary file " + path_ + " (" + std::strerror(why) +
-                   "): set TMPDIR to a folder that can be written");
+  throw UsageError("cannot create the temporary file " + path_ + " (" + std::strerror(why) +
+                   "): set TMPDIR to a writable directory");
 }
 
 TempFile::~TempFile() { unlink(path_.c_str()); }
@@ -50,7 +50,7 @@ std::string TempFile::text() const {
   return text;
 }
 
-bool create_own_file(const fs::path& path, std::string_view text) {
+bool create_private_file(const fs::path& path, std::string_view text) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   return file >= 0 && write_and_close(std::move(file), text);
 }
@@ -62,25 +62,24 @@ bool write_own_file(const fs::path& path, std::string_view text) {
   return own && ftruncate(file, 0) == 0 && write_and_close(std::move(file), text);
 }
 
-OwnFolder::OwnFolder(fs::path path, If when) : path_(std::move(path)) {
-  if (when == If::missing_create) mkdir(path_.c_str(), 0700);
+PrivateFolder::PrivateFolder(fs::path path, Open mode) : path_(std::move(path)) {
+  if (mode == Open::create_if_missing) mkdir(path_.c_str(), 0700);
   folder_ = Descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status;
   const bool own = fstat(folder_, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 077) == 0;
   if (!own) folder_.close();
 }
 
-bool OwnFolder::create(const std::string& name) const {
-  return is_there() &&
-         Descriptor(openat(folder_, name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)) >= 0;
+bool PrivateFolder::create(const std::string& name) const {
+  return exists() && Descriptor(openat(folder_, name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)) >= 0;
 }
 
-void OwnFolder::remove(const std::string& name) const {
-  if (is_there()) unlinkat(folder_, name.c_str(), 0);
+void PrivateFolder::remove(const std::string& name) const {
+  if (exists()) unlinkat(folder_, name.c_str(), 0);
 }
 
-void OwnFolder::remove_if_empty() const {
-  if (is_there()) rmdir(path_.c_str());
+void PrivateFolder::remove_if_empty() const {
+  if (exists()) rmdir(path_.c_str());
 }
 
 }  // namespace drl

@@ -1,5 +1,5 @@
-// Files and folders that hold for a short time, in places where other users write too (/tmp, a scratch folder): what
-// they have planted there, links above all, is neither followed nor taken for ours.
+// Short-lived files and directories in places where other users can write too (/tmp, a scratch directory). Symbolic
+// links are never followed, and files of other users are never used.
 #pragma once
 
 #include <filesystem>
@@ -11,21 +11,20 @@
 
 namespace drl {
 
-// $TMPDIR if that is a folder which can be written, else /tmp: a job's TMPDIR may be missing on some of its nodes.
+// Returns $TMPDIR if it is a writable directory, else /tmp: a job's TMPDIR may be missing on some of its nodes.
 std::filesystem::path temp_folder();
 
-// A new file in temp_folder(), for this user alone (0600), under a name that nobody can guess. It goes with this
-// object.
+// A new file in temp_folder() with mode 0600 and an unpredictable name. The destructor removes it.
 class TempFile {
  public:
-  // `<folder>/<name>.<random>`. Throws UsageError.
+  // Creates `<temp_folder()>/<name>.<random>`. Throws UsageError.
   explicit TempFile(const std::string& name, std::string_view text = "");
   ~TempFile();
   TempFile(const TempFile&) = delete;
   TempFile& operator=(const TempFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // What it holds now, whoever wrote it.
+  // Returns the current content; another process may have written it.
   std::string text() const;
 
  private:
@@ -33,24 +32,24 @@ class TempFile {
   Descriptor file_;
 };
 
-// Creates the file for this user alone; false, with the reason in errno, if anything of that name is there.
-bool create_own_file(const std::filesystem::path& path, std::string_view text);
-// Replaces the text of a file that is this user's; false for a link, another user's file, or one that is not there.
+// Creates the file with mode 0600. Returns false on failure, with the reason in errno; the path must not exist yet.
+bool create_private_file(const std::filesystem::path& path, std::string_view text);
+// Replaces the text of an existing regular file that this user owns. Returns false on failure, also for a link.
 bool write_own_file(const std::filesystem::path& path, std::string_view text);
 
-// A folder that several processes of this user share under a name that others can guess: 0700, or it is not taken.
-class OwnFolder {
+// A directory that several processes of this user share under a predictable name. It is used only if its mode is 0700.
+class PrivateFolder {
  public:
-  enum class If { there, missing_create };
+  enum class Open { existing, create_if_missing };
 
-  // One that is a link, another user's, or open to others counts as not there.
-  OwnFolder(std::filesystem::path path, If when);
+  // A link, another user's directory, or one that other users can access counts as missing.
+  PrivateFolder(std::filesystem::path path, Open mode);
 
-  bool is_there() const { return folder_ >= 0; }
-  bool create(const std::string& name) const;  // an empty file; it may be there already
+  bool exists() const { return folder_ >= 0; }
+  bool create(const std::string& name) const;  // an empty file, which may already exist
   void remove(const std::string& name) const;
-  std::vector<std::string> names() const { return is_there() ? names_in(folder_) : std::vector<std::string>(); }
-  // The folder itself, if nothing is in it.
+  std::vector<std::string> names() const { return exists() ? names_in(folder_) : std::vector<std::string>(); }
+  // Removes the directory itself if it is empty.
   void remove_if_empty() const;
 
  private:

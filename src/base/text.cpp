@@ -12,7 +12,8 @@
 namespace drl {
 namespace {
 
-// Insertions, deletions, changes and swaps of neighbours that turn `a` into `b` (optimal string alignment).
+// Returns the number of insertions, deletions, changes and swaps of neighbours that turn `a` into `b` (optimal string
+// alignment distance).
 size_t edit_distance(const std::string& a, const std::string& b) {
   // d[i][j]: distance of the first i letters of a to the first j of b
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
@@ -28,17 +29,18 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
-// Three significant digits, without an exponent for what the prefixes cover; whole numbers below `base` as they are.
+// Returns three significant digits, without an exponent.
 std::string three_digits(double value) {
   const double size = std::fabs(value);
   return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
+// Returns whole numbers unchanged, others with three significant digits.
 std::string plain_number(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-// Divides by `base` until what three digits show is below it; `prefixes[i]` stands for base^i.
+// Divides by `base` until the rounded value is below it. `prefixes[i]` is the prefix of base^i.
 std::string human(double value, double base, const std::array<const char*, 5>& prefixes) {
   size_t prefix = 0;
   while (prefix + 1 < prefixes.size() && std::isfinite(value) && std::round(std::fabs(value)) >= base) {
@@ -49,15 +51,15 @@ std::string human(double value, double base, const std::array<const char*, 5>& p
   return *prefixes[prefix] == 0 ? number : number + " " + prefixes[prefix];
 }
 
-// How many bytes the first character of `text` has (UTF-8, RFC 3629, section 4); 0 if they are none.
+// Returns the number of bytes of the first character of `text` (UTF-8, RFC 3629, section 4); 0 if it is not valid.
 size_t character_size(std::string_view text) {
   const auto byte = [&](size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
   const unsigned lead = byte(0);
   if (lead < 0x80) return 1;
   if (lead < 0xC2 || lead > 0xF4) return 0;
   const size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;  // else a shorter form would do
-  const unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;   // surrogates; beyond U+10FFFF
+  const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;  // excludes overlong forms
+  const unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;   // excludes surrogates and > U+10FFFF
   if (byte(1) < least || byte(1) > most) return 0;
   for (size_t k = 2; k < size; ++k)
     if ((byte(k) & 0xC0) != 0x80) return 0;

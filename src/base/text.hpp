@@ -1,4 +1,4 @@
-// Small text functions: names that nearly match, numbers for people.
+// Small text functions: similar names, and numbers in readable form.
 #pragma once
 
 #include <charconv>
@@ -12,45 +12,46 @@
 
 namespace drl {
 
-// The candidate that `name` was probably meant to be, "" when none is near. Near: at most a third of the letters (of
-// the longer of the two, at least one) were inserted, left out, changed or swapped with a neighbour, counted as the
-// restricted Damerau-Levenshtein distance; the case of letters does not count. The first of equally near ones wins.
+// Returns the candidate that the user probably meant by `name`, or "" if none is similar. Candidates are similar if
+// their restricted Damerau-Levenshtein distance, ignoring case, is at most a third of the longer name's length, and at
+// least 1. The first of equally similar candidates wins.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
-// Three significant digits and a decimal prefix: 1234567 is "1.23 M", 512 is "512", 0.25 is "0.25".
+// Formats with three significant digits and a decimal prefix: 1234567 is "1.23 M", 512 is "512", 0.25 is "0.25".
 std::string human_count(double count);
 
-// As human_count, with binary prefixes: 1536 is "1.50 KiB", 100 is "100 B".
+// Formats like human_count, with binary prefixes: 1536 is "1.50 KiB", 100 is "100 B".
 std::string human_bytes(double bytes);
 
-// Hours, minutes and seconds, rounded to the second: 83 is "0:01:23". "?" when negative or not finite (an unknown
-// rest).
+// Formats hours, minutes and seconds, rounded to the second: 83 is "0:01:23". Returns "?" if the duration is negative
+// or not finite.
 std::string human_duration(double seconds);
 
-// "1 rank", "4 ranks".
+// Returns the number with its noun: "1 rank", "4 ranks".
 std::string counted(int64_t number, const std::string& thing);
 
-// "a, b, c" from {a, b, c} and ", ".
+// Returns "a, b, c" for {a, b, c} and ", ".
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 bool contains(const std::vector<std::string>& all, std::string_view one);
 
-// The parts between separators, empty ones included: "a,,b" has three; "" has one, empty.
+// Returns the parts between separators, including empty ones: "a,,b" has three parts, "" has one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
-// A view of `text` without white space (blank, tab, line end) at its ends.
+// Returns a view of `text` without white space (blank, tab, line end) at its ends.
 std::string_view trim(std::string_view text);
 
-// A command as it may be typed into a shell: words are quoted where that is needed.
+// Returns a command that can be pasted into a shell: words are quoted if necessary.
 std::string shell_line(const std::vector<std::string>& words);
 
-// `text` as it may stand within one line of a message: control characters, and bytes that are no UTF-8, as \x0a, and no
-// more than `limit` bytes of it, followed by "..." when cut (never inside a character).
+// Returns `text` in a form that fits into one line of a message: control characters and bytes that are not valid UTF-8
+// become escapes such as \x0a. At most `limit` bytes are kept, followed by "..." if the text was cut (never inside a
+// character).
 std::string printable(std::string_view text, size_t limit = 80);
-// The same; of nothing, a pair of quotes.
+// Does the same, but returns a pair of quotes for an empty text.
 std::string shown(std::string_view text);
 
-// The number that all of `text` is, in decimal digits; nullopt if it is something else, or does not fit.
+// Parses all of `text` as a decimal number. Returns nullopt if it is not a number or does not fit.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   Number value{};

@@ -7,7 +7,7 @@
 namespace drl {
 
 ThreadTeam::ThreadTeam(int threads) {
-  sigset_t all, before;  // signals are the first thread's
+  sigset_t all, before;  // only the main thread handles signals
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   for (int k = 1; k < threads; ++k) others_.emplace_back([this] { serve(); });

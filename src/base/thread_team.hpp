@@ -10,8 +10,8 @@
 
 namespace drl {
 
-// Threads that do one thing together, again and again; the caller is one of them. With one there is no thread but the
-// caller, and nothing is allocated.
+// A team of threads for parallel loops; the caller is one of them. A team of one starts no thread and allocates
+// nothing.
 class ThreadTeam {
  public:
   explicit ThreadTeam(int threads);
@@ -20,8 +20,8 @@ class ThreadTeam {
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   int size() const { return static_cast<int>(others_.size()) + 1; }
-  // Calls work(k) once for each k in [0, count), on whichever thread is free, and waits for all. After an exception no
-  // further k is begun; that of the least k is thrown on.
+  // Calls work(k) once for each k in [0, count), on any free thread, and waits for all calls. After an exception no
+  // further k is started; the exception of the smallest k that failed is rethrown.
   template <class Work>
   void run(int64_t count, const Work& work) {
     run(

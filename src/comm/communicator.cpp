@@ -24,15 +24,15 @@ class SerialCommunicator final : public Communicator {
   void do_all_reduce_sum(std::span<float>, Stream) override {}
   void do_all_reduce_sum(std::span<double>, Stream) override {}
   void do_broadcast(std::span<std::byte>, int) override {}
-  void do_broadcast_asleep(std::span<std::byte>, int) override {}
+  void do_broadcast_without_spinning(std::span<std::byte>, int) override {}
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int) override { return {data.begin(), data.end()}; }
   void do_scatter(std::span<const std::byte> all, std::span<std::byte> mine, int) override {
-    DRL_CHECK(all.size() == mine.size(), "what is dealt out is not what the ranks hold");
+    DRL_CHECK(all.size() == mine.size(), "scatter: the sizes of the blocks and of the data differ");
     std::ranges::copy(all, mine.begin());
   }
 };
 
-// How a rank's work went; exit code 0 is success.
+// The outcome of a rank's work; exit code 0 means success.
 struct Outcome {
   std::string message;
   int exit_code = 0;
@@ -43,7 +43,7 @@ Outcome run_and_catch(const std::function<void()>& work) {
     work();
     return {};
   } catch (const ReportedError&) {
-    throw;  // an agreement inside an agreement: all ranks are already unwinding
+    throw;  // from a nested on_all_ranks: all ranks are already unwinding
   } catch (const Error& error) {
     return {error.what(), error.exit_code()};
   } catch (const std::exception& error) {
@@ -51,7 +51,8 @@ Outcome run_and_catch(const std::function<void()>& work) {
   }
 }
 
-// The exit code of the lowest rank that failed, on all ranks; 0 if none did. That rank prints its message.
+// Returns, on all ranks, the exit code of the lowest rank that failed, or 0 if none failed. That rank prints its
+// message.
 int agree(Communicator& comm, const Outcome& mine) {
   const std::byte code{static_cast<unsigned char>(mine.exit_code)};
   const std::vector<std::byte> codes = comm.gather(std::span(&code, 1), 0);
@@ -97,9 +98,9 @@ void Communicator::broadcast(std::span<std::byte> data, int root) {
   do_broadcast(data, root);
 }
 
-void Communicator::broadcast_asleep(std::span<std::byte> data, int root) {
+void Communicator::broadcast_without_spinning(std::span<std::byte> data, int root) {
   stats_.host_calls += 1;
-  do_broadcast_asleep(data, root);
+  do_broadcast_without_spinning(data, root);
 }
 
 std::vector<std::byte> Communicator::gather(std::span<const std::byte> data, int root) {
@@ -117,7 +118,7 @@ void Communicator::wait(const std::function<bool()>& done) {
 }
 
 CommStats Communicator::capture(const std::function<void()>& enqueue) {
-  DRL_CHECK(!before_capture_, "a capture within a capture");
+  DRL_CHECK(!before_capture_, "captures cannot be nested");
   before_capture_ = std::exchange(stats_, {});
   const auto end = [this] { return std::exchange(stats_, *std::exchange(before_capture_, std::nullopt)); };
   try {
@@ -174,7 +175,7 @@ void on_all_ranks(Communicator& comm, const std::function<void()>& work) {
   if (const int code = agree(comm, mine)) throw ReportedError(code);
 }
 
-std::string usage_error(const std::function<void()>& work) {
+std::string caught_usage_error(const std::function<void()>& work) {
   try {
     work();
   } catch (const UsageError& error) {
@@ -183,9 +184,9 @@ std::string usage_error(const std::function<void()>& work) {
   return "";
 }
 
-void require_no_error(Communicator& comm, const std::string& usage_error) {
+void require_no_error(Communicator& comm, const std::string& message) {
   on_all_ranks(comm, [&] {
-    if (!usage_error.empty()) throw UsageError(usage_error);
+    if (!message.empty()) throw UsageError(message);
   });
 }
 

@@ -1,4 +1,4 @@
-// How ranks talk. A run of one rank is not a special case: the serial communicator does the same without MPI.
+// Communication between ranks. One rank is not a special case: the serial communicator has the same interface.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace drl {
 
-// Where work is enqueued; the CPU has one queue, which is done when the call returns.
+// The stream that work is enqueued on. On the CPU (an empty handle), work is complete when the call returns.
 struct Stream {
   void* handle = nullptr;
 };
 
-// What was communicated since the start.
+// Communication counts since the start.
 struct CommStats {
   int64_t all_reduces_f32 = 0, bytes_f32 = 0;
   int64_t all_reduces_f64 = 0, bytes_f64 = 0;
-  int64_t host_calls = 0;   // broadcasts, gathers and scatters: start, save and load only
-  double wait_seconds = 0;  // inside all-reduces: transfer, and waiting for slower ranks
+  int64_t host_calls = 0;   // broadcasts, gathers and scatters, which only start, save and load use
+  double wait_seconds = 0;  // time in all-reduces: transfer, and waiting for slower ranks
 
   int64_t all_reduces() const { return all_reduces_f32 + all_reduces_f64; }
   CommStats& operator+=(const CommStats& other);
@@ -33,32 +33,33 @@ class Communicator {
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  // What the messages of exchange.hpp call a rank of this communicator.
+  // Returns the rank in MPI_COMM_WORLD, as exchange.hpp uses it, of a rank of this communicator.
   virtual int world_rank(int rank) const { return rank; }
 
-  // Adds the arrays of all ranks element by element, in place; every rank receives the same bits. Enqueued on `stream`.
+  // Adds the arrays of all ranks element by element, in place, on `stream`. The result is bit-identical on all ranks.
   void all_reduce_sum(std::span<float> data, Stream stream = {});
   void all_reduce_sum(std::span<double> data, Stream stream = {});
 
-  // Host control traffic, of any size. Broadcast overwrites `data` (equal sizes) with the root's. Gather returns the
-  // concatenated blocks, whose sizes may differ, in rank order on the root, and nothing elsewhere. Scatter is the way
-  // back: `all`, empty but on the root, is dealt out in rank order, as much to each rank as its `mine` holds.
+  // Transfers between hosts, of any size. Broadcast overwrites `data`, of equal size on all ranks, with the root's.
+  // Gather returns the blocks of all ranks, whose sizes may differ, concatenated in rank order on the root, and nothing
+  // on the other ranks. Scatter is the inverse: it distributes `all` (empty except on the root) in rank order, and each
+  // rank receives as many bytes as its `mine` has.
   void broadcast(std::span<std::byte> data, int root);
   std::vector<std::byte> gather(std::span<const std::byte> data, int root);
   void scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root);
-  // As broadcast, but those who wait for the root sleep most of the time, and may do so for hours.
-  void broadcast_asleep(std::span<std::byte> data, int root);
+  // Like broadcast, but ranks that wait for the root sleep most of the time; they may wait for hours.
+  void broadcast_without_spinning(std::span<std::byte> data, int root);
 
-  // Returns when done() says that the work enqueued so far is finished. Throws Error with the cause when a collective
-  // in it failed or took longer than the communicator's limit; nothing collective may follow then.
+  // Returns when done() is true, which means that the work enqueued so far is finished. Throws Error, with the cause,
+  // if a collective in this work failed or exceeded the communicator's time limit; no collective may follow then.
   virtual void wait(const std::function<bool()>& done);
 
-  // Calls `enqueue`, whose all-reduces are captured in a graph instead of done: they count when the graph is launched,
-  // by count_replayed(what this returned, the stream) after each launch.
+  // Calls `enqueue`, whose all-reduces are captured in a graph instead of executed, and returns their counts. Call
+  // count_replayed with these counts after each launch of the graph.
   CommStats capture(const std::function<void()>& enqueue);
   void count_replayed(const CommStats& captured, Stream stream);
 
-  // Ends all ranks at once with this exit code. For failures that the other ranks do not know of.
+  // Ends all ranks immediately with this exit code. For failures that the other ranks do not know about.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 
   const CommStats& stats() const { return stats_; }
@@ -67,11 +68,11 @@ class Communicator {
   virtual void do_all_reduce_sum(std::span<float> data, Stream stream) = 0;
   virtual void do_all_reduce_sum(std::span<double> data, Stream stream) = 0;
   virtual void do_broadcast(std::span<std::byte> data, int root) = 0;
-  virtual void do_broadcast_asleep(std::span<std::byte> data, int root) = 0;
+  virtual void do_broadcast_without_spinning(std::span<std::byte> data, int root) = 0;
   virtual std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) = 0;
   virtual void do_scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) = 0;
   virtual void do_replayed(int64_t /*all_reduces*/, Stream) {}
-  // All-reduces of a device tell how long they took when they have ended.
+  // Adds to wait_seconds. All-reduces of a device report their time after they have ended.
   void count_wait(double seconds) { stats_.wait_seconds += seconds; }
   bool capturing() const { return before_capture_.has_value(); }
 
@@ -81,28 +82,30 @@ class Communicator {
 };
 
 std::unique_ptr<Communicator> make_serial_communicator();
-// All ranks of MPI_COMM_WORLD; MPI must be initialised (Session). MPI counts by int: what is longer than `piece` bytes
-// goes piece by piece, equal ones on all ranks.
+// Returns a communicator of all ranks of MPI_COMM_WORLD; MPI must be initialised (session.hpp). MPI's counts are ints,
+// so longer data is sent in pieces of `piece` bytes, which must be the same on all ranks.
 inline constexpr size_t kPiece = size_t{1} << 30;
 std::unique_ptr<Communicator> make_mpi_communicator(size_t piece = kPiece);
-// Collective over MPI_COMM_WORLD: the ranks that give the same `group` (0 or more), in the order of their ranks.
+// Collective over MPI_COMM_WORLD. Returns a communicator of the ranks with the same `group` (0 or more), in rank order.
 std::unique_ptr<Communicator> make_group_communicator(int group);
 
-// A broadcast of a string whose size only the root knows.
+// Broadcasts a string whose size only the root knows.
 std::string broadcast_text(Communicator& comm, const std::string& text, int root = 0);
-// One text a rank, in rank order on the root, empty elsewhere.
+// Returns the texts of all ranks in rank order on the root, and nothing on the other ranks.
 std::vector<std::string> gather_texts(Communicator& comm, const std::string& text, int root = 0);
-// The way back: the root has one text for each rank.
+// Sends each rank its text from the root's list.
 std::string scatter_texts(Communicator& comm, const std::vector<std::string>& texts, int root = 0);
 
-// Runs `work` on every rank, and agrees on the outcome: if it threw anywhere, all ranks throw a ReportedError with the
-// exit code of the lowest rank that failed, which alone has printed its message. `work` must not communicate.
+// Runs `work` on every rank and agrees on the outcome. If it throws on any rank, the lowest of these ranks prints its
+// message, and all ranks throw a ReportedError with its exit code. `work` must not communicate.
 void on_all_ranks(Communicator& comm, const std::function<void()>& work);
-// What on_all_ranks does, of work that some ranks did before they met: a launcher ends all with the first that leaves,
-// so that a rank keeps its UsageError (the message, or "") until all can hear of it.
-std::string usage_error(const std::function<void()>& work);
-void require_no_error(Communicator& comm, const std::string& usage_error);
-// Runs `work` on rank 0 only, and returns its result on all ranks, with the same agreement on failure.
+// These two are for work before the communicator exists. A launcher ends all ranks as soon as one exits, so a rank
+// keeps its UsageError until all ranks can agree on it. The first runs `work` and returns the message of its
+// UsageError, or "".
+std::string caught_usage_error(const std::function<void()>& work);
+// Throws on all ranks, as on_all_ranks does, if any rank has a message.
+void require_no_error(Communicator& comm, const std::string& message);
+// Runs `work` on rank 0 only and returns its result on all ranks. Failures are handled as in on_all_ranks.
 std::string on_rank_zero(Communicator& comm, const std::function<std::string()>& work);
 
 }  // namespace drl

@@ -12,31 +12,31 @@
 namespace drl {
 namespace {
 
-constexpr int kTag = 1;  // mpi_communicator.cpp has 2
+constexpr int kTag = 1;  // mpi_communicator.cpp uses 2
 
-// Texts on their way, which MPI reads until they have arrived; those to a rank that never takes them stay.
-struct Sending {
-  std::shared_ptr<const std::string> text;  // one for all receivers, which may be thousands
+// A text that MPI may still read. A text that its receiver never takes is kept forever.
+struct PendingSend {
+  std::shared_ptr<const std::string> text;  // shared by all receivers, which may be thousands
   int to;
   MPI_Request request;
   bool failed = false;
 };
 
-std::list<Sending>& sendings() {
-  static auto& list = *new std::list<Sending>;  // never destroyed: MPI may still read from it at the end
+std::list<PendingSend>& pending_sends() {
+  static auto& list = *new std::list<PendingSend>;  // never destroyed: MPI may still read from it at exit
   return list;
 }
 
 void send(const std::shared_ptr<const std::string>& text, int to) {
   const int size = as_count(text->size());
-  Sending& sending = sendings().emplace_back(text, to, MPI_REQUEST_NULL);
+  PendingSend& sending = pending_sends().emplace_back(text, to, MPI_REQUEST_NULL);
   const int code = MPI_Isend(text->data(), size, MPI_BYTE, to, kTag, MPI_COMM_WORLD, &sending.request);
   sending.failed = code != MPI_SUCCESS;
   check_mpi(code, "MPI_Isend", to);
 }
 
-void forget_arrived() {
-  std::erase_if(sendings(), [](Sending& sending) {
+void drop_completed_sends() {
+  std::erase_if(pending_sends(), [](PendingSend& sending) {
     if (sending.failed) return false;
     int arrived = 0;
     const int code = MPI_Test(&sending.request, &arrived, MPI_STATUS_IGNORE);
@@ -46,14 +46,15 @@ void forget_arrived() {
   });
 }
 
-// Texts that have come and that nobody has asked for yet, by their senders.
+// Texts that have arrived but were not requested yet, by sender.
 std::map<int, std::deque<std::string>>& inbox() {
   static auto& texts = *new std::map<int, std::deque<std::string>>;
   return texts;
 }
 
-// One probe for all senders: one for each would be as many as there are ranks, each time. False: nothing is there.
-bool take_in() {
+// Receives one message from any sender into the inbox. Returns false if none is available. It probes for any sender,
+// because a probe for each sender would cost one call per rank.
+bool receive_one() {
   int there = 0, size = 0;
   MPI_Message message;
   MPI_Status status;
@@ -67,8 +68,8 @@ bool take_in() {
   return true;
 }
 
-// The next text from rank `from`, if it has come.
-std::optional<std::string> next_of(int from) {
+// Returns the next text from rank `from`, if one has arrived.
+std::optional<std::string> next_from(int from) {
   const auto texts = inbox().find(from);
   if (texts == inbox().end()) return std::nullopt;
   std::string text = std::move(texts->second.front());
@@ -88,40 +89,40 @@ std::map<int, std::string> exchange(const std::string& text, const std::vector<i
   std::vector<int> awaited = from;
   Patience patience;
   const auto all_are_here = [&] {
-    while (!awaited.empty() && take_in()) continue;
+    while (!awaited.empty() && receive_one()) continue;
     std::erase_if(awaited, [&](int rank) {
-      auto answer = next_of(rank);
+      auto answer = next_from(rank);
       if (answer) received.emplace(rank, *std::move(answer));
       return answer.has_value();
     });
-    forget_arrived();
+    drop_completed_sends();
     return awaited.empty();
   };
   wait_until(all_are_here, patience, seconds);
   return received;
 }
 
-void let_messages_leave(double seconds) {
+void flush_messages(double seconds) {
   Patience patience;
-  const auto all_have_left = [] { return forget_arrived(), sendings().empty(); };
-  wait_until(all_have_left, patience, seconds);
+  const auto all_are_sent = [] { return drop_completed_sends(), pending_sends().empty(); };
+  wait_until(all_are_sent, patience, seconds);
 }
 
 std::optional<std::vector<float>> all_reduce_within(std::vector<float> data, double seconds) {
   int running = 0;
   check_mpi(MPI_Initialized(&running), "MPI_Initialized");
   if (!running) return data;
-  auto* sum = new std::vector<float>(std::move(data));  // left behind where MPI may still write there
+  auto* sum = new std::vector<float>(std::move(data));  // leaked after a timeout, because MPI may still write to it
   MPI_Request request;
   check_mpi(
       MPI_Iallreduce(MPI_IN_PLACE, sum->data(), as_count(sum->size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request),
       "MPI_Iallreduce");
-  const auto is_there = [&] {
+  const auto is_complete = [&] {
     int arrived = 0;
     check_mpi(MPI_Test(&request, &arrived, MPI_STATUS_IGNORE), "MPI_Test");
     return arrived != 0;
   };
-  if (Patience patience; !wait_until(is_there, patience, seconds)) return std::nullopt;
+  if (Patience patience; !wait_until(is_complete, patience, seconds)) return std::nullopt;
   return std::move(*std::unique_ptr<std::vector<float>>(sum));
 }
 

@@ -1,5 +1,5 @@
-// Messages with a deadline, for those who look for ranks that do not answer: a collective would wait for them forever,
-// and not say for which. A call of MPI that fails is an Error with MPI's text: the rank that it concerns is not silent.
+// Messages with a deadline, to find ranks that do not respond: a collective would wait forever without naming them. A
+// failed MPI call throws Error with MPI's text and the rank that it concerns.
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@
 
 namespace drl {
 
-// Sends `text` to the ranks `to` (all ranks count as MPI_COMM_WORLD does), and returns by rank what came from the ranks
-// `from` within `seconds`. Between two ranks messages keep their order. Without MPI both lists must be empty.
+// Sends `text` to the ranks `to` and returns the texts that arrive from the ranks `from` within `seconds`, by rank.
+// Ranks are those of MPI_COMM_WORLD. Messages between two ranks keep their order. Without MPI, both lists must be
+// empty.
 std::map<int, std::string> exchange(const std::string& text, const std::vector<int>& to, const std::vector<int>& from,
                                     double seconds);
 
-// Returns when MPI has handed over all that was sent, at the latest after `seconds`: it does so only while it is
-// called.
-void let_messages_leave(double seconds);
+// Waits until MPI has delivered all sent messages, but at most `seconds`. MPI only makes progress while it is called.
+void flush_messages(double seconds);
 
-// The sum over all ranks; nullopt if it was not there within `seconds`. After that, nothing collective may follow.
+// Returns the sum over all ranks, or nullopt if it is not complete within `seconds`; then no collective may follow.
 std::optional<std::vector<float>> all_reduce_within(std::vector<float> data, double seconds);
 
 }  // namespace drl

@@ -18,30 +18,30 @@ void refuse_differences(const std::vector<GpuIdentity>& ranks, std::string GpuId
   std::vector<std::string> values = column(ranks, fact);
   if (groups_of(values).size() < 2) return;
   std::ranges::replace(values, std::string(), std::string("unknown"));
-  throw UsageError(problem + " (" + by_text(values, column(ranks, &GpuIdentity::host)) + "): " + remedy);
+  throw UsageError(problem + " (" + values_with_ranks(values, column(ranks, &GpuIdentity::host)) + "): " + remedy);
 }
 
-// What two ranks on one GPU have in common: two containers of a machine may have different host names, and two parts
-// (MIG) of a GPU different UUIDs.
-std::vector<std::string> marks(const GpuIdentity& rank) {
+// Returns two keys of a rank's GPU. Ranks on the same GPU share at least one of them: two containers on one machine may
+// have different host names, and two MIG devices of one GPU have different UUIDs.
+std::vector<std::string> gpu_keys(const GpuIdentity& rank) {
   std::vector<std::string> all = {rank.host + '\n' + rank.pci};
   if (!rank.uuid.empty()) all.push_back(rank.uuid);
   return all;
 }
 
 void refuse_sharing(const std::vector<GpuIdentity>& ranks) {
-  std::map<std::string, std::vector<int>> by_mark;
+  std::map<std::string, std::vector<int>> by_key;
   for (size_t rank = 0; rank < ranks.size(); ++rank)
-    for (const std::string& mark : marks(ranks[rank])) by_mark[mark].push_back(static_cast<int>(rank));
+    for (const std::string& key : gpu_keys(ranks[rank])) by_key[key].push_back(static_cast<int>(rank));
   for (const GpuIdentity& gpu : ranks) {
     std::set<int> sharing;
-    for (const std::string& mark : marks(gpu)) sharing.insert(by_mark[mark].begin(), by_mark[mark].end());
+    for (const std::string& key : gpu_keys(gpu)) sharing.insert(by_key[key].begin(), by_key[key].end());
     if (sharing.size() < 2) continue;
     throw UsageError(ranks_text({sharing.begin(), sharing.end()}, column(ranks, &GpuIdentity::host)) +
                      " would compute on the same GPU (" + gpu.gpu + ", " + gpu.pci +
                      (gpu.uuid.empty() ? "" : ", " + gpu.uuid) +
-                     "): start as many ranks on a host as it has GPUs (srun --ntasks-per-node), and let each see all "
-                     "of them (srun --gpu-bind=none, CUDA_VISIBLE_DEVICES)");
+                     "): start one rank per GPU (srun --ntasks-per-node), and let each rank see all GPUs of its host "
+                     "(srun --gpu-bind=none; check CUDA_VISIBLE_DEVICES)");
   }
 }
 
@@ -49,16 +49,16 @@ void refuse_sharing(const std::vector<GpuIdentity>& ranks) {
 
 void check_identities(const std::vector<GpuIdentity>& ranks, bool may_share) {
   refuse_differences(ranks, &GpuIdentity::build, "the ranks run different builds of drl",
-                     "start the same program on all hosts");
+                     "start the same installation of drl on all hosts");
   refuse_differences(ranks, &GpuIdentity::nccl, "the ranks use different versions of NCCL",
-                     "let all hosts load the same library (modules, LD_LIBRARY_PATH)");
+                     "load the same library on all hosts (check module list and LD_LIBRARY_PATH)");
   refuse_differences(ranks, &GpuIdentity::driver, "the hosts have different GPU drivers",
-                     "leave out the hosts with one of them (sbatch --exclude)");
+                     "exclude the hosts with one of the drivers (sbatch --exclude=HOST)");
   if (!may_share) refuse_sharing(ranks);
 }
 
-// "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build": the first word of digits and
-// dots.
+// The text is "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build"; the version is the
+// first word that consists of digits and dots.
 std::string driver_version(const std::string& proc_text) {
   std::istringstream words(proc_text);
   for (std::string word; words >> word;)

@@ -1,4 +1,4 @@
-// What each rank computes on and with, as the ranks tell each other before their GPUs communicate.
+// The GPU and software of each rank. The ranks compare these before their GPUs communicate.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,11 +18,11 @@ struct GpuIdentity {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuIdentity, host, gpu, uuid, pci, driver, nccl, build)
 
-// Whether these ranks, in rank order, can work together. Throws UsageError naming the ranks and hosts that differ in
-// build, NCCL or driver, or that share a GPU unless `may_share`.
+// Checks that these ranks, in rank order, can work together. Throws UsageError, with their ranks and hosts, if some of
+// them differ in build, NCCL or driver, or share a GPU (unless `may_share`).
 void check_identities(const std::vector<GpuIdentity>& ranks, bool may_share);
 
-// The version in the text of /proc/driver/nvidia/version, "" if there is none.
+// Returns the version in the text of /proc/driver/nvidia/version, or "" if it contains none.
 std::string driver_version(const std::string& proc_text);
 std::string nccl_version_text(int code);  // 22809 is "2.28.9"
 std::string cuda_version_text(int code);  // 13000 is "13.0"

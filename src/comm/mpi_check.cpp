@@ -16,7 +16,7 @@ void check_mpi(int code, const char* call, int peer) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw Error(fmt::format("{}{} failed ({}): see the lines of the other ranks above for the first cause", call,
+  throw Error(fmt::format("{}{} failed ({}): look for an earlier error of another rank above", call,
                           peer < 0 ? "" : fmt::format(" with rank {}", peer), text));
 }
 

@@ -14,7 +14,7 @@
 namespace drl {
 namespace {
 
-constexpr int kTag = 2;  // exchange.cpp has 1
+constexpr int kTag = 2;  // exchange.cpp uses 1
 
 class MpiCommunicator final : public Communicator {
  public:
@@ -54,7 +54,7 @@ class MpiCommunicator final : public Communicator {
     });
   }
 
-  void do_broadcast_asleep(std::span<std::byte> data, int root) override {
+  void do_broadcast_without_spinning(std::span<std::byte> data, int root) override {
     for_each_piece(data, [&](std::span<std::byte> piece) {
       MPI_Request request;
       check_mpi(MPI_Ibcast(piece.data(), as_count(piece.size()), MPI_BYTE, root, comm_, &request), "MPI_Ibcast");
@@ -66,7 +66,7 @@ class MpiCommunicator final : public Communicator {
     });
   }
 
-  // From rank to rank: offsets of MPI_Gatherv are int as well.
+  // Uses point-to-point messages, because the offsets of MPI_Gatherv are ints too.
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {
     const std::vector<uint64_t> sizes = sizes_on_root(data.size(), root);
     std::vector<std::byte> all(std::accumulate(sizes.begin(), sizes.end(), uint64_t{0}));
@@ -82,7 +82,7 @@ class MpiCommunicator final : public Communicator {
   void do_scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) override {
     const std::vector<uint64_t> sizes = sizes_on_root(mine.size(), root);
     DRL_CHECK(rank_ != root || all.size() == std::accumulate(sizes.begin(), sizes.end(), uint64_t{0}),
-              "what is dealt out is not what the ranks hold");
+              "scatter: the sizes of the blocks and of the data differ");
     Requests requests;
     if (rank_ != root) receive(mine, root, requests);
     for_each_block(all, sizes, [&](std::span<const std::byte> block, int rank) {
@@ -101,7 +101,7 @@ class MpiCommunicator final : public Communicator {
     if (!data.empty()) work(data);
   }
 
-  // Work(block, rank) for the ranks' blocks of `all`; without sizes, which the root alone has, there are none.
+  // Calls work(block, rank) for each rank's block of `all`. Only the root has sizes; on other ranks this does nothing.
   template <class T, class Work>
   static void for_each_block(std::span<T> all, const std::vector<uint64_t>& sizes, const Work& work) {
     for (size_t rank = 0, at = 0; rank < sizes.size(); at += sizes[rank++])
@@ -145,7 +145,8 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm comm_;
   size_t piece_;  // bytes
   int rank_ = 0, size_ = 1;
-  std::optional<std::unique_ptr<NodeSums>> node_sums_;  // from the first all-reduce on; null unless on one host
+  // Created by the first all-reduce; null unless all ranks are on one host.
+  std::optional<std::unique_ptr<NodeSums>> node_sums_;
 };
 
 }  // namespace

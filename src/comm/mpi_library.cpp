@@ -6,7 +6,7 @@
 
 namespace drl {
 
-// Open MPI goes on after a comma, MPICH and Cray MPICH in further lines.
+// Details follow after a comma (Open MPI) or in further lines (MPICH and Cray MPICH).
 std::string short_mpi_version(const std::string& text) {
   static const std::regex labels("^MPI VERSION\\s*:\\s*|Version:\\s*");
   return std::regex_replace(text.substr(0, text.find_first_of(",\n")), labels, "");

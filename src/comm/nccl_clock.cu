@@ -4,32 +4,32 @@
 namespace drl {
 namespace {
 
-struct Begin {
+struct StartClock {
   NcclClock* clock;
-  DRL_HD void operator()(int64_t) const { clock->began = gpuNanoseconds(); }
+  DRL_HD void operator()(int64_t) const { clock->start = gpuNanoseconds(); }
 };
 
-struct End {
+struct StopClock {
   NcclClock* clock;
   NcclTimes* times;
   DRL_HD void operator()(int64_t) const {
     const uint64_t now = gpuNanoseconds();
     NcclTimes& sums = clock->times;
-    if (now > clock->began) sums.nanoseconds += now - clock->began;
+    if (now > clock->start) sums.nanoseconds += now - clock->start;
     sums.all_reduces += 1;
     *times = sums;
 #if defined(__CUDA_ARCH__)
-    __threadfence_system();  // seen at once, also when what follows hangs
+    __threadfence_system();  // makes the times visible to the host at once, even if later work hangs
 #endif
   }
 };
 
 }  // namespace
 
-void enqueue_begin(gpuStream_t stream, NcclClock* clock) { gpu::launch_loop(stream, 0, 1, Begin{clock}); }
+void enqueue_clock_start(gpuStream_t stream, NcclClock* clock) { gpu::launch_loop(stream, 0, 1, StartClock{clock}); }
 
-void enqueue_end(gpuStream_t stream, NcclClock* clock, NcclTimes* times) {
-  gpu::launch_loop(stream, 0, 1, End{clock, times});
+void enqueue_clock_stop(gpuStream_t stream, NcclClock* clock, NcclTimes* times) {
+  gpu::launch_loop(stream, 0, 1, StopClock{clock, times});
 }
 
 }  // namespace drl

@@ -1,5 +1,5 @@
-// How long all-reduces take, and how many have ended, by the device's own clock: also of those that a recording holds,
-// however often it is launched.
+// Measures the time and number of completed all-reduces by the device's clock. This includes all-reduces in captured
+// graphs, each time the graph is launched.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace drl {
 
-// Since the start.
+// Sums since the start.
 struct NcclTimes {
   uint64_t nanoseconds, all_reduces;
 };
 struct NcclClock {
-  uint64_t began;
+  uint64_t start;
   NcclTimes times;
 };
 
-// Enqueue what stands before and behind an all-reduce. `clock` is in device memory; `times` is what the host sees of
-// it, in memory of the host that the device reaches.
-void enqueue_begin(gpuStream_t stream, NcclClock* clock);
-void enqueue_end(gpuStream_t stream, NcclClock* clock, NcclTimes* times);
+// Enqueue the kernels before and after an all-reduce. `clock` is in device memory; `times` is the copy for the host, in
+// host memory that the device can write.
+void enqueue_clock_start(gpuStream_t stream, NcclClock* clock);
+void enqueue_clock_stop(gpuStream_t stream, NcclClock* clock, NcclTimes* times);
 
 }  // namespace drl

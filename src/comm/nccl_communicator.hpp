@@ -1,4 +1,4 @@
-// All-reduces between GPUs, by NCCL. Only builds for GPUs (and tests, on a stand-in) have it.
+// All-reduces between GPUs with NCCL. Only builds with CUDA include this, and tests with an emulated CUDA runtime.
 #pragma once
 
 #include <memory>
@@ -14,29 +14,29 @@ namespace drl {
 struct NcclOptions {
   double init_timeout = 600, comm_timeout = 300;  // s
   bool deterministic = false;
-  int device = 0;                  // of those that this rank sees
-  std::vector<std::string> hosts;  // of all ranks, so that one that never comes is named with its host; may be empty
-  bool may_share_gpu = false;      // NCCL itself refuses two ranks on one GPU, unless it takes them for two hosts'
+  int device = 0;                  // CUDA's index of this rank's GPU
+  std::vector<std::string> hosts;  // hosts of all ranks, for errors about ranks that do not respond; may be empty
+  bool may_share_gpu = false;      // NCCL itself refuses two ranks on one GPU unless their host names differ
 };
 
-// Connects the GPUs of all ranks; `host`, MPI's or serial, carries what is in host memory, and must outlive the result.
-// Streams of all_reduce_sum hold a gpuStream_t, and the data is in device memory; with an empty one both are the
-// host's. Graphs that captured all-reduces must end before the communicator; all ranks end it alike.
+// Connects the GPUs of all ranks. `host` (MPI or serial) transfers data in host memory and must outlive the result.
+// all_reduce_sum takes data in device memory if the stream's handle is a gpuStream_t, and data in host memory if it is
+// empty. Graphs with captured all-reduces must be destroyed before the communicator, which all ranks must destroy.
 //
-// Throws on all ranks alike (SharedError, exit code 2) when they cannot work together: check_identities. Throws Error
-// when not all have connected within init_timeout.
+// Throws SharedError (exit code 2) on all ranks if they cannot work together (check_identities). Throws Error if not
+// all ranks have connected within init_timeout.
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, const NcclOptions& options);
 
 std::string nccl_version();  // "2.28.9"
 
-// This rank's GPU, driver, NCCL and program.
+// Returns this rank's GPU, driver, NCCL and program.
 GpuIdentity this_gpu(int device);
 
-// What to try when NCCL hangs or fails: the first of the ways out that this environment does not have yet. Pure.
 struct NcclSituation {
-  bool sees_one_of_several = false;        // this rank's node has more ranks, whose GPUs it does not see
-  bool hosts_look_for_each_other = false;  // NCCL has not connected several hosts
+  bool sees_one_of_several = false;        // the node has more ranks, whose GPUs this rank does not see
+  bool hosts_look_for_each_other = false;  // NCCL could not connect the hosts
 };
+// Returns advice for when NCCL hangs or fails: the first workaround that the environment does not set yet. Pure.
 std::string nccl_advice(const Environment& environment, const NcclSituation& situation);
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// What NCCL and a GPU say of themselves, and what helps where they fail.
+// Versions and identity of NCCL and the GPU, and advice for failures.
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -14,7 +14,7 @@
 namespace drl {
 namespace {
 
-// As nvidia-smi -L has it; "" if the runtime does not know it.
+// Formats a UUID as nvidia-smi -L does; "" if all bytes are 0 (unknown to the runtime).
 std::string uuid_text(std::span<const char> bytes) {
   std::string text = "GPU";
   for (size_t k = 0; k < bytes.size(); ++k)
@@ -27,7 +27,7 @@ std::string uuid_text(std::span<const char> bytes) {
 
 std::string nccl_version() {
   int version = 0;
-  DRL_CHECK(gpucclGetVersion(&version) == gpucclSuccess, "NCCL does not tell its version");
+  DRL_CHECK(gpucclGetVersion(&version) == gpucclSuccess, "NCCL does not report its version");
   return nccl_version_text(version);
 }
 
@@ -49,34 +49,34 @@ GpuIdentity this_gpu(int device) {
 }
 
 std::string nccl_advice(const Environment& environment, const NcclSituation& situation) {
-  struct WayOut {
+  struct Workaround {
     const char *variable, *value, *helps;
   };
-  static constexpr WayOut kInterface = {"NCCL_SOCKET_IFNAME", "<interface>",
-                                        "helps where NCCL takes an interface that the hosts do not share: ip addr"};
-  static constexpr WayOut kWaysOut[] = {
-      {"NCCL_P2P_DISABLE", "1", "helps where GPUs of a host cannot reach each other, as in some virtual machines"},
-      {"NCCL_SHM_DISABLE", "1", "helps where shared memory is small or broken, as in some containers"},
-      {"NCCL_IB_DISABLE", "1", "helps where InfiniBand or RoCE is broken, but is slow"},
-      {"NCCL_ALGO", "Ring", "helps where a newer algorithm is broken"},
+  static constexpr Workaround kInterface = {"NCCL_SOCKET_IFNAME", "<interface>",
+                                            "helps if NCCL uses an interface that the hosts do not share; see ip addr"};
+  static constexpr Workaround kWorkarounds[] = {
+      {"NCCL_P2P_DISABLE", "1", "helps if GPUs of one host cannot reach each other, as in some virtual machines"},
+      {"NCCL_SHM_DISABLE", "1", "helps if shared memory is too small or broken, as in some containers"},
+      {"NCCL_IB_DISABLE", "1", "helps if InfiniBand or RoCE is broken, but is slow"},
+      {"NCCL_ALGO", "Ring", "helps if a newer algorithm is broken"},
       kInterface,
   };
   // github.com/NVIDIA/nccl/issues/1066
   if (situation.sees_one_of_several)
-    return "let each rank see all GPUs of its node (srun --gpu-bind=none): those that do not see each other may not "
-           "reach each other; NCCL_DEBUG=INFO tells more";
-  const auto advice = [&](const WayOut& way) -> std::string {
-    const std::string now = environment(way.variable).value_or("");
+    return "let each rank see all GPUs of its node with srun --gpu-bind=none (ranks that do not see each other's GPUs "
+           "may not reach them); NCCL_DEBUG=INFO shows more";
+  const auto advice = [&](const Workaround& workaround) -> std::string {
+    const std::string now = environment(workaround.variable).value_or("");
     if (!now.empty() && now != "0") return "";
-    return "try " + std::string(way.variable) + "=" + way.value + " (" + way.helps +
-           "), and unset it again if it does not; NCCL_DEBUG=INFO tells more";
+    return "try " + std::string(workaround.variable) + "=" + workaround.value + " (" + workaround.helps +
+           "), and unset it if it does not help; NCCL_DEBUG=INFO shows more";
   };
-  // Hosts that look for each other have not come to anything else yet.
+  // If hosts are still looking for each other, the network interface is the most likely cause.
   if (situation.hosts_look_for_each_other)
     if (const std::string text = advice(kInterface); !text.empty()) return text;
-  for (const WayOut& way : kWaysOut)
-    if (const std::string text = advice(way); !text.empty()) return text;
-  return "NCCL_DEBUG=INFO tells more, and drl_doctor examines hosts and network";
+  for (const Workaround& workaround : kWorkarounds)
+    if (const std::string text = advice(workaround); !text.empty()) return text;
+  return "set NCCL_DEBUG=INFO to see more, and run drl_doctor to check hosts and network";
 }
 
 }  // namespace drl

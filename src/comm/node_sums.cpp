@@ -41,7 +41,7 @@ std::unique_ptr<NodeSums> NodeSums::make(MPI_Comm comm) {
   check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   if (size == 1 || !on_one_host(comm, size)) return nullptr;
 
-  // The name is gone before anybody computes: what is left of it ends with the processes.
+  // The name is unlinked below, so that the memory is freed when the processes end.
   char name[64] = {};
   int file = -1;
   if (rank == 0) {
@@ -62,13 +62,15 @@ std::unique_ptr<NodeSums> NodeSums::make(MPI_Comm comm) {
   if (good) return sums;
   if (rank == 0)
     log::warn(
-        "the {} ranks of this host get no memory that all see (/dev/shm is full, or not the same for all): their sums "
-        "go by MPI, which takes several times as long for small networks",
+        "the {} ranks of this host cannot share memory, so all-reduces use MPI, which is several times slower for "
+        "small "
+        "networks (/dev/shm is full, or not the same for all ranks): check df -h /dev/shm",
         size);
   return nullptr;
 }
 
-// Each rank asks for the memory of its own slot, which then lies near its core; rank 0 for what is all ranks'.
+// Each rank allocates the memory of its slot, which is then near its core. Rank 0 also allocates the flags and the
+// sums.
 bool NodeSums::map(int file) {
   const auto slots = static_cast<off_t>(static_cast<size_t>(size_) * sizeof(Flag)), piece = static_cast<off_t>(kPiece);
   if (rank_ == 0 && (posix_fallocate(file, 0, slots) != 0 || posix_fallocate(file, slots + size_ * piece, piece) != 0))
@@ -84,15 +86,15 @@ NodeSums::~NodeSums() {
   if (memory_) munmap(memory_, bytes());
 }
 
-// Returns when all ranks have come as often. Soon, where each rank has a core; where they share one, the others need
-// it.
-void NodeSums::meet() {
+// Returns when all ranks have called it equally often. It spins first, which is fast if each rank has a core, and then
+// yields, so that ranks that share a core let the others run.
+void NodeSums::barrier() {
   constexpr int kSpins = 2000;
   auto* flags = reinterpret_cast<Flag*>(memory_);
-  flags[rank_].arrivals.store(++meetings_, std::memory_order_release);
+  flags[rank_].arrivals.store(++barriers_, std::memory_order_release);
   for (int rank = 0; rank < size_; ++rank)
-    for (int looks = 0; flags[rank].arrivals.load(std::memory_order_acquire) < meetings_; ++looks)
-      if (looks > kSpins) sched_yield();
+    for (int spins = 0; flags[rank].arrivals.load(std::memory_order_acquire) < barriers_; ++spins)
+      if (spins > kSpins) sched_yield();
 }
 
 template <class T>
@@ -101,8 +103,8 @@ void NodeSums::all_reduce(std::span<T> data) {
   for (; !data.empty(); data = data.subspan(std::min(data.size(), kPiece / sizeof(T)))) {
     const size_t count = std::min(data.size(), kPiece / sizeof(T));
     std::memcpy(slot(rank_), data.data(), count * sizeof(T));
-    meet();
-    // Whole cache lines for each rank, from all slots.
+    barrier();
+    // Each rank adds its share of whole cache lines over all slots.
     const size_t line = 64 / sizeof(T), lines = (count + line - 1) / line, ranks = static_cast<size_t>(size_);
     const size_t begin = std::min(count, lines * static_cast<size_t>(rank_) / ranks * line),
                  end = std::min(count, lines * (static_cast<size_t>(rank_) + 1) / ranks * line);
@@ -111,7 +113,7 @@ void NodeSums::all_reduce(std::span<T> data) {
       const T* other = reinterpret_cast<const T*>(slot(rank));
       for (size_t i = begin; i < end; ++i) sums[i] += other[i];
     }
-    meet();
+    barrier();
     std::memcpy(data.data(), sums, count * sizeof(T));
   }
 }

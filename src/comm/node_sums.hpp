@@ -1,5 +1,5 @@
-// Sums over the ranks of one host through memory that all of them see: for a gradient of some tens of kilobytes
-// several times as fast as MPI's own, and always in the order of the ranks.
+// All-reduces between the ranks of one host through shared memory. For a gradient of some tens of kilobytes, this is
+// several times as fast as MPI, and it always adds in rank order.
 #pragma once
 
 #include <mpi.h>
@@ -14,19 +14,19 @@ namespace drl {
 
 class NodeSums {
  public:
-  // Collective over `comm`. On all ranks or on none: null when some rank is on another host, or, which rank 0 says,
-  // when the memory cannot be had or seen by all (/dev/shm is full, or is not the same for all).
+  // Collective over `comm`. Returns null on all ranks if the ranks are on several hosts, or, with a warning from rank
+  // 0, if they cannot share memory (/dev/shm is full, or not the same for all ranks).
   static std::unique_ptr<NodeSums> make(MPI_Comm comm);
   ~NodeSums();
   NodeSums(const NodeSums&) = delete;
   NodeSums& operator=(const NodeSums&) = delete;
 
-  // Collective, of equal sizes: adds up ((rank 0 + rank 1) + rank 2) ..., in place.
+  // Collective; sizes must be equal. Adds ((rank 0 + rank 1) + rank 2) ..., in place.
   template <class T>
   void all_reduce(std::span<T> data);
 
  private:
-  static constexpr size_t kPiece = 128 << 10;  // bytes of each rank that are added up at a time
+  static constexpr size_t kPiece = 128 << 10;  // bytes of each rank that are added at a time
   struct alignas(128) Flag {
     std::atomic<uint64_t> arrivals;
   };
@@ -36,11 +36,11 @@ class NodeSums {
   bool map(int file);
   size_t bytes() const { return static_cast<size_t>(size_) * (sizeof(Flag) + kPiece) + kPiece; }
   std::byte* slot(int rank) const { return memory_ + size_ * sizeof(Flag) + static_cast<size_t>(rank) * kPiece; }
-  void meet();
+  void barrier();
 
   int rank_, size_;
-  uint64_t meetings_ = 0;
-  std::byte* memory_ = nullptr;  // a flag and a slot for each rank, and the sums
+  uint64_t barriers_ = 0;
+  std::byte* memory_ = nullptr;  // a flag per rank, a slot per rank, and the sums
 };
 
 }  // namespace drl

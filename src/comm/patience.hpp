@@ -1,4 +1,4 @@
-// Waiting with a limit.
+// Waiting with a time limit.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,14 @@
 
 namespace drl {
 
-// Counts the seconds in which this process could run, by its own ticks: a suspended job (scontrol suspend, SIGSTOP, a
-// frozen cgroup) does not use up the time for which it waits.
+// Counts the seconds in which this process could run. While the job is suspended (scontrol suspend, SIGSTOP, a frozen
+// cgroup), the time limit of a wait does not run down.
 class Patience {
  public:
   explicit Patience(Clock::time_point start = Clock::now()) : last_tick_(start) {}
 
-  // Counted since the start. To be called in every round of a loop: longer than this between two calls is a standstill.
+  // Returns the seconds counted since the start. Call it in every round of a loop: a gap longer than kTick between two
+  // calls counts as a suspension, of which only kTick is added.
   static constexpr std::chrono::milliseconds kTick{250};
   double seconds(Clock::time_point now = Clock::now()) {
     counted_ += std::min<Clock::duration>(now - last_tick_, kTick);
@@ -31,7 +32,7 @@ class Patience {
   Clock::duration counted_{};
 };
 
-// Between two looks at what a loop waits for: short waits cost no sleep, long ones no core.
+// Pauses between two checks of a waiting loop: it yields in the first rounds and sleeps in later ones.
 inline void nap(int64_t round) {
   if (round < 1000) {
     std::this_thread::yield();
@@ -40,7 +41,7 @@ inline void nap(int64_t round) {
   }
 }
 
-// Looks at `done` until it is true; false after `seconds` of `patience`.
+// Polls `done` until it is true. Returns false when `patience` has counted `seconds`.
 template <class Done>
 bool wait_until(const Done& done, Patience& patience, double seconds) {
   for (int64_t round = 0; !done(); ++round) {
@@ -50,8 +51,8 @@ bool wait_until(const Done& done, Patience& patience, double seconds) {
   return true;
 }
 
-// Runs `work` in a thread of its own, which is left behind if it lasts longer: file systems may not answer at all.
-// False in that case.
+// Runs `work` in a separate thread. Returns false, and abandons the thread, if it takes longer than `seconds`: a file
+// system may not respond at all.
 inline bool done_within(double seconds, std::function<void()> work) {
   auto task = std::make_shared<std::packaged_task<void()>>(std::move(work));
   std::future<void> result = task->get_future();

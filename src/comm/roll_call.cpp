@@ -10,9 +10,9 @@
 namespace drl {
 namespace {
 
-constexpr size_t kMostHosts = 6;  // in a text
+constexpr size_t kMostHosts = 6;  // listed in a text
 
-// "0-3, 6" from 0, 1, 2, 3, 6
+// Returns "0-3, 6" for 0, 1, 2, 3, 6.
 std::string numbers_text(const std::vector<int>& numbers) {
   std::vector<std::string> parts;
   for (size_t i = 0, end; i < numbers.size(); i = end) {
@@ -72,7 +72,7 @@ void RollCall::reply(const std::string& text) const {
   exchange(name_ + text, ranks, {}, 0);
 }
 
-std::optional<std::string> RollCall::heard() const {
+std::optional<std::string> RollCall::received_reply() const {
   const auto messages = exchange("", {}, {world_ranks_[0]}, 0);
   return messages.empty() ? std::nullopt : without_name(messages.begin()->second);
 }
@@ -87,7 +87,7 @@ std::vector<Group> groups_of(const std::vector<std::string>& texts) {
   return groups;
 }
 
-std::string by_text(const std::vector<std::string>& texts, const std::vector<std::string>& hosts) {
+std::string values_with_ranks(const std::vector<std::string>& texts, const std::vector<std::string>& hosts) {
   std::vector<std::string> parts;
   for (const auto& [text, ranks] : groups_of(texts))
     if (!text.empty()) parts.push_back(fmt::format("{} ({})", text, ranks_text(ranks, hosts)));

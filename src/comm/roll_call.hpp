@@ -1,4 +1,4 @@
-// Which ranks have come so far: a collective would wait for those that never do.
+// Finds out which ranks have arrived, without a collective, which would wait forever for ranks that never arrive.
 #pragma once
 
 #include <map>
@@ -10,43 +10,45 @@
 
 namespace drl {
 
-// Every rank answers with a note, rank 0 hears them and replies: two messages a rank. No call waits.
+// Every rank sends a note to rank 0, and rank 0 replies: two messages per rank. No call blocks.
 class RollCall {
  public:
-  // Of the ranks of `comm`. `name` tells this roll call from others: what comes late is not mistaken for another's.
+  // A roll call of the ranks of `comm`. The `name` marks its messages, so that late ones are not mistaken for those of
+  // another roll call.
   RollCall(const std::string& name, const Communicator& comm);
 
-  // "Here": once on each rank.
+  // Reports this rank as present, once on each rank.
   void answer(const std::string& note);
 
-  // Rank 0: have all answered by now? Notes by rank, empty where none has come; none of them elsewhere.
+  // On rank 0, complete() returns whether all ranks have answered by now, and notes() returns the notes by rank,
+  // nullopt for those that have not arrived. On other ranks, notes() is empty.
   bool complete();
   const std::vector<std::optional<std::string>>& notes() const { return notes_; }
   std::vector<int> missing() const;
-  // Rank 0: to all that have answered.
+  // On rank 0, sends `text` to all ranks that have answered.
   void reply(const std::string& text) const;
 
-  // The other ranks: what rank 0 replied, once it has come.
-  std::optional<std::string> heard() const;
+  // On other ranks, returns rank 0's reply if it has arrived.
+  std::optional<std::string> received_reply() const;
 
  private:
   std::optional<std::string> without_name(const std::string& message) const;
 
   std::string name_;
   int rank_;
-  std::vector<int> world_ranks_;   // that messages go to: rank 0's, and on rank 0 all
-  std::map<int, size_t> awaited_;  // rank 0: those that have not answered, from their world ranks
+  std::vector<int> world_ranks_;   // world ranks of all ranks on rank 0, only that of rank 0 elsewhere
+  std::map<int, size_t> awaited_;  // on rank 0: ranks that have not answered, by world rank
   std::vector<std::optional<std::string>> notes_;
 };
 
-// Ranks of the same text, in the order of their first ranks.
+// Ranks with the same text. groups_of orders the groups by their first rank.
 struct Group {
   std::string text;
   std::vector<int> ranks;
 };
 std::vector<Group> groups_of(const std::vector<std::string>& texts);
 
-// One fact of all ranks.
+// Returns one member of the facts of all ranks.
 template <class Facts>
 std::vector<std::string> column(const std::vector<Facts>& ranks, std::string Facts::*fact) {
   std::vector<std::string> values;
@@ -54,10 +56,10 @@ std::vector<std::string> column(const std::vector<Facts>& ranks, std::string Fac
   return values;
 }
 
-// "ranks 0-3, 6 on node1; rank 8 on node2"; without the hosts of ranks that `hosts` does not hold.
+// Returns "ranks 0-3, 6 on node1; rank 8 on node2". The host is left out for ranks beyond the end of `hosts`.
 std::string ranks_text(const std::vector<int>& ranks, const std::vector<std::string>& hosts);
 
-// "A (ranks 0-3 on node1), B (rank 4 on node2)": each text once, empty ones left out.
-std::string by_text(const std::vector<std::string>& texts, const std::vector<std::string>& hosts);
+// Returns each text once with its ranks, "A (ranks 0-3 on node1), B (rank 4 on node2)"; empty texts are left out.
+std::string values_with_ranks(const std::vector<std::string>& texts, const std::vector<std::string>& hosts);
 
 }  // namespace drl

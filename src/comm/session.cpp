@@ -21,8 +21,8 @@ constexpr const char* kMpi = "Open MPI";
 constexpr bool kMpich = false;
 constexpr const char* kSrunPlugin = "pmix";
 
-// Whether this Open MPI can speak PMI-1 or PMI-2 with srun: only if it was built so, which shows in its plugins. True
-// when it has none to look at.
+// Returns whether this Open MPI was built with support for srun's PMI-1 or PMI-2, which is visible from its plugins.
+// Returns true if it has no plugins to inspect.
 bool speaks_pmi() {
   Dl_info library;
   if (dladdr(reinterpret_cast<void*>(&MPI_Init_thread), &library) == 0) return true;
@@ -45,36 +45,36 @@ constexpr bool kMpich = true;
 constexpr const char* kSrunPlugin = "pmi2 (on a Cray cray_shasta)";
 #endif
 
-// Why ranks that srun started do not find each other, and what to type.
-std::string srun_and_mpi_disagree() {
+// Returns the reason why MPI does not find the ranks that srun started, and the command to type.
+std::string srun_mismatch() {
   const std::string plugin = process_environment()("SLURM_MPI_TYPE").value_or("");
-  return " (srun" + (plugin.empty() ? "" : " --mpi=" + plugin) + " and " + kMpi +
-         " do not know each other): start it by srun --mpi=" + kSrunPlugin +
-         "; if \"srun --mpi=list\" has no such plugin, by mpirun within salloc or sbatch";
+  return " (srun" + (plugin.empty() ? "" : " --mpi=" + plugin) + " does not work with " + kMpi +
+         "): start drl with srun --mpi=" + kSrunPlugin +
+         "; if \"srun --mpi=list\" does not show this plugin, start drl with mpirun in an salloc or sbatch job";
 }
 
-// Why ranks do not find each other, and what to type.
-std::string disagreement(const LaunchInfo& launch) {
-  if (launch.launcher == "srun") return srun_and_mpi_disagree();
-  return " (the launcher and " + std::string(kMpi) +
-         " do not know each other): use the mpirun of the MPI that drl was built with";
+// Returns the reason why MPI does not find the ranks, and what to type.
+std::string launcher_mismatch(const LaunchInfo& launch) {
+  if (launch.launcher == "srun") return srun_mismatch();
+  return " (the launcher " + launch.launcher + " does not work with this " + kMpi +
+         "): use the mpirun of the MPI that drl was built with";
 }
 
-// Open MPI ends the program where the launcher gave it nothing to find the other ranks by, with forty lines from every
-// rank.
+// Checks that the launcher provides a way to find the other ranks. Otherwise Open MPI would end the program with forty
+// lines from every rank.
 void check_launcher_speaks_to_mpi(const LaunchInfo& launch) {
 #ifdef OPEN_MPI
   const Environment environment = process_environment();
-  const bool flux = launch.launcher == "flux" && environment("FLUX_PMI_LIBRARY_PATH");  // which Open MPI 4 loads
+  const bool flux = launch.launcher == "flux" && environment("FLUX_PMI_LIBRARY_PATH");  // Open MPI 4 loads it
   if (environment("PMIX_RANK") || flux || (environment("PMI_RANK") && speaks_pmi())) return;
   if (launch.rank != 0) throw ReportedError(kUsage);
-  throw UsageError("MPI cannot start" + disagreement(launch));
+  throw UsageError("MPI cannot start" + launcher_mismatch(launch));
 #else
   (void)launch;
 #endif
 }
 
-// Says what it takes from the user.
+// Switches off MPI's GPU support, and logs the variables of the user that it changes.
 void keep_mpi_off_gpus() {
   const Environment environment = process_environment();
   std::vector<std::string> changed;
@@ -84,17 +84,18 @@ void keep_mpi_off_gpus() {
                                     setting.value ? "set to " : "unset", setting.value ? setting.value : ""));
     setting.value ? setenv(setting.name, setting.value, 1) : unsetenv(setting.name);
   }
-  if (!changed.empty()) log::info("MPI carries host data only: {}", join(changed, ", "));
+  if (!changed.empty()) log::info("MPI transfers host data only, so {}", join(changed, ", "));
 }
 
-// hwloc, which tells MPI and us where cores are, opens all of its plugins first: in Debian for OpenCL, X11 and XML,
-// with thirty libraries; on GPU nodes CUDA's too. Of them we ask for the PCI bus only. A user's own list stays.
+// hwloc, which MPI and drl use to find cores, loads all of its plugins at start: on Debian those for OpenCL, X11 and
+// XML with thirty libraries, and on GPU nodes CUDA's. drl only needs the PCI plugin. A list that the user has set is
+// kept.
 void leave_out_hwloc_plugins() {
   setenv("HWLOC_PLUGINS_BLACKLIST",
          "hwloc_xml_libxml,hwloc_opencl,hwloc_gl,hwloc_cuda,hwloc_nvml,hwloc_rsmi,hwloc_levelzero", 0);
 }
 
-// MPI_Init by one thread that alone calls MPI afterwards; finalised unless the rank fails.
+// Initialises MPI for one thread, which makes all MPI calls, and finalises it at the end.
 class MpiLibrary {
  public:
   explicit MpiLibrary(const LaunchInfo& launch) : initialised_(launch.launched()) {
@@ -104,7 +105,9 @@ class MpiLibrary {
     int provided = 0;
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_FUNNELED)
-      throw Error("MPI could not be initialised: check that the program's MPI library is the launcher's");
+      throw Error(
+          "MPI_Init_thread failed (drl's MPI library may not be that of the launcher): run ldd on the program and "
+          "compare with mpirun --version");
   }
   ~MpiLibrary() {
     if (initialised_) MPI_Finalize();
@@ -118,13 +121,13 @@ class MpiLibrary {
 
 void check_world(const LaunchInfo& launch, const Communicator& comm) {
   if (comm.rank() == launch.rank && comm.size() == launch.world_size) return;
-  // Every rank sees a wrong size, and the first one says it. Wrong numbers only some see, and so end all.
+  // All ranks see a wrong size, so only the first one reports it. Only some ranks see a wrong rank, so each reports it.
   if (launch.rank != 0 && comm.size() != launch.world_size) throw ReportedError(kUsage);
   throw UsageError(fmt::format("MPI sees rank {} of {}, but {} started rank {} of {}{}", comm.rank(), comm.size(),
-                               launch.launcher, launch.rank, launch.world_size, disagreement(launch)));
+                               launch.launcher, launch.rank, launch.world_size, launcher_mismatch(launch)));
 }
 
-// The other ranks do not know of this error, and may be waiting for us.
+// Ends all ranks after an error that the other ranks do not know about; they may be waiting for this one.
 int abort_all(Communicator& comm, const char* message, int exit_code) {
   log::error("{}", message);
   comm.abort(exit_code);
@@ -161,7 +164,7 @@ int run_session(const LaunchInfo& launch, const std::function<int(Communicator&)
     }
   } catch (const ReportedError& error) {
     return error.exit_code();
-  } catch (const UsageError& error) {  // of all ranks alike; before there was a communicator
+  } catch (const UsageError& error) {  // the same on all ranks; thrown before the communicator existed
     log::write(log::Level::common_error, error.what());
     return error.exit_code();
   } catch (const Error& error) {

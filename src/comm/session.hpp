@@ -1,4 +1,4 @@
-// A program's life among the other ranks: starts MPI when a launcher started us, and ends all ranks alike.
+// Starts MPI if a launcher started this process, runs the program, and ends all ranks with the same exit code.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,19 @@
 
 namespace drl {
 
-// A variable that is to be set, or with nullptr not to be set.
+// An environment variable to set, or to unset if the value is nullptr.
 struct Setting {
   const char *name, *value;
 };
 
-// What must change before MPI starts, since MPI carries host data only: Cray MPICH ends a program that asks for more,
-// or at a site that does so for all, and does not link its GPU transport layer (GTL). `mpich`: of the MPICH family.
-// Pure.
+// Returns the variables to change before MPI starts, because drl's MPI transfers host data only. Cray MPICH ends any
+// program that enables GPU support, or inherits it from the site's defaults, without linking the GPU transport layer
+// (GTL). `mpich` is true for the MPICH family. Pure.
 std::vector<Setting> host_data_only(const Environment& environment, bool mpich);
 
-// Runs `body(comm)` and returns the exit code for main. MPI is initialised only if `launch` names a launcher. An error
-// that all ranks share (ReportedError) ends each with its code; one that the others do not know of is printed with rank
-// and host, and ends them through MPI_Abort.
+// Runs `body(comm)` and returns the exit code for main. MPI is initialised only if a launcher started this process.
+// Errors that all ranks share (ReportedError, SharedError) end each rank with their exit code. Any other error is
+// printed with rank and host and ends all ranks with MPI_Abort.
 int run_session(const LaunchInfo& launch, const std::function<int(Communicator&)>& body);
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// How facts of ranks travel: as JSON.
+// Ranks exchange their facts as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace drl {
 
-// What comes from outside, such as a host's name, need be no UTF-8: bytes that are none are replaced.
+// Converts facts to JSON. Bytes that are not valid UTF-8, such as in a host's name, are replaced.
 template <class Facts>
 std::string to_wire(const Facts& facts) {
   return nlohmann::json(facts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -20,7 +20,7 @@ Facts from_wire(const std::string& text) {
   return nlohmann::json::parse(text).get<Facts>();
 }
 
-// Collective. Those of all ranks on rank 0, empty elsewhere.
+// Collective. Returns the facts of all ranks on rank 0, and nothing on the other ranks.
 template <class Facts>
 std::vector<Facts> gather_facts(Communicator& comm, const Facts& mine) {
   std::vector<Facts> all;

@@ -10,9 +10,9 @@
 namespace drl {
 namespace {
 
-size_t whole_lines(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t round_up_to_cache_lines(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// calloc would do, but it is free to give recycled memory, which it must then write to.
+// Maps zeroed pages. calloc may return recycled memory instead, which it zeroes by writing to all of it at once.
 void* map(size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
@@ -20,18 +20,18 @@ void* map(size_t bytes) {
 
 }  // namespace
 
-void* allocate_lazily(size_t asked) {
-  const size_t bytes = whole_lines(asked);
+void* allocate_lazily(size_t requested) {
+  const size_t bytes = round_up_to_cache_lines(requested);
   void* memory = bytes < kLazyBytes ? std::aligned_alloc(kAlignment, bytes) : map(bytes);
   if (memory == nullptr)
-    throw Error("no memory for " + human_bytes(static_cast<double>(asked)) +
-                " (the system refused it): use fewer environments or ask for more memory");
+    throw Error("no memory for " + human_bytes(static_cast<double>(requested)) +
+                " (the system refused the allocation): use fewer environments (--num_envs) or request more memory");
   if (bytes < kLazyBytes) std::memset(memory, 0, bytes);
   return memory;
 }
 
-void release_lazy(void* memory, size_t asked) noexcept {
-  const size_t bytes = whole_lines(asked);
+void release_lazy(void* memory, size_t requested) noexcept {
+  const size_t bytes = round_up_to_cache_lines(requested);
   if (bytes < kLazyBytes) {
     std::free(memory);
   } else {

@@ -1,9 +1,9 @@
-// Array<T>: a zeroed block of numbers in the memory of a queue.
+// Array<T>: a zeroed array in a queue's memory.
 #pragma once
 
 #include <cstddef>
 #include <limits>
-#include <span>  // which an Array converts to
+#include <span>  // an Array converts to std::span
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -13,26 +13,27 @@
 
 namespace drl {
 
-// Zeroed memory of the host, 64-byte aligned, whole cache lines of it. From kLazyBytes on, the pages come from the
-// system one by one as they are first touched: rows never written cost no memory, and a page lies near the core that
-// first wrote it. Throws Error when it cannot be had.
+// Allocates zeroed host memory in whole cache lines, 64-byte aligned. From kLazyBytes on, the system provides each page
+// when it is first touched: rows that are never written cost no memory, and a page is near the core that first wrote
+// it. Throws Error if the memory is not available.
 inline constexpr size_t kAlignment = 64, kLazyBytes = size_t{1} << 20;
 void* allocate_lazily(size_t bytes);
 void release_lazy(void* memory, size_t bytes) noexcept;
 
-// Where an Array lies: where a queue computes, or host memory from and to which it copies fast (the same, for a queue
-// of the host).
+// The location of an Array: memory where the queue computes, or host memory for fast copies to and from it. On a host
+// queue both are ordinary memory.
 enum class Memory { device, host };
 
-// `size` numbers, all zero before what is enqueued later. Movable, not copyable; a moved-from Array is empty. Converts
-// to a std::span. The queue must live longer than its arrays. Throws Error when the memory cannot be had.
+// An array of `size` elements, which are zero before any work that is enqueued later. Movable, not copyable; a
+// moved-from Array is empty. Converts to a std::span. The queue must outlive its arrays. Throws Error if the memory is
+// not available.
 template <class T>
 class Array {
-  static_assert(std::is_trivially_copyable_v<T>, "an Array holds numbers: zero bytes must be a valid value");
+  static_assert(std::is_trivially_copyable_v<T>, "an Array holds plain data: zero bytes must be a valid value");
 
  public:
   Array() = default;
-  // Plain host memory.
+  // Allocates ordinary host memory, without a queue.
   explicit Array(size_t size) : size_(size) {
     if (size > 0) data_ = static_cast<T*>(allocate_lazily(bytes_of(size)));
   }
@@ -65,7 +66,7 @@ class Array {
   const T* data() const { return data_; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  // Only where the host sees the memory.
+  // Only for memory that the host can access.
   T& operator[](size_t i) { return data_[i]; }
   const T& operator[](size_t i) const { return data_[i]; }
   T* begin() { return data_; }
@@ -77,7 +78,7 @@ class Array {
   static size_t bytes_of(size_t size) {
     if (size <= std::numeric_limits<ptrdiff_t>::max() / sizeof(T) - kAlignment) return size * sizeof(T);
     throw Error("no memory for " + std::to_string(size) + " numbers of " + std::to_string(sizeof(T)) +
-                " bytes (more than there are addresses): use fewer environments");
+                " bytes (this exceeds the address space): use fewer environments (--num_envs)");
   }
 
   T* data_ = nullptr;

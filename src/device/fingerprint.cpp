@@ -24,7 +24,7 @@ Fingerprints::Fingerprints(Queue& queue, const std::vector<StateField>& fields) 
   scratch_ = Array<double>(queue, sum_scratch(queue, static_cast<int64_t>(segments.size())));
   hashes_ = Array<double>(queue, segments.size());
   host_hashes_ = Array<double>(queue, segments.size(), Memory::host);
-  queue.synchronize();  // the vector ends here
+  queue.synchronize();  // the copy reads `segments`, which is destroyed here
 }
 
 void Fingerprints::enqueue(double* out) {

@@ -1,4 +1,5 @@
-// Numbers that replicas share only as long as their state is equal to the bit, computed where the state is.
+// Fingerprints of replicated state, to detect ranks whose state is no longer bit-identical. They are computed where the
+// state is, e.g. on the GPU.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,12 @@ namespace drl {
 
 class Fingerprints {
  public:
-  // Of the replicated fields among `fields` that lie in the queue's memory.
+  // Covers the fields that are replicated and in the queue's memory.
   Fingerprints(Queue& queue, const std::vector<StateField>& fields);
 
-  // Enqueues one number for all of them, to `out` in the queue's memory. It is an integer below 2^53.
+  // Enqueues the computation of one fingerprint of all fields, to `out` in the queue's memory: an integer below 2^53.
   void enqueue(double* out);
-  // One for each field, as of the last enqueue that was waited for.
+  // Returns a fingerprint of each field, from the last enqueue(). The caller must have waited for the queue.
   std::vector<uint64_t> by_field() const;
 
  private:
@@ -32,7 +33,7 @@ class Fingerprints {
   std::vector<int> segments_of_field_;
   int64_t longest_ = 0;
   Array<Segment> segments_;
-  Array<double> scratch_, hashes_, host_hashes_;  // of the segments
+  Array<double> scratch_, hashes_, host_hashes_;  // one element per segment, except scratch_
 };
 
 }  // namespace drl

@@ -5,7 +5,8 @@
 
 namespace drl {
 
-// Of segment number `column`: 20 bits of a hash of each word and its place, so that their sums are exact in any order.
+// Columns: one per segment. Each term is 20 bits of a hash of a word and its index, so that sums are exact in any
+// order.
 struct SegmentHashes {
   const Fingerprints::Segment* segments;
 
@@ -30,6 +31,7 @@ struct SegmentHashes {
   }
 };
 
+// Writes the sum of `count` numbers to `out`.
 struct AddUp {
   const double* numbers;
   int count;

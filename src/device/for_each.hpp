@@ -1,16 +1,17 @@
-// One way to compute: a function object over indices. Its lanes<F>(i) does the indices i, i + 1, ... of F's lanes at
-// once; one that has operator()(i) instead does them one by one. It is copied to where it runs: it holds numbers and
-// pointers into the queue's memory only.
+// All computation on hosts and GPUs is for_each: a function object (kernel) is called for a range of indices. It has
+// either lanes<F>(i), which processes indices i, i + 1, ... of F's lanes at once, or operator()(i), which processes one
+// index. A kernel is copied to where it runs, so it may only contain numbers and pointers into the queue's memory.
 //
-// The loops are compiled elsewhere: each function object stands in a list of its room (DRL_KERNELS), which
-// device/hot_loop.hpp instantiates once for each instruction set and device/gpu_loop.hpp for GPUs.
+// The loops are compiled in separate units: the *_loops.cpp and *_loops.cu files of each room list its kernels with
+// DRL_LOOP and similar macros. device/hot_loop.hpp compiles them for each instruction set, device/gpu_loop.hpp for
+// GPUs.
 #pragma once
 
 #include <cstdint>
 
 #include "base/check.hpp"
 #include "device/queue.hpp"
-#include "drl/lanes.hpp"  // which opens the namespaces
+#include "drl/lanes.hpp"  // opens the namespaces of the instruction sets
 
 namespace drl {
 
@@ -22,28 +23,29 @@ namespace drl {
 DRL_FOR_EACH_ISA(DRL_DECLARE_LOOP)
 #undef DRL_DECLARE_LOOP
 
-// How a GPU does it, if this program has GPU code: whoever compiled that for Function sets it before main.
+// The launcher of Function's loop on a GPU. The unit that compiles it for GPUs sets it before main(); null if there is
+// none.
 template <class Function>
 struct GpuLoop {
   static inline void (*launch)(void* stream, int64_t begin, int64_t end, const Function& function) = nullptr;
 };
 
-// Of functions that are compiled for GPUs only: they say `using GpuOnly = void`.
+// True for functions that are compiled for GPUs only. These declare `using GpuOnly = void`.
 template <class Function>
 inline constexpr bool kGpuOnly = requires {
   typename Function::GpuOnly;
 };
 
-// Enqueues function over [begin, end), in any order.
+// Enqueues calls of `function` for the indices in [begin, end), in any order.
 template <class Function>
 void for_each(Queue& queue, int64_t begin, int64_t end, const Function& function) {
   if (begin >= end) return;
   if (queue.on_gpu()) {
-    DRL_CHECK(GpuLoop<Function>::launch, "a function without code for GPUs");
+    DRL_CHECK(GpuLoop<Function>::launch, "the function is not compiled for GPUs");
     return GpuLoop<Function>::launch(queue.native(), begin, end, function);
   }
   if constexpr (kGpuOnly<Function>) {
-    throw Error("a function without code for the host");
+    throw Error("the function is compiled for GPUs only");
   } else {
     switch (queue.isa()) {
 #define DRL_CALL_LOOP(isa) \

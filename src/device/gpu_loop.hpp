@@ -1,5 +1,5 @@
-// The GPU's loops over function objects: what hot_loop.hpp is where a GPU's compiler, or the tests' stand-in of the
-// device runtime, reads it.
+// Compiles loops over function objects for GPUs. It replaces device/hot_loop.hpp in units for CUDA's compiler and for
+// the CPU emulation of the CUDA runtime in the tests.
 #pragma once
 
 #include "device/for_each.hpp"

@@ -6,7 +6,8 @@
 
 namespace drl {
 
-// A stream of the GPU that this thread uses. Throws Error where that fails. `isa`: of what the host does beside it.
+// Creates a queue that is a stream on this thread's current GPU. `isa` is the instruction set of the host's loops.
+// Throws Error if the stream cannot be created.
 std::unique_ptr<Queue> make_gpu_queue(Isa isa = Isa{});
 
 }  // namespace drl

@@ -1,6 +1,7 @@
-// For units that hold the loops over function objects and nothing else. Such a unit is compiled once for each
-// instruction set (drl_hot_sources): a function of the standard library would be too, and the linker could take it for
-// all others. A GPU unit (.cu) includes it once more, and then the same lines make the GPU's loops.
+// For units that contain only loops over function objects. Such a unit is compiled once for each instruction set
+// (drl_hot_sources), so it must not contain functions of the standard library: the linker keeps one copy of those,
+// which might use instructions that the CPU lacks. A GPU unit (.cu) includes the same unit, and the macros then define
+// the GPU's loops.
 #pragma once
 
 #include "device/reduce.hpp"
@@ -12,8 +13,8 @@
 
 #include "drl/loop.hpp"
 
-// In namespace drl::DRL_ISA: for_each of a function object; the same of one that GPUs do not use; add_rows of one;
-// sum_columns of a Load.
+// To be used in namespace drl::DRL_ISA. DRL_LOOP compiles for_each for a function object, DRL_HOST_LOOP the same except
+// on GPUs, DRL_SUM_ROWS add_rows for a function of rows, and DRL_SUM_COLUMNS sum_columns for a Load.
 #define DRL_LOOP(...) template void loop<__VA_ARGS__>(int64_t, int64_t, const __VA_ARGS__&);
 #define DRL_HOST_LOOP(...) DRL_LOOP(__VA_ARGS__)
 #define DRL_SUM_ROWS(...) DRL_LOOP(HostSumRows<__VA_ARGS__>)

@@ -13,7 +13,7 @@ constexpr std::string_view kNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
 bool has(Isa isa) {
   switch (isa) {
     case Isa::x86_64_v2:
-      return true;  // what all is compiled for
+      return true;  // the baseline for which all code is compiled
     case Isa::x86_64_v3:
       return __builtin_cpu_supports("x86-64-v3");
     case Isa::x86_64_v4:
@@ -61,7 +61,7 @@ Isa isa_of(std::string_view name) {
     if (name_of(isa) == name) return isa;
     names.emplace_back(name_of(isa));
   }
-  throw UsageError("--isa " + std::string(name) + " is not an instruction set of this machine (it has " +
+  throw UsageError("--isa " + std::string(name) + " is not available on this machine (its instruction sets are " +
                    join(names, ", ") + "): use one of these, or auto");
 }
 

@@ -1,4 +1,5 @@
-// Instruction sets for which hot units are compiled (drl_hot_sources in cmake/DrlRooms.cmake), and which of them runs.
+// The instruction sets for which hot units are compiled (drl_hot_sources in cmake/DrlRooms.cmake), and the choice of
+// one.
 #pragma once
 
 #include <string>
@@ -15,13 +16,14 @@ enum class Isa {
 #undef DRL_ENUMERATOR
 };
 
-// "x86-64-v4"
+// Returns its name, e.g. "x86-64-v4".
 std::string_view name_of(Isa isa);
-// Does it multiply and add in one?
+// Returns whether it has fused multiply-add instructions.
 bool has_fused_multiply_add(Isa isa);
-// Those that this machine has, from the least to the most; never empty.
+// Returns those that this machine supports, from the most basic to the most advanced; never empty.
 std::vector<Isa> available_isas();
-// The one of this name, or the best for "auto". Throws UsageError for one that is unknown or that this machine lacks.
+// Returns the one with this name, or the most advanced one for "auto". Throws UsageError if it is unknown or not
+// supported by this machine.
 Isa isa_of(std::string_view name);
 
 }  // namespace drl

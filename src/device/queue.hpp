@@ -1,5 +1,5 @@
-// Where work is done. A queue of the host does it at once; a queue of a GPU is a stream, whose work can be recorded
-// once and launched again and again. Who computes writes steps onto a Queue& and does not know which it is.
+// A queue of work. A host queue runs work at once; a GPU queue is a stream, whose work can be recorded once and
+// launched repeatedly. Code enqueues work on a Queue& without knowing whether it runs on the host or a GPU.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace drl {
 
-// Work that was recorded, to be launched as a whole.
+// Recorded work that is launched as a whole (a CUDA graph).
 class RecordedWork {
  public:
   virtual ~RecordedWork() = default;
@@ -24,17 +24,17 @@ class Queue {
   Queue& operator=(const Queue&) = delete;
 
   bool on_gpu() const { return on_gpu_; }
-  Isa isa() const { return isa_; }                  // of the host's loops
-  virtual void* native() const { return nullptr; }  // a GPU's stream, for kernels and collectives
+  Isa isa() const { return isa_; }                  // the instruction set of the host's loops
+  virtual void* native() const { return nullptr; }  // the GPU stream, for kernels and collectives; null on a host
 
-  // Zeroed memory where the queue computes, and memory of the host from and to which it copies fast. Each throws Error,
-  // saying how much was asked for, when it cannot be had. Array (device/array.hpp) owns what these give.
+  // Allocate and release zeroed memory where the queue computes, and host memory for fast copies to and from it. The
+  // allocating functions throw Error if the memory is not available. Array (device/array.hpp) owns such memory.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory, size_t bytes) noexcept = 0;
   virtual void* allocate_host(size_t bytes) = 0;
   virtual void release_host(void* memory, size_t bytes) noexcept = 0;
 
-  // Enqueued: from anywhere to anywhere, not overlapping.
+  // Enqueue copying and clearing. Both ends may be in any memory; they must not overlap.
   virtual void copy_bytes(void* to, const void* from, size_t bytes) = 0;
   virtual void clear_bytes(void* memory, size_t bytes) = 0;
   template <class T>
@@ -46,28 +46,31 @@ class Queue {
     if (count > 0) clear_bytes(memory, count * sizeof(T));
   }
 
-  // Whether all that was enqueued is done; throws Error if it failed.
+  // Returns whether all enqueued work is done. Throws Error if it failed.
   virtual bool done() = 0;
-  // Waits for it. For starts, saves and tests: what has a collective among it is waited for by Communicator::wait.
+  // Waits until all enqueued work is done. For startup, saving and tests. Work with collectives must be waited for with
+  // Communicator::wait.
   void synchronize();
 
-  // Records what `enqueue` enqueues, of which nothing runs. It must not wait for the queue nor allocate. Null where
-  // there is nothing to gain by it (on the host): call `enqueue` again instead. Throws Error if it cannot be recorded.
+  // Records the work that `enqueue` enqueues without running it. `enqueue` must neither wait for the queue nor
+  // allocate. A host queue returns null without calling `enqueue`; the caller then calls `enqueue` each time instead.
+  // Throws Error if the work cannot be recorded.
   virtual std::unique_ptr<RecordedWork> record(const std::function<void()>& enqueue) = 0;
   virtual void launch(RecordedWork& recording) = 0;
 
-  // A point in the queue, and the seconds between two that were passed.
+  // A point in the queue's work, to measure the time between two points.
   class Event {
    public:
     virtual ~Event() = default;
     virtual void record() = 0;
-    // Whether what was enqueued before it is done; throws Error if that failed.
+    // Returns whether the work before the recorded point is done. Throws Error if it failed.
     virtual bool passed() const = 0;
+    // Returns the seconds between two points that have passed.
     virtual double seconds_since(const Event& start) const = 0;
   };
   virtual std::unique_ptr<Event> make_event() = 0;
 
-  // A part of the work by name, on a profiler's time line (nsys), while it lives.
+  // Names the work that is enqueued while it lives, on the time line of a profiler such as nsys.
   class Range {
    public:
     Range(Queue& queue, const char* name) : queue_(queue) { queue.begin_range(name); }
@@ -89,7 +92,7 @@ class Queue {
   const Isa isa_;
 };
 
-// Does all at once, in this thread.
+// Creates a queue that runs all work immediately in the calling thread.
 std::unique_ptr<Queue> make_host_queue(Isa isa);
 
 }  // namespace drl

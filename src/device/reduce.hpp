@@ -1,6 +1,6 @@
-// Sums over many rows in a fixed order: no atomics. On a host 16 logical lanes, whatever the instruction set: lane l
-// sums the rows l, l + 16, ...; then they are added up. On a GPU as many partial sums as fill it, of which each stage
-// makes 16 one.
+// Sums over many rows in a fixed order, without atomics. A host uses 16 logical lanes on every instruction set: lane l
+// sums rows l, l + 16, ..., and then the lanes are added. A GPU computes enough partial sums to keep it busy; then each
+// stage adds groups of 16 of them.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,24 @@ namespace drl {
 
 inline constexpr int kSumLanes = 16;
 
-// Partial sums of each column that a GPU's first stage makes, a power of two: enough threads to fill a device, and none
-// without rows.
+// Returns the number of partial sums per column in a GPU's first stage, a power of two: enough threads to fill the GPU,
+// but (down to 1024) not more than the rows need.
 inline constexpr int64_t kManyRows = int64_t{1} << 40;
 constexpr int64_t partial_count(int64_t columns, int64_t rows = kManyRows) {
   int64_t partials = 65536;
   while (partials > 1024 && (partials * columns > 262144 || partials / 2 >= rows)) partials /= 2;
   return partials;
 }
-// Numbers of scratch for the sums of so many columns or fewer: on a GPU for all stages, each a sixteenth of the one
-// before.
+// Returns the scratch memory in doubles for sums of up to `columns` columns. On a GPU this covers all stages, each of
+// which is a sixteenth of the previous one.
 inline size_t sum_scratch(const Queue& queue, int64_t columns) {
   if (!queue.on_gpu()) return static_cast<size_t>(columns * kSumLanes);
   const int64_t first = columns > 256 ? 1024 * columns : 262144;
   return static_cast<size_t>(first + first / 8);
 }
 
-// What a function of rows adds to: sums.add(column, numbers of the rows that it has in its lanes).
+// The sums to which a function of rows adds, with sums.add(column, x): the lanes of x are consecutive rows.
+// On a host, in memory.
 struct HostSums {
   double* lanes;  // [columns, kSumLanes]
   int first;      // the lane of the first row
@@ -42,10 +43,10 @@ struct HostSums {
     }
   }
 };
-// Of `Columns` columns, in registers.
+// On a host, for `Columns` columns in registers.
 template <class F, int Columns>
 struct RegisterSums {
-  static constexpr int kParts = kSumLanes / kLanesOf<F>;  // of the 16 rows
+  static constexpr int kParts = kSumLanes / kLanesOf<F>;  // registers for 16 rows
   Wide<F> sums[Columns][kParts];
   int part = 0;
   template <class X>
@@ -53,7 +54,7 @@ struct RegisterSums {
     sums[column][part] = sums[column][part] + convert<Wide<F>>(x);
   }
 };
-// Of one thread; the first columns stay in its registers.
+// On a GPU, for one thread. The first columns stay in its registers.
 struct ThreadSums {
   static constexpr int kInRegisters = 8;
   double* memory;  // [columns]
@@ -68,7 +69,8 @@ struct ThreadSums {
   }
 };
 
-// A function of rows: its lanes<F>(row, sums) does the rows of F's lanes and adds to `sums`.
+// The loop of add_rows for a function of rows: function.lanes<F>(row, sums) processes the rows of F's lanes and adds to
+// `sums`.
 template <class Function>
 struct HostSumRows {
   Function function;
@@ -78,7 +80,8 @@ struct HostSumRows {
     HostSums sums{out, static_cast<int>(row % kSumLanes)};
     function.template lanes<F>(row, sums);
   }
-  // The same sums of whole sixteens of rows, in registers: each addition in memory waits for the one before to arrive.
+  // Computes the same sums in registers for whole groups of 16 rows. Additions in memory would each wait for the
+  // previous one. Returns the first row that is left.
   template <class F>
   requires requires { Function::Of::kColumns; }
   DRL_HD int64_t many(int64_t row, int64_t end) const {
@@ -109,8 +112,9 @@ struct GpuSumRows {
   }
 };
 
-// A Load: load.at<F>(row, column) gives the numbers of F's rows as doubles. It is called once for each. One of a few
-// columns says how many, kColumns.
+// The sum of all columns of a Load. load.at<F>(row, column) returns the terms of F's rows as doubles, and is called
+// once for each row and column. A Load with few columns declares their number as kColumns, so that sums stay in
+// registers.
 template <class Load>
 struct AllColumns {
   using Of = Load;
@@ -139,24 +143,24 @@ struct GpuSumColumns {
   }
 };
 
-// in[0] + in[stride] + ...: up to kSumLanes numbers in this order, all of them loaded before they are added.
+// Returns in[0] + in[stride] + ... for up to kSumLanes numbers, in this order. All are loaded before they are added.
 DRL_HD double sum_lanes(const double* in, int64_t stride, int64_t count) {
   double x[kSumLanes], sum = 0;
   for (int k = 0; k < kSumLanes; ++k) x[k] = k < count ? in[k * stride] : 0;
   for (int k = 0; k < kSumLanes; ++k) sum += x[k];
   return sum;
 }
-// A GPU's stage between: of the partials p, p + fewer, p + 2 fewer, ... one is left.
-struct FewerSums {
+// An intermediate stage on a GPU: adds the partial sums p, p + fewer, p + 2 fewer, ...
+struct IntermediateSums {
   using GpuOnly = void;
   const double* in;  // [kSumLanes * fewer, columns]
   int64_t stride;    // fewer * columns
   double* out;       // [fewer, columns]
   DRL_HD void operator()(int64_t i) const { out[i] = sum_lanes(in + i, stride, kSumLanes); }
 };
-// The last stage: calls store(column, sum).
+// The last stage: adds the remaining partial sums of each column and calls store(column, sum).
 template <class Store>
-struct LastSums {
+struct FinalSums {
   Store store;
   const double* in;
   int64_t column_stride, stride, count;
@@ -166,10 +170,10 @@ struct LastSums {
 };
 
 template <class Store>
-inline constexpr bool kGpuOnly<LastSums<Store>> = kGpuOnly<Store>;
+inline constexpr bool kGpuOnly<FinalSums<Store>> = kGpuOnly<Store>;
 
-// The sums of a function of rows, which may be called for one part of them after the other: clear, add, finish. (Only
-// sum_columns knows how many rows there are.) `scratch` holds sum_scratch(columns) numbers.
+// The sums of a function of rows, in three steps: clear_sums, then add_rows for any number of parts of the rows, then
+// finish_sums. `scratch` holds sum_scratch(columns) doubles.
 inline void clear_sums(Queue& queue, int64_t columns, double* scratch) {
   queue.clear(scratch, static_cast<size_t>(columns * (queue.on_gpu() ? partial_count(columns) : kSumLanes)));
 }
@@ -181,19 +185,19 @@ void add_rows(Queue& queue, int64_t rows, int64_t columns, double* scratch, cons
 }
 template <class Store>
 void finish_sums(Queue& queue, int64_t columns, double* scratch, const Store& store, int64_t rows = kManyRows) {
-  if (!queue.on_gpu()) return for_each(queue, columns, LastSums<Store>{store, scratch, kSumLanes, 1, kSumLanes});
+  if (!queue.on_gpu()) return for_each(queue, columns, FinalSums<Store>{store, scratch, kSumLanes, 1, kSumLanes});
   double* in = scratch;
   int64_t partials = partial_count(columns, rows);
   while (partials > kSumLanes) {
     double* out = in + partials * columns;
     partials /= kSumLanes;
-    for_each(queue, partials * columns, FewerSums{in, partials * columns, out});
+    for_each(queue, partials * columns, IntermediateSums{in, partials * columns, out});
     in = out;
   }
-  for_each(queue, columns, LastSums<Store>{store, in, 1, columns, partials});
+  for_each(queue, columns, FinalSums<Store>{store, in, 1, columns, partials});
 }
 
-// Calls store(c, sum over rows of load(row, c)) for each column c.
+// Enqueues store(c, sum over rows of load(row, c)) for each column c.
 template <class Load, class Store>
 void sum_columns(Queue& queue, int64_t rows, int64_t columns, double* scratch, const Load& load, const Store& store) {
   if (columns == 0) return;
@@ -207,11 +211,12 @@ void sum_columns(Queue& queue, int64_t rows, int64_t columns, double* scratch, c
   finish_sums(queue, columns, scratch, store, rows);
 }
 
-// A Store: writes to an array. Another: behind the number of rows.
+// A Store that writes the sums to an array.
 struct StoreTo {
   double* out;
   DRL_HD void operator()(int column, double sum) const { out[column] = sum; }
 };
+// A Store that writes the number of rows, and then the sums.
 struct StoreMoments {
   int64_t rows;
   double* out;

@@ -5,10 +5,10 @@
 namespace drl::DRL_ISA {
 
 #if defined(DRL_GPU_UNIT)
-DRL_LOOP(FewerSums)
+DRL_LOOP(IntermediateSums)
 #endif
-DRL_LOOP(LastSums<StoreTo>)
-DRL_LOOP(LastSums<StoreMoments>)
+DRL_LOOP(FinalSums<StoreTo>)
+DRL_LOOP(FinalSums<StoreMoments>)
 DRL_SUM_COLUMNS(SegmentHashes)
 DRL_LOOP(AddUp)
 

@@ -5,9 +5,10 @@
 namespace drl {
 namespace {
 
-// Calls copy(piece, where it lies in the whole, its bytes).
+// Calls copy(part, its offset in the whole array in bytes, its size in bytes) for each part, with the queue idle before
+// and after.
 template <class Copy>
-void each_part(const StateField& field, Copy&& copy) {
+void for_each_part(const StateField& field, Copy&& copy) {
   if (field.queue) field.queue->synchronize();
   if (field.parts.empty()) copy(field.data, 0, field.bytes());
   size_t at = 0;
@@ -34,12 +35,14 @@ class Lister final : public StateVisitor {
 
 std::vector<std::byte> StateField::read() const {
   std::vector<std::byte> numbers(bytes());
-  each_part(*this, [&](void* part, size_t at, size_t bytes) { copy_bytes(queue, numbers.data() + at, part, bytes); });
+  for_each_part(*this,
+                [&](void* part, size_t at, size_t bytes) { copy_bytes(queue, numbers.data() + at, part, bytes); });
   return numbers;
 }
 
 void StateField::write(std::span<const std::byte> numbers) const {
-  each_part(*this, [&](void* part, size_t at, size_t bytes) { copy_bytes(queue, part, numbers.data() + at, bytes); });
+  for_each_part(*this,
+                [&](void* part, size_t at, size_t bytes) { copy_bytes(queue, part, numbers.data() + at, bytes); });
 }
 
 StateList list_state(const std::function<void(StateVisitor&)>& visit) {

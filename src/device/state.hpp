@@ -1,5 +1,5 @@
-// The one list of state: each component enumerates what it must not lose (visit_state); save, load, start broadcast,
-// fingerprint and redistribution over another world size all follow from it.
+// The list of all state. Each component enumerates the arrays that a checkpoint must contain (visit_state). Saving,
+// loading, the broadcast at the start, fingerprints and redistribution to another world size all use this list.
 #pragma once
 
 #include <cstddef>
@@ -34,25 +34,25 @@ constexpr std::string_view name_of(DType type) {
   return names[static_cast<int>(type)];
 }
 
-// How an array lies over the ranks: equal on all, or one row per environment (shape[0] = this rank's environments, rows
-// in order of the global environment index).
+// The distribution of an array over the ranks: equal on all, or one row per environment (shape[0] is the number of this
+// rank's environments, and rows are ordered by global environment index).
 enum class Sharding { replicated, per_env };
 
-// A piece of an array that does not lie in one: `count` numbers.
+// A part of an array that is not contiguous: `count` elements.
 struct StatePart {
   void* data;
   int64_t count;
 };
 
-// A named array that someone else owns. `shape` is this rank's; an empty shape is one scalar.
+// A named array, owned by the component that enumerates it. `shape` is that on this rank; an empty shape is a scalar.
 struct StateField {
   std::string name;  // a path, e.g. "policy/actor/0/weight"
   DType type;
   std::vector<int64_t> shape;
   void* data;
   Sharding sharding = Sharding::replicated;
-  Queue* queue = nullptr;             // in whose memory it lies; null: the host's
-  std::vector<StatePart> parts = {};  // its pieces in their order; empty: it lies in one piece
+  Queue* queue = nullptr;             // the array is in this queue's memory; null: host memory
+  std::vector<StatePart> parts = {};  // its parts in order; empty: the array is contiguous
 
   int64_t count() const {
     int64_t n = 1;
@@ -60,7 +60,7 @@ struct StateField {
     return n;
   }
   size_t bytes() const { return static_cast<size_t>(count()) * size_of(type); }
-  // All its numbers [bytes()], and back; what was enqueued before is waited for.
+  // Copy the whole array [bytes()] to or from host memory, after waiting for all work that was enqueued before.
   std::vector<std::byte> read() const;
   void write(std::span<const std::byte> numbers) const;
 };
@@ -72,7 +72,7 @@ class StateVisitor {
   virtual ~StateVisitor() = default;
   virtual void field(const StateField& field) = 0;
 
-  // In the host's memory, or in that of `queue`.
+  // Visit an array or scalar in `queue`'s memory, or in host memory if it is null.
   template <class T>
   void array(std::string name, T* data, std::vector<int64_t> shape, Sharding sharding = Sharding::replicated,
              Queue* queue = nullptr) {
@@ -84,7 +84,7 @@ class StateVisitor {
   }
 };
 
-// The fields that `visit` enumerates.
+// Returns the fields that `visit` enumerates.
 StateList list_state(const std::function<void(StateVisitor&)>& visit);
 
 }  // namespace drl

@@ -15,41 +15,41 @@ namespace {
 
 using fmt::format;
 
-constexpr double kRepeatFor = 0.1;  // s that an all-reduce is repeated
-constexpr double kTooLong = 0.01;   // s for kMedium, above which kLarge is left out
-constexpr double kShare = 0.25;     // of what is attainable
+constexpr double kRepeatFor = 0.1;        // s for which each size is repeated
+constexpr double kSkipLargeAbove = 0.01;  // s; if kMedium takes longer, kLarge is skipped
+constexpr double kWarnBelow = 0.25;       // of the attainable bandwidth; less is a warning
 
-float summand(int rank, size_t i) { return static_cast<float>((rank % 3 + 1) * static_cast<int>(i % 5)); }
+float test_value(int rank, size_t i) { return static_cast<float>((rank % 3 + 1) * static_cast<int>(i % 5)); }
 
-// Latencies are microseconds.
+// Like human_time(), but with microseconds.
 std::string time_text(double seconds) {
   return seconds < 1e-3 ? format("{:.1f} us", seconds * 1e6) : human_time(seconds);
 }
 
-// GB/s in each direction that the slowest healthy links of a kind carry.
+// The speed of the slowest healthy links of a kind.
 struct Link {
-  const char* of;  // a pattern in a GPU's name, or in a fabric's; the first that fits counts
-  double speed;
+  const char* pattern;  // regular expression for the name of a GPU or a fabric; the first match counts
+  double speed;         // GB/s per direction
   const char* name;
 };
-// Between the two GPUs of a board that share the fewest links. Boards with switches are faster.
+// Links between the two GPUs of a board that share the fewest links. Boards with NVSwitch are faster.
 constexpr Link kGpuLinks[] = {
-    // Cards, also those whose bridges join pairs only (NVL), and parts of a GPU (MIG) have no NVLink to all others.
-    // Through host memory, PCIe 3.0 x16: github.com/NVIDIA/nccl/issues/384
+    // Cards, including those with bridges between pairs only (NVL), and MIG instances have no NVLink to all others.
+    // Measured through host memory, PCIe 3.0 x16: github.com/NVIDIA/nccl/issues/384
     {"PCI| NVL|MIG", 3.9, "PCIe"},
     // 1 link of 25 GB/s in a hybrid cube mesh: nvidia.com/en-us/data-center/nvlink, DGX-1 with Tesla V100
     {"V100-SXM", 25, "NVLink"},
     // 4 links of 25 GB/s between two of four: docs.nersc.gov/systems/perlmutter/architecture
     {"A[18]00-SXM", 100, "NVLink"},
-    // 150 GB/s between two of four GH200: apps.fz-juelich.de/jsc/hps/jupiter/configuration.html. By switches 370 GB/s
-    // (H100: github.com/NVIDIA/nccl-tests/issues/212), 215 (H800: github.com/NVIDIA/nccl/issues/1374), or 830 (B200:
-    // github.com/NVIDIA/nccl/issues/1807); smaller boards may have fewer links
+    // 150 GB/s between two of four GH200: apps.fz-juelich.de/jsc/hps/jupiter/configuration.html. Boards with NVSwitch
+    // attain 370 GB/s (H100: github.com/NVIDIA/nccl-tests/issues/212), 215 (H800: github.com/NVIDIA/nccl/issues/1374)
+    // or 830 (B200: github.com/NVIDIA/nccl/issues/1807); smaller boards may have fewer links
     {"H100|H200|H800|H20|B200|B300", 150, "NVLink"},
     {"", 3.9, "PCIe"},
 };
-// One adapter a node.
+// Networks with one adapter per node.
 constexpr Link kNetworks[] = {
-    // 24.2 GB/s of 200 Gb/s, Alps: github.com/NVIDIA/nccl/issues/1272
+    // 24.2 GB/s on 200 Gb/s, Alps: github.com/NVIDIA/nccl/issues/1272
     {"Slingshot", 24.2, "Slingshot"},
     // 100 Gb/s (EDR): infinibandta.org/infiniband-roadmap
     {"InfiniBand", 12.5, "InfiniBand"},
@@ -61,22 +61,22 @@ constexpr Link kNetworks[] = {
     {"", 1.25, "Ethernet"},
 };
 
-Link link_of(const std::string& name, std::span<const Link> links) {
+Link find_link(const std::string& name, std::span<const Link> links) {
   return *std::ranges::find_if(
-      links, [&](const char* of) { return std::regex_search(name, std::regex(of)); }, &Link::of);
+      links, [&](const char* pattern) { return std::regex_search(name, std::regex(pattern)); }, &Link::pattern);
 }
 
 }  // namespace
 
-std::vector<float> summands(int rank, int64_t bytes) {
+std::vector<float> test_data(int rank, int64_t bytes) {
   std::vector<float> data(static_cast<size_t>(bytes) / sizeof(float));
-  for (size_t i = 0; i < data.size(); ++i) data[i] = summand(rank, i);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = test_value(rank, i);
   return data;
 }
 
-bool is_right(std::span<const float> sum, int ranks) {
+bool is_correct_sum(std::span<const float> sum, int ranks) {
   float factor = 0;
-  for (int rank = 0; rank < ranks; ++rank) factor += summand(rank, 1);
+  for (int rank = 0; rank < ranks; ++rank) factor += test_value(rank, 1);
   for (size_t i = 0; i < sum.size(); ++i)
     if (sum[i] != factor * static_cast<float>(i % 5)) return false;
   return true;
@@ -94,8 +94,8 @@ AllReduceTimes measure(Communicator& comm, int64_t largest, const RepeatAllReduc
   };
   AllReduceTimes result{.ranks = comm.size(), .times = {}};
   for (int64_t bytes : {kSmall, kGradient, kMedium, kLarge}) {
-    if (bytes > largest || (bytes == kLarge && result.times.back().seconds > kTooLong)) break;
-    mean_of_one(bytes, 1);  // opens connections
+    if (bytes > largest || (bytes == kLarge && result.times.back().seconds > kSkipLargeAbove)) break;
+    mean_of_one(bytes, 1);  // warm-up: opens connections
     const double once = mean_of_one(bytes, 1);
     result.times.push_back({bytes, mean_of_one(bytes, static_cast<int>(std::clamp(kRepeatFor / once, 1.0, 1000.0)))});
   }
@@ -104,21 +104,22 @@ AllReduceTimes measure(Communicator& comm, int64_t largest, const RepeatAllReduc
 
 AllReduceLimits host_limits() {
   return {0.02, 1e8,
-          "slower than gigabit Ethernet: give each rank a core, or MPI another network: " + network_variables()};
+          "slower than gigabit Ethernet: give each rank its own core, or choose another network for MPI: " +
+              network_variables()};
 }
 
 AllReduceLimits gpu_limits(const std::vector<std::string>& gpus, const std::string& fabric) {
   const bool in_node = fabric.empty();
   std::vector<Link> links;
-  for (const std::string& gpu : gpus) links.push_back(link_of(gpu, kGpuLinks));
-  if (!in_node) links.push_back(link_of(fabric, kNetworks));
+  for (const std::string& gpu : gpus) links.push_back(find_link(gpu, kGpuLinks));
+  if (!in_node) links.push_back(find_link(fabric, kNetworks));
   const Link link = *std::ranges::min_element(links, {}, &Link::speed);
-  return {2e-3, kShare * link.speed * 1e9,
-          format("less than a quarter of {} GB/s, which slow {} attains: {}", link.speed, link.name,
-                 in_node ? "look for the GPUs' links by nvidia-smi topo -m and nvidia-smi nvlink -s, and unset "
+  return {2e-3, kWarnBelow * link.speed * 1e9,
+          format("less than a quarter of the {} GB/s that slow {} attains: {}", link.speed, link.name,
+                 in_node ? "check the GPUs' links with nvidia-smi topo -m and nvidia-smi nvlink -s, and unset "
                            "NCCL_P2P_DISABLE and NCCL_SHM_DISABLE"
-                         : "see the check \"NCCL network\"; NCCL_IB_HCA and NCCL_SOCKET_IFNAME name another, "
-                           "NCCL_DEBUG=INFO tells more")};
+                         : "see the check \"NCCL network\"; select another network with NCCL_IB_HCA or "
+                           "NCCL_SOCKET_IFNAME; NCCL_DEBUG=INFO prints details")};
 }
 
 Check all_reduce_finding(const AllReduceTimes& times, const AllReduceLimits& limits) {
@@ -128,7 +129,7 @@ Check all_reduce_finding(const AllReduceTimes& times, const AllReduceLimits& lim
   const double bandwidth = bus_bandwidth(times.times.back(), times.ranks);
   const bool slow = times.times.front().seconds > limits.latency || bandwidth < limits.bandwidth;
   return {slow ? Status::warning : Status::ok,
-          format("{}, sums right: {}, bus bandwidth {:.2f} GB/s{}", counted(times.ranks, "rank"), join(parts, ", "),
+          format("{}, correct sums: {}, bus bandwidth {:.2f} GB/s{}", counted(times.ranks, "rank"), join(parts, ", "),
                  bandwidth / 1e9, times.slowest_host.empty() ? "" : " (slowest node: " + times.slowest_host + ")"),
           slow ? limits.remedy : ""};
 }
@@ -144,8 +145,8 @@ AllReduceTimes slowest(const std::vector<AllReduceTimes>& times, const std::vect
   return result;
 }
 
-Check agree_on_sums(Rounds& rounds, bool right, const std::string& remedy) {
-  return rounds.decide(right ? "" : "wrong", [&](const std::vector<std::string>& all) {
+Check judge_sums(Rounds& rounds, bool correct, const std::string& remedy) {
+  return rounds.decide(correct ? "" : "wrong", [&](const std::vector<std::string>& all) {
     for (const auto& [wrong, ranks] : groups_of(all))
       if (!wrong.empty())
         return Check{Status::failed, "sums are wrong on " + ranks_text(ranks, rounds.hosts()), remedy};
@@ -156,7 +157,7 @@ Check agree_on_sums(Rounds& rounds, bool right, const std::string& remedy) {
 void end_with_times(Rounds& rounds, const std::string& figures, const AllReduceTimes& times,
                     const AllReduceLimits& limits) {
   const std::vector<AllReduceTimes> all = rounds.gather(times);
-  if (!rounds.leads()) return rounds.end({});
+  if (!rounds.is_rank_zero()) return rounds.end({});
   const AllReduceTimes worst = slowest(all, rounds.hosts());
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const AllReduceTime& time : worst.times)

@@ -1,4 +1,4 @@
-// All-reduces, be it by MPI or by NCCL: what the doctor adds up, how long that takes, and what is too slow.
+// The doctor's all-reduces, with MPI or NCCL: their data, their timing and their limits.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace drl {
 
-// Bytes: a number, the gradient of a small network, and data large enough for the bandwidth alone.
+// Sizes in bytes: one number, the gradient of a small network, and two sizes that are dominated by the bandwidth.
 inline constexpr int64_t kSmall = 4, kGradient = 37000, kMedium = 4 << 20, kLarge = 64 << 20;
 
-// What this rank gives, and whether every element is the sum over all ranks. Exact for up to 10^6 ranks.
-std::vector<float> summands(int rank, int64_t bytes);
-bool is_right(std::span<const float> sum, int ranks);
+// Return this rank's test data, and whether `sum` holds the exact sum over all ranks. Exact in float for up to 10^6
+// ranks.
+std::vector<float> test_data(int rank, int64_t bytes);
+bool is_correct_sum(std::span<const float> sum, int ranks);
 
 // One all-reduce of `bytes` takes `seconds`.
 struct AllReduceTime {
@@ -26,39 +27,42 @@ struct AllReduceTime {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AllReduceTime, bytes, seconds)
 struct AllReduceTimes {
   int ranks = 0;
-  std::string slowest_host = "";  // where nodes measured each for itself
+  std::string slowest_host = "";  // set if each node measured on its own
   std::vector<AllReduceTime> times;
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AllReduceTimes, ranks, slowest_host, times)
 
-// By what each rank moves: 2 (n - 1) / n times the data (nccl-tests, PERFORMANCE.md). Bytes per second.
+// Returns the bus bandwidth in bytes per second: each of n ranks moves 2 (n - 1) / n times the data (nccl-tests,
+// PERFORMANCE.md).
 double bus_bandwidth(const AllReduceTime& time, int ranks);
 
-// Does all-reduces of `bytes`, `times` of them, and returns how many seconds they took on this rank.
+// Runs `times` all-reduces of `bytes` each and returns the seconds that they took on this rank.
 using RepeatAllReduce = std::function<double(int64_t bytes, int times)>;
 
-// Times of the ranks of `comm`, the same on all of them, for data of up to `largest` bytes. kLarge is left out where it
-// would take too long.
+// Collective over `comm`. Measures all-reduces of up to `largest` bytes and returns their mean times over the ranks,
+// equal on all ranks. Skips kLarge if kMedium takes more than 10 ms.
 AllReduceTimes measure(Communicator& comm, int64_t largest, const RepeatAllReduce& repeat);
 
-// What is slower is worth a warning.
+// Limits beyond which the doctor warns.
 struct AllReduceLimits {
-  double latency, bandwidth;  // s for 4 bytes; bytes/s
+  double latency, bandwidth;  // seconds for 4 bytes; bus bandwidth in bytes per second
   std::string remedy;
 };
 AllReduceLimits host_limits();
-// A quarter of what healthy nodes attain: of ranks on these models of GPUs within each node, or across nodes by
-// `fabric` (nccl_network.hpp). Of several models the slowest counts.
+// Returns a quarter of the speed that healthy GPUs of these models attain within a node or, if `fabric` is given
+// (nccl_network.hpp), across nodes. The slowest model or fabric counts.
 AllReduceLimits gpu_limits(const std::vector<std::string>& gpus, const std::string& fabric = "");
 
-// Pure. The second is of ranks that have measured with all others, or each with those of its host: of these the slowest
-// all-reduce of the largest data counts.
+// Compares times with their limits. Pure.
 Check all_reduce_finding(const AllReduceTimes& times, const AllReduceLimits& limits);
+// Returns the slowest of the ranks' times, by the all-reduces of the most data. `times` and `hosts` are indexed by
+// rank; the ranks have measured all together, or each with the ranks of its host. Pure.
 AllReduceTimes slowest(const std::vector<AllReduceTimes>& times, const std::vector<std::string>& hosts);
 
-// Whether sums were right on all ranks; if not, `remedy`.
-Check agree_on_sums(Rounds& rounds, bool right, const std::string& remedy);
-// Ends a round in which this rank measured `times`, which become the report's `figures`. `limits` are rank 0's.
+// Collective. Returns a failure with `remedy` if the sums were not `correct` on every rank.
+Check judge_sums(Rounds& rounds, bool correct, const std::string& remedy);
+// Ends a round in which this rank measured `times`: rank 0 judges the slowest ones by its `limits` and adds them to the
+// report's JSON as `figures`.
 void end_with_times(Rounds& rounds, const std::string& figures, const AllReduceTimes& times,
                     const AllReduceLimits& limits);
 

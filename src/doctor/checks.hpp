@@ -1,4 +1,4 @@
-// The checks. Each is a round (rounds.hpp) or more, which all ranks begin together; the report is rank 0's.
+// The doctor's checks. All are collective and consist of one or more rounds (rounds.hpp); rank 0 reports the findings.
 #pragma once
 
 #include <filesystem>
@@ -8,27 +8,30 @@
 
 namespace drl {
 
-// What drl_train's own placement says: devices, cores, threads. It is settled then, as in a training run. The last
-// three are the options'.
+// Places this rank on its device, cores and threads as drl_train does, and reports warnings and errors of any rank. The
+// placement takes effect. The last three arguments are options.
 Placement check_placement(Rounds& rounds, const LaunchInfo& launch, const std::string& device,
                           const std::string& gpu_ids, int threads);
 
-// What is to be known of the ranks, for rank 0, which prints the table, and then says what it finds in it. `load`: s
-// from the start of the process to main.
+// Returns the facts of all ranks on rank 0 (elsewhere nothing), prints their table and compares them. `load` is the
+// time from the start of this process to main, in seconds.
 std::vector<RankFacts> check_facts(Rounds& rounds, const LaunchInfo& launch, const Placement& placement, double load);
+// Checks the sums, latency and bandwidth of MPI's all-reduces.
 void check_all_reduce(Rounds& rounds);
-void check_folder(Rounds& rounds, const std::filesystem::path& runs_folder);
+// Checks that all nodes share the directory of runs, that its locks work and that it has free space.
+void check_run_directory(Rounds& rounds, const std::filesystem::path& runs_folder);
+// Reports the job's remaining time and whether Slurm can requeue it.
 void check_job(Rounds& rounds, const std::optional<Allocation>& job);
 
-// Of GPUs; a build without CUDA has none: no_gpu_checks.cpp.
+// GPU checks. Builds without CUDA replace them by no_gpu_checks.cpp.
 
-// Adds to a rank's facts those of its GPU, as far as it tells them.
+// Adds the facts of this rank's GPU to `facts`, if it has one.
 void add_gpu_facts(const Placement& placement, RankFacts& facts);
-// Runs a small kernel on a device, and reads back what it computed. Returns why that did not work within `seconds`, in
-// the runtime's words; "" if it did. All else of this process is done on that device from now on.
+// Runs a small kernel on a device and reads its results back. Returns "" if that worked within `seconds`, else the
+// reason. The device stays the current one of this process.
 std::string try_kernel(int device, double seconds);
-// `ranks` are rank 0's knowledge; `wants_cpu`: the options say so. To be the last of all checks: throws CheckFailed
-// when a GPU or NCCL fails.
+// Checks the GPUs of all ranks, a kernel on each, and NCCL's network and all-reduces. `ranks` is used on rank 0 only;
+// `wants_cpu` is true if the options ask for the CPU. Call it last: it throws CheckFailed if a GPU or NCCL fails.
 void check_gpus(Rounds& rounds, const Placement& placement, const std::vector<RankFacts>& ranks, bool wants_cpu);
 
 }  // namespace drl

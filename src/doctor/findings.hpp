@@ -1,4 +1,4 @@
-// From what the ranks measured to what the doctor says of it. Pure functions; rank 0 calls them.
+// Turns what the ranks measured into the doctor's findings. All functions are pure; rank 0 calls them.
 #pragma once
 
 #include <map>
@@ -11,51 +11,52 @@
 
 namespace drl {
 
-// What a rank says in the roll call.
-struct Presence {
-  std::string host;         // "" where that is not known
-  int local_size = 0;       // ranks on that host, 0 if that is not known
-  std::vector<int> missed;  // ranks that it has not heard from, though it should
+// What a rank reports in the roll call.
+struct RollCallAnswer {
+  std::string host;                // "" if unknown
+  int local_size = 0;              // ranks on that host, 0 if unknown
+  std::vector<int> missing_peers;  // peers from which no message arrived
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Presence, host, local_size, missed)
-// `present` lacks the ranks that have not answered.
-Check exchange_finding(int ranks, const std::map<int, Presence>& present, double seconds);
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RollCallAnswer, host, local_size, missing_peers)
+// Ranks that did not answer are missing in `present`.
+Check exchange_finding(int ranks, const std::map<int, RollCallAnswer>& present, double seconds);
 
-// "no answer from rank 3 on node1 within 60 s".
-Check silence(const std::vector<int>& ranks, const std::vector<std::string>& hosts, double seconds);
+// Returns the failure "no answer from rank 3 on node1 within 60 s".
+Check no_answer_finding(const std::vector<int>& ranks, const std::vector<std::string>& hosts, double seconds);
 
-// MPI_Init did not return. `arrived` are the ranks that are known to be in it.
+// Returns the failure of an MPI_Init that did not return. `arrived` are the ranks that are known to have called it.
 Check start_finding(const LaunchInfo& launch, const std::string& host, const std::vector<int>& arrived, double seconds);
 
-// By run/preflight.hpp, and in its words.
+// These compare the ranks as drl_train's preflight does (run/preflight.hpp).
 Check build_finding(const std::vector<RankFacts>& ranks);
 Check hardware_finding(const std::vector<RankFacts>& ranks);
 Check library_finding(const std::vector<RankFacts>& ranks);  // BLAS and MPI
-// How long the ranks' programs took to load.
+// Judges how long the ranks' programs took to load.
 Check load_finding(const std::vector<RankFacts>& ranks);
 
-// What one rank met in rank 0's folder.
-struct FolderVisit {
-  std::string trouble;       // why the file could not be read, or was another; "" if all is well
-  bool second_lock = false;  // it could be locked again: only hosts' first ranks try
+// What one rank found when it opened the directory that rank 0 had created.
+struct DirectoryProbe {
+  std::string error;          // why the directory could not be read; "" if it could
+  bool locked_twice = false;  // the lock was granted although rank 0 holds it; only a host's first rank tries
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FolderVisit, trouble, second_lock)
-// `lock_file`: the file system has no locks, and a file stands in.
-Check folder_finding(const std::string& folder, const std::vector<FolderVisit>& visits,
-                     const std::vector<std::string>& hosts, double free_bytes, bool lock_file = false);
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DirectoryProbe, error, locked_twice)
+// `lock_file`: the file system has no locks, so drl used a lock file.
+Check run_directory_finding(const std::string& folder, const std::vector<DirectoryProbe>& probes,
+                            const std::vector<std::string>& hosts, double free_bytes, bool lock_file = false);
 
-// nullopt: Slurm did not say; infinite: no limit.
+// `seconds_left` is nullopt if Slurm did not report it, and infinite if the job has no limit.
 Check time_finding(const std::string& job, std::optional<double> seconds_left);
 
-// `job` is in Slurm. By what `scontrol --version` and `scontrol show job` said; "" where they did not answer.
+// `version` and `record` are the outputs of `scontrol --version` and `scontrol show job`, "" if they failed. `job` is a
+// Slurm job's number.
 Check slurm_finding(const std::string& job, const std::string& version, const std::string& record);
 
-// Has each rank a GPU of its own, and do they fit together? By the rules of check_identities
-// (comm/gpu_identity.hpp), and in its words: before NCCL would say it. `cuda` is rank 0's; `wants_cpu`: the options
-// say so. Nothing else about GPUs makes sense unless it is ok.
+// Checks that each rank has its own GPU and that drivers, NCCL and builds match, by check_identities
+// (comm/gpu_identity.hpp). `cuda` is rank 0's; `wants_cpu` is true if the options ask for the CPU. The other GPU checks
+// are meaningful only if this one is ok.
 Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda, bool wants_cpu);
 
-// `reasons[r]`: why rank r's first kernel gave no right result; empty where it did.
+// `reasons[r]` is why rank r's first kernel failed; empty if its results were correct.
 Check kernel_finding(const std::vector<std::string>& reasons, const std::vector<std::string>& hosts);
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// Compiled by nvcc, and for tests by the host's compiler.
+// Tests a GPU with a small kernel. nvcc compiles this file; tests also compile it with the host's compiler.
 #include <cstdint>
 #include <memory>
 
@@ -21,7 +21,7 @@ struct ThreeTimesPlusOne {
   DRL_HD void operator()(int64_t i) const { numbers[i] = 3 * static_cast<uint32_t>(i) + 1; }
 };
 
-bool comes_to_rest(Queue& queue, double seconds) {
+bool finishes_within(Queue& queue, double seconds) {
   Patience patience;
   for (int64_t round = 0; !queue.done(); ++round) {
     if (patience.seconds() > seconds) return false;
@@ -30,8 +30,8 @@ bool comes_to_rest(Queue& queue, double seconds) {
   return true;
 }
 
-// Memory that a kernel uses; left alone when the kernel hangs, as freeing would wait for it.
-struct Numbers {
+// Memory of the kernel. It is leaked if the kernel hangs, because freeing it would wait for the kernel.
+struct KernelBuffers {
   std::unique_ptr<Queue> queue = make_gpu_queue();
   Array<uint32_t> on_device{*queue, kNumbers}, on_host{*queue, kNumbers, Memory::host};
 };
@@ -41,15 +41,15 @@ struct Numbers {
 std::string try_kernel(int device, double seconds) {
   try {
     use_gpu(device);
-    auto numbers = std::make_unique<Numbers>();
+    auto numbers = std::make_unique<KernelBuffers>();
     gpu::launch_loop(numbers->queue->native(), 0, kNumbers, ThreeTimesPlusOne{numbers->on_device.data()});
     numbers->queue->copy(numbers->on_host.data(), numbers->on_device.data(), kNumbers);
-    if (!comes_to_rest(*numbers->queue, seconds)) {
+    if (!finishes_within(*numbers->queue, seconds)) {
       (void)numbers.release();
-      return "it did not end within " + std::to_string(static_cast<int>(seconds)) + " s";
+      return "the kernel did not finish within " + std::to_string(static_cast<int>(seconds)) + " s";
     }
     for (uint32_t i = 0; i < kNumbers; ++i)
-      if (numbers->on_host[i] != 3 * i + 1) return "its results are wrong";
+      if (numbers->on_host[i] != 3 * i + 1) return "the kernel's results are wrong";
     return "";
   } catch (const Error& error) {
     (void)gpuGetLastError();

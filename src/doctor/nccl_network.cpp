@@ -21,7 +21,7 @@ using fmt::format;
 
 namespace fs = std::filesystem;
 
-// Names in this folder, sorted; none if it is not there.
+// Returns the sorted names in a directory, none if it does not exist.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code none;
@@ -36,7 +36,8 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Of the ports that are up ("4: ACTIVE") the kind of the first: "InfiniBand", "Ethernet", "Unspecified"; "" if none is.
+// Returns the link layer of the first port that is up ("4: ACTIVE"): "InfiniBand", "Ethernet" or "Unspecified"; "" if
+// no port is up.
 std::string link_layer(const fs::path& device) {
   for (const std::string& port : names_in(device / "ports"))
     if (text_of(device / "ports" / port / "state").find("ACTIVE") != std::string::npos)
@@ -44,13 +45,13 @@ std::string link_layer(const fs::path& device) {
   return "";
 }
 
-// What the pattern's brackets hold where it is met first.
-std::string found_in(const std::string& log, const std::string& pattern) {
+// Returns the first capture of the first match of `pattern`, "" if there is none.
+std::string first_capture(const std::string& log, const std::string& pattern) {
   std::smatch found;
   return std::regex_search(log, found, std::regex(pattern)) ? found[1].str() : "";
 }
 
-// "mlx5_0:1/IB mlx5_1:1/IB" from "[0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB ib0:10.0.0.1<0>"; "eth0" from
+// Returns "mlx5_0:1/IB mlx5_1:1/IB" from "[0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB ib0:10.0.0.1<0>"; "eth0" from
 // "[0]eth0:10.0.0.1<0>".
 std::string adapters_in(const std::string& list) {
   static const std::regex kAdapter(R"(\[\d+\]([^ :]+(:\d+/\S+)?))");
@@ -60,8 +61,8 @@ std::string adapters_in(const std::string& list) {
   return join(names, " ");
 }
 
-// TCP, be it NCCL's own or libfabric's.
-bool is_plain(const NcclNetwork& network) {
+// Returns whether NCCL uses TCP, by its own sockets or through libfabric.
+bool is_tcp(const NcclNetwork& network) {
   return network.name == "Socket" || std::regex_search(network.adapters, std::regex("^(tcp|sockets|udp)"));
 }
 
@@ -69,19 +70,19 @@ std::string text_of(const NcclNetwork& network) {
   return network.name + (network.adapters.empty() ? "" : " (" + network.adapters + ")");
 }
 
-// The best of those that are faster than TCP; "" if there is none.
-std::string best_of(const Fabrics& fabrics) {
+// Returns the fastest fabric other than TCP and RoCE; "" if there is none.
+std::string fastest_of(const Fabrics& fabrics) {
   for (const char* fabric : {"Slingshot", "EFA", "InfiniBand"})
     if (fabrics.contains(fabric)) return fabric;
   return "";
 }
 
-std::string way_to(const std::string& fabric, const std::vector<std::string>& adapters) {
+std::string remedy_for(const std::string& fabric, const std::vector<std::string>& adapters) {
   if (fabric == "InfiniBand")
-    return "NCCL needs libibverbs.so.1 and /dev/infiniband on all nodes, in containers too; ibstat shows the adapters' "
-           "state, and NCCL_IB_HCA==" +
-           join(adapters, ",") + " names them";
-  return std::string("NCCL lacks its plugin aws-ofi-nccl: have the folder of libnccl-net.so in LD_LIBRARY_PATH ") +
+    return "check that libibverbs.so.1 and /dev/infiniband exist on all nodes, also inside containers; check the "
+           "adapters' state with ibstat; select them with export NCCL_IB_HCA==" +
+           join(adapters, ",");
+  return std::string("NCCL's plugin aws-ofi-nccl is missing: add the directory of libnccl-net.so to LD_LIBRARY_PATH ") +
          (fabric == "EFA" ? "(on EC2 /opt/amazon/ofi-nccl/lib or /opt/amazon/aws-ofi-nccl/lib), and set FI_PROVIDER=efa"
                           : "(module avail aws-ofi-nccl), and set FI_PROVIDER=cxi and NCCL_SOCKET_IFNAME=hsn");
 }
@@ -108,28 +109,28 @@ Fabrics fabrics_of(const fs::path& root) {
   return fabrics;
 }
 
-// Lines of NCCL 2.18 to 2.30 (init.cc, transport/net_ib, transport/net_socket.cc) and of aws-ofi-nccl
-// (nccl_ofi_net.cpp).
+// The patterns match the log lines of NCCL 2.18 to 2.30 (init.cc, transport/net_ib, transport/net_socket.cc) and of
+// aws-ofi-nccl (nccl_ofi_net.cpp).
 NcclNetwork network_of_log(const std::string& log) {
   NcclNetwork network;
-  network.name = found_in(log, "Using network (.*)");
+  network.name = first_capture(log, "Using network (.*)");
   if (network.name == "Socket") {
-    network.adapters = adapters_in(found_in(log, "NET/Socket : Using(.*)"));
-  } else if (network.name.starts_with("IB")) {  // "IBext_v8" is that of the plugin of NVIDIA's HPC-X
-    network.adapters = adapters_in(found_in(log, "NET/IB : Using(.*)"));
+    network.adapters = adapters_in(first_capture(log, "NET/Socket : Using(.*)"));
+  } else if (network.name.starts_with("IB")) {  // "IBext_v8" comes from the plugin of NVIDIA's HPC-X
+    network.adapters = adapters_in(first_capture(log, "NET/IB : Using(.*)"));
   } else if (network.name.ends_with("Libfabric")) {
-    network.adapters = found_in(log, "Selected [Pp]rovider is ([^ ,]+)");
+    network.adapters = first_capture(log, "Selected [Pp]rovider is ([^ ,]+)");
   }
   return network;
 }
 
 std::string fabric_of(const NcclNetwork& network) {
   const auto is = [&](const char* part) { return network.adapters.find(part) != std::string::npos; };
-  if (is_plain(network)) return "Ethernet";
+  if (is_tcp(network)) return "Ethernet";
   return is("cxi") ? "Slingshot" : is("efa") ? "EFA" : is("/RoCE") ? "RoCE" : is("/IB") ? "InfiniBand" : "Ethernet";
 }
 
-std::string network_wish(const Environment& environment, const Fabrics& fabrics) {
+std::string disabling_variable(const Environment& environment, const Fabrics& fabrics) {
   const auto value = [&](const char* name) { return environment(name).value_or(""); };
   const bool by_plugin = fabrics.contains("Slingshot") || fabrics.contains("EFA");
   if (value("NCCL_NET") == "Socket" || value("NCCL_NET") == "socket") return "NCCL_NET";
@@ -144,45 +145,47 @@ Check network_finding(const std::vector<NcclNetwork>& networks, const std::vecto
   for (const NcclNetwork& network : networks) {
     if (network.name.empty())
       return {Status::skipped,
-              "not known (" + (network.trouble.empty() ? "NCCL's log does not tell it" : network.trouble) + ")"};
+              "unknown (" + (network.trouble.empty() ? "NCCL's log does not contain it" : network.trouble) + ")"};
     names.push_back(network.name);
   }
-  if (groups_of(hosts).size() == 1) return {Status::ok, text_of(first) + ", not needed: the ranks are on one node"};
+  if (groups_of(hosts).size() == 1)
+    return {Status::ok, text_of(first) + ", not used because all ranks are on one node"};
   if (groups_of(names).size() > 1)
-    return {Status::failed, "the ranks took different ones: " + by_text(names, hosts),
-            "load the same modules and plugins on all nodes, or name one: NCCL_NET=Socket or NCCL_NET=IB"};
+    return {Status::failed, "the ranks use different networks: " + values_with_ranks(names, hosts),
+            "load the same modules and plugins on all nodes, or select one network: NCCL_NET=Socket or NCCL_NET=IB"};
 
-  std::vector<int> wasting;
+  std::vector<int> slow_ranks;
   for (size_t rank = 0; rank < networks.size(); ++rank)
-    if (is_plain(networks[rank]) && !best_of(networks[rank].fabrics).empty()) wasting.push_back(static_cast<int>(rank));
-  if (!wasting.empty()) {
-    const NcclNetwork& network = networks[static_cast<size_t>(wasting.front())];
-    const std::string best = best_of(network.fabrics);
+    if (is_tcp(networks[rank]) && !fastest_of(networks[rank].fabrics).empty())
+      slow_ranks.push_back(static_cast<int>(rank));
+  if (!slow_ranks.empty()) {
+    const NcclNetwork& network = networks[static_cast<size_t>(slow_ranks.front())];
+    const std::string best = fastest_of(network.fabrics);
     const std::vector<std::string>& adapters = network.fabrics.at(best);
     return {Status::failed,
-            format("{} is plain TCP, while {} ({}) is there ({})", text_of(network), best, join(adapters, ", "),
-                   ranks_text(wasting, hosts)),
-            network.wish.empty() ? way_to(best, adapters)
-                                 : "unset " + network.wish + ", which speaks against it (modules set it, perhaps)"};
+            format("{} is plain TCP although the node has {} ({}): {}", text_of(network), best, join(adapters, ", "),
+                   ranks_text(slow_ranks, hosts)),
+            network.wish.empty() ? remedy_for(best, adapters)
+                                 : "unset " + network.wish + ", which disables it (a module may have set it)"};
   }
-  if (!is_plain(first)) return {Status::ok, text_of(first)};
+  if (!is_tcp(first)) return {Status::ok, text_of(first)};
   const auto roce = first.fabrics.find("RoCE");
-  return {Status::ok, text_of(first) + ": plain TCP, and " +
-                          (roce == first.fabrics.end()
-                               ? "nothing faster is there"
-                               : "only adapters that may know RoCE besides (" + join(roce->second, ", ") + ")")};
+  return {Status::ok,
+          text_of(first) + " is plain TCP; " +
+              (roce == first.fabrics.end() ? "the node has no faster network"
+                                           : "adapters that may support RoCE: " + join(roce->second, ", "))};
 }
 
 NcclLog::NcclLog() {
-  // Whoever asks for NCCL's log gets it; WARN and VERSION, which sites set for all, are no such wish.
+  // The user's own NCCL log is left alone. The levels WARN and VERSION do not count: many sites set them for all users.
   const char* level = std::getenv("NCCL_DEBUG");
   if (std::getenv("NCCL_DEBUG_FILE")) trouble_ = "NCCL_DEBUG_FILE is set: unset it";
   if (level && (!strcasecmp(level, "INFO") || !strcasecmp(level, "TRACE")))
-    trouble_ = "NCCL_DEBUG is set: see NCCL's own lines, or unset it";
+    trouble_ = "NCCL_DEBUG is set: read NCCL's own log lines, or unset it";
   if (!trouble_.empty()) return;
   const int memory = memfd_create("nccl_log", MFD_CLOEXEC);
   if (memory < 0) {
-    trouble_ = "no memory for NCCL's log";
+    trouble_ = "memfd_create failed";
     return;
   }
   file_ = "/proc/self/fd/" + std::to_string(memory);

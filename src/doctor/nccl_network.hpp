@@ -1,4 +1,4 @@
-// Which network NCCL took, by its own log, and which networks the node has.
+// Finds out from NCCL's log which network it chose, and from /sys which networks the node has.
 #pragma once
 
 #include <filesystem>
@@ -12,40 +12,41 @@
 
 namespace drl {
 
-// Adapters of the node that a link is up on, by "InfiniBand", "RoCE" (the same kind of adapter on an Ethernet), "EFA"
-// and "Slingshot": {"mlx5_0", "mlx5_1"}.
+// Adapters of the node whose link is up, such as {"mlx5_0", "mlx5_1"}, by fabric: "InfiniBand", "RoCE" (an InfiniBand
+// adapter on Ethernet), "EFA" or "Slingshot".
 using Fabrics = std::map<std::string, std::vector<std::string>>;
+// Returns the fabrics of this node. `root` is the root directory; tests use another one.
 Fabrics fabrics_of(const std::filesystem::path& root = "/");
 
 struct NcclNetwork {
-  std::string name;      // as NCCL says: "IB", "Socket", "Libfabric"; empty if it is not in the log
+  std::string name;      // as in NCCL's log: "IB", "Socket", "Libfabric"; "" if missing there
   std::string adapters;  // "mlx5_0:1/IB mlx5_1:1/IB", "eth0", "efa"
   Fabrics fabrics;
-  std::string wish;     // the variable that speaks against better ones: "NCCL_IB_DISABLE"
-  std::string trouble;  // why there is no log
+  std::string wish;     // environment variable that disables a faster network, such as "NCCL_IB_DISABLE"; else ""
+  std::string trouble;  // why there is no log; else ""
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NcclNetwork, name, adapters, fabrics, wish, trouble)
 
-// Of a log with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,NET. Pure.
+// Parses a log written with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,NET. Leaves `fabrics` and `wish` empty. Pure.
 NcclNetwork network_of_log(const std::string& log);
-// What it went over: "Slingshot", "EFA", "InfiniBand", "RoCE", or else "Ethernet". Pure.
+// Returns the fabric that NCCL uses: "Slingshot", "EFA", "InfiniBand", "RoCE", or else "Ethernet". Pure.
 std::string fabric_of(const NcclNetwork& network);
-// The variable that keeps NCCL from these, as it is set; "" if none does.
-std::string network_wish(const Environment& environment, const Fabrics& fabrics);
+// Returns the name of the environment variable that keeps NCCL from using these fabrics; "" if there is none.
+std::string disabling_variable(const Environment& environment, const Fabrics& fabrics);
 
-// `networks[r]` is rank r's.
+// Judges the networks of all ranks; `networks[r]` and `hosts[r]` are rank r's. Pure.
 Check network_finding(const std::vector<NcclNetwork>& networks, const std::vector<std::string>& hosts);
 
-// What NCCL says of its start, in memory instead of on the terminal. To be made before NCCL starts. Whoever set
-// NCCL_DEBUG or NCCL_DEBUG_FILE keeps NCCL's log for himself.
+// Captures the log of NCCL's start in memory. Create it before NCCL starts: it sets NCCL_DEBUG, NCCL_DEBUG_SUBSYS and
+// NCCL_DEBUG_FILE. If the user has requested NCCL's log with these variables, it captures nothing.
 class NcclLog {
  public:
   NcclLog();
-  std::string text() const;                         // so far
-  std::string trouble() const { return trouble_; }  // why there is none; else empty
+  std::string text() const;                         // the log so far
+  std::string trouble() const { return trouble_; }  // why there is no log; else ""
 
  private:
-  std::string file_;  // stays open: NCCL writes to it as long as it runs
+  std::string file_;  // never closed: NCCL writes to it until the process ends
   std::string trouble_;
 };
 

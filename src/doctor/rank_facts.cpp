@@ -21,7 +21,7 @@ struct Column {
   std::string RankFacts::*value;
 };
 
-// Columns that rise to a line of their own where all ranks agree.
+// Columns that become a line above the table if all ranks agree.
 constexpr Column kColumns[] = {{"GPU", &RankFacts::gpu},       {"UUID", &RankFacts::uuid},
                                {"PCI", &RankFacts::pci},       {"driver", &RankFacts::driver},
                                {"CUDA", &RankFacts::cuda},     {"NCCL", &RankFacts::nccl},
@@ -32,7 +32,7 @@ constexpr Column kColumns[] = {{"GPU", &RankFacts::gpu},       {"UUID", &RankFac
 
 using Row = std::vector<std::string>;
 
-// "0-3" of first and last.
+// Returns "0-3", or "0" if first and last are equal.
 std::string span(int first, int last) {
   return first == last ? std::to_string(first) : std::to_string(first) + "-" + std::to_string(last);
 }
@@ -68,7 +68,7 @@ std::string lines_of(const std::vector<Row>& rows) {
 
 void add_torch_facts(RankFacts& facts) {
   if (!built_with_torch()) return;
-  facts.torch_trouble = usage_error([&] {
+  facts.torch_trouble = caught_usage_error([&] {
     const TorchFacts& torch = torch_library(1).facts();
     facts.blas = torch.blas, facts.reference_blas = torch.reference_blas;
   });

@@ -1,4 +1,4 @@
-// What the doctor knows of each rank, and the table that shows it.
+// Facts about each rank, and the table that shows them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,37 +11,37 @@
 
 namespace drl {
 
-// Texts are empty where there is nothing to say.
+// Facts about one rank. Texts are empty if unknown or not applicable.
 struct RankFacts : GpuIdentity {
   int rank = 0, local_rank = 0;
   std::string device = "cpu";  // or "cuda:2"
-  std::string cuda;            // of the runtime
+  std::string cuda;            // version of the CUDA runtime
   std::string cpu_model;
-  int cores = 1;              // physical ones that the rank may use
+  int cores = 1;              // physical cores that the rank may use
   std::string cpus;           // their hardware threads, "0-3,64-67"
   std::string blas;           // of libtorch; "" without it
-  std::string torch_trouble;  // why libtorch cannot be used, if this drl was built with it
+  std::string torch_trouble;  // why libtorch cannot be used; only in builds with libtorch
   bool reference_blas = false;
   std::string mpi, thread_level, gtl;
-  std::string launcher;  // and the variables that it was known by
-  double load = -1;      // s from the start of the process to main; negative if that is not known
+  std::string launcher;  // with the variables by which it was recognised
+  double load = -1;      // s from the start of the process to main; negative if unknown
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, local_rank, host, device, gpu, uuid, pci, driver, cuda, nccl,
                                    cpu_model, cores, cpus, blas, torch_trouble, reference_blas, mpi, thread_level, gtl,
                                    launcher, build, load)
 
-// Of this process; add_gpu_facts (checks.hpp) adds what concerns its GPU.
+// Returns the facts of this process. add_gpu_facts() (checks.hpp) adds those of its GPU.
 RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placement, double load);
 
-// One fact of all ranks.
+// Returns one fact of all ranks.
 std::vector<std::string> column(const std::vector<RankFacts>& ranks, std::string RankFacts::*value);
 
-// The state of Cray MPICH's GPU transport layer, which drl leaves out: "off (MPICH_GPU_SUPPORT_ENABLED=0)", "" where
-// nothing is said of it. Pure.
+// Returns the state of Cray MPICH's GPU transport layer (GTL), which drl does not use: for example
+// "off (MPICH_GPU_SUPPORT_ENABLED=0)"; "" if the variable is not set. Pure.
 std::string gtl_text(const Environment& environment);
 
-// First what all ranks have alike, a line each; then a row for each rank, or for neighbours that differ in nothing but
-// their numbers and cores. Pure.
+// Returns a table: first one line for each fact that is the same on all ranks, then one row per rank. Consecutive ranks
+// of a host share a row if they differ only in rank and CPUs. Pure.
 std::string table_of(const std::vector<RankFacts>& ranks);
 
 }  // namespace drl

@@ -49,7 +49,7 @@ void Report::require_json_file() const {
   if (access(folder.c_str(), W_OK) == 0 && !std::filesystem::is_directory(json_file_)) return;
   throw UsageError(
       "--json " + json_file_ +
-      " cannot be written (its folder is missing or read-only, or it is a folder itself): name another file");
+      " cannot be written (its directory is missing or read-only, or it is itself a directory): choose another file");
 }
 
 void Report::add_ranks(const std::vector<RankFacts>& ranks, const std::string& headline) {
@@ -72,7 +72,7 @@ void Report::add_figures(const std::string& name, const nlohmann::ordered_json& 
 }
 
 void Report::release() {
-  if (speaks_) std::fputs(held_.c_str(), stdout);
+  if (active_) std::fputs(held_.c_str(), stdout);
   std::fflush(stdout);
   held_.clear();
 }
@@ -80,7 +80,7 @@ void Report::release() {
 int Report::finish() {
   const std::lock_guard lock(mutex_);
   const int code = any_failed(checks_) ? kFailure : kDone;
-  if (!speaks_) return code;
+  if (!active_) return code;
   held_ += summary_of(checks_);
   release();
   if (json_file_.empty()) return code;
@@ -94,7 +94,7 @@ int Report::finish() {
   std::ofstream file(json_file_);
   file << text_of(all, 2) << std::endl;
   if (file) return code;
-  log::error("--json {} could not be written (the file system refused): name another file", json_file_);
+  log::error("--json {} could not be written (the file system rejected the write): choose another file", json_file_);
   return kFailure;
 }
 

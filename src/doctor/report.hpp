@@ -1,4 +1,4 @@
-// What the checks found, and how it is said: lines on standard output as they come, and a JSON file at the end.
+// The checks' findings and the doctor's report: lines on standard output as the checks end, and a JSON file at the end.
 #pragma once
 
 #include <atomic>
@@ -21,46 +21,46 @@ inline std::string name_of(Status status) { return nlohmann::json(status).get<st
 struct Check {
   Status status = Status::ok;
   std::string finding;
-  std::string remedy = "";  // what to do about a warning or a failure
-  std::string name = "";    // "MPI exchange"; a round (rounds.hpp) gives it its own, and the time that it took
-  double seconds = 0;
+  std::string remedy = "";  // what to do, for a warning or a failure
+  std::string name = "";    // "MPI exchange"; set, like seconds, by Rounds::end()
+  double seconds = 0;       // duration of the check
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Check, status, finding, remedy, name, seconds)
 
-// Whole lines: "warning  time left          only 0:03:20 of job 12", and one with the remedy, if there is one.
+// Returns "warning  time left          only 0:03:20 left in job 12\n" and, if there is a remedy, a line with it.
 std::string lines_of(const Check& check);
 
-// "9 checks: 7 ok, 1 skipped, 1 warning" and a line end.
+// Returns "9 checks: 7 ok, 1 skipped, 1 warning\n".
 std::string summary_of(const std::vector<Check>& checks);
 
 bool any_failed(const std::vector<Check>& checks);
 
-// The check that an error or warning of drl's form, "<problem> (<why>): <what to do>", stands for.
+// Splits an error or warning of drl's form, "<problem> (<why>): <what to do>", into finding and remedy.
 Check check_of_message(Status status, const std::string& message);
 
-// JSON as text. What comes from outside, such as paths, need be no UTF-8: the library would throw.
+// Returns JSON as text. Invalid UTF-8, as paths may contain, is replaced; the library would throw by default.
 template <class Json>
 std::string text_of(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// From any thread. Only the report of the rank that speaks says anything.
+// Collects the checks, prints them and writes the JSON file. Only an active report prints and writes. Thread-safe.
 class Report {
  public:
-  Report(bool speaks, std::string json_file) : speaks_(speaks), json_file_(std::move(json_file)) {}
+  Report(bool active, std::string json_file) : active_(active), json_file_(std::move(json_file)) {}
 
-  // Rank 0 is lost: this rank speaks for it.
-  void take_over() { speaks_ = true; }
-  bool speaks() const { return speaks_; }
+  // Makes this report the active one because rank 0 does not respond.
+  void activate() { active_ = true; }
+  bool is_active() const { return active_; }
 
   // Throws UsageError if the JSON file cannot be written.
   void require_json_file() const;
-  // The table, which stands above the checks: those that come before it are held back.
+  // Prints the table of ranks, and then the checks that were added before: the table comes first in the report.
   void add_ranks(const std::vector<RankFacts>& ranks, const std::string& headline);
   void add(const Check& check);
-  // Besides the checks' words; for the JSON file.
+  // Adds measured numbers to the JSON file.
   void add_figures(const std::string& name, const nlohmann::ordered_json& figures);
-  // The summary, and the JSON file. Returns the exit code. What is held back comes out now.
+  // Prints checks that were held back and the summary, writes the JSON file, and returns the exit code.
   int finish();
 
  private:
@@ -68,7 +68,7 @@ class Report {
 
   std::mutex mutex_;
   std::string held_;
-  std::atomic<bool> speaks_;
+  std::atomic<bool> active_;
   std::string json_file_;
   std::vector<RankFacts> ranks_;
   std::vector<Check> checks_;

@@ -14,15 +14,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kAllPairs = 64;     // ranks up to which every pair is tried: each opens a connection
-constexpr double kGrace = 3;      // s that answers may be under way when a deadline is over
-constexpr double kForever = 1e6;  // s; the watchdog ends it
+constexpr int kMaxRanksForAllPairs = 64;  // each pair opens a connection
+constexpr double kGrace = 3;              // s that answers may take to arrive after a deadline
+constexpr double kForever = 1e6;          // s; the watchdog ends the process before
 
 }  // namespace
 
-std::vector<Standing> standings(const std::vector<std::string>& hosts) {
+std::vector<NodeInfo> node_infos(const std::vector<std::string>& hosts) {
   const std::vector<Group> all = groups_of(hosts);
-  std::vector<Standing> result(hosts.size());
+  std::vector<NodeInfo> result(hosts.size());
   for (size_t host = 0; host < all.size(); ++host)
     for (int rank : all[host].ranks)
       result[static_cast<size_t>(rank)] = {static_cast<int>(all.size()), static_cast<int>(host),
@@ -32,7 +32,7 @@ std::vector<Standing> standings(const std::vector<std::string>& hosts) {
 
 std::vector<int> peers_of(int rank, int size) {
   std::set<int> peers;
-  for (int distance = 1; distance < size; distance = size <= kAllPairs ? distance + 1 : 2 * distance) {
+  for (int distance = 1; distance < size; distance = size <= kMaxRanksForAllPairs ? distance + 1 : 2 * distance) {
     peers.insert((rank + distance) % size);
     peers.insert((rank + size - distance) % size);
   }
@@ -57,136 +57,135 @@ void Rounds::begin(const std::string& name, double extra) {
   name_ = name;
   const auto late = [this, name](const std::string& finding) {
     report_.add({Status::failed, finding,
-                 "a rank or the network does not go on: look at the nodes (ps, top, dmesg), or try them in smaller "
-                 "groups (srun --nodelist)",
+                 "a rank or the network hangs: look at the nodes with ps, top and dmesg, or try smaller groups of "
+                 "nodes (srun --nodelist=NODES)",
                  name});
     report_.finish();
   };
-  // Rank 0 knows most, and speaks first; once it is lost, rank 1 does.
+  // Rank 0 knows most and reports first. Rank 1 reports if rank 0 does not respond.
   const double late_at = limit_ + 2 * kGrace;
-  if (leads()) {
-    watchdog_.expect({{late_at, [=, limit = limit_] { late("did not end within " + human_number(limit) + " s"); }}});
+  if (is_rank_zero()) {
+    watchdog_.arm({{late_at, [=, limit = limit_] { late("did not finish within " + human_number(limit) + " s"); }}});
   } else if (rank() == 1) {
-    watchdog_.expect({{2 * late_at, [=, this, host = standing_.first_host] {
-                         report_.take_over();
-                         late("rank 0" + (host.empty() ? "" : " of " + host) + " does not go on");
-                       }}});
+    watchdog_.arm({{2 * late_at, [=, this, host = node_.rank_0_host] {
+                      report_.activate();
+                      late("rank 0" + (host.empty() ? "" : " on " + host) + " does not respond");
+                    }}});
   } else {
-    watchdog_.expect({{2 * late_at + kGrace, [] {}}});
+    watchdog_.arm({{2 * late_at + kGrace, [] {}}});
   }
 }
 
 void Rounds::roll_call() {
   begin("MPI exchange");
-  Presence me{host_name(), launch_info().local_size, {}};
+  RollCallAnswer me{host_name(), launch_info().local_size, {}};
   const std::vector<int> peers = peers_of(rank(), size());
-  tell(peers, text_of(Json(me)), 0);
-  const std::map<int, Presence> heard = presences(peers, timeout_);
+  send(peers, text_of(Json(me)), 0);
+  const std::map<int, RollCallAnswer> heard = receive_roll_call(peers, timeout_);
   for (int peer : peers)
-    if (!heard.contains(peer)) me.missed.push_back(peer);
-  if (rank() == 1 && !heard.contains(0)) {  // nobody else can say it
-    report_.take_over();
-    throw CheckFailed(silence({0}, {}, timeout_));
+    if (!heard.contains(peer)) me.missing_peers.push_back(peer);
+  if (rank() == 1 && !heard.contains(0)) {  // rank 0 cannot report this itself
+    report_.activate();
+    throw CheckFailed(no_answer_finding({0}, {}, timeout_));
   }
-  if (!leads()) {
-    tell({0}, text_of(Json(me)), kForever);
-    standing_ = Json::parse(heard_from_rank_0()).get<Standing>();
+  if (!is_rank_zero()) {
+    send({0}, text_of(Json(me)), kForever);
+    node_ = Json::parse(receive_from_rank_0()).get<NodeInfo>();
     return end({});
   }
 
-  const auto note_hosts = [this](const std::map<int, Presence>& present) {
+  const auto note_hosts = [this](const std::map<int, RollCallAnswer>& present) {
     hosts_.resize(static_cast<size_t>(size()));
     for (const auto& [rank, one] : present) hosts_[static_cast<size_t>(rank)] = one.host;
   };
-  note_hosts(heard);  // for now
-  std::map<int, Presence> present = presences(others(), timeout_ + kGrace - seconds());
+  note_hosts(heard);  // used by receive() if a rank reports a failure
+  std::map<int, RollCallAnswer> present = receive_roll_call(others(), timeout_ + kGrace - seconds());
   present[0] = me;
   const Check check = exchange_finding(size(), present, timeout_);
   if (check.status == Status::failed) throw CheckFailed(check);
   note_hosts(present);
-  const std::vector<Standing> all = standings(hosts_);
-  standing_ = all[0];
-  for (int rank : others()) tell({rank}, text_of(Json(all[static_cast<size_t>(rank)])), 0);
+  const std::vector<NodeInfo> all = node_infos(hosts_);
+  node_ = all[0];
+  for (int rank : others()) send({rank}, text_of(Json(all[static_cast<size_t>(rank)])), 0);
   end(check);
 }
 
-// Messages carry the round's name: it tells them from what ranks say that still wait for others, as NCCL's do, or give
-// up.
-void Rounds::tell(const std::vector<int>& ranks, const std::string& text, double seconds) {
+// Sends `text` with the round's name in front. The name distinguishes it from failures that ranks report
+// (send_failure()) and from messages of NCCL's start.
+void Rounds::send(const std::vector<int>& ranks, const std::string& text, double seconds) {
   exchange(name_ + '\n' + text, ranks, {}, seconds);
 }
 
-// Of those of `ranks` that have one.
-std::map<int, std::string> Rounds::answers(const std::vector<int>& ranks, double seconds) {
+// Returns the messages that arrive from `ranks` within `seconds`. Throws CheckFailed for a message of another kind.
+std::map<int, std::string> Rounds::receive(const std::vector<int>& ranks, double seconds) {
   const std::string head = name_ + '\n';
   std::map<int, std::string> texts = exchange("", {}, ranks, seconds);
   for (auto& [rank, text] : texts) {
     if (!text.starts_with(head))
-      throw CheckFailed({Status::failed,
-                         ranks_text({rank}, hosts_) + " did not come to its end: " + std::string(trim(text)),
-                         "look at that node, its GPUs (nvidia-smi, dmesg) and its network, or leave it out (srun "
-                         "--exclude=NODE)"});
+      throw CheckFailed(
+          {Status::failed, ranks_text({rank}, hosts_) + " did not finish: " + std::string(trim(text)),
+           "check that node's GPUs (nvidia-smi, dmesg) and network, or leave the node out (srun --exclude=NODE)"});
     text.erase(0, head.size());
   }
   return texts;
 }
 
-std::map<int, Presence> Rounds::presences(const std::vector<int>& ranks, double seconds) {
-  std::map<int, Presence> present;
-  for (const auto& [rank, text] : answers(ranks, seconds)) present[rank] = Json::parse(text).get<Presence>();
+std::map<int, RollCallAnswer> Rounds::receive_roll_call(const std::vector<int>& ranks, double seconds) {
+  std::map<int, RollCallAnswer> present;
+  for (const auto& [rank, text] : receive(ranks, seconds)) present[rank] = Json::parse(text).get<RollCallAnswer>();
   return present;
 }
 
-std::vector<std::string> Rounds::collect(const std::string& mine) {
-  if (!leads()) return tell({0}, mine, kForever), std::vector<std::string>();
-  std::map<int, std::string> all = answers(others(), std::max(limit_ - seconds(), kGrace));
+std::vector<std::string> Rounds::gather_texts(const std::string& mine) {
+  if (!is_rank_zero()) return send({0}, mine, kForever), std::vector<std::string>();
+  std::map<int, std::string> all = receive(others(), std::max(limit_ - seconds(), kGrace));
   all[0] = mine;
-  std::vector<int> silent;
+  std::vector<int> unanswered;
   for (int rank : others())
-    if (!all.contains(rank)) silent.push_back(rank);
-  if (!silent.empty()) throw CheckFailed(silence(silent, hosts_, limit_));
+    if (!all.contains(rank)) unanswered.push_back(rank);
+  if (!unanswered.empty()) throw CheckFailed(no_answer_finding(unanswered, hosts_, limit_));
   std::vector<std::string> texts;
   for (auto& [rank, text] : all) texts.push_back(std::move(text));
   return texts;
 }
 
-std::string Rounds::heard_from_rank_0() {
+std::string Rounds::receive_from_rank_0() {
   const std::string head = name_ + '\n';
   std::string heard;
-  while (!heard.starts_with(head)) heard = exchange("", {}, {0}, kForever).at(0);  // first may come what NCCL's said
+  while (!heard.starts_with(head)) heard = exchange("", {}, {0}, kForever).at(0);  // skip messages of NCCL's start
   return heard.substr(head.size());
 }
 
-std::string Rounds::announce(const std::string& text) {
-  if (!leads()) return heard_from_rank_0();
-  tell(others(), text, kGrace);
+std::string Rounds::broadcast(const std::string& text) {
+  if (!is_rank_zero()) return receive_from_rank_0();
+  send(others(), text, kGrace);
   return text;
 }
 
-Check Rounds::decide(const std::string& mine, const Judge& verdict) {
-  const std::vector<std::string> all = collect(mine);
-  return Json::parse(announce(leads() ? text_of(Json(verdict(all))) : "")).get<Check>();
+Check Rounds::decide(const std::string& mine, const Judge& judge) {
+  const std::vector<std::string> all = gather_texts(mine);
+  return Json::parse(broadcast(is_rank_zero() ? text_of(Json(judge(all))) : "")).get<Check>();
 }
 
-bool Rounds::give_up(const std::string& reason) noexcept {
+bool Rounds::send_failure(const std::string& reason) noexcept {
   try {
     exchange(reason, {0}, {}, 0);
-    let_messages_leave(kGrace);
+    flush_messages(kGrace);
     return true;
   } catch (const Error&) {
     return false;
   }
 }
 
-Check Rounds::named(Check check) const {
+Check Rounds::labelled(Check check) const {
   check.name = name_;
   check.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   return check;
 }
 
 void Rounds::end(const Check& check) {
-  if (leads()) report_.add(named(check));
-  watchdog_.rest();
+  if (is_rank_zero()) report_.add(labelled(check));
+  watchdog_.disarm();
 }
 
 }  // namespace drl

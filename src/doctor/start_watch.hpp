@@ -1,5 +1,5 @@
-// Names the ranks for which MPI_Init waits in vain. Before it returns ranks know of each other only by files: those
-// that still wait after a while sign in under the folder of runs.
+// Finds the ranks that keep MPI_Init from returning. Until MPI_Init returns, ranks can communicate only through files:
+// ranks that still wait in it after a quarter of the timeout each create a file below the directory of runs.
 #pragma once
 
 #include <atomic>
@@ -14,32 +14,33 @@
 
 namespace drl {
 
-// Ranks of one start that wait. Files <folder>/.drl_doctor-<start>/<rank>, in a folder that is this user's
-// alone; nothing is left of them in the end.
+// The ranks of one launch that wait in MPI_Init, as files <folder>/.drl_doctor-<start>/<rank>. The directory is private
+// to this user, and is removed with its last file.
 class WaitingRanks {
  public:
-  // `folder` is absolute; where it is missing, the nearest one above it serves. Nobody can sign in if `start` is empty.
+  // `folder` is an absolute path; if it does not exist, its nearest existing parent is used. `start` identifies the
+  // launch; if it is empty, sign_in() fails.
   WaitingRanks(const std::filesystem::path& folder, const std::string& start) : folder_(folder), start_(start) {}
 
-  bool sign_in(int rank) const;  // false if that cannot be written
+  bool sign_in(int rank) const;  // false if the file cannot be created
   void sign_out(int rank) const;
   std::vector<int> list() const;  // sorted
   void remove() const;
 
  private:
-  std::filesystem::path place() const;
+  std::filesystem::path directory() const;
 
   std::filesystem::path folder_;
   std::string start_;
 };
 
-// While it lives, the watchdog waits for MPI to start: after `seconds` the lowest of the waiting ranks reports who is
-// missing, and all end.
+// Ends the program if MPI has not started after `seconds`: the lowest waiting rank then reports which ranks are
+// missing.
 class StartWatch {
  public:
   StartWatch(Watchdog& watchdog, Report& report, const LaunchInfo& launch, const std::string& start,
              const std::filesystem::path& runs_folder, double seconds);
-  // MPI has started.
+  // Call when MPI has started: stops the watchdog and signs this rank out.
   void started();
 
  private:
@@ -49,7 +50,7 @@ class StartWatch {
   Report& report_;
   LaunchInfo launch_;
   WaitingRanks waiting_;
-  // Shared with a thread that may be left behind.
+  // Shared with a thread that may outlive this object.
   struct State {
     std::atomic<bool> signed_in = false, started = false;
   };

@@ -11,20 +11,20 @@
 
 namespace drl {
 
-void Watchdog::expect(std::vector<Act> acts) {
-  rest();
-  thread_ = std::jthread([acts = std::move(acts)](const std::stop_token& over) {
+void Watchdog::arm(std::vector<Action> actions) {
+  disarm();
+  thread_ = std::jthread([actions = std::move(actions)](const std::stop_token& over) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
-    std::condition_variable_any nothing;  // but the end of the step is waited for
-    Patience patience;                    // a process that was stopped gets its time after it
-    for (const auto& [seconds, act] : acts) {
+    std::condition_variable_any nothing;  // never notified; the wait ends by stop request or time
+    Patience patience;                    // does not count the time in which the process was stopped
+    for (const auto& [seconds, action] : actions) {
       for (double left; (left = seconds - patience.seconds()) > 0 && !over.stop_requested();)
         nothing.wait_for(lock, over,
                          std::min<std::chrono::duration<double>>(std::chrono::duration<double>(left), Patience::kTick),
                          [] { return false; });
       if (over.stop_requested()) return;
-      act();
+      action();
     }
     _exit(kFailure);
   });

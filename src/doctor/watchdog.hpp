@@ -1,4 +1,4 @@
-// Ends the program when a step of it does not end by itself: no blocking call of MPI has a deadline.
+// Ends the program when one of its steps hangs. MPI's blocking calls have no deadlines, so another thread must do it.
 #pragma once
 
 #include <functional>
@@ -7,20 +7,20 @@
 
 namespace drl {
 
-// Its thread calls no MPI.
+// Runs actions at deadlines in its own thread, which makes no MPI calls.
 class Watchdog {
  public:
-  // What is to be done `seconds` after expect() if that step still lasts.
-  struct Act {
+  // An action to run if the step has lasted `seconds`.
+  struct Action {
     double seconds;
-    std::function<void()> act;
+    std::function<void()> action;
   };
 
-  // A new step begins. After the last of `acts` the process ends with exit code 1. Waits for an act of the step before
-  // that is being done.
-  void expect(std::vector<Act> acts);
-  // Nothing is awaited for now.
-  void rest() { thread_ = {}; }
+  // Starts the deadlines of a new step and cancels those of the previous one; an action of it that is running finishes
+  // first. After the last action the process ends with exit code 1.
+  void arm(std::vector<Action> actions);
+  // Cancels the deadlines.
+  void disarm() { thread_ = {}; }
 
  private:
   std::jthread thread_;

@@ -16,7 +16,7 @@
 namespace drl {
 namespace {
 
-// Environments with one row of arrays, and random actions that depend on the global index and the step only.
+// Environments with one StepRow, and random actions that depend only on the global index and the step.
 class Bench {
  public:
   Bench(std::string_view task, const EnvConfig& config, std::unique_ptr<Queue> queue)
@@ -46,7 +46,7 @@ class Bench {
         const auto at = static_cast<size_t>(k * spec.action.numbers() + a);
         if (spec.action.discrete) {
           numbers_[at] = static_cast<int32_t>(x * static_cast<float>(spec.action.choices(a)));
-        } else {  // without bounds, near 0
+        } else {  // within the bounds, but near 0
           const auto d = static_cast<size_t>(a);
           const float low = std::max(spec.action.low[d], -3.0f), high = std::min(spec.action.high[d], 3.0f);
           values_[at] = low < high ? low + (high - low) * x : spec.action.low[d];
@@ -56,8 +56,8 @@ class Bench {
   void take(int64_t step) { envs_->step(*queue_, {nullptr, step}, 0, n, row_); }
   void step(int64_t step) { choose(step), take(step), queue_->synchronize(); }
 
-  // All that the learner sees of environment k.
-  std::vector<float> seen(int64_t k) const {
+  // Returns everything that the learner receives from environment k.
+  std::vector<float> outputs(int64_t k) const {
     std::vector<float> all;
     const auto add = [&](const Array<float>& rows) {
       const auto width = static_cast<int64_t>(rows.size()) / n;
@@ -77,7 +77,7 @@ class Bench {
  public:
   const TaskSpec spec;
   const int64_t n;
-  Array<float> obs, critic_obs, reward;  // of the host; a GPU reaches them
+  Array<float> obs, critic_obs, reward;  // in host memory, which a GPU can access
   Array<uint8_t> terminated, truncated;
   bool ended(size_t k) const { return terminated[k] || truncated[k]; }
 
@@ -92,7 +92,7 @@ StateList state_of(Bench& bench) {
   return list_state([&](StateVisitor& visitor) { bench.envs().visit_state(visitor); });
 }
 
-// The largest difference of numbers, each with a name.
+// Collects the largest difference between numbers, and where it occurs.
 class LargestDifference {
  public:
   LargestDifference(std::string what, size_t num_envs) : found_{std::move(what), 0, "", 0}, large_(num_envs) {}
@@ -117,16 +117,16 @@ class LargestDifference {
   int64_t beyond_ = 0, steps_ = 0;
 };
 
-// NaN is equal to itself here.
-bool same(const std::vector<float>& a, const std::vector<float>& b) {
+// Compares bits, so that NaN equals itself.
+bool identical(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-struct Range01 {
+struct RunningRange {
   double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
   int64_t count = 0;
   void add(double x) { low = std::min(low, x), high = std::max(high, x), sum += x, ++count; }
-  Seen as(std::string name) const {
+  ValueRange as(std::string name) const {
     return {std::move(name), count ? low : 0, count ? high : 0, count ? sum / static_cast<double>(count) : 0};
   }
 };
@@ -140,9 +140,9 @@ class Checker {
     found_.hash = text_hash("");
     const TaskRecord& record = TaskParams::record_of(task_record(task_), params_);
     const std::vector<Isa> isas = available_isas();
-    look_around(isas.back());
+    collect_statistics(isas.back());
     for (Isa isa : isas) {
-      // Physics in lanes multiplies and adds at once, which this one cannot.
+      // Compiled physics uses fused multiply-add, which x86-64-v2 lacks.
       if (record.model && isa != isas.back() && name_of(isa) == "x86-64-v2") continue;
       compare(isa == isas.back() ? "in two runs" : fmt::format("on {} and on {}", name_of(isa), name_of(isas.back())),
               [&] { return make_host_queue(isa); }, {plan_.num_envs});
@@ -150,7 +150,7 @@ class Checker {
     const auto on_host = [&] { return make_host_queue(isas.back()); };
     const int64_t third = plan_.num_envs / 3;
     compare("in one batch and in two", on_host, {third, plan_.num_envs - third});
-    compare("of one environment alone and among others", on_host,
+    compare("for one environment alone and among others", on_host,
             std::vector<int64_t>(static_cast<size_t>(plan_.num_envs), 1));
     if (plan_.gpu_queue) compare("on the GPU and on the host", plan_.gpu_queue, {plan_.num_envs});
     if (record.exact) compare_with_double();
@@ -167,14 +167,14 @@ class Checker {
   }
   void fault(const std::string& text) { found_.faults.push_back(text); }
 
-  void look_around(Isa isa) {
+  void collect_statistics(Isa isa) {
     const auto all = bench(isa);
     const TaskSpec& spec = all->spec;
-    std::vector<Range01> obs(static_cast<size_t>(spec.obs_dim)), critic(static_cast<size_t>(spec.critic_obs_dim));
-    Range01 reward, length;
+    std::vector<RunningRange> obs(static_cast<size_t>(spec.obs_dim)), critic(static_cast<size_t>(spec.critic_obs_dim));
+    RunningRange reward, length;
     std::vector<int64_t> age(static_cast<size_t>(plan_.num_envs));
     bool finite = true;
-    const auto add = [&](const Array<float>& rows, std::vector<Range01>& ranges) {
+    const auto add = [&](const Array<float>& rows, std::vector<RunningRange>& ranges) {
       for (size_t k = 0; k < rows.size(); ++k) {
         const auto x = static_cast<double>(rows[k]);
         if (!std::isfinite(x) && std::exchange(finite, false))
@@ -186,7 +186,7 @@ class Checker {
       add(all->obs, obs), add(all->critic_obs, critic);
       all->step(step_);
       for (int64_t k = 0; k < all->n; ++k)
-        for (float x : all->seen(k)) found_.hash = (found_.hash ^ std::bit_cast<uint32_t>(x)) * 0x100000001b3ull;
+        for (float x : all->outputs(k)) found_.hash = (found_.hash ^ std::bit_cast<uint32_t>(x)) * 0x100000001b3ull;
       for (size_t k = 0; k < age.size(); ++k) {
         const auto x = static_cast<double>(all->reward[k]);
         if (!std::isfinite(x) && std::exchange(finite, false))
@@ -201,32 +201,31 @@ class Checker {
     }
     for (size_t o = 0; o < obs.size(); ++o) {
       found_.observations.push_back(obs[o].as(fmt::format("observation {}", o)));
-      const Seen& seen = found_.observations.back();
-      if (seen.low == seen.high) found_.hints.push_back(fmt::format("observation {} is always {}", o, seen.low));
-      if (std::max(-seen.low, seen.high) > 100)
+      const ValueRange& range = found_.observations.back();
+      if (range.low == range.high) found_.hints.push_back(fmt::format("observation {} is always {}", o, range.low));
+      if (std::max(-range.low, range.high) > 100)
         found_.hints.push_back(
-            fmt::format("observation {} is as large as {:.3g}: scale it, or learn with "
-                        "--{}.obs_normalization true",
-                        o, std::max(-seen.low, seen.high), "ppo"));
+            fmt::format("observation {} reaches {:.3g}: scale it, or train with --ppo.obs_normalization true", o,
+                        std::max(-range.low, range.high)));
     }
     for (size_t o = 0; o < critic.size(); ++o)
       found_.observations.push_back(critic[o].as(fmt::format("the critic's {}", o)));
     found_.rewards.push_back(reward.as("reward"));
     found_.episodes = static_cast<double>(length.count);
-    const Seen lengths = length.as("");
+    const ValueRange lengths = length.as("");
     found_.shortest = lengths.low, found_.longest = lengths.high, found_.mean_length = lengths.mean;
     add_terms(*all);
     if (length.count == 0)
-      found_.hints.push_back(fmt::format("no episode has ended in {} steps of random actions", plan_.steps));
+      found_.hints.push_back(fmt::format("no episode ended in {} steps of random actions", plan_.steps));
   }
 
-  // Means a step of the reward's terms, from the sums over ended episodes; they must make up the reward.
+  // Adds the means per step of the reward terms, from the sums over ended episodes. Their sum must equal the reward.
   void add_terms(Bench& all) {
     std::vector<double> sums(episode_columns(all.spec)), scratch(sums.size() * 64);
     all.envs().take_episode_sums(all.queue(), sums.data(), scratch.data());
     const EpisodeSums episodes = read_episodes(sums.data(), all.spec);
     if (episodes.lost > 0)
-      fault(fmt::format("{} times a number of the state, of an observation or of the reward was not finite",
+      fault(fmt::format("{} environments were lost: a value of the state, an observation or the reward was not finite",
                         episodes.lost));
     if (episodes.length == 0) return;
     double total = 0, size = 0;
@@ -236,10 +235,10 @@ class Checker {
       total += episodes.terms[t], size += std::abs(episodes.terms[t]);
     }
     if (!episodes.terms.empty() && std::abs(total - episodes.reward) > 1e-4 * (size + std::abs(episodes.reward)))
-      fault(fmt::format("the terms of the reward sum up to {:.6g}, the reward to {:.6g}", total, episodes.reward));
+      fault(fmt::format("the reward terms add up to {:.6g}, but the reward to {:.6g}", total, episodes.reward));
   }
 
-  // The same trajectories, in parts of so many environments.
+  // Checks that trajectories are identical if the environments are divided into parts of these sizes.
   void compare(const std::string& what, const MakeQueue& make_queue, const std::vector<int64_t>& counts) {
     const auto all = bench(available_isas().back());
     std::vector<std::unique_ptr<Bench>> parts;
@@ -254,20 +253,20 @@ class Checker {
       for (size_t p = 0; p < parts.size(); ++p) {
         parts[p]->step(t);
         for (int64_t k = 0; k < counts[p]; ++k) {
-          if (same(parts[p]->seen(k), all->seen(firsts[p] + k))) continue;
+          if (identical(parts[p]->outputs(k), all->outputs(firsts[p] + k))) continue;
           return fault(
-              fmt::format("trajectories {} differ, for the same actions: environment {} at step {}. A lane must "
-                          "depend on nothing but its own state, action and draws (no draws within while_any)",
+              fmt::format("trajectories {} differ for the same actions, first in environment {} at step {}. A lane "
+                          "must depend only on its own state, action and draws (and must not draw in while_any)",
                           what, firsts[p] + k, t));
         }
       }
     }
-    found_.same.push_back(what);
+    found_.identical.push_back(what);
   }
   int64_t steps_to_compare() const { return std::min<int64_t>(plan_.steps, 300); }
 
-  // Each step from the same floats and with the same draws. Where an episode ends in one only, as may be at a
-  // threshold, the step is not compared.
+  // Compares steps from the same floats and with the same draws. Skips a step if an episode ends in only one of the
+  // two, which may happen at a threshold.
   void compare_with_double() {
     const auto all = bench(available_isas().back());
     EnvConfig in_double = config(0, plan_.num_envs);
@@ -276,9 +275,9 @@ class Checker {
     const StateList from = state_of(*all), to = state_of(exact);
     const auto rows = static_cast<size_t>(plan_.num_envs);
     LargestDifference state("state", rows), obs("observations", rows), reward("reward", rows);
-    std::vector<std::string> fields, seen, critic;
+    std::vector<std::string> fields, actor, critic;
     for (const StateField& field : from) fields.push_back(field.name.substr(std::min<size_t>(10, field.name.size())));
-    for (int o = 0; o < all->spec.obs_dim; ++o) seen.push_back(fmt::format("observation {}", o));
+    for (int o = 0; o < all->spec.obs_dim; ++o) actor.push_back(fmt::format("observation {}", o));
     for (int o = 0; o < all->spec.critic_obs_dim; ++o) critic.push_back(fmt::format("the critic's {}", o));
     const auto compare_rows = [&](const Array<float>& x, const Array<float>& y, const auto& names, size_t env) {
       for (size_t k = 0, at = env * names.size(); k < names.size(); ++k, ++at)
@@ -289,12 +288,12 @@ class Checker {
         if (from[f].name.starts_with("env/state/") && from[f].type == DType::f32)
           state.add(static_cast<const float*>(from[f].data)[env], static_cast<const float*>(to[f].data)[env], fields[f],
                     env, step_);
-      compare_rows(all->obs, exact.obs, seen, env);
+      compare_rows(all->obs, exact.obs, actor, env);
       compare_rows(all->critic_obs, exact.critic_obs, critic, env);
       reward.add(all->reward[env], exact.reward[env], "reward", env, step_);
     };
     step_ = 0;
-    for (size_t env = 0; env < rows; ++env) compare_environment(env);  // how episodes begin
+    for (size_t env = 0; env < rows; ++env) compare_environment(env);  // the resets
     for (; step_ < steps_to_compare(); ++step_) {
       for (size_t f = 0; f < from.size(); ++f) to[f].write(from[f].read());
       all->step(step_), exact.step(step_);
@@ -306,15 +305,16 @@ class Checker {
     for (LargestDifference* each : {&state, &obs, &reward}) {
       const Difference& found = found_.from_double.emplace_back(each->found());
       if (found.largest > kLargeDifference)
-        found_.hints.push_back(fmt::format(
-            "float and double give another {} by as much as {:.2g} ({}), in {:.2g} % of the steps by more than {}: at "
-            "a threshold that is to be expected; else look for a small difference of large numbers",
-            found.what, found.largest, found.where, 100 * found.beyond, kLargeDifference));
+        found_.hints.push_back(
+            fmt::format("float and double differ in the {} by up to {:.2g} ({}), and in {:.2g} % of the steps by more "
+                        "than {}: this "
+                        "is normal at a threshold; otherwise look for a small difference between large numbers",
+                        found.what, found.largest, found.where, 100 * found.beyond, kLargeDifference));
     }
   }
 
-  // One core, environments that stay in its cache. New episodes are begun one by one: their share is the time that is
-  // left over at twice as many.
+  // Measures one core, with environments that fit its cache. The share of resets is estimated from the time of a reset
+  // of all environments.
   Speed speed(Isa isa) const {
     using Clock = std::chrono::steady_clock;
     constexpr int64_t kEnvs = 2048;
@@ -334,15 +334,16 @@ class Checker {
       }
     } while (seconds(Clock::now() - start) < plan_.seconds);
     const double elapsed = seconds(Clock::now() - start);
-    // What it costs to begin one: all environments anew, by the same function.
+    // Measures the time of one reset: resets all environments with the same function.
     StepRow row;
     std::vector<float> obs(static_cast<size_t>(kEnvs * all.spec.obs_dim)),
         critic(static_cast<size_t>(kEnvs * all.spec.critic_obs_dim));
     row.next_obs = obs.data(), row.next_critic_obs = critic.empty() ? nullptr : critic.data();
     const auto again = Clock::now();
     all.envs().reset(all.queue(), row, {});
-    const double of_one = seconds(Clock::now() - again) / static_cast<double>(kEnvs);
-    return {isa, static_cast<double>(rounds * kEnvs) / elapsed, std::min(1.0, ended * 64 * of_one / elapsed)};
+    const double seconds_per_reset = seconds(Clock::now() - again) / static_cast<double>(kEnvs);
+    return {isa, static_cast<double>(rounds * kEnvs) / elapsed,
+            std::min(1.0, ended * 64 * seconds_per_reset / elapsed)};
   }
 
   const std::string task_;

@@ -1,4 +1,4 @@
-// Whether a task keeps its contract (drl/task.hpp), and how it behaves under random actions.
+// Checks whether a task fulfils its contract (drl/task.hpp), and measures its behaviour under random actions.
 #pragma once
 
 #include <cstdint>
@@ -13,46 +13,46 @@
 namespace drl {
 
 struct CheckPlan {
-  int64_t num_envs = 67;  // full vectors, a partial one, and single environments
+  int64_t num_envs = 67;  // covers full packs, a partial one, and single environments
   int64_t steps = 1000;
-  double seconds = 0.5;  // for each measurement of speed; 0: none
+  double seconds = 0.5;  // per measurement of speed; 0: none
   uint64_t seed = 0;
-  std::function<std::unique_ptr<Queue>()> gpu_queue = nullptr;  // of a GPU that is compared too
+  std::function<std::unique_ptr<Queue>()> gpu_queue = nullptr;  // makes the queue of a GPU to compare; may be null
 };
 
-// Of a number over all environments and steps.
-struct Seen {
+// The range of a number over all environments and steps.
+struct ValueRange {
   std::string name;
   double low = 0, high = 0, mean = 0;
 };
 struct Speed {
   Isa isa{};
   double steps_per_second = 0;
-  double share_of_ends = 0;  // of the time, in which new episodes are begun
+  double reset_share = 0;  // share of the time that resets take
 };
 
-// Of a step in float, the largest difference from the same step in double, relative to 1 + |x|.
+// The largest difference between a step in float and the same step in double, relative to 1 + |x|.
 struct Difference {
   std::string what;  // state, observations or reward
   double largest = 0;
-  std::string where;  // "" if there is none
-  double beyond = 0;  // share of the environments' steps in which it is above kLargeDifference
+  std::string where;  // "" if there is no difference
+  double beyond = 0;  // share of the steps with a difference above kLargeDifference
 };
 inline constexpr double kLargeDifference = 1e-3;
 
 struct TaskFindings {
-  std::vector<std::string> faults;          // of the contract; each a sentence
-  std::vector<std::string> hints;           // what is worth a look
-  std::vector<Seen> observations, rewards;  // rewards: in all, then its terms
+  std::vector<std::string> faults;                // violations of the contract; each is a sentence
+  std::vector<std::string> hints;                 // observations that the author should check
+  std::vector<ValueRange> observations, rewards;  // rewards: the sum, then its terms
   double episodes = 0, terminated = 0, shortest = 0, longest = 0, mean_length = 0;
-  std::vector<std::string> same;        // where its trajectories were compared, to the bit
-  std::vector<Difference> from_double;  // empty of a simulator, which has one kind of numbers
+  std::vector<std::string> identical;   // the comparisons in which trajectories were bit-identical
+  std::vector<Difference> from_double;  // empty for a simulator, which has only one number type
   std::vector<Speed> speeds;
-  uint64_t hash = 0;  // of all that was seen: equal where another compiler's library gives the same bits
+  uint64_t hash = 0;  // of all observations, rewards and ends; compares libraries of different compilers
 };
 
-// Steps environments of the task with random actions: on all instruction sets of this machine, one by one, in two
-// batches, twice, on a GPU if there is a queue of one, and in double. `params`: EnvConfig's.
+// Steps environments of the task with random actions: on all instruction sets of this machine, twice, in two batches,
+// one by one, on a GPU if the plan has one, and in double. `params` are those of EnvConfig.
 TaskFindings check_task(std::string_view task, const std::vector<std::byte>& params, const CheckPlan& plan);
 
 }  // namespace drl

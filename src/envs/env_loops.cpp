@@ -1,4 +1,4 @@
-// Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
+// Compiled once per instruction set, and for GPUs (device/hot_loop.hpp).
 #include "device/hot_loop.hpp"
 #include "envs/episode_sums.hpp"
 #include "envs/keep_last.hpp"

@@ -6,7 +6,7 @@
 
 namespace drl {
 
-// Rows of episodes' sums.
+// Loads a column of the rows of EpisodeSums, for sum_columns().
 struct LoadEpisodes {
   const double* sums;  // [rows, columns]
   int64_t columns;

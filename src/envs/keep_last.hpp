@@ -7,11 +7,11 @@
 
 namespace drl {
 
-// Last observations of a step that was taken elsewhere go where the rollout wants them.
+// Copies the last observations of a step that the host has made to the rows of the rollout on the GPU.
 struct KeepLast {
   StepRow row;
   int64_t num_envs, obs_dim, critic_obs_dim;
-  const int32_t* kept;            // [num_envs] 1: there is one
+  const int32_t* kept;            // [num_envs] 1: this environment has a last observation
   const float *obs, *critic_obs;  // [num_envs, ...]
   DRL_HD void operator()(int64_t i) const {
     if (kept[i] == 0) return;

@@ -24,7 +24,7 @@ std::vector<Entry> entries_of(const TaskLibrary& library, const std::string& ori
 }
 
 std::vector<Entry>& table() {
-  static std::vector<Entry> all = entries_of(own_tasks(), "");
+  static std::vector<Entry> all = entries_of(builtin_tasks(), "");
   return all;
 }
 
@@ -38,7 +38,7 @@ const Entry& entry_of(std::string_view task) {
   load_installed_task_libraries();
   if (const Entry* entry = find(task)) return *entry;
   const std::string near = nearest(task, task_names());
-  const std::string advice = near.empty() ? "--list_tasks shows them" : "did you mean " + near + "?";
+  const std::string advice = near.empty() ? "--list_tasks lists them" : "did you mean " + near + "?";
   throw UsageError("unknown task '" + printable(task) + "' (the tasks are " + join(task_names(), ", ") +
                    "): " + advice);
 }
@@ -56,7 +56,7 @@ void register_tasks(const TaskLibrary& library, const std::string& origin) {
         throw UsageError("task " + name + " of " + named(origin) + " cannot be used (" + trouble +
                          "): see drl/task.hpp");
       if (const Entry* other = find(name))
-        throw UsageError("two tasks are called " + name + " (one of " + named(other->origin) + ", one of " +
+        throw UsageError("two tasks are called " + name + " (one from " + named(other->origin) + ", one from " +
                          named(origin) + "): rename one");
       table().push_back(entry);
     }
@@ -81,7 +81,7 @@ std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue&
   const TaskRecord& named = task_record(task);
   if (config.params.empty()) config.params = TaskParams(named).bytes();
   const TaskRecord& record = TaskParams::record_of(named, config.params);
-  const bool is_on_gpu = queue.on_gpu() && *record.gpu;  // else a robot in lanes is stepped by the host's threads
+  const bool is_on_gpu = queue.on_gpu() && *record.gpu;  // else the host's threads step robots in lanes
   if (record.simulator || (named.robot && !is_on_gpu)) return std::make_unique<SimulatorEnvs>(record, config, queue);
   return std::make_unique<TaskEnvs>(record, config, queue);
 }

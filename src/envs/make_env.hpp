@@ -1,4 +1,4 @@
-// Tasks by name.
+// Looks up tasks by name.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,18 @@
 
 namespace drl {
 
-// Adds a library's tasks; ours (tasks/own_tasks.hpp) are there from the start. `origin` is what to call the library in
-// errors and lists. Throws UsageError if a name is taken or a record says that it cannot be used; then none is added.
-// Before other threads look tasks up. The library must stay.
+// Adds a library's tasks to the table, which contains the built-in tasks (tasks/builtin_tasks.hpp) from the start.
+// `origin` is the library's name in errors and lists. Throws UsageError, and adds none of the tasks, if a name is taken
+// or a task cannot be used. Call it before other threads look up tasks. The library must remain loaded.
 void register_tasks(const TaskLibrary& library, const std::string& origin);
-// In the order in which they were added.
+// Returns the names of all tasks, in the order in which they were added.
 std::vector<std::string> task_names();
 
-// Each throws UsageError, naming the nearest known task, if there is no such task.
+// These functions throw UsageError, with the closest match, if the task does not exist.
 const TaskRecord& task_record(std::string_view task);
-std::string task_origin(std::string_view task);  // "" of ours
+std::string task_origin(std::string_view task);  // "" for built-in tasks
 std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue& queue);
-// With these params (TaskParams::bytes), by default the task's own.
+// `params` are TaskParams::bytes; empty: the task's defaults.
 TaskSpec task_spec(std::string_view task, const std::vector<std::byte>& params = {});
 std::string_view task_preset(std::string_view task);  // in the syntax of --config files
 

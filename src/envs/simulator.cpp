@@ -20,7 +20,7 @@ DType dtype_of(SimulatorType type) {
     case SimulatorType::u8:
       return DType::u8;
   }
-  throw UsageError("a simulator's state is of a type that is not known here: build its library for this drl");
+  throw UsageError("a simulator's state has an unknown type (its library was built for another drl): rebuild it");
 }
 
 }  // namespace
@@ -31,8 +31,8 @@ Simulator::Simulator(const TaskRecord& record, const SimulatorConfig& config, co
   const int32_t code = record.simulator->create(&config, params, &handle_, error, sizeof(error));
   if (code == 2) throw UsageError(error);
   if (code != 0)
-    throw Error(std::string("the simulator of task ") + record.name + " cannot be made (" + error +
-                "): the text is its own");
+    throw Error(std::string("the simulator of task ") + record.name + " cannot be created (" + error +
+                "): this text is the simulator's");
   try {
     list_state();
   } catch (...) {
@@ -48,17 +48,17 @@ void Simulator::list_state() {
   std::vector<SimulatorArray> arrays;
   char error[256] = "";
   if (record_.simulator->state(handle_, add, &arrays, error, sizeof(error)) != 0)
-    throw Error(std::string("the simulator of task ") + record_.name + " cannot tell its state (" + error +
-                "): the text is its own");
+    throw Error(std::string("the simulator of task ") + record_.name + " cannot list its state (" + error +
+                "): this text is the simulator's");
   for (const SimulatorArray& array : arrays) {
     const std::string name = std::string("env/state/") + array.name;
     const auto wrong = [&](const std::string& why) {
-      throw UsageError("the state '" + std::string(array.name) + "' of task " + record_.name + " cannot be kept (" +
+      throw UsageError("the state '" + std::string(array.name) + "' of task " + record_.name + " cannot be saved (" +
                        why + "): see visit_state in drl/simulator.hpp");
     };
     std::vector<int64_t> shape{num_envs_};
     if (array.columns > 1) shape.push_back(array.columns);
-    if (array.data == nullptr || array.columns < 1) wrong("it has no numbers: size it in the constructor");
+    if (array.data == nullptr || array.columns < 1) wrong("it is empty; the constructor must size it");
     if (std::ranges::find(fields_, name, &StateField::name) != fields_.end()) wrong("two arrays have this name");
     fields_.push_back({name, dtype_of(array.type), shape, array.data, Sharding::per_env});
   }

@@ -8,11 +8,11 @@
 
 namespace drl {
 
-// The object behind a record that has a simulator: its life and its state.
+// Owns a task library's simulator object, and lists its state.
 class Simulator {
  public:
-  // Throws Error, with the text of the library's exception, if that cannot make it, and UsageError if the user can
-  // correct that, or if it lists its state in a way that no checkpoint can hold.
+  // Throws Error, with the text of the library's exception, if the library cannot create the simulator. Throws
+  // UsageError if the user can correct that, or if the simulator lists a state that checkpoints cannot hold.
   Simulator(const TaskRecord& record, const SimulatorConfig& config, const void* params);
   ~Simulator() { record_.simulator->destroy(handle_); }
   Simulator(const Simulator&) = delete;

@@ -90,16 +90,17 @@ void SimulatorEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t
   if (!announced(queue, begin, count).waiting) announce_step(queue, step, begin, count, row);
   Announced& now = announced(queue, begin, count);
   const double begun = seconds();
-  wait_for(*now.arrived);  // and with it for what the last step of these environments sent up
-  const double told = seconds();
+  wait_for(*now.arrived);  // the previous step's copies to the GPU are then done, too
+  const double arrived = seconds();
   now.waiting = false;
   std::fill_n(rows_->kept.data() + begin, count, 0);
   step_on_host({step.first ? now.first_step.data() : nullptr, step.offset}, begin, count, rows_->row(row.every_end));
-  rows_->steps += count, rows_->waiting += told - begun, rows_->stepping += seconds() - told;
+  rows_->steps += count, rows_->waiting += arrived - begun, rows_->stepping += seconds() - arrived;
   copy_up(queue, begin, count, row);
 }
 
-// Pieces of a range, on whichever thread is free: several for each thread, since environments take different times.
+// Cuts the range into several pieces per thread, since environments take different times. Free threads take the next
+// piece.
 void SimulatorEnvs::step_on_host(LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) {
   if (team_.size() == 1) return envs_.step(host_, step, begin, count, row);
   const int64_t size = in_lanes_ ? kRangeUnit : std::clamp<int64_t>(count / (4 * team_.size()), 1, kRangeUnit);
@@ -137,10 +138,10 @@ void SimulatorEnvs::keep_last(Queue& queue, int64_t begin, int64_t count, const 
 std::string SimulatorEnvs::host_speeds() const {
   if (!rows_ || rows_->steps == 0) return "";
   const auto rate = [&](double time) { return human_count(static_cast<double>(rows_->steps) / time); };
-  return fmt::format("environments: {} steps/s on {}, {} with waiting for actions of the GPU: {}",
+  return fmt::format("environments: {} steps/s on {}, {} including the time to wait for the GPU's actions: {}",
                      rate(rows_->stepping), counted(team_.size(), "thread"), rate(rows_->stepping + rows_->waiting),
-                     rows_->waiting > rows_->stepping ? "the GPU limits, --num_envs may grow"
-                                                      : "the environments limit, --threads (-c) may grow");
+                     rows_->waiting > rows_->stepping ? "the GPU is the bottleneck, try a larger --num_envs"
+                                                      : "the environments are the bottleneck, try more --threads (-c)");
 }
 
 void SimulatorEnvs::take_episode_sums(Queue& queue, double* out, double* scratch) {

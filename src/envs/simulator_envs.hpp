@@ -1,5 +1,5 @@
-// Environments that the host's threads step (drl/simulator.hpp, and robots in lanes where no GPU does), for a learner
-// on the host or on a GPU.
+// Environments that the host's threads step, for a learner on the host or on a GPU: simulators (drl/simulator.hpp), and
+// robots in lanes that no GPU steps.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace drl {
 
-// A step's range is cut over config.threads threads, so that step() itself is for one thread at a time; how many there
-// are changes no number. Beside a GPU's queue rows lie in memory from which that copies fast: actions come down, and
-// what a step gives goes up.
+// step() divides its range among config.threads threads, and must be called by one thread at a time. Results do not
+// depend on the number of threads. With a GPU's queue, step() works on rows in pinned host memory: actions are copied
+// to the host and results to the GPU.
 class SimulatorEnvs final : public VecEnv {
  public:
   SimulatorEnvs(const TaskRecord& record, const EnvConfig& config, Queue& queue);
@@ -36,14 +36,14 @@ class SimulatorEnvs final : public VecEnv {
   }
 
  private:
-  // A step that was announced.
+  // A range of environments whose actions were fetched by announce_step().
   struct Announced {
     int64_t begin, count;
     Array<int64_t> first_step;  // the host's copy of LifetimeStep::first
     std::unique_ptr<Queue::Event> arrived;
     bool waiting = false;
   };
-  // The host's copies of a StepRow's arrays; where last observations arrive on the GPU.
+  // The host's copies of a StepRow's arrays, and the GPU's buffers for last observations.
   struct Rows {
     Rows(Queue& queue, const TaskSpec& spec, int64_t num_envs);
     StepRow row(bool every_end);
@@ -51,14 +51,14 @@ class SimulatorEnvs final : public VecEnv {
     Array<std::byte> action;
     Array<float> next_obs, next_critic_obs, reward, last_obs, last_critic_obs;
     Array<uint8_t> terminated, truncated;
-    Array<int32_t> kept;  // [N] StepRow::last_count of one step
+    Array<int32_t> kept;  // [N] StepRow::last_count, for one step
     Array<double> sums, scratch;
     std::unique_ptr<Queue::Event> sums_taken;
     Array<int32_t> gpu_kept;
     Array<float> gpu_last_obs, gpu_last_critic_obs;
     std::vector<Announced> announced;
-    int64_t steps = 0;                 // of environments
-    double stepping = 0, waiting = 0;  // seconds
+    int64_t steps = 0;                 // of environments, so far
+    double stepping = 0, waiting = 0;  // seconds, so far
   };
 
   Announced& announced(Queue& queue, int64_t begin, int64_t count);
@@ -66,12 +66,12 @@ class SimulatorEnvs final : public VecEnv {
   void copy_up(Queue& queue, int64_t begin, int64_t count, const StepRow& row);
   void keep_last(Queue& queue, int64_t begin, int64_t count, const StepRow& row);
 
-  std::unique_ptr<Queue> own_queue_;  // of the host, beside a GPU's
+  std::unique_ptr<Queue> own_queue_;  // a host's queue, if the learner's is a GPU's
   Queue& host_;
   TaskEnvs envs_;
   ThreadTeam team_;
   const bool in_lanes_;
-  std::unique_ptr<Rows> rows_;  // beside a GPU's queue
+  std::unique_ptr<Rows> rows_;  // if the learner's queue is a GPU's
 };
 
 }  // namespace drl

@@ -35,7 +35,7 @@ TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params)
 void require_draw(const TaskRecord& record) {
   if (!record.draw)
     throw UsageError(std::string("task ") + record.name +
-                     " cannot be filmed (its header has no draw): add one, which drl/canvas.hpp describes");
+                     " cannot be recorded on video (its header has no draw()): add one (see drl/canvas.hpp)");
 }
 
 TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& queue)
@@ -48,7 +48,7 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
       episode_reward_(queue, size()),
       curriculum_(queue, static_cast<size_t>(record.curriculum_count)),
       ended_by_(queue, record.end_count > 0 ? size() : 0),
-      stale_(queue, size()),
+      counted_episodes_(queue, size()),
       sums_(queue, static_cast<size_t>(sum_rows()) * episode_columns(spec_)) {
   DRL_CHECK(config.num_envs > 0 && config.first_global_index >= 0, "environments [first, first + num) must exist");
   if (config_.params.empty()) config_.params = TaskParams(record).bytes();
@@ -69,9 +69,9 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
              episode_reward_.data(),
              term_columns_.data(),
              ended_by_.data(),
-             stale_.data(),
+             counted_episodes_.data(),
              curriculum_.data(),
-             sharers(),
+             envs_per_sum_row(),
              sums_.data(),
              nullptr};
   if (record.simulator) {
@@ -86,14 +86,14 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
 
 const TaskLoops& TaskEnvs::loops() const {
   if (config_.exact) {
-    DRL_CHECK(record_.exact && !queue_.on_gpu(), "a task that nothing computes in double");
+    DRL_CHECK(record_.exact && !queue_.on_gpu(), "only tasks with exact loops, on a host's queue, compute in double");
     return *record_.exact;
   }
   if (!queue_.on_gpu()) return record_.host[static_cast<int>(queue_.isa())];
   if (!*record_.gpu)
     throw UsageError("task " + spec_.name +
-                     " has no code for GPUs (its library was built without nvcc): build it where nvcc is, or give "
-                     "--device cpu");
+                     " has no code for GPUs (its library was built without nvcc): build it where nvcc is available, or "
+                     "pass --device cpu");
   return **record_.gpu;
 }
 
@@ -109,11 +109,12 @@ void TaskEnvs::run(TaskLoop loop, const LoopCall& call) const {
 
 void TaskEnvs::fail(const std::string& why) const {
   throw Error("task " + spec_.name + " failed (" + why +
-              "): " + (simulator_ ? "the text is its simulator's own" : "drl_doctor examines the node's GPUs"));
+              "): " + (simulator_ ? "this text is the simulator's" : "check the node's GPUs with drl_doctor"));
 }
 
 void TaskEnvs::reset(Queue& queue, const StepRow& row, const Start& start) {
-  DRL_CHECK(start.group_size == 0 || config_.first_global_index % start.group_size == 0, "a group on two ranks");
+  DRL_CHECK(start.group_size == 0 || config_.first_global_index % start.group_size == 0,
+            "a group must not span two ranks");
   queue.clear(sums_.data(), sums_.size());
   LoopCall all = call(queue, row, 0, config_.num_envs);
   all.step = start.step, all.group_size = start.group_size;
@@ -122,10 +123,10 @@ void TaskEnvs::reset(Queue& queue, const StepRow& row, const Start& start) {
 }
 
 void TaskEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) {
-  LoopCall some = call(queue, row, begin, begin + count);
-  some.step = step;
-  run(loops_.step, some);
-  if (!queue.on_gpu()) run(loops_.begin_others, some);
+  LoopCall range = call(queue, row, begin, begin + count);
+  range.step = step;
+  run(loops_.step, range);
+  if (!queue.on_gpu()) run(loops_.reset_ended, range);
 }
 
 void TaskEnvs::draw(int64_t env, const CanvasCalls& canvas) {
@@ -194,7 +195,7 @@ void TaskEnvs::visit_state(StateVisitor& visitor) {
     per_env(t < terms ? "reward_terms/" + spec_.reward_terms[t] : "metrics/" + spec_.metrics[t - terms],
             terms_[t].data());
   }
-  per_env("stale", stale_.data());
+  per_env("stale", counted_episodes_.data());
 }
 
 }  // namespace drl

@@ -1,5 +1,5 @@
-// The executor of tasks that are looked up: every number of a task's State is an array over the environments, and the
-// loops of its library step them all.
+// Executes a task: stores each number of its State as an array over the environments, and steps them with the loops of
+// the task's library.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,22 @@ struct EnvConfig {
   int64_t num_envs = 1;            // on this rank
   int64_t first_global_index = 0;  // of this rank's first environment; the others follow
   uint64_t seed = 0;
-  bool random_start_ages = false;      // first episodes begin at a random age, so that time limits do not come in phase
-  std::vector<std::byte> params = {};  // options of the task (TaskParams::bytes); empty: as its header says
-  int threads = 1;                     // of the host, that step a simulator (drl/simulator.hpp)
-  bool exact = false;                  // computed in double, from and to floats, on a host's queue: to compare with
+  bool random_start_ages = false;      // first episodes start at a random age, so that time limits are spread out
+  std::vector<std::byte> params = {};  // options of the task (TaskParams::bytes); empty: its defaults
+  int threads = 1;                     // of the host, to step a simulator (drl/simulator.hpp)
+  bool exact = false;                  // compute in double, from and to floats, as a reference; on a host's queue only
 };
 
-// What a learner needs to know of it.
-// With these params (TaskParams::bytes), by default the task's own.
+// Returns the task's properties with these params (TaskParams::bytes); empty: its defaults.
 TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params = {});
-// Throws UsageError if the task does not say what it looks like.
+// Throws UsageError if the task has no draw().
 void require_draw(const TaskRecord& record);
 
-// Environment k has the global index config.first_global_index + k. For given actions its trajectory is a function of
-// (config.seed, config.params, global index) only. step() allocates nothing.
+// Environment k has the global index config.first_global_index + k. For given actions, its trajectory depends only on
+// config.seed, config.params and this index. step() allocates no memory.
 class TaskEnvs final : public VecEnv {
  public:
-  // `record` and `queue` must outlive it.
+  // `record` and `queue` must outlive this object.
   TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& queue);
 
   const TaskSpec& spec() const override { return spec_; }
@@ -43,7 +42,7 @@ class TaskEnvs final : public VecEnv {
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
   void take_episode_sums(Queue& queue, double* out, double* scratch) override;
   void draw(int64_t env, const CanvasCalls& canvas) override;
-  // Sums over finished episodes are no state: they are taken before a checkpoint.
+  // Does not visit the sums over finished episodes, which are taken before a checkpoint is saved.
   void visit_state(StateVisitor& visitor) override;
   std::string files() const override { return simulator_ ? simulator_->files() : record_.model ? record_.model : ""; }
   void visit_shared_state(StateVisitor& visitor) override;
@@ -56,9 +55,9 @@ class TaskEnvs final : public VecEnv {
   void run(TaskLoop loop, const LoopCall& call) const;
   [[noreturn]] void fail(const std::string& why) const;
   size_t size() const { return static_cast<size_t>(config_.num_envs); }
-  // Of a simulator any environments may be stepped at the same time.
-  int64_t sharers() const { return queue_.on_gpu() || record_.simulator ? 1 : kRangeUnit; }
-  int64_t sum_rows() const { return (config_.num_envs + sharers() - 1) / sharers(); }
+  // A simulator's ranges may begin anywhere, so that its environments do not share rows.
+  int64_t envs_per_sum_row() const { return queue_.on_gpu() || record_.simulator ? 1 : kRangeUnit; }
+  int64_t sum_rows() const { return (config_.num_envs + envs_per_sum_row() - 1) / envs_per_sum_row(); }
 
   const TaskRecord& record_;
   EnvConfig config_;
@@ -66,12 +65,12 @@ class TaskEnvs final : public VecEnv {
   TaskSpec spec_;
   const TaskLoops& loops_;
   std::unique_ptr<Simulator> simulator_;
-  std::vector<Array<float>> state_, terms_;  // [columns], [reward terms, metrics]; integers lie in columns as such
-  std::vector<float> weights_;               // [reward terms], of a task that has them
+  std::vector<Array<float>> state_, terms_;  // [columns], [reward terms, metrics]; integer columns hold int32_t
+  std::vector<float> weights_;               // [reward terms], or empty
   Array<int32_t> age_;
   Array<float> episode_reward_, curriculum_;
   Array<int32_t> ended_by_;
-  Array<uint8_t> stale_;
+  Array<uint8_t> counted_episodes_;
   Array<double> sums_;
   std::vector<void*> columns_;
   std::vector<float*> term_columns_;

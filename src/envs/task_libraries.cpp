@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kBuildAnew = "build it anew with drl_add_task_library (find_package(drl)) of this drl";
+constexpr const char* kRebuild = "rebuild it with drl_add_task_library (find_package(drl)) of this drl";
 
 std::vector<TaskLibraryFile>& loaded() {
   static std::vector<TaskLibraryFile> all;
@@ -36,10 +36,10 @@ std::vector<TaskLibraryFile>& loaded() {
   throw UsageError("task library " + printable(file) + " " + problem + " (" + why + "): " + what);
 }
 
-// How this thread computes with floats: flush-to-zero, rounding.
+// Returns this thread's floating-point mode: flush-to-zero, rounding.
 unsigned float_mode() {
 #if defined(__SSE__)
-  return _mm_getcsr() & ~0x3Fu;  // without what has happened so far
+  return _mm_getcsr() & ~0x3Fu;  // without the exception flags
 #else
   return 0;
 #endif
@@ -57,48 +57,49 @@ void* open_library(const std::string& file) {
   set_float_mode(before);
   if (!library) {
     const std::string why = dlerror();
-    refuse(file, "cannot be loaded", why, "is it one of drl_add_task_library's, for this kind of machine?");
+    refuse(file, "cannot be loaded", why, "was it built with drl_add_task_library, for this kind of machine?");
   }
   if (before != after) {
     dlclose(library);
-    refuse(file, "changes how everybody computes with floats", "it is linked with -ffast-math or -Ofast",
-           "build it without");
+    refuse(file, "changes the floating-point mode of the whole program", "it was linked with -ffast-math or -Ofast",
+           "build it without this option");
   }
   return library;
 }
 
-// "" if it fits this program, else what does not.
-std::string misfit(const TaskLibrary& library) {
-  if (library.magic != kTaskMagic) return "its table is none of drl's";
+// Returns "" if the library matches this program, else the mismatch.
+std::string mismatch(const TaskLibrary& library) {
+  if (library.magic != kTaskMagic) return "its table is not one of drl";
   if (library.abi != kTaskAbi)
-    return fmt::format("it follows version {} of the contract, this drl {}", library.abi, kTaskAbi);
-  if (!std::ranges::equal(library.sizes, TaskSizes{}.all)) return "its structs have other sizes than this drl's";
-  if (library.flags != text_hash(DRL_TASK_FLAGS)) return "it was compiled with other options for floats than this drl";
-  if (library.count < 1 || !library.tasks) return "it has no task: does each header end with DRL_TASK?";
+    return fmt::format("its ABI version is {}, but this drl has version {}", library.abi, kTaskAbi);
+  if (!std::ranges::equal(library.sizes, TaskSizes{}.all)) return "the sizes of its structs differ from this drl's";
+  if (library.flags != text_hash(DRL_TASK_FLAGS))
+    return "its floating-point compiler options differ from those of this drl";
+  if (library.count < 1 || !library.tasks) return "it has no task; does each header end with DRL_TASK?";
   return "";
 }
 
-// "" if everything that a task must say is there.
-std::string misfit(const TaskRecord& r) {
+// Returns "" if the task's record is complete, else what is missing.
+std::string mismatch(const TaskRecord& r) {
   if (!r.name || !*r.name || !r.preset) return "it has no name or preset";
   const auto missing = [](int32_t count, const void* array) { return count < 0 || (count > 0 && !array); };
   if (r.obs_dim < 1 || r.history < 1 || r.critic_obs_dim < 0 || r.action_size < 1 || r.step_limit < 0)
-    return "its dimensions";
-  if (!r.discrete && (!r.action_low || !r.action_high)) return "it has no bounds of actions";
+    return "its dimensions are invalid";
+  if (!r.discrete && (!r.action_low || !r.action_high)) return "it has no action bounds";
   if (missing(r.reward_term_count, r.reward_terms) || missing(r.field_count, r.fields) ||
       missing(r.param_count, r.params) || r.params_size < 1 || !r.default_params ||
       missing(r.metric_count, r.metrics) || missing(r.end_count, r.ends) || missing(r.head_count, r.heads) ||
       missing(r.curriculum_count, r.curriculum_names) || missing(r.curriculum_count, r.curriculum_start) ||
       (r.curriculum_count > 0 && !r.update_curriculum) || !r.action_scale != !r.action_offset)
-    return "a list of its table is missing";
+    return "a list in its record is missing";
   if (!r.host || !r.gpu) return "it has no loops";
   for (int k = 0; k < kIsaCount; ++k)
-    if (!r.host[k].reset || !r.host[k].step || !r.host[k].begin_others) return "it has no loops";
-  if (r.robot && (!r.robot->look || !r.robot->own.model)) return "nothing says what its robot is";
-  return r.robot && r.robot->in_lanes ? misfit(*r.robot->in_lanes) : "";
+    if (!r.host[k].reset || !r.host[k].step || !r.host[k].reset_ended) return "it has no loops";
+  if (r.robot && (!r.robot->inspect || !r.robot->own.model)) return "it has no robot model";
+  return r.robot && r.robot->in_lanes ? mismatch(*r.robot->in_lanes) : "";
 }
 
-// Where there is no build id: of the contents.
+// Returns a hash of the file's contents, for libraries without a build id.
 std::string hash_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
@@ -126,25 +127,25 @@ void load_task_library(const std::string& given) {
   std::error_code trouble;
   const fs::path path = fs::canonical(given, trouble);
   if (trouble || !fs::is_regular_file(path, trouble))
-    refuse(given, "is not there", trouble ? trouble.message() : "it is no file",
-           "give its path, on a file system that all nodes share");
+    refuse(given, "does not exist", trouble ? trouble.message() : "it is not a file",
+           "pass its path, on a file system that all nodes share");
   const std::string file = path.string();
   if (is_loaded(file)) return;
   void* handle = open_library(file);
   const auto table = reinterpret_cast<DrlTaskLibraryFunction>(dlsym(handle, DRL_TASK_LIBRARY_SYMBOL));
   if (!table) {
     dlclose(handle);
-    refuse(file, "is none", std::string("it has no symbol ") + DRL_TASK_LIBRARY_SYMBOL,
+    refuse(file, "is not a task library", std::string("it has no symbol ") + DRL_TASK_LIBRARY_SYMBOL,
            "build it with drl_add_task_library");
   }
   const TaskLibrary* library = table();
-  if (const std::string why = library ? misfit(*library) : "it gives no table"; !why.empty())
-    refuse(file, "does not fit this drl", why, kBuildAnew);
+  if (const std::string why = library ? mismatch(*library) : "it returns no table"; !why.empty())
+    refuse(file, "does not match this drl", why, kRebuild);
   TaskLibraryFile entry{file, "", library->compiler ? library->compiler : "", {}};
   for (int k = 0; k < library->count; ++k) {
     const TaskRecord* record = library->tasks[k];
-    if (const std::string why = record ? misfit(*record) : "an empty entry"; !why.empty())
-      refuse(file, fmt::format("has a task that cannot be used, number {}", k), why, kBuildAnew);
+    if (const std::string why = record ? mismatch(*record) : "its record is empty"; !why.empty())
+      refuse(file, fmt::format("has a task that cannot be used, number {}", k), why, kRebuild);
     entry.tasks.emplace_back(record->name);
   }
   const std::string id = build_id_of(library);

@@ -1,4 +1,4 @@
-// Tasks of others: shared libraries that drl_add_task_library has made.
+// Loads task libraries: shared libraries made by drl_add_task_library.
 #pragma once
 
 #include <string>
@@ -7,31 +7,32 @@
 namespace drl {
 
 struct TaskLibraryFile {
-  std::string file;      // with its folders
-  std::string build;     // "libmy_tasks.so (build 3fa2c1d09b7e)": what the file is, wherever it lies
-  std::string compiler;  // which made it
+  std::string file;      // absolute path
+  std::string build;     // "libmy_tasks.so (build 3fa2c1d09b7e)", the same wherever the file is
+  std::string compiler;  // that built it
   std::vector<std::string> tasks;
 };
 
-// Loads the libraries `given` and those of DRL_TASK_LIBRARIES (a list with colons), in this order, each file once;
-// their tasks are in the table then (make_env.hpp). Throws UsageError that names the file if one cannot be used: then
-// none of its tasks is there. Before there are threads.
+// Loads the libraries `given` and then those in DRL_TASK_LIBRARIES (a colon-separated list), each file once, and
+// registers their tasks (make_env.hpp). Throws UsageError with the file's name, and registers none of its tasks, if a
+// library cannot be used. Call it before threads are started.
 void load_task_libraries(const std::vector<std::string>& given);
-// As that, those that lie in lib/drl/tasks of this installation. The table does it when it is asked for a task that it
-// does not know without them, or for all tasks.
+// Loads the libraries in lib/drl/tasks of this installation in the same way. make_env.hpp calls it when a task is not
+// found otherwise, and to list all tasks.
 void load_installed_task_libraries();
-// As that, of one file.
+// Loads one library in the same way.
 void load_task_library(const std::string& file);
 
-// Those that were loaded, in their order.
+// Returns the loaded libraries, in the order of loading.
 const std::vector<TaskLibraryFile>& task_libraries();
-// That of the task; null of a task of ours.
+// Returns the library of the task; null for a built-in task.
 const TaskLibraryFile* task_library_of(const std::string& task);
-// What that library is; "" of a task of ours.
+// Returns the name and build of the task's library; "" for a built-in task.
 std::string task_library_build(const std::string& task);
-// The option that names it: {} of a task of ours or of an installed library, else {"--task_library", file}.
+// Returns the option that loads the task's library, {"--task_library", file}. It is empty for built-in tasks and for
+// installed libraries.
 std::vector<std::string> task_library_option(const std::string& task);
-// Of all: "" or "libmy_tasks.so (build 3fa2c1d09b7e), libother.so (...)".
+// Returns the names and builds of all libraries: "" or "libmy_tasks.so (build 3fa2c1d09b7e), libother.so (...)".
 std::string task_library_builds();
 
 }  // namespace drl

@@ -21,7 +21,7 @@ void write(std::vector<std::byte>& bytes, int32_t offset, Value given) {
   std::memcpy(bytes.data() + offset, &value, sizeof(value));
 }
 
-// What ends the bytes of a robot, behind its model's file and a 0.
+// The last bytes of a robot's options, after the model's file name and a 0.
 struct RobotBytes {
   double dt;
   int32_t frame_skip, in_lanes;
@@ -32,7 +32,7 @@ RobotBytes robot_bytes(const std::vector<std::byte>& bytes) {
 
 int32_t weight_count(const TaskRecord& record) { return record.reward_weights ? record.reward_term_count : 0; }
 
-// The number that one would write for it: 0.1, not 0.10000000149.
+// Returns the double with the shortest decimal form of the float: 0.1, not 0.10000000149.
 double as_written(float value) {
   char text[32];
   const char* end = std::to_chars(text, text + sizeof(text), value).ptr;
@@ -41,7 +41,7 @@ double as_written(float value) {
   return number;
 }
 
-// Of what is there for any task: Params and weights.
+// Returns the size of the bytes that every task has: Params and weights.
 size_t size_of(const TaskRecord& record) {
   return static_cast<size_t>(record.params_size) + static_cast<size_t>(weight_count(record)) * sizeof(double);
 }
@@ -83,28 +83,27 @@ void TaskParams::describe(OptionVisitor& v) {
     if (double* number = std::get_if<double>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
   }
   if (!record_.robot) return;
-  v("frame_skip", frame_skip_, "time steps of the physics in a step of the task", at_least(1));
-  v("xml_file", model_, "the robot's model: a file, or the name of one in a folder of $DRL_MODELS");
-  v("physics", physics_,
-    "what computes the robot: lanes (its compiled model), mujoco (libmujoco), auto (lanes if it can)",
-    one_of({"auto", "lanes", "mujoco"}), later("mujoco", ""));
+  v("frame_skip", frame_skip_, "physics time steps per environment step", at_least(1));
+  v("xml_file", model_, "the robot's model: a file, or the name of a file in a directory of $DRL_MODELS");
+  v("physics", physics_, "physics engine: lanes (the compiled model), mujoco (libmujoco), auto (lanes if possible)",
+    one_of({"auto", "lanes", "mujoco"}), added_later("mujoco", ""));
 }
 
-const TaskParams::Look& TaskParams::looked() const {
-  if (look_ && look_->model == model_ && look_->frame_skip == frame_skip_) return *look_;
-  Look look{.model = model_, .frame_skip = frame_skip_, .facts = {}, .no_lanes = ""};
+const TaskParams::Inspection& TaskParams::inspection() const {
+  if (inspection_ && inspection_->model == model_ && inspection_->frame_skip == frame_skip_) return *inspection_;
+  Inspection inspected{.model = model_, .frame_skip = frame_skip_, .facts = {}, .why_not_lanes = ""};
   const RobotChoice choice{model_.c_str(), frame_skip_};
   char error[8192] = "";
-  if (record_.robot->look(&choice, &look.facts, error, sizeof(error)) == 2) throw UsageError(error);
-  look.no_lanes = error;
-  return look_.emplace(std::move(look));
+  if (record_.robot->inspect(&choice, &inspected.facts, error, sizeof(error)) == 2) throw UsageError(error);
+  inspected.why_not_lanes = error;
+  return inspection_.emplace(std::move(inspected));
 }
 
-std::string TaskParams::lanes_trouble() const {
-  const std::string& why = looked().no_lanes;
+std::string TaskParams::check_lanes() const {
+  const std::string& why = inspection().why_not_lanes;
   if (!why.empty() && physics_ == "lanes")
-    throw UsageError(std::string("--env.physics lanes: ") + record_.name + " cannot be computed in lanes (" + why +
-                     "): take mujoco, or auto");
+    throw UsageError(std::string("--env.physics lanes: ") + record_.name + " cannot be simulated in lanes (" + why +
+                     "): use mujoco or auto");
   return why;
 }
 
@@ -113,10 +112,10 @@ void TaskParams::choose_physics() {
   std::error_code ignored;
   if (model_ != record_.robot->own.model && std::filesystem::exists(model_, ignored))
     model_ = std::filesystem::absolute(model_).lexically_normal().string();
-  looked();
+  inspection();
   if (physics_ == "mujoco") return;
-  why_not_ = lanes_trouble();
-  physics_ = why_not_.empty() ? "lanes" : "mujoco";
+  why_not_in_lanes_ = check_lanes();
+  physics_ = why_not_in_lanes_.empty() ? "lanes" : "mujoco";
 }
 
 std::string TaskParams::physics() const { return !record_.robot ? "" : physics_ == "lanes" ? "lanes" : "libmujoco"; }
@@ -144,8 +143,7 @@ void TaskParams::Rewards::describe(OptionVisitor& v) {
   const TaskRecord& record = params.record_;
   for (size_t t = 0; t < params.weights_.size(); ++t)
     v(record.reward_terms[t], params.weights_[t],
-      record.scale_rewards_by_dt ? "weight of this term of the reward, per second"
-                                 : "weight of this term of the reward",
+      record.scale_rewards_by_dt ? "weight of this reward term, per second" : "weight of this reward term",
       any_number());
 }
 
@@ -183,7 +181,7 @@ std::vector<std::byte> TaskParams::bytes() const {
   append(weights_.data(), weights_.size() * sizeof(double));
   if (!record_.robot) return bytes;
   append(model_.c_str(), model_.size() + 1);
-  const RobotBytes robot{looked().facts.dt, frame_skip_, in_lanes};
+  const RobotBytes robot{inspection().facts.dt, frame_skip_, in_lanes};
   append(&robot, sizeof(robot));
   return bytes;
 }

@@ -11,15 +11,15 @@
 
 namespace drl {
 
-// A task's options: those that its Params::describe names, the weights of its reward's terms, and of a robot its model,
-// its frame skip and what computes its physics.
+// A task's options: the members that its Params::describe visits, the weights of its reward terms, and for a robot the
+// model, the frame skip and the physics engine.
 class TaskParams {
  public:
   explicit TaskParams(const TaskRecord& record);
   TaskParams(const TaskParams&) = delete;
   TaskParams& operator=(const TaskParams&) = delete;
 
-  // Those of Params, for a section "env", and the weights, for "env.reward".
+  // Describes the options of the section "env"; rewards() describes the weights, for the section "env.reward".
   void describe(OptionVisitor& v);
   struct Rewards {
     TaskParams& params;
@@ -27,48 +27,51 @@ class TaskParams {
   };
   Rewards rewards() { return {*this}; }
 
-  // Where a robot's physics is left open, from now on it is what `auto` means here; the path of its model is absolute.
-  // Throws UsageError if that physics is not to be had, or if the model cannot be used.
+  // For a robot: replaces the engine `auto` by the one to use here, and makes the path of the model absolute. Throws
+  // UsageError if the chosen engine is not available, or if the model cannot be used.
   void choose_physics();
-  // Then "lanes" or "libmujoco", and why it is not in lanes where that was left open; "" of a task that is no robot.
+  // After choose_physics(): physics() returns "lanes" or "libmujoco", and why_not_in_lanes() the reason if `auto` did
+  // not choose lanes. Both return "" if the task is not a robot.
   std::string physics() const;
-  const std::string& why_not_in_lanes() const { return why_not_; }
-  // What is known of a robot; null of a task that is none. Throws as choose_physics.
-  const RobotFacts* robot_facts() const { return record_.robot ? &looked().facts : nullptr; }
+  const std::string& why_not_in_lanes() const { return why_not_in_lanes_; }
+  // Returns the robot's properties, or null if the task is not a robot. Throws like choose_physics().
+  const RobotFacts* robot_facts() const { return record_.robot ? &inspection().facts : nullptr; }
 
-  // For EnvConfig, of record_of(them): Params, and behind them the weights as double, and of a robot what is chosen.
-  // Throws as choose_physics.
+  // Returns the options as bytes, for EnvConfig: Params, then the weights as doubles, then for a robot its model, frame
+  // skip and engine. The bytes belong to record_of(record, bytes). Throws like choose_physics().
   std::vector<std::byte> bytes() const;
-  // The task itself, or the same on physics in lanes: what such bytes are for.
+  // Returns the record that the bytes belong to: the task itself, or the same task on compiled physics.
   static const TaskRecord& record_of(const TaskRecord& record, const std::vector<std::byte>& bytes);
-  // Whether bytes are of this one.
+  // Returns whether the bytes belong to this record.
   static bool fits(const TaskRecord& record, const std::vector<std::byte>& bytes);
-  // The weights in such bytes as a step takes them, times dt if they are per second; empty for a task without.
+  // Returns the weights in these bytes, multiplied by dt if they are per second; empty for a task without weights.
   static std::vector<float> scaled_weights(const TaskRecord& record, const std::vector<std::byte>& bytes);
-  // s, of a step.
+  // Returns the seconds per step.
   static double dt(const TaskRecord& record, const std::vector<std::byte>& bytes);
-  // Of a robot behind libmujoco; it points into bytes.
+  // Returns the choice of a robot that libmujoco simulates, else nullopt. It points into bytes.
   static std::optional<RobotChoice> robot_choice(const TaskRecord& record, const std::vector<std::byte>& bytes);
 
  private:
-  // What the library says of a robot, which reads its model for that.
-  struct Look {
-    std::string model;  // of this one
+  // What the library finds out about a robot by reading its model.
+  struct Inspection {
+    std::string model;  // the inspected robot: model and frame skip
     int frame_skip = 0;
     RobotFacts facts{};
-    std::string no_lanes;  // why not; "" if they can be used
+    std::string why_not_lanes;  // "" if lanes can be used
   };
-  const Look& looked() const;
-  std::string lanes_trouble() const;  // "" if they can be used, else why not
-  bool is_in_lanes() const { return record_.robot && physics_ != "mujoco" && lanes_trouble().empty(); }
+  // Inspects the robot, unless the last inspection was of the same model and frame skip.
+  const Inspection& inspection() const;
+  // Returns why lanes cannot be used, or "". Throws UsageError if they cannot be used but are required.
+  std::string check_lanes() const;
+  bool is_in_lanes() const { return record_.robot && physics_ != "mujoco" && check_lanes().empty(); }
 
   const TaskRecord& record_;
   std::vector<std::variant<bool, int, double>> values_;  // [param_count]
-  std::vector<double> weights_;                          // [reward_term_count], or none
-  std::string model_;                                    // of a robot
+  std::vector<double> weights_;                          // [reward_term_count], or empty
+  std::string model_;                                    // for a robot
   int frame_skip_ = 0;
-  std::string physics_ = "auto", why_not_;
-  mutable std::optional<Look> look_;  // the last one
+  std::string physics_ = "auto", why_not_in_lanes_;
+  mutable std::optional<Inspection> inspection_;  // the last one
 };
 
 }  // namespace drl

@@ -1,5 +1,4 @@
-// N copies of a task, stepped at once. A CPU or CUDA executor of our tasks, MuJoCo, or a user's own simulator implement
-// this contract directly.
+// The interface of N environments of a task that are stepped together.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +13,16 @@
 
 namespace drl {
 
-// Sums over the episodes that ended since they were last taken. Undiscounted returns of unscaled rewards.
+// Sums over the episodes that ended since the sums were last taken. Returns are undiscounted, rewards unscaled.
 struct EpisodeSums {
   double count = 0, reward = 0, length = 0;
   std::vector<double> terms;    // [reward_terms], the sum of each term over those episodes
   std::vector<double> metrics;  // [metrics], the sum of the episodes' means
-  std::vector<double> ends;     // [ends], how many ended by each cause; by several, if they came together
-  double lost = 0;              // environments that were not finite any more; these episodes are in nothing above
+  std::vector<double> ends;     // [ends], how many ended by each cause; an episode may have several
+  double lost = 0;              // lost environments, with values that are not finite; not counted in the other sums
 };
 
+// Returns how many numbers EpisodeSums has for this task.
 inline size_t episode_columns(const TaskSpec& spec) {
   return 3 + spec.reward_terms.size() + spec.metrics.size() + spec.ends.size() + 1;
 }
@@ -34,36 +34,38 @@ inline EpisodeSums read_episodes(const double* in, const TaskSpec& spec) {
 
 class VecEnv {
  public:
-  static constexpr int64_t kRangeUnit = 16;
+  static constexpr int64_t kRangeUnit = 16;  // ranges that are stepped at the same time begin at multiples of it
   virtual ~VecEnv() = default;
   virtual const TaskSpec& spec() const = 0;
   virtual int64_t num_envs() const = 0;
-  // Enqueues a new start of every environment, which writes next_obs (and next_critic_obs) only.
+  // Enqueues a reset of all environments. It writes only next_obs and next_critic_obs.
   virtual void reset(Queue& queue, const StepRow& row, const Start& start) = 0;
-  // Enqueues a step of the environments [begin, begin + count); one whose episode ended is reset at once. Disjoint
-  // ranges may be stepped at the same time, if they begin at multiples of kRangeUnit. `step` is a step of the
-  // environments' lifetime (from 0, never the episode's): it keys their random numbers.
+  // Enqueues a step of the environments [begin, begin + count). Environments whose episode ends are reset at once.
+  // Disjoint ranges may be stepped at the same time if they begin at multiples of kRangeUnit. `step` counts from 0 over
+  // the environments' lifetime, not over an episode, and keys their random numbers.
   virtual void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) = 0;
-  // Whether the host steps them beside a GPU's queue. Then step() waits for the actions, which announce_step() fetches:
-  // what is enqueued between the two, another range's actions, is done while this range is stepped. Nothing of such
-  // environments can be recorded.
+  // Returns whether the host steps the environments while the queue is a GPU's. Then announce_step() starts to fetch
+  // the actions and step() waits for them. Work that is enqueued between the two, such as computing the actions of
+  // another range, runs while this range is stepped. Such steps cannot be recorded in a graph.
   virtual bool steps_on_host() const { return false; }
-  // How fast it was so far, without and with waiting for actions, and which of both limits: "" of others.
+  // Returns a text for users: how fast the host has stepped so far, without and with waiting for actions, and which of
+  // the two is the bottleneck. "" unless steps_on_host().
   virtual std::string host_speeds() const { return ""; }
   virtual void announce_step(Queue&, LifetimeStep, int64_t /*begin*/, int64_t /*count*/, const StepRow&) {}
-  // Enqueues the sums over the episodes that ended since they were last taken, as EpisodeSums' members in their order,
-  // into out [episode_columns(spec())]. Episodes that started at a random age, and those that Start leaves out, are not
-  // counted. `scratch` holds sum_scratch of so many columns.
+  // Enqueues writing the sums over the episodes that ended since the last call to out [episode_columns(spec())], in the
+  // order of EpisodeSums' members, and clears them. Episodes that started at a random age, and those that Start
+  // excludes, are not counted. `scratch` has sum_scratch(queue, episode_columns(spec())) elements.
   virtual void take_episode_sums(Queue& queue, double* out, double* scratch) = 0;
-  // Shows what environment `env` looks like now; on a host's queue. Throws UsageError if the task does not draw.
+  // Draws the current state of environment `env`. Requires a host's queue. Throws UsageError if the task has no draw().
   virtual void draw(int64_t /*env*/, const CanvasCalls&) {}
   virtual void visit_state(StateVisitor& visitor) = 0;
-  // What they have read, with a hash, as "ant.xml (3fa2c1d09b7e)": all ranks must have read the same. "" if nothing.
+  // Returns the names and hashes of the files that the environments have read, such as "ant.xml (3fa2c1d09b7e)", or "".
+  // They must be the same on all ranks.
   virtual std::string files() const { return ""; }
-  // State that all ranks share, and that outlives a new start of all environments: a task's curriculum.
+  // Visits the state that is replicated on all ranks and survives a reset of all environments: a task's curriculum.
   virtual void visit_shared_state(StateVisitor&) {}
-  // An iteration, of which all ranks give the same sums, is over: the task goes on with its curriculum, whose numbers
-  // are written to `curriculum`. Waits for the queue.
+  // Updates the task's curriculum after an iteration. `episodes` must be the same on all ranks. Writes the new numbers
+  // to `curriculum`. Waits for the queue.
   virtual void iteration_ended(Queue&, int64_t /*iteration*/, const EpisodeSums&, std::vector<float>& /*curriculum*/) {}
 };
 

@@ -1,4 +1,4 @@
-// A film of an environment, picture by picture.
+// Records a video of an environment, picture by picture.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace drl {
 
-// What a task draws, kept.
+// Stores what a task draws.
 class Picture {
  public:
   Picture();
   Picture(const Picture&) = delete;
   Picture& operator=(const Picture&) = delete;
 
-  // For VecEnv::draw.
+  // Returns the canvas for VecEnv::draw().
   const CanvasCalls& canvas() const { return calls_; }
-  // A line in a corner; those of the task come below what is written before it draws.
+  // Adds a line of text in a corner, below the lines written before.
   void write(const std::string& name, const std::string& value);
-  // Holds as long as this and `title` do not change.
+  // Returns a view that is valid until this picture or `title` changes.
   FilmView view(const std::string& title) const;
 
  private:
@@ -40,17 +40,17 @@ class Picture {
 
 class Film {
  public:
-  // Opens all that it needs: throws UsageError, before anything is played, if the options, the file, ffmpeg, the
-  // library in `library_file` or OpenGL are not as they should be. `dt`: of a step of the task, s.
+  // Opens the output and the renderer. Throws UsageError if the options are invalid, or if the file cannot be written,
+  // or if ffmpeg, the library `library_file` or OpenGL are missing. `dt` is in seconds per step of the task.
   Film(const FilmOptions& options, const std::string& title, double dt, int threads,
        const std::filesystem::path& library_file = film_library_file());
 
-  // Whether a picture of this step is wanted; of each step in turn, from 0.
+  // Returns whether the video shows this step. Call it for each step in turn, from 0.
   bool wants(int64_t step) const;
-  // That picture.
+  // Adds the picture of that step.
   void show(const Picture& picture);
   bool complete() const { return frame_ == plan_.frames; }
-  // The file is there afterwards.
+  // Writes the file.
   void finish() { writer_->finish(); }
   const FilmPlan& plan() const { return plan_; }
 

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr int kErrorSize = 1024;
 
 [[noreturn]] void refuse(const std::string& why, const std::string& what) {
-  throw UsageError("no film can be made (" + why + "): " + what);
+  throw UsageError("cannot record a video (" + why + "): " + what);
 }
 
 }  // namespace
@@ -26,22 +26,23 @@ fs::path film_library_file() { return installation() / "lib/drl/drl_film.so"; }
 FilmLibrary::FilmLibrary(const fs::path& file) {
   const std::string name = printable(file.string(), 200);
   if (std::error_code ignored; !fs::exists(file, ignored))
-    refuse(name + " is not there, as drl was built without MuJoCo, libpng or giflib",
-           "build it anew after tools/setup and tools/fetch_mujoco");
+    refuse(name + " does not exist, since drl was built without MuJoCo, libpng or giflib",
+           "run tools/setup and tools/fetch_mujoco, and rebuild drl");
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) refuse(dlerror(), "build and install drl anew, or let it find that library");
+  if (!library)
+    refuse(dlerror(), "rebuild and install drl, or add the directory of the missing library to LD_LIBRARY_PATH");
   const auto table = reinterpret_cast<DrlFilmPluginFunction>(dlsym(library, DRL_FILM_PLUGIN_SYMBOL));
   functions_ = table ? table() : nullptr;
   constexpr int32_t kSizes[] = {sizeof(FilmPlugin), sizeof(FilmSettings), sizeof(FilmView)};
   if (!functions_ || functions_->magic != kFilmMagic || functions_->abi != kFilmAbi ||
       !std::ranges::equal(functions_->sizes, kSizes))
-    refuse(name + " is of another drl", "build and install drl anew");
+    refuse(name + " belongs to another drl", "rebuild and install drl");
 }
 
 void FilmLibrary::require(int32_t outcome, const char* error, const std::string& what) {
   if (outcome == kFilmed) return;
   if (outcome == kUserError) throw UsageError(error);
-  throw Error(what + " failed (" + error + "): the text is its library's own");
+  throw Error(what + " failed (" + error + "): this text is the library's");
 }
 
 FilmRenderer::FilmRenderer(const FilmLibrary& library, const FilmSettings& settings)

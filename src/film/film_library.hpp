@@ -1,4 +1,4 @@
-// drl_film.so, as the programs see it: errors are exceptions, and what is open is closed.
+// Wraps the functions of drl_film.so: errors become exceptions, and resources are closed.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 
 namespace drl {
 
-// lib/drl/drl_film.so of this installation.
+// Returns the path of lib/drl/drl_film.so in this installation.
 std::filesystem::path film_library_file();
 
-// All throw UsageError where the user can do something about it, else Error.
+// The loaded library. Its functions throw UsageError for problems that the user can correct, else Error.
 class FilmLibrary {
  public:
-  // Stays in the process. Throws UsageError that says how to get it if it is not there or does not fit.
+  // Loads the library, which stays loaded. Throws UsageError with instructions if it is missing or of another drl.
   explicit FilmLibrary(const std::filesystem::path& file);
   const FilmPlugin& functions() const { return *functions_; }
-  // Of an outcome of its functions: nothing, or an exception.
+  // Throws if a function's outcome is an error.
   static void require(int32_t outcome, const char* error, const std::string& what);
 
  private:
   const FilmPlugin* functions_;
 };
 
-// For one thread.
+// Renders pictures. Use it only in the thread that created it.
 class FilmRenderer {
  public:
-  // `library` must outlive it.
+  // `library` must outlive the renderer.
   FilmRenderer(const FilmLibrary& library, const FilmSettings& settings);
-  // rgb [height, width, 3], the highest row first.
+  // Renders to rgb [height, width, 3], top row first.
   void draw(const FilmView& view, std::vector<uint8_t>& rgb);
 
  private:

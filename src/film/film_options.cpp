@@ -18,8 +18,7 @@ FilmFormat format_of(const std::filesystem::path& file) {
   if (ending == ".gif") return FilmFormat::gif;
   if (ending == ".png") return FilmFormat::png;
   throw UsageError("--video " + printable(file.string()) +
-                   " is no film that drl can make (its name ends neither with .mp4, .gif nor .png): give it one of "
-                   "these endings");
+                   " has an unknown format (its name must end with .mp4, .gif or .png): use one of these extensions");
 }
 
 bool is_side(int pixels) { return pixels >= kSmallest && pixels <= kLargest && pixels % 2 == 0; }
@@ -35,12 +34,12 @@ FilmPlan film_plan(const FilmOptions& options) {
   plan.height = parts.size() == 2 ? number_in<int>(parts[1]).value_or(0) : 0;
   if (!is_side(plan.width) || !is_side(plan.height))
     throw UsageError("--size " + printable(options.size) +
-                     " is no size of a film (it is WIDTHxHEIGHT, even numbers from " + std::to_string(kSmallest) +
-                     " to " + std::to_string(kLargest) + "): for instance --size 640x480");
-  constexpr int kMostOfGif = 50;  // it counts in 1/100 s, and browsers show a picture for 2 of them at least
-  if (plan.format == FilmFormat::gif && options.fps > kMostOfGif)
+                     " is not a valid size (it is WIDTHxHEIGHT, with even numbers from " + std::to_string(kSmallest) +
+                     " to " + std::to_string(kLargest) + "): use for example --size 640x480");
+  constexpr int kMaxGifFps = 50;  // a GIF counts in 1/100 s, and browsers show each picture for at least 2/100 s
+  if (plan.format == FilmFormat::gif && options.fps > kMaxGifFps)
     throw UsageError("--fps " + std::to_string(options.fps) + " is too fast for a GIF (at most " +
-                     std::to_string(kMostOfGif) + "): give a lower one, or a film .mp4");
+                     std::to_string(kMaxGifFps) + "): use a lower value, or an .mp4 file");
   if (plan.format == FilmFormat::png) {
     plan.frames = kSheetColumns * kSheetRows;
     plan.frame_seconds = options.video_seconds / static_cast<double>(plan.frames);

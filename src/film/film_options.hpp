@@ -1,4 +1,4 @@
-// What a film shall be.
+// The options of a video.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,13 @@ struct FilmOptions {
 
   bool operator==(const FilmOptions&) const = default;
   void describe(OptionVisitor& v) {
-    v("video", video, "film of environment 0: FILE.mp4 (by ffmpeg), FILE.gif, or FILE.png, a sheet of 12 pictures");
+    v("video", video,
+      "record environment 0 to FILE.mp4 (requires ffmpeg), FILE.gif, or FILE.png (a sheet of 12 pictures)");
     v("camera", camera,
-      "of the film: track (follows), free (all that there is), or the name of one in a robot's model");
-    v("size", size, "of its pictures, WIDTHxHEIGHT; lower than 200 without texts", unit("pixels"));
-    v("fps", fps, "its pictures per second", between(1, 100));
-    v("video_seconds", video_seconds, "how long it is", unit("s"), between(0.1, 3600));
+      "camera of the video: track (follows the robot), free (shows everything), or the name of one in the model");
+    v("size", size, "size of the video, WIDTHxHEIGHT; captions require a height of 200", unit("pixels"));
+    v("fps", fps, "pictures per second", between(1, 100));
+    v("video_seconds", video_seconds, "length of the video", unit("s"), between(0.1, 3600));
   }
 };
 
@@ -37,13 +38,13 @@ struct FilmPlan {
   double frame_seconds = 1.0 / 30;
 };
 
-constexpr int kSheetColumns = 4, kSheetRows = 3;  // of pictures, in a PNG
+constexpr int kSheetColumns = 4, kSheetRows = 3;  // pictures in a PNG
 
-// Throws UsageError that says what may be given.
+// Throws UsageError, with the allowed values, if an option is invalid.
 FilmPlan film_plan(const FilmOptions& options);
 
-// The step of a task that frame `frame` shows; 0 is the start. A step longer than 1/15 s is shown for 1/15 s: one that
-// is no time of a clock (MountainCar's is 1 s) would make the viewer wait.
+// Returns the step of the task that frame `frame` shows; 0 is the reset. A step longer than 1/15 s is shown for 1/15 s,
+// since some tasks have steps that do not represent real time (1 s in MountainCar).
 int64_t step_of_frame(int64_t frame, double frame_seconds, double dt);
 
 }  // namespace drl

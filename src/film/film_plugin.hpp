@@ -1,5 +1,5 @@
-// The border between the programs and drl_film.so, which alone is linked with MuJoCo and with libraries for pictures:
-// plain structs. Functions give what at_the_border (drl/border.hpp) does.
+// The binary interface between the programs and the plugin drl_film.so, which alone is linked with MuJoCo, libpng and
+// giflib. It consists of plain structs. Functions return the codes of with_error_code (drl/border.hpp).
 #pragma once
 
 #include <cstdint>
@@ -14,38 +14,38 @@ enum FilmOutcome : int32_t { kFilmed = 0, kOwnError = 1, kUserError = 2 };
 
 struct FilmSettings {
   int32_t width, height;  // pixels
-  int32_t threads;        // that may compute
-  const char* camera;     // "track", "free", or that of a model's camera
+  int32_t threads;        // the number of threads to use
+  const char* camera;     // "track", "free", or the name of a camera of the model
 };
 
-// What one picture shows.
+// The contents of a picture.
 struct FilmView {
   Point at;
-  float width;  // m; 0: the task does not say
+  float width;  // m; 0: not set by the task
   const Shape* shapes;
   int64_t shape_count;
   const char* model;   // a file; null: none
   const double* qpos;  // [qpos_size]
   int64_t qpos_size;
   const char* title;   // in the upper left corner
-  const char* names;   // in the lower left corner: lines with \n between
-  const char* values;  // beside them
+  const char* names;   // in the lower left corner: lines separated by \n
+  const char* values;  // to the right of the names, line by line
 };
 
 struct FilmPlugin {
   uint64_t magic;
   int32_t abi;
-  int32_t sizes[3];  // of this, FilmSettings, FilmView
-  // A renderer is used by the thread that opens it. Pixels are rgb [height, width, 3], the highest row first.
+  int32_t sizes[3];  // of this struct, FilmSettings and FilmView
+  // A renderer must be used in the thread that opened it. Pixels are rgb [height, width, 3], top row first.
   int32_t (*open)(const FilmSettings* settings, void** renderer, char* error, int64_t error_size);
   int32_t (*draw)(void* renderer, const FilmView* view, uint8_t* rgb, char* error, int64_t error_size);
   void (*close)(void* renderer);
   int32_t (*write_png)(const char* file, int32_t width, int32_t height, const uint8_t* rgb, char* error,
                        int64_t error_size);
   int32_t (*open_gif)(const char* file, int32_t width, int32_t height, void** gif, char* error, int64_t error_size);
-  // `hundredths` of a second, for which the frame is shown.
+  // Adds a frame that is shown for `hundredths` of a second.
   int32_t (*add_to_gif)(void* gif, const uint8_t* rgb, int32_t hundredths, char* error, int64_t error_size);
-  int32_t (*close_gif)(void* gif, char* error, int64_t error_size);  // frees it in any case
+  int32_t (*close_gif)(void* gif, char* error, int64_t error_size);  // frees gif even if it fails
 };
 
 }  // namespace drl

@@ -24,34 +24,34 @@ namespace fs = std::filesystem;
 
 constexpr int kErrorSize = 1024;
 
-// A file that has a name when it is whole, and not before: nothing is left of one that is not, though we are killed.
-// (Only while it is copied to where it gets its name, FILE.part can be left.)
+// A file that gets its name only when it is complete. An incomplete one leaves nothing, even if the process is killed,
+// except FILE.part during the final copy in keep().
 class UnnamedFile {
  public:
   explicit UnnamedFile(const fs::path& file) : file_(file) {
-    const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
-    if (access(folder.c_str(), W_OK) != 0 || fs::is_directory(file))
+    const fs::path directory = file.has_parent_path() ? file.parent_path() : ".";
+    if (access(directory.c_str(), W_OK) != 0 || fs::is_directory(file))
       throw UsageError(
           "--video " + printable(file.string(), 200) +
-          " cannot be written (its folder is missing or read-only, or it is a folder itself): name another "
-          "file");
+          " cannot be written (its directory is missing or read-only, or it is a directory): choose another file");
     content_ = create();
     unlink(part().c_str());
   }
   int descriptor() const { return content_; }
-  // For this process alone.
+  // Returns a path that is valid in this process only.
   std::string path() const { return "/proc/self/fd/" + std::to_string(content_); }
+  // Gives the file its name.
   void keep() const {
     Descriptor whole = create();
     const bool copied = copy_to(whole) && whole.close() == 0;
     if (copied && rename(part().c_str(), file_.c_str()) == 0) return;
     const int why = errno;
     unlink(part().c_str());
-    throw_lost(std::strerror(why));
+    throw_write_error(std::strerror(why));
   }
-  [[noreturn]] void throw_lost(const std::string& why) const {
-    throw Error("the film " + printable(file_.string(), 200) + " could not be written (" + why +
-                "): see to that, or name another file");
+  [[noreturn]] void throw_write_error(const std::string& why) const {
+    throw Error("the video " + printable(file_.string(), 200) + " could not be written (" + why +
+                "): solve this problem, or choose another file");
   }
 
  private:
@@ -59,7 +59,7 @@ class UnnamedFile {
   Descriptor create() const {
     unlink(part().c_str());
     Descriptor created(open(part().c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-    if (created < 0) throw_lost(std::strerror(errno));
+    if (created < 0) throw_write_error(std::strerror(errno));
     return created;
   }
   bool copy_to(const Descriptor& to) const {
@@ -76,17 +76,17 @@ class UnnamedFile {
   Descriptor content_;
 };
 
-// By ffmpeg, which reads the pixels from a pipe.
+// Writes an mp4 with ffmpeg, which reads the pixels from a pipe.
 class Mp4Writer final : public FilmWriter {
  public:
   Mp4Writer(const FilmPlan& plan, int threads) : file_(plan.file) {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) file_.throw_lost(std::strerror(errno));
+    if (pipe2(ends, O_CLOEXEC) != 0) file_.throw_write_error(std::strerror(errno));
     const Descriptor read_end(ends[0]);
     pipe_ = Descriptor(ends[1]);
-    const Descriptor words(open(words_.path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    const Descriptor messages(open(messages_.path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     ChildSettings settings{
-        .environment = environment_list(), .input = read_end, .output = file_.descriptor(), .errors = words};
+        .environment = environment_list(), .input = read_end, .output = file_.descriptor(), .errors = messages};
     pid_ = spawn({"ffmpeg",
                   "-y",
                   "-loglevel",
@@ -109,11 +109,11 @@ class Mp4Writer final : public FilmWriter {
                   "+faststart",
                   "-f",
                   "mp4",
-                  "/dev/stdout"},  // which it opens anew: not all that stands for ffmpeg sees our /proc
+                  "/dev/stdout"},  // not /proc/self/fd/N: wrappers of ffmpeg may not see our /proc
                  settings);
-    unlink(words_.path().c_str());  // nor does it stay if we are killed
-    if (pid_ < 0) file_.throw_lost(std::string("ffmpeg: ") + std::strerror(errno));
-    before_ = std::signal(SIGPIPE, SIG_IGN);  // its end is an error of write()
+    unlink(messages_.path().c_str());  // so that it does not remain if the process is killed
+    if (pid_ < 0) file_.throw_write_error(std::string("ffmpeg: ") + std::strerror(errno));
+    before_ = std::signal(SIGPIPE, SIG_IGN);  // if ffmpeg ends early, write() fails instead
   }
   ~Mp4Writer() override {
     if (pid_ > 0) kill(pid_, SIGKILL), waitpid(pid_, nullptr, 0);
@@ -129,20 +129,20 @@ class Mp4Writer final : public FilmWriter {
   }
 
  private:
-  // Waits for ffmpeg, which has read all then, or has failed.
+  // Waits until ffmpeg has read everything or has failed.
   void end() {
     pipe_.close();
     int status = 0;
     waitpid(std::exchange(pid_, -1), &status, 0);
     if (const int code = shell_code(status); code != 0) {
-      const std::string words(trim(words_.text()));
-      file_.throw_lost("ffmpeg ended with " + std::to_string(code) +
-                       (words.empty() ? "" : ": " + printable(words, 300)));
+      const std::string messages(trim(messages_.text()));
+      file_.throw_write_error("ffmpeg ended with exit code " + std::to_string(code) +
+                              (messages.empty() ? "" : ": " + printable(messages, 300)));
     }
   }
 
   UnnamedFile file_;
-  TempFile words_{"drl_ffmpeg"};  // what it says
+  TempFile messages_{"drl_ffmpeg"};  // ffmpeg's error messages
   Descriptor pipe_;
   pid_t pid_ = -1;
   sighandler_t before_ = SIG_DFL;
@@ -155,36 +155,37 @@ class GifWriter final : public FilmWriter {
     char error[kErrorSize] = "";
     const int32_t outcome =
         functions_.open_gif(file_.path().c_str(), plan.width, plan.height, &gif_, error, kErrorSize);
-    if (outcome != kFilmed) file_.throw_lost(error);
+    if (outcome != kFilmed) file_.throw_write_error(error);
   }
   ~GifWriter() override {
     char ignored[kErrorSize];
     if (gif_) functions_.close_gif(gif_, ignored, kErrorSize);
   }
 
-  // A GIF counts hundredths of a second: frames are longer and shorter so that the film is as long as it should be.
+  // A GIF counts hundredths of a second: frames differ by 1/100 s, so that the video has the right length.
   void add(const std::vector<uint8_t>& rgb) override {
     const int64_t begin = std::llround(static_cast<double>(frames_) * hundredths_);
     const int64_t end = std::llround(static_cast<double>(++frames_) * hundredths_);
     char error[kErrorSize] = "";
     if (functions_.add_to_gif(gif_, rgb.data(), static_cast<int32_t>(end - begin), error, kErrorSize) != kFilmed)
-      file_.throw_lost(error);
+      file_.throw_write_error(error);
   }
   void finish() override {
     char error[kErrorSize] = "";
-    if (functions_.close_gif(std::exchange(gif_, nullptr), error, kErrorSize) != kFilmed) file_.throw_lost(error);
+    if (functions_.close_gif(std::exchange(gif_, nullptr), error, kErrorSize) != kFilmed)
+      file_.throw_write_error(error);
     file_.keep();
   }
 
  private:
   UnnamedFile file_;
   const FilmPlugin& functions_;
-  double hundredths_;  // of a frame
+  double hundredths_;  // duration of a frame in 1/100 s
   int64_t frames_ = 0;
   void* gif_ = nullptr;
 };
 
-// A sheet of pictures, row by row.
+// Writes a PNG: a sheet of pictures, row by row.
 class PngWriter final : public FilmWriter {
  public:
   PngWriter(const FilmPlan& plan, const FilmLibrary& library)
@@ -204,7 +205,7 @@ class PngWriter final : public FilmWriter {
     char error[kErrorSize] = "";
     if (functions_.write_png(file_.path().c_str(), width_ * kSheetColumns, height_ * kSheetRows, sheet_.data(), error,
                              kErrorSize) != kFilmed)
-      file_.throw_lost(error);
+      file_.throw_write_error(error);
     file_.keep();
   }
 
@@ -223,7 +224,7 @@ std::unique_ptr<FilmWriter> make_film_writer(const FilmPlan& plan, const FilmLib
   if (plan.format == FilmFormat::png) return std::make_unique<PngWriter>(plan, library);
   if (!is_on_path("ffmpeg"))
     throw UsageError("--video " + printable(plan.file.string(), 200) +
-                     " needs ffmpeg (which is not on PATH): install it or load its module, or name a .gif");
+                     " requires ffmpeg (which is not on PATH): install it or load its module, or use a .gif file");
   return std::make_unique<Mp4Writer>(plan, threads);
 }
 

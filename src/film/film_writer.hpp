@@ -1,4 +1,4 @@
-// Pictures become a file.
+// Writes pictures to a video file.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace drl {
 
-// The file is there, whole, after finish(), and not before.
+// The file appears, complete, when finish() returns, and not before.
 class FilmWriter {
  public:
   virtual ~FilmWriter() = default;
-  // rgb [height, width, 3]. Throws Error if it cannot be written.
+  // Adds a picture rgb [height, width, 3]. Throws Error if it cannot be written.
   virtual void add(const std::vector<uint8_t>& rgb) = 0;
   virtual void finish() = 0;
 };
 
-// Throws UsageError if the file's folder cannot be written, or there is no ffmpeg for an mp4. `library` must outlive
-// it.
+// Throws UsageError if the file's directory is not writable, or if ffmpeg is missing for an mp4. `library` must outlive
+// the writer.
 std::unique_ptr<FilmWriter> make_film_writer(const FilmPlan& plan, const FilmLibrary& library, int threads);
 
 }  // namespace drl

@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& what, const std::string& reason, const char* call) {
   throw Error(
-      fmt::format("{} failed ({}, in {}): drl_doctor examines the node's GPUs; the last checkpoint is from before",
+      fmt::format("{} failed ({}, in {}): check the node's GPUs with drl_doctor, and resume from the last checkpoint",
                   what, reason, call));
 }
 
@@ -24,7 +24,7 @@ void check(gpuError_t status, const char* call) {
 }
 
 void check(gpublasStatus_t status, const char* call) {
-  if (status != GPUBLAS_STATUS_SUCCESS) fail("the GPU's matrix product", gpublasGetStatusString(status), call);
+  if (status != GPUBLAS_STATUS_SUCCESS) fail("a matrix product on the GPU", gpublasGetStatusString(status), call);
 }
 
 void* allocate(size_t bytes) {
@@ -34,23 +34,24 @@ void* allocate(size_t bytes) {
   size_t free = 0, total = 0;
   (void)gpuMemGetInfo(&free, &total);
   const auto text = [](size_t number) { return human_bytes(static_cast<double>(number)); };
-  throw Error(
-      fmt::format("no GPU memory for {} ({} of {} are free): use fewer environments (--num_envs) or shorter rollouts "
-                  "(--num_steps_per_env), or a GPU that no other program uses",
-                  text(bytes), text(free), text(total)));
+  // drl_doctor recognises "no GPU memory" (doctor/findings.cpp).
+  throw Error(fmt::format(
+      "no GPU memory for {} ({} of {} are free): use fewer environments (--num_envs) or shorter rollouts "
+      "(--num_steps_per_env), or a GPU that no other program uses",
+      text(bytes), text(free), text(total)));
 }
 
 void* allocate_host(size_t bytes) {
   void* memory = nullptr;
   if (gpuMallocHost(&memory, bytes) == gpuSuccess) return memory;
   (void)gpuGetLastError();
-  throw Error("no host memory that a GPU can reach for " + human_bytes(static_cast<double>(bytes)) +
-              " (the driver refused it): see ulimit -l, or ask for more memory");
+  throw Error("not enough page-locked host memory for " + human_bytes(static_cast<double>(bytes)) +
+              " (the GPU's driver refused the allocation): raise ulimit -l, or request more memory for the job");
 }
 
 bool has_ended(gpuError_t status, const char* call) {
   if (status == gpuErrorNotReady) {
-    (void)gpuGetLastError();  // some versions keep it, and the next launch would be blamed
+    (void)gpuGetLastError();  // some versions keep this status, and the next launch would report it
     return false;
   }
   check(status, call);

@@ -1,4 +1,4 @@
-// Calls of the device runtime, checked.
+// Checked calls of the GPU runtime.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,17 @@
 
 namespace drl::gpu {
 
-// Throw Error naming the call and the runtime's reason. Every call of the runtime goes through one of them.
+// Throw Error with the call and the runtime's message, unless `status` is success. Every call of the runtime is checked
+// by one of these.
 void check(gpuError_t status, const char* call);
 void check(gpublasStatus_t status, const char* call);
 #define DRL_GPU(call) ::drl::gpu::check(call, #call)
-// What a query of a stream or an event says: false as long as its work is not done.
+// Returns whether the work of a queried stream or event is done, from the query's status.
 bool has_ended(gpuError_t status, const char* call);
 
-// Device memory; throws Error that says how much was asked for and how much is free.
+// Allocates GPU memory. Throws Error with the requested and the free size if there is not enough.
 void* allocate(size_t bytes);
-// Host memory that the device reads and writes at full speed; the same.
+// Allocates page-locked host memory, which the GPU reads and writes at full speed. Throws Error if there is not enough.
 void* allocate_host(size_t bytes);
 
 }  // namespace drl::gpu

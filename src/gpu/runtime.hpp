@@ -1,6 +1,6 @@
-// The one place that names a device runtime, its BLAS and its collectives. What is gpu... elsewhere is CUDA, cuBLAS and
-// NCCL here; HIP, hipBLAS and RCCL have the same calls and can follow without a change to any kernel. With DRL_GPU_HOST
-// it is a stand-in of the tests, which runs the same code on the host.
+// Maps the names gpu..., gpublas... and gpuccl... that all other code uses to CUDA, cuBLAS and NCCL. HIP, hipBLAS and
+// RCCL have the same calls and could be added here without changing any kernel. With DRL_GPU_HOST the names belong to
+// the tests' CPU emulation, which runs the same code on the host.
 #pragma once
 
 #if defined(DRL_GPU_HOST)
@@ -103,7 +103,7 @@
 #define gpuRangePush nvtxRangePushA
 #define gpuRangePop nvtxRangePop
 
-// In kernels: the device's clock, the same for all multiprocessors.
+// Returns the GPU's clock in nanoseconds, in kernels. It is the same for all multiprocessors.
 #if defined(__CUDACC__)
 __host__ __device__ __forceinline__ unsigned long long gpuNanoseconds() {
   unsigned long long time = 0;

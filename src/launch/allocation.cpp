@@ -17,7 +17,7 @@ std::optional<int64_t> variable(const Environment& environment, const char* name
   return whole_number(environment(name).value_or(""));
 }
 
-// The first of these variables that is set: newer Slurm versions keep the older name.
+// Returns the value of the first of these variables that is set. Newer Slurm versions keep the older name too.
 std::string first_of(const Environment& environment, std::initializer_list<const char*> names) {
   for (const char* name : names)
     if (const auto value = environment(name)) return *value;
@@ -31,7 +31,7 @@ std::optional<Allocation> allocation(const Environment& environment) {
   if (!whole_number(id)) return std::nullopt;
   const auto array = variable(environment, "SLURM_ARRAY_JOB_ID"), task = variable(environment, "SLURM_ARRAY_TASK_ID");
   Allocation job;
-  // One task of an array has the id of the whole array, which squeue would take for all of its tasks.
+  // SLURM_JOB_ID of an array's last task is the id of the whole array, for which squeue would list all tasks.
   job.job = array && task ? fmt::format("{}_{}", *array, *task) : id;
   job.cluster = environment("SLURM_CLUSTER_NAME").value_or("");
   job.partition = environment("SLURM_JOB_PARTITION").value_or("");
@@ -44,7 +44,7 @@ std::optional<Allocation> allocation(const Environment& environment) {
   return job;
 }
 
-bool goes_on(const std::optional<Allocation>& job, const std::string& job_id) {
+bool is_continuation(const std::optional<Allocation>& job, const std::string& job_id) {
   return job && (job->restart_count > 0 || job->job != job_id);
 }
 
@@ -78,7 +78,7 @@ std::optional<double> parse_time_left(std::string_view squeue_output) {
   return seconds;
 }
 
-// Of a job that has ended, squeue says nothing for some minutes, and then that its id is invalid.
+// For some minutes after a job has ended, squeue prints nothing for it; after that, it reports an invalid job id.
 std::optional<std::string> parse_job_state(int exit_code, std::string_view squeue_output) {
   if (exit_code != 0)
     return squeue_output.find("Invalid job id") == std::string_view::npos ? std::nullopt

@@ -1,4 +1,4 @@
-// The Slurm job that we run in. How a rank was started is another question: launch_info.hpp.
+// The Slurm job that this process runs in. For how a rank was started, see launch_info.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,35 @@
 namespace drl {
 
 struct Allocation {
-  std::string job;  // as Slurm's commands call it: "1234", or "1230_4" in a job array
+  std::string job;  // id for Slurm's commands: "1234", or "1230_4" in a job array
   std::string cluster;
   std::string partition;
   std::string nodes;      // "node[1-2]"
-  int node_count = 0;     // 0 if Slurm does not say
+  int node_count = 0;     // 0 if unknown
   int restart_count = 0;  // how often the job was requeued
-  // Seconds since 1970; Slurm tells them from version 23.02 on, and our batch scripts do before.
+  // In seconds since 1970. Slurm sets these variables since version 23.02; for older versions, drl's batch scripts do.
   std::optional<int64_t> start_time, end_time;
 };
 
-// nullopt outside of a job. A variable that is not what Slurm writes there counts as not set: nothing here is worth
-// refusing a run. Pure.
+// Returns the job that `environment` describes, or nullopt outside a job. A malformed variable counts as unset, since
+// no field is important enough to refuse a run. Pure.
 std::optional<Allocation> allocation(const Environment& environment);
 
-// Does this job go on with what was begun under the name `job_id` (LaunchInfo's)? It was requeued, or it is another job
-// in place of one that was stopped. Pure.
-bool goes_on(const std::optional<Allocation>& job, const std::string& job_id);
+// Returns whether this job continues a run that was started under the name `job_id` (LaunchInfo::job_id): either the
+// job was requeued, or it replaces a job that was stopped. Pure.
+bool is_continuation(const std::optional<Allocation>& job, const std::string& job_id);
 
-// Asks for the job's time left, to be read by parse_time_left.
+// Returns the command that prints the job's remaining time for parse_time_left.
 std::vector<std::string> time_left_command(const Allocation& job);
-// Asks for the state of a job, to be read by parse_job_state.
+// Returns the command that prints the state of a job for parse_job_state.
 std::vector<std::string> job_state_command(const std::string& job);
-// Shows `comment` in squeue (-o %k) and scontrol show job.
+// Returns the command that sets the job's comment, which squeue (-o %k) and scontrol show job display.
 std::vector<std::string> comment_command(const Allocation& job, const std::string& comment);
 
-// Seconds, as squeue prints them in its last line: "1-02:03:04", "02:03:04", "03:04"; infinite for "UNLIMITED";
-// nullopt for what is no time ("NOT_SET", "INVALID", an error message). Pure.
+// Parses the last line of squeue's output, such as "1-02:03:04", "02:03:04" or "03:04", as seconds. Returns infinity
+// for "UNLIMITED", and nullopt for anything else ("NOT_SET", "INVALID", an error message). Pure.
 std::optional<double> parse_time_left(std::string_view squeue_output);
-// "RUNNING", "SUSPENDED", ...; "" if Slurm does not know the job any more; nullopt for what is no answer. Pure.
+// Returns "RUNNING", "SUSPENDED", ...; "" if Slurm no longer knows the job; nullopt if squeue did not answer. Pure.
 std::optional<std::string> parse_job_state(int exit_code, std::string_view squeue_output);
 
 }  // namespace drl

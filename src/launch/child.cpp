@@ -36,9 +36,9 @@ std::vector<std::string> environment_list() {
   return list;
 }
 
-// By vfork, since a fork would copy the page tables of a process with much memory, part of it registered with a network
-// card. Until the program runs the child has our memory, and so calls the system alone; signals wait, whose handlers
-// would run in it.
+// Uses vfork, because fork would copy the page tables of a process that may have much memory, part of it registered
+// with a network card. Until exec, the child shares our memory, so it only makes system calls, and signals are blocked
+// so that no handler runs in it.
 pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settings) {
   const std::vector<char*> argv = pointers(command), envp = pointers(settings.environment);
   sigset_t all, before;
@@ -54,8 +54,8 @@ pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settin
     if (settings.output >= 0) dup2(settings.output, STDOUT_FILENO), dup2(settings.output, STDERR_FILENO);
     if (settings.errors >= 0) dup2(settings.errors, STDERR_FILENO);
     if (settings.ends_with_us) prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (settings.ends_with_us && getppid() != parent) _exit(kNotFound);  // it died before the line above
-    for (int signal = 1; signal < NSIG; ++signal) {  // our handlers must not swallow what is meant for the program
+    if (settings.ends_with_us && getppid() != parent) _exit(kNotFound);  // the parent died before the line above
+    for (int signal = 1; signal < NSIG; ++signal) {  // our handlers must not swallow signals meant for the program
       struct sigaction action {};
       if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) std::signal(signal, SIG_DFL);
     }
@@ -73,10 +73,10 @@ pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settin
 
 namespace {
 
-constexpr size_t kKept = 1 << 20;  // bytes of output: the names of all nodes of a large job
-constexpr int kTick = 20;          // milliseconds between looks at a signal to send
+constexpr size_t kKept = 1 << 20;  // bytes of output to keep: enough for the node names of a large job
+constexpr int kTick = 20;          // milliseconds between checks for a signal to send
 
-// Without ends where there can be none: errno says why.
+// If the pipe cannot be created, both ends are negative and errno holds the reason.
 struct Pipe {
   Descriptor read_end, write_end;
   Pipe() {
@@ -89,7 +89,8 @@ bool readable(int file) {
   return poll(&waiting, 1, kTick) > 0;
 }
 
-// The shield: an orphan, which is not found below our process, and blocks all signals but SIGKILL.
+// Runs in an orphaned process, which is not a descendant of ours, with all signals blocked that can be. Starts the
+// command, forwards the signals that arrive on `signals`, and writes the exit code to `outcome`.
 [[noreturn]] void guard(const std::vector<std::string>& command, const ChildSettings& settings, int signals,
                         int outcome) {
   const pid_t pid = spawn(command, settings);
@@ -115,7 +116,7 @@ int run_shielded(const std::vector<std::string>& command, const ChildSettings& s
                  const std::function<int()>& pending_signal) {
   Pipe signals, outcome;
   if (signals.read_end < 0 || outcome.read_end < 0)
-    throw Error(std::string("no pipe (") + std::strerror(errno) + "): use --ranks 1");
+    throw Error(std::string("cannot create a pipe (") + std::strerror(errno) + "): use --ranks 1");
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, &before);
@@ -127,14 +128,14 @@ int run_shielded(const std::vector<std::string>& command, const ChildSettings& s
     outcome.read_end.close();
     try {
       guard(command, settings, signals.read_end, outcome.write_end);
-    } catch (...) {  // no copy of us may go on beyond this
+    } catch (...) {  // this copy of the process must end here
       _exit(kNotFound);
     }
   }
   const int error = errno;
   if (pid > 0) waitpid(pid, nullptr, 0);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (pid < 0) throw Error(command.front() + " cannot be started (fork: " + std::strerror(error) + "): use --ranks 1");
+  if (pid < 0) throw Error("cannot start " + command.front() + " (fork: " + std::strerror(error) + "): use --ranks 1");
   signals.read_end.close();
   outcome.write_end.close();
 
@@ -145,9 +146,9 @@ int run_shielded(const std::vector<std::string>& command, const ChildSettings& s
     }
   int code = 0;
   if (read(outcome.read_end, &code, sizeof(code)) != sizeof(code))
-    throw Error(command.front() +
-                " is not watched any more (its guard was killed; memory or processes may have run out): go on from the "
-                "last checkpoint with --load_run");
+    throw Error("lost track of " + command.front() +
+                " (the process that watches it was killed, perhaps for lack of memory or process slots): continue from "
+                "the last checkpoint with --load_run");
   return code;
 }
 
@@ -162,7 +163,7 @@ bool is_on_path(const std::string& program) {
   return false;
 }
 
-// --- Beside a training ---
+// --- Commands that run beside the training ---
 
 BackgroundCommand::BackgroundCommand(const std::vector<std::string>& command, const std::string& log) {
   Pipe pipe;
@@ -176,7 +177,7 @@ BackgroundCommand::BackgroundCommand(const std::vector<std::string>& command, co
     exit_code_ = kNotFound;
   }
   pipe_ = std::move(pipe.read_end);
-  fcntl(pipe_, F_SETFL, O_NONBLOCK);  // our end only: few programs expect their output to refuse them
+  fcntl(pipe_, F_SETFL, O_NONBLOCK);  // our end only: few programs handle a non-blocking stdout
 }
 
 BackgroundCommand::~BackgroundCommand() {
@@ -202,12 +203,12 @@ std::optional<int> BackgroundCommand::wait(double seconds) {
   return exit_code();
 }
 
-std::string BackgroundCommand::last_words() const {
+std::string BackgroundCommand::last_line() const {
   const std::string_view text = trim(output_);
   return printable(text.substr(text.find_last_of('\n') + 1));
 }
 
-// All that is in the pipe now, so that a program which says much does not wait for us.
+// Reads everything that is in the pipe now, so that a program with much output does not block.
 void BackgroundCommand::read_output() {
   char text[1024];
   for (ssize_t n; pipe_ >= 0 && (n = read(pipe_, text, sizeof(text))) > 0;)

@@ -9,12 +9,12 @@
 namespace drl {
 namespace {
 
-constexpr int kMostNodes = 1 << 20;  // "1(x2000000000)" is no cluster
+constexpr int kMostNodes = 1 << 20;  // refuses nonsense such as "1(x2000000000)"
 
 [[noreturn]] void throw_unreadable(const char* name, const std::string& text, const char* expected) {
   throw UsageError(
-      fmt::format("the launcher's variable {} = \"{}\" is not {} (something changed it): start the program without it, "
-                  "or through srun or mpirun",
+      fmt::format("the launcher's variable {0} = \"{1}\" is not {2} (a script may have changed it): run \"unset {0}\", "
+                  "or start the program with srun or mpirun",
                   name, printable(text), expected));
 }
 

@@ -1,4 +1,4 @@
-// Environment variables as a function, so that what is read from them can be tested.
+// Environment variables as a function, so that tests can replace the process's environment.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,15 @@ namespace drl {
 
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 
-// This process's environment.
+// Returns this process's environment.
 Environment process_environment();
 
-// The whole number that a launcher's variable holds, nullopt if it is not set. Throws UsageError if it is something
-// else.
+// Returns the whole number in a launcher's variable, or nullopt if it is not set. Throws UsageError if the value is not
+// a number.
 std::optional<int> number(const Environment& environment, const char* name);
 
-// Slurm's counts per node: "4(x2),3" is {4, 4, 3}. Throws UsageError, naming the variable, if `name` holds something
-// else; empty if it is not set.
+// Parses Slurm's counts per node: "4(x2),3" is {4, 4, 3}. Returns an empty list if the variable is not set. Throws
+// UsageError, with the variable's name, if it is malformed.
 std::vector<int> counts_per_node(const Environment& environment, const char* name);
 
 }  // namespace drl

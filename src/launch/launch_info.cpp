@@ -13,22 +13,22 @@ namespace {
 
 constexpr int kMostRanks = 1 << 24;  // the largest machines have fewer cores
 
-using Names = std::array<const char*, 2>;  // of one number: the first that is set counts
+using Names = std::array<const char*, 2>;  // alternative variables of one number: the first that is set counts
 
 struct Launcher {
   const char* name;
   const char* rank;
   Names size;
   const char* local_rank;
-  Names local_size = {};        // of those that tell
-  const char* nodes = nullptr;  // if this is 1, all ranks are here
-  const char* start = nullptr;  // names this start
+  Names local_size = {};        // empty if the launcher does not set one
+  const char* nodes = nullptr;  // number of nodes: if it is 1, all ranks are on this node
+  const char* start = nullptr;  // id of this start, shared by its ranks
 };
 
 constexpr std::string_view kMpirun = "mpirun", kSrun = "srun", kPals = "pals";
 
-// In the order in which they win: the inner one before those that it may run within. A Flux instance may run in an srun
-// step, mpirun and hydra in a task of either. Slurm's mpi/cray_shasta sets variables of PALS in an srun step.
+// In order of precedence: a launcher precedes those that it may run within. A Flux instance may run in an srun
+// step, and mpirun and hydra in a task of either. Slurm's mpi/cray_shasta sets variables of PALS in an srun step.
 constexpr Launcher kLaunchers[] = {
     {.name = kMpirun.data(),
      .rank = "OMPI_COMM_WORLD_RANK",
@@ -36,7 +36,7 @@ constexpr Launcher kLaunchers[] = {
      .local_rank = "OMPI_COMM_WORLD_LOCAL_RANK",
      .local_size = {"OMPI_COMM_WORLD_LOCAL_SIZE"},
      .start = "PMIX_NAMESPACE"},
-    {.name = "hydra",  // also Intel MPI's. srun, Flux and PALS set PMI_RANK too, but not its local rank
+    {.name = "hydra",  // also Intel MPI's. srun, Flux and PALS set PMI_RANK too, but not MPI_LOCALRANKID
      .rank = "PMI_RANK",
      .size = {"PMI_SIZE"},
      .local_rank = "MPI_LOCALRANKID",
@@ -66,7 +66,7 @@ constexpr Launcher kLaunchers[] = {
      .start = "PALS_APID"},
 };
 
-// Which of these is set; nullptr if none is.
+// Returns the first of these names that is set; nullptr if none is.
 const char* first_set(const Environment& environment, const Names& names) {
   for (const char* name : names)
     if (name && number(environment, name)) return name;
@@ -78,23 +78,24 @@ std::optional<int> first_number(const Environment& environment, const Names& nam
   return name ? number(environment, name) : std::nullopt;
 }
 
-// "12.0", as mpi/cray_shasta has it in PALS_APID.
+// Recognises ids such as "12.0", which mpi/cray_shasta writes to PALS_APID.
 bool names_slurm_step(const std::string& id) {
   return std::ranges::count(id, '.') == 1 && id.find_first_not_of(".0123456789") == std::string::npos;
 }
 
-// Are these the variables of a launcher further out, or of none? As far as that can be seen.
+// Returns whether the launcher's variables are left over from an outer launcher or an earlier shell, as far as can be
+// known.
 bool is_stale(const Environment& environment, const Launcher& launcher) {
-  // In a batch shell SLURM_PROCID is set too, but no step is.
+  // A batch shell has SLURM_PROCID too, but no srun step.
   if (launcher.name == kSrun) return !in_srun_step(environment);
-  // Open MPI's mpirun has PMIx namespaces of its own: srun has started a task after it.
+  // Open MPI's mpirun names its PMIx namespaces differently, so srun has started this task within mpirun's.
   if (launcher.name == kMpirun) return environment("PMIX_NAMESPACE").value_or("").starts_with("slurm.pmix.");
-  // A shell in an srun step has submitted this job.
+  // The job was submitted from a shell in an srun step and inherited that step's PALS variables.
   if (launcher.name == kPals) return names_slurm_step(environment("PALS_APID").value_or(""));
   return false;
 }
 
-// A launcher counts only if it tells rank, size and local rank: what is missing is neither 0 nor 1.
+// A launcher counts only if it sets rank, size and local rank: a missing variable must not be taken as 0 or 1.
 const Launcher* find_launcher(const Environment& environment) {
   for (const Launcher& launcher : kLaunchers)
     if (!is_stale(environment, launcher) && number(environment, launcher.rank) &&
@@ -103,16 +104,16 @@ const Launcher* find_launcher(const Environment& environment) {
   return nullptr;
 }
 
-// One of several ranks does not learn alone, where a launcher tells too little: all would, each a run of its own.
+// Refuses a rank above 0 whose launcher sets too few variables: each rank would otherwise start a separate run.
 void refuse_lonely_rank(const Environment& environment) {
   for (const Launcher& launcher : kLaunchers) {
     const int rank = is_stale(environment, launcher) ? 0 : number(environment, launcher.rank).value_or(0);
     if (rank <= 0) continue;
     const char* missing = first_number(environment, launcher.size) ? launcher.local_rank : launcher.size.front();
     throw UsageError(
-        fmt::format("{} = {} says that this is one of several ranks, but {} is not set (the launcher does not tell, or "
-                    "something changed its variables): set it too, or start the program through srun or mpirun",
-                    launcher.rank, rank, missing));
+        fmt::format("{} = {} means that this is one of several ranks, but {} is not set (the launcher does not set it, "
+                    "or a script removed it): set {} too, or start the program with srun or mpirun",
+                    launcher.rank, rank, missing, missing));
   }
 }
 
@@ -121,7 +122,7 @@ int local_size(const Environment& environment, const Launcher& launcher, int wor
   if (launcher.name == kSrun) {
     const std::vector<int> tasks = counts_per_node(environment, "SLURM_STEP_TASKS_PER_NODE");
     const auto node = number(environment, "SLURM_NODEID");
-    if (node && !tasks.empty())  // a node that is not in the list has -1
+    if (node && !tasks.empty())  // -1, which check() refuses, if the node is not in the list
       return *node >= 0 && *node < std::ssize(tasks) ? tasks[static_cast<size_t>(*node)] : -1;
   }
   return launcher.nodes && number(environment, launcher.nodes) == 1 ? world_size : 0;
@@ -132,22 +133,25 @@ void check(const LaunchInfo& info) {
   if (info.rank >= 0 && info.rank < info.world_size && info.world_size <= kMostRanks && info.local_rank >= 0 &&
       info.local_rank < most_here && most_here <= info.world_size)
     return;
-  throw UsageError(
-      fmt::format("the variables of {} say rank {} of {}, {} of {} on this node (something changed them): start the "
-                  "program through srun or mpirun",
-                  info.launcher, info.rank, info.world_size, info.local_rank, most_here));
+  throw UsageError(fmt::format(
+      "the variables of {} contradict each other: rank {} of {}, local rank {} of {} on this node (a script "
+      "may have changed them): start the program with srun or mpirun",
+      info.launcher, info.rank, info.world_size, info.local_rank, most_here));
 }
 
-// It names a folder.
+// Returns `id` if it is safe as part of a directory name, and throws UsageError otherwise.
 std::string plain(const std::string& id, const char* variable) {
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
   if (std::ranges::all_of(id, is_plain)) return id;
-  throw UsageError(fmt::format(
-      "{} = \"{}\" is not a job's number (it names the run directory): unset it, or set it to the first job's",
-      variable, printable(id)));
+  throw UsageError(
+      fmt::format("{0} = \"{1}\" is not a job id (it becomes part of the run directory's name): run \"unset {0}\", or "
+                  "set it to the "
+                  "id of the first job",
+                  variable, printable(id)));
 }
 
-// What Slurm calls the job. A follow-up of a job that could not be requeued goes on under the first one's name.
+// Returns Slurm's id of the job. A job that replaces one that could not be requeued keeps the first job's id
+// (DRL_JOB_ID).
 std::string job_name(const Environment& environment) {
   const auto id = [&](const char* name) { return plain(environment(name).value_or(""), name); };
   if (const std::string first = id("DRL_JOB_ID"); !first.empty()) return first;
@@ -159,8 +163,8 @@ std::string job_name(const Environment& environment) {
 }  // namespace
 
 bool in_srun_step(const Environment& environment) {
-  // Slurm's own steps: interactive 4294967290 (salloc's shell where LaunchParameters=use_interactive_step), batch
-  // ...91.
+  // Slurm's own steps have large ids: 4294967290 is the interactive step (salloc's shell with
+  // LaunchParameters=use_interactive_step), 4294967291 the batch step.
   const std::string step = environment("SLURM_STEP_ID").value_or("");
   return !step.empty() && !(step.size() == 10 && step >= "4294967280");
 }

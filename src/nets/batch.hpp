@@ -1,5 +1,5 @@
-// What a backend is asked that could take the gradient of a whole mini-batch over (Nets::gradient). Losses and
-// distributions it knows by name only: each is written once, by the algorithm.
+// The input of networks, and a whole mini-batch as a backend receives it in Nets::gradient. Backends identify losses
+// and distributions by their ids only; the code of each is written once, by the algorithm.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 namespace drl {
 
 enum class LossId { ppo, grpo };
-enum class DistributionId { gaussian, categorical };  // as the alternatives of Distribution
+enum class DistributionId { gaussian, categorical };  // in the order of the alternatives of Distribution
 
-// What goes into a network: row i is the observation number index[i] (or i) of `data`, normalised.
+// A network's input: row i is observation index[i] (or i if `index` is null) of `data`, normalised.
 struct Rows {
   const float* data;     // [observations, inputs]
   const int32_t* index;  // [count], or null
   int64_t count;
   NormalizerView normalizer = {};
 
-  // Rows first to first + some of them.
-  Rows part(int64_t first, int64_t some, int inputs) const {
-    return {index ? data : data + first * inputs, index ? index + first : nullptr, some, normalizer};
+  // Returns rows [first, first + num_rows).
+  Rows part(int64_t first, int64_t num_rows, int inputs) const {
+    return {index ? data : data + first * inputs, index ? index + first : nullptr, num_rows, normalizer};
   }
 };
 
-// Samples on their way through the loss: what the networks make of them, and the loss's gradient with respect to it.
+// The buffers of a tile of samples: the networks' outputs, and the loss's gradient with respect to them.
 struct LossTile {
-  const int32_t* rows = nullptr;  // [count] samples of the rollout
+  const int32_t* rows = nullptr;  // [count] indices into the rollout
   float *policy_out = nullptr, *value = nullptr;
   float *d_policy = nullptr, *d_value = nullptr;
 };
@@ -38,10 +38,11 @@ struct Batch {
     NetId net;
     Rows rows;
   };
-  std::span<const Input> inputs;  // of actor and critic, or of the actor alone; of the same samples, shard by shard
+  std::span<const Input> inputs;  // for actor and critic, or the actor alone; the same samples, shard by shard
   const float* params;
-  // The function object of that name (PpoLoss<Gaussian>), which has all numbers of the loss and lacks its LossTile. A
-  // backend that takes it over has its loops compiled for it where the algorithm's own are.
+  // The function object of the LossId and DistributionId, e.g. PpoLoss<Gaussian>. Its settings are complete; its
+  // LossTile is not set. A backend that uses it must have its loops compiled for it, in the same unit as the
+  // algorithm's own.
   const void* loss;
 };
 

@@ -14,9 +14,9 @@ std::unique_ptr<Nets> make_host_nets(Queue& queue, ParamLayout layout, const std
   const bool better = has_fused_multiply_add(queue.isa()) || !built_with_torch();
   const bool fused = which == "fused" || (which == "auto" && better);
   if (precision == "bf16" && !fused)
-    throw UsageError("--precision bf16 is for fused networks, and these are libtorch's (" +
+    throw UsageError("--precision bf16 needs fused networks, but libtorch is used (" +
                      std::string(which == "torch" ? "--nets torch is given" : "--isa x86-64-v2 has no multiply-add") +
-                     "): leave one of them out");
+                     "): omit one of the two options");
   return fused ? make_fused_nets(queue, std::move(layout), threads, precision == "bf16")
                : make_torch_nets(queue, std::move(layout), threads);
 }

@@ -1,4 +1,4 @@
-// Which networks a CPU computes with.
+// The choice of the networks' backend on CPUs.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,13 @@
 
 namespace drl {
 
-// "fused": our own kernels. "torch": libtorch's matrix products. "auto": the first where `queue`'s instruction set has
-// multiply-adds, and in a build without libtorch; a rule, not a measurement, so that a run that goes on does so with
-// the same numbers. On `threads` threads. Precision "bf16" is for the first alone (make_fused_nets). Throws UsageError
-// for what cannot be.
+// Creates networks that compute on `threads` threads. `which` is
+//   "fused": drl's own kernels,
+//   "torch": libtorch's matrix products,
+//   "auto": fused if `queue`'s instruction set has multiply-adds or drl was built without libtorch, else torch. This is
+//   a fixed rule instead of a measurement, so that a resumed run computes the same numbers.
+// Precision "bf16" exists for fused networks only (make_fused_nets). Throws UsageError for impossible combinations, and
+// if libtorch is needed but cannot be used.
 std::unique_ptr<Nets> make_host_nets(Queue& queue, ParamLayout layout, const std::string& which, int threads,
                                      const std::string& precision = "fp32");
 

@@ -1,4 +1,4 @@
-// What networks and normalisers do between matrix products, as function objects.
+// The kernels of networks and normalisers between the matrix products.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace drl {
 
-// Sums about `shift`, then sums of squares, of observations [rows, dim].
+// Columns [2 dim]: per dimension, the sums of obs - shift, and then the sums of its squares.
 struct ObservationMoments {
   const float* obs;
   const double* shift;
@@ -22,8 +22,8 @@ struct ObservationMoments {
   }
 };
 
-// A network's inputs out [count, inputs], number by number. 32-bit divisions are several times as fast on a GPU: a tile
-// has fewer numbers than 2^32.
+// Writes a network's normalised inputs out [count, inputs], one element per index. Divisions are in 32 bits, which is
+// several times as fast on a GPU; a tile has fewer than 2^32 elements.
 struct GatherInputs {
   Rows rows;
   uint32_t inputs;
@@ -33,7 +33,7 @@ struct GatherInputs {
     out[i] = rows.normalizer(rows.data[(rows.index ? rows.index[row] : static_cast<int64_t>(row)) * inputs + k], k);
   }
 };
-// The same row by row, `stride` apart, which suits a CPU.
+// Writes the same inputs row by row, `stride` floats apart. This is the faster way on a CPU.
 struct GatherRows {
   Rows rows;
   int64_t inputs, stride;
@@ -49,7 +49,7 @@ struct GatherRows {
   }
 
  private:
-  // As many as F holds at once, the last ones as they end the row: some may be written twice.
+  // Writes F's lanes at once. The last step ends at the end of the row, so some elements may be written twice.
   template <class F>
   DRL_HD void gather(const float* from, float* to) const {
     for (int64_t k = 0; k < inputs; k += kLanesOf<F>) {
@@ -59,7 +59,7 @@ struct GatherRows {
   }
 };
 
-// y := f(x), which may be one array, and d := d f'(x) from what A wants to know of it (A::kFromOutput).
+// y = f(x); x and y may be the same array.
 template <class A>
 struct Activate {
   const float* x;
@@ -69,9 +69,10 @@ struct Activate {
     store(y + i, A::value(load<F>(x + i)));
   }
 };
+// d = d f'(x).
 template <class A>
 struct ActivateBackward {
-  const float* from;  // y or x
+  const float* from;  // y if A::kFromOutput, else x
   float* d;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
@@ -80,16 +81,17 @@ struct ActivateBackward {
 };
 
 // Layer norm (Ba, Kiros and Hinton, "Layer Normalization", arXiv:1607.06450): f(weight z + bias), where z is a row of a
-// layer's sums, less its mean, in units of its standard deviation.
+// layer's sums (the outputs of its matrix product) normalised to mean 0 and standard deviation 1.
 
-// term(0) + term(1) + ... in kSumLanes sums side by side, the same ones on every instruction set and device.
+// Returns term(0) + ... + term(width - 1). It accumulates kSumLanes partial sums, in the same order on every
+// instruction set and device.
 template <class Term>
 DRL_HD float sum_of_row(int width, const Term& term) {
   float sums[kSumLanes] = {};
   int k = 0;
   for (; k + kSumLanes <= width; k += kSumLanes)
     for (int l = 0; l < kSumLanes; ++l) sums[l] += term(k + l);
-  for (int l = 0; l < kSumLanes; ++l)  // known numbers of rounds: a GPU keeps the sums in registers
+  for (int l = 0; l < kSumLanes; ++l)  // a constant trip count lets a GPU keep the sums in registers
     if (k + l < width) sums[l] += term(k + l);
   for (int half = kSumLanes / 2; half > 0; half /= 2)
     for (int l = 0; l < kSumLanes / 2; ++l)
@@ -97,13 +99,13 @@ DRL_HD float sum_of_row(int width, const Term& term) {
   return sums[0];
 }
 
-// A row of sums becomes one of z.
+// Normalises a row of sums in place.
 struct NormalizeRows {
   static constexpr float kEps = 1e-5f;  // added to the variance, as torch.nn.LayerNorm does
   float* x;                             // [rows, width]
   float* inv_std;                       // [rows]
   int width;
-  const float* layer_bias = nullptr;  // [width], what x still lacks
+  const float* layer_bias = nullptr;  // [width], added first; null if x already contains it
   DRL_HD void operator()(int64_t row) const {
     float* z = x + row * width;
     const float n = static_cast<float>(width);
@@ -118,10 +120,10 @@ struct NormalizeRows {
   }
 };
 
-// The gradient with respect to the sums, from that with respect to weight z + bias.
+// Turns the gradient with respect to weight z + bias into that with respect to the sums, in place.
 struct NormalizeRowsBackward {
   const float *z, *inv_std, *weight;
-  float* d;  // [rows, width], replaced
+  float* d;  // [rows, width]
   int width;
   DRL_HD void operator()(int64_t row) const {
     const float *of_z = z + row * width, *of_weight = weight;
@@ -134,10 +136,11 @@ struct NormalizeRowsBackward {
   }
 };
 
-// weight z + bias, number i of z [rows, width] on; of lanes within a row.
+// weight z + bias for elements i, i + 1, ... of z [rows, width].
 struct ScaledUnits {
   const float *z, *weight, *bias;
-  uint32_t width;  // 32-bit divisions, as GatherInputs
+  uint32_t width;  // 32 bits, as in GatherInputs
+  // Returns whether F's lanes are within one row, as at() requires.
   template <class F>
   DRL_HD bool one_row(int64_t i) const {
     return static_cast<uint32_t>(i) % width + kLanesOf<F> <= width;
@@ -152,6 +155,7 @@ inline ScaledUnits scaled_units(const ParamLayout& layout, const float* params, 
   const ParamSlice &weight = layout.norm_weight(net, layer), &bias = layout.norm_bias(net, layer);
   return {z, params + weight.offset, params + bias.offset, static_cast<uint32_t>(weight.count())};
 }
+// y = f(weight z + bias).
 template <class A>
 struct ScaleAndActivate {
   ScaledUnits units;
@@ -167,11 +171,12 @@ struct ScaleAndActivate {
     store(y + i, A::value(units.at<F>(i)));
   }
 };
+// Turns the gradient with respect to y into that with respect to weight z + bias, in place.
 template <class A>
 struct ScaleAndActivateBackward {
   ScaledUnits units;
   const float* y;
-  float* d;  // with respect to y, and then to weight z + bias
+  float* d;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
     if constexpr (A::kFromOutput) {

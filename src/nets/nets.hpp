@@ -1,5 +1,5 @@
-// Networks forward and backward, on raw arrays in the memory of a queue. A backend is what may exist once per device:
-// our own kernels or libtorch on CPUs, cuBLAS on GPUs. It knows no algorithm; no algorithm knows it.
+// Forward and backward passes of networks, on raw arrays in a queue's memory. The backends are drl's own kernels and
+// libtorch on CPUs, and cuBLAS on GPUs. Backends and algorithms do not know each other.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace drl {
 
-// What a recurrent network carries from step to step, [rows, width] numbers. A feed-forward network has none.
+// The state that a recurrent network carries from step to step, [rows, width] floats. No backend supports it yet.
 struct HiddenState {
   float* data = nullptr;
   int width = 0;
 };
 
-// What a forward pass leaves for the backward pass.
+// The values that a forward pass stores for the backward pass.
 class Tape {
  public:
   virtual ~Tape() = default;
@@ -33,32 +33,34 @@ class Nets {
   Nets& operator=(const Nets&) = delete;
 
   const ParamLayout& layout() const { return layout_; }
-  // The rows that a tape holds, a multiple of kSumLanes: whoever trains goes through a mini-batch in tiles of so many.
+  // Returns the number of rows that a tape holds, a multiple of kSumLanes. Mini-batches are processed in such tiles.
   virtual int64_t tile() const = 0;
   virtual std::unique_ptr<Tape> make_tape(NetId net) = 0;
 
-  // Enqueues what follows from the numbers in `params`: before the first pass with them, and whenever they have changed.
+  // Enqueues the preparation of the weights in `params`. Call it before the first pass with them and whenever they have
+  // changed.
   virtual void refresh(const float* /*params*/) {}
-  // Enqueues out [count, outputs] of network `net` with the weights in `params`; with a tape for a tile at most.
-  // `hidden` goes in, and becomes `next`.
+  // Enqueues the computation of out [count, outputs] of network `net` with the weights in `params`. With a tape, `rows`
+  // may have at most tile() rows. A recurrent network reads `hidden` and writes `next`.
   virtual void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape = nullptr,
                        const HiddenState& hidden = {}, const HiddenState& next = {}) = 0;
-  // Enqueues the way back for the tape's last forward pass, from d_out [count, outputs], the gradient of a SUM over the
-  // rows: adds the weights' gradients to `grad`, which is laid out as `params`, and writes that of the inputs, as they
-  // are after the normaliser, to d_in [count, inputs] if it is not null.
+  // Enqueues the backward pass of the tape's last forward pass, from d_out [count, outputs], the gradient of a SUM over
+  // the rows. Adds the weights' gradients to `grad`, which is laid out as `params`. Writes the gradient with respect to
+  // the normalised inputs to d_in [count, inputs], unless it is null.
   virtual void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad,
                         float* d_in = nullptr) = 0;
-  // Enqueues a mini-batch's sums of gradients, laid out as `params`, to `grad_and_tail`, which is zero, and behind them
-  // the loss's own; or returns false, and the caller goes through the batch tile by tile: forward, loss, backward.
-  // For backends that keep a tile in registers or cache from end to end, of the names that they know: none does yet.
+  // Lets a backend compute a mini-batch's gradient as a whole, e.g. to keep a tile in cache from forward to backward
+  // pass. If the backend supports this loss and distribution, it enqueues the gradient's sums, laid out as `params`,
+  // and then the loss's columns, into the zeroed `grad_and_tail`, and returns true. Otherwise it returns false, and the
+  // caller goes through the batch tile by tile (forward, loss, backward). No backend implements this yet.
   virtual bool gradient(const Batch& /*batch*/, LossId, DistributionId, float* /*grad_and_tail*/) { return false; }
   virtual std::string description() const = 0;  // "libtorch 1.13.1 (OpenBLAS)"
 
  protected:
   void require_feed_forward(const HiddenState& hidden, const HiddenState& next) const {
     if (hidden.width > 0 || next.width > 0)
-      throw Error(description() + " has no recurrent networks (hidden state of width " +
-                  std::to_string(std::max(hidden.width, next.width)) + " is given): use feed-forward ones");
+      throw Error(description() + " does not support recurrent networks (a hidden state of width " +
+                  std::to_string(std::max(hidden.width, next.width)) + " was given): use feed-forward networks");
   }
 
  private:

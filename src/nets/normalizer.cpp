@@ -31,8 +31,8 @@ void Normalizer::merge(std::span<const double> moments) {
   if (dim_ == 0) return;
   const double n = moments[0], total = count_ + n;
   for (int k = 0; k < dim_; ++k) {
-    const double delta = moments[1 + k] / n;                      // mean of the new ones - mean so far
-    const double m2 = moments[1 + dim_ + k] - delta * delta * n;  // about the new ones' own mean
+    const double delta = moments[1 + k] / n;                      // mean of the new samples - mean so far
+    const double m2 = moments[1 + dim_ + k] - delta * delta * n;  // about the new samples' own mean
     const double old_m2 = variance_[k] * count_;
     mean_[k] += delta * n / total;
     variance_[k] = std::max(0.0, (old_m2 + m2 + delta * delta * count_ * n / total) / total);
@@ -51,7 +51,8 @@ void Normalizer::visit_state(StateVisitor& visitor, const std::string& name) {
 void Normalizer::refresh() {
   for (size_t k = 0; k < mean_.size(); ++k) {
     host_mean_[k] = static_cast<float>(mean_[k]);
-    const double std = rule_.under_root ? std::sqrt(variance_[k] + rule_.eps) : std::sqrt(variance_[k]) + rule_.eps;
+    const double std =
+        rule_.eps_inside_sqrt ? std::sqrt(variance_[k] + rule_.eps) : std::sqrt(variance_[k]) + rule_.eps;
     host_inv_std_[k] = count_ > 0 ? static_cast<float>(1 / std) : 1;
     host_shift_[k] = mean_[k];
   }

@@ -10,15 +10,15 @@ namespace drl::robot_compiler {
 namespace {
 
 constexpr int kTrigonometric = 20;
-// Of an elliptic cone (drl/physics_cones.hpp); in a round, about.
+// Residuals, numbers and approximate operations per solver iteration of an elliptic cone (drl/physics_cones.hpp).
 constexpr int kResiduals = 6, kConeNumbers = 37, kConeOperations = 400;
-// Of the solver: lanes need one to four, and the one that needs most decides.
-constexpr int kRounds = 3;
-// Operations on packs a cycle: bench/physics_table has what robots attain.
+// Solver iterations. Lanes need one to four, and all wait for the slowest lane.
+constexpr int kIterations = 3;
+// Operations on packs per cycle; bench/physics_table lists what robots attain.
 constexpr double kPerCycle = 1, kHertz = 3e9, kLanes = 16;
 
-int some(int n) { return std::max(n, 1); }
-// Numbers of a Work (drl/physics_work.hpp).
+int at_least_one(int n) { return std::max(n, 1); }
+// Returns the number of values in a Work (drl/physics_work.hpp).
 int count_work(const RobotModel& model, const Program& program) {
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
   const int pair_rows = count_pair_rows(model), of_pairs = model.pairs.empty() ? 0 : model.nv;
@@ -32,13 +32,14 @@ int count_work(const RobotModel& model, const Program& program) {
   const int frictions = static_cast<int>(frictional_dofs(model).size());
   const int bodies = count_numbers(touching_bodies(model)) *
                      (count_numbers(program.motion_places) + count_numbers(program.coupling_places));
-  numbers += std::max(bodies, count_numbers(program.wrench_places) * some(count_numbers(touching_frames(model))) +
-                                  some(limits + frictions));
+  numbers +=
+      std::max(bodies, count_numbers(program.wrench_places) * at_least_one(count_numbers(touching_frames(model))) +
+                           at_least_one(limits + frictions));
   numbers += 5 * frictions;
-  // Of limits, weights and residuals.
+  // limits, weights and residuals
   numbers += 2 * limits + (count_pyramids(model) + limits + pair_rows);
   numbers += 2 * (contact_residuals(model, program) + limits + pair_rows);
-  numbers += 6 * static_cast<int>(model.rounds.size()) + (model.trees > 1 ? 3 * model.trees : 0) + 2 * of_pairs;
+  numbers += 6 * static_cast<int>(model.pair_geoms.size()) + (model.trees > 1 ? 3 * model.trees : 0) + 2 * of_pairs;
   return numbers + (pair_rows + kResiduals * pair_cones) * (2 * of_pairs + 1);
 }
 
@@ -54,21 +55,21 @@ Cost cost_of(const RobotModel& model, const Program& program) {
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
   const int rows = limits + static_cast<int>(frictional_dofs(model).size());
   const int solution = of["newton"] + of["factorise"] + of["solve_down"];
-  // Of doubles a register holds half as many.
+  // A register holds half as many doubles as floats.
   const int refinement = refines(model) ? of["unbalanced"] + of["solve_up"] + of["solve_down"] : 0;
   const int once = of["smooth"] + 2 * of["distances"] + refinement + of["into_solver"] + of["out_of_solver"] +
                    of["damp"] + of["integrate"];
-  const int pairs = 8 * static_cast<int>(model.pairs.size());  // how near they are
-  const int pyramid = of["contact_row"] + of["add_coupling"] + kRounds * of["contact_edges"];
-  const int touching = model.elliptic ? kRounds * kConeOperations : pyramid;
+  const int pairs = 8 * static_cast<int>(model.pairs.size());  // distance checks
+  const int pyramid = of["contact_row"] + of["add_coupling"] + kIterations * of["contact_edges"];
+  const int touching = model.elliptic ? kIterations * kConeOperations : pyramid;
   const int stages = model.runge_kutta ? 4 : 1;
   Cost cost;
   cost.state_bytes = 4 * (model.nq + 2 * model.nv + 1);
-  // But for the list of contacts that are there in some lane.
+  // Does not include the list of contacts that exist in some lane.
   cost.work_bytes = 4 * count_work(model, program);
   cost.least = stages * (once + pairs + solution + 2 * rows);
-  const int rounds = kRounds * (solution + of["accelerations"] + 2 * rows);
-  cost.most = contacts + rows == 0 ? cost.least : stages * (once + pairs + rounds + contacts * touching);
+  const int iterations = kIterations * (solution + of["accelerations"] + 2 * rows);
+  cost.most = contacts + rows == 0 ? cost.least : stages * (once + pairs + iterations + contacts * touching);
   cost.slowest = kPerCycle * kHertz * kLanes / cost.most, cost.fastest = kPerCycle * kHertz * kLanes / cost.least;
   return cost;
 }

@@ -1,4 +1,4 @@
-// What a step of a robot takes, before it is compiled.
+// Estimates the memory and the operations of a robot's step before it is compiled.
 #pragma once
 
 #include "physics/program.hpp"
@@ -6,11 +6,12 @@
 namespace drl::robot_compiler {
 
 struct Cost {
-  int state_bytes = 0, work_bytes = 0;  // of a lane of float: what an environment keeps, and what a stage computes with
-  // Operations of a step: if nothing touches, and if all does that may touch the floor and the solver goes the rounds
-  // that it does for most robots in motion. A multiply-add is one; a sine or cosine is twenty.
+  int state_bytes = 0, work_bytes = 0;  // for one lane of float: an environment's state, and the work of a stage
+  // Operations of a step: `least` if nothing touches; `most` if everything that may touch the floor does, and the
+  // solver needs the iterations that it needs for most robots in motion. A multiply-add counts as one operation, a sine
+  // or cosine as twenty.
   int least = 0, most = 0;
-  // Steps a second of a core at 3 GHz with 16 lanes, of the most and the least operations. An estimate:
+  // Steps per second of one 3 GHz core with 16 lanes, for `most` and for `least` operations. These are estimates;
   // bench/physics_bench measures.
   double slowest = 0, fastest = 0;
 };

@@ -14,34 +14,34 @@ std::string specialised(const RobotModel& model) {
   return "template <>\nstruct CompiledRobot<model_key(" + quoted(model.file) + ")> {\n";
 }
 
-// By which a task finds the robot.
+// Writes the specialisation by which a task finds the robot.
 std::string emit_compiled(const RobotModel& model) {
-  const std::string room = "physics::" + namespace_of(model) + "::";
+  const std::string scope = "physics::" + namespace_of(model) + "::";
   std::string text = specialised(model) + "  static constexpr bool is_compiled = true;\n";
   text += "  static constexpr char id[] = " + quoted(model.id) + ";\n";
   std::vector<const char*> parts{"body_names", "geom_names", "site_names", "actuator_names", "joints"};
   if (!model.sensors.empty()) parts.push_back("sensors");
   for (const char* names : parts)
-    text += std::string("  static constexpr auto& ") + names + " = " + room + names + ";\n";
-  return text + "  template <class F>\n  using Physics = " + room + "Physics<F>;\n};\n\n";
+    text += std::string("  static constexpr auto& ") + names + " = " + scope + names + ";\n";
+  return text + "  template <class F>\n  using Physics = " + scope + "Physics<F>;\n};\n\n";
 }
 
 }  // namespace
 
 std::string emit_header(const RobotModel& model, const Program& program) {
   std::string text = remark("Physics of " + model.file +
-                            " in lanes (drl/physics_support.hpp), written by drl_robot: change the model instead.") +
+                            " in lanes (drl/physics_support.hpp), written by drl_robot: edit the model instead.") +
                      "\n";
   text += "#pragma once\n\n#include \"drl/compiled_robot.hpp\"\n#include \"drl/physics_support.hpp\"\n\n";
   text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + namespace_of(model) + " {\n\n";
   text += emit_names(model) + "\n" + emit_sizes(model, program) + "\n";
   text += "template <class F>\nstruct Physics : Sizes {\n  using Number = F;\n";
   if (count_cones(model) > 0) text += "  template <class Other>\n  using With = Physics<Other>;\n";
-  for (const char* type : {"State", "Stage", "Forces", "Seen", "Work"})
+  for (const char* type : {"State", "Stage", "Forces", "Derived", "Work"})
     text += std::string("  using ") + type + " = physics::" + type + "<F, Sizes>;\n";
   for (const Function& function : program.functions()) text += "\n" + emit_function(program, function).text;
   text += "};\n\n}  // namespace physics::" + namespace_of(model) + "\n}  // namespace DRL_ISA\n\n";
-  text += "// For function objects, whose types are the same in units of all instruction sets.\n";
+  text += "// The robot for function objects, whose types must be the same for all instruction sets.\n";
   text += "struct " + namespace_of(model) + " {\n  template <class F>\n";
   text += "  using Physics = physics::" + namespace_of(model) + "::Physics<F>;\n};\n\n";
   return text + emit_compiled(model) + "}  // namespace drl\n";

@@ -1,4 +1,4 @@
-// A robot's program as C++.
+// Writes a robot's program as C++.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace drl::robot_compiler {
 
-// The header of a robot, generic in the lanes F.
+// Returns the header of a robot. The lane type F is its template parameter.
 std::string emit_header(const RobotModel& model, const Program& program);
 
-// Why a robot cannot be compiled, in few words, and the header that says so.
+// Returns the short reason why a robot cannot be compiled, and the header that contains this reason.
 std::string why_not(const RobotModel& model);
 std::string emit_why_not(const RobotModel& model);
 
-// Of one function: its text, and how many operations it has (a multiply-add is one, sine and cosine are
+// The text of one function and its number of operations (a multiply-add counts as one; sines and cosines are counted in
 // `trigonometric`).
 struct FunctionText {
   std::string text;

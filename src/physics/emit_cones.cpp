@@ -22,16 +22,16 @@ std::string emit_cones(const RobotModel& model) {
                     "        ");
   return emit_table(
       "  // Body, frame, sensor, radius, height of the plane, margin, weight; power, stiffness, damping, impedance,\n"
-      "  // residuals, friction, parameters of it.\n",
+      "  // residuals, friction, parameters of friction.\n",
       "ConePoint", "cone", "kCones", text);
 }
 
 std::string emit_boxes(const RobotModel& model) {
   std::string text;
-  for (const Round& round : model.rounds)
-    if (round.box)
-      text += "        " + remark(round.name) + "\n        {" +
-              listed({(*round.box)[0], (*round.box)[1], (*round.box)[2]}) + "},\n";
+  for (const PairGeom& geom : model.pair_geoms)
+    if (geom.box)
+      text += "        " + remark(geom.name) + "\n        {" +
+              listed({(*geom.box)[0], (*geom.box)[1], (*geom.box)[2]}) + "},\n";
   return emit_table("", "HalfSizes", "box", "kBoxes", text);
 }
 
@@ -42,16 +42,16 @@ std::string emit_parameters(const RobotModel& model) {
             std::string(p.kind == Parameter::friction ? "Parameter::friction" : "Parameter::center_of_mass") + ", " +
             std::to_string(p.index) + ", {" + listed({p.start[0], p.start[1], p.start[2]}) + "}},\n";
   return emit_table(
-      "  // What environments change, three numbers each: friction of a geom, centre of mass of a body beside the\n"
-      "  // file's.\n",
+      "  // Parameters that environments change, with three values each: the friction of a geom, or the shift of a\n"
+      "  // body's centre of mass.\n",
       "Parameter", "parameter", "kParameters / 3", text);
 }
 
 std::string emit_sensor_places(const RobotModel& model) {
   const auto text = [](int place) { return std::to_string(place); };
-  return emit_table("  // Where a number of MuJoCo's sensordata is: -1 in Seen::sensor, else in Stage::sensed.\n",
-                    "int", "sensor_place", "kSensorNumbers",
-                    wrapped(listed(sensor_places(model), text) + ",", "        "));
+  return emit_table(
+      "  // The place of a value of MuJoCo's sensordata: -1 if in Derived::sensor, otherwise in Stage::sensed.\n",
+      "int", "sensor_place", "kSensorNumbers", wrapped(listed(sensor_places(model), text) + ",", "        "));
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::string emit_cone_tables(const RobotModel& model) {
               "  ");
   if (cones + pair_cones > 0)
     text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
-            ";  // friction of cones whose coefficient is 1\n";
+            ";  // mu of a cone with sliding friction 1\n";
   if (cones > 0) text += emit_cones(model);
   if (boxes > 0) text += emit_boxes(model);
   if (parameters > 0) text += emit_parameters(model);

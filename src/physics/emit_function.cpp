@@ -12,7 +12,7 @@
 namespace drl::robot_compiler {
 namespace {
 
-// How tightly a text's last operation binds.
+// The precedence of a text's last operation.
 enum Binding { kSum, kProduct, kSign, kAtom };
 struct Text {
   std::string text;
@@ -25,7 +25,7 @@ std::string in(const Text& text, Binding at_least) {
 class FunctionEmitter {
  public:
   FunctionEmitter(const Graph& graph, const Function& function)
-      : graph_(graph), function_(function), room_(function.is_wide ? "math::wide::" : "math::") {
+      : graph_(graph), function_(function), math_(function.is_wide ? "math::wide::" : "math::") {
     for (const Statement& statement : function.statements) count_uses(statement.value);
     for (const Statement& statement : function.statements) add_line(statement);
   }
@@ -33,7 +33,7 @@ class FunctionEmitter {
   FunctionText emit() {
     std::vector<Line> lines;
     for (const Draft& draft : drafts_) lines.push_back(draft.line);
-    // Sections in their order; within one as they are needed.
+    // Sections stay in order; within a section, lines are in the order in which they are needed.
     std::vector<int> by_section(drafts_.size()), places(drafts_.size());
     for (size_t k = 0; k < by_section.size(); ++k) by_section[k] = static_cast<int>(k);
     std::ranges::stable_sort(by_section, {}, [&](int k) { return lines[static_cast<size_t>(k)].section; });
@@ -75,13 +75,13 @@ class FunctionEmitter {
       if (of >= 0) count_uses(of);
   }
 
-  // Whether a node has a line of its own: what is needed again, or has a name, unless a sum takes it up.
+  // Returns whether a node gets its own line: if it is used more than once, or has a name and is not fused into a sum.
   bool has_line(int k) const {
     const Node& n = node(k);
     if (n.op == Op::constant) return false;
     return uses_.at(k) > 1 || (n.op != Op::input && n.op != Op::multiply && !n.name.empty());
   }
-  // In the function's sections; what an earlier function made already is made again at the start.
+  // Returns the section within this function. Values of earlier functions are computed again at the start.
   int section_of(int k) const { return std::max(0, node(k).section - function_.first_section); }
 
   std::string new_name(const std::string& wanted) {
@@ -106,7 +106,8 @@ class FunctionEmitter {
     drafts_.push_back(draft);
   }
 
-  // What reads a node in a line, which depends on the node's own line if it has one.
+  // Returns the text that reads a node in the line `reader`. If the node has its own line, `reader` depends on that
+  // line.
   Text text(int k, Draft& reader) {
     if (!has_line(k)) return operation(k, reader);
     const auto [place, is_new] = lines_.try_emplace(k, -1);
@@ -119,7 +120,7 @@ class FunctionEmitter {
       lines_[k] = static_cast<int>(drafts_.size());
       drafts_.push_back(draft);
     }
-    // What is read from memory is read where it is needed first.
+    // Values from memory are read in the section that needs them first.
     int& section = drafts_[static_cast<size_t>(lines_[k])].line.section;
     section = std::min(section, reader.line.section);
     if (std::ranges::find(reader.line.reads, lines_[k]) == reader.line.reads.end())
@@ -127,7 +128,7 @@ class FunctionEmitter {
     return {names_of_[k], kAtom};
   }
 
-  // A product that a sum can take up.
+  // Returns whether a sum can absorb this product.
   bool fuses(int k) const { return node(k).op == Op::multiply && !has_line(k); }
   std::string fma(int a, int b, const Text& c, Draft& reader, bool is_negative = false) {
     counts_.operations += 1;
@@ -136,7 +137,7 @@ class FunctionEmitter {
       first = "F(" + number(-node(a).value) + ")";
     else
       first = is_negative ? "-" + in(text(a, reader), kAtom) : text(a, reader).text;
-    return room_ + "fma(" + first + ", " + text(b, reader).text + ", " + c.text + ")";
+    return math_ + "fma(" + first + ", " + text(b, reader).text + ", " + c.text + ")";
   }
 
   Text operation(int k, Draft& reader) {
@@ -145,7 +146,7 @@ class FunctionEmitter {
     const auto call = [&](const char* name, auto... operands) {
       std::string list;
       ((list += (list.empty() ? "" : ", ") + text(operands, reader).text), ...);
-      return Text{room_ + name + "(" + list + ")", kAtom};
+      return Text{math_ + name + "(" + list + ")", kAtom};
     };
     if (n.op == Op::constant) return {"F(" + number(n.value) + ")", kAtom};
     if (n.op == Op::input) return {n.text, kAtom};
@@ -182,7 +183,7 @@ class FunctionEmitter {
       case Op::max:
         return call("max", of[0], of[1]);
       default:
-        return {room_ + "select(" + text(of[0], reader).text + " < " + text(of[1], reader).text + ", " +
+        return {math_ + "select(" + text(of[0], reader).text + " < " + text(of[1], reader).text + ", " +
                     text(of[2], reader).text + ", " + text(of[3], reader).text + ")",
                 kAtom};
     }
@@ -190,7 +191,7 @@ class FunctionEmitter {
 
   const Graph& graph_;
   const Function& function_;
-  const std::string room_;           // of elementary functions
+  const std::string math_;           // namespace of elementary functions
   std::map<int, int> uses_, lines_;  // by node
   std::map<int, std::string> names_of_;
   std::set<std::string> names_;
@@ -198,8 +199,8 @@ class FunctionEmitter {
   std::vector<Draft> drafts_;
   FunctionText counts_;
 };
-// A signature without the names of parameters that the body does not read.
-std::string without_unread(const std::string& signature, const std::string& body) {
+// Removes the names of parameters that the body does not use.
+std::string without_unused_names(const std::string& signature, const std::string& body) {
   const size_t open = signature.find('(');
   std::string result = signature.substr(0, open + 1);
   const std::string code = std::regex_replace(body, std::regex("//[^\n]*"), "");
@@ -226,7 +227,7 @@ FunctionText emit_function(const Program& program, const Function& function) {
   std::string text;
   if (!function.comment.empty()) text += "  " + remark(function.comment) + "\n";
   text += wrapped(std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void " +
-                      without_unread(function.signature, result.text) + " {",
+                      without_unused_names(function.signature, result.text) + " {",
                   "  ");
   result.text = text + result.text + "  }\n";
   return result;

@@ -29,7 +29,7 @@ std::string emit_points(const RobotModel& model) {
       "ContactPoint", "point", "kContacts", text);
 }
 
-// Which numbers of qvel move a body, as bits.
+// Returns the degrees of freedom that move a body, as bits.
 uint64_t moved_by(const RobotModel& model, int body) {
   uint64_t bits = 0;
   for (; body >= 0; body = model.bodies[static_cast<size_t>(body)].parent)
@@ -38,11 +38,11 @@ uint64_t moved_by(const RobotModel& model, int body) {
   return bits;
 }
 
-std::string emit_rounds(const RobotModel& model) {
+std::string emit_pair_geoms(const RobotModel& model) {
   const std::vector<int> frames = touching_frames(model);
   std::string text;
   int boxes = 0;
-  for (const Round& r : model.rounds) {
+  for (const PairGeom& r : model.pair_geoms) {
     const int tree = r.body < 0 ? 0 : model.bodies[static_cast<size_t>(r.body)].tree;
     char bits[20];
     std::snprintf(bits, sizeof(bits), "0x%llx", static_cast<unsigned long long>(moved_by(model, r.body)));
@@ -50,8 +50,8 @@ std::string emit_rounds(const RobotModel& model) {
             std::to_string(tree) + ", " + bits + ", " + number(r.radius) +
             (r.box ? ", " + std::to_string(boxes++) : "") + "},\n";
   }
-  return emit_table("  // Frame, tree, the numbers of qvel that move it, radius.\n", "RoundPart", "round", "kRounds",
-                    text);
+  return emit_table("  // Frame, tree, bits of the qvel that move it, radius; index among boxes.\n", "PairGeom",
+                    "pair_geom", "kPairGeoms", text);
 }
 
 std::string emit_frictions(const RobotModel& model) {
@@ -61,22 +61,23 @@ std::string emit_frictions(const RobotModel& model) {
     text += "        {" + std::to_string(dof) + ", " + listed({friction.weight, friction.most}) + "},\n";
   }
   return text.empty() ? ""
-                      : emit_table("  // The number of qvel that dry friction is along, weight, most.\n", "DryFriction",
-                                   "friction", "kFrictions", text);
+                      : emit_table("  // Index into qvel, weight, largest force.\n", "DryFriction", "friction",
+                                   "kFrictions", text);
 }
 
 double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
-// From its centre to the end of its axis, or to a corner.
-double size_of(const Round& round) { return length(round.box ? *round.box : round.half); }
+// Returns the length from a geom's centre to the end of its axis, or to a corner of a box.
+double size_of(const PairGeom& geom) { return length(geom.box ? *geom.box : geom.half); }
 
-// The square of a distance, with a little more for what rounding takes, in float.
+// Returns the square of a distance as a float, rounded up.
 std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
 
 std::string emit_pairs(const RobotModel& model) {
   std::string text;
-  for (const RoundPair& pair : model.pairs) {
-    const Round &a = model.rounds[static_cast<size_t>(pair.first)], &b = model.rounds[static_cast<size_t>(pair.second)];
+  for (const GeomPair& pair : model.pairs) {
+    const PairGeom &a = model.pair_geoms[static_cast<size_t>(pair.first)],
+                   &b = model.pair_geoms[static_cast<size_t>(pair.second)];
     const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
     const bool are_capsules = length(a.half) > 0 && length(b.half) > 0;
     text += "        " + remark(a.name + " and " + b.name) + "\n";
@@ -88,7 +89,7 @@ std::string emit_pairs(const RobotModel& model) {
                     "        ");
   }
   return emit_table(
-      "  // The two, whether both are capsules, edges, bounds of how near they are; margin, friction, weight;\n"
+      "  // The two geoms, whether both are capsules, edges, squared bounds of distances; margin, friction, weight;\n"
       "  // stiffness, damping, impedance.\n",
       "ContactPair", "pair", "kPairs", text);
 }
@@ -151,7 +152,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   line("int", {{"kMotions", count(count_numbers(program.motion_places))},
                {"kCouplings", count(count_numbers(program.coupling_places))},
                {"kWrench", count(count_numbers(program.wrench_places))}});
-  line("int", {{"kRounds", count(model.rounds.size())},
+  line("int", {{"kPairGeoms", count(model.pair_geoms.size())},
                {"kPairs", count(model.pairs.size())},
                {"kPairRows", count(count_pair_rows(model))},
                {"kTrees", count(model.trees)},
@@ -165,15 +166,14 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
     line("int", {{"kFrictions", count(frictions.size())}});
   for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
-  text +=
-      emit_table("  // The number of qvel that a limit is of, and the limits; where the file says that qpos begins.\n",
-                 "int", "limited", "kLimits", limits.empty() ? "" : wrapped(listed(limits, dof) + ",", "        "));
+  text += emit_table("  // Indices into qvel of joints with limits, their ranges; the initial qpos.\n", "int",
+                     "limited", "kLimits", limits.empty() ? "" : wrapped(listed(limits, dof) + ",", "        "));
   std::string ranges;
   for (const Joint* joint : limits)
     ranges += "        {" + number(joint->limit->low) + ", " + number(joint->limit->high) + "},\n";
   text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
-  return text + emit_cone_tables(model) + emit_frictions(model) + emit_points(model) + emit_rounds(model) +
+  return text + emit_cone_tables(model) + emit_frictions(model) + emit_points(model) + emit_pair_geoms(model) +
          emit_pairs(model) + "};\n";
 }
 

@@ -1,4 +1,4 @@
-// What a robot's header has beside functions.
+// The parts of a robot's header that are not functions.
 #pragma once
 
 #include <string>
@@ -7,21 +7,23 @@
 
 namespace drl::robot_compiler {
 
-// The names of parts, by MuJoCo's numbers; joints.
+// Writes the names of bodies, geoms, sites and actuators in MuJoCo's order, and the joints.
 std::string emit_names(const RobotModel& model);
 
-// struct Sizes: how many there are of what, and what the loops over contacts and pairs go through.
+// Writes struct Sizes: the counts, and the tables for the loops over contacts and pairs.
 std::string emit_sizes(const RobotModel& model, const Program& program);
 
-// Of these, what is of elliptic cones, boxes, parameters and sensors; nothing for models without them.
+// Writes the tables of elliptic cones, boxes, parameters and sensors, as part of struct Sizes. Models without them get
+// empty text.
 std::string emit_cone_tables(const RobotModel& model);
 std::string emit_sensor_names(const RobotModel& model);
 
-// A table that is read at run time, which GPUs can only do within a function: name(k) is its item k.
+// Writes a table that is read at run time; name(k) returns its item k. It is inside a function because GPU code cannot
+// read tables outside functions.
 std::string emit_table(const std::string& comment, const std::string& type, const std::string& name,
                        const std::string& size, const std::string& items);
 
-// The numbers of a softness, and of a cone behind what is before it.
+// Returns the numbers of a softness; cone_of() returns those of a cone, with a leading comma.
 std::string softness_of(const Softness& s);
 std::string cone_of(const ConeFriction& cone);
 

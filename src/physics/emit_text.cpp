@@ -11,7 +11,7 @@ namespace {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; }
 
-// The next space that is in no literal, or the end.
+// Returns the position of the next space outside a literal, or the end.
 size_t end_of_word(const std::string& text, size_t from) {
   bool in_literal = false;
   for (size_t k = from; k < text.size(); ++k) {
@@ -41,7 +41,7 @@ std::string number(double x) {
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
-    char octal[5];  // three digits, so that one that follows is none of them
+    char octal[5];  // three digits, so that a digit that follows is not part of it
     std::snprintf(octal, sizeof(octal), "\\%03o", static_cast<unsigned char>(c));
     result += c == '"' || c == '\\' ? std::string("\\") + c : is_control(c) ? octal : std::string(1, c);
   }
@@ -51,7 +51,7 @@ std::string quoted(const std::string& text) {
 std::string remark(const std::string& text) {
   std::string result = text;
   std::ranges::replace_if(result, is_control, ' ');
-  if (result.ends_with('\\')) result += '.';  // the next line would be of it too
+  if (result.ends_with('\\')) result += '.';  // otherwise the next line would belong to the comment
   return "// " + result;
 }
 

@@ -1,4 +1,4 @@
-// Pieces of C++ text.
+// Helpers that produce C++ text.
 #pragma once
 
 #include <string>
@@ -6,19 +6,20 @@
 
 namespace drl::robot_compiler {
 
-// As short as a double can be written that is this number; never an integer. Throws Error for what is not finite.
+// Returns the shortest text that reads back as this double, always with a decimal point or exponent. Throws Error if x
+// is not finite.
 std::string number(double x);
 
-// As a literal, also of control characters.
+// Returns a string literal; control characters are escaped.
 std::string quoted(const std::string& text);
-// As a comment of one line.
+// Returns a comment of one line.
 std::string remark(const std::string& text);
 
-// A line, broken at spaces between arguments and operands: not within a literal.
+// Breaks a line at spaces, but not inside a literal.
 std::string wrapped(const std::string& text, const std::string& indent);
 
-// What item(x) says of each x of a list, between commas; and as the declaration of an array, with what stands for an
-// empty one.
+// listed() joins the texts item(x) of a list's members with commas; table() makes an array declaration of them, with
+// the item `empty` if the list is empty.
 template <class List, class Item>
 std::string listed(const List& list, const Item& item) {
   std::string text;

@@ -7,7 +7,7 @@
 namespace drl::robot_compiler {
 namespace {
 
-// How many nodes an operation is of.
+// Returns the number of operands.
 int arity(Op op) {
   switch (op) {
     case Op::constant:
@@ -27,7 +27,7 @@ int arity(Op op) {
 
 bool is_op(const Expr& x, Op op) { return !x.is_known() && (*x.graph())[x.node()].op == op; }
 
-// What x is computed from.
+// Returns the operand k of x.
 Expr operand(const Expr& x, int k) {
   Graph& graph = *x.graph();
   const int of = graph[x.node()].of[static_cast<size_t>(k)];
@@ -40,7 +40,7 @@ Expr function_of(const Expr& a, Op op, double (*known)(double)) {
   return a.is_known() ? Expr(known(a.value())) : a.graph()->make(op, a);
 }
 
-// Operations that do not care for the order of their operands have one node for both.
+// Makes a commutative operation, which has one node for both orders of its operands.
 Expr make_sorted(Op op, const Expr& a, const Expr& b) {
   Graph& graph = graph_of(a, b);
   const bool turn = graph.node_of(a) > graph.node_of(b);
@@ -69,7 +69,7 @@ void Graph::name(const Expr& x, const std::string& name) {
 
 int Graph::node_of(const Expr& x) {
   if (!x.is_known()) return x.node();
-  const double value = x.value() == 0 ? 0 : x.value();  // one zero
+  const double value = x.value() == 0 ? 0 : x.value();  // -0 and 0 share a node
   const auto [place, is_new] = constants_.emplace(value, size());
   if (is_new) add({Op::constant, {-1, -1, -1, -1}, value, "", ""});
   return place->second;
@@ -124,7 +124,7 @@ Expr operator*(const Expr& a, const Expr& b) {
     if (is_op(b, Op::negate)) return Expr(-a.value()) * operand(b, 0);
     return b.graph()->make(Op::multiply, a, b);
   }
-  // Signs go outwards, where they become subtractions.
+  // Moves signs outwards, where they become subtractions.
   const bool turns_a = is_op(a, Op::negate), turns_b = is_op(b, Op::negate);
   const Expr product = make_sorted(Op::multiply, turns_a ? operand(a, 0) : a, turns_b ? operand(b, 0) : b);
   return turns_a != turns_b ? -product : product;

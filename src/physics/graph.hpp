@@ -1,4 +1,4 @@
-// Arithmetic as it is traced: what is known is computed at once, and equal expressions are one node.
+// Expressions as they are traced: known values are folded immediately, and equal expressions share one node.
 #pragma once
 
 #include <array>
@@ -14,16 +14,16 @@ enum class Op : uint8_t { constant, input, add, subtract, multiply, divide, nega
 
 struct Node {
   Op op;
-  std::array<int, 4> of;  // nodes, -1 behind the last; select: of[0] < of[1] ? of[2] : of[3]
+  std::array<int, 4> of;  // operands (node indices), -1 after the last; select: of[0] < of[1] ? of[2] : of[3]
   double value = 0;       // of a constant
-  std::string text;       // of an input: the C++ that reads it
+  std::string text;       // of an input: the C++ expression that reads it
   std::string name;       // may be empty
-  int section = 0;        // of the function in which it was made
+  int section = 0;        // the section in which it was made
 };
 
 class Graph;
 
-// A number: known, or a node of a graph.
+// A number: either known, or a node of a graph.
 class Expr {
  public:
   Expr(double value = 0) : value_(value) {}
@@ -44,18 +44,18 @@ class Expr {
 
 class Graph {
  public:
-  // What `text` reads, one node for each text.
+  // Returns the node that reads `text`; equal texts share one node.
   Expr input(const std::string& text, const std::string& name);
   // Names a node that has no name yet.
   void name(const Expr& x, const std::string& name);
-  // The node of an operation on these; the same one for the same operation.
+  // Returns the node of an operation on these operands; equal operations share one node.
   Expr make(Op op, const Expr& a, const Expr& b = 0, const Expr& c = 0, const Expr& d = 0);
-  // The node of a number, known ones included.
+  // Returns the node of a number, also of a known one.
   int node_of(const Expr& x);
 
   const Node& operator[](int node) const { return nodes_[static_cast<size_t>(node)]; }
   int size() const { return static_cast<int>(nodes_.size()); }
-  // Nodes that are made from now on are of this section.
+  // Assigns the nodes that are made from now on to this section.
   void begin_section(int section) { section_ = section; }
 
  private:

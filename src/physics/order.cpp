@@ -5,9 +5,9 @@
 namespace drl::robot_compiler {
 namespace {
 
-constexpr size_t kWindow = 1000;  // lines that may change places
+constexpr size_t kWindow = 1000;  // lines considered for reordering
 
-// For each line, how often others read it.
+// Returns the number of lines that read each line.
 std::vector<int> count_readers(const std::vector<Line>& lines) {
   std::vector<int> readers(lines.size());
   for (const Line& line : lines)
@@ -17,11 +17,12 @@ std::vector<int> count_readers(const std::vector<Line>& lines) {
 
 }  // namespace
 
-// Greedy: of the lines whose operands are there, the one that lets most values go, and of these the first.
+// A greedy choice: among the lines whose operands are ready, it takes the one that frees most values, and the first of
+// several equal ones.
 std::vector<int> order_lines(const std::vector<Line>& lines) {
   std::vector<int> readers = count_readers(lines), order;
   std::vector<bool> is_done(lines.size());
-  size_t first = 0;  // that is not done
+  size_t first = 0;  // the first line that is not done
   const auto is_ready = [&](const Line& line) {
     return std::ranges::all_of(line.reads, [&](int read) { return is_done[static_cast<size_t>(read)]; });
   };
@@ -46,15 +47,15 @@ std::vector<int> order_lines(const std::vector<Line>& lines) {
   return order;
 }
 
-int most_waiting(const std::vector<Line>& lines, const std::vector<int>& order) {
+int max_live_values(const std::vector<Line>& lines, const std::vector<int>& order) {
   std::vector<int> readers = count_readers(lines);
-  int waiting = 0, most = 0;
+  int live = 0, most = 0;
   for (const int i : order) {
     const Line& line = lines[static_cast<size_t>(i)];
-    if (line.makes_value && readers[static_cast<size_t>(i)] > 0) waiting += 1;
-    most = std::max(most, waiting);
+    if (line.makes_value && readers[static_cast<size_t>(i)] > 0) live += 1;
+    most = std::max(most, live);
     for (const int read : line.reads)
-      if (--readers[static_cast<size_t>(read)] == 0) waiting -= 1;
+      if (--readers[static_cast<size_t>(read)] == 0) live -= 1;
   }
   return most;
 }

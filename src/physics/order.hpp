@@ -1,5 +1,5 @@
-// The order of computations in which few numbers wait at the same time: what does not fit into registers goes to
-// memory.
+// Orders computations so that few values are live at the same time, because values that do not fit into registers are
+// spilled to memory.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,15 @@
 namespace drl::robot_compiler {
 
 struct Line {
-  std::vector<int> reads;  // numbers of lines before it
-  bool makes_value;        // that lines behind it read; else it stores one
-  int section;             // lines of a section stay together, and sections in their order
+  std::vector<int> reads;  // indices of earlier lines
+  bool makes_value;        // that later lines read; otherwise the line stores a value
+  int section;             // sections stay in order, and their lines stay together
 };
 
-// The lines' numbers in the order in which they are to be computed: each behind all that it reads.
+// Returns the indices of the lines in the order of computation. Each line comes after all that it reads.
 std::vector<int> order_lines(const std::vector<Line>& lines);
 
-// The most values that wait at the same time.
-int most_waiting(const std::vector<Line>& lines, const std::vector<int>& order);
+// Returns the largest number of values that are live at the same time.
+int max_live_values(const std::vector<Line>& lines, const std::vector<int>& order);
 
 }  // namespace drl::robot_compiler

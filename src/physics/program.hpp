@@ -1,4 +1,5 @@
-// What a robot's header consists of: functions of sections of statements, and the numbers that pass between them.
+// The contents of a robot's header: functions that consist of sections of statements, and the numbers that they
+// exchange.
 #pragma once
 
 #include <map>
@@ -14,55 +15,55 @@ namespace drl::robot_compiler {
 struct Statement {
   std::string target;
   Expr value;
-  bool adds;    // to what is there, else it is set
-  int section;  // number among all sections of the program
+  bool adds;    // to the target's value; otherwise sets it
+  int section;  // index among all sections of the program
 };
 
 struct Function {
   std::string comment;    // may have several lines
   std::string signature;  // "newton(const Work& w, F* qacc)"
-  bool is_inlined;        // into a loop; else it is too large for that
+  bool is_inlined;        // into a loop; other functions are too large for that
   bool is_wide;           // computes in double (drl/math.hpp)
   int first_section;
-  std::vector<std::string> sections;  // what each computes; may be empty
+  std::vector<std::string> sections;  // a comment for each section; may be empty
   std::vector<Statement> statements;
 };
 
 class Program {
  public:
-  // Statements from now on are of this function, in a section without a comment until section() is called.
+  // Begins a function. Statements belong to it from now on, in a section without a comment until section() is called.
   void begin(const std::string& comment, const std::string& signature, bool is_inlined = false, bool is_wide = false);
   void section(const std::string& comment);
   void set(const std::string& target, const Expr& value);
-  void add(const std::string& target, const Expr& value);  // nothing for 0
+  void add(const std::string& target, const Expr& value);  // writes nothing if value is 0
 
   Expr input(const std::string& text, const std::string& name) { return graph_.input(text, name); }
-  // x, named if it has no name.
+  // Returns x, and names it if it has no name.
   Expr named(const Expr& x, const std::string& name);
   Vec3 named(const Vec3& x, const std::string& name);
   Mat3 named(const Mat3& x, const std::string& name);
   Spatial named(const Spatial& x, const std::string& name);
 
-  // Keeps x for later functions in the next place of the work's array, and returns what they read. What is known needs
-  // no place.
+  // Stores x in the next place of the work's array for later functions, and returns the expression that reads it. Known
+  // values need no place.
   Expr keep(const std::string& array, const Expr& x, const std::string& name);
   Spatial keep(const std::string& array, const Spatial& x, const std::string& name);
   Mat3 keep(const std::string& array, const Mat3& x, const std::string& name);
-  // How many places an array has.
+  // Returns the number of places of an array.
   int places(const std::string& array) const {
     const auto found = arrays_.find(array);
     return found == arrays_.end() ? 0 : found->second;
   }
 
-  // Says that a struct which loops over contacts read has this number.
+  // Adds a member to a struct that loops over contacts read.
   void add_field(const std::string& type, const std::string& name) { fields_[type].push_back(name); }
   const std::vector<std::string>& fields(const std::string& type) const { return fields_.at(type); }
 
-  int edges = 4;  // of a friction pyramid that differ
-  // Of the six components of a body's motion, and of what contacts add to its equations: the places of those that are
-  // kept; -1: it is always 0.
+  int edges = 4;  // number of different edges of a friction pyramid
+  // The places at which the six components of a body's motion, and the terms that contacts add to its equations, are
+  // kept; -1: the component is always 0.
   std::vector<int> motion_places, coupling_places;
-  std::vector<int> wrench_places{0, 1, 2, 3, 4, 5};  // and of the torque and force of contacts
+  std::vector<int> wrench_places{0, 1, 2, 3, 4, 5};  // the same for the torque and force of contacts
 
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
@@ -77,9 +78,9 @@ class Program {
   int sections_ = 0;
 };
 
-// "back_thigh" of "back thigh", and so on: what C++ takes as a name.
+// Converts a name to a C++ identifier, for example "back thigh" to "back_thigh".
 std::string identifier(const std::string& name);
-// "array[k]", "array[k][l]".
+// Returns "array[k]" or "array[k][l]".
 inline std::string at(const std::string& array, int k) { return array + "[" + std::to_string(k) + "]"; }
 inline std::string at(const std::string& array, int k, int l) { return at(at(array, k), l); }
 

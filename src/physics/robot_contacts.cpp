@@ -11,41 +11,42 @@ class Reader : PartReader {
 
   void read() {
     for (int p = 0; p < m_.npair; ++p)
-      if (moves(m_.pair_geom1[p]) || moves(m_.pair_geom2[p])) read_contact(told_touch(p));
+      if (moves(m_.pair_geom1[p]) || moves(m_.pair_geom2[p])) read_contact(explicit_contact(p));
     for (int a = 0; a < m_.ngeom; ++a)
       for (int b = a + 1; b < m_.ngeom; ++b)
-        if (may_touch(a, b) && !is_told(a, b)) read_contact(mixed_touch(a, b));
-    if (!r_.pairs.empty() && r_.nv > 64) refuse("contact: geoms may touch, and more than 64 numbers of qvel");
+        if (may_touch(a, b) && !has_explicit_pair(a, b)) read_contact(mixed_contact(a, b));
+    if (!r_.pairs.empty() && r_.nv > 64) refuse("contact: geoms that may touch, and more than 64 degrees of freedom");
   }
 
  private:
-  // How two geoms touch.
-  struct Touch {
+  // The parameters of a contact between two geoms.
+  struct ContactParameters {
     int a, b, dimensions;
     double margin, gap, friction;
     Softness softness;
-    Numbers3 frictions;       // sliding, torsional, rolling
-    std::vector<int> sayers;  // geoms whose frictions these are, of which the largest counts
+    Numbers3 frictions;               // sliding, torsional, rolling
+    std::vector<int> friction_geoms;  // the geoms whose friction counts; the largest of theirs is used
   };
-  // What MuJoCo's mj_contactParam mixes of two geoms: the one of higher priority says it, else both.
-  Touch mixed_touch(int a, int b) {
+  // Combines the parameters of two geoms as MuJoCo's mj_contactParam does: those of the geom with the higher priority,
+  // or a mix of both.
+  ContactParameters mixed_contact(int a, int b) {
     double share = 0.5;  // of a
     const double mix_a = m_.geom_solmix[a], mix_b = m_.geom_solmix[b];
     if (mix_a >= kLeast || mix_b >= kLeast) share = mix_a < kLeast ? 0 : mix_b < kLeast ? 1 : mix_a / (mix_a + mix_b);
     int dimensions = std::max(m_.geom_condim[a], m_.geom_condim[b]);
     double mu = std::max(m_.geom_friction[3 * a], m_.geom_friction[3 * b]);
-    std::vector<int> sayers{a, b};
-    const bool one_says = m_.geom_priority[a] != m_.geom_priority[b];
-    if (one_says) {
+    std::vector<int> friction_geoms{a, b};
+    const bool one_has_priority = m_.geom_priority[a] != m_.geom_priority[b];
+    if (one_has_priority) {
       const int first = m_.geom_priority[a] > m_.geom_priority[b] ? a : b;
       share = first == a ? 1 : 0, dimensions = m_.geom_condim[first], mu = m_.geom_friction[3 * first];
-      sayers = {first};
+      friction_geoms = {first};
     }
     mjtNum solref[2], solimp[5];
-    const bool are_times = m_.geom_solref[2 * a] > 0 && m_.geom_solref[2 * b] > 0;
+    const bool are_time_constants = m_.geom_solref[2 * a] > 0 && m_.geom_solref[2 * b] > 0;
     for (int k = 0; k < 2; ++k) {
       const mjtNum x = m_.geom_solref[2 * a + k], y = m_.geom_solref[2 * b + k];
-      solref[k] = are_times || one_says ? share * x + (1 - share) * y : std::min(x, y);
+      solref[k] = are_time_constants || one_has_priority ? share * x + (1 - share) * y : std::min(x, y);
     }
     for (int k = 0; k < 5; ++k) solimp[k] = share * m_.geom_solimp[5 * a + k] + (1 - share) * m_.geom_solimp[5 * b + k];
     return {a,
@@ -56,10 +57,10 @@ class Reader : PartReader {
             std::max(kLeastFriction, mu),
             softness(solref, solimp, quoted("geom", mjOBJ_GEOM, a)),
             {},
-            sayers};
+            friction_geoms};
   }
-  // What the file says of the two.
-  Touch told_touch(int p) {
+  // Reads the parameters of an explicit <pair>.
+  ContactParameters explicit_contact(int p) {
     const std::string where = quoted("pair", mjOBJ_PAIR, p);
     const mjtNum *friction = m_.pair_friction + 5 * p, *turned = m_.pair_solreffriction + 2 * p;
     if (m_.pair_dim[p] > 1 && (friction[0] != friction[1] || friction[3] != friction[4]))
@@ -75,8 +76,8 @@ class Reader : PartReader {
             {friction[0], friction[2], friction[3]},
             {}};
   }
-  // What the impedance makes a diagonal of, of each edge.
-  double edge_weight(const Touch& touch) const {
+  // Returns the factor of (1 - d) / d in the regularisation of each edge.
+  double edge_weight(const ContactParameters& touch) const {
     const double weight =
         m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
     const double mu = touch.friction;
@@ -84,9 +85,9 @@ class Reader : PartReader {
   }
 
   // Friction of an elliptic cone.
-  ConeFriction cone_friction(const Touch& touch) {
+  ConeFriction cone_friction(const ContactParameters& touch) {
     ConeFriction cone{.dimensions = touch.dimensions, .fixed = touch.frictions};
-    for (const int g : touch.sayers) {
+    for (const int g : touch.friction_geoms) {
       const auto is_theirs = [&](const Parameter& p) { return p.kind == Parameter::friction && p.index == g; };
       const auto parameter = std::ranges::find_if(r_.parameters, is_theirs);
       if (parameter != r_.parameters.end())
@@ -102,7 +103,7 @@ class Reader : PartReader {
   }
 
   bool moves(int g) const { return r_.geoms[static_cast<size_t>(g)].body >= 0; }
-  // Whether MuJoCo looks for contacts of the two.
+  // Returns whether MuJoCo checks the two geoms for contacts.
   bool may_touch(int a, int b) const {
     const bool wants = (m_.geom_contype[a] & m_.geom_conaffinity[b]) || (m_.geom_contype[b] & m_.geom_conaffinity[a]);
     const int body_a = m_.geom_bodyid[a], body_b = m_.geom_bodyid[b];
@@ -117,13 +118,13 @@ class Reader : PartReader {
     return true;
   }
 
-  bool is_told(int a, int b) const {
+  bool has_explicit_pair(int a, int b) const {
     for (int p = 0; p < m_.npair; ++p)
       if (std::minmax(a, b) == std::minmax(m_.pair_geom1[p], m_.pair_geom2[p])) return true;
     return false;
   }
 
-  void read_contact(const Touch& touch) {
+  void read_contact(const ContactParameters& touch) {
     const std::string where = quoted("geom", mjOBJ_GEOM, touch.a);
     if (touch.dimensions != 1 && touch.dimensions != 3 && !(touch.dimensions == 6 && r_.elliptic))
       return refuse(where, "condim ", std::to_string(touch.dimensions), " with geom '", name(mjOBJ_GEOM, touch.b), "'");
@@ -133,19 +134,21 @@ class Reader : PartReader {
     read_pair(touch);
   }
 
-  bool is_round(int g) const { return m_.geom_type[g] == mjGEOM_CAPSULE || m_.geom_type[g] == mjGEOM_SPHERE; }
+  bool is_sphere_or_capsule(int g) const {
+    return m_.geom_type[g] == mjGEOM_CAPSULE || m_.geom_type[g] == mjGEOM_SPHERE;
+  }
   bool is_box(int g) const { return m_.geom_type[g] == mjGEOM_BOX; }
-  // A geom's frame and its axis, in its body.
+  // A geom's axes and the direction of its length, in its body.
   Rotation turn_of(int g) const {
     const Frame& frame = r_.frames[static_cast<size_t>(m_.geom_bodyid[g])];
     return times(frame.turn, rotation(m_.geom_quat + 4 * g));
   }
   Numbers3 axis_of(int g) const { return column(turn_of(g), 2); }
 
-  void read_floor_contact(int plane, int g, const Touch& touch) {
+  void read_floor_contact(int plane, int g, const ContactParameters& touch) {
     const std::string where = quoted("geom", mjOBJ_GEOM, g);
     const bool is_capsule = m_.geom_type[g] == mjGEOM_CAPSULE;
-    if (!is_round(g) && !is_box(g))
+    if (!is_sphere_or_capsule(g) && !is_box(g))
       return refuse(where, "it may touch a plane, and is neither sphere nor capsule nor box");
     const Rotation plane_turn = rotation(m_.geom_quat + 4 * plane);
     if (m_.geom_bodyid[plane] != 0 || column(plane_turn, 2) != Numbers3{0, 0, 1})
@@ -156,7 +159,7 @@ class Reader : PartReader {
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
     contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch);
     if (touch.dimensions == 1) contact.friction = 0;
-    if (touch.dimensions == 1 && !r_.elliptic) contact.weight *= 4;  // a pyramid of four edges that are one
+    if (touch.dimensions == 1 && !r_.elliptic) contact.weight *= 4;  // a pyramid with four equal edges
     contact.softness = touch.softness, contact.cone = cone_friction(touch);
     const Numbers3 middle = r_.geoms[static_cast<size_t>(g)].pos, along = axis_of(g);
     const auto add = [&] {
@@ -184,25 +187,26 @@ class Reader : PartReader {
     }
   }
 
-  // The number of a geom among rounds, where it may be new.
-  int round_of(int g) {
-    const auto [place, is_new] = rounds_.emplace(g, static_cast<int>(r_.rounds.size()));
+  // Returns the index of a geom among pair_geoms, and adds the geom if it is new.
+  int pair_geom_of(int g) {
+    const auto [place, is_new] = pair_geoms_.emplace(g, static_cast<int>(r_.pair_geoms.size()));
     if (!is_new) return place->second;
-    Round round{.name = name(mjOBJ_GEOM, g), .body = r_.geoms[static_cast<size_t>(g)].body, .frame = m_.geom_bodyid[g]};
-    round.center = r_.geoms[static_cast<size_t>(g)].pos, round.radius = m_.geom_size[3 * g];
+    PairGeom geom{
+        .name = name(mjOBJ_GEOM, g), .body = r_.geoms[static_cast<size_t>(g)].body, .frame = m_.geom_bodyid[g]};
+    geom.center = r_.geoms[static_cast<size_t>(g)].pos, geom.radius = m_.geom_size[3 * g];
     const Numbers3 axis = axis_of(g);
     const double half = m_.geom_type[g] == mjGEOM_CAPSULE ? m_.geom_size[3 * g + 1] : 0;
-    round.half = {half * axis[0], half * axis[1], half * axis[2]};
+    geom.half = {half * axis[0], half * axis[1], half * axis[2]};
     if (is_box(g)) {
       const mjtNum* size = m_.geom_size + 3 * g;
-      round.radius = 0, round.box = {size[0], size[1], size[2]}, round.turn = turn_of(g);
+      geom.radius = 0, geom.box = {size[0], size[1], size[2]}, geom.turn = turn_of(g);
     }
-    r_.rounds.push_back(round);
+    r_.pair_geoms.push_back(geom);
     return place->second;
   }
-  void read_pair(const Touch& touch) {
+  void read_pair(const ContactParameters& touch) {
     for (const int g : {touch.a, touch.b})
-      if (!is_round(g) && !is_box(g))
+      if (!is_sphere_or_capsule(g) && !is_box(g))
         return refuse(quoted("geom", mjOBJ_GEOM, g), "it may touch geom '",
                       name(mjOBJ_GEOM, g == touch.a ? touch.b : touch.a),
                       "', and is neither sphere nor capsule nor box");
@@ -210,7 +214,7 @@ class Reader : PartReader {
       return refuse(quoted("geom", mjOBJ_GEOM, touch.a), "it may touch geom '", name(mjOBJ_GEOM, touch.b),
                     "', and both are boxes");
     const bool turns = m_.geom_type[touch.a] > m_.geom_type[touch.b];
-    RoundPair pair{.first = round_of(turns ? touch.b : touch.a), .second = round_of(turns ? touch.a : touch.b)};
+    GeomPair pair{.first = pair_geom_of(turns ? touch.b : touch.a), .second = pair_geom_of(turns ? touch.a : touch.b)};
     pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 4;
     pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch);
     pair.softness = touch.softness, pair.cone = cone_friction(touch);
@@ -219,7 +223,7 @@ class Reader : PartReader {
     r_.pairs.push_back(pair);
   }
 
-  std::map<int, int> rounds_;  // by geom
+  std::map<int, int> pair_geoms_;  // by geom
 };
 
 }  // namespace

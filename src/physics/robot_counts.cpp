@@ -20,7 +20,7 @@ std::vector<int> touching_bodies(const RobotModel& model) {
 std::vector<int> touching_frames(const RobotModel& model) {
   std::vector<bool> touches(model.frames.size());
   for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.frame)] = true;
-  for (const Round& round : model.rounds) touches[static_cast<size_t>(round.frame)] = round.frame > 0;
+  for (const PairGeom& geom : model.pair_geoms) touches[static_cast<size_t>(geom.frame)] = geom.frame > 0;
   return numbered(touches);
 }
 std::vector<const Joint*> limited_joints(const RobotModel& model) {
@@ -39,19 +39,19 @@ std::vector<int> frictional_dofs(const RobotModel& model) {
 int count_pyramids(const RobotModel& model) { return model.elliptic ? 0 : static_cast<int>(model.contacts.size()); }
 int count_cones(const RobotModel& model) { return model.elliptic ? static_cast<int>(model.contacts.size()) : 0; }
 int count_boxes(const RobotModel& model) {
-  return static_cast<int>(std::ranges::count_if(model.rounds, [](const Round& round) { return !!round.box; }));
+  return static_cast<int>(std::ranges::count_if(model.pair_geoms, [](const PairGeom& geom) { return !!geom.box; }));
 }
 
 int count_pair_rows(const RobotModel& model) {
   constexpr int kMost = 64;
   int rows = 0;
-  for (const RoundPair& pair : model.pairs) rows += 2 * pair.edges;  // no edges: an elliptic cone
+  for (const GeomPair& pair : model.pairs) rows += 2 * pair.edges;  // 0 edges for an elliptic cone
   return std::min(rows, kMost);
 }
 
 int count_pair_cones(const RobotModel& model) {
   constexpr auto kMost = std::ptrdiff_t{8};
-  const auto has_cone = [&](const RoundPair& pair) { return model.elliptic && pair.cone.dimensions > 1; };
+  const auto has_cone = [&](const GeomPair& pair) { return model.elliptic && pair.cone.dimensions > 1; };
   return static_cast<int>(std::min(kMost, 2 * std::ranges::count_if(model.pairs, has_cone)));
 }
 

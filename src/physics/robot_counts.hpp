@@ -1,4 +1,4 @@
-// What of a robot has a number, and how much room its numbers need in a Work (drl/physics_work.hpp).
+// Counts and indices of a robot's parts, and the space that they need in a Work (drl/physics_work.hpp).
 #pragma once
 
 #include <vector>
@@ -7,32 +7,34 @@
 
 namespace drl::robot_compiler {
 
-// 0, 1, 2, ... for those that are so, -1 for the others; and how many numbers such a list has.
+// numbered() returns 0, 1, 2, ... for the true entries and -1 for the others; count_numbers() returns the number of
+// true entries of such a list.
 std::vector<int> numbered(const std::vector<bool>& which);
 int count_numbers(const std::vector<int>& numbers);
 
-// A body's number among those that have contacts, in their order; -1 for the others. Likewise the frames.
+// Return the index of each body among those that have contacts, or -1; likewise for frames.
 std::vector<int> touching_bodies(const RobotModel& model);
 std::vector<int> touching_frames(const RobotModel& model);
-// Numbers of qvel that have a limit, with their joints.
+// Returns the joints with limits.
 std::vector<const Joint*> limited_joints(const RobotModel& model);
-// And dry friction.
+// Returns the indices of the degrees of freedom with dry friction.
 std::vector<int> frictional_dofs(const RobotModel& model);
-// Contacts with the floor that have rows in the work, or are in elliptic cones.
+// Return the number of floor contacts with friction pyramids, and of those with elliptic cones.
 int count_pyramids(const RobotModel& model);
 int count_cones(const RobotModel& model);
-int count_boxes(const RobotModel& model);  // among rounds
+int count_boxes(const RobotModel& model);  // among pair_geoms
 
-// The most rows of pairs that a state may have: all, of parallel capsules two contacts, or more than there are unless
-// most parts lie within each other.
+// Returns the number of places for rows of pairs: enough for all rows (parallel capsules have two contacts), up to a
+// limit that is only exceeded if most geoms penetrate each other.
 int count_pair_rows(const RobotModel& model);
-// Of those with friction in elliptic cones, places in the solver: lanes that touch themselves in more count as not
+// Returns the number of places for pairs' contacts with elliptic cones. Lanes with more of these contacts count as not
 // solved.
 int count_pair_cones(const RobotModel& model);
 
-// Of each number of MuJoCo's sensordata its place among those that a stage keeps; -1 of motion, which is found in the
-// stage when it is asked for. With Runge-Kutta all are kept, since MuJoCo's are of a step's first stage.
+// Returns, for each value of MuJoCo's sensordata, its place among the values that a stage keeps. The place is -1 for
+// motion sensors, which are derived on demand. With Runge-Kutta all values are kept, since MuJoCo's sensors show a
+// step's first stage.
 std::vector<int> sensor_places(const RobotModel& model);
-int count_sensed(const RobotModel& model);  // fours of places
+int count_sensed(const RobotModel& model);  // in groups of four places
 
 }  // namespace drl::robot_compiler

@@ -9,7 +9,8 @@
 namespace drl::robot_compiler {
 namespace {
 
-// Of `moments` about the axes of `turn`, and of a mass at `off`: xx, yy, zz, xy, xz, yz.
+// Returns an inertia as xx, yy, zz, xy, xz, yz: that of `moments` about the axes of `turn`, plus that of a mass at
+// `off`.
 std::array<double, 6> inertia_about(const Rotation& turn, const mjtNum* moments, double mass, const Numbers3& off) {
   constexpr size_t kRow[] = {0, 1, 2, 0, 0, 1}, kColumn[] = {0, 1, 2, 1, 2, 2};
   const double square = off[0] * off[0] + off[1] * off[1] + off[2] * off[2];
@@ -68,7 +69,7 @@ class Reader : PartReader {
     if (is_fast) r_.implicit_damping = r_.implicit_actuators = true;
   }
 
-  // Bodies of the file, and which of them begin something that moves by itself.
+  // Reads the bodies of the file, and finds those with joints, which begin a Body.
   void read_frames() {
     r_.trees = 0;
     for (int b = 0; b < m_.nbody; ++b) {
@@ -103,7 +104,7 @@ class Reader : PartReader {
       r_.frames.push_back(frame);
     }
   }
-  // Principal axes of a frame's inertia, in its body.
+  // Returns the principal axes of a frame's inertia, in its body.
   Rotation axes(int b, const Frame& frame) const { return times(frame.turn, rotation(m_.body_iquat + 4 * b)); }
 
   void read_joints() {
@@ -122,7 +123,8 @@ class Reader : PartReader {
       if (m_.jnt_limited[j]) {
         joint.limit = {m_.jnt_range[2 * j], m_.jnt_range[2 * j + 1], m_.jnt_margin[j],
                        softness(m_.jnt_solref + 2 * j, m_.jnt_solimp + 5 * j, where)};
-        if (joint.limit->high - joint.limit->low <= 2 * joint.limit->margin) refuse(where, "both limits at once");
+        if (joint.limit->high - joint.limit->low <= 2 * joint.limit->margin)
+          refuse(where, "a range so narrow that both limits apply at once");
       }
       if (m_.jnt_actfrclimited[j]) joint.force_range = {m_.jnt_actfrcrange[2 * j], m_.jnt_actfrcrange[2 * j + 1]};
       if (joint.kind == Joint::free) check_free(joint, where);
@@ -132,7 +134,7 @@ class Reader : PartReader {
       r_.joints.push_back(joint);
     }
   }
-  // Its turning is computed about the world's axes.
+  // Rejects properties that differ by axis, because the rotation of a free joint is computed in world axes.
   void check_free(const Joint& joint, const std::string& where) {
     const mjtNum *armature = m_.dof_armature + joint.dof + 3, *damping = m_.dof_damping + joint.dof + 3;
     if (armature[0] != armature[1] || armature[1] != armature[2] || damping[0] != damping[1] ||
@@ -148,7 +150,7 @@ class Reader : PartReader {
     if (m_.dof_frictionloss[d] > 0) dof.friction = friction(d, quoted("joint", mjOBJ_JOINT, j));
     r_.dofs.push_back(dof);
   }
-  // Its violation is always 0.
+  // The violation of dry friction is always 0.
   DryFriction friction(int d, const std::string& where) {
     const Softness s = softness(m_.dof_solref + 2 * d, m_.dof_solimp + 5 * d, where);
     const double regularisation = std::max(kLeast, (1 - s.least) / s.least * m_.dof_invweight0[d]);
@@ -176,7 +178,8 @@ class Reader : PartReader {
     }
   }
 
-  // Of bodies that move and have a mass. An implicit integrator would need derivatives of what the fluid does.
+  // Reads the boxes of bodies that move and have a mass. Implicit integrators would need derivatives of the fluid's
+  // forces.
   void read_fluid() {
     r_.density = m_.opt.density, r_.viscosity = m_.opt.viscosity, r_.wind = numbers(m_.opt.wind);
     if (r_.density == 0 && r_.viscosity == 0) return;
@@ -230,13 +233,13 @@ class Reader : PartReader {
     }
   }
 
-  // Numbers of a part that are not finite: the file's own, and what libmujoco computes of them.
+  // Rejects numbers that are not finite, both from the file and computed by libmujoco.
   void refuse_infinite(const std::string& where, std::initializer_list<std::span<const mjtNum>> lists) {
     for (const std::span<const mjtNum> list : lists)
       if (!std::ranges::all_of(list, [](mjtNum x) { return std::isfinite(x); }))
         refuse(where, "a number that is not finite");
   }
-  // `width` numbers of part k.
+  // Returns the `width` numbers of part k.
   static std::span<const mjtNum> of(const mjtNum* numbers, int k, size_t width) {
     return {numbers + static_cast<size_t>(k) * width, width};
   }

@@ -1,4 +1,4 @@
-// What the compiler knows of a robot: MuJoCo's model as numbers, with bodies that are welded together as one.
+// The compiler's view of a robot: MuJoCo's model as numbers. Bodies that are welded together are one Body.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@ using Numbers3 = std::array<double, 3>;
 using Rotation = std::array<Numbers3, 3>;  // rows
 using Quaternion = std::array<double, 4>;  // w, x, y, z
 
-// How a constraint pulls (MuJoCo, "Computation", solver parameters): its acceleration is -damping v - stiffness d x, of
-// the violation x < 0 and its velocity v, and it is as hard as its impedance d says.
+// The parameters of a constraint (MuJoCo, "Computation", solver parameters). For a violation x < 0 with velocity v, its
+// reference acceleration is -damping v - stiffness d x, where the impedance d also sets its weight.
 struct Softness {
   double stiffness = 0, damping = 0;
-  double least = 0, most = 0, width = 0, midpoint = 0;  // of the impedance, over x
+  double least = 0, most = 0, width = 0, midpoint = 0;  // of the impedance d(x)
   int power = 1;
   bool operator==(const Softness&) const = default;
 };
@@ -29,16 +29,16 @@ struct Limit {
 struct Joint {
   enum Kind { free, slide, hinge } kind = hinge;
   std::string name;
-  int qpos = 0, dof = 0;   // where its numbers begin
+  int qpos = 0, dof = 0;   // indices of its first values
   Numbers3 axis{}, pos{};  // of a hinge or slide, in its body's frame
-  double reference = 0;    // where qpos is 0 in effect
+  double reference = 0;    // the value of qpos in the model's reference pose
   double stiffness = 0, rest = 0;
   std::optional<Limit> limit{};
-  std::optional<std::array<double, 2>> force_range{};  // of all its actuators
+  std::optional<std::array<double, 2>> force_range{};  // of the total force of its actuators
 };
 
-// It wants no velocity: its acceleration is -damping v, its weight what the impedance makes of it (1 / R), and its
-// force at most `most`.
+// A constraint that drives a velocity to 0: its reference acceleration is -damping v, its weight is 1 / R, and its
+// force is at most `most`.
 struct DryFriction {
   double most = 0, weight = 0, damping = 0;
 };
@@ -46,40 +46,40 @@ struct DryFriction {
 struct Dof {
   std::string name;
   int body = 0, joint = 0;
-  std::vector<int> ancestors = {};  // from the nearest to the root
+  std::vector<int> ancestors = {};  // from the parent to the root
   double armature = 0, damping = 0, inverse_weight = 0;
   std::optional<DryFriction> friction{};
 };
 
-// What moves as one.
+// Frames that move together.
 struct Body {
   std::string name;
   int parent = 0;  // -1: the world
-  int tree = 0;    // its root's number among roots
+  int tree = 0;    // index of its root among all roots
   Numbers3 pos{};
-  Rotation turn{};    // of its frame, in its parent's
-  Quaternion quat{};  // the same
+  Rotation turn{};    // of its frame, relative to its parent's frame
+  Quaternion quat{};  // the same rotation
   std::vector<int> joints = {};
   double mass = 0;
   Numbers3 center{};
   std::array<double, 6> inertia{};  // about the centre, in the body's axes: xx, yy, zz, xy, xz, yz
 };
 
-// A body of the file, as tasks see it.
+// A body of the model file, as tasks see it.
 struct Frame {
   std::string name;
-  int body = 0;    // what it is a part of; -1: the world
-  int root = 0;    // the frame whose subtree's centre of mass MuJoCo's cvel, cinert and cfrc_ext are about
-  int parent = 0;  // frame
+  int body = 0;    // the Body that it belongs to; -1: the world
+  int root = 0;    // MuJoCo's cvel, cinert and cfrc_ext are about the centre of mass of this frame's subtree
+  int parent = 0;  // index of the parent frame
   Numbers3 pos{};  // in the body
   Rotation turn{};
-  Quaternion quat{};  // the same
+  Quaternion quat{};  // the same rotation
   double mass = 0;
   Numbers3 center{};                // in the body
   std::array<double, 6> inertia{};  // about the centre, in the body's axes
 };
 
-// A geom's or a site's centre.
+// The position and rotation of a geom or a site.
 struct Mark {
   std::string name;
   int body = 0;
@@ -91,88 +91,89 @@ struct Actuator {
   std::string name;
   int joint = 0;
   double gear = 0, gain = 0;
-  std::array<double, 3> bias{};  // + x position + x velocity of gear times the joint's
+  std::array<double, 3> bias{};  // constant, and factors of the actuator's length and velocity
   std::optional<std::array<double, 2>> control_range{}, force_range{};
 };
 
-// Friction of an elliptic cone: numbers of residuals (1: none, 3: sliding, 6: spinning and rolling too), and the
-// coefficients of these three that no environment changes. `varies`: parameters, of which MuJoCo takes the largest.
+// Friction of an elliptic cone. `dimensions` is the number of residuals (1: no friction, 3: sliding, 6: also spinning
+// and rolling). `fixed` holds the coefficients that no environment changes, and `varies` the indices of parameters;
+// MuJoCo takes the largest of them.
 struct ConeFriction {
   int dimensions = 1;
   Numbers3 fixed{};
   std::vector<int> varies = {};
 };
 
-// A sphere, one end of a capsule, or a corner of a box, above a horizontal plane of the world.
+// A sphere, one end of a capsule, or a corner of a box that may touch a horizontal plane of the world.
 struct FloorContact {
   std::string name;
-  int body = 0, frame = 0, geom = 0, plane = 0;  // plane: a geom
+  int body = 0, frame = 0, geom = 0, plane = 0;  // geom, plane: geom indices
   Numbers3 center{};                             // in the body
-  std::optional<Numbers3> axis{};                // of the capsule, along which its friction is
-  std::optional<Numbers3> corner{};              // from the box's centre: it touches where that is not above it
-  double radius = 0, height = 0;                 // of the sphere; of the plane
-  double margin = 0, friction = 0;               // no friction: a pyramid whose edges are one
-  double weight = 0;                             // what the impedance makes a diagonal of: R = (1 - d) / d weight
+  std::optional<Numbers3> axis{};                // direction of a capsule, which is that of its first tangent
+  std::optional<Numbers3> corner{};  // relative to the box's centre; a corner above the centre does not touch
+  double radius = 0, height = 0;     // of the sphere; of the plane
+  double margin = 0, friction = 0;   // friction 0: all edges of the pyramid are equal
+  double weight = 0;                 // the regularisation is R = (1 - d) / d weight
   Softness softness{};
   ConeFriction cone{};
-  int sensor = -1;  // of its force
+  int sensor = -1;  // index of the contact sensor that measures it, or -1
 };
 
-// A sphere, a capsule or a box that may touch another one.
-struct Round {
+// A sphere, a capsule or a box that may touch another geom.
+struct PairGeom {
   std::string name;
   int body = 0, frame = 0;  // body -1: the world
   Numbers3 center{};        // in the body
-  Numbers3 half{};          // from the centre to the end of a capsule's axis; 0 of a sphere
+  Numbers3 half{};          // from the centre to the end of a capsule's axis; otherwise 0
   double radius = 0;
-  std::optional<Numbers3> box{};  // its half sizes
+  std::optional<Numbers3> box{};  // half sizes
   Rotation turn{};                // of the box, in the body
 };
 
-struct RoundPair {
-  int first = 0, second = 0;  // rounds; spheres come before capsules, boxes last
-  int edges = 1;              // 1 without friction, else 4 of a pyramid
+struct GeomPair {
+  int first = 0, second = 0;  // indices into pair_geoms; spheres before capsules, boxes last
+  int edges = 1;              // 1 without friction, 4 for a pyramid, 0 for an elliptic cone
   double margin = 0, friction = 0, weight = 0;
   Softness softness{};
   ConeFriction cone{};
 };
 
-// Numbers that an environment may change, in the order of the lanes' arrays: three each.
+// Three values that an environment may change. Their order is that of the lanes' arrays.
 struct Parameter {
   enum Kind { friction, center_of_mass } kind = friction;
-  int index = 0;  // geom; frame
+  int index = 0;  // of the geom or frame
   Numbers3 start{};
 };
 
 struct Sensor {
   enum Kind { gyro, velocimeter, angular_momentum, contact } kind = gyro;
   std::string name;
-  int first = 0;  // of its numbers in MuJoCo's sensordata
-  int index = 0;  // site; frame; of the contact sensors
+  int first = 0;  // index of its first value in MuJoCo's sensordata
+  int index = 0;  // of the site or frame, or among the contact sensors
   int size() const { return kind == contact ? 4 : 3; }
 };
 
-// What a fluid drags at: a body of the file, as the box of its mass and inertia.
+// A body of the model file in a fluid, represented by the box with the same mass and inertia.
 struct FluidBox {
   std::string name;
   int frame = 0;
-  Rotation turn{};  // of its sides, in the frame's body
-  Numbers3 half{};  // of their lengths
+  Rotation turn{};  // of the box, in the frame's body
+  Numbers3 half{};  // half sizes
 };
 
 struct RobotModel {
   std::string name, file;
-  std::string id;  // of the file's contents, as model_id says (drl/mujoco_model.hpp)
+  std::string id;  // of the file's contents (see model_id in drl/mujoco_model.hpp)
   int nq = 0, nv = 0;
   double timestep = 0;
-  bool runge_kutta = false;         // else Euler
-  bool implicit_damping = false;    // in Euler's steps
-  bool implicit_actuators = false;  // in these too, as in MuJoCo's implicitfast
+  bool runge_kutta = false;         // otherwise Euler or implicitfast
+  bool implicit_damping = false;    // of Euler's steps
+  bool implicit_actuators = false;  // actuators are included, as in MuJoCo's implicitfast
   bool elliptic = false;            // friction cones
-  double impratio = 1;              // how much harder their friction is
+  double impratio = 1;              // ratio of frictional to normal impedance
   Numbers3 gravity{};
-  double density = 0, viscosity = 0;  // of a fluid all around
-  Numbers3 wind{};                    // its velocity
+  double density = 0, viscosity = 0;  // of the surrounding fluid
+  Numbers3 wind{};                    // velocity of the fluid
   int trees = 0;
   std::vector<Body> bodies;  // parents before children
   std::vector<Joint> joints;
@@ -181,17 +182,17 @@ struct RobotModel {
   std::vector<Mark> geoms, sites;
   std::vector<Actuator> actuators;
   std::vector<FloorContact> contacts;
-  std::vector<Round> rounds;
-  std::vector<RoundPair> pairs;       // that MuJoCo looks for contacts of
-  std::vector<FluidBox> fluid_boxes;  // none where there is no fluid
+  std::vector<PairGeom> pair_geoms;
+  std::vector<GeomPair> pairs;        // that MuJoCo checks for contacts
+  std::vector<FluidBox> fluid_boxes;  // empty without a fluid
   std::vector<Parameter> parameters;
   std::vector<Sensor> sensors;
-  std::vector<double> start;  // qpos [nq] of the file
-  // What the model uses and the compiler cannot do, each with the element: "tendon 'left': it pulls".
+  std::vector<double> start;  // initial qpos [nq]
+  // The features of the model that cannot be compiled, each with its element: "tendon 'left': it pulls".
   std::vector<std::string> unsupported;
 };
 
-// Throws std::invalid_argument, with MuJoCo's words, if the file cannot be read.
+// Throws std::invalid_argument, with MuJoCo's message, if the file cannot be read.
 RobotModel read_robot_model(const std::string& file);
 
 }  // namespace drl::robot_compiler

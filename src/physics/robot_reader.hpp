@@ -1,4 +1,4 @@
-// What the readers of a model's parts have in common.
+// The base class of the readers of a model's parts.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace drl::robot_compiler {
 
-// MuJoCo's own bounds.
+// MuJoCo's bounds.
 constexpr double kLeast = 1e-15, kLeastImpedance = 1e-4, kMostImpedance = 0.9999, kLeastFriction = 1e-5;
 
-// What rounding leaves of 0, 1 and -1.
+// Snaps values within 1e-12 of an integer (0, 1 or -1 in practice) to it.
 inline double snap(double x) { return std::abs(x - std::round(x)) < 1e-12 ? std::round(x) : x; }
 
 inline Numbers3 numbers(const mjtNum* x) { return {snap(x[0]), snap(x[1]), snap(x[2])}; }
@@ -57,7 +57,7 @@ class PartReader {
     return std::string(what) + " '" + name(type, k) + "': ";
   }
 
-  // Of mixed signs, solref is MuJoCo's default.
+  // Returns the parameters for solref and solimp. If the signs of solref's numbers differ, MuJoCo uses its default.
   Softness softness(const mjtNum* solref, const mjtNum* solimp, const std::string& where) {
     constexpr mjtNum kDefault[] = {0.02, 1};
     if ((solref[0] > 0) != (solref[1] > 0)) solref = kDefault;
@@ -76,7 +76,7 @@ class PartReader {
       s.stiffness = -solref[0] / std::max(kLeast, s.most * s.most);
       s.damping = -solref[1] / std::max(kLeast, s.most);
     }
-    if (s.width <= kLeast) s.least = s.most = (s.least + s.most) / 2, s.width = 1;  // the same for all x
+    if (s.width <= kLeast) s.least = s.most = (s.least + s.most) / 2, s.width = 1;  // makes the impedance constant
     return s;
   }
 
@@ -84,12 +84,12 @@ class PartReader {
   RobotModel& r_;
 };
 
-// What environments change, as the file's <custom><text name="varies" data="friction GEOM... center_of_mass BODY..."/>
-// says; frames and geoms have been read.
+// Reads the parameters that environments change from the file's <custom><text name="varies" data="friction GEOM...
+// center_of_mass BODY..."/>. Requires frames and geoms.
 void read_parameters(const mjModel& model, RobotModel& robot);
-// Where the robot may touch the floor and itself; parameters have been read.
+// Reads the contacts with the floor and between geoms. Requires parameters.
 void read_contacts(const mjModel& model, RobotModel& robot);
-// Contacts have been read.
+// Reads the sensors. Requires contacts.
 void read_sensors(const mjModel& model, RobotModel& robot);
 
 }  // namespace drl::robot_compiler

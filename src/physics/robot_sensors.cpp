@@ -30,7 +30,7 @@ class Reader : PartReader {
       Sensor sensor{.name = name(mjOBJ_SENSOR, s), .first = m_.sensor_adr[s], .index = m_.sensor_objid[s]};
       if (m_.sensor_cutoff[s] > 0) refuse(where, "a cutoff");
       if (m_.sensor_delay[s] > 0 || m_.sensor_interval[2 * s] > 0) refuse(where, "a delay or an interval");
-      int body = -1;  // of the file, that moves the sensor
+      int body = -1;  // the body that moves the sensor
       switch (m_.sensor_type[s]) {
         case mjSENS_GYRO:
         case mjSENS_VELOCIMETER:
@@ -47,7 +47,8 @@ class Reader : PartReader {
           refuse(where, "it is neither gyro, velocimeter, subtreeangmom nor contact");
           continue;
       }
-      if (body >= 0 && r_.frames[static_cast<size_t>(body)].body < 0) refuse(where, "it is on what does not move");
+      if (body >= 0 && r_.frames[static_cast<size_t>(body)].body < 0)
+        refuse(where, "it is on a body that does not move");
       r_.sensors.push_back(sensor);
     }
   }
@@ -64,7 +65,7 @@ class Reader : PartReader {
     r_.parameters.push_back(parameter);
   }
 
-  // The number of contacts and their force, of one geom with the floor.
+  // Reads a sensor of the number of contacts and their force, between one geom and the floor.
   void read_contact_sensor(int s, int number, const std::string& where) {
     constexpr int kNetForce = 3, kFoundAndForce = 1 << mjCONDATA_FOUND | 1 << mjCONDATA_FORCE;
     const int *of = m_.sensor_intprm + mjNSENS * s, plane = m_.sensor_refid[s], geom = m_.sensor_objid[s];

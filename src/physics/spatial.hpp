@@ -1,6 +1,6 @@
-// Vectors, rotations and spatial vectors of expressions. A spatial vector is about a point of the world that its user
-// names: motions are (angular, linear velocity of the point), forces are (torque about the point, force). R.
-// Featherstone, "Rigid Body Dynamics Algorithms", 2008.
+// Vectors, rotations and spatial vectors of expressions. A spatial vector refers to a point of the world that its user
+// chooses: motions are (angular velocity, linear velocity of the point), forces are (torque about the point, force).
+// See R. Featherstone, "Rigid Body Dynamics Algorithms", 2008.
 #pragma once
 
 #include "physics/graph.hpp"
@@ -38,7 +38,7 @@ inline Mat3 operator*(const Mat3& a, const Mat3& b) {
   const Vec3 x = a * b.column(0), y = a * b.column(1), z = a * b.column(2);
   return transposed({x, y, z});
 }
-// r x, as a matrix.
+// Returns the matrix of the cross product r x.
 inline Mat3 cross_matrix(const Vec3& r) { return {Vec3{0, -r[2], r[1]}, Vec3{r[2], 0, -r[0]}, Vec3{-r[1], r[0], 0}}; }
 
 // xx, yy, zz, xy, xz, yz, as MuJoCo orders them.
@@ -64,7 +64,7 @@ struct Spatial {
 inline Spatial operator+(const Spatial& a, const Spatial& b) { return {a.angular + b.angular, a.linear + b.linear}; }
 inline Spatial operator*(const Expr& s, const Spatial& a) { return {s * a.angular, s * a.linear}; }
 inline Expr dot(const Spatial& a, const Spatial& b) { return dot(a.angular, b.angular) + dot(a.linear, b.linear); }
-// How the motion b changes as it is carried along by the motion a.
+// Returns the rate of change of the motion b when it is carried along by the motion a.
 inline Spatial cross_motion(const Spatial& a, const Spatial& b) {
   return {cross(a.angular, b.angular), cross(a.angular, b.linear) + cross(a.linear, b.angular)};
 }
@@ -72,7 +72,8 @@ inline Spatial cross_force(const Spatial& a, const Spatial& f) {
   return {cross(a.angular, f.angular) + cross(a.linear, f.linear), cross(a.angular, f.linear)};
 }
 
-// Of a rigid body about a point: mass, mass times the place of its centre, and rotational inertia.
+// The inertia of a rigid body about a point: its mass, its mass times the position of its centre, and its rotational
+// inertia.
 struct Inertia {
   Expr mass;
   Vec3 moment;
@@ -84,7 +85,8 @@ inline Inertia operator+(const Inertia& a, const Inertia& b) {
 inline Spatial operator*(const Inertia& a, const Spatial& b) {
   return {a.rotational * b.angular + cross(a.moment, b.linear), a.mass * b.linear + cross(b.angular, a.moment)};
 }
-// Of a body whose centre is at c, turned by r, with the inertia `own` about its centre in its own axes.
+// Returns the inertia of a body with its centre at c, rotated by r, whose inertia about its centre in its own axes is
+// `own`.
 inline Inertia inertia_at(double mass, const Vec3& c, const Mat3& r, const Symmetric& own) {
   const Vec3 h = Expr(mass) * c;
   const Symmetric turned = Symmetric::of(r * own.matrix() * transposed(r));

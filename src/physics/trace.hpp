@@ -1,6 +1,6 @@
-// The passes that write a robot's physics down as expressions: MuJoCo's forward dynamics (mujoco.readthedocs.io,
-// "Computation") for one model. All but the positions of trees is about their origins and in the world's axes: the
-// origin of a tree is a point that its root carries along, so that numbers stay small wherever the robot is.
+// The passes that trace a robot's physics as expressions: MuJoCo's forward dynamics (mujoco.readthedocs.io,
+// "Computation") for one model. Except for the positions of trees, all quantities are about the origin of their tree,
+// in world axes. A tree's origin is a point that moves with its root, so that numbers stay small wherever the robot is.
 #pragma once
 
 #include <map>
@@ -11,55 +11,56 @@
 
 namespace drl::robot_compiler {
 
-// Where bodies are and how they move.
+// The positions and velocities of all bodies.
 struct Kinematics {
   std::vector<Vec3> origin;       // of each tree, in the world
   std::vector<Mat3> turn;         // of each body
   std::vector<Vec3> pos;          // of its frame, from its tree's origin
-  std::vector<Spatial> axis;      // of each number of qvel: the motion that it is a multiple of
+  std::vector<Spatial> axis;      // of each degree of freedom: the motion that qvel scales
   std::vector<Spatial> velocity;  // of each body
-  std::vector<Spatial> bias;      // its acceleration where qacc is 0, with gravity as an acceleration upwards
-  std::vector<Expr> qvel;         // in the solver's axes, below
+  std::vector<Spatial> bias;      // of each body: its acceleration if qacc is 0, with gravity as an upward acceleration
+  std::vector<Expr> qvel;         // in the solver's axes, see below
 };
-// From qpos and qvel. The turning of a free joint is about its body's axes in MuJoCo, and about the world's here, where
-// its motions are constants: the solver's axes.
+// Traces the kinematics from qpos and qvel. MuJoCo gives the angular velocity of a free joint in its body's axes. Here
+// it is in world axes (the solver's axes), in which the joint's motions are constant.
 Kinematics trace_kinematics(const RobotModel& model, Program& p);
-// Of a quaternion of length 1.
+// Returns the rotation of a unit quaternion.
 Mat3 rotation_of(const Expr (&q)[4]);
 
-// A symmetric matrix [nv, nv] with the sparsity of a tree: of each number of qvel with itself and those that carry it.
+// A symmetric matrix [nv, nv] with the sparsity of a tree: it couples each degree of freedom with itself and its
+// ancestors.
 struct TreeMatrix {
   std::vector<Expr> diagonal;
-  std::vector<std::vector<Expr>> ancestors;  // as Dof::ancestors orders them
+  std::vector<std::vector<Expr>> ancestors;  // in the order of Dof::ancestors
 };
 struct Dynamics {
   TreeMatrix mass;
-  std::vector<Expr> force;            // of all but constraints: M qacc = force
-  std::vector<Expr> actuator_force;   // each actuator's
-  std::vector<Expr> actuator_torque;  // along each number of qvel
-  std::vector<Expr> damping;          // of each, as the integrator takes it
+  std::vector<Expr> force;            // of everything except constraints: M qacc = force
+  std::vector<Expr> actuator_force;   // of each actuator
+  std::vector<Expr> actuator_torque;  // along each degree of freedom
+  std::vector<Expr> damping;          // of each degree of freedom, for the integrator
 };
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
-// A frame's centre of mass in its body, where environments may shift it.
+// Returns a frame's centre of mass in its body, including the shift of environments.
 Vec3 center_of(const RobotModel& model, int frame, Program& p);
 
-// M = L'DL (Featherstone, section 6.5), where L has M's sparsity and ones on its diagonal.
+// M = L'DL (Featherstone, section 6.5). L has M's sparsity and ones on its diagonal.
 struct TreeFactors {
   std::vector<std::vector<Expr>> ancestors;  // of L
   std::vector<Expr> inverse;                 // of D
 };
 TreeFactors factor_tree(const RobotModel& model, TreeMatrix m);
-// L'^-1 x, the first half of M^-1 x, and L^-1 D^-1 x, the second.
+// solve_up() returns L'^-1 x, the first half of M^-1 x; solve_down() returns L^-1 D^-1 x, the second half.
 std::vector<Expr> solve_up(const RobotModel& model, const TreeFactors& factors, std::vector<Expr> x);
 std::vector<Expr> solve_down(const RobotModel& model, const TreeFactors& factors, std::vector<Expr> x);
 inline std::vector<Expr> solve_tree(const RobotModel& model, const TreeMatrix& m, const std::vector<Expr>& x) {
   const TreeFactors factors = factor_tree(model, m);
   return solve_down(model, factors, solve_up(model, factors, x));
 }
-// M x.
+// Returns M x.
 std::vector<Expr> multiply_tree(const RobotModel& model, const TreeMatrix& m, const std::vector<Expr>& x);
 
-// Adds each body's to its parent's, from the leaves on.
+// Adds each body's value to its parent's, from the leaves to the roots.
 template <class T>
 void gather_from_children(const RobotModel& model, std::vector<T>& of) {
   for (size_t k = model.bodies.size(); k-- > 0;) {
@@ -68,38 +69,38 @@ void gather_from_children(const RobotModel& model, std::vector<T>& of) {
   }
 }
 
-// What smooth() keeps for the functions behind it.
+// The values that smooth() keeps for later functions.
 struct Kept {
   std::vector<Spatial> axis;
   TreeMatrix mass;
   std::vector<Expr> force, damping;
-  std::map<int, Mat3> free_turns;  // by the number of a free joint
-  // Of the contact at hand: the centre of its sphere, how far that is above the plane, the direction of its friction,
-  // and the motion of its body.
+  std::map<int, Mat3> free_turns;  // by the index of a free joint
+  // For the contact of the current loop iteration: the centre of its sphere, the distance from the plane, the direction
+  // of friction, and the motion of its body.
   Vec3 center;
   Expr distance, along_x, along_y;
   Spatial velocity;
 };
 
-// Of a body, what contacts add to the equations of its motion: the stiffness [6, 6], symmetric, and the force.
+// The number of terms that contacts add to a body's equations of motion: the symmetric [6, 6] stiffness and the force.
 constexpr int kCouplings = 27;
 
-// The pieces of a robot's header, in its order.
-Kept trace_smooth(const RobotModel& model, Program& p);  // with limits and where contacts are
+// The parts of a robot's header, in their order.
+Kept trace_smooth(const RobotModel& model, Program& p);  // also limits and positions of contacts
 void trace_constraints(const RobotModel& model, const Kept& kept, Program& p);
 void trace_integrator(const RobotModel& model, const Kept& kept, Program& p);
-void trace_seen(const RobotModel& model, Program& p);
-// In functions behind see_frames(), from what that has seen: where a body's axes begin in the world, and its rotation.
-struct SeenBody {
-  int frame;  // that has its axes
+void trace_derived(const RobotModel& model, Program& p);
+// The position of a body's axes in the world and its rotation, for functions that run after derive_frames().
+struct BodyPose {
+  int frame;  // a frame with the same axes
   Vec3 pos;
   Mat3 turn;
 };
-SeenBody see_body(const RobotModel& model, int body, Program& p);
-Expr seen_number(Program& p, const std::string& array, size_t k, int c);
-Vec3 seen_vector(Program& p, const std::string& array, size_t k, int first = 0);
+BodyPose body_pose(const RobotModel& model, int body, Program& p);
+Expr derived_number(Program& p, const std::string& array, size_t k, int c);
+Vec3 derived_vector(Program& p, const std::string& array, size_t k, int first = 0);
 void trace_sensors(const RobotModel& model, Program& p);
-// Whether a robot's solution is refined, which needs factors that are kept.
+// Returns whether a robot's solution is refined, which needs the stored factors.
 inline bool refines(const RobotModel& model) { return count_cones(model) > 0 && !model.pairs.empty(); }
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p);
 void trace_distances(const RobotModel& model, Program& p);
@@ -107,21 +108,23 @@ inline void trace(const RobotModel& model, Program& p) {
   const Kept kept = trace_smooth(model, p);
   trace_constraints(model, kept, p);
   trace_integrator(model, kept, p);
-  trace_seen(model, p);
+  trace_derived(model, p);
   trace_sensors(model, p);
   trace_distances(model, p);
   trace_unbalanced(model, kept, p);
 }
 
-// How many residuals contacts with the floor keep in the work.
+// Returns the number of residuals that floor contacts keep in the work.
 inline int contact_residuals(const RobotModel& model, const Program& p) {
   return (p.edges == 3 ? 2 : p.edges) * count_pyramids(model);
 }
-// The argument of functions that depend on what environments change; nothing if they change nothing.
-inline std::string own_parameters(const RobotModel& model) { return model.parameters.empty() ? "" : "const F* own, "; }
+// Returns the argument of functions that depend on parameters; empty if the model has none.
+inline std::string parameters_argument(const RobotModel& model) {
+  return model.parameters.empty() ? "" : "const F* parameters, ";
+}
 
-// The impedance d(x) of a constraint (MuJoCo, "Computation", solver parameters): from `least` at x = 0 to `most` at the
-// width.
+// The impedance d(x) of a constraint (MuJoCo, "Computation", solver parameters), which rises from `least` at x = 0 to
+// `most` at the width.
 struct Impedance {
   Expr least, most, width, midpoint;
   int power;  // 1 or 2

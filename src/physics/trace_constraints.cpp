@@ -3,8 +3,7 @@
 namespace drl::robot_compiler {
 namespace {
 
-// What a body's contacts add to the equations of its motion: a stiffness and a force, so that they push with
-// -(stiffness acceleration + force).
+// The contribution of a body's contacts to its equations of motion: they push with -(stiffness acceleration + force).
 struct Coupling {
   Symmetric angular;  // of torque and angular acceleration
   Mat3 mixed;         // of torque and linear acceleration
@@ -26,12 +25,12 @@ Spatial operator*(const Coupling& a, const Spatial& motion) {
           transposed(a.mixed) * motion.angular + a.linear * motion.linear};
 }
 
-// Of a contact, in the frame of its plane: z is the normal. A pyramid's edges are normal +- friction times a tangent
-// (MuJoCo, "Computation", friction cones).
+// A contact in the frame of its plane, with the normal z. The edges of a pyramid are the normal plus or minus friction
+// times a tangent (MuJoCo, "Computation", friction cones).
 struct Row {
-  Vec3 point;                           // where it is
-  Expr friction, tangent_x, tangent_y;  // the first tangent; the second is that one turned by 90 degrees
-  Vec3 rest;  // residual at acceleration 0: along the normal, and friction times those along the tangents
+  Vec3 point;                           // its position
+  Expr friction, tangent_x, tangent_y;  // the first tangent; the second is perpendicular to it
+  Vec3 rest;  // residuals at zero acceleration: along the normal, and friction times those along the tangents
 };
 
 class Tracer {
@@ -53,7 +52,7 @@ class Tracer {
   }
 
  private:
-  // What a table says of the contact at hand.
+  // Returns an entry of the table for the current contact, or its value if that is the same for all contacts.
   template <class Contact, class Get>
   Expr table(const std::vector<Contact>& contacts, const std::string& entry, const std::string& name, const Get& get) {
     const double first = get(contacts[0]);
@@ -65,7 +64,7 @@ class Tracer {
   Expr table(const std::string& name, const Get& get) {
     return table(model_.contacts, "point", name, get);
   }
-  // The impedance of the contact at hand, at the violation x.
+  // Returns the impedance of the current contact at the violation x.
   template <class Contact>
   Expr impedance_of(const std::vector<Contact>& contacts, const std::string& entry, const Expr& x) {
     const auto softness = [&](const std::string& name, auto member) {
@@ -78,7 +77,8 @@ class Tracer {
   }
 
   void trace_accelerations() {
-    p_.begin("How bodies that have contacts are accelerated by qacc alone.", "accelerations(Work& w, const F* qacc)");
+    p_.begin("Computes the accelerations of bodies with contacts that come from qacc alone.",
+             "accelerations(Work& w, const F* qacc)");
     std::vector<Spatial> of(model_.bodies.size());
     for (size_t k = 0; k < of.size(); ++k) {
       if (model_.bodies[k].parent >= 0) of[k] = of[static_cast<size_t>(model_.bodies[k].parent)];
@@ -99,7 +99,7 @@ class Tracer {
   }
 
   void trace_row() {
-    p_.begin("What a contact's rows consist of.",
+    p_.begin("Computes a contact's rows.",
              "contact_row(const ContactPoint& point, const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F& "
              "weight)",
              true);
@@ -113,7 +113,7 @@ class Tracer {
     row_.friction = table("friction", [](const FloorContact& c) { return c.friction; });
     row_.point = kept_.center - Vec3{0, 0, radius + Expr(0.5) * kept_.distance};
     const Expr square = kept_.along_x * kept_.along_x + kept_.along_y * kept_.along_y;
-    const Expr least = 1e-30;  // of a capsule that stands upright
+    const Expr least = 1e-30;  // for an upright capsule
     const Expr inverse = Expr(1) / sqrt(max(square, least));
     row_.tangent_x = select_less(square, least, 1, inverse * kept_.along_x);
     row_.tangent_y = select_less(square, least, 0, inverse * kept_.along_y);
@@ -131,7 +131,7 @@ class Tracer {
     constexpr const char* kRest[] = {"rest_normal", "rest_first", "rest_second"};
     for (int k = 0; k < 3; ++k) row_.rest[k] = passed(row_.rest[k], kRest[k]);
   }
-  // Put into the row, and read from there.
+  // Stores x in the contact's row, and returns the expression that reads it.
   Expr passed(const Expr& x, const std::string& name) {
     if (x.is_known()) return x;
     p_.add_field("ContactRow", name);
@@ -144,8 +144,8 @@ class Tracer {
   }
 
   void trace_edges() {
-    p_.begin(edges_ == 3 ? "A contact's residuals y, along its normal and its tangent."
-                         : "A contact's residuals y: it pushes with -weight y along the edges where y < 0.",
+    p_.begin(edges_ == 3 ? "Computes a contact's residuals y along its normal and its tangent."
+                         : "Computes a contact's residuals y. It pushes with -weight y along the edges where y < 0.",
              "contact_edges(const ContactPoint& point, const ContactRow<F>& row, const F* acceleration, F* y)", true);
     const Vec3 a = acceleration_.linear + cross(acceleration_.angular, row_.point);
     const Expr normal = p_.named(a[2] + row_.rest[0], "normal");
@@ -156,7 +156,7 @@ class Tracer {
     p_.set("y[2]", normal + second), p_.set("y[3]", normal - second);
   }
 
-  // Of the edges' numbers: their sums and differences, by pairs.
+  // Sums and differences of the edges' values, by pairs.
   struct Pairs {
     Expr first_sum, first_difference, second_sum, second_difference;
   };
@@ -165,7 +165,7 @@ class Tracer {
     for (int k = 0; k < edges_; ++k) e[k] = p_.input(at(array, k), array + "_" + std::to_string(k));
     return {e[0] + e[1], e[0] - e[1], e[2] + e[3], edges_ == 3 ? Expr(0) : e[2] - e[3]};
   }
-  // (along the first tangent, the second, the normal) in the world's axes, about the origin.
+  // Converts a force along (first tangent, second tangent, normal) to a wrench about the origin, in world axes.
   Spatial wrench(const Expr& first, const Expr& second, const Expr& normal) const {
     const Vec3 force{first * row_.tangent_x - second * row_.tangent_y, first * row_.tangent_y + second * row_.tangent_x,
                      normal};
@@ -173,7 +173,7 @@ class Tracer {
   }
 
   void trace_coupling() {
-    p_.begin("Adds to a body's coupling what `change` of the weights of a contact's edges changes in it.",
+    p_.begin("Updates a body's coupling for a `change` of the weights of a contact's edges.",
              "add_coupling(const ContactPoint& point, const ContactRow<F>& row, const F* change, F* coupling)", true);
     const Pairs e = pairs("change");
     const Expr mu = row_.friction, square = mu * mu, x = row_.tangent_x, y = row_.tangent_y;
@@ -195,7 +195,7 @@ class Tracer {
   }
 
   void trace_wrench() {
-    p_.begin("Adds a contact's force and torque, about the origin of its tree, of what pushes along its edges.",
+    p_.begin("Adds a contact's torque about the origin of its tree and its force, from the forces along its edges.",
              "add_wrench(const ContactPoint& point, const ContactRow<F>& row, const F* push, F* wrench)", true);
     const Pairs e = pairs("push");
     Spatial w =
@@ -208,15 +208,15 @@ class Tracer {
 
   void trace_newton() {
     if (model_.pairs.empty())
-      p_.begin("The accelerations at which forces are in balance, if the rows that push are those of the work.",
+      p_.begin("Computes the accelerations at which forces are in balance for the active rows of the work.",
                "newton(const Work& w, F* qacc)");
     else
-      p_.begin("Factorises M and what floor contacts and limits that push add; the first half of the solution.",
+      p_.begin("Factorises M plus active floor contacts and limits, and computes the first half of the solution.",
                "factorise(Work& w)");
     TreeMatrix h = kept_.mass;
     std::vector<Expr> force = kept_.force;
     add_contacts(h, force), add_limits(h, force), add_frictions(h, force);
-    p_.section("factorised and solved");
+    p_.section("factorisation and solution");
     TreeFactors factors = factor_tree(model_, h);
     std::vector<Expr> solution = solve_up(model_, factors, force);
     if (model_.pairs.empty())
@@ -230,7 +230,7 @@ class Tracer {
   }
 
   void add_contacts(TreeMatrix& h, std::vector<Expr>& force) {
-    p_.section("what contacts add, of a body and all that it carries");
+    p_.section("contributions of contacts to each body and its subtree");
     std::vector<Coupling> coupling(model_.bodies.size());
     for (size_t b = 0; b < coupling.size(); ++b)
       for (int k = 0; k < kCouplings && bodies_[b] >= 0; ++k)
@@ -256,13 +256,14 @@ class Tracer {
       const std::string name = identifier(joints[l]->name) + "_limit_";
       const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
       const Expr full = p_.input(at("w.weight", count_pyramids(model_) + number), name + "weight");
-      const Expr weight = p_.named(select_less(y, 0, full, 0), name + "pushing");
+      const Expr weight = p_.named(select_less(y, 0, full, 0), name + "active_weight");
       h.diagonal[dof] += weight;
       force[dof] -= weight * (p_.input(at("w.limit_sign", number), name + "sign") *
                               p_.input(at("w.limit_rest", number), name + "rest"));
     }
   }
-  // Dry friction is along a number of qvel, which of a free joint's turning is along three in the solver's axes.
+  // Dry friction acts along one entry of qvel. For the rotation of a free joint, that is a combination of three entries
+  // in the solver's axes.
   void add_frictions(TreeMatrix& h, std::vector<Expr>& force) {
     int number = 0;
     for (const int dof : frictional_dofs(model_)) {
@@ -279,7 +280,7 @@ class Tracer {
       }
     }
   }
-  // Where a number of qvel is along the solver's, and how much.
+  // Returns the entries in the solver's axes, with their factors, that make up an entry of qvel.
   std::vector<std::pair<size_t, Expr>> in_solver(size_t dof) const {
     const int j = model_.dofs[dof].joint;
     const Joint& joint = model_.joints[static_cast<size_t>(j)];
@@ -290,7 +291,7 @@ class Tracer {
     return {{turning, turn[0][axis]}, {turning + 1, turn[1][axis]}, {turning + 2, turn[2][axis]}};
   }
 
-  // Puts them into the work, and makes them what is read from there.
+  // Stores the factors in the work, and replaces them by the expressions that read them.
   void keep_factors(TreeFactors& factors) {
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
       const std::string name = identifier(model_.dofs[i].name);
@@ -303,9 +304,10 @@ class Tracer {
       factors.inverse[i] = p_.input(place, name + "_inverse");
     }
   }
-  // What pairs' rows pass through, and the way back.
+  // The two halves of a solution, between which the rows of pairs are added.
   void trace_halves(const TreeFactors& factors) {
-    p_.begin("The first half of a solution, for what is along qvel.", "solve_up(const Work& w, const F* from, F* to)");
+    p_.begin("Computes the first half of a solution for a vector along qvel.",
+             "solve_up(const Work& w, const F* from, F* to)");
     std::vector<Expr> x, half;
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
       x.push_back(qacc("from", i));
@@ -313,14 +315,14 @@ class Tracer {
     }
     x = solve_up(model_, factors, x);
     for (size_t i = 0; i < x.size(); ++i) p_.set(at("to", static_cast<int>(i)), x[i]);
-    p_.begin("The second half.", "solve_down(const Work& w, F* qacc)");
+    p_.begin("Computes the second half.", "solve_down(const Work& w, F* qacc)");
     x = solve_down(model_, factors, half);
     for (size_t i = 0; i < x.size(); ++i)
       p_.set(at("qacc", static_cast<int>(i)), p_.named(x[i], "qacc_" + identifier(model_.dofs[i].name)));
   }
 
   void trace_pairs() {
-    p_.begin("What a torque about the origin of each tree, and a force, are along qvel.",
+    p_.begin("Projects a torque about the origin of each tree and a force onto qvel.",
              "along(const Work& w, const F (*wrench)[6], F* force)");
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
       Spatial wrench;
@@ -328,18 +330,18 @@ class Tracer {
       for (int k = 0; k < 6; ++k) wrench[k] = p_.input(at("wrench", tree, k), "");
       p_.set(at("force", static_cast<int>(i)), dot(kept_.axis[i], wrench));
     }
-    p_.begin("How hard a pair is at a distance, and what its rows are at rest.",
+    p_.begin("Computes a pair's weight at a distance, and its rows' residual at zero velocity and acceleration.",
              "pair_softness(const ContactPair& pair, const F& distance, F& weight, F& rest)", true);
     const auto entry = [&](const std::string& name, const auto& get) { return table(model_.pairs, "pair", name, get); };
     const Expr x = p_.named(
-        p_.input("distance", "") - entry("margin", [](const RoundPair& pair) { return pair.margin; }), "violation");
+        p_.input("distance", "") - entry("margin", [](const GeomPair& pair) { return pair.margin; }), "violation");
     const Expr d = impedance_of(model_.pairs, "pair", x);
-    p_.set("weight", d / ((Expr(1) - d) * entry("weight", [](const RoundPair& pair) { return pair.weight; })));
-    p_.set("rest", entry("stiffness", [](const RoundPair& pair) { return pair.softness.stiffness; }) * (d * x));
+    p_.set("weight", d / ((Expr(1) - d) * entry("weight", [](const GeomPair& pair) { return pair.weight; })));
+    p_.set("rest", entry("stiffness", [](const GeomPair& pair) { return pair.softness.stiffness; }) * (d * x));
   }
 
   void trace_curvature() {
-    p_.begin("x M x of the way x between two accelerations.",
+    p_.begin("Computes x M x for the difference x between two accelerations.",
              "curvature(const Work& w, const F* from, const F* to, F& result)");
     std::vector<Expr> x;
     for (size_t i = 0; i < model_.dofs.size(); ++i) x.push_back(qacc("to", i) - qacc("from", i));
@@ -358,7 +360,7 @@ class Tracer {
   Program& p_;
   std::vector<int> bodies_;
   int edges_;
-  Spatial acceleration_;  // of the body at hand
+  Spatial acceleration_;  // of the current body
   Row row_;
 };
 

@@ -10,7 +10,7 @@ Expr limited(const Expr& x, const std::optional<std::array<double, 2>>& range) {
   return range ? clamp(x, (*range)[0], (*range)[1]) : x;
 }
 
-// Whether environments shift the centre of mass of a part of a body.
+// Returns whether environments shift the centre of mass of any frame of a body.
 bool has_shifted_mass(const RobotModel& model, int body) {
   return std::ranges::any_of(model.parameters, [&](const Parameter& p) {
     return p.kind == Parameter::center_of_mass && model.frames[static_cast<size_t>(p.index)].body == body;
@@ -28,7 +28,8 @@ Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics,
   return sum;
 }
 
-// Of one that gives this force: none where that is at its limit (MuJoCo, "Computation", integrators).
+// Returns the damping of an actuator that exerts this force. It is 0 while the force is at its limit (MuJoCo,
+// "Computation", integrators).
 Expr actuator_damping(const Actuator& actuator, const Expr& force) {
   const Expr damping = -actuator.bias[2] * actuator.gear * actuator.gear;
   if (!actuator.force_range || damping.is(0)) return damping;
@@ -56,8 +57,8 @@ void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dyna
   }
 }
 
-// Of a fluid on a body that moves, about its tree's origin: drag of its density, and resistance of its viscosity, which
-// takes the box for a sphere (MuJoCo, "Computation", fluid forces, inertia model).
+// Returns the force of a fluid on a moving body, about its tree's origin: drag from its density, and viscous resistance
+// as on a sphere of the box's mean size (MuJoCo, "Computation", fluid forces, inertia model).
 Spatial fluid_force(const RobotModel& model, const FluidBox& box, const Vec3& center, const Mat3& turn,
                     const Spatial& velocity) {
   const Mat3 sides = turn * known(box.turn);
@@ -90,7 +91,7 @@ Vec3 center_of(const RobotModel& model, int frame, Program& p) {
     if (parameter.kind != Parameter::center_of_mass || parameter.index != frame) continue;
     Vec3 shift;
     for (int c = 0; c < 3; ++c)
-      shift[c] = p.input(at("own", 3 * static_cast<int>(k) + c), identifier(of.name) + "_shift_" + "xyz"[c]);
+      shift[c] = p.input(at("parameters", 3 * static_cast<int>(k) + c), identifier(of.name) + "_shift_" + "xyz"[c]);
     center = center + known(of.turn) * shift;
   }
   return center;
@@ -107,7 +108,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   std::vector<Spatial> force(bodies);
   for (size_t k = 0; k < bodies; ++k) {
     const Body& body = model.bodies[k];
-    p.section(body.name + ": its inertia, and the force that its motion takes");
+    p.section(body.name + ": inertia, and the force that its motion requires");
     if (has_shifted_mass(model, static_cast<int>(k))) {
       inertia[k] = inertia_of_frames(model, kinematics, static_cast<int>(k), p);
     } else {
@@ -120,7 +121,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
 
   for (const FluidBox& box : model.fluid_boxes) {
     const auto k = static_cast<size_t>(model.frames[static_cast<size_t>(box.frame)].body);
-    p.section(box.name + ": what the fluid does to it");
+    p.section(box.name + ": force of the fluid");
     const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, box.frame, p);
     const Spatial on_it = fluid_force(model, box, center, kinematics.turn[k], kinematics.velocity[k]);
     force[k] = force[k] + Expr(-1) * p.named(on_it, identifier(box.name) + "_fluid");
@@ -134,7 +135,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
       d.force[static_cast<size_t>(joint.dof)] -=
           Expr(joint.stiffness) * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
 
-  p.section("the mass matrix, by inertias of a body and all that it carries, and the forces along qvel");
+  p.section("the mass matrix from inertias of subtrees, and the forces along qvel");
   gather_from_children(model, inertia);
   gather_from_children(model, force);
   d.mass.diagonal.resize(nv), d.mass.ancestors.resize(nv);
@@ -160,7 +161,7 @@ TreeFactors factor_tree(const RobotModel& model, TreeMatrix m) {
       const auto row = static_cast<size_t>(up[i]);
       const Expr factor = m.ancestors[k][i] * factors.inverse[k];
       m.diagonal[row] -= factor * m.ancestors[k][i];
-      // The ancestors of `row` are those of k behind it.
+      // The ancestors of `row` are those of k that follow it.
       for (size_t j = i + 1; j < up.size(); ++j) m.ancestors[row][j - i - 1] -= factor * m.ancestors[k][j];
       factors.ancestors[k][i] = factor;
     }

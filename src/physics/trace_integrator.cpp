@@ -3,7 +3,7 @@
 namespace drl::robot_compiler {
 namespace {
 
-// Turns the rotational part of what is along qvel: into the solver's axes, or out of them.
+// Rotates the angular part of a vector along qvel into the solver's axes, or back.
 void trace_turn(const RobotModel& model, const Kept& kept, bool is_into, Program& p) {
   std::vector<Expr> x;
   for (int i = 0; i < model.nv; ++i) x.push_back(p.input(at("from", i), "from_" + std::to_string(i)));
@@ -15,7 +15,8 @@ void trace_turn(const RobotModel& model, const Kept& kept, bool is_into, Program
   for (int i = 0; i < model.nv; ++i) p.set(at("to", i), x[static_cast<size_t>(i)]);
 }
 
-// quat times the rotation by a velocity in the body's axes for a time h, of length 1.
+// Multiplies a quaternion by the rotation of an angular velocity, given in the body's axes, over the time h, and
+// normalises it.
 void integrate_quaternion(const Joint& joint, const Expr& h, Program& p) {
   Expr q[4], v[3];
   for (int k = 0; k < 4; ++k) q[k] = p.input(at("from", joint.qpos + 3 + k), "from_quat_" + std::to_string(k));
@@ -35,14 +36,14 @@ void integrate_quaternion(const Joint& joint, const Expr& h, Program& p) {
 }  // namespace
 
 void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
-  p.begin("From qvel's axes into those of the solver, where a free joint turns about the world's axes.",
+  p.begin("Converts from qvel's axes to those of the solver, in which a free joint rotates about the world's axes.",
           "into_solver(const Work& w, const F* from, F* to)");
   trace_turn(model, kept, true, p);
-  p.begin("And back; `to` may be `from`.", "out_of_solver(const Work& w, const F* from, F* to)");
+  p.begin("Converts back; `to` may be `from`.", "out_of_solver(const Work& w, const F* from, F* to)");
   trace_turn(model, kept, false, p);
 
   if (model.implicit_damping) {
-    p.begin("Euler's step with dampers of the end of the step: (M + h damping)^-1 M qacc.",
+    p.begin("Computes the acceleration of Euler's step with implicit damping: (M + h damping)^-1 M qacc.",
             "damp(const Work& w, const F* qacc, F* damped)");
     std::vector<Expr> qacc;
     for (size_t i = 0; i < model.dofs.size(); ++i)
@@ -54,7 +55,7 @@ void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
     for (size_t i = 0; i < damped.size(); ++i) p.set(at("damped", static_cast<int>(i)), damped[i]);
   }
 
-  p.begin("Where a velocity leads in the time h.", "integrate(const F* from, const F* velocity, F h, F* to)");
+  p.begin("Integrates a velocity over the time h.", "integrate(const F* from, const F* velocity, F h, F* to)");
   const Expr h = p.input("h", "");
   for (const Joint& joint : model.joints) {
     for (int k = 0; k < (joint.kind == Joint::free ? 3 : 1); ++k)

@@ -32,7 +32,7 @@ class Tracer {
   Kinematics trace() {
     for (const Body& body : model_.bodies) {
       const std::string name = identifier(body.name);
-      p_.section(body.name + ": where it is, how it moves");
+      p_.section(body.name + ": position and motion");
       begin(body);
       for (const int j : body.joints) add(body, model_.joints[static_cast<size_t>(j)]);
       k_.turn.push_back(p_.named(turn_, name));
@@ -44,7 +44,7 @@ class Tracer {
   }
 
  private:
-  // As the parent carries it, before its own joints.
+  // Starts from the parent's motion, before the body's own joints.
   void begin(const Body& body) {
     turns_ = false;
     if (body.parent < 0) {
@@ -68,7 +68,7 @@ class Tracer {
     Spatial& motion = k_.axis[dof];
     if (joint.kind == Joint::slide) {
       motion = {{}, world_axis};
-      // The origin goes along with the first slides.
+      // A root's first slides also move the tree's origin.
       Vec3& place = body.parent < 0 && !turns_ ? k_.origin[static_cast<size_t>(body.tree)] : pos_;
       place = place + moved * world_axis;
     } else {
@@ -104,11 +104,11 @@ class Tracer {
   Program& p_;
   std::vector<Expr> qpos_;
   Kinematics k_;
-  // Of the body at hand.
+  // The pose and motion of the current body.
   Mat3 turn_;
   Vec3 pos_;
   Spatial velocity_, bias_;
-  bool turns_ = false;  // a hinge came before
+  bool turns_ = false;  // whether a hinge came before
 };
 
 }  // namespace

@@ -3,42 +3,42 @@
 namespace drl::robot_compiler {
 namespace {
 
-// From what see_frames(), see_centers() and see_motion() have seen.
+// Computes sensors from the quantities of derive_frames(), derive_centers() and derive_motion().
 class Tracer {
  public:
   Tracer(const RobotModel& model, Program& p) : model_(model), p_(p) {}
 
-  // The angular momentum of a frame and all that it carries, about their centre of mass.
+  // Returns the angular momentum of a frame and its subtree about their centre of mass.
   Vec3 angular_momentum(size_t frame) {
     std::vector<bool> is_carried(model_.frames.size());
-    Spatial momentum;  // about what cvel is about
+    Spatial momentum;  // about the same point as cvel
     for (size_t f = frame; f < model_.frames.size(); ++f) {
       is_carried[f] = f == frame || is_carried[static_cast<size_t>(model_.frames[f].parent)];
       if (is_carried[f]) momentum = momentum + inertia(f) * velocity(f);
     }
     const auto root = static_cast<size_t>(model_.frames[frame].root);
-    const Vec3 arm = seen_vector(p_, "subtree_com", frame) - seen_vector(p_, "subtree_com", root);
+    const Vec3 arm = derived_vector(p_, "subtree_com", frame) - derived_vector(p_, "subtree_com", root);
     return momentum.angular - cross(arm, momentum.linear);
   }
 
-  // The angular and the linear velocity of a site, in its own axes.
+  // Returns the angular and linear velocity of a site in its own axes.
   Spatial motion_of(const Mark& site) {
-    const SeenBody body = see_body(model_, site.body, p_);
+    const BodyPose body = body_pose(model_, site.body, p_);
     const auto frame = static_cast<size_t>(body.frame), root = static_cast<size_t>(model_.frames[frame].root);
-    const Vec3 arm = body.pos + body.turn * known(site.pos) - seen_vector(p_, "subtree_com", root);
+    const Vec3 arm = body.pos + body.turn * known(site.pos) - derived_vector(p_, "subtree_com", root);
     const Mat3 into_site = transposed(body.turn * known(site.turn));
     const Spatial about_center = velocity(frame);
     return {into_site * about_center.angular, into_site * (about_center.linear + cross(about_center.angular, arm))};
   }
 
  private:
-  // Of arrays that have no place for the world.
+  // These arrays have no entry for the world.
   Spatial velocity(size_t frame) const {
-    return {seen_vector(p_, "cvel", frame - 1), seen_vector(p_, "cvel", frame - 1, 3)};
+    return {derived_vector(p_, "cvel", frame - 1), derived_vector(p_, "cvel", frame - 1, 3)};
   }
   Inertia inertia(size_t frame) const {
-    Inertia inertia{model_.frames[frame].mass, seen_vector(p_, "cinert", frame - 1, 6), {}};
-    for (int c = 0; c < 6; ++c) inertia.rotational[c] = seen_number(p_, "cinert", frame - 1, c);
+    Inertia inertia{model_.frames[frame].mass, derived_vector(p_, "cinert", frame - 1, 6), {}};
+    for (int c = 0; c < 6; ++c) inertia.rotational[c] = derived_number(p_, "cinert", frame - 1, c);
     return inertia;
   }
 
@@ -50,9 +50,9 @@ class Tracer {
 
 void trace_sensors(const RobotModel& model, Program& p) {
   if (model.sensors.empty()) return;
-  p.begin(
-      "Sensors of motion, each in the place of MuJoCo's sensordata, from what is seen of frames, centres and motion.",
-      model.runge_kutta ? "see_sensors(const Seen& seen, F (*sensed)[4])" : "see_sensors(Seen& seen)");
+  p.begin("Computes motion sensors, in the places of MuJoCo's sensordata, from frames, centres and motion.",
+          model.runge_kutta ? "derive_sensors(const Derived& derived, F (*sensed)[4])"
+                            : "derive_sensors(Derived& derived)");
   const std::vector<int> places = sensor_places(model);
   Tracer tracer(model, p);
   for (const Sensor& sensor : model.sensors) {
@@ -68,7 +68,7 @@ void trace_sensors(const RobotModel& model, Program& p) {
     }
     for (int c = 0; c < 3; ++c) {
       const int place = places[static_cast<size_t>(sensor.first + c)];
-      p.set(place < 0 ? at("seen.sensor", sensor.first + c) : at("sensed", place / 4, place % 4), value[c]);
+      p.set(place < 0 ? at("derived.sensor", sensor.first + c) : at("sensed", place / 4, place % 4), value[c]);
     }
   }
 }

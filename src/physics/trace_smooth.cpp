@@ -6,15 +6,15 @@
 namespace drl::robot_compiler {
 namespace {
 
-// Of a corner that does not touch.
+// The distance of a corner that does not touch.
 constexpr double kFarAway = 1e10;
 
-// MuJoCo's first tangent: along a capsule, and y for a sphere.
+// Returns MuJoCo's first tangent: along a capsule, or y for a sphere.
 Vec3 tangent_of(const FloorContact& contact, const Kinematics& kinematics) {
   return contact.axis ? kinematics.turn[static_cast<size_t>(contact.body)] * known(*contact.axis) : unit_vector(1);
 }
-// In a plane, the edges across it are one, of twice the weight; but of a capsule that lies across the plane at another
-// angle than a right one, none is.
+// Returns the number of different edges. If the robot moves in a plane, the two edges across the plane are merged into
+// one with twice the weight, unless a capsule lies across the plane obliquely.
 int edges_of(const RobotModel& model, const Kinematics& kinematics) {
   const bool moves_in_plane = std::ranges::all_of(
       kinematics.axis, [](const Spatial& s) { return s.angular[0].is(0) && s.angular[2].is(0) && s.linear[1].is(0); });
@@ -26,8 +26,7 @@ int edges_of(const RobotModel& model, const Kinematics& kinematics) {
   return is_planar ? 3 : 4;
 }
 
-// Of what contacts add to the equations of a body's motion (trace_constraints.cpp): which components of force and
-// motion a number is of.
+// Returns the two components of force and motion that a term of a body's coupling (trace_constraints.cpp) connects.
 std::array<int, 2> components_of_coupling(int k) {
   constexpr std::array<int, 2> kSymmetric[] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
   if (k < 6) return kSymmetric[k];
@@ -35,7 +34,8 @@ std::array<int, 2> components_of_coupling(int k) {
   if (k < 21) return {3 + kSymmetric[k - 15][0], 3 + kSymmetric[k - 15][1]};
   return {k - 21, k - 21};
 }
-// What bodies keep of motions along these axes. Elliptic cones keep all.
+// Chooses the components of motion that bodies keep, given the axes of their motions. With elliptic cones they keep
+// all.
 void place_components(const RobotModel& model, const std::vector<Spatial>& axis, Program& p) {
   std::vector<bool> moves(6, model.elliptic), couples;
   for (const Spatial& a : axis)
@@ -47,7 +47,8 @@ void place_components(const RobotModel& model, const std::vector<Spatial>& axis,
   p.motion_places = numbered(moves), p.coupling_places = numbered(couples);
 }
 
-// A row for each joint with limits, of the nearer one: residual = sign qacc + rest, and it pulls where that is below 0.
+// Writes a row for each joint with limits, for the nearer limit: residual = sign qacc + rest. The row is active if the
+// residual is negative.
 void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   const auto joints = limited_joints(model);
   for (size_t l = 0; l < joints.size(); ++l) {
@@ -69,7 +70,8 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
   }
 }
 
-// What a loop over `values` reads: the one value that is known of all of them, or `read`, into which each is put.
+// Returns what a loop over `values` reads: their common value if it is known and the same for all; otherwise stores
+// each value and returns `read`.
 Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::string>& places,
             const std::string& read, const std::string& name, bool is_always_read) {
   if (values.empty()) return 0;
@@ -80,7 +82,7 @@ Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::
   return p.input(read, name);
 }
 
-// A row for each number of qvel with dry friction: residual = qacc + rest, in the axes of qvel.
+// Writes a row for each degree of freedom with dry friction: residual = qacc + rest, in the axes of qvel.
 void trace_frictions(const RobotModel& model, Program& p) {
   int number = 0;
   for (const int dof : frictional_dofs(model)) {
@@ -93,7 +95,7 @@ Vec3 center_of(const FloorContact& contact, const Kinematics& kinematics) {
   const auto body = static_cast<size_t>(contact.body);
   return kinematics.pos[body] + kinematics.turn[body] * known(contact.center);
 }
-// From the floor. A corner of a box that is above its centre does not touch.
+// Returns the distance from the floor. A box's corner that is above the box's centre does not touch.
 Expr distance_of(const RobotModel& model, const FloorContact& contact, const Vec3& center,
                  const Kinematics& kinematics) {
   const auto body = static_cast<size_t>(contact.body);
@@ -130,7 +132,7 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     kept.center[k] = field(values, std::string("center_") + "xyz"[k]);
   }
   if (count_cones(model) > 0)
-    p.add_field("Touch", "distance");  // trace_distances() finds it
+    p.add_field("Touch", "distance");  // set by trace_distances()
   else
     kept.distance = field(distances, "distance");
   if (!model.elliptic) kept.along_x = field(along[0], "along_x"), kept.along_y = field(along[1], "along_y");
@@ -148,26 +150,27 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
   }
 }
 
-// Centres and half axes of what may touch each other, from the origin of the first tree, and where other trees' are.
-void trace_rounds(const RobotModel& model, const Kinematics& kinematics, Program& p) {
+// Writes the centres and half axes of the geoms of pairs relative to the first tree's origin, and the offsets between
+// trees.
+void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   const Vec3 first = kinematics.origin[0];
   for (size_t t = 1; t < kinematics.origin.size(); ++t)
-    for (int k = 0; k < 3; ++k) p.set(at("w.between", static_cast<int>(t), k), first[k] - kinematics.origin[t][k]);
+    for (int k = 0; k < 3; ++k) p.set(at("w.tree_offset", static_cast<int>(t), k), first[k] - kinematics.origin[t][k]);
   int boxes = 0;
-  for (size_t r = 0; r < model.rounds.size(); ++r) {
-    const Round& round = model.rounds[r];
-    const std::string name = identifier(round.name), place = at("w.round", static_cast<int>(r));
-    Vec3 center = known(round.center) - first, half = known(round.half);
-    if (round.body >= 0) {
-      const auto body = static_cast<size_t>(round.body);
+  for (size_t r = 0; r < model.pair_geoms.size(); ++r) {
+    const PairGeom& geom = model.pair_geoms[r];
+    const std::string name = identifier(geom.name), place = at("w.geom_axis", static_cast<int>(r));
+    Vec3 center = known(geom.center) - first, half = known(geom.half);
+    if (geom.body >= 0) {
+      const auto body = static_cast<size_t>(geom.body);
       const auto tree = static_cast<size_t>(model.bodies[body].tree);
-      center = kinematics.origin[tree] - first + (kinematics.pos[body] + kinematics.turn[body] * known(round.center));
+      center = kinematics.origin[tree] - first + (kinematics.pos[body] + kinematics.turn[body] * known(geom.center));
       half = kinematics.turn[body] * half;
     }
     p.named(center, name + "_center"), p.named(half, name + "_half");
-    if (round.box) {
+    if (geom.box) {
       const Mat3 turn =
-          round.body < 0 ? known(round.turn) : kinematics.turn[static_cast<size_t>(round.body)] * known(round.turn);
+          geom.body < 0 ? known(geom.turn) : kinematics.turn[static_cast<size_t>(geom.body)] * known(geom.turn);
       for (int i = 0; i < 3; ++i)
         for (int k = 0; k < 3; ++k) p.set(at(at("w.box", boxes) + ".turn", i, k), turn[i][k]);
       boxes += 1;
@@ -191,8 +194,8 @@ Expr impedance(const Impedance& curve, const Expr& x) {
 
 void trace_distances(const RobotModel& model, Program& p) {
   if (count_cones(model) == 0) return;
-  p.begin("How far from the floor all is that may touch it, in double.",
-          "distances(const auto& qpos, const auto& distance)", false, true);
+  p.begin("Computes the distances from the floor, in double.", "distances(const auto& qpos, const auto& distance)",
+          false, true);
   const Kinematics kinematics = trace_kinematics(model, p);
   for (size_t c = 0; c < model.contacts.size(); ++c) {
     const FloorContact& contact = model.contacts[c];
@@ -201,8 +204,8 @@ void trace_distances(const RobotModel& model, Program& p) {
 }
 
 Kept trace_smooth(const RobotModel& model, Program& p) {
-  p.begin("All but the constraints: what they are made of goes into the work.",
-          "smooth(const F* qpos, const F* qvel, const F* ctrl, " + own_parameters(model) + "Work& w)");
+  p.begin("Computes the dynamics without constraints, and stores what the constraints need in the work.",
+          "smooth(const F* qpos, const F* qvel, const F* ctrl, " + parameters_argument(model) + "Work& w)");
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);
   p.edges = edges_of(model, kinematics);
@@ -231,11 +234,11 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   trace_limits(model, kinematics, p);
   p.section("dry friction");
   trace_frictions(model, p);
-  p.section("where contacts may be");
+  p.section("contact points");
   trace_touches(model, kinematics, kept, p);
   if (model.pairs.empty()) return kept;
-  p.section("what may touch each other");
-  trace_rounds(model, kinematics, p);
+  p.section("geoms of pairs");
+  trace_pair_geoms(model, kinematics, p);
   return kept;
 }
 

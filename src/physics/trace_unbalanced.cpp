@@ -5,7 +5,7 @@ namespace {
 
 Expr force_of(Program& p, int number, const std::string& name) { return p.input(at("w.forces.limit", number), name); }
 
-// Adds dry friction, which of a free joint's turning is along its body's axes.
+// Adds dry friction. For the rotation of a free joint it acts along the body's axes.
 void add_frictions(const RobotModel& model, const Kept& kept, Program& p, std::vector<Expr>& force) {
   int number = static_cast<int>(limited_joints(model).size());
   for (const int dof : frictional_dofs(model)) {
@@ -26,7 +26,7 @@ void add_frictions(const RobotModel& model, const Kept& kept, Program& p, std::v
 
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
   if (!refines(model)) return;
-  p.begin("Of the forces of the work, and M qacc: what is not in balance, along qacc.",
+  p.begin("Computes how much the work's forces and M qacc are out of balance, along qacc.",
           "unbalanced(const Work& w, const F* qacc, F* force)");
   std::vector<Expr> x, force = kept.force;
   for (size_t i = 0; i < force.size(); ++i)

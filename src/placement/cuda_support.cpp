@@ -15,9 +15,9 @@ std::string reason_of(gpuError_t status) {
   int driver = 0, runtime = 0;
   (void)gpuDriverGetVersion(&driver);
   (void)gpuRuntimeGetVersion(&runtime);
-  if (driver == 0) return "no GPU driver here";  // the runtime calls that an old one
-  return std::string(gpuGetErrorString(status)) + ", driver for CUDA " + cuda_version_text(driver) + ", build with " +
-         cuda_version_text(runtime);
+  if (driver == 0) return "no GPU driver on this node";  // the runtime would report an insufficient driver
+  return std::string(gpuGetErrorString(status)) + "; the driver supports CUDA " + cuda_version_text(driver) +
+         ", drl was built with CUDA " + cuda_version_text(runtime);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What this build can do with GPUs, and the driver of this machine lets it do.
+// The GPU support of this build and of this machine's driver.
 #pragma once
 
 #include <string>
@@ -6,21 +6,21 @@
 namespace drl {
 
 struct CudaSupport {
-  bool built = false;        // with CUDA
-  int devices = 0;           // that the driver shows to this process
-  std::string trouble = {};  // why there are none, in the driver's words
+  bool built = false;        // drl was built with CUDA
+  int devices = 0;           // number of GPUs that the driver shows to this process
+  std::string trouble = {};  // the driver's reason if it shows none
 };
 
-// Asks the driver, once.
+// Queries the driver once and caches the result.
 const CudaSupport& cuda_support();
 
-// The name of a device that the driver shows, "NVIDIA H100 80GB HBM3"; "" without CUDA.
+// Returns the name of a visible device, such as "NVIDIA H100 80GB HBM3"; "" without CUDA.
 std::string gpu_name(int device);
 
-// All of this process' work on GPUs is done on this one from now on.
+// Makes this device the current one of the calling thread.
 void use_gpu(int device);
 
-// Of the runtime, "13.0"; "" without CUDA.
+// Returns the version of the CUDA runtime, such as "13.0"; "" without CUDA.
 std::string cuda_version();
 
 }  // namespace drl

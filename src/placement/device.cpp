@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<size_t> place_in(const std::string& text) { return number_in<size_t>(text); }
-bool is_number(const std::string& text) { return place_in(text).has_value(); }
+std::optional<size_t> parse_index(const std::string& text) { return number_in<size_t>(text); }
+bool is_number(const std::string& text) { return parse_index(text).has_value(); }
 
-// As CUDA reads CUDA_VISIBLE_DEVICES: what stands before the first entry that is no device ("-1", "NoDevFiles").
+// Parses CUDA_VISIBLE_DEVICES as CUDA does: the list ends at the first entry that is not a device ("-1", "NoDevFiles").
 std::vector<std::string> devices_in_list(const std::string& list) {
   std::vector<std::string> devices;
   for (const std::string& entry : split(list, ',')) {
@@ -36,19 +36,21 @@ std::vector<std::string> numbers_below(int n) {
   return names;
 }
 
-// Slurm's numbers, which are those of the whole node: of the step (in a task, of that task), or of the job.
+// Returns Slurm's GPU numbers, which count the whole node's GPUs: those of the step (in a task: of the task), or else
+// of the job.
 std::vector<std::string> slurm_gpus(const Environment& environment) {
   for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"})
     if (const auto list = environment(name)) return devices_in_list(*list);
   return {};
 }
 
-// Where Slurm hides the other devices (ConstrainDevices), CUDA counts from 0 among `slurm`'s; else both mean the same.
+// Returns the node's numbers of the visible devices. If Slurm hides other devices (ConstrainDevices), CUDA numbers
+// those in `slurm` from 0; otherwise CUDA and Slurm use the same numbers.
 std::vector<std::string> ids_on_node(const std::vector<std::string>& visible, const std::vector<std::string>& slurm) {
-  const bool counted_anew = !std::ranges::all_of(visible, [&](const std::string& v) { return contains(slurm, v); });
+  const bool renumbered = !std::ranges::all_of(visible, [&](const std::string& v) { return contains(slurm, v); });
   std::vector<std::string> ids = visible;
   for (std::string& id : ids)
-    if (const auto place = place_in(id); counted_anew && place && *place < slurm.size()) id = slurm[*place];
+    if (const auto index = parse_index(id); renumbered && index && *index < slurm.size()) id = slurm[*index];
   return ids;
 }
 
@@ -59,7 +61,7 @@ std::string first_word(const fs::path& file) {
   return word;
 }
 
-// Of PCI classes 0x03 (display and 3D controllers), and 0x12 (processing accelerators, as AMD's MI300).
+// Looks for PCI classes 0x03 (display and 3D controllers) and 0x12 (processing accelerators, such as AMD's MI300).
 bool has_pci_gpu(const fs::path& root, const std::string& vendor) {
   std::error_code ignored;
   for (const fs::directory_entry& device : fs::directory_iterator(root / "sys/bus/pci/devices", ignored)) {
@@ -75,7 +77,7 @@ bool has_nvidia_gpu(const fs::path& root) {
   return fs::exists(root / "dev/nvidia0", ignored) || has_pci_gpu(root, "0x10de");
 }
 
-// Also a processor's own graphics: whether they are a job's GPUs, the job says.
+// Also true for integrated graphics. The job's variables show whether GPUs were granted.
 bool has_amd_gpu(const fs::path& root) {
   std::error_code ignored;
   if (fs::exists(root / "dev/kfd", ignored))  // ROCm's driver, which computes through the render nodes
@@ -84,52 +86,54 @@ bool has_amd_gpu(const fs::path& root) {
   return has_pci_gpu(root, "0x1002");
 }
 
-// What a batch system grants: the first of these lists that is set, even if it is empty (ROCm reads them in this
-// order). nullopt if none is.
+// Returns whether the batch system granted AMD GPUs, by the first of these lists that is set (in ROCm's order); an
+// empty list means none. Returns nullopt if no list is set.
 std::optional<bool> lists_amd_gpus(const Environment& environment) {
   for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"})
     if (const auto list = environment(name)) return !devices_in_list(*list).empty();
   return std::nullopt;
 }
 
-[[noreturn]] void bad_gpu_ids(const std::string& gpu_ids, const std::string& why, size_t visible) {
+[[noreturn]] void refuse_gpu_ids(const std::string& gpu_ids, const std::string& why, size_t visible) {
   const std::string last = visible > 1 ? fmt::format(" to {}", visible - 1) : "";
-  throw UsageError(fmt::format("--gpu_ids {} is not possible ({}): give all, None{}", printable(gpu_ids), why,
-                               visible ? ", or a list from 0" + last + " as in --gpu_ids 0" : ""));
+  throw UsageError(fmt::format("--gpu_ids {} is not valid ({}): use --gpu_ids all{} --gpu_ids None{}",
+                               printable(gpu_ids), why, visible ? "," : " or",
+                               visible ? ", or a list of numbers from 0" + last + " such as --gpu_ids 0" : ""));
 }
 
-// The places in `visible` that --gpu_ids names.
-std::vector<size_t> gpu_places(size_t visible, const std::string& gpu_ids) {
-  std::vector<size_t> places;
+// Returns the positions in `visible` that --gpu_ids selects.
+std::vector<size_t> selected_positions(size_t visible, const std::string& gpu_ids) {
+  std::vector<size_t> positions;
   if (gpu_ids.empty() || gpu_ids == "all") {
-    places.resize(visible);
-    std::iota(places.begin(), places.end(), 0);
-    return places;
+    positions.resize(visible);
+    std::iota(positions.begin(), positions.end(), 0);
+    return positions;
   }
-  if (no_gpus(gpu_ids)) return places;
+  if (no_gpus(gpu_ids)) return positions;
   std::string list = gpu_ids;
   std::ranges::replace_if(
       list, [](char c) { return c == '[' || c == ']' || c == ' '; }, ',');
   for (const std::string& word : split(list, ',')) {
     if (word.empty()) continue;
-    const auto place = place_in(word);
-    if (!place) bad_gpu_ids(gpu_ids, "\"" + printable(word) + "\" is not a number", visible);
-    if (*place >= visible) bad_gpu_ids(gpu_ids, counted(visible, "GPU") + " visible, counted from 0", visible);
-    if (std::ranges::count(places, *place)) bad_gpu_ids(gpu_ids, word + " stands there twice", visible);
-    places.push_back(*place);
+    const auto position = parse_index(word);
+    if (!position) refuse_gpu_ids(gpu_ids, "\"" + printable(word) + "\" is not a number", visible);
+    if (*position >= visible) refuse_gpu_ids(gpu_ids, counted(visible, "GPU") + " visible, counted from 0", visible);
+    if (std::ranges::count(positions, *position)) refuse_gpu_ids(gpu_ids, word + " is listed twice", visible);
+    positions.push_back(*position);
   }
-  if (places.empty()) bad_gpu_ids(gpu_ids, "it names no GPU", visible);
-  return places;
+  if (positions.empty()) refuse_gpu_ids(gpu_ids, "the list is empty", visible);
+  return positions;
 }
 
 template <class T>
-std::vector<T> at_places(const std::vector<T>& all, const std::vector<size_t>& places) {
+std::vector<T> at_positions(const std::vector<T>& all, const std::vector<size_t>& positions) {
   std::vector<T> chosen;
-  for (size_t place : places) chosen.push_back(all[place]);
+  for (size_t position : positions) chosen.push_back(all[position]);
   return chosen;
 }
 
-// Gives a rank a device; ranks that have one may have to move to another (augmenting paths of a bipartite matching).
+// Assigns devices to ranks by bipartite matching with augmenting paths: placing a rank may move earlier ranks to other
+// devices.
 class Matching {
  public:
   explicit Matching(const std::vector<std::vector<std::string>>& ids) : ids_(ids) {}
@@ -153,7 +157,7 @@ class Matching {
   }
 
   const std::vector<std::vector<std::string>>& ids_;
-  std::map<std::string, size_t> holders_;  // of the devices
+  std::map<std::string, size_t> holders_;  // the rank of each assigned device
   std::set<std::string> seen_;
 };
 
@@ -165,12 +169,12 @@ class Matching {
   std::ranges::sort(all);
   if (all.size() >= ids.size())
     throw UsageError(
-        fmt::format("{} ranks of this node cannot have a GPU each (some see only the same ones, of {}): "
-                    "let all see all, by srun --gpu-bind=none",
+        fmt::format("the {} ranks on this node cannot have one GPU each (some of them see too few of the GPUs {}): let "
+                    "each rank see all GPUs, with srun --gpu-bind=none",
                     ids.size(), join(all, ", ")));
   throw UsageError(
-      fmt::format("{0} ranks of this node have only {1} ({2}; each rank needs its own): start one rank per "
-                  "GPU, by srun --ntasks-per-node={3}, or by --ranks {3} on one node",
+      fmt::format("the {0} ranks on this node have only {1} ({2}; each rank needs its own): start one rank per GPU, "
+                  "with srun --ntasks-per-node={3}, or with --ranks {3} on a single node",
                   ids.size(), counted(std::ssize(all), "GPU"), join(all, ", "), all.size()));
 }
 
@@ -188,7 +192,8 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
   if (!gpus.physical && gpus.in_job && has_amd_gpu(root)) gpus.amd = lists_amd_gpus(environment).value_or(gpus.granted);
   gpus.ids = ids_on_node(gpus.visible, slurm);
   const auto task = environment("SLURM_LOCALID");
-  // One device, of which nobody says which it is, where the node has several: this task's own.
+  // This task has one device of several on the node, and no variable contains its number: use a name unique to the
+  // task.
   if (slurm.empty() && on_node > 1 && gpus.ids.size() == 1 && is_number(gpus.ids[0]) && task)
     gpus.ids[0] += " of task " + *task;
   return gpus;
@@ -197,65 +202,68 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
 bool no_gpus(const std::string& gpu_ids) { return gpu_ids == "None" || gpu_ids == "none"; }
 
 Gpus select_gpus(Gpus gpus, const std::string& gpu_ids) {
-  const std::vector<size_t> places = gpu_places(gpus.visible.size(), gpu_ids);
-  if (gpus.places.empty())
-    gpus.places.resize(gpus.visible.size()), std::iota(gpus.places.begin(), gpus.places.end(), 0);
-  gpus.visible = at_places(gpus.visible, places);
-  gpus.ids = at_places(gpus.ids, places);
-  gpus.places = at_places(gpus.places, places);
+  const std::vector<size_t> positions = selected_positions(gpus.visible.size(), gpu_ids);
+  if (gpus.indices.empty())
+    gpus.indices.resize(gpus.visible.size()), std::iota(gpus.indices.begin(), gpus.indices.end(), 0);
+  gpus.visible = at_positions(gpus.visible, positions);
+  gpus.ids = at_positions(gpus.ids, positions);
+  gpus.indices = at_positions(gpus.indices, positions);
   return gpus;
 }
 
 std::vector<int> assign_devices(const std::vector<std::vector<std::string>>& ids) {
-  std::vector<int> places(ids.size(), -1);
-  if (std::ranges::all_of(ids, [](const auto& list) { return list.empty(); })) return places;
+  std::vector<int> positions(ids.size(), -1);
+  if (std::ranges::all_of(ids, [](const auto& list) { return list.empty(); })) return positions;
   Matching matching(ids);
-  for (size_t rank = ids.size(); rank-- > 0;)  // so that the first ranks, which come last, get their first devices
+  for (size_t rank = ids.size(); rank-- > 0;)  // in reverse order, so that the first ranks get their first devices
     if (!matching.place(rank)) too_few_devices(ids);
   for (const auto& [id, rank] : matching.holders())
-    places[rank] = static_cast<int>(std::ranges::find(ids[rank], id) - ids[rank].begin());
-  return places;
+    positions[rank] = static_cast<int>(std::ranges::find(ids[rank], id) - ids[rank].begin());
+  return positions;
 }
 
 namespace {
 
-// The GPUs that CUDA sees: what Slurm or CUDA_VISIBLE_DEVICES name, or all that the driver shows.
-Gpus with_the_drivers(Gpus gpus, const CudaSupport& cuda) {
+// Returns the GPUs that Slurm or CUDA_VISIBLE_DEVICES list, or else all GPUs that the driver shows.
+Gpus or_all_of_driver(Gpus gpus, const CudaSupport& cuda) {
   if (!gpus.visible.empty() || cuda.devices == 0) return gpus;
   gpus.visible = gpus.ids = numbers_below(cuda.devices);
   return gpus;
 }
 
-// --device cuda:N is --device cuda --gpu_ids N.
+// --device cuda:N means --device cuda --gpu_ids N.
 std::string gpu_ids_of(const std::string& device, const std::string& gpu_ids) {
   const size_t colon = device.find(':');
   if (colon == std::string::npos) return gpu_ids;
   const std::string number = device.substr(colon + 1);
   if (!is_number(number))
-    throw UsageError("--device " + printable(device) + " is unknown (a GPU has a number): use --device cuda:0");
+    throw UsageError("--device " + printable(device) +
+                     " is not valid (a GPU's number must follow cuda:): use --device cuda:0");
   if (!gpu_ids.empty() && gpu_ids != "all" && gpu_ids != number)
-    throw UsageError(
-        fmt::format("--device {} and --gpu_ids {} name different GPUs: give one of them", device, printable(gpu_ids)));
+    throw UsageError(fmt::format(
+        "--device {0} and --gpu_ids {1} select different GPUs (use one of the two options): use --device {0}", device,
+        printable(gpu_ids)));
   return number;
 }
 
-DeviceChoice on_the_cpu(const Gpus& gpus, const CudaSupport& cuda) {
+// Returns the choice if CUDA shows no GPU. Throws UsageError if the GPUs of a Slurm job would be idle.
+DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda) {
   DeviceChoice choice;
   if (gpus.amd)
     throw UsageError(
-        "the job's GPUs would idle (they are AMD's, and drl computes on NVIDIA GPUs and CPUs): ask for nodes with "
-        "NVIDIA GPUs, or use --device cpu, and ask for no GPUs");
-  const std::string why = !cuda.built ? "this build computes on the CPU only" : cuda.trouble;
+        "the job's GPUs would be idle (they are AMD GPUs; drl runs on NVIDIA GPUs and CPUs only): request nodes with "
+        "NVIDIA GPUs, or request no GPUs and use --device cpu");
+  const std::string why = !cuda.built ? "this build of drl has no GPU support" : cuda.trouble;
   if (gpus.granted && gpus.physical)
-    throw UsageError("the job's GPUs would idle (" + why + "): " +
-                     (cuda.built ? "see nvidia-smi and drl_doctor on this node, or use --device cpu"
-                                 : "use a build with CUDA (README, \"Build elsewhere\"), or --device cpu"));
+    throw UsageError("the job's GPUs would be idle (" + why + "): " +
+                     (cuda.built ? "run nvidia-smi and drl_doctor on this node, or use --device cpu"
+                                 : "build drl with GPU support (docs/install.md, \"GPUs\"), or use --device cpu"));
   if (gpus.granted) {
     choice.gpus = gpus;
     choice.warning =
-        "Slurm granted GPUs, but there is no NVIDIA GPU in this node: computing on the CPU, with one rank per GPU";
+        "Slurm granted GPUs, but this node has no NVIDIA GPU: computing on the CPU, with one rank per granted GPU";
   } else if (gpus.physical && !gpus.in_job) {
-    choice.info = "this machine's NVIDIA GPU is not used: " + why;
+    choice.info = "the NVIDIA GPU of this machine is not used (" + why + ")";
   }
   return choice;
 }
@@ -267,24 +275,24 @@ DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids
   const bool wants_cuda = device == "cuda" || device.starts_with("cuda:");
   if (device != "auto" && device != "cpu" && !wants_cuda)
     throw UsageError("--device " + printable(device) +
-                     " is unknown (devices are auto, cpu, cuda and cuda:N): use --device auto");
+                     " is not valid (choices: auto, cpu, cuda, cuda:N): use --device auto");
   if (wants_cuda && !cuda.built)
     throw UsageError("--device " + printable(device) +
-                     " is not available (this build computes on the CPU only): use a build with CUDA (README, \"Build "
-                     "elsewhere\"), or --device cpu");
+                     " is not available (this build of drl has no GPU support): build drl with GPU support "
+                     "(docs/install.md, \"GPUs\"), or use --device cpu");
   if (wants_cuda && cuda.devices == 0)
     throw UsageError("--device " + printable(device) + " is not available (" + cuda.trouble +
-                     "): ask for GPUs (srun --gpus-per-node=4), see nvidia-smi, or use --device cpu");
+                     "): request GPUs (srun --gpus-per-node=4), check nvidia-smi, or use --device cpu");
   if (device == "cpu" || no_gpus(gpu_ids)) return {};
   if (cuda.devices == 0) {
-    DeviceChoice choice = on_the_cpu(gpus, cuda);
+    DeviceChoice choice = choose_cpu(gpus, cuda);
     const Gpus selected = select_gpus(gpus, gpu_ids);
     if (choice.one_rank_per_gpu()) choice.gpus = selected;
     return choice;
   }
   DeviceChoice choice;
   choice.cuda = true;
-  choice.gpus = select_gpus(with_the_drivers(gpus, cuda), gpu_ids_of(device, gpu_ids));
+  choice.gpus = select_gpus(or_all_of_driver(gpus, cuda), gpu_ids_of(device, gpu_ids));
   return choice;
 }
 

@@ -1,4 +1,4 @@
-// Which device a rank computes on. Decisions are pure functions of what each rank of the node sees.
+// Chooses the device of each rank. The decisions are pure functions of the devices that the ranks of a node see.
 #pragma once
 
 #include <filesystem>
@@ -12,44 +12,45 @@ namespace drl {
 
 // The GPUs that this process may use.
 struct Gpus {
-  // As CUDA_VISIBLE_DEVICES names them (indices, UUIDs, MIG names); 0 to n-1 when it is unset and Slurm granted n.
+  // The names in CUDA_VISIBLE_DEVICES (indices, UUIDs, MIG names); 0 to n-1 if it is unset and Slurm granted n GPUs.
   std::vector<std::string> visible = {};
-  // The same devices by names that differ for different devices of the node: where Slurm shows each task only its own,
-  // all tasks call it "0" in CUDA_VISIBLE_DEVICES, and SLURM_STEP_GPUS says which it is.
+  // The same devices by names that are unique on the node. If Slurm shows each task only one GPU, CUDA_VISIBLE_DEVICES
+  // is "0" in all tasks, and SLURM_STEP_GPUS contains the number on the node.
   std::vector<std::string> ids = {};
-  std::vector<int> places = {};  // what CUDA calls them: those of select_gpus keep the place they had; empty: 0, 1, ...
-  bool in_job = false;           // within a Slurm job
-  bool granted = false;          // by Slurm, and not taken back by an empty CUDA_VISIBLE_DEVICES
-  bool physical = false;         // an NVIDIA GPU is in this node, not only a Slurm resource of that name
-  bool amd = false;              // the granted ones are AMD's
+  // CUDA's indices of these devices. select_gpus keeps the original indices; empty means 0, 1, ...
+  std::vector<int> indices = {};
+  bool in_job = false;    // within a Slurm job
+  bool granted = false;   // Slurm granted GPUs, and CUDA_VISIBLE_DEVICES does not hide them
+  bool physical = false;  // this node has an NVIDIA GPU, not only a Slurm resource called gpu
+  bool amd = false;       // the granted GPUs are AMD's
 };
 
-// `root` is where /dev and /sys are.
+// Reads the GPUs of this process from the environment and from `root`, which contains /dev and /sys.
 Gpus visible_gpus(const Environment& environment, const std::filesystem::path& root = "/");
 
-// Does --gpu_ids say "None", the CPU?
+// Returns whether --gpu_ids is "None", which selects the CPU.
 bool no_gpus(const std::string& gpu_ids);
 
-// The part of `gpus` that --gpu_ids names, as mjlab has it: "all" (or ""), a list of places in `visible` ("0,2", "0 2"
-// or "[0, 2]"), or "None". Throws UsageError for anything else.
+// Returns the GPUs that --gpu_ids selects, with mjlab's syntax: "all" (or ""), a list of positions in `visible` ("0,2",
+// "0 2" or "[0, 2]"), or "None". Throws UsageError for anything else.
 Gpus select_gpus(Gpus gpus, const std::string& gpu_ids);
 
-// The device of each rank of a node, as its place in `ids[rank]`, the devices that the rank may use (Gpus::ids); -1,
-// the CPU, if none may use any. No device is used twice; ranks with the same devices take them in their order. Throws
-// UsageError if the devices are too few.
+// Assigns a device to each rank of a node. `ids[rank]` lists the devices that the rank may use (Gpus::ids). Returns a
+// position in `ids[rank]` for each rank, or -1 (the CPU) for all ranks if no rank has a device. No device is used
+// twice; ranks with the same list take the devices in order. Throws UsageError if there are too few devices.
 std::vector<int> assign_devices(const std::vector<std::vector<std::string>>& ids);
 
-// What --device and --gpu_ids mean to this build and this machine.
+// The outcome of --device and --gpu_ids for this build and this machine.
 struct DeviceChoice {
-  bool cuda = false;          // compute on GPUs, else on the CPU
-  Gpus gpus = {};             // those that ranks are counted by and placed near to, on the CPU too
-  std::string warning, info;  // for rank 0 to say, often empty
+  bool cuda = false;          // compute on GPUs, otherwise on the CPU
+  Gpus gpus = {};             // they determine the number of ranks and their cores, even if the ranks use the CPU
+  std::string warning, info;  // messages for rank 0 to print; may be empty
 
   bool one_rank_per_gpu() const { return !gpus.visible.empty(); }
 };
 
-// `device` is "auto", "cpu", "cuda", or "cuda:N" for the Nth visible one. Pure. Throws UsageError for a device that is
-// not there, and where a Slurm job would pay for GPUs that idle.
+// Chooses the device. `device` is "auto", "cpu", "cuda", or "cuda:N" for visible GPU N. Throws UsageError if the device
+// does not exist, or if the GPUs of a Slurm job would be idle. Pure.
 DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids, const Gpus& gpus,
                            const CudaSupport& cuda);
 

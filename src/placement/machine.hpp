@@ -12,7 +12,8 @@ struct Machine {
 };
 
 Machine this_machine();
-// The CPU's name in /proc/cpuinfo; Arm has numbers there: "aarch64 (implementer 0x41, part 0xd4f)". Pure.
+// Returns the CPU's name from /proc/cpuinfo. Arm CPUs only have numbers there: "aarch64 (implementer 0x41, part
+// 0xd4f)". Pure.
 std::string cpu_model_of(const std::string& cpuinfo, const std::string& architecture);
 
 }  // namespace drl

@@ -24,16 +24,16 @@ namespace {
 
 constexpr const char* kWidthVariable = "DRL_TERMINAL_WIDTH";
 
-// Forwarded to the ranks by mpirun, which takes SIGINT itself for the order to end them. MPICH's mpiexec does not
-// forward SIGUSR2: it dies of it.
-int stand_in_for_interrupt() { return is_open_mpi() ? SIGUSR2 : SIGQUIT; }
+// Returns the signal that replaces SIGINT, because mpirun ends the ranks on SIGINT instead of forwarding it. MPICH's
+// mpiexec does not forward SIGUSR2 either: it is killed by it.
+int interrupt_substitute() { return is_open_mpi() ? SIGUSR2 : SIGQUIT; }
 
-// The launcher of the MPI that drl was built with, since the first on PATH may be another MPI's; where that file is no
-// more, because drl moved to another machine, the one on PATH.
+// Returns the launcher of the MPI that drl was built with, because the first one on PATH may be another MPI's. If that
+// file does not exist, because drl was moved to another machine, it returns the one on PATH.
 const char* mpirun_program() { return access(DRL_MPIEXEC, X_OK) == 0 ? DRL_MPIEXEC : "mpirun"; }
 
-// Where rank 0 leaves the exit code on which all ranks agree. For mpirun they then end with 0: it takes every other
-// code for a failure, kills the ranks that still finish, and may report the code of any of them.
+// The file to which rank 0 writes the exit code that all ranks agree on. The ranks themselves exit with 0, because
+// mpirun takes any other code as a failure, kills the ranks that are still running, and may report any rank's code.
 constexpr const char* kExitCodeVariable = "DRL_EXIT_CODE_FILE";
 
 int own_terminal_width() {
@@ -45,11 +45,12 @@ int own_terminal_width() {
 
 int exit_code_for(int signal) { return signal == SIGUSR1 ? kContinue : signal == SIGINT ? kInterrupted : kTerminated; }
 
-// MPICH's mpiexec tells the signal that ended a rank by its bare number; no exit code of ours is as small, but 1 and 2.
-int with_signals_as_shells_say_them(int code) { return code > kUsage && code < 32 ? 128 + code : code; }
+// MPICH's mpiexec reports the signal that killed a rank by its bare number. Of drl's exit codes, only 1 and 2 are that
+// small.
+int as_shell_exit_code(int code) { return code > kUsage && code < 32 ? 128 + code : code; }
 
-// mpirun's exit code. A signal that ended ranks which did not listen to requests yet ends the program as a request
-// would; also where MPICH's mpiexec makes 0 of it. Ranks that end by themselves leave their code in a file.
+// Forwards signals to mpirun until it ends, and returns its exit code. A forwarded signal may kill ranks that do not
+// handle requests to stop yet; then this returns the exit code of a stop request, even if MPICH's mpiexec returns 0.
 int wait_and_pass_signals(pid_t pid, const sigset_t& signals) {
   int last_signal = 0;
   for (int status = 0;;) {
@@ -57,7 +58,7 @@ int wait_and_pass_signals(pid_t pid, const sigset_t& signals) {
     const int signal = sigwaitinfo(&signals, &info);
     if (signal == SIGCHLD) {
       if (waitpid(pid, &status, WNOHANG) != pid) continue;
-      const int code = with_signals_as_shells_say_them(shell_code(status));
+      const int code = as_shell_exit_code(shell_code(status));
       return last_signal && (code == kDone || code == 128 + signal_for_ranks(last_signal)) ? exit_code_for(last_signal)
                                                                                            : code;
     }
@@ -74,7 +75,7 @@ class ExitCodeFile {
   ExitCodeFile(const ExitCodeFile&) = delete;
   ExitCodeFile& operator=(const ExitCodeFile&) = delete;
 
-  // What rank 0 wrote; `otherwise` if it did not come to that.
+  // Returns the code that rank 0 wrote, or `otherwise` if it wrote none.
   int code(int otherwise) const {
     const std::string text = file_.text();
     return text.empty() ? otherwise : std::atoi(text.c_str());
@@ -88,7 +89,7 @@ class ExitCodeFile {
 
 std::vector<std::string> mpirun_command(int ranks, int cores, const std::vector<std::string>& command) {
   std::vector<std::string> words = {mpirun_program(), "-n", std::to_string(ranks)};
-  if (is_open_mpi())  // quiet, because our own error lines say it
+  if (is_open_mpi())  // quiet, because drl prints its own error messages
     for (const char* word : {"--quiet", "--oversubscribe", "--bind-to", ranks == cores ? "core" : "none"})
       words.push_back(word);
   words.insert(words.end(), command.begin(), command.end());
@@ -97,32 +98,31 @@ std::vector<std::string> mpirun_command(int ranks, int cores, const std::vector<
 
 int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   if (const int width = own_terminal_width()) setenv(kWidthVariable, std::to_string(width).c_str(), 1);
-  // These ranks are children of the user who typed the command; mpirun's warning about root is for shared daemons.
+  // mpirun refuses to run as root by default, to protect shared systems; here the user chose to run drl as root.
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
   const ExitCodeFile exit_code;
   sigset_t signals;
   sigemptyset(&signals);
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&signals, signal);
-  // In a process group of its own: Ctrl-C in the terminal reaches us alone, and we pass it on as a request.
+  // A separate process group: Ctrl-C in the terminal only reaches us, and we forward it as a request to stop.
   ChildSettings settings{.environment = environment_list(), .signal_mask = {}, .own_group = true};
   sigprocmask(SIG_BLOCK, &signals, &settings.signal_mask);
   const pid_t mpirun = spawn(mpirun_command(ranks, this_machine().cores, command), settings);
   if (mpirun < 0)
-    throw UsageError(std::string("several ranks cannot be started (mpirun: ") + std::strerror(errno) +
-                     "): install that of the MPI that drl was built with, load your site's MPI module, or use --ranks "
-                     "1");
+    throw UsageError(std::string("cannot start several ranks (mpirun: ") + std::strerror(errno) +
+                     "): load the module of the MPI that drl was built with or install this MPI, or use --ranks 1");
   const int status = wait_and_pass_signals(mpirun, signals);
   const int code = exit_code.code(status);
   if (code > 128 && code < 128 + NSIG && code == status && code != kInterrupted && code != kTerminated)
-    throw Error(fmt::format("a rank was ended by signal {} ({}; memory may have run out), and so all were: go on from "
-                            "the last checkpoint with --load_run",
+    throw Error(fmt::format("a rank was killed by signal {}, which ended all ranks ({}; memory may have run out): "
+                            "continue from the last checkpoint with --load_run",
                             code - 128, strsignal(code - 128)),
                 code);
   return code;
 }
 
-int end_of_rank(int rank, int exit_code) {
+int report_exit_code(int rank, int exit_code) {
   const char* path = std::getenv(kExitCodeVariable);
   if (!path) return exit_code;
   if (rank != 0) return kDone;
@@ -132,7 +132,7 @@ int end_of_rank(int rank, int exit_code) {
 bool started_by_ourselves() { return std::getenv(kExitCodeVariable) != nullptr; }
 
 int signal_for_ranks(int signal) {
-  return signal == SIGINT ? stand_in_for_interrupt() : signal == SIGTERM || signal == SIGHUP ? SIGALRM : signal;
+  return signal == SIGINT ? interrupt_substitute() : signal == SIGTERM || signal == SIGHUP ? SIGALRM : signal;
 }
 
 int terminal_width() {

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CpuSet together(const std::vector<HostRank>& ranks) {
+CpuSet union_of_masks(const std::vector<HostRank>& ranks) {
   CpuSet all;
   for (const HostRank& rank : ranks) all |= rank.allowed;
   return all;
@@ -40,7 +40,7 @@ std::vector<CpuSet> masks(const std::vector<HostRank>& ranks) {
   return sets;
 }
 
-// 2 with hyper-threading.
+// Returns 2 with hyper-threading.
 int threads_per_core(const Topology& topology) {
   const CpuSet all = topology.all_cpus();
   return std::max(1, static_cast<int>(all.count()) / std::max(1, topology.count_cores(all)));
@@ -52,7 +52,7 @@ int cores_wanted(const Topology& topology, const HostRank& rank) {
   return std::max(1, (rank.cpus_per_task + per_core - 1) / per_core);
 }
 
-// The cores near a rank's GPU; all where it has none.
+// Returns the hardware threads of `cpus` near the rank's GPU; all of `cpus` if it has no GPU.
 CpuSet cpus_near(const std::vector<Topology::Gpu>& gpus, const CpuSet& cpus, const HostRank& rank) {
   return rank.gpu < 0 ? cpus : cpus & gpus[static_cast<size_t>(rank.gpu)].near;
 }
@@ -63,7 +63,7 @@ size_t first_of(const CpuSet& cpus) {
   return cpu;
 }
 
-// Cores and the ranks that divide them.
+// A set of hardware threads and the ranks that divide it.
 struct Region {
   CpuSet cpus;
   std::vector<size_t> ranks;
@@ -83,7 +83,8 @@ std::vector<Region> regions_of(const Topology& topology, const CpuSet& cpus, con
   return regions;
 }
 
-bool suffice(const Topology& topology, const std::vector<Region>& regions) {
+// Returns whether the regions are disjoint and each has enough cores for its ranks.
+bool regions_suffice(const Topology& topology, const std::vector<Region>& regions) {
   CpuSet seen;
   for (const Region& region : regions) {
     if ((seen & region.cpus).any() || topology.count_cores(region.cpus) < region.cores_wanted) return false;
@@ -92,15 +93,15 @@ bool suffice(const Topology& topology, const std::vector<Region>& regions) {
   return true;
 }
 
-// All ranks in one group, sorted by their regions.
-Region all_in_one(std::vector<Region> regions, const CpuSet& cpus) {
+// Returns one region for all ranks, which are sorted by their former regions.
+Region merged(std::vector<Region> regions, const CpuSet& cpus) {
   std::ranges::stable_sort(regions, {}, [](const Region& region) { return first_of(region.cpus); });
   Region all{cpus, {}, 0};
   for (const Region& region : regions) all.ranks.insert(all.ranks.end(), region.ranks.begin(), region.ranks.end());
   return all;
 }
 
-// What a rank tells the others.
+// The properties of a rank that the ranks exchange.
 struct Facts {
   std::string host, cpus;
   int threads = 0, cpus_per_task = 0;  // as in HostRank
@@ -108,8 +109,8 @@ struct Facts {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, host, cpus, threads, cpus_per_task, gpus)
 
-// The facts of this host in the order of their ranks, and which of them are this rank's. Rank 0 deals them out: what
-// all ranks say is too much for all ranks to hear.
+// Returns the position of this rank among the ranks of its host, and the facts of all ranks of the host. Rank 0 sends
+// each rank only its host's facts, because those of all ranks would be too much data at scale.
 std::pair<size_t, std::vector<Facts>> facts_of_host(Communicator& comm, const Facts& mine) {
   const std::vector<Facts> all = gather_facts(comm, mine);
   std::vector<std::string> replies(all.size());
@@ -123,13 +124,14 @@ std::pair<size_t, std::vector<Facts>> facts_of_host(Communicator& comm, const Fa
   return from_wire<std::pair<size_t, std::vector<Facts>>>(scatter_texts(comm, replies));
 }
 
-// Slurm's "CPUs" as hardware threads: they are that already, unless the step takes one of each core only.
+// Returns the value of one of Slurm's CPU counts in hardware threads. Slurm already counts these, unless the step uses
+// only one thread per core.
 int slurm_cpus(const Topology& topology, const Environment& environment, const char* name) {
   const bool one_thread_a_core = environment("SLURM_THREADS_PER_CORE") == "1";
   return number(environment, name).value_or(0) * (one_thread_a_core ? threads_per_core(topology) : 1);
 }
 
-// The ranks of a host with their GPUs, of which `devices` says which each has.
+// Returns the ranks of a host. `devices` is the result of assign_devices.
 std::vector<HostRank> ranks_of(const Topology& topology, const std::vector<Facts>& facts,
                                const std::vector<int>& devices) {
   const std::vector<Topology::Gpu> gpus = topology.gpus();
@@ -142,8 +144,8 @@ std::vector<HostRank> ranks_of(const Topology& topology, const std::vector<Facts
   return ranks;
 }
 
-// Binds this process, if that is to be, and says what came of it.
-Placement settle(const Topology& topology, std::vector<HostRank>& ranks, size_t me, int granted) {
+// Binds this process, if it should be bound, and returns the resulting placement.
+Placement bind_and_describe(const Topology& topology, std::vector<HostRank>& ranks, size_t me, int granted) {
   const std::vector<CpuSet> parts = bindings(topology, ranks, granted);
   for (size_t rank = 0; rank < parts.size(); ++rank) ranks[rank].allowed = parts[rank];
   const CpuSet& cpus = ranks[me].allowed;
@@ -155,13 +157,13 @@ Placement settle(const Topology& topology, std::vector<HostRank>& ranks, size_t 
   return placement;
 }
 
-// "1 core", "4 cores", "1 to 7 ranks".
+// Returns "1 core", "4 cores" or "1 to 7 ranks".
 std::string range(const std::vector<int>& values, const std::string& what) {
   const auto [least, most] = std::ranges::minmax(values);
   return least == most ? counted(least, what) : fmt::format("{} to {}", least, counted(most, what));
 }
 
-// The banner's text, the same on all ranks.
+// Returns the banner's text, the same on all ranks.
 std::string summary(Communicator& comm, const Placement& mine) {
   std::vector<int> ranks, cores, threads;
   bool any_bound = false;
@@ -171,12 +173,13 @@ std::string summary(Communicator& comm, const Placement& mine) {
     any_bound |= bound;
   }
   if (comm.rank() != 0) return broadcast_text(comm, "");
-  return broadcast_text(comm, fmt::format("{} a node, {} and {} a rank{}", range(ranks, "rank"), range(cores, "core"),
-                                          range(threads, "thread"), any_bound ? ", bound by drl" : ""));
+  return broadcast_text(comm,
+                        fmt::format("{} per node, {} and {} per rank{}", range(ranks, "rank"), range(cores, "core"),
+                                    range(threads, "thread"), any_bound ? ", bound by drl" : ""));
 }
 
-// Each host's first rank may have one; rank 0 says the first of them.
-void say_first_warning(Communicator& comm, const std::string& warning) {
+// Collective. Prints, on rank 0, the first warning that any rank has.
+void print_first_warning(Communicator& comm, const std::string& warning) {
   for (const std::string& text : gather_texts(comm, warning))
     if (!text.empty()) return log::warn("{}", text);
 }
@@ -184,8 +187,8 @@ void say_first_warning(Communicator& comm, const std::string& warning) {
 }  // namespace
 
 int find_gpu(const std::vector<Topology::Gpu>& gpus, const std::string& id, const fs::path& root) {
-  if (const auto place = number_in<size_t>(id)) return *place < gpus.size() ? static_cast<int>(*place) : -1;
-  // A MIG device of older drivers names its GPU; one of newer drivers does not.
+  if (const auto index = number_in<size_t>(id)) return *index < gpus.size() ? static_cast<int>(*index) : -1;
+  // With older drivers, the name of a MIG device contains its GPU's UUID; with newer drivers it does not.
   const std::string uuid = id.starts_with("MIG-GPU-") ? id.substr(4, id.find('/') - 4) : id;
   if (!uuid.starts_with("GPU-")) return -1;
   for (size_t k = 0; k < gpus.size(); ++k) {
@@ -198,7 +201,7 @@ int find_gpu(const std::vector<Topology::Gpu>& gpus, const std::string& id, cons
 
 std::vector<CpuSet> divide_cores(const Topology& topology, const CpuSet& cpus, const std::vector<HostRank>& ranks) {
   std::vector<Region> regions = regions_of(topology, cpus, ranks);
-  if (!suffice(topology, regions)) regions = {all_in_one(std::move(regions), cpus)};
+  if (!regions_suffice(topology, regions)) regions = {merged(std::move(regions), cpus)};
   std::vector<CpuSet> result(ranks.size());
   for (const Region& region : regions) {
     const std::vector<CpuSet> parts = topology.divide(region.cpus, static_cast<int>(region.ranks.size()));
@@ -209,7 +212,7 @@ std::vector<CpuSet> divide_cores(const Topology& topology, const CpuSet& cpus, c
 }
 
 std::vector<CpuSet> bindings(const Topology& topology, const std::vector<HostRank>& ranks, int granted) {
-  const CpuSet all = together(ranks);
+  const CpuSet all = union_of_masks(ranks);
   const bool chosen = disjoint(masks(ranks)) && ranks.front().allowed != topology.all_cpus();
   if (chosen || all.none() || all.count() > static_cast<size_t>(granted)) return {};
   std::vector<CpuSet> parts = divide_cores(topology, all, ranks);
@@ -219,29 +222,34 @@ std::vector<CpuSet> bindings(const Topology& topology, const std::vector<HostRan
 int threads_of(const Topology& topology, const std::vector<HostRank>& ranks, size_t rank) {
   const HostRank& mine = ranks[rank];
   if (mine.threads) return mine.threads;
-  // Some clusters count cores and some hardware threads; a mask of our own tells which.
-  const bool own = mine.allowed != topology.all_cpus();
-  const int asked = own ? mine.cpus_per_task : cores_wanted(topology, mine);
-  const int share = topology.count_cores(together(ranks)) / static_cast<int>(ranks.size());
+  // On some clusters -c counts cores, on others hardware threads. A restricted mask limits the result to its cores
+  // below.
+  const bool restricted = mine.allowed != topology.all_cpus();
+  const int asked = restricted ? mine.cpus_per_task : cores_wanted(topology, mine);
+  const int share = topology.count_cores(union_of_masks(ranks)) / static_cast<int>(ranks.size());
   return std::max(1, std::min({asked, topology.count_cores(mine.allowed), share}));
 }
 
 std::string shared_cores_warning(const Topology& topology, const std::vector<HostRank>& ranks,
                                  const std::string& host) {
-  // Each thread can have a core (Hall's theorem, for masks that are equal, nested or disjoint) if those within each
-  // mask are no more than its cores.
+  // By Hall's theorem, for masks that are equal, nested or disjoint: each thread can have its own core if no mask
+  // contains more threads than cores.
   std::vector<CpuSet> sets = masks(ranks);
-  sets.push_back(together(ranks));
+  sets.push_back(union_of_masks(ranks));
   for (CpuSet& set : sets) set = topology.whole_cores(set);
   for (const CpuSet& set : sets) {
     int inside = 0, threads = 0;
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       if ((sets[rank] & ~set).none()) inside += 1, threads += threads_of(topology, ranks, rank);
     const int cores = topology.count_cores(set);
-    const int enough = inside > 1 ? cores : 2 * cores;  // a rank may use its cores' hardware threads
+    const int enough = inside > 1 ? cores : 2 * cores;  // a single rank may use both hardware threads of its cores
     if (threads > enough && cores > 0)
-      return fmt::format("{} with {} in all share {} of {}: use fewer ranks or threads, or ask for more cores",
-                         counted(inside, "rank"), counted(threads, "thread"), counted(cores, "core"), host);
+      return fmt::format(
+          "{} with {} in total {} {} of {} (training will be slow): use fewer ranks or threads (--ranks, --threads), "
+          "or "
+          "request more cores (srun -c)",
+          counted(inside, "rank"), counted(threads, "thread"), inside == 1 ? "uses" : "share", counted(cores, "core"),
+          host);
   }
   return "";
 }
@@ -273,15 +281,15 @@ Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environ
     for (const Facts& one : facts) gpus.push_back(one.gpus);
     const std::vector<int> devices = assign_devices(gpus);
     ranks = ranks_of(*topology, facts, devices);
-    placement = settle(*topology, ranks, me, granted);
-    if (choice.cuda) placement.gpu = choice.gpus.places[static_cast<size_t>(devices[me])];
+    placement = bind_and_describe(*topology, ranks, me, granted);
+    if (choice.cuda) placement.gpu = choice.gpus.indices[static_cast<size_t>(devices[me])];
   });
   if (comm.rank() == 0 && !choice.warning.empty()) log::warn("{}", choice.warning);
   if (comm.rank() == 0 && !choice.info.empty()) log::info("{}", choice.info);
   if (placement.gpu >= 0) placement.device = fmt::format("cuda:{}", placement.gpu);
   placement.text = summary(comm, placement);
-  const bool speaks = me == 0 && !shortage_is_known(environment);
-  say_first_warning(comm, speaks ? shared_cores_warning(*topology, ranks, mine.host) : "");
+  const bool warns = me == 0 && !shortage_was_reported(environment);
+  print_first_warning(comm, warns ? shared_cores_warning(*topology, ranks, mine.host) : "");
   return placement;
 }
 

@@ -25,26 +25,26 @@
 namespace drl {
 namespace {
 
-// Set for the ranks that we start: "node1:0,1:8;node2:2,3:8", GPUs and hardware threads of the outer step, empty if
-// there was none. Also keeps a rank from starting itself again.
+// Set for the ranks that drl starts: the GPUs and hardware threads of the outer step, "node1:0,1:8;node2:2,3:8", or
+// empty without an outer step. It also prevents a rank from restarting itself.
 constexpr const char* kOuterStep = "DRL_OUTER_STEP";
-constexpr const char* kDirectLine = "DRL_DIRECT_LINE";      // how the user starts these ranks without us
+constexpr const char* kDirectLine = "DRL_DIRECT_LINE";      // the command that starts these ranks directly
 constexpr const char* kSlurmVersion = "DRL_SLURM_VERSION";  // "slurm 22.05.8"
 constexpr const char* kYield = "OMPI_MCA_mpi_yield_when_idle";
-constexpr int kRefused = 254;            // SLURM_EXIT_ERROR: srun's own failures, not the program's
-constexpr int kRankMemory = 256;         // MiB that a rank needs at least
-constexpr const char* kPatience = "60";  // seconds that srun may wait for resources that we hold already
+constexpr int kSrunFailed = 254;            // SLURM_EXIT_ERROR: exit code for failures of srun, not of the program
+constexpr int kRankMemory = 256;            // minimum MiB per rank
+constexpr const char* kSrunTimeout = "60";  // seconds that srun may wait for resources, which this step already holds
 
 int total(const std::vector<int>& ranks) { return std::accumulate(ranks.begin(), ranks.end(), 0); }
 
-bool equal(const std::vector<int>& ranks) {
+bool all_equal(const std::vector<int>& ranks) {
   return std::adjacent_find(ranks.begin(), ranks.end(), std::not_equal_to<>()) == ranks.end();
 }
 
-// --- What a task sees ---
+// --- The resources of a task ---
 
-// Slurm counts hardware threads, and where it does not bind, all of the machine's cores are open to us.
-// Where a step takes one hardware thread of each core only (--hint=nomultithread), it counts cores.
+// The resources that Slurm granted to the step on this node. Slurm counts hardware threads, or cores if the step uses
+// one thread per core (--hint=nomultithread). If Slurm does not bind tasks, they can use all cores of the machine.
 struct Grant {
   int cpus, cores;
 };
@@ -64,11 +64,11 @@ int granted_memory(const Environment& environment) {
 
 std::string node_name(const Environment& environment) { return environment("SLURMD_NODENAME").value_or(host_name()); }
 
-// What a task tells rank 0, which joins them by node.
+// The properties of a task that rank 0 collects and combines by node.
 struct TaskFacts {
   std::string node;
-  std::vector<std::string> gpus, chosen;  // that it sees, if it computes on any; those that --gpu_ids chooses
-  int free_cores = 0;                     // that are devices: without GPUs, unless -c made them threads
+  std::vector<std::string> gpus, chosen;  // visible GPUs, if it uses any, and the GPUs that --gpu_ids selects
+  int free_cores = 0;                     // cores that count as devices: 0 with GPUs, and with -c (cores are threads)
   int cpus = 1, cores = 1, memory = 0;    // as in StepNode
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskFacts, node, gpus, chosen, free_cores, cpus, cores, memory)
@@ -87,7 +87,7 @@ TaskFacts facts_of_task(const Environment& environment, const RankRequest& reque
           .memory = granted_memory(environment)};
 }
 
-void add_new(std::vector<std::string>& list, const std::vector<std::string>& names) {
+void add_missing(std::vector<std::string>& list, const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (!contains(list, name)) list.push_back(name);
 }
@@ -99,8 +99,8 @@ std::vector<StepNode> step_nodes(const std::vector<TaskFacts>& tasks) {
     std::vector<std::string> chosen;
     for (int rank : group.ranks) {
       const TaskFacts& task = tasks[static_cast<size_t>(rank)];
-      add_new(node.gpus, task.gpus);
-      add_new(chosen, task.chosen);
+      add_missing(node.gpus, task.gpus);
+      add_missing(chosen, task.chosen);
       node.cpus = task.cpus, node.cores = task.cores, node.memory = task.memory;
       node.devices = std::max(static_cast<int>(chosen.size()), task.free_cores);
     }
@@ -108,7 +108,7 @@ std::vector<StepNode> step_nodes(const std::vector<TaskFacts>& tasks) {
   return nodes;
 }
 
-// "4", "a100:4" or "a100:2,v100:2".
+// Parses "4", "a100:4" or "a100:2,v100:2".
 int gpu_count(const Environment& environment, const char* name) {
   int count = 0;
   for (const std::string& kind : split(environment(name).value_or(""), ','))
@@ -125,7 +125,8 @@ bool equal_gpus(const std::vector<StepNode>& nodes) {
 
 // --- The inner srun ---
 
-// In the shell of a job nothing says which plugin Open MPI needs, and the cluster's default may be none.
+// Returns whether srun has the plugin that Open MPI needs. A job's shell has no variable for this, and the cluster's
+// default may be none.
 bool offers_pmix() {
   if (!is_open_mpi()) return false;
   BackgroundCommand list({"srun", "--mpi=list"});
@@ -139,23 +140,24 @@ std::string mpi_plugin(const Environment& environment) {
   return "";
 }
 
-// Slurm writes into SLURM_CPU_BIND of a task what it was bound to: most often masks of its own choice, one for each of
-// the step's tasks on that node, which are none for the ranks. Those bind themselves. What a user named core by core is
-// in there as it was typed, longer than the step has tasks. In the shell of a job the variable is the user's anyway.
+// Returns the value of --cpu-bind for the inner srun. Slurm writes the binding of a task to its SLURM_CPU_BIND. Usually
+// these are masks of Slurm's choice, one for each task of the step on that node; they do not apply to the ranks, which
+// bind themselves. A binding that the user listed core by core appears as typed, with more entries than the step has
+// tasks, and is kept. In the shell of a job, the variable is always the user's.
 std::string cpu_bind(const Environment& environment) {
-  const auto said = environment("SLURM_CPU_BIND");
-  if (!said || !in_srun_step(environment)) return said.value_or("");
-  const auto names = [&](const char* kind) { return said->find(kind) != std::string::npos; };
-  if (names("map_cpu:") || names("map_ldom:") || names("mask_ldom:") || names("rank_ldom")) return *said;
-  const size_t masks = said->find("mask_cpu:"),
+  const auto binding = environment("SLURM_CPU_BIND");
+  if (!binding || !in_srun_step(environment)) return binding.value_or("");
+  const auto has = [&](const char* kind) { return binding->find(kind) != std::string::npos; };
+  if (has("map_cpu:") || has("map_ldom:") || has("mask_ldom:") || has("rank_ldom")) return *binding;
+  const size_t masks = binding->find("mask_cpu:"),
                node = static_cast<size_t>(number(environment, "SLURM_NODEID").value_or(0));
   const std::vector<int> tasks = counts_per_node(environment, "SLURM_STEP_TASKS_PER_NODE");
   const int own = node < tasks.size() ? tasks[node] : 1;
-  if (masks != std::string::npos && static_cast<int>(split(said->substr(masks), ',').size()) > own) return *said;
-  return said->starts_with("verbose") ? "verbose,none" : "none";
+  if (masks != std::string::npos && static_cast<int>(split(binding->substr(masks), ',').size()) > own) return *binding;
+  return binding->starts_with("verbose") ? "verbose,none" : "none";
 }
 
-// Looked at once, where a step is about to be started within another.
+// Called once, before a step is started within another.
 std::string version_of_srun() {
   BackgroundCommand version({"srun", "--version"});
   return version.wait(10) == 0 ? version.output() : "";
@@ -164,12 +166,11 @@ std::string version_of_srun() {
 [[noreturn]] void throw_lost_gpus(const Environment& environment, const std::string& node, const std::string& outer,
                                   const Gpus& gpus) {
   const std::string reason = step_may_lose_gpus(environment(kSlurmVersion).value_or(""));
-  throw UsageError(fmt::format(
-      "srun gave the GPUs {} of {} to the ranks that this program started (the first step has {}{}): type\n  {}\nor "
-      "use "
-      "--ranks 1",
-      join(gpus.ids, ","), node, outer, reason.empty() ? "" : "; " + reason,
-      environment(kDirectLine).value_or("srun, with one task per GPU")));
+  throw UsageError(
+      fmt::format("the ranks that drl started with srun got only the GPUs {} of {} (the original step has {}{}): start "
+                  "the ranks directly with\n  {}\nor use --ranks 1",
+                  join(gpus.ids, ","), node, outer, reason.empty() ? "" : "; " + reason,
+                  environment(kDirectLine).value_or("srun, with one task per GPU")));
 }
 
 std::string describe_step(const std::vector<StepNode>& nodes) {
@@ -179,12 +180,13 @@ std::string describe_step(const std::vector<StepNode>& nodes) {
   return join(parts, ";");
 }
 
-// `outer_step` and `version` are empty where there is no outer step.
+// Runs `command` on the ranks with srun and returns its exit code. `outer_step` and `version` are empty without an
+// outer step.
 int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, const std::string& outer_step,
              const std::string& version, const std::vector<std::string>& command, const StopRelay& relay) {
   const Environment environment = process_environment();
   const TempFile hosts("drl-hosts", hosts_of_ranks(nodes, ranks));
-  // Signals reach the ranks through `pending_signal` only: srun itself answers SIGINT and SIGTERM by killing them.
+  // Signals reach the ranks through `pending_signal` only, because srun kills the ranks on SIGINT and SIGTERM.
   ChildSettings settings{.environment = inner_environment(environment_list())};
   sigprocmask(SIG_SETMASK, nullptr, &settings.signal_mask);
   const auto set = [&](const char* name, const std::string& value) {
@@ -192,11 +194,11 @@ int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, 
   };
   const std::string line = direct_line(nodes, ranks, 0, command);
   set("SLURM_HOSTFILE", hosts.path());
-  set("SLURM_EXIT_ERROR", std::to_string(kRefused));
+  set("SLURM_EXIT_ERROR", std::to_string(kSrunFailed));
   set(kOuterStep, outer_step);
   set(kDirectLine, line);
   set(kSlurmVersion, version);
-  bool shared = false;  // cores: ranks that share them must not spin while they wait for each other
+  bool shared = false;  // ranks that share cores must not spin while they wait for each other
   for (size_t k = 0; k < nodes.size(); ++k) shared |= ranks[k] > nodes[k].cores;
   if (shared && !environment(kYield)) set(kYield, "1");
 
@@ -205,9 +207,9 @@ int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, 
   words.insert(words.end(), command.begin(), command.end());
   const int code = relay.own_exit_code(run_shielded(words, settings, relay.pending_signal));
   const std::string reason = on_gpus(nodes) ? step_may_lose_gpus(version) : "";
-  if (code == kRefused || code == kNotFound)
-    throw UsageError("srun did not start the ranks (its message is above" + (reason.empty() ? "" : "; " + reason) +
-                     "): start them by\n  " + line + "\nor use --ranks 1");
+  if (code == kSrunFailed || code == kNotFound)
+    throw UsageError("srun did not start the ranks (see srun's message above" + (reason.empty() ? "" : "; " + reason) +
+                     "): start the ranks directly with\n  " + line + "\nor use --ranks 1");
   return code;
 }
 
@@ -228,18 +230,19 @@ std::vector<int> plan_ranks(const std::vector<StepNode>& nodes, int wanted_ranks
   return ranks;
 }
 
-// A task sees all GPUs of its node (not --gpus-per-task: ranks that see one GPU each cannot map the others' memory).
-// Where nodes have unequal numbers, which Slurm deals out by tasks or not at all, each shall have the mean.
+// Each task sees all GPUs of its node (not --gpus-per-task: ranks that see one GPU each cannot map the others' memory).
+// If nodes have unequal numbers of GPUs, which srun cannot request per node, the command requests the mean on each
+// node.
 std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, int cores_per_rank,
                         const std::vector<std::string>& command) {
   const int count = static_cast<int>(nodes.size());
   int gpus = 0;
   for (const StepNode& node : nodes) gpus += static_cast<int>(node.gpus.size());
   const int gpus_per_node = gpus > 0 ? std::max(1, gpus / count) : 0;
-  const bool by_number = !equal(ranks) && equal_gpus(nodes);
+  const bool by_number = !all_equal(ranks) && equal_gpus(nodes);
   return fmt::format("srun -N{} {}{}{} {}", count,
                      by_number ? fmt::format("-n{}", total(ranks))
-                               : fmt::format("--ntasks-per-node={}", equal(ranks) ? ranks[0] : gpus_per_node),
+                               : fmt::format("--ntasks-per-node={}", all_equal(ranks) ? ranks[0] : gpus_per_node),
                      gpus > 0 ? fmt::format(" --gpus-per-node={}", gpus_per_node) : "",
                      cores_per_rank > 0 ? fmt::format(" -c{}", cores_per_rank) : "", shell_line(command));
 }
@@ -251,40 +254,42 @@ std::optional<std::array<int, 3>> slurm_version(const std::string& text) {
   return std::array{std::stoi(found[1]), std::stoi(found[2]), found[3].matched ? std::stoi(found[3]) : 0};
 }
 
-// Slurm 22.05: "srun --overlap now allows the step to share all resources", CPUs alone before.
+// Release notes of Slurm 22.05: "srun --overlap now allows the step to share all resources". Before, only CPUs.
 std::string step_cannot_share(const std::string& version, const std::vector<StepNode>& nodes) {
   const auto numbers = slurm_version(version);
   const bool shares_cpus_only = numbers && *numbers < std::array{22, 5, 0};
   if (!shares_cpus_only || (!on_gpus(nodes) && nodes.front().memory == 0)) return "";
-  return fmt::format("before 22.05 two steps cannot share {}, and this is {}", on_gpus(nodes) ? "GPUs" : "memory",
-                     version);
+  return fmt::format("two steps can share {} only since Slurm 22.05, and this is {}",
+                     on_gpus(nodes) ? "GPUs" : "memory", version);
 }
 
 std::string step_may_lose_gpus(const std::string& version) {
   const auto numbers = slurm_version(version);
   if (!numbers || *numbers >= std::array{26, 5, 3}) return "";
-  return "before 26.05.3 Slurm may do so where a job's cores are on fewer sockets than its GPUs, and this is " +
+  return "before version 26.05.3, Slurm may give a step within a step too few GPUs if the job's cores are on fewer "
+         "sockets than its GPUs, and this is " +
          version;
 }
 
 std::vector<std::string> srun_command(const Environment& environment, const std::vector<StepNode>& nodes,
                                       const std::vector<int>& ranks) {
-  // --overlap and --overcommit: the tasks that wait for these ranks hold the cores.
+  // --overlap and --overcommit are necessary because the tasks that wait for these ranks hold the cores.
   std::vector<std::string> words = {"srun",
                                     "--jobid=" + environment("SLURM_JOB_ID").value_or(""),
                                     "--overlap",
                                     "--overcommit",
                                     "--kill-on-bad-exit=1",
-                                    std::string("--immediate=") + kPatience};
+                                    std::string("--immediate=") + kSrunTimeout};
   if (const std::string plugin = mpi_plugin(environment); !plugin.empty()) words.push_back("--mpi=" + plugin);
   if (const std::string bind = cpu_bind(environment); !bind.empty()) words.push_back("--cpu-bind=" + bind);
-  // All of the job's: of fewer, Slurm may choose others than the outer tasks have (keep_to_outer_step chooses).
+  // Request all GPUs of the job: if fewer, Slurm may choose other GPUs than those of the outer tasks.
+  // restrict_to_outer_step selects the right ones.
   if (on_gpus(nodes)) {
     const std::string job_gpus = environment("SLURM_JOB_GPUS").value_or("");
     const size_t count = std::max(nodes[0].gpus.size(), job_gpus.empty() ? 0 : split(job_gpus, ',').size());
     words.push_back("--gpus-per-node=" + std::to_string(count));
   }
-  // By the list of hosts: else Slurm places tasks where the job has cores, 3+1 instead of 2+2.
+  // An explicit list of hosts: otherwise Slurm places tasks by the job's cores, such as 3+1 instead of 2+2.
   words.insert(words.end(), {"--ntasks=" + std::to_string(total(ranks)), "--distribution=arbitrary"});
   return words;
 }
@@ -296,18 +301,19 @@ std::string hosts_of_ranks(const std::vector<StepNode>& nodes, const std::vector
   return hosts;
 }
 
-// How Slurm's PMIx plugin lets the nodes of a step wait for each other. By default a fence without data, the last one
-// in MPI_Init, goes along a tree, which in steps of fewer nodes than TreeWidth has no edges (Slurm 22.05 to 24.11,
-// reverse_tree_info): a rank that Open MPI's TCP then brings a message before it is ready for any dies of it.
+// Selects how Slurm's PMIx plugin synchronises the nodes of a step. By default, a fence without data, such as the last
+// one in MPI_Init, uses a tree, which has no edges if the step has fewer nodes than TreeWidth (Slurm 22.05 to 24.11,
+// reverse_tree_info). Then the nodes do not wait for each other, and a rank that receives a message over Open MPI's TCP
+// before it is ready crashes.
 constexpr const char* kPmixFence = "SLURM_PMIX_FENCE";
 
 std::vector<std::string> inner_environment(const std::vector<std::string>& variables) {
   static const std::vector<std::string> of_launchers = {"SLURM_", "SLURMD_", "SRUN_",
                                                         "PMIX_",  "PMI_",    "OMPI_COMM_WORLD_"},
-                                        // Settings of users and sites, which no launcher makes; so are PMIX_MCA_... and
-                                        // OMPI_MCA_.... Of SLURM_CPU_BIND srun_command makes an option.
+                                        // Settings of users and sites, which no launcher sets, like PMIX_MCA_... and
+                                        // OMPI_MCA_.... srun_command turns SLURM_CPU_BIND into an option.
       settings = {"PMI_MMAP_SYNC_WAIT_TIME", "SLURM_NETWORK", "SLURM_MEM_BIND", kPmixFence},
-                                        // What the job is, over its requeues; srun does not tell its tasks anew.
+                                        // The identity of the job over its requeues, which srun does not set again.
       of_job = {"SLURM_JOB_ID",       "SLURM_CONF",         "SLURM_RESTART_COUNT", "SLURM_JOB_START_TIME",
                 "SLURM_JOB_END_TIME", "SLURM_CLUSTER_NAME", "SLURM_ARRAY_JOB_ID",  "SLURM_ARRAY_TASK_ID"};
   std::vector<std::string> kept;
@@ -323,16 +329,19 @@ std::vector<std::string> inner_environment(const std::vector<std::string>& varia
   return kept;
 }
 
-std::string shortage(const std::vector<StepNode>& nodes, const std::vector<int>& ranks,
-                     const std::vector<std::string>& command) {
+std::string shortage_warning(const std::vector<StepNode>& nodes, const std::vector<int>& ranks,
+                             const std::vector<std::string>& command) {
   for (size_t k = 0; k < nodes.size(); ++k) {
     const StepNode& node = nodes[k];
     if (node.cores < ranks[k])
-      return fmt::format("{} share {} of {} (the job was granted no more): faster is\n  {}", counted(ranks[k], "rank"),
-                         counted(node.cores, "core"), node.name, direct_line(nodes, ranks, 1, command));
+      return fmt::format(
+          "{} share {} of {} (the job has no more): for full speed, request one core per rank with\n  {}",
+          counted(ranks[k], "rank"), counted(node.cores, "core"), node.name, direct_line(nodes, ranks, 1, command));
     if (node.memory > 0 && node.memory < kRankMemory * ranks[k])
-      return fmt::format("{} share {} MiB of {} (the job was granted no more): safer is --mem={}M or more",
-                         counted(ranks[k], "rank"), node.memory, node.name, kRankMemory * ranks[k]);
+      return fmt::format(
+          "{} share {} MiB of memory on {} (the job has no more): to avoid running out of memory, request --mem={}M or "
+          "more",
+          counted(ranks[k], "rank"), node.memory, node.name, kRankMemory * ranks[k]);
   }
   return "";
 }
@@ -357,32 +366,33 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
     const std::string step = fmt::format("this step has {} and {}", counted(devices, on_gpus(nodes) ? "GPU" : "core"),
                                          counted(comm.size(), "task"));
     const auto refuse = [&](const std::string& why) {
-      throw UsageError(fmt::format("{}, and {} type\n  {}\nor use --ranks 1 for one device a task", step, why,
-                                   direct_line(nodes, ranks, 0, command)));
+      throw UsageError(fmt::format(
+          "{}, but drl cannot start the missing ranks ({}): start the ranks directly with\n  {}\nor use --ranks 1 for "
+          "one device per task",
+          step, why, direct_line(nodes, ranks, 0, command)));
     };
-    if (!is_on_path("srun")) refuse("srun is not here to start the missing ranks (in a container?): outside of it,");
+    if (!is_on_path("srun")) refuse("srun is not on PATH; in a container, run the command outside it");
     version = trim(version_of_srun());
-    if (const std::string why = step_cannot_share(version, nodes); !why.empty())
-      refuse("Slurm cannot start the missing ranks within it (" + why + "):");
+    if (const std::string why = step_cannot_share(version, nodes); !why.empty()) refuse(why);
     if (on_gpus(nodes) && !equal_gpus(nodes))
-      refuse("the nodes have unequal numbers of GPUs (srun can start the missing ranks only on equal ones):");
-    log::info("{}: starting again by srun with {}{}", step, counted(total(ranks), "rank"),
-              equal(ranks) ? fmt::format(", {} a node", ranks[0]) : "");
-    if (const std::string warning = shortage(nodes, ranks, command); !warning.empty()) log::warn("{}", warning);
+      refuse("the nodes have unequal numbers of GPUs, and srun can only request the same number on each node");
+    log::info("{}: running srun again with {}{}", step, counted(total(ranks), "rank"),
+              all_equal(ranks) ? fmt::format(", {} per node", ranks[0]) : "");
+    if (const std::string warning = shortage_warning(nodes, ranks, command); !warning.empty()) log::warn("{}", warning);
     return "start";
   });
   if (decision == "stay") return std::nullopt;
 
-  // The other tasks wait without a collective that spins: the cores belong to the ranks. They may not end before, or
-  // srun would end this one where WaitTime is set.
-  int outcome[2] = {0, 0};  // exit code, and whether it was ours
+  // The other tasks wait without spinning, because the ranks need the cores. They must not end earlier, or srun would
+  // end this task too if WaitTime is set.
+  int outcome[2] = {0, 0};  // exit code, and whether it is that of an error that rank 0 has printed
   if (comm.rank() == 0) try {
       outcome[0] = run_srun(nodes, ranks, describe_step(nodes), version, command, relay);
     } catch (const Error& error) {
       outcome[0] = error.exit_code(), outcome[1] = 1;
       log::write(log::Level::common_error, error.what());
     }
-  comm.broadcast_asleep(std::as_writable_bytes(std::span(outcome)), 0);
+  comm.broadcast_without_spinning(std::as_writable_bytes(std::span(outcome)), 0);
   if (outcome[1]) throw ReportedError(outcome[0]);
   return outcome[0];
 }
@@ -394,19 +404,19 @@ int run_under_srun(int ranks, const std::vector<std::string>& command, const Sto
   BackgroundCommand expand({"scontrol", "show", "hostnames", environment("SLURM_JOB_NODELIST").value_or("")});
   const std::vector<int> cpus = counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE");
   if (expand.wait(10) != 0)
-    throw UsageError("the job's nodes are not known (scontrol show hostnames: " + printable(expand.output()) +
-                     "): start the ranks by srun yourself");
+    throw UsageError("cannot list the nodes of the job (scontrol show hostnames: " + printable(expand.output()) +
+                     "): start the ranks with srun -n" + std::to_string(ranks) + " instead of --ranks");
   std::vector<StepNode> nodes;
   for (const std::string& name : split(trim(expand.output()), '\n')) {
     nodes.push_back({.name = name, .cores = nodes.size() < cpus.size() ? cpus[nodes.size()] : ranks});
-    if (const auto gpus = environment("SLURM_JOB_GPUS")) add_new(nodes.back().gpus, split(*gpus, ','));
+    if (const auto gpus = environment("SLURM_JOB_GPUS")) add_missing(nodes.back().gpus, split(*gpus, ','));
   }
   return run_srun(nodes, plan_ranks(nodes, ranks), "", "", command, relay);
 }
 
-bool shortage_is_known(const Environment& environment) { return !environment(kOuterStep).value_or("").empty(); }
+bool shortage_was_reported(const Environment& environment) { return !environment(kOuterStep).value_or("").empty(); }
 
-void keep_to_outer_step() {
+void restrict_to_outer_step() {
   const Environment environment = process_environment();
   for (const std::string& node : split(environment(kOuterStep).value_or(""), ';')) {
     const std::vector<std::string> fields = split(node, ':');  // name, GPUs, hardware threads
@@ -429,7 +439,7 @@ void keep_to_outer_step() {
   }
 }
 
-std::string idle_devices(const Environment& environment, const std::vector<std::string>& command) {
+std::string idle_devices_hint(const Environment& environment, const std::vector<std::string>& command) {
   if (!environment("SLURM_JOB_ID") || in_srun_step(environment)) return "";
   const int nodes = number(environment, "SLURM_JOB_NUM_NODES").value_or(1);
   const int per_node =
@@ -438,7 +448,7 @@ std::string idle_devices(const Environment& environment, const std::vector<std::
   const std::vector<int> cpus = counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE");
   const int devices = gpus > 0 ? gpus : total(cpus);
   if (devices <= 1) return "";
-  return fmt::format("this job has {} on {}, and a start without srun uses one: \"srun {}\" uses all",
+  return fmt::format("this job has {} on {}, but without srun drl uses only one of them: to use all, run\n  srun {}",
                      counted(devices, gpus > 0 ? "GPU" : "CPU"), counted(nodes, "node"), shell_line(command));
 }
 

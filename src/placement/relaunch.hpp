@@ -1,5 +1,6 @@
-// One process, one device: an srun step with more devices than tasks is started again by srun, one task per device.
-// `srun -N2 --gpus-per-node=4 drl_train` gives 2 tasks that see 4 GPUs each; without this, 6 GPUs would idle.
+// drl runs one process per device. If an srun step has more devices than tasks, drl runs srun again, with one task per
+// device. `srun -N2 --gpus-per-node=4 drl_train` starts 2 tasks that see 4 GPUs each; without this, 6 GPUs would be
+// idle.
 #pragma once
 
 #include <array>
@@ -13,82 +14,89 @@
 
 namespace drl {
 
-// What the tasks of one node of the step have together.
+// The resources that the tasks of the step have on one node.
 struct StepNode {
-  std::string name;  // as Slurm calls it
+  std::string name;  // Slurm's name of the node
   int tasks = 0;
-  std::vector<std::string> gpus = {};  // as Slurm numbers them
-  int devices = 1;                     // GPUs that --gpu_ids chooses; without GPUs the cores
-  int cpus = 1;                        // hardware threads granted
+  std::vector<std::string> gpus = {};  // Slurm's numbers
+  int devices = 1;                     // number of GPUs that --gpu_ids selects, or of cores without GPUs
+  int cpus = 1;                        // granted hardware threads
   int cores = 1;                       // physical cores of these
-  int memory = 0;                      // MiB granted, 0 if that is not limited
+  int memory = 0;                      // granted MiB, 0 if not limited
 };
 
-// How requests to stop pass through the process that waits for ranks which srun started for it.
+// Passes stop requests through the process that waits for the ranks that it started with srun.
 struct StopRelay {
-  std::function<int()>
-      pending_signal;  // what the ranks shall receive, 0 for nothing; srun forwards SIGUSR1 and SIGUSR2
-  std::function<int(int)> own_exit_code;  // from the ranks', which may know less of the reason
+  // Returns the signal to send to the ranks, 0 for none. srun forwards SIGUSR1 and SIGUSR2.
+  std::function<int()> pending_signal;
+  // Returns the exit code of this process for that of the ranks, which may know less about the reason.
+  std::function<int(int)> own_exit_code;
 };
 
-// What the user said of ranks.
+// The user's options about ranks.
 struct RankRequest {
-  int ranks = 0;             // --ranks, 0 = one per device
-  bool cpu = false;          // --device cpu: cores are the devices
+  int ranks = 0;             // --ranks; 0 means one per device
+  bool cpu = false;          // --device cpu: the cores are the devices
   std::string gpu_ids = "";  // --gpu_ids
 };
 
-// The ranks that each node shall have; empty if the step stays as it is. Pure.
+// Returns the number of ranks to start on each node; empty if the step should run unchanged. Pure.
 std::vector<int> plan_ranks(const std::vector<StepNode>& nodes, int wanted_ranks);
 
-// The srun of ranks[k] tasks on nodes[k], beside and within what the tasks of the job in `environment` have, without
-// the program's own words. It reads the file SLURM_HOSTFILE, which holds `hosts_of_ranks`. Pure.
+// Returns the srun command that starts ranks[k] tasks on nodes[k] and shares the resources of the running step of the
+// job in `environment`; the program's own words are not included. srun reads the hosts from the file in SLURM_HOSTFILE,
+// whose text is hosts_of_ranks(). Pure.
 std::vector<std::string> srun_command(const Environment& environment, const std::vector<StepNode>& nodes,
                                       const std::vector<int>& ranks);
 std::string hosts_of_ranks(const std::vector<StepNode>& nodes, const std::vector<int>& ranks);
 
-// `variables` ("NAME=value") without those of the outer step's srun, PMIx and MPI, which would mislead the inner one;
-// with what users and sites set for srun, PMIx and PMI, and SLURM_PMIX_FENCE=ring unless they set that. Pure.
+// Returns `variables` ("NAME=value") without those that the outer step's srun, PMIx and MPI set, which would mislead
+// the inner srun. Keeps the settings of users and sites for srun, PMIx and PMI, and adds SLURM_PMIX_FENCE=ring unless
+// it is set. Pure.
 std::vector<std::string> inner_environment(const std::vector<std::string>& variables);
 
-// Year, month and patch of what `srun --version` says: "slurm 22.05.8", "slurm 23.02.7-1.el8", "slurm-wlm 24.11.5".
-// Nullopt if that is no version. Pure.
+// Parses year, month and patch from the output of `srun --version`: "slurm 22.05.8", "slurm 23.02.7-1.el8",
+// "slurm-wlm 24.11.5". Returns nullopt if the text contains no version. Pure.
 std::optional<std::array<int, 3>> slurm_version(const std::string& text);
 
-// Why this Slurm can start no ranks within a step that holds all of `nodes`; empty if it can. Pure.
+// Returns the reason why this Slurm version cannot start ranks within a step that holds all of `nodes`; "" if it can.
+// Pure.
 std::string step_cannot_share(const std::string& version, const std::vector<StepNode>& nodes);
 
-// Why this Slurm may give those ranks fewer GPUs than the step has; empty if no reason is known. Pure.
+// Returns the reason why this Slurm version may give the inner ranks fewer GPUs than the step has; "" if none is known.
+// Pure.
 std::string step_may_lose_gpus(const std::string& version);
 
-// The line that starts the ranks without us, for messages. Pure.
+// Returns the command with which the user can start the ranks directly, for messages. Pure.
 std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, int cores_per_rank,
                         const std::vector<std::string>& command);
 
-// Warns of cores or memory too few for the ranks, with a line to type; empty if they suffice. Pure.
-std::string shortage(const std::vector<StepNode>& nodes, const std::vector<int>& ranks,
-                     const std::vector<std::string>& command);
+// Returns a warning, with the command to type, if the ranks have too few cores or too little memory; otherwise "".
+// Pure.
+std::string shortage_warning(const std::vector<StepNode>& nodes, const std::vector<int>& ranks,
+                             const std::vector<std::string>& command);
 
-// Collective over the tasks of an srun step. If they are fewer than their devices, rank 0 runs `command` by srun, while
-// all wait; its exit code on all ranks, nullopt if the step stays as it is. Throws UsageError (on all ranks alike) if
-// there is no srun, or it refuses.
+// Collective over the tasks of an srun step. If there are fewer tasks than devices, rank 0 runs `command` with srun
+// while the other tasks wait, and all return its exit code; otherwise it returns nullopt. All ranks throw ReportedError
+// if srun is missing or fails.
 std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInfo& launch, const RankRequest& request,
                                              const std::vector<std::string>& command, const StopRelay& relay);
 
-// In a Slurm job's own shell, where srun is: so --ranks N can use all of the job's nodes.
+// Returns whether this process is in a Slurm job with srun on PATH, so that --ranks N can use all nodes of the job.
 bool can_run_under_srun();
-// Runs `command` on `ranks` ranks over the job's nodes, and returns their exit code.
+// Runs `command` on `ranks` ranks, spread over the job's nodes, and returns their exit code.
 int run_under_srun(int ranks, const std::vector<std::string>& command, const StopRelay& relay);
 
-// Has the step that started this rank warned of a shortage already, if there is one?
-bool shortage_is_known(const Environment& environment);
+// Returns whether the step that started this rank has already checked for shortages and warned about them.
+bool shortage_was_reported(const Environment& environment);
 
-// First thing in main: a task of the inner srun sees all that the job has on its node, and keeps to what the outer step
-// had, for several steps may share a job. Throws UsageError if the GPUs are others: other nodes may have theirs, so it
-// is kept until all ranks meet (usage_error).
-void keep_to_outer_step();
+// Restricts a task of the inner srun, which sees all resources of the job on its node, to those of the outer step,
+// because several steps may share a job. main calls this first. Throws UsageError if GPUs of the outer step are
+// missing; since other nodes may have theirs, callers keep the error until all ranks have met (caught_usage_error).
+void restrict_to_outer_step();
 
-// What a plain start in a job's shell leaves idle, and the line that uses it; empty if that is nothing. Pure.
-std::string idle_devices(const Environment& environment, const std::vector<std::string>& command);
+// Returns a hint about the devices that a start without srun in a job's shell leaves idle, with the command that uses
+// them; "" if there are none. Pure.
+std::string idle_devices_hint(const Environment& environment, const std::vector<std::string>& command);
 
 }  // namespace drl

@@ -47,9 +47,10 @@ CpuSet cpus_of_text(const std::string& text) {
 struct Topology::Handle {
   explicit Handle(Read what) {
     DRL_CHECK(hwloc_topology_init(&topology) == 0, "hwloc");
-    // Cores that a container hides count as the machine's too.
+    // Include cores that a container hides.
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    // The system tells what is where. This one asks each core itself, and waits until it is free for us to move there.
+    // The operating system reports the topology. The x86 component would query each core itself, which means to migrate
+    // there and to wait for cores that are busy.
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     if (what == Read::cores_and_gpus)
@@ -60,7 +61,7 @@ struct Topology::Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
-  // On some machines (virtual ones, some ARM) the system does not say which threads share a core.
+  // Some machines (virtual machines, some ARM) do not report which hardware threads share a core.
   int core_depth() const { return hwloc_get_type_or_below_depth(topology, HWLOC_OBJ_CORE); }
   hwloc_obj_t next_core(hwloc_obj_t core) const {
     return loaded ? hwloc_get_next_obj_by_depth(topology, core_depth(), core) : nullptr;
@@ -95,7 +96,8 @@ Topology Topology::of_file(const std::filesystem::path& file) {
   handle->loaded =
       hwloc_topology_set_xml(handle->topology, file.c_str()) == 0 && hwloc_topology_load(handle->topology) == 0;
   if (!handle->loaded)
-    throw Error("cannot read the topology " + file.string() + " (no file of hwloc's): record it anew");
+    throw Error("cannot read the topology " + file.string() +
+                " (hwloc does not accept the file): record it again with lstopo " + file.string());
   return Topology(std::move(handle));
 }
 
@@ -106,7 +108,8 @@ CpuSet allowed_cpus() {
   return known ? cpus_of(allowed.get()) : CpuSet();
 }
 
-// Those of BLAS, MPI and CUDA would go on roaming: hwloc goes over all threads until there is no new one.
+// Binds the whole process, so that the threads of BLAS, MPI and CUDA are bound too. hwloc visits all threads until it
+// finds no new one.
 bool bind_this_process(const CpuSet& cpus) {
   const auto topology = Topology::of_this_machine(Topology::Read::cores).handle_->topology;
   return hwloc_set_cpubind(topology, bitmap_of(cpus).get(), HWLOC_CPUBIND_PROCESS) == 0;
@@ -147,7 +150,7 @@ std::vector<CpuSet> Topology::divide(const CpuSet& cpus, int parts) const {
 }
 
 std::vector<Topology::Gpu> Topology::gpus() const {
-  constexpr unsigned nvidia = 0x10de, display = 0x03;  // PCI vendor and class, of which 3D controllers are a part
+  constexpr unsigned nvidia = 0x10de, display = 0x03;  // PCI vendor and class; the class includes 3D controllers
   std::vector<Gpu> gpus;
   if (!handle_->loaded) return gpus;
   for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_pcidev(handle_->topology, device));) {
@@ -156,7 +159,7 @@ std::vector<Topology::Gpu> Topology::gpus() const {
     gpus.push_back({fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.domain, pci.bus, pci.dev, pci.func),
                     cpus_of(hwloc_get_non_io_ancestor_obj(handle_->topology, device)->cpuset)});
   }
-  std::ranges::sort(gpus, {}, &Gpu::pci);  // hwloc has them by the cores that they are near to
+  std::ranges::sort(gpus, {}, &Gpu::pci);  // hwloc lists them by locality
   return gpus;
 }
 

@@ -1,4 +1,4 @@
-// Cores, NUMA nodes and GPUs of a node, as hwloc reads them: of this machine, or of a recorded one.
+// Cores, NUMA nodes and GPUs of this machine or of a recorded one, read with hwloc.
 #pragma once
 
 #include <bitset>
@@ -9,27 +9,28 @@
 
 namespace drl {
 
-// Hardware threads by the operating system's numbers; as many as cpu_set_t holds.
+// A set of hardware threads, by the operating system's numbers. Its size is that of cpu_set_t.
 using CpuSet = std::bitset<1024>;
 
-std::string to_text(const CpuSet& cpus);       // "0-3,64-67", "" when empty
-CpuSet cpus_of_text(const std::string& text);  // its inverse
+std::string to_text(const CpuSet& cpus);       // "0-3,64-67"; "" if empty
+CpuSet cpus_of_text(const std::string& text);  // inverse of to_text
 
-CpuSet allowed_cpus();  // those that this process may use; empty if the system does not say
-// All threads that there are, and those that come; false if the system refuses.
+// Returns the hardware threads that this process may use; empty if the system does not report them.
+CpuSet allowed_cpus();
+// Binds all existing threads of this process, and those created later. Returns false if the system refuses.
 bool bind_this_process(const CpuSet& cpus);
 
 class Topology {
  public:
   struct Gpu {
     std::string pci;  // "0000:0f:00.0"
-    CpuSet near;      // of its NUMA node or package, or of the whole node when the system does not know
+    CpuSet near;      // hardware threads of its NUMA node or package; of the whole node if the locality is unknown
   };
-  enum class Read { cores, cores_and_gpus };  // looking for PCI devices takes 13 ms instead of 2
+  enum class Read { cores, cores_and_gpus };  // with PCI devices, reading takes 13 ms instead of 2 ms
 
-  // Of this machine, read once; without any cores if it cannot be read.
+  // Returns the topology of this machine, which is read once. It has no cores if it cannot be read.
   static const Topology& of_this_machine(Read what);
-  // As `lstopo FILE.xml` writes it. Throws Error.
+  // Reads a file that `lstopo FILE.xml` wrote. Throws Error.
   static Topology of_file(const std::filesystem::path& file);
 
   Topology(Topology&&) noexcept;
@@ -38,16 +39,18 @@ class Topology {
 
   CpuSet all_cpus() const;
 
-  // Physical cores that these hardware threads belong to: two threads of a core share its arithmetic units.
+  // Returns the number of physical cores that these hardware threads belong to. Hardware threads of one core share its
+  // arithmetic units.
   int count_cores(const CpuSet& cpus) const;
-  // All hardware threads of these cores.
+  // Returns all hardware threads of the cores that `cpus` belongs to.
   CpuSet whole_cores(const CpuSet& cpus) const;
 
-  // The cores of `cpus` in `parts` disjoint parts, evenly over packages, NUMA nodes and caches, each of neighbours.
-  // Empty if cores are fewer than parts.
+  // Divides the cores of `cpus` into `parts` disjoint parts of neighbouring cores, spread evenly over packages, NUMA
+  // nodes and caches. Returns an empty list if there are fewer cores than parts.
   std::vector<CpuSet> divide(const CpuSet& cpus, int parts) const;
 
-  // NVIDIA's, in the order of the PCI bus: so do Slurm and nvidia-smi number them, and CUDA if they are equal.
+  // Returns the NVIDIA GPUs in PCI bus order. Slurm and nvidia-smi number GPUs in this order, and CUDA does so if all
+  // GPUs are of the same model.
   std::vector<Gpu> gpus() const;
 
  private:

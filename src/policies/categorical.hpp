@@ -1,5 +1,5 @@
-// One of a number of choices, or one for each of several heads, which are independent: the network gives the logits, a
-// head's behind those of the one before.
+// The distribution of discrete actions: one choice, or one for each of several independent heads (MultiDiscrete). The
+// network's outputs are the logits, head after head.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace drl {
 
 struct Categorical {
   using Action = int32_t;
-  int size;  // number of choices, of all heads together
+  int size;  // number of choices, summed over the heads
   int heads = 1;
-  const int32_t* counts = nullptr;  // [heads] choices of each; null for a single head
+  const int32_t* counts = nullptr;  // [heads] number of choices of each head; null for a single head
 
   int action_size() const { return heads; }
   int free_parameters() const { return 0; }
 
-  // Draws the choices of F's environments from the logits `out` [n, size], by the inverse of the cumulative
-  // distribution. Returns their log-probabilities.
+  // Samples the actions of F's environments from the logits `out` [n, size] by inverting the cumulative distribution.
+  // Returns their log-probabilities.
   template <class F>
   DRL_HD F sample(const ActionNoise& noise, const float* out, int64_t i, int32_t* action, float*) const {
     F log_prob = F(0);
@@ -27,7 +27,7 @@ struct Categorical {
     for (int h = 0, first = 0; h < heads; first += count(h++)) {
       if (h % 4 == 0) bits = noise.bits<F>(i, h / 4);
       const auto logit = [&](int k) DRL_LAMBDA { return load_column<F>(out, i, size, first + k); };
-      const Norm<F> norm = norm_of<F>(logit, count(h));
+      const SoftmaxNorm<F> norm = softmax_norm<F>(logit, count(h));
       const F target = uniform01(bits[h % 4]) * norm.sum;
       F below = F(0), chosen = logit(0);  // probability mass (times sum) of the choices up to k
       Int<F> choice = Int<F>(0);
@@ -43,6 +43,7 @@ struct Categorical {
     return log_prob;
   }
 
+  // Writes the most probable action of F's environments.
   template <class F>
   DRL_HD void most_probable(const float* out, int64_t i, int32_t* action, float*) const {
     for (int h = 0, first = 0; h < heads; first += count(h++)) {
@@ -57,20 +58,22 @@ struct Categorical {
     }
   }
 
-  // Samples i, i + 1, ... of logits `out` [B, size], which are the rollout's samples `row`. Entropy is -sum p log p,
-  // KL(old || new) = sum p_old (log p_old - log p_new). Leaves the probabilities in d_out.
+  // Returns log-probability, KL and entropy of samples i, i + 1, ... of a tile with logits `out` [B, size]. `row` are
+  // their indices into the rollout, where `old_out` and `action` are. The entropy is -sum p log p, and KL(old || new)
+  // is sum p_old (log p_old - log p_new). Writes the probabilities to d_out, for gradient().
   template <class F>
   DRL_HD Evaluated<F> evaluate(const float* out, const float* old_out, const int32_t* action, int64_t i, Int<F> row,
                                float* d_out) const {
     Evaluated<F> e{F(0), F(0), F(0)};
     for (int h = 0, first = 0; h < heads; first += count(h++)) {
-      const auto now = [&](int k) DRL_LAMBDA { return load_column<F>(out, i, size, first + k); };
-      const auto before = [&](int k) DRL_LAMBDA { return gather<F>(old_out + first + k, row, size); };
-      const F log_sum = norm_of<F>(now, count(h)).log_sum(), old_log_sum = norm_of<F>(before, count(h)).log_sum();
+      const auto logit = [&](int k) DRL_LAMBDA { return load_column<F>(out, i, size, first + k); };
+      const auto old_logit = [&](int k) DRL_LAMBDA { return gather<F>(old_out + first + k, row, size); };
+      const F log_sum = softmax_norm<F>(logit, count(h)).log_sum(),
+              old_log_sum = softmax_norm<F>(old_logit, count(h)).log_sum();
       const Int<F> choice = gather<Int<F>>(action + h, row, heads);
       F chosen = F(0);
       for (int k = 0; k < count(h); ++k) {
-        const F log_p = now(k) - log_sum, old_log_p = before(k) - old_log_sum, p = math::exp(log_p);
+        const F log_p = logit(k) - log_sum, old_log_p = old_logit(k) - old_log_sum, p = math::exp(log_p);
         store_column(d_out, i, size, first + k, p);
         e.entropy = e.entropy - p * log_p;
         e.kl = e.kl + math::exp(old_log_p) * (old_log_p - log_p);
@@ -82,22 +85,22 @@ struct Categorical {
   }
 
   // Writes d loss / d out, where d loss / d log_prob = d_log_prob and d loss / d entropy = -entropy_coef.
-  // d log p_a / d logit_k = [k = a] - p_k; d entropy / d logit_k = -p_k (log p_k + entropy), of a head.
+  // d log p_a / d logit_k = [k = a] - p_k; d entropy / d logit_k = -p_k (log p_k + entropy), with the head's entropy.
   template <class F, class Sums>
   DRL_HD void gradient(const float* out, const int32_t* action, int64_t i, Int<F> row, const Evaluated<F>& e,
                        F d_log_prob, F entropy_coef, float* d_out, Sums&, int) const {
     for (int h = 0, first = 0; h < heads; first += count(h++)) {
       const auto logit = [&](int k) DRL_LAMBDA { return load_column<F>(out, i, size, first + k); };
-      const auto share = [&](int k) DRL_LAMBDA { return load_column<F>(d_out, i, size, first + k); };
+      const auto probability = [&](int k) DRL_LAMBDA { return load_column<F>(d_out, i, size, first + k); };
       const Int<F> choice = gather<Int<F>>(action + h, row, heads);
-      const F log_sum = norm_of<F>(logit, count(h)).log_sum();
+      const F log_sum = softmax_norm<F>(logit, count(h)).log_sum();
       F entropy = e.entropy;
       if (heads > 1) {
         entropy = F(0);
-        for (int k = 0; k < count(h); ++k) entropy = entropy - share(k) * (logit(k) - log_sum);
+        for (int k = 0; k < count(h); ++k) entropy = entropy - probability(k) * (logit(k) - log_sum);
       }
       for (int k = 0; k < count(h); ++k) {
-        const F p = share(k), log_p = logit(k) - log_sum;
+        const F p = probability(k), log_p = logit(k) - log_sum;
         const F chosen = math::select(choice == Int<F>(k), F(1), F(0));
         store_column(d_out, i, size, first + k, d_log_prob * (chosen - p) + entropy_coef * p * (log_p + entropy));
       }
@@ -116,13 +119,13 @@ struct Categorical {
   }
 
   template <class F>
-  struct Norm {
+  struct SoftmaxNorm {
     F largest, sum;  // sum of exp(logit - largest)
     DRL_HD F log_sum() const { return largest + math::log(sum); }
   };
   template <class F, class Logit>
-  DRL_HD Norm<F> norm_of(Logit&& logit, int n) const {
-    Norm<F> norm{logit(0), F(0)};
+  DRL_HD SoftmaxNorm<F> softmax_norm(Logit&& logit, int n) const {
+    SoftmaxNorm<F> norm{logit(0), F(0)};
     for (int k = 1; k < n; ++k) norm.largest = math::max(norm.largest, logit(k));
     for (int k = 0; k < n; ++k) norm.sum = norm.sum + math::exp(logit(k) - norm.largest);
     return norm;

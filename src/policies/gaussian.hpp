@@ -1,4 +1,5 @@
-// A diagonal Gaussian: the network gives the means, the standard deviation is a parameter of its own.
+// The distribution of continuous actions: a diagonal Gaussian. The network's outputs are the means; the standard
+// deviation is a separate learned parameter that does not depend on the observation.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,19 @@ namespace drl {
 
 struct Gaussian {
   using Action = float;
-  int size;                 // of an action
-  const float *low, *high;  // [size], the bounds within which the environment gets it
-  const float* param;       // [size], what is behind the standard deviation
-  bool log_std;             // it is its logarithm
-  float* std;               // [size], standard deviations when the actions were sampled
+  int size;                 // dimensions of an action
+  const float *low, *high;  // [size], the bounds to which the environment's action is clipped
+  const float* param;       // [size], the learned parameter: standard deviation or its logarithm
+  bool log_std;             // `param` is the logarithm
+  float* std;               // [size], standard deviations with which the rollout's actions were sampled
 
-  int action_size() const { return size; }      // Actions a sample
-  int free_parameters() const { return size; }  // whose gradients are sums over samples
+  int action_size() const { return size; }
+  int free_parameters() const { return size; }
+  // Returns the current standard deviation of dimension k.
   DRL_HD float std_now(int k) const { return log_std ? math::exp(param[k]) : param[k]; }
 
-  // Draws the actions of F's environments from the means `out` [n, size], by Box-Muller: two dimensions share a pair of
-  // random numbers. Returns their log-probabilities.
+  // Samples the actions of F's environments from the means `out` [n, size] by Box-Muller, in which two dimensions share
+  // a pair of random numbers. Returns their log-probabilities.
   template <class F>
   DRL_HD F sample(const ActionNoise& noise, const float* out, int64_t i, float* action, float* env_action) const {
     constexpr float two_pi = 6.28318530717958647692f;
@@ -36,18 +38,20 @@ struct Gaussian {
       }
       const F normal = radius * (k % 2 == 0 ? math::cos(angle) : math::sin(angle));
       const F mean = load_column<F>(out, i, size, k);
-      take(i, k, mean + F(std[k]) * normal, action, env_action);
+      store_action(i, k, mean + F(std[k]) * normal, action, env_action);
       log_prob = log_prob + (F(-0.5f) * normal * normal - F(math::log(std[k]) + kHalfLogTwoPi));
     }
     return log_prob;
   }
 
+  // Writes the most probable action of F's environments: the mean.
   template <class F>
   DRL_HD void most_probable(const float* out, int64_t i, float* action, float* env_action) const {
-    for (int k = 0; k < size; ++k) take(i, k, load_column<F>(out, i, size, k), action, env_action);
+    for (int k = 0; k < size; ++k) store_action(i, k, load_column<F>(out, i, size, k), action, env_action);
   }
 
-  // Samples i, i + 1, ... of means `out` [B, size], which are the rollout's samples `row`.
+  // Returns log-probability, KL(old || new) and entropy of samples i, i + 1, ... of a tile with means `out` [B, size].
+  // `row` are their indices into the rollout, where `old_out` and `action` are.
   template <class F>
   DRL_HD Evaluated<F> evaluate(const float* out, const float* old_out, const float* action, int64_t i, Int<F> row,
                                float* /*d_out*/) const {
@@ -64,7 +68,7 @@ struct Gaussian {
     return e;
   }
 
-  // Writes d loss / d out, and adds the parameters' gradients to the sums from `column` on, where
+  // Writes d loss / d out, and adds the gradients of `param` to the sums from `column` on, where
   // d loss / d log_prob = d_log_prob and d loss / d entropy = -entropy_coef.
   // d log_prob / d mean = z / std; d log_prob / d log std = z^2 - 1; d entropy / d log std = 1.
   template <class F, class Sums>
@@ -82,8 +86,9 @@ struct Gaussian {
  private:
   static constexpr float kHalfLogTwoPi = 0.91893853320467274178f;
 
+  // Stores x, and x clipped to the bounds for the environment.
   template <class F>
-  DRL_HD void take(int64_t i, int k, F x, float* action, float* env_action) const {
+  DRL_HD void store_action(int64_t i, int k, F x, float* action, float* env_action) const {
     store_column(action, i, size, k, x);
     store_column(env_action, i, size, k, math::clamp(x, F(low[k]), F(high[k])));
   }

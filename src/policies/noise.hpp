@@ -6,12 +6,13 @@
 
 namespace drl {
 
-// The random numbers of actions: a function of seed, global index of the environment, and step of its lifetime.
+// The random numbers of actions. They depend on the seed, the environment's global index and its lifetime step alone,
+// not on ranks or devices.
 struct ActionNoise {
   uint64_t seed;
   int64_t first_env;  // the global index of environment 0
   uint64_t step;
-  // Of the environments of F's lanes, from i on.
+  // Returns block number `block` of four random words for environments i, i + 1, ... of F's lanes.
   template <class F>
   DRL_HD Words4Of<Bits<F>> bits(int64_t i, int block) const {
     return random_bits<Bits<F>>(seed, Purpose::action, static_cast<uint64_t>(first_env + i), step,
@@ -19,7 +20,7 @@ struct ActionNoise {
   }
 };
 
-// Number k of F's rows, from row i on, of an array [rows, size]; and back.
+// Load and store column k of rows i, i + 1, ... of F's lanes, in an array [rows, size].
 template <class F>
 DRL_HD F load_column(const float* from, int64_t i, int size, int k) {
   return size == 1 ? load<F>(from + i) : load_strided<F>(from + i * size + k, size);
@@ -33,10 +34,10 @@ DRL_HD void store_column(float* to, int64_t i, int size, int k, const F& x) {
   }
 }
 
-// What a loss asks of a distribution for F's samples.
+// What a distribution computes for the loss, for F's samples.
 template <class F>
 struct Evaluated {
-  F log_prob, kl, entropy;  // of the action taken; KL(old || new) in closed form
+  F log_prob, kl, entropy;  // log-probability of the action taken; KL(old || new) in closed form
 };
 
 }  // namespace drl

@@ -25,7 +25,7 @@ std::string iteration_of(const IterationMetrics& m) {
   return fmt::format("{:>{}}/{}", m.iteration, target.size(), target);
 }
 
-// "[####----]  50%", `width` columns in all.
+// Returns "[####----]  50%", `width` columns wide.
 std::string progress_bar(const IterationMetrics& m, int width) {
   const double target = static_cast<double>(std::max<int64_t>(m.max_iterations, 1));
   const double done = std::clamp(static_cast<double>(m.iteration) / target, 0.0, 1.0);
@@ -42,13 +42,14 @@ bool is_time(const Metric& m) {
   return m.section != Section::learning && (m.format == Format::seconds || m.format == Format::duration);
 }
 
-// In two columns, times on the right; when there are no more of them, the other metrics fill both.
+// Lays the metrics out in two columns with times on the right. Other metrics follow in both columns after the last
+// time.
 Lines live_block(const IterationMetrics& m, double eta, int width) {
   Lines others = {field("ETA", human_duration(eta))}, times;
   for (const Metric& metric : m.metrics)
     if (!metric.label.empty() && metric.section != Section::terms)
       (is_time(metric) ? times : others).push_back(field(metric.label, value_text(metric)));
-  if (!times.empty()) std::rotate(times.begin(), times.end() - 1, times.end());  // what has passed beside what is left
+  if (!times.empty()) std::rotate(times.begin(), times.end() - 1, times.end());  // elapsed time beside the ETA
   times.insert(times.begin() + !times.empty(), field("Total steps", human_count(static_cast<double>(m.env_steps))));
   Lines fields;
   for (size_t other = 0, time = 0; other < others.size() || time < times.size();) {
@@ -77,7 +78,7 @@ std::string block_row(const std::string& label, const std::string& value) {
   return fmt::format("{:>38}: {}", label, value);
 }
 
-// "Mean value loss"
+// Returns "Mean value loss" for "Value loss".
 std::string mean_of(std::string label) {
   label[0] = static_cast<char>(std::tolower(label[0]));
   return "Mean " + label;
@@ -146,8 +147,8 @@ void Console::finish() {
   latest_.reset();
 }
 
-// One write, so that no half-drawn block is seen. Lines are cut to the terminal: a wrapped line, or more lines than the
-// screen has, would make "n lines up" another place.
+// Redraws the live block with one write, so that it never appears half drawn. It is cut to the terminal's size, because
+// wrapped lines or lines beyond the screen would invalidate the number of lines to move up.
 void Console::draw() {
   const TerminalSize size = size_();
   Lines lines = live_block(*latest_, eta(), size.columns - 1);
@@ -160,12 +161,12 @@ void Console::draw() {
   drawn_lines_ = lines.size();
 }
 
-// Moves to where the live block begins and clears the screen from there.
+// Returns the escape sequence that moves to the start of the live block and clears the screen from there.
 std::string Console::erased() const {
   return drawn_lines_ > 0 ? "\x1b[" + std::to_string(drawn_lines_) + "A\r\x1b[J" : "";
 }
 
-// Seconds, by this process's mean pace, with everything between the iterations (saves, evaluations) in it.
+// Returns the seconds left at this process's mean pace, which includes saves and evaluations between iterations.
 double Console::eta() const {
   const double pace = (latest_time_ - first_time_) / static_cast<double>(latest_->iteration - first_iteration_);
   return pace * static_cast<double>(std::max<int64_t>(latest_->max_iterations - latest_->iteration, 0));

@@ -12,18 +12,18 @@ namespace fs = std::filesystem;
 
 template <class T>
 std::string shortest(T number) {
-  if (number != number) return "nan";  // to_chars writes "-nan" too
+  if (number != number) return "nan";  // to_chars would write "-nan" for some NaNs
   char text[32];
   const auto end = std::to_chars(text, text + sizeof text, number).ptr;
   return std::string(text, end);
 }
 
-// max_iterations is no column: it must not change the file.
+// Leaves out max_iterations: changing that option must not change the file.
 std::string header_of(const IterationMetrics& row) {
   std::string header = "iteration,env_steps";
   for (const Metric& metric : row.metrics) {
     DRL_CHECK(metric.name.find_first_of(",\"\r\n") == std::string::npos,
-              "the metric '" + metric.name + "' cannot name a column");
+              "the metric '" + metric.name + "' contains a character that is not allowed in a column name");
     header += "," + metric.name;
   }
   return header + "\n";
@@ -36,14 +36,14 @@ std::string header_of(const IterationMetrics& row) {
 int64_t iteration_of(const fs::path& path, std::string_view row) {
   int64_t iteration = 0;
   const auto [end, error] = std::from_chars(row.data(), row.data() + row.size(), iteration);
-  if (error != std::errc() || *end != ',') refuse(path, "'" + std::string(row.substr(0, 40)) + "' is no row of it");
+  if (error != std::errc() || *end != ',')
+    refuse(path, "'" + std::string(row.substr(0, 40)) + "' is not a row of metrics");
   return iteration;
 }
 
-// The header and the rows up to `last_iteration`, each with its newline; what follows the last newline is dropped.
+// Returns the header and the rows up to `last_iteration` with their newlines. Drops an unfinished row at the end.
 std::string kept_rows(const fs::path& path, std::string_view text, const std::string& header, int64_t last_iteration) {
-  if (!text.starts_with(header))
-    refuse(path, "its columns differ from this program's, this task's or this algorithm's");
+  if (!text.starts_with(header)) refuse(path, "its columns differ from those of this program, task or algorithm");
   std::string kept = header;
   text.remove_prefix(header.size());
   for (size_t end; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1)) {
@@ -53,7 +53,7 @@ std::string kept_rows(const fs::path& path, std::string_view text, const std::st
   return kept;
 }
 
-// What the file must hold before rows are appended.
+// Returns the text that the file must have before rows are appended.
 std::string starting_text(const fs::path& path, const std::string& header, std::optional<int64_t> resume_iteration) {
   if (!resume_iteration || !fs::exists(path)) return header;
   const std::vector<std::byte> bytes = read_file(path);

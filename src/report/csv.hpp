@@ -1,4 +1,4 @@
-// metrics.csv: one row an iteration.
+// Writes metrics.csv, one row per iteration.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace drl {
 
-// Columns: iteration, env_steps, and every metric by its name. Numbers are the shortest that read back as the same
-// double; NaN is `nan`.
+// The columns are iteration, env_steps, and every metric by its name. Numbers have the fewest digits that read back as
+// the same double; NaN is `nan`.
 class CsvWriter {
  public:
-  // For rows that have the columns of `like`. Without `resume_iteration` replaces the file by its header. With it,
-  // keeps the rows up to that iteration and cuts the later ones and an unfinished last row (a file that does not exist
-  // is created). Throws UsageError if the file has other columns or is no such table, Error if it cannot be written.
+  // Opens the file for rows with the columns of `like`. Without `resume_iteration`, replaces the file by a header. With
+  // it, keeps the rows up to that iteration and removes later rows and an unfinished last row; a missing file is
+  // created. Throws UsageError if the file has other columns or is not such a table, Error if it cannot be written.
   CsvWriter(std::filesystem::path path, const IterationMetrics& like,
             std::optional<int64_t> resume_iteration = std::nullopt);
 
   // Keeps the row in memory until flush().
   void append(const IterationMetrics& metrics);
-  // Writes the rows kept in memory. Throws Error (full disk): the file then holds whole rows still, and the rows stay
-  // in memory for the next call.
+  // Writes the rows kept in memory. Throws Error, for example if the disk is full; the file then still ends with a
+  // whole row, and the rows stay in memory for the next call.
   void flush();
-  // flush(), and returns when the file is on the disk: before a checkpoint, so that no iteration up to it can be
-  // missing.
+  // Flushes and waits until the file is on the disk. Called before a checkpoint is saved, so that no row up to it can
+  // be missing.
   void sync();
 
  private:

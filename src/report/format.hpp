@@ -1,4 +1,4 @@
-// Numbers as people read them, besides base/text.hpp's. NaN is "-".
+// Formats numbers for people, in addition to base/text.hpp. NaN becomes "-".
 #pragma once
 
 #include <string>

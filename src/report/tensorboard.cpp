@@ -43,7 +43,7 @@ std::string message(int field, std::string_view bytes) {
 // ---- Event { wall_time = 1; step = 2; file_version = 3; summary = 5; session_log = 7 }
 //      Summary { repeated Value value = 1 }, Value { tag = 1; simple_value = 2; tensor = 8; metadata = 9 }
 
-// Nothing for NaN, or without a tag.
+// Returns a scalar Value, "" if the value is NaN or the tag is empty.
 std::string scalar(std::string_view tag, double value) {
   if (std::isnan(value) || tag.empty()) return {};
   return message(1, message(1, tag) + real32(2, static_cast<float>(value)));
@@ -77,7 +77,7 @@ std::string record(std::string_view bytes) {
 
 // ---- The file
 
-// The time in an event file's name, or -1.
+// Returns the time in an event file's name, -1 for other files.
 int64_t time_in_name(std::string_view name) {
   if (!name.starts_with(kFilePrefix)) return -1;
   name.remove_prefix(kFilePrefix.size());
@@ -86,8 +86,8 @@ int64_t time_in_name(std::string_view name) {
   return time;
 }
 
-// TensorBoard reads a folder's files in the order of their names, so a resumed run's must come last, even within the
-// same second or after the clock was set back.
+// TensorBoard reads the files of a directory in the order of their names, so the file of a resumed run must sort last,
+// even if it is created within the same second or after the clock was set back.
 fs::path new_file_name(const fs::path& folder, double now) {
   auto time = static_cast<int64_t>(now);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -101,7 +101,7 @@ fs::path new_file_name(const fs::path& folder, double now) {
 EventWriter::EventWriter(const fs::path& folder, std::optional<int64_t> resume_iteration, std::function<double()> clock)
     : clock_(std::move(clock)), file_(new_file_name(folder, clock_()), AppendFile::Start::create) {
   append_event(message(3, "brain.Event:2"));
-  constexpr int kStart = 1;  // SessionLog.status: everything from this event's step on is written anew
+  constexpr int kStart = 1;  // SessionLog.status: TensorBoard drops older events from this event's step on
   if (resume_iteration) append_event(integer(2, *resume_iteration + 1) + message(7, integer(1, kStart)));
   flush();
 }

@@ -1,4 +1,4 @@
-// TensorBoard event files, written by hand: TFRecord framing around Event messages (tensorflow/core/lib/io/
+// Writes TensorBoard event files without TensorFlow: TFRecord framing around Event messages (tensorflow/core/lib/io/
 // record_writer.h; tensorboard/compat/proto/{event,summary,tensor}.proto).
 #pragma once
 
@@ -17,18 +17,18 @@ namespace drl {
 
 class EventWriter {
  public:
-  // Creates `folder`/events.out.tfevents.<time>.<host>, named so that TensorBoard reads it after all files that are
-  // there. With `resume_iteration`, tells TensorBoard to drop what the older files say of later iterations. Throws
-  // Error if the file cannot be written.
+  // Creates `folder`/events.out.tfevents.<time>.<host>; TensorBoard reads it after all existing files. With
+  // `resume_iteration`, TensorBoard drops later iterations that the older files contain. Throws Error if the file
+  // cannot be written.
   explicit EventWriter(const std::filesystem::path& folder, std::optional<int64_t> resume_iteration = std::nullopt,
                        std::function<double()> clock = seconds_since_1970);
 
-  // Scalars at step `iteration`; NaN values are left out. Kept in memory until flush().
+  // Appends one scalar per metric at step `iteration`, without NaNs. Keeps them in memory until flush().
   void append(const IterationMetrics& metrics);
-  // A text (Markdown) under `tag`, such as the run's options.
+  // Appends a text (Markdown) under `tag`, such as the run's options.
   void append_text(std::string_view tag, std::string_view text, int64_t step = 0);
-  // Writes the events kept in memory. Throws Error (full disk): the file then holds whole events still, and the events
-  // stay in memory for the next call.
+  // Writes the events kept in memory. Throws Error, for example if the disk is full; the file then still ends with a
+  // whole event, and the events stay in memory for the next call.
   void flush();
 
  private:

@@ -1,4 +1,4 @@
-// Ant-v5 of Gymnasium 1.4.0 (envs/mujoco/ant_v5.py): four legs of two joints run forwards.
+// Ant-v5 of Gymnasium 1.4.0 (envs/mujoco/ant_v5.py): a body on four legs of two joints each runs forwards.
 #pragma once
 
 #include "robots/gymnasium.hpp"
@@ -30,21 +30,24 @@ struct Ant {
     void describe(V& v) {
       v("forward_reward_weight", forward_reward_weight, "weight of the speed along x", any_number());
       v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
-      v("contact_cost_weight", contact_cost_weight, "weight of the squared forces of contacts", any_number());
-      v("healthy_reward", healthy_reward, "for each healthy step", any_number());
-      v("main_body", main_body, "number of the body whose speed counts, 1 is the torso", between(0, 13));
+      v("contact_cost_weight", contact_cost_weight, "weight of the squared contact forces", any_number());
+      v("healthy_reward", healthy_reward, "reward for each healthy step", any_number());
+      v("main_body", main_body, "number of the body whose speed is rewarded; 1 is the torso", between(0, 13));
       v("terminate_when_unhealthy", terminate_when_unhealthy, "an episode ends when the robot is not healthy");
-      v("healthy_z_min", healthy_z_min, "healthy: the torso not below this", any_number(), unit("m"));
-      v("healthy_z_max", healthy_z_max, "healthy: the torso not above this", any_number(), unit("m"));
-      v("contact_force_min", contact_force_min, "forces of contacts are cut to at least this", any_number(), unit("N"));
-      v("contact_force_max", contact_force_max, "forces of contacts are cut to at most this", any_number(), unit("N"));
-      v("include_cfrc_ext_in_observation", include_contacts, "torque and force of contacts on the bodies are observed");
+      v("healthy_z_min", healthy_z_min, "the robot is healthy if its torso is at least this high", any_number(),
+        unit("m"));
+      v("healthy_z_max", healthy_z_max, "the robot is healthy if its torso is at most this high", any_number(),
+        unit("m"));
+      v("contact_force_min", contact_force_min, "contact forces are clipped to at least this", any_number(), unit("N"));
+      v("contact_force_max", contact_force_max, "contact forces are clipped to at most this", any_number(), unit("N"));
+      v("include_cfrc_ext_in_observation", include_contacts, "observe the contact torques and forces on the bodies");
       gym::describe_exclusion(v, exclude_current_positions);
       gym::describe_reset_noise(v, reset_noise_scale);
     }
   };
 
-  // Where the main body was seen last: what MuJoCo says of bodies is of the last stage of a step.
+  // The main body's position after the previous step. It must be stored, because MuJoCo's body positions are those of
+  // the last stage of a step.
   struct State {
     F x, y;  // m
     template <class V>
@@ -56,13 +59,13 @@ struct Ant {
 
   DRL_HD static void reset(State& s, R& robot, Draws<F>& draws, const Params& p) {
     gym::reset_normal(robot, draws, p.reset_noise_scale);
-    see_main_body(s, robot, p);
+    store_main_body(s, robot, p);
   }
 
   DRL_HD static Step<F, 4, 2> step(State& s, R& robot, const F* action, const Params& p) {
     const State before = s;
     robot.advance(action);
-    see_main_body(s, robot, p);
+    store_main_body(s, robot, p);
     const Mask<F> healthy = (F(p.healthy_z_min) <= robot.qpos(2)) & (robot.qpos(2) <= F(p.healthy_z_max));
 
     Step<F, 4, 2> result;
@@ -80,17 +83,17 @@ struct Ant {
   static constexpr int obs_dim_with(const Params& p) {
     return (p.exclude_current_positions ? 27 : 29) + (p.include_contacts ? 13 * 6 : 0);
   }
-  // Position without x and y; velocity; torque and force of contacts on each body but the world.
+  // Writes qpos, without x and y if they are excluded; qvel; contact torque and force on each body except the world.
   template <class Out>
   DRL_HD static void observe(const State&, const R& robot, const Params& p, Out obs) {
-    obs = gym::see_qvel(robot, gym::see_qpos(robot, p.exclude_current_positions ? 2 : 0, obs));
-    for (int b = 1; p.include_contacts && b < robot.nbody(); ++b) obs = gym::see(contacts(robot, b, p), obs);
+    obs = gym::write_qvel(robot, gym::write_qpos(robot, p.exclude_current_positions ? 2 : 0, obs));
+    for (int b = 1; p.include_contacts && b < robot.nbody(); ++b) obs = gym::write(contacts(robot, b, p), obs);
   }
 
   static constexpr auto preset = gym::preset({.init_std = "0.4"});
 
  private:
-  DRL_HD static void see_main_body(State& s, const R& robot, const Params& p) {
+  DRL_HD static void store_main_body(State& s, const R& robot, const Params& p) {
     const Vec<F, 3> at = robot.position(BodyId{p.main_body});
     s.x = at[0];
     s.y = at[1];

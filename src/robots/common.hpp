@@ -1,4 +1,4 @@
-// What headers of robots have in common, whoever's tasks they are.
+// Shared code of the robots' headers.
 #pragma once
 
 #include <initializer_list>
@@ -7,7 +7,7 @@
 
 namespace drl::common {
 
-// A task's preset, of parts that the compiler puts together.
+// A task's preset, concatenated from parts at compile time.
 class Preset {
  public:
   consteval Preset(std::initializer_list<const char*> parts) {
@@ -28,7 +28,7 @@ DRL_HD F square(F x) {
   return x * x;
 }
 
-// |x|^2 of `size` numbers.
+// Returns |x|^2 of `size` numbers.
 template <class F>
 DRL_HD F squares(const F* x, int size) {
   F sum = F(0);
@@ -43,20 +43,21 @@ template <class F>
 DRL_HD Vec<F, 3> cross(const Vec<F, 3>& a, const Vec<F, 3>& b) {
   return {{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]}};
 }
-// The world's vector v as a body sees it that is turned by q: v - 2 w (u x v) + 2 u x (u x v) for q = (w, u).
+// Rotates a vector v from world coordinates to the frame of a body with orientation q = (w, u):
+// v - 2 w (u x v) + 2 u x (u x v).
 template <class F>
-DRL_HD Vec<F, 3> seen_by(const Vec<F, 4>& q, const Vec<F, 3>& v) {
+DRL_HD Vec<F, 3> in_body_frame(const Vec<F, 4>& q, const Vec<F, 3>& v) {
   const Vec<F, 3> u{{q[1], q[2], q[3]}}, once = cross(u, v), twice = cross(u, once);
-  Vec<F, 3> seen;
-  for (int k = 0; k < 3; ++k) seen[k] = v[k] - F(2) * (q[0] * once[k] - twice[k]);
-  return seen;
+  Vec<F, 3> rotated;
+  for (int k = 0; k < 3; ++k) rotated[k] = v[k] - F(2) * (q[0] * once[k] - twice[k]);
+  return rotated;
 }
-// Which way it faces, rad about the world's z axis.
+// Returns the heading of a body with orientation q, in rad about the world's z axis.
 template <class F>
 DRL_HD F heading(const Vec<F, 4>& q) {
   return math::atan2(F(2) * (q[1] * q[2] + q[0] * q[3]), F(1) - F(2) * (square(q[2]) + square(q[3])));
 }
-// An angle in [-pi, pi).
+// Wraps an angle into [-pi, pi).
 template <class F>
 DRL_HD F wrapped(F angle) {
   return angle - F(2 * kPi) * math::floor((angle + F(kPi)) / F(2 * kPi));

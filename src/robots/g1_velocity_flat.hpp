@@ -1,4 +1,4 @@
-// G1-Velocity-Flat: mjlab 1.6.0's Mjlab-Velocity-Flat-Unitree-G1 (tasks/velocity/config/g1): a humanoid follows
+// G1-Velocity-Flat is mjlab 1.6.0's Mjlab-Velocity-Flat-Unitree-G1 (tasks/velocity/config/g1): a humanoid follows
 // commanded velocities on flat ground.
 #pragma once
 
@@ -10,7 +10,8 @@ struct G1 {
   static constexpr const char* name = "G1-Velocity-Flat";
   static constexpr RobotModel model{"g1.xml", 4, "unitree_g1/g1.xml", "tools/fetch_robots"};
 
-  // By motor: a quarter of the angle at which it is at its limit of torque at rest, for each unit of the action.
+  // Action scales by motor type, in rad per unit of the action: a quarter of the angle error at which the motor reaches
+  // its torque limit at rest.
   static constexpr double m5020 = 0.25 * 25 / 14.25062309787429;
   static constexpr double m7520_14 = 0.25 * 88 / 40.17923863450712;
   static constexpr double m7520_22 = 0.25 * 139 / 99.09842777666111;
@@ -59,7 +60,7 @@ struct G1 {
       // clang-format on
   };
   static constexpr const char *root = "pelvis", *torso = "torso_link", *self_contact = "self_contact";
-  static constexpr double height = 0.76;  // m, of its root at the start
+  static constexpr double height = 0.76;  // m, of the root at the start
 
   static constexpr RewardTerm reward_terms[] = {
       {"track_linear_velocity", 2},
@@ -78,7 +79,7 @@ struct G1 {
       {"self_collisions", -1},
   };
 
-  // Sliding, torsional and rolling friction of its feet in an environment.
+  // Draws an environment's sliding, torsional and rolling friction of the feet.
   template <class F>
   DRL_HD static Vec<F, 3> friction(Draws<F>& draws) {
     return {{draws.uniform(F(0.3), F(1.2)), F(0.005), F(0.0001)}};

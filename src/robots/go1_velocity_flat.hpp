@@ -1,4 +1,4 @@
-// Go1-Velocity-Flat: mjlab 1.6.0's Mjlab-Velocity-Flat-Unitree-Go1 (tasks/velocity/config/go1): a robot of four legs
+// Go1-Velocity-Flat is mjlab 1.6.0's Mjlab-Velocity-Flat-Unitree-Go1 (tasks/velocity/config/go1): a four-legged robot
 // follows commanded velocities on flat ground.
 #pragma once
 
@@ -10,7 +10,8 @@ struct Go1 {
   static constexpr const char* name = "Go1-Velocity-Flat";
   static constexpr RobotModel model{"go1.xml", 4, "unitree_go1/go1.xml", "tools/fetch_robots"};
 
-  // A quarter of the angle at which a motor at rest is at its limit of torque, for each unit of the action.
+  // Action scales in rad per unit of the action: a quarter of the angle error at which the motor reaches its torque
+  // limit at rest.
   static constexpr double hip = 0.25 * 23.7 / 15.89524265323492, knee = 0.25 * 35.55 / 35.76429596977857;
   static constexpr velocity::Joint joints[] = {
       {"FR_hip_joint", 0.1, hip, 0.05, 0.3, 0.3},   {"FR_thigh_joint", 0.9, hip, 0.05, 0.3, 0.3},
@@ -29,7 +30,7 @@ struct Go1 {
   static constexpr const char* foot_geoms[] = {"FR_foot_collision", "FL_foot_collision", "RR_foot_collision",
                                                "RL_foot_collision"};
   static constexpr const char *root = "trunk", *torso = "trunk", *self_contact = nullptr;
-  static constexpr double height = 0.278;  // m, of its root at the start
+  static constexpr double height = 0.278;  // m, of the root at the start
 
   static constexpr RewardTerm reward_terms[] = {
       {"track_linear_velocity", 2},
@@ -47,11 +48,11 @@ struct Go1 {
       {"soft_landing", -1e-5},
   };
 
-  // Sliding, torsional and rolling friction of its feet in an environment.
+  // Draws an environment's sliding, torsional and rolling friction of the feet.
   template <class F>
   DRL_HD static Vec<F, 3> friction(Draws<F>& draws) {
-    const F slides = draws.uniform(F(0.3), F(1.5)), spins = velocity::log_uniform(draws, 1e-4, 2e-2);
-    return {{slides, spins, velocity::log_uniform(draws, 1e-5, 5e-3)}};
+    const F sliding = draws.uniform(F(0.3), F(1.5)), torsional = velocity::log_uniform(draws, 1e-4, 2e-2);
+    return {{sliding, torsional, velocity::log_uniform(draws, 1e-5, 5e-3)}};
   }
 
   static constexpr auto preset = velocity::preset("10000");

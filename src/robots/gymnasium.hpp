@@ -1,4 +1,4 @@
-// What Gymnasium's robot tasks (version 1.4.0, the v5 ones) have in common.
+// Shared code of Gymnasium's robot tasks (version 1.4.0, the v5 tasks).
 #pragma once
 
 #include "robots/common.hpp"
@@ -8,8 +8,8 @@ namespace drl::gym {
 using common::square;
 using common::squares;
 
-// How the robots are trained, 1 M steps: as CleanRL's ppo_continuous_action does it (docs.cleanrl.dev), but for what a
-// task says otherwise, and for more environments of fewer steps.
+// Hyperparameters of the preset, which trains for 1 M steps. The defaults are those of CleanRL's ppo_continuous_action
+// (docs.cleanrl.dev), except that they use more environments with fewer steps each.
 struct Recipe {
   const char *num_envs = "8", *num_steps_per_env = "128", *learning_rate = "3e-4", *gamma = "0.99", *lam = "0.95";
   const char *max_grad_norm = "0.5", *init_std = "0.5";
@@ -33,50 +33,52 @@ consteval common::Preset preset(const Recipe& r = {}) {
           "\ninit = orthogonal\n"};
 }
 
-// No limit, where Gymnasium's default is infinite: options are finite.
+// Stands for Gymnasium's infinite defaults, because options must be finite.
 constexpr double kNone = 1e30;
 
-// What most of them say of their starts.
+// Describes the option reset_noise_scale, which most tasks have.
 template <class V, class S>
 void describe_reset_noise(V& v, S& scale) {
-  v("reset_noise_scale", scale, "how far from the model's own position and from rest episodes start", at_least(0));
+  v("reset_noise_scale", scale, "scale of the noise on initial positions and velocities", at_least(0));
 }
 
-// Whether the position along the ground is left out of what is seen.
+// Describes the option that excludes the position along the ground from the observations.
 template <class V>
 void describe_exclusion(V& v, bool& excluded) {
   v("exclude_current_positions_from_observation", excluded, "the position along the ground is not observed");
 }
 
+// Adds uniform noise in [-scale, scale) to qpos.
 template <class R, class F = typename R::F>
-DRL_HD void shake_qpos(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
+DRL_HD void perturb_qpos(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
   for (int k = 0; k < robot.nq(); ++k) robot.set_qpos(k, robot.qpos(k) + draws.uniform(-scale, scale));
 }
 
-// Of the first `count` numbers.
+// Adds uniform noise in [-scale, scale) to the first `count` numbers of qvel.
 template <class R, class F = typename R::F>
-DRL_HD void shake_qvel(R& robot, Draws<F>& draws, std::type_identity_t<F> scale, int count) {
+DRL_HD void perturb_qvel(R& robot, Draws<F>& draws, std::type_identity_t<F> scale, int count) {
   for (int k = 0; k < count; ++k) robot.set_qvel(k, robot.qvel(k) + draws.uniform(-scale, scale));
 }
 
+// Adds normal noise with standard deviation `scale` to qvel.
 template <class R, class F = typename R::F>
-DRL_HD void shake_qvel_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
+DRL_HD void perturb_qvel_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
   for (int k = 0; k < robot.nv(); ++k) robot.set_qvel(k, robot.qvel(k) + scale * draws.normal());
 }
 
-// A start with uniform noise on all numbers, as most of them have it.
+// Starts an episode with uniform noise on qpos and qvel.
 template <class R, class F = typename R::F>
 DRL_HD void reset_uniform(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
-  shake_qpos(robot, draws, scale);
-  shake_qvel(robot, draws, scale, robot.nv());
+  perturb_qpos(robot, draws, scale);
+  perturb_qvel(robot, draws, scale, robot.nv());
   robot.forward();
 }
 
-// A start with normal noise on the velocities.
+// Starts an episode with uniform noise on qpos and normal noise on qvel.
 template <class R, class F = typename R::F>
 DRL_HD void reset_normal(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {
-  shake_qpos(robot, draws, scale);
-  shake_qvel_normal(robot, draws, scale);
+  perturb_qpos(robot, draws, scale);
+  perturb_qvel_normal(robot, draws, scale);
   robot.forward();
 }
 
@@ -85,53 +87,54 @@ DRL_HD F distance(const Vec<F, 3>& a, const Vec<F, 3>& b) {
   return math::sqrt(square(a[0] - b[0]) + square(a[1] - b[1]) + square(a[2] - b[2]));
 }
 
-// Each writes its numbers to obs and returns where the next ones go.
+// These functions write numbers to obs and return the position after them.
 template <class R, class Out>
-DRL_HD Out see_qpos(const R& robot, int from, Out obs) {
+DRL_HD Out write_qpos(const R& robot, int from, Out obs) {
   for (int k = from; k < robot.nq(); ++k) *obs++ = robot.qpos(k);
   return obs;
 }
 template <class R, class Out>
-DRL_HD Out see_qvel(const R& robot, Out obs) {
+DRL_HD Out write_qvel(const R& robot, Out obs) {
   for (int k = 0; k < robot.nv(); ++k) *obs++ = robot.qvel(k);
   return obs;
 }
 template <class R, class Out>
-DRL_HD Out see_clipped_qvel(const R& robot, double limit, Out obs) {
+DRL_HD Out write_clipped_qvel(const R& robot, double limit, Out obs) {
   using F = typename R::F;
   for (int k = 0; k < robot.nv(); ++k) *obs++ = math::clamp(robot.qvel(k), F(-limit), F(limit));
   return obs;
 }
 template <class F, int N, class Out>
-DRL_HD Out see(const Vec<F, N>& numbers, Out obs) {
+DRL_HD Out write(const Vec<F, N>& numbers, Out obs) {
   for (int k = 0; k < N; ++k) *obs++ = numbers[k];
   return obs;
 }
 
-// What Gymnasium shows of a humanoid: position, without x and y, and velocity; inertia and velocity of each body but
-// the world; the actuators' torques at the joints; torque and force of contacts on each body.
-struct HumanoidView {
+// The observation of Gymnasium's humanoids, and the options that leave out parts of it: qpos, usually without x and y;
+// qvel; inertia and velocity of each body except the world; the actuators' torques at the joints; contact torque and
+// force on each body except the world.
+struct HumanoidObservation {
   bool excluded = true, inertia = true, velocity = true, torque = true, contacts = true;
   template <class V>
   void describe(V& v) {
     describe_exclusion(v, excluded);
-    v("include_cinert_in_observation", inertia, "the bodies' inertia is observed");
-    v("include_cvel_in_observation", velocity, "the bodies' velocity is observed");
-    v("include_qfrc_actuator_in_observation", torque, "the actuators' torques are observed");
-    v("include_cfrc_ext_in_observation", contacts, "torque and force of contacts on the bodies are observed");
+    v("include_cinert_in_observation", inertia, "observe the bodies' inertia");
+    v("include_cvel_in_observation", velocity, "observe the bodies' velocity");
+    v("include_qfrc_actuator_in_observation", torque, "observe the actuators' torques");
+    v("include_cfrc_ext_in_observation", contacts, "observe the contact torques and forces on the bodies");
   }
-  static constexpr int kMost = 350;
+  static constexpr int kMaxDim = 350;
   DRL_HD constexpr int dim() const {
     return (excluded ? 22 : 24) + 23 + 13 * ((inertia ? 10 : 0) + (velocity ? 6 : 0) + (contacts ? 6 : 0)) +
            (torque ? 17 : 0);
   }
 
   template <class R, class Out>
-  DRL_HD void see(const R& robot, Out obs) const {
+  DRL_HD void write(const R& robot, Out obs) const {
     const auto each_body = [&](const auto& of) DRL_LAMBDA {
-      for (int b = 1; b < robot.nbody(); ++b) obs = gym::see(of(BodyId{b}), obs);
+      for (int b = 1; b < robot.nbody(); ++b) obs = gym::write(of(BodyId{b}), obs);
     };
-    obs = see_qvel(robot, see_qpos(robot, excluded ? 2 : 0, obs));
+    obs = write_qvel(robot, write_qpos(robot, excluded ? 2 : 0, obs));
     if (inertia) each_body([&](BodyId body) DRL_LAMBDA { return robot.inertia(body); });
     if (velocity) each_body([&](BodyId body) DRL_LAMBDA { return robot.velocity(body); });
     if (torque)
@@ -140,7 +143,7 @@ struct HumanoidView {
   }
 };
 
-// Of all bodies' torques and forces by contacts.
+// Returns the sum of the squared contact torques and forces on all bodies.
 template <class R>
 DRL_HD typename R::F squared_contacts(const R& robot) {
   typename R::F sum = 0;
@@ -148,13 +151,13 @@ DRL_HD typename R::F squared_contacts(const R& robot) {
   return sum;
 }
 
-// A number between low and high, both excluded.
+// Returns whether low < x < high.
 template <class F>
 DRL_HD Mask<F> inside(F x, std::type_identity_t<F> low, std::type_identity_t<F> high) {
   return (low < x) & (x < high);
 }
 
-// The end of an episode of a robot that should stay healthy.
+// Returns whether the episode ends because the robot is not healthy.
 template <class F>
 DRL_HD Mask<F> ended(Mask<F> healthy, bool terminate_when_unhealthy) {
   const Mask<F> never = F(0) != F(0);

@@ -13,7 +13,7 @@ struct HalfCheetah {
   static constexpr const char* name = "HalfCheetah-v5";
   static constexpr int obs_dim = 17, max_obs_dim = 18, step_limit = 1000;
   static constexpr double dt = 0.05;                   // s
-  static constexpr ContinuousAction<6> action{-1, 1};  // shares of the motors' torques
+  static constexpr ContinuousAction<6> action{-1, 1};  // fractions of the motors' largest torques
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl"};
   static constexpr const char* metrics[] = {"x_velocity"};  // m/s
   static constexpr RobotModel model{"half_cheetah.xml", 5};
@@ -24,7 +24,7 @@ struct HalfCheetah {
     bool exclude_current_positions = true;
     template <class V>
     void describe(V& v) {
-      v("forward_reward_weight", forward_reward_weight, "weight of the speed forwards", any_number());
+      v("forward_reward_weight", forward_reward_weight, "weight of the forward speed", any_number());
       v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
       gym::describe_exclusion(v, exclude_current_positions);
       gym::describe_reset_noise(v, reset_noise_scale);
@@ -51,7 +51,7 @@ struct HalfCheetah {
   static constexpr int obs_dim_with(const Params& p) { return p.exclude_current_positions ? 17 : 18; }
   template <class Out>
   DRL_HD static void observe(const R& robot, const Params& p, Out obs) {
-    gym::see_qvel(robot, gym::see_qpos(robot, p.exclude_current_positions ? 1 : 0, obs));
+    gym::write_qvel(robot, gym::write_qpos(robot, p.exclude_current_positions ? 1 : 0, obs));
   }
 
   static constexpr auto preset = gym::preset({.gamma = "0.98", .lam = "0.92", .max_grad_norm = "0.8"});

@@ -1,4 +1,5 @@
-// Hopper-v5 of Gymnasium 1.4.0 (envs/mujoco/hopper_v5.py): one leg hops forwards, and must not fall.
+// Hopper-v5 of Gymnasium 1.4.0 (envs/mujoco/hopper_v5.py): a robot with one leg hops forwards and must
+// not fall.
 #pragma once
 
 #include "robots/gymnasium.hpp"
@@ -27,16 +28,22 @@ struct Hopper {
     bool exclude_current_positions = true;
     template <class V>
     void describe(V& v) {
-      v("forward_reward_weight", forward_reward_weight, "weight of the speed forwards", any_number());
+      v("forward_reward_weight", forward_reward_weight, "weight of the forward speed", any_number());
       v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
-      v("healthy_reward", healthy_reward, "for each healthy step", any_number());
+      v("healthy_reward", healthy_reward, "reward for each healthy step", any_number());
       v("terminate_when_unhealthy", terminate_when_unhealthy, "an episode ends when the robot is not healthy");
-      v("healthy_state_min", healthy_state_min, "healthy: angles and velocities above this", any_number());
-      v("healthy_state_max", healthy_state_max, "healthy: angles and velocities below this", any_number());
-      v("healthy_z_min", healthy_z_min, "healthy: the torso above this", any_number(), unit("m"));
-      v("healthy_z_max", healthy_z_max, "healthy: the torso below this", any_number(), unit("m"));
-      v("healthy_angle_min", healthy_angle_min, "healthy: the torso's angle above this", any_number(), unit("rad"));
-      v("healthy_angle_max", healthy_angle_max, "healthy: the torso's angle below this", any_number(), unit("rad"));
+      v("healthy_state_min", healthy_state_min, "the robot is healthy if angles and velocities exceed this",
+        any_number());
+      v("healthy_state_max", healthy_state_max, "the robot is healthy if angles and velocities are below this",
+        any_number());
+      v("healthy_z_min", healthy_z_min, "the robot is healthy if its torso is higher than this", any_number(),
+        unit("m"));
+      v("healthy_z_max", healthy_z_max, "the robot is healthy if its torso is lower than this", any_number(),
+        unit("m"));
+      v("healthy_angle_min", healthy_angle_min, "the robot is healthy if its torso's angle exceeds this", any_number(),
+        unit("rad"));
+      v("healthy_angle_max", healthy_angle_max, "the robot is healthy if its torso's angle is below this", any_number(),
+        unit("rad"));
       gym::describe_exclusion(v, exclude_current_positions);
       gym::describe_reset_noise(v, reset_noise_scale);
     }
@@ -64,7 +71,7 @@ struct Hopper {
   static constexpr int obs_dim_with(const Params& p) { return p.exclude_current_positions ? 11 : 12; }
   template <class Out>
   DRL_HD static void observe(const R& robot, const Params& p, Out obs) {
-    gym::see_clipped_qvel(robot, 10, gym::see_qpos(robot, p.exclude_current_positions ? 1 : 0, obs));
+    gym::write_clipped_qvel(robot, 10, gym::write_qpos(robot, p.exclude_current_positions ? 1 : 0, obs));
   }
 
   static constexpr auto preset = gym::preset();

@@ -1,4 +1,5 @@
-// Humanoid-v5 of Gymnasium 1.4.0 (envs/mujoco/humanoid_v5.py): a figure of 17 joints walks forwards, and must not fall.
+// Humanoid-v5 of Gymnasium 1.4.0 (envs/mujoco/humanoid_v5.py): a humanoid with 17 joints walks forwards and
+// must not fall.
 #pragma once
 
 #include "robots/gymnasium.hpp"
@@ -11,9 +12,9 @@ struct Humanoid {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Humanoid-v5";
-  static constexpr int obs_dim = 348, max_obs_dim = gym::HumanoidView::kMost, step_limit = 1000;
+  static constexpr int obs_dim = 348, max_obs_dim = gym::HumanoidObservation::kMaxDim, step_limit = 1000;
   static constexpr double dt = 0.015;                         // s
-  static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // of 25 to 300 N m
+  static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // 1 is 25 to 300 N m
   static constexpr const char* reward_terms[] = {"reward_survive", "reward_forward", "reward_ctrl", "reward_contact"};
   static constexpr const char* metrics[] = {"x_velocity", "y_velocity"};  // m/s, of the centre of mass
   static constexpr RobotModel model{"humanoid.xml", 5};
@@ -24,32 +25,35 @@ struct Humanoid {
     S contact_cost_min = S(-gym::kNone), contact_cost_max = 10, healthy_reward = 5;
     bool terminate_when_unhealthy = true;
     S healthy_z_min = 1, healthy_z_max = 2, reset_noise_scale = S(1e-2);
-    gym::HumanoidView view;
+    gym::HumanoidObservation observation;
     template <class V>
     void describe(V& v) {
       v("forward_reward_weight", forward_reward_weight, "weight of the speed along x", any_number());
       v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
-      v("contact_cost_weight", contact_cost_weight, "weight of the squared forces of contacts", any_number());
-      v("contact_cost_min", contact_cost_min, "least cost of contacts", any_number());
-      v("contact_cost_max", contact_cost_max, "largest cost of contacts", any_number());
-      v("healthy_reward", healthy_reward, "for each healthy step", any_number());
+      v("contact_cost_weight", contact_cost_weight, "weight of the squared contact forces", any_number());
+      v("contact_cost_min", contact_cost_min, "lower bound on the cost of contacts", any_number());
+      v("contact_cost_max", contact_cost_max, "upper bound on the cost of contacts", any_number());
+      v("healthy_reward", healthy_reward, "reward for each healthy step", any_number());
       v("terminate_when_unhealthy", terminate_when_unhealthy, "an episode ends when the robot is not healthy");
-      v("healthy_z_min", healthy_z_min, "healthy: the torso above this", any_number(), unit("m"));
-      v("healthy_z_max", healthy_z_max, "healthy: the torso below this", any_number(), unit("m"));
-      view.describe(v);
+      v("healthy_z_min", healthy_z_min, "the robot is healthy if its torso is higher than this", any_number(),
+        unit("m"));
+      v("healthy_z_max", healthy_z_max, "the robot is healthy if its torso is lower than this", any_number(),
+        unit("m"));
+      observation.describe(v);
       gym::describe_reset_noise(v, reset_noise_scale);
     }
   };
 
   struct Parts {
-    BodyId torso;  // carries all others
+    BodyId torso;  // the root of all other bodies
     template <class Find>
     constexpr void find(Find& find) {
       find(torso, "torso");
     }
   };
 
-  // Where the centre of mass was seen last: what MuJoCo says of bodies is of the last stage of a step.
+  // The centre of mass after the previous step. It must be stored, because MuJoCo's centre of mass is that of the last
+  // stage of a step.
   struct State {
     F x, y;  // m
     template <class V>
@@ -61,13 +65,13 @@ struct Humanoid {
 
   DRL_HD static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
     gym::reset_uniform(robot, draws, p.reset_noise_scale);
-    see_center_of_mass(s, robot, parts);
+    store_center_of_mass(s, robot, parts);
   }
 
   DRL_HD static Step<F, 4, 2> step(State& s, R& robot, const F* action, const Parts& parts, const Params& p) {
     const State before = s;
     robot.advance(action);
-    see_center_of_mass(s, robot, parts);
+    store_center_of_mass(s, robot, parts);
     const Mask<F> healthy = gym::inside(robot.qpos(2), p.healthy_z_min, p.healthy_z_max);
 
     Step<F, 4, 2> result;
@@ -83,16 +87,16 @@ struct Humanoid {
     return result;
   }
 
-  static constexpr int obs_dim_with(const Params& p) { return p.view.dim(); }
+  static constexpr int obs_dim_with(const Params& p) { return p.observation.dim(); }
   template <class Out>
   DRL_HD static void observe(const State&, const R& robot, const Parts&, const Params& p, Out obs) {
-    p.view.see(robot, obs);
+    p.observation.write(robot, obs);
   }
 
   static constexpr auto preset = gym::preset({.learning_rate = "1e-4", .init_std = "0.3"});
 
  private:
-  DRL_HD static void see_center_of_mass(State& s, const R& robot, const Parts& parts) {
+  DRL_HD static void store_center_of_mass(State& s, const R& robot, const Parts& parts) {
     const Vec<F, 3> at = robot.subtree_center_of_mass(parts.torso);
     s.x = at[0];
     s.y = at[1];

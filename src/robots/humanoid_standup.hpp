@@ -1,4 +1,5 @@
-// HumanoidStandup-v5 of Gymnasium 1.4.0 (envs/mujoco/humanoidstandup_v5.py): a lying figure stands up.
+// HumanoidStandup-v5 of Gymnasium 1.4.0 (envs/mujoco/humanoidstandup_v5.py): a humanoid that lies on its back
+// stands up.
 #pragma once
 
 #include "robots/gymnasium.hpp"
@@ -11,9 +12,9 @@ struct HumanoidStandup {
   using S = Scalar<F>;
 
   static constexpr const char* name = "HumanoidStandup-v5";
-  static constexpr int obs_dim = 348, max_obs_dim = gym::HumanoidView::kMost, step_limit = 1000;
+  static constexpr int obs_dim = 348, max_obs_dim = gym::HumanoidObservation::kMaxDim, step_limit = 1000;
   static constexpr double dt = 0.015;                         // s
-  static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // of 25 to 300 N m
+  static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // 1 is 25 to 300 N m
   static constexpr const char* reward_terms[] = {"reward_linup", "reward_quadctrl", "reward_impact", "reward_constant"};
   static constexpr const char* metrics[] = {"height"};  // of the torso, m
   static constexpr RobotModel model{"humanoid_standup.xml", 5};
@@ -22,16 +23,16 @@ struct HumanoidStandup {
   struct Params {
     S uph_cost_weight = 1, ctrl_cost_weight = S(0.1), impact_cost_weight = S(0.5e-6);
     S impact_cost_min = S(-gym::kNone), impact_cost_max = 10, reset_noise_scale = S(1e-2);
-    gym::HumanoidView view;
+    gym::HumanoidObservation observation;
     template <class V>
     void describe(V& v) {
-      v("uph_cost_weight", uph_cost_weight, "weight of the height (Gymnasium knows the name and takes 1)",
+      v("uph_cost_weight", uph_cost_weight, "weight of the height (Gymnasium ignores this argument and uses 1)",
         any_number());
       v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
-      v("impact_cost_weight", impact_cost_weight, "weight of the squared forces of contacts", any_number());
-      v("impact_cost_min", impact_cost_min, "least cost of contacts", any_number());
-      v("impact_cost_max", impact_cost_max, "largest cost of contacts", any_number());
-      view.describe(v);
+      v("impact_cost_weight", impact_cost_weight, "weight of the squared contact forces", any_number());
+      v("impact_cost_min", impact_cost_min, "lower bound on the cost of contacts", any_number());
+      v("impact_cost_max", impact_cost_max, "upper bound on the cost of contacts", any_number());
+      observation.describe(v);
       gym::describe_reset_noise(v, reset_noise_scale);
     }
   };
@@ -53,10 +54,10 @@ struct HumanoidStandup {
     return result;
   }
 
-  static constexpr int obs_dim_with(const Params& p) { return p.view.dim(); }
+  static constexpr int obs_dim_with(const Params& p) { return p.observation.dim(); }
   template <class Out>
   DRL_HD static void observe(const R& robot, const Params& p, Out obs) {
-    p.view.see(robot, obs);
+    p.observation.write(robot, obs);
   }
 
   static constexpr auto preset = gym::preset({.learning_rate = "1e-4", .init_std = "0.3"});

@@ -1,5 +1,5 @@
-// InvertedDoublePendulum-v5 of Gymnasium 1.4.0 (envs/mujoco/inverted_double_pendulum_v5.py): keep two poles, one upon
-// the other, upright on a cart.
+// InvertedDoublePendulum-v5 of Gymnasium 1.4.0 (envs/mujoco/inverted_double_pendulum_v5.py): keep two poles, one on top
+// of the other, upright on a cart.
 #pragma once
 
 #include "robots/gymnasium.hpp"
@@ -23,7 +23,7 @@ struct InvertedDoublePendulum {
     S healthy_reward = 10, reset_noise_scale = S(0.1);
     template <class V>
     void describe(V& v) {
-      v("healthy_reward", healthy_reward, "for each step with the tip above 1 m", any_number());
+      v("healthy_reward", healthy_reward, "reward for each step with the tip above 1 m", any_number());
       gym::describe_reset_noise(v, reset_noise_scale);
     }
   };
@@ -53,13 +53,14 @@ struct InvertedDoublePendulum {
     return result;
   }
 
-  // Where the cart is; sines, then cosines of the hinges' angles; velocities; the force of the rail's end on the cart.
+  // Writes the position of the cart, the sines and then the cosines of the hinges' angles, the velocities, and the
+  // force of the rail's ends on the cart.
   template <class Out>
   DRL_HD static void observe(const R& robot, const Parts&, const Params&, Out obs) {
     *obs++ = robot.qpos(0);
     for (int k = 1; k < 3; ++k) *obs++ = math::sin(robot.qpos(k));
     for (int k = 1; k < 3; ++k) *obs++ = math::cos(robot.qpos(k));
-    obs = gym::see_clipped_qvel(robot, 10, obs);
+    obs = gym::write_clipped_qvel(robot, 10, obs);
     *obs++ = math::clamp(robot.constraint_force_along(0), F(-10), F(10));
   }
 

@@ -40,7 +40,7 @@ struct InvertedPendulum {
 
   template <class Out>
   DRL_HD static void observe(const R& robot, const Params&, Out obs) {
-    gym::see_qvel(robot, gym::see_qpos(robot, 0, obs));
+    gym::write_qvel(robot, gym::write_qpos(robot, 0, obs));
   }
 
   static constexpr auto preset = gym::preset({.init_std = "1.0"});

@@ -39,8 +39,8 @@ struct Pusher {
     }
   };
 
-  // The object starts in a rectangle, farther than 17 cm from the goal: at the first of at most 80 points that is. All
-  // 80 are nearer in one of 10^33 starts.
+  // The object starts at the first of at most 80 random points in a rectangle that is farther than 17 cm from the goal.
+  // All 80 points are nearer in one of 10^33 starts.
   DRL_HD static void reset(R& robot, Draws<F>& draws, const Parts&, const Params&) {
     F y = F(0), x = F(0);
     Mask<F> found = F(0) != F(0);
@@ -51,7 +51,7 @@ struct Pusher {
     }
     robot.set_qpos(7, y);
     robot.set_qpos(8, x);
-    gym::shake_qvel(robot, draws, F(0.005), 7);
+    gym::perturb_qvel(robot, draws, F(0.005), 7);
     robot.forward();
   }
 
@@ -67,13 +67,13 @@ struct Pusher {
     return result;
   }
 
-  // Angles and velocities of the arm; where the fingertips, the object and the goal are.
+  // Writes the angles and velocities of the arm, and the positions of the fingertips, the object and the goal.
   template <class Out>
   DRL_HD static void observe(const R& robot, const Parts& parts, const Params&, Out obs) {
     for (int k = 0; k < 7; ++k) *obs++ = robot.qpos(k);
     for (int k = 0; k < 7; ++k) *obs++ = robot.qvel(k);
     const BodyId bodies[] = {parts.fingertips, parts.object, parts.goal};
-    for (const BodyId body : bodies) obs = gym::see(robot.position(body), obs);
+    for (const BodyId body : bodies) obs = gym::write(robot.position(body), obs);
   }
 
   static constexpr auto preset = gym::preset();

@@ -1,4 +1,4 @@
-// Reacher-v5 of Gymnasium 1.4.0 (envs/mujoco/reacher_v5.py): bring the fingertip of an arm of two links to a goal.
+// Reacher-v5 of Gymnasium 1.4.0 (envs/mujoco/reacher_v5.py): move the fingertip of a two-link arm to a goal.
 #pragma once
 
 #include "robots/gymnasium.hpp"
@@ -36,8 +36,8 @@ struct Reacher {
     }
   };
 
-  // The goal is anywhere within 20 cm of the shoulder: the first of at most 40 points of a square that is. All 40 are
-  // outside in one of 10^26 starts.
+  // The goal is the first of at most 40 random points in a square that lies within 20 cm of the shoulder. All 40 points
+  // are farther away in one of 10^26 starts.
   DRL_HD static void reset(R& robot, Draws<F>& draws, const Parts&, const Params&) {
     for (int k = 0; k < 2; ++k) robot.set_qpos(k, robot.qpos(k) + draws.uniform(F(-0.1), F(0.1)));
     F x = F(0), y = F(0);
@@ -49,7 +49,7 @@ struct Reacher {
     }
     robot.set_qpos(2, x);
     robot.set_qpos(3, y);
-    gym::shake_qvel(robot, draws, F(0.005), 2);
+    gym::perturb_qvel(robot, draws, F(0.005), 2);
     robot.forward();
   }
 
@@ -63,13 +63,14 @@ struct Reacher {
     return result;
   }
 
-  // Cosines, then sines of the joints' angles; the goal; the joints' velocities; from the goal to the fingertip.
+  // Writes the cosines and then the sines of the joints' angles, the goal, the joints' velocities, and the vector from
+  // the goal to the fingertip.
   template <class Out>
   DRL_HD static void observe(const R& robot, const Parts& parts, const Params&, Out obs) {
     const Vec<F, 3> tip = robot.position(parts.fingertip), goal = robot.position(parts.target);
     for (int k = 0; k < 2; ++k) *obs++ = math::cos(robot.qpos(k));
     for (int k = 0; k < 2; ++k) *obs++ = math::sin(robot.qpos(k));
-    obs = gym::see_qpos(robot, 2, obs);
+    obs = gym::write_qpos(robot, 2, obs);
     for (int k = 0; k < 2; ++k) *obs++ = robot.qvel(k);
     for (int k = 0; k < 2; ++k) *obs++ = tip[k] - goal[k];
   }

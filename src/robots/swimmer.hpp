@@ -1,4 +1,5 @@
-// Swimmer-v5 of Gymnasium 1.4.0 (envs/mujoco/swimmer_v5.py): three links swim in a viscous fluid by their two joints.
+// Swimmer-v5 of Gymnasium 1.4.0 (envs/mujoco/swimmer_v5.py): three links with two joints swim in a viscous
+// fluid.
 #pragma once
 
 #include "robots/gymnasium.hpp"
@@ -24,7 +25,7 @@ struct Swimmer {
     bool exclude_current_positions = true;
     template <class V>
     void describe(V& v) {
-      v("forward_reward_weight", forward_reward_weight, "weight of the speed forwards", any_number());
+      v("forward_reward_weight", forward_reward_weight, "weight of the forward speed", any_number());
       v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
       gym::describe_exclusion(v, exclude_current_positions);
       gym::describe_reset_noise(v, reset_noise_scale);
@@ -51,7 +52,7 @@ struct Swimmer {
   static constexpr int obs_dim_with(const Params& p) { return p.exclude_current_positions ? 8 : 10; }
   template <class Out>
   DRL_HD static void observe(const R& robot, const Params& p, Out obs) {
-    gym::see_qvel(robot, gym::see_qpos(robot, p.exclude_current_positions ? 2 : 0, obs));
+    gym::write_qvel(robot, gym::write_qpos(robot, p.exclude_current_positions ? 2 : 0, obs));
   }
 
   static constexpr auto preset =

@@ -1,9 +1,9 @@
-// What mjlab's velocity tasks on flat ground (version 1.6.0, tasks/velocity) have in common: a robot with a motor in
-// each joint follows commanded velocities, is pushed now and then, and differs a little in each environment. A header
-// as go1_velocity_flat.hpp says which robot, and its numbers.
+// Implements mjlab's velocity tasks on flat ground (version 1.6.0, tasks/velocity): a robot with a motor in each joint
+// follows commanded velocities, is pushed now and then, and differs slightly between environments. A header such as
+// go1_velocity_flat.hpp configures the robot.
 //
-// As there, rewards and the end of an episode are told what the bodies were at the beginning of the last time step, the
-// feet's heights even what was observed last, while angles of joints and all observations are new.
+// As in mjlab, rewards and the end of an episode use the bodies' positions and velocities at the beginning of the last
+// time step, and the feet's heights of the previous observation. Joint angles and all observations are up to date.
 #pragma once
 
 #include <iterator>
@@ -12,26 +12,26 @@
 
 namespace drl::velocity {
 
-// A joint: the angle that it starts at and that action 0 means, rad; rad for each unit of the action; how far it may
-// deviate while the robot stands, walks and runs, rad.
 struct Joint {
   const char* name;
-  double angle, action_scale, standing, walking, running;
+  double angle;                       // rad, at the start and for action 0
+  double action_scale;                // rad per unit of the action
+  double standing, walking, running;  // rad, tolerated deviation from `angle` while the robot stands, walks or runs
 };
-// The names of its site, which is where it touches the floor, of its body, and of its sensor of contacts.
+// The names of a foot's site (where it touches the floor), its body and its contact sensor.
 struct Foot {
   const char *site, *body, *contact;
 };
 
 using namespace common;
 
-// As often in each order of magnitude.
+// Draws a number in [low, high) whose logarithm is uniform.
 template <class F>
 DRL_HD F log_uniform(Draws<F>& draws, double low, double high) {
   return math::exp(draws.uniform(math::log(F(low)), math::log(F(high))));
 }
 
-// How they are trained: as in mjlab, but for the number of environments, which there is 4096 on a GPU.
+// Returns mjlab's hyperparameters, except for the number of environments: mjlab uses 4096 on a GPU.
 consteval common::Preset preset(const char* max_iterations) {
   return {"\nnum_envs = 512\nnum_steps_per_env = 24\nmax_iterations = ", max_iterations, R"(
 [ppo]
@@ -58,30 +58,30 @@ std_type = scalar
 )"};
 }
 
-// The task of a robot `Of`, as go1_velocity_flat.hpp has it.
-template <class R, class Of>
+// The task for a robot that is described by a struct `Config`, such as Go1 in go1_velocity_flat.hpp.
+template <class R, class Config>
 struct Flat {
   using F = typename R::F;
   using S = Scalar<F>;
 
-  static constexpr int joints = std::size(Of::joints), feet = std::size(Of::feet);
-  static constexpr int geoms = std::size(Of::foot_geoms), terms = std::size(Of::reward_terms);
-  static constexpr bool sees_itself = Of::self_contact != nullptr;
+  static constexpr int joints = std::size(Config::joints), feet = std::size(Config::feet);
+  static constexpr int geoms = std::size(Config::foot_geoms), terms = std::size(Config::reward_terms);
+  static constexpr bool has_self_contact = Config::self_contact != nullptr;
 
-  static constexpr const char *name = Of::name, *preset = Of::preset;
-  static constexpr RobotModel model = Of::model;
+  static constexpr const char *name = Config::name, *preset = Config::preset;
+  static constexpr RobotModel model = Config::model;
   static constexpr int obs_dim = 12 + 3 * joints, critic_obs_dim = obs_dim + 6 * feet, step_limit = 1000;
   static constexpr double dt = 0.02;                     // s
-  static constexpr ActionPerDimension<joints> action{};  // not bounded
-  static constexpr auto& reward_terms = Of::reward_terms;
+  static constexpr ActionPerDimension<joints> action{};  // unbounded
+  static constexpr auto& reward_terms = Config::reward_terms;
   static constexpr bool scale_rewards_by_dt = true;
   static constexpr EndCause ends[] = {{"fell_over"}};
-  // |command - velocity| in m/s and rad/s; mean |second difference| of the actions.
+  // |command - velocity| in m/s and in rad/s; mean |second difference| of the actions.
   static constexpr const char* metrics[] = {"error_vel_xy", "error_vel_yaw", "mean_action_acc"};
 
   struct Params {
     S noise = 1, push = 1, faster_after = 5000, fastest_after = 10000;
-    // Commands become faster as the training goes on.
+    // Commands become faster during training.
     struct Curriculum {
       float iteration = 0;
       template <class V>
@@ -92,10 +92,10 @@ struct Flat {
     } curriculum;
     template <class V>
     void describe(V& v) {
-      v("noise", noise, "factor on the noise of what the actor sees", at_least(0));
-      v("push", push, "factor on the changes of velocity by pushes", at_least(0));
+      v("noise", noise, "factor on the noise in the actor's observations", at_least(0));
+      v("push", push, "factor on the velocity changes by pushes", at_least(0));
       v("faster_after", faster_after, "iterations until commands reach -1.5 to 2 m/s and 0.7 rad/s", at_least(0));
-      v("fastest_after", fastest_after, "iterations until they reach -2 to 3 m/s", at_least(0));
+      v("fastest_after", fastest_after, "iterations until commands reach -2 to 3 m/s", at_least(0));
     }
   };
 
@@ -107,25 +107,30 @@ struct Flat {
     SensorId gyro, velocimeter, angular_momentum, contact[feet], self_contact;
     template <class Find>
     constexpr void find(Find& find) {
-      find(base, "floating_base_joint"), find(root, Of::root), find(torso, Of::torso);
-      for (int k = 0; k < joints; ++k) find(joint[k], Of::joints[k].name);
+      find(base, "floating_base_joint"), find(root, Config::root), find(torso, Config::torso);
+      for (int k = 0; k < joints; ++k) find(joint[k], Config::joints[k].name);
       for (int k = 0; k < feet; ++k) {
-        find(foot[k], Of::feet[k].site), find(foot_body[k], Of::feet[k].body), find(contact[k], Of::feet[k].contact);
+        find(foot[k], Config::feet[k].site), find(foot_body[k], Config::feet[k].body),
+            find(contact[k], Config::feet[k].contact);
       }
-      for (int k = 0; k < geoms; ++k) find(foot_geom[k], Of::foot_geoms[k]);
+      for (int k = 0; k < geoms; ++k) find(foot_geom[k], Config::foot_geoms[k]);
       find(gyro, "imu_ang_vel"), find(velocimeter, "imu_lin_vel"), find(angular_momentum, "root_angmom");
-      if constexpr (sees_itself) find(self_contact, Of::self_contact);
+      if constexpr (has_self_contact) find(self_contact, Config::self_contact);
     }
   };
 
   struct State {
-    F friction[3], encoder_bias[joints], com_shift[3];  // of the feet; rad; of the torso, m
-    F action[joints], last_action[joints], one_before[joints];
-    F command[3], heading, keeps_heading, stands;  // m/s ahead and to the left, rad/s; rad; 1 or 0
-    F until_command, until_push;                   // s
-    F air_time[feet], contact_time[feet];          // s, so far; one of them is 0
-    F height[feet], peak_height[feet];             // m, as observed last; since it landed
-    F self_contacts;                               // time steps of the last step
+    F friction[3];                                              // of the feet: sliding, torsional, rolling
+    F encoder_bias[joints];                                     // rad
+    F com_shift[3];                                             // m, offset of the torso's centre of mass
+    F action[joints], last_action[joints], one_before[joints];  // of this step and the two steps before
+    F command[3];                                               // m/s ahead, m/s to the left, rad/s
+    F heading, keeps_heading;                                   // rad; 1 if the command turns towards `heading`, else 0
+    F stands;                                                   // 1 if the command is to stand still, else 0
+    F until_command, until_push;                                // s
+    F air_time[feet], contact_time[feet];  // s since the foot lifted off or landed; one of them is 0
+    F height[feet], peak_height[feet];     // m; height in the last observation, and its maximum since the foot landed
+    F self_contacts;                       // number of time steps of the last step in which the robot touched itself
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("friction", friction), visit("encoder_bias", encoder_bias), visit("com_shift", com_shift);
@@ -138,7 +143,7 @@ struct Flat {
   };
 
   DRL_HD static void create(State& s, R&, Draws<F>& draws, const Parts&, const Params&) {
-    const Vec<F, 3> friction = Of::template friction<F>(draws);
+    const Vec<F, 3> friction = Config::template friction<F>(draws);
     for (int k = 0; k < 3; ++k) s.friction[k] = friction[k];
     for (F& bias : s.encoder_bias) bias = draws.uniform(F(-0.015), F(0.015));
     for (int k = 0; k < 3; ++k) s.com_shift[k] = F(k < 2 ? 0.025 : 0.03) * draws.uniform(F(-1), F(1));
@@ -149,14 +154,14 @@ struct Flat {
     robot.shift_center_of_mass(parts.torso, {{s.com_shift[0], s.com_shift[1], s.com_shift[2]}});
   }
 
-  // A foot's peak height is that of the flight that the episode before has broken off, as there.
+  // peak_height is not reset, as in mjlab: it is that of the swing that the end of the previous episode interrupted.
   DRL_HD static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
     const int at = parts.base.qpos;
     for (int k = 0; k < 2; ++k) robot.set_qpos(at + k, draws.uniform(F(-0.5), F(0.5)));
-    robot.set_qpos(at + 2, F(Of::height) + draws.uniform(F(0.01), F(0.05)));
+    robot.set_qpos(at + 2, F(Config::height) + draws.uniform(F(0.01), F(0.05)));
     const F half = F(0.5) * draws.uniform(F(-3.14), F(3.14));
-    const F turned[4] = {math::cos(half), F(0), F(0), math::sin(half)};
-    for (int k = 0; k < 4; ++k) robot.set_qpos(at + 3 + k, turned[k]);
+    const F orientation[4] = {math::cos(half), F(0), F(0), math::sin(half)};
+    for (int k = 0; k < 4; ++k) robot.set_qpos(at + 3 + k, orientation[k]);
     for (int k = 0; k < joints; ++k) robot.set_qpos(parts.joint[k].qpos, F(pose(k).angle));
     robot.forward();
 
@@ -164,8 +169,8 @@ struct Flat {
     for (int k = 0; k < feet; ++k) s.air_time[k] = s.contact_time[k] = F(0);
     s.until_push = draws.uniform(F(1), F(3));
     s.until_command = F(0);
-    see_heights(s, robot, parts);
-    follow_commands(s, robot, draws, parts, p, F(0));
+    update_heights(s, robot, parts);
+    update_command(s, robot, draws, parts, p, F(0));
   }
 
   DRL_HD static Step<F, terms, 3, 1> step(State& s, R& robot, const F* action, Draws<F>& draws, const Parts& parts,
@@ -177,41 +182,42 @@ struct Flat {
       jerk = jerk + math::abs(s.action[k] - F(2) * s.last_action[k] + s.one_before[k]);
     }
     s.self_contacts = F(0);
-    robot.advance(target, [&]() DRL_LAMBDA { watch_contacts(s, robot, parts); });
+    robot.advance(target, [&]() DRL_LAMBDA { update_contacts(s, robot, parts); });
 
     Step<F, terms, 3, 1> result;
-    see_terms(s, robot, parts, result.terms);
-    result.ends[0] =
-        seen_by(robot.orientation(parts.root), {{F(0), F(0), F(1)}})[2] < F(0.3420201433256687);  // cos(70 degrees)
+    compute_reward_terms(s, robot, parts, result.terms);
+    result.ends[0] = in_body_frame(robot.orientation(parts.root), {{F(0), F(0), F(1)}})[2] <
+                     F(0.3420201433256687);  // cos(70 degrees)
     push(s, robot, draws, parts, p);
     robot.forward();
 
-    see_heights(s, robot, parts);
-    const Vec<F, 3> along = base_velocity(robot, parts), turning = base_turning(robot, parts);
-    const F error[2] = {s.command[0] - along[0], s.command[1] - along[1]};
+    update_heights(s, robot, parts);
+    const Vec<F, 3> linear = base_velocity(robot, parts), angular = base_angular_velocity(robot, parts);
+    const F error[2] = {s.command[0] - linear[0], s.command[1] - linear[1]};
     result.metrics[0] = norm(error, 2);
-    result.metrics[1] = math::abs(s.command[2] - turning[2]);
+    result.metrics[1] = math::abs(s.command[2] - angular[2]);
     result.metrics[2] = jerk / F(joints);
-    follow_commands(s, robot, draws, parts, p, F(dt));
+    update_command(s, robot, draws, parts, p, F(dt));
     return result;
   }
 
-  // Of the base: velocity, turning, down; of the joints: angles as their encoders say, velocities; actions; command.
+  // Writes the base's linear and angular velocity and the direction of gravity, the joints' angles (as measured by the
+  // encoders) and velocities, the actions and the command. All but the last two have noise.
   template <class Out>
   DRL_HD static void observe(const State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params& p,
                              Out obs) {
     constexpr struct {
       int size;
       double noise;
-    } parts_of_it[] = {{3, 0.5}, {3, 0.2}, {3, 0.05}, {joints, 0.01}, {joints, 1.5}};
-    see(s, robot, parts, F(1), obs);
-    for (const auto& part : parts_of_it)
-      for (int k = 0; k < part.size; ++k, ++obs) *obs += p.noise * draws.uniform(F(-part.noise), F(part.noise));
+    } blocks[] = {{3, 0.5}, {3, 0.2}, {3, 0.05}, {joints, 0.01}, {joints, 1.5}};
+    write_observation(s, robot, parts, F(1), obs);
+    for (const auto& block : blocks)
+      for (int k = 0; k < block.size; ++k, ++obs) *obs += p.noise * draws.uniform(F(-block.noise), F(block.noise));
   }
-  // The same without noise and errors of encoders; of the feet: height, time in the air, contact, force.
+  // Writes the same numbers without noise and encoder errors, and each foot's height, air time, contact and force.
   template <class Out>
   DRL_HD static void observe_critic(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
-    obs = see(s, robot, parts, F(0), obs);
+    obs = write_observation(s, robot, parts, F(0), obs);
     for (const F height : s.height) *obs++ = height;
     for (const F time : s.air_time) *obs++ = time;
     for (const SensorId contact : parts.contact) *obs++ = math::select(robot.sensor(contact, 0) > F(0), F(1), F(0));
@@ -229,10 +235,10 @@ struct Flat {
     canvas.text("turn", s.command[2], "rad/s");
   }
 
-  // Whatever the command was until then: after `passed` seconds, perhaps another one, and one that keeps a heading
-  // turns towards it.
-  DRL_HD static void follow_commands(State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params& p,
-                                     F passed) {
+  // Advances the command by `passed` seconds: draws a new one if the old one has expired, and turns a command that
+  // keeps a heading towards that heading.
+  DRL_HD static void update_command(State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params& p,
+                                    F passed) {
     const Mask<F> faster = F(p.curriculum.iteration) >= F(p.faster_after);
     const Mask<F> fastest = F(p.curriculum.iteration) >= F(p.fastest_after);
     const F back = math::select(fastest, F(-2), math::select(faster, F(-1.5), F(-1)));
@@ -240,26 +246,26 @@ struct Flat {
     const F turn = math::select(faster | fastest, F(0.7), F(0.5));
 
     s.until_command = s.until_command - passed;
-    const Mask<F> anew = s.until_command <= F(0);
-    const auto drawn = [&](F& number, F another) DRL_LAMBDA { number = math::select(anew, another, number); };
-    const auto share = [&](double of_all) DRL_LAMBDA { return draws.uniform(F(0), F(1)) <= F(of_all); };
-    drawn(s.until_command, draws.uniform(F(3), F(8)));
-    F another[3] = {draws.uniform(back, ahead), draws.uniform(F(-1), F(1)), draws.uniform(-turn, turn)};
-    drawn(s.heading, draws.uniform(F(-kPi), F(kPi)));
-    drawn(s.keeps_heading, math::select(share(0.3), F(1), F(0)));
-    drawn(s.stands, math::select(share(0.1), F(1), F(0)));
-    const Mask<F> straight = share(0.2);
-    another[0] = math::select(straight, math::max(math::abs(another[0]), F(0.3)), another[0]);
-    for (int k = 1; k < 3; ++k) another[k] = math::select(straight, F(0), another[k]);
-    for (int k = 0; k < 3; ++k) drawn(s.command[k], another[k]);
+    const Mask<F> expired = s.until_command <= F(0);
+    const auto renew = [&](F& number, F drawn) DRL_LAMBDA { number = math::select(expired, drawn, number); };
+    const auto chance = [&](double probability) DRL_LAMBDA { return draws.uniform(F(0), F(1)) <= F(probability); };
+    renew(s.until_command, draws.uniform(F(3), F(8)));
+    F command[3] = {draws.uniform(back, ahead), draws.uniform(F(-1), F(1)), draws.uniform(-turn, turn)};
+    renew(s.heading, draws.uniform(F(-kPi), F(kPi)));
+    renew(s.keeps_heading, math::select(chance(0.3), F(1), F(0)));
+    renew(s.stands, math::select(chance(0.1), F(1), F(0)));
+    const Mask<F> straight = chance(0.2);
+    command[0] = math::select(straight, math::max(math::abs(command[0]), F(0.3)), command[0]);
+    for (int k = 1; k < 3; ++k) command[k] = math::select(straight, F(0), command[k]);
+    for (int k = 0; k < 3; ++k) renew(s.command[k], command[k]);
 
     const F error = wrapped(s.heading - heading(robot.orientation(parts.root)));
     s.command[2] = math::select(s.keeps_heading > F(0), math::clamp(F(0.5) * error, -turn, turn), s.command[2]);
-    for (F& command : s.command) command = math::select(s.stands > F(0), F(0), command);
+    for (F& number : s.command) number = math::select(s.stands > F(0), F(0), number);
   }
 
  private:
-  // Of the joints, for GPUs: tables that they read at run time are within functions, and without names.
+  // The joints' numbers without their names. GPUs can index a table at run time only if it is inside a function.
   struct Pose {
     double angle, action_scale, standing, walking, running;
   };
@@ -269,7 +275,7 @@ struct Flat {
   static constexpr Poses poses() {
     Poses all{};
     for (int k = 0; k < joints; ++k) {
-      const Joint& joint = Of::joints[k];
+      const Joint& joint = Config::joints[k];
       all.of[k] = {joint.angle, joint.action_scale, joint.standing, joint.walking, joint.running};
     }
     return all;
@@ -279,88 +285,91 @@ struct Flat {
     return all.of[k];
   }
 
-  // How fast a body's point moves, m/s along the world's axes.
+  // Returns the velocity of a point of a body, in m/s in world coordinates.
   DRL_HD static Vec<F, 3> velocity_of(const R& robot, const Parts& parts, BodyId body, const Vec<F, 3>& point) {
-    const Vec<F, 6> moving = robot.velocity(body);
+    const Vec<F, 6> cvel = robot.velocity(body);
     const Vec<F, 3> centre = robot.subtree_center_of_mass(parts.root);
     Vec<F, 3> arm, velocity;
     for (int k = 0; k < 3; ++k) arm[k] = point[k] - centre[k];
-    const Vec<F, 3> around = cross({{moving[0], moving[1], moving[2]}}, arm);
-    for (int k = 0; k < 3; ++k) velocity[k] = moving[3 + k] + around[k];
+    const Vec<F, 3> rotation = cross({{cvel[0], cvel[1], cvel[2]}}, arm);
+    for (int k = 0; k < 3; ++k) velocity[k] = cvel[3 + k] + rotation[k];
     return velocity;
   }
-  DRL_HD static Vec<F, 3> turning_of(const R& robot, BodyId body) {
-    const Vec<F, 6> moving = robot.velocity(body);
-    return {{moving[0], moving[1], moving[2]}};
+  DRL_HD static Vec<F, 3> angular_velocity_of(const R& robot, BodyId body) {
+    const Vec<F, 6> cvel = robot.velocity(body);
+    return {{cvel[0], cvel[1], cvel[2]}};
   }
-  // Of the base, along its own axes.
+  // These two return the base's linear and angular velocity in the base's frame.
   DRL_HD static Vec<F, 3> base_velocity(const R& robot, const Parts& parts) {
-    return seen_by(robot.orientation(parts.root), velocity_of(robot, parts, parts.root, robot.position(parts.root)));
+    return in_body_frame(robot.orientation(parts.root),
+                         velocity_of(robot, parts, parts.root, robot.position(parts.root)));
   }
-  DRL_HD static Vec<F, 3> base_turning(const R& robot, const Parts& parts) {
-    return seen_by(robot.orientation(parts.root), turning_of(robot, parts.root));
+  DRL_HD static Vec<F, 3> base_angular_velocity(const R& robot, const Parts& parts) {
+    return in_body_frame(robot.orientation(parts.root), angular_velocity_of(robot, parts.root));
   }
 
-  // After each time step.
-  DRL_HD static void watch_contacts(State& s, const R& robot, const Parts& parts) {
+  // Updates the contact times and counts after each time step.
+  DRL_HD static void update_contacts(State& s, const R& robot, const Parts& parts) {
     constexpr double passed = dt / model.frame_skip;
     for (int k = 0; k < feet; ++k) {
       const Mask<F> touches = robot.sensor(parts.contact[k], 0) > F(0);
       s.contact_time[k] = math::select(touches, s.contact_time[k] + F(passed), F(0));
       s.air_time[k] = math::select(touches, F(0), s.air_time[k] + F(passed));
     }
-    if constexpr (sees_itself) {
+    if constexpr (has_self_contact) {
       const F force[3] = {robot.sensor(parts.self_contact, 1), robot.sensor(parts.self_contact, 2),
                           robot.sensor(parts.self_contact, 3)};
       s.self_contacts = s.self_contacts + math::select(norm(force, 3) > F(10), F(1), F(0));
     }
   }
 
-  // What is above the floor, as a ray of 1 m down from the foot sees it.
-  DRL_HD static void see_heights(State& s, const R& robot, const Parts& parts) {
+  // Sets the feet's heights above the floor, clipped to [0, 1] m as measured by a downward ray of 1 m.
+  DRL_HD static void update_heights(State& s, const R& robot, const Parts& parts) {
     for (int k = 0; k < feet; ++k) s.height[k] = math::clamp(robot.position(parts.foot[k])[2], F(0), F(1));
   }
 
-  // In the order of mjlab's, without weights.
-  DRL_HD static void see_terms(State& s, const R& robot, const Parts& parts, F* term) {
+  // Writes the reward terms in mjlab's order, without weights.
+  DRL_HD static void compute_reward_terms(State& s, const R& robot, const Parts& parts, F* term) {
     const F speed = norm(s.command, 2) + math::abs(s.command[2]);
     const F moves = math::select(speed > F(0.05), F(1), F(0));
-    const Vec<F, 3> along = base_velocity(robot, parts), turning = base_turning(robot, parts);
-    *term++ = math::exp(F(-4) * (square(s.command[0] - along[0]) + square(s.command[1] - along[1]) + square(along[2])));
-    *term++ = math::exp(F(-2) * (square(turning[0]) + square(turning[1]) + square(s.command[2] - turning[2])));
+    const Vec<F, 3> linear = base_velocity(robot, parts), angular = base_angular_velocity(robot, parts);
+    *term++ =
+        math::exp(F(-4) * (square(s.command[0] - linear[0]) + square(s.command[1] - linear[1]) + square(linear[2])));
+    *term++ = math::exp(F(-2) * (square(angular[0]) + square(angular[1]) + square(s.command[2] - angular[2])));
 
-    const Vec<F, 3> up = seen_by(robot.orientation(parts.torso), {{F(0), F(0), F(1)}});
+    const Vec<F, 3> up = in_body_frame(robot.orientation(parts.torso), {{F(0), F(0), F(1)}});
     *term++ = math::exp(F(-5) * (square(up[0]) + square(up[1])));
     F deviation = F(0), beyond = F(0), change = F(0);
     for (int k = 0; k < joints; ++k) {
       const Pose& joint = pose(k);
       const F angle = robot.qpos(parts.joint[k]);
-      const F walks = math::select(speed < F(1.5), F(joint.walking), F(joint.running));
+      const F moving = math::select(speed < F(1.5), F(joint.walking), F(joint.running));
       deviation =
-          deviation + square((angle - F(joint.angle)) / math::select(speed < F(0.05), F(joint.standing), walks));
-      const Vec<F, 2> range = robot.range(parts.joint[k]);  // of which 0.9 are soft limits
-      const F off = math::abs(angle - F(0.5) * (range[0] + range[1])) - F(0.45) * (range[1] - range[0]);
-      beyond = beyond + math::max(off, F(0));
+          deviation + square((angle - F(joint.angle)) / math::select(speed < F(0.05), F(joint.standing), moving));
+      const Vec<F, 2> range = robot.range(parts.joint[k]);  // the soft limits are the middle 90 %
+      const F excess = math::abs(angle - F(0.5) * (range[0] + range[1])) - F(0.45) * (range[1] - range[0]);
+      beyond = beyond + math::max(excess, F(0));
       change = change + square(s.action[k] - s.last_action[k]);
     }
     *term++ = math::exp(-deviation / F(joints));
 
-    const Vec<F, 3> torso = turning_of(robot, parts.torso);
+    const Vec<F, 3> torso = angular_velocity_of(robot, parts.torso);
     *term++ = square(torso[0]) + square(torso[1]);
     F momentum = F(0);
     for (int k = 0; k < 3; ++k) momentum = momentum + square(robot.sensor(parts.angular_momentum, k));
     *term++ = momentum;
     *term++ = beyond;
     *term++ = change;
-    see_feet(s, robot, parts, moves, math::select(speed > F(0.5), F(1), F(0)), term);
-    if constexpr (sees_itself) term[5] = s.self_contacts;
+    compute_foot_terms(s, robot, parts, moves, math::select(speed > F(0.5), F(1), F(0)), term);
+    if constexpr (has_self_contact) term[5] = s.self_contacts;
   }
-  DRL_HD static void see_feet(State& s, const R& robot, const Parts& parts, F moves, F strides, F* term) {
+  // Writes the five terms of the feet. `moves` and `strides` are 1 if the command is faster than 0.05 and 0.5, else 0.
+  DRL_HD static void compute_foot_terms(State& s, const R& robot, const Parts& parts, F moves, F strides, F* term) {
     constexpr double target = 0.1;  // m
     for (int k = 0; k < 5; ++k) term[k] = F(0);
     for (int k = 0; k < feet; ++k) {
       const Vec<F, 3> velocity = velocity_of(robot, parts, parts.foot_body[k], robot.position(parts.foot[k]));
-      const F slides = norm(velocity.at, 2);
+      const F sliding = norm(velocity.at, 2);
       const F force[3] = {robot.sensor(parts.contact[k], 1), robot.sensor(parts.contact[k], 2),
                           robot.sensor(parts.contact[k], 3)};
       const Mask<F> touches = robot.sensor(parts.contact[k], 0) > F(0);
@@ -368,39 +377,40 @@ struct Flat {
       s.peak_height[k] = math::select(touches, s.peak_height[k], math::max(s.peak_height[k], s.height[k]));
       const Mask<F> swings = (s.air_time[k] > F(0.05)) & (s.air_time[k] < F(0.5));
       term[0] = term[0] + math::select(swings, strides, F(0));
-      term[1] = term[1] + moves * math::abs(s.height[k] - F(target)) * slides;
+      term[1] = term[1] + moves * math::abs(s.height[k] - F(target)) * sliding;
       term[2] = term[2] + math::select(lands, moves * square(s.peak_height[k] / F(target) - F(1)), F(0));
-      term[3] = term[3] + math::select(touches, moves * square(slides), F(0));
+      term[3] = term[3] + math::select(touches, moves * square(sliding), F(0));
       term[4] = term[4] + math::select(lands, moves * norm(force, 3), F(0));
       s.peak_height[k] = math::select(lands, F(0), s.peak_height[k]);
     }
   }
 
-  // Where it is time, the base goes on with a velocity that differs by chance from the one seen last.
+  // If a push is due, adds a random change to the base's velocity of the last stage.
   DRL_HD static void push(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
-    constexpr double most[6] = {0.5, 0.5, 0.4, 0.52, 0.52, 0.78};  // m/s, rad/s
+    constexpr double limit[6] = {0.5, 0.5, 0.4, 0.52, 0.52, 0.78};  // m/s, rad/s
     s.until_push = s.until_push - F(dt);
-    const Mask<F> is_time = (s.until_push < F(1e-6)) & (F(p.push) > F(0));
-    s.until_push = math::select(is_time, draws.uniform(F(1), F(3)), s.until_push);
-    Vec<F, 3> moving = velocity_of(robot, parts, parts.root, robot.position(parts.root));
-    Vec<F, 3> turning = turning_of(robot, parts.root);
+    const Mask<F> is_due = (s.until_push < F(1e-6)) & (F(p.push) > F(0));
+    s.until_push = math::select(is_due, draws.uniform(F(1), F(3)), s.until_push);
+    Vec<F, 3> linear = velocity_of(robot, parts, parts.root, robot.position(parts.root));
+    Vec<F, 3> angular = angular_velocity_of(robot, parts.root);
     for (int k = 0; k < 3; ++k) {
-      moving[k] = moving[k] + p.push * draws.uniform(F(-most[k]), F(most[k]));
-      turning[k] = turning[k] + p.push * draws.uniform(F(-most[3 + k]), F(most[3 + k]));
+      linear[k] = linear[k] + p.push * draws.uniform(F(-limit[k]), F(limit[k]));
+      angular[k] = angular[k] + p.push * draws.uniform(F(-limit[3 + k]), F(limit[3 + k]));
     }
     const int at = parts.base.qpos + 3, to = parts.base.qvel;
-    turning = seen_by({{robot.qpos(at), robot.qpos(at + 1), robot.qpos(at + 2), robot.qpos(at + 3)}}, turning);
+    angular = in_body_frame({{robot.qpos(at), robot.qpos(at + 1), robot.qpos(at + 2), robot.qpos(at + 3)}}, angular);
     for (int k = 0; k < 3; ++k) {
-      robot.set_qvel(to + k, math::select(is_time, moving[k], robot.qvel(to + k)));
-      robot.set_qvel(to + 3 + k, math::select(is_time, turning[k], robot.qvel(to + 3 + k)));
+      robot.set_qvel(to + k, math::select(is_due, linear[k], robot.qvel(to + k)));
+      robot.set_qvel(to + 3 + k, math::select(is_due, angular[k], robot.qvel(to + 3 + k)));
     }
   }
 
+  // Writes the observation without noise; `biased` is 1 to add the encoders' errors to the joint angles, else 0.
   template <class Out>
-  DRL_HD static Out see(const State& s, const R& robot, const Parts& parts, F biased, Out obs) {
+  DRL_HD static Out write_observation(const State& s, const R& robot, const Parts& parts, F biased, Out obs) {
     for (int k = 0; k < 3; ++k) *obs++ = robot.sensor(parts.velocimeter, k);
     for (int k = 0; k < 3; ++k) *obs++ = robot.sensor(parts.gyro, k);
-    const Vec<F, 3> down = seen_by(robot.orientation(parts.root), {{F(0), F(0), F(-1)}});
+    const Vec<F, 3> down = in_body_frame(robot.orientation(parts.root), {{F(0), F(0), F(-1)}});
     for (int k = 0; k < 3; ++k) *obs++ = down[k];
     for (int k = 0; k < joints; ++k)
       *obs++ = robot.qpos(parts.joint[k]) - F(pose(k).angle) + biased * s.encoder_bias[k];

@@ -10,9 +10,9 @@
 namespace drl {
 namespace {
 constexpr std::chrono::milliseconds kFlushInterval{3000};
-constexpr std::chrono::milliseconds kHookInterval{200};  // to see how long the command after a checkpoint takes
-constexpr double kFilmPatience = 120;                    // seconds that a film may take after the training
-constexpr size_t kPendingSaves = 8;                      // in memory, while the file system is slower than the cadence
+constexpr std::chrono::milliseconds kHookInterval{200};  // between polls while a command after a checkpoint runs
+constexpr double kFilmPatience = 120;                    // seconds to wait for a video after the training
+constexpr size_t kPendingSaves = 8;                      // in memory, while the file system is too slow
 }  // namespace
 
 AsyncWriter::AsyncWriter(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
@@ -46,8 +46,9 @@ void AsyncWriter::save(Save save) {
     if (saves_.size() > kPendingSaves) {
       const auto droppable =
           std::find_if(saves_.begin(), saves_.end(), [](const Save& pending) { return pending.droppable; });
-      saves_.erase(droppable < saves_.end() - 1 ? droppable
-                                                : saves_.begin());  // of bests, the oldest is best no longer
+      saves_.erase(droppable < saves_.end() - 1
+                       ? droppable
+                       : saves_.begin());  // the oldest of several best checkpoints is no longer the best
     }
   }
   wake_.notify_one();
@@ -67,7 +68,7 @@ bool AsyncWriter::finish_hook(double patience) {
   hook_patience_ = patience;
   wake_.notify_one();
   idle_.wait(lock, [this] { return !hook_patience_ && !busy_; });
-  return !given_up_;
+  return !films_cancelled_;
 }
 
 void AsyncWriter::work() {
@@ -92,11 +93,11 @@ void AsyncWriter::work() {
   }
 }
 
-std::vector<std::filesystem::path> AsyncWriter::awaited() const {
+std::vector<std::filesystem::path> AsyncWriter::checkpoints_in_use() const {
   std::vector<std::filesystem::path> all;
   for (const CheckpointHook* hook : {hook_.get(), films_.get()}) {
     if (!hook) continue;
-    const std::vector<std::filesystem::path> its = hook->awaits();
+    const std::vector<std::filesystem::path> its = hook->pending_checkpoints();
     all.insert(all.end(), its.begin(), its.end());
   }
   return all;
@@ -113,10 +114,10 @@ void AsyncWriter::finish_hooks(double patience) {
   const double left = std::clamp(patience - (steady_seconds() - begin), 0.0, kFilmPatience);
   const bool finished = !films_ || films_->finish(left, [] { return requested_stop() >= Stop::interrupted; });
   const std::lock_guard lock(mutex_);
-  given_up_ = !finished;
+  films_cancelled_ = !finished;
 }
 
-// Rows that cannot be written stay in the writers' memory for the next time.
+// Writes the rows. Rows that cannot be written stay in memory until the next call.
 void AsyncWriter::write_rows(const std::vector<IterationMetrics>& rows, bool sync) {
   for (const IterationMetrics& row : rows) {
     csv_->append(row);
@@ -127,7 +128,7 @@ void AsyncWriter::write_rows(const std::vector<IterationMetrics>& rows, bool syn
     if (events_) events_->flush();
     rows_failed_ = false;
   } catch (const std::exception& error) {
-    if (!rows_failed_) log::warn("metrics are not written for now: {}", error.what());
+    if (!rows_failed_) log::warn("metrics cannot be written at the moment: {}", error.what());
     rows_failed_ = true;
   }
 }
@@ -137,16 +138,16 @@ void AsyncWriter::write_checkpoint_file(const Save& save) {
   try {
     write_checkpoint(save.path, save.checkpoint);
     saved = true;
-    if (!may_write()) return;  // that may have taken long
-    if (save.then) save.then();
+    if (!may_write()) return;  // the write may have taken long
+    if (save.after_save) save.after_save();
     if (films_) films_->run(save.path);
     if (hook_)
-      hook_->run(save.path, save.last);
-    else if (save.last)
-      save.last();
+      hook_->run(save.path, save.after_hook);
+    else if (save.after_hook)
+      save.after_hook();
   } catch (const std::exception& error) {
     if (saved)
-      log::warn("{} is saved, but what follows a save failed: {}", save.path.string(), error.what());
+      log::warn("{} is saved, but a step after the save failed: {}", save.path.string(), error.what());
     else
       log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; the previous checkpoint is still usable.",
                 error.what());

@@ -1,4 +1,4 @@
-// Everything that a run writes while it trains, on a thread of its own: the loop never waits for a file system.
+// Writes all files of a run on a separate thread, so that the training loop never waits for a file system.
 #pragma once
 
 #include <condition_variable>
@@ -22,34 +22,33 @@ class AsyncWriter {
   struct Save {
     std::filesystem::path path;
     Checkpoint checkpoint;
-    bool droppable = true;       // goes first when too many are pending
-    std::function<void()> then;  // on the writer's thread, after the file is in place
-    std::function<void()> last;  // the same, after the hook too
+    bool droppable = true;             // dropped first when too many saves are pending
+    std::function<void()> after_save;  // called on the writer's thread when the file is in place
+    std::function<void()> after_hook;  // called on the writer's thread when the hook has ended, too
   };
 
-  // `events`, `hook` and `films` may be null. Rows reach the files every few seconds and before each checkpoint. Once
-  // `is_mine`, asked on the writer's thread, has said that the run is another process's, nothing is written any more,
-  // not even what is pending.
+  // `events`, `hook` and `films` may be null. Rows are written every few seconds and before each checkpoint. `is_mine`
+  // is called on the writer's thread; once it returns false (another process has taken over the run), nothing more is
+  // written, including what is pending.
   AsyncWriter(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
               std::unique_ptr<CheckpointHook> hook = nullptr, std::function<bool()> is_mine = {},
               std::unique_ptr<CheckpointHook> films = nullptr);
-  ~AsyncWriter();  // writes what is pending
+  ~AsyncWriter();  // writes everything that is pending
   AsyncWriter(const AsyncWriter&) = delete;
   AsyncWriter& operator=(const AsyncWriter&) = delete;
 
   void append(const IterationMetrics& metrics);
-  // Returns at once. When the file system is too slow, the oldest of several pending saves is dropped. One that fails
-  // is a warning: the run goes on.
+  // Returns at once. If the file system is too slow, drops the oldest of the pending saves. A save that fails causes
+  // only a warning.
   void save(Save save);
-  // Waits until everything is written. False if the last save failed, or rows are still in memory only, or the run is
-  // another process's.
+  // Waits until everything is written. Returns false if the last save failed, if rows could not be written, or if
+  // another process has taken over the run.
   bool flush();
-  // Waits for the hook and the films, `patience` seconds at most. False if SIGINT or SIGTERM came, and a film was given
-  // up.
+  // Waits up to `patience` seconds for the hook and the videos. Returns false if SIGINT or SIGTERM cancelled a video.
   bool finish_hook(double patience);
 
-  // In Save::then: checkpoints that commands still need.
-  std::vector<std::filesystem::path> awaited() const;
+  // Returns the checkpoints that commands still need. Only for Save::after_save.
+  std::vector<std::filesystem::path> checkpoints_in_use() const;
 
  private:
   void work();
@@ -72,7 +71,7 @@ class AsyncWriter {
   std::deque<Save> saves_;
   std::optional<double> hook_patience_;
   bool flush_ = false, stop_ = false, busy_ = false, saved_ = true;
-  bool given_up_ = false;  // films
+  bool films_cancelled_ = false;
   std::thread thread_;
 };
 

@@ -9,7 +9,7 @@
 namespace drl {
 namespace {
 
-constexpr double kTooMuch = 0.3;
+constexpr double kLargestShare = 0.3;  // of waiting in the time of a span
 
 }  // namespace
 
@@ -17,13 +17,13 @@ Balance::Balance(std::vector<std::string> hosts, double seconds)
     : hosts_(std::move(hosts)), span_seconds_(seconds), waiting_(hosts_.size(), 0.0) {}
 
 std::string Balance::iteration(double seconds, std::span<const double> waiting) {
-  if (said_ || hosts_.size() < 2 || skipped_++ < kSkipped) return "";
+  if (has_advised_ || hosts_.size() < 2 || skipped_++ < kSkipped) return "";
   iterations_ += 1;
   seconds_ += seconds;
   for (size_t rank = 0; rank < waiting_.size(); ++rank) waiting_[rank] += waiting[rank];
   if (iterations_ < kIterations || seconds_ < span_seconds_) return "";
   const std::string text = advice();
-  said_ = !text.empty();
+  has_advised_ = !text.empty();
   begin_span();
   return text;
 }
@@ -34,20 +34,20 @@ void Balance::begin_span() {
   std::fill(waiting_.begin(), waiting_.end(), 0.0);
 }
 
-// The rank for which the others wait is the one that waits least.
+// The slowest rank is the one that waits least, because the others wait for it.
 std::string Balance::advice() const {
   const double ranks = static_cast<double>(waiting_.size());
   const double share = std::accumulate(waiting_.begin(), waiting_.end(), 0.0) / ranks / seconds_;
-  if (share <= kTooMuch) return "";
+  if (share <= kLargestShare) return "";
   const auto percent = [this](double waited) { return static_cast<int>(100 * waited / seconds_ + 0.5); };
   const auto least = std::min_element(waiting_.begin(), waiting_.end());
   const auto most = std::max_element(waiting_.begin(), waiting_.end());
   const size_t slowest = static_cast<size_t>(least - waiting_.begin()),
                idlest = static_cast<size_t>(most - waiting_.begin());
   return fmt::format(
-      "waiting and communication take {} % of the ranks' time (rank {} on {} is the slowest: it waits {} % of an "
-      "iteration, rank {} on {} {} %): use more environments a rank, fewer mini-batches or fewer nodes, and look what "
-      "else runs on {}",
+      "waiting and communication take {} % of the ranks' time (rank {} on {} is the slowest and waits {} % of an "
+      "iteration; rank {} on {} waits {} %): use more environments per rank, fewer mini-batches or fewer nodes, and "
+      "check what else runs on {}",
       percent(share * seconds_), slowest, hosts_[slowest], percent(*least), idlest, hosts_[idlest], percent(*most),
       hosts_[slowest]);
 }

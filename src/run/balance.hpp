@@ -1,4 +1,4 @@
-// Do the ranks wait for each other too much, and for which one?
+// Detects that ranks wait too long for each other, and which rank is the slowest.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ class Balance {
  public:
   static constexpr int kIterations = 20, kSkipped = 10;
 
-  // `hosts`: one a rank. Judges spans of at least `seconds` and kIterations, after the first kSkipped iterations, in
-  // which memory is first touched and CPU clocks rise.
+  // `hosts`: one per rank. Judges spans of at least `seconds` and kIterations iterations. Skips the first kSkipped
+  // iterations, which are slow because memory is touched for the first time and CPU clocks rise.
   explicit Balance(std::vector<std::string> hosts, double seconds = 20);
 
-  // An iteration of `seconds`, of which rank r spent `waiting[r]` in all-reduces. The advice, once, when that was more
-  // than 30 % of the ranks' time over a span; otherwise "". One rank never waits.
+  // Adds an iteration that took `seconds`, of which rank r spent `waiting[r]` in all-reduces. Returns advice, once,
+  // when the ranks have spent more than 30 % of a span in all-reduces; otherwise returns "".
   std::string iteration(double seconds, std::span<const double> waiting);
 
  private:
@@ -27,8 +27,8 @@ class Balance {
   std::vector<std::string> hosts_;
   double span_seconds_;
   int skipped_ = 0;
-  bool said_ = false;
-  int64_t iterations_ = 0;  // of the span
+  bool has_advised_ = false;
+  int64_t iterations_ = 0;  // in this span
   double seconds_ = 0;
   std::vector<double> waiting_;  // [ranks]
 };

@@ -10,7 +10,7 @@ namespace drl {
 namespace {
 
 constexpr double kQuietWait = 2;  // seconds
-constexpr double kTick = 0.1;     // seconds between looks whether to stop
+constexpr double kTick = 0.1;     // seconds between checks for a request to stop
 
 }  // namespace
 
@@ -33,16 +33,17 @@ void CheckpointHook::run(const std::filesystem::path& checkpoint, std::function<
 
 void CheckpointHook::poll() {
   if (running_)
-    if (const std::optional<int> code = running_->exit_code()) ended(*code);
+    if (const std::optional<int> code = running_->exit_code()) handle_exit(*code);
   if (running_ || !next_) return;
-  at_ = *std::exchange(next_, std::nullopt);
-  running_.emplace(std::vector<std::string>{"/bin/sh", "-c", command_, "after_checkpoint", at_.checkpoint.string()},
-                   log_.string());
+  current_ = *std::exchange(next_, std::nullopt);
+  running_.emplace(
+      std::vector<std::string>{"/bin/sh", "-c", command_, "after_checkpoint", current_.checkpoint.string()},
+      log_.string());
 }
 
-std::vector<std::filesystem::path> CheckpointHook::awaits() const {
+std::vector<std::filesystem::path> CheckpointHook::pending_checkpoints() const {
   std::vector<std::filesystem::path> all;
-  if (running_) all.push_back(at_.checkpoint);
+  if (running_) all.push_back(current_.checkpoint);
   if (next_) all.push_back(next_->checkpoint);
   return all;
 }
@@ -52,30 +53,32 @@ bool CheckpointHook::finish(double patience, const std::function<bool()>& stoppe
   bool noted = false;
   for (poll(); running_; poll()) {
     const bool is_done = running_->wait(std::min(kTick, begin + patience - steady_seconds())).has_value();
-    if (stopped && stopped()) return give_up("a stop is requested"), false;  // which may have ended the command too
+    if (stopped && stopped())
+      return cancel("a stop was requested"), false;  // the signal may have ended the command, too
     if (is_done) continue;
     const double waited = steady_seconds() - begin;
     if (waited >= patience) {
-      give_up("time is up");
+      cancel("the time is up");
     } else if (waited >= kQuietWait && !std::exchange(noted, true)) {
-      log::info("waiting for {} ({})", name_, at_.checkpoint.filename().string());
+      log::info("waiting for {} ({})", name_, current_.checkpoint.filename().string());
     }
   }
   return true;
 }
 
-void CheckpointHook::give_up(const std::string& why) {
-  log::warn("{} is ended (it is still busy with {}, and {}): see to that later", name_, at_.checkpoint.string(), why);
+void CheckpointHook::cancel(const std::string& why) {
+  log::warn("{} was cancelled (it was still busy with {}, and {}): repeat it later", name_,
+            current_.checkpoint.string(), why);
   running_.reset();
   next_.reset();
 }
 
-void CheckpointHook::ended(int code) {
+void CheckpointHook::handle_exit(int code) {
   running_.reset();
   if (code != 0 && !std::exchange(warned_, true))
-    log::warn("{} failed for {} (exit code {}): see {}; training goes on, and this is said once", name_,
-              at_.checkpoint.string(), code, log_.string());
-  if (at_.done) at_.done();
+    log::warn("{} failed for {} (exit code {}): see {}; training continues, and further failures are not reported",
+              name_, current_.checkpoint.string(), code, log_.string());
+  if (current_.done) current_.done();
 }
 
 }  // namespace drl

@@ -1,5 +1,4 @@
-// Commands that run after checkpoints: the user's (--after_checkpoint), and the one that makes films
-// (--video_interval).
+// Runs commands after checkpoints: the user's (--after_checkpoint), and the one that records videos (--video_interval).
 #pragma once
 
 #include <cstdint>
@@ -13,30 +12,30 @@
 
 namespace drl {
 
-// Used by one thread at a time.
+// Not thread-safe: only one thread may use it at a time.
 class CheckpointHook {
  public:
-  // `command` is for /bin/sh, which finds the checkpoint's path in $1. What it prints goes to the end of `log`.
-  // Messages call it `name` ("": --after_checkpoint and the command). It runs after every `interval`-th checkpoint
-  // of a run that has had `earlier` ones.
+  // `command` is executed by /bin/sh, with the checkpoint's path as $1; its output is appended to `log`. Messages call
+  // it `name` ("": --after_checkpoint and the command). It runs after every `interval`-th checkpoint; the run has
+  // already saved `earlier` checkpoints.
   CheckpointHook(std::string command, std::filesystem::path log, std::string name = "", int interval = 1,
                  int64_t earlier = 0);
 
-  // Returns at once; `done` is called by a later call, when the command has ended. While it is still busy with an
-  // earlier checkpoint, only the newest one waits.
+  // Starts the command and returns at once. A later call on this object calls `done` when the command has ended. If the
+  // command is still busy with an earlier checkpoint, only the newest checkpoint is queued.
   void run(const std::filesystem::path& checkpoint, std::function<void()> done = {});
-  // Call now and then: takes note of an end, and starts it for the checkpoint that waits.
+  // Call regularly: handles the end of the command, and starts it for the queued checkpoint.
   void poll();
   bool busy() const { return running_.has_value(); }
-  // Checkpoints that it still reads, or will.
-  std::vector<std::filesystem::path> awaits() const;
-  // Until all is done, with a note if that takes more than two seconds; after `patience` seconds, or once `stopped`
-  // says so, the command is ended, with a warning. False if it was `stopped`.
+  // Returns the checkpoints that the command is reading or will read.
+  std::vector<std::filesystem::path> pending_checkpoints() const;
+  // Waits until the command has ended, and logs a message after two seconds. Kills the command with a warning after
+  // `patience` seconds, or once `stopped` returns true; returns false in the latter case.
   bool finish(double patience, const std::function<bool()>& stopped = {});
 
  private:
-  void ended(int code);
-  void give_up(const std::string& why);
+  void handle_exit(int code);
+  void cancel(const std::string& why);
 
   std::string command_;
   std::filesystem::path log_;
@@ -48,7 +47,7 @@ class CheckpointHook {
     std::function<void()> done;
   };
   std::optional<BackgroundCommand> running_;
-  Work at_;
+  Work current_;
   std::optional<Work> next_;
   bool warned_ = false;
 };

@@ -15,22 +15,22 @@
 namespace drl {
 namespace {
 
-constexpr double kFirstAnswer = 60;  // seconds for squeue while training goes on
-constexpr double kLastAnswer = 5;    // before a stop, when all wait for it
+constexpr double kQueryPatience = 60;      // seconds that squeue may take while the training continues
+constexpr double kFinalQueryPatience = 5;  // seconds before a stop, while all ranks wait
 constexpr double kNever = -INFINITY;
 const double kProgramStart = steady_seconds();
 
 }  // namespace
 
-double question_lead(const std::string& job, double limit) {
+double query_lead(const std::string& job, double limit) {
   const double share = static_cast<double>(std::hash<std::string>{}(job) % 1000) / 1000;
-  return share * question_window(limit);
+  return share * query_window(limit);
 }
 
 Deadline::Deadline(Allocation job, std::optional<double> margin)
-    : job_(std::move(job)), margin_(margin), limit_(INFINITY), asked_(kNever) {
+    : job_(std::move(job)), margin_(margin), limit_(INFINITY), query_time_(kNever) {
   if (!job_.end_time) {
-    ask();
+    query_squeue();
     return;
   }
   const double left = static_cast<double>(*job_.end_time) - seconds_since_1970();
@@ -38,48 +38,46 @@ Deadline::Deadline(Allocation job, std::optional<double> margin)
   limit_ = job_.start_time ? static_cast<double>(*job_.end_time - *job_.start_time) : left;
 }
 
-void Deadline::ask() {
-  asked_ = steady_seconds();
+void Deadline::query_squeue() {
+  query_time_ = steady_seconds();
   squeue_.emplace(time_left_command(job_));
 }
 
-// True if there is no question left open. An answer that tells no time leaves the end as it was.
-bool Deadline::take_answer(double patience) {
+// Returns true if no query is open. An answer without a time leaves the end unchanged.
+bool Deadline::read_answer(double patience) {
   if (!squeue_) return true;
   const std::optional<int> code = squeue_->wait(patience);
-  if (!code && steady_seconds() - asked_ < kFirstAnswer) return false;
+  if (!code && steady_seconds() - query_time_ < kQueryPatience) return false;
   const std::optional<double> left = code == 0 ? parse_time_left(squeue_->output()) : std::nullopt;
   if (left) {
     if (!end_) limit_ = *left;
-    end_ = asked_ + *left;
+    end_ = query_time_ + *left;
   } else if (!end_) {
-    log::warn(
-        "the end of job {} is not known ({}): only the signal that Slurm sends before it (--signal) will stop the run "
-        "in time",
-        job_.job, code ? "squeue said: " + squeue_->last_words() : std::string("squeue does not answer"));
+    log::warn("the end of job {} is unknown ({}): the run stops in time only if Slurm sends a signal (sbatch --signal)",
+              job_.job, code ? "squeue printed: " + squeue_->last_line() : std::string("squeue does not answer"));
   }
   squeue_.reset();
   return true;
 }
 
 std::optional<double> Deadline::time_left(double patience) {
-  take_answer(patience);
+  read_answer(patience);
   return end_ ? std::optional(std::max(0.0, *end_ - steady_seconds())) : std::nullopt;
 }
 
-bool Deadline::another_fits(double time_left) const {
+bool Deadline::another_iteration_fits(double time_left) const {
   const std::lock_guard lock(mutex_);
-  return longest_.another_fits(time_left, margin());
+  return longest_.another_iteration_fits(time_left, margin());
 }
 
 void Deadline::require_time() {
   if (!job_.start_time || !job_.end_time) return;  // the limit is not known
   left_ = *time_left();
   const double left_at_start = left_ + steady_seconds() - kProgramStart;
-  if (another_fits(left_) || left_at_start < limit_ / 2) return;
+  if (another_iteration_fits(left_) || left_at_start < limit_ / 2) return;
   throw UsageError(fmt::format(
-      "job {} has no time for an iteration (of its limit of {}, {} are left now, and {} shall be when the run "
-      "has saved): give it more with sbatch --time, or a smaller --time_margin",
+      "job {} has no time for an iteration (its limit is {}, {} are left now, and {} must remain after the last "
+      "save): give it more time with sbatch --time, or a smaller --time_margin",
       job_.job, human_duration(limit_), human_duration(left_), human_time(margin())));
 }
 
@@ -87,17 +85,18 @@ bool Deadline::reached() {
   const double now = clock_.seconds();
   {
     const std::lock_guard lock(mutex_);
-    if (iteration_began_) longest_.iteration = std::max(longest_.iteration, now - *iteration_began_);
+    if (iteration_start_) longest_.iteration = std::max(longest_.iteration, now - *iteration_start_);
   }
-  iteration_began_ = now;
+  iteration_start_ = now;
   left_ = time_left().value_or(INFINITY);
-  if (another_fits(left_ - question_lead(job_.job, limit_))) return false;
-  if (steady_seconds() - asked_ > question_window(limit_) + kFirstAnswer) ask();  // or the answer is still good
-  if (another_fits(left_)) return false;
-  take_answer(kLastAnswer);
+  if (another_iteration_fits(left_ - query_lead(job_.job, limit_))) return false;
+  if (steady_seconds() - query_time_ > query_window(limit_) + kQueryPatience)
+    query_squeue();  // else the latest answer is recent enough
+  if (another_iteration_fits(left_)) return false;
+  read_answer(kFinalQueryPatience);
   squeue_.reset();
   left_ = time_left().value_or(INFINITY);
-  return !another_fits(left_);
+  return !another_iteration_fits(left_);
 }
 
 void Deadline::saved(double begin) {

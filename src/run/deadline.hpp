@@ -1,4 +1,4 @@
-// The job's time limit: when the run must stop by itself, so that its last checkpoint is written in time.
+// Decides when a run must stop so that its last checkpoint is written before the job's time limit.
 #pragma once
 
 #include <algorithm>
@@ -12,68 +12,68 @@
 
 namespace drl {
 
-// How long the parts of a run have taken at most, in seconds.
+// The longest times that the parts of a run have taken, in seconds.
 struct LongestTimes {
   double iteration = 0;
-  double save = 0;  // until the file is in place, and the command of --after_checkpoint done with it
+  double save = 0;  // until the file is in place and the command of --after_checkpoint has ended
 
-  // All ranks have agreed to one more iteration when they learn of a stop. May it be an ordinary one, because after it
-  // there is time for another, a save and the margin? Pure.
-  bool another_fits(double time_left, double margin) const {
+  // Returns true if the iteration that begins now need not be the last one: after it, the time left still holds another
+  // iteration, a save and the margin. (A stop takes effect at the end of the iteration in which it is requested.) Pure.
+  bool another_iteration_fits(double time_left, double margin) const {
     return time_left - iteration >= iteration + save + margin;
   }
 };
 
-// What shall be left of a job's time when the run has saved, if nobody says otherwise; both in seconds. Pure.
+// Returns the default of --time_margin for a job with this time limit; both in seconds. Pure.
 inline double default_margin(double limit) { return std::min(0.1 * limit, 60.0); }
 
-// Before a stop squeue is asked for the time left: jobs that end together do so at different times within this window,
-// in seconds, as slurmctld may let a user ask it but twice a second. Pure.
-inline double question_window(double limit) { return std::min(0.1 * limit, 600.0); }
-// How long before the stop this job asks, in seconds. Pure.
-double question_lead(const std::string& job, double limit);
+// Before it stops, a run asks squeue for the time left. slurmctld may allow only two queries per second and user, so
+// jobs that end together ask at different times within this window, in seconds. Pure.
+inline double query_window(double limit) { return std::min(0.1 * limit, 600.0); }
+// Returns how many seconds before the stop this job asks. Pure.
+double query_lead(const std::string& job, double limit);
 
-// Rank 0's watch over the time left. The end comes from the job's variables, else from squeue, which is asked in the
-// background; a Slurm that does not answer is a warning, and only the signal then stops the run.
+// Watches the time left, on rank 0. The end of the job comes from the job's variables, else from squeue, which runs in
+// the background. If squeue does not answer, logs a warning; then only Slurm's signal stops the run.
 class Deadline {
  public:
-  // `margin` in seconds, nullopt for default_margin(). The limit comes from the job's variables too; else it is the
-  // time left when that is first known.
+  // `margin` in seconds, nullopt for default_margin(). The limit comes from the job's variables, else it is the first
+  // known time left.
   Deadline(Allocation job, std::optional<double> margin);
 
-  // Before the first iteration. Throws UsageError if there is no time for one, and will not be in any start of this
-  // job: most of its limit is left, and it would go round for ever.
+  // Call before the first iteration. Throws UsageError if there is no time for one although at least half of the job's
+  // limit was left when the program started: no start would have time, and the job would be requeued forever.
   void require_time();
-  // Call as each iteration begins. True once it must be the last one. Some time before it says so it asks squeue once
-  // more, and then waits a few seconds at most for the answer: limits are extended, and a suspended job ends later.
+  // Call at the beginning of each iteration. Returns true once it must be the last one. Asks squeue again some time
+  // before that, and waits a few seconds for the answer: limits may be extended, and a suspended job ends later.
   bool reached();
-  // When a save begins; the result goes to saved() when it is done. From any thread.
+  // Returns the time at the beginning of a save, to be passed to saved() when the save has ended. Thread-safe.
   double now() { return clock_.seconds(); }
   void saved(double begin);
 
-  // Seconds; nullopt while (or if) it is not known, infinite without a limit. Waits up to `patience` seconds for
+  // Returns the time left in seconds: nullopt if unknown, infinite without a limit. Waits up to `patience` seconds for
   // squeue.
   std::optional<double> time_left(double patience = 0);
-  // "the job ends in 0:01:02 (...)": why reached() said so.
+  // Returns why reached() returned true: "job 12 ends in 0:01:02 (...)".
   std::string reason() const;
 
  private:
-  void ask();
-  bool take_answer(double patience);
+  void query_squeue();
+  bool read_answer(double patience);
   double margin() const { return margin_.value_or(default_margin(limit_)); }
-  bool another_fits(double time_left) const;
+  bool another_iteration_fits(double time_left) const;
 
   Allocation job_;
   std::optional<double> margin_;
   RunningClock clock_;
   std::optional<double> end_;  // steady_seconds() of the job's end
-  double limit_;               // infinite while it is not known
+  double limit_;               // infinite while unknown
   std::optional<BackgroundCommand> squeue_;
-  double asked_;  // steady_seconds() then, if ever
-  std::optional<double> iteration_began_;
-  double left_ = 0;  // when reached() last looked
+  double query_time_;  // steady_seconds() of the latest query
+  std::optional<double> iteration_start_;
+  double left_ = 0;  // in the latest call of reached()
 
-  mutable std::mutex mutex_;  // of what saved() touches
+  mutable std::mutex mutex_;  // guards longest_
   LongestTimes longest_;
 };
 

@@ -13,10 +13,10 @@
 namespace drl {
 namespace {
 
-constexpr uint64_t kEvaluationKey = uint64_t{1} << 63;  // no seed of a training has this bit
+constexpr uint64_t kEvaluationKey = uint64_t{1} << 63;  // no training seed has this bit
 constexpr int64_t kStepsAtATime = 16;
 
-// Follows every environment through the rows of a rollout until it has played its share.
+// Collects the episodes of every environment from rollouts until it has played its share.
 class EpisodeCollector {
  public:
   EpisodeCollector(const EvaluationPlan& plan, const ActionSpace& space,
@@ -29,7 +29,7 @@ class EpisodeCollector {
 
   bool done() const { return finished_ == static_cast<int64_t>(played_.size()); }
 
-  // `has_lost`: an environment was lost in it.
+  // `has_lost`: the rollout contains an episode that ended because a value was not finite.
   void take(const RolloutView& rollout, bool has_lost) {
     has_lost_ = has_lost;
     for (int64_t env = 0; env < rollout.num_envs; ++env) {
@@ -41,16 +41,16 @@ class EpisodeCollector {
   Evaluation result;
 
  private:
-  // `ended` counts the environment's episodes that ended in this rollout.
+  // `ended`: number of this environment's episodes that have already ended in this rollout.
   void take_step(const RolloutView& r, int64_t env, int64_t t, int64_t& ended) {
-    Open& open = open_[env];
+    PartialEpisode& open = open_[env];
     const int64_t i = t * r.num_envs + env;
     open.reward += r.reward[i];
     open.length += 1;
     if (on_episode_) record(r, i, open.episode);
     if (!r.terminated[i] && !r.truncated[i]) return;
     const float* last = r.last_obs + (ended * r.num_envs + env) * r.obs_dim;
-    // What it has left of a lost one: no reward, and nothing seen.
+    // Such an episode ends with zero reward and zero observations.
     const bool is_lost = has_lost_ && r.terminated[i] && r.reward[i] == 0 &&
                          std::all_of(last, last + r.obs_dim, [](float x) { return x == 0; });
     if (is_lost) {
@@ -85,7 +85,7 @@ class EpisodeCollector {
     episode.truncated.push_back(r.truncated[i]);
   }
 
-  struct Open {
+  struct PartialEpisode {
     double reward = 0;
     int64_t length = 0;
     Episode episode;
@@ -93,22 +93,23 @@ class EpisodeCollector {
   int64_t share_;
   ActionSpace space_;
   const std::function<void(const Episode&)>& on_episode_;
-  std::vector<Open> open_;       // [num_envs]
-  std::vector<int64_t> played_;  // [num_envs], episodes
-  int64_t finished_ = 0;         // environments that have played their share
+  std::vector<PartialEpisode> open_;  // [num_envs]
+  std::vector<int64_t> played_;       // [num_envs], episodes
+  int64_t finished_ = 0;              // environments that have played their share
   bool has_lost_ = false;
 };
 
-// Whether environments were lost since it was last asked.
-class LostOnes {
+// Detects episodes that ended because a value was not finite.
+class LostEpisodes {
  public:
-  LostOnes(VecEnv& envs, Queue& queue)
+  LostEpisodes(VecEnv& envs, Queue& queue)
       : envs_(envs),
         queue_(queue),
         sums_(episode_columns(envs.spec())),
         scratch_(sum_scratch(queue, static_cast<int64_t>(sums_.size()))) {}
 
-  bool are_there() {
+  // Returns true if there was one since the previous call.
+  bool occurred() {
     envs_.take_episode_sums(queue_, sums_.data(), scratch_.data());
     return read_episodes(sums_.data(), envs_.spec()).lost > 0;
   }
@@ -122,7 +123,7 @@ class LostOnes {
 void set_curriculum(VecEnv& envs, std::span<const float> numbers) {
   if (numbers.empty()) return;
   const StateList shared = list_state([&](StateVisitor& visitor) { envs.visit_shared_state(visitor); });
-  DRL_CHECK(shared.size() == numbers.size(), "the curriculum of another task");
+  DRL_CHECK(shared.size() == numbers.size(), "the curriculum has the size of another task's");
   for (size_t k = 0; k < shared.size(); ++k) shared[k].write(std::as_bytes(numbers.subspan(k, 1)));
 }
 
@@ -142,28 +143,28 @@ Summary summarize(const std::vector<T>& values) {
 template Summary summarize(const std::vector<double>&);
 template Summary summarize(const std::vector<int64_t>&);
 
-Evaluation evaluate(const EvaluationPlan& plan, const PlayedPolicy& policy,
+Evaluation evaluate(const EvaluationPlan& plan, const HostPolicy& policy,
                     const std::function<void(const Episode&)>& on_episode) {
-  DRL_CHECK(plan.episodes > 0 && plan.num_envs > 0, "an evaluation of nothing");
+  DRL_CHECK(plan.episodes > 0 && plan.num_envs > 0, "an evaluation needs episodes and environments");
   const uint64_t seed = plan.seed | kEvaluationKey;
   const std::unique_ptr<VecEnv> envs =
       make_env(plan.task, {plan.num_envs, 0, seed, false, plan.params, plan.threads}, policy.queue);
   Rollout rollout(policy.queue, envs->spec(), kStepsAtATime, plan.num_envs, true);
   Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
-  LostOnes lost(*envs, policy.queue);
+  LostEpisodes lost(*envs, policy.queue);
   set_curriculum(*envs, plan.curriculum);
   policy.nets.refresh(policy.params);
   envs->reset(policy.queue, rollout.start_row(), {});
   for (int64_t step = 0; !episodes.done(); step += kStepsAtATime) {
     collector.collect(policy.params, policy.normalizer, &step);
-    episodes.take(rollout.view(), lost.are_there());
+    episodes.take(rollout.view(), lost.occurred());
     rollout.roll_over();
   }
   return episodes.result;
 }
 
-void watch(const EvaluationPlan& plan, const PlayedPolicy& policy,
+void watch(const EvaluationPlan& plan, const HostPolicy& policy,
            const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
   const uint64_t seed = plan.seed | kEvaluationKey;
   const std::unique_ptr<VecEnv> envs = make_env(plan.task, {1, 0, seed, false, plan.params, 1}, policy.queue);

@@ -1,4 +1,4 @@
-// Whole episodes with a fixed policy.
+// Plays whole episodes with a fixed policy.
 #pragma once
 
 #include <functional>
@@ -16,28 +16,28 @@ namespace drl {
 struct EvaluationPlan {
   std::string task;
   int64_t episodes = 100;
-  int64_t num_envs = 100;  // each plays ceil(episodes / num_envs), so that long episodes count as short ones do
+  int64_t num_envs = 100;  // each plays ceil(episodes / num_envs), so that long and short episodes count alike
   uint64_t seed = 0;
   ActionChoice choice = ActionChoice::most_probable;
-  std::vector<std::byte> params = {};  // EnvConfig's
-  int threads = 1;                     // EnvConfig's
-  std::vector<float> curriculum = {};  // the numbers of its curriculum; empty: as its header says
+  std::vector<std::byte> params = {};  // see EnvConfig
+  int threads = 1;                     // see EnvConfig
+  std::vector<float> curriculum = {};  // curriculum values; empty: the initial ones of the task
 };
 
 struct Evaluation {
-  std::vector<double> returns;   // undiscounted, one an episode
+  std::vector<double> returns;   // undiscounted, one per episode
   std::vector<int64_t> lengths;  // steps
-  int64_t lost = 0;              // episodes of environments that were lost (drl/task.hpp): they are not in the above
+  int64_t lost = 0;              // episodes that ended because a value was not finite; not in the two lists above
 };
 
 struct Summary {
-  double mean = 0, std = 0, min = 0, max = 0;  // std with n - 1 below; 0 for one value. Of none: NaN
+  double mean = 0, std = 0, min = 0, max = 0;  // std divides by n - 1, and is 0 for one value; all are NaN for none
 };
 template <class T>
 Summary summarize(const std::vector<T>& values);
 
 // A policy on the host: networks, their weights, and the actor's normaliser.
-struct PlayedPolicy {
+struct HostPolicy {
   Queue& queue;
   Nets& nets;
   const ActorCritic& spec;
@@ -45,22 +45,23 @@ struct PlayedPolicy {
   NormalizerView normalizer;
 };
 
-// Plays from starts that are a function of the seed (and are not training's), without random start ages. `on_episode`,
-// if given, receives each episode in full.
-Evaluation evaluate(const EvaluationPlan& plan, const PlayedPolicy& policy,
+// Plays the episodes. Initial states depend only on the seed, differ from those of training, and have age zero.
+// `on_episode`, if given, receives every episode in full.
+Evaluation evaluate(const EvaluationPlan& plan, const HostPolicy& policy,
                     const std::function<void(const Episode&)>& on_episode = nullptr);
 
-// Where an environment is that is watched.
+// The progress of an environment that is being watched.
 struct Moment {
-  int64_t step = 0;     // since the beginning, over all episodes
-  int64_t episode = 0;  // from 0
-  int64_t age = 0;      // steps in this episode
-  double reward = 0;    // their sum
+  int64_t step = 0;     // since the start, over all episodes
+  int64_t episode = 0;  // index, from 0
+  int64_t age = 0;      // number of steps in this episode
+  double reward = 0;    // sum of the rewards in this episode
 };
 
-// Plays environment 0 of evaluate() alone, episode after episode: the same start, the same noise. `on_moment` sees the
-// start, and then each step's outcome (of an episode's last step: the start of the next), until it gives false.
-void watch(const EvaluationPlan& plan, const PlayedPolicy& policy,
+// Plays only environment 0 of evaluate(), with the same initial states and noise, episode after episode. Calls
+// `on_moment` at the start and after each step, until it returns false. After an episode's last step, it sees the start
+// of the next episode.
+void watch(const EvaluationPlan& plan, const HostPolicy& policy,
            const std::function<bool(VecEnv&, const Moment&)>& on_moment);
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// Films of a run's checkpoints (--video_interval): drl_eval makes them, beside the training.
+// Records videos of a run's checkpoints (--video_interval): drl_eval does so in the background.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,13 @@
 
 namespace drl {
 
-// Before a run begins: says so if films will be GIFs. Throws UsageError if none can be made of the task or on this
-// machine, which drl_eval finds out by drawing a picture (a second); a run that `goes_on` does so, after a warning.
-void require_films(const RunOptions& options, const std::string& task, bool goes_on);
+// Checks before a run that videos can be recorded: drl_eval draws one picture, which takes about a second. Logs a
+// message if the videos will be GIFs. Throws UsageError if the task has no draw(), or if this machine cannot record
+// videos; the latter is only a warning if the run `is_resumed`.
+void require_films(const RunOptions& options, const std::string& task, bool is_resumed);
 
-// What makes them for the run in `folder`, which goes on after `iteration`; null without --video_interval. It takes no
-// time from the training.
+// Returns the hook that records videos of the run in `folder`, which has finished `iteration` iterations. Returns null
+// if --video_interval is 0. The recording has a low priority, so that it hardly slows the training.
 std::unique_ptr<CheckpointHook> make_films(const RunOptions& options, const std::string& task,
                                            const std::filesystem::path& folder, int64_t iteration);
 

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::string_view kPrefix = ".lock.owner.";
 constexpr double kSqueuePatience = 5;          // s
-constexpr std::chrono::seconds kAskAgain(60);  // how long squeue's word counts
+constexpr std::chrono::seconds kAskAgain(60);  // how long an answer of squeue is used
 
 std::string name_of(int64_t number) { return std::string(kPrefix) + std::to_string(number); }
 
@@ -65,19 +65,19 @@ bool is_same_job(const LockOwner& a, const LockOwner& b) {
   return !a.job.empty() && a.job == b.job && a.cluster == b.cluster;
 }
 
-// Where a pid means the same process.
+// Returns true if equal pids of the two mean the same process.
 bool same_processes(const LockOwner& a, const LockOwner& b) {
   return !a.boot.empty() && a.host == b.host && a.boot == b.boot && a.processes == b.processes;
 }
 
-// nullopt if squeue does not answer.
+// Asks squeue for the state of the job. Returns nullopt if squeue does not answer.
 std::optional<std::string> state_of_job(const std::string& job) {
   BackgroundCommand squeue(job_state_command(job));
   const std::optional<int> code = squeue.wait(kSqueuePatience);
   return code ? parse_job_state(*code, squeue.output()) : std::nullopt;
 }
 
-// Its word counts for a while: a busy controller is not asked by each look.
+// Returns the state of the job, from an earlier answer of squeue if that is recent: slurmctld may be busy.
 std::optional<std::string> known_state_of_job(const std::string& job) {
   struct Answer {
     std::optional<std::string> state;
@@ -94,7 +94,7 @@ std::optional<std::string> known_state_of_job(const std::string& job) {
 
 int open_folder(const fs::path& folder) { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
 
-// Of the lock files in a folder, sorted.
+// Returns the sorted numbers of the lock files in a directory.
 std::vector<int64_t> numbers_in(int folder) {
   std::vector<int64_t> numbers;
   for (const std::string& name : names_in(folder))
@@ -109,7 +109,7 @@ int64_t highest_in(int folder) {
   return numbers.empty() ? 0 : numbers.back();
 }
 
-// False: errno says why. The text is short, and written at once or not at all.
+// Creates the file exclusively and writes the text. On failure returns false, leaves no file and sets errno.
 bool create(int folder, const std::string& name, const std::string& text) {
   const Descriptor file(openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (file < 0 || write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return file >= 0;
@@ -121,11 +121,11 @@ bool create(int folder, const std::string& name, const std::string& text) {
 
 std::string text_of(const LockOwner& owner) {
   nlohmann::ordered_json record = nlohmann::json(owner);
-  record["heartbeat"] = utc_time();  // for people; the file's own time is what counts
+  record["heartbeat"] = utc_time();  // for human readers; only the modification time counts
   return record.dump() + "\n";
 }
 
-// Atomically. A full disk still lets a file be touched.
+// Replaces the lock file atomically. If that fails (full disk), updates at least its modification time.
 void replace(int folder, int64_t number, const LockOwner& owner) {
   const std::string name = name_of(number), temporary = name + ".new";
   unlinkat(folder, temporary.c_str(), 0);
@@ -135,21 +135,21 @@ void replace(int folder, int64_t number, const LockOwner& owner) {
   utimensat(folder, name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
-struct Found {
-  LockOwner owner;  // an empty one, if the file is being written, or was when its node died
-  double modified = 0;
+struct LockRecord {
+  LockOwner owner;      // empty if the file is just being written, or its node died while writing it
+  double modified = 0;  // modification time, in seconds
 };
 
 double seconds_of(const timespec& time) { return static_cast<double>(time.tv_sec) + 1e-9 * time.tv_nsec; }
 
-// nullopt if it is not there any more.
-std::optional<Found> read_owner(int folder, int64_t number) {
+// Returns nullopt if the file no longer exists.
+std::optional<LockRecord> read_owner(int folder, int64_t number) {
   const Descriptor file(openat(folder, name_of(number).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status;
   if (file < 0 || fstat(file, &status) != 0) return std::nullopt;
   char text[4096];
   const ssize_t size = read(file, text, sizeof(text));
-  Found found{{}, seconds_of(status.st_mtim)};
+  LockRecord found{{}, seconds_of(status.st_mtim)};
   try {
     if (size > 0) found.owner = nlohmann::json::parse(text, text + size).get<LockOwner>();
   } catch (const nlohmann::json::exception&) {
@@ -157,7 +157,7 @@ std::optional<Found> read_owner(int folder, int64_t number) {
   return found;
 }
 
-// Now, as this file system writes it; nullopt where nothing can be written.
+// Returns the current time by the clock of the file system, or nullopt if nothing can be written.
 std::optional<double> clock_of(int folder) {
   static std::atomic<int> count = 0;
   const std::string name =
@@ -170,7 +170,7 @@ std::optional<double> clock_of(int folder) {
 
 bool is_held(int folder, int64_t number) {
   const auto found = read_owner(folder, number);
-  if (!found) return highest_in(folder) != 0;  // by one who has just taken it over
+  if (!found) return highest_in(folder) != 0;  // another process has just taken over the lock
   if (found->owner.released) return false;
   OwnerFacts facts{this_process()};
   facts.start_time = start_time_of(found->owner.pid);
@@ -190,9 +190,10 @@ bool owner_is_gone(const LockOwner& owner, const OwnerFacts& facts) {
   if (owner.released) return true;
   if (same_processes(owner, facts.me)) return facts.start_time != owner.start_time;
   if (is_same_job(owner, facts.me) && facts.me.restart > owner.restart) return true;
-  // squeue does not tell of other people's jobs where PrivateData hides them: a sign of life says more.
+  // With Slurm's PrivateData, squeue hides other users' jobs, so a recent update of the file counts more.
   if (facts.job_state == "" && facts.heartbeat_age > 3 * kHeartbeat) return true;
-  if (facts.job_state == "SUSPENDED" || facts.job_state == "STOPPED") return false;  // nobody expects a sign of life
+  if (facts.job_state == "SUSPENDED" || facts.job_state == "STOPPED")
+    return false;  // a suspended job cannot update the file
   return facts.heartbeat_age > kHeartbeatLimit;
 }
 
@@ -211,7 +212,7 @@ std::unique_ptr<LockFile> LockFile::take(const fs::path& folder) {
     if (errno == EEXIST) return nullptr;
     throw std::system_error(errno, std::generic_category());
   }
-  if (highest_in(descriptor) != number) {  // while we looked, another took what we saw, and a third took it from that
+  if (highest_in(descriptor) != number) {  // meanwhile other processes took and took over the lock
     unlinkat(descriptor, name_of(number).c_str(), 0);
     return nullptr;
   }
@@ -221,10 +222,10 @@ std::unique_ptr<LockFile> LockFile::take(const fs::path& folder) {
 }
 
 LockFile::LockFile(Descriptor folder, int64_t number) : folder_(std::move(folder)), number_(number) {
-  sigset_t all, before;  // signals are for the thread that asks for them
+  sigset_t all, before;  // the new thread must not receive signals
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { beat(); });
+  thread_ = std::thread([this] { run_heartbeat(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -246,7 +247,7 @@ LockFile::~LockFile() {
 
 bool LockFile::is_mine() const { return highest_in(folder_) <= number_; }
 
-void LockFile::beat() {
+void LockFile::run_heartbeat() {
   const LockOwner owner = this_process();
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::duration<double>(kHeartbeat), [this] { return end_; }))

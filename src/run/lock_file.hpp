@@ -1,8 +1,8 @@
-// A lock for file systems that have none (Lustre mounted without flock): a file that says who holds it.
+// A lock for file systems without locks (such as Lustre mounted without flock): a file that names its owner.
 //
-// `<folder>/.lock.owner.<n>` is created exclusively, which NFS and Lustre do on their server, and the highest n counts.
-// Who finds its owner gone creates n + 1, which only one of several can: nothing is ever removed that another process
-// may have taken meanwhile.
+// A process takes the lock by creating `<directory>/.lock.owner.<n>` exclusively, which NFS and Lustre do on their
+// server. The file with the highest n counts. A process that finds the owner gone creates n + 1, and only one process
+// can succeed. No process ever removes a file that another process may have created meanwhile.
 #pragma once
 
 #include <atomic>
@@ -19,54 +19,54 @@
 
 namespace drl {
 
-// What the file says.
+// The content of the lock file.
 struct LockOwner {
-  std::string host, boot, processes;  // where the pid is one: host, its boot, its namespace of processes
+  std::string host, boot, processes;  // the scope of the pid: host, boot id, pid namespace
   int64_t pid = 0;
-  int64_t start_time = 0;    // of the process, in ticks since the boot: pids are used again
-  std::string cluster, job;  // Slurm's, empty outside of a job
-  int restart = 0;           // how often the job was requeued
+  int64_t start_time = 0;    // of the process, in ticks since boot, because pids are reused
+  std::string cluster, job;  // the Slurm job, empty outside a job
+  int restart = 0;           // number of times the job was requeued
   bool released = false;
 };
 
-constexpr double kHeartbeat = 30;        // s between two signs of life
-constexpr double kHeartbeatLimit = 900;  // s without one, after which the owner counts as gone
+constexpr double kHeartbeat = 30;        // s between two updates of the file
+constexpr double kHeartbeatLimit = 900;  // s without an update after which the owner counts as gone
 
-// What one who wants the lock knows.
+// What a process that wants the lock knows about the owner.
 struct OwnerFacts {
   LockOwner me;
-  std::optional<int64_t> start_time = {};  // of the process here that has the owner's pid; nullopt: there is none
-  std::optional<std::string> job_state =
-      {};                    // squeue's word, "" if it does not know the owner's job; nullopt: not asked
+  std::optional<int64_t> start_time = {};  // of the local process with the owner's pid; nullopt if none exists
+  // The owner's job state from squeue, "" if squeue does not know the job; nullopt if squeue was not asked.
+  std::optional<std::string> job_state = {};
   double heartbeat_age = 0;  // s, by the clock of the file system
 };
 
-// True only if it cannot be that the owner still writes. Pure.
+// Returns true only if the owner can no longer write. Pure.
 bool owner_is_gone(const LockOwner& owner, const OwnerFacts& facts);
-// Would squeue's word decide? Pure.
+// Returns true if the state of the owner's job in squeue would decide. Pure.
 bool squeue_decides(const LockOwner& owner, const LockOwner& me);
 
-// Does a lock file keep `folder` for a process that is not gone? squeue is asked at most once a minute.
+// Returns true if a lock file reserves `folder` for a process that is not gone. Asks squeue at most once a minute.
 bool has_lock_file(const std::filesystem::path& folder);
 
 class LockFile {
  public:
-  // Null if another process has it. Throws std::system_error if there can be no such file.
+  // Returns null if another process holds the lock. Throws std::system_error if the file cannot be created.
   static std::unique_ptr<LockFile> take(const std::filesystem::path& folder);
-  // Leaves the file, marked as released, or removes it.
+  // Marks the file as released, or removes it after remove_at_end().
   ~LockFile();
   LockFile(const LockFile&) = delete;
   LockFile& operator=(const LockFile&) = delete;
 
-  void remove_at_end() { remove_ = true; }  // allowed to who has made the folder only
-  // No other process took it for gone, because it stood still for long.
+  void remove_at_end() { remove_ = true; }  // only for the process that created the directory
+  // Returns false if another process has taken over the lock because this process was suspended for long.
   bool is_mine() const;
 
  private:
   LockFile(Descriptor folder, int64_t number);
-  void beat();
+  void run_heartbeat();
 
-  Descriptor folder_;  // and no path: the folder may be renamed
+  Descriptor folder_;  // not a path, because the directory may be renamed
   int64_t number_;
   bool remove_ = false;
   std::mutex mutex_;

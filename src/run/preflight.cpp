@@ -17,9 +17,10 @@
 namespace drl {
 namespace {
 
-constexpr double kPatience = 2;  // s that a file system may take to say that a folder is there
+constexpr double kPatience = 2;  // seconds that a file system may take to report a directory
 
-// A dead file system of a node that needs none (rank 0 alone writes) must not stop the run.
+// Returns true if this node sees the directory within kPatience. A file system that hangs must not stop the run,
+// because only rank 0 writes files.
 bool sees(const std::filesystem::path& folder) {
   const auto there = std::make_shared<std::atomic<bool>>(false);
   return done_within(kPatience,
@@ -30,12 +31,13 @@ bool sees(const std::filesystem::path& folder) {
          *there;
 }
 
-// Files that each rank has found by itself.
+// Throws UsageError on all ranks if the ranks' texts, which describe files that they have loaded, differ.
 void require_same(Communicator& comm, const std::string& problem, const std::string& mine) {
   const auto hosts = gather_texts(comm, host_name()), texts = gather_texts(comm, mine.empty() ? "none" : mine);
   on_rank_zero(comm, [&] {
     if (groups_of(texts).size() > 1)
-      throw UsageError(problem + by_text(texts, hosts) + "; let all nodes find the same file, on a shared file system");
+      throw UsageError(problem + values_with_ranks(texts, hosts) +
+                       "; make all nodes find the same file, on a shared file system");
     return std::string();
   });
 }
@@ -43,14 +45,14 @@ void require_same(Communicator& comm, const std::string& problem, const std::str
 }  // namespace
 
 std::string build_difference(const std::vector<std::string>& builds, const std::vector<std::string>& hosts) {
-  return groups_of(builds).size() <= 1 ? "" : "ranks run different builds: " + by_text(builds, hosts);
+  return groups_of(builds).size() <= 1 ? "" : "ranks run different builds: " + values_with_ranks(builds, hosts);
 }
 
 void require_same_build(Communicator& comm) {
   const auto hosts = gather_texts(comm, host_name()), builds = gather_texts(comm, program_build());
   on_rank_zero(comm, [&] {
     const std::string difference = build_difference(builds, hosts);
-    if (!difference.empty()) throw UsageError(difference + "; " + kOneBuild);
+    if (!difference.empty()) throw UsageError(difference + "; " + kSameBuildAdvice);
     return std::string();
   });
 }
@@ -68,7 +70,7 @@ std::string hardware_difference(std::vector<std::string> cpus, std::vector<std::
   std::vector<std::string> differences;
   for (const auto& [what, models] : {std::pair{"GPUs: ", &gpus}, {"CPUs: ", &cpus}}) {
     std::ranges::replace(*models, "", "none");
-    if (groups_of(*models).size() > 1) differences.push_back(what + by_text(*models, hosts));
+    if (groups_of(*models).size() > 1) differences.push_back(what + values_with_ranks(*models, hosts));
   }
   return differences.empty() ? "" : "ranks compute on different hardware (" + join(differences, "; ") + ")";
 }
@@ -77,7 +79,7 @@ std::vector<std::string> compare_hardware(Communicator& comm, const RankHardware
   const auto hosts = gather_texts(comm, mine.host), cpus = gather_texts(comm, mine.cpu),
              gpus = gather_texts(comm, mine.gpu);
   const std::string difference = hardware_difference(cpus, gpus, hosts);
-  if (!difference.empty()) log::warn("{}: {}", difference, kOneKind);
+  if (!difference.empty()) log::warn("{}: {}", difference, kSameHardwareAdvice);
   return hosts;
 }
 
@@ -88,8 +90,8 @@ void warn_if_not_shared(Communicator& comm, const std::filesystem::path& run) {
     if (!answers[static_cast<size_t>(host.ranks.front())].empty()) blind.push_back(host.text);
   if (!blind.empty())
     log::warn(
-        "the run directory {} is not on {} (it is not shared): a requeued job may not find it again; name a shared "
-        "folder by --runs_dir or DRL_RUNS_DIR",
+        "the run directory {} does not exist on {} (it is not shared), so a requeued job may not find it: choose a "
+        "shared directory with --runs_dir or DRL_RUNS_DIR",
         run.string(), join(blind, ", "));
 }
 

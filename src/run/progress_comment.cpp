@@ -33,8 +33,10 @@ void ProgressComment::take_result() {
   if (!code && steady_seconds() - *shown_ < interval_) return;
   failed_ = code != 0;
   if (failed_)
-    log::warn("no more progress in squeue ({}): --squeue_comment needs a Slurm that lets jobs change their comment",
-              code ? "scontrol said: " + scontrol_->last_words() : std::string("scontrol does not answer"));
+    log::warn(
+        "the progress is no longer shown in squeue ({}): --squeue_comment needs a Slurm that lets jobs change their "
+        "comment",
+        code ? "scontrol printed: " + scontrol_->last_line() : std::string("scontrol does not answer"));
   scontrol_.reset();
 }
 

@@ -1,4 +1,4 @@
-// Progress in squeue: the job's comment.
+// Shows a run's progress in squeue, as the job's comment.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace drl {
 
 class ProgressComment {
  public:
-  // Sets it at most every `interval` seconds.
+  // Sets the comment at most every `interval` seconds.
   ProgressComment(Allocation job, std::string task, double interval = 60);
 
-  // Returns at once. If Slurm refuses, or takes longer than the interval, that is one warning, and the end of it.
+  // Returns at once. If Slurm refuses or takes longer than the interval, warns once and stops updating.
   void update(const IterationMetrics& metrics);
 
  private:
@@ -23,12 +23,12 @@ class ProgressComment {
   Allocation job_;
   std::string task_;
   double interval_;
-  std::optional<double> shown_;  // steady_seconds()
+  std::optional<double> shown_;  // steady_seconds() of the latest update
   std::optional<BackgroundCommand> scontrol_;
   bool failed_ = false;
 };
 
-// "Cartpole 120/500, reward 4.7". Pure.
+// Returns "Cartpole 120/500, reward 4.7". Pure.
 std::string progress_comment(const std::string& task, const IterationMetrics& metrics);
 
 }  // namespace drl

@@ -1,5 +1,5 @@
-// The reported mean reward: over the fewest latest iterations that hold at least 100 episodes. (The last 100 episodes
-// to finish would be biased to short ones, and would need an order across ranks.)
+// Computes the reported mean reward: the mean over the most recent iterations that together contain at least 100
+// episodes. (The last 100 episodes to finish would favour short ones, and would need an order across ranks.)
 #pragma once
 
 #include <vector>
@@ -15,12 +15,12 @@ class RewardWindow {
 
   explicit RewardWindow(size_t reward_terms, size_t metrics = 0, size_t ends = 0);
 
-  // One iteration's episodes, of all ranks. An iteration without any changes nothing.
+  // Adds the episodes of all ranks in one iteration. An iteration without episodes changes nothing.
   void add(const EpisodeSums& sums);
 
-  // Ended episodes in the window; below kEpisodes only at a run's beginning.
+  // Number of ended episodes in the window; less than kEpisodes only at the beginning of a run.
   double episodes() const;
-  // NaN before the first episode ended.
+  // The means are NaN until the first episode has ended.
   double mean_reward() const { return mean(1); }
   double mean_length() const { return mean(2); }
   double mean_term(size_t k) const { return mean(3 + k); }
@@ -31,8 +31,8 @@ class RewardWindow {
  private:
   double mean(size_t column) const;
 
-  // Rows (count, reward, length, terms..., metrics..., ends...), newest last, zeros in front. Each row holds an episode
-  // at least, so that kEpisodes rows suffice.
+  // Rows (count, reward, length, terms..., metrics..., ends...), newest last, zeros in front. kEpisodes rows are enough
+  // because each row holds at least one episode.
   size_t terms_, metrics_, columns_;
   std::vector<double> rows_;
 };

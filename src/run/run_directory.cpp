@@ -31,13 +31,14 @@ fs::path runs_of_task(const RunOptions& options, const RunContext& context) {
 void check_run_name(const std::string& option, const std::string& name) {
   constexpr size_t kLongest = 200;
   std::string why;
-  if (name == "." || name == ".." || name.find('/') != std::string::npos) why = "it would leave the folder of its task";
-  if (name == "latest") why = "that is the link to the newest run";
+  if (name == "." || name == ".." || name.find('/') != std::string::npos)
+    why = "it would be outside the directory of its task";
+  if (name == "latest") why = "latest is the link to the newest run";
   if (name.size() > kLongest) why = "it has more than " + std::to_string(kLongest) + " characters";
   if (std::ranges::any_of(name, [](unsigned char c) { return c < 32 || c == 127; })) why = "it has control characters";
   if (!why.empty())
-    throw UsageError("--" + option + " \"" + printable(name, kLongest) + "\" is not a run's name (" + why +
-                     "): use a plain name, and --runs_dir for another folder");
+    throw UsageError("--" + option + " \"" + printable(name, kLongest) + "\" cannot be a run's name (" + why +
+                     "): give a plain name, and --runs_dir for another directory");
 }
 
 void check_exclusive(const RunOptions& o) {
@@ -47,13 +48,13 @@ void check_exclusive(const RunOptions& o) {
   if (!o.checkpoint.empty()) given.push_back("--checkpoint");
   if (!o.init_from.empty()) given.push_back("--init_from");
   if (given.size() > 1)
-    throw UsageError(join(given, " and ") + " exclude each other (each names a start): give one of them");
+    throw UsageError(join(given, " and ") + " exclude each other (each selects another start): give only one of them");
   if (o.fresh && (o.resume || !o.load_run.empty()))
     throw UsageError("--fresh and " + given[0] +
-                     " exclude each other (one begins anew, the other goes on): give one of them");
+                     " exclude each other (one starts again, the other resumes): give only one of them");
 }
 
-[[noreturn]] void in_use(const fs::path& run) {
+[[noreturn]] void refuse_in_use(const fs::path& run) {
   throw UsageError("run " + run.string() +
                    " is in use by another process (it holds the lock): stop it first, or give another --run_name");
 }
@@ -63,11 +64,11 @@ std::string read_text(const fs::path& path) {
   std::ostringstream text;
   if (!file || !(text << file.rdbuf()))
     throw UsageError("cannot read " + path.string() + " (" + std::strerror(errno) +
-                     "): the run is not complete; use --fresh");
+                     "): the run is incomplete; use --fresh");
   return text.str();
 }
 
-// What an earlier start left in run.json.
+// Returns run.json as an earlier start left it, or an empty object.
 nlohmann::json read_manifest(const fs::path& run) {
   std::ifstream file(run / "run.json");
   const nlohmann::json manifest = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
@@ -79,7 +80,7 @@ bool has_job(const fs::path& run, const std::string& job_id) {
   return !job_id.empty() && std::find(ids.begin(), ids.end(), job_id) != ids.end();
 }
 
-// The options that change a run's numbers and are not as they were, "name: old -> new".
+// Returns the changed options that affect the results, as "name: old -> new".
 std::vector<std::string> changed_numbers(const fs::path& run, const OptionTable& table) {
   const fs::path file = run / "options.ini";
   std::vector<std::string> changes;
@@ -94,17 +95,19 @@ RunStart resume(const fs::path& run, std::string notice) {
       .directory = run, .from = StartFrom::resume, .checkpoints = list_checkpoints(run), .notice = std::move(notice)};
 }
 
-// Somebody else's, or from before.
-bool was_there(const fs::path& run, const RunLock* mine) { return there_is(run) && !(mine && mine->created(run)); }
+// Returns true if the directory exists and `own_lock` has not created it.
+bool existed_before(const fs::path& run, const RunLock* own_lock) {
+  return path_exists(run) && !(own_lock && own_lock->created(run));
+}
 
-// The first of name, name.2, name.3, ... that is free.
-fs::path free_name(const fs::path& path, const RunLock* mine = nullptr) {
+// Returns the first of name, name.2, name.3, ... that does not exist.
+fs::path free_name(const fs::path& path, const RunLock* own_lock = nullptr) {
   fs::path candidate = path;
-  for (int k = 2; was_there(candidate, mine); ++k) candidate = path.string() + "." + std::to_string(k);
+  for (int k = 2; existed_before(candidate, own_lock); ++k) candidate = path.string() + "." + std::to_string(k);
   return candidate;
 }
 
-// What cannot change within a run.
+// Returns true if the changed option must stay the same within a run.
 bool is_fixed(const std::string& change) {
   constexpr const char* kFixed[] = {"task:", "algorithm:", "seed:", "env.physics:"};
   return std::ranges::any_of(kFixed, [&](const char* name) { return change.starts_with(name); });
@@ -115,7 +118,7 @@ RunStart plan_resume(const fs::path& run, const OptionTable& table) {
   for (const std::string& change : changes)
     if (is_fixed(change))
       throw UsageError("cannot resume " + run.string() + " (" + change +
-                       "): task, algorithm, seed and a robot's physics cannot change; begin another run");
+                       "): task, algorithm, seed and a robot's physics cannot change; start another run");
   return resume(
       run, "resuming " + run.string() + (changes.empty() ? "" : " with changed options (" + join(changes, ", ") + ")"));
 }
@@ -124,9 +127,9 @@ RunStart plan_named(const fs::path& run, const OptionTable& table) {
   if (list_checkpoints(run).empty()) return {.directory = run};
   const std::vector<std::string> changes = changed_numbers(run, table);
   if (changes.empty()) return resume(run, "resuming " + run.string() + " (the same options as before)");
-  throw UsageError("run " + run.string() + " exists with other options (" + join(changes, ", ") +
-                   "): " + (std::ranges::any_of(changes, is_fixed) ? "" : "--resume goes on with the changed ones, ") +
-                   "--fresh begins anew, or give another --run_name");
+  throw UsageError("run " + run.string() + " exists with other options (" + join(changes, ", ") + "): " +
+                   (std::ranges::any_of(changes, is_fixed) ? "" : "--resume continues it with the changed options, ") +
+                   "--fresh starts again, or give another --run_name");
 }
 
 RunStart plan_scratch(const fs::path& run, const RunOptions& options) {
@@ -141,17 +144,17 @@ RunStart plan_scratch(const fs::path& run, const RunOptions& options) {
   return start;
 }
 
-// A job finds its own run again, and begins it anew if that stopped before its first checkpoint. Another srun of the
-// same job, with other options or at the same time, gets its own.
-RunStart plan_job(const fs::path& first, const RunOptions& options, const OptionTable& table, const RunLock* mine) {
+// A job resumes its own run, or starts it again if it has no checkpoint yet. A further srun step of the same job gets
+// its own run if its options differ or the steps overlap in time.
+RunStart plan_job(const fs::path& first, const RunOptions& options, const OptionTable& table, const RunLock* own_lock) {
   fs::path run = first, busy;
-  for (int k = 2; was_there(run, mine); ++k) {
+  for (int k = 2; existed_before(run, own_lock); ++k) {
     const bool same =
-        !there_is(run / "options.ini") ||  // it ended as it began
+        !path_exists(run / "options.ini") ||  // it ended before it wrote any file
         (changed_numbers(run, table).empty() && read_manifest(run).value("origin", "") == origin_of(options));
-    if (same && ((mine && mine->holds(run)) || !is_locked(run))) {
+    if (same && ((own_lock && own_lock->holds(run)) || !is_locked(run))) {
       if (list_checkpoints(run).empty()) break;
-      return resume(run, "resuming " + run.string() + " (this job's run, the same options)");
+      return resume(run, "resuming " + run.string() + " (the run of this job, with the same options)");
     }
     if (same && busy.empty() && !list_checkpoints(run).empty()) busy = run;
     run = first.string() + "." + std::to_string(k);
@@ -161,26 +164,27 @@ RunStart plan_job(const fs::path& first, const RunOptions& options, const Option
   return start;
 }
 
-RunStart plan_new(const RunOptions& options, const RunContext& context, const fs::path& folder, const RunLock* mine) {
+RunStart plan_new(const RunOptions& options, const RunContext& context, const fs::path& folder,
+                  const RunLock* own_lock) {
   const bool named = !options.run_name.empty();
   const std::string name = named                     ? options.run_name
                            : !context.job_id.empty() ? "slurm-" + context.job_id
                                                      : context.timestamp;
-  const fs::path run = named || options.fresh ? folder / name : free_name(folder / name, mine);
+  const fs::path run = named || options.fresh ? folder / name : free_name(folder / name, own_lock);
   const bool exists = !list_checkpoints(run).empty();
-  // Begun anew once is enough: the job that comes back goes on with what it began.
+  // A job that is requeued resumes the run that it has started, even with --fresh.
   if (exists && context.continued && has_job(run, context.job_id))
-    return resume(run, "resuming " + run.string() + " (this job began it)");
+    return resume(run, "resuming " + run.string() + " (this job started it)");
   if (exists && !options.fresh)
     throw UsageError("run " + run.string() +
-                     " exists (--checkpoint and --init_from begin a new run): give another --run_name, or --fresh");
+                     " exists (--checkpoint and --init_from start a new run): give another --run_name, or --fresh");
   RunStart start = plan_scratch(run, options);
-  start.move_old_aside = options.fresh && was_there(run, mine);
+  start.move_old_aside = options.fresh && existed_before(run, own_lock);
   return start;
 }
 
-// Does the program choose the name, and so may choose another one?
-bool is_automatic(const RunOptions& options) {
+// Returns true if the program chooses the run's name, and so may choose another one.
+bool has_automatic_name(const RunOptions& options) {
   return options.run_name.empty() && !options.resume && options.load_run.empty() && !options.fresh;
 }
 
@@ -211,15 +215,16 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
 }
 
 fs::path find_checkpoint(const fs::path& path) {
-  if (!there_is(path))
-    throw UsageError("there is no " + path.string() +
-                     " (a checkpoint file or a run directory was expected): check the path");
+  if (!path_exists(path))
+    throw UsageError(path.string() +
+                     " does not exist (it should be a checkpoint file or a run directory): check the path");
   if (!is_folder(path)) return path;
   const std::vector<fs::path> files = list_checkpoints(path);
   if (files.empty())
-    throw UsageError(there_is(path / "latest")
-                         ? path.string() + " is a folder of runs: name one, such as " + (path / "latest").string()
-                         : "run " + path.string() + " has no checkpoint yet: name another run or a checkpoint file");
+    throw UsageError(path_exists(path / "latest")
+                         ? path.string() + " is a directory of runs: give one of them, such as " +
+                               (path / "latest").string()
+                         : "run " + path.string() + " has no checkpoint yet: give another run or a checkpoint file");
   return files.front();
 }
 
@@ -233,8 +238,8 @@ std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContex
   std::error_code error;
   const fs::path real = fs::is_symlink(run, error) ? run.parent_path() / fs::read_symlink(run, error) : run;
   if (list_checkpoints(real).empty())
-    throw UsageError("there is no run to resume (" + (folder / (name.empty() ? "latest" : name)).string() +
-                     " has no checkpoint): name one with --load_run, or leave --resume out");
+    throw UsageError("no run can be resumed (" + (folder / (name.empty() ? "latest" : name)).string() +
+                     " has no checkpoint): give a run with --load_run, or leave --resume out");
   return real;
 }
 
@@ -242,36 +247,38 @@ std::string origin_of(const RunOptions& options) {
   return !options.checkpoint.empty() ? options.checkpoint : options.init_from;
 }
 
-RunStart plan_run(const RunOptions& options, const OptionTable& table, const RunContext& context, const RunLock* mine) {
+RunStart plan_run(const RunOptions& options, const OptionTable& table, const RunContext& context,
+                  const RunLock* own_lock) {
   if (!options.run_name.empty()) check_run_name("run_name", options.run_name);
   if (const std::optional<fs::path> run = run_to_resume(options, context)) return plan_resume(*run, table);
   const fs::path folder = runs_of_task(options, context);
   if (options.run_name.empty() && !options.fresh && !context.job_id.empty())
-    return plan_job(folder / ("slurm-" + context.job_id), options, table, mine);
+    return plan_job(folder / ("slurm-" + context.job_id), options, table, own_lock);
   if (options.run_name.empty() || options.fresh || !origin_of(options).empty())
-    return plan_new(options, context, folder, mine);
+    return plan_new(options, context, folder, own_lock);
   return plan_named(folder / options.run_name, table);
 }
 
 namespace {
 
-// A job that comes back may find its run still locked: the node that it had is cut off, and the file server waits for
-// it.
+// Waits until no process holds the lock, up to two minutes. A requeued job may find its run still locked when the node
+// it ran on was cut off and the file server has not yet noticed.
 void wait_until_free(const fs::path& run) {
   constexpr int patience = 120;  // seconds
   if (is_locked(run))
-    log::info("waiting up to {} s for {}, which another process still holds: the job's last node may be cut off",
-              patience, run.string());
+    log::info(
+        "waiting up to {} s for {}, which another process still holds: the node that the job had before may be cut off",
+        patience, run.string());
   for (int seconds = 0; is_locked(run); ++seconds) {
-    if (seconds == patience) in_use(run);
+    if (seconds == patience) refuse_in_use(run);
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
 }
 
 }  // namespace
 
-// Between plan and lock another process may have begun, or even ended, the same run: the plan must still hold under the
-// lock.
+// Another process may have started or even ended the same run between plan and lock. Therefore the plan is made again
+// under the lock, and must not have changed.
 RunStart claim_run(const RunOptions& options, const OptionTable& table, const RunContext& context) {
   for (;;) {
     RunStart start = plan_run(options, table, context);
@@ -279,10 +286,10 @@ RunStart claim_run(const RunOptions& options, const OptionTable& table, const Ru
       wait_until_free(start.busy);
       continue;
     }
-    const bool timestamp = is_automatic(options) && context.job_id.empty();
+    const bool timestamp = has_automatic_name(options) && context.job_id.empty();
     std::shared_ptr<RunLock> lock = RunLock::take(start.directory, timestamp);
-    if (!lock && !is_automatic(options)) {
-      if (!context.continued) in_use(start.directory);
+    if (!lock && !has_automatic_name(options)) {
+      if (!context.continued) refuse_in_use(start.directory);
       wait_until_free(start.directory);
     }
     if (!lock || !(plan_run(options, table, context, lock.get()) == start)) continue;
@@ -293,16 +300,16 @@ RunStart claim_run(const RunOptions& options, const OptionTable& table, const Ru
 
 RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory), lock_(start.lock) {
   if (!lock_) lock_ = RunLock::take(path_);
-  if (!lock_) in_use(path_);
+  if (!lock_) refuse_in_use(path_);
   if (start.move_old_aside) {
     fs::rename(path_, free_name(path_.string() + ".old"));
     lock_ = RunLock::take(path_);
-    if (!lock_) in_use(path_);
+    if (!lock_) refuse_in_use(path_);
   }
   lock_->keep();
-  if (!lock_->no_locks().empty())
-    log::info("{} lies on a file system without locks ({}): a lock file stands in, with a sign of life every {:g} s",
-              path_.string(), lock_->no_locks(), kHeartbeat);
+  if (!lock_->why_no_locks().empty())
+    log::info("{} is on a file system without locks ({}): using a lock file instead, updated every {:g} s",
+              path_.string(), lock_->why_no_locks(), kHeartbeat);
   std::error_code error;
   fs::create_directories(path_ / "checkpoints", error);
   if (!error) fs::create_directories(path_ / "logs", error);
@@ -318,9 +325,10 @@ RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory), lock
 
 void RunDirectory::require_lock() const {
   if (!is_mine())
-    throw Error("run " + path_.string() + " is another process's now (this one gave no sign of life for " +
+    throw Error("another process has taken over run " + path_.string() +
+                " (this process did not update its lock file for " +
                 counted(static_cast<int64_t>(kHeartbeatLimit) / 60, "minute") +
-                ", which a suspended process cannot): let that one go on, or stop it and resume");
+                ", probably because it was suspended): let the other process continue, or stop it and resume the run");
 }
 
 fs::path RunDirectory::checkpoint(int64_t iteration) const {

@@ -17,13 +17,13 @@ namespace {
 
 constexpr const char* kLockFile = ".lock";
 
-// Those that this call created, outermost first; none is left if it fails. Another process may remove what it made
-// itself at any time: then what is missing is looked for again.
+// Creates the missing directories of `path` and returns them, outermost first. Leaves none behind if it fails. Other
+// processes may remove directories that they created at any time; then the search for missing ones starts again.
 std::vector<fs::path> create_folders(const fs::path& path, mode_t mode) {
   std::vector<fs::path> created;
   for (bool complete = false; !complete;) {
     std::vector<fs::path> missing;
-    for (fs::path folder = path; !folder.empty() && !there_is(folder); folder = folder.parent_path())
+    for (fs::path folder = path; !folder.empty() && !path_exists(folder); folder = folder.parent_path())
       missing.push_back(folder);
     complete = true;
     for (; complete && !missing.empty(); missing.pop_back()) {
@@ -37,7 +37,8 @@ std::vector<fs::path> create_folders(const fs::path& path, mode_t mode) {
       if (why == EEXIST && fs::is_directory(folder, error)) continue;
       complete = false;
       if (why == EEXIST && !fs::exists(fs::symlink_status(folder, error))) continue;
-      if (why == ENOENT && !fs::exists(folder.parent_path(), error)) continue;  // else /proc, which takes no folder
+      if (why == ENOENT && !fs::exists(folder.parent_path(), error))
+        continue;  // else a file system such as /proc, which refuses directories
       for (; !created.empty(); created.pop_back()) rmdir(created.back().c_str());
       cannot_write(path, std::strerror(why));
     }
@@ -45,7 +46,7 @@ std::vector<fs::path> create_folders(const fs::path& path, mode_t mode) {
   return created;
 }
 
-// An open file description lock: it ends with the process, however that ends.
+// Describes a lock on the whole file. As an open file description lock, it ends when the process ends.
 struct flock whole_file() {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -53,7 +54,7 @@ struct flock whole_file() {
   return lock;
 }
 
-// This file system does not lock: Lustre mounted with noflock or NFS with nolock, among others.
+// Returns true if the error means a file system without locks, such as Lustre mounted with noflock or NFS with nolock.
 bool means_no_locks(int error) { return error == ENOSYS || error == ENOLCK || error == EOPNOTSUPP || error == EINVAL; }
 
 }  // namespace
@@ -62,8 +63,8 @@ fs::file_type type_of(const fs::path& path) {
   std::error_code error;
   const fs::file_type type = fs::status(path, error).type();
   if (error && type != fs::file_type::not_found)
-    throw UsageError("cannot look for " + path.string() + " (" + error.message() +
-                     "): choose another folder with --runs_dir or DRL_RUNS_DIR");
+    throw UsageError("cannot access " + path.string() + " (" + error.message() +
+                     "): choose another directory with --runs_dir or DRL_RUNS_DIR");
   return type;
 }
 
@@ -85,7 +86,7 @@ std::unique_ptr<RunLock> RunLock::take(const fs::path& run, bool must_be_new, mo
   std::unique_ptr<RunLock> lock(new RunLock);
   lock->run_ = run;
   const fs::path path = run / kLockFile;
-  do {  // again, if the process that had made the folder has just removed it
+  do {  // repeated if the process that had created the directory has just removed it
     const std::vector<fs::path> created = create_folders(run, mode);
     lock->created_.insert(lock->created_.end(), created.begin(), created.end());
     if (must_be_new && !lock->created(run)) return nullptr;
@@ -96,26 +97,28 @@ std::unique_ptr<RunLock> RunLock::take(const fs::path& run, bool must_be_new, mo
     case Outcome::taken:
       break;
     case Outcome::in_use:
-      lock->keep();  // it is the other's now
+      lock->keep();  // the other process owns the directory now
       return nullptr;
     case Outcome::folder_gone:
       lock.reset();
       return take(run, must_be_new, mode);
   }
-  if (there_is(run / "checkpoints")) lock->keep();  // another was faster, and has ended: it is not our creation
+  if (path_exists(run / "checkpoints"))
+    lock->keep();  // another process was faster and has already ended: the directory holds its run
   struct stat mine, there;
   const bool same = fstat(lock->file_, &mine) == 0 && stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino;
-  return same ? std::move(lock) : nullptr;  // else its last holder has just removed it
+  return same ? std::move(lock) : nullptr;  // else the last holder has just removed the file
 }
 
 RunLock::Outcome RunLock::lock() {
   struct flock whole = whole_file();
-  if (fcntl(file_, F_OFD_SETLK, &whole) == 0)  // one of a node that mounts it without locks may be there all the same
+  if (fcntl(file_, F_OFD_SETLK, &whole) ==
+      0)  // a node that mounts the file system without locks may still have a lock file
     return has_lock_file(run_) ? Outcome::in_use : Outcome::taken;
   const int why = errno;
   if (why == EAGAIN || why == EACCES) return Outcome::in_use;
   if (!means_no_locks(why)) cannot_write(run_, std::strerror(why));
-  no_locks_ = std::strerror(why);
+  why_no_locks_ = std::strerror(why);
   try {
     lock_file_ = LockFile::take(run_);
   } catch (const std::system_error& error) {
@@ -131,7 +134,8 @@ RunLock::~RunLock() {
     if (lock_file_) lock_file_->remove_at_end();
   }
   lock_file_.reset();
-  for (; !created_.empty(); created_.pop_back()) rmdir(created_.back().c_str());  // stays if something is in it
+  for (; !created_.empty(); created_.pop_back())
+    rmdir(created_.back().c_str());  // fails if the directory is not empty, which is intended
   if (file_ >= 0) close(file_);
 }
 

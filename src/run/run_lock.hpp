@@ -1,4 +1,4 @@
-// Exclusive use of a run directory.
+// Locks for exclusive use of a run directory.
 #pragma once
 
 #include <sys/types.h>
@@ -12,24 +12,25 @@
 
 namespace drl {
 
-// What is there; throws UsageError where the system does not let us look.
+// Returns the type of the file `path`. Throws UsageError if the system does not allow looking there.
 std::filesystem::file_type type_of(const std::filesystem::path& path);
-inline bool there_is(const std::filesystem::path& path) {
+inline bool path_exists(const std::filesystem::path& path) {
   return type_of(path) != std::filesystem::file_type::not_found;
 }
 
+// Throws the UsageError for a run directory that cannot be written.
 [[noreturn]] void cannot_write(const std::filesystem::path& run, const std::string& why);
 
-// Has another process, or this one, a RunLock of it?
+// Returns true if any process, including this one, holds a RunLock of the directory.
 bool is_locked(const std::filesystem::path& run);
 
-// Exclusive use of a run directory while it lives. It ends with the process, however that ends: at once where the file
-// system has locks, else when others see that the process is gone (run/lock_file.hpp). A directory that was created for
-// it goes away with it, unless it was kept.
+// Holds the exclusive use of a run directory until it is destroyed. The lock ends with the process, even if that is
+// killed: at once where the file system has locks, else when others find that the process is gone (run/lock_file.hpp).
+// The destructor removes directories that take() created, unless keep() was called.
 class RunLock {
  public:
-  // Null if another process has it, or, with `must_be_new`, if the directory exists. `mode` is that of folders which
-  // are created. Throws UsageError if it cannot be written.
+  // Returns null if another process holds the lock, or if `must_be_new` and the directory exists. `mode`: permissions
+  // of created directories. Throws UsageError if the directory cannot be written.
   static std::unique_ptr<RunLock> take(const std::filesystem::path& run, bool must_be_new = false, mode_t mode = 0777);
   ~RunLock();
   RunLock(const RunLock&) = delete;
@@ -38,20 +39,20 @@ class RunLock {
   void keep() { created_.clear(); }
   bool created(const std::filesystem::path& run) const { return !created_.empty() && created_.back() == run; }
   bool holds(const std::filesystem::path& run) const { return run_ == run; }
-  // Why it is a lock file and no lock of the file system; "" if it is one.
-  const std::string& no_locks() const { return no_locks_; }
-  // False if another process took this one for gone, because it stood still for long.
+  // The reason why a lock file is used instead of a lock of the file system; "" if it is the latter.
+  const std::string& why_no_locks() const { return why_no_locks_; }
+  // Returns false if another process has taken over the lock because this process was suspended for long.
   bool is_mine() const { return !lock_file_ || lock_file_->is_mine(); }
 
  private:
   RunLock() = default;
-  enum class Outcome { taken, in_use, folder_gone };  // the last: by the process that had made it
+  enum class Outcome { taken, in_use, folder_gone };  // folder_gone: removed by the process that had created it
   Outcome lock();
 
   std::filesystem::path run_;
   std::vector<std::filesystem::path> created_;  // outermost first
   int file_ = -1;
-  std::string no_locks_;
+  std::string why_no_locks_;
   std::unique_ptr<LockFile> lock_file_;
 };
 

@@ -32,7 +32,7 @@ std::string versions_text(const RunFacts& facts) {
   return text;
 }
 
-void warn_of_other_model(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task) {
+void warn_if_model_changed(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task) {
   const RobotFacts* now = task.robot_facts();
   if (!now || !checkpoint.attributes.contains("versions")) return;
   const std::string versions = attribute<std::string>(checkpoint, file, "versions"), begin = ", model ", end = ", mpi ";
@@ -42,8 +42,8 @@ void warn_of_other_model(const Checkpoint& checkpoint, const std::string& file, 
   const auto hash = [](const std::string& model) { return model.substr(std::min(model.rfind('('), model.size())); };
   if (hash(then) != hash(id))
     log::warn(
-        "the robot's model {} is not the one that was trained with ({} then, {} now): see to DRL_MODELS or xml_file if "
-        "that is not meant",
+        "the robot's model {} differs from the one used in training ({} then, {} now): if this is not intended, check "
+        "DRL_MODELS or xml_file",
         now->file, then, id);
 }
 

@@ -1,4 +1,4 @@
-// run.json: what a run was, over all its restarts.
+// Writes run.json: the facts about a run over all its starts.
 #pragma once
 
 #include <filesystem>
@@ -15,33 +15,33 @@
 
 namespace drl {
 
-// What one start of the program knows of itself.
+// Facts about one start of the program.
 struct RunFacts {
   std::string task, run, launcher, job_id, device, cpu_model;
   int world_size = 1;
   std::vector<std::string> hosts;               // each once
-  std::vector<std::string> rank_hosts;          // one a rank
-  bool shares_cores = false;                    // there are more threads than cores
+  std::vector<std::string> rank_hosts;          // one per rank
+  bool shares_cores = false;                    // the ranks of a node have more threads than cores
   std::map<std::string, std::string> versions;  // "drl", "libtorch", ...
   std::string git_hash;
-  std::string lock;               // RunDirectory::lock_kind
-  std::optional<Allocation> job;  // Slurm's
-  std::string origin;             // origin_of the options
+  std::string lock;               // see RunDirectory::lock_kind
+  std::optional<Allocation> job;  // the Slurm job
+  std::string origin;             // see origin_of
 };
 
-// How far a run has come.
+// The progress of a run.
 struct RunProgress {
   int64_t iteration = 0, env_steps = 0;
-  CommStats comm = {};  // of this start
+  CommStats comm = {};  // in this start of the program
 };
 
-// "drl 0.1.0, engine libtorch ..., ..."
+// Returns "drl 0.1.0, engine libtorch ..., ...".
 std::string versions_text(const RunFacts& facts);
 
-// Warns if that is of a robot, and its model another one than `task` has now. `file` is the checkpoint's.
-void warn_of_other_model(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task);
+// Warns if `task` uses another robot model than the run of the checkpoint. `file` is the checkpoint's name.
+void warn_if_model_changed(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task);
 
-// Keeps what earlier starts of this run left in the file.
+// Accumulates the records of earlier starts of this run (job ids, time, node-hours).
 class RunManifest {
  public:
   RunManifest(std::filesystem::path path, RunFacts facts, std::string start_time);
@@ -55,7 +55,7 @@ class RunManifest {
   RunFacts facts_;
   std::string start_time_;
   double start_ = steady_seconds();
-  std::string earlier_;  // the file as it was, empty for a new run
+  std::string earlier_;  // content of the file at the start, empty for a new run
 };
 
 }  // namespace drl

@@ -16,11 +16,11 @@ namespace drl {
 namespace {
 
 constexpr double kNoScore = -std::numeric_limits<double>::infinity();
-constexpr double kStopFileInterval = 1.0;  // seconds between looks for the file STOP
+constexpr double kStopFileInterval = 1.0;  // seconds between checks for the file STOP
 constexpr double kNoLimit = 1e9;           // seconds
-constexpr double kEndOfJob = 5;            // seconds for the program to end, once all is saved
+constexpr double kEndOfJob = 5;            // seconds for the program to exit after everything is saved
 
-// Behind mpirun the width is known from its own terminal only.
+// Under mpirun only the width of mpirun's terminal is known.
 TerminalSize size_of_terminal() {
   TerminalSize size = terminal_size();
   if (const int width = terminal_width()) size.columns = width;
@@ -33,11 +33,12 @@ double score_of_best(const std::filesystem::path& file, const std::string& kind)
   try {
     best = read_checkpoint(file);
   } catch (const UsageError& error) {
-    log::warn("{}; the next best will take its place", error.what());
+    log::warn("{}; the next checkpoint with a score replaces it", error.what());
     return kNoScore;
   }
   try {
-    if (attribute<std::string>(best, file, "score_kind") != kind) return kNoScore;  // not comparable
+    if (attribute<std::string>(best, file, "score_kind") != kind)
+      return kNoScore;  // scores of different kinds are not comparable
     return attribute<double>(best, file, "score");
   } catch (const UsageError&) {
     return kNoScore;
@@ -47,7 +48,7 @@ double score_of_best(const std::filesystem::path& file, const std::string& kind)
 std::unique_ptr<EventWriter> make_events(const RunOptions& options, const std::filesystem::path& folder,
                                          const std::string& options_ini, std::optional<int64_t> resume_iteration) {
   if (options.logger == "none") return nullptr;
-  // A run that begins anew where an earlier one left events tells TensorBoard to drop those.
+  // A new run in a directory with events of an earlier run makes TensorBoard drop those.
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (!resume_iteration && entry.path().filename().string().starts_with("events.out.tfevents")) resume_iteration = 0;
   auto events = std::make_unique<EventWriter>(folder, resume_iteration);
@@ -66,12 +67,12 @@ std::unique_ptr<CheckpointHook> make_hook(const RunOptions& options, const std::
 
 RunMonitor::RunMonitor(const RunOptions& options, const RunDirectory& directory, const RunManifest& manifest,
                        std::string options_ini, const IterationMetrics& like, std::optional<int64_t> resume_iteration,
-                       ConsoleMode mode, std::string command_to_go_on, Deadline* deadline)
+                       ConsoleMode mode, std::string resume_command, Deadline* deadline)
     : options_(options),
       directory_(directory),
       manifest_(manifest),
       options_ini_(std::move(options_ini)),
-      command_to_go_on_(std::move(command_to_go_on)),
+      resume_command_(std::move(resume_command)),
       mode_(mode),
       console_(std::cout, mode, steady_seconds, size_of_terminal),
       deadline_(deadline),
@@ -83,7 +84,8 @@ RunMonitor::RunMonitor(const RunOptions& options, const RunDirectory& directory,
       make_events(options_, folder, options_ini_, resume_iteration), make_hook(options_, folder),
       [this] { return is_mine(); }, make_films(options_, manifest.facts().task, folder, resume_iteration.value_or(0)));
   if (options_.squeue_comment && manifest.facts().job) comment_.emplace(*manifest.facts().job, manifest.facts().task);
-  write_file_atomically(folder / "options.ini", bytes_of(options_ini_));  // last: a refused start changes no option
+  write_file_atomically(folder / "options.ini",
+                        bytes_of(options_ini_));  // last, so that a start that fails does not change it
   log::to_file((folder / "logs" / "rank_0.log").string());
   if (mode_ == ConsoleMode::live)
     log::set_writer(
@@ -99,11 +101,11 @@ RunMonitor::~RunMonitor() {
 Stop RunMonitor::requested_stop() {
   Stop wanted = Stop::none;
   if (deadline_ && deadline_->reached()) {
-    log::info("{}: saving, to be continued", deadline_->reason());
+    log::info("{}: saving the run in order to resume it", deadline_->reason());
     wanted = Stop::time_limit;
   }
-  if (steady_seconds() - last_look_ > kStopFileInterval) {
-    last_look_ = steady_seconds();
+  if (steady_seconds() - last_stop_check_ > kStopFileInterval) {
+    last_stop_check_ = steady_seconds();
     directory_.require_lock();
     if (directory_.take_stop_request()) wanted = Stop::to_be_continued;
   }
@@ -117,7 +119,7 @@ void RunMonitor::iteration(const IterationMetrics& metrics) {
   console_.update(metrics);
 }
 
-// Ranks that share cores wait for the scheduler: they have been warned of that.
+// Ranks that share cores wait for the scheduler, and drl_train has already warned about that.
 void RunMonitor::waiting(double iteration_time, std::span<const double> ranks) {
   const std::string advice = manifest_.facts().shares_cores ? "" : balance_.iteration(iteration_time, ranks);
   if (!advice.empty()) log::warn("{}", advice);
@@ -158,23 +160,23 @@ void RunMonitor::save(const RunProgress& progress, double elapsed, std::vector<T
   Checkpoint checkpoint = make_checkpoint(progress, elapsed, std::move(tensors));
   const bool droppable = !score || !(*score > best_score_);
   if (score) checkpoint.attributes["score"] = *score, checkpoint.attributes["score_kind"] = score_kind();
-  const auto then = [this, progress, score] {
+  const auto after_save = [this, progress, score] {
     if (score && *score > best_score_) {
       directory_.mark_best(progress.iteration);
       best_score_ = *score;
     }
-    directory_.prune(options_.keep_checkpoints, writer_->awaited());
+    directory_.prune(options_.keep_checkpoints, writer_->checkpoints_in_use());
     manifest_.write(progress, "running");
   };
-  std::function<void()> last;
-  if (deadline_) last = [deadline = deadline_, begin = deadline_->now()] { deadline->saved(begin); };
-  writer_->save({directory_.checkpoint(progress.iteration), std::move(checkpoint), droppable, then, last});
+  std::function<void()> after_hook;
+  if (deadline_) after_hook = [deadline = deadline_, begin = deadline_->now()] { deadline->saved(begin); };
+  writer_->save({directory_.checkpoint(progress.iteration), std::move(checkpoint), droppable, after_save, after_hook});
 }
 
 bool RunMonitor::finish(const RunProgress& progress, const std::string& status) {
   const bool saved = writer_->flush();
   directory_.require_lock();
-  directory_.take_stop_request();  // one that came too late is no word to the next start
+  directory_.take_stop_request();  // removes a STOP that came too late, so that it does not stop the next start
   {
     const std::lock_guard lock(console_mutex_);
     console_.finish();
@@ -193,12 +195,12 @@ bool RunMonitor::finish_hook() {
 
 bool RunMonitor::is_mine() const {
   if (directory_.is_mine()) return true;
-  log::to_file("");  // it is the run's too
+  log::to_file("");  // the log belongs to the run, too
   return false;
 }
 
 void RunMonitor::fail(const RunProgress& progress) {
-  writer_->flush();  // it writes the manifest too
+  writer_->flush();  // the writer's thread writes the manifest, too
   if (!is_mine()) return;
   try {
     manifest_.write(progress, "failed");

@@ -1,4 +1,4 @@
-// All that rank 0 alone does while a run goes on: shows and leaves its numbers behind, and looks for reasons to stop.
+// Everything that only rank 0 does during a run: prints and writes its metrics, and checks for requests to stop.
 #pragma once
 
 #include <atomic>
@@ -23,46 +23,46 @@ namespace drl {
 
 class RunMonitor {
  public:
-  // Opens the files of the run, for metrics like those; rows and events past `resume_iteration` are cut if it goes on.
-  // `directory` and `manifest` must outlive this, and so must `deadline`, which is null without a job.
+  // Opens the run's files. `like` gives the names of the metrics. When resuming, removes rows and events after
+  // `resume_iteration`. `directory`, `manifest` and `deadline` (null outside a Slurm job) must outlive this.
   RunMonitor(const RunOptions& options, const RunDirectory& directory, const RunManifest& manifest,
              std::string options_ini, const IterationMetrics& like, std::optional<int64_t> resume_iteration,
-             ConsoleMode mode, std::string command_to_go_on, Deadline* deadline = nullptr);
+             ConsoleMode mode, std::string resume_command, Deadline* deadline = nullptr);
   ~RunMonitor();
 
-  // Once an iteration, as it begins: the file STOP or the job's time limit.
+  // Returns the request to stop by the file STOP or the job's time limit. Call at the beginning of each iteration.
   Stop requested_stop();
   void iteration(const IterationMetrics& metrics);
-  // What each rank waited in an iteration, in seconds.
+  // Warns once if the ranks wait too long for each other. `ranks`: seconds that each rank waited in an iteration.
   void waiting(double iteration_time, std::span<const double> ranks);
-  // Hands the state to the writer's thread. `elapsed` are the run's seconds over all its starts. `score`, if it is
-  // the best so far, marks the checkpoint as best.
+  // Hands the state to the writer's thread. `elapsed`: seconds of the run over all its starts. If `score` is the best
+  // so far, the checkpoint becomes best.h5.
   void save(const RunProgress& progress, double elapsed, std::vector<Tensor> tensors, std::optional<double> score);
   void message(const std::string& text);
-  // Waits until all is written, and prints the last block. False if metrics or the last checkpoint could not be saved.
-  // Throws Error, as requested_stop() and save() do, if the run is another process's.
+  // Waits until everything is written, and prints the last block. Returns false if metrics or the last checkpoint could
+  // not be saved. Throws Error, as requested_stop() and save() do, if another process has taken over the run.
   bool finish(const RunProgress& progress, const std::string& status);
-  // After finish(): waits for --after_checkpoint and for films as long as the job's time allows. False if SIGINT or
-  // SIGTERM came, and a film was given up.
+  // Call after finish(): waits for --after_checkpoint and for videos as long as the job's time allows. Returns false if
+  // SIGINT or SIGTERM cancelled a video.
   bool finish_hook();
-  // Says in run.json that the run failed, if it still can.
+  // Records in run.json that the run failed, if possible.
   void fail(const RunProgress& progress);
 
   const RunDirectory& directory() const { return directory_; }
-  // What the user types to go on with this run after a stop.
-  const std::string& command_to_go_on() const { return command_to_go_on_; }
+  // The command that resumes this run.
+  const std::string& resume_command() const { return resume_command_; }
   std::string score_kind() const;
 
  private:
-  // False if another process has taken the run over. May be called on any thread.
+  // Returns false if another process has taken over the run. Thread-safe.
   bool is_mine() const;
   Checkpoint make_checkpoint(const RunProgress& progress, double elapsed, std::vector<Tensor> tensors) const;
 
   RunOptions options_;
   const RunDirectory& directory_;
   const RunManifest& manifest_;
-  std::string options_ini_, command_to_go_on_;
-  // Of the checkpoint that best.h5 is; the writer's thread raises it when there is a better file.
+  std::string options_ini_, resume_command_;
+  // The score of best.h5. The writer's thread raises it once a better checkpoint is saved.
   std::atomic<double> best_score_ = -std::numeric_limits<double>::infinity();
   ConsoleMode mode_;
   std::mutex console_mutex_;  // messages may come from the writer's thread
@@ -70,7 +70,7 @@ class RunMonitor {
   Deadline* deadline_;
   Balance balance_;
   std::optional<ProgressComment> comment_;
-  double last_look_ = 0;  // for the file STOP, steady_seconds()
+  double last_stop_check_ = 0;  // when the file STOP was last looked for, steady_seconds()
   std::unique_ptr<AsyncWriter> writer_;
 };
 

@@ -6,7 +6,7 @@ namespace drl {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
-constexpr std::chrono::seconds kStandstill{3};  // without a tick; a busy machine delays one by less
+constexpr std::chrono::seconds kSuspended{3};  // without a tick; even a busy machine delays a tick by less
 
 }  // namespace
 
@@ -30,13 +30,13 @@ double RunningClock::seconds() {
   return tick();
 }
 
-// Whoever comes first after a standstill counts it.
+// Adds the gap since the last tick to the suspended time if it is long.
 double RunningClock::tick() {
   const Clock::time_point now = Clock::now();
   const Clock::duration gap = now - last_tick_;
-  if (gap > kStandstill) stood_still_ += gap;
+  if (gap > kSuspended) suspended_ += gap;
   last_tick_ = now;
-  return std::chrono::duration<double>(now - start_ - stood_still_).count();
+  return std::chrono::duration<double>(now - start_ - suspended_).count();
 }
 
 }  // namespace drl

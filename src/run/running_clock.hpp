@@ -1,5 +1,5 @@
-// Seconds in which this process could run. A suspended job (scontrol suspend, SIGSTOP, a frozen cgroup) stands still
-// for hours: an iteration that lasted over them is not a long one.
+// Measures the time in which this process could run. A job may be suspended for hours (scontrol suspend, SIGSTOP, a
+// frozen cgroup), which must not count as a long iteration.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace drl {
 
-// Tells a standstill by its own ticks: if none came for seconds, nobody was allowed to tick.
+// A thread ticks regularly. If no tick came for several seconds, the process was suspended.
 class RunningClock {
  public:
   RunningClock();
@@ -17,18 +17,18 @@ class RunningClock {
   RunningClock(const RunningClock&) = delete;
   RunningClock& operator=(const RunningClock&) = delete;
 
-  // Since the clock was made, without the times it stood still. From any thread.
+  // Returns the seconds since construction, without suspended time. Thread-safe.
   double seconds();
 
  private:
   using Clock = std::chrono::steady_clock;
-  double tick();  // under the mutex
+  double tick();  // the caller holds the mutex
 
   std::mutex mutex_;
   std::condition_variable ended_;
   bool end_ = false;
   Clock::time_point start_ = Clock::now(), last_tick_ = start_;
-  Clock::duration stood_still_{};
+  Clock::duration suspended_{};
   std::thread ticker_;
 };
 

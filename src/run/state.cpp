@@ -23,7 +23,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return "[" + join(extents, ", ") + "]";
 }
 
-// Eight bytes at a time through a multiply-xorshift; every bit of the input reaches the result.
+// Hashes eight bytes at a time by a multiply-xorshift; every bit of the input affects the result.
 uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t hash) {
   for (size_t at = 0; at < bytes.size(); at += 8) {
     uint64_t word = 0;
@@ -34,12 +34,12 @@ uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t hash) {
   return hash;
 }
 
-// This rank's rows of the global tensor, if it holds as many environments as this world has.
+// Returns true if the tensor has the type of the field, and as many environments as all ranks together.
 bool fits(const StateField& field, const Tensor& tensor, int world_size) {
   return tensor.type == field.type && tensor.shape == global_shape(field, world_size);
 }
 
-// `tensor` is rank 0's, null elsewhere.
+// Overwrites the field with rank 0's tensor. `tensor` is null on other ranks.
 void restore_field(const StateField& field, const Tensor* tensor, Communicator& comm) {
   const std::span<const std::byte> all = tensor ? std::span(tensor->data) : std::span<const std::byte>();
   std::vector<std::byte> mine(field.bytes());
@@ -54,8 +54,8 @@ void restore_field(const StateField& field, const Tensor* tensor, Communicator& 
 
 [[noreturn]] void refuse(const std::string& file, const std::string& why) {
   throw UsageError(
-      fmt::format("checkpoint {} does not fit these networks ({}): use the task, policy and ppo options it "
-                  "was made with (drl_checkpoint show)",
+      fmt::format("checkpoint {} does not fit these networks ({}): use the task, policy and ppo options with "
+                  "which it was made (drl_checkpoint show)",
                   file, why));
 }
 
@@ -94,12 +94,13 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
     const Tensor* tensor = checkpoint.find(field.name);
     if (tensor && tensor->type == field.type && tensor->shape == field.shape) continue;
     const std::string found =
-        tensor ? "is " + shape_text(tensor->shape) + " there and " + shape_text(field.shape) + " here" : "is not in it";
+        tensor ? "is " + shape_text(tensor->shape) + " in the checkpoint and " + shape_text(field.shape) + " here"
+               : "is missing in the checkpoint";
     refuse(file, field.name + " " + found);
   }
   for (const Tensor& tensor : checkpoint.tensors)
     if (is_policy(tensor.name) && std::ranges::find(state, tensor.name, &StateField::name) == state.end())
-      refuse(file, tensor.name + " is in it and not here");
+      refuse(file, tensor.name + " is in the checkpoint but not here");
 }
 
 StateList policy_state(const StateList& state) {
@@ -138,13 +139,13 @@ std::string describe_divergence(const StateList& state, const StateHashes& mine,
   if (comm.rank() == 0) {
     std::vector<uint64_t> all(gathered.size() / sizeof(uint64_t));
     std::memcpy(all.data(), gathered.data(), gathered.size());
-    std::map<std::vector<uint64_t>, std::vector<std::string>> groups;  // equal replicas, by their hashes
+    std::map<std::vector<uint64_t>, std::vector<std::string>> groups;  // ranks with equal replicas, by their hashes
     for (int rank = 0; rank < comm.size(); ++rank) {
       const auto first = all.begin() + static_cast<ptrdiff_t>(rank * mine.size());
       groups[{first, first + static_cast<ptrdiff_t>(mine.size())}].push_back(std::to_string(rank));
     }
     const auto larger = [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
-    // Of groups of equal size rank 0's counts as right.
+    // The largest group counts as correct; among groups of equal size, that of rank 0.
     auto right = std::max_element(groups.begin(), groups.end(), larger);
     if (groups.at(mine).size() == right->second.size()) right = groups.find(mine);
     std::vector<std::string> parts;

@@ -19,7 +19,7 @@ void on_signal(int signal) {
   const Stop stop = signal == SIGUSR1                        ? Stop::to_be_continued
                     : signal == SIGTERM || signal == SIGALRM ? Stop::terminated
                                                              : Stop::interrupted;
-  // The same interruption may come twice, by Slurm as SIGINT and by the process that started us as SIGUSR2.
+  // One interruption may arrive twice: as SIGINT from Slurm, and as SIGUSR2 from the process that started this one.
   int first = 0;
   if (stop == Stop::interrupted && !interrupted_by.compare_exchange_strong(first, signal) && first == signal)
     _exit(kInterrupted);

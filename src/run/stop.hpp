@@ -1,17 +1,17 @@
-// Requests to stop: signals, and a file.
+// Requests to stop a run, by a signal, the job's time limit or the file STOP.
 #pragma once
 
 namespace drl {
 
-// In the order of precedence, weakest first.
+// Reasons to stop, in increasing order of precedence.
 enum class Stop { none, time_limit, to_be_continued, interrupted, terminated };
 
-// What all ranks exit with: 75 (both of the first), 130, 143.
+// Returns the exit code of all ranks: 75 for time_limit and to_be_continued, 130 for interrupted, 143 for terminated.
 int exit_code_of(Stop stop);
-const char* name_of(Stop stop);  // "SIGUSR1 or STOP", ...
+const char* name_of(Stop stop);  // "SIGUSR1 or the file STOP", ...
 
-// From now on SIGUSR1, SIGINT and SIGTERM (and SIGUSR2 and SIGALRM, by which --ranks passes the latter two on) are
-// requests, which requested_stop() shows. A second SIGINT ends the process at once.
+// Installs handlers for SIGUSR1, SIGINT and SIGTERM, and for SIGUSR2 and SIGALRM, by which --ranks passes the latter
+// two on. requested_stop() then returns the strongest request so far. A second SIGINT ends the process at once.
 void catch_stop_signals();
 Stop requested_stop();
 

@@ -1,4 +1,4 @@
-// Options of a training run. Names are Isaac Lab's where it has them.
+// Options of a training run. They have Isaac Lab's names where Isaac Lab has such an option.
 #pragma once
 
 #include <algorithm>
@@ -33,26 +33,33 @@ struct TrainOptions {
   std::string nan_policy = "reset";
 
   void describe(OptionVisitor& v) {
-    v("task", task, "what to learn (--list_tasks)");
-    v("algorithm", algorithm, "how to learn it", one_of(algorithm_names()));
+    v("task", task, "task to learn; --list_tasks prints all names");
+    v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()));
     v("num_envs", num_envs, "environments per rank", between(1, 1 << 24));
     v("num_steps_per_env", num_steps_per_env, "steps of each environment per iteration", between(1, 1 << 20));
-    v("max_iterations", max_iterations, "iteration to end at, counted from the run's beginning", at_least(0),
+    v("max_iterations", max_iterations,
+      "end after this iteration, counted from the beginning of the run, before any resume", at_least(0), Effect::none);
+    v("target_reward", target_reward, "end as soon as the mean reward reaches this value; none = no target",
+      any_number(), Effect::none);
+    v("seed", seed, "seed of all random numbers", at_least(0));
+    v("device", device, "auto (a GPU if one is available), cpu, cuda, or cuda:N", Effect::none);
+    v("gpu_ids", gpu_ids, "which of the visible GPUs to use: all, a list such as 0,2, or None for the CPU",
       Effect::none);
-    v("target_reward", target_reward, "end as soon as the mean reward reaches this", any_number(), Effect::none);
-    v("seed", seed, "key of all random numbers", at_least(0));
-    v("device", device, "auto (a GPU if there is one), cpu, cuda, or cuda:N", Effect::none);
-    v("gpu_ids", gpu_ids, "of the visible GPUs use these: all, a list such as 0,2, or None for the CPU", Effect::none);
-    v("init_at_random_ep_len", init_at_random_ep_len, "let the first episodes begin at random ages");
-    v("shards", shards, "parts that environments are shuffled in, 0 = one per rank", at_least(0));
-    v("nan_policy", nan_policy, "when a number of an environment is not finite: reset it and go on, or stop the run",
+    v("init_at_random_ep_len", init_at_random_ep_len,
+      "start the first episodes at random ages, so that time limits do not end them all at once");
+    v("shards", shards,
+      "groups of environments whose samples are shuffled separately; results depend on it; 0 = one per rank",
+      at_least(0));
+    v("nan_policy", nan_policy,
+      "what to do when an environment computes NaN or infinity: reset it, or stop the run with an error",
       one_of({"reset", "stop"}), Effect::none);
-    v("isa", isa, "instruction set of the loops (x86-64-v2, ...): auto takes the best that all ranks' CPUs have");
+    v("isa", isa, "CPU instruction set (x86-64-v2, ...); auto = the best that the CPUs of all ranks support");
     v("nets", nets,
-      "what computes networks on CPUs: fused (our kernels), torch (libtorch), or auto, the first where it is faster",
+      "network library on CPUs: fused (drl's own kernels), torch (libtorch), or auto (fused where it is faster)",
       one_of({"auto", "fused", "torch"}));
     v("precision", precision,
-      "of products in fused networks: bf16 rounds their numbers to 8 bits, 1.2 to 1.7 times as fast with AVX512_BF16",
+      "precision of matrix products in fused networks; bf16 rounds their factors to 8 significant bits, and is 1.2 to "
+      "1.7 times as fast on CPUs with AVX512_BF16",
       one_of({"fp32", "bf16"}));
   }
 };
@@ -74,35 +81,45 @@ struct RunOptions {
   std::optional<double> time_margin;
   std::string after_checkpoint;
   bool squeue_comment = false;
-  double balance_seconds = 20;  // see Balance; for tests
+  double balance_seconds = 20;  // see Balance; only tests change it
 
   void describe(OptionVisitor& v) {
-    v("runs_dir", runs_dir, "folder of all runs, default $DRL_RUNS_DIR or runs", Effect::none, Where::command_line);
-    v("run_name", run_name, "name of this run, default slurm-<job> or the time", Effect::none, Where::command_line);
-    v("resume", resume, "go on with run_name, or with the latest run, under changed options too", Effect::none,
+    v("runs_dir", runs_dir, "directory of all runs; empty = $DRL_RUNS_DIR, or else runs", Effect::none,
       Where::command_line);
-    v("load_run", load_run, "go on with this run", Effect::none, Where::command_line);
-    v("checkpoint", checkpoint, "begin a new run from all of this file", Effect::none, Where::command_line);
-    v("init_from", init_from, "begin a new run from this file's weights and normaliser only", Effect::none,
+    v("run_name", run_name, "name of the run; empty = slurm-<job> in a Slurm job, else the time", Effect::none,
       Where::command_line);
-    v("fresh", fresh, "begin run_name anew; the old one is kept under another name", Effect::none, Where::command_line);
-    v("save_interval", save_interval, "iterations between checkpoints", at_least(1), Effect::none);
-    v("save_seconds", save_seconds, "save at least this often", unit("s"), above(0), Effect::none);
-    v("keep_checkpoints", keep_checkpoints, "latest checkpoints kept, besides the best", at_least(1), Effect::none);
+    v("resume", resume, "resume --run_name, or else the task's latest run; options given now replace the run's own",
+      Effect::none, Where::command_line);
+    v("load_run", load_run, "resume this run, given by name or directory; options given now replace the run's own",
+      Effect::none, Where::command_line);
+    v("checkpoint", checkpoint,
+      "start a new run from this checkpoint's whole state (weights, optimiser, environments, iteration)", Effect::none,
+      Where::command_line);
+    v("init_from", init_from, "start a new run from this checkpoint's weights and normaliser only (fine-tuning)",
+      Effect::none, Where::command_line);
+    v("fresh", fresh, "start --run_name again from the beginning; the old directory is kept as <run_name>.old",
+      Effect::none, Where::command_line);
+    v("save_interval", save_interval, "save a checkpoint every N iterations", at_least(1), Effect::none);
+    v("save_seconds", save_seconds, "also save when this much time has passed since the last checkpoint", unit("s"),
+      above(0), Effect::none);
+    v("keep_checkpoints", keep_checkpoints, "number of newest checkpoints to keep, in addition to the best one",
+      at_least(1), Effect::none);
     v("eval_interval", eval_interval,
-      "iterations between evaluations that choose the best checkpoint, 0 = by training mean", at_least(0),
-      Effect::none);
+      "evaluate the policy every N iterations to choose the best checkpoint; 0 = choose it by the mean reward of "
+      "training",
+      at_least(0), Effect::none);
     v("video_interval", video_interval,
-      "checkpoints between films of what is learned, which drl_eval makes beside them; 0 = none", at_least(0),
+      "record a video beside every N-th checkpoint (drl_eval does so in the background); 0 = no videos", at_least(0),
       Effect::none);
     v("time_margin", time_margin,
-      "left of a Slurm job's time when the run has saved and ends, none = a tenth of the job's limit, at most 60 s",
+      "time to leave before a Slurm job's limit when the run saves and ends; none = a tenth of the limit, at most 60 s",
       unit("s"), at_least(0), Effect::none);
     v("after_checkpoint", after_checkpoint,
-      "shell command after each checkpoint, whose path is $1; default $DRL_AFTER_CHECKPOINT", Effect::none,
+      "shell command to run after each checkpoint, whose path is $1; empty = $DRL_AFTER_CHECKPOINT", Effect::none,
       Where::never_in_files);
-    v("squeue_comment", squeue_comment, "show progress in squeue (-o %k), once a minute", Effect::none);
-    v("logger", logger, "event files beside metrics.csv", one_of({"tensorboard", "none"}), Effect::none);
+    v("squeue_comment", squeue_comment, "show the progress in squeue (-o %k), once a minute", Effect::none);
+    v("logger", logger, "tensorboard = write TensorBoard event files in addition to metrics.csv",
+      one_of({"tensorboard", "none"}), Effect::none);
   }
 };
 
@@ -112,27 +129,28 @@ struct GpuOptions {
   bool deterministic = false;
 
   void describe(OptionVisitor& v) {
-    v("cuda_graphs", cuda_graphs, "launch an iteration as graphs; without, kernel by kernel, with the same numbers",
+    v("cuda_graphs", cuda_graphs,
+      "launch each iteration as CUDA graphs; false = launch kernels one at a time, with identical results",
       Effect::none);
-    v("init_timeout", init_timeout, "how long the GPUs of all ranks may take to connect", above(0), unit("s"),
+    v("init_timeout", init_timeout, "longest time in which the GPUs of all ranks must connect", above(0), unit("s"),
       Effect::none);
-    v("comm_timeout", comm_timeout, "how long ranks wait in an all-reduce for one that does not come", above(0),
-      unit("s"), Effect::none);
-    v("deterministic", deterministic, "let two runs on the same GPUs give the same bits, at some cost of speed",
+    v("comm_timeout", comm_timeout, "longest time that an all-reduce waits for a missing rank", above(0), unit("s"),
+      Effect::none);
+    v("deterministic", deterministic, "make two runs on the same GPUs bit-identical, at some cost of speed",
       Effect::none);
   }
 };
 
-// Everything but what belongs to a command line alone.
+// All options except those that belong to the command line alone.
 struct Options {
   TrainOptions train;
   RunOptions run;
   PolicyOptions policy;
   GpuOptions gpu;
-  std::vector<std::unique_ptr<AlgorithmKind>> algorithms = all_algorithms();  // each with its own
-  std::unique_ptr<TaskParams> env;                                            // the task's own
+  std::vector<std::unique_ptr<AlgorithmKind>> algorithms = all_algorithms();  // each with its own options
+  std::unique_ptr<TaskParams> env;                                            // the options of the task itself
 
-  // That of --algorithm.
+  // The algorithm that --algorithm selects.
   const AlgorithmKind& algorithm() const {
     return **std::ranges::find(algorithms, train.algorithm, [](const auto& kind) { return kind->name(); });
   }
@@ -142,12 +160,12 @@ struct Options {
     table.section("", "GPUs", gpu);
     table.section("policy", "Policy", policy);
     for (const auto& kind : algorithms) kind->add_to(table);
-    table.await("env");
+    table.defer_section("env");
   }
-  // Sets all options by `apply`; the task's own are known only when it has named the task.
+  // Sets all options by calling `apply` twice: the task's own options are only known once `apply` has set the task.
   template <class Apply>
   void apply(OptionTable& table, const Apply& apply) {
-    table.await("env");
+    table.defer_section("env");
     apply();
     if (train.task.empty()) return;
     env = std::make_unique<TaskParams>(task_record(train.task));

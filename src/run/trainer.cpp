@@ -18,10 +18,10 @@
 namespace drl {
 namespace {
 
-// What rides in the iteration's float64 all-reduce: counts of ranks that ask for each kind of stop, rank 0's wish to
-// save, and slots of each rank (zeros elsewhere) for the fingerprint of its state and for its collection and waiting
-// times in the iteration before.
-struct Riders {
+// Layout of the values that are appended to the iteration's float64 all-reduce: for each kind of stop, the number of
+// ranks that request it; rank 0's request to save; and for each rank three slots (zero on all other ranks) with the
+// fingerprint of its state and its collection and waiting times in the previous iteration.
+struct ExtraSums {
   static constexpr size_t stop = 0, save = 5, slots = 6;
   static size_t fingerprint(int rank) { return slots + 3 * static_cast<size_t>(rank); }
   static size_t collection(int rank) { return fingerprint(rank) + 1; }
@@ -40,7 +40,7 @@ Trainer::Trainer(const TrainOptions& train, const RunOptions& run, Algorithm& al
       comm_(comm),
       evaluate_(std::move(evaluate)),
       window_(task.reward_terms.size(), task.metrics.size(), task.ends.size()),
-      riders_(Riders::size(comm.size())),
+      extra_sums_(ExtraSums::size(comm.size())),
       all_waiting_(comm.size()),
       start_(steady_seconds()) {
   state_ = list_state([this](StateVisitor& visitor) {
@@ -73,15 +73,15 @@ bool Trainer::finished() const {
 }
 
 bool Trainer::target_reached() const {
-  // The first episodes to end are the short ones: not before there are enough.
+  // The first episodes to end are short ones, so the mean only counts once there are enough episodes.
   return train_.target_reward && window_.episodes() >= RewardWindow::kEpisodes &&
          window_.mean_reward() >= *train_.target_reward;
 }
 
 int Trainer::nothing_to_do(RunMonitor* monitor) const {
   if (!monitor) return kDone;
-  monitor->message("nothing to do: the run is" + standing() + "; a larger --max_iterations" +
-                   (target_reached() ? ", and --target_reward none," : "") + " goes on");
+  monitor->message("nothing to do: the run is" + progress_text() + "; to continue it, give a larger --max_iterations" +
+                   (target_reached() ? " and --target_reward none" : ""));
   monitor->finish(progress(), target_reached() ? "target reached" : "done");
   return kDone;
 }
@@ -89,63 +89,62 @@ int Trainer::nothing_to_do(RunMonitor* monitor) const {
 void Trainer::iterate(RunMonitor* monitor) {
   const double begin = steady_seconds(), seconds_before = iteration_seconds_;
   wait_before_ = comm_.stats().wait_seconds;
-  write_riders(monitor);
-  algorithm_.iterate(iteration_, comm_, riders_);
-  read_riders();
+  write_extra_sums(monitor);
+  algorithm_.iterate(iteration_, comm_, extra_sums_);
+  read_extra_sums();
   if (monitor) monitor->waiting(seconds_before, all_waiting_);
   check_replicas();
   iteration_ += 1;
   env_steps_ += algorithm_.env_steps_per_iteration() * comm_.size();
   window_.add(algorithm_.stats().episodes);
-  look_for_lost(monitor != nullptr);
+  check_lost_environments(monitor != nullptr);
   waiting_ = comm_.stats().wait_seconds - wait_before_;
   iteration_seconds_ = steady_seconds() - begin;
 }
 
-void Trainer::write_riders(RunMonitor* monitor) {
-  std::fill(riders_.begin(), riders_.end(), 0.0);
+void Trainer::write_extra_sums(RunMonitor* monitor) {
+  std::fill(extra_sums_.begin(), extra_sums_.end(), 0.0);
   Stop wanted = requested_stop();
   if (monitor) wanted = std::max(wanted, monitor->requested_stop());
-  riders_[Riders::stop + static_cast<size_t>(wanted)] = 1;
-  riders_[Riders::save] = monitor && steady_seconds() - last_save_ > run_.save_seconds;
+  extra_sums_[ExtraSums::stop + static_cast<size_t>(wanted)] = 1;
+  extra_sums_[ExtraSums::save] = monitor && steady_seconds() - last_save_ > run_.save_seconds;
   hashes_ = hash_state(host_state_);
-  riders_[Riders::fingerprint(comm_.rank())] = fingerprint(hashes_);
-  riders_[Riders::collection(comm_.rank())] = algorithm_.stats().collection_time;
-  riders_[Riders::waiting(comm_.rank())] = waiting_;
+  extra_sums_[ExtraSums::fingerprint(comm_.rank())] = fingerprint(hashes_);
+  extra_sums_[ExtraSums::collection(comm_.rank())] = algorithm_.stats().collection_time;
+  extra_sums_[ExtraSums::waiting(comm_.rank())] = waiting_;
 }
 
-void Trainer::read_riders() {
+void Trainer::read_extra_sums() {
   for (Stop stop : {Stop::time_limit, Stop::to_be_continued, Stop::interrupted, Stop::terminated})
-    if (riders_[Riders::stop + static_cast<size_t>(stop)] > 0) stop_ = stop;
-  save_requested_ = riders_[Riders::save] > 0;
+    if (extra_sums_[ExtraSums::stop + static_cast<size_t>(stop)] > 0) stop_ = stop;
+  save_requested_ = extra_sums_[ExtraSums::save] > 0;
   slowest_collection_ = algorithm_.stats().collection_time;
   for (int rank = 0; rank < comm_.size(); ++rank) {
-    slowest_collection_ = std::max(slowest_collection_, riders_[Riders::collection(rank)]);
-    all_waiting_[rank] = riders_[Riders::waiting(rank)];
+    slowest_collection_ = std::max(slowest_collection_, extra_sums_[ExtraSums::collection(rank)]);
+    all_waiting_[rank] = extra_sums_[ExtraSums::waiting(rank)];
   }
 }
 
-// The count is over all ranks, and so they decide alike.
-void Trainer::look_for_lost(bool reports) {
+// The count is a sum over all ranks, so all ranks decide alike.
+void Trainer::check_lost_environments(bool is_reporting) {
   const double lost = algorithm_.stats().episodes.lost;
   if (lost == 0) return;
-  const std::string what = fmt::format(
-      "iteration {}: {} of the environments' episodes came to an end because a number "
-      "of the state, of an observation or of the reward was not finite",
-      iteration_, lost);
+  const std::string what =
+      fmt::format("iteration {}: {} episodes ended because the state, an observation or the reward was not finite",
+                  iteration_, lost);
   if (train_.nan_policy == "stop")
-    throw SharedError(what + " (--nan_policy stop): see to the task's step, or go on with --nan_policy reset");
-  if (reports) log::warn("{}; these environments begin anew", what);
+    throw SharedError(what + " (--nan_policy stop): check the task's step(), or use --nan_policy reset");
+  if (is_reporting) log::warn("{}; these environments were reset", what);
 }
 
-// All ranks see all fingerprints, and so decide alike.
+// All ranks see all fingerprints, so they decide alike.
 void Trainer::check_replicas() {
   const std::span<const double> others = algorithm_.fingerprints();
   bool equal = std::ranges::adjacent_find(others, std::not_equal_to()) == others.end();
   for (int rank = 1; rank < comm_.size(); ++rank)
-    equal &= riders_[Riders::fingerprint(rank)] == riders_[Riders::fingerprint(0)];
+    equal &= extra_sums_[ExtraSums::fingerprint(rank)] == extra_sums_[ExtraSums::fingerprint(0)];
   if (equal) return;
-  // As the iteration began: what diverged may be equal again at its end.
+  // Compares the state at the beginning of the iteration: fields that diverged may be equal again at its end.
   StateHashes all;
   const std::vector<uint64_t> on_queue = algorithm_.field_fingerprints();
   auto of_queue = on_queue.begin();
@@ -155,7 +154,7 @@ void Trainer::check_replicas() {
   throw_divergence(all);
 }
 
-// Before a save: what the last update did is in no all-reduce yet.
+// Compares the replicas before a save, because no all-reduce has compared the result of the last update yet.
 void Trainer::check_replicas_now() {
   const StateHashes hashes = hash_state(state_);
   const double mine = fingerprint(hashes);
@@ -168,8 +167,8 @@ void Trainer::check_replicas_now() {
 
 void Trainer::throw_divergence(const StateHashes& mine) {
   throw SharedError(fmt::format(
-      "replicas are no longer equal at iteration {} ({}): a rank computed other numbers, by broken hardware "
-      "or mixed libraries; resume from the last checkpoint without that host",
+      "the ranks' states differ at iteration {} ({}): this is caused by faulty hardware or mixed libraries; resume "
+      "from the last checkpoint without that host",
       iteration_, describe_divergence(state_, mine, comm_)));
 }
 
@@ -184,7 +183,7 @@ IterationMetrics Trainer::metrics() const {
                               window_.mean_length(), true, "length {:>6}", Format::number, Section::episodes},
                              {"episodes", "", "", stats.episodes.count}};
   std::ranges::copy(algorithm_.metrics(), std::back_inserter(all));
-  // Of rank 0; collection of the slowest rank, where the others count with the iteration before.
+  // Times of rank 0, but collection_time is that of the slowest rank: the other ranks' times are one iteration old.
   const auto time = [&](const char* name, const char* label, const char* tag, double seconds, Section section,
                         Format format = Format::seconds) {
     all.push_back({name, label, tag, seconds, true, "", format, section});
@@ -198,9 +197,9 @@ IterationMetrics Trainer::metrics() const {
   return {iteration_, train_.max_iterations, env_steps_, std::move(all)};
 }
 
-// As the task names them. Episode_Reward is Isaac Lab's and mjlab's: the mean sum over an episode, divided by the
-// seconds of the longest one (isaaclab/managers/reward_manager.py, RewardManager.reset); without a step limit by those
-// of the mean one.
+// Adds the metrics that the task defines, under its names. Episode_Reward is defined as in Isaac Lab and mjlab: the
+// mean sum over an episode, divided by the length in seconds of the longest possible episode
+// (isaaclab/managers/reward_manager.py, RewardManager.reset), or of the mean episode if there is no step limit.
 void Trainer::add_task_metrics(std::vector<Metric>& all) const {
   const auto add = [&](const std::string& name, const std::string& tag, double value, bool on_console) {
     all.push_back({name, on_console ? tag : "", tag, value, on_console, "", Format::number, Section::terms});
@@ -222,7 +221,7 @@ void Trainer::add_task_metrics(std::vector<Metric>& all) const {
   add("lost_environments", "Train/lost_environments", algorithm_.stats().episodes.lost, false);
 }
 
-// Every rank decides alike: the cadence is in iterations, and rank 0's clock came with the all-reduce.
+// All ranks decide alike: intervals are in iterations, and rank 0's request to save came with the all-reduce.
 void Trainer::save_if_due(RunMonitor* monitor) {
   const bool interval = iteration_ % run_.save_interval == 0;
   const bool evaluation = run_.eval_interval > 0 && (iteration_ % run_.eval_interval == 0 || finished());
@@ -253,24 +252,25 @@ int Trainer::finish(RunMonitor* monitor) {
     const bool saved = monitor->finish(progress(), status);
     monitor->message(outcome(*monitor));
     if (!saved)
-      log::write(log::Level::common_error,
-                 "no newer checkpoint was made (the warnings above say why): requeueing would not help; see to " +
-                     monitor->directory().path().string() + " first, then go on");
+      log::write(
+          log::Level::common_error,
+          "no newer checkpoint was saved (the warnings above give the reason), so requeueing would not help: check " +
+              monitor->directory().path().string() + " first, then resume the run");
     const bool waited = monitor->finish_hook();
     code = static_cast<uint8_t>(!saved    ? kFailure
                                 : !waited ? exit_code_of(requested_stop())
                                 : done    ? kDone
                                           : exit_code_of(stop_));
   }
-  comm_.broadcast_asleep(std::as_writable_bytes(std::span(&code, 1)), 0);
+  comm_.broadcast_without_spinning(std::as_writable_bytes(std::span(&code, 1)), 0);
   return code;
 }
 
-std::string Trainer::standing() const {
+std::string Trainer::progress_text() const {
   return fmt::format(" at iteration {}, mean reward {}", iteration_, human_number(window_.mean_reward()));
 }
 
-// What the run came to, where it lies, and what to type next.
+// Returns the final message: how the run ended, and the commands to evaluate and to resume it.
 std::string Trainer::outcome(const RunMonitor& monitor) const {
   const CommStats& comm = comm_.stats();
   const bool done = iteration_ >= train_.max_iterations;
@@ -280,10 +280,10 @@ std::string Trainer::outcome(const RunMonitor& monitor) const {
   std::vector<std::string> evaluate = {"drl_eval", "--run", monitor.directory().path().string()};
   const std::vector<std::string> library = task_library_option(train_.task);
   evaluate.insert(evaluate.end(), library.begin(), library.end());
-  return fmt::format("{}{}\n  collectives  {} of float64 ({}), {} of float32 ({})\n  evaluate     {}{}", end,
-                     standing(), comm.all_reduces_f64, human_bytes(static_cast<double>(comm.bytes_f64)),
+  return fmt::format("{}{}\n  all-reduces  {} of float64 ({}), {} of float32 ({})\n  evaluate     {}{}", end,
+                     progress_text(), comm.all_reduces_f64, human_bytes(static_cast<double>(comm.bytes_f64)),
                      comm.all_reduces_f32, human_bytes(static_cast<double>(comm.bytes_f32)), shell_line(evaluate),
-                     target_reached() || done ? "" : "\n  go on        " + monitor.command_to_go_on());
+                     target_reached() || done ? "" : "\n  resume       " + monitor.resume_command());
 }
 
 double Trainer::elapsed() const { return elapsed_before_ + steady_seconds() - start_; }

@@ -1,4 +1,4 @@
-// The loop that every rank runs: iterate, report, save, stop.
+// The training loop that every rank runs: iterate, report, save, stop.
 #pragma once
 
 #include <functional>
@@ -17,31 +17,31 @@ namespace drl {
 
 class Trainer {
  public:
-  // Rank 0's mean return of a deterministic evaluation.
+  // Returns the mean return of a deterministic evaluation. Called on rank 0 only.
   using Evaluation = std::function<double()>;
 
   Trainer(const TrainOptions& train, const RunOptions& run, Algorithm& algorithm, const TaskSpec& task,
           Communicator& comm, Evaluation evaluate);
 
-  // Everything that a checkpoint holds.
+  // All fields that a checkpoint holds.
   const StateList& state() const { return state_; }
   int64_t iteration() const { return iteration_; }
   RunProgress progress() const { return {iteration_, env_steps_, comm_.stats()}; }
-  IterationMetrics metrics() const;  // of the last iteration
-  // The state was loaded; the run took `elapsed` seconds before.
+  IterationMetrics metrics() const;  // of the latest iteration
+  // Call after loading the state. The run took `elapsed` seconds in its earlier starts.
   void state_loaded(double elapsed);
 
-  // Trains until the iteration target, the reward target or a request to stop, and saves. `monitor` is null but on rank
-  // 0. Returns the exit code, the same on all ranks.
+  // Trains until the iteration target, the reward target or a request to stop, and saves. `monitor` is null except on
+  // rank 0. Returns the exit code, which is the same on all ranks.
   int run(RunMonitor* monitor);
 
  private:
   bool finished() const;
   bool target_reached() const;
   void iterate(RunMonitor* monitor);
-  void write_riders(RunMonitor* monitor);
-  void read_riders();
-  void look_for_lost(bool reports);
+  void write_extra_sums(RunMonitor* monitor);
+  void read_extra_sums();
+  void check_lost_environments(bool is_reporting);
   void check_replicas();
   void check_replicas_now();
   [[noreturn]] void throw_divergence(const StateHashes& mine);
@@ -50,7 +50,7 @@ class Trainer {
   void save(RunMonitor* monitor, std::optional<double> score);
   int finish(RunMonitor* monitor);
   int nothing_to_do(RunMonitor* monitor) const;
-  std::string standing() const;
+  std::string progress_text() const;
   std::string outcome(const RunMonitor& monitor) const;
   double elapsed() const;
   void add_task_metrics(std::vector<Metric>& all) const;
@@ -61,18 +61,18 @@ class Trainer {
   TaskSpec task_;
   Communicator& comm_;
   Evaluation evaluate_;
-  StateList state_, host_state_;  // the second: of those, what the algorithm does not take fingerprints of
+  StateList state_, host_state_;  // host_state_: the fields that the algorithm does not fingerprint itself
 
-  int64_t iteration_ = 0;  // finished ones
-  int64_t env_steps_ = 0;  // of all ranks
+  int64_t iteration_ = 0;  // number of finished iterations
+  int64_t env_steps_ = 0;  // on all ranks
   RewardWindow window_;
 
-  std::vector<double> riders_;
-  StateHashes hashes_;  // of host_state_ as the iteration began
+  std::vector<double> extra_sums_;  // see ExtraSums in trainer.cpp
+  StateHashes hashes_;              // of host_state_ at the beginning of the iteration
   Stop stop_ = Stop::none;
   bool save_requested_ = false;
   double slowest_collection_ = 0, iteration_seconds_ = 0, wait_before_ = 0, waiting_ = 0;
-  std::vector<double> all_waiting_;  // [ranks], of the iteration before
+  std::vector<double> all_waiting_;  // [ranks] seconds, in the previous iteration
   double elapsed_before_ = 0, start_ = 0, last_save_ = 0;
   int64_t saved_iteration_ = -1;
 };

@@ -21,8 +21,8 @@ constexpr int kVersion = 1;
 constexpr char kCheckpointFormat[] = "drl-checkpoint";
 constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
 
-// The text of the user block, padded with zeros to kUserBlock bytes.
-std::string seal(const std::string& format, std::span<const std::byte> hdf5) {
+// Returns the text of the user block, padded with zeros to kUserBlock bytes.
+std::string make_header(const std::string& format, std::span<const std::byte> hdf5) {
   std::string text = fmt::format("{} {}\nbytes {}\ncrc32c {:08x}\n", format, kVersion, hdf5.size(), crc32c(hdf5));
   DRL_CHECK(text.size() < kUserBlock, "the name of a file format is too long");
   text.resize(kUserBlock, '\0');
@@ -41,31 +41,31 @@ bool has_text_at(const Bytes& bytes, size_t offset, std::string_view text) {
   const std::string remedy = "give a file that drl wrote as " + format;
   if (bytes.empty()) refuse(path, "is empty (0 bytes)", remedy);
   if (has_text_at(bytes, 0, kHdf5Signature) || has_text_at(bytes, kUserBlock, kHdf5Signature)) {
-    refuse(path, "is not a " + format + " (it is HDF5 without that seal in its first line)", remedy);
+    refuse(path, "is not a " + format + " (it is HDF5 without drl's header)", remedy);
   }
   refuse(path, "is not an HDF5 file (its signature is missing)", remedy);
 }
 
-// Throws UsageError unless the file is sealed as `format` and every byte is as it was written.
-void check_seal(const fs::path& path, const Bytes& bytes, const std::string& format) {
+// Throws UsageError unless the file has the header of `format` and its checksum matches.
+void check_header(const fs::path& path, const Bytes& bytes, const std::string& format) {
   if (!has_text_at(bytes, 0, format + " ")) refuse_foreign(path, bytes, format);
-  const std::string another = "use another checkpoint; this one cannot be trusted";
+  const std::string another = "use another file; this one cannot be trusted";
   if (bytes.size() < kUserBlock) refuse(path, fmt::format("is truncated ({} bytes)", bytes.size()), another);
   const std::string found(reinterpret_cast<const char*>(bytes.data()), kUserBlock);
   int version = 0;
   size_t size = 0;
   if (std::sscanf(found.c_str() + format.size(), " %d bytes %zu", &version, &size) != 2) {
-    refuse(path, "is damaged (its first lines are no seal)", another);
+    refuse(path, "is damaged (its header is unreadable)", another);
   }
   if (version != kVersion) {
     refuse(path, fmt::format("has format version {} (this program reads {})", version, kVersion),
-           "read it with the drl that wrote it");
+           "read it with the version of drl that wrote it");
   }
   const size_t present = bytes.size() - kUserBlock;
   if (present < size) {
     refuse(path, fmt::format("is truncated ({} of {} bytes)", present, size), another);
   }
-  if (found != seal(format, std::span(bytes).subspan(kUserBlock))) {
+  if (found != make_header(format, std::span(bytes).subspan(kUserBlock))) {
     refuse(path, "is damaged (its checksum does not match its content)", another);
   }
 }
@@ -76,9 +76,9 @@ std::map<std::string, Attribute> with_format(std::map<std::string, Attribute> at
   return attributes;
 }
 
-FileImage sealed_image(const std::string& format, const Checkpoint& content) {
+FileImage image_with_header(const std::string& format, const Checkpoint& content) {
   FileImage file = to_hdf5(with_format(content.attributes, format), content.tensors);
-  std::ranges::copy(bytes_of(seal(format, file.bytes().subspan(kUserBlock))), file.bytes().begin());
+  std::ranges::copy(bytes_of(make_header(format, file.bytes().subspan(kUserBlock))), file.bytes().begin());
   return file;
 }
 
@@ -90,18 +90,18 @@ const Tensor* Checkpoint::find(std::string_view name) const {
 }
 
 void write_arrays(const fs::path& path, const std::string& format, const Checkpoint& content) {
-  const FileImage file = sealed_image(format, content);
-  if (!holds(file.bytes(), content.tensors))
-    throw Error("HDF5 does not read back what it wrote (names or values differ): install another HDF5");
+  const FileImage file = image_with_header(format, content);
+  if (!has_same_tensors(file.bytes(), content.tensors))
+    throw Error("HDF5 did not read back what it had written (names or values differ): install another version of HDF5");
   write_file_atomically(path, file.bytes());
 }
 
 Checkpoint read_arrays(const fs::path& path, const std::string& format) {
   const Bytes file = read_file(path);
-  check_seal(path, file, format);
+  check_header(path, file, format);
   try {
     return from_hdf5(file);
-  } catch (const Error& error) {  // intact, and yet not what we write: made by another program or version
+  } catch (const Error& error) {  // intact, but made by another program or version
     throw UsageError("'" + path.string() + "': " + error.what());
   }
 }

@@ -1,11 +1,11 @@
-// Named arrays and attributes in a crash-safe HDF5 file. Knows nothing of what the arrays mean.
+// Stores named arrays and attributes in a crash-safe HDF5 file, without knowing what the arrays mean.
 //
-// The file is plain HDF5 behind a user block of 512 bytes, a text that seals it:
+// The file is plain HDF5 after a user block of 512 bytes, which is a text header:
 //     drl-checkpoint 1
 //     bytes 14048
 //     crc32c 0a1b2c3d
 // The CRC covers every byte of the HDF5 part: datasets, attributes and HDF5's own structures. It is checked before HDF5
-// sees the file, because HDF5 does not survive every damaged file.
+// reads the file, because some damaged files crash HDF5.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace drl {
 
-// An array, row-major. `name` is a path ("policy/actor/0/weight"); an empty shape is one scalar; extents may be 0.
+// A row-major array. `name` is a path ("policy/actor/0/weight"). An empty shape means a scalar. Extents may be 0.
 struct Tensor {
   std::string name;
   DType type;
@@ -38,41 +38,43 @@ struct Checkpoint {
   std::map<std::string, Attribute> attributes;
   std::vector<Tensor> tensors;
 
-  // Null if there is none of that name.
+  // Returns the tensor of that name, or null.
   const Tensor* find(std::string_view name) const;
 };
 
-// The attribute of that name in what was read from `file`. Throws UsageError if it is not there, or of another type.
+// Returns an attribute of the checkpoint that was read from `file`. Throws UsageError if it is missing or has another
+// type.
 template <class T>
 const T& attribute(const Checkpoint& checkpoint, const std::string& file, const std::string& name) {
   const auto found = checkpoint.attributes.find(name);
   const T* value = found == checkpoint.attributes.end() ? nullptr : std::get_if<T>(&found->second);
   if (value == nullptr)
     throw UsageError("checkpoint " + file + " has no attribute \"" + name +
-                     "\" (it was not made by drl_train, or changed since): name another file");
+                     "\" (it was not made by drl_train, or was changed since): give another file");
   return *value;
 }
 
-// Writes `path` as write_file_atomically does (store/file.hpp), having read the HDF5 image back and compared it. Adds
-// the attributes `format` and `format_version`. Equal content gives equal bytes: nothing but attributes may hold the
-// time. Throws Error with the system's or HDF5's reason; the previous file is untouched then, and no temporary is left.
+// Writes the checkpoint with write_file_atomically (store/file.hpp), after verifying that HDF5 reads back the same
+// content. Adds the attributes `format` and `format_version`. Equal content gives equal bytes, so times may only be
+// stored as attributes. Throws Error with the reason of the system or HDF5; the previous file is then untouched, and no
+// temporary file is left.
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-// Everything in the file, tensors sorted by name, its checksum verified. Throws UsageError, one line, if the file is
-// missing, not HDF5, not a drl checkpoint, of a newer format, truncated or damaged.
+// Reads the whole file and verifies its checksum. Tensors are sorted by name. Throws UsageError, of one line, if the
+// file is missing, not HDF5, not a drl checkpoint, of another format version, truncated or damaged.
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 
-// The same for another kind of file: `format` stands in the seal and in the attribute `format`.
+// Write and read another kind of file in the same way. `format` is its name in the header and the attribute `format`.
 void write_arrays(const std::filesystem::path& path, const std::string& format, const Checkpoint& content);
 Checkpoint read_arrays(const std::filesystem::path& path, const std::string& format);
 
-// What was verified.
+// The amount of data that was verified.
 struct CheckpointSize {
   size_t tensors = 0;
-  size_t bytes = 0;  // of the file
+  size_t bytes = 0;  // size of the file
 };
 
-// Verifies the checksum. Throws what read_checkpoint throws.
+// Verifies the checksum. Throws as read_checkpoint does.
 CheckpointSize verify_checkpoint(const std::filesystem::path& path);
 
 }  // namespace drl

@@ -1,4 +1,5 @@
-// CRC-32C (Castagnoli), RFC 3720 appendix B.4: reflected polynomial 0x82f63b78, initial value and final xor ~0.
+// Computes CRC-32C (Castagnoli), RFC 3720 appendix B.4: reflected polynomial 0x82f63b78, initial value and final xor
+// ~0.
 #pragma once
 
 #include <cstddef>

@@ -21,11 +21,11 @@ std::string reason() { return std::strerror(errno); }
 
 [[noreturn]] void cannot(const std::string& what, const fs::path& path) {
   throw Error("cannot " + what + " '" + path.string() + "' (" + reason() +
-              "): check free space, quota and permissions of its folder");
+              "): check free space, quota and permissions of its directory");
 }
 
 void write_and_sync(const fs::path& path, std::span<const std::byte> bytes) {
-  ::unlink(path.c_str());  // a kill may have left it, and another user may have put a link there
+  ::unlink(path.c_str());  // it may be left from a kill, or a link by another user
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (file < 0) cannot("create", path);
   if (!write_all(file, bytes)) cannot("write", path);
@@ -36,12 +36,12 @@ void write_and_sync(const fs::path& path, std::span<const std::byte> bytes) {
 void sync_folder_of(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory < 0) cannot("open the folder", folder);
-  // EINVAL: this file system has no sync for folders
-  if (::fsync(directory) != 0 && errno != EINVAL) cannot("sync the folder", folder);
+  if (directory < 0) cannot("open the directory", folder);
+  // EINVAL: this file system cannot sync directories
+  if (::fsync(directory) != 0 && errno != EINVAL) cannot("sync the directory", folder);
 }
 
-// A file that is read piece by piece.
+// A file that is read in pieces.
 class Input {
  public:
   explicit Input(const fs::path& path) : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -50,7 +50,7 @@ class Input {
     size_ = static_cast<size_t>(status.st_size);
   }
   size_t size() const { return size_; }
-  // As many bytes as `to` holds, fewer at the end of the file.
+  // Fills `to` and returns its size, or the smaller number of bytes up to the end of the file.
   size_t read(std::span<std::byte> to) {
     size_t done = 0;
     while (done < to.size()) {
@@ -73,7 +73,7 @@ class Input {
   size_t size_;
 };
 
-// Without a second copy of all of it in memory.
+// Returns true if the file holds exactly `bytes`. Reads it in pieces to save memory.
 bool reads_back(const fs::path& path, std::span<const std::byte> bytes) {
   Input file(path);
   std::vector<std::byte> piece(std::min(bytes.size(), kPiece));
@@ -90,22 +90,23 @@ bool reads_back(const fs::path& path, std::span<const std::byte> bytes) {
 std::vector<std::byte> read_file(const fs::path& path) {
   Input file(path);
   std::vector<std::byte> bytes(file.size());
-  bytes.resize(file.read(bytes));  // it may have become shorter meanwhile
+  bytes.resize(file.read(bytes));  // the file may have become shorter meanwhile
   return bytes;
 }
 
 void require_output(const std::string& option, const fs::path& path) {
-  const auto refuse = [&](const std::string& why, const std::string& what = "name a file") {
+  const auto refuse = [&](const std::string& why, const std::string& what = "give the name of a file") {
     throw UsageError("--" + option + (path.empty() ? "" : " " + printable(path.string(), 200)) + " " + why + ": " +
                      what);
   };
   std::error_code error;
   if (path.empty()) refuse("is empty");
-  if (fs::is_directory(path, error)) refuse("is a folder");
+  if (fs::is_directory(path, error)) refuse("is a directory");
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) refuse("is a device, a pipe or a socket");
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (!fs::is_directory(folder, error)) refuse("would be in a folder that is not there", "make it first");
-  if (::access(folder.c_str(), W_OK) != 0) refuse("cannot be written (" + reason() + ")", "name another file");
+  if (!fs::is_directory(folder, error))
+    refuse("would be in a directory that does not exist", "create the directory first");
+  if (::access(folder.c_str(), W_OK) != 0) refuse("cannot be written (" + reason() + ")", "give another file");
 }
 
 void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
@@ -113,8 +114,8 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> byte
   try {
     write_and_sync(temporary, bytes);
     if (!reads_back(temporary, bytes))
-      throw Error("'" + temporary.string() + "' does not read back as it was written (the disk or its driver changed " +
-                  "it): write to another file system");
+      throw Error("'" + temporary.string() +
+                  "' has changed since it was written (by a faulty disk or driver): write to another " + "file system");
     if (::rename(temporary.c_str(), path.c_str()) != 0) cannot("rename the finished file to", path);
   } catch (...) {
     ::unlink(temporary.c_str());
@@ -133,7 +134,7 @@ void AppendFile::append(std::span<const std::byte> bytes) {
   const off_t size = ::lseek(file_, 0, SEEK_END);
   if (size >= 0 && write_all(file_, bytes)) return;
   const int failure = errno;
-  if (size >= 0 && ::ftruncate(file_, size) != 0) cannot("cut an unfinished record off", path_);
+  if (size >= 0 && ::ftruncate(file_, size) != 0) cannot("remove an unfinished record from", path_);
   errno = failure;
   cannot("append to", path_);
 }

@@ -1,4 +1,4 @@
-// Files that survive a kill or a full disk in mid-write.
+// Reads and writes files so that a kill or a full disk during a write never damages them.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,30 @@
 
 namespace drl {
 
-// The whole file. Throws UsageError with the system's reason.
+// Reads the whole file. Throws UsageError with the system's reason.
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 
-// Throws UsageError unless `path`, which --`option` names, is a file or may become one: before work that ends there.
+// Throws UsageError unless `path`, the value of --`option`, is a file or can be created. Call before the work whose
+// result goes there.
 void require_output(const std::string& option, const std::filesystem::path& path);
 
-// Creates or replaces `path`: written to `<path>.tmp`, synced, read back and compared, renamed, folder synced. Whatever
-// ends the process in between, `path` is the old file or the new one; a later call for the same path removes a `.tmp`
-// left by a kill. On any failure removes the temporary, leaves the previous file untouched and throws Error with the
-// system's reason. One writer per path at a time.
+// Creates or replaces `path`: writes `<path>.tmp`, syncs it, reads it back and compares it, renames it, and syncs the
+// directory. Even if the process is killed, `path` is either the old file or the new one. A later call for the same
+// path removes a `.tmp` left by a kill. On failure removes the temporary file, leaves the previous file untouched and
+// throws Error with the system's reason. Only one process may write a path at a time.
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
-// A file that grows by whole records.
+// A file to which only whole records are appended.
 class AppendFile {
  public:
-  enum class Start { create, append };  // create: fails if the file exists. append: the file must exist
+  enum class Start { create, append };  // create: the file must not exist; append: it must exist
 
   // Throws Error with the system's reason.
   AppendFile(std::filesystem::path path, Start start);
 
-  // All of `bytes` or nothing: on failure (a full disk) cuts the file back and throws Error.
+  // Appends all of `bytes` or nothing: on failure (such as a full disk) restores the previous size and throws Error.
   void append(std::span<const std::byte> bytes);
-  // Returns when the file is on the disk. Throws Error.
+  // Waits until the file is on the disk. Throws Error.
   void sync();
 
  private:

@@ -1,5 +1,5 @@
-// HDF5's C API: every return value is checked here, and H5Cpp (absent from many HDF5 builds) would add nothing but
-// destructors that swallow errors.
+// Uses HDF5's C API and checks every return value. H5Cpp is missing in many builds of HDF5, and its destructors swallow
+// errors.
 #include "store/hdf5_image.hpp"
 
 #include <hdf5.h>
@@ -17,7 +17,7 @@
 namespace drl {
 namespace {
 
-// The outermost and the innermost entry of HDF5's error stack, which the API call that failed left behind.
+// Returns the outermost and the innermost entry of HDF5's error stack, which describe the call that failed.
 std::string hdf5_reason() {
   std::vector<std::string> entries;
   const auto collect = [](unsigned, const H5E_error2_t* entry, void* out) -> herr_t {
@@ -29,14 +29,14 @@ std::string hdf5_reason() {
   return entries.size() == 1 ? entries[0] : entries.front() + ": " + entries.back();
 }
 
-// `result` unless it is HDF5's failure.
+// Returns `result`. Throws Error if it is negative, which is how HDF5 reports failure.
 template <class T>
 T checked(T result, const std::string& what) {
   if (result < 0) throw Error("HDF5 cannot " + what + " (" + hdf5_reason() + "): check names, shapes and free memory");
   return result;
 }
 
-// One call into this file at a time (HDF5 is often built without threads), and HDF5 prints nothing.
+// Allows one thread at a time to use HDF5 (often built without thread safety), and keeps HDF5 from printing errors.
 class Session {
  public:
   Session() : lock_(mutex_) {
@@ -54,7 +54,7 @@ class Session {
   void* data_ = nullptr;
 };
 
-// Owns an HDF5 object. Everything lives in memory, so that closing cannot lose data.
+// Owns an HDF5 object. Closing cannot lose data, because everything is in memory.
 class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t), const std::string& what) : id_(checked(id, what)), close_(close) {}
@@ -74,7 +74,7 @@ struct Types {
   hid_t stored, memory;
 };
 
-// HDF5 numbers its types when it starts.
+// A function, because HDF5 assigns the numbers of its types at run time.
 std::array<Types, 5> all_types() {
   return {{{DType::f32, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT},
            {DType::f64, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE},
@@ -96,7 +96,7 @@ Types types_of_dataset(hid_t dataset, const std::string& name) {
 }
 
 Handle string_type() {
-  // variable length, UTF-8: what h5py reads as str
+  // variable length and UTF-8, which h5py reads as str
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "make a string type");
   checked(H5Tset_size(type, H5T_VARIABLE), "make a string type");
   checked(H5Tset_cset(type, H5T_CSET_UTF8), "make a string type");
@@ -125,7 +125,7 @@ void write_tensor(hid_t file, const Tensor& tensor) {
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, what);
   checked(H5Pset_create_intermediate_group(links, 1), what);
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, what);
-  checked(H5Pset_obj_track_times(properties, false), what);  // equal content, equal bytes
+  checked(H5Pset_obj_track_times(properties, false), what);  // equal content must give equal bytes
   const Handle dataset(H5Dcreate2(file, tensor.name.c_str(), types.stored, space, links, properties, H5P_DEFAULT),
                        H5Dclose, what);
   if (tensor.data.empty()) return;
@@ -146,7 +146,7 @@ void write_attribute(hid_t file, const std::string& name, const Attribute& value
     write_attribute(file, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, number);
   } else {
     const std::string& text = std::get<std::string>(value);
-    DRL_CHECK(text.find('\0') == std::string::npos, "attribute " + name + " holds a zero byte");
+    DRL_CHECK(text.find('\0') == std::string::npos, "attribute " + name + " contains a zero byte");
     const char* pointer = text.c_str();
     const Handle type = string_type();
     write_attribute(file, name, type, type, &pointer);
@@ -236,15 +236,15 @@ std::map<std::string, Attribute> read_attributes(hid_t file) {
   return attributes;
 }
 
-// Where the bytes of a file in memory lie: HDF5 would copy them when it takes and when it gives them.
+// The buffer of a file in memory. Its callbacks avoid the copies that HDF5 would make of the whole file.
 class Memory {
  public:
-  Memory() = default;  // of a file to be written: grows
-  explicit Memory(std::span<const std::byte> file) : lent_(const_cast<std::byte*>(file.data())) {}
+  Memory() = default;  // for writing: the buffer grows
+  explicit Memory(std::span<const std::byte> file) : borrowed_(const_cast<std::byte*>(file.data())) {}
 
   void use(hid_t access) {
     H5FD_file_image_callbacks_t callbacks = {
-        [](size_t, H5FD_file_image_op_t, void* self) -> void* { return of(self).lent_; },
+        [](size_t, H5FD_file_image_op_t, void* self) -> void* { return of(self).borrowed_; },
         [](void* to, const void*, size_t, H5FD_file_image_op_t, void*) { return to; },
         [](void* data, size_t size, H5FD_file_image_op_t, void* self) { return of(self).grow(data, size); },
         [](void*, H5FD_file_image_op_t, void*) -> herr_t { return 0; },
@@ -258,7 +258,7 @@ class Memory {
  private:
   static Memory& of(void* self) { return *static_cast<Memory*>(self); }
   void* grow(void* data, size_t size) {
-    if (data != grown_.get()) return nullptr;  // what is lent stays as it is
+    if (data != grown_.get()) return nullptr;  // a borrowed buffer cannot grow
     void* larger = std::realloc(data, size);
     if (!larger) return nullptr;
     (void)grown_.release();
@@ -266,11 +266,12 @@ class Memory {
     return larger;
   }
 
-  std::byte* lent_ = nullptr;
+  std::byte* borrowed_ = nullptr;
   std::unique_ptr<std::byte, FileImage::Free> grown_;
 };
 
-// Access to files in memory. The bounds are stated, because HDF5's default changes from version to version.
+// Returns the access properties for files in memory. Sets the version bounds, because their default depends on the
+// version of HDF5.
 Handle memory_access(Memory& memory) {
   Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make file properties");
   checked(H5Pset_fapl_core(access, size_t{1} << 20, /*backing_store=*/false), "keep a file in memory");
@@ -317,7 +318,7 @@ Checkpoint from_hdf5(std::span<const std::byte> bytes) {
   return content;
 }
 
-bool holds(std::span<const std::byte> bytes, const std::vector<Tensor>& tensors) {
+bool has_same_tensors(std::span<const std::byte> bytes, const std::vector<Tensor>& tensors) {
   size_t equal = 0, all = 0;
   read_file(bytes, [&](hid_t file) {
     read_group(file, "", [&](const Tensor& tensor) {

@@ -1,5 +1,5 @@
-// HDF5 files as bytes in memory. Reading and writing the disk stays ours (store/file.hpp): HDF5 neither syncs nor
-// recovers from a full disk.
+// Converts HDF5 files to and from bytes in memory. store/file.hpp reads and writes the disk, because HDF5 neither syncs
+// nor recovers from a full disk.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,10 @@
 
 namespace drl {
 
-constexpr size_t kUserBlock = 512;  // bytes before the HDF5 part; HDF5 allows 512 and larger powers of two
+constexpr size_t kUserBlock = 512;  // bytes before the HDF5 part; must be 512 or a larger power of two
 
-// A whole file. State may be much of the memory: HDF5 hands over what it wrote, and reads where the bytes lie.
+// A whole file in memory. HDF5 hands over its buffer, and reads in place: a state may need much of the memory, so it
+// must not be copied.
 struct FileImage {
   struct Free {
     void operator()(std::byte* data) const { std::free(data); }
@@ -24,16 +25,16 @@ struct FileImage {
   std::span<std::byte> bytes() const { return {data.get(), size}; }
 };
 
-// A file whose first kUserBlock bytes are the caller's to fill. Throws Error with HDF5's reason.
+// Returns an HDF5 file. The caller fills the first kUserBlock bytes. Throws Error with HDF5's reason.
 FileImage to_hdf5(const std::map<std::string, Attribute>& attributes, const std::vector<Tensor>& tensors);
 
-// `file` with its user block. Tensors come sorted by name. Throws Error with HDF5's reason.
+// Reads an HDF5 file, including its user block. Tensors are sorted by name. Throws Error with HDF5's reason.
 Checkpoint from_hdf5(std::span<const std::byte> file);
 
-// Does HDF5 read these tensors, in any order, and no others from `file`? Holds one of them at a time.
-bool holds(std::span<const std::byte> file, const std::vector<Tensor>& tensors);
+// Returns true if `file` contains exactly these tensors, in any order. Needs memory for only one tensor at a time.
+bool has_same_tensors(std::span<const std::byte> file, const std::vector<Tensor>& tensors);
 
-// Of the library that runs, "1.10.8".
+// Returns the version of the loaded HDF5 library, "1.10.8".
 std::string hdf5_version();
 
 }  // namespace drl

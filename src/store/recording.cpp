@@ -17,7 +17,7 @@ Tensor tensor(const std::string& name, const std::vector<T>& values, std::vector
   return {name, dtype_of<T>(), std::move(shape), {bytes.begin(), bytes.end()}};
 }
 
-// [rows, columns] of an array that is cut into `rows` equal rows.
+// Returns the shape [rows, columns] of an array with `count` elements.
 std::vector<int64_t> rows_of(size_t count, size_t rows) {
   DRL_CHECK(rows > 0 && count % rows == 0, "an episode's arrays have different numbers of steps");
   return {static_cast<int64_t>(rows), static_cast<int64_t>(count / rows)};

@@ -1,4 +1,4 @@
-// Episodes in HDF5, so that another program can replay them (drl_eval --record).
+// Records episodes in HDF5, so that other programs can replay them (drl_eval --record).
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,27 @@
 namespace drl {
 
 // One whole episode of T steps. Actions are as the environment received them: `actions` for continuous tasks,
-// `discrete_actions` for discrete ones, the other one empty.
+// `discrete_actions` for discrete ones; the other is empty.
 struct Episode {
   std::vector<float> observations{};        // [T+1, obs_dim]
   std::vector<float> actions{};             // [T, dim]
-  std::vector<int32_t> discrete_actions{};  // [T], or [T, heads] of several choices at once
+  std::vector<int32_t> discrete_actions{};  // [T], or [T, heads] for several discrete actions
   std::vector<float> rewards{};             // [T]
   std::vector<uint8_t> terminated{};        // [T]
   std::vector<uint8_t> truncated{};         // [T]
 };
 
-// Groups `episode_000000/`, `episode_000001/`, ... with the arrays above (`actions` in either case).
+// A file with groups `episode_000000/`, `episode_000001/`, ..., which hold the arrays above. Both kinds of actions are
+// named `actions`.
 class Recording {
  public:
-  // File attributes: task, dt, checkpoint, ...
+  // `attributes` of the file: task, dt, checkpoint, ...
   explicit Recording(std::map<std::string, Attribute> attributes) { content_.attributes = std::move(attributes); }
 
-  // Keeps the episode in memory. Throws Error if the arrays' lengths contradict each other.
+  // Adds the episode in memory. Throws Error if the lengths of its arrays do not match.
   void add(const Episode& episode);
 
-  // Writes all episodes as write_checkpoint does, and throws what it throws.
+  // Writes all episodes. Throws as write_checkpoint does.
   void write(const std::filesystem::path& path) const;
 
  private:
@@ -39,7 +40,7 @@ class Recording {
   int64_t episodes_ = 0;
 };
 
-// Whether that file is one of these.
+// Returns true if the file is such a recording.
 bool is_recording(const std::filesystem::path& path);
 
 }  // namespace drl

@@ -1,6 +1,6 @@
 // Acrobot-v1 of Gymnasium 1.2.0 (envs/classic_control/acrobot.py): swing the tip of a two-link pendulum above a line
 // one link length over the fixed joint, with a torque on the joint between the links. Equations of Sutton and Barto,
-// "Reinforcement Learning: An Introduction", example 11.3 (Gymnasium's "book"); fourth-order Runge-Kutta.
+// "Reinforcement Learning: An Introduction", example 11.3 (Gymnasium's "book"), with fourth-order Runge-Kutta.
 #pragma once
 
 #include "drl/task.hpp"
@@ -11,7 +11,7 @@ template <class F>
 struct AcrobotV1 {
   using S = Scalar<F>;
   struct State {
-    F theta1, theta2;          // rad: of link 1 from hanging down, of link 2 from link 1
+    F theta1, theta2;          // rad: angle of link 1 from hanging down, and of link 2 from link 1
     F theta1_dot, theta2_dot;  // rad/s
     template <class V>
     DRL_HD void describe(V& visit) {
@@ -21,7 +21,7 @@ struct AcrobotV1 {
       visit("theta2_dot", theta2_dot);
     }
   };
-  struct Params {  // both links alike
+  struct Params {  // the links are identical
     S gravity = S(9.8), mass = 1, length = 1, to_centre = 0.5, inertia = 1, dt = S(0.2);
     S max_speed1 = S(4 * kPi), max_speed2 = S(9 * kPi);
   };
@@ -73,7 +73,7 @@ struct AcrobotV1 {
     const typename Canvas::Point joint{0, 0, 0};
     const auto elbow = along(joint, s.theta1), tip = along(elbow, angle);
     canvas.look({0, 0, 0}, 6);
-    canvas.capsule({-2.5f, 0.3f, p.length}, {2.5f, 0.3f, p.length}, 0.02f, Canvas::red);  // to be reached
+    canvas.capsule({-2.5f, 0.3f, p.length}, {2.5f, 0.3f, p.length}, 0.02f, Canvas::red);  // the goal
     canvas.capsule(joint, elbow, 0.1f, Canvas::blue);
     canvas.capsule(elbow, tip, 0.08f, Canvas::orange);
     canvas.sphere(joint, 0.14f, Canvas::black);
@@ -111,7 +111,7 @@ init = orthogonal
             s.theta2_dot + h * rate.theta2_dot};
   }
 
-  // Into [-pi, pi).
+  // Returns the angle in [-pi, pi).
   DRL_HD static F wrapped(F angle) { return angle - F(2 * kPi) * math::floor((angle + F(kPi)) / F(2 * kPi)); }
 
   DRL_HD static State derivative(const State& s, F torque, const Params& p) {

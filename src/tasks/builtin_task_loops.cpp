@@ -1,3 +1,3 @@
-// The loops of our tasks, once for each instruction set.
+// The loops of the built-in tasks on a CPU. Compiled once per instruction set.
 #include "drl/task_host_unit.hpp"
-#include "tasks/own_tasks.hpp"
+#include "tasks/builtin_tasks.hpp"

@@ -1,3 +1,3 @@
-// The loops of our tasks on a GPU.
+// The loops of the built-in tasks on a GPU.
 #include "drl/task_gpu_unit.hpp"
-#include "tasks/own_tasks.hpp"
+#include "tasks/builtin_tasks.hpp"

@@ -1,13 +1,15 @@
-// Cartpole as Isaac Lab poses it (isaaclab_tasks/manager_based/classic/cartpole): push a cart along a rail so that the
-// pole hinged on it stays upright. Cart of 1 kg with viscous damping c = 10 N s/m in its joint; pole a uniform rod of
-// m = 0.1 kg and length 1 m, so l = 1/2 m from hinge to centre and inertia m l^2/3 about the centre; hinge free.
+// Isaac Lab's Cartpole (isaaclab_tasks/manager_based/classic/cartpole): push a cart along a rail so that the pole
+// hinged on it stays upright. The cart has 1 kg and viscous damping c = 10 N s/m in its joint. The pole is a uniform
+// rod of m = 0.1 kg and length 1 m, hence l = 1/2 m from hinge to centre and inertia m l^2/3 about the centre. The
+// hinge has no friction.
 //
 // With theta = 0 upright and total mass M (Florian, "Correct equations for the dynamics of the cart-pole system", 2007,
 // equations 23 and 24, with the cart's friction viscous):
 //   push      = (force - c x' + m l theta'^2 sin(theta)) / M
 //   theta''   = (g sin(theta) - cos(theta) push) / (l (4/3 - m cos(theta)^2 / M))
 //   x''       = push - m l theta'' cos(theta) / M
-// Integrated by semi-implicit Euler (velocities first, positions with the new velocities), as PhysX does, twice a step.
+// Semi-implicit Euler (velocities first, then positions with the new velocities) integrates them twice per step, as in
+// PhysX.
 #pragma once
 
 #include "drl/task.hpp"
@@ -18,7 +20,7 @@ template <class F>
 struct Cartpole {
   using S = Scalar<F>;
   struct State {
-    F x, theta;          // m; rad, 0 is upright and turns are counted
+    F x, theta;          // m; rad: 0 is upright, and the angle is not wrapped
     F x_dot, theta_dot;  // m/s, rad/s
     template <class V>
     DRL_HD void describe(V& visit) {
@@ -38,7 +40,7 @@ struct Cartpole {
   static constexpr char name[] = "Cartpole";
   static constexpr int obs_dim = 4, step_limit = 300;
   static constexpr double dt = 1.0 / 60;
-  static constexpr ContinuousAction<1> action{-4, 4};  // beyond, the force is at its limit
+  static constexpr ContinuousAction<1> action{-4, 4};  // the force reaches its limit at these bounds
   static constexpr RewardTerm reward_terms[] = {
       {"alive", 1}, {"terminating", -2}, {"pole_pos", -1}, {"cart_vel", -0.01}, {"pole_vel", -0.005}};
   static constexpr bool scale_rewards_by_dt = true;
@@ -78,14 +80,14 @@ struct Cartpole {
     canvas.ground(-1.2f);  // the pole may hang down
     canvas.capsule({-p.x_limit, 0, 0}, {p.x_limit, 0, 0}, 0.03f, Canvas::grey);
     canvas.box({s.x, 0, 0}, {0.25f, 0.15f, 0.12f}, 0, Canvas::blue);
-    const float length = 2 * p.half_length, y = -0.2f;  // before the cart
+    const float length = 2 * p.half_length, y = -0.2f;  // in front of the cart
     canvas.capsule({s.x, y, 0}, {s.x + length * math::sin(s.theta), y, length * math::cos(s.theta)}, 0.05f,
                    Canvas::orange);
   }
 
-  // Nothing but the end of an episode tells of the track's ends, and who has learned this task meets them no more:
-  // steps that are large or noisy unlearn them. So rollouts are long (of 16 steps each, one seed in forty ends badly),
-  // the rate falls to 0, mini-batches are large, and the clip range is narrow.
+  // A policy learns of the ends of the rail only from terminated episodes, and a trained policy no longer meets them:
+  // large or noisy updates would unlearn them. Therefore rollouts are long (with 16 steps, one seed in forty fails),
+  // the learning rate falls to 0, mini-batches are large, and the clip range is narrow.
   static constexpr char preset[] = R"(
 num_envs = 256
 num_steps_per_env = 32

@@ -1,6 +1,6 @@
 // CartPole-v1 of Gymnasium 1.2.0 (envs/classic_control/cartpole.py): push a cart left or right so that the pole on it
-// does not fall. Equations: R. Florian, "Correct equations for the dynamics of the cart-pole system" (2007), without
-// friction; explicit Euler.
+// does not fall. The equations are those of R. Florian, "Correct equations for the dynamics of the cart-pole system"
+// (2007), without friction, with explicit Euler.
 #pragma once
 
 #include "drl/task.hpp"
@@ -12,7 +12,7 @@ struct CartPoleV1 {
   using S = Scalar<F>;
   struct State {
     F x, x_dot;          // cart: m, m/s
-    F theta, theta_dot;  // pole, 0 is upright: rad, rad/s
+    F theta, theta_dot;  // pole: rad (0 is upright), rad/s
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("x", x);
@@ -69,12 +69,12 @@ struct CartPoleV1 {
     canvas.ground(-0.4f);
     canvas.capsule({-p.x_limit, 0, 0}, {p.x_limit, 0, 0}, 0.03f, Canvas::grey);
     canvas.box({s.x, 0, 0}, {0.25f, 0.15f, 0.12f}, 0, Canvas::blue);
-    const float length = 2 * p.half_length, y = -0.2f;  // before the cart
+    const float length = 2 * p.half_length, y = -0.2f;  // in front of the cart
     canvas.capsule({s.x, y, 0}, {s.x + length * math::sin(s.theta), y, length * math::cos(s.theta)}, 0.05f,
                    Canvas::orange);
   }
 
-  // Rewards are scaled so that values stay near 5: at 50 the tanh units of the critic saturate.
+  // Rewards are scaled so that values stay near 5. At 50, the critic's tanh units would saturate.
   static constexpr char preset[] = R"(
 num_envs = 128
 num_steps_per_env = 64

@@ -1,4 +1,4 @@
-// What the two MountainCar tasks look like: Gymnasium's valley, of the height 0.45 sin(3 x) + 0.55.
+// Draws the two MountainCar tasks: Gymnasium's valley, whose height is 0.45 sin(3 x) + 0.55.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ void draw_mountain_car(float position, float low, float high, float goal, Canvas
   const auto height = [](float x) { return 0.45f * math::sin(3 * x) + 0.55f; };
   canvas.look({0.5f * (low + high), 0, 0.55f}, 2.3f);
   const float width = (high - low) / kParts;
-  for (int k = 0; k < kParts; ++k) {  // a road, and the earth below
+  for (int k = 0; k < kParts; ++k) {  // a road, and the ground below it
     const float x = low + width * (static_cast<float>(k) + 0.5f), z = height(x);
     const float angle = std::atan(1.35f * math::cos(3 * x)), top = z - 0.03f;
     canvas.box({x, -0.1f, 0.5f * top - 0.1f}, {0.5f * width, 0.02f, 0.5f * top + 0.1f}, 0, Canvas::light_grey);
@@ -24,7 +24,7 @@ void draw_mountain_car(float position, float low, float high, float goal, Canvas
   canvas.box({goal - 0.06f, 0.1f, height(goal) + 0.21f}, {0.06f, 0.005f, 0.035f}, 0, Canvas::red);
 
   const float turn = std::atan(1.35f * math::cos(3 * position)), cosine = std::cos(turn), sine = std::sin(turn);
-  // Of the car: `ahead` along the slope, `above` it.
+  // Returns a point of the car, `ahead` along the slope and `above` it.
   const auto place = [&](float ahead, float above) {
     return typename Canvas::Point{position + ahead * cosine - above * sine, 0,
                                   height(position) + ahead * sine + above * cosine};

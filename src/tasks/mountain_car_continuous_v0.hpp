@@ -1,5 +1,5 @@
 // MountainCarContinuous-v0 of Gymnasium 1.2.0 (envs/classic_control/continuous_mountain_car.py): leave a valley with an
-// engine too weak to climb out of it directly, and pay for its use. Gymnasium stores this state as float32.
+// engine that is too weak to climb out directly, and pay for its use. Gymnasium stores this state as float32.
 #pragma once
 
 #include "drl/task.hpp"
@@ -35,7 +35,7 @@ struct MountainCarContinuousV0 {
 
   DRL_HD static Step<F> step(State& s, const F* action, const Params& p) {
     const F force = math::clamp(action[0], F(-1), F(1));
-    // As Gymnasium, the slope in double and rounded: so the float trajectories are Gymnasium's own.
+    // Like Gymnasium, computes the slope in double and rounds it, so that float trajectories equal Gymnasium's.
     const F push = force * p.power - math::scaled_cos(p.gravity, 3 * s.position);
     const F velocity = math::clamp(s.velocity + push, -p.max_speed, p.max_speed);
     s.position = math::clamp(s.position + velocity, p.min_position, p.max_position);

@@ -1,5 +1,5 @@
-// MountainCar-v0 of Gymnasium 1.2.0 (envs/classic_control/mountain_car.py): leave a valley with an engine too weak to
-// climb out of it directly.
+// MountainCar-v0 of Gymnasium 1.2.0 (envs/classic_control/mountain_car.py): leave a valley with an engine that is too
+// weak to climb out directly.
 #pragma once
 
 #include "drl/task.hpp"

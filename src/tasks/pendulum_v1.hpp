@@ -1,5 +1,5 @@
-// Pendulum-v1 of Gymnasium 1.2.0 (envs/classic_control/pendulum.py): swing a rod up with a torque too weak to lift it
-// and hold it there. theta'' = 3 g/(2 l) sin(theta) + 3/(m l^2) torque; semi-implicit Euler.
+// Pendulum-v1 of Gymnasium 1.2.0 (envs/classic_control/pendulum.py): swing a rod up, with a torque that is too weak to
+// lift it directly, and hold it there. theta'' = 3 g/(2 l) sin(theta) + 3/(m l^2) torque, with semi-implicit Euler.
 #pragma once
 
 #include "drl/task.hpp"
@@ -10,7 +10,7 @@ template <class F>
 struct PendulumV1 {
   using S = Scalar<F>;
   struct State {
-    F theta, theta_dot;  // rad, 0 is upright; rad/s
+    F theta, theta_dot;  // rad (0 is upright), rad/s
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("theta", theta);
@@ -53,7 +53,7 @@ struct PendulumV1 {
   template <class Canvas>
   static void draw(const State& s, const Params& p, Canvas& canvas) {
     canvas.look({0, 0, 0}, 3.6f);
-    // As Gymnasium shows it: theta grows to the left.
+    // As in Gymnasium's picture, positive theta is to the left.
     canvas.capsule({0, 0, 0}, {-p.length * math::sin(s.theta), 0, p.length * math::cos(s.theta)}, 0.08f,
                    Canvas::orange);
     canvas.sphere({0, 0, 0}, 0.11f, Canvas::black);

@@ -1,10 +1,10 @@
 #include "tasks/table.hpp"
 
 #include "drl/task_table_unit.hpp"
-#include "tasks/own_tasks.hpp"
+#include "tasks/builtin_tasks.hpp"
 
 namespace drl {
 
-const TaskLibrary& own_tasks() { return *library_of_this_unit(""); }
+const TaskLibrary& builtin_tasks() { return *library_of_this_unit(""); }
 
 }  // namespace drl

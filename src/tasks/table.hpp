@@ -4,7 +4,7 @@
 
 namespace drl {
 
-// Our tasks, as a library of somebody else's would give them. Not before main.
-const TaskLibrary& own_tasks();
+// Returns the built-in tasks, in the form of a task library. Do not call it before main().
+const TaskLibrary& builtin_tasks();
 
 }  // namespace drl

@@ -38,7 +38,7 @@ TEST(ActorCritic, LayoutIsActorStdCritic) {
     EXPECT_EQ(nets.layout.slices()[k].shape, shapes[k]);
   }
   EXPECT_EQ(nets.layout.count(), 15 + 5 + 10 + 2 + 2 + 12 + 4 + 24 + 6 + 6 + 1);
-  EXPECT_EQ(nets.std_offset(), 16 + 8 + 12 + 4);  // whole blocks of four
+  EXPECT_EQ(nets.std_offset(), 16 + 8 + 12 + 4);  // slices are padded to multiples of four
   EXPECT_EQ(nets.first_critic_parameter(), 44);
 }
 
@@ -52,7 +52,7 @@ TEST(ActorCritic, CategoricalPolicyHasNoStdAndTheCriticMayHaveItsOwnInput) {
   EXPECT_EQ(nets.first_critic_parameter(), 16);
 }
 
-TEST(ActorCritic, ActivationIsTheOptions) {
+TEST(ActorCritic, UsesTheActivationFromTheOptions) {
   PolicyOptions options;
   for (const auto& [name, activation] : {std::pair{"elu", Activation::elu},
                                          {"tanh", Activation::tanh},
@@ -67,8 +67,8 @@ TEST(ActorCritic, ActivationIsTheOptions) {
   }
 }
 
-// Uniform in +-1/sqrt(inputs): bounds, mean 0, variance bound^2 / 3.
-TEST(InitializeParameters, Uniform) {
+// A uniform distribution in +-bound, with bound = 1/sqrt(inputs), has mean 0 and variance bound^2 / 3.
+TEST(InitializeParameters, UniformWeightsHaveTheirBoundsMeanAndVariance) {
   const PolicyOptions options = policy({256}, {128}, "uniform");
   const ActorCritic nets = actor_critic(gaussian_task(16, 3), options);
   const std::vector<float> params = parameters(nets, options, 1);
@@ -78,7 +78,7 @@ TEST(InitializeParameters, Uniform) {
       for (int64_t i = 0; i < 3; ++i) EXPECT_NEAR(params[s.offset + i], std::log(0.5), 1e-7);
       continue;
     }
-    if (s.shape.size() == 2) fan_in = static_cast<int>(s.shape[1]);  // of the bias that follows, too
+    if (s.shape.size() == 2) fan_in = static_cast<int>(s.shape[1]);  // also for the bias that follows
     const double bound = 1 / std::sqrt(fan_in), n = static_cast<double>(s.count());
     double largest = 0, sum = 0, squares = 0;
     for (int64_t i = s.offset; i < s.offset + s.count(); ++i) {
@@ -93,7 +93,7 @@ TEST(InitializeParameters, Uniform) {
   }
 }
 
-// W W^T = gain^2 I for the shorter side.
+// Checks that W W^T = gain^2 I (W^T W if the matrix has more rows than columns).
 void expect_orthogonal(const ParamSlice& s, const std::vector<float>& params, double gain) {
   const int64_t outputs = s.shape[0], inputs = s.shape[1];
   const auto at = [&](int64_t row, int64_t column) { return double{params[s.offset + row * inputs + column]}; };
@@ -106,8 +106,8 @@ void expect_orthogonal(const ParamSlice& s, const std::vector<float>& params, do
     }
 }
 
-// Layer norm begins with factor 1 and shift 0, and draws nothing.
-TEST(InitializeParameters, OfLayerNorm) {
+// Layer norm starts with scale 1 and shift 0.
+TEST(InitializeParameters, LayerNormStartsAsTheIdentity) {
   for (const char* init : {"uniform", "orthogonal"}) {
     PolicyOptions options = policy({8, 6}, {5}, init);
     options.layer_norm = true;
@@ -128,7 +128,7 @@ TEST(InitializeParameters, OfLayerNorm) {
   }
 }
 
-TEST(InitializeParameters, Orthogonal) {
+TEST(InitializeParameters, OrthogonalWeightsHaveTheirGainAndBiasesAreZero) {
   const PolicyOptions options = policy({32, 8}, {16}, "orthogonal");
   const ActorCritic nets = actor_critic(gaussian_task(10, 3), options);
   const std::vector<float> params = parameters(nets, options, 1);
@@ -144,7 +144,7 @@ TEST(InitializeParameters, Orthogonal) {
   }
 }
 
-TEST(InitializeParameters, IsAFunctionOfTheSeedAlone) {
+TEST(InitializeParameters, DependsOnTheSeedAlone) {
   for (const char* init : {"uniform", "orthogonal"}) {
     const PolicyOptions options = policy({8}, {8}, init);
     const ActorCritic nets = actor_critic(gaussian_task(4, 2), options);
@@ -152,13 +152,13 @@ TEST(InitializeParameters, IsAFunctionOfTheSeedAlone) {
     const std::vector<float> a = parameters(nets, options, 5), b = parameters(nets, options, 6);
     const int64_t critic = nets.first_critic_parameter();
     EXPECT_NE(a[critic], b[critic]);
-    // Actor and critic, though of one shape, do not begin alike.
+    // Actor and critic start with different weights although they have the same shape.
     EXPECT_NE(a[0], a[critic]);
   }
 }
 
-// Behind the logarithm or by itself, of the actions as of the last refresh.
-TEST(ActionDistribution, StdIsThatOfItsParameterWhenItWasRefreshed) {
+// The parameter is the logarithm of the standard deviation, or the standard deviation itself.
+TEST(ActionDistribution, UsesTheStdOfTheLastRefresh) {
   for (const char* type : {"log", "scalar"}) {
     PolicyOptions options = policy({}, {}, "uniform");
     options.std_type = type;

@@ -9,11 +9,11 @@ namespace {
 
 using namespace test;
 
-// Parameters, of which the critic's begin at `first_critic`, and their steps.
+// Parameters and their Adam steps. The critic's parameters start at `first_critic`.
 struct Optimiser {
   explicit Optimiser(size_t n, int64_t first_critic = 0) : first_critic(first_critic), params(n), m(n), v(n) {}
 
-  // Of the mean gradient, as one of sums over two samples.
+  // Takes a step with this mean gradient, passed to the kernels as a sum over `samples` samples.
   void step(const std::vector<float>& mean_gradient, double learning_rate, const Loops& loops = Loops(),
             float samples = 2) {
     std::vector<float> gradient = mean_gradient;
@@ -24,7 +24,7 @@ struct Optimiser {
     sum_columns(loops.queue(), n, 2, scratch.data(), GradientSquares{gradient.data(), tail, first_critic},
                 StoreTo{numbers.squared_norms});
     numbers.learning_rate = learning_rate;
-    loops(1, SettleStep{&numbers, tail, kLossColumns, false, joint, 0, max_norm, epsilon});
+    loops(1, PrepareAdamStep{&numbers, tail, kLossColumns, false, joint, 0, max_norm, epsilon});
     loops(n, AdamStep{&numbers, gradient.data(), tail, params.data(), m.data(), v.data(), first_critic, std_begin,
                       std_end, -0.5f, 0.25f});
   }
@@ -39,7 +39,7 @@ struct Optimiser {
 // Gradient 2, then -1, learning rate 0.1, beta 0.9 and 0.999.
 //   step 1: m_hat = 2, v_hat = 4: params -= 0.1 * 2/2
 //   step 2: m = 0.9*0.2 - 0.1 = 0.08, m_hat = 0.08/0.19; v = 0.999*0.004 + 0.001 = 0.004996, v_hat = v/0.001999
-TEST(Adam, TwoStepsByHand) {
+TEST(Adam, TwoStepsEqualThoseComputedByHand) {
   Optimiser adam(1);
   adam.params = {1};
   adam.step({2}, 0.1);
@@ -49,18 +49,18 @@ TEST(Adam, TwoStepsByHand) {
   EXPECT_EQ(adam.numbers.adam_steps, 2);
 }
 
-// The gradient of no sample is 0.
-TEST(Adam, AMiniBatchWithoutSamplesIsNoError) {
+// Without samples the mean gradient is 0.
+TEST(Adam, AMiniBatchWithoutSamplesChangesNoParameter) {
   Optimiser adam(2);
   adam.params = {1, 2};
   adam.step({3, 4}, 0.1, Loops(), 0);
-  EXPECT_EQ(adam.numbers.bad_gradient, 0);
+  EXPECT_EQ(adam.numbers.gradient_not_finite, 0);
   EXPECT_EQ(adam.params, (std::vector<float>{1, 2}));
 }
 
-// epsilon is added to sqrt(v_hat), not to sqrt(v): with a gradient equal to it the first step is half the learning
-// rate.
-TEST(Adam, EpsilonStandsBesideTheCorrectedRoot) {
+// Epsilon is added to sqrt(v_hat), not to sqrt(v). If the gradient equals epsilon, the first step is therefore half the
+// learning rate.
+TEST(Adam, EpsilonIsAddedToTheBiasCorrectedRoot) {
   Optimiser adam(1);
   adam.epsilon = 1e-3;
   adam.step({1e-3f}, 0.1);
@@ -90,8 +90,8 @@ TEST(Adam, FollowsTheAlgorithmInDouble) {
   for (size_t i = 0; i < n; ++i) EXPECT_NEAR(params[i], expected[i], 1e-6);
 }
 
-// Where they begin and end within packs, and beside them.
-TEST(Adam, KeepsOnlyStandardDeviationsWithinTheirBounds) {
+// The standard deviations' range of parameters starts and ends inside packs of lanes or at their borders.
+TEST(Adam, ClampsOnlyTheStandardDeviationsToTheirBounds) {
   for (const auto& [begin, end] : {std::pair{0, 3}, {5, 6}, {13, 35}, {16, 32}, {38, 39}}) {
     const std::vector<float> params = in_every_way([&](const Loops& loops) {
       Optimiser adam(39);
@@ -105,9 +105,9 @@ TEST(Adam, KeepsOnlyStandardDeviationsWithinTheirBounds) {
   }
 }
 
-// The actor's (3, 0, 4) has length 5, the critic's (0.3, 0.4) has 0.5: with epsilon 1 the first step's length shows
-// what is left of them.
-TEST(ClipGradient, ScalesToTheNormOnlyWhatIsLonger) {
+// The actor's gradient (3, 0, 4) has norm 5 and the critic's (0.3, 0.4) has norm 0.5. With epsilon 1 the length of the
+// first step depends on the clipped gradient.
+TEST(ClipGradient, ScalesDownOnlyGradientsWithALargerNorm) {
   for (double max_norm : {10.0, 1.0, 0.25}) {
     Optimiser adam(5, 3);
     adam.max_norm = max_norm, adam.epsilon = 1;
@@ -121,8 +121,8 @@ TEST(ClipGradient, ScalesToTheNormOnlyWhatIsLonger) {
   }
 }
 
-// Both together have length 5.0249: it is that which counts.
-TEST(ClipGradient, CanScaleActorAndCriticAsOne) {
+// Both gradients together have norm 5.0249.
+TEST(ClipGradient, CanScaleActorAndCriticJointly) {
   for (double max_norm : {10.0, 1.0, 0.25}) {
     Optimiser adam(5, 3);
     adam.joint = true, adam.max_norm = max_norm, adam.epsilon = 1;
@@ -135,7 +135,7 @@ TEST(ClipGradient, CanScaleActorAndCriticAsOne) {
   }
 }
 
-TEST(ClipGradient, NormOfManyNumbers) {
+TEST(ClipGradient, ComputesTheNormsOfGradientsOfManySizes) {
   for (int64_t n : {1, 7, 8, 9, 1000})
     for (int64_t first_critic : {int64_t{0}, n / 2, n}) {
       Random random(4);
@@ -151,17 +151,17 @@ TEST(ClipGradient, NormOfManyNumbers) {
     }
 }
 
-TEST(ClipGradient, WhatIsNotFiniteIsToldAndTakesNoStep) {
+TEST(ClipGradient, AGradientThatIsNotFiniteIsReportedAndChangesNothing) {
   for (float bad : {NAN, INFINITY}) {
     Optimiser adam(2);
     adam.step({1, bad}, 0.1);
-    EXPECT_EQ(adam.numbers.bad_gradient, 1);
+    EXPECT_EQ(adam.numbers.gradient_not_finite, 1);
     EXPECT_EQ(adam.params, std::vector<float>(2));
     EXPECT_EQ(adam.m, std::vector<float>(2));
   }
 }
 
-TEST(AdaptedLearningRate, Table) {
+TEST(AdaptedLearningRate, MovesTowardsTheDesiredKlWithinItsBounds) {
   const double kl = 0.01;
   EXPECT_DOUBLE_EQ(adapted_learning_rate(1e-3, 0.03, kl), 1e-3 / 1.5);
   EXPECT_DOUBLE_EQ(adapted_learning_rate(1e-3, 0.003, kl), 1e-3 * 1.5);
@@ -172,27 +172,28 @@ TEST(AdaptedLearningRate, Table) {
   EXPECT_EQ(adapted_learning_rate(1e-3, -1e-9, kl), 1e-3);  // rounding
   EXPECT_EQ(adapted_learning_rate(1.2e-5, 1, kl), 1e-5);
   EXPECT_EQ(adapted_learning_rate(9e-3, 0.001, kl), 1e-2);
-  EXPECT_EQ(adapted_learning_rate(1e-6, 1, kl), 1e-6);  // it never goes the other way
+  EXPECT_EQ(adapted_learning_rate(1e-6, 1, kl), 1e-6);  // never changes in the other direction
   EXPECT_EQ(adapted_learning_rate(0.05, 0.001, kl), 0.05);
   EXPECT_DOUBLE_EQ(adapted_learning_rate(1e-6, 0.001, kl), 1.5e-6);
 }
 
-// Advantages 1, 2, 6 of all ranks: mean 3; the squared distances 4, 1, 9 make 14/2 without bias, as torch.std.
+// The advantages of all ranks are 1, 2 and 6. They have mean 3 and squared distances 4, 1 and 9, so their unbiased
+// variance (as in torch.std) is 14/2.
 TEST(StandardizeAdvantages, NormalisesByMeanAndUnbiasedDeviation) {
   UpdateNumbers numbers{};
   const UpdateInputs inputs{11, 0.5};
   LossSettings settings;
   const double sums[] = {3, 9, 41};
   Loops()(1, StandardizeAdvantages{{&numbers, &inputs, 64}, &settings, sums});
-  EXPECT_EQ(numbers.learning_rate, 0.5) << "as BeginUpdate";
+  EXPECT_EQ(numbers.learning_rate, 0.5) << "this kernel includes ResetUpdateNumbers";
   EXPECT_EQ(settings.advantage_mean, 3);
   EXPECT_NEAR(settings.advantage_inv_std, 1 / (std::sqrt(7.0) + 1e-8), 1e-8);
 }
 
-// Mini-batch 1 of 3 of an epoch of 9 samples: its advantages 1, 2, 6.
-TEST(StandardizeMiniBatch, TakesTheMomentsOfItsRound) {
+// Mini-batch 1 of 3 in an epoch of 9 samples has the advantages 1, 2, 6.
+TEST(StandardizeMiniBatch, UsesTheMomentsOfTheCurrentMiniBatch) {
   UpdateNumbers numbers{};
-  numbers.round = 1;
+  numbers.mini_batch = 1;
   LossSettings settings;
   const double sums[] = {9, 1e3, 1e9}, moments[] = {7, 8, 9, 41, 5, 6};
   Loops()(1, StandardizeMiniBatch{&settings, &numbers, 3, sums, moments});
@@ -200,18 +201,18 @@ TEST(StandardizeMiniBatch, TakesTheMomentsOfItsRound) {
   EXPECT_NEAR(settings.advantage_inv_std, 1 / std::sqrt(7.0), 1e-7);
 }
 
-TEST(BeginUpdate, StartsTheSumsAnewAndKeepsAnAdaptiveLearningRate) {
+TEST(ResetUpdateNumbers, ClearsTheSumsAndKeepsAnAdaptiveLearningRate) {
   UpdateNumbers numbers{};
-  numbers.round = 7, numbers.sums[kSamples] = 5, numbers.learning_rate = 0.25, numbers.lifetime_step = 100;
+  numbers.mini_batch = 7, numbers.sums[kSamples] = 5, numbers.learning_rate = 0.25, numbers.lifetime_step = 100;
   UpdateInputs inputs{11, std::numeric_limits<double>::quiet_NaN()};
-  Loops()(1, BeginUpdate{&numbers, &inputs, 64});
+  Loops()(1, ResetUpdateNumbers{&numbers, &inputs, 64});
   EXPECT_EQ(numbers.lifetime_step, 164);
   EXPECT_EQ(numbers.iteration, 11);
-  EXPECT_EQ(numbers.round, 0);
+  EXPECT_EQ(numbers.mini_batch, 0);
   EXPECT_EQ(numbers.sums[kSamples], 0);
-  EXPECT_EQ(numbers.learning_rate, 0.25);  // adaptive: it stays as it is
+  EXPECT_EQ(numbers.learning_rate, 0.25);  // adaptive: unchanged
   inputs.learning_rate = 0.5;
-  Loops()(1, BeginUpdate{&numbers, &inputs, 64});
+  Loops()(1, ResetUpdateNumbers{&numbers, &inputs, 64});
   EXPECT_EQ(numbers.learning_rate, 0.5);
 }
 

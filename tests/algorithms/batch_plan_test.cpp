@@ -6,6 +6,7 @@
 
 #include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
+#include "../support/mentions.hpp"
 #include "algorithms/ppo/ppo_kernels.hpp"
 #include "base/check.hpp"
 
@@ -18,7 +19,8 @@ BatchPlan plan(int64_t envs, int64_t steps, int rank, int world, int shards, int
   return {envs, steps, rank, world, shards, mini_batches};
 }
 
-std::string complaint(const BatchPlan& p) {
+// Returns the message of check(), or "" if it accepts the plan.
+std::string problem(const BatchPlan& p) {
   try {
     p.check("ppo", "--num_steps_per_env");
   } catch (const UsageError& error) {
@@ -27,50 +29,43 @@ std::string complaint(const BatchPlan& p) {
   return "";
 }
 
-TEST(BatchPlan, AcceptsWhatDivides) {
-  EXPECT_EQ(complaint(plan(4096, 32, 0, 1, 1, 4)), "");
-  EXPECT_EQ(complaint(plan(1, 16, 0, 1, 1, 4)), "");  // one environment, four steps a mini-batch
-  EXPECT_EQ(complaint(plan(8, 2, 1, 2, 4, 8)), "");   // 2 shards of 4 environments, 8 samples each, 1 a mini-batch
-  EXPECT_EQ(complaint(plan(3, 5, 0, 1, 3, 5)), "");
+TEST(BatchPlan, AcceptsNumbersThatDivideEvenly) {
+  EXPECT_EQ(problem(plan(4096, 32, 0, 1, 1, 4)), "");
+  EXPECT_EQ(problem(plan(1, 16, 0, 1, 1, 4)), "");  // one environment, four steps per mini-batch
+  EXPECT_EQ(problem(plan(8, 2, 1, 2, 4, 8)), "");   // 2 shards of 4 environments: 8 samples each, 1 per mini-batch
+  EXPECT_EQ(problem(plan(3, 5, 0, 1, 3, 5)), "");
 }
 
-TEST(BatchPlan, NamesTheNearestNumbersOfEnvironments) {
-  EXPECT_EQ(
-      complaint(plan(10, 3, 0, 1, 1, 4)),
-      "--num_envs 10 with --num_steps_per_env 3 does not divide into 4 equal mini-batches (ppo.num_mini_batches): "
-      "use --num_envs 8 or 12");
-  EXPECT_EQ(complaint(plan(3, 3, 0, 1, 1, 4)),
-            "--num_envs 3 with --num_steps_per_env 3 does not divide into 4 equal mini-batches (ppo.num_mini_batches): "
-            "use --num_envs 4");
-  // Steps 6 and 4 mini-batches need an even number of environments in each of 4 shards.
-  EXPECT_EQ(complaint(plan(20, 6, 0, 1, 4, 4)),
-            "--num_envs 20 with --num_steps_per_env 6 does not divide into 4 equal mini-batches in each of 4 shards "
-            "(ppo.num_mini_batches): use --num_envs 16 or 24");
+TEST(BatchPlan, SuggestsTheNearestNumbersOfEnvironments) {
+  expect_mentions(problem(plan(10, 3, 0, 1, 1, 4)), {"--num_envs 10 ", "--num_steps_per_env 3 ", "4 equal mini-batches",
+                                                     "ppo.num_mini_batches", ": use --num_envs 8 or 12"});
+  EXPECT_TRUE(problem(plan(3, 3, 0, 1, 1, 4)).ends_with(": use --num_envs 4"));
+  // 6 steps and 4 mini-batches need an even number of environments in each of 4 shards.
+  expect_mentions(problem(plan(20, 6, 0, 1, 4, 4)), {"--num_envs 20 ", "4 shards", ": use --num_envs 16 or 24"});
 }
 
-TEST(BatchPlan, WholeShardsBelongToARank) {
-  EXPECT_EQ(complaint(plan(8, 4, 0, 4, 6, 1)),
-            "--shards 6 does not divide over 4 ranks (each rank owns whole shards): use a multiple of 4");
+TEST(BatchPlan, EachRankOwnsWholeShards) {
+  expect_mentions(problem(plan(8, 4, 0, 4, 6, 1)), {"--shards 6 ", "4 ranks", "use a multiple of 4"});
 }
 
 TEST(BatchPlan, IndicesFitIn32Bits) {
-  EXPECT_EQ(complaint(plan(1 << 24, 1 << 8, 0, 1, 1, 1)),
-            "--num_envs x --num_steps_per_env makes 2^31 samples a rank or more: use fewer environments or more ranks");
+  expect_mentions(problem(plan(1 << 24, 1 << 8, 0, 1, 1, 1)),
+                  {"--num_envs", "--num_steps_per_env", "4294967296 samples", "2^31", "fewer environments"});
 }
 
-// Mini-batch m of an epoch of iteration 7, with seed 3.
+// Returns the rows of mini-batch m of an epoch, in iteration 7 and with seed 3.
 std::vector<int32_t> mini_batch(const BatchPlan& p, int epoch, int m) {
   return in_every_way([&](const Loops& loops) {
     UpdateNumbers numbers{};
-    numbers.iteration = 7, numbers.round = epoch * p.num_mini_batches + m;
+    numbers.iteration = 7, numbers.mini_batch = epoch * p.num_mini_batches + m;
     std::vector<int32_t> rows(static_cast<size_t>(p.rows()));
     loops(p.rows(), MiniBatchRows{{p, 3}, &numbers, rows.data()});
     return rows;
   });
 }
 
-// Slice m of each shard's permutation, of (step, environment) in the shard. Packs of all sizes straddle shards of 10
-// and of 20 rows; the last plan has 10^9 samples.
+// Compares with slice m of each shard's permutation of (step, environment). Shards have 10 or 20 rows, so packs of all
+// sizes cross their borders. The last plan has 10^9 samples.
 TEST(MiniBatchRows, AreSlicesOfEachShardsPermutation) {
   for (const BatchPlan& p : {plan(16, 10, 0, 1, 4, 4), plan(16, 10, 1, 2, 4, 4), plan(8, 10, 2, 4, 4, 4),
                              plan(1 << 20, 1000, 0, 1, 1, 1 << 20)})
@@ -90,9 +85,10 @@ TEST(MiniBatchRows, AreSlicesOfEachShardsPermutation) {
     }
 }
 
-// (step, global environment) of every row of mini-batch m, over all ranks of a world.
+// (step, global environment) of samples.
 using Samples = std::multiset<std::pair<int64_t, int64_t>>;
 
+// Returns the samples of mini-batch m on all ranks.
 Samples samples_of(int64_t total_envs, int64_t steps, int world, int shards, int mini_batches, int epoch, int m) {
   Samples samples;
   for (int rank = 0; rank < world; ++rank) {
@@ -103,7 +99,7 @@ Samples samples_of(int64_t total_envs, int64_t steps, int world, int shards, int
   return samples;
 }
 
-TEST(MiniBatchRows, EveryEpochSeesEverySampleOnce) {
+TEST(MiniBatchRows, EveryEpochUsesEverySampleOnce) {
   for (int shards : {1, 2, 4})
     for (int mini_batches : {1, 4, 8}) {
       Samples all;
@@ -130,31 +126,31 @@ TEST(MiniBatchRows, AreTheSameForOneTwoAndFourRanks) {
 
 TEST(MiniBatchRows, TakeTheSameNumberFromEachShard) {
   const Samples samples = samples_of(16, 10, 1, 4, 4, 0, 1);
-  std::vector<int> of_shard(4);
-  for (const auto& [step, env] : samples) of_shard[env / 4] += 1;
-  EXPECT_EQ(of_shard, (std::vector<int>{10, 10, 10, 10}));
+  std::vector<int> shard_rows(4);
+  for (const auto& [step, env] : samples) shard_rows[env / 4] += 1;
+  EXPECT_EQ(shard_rows, (std::vector<int>{10, 10, 10, 10}));
 }
 
 TEST(MiniBatchRows, EpochsDiffer) { EXPECT_NE(samples_of(16, 10, 1, 4, 4, 0, 0), samples_of(16, 10, 1, 4, 4, 1, 0)); }
 
-// What each mini-batch is normalised by is summed over the very rows that it then has.
-TEST(MiniBatchMoments, AreThoseOfEachMiniBatch) {
-  const BatchPlan p = plan(16, 10, 1, 2, 4, 4);  // shards of 20 rows a mini-batch
+// The moments that normalise a mini-batch are summed over the rows of that mini-batch.
+TEST(MiniBatchMoments, AreSumsOverTheRowsOfTheMiniBatch) {
+  const BatchPlan p = plan(16, 10, 1, 2, 4, 4);  // 20 rows of each shard per mini-batch
   Random random(1);
   const std::vector<float> advantage = uniforms(random, p.num_envs * p.num_steps, -1, 3);
   const UpdateInputs inputs{7, 0};
   const std::vector<double> sums = in_every_way([&](const Loops& loops) {
     std::vector<double> lanes(16 * kSumLanes), out(16);
     loops(p.rows(), HostSumRows<MiniBatchMoments>{{{p, 3}, &inputs, 8, advantage.data()}, lanes.data()});
-    for (int64_t c = 0; c < 16; ++c) LastSums<StoreTo>{{out.data()}, lanes.data(), kSumLanes, 1, kSumLanes}(c);
+    for (int64_t c = 0; c < 16; ++c) FinalSums<StoreTo>{{out.data()}, lanes.data(), kSumLanes, 1, kSumLanes}(c);
     return out;
   });
-  for (int round = 0; round < 8; ++round) {
+  for (int update = 0; update < 8; ++update) {
     double sum = 0, squares = 0;
-    for (int32_t row : mini_batch(p, round / 4, round % 4))
+    for (int32_t row : mini_batch(p, update / 4, update % 4))
       sum += double{advantage[row]}, squares += double{advantage[row]} * advantage[row];
-    EXPECT_NEAR(sums[2 * round], sum, 1e-12 * 40) << round;
-    EXPECT_NEAR(sums[2 * round + 1], squares, 1e-12 * 200) << round;
+    EXPECT_NEAR(sums[2 * update], sum, 1e-12 * 40) << update;
+    EXPECT_NEAR(sums[2 * update + 1], squares, 1e-12 * 200) << update;
   }
 }
 

@@ -46,8 +46,8 @@ struct Collection {
 
 class CollectorOn : public testing::TestWithParam<const char*> {};
 
-// Each row's policy outputs are the actor's, of that row's observations; its actions those that the policy draws from
-// them for the environments' global indices and the step of their lifetime.
+// Each row's policy outputs must be the actor's outputs for that row's observations. Its actions must be the policy's
+// samples for the environments' global indices and lifetime step.
 TEST_P(CollectorOn, EveryRowHasItsPolicyOutputsAndActions) {
   Collection c(GetParam(), ActionChoice::sample);
   const RolloutView& r = c.r;
@@ -74,7 +74,7 @@ TEST_P(CollectorOn, EveryRowHasItsPolicyOutputsAndActions) {
   EXPECT_EQ(c.first_step, 7);
 }
 
-TEST_P(CollectorOn, MostProbableActions) {
+TEST_P(CollectorOn, ChoosesTheMostProbableActions) {
   const Collection c(GetParam(), ActionChoice::most_probable);
   const auto* out = c.r.policy_out;
   if (std::string(GetParam()) == "Cartpole")
@@ -84,7 +84,7 @@ TEST_P(CollectorOn, MostProbableActions) {
       EXPECT_EQ(reinterpret_cast<const int32_t*>(c.r.action)[i], out[2 * i + 1] > out[2 * i]);
 }
 
-TEST_P(CollectorOn, TheSameBitsOnEveryInstructionSet) {
+TEST_P(CollectorOn, IsBitIdenticalOnEveryInstructionSet) {
   std::vector<float> expected;
   for (Isa isa : available_isas()) {
     const Collection c(GetParam(), ActionChoice::sample, isa);

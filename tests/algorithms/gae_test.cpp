@@ -9,7 +9,7 @@ namespace {
 
 using namespace test;
 
-// A rollout of [T, N] with rewards, values, ends of episodes, and the values of the last observations of cut ones.
+// A rollout [T, N]: rewards, values, ends of episodes, and the values of the last observations of truncated episodes.
 struct Example {
   Example(int64_t steps, int64_t envs) : T(steps), N(envs) {
     for (auto* numbers : {&reward, &last_values}) numbers->resize(static_cast<size_t>(T * N));
@@ -26,8 +26,8 @@ struct Example {
       last_count[i % static_cast<size_t>(N)] += truncated[i];
     }
   }
-  // Leaves rewards with what came to them, advantages, return targets.
-  void run(float gamma, float lam, float reward_scale = 1, const NormalizerView& of_rewards = {}) {
+  // Computes shaped_reward (scaled, and with the value of the last observation), advantage and return_target.
+  void run(float gamma, float lam, float reward_scale = 1, const NormalizerView& reward_normalizer = {}) {
     const auto size = static_cast<size_t>(T * N);
     const std::vector<float> all = in_every_way([&](const Loops& loops) {
       std::vector<float> out(3 * size);
@@ -36,7 +36,7 @@ struct Example {
       r.num_steps = T, r.num_envs = N, r.last_count = last_count.data(), r.value = value.data();
       r.terminated = terminated.data(), r.truncated = truncated.data();
       r.reward = out.data(), r.advantage = r.reward + size, r.return_target = r.advantage + size;
-      loops(N, Advantages{r, gamma, lam, reward_scale, last_values.data(), of_rewards});
+      loops(N, Advantages{r, gamma, lam, reward_scale, last_values.data(), reward_normalizer});
       return out;
     });
     shaped_reward.assign(all.begin(), all.begin() + size);
@@ -50,10 +50,12 @@ struct Example {
   std::vector<int32_t> last_count;
 };
 
-// gamma = 0.5, lambda = 0.5, four steps of three environments: one that runs through, one that terminates at step 1,
-// one that is truncated at step 1, where V of its last observation is 6. By hand, from the last step back:
-//   delta_t = r_t + 0.5 V_{t+1} - V_t (no V_{t+1} where it ended),  A_t = delta_t + 0.25 A_{t+1} (no A_{t+1} there)
-TEST(Gae, HandComputed) {
+// gamma = 0.5 and lambda = 0.5, for four steps of three environments. The episode of the first continues, that of the
+// second terminates at step 1, and that of the third is truncated at step 1, where V of its last observation is 6. By
+// hand, backwards from the last step:
+//   delta_t = r_t + 0.5 V_{t+1} - V_t,  A_t = delta_t + 0.25 A_{t+1}, without V_{t+1} and A_{t+1} where an episode
+//   ended
+TEST(Gae, EqualsAHandComputedExample) {
   Example e(4, 3);
   e.reward = {1, 1, 1, 2, 2, 2, 0, 0, 0, 4, 4, 4};
   e.value = {2, 2, 2, 4, 4, 4, 6, 6, 6, 8, 8, 8, 2, 2, 2};
@@ -62,8 +64,8 @@ TEST(Gae, HandComputed) {
   e.last_count[2] = 1;
   e.last_values[2] = 6;
   e.run(0.5f, 0.5f);
-  // delta, through: 1+2-2=1, 2+3-4=1, 0+4-6=-2, 4+1-8=-3. A_3=-3, A_2=-2-0.75=-2.75, A_1=1-0.6875, A_0=1+0.078125
-  // ended: delta_1 = 2-4 = -2 and 2+3-4 = 1, and A_1 = delta_1; A_0 = 1 + 0.25 A_1.
+  // delta of the first: 1+2-2=1, 2+3-4=1, 0+4-6=-2, 4+1-8=-3. A_3=-3, A_2=-2-0.75=-2.75, A_1=1-0.6875, A_0=1+0.078125
+  // the others: delta_1 = 2-4 = -2 and 2+3-4 = 1, and A_1 = delta_1; A_0 = 1 + 0.25 A_1.
   const float advantage[4][3] = {{1.078125f, 0.5f, 1.25f}, {0.3125f, -2, 1}, {-2.75f, -2.75f, -2.75f}, {-3, -3, -3}};
   for (int i = 0; i < 12; ++i) {
     EXPECT_EQ(e.advantage[i], advantage[i / 3][i % 3]) << "step " << i / 3 << ", environment " << i % 3;
@@ -72,24 +74,25 @@ TEST(Gae, HandComputed) {
   }
 }
 
-// The definition, eq. 16 of the paper: A_t = sum over l of (gamma lambda)^l delta_{t+l}, to the end of the episode, at
-// which a cut one is worth the value of its last observation: of the k-th cut, row k of them.
+// Returns the advantage by its definition, eq. 16 of the paper: the sum over l of (gamma lambda)^l delta_{t+l} up to
+// the end of the episode. At the environment's k-th truncation, the next value is that of the last observation, which
+// is in row k of last_values.
 double advantage_by_definition(const Example& e, int64_t t, int64_t env, double gamma, double lam,
                                double reward_scale) {
-  int64_t cut = 0;
-  for (int64_t s = 0; s < t; ++s) cut += e.truncated[s * e.N + env];
+  int64_t truncations = 0;
+  for (int64_t s = 0; s < t; ++s) truncations += e.truncated[s * e.N + env];
   double sum = 0;
   for (int64_t s = t; s < e.T; ++s) {
     const int64_t i = s * e.N + env;
     const bool ended = e.terminated[i] || e.truncated[i];
-    const double next = e.truncated[i] ? e.last_values[cut * e.N + env] : e.terminated[i] ? 0 : e.value[i + e.N];
+    const double next = e.truncated[i] ? e.last_values[truncations * e.N + env] : e.terminated[i] ? 0 : e.value[i + e.N];
     sum += std::pow(gamma * lam, static_cast<double>(s - t)) * (reward_scale * e.reward[i] + gamma * next - e.value[i]);
     if (ended) break;
   }
   return sum;
 }
 
-TEST(Gae, IsTheSumOfItsDefinition) {
+TEST(Gae, EqualsItsDefinition) {
   for (float reward_scale : {1.0f, 3.0f}) {
     Example e(32, 37, 1, true);
     EXPECT_GT(*std::max_element(e.last_count.begin(), e.last_count.end()), 3);
@@ -114,7 +117,8 @@ TEST(Gae, LambdaZeroIsTheTdErrorAndLambdaOneTheReturn) {
   }
 }
 
-// Rewards -3, 1, 8 in units of 2 and cut at 3 are -1.5, 0.5, 3; then the scale of 10 comes. gamma 0.5, no values.
+// Rewards -3, 1, 8 divided by 2 and clipped at 3 are -1.5, 0.5, 3, which are then multiplied by 10. gamma is 0.5, and
+// all values are 0.
 TEST(Gae, RewardsAreNormalisedAndThenScaled) {
   Example e(3, 1);
   e.reward = {-3, 1, 8};
@@ -124,8 +128,9 @@ TEST(Gae, RewardsAreNormalisedAndThenScaled) {
   EXPECT_EQ(e.advantage, (std::vector<float>{-15 + 0.5f * 20, 5 + 0.5f * 30, 30}));
 }
 
-// Two rollouts of three environments: one goes on, one terminates and one is cut at step 1. gamma = 0.5.
-TEST(DiscountedReturns, GoOnFromRolloutToRolloutAndBeginAnewWithEpisodes) {
+// Two rollouts of three environments with gamma = 0.5. The episode of the first continues; the second terminates and
+// the third is truncated at step 1.
+TEST(DiscountedReturns, ContinueAcrossRolloutsAndRestartWithEpisodes) {
   const std::vector<float> all = in_every_way([](const Loops& loops) {
     std::vector<float> reward = {1, 1, 1, 2, 2, 2, 4, 4, 4}, out(9 + 9 + 3);
     std::vector<uint8_t> terminated(9), truncated(9);
@@ -133,12 +138,12 @@ TEST(DiscountedReturns, GoOnFromRolloutToRolloutAndBeginAnewWithEpisodes) {
     RolloutView r{};
     r.num_steps = 3, r.num_envs = 3, r.reward = reward.data();
     r.terminated = terminated.data(), r.truncated = truncated.data();
-    float* going_on = out.data() + 18;
-    loops(3, DiscountedReturns{r, 0.5f, going_on, out.data()});
-    loops(3, DiscountedReturns{r, 0.5f, going_on, out.data() + 9});
+    float* running_return = out.data() + 18;
+    loops(3, DiscountedReturns{r, 0.5f, running_return, out.data()});
+    loops(3, DiscountedReturns{r, 0.5f, running_return, out.data() + 9});
     return out;
   });
-  // 1, 0.5 + 2, 1.25 + 4 = 5.25; then 2.625 + 1, ...; after an end: 4, then 2 + 1, 1.5 + 2, and 4 again.
+  // 1, 0.5 + 2, 1.25 + 4 = 5.25; then 2.625 + 1, ...; after the end of an episode: 4, then 2 + 1, 1.5 + 2, and 4 again.
   EXPECT_EQ(all, (std::vector<float>{1,      1, 1, 2.5f,    2.5f, 2.5f, 5.25f,    4, 4,  //
                                      3.625f, 3, 3, 3.8125f, 3.5f, 3.5f, 5.90625f, 4, 4, 5.90625f, 4, 4}));
 }
@@ -159,7 +164,7 @@ TEST(AdvantageMoments, AreSumsAndSumsOfSquares) {
   for (int c = 0; c < 4; ++c) EXPECT_NEAR(sums[1 + c], expected[c], 1e-11 * (1 + std::abs(expected[c])));
 }
 
-TEST(CheckFinite, KeepsWhatIsNotOutOfTheSumsAndSaysSo) {
+TEST(CheckFinite, ReplacesSumsByZerosAndSetsTheRanksSlotIfOneIsNotFinite) {
   for (double bad : {static_cast<double>(NAN), static_cast<double>(INFINITY), 1.0}) {
     double numbers[] = {1, bad, 3, 0, 0};
     Loops()(1, CheckFinite{numbers, numbers + 3, numbers + 4});

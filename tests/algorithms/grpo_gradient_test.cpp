@@ -1,4 +1,4 @@
-// What GRPO brings to an optimiser step, all of it together, against the loss as one would write it with libtorch.
+// Compares GRPO's gradient and loss sums of a mini-batch with autograd of an independent implementation in libtorch.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -49,8 +49,8 @@ struct Example {
   std::optional<Grpo> grpo;
 };
 
-// The mini-batch that is the whole rollout, with the parameters of now, those when actions were chosen, and the
-// reference policy's.
+// The loss and its gradient with libtorch. The mini-batch is the whole rollout; the parameters are the current ones,
+// those at the time the actions were chosen, and the reference policy's.
 struct Autograd {
   Autograd(Example& s, const at::Tensor& old_params, const at::Tensor& reference_params)
       : spec(s.spec), r(s.grpo->rollout()) {
@@ -115,14 +115,14 @@ struct Autograd {
   const ActorCritic& spec;
   const RolloutView& r;
   at::Tensor flat;
-  std::vector<double> sums;  // number of samples, KL, then in the order of GrpoColumn
+  std::vector<double> sums;  // the number of samples, the KL, and then the order of GrpoColumn
 };
 
 class GrpoGradientOf : public testing::TestWithParam<Case> {};
 
-// In the second pass over the second rollout: the policy has moved since it acted, and further from the reference, and
-// observations are normalised.
-TEST_P(GrpoGradientOf, IsAutogradsOfTheSameLoss) {
+// Compares in the second pass over the second rollout. There the policy differs from the one that acted, and more from
+// the reference, and observations are normalised.
+TEST_P(GrpoGradientOf, EqualsAutogradOfTheSameLoss) {
   const Case& c = GetParam();
   Example s(c);
   at::Tensor first_params, old_params;
@@ -135,14 +135,14 @@ TEST_P(GrpoGradientOf, IsAutogradsOfTheSameLoss) {
     expect_close_in_each_slice(s.spec.layout, gradient_and_tail.first(size), expected.flat.grad());
     const double n = expected.sums[kSamples];
     EXPECT_EQ(tail[kSamples], n);
-    EXPECT_LT(n, 0.8 * static_cast<double>(c.steps * c.envs)) << "some steps come after an episode's end";
+    EXPECT_LT(n, 0.8 * static_cast<double>(c.steps * c.envs)) << "too few steps are after the end of an episode";
     for (int column = kKl; column < GrpoColumn::count; ++column) {
       if (column == GrpoColumn::clipped) continue;
       if (column == GrpoColumn::reference_kl && c.kl_coef == 0) continue;
       EXPECT_NEAR(tail[column], expected.sums[static_cast<size_t>(column)], 1e-5 * n) << column;
     }
     EXPECT_NEAR(tail[GrpoColumn::clipped], expected.sums[GrpoColumn::clipped],
-                1);  // a ratio within rounding of the clip
+                1);  // one ratio may be within rounding of the clip range
     EXPECT_GT(tail[GrpoColumn::clipped], 0.05 * n);
     EXPECT_LT(tail[GrpoColumn::clipped], 0.95 * n);
   });
@@ -154,7 +154,7 @@ TEST_P(GrpoGradientOf, IsAutogradsOfTheSameLoss) {
   EXPECT_EQ(reductions, 4);
 }
 
-// Samples around the tile's 1024.
+// The numbers of samples are around the tile size of 1024.
 INSTANTIATE_TEST_SUITE_P(Networks, GrpoGradientOf,
                          testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 4, 0.5, 5, 500},
                                          Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 2, 0.1, 4, 256},

@@ -1,4 +1,4 @@
-// What GRPO makes of a rollout's rewards.
+// The kernels that turn a rollout's rewards into GRPO's advantages.
 #include "algorithms/grpo/grpo_kernels.hpp"
 
 #include <gtest/gtest.h>
@@ -13,11 +13,11 @@ namespace {
 
 using namespace test;
 
-// Rewards [T, N] and the flags of the steps that ended an episode.
+// Rewards [T, N] and the flags of steps that end an episode.
 struct Example {
   Example(int64_t steps, int64_t envs, std::vector<float> rewards)
       : T(steps), N(envs), reward(std::move(rewards)), terminated(reward.size()), truncated(reward.size()) {}
-  // Returns, then lengths, of first episodes.
+  // Returns the return of each environment's first episode, and then their lengths.
   std::vector<float> first_episodes() {
     return in_every_way([&](const Loops& loops) {
       RolloutView r{};
@@ -35,16 +35,16 @@ struct Example {
   std::vector<uint8_t> terminated, truncated;
 };
 
-// Four steps of three environments: one that runs through, one that terminates with step 1 (and again with step 2), one
-// that is truncated with step 0.
-TEST(FirstEpisodes, HandComputed) {
+// Four steps of three environments. The episode of the first continues, that of the second terminates at step 1 (and
+// the next one at step 2), and that of the third is truncated at step 0.
+TEST(FirstEpisodes, EqualAHandComputedExample) {
   Example e(4, 3, {1, 10, 100, 2, 20, 200, 3, 30, 300, 4, 40, 400});
   e.terminated[1 * 3 + 1] = e.terminated[2 * 3 + 1] = 1;
   e.truncated[0 * 3 + 2] = 1;
   EXPECT_EQ(e.first_episodes(), (std::vector<float>{1 + 2 + 3 + 4, 10 + 20, 100, 4, 2, 1}));
 }
 
-TEST(FirstEpisodes, AsOneByOne) {
+TEST(FirstEpisodes, EqualAScalarLoop) {
   constexpr int64_t T = 20, N = 37;
   Random random(3);
   Example e(T, N, uniforms(random, T * N, -1, 1));
@@ -81,8 +81,9 @@ struct Groups {
   std::vector<double> deviation, sums;
 };
 
-// Returns 1, 2, 6: mean 3, squared distances 4, 1, 9, so the deviation without bias is sqrt(7). Returns 5, 5, 5: none.
-TEST(GroupAdvantages, HandComputed) {
+// Returns 1, 2, 6 have mean 3 and squared distances 4, 1, 9, so the unbiased standard deviation is sqrt(7). Returns
+// 5, 5, 5 have standard deviation 0.
+TEST(GroupAdvantages, EqualAHandComputedExample) {
   const Groups groups(3, {1, 2, 6, 5, 5, 5});
   const double by = std::sqrt(7.0) + 1e-4;
   const double expected[] = {-2 / by, -1 / by, 3 / by, 0, 0, 0};
@@ -90,7 +91,7 @@ TEST(GroupAdvantages, HandComputed) {
   EXPECT_NEAR(groups.deviation[0], std::sqrt(7.0), 1e-12);
   EXPECT_EQ(groups.sums[0], 2);  // groups
   EXPECT_NEAR(groups.sums[1], std::sqrt(7.0), 1e-12);
-  EXPECT_EQ(groups.sums[2], 1);  // of which one has nothing to tell
+  EXPECT_EQ(groups.sums[2], 1);  // groups whose returns are all equal
 }
 
 TEST(GroupAdvantages, DoNotDependOnTheOtherGroups) {

@@ -38,7 +38,7 @@ TEST(Permutation, StaysWithinTheLargestSizes) {
   }
 }
 
-TEST(Permutation, EveryPartOfTheKeyCounts) {
+TEST(Permutation, EveryPartOfTheKeyMatters) {
   const std::vector<std::vector<uint32_t>> all = {images(1, 1, 1, 1, 1000), images(2, 1, 1, 1, 1000),
                                                   images(1, 2, 1, 1, 1000), images(1, 1, 2, 1, 1000),
                                                   images(1, 1, 1, 2, 1000), images(uint64_t{1} << 40, 1, 1, 1, 1000)};
@@ -46,11 +46,13 @@ TEST(Permutation, EveryPartOfTheKeyCounts) {
     for (size_t b = 0; b < a; ++b) {
       int same = 0;
       for (size_t i = 0; i < 1000; ++i) same += all[a][i] == all[b][i];
-      EXPECT_LT(same, 10) << "keys " << a << " and " << b;  // random permutations share one place on average (Poisson)
+      EXPECT_LT(same, 10) << "keys " << a << " and "
+                          << b;  // random permutations agree in one place on average (Poisson)
     }
 }
 
-// Pearson's statistic of counts that should be equal: mean k - 1 and standard deviation sqrt(2 (k - 1)) over k cells.
+// Returns Pearson's statistic of counts that should be equal. For k cells it has mean k - 1 and standard deviation
+// sqrt(2 (k - 1)).
 double chi_square(const std::vector<int>& counts) {
   double total = 0, sum = 0;
   for (int count : counts) total += count;
@@ -59,8 +61,8 @@ double chi_square(const std::vector<int>& counts) {
   return sum;
 }
 
-// Where each element lands, over 20,000 keys. The bound is the mean and five standard deviations.
-TEST(Permutation, LandsEverywhereEquallyOften) {
+// Counts the images of an element for 20,000 keys. The bound is the mean plus five standard deviations.
+TEST(Permutation, ImagesAreUniformlyDistributed) {
   for (uint32_t size : {2u, 3u, 5u, 8u, 16u, 20u, 32u, 50u, 64u, 100u, 128u})
     for (uint32_t element : {0u, 1u, size - 1}) {
       std::vector<int> counts(size);
@@ -71,12 +73,12 @@ TEST(Permutation, LandsEverywhereEquallyOften) {
     }
 }
 
-// All 24 orders of four elements, over 24,000 keys.
+// Counts the 24 orders of four elements for 24,000 keys.
 TEST(Permutation, AllOrdersAreEquallyFrequent) {
   std::vector<int> counts(24);
   for (uint64_t key = 0; key < 24000; ++key) {
     const std::vector<uint32_t> p = images(key, 0, 0, 0, 4);
-    int code = 0;  // Lehmer's: of each element, how many later ones are smaller
+    int code = 0;  // the Lehmer code: for each element, the number of later elements that are smaller
     for (int i = 0; i < 4; ++i) {
       int smaller = 0;
       for (int j = i + 1; j < 4; ++j) smaller += p[j] < p[i];

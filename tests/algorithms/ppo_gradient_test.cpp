@@ -1,4 +1,4 @@
-// What PPO brings to an optimiser step, all of it together, against the loss as one would write it with libtorch.
+// Compares PPO's gradient and loss sums of a mini-batch with autograd of an independent implementation in libtorch.
 #include <gtest/gtest.h>
 
 #include "../support/autograd.hpp"
@@ -57,7 +57,8 @@ struct Example {
   std::optional<Ppo> ppo;
 };
 
-// The mini-batch that is the whole rollout, with the parameters of now and, when actions were chosen, `old_params`.
+// The loss and its gradient with libtorch. The mini-batch is the whole rollout; `old_params` are the parameters at the
+// time the actions were chosen.
 struct Autograd {
   Autograd(Example& s, const at::Tensor& old_params) : spec(s.spec), r(s.ppo->rollout()), old_params(old_params) {
     const PpoOptions& o = s.options;
@@ -123,8 +124,9 @@ struct Autograd {
 
 class PpoGradientOf : public testing::TestWithParam<Case> {};
 
-// In the second pass over the second rollout: the policy has moved since it acted, and observations are normalised.
-TEST_P(PpoGradientOf, IsAutogradsOfTheSameLoss) {
+// Compares in the second pass over the second rollout. There the policy differs from the one that acted, and
+// observations are normalised.
+TEST_P(PpoGradientOf, EqualsAutogradOfTheSameLoss) {
   Example s(GetParam());
   at::Tensor old_params;
   int reductions = 0;
@@ -138,7 +140,7 @@ TEST_P(PpoGradientOf, IsAutogradsOfTheSameLoss) {
     EXPECT_EQ(tail[kSamples], n);
     for (int column = kKl; column < kClipped; ++column)
       EXPECT_NEAR(tail[column], expected.sums[column], 1e-5 * n) << column;
-    EXPECT_NEAR(tail[kClipped], expected.sums[kClipped], 1);  // a ratio within rounding of the clip
+    EXPECT_NEAR(tail[kClipped], expected.sums[kClipped], 1);  // one ratio may be within rounding of the clip range
     EXPECT_GT(tail[kClipped], 0.05 * n);
     EXPECT_LT(tail[kClipped], 0.95 * n);
   });
@@ -149,7 +151,7 @@ TEST_P(PpoGradientOf, IsAutogradsOfTheSameLoss) {
   EXPECT_EQ(reductions, 4);
 }
 
-// Samples around the tile's 1024.
+// The numbers of samples are around the tile size of 1024.
 INSTANTIATE_TEST_SUITE_P(Networks, PpoGradientOf,
                          testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 0, 5, 500},
                                          Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 0, 1, 1024},

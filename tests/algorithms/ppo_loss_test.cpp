@@ -13,7 +13,7 @@ using namespace test;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// What was stored of samples, what the networks say for those of a mini-batch, and what comes of it.
+// Stored samples, the networks' outputs for the samples of a mini-batch, and the loss's results for them.
 struct Example {
   Example(const ActionSpace& space, size_t samples) : discrete(space.discrete), size(space.size) {
     for (auto* numbers : {&log_prob, &advantage, &old_value, &target}) numbers->resize(samples);
@@ -22,7 +22,7 @@ struct Example {
     std.resize(discrete ? 0 : static_cast<size_t>(size)), std_param = std;
   }
 
-  // In tiles of so many samples. Returns all of the results.
+  // Computes the loss in tiles of `tile` samples. Returns all results.
   std::vector<float> run(const Loops& loops = Loops(), size_t tile = 1024) {
     d_policy.assign(policy.size(), NAN), d_value.assign(value.size(), NAN), d_std.assign(std_param.size(), NAN);
     if (discrete)
@@ -64,7 +64,7 @@ struct Example {
   }
 };
 
-// One Gaussian dimension by hand: old policy N(0, 1), action 1, new policy N(0.5, 2).
+// One Gaussian dimension, computed by hand: old policy N(0, 1), action 1, new policy N(0.5, 2).
 //   log p_old = -1/2 - log sqrt(2 pi) = -1.418939; log p_new = -(0.25)^2/2 - log 2 - log sqrt(2 pi) = -1.643336
 //   ratio = 0.798998; KL = log 2 + (1 + 0.25)/8 - 1/2 = 0.349397; entropy = 1/2 + log sqrt(2 pi) + log 2 = 2.112086
 struct OneDimension : Example {
@@ -76,7 +76,7 @@ struct OneDimension : Example {
   }
 };
 
-TEST(PpoLoss, GaussianOneDimensionByHand) {
+TEST(PpoLoss, EqualsAGaussianExampleComputedByHand) {
   OneDimension one;
   one.settings.clip_param = 0.3f;
   one.run();
@@ -92,7 +92,7 @@ TEST(PpoLoss, GaussianOneDimensionByHand) {
   EXPECT_NEAR(one.d_std[0], -2 * 0.798998 * -0.9375 - 0.01, 1e-5);
 }
 
-TEST(PpoLoss, StdAsItsOwnParameterHasTheSlopeOverStd) {
+TEST(PpoLoss, GradientOfAScalarStdIsThatOfItsLogarithmDividedByStd) {
   OneDimension one;
   one.settings.clip_param = 0.3f;
   one.std_param = {2};
@@ -102,9 +102,9 @@ TEST(PpoLoss, StdAsItsOwnParameterHasTheSlopeOverStd) {
   EXPECT_NEAR(one.d_std[0], (-2 * 0.798998 * -0.9375 - 0.01) / 2, 1e-5);
 }
 
-// ratio 0.798998 is below 1 - 0.2. With A > 0 the plain term is the larger loss and keeps its slope; with A < 0 the
-// clip holds, and only the entropy moves the policy.
-TEST(PpoLoss, RatioBelowTheClip) {
+// The ratio 0.798998 is below 1 - 0.2. With A > 0 the unclipped term is the larger loss and has a gradient; with A < 0
+// the clipped term is, and only the entropy has a gradient.
+TEST(PpoLoss, RatiosBelowTheClipRangeHaveAGradientIfTheAdvantageIsPositive) {
   OneDimension one;
   one.run();
   EXPECT_NEAR(one.sum(kSurrogate), -2 * 0.798998, 1e-5);
@@ -117,8 +117,8 @@ TEST(PpoLoss, RatioBelowTheClip) {
   EXPECT_NEAR(one.d_std[0], -0.01, 1e-7);
 }
 
-// Old log p lower by log 2: ratio 1.597995, above 1 + 0.2.
-TEST(PpoLoss, RatioAboveTheClip) {
+// The old log p is lower by log 2, so the ratio 1.597995 is above 1 + 0.2.
+TEST(PpoLoss, RatiosAboveTheClipRangeHaveAGradientIfTheAdvantageIsNegative) {
   OneDimension one;
   one.log_prob[0] -= 0.6931472f;
   one.run();
@@ -140,9 +140,9 @@ TEST(PpoLoss, AdvantagesAreNormalised) {
   EXPECT_NEAR(one.sum(kSurrogate), -(2 - 0.5) * 4 * 0.798998, 1e-5);
 }
 
-// Old value 1, value clip 0.2. Away from the target (3) the unclipped error is larger; towards it the clipped one is,
-// and the value stops moving.
-TEST(PpoLoss, ValueClip) {
+// The old value is 1, the target 3 and the value clip 0.2. If the value has moved away from the target, the unclipped
+// error is larger; if it has moved towards the target, the clipped error is larger and the gradient is 0.
+TEST(PpoLoss, ValuesHaveNoGradientIfTheirClippedErrorIsLarger) {
   OneDimension one;
   one.settings.value_loss_coef = 0.5f;
   one.value = {1.5f};
@@ -160,8 +160,9 @@ TEST(PpoLoss, ValueClip) {
   EXPECT_NEAR(one.d_value[0], 0.5 * 2 * -1.5, 1e-5);
 }
 
-// Old probabilities (1/2, 1/2), new (3/4, 1/4), choice 0: ratio 1.5; KL = 1/2 log(2/3) + 1/2 log 2 = 1/2 log(4/3).
-TEST(PpoLoss, CategoricalByHand) {
+// With old probabilities (1/2, 1/2), new ones (3/4, 1/4) and choice 0, the ratio is 1.5 and the KL is
+// 1/2 log(2/3) + 1/2 log 2 = 1/2 log(4/3).
+TEST(PpoLoss, EqualsACategoricalExampleComputedByHand) {
   Example one(categorical_task(1, 2).action, 1);
   one.log_prob[0] = std::log(0.5f);
   one.advantage[0] = -1;
@@ -183,7 +184,7 @@ struct Terms {
   double surrogate = 0, value = 0, entropy = 0, kl = 0, clipped = 0;
 };
 
-// The loss in double, written down independently from the formulas of PPO.
+// The loss in double, written independently from the formulas of PPO.
 class PpoFormula {
  public:
   explicit PpoFormula(const Example& e)
@@ -235,7 +236,8 @@ struct Case {
   float value_clip, entropy_coef;
 };
 
-// 700 of 800 samples in another order, of a policy near the one that is updated: ratios on both sides of the clips.
+// Makes an example with 700 of 800 samples in shuffled order. The old policy is close to the new one, so that ratios
+// are inside the clip range and on both sides of it.
 Example random_example(const Case& c) {
   Random random(7);
   Example e(c.discrete ? categorical_task(2, c.actions).action : gaussian_task(2, c.actions).action, 800);
@@ -291,7 +293,7 @@ TEST_P(PpoLossOn, EqualsTheFormulaInDouble) {
   EXPECT_LT(sum.clipped, 650);
 
   const auto loss = [&] { return formula.loss(); };
-  for (size_t i : {0, 1, 100, 255, 256, 511, 687, 688, 695, 696, 699}) {  // around the borders of the last packs
+  for (size_t i : {0, 1, 100, 255, 256, 511, 687, 688, 695, 696, 699}) {  // includes the borders of the last packs
     EXPECT_NEAR(e.d_value[i], slope(loss, formula.value[i]), 1e-4) << "sample " << i;
     for (int k = 0; k < c.actions; ++k) {
       const size_t at = i * static_cast<size_t>(c.actions) + static_cast<size_t>(k);
@@ -304,8 +306,7 @@ TEST_P(PpoLossOn, EqualsTheFormulaInDouble) {
   }
 }
 
-// In one tile or several, too.
-TEST_P(PpoLossOn, HasTheSameBitsOnEveryInstructionSet) {
+TEST_P(PpoLossOn, IsBitIdenticalOnEveryInstructionSetAndForEveryTileSize) {
   Example e = random_example(GetParam());
   const std::vector<float> all = in_every_way([&](const Loops& loops) { return e.run(loops); });
   EXPECT_EQ(e.run(Loops(), 256), all);

@@ -8,6 +8,7 @@
 #include "../support/algorithm_state.hpp"
 #include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
+#include "../support/mentions.hpp"
 #include "../support/random_env.hpp"
 #include "base/check.hpp"
 #include "envs/make_env.hpp"
@@ -18,9 +19,10 @@ namespace {
 
 using namespace test;
 
-// Three environments, three steps, observation 10 t + environment (t counts from 0 at the start), reward 1. At step 1
-// environment 1 terminates and environment 2 is truncated; what they observed last is 50 and 60, and their next
-// episodes begin at 1000. With `privileged`, only the critic observes this, and the actor sees -1.
+// Three environments with three steps per rollout. The observation is 10 t + environment (t counts from 0 at the
+// start), and the reward is 1. At step 1 environment 1 terminates and environment 2 is truncated; their last
+// observations are 50 and 60, and their next episodes start at 1000. With `privileged` only the critic observes this,
+// and the actor observes -1.
 class ScriptedEnv final : public VecEnv {
  public:
   explicit ScriptedEnv(bool privileged = false) : spec_(gaussian_task(1, 1)) {
@@ -60,8 +62,8 @@ class ScriptedEnv final : public VecEnv {
   TaskSpec spec_;
 };
 
-// V(s) = s, and the policy's mean is 0 when actions are chosen; in updates both are shifted. The way back gives the
-// gradient that it is told, whatever it is of.
+// V(s) = s, and the policy's mean is 0. In updates (forward passes with a tape) both are shifted. The backward pass returns
+// `mean_gradient` for any loss.
 class ScriptedNets final : public Nets {
  public:
   using Nets::Nets;
@@ -80,8 +82,8 @@ class ScriptedNets final : public Nets {
   }
   std::string description() const override { return "scripted"; }
 
-  float shift[2] = {0, 0};                       // of the actor, of the critic
-  float mean_gradient[2][2] = {{0, 0}, {0, 0}};  // [weight, bias] of each
+  float shift[2] = {0, 0};                       // for actor and critic
+  float mean_gradient[2][2] = {{0, 0}, {0, 0}};  // [weight, bias] for each
 
  private:
   struct Count final : Tape {
@@ -89,8 +91,9 @@ class ScriptedNets final : public Nets {
   };
 };
 
-// PPO on the script: 3 environments x 3 steps, 1 x 3 mini-batches unless told otherwise. The standard deviation is 1,
-// so that the KL of a shifted policy is shift^2 / 2, and far away the ratio is 0 and only the entropy has a slope.
+// PPO on the scripted environments: 3 environments x 3 steps, by default 1 epoch of 3 mini-batches. The standard
+// deviation is 1, so the KL of a shifted policy is shift^2 / 2. With a shift of kFarAway the ratio is 0 and only the
+// entropy has a gradient.
 struct Script {
   static constexpr float kFarAway = 100;
   explicit Script(bool privileged = false) : env(privileged) {
@@ -133,28 +136,28 @@ struct Script {
   std::unique_ptr<Communicator> comm = make_serial_communicator();
 };
 
-// lambda = 0: the advantage is the TD error r + 0.5 V(next) - V(now), in which V is the observation.
+// With lambda = 0 the advantage is the TD error r + 0.5 V(next) - V(now), where V is the observation.
 void expect_scripted_advantages(Script& script) {
   script.iterate();
   const std::vector<float> expected = {
       1 + 5.0f - 0,   1 + 5.5f - 1,
       1 + 6.0f - 2,  // step 0: V(next) = 10, 11, 12
       1 + 10.0f - 10, 1 + 0 - 11,
-      1 + 30.0f - 12,  // step 1: goes on to 20; terminated; truncated at 60, never 1000
+      1 + 30.0f - 12,  // step 1: continues to 20; terminated; truncated at 60, not 1000
       1 + 15.0f - 20, 1 + 15.5f - 1000, 1 + 16.0f - 1000};
   EXPECT_EQ(script.numbers(&RolloutView::advantage), expected);
 }
 
-TEST(Ppo, TruncatedEpisodesAreWorthTheirLastObservationAndTerminatedOnesNothing) {
+TEST(Ppo, TruncatedEpisodesBootstrapFromTheirLastObservationAndTerminatedOnesDoNot) {
   Script script;
   expect_scripted_advantages(script);
 }
 
-TEST(Ppo, TheCriticsOwnObservationsAreUsedThroughout) {
+TEST(Ppo, TheCriticUsesItsPrivilegedObservationsEverywhere) {
   Script script(true);
   expect_scripted_advantages(script);
   script.iterate(1);
-  EXPECT_EQ(script.numbers(&RolloutView::value)[1], 31);  // they roll over, too
+  EXPECT_EQ(script.numbers(&RolloutView::value)[1], 31);  // they are also copied to the next rollout
 }
 
 TEST(Ppo, RewardScaleActsOnRewardsOnly) {
@@ -163,16 +166,16 @@ TEST(Ppo, RewardScaleActsOnRewardsOnly) {
   script.iterate();
   EXPECT_EQ(script.numbers(&RolloutView::advantage)[0], 3 + 5.0f);
   EXPECT_EQ(script.numbers(&RolloutView::advantage)[5], 3 + 30.0f - 12);
-  EXPECT_EQ(script.ppo->stats().episodes.reward, 10);  // what is reported stays unscaled
+  EXPECT_EQ(script.ppo->stats().episodes.reward, 10);  // reported rewards are not scaled
 }
 
-// gamma = 0.5: the discounted returns are 1, 1.5, 1.75 of environment 0, and 1, 1.5, 1 of the two whose episodes end at
-// step 1. Their variance is 1/12, so that rewards of 1 are worth sqrt(12) from then on.
+// With gamma = 0.5 the discounted returns are 1, 1.5, 1.75 for environment 0, and 1, 1.5, 1 for the two whose episodes
+// end at step 1. Their variance is 1/12, so a reward of 1 is normalised to sqrt(12) from then on.
 TEST(Ppo, RewardsAreNormalisedByTheirDiscountedReturns) {
   Script script;
   script.options.reward_normalization = true;
   script.iterate(0);
-  EXPECT_EQ(script.numbers(&RolloutView::advantage)[0], 1 + 5.0f) << "nothing is known yet";
+  EXPECT_EQ(script.numbers(&RolloutView::advantage)[0], 1 + 5.0f) << "no moments have been merged yet";
   const AlgorithmState state(*script.ppo);
   EXPECT_EQ(state.numbers<double>("reward_normalizer/count")[0], 9);
   EXPECT_EQ(state.numbers<double>("reward_normalizer/mean")[0], 1.25);
@@ -181,10 +184,10 @@ TEST(Ppo, RewardsAreNormalisedByTheirDiscountedReturns) {
   EXPECT_EQ(state.fields.at("reward_normalizer/discounted_return").sharding, Sharding::per_env);
   script.iterate(1);
   EXPECT_NEAR(script.numbers(&RolloutView::advantage)[0], std::sqrt(12.0) + 0.5 * 40 - 30, 1e-5);
-  EXPECT_EQ(script.ppo->stats().episodes.reward, 10) << "what is reported stays as it was";
+  EXPECT_EQ(script.ppo->stats().episodes.reward, 10) << "reported rewards are not normalised";
 }
 
-TEST(Ppo, NormalisedRewardsAreCut) {
+TEST(Ppo, NormalisedRewardsAreClipped) {
   for (const auto& [clip, expected] : {std::pair{2.0, 2.0}, {0.0, std::sqrt(12.0)}}) {
     Script script;
     script.options.reward_normalization = true;
@@ -195,7 +198,7 @@ TEST(Ppo, NormalisedRewardsAreCut) {
   }
 }
 
-TEST(Ppo, NextRolloutBeginsWhereThisOneEnded) {
+TEST(Ppo, NextRolloutStartsWhereTheLastOneEnded) {
   Script script;
   script.iterate(0);
   script.iterate(1);
@@ -215,7 +218,7 @@ double variance_of(const std::vector<float>& x) {
   return sum / static_cast<double>(x.size());
 }
 
-TEST(Ppo, ExplainedVariance) {
+TEST(Ppo, ReportsTheExplainedVariance) {
   Script script;
   script.options.lam = 0.9;
   script.iterate();
@@ -224,8 +227,9 @@ TEST(Ppo, ExplainedVariance) {
   EXPECT_NEAR(metric(*script.ppo, "explained_variance"), 1 - advantage / target, 1e-9);
 }
 
-// The policy has moved by 0.1 when it is updated: the ratio is exp(0.1 a - 0.005) of the action a. Values have not: the
-// value loss is the mean square of the advantages, which are normalised without bias, as torch.std.
+// In the update the policy is shifted by 0.1, so the ratio for an action a is exp(0.1 a - 0.005). Values are not
+// shifted, so the value loss is the mean square of the advantages. Advantages are normalised with the unbiased standard
+// deviation, as in torch.std.
 TEST(Ppo, StatsAreMeansOverSamples) {
   Script script;
   script.start();
@@ -254,7 +258,7 @@ TEST(Ppo, StatsAreMeansOverSamples) {
   EXPECT_EQ(script.ppo->env_steps_per_iteration(), 9);
 }
 
-// While the policy is the old one, a mini-batch's surrogate loss is the mean of its advantages, but for the sign.
+// As long as the policy is the old one, a mini-batch's surrogate loss is the negative sum of its normalised advantages.
 TEST(Ppo, AdvantagesAreNormalisedOverTheRolloutOrEachMiniBatchOrNotAtAll) {
   for (const auto& [normalize, per_mini_batch] : {std::pair{true, false}, {true, true}, {false, false}}) {
     Script script;
@@ -272,8 +276,8 @@ TEST(Ppo, AdvantagesAreNormalisedOverTheRolloutOrEachMiniBatchOrNotAtAll) {
   }
 }
 
-// Values move by 1: (A - 1)^2, or where this is more (A - value_clip)^2.
-TEST(Ppo, ValueClipIsInfiniteWhenItIsOff) {
+// Values are shifted by 1, so the loss is (A - 1)^2, or (A - value_clip)^2 if that is larger.
+TEST(Ppo, ValueClipIsInfiniteWhenSwitchedOff) {
   for (bool use : {true, false}) {
     Script script;
     script.options.value_clip = 0.5;
@@ -288,7 +292,7 @@ TEST(Ppo, ValueClipIsInfiniteWhenItIsOff) {
   }
 }
 
-TEST(Ppo, AdaptiveLearningRateStaysOnTheFirstMiniBatchOfAnIteration) {
+TEST(Ppo, AdaptiveLearningRateDoesNotChangeOnTheFirstMiniBatchOfAnIteration) {
   Script script;
   script.options.num_learning_epochs = 2;
   script.start();
@@ -300,7 +304,7 @@ TEST(Ppo, AdaptiveLearningRateStaysOnTheFirstMiniBatchOfAnIteration) {
   EXPECT_NEAR(metric(*script.ppo, "learning_rate"), 1e-3, 1e-12);
 }
 
-TEST(Ppo, FixedAndLinearLearningRates) {
+TEST(Ppo, TheLearningRateCanBeFixedOrFallLinearly) {
   Script fixed;
   fixed.options.schedule = "fixed";
   fixed.start();
@@ -325,8 +329,8 @@ TEST(Ppo, TheLearningRateCanBeSet) {
   EXPECT_LT(metric(*script.ppo, "learning_rate"), 1e-4);
 }
 
-// One mini-batch with the gradient (3, 0, 4) of the actor and (0.3, 0.4) of the critic. The 4 is that of the logarithm
-// of the standard deviation: far away it is the entropy's alone.
+// One mini-batch with the gradients (3, 0, 4) of the actor and (0.3, 0.4) of the critic. The 4 belongs to the logarithm
+// of the standard deviation; with the shift kFarAway it comes from the entropy alone.
 struct OneGradient : Script {
   explicit OneGradient(const std::string& clip = "separate") {
     options.grad_clip = clip;
@@ -340,10 +344,10 @@ struct OneGradient : Script {
     nets->mean_gradient[0][0] = 3;
     nets->mean_gradient[1][0] = 0.3f, nets->mean_gradient[1][1] = 0.4f;
   }
-  const double clipped[5] = {0.6, 0, 0.8, 0.3, 0.4};  // the actor's to length 1; the critic's is short enough
+  const double clipped[5] = {0.6, 0, 0.8, 0.3, 0.4};  // the actor's is scaled to norm 1; the critic's is below it
 };
 
-// With Adam's epsilon 1 the first step is rate * g / (|g| + 1), in which the length of g shows.
+// With Adam's epsilon 1 the first step is rate * g / (|g| + 1), which depends on the length of g.
 TEST(Ppo, ActorAndCriticAreClippedSeparately) {
   OneGradient script;
   const std::vector<float> before = script.parameters();
@@ -354,7 +358,7 @@ TEST(Ppo, ActorAndCriticAreClippedSeparately) {
   EXPECT_NEAR(metric(*script.ppo, "gradient_norm"), std::hypot(5, 0.5), 1e-5);
 }
 
-TEST(Ppo, ActorAndCriticCanBeClippedAsOne) {
+TEST(Ppo, ActorAndCriticCanBeClippedJointly) {
   OneGradient script("joint");
   const std::vector<float> before = script.parameters();
   script.iterate();
@@ -366,8 +370,8 @@ TEST(Ppo, ActorAndCriticCanBeClippedAsOne) {
   }
 }
 
-// In checkpoints the moments are one array of the parameters, without what lies between the slices in memory.
-TEST(Ppo, MomentsAreSavedWithoutGaps) {
+// In checkpoints, Adam's moments are one array each, without the padding between slices.
+TEST(Ppo, MomentsAreSavedWithoutPadding) {
   OneGradient script;
   script.iterate();
   const AlgorithmState state(*script.ppo);
@@ -382,12 +386,12 @@ TEST(Ppo, MomentsAreSavedWithoutGaps) {
   EXPECT_EQ(state.numbers<int64_t>("optimizer/steps"), std::vector<int64_t>{1});
   EXPECT_EQ(state.numbers<int64_t>("rollout/lifetime_step"), std::vector<int64_t>{3});
   EXPECT_EQ(state.numbers<float>("rollout/obs"), (std::vector<float>{30, 31, 32}));
-  // What lies between them stays 0.
+  // The padding stays 0.
   const std::span<const float> all = script.ppo->host_parameters();
   for (size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(i % 4 == 0 || all[i] == 0) << i;
 }
 
-TEST(Ppo, StdStaysInItsRange) {
+TEST(Ppo, StdStaysWithinItsBounds) {
   for (const auto& [type, slope, bound] : {std::tuple{"scalar", 1.0, 0.3},
                                            {"scalar", -1.0, 2.0},
                                            {"log", 1.0, std::log(0.3)},
@@ -406,7 +410,7 @@ TEST(Ppo, StdStaysInItsRange) {
   }
 }
 
-TEST(Ppo, OptionsMustFitTogether) {
+TEST(Ppo, ContradictoryOptionsAreUsageErrors) {
   Script script;
   script.policy.std_min = 2;
   EXPECT_THROW(script.start(), UsageError);
@@ -429,37 +433,39 @@ std::string error_of(Action action) {
   return "";
 }
 
-TEST(Ppo, NumbersThatAreNotFiniteEndTheRunNamingTheRank) {
+TEST(Ppo, ValuesThatAreNotFiniteAreSharedErrorsWithTheRank) {
   Script script;
   script.env.reward = NAN;
-  EXPECT_EQ(error_of([&] { script.iterate(); }).find("numbers are not finite on rank 0 ("), 0u);
+  expect_mentions(error_of([&] { script.iterate(); }),
+                  {"rank 0", "not finite", "ppo.learning_rate", "ppo.reward_scale"});
   Script diverged;
   diverged.start();
   diverged.nets->mean_gradient[1][1] = INFINITY;
-  EXPECT_EQ(error_of([&] { diverged.iterate(); }).find("the gradient is not finite ("), 0u);
+  expect_mentions(error_of([&] { diverged.iterate(); }), {"gradient", "not finite", "ppo.learning_rate"});
 }
 
-// One float64 all-reduce an iteration, one float32 all-reduce a mini-batch, and what they carry.
-TEST(Ppo, CountsOfCollectives) {
+// There is one float64 all-reduce per iteration and one float32 all-reduce per mini-batch. Their sizes follow from
+// their contents.
+TEST(Ppo, NeedsOneFloat64AllReducePerIterationAndOneFloat32PerMiniBatch) {
   Script script;
   script.options.num_learning_epochs = 2;
   script.options.obs_normalization = true;
   script.start();
-  std::vector<double> riders = {7, 8};
-  for (int i = 0; i < 4; ++i) script.ppo->iterate(i, *script.comm, riders);
-  EXPECT_EQ(riders, (std::vector<double>{7, 8}));
+  std::vector<double> extra_sums = {7, 8};
+  for (int i = 0; i < 4; ++i) script.ppo->iterate(i, *script.comm, extra_sums);
+  EXPECT_EQ(extra_sums, (std::vector<double>{7, 8}));
   const CommStats& stats = script.comm->stats();
   EXPECT_EQ(stats.all_reduces_f64, 4);
-  // Riders; advantages and returns; episodes and lost environments; observations; the rank: whether its numbers are
-  // finite, its fingerprint.
+  // The summands: extra sums; advantages and returns; episodes and lost environments; observations; the rank's fingerprint and
+  // whether its sums are finite.
   EXPECT_EQ(stats.bytes_f64, 4 * 8 * (2 + 5 + 4 + 3 + 2));
   EXPECT_EQ(stats.all_reduces_f32, 4 * 2 * 3);
-  EXPECT_EQ(stats.bytes_f32, 4 * 2 * 3 * 4 * (5 * 4 + 6));  // parameters, each in a block of four, and tail
+  EXPECT_EQ(stats.bytes_f32, 4 * 2 * 3 * 4 * (5 * 4 + 6));  // parameters, each padded to four floats, and tail
   EXPECT_EQ(stats.host_calls, 0);
 }
 
-// What else is reduced over ranks travels in the same ones.
-TEST(Ppo, CountsOfCollectivesWithEveryOption) {
+// Other options enlarge these all-reduces, but need no further ones.
+TEST(Ppo, NeedsNoFurtherAllReducesWithEveryOption) {
   Script script;
   script.options.num_learning_epochs = 2;
   script.options.obs_normalization = script.options.reward_normalization = true;
@@ -468,12 +474,12 @@ TEST(Ppo, CountsOfCollectivesWithEveryOption) {
   for (int i = 0; i < 4; ++i) script.ppo->iterate(i, *script.comm, {});
   const CommStats& stats = script.comm->stats();
   EXPECT_EQ(stats.all_reduces_f64, 4);
-  // Discounted returns; and of each mini-batch two sums of advantages.
+  // Further sums are those of discounted returns, and two sums of advantages for each mini-batch.
   EXPECT_EQ(stats.bytes_f64, 4 * 8 * (5 + 3 + 2 * (2 * 3) + 4 + 3 + 2));
   EXPECT_EQ(stats.all_reduces_f32, 4 * 2 * 3);
 }
 
-// Notes which normaliser each forward pass saw.
+// Records the normaliser of each forward pass.
 class WatchedNets final : public Nets {
  public:
   explicit WatchedNets(std::unique_ptr<Nets> nets) : Nets(nets->layout()), nets_(std::move(nets)) {}
@@ -494,7 +500,7 @@ class WatchedNets final : public Nets {
   std::unique_ptr<Nets> nets_;
 };
 
-// 64 environments of a task x 32 steps, on an instruction set of the host.
+// A learner with 64 environments of a task x 32 steps, on one of the host's instruction sets.
 struct Learner {
   explicit Learner(const std::string& task, int epochs = 5, int mini_batches = 4, int shards = 1,
                    Isa isa = available_isas().back(), bool every_option = false)
@@ -527,7 +533,7 @@ struct Learner {
 
 class PpoOn : public testing::TestWithParam<const char*> {};
 
-// A normaliser that moved between collect and update would make the first ratio another number than 1.
+// If the normaliser changed between collection and update, the first ratio would not be 1.
 TEST_P(PpoOn, NormaliserIsFrozenDuringAnIterationAndTheFirstRatioIsOne) {
   Learner run(GetParam(), 1, 1), more(GetParam());
   float before = 1;
@@ -535,22 +541,23 @@ TEST_P(PpoOn, NormaliserIsFrozenDuringAnIterationAndTheFirstRatioIsOne) {
   for (int iteration = 0; iteration < 8; ++iteration) {
     run.nets->seen.clear();
     run.iterate(iteration, iteration + 1);
-    ASSERT_EQ(run.nets->seen.size(), 32u + 2 + 2 * 2);  // collect; values of rollout and last observations; two tiles
+    ASSERT_EQ(run.nets->seen.size(),
+              32u + 2 + 2 * 2);  // collection; values of the rollout and of last observations; two tiles of the update
     for (float seen : run.nets->seen) EXPECT_EQ(seen, run.nets->seen[0]);
-    EXPECT_EQ(run.nets->seen[0] == before, iteration == 0);  // the identity at first, and then another one each time
+    EXPECT_EQ(run.nets->seen[0] == before, iteration == 0);  // first the identity, then a different one each time
     before = run.nets->seen[0];
     EXPECT_EQ(metric(*run.ppo, "clip_fraction"), 0);
     EXPECT_NEAR(metric(*run.ppo, "kl"), 0, 1e-6);
     more.iterate(iteration, iteration + 1);
-    EXPECT_GT(metric(*more.ppo, "kl"), 1e-5) << "later mini-batches have moved";
+    EXPECT_GT(metric(*more.ppo, "kl"), 1e-5) << "the policy differs in later mini-batches";
     const RolloutView& r = run.ppo->rollout();
     truncations += std::count(r.truncated, r.truncated + r.samples(), 1);
   }
   EXPECT_GT(truncations, 0) << "last observations were evaluated";
 }
 
-// What the state holds is all that counts: a learner that got it goes on with the same bits.
-TEST_P(PpoOn, GoesOnFromItsState) {
+// The visited state is complete: a learner that loads it continues bit-identically.
+TEST_P(PpoOn, ContinuesFromItsState) {
   for (bool every_option : {false, true}) {
     const auto learner = [&] { return Learner(GetParam(), 5, 4, 1, available_isas().back(), every_option); };
     Learner whole = learner(), first = learner(), second = learner();
@@ -565,7 +572,7 @@ TEST_P(PpoOn, GoesOnFromItsState) {
   }
 }
 
-TEST_P(PpoOn, LearnsWithTheSameBitsOnEveryInstructionSet) {
+TEST_P(PpoOn, LearningIsBitIdenticalOnEveryInstructionSet) {
   for (bool every_option : {false, true}) {
     std::map<std::string, std::vector<std::byte>> expected;
     for (Isa isa : available_isas()) {
@@ -578,8 +585,9 @@ TEST_P(PpoOn, LearnsWithTheSameBitsOnEveryInstructionSet) {
   }
 }
 
-// As one mini-batch all samples are the same ones, however many shards they lie in: only the order of sums differs.
-TEST_P(PpoOn, ShardsChangeWhichSamplesMeetNotWhichThereAre) {
+// With a single mini-batch, the number of shards changes only the order of sums. With several, it also changes which
+// samples are in which mini-batch.
+TEST_P(PpoOn, ShardsOnlyChangeTheCompositionOfMiniBatches) {
   const auto parameters = [](int shards, int mini_batches) {
     Learner learner(GetParam(), 1, mini_batches, shards);
     learner.iterate(0, 1);
@@ -595,7 +603,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, PpoOn, testing::Values("Cartpole", "CartPole-v1"
   return std::string(info.param) == "Cartpole" ? "Gaussian" : "Categorical";
 });
 
-// Not a proof of learning, but the whole of it together: CartPole-v1's value loss falls and episodes grow longer.
+// A smoke test of the whole algorithm: episodes become longer.
 TEST(Ppo, LearnsCartPole) {
   Learner run("CartPole-v1");
   double first = 0, last = 0;

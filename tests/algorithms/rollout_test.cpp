@@ -10,8 +10,8 @@ namespace {
 
 using namespace test;
 
-// An episode of at most L steps, however old it is at the start, is cut once in the first L steps and then every L.
-TEST(Rollout, HasRoomForTheLastObservationsThatCanBe) {
+// With a step limit L, an episode of any age is truncated at most once in the first L steps, and then every L steps.
+TEST(Rollout, HasRoomForAllPossibleLastObservations) {
   const auto queue = host_queue();
   const auto last_rows = [&](int step_limit, bool truncates, bool every_end) {
     TaskSpec task = gaussian_task(2, 1);
@@ -27,7 +27,7 @@ TEST(Rollout, HasRoomForTheLastObservationsThatCanBe) {
 }
 
 // Step t reads row t of the actions and writes row t of rewards and ends, and row t + 1 of observations.
-TEST(Rollout, RowsOfAStep) {
+TEST(Rollout, AStepReadsAndWritesItsRows) {
   const auto queue = host_queue();
   for (bool discrete : {false, true}) {
     TaskSpec task = discrete ? categorical_task(2, 5) : gaussian_task(2, 5);

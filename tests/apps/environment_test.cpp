@@ -1,4 +1,4 @@
-// The programs in 200 environments that launchers did not make so: they answer, or say in one line what is wrong.
+// Runs the programs in 200 mutated environments of launchers. They must either work or print a one-line error.
 #include <gtest/gtest.h>
 
 #include "../support/launchers.hpp"
@@ -7,7 +7,7 @@
 namespace drl::test {
 namespace {
 
-// Says more than 0 that this is: then rank 0, which is not here, has the word.
+// Returns true if a variable gives a rank above 0. Then only rank 0, which does not exist here, would print errors.
 bool is_rank_beyond_the_first(const Variables& variables) {
   for (const char* name :
        {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "FLUX_TASK_RANK", "JSM_NAMESPACE_RANK", "SLURM_PROCID", "PALS_RANKID"})
@@ -22,7 +22,7 @@ std::string text_of(const Variables& variables) {
   return text;
 }
 
-// In a folder of its own, where neither srun nor squeue is found. Returns the exit code.
+// Runs the program in an empty directory, with a PATH without srun and squeue. Returns the exit code.
 int expect_answer_or_error(const Words& words, unsigned seed, Variables variables) {
   variables["PATH"] = "/nowhere";
   const TempFolder folder;
@@ -44,7 +44,7 @@ int expect_answer_or_error(const Words& words, unsigned seed, Variables variable
   return result.exit_code;
 }
 
-// Some of the environments are as good as any, some are not.
+// Expects that some of the environments work and some are refused.
 void expect_answers_and_errors(const Words& words, unsigned first, unsigned count,
                                const std::function<void(Variables&)>& change = {}) {
   unsigned answers = 0;
@@ -57,7 +57,8 @@ void expect_answers_and_errors(const Words& words, unsigned first, unsigned coun
   EXPECT_LT(answers, count);
 }
 
-// For programs that start MPI: what leads its library to a server that is not there, which is the library's to say.
+// For programs that start MPI: removes variables that name a server, because the MPI library itself would report that
+// it does not exist.
 void without_servers(Variables& variables) {
   std::erase_if(variables, [](const auto& variable) {
     return variable.first.starts_with("PMIX_") || variable.first == "FLUX_PMI_LIBRARY_PATH";
@@ -77,7 +78,7 @@ TEST(Environments, DrlDoctorStarts) {
   expect_answers_and_errors({kDoctor, "--timeout", "20"}, 75, 25, without_servers);
 }
 
-// These read nothing of launchers.
+// These programs do not read the launchers' variables.
 TEST(Environments, DrlEval) {
   for (unsigned seed = 100; seed < 120; ++seed)
     EXPECT_EQ(expect_answer_or_error({kEval, "--run", "nothing"}, seed, mutated_environment(seed)), 2);

@@ -1,4 +1,4 @@
-// Wrong input: one line that says what, why and what to do, from one rank; exit code 2; nothing is left behind.
+// For wrong input, one rank prints a one-line error, the exit code is 2, and no file is left.
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 class Errors : public testing::Test {
  protected:
-  // The program refuses these options with a line that holds all of `words`.
+  // Expects that drl_train refuses these options with a line that contains all of `words`.
   void expect_error(const Words& options, const Words& words) {
     const Result result = runs.train(options);
     const std::string label = join(options, " ") + "\n" + result.err;
@@ -25,7 +25,7 @@ class Errors : public testing::Test {
     spill(runs.folder / name, text);
     return note(name);
   }
-  // A checkpoint of these options.
+  // Makes a checkpoint of a run with these options.
   fs::path checkpoint(const std::string& name, const Words& options) {
     const TempFolder elsewhere;
     const Words small = {kTrain,
@@ -53,19 +53,19 @@ class Errors : public testing::Test {
     std::sort(files.begin(), files.end());
     return runs.folder / name;
   }
-  Words files;  // the user's own
+  Words files;  // of the user
 };
 
 #if RANKS > 1
 
-// One error of each place where one can arise: in the options before there are ranks, and on the ranks.
-TEST_F(Errors, AreSaidByOneRank) {
+// Errors of every kind: in options before the ranks are connected, and on the ranks.
+TEST_F(Errors, AreReportedByOneRank) {
   const fs::path good = checkpoint("good.h5", {"--task", "Cartpole"}),
                  cut = write("cut.h5", slurp(good).substr(0, 5000));
   const fs::path config = write("my.ini", "[ppo]\ngama = 1\n");
   expect_error({"--ppo.gamma", "1.5"}, {"ppo.gamma", "0 to 1"});
-  expect_error({"--task", "Cartpol"}, {"did you mean Cartpole?"});
-  expect_error({"--config", config.string()}, {"my.ini:2: ", "did you mean ppo.gamma?"});
+  expect_error({"--task", "Cartpol"}, {"Cartpol", "Cartpole"});
+  expect_error({"--config", config.string()}, {"my.ini:2: ", "ppo.gamma"});
   expect_error({"--device", "cuda:99"}, {"99"});
   expect_error({"--num_envs", "5", "--ppo.num_mini_batches", "8"}, {"--num_envs 4 or 6"});
   expect_error({"--algorithm", "grpo", "--grpo.group_size", "6"}, {"--num_envs 12 or 18"});
@@ -77,8 +77,8 @@ TEST_F(Errors, AreSaidByOneRank) {
   expect_error({"--runs_dir", "/proc/runs"}, {"/proc/runs", "--runs_dir"});
 }
 
-// The launcher ends all ranks with the first that leaves: none may leave before the rank that speaks.
-TEST_F(Errors, AreSaidWhenRankZeroIsTheLastToStart) {
+// The launcher kills all ranks when the first one exits, so no rank may exit before the rank that prints the error.
+TEST_F(Errors, AreReportedIfRankZeroStartsLast) {
   const std::string late = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} != 0 ] || sleep 2; exec \"$@\"";
   for (const std::string program : {"drl_train", "drl_doctor"}) {
     const Result result = run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", late, "bash",
@@ -86,47 +86,46 @@ TEST_F(Errors, AreSaidWhenRankZeroIsTheLastToStart) {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
     EXPECT_EQ(result.err.find("error: ", 1), std::string::npos) << result.err;
-    EXPECT_NE(result.err.find("did you mean --device?"), std::string::npos) << result.err;
+    expect_mentions(result.err, {"--devise", "--device"});
   }
 }
 
-// One rank's words are wrong, the other's are right and it waits for all.
-TEST_F(Errors, OfOneRankEndAll) {
+// Only one rank has a wrong option. The other one waits for it.
+TEST_F(Errors, OfOneRankEndAllRanks) {
   const std::string one = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || set -- \"$@\" --devise cpu; exec \"$@\"";
   for (const std::string program : {"drl_train", "drl_doctor"}) {
     const Result result = run_program(
         Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", one, "bash", DRL_BIN "/" + program});
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
-    EXPECT_NE(result.err.find("did you mean --device?"), std::string::npos) << result.err;
+    expect_mentions(result.err, {"--devise", "--device"});
   }
 }
 
-// Global environment 20 is the second rank's, which has 16 to 31. The first one waits for its part of the all-reduce.
-TEST_F(Errors, OfASimulatorOnOneRankEndAll) {
+// Environment 20 fails. It belongs to the second rank (16 to 31), while the first one waits in the all-reduce.
+TEST_F(Errors, OfASimulatorOnOneRankEndAllRanks) {
   const Result result =
       runs.train({"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so", "--task", "Thrower", "--quiet"});
-  const std::string text = "] task Thrower failed (the licence server is asleep): ";
+  const std::string text = "(the licence server is asleep)";
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_NE(result.err.find("[rank 1 on "), std::string::npos) << result.err;
-  ASSERT_NE(result.err.find(text), std::string::npos) << result.err;
+  expect_mentions(result.err, {"[rank 1 on ", "Thrower", text});
   EXPECT_EQ(result.err.find(text), result.err.rfind(text)) << result.err;
 }
 
 #else
 
 TEST_F(Errors, Names) {
-  expect_error({"--task", "Cartpol"}, {"Cartpol", "did you mean Cartpole?"});
-  expect_error({"--num_env", "3"}, {"--num_env", "did you mean --num_envs?"});
-  expect_error({"--ppo.learning-rat", "3"}, {"did you mean --ppo.learning_rate?"});
-  expect_error({"--learning_rate", "3"}, {"did you mean --ppo.learning_rate?"});
-  expect_error({"--task", ""}, {"--task is missing", "Cartpole"});
+  expect_error({"--task", "Cartpol"}, {"Cartpol", "Cartpole"});
+  expect_error({"--num_env", "3"}, {"--num_env", "--num_envs"});
+  expect_error({"--ppo.learning-rat", "3"}, {"--ppo.learning_rate"});
+  expect_error({"--learning_rate", "3"}, {"--ppo.learning_rate"});
+  expect_error({"--task", ""}, {"--task", "missing", "Cartpole"});
   expect_error({"stray"}, {"stray"});
 }
 
 TEST_F(Errors, Values) {
   expect_error({"--algorithm", "gppo"}, {"ppo, grpo"});
-  expect_error({"--ppo.schedule", "adaptiv"}, {"adaptiv", "did you mean adaptive?"});
+  expect_error({"--ppo.schedule", "adaptiv"}, {"adaptiv", "adaptive"});
   expect_error({"--num_envs", "0"}, {"num_envs", "1 to"});
   expect_error({"--num_envs", "many"}, {"num_envs", "many", "whole number"});
   expect_error({"--ppo.gamma", "1.5"}, {"ppo.gamma", "0 to 1"});
@@ -141,11 +140,11 @@ TEST_F(Errors, Devices) {
   expect_error({"--device", "tpu"}, {"tpu", "cpu"});
 }
 
-// 30 environments of 3 steps are 90 samples: not four equal mini-batches. 28 * 3 = 84 and 32 * 3 = 96 divide.
+// 30 environments with 3 steps make 90 samples, which is not a multiple of 4. 28 * 3 = 84 and 32 * 3 = 96 are.
 TEST_F(Errors, MiniBatchesThatDoNotDivide) {
   const Words steps = {"--num_steps_per_env", "3", "--ppo.num_mini_batches", "4"};
-  expect_error(steps + Words{"--num_envs", "30"}, {"4 equal mini-batches", "--num_envs 28 or 32"});
-  expect_error(steps + Words{"--num_envs", "1"}, {"use --num_envs 4"});
+  expect_error(steps + Words{"--num_envs", "30"}, {"4 equal mini-batches", "28 or 32"});
+  expect_error(steps + Words{"--num_envs", "1"}, {"--num_envs 4"});
   for (const char* number : {"28", "32"})
     EXPECT_EQ(runs.train(steps + Words{"--num_envs", number, "--max_iterations", "1"}).exit_code, 0);
 }
@@ -157,7 +156,7 @@ TEST_F(Errors, ConfigFiles) {
     expect_error({"--config", file.string()}, words);
   };
   write("my.ini", "");
-  refuse("num_envs = 16\n[ppo]\ngama = 1\n", {"my.ini:3: ", "gama", "did you mean ppo.gamma?"});
+  refuse("num_envs = 16\n[ppo]\ngama = 1\n", {"my.ini:3: ", "gama", "ppo.gamma"});
   refuse("num_envs 16\n", {"my.ini:1: ", "num_envs 16"});
   refuse("[ppo\n", {"my.ini:1: "});
   refuse("[pop]\n", {"my.ini:1: ", "[ppo]"});
@@ -167,7 +166,7 @@ TEST_F(Errors, ConfigFiles) {
   expect_error({"--config", runs.folder.path().string()}, {runs.folder.path().string()});
 }
 
-// None of these is a checkpoint that the run can begin from.
+// No run can start from these checkpoints.
 TEST_F(Errors, Checkpoints) {
   const fs::path good = checkpoint("good.h5", {"--task", "Cartpole"});
   const fs::path cut = write("cut.h5", slurp(good).substr(0, 5000)), text = write("text.h5", "hello"),
@@ -200,24 +199,24 @@ TEST_F(Errors, RunNames) {
   expect_error({"--resume", "--checkpoint", "x"}, {"--resume", "--checkpoint", "exclude each other"});
 }
 
-TEST_F(Errors, FoldersThatCannotBeWritten) {
+TEST_F(Errors, DirectoriesThatCannotBeWritten) {
   const fs::path file = write("file", "");
   expect_error({"--runs_dir", file.string()}, {file.string(), "--runs_dir"});
   expect_error({"--runs_dir", "/proc/runs"}, {"/proc/runs", "--runs_dir"});
 }
 
-TEST_F(Errors, ReadOnlyFolder) {
+TEST_F(Errors, ReadOnlyDirectory) {
   const fs::path folder = write("read_only", "");
   fs::remove(folder);
   fs::create_directory(folder);
   if (::mount("none", folder.c_str(), "tmpfs", MS_RDONLY, "size=1m") != 0)
-    GTEST_SKIP() << "only root can mount a read-only folder";
+    GTEST_SKIP() << "only root can mount a read-only directory";
   expect_error({"--runs_dir", folder.string()}, {folder.string(), "Read-only file system"});
   EXPECT_EQ(::umount(folder.c_str()), 0);
 }
 
 // The other programs refuse the same files.
-TEST_F(Errors, OfTheOtherPrograms) {
+TEST_F(Errors, OfOtherPrograms) {
   const fs::path good = checkpoint("good.h5", {"--task", "Cartpole"});
   const fs::path cut = write("cut.h5", slurp(good).substr(0, 5000)), text = write("text.h5", "hello");
   const auto refused = [](const Words& command, const std::string& word) {
@@ -232,7 +231,7 @@ TEST_F(Errors, OfTheOtherPrograms) {
   }
   EXPECT_TRUE(refused({kEval}, "--run"));
   EXPECT_TRUE(refused({kEval, "--checkpoint", good.string(), "--episodes", "0"}, "episodes"));
-  EXPECT_TRUE(refused({kEval, "--chekpoint", good.string()}, "did you mean --checkpoint?"));
+  EXPECT_TRUE(refused({kEval, "--chekpoint", good.string()}, "--checkpoint"));
   EXPECT_TRUE(refused({kEval, "--checkpoint", good.string(), "--record", "/nowhere/x.h5"}, "/nowhere/x.h5"));
 }
 

@@ -1,5 +1,5 @@
-// What the program computed before its networks, distributions and algorithm were written once for host and GPU
-// (release 0.1.0, with Debian's libtorch): the first three iterations of each task.
+// Compares the first three iterations of each task with those of release 0.1.0, which used Debian's libtorch and
+// separate code for host and GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ const Recorded kRecorded[] = {{"Cartpole",
 
 class FirstIterations : public ::testing::TestWithParam<Recorded> {};
 
-TEST_P(FirstIterations, AreAsRecorded) {
+TEST_P(FirstIterations, EqualThoseOfRelease010) {
   const Recorded& recorded = GetParam();
   const Runs runs(recorded.task);
   std::vector<std::string> command = {kTrain,       "--task",    recorded.task, "--quiet", "--threads", "1",
@@ -75,7 +75,8 @@ TEST_P(FirstIterations, AreAsRecorded) {
                              "ppo.obs_normalization_eps=1e-8",
                              "ppo.obs_normalization_clip=0"})
     command.push_back("--" + std::string(option));
-  // That program had its epsilon under the root, which shows where an observation hardly varies: a car's velocity.
+  // That release had epsilon under the square root. The difference matters where an observation hardly varies, such as
+  // the velocity of MountainCar.
   const bool is_car = std::string_view(recorded.task).starts_with("MountainCar");
   command.push_back(is_car ? "--ppo.obs_normalization=false" : "--ppo.obs_normalization=true");
   const Result trained = run_program(command);

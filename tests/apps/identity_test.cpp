@@ -1,4 +1,4 @@
-// Which run a command means: DESIGN's "Runs".
+// Tests which run a command starts or resumes (docs/runs.md, "Resume").
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -15,7 +15,7 @@ int64_t iteration_in(const fs::path& file) {
 }
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST(Identity, TheSameNameAndOptionsGoOn) {
+TEST(Identity, TheSameNameAndOptionsResume) {
   const Runs runs;
   ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(2)).exit_code, 0);
   const Result result = runs.train(Words{"--run_name", "r", "--save_interval", "2"} + iterations_of(4));
@@ -30,18 +30,18 @@ TEST(Identity, TheSameNameAndOptionsGoOn) {
   EXPECT_EQ(record.at("status"), "done");
 }
 
-TEST(Identity, NothingToDoIsSaidAndDone) {
+TEST(Identity, AFinishedRunHasNothingToDo) {
   const Runs runs;
   ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(2)).exit_code, 0);
   const Result result = runs.train(Words{"--run_name", "r"} + iterations_of(2));
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_TRUE(holds(result.out, "nothing to do")) << result.out;
+  expect_mentions(result.out, {"nothing to do"});
   EXPECT_EQ(run_json(runs.run("r")).at("status"), "done");
   EXPECT_EQ(run_json(runs.run("r")).at("env_steps"), 2 * 16 * 4 * RANKS);
   EXPECT_EQ(iterations(runs.run("r")), count_to(2));
 }
 
-TEST(Identity, OtherOptionsAreAnErrorUntilTheUserDecides) {
+TEST(Identity, ChangedOptionsNeedResumeOrFresh) {
   const Runs runs;
   const Words first = {"--run_name", "r", "--ppo.gamma", "0.9", "--ppo.lam", "0.8"};
   const Words changed = {"--run_name", "r", "--ppo.gamma", "0.8"};
@@ -51,8 +51,7 @@ TEST(Identity, OtherOptionsAreAnErrorUntilTheUserDecides) {
   const Result refused = runs.train(changed + iterations_of(4));
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_EQ(count_lines(refused.err), 1u);
-  for (const char* part : {"error: ", "ppo.gamma: 0.9 -> 0.8", "ppo.lam: 0.8 -> 0.95", "--resume", "--fresh"})
-    EXPECT_TRUE(holds(refused.err, part)) << part << " in " << refused.err;
+  expect_mentions(refused.err, {"error: ", "ppo.gamma: 0.9 -> 0.8", "ppo.lam: 0.8 -> 0.95", "--resume", "--fresh"});
   EXPECT_FALSE(holds(refused.err, "max_iterations")) << refused.err;
   EXPECT_EQ(metrics(runs.run("r")), before);
 
@@ -62,7 +61,7 @@ TEST(Identity, OtherOptionsAreAnErrorUntilTheUserDecides) {
   EXPECT_EQ(iterations(runs.run("r")), count_to(4));
   const std::string options = slurp(runs.run("r") / "options.ini");
   EXPECT_TRUE(holds(options, "\ngamma = 0.8 ")) << options;
-  EXPECT_TRUE(holds(options, "\nlam = 0.8 ")) << "the run's other options stay";
+  EXPECT_TRUE(holds(options, "\nlam = 0.8 ")) << "the run keeps its other options";
 
   const Words old_rows = metrics(runs.run("r"));
   EXPECT_EQ(runs.train(changed + Words{"--fresh"} + iterations_of(1)).exit_code, 0);
@@ -88,7 +87,7 @@ TEST(Identity, TaskSeedAndShapesCannotChange) {
   EXPECT_EQ(metrics(runs.run("r")), before);
 }
 
-TEST(Identity, ResumeFindsTheLatestRun) {
+TEST(Identity, ResumeSelectsTheLatestRun) {
   const Runs runs;
   for (const char* name : {"b", "a"}) ASSERT_EQ(runs.train(Words{"--run_name", name} + iterations_of(1)).exit_code, 0);
   EXPECT_EQ(fs::read_symlink(runs.run("latest")), "a");
@@ -99,7 +98,7 @@ TEST(Identity, ResumeFindsTheLatestRun) {
   EXPECT_EQ(fs::read_symlink(runs.run("latest")), "b");
 }
 
-TEST(Identity, AJobFindsItsRun) {
+TEST(Identity, AJobResumesItsRun) {
   const Runs runs;
   const Process::Variables job = job_variables("42");
   ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
@@ -114,8 +113,8 @@ TEST(Identity, AJobFindsItsRun) {
   EXPECT_EQ(runs.names(), (Words{"latest", "slurm-42", "slurm-42.2"}));
 }
 
-// A job that was requeued before its first checkpoint begins anew in its own run.
-TEST(Identity, AJobWithoutACheckpointKeepsItsRun) {
+// A job that was requeued before its first checkpoint starts again in the same directory.
+TEST(Identity, AJobWithoutACheckpointReusesItsDirectory) {
   const Runs runs;
   const Process::Variables job = job_variables("42");
   ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
@@ -134,14 +133,14 @@ TEST(Identity, ARunBelongsToOneProcess) {
     const Result second = runs.train(endless + start);
     EXPECT_EQ(second.exit_code, 2);
     EXPECT_EQ(count_lines(second.err), 1u) << second.err;
-    EXPECT_TRUE(holds(second.err, "in use by another process")) << second.err;
+    expect_mentions(second.err, {"error: ", runs.run("r").string(), "in use"});
   }
   first.signal(SIGUSR1);
   EXPECT_EQ(first.wait().exit_code, 75);
   EXPECT_EQ(runs.names(), (Words{"latest", "r"}));
 }
 
-TEST(Identity, AJobBesideALiveOneGetsItsOwnRun) {
+TEST(Identity, AStepBesideARunningOneGetsItsOwnRun) {
   const Runs runs;
   const Process::Variables job = job_variables("42");
   Process first(runs.command(Words{"--save_interval", "2", "--max_iterations", "1000000000"}), job);
@@ -152,33 +151,33 @@ TEST(Identity, AJobBesideALiveOneGetsItsOwnRun) {
   EXPECT_EQ(first.wait().exit_code, 75);
 }
 
-// Starts of one instant: each gets a run of its own, and none waits or fails.
+// Starts four processes at once. Each must get its own run without waiting or failing.
 void expect_four_runs(const Process::Variables& job) {
   const Runs runs;
   std::vector<std::unique_ptr<Process>> starts;
   for (const char* seed : {"1", "2", "3", "4"})
     starts.push_back(std::make_unique<Process>(runs.command(Words{"--seed", seed} + iterations_of(2)), job));
-  std::string said;
+  std::string errors;
   for (const auto& start : starts) {
     const Result result = start->wait();
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    said += result.err;
+    errors += result.err;
   }
-  EXPECT_EQ(said, "");
+  EXPECT_EQ(errors, "");
   const Words names = runs.names();
   EXPECT_EQ(names.size(), 5u) << join(names, " ");
   for (const std::string& name : names) EXPECT_EQ(iterations(runs.run(name)), count_to(2)) << name;  // "latest" too
 }
 
-TEST(Identity, StartsOfOneInstantGetRunsOfTheirOwn) {
+TEST(Identity, SimultaneousStartsGetDifferentRuns) {
   for (int round = 0; round < 2; ++round) {
     expect_four_runs({});
     expect_four_runs(job_variables("42"));
   }
 }
 
-// Two sruns of one job, requeued: each goes on with its own.
-TEST(Identity, EachSrunOfARequeuedJobFindsItsRun) {
+// Each of two srun steps of a requeued job resumes its own run.
+TEST(Identity, EachStepOfARequeuedJobResumesItsRun) {
   const Runs runs;
   const Process::Variables job = job_variables("42");
   for (int n : {2, 4}) {
@@ -191,8 +190,8 @@ TEST(Identity, EachSrunOfARequeuedJobFindsItsRun) {
   }
 }
 
-// A job that is typed once, with --fresh, and requeued does not begin anew.
-TEST(Identity, FreshIsForTheFirstStartOfAJob) {
+// A requeued job with --fresh must not start again.
+TEST(Identity, FreshOnlyAffectsTheFirstStartOfAJob) {
   const Runs runs;
   const Words command = {"--run_name", "r", "--fresh"};
   Process::Variables job = job_variables("42");
@@ -200,26 +199,26 @@ TEST(Identity, FreshIsForTheFirstStartOfAJob) {
   job["SLURM_RESTART_COUNT"] = "1";
   const Result again = runs.train(command + iterations_of(4), job);
   EXPECT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_TRUE(holds(again.err, "(this job began it) from iteration 2")) << again.err;
-  EXPECT_TRUE(holds(again.out, "\n  job          42 (restart 1), ")) << again.out;
+  expect_mentions(again.err, {"resuming ", "this job", "from iteration 2"});
+  expect_mentions(again.out, {"42 (restart 1)"});
   EXPECT_EQ(runs.names(), (Words{"latest", "r"}));
   EXPECT_EQ(iterations(runs.run("r")), count_to(4));
   EXPECT_EQ(run_json(runs.run("r")).at("slurm").at("restart_count"), 1);
 }
 
-TEST(Identity, TheSameCommandTwiceInAJobOverwritesNothing) {
+TEST(Identity, RepeatingACommandInAJobOverwritesNothing) {
   const Runs runs;
   const Process::Variables job = job_variables("42");
   ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
   const Words before = metrics(runs.run("slurm-42"));
   const Result again = runs.train(iterations_of(2), job);
   EXPECT_EQ(again.exit_code, 0);
-  EXPECT_TRUE(holds(again.out, "nothing to do: the run is at iteration 2")) << again.out;
+  expect_mentions(again.out, {"nothing to do", "iteration 2"});
   EXPECT_EQ(metrics(runs.run("slurm-42")), before);
   EXPECT_EQ(runs.names(), (Words{"latest", "slurm-42"}));
 }
 
-TEST(Checkpoints, TheNewestAndTheBestAreKept) {
+TEST(Checkpoints, KeepTheNewestAndTheBest) {
   const Runs runs;
   ASSERT_EQ(runs.train(Words{"--run_name", "r", "--eval_interval", "1", "--keep_checkpoints", "2"} + iterations_of(9))
                 .exit_code,
@@ -235,7 +234,7 @@ TEST(Checkpoints, TheNewestAndTheBestAreKept) {
             "deterministic evaluation of 64 episodes");
 }
 
-TEST(Checkpoints, AreSavedBySecondsToo) {
+TEST(Checkpoints, AreAlsoSavedBySeconds) {
   const Runs runs;
   Process process(runs.command(Words{"--run_name", "r", "--save_interval", "1000000", "--save_seconds", "0.1",
                                      "--max_iterations", "1000000000"}));
@@ -244,7 +243,7 @@ TEST(Checkpoints, AreSavedBySecondsToo) {
   EXPECT_EQ(process.wait().exit_code, 75);
 }
 
-TEST(Record, SaysWhatTheRunWas) {
+TEST(RunJson, DescribesTheRun) {
   const Runs runs;
   ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(3)).exit_code, 0);
   const nlohmann::json first = run_json(runs.run("r"));
@@ -255,18 +254,18 @@ TEST(Record, SaysWhatTheRunWas) {
   ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(6)).exit_code, 0);
   const nlohmann::json second = run_json(runs.run("r"));
   EXPECT_EQ(second.at("first_started"), first.at("first_started"));
-  // Both starts, each counted once: on one node, hours are seconds / 3600.
+  // Each of the two starts counts once. On one node, node-hours are seconds / 3600.
   const double seconds = second.at("elapsed_seconds");
   EXPECT_GT(seconds, first.at("elapsed_seconds").get<double>());
   EXPECT_DOUBLE_EQ(second.at("node_hours").get<double>(), seconds / 3600);
   EXPECT_EQ(iteration_in(checkpoint_file(runs.run("r"), 6)), 6);
 }
 
-TEST(Record, SaysThatARunFailed) {
+TEST(RunJson, RecordsAFailure) {
   const Runs runs;
   const Result result = runs.train({"--run_name", "r", "--ppo.reward_scale", "1e38"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_TRUE(holds(result.err, "the gradient is not finite")) << result.err;
+  expect_mentions(result.err, {"error: ", "gradient is not finite"});
   EXPECT_EQ(run_json(runs.run("r")).at("status"), "failed");
 }
 

@@ -1,4 +1,4 @@
-// A run in a Slurm job that has an end. Where Slurm itself would have to misbehave, a script stands in for squeue.
+// Runs drl_train in a Slurm job with a time limit. A script replaces squeue.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -10,11 +10,9 @@ namespace {
 
 const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r", "--save_interval", "10"};
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 class Job : public testing::Test {
  protected:
-  // A job of which squeue says what `script` prints.
+  // Adds a squeue that executes `script` to the job's PATH.
   Process::Variables with_squeue(Process::Variables job, const std::string& script) const {
     spill(folder / "squeue", "#!/bin/sh\n" + script + "\n");
     fs::permissions(folder / "squeue", fs::perms::owner_all);
@@ -31,52 +29,47 @@ class Job : public testing::Test {
 
 void expect_stopped_in_time(const Runs& runs, const Result& result) {
   EXPECT_EQ(result.exit_code, 75) << result.err;
-  EXPECT_TRUE(result.err.starts_with("job 42 ends in 0:00:")) << result.err;
-  EXPECT_TRUE(holds(result.err, "saving, to be continued")) << result.err;
-  EXPECT_TRUE(holds(result.out, "stopped by the job's time limit at iteration ")) << result.out;
+  expect_mentions(result.err, {"job 42", "0:00:", "--time_margin"});
+  expect_mentions(result.out, {"stopped by the job's time limit"});
   EXPECT_EQ(run_json(runs.run("r")).at("status"), "stopped");
   EXPECT_EQ(iterations(runs.run("r")), count_to(newest_checkpoint(runs.run("r"))));
 }
 
-TEST_F(Job, EndsInTimeByItself) {
+TEST_F(Job, StopsBeforeTheTimeLimit) {
   const Result result =
       runs.train(kEndless + Words{"--time_margin", "30"}, with_squeue(job_variables("42", 33), "echo 0:28"));
   expect_stopped_in_time(runs, result);
 }
 
-// A minute in all, of which 9 s are left: its tenth is kept back.
-TEST_F(Job, KeepsATenthOfItsLimitBack) {
+// 9 s of a limit of a minute are left. The default margin is a tenth of the limit.
+TEST_F(Job, LeavesATenthOfItsLimit) {
   Process::Variables job = with_squeue(job_variables("42", 9), "exit 1");
   job["SLURM_JOB_START_TIME"] = std::to_string(std::stoll(job["SLURM_JOB_END_TIME"]) - 60);
   const Result result = runs.train(kEndless, job);
   expect_stopped_in_time(runs, result);
-  EXPECT_TRUE(holds(result.err, "; --time_margin 6.00 s): saving")) << result.err;
+  expect_mentions(result.err, {"--time_margin 6.00 s"});
 }
 
-TEST_F(Job, ThatHasTimeForNoIterationInAnyStartIsRefused) {
+TEST_F(Job, IsRefusedIfNoStartHasTimeForAnIteration) {
   Process::Variables job = with_squeue(job_variables("42", 55), "exit 1");
   job["SLURM_JOB_START_TIME"] = std::to_string(std::stoll(job["SLURM_JOB_END_TIME"]) - 60);
   const Result result = runs.train(kEndless + Words{"--time_margin", "59"}, job);
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-  EXPECT_TRUE(holds(result.err, "job 42 has no time for an iteration (of its limit of 0:01:00, 0:00:")) << result.err;
-  EXPECT_TRUE(holds(result.err,
-                    "59.00 s shall be when the run has saved): give it more with sbatch --time, or a smaller "
-                    "--time_margin\n"))
-      << result.err;
+  expect_mentions(result.err, {"job 42", "0:01:00", "59.00 s", "--time", "--time_margin"});
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
-// The first answer tells the end; the second, before the run stops, that nothing has changed.
-TEST_F(Job, WhoseEndOnlySqueueKnows) {
+// The first answer of squeue gives the end; the second one, before the run stops, shows that it has not changed.
+TEST_F(Job, StopsInTimeIfOnlySqueueKnowsItsEnd) {
   const Result result =
       runs.train(kEndless + Words{"--time_margin", "1000"}, with_squeue(job_of_unknown_end(), "echo 0:50"));
   expect_stopped_in_time(runs, result);
-  EXPECT_TRUE(holds(result.out, "  job          42, 0:00:")) << result.out;
+  expect_mentions(result.out, {"  job ", "42, 0:00:"});
 }
 
 // The limit was extended (scontrol update), or the job was suspended for a while.
-TEST_F(Job, GoesOnIfThereIsMoreTimeThanItWasTold) {
+TEST_F(Job, ContinuesIfItsLimitWasExtended) {
   Process process(
       runs.command(kEndless + Words{"--time_margin", "60"}),
       with_squeue(job_variables("42", 50), "echo asked >>" + (folder / "asked").string() + "; echo 1:00:00"));
@@ -85,7 +78,7 @@ TEST_F(Job, GoesOnIfThereIsMoreTimeThanItWasTold) {
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait().exit_code, 75);
   EXPECT_EQ(process.err(), "");
-  EXPECT_TRUE(holds(process.out(), "stopped by SIGUSR1 or the file STOP")) << process.out();
+  expect_mentions(process.out(), {"stopped by SIGUSR1"});
 }
 
 TEST_F(Job, WithoutALimitIsNotStopped) {
@@ -93,27 +86,26 @@ TEST_F(Job, WithoutALimitIsNotStopped) {
                                    with_squeue(job_of_unknown_end(), "echo UNLIMITED"));
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err, "");
-  EXPECT_TRUE(holds(result.out, "  job          42, no time limit")) << result.out;
+  expect_mentions(result.out, {"42, no time limit"});
 }
 
-// A busy or broken Slurm costs a warning at most.
-TEST_F(Job, GoesOnWhenSqueueFails) {
+// A busy or broken Slurm causes at most a warning.
+TEST_F(Job, ContinuesIfSqueueFails) {
   const Result result =
       runs.train({"--max_iterations", "20", "--run_name", "r"},
                  with_squeue(job_of_unknown_end(),
                              "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1"));
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err,
-            "warning: the end of job 42 is not known (squeue said: slurm_load_jobs error: Unable to contact slurm "
-            "controller): only the signal that Slurm sends before it (--signal) will stop the run in time\n");
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  expect_mentions(result.err, {"warning: ", "job 42", "Unable to contact slurm controller", "--signal"});
 }
 
-TEST_F(Job, GoesOnWithoutSqueue) {
+TEST_F(Job, ContinuesWithoutSqueue) {
   Process::Variables job = job_of_unknown_end();
   job["PATH"] = folder.path();
   const Result result = runs.train({"--max_iterations", "20", "--run_name", "r"}, job);
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_TRUE(holds(result.err, "(squeue said: squeue: No such file or directory)")) << result.err;
+  expect_mentions(result.err, {"warning: ", "job 42", "squeue: No such file or directory"});
 }
 
 TEST_F(Job, DoesNotWaitForSqueue) {
@@ -123,7 +115,7 @@ TEST_F(Job, DoesNotWaitForSqueue) {
   EXPECT_EQ(result.err, "");
 }
 
-TEST_F(Job, StopsInTimeThoughSqueueDoesNotAnswer) {
+TEST_F(Job, StopsInTimeIfSqueueDoesNotAnswer) {
   const Result result =
       runs.train(kEndless + Words{"--time_margin", "30"}, with_squeue(job_variables("42", 31), "exec sleep 1000"));
   expect_stopped_in_time(runs, result);
@@ -150,8 +142,8 @@ std::string bytes_of_folder(const fs::path& folder) {
   return text;
 }
 
-// Commands in files of others would run with our rights.
-TEST_F(Job, TheCommandIsInNoFileAndObeyedFromNone) {
+// A command in a file that another user has written must not run with our permissions.
+TEST_F(Job, TheCommandIsNeitherWrittenToFilesNorReadFromThem) {
   const std::string made = (folder / "made").string(), secret = "touch " + made + " # token-of-mine";
   const Words once = {"--max_iterations", "3", "--run_name", "r", "--logger", "tensorboard"};
   Result result = runs.train(once + Words{"--after_checkpoint", secret});
@@ -161,45 +153,41 @@ TEST_F(Job, TheCommandIsInNoFileAndObeyedFromNone) {
 
   const fs::path options = runs.run("r") / "options.ini", config = folder / "my.ini";
   const std::string held = "after_checkpoint = \"" + secret + "\"\n";
-  const auto warning = [](const std::string& file) {
-    return "warning: " + file +
-           ":1: after_checkpoint has no effect (a file shall not make a run execute commands): give it on the command "
-           "line\n";
-  };
+  const auto warning = [](const std::string& file) { return "warning: " + file + ":1: after_checkpoint"; };
   spill(options, held + slurp(options));
   spill(config, held);
   result = runs.train({"--max_iterations", "5", "--load_run", "r", "--config", config.string()});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_TRUE(result.err.starts_with(warning(config.string()) + warning(options.string()))) << result.err;
+  expect_mentions(result.err, {warning(config.string()), warning(options.string())});
   EXPECT_FALSE(fs::exists(made));
 
-  // As an earlier version wrote it.
+  // A checkpoint of an earlier version contains the command.
   Checkpoint checkpoint = read_checkpoint(checkpoint_file(runs.run("r"), 5));
   checkpoint.attributes["options"] = held + std::get<std::string>(checkpoint.attributes["options"]);
   const fs::path older = folder / "older.h5";
   write_checkpoint(older, checkpoint);
   result = runs.train({"--max_iterations", "7", "--run_name", "s", "--checkpoint", older.string()});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, warning(older.string()));
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  expect_mentions(result.err, {warning(older.string())});
   EXPECT_FALSE(fs::exists(made));
-  // Typed again, it is obeyed.
+  // On the command line, it is executed.
   result = runs.train({"--max_iterations", "7", "--load_run", "r", "--after_checkpoint", secret});
   EXPECT_TRUE(fs::exists(made)) << result.err;
 }
 
-TEST_F(Job, ACommandThatFailsIsAWarning) {
+TEST_F(Job, AFailingCommandCausesAWarning) {
   const Result result =
       runs.train({"--max_iterations", "3", "--run_name", "r", "--after_checkpoint", "echo no archive; exit 7"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-  EXPECT_TRUE(result.err.starts_with("warning: --after_checkpoint \"echo no archive; exit 7\" failed for "))
-      << result.err;
-  EXPECT_TRUE(holds(result.err, "iter_000003.h5 (exit code 7): see ")) << result.err;
+  expect_mentions(result.err, {"warning: --after_checkpoint \"echo no archive; exit 7\"", "iter_000003.h5",
+                               "exit code 7", "after_checkpoint.log"});
   EXPECT_EQ(slurp(runs.run("r") / "logs" / "after_checkpoint.log"), "no archive\n");
 }
 
-// The first comment is refused; then there is no second.
-TEST_F(Job, ARefusedCommentIsOneWarning) {
+// After the first comment is refused, drl_train does not try again.
+TEST_F(Job, ARefusedCommentCausesOneWarning) {
   const fs::path asked = folder / "asked", scontrol = folder / "scontrol";
   Process::Variables job = with_squeue(job_variables("42"), "");
   spill(scontrol, "#!/bin/sh\necho \"$@\" >>" + asked.string() + "; echo 'Access/permission denied' >&2; exit 1\n");
@@ -208,10 +196,8 @@ TEST_F(Job, ARefusedCommentIsOneWarning) {
   ASSERT_TRUE(wait_until([&] { return !process.err().empty(); })) << process.out();
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait().exit_code, 75);
-  EXPECT_EQ(
-      process.err(),
-      "warning: no more progress in squeue (scontrol said: Access/permission denied): --squeue_comment needs a Slurm "
-      "that lets jobs change their comment\n");
+  EXPECT_EQ(count_lines(process.err()), 1u) << process.err();
+  expect_mentions(process.err(), {"warning: ", "Access/permission denied", "--squeue_comment"});
   EXPECT_EQ(slurp(asked), "update jobid=42 comment=Cartpole 1/1000000000\n");
 }
 

@@ -1,4 +1,4 @@
-// A preset, trained to its end on a seed on which it once failed.
+// Trains a preset to its end, with a seed with which it once failed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace drl::test {
 namespace {
 
-// The critic's answer to one observation; hidden layers are tanh, nothing is normalised.
+// Returns the critic's value of one observation. Hidden layers are tanh, and observations are not normalised.
 double value(const Checkpoint& checkpoint, std::vector<double> x) {
   const auto numbers = [&](int layer, const char* name) {
     const Tensor* tensor = checkpoint.find("policy/critic/" + std::to_string(layer) + "/" + name);
@@ -29,10 +29,10 @@ double value(const Checkpoint& checkpoint, std::vector<double> x) {
   return x.at(0);
 }
 
-// Returns of 50 saturated the critic's last hidden layer: it gave every state the same value, and the policy, with
-// nothing but noise to learn from, left 500 again. A pole at 0.2 rad that falls at 3 rad/s is past 12 degrees with the
-// next step whatever the action: its value is 1, an upright one's 1 / (1 - 0.98) = 50.
-TEST(Preset, OfCartPoleEndsSolvedWithACriticThatSeesTheState) {
+// Returns of 50 once saturated the critic's last hidden layer, so that all states had the same value. Then the policy
+// learned only from noise, and got worse than 500 again. A pole at 0.2 rad that falls at 3 rad/s passes 12 degrees in
+// the next step with any action: its value is 1. The value of an upright pole is 1 / (1 - 0.98) = 50.
+TEST(Preset, SolvesCartPoleWithACriticThatDistinguishesStates) {
   const Runs runs("CartPole-v1");
   const Result trained = run_program({kTrain, "--task", "CartPole-v1", "--seed", "7001", "--threads", "1", "--quiet",
                                       "--runs_dir", runs.path(), "--run_name", "r"});

@@ -1,5 +1,5 @@
-// Runs of drl_train, and what they leave behind, as their user sees it. RANKS says how they are started: 1, or 2 by
-// --ranks.
+// Starts the programs as a user does, and reads the files that they leave. RANKS is the number of ranks of drl_train:
+// 1, or 2 by --ranks.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../support/mentions.hpp"
 #include "../support/process.hpp"
 #include "base/text.hpp"
 #include "store/checkpoint.hpp"
@@ -21,24 +22,21 @@ inline const std::string kTrain = DRL_BIN "/drl_train", kEval = DRL_BIN "/drl_ev
 
 inline Words ranks() { return RANKS == 1 ? Words{} : Words{"--ranks", std::to_string(RANKS)}; }
 
-// Whether this machine lacks what films need.
-inline bool no_films_here(const Result& result) {
-  return result.exit_code == 2 && (result.err.find("no film can be made") != std::string::npos ||
-                                   result.err.find("no OpenGL") != std::string::npos);
-}
+// Returns true if drl_eval can record videos on this machine.
+inline bool can_record_videos() { return run_program({kEval, "--check_video"}).exit_code == 0; }
 
-// Of a Slurm job that has its time still before it.
+// Returns the variables of a Slurm job that has this much time left.
 inline Process::Variables job_variables(const std::string& id, int64_t seconds_left = 100000) {
   return {{"SLURM_JOB_ID", id}, {"SLURM_JOB_END_TIME", std::to_string(std::time(nullptr) + seconds_left)}};
 }
 
-// A folder of runs of one task.
+// A directory of runs of one task.
 struct Runs {
   explicit Runs(std::string task_name = "Cartpole") : task(std::move(task_name)) {}
 
   fs::path path() const { return folder / "runs"; }
   fs::path run(const std::string& name) const { return path() / task / name; }
-  // drl_train on few environments, 4 steps each. `more` may say otherwise: the last value counts.
+  // The command line of drl_train with few environments and 4 steps each. `more` may override these options.
   Words command(const Words& more) const {
     return Words{kTrain, "--task",     task,           "--num_envs", "16", "--num_steps_per_env",
                  "4",    "--runs_dir", path().string()} +
@@ -47,7 +45,7 @@ struct Runs {
   Result train(const Words& more, const Process::Variables& variables = {}) const {
     return run_program(command(more), variables);
   }
-  // Names in the task's folder, sorted.
+  // Returns the sorted names in the task's directory.
   Words names() const {
     Words result;
     for (const auto& entry : fs::directory_iterator(path() / task)) result.push_back(entry.path().filename());
@@ -55,7 +53,7 @@ struct Runs {
     return result;
   }
 
-  // Those whose command line names this folder and whose environment holds `variable`.
+  // Returns the processes whose command line contains this directory and whose environment contains `variable`.
   std::vector<pid_t> processes(const std::string& variable = "") const {
     std::vector<pid_t> found;
     for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -67,9 +65,9 @@ struct Runs {
     }
     return found;
   }
-  // By SIGKILL. A run on one rank is that rank.
+  // Kills a rank by SIGKILL. With one rank, that is drl_train itself.
   void kill_rank(int rank) const {
-    for (const std::string name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})  // of Open MPI, of MPICH
+    for (const std::string name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})  // for Open MPI and MPICH
       for (pid_t pid : processes(RANKS == 1 ? "" : '\0' + name + "=" + std::to_string(rank) + '\0'))
         ::kill(pid, SIGKILL);
   }
@@ -83,7 +81,7 @@ inline fs::path checkpoint_file(const fs::path& run, int iteration) {
   return run / "checkpoints" / ("iter_" + std::string(6 - number.size(), '0') + number + ".h5");
 }
 
-// Their iterations, rising. Of saves that follow each other faster than the disk some may be missing.
+// Returns the sorted iterations of the checkpoints. Some may be missing if they were saved faster than the disk allows.
 inline std::vector<int> checkpoints(const fs::path& run) {
   std::vector<int> result;
   std::error_code not_there_yet;
@@ -102,7 +100,7 @@ inline std::vector<Tensor> datasets(const fs::path& file) { return read_checkpoi
 
 inline nlohmann::json run_json(const fs::path& run) { return nlohmann::json::parse(slurp(run / "run.json")); }
 
-// metrics.csv without the columns in seconds and in steps a second, a line each.
+// Returns the lines of metrics.csv without the columns for times and speed.
 inline Words metrics(const fs::path& run) {
   std::vector<size_t> kept;
   Words rows;
@@ -119,7 +117,7 @@ inline Words metrics(const fs::path& run) {
   return rows;
 }
 
-// The first column but its header.
+// Returns the first column of metrics.csv without its header.
 inline std::vector<int> iterations(const fs::path& run) {
   std::vector<int> result;
   for (const std::string& row : metrics(run))
@@ -133,7 +131,7 @@ inline std::vector<int> count_to(int last) {
   return result;
 }
 
-// Layer norm, and whatever --nets torch computes, are libtorch's.
+// The module of drl that opens libtorch, for --nets torch.
 inline const std::string kTorchModule = DRL_BIN "/../lib/drl/drl_torch.so";
 inline bool built_with_torch() { return fs::exists(kTorchModule); }
 

@@ -1,4 +1,4 @@
-// Twenty iterations are twenty iterations, whatever happened in between.
+// Runs that are interrupted and resumed must be bit-identical to uninterrupted ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Resume : public testing::TestWithParam<Case> {
   Words options(const std::string& run, int iterations) const {
     return GetParam().options + Words{"--run_name", run, "--max_iterations", std::to_string(iterations)};
   }
-  // Leaves checkpoints up to iteration 14, and later rows in the CSV file as a crash leaves them.
+  // Leaves checkpoints up to iteration 14, and later rows in metrics.csv, as after a crash.
   void kill_past_iteration_14(const std::string& run) {
     Process process(
         runs.command(options(run, 1000000) + Words{"--save_interval", "7", "--keep_checkpoints", "1000000"}));
@@ -43,7 +43,7 @@ class Resume : public testing::TestWithParam<Case> {
   Runs runs{GetParam().task};
 };
 
-TEST_P(Resume, EndsAtTheSameBits) {
+TEST_P(Resume, IsBitIdentical) {
   ASSERT_EQ(train("whole", 20).exit_code, 0);
 
   ASSERT_EQ(train("parts", 9).exit_code, 0);
@@ -70,58 +70,56 @@ INSTANTIATE_TEST_SUITE_P(Tasks, Resume,
                                                "--grpo.reference_interval", "6", "--grpo.obs_normalization"}}),
                          [](const auto& info) { return info.param.name; });
 
-#if defined(DRL_MUJOCO)  // in the middle of episodes of 1000 steps
+#if defined(DRL_MUJOCO)  // interrupted in the middle of episodes of 1000 steps
 INSTANTIATE_TEST_SUITE_P(
     Robots, Resume,
     testing::Values(Case{"HalfCheetah", "HalfCheetah-v5", {"--threads", "2"}},
                     Case{"Ant", "Ant-v5", {"--num_envs", "4"}},
-                    Case{"Walker2dBehindLibmujoco", "Walker2d-v5", {"--threads", "2", "--env.physics", "mujoco"}}),
+                    Case{"Walker2dWithLibmujoco", "Walker2d-v5", {"--threads", "2", "--env.physics", "mujoco"}}),
     [](const auto& info) { return info.param.name; });
 #endif
 
 #if RANKS == 1
 
 #if defined(DRL_MUJOCO)
-// What computes a robot belongs to its run, whatever it is by default.
-TEST(ResumeOptions, APhysicsIsKept) {
+// A run keeps its physics engine, even if the default changes.
+TEST(ResumeOptions, KeepThePhysicsEngine) {
   const Runs runs("HalfCheetah-v5");
   const auto train = [&](const std::string& iterations, const Words& more) {
     return runs.train(Words{"--run_name", "r", "--max_iterations", iterations} + more);
   };
   const Result first = train("2", {});
   ASSERT_EQ(first.exit_code, 0) << first.err;
-  EXPECT_NE(first.out.find("\n  physics      lanes\n"), std::string::npos) << first.out;
+  expect_mentions(first.out, {"  physics      lanes\n"});
   EXPECT_NE(slurp(runs.run("r") / "options.ini").find("\nphysics = lanes "), std::string::npos);
   EXPECT_NE(slurp(runs.run("r") / "run.json").find("\"physics\": \"lanes\""), std::string::npos);
   EXPECT_EQ(train("3", {"--env.physics", "auto"}).exit_code, 0);
   const Result other = train("4", {"--env.physics", "mujoco", "--resume"});
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_NE(other.err.find("env.physics: lanes -> mujoco): task, algorithm, seed and a robot's physics cannot change"),
-            std::string::npos)
-      << other.err;
+  expect_mentions(other.err, {"error: ", "env.physics: lanes -> mujoco"});
   const Result unresumable = train("4", {"--env.physics", "mujoco"});
   EXPECT_EQ(unresumable.exit_code, 2);
   EXPECT_EQ(unresumable.err.find("--resume"), std::string::npos) << unresumable.err;
-  EXPECT_NE(unresumable.err.find("--fresh begins anew"), std::string::npos) << unresumable.err;
+  expect_mentions(unresumable.err, {"--fresh", "--run_name"});
   for (const char* option : {"physics", "xml_file"}) {
     const std::string name = option, value = name == "physics" ? "mujoco" : "half_cheetah.xml";
     const Result twice =
         run_program({kEval, "--run", runs.run("r").string(), "--" + name, value, "--env." + name, value});
     EXPECT_EQ(twice.exit_code, 2);
-    EXPECT_NE(twice.err.find("--" + name + " and --env." + name + " say the same"), std::string::npos) << twice.err;
+    expect_mentions(twice.err, {"error: ", "--" + name + " and --env." + name});
   }
   for (const char* physics : {"run", "lanes", "mujoco"})
     EXPECT_EQ(run_program({kEval, "--run", runs.run("r").string(), "--episodes", "2", "--physics", physics}).exit_code,
               0);
 
-  ASSERT_EQ(train("2", {"--run_name", "behind", "--env.physics", "mujoco"}).exit_code, 0);
-  EXPECT_EQ(train("3", {"--load_run", "behind", "--run_name", "behind"}).exit_code, 0);
-  EXPECT_NE(slurp(runs.run("behind") / "options.ini").find("\nphysics = mujoco "), std::string::npos);
+  ASSERT_EQ(train("2", {"--run_name", "libmujoco", "--env.physics", "mujoco"}).exit_code, 0);
+  EXPECT_EQ(train("3", {"--load_run", "libmujoco", "--run_name", "libmujoco"}).exit_code, 0);
+  EXPECT_NE(slurp(runs.run("libmujoco") / "options.ini").find("\nphysics = mujoco "), std::string::npos);
 }
 
 const fs::path kModels = DRL_TEST_DATA "/../src/robots/models";
 
-// A robot's model with what it includes, and something in it replaced.
+// Copies a robot's model and the file that it includes, and replaces `what` in it.
 void copy_model(const fs::path& to, const std::string& what = "", const std::string& by = "") {
   fs::create_directories(to.parent_path());
   fs::copy(kModels / "scene.xml", to.parent_path(), fs::copy_options::overwrite_existing);
@@ -130,8 +128,8 @@ void copy_model(const fs::path& to, const std::string& what = "", const std::str
   spill(to, model);
 }
 
-// 2 time steps of 0.005 s.
-TEST(ResumeOptions, ARobotsModelAndFrameSkipAreKept) {
+// The model has time steps of 0.005 s, two per environment step.
+TEST(ResumeOptions, KeepTheModelAndFrameSkipOfARobot) {
   const Runs runs("HalfCheetah-v5");
   const fs::path own = runs.folder / "own/my.xml";
   copy_model(own, "timestep=\"0.01\"", "timestep=\"0.005\"");
@@ -139,20 +137,18 @@ TEST(ResumeOptions, ARobotsModelAndFrameSkipAreKept) {
   Words command = runs.command(options + Words{"--env.xml_file", "own/my.xml", "--max_iterations", "1"});
   const Result first = run_program(Words{"env", "-C", runs.folder.path().string()} + command);
   ASSERT_EQ(first.exit_code, 0) << first.err;
-  EXPECT_NE(first.out.find("\n  physics      libmujoco, not in lanes: " + own.string() + " is another model, my.xml ("),
-            std::string::npos)
-      << first.out;
+  expect_mentions(first.out, {"  physics      libmujoco", own.string(), "my.xml ("});
   const std::string ini = slurp(runs.run("r") / "options.ini");
   EXPECT_NE(ini.find("\nxml_file = " + own.string() + " "), std::string::npos) << ini;
   EXPECT_NE(ini.find("\nframe_skip = 2 "), std::string::npos) << ini;
 
   const Result same = runs.train(options + Words{"--env.xml_file", own.string(), "--max_iterations", "2"});
   EXPECT_EQ(same.exit_code, 0) << same.err;
-  EXPECT_NE(same.err.find("(the same options as before)"), std::string::npos) << same.err;
+  expect_mentions(same.err, {"resuming ", "the same options"});
   EXPECT_EQ(runs.train({"--load_run", "r", "--max_iterations", "3"}).exit_code, 0);
   const Result other = runs.train({"--run_name", "r", "--env.xml_file", own.string(), "--max_iterations", "4"});
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_NE(other.err.find("exists with other options (env.frame_skip: 2 -> 5)"), std::string::npos) << other.err;
+  expect_mentions(other.err, {"error: ", "env.frame_skip: 2 -> 5"});
 
   const fs::path recording = runs.folder / "played.h5", elsewhere = runs.folder / "elsewhere/the_same.xml";
   const auto eval = [&](const Words& more) {
@@ -166,14 +162,15 @@ TEST(ResumeOptions, ARobotsModelAndFrameSkipAreKept) {
   fs::remove(own);
   const Result gone = eval({});
   EXPECT_EQ(gone.exit_code, 2);
-  EXPECT_EQ(gone.err, "error: the robot's model " + own.string() + " is not there: correct its path\n");
+  EXPECT_EQ(count_lines(gone.err), 1u) << gone.err;
+  expect_mentions(gone.err, {"error: ", own.string()});
   const Result moved = eval({"--xml_file", elsewhere.string()});
   EXPECT_EQ(moved.exit_code, 0);
   EXPECT_EQ(moved.err, "");
   EXPECT_EQ(moved.out, played.out);
 }
 
-TEST(ResumeOptions, AnotherModelOfARobotIsSaid) {
+TEST(ResumeOptions, WarnAboutAChangedModelOfARobot) {
   const Runs runs("HalfCheetah-v5");
   const fs::path model = runs.folder / "models/half_cheetah.xml";
   copy_model(model);
@@ -186,36 +183,33 @@ TEST(ResumeOptions, AnotherModelOfARobotIsSaid) {
   for (const Result& result :
        {run_program(eval, variables), runs.train(command + Words{"--max_iterations", "2"}, variables)}) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_NE(result.err.find("warning: the robot's model " + model.string() +
-                              " is not the one that was trained with (half_cheetah.xml ("),
-              std::string::npos)
-        << result.err;
+    expect_mentions(result.err, {"warning: ", model.string(), "half_cheetah.xml ("});
   }
 }
 
-TEST(RobotOptions, ThatCannotBeUsedAreOneError) {
+TEST(RobotOptions, ThatCannotBeUsedCauseOneError) {
   const Runs runs("Pusher-v5");
   const fs::path broken = runs.folder / "broken.xml", none = runs.folder / "none.xml";
   spill(broken, "<mujoco><worldbody><bodi/></worldbody></mujoco>");
-  for (const auto& [options, says] : std::vector<std::pair<Words, std::string>>{
-           {{"--env.xml_file", none.string()}, "the robot's model " + none.string() + " is not there"},
-           {{"--env.xml_file", runs.folder.path().string()}, " is not there: correct its path"},
-           {{"--env.xml_file", "none.xml"}, "the robot's model none.xml is not there (not in "},
-           {{"--env.xml_file", broken.string()}, "MuJoCo cannot read " + broken.string() + " (XML Error"},
-           {{"--env.xml_file", (kModels / "half_cheetah.xml").string()}, "half_cheetah.xml has 6 actuators, and the"},
-           {{"--env.xml_file", "half_cheetah.xml"}, "half_cheetah.xml has 6 actuators, and the"},
+  for (const auto& [options, mentioned] : std::vector<std::pair<Words, std::string>>{
+           {{"--env.xml_file", none.string()}, none.string()},
+           {{"--env.xml_file", runs.folder.path().string()}, runs.folder.path().string()},
+           {{"--env.xml_file", "none.xml"}, "none.xml"},
+           {{"--env.xml_file", broken.string()}, broken.string() + " (XML Error"},
+           {{"--env.xml_file", (kModels / "half_cheetah.xml").string()}, "half_cheetah.xml has 6 actuators"},
+           {{"--env.xml_file", "half_cheetah.xml"}, "half_cheetah.xml has 6 actuators"},
            {{"--env.frame_skip", "0"}, "env.frame_skip"},
-           {{"--env.frame_skip", "4", "--env.physics", "lanes"}, "cannot be computed in lanes"}}) {
+           {{"--env.frame_skip", "4", "--env.physics", "lanes"}, "--env.physics lanes"}}) {
     const Result result = runs.train(options + Words{"--max_iterations", "1"});
     EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_NE(result.err.find(says), std::string::npos) << result.err;
-    EXPECT_EQ(result.err.find('\n'), result.err.size() - 1) << result.err;
+    expect_mentions(result.err, {"error: ", mentioned});
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
   }
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 #endif
 
-TEST(ResumeOptions, TargetsCadenceAndReportsDoNotChangeTheNumbers) {
+TEST(ResumeOptions, ForTargetsIntervalsAndReportsDoNotAffectTheResults) {
   const Runs runs;
   ASSERT_EQ(runs.train({"--run_name", "a", "--max_iterations", "6"}).exit_code, 0);
   ASSERT_EQ(runs.train({"--run_name", "b", "--max_iterations", "6", "--save_interval", "2", "--eval_interval", "3",
@@ -226,7 +220,7 @@ TEST(ResumeOptions, TargetsCadenceAndReportsDoNotChangeTheNumbers) {
   EXPECT_EQ(metrics(runs.run("a")), metrics(runs.run("b")));
 }
 
-// Without the options that came after the first release.
+// Removes the options that were added after the first release.
 std::string as_of_0_1(const std::string& options) {
   std::string older;
   for (const std::string& line : split(options, '\n')) {
@@ -239,7 +233,7 @@ std::string as_of_0_1(const std::string& options) {
   return older;
 }
 
-// Leaves the run as drl 0.1 would have.
+// Changes the run's files to those of drl 0.1.
 void make_older(const fs::path& run, int iteration) {
   spill(run / "options.ini", as_of_0_1(slurp(run / "options.ini")));
   const fs::path file = checkpoint_file(run, iteration);
@@ -250,8 +244,8 @@ void make_older(const fs::path& run, int iteration) {
   write_checkpoint(file, checkpoint);
 }
 
-// Which normalised by sqrt(variance + 1e-8), without a limit.
-TEST(OlderRun, GoesOnAsItWas) {
+// drl 0.1 normalised by sqrt(variance + 1e-8), without clipping.
+TEST(OlderRun, ResumesWithItsOwnNormalisation) {
   const Runs runs;
   const Words as_before = {"--ppo.obs_normalization", "--ppo.obs_normalization_eps", "1e-4",
                            "--ppo.obs_normalization_clip", "0"};
@@ -267,21 +261,19 @@ TEST(OlderRun, GoesOnAsItWas) {
   const Result refused =
       runs.train({"--run_name", "older", "--ppo.obs_normalization", "true", "--max_iterations", "6"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("(ppo.obs_normalization_eps: 1e-04 -> 0.01, ppo.obs_normalization_clip: 0 -> 10)"),
-            std::string::npos)
-      << refused.err;
+  expect_mentions(refused.err, {"ppo.obs_normalization_eps: 1e-04 -> 0.01", "ppo.obs_normalization_clip: 0 -> 10"});
   for (const char* name : {"whole", "older"})
     ASSERT_EQ(runs.train({"--load_run", name, "--max_iterations", "6"}).exit_code, 0);
   EXPECT_EQ(datasets(checkpoint_file(runs.run("older"), 6)), datasets(checkpoint_file(runs.run("whole"), 6)));
 }
 
-TEST(OlderRun, ThatNormalisedNothingIsTheSameAsEver) {
+TEST(OlderRun, WithoutNormalisationHasTheSameOptions) {
   const Runs runs;
   ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
   make_older(runs.run("r"), 2);
   const Result result = runs.train({"--run_name", "r", "--max_iterations", "3"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("(the same options as before)"), std::string::npos) << result.err;
+  expect_mentions(result.err, {"resuming ", "the same options"});
 }
 
 #endif

@@ -1,4 +1,4 @@
-// What a run begins from, on every rank: a checkpoint, or its weights only.
+// Starts runs from a checkpoint or from its weights, on one and two ranks.
 #include <gtest/gtest.h>
 
 #include "programs.hpp"
@@ -7,9 +7,8 @@ namespace drl::test {
 namespace {
 
 Words iterations_of(int n) { return {"--max_iterations", std::to_string(n)}; }
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST(Start, ADamagedCheckpointGivesWayToTheOneBefore) {
+TEST(Start, SkipsADamagedCheckpoint) {
   const Runs runs;
   for (int n : {2, 4}) ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(n)).exit_code, 0);
   const fs::path newest = checkpoint_file(runs.run("r"), 4);
@@ -17,12 +16,12 @@ TEST(Start, ADamagedCheckpointGivesWayToTheOneBefore) {
   spill(newest, slurp(newest).substr(0, 5000));
   const Result result = runs.train(Words{"--run_name", "r"} + iterations_of(4));
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_TRUE(holds(result.err, "warning: ") && holds(result.err, "truncated")) << result.err;
+  expect_mentions(result.err, {"warning: ", newest.string(), "truncated"});
   EXPECT_EQ(datasets(newest), as_it_was);
   EXPECT_EQ(iterations(runs.run("r")), count_to(4));
 }
 
-TEST(Start, CheckpointBeginsANewRunFromAllOfIt) {
+TEST(Start, CheckpointStartsANewRunFromTheWholeState) {
   const Runs runs;
   for (int n : {3, 5}) ASSERT_EQ(runs.train(Words{"--run_name", "whole"} + iterations_of(n)).exit_code, 0);
   const std::string file = checkpoint_file(runs.run("whole"), 3);
@@ -33,12 +32,12 @@ TEST(Start, CheckpointBeginsANewRunFromAllOfIt) {
   EXPECT_EQ(again.exit_code, 2) << "it would overwrite a run";
 }
 
-TEST(Start, InitFromTakesWeightsAndNormaliserOnly) {
+TEST(Start, InitFromLoadsOnlyWeightsAndNormaliser) {
   const Runs runs;
   const Words normalised = {"--ppo.obs_normalization", "true"};
   ASSERT_EQ(runs.train(normalised + Words{"--run_name", "teacher"} + iterations_of(3)).exit_code, 0);
   const fs::path file = checkpoint_file(runs.run("teacher"), 3);
-  // Steps of 1e-30 change no weight: what was taken over is still there after an iteration.
+  // A learning rate of 1e-30 changes no weight, so the loaded weights are still the same after an iteration.
   ASSERT_EQ(runs.train(normalised +
                        Words{"--run_name", "pupil", "--init_from", file.string(), "--ppo.schedule", "fixed",
                              "--ppo.learning_rate", "1e-30"} +

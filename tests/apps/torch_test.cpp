@@ -1,4 +1,4 @@
-// libtorch is opened by a run that needs it, and by no other.
+// Tests that libtorch is opened only by runs that need it.
 #include <gtest/gtest.h>
 
 #include "programs.hpp"
@@ -6,15 +6,15 @@
 namespace drl::test {
 namespace {
 
-// On other machines networks are libtorch's by default.
+// On CPUs without multiply-add, libtorch is the default.
 bool has_fused_multiply_add() {
   const std::string cpu = slurp("/proc/cpuinfo");
   return cpu.find(" fma ") != std::string::npos || cpu.find(" asimd") != std::string::npos;
 }
 
 // An installation without drl_torch.so.
-struct Without : Runs {
-  Without() {
+struct WithoutTorch : Runs {
+  WithoutTorch() {
     fs::create_directory(folder / "bin");
     for (const std::string& program : {kTrain, kEval}) fs::copy(program, folder / "bin");
   }
@@ -25,7 +25,7 @@ struct Without : Runs {
   }
 };
 
-TEST(Libtorch, IsLinkedWithNoProgram) {
+TEST(Libtorch, IsNotLinkedToAnyProgram) {
   for (const auto& entry : fs::directory_iterator(DRL_BIN)) {
     const Result libraries = run_program({entry.path()}, {{"LD_TRACE_LOADED_OBJECTS", "1"}});
     const std::string name = entry.path().filename();
@@ -36,9 +36,9 @@ TEST(Libtorch, IsLinkedWithNoProgram) {
   }
 }
 
-TEST(Libtorch, IsNotNeededByARunOfATaskAsItIs) {
-  if (!has_fused_multiply_add()) GTEST_SKIP() << "without multiply-adds";
-  const Without runs;
+TEST(Libtorch, IsNotNeededByDefault) {
+  if (!has_fused_multiply_add()) GTEST_SKIP() << "this CPU has no multiply-add";
+  const WithoutTorch runs;
   for (const Words& more : {Words{}, {"--policy.layer_norm", "true"}}) {
     const Result trained = runs.run_there(more + Words{"--run_name", "r", "--fresh", "--max_iterations", "2"});
     ASSERT_EQ(trained.exit_code, 0) << trained.err;
@@ -49,20 +49,17 @@ TEST(Libtorch, IsNotNeededByARunOfATaskAsItIs) {
   }
 }
 
-// One line, on any number of ranks.
-TEST(Libtorch, ThatIsMissingIsSaidWhereItIsNeeded) {
-  const Without runs;
+TEST(Libtorch, IsReportedInOneLineIfItIsMissing) {
+  const WithoutTorch runs;
   const Result result = runs.run_there({"--nets", "torch", "--run_name", "r", "--max_iterations", "1"});
   EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_TRUE(result.err.starts_with("error: libtorch, which --nets torch")) << result.err;
-  EXPECT_NE(result.err.find(built_with_torch() ? "lib/drl/drl_torch.so is not there" : "-DDRL_WITH_TORCH=OFF"),
-            std::string::npos)
-      << result.err;
+  expect_mentions(result.err, {"error: ", "libtorch", "--nets torch",
+                               built_with_torch() ? "lib/drl/drl_torch.so" : "DRL_WITH_TORCH"});
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
   EXPECT_FALSE(fs::exists(runs.run("r")));
 }
 
-TEST(Libtorch, IsOpenedWhereItIsNeeded) {
+TEST(Libtorch, IsOpenedIfItIsNeeded) {
   if (!built_with_torch()) GTEST_SKIP() << "built without libtorch";
   const Runs runs;
   const Result result = runs.train({"--nets", "torch", "--run_name", "r", "--max_iterations", "1"});

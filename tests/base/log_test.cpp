@@ -33,13 +33,13 @@ class LogTest : public testing::Test {
   Lines lines_;
 };
 
-TEST_F(LogTest, OneRankSpeaksPlainly) {
+TEST_F(LogTest, OneRankLogsWithoutRankAndHost) {
   log::init(0, 1, "node7", false);
   say_all();
   EXPECT_EQ(lines_, (Lines{"2 ranks\n", "warning: slow disk\n", "error: no memory\n"}));
 }
 
-TEST_F(LogTest, ErrorsOfSeveralRanksNameRankAndHost) {
+TEST_F(LogTest, ErrorsOfSeveralRanksBeginWithRankAndHost) {
   log::init(0, 4, "node6", false);
   say_all();
   EXPECT_EQ(lines_, (Lines{"2 ranks\n", "warning: slow disk\n", "error: [rank 0 on node6] no memory\n"}));
@@ -51,7 +51,7 @@ TEST_F(LogTest, OtherRanksReportErrorsOnly) {
   EXPECT_EQ(lines_, Lines{"error: [rank 3 on node7] no memory\n"});
 }
 
-TEST_F(LogTest, QuietLeavesOutInfo) {
+TEST_F(LogTest, QuietHidesInfo) {
   log::init(0, 1, "node7", true);
   say_all();
   EXPECT_EQ(lines_, (Lines{"warning: slow disk\n", "error: no memory\n"}));
@@ -90,7 +90,7 @@ class LogFileTest : public LogTest {
   std::string folder_, path_;
 };
 
-TEST_F(LogFileTest, GetsEverythingWithTimeAtOnce) {
+TEST_F(LogFileTest, ContainsEveryMessageWithTimeAtOnce) {
   log::init(0, 2, "node7", true);
   log::to_file(path_);
   say_all();
@@ -101,7 +101,7 @@ TEST_F(LogFileTest, GetsEverythingWithTimeAtOnce) {
   EXPECT_EQ(lines_.size(), 2U);  // quiet on the terminal
 }
 
-TEST_F(LogFileTest, IsAppendedToAndCanBeEnded) {
+TEST_F(LogFileTest, IsAppendedToAndCanBeClosed) {
   log::to_file(path_);
   log::info("first");
   log::to_file("");
@@ -114,7 +114,7 @@ TEST_F(LogFileTest, IsAppendedToAndCanBeEnded) {
   EXPECT_NE(text.find("second"), std::string::npos);
 }
 
-TEST_F(LogFileTest, ThatCannotBeOpenedIsAnError) { EXPECT_THROW(log::to_file(folder_), Error); }
+TEST_F(LogFileTest, FailureToOpenIsAnError) { EXPECT_THROW(log::to_file(folder_), Error); }
 
 }  // namespace
 }  // namespace drl

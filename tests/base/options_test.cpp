@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "base/text.hpp"
 
@@ -25,9 +26,9 @@ struct PpoOptions {
     v("learning_rate", learning_rate, "step size of Adam at the start", at_least(1e-8));
     v("gamma", gamma, "discount of future rewards", between(0, 1));
     v("clip", clip, "clipping range of the ratio", above(0) && below(1));
-    v("schedule", schedule, "how the learning rate goes on", one_of({"adaptive", "fixed", "linear"}));
+    v("schedule", schedule, "how the learning rate changes", one_of({"adaptive", "fixed", "linear"}));
     v("actor_hidden_dims", actor_hidden_dims, "widths of the actor's hidden layers", between(1, 4096));
-    v("max_grad_norm", max_grad_norm, "longer gradients are shortened to this", above(0));
+    v("max_grad_norm", max_grad_norm, "maximum norm of the gradient", above(0));
     v("normalise", normalise, "whether observations are normalised");
   }
 };
@@ -122,20 +123,16 @@ TEST_F(OptionsTest, SwitchesHaveManyWords) {
     table.set("resume", word);
     EXPECT_FALSE(train.resume) << word;
   }
-  EXPECT_EQ(set_error("resume", "maybe"), "resume = maybe is neither true nor false (a switch): give true or false");
-  EXPECT_EQ(set_error("resume", ""), "resume = \"\" is neither true nor false (a switch): give true or false");
+  expect_mentions(set_error("resume", "maybe"), {"resume = maybe", "true", "false"});
+  expect_mentions(set_error("resume", ""), {"resume = \"\"", "true", "false"});
 }
 
 TEST_F(OptionsTest, RefusesNumbersOutOfRange) {
-  EXPECT_EQ(set_error("ppo.gamma", "1.5"),
-            "ppo.gamma = 1.5 is out of range (0 to 1): give a value within it, such as 0.99");
-  EXPECT_EQ(set_error("num_envs", "0"),
-            "num_envs = 0 is out of range (at least 1): give a value within it, such as 512");
-  EXPECT_EQ(set_error("ppo.clip", "1"),
-            "ppo.clip = 1 is out of range (above 0, below 1): give a value within it, such as 0.2");
-  EXPECT_EQ(set_error("ppo.max_grad_norm", "0"),
-            "ppo.max_grad_norm = 0 is out of range (above 0): give a value within it, such as 1");
-  EXPECT_EQ(set_error("time_limit", "0"), "time_limit = 0 is out of range (above 0): give a value within it, or none");
+  expect_mentions(set_error("ppo.gamma", "1.5"), {"ppo.gamma = 1.5", "range", "0 to 1", "such as 0.99"});
+  expect_mentions(set_error("num_envs", "0"), {"num_envs = 0", "range", "at least 1", "such as 512"});
+  expect_mentions(set_error("ppo.clip", "1"), {"ppo.clip = 1", "range", "above 0, below 1", "such as 0.2"});
+  expect_mentions(set_error("ppo.max_grad_norm", "0"), {"ppo.max_grad_norm = 0", "range", "above 0)", "such as 1"});
+  expect_mentions(set_error("time_limit", "0"), {"time_limit = 0", "range", "above 0)", "or none"});
   EXPECT_EQ(ppo.gamma, 0.99);  // as it was
 }
 
@@ -148,35 +145,30 @@ TEST_F(OptionsTest, RangesIncludeTheirEndsUnlessOpen) {
 }
 
 TEST_F(OptionsTest, RefusesWhatIsNotANumber) {
-  EXPECT_EQ(set_error("ppo.gamma", "abc"), "ppo.gamma = abc is not a number (0 to 1): give one, such as 0.99");
-  EXPECT_EQ(set_error("ppo.gamma", "0.5x"), "ppo.gamma = 0.5x is not a number (0 to 1): give one, such as 0.99");
-  EXPECT_EQ(set_error("ppo.gamma", ""), "ppo.gamma = \"\" is not a number (0 to 1): give one, such as 0.99");
-  EXPECT_EQ(set_error("num_envs", "1.5"), "num_envs = 1.5 is not a whole number (at least 1): give one, such as 512");
-  EXPECT_EQ(set_error("num_envs", "none"), "num_envs = none is not a whole number (at least 1): give one, such as 512");
-  EXPECT_EQ(set_error("ppo.gamma", "0.5\nx"), "ppo.gamma = 0.5\\x0ax is not a number (0 to 1): give one, such as 0.99");
+  expect_mentions(set_error("ppo.gamma", "abc"), {"ppo.gamma = abc", "not a number", "0 to 1", "such as 0.99"});
+  expect_mentions(set_error("ppo.gamma", "0.5x"), {"ppo.gamma = 0.5x", "not a number"});
+  expect_mentions(set_error("ppo.gamma", ""), {"ppo.gamma = \"\"", "not a number"});
+  expect_mentions(set_error("num_envs", "1.5"), {"num_envs = 1.5", "not a whole number", "at least 1", "such as 512"});
+  expect_mentions(set_error("num_envs", "none"), {"num_envs = none", "not a whole number"});
+  expect_mentions(set_error("ppo.gamma", "0.5\nx"), {"ppo.gamma = 0.5\\x0ax", "not a number"});
 }
 
 TEST_F(OptionsTest, RefusesNumbersThatAreNotFiniteOrDoNotFit) {
-  for (const char* text : {"nan", "inf", "-inf", "NaN"}) {
-    EXPECT_EQ(set_error("ppo.learning_rate", text),
-              std::string("ppo.learning_rate = ") + text +
-                  " is not a finite number (at least 1e-08): give one, such as 0.001");
-  }
-  EXPECT_EQ(set_error("ppo.learning_rate", "1e400"),
-            "ppo.learning_rate = 1e400 cannot be held (64-bit number): give one, such as 0.001");
-  EXPECT_EQ(set_error("num_envs", "2147483648"),
-            "num_envs = 2147483648 cannot be held (32-bit number): give one, such as 512");
-  EXPECT_EQ(set_error("seed", "9223372036854775808"),
-            "seed = 9223372036854775808 cannot be held (64-bit number): give one, such as 1");
+  for (const std::string text : {"nan", "inf", "-inf", "NaN"})
+    expect_mentions(set_error("ppo.learning_rate", text),
+                    {"ppo.learning_rate = " + text, "not a finite number", "at least 1e-08", "such as 0.001"});
+  expect_mentions(set_error("ppo.learning_rate", "1e400"), {"ppo.learning_rate = 1e400", "64-bit", "such as 0.001"});
+  expect_mentions(set_error("num_envs", "2147483648"), {"num_envs = 2147483648", "32-bit", "such as 512"});
+  expect_mentions(set_error("seed", "9223372036854775808"), {"seed = 9223372036854775808", "64-bit", "such as 1"});
 }
 
 TEST_F(OptionsTest, RefusesElementsOfLists) {
-  EXPECT_EQ(set_error("ppo.actor_hidden_dims", "64,0"),
-            "ppo.actor_hidden_dims = 64,0: 0 is out of range (1 to 4096): give a value within it, such as 64,64");
-  EXPECT_EQ(set_error("ppo.actor_hidden_dims", "64,,64"),
-            "ppo.actor_hidden_dims = 64,,64: \"\" is not a whole number (1 to 4096): give one, such as 64,64");
-  EXPECT_EQ(set_error("ppo.actor_hidden_dims", "64 x"),
-            "ppo.actor_hidden_dims = 64 x: x is not a whole number (1 to 4096): give one, such as 64,64");
+  expect_mentions(set_error("ppo.actor_hidden_dims", "64,0"),
+                  {"ppo.actor_hidden_dims = 64,0: 0 ", "range", "1 to 4096", "such as 64,64"});
+  expect_mentions(set_error("ppo.actor_hidden_dims", "64,,64"),
+                  {"ppo.actor_hidden_dims = 64,,64: \"\" ", "not a whole number"});
+  expect_mentions(set_error("ppo.actor_hidden_dims", "64 x"),
+                  {"ppo.actor_hidden_dims = 64 x: x ", "not a whole number"});
   EXPECT_NE(set_error("ppo.actor_hidden_dims", "64,"), "no error");
   EXPECT_NE(set_error("ppo.actor_hidden_dims", ""), "no error");
   EXPECT_EQ(ppo.actor_hidden_dims, (std::vector<int>{64, 64}));
@@ -185,35 +177,38 @@ TEST_F(OptionsTest, RefusesElementsOfLists) {
 }
 
 TEST_F(OptionsTest, RefusesOtherChoices) {
-  EXPECT_EQ(set_error("ppo.schedule", "adptive"),
-            "ppo.schedule = adptive is not a choice (adaptive, fixed, linear): did you mean adaptive?");
-  EXPECT_EQ(set_error("ppo.schedule", "cosine"),
-            "ppo.schedule = cosine is not a choice (adaptive, fixed, linear): give one of these");
+  expect_mentions(set_error("ppo.schedule", "adptive"),
+                  {"ppo.schedule = adptive", "adaptive, fixed, linear", "did you mean adaptive?"});
+  const std::string error = set_error("ppo.schedule", "cosine");
+  expect_mentions(error, {"ppo.schedule = cosine", "adaptive, fixed, linear"});
+  EXPECT_EQ(error.find("did you mean"), std::string::npos) << error;
 }
 
 // --- names ---
 
 TEST_F(OptionsTest, UnknownNamesGetTheNearestKnownOne) {
-  EXPECT_EQ(set_error("ppo.gama", "1"), "ppo.gama is not an option (unknown name): did you mean ppo.gamma?");
-  EXPECT_EQ(command_line_error({"--learning_rate", "1"}),
-            "--learning_rate is not an option (unknown name): did you mean --ppo.learning_rate?");
-  EXPECT_EQ(command_line_error({"--lerning-rate=1"}),
-            "--lerning_rate is not an option (unknown name): did you mean --ppo.learning_rate?");
-  EXPECT_EQ(command_line_error({"--algo.gamma", "1"}),
-            "--algo.gamma is not an option (unknown name): did you mean --ppo.gamma?");
-  EXPECT_EQ(command_line_error({"--num_env", "1"}),
-            "--num_env is not an option (unknown name): did you mean --num_envs?");
-  EXPECT_EQ(command_line_error({"--xylophone"}), "--xylophone is not an option (unknown name): --help lists them");
-  EXPECT_EQ(command_line_error({"--headles"}), "--headles is not an option (unknown name): --help lists them");
+  expect_mentions(set_error("ppo.gama", "1"), {"ppo.gama is not an option", "did you mean ppo.gamma?"});
+  expect_mentions(command_line_error({"--learning_rate", "1"}),
+                  {"--learning_rate is not an option", "did you mean --ppo.learning_rate?"});
+  expect_mentions(command_line_error({"--lerning-rate=1"}),
+                  {"--lerning_rate is not an option", "did you mean --ppo.learning_rate?"});
+  expect_mentions(command_line_error({"--algo.gamma", "1"}),
+                  {"--algo.gamma is not an option", "did you mean --ppo.gamma?"});
+  expect_mentions(command_line_error({"--num_env", "1"}), {"--num_env is not an option", "did you mean --num_envs?"});
+  for (const std::string name : {"--xylophone", "--headles"}) {  // headless is hidden
+    const std::string error = command_line_error({name});
+    expect_mentions(error, {name + " is not an option", "--help"});
+    EXPECT_EQ(error.find("did you mean"), std::string::npos) << error;
+  }
 }
 
 TEST_F(OptionsTest, SingleDashesAreNotNames) {
-  EXPECT_EQ(command_line_error({"-task", "Cartpole"}), "-task is not an option (unknown name): did you mean --task?");
-  EXPECT_EQ(command_line_error({"-x"}), "-x is not an option (unknown name): --help lists them");
+  expect_mentions(command_line_error({"-task", "Cartpole"}), {"-task is not an option", "did you mean --task?"});
+  expect_mentions(command_line_error({"-x"}), {"-x is not an option", "--help"});
 }
 
-TEST_F(OptionsTest, NamesAreNotGuessedFromTheirBeginning) {
-  EXPECT_EQ(command_line_error({"--see", "3"}), "--see is not an option (unknown name): did you mean --seed?");
+TEST_F(OptionsTest, PrefixesOfNamesAreNotAccepted) {
+  expect_mentions(command_line_error({"--see", "3"}), {"--see is not an option", "did you mean --seed?"});
 }
 
 TEST_F(OptionsTest, DeclarationMistakesAreFound) {
@@ -260,23 +255,19 @@ TEST_F(OptionsTest, EmptyAndEqualSignsInValues) {
 }
 
 TEST_F(OptionsTest, NegativeNumbersAreValues) {
-  EXPECT_EQ(command_line_error({"--seed", "-5"}),
-            "seed = -5 is out of range (at least 0): give a value within it, such as 1");
+  expect_mentions(command_line_error({"--seed", "-5"}), {"seed = -5", "range", "at least 0"});
 }
 
 TEST_F(OptionsTest, MissingValuesAreErrors) {
-  const std::string message = "--seed has no value (where randomness starts): write --seed=VALUE, such as 1";
-  EXPECT_EQ(command_line_error({"--seed"}), message);
-  EXPECT_EQ(command_line_error({"--seed="}), message);
-  EXPECT_EQ(command_line_error({"--seed", "--resume"}), message);
-  EXPECT_EQ(command_line_error({"--seed", "--num_envs", "3"}), message);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--seed"}, {"--seed="}, {"--seed", "--resume"}, {"--seed", "--num_envs", "3"}})
+    expect_mentions(command_line_error(arguments),
+                    {"--seed has no value", "(where randomness starts)", "--seed=VALUE", "such as 1"});
 }
 
 TEST_F(OptionsTest, StrayArgumentsAreErrors) {
-  EXPECT_EQ(command_line_error({"--seed", "3", "Cartpole"}),
-            "Cartpole belongs to no option (a stray argument): write --name value, and lists as 1,2,3");
-  EXPECT_EQ(command_line_error({"--ppo.actor_hidden_dims", "64", "32"}),
-            "32 belongs to no option (a stray argument): write --name value, and lists as 1,2,3");
+  expect_mentions(command_line_error({"--seed", "3", "Cartpole"}), {"Cartpole ", "stray argument", "--name value"});
+  expect_mentions(command_line_error({"--ppo.actor_hidden_dims", "64", "32"}), {"32 ", "stray argument", "1,2,3"});
 }
 
 TEST_F(OptionsTest, ParsingChangesNothing) {
@@ -284,8 +275,7 @@ TEST_F(OptionsTest, ParsingChangesNothing) {
       table.parse_command_line({"--config", "a.ini", "--seed", "wrong", "--task=A", "--task", "B"});
   EXPECT_EQ(values.size(), 4U);
   EXPECT_EQ(train.task, "Cartpole");
-  EXPECT_EQ(error_of([&] { table.apply(values); }),
-            "seed = wrong is not a whole number (at least 0): give one, such as 1");
+  expect_mentions(error_of([&] { table.apply(values); }), {"seed = wrong", "not a whole number"});
 }
 
 TEST_F(OptionsTest, LaterSettingsWin) {
@@ -324,39 +314,30 @@ TEST_F(OptionsTest, IniQuotes) {
 }
 
 TEST_F(OptionsTest, IniErrorsHaveFileAndLine) {
-  EXPECT_EQ(ini_error("seed = 1\n[ppo]\ngama = 1\n"),
-            "a.ini:3: ppo.gama is not an option (unknown name): did you mean ppo.gamma?");
-  EXPECT_EQ(ini_error("learning_rate = 1\n"),
-            "a.ini:1: learning_rate is not an option (unknown name): did you mean ppo.learning_rate?");
-  EXPECT_EQ(ini_error("\n[pp]\n"), "a.ini:2: [pp] is not a section (unknown name): did you mean [ppo]?");
-  EXPECT_EQ(ini_error("[network]\n"), "a.ini:1: [network] is not a section (unknown name): --print_config shows them");
-  EXPECT_EQ(ini_error("\n\n[ppo]\ngamma = 2\n"),
-            "a.ini:4: ppo.gamma = 2 is out of range (0 to 1): give a value within it, such as 0.99");
-  EXPECT_EQ(ini_error("seed = 1\n\nseed = 1\n"), "a.ini:3: seed is given twice (first on line 1): keep one of them");
-  EXPECT_EQ(ini_error("ppo.gamma = 1\n[ppo]\ngamma = 1\n"),
-            "a.ini:3: ppo.gamma is given twice (first on line 1): keep one of them");
-  EXPECT_EQ(
-      ini_error("resume = true\n"),
-      "a.ini:1: resume cannot stand in a config file (it belongs to one command): give --resume on the command line");
+  expect_mentions(ini_error("seed = 1\n[ppo]\ngama = 1\n"),
+                  {"a.ini:3: ppo.gama is not an option", "did you mean ppo.gamma?"});
+  expect_mentions(ini_error("learning_rate = 1\n"),
+                  {"a.ini:1: learning_rate is not an option", "did you mean ppo.learning_rate?"});
+  expect_mentions(ini_error("\n[pp]\n"), {"a.ini:2: [pp] ", "section", "did you mean [ppo]?"});
+  expect_mentions(ini_error("[network]\n"), {"a.ini:1: [network] ", "section", "--print_config"});
+  expect_mentions(ini_error("\n\n[ppo]\ngamma = 2\n"), {"a.ini:4: ppo.gamma = 2", "range", "0 to 1"});
+  expect_mentions(ini_error("seed = 1\n\nseed = 1\n"), {"a.ini:3: seed ", "twice", "line 1"});
+  expect_mentions(ini_error("ppo.gamma = 1\n[ppo]\ngamma = 1\n"), {"a.ini:3: ppo.gamma ", "twice", "line 1"});
+  expect_mentions(ini_error("resume = true\n"), {"a.ini:1: resume ", "config file", "--resume", "command line"});
 }
 
 TEST_F(OptionsTest, IniSyntaxErrors) {
-  EXPECT_EQ(ini_error("seed 1\n"),
-            "a.ini:1: 'seed 1' is not understood (neither key = value nor [section]): write key = value");
-  EXPECT_EQ(ini_error("= 1\n"), "a.ini:1: '= 1' is not understood (there is no key before =): write key = value");
-  EXPECT_EQ(ini_error("[ppo\n"), "a.ini:1: '[ppo' is not understood (a section's name ends with ]): write [section]");
-  EXPECT_EQ(ini_error("[]\n"), "a.ini:1: '[]' is not understood (the section has no name): write [section]");
-  EXPECT_EQ(ini_error("task = \"a\n"),
-            "a.ini:1: 'task = \"a' is not understood (the quoted text has no end or an unknown escape): close it with "
-            "\", and write \\\" \\\\ \\n \\r \\t inside");
-  EXPECT_EQ(ini_error("task = \"a\" b\n"),
-            "a.ini:1: 'task = \"a\" b' is not understood (something follows the quoted text): write \\\" inside it");
-  EXPECT_EQ(ini_error("\x7f"
-                      "ELF\x01\x02\n"),
-            "a.ini:1: '\\x7fELF\\x01\\x02' is not understood (neither key = value nor [section]): write key = value");
+  expect_mentions(ini_error("seed 1\n"), {"a.ini:1: ", "'seed 1'", "write key = value"});
+  expect_mentions(ini_error("= 1\n"), {"a.ini:1: ", "'= 1'", "key", "write key = value"});
+  expect_mentions(ini_error("[ppo\n"), {"a.ini:1: ", "'[ppo'", " ] ", "write [section]"});
+  expect_mentions(ini_error("[]\n"), {"a.ini:1: ", "'[]'", "no name", "write [section]"});
+  expect_mentions(ini_error("task = \"a\n"), {"a.ini:1: ", "'task = \"a'", "escape", "\\\" \\\\ \\n \\r \\t"});
+  expect_mentions(ini_error("task = \"a\" b\n"), {"a.ini:1: ", "'task = \"a\" b'", "follows", "write \\\""});
+  expect_mentions(ini_error("\x7f"
+                            "ELF\x01\x02\n"),
+                  {"a.ini:1: ", "'\\x7fELF\\x01\\x02'", "write key = value"});
 }
 
-// A text, the values after reading it into fresh options: what writing must keep.
 TEST_F(OptionsTest, ToIniRoundTripsExactly) {
   const std::string odd_texts[] = {"",    " ",   "a # b",   "a;b", "\"q\"", "back\\slash", "line\nend\ttab\r",
                                    "[x]", "a=b", "\xc3\xa9"};
@@ -385,7 +366,7 @@ TEST_F(OptionsTest, ToIniRoundTripsExactly) {
   }
 }
 
-TEST_F(OptionsTest, ToIniHoldsWhatBelongsIntoAFile) {
+TEST_F(OptionsTest, ToIniOmitsHiddenAndCommandLineOptions) {
   const std::string text = table.to_ini();
   EXPECT_EQ(text.find("resume"), std::string::npos);    // command line only
   EXPECT_EQ(text.find("headless"), std::string::npos);  // hidden
@@ -406,7 +387,7 @@ TEST(Options, ToIniOfOneOption) {
 // --- help ---
 
 TEST(Options, HelpIsGroupedAndAligned) {
-  struct Some {
+  struct Ppo {
     double gamma = 0.99;
     std::string schedule = "fixed";
     std::optional<double> time;
@@ -414,7 +395,7 @@ TEST(Options, HelpIsGroupedAndAligned) {
     std::string secret, name;
     void describe(OptionVisitor& v) {
       v("gamma", gamma, "discount of future rewards", between(0, 1));
-      v("schedule", schedule, "how the learning rate goes on from iteration to iteration", one_of({"fixed", "linear"}));
+      v("schedule", schedule, "how the learning rate changes from iteration to iteration", one_of({"fixed", "linear"}));
       v("time", time, "limit", above(0), unit("s"));
       v("resume", resume, "go on");
       v("normalise", normalise, "scale");
@@ -422,20 +403,20 @@ TEST(Options, HelpIsGroupedAndAligned) {
       v("secret", secret, "not shown", hidden);
       v("name", name, "of the run");
     }
-  } some;
-  struct Other {
+  } ppo;
+  struct Training {
     int seed = 1;
     void describe(OptionVisitor& v) { v("seed", seed, "where randomness starts", any_number()); }
-  } other;
+  } training;
   OptionTable table;
-  table.section("ppo", "PPO", some);
-  table.section("", "Training", other);
+  table.section("ppo", "PPO", ppo);
+  table.section("", "Training", training);
   table.set("ppo.gamma", "0.5");
   EXPECT_EQ(table.help(60),
             "PPO:\n"
             "  --ppo.gamma 0.5        discount of future rewards [0 to \n"
             "                         1]\n"
-            "  --ppo.schedule fixed   how the learning rate goes on from\n"
+            "  --ppo.schedule fixed   how the learning rate changes from\n"
             "                         iteration to iteration [fixed, \n"
             "                         linear]\n"
             "  --ppo.time none        limit [s, above 0]\n"
@@ -459,7 +440,7 @@ TEST_F(OptionsTest, HelpKeepsToTheWidth) {
 
 // --- lists and differences ---
 
-TEST_F(OptionsTest, ItemsTellEverything) {
+TEST_F(OptionsTest, ItemsHaveAllAttributes) {
   table.set("time_limit", "60");
   const std::vector<Option>& items = table.items();
   ASSERT_EQ(items.size(), 16U);
@@ -484,8 +465,8 @@ struct HookOptions {
   }
 };
 
-// Whose file it is does not matter: it is read, and the command is not taken from it, nor written into one.
-TEST(NeverInFiles, IsOfTheCommandLineAlone) {
+// A config file with such an option is accepted, but the option is neither read from a file nor written to one.
+TEST(NeverInFiles, OnlyTheCommandLineSetsTheOption) {
   HookOptions options;
   OptionTable table;
   table.section("", "Hooks", options);
@@ -493,8 +474,8 @@ TEST(NeverInFiles, IsOfTheCommandLineAlone) {
   table.apply_ini(text, "my.ini");
   EXPECT_EQ(options.hook, "");
   EXPECT_EQ(options.other, "x");
-  EXPECT_EQ(table.without_effect(text, "my.ini"), std::vector<std::string>{"my.ini:1: hook"});
-  EXPECT_EQ(table.without_effect("hook = \"\"\nother = x\n", "my.ini"), std::vector<std::string>{});
+  EXPECT_EQ(table.ignored_options(text, "my.ini"), std::vector<std::string>{"my.ini:1: hook"});
+  EXPECT_EQ(table.ignored_options("hook = \"\"\nother = x\n", "my.ini"), std::vector<std::string>{});
   table.apply_command_line({"--hook", "ls"});
   EXPECT_EQ(options.hook, "ls");
   EXPECT_EQ(table.to_ini().find("hook"), std::string::npos);
@@ -506,7 +487,7 @@ struct NameOptions {
   void describe(OptionVisitor& v) { v("file", files, "one more"); }
 };
 
-TEST(Names, GrowWithEachTimeThatTheOptionIsGiven) {
+TEST(ListsOfNames, EachOccurrenceOfTheOptionAppends) {
   NameOptions options;
   OptionTable table;
   table.section("", "Files", options);
@@ -533,11 +514,11 @@ struct EnvOptions {
   }
 };
 
-// A section that is known only when other options have been set: names in it wait for it.
-TEST_F(OptionsTest, NamesOfAnAwaitedSectionWaitForIt) {
+// The options of a section may be known only after other options are set. Until then its names are accepted unchecked.
+TEST_F(OptionsTest, NamesOfADeferredSectionAreAcceptedUntilItIsAdded) {
   const std::vector<std::string> line = {"--env.mass", "2", "--seed", "3", "--env.fast"};
   EXPECT_THROW(table.parse_command_line(line), UsageError);
-  table.await("env");
+  table.defer_section("env");
   table.apply_ini("seed = 5\n[env]\nmass = 4\n", "my.ini");
   const std::vector<NamedValue> values = table.parse_command_line(line);
   table.apply(values);
@@ -549,16 +530,15 @@ TEST_F(OptionsTest, NamesOfAnAwaitedSectionWaitForIt) {
   table.apply(values);
   EXPECT_EQ(env.mass, 2);
   EXPECT_TRUE(env.fast);
-  EXPECT_EQ(set_error("env.mas", "1"), "env.mas is not an option (unknown name): did you mean env.mass?");
-  table.await("env");  // another task
-  EXPECT_EQ(command_line_error({"--friction", "2"}),
-            "--friction is not an option (unknown name): --help lists them; a task's own begin with --env.");
+  expect_mentions(set_error("env.mas", "1"), {"env.mas is not an option", "did you mean env.mass?"});
+  table.defer_section("env");  // another task
+  expect_mentions(command_line_error({"--friction", "2"}), {"--friction is not an option", "--help", "--env."});
   const std::vector<NamedValue> without_value = table.parse_command_line({"--env.mass", "--seed", "3"});
   EnvOptions another;
   table.section("env", "Task", another);
-  EXPECT_EQ(error_of([&] { table.apply(without_value); }),
-            "--env.mass has no value (of the cart): write --env.mass=VALUE, such as 1");
-  table.await("env");
+  expect_mentions(error_of([&] { table.apply(without_value); }),
+                  {"--env.mass has no value", "(of the cart)", "--env.mass=VALUE", "such as 1"});
+  table.defer_section("env");
   EXPECT_THROW(table.find("env.mass"), UsageError);
   EXPECT_EQ(table.to_ini().find("[env]"), std::string::npos);
 }
@@ -593,9 +573,9 @@ TEST(TakeArguments, LeavesOptionsAndTheirValues) {
 
 TEST_F(OptionsTest, NoDifferencesFromItself) {
   EXPECT_EQ(rows_of(differences(table, table.to_ini(), "options.ini")), Rows{});
-  EXPECT_EQ(rows_of(differences(table, "", "options.ini")), Rows{});  // what is not there is the default
+  EXPECT_EQ(rows_of(differences(table, "", "options.ini")), Rows{});  // missing options have their defaults
   EXPECT_EQ(rows_of(differences(table, "[ppo]\nlearning_rate = 1.0e-3\nactor_hidden_dims = 64 64\n", "options.ini")),
-            Rows{});  // other spellings of the same
+            Rows{});  // other spellings of the same values
 }
 
 TEST_F(OptionsTest, DifferencesNameBothValues) {
@@ -607,13 +587,13 @@ TEST_F(OptionsTest, DifferencesNameBothValues) {
             (Rows{"ppo.gamma 0.5 0.99 numbers", "time_limit 9 none none"}));
 }
 
-// A run of before `eps` came had 1e-4 where it is 0.01 now, and what it is matters with `normalise` alone.
+// Runs from before `eps` was an option used 1e-4; its default is 0.01 now. It only has an effect with `normalise`.
 struct LaterOptions {
   bool normalise = false;
   double eps = 0.01;
   void describe(OptionVisitor& v) {
     v("normalise", normalise, "scale");
-    v("eps", eps, "added", above(0), later("1e-4", "normalise"));
+    v("eps", eps, "added", above(0), added_later("1e-4", "normalise"));
   }
 };
 
@@ -623,19 +603,19 @@ struct LaterOption : testing::Test {
   OptionTable table;
 };
 
-TEST_F(LaterOption, IsWhatItWasInARunThatDoesNotNameIt) {
+TEST_F(LaterOption, HasItsOldValueInARunThatDoesNotRecordIt) {
   table.apply_run("", "none");
-  EXPECT_EQ(options.eps, 0.01) << "there is no run";
+  EXPECT_EQ(options.eps, 0.01) << "no run is resumed";
   table.apply_ini("ppo.normalise = true\n", "my.ini");
-  EXPECT_EQ(options.eps, 0.01) << "somebody's config file means the default";
+  EXPECT_EQ(options.eps, 0.01) << "a user's config file means the default";
   table.apply_run("ppo.normalise = true\n", "options.ini");
   EXPECT_EQ(options.eps, 1e-4);
   table.apply_run("[ppo]\neps = 0.5\n", "options.ini");
   EXPECT_EQ(options.eps, 0.5);
 }
 
-TEST_F(LaterOption, DiffersFromThatAndOnlyWhereItMatters) {
-  EXPECT_EQ(rows_of(differences(table, "", "options.ini")), Rows{}) << "nothing is normalised, then and now";
+TEST_F(LaterOption, IsComparedWithItsOldValueIfItHasAnEffect) {
+  EXPECT_EQ(rows_of(differences(table, "", "options.ini")), Rows{}) << "normalise is off in both";
   EXPECT_EQ(rows_of(differences(table, "ppo.eps = 7\n", "options.ini")), Rows{});
   EXPECT_EQ(rows_of(differences(table, "ppo.normalise = true\n", "options.ini")),
             (Rows{"ppo.normalise false true numbers", "ppo.eps 0.01 1e-04 numbers"}));
@@ -646,8 +626,8 @@ TEST_F(LaterOption, DiffersFromThatAndOnlyWhereItMatters) {
 }
 
 TEST_F(OptionsTest, DifferencesReportABrokenFile) {
-  EXPECT_EQ(error_of([&] { differences(table, "seed = x\n", "options.ini"); }),
-            "options.ini:1: seed = x is not a whole number (at least 0): give one, such as 1");
+  expect_mentions(error_of([&] { differences(table, "seed = x\n", "options.ini"); }),
+                  {"options.ini:1: seed = x", "not a whole number"});
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ mode_t mode_of(const fs::path& path) {
   return status.st_mode & 07777;
 }
 
-// A TMPDIR for the time of a test.
+// Sets TMPDIR for the duration of a test.
 class Tmpdir {
  public:
   explicit Tmpdir(const std::string& value) {
@@ -34,17 +34,17 @@ class Tmpdir {
   std::string before_;
 };
 
-TEST(TempFolder, IsTmpdirWhereThatIsThere) {
+TEST(TempFolder, IsTmpdirIfThatIsADirectory) {
   const TempFolder folder;
-  const std::string there = folder.path(), missing = folder / "missing", file = folder / "file";
+  const std::string existing = folder.path(), missing = folder / "missing", file = folder / "file";
   spill(file, "");
-  EXPECT_EQ((Tmpdir(there), temp_folder()), there);
+  EXPECT_EQ((Tmpdir(existing), temp_folder()), existing);
   EXPECT_EQ((Tmpdir(missing), temp_folder()), "/tmp");
   EXPECT_EQ((Tmpdir(file), temp_folder()), "/tmp");
   EXPECT_EQ((Tmpdir(""), temp_folder()), "/tmp");
 }
 
-TEST(TempFile, IsForItsUserAloneAndGoes) {
+TEST(TempFile, IsPrivateAndRemovedAtTheEnd) {
   const TempFolder folder;
   const Tmpdir here(folder.path());
   {
@@ -53,14 +53,14 @@ TEST(TempFile, IsForItsUserAloneAndGoes) {
     EXPECT_EQ(mode_of(file.path()), 0600u);
     EXPECT_EQ(slurp(file.path()), "a\nb");
     EXPECT_EQ(TempFile("drl").text(), "");
-    EXPECT_TRUE(write_own_file(file.path(), "7"));  // as another process of ours does
+    EXPECT_TRUE(write_own_file(file.path(), "7"));  // as another process of this user may do
     EXPECT_EQ(file.text(), "7");
   }
   EXPECT_EQ(folder.names(), Names{});
 }
 
-// What another program has put in its place is not ours.
-TEST(TempFile, IsReadByWhoMadeItOnly) {
+// A file that another program has put in its place is not read.
+TEST(TempFile, ReadsItsOwnFileAfterItWasReplaced) {
   const TempFolder folder;
   const Tmpdir here(folder.path());
   const TempFile file("drl", "0");
@@ -69,37 +69,38 @@ TEST(TempFile, IsReadByWhoMadeItOnly) {
   EXPECT_EQ(file.text(), "0");
 }
 
-TEST(OwnFile, IsNoLink) {
+TEST(OwnFile, LinksAreNotFollowed) {
   const TempFolder folder;
   spill(folder / "victim", "precious");
   fs::create_symlink(folder / "victim", folder / "link");
   fs::create_symlink(folder / "nowhere", folder / "dangling");
   for (const char* name : {"link", "dangling"}) {
-    EXPECT_FALSE(create_own_file(folder / name, "x"));
+    EXPECT_FALSE(create_private_file(folder / name, "x"));
     EXPECT_FALSE(write_own_file(folder / name, "x"));
   }
-  EXPECT_FALSE(create_own_file(folder / "victim", "x"));
+  EXPECT_FALSE(create_private_file(folder / "victim", "x"));
   EXPECT_EQ(slurp(folder / "victim"), "precious");
   EXPECT_FALSE(fs::exists(folder / "nowhere"));
   EXPECT_FALSE(write_own_file(folder / "missing", "x"));
-  EXPECT_TRUE(create_own_file(folder / "new", "longer"));
+  EXPECT_TRUE(create_private_file(folder / "new", "longer"));
   EXPECT_EQ(mode_of(folder / "new"), 0600u);
   EXPECT_TRUE(write_own_file(folder / "new", "x"));
   EXPECT_EQ(slurp(folder / "new"), "x");
 }
 
-TEST(OwnFile, IsNotAnotherUsers) {
+TEST(OwnFile, FilesOfOtherUsersAreNotWritten) {
   const TempFolder folder;
   spill(folder / "theirs", "precious");
-  if (chown((folder / "theirs").c_str(), 1, 1) != 0) GTEST_SKIP() << "only root can give a file away";
+  if (chown((folder / "theirs").c_str(), 1, 1) != 0) GTEST_SKIP() << "only root can change the owner of a file";
   EXPECT_FALSE(write_own_file(folder / "theirs", "x"));
   EXPECT_EQ(slurp(folder / "theirs"), "precious");
 }
 
-TEST(OwnFolder, IsSharedByProcessesOfOneUser) {
+TEST(PrivateFolder, IsSharedByProcessesOfOneUser) {
   const TempFolder folder;
-  EXPECT_FALSE(OwnFolder(folder / "a", OwnFolder::If::there).is_there());
-  const OwnFolder first(folder / "a", OwnFolder::If::missing_create), second(folder / "a", OwnFolder::If::there);
+  EXPECT_FALSE(PrivateFolder(folder / "a", PrivateFolder::Open::existing).exists());
+  const PrivateFolder first(folder / "a", PrivateFolder::Open::create_if_missing),
+      second(folder / "a", PrivateFolder::Open::existing);
   EXPECT_EQ(mode_of(folder / "a"), 0700u);
   EXPECT_TRUE(first.create("1"));
   EXPECT_TRUE(second.create("2"));
@@ -113,7 +114,7 @@ TEST(OwnFolder, IsSharedByProcessesOfOneUser) {
   EXPECT_EQ(folder.names(), Names{});
 }
 
-TEST(OwnFolder, IsNothingThatAnotherMayHavePlanted) {
+TEST(PrivateFolder, RefusesDirectoriesThatAnotherUserMayHaveCreated) {
   const TempFolder folder;
   fs::create_directory(folder / "open");
   fs::permissions(folder / "open", fs::perms::all);
@@ -122,21 +123,21 @@ TEST(OwnFolder, IsNothingThatAnotherMayHavePlanted) {
   fs::create_directory_symlink(folder / "private", folder / "link");
   spill(folder / "file", "");
   for (const char* name : {"open", "link", "file"}) {
-    const OwnFolder planted(folder / name, OwnFolder::If::missing_create);
-    EXPECT_FALSE(planted.is_there()) << name;
+    const PrivateFolder planted(folder / name, PrivateFolder::Open::create_if_missing);
+    EXPECT_FALSE(planted.exists()) << name;
     EXPECT_FALSE(planted.create("1")) << name;
     EXPECT_TRUE(planted.names().empty());
     planted.remove_if_empty();
     EXPECT_TRUE(fs::exists(folder / name)) << name;
   }
   EXPECT_TRUE(fs::is_empty(folder / "private"));
-  if (chown((folder / "private").c_str(), 1, 1) != 0) GTEST_SKIP() << "only root can give a folder away";
-  EXPECT_FALSE(OwnFolder(folder / "private", OwnFolder::If::there).is_there());
+  if (chown((folder / "private").c_str(), 1, 1) != 0) GTEST_SKIP() << "only root can change the owner of a directory";
+  EXPECT_FALSE(PrivateFolder(folder / "private", PrivateFolder::Open::existing).exists());
 }
 
-TEST(OwnFolder, FollowsNoLinkInside) {
+TEST(PrivateFolder, LinksInsideAreNotFollowed) {
   const TempFolder folder;
-  const OwnFolder own(folder / "own", OwnFolder::If::missing_create);
+  const PrivateFolder own(folder / "own", PrivateFolder::Open::create_if_missing);
   fs::create_symlink(folder / "victim", folder / "own" / "1");
   EXPECT_FALSE(own.create("1"));
   EXPECT_FALSE(fs::exists(folder / "victim"));

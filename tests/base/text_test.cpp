@@ -13,7 +13,7 @@ TEST(Nearest, ForgivesMistypedLetters) {
   EXPECT_EQ(nearest("Cartpoel", kTasks), "Cartpole");            // neighbours swapped
   EXPECT_EQ(nearest("Pendulm-v1", kTasks), "Pendulum-v1");       // one left out
   EXPECT_EQ(nearest("MontainCarv0", kTasks), "MountainCar-v0");  // two left out
-  EXPECT_EQ(nearest("cartpole-V1", kTasks), "CartPole-v1");      // case does not count
+  EXPECT_EQ(nearest("cartpole-V1", kTasks), "CartPole-v1");      // case is ignored
 }
 
 TEST(Nearest, FindsNothingFarAway) {
@@ -22,7 +22,7 @@ TEST(Nearest, FindsNothingFarAway) {
   EXPECT_EQ(nearest("Cartpole", {}), "");
 }
 
-// At most a third of the longer name's letters, at least one.
+// The limit is a third of the longer name's letters, and at least one letter.
 TEST(Nearest, LimitIsAThirdOfTheLetters) {
   EXPECT_EQ(nearest("abcdxx", {"abcdef"}), "abcdef");
   EXPECT_EQ(nearest("abcxxx", {"abcdef"}), "");
@@ -30,7 +30,7 @@ TEST(Nearest, LimitIsAThirdOfTheLetters) {
   EXPECT_EQ(nearest("xy", {"ab"}), "");
 }
 
-TEST(Nearest, ASwapCountsOnceAndTheFirstOfEqualsWins) {
+TEST(Nearest, ASwapCountsAsOneChangeAndTheFirstOfEqualsWins) {
   EXPECT_EQ(nearest("ba", {"ab"}), "ab");  // two changes would be too far
   EXPECT_EQ(nearest("seex", {"seed", "seek"}), "seed");
   EXPECT_EQ(nearest("seek", {"seed", "seek"}), "seek");
@@ -91,7 +91,7 @@ TEST(Text, Trim) {
   EXPECT_EQ(trim(""), "");
 }
 
-// As a POSIX shell reads it back (Shell Command Language, 2.2 Quoting).
+// The quoting rules are those of a POSIX shell (Shell Command Language, 2.2 Quoting).
 TEST(Text, ShellLine) {
   EXPECT_EQ(shell_line({"drl_train", "--task=Cartpole", "./a-b_c:1,2@%+"}), "drl_train --task=Cartpole ./a-b_c:1,2@%+");
   EXPECT_EQ(shell_line({"a b", "", "it's", "$HOME"}), "'a b' '' 'it'\\''s' '$HOME'");
@@ -101,8 +101,8 @@ TEST(Text, PrintableIsOneShortLine) {
   EXPECT_EQ(printable("a\nb\x1b\x7f"), "a\\x0ab\\x1b\\x7f");
   EXPECT_EQ(printable("abcdef", 6), "abcdef");
   EXPECT_EQ(printable("abcdef", 5), "abcde...");
-  EXPECT_EQ(printable("abc\xc3\xa9", 4), "abc...");  // e with acute accent is two bytes: not cut inside
-  // What is no UTF-8 (RFC 3629): a byte alone, one cut off, "/" in two bytes, a surrogate, beyond the last character.
+  EXPECT_EQ(printable("abc\xc3\xa9", 4), "abc...");  // e with acute accent has two bytes and is not cut
+  // Invalid UTF-8 (RFC 3629): a lone byte, a truncated character, "/" in two bytes, a surrogate, beyond U+10FFFF.
   EXPECT_EQ(printable("\xff z\xc3"), "\\xff z\\xc3");
   EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");

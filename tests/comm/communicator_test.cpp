@@ -17,13 +17,13 @@ namespace {
 
 using test::world;
 
-// Element i of rank r: numbers whose float sum depends on the order of addition.
+// Returns element i of a rank's data. The float sum of these numbers depends on the order of addition.
 float element(int rank, size_t i) {
   return std::ldexp(1.0f + 0.37f * static_cast<float>((i * 7 + rank * 13) % 31),
                     static_cast<int>((i + 3 * rank) % 20) - 10);
 }
 
-// The bytes of all ranks' data are the same; asked on rank 0.
+// Expects, on rank 0, that the data of all ranks is bit-identical.
 template <class T>
 void expect_equal_on_all_ranks(const std::vector<T>& data) {
   const std::vector<std::byte> all = world().gather(std::as_bytes(std::span(data)), 0);
@@ -46,14 +46,14 @@ void expect_all_reduce_sums(size_t n, double tolerance) {
   expect_equal_on_all_ranks(data);
 }
 
-TEST(Communicator, AllReduceIsTheSumAndEqualToTheBitOnAllRanks) {
+TEST(Communicator, AllReduceIsTheSumAndBitIdenticalOnAllRanks) {
   for (size_t n : {1, 2, 3, 17, 1000, 9479, 100000}) {  // MPI changes its algorithm with the size
     expect_all_reduce_sums<float>(n, 4e-7);
     expect_all_reduce_sums<double>(n, 1e-15);
   }
 }
 
-// Through the memory of this host, with pieces that begin and end anywhere.
+// Covers all-reduces in shared memory, with sizes that do not fit the pieces and cache lines.
 TEST(Communicator, AllReduceOnOneHostAddsInTheOrderOfTheRanks) {
   for (size_t n : {1, 15, 16, 33, 9479, 32768, 32769, 100001}) {
     std::vector<float> data(n), expected(n);
@@ -66,7 +66,7 @@ TEST(Communicator, AllReduceOnOneHostAddsInTheOrderOfTheRanks) {
   }
 }
 
-TEST(Communicator, AllReduceOfTheSameDataGivesTheSameBitsAgain) {
+TEST(Communicator, RepeatedAllReducesAreBitIdentical) {
   std::vector<float> first(5000), second(5000);
   for (size_t i = 0; i < first.size(); ++i) first[i] = second[i] = element(world().rank(), i);
   world().all_reduce_sum(std::span<float>(first));
@@ -74,7 +74,7 @@ TEST(Communicator, AllReduceOfTheSameDataGivesTheSameBitsAgain) {
   EXPECT_EQ(first, second);
 }
 
-TEST(Communicator, CountsWhatItSends) {
+TEST(Communicator, CountsCallsAndBytes) {
   const CommStats before = world().stats();
   std::vector<float> floats(10);
   std::vector<double> doubles(3);
@@ -111,10 +111,10 @@ TEST(Communicator, CapturedAllReducesCountWhenTheyAreReplayed) {
   EXPECT_EQ(after.bytes_f64 - before.bytes_f64, 3 * 24);
 }
 
-TEST(Communicator, WaitsUntilItIsDone) {
-  int looks = 0;
-  world().wait([&] { return ++looks == 3; });
-  EXPECT_EQ(looks, 3);
+TEST(Communicator, WaitsUntilDone) {
+  int polls = 0;
+  world().wait([&] { return ++polls == 3; });
+  EXPECT_EQ(polls, 3);
 }
 
 TEST(Communicator, BroadcastsTheRootsBytes) {
@@ -144,14 +144,14 @@ TEST(Communicator, ScattersBlocksOfUnequalSizesInRankOrder) {
   }
 }
 
-TEST(Communicator, ScatterRefusesWhatDoesNotFit) {
-  if (world().size() > 1) return;  // else the other ranks would wait
+TEST(Communicator, ScatterRefusesWrongSizes) {
+  if (world().size() > 1) return;  // the other ranks would wait forever
   std::vector<std::byte> mine(3);
   EXPECT_THROW(world().scatter(std::vector<std::byte>(4), mine, 0), std::exception);
 }
 
-// Five bytes: one float or no double fits, and blocks end within a piece.
-TEST(Communicator, SendsByPiecesWhatIsLongerThanOne) {
+// A piece of five bytes can hold one float but no double, and blocks end within a piece.
+TEST(Communicator, SendsLongDataInPieces) {
   if (!launch_info().launched()) return;
   const auto pieces = make_mpi_communicator(5);
   const auto rank = static_cast<size_t>(world().rank()), size = static_cast<size_t>(world().size());
@@ -160,7 +160,7 @@ TEST(Communicator, SendsByPiecesWhatIsLongerThanOne) {
   pieces->broadcast(std::as_writable_bytes(std::span(numbers)), 0);
   EXPECT_EQ(numbers, (std::vector<int>{7, 8, 9}));
   numbers.assign(3, static_cast<int>(rank));
-  pieces->broadcast_asleep(std::as_writable_bytes(std::span(numbers)), world().size() - 1);
+  pieces->broadcast_without_spinning(std::as_writable_bytes(std::span(numbers)), world().size() - 1);
   EXPECT_EQ(numbers, (std::vector<int>(3, world().size() - 1)));
 
   std::vector<float> floats = {1, static_cast<float>(rank), 0.5f};
@@ -196,56 +196,56 @@ TEST(Communicator, TextsOfUnequalSizes) {
   EXPECT_EQ(broadcast_text(world(), ""), "");
 }
 
-// What this rank's log says while `work` runs, and the exit code of the ReportedError that ended it (-1: none).
-struct Heard {
+// The log of this rank while `work` runs, and the exit code of the ReportedError that ended it (-1: none).
+struct Outcome {
   std::string log;
   int code = -1;
 };
 
-Heard listen(const std::function<void()>& work) {
-  Heard heard;
-  log::set_writer([&](std::string_view text) { heard.log += text; });
+Outcome run_logged(const std::function<void()>& work) {
+  Outcome outcome;
+  log::set_writer([&](std::string_view text) { outcome.log += text; });
   try {
     work();
   } catch (const ReportedError& error) {
-    heard.code = error.exit_code();
+    outcome.code = error.exit_code();
   }
   log::set_writer({});
-  return heard;
+  return outcome;
 }
 
 TEST(OnAllRanks, SuccessIsSilent) {
   int calls = 0;
-  const Heard heard = listen([&] { on_all_ranks(world(), [&] { calls += 1; }); });
-  EXPECT_EQ(heard.code, -1);
-  EXPECT_EQ(heard.log, "");
+  const Outcome outcome = run_logged([&] { on_all_ranks(world(), [&] { calls += 1; }); });
+  EXPECT_EQ(outcome.code, -1);
+  EXPECT_EQ(outcome.log, "");
   EXPECT_EQ(calls, 1);
 }
 
-TEST(OnAllRanks, OneFailureIsEveryonesAndIsSaidOnce) {
+TEST(OnAllRanks, OneFailureEndsAllRanksAndIsPrintedOnce) {
   const int bad = world().size() - 1;  // rank 1 of 2, rank 3 of 4
-  const Heard heard = listen([&] {
+  const Outcome outcome = run_logged([&] {
     on_all_ranks(world(), [&] {
       if (world().rank() == bad) throw UsageError("this file is bad");
     });
   });
-  EXPECT_EQ(heard.code, kUsage);
-  EXPECT_EQ(heard.log.find("this file is bad") != std::string::npos, world().rank() == bad) << heard.log;
+  EXPECT_EQ(outcome.code, kUsage);
+  EXPECT_EQ(outcome.log.find("this file is bad") != std::string::npos, world().rank() == bad) << outcome.log;
 }
 
 TEST(OnAllRanks, TheLowestRanksFailureCounts) {
   const int first = std::min(1, world().size() - 1);
-  const Heard heard = listen([&] {
+  const Outcome outcome = run_logged([&] {
     on_all_ranks(world(), [&] {
       if (world().rank() == first) throw std::runtime_error("first");
       if (world().rank() > first) throw UsageError("second");
     });
   });
-  EXPECT_EQ(heard.code, kFailure);
-  EXPECT_EQ(heard.log.empty(), world().rank() != first) << heard.log;
+  EXPECT_EQ(outcome.code, kFailure);
+  EXPECT_EQ(outcome.log.empty(), world().rank() != first) << outcome.log;
 }
 
-TEST(OnRankZero, ResultReachesAllAndOnlyRankZeroWorks) {
+TEST(OnRankZero, OnlyRankZeroRunsTheWorkAndAllGetTheResult) {
   int calls = 0;
   const std::string result = on_rank_zero(world(), [&] {
     calls += 1;
@@ -255,10 +255,11 @@ TEST(OnRankZero, ResultReachesAllAndOnlyRankZeroWorks) {
   EXPECT_EQ(calls, world().rank() == 0);
 }
 
-TEST(OnRankZero, FailureEndsAllWithItsCode) {
-  const Heard heard = listen([&] { on_rank_zero(world(), []() -> std::string { throw Error("cannot write", 75); }); });
-  EXPECT_EQ(heard.code, 75);
-  EXPECT_EQ(heard.log.empty(), world().rank() != 0) << heard.log;
+TEST(OnRankZero, FailureEndsAllRanksWithItsExitCode) {
+  const Outcome outcome =
+      run_logged([&] { on_rank_zero(world(), []() -> std::string { throw Error("cannot write", 75); }); });
+  EXPECT_EQ(outcome.code, 75);
+  EXPECT_EQ(outcome.log.empty(), world().rank() != 0) << outcome.log;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "comm/patience.hpp"
 #include "comm/roll_call.hpp"
@@ -10,7 +11,7 @@
 namespace drl {
 namespace {
 
-// Two ranks on each of two hosts.
+// Returns two ranks on each of two hosts, without problems.
 std::vector<GpuIdentity> good_ranks() {
   const GpuIdentity common{.host = "",
                            .gpu = "H200",
@@ -28,8 +29,8 @@ std::vector<GpuIdentity> good_ranks() {
   return ranks;
 }
 
-// What check_identities says of it; "" if it is content.
-std::string objection(const std::vector<GpuIdentity>& ranks, bool may_share = false) {
+// Returns the error message of check_identities, or "" if it throws none.
+std::string error_of(const std::vector<GpuIdentity>& ranks, bool may_share = false) {
   try {
     check_identities(ranks, may_share);
     return "";
@@ -38,55 +39,47 @@ std::string objection(const std::vector<GpuIdentity>& ranks, bool may_share = fa
   }
 }
 
-TEST(CheckIdentities, ContentWithRanksThatFit) {
-  EXPECT_EQ(objection(good_ranks()), "");
-  EXPECT_EQ(objection({good_ranks()[0]}), "");
+TEST(CheckIdentities, AcceptsMatchingRanks) {
+  EXPECT_EQ(error_of(good_ranks()), "");
+  EXPECT_EQ(error_of({good_ranks()[0]}), "");
 }
 
-TEST(CheckIdentities, NamesRanksOnOneGpu) {
+TEST(CheckIdentities, ReportsRanksOnOneGpu) {
   std::vector<GpuIdentity> ranks = good_ranks();
   ranks[3].uuid = ranks[2].uuid, ranks[3].pci = ranks[2].pci;
-  EXPECT_EQ(
-      objection(ranks),
-      "ranks 2, 3 on node2 would compute on the same GPU (H200, 0000:00:00, GPU-2): start as many ranks on a host "
-      "as it has GPUs (srun --ntasks-per-node), and let each see all of them (srun "
-      "--gpu-bind=none, CUDA_VISIBLE_DEVICES)");
-  EXPECT_EQ(objection(ranks, true), "");
+  expect_mentions(error_of(ranks), {"ranks 2, 3 on node2", "same GPU", "(H200, 0000:00:00, GPU-2)",
+                                    "srun --ntasks-per-node", "srun --gpu-bind=none", "CUDA_VISIBLE_DEVICES"});
+  EXPECT_EQ(error_of(ranks, true), "");
 }
 
-TEST(CheckIdentities, KnowsAGpuByEitherName) {
-  std::vector<GpuIdentity> containers = good_ranks();  // of one host, each with a name of its own
+TEST(CheckIdentities, RecognisesAGpuByUuidOrPciAddress) {
+  std::vector<GpuIdentity> containers = good_ranks();  // on one machine, with different host names
   containers[3].uuid = containers[0].uuid;
-  EXPECT_EQ(objection(containers).find("rank 0 on node1; rank 3 on node2 would compute on the same GPU"), 0);
+  expect_mentions(error_of(containers), {"rank 0 on node1; rank 3 on node2", "same GPU"});
   std::vector<GpuIdentity> parts = good_ranks();  // of a GPU, by MIG: NCCL refuses them
   parts[1].pci = parts[0].pci;
-  EXPECT_EQ(objection(parts).find("ranks 0, 1 on node1 would compute on the same GPU"), 0);
+  expect_mentions(error_of(parts), {"ranks 0, 1 on node1", "same GPU"});
   std::vector<GpuIdentity> nameless = good_ranks();
   for (GpuIdentity& rank : nameless) rank.uuid = "";
-  EXPECT_EQ(objection(nameless), "");
+  EXPECT_EQ(error_of(nameless), "");
 }
 
-TEST(CheckIdentities, NamesWhoDiffers) {
+TEST(CheckIdentities, ReportsRanksThatDiffer) {
   std::vector<GpuIdentity> ranks = good_ranks();
   ranks[1].build = "0.1.0 (cf3dcff)";
   ranks[2].nccl = ranks[3].nccl = "2.27.3";
   ranks[3].driver = "";
-  EXPECT_EQ(objection(ranks),
-            "the ranks run different builds of drl (0.1.0 (808f62d) (rank 0 on node1; ranks 2, 3 on node2), "
-            "0.1.0 (cf3dcff) (rank 1 on node1)): start the same program on all hosts");
+  expect_mentions(error_of(ranks), {"builds", "0.1.0 (808f62d) (rank 0 on node1; ranks 2, 3 on node2)",
+                                    "0.1.0 (cf3dcff) (rank 1 on node1)"});
   ranks[1].build = ranks[0].build;
-  EXPECT_EQ(
-      objection(ranks),
-      "the ranks use different versions of NCCL (2.28.9 (ranks 0, 1 on node1), 2.27.3 (ranks 2, 3 on node2)): let "
-      "all hosts load the same library (modules, LD_LIBRARY_PATH)");
+  expect_mentions(error_of(ranks),
+                  {"NCCL", "2.28.9 (ranks 0, 1 on node1)", "2.27.3 (ranks 2, 3 on node2)", "LD_LIBRARY_PATH"});
   ranks[2].nccl = ranks[3].nccl = "2.28.9";
-  EXPECT_EQ(
-      objection(ranks),
-      "the hosts have different GPU drivers (580.65.06, CUDA 13.0 (ranks 0, 1 on node1; rank 2 on node2), unknown "
-      "(rank 3 on node2)): leave out the hosts with one of them (sbatch --exclude)");
+  expect_mentions(error_of(ranks), {"drivers", "580.65.06, CUDA 13.0 (ranks 0, 1 on node1; rank 2 on node2)",
+                                    "unknown (rank 3 on node2)", "sbatch --exclude"});
 }
 
-TEST(GpuIdentity, OnTheWireAndBack) {
+TEST(GpuIdentity, SurvivesTheConversionToJson) {
   const GpuIdentity identity = good_ranks()[3];
   const GpuIdentity copy = from_wire<GpuIdentity>(to_wire(identity));
   EXPECT_EQ(copy.host, "node2");
@@ -98,7 +91,7 @@ TEST(GpuIdentity, OnTheWireAndBack) {
   EXPECT_EQ(copy.build, identity.build);
 }
 
-// The texts of a proprietary and an open kernel module.
+// The texts are those of a proprietary and an open kernel module.
 TEST(GpuIdentity, Versions) {
   EXPECT_EQ(driver_version("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 22:53:14 UTC 2024\n"
                            "GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n"),
@@ -120,8 +113,8 @@ TEST(RanksText, GroupsByHostAndShortens) {
             "rank 0 on a; rank 1 on b; rank 2 on c; rank 3 on d; rank 4 on e; ranks on 2 more hosts");
 }
 
-// A tick counts for at most a quarter of a second.
-TEST(Patience, CountsTicksButNoStandstill) {
+// The time between two calls counts for at most a quarter of a second.
+TEST(Patience, DoesNotCountSuspensions) {
   using std::chrono::hours, std::chrono::milliseconds;
   const Clock::time_point start{};
   Patience patience(start);
@@ -131,13 +124,14 @@ TEST(Patience, CountsTicksButNoStandstill) {
   EXPECT_DOUBLE_EQ(patience.seconds(start + hours(5) + milliseconds(50)), 0.6);
 }
 
-// As with --distribution=cyclic ranks of a host need not be in one piece.
-TEST(Groups, AreInTheOrderOfTheirFirstRanks) {
+// With --distribution=cyclic, for example, the ranks of a host are not consecutive.
+TEST(Groups, AreOrderedByTheirFirstRank) {
   const std::vector<Group> groups = groups_of({"n1", "n2", "n1", "n2"});
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[1].text, "n2");
   EXPECT_EQ(groups[1].ranks, (std::vector<int>{1, 3}));
-  EXPECT_EQ(by_text({"A", "", "B", "A"}, {"n1", "n1", "n2", "n2"}), "A (rank 0 on n1; rank 3 on n2), B (rank 2 on n2)");
+  EXPECT_EQ(values_with_ranks({"A", "", "B", "A"}, {"n1", "n1", "n2", "n2"}),
+            "A (rank 0 on n1; rank 3 on n2), B (rank 2 on n2)");
 }
 
 }  // namespace

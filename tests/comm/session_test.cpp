@@ -7,7 +7,7 @@
 namespace drl {
 namespace {
 
-// The variables that change, "NAME=value" or "NAME" for one that goes.
+// Returns the variables that change: "NAME=value" if set, "NAME" if unset.
 std::vector<std::string> changes(const std::map<std::string, std::string>& variables, bool mpich) {
   const auto settings = host_data_only(
       [&](const char* name) {
@@ -22,8 +22,8 @@ std::vector<std::string> changes(const std::map<std::string, std::string>& varia
 
 using Texts = std::vector<std::string>;
 
-// https://eth-cscs.github.io/cscs-docs/software/communication/cray-mpich: without the GTL library, which only programs
-// that give MPI GPU data link, Cray MPICH ends them where MPICH_GPU_SUPPORT_ENABLED is 1, as it is by default at sites.
+// If MPICH_GPU_SUPPORT_ENABLED is 1, as it is by default at some sites, Cray MPICH ends programs that are not linked to
+// its GTL library. See https://eth-cscs.github.io/cscs-docs/software/communication/cray-mpich.
 TEST(HostDataOnly, GpuSupportIsSwitchedOff) {
   for (const bool mpich : {false, true}) {
     EXPECT_EQ(changes({{"MPICH_GPU_SUPPORT_ENABLED", "1"}}, mpich), Texts{"MPICH_GPU_SUPPORT_ENABLED=0"});
@@ -32,12 +32,12 @@ TEST(HostDataOnly, GpuSupportIsSwitchedOff) {
   }
 }
 
-TEST(HostDataOnly, WhatIsNotSetMayBeADefaultOfMpich) {
+TEST(HostDataOnly, UnsetVariablesMayHaveOtherDefaultsInMpich) {
   EXPECT_EQ(changes({}, true), Texts{"MPICH_GPU_SUPPORT_ENABLED=0"});
   EXPECT_EQ(changes({}, false), Texts{});
 }
 
-TEST(HostDataOnly, NoNetworkPortIsChosenByGpu) {
+TEST(HostDataOnly, NetworkPortsAreNotChosenByGpu) {
   EXPECT_EQ(changes({{"MPICH_GPU_SUPPORT_ENABLED", "0"}, {"MPICH_OFI_NIC_POLICY", "GPU"}}, true),
             Texts{"MPICH_OFI_NIC_POLICY"});
   EXPECT_EQ(changes({{"MPICH_GPU_SUPPORT_ENABLED", "0"}, {"MPICH_OFI_NIC_POLICY", "NUMA"}}, true), Texts{});

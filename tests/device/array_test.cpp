@@ -14,9 +14,9 @@
 namespace drl {
 namespace {
 
-constexpr size_t kLarge = kLazyBytes;  // 4 MiB of floats: mapped
+constexpr size_t kLarge = kLazyBytes;  // this many floats are 4 MiB, which are mapped
 
-// Plain, or of a queue of the host, where it computes or from where it copies.
+// Tests arrays without a queue, and both kinds of memory of a host queue.
 TEST(Array, IsZeroAndAlignedSmallAndLarge) {
   const auto queue = make_host_queue(available_isas().front());
   for (size_t size : {size_t{1}, size_t{17}, kLarge + 3}) {
@@ -73,7 +73,7 @@ size_t resident_bytes(Array<float>& array) {
   return page * static_cast<size_t>(std::count(in_memory.begin(), in_memory.end(), 1));
 }
 
-TEST(Array, CostsOnlyWhatIsWritten) {
+TEST(Array, TakesMemoryOnlyForPagesThatAreWritten) {
   Array<float> array(size_t{1} << 24);  // 64 MiB
   EXPECT_EQ(resident_bytes(array), 0U);
   array[array.size() - 1] = 1;
@@ -83,7 +83,7 @@ TEST(Array, CostsOnlyWhatIsWritten) {
 
 TEST(Array, TooLargeIsAnError) {
   EXPECT_THROW(Array<double>(size_t{1} << 50), Error);  // beyond the address space
-  EXPECT_THROW(Array<double>(~size_t{0}), Error);       // its bytes overflow
+  EXPECT_THROW(Array<double>(~size_t{0}), Error);       // its size in bytes overflows
 }
 
 }  // namespace

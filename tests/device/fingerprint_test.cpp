@@ -9,7 +9,7 @@
 namespace drl {
 namespace {
 
-// Fields of all kinds in a queue's memory; one lies in two pieces.
+// Fields of all kinds in a queue's memory. "pieces" consists of two parts.
 struct Fields {
   explicit Fields(Isa isa) : queue(make_host_queue(isa)), scalar(*queue, 1), numbers(*queue, 203), pieces(*queue, 60) {
     scalar[0] = 0.001;
@@ -34,7 +34,7 @@ struct Fields {
   double all = 0;
 };
 
-TEST(Fingerprints, AreOneAReplicatedFieldOfTheQueue) {
+TEST(Fingerprints, CoverTheReplicatedFieldsInTheQueuesMemory) {
   std::vector<uint64_t> first;
   for (Isa isa : available_isas()) {
     Fields fields(isa);
@@ -46,9 +46,9 @@ TEST(Fingerprints, AreOneAReplicatedFieldOfTheQueue) {
   }
 }
 
-// A bit that flips, two numbers that change places, a sign of zero: each shows in its field, and what lies between the
-// pieces does not.
-TEST(Fingerprints, TellDifferentNumbersApart) {
+// A flipped bit, two swapped numbers and the sign of a zero each change their field's fingerprint. Memory between the
+// parts does not affect it.
+TEST(Fingerprints, ChangeWithTheirField) {
   Fields fields(available_isas().back());
   const std::vector<uint64_t> same = fields.by_field();
   const auto expect_change = [&](std::vector<bool> changed) {

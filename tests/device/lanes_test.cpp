@@ -22,7 +22,7 @@ constexpr int width_of(CopyRows<K>) {
   return K;
 }
 
-TYPED_TEST(RowsOf, ColumnsBecomeTheRowsAgainAndNoOther) {
+TYPED_TEST(RowsOf, AreRestoredFromTheirColumns) {
   const size_t size = kNumbers * width_of(TypeParam{});
   std::vector<float> from(size);
   for (size_t i = 0; i < size; ++i) from[i] = static_cast<float>(i + 1);
@@ -34,7 +34,7 @@ TYPED_TEST(RowsOf, ColumnsBecomeTheRowsAgainAndNoOther) {
   for (size_t i = 0; i < to.size(); ++i) EXPECT_EQ(to[i], i < size ? from[i] : -1);
 }
 
-TEST(Lanes, MasksTablesAndLoopsOfDifferentLengths) {
+TEST(Lanes, HaveMasksTableLookupsAndLoopsOfDifferentLengths) {
   std::vector<int32_t> x(kNumbers);
   for (int i = 0; i < kNumbers; ++i) x[i] = i + 1;
   std::vector<float> table(3 * kNumbers + 1);
@@ -54,12 +54,12 @@ TEST(Lanes, MasksTablesAndLoopsOfDifferentLengths) {
     EXPECT_EQ(all[2 * kNumbers + i], x[i] > 42);
     EXPECT_EQ(all[3 * kNumbers + i], 3 * x[i]);
   }
-  // Collatz: 1 is there at once; 27 is known for its 111 rounds.
+  // The Collatz sequence of 1 has no steps, and that of 27 has 111.
   EXPECT_EQ(all[kNumbers], 0);
   EXPECT_EQ(all[kNumbers + 26], 111);
 }
 
-// The largest quotient and those beside a multiple: never rounded up.
+// The numbers include the largest one, and neighbours of multiples, whose quotients must not be rounded up.
 TEST(Lanes, QuotientsOfLargeNumbersAreExact) {
   for (uint32_t by : {1u, 3u, 65537u, 2147483647u}) {
     std::vector<int32_t> x;

@@ -1,4 +1,4 @@
-// Function objects of these tests.
+// Function objects whose loops the tests run.
 #pragma once
 
 #include "drl/lanes.hpp"
@@ -23,7 +23,7 @@ enum MathFunction : int {
   kMathFunctions
 };
 
-// All of them at the numbers x [n].
+// Computes all functions for x [n].
 struct MathOf {
   const float* x;
   float* y;  // [kMathFunctions, n]
@@ -55,7 +55,7 @@ struct MultiplyAdd {
   }
 };
 
-// Columns of numbers x [kColumns, rows]; and the same for sums that find out how many.
+// A Load with a constant number of columns: x [kColumns, rows]. SomeColumns is the same without the constant.
 struct FewColumns {
   static constexpr int kColumns = 3;
   const float* x;
@@ -73,11 +73,11 @@ struct SomeColumns {
   }
 };
 
-// The words of counters index, index + 1, ...
+// Computes the random words of counters index, index + 1, ...
 struct RandomBits {
   uint64_t seed, index, step;
   int32_t* out;    // [4, n]
-  float* uniform;  // [n], from the first of them
+  float* uniform;  // [n], from the first word
   int64_t n;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
@@ -87,7 +87,7 @@ struct RandomBits {
   }
 };
 
-// Rows [n, K] taken apart into columns and put together again.
+// Splits rows [n, K] into columns and stores these as rows again.
 template <int K>
 struct CopyRows {
   const float* from;
@@ -101,7 +101,7 @@ struct CopyRows {
 };
 
 struct Quotients {
-  const int32_t* x;  // the bits of numbers without sign
+  const int32_t* x;  // the bits of unsigned numbers
   uint32_t by;
   int32_t* out;
   template <class F>
@@ -110,14 +110,15 @@ struct Quotients {
   }
 };
 
-// What else lanes can do beside arithmetic, of the numbers x > 0 [n].
+// Tests masks, table lookups and loops of lanes, for numbers x > 0 [n].
 struct LaneOperations {
   const int32_t* x;
   const float* table;
   int32_t bound;
-  int32_t *bits, *rounds;  // [n], of the mask x > bound; until x / 2 (or 3 x + 1 of odd numbers) makes 1 of x
-  uint8_t* flags;          // [n], the mask
-  float* looked_up;        // [n], table[3 x]
+  int32_t* bits;     // [n], the lane bits of the mask x > bound
+  int32_t* steps;    // [n], the length of the Collatz sequence from x to 1
+  uint8_t* flags;    // [n], the mask
+  float* looked_up;  // [n], table[3 x]
   template <class F>
   DRL_HD void lanes(int64_t i) const {
     const Int<F> number = load<Int<F>>(x + i);
@@ -133,7 +134,7 @@ struct LaneOperations {
       count = math::select(going, count + Int<F>(1), count);
       return left != Int<F>(1);
     });
-    store(rounds + i, count);
+    store(steps + i, count);
   }
 };
 

@@ -17,9 +17,9 @@ using namespace test;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The largest error of `ours` against the standard library in double, over a fine grid of [low, high]: relative to the
-// result, or absolute.
 enum class ErrorKind { relative, absolute };
+// Returns the largest absolute or relative error of `ours`, compared with the standard library in double on a fine grid
+// of [low, high].
 double worst_error(float (*ours)(float), double (*reference)(double), float low, float high, ErrorKind kind) {
   const int points = 400000;
   double worst = 0;
@@ -84,7 +84,7 @@ TEST(Math, ScaledCosIsTheRoundedDouble) {
   }
 }
 
-TEST(Math, WideSinAndCosAreThoseOfDouble) {
+TEST(Math, WideSinAndCosHaveDoublePrecision) {
   for (const double range : {0.9, 10.0, 1e5})
     for (int i = -200000; i <= 200000; ++i) {
       const double x = range * i / 200000;
@@ -109,12 +109,12 @@ TEST(Math, LimitsAreTheMathematicalOnes) {
   EXPECT_EQ(math::cos(0.0f), 1.0f);
 }
 
-TEST(Math, NaNIsNotLost) {
+TEST(Math, NaNStaysNaN) {
   for (auto function : {our_sin, our_cos, our_exp, our_log, our_tanh}) EXPECT_TRUE(std::isnan(function(kNaN)));
   EXPECT_TRUE(std::isnan(math::clamp(kNaN, -1.0f, 1.0f)));
 }
 
-TEST(Math, ClampMinMax) {
+TEST(Math, ClampMinMaxFloorAbsAndSqrtHaveTheirUsualValues) {
   EXPECT_EQ(math::clamp(2.0f, -1.0f, 1.0f), 1.0f);
   EXPECT_EQ(math::clamp(-2.0f, -1.0f, 1.0f), -1.0f);
   EXPECT_EQ(math::clamp(0.5f, -1.0f, 1.0f), 0.5f);
@@ -125,7 +125,7 @@ TEST(Math, ClampMinMax) {
   EXPECT_EQ(math::sqrt(2.25f), 1.5f);
 }
 
-// Small and large, on a grid and not, to infinity and NaN.
+// Returns small and large numbers, on a grid and in between, with infinity and NaN.
 std::vector<float> numbers() {
   std::vector<float> x = {0.0f, -0.0f, kInfinity, -kInfinity, kNaN, 1e-45f, 1e-39f, 3e38f, -3e38f};
   for (int i = 0; i < 4096; ++i) x.push_back(-30.0f + 0.0147f * static_cast<float>(i));
@@ -133,7 +133,7 @@ std::vector<float> numbers() {
   return x;
 }
 
-TEST(Math, HasTheSameBitsOnEveryInstructionSetInPacksAndAlone) {
+TEST(Math, IsBitIdenticalOnEveryInstructionSetInPacksAndLaneByLane) {
   const std::vector<float> x = numbers();
   const auto n = static_cast<int64_t>(x.size());
   const std::vector<float> y = in_every_way([&](const Loops& loops) {
@@ -141,7 +141,7 @@ TEST(Math, HasTheSameBitsOnEveryInstructionSetInPacksAndAlone) {
     loops(n, MathOf{x.data(), y.data(), n});
     return y;
   });
-  // As this unit computes them, too.
+  // The same functions, compiled in this unit, must give the same results.
   float (*const here[])(float) = {our_sin,
                                   our_cos,
                                   our_exp,
@@ -164,7 +164,7 @@ TEST(Math, HasTheSameBitsOnEveryInstructionSetInPacksAndAlone) {
     }
 }
 
-// 1 - a^2 of a near 1: what two roundings lose, one keeps.
+// Computes a^2 - round(a^2) for a near 1. Rounding twice loses this difference, and rounding once keeps it.
 TEST(Math, FmaRoundsOnceWhereTheInstructionSetCan) {
   std::vector<float> a, c;
   for (int i = 0; i < 100; ++i) a.push_back(1 + static_cast<float>(i) * 0x1p-20f), c.push_back(-a.back() * a.back());

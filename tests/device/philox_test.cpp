@@ -17,7 +17,7 @@ using Array4 = std::array<uint32_t, 4>;
 
 Array4 words(const Words4& w) { return {w[0], w[1], w[2], w[3]}; }
 
-// Random123's tests/kat_vectors, the three lines "philox4x32 10".
+// The expected numbers are the three lines "philox4x32 10" of tests/kat_vectors in Random123.
 TEST(Philox, MatchesThePublishedVectors) {
   EXPECT_EQ(words(philox(Words4{{0, 0, 0, 0}}, {{0, 0}})), (Array4{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(words(philox(Words4{{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}}, {{0xffffffff, 0xffffffff}})),
@@ -26,8 +26,8 @@ TEST(Philox, MatchesThePublishedVectors) {
             (Array4{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-// pi's first digits, laid out as the comment above random_bits says.
-TEST(Philox, RandomBitsLaysOutItsCounter) {
+// Uses the first digits of pi, arranged as the comment of random_bits describes.
+TEST(Philox, RandomBitsLaysOutItsCounterAsDocumented) {
   const uint64_t seed = 0x299f31d0'a4093822, index = 0x8a2e'243f6a88, step = 0x1319'85a308d3;
   const Words4 expected = philox(Words4{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, {{0xa4093822, 0x299f31d0}});
   EXPECT_EQ(words(random_bits(seed, Purpose{0x03}, index, step, 0x707344)), words(expected));
@@ -57,7 +57,8 @@ TEST(Philox, UniformsCoverZeroToBelowOne) {
   EXPECT_EQ(uniform01(0xffffffffu, 0xffffffffu), 1.0 - 0x1p-53);
 }
 
-// Moments of a uniform: mean 1/2 with deviation 1/sqrt(12 n), variance 1/12; five deviations are allowed.
+// The mean of n uniforms is 1/2 with standard deviation 1/sqrt(12 n), and their variance is 1/12. Five standard
+// deviations are allowed.
 TEST(Philox, UniformsHaveTheMomentsOfAUniform) {
   const int n = 100000;
   double sum = 0, sum_of_squares = 0;
@@ -71,8 +72,8 @@ TEST(Philox, UniformsHaveTheMomentsOfAUniform) {
   EXPECT_NEAR(sum_of_squares / n - mean * mean, 1.0 / 12, 5 * 0.0745 / std::sqrt(n));
 }
 
-// Also where the index passes 2^32 between two lanes.
-TEST(Philox, LanesHaveTheNumbersOfTheirIndices) {
+// The index crosses 2^32 between two lanes.
+TEST(Philox, EachLaneHasTheNumbersOfItsIndex) {
   const int64_t n = 101;
   const uint64_t first = (uint64_t{7} << 32) - 50;
   test::in_every_way([&](const test::Loops& loops) {

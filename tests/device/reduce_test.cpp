@@ -15,7 +15,7 @@ using namespace test;
 
 constexpr int kColumns = FewColumns::kColumns;
 
-// Whole numbers have exact sums.
+// The sums of integers are exact.
 TEST(Reduce, SumsColumnsOfAnyNumberOfRows) {
   for (const int64_t rows : {1, 15, 16, 17, 1003}) {
     std::vector<float> x;
@@ -34,8 +34,9 @@ TEST(Reduce, SumsColumnsOfAnyNumberOfRows) {
   }
 }
 
-// Rounding shows the order: that of 16 lanes, whether their sums wait in registers or in memory.
-TEST(Reduce, HasOneOrder) {
+// The rounding depends on the order of the additions. This order must be that of 16 lanes, for sums in registers and for
+// sums in memory.
+TEST(Reduce, AddsInAFixedOrder) {
   constexpr int64_t rows = 777;
   std::vector<float> x;
   for (int64_t i = 0; i < kColumns * rows; ++i) x.push_back(static_cast<float>(i % 2 ? 1e-12 * i : 1e9 / (i + 1)));

@@ -1,4 +1,4 @@
-# Of all units that drl_hot_sources has seen so far.
+# Adds a test for each unit that drl_hot_sources has registered so far.
 get_property(units GLOBAL PROPERTY DRL_HOT_UNITS)  # library=namespace
 foreach(unit ${units})
   string(REGEX MATCH "(.*)=(.*)" pair ${unit})

@@ -1,5 +1,5 @@
-// Loaded before MPI (LD_PRELOAD): one fault, which FAULT names, and another host's name, HOST_NAME. Where FAULT is the
-// name of a call below, that call fails.
+// Library for LD_PRELOAD that plants the fault named by the environment variable FAULT and replaces the host's name by
+// HOST_NAME. If FAULT is the name of an MPI call below, that call fails.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>
@@ -25,14 +25,14 @@ Function* real(const char* name) {
 
 extern "C" {
 
-// stop: the process stops as soon as MPI has started, as in a debugger or on a dying node.
+// FAULT=stop stops the process as soon as MPI has started, as a debugger or a dying node does.
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   const int result = real<decltype(MPI_Init_thread)>("MPI_Init_thread")(argc, argv, required, provided);
   if (fault_is("stop")) kill(getpid(), SIGSTOP);
   return result;
 }
 
-// wrong_sum: another first number takes part. lost: what never comes is waited for.
+// FAULT=wrong_sum changes the first number of the data. FAULT=lost waits for a message that nobody sends.
 int MPI_Iallreduce(const void* send, void* data, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                    MPI_Request* request) {
   static int never;
@@ -79,7 +79,7 @@ int gethostname(char* name, size_t size) noexcept {
   return 0;
 }
 
-// no_end
+// FAULT=no_end never returns.
 int MPI_Finalize() {
   while (fault_is("no_end")) pause();
   return real<decltype(MPI_Finalize)>("MPI_Finalize")();

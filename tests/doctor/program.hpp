@@ -1,10 +1,11 @@
-// drl_doctor from outside.
+// Helpers for tests of the program drl_doctor.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "../support/mentions.hpp"
 #include "../support/process.hpp"
 
 namespace drl::test {
@@ -13,7 +14,7 @@ inline const std::string kDoctor = DRL_BIN "/drl_doctor";
 
 inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// The line of a check, with its remedy: "failed   MPI start  ...", "" if there is none.
+// Returns the line of a check, "failed   MPI start  ...", with its remedy; "" if the report does not contain the check.
 inline std::string lines_of_check(const std::string& report, const std::string& name) {
   for (size_t begin = 0, end; begin < report.size(); begin = end + 1) {
     end = report.find('\n', begin);
@@ -23,6 +24,17 @@ inline std::string lines_of_check(const std::string& report, const std::string& 
     return report.substr(begin, end - begin);
   }
   return "";
+}
+
+// Expects the check `name` in the report, with this status ("failed", or "" for any) and with `parts` in its lines.
+inline void expect_check(const Result& result, const std::string& name, const std::string& status,
+                         std::initializer_list<std::string_view> parts, const char* file = __builtin_FILE(),
+                         int line = __builtin_LINE()) {
+  const std::string found = lines_of_check(result.out, name);
+  if (found.empty() || !found.starts_with(status))
+    ADD_FAILURE_AT(file, line) << "the check \"" << name << "\" is not " << status << ": " << found << "\n"
+                               << result.out << result.err;
+  expect_mentions(found, parts, file, line);
 }
 
 }  // namespace drl::test

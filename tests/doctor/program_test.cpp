@@ -1,4 +1,4 @@
-// drl_doctor alone.
+// Tests of drl_doctor with one rank.
 #include "program.hpp"
 
 #include <ctime>
@@ -12,17 +12,17 @@ class Doctor : public testing::Test {
   Result run(const Words& options, const Process::Variables& variables = {}) const {
     return run_program(Words{kDoctor, "--runs_dir", (folder / "runs").string()} + options, variables);
   }
-  void expect_usage_error(const Words& options, const std::string& part) const {
+  void expect_usage_error(const Words& options, std::initializer_list<std::string_view> parts) const {
     const Result result = run(options);
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(result.out, "");
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    EXPECT_TRUE(holds(result.err, part)) << result.err;
+    expect_mentions(result.err, parts);
   }
   TempFolder folder;
 };
 
-TEST_F(Doctor, FindsThisMachineWell) {
+TEST_F(Doctor, FindsNoFailureOnThisMachine) {
   const Result result = run({});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_TRUE(result.out.starts_with("drl_doctor ")) << result.out;
@@ -31,10 +31,10 @@ TEST_F(Doctor, FindsThisMachineWell) {
                            "all-reduce", "GPUs", "run directory", "time left"})
     EXPECT_NE(lines_of_check(result.out, name), "") << name << " in " << result.out;
   EXPECT_FALSE(holds(result.out, "failed")) << result.out;
-  EXPECT_TRUE(folder.names().empty()) << "something was left behind";
+  EXPECT_TRUE(folder.names().empty()) << "files were left behind";
 }
 
-TEST_F(Doctor, WritesAllAsJson) {
+TEST_F(Doctor, SavesTheReportAsJson) {
   const Result result = run({"--json", folder / "found.json"});
   ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
   const auto json = nlohmann::json::parse(slurp(folder / "found.json"));
@@ -48,52 +48,55 @@ TEST_F(Doctor, WritesAllAsJson) {
   }
 }
 
-// Paths may hold any bytes, JSON does not.
-TEST_F(Doctor, WritesAPathThatIsNoUtf8) {
+// Paths may contain any bytes; JSON must be UTF-8.
+TEST_F(Doctor, SavesAPathThatIsNotUtf8) {
   const std::string runs = folder / "runs\xff";
   const Result result = run_program({kDoctor, "--runs_dir", runs, "--json", folder / "found.json"});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_TRUE(holds(slurp(folder / "found.json"), "/runs\xef\xbf\xbd: writable"));  // the replacement character
+  EXPECT_TRUE(holds(slurp(folder / "found.json"), "/runs\xef\xbf\xbd"));  // U+FFFD, the replacement character
 }
 
-TEST_F(Doctor, AFolderThatCannotBeWrittenFails) {
+TEST_F(Doctor, FailsIfTheRunDirectoryCannotBeWritten) {
   const Result result = run_program({kDoctor, "--runs_dir", "/proc/runs", "--json", folder / "found.json"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_TRUE(lines_of_check(result.out, "run directory").starts_with("failed   run directory")) << result.out;
-  EXPECT_TRUE(holds(lines_of_check(result.out, "run directory"), "cannot be written")) << result.out;
-  EXPECT_TRUE(holds(lines_of_check(result.out, "run directory"), "-> choose another with --runs_dir")) << result.out;
+  const std::string found = lines_of_check(result.out, "run directory");
+  EXPECT_TRUE(found.starts_with("failed ")) << result.out;
+  expect_mentions(found, {"/proc/runs", "->", "--runs_dir"});
   EXPECT_TRUE(holds(result.out, ", 1 failed\n")) << result.out;
   EXPECT_EQ(nlohmann::json::parse(slurp(folder / "found.json")).at("exit_code"), 1);
 }
 
-TEST_F(Doctor, SaysThatItsFileIsNotWritten) {
+TEST_F(Doctor, FailsIfItsJsonFileCannotBeWritten) {
   const Result result = run({"--json", "/dev/full"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_EQ(result.err, "error: --json /dev/full could not be written (the file system refused): name another file\n");
+  EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
+  expect_mentions(result.err, {"--json /dev/full"});
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
 }
 
-TEST_F(Doctor, TellsAJobsTime) {
+TEST_F(Doctor, ReportsTheJobsRemainingTime) {
   const auto job = [](int64_t seconds) {
     return Process::Variables{{"SLURM_JOB_ID", "12"},
                               {"SLURM_JOB_END_TIME", std::to_string(std::time(nullptr) + seconds)}};
   };
-  EXPECT_TRUE(lines_of_check(run({}, job(100)).out, "time left").starts_with("warning  time left          only 0:01:"));
-  EXPECT_TRUE(lines_of_check(run({}, job(7200)).out, "time left").starts_with("ok       time left          "));
+  const std::string little = lines_of_check(run({}, job(100)).out, "time left");
+  EXPECT_TRUE(little.starts_with("warning ")) << little;
+  expect_mentions(little, {"0:01:", "job 12"});
+  EXPECT_TRUE(lines_of_check(run({}, job(7200)).out, "time left").starts_with("ok "));
 }
 
-TEST_F(Doctor, HelpTeaches) {
+TEST_F(Doctor, HelpShowsLaunchLinesAndOptions) {
   const Result result = run({"--help"});
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* part : {"srun -N2 --gpus-per-node=4 drl_doctor", "mpirun -n 4 drl_doctor", "--timeout", "--json",
-                           "Exit codes: 0 fine (warnings too), 1 something failed, 2 wrong usage"})
-    EXPECT_TRUE(holds(result.out, part)) << part;
+  expect_mentions(result.out, {"srun -N2 --gpus-per-node=4 drl_doctor", "mpirun -n 4 drl_doctor", "--timeout", "--json",
+                               "Exit codes: 0"});
   EXPECT_TRUE(holds(run({"--version"}).out, "drl "));
 }
 
-TEST_F(Doctor, RefusesWhatIsWrong) {
-  expect_usage_error({"--time_out", "3"}, "timeout");
-  expect_usage_error({"--timeout", "0"}, "at least 1");
-  expect_usage_error({"--json", "/nowhere/found.json"}, "--json /nowhere/found.json cannot be written");
+TEST_F(Doctor, RefusesInvalidOptions) {
+  expect_usage_error({"--time_out", "3"}, {"time_out", "timeout"});
+  expect_usage_error({"--timeout", "0"}, {"timeout", "at least 1"});
+  expect_usage_error({"--json", "/nowhere/found.json"}, {"--json /nowhere/found.json"});
   EXPECT_TRUE(folder.names().empty());
 }
 

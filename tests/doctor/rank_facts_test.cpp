@@ -1,4 +1,4 @@
-// The table of ranks.
+// Tests of the table of ranks.
 #include "doctor/rank_facts.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ RankFacts rank_on(int rank, const std::string& host, int local_rank, const std::
   return facts;
 }
 
-TEST(RankTable, NeighboursThatAreAlikeShareARow) {
+TEST(RankTable, ConsecutiveRanksThatAreEqualShareARow) {
   EXPECT_EQ(table_of({rank_on(0, "n1", 0, "0"), rank_on(1, "n1", 1, "1"), rank_on(2, "n2", 0, "0-3")}),
             "  CPU  EPYC\n"
             "\n"
@@ -27,13 +27,13 @@ TEST(RankTable, NeighboursThatAreAlikeShareARow) {
             "  2      n2    0      cpu     1      0-3\n");
 }
 
-// As where ranks are dealt out to nodes in turn.
-TEST(RankTable, OtherHostsAreOtherRows) {
+// Some launchers distribute ranks to nodes cyclically.
+TEST(RankTable, RanksOfDifferentHostsHaveTheirOwnRows) {
   const std::string table = table_of({rank_on(0, "n2", 0, "0"), rank_on(1, "n1", 0, "0"), rank_on(2, "n2", 1, "1")});
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2 + 1 + 3);
 }
 
-TEST(RankTable, WhatDiffersIsAColumn) {
+TEST(RankTable, AFactThatDiffersIsAColumn) {
   std::vector<RankFacts> ranks = {rank_on(0, "n1", 0, "0"), rank_on(1, "n1", 1, "1")};
   ranks[0].gpu = ranks[1].gpu = "H200";
   ranks[0].uuid = "GPU-a", ranks[1].uuid = "GPU-b";
@@ -46,14 +46,14 @@ TEST(RankTable, WhatDiffersIsAColumn) {
             "  1      n1    1      cpu     1      1     GPU-b\n");
 }
 
-TEST(RankTable, SixtyFourRanksAreARowANode) {
+TEST(RankTable, SixtyFourEqualRanksNeedOneRowPerNode) {
   std::vector<RankFacts> ranks;
   for (int rank = 0; rank < 64; ++rank) ranks.push_back(rank_on(rank, "n" + std::to_string(rank / 8), rank % 8, "0"));
   const std::string table = table_of(ranks);
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2 + 1 + 8);
 }
 
-TEST(RankTable, FactsTravelAsJson) {
+TEST(RankTable, FactsSurviveConversionToJson) {
   RankFacts facts = rank_on(3, "n1", 1, "4-7");
   facts.device = "cuda:1", facts.reference_blas = true;
   const auto again = nlohmann::json::parse(nlohmann::json(facts).dump()).get<RankFacts>();
@@ -62,7 +62,7 @@ TEST(RankTable, FactsTravelAsJson) {
   EXPECT_EQ(again.device, "cuda:1");
 }
 
-TEST(RankFacts, SayWhetherMpiWouldTakeGpuData) {
+TEST(RankFacts, ContainTheStateOfCraysGpuTransportLayer) {
   const auto text = [](std::optional<std::string> value) {
     return gtl_text(
         [&](const char* name) { return std::string(name) == "MPICH_GPU_SUPPORT_ENABLED" ? value : std::nullopt; });

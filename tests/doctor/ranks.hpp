@@ -1,5 +1,5 @@
-// The doctor's ranks on this machine, each perhaps a program or an environment of its own. Only Open MPI's mpirun
-// starts different ones as one.
+// Starts the doctor's ranks on this machine. Ranks may have different programs and environments; only Open MPI's mpirun
+// can start such ranks in one job.
 #pragma once
 
 #include "comm/mpi_library.hpp"
@@ -7,7 +7,7 @@
 
 namespace drl::test {
 
-// So many ranks of these words.
+// `ranks` ranks that run the command `words`.
 struct Part {
   int ranks;
   Words words;
@@ -28,7 +28,7 @@ inline Result mpirun(const std::vector<Part>& parts) {
 class RanksTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!mpi_version().starts_with("Open MPI")) GTEST_SKIP() << "these lines are those of Open MPI's mpirun";
+    if (!mpi_version().starts_with("Open MPI")) GTEST_SKIP() << "needs Open MPI's mpirun";
   }
   TempFolder folder;
 };

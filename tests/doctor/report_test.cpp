@@ -1,4 +1,4 @@
-// Lines of the report.
+// Tests of the report's lines.
 #include "doctor/report.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace drl {
 namespace {
 
-TEST(CheckLines, TheRemedyStandsBelow) {
+TEST(CheckLines, TheRemedyHasItsOwnLine) {
   EXPECT_EQ(lines_of({Status::ok, "1 h", "", "time left"}), "ok       time left          1 h\n");
   EXPECT_EQ(lines_of({Status::failed, "no", "set it", "time left"}),
             "failed   time left          no\n         -> set it\n");
@@ -22,7 +22,7 @@ TEST(CheckLines, TheSummaryCounts) {
   EXPECT_TRUE(any_failed({ok, failed}));
 }
 
-TEST(CheckLines, AMessageIsCutAtItsRemedy) {
+TEST(CheckLines, AMessageIsSplitIntoFindingAndRemedy) {
   const Check check =
       check_of_message(Status::failed, "2 ranks have only 1 GPU (0: the first; a rank needs one): use one");
   EXPECT_EQ(check.finding, "2 ranks have only 1 GPU (0: the first; a rank needs one)");

@@ -1,4 +1,4 @@
-// How ranks that wait in MPI_Init know of each other.
+// Tests of the files by which ranks that wait in MPI_Init find each other.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 namespace drl {
 namespace {
 
-TEST(WaitingRanks, SignInWhereTheRunsWillLie) {
+TEST(WaitingRanks, SignInBelowTheDirectoryOfRuns) {
   const TempFolder folder;
   const WaitingRanks ranks(folder / "not/yet/there", "job.1"), others(folder.path(), "job.2");
   EXPECT_TRUE(ranks.list().empty());
@@ -27,7 +27,7 @@ TEST(WaitingRanks, SignInWhereTheRunsWillLie) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{});
 }
 
-TEST(WaitingRanks, CannotWithoutAName) {
+TEST(WaitingRanks, CannotSignInWithoutANameOfTheLaunch) {
   const TempFolder folder;
   const WaitingRanks ranks(folder.path(), "");
   EXPECT_FALSE(ranks.sign_in(0));
@@ -36,8 +36,8 @@ TEST(WaitingRanks, CannotWithoutAName) {
 
 std::ptrdiff_t threads() { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); }
 
-// A pipe that nobody reads holds up who opens it for writing, as a slow file system does.
-TEST(StartWatch, SignsOutWhereSigningInEndsAfterTheStart) {
+// Opening a pipe for writing blocks until a reader opens it, which simulates a slow file system.
+TEST(StartWatch, SignsOutIfMpiStartsWhileItSignsIn) {
   const TempFolder folder;
   ASSERT_EQ(mkdir((folder / ".drl_doctor-job.1").c_str(), 0700), 0);
   const std::string pipe = folder / ".drl_doctor-job.1/0";
@@ -48,7 +48,8 @@ TEST(StartWatch, SignsOutWhereSigningInEndsAfterTheStart) {
   Report report(false, "");
   const std::ptrdiff_t before = threads();
   StartWatch start(watchdog, report, launch, "job.1", folder.path(), 0.4);
-  ASSERT_TRUE(wait_until([&] { return threads() > before + 1; })) << "nobody signs in, but the watchdog is there";
+  ASSERT_TRUE(wait_until([&] { return threads() > before + 1; }))
+      << "only the watchdog's thread runs, no thread signs in";
   start.started();
   EXPECT_EQ(folder.names().size(), 1u);
   const int reader = open(pipe.c_str(), O_RDONLY);
@@ -56,8 +57,8 @@ TEST(StartWatch, SignsOutWhereSigningInEndsAfterTheStart) {
   close(reader);
 }
 
-// The folder's name can be guessed.
-TEST(WaitingRanks, DoNotSignInWhereAnotherUserHasPrepared) {
+// Another user can guess the directory's name and plant a link.
+TEST(WaitingRanks, DoNotFollowALink) {
   const TempFolder folder, elsewhere;
   std::filesystem::permissions(elsewhere.path(), std::filesystem::perms::owner_all);
   std::filesystem::create_directory_symlink(elsewhere.path(), folder / ".drl_doctor-job.1");
@@ -69,7 +70,7 @@ TEST(WaitingRanks, DoNotSignInWhereAnotherUserHasPrepared) {
   EXPECT_EQ(elsewhere.names(), std::vector<std::string>{"5"});
 }
 
-TEST(WaitingRanks, CannotWhereNothingCanBeWritten) { EXPECT_FALSE(WaitingRanks("/proc", "job.1").sign_in(0)); }
+TEST(WaitingRanks, CannotSignInOnAReadOnlyFileSystem) { EXPECT_FALSE(WaitingRanks("/proc", "job.1").sign_in(0)); }
 
 }  // namespace
 }  // namespace drl

@@ -1,4 +1,4 @@
-// What does not end by itself is ended.
+// Tests of the watchdog that ends a hanging program.
 #include "doctor/watchdog.hpp"
 
 #include <gtest/gtest.h>
@@ -14,52 +14,53 @@ namespace {
 
 using std::chrono::seconds;
 
-// Tests that end the process do so in a process of their own.
+// These tests end the process, so each runs in its own process.
 class WatchdogDeathTest : public testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-TEST_F(WatchdogDeathTest, ActsInTheirOrderAndThenEnds) {
+TEST_F(WatchdogDeathTest, RunsItsActionsInOrderAndEndsTheProcess) {
   EXPECT_EXIT(
       {
         Watchdog watchdog;
-        watchdog.expect({{0.01, [] { std::fputs("first ", stderr); }}, {0.02, [] { std::fputs("last", stderr); }}});
+        watchdog.arm({{0.01, [] { std::fputs("first ", stderr); }}, {0.02, [] { std::fputs("last", stderr); }}});
         std::this_thread::sleep_for(seconds(60));
       },
       testing::ExitedWithCode(1), "^first last$");
 }
 
-TEST_F(WatchdogDeathTest, ALaterStepHasItsOwnTime) {
+TEST_F(WatchdogDeathTest, ALaterStepHasItsOwnDeadlines) {
   EXPECT_EXIT(
       {
         Watchdog watchdog;
-        watchdog.expect({{3600, [] {}}});
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it waits for that by now
-        watchdog.expect({{0.01, [] { std::fputs("second", stderr); }}});
+        watchdog.arm({{3600, [] {}}});
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(100));  // the watchdog's thread waits for that deadline now
+        watchdog.arm({{0.01, [] { std::fputs("second", stderr); }}});
         std::this_thread::sleep_for(seconds(60));
       },
       testing::ExitedWithCode(1), "^second$");
 }
 
-TEST(Watchdog, ALaterStepCallsOffTheOneBefore) {
-  std::atomic<int> acts = 0;
+TEST(Watchdog, ALaterStepCancelsThePreviousOne) {
+  std::atomic<int> actions = 0;
   Watchdog watchdog;
-  watchdog.expect({{0.1, [&] { acts += 1; }}, {3600, [] {}}});
-  watchdog.expect({{3600, [&] { acts += 1; }}});
+  watchdog.arm({{0.1, [&] { actions += 1; }}, {3600, [] {}}});
+  watchdog.arm({{3600, [&] { actions += 1; }}});
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  EXPECT_EQ(acts, 0);
-  watchdog.rest();
+  EXPECT_EQ(actions, 0);
+  watchdog.disarm();
 }
 
-TEST(Watchdog, ThatRestsLetsGo) {
+TEST(Watchdog, DisarmCancelsTheDeadlines) {
   Watchdog watchdog;
-  watchdog.expect({{0.05, [] {}}});
-  watchdog.rest();
+  watchdog.arm({{0.05, [] {}}});
+  watchdog.disarm();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
 }
 
-TEST(DoneWithin, LeavesBehindWhatLasts) {
+TEST(DoneWithin, ReturnsFalseForWorkThatLastsLonger) {
   EXPECT_TRUE(done_within(60, [] {}));
   EXPECT_FALSE(done_within(0.05, [] { std::this_thread::sleep_for(seconds(3600)); }));
 }

@@ -1,4 +1,4 @@
-// A task whose numbers break.
+// A task whose values become infinite or NaN.
 #pragma once
 
 #include "drl/math.hpp"
@@ -6,12 +6,12 @@
 
 namespace drl {
 
-// Its choices: nothing, or that the state, the reward, or what is seen is no number any more. Nothing is left of an
-// episode after its fourth step.
+// The action selects which value is not finite: none, the state, the actor's observation, the critic's observation or
+// the reward. The horizon is finite: an episode terminates after four steps.
 template <class F>
 struct BreakingTask {
   struct State {
-    F x, lifetime;  // the second is drawn once
+    F x, lifetime;  // lifetime is drawn once, in create()
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("x", x);
@@ -39,11 +39,11 @@ struct BreakingTask {
   }
   template <class Out>
   DRL_HD static void observe(const State& s, Out obs) {
-    obs[0] = s.x * s.x;  // of 1e30: infinite
+    obs[0] = s.x * s.x;  // infinite for 1e30
   }
   template <class Out>
   DRL_HD static void observe_critic(const State& s, Out obs) {
-    obs[0] = math::sqrt(s.x);  // of -1: no number
+    obs[0] = math::sqrt(s.x);  // NaN for -1
   }
 };
 

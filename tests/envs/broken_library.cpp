@@ -1,11 +1,11 @@
-// Libraries with one thing wrong: BROKEN says what.
+// Task libraries with one fault each, selected by a macro BROKEN_....
 #include "drl/task_abi.hpp"
 
 #define SYMBOL extern "C" __attribute__((visibility("default")))
 
 #if defined(BROKEN_fast_math) && defined(__SSE__)
 #include <xmmintrin.h>
-// As start-up code of -ffast-math: flush-to-zero, denormals are zero.
+// Does what the start-up code of -ffast-math does: sets flush-to-zero and denormals-are-zero.
 __attribute__((constructor)) static void fast_math() { _mm_setcsr(_mm_getcsr() | 0x8040); }
 #endif
 
@@ -47,7 +47,7 @@ const TaskLibrary* table() {
 #elif defined(BROKEN_loops)
   record.host = nullptr;
 #elif defined(BROKEN_state)
-  record.trouble = "its State::describe does not name every member once";
+  record.trouble = "State::describe is wrong";
 #endif
   return &library;
 }

@@ -1,4 +1,4 @@
-// What a task can say, done by the executor: against one environment that is stepped by hand.
+// Compares the executor with one environment that is stepped by hand, for everything that a task can define.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,18 +38,18 @@ float random01(int64_t env, int64_t step, int number) {
   return uniform01(random_bits(1, Purpose::benchmark, static_cast<uint64_t>(env), static_cast<uint64_t>(step))[number]);
 }
 
-// A robot whose frames, action and reward are made here.
+// A robot whose history, action scaling and reward are computed here.
 class OneRobot {
  public:
   OneRobot(int64_t index, const Robot::Params& params) : index_(static_cast<uint64_t>(index)), params_(params) {
     restart(0);
   }
-  // The reward.
+  // Takes step t and returns the reward.
   float step(const float* policy_action, uint64_t t) {
     const float action[] = {0.25f + 0.5f * policy_action[0], 2 * policy_action[1]};
     Draws<float> draws(kSeed, index_, t, Purpose::step);
     result = Robot::step(state, action, draws, params_);
-    see(t, Purpose::observe);
+    observe(t, Purpose::observe);
     frames.pop_front();
     return 2.0f * result.terms[0] + -0.5f * result.terms[1];
   }
@@ -57,9 +57,9 @@ class OneRobot {
     Draws<float> draws(kSeed, index_, t, Purpose::reset);
     Robot::reset(state, draws, params_);
     frames.clear();
-    for (int k = 0; k < 3; ++k) see(t, Purpose::first_observe);
+    for (int k = 0; k < 3; ++k) observe(t, Purpose::first_observe);
   }
-  void expect_seen(const float* obs, const float* critic, const std::string& what) const {
+  void expect_observations(const float* obs, const float* critic, const std::string& what) const {
     for (int k = 0; k < 12; ++k)
       ASSERT_EQ(obs[k], frames[static_cast<size_t>(k / 4)][static_cast<size_t>(k % 4)]) << what;
     for (int k = 0; k < 2; ++k) {
@@ -74,7 +74,7 @@ class OneRobot {
   std::deque<std::vector<float>> frames;  // the latest three
 
  private:
-  void see(uint64_t t, Purpose purpose) {
+  void observe(uint64_t t, Purpose purpose) {
     Draws<float> draws(kSeed, index_, t, purpose);
     float frame[4];
     Robot::observe(state, draws, params_, frame);
@@ -84,8 +84,8 @@ class OneRobot {
   Robot::Params params_;
 };
 
-// Weighted terms, scaled actions, history, causes, time-outs, metrics, commands and pushes.
-TEST(Robot, IsSteppedAsItSaysOnEveryInstructionSet) {
+// Covers weighted terms, scaled actions, history, ends, time-outs, metrics, commands and pushes.
+TEST(Robot, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
   constexpr int kEnvs = 37, kSteps = 120;
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));
@@ -133,7 +133,7 @@ TEST(Robot, IsSteppedAsItSaysOnEveryInstructionSet) {
         ASSERT_EQ(r.truncated[at], truncated) << what;
         if (truncated) {
           const int64_t row = last[static_cast<size_t>(env)]++ * kEnvs + env;
-          robot.expect_seen(r.last_obs + row * 12, r.last_critic_obs + row * 6, what + ", the last");
+          robot.expect_observations(r.last_obs + row * 12, r.last_critic_obs + row * 6, what + ", the last");
         }
         if (terminated || truncated) {
           expected.count += 1, expected.reward += sums.reward, expected.length += sums.length;
@@ -147,7 +147,7 @@ TEST(Robot, IsSteppedAsItSaysOnEveryInstructionSet) {
           age[static_cast<size_t>(env)] = 0;
           robot.restart(static_cast<uint64_t>(t) + 1);
         }
-        robot.expect_seen(r.obs + next * 12, r.critic_obs + next * 6, what);
+        robot.expect_observations(r.obs + next * 12, r.critic_obs + next * 6, what);
       }
     }
     const EpisodeSums actual = sums_of(envs, *queue);
@@ -155,7 +155,7 @@ TEST(Robot, IsSteppedAsItSaysOnEveryInstructionSet) {
     EXPECT_EQ(actual.count, expected.count);
     EXPECT_EQ(actual.length, expected.length);
     EXPECT_EQ(actual.ends, expected.ends);
-    for (double ended : actual.ends) EXPECT_GT(ended, 3) << "a cause is hardly ever seen";
+    for (double ended : actual.ends) EXPECT_GT(ended, 3) << "one of the ends is too rare";
     EXPECT_EQ(actual.lost, 0);
     expect_near(actual.reward, expected.reward);
     expect_near(actual.terms[0] + actual.terms[1], expected.reward);
@@ -166,7 +166,7 @@ TEST(Robot, IsSteppedAsItSaysOnEveryInstructionSet) {
   }
 }
 
-// The actor's velocities are the critic's and a normal error of deviation 0.1; the commands have none.
+// The actor's velocities are the critic's plus normal noise of standard deviation 0.1; commands have no noise.
 TEST(Robot, OnlyTheActorsObservationIsNoisy) {
   constexpr int kEnvs = 64, kSteps = 200;
   const auto queue = make_host_queue(available_isas().back());
@@ -184,19 +184,19 @@ TEST(Robot, OnlyTheActorsObservationIsNoisy) {
     sum += x, squares += x * x, products += x * y;
     for (int k = 0; k < 2; ++k) ASSERT_EQ(obs[2 + k], critic[4 + k]);
   }
-  const double size = static_cast<double>(n), root = std::sqrt(size);  // within five deviations
+  const double size = static_cast<double>(n), root = std::sqrt(size);  // tolerance: five standard deviations
   EXPECT_NEAR(sum / size, 0, 5 * 0.1 / root);
   EXPECT_NEAR(squares / size, 0.01, 5 * 0.01 * std::sqrt(2.0) / root);
   EXPECT_NEAR(products / size, 0, 5 * 0.01 / root);
 }
 
-// --env.reward.effort 0, or effort = 0 in [env.reward].
+// Weights are options: --env.reward.effort 0, or effort = 0 in [env.reward].
 TEST(Robot, WeightsAreOptions) {
   TaskParams params(record_of("Robot"));
   TaskParams::Rewards rewards = params.rewards();
   OptionTable table;
-  table.await("env");
-  table.apply_command_line({"--env.reward.effort", "3"});  // not known yet
+  table.defer_section("env");
+  table.apply_command_line({"--env.reward.effort", "3"});  // before the option is known
   table.section("env", "Task", params);
   table.section("env.reward", "Rewards", rewards);
   EXPECT_EQ(table.find("env.reward.tracking").value(), "2");
@@ -223,14 +223,15 @@ TEST(Robot, WeightsAreOptions) {
     EXPECT_EQ(r.reward[env], -1.5f * robot.result.terms[0]);
     EXPECT_EQ(r.obs[12 * (16 + env) + 8], robot.state.v[0]);
   }
-  table.await("env");
+  table.defer_section("env");
   EXPECT_THROW(table.find("env.reward.effort"), UsageError);
 }
 
-// A step's reward has the curriculum's bonus, and an episode begins with its length, as soon as the iteration is over.
-class Ladder : public testing::TestWithParam<bool> {};  // in double?
+// After an iteration ends, rewards include the curriculum's new bonus, and new episodes have its new length. The
+// parameter selects computation in double.
+class Ladder : public testing::TestWithParam<bool> {};
 
-TEST_P(Ladder, IsSteppedWithTheCurriculumOfNow) {
+TEST_P(Ladder, UsesTheCurrentCurriculum) {
   for (Isa isa : available_isas()) {
     const auto queue = make_host_queue(isa);
     TaskEnvs envs(record_of("Ladder"), {.num_envs = 21, .seed = kSeed, .exact = GetParam()}, *queue);
@@ -239,7 +240,8 @@ TEST_P(Ladder, IsSteppedWithTheCurriculumOfNow) {
     const RolloutView& r = rollout.view();
     std::fill_n(reinterpret_cast<int32_t*>(r.action), r.samples(), 0);
     envs.reset(*queue, rollout.start_row(), {});
-    const float expected[] = {2, 1, 1, 2, 8, 8, 9, 8};  // its second episode began before, its third has 4 steps
+    const float expected[] = {2, 1, 1, 2,
+                              8, 8, 9, 8};  // the curriculum changes in the second episode; the third has 4 steps
     for (int64_t t = 0; t < 8; ++t) {
       if (t == 4) {
         std::vector<float> curriculum;
@@ -258,7 +260,7 @@ TEST_P(Ladder, IsSteppedWithTheCurriculumOfNow) {
 
 INSTANTIATE_TEST_SUITE_P(FloatAndDouble, Ladder, testing::Bool());
 
-// As raw bytes by name.
+// Copies the state's fields as raw bytes, by name.
 struct Fields final : StateVisitor {
   void field(const StateField& field) override { values[field.name] = field.read(); }
   std::vector<float> floats(const std::string& name) const {
@@ -270,10 +272,10 @@ struct Fields final : StateVisitor {
   std::map<std::string, std::vector<std::byte>> values;
 };
 
-// In its second step, environment k chooses k % 5: nothing, or to break its state, observation, critic's observation
-// or reward. The broken ones begin anew at once, and are in no sum; the others end by their fourth step, which is a
-// termination where the horizon is finite.
-TEST(Breaking, LosesOneEpisodeAndNoneOfItsNumbers) {
+// In the second step, environment k takes the action k % 5, which breaks nothing, the state, the observation, the
+// critic's observation or the reward. Lost environments are reset at once, and their episodes are in no sum. The others
+// terminate at their fourth step, since the horizon is finite.
+TEST(Breaking, LostEnvironmentsAreResetAndNotCounted) {
   constexpr int kEnvs = 40;
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));

@@ -4,7 +4,8 @@
 
 namespace drl {
 
-// Counts its steps, and cuts each episode in the third. It has no step limit. With an option it sees those left, too.
+// Counts its steps, and truncates each episode at the third step. It has no step limit. An option adds the number of
+// steps left to the observation.
 template <class F>
 struct CuttingTask {
   struct State {
@@ -18,7 +19,7 @@ struct CuttingTask {
     bool sees_left = false;
     template <class V>
     void describe(V& v) {
-      v("sees_left", sees_left, "the steps left are observed");
+      v("sees_left", sees_left, "observe the number of steps left");
     }
   };
 

@@ -1,4 +1,4 @@
-// Tasks that break their contract, each in one way.
+// Tasks that violate their contract, each in one way.
 #pragma once
 
 #include "drl/task.hpp"
@@ -27,7 +27,7 @@ struct FaultyTask {
   }
 };
 
-// All lanes go on as long as one does.
+// All lanes iterate until the last one is done, so that a lane depends on its neighbours.
 template <class F>
 struct LanesMeet : FaultyTask<F> {
   using typename FaultyTask<F>::State;
@@ -65,7 +65,7 @@ struct WrongTerms : FaultyTask<F> {
   }
 };
 
-// A small difference of large numbers: in float the reward is a multiple of 1/16.
+// The reward is a small difference between large numbers. In float it is a multiple of 1/16.
 template <class F>
 struct Cancels : FaultyTask<F> {
   using typename FaultyTask<F>::State;

@@ -4,7 +4,7 @@
 
 namespace drl {
 
-// Each episode is as long as the curriculum says, which grows by a step each time that the mean length reaches it.
+// The curriculum sets the length of episodes. It adds a step whenever the mean length reaches the current length.
 template <class F>
 struct LadderTask {
   struct State {
@@ -31,7 +31,7 @@ struct LadderTask {
     } curriculum;
     template <class V>
     void describe(V& v) {
-      v("first", first, "worth of an episode's first step", any_number());
+      v("first", first, "reward of an episode's first step", any_number());
     }
   };
 

@@ -4,7 +4,8 @@
 
 namespace drl {
 
-// Two levers, of three and two positions: it is seen where each should be, and each that is there is worth 1.
+// Two levers with three and two positions. The observation is the position wanted of each; each correct lever gives a
+// reward of 1.
 template <class F>
 struct LeversTask {
   struct State {

@@ -4,10 +4,10 @@
 
 namespace drl {
 
-// The tests' own tasks.
+// Returns the test tasks.
 const TaskLibrary& test_tasks();
 
-// They are known by name afterwards; as often as one likes.
+// Registers the test tasks by name. Further calls do nothing.
 inline void register_test_tasks() {
   [[maybe_unused]] static const bool once = (register_tasks(test_tasks(), "the tests"), true);
 }

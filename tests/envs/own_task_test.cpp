@@ -1,4 +1,4 @@
-// The README's example of a task is a whole one: its text is that of the header compiled here.
+// Tests of tasks that a user could write. The task that README.md shows is the header that is compiled here.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,8 +38,8 @@ TEST(OwnTask, ReadmeShowsThisHeader) {
   EXPECT_NE(readme.find("```cpp\n" + header + "```"), std::string::npos);
 }
 
-// Under a constant force of 1 N: v_n = v_0 + n dt, x_n = x_0 + n dt v_0 + dt^2 n (n + 1) / 2.
-TEST(OwnTask, MovesAsNewtonSays) {
+// With a constant force of 1 N: v_n = v_0 + n dt, x_n = x_0 + n dt v_0 + dt^2 n (n + 1) / 2.
+TEST(OwnTask, FollowsNewtonsLaw) {
   const auto queue = make_host_queue(available_isas().back());
   TaskEnvs envs(record_of("DoubleIntegrator"), {.num_envs = 8, .first_global_index = 0, .seed = 1}, *queue);
   constexpr int kSteps = 20;
@@ -55,7 +55,7 @@ TEST(OwnTask, MovesAsNewtonSays) {
   }
 }
 
-TEST(OwnTask, IsFoundByItsNameOnceItIsRegistered) {
+TEST(OwnTask, IsFoundByNameAfterRegistration) {
   EXPECT_THROW(task_spec("DoubleIntegrator"), UsageError);
   register_tasks(test_tasks(), "a test");
   EXPECT_EQ(task_origin("DoubleIntegrator"), "a test");
@@ -67,8 +67,8 @@ TEST(OwnTask, IsFoundByItsNameOnceItIsRegistered) {
   EXPECT_EQ(task_origin("DoubleIntegrator"), "a test");
 }
 
-// Without a step limit, every third episode's step cuts it: in a rollout of seven steps twice.
-TEST(OwnTask, MayCutEpisodesItself) {
+// The task has no step limit, and truncates episodes at the third step: twice in a rollout of seven steps.
+TEST(OwnTask, CanTruncateEpisodes) {
   const auto queue = make_host_queue(available_isas().back());
   TaskEnvs envs(record_of("Cutting"), {.num_envs = 5, .first_global_index = 0, .seed = 1, .random_start_ages = true},
                 *queue);
@@ -84,7 +84,7 @@ TEST(OwnTask, MayCutEpisodesItself) {
   }
 }
 
-TEST(OwnTask, MayObserveMoreByAnOption) {
+TEST(OwnTask, CanObserveMoreWithAnOption) {
   TaskParams params(record_of("Cutting"));
   OptionTable table;
   table.section("env", "Task", params);
@@ -104,7 +104,7 @@ TEST(OwnTask, MayObserveMoreByAnOption) {
         ASSERT_EQ(r.obs[2 * (t * kEnvs + env)], t % 3);
         ASSERT_EQ(r.obs[2 * (t * kEnvs + env) + 1], 3 - t % 3);
       }
-      for (int64_t k = 0; k < 2; ++k) {  // what was seen before it was cut
+      for (int64_t k = 0; k < 2; ++k) {  // the last observations of the truncated episodes
         ASSERT_EQ(r.last_obs[2 * (k * kEnvs + env)], 3);
         ASSERT_EQ(r.last_obs[2 * (k * kEnvs + env) + 1], 0);
       }
@@ -117,7 +117,7 @@ TEST(OwnTask, MayObserveMoreByAnOption) {
 using Spring = SpringTask<float>;
 constexpr uint64_t kSeed = 7;
 
-// One environment, stepped by hand with code for one lane.
+// One environment, stepped with the code for one lane.
 class OneSpring {
  public:
   OneSpring(int64_t index, const Spring::Params& params) : index_(static_cast<uint64_t>(index)), params_(params) {
@@ -125,18 +125,18 @@ class OneSpring {
     Spring::create(state, draws, params_);
     restart(0);
   }
-  // Step t of its lifetime.
+  // Takes step t of its lifetime.
   Step<float> step(float action, uint64_t t) {
-    Draws<float> draws(kSeed, index_, t, Purpose::step), seen(kSeed, index_, t, Purpose::observe);
+    Draws<float> draws(kSeed, index_, t, Purpose::step), observe_draws(kSeed, index_, t, Purpose::observe);
     const Step<float> result = Spring::step(state, &action, draws, params_);
-    Spring::observe(state, seen, params_, obs);
+    Spring::observe(state, observe_draws, params_, obs);
     Spring::observe_critic(state, critic);
     return result;
   }
   void restart(uint64_t t) {
-    Draws<float> draws(kSeed, index_, t, Purpose::reset), seen(kSeed, index_, t, Purpose::first_observe);
+    Draws<float> draws(kSeed, index_, t, Purpose::reset), observe_draws(kSeed, index_, t, Purpose::first_observe);
     Spring::reset(state, draws, params_);
-    Spring::observe(state, seen, params_, obs);
+    Spring::observe(state, observe_draws, params_, obs);
     Spring::observe_critic(state, critic);
   }
   Spring::State state{};
@@ -147,8 +147,8 @@ class OneSpring {
   Spring::Params params_;
 };
 
-// Each lane solves in as many rounds as it needs: the bits are those of one lane alone, on every instruction set.
-TEST(Spring, GivesTheBitsOfScalarCodeOnEveryInstructionSet) {
+// Lanes need different numbers of iterations. Results are bit-identical to those of a single lane.
+TEST(Spring, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
   constexpr int kEnvs = 37, kSteps = 200;
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));
@@ -182,7 +182,7 @@ TEST(Spring, GivesTheBitsOfScalarCodeOnEveryInstructionSet) {
         if (result.terminated || truncated) {
           const float mass = one.state.mass;
           one.restart(static_cast<uint64_t>(t) + 1);
-          ASSERT_EQ(one.state.mass, mass);  // which is the lifetime's
+          ASSERT_EQ(one.state.mass, mass);  // constant over the lifetime
           age = 0, ++ends;
         }
         for (int o = 0; o < 3; ++o) ASSERT_EQ(r.obs[next * 3 + o], one.obs[o]) << env << " step " << t;
@@ -190,11 +190,11 @@ TEST(Spring, GivesTheBitsOfScalarCodeOnEveryInstructionSet) {
       }
     }
     EXPECT_GT(ends, kEnvs);
-    EXPECT_GE(rounds_of_a_step.size(), 3u) << "all lanes needed as many rounds";
+    EXPECT_GE(rounds_of_a_step.size(), 3u) << "all lanes needed the same number of iterations";
   }
 }
 
-// Its equation for v', which grows with v', solved in double by halving an interval.
+// Solves the spring's equation for v' in double by bisection; its residual grows with v'.
 double solve(double x, double v, double mass, double force) {
   const double dt = 0.05;
   const auto rest = [&](double w) {
@@ -206,7 +206,7 @@ double solve(double x, double v, double mass, double force) {
   return (low + high) / 2;
 }
 
-TEST(Spring, StepsAsTheEquationSolvedInDouble) {
+TEST(Spring, AgreesWithTheEquationSolvedInDouble) {
   Spring::Params calm;
   calm.gust = 0;
   for (int64_t index = 0; index < 50; ++index) {
@@ -225,7 +225,7 @@ TEST(Spring, StepsAsTheEquationSolvedInDouble) {
   }
 }
 
-// The options are the header's: a spring twice as stiff, by its option, is the task with that parameter.
+// Setting an option equals changing the parameter in the header.
 TEST(Spring, TakesItsParametersFromOptions) {
   TaskParams params(record_of("Spring"));
   OptionTable table;
@@ -256,7 +256,7 @@ TEST(Spring, TakesItsParametersFromOptions) {
   }
 }
 
-// create, reset, step and observe draw from streams of their own.
+// create, reset, step and observe draw from separate streams.
 TEST(Spring, DrawsOfDifferentPurposesDiffer) {
   std::set<float> numbers;
   for (Purpose purpose : {Purpose::create, Purpose::reset, Purpose::step, Purpose::observe, Purpose::first_observe})
@@ -264,7 +264,8 @@ TEST(Spring, DrawsOfDifferentPurposesDiffer) {
   EXPECT_EQ(numbers.size(), 5u);
 }
 
-// Mean 0, variance 1, and the share beyond one deviation, of a normal distribution; within five deviations.
+// Compares the mean, the variance and the share beyond one standard deviation with a normal distribution. The tolerance
+// is five standard deviations.
 TEST(Spring, NormalDrawsAreNormal) {
   constexpr int kCount = 100000;
   double sum = 0, squares = 0, beyond = 0;
@@ -277,8 +278,8 @@ TEST(Spring, NormalDrawsAreNormal) {
   EXPECT_NEAR(beyond / kCount, 0.317311, 5 * std::sqrt(0.3173 * 0.6827 / kCount));
 }
 
-// In double they are the same numbers, but for what floats round.
-TEST(Spring, DrawsInDoubleAreThoseInFloat) {
+// Draws in double and in float are the same numbers, except for rounding.
+TEST(Spring, DrawsInDoubleAgreeWithThoseInFloat) {
   for (uint64_t k = 0; k < 20000; ++k) {
     Draws<float> numbers(1, k, 3, Purpose::step);
     Draws<double> exact(1, k, 3, Purpose::step);

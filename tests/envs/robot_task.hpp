@@ -4,16 +4,16 @@
 
 namespace drl {
 
-// A point on a plane follows a velocity that is commanded anew every 10 steps, and is pushed now and then. It says all
-// that a task can: weighted terms, metrics, causes, history, noise on the actor's observation only, and actions that
-// are cut, scaled and shifted in each dimension.
+// A point on a plane follows a commanded velocity, which changes every 10 steps, and is pushed at random times. It uses
+// nearly everything that a task can define: weighted terms, metrics, ends, history, noise on the actor's observation
+// only, and actions that are clipped, scaled and shifted in each dimension.
 template <class F>
 struct RobotTask {
   using S = Scalar<F>;
   struct State {
     F p[2], v[2];  // m, m/s
     F command[2];  // m/s
-    Int<F> steps;  // since the command
+    Int<F> steps;  // since the last command
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("p", p);
@@ -26,8 +26,8 @@ struct RobotTask {
     S push = S(0.5), push_share = S(0.05), noise = S(0.1);
     template <class V>
     void describe(V& v) {
-      v("push", push, "largest change of velocity by a push", at_least(0), unit("m/s"));
-      v("noise", noise, "deviation of what the actor sees", at_least(0));
+      v("push", push, "largest change of velocity in a push", at_least(0), unit("m/s"));
+      v("noise", noise, "standard deviation of the actor's noise", at_least(0));
     }
   };
 

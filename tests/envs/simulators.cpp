@@ -1,7 +1,7 @@
 #include "simulators.hpp"
 
 #include "drl/task_table_unit.hpp"
-// Behind it, as in a library's table.
+// These must follow the table unit's header, as in a task library.
 #include "../../examples/own_simulator/arm.hpp"
 #include "small_simulators.hpp"
 

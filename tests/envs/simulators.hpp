@@ -4,7 +4,7 @@
 
 namespace drl {
 
-// The simulator of examples/own_simulator, Arm, then those of small_simulators.hpp.
+// Returns Arm, the simulator of examples/own_simulator, and then those of small_simulators.hpp.
 const TaskLibrary& test_simulators();
 
 }  // namespace drl

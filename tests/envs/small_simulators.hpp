@@ -1,4 +1,4 @@
-// Simulators that go wrong, and one that counts.
+// A simulator that counts, and simulators that fail.
 #pragma once
 
 #include <stdexcept>
@@ -8,8 +8,8 @@
 
 namespace drl {
 
-// Its observation is its global index times 1000 and the steps of its episode; the critic sees the action too. Cuts
-// every fourth step.
+// Each environment observes 1000 times its global index, and the number of steps of its episode. The critic also
+// observes the last action. Episodes are truncated at their fourth step.
 class Counter {
  public:
   static constexpr const char* name = "Counter";
@@ -47,7 +47,7 @@ class Counter {
   std::vector<uint8_t> last_;
 };
 
-// The environment of global index 20 throws in its third step.
+// The environment with global index 20 throws in its third step.
 class Thrower : public Counter {
  public:
   static constexpr const char* name = "Thrower";
@@ -61,15 +61,17 @@ class Thrower : public Counter {
   }
 };
 
+// Its constructor throws.
 class Unmakeable : public Counter {
  public:
   static constexpr const char* name = "Unmakeable";
   explicit Unmakeable(const SimulatorConfig& config) : Counter(config) { throw std::runtime_error("no such model"); }
 };
 
-class Nameless : public Counter {
+// Gives two arrays of its state the same name.
+class SameNames : public Counter {
  public:
-  static constexpr const char* name = "Nameless";
+  static constexpr const char* name = "SameNames";
   using Counter::Counter;
   template <class V>
   void visit_state(V& visit) {
@@ -83,4 +85,4 @@ class Nameless : public Counter {
 DRL_SIMULATOR(drl::Counter)
 DRL_SIMULATOR(drl::Thrower)
 DRL_SIMULATOR(drl::Unmakeable)
-DRL_SIMULATOR(drl::Nameless)
+DRL_SIMULATOR(drl::SameNames)

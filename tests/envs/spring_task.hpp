@@ -4,8 +4,8 @@
 
 namespace drl {
 
-// A mass on a hardening spring, too stiff for explicit steps: implicit Euler, whose equation each lane solves by
-// Newton's method in as many rounds as it needs. The mass is drawn once for each environment; the critic knows it.
+// A mass on a hardening spring that is too stiff for explicit steps. Each lane solves the equation of implicit Euler by
+// Newton's method, with as many iterations as it needs. The mass is drawn once per environment; the critic observes it.
 template <class F>
 struct SpringTask {
   using S = Scalar<F>;
@@ -13,7 +13,7 @@ struct SpringTask {
     F x, v;         // m, m/s
     F mass;         // kg
     F past[2];      // the positions before the last two steps
-    Int<F> rounds;  // of Newton's method in this episode
+    Int<F> rounds;  // iterations of Newton's method in this episode
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("x", x);
@@ -29,9 +29,9 @@ struct SpringTask {
     int max_rounds = 50;
     template <class V>
     void describe(V& v) {
-      v("stiffness", stiffness, "of the spring", above(0), unit("N/m"));
-      v("gust", gust, "deviation of the force of the wind", at_least(0), unit("N"));
-      v("max_rounds", max_rounds, "of Newton's method", between(1, 1000));
+      v("stiffness", stiffness, "stiffness of the spring", above(0), unit("N/m"));
+      v("gust", gust, "standard deviation of the wind's force", at_least(0), unit("N"));
+      v("max_rounds", max_rounds, "largest number of Newton iterations", between(1, 1000));
     }
   };
 
@@ -49,7 +49,7 @@ struct SpringTask {
     s.rounds = Int<F>(0);
   }
 
-  // v' = v + dt/m (f - k x' - h x'^3 - d v'), x' = x + dt v': solved for v', from v on.
+  // Solves v' = v + dt/m (f - k x' - h x'^3 - d v'), x' = x + dt v' for v', starting from v.
   DRL_HD static Step<F> step(State& s, const F* action, Draws<F>& draws, const Params& p) {
     const F force = action[0] + p.gust * draws.normal(), share = F(p.dt) / s.mass;
     F v = s.v;

@@ -1,4 +1,4 @@
-// The tests' own tasks.
+// The test tasks.
 #pragma once
 
 #include "breaking_task.hpp"

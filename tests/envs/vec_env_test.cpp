@@ -14,14 +14,15 @@
 #include <string>
 #include <vector>
 
+#include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "device/reduce.hpp"
 #include "drl/philox.hpp"
 #include "envs/make_env.hpp"
 #include "simulators.hpp"
-#include "tasks/own_tasks.hpp"
+#include "tasks/builtin_tasks.hpp"
 
-// Counts allocations. Never inlined, lest the compiler pair malloc with delete and warn.
+// Counts allocations. Not inlined, since the compiler would otherwise pair malloc with delete and warn.
 static std::atomic<long> allocations{0};
 [[gnu::noinline]] void* operator new(size_t size) {
   ++allocations;
@@ -41,8 +42,8 @@ float random01(int64_t index, int64_t step, int dimension) {
       random_bits(99, Purpose::benchmark, static_cast<uint64_t>(index), static_cast<uint64_t>(step))[dimension]);
 }
 
-// A VecEnv of an instruction set, with one row of arrays, each with a guard element behind it, and actions that depend
-// on the global index and the step only. Last observations of all episodes are kept, those of one step.
+// A VecEnv for an instruction set, with one StepRow whose arrays end with a guard element, and actions that depend only
+// on the global index and the step. Stores the last observations of all episodes that end in a step.
 class Rig {
  public:
   Rig(const std::string& task, const EnvConfig& config, Isa isa = available_isas().back())
@@ -105,7 +106,7 @@ class Rig {
   StepRow row;
 };
 
-// Fields by name, copied out of or back into a component.
+// Copies the fields of a component by name, or restores them.
 class Copy : public StateVisitor {
  public:
   void field(const StateField& field) override {
@@ -122,7 +123,7 @@ class Copy : public StateVisitor {
 };
 
 class EveryTask : public testing::TestWithParam<std::string> {};
-// Ours, and the simulator of examples/own_simulator.
+// Returns the built-in tasks and the simulator of examples/own_simulator.
 const std::vector<std::string>& all_tasks() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all = task_names();
@@ -138,8 +139,8 @@ INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, testing::ValuesIn(all_tasks()), [](co
   return name;
 });
 
-TEST_P(EveryTask, TrajectoriesDependOnSeedAndGlobalIndexOnly) {
-  const int64_t n = 67, steps = 300;  // 67: full vectors, a partial one, and single environments
+TEST_P(EveryTask, TrajectoriesDependOnlyOnSeedAndGlobalIndex) {
+  const int64_t n = 67, steps = 300;  // 67 covers full packs, a partial one, and single environments
   Rig all(GetParam(), {.num_envs = n, .first_global_index = 5, .seed = 3});
   std::vector<std::unique_ptr<Rig>> parts;
   for (const auto& [first, count] : std::vector<std::pair<int64_t, int64_t>>{{0, 16}, {16, 1}, {17, 33}, {50, 17}}) {
@@ -170,7 +171,7 @@ TEST_P(EveryTask, SeedsAndEnvironmentsDiffer) {
   }
 }
 
-TEST_P(EveryTask, WritesNothingBeyondItsRowsAndResetWritesObservationsOnly) {
+TEST_P(EveryTask, WritesOnlyItsRowsAndResetWritesOnlyObservations) {
   Rig rig(GetParam(), {.num_envs = 19, .seed = 1});
   EXPECT_EQ(rig.reward[0], kUntouched);
   EXPECT_EQ(rig.terminated[0], 77);
@@ -183,7 +184,7 @@ TEST_P(EveryTask, WritesNothingBeyondItsRowsAndResetWritesObservationsOnly) {
   for (size_t i = 0; i + 1 < rig.obs.size(); ++i) EXPECT_NE(rig.obs[i], kUntouched);
 }
 
-TEST_P(EveryTask, RestoredStateContinuesToTheBit) {
+TEST_P(EveryTask, RestoredStateContinuesBitIdentically) {
   Rig first(GetParam(), {.num_envs = 37, .seed = 4, .random_start_ages = true});
   for (int64_t t = 0; t < 450; ++t) first.step(t);
   first.episodes();
@@ -214,16 +215,15 @@ TEST_P(EveryTask, StateIsListedPerEnvironment) {
   EXPECT_TRUE(copy.saved.contains("env/age"));
   EXPECT_TRUE(copy.saved.contains("env/episode_reward"));
   EXPECT_TRUE(copy.saved.contains("env/stale"));
-  EXPECT_EQ(copy.saved.size(), copy.fields.size()) << "two fields have one name";
+  EXPECT_EQ(copy.saved.size(), copy.fields.size()) << "two fields have the same name";
   for (const StateField& field : copy.fields) {
     EXPECT_EQ(field.shape.at(0), 5) << field.name;
     EXPECT_EQ(field.sharding, Sharding::per_env) << field.name;
   }
 }
 
-// Groups of four by global index, whichever rank has them: equal starts within a group, others in other groups and at
-// other steps.
-TEST_P(EveryTask, GroupsStartFromOneState) {
+// Groups are formed by global index, on any rank. Starts are equal within a group, and differ between groups and steps.
+TEST_P(EveryTask, GroupsStartFromTheSameState) {
   constexpr int64_t kEnvs = 24, kGroup = 4;
   Rig all(GetParam(), {kEnvs, 0, 5, true}), part(GetParam(), {8, 16, 5, true});
   std::set<std::vector<float>> starts;
@@ -237,8 +237,8 @@ TEST_P(EveryTask, GroupsStartFromOneState) {
   EXPECT_THROW(Rig(GetParam(), {4, 2, 5}).env->reset(*all.queue, all.row, {{}, kGroup}), Error);
 }
 
-// After such a start each environment has one episode that is counted, from age 0 on; after another one again one.
-TEST_P(EveryTask, OfAGroupsEnvironmentsTheFirstEpisodeIsCounted) {
+// After each reset with groups, only the first episode of each environment is counted, from age 0.
+TEST_P(EveryTask, GroupsCountOnlyTheFirstEpisode) {
   Rig rig(GetParam(), {16, 0, 5, true});
   const int64_t limit = rig.env->spec().step_limit;
   for (int64_t first : {int64_t{0}, 2 * limit}) {
@@ -260,8 +260,8 @@ TEST_P(EveryTask, OfAGroupsEnvironmentsTheFirstEpisodeIsCounted) {
   }
 }
 
-// Returns and lengths added up here from the rows, environment by environment.
-TEST_P(EveryTask, EpisodeSumsAreThoseOfTheRows) {
+// Adds up returns and lengths from the rows, environment by environment.
+TEST_P(EveryTask, EpisodeSumsAgreeWithTheRows) {
   const int64_t n = 21;
   Rig rig(GetParam(), {.num_envs = n, .seed = 6});
   EpisodeSums expected;
@@ -315,8 +315,8 @@ TEST_P(EveryTask, RandomStartAgesSpreadTheTimeLimitsAndDoNotCount) {
     EXPECT_LT(ages[k], limit);
     sum += ages[k];
   }
-  EXPECT_NEAR(sum / n, (limit - 1) / 2.0, 5 * 0.29 * limit / std::sqrt(n));  // of a uniform, five deviations
-  // An environment's first episode ends at its limit at the latest and does not count; a second one does.
+  EXPECT_NEAR(sum / n, (limit - 1) / 2.0, 5 * 0.29 * limit / std::sqrt(n));  // uniform, within five deviations
+  // The first episode of an environment ends at its limit or before and is not counted; the second one is counted.
   std::vector<int> ended(n);
   double counted = 0;
   for (int t = 0; t < limit + 50; ++t) {
@@ -331,8 +331,8 @@ TEST_P(EveryTask, RandomStartAgesSpreadTheTimeLimitsAndDoNotCount) {
   EXPECT_EQ(rig.episodes().count, counted);
 }
 
-// The executor in lanes against the task stepped by hand, one environment at a time: the same bits, on every
-// instruction set. Checks with it auto-reset, and that final_obs is written where an episode ended and nowhere else.
+// Checks that the executor is bit-identical to the task stepped by hand, one environment at a time, on every
+// instruction set. Also checks auto-reset, and that final_obs is written only where an episode ended.
 template <template <class> class TaskTemplate>
 void expect_bits_of_scalar_code(Isa isa) {
   using Task = TaskTemplate<float>;
@@ -376,7 +376,7 @@ void expect_bits_of_scalar_code(Isa isa) {
     }
   }
 }
-TEST(TaskEnvs, GiveTheBitsOfScalarCode) {
+TEST(TaskEnvs, AreBitIdenticalToScalarCode) {
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));
     expect_bits_of_scalar_code<Cartpole>(isa);
@@ -386,10 +386,10 @@ TEST(TaskEnvs, GiveTheBitsOfScalarCode) {
     expect_bits_of_scalar_code<MountainCarV0>(isa);
     expect_bits_of_scalar_code<MountainCarContinuousV0>(isa);
   }
-  EXPECT_EQ(all_tasks().size(), 6u + 1) << "a task of ours is not among these";
+  EXPECT_EQ(all_tasks().size(), 6u + 1) << "add the new built-in task to this test";
 }
 
-// A step that is cut into ranges, in any order, is the same step.
+// Stepping ranges in any order equals stepping all environments at once.
 TEST_P(EveryTask, RangesMayBeSteppedOneByOne) {
   Rig whole(GetParam(), {.num_envs = 50, .seed = 9}), cut(GetParam(), {.num_envs = 50, .seed = 9});
   for (int64_t t = 0; t < 600; ++t) {
@@ -402,8 +402,8 @@ TEST_P(EveryTask, RangesMayBeSteppedOneByOne) {
   }
 }
 
-// The k-th truncated episode's last observation goes to row k, and no terminated one's does.
-TEST(TaskEnvs, KeepLastObservationsOfTruncatedEpisodesBySlot) {
+// The last observation of the k-th truncated episode goes to row k. Those of terminated episodes are not stored.
+TEST(TaskEnvs, StoreLastObservationsOfTruncatedEpisodes) {
   const int64_t n = 3, rows = 3;
   Rig rig("Pendulum-v1", {.num_envs = n, .seed = 4});  // never terminates; 200 steps an episode
   std::vector<float> last(rows * n * 3, kUntouched), before;
@@ -420,8 +420,8 @@ TEST(TaskEnvs, KeepLastObservationsOfTruncatedEpisodesBySlot) {
   EXPECT_TRUE(std::all_of(last.begin() + 2 * n * 3, last.end(), [](float x) { return x == kUntouched; }));
 }
 
-// Two cars in their last step before the limit; the first reaches its goal in it.
-TEST(TaskEnvs, AnEpisodeThatTheTaskEndsAtTheLimitIsNotTruncated) {
+// Two cars take their last step before the limit. The first reaches its goal in this step.
+TEST(TaskEnvs, AnEpisodeThatTerminatesAtTheLimitIsNotTruncated) {
   Rig rig("MountainCar-v0", {.num_envs = 2});
   Copy copy;
   rig.env->visit_state(copy);
@@ -442,7 +442,7 @@ TEST(TaskEnvs, AnEpisodeThatTheTaskEndsAtTheLimitIsNotTruncated) {
   EXPECT_EQ(rig.truncated[1], 1);
 }
 
-// Gymnasium's and Isaac Lab's reset distributions: uniform in [low, high] each.
+// A reset distribution of Gymnasium or Isaac Lab: uniform in [low, high].
 struct Range {
   double low, high;
 };
@@ -463,7 +463,7 @@ void expect_uniform_resets(const std::string& task, const std::map<std::string, 
     EXPECT_NEAR(sum / n, (range.low + range.high) / 2, 5 * 0.29 * width / std::sqrt(n)) << task << " " << name;
   }
 }
-TEST(Resets, AreTheReferencesDistributions) {
+TEST(Resets, FollowTheDistributionsOfTheReference) {
   const double pi = 3.14159265358979;
   const Range small{-0.05, 0.05}, tenth{-0.1, 0.1}, zero{0, 0}, valley{-0.6, -0.4}, quarter{-pi / 4, pi / 4};
   expect_uniform_resets("CartPole-v1", {{"x", small}, {"x_dot", small}, {"theta", small}, {"theta_dot", small}});
@@ -476,7 +476,7 @@ TEST(Resets, AreTheReferencesDistributions) {
                         {{"x", {-1, 1}}, {"theta", quarter}, {"x_dot", {-0.5, 0.5}}, {"theta_dot", quarter}});
 }
 
-TEST(Tasks, HaveTheReferencesSpecs) {
+TEST(Tasks, HaveTheSpecsOfTheReference) {
   const auto expect = [](const char* name, int obs, bool discrete, int size, int limit, float bound) {
     const TaskSpec spec = task_spec(name);
     EXPECT_EQ(spec.name, name);
@@ -497,7 +497,7 @@ TEST(Tasks, HaveTheReferencesSpecs) {
   EXPECT_NEAR(task_spec("Cartpole").dt * task_spec("Cartpole").step_limit, 5, 1e-12);
 }
 
-TEST(Tasks, AnUnknownNameIsAUsageErrorThatNamesTheNearest) {
+TEST(Tasks, AnUnknownNameIsAUsageErrorWithTheClosestMatch) {
   const auto message = [](const std::string& name) -> std::string {
     try {
       make_env(name, {}, *make_host_queue(Isa{}));
@@ -506,9 +506,9 @@ TEST(Tasks, AnUnknownNameIsAUsageErrorThatNamesTheNearest) {
     }
     return "no error";
   };
-  EXPECT_NE(message("CartPole-v2").find("did you mean CartPole-v1?"), std::string::npos) << message("CartPole-v2");
-  EXPECT_NE(message("acrobot-v1").find("did you mean Acrobot-v1?"), std::string::npos);
-  EXPECT_NE(message("Humanoid").find("--list_tasks"), std::string::npos);
+  expect_mentions(message("CartPole-v2"), {"CartPole-v2", "mean CartPole-v1?"});
+  expect_mentions(message("acrobot-v1"), {"acrobot-v1", "mean Acrobot-v1?"});
+  expect_mentions(message("Humanoid"), {"Humanoid", "--list_tasks"});
   EXPECT_THROW(task_spec("Humanoid"), UsageError);
   EXPECT_THROW(task_preset("Humanoid"), UsageError);
 }

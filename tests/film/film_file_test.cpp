@@ -1,4 +1,4 @@
-// Films as files, read by other programs' libraries.
+// Tests of video files, which are read with libpng, giflib and ffprobe.
 #include <gif_lib.h>
 #include <png.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../support/mentions.hpp"
 #include "../support/process.hpp"
 #include "pixels.hpp"
 
@@ -18,7 +19,7 @@ class FilmFile : public testing::Test {
   void SetUp() override {
     if (const std::string why = Studio().trouble; !why.empty()) GTEST_SKIP() << why;
   }
-  // A ball that goes from left to right in a second, in steps of 0.02 s.
+  // Shows a ball that moves from left to right in a second, in steps of 0.02 s.
   static void show(Film& film) {
     for (int64_t step = 0; !film.complete(); ++step) {
       if (!film.wants(step)) continue;
@@ -43,7 +44,7 @@ class FilmFile : public testing::Test {
   TempFolder folder;
 };
 
-TEST_F(FilmFile, AGifHasItsFramesAndItsTime) {
+TEST_F(FilmFile, AGifHasTheRightFramesAndDuration) {
   make(options("ball.gif"));
   EXPECT_EQ(folder.names(), std::vector<std::string>{"ball.gif"});
   int error = 0;
@@ -69,13 +70,13 @@ TEST_F(FilmFile, AGifHasItsFramesAndItsTime) {
   }
   EXPECT_EQ(hundredths, 100);
   EXPECT_TRUE(std::ranges::is_sorted(places));
-  EXPECT_NEAR(places.front(), 40, 4);  // 1 m of 4 m, of 160 pixels
+  EXPECT_NEAR(places.front(), 40, 4);  // 1 m from the left; 4 m are 160 pixels
   EXPECT_NEAR(places.back(), 40 + 0.04 * 48 * 40, 4);
   DGifCloseFile(gif, &error);
 }
 
-// Twelve pictures, four in a row, with a twelfth of a second between them.
-TEST_F(FilmFile, APngIsASheet) {
+// Twelve pictures, four per row, at intervals of a twelfth of a second.
+TEST_F(FilmFile, APngIsASheetOfTwelvePictures) {
   make(options("ball.png"));
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
@@ -96,8 +97,8 @@ TEST_F(FilmFile, APngIsASheet) {
   }
 }
 
-TEST_F(FilmFile, AnMp4HasItsFramesAndItsTime) {
-  if (run_program({"ffprobe", "-version"}).exit_code != 0) GTEST_SKIP() << "ffmpeg is not here";
+TEST_F(FilmFile, AnMp4HasTheRightFramesAndDuration) {
+  if (run_program({"ffprobe", "-version"}).exit_code != 0) GTEST_SKIP() << "ffmpeg is not installed";
   make(options("ball.mp4", 25));
   EXPECT_EQ(folder.names(), std::vector<std::string>{"ball.mp4"});
   const Result probed = run_program({"ffprobe", "-v", "error", "-count_frames", "-show_entries",
@@ -106,20 +107,20 @@ TEST_F(FilmFile, AnMp4HasItsFramesAndItsTime) {
   EXPECT_EQ(probed.out, "160,120,25/1,25\n") << probed.err;
 }
 
-TEST_F(FilmFile, WithoutFfmpegOneIsToldWhatToDo) {
+TEST_F(FilmFile, MissingFfmpegIsAnErrorWithInstructions) {
   const std::string path = getenv("PATH");
   setenv("PATH", folder.path().c_str(), 1);
   try {
     Film film(options("ball.mp4"), "", 0.02, 1, kFilmLibrary);
     ADD_FAILURE();
   } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("name a .gif"), std::string::npos) << error.what();
+    expect_mentions(error.what(), {"--video", "ball.mp4", "ffmpeg", "PATH", ".gif"});
   }
   setenv("PATH", path.c_str(), 1);
 }
 
-// What it said is told, nothing stays behind, and nobody dies of a closed pipe.
-TEST_F(FilmFile, AnFfmpegThatFailsIsAnError) {
+// The error contains ffmpeg's message, no file remains, and SIGPIPE does not kill the process.
+TEST_F(FilmFile, AFailureOfFfmpegIsAnError) {
   const std::string path = getenv("PATH");
   const TempFolder bin;
   std::ofstream(bin / "ffmpeg") << "#!/bin/sh\necho no such encoder >&2\nexit 3\n";
@@ -129,15 +130,14 @@ TEST_F(FilmFile, AnFfmpegThatFailsIsAnError) {
     make(options("ball.mp4"));
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("ffmpeg ended with 3: no such encoder"), std::string::npos)
-        << error.what();
+    expect_mentions(error.what(), {"ball.mp4", "ffmpeg", " 3", "no such encoder"});
   }
   setenv("PATH", path.c_str(), 1);
   EXPECT_EQ(folder.names(), std::vector<std::string>{});
 }
 
-// Nor is there anything before, which would stay if the program were killed.
-TEST_F(FilmFile, AFilmThatIsNotFinishedLeavesNothing) {
+// There is no file before finish() either, which would remain if the program were killed.
+TEST_F(FilmFile, AnUnfinishedVideoLeavesNoFile) {
   const bool ffmpeg = run_program({"sh", "-c", "type ffmpeg"}).exit_code == 0;
   for (const char* name : {"ball.gif", "ball.png", ffmpeg ? "ball.mp4" : "other.gif"}) {
     Film film(options(name), "", 0.02, 1, kFilmLibrary);
@@ -147,15 +147,15 @@ TEST_F(FilmFile, AFilmThatIsNotFinishedLeavesNothing) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{});
 }
 
-// As other files that this user makes.
-TEST_F(FilmFile, AFilmCanBeReadByOthers) {
+// The umask determines the permissions, as for other files of the user.
+TEST_F(FilmFile, AVideoHasTheUsualPermissions) {
   const mode_t before = umask(022);
   make(options("ball.gif"));
   umask(before);
   EXPECT_EQ(std::filesystem::status(folder / "ball.gif").permissions(), std::filesystem::perms{0644});
 }
 
-TEST_F(FilmFile, AFolderThatIsNotThereIsRefused) {
+TEST_F(FilmFile, AMissingDirectoryIsRefused) {
   EXPECT_THROW(make(options("none/ball.gif")), UsageError);
   EXPECT_THROW(make(options("none/ball.png")), UsageError);
 }

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "film/film.hpp"
@@ -26,7 +27,7 @@ std::string refusal(const FilmOptions& options) {
   return "";
 }
 
-TEST(FilmOptions, SayFramesAndTheirTime) {
+TEST(FilmOptions, DetermineTheFramesAndTheirDuration) {
   FilmOptions some = options("a/run.gif", "320x200");
   some.fps = 25, some.video_seconds = 4;
   const FilmPlan plan = film_plan(some);
@@ -38,7 +39,7 @@ TEST(FilmOptions, SayFramesAndTheirTime) {
   EXPECT_EQ(film_plan(options("run.mp4")).frames, 300);
 }
 
-// Twelve pictures over the whole time.
+// The twelve pictures cover the whole duration.
 TEST(FilmOptions, ASheetHasTwelvePictures) {
   FilmOptions sheet = options("run.png");
   sheet.video_seconds = 6;
@@ -46,15 +47,15 @@ TEST(FilmOptions, ASheetHasTwelvePictures) {
   EXPECT_DOUBLE_EQ(film_plan(sheet).frame_seconds, 0.5);
 }
 
-TEST(FilmOptions, OtherEndingsAreRefused) {
+TEST(FilmOptions, OtherFormatsAreRefused) {
   for (const char* name : {"run.avi", "run", "mp4", "run.mp4.txt"})
-    EXPECT_NE(refusal(options(name)).find("neither with .mp4, .gif nor .png"), std::string::npos) << name;
+    expect_mentions(refusal(options(name)), {"--video", name, ".mp4", ".gif", ".png"});
 }
 
 TEST(FilmOptions, OtherSizesAreRefused) {
   for (const char* size :
        {"640", "640x", "x480", "640x480x3", "641x480", "640x479", "62x64", "4098x64", "-64x64", "axb", ""})
-    EXPECT_NE(refusal(options("run.mp4", size)).find("even numbers from 64 to 4096"), std::string::npos) << size;
+    expect_mentions(refusal(options("run.mp4", size)), {"--size", size, "even", "64", "4096"});
   EXPECT_EQ(refusal(options("run.mp4", "64x4096")), "");
 }
 
@@ -64,31 +65,31 @@ std::vector<int64_t> steps(double frame_seconds, double dt, int64_t frames) {
   return result;
 }
 
-// By hand: frames at 0, 33.3, 66.7, 100, 133.3, 166.7, 200 ms.
-TEST(FramesOfSteps, TheLatestStepIsShown) {
+// Frames at 0, 33.3, 66.7, 100, 133.3, 166.7 and 200 ms; expected steps are computed by hand.
+TEST(FramesOfSteps, ShowTheLatestStep) {
   EXPECT_EQ(steps(1.0 / 30, 0.02, 7), (std::vector<int64_t>{0, 1, 3, 5, 6, 8, 10}));
   EXPECT_EQ(steps(1.0 / 30, 0.05, 7), (std::vector<int64_t>{0, 0, 1, 2, 2, 3, 4}));
   EXPECT_EQ(steps(1.0 / 30, 1.0 / 30, 4), (std::vector<int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(step_of_frame(299, 1.0 / 30, 0.02), 498);
 }
 
-// Frames that fall on a step show it, whatever the last bits say: 50 steps in each second.
-TEST(FramesOfSteps, WholeSecondsAreWhole) {
+// A frame at the time of a step shows that step, in spite of rounding errors: 50 steps per second.
+TEST(FramesOfSteps, AreExactAtWholeSeconds) {
   for (int64_t second = 0; second < 3600; ++second) EXPECT_EQ(step_of_frame(30 * second, 1.0 / 30, 0.02), 50 * second);
 }
 
-TEST(FramesOfSteps, LongStepsLastAFifteenthOfASecond) {
+TEST(FramesOfSteps, ShowLongStepsForAFifteenthOfASecond) {
   EXPECT_EQ(steps(1.0 / 30, 1, 5), (std::vector<int64_t>{0, 0, 1, 1, 2}));
   EXPECT_EQ(steps(1.0 / 30, 0.2, 5), (std::vector<int64_t>{0, 0, 1, 1, 2}));
 }
 
-TEST(FilmLibrary, WithoutItOneIsToldHowToGetIt) {
+TEST(FilmLibrary, AMissingLibraryIsAnErrorWithInstructions) {
   const TempFolder folder;
   try {
     FilmLibrary library(folder / "drl_film.so");
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("tools/fetch_mujoco"), std::string::npos) << error.what();
+    expect_mentions(error.what(), {"drl_film.so", "tools/setup", "tools/fetch_mujoco"});
   }
 }
 

@@ -1,6 +1,7 @@
-// Tasks that draw shapes, by what is to be seen of them.
+// Tests of tasks that draw shapes, by the colours in their pictures.
 #include <cmath>
 
+#include "../support/mentions.hpp"
 #include "drl/task_abi.hpp"
 #include "envs/make_env.hpp"
 #include "pixels.hpp"
@@ -13,7 +14,7 @@ class PictureTest : public testing::Test {
   void SetUp() override {
     if (!studio.trouble.empty()) GTEST_SKIP() << studio.trouble;
   }
-  // A task in a state, whose numbers are in the order of its header.
+  // Draws a task in a state, whose numbers are in the order of the task's header.
   const std::vector<uint8_t>& draw(const char* task, std::vector<float> state) {
     const TaskRecord& record = task_record(task);
     std::vector<void*> columns;
@@ -40,21 +41,21 @@ class PictureTest : public testing::Test {
   std::vector<uint8_t> rgb;
 };
 
-// Each draws its own size, whichever was made, has drawn or has gone since.
+// Each renderer draws its own size, even after another one was made, has drawn or was destroyed.
 TEST_F(PictureTest, SeveralRenderersDoNotDisturbEachOther) {
   const std::vector<uint8_t> alone = draw("Pendulum-v1", {0.5f, 0});
   {
     Studio other(640, 480);
-    EXPECT_EQ(draw("Pendulum-v1", {0.5f, 0}), alone) << "another was made";
+    EXPECT_EQ(draw("Pendulum-v1", {0.5f, 0}), alone) << "after another was made";
     std::vector<uint8_t> large;
     other.renderer->draw(Picture().view(""), large);
-    EXPECT_EQ(draw("Pendulum-v1", {0.5f, 0}), alone) << "another has drawn";
+    EXPECT_EQ(draw("Pendulum-v1", {0.5f, 0}), alone) << "after another has drawn";
   }
-  EXPECT_EQ(draw("Pendulum-v1", {0.5f, 0}), alone) << "another has gone";
+  EXPECT_EQ(draw("Pendulum-v1", {0.5f, 0}), alone) << "after another was destroyed";
 }
 
-// Which would hide what is shown.
-TEST_F(PictureTest, SmallPicturesHaveNoTexts) {
+// Text would hide too much of a small picture.
+TEST_F(PictureTest, SmallPicturesHaveNoText) {
   for (const int height : {198, 200}) {
     Studio of_height(264, height);
     std::vector<uint8_t> with, without;
@@ -64,10 +65,10 @@ TEST_F(PictureTest, SmallPicturesHaveNoTexts) {
   }
 }
 
-// theta grows to the right; the cart is blue, the pole orange.
-TEST_F(PictureTest, ThePoleLeansAsThetaSays) {
+// Positive theta is to the right. The cart is blue and the pole orange.
+TEST_F(PictureTest, ThePoleLeansByTheta) {
   for (const char* task : {"CartPole-v1", "Cartpole"}) {
-    const bool gymnasium = std::string(task) == "CartPole-v1";  // x, x_dot, theta, theta_dot; or x, theta, ...
+    const bool gymnasium = std::string(task) == "CartPole-v1";  // x, x_dot, theta, theta_dot; the other: x, theta, ...
     const auto state = [&](float x, float theta) {
       return gymnasium ? std::vector<float>{x, 0, theta, 0} : std::vector<float>{x, theta, 0, 0};
     };
@@ -101,7 +102,7 @@ TEST_F(PictureTest, ThePendulumHangsAndStands) {
   EXPECT_LT(left.x, studio.width / 2 - 10);
 }
 
-// Both links down: the second is below the first. theta1 = pi: both up, and the tip is above the red line.
+// With both links down, the second is below the first. With theta1 = pi both are up, and the tip is above the red line.
 TEST_F(PictureTest, TheAcrobotHangsAndStands) {
   draw("Acrobot-v1", {0, 0, 0, 0});
   EXPECT_GT(find(is_orange).y, find(is_blue).y + 10);
@@ -112,7 +113,7 @@ TEST_F(PictureTest, TheAcrobotHangsAndStands) {
   EXPECT_GT(find(is_orange).x, find(is_blue).x + 10);
 }
 
-// The car is blue, the flag at the goal red: lowest at x = -pi/6, and beside the flag at the end.
+// The car is blue, and the flag at the goal is red. The car is lowest at x = -pi/6, and beside the flag at the goal.
 TEST_F(PictureTest, TheCarClimbsToTheFlag) {
   for (const char* task : {"MountainCar-v0", "MountainCarContinuous-v0"}) {
     draw(task, {-0.5235988f, 0});
@@ -129,7 +130,7 @@ TEST_F(PictureTest, TheCarClimbsToTheFlag) {
   }
 }
 
-TEST_F(PictureTest, EveryTaskOfOursDraws) {
+TEST_F(PictureTest, EveryBuiltInTaskDraws) {
   for (const std::string& task : task_names()) EXPECT_NE(task_record(task).draw, nullptr) << task;
 }
 
@@ -149,13 +150,13 @@ TEST_F(PictureTest, TextIsWritten) {
   EXPECT_GT(dark(with), dark(without) + 100);
 }
 
-TEST_F(PictureTest, AUserTaskWithoutDrawIsRefused) {
+TEST_F(PictureTest, ATaskWithoutDrawIsRefused) {
   TaskRecord record = task_record("CartPole-v1");
   record.draw = nullptr;
   EXPECT_THROW(require_draw(record), UsageError);
 }
 
-TEST(Cameras, OfShapesAreTrackAndFree) {
+TEST(Cameras, OfTasksWithShapesAreTrackAndFree) {
   Studio studio(64, 64, "side");
   if (!studio.trouble.empty()) GTEST_SKIP() << studio.trouble;
   Picture picture;
@@ -164,7 +165,7 @@ TEST(Cameras, OfShapesAreTrackAndFree) {
     studio.renderer->draw(picture.view(""), rgb);
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("track and free"), std::string::npos) << error.what();
+    expect_mentions(error.what(), {"side", "track", "free", "--camera"});
   }
 }
 

@@ -1,4 +1,4 @@
-// What is to be seen in a picture.
+// Finds colours in a picture.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace drl::test {
 
 inline const std::filesystem::path kFilmLibrary = DRL_BIN "/../lib/drl/drl_film.so";
 
-// A renderer for this machine; "" or why there is none.
+// A renderer for this machine. `trouble` is "" or the reason why there is none.
 struct Studio {
   explicit Studio(int width = 320, int height = 240, const char* camera = "track") : width(width), height(height) {
     try {
@@ -32,7 +32,7 @@ struct Studio {
   std::string trouble;
 };
 
-// In pixels from the upper left corner.
+// The number of pixels of a colour, and their mean position in pixels from the upper left corner.
 struct Spot {
   int64_t pixels = 0;
   double x = 0, y = 0;
@@ -43,7 +43,7 @@ inline bool is_orange(const uint8_t* p) { return p[0] > p[2] + 80 && p[0] > p[1]
 inline bool is_red(const uint8_t* p) { return p[0] > p[1] + 60 && p[0] > p[2] + 60 && p[1] < p[2] + 20; }
 inline bool is_green(const uint8_t* p) { return p[1] > p[0] + 40 && p[1] > p[2] + 15; }
 
-// The middle of the pixels that are so.
+// Returns the spot of the pixels for which is() returns true.
 inline Spot find(const std::vector<uint8_t>& rgb, int width, int height, bool (*is)(const uint8_t*)) {
   Spot spot;
   for (int y = 0; y < height; ++y)

@@ -1,13 +1,14 @@
-// Robots' models, by what is to be seen of them.
+// Tests of robots' models, by the colours in their pictures.
 #include <fstream>
 
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "pixels.hpp"
 
 namespace drl::test {
 namespace {
 
-// A red ball that may go anywhere, and a blue post that stays.
+// A red ball that can move anywhere, and a fixed blue post.
 constexpr const char* kModel = R"(<mujoco><worldbody>
   <camera name="above" pos="0 0 12" xyaxes="1 0 0 0 1 0"/>
   <geom type="box" size="0.3 0.3 0.5" pos="-1 0 0.5" rgba="0.2 0.4 0.8 1"/>
@@ -16,7 +17,7 @@ constexpr const char* kModel = R"(<mujoco><worldbody>
 
 class RobotPicture : public testing::Test {
  protected:
-  // The ball at (x, y, z), seen by the camera; into rgb.
+  // Draws the ball at (x, y, z) into `rgb`.
   void draw(Studio& studio, double x, double y, double z) {
     const double qpos[] = {x, y, z, 1, 0, 0, 0};
     draw(studio, qpos, 7);
@@ -47,8 +48,8 @@ class RobotPicture : public testing::Test {
   std::vector<uint8_t> rgb;
 };
 
-// Wherever the ball is, it is in the middle; the post goes out of the picture to the left.
-TEST_F(RobotPicture, TrackFollowsTheRobot) {
+// The ball is always in the middle. The post leaves the picture to the left.
+TEST_F(RobotPicture, TheTrackCameraFollowsTheRobot) {
   Studio studio;
   for (double x : {0.0, 1.5, 50.0}) {
     draw(studio, x, 0, 1);
@@ -62,8 +63,8 @@ TEST_F(RobotPicture, TrackFollowsTheRobot) {
   }
 }
 
-// A plane ends nowhere in the physics, whatever size its model says.
-TEST_F(RobotPicture, TheGroundEndsNowhere) {
+// Planes are drawn infinite, as they are in the physics, whatever their size in the model.
+TEST_F(RobotPicture, TheGroundIsInfinite) {
   std::ofstream(file) << R"(<mujoco><asset><material name="grass" rgba="0 0.8 0 1"/></asset><worldbody>
     <geom type="plane" size="2 2 1" material="grass"/>
     <body pos="0 0 1"><freejoint/><geom type="sphere" size="0.3"/></body></worldbody></mujoco>)";
@@ -72,7 +73,7 @@ TEST_F(RobotPicture, TheGroundEndsNowhere) {
   EXPECT_GT(find([](const uint8_t* p) { return p[1] > 2 * p[0] && p[1] > 2 * p[2]; }).pixels, 320 * 240 / 3);
 }
 
-TEST_F(RobotPicture, FreeStays) {
+TEST_F(RobotPicture, TheFreeCameraDoesNotMove) {
   Studio studio(320, 240, "free");
   draw(studio, -0.4, 0, 1.5);
   const Spot before = find(is_red), post = find(is_blue);
@@ -81,8 +82,8 @@ TEST_F(RobotPicture, FreeStays) {
   EXPECT_NEAR(find(is_blue).x, post.x, 3);
 }
 
-// From above y goes up in the picture.
-TEST_F(RobotPicture, ACameraOfTheModel) {
+// Seen from above, y points up in the picture.
+TEST_F(RobotPicture, ACameraOfTheModelCanBeChosen) {
   Studio studio(320, 240, "above");
   draw(studio, 2, 1, 1);
   const Spot ball = find(is_red);
@@ -90,14 +91,14 @@ TEST_F(RobotPicture, ACameraOfTheModel) {
   EXPECT_LT(ball.y, 110);
 }
 
-TEST_F(RobotPicture, MistakesAreTheUsers) {
-  EXPECT_NE(refusal("below").find("the model's are track, free, above"), std::string::npos) << refusal("below");
-  EXPECT_NE(refusal("track", 9).find("has 7 positions"), std::string::npos);
+TEST_F(RobotPicture, MistakesAreUsageErrors) {
+  expect_mentions(refusal("below"), {"below", "track, free, above", "--camera"});
+  expect_mentions(refusal("track", 9), {"7", "9", "positions"});
   std::ofstream(file) << "<mujoco><worldbody><geom type=\"cone\"/></worldbody></mujoco>";
-  EXPECT_NE(refusal("track").find("line 1"), std::string::npos) << refusal("track");
+  expect_mentions(refusal("track"), {file, "line 1"});
   EXPECT_EQ(refusal("track").find('\n'), std::string::npos);
   file = "/nowhere/ball.xml";
-  EXPECT_NE(refusal("track").find("/nowhere/ball.xml"), std::string::npos);
+  expect_mentions(refusal("track"), {"/nowhere/ball.xml"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Environments of a task on the host's queue and on a GPU's.
+// Compares a task's environments on a host queue with those on a GPU queue.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@ namespace drl::test {
 inline constexpr int64_t kSteps = 50, kFirstStep = 40;
 inline constexpr uint64_t kSeed = 11;
 
-// The fields of a state by name, as raw bytes.
+// The fields of a state by name, as bytes.
 struct Fields final : StateVisitor {
   void field(const StateField& field) override { values[field.name] = field.read(); }
   std::map<std::string, std::vector<std::byte>> values;
 };
 
-// Environments on a queue, with a rollout that they write.
+// Environments on a queue, with the rollout that they write.
 struct Side {
   Side(std::unique_ptr<Queue> on, const std::string& task_name, int64_t n)
       : queue(std::move(on)),
@@ -36,7 +36,7 @@ struct Side {
     envs->reset(*queue, rollout.start_row(), {});
   }
 
-  // Steps with actions that are a function of the step; those of all environments at once.
+  // Steps all environments through a rollout, starting from lifetime step `first`.
   void collect(int64_t first) {
     queue->copy(first_step.data(), &first, 1);
     queue->synchronize();
@@ -46,7 +46,7 @@ struct Side {
       envs->step(*queue, {first_step.data(), t}, 0, envs->num_envs(), rollout.row(t));
     }
   }
-  // Random ones.
+  // Writes random actions that depend only on the environment's index and the step.
   void act(int64_t step, int64_t t) {
     const ActionSpace& space = envs->spec().action;
     const int64_t n = envs->num_envs();
@@ -60,7 +60,8 @@ struct Side {
         if (space.discrete) {
           choices.push_back(static_cast<int32_t>(uniform * static_cast<float>(space.choices(k))));
         } else {
-          const float low = std::max(space.low[k], -5.0f), high = std::min(space.high[k], 5.0f);  // if it has bounds
+          const float low = std::max(space.low[k], -5.0f),
+                      high = std::min(space.high[k], 5.0f);  // limits unbounded actions to +-5
           values.push_back(low + (high - low) * uniform);
         }
       }
@@ -104,7 +105,8 @@ inline void expect_same_sums(const std::vector<double>& actual, const std::vecto
   }
 }
 
-// What n environments of a task give in so many rollouts on both queues, to the bit. How many episodes ended.
+// Expects that n environments of a task are bit-identical on both queues for the given number of rollouts. Returns the
+// number of episodes that ended.
 inline int64_t expect_same_environments(const std::string& task, int64_t n, int64_t rollouts) {
   Side host(make_host_queue(isa_of("auto")), task, n), gpu(make_gpu_queue(), task, n);
   const int64_t dim = host.envs->spec().obs_dim;

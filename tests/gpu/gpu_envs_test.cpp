@@ -1,5 +1,6 @@
-// Environments on a GPU's queue do what they do on the host's, to the bit: on the device functions are compiled without
-// fused multiplications and use the same polynomials.
+// Environments on a GPU queue are bit-identical to those on a host queue: GPU code is compiled without fused
+// multiply-adds and uses the same polynomials.
+#include "../support/mentions.hpp"
 #include "envs/check_task.hpp"
 #include "envs/task_params.hpp"
 #include "envs_rig.hpp"
@@ -12,25 +13,25 @@ using namespace test;
 
 class GpuEnvs : public GpuTest, public testing::WithParamInterface<std::string> {};
 
-TEST_P(GpuEnvs, DoWhatThoseOfTheHostDo) {
+TEST_P(GpuEnvs, EqualTheHostsEnvironments) {
   const int64_t n = 300;
   EXPECT_GT(expect_same_environments(GetParam(), n, 14), n / 2);
 }
 
-// The whole check of a task, on a GPU too; but of that which gives what is not finite.
-TEST_P(GpuEnvs, KeepTheContract) {
-  if (GetParam() == "Breaking") GTEST_SKIP() << "is not finite";
+// Runs all checks of check_task, including those on a GPU.
+TEST_P(GpuEnvs, PassTheChecksOfTasks) {
+  if (GetParam() == "Breaking") GTEST_SKIP() << "this task has values that are not finite";
   CheckPlan plan{.num_envs = 35, .steps = 100, .seconds = 0};
   plan.gpu_queue = [] { return make_gpu_queue(); };
   const TaskFindings found = check_task(GetParam(), TaskParams(task_record(GetParam())).bytes(), plan);
   EXPECT_EQ(found.faults, std::vector<std::string>{});
-  EXPECT_EQ(found.same.back(), "on the GPU and on the host");
+  expect_mentions(found.identical.back(), {"GPU", "host"});
   ASSERT_EQ(found.from_double.size(), 3u);
   for (const Difference& each : found.from_double)
     EXPECT_LT(each.largest, kLargeDifference) << each.what << ": " << each.where;
 }
 
-// Ours, and those of the tests; asked for by each TEST_P.
+// Returns the names of the built-in tasks and of the tests' own.
 std::vector<std::string> all_names() {
   static const std::vector<std::string> names = [] {
     register_tasks(test_tasks(), "the tests");

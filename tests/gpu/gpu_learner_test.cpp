@@ -1,7 +1,8 @@
-// Learners on a GPU's queue: as on the host's, whatever the way in which their work is launched.
+// Learners on a GPU queue equal those on a host queue, with and without recorded graphs.
 #include <cmath>
 #include <sstream>
 
+#include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "comm/communicator.hpp"
 #include "learner_rig.hpp"
@@ -49,7 +50,7 @@ class GpuLearner : public GpuTest, public testing::WithParamInterface<Case> {
   std::unique_ptr<Communicator> comm = make_serial_communicator();
 };
 
-// The same weights to begin with; then, iteration by iteration from the same state, the same weights up to rounding.
+// Both start with the same weights. After each iteration from the same state, the weights are equal up to rounding.
 TEST_P(GpuLearner, LearnsAsOnTheHost) {
   const LearnerOptions options = options_of(GetParam());
   Learner host = on_host(options), gpu = on_gpu(options);
@@ -57,14 +58,15 @@ TEST_P(GpuLearner, LearnsAsOnTheHost) {
   for (int64_t i = 0; i < 12 && !HasFailure(); ++i) {
     host.iterate(*comm, i, i + 1), gpu.iterate(*comm, i, i + 1);
     SCOPED_TRACE("iteration " + std::to_string(i));
-    EXPECT_EQ(gpu.learner->field_fingerprints(), host.learner->field_fingerprints());  // of the state they began with
+    EXPECT_EQ(gpu.learner->field_fingerprints(),
+              host.learner->field_fingerprints());  // of the state at the start of the iteration
     expect_same_learning(gpu, host);
     copy_state(gpu, host);
   }
 }
 
-// Launched kernel by kernel, or as recordings: the same bits; and twice the same.
-TEST_P(GpuLearner, RecordingsChangeNoBit) {
+// Compares recorded work with kernels that are launched one at a time, and with a second recorded run.
+TEST_P(GpuLearner, RecordingsAreBitIdenticalToSingleLaunches) {
   LearnerOptions options = options_of(GetParam());
   Learner recorded = on_gpu(options), again = on_gpu(options);
   options.graphs = false;
@@ -74,8 +76,8 @@ TEST_P(GpuLearner, RecordingsChangeNoBit) {
   EXPECT_EQ(recorded.bytes(), again.bytes());
 }
 
-// That this would be seen if a recording held what changes from one step to the next.
-TEST_P(GpuLearner, ANumberFrozenInARecordingChangesThem) {
+// Checks that the test above would notice a recording that contains a number which changes from step to step.
+TEST_P(GpuLearner, ANumberFrozenInARecordingChangesTheResult) {
   LearnerOptions options = options_of(GetParam());
   options.fault = Fault::host_number;
   Learner recorded = on_gpu(options);
@@ -85,7 +87,7 @@ TEST_P(GpuLearner, ANumberFrozenInARecordingChangesThem) {
   EXPECT_NE(recorded.bytes(), eager.bytes());
 }
 
-TEST_P(GpuLearner, WhatCannotBeRecordedIsLaunchedOneByOne) {
+TEST_P(GpuLearner, WorkThatCannotBeRecordedIsLaunchedOneKernelAtATime) {
   LearnerOptions options = options_of(GetParam());
   Learner plain = on_gpu(options);
   plain.iterate(*comm, 0, 4);
@@ -97,8 +99,8 @@ TEST_P(GpuLearner, WhatCannotBeRecordedIsLaunchedOneByOne) {
   }
 }
 
-// What the state holds is all that counts: a learner that got it goes on with the same bits.
-TEST_P(GpuLearner, GoesOnFromItsState) {
+// The visited state is complete: a learner that loads it continues bit-identically.
+TEST_P(GpuLearner, ContinuesFromItsState) {
   const LearnerOptions options = options_of(GetParam());
   Learner whole = on_gpu(options), first = on_gpu(options), second = on_gpu(options);
   whole.iterate(*comm, 0, 7);
@@ -115,7 +117,7 @@ TEST_P(GpuLearner, CountsAllReduces) {
   EXPECT_EQ(comm->stats().all_reduces_f32, 5 * 2 * 4);
 }
 
-TEST_P(GpuLearner, NumbersThatAreNotFiniteAreAnError) {
+TEST_P(GpuLearner, ValuesThatAreNotFiniteAreAnError) {
   if (GetParam().group_size > 0) GTEST_SKIP() << "no critic";
   Learner gpu = on_gpu(options_of(GetParam()));
   const State state(*gpu.learner);
@@ -128,7 +130,7 @@ TEST_P(GpuLearner, NumbersThatAreNotFiniteAreAnError) {
     gpu.iterate(*comm, 0, 1);
     FAIL();
   } catch (const SharedError& error) {
-    EXPECT_NE(std::string(error.what()).find("numbers are not finite on rank 0"), std::string::npos) << error.what();
+    expect_mentions(error.what(), {"rank 0", "not finite"});
   }
 }
 
@@ -153,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, GpuLearner,
 
 #if defined(DRL_GPU_HOST)
 
-// Work of one iteration: the second one records, the third only launches.
+// The work of two iterations: the second one records, and the third only launches.
 struct Work {
   gpu::HostCounts recording, launching;
   friend void PrintTo(const Work& w, std::ostream* out) {
@@ -197,33 +199,37 @@ std::string text(const Work& a, const Work& b) { return testing::PrintToString(a
 
 int64_t done(const Work& work, gpu::HostWork kind) { return work.launching.done[static_cast<size_t>(kind)]; }
 
-// More rounds launch the same recordings more often.
+// With more mini-batches, the same recordings are launched more often.
 TEST(GpuWork, IsRecordedOnceForAllMiniBatches) {
   LearnerOptions options = preset("CartPole-v1");
   options.ppo.num_learning_epochs = 1, options.ppo.num_mini_batches = options.plan.num_mini_batches = 4;
   const Work few = work_of(options);
   options.ppo.num_learning_epochs = 5, options.ppo.num_mini_batches = options.plan.num_mini_batches = 8;
   const Work many = work_of(options);
-  constexpr int64_t rounds = 5 * 8 - 1 * 4;
+  constexpr int64_t mini_batches = 5 * 8 - 1 * 4;
   EXPECT_EQ(many.recording.recorded, few.recording.recorded) << text(few, many);
   EXPECT_EQ(many.launching.recorded, 0) << text(few, many);
-  EXPECT_EQ(many.launching.calls - few.launching.calls, rounds) << text(few, many);
-  EXPECT_LE(few.launching.calls, 3 + 4 + 3) << "recordings, of which one in 4 rounds, events; " << text(few, many);
-  // Rows; forward 2 x (inputs, 3 biases); loss; back 2 x 13 for the biases; the loss' sums and the gradient's norm,
-  // each in 5 stages at most; settings, step. Products: 3 forward, 5 back of each network.
-  EXPECT_LE(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel), rounds * (1 + 8 + 1 + 26 + 10 + 2))
+  EXPECT_EQ(many.launching.calls - few.launching.calls, mini_batches) << text(few, many);
+  EXPECT_LE(few.launching.calls, 3 + 4 + 3) << "3 recordings, 4 mini-batches and 3 events; " << text(few, many);
+  // Kernels of a mini-batch: rows; forward 2 x (inputs, 3 biases); loss; backward 2 x 13 for the biases; the loss's
+  // sums and the gradient's norm in at most 5 stages each; the preparation and the Adam step. Products of each network:
+  // 3 forward and 5 backward.
+  EXPECT_LE(done(many, gpu::HostWork::kernel) - done(few, gpu::HostWork::kernel),
+            mini_batches * (1 + 8 + 1 + 26 + 10 + 2))
       << text(few, many);
-  EXPECT_EQ(done(many, gpu::HostWork::product) - done(few, gpu::HostWork::product), rounds * 2 * 8) << text(few, many);
+  EXPECT_EQ(done(many, gpu::HostWork::product) - done(few, gpu::HostWork::product), mini_batches * 2 * 8)
+      << text(few, many);
   EXPECT_EQ(done(many, gpu::HostWork::copy), done(few, gpu::HostWork::copy)) << text(few, many);
-  // Beside rounds and steps: values of the rollout and of last observations; advantages; moments of them, of episodes
-  // and of the state's fingerprint, each in 5 stages at most; the sum and the check of these; how the update begins.
+  // Other kernels, apart from mini-batches and steps: values of the rollout and of last observations; advantages; sums
+  // of these, of episodes and of the state's fingerprint, in at most 5 stages each; the fingerprint's sum and the check
+  // for finite numbers; the start of the update.
   EXPECT_LE(done(few, gpu::HostWork::kernel),
             4 * (1 + 8 + 1 + 26 + 10 + 2) + options.plan.num_steps * (1 + 3 + 2) + 2 * 4 + 1 + 3 * 5 + 2 + 1)
       << text(few, many);
 }
 
-// The same samples in half as many steps.
-TEST(GpuWork, AStepTakesItsActorsKernelsAndTwoMore) {
+// Compares with the same number of samples in half as many steps.
+TEST(GpuWork, AStepTakesTheActorsKernelsAndTwoMore) {
   LearnerOptions options = preset("CartPole-v1");
   options.ppo.num_learning_epochs = 1;
   const Work many = work_of(options);

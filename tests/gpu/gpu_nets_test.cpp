@@ -1,4 +1,4 @@
-// Networks on a GPU agree with those of libtorch up to the rounding of sums.
+// Networks on a GPU equal those of libtorch up to the rounding of sums.
 #include "nets/gpu/gpu_nets.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<float> uniform(std::mt19937_64& random, size_t count, float low, flo
   return numbers;
 }
 
-// What goes in, in host memory.
+// The inputs of a pass, in host memory.
 struct Inputs {
   explicit Inputs(const Case& c) : observations(c.rows + 100) {
     layout.add_net({"other", {3, 5, 1}, c.activation});
@@ -38,7 +38,7 @@ struct Inputs {
     std::mt19937_64 random(17);
     const auto in = static_cast<size_t>(c.dims.front()), out = static_cast<size_t>(c.dims.back());
     params = uniform(random, static_cast<size_t>(layout.size()), -0.4f, 0.4f);
-    grad = uniform(random, params.size(), -0.1f, 0.1f);  // is added to
+    grad = uniform(random, params.size(), -0.1f, 0.1f);  // the pass adds to this
     obs = uniform(random, static_cast<size_t>(observations) * in, -1, 1);
     mean = uniform(random, in, -0.5f, 0.5f), inv_std = uniform(random, in, 0.5f, 3);
     d_out = uniform(random, static_cast<size_t>(c.rows) * out, -1, 1);
@@ -55,8 +55,8 @@ struct Inputs {
 };
 
 struct Outputs {
-  std::vector<float> all;              // of all observations
-  std::vector<float> out, grad, d_in;  // of the chosen rows, tile by tile
+  std::vector<float> all;              // outputs for all observations
+  std::vector<float> out, grad, d_in;  // for the indexed rows, tile by tile
 };
 
 Outputs pass(Queue& queue, Nets& nets, const Case& c, const Inputs& from) {
@@ -82,7 +82,7 @@ Outputs pass(Queue& queue, Nets& nets, const Case& c, const Inputs& from) {
 
 class GpuNets : public GpuTest, public testing::WithParamInterface<Case> {};
 
-TEST_P(GpuNets, AgreeWithLibtorch) {
+TEST_P(GpuNets, EqualLibtorchUpToRounding) {
   const Case& c = GetParam();
   const Inputs inputs(c);
   const auto host_queue = make_host_queue(isa_of("auto")), queue = make_gpu_queue();
@@ -102,7 +102,7 @@ TEST_P(GpuNets, AgreeWithLibtorch) {
   }
 }
 
-TEST_P(GpuNets, GiveTheSameBitsAgain) {
+TEST_P(GpuNets, AreDeterministic) {
   const Case& c = GetParam();
   const Inputs inputs(c);
   const auto queue = make_gpu_queue();
@@ -112,7 +112,7 @@ TEST_P(GpuNets, GiveTheSameBitsAgain) {
   EXPECT_EQ(second.grad, first.grad);
 }
 
-TEST_P(GpuNets, RefuseHiddenState) {
+TEST_P(GpuNets, HiddenStateIsAnError) {
   const auto queue = make_gpu_queue();
   float number = 0;
   EXPECT_THROW(make_gpu_nets(*queue, Inputs(GetParam()).layout, 1000)
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, GpuNets,
                                          Case{"SiluNorm", Activation::silu, {5, 37, 8, 3}, true, 3333, 1000, true},
                                          Case{"GeluNorm", Activation::gelu, {5, 64, 2}, false, 17, 1000, true},
                                          Case{"OneLayer", Activation::elu, {5, 2}, true, 300, 1000, true},
-                                         // Sums over so many rows are cut into slices, with rows left over.
+                                         // Sums over this many rows are divided into slices, with a remainder.
                                          Case{"LargeTile", Activation::tanh, {5, 16, 20, 2}, false, 9001, 10000}),
                          [](const auto& info) { return info.param.name; });
 

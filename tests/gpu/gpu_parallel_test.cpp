@@ -1,4 +1,5 @@
-// Data-parallel learning on GPUs, 1, 2 and 4 ranks: as the host's ranks learn, with equal replicas.
+// Tests that data-parallel learning on GPUs, with 1, 2 and 4 ranks, equals learning on hosts, and that all replicas are
+// equal.
 #include <algorithm>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace {
 
 using namespace test;
 
-constexpr int64_t kEnvs = 64, kSteps = 16;  // environments of all ranks together
+constexpr int64_t kEnvs = 64, kSteps = 16;  // kEnvs is the number on all ranks together
 
 struct Case {
   std::string name, task;
@@ -42,11 +43,11 @@ void expect_equal_on_all_ranks(Learner& learner) {
 
 class GpuParallel : public NcclTest, public testing::WithParamInterface<Case> {};
 
-TEST_P(GpuParallel, RanksLearnAsThoseOfTheHostDo) {
+TEST_P(GpuParallel, LearnsAsOnTheHost) {
   const LearnerOptions options = options_of(GetParam());
   const auto comm = connect();
   Learner host = on_host(options), gpu = on_gpu(options);
-  for (int64_t i = 0; i < 4; ++i) {  // one by one, recorded, launched
+  for (int64_t i = 0; i < 4; ++i) {  // iteration 0 launches single kernels, 1 records, 2 and 3 launch the recordings
     host.iterate(world(), i, i + 1);
     gpu.iterate(*comm, i, i + 1);
     SCOPED_TRACE("iteration " + std::to_string(i));
@@ -58,7 +59,7 @@ TEST_P(GpuParallel, RanksLearnAsThoseOfTheHostDo) {
   EXPECT_EQ(comm->stats().all_reduces_f32, 4 * 2 * 4);
 }
 
-TEST_P(GpuParallel, RecordingsChangeNoBit) {
+TEST_P(GpuParallel, RecordingsAreBitIdenticalToSingleLaunches) {
   LearnerOptions options = options_of(GetParam());
   const auto comm = connect();
   Learner recorded = on_gpu(options);
@@ -69,8 +70,8 @@ TEST_P(GpuParallel, RecordingsChangeNoBit) {
   EXPECT_EQ(recorded.bytes(), eager.bytes());
 }
 
-// What one rank cannot record, none launches as a recording: they would enqueue collectives in another order.
-TEST_P(GpuParallel, WhatOneRankCannotRecordIsLaunchedOneByOneOnAll) {
+// If one rank cannot record, no rank launches recordings: otherwise they would enqueue collectives in different orders.
+TEST_P(GpuParallel, IfOneRankCannotRecordAllLaunchOneKernelAtATime) {
   LearnerOptions options = options_of(GetParam());
   const auto comm = connect();
   Learner plain = on_gpu(options);
@@ -86,7 +87,7 @@ TEST_P(GpuParallel, WhatOneRankCannotRecordIsLaunchedOneByOneOnAll) {
 #if defined(DRL_GPU_HOST)
     int64_t all = 0;
     for (size_t kind = 0; kind < before.done.size(); ++kind) all += gpu::host_counts().done[kind] - before.done[kind];
-    EXPECT_EQ(gpu::host_counts().calls - before.calls, all) << "no recording is launched";
+    EXPECT_EQ(gpu::host_counts().calls - before.calls, all) << "a recording was launched";
 #endif
     EXPECT_EQ(one_faulty.bytes(), plain.bytes());
   }

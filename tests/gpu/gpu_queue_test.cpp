@@ -1,9 +1,10 @@
-// A GPU's queue, by what the host sees of it.
+// Tests the behaviour of a GPU queue as the host sees it.
 #include "device/gpu_queue.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
+#include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "device/fingerprint_kernels.hpp"
 #include "gpu_rig.hpp"
@@ -22,7 +23,7 @@ class GpuQueueTest : public GpuTest {
     queue = make_gpu_queue();
     ones = to_queue(*queue, std::vector<double>(10, 1));
   }
-  // A kernel that writes a number of the host's, up to 10.
+  // Enqueues a kernel that writes `number`, at most 10.
   void set(double* at, int number) { for_each(*queue, 1, AddUp{ones.data(), number, at}); }
   std::unique_ptr<Queue> queue;
   Array<double> ones;
@@ -35,55 +36,56 @@ TEST_F(GpuQueueTest, MemoryIsZeroAtFirst) {
   EXPECT_TRUE(std::ranges::all_of(host, [](double x) { return x == 0; }));
 }
 
-TEST_F(GpuQueueTest, MemoryThatIsNotThereIsAnErrorThatSaysHowMuch) {
+TEST_F(GpuQueueTest, TooLargeAllocationsAreErrorsWithTheSize) {
   try {
     const Array<char> all(*queue, size_t{1} << 45);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("no GPU memory for 32.0 TiB"), std::string::npos) << error.what();
+    expect_mentions(error.what(), {"no GPU memory", "32.0 TiB", "--num_envs"});  // drl_doctor looks for the first words
   }
   try {
     const Array<char> all(*queue, size_t{1} << 45, Memory::host);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("for 32.0 TiB"), std::string::npos) << error.what();
+    expect_mentions(error.what(), {"32.0 TiB", "ulimit -l"});
   }
-  set(Array<double>(*queue, 1).data(), 1);  // the error is not blamed on what follows
+  set(Array<double>(*queue, 1).data(), 1);  // later calls must not report that error
   queue->synchronize();
 }
 
-// A recording does again what was enqueued: what it found in the queue's memory may have changed, what the host told it
-// may not.
+// A recording repeats the enqueued work. Values in the queue's memory are read anew at each launch; values that the
+// host passed while recording are not.
 TEST_F(GpuQueueTest, ARecordingReadsMemoryAnewAndNothingElse) {
-  Array<double> from(*queue, 1), to(*queue, 1), told(*queue, 1);
+  Array<double> from(*queue, 1), to(*queue, 1), passed(*queue, 1);
   int value = 1;
   const std::unique_ptr<RecordedWork> recording = queue->record([&] {
     queue->copy(to.data(), from.data(), 1);
-    set(told.data(), value);
+    set(passed.data(), value);
   });
-  EXPECT_EQ(to_host(*queue, told)[0], 0) << "nothing of it has run";
+  EXPECT_EQ(to_host(*queue, passed)[0], 0) << "recording must not run the work";
   for (int number : {5, 7}) {
     value = number;
     set(from.data(), number);
     queue->launch(*recording);
     EXPECT_EQ(to_host(*queue, to)[0], number);
-    EXPECT_EQ(to_host(*queue, told)[0], 1);
+    EXPECT_EQ(to_host(*queue, passed)[0], 1);
   }
 }
 
-TEST_F(GpuQueueTest, AfterARecordingThatFailedItGoesOn) {
+TEST_F(GpuQueueTest, StillWorksAfterAFailedRecording) {
   Array<double> number(*queue, 1);
   queue->synchronize();
   const auto three = [&] { set(number.data(), 3); };
   EXPECT_THROW(queue->record([&] { three(), throw std::runtime_error("while it records"); }), std::runtime_error);
-  EXPECT_THROW(queue->record([&] { three(), queue->synchronize(); }), Error) << "it must not wait";
+  EXPECT_THROW(queue->record([&] { three(), queue->synchronize(); }), Error)
+      << "waiting is not allowed while recording";
   EXPECT_EQ(to_host(*queue, number)[0], 0);
   const std::unique_ptr<RecordedWork> recording = queue->record(three);
   queue->launch(*recording);
   EXPECT_EQ(to_host(*queue, number)[0], 3);
 }
 
-TEST_F(GpuQueueTest, EventsTellTheTimeBetweenThem) {
+TEST_F(GpuQueueTest, EventsMeasureTheTimeBetweenThem) {
   const auto begin = queue->make_event(), end = queue->make_event();
   Array<float> numbers(*queue, 1 << 20);
   begin->record();
@@ -94,7 +96,7 @@ TEST_F(GpuQueueTest, EventsTellTheTimeBetweenThem) {
   EXPECT_LT(end->seconds_since(*begin), 1);
 }
 
-// Sums over rows have loops of their own on each side.
+// Sums over rows have different function objects for hosts and GPUs.
 TEST_F(GpuQueueTest, AFunctionWithoutCodeForGpusIsAnError) {
   EXPECT_THROW(for_each(*queue, 1, HostSumRows<AllColumns<ObservationMoments>>{}), Error);
   EXPECT_THROW(for_each(*make_host_queue(isa_of("auto")), 1, GpuSumColumns<ObservationMoments>{}), Error);

@@ -1,5 +1,5 @@
-// What the GPU tests share. They are built twice: for the host's stand-in of the device runtime, and where there is
-// CUDA for the real one (label gpu), where they are skipped if no GPU is there.
+// Shared by the GPU tests. They are built twice: for the CPU emulation of the CUDA runtime (host_runtime.hpp), and in
+// builds with CUDA for the real one (label gpu). The latter are skipped without a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline bool no_gpu() {
 class GpuTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (no_gpu()) GTEST_SKIP() << "no GPU here";
+    if (no_gpu()) GTEST_SKIP() << "no GPU available";
   }
 };
 
@@ -47,7 +47,7 @@ std::vector<T> to_host(Queue& queue, const Array<T>& array) {
   return to_host(queue, array.data(), array.size());
 }
 
-// In units of the largest one, the largest difference.
+// Returns the largest difference, relative to the largest expected value.
 inline double largest_difference(const std::vector<float>& actual, const std::vector<float>& expected) {
   if (actual.size() != expected.size()) return INFINITY;
   double largest = 1e-6, difference = 0;

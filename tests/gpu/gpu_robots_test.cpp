@@ -1,5 +1,5 @@
-// Robots in lanes on a GPU's queue: the same executor as other tasks, and the numbers of the host's lanes, to the bit
-// where the host's instruction set fuses multiplications and additions as GPUs do.
+// Tests robots in lanes on a GPU queue. They use the same executor as other tasks, and are bit-identical to the host's
+// lanes if the host's instruction set fuses multiplications and additions as GPUs do.
 #include <deque>
 
 #include "envs/task_params.hpp"
@@ -13,12 +13,12 @@ namespace {
 
 using namespace test;
 
-int32_t look(const RobotChoice*, RobotFacts* facts, char*, int64_t) {
+int32_t inspect(const RobotChoice*, RobotFacts* facts, char*, int64_t) {
   *facts = {.dt = 1, .file = "", .id = ""};
   return 0;
 }
 
-// Each as a robot's library has it: a task that a simulator computes, which may be computed in lanes too.
+// Returns the robots' tasks as a library of robots defines them, each with its compiled physics in lanes.
 const std::vector<const TaskRecord*>& robots() {
   static std::deque<RobotRecord> lanes;
   static std::deque<TaskRecord> records;
@@ -26,7 +26,7 @@ const std::vector<const TaskRecord*>& robots() {
     std::vector<const TaskRecord*> tasks;
     const TaskLibrary& library = robots_in_lanes();
     for (int k = 0; k < library.count; ++k) {
-      lanes.push_back({{"", 1}, library.tasks[k], look});
+      lanes.push_back({{"", 1}, library.tasks[k], inspect});
       records.push_back(*library.tasks[k]);
       records.back().robot = &lanes.back();
       tasks.push_back(&records.back());
@@ -49,14 +49,14 @@ std::vector<std::string> names_of_robots() {
 
 class GpuRobots : public GpuTest, public testing::WithParamInterface<std::string> {};
 
-TEST_P(GpuRobots, StepWhereTheLearnerIs) {
+TEST_P(GpuRobots, StepOnTheLearnersDevice) {
   const auto host = make_host_queue(isa_of("auto")), gpu = make_gpu_queue();
   EXPECT_FALSE(make_env(GetParam(), {.num_envs = 3}, *host)->steps_on_host());
   EXPECT_FALSE(make_env(GetParam(), {.num_envs = 3}, *gpu)->steps_on_host());
 }
 
-TEST_P(GpuRobots, DoWhatTheHostsLanesDo) {
-  if (isa_of("auto") == available_isas().front()) GTEST_SKIP() << "multiplications and additions are not fused here";
+TEST_P(GpuRobots, EqualTheHostsLanes) {
+  if (isa_of("auto") == available_isas().front()) GTEST_SKIP() << "this instruction set has no fused multiply-adds";
   expect_same_environments(GetParam(), 37, 3);
 }
 

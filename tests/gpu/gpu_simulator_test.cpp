@@ -1,8 +1,9 @@
-// Environments that the host steps, for a learner on a GPU: examples/own_simulator, and robots in lanes.
+// Tests environments that the host steps for a learner on a GPU: examples/own_simulator, and robots in lanes.
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "../support/mentions.hpp"
 #include "comm/communicator.hpp"
 #include "envs/task_libraries.hpp"
 #include "learner_rig.hpp"
@@ -38,7 +39,7 @@ class GpuSimulator : public GpuTest, public testing::WithParamInterface<bool> {
   std::unique_ptr<Communicator> comm = make_serial_communicator();
 };
 
-// As environments on the host's queue do, iteration by iteration from the same state.
+// Compares with environments on a host queue, after each iteration from the same state.
 TEST_P(GpuSimulator, LearnsAsOnTheHost) {
   const LearnerOptions options = options_of(GetParam());
   Learner host = on_host(options), gpu = on_gpu(options);
@@ -55,14 +56,14 @@ TEST_P(GpuSimulator, LearnsAsOnTheHost) {
   }
   EXPECT_GT(episodes, 20);
   EXPECT_EQ(host.envs->host_speeds(), "");
-  EXPECT_NE(gpu.envs->host_speeds().find("steps/s on 1 thread, "), std::string::npos) << gpu.envs->host_speeds();
+  expect_mentions(gpu.envs->host_speeds(), {"steps/s", "1 thread"});
 }
 
-// What one rollout holds is what environments on the host's queue give for the same actions, to the bit; whole or in
-// halves that were announced.
-void expect_rows_of_the_host(const std::string& task) {
+// Expects that a rollout on a GPU queue is bit-identical to one on a host queue for the same actions, both for whole
+// steps and for announced halves.
+void expect_rows_equal_the_hosts(const std::string& task) {
   constexpr int64_t kEnvs = 70, kSteps = 130;
-  const auto collect = [&](std::unique_ptr<Queue> queue, int64_t cut, bool announced, bool every_end) {
+  const auto collect = [&](std::unique_ptr<Queue> queue, int64_t half, bool announced, bool every_end) {
     const auto envs = make_env(task, {kEnvs, 3, 9, true, {}, 2}, *queue);
     const int obs = envs->spec().obs_dim;
     const Rollout rollout(*queue, envs->spec(), kSteps, kEnvs, every_end);
@@ -77,7 +78,7 @@ void expect_rows_of_the_host(const std::string& task) {
         actions.push_back(static_cast<float>(std::sin(3. * k + 2. * t)));
       queue->copy(r.env_action, actions.data(), actions.size());
       queue->synchronize();
-      const std::pair<int64_t, int64_t> parts[] = {{0, cut}, {cut, kEnvs - cut}};
+      const std::pair<int64_t, int64_t> parts[] = {{0, half}, {half, kEnvs - half}};
       for (const auto& [begin, count] : parts)
         if (announced) envs->announce_step(*queue, {first.data(), t}, begin, count, rollout.row(t));
       for (const auto& [begin, count] : parts)
@@ -107,17 +108,17 @@ void expect_rows_of_the_host(const std::string& task) {
     EXPECT_EQ(collect(make_gpu_queue(isa_of("auto")), 32, true, every_end), host);
   }
 }
-TEST_F(GpuSimulator, RowsAreThoseOfTheHost) { expect_rows_of_the_host("Arm"); }
+TEST_F(GpuSimulator, RowsEqualTheHosts) { expect_rows_equal_the_hosts("Arm"); }
 #if defined(DRL_TEST_LIBRARY)
-TEST_F(GpuSimulator, RowsOfRobotsInLanesAreThoseOfTheHost) {
+TEST_F(GpuSimulator, RowsOfRobotsInLanesEqualTheHosts) {
   setenv("DRL_MODELS", DRL_TEST_DATA "/../src/robots/models", 1);
   load_task_library(DRL_TEST_LIBRARY);
-  expect_rows_of_the_host("Carrier");
+  expect_rows_equal_the_hosts("Carrier");
 }
 #endif
 
-// The update is recorded, the collection is not: the same bits, and twice the same.
-TEST_P(GpuSimulator, RecordingsChangeNoBit) {
+// Only the update is recorded, not the collection. Compares with single launches and with a second recorded run.
+TEST_P(GpuSimulator, RecordingsAreBitIdenticalToSingleLaunches) {
   LearnerOptions options = options_of(GetParam());
   Learner recorded = on_gpu(options), again = on_gpu(options);
   options.graphs = false;
@@ -127,7 +128,7 @@ TEST_P(GpuSimulator, RecordingsChangeNoBit) {
   EXPECT_EQ(recorded.bytes(), again.bytes());
 }
 
-TEST_P(GpuSimulator, GoesOnFromItsState) {
+TEST_P(GpuSimulator, ContinuesFromItsState) {
   const LearnerOptions options = options_of(GetParam());
   Learner whole = on_gpu(options), first = on_gpu(options), second = on_gpu(options);
   whole.iterate(*comm, 0, 5);
@@ -140,7 +141,8 @@ TEST_P(GpuSimulator, GoesOnFromItsState) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, GpuSimulator, testing::Values(false, true),
                          [](const auto& info) { return info.param ? "Grpo" : "Ppo"; });
 
-// Who is stepped when: a half's step has the other half's actions enqueued behind its own.
+// Records the order of announced and executed steps. "a32+18@1" announces step 1 of environments [32, 32 + 18), and
+// "s32@1" executes it. While one half is stepped, the other half's actions are enqueued.
 class Watched final : public VecEnv {
  public:
   explicit Watched(std::unique_ptr<VecEnv> envs) : envs_(std::move(envs)) {}
@@ -149,24 +151,24 @@ class Watched final : public VecEnv {
   void reset(Queue& queue, const StepRow& row, const Start& start) override { envs_->reset(queue, row, start); }
   bool steps_on_host() const override { return envs_->steps_on_host(); }
   void announce_step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
-    said += "a" + std::to_string(begin) + "+" + std::to_string(count) + "@" + std::to_string(step.offset) + " ";
+    calls += "a" + std::to_string(begin) + "+" + std::to_string(count) + "@" + std::to_string(step.offset) + " ";
     envs_->announce_step(queue, step, begin, count, row);
   }
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
-    said += "s" + std::to_string(begin) + "@" + std::to_string(step.offset) + " ";
+    calls += "s" + std::to_string(begin) + "@" + std::to_string(step.offset) + " ";
     envs_->step(queue, step, begin, count, row);
   }
   void take_episode_sums(Queue& queue, double* out, double* scratch) override {
     envs_->take_episode_sums(queue, out, scratch);
   }
   void visit_state(StateVisitor& visitor) override { envs_->visit_state(visitor); }
-  std::string said;
+  std::string calls;
 
  private:
   std::unique_ptr<VecEnv> envs_;
 };
 
-TEST_F(GpuSimulator, StepsOneHalfWhileTheOthersActionsAreInferred) {
+TEST_F(GpuSimulator, StepsOneHalfWhileTheGpuChoosesTheOthersActions) {
   const auto queue = make_gpu_queue(isa_of("auto"));
   const ActorCritic spec = actor_critic(task_spec("Arm"), {});
   const auto nets = make_gpu_nets(*queue, spec.layout, 200);
@@ -177,12 +179,12 @@ TEST_F(GpuSimulator, StepsOneHalfWhileTheOthersActionsAreInferred) {
   Collector collector(*nets, spec, envs, rollout, 1, 0, ActionChoice::sample, params.data());
   envs.reset(*queue, rollout.start_row(), {});
   collector.collect(params.data(), {}, first.data());
-  EXPECT_EQ(envs.said, "a0+32@0 a32+18@0 s0@0 a0+32@1 s32@0 a32+18@1 s0@1 a0+32@2 s32@1 a32+18@2 s0@2 s32@2 ");
+  EXPECT_EQ(envs.calls, "a0+32@0 a32+18@0 s0@0 a0+32@1 s32@0 a32+18@1 s0@1 a0+32@2 s32@1 a32+18@2 s0@2 s32@2 ");
 }
 
 #if defined(DRL_GPU_HOST)
 
-// The second iteration records the update, and the third launches that: more mini-batches take a call each.
+// The second iteration records the update, and the third launches the recording with one call per mini-batch.
 TEST_F(GpuSimulator, TheUpdateIsRecorded) {
   const auto launched = [&](int epochs) {
     LearnerOptions options = options_of(false);
@@ -197,7 +199,8 @@ TEST_F(GpuSimulator, TheUpdateIsRecorded) {
     EXPECT_EQ(gpu::host_counts().recorded, recorded);
     return gpu::host_counts().calls - calls;
   };
-  EXPECT_NEAR(static_cast<double>(launched(6) - launched(1)), 5 * 4, 8);  // and what episodes that ended bring
+  // The tolerance is for work at the end of episodes.
+  EXPECT_NEAR(static_cast<double>(launched(6) - launched(1)), 5 * 4, 8);
 }
 
 #endif

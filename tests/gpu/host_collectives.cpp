@@ -16,29 +16,31 @@
 namespace drl::gpu {
 namespace {
 
-bool with_mpi() {
+bool mpi_is_running() {
   int running = 0;
   MPI_Initialized(&running);
   return running != 0;
 }
 
-// The ranks that have got this id; all of MPI_COMM_WORLD come to this at the same time.
+// Returns an MPI communicator (as MPI_Comm_c2f) of the ranks with the same id. All ranks of MPI_COMM_WORLD must call
+// this.
 int ranks_with(const gpucclUniqueId& id, int rank) {
-  if (!with_mpi()) return kNoMpi;
+  if (!mpi_is_running()) return kNoMpi;
   const auto colour = static_cast<int>(std::hash<std::string_view>()(id.internal) & 0x7fffffff);
   MPI_Comm comm;
   MPI_Comm_split(MPI_COMM_WORLD, colour, rank, &comm);
   return MPI_Comm_c2f(comm);
 }
 
-// All ranks must have got the same id.
+// Returns whether all `comm.size` ranks have got the same id.
 bool is_complete(const HostComm& comm) {
   int size = 1;
   if (comm.mpi != kNoMpi) MPI_Comm_size(MPI_Comm_f2c(comm.mpi), &size);
   return size == comm.size;
 }
 
-bool is_of_all(const HostComm& comm) {
+// Returns whether the communicator contains all ranks of MPI_COMM_WORLD.
+bool contains_all_ranks(const HostComm& comm) {
   int all = 1;
   if (comm.mpi != kNoMpi) MPI_Comm_size(MPI_COMM_WORLD, &all);
   return comm.size == all;
@@ -57,7 +59,7 @@ HostCollectives& host_collectives() {
   return instance;
 }
 
-// As NCCL: what it says of its network.
+// Writes a log as NCCL does with NCCL_DEBUG=INFO, with the lines about its network.
 void write_log() {
   const char *level = std::getenv("NCCL_DEBUG"), *file = std::getenv("NCCL_DEBUG_FILE");
   if (!level || !file || std::strcmp(level, "INFO") != 0) return;
@@ -114,7 +116,7 @@ gpucclResult_t gpucclAllReduce(const void* from, void* to, size_t count, gpucclD
                                gpucclComm_t comm, gpuStream_t stream) {
   if (from != to || comm->polls) return gpucclInvalidArgument;
   const auto work = [=] {
-    if (host_collectives().sticks_at-- == 0 || (host_fault("node_hangs") && !is_of_all(*comm))) {
+    if (host_collectives().hangs_at-- == 0 || (host_fault("node_hangs") && !contains_all_ranks(*comm))) {
       stream->stuck = true;
       comm->stuck = stream;
     } else {
@@ -146,8 +148,8 @@ gpucclResult_t gpucclCommDestroy(gpucclComm_t comm) {
 }
 
 gpucclResult_t gpucclCommAbort(gpucclComm_t comm) {
-  while (host_collectives().abort_sticks) std::this_thread::sleep_for(std::chrono::hours(1));
-  host_collectives().aborted += 1;  // before anyone can see that the stream goes on
+  while (host_collectives().abort_hangs) std::this_thread::sleep_for(std::chrono::hours(1));
+  host_collectives().aborted += 1;  // must be visible before the stream continues
   if (HostStream* stream = comm->stuck.exchange(nullptr)) stream->stuck = false;
   return gpucclSuccess;
 }

@@ -1,4 +1,5 @@
-// The collectives of the stand-in, over MPI, with the faults of real ones: gpu/runtime.hpp, "Collectives".
+// The collectives of the emulated CUDA runtime: NCCL's functions (gpu/runtime.hpp, "Collectives") over MPI, with faults
+// that tests can inject.
 #pragma once
 
 #include <atomic>
@@ -26,14 +27,14 @@ struct gpucclConfig_t {
 
 namespace drl::gpu {
 
-// What a test wants of this process's collectives, and what they saw.
+// Faults that a test injects into this process's collectives, and counts of calls.
 struct HostCollectives {
   int version = 22809;
-  int init_polls = 0;         // gpucclInProgress so often before the init is done; -1: never done
-  int enqueue_polls = 0;      // the same of each all-reduce, which is enqueued only then
-  int64_t sticks_at = -1;     // the all-reduce, counted from now, that does not end; to be planted on all ranks
-  bool abort_sticks = false;  // gpucclCommAbort neither returns nor ends a kernel
-  gpucclResult_t error = gpucclSuccess;  // that gpucclCommGetAsyncError tells, once
+  int init_polls = 0;        // number of polls that return gpucclInProgress before the init is done; -1: never done
+  int enqueue_polls = 0;     // the same for each all-reduce, which is enqueued after these polls
+  int64_t hangs_at = -1;     // index (from now) of an all-reduce that never ends; must be set on all ranks
+  bool abort_hangs = false;  // gpucclCommAbort neither returns nor ends a kernel
+  gpucclResult_t error = gpucclSuccess;  // gpucclCommGetAsyncError returns this once
   const char* last_error = "";
 
   std::atomic<int> aborted{0};
@@ -44,10 +45,10 @@ HostCollectives& host_collectives();
 inline constexpr int kNoMpi = -1;
 struct HostComm {
   int rank = 0, size = 1;
-  int mpi = kNoMpi;                  // its ranks, as MPI_Comm_c2f names them
-  int polls = 0;                     // before what was begun last is done
-  std::function<void()> begun;       // is enqueued then
-  std::atomic<HostStream*> stuck{};  // holds an all-reduce that does not end
+  int mpi = kNoMpi;                  // its MPI communicator, from MPI_Comm_c2f
+  int polls = 0;                     // number of polls before the last operation is done
+  std::function<void()> begun;       // called then, to enqueue the operation
+  std::atomic<HostStream*> stuck{};  // the stream of an all-reduce that never ends
 };
 
 }  // namespace drl::gpu

@@ -1,6 +1,7 @@
-// A device runtime on the host, for tests of GPU code where there is no GPU: memory is malloc's, so that the sanitizers
-// see every access; a stream runs what is enqueued at once, and a graph holds what was enqueued while it was captured,
-// so that whatever a graph forgets to do again is seen. Names and meanings are gpu/runtime.hpp's.
+// An emulation of the CUDA runtime on the CPU, to test GPU code without a GPU. It has the names and semantics of
+// gpu/runtime.hpp. Memory comes from malloc, so that the sanitizers see every access. A stream runs work as soon as it
+// is enqueued. A graph contains the work that was enqueued while it was captured and nothing else, so that tests notice
+// work that is missing in a graph.
 #pragma once
 
 #include <unistd.h>
@@ -31,7 +32,7 @@ struct HostGraph {
 };
 struct HostStream {
   std::unique_ptr<HostGraph> capturing;
-  std::atomic<bool> stuck{false};  // in a collective that does not end: what comes behind it is never done
+  std::atomic<bool> stuck{false};  // in a collective that never ends; later work is never done
 };
 struct HostEvent {
   std::chrono::steady_clock::time_point time;
@@ -41,14 +42,14 @@ struct HostBlas {
   HostStream* stream = nullptr;
 };
 
-// Where the device is: each process has one of its own, unless a test says otherwise.
+// The PCI bus of the device. By default each process has a different one.
 inline int& host_pci_bus() {
   static int bus = ::getpid();
   return bus;
 }
 
-// For tests that see a program from outside. DRL_HOST_GPUS: the devices that this process sees, by name and number
-// ("H100 1,H100 2"); equal numbers are the same device. Unset: one device of this process's own.
+// Tests that run a program as a child process can set DRL_HOST_GPUS. It lists the process's devices by name and number
+// ("H100 1,H100 2"); equal numbers are the same device. If it is unset, the process has one device that no other has.
 struct HostDevice {
   std::string name;
   int number;
@@ -67,17 +68,17 @@ inline const std::vector<HostDevice>& host_devices() {
   }();
   return devices;
 }
-// DRL_HOST_FAULT: what is wrong with them.
+// Returns whether DRL_HOST_FAULT, the fault to inject, is `name`.
 inline bool host_fault(const char* name) {
   const char* fault = std::getenv("DRL_HOST_FAULT");
   return fault && std::strcmp(fault, name) == 0;
 }
 
-// What this process has asked of the device.
+// Counts of this process's work on the device.
 struct HostCounts {
-  std::array<int64_t, 6> done{};  // of each kind of work, also by graphs
-  int64_t recorded = 0;           // work that graphs hold
-  int64_t calls = 0;              // launches of work that is in no graph, and of graphs
+  std::array<int64_t, 6> done{};  // per kind of work, including work in graphs
+  int64_t recorded = 0;           // work that was captured in graphs
+  int64_t calls = 0;              // launches of graphs, and of work outside graphs
 };
 inline HostCounts& host_counts() {
   static HostCounts counts;
@@ -90,7 +91,7 @@ inline void host_do(HostStream* stream, const HostNode& node) {
   node.work();
 }
 
-// Does `work` in its turn on the stream.
+// Runs `work` on the stream, or adds it to the graph that is being captured.
 inline void host_enqueue(HostStream* stream, HostWork kind, std::function<void()> work) {
   HostNode node{kind, std::move(work)};
   if (stream->capturing) {
@@ -132,7 +133,7 @@ inline const char* gpuGetErrorName(gpuError_t status) {
 inline const char* gpuGetErrorString(gpuError_t status) {
   return status == gpuErrorMemoryAllocation ? "out of memory"
          : status == gpuErrorNoKernelImage  ? "no kernel image is available for execution on the device"
-                                            : "invalid use of the host's stand-in";
+                                            : "invalid use of the emulated runtime";
 }
 inline gpuError_t gpuGetLastError() { return gpuSuccess; }
 inline gpuError_t gpuGetDeviceCount(int* count) {
@@ -154,7 +155,7 @@ inline gpuError_t gpuDriverGetVersion(int* version) { return *version = 13000, g
 inline gpuError_t gpuRuntimeGetVersion(int* version) { return *version = 13000, gpuSuccess; }
 inline gpuError_t gpuMemGetInfo(size_t* free, size_t* total) { return *free = *total = size_t{1} << 30, gpuSuccess; }
 
-// What a device leaves in fresh memory is anything.
+// Fresh device memory has arbitrary contents.
 inline gpuError_t gpuMalloc(void** memory, size_t bytes) {
   if (bytes > size_t{1} << 34) return gpuErrorMemoryAllocation;
   *memory = std::malloc(bytes);
@@ -198,7 +199,7 @@ inline gpuError_t gpuStreamEndCapture(gpuStream_t stream, gpuGraph_t* graph) {
 inline gpuError_t gpuEventCreate(gpuEvent_t* event) { return *event = new drl::gpu::HostEvent, gpuSuccess; }
 inline gpuError_t gpuEventDestroy(gpuEvent_t event) { return delete event, gpuSuccess; }
 inline gpuError_t gpuEventRecord(gpuEvent_t event, gpuStream_t stream) {
-  event->passed = false, event->captured = stream->capturing != nullptr;  // then the host cannot wait for it
+  event->passed = false, event->captured = stream->capturing != nullptr;  // the host cannot wait for a captured event
   drl::gpu::host_enqueue(stream, drl::gpu::HostWork::event,
                          [event] { event->time = std::chrono::steady_clock::now(), event->passed = true; });
   return gpuSuccess;
@@ -241,7 +242,7 @@ inline gpublasStatus_t gpublasSetStream(gpublasHandle_t handle, gpuStream_t stre
 inline gpublasStatus_t gpublasSetWorkspace(gpublasHandle_t, void*, size_t) { return GPUBLAS_STATUS_SUCCESS; }
 inline gpublasStatus_t gpublasSetMathMode(gpublasHandle_t, int) { return GPUBLAS_STATUS_SUCCESS; }
 
-// C = alpha op(A) op(B) + beta C of `count` matrices; all column-major, m x k, k x n, m x n.
+// Computes C = alpha op(A) op(B) + beta C for `count` column-major matrices (m x k, k x n, m x n).
 inline gpublasStatus_t gpublasSgemmStridedBatched(gpublasHandle_t handle, gpublasOperation_t op_a,
                                                   gpublasOperation_t op_b, int m, int n, int k, const float* alpha,
                                                   const float* a, int lda, long long stride_a, const float* b, int ldb,
@@ -260,7 +261,7 @@ inline gpublasStatus_t gpublasSgemmStridedBatched(gpublasHandle_t handle, gpubla
           for (int64_t l = 0; l < k; ++l)
             sum += (op_a == GPUBLAS_OP_N ? from_a[i + l * lda] : from_a[l + i * lda]) *
                    (op_b == GPUBLAS_OP_N ? from_b[l + j * ldb] : from_b[j + l * ldb]);
-          // With beta 0 what was there is not read: it may be anything.
+          // With beta 0 the old value is not read; it may be arbitrary.
           to[i + j * ldc] = alpha_value * sum + (beta_value == 0 ? 0 : beta_value * to[i + j * ldc]);
         }
     }
@@ -273,7 +274,7 @@ inline gpublasStatus_t gpublasSgemm(gpublasHandle_t handle, gpublasOperation_t o
   return gpublasSgemmStridedBatched(handle, op_a, op_b, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1);
 }
 
-// In kernels.
+// The clock for kernels.
 DRL_HD uint64_t gpuNanoseconds() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }

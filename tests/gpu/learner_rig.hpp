@@ -1,4 +1,4 @@
-// Learners on the host's queue and on a GPU's, which are otherwise the same.
+// Learners that differ only in their queue: the host's or a GPU's.
 #pragma once
 
 #include <map>
@@ -37,8 +37,9 @@ struct State final : StateVisitor {
   std::map<std::string, StateField> fields;
 };
 
-// Environments with a fault: their steps wait for the queue, which a recording must not; or a number that the host
-// knows, another one each step, is told to a kernel, so that a recording does not tell the next ones.
+// Faults of a learner's parts. `waits_in_...`: a step or backward pass waits for the queue, which is not allowed while
+// recording. `host_number`: the host passes a number to a kernel that changes with each step, so a recording would
+// repeat the first one.
 enum class Fault { none, waits_in_step, waits_in_backward, host_number };
 
 class FaultyEnvs final : public VecEnv {
@@ -47,11 +48,11 @@ class FaultyEnvs final : public VecEnv {
   const TaskSpec& spec() const override { return envs_->spec(); }
   int64_t num_envs() const override { return envs_->num_envs(); }
   void reset(Queue& queue, const StepRow& row, const Start& start) override {
-    envs_->reset(queue, row, {told(start.step), start.group_size});
+    envs_->reset(queue, row, {step_for_kernel(start.step), start.group_size});
   }
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
     if (fault_ == Fault::waits_in_step) queue.synchronize();
-    envs_->step(queue, told(step), begin, count, row);
+    envs_->step(queue, step_for_kernel(step), begin, count, row);
   }
   void take_episode_sums(Queue& queue, double* out, double* scratch) override {
     envs_->take_episode_sums(queue, out, scratch);
@@ -59,7 +60,9 @@ class FaultyEnvs final : public VecEnv {
   void visit_state(StateVisitor& visitor) override { envs_->visit_state(visitor); }
 
  private:
-  LifetimeStep told(LifetimeStep step) { return fault_ == Fault::host_number ? LifetimeStep{nullptr, ++steps_} : step; }
+  LifetimeStep step_for_kernel(LifetimeStep step) {
+    return fault_ == Fault::host_number ? LifetimeStep{nullptr, ++steps_} : step;
+  }
 
   std::unique_ptr<VecEnv> envs_;
   Fault fault_;
@@ -93,12 +96,12 @@ struct LearnerOptions {
   BatchPlan plan = {};
   bool graphs = true;
   Fault fault = Fault::none;
-  std::optional<GrpoOptions> grpo = {};  // then it is no PPO
+  std::optional<GrpoOptions> grpo = {};  // if set, the learner is GRPO instead of PPO
 
   UpdateOptions& update() { return grpo ? static_cast<UpdateOptions&>(*grpo) : ppo; }
 };
 
-// What beside the usual ones has a kernel or a sum of its own.
+// Switches on all options that have separate kernels or sums.
 inline void every_option(LearnerOptions& o) {
   o.policy.activation = "silu", o.policy.layer_norm = true;
   o.update().grad_clip = "joint";
@@ -126,10 +129,10 @@ struct Learner {
   }
   void iterate(Communicator& comm, int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
-      double riders[] = {static_cast<double>(i), 7};
-      learner->iterate(i, comm, riders);
-      EXPECT_EQ(riders[0], static_cast<double>(i * comm.size()));
-      EXPECT_EQ(riders[1], 7 * comm.size());
+      double extra_sums[] = {static_cast<double>(i), 7};
+      learner->iterate(i, comm, extra_sums);
+      EXPECT_EQ(extra_sums[0], static_cast<double>(i * comm.size()));
+      EXPECT_EQ(extra_sums[1], 7 * comm.size());
     }
   }
   std::map<std::string, std::vector<std::byte>> bytes() { return State(*learner).bytes(); }
@@ -153,8 +156,8 @@ inline void expect_near(double actual, double expected, double relative, double 
   }
 }
 
-// After an iteration from the same state: up to rounding. A continuous action carries that of the network, and so does
-// the reward for it.
+// Expects that an iteration from the same state gave the same results up to rounding. Continuous actions, and so their
+// rewards, contain the rounding of the network.
 inline void expect_same_learning(Learner& gpu, Learner& host) {
   const IterationStats &a = gpu.learner->stats(), &b = host.learner->stats();
   const double rounding = gpu.envs->spec().action.discrete ? 1e-9 : 1e-6;
@@ -181,7 +184,7 @@ inline void expect_same_learning(Learner& gpu, Learner& host) {
   }
 }
 
-// So that what differs by rounding does not add up to other actions.
+// Copies the state, so that rounding differences do not accumulate and lead to different actions.
 inline void copy_state(Learner& to, Learner& from) {
   State(*to.learner).copy_from(State(*from.learner));
   to.learner->state_changed();

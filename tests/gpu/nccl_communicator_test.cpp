@@ -1,4 +1,4 @@
-// NCCL's communicator does what MPI's and the serial one do (tests/cluster/communicator_test.cpp), by 1, 2 and 4 ranks.
+// NCCL's communicator behaves like MPI's and the serial one (tests/comm/communicator_test.cpp), with 1, 2 and 4 ranks.
 
 #include "comm/nccl_communicator.hpp"
 
@@ -19,7 +19,7 @@ using namespace test;
 
 class NcclCommunicator : public NcclTest {
  protected:
-  // Element i of rank r: numbers whose float sum depends on the order of addition.
+  // Returns element i of a rank. The sum over ranks in float depends on the order of addition.
   static float element(int rank, size_t i) {
     return std::ldexp(1.0f + 0.37f * static_cast<float>((i * 7 + static_cast<size_t>(rank) * 13) % 31),
                       static_cast<int>((i + 3 * static_cast<size_t>(rank)) % 20) - 10);
@@ -55,7 +55,7 @@ class NcclCommunicator : public NcclTest {
   }
 };
 
-TEST_F(NcclCommunicator, AllReduceIsTheSumAndEqualToTheBitOnAllRanks) {
+TEST_F(NcclCommunicator, AllReduceIsTheSumAndBitIdenticalOnAllRanks) {
   const auto comm = connect();
   EXPECT_EQ(comm->rank(), world().rank());
   EXPECT_EQ(comm->size(), world().size());
@@ -65,13 +65,13 @@ TEST_F(NcclCommunicator, AllReduceIsTheSumAndEqualToTheBitOnAllRanks) {
   }
 }
 
-TEST_F(NcclCommunicator, AllReduceOfTheSameDataGivesTheSameBitsAgain) {
+TEST_F(NcclCommunicator, AllReduceIsDeterministic) {
   const auto comm = connect();
   const std::vector<float> data = elements<float>(5000);
   EXPECT_EQ(reduced(*comm, data), reduced(*comm, data));
 }
 
-TEST_F(NcclCommunicator, DataInHostMemoryIsTheHosts) {
+TEST_F(NcclCommunicator, CollectivesOfHostMemoryUseTheHostsCommunicator) {
   const auto comm = connect();
   std::vector<double> data = {1, 10};
   comm->all_reduce_sum(std::span<double>(data));
@@ -86,7 +86,7 @@ TEST_F(NcclCommunicator, DataInHostMemoryIsTheHosts) {
   for (size_t rank = 0; rank < texts.size(); ++rank) EXPECT_EQ(texts[rank], std::string(rank, 'x'));
 }
 
-TEST_F(NcclCommunicator, CountsWhatItSends) {
+TEST_F(NcclCommunicator, CountsAllReducesAndTheirBytes) {
   const auto comm = connect();
   Array<float> floats(*queue, 10);
   Array<double> doubles(*queue, 3);
@@ -100,7 +100,7 @@ TEST_F(NcclCommunicator, CountsWhatItSends) {
   EXPECT_EQ(comm->stats().host_calls, 0);
 }
 
-TEST_F(NcclCommunicator, ARecordingDoesItAtEachLaunchAndCountsThen) {
+TEST_F(NcclCommunicator, ARecordingReducesAndCountsAtEachLaunch) {
   const auto comm = connect();
   Array<float> value = to_queue(*queue, std::vector<float>{1});
   Recorded recorded = record(*comm, value, 2);
@@ -114,13 +114,13 @@ TEST_F(NcclCommunicator, ARecordingDoesItAtEachLaunchAndCountsThen) {
   EXPECT_EQ(comm->stats().bytes_f32, 20);
 }
 
-// What the other ranks make it wait for, and its own transfer, from one wait to the next.
+// wait_seconds is the time of waiting for other ranks and of the transfer, added at each wait.
 TEST_F(NcclCommunicator, AllReducesAreTimed) {
   const auto comm = connect();
   Array<float> value(*queue, 1000);
   std::vector<double> seconds = {comm->stats().wait_seconds};
   const auto wait_and_note = [&] {
-    EXPECT_EQ(comm->stats().wait_seconds, seconds.back()) << "before they have ended";
+    EXPECT_EQ(comm->stats().wait_seconds, seconds.back()) << "must not change before the all-reduces have ended";
     wait(*comm);
     seconds.push_back(comm->stats().wait_seconds);
   };
@@ -133,12 +133,12 @@ TEST_F(NcclCommunicator, AllReducesAreTimed) {
   }
   EXPECT_EQ(seconds.front(), 0);
   for (size_t k = 1; k < seconds.size(); ++k)
-    EXPECT_TRUE(comm->size() == 1 || seconds[k] > seconds[k - 1]) << k;  // alone there is nothing to do
+    EXPECT_TRUE(comm->size() == 1 || seconds[k] > seconds[k - 1]) << k;  // a single rank has nothing to do
   wait(*comm);
   EXPECT_EQ(comm->stats().wait_seconds, seconds.back());
 }
 
-// Each launch of a recording counts: rank 0 comes late to all of them.
+// Rank 0 is late for each launch of a recording, and each launch is counted.
 TEST_F(NcclCommunicator, WaitingAddsUpOverLaunches) {
   const auto comm = connect();
   Array<float> value(*queue, 1000);
@@ -171,7 +171,7 @@ TEST_F(NcclCommunicator, ACaptureThatFailsCountsNothing) {
   EXPECT_EQ(comm->stats().all_reduces_f32, 1);
 }
 
-TEST_F(NcclCommunicator, AnotherCanFollow) {
+TEST_F(NcclCommunicator, CanBeCreatedAgain) {
   for (int k = 0; k < 2; ++k) expect_all_reduce_sums<float>(*connect(), 10, 4e-7);
 }
 

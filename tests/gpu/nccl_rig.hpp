@@ -1,4 +1,4 @@
-// What the tests of NCCL's communicator share. Every rank runs every test; with the real runtime the ranks may share a
+// Shared by the tests of NCCL's communicator. Every rank runs every test; with the real runtime the ranks may share a
 // GPU.
 #pragma once
 
@@ -15,15 +15,16 @@ namespace drl::test {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// On the stand-in each rank has a GPU of its own.
+// In the emulation each rank has a separate GPU.
 #if defined(DRL_GPU_HOST)
 constexpr bool kMayShareGpu = false;
 #else
 constexpr bool kMayShareGpu = true;
 #endif
 
-// This rank's GPU, which it may share with others. NCCL, which reads its variables as it starts, refuses two ranks on
-// one GPU of one host: so they pretend to be hosts, which talk over the loopback.
+// Returns this rank's GPU, which it may share with other ranks. NCCL refuses two ranks on one GPU of a host, so this
+// sets NCCL's variables, which NCCL reads when it starts, such that each rank appears as a separate host on the
+// loopback interface.
 inline int shared_gpu(int rank) {
   if (kMayShareGpu) {
     const auto set_if_unset = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 0); };
@@ -49,7 +50,7 @@ class NcclTest : public GpuTest {
     DRL_GPU(gpuSetDevice(options.device));
     queue = make_gpu_queue();
   }
-  // All ranks end a test before one begins the next.
+  // All ranks finish a test before any rank starts the next one.
   void TearDown() override {
     double one = 1;
     world().all_reduce_sum(std::span(&one, 1));
@@ -64,7 +65,7 @@ class NcclTest : public GpuTest {
   void wait(Communicator& comm) const {
     comm.wait([&] { return queue->done(); });
   }
-  // So many all-reduces, to be launched together.
+  // Recorded all-reduces that are launched together.
   struct Recorded {
     std::unique_ptr<RecordedWork> work;
     CommStats captured;

@@ -1,6 +1,7 @@
-// The robots whose models are compiled: behind the header of a unit (drl/task_table_unit.hpp, drl/task_gpu_unit.hpp).
+// Includes all robots with compiled models. Include it after the header of a unit (drl/task_table_unit.hpp or
+// drl/task_gpu_unit.hpp).
 #if !defined(DRL_ROBOT_LOOPS)
-#define DRL_ROBOT_LOOPS  // not those behind libmujoco
+#define DRL_ROBOT_LOOPS  // excludes the tasks that libmujoco simulates
 #endif
 #include "physics/ant.hpp"
 #include "physics/half_cheetah.hpp"
@@ -22,6 +23,6 @@
 #include "robots/walker2d.hpp"
 #if DRL_HAS_GO1
 #include "physics/go1.hpp"
-// Behind it.
+// Must follow its model.
 #include "robots/go1_velocity_flat.hpp"
 #endif

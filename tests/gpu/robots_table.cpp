@@ -3,7 +3,7 @@
 
 namespace drl {
 
-// No film is made of them here.
+// These tests record no videos.
 template <template <class> class Task>
 const char* filmed_model() {
   return "";

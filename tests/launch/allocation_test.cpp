@@ -19,9 +19,9 @@ std::optional<Allocation> allocation_of(const Variables& variables) {
   });
 }
 
-TEST(Allocation, OutsideOfAJobThereIsNone) { EXPECT_FALSE(allocation_of({{"PATH", "/bin"}})); }
+TEST(Allocation, IsEmptyOutsideAJob) { EXPECT_FALSE(allocation_of({{"PATH", "/bin"}})); }
 
-TEST(Allocation, OfAJob) {
+TEST(Allocation, ReadsTheVariablesOfAJob) {
   const auto job = allocation_of({{"SLURM_JOB_ID", "1234"},
                                   {"SLURM_JOB_PARTITION", "gpu"},
                                   {"SLURM_JOB_NUM_NODES", "2"},
@@ -39,8 +39,8 @@ TEST(Allocation, OfAJob) {
   EXPECT_EQ(job->end_time, 1795200000);
 }
 
-// squeue -j with the id of an array's last task, which is the array's own, would show them all.
-TEST(Allocation, AnArrayTaskIsCalledByItsArray) {
+// The id of an array's last task is also that of the whole array, so squeue -j would list all tasks.
+TEST(Allocation, AnArrayTaskHasItsArraysIdAndItsIndex) {
   const auto job = allocation_of({{"SLURM_JOB_ID", "50"}, {"SLURM_ARRAY_JOB_ID", "48"}, {"SLURM_ARRAY_TASK_ID", "7"}});
   ASSERT_TRUE(job);
   EXPECT_EQ(job->job, "48_7");
@@ -49,7 +49,7 @@ TEST(Allocation, AnArrayTaskIsCalledByItsArray) {
             (std::vector<std::string>{"scontrol", "update", "jobid=48_7", "comment=a b"}));
 }
 
-TEST(Allocation, WhatIsNoNumberCountsAsNotSet) {
+TEST(Allocation, MalformedNumbersCountAsUnset) {
   const auto job = allocation_of(
       {{"SLURM_JOB_ID", "5"}, {"SLURM_JOB_END_TIME", "soon"}, {"SLURM_RESTART_COUNT", "-1"}, {"SLURM_NNODES", ""}});
   ASSERT_TRUE(job);
@@ -59,15 +59,15 @@ TEST(Allocation, WhatIsNoNumberCountsAsNotSet) {
   EXPECT_FALSE(allocation_of({{"SLURM_JOB_ID", "x"}}));
 }
 
-TEST(Allocation, GoesOnAfterARequeueOrInAnotherJobsPlace) {
-  EXPECT_FALSE(goes_on(std::nullopt, ""));
-  EXPECT_FALSE(goes_on(allocation_of({{"SLURM_JOB_ID", "5"}}), "5"));
-  EXPECT_TRUE(goes_on(allocation_of({{"SLURM_JOB_ID", "5"}, {"SLURM_RESTART_COUNT", "1"}}), "5"));
-  EXPECT_TRUE(goes_on(allocation_of({{"SLURM_JOB_ID", "6"}}), "5"));  // DRL_JOB_ID=5
+TEST(Allocation, IsAContinuationAfterARequeueOrIfItReplacesAJob) {
+  EXPECT_FALSE(is_continuation(std::nullopt, ""));
+  EXPECT_FALSE(is_continuation(allocation_of({{"SLURM_JOB_ID", "5"}}), "5"));
+  EXPECT_TRUE(is_continuation(allocation_of({{"SLURM_JOB_ID", "5"}, {"SLURM_RESTART_COUNT", "1"}}), "5"));
+  EXPECT_TRUE(is_continuation(allocation_of({{"SLURM_JOB_ID", "6"}}), "5"));  // DRL_JOB_ID=5
 }
 
 // squeue(1), %L: "days-hours:minutes:seconds"; "NOT_SET" if not yet established, "UNLIMITED".
-TEST(TimeLeft, InAllForms) {
+TEST(TimeLeft, AllFormats) {
   EXPECT_EQ(parse_time_left("0:07\n"), 7);
   EXPECT_EQ(parse_time_left("3:04\n"), 3 * 60 + 4);
   EXPECT_EQ(parse_time_left("02:03:04"), 2 * 3600 + 3 * 60 + 4);
@@ -79,40 +79,40 @@ TEST(TimeLeft, InAllForms) {
     EXPECT_FALSE(parse_time_left(text)) << text;
 }
 
-TEST(BackgroundCommand, TellsHowItEndedAndWhatItSaid) {
+TEST(BackgroundCommand, ReturnsExitCodeAndOutput) {
   BackgroundCommand command({"sh", "-c", "echo first; echo last words >&2; exit 7"});
   EXPECT_EQ(command.wait(60), 7);
   EXPECT_EQ(command.output(), "first\nlast words\n");
-  EXPECT_EQ(command.last_words(), "last words");
+  EXPECT_EQ(command.last_line(), "last words");
   BackgroundCommand killed({"sh", "-c", "kill -9 $$"});
   EXPECT_EQ(killed.wait(60), 128 + 9);
 }
 
-TEST(BackgroundCommand, ThatIsNotThere) {
+TEST(BackgroundCommand, MissingProgram) {
   BackgroundCommand command({"drl_no_such_program"});
   EXPECT_EQ(command.exit_code(), 127);
-  EXPECT_EQ(command.last_words(), "drl_no_such_program: No such file or directory");
+  EXPECT_EQ(command.last_line(), "drl_no_such_program: No such file or directory");
 }
 
-TEST(BackgroundCommand, NeverHoldsUpAndEndsWithItsOwner) {
+TEST(BackgroundCommand, NeverBlocksAndIsKilledByTheDestructor) {
   BackgroundCommand command({"sleep", "1000"});
   EXPECT_FALSE(command.exit_code());
   EXPECT_FALSE(command.wait(0.01));
 }  // its destructor would take 1000 s otherwise
 
-// More than a pipe holds, and in the end more than is kept: all of it is taken.
-TEST(BackgroundCommand, MaySayMuch) {
-  for (const auto& [said, kept] : {std::pair{300000, 300000}, {3000000, 1 << 20}}) {
-    BackgroundCommand command({"sh", "-c", "yes | head -c " + std::to_string(said) + "; exit 3"});
+// The output is larger than a pipe's buffer, and in the second case larger than the part that is kept.
+TEST(BackgroundCommand, LargeOutputDoesNotBlock) {
+  for (const auto& [written, kept] : {std::pair{300000, 300000}, {3000000, 1 << 20}}) {
+    BackgroundCommand command({"sh", "-c", "yes | head -c " + std::to_string(written) + "; exit 3"});
     EXPECT_EQ(command.wait(60), 3);
     EXPECT_EQ(command.output().size(), static_cast<size_t>(kept));
   }
 }
 
-// As Slurm 22.05 and 24.11 say it.
-TEST(JobState, IsSqueuesWord) {
+// The outputs are those of Slurm 22.05 and 24.11.
+TEST(JobState, IsParsedFromSqueuesOutput) {
   EXPECT_EQ(parse_job_state(0, "RUNNING\n"), "RUNNING");
-  EXPECT_EQ(parse_job_state(0, "squeue: a word of the site\nSUSPENDED\n"), "SUSPENDED");
+  EXPECT_EQ(parse_job_state(0, "squeue: a message of the site\nSUSPENDED\n"), "SUSPENDED");
   EXPECT_EQ(parse_job_state(0, ""), "") << "ended";
   EXPECT_EQ(parse_job_state(1, "slurm_load_jobs error: Invalid job id specified\n"), "") << "ended long ago";
   EXPECT_EQ(parse_job_state(1, "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"),

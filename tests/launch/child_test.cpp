@@ -29,24 +29,25 @@ TEST(Child, ExitCodes) {
   EXPECT_EQ(run_shielded({"no_such_program_anywhere"}, settings(), [] { return 0; }), kNotFound);
 }
 
-TEST(Child, HasTheEnvironmentThatItIsGiven) {
+TEST(Child, HasTheGivenEnvironment) {
   ChildSettings own = settings();
   own.environment = {"PATH=/usr/bin:/bin", "ANSWER=42"};
   EXPECT_EQ(run_shielded({"sh", "-c", "exit $ANSWER"}, own, [] { return 0; }), 42);
 }
 
-TEST(Child, PendingSignalsArePassedOn) {
+TEST(Child, PendingSignalsAreForwarded) {
   char file[] = "/tmp/drl-child-test.XXXXXX";
   close(mkstemp(file));
-  const auto traps = [&] { return std::ifstream(file).peek() != EOF; };  // before that the signal ends the shell
+  // Until the shell has set its trap, the signal would kill it.
+  const auto traps = [&] { return std::ifstream(file).peek() != EOF; };
   EXPECT_EQ(shielded(std::string("trap 'exit 7' USR1; echo up > ") + file + "; while :; do sleep 0.05; done",
                      [&] { return traps() ? SIGUSR1 : 0; }),
             7);
   unlink(file);
 }
 
-// Slurm's container of a task is its tree of processes, or its process group: neither may hold the command.
-TEST(Child, IsNotBelowUs) {
+// Slurm identifies the processes of a task by its process tree or its process group; the command must be in neither.
+TEST(Child, IsNeitherADescendantNorInOurProcessGroup) {
   const std::string own_group = std::to_string(getpgrp()), own_pid = std::to_string(getpid());
   EXPECT_EQ(shielded("read pid name state parent group rest < /proc/$$/stat; [ $group != " + own_group +
                      " ] || exit 1; "

@@ -25,8 +25,8 @@ class ActivationOf : public testing::Test {};
 using All = testing::Types<Elu, Tanh, Relu, Silu, Gelu>;
 TYPED_TEST_SUITE(ActivationOf, All);
 
-// 1003 numbers fill no whole number of packs; none is so near to 0 that Relu has no slope.
-TYPED_TEST(ActivationOf, IsItsFormulaAndTheWayBackItsSlope) {
+// 1003 is not a multiple of any pack's size. No input is close to 0, where Relu has no derivative.
+TYPED_TEST(ActivationOf, EqualsItsFormulaAndTheBackwardPassItsDerivative) {
   Random random(1);
   std::vector<float> x = uniforms(random, 1003, -6, 6), d = uniforms(random, 1003, -1, 1);
   for (float& at : x) at += at < 0 ? -1e-4f : 1e-4f;
@@ -47,8 +47,8 @@ TYPED_TEST(ActivationOf, IsItsFormulaAndTheWayBackItsSlope) {
   }
 }
 
-// As fused networks compute them: the same formula, near 0 and far from it.
-TEST(Activation, OfFusedNetworksIsItsFormula) {
+// Compares with the formula close to 0 and far from it.
+TEST(Activation, InFusedNetworksEqualsItsFormula) {
   const auto check = []<class A>(A) {
     for (const float range : {1e-3f, 1.0f, 20.0f, 100.0f})
       for (int i = -20000; i <= 20000; ++i) {
@@ -65,8 +65,8 @@ TEST(Activation, OfFusedNetworksIsItsFormula) {
   EXPECT_NEAR(Fused<Tanh>::value(1e30f), 1.0f, 1.2e-7f);
 }
 
-// Far from 0 they are 0 and x, with slopes 0 and 1.
-TEST(Activation, OfSiluAndGeluFarFromZero) {
+// Far from 0 the values are 0 and x, with derivatives 0 and 1.
+TEST(Activation, SiluAndGeluAreAccurateFarFromZero) {
   for (float x : {30.0f, 88.0f, 1e4f, 1e30f}) {
     EXPECT_EQ(Silu::value(x), x);
     EXPECT_EQ(Gelu::value(x), x);
@@ -79,8 +79,9 @@ TEST(Activation, OfSiluAndGeluFarFromZero) {
   }
 }
 
-// A row against the formula in double, of widths that no pack divides; and the way back against central differences.
-TEST(LayerNorm, IsItsFormulaAndTheWayBackItsSlope) {
+// Compares rows with the formula in double, and the backward pass with central differences. Most widths are not
+// multiples of a pack's size.
+TEST(LayerNorm, EqualsItsFormulaAndTheBackwardPassItsDerivative) {
   for (int width : {1, 7, 16, 37, 64}) {
     constexpr int64_t rows = 5;
     const int64_t size = rows * width;
@@ -117,7 +118,7 @@ TEST(LayerNorm, IsItsFormulaAndTheWayBackItsSlope) {
   }
 }
 
-// Packs may hold numbers of two rows.
+// Packs may contain elements of two rows.
 TEST(LayerNorm, ScalesUnitsAndActivatesThem) {
   for (int width : {1, 5, 16, 19}) {
     constexpr int64_t rows = 37;
@@ -144,7 +145,7 @@ TEST(LayerNorm, ScalesUnitsAndActivatesThem) {
   }
 }
 
-TEST(Activation, IsChosenByName) {
+TEST(Activation, IsChosenAtRunTime) {
   double at_minus_one[5];
   for (Activation activation :
        {Activation::elu, Activation::tanh, Activation::relu, Activation::silu, Activation::gelu})
@@ -153,7 +154,7 @@ TEST(Activation, IsChosenByName) {
   EXPECT_NEAR(at_minus_one[1], std::tanh(-1.0), 1e-15);
   EXPECT_EQ(at_minus_one[2], 0);
   EXPECT_NEAR(at_minus_one[3], -1 / (1 + std::exp(1.0)), 1e-15);
-  EXPECT_NEAR(at_minus_one[4], -0.158655254, 1e-7);  // the normal distribution's share below -1
+  EXPECT_NEAR(at_minus_one[4], -0.158655254, 1e-7);  // -1 times the normal distribution's probability below -1
 }
 
 }  // namespace

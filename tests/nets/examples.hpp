@@ -1,4 +1,4 @@
-// Networks with random numbers, and what autograd says of them: the same for every backend of a CPU.
+// Networks with random parameters and their comparison with autograd, for all CPU backends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,11 +23,11 @@ inline constexpr int64_t kObservations = 4000;
 struct NetCase {
   std::string name;
   NetSpec spec;
-  int64_t rows;  // of a tape
+  int64_t rows;  // number of rows in a pass with a tape
   bool index, normalizer;
 };
 
-// A network behind another one, with random parameters, and random observations.
+// A network with random parameters, whose layout has another network before it, and random observations.
 struct Example {
   Example(const NetCase& c, MakeNets make) : queue(host_queue()), random(17) {
     ParamLayout layout;
@@ -44,7 +44,7 @@ struct Example {
     if (c.normalizer) rows.normalizer = {mean.data(), inv_std.data()};
     nets->refresh(params.data());
   }
-  // What goes into the network, as the definition says.
+  // Returns the network's inputs, computed by their definition.
   at::Tensor inputs(const Rows& given) const {
     at::Tensor x = as_double(obs).reshape({kObservations, -1});
     x = given.index ? x.index_select(0, as_index({given.index, static_cast<size_t>(given.count)}))
@@ -70,8 +70,8 @@ inline std::vector<const ParamSlice*> slices_of(const ParamLayout& layout, NetId
   return slices;
 }
 
-// Outputs and gradients of `s`, of a tape, are those of autograd in double.
-inline void expect_autograds(Example& s, double of_outputs = 2e-6, double of_gradients = 1e-5) {
+// Expects that outputs and gradients of a pass with a tape equal those of autograd in double.
+inline void expect_equals_autograd(Example& s, double output_tolerance = 2e-6, double gradient_tolerance = 1e-5) {
   const ParamLayout& layout = s.nets->layout();
   const NetSpec& spec = layout.net(s.net);
   const int64_t outputs = s.rows.count * spec.outputs();
@@ -83,18 +83,19 @@ inline void expect_autograds(Example& s, double of_outputs = 2e-6, double of_gra
 
   const auto tape = s.nets->make_tape(s.net);
   s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get());
-  expect_close(out, expected.detach(), of_outputs, "outputs");
+  expect_close(out, expected.detach(), output_tolerance, "outputs");
   std::vector<float> grad(s.params.size()), twice(s.params.size()), d_in(s.inputs(s.rows).numel(), NAN);
   s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), grad.data(), d_in.data());
-  expect_close(d_in, x.grad(), of_gradients, "d_in");
+  expect_close(d_in, x.grad(), gradient_tolerance, "d_in");
   for (int layer = 0; layer < spec.layers(); ++layer)
     for (const ParamSlice* at : slices_of(layout, s.net, layer))
       expect_close({&grad[static_cast<size_t>(at->offset)], static_cast<size_t>(at->count())},
-                   flat.grad().narrow(0, at->offset, at->count()), 2 * of_gradients, at->name);
+                   flat.grad().narrow(0, at->offset, at->count()), 2 * gradient_tolerance, at->name);
   for (size_t i = 0; i < grad.size(); ++i)
-    EXPECT_TRUE(grad[i] == 0 || flat.grad().data_ptr<double>()[i] != 0) << "of another network, or of none: " << i;
+    EXPECT_TRUE(grad[i] == 0 || flat.grad().data_ptr<double>()[i] != 0)
+        << "the gradient of another network or of padding changed: " << i;
 
-  // It adds, and the same without the inputs' gradient.
+  // Gradients are added, and do not depend on whether the inputs' gradient is requested.
   twice = grad;
   s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), twice.data());
   for (size_t i = 0; i < grad.size(); ++i) EXPECT_NEAR(twice[i], 2 * grad[i], 1e-5 * std::abs(grad[i]) + 1e-6);

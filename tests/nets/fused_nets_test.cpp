@@ -1,5 +1,6 @@
 #include "nets/fused/fused_nets.hpp"
 
+#include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "examples.hpp"
 #include "nets/host_nets.hpp"
@@ -13,14 +14,14 @@ std::unique_ptr<Nets> make(Queue& queue, ParamLayout layout) { return make_fused
 
 class FusedNetsOn : public testing::TestWithParam<NetCase> {};
 
-TEST_P(FusedNetsOn, ForwardAndBackwardAreAutograds) {
+TEST_P(FusedNetsOn, ForwardAndBackwardEqualAutograd) {
   Example s(GetParam(), make);
-  expect_autograds(s);
+  expect_equals_autograd(s);
 }
 
-// Without a tape any number of rows, tile after tile; where there are multiply-adds, the instruction set changes no
-// bit.
-TEST_P(FusedNetsOn, ForwardOfManyRows) {
+// Without a tape, any number of rows is processed tile by tile. All instruction sets with multiply-adds are
+// bit-identical.
+TEST_P(FusedNetsOn, ManyRowsEqualAutogradOnEveryInstructionSet) {
   Example s(GetParam(), make);
   s.rows.count = 2500;
   std::vector<float> first;
@@ -39,8 +40,8 @@ TEST_P(FusedNetsOn, ForwardOfManyRows) {
   s.nets->forward(s.net, s.params.data(), s.rows, nullptr);
 }
 
-// Nor do they, or threads, change one of a gradient: of 1000 rows, in as many tiles as they need.
-TEST_P(FusedNetsOn, GradientsHaveTheSameBitsOnEveryInstructionSetAndForAnyNumberOfThreads) {
+// Processes 1000 rows in several tiles.
+TEST_P(FusedNetsOn, GradientsAreBitIdenticalOnEveryInstructionSetAndForAnyNumberOfThreads) {
   Example s(GetParam(), make);
   s.rows.count = 1000;
   const int64_t outputs = GetParam().spec.outputs();
@@ -72,14 +73,15 @@ std::unique_ptr<Nets> make_bf16(Queue& queue, ParamLayout layout) {
   return make_fused_nets(queue, std::move(layout), 1, true);
 }
 
-// As autograd says but for the rounding of what is multiplied, by up to 2^-9. (Networks of relu have few rows: none so
-// near its kink that rounding takes it to the other side.)
-TEST_P(FusedNetsOn, Bf16IsNear) {
+// Rounding to bfloat16 changes each factor by up to 2^-9 of its value. (Networks with relu have few rows, so that no
+// input is so close to the kink that rounding moves it to the other side.)
+TEST_P(FusedNetsOn, Bf16IsCloseToAutograd) {
   Example s(GetParam(), make_bf16);
-  expect_autograds(s, 0.02, 0.03);
+  expect_equals_autograd(s, 0.02, 0.03);
 }
 
-// Widths below, at and beyond those of registers and blocks; outputs that are a block's rows, and some more.
+// The widths are below, at and above those of registers and blocks; the numbers of outputs include those of a block and
+// a few more.
 INSTANTIATE_TEST_SUITE_P(
     Networks, FusedNetsOn,
     testing::Values(NetCase{"Elu", {"net", {5, 16, 24, 3}, Activation::elu}, 192, true, true},
@@ -100,8 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
                     NetCase{"OneLayer", {"net", {4, 2}, Activation::elu}, 1, false, false}),
     [](const auto& info) { return info.param.name; });
 
-// Along each slice of the parameters, by central differences.
-TEST(FusedNets, GradientsThroughLayerNormAreWhatOutputsChangeBy) {
+// Compares with central differences in a random direction of each parameter slice.
+TEST(FusedNets, GradientsThroughLayerNormEqualCentralDifferences) {
   Example s({"", {"net", {6, 20, 17, 3}, Activation::tanh, true}, 100, false, true}, make);
   const std::vector<float> params = s.params, d_out = uniforms(s.random, 300, -1, 1);
   std::vector<float> out(300), grad(params.size());
@@ -133,7 +135,7 @@ TEST(FusedNets, GradientsThroughLayerNormAreWhatOutputsChangeBy) {
     }
 }
 
-TEST(FusedNets, ATapeHoldsATile) {
+TEST(FusedNets, MoreRowsThanATapeHoldsAreAnError) {
   Example s({"", {"net", {4, 8, 2}}, 193, false, false}, make);
   EXPECT_EQ(s.nets->tile(), 192);
   std::vector<float> out(2 * 193);
@@ -141,7 +143,7 @@ TEST(FusedNets, ATapeHoldsATile) {
   EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get()), Error);
 }
 
-TEST(FusedNets, RefuseHiddenState) {
+TEST(FusedNets, HiddenStateIsAnError) {
   Example s({"", {"net", {4, 2}}, 1, false, false}, make);
   std::vector<float> out(2), hidden(3);
   const HiddenState some{hidden.data(), 3}, none;
@@ -149,8 +151,8 @@ TEST(FusedNets, RefuseHiddenState) {
     EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), nullptr, in, next), Error);
 }
 
-// What a pass reads is as of the last refresh; of other numbers it is not to be had without one.
-TEST(FusedNets, SeeNewNumbersWhenTheyAreRefreshed) {
+// A pass uses the parameters of the last refresh(), and other parameters without a refresh() are an error.
+TEST(FusedNets, UseNewParametersAfterARefresh) {
   Example s({"", {"net", {4, 2}}, 1, false, false}, make);
   std::vector<float> before(2), after(2), others = s.params;
   s.nets->forward(s.net, s.params.data(), s.rows, before.data());
@@ -161,8 +163,8 @@ TEST(FusedNets, SeeNewNumbersWhenTheyAreRefreshed) {
   EXPECT_THROW(s.nets->forward(s.net, others.data(), s.rows, after.data()), Error);
 }
 
-// The rule of --nets.
-TEST(HostNets, AreFusedWhereTheyCan) {
+// Tests which networks --nets chooses.
+TEST(HostNets, AreFusedIfTheInstructionSetHasMultiplyAdds) {
   const auto queue = host_queue();
   const auto made = [&](const NetSpec& spec, const std::string& which, int threads) {
     ParamLayout layout;
@@ -181,7 +183,7 @@ TEST(HostNets, AreFusedWhereTheyCan) {
   layout.add_net(plain);
   EXPECT_THROW(make_host_nets(*queue, layout, "torch", 1, "bf16"), UsageError);
   if (fma) {
-    EXPECT_EQ(make_host_nets(*queue, layout, "auto", 1, "bf16")->description(), "fused networks of bfloat16");
+    expect_mentions(make_host_nets(*queue, layout, "auto", 1, "bf16")->description(), {"fused", "bfloat16"});
   }
 }
 

@@ -7,7 +7,7 @@
 namespace drl {
 namespace {
 
-TEST(ParamLayout, SlicesLieInTheirOrderEachOnItsOwn16Bytes) {
+TEST(ParamLayout, SlicesAreInOrderAndAlignedTo16Bytes) {
   ParamLayout layout;
   const NetId first = layout.add_net({"a", {3, 5, 2}, Activation::tanh});
   const int free = layout.add_free("b", {2});
@@ -33,7 +33,7 @@ TEST(ParamLayout, SlicesLieInTheirOrderEachOnItsOwn16Bytes) {
   EXPECT_EQ(layout.net(second).outputs(), 1);
 }
 
-TEST(ParamLayout, OfLayerNormLiesBehindEachHiddenLayer) {
+TEST(ParamLayout, LayerNormFollowsEachHiddenLayer) {
   ParamLayout layout;
   layout.add_net({"other", {2, 1}});
   const NetId net = layout.add_net({"a", {3, 8, 4, 2}, Activation::silu, true});

@@ -13,7 +13,7 @@ using namespace test;
 
 constexpr int kDim = 3;
 
-// Observations around (100, 0, -5), of spread 1, 10, 0.001.
+// Returns random observations around (100, 0, -5) with spread 1, 10, 0.001.
 std::vector<float> observations(Random& random, int64_t rows) {
   const double center[] = {100, 0, -5}, spread[] = {1, 10, 0.001};
   std::vector<float> obs;
@@ -30,7 +30,7 @@ std::vector<double> moments_of(const Normalizer& normalizer, std::span<const flo
 }
 void merge(Normalizer& normalizer, std::span<const float> obs) { normalizer.merge(moments_of(normalizer, obs)); }
 
-// As networks get them, row by row or number by number.
+// Returns the normalised observations as networks get them: from GatherRows, which must equal GatherInputs.
 std::vector<float> normalized(const NormalizerView& view, std::span<const float> obs, size_t dim = kDim,
                               std::span<const int32_t> index = {}) {
   const size_t count = index.empty() ? obs.size() / dim : index.size();
@@ -50,7 +50,7 @@ std::vector<float> normalized(const NormalizerView& view, std::span<const float>
   return by_rows;
 }
 
-// Count, mean, variance, as a checkpoint would hold them.
+// Count, mean and variance, as a checkpoint stores them.
 struct State final : StateVisitor {
   explicit State(Normalizer& normalizer) { normalizer.visit_state(*this, "n"); }
   void field(const StateField& f) override {
@@ -80,7 +80,7 @@ class NormalizerTest : public testing::Test {
   std::unique_ptr<Queue> queue = host_queue();
 };
 
-TEST_F(NormalizerTest, ByHand) {
+TEST_F(NormalizerTest, MomentsEqualThoseComputedByHand) {
   Normalizer normalizer(*queue, 1);
   const float first[] = {1, 3}, second[] = {8};
   std::vector<double> moments = moments_of(normalizer, first);
@@ -94,29 +94,29 @@ TEST_F(NormalizerTest, ByHand) {
   EXPECT_NEAR(normalized(normalizer.view(), second, 1)[0], 4 / (std::sqrt(26.0 / 3) + 0.01), 1e-6);
 }
 
-// 1000 zeros, and then the input wakes up at 0.5: by EmpiricalNormalization of rsl_rl 0.5 / (0 + 0.01).
-TEST_F(NormalizerTest, AnInputThatWasConstantStaysSmall) {
-  const std::vector<float> asleep(1000), awake = {0.5f, -0.5f, 0.05f};
+// An input is 0 for 1000 steps and then 0.5. EmpiricalNormalization of rsl_rl returns 0.5 / (0 + 0.01).
+TEST_F(NormalizerTest, AnInputThatWasConstantIsDividedByEpsilonAndClipped) {
+  const std::vector<float> constant(1000), changed = {0.5f, -0.5f, 0.05f};
   for (const auto& [clip, first] : {std::pair{10.0, 10.0f}, {0.0, 50.0f}}) {
     Normalizer normalizer(*queue, 1, {.eps = 1e-2, .clip = clip});
-    merge(normalizer, asleep);
-    const std::vector<float> y = normalized(normalizer.view(), awake, 1);
+    merge(normalizer, constant);
+    const std::vector<float> y = normalized(normalizer.view(), changed, 1);
     EXPECT_FLOAT_EQ(y[0], first);
     EXPECT_FLOAT_EQ(y[1], -first);
     EXPECT_FLOAT_EQ(y[2], 5);
   }
 }
 
-// VecNormalize of Stable-Baselines3 divides by sqrt(variance + epsilon): of 1 and 3 the variance is 1.
-TEST_F(NormalizerTest, EpsilonCanStandUnderTheRoot) {
-  Normalizer normalizer(*queue, 1, {.eps = 3, .under_root = true});
+// VecNormalize of Stable-Baselines3 divides by sqrt(variance + epsilon). The variance of 1 and 3 is 1.
+TEST_F(NormalizerTest, EpsilonCanBeInsideTheSquareRoot) {
+  Normalizer normalizer(*queue, 1, {.eps = 3, .eps_inside_sqrt = true});
   const std::vector<float> obs = {1, 3};
   merge(normalizer, obs);
   EXPECT_EQ(normalized(normalizer.view(), obs, 1), (std::vector<float>{-0.5f, 0.5f}));
-  EXPECT_EQ(normalizer.view().scaled(3.0f), 1.5f) << "of 3, less no mean";
+  EXPECT_EQ(normalizer.view().scaled(3.0f), 1.5f) << "the mean is not subtracted";
 }
 
-TEST_F(NormalizerTest, ScalesWithinItsClip) {
+TEST_F(NormalizerTest, ScaledValuesAreClipped) {
   Normalizer normalizer(*queue, 1, {.eps = 1, .clip = 2}), off(*queue, 0);
   EXPECT_EQ(normalizer.view().scaled(-7.0f), -2) << "before the first merge";
   EXPECT_EQ(normalizer.view().scaled(1.5f), 1.5f);
@@ -128,13 +128,13 @@ TEST_F(NormalizerTest, ScalesWithinItsClip) {
 
 TEST_F(NormalizerTest, NaNStaysNaN) { EXPECT_TRUE(std::isnan(Normalizer(*queue, 1, {.clip = 10}).view()(NAN, 0))); }
 
-TEST_F(NormalizerTest, ClipsAndNothingElseBeforeTheFirstMerge) {
+TEST_F(NormalizerTest, BeforeTheFirstMergeItOnlyClips) {
   const std::vector<float> obs = {1e-3f, -7, 1e9f};
   EXPECT_EQ(normalized(Normalizer(*queue, 3).view(), obs), obs);
   EXPECT_EQ(normalized(Normalizer(*queue, 3, {.clip = 10}).view(), obs), (std::vector<float>{1e-3f, -7, 10}));
 }
 
-TEST_F(NormalizerTest, OffIsTheIdentityAndTakesNoRoom) {
+TEST_F(NormalizerTest, IfSwitchedOffItIsTheIdentityWithoutState) {
   Normalizer off(*queue, 0);
   EXPECT_EQ(off.moments_size(), 0u);
   EXPECT_EQ(off.view().mean, nullptr);
@@ -144,8 +144,8 @@ TEST_F(NormalizerTest, OffIsTheIdentityAndTakesNoRoom) {
   EXPECT_EQ(normalized(off.view(), std::vector<float>{5, 6}, 2), (std::vector<float>{5, 6}));
 }
 
-// Of a number of rows that no instruction set's packs divide; the sums are about the mean so far.
-TEST_F(NormalizerTest, MomentsHaveTheSameBitsOnEveryInstructionSet) {
+// The number of rows is not a multiple of any pack's size. The sums are about the mean of earlier observations.
+TEST_F(NormalizerTest, MomentsAreBitIdenticalOnEveryInstructionSet) {
   const std::vector<float> before = observations(random, 50), obs = observations(random, 1003);
   in_every_way([&](const Loops& loops) {
     Normalizer normalizer(loops.queue(), kDim);
@@ -154,7 +154,7 @@ TEST_F(NormalizerTest, MomentsHaveTheSameBitsOnEveryInstructionSet) {
   });
 }
 
-TEST_F(NormalizerTest, MergesInUnequalPartsGiveTheMomentsOfAll) {
+TEST_F(NormalizerTest, MergingUnequalPartsGivesTheMomentsOfAll) {
   const std::vector<float> obs = observations(random, 1000);
   Normalizer normalizer(*queue, kDim);
   size_t begin = 0;
@@ -165,8 +165,8 @@ TEST_F(NormalizerTest, MergesInUnequalPartsGiveTheMomentsOfAll) {
   expect_moments_of_all(normalizer, obs);
 }
 
-// Each rank's moments are about the same mean, and so may be added.
-TEST_F(NormalizerTest, MomentsOfRanksAdd) {
+// The moments of all ranks are about the same mean, so they can be added.
+TEST_F(NormalizerTest, MomentsOfRanksCanBeAdded) {
   const std::vector<float> before = observations(random, 50), obs = observations(random, 300);
   Normalizer whole(*queue, kDim), halves(*queue, kDim);
   merge(whole, before);
@@ -189,7 +189,7 @@ TEST_F(NormalizerTest, NormalisedDataHaveMeanZeroAndVarianceOne) {
   Normalizer normalizer(*queue, kDim, {.eps = 1e-6});
   merge(normalizer, obs);
   const std::vector<float> y = normalized(normalizer.view(), obs);
-  for (int k = 0; k < 2; ++k) {  // the third dimension's spread is near float's rounding
+  for (int k = 0; k < 2; ++k) {  // the third dimension's spread is close to the rounding of float
     double sum = 0, squares = 0;
     for (int i = 0; i < 4000; ++i) sum += y[i * kDim + k], squares += double{y[i * kDim + k]} * y[i * kDim + k];
     EXPECT_NEAR(sum / 4000, 0, 1e-4);
@@ -204,7 +204,7 @@ TEST_F(NormalizerTest, ConstantObservationsStayFinite) {
   EXPECT_EQ(normalized(normalizer.view(), obs, 1), std::vector<float>(4));
 }
 
-TEST_F(NormalizerTest, GathersTheRowsThatAreNamed) {
+TEST_F(NormalizerTest, GathersTheIndexedRows) {
   const std::vector<float> obs = observations(random, 10);
   Normalizer normalizer(*queue, kDim);
   merge(normalizer, obs);
@@ -214,8 +214,8 @@ TEST_F(NormalizerTest, GathersTheRowsThatAreNamed) {
   for (int i = 0; i < 3 * kDim; ++i) EXPECT_EQ(some[i], all[rows[i / kDim] * kDim + i % kDim]);
 }
 
-// A view that was taken before a load follows it after refresh(); the host has the same numbers.
-TEST_F(NormalizerTest, RefreshFollowsALoadedState) {
+// After refresh(), a view that was taken before loading shows the loaded state, and the host's copy equals it.
+TEST_F(NormalizerTest, RefreshAppliesALoadedState) {
   Normalizer from(*queue, kDim), to(*queue, kDim);
   const NormalizerView view = to.view();
   merge(from, observations(random, 100));

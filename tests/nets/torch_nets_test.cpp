@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "examples.hpp"
 #include "nets/torch/torch_library.hpp"
@@ -15,13 +16,13 @@ std::unique_ptr<Nets> make(Queue& queue, ParamLayout layout) { return make_torch
 
 class TorchNetsOn : public testing::TestWithParam<NetCase> {};
 
-TEST_P(TorchNetsOn, ForwardAndBackwardAreAutograds) {
+TEST_P(TorchNetsOn, ForwardAndBackwardEqualAutograd) {
   Example s(GetParam(), make);
-  expect_autograds(s);
+  expect_equals_autograd(s);
 }
 
-// Without a tape any number of rows, tile after tile; the instruction set changes no bit.
-TEST_P(TorchNetsOn, ForwardOfManyRows) {
+// Without a tape, any number of rows is processed tile by tile. All instruction sets are bit-identical.
+TEST_P(TorchNetsOn, ManyRowsEqualAutogradOnEveryInstructionSet) {
   Example s(GetParam(), make);
   s.rows.count = 2500;
   std::vector<float> first;
@@ -51,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NetCase{"OneLayer", {"net", {4, 2}, Activation::elu, true}, 1, false, false}),
     [](const auto& info) { return info.param.name; });
 
-TEST(TorchNets, ATapeHoldsATile) {
+TEST(TorchNets, MoreRowsThanATapeHoldsAreAnError) {
   Example s({"", {"net", {4, 8, 2}}, 1025, false, false}, make);
   EXPECT_EQ(s.nets->tile() % 16, 0);
   EXPECT_EQ(s.nets->tile(), 1024);
@@ -60,7 +61,7 @@ TEST(TorchNets, ATapeHoldsATile) {
   EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get()), Error);
 }
 
-TEST(TorchNets, RefuseHiddenState) {
+TEST(TorchNets, HiddenStateIsAnError) {
   Example s({"", {"net", {4, 2}}, 1, false, false}, make);
   std::vector<float> out(2), hidden(3);
   const HiddenState some{hidden.data(), 3}, none;
@@ -69,11 +70,11 @@ TEST(TorchNets, RefuseHiddenState) {
       s.nets->forward(s.net, s.params.data(), s.rows, out.data(), nullptr, in, next);
       FAIL();
     } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("no recurrent networks (hidden state of width 3"), std::string::npos);
+      expect_mentions(error.what(), {"libtorch", "recurrent", "width 3"});
     }
 }
 
-TEST(TorchNets, SaysWhatItComputesWith) {
+TEST(TorchNets, DescriptionHasLibtorchAndTheBlas) {
   const Example s({"", {"net", {1, 1}}, 1, false, false}, make);
   EXPECT_EQ(s.nets->description().find("libtorch "), 0u);
   const std::string blas = torch_library(1).facts().blas;
@@ -81,14 +82,13 @@ TEST(TorchNets, SaysWhatItComputesWith) {
   EXPECT_FALSE(blas.empty());
 }
 
-TEST(TorchLibrary, SaysWhatLibtorchSays) {
+TEST(TorchLibrary, ErrorsContainLibtorchsMessage) {
   float numbers[16] = {};
   try {
     torch_library(1).multiply(matrix(numbers, 2, 2), matrix(numbers, 2, 3), matrix(numbers, 2, 2));
     FAIL();
   } catch (const Error& error) {
-    EXPECT_TRUE(std::string(error.what()).starts_with("libtorch fails (")) << error.what();
-    EXPECT_NE(std::string(error.what()).find("2x3"), std::string::npos) << error.what();
+    expect_mentions(error.what(), {"libtorch", "2x3"});
   }
 }
 

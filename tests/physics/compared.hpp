@@ -1,4 +1,4 @@
-// A robot's physics in double, a lane at a time, beside libmujoco's.
+// Compares a robot's physics in double, one lane at a time, with libmujoco.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,21 +13,21 @@ class Compared {
  public:
   explicit Compared(const std::string& file) : reference(file) { physics::begin_parameters<P>(stage); }
 
-  // Other frictions and centres of mass, where the model has those that environments change.
+  // Draws new frictions and centres of mass, if the model has parameters.
   void vary() {
     if constexpr (P::kParameters > 0)
       for (int p = 0; 3 * p < P::kParameters; ++p) {
         const physics::Parameter& parameter = P::parameter(p);
         const bool is_friction = parameter.kind == physics::Parameter::friction;
-        double* own = stage.own + 3 * p;
+        double* values = stage.parameters + 3 * p;
         for (int k = 0; k < 3; ++k)
-          own[k] = is_friction ? parameter.start[k] * std::exp(reference.draw()) : 0.03 * reference.draw();
-        is_friction ? reference.set_friction(parameter.index, own)
-                    : reference.shift_center_of_mass(parameter.index, own);
+          values[k] = is_friction ? parameter.start[k] * std::exp(reference.draw()) : 0.03 * reference.draw();
+        is_friction ? reference.set_friction(parameter.index, values)
+                    : reference.shift_center_of_mass(parameter.index, values);
       }
   }
 
-  // From a state on, in numbers of the robot's own.
+  // Continues from this state.
   void set(const RobotState& from) {
     state = {};
     std::ranges::copy(from.qpos, state.qpos);
@@ -35,7 +35,7 @@ class Compared {
     std::ranges::copy(from.warm_start, state.warm_start);
     std::ranges::copy(from.ctrl, ctrl);
   }
-  // A step, and all that is left after it of its last stage; what libmujoco says.
+  // Compares a step and all quantities of its last stage, and returns libmujoco's data.
   const mjData& expect_step(const RobotState& from) {
     const mjModel& m = reference.model();
     const auto after = [&](const RobotState& s, bool warm) -> const mjData& { return reference.after_step(s, warm); };
@@ -49,30 +49,30 @@ class Compared {
     EXPECT_NEAR(state.time, expected.time, 1e-15);
     return expected;
   }
-  // All of a state that is not stepped.
-  const mjData& expect_look(const RobotState& from) {
+  // Compares all quantities of a state without a step.
+  const mjData& expect_evaluation(const RobotState& from) {
     const auto after = [&](const RobotState& s, bool warm) -> const mjData& {
       return reference.after_forward(s, warm);
     };
     const Noise noise = noise_of(from, after);
     const mjData& expected = after(from, true);
     set(from);
-    forces = physics::look<P>(state, ctrl, stage);
+    forces = physics::evaluate<P>(state, ctrl, stage);
     expect_stage(expected, noise);
     return expected;
   }
 
-  // Left to itself for as many steps: no further away from libmujoco than ten times what libmujoco is from itself, if
-  // all numbers of the start are shifted by their last bits.
+  // Compares a run of this many steps. Its distance from libmujoco must be at most ten times the distance between
+  // libmujoco's runs whose initial states differ in their last bits.
   void expect_run(const RobotState& from, int steps) {
     const mjModel& m = reference.model();
     const auto controls = reference.random_controls(steps);
     const auto path = reference.run(from, controls);
-    std::vector<double> own(path.size());
+    std::vector<double> spread(path.size());
     for (int shift = 0; shift < 8; ++shift) {
       const auto shifted = reference.run(reference.nearby(from, 1e-15), controls);
       for (size_t t = 0; t < path.size(); ++t)
-        own[t] = std::max(own[t], difference(shifted[t].data(), path[t].data(), m.nq + m.nv));
+        spread[t] = std::max(spread[t], difference(shifted[t].data(), path[t].data(), m.nq + m.nv));
     }
     set(from);
     for (size_t t = 0; t < path.size(); ++t) {
@@ -80,23 +80,23 @@ class Compared {
       physics::step<P>(state, ctrl, stage);
       std::vector<double> here(state.qpos, state.qpos + m.nq);
       here.insert(here.end(), state.qvel, state.qvel + m.nv);
-      own[t] = std::max(own[t], t > 0 ? own[t - 1] : 0);
+      spread[t] = std::max(spread[t], t > 0 ? spread[t - 1] : 0);
       const double away = difference(here.data(), path[t].data(), m.nq + m.nv);
-      EXPECT_LE(away, 10 * own[t]) << "after " << t + 1 << " steps";
+      EXPECT_LE(away, 10 * spread[t]) << "after " << t + 1 << " steps";
     }
   }
   Reference reference;
   typename P::State state{};
   typename P::Stage stage{};
   typename P::Forces forces{};
-  double ctrl[physics::some(P::nu)] = {};
+  double ctrl[physics::at_least_one(P::nu)] = {};
 
  private:
-  // What changes in libmujoco with another warm start, or with the last bits of the state.
+  // The change in libmujoco's results with another warm start, or with changes of the state's last bits.
   struct Noise {
     double qacc = 0, qpos = 0, qvel = 0;
-    // A hundred times that, but at least `least`.
-    static double bound(double least, double own) { return std::max(least, 100 * own); }
+    // A hundred times the noise, but at least `least`.
+    static double bound(double least, double noise) { return std::max(least, 100 * noise); }
   };
   template <class After>
   Noise noise_of(const RobotState& from, const After& after) {
@@ -116,30 +116,30 @@ class Compared {
     const mjModel& m = reference.model();
     EXPECT_LE(difference(stage.qacc, d.qacc, m.nv), noise.bound(1e-10, noise.qacc));
     EXPECT_EQ(stage.unsolved, 0);
-    expect_seen(m, d);
+    expect_derived(m, d);
   }
-  void expect_seen(const mjModel& m, const mjData& d) {
-    typename P::Seen seen;
-    physics::see<P>(stage, forces, seen);
+  void expect_derived(const mjModel& m, const mjData& d) {
+    typename P::Derived derived;
+    physics::derive_all<P>(stage, forces, derived);
     constexpr double kSame = 1e-9;
-    EXPECT_LE(difference(&seen.xpos[0][0], d.xpos, 3 * m.nbody), kSame);
-    EXPECT_LE(difference(&seen.xquat[0][0], d.xquat, 4 * m.nbody), kSame);
-    EXPECT_LE(difference(&seen.xipos[0][0], d.xipos, 3 * m.nbody), kSame);
-    EXPECT_LE(difference(&seen.subtree_com[0][0], d.subtree_com, 3 * m.nbody), kSame);
-    EXPECT_LE(difference(&seen.geom_xpos[0][0], d.geom_xpos, 3 * m.ngeom), kSame);
+    EXPECT_LE(difference(&derived.xpos[0][0], d.xpos, 3 * m.nbody), kSame);
+    EXPECT_LE(difference(&derived.xquat[0][0], d.xquat, 4 * m.nbody), kSame);
+    EXPECT_LE(difference(&derived.xipos[0][0], d.xipos, 3 * m.nbody), kSame);
+    EXPECT_LE(difference(&derived.subtree_com[0][0], d.subtree_com, 3 * m.nbody), kSame);
+    EXPECT_LE(difference(&derived.geom_xpos[0][0], d.geom_xpos, 3 * m.ngeom), kSame);
     if constexpr (P::nsite > 0) {
-      EXPECT_LE(difference(&seen.site_xpos[0][0], d.site_xpos, 3 * m.nsite), kSame);
+      EXPECT_LE(difference(&derived.site_xpos[0][0], d.site_xpos, 3 * m.nsite), kSame);
     }
-    EXPECT_LE(difference(seen.cinert[0], d.cinert + 10, 10 * (m.nbody - 1)), kSame);
-    EXPECT_LE(difference(seen.cvel[0], d.cvel + 6, 6 * (m.nbody - 1)), kSame);
-    EXPECT_LE(difference(seen.cfrc_ext[0], d.cfrc_ext + 6, 6 * (m.nbody - 1)), kSame);
-    EXPECT_LE(difference(seen.qfrc_actuator, d.qfrc_actuator, m.nv), kSame);
-    EXPECT_LE(difference(seen.qfrc_constraint, d.qfrc_constraint, m.nv), kSame);
-    EXPECT_LE(difference(seen.actuator_force, d.actuator_force, m.nu), kSame);
+    EXPECT_LE(difference(derived.cinert[0], d.cinert + 10, 10 * (m.nbody - 1)), kSame);
+    EXPECT_LE(difference(derived.cvel[0], d.cvel + 6, 6 * (m.nbody - 1)), kSame);
+    EXPECT_LE(difference(derived.cfrc_ext[0], d.cfrc_ext + 6, 6 * (m.nbody - 1)), kSame);
+    EXPECT_LE(difference(derived.qfrc_actuator, d.qfrc_actuator, m.nv), kSame);
+    EXPECT_LE(difference(derived.qfrc_constraint, d.qfrc_constraint, m.nv), kSame);
+    EXPECT_LE(difference(derived.actuator_force, d.actuator_force, m.nu), kSame);
     if constexpr (P::kSensorNumbers > 0)
       for (int k = 0; k < P::kSensorNumbers; ++k) {
         const int place = P::sensor_place(k);
-        const double sensed = place < 0 ? seen.sensor[k] : stage.sensed[place / 4][place % 4];
+        const double sensed = place < 0 ? derived.sensor[k] : stage.sensed[place / 4][place % 4];
         EXPECT_LE(difference(&sensed, d.sensordata + k, 1), kSame) << "sensor " << k;
       }
   }

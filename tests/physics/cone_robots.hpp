@@ -1,4 +1,4 @@
-// The robots of elliptic cones.
+// Robots with elliptic cones.
 #pragma once
 
 #include "drl/physics_loop.hpp"

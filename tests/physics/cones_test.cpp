@@ -1,4 +1,4 @@
-// Elliptic cones by projection, and where capsules lie on boxes by hand.
+// Elliptic cones against projections, and contacts between capsules and boxes against values computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,12 +12,12 @@ namespace {
 
 using namespace physics;
 
-// Between -1 and 1.
+// Returns a pseudorandom number from -1 to 1.
 double draw(uint64_t index) {
   return 2 * static_cast<double>(uniform01(random_bits(5, Purpose::benchmark, index, 0)[0])) - 1;
 }
 
-// A cone of friction 0.7, 10 times as hard across as along, of hardness 30, at a place of any zone.
+// A cone with sliding friction 0.7, impratio 10 and hardness 30, at a place in any of the zones.
 Cone<double> cone_at(uint64_t k) {
   Cone<double> cone;
   const double friction[3] = {0.7, 0.02, 0.01};
@@ -28,7 +28,7 @@ Cone<double> cone_at(uint64_t k) {
   cone.find_next(kResiduals);
   return cone;
 }
-// Its cost: 15 times the square of the distance from u to N >= mu T, whose nearest point is on the ray (mu, t), or 0.
+// The cost: 15 times the squared distance from u to N >= mu T, whose nearest point is on the ray (mu, t) or at 0.
 double cost(double mu, const double* u) {
   double t = 0;
   for (int r = 1; r < kResiduals; ++r) t += u[r] * u[r];
@@ -38,34 +38,34 @@ double cost(double mu, const double* u) {
   return 15 * (along > 0 ? square - along * along : square);
 }
 
-TEST(Cone, CostsItsDistance) {
+TEST(Cone, ForceAndStiffnessAreDerivativesOfTheCost) {
   int zones[3] = {};
   for (uint64_t k = 0; k < 300; ++k) {
     const Cone<double> cone = cone_at(k);
     ASSERT_NEAR(cone.mu, 0.7 * std::sqrt(0.1), 1e-15);
     zones[cone.next.normal == 0 ? 0 : cone.next.alone == 0 ? 1 : 2] += 1;
     double push[kResiduals], turned[kResiduals], unit[kResiduals];
-    cone.next.of(cone.next_u, kResiduals, push);
+    cone.next.times(cone.next_u, kResiduals, push);
     for (int r = 0; r < kResiduals; ++r) {
       constexpr double h = 1e-5;
       double a[kResiduals], b[kResiduals];
       for (int i = 0; i < kResiduals; ++i) a[i] = b[i] = cone.next_u[i], unit[i] = i == r;
       a[r] += h, b[r] -= h;
       EXPECT_NEAR(push[r], (cost(cone.mu, a) - cost(cone.mu, b)) / (2 * h), 1e-6) << "place " << k;
-      // The stiffness is what pushes more, as the place moves.
+      // The stiffness is the change of the force as the place moves.
       Cone<double> there = cone, here = cone;
       double more[kResiduals], less[kResiduals];
       there.next_u[r] += h, here.next_u[r] -= h;
       there.find_next(kResiduals), here.find_next(kResiduals);
-      there.next.of(there.next_u, kResiduals, more), here.next.of(here.next_u, kResiduals, less);
-      cone.next.of(unit, kResiduals, turned);
+      there.next.times(there.next_u, kResiduals, more), here.next.times(here.next_u, kResiduals, less);
+      cone.next.times(unit, kResiduals, turned);
       for (int i = 0; i < kResiduals; ++i) EXPECT_NEAR(turned[i], (more[i] - less[i]) / (2 * h), 2e-4) << "place " << k;
     }
   }
   for (const int places : zones) EXPECT_GE(places, 20);
 }
 
-TEST(Cone, SlopesOnALineAreThoseOfItsCost) {
+TEST(Cone, LineSearchSlopesAreDerivativesOfTheCost) {
   for (uint64_t k = 0; k < 300; ++k) {
     Cone<double> cone = cone_at(k);
     for (int r = 0; r < kResiduals; ++r) cone.u[r] = draw(10000 + kResiduals * k + static_cast<uint64_t>(r));
@@ -74,7 +74,7 @@ TEST(Cone, SlopesOnALineAreThoseOfItsCost) {
       for (int r = 0; r < kResiduals; ++r) place[r] = cone.u[r] + x * (cone.next_u[r] - cone.u[r]);
       return cost(cone.mu, place);
     };
-    double first = 1, second = 2, h = 1e-5;  // of all else
+    double first = 1, second = 2, h = 1e-5;  // first, second: derivatives of everything else
     cone.add_slopes(kResiduals, 0.3, first, second);
     EXPECT_NEAR(first - 1, (at(0.3 + h) - at(0.3 - h)) / (2 * h), 1e-5) << "line " << k;
     double more = 0, less = 0, unused = 0;
@@ -83,8 +83,8 @@ TEST(Cone, SlopesOnALineAreThoseOfItsCost) {
   }
 }
 
-// Without friction: hardness times N, where that is below 0.
-TEST(Cone, WithoutFrictionIsARow) {
+// Without friction the force is hardness times -N if N is negative.
+TEST(Cone, WithoutFrictionIsASingleRow) {
   for (const double n : {-0.4, 0.0, 0.4}) {
     Cone<double> cone;
     const double friction[3] = {0.7, 0.02, 0.01};
@@ -100,7 +100,7 @@ TEST(Cone, WithoutFrictionIsARow) {
   }
 }
 
-// A box of 2 x 4 x 6, and an axis of length 2.
+// A box of 2 x 4 x 6, and an axis.
 struct Places {
   double first, second;
   Places(double x, double y, double z, double hx, double hy, double hz) {
@@ -110,7 +110,7 @@ struct Places {
 };
 constexpr double kNone = AxisAndBox<double>::kNone;
 
-TEST(AxisAndBox, LiesOnAFaceAtBothEnds) {
+TEST(AxisAndBox, AlongAFaceTouchesAtBothEnds) {
   const Places whole(0, 0, 3.1, 0, 1, 0);
   EXPECT_EQ(whole.first, -1);
   EXPECT_EQ(whole.second, 1);
@@ -118,15 +118,15 @@ TEST(AxisAndBox, LiesOnAFaceAtBothEnds) {
   EXPECT_EQ(beyond.first, -1);
   EXPECT_NEAR(beyond.second, 0.5, 1e-15);
 }
-TEST(AxisAndBox, StandsOnACornerOnce) {
+TEST(AxisAndBox, PointingAtACornerTouchesOnce) {
   const double third = 1 / std::sqrt(3.0);
-  const Places corner(1.1 + third, 2.1 + third, 3.1 + third, third, third, third);  // points at it
+  const Places corner(1.1 + third, 2.1 + third, 3.1 + third, third, third, third);  // points at the corner
   EXPECT_NEAR(corner.first, -1, 1e-15);
   EXPECT_EQ(corner.second, kNone);
 }
-// Across an edge along y, which is 0.1 below its centre: nearest 0.1 * 0.6 from there, and again at the end above the
-// face, or where it has passed the face's width of 2.
-TEST(AxisAndBox, LiesAcrossAnEdge) {
+// The edge is along y and 0.1 below the axis's centre. The nearest place is 0.1 * 0.6 from the centre; the second one
+// is the end above the face, or the place at which the axis has passed the face's width of 2.
+TEST(AxisAndBox, AcrossAnEdgeTouchesTwice) {
   const Places edge(1, 0, 3.1, 0.8, 0, -0.6);
   EXPECT_NEAR(edge.first, 0.06, 1e-15);
   EXPECT_EQ(edge.second, -1);
@@ -134,8 +134,8 @@ TEST(AxisAndBox, LiesAcrossAnEdge) {
   EXPECT_NEAR(wide.first, 0.06 / 4, 1e-15);
   EXPECT_NEAR(wide.second, 0.06 / 4 - 2 / 3.2, 1e-15);
 }
-// An end within the box is nearest, and the only place.
-TEST(AxisAndBox, EndsWithin) {
+// An end inside the box is the nearest and only place.
+TEST(AxisAndBox, EndInsideTheBoxIsTheOnlyPlace) {
   const Places within(1, 0, 3.1, 0.8, 0, 0.6);
   EXPECT_EQ(within.first, -1);
   EXPECT_EQ(within.second, kNone);

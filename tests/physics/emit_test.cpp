@@ -11,12 +11,12 @@ namespace {
 class Emitted : public testing::Test {
  protected:
   Emitted() {
-    p.begin("What it is.", "work(const F* x, F* y)");
-    for (int k = 0; k < 9; ++k) x(k);  // operands stand in the order in which they are made
+    p.begin("Adds numbers.", "work(const F* x, F* y)");
+    for (int k = 0; k < 9; ++k) x(k);  // operands are written in the order in which they are made
   }
   Expr x(int k) { return p.input(at("x", k), "x_" + std::to_string(k)); }
   FunctionText text() { return emit_function(p, p.functions().back()); }
-  // The lines between the braces.
+  // Returns the lines between the braces.
   std::string body() {
     const std::string all = text().text;
     const size_t begin = all.find("{\n") + 2;
@@ -25,7 +25,7 @@ class Emitted : public testing::Test {
   Program p;
 };
 
-TEST_F(Emitted, ProductThatASumTakesUpIsAMultiplyAdd) {
+TEST_F(Emitted, SumOfAProductBecomesAMultiplyAdd) {
   p.set("y[0]", x(0) * x(1) + x(2));
   p.set("y[1]", x(3) - x(4) * x(5));
   p.set("y[2]", x(6) * x(7) - x(8));
@@ -38,14 +38,14 @@ TEST_F(Emitted, ProductThatASumTakesUpIsAMultiplyAdd) {
   EXPECT_EQ(text().operations, 5);
 }
 
-// As C++ reads it: an octal number has three digits at most.
-TEST(EmittedText, LiteralsHoldAnyName) {
+// In C++, an octal escape has at most three digits.
+TEST(EmittedText, LiteralsEscapeAnyName) {
   EXPECT_EQ(quoted("a\"b\\c"), R"("a\"b\\c")");
   EXPECT_EQ(quoted("a\n1"), R"("a\0121")");
   EXPECT_EQ(remark("a\nb\\"), R"(// a b\.)");
 }
 
-TEST(EmittedText, LiteralsStayInOneLine) {
+TEST(EmittedText, LiteralsAreNotBroken) {
   const std::string name(70, 'x'), literal = quoted(name + " \" " + name);
   const std::string lines = wrapped("const char* names[] = {" + literal + ", " + literal + "};", "");
   EXPECT_NE(lines.find("\n    " + literal + "};\n"), std::string::npos) << lines;
@@ -57,7 +57,7 @@ TEST(EmittedText, NumbersAreFinite) {
   EXPECT_THROW(number(1 / 0.0), Error);
 }
 
-TEST_F(Emitted, WhatIsNeededAgainIsComputedOnceUnderItsName) {
+TEST_F(Emitted, ReusedValuesAreComputedOnceUnderTheirName) {
   const Expr sum = p.named(x(0) + x(1), "sum");
   p.set("y[0]", sum * sum);
   p.set("y[1]", sqrt(sum));
@@ -67,7 +67,7 @@ TEST_F(Emitted, WhatIsNeededAgainIsComputedOnceUnderItsName) {
             "    y[1] = math::sqrt(sum);\n");
 }
 
-TEST_F(Emitted, BracketsStandWhereTheyMust) {
+TEST_F(Emitted, BracketsFollowPrecedence) {
   const Expr sum = x(0) + x(1);
   p.set("y[0]", sum * (x(2) - (x(3) - x(4))));
   const Expr product = x(5) * x(6);
@@ -77,11 +77,11 @@ TEST_F(Emitted, BracketsStandWhereTheyMust) {
             "    y[1] = -(x[5] * x[6]) / (x[7] * x[8]);\n");
 }
 
-TEST_F(Emitted, SectionsAndParametersThatAreNotRead) {
+TEST_F(Emitted, SectionsAndUnusedParameters) {
   p.section("a number");
   p.set("y[0]", 0.1);
   EXPECT_EQ(text().text,
-            "  // What it is.\n"
+            "  // Adds numbers.\n"
             "  DRL_HD_CALLED static void work(const F*, F* y) {\n"
             "    // a number\n"
             "    y[0] = F(0.1);\n"

@@ -1,4 +1,4 @@
-// Robots' physics in double, a lane at a time, against libmujoco.
+// Tests of robots' physics in double, one lane at a time, against libmujoco.
 #pragma once
 
 #include "compared.hpp"
@@ -9,7 +9,7 @@ namespace {
 using test::Compared;
 using test::RobotState;
 
-// Where a robot's model is, below the project's root.
+// The path of a robot's model, relative to the project's root.
 template <class Robot>
 struct Files;
 
@@ -22,9 +22,9 @@ class Exact : public testing::Test {
 };
 TYPED_TEST_SUITE_P(Exact);
 
-TYPED_TEST_P(Exact, StepsAsLibmujocoDoes) {
+TYPED_TEST_P(Exact, StepsMatchLibmujoco) {
   using P = typename TestFixture::P;
-  constexpr int kTouchingItself = P::kPairs > 0 ? 40 : 0;  // which random motion seldom comes to
+  constexpr int kTouchingItself = P::kPairs > 0 ? 40 : 0;  // rare in random motion
   int touching = 0, touching_itself = 0;
   for (int k = 0; k < 3000 || (touching_itself < kTouchingItself && k < 60000); ++k) {
     if (k % 50 == 49) this->compared.vary();
@@ -37,7 +37,7 @@ TYPED_TEST_P(Exact, StepsAsLibmujocoDoes) {
   EXPECT_GE(touching_itself, kTouchingItself);
 }
 
-TYPED_TEST_P(Exact, LeftToItselfStaysAsNearAsLibmujocoToItself) {
+TYPED_TEST_P(Exact, LongRunsStayCloseToLibmujoco) {
   for (int k = 0; k < 20; ++k) {
     for (int t = 0; t < 35; ++t) this->reference.next_state();
     this->compared.expect_run(this->reference.next_state(), 200);
@@ -45,16 +45,17 @@ TYPED_TEST_P(Exact, LeftToItselfStaysAsNearAsLibmujocoToItself) {
   }
 }
 
-TYPED_TEST_P(Exact, ExtremesAsLibmujocoHasThem) {
+TYPED_TEST_P(Exact, ExtremeStatesMatchLibmujoco) {
   for (int k = 0; k < 300; ++k) {
-    this->compared.expect_look(this->reference.extreme_state());
+    this->compared.expect_evaluation(this->reference.extreme_state());
     ASSERT_FALSE(this->HasFailure()) << "state " << k;
   }
 }
 
-// Parts within each other, of the humanoids twenty pairs at once. Where the axes of two capsules meet, as they do in a
-// plane, libmujoco's direction from one to the other is what rounding leaves.
-TYPED_TEST_P(Exact, SelfPenetrationAsLibmujocoHasIt) {
+// States in which geoms penetrate each other, with up to twenty pairs of a humanoid. States in which the axes of two
+// capsules meet (they do in a plane) are skipped, because the direction of libmujoco's normal is only rounding error
+// there.
+TYPED_TEST_P(Exact, SelfPenetrationMatchesLibmujoco) {
   using P = typename TestFixture::P;
   int touching_itself = 0;
   for (int k = 0; k < 500; ++k) {
@@ -63,19 +64,19 @@ TYPED_TEST_P(Exact, SelfPenetrationAsLibmujocoHasIt) {
     if (this->reference.axes_meet(expected)) continue;
     if (P::kCones > 0 && this->reference.pair_cones(expected) > P::kPairCones) {
       this->compared.set(from);
-      physics::look<P>(this->compared.state, this->compared.ctrl, this->compared.stage);
-      ASSERT_EQ(this->compared.stage.unsolved, 1);  // more places than the solver has
+      physics::evaluate<P>(this->compared.state, this->compared.ctrl, this->compared.stage);
+      ASSERT_EQ(this->compared.stage.unsolved, 1);  // there are more contacts than places
       continue;
     }
     touching_itself += this->reference.pair_contacts(expected) > 0 ? 1 : 0;
-    this->compared.expect_look(from);
+    this->compared.expect_evaluation(from);
     ASSERT_FALSE(this->HasFailure()) << "state " << k;
   }
   EXPECT_GE(touching_itself, P::kPairs > 0 ? 40 : 0);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(Exact, StepsAsLibmujocoDoes, LeftToItselfStaysAsNearAsLibmujocoToItself,
-                            ExtremesAsLibmujocoHasThem, SelfPenetrationAsLibmujocoHasIt);
+REGISTER_TYPED_TEST_SUITE_P(Exact, StepsMatchLibmujoco, LongRunsStayCloseToLibmujoco, ExtremeStatesMatchLibmujoco,
+                            SelfPenetrationMatchesLibmujoco);
 
 }  // namespace
 }  // namespace drl

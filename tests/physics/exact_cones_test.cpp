@@ -1,8 +1,8 @@
-// The robots of elliptic cones; Unitree's Go1 where tools/fetch_robots has brought it.
+// Robots with elliptic cones; includes Unitree's Go1 if tools/fetch_robots has fetched it.
 #include "cone_robots.hpp"
 #include "exact.hpp"
 #include "lanes.hpp"
-// Behind them.
+// Must come after the robots' headers.
 #include "drl/physics_task.hpp"
 
 namespace drl {
@@ -13,25 +13,25 @@ struct Files<crawler_robot> {
   static constexpr const char* file = "tests/physics/models/crawler.xml";
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Crawler, Exact, crawler_robot);
-TEST(Lanes, OfCrawler) { expect_lanes<crawler_robot>(Files<crawler_robot>::file); }
+TEST(Lanes, Crawler) { expect_lanes<crawler_robot>(Files<crawler_robot>::file); }
 
 template <>
 struct Files<pincers_robot> {
   static constexpr const char* file = "tests/physics/models/pincers.xml";
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Pincers, Exact, pincers_robot);
-TEST(Lanes, OfPincers) { expect_lanes<pincers_robot>(Files<pincers_robot>::file); }
+TEST(Lanes, Pincers) { expect_lanes<pincers_robot>(Files<pincers_robot>::file); }
 
 template <>
 struct Files<skater_robot> {
   static constexpr const char* file = "tests/physics/models/skater.xml";
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Skater, Exact, skater_robot);
-TEST(Lanes, OfSkater) { expect_lanes<skater_robot>(Files<skater_robot>::file); }
+TEST(Lanes, Skater) { expect_lanes<skater_robot>(Files<skater_robot>::file); }
 
-// As a task reads them: after some time steps at once, and of a state as it is.
-using OfSkater = Exact<skater_robot>;
-TEST_F(OfSkater, TasksReadSensorsAsLibmujocoHasThem) {
+// Reads sensors as tasks do: after several time steps at once, and of a state that was only evaluated.
+using SkaterTest = Exact<skater_robot>;
+TEST_F(SkaterTest, SensorsOfTasksMatchLibmujoco) {
   constexpr int kFrameSkip = 3;
   using Robot = PhysicsRobot<double, CompiledRobot<model_key("skater.xml")>, kFrameSkip>;
   const auto expect_sensors = [&](const Robot& robot, const mjData& d) {
@@ -56,9 +56,9 @@ TEST_F(OfSkater, TasksReadSensorsAsLibmujocoHasThem) {
   }
 }
 
-// A task's step is time steps with one work, whose solutions begin with what pushed in the last one; but anew behind a
-// watcher for whose sake that is overwritten.
-TEST_F(OfSkater, TasksRememberFromOneTimeStepToTheNext) {
+// All time steps of a task's step share one work, so that each solution begins with the active rows of the last one. If
+// a callback reads quantities between time steps, the work is overwritten and the next solution starts anew.
+TEST_F(SkaterTest, ReusesTheSolutionOfTheLastTimeStep) {
   constexpr int kFrameSkip = 5;
   using Robot = PhysicsRobot<double, CompiledRobot<model_key("skater.xml")>, kFrameSkip>;
   const auto numbers = [](const P::State& state) {
@@ -93,9 +93,9 @@ struct Files<go1_robot> {
   static constexpr const char* file = DRL_MODELS "/go1.xml";
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Go1, Exact, go1_robot);
-// 6e-5: the places of pairs, which are in float. It was 4.3e-4 without distances from the floor in double, and
-// is 1.6e-4 without the last refinement of a solution.
-TEST(Lanes, OfGo1) { expect_lanes<go1_robot>(Files<go1_robot>::file); }
+// The error is 6e-5, because the positions of pairs are in float. It was 4.3e-4 without distances from the floor in
+// double, and is 1.6e-4 without the last refinement of a solution.
+TEST(Lanes, Go1) { expect_lanes<go1_robot>(Files<go1_robot>::file); }
 #endif
 
 }  // namespace

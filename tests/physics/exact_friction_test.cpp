@@ -1,4 +1,4 @@
-// The robots of dry friction.
+// Robots with dry friction.
 #include <cmath>
 
 #include "exact.hpp"
@@ -18,13 +18,13 @@ struct Files<manipulator_robot> {
 };
 using FrictionRobots = testing::Types<slider_robot, manipulator_robot>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Friction, Exact, FrictionRobots);
-TEST(Lanes, OfSlider) { expect_lanes<slider_robot>(Files<slider_robot>::file); }
-TEST(Lanes, OfManipulator) { expect_lanes<manipulator_robot>(Files<manipulator_robot>::file); }
+TEST(Lanes, Slider) { expect_lanes<slider_robot>(Files<slider_robot>::file); }
+TEST(Lanes, Manipulator) { expect_lanes<manipulator_robot>(Files<manipulator_robot>::file); }
 
-// One way or the other: half of the states fast, deep in limits and contacts, the others creep near their start with
-// motors that do nothing; from where the solver must come far.
-using OfManipulator = Exact<manipulator_robot>;
-TEST_F(OfManipulator, SticksAndSlipsAsLibmujocoHasIt) {
+// Half of the states are fast, deep in limits and contacts; the others creep near their start with idle motors. The
+// warm starts are far from the solution. The test counts how often each joint sticks, or slips in either direction.
+using ManipulatorTest = Exact<manipulator_robot>;
+TEST_F(ManipulatorTest, SticksAndSlipsLikeLibmujoco) {
   enum { kPan, kPin = 7, kJoints };
   int sticking[kJoints] = {}, slipping[kJoints] = {}, back[kJoints] = {}, limits = 0, contacts = 0;
   const auto is_position = [&](size_t a) { return reference.model().actuator_biasprm[mjNBIAS * a + 1] < 0; };
@@ -35,12 +35,12 @@ TEST_F(OfManipulator, SticksAndSlipsAsLibmujocoHasIt) {
     for (double& v : from.qvel) v = std::copysign(middle * std::pow(10, 3 * reference.draw()), reference.draw());
     for (size_t a = 0; a < from.ctrl.size() && !is_fast; ++a) from.ctrl[a] = is_position(a) ? from.qpos[a] : 0;
     for (double& a : from.warm_start) a = std::copysign(std::pow(10, 3 * reference.draw()), reference.draw());
-    const mjData& expected = compared.expect_look(from);
+    const mjData& expected = compared.expect_evaluation(from);
     ASSERT_FALSE(HasFailure()) << "state " << k;
     limits += expected.nl > 0 ? 1 : 0, contacts += expected.ncon > 0 ? 1 : 0;
     for (int f = 0; f < expected.nf; ++f) {
       const int dof = expected.efc_id[f], joint = reference.model().dof_jntid[dof];
-      if (joint == kPin && dof < kPin + 3) continue;  // it falls
+      if (joint == kPin && dof < kPin + 3) continue;  // it is in free fall
       const double force = expected.efc_force[f], most = expected.efc_frictionloss[f];
       (std::abs(force) < most ? sticking : force > 0 ? slipping : back)[joint] += 1;
     }
@@ -53,8 +53,8 @@ TEST_F(OfManipulator, SticksAndSlipsAsLibmujocoHasIt) {
   }
 }
 
-// A second at rest: its wrist, whose motors do nothing, stays where it is. Without friction it falls.
-TEST_F(OfManipulator, HoldsItsHandUp) {
+// During one second from rest, the wrist stays where it is although its motors are idle. Without friction it falls.
+TEST_F(ManipulatorTest, FrictionHoldsTheWristUp) {
   using P = manipulator_robot::Physics<double>;
   const auto model = load_model(std::string(DRL_TEST_DATA) + "/../" + Files<manipulator_robot>::file);
   const int bend = model->jnt_qposadr[mj_name2id(model.get(), mjOBJ_JOINT, "bend")];

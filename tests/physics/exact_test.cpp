@@ -1,4 +1,4 @@
-// The robots of pyramidal cones.
+// Robots with pyramidal cones.
 #include "exact.hpp"
 
 #include <fstream>
@@ -59,7 +59,7 @@ using Robots = testing::Types<inverted_pendulum_robot, inverted_double_pendulum_
                               humanoid_standup_robot, swimmer_robot, tangle_robot>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Pyramidal, Exact, Robots);
 
-// Substeps of a policy's steps, from states on that it came to (policy_record.py).
+// Time steps with the controls of a trained policy, from states that the policy visited (policy_record.py).
 template <class P>
 void expect_recording(Compared<P>& compared, const std::string& task, int frame_skip) {
   test::Reference& reference = compared.reference;
@@ -82,23 +82,23 @@ void expect_recording(Compared<P>& compared, const std::string& task, int frame_
   }
   EXPECT_EQ(steps, 200 * frame_skip);
 }
-using OfHalfCheetah = Exact<half_cheetah_robot>;
-TEST_F(OfHalfCheetah, StepsOfAPolicy) { expect_recording(compared, "HalfCheetah-v5", 5); }
-using OfWalker2d = Exact<walker2d_robot>;
-TEST_F(OfWalker2d, StepsOfAPolicy) { expect_recording(compared, "Walker2d-v5", 4); }
-using OfAnt = Exact<ant_robot>;
-TEST_F(OfAnt, StepsOfAPolicy) { expect_recording(compared, "Ant-v5", 5); }
+using HalfCheetahTest = Exact<half_cheetah_robot>;
+TEST_F(HalfCheetahTest, StepsOfAPolicy) { expect_recording(compared, "HalfCheetah-v5", 5); }
+using Walker2dTest = Exact<walker2d_robot>;
+TEST_F(Walker2dTest, StepsOfAPolicy) { expect_recording(compared, "Walker2d-v5", 4); }
+using AntTest = Exact<ant_robot>;
+TEST_F(AntTest, StepsOfAPolicy) { expect_recording(compared, "Ant-v5", 5); }
 
-// They touch twice, at ends that lie beside the other one.
-using OfTangle = Exact<tangle_robot>;
-TEST_F(OfTangle, ParallelCapsules) {
+// Parallel capsules touch twice, at ends that are beside the other capsule.
+using TangleTest = Exact<tangle_robot>;
+TEST_F(TangleTest, ParallelCapsules) {
   const mjModel& m = reference.model();
   const int rod = mj_name2id(&m, mjOBJ_GEOM, "rod"), elbow = mj_name2id(&m, mjOBJ_GEOM, "elbow");
   for (const double height : {0.0, 0.1, 0.2, -0.25, 0.3}) {
     RobotState from = reference.next_state();
     std::ranges::fill(from.qpos, 0.0);
     double* ball = from.qpos.data() + 4;
-    mju_negQuat(ball + 3, m.geom_quat + 4 * rod);  // the rod stands upright, as the elbow does
+    mju_negQuat(ball + 3, m.geom_quat + 4 * rod);  // the rod is upright, as the elbow is
     mjtNum off[3];
     mju_rotVecQuat(off, m.geom_pos + 3 * rod, ball + 3);
     const double at[3] = {0.06, 0.05, 0.14 + height};
@@ -110,7 +110,7 @@ TEST_F(OfTangle, ParallelCapsules) {
       contacts += std::minmax(geom[0], geom[1]) == std::minmax(rod, elbow) ? 1 : 0;
     }
     EXPECT_EQ(contacts, 2);
-    compared.expect_look(from);
+    compared.expect_evaluation(from);
     ASSERT_FALSE(HasFailure()) << height;
   }
 }

@@ -1,4 +1,4 @@
-// The robots of dry friction.
+// Robots with dry friction.
 #pragma once
 
 #include "drl/physics_loop.hpp"

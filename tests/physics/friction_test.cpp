@@ -1,5 +1,6 @@
-// Dry friction, by hand: 2 kg on a rail, 3 N of friction (models/slider.xml). MuJoCo's defaults make R = 1/9 of the
-// inverse weight 1/2, so that it pushes with 18 y while that is less than 3, and y = acceleration + 2 / (0.95 0.02) v.
+// Dry friction against values computed by hand, for 2 kg on a rail with 3 N of friction (models/slider.xml). With
+// MuJoCo's defaults R is 1/9 of the inverse weight 1/2, so the friction is -18 y as long as that is less than 3, with y
+// = acceleration + 2 / (0.95 0.02) v.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,26 +20,26 @@ struct Motion {
 Motion motion(double velocity, double pull, double warm_start = 0) {
   P::State state{{0}, {velocity}, {warm_start}, 0};
   P::Stage stage;
-  P::Seen seen;
-  const P::Forces forces = look<P>(state, &pull, stage);
+  P::Derived derived;
+  const P::Forces forces = evaluate<P>(state, &pull, stage);
   EXPECT_EQ(stage.unsolved, 0);
-  see<P>(stage, forces, seen);
-  return {stage.qacc[0], seen.qfrc_constraint[0]};
+  derive_all<P>(stage, forces, derived);
+  return {stage.qacc[0], derived.qfrc_constraint[0]};
 }
 void expect(const Motion& motion, double acceleration, double friction) {
   EXPECT_NEAR(motion.acceleration, acceleration, 1e-14);
   EXPECT_NEAR(motion.friction, friction, 1e-14);
 }
 
-// 2 a = pull -+ 3.
-TEST(DryFriction, SlidesAgainstAllOfIt) {
+// While sliding: 2 a = pull -+ 3.
+TEST(DryFriction, SlidingIsOpposedByTheFullForce) {
   expect(motion(0, 10), 3.5, -3);
   expect(motion(0, -10), -3.5, 3);
   expect(motion(1, 0), -1.5, -3);
   expect(motion(-1, 0), 1.5, 3);
   expect(motion(1, -10), -6.5, -3);  // braked
 }
-// (2 + 18) a = pull - 18 2 / (0.95 0.02) v.
+// While sticking: (2 + 18) a = pull - 18 2 / (0.95 0.02) v.
 TEST(DryFriction, SticksAndCreeps) {
   expect(motion(0, 0), 0, 0);
   expect(motion(0, 2), 0.1, -1.8);
@@ -46,21 +47,21 @@ TEST(DryFriction, SticksAndCreeps) {
   const double slow = 18 * kDamping * 1e-3 / 20;
   expect(motion(1e-3, 0), -slow, 2 * -slow);
   expect(motion(1e-3, 1), 0.05 - slow, 2 * (0.05 - slow) - 1);
-  expect(motion(2 / (18 * kDamping), 2), 0, -2);  // as fast as what is pulled creeps
+  expect(motion(2 / (18 * kDamping), 2), 0, -2);  // at the speed at which a pulled body creeps
 }
-// Both are the same at 10/3 N, and the solution does not depend on where the solver starts.
-TEST(DryFriction, BreaksAwayWhereItIsAtItsMost) {
+// Sticking and sliding give the same acceleration at 10/3 N, and the solution does not depend on the warm start.
+TEST(DryFriction, BreaksAwayAtTheLargestForce) {
   for (const double warm_start : {-1e6, -1.0, 0.0, 0.2, 1e6}) {
     expect(motion(0, 10.0 / 3 - 1e-3, warm_start), 1.0 / 6 - 1e-3 / 20, -3 + 18 * 1e-3 / 20);
     expect(motion(0, 10.0 / 3 + 1e-3, warm_start), 1.0 / 6 + 1e-3 / 2, -3);
   }
 }
 
-// Huber's function: 9 y^2 as far as 1/6, and 3 |y| - 1/4 beyond.
+// Huber's function: 9 y^2 up to 1/6, and 3 |y| - 1/4 beyond.
 double cost(double y) { return std::abs(y) < 1.0 / 6 ? 9 * y * y : 3 * std::abs(y) - 0.25; }
 constexpr double kPlaces[] = {-2, -0.2, -0.16, -0.01, 0, 0.1, 0.17, 5};
 
-TEST(DryFriction, PushesDownItsCost) {
+TEST(DryFriction, ForceIsTheNegativeGradientOfTheCost) {
   for (const double y : kPlaces) {
     FrictionRow<double> row;
     row.begin_solution();
@@ -72,13 +73,13 @@ TEST(DryFriction, PushesDownItsCost) {
     EXPECT_NEAR(-(row.active * y + row.slip), row.push({0, 18, 3}), 1e-15);
   }
 }
-TEST(DryFriction, SlopesOnALineAreThoseOfItsCost) {
+TEST(DryFriction, LineSearchSlopesAreDerivativesOfTheCost) {
   for (const double from : kPlaces)
     for (const double to : kPlaces) {
       FrictionRow<double> row;
       row.y = from, row.next_y = to;
       const auto at = [&](double x) { return cost(from + x * (to - from)); };
-      double first = 1, second = 2, here = 0, there = 0, unused = 0;  // of all else
+      double first = 1, second = 2, here = 0, there = 0, unused = 0;  // first, second: derivatives of everything else
       row.add_slopes({0, 18, 3}, 0.3, first, second);
       EXPECT_NEAR(first - 1, (at(0.3 + 1e-6) - at(0.3 - 1e-6)) / 2e-6, 1e-7) << from << " " << to;
       row.add_slopes({0, 18, 3}, 0.3 - 1e-6, here, unused), row.add_slopes({0, 18, 3}, 0.3 + 1e-6, there, unused);

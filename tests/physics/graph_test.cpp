@@ -13,7 +13,7 @@ class Traced : public testing::Test {
   Expr a = graph.input("a", "a"), b = graph.input("b", "b");
 };
 
-TEST_F(Traced, WhatIsKnownIsComputed) {
+TEST_F(Traced, KnownValuesAreFolded) {
   EXPECT_TRUE((Expr(2) * 3 + 4 / Expr(8)).is(6.5));
   EXPECT_TRUE(sqrt(Expr(9)).is(3));
   EXPECT_TRUE((cos(Expr(0)) + sin(Expr(0))).is(1));

@@ -1,5 +1,5 @@
-// A robot as the solver and the integrators want it (drl/physics_support.hpp), whose functions are interpreted: with
-// room for any that is small enough. What a robot does not fill does nothing.
+// A robot in the form that the solver and the integrators expect (drl/physics_support.hpp), whose functions are
+// interpreted. Its arrays have room for any small robot; unused entries have no effect.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace drl::test {
 
-// What the integrators must know when they are compiled.
+// The properties that must be known when the integrators are compiled.
 struct RobotKind {
   bool runge_kutta, has_pairs;
-  int edges, microseconds;  // of a friction pyramid; of a step
+  int edges, microseconds;  // different edges of a friction pyramid; time step
   bool has_dry_friction = true;
   bool operator==(const RobotKind&) const = default;
 };
@@ -30,12 +30,12 @@ constexpr RobotKind without_dry_friction(RobotKind kind) {
 }  // namespace kinds
 
 template <RobotKind kKind>
-struct Room {
+struct Capacity {
   static constexpr int nq = 32, nv = 28, nu = 24, nbody = 20, ngeom = 32, nsite = 8;
   static constexpr double timestep = kKind.microseconds / 1e6;
   static constexpr bool kRungeKutta = kKind.runge_kutta, kImplicitDamping = !kRungeKutta;
   static constexpr int kContacts = 48, kEdges = kKind.edges, kLimits = 24, kTouchingBodies = 20, kTouchingFrames = 20;
-  static constexpr int kRounds = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;
+  static constexpr int kPairGeoms = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;
   static constexpr int kTrees = 4, kFactor = 400, kAxis = 168, kMass = 400, kForce = 28, kFreeTurn = 36;
   static constexpr int kMotions = 6, kCouplings = 27, kWrench = 6;
   template <class F>
@@ -46,38 +46,38 @@ struct Room {
   struct ContactRow {
     F point_x, point_y, point_z, tangent_x, tangent_y, rest_normal, rest_first, rest_second;
   };
-  // None of elliptic cones, boxes and sensors.
+  // Elliptic cones, boxes and sensors are not supported.
   static constexpr int kDamping = 28, kCones = 0, kPairCones = 0, kBoxes = 0, kParameters = 0, kSensed = 0;
   static constexpr int kSensorNumbers = 0, kFrictions = kKind.has_dry_friction ? 28 : 0;
-  // Tables of the robot at hand.
+  // Tables of the current robot.
   static inline int limited_joints[kLimits + 1] = {};
   static inline physics::DryFriction frictions[kFrictions + 1] = {};
   static inline physics::ContactPoint points[kContacts + 1] = {};
-  static inline physics::RoundPart rounds[kRounds + 1] = {};
+  static inline physics::PairGeom pair_geoms[kPairGeoms + 1] = {};
   static inline physics::ContactPair pairs[kPairs + 1] = {};
   static const int& limited(int k) { return limited_joints[k]; }
   static const physics::DryFriction& friction(int k) { return frictions[k]; }
   static const physics::ContactPoint& point(int k) { return points[k]; }
-  static const physics::RoundPart& round(int k) { return rounds[k]; }
+  static const physics::PairGeom& pair_geom(int k) { return pair_geoms[k]; }
   static const physics::ContactPair& pair(int k) { return pairs[k]; }
 };
 
 template <RobotKind kKind>
-struct InterpretedRobot : Room<kKind> {
+struct InterpretedRobot : Capacity<kKind> {
   using Number = double;
   using F = double;
-  using Sizes = Room<kKind>;
+  using Sizes = Capacity<kKind>;
   using State = physics::State<F, Sizes>;
   using Stage = physics::Stage<F, Sizes>;
   using Forces = physics::Forces<F, Sizes>;
-  using Seen = physics::Seen<F, Sizes>;
+  using Derived = physics::Derived<F, Sizes>;
   using Work = physics::Work<F, Sizes>;
   using Place = physics::Contact<F, Sizes>;
   using Touched = typename Sizes::template Touch<F>;
   using Row = typename Sizes::template ContactRow<F>;
   using Sizes::nv;
 
-  // From now on this is the robot.
+  // Makes this the current robot.
   static void take(InterpretedHeader& header) {
     header_ = &header;
     check_kind();
@@ -92,18 +92,18 @@ struct InterpretedRobot : Room<kKind> {
     physics::each_friction<InterpretedRobot>(w, [](const auto&, auto& row) { row.rest = 0; });
     header_->call("smooth", {qpos, qvel, ctrl, &w});
   }
-  static void newton(const Work& w, F* qacc) { header_->call("newton", {&w, none(qacc)}); }
+  static void newton(const Work& w, F* qacc) { header_->call("newton", {&w, cleared(qacc)}); }
   static void factorise(Work& w) {
-    none(w.inverse), none(w.half);
+    cleared(w.inverse), cleared(w.half);
     header_->call("factorise", {&w});
   }
-  static void solve_up(const Work& w, const F* from, F* to) { header_->call("solve_up", {&w, from, none(to)}); }
-  static void solve_down(const Work& w, F* qacc) { header_->call("solve_down", {&w, none(qacc)}); }
+  static void solve_up(const Work& w, const F* from, F* to) { header_->call("solve_up", {&w, from, cleared(to)}); }
+  static void solve_down(const Work& w, F* qacc) { header_->call("solve_down", {&w, cleared(qacc)}); }
   static void curvature(const Work& w, const F* from, const F* to, F& result) {
     header_->call("curvature", {&w, from, to, &result});
   }
   static void along(const Work& w, const F (*wrench)[6], F* force) {
-    header_->call("along", {&w, wrench, none(force)});
+    header_->call("along", {&w, wrench, cleared(force)});
   }
   static void pair_softness(const physics::ContactPair& pair, const F& distance, F& weight, F& rest) {
     header_->call("pair_softness", {&pair, &distance, &weight, &rest});
@@ -124,38 +124,42 @@ struct InterpretedRobot : Room<kKind> {
   static void add_wrench(const physics::ContactPoint& point, const Row& row, const F* push, F* wrench) {
     header_->call("add_wrench", {&point, &row, push, wrench});
   }
-  static void into_solver(const Work& w, const F* from, F* to) { header_->call("into_solver", {&w, from, none(to)}); }
+  static void into_solver(const Work& w, const F* from, F* to) {
+    header_->call("into_solver", {&w, from, cleared(to)});
+  }
   static void out_of_solver(const Work& w, const F* from, F* to) {
-    header_->call("out_of_solver", {&w, from, from == to ? to : none(to)});
+    header_->call("out_of_solver", {&w, from, from == to ? to : cleared(to)});
   }
   static void damp(const Work& w, const F* qacc, F* damped) {
     if (header_->number("kImplicitDamping") != 0)
-      header_->call("damp", {&w, qacc, none(damped)});
+      header_->call("damp", {&w, qacc, cleared(damped)});
     else
       std::copy_n(qacc, nv, damped);
   }
   static void integrate(const F* from, const F* velocity, F h, F* to) {
     header_->call("integrate", {from, velocity, &h, to});
   }
-  static void see_frames(const F* qpos, Seen& seen) { header_->call("see_frames", {qpos, &seen}); }
-  static void see_centers(const F* qpos, Seen& seen) { header_->call("see_centers", {qpos, &seen}); }
-  static void see_points(Seen& seen) { header_->call("see_points", {&seen}); }
-  static void see_motion(const F* qpos, const F* qvel, Seen& seen) { header_->call("see_motion", {qpos, qvel, &seen}); }
-  static void see_actuators(const F* qpos, const F* qvel, const F* ctrl, Seen& seen) {
-    header_->call("see_actuators", {qpos, qvel, ctrl, &seen});
+  static void derive_frames(const F* qpos, Derived& derived) { header_->call("derive_frames", {qpos, &derived}); }
+  static void derive_centers(const F* qpos, Derived& derived) { header_->call("derive_centers", {qpos, &derived}); }
+  static void derive_points(Derived& derived) { header_->call("derive_points", {&derived}); }
+  static void derive_motion(const F* qpos, const F* qvel, Derived& derived) {
+    header_->call("derive_motion", {qpos, qvel, &derived});
   }
-  static void see_forces(const F* qpos, const F (*wrench)[6], Seen& seen) {
-    header_->call("see_forces", {qpos, wrench, &seen});
+  static void derive_actuators(const F* qpos, const F* qvel, const F* ctrl, Derived& derived) {
+    header_->call("derive_actuators", {qpos, qvel, ctrl, &derived});
   }
-  static void see_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Seen& seen) {
-    header_->call("see_constraints", {qpos, wrench, limit, &seen});
+  static void derive_forces(const F* qpos, const F (*wrench)[6], Derived& derived) {
+    header_->call("derive_forces", {qpos, wrench, &derived});
+  }
+  static void derive_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Derived& derived) {
+    header_->call("derive_constraints", {qpos, wrench, limit, &derived});
   }
 
  private:
-  // Along qvel, where the robot at hand may have fewer numbers.
-  static F* none(F* along_qvel) { return std::fill_n(along_qvel, nv, 0.0), along_qvel; }
+  // Clears an array along qvel, of which the current robot may use fewer entries.
+  static F* cleared(F* along_qvel) { return std::fill_n(along_qvel, nv, 0.0), along_qvel; }
 
-  // That it is of this kind, and fits.
+  // Throws if the current robot is of another kind or too large.
   static void check_kind() {
     if (header_->number("timestep") != Sizes::timestep || header_->number("kRungeKutta") != Sizes::kRungeKutta ||
         (header_->size("kPairs") > 0) != kKind.has_pairs || header_->size("kEdges") != kKind.edges)
@@ -182,8 +186,9 @@ struct InterpretedRobot : Room<kKind> {
     const auto check = [](size_t count, const char* name, int room) {
       if (static_cast<int>(count) != header_->size(name) || header_->size(name) > room) throw std::runtime_error(name);
     };
-    const auto points = header_->table("point"), rounds = header_->table("round"), pairs = header_->table("pair");
-    check(points.size(), "kContacts", Sizes::kContacts), check(rounds.size(), "kRounds", Sizes::kRounds);
+    const auto points = header_->table("point"), pair_geoms = header_->table("pair_geom"),
+               pairs = header_->table("pair");
+    check(points.size(), "kContacts", Sizes::kContacts), check(pair_geoms.size(), "kPairGeoms", Sizes::kPairGeoms);
     check(pairs.size(), "kPairs", Sizes::kPairs);
     const auto limited = header_->list("limited");
     check(limited.size(), "kLimits", Sizes::kLimits);
@@ -211,9 +216,9 @@ struct InterpretedRobot : Room<kKind> {
                                    r.at(11),
                                    r.at(12)};
     });
-    std::ranges::transform(rounds, Sizes::rounds, [](const std::vector<double>& r) {
-      return physics::RoundPart{static_cast<int>(r.at(0)), static_cast<int>(r.at(1)), static_cast<uint64_t>(r.at(2)),
-                                r.at(3)};
+    std::ranges::transform(pair_geoms, Sizes::pair_geoms, [](const std::vector<double>& r) {
+      return physics::PairGeom{static_cast<int>(r.at(0)), static_cast<int>(r.at(1)), static_cast<uint64_t>(r.at(2)),
+                               r.at(3)};
     });
     physics::ContactPair never{};
     never.reach = -1;
@@ -237,7 +242,8 @@ struct InterpretedRobot : Room<kKind> {
     });
   }
 
-  // All that functions may name. Indices are below what the header says, whatever the room.
+  // Returns all variables that functions may name. Indices are checked against the sizes in the header, which may be
+  // smaller than the arrays.
   static Places places() {
     constexpr size_t kNumber = sizeof(F), kSix = 6 * sizeof(F);
     const auto size = [](const char* name) { return header_->size(name); };
@@ -245,7 +251,7 @@ struct InterpretedRobot : Room<kKind> {
     for (const char* name : {"distance", "weight", "rest", "h", "result"}) p[name] = {};
     const int dofs = size("nv"), coordinates = size("nq");
     for (const char* name : {"qvel[]", "velocity[]", "qacc[]", "damped[]", "force[]"}) p[name] = {0, {kNumber}, {dofs}};
-    // Of qpos or along qvel; of a body.
+    // These hold qpos or values along qvel; velocity[] may also be a body's velocity.
     for (const char* name : {"qpos[]", "from[]", "to[]"}) p[name] = {0, {kNumber}, {coordinates}};
     p["velocity[]"].extents = {std::max(dofs, 6)};
     for (const char* name : {"acceleration[]", "wrench[]"}) p[name] = {0, {kNumber}, {6}};
@@ -289,24 +295,25 @@ struct InterpretedRobot : Room<kKind> {
     DRL_LIST(free_turn, size("kFreeTurn")), DRL_LIST(factor, size("kFactor")), DRL_LIST(damping, size("kDamping"));
     DRL_LIST(inverse, dofs), DRL_LIST(half, dofs);
     DRL_LIST(limit_sign, size("kLimits")), DRL_LIST(limit_rest, size("kLimits"));
-    const int contacts = size("kContacts"), residuals = contacts * Work::kOfContact;
+    const int contacts = size("kContacts"), residuals = contacts * Work::kResidualsPerContact;
     DRL_LIST(weight, contacts + size("kLimits")), DRL_LIST(y, residuals + size("kLimits"));
 #undef DRL_LIST
     p["w.weight[]"].gap_from = contacts, p["w.weight[]"].gap = Sizes::kContacts - contacts;
-    p["w.y[]"].gap_from = residuals, p["w.y[]"].gap = Work::kOfContacts - residuals;
+    p["w.y[]"].gap_from = residuals, p["w.y[]"].gap = Work::kContactResiduals - residuals;
 #define DRL_ROWS(type, variable, field, columns, count) \
   p[variable "." #field "[][]"] = { offsetof(type, field), {columns * kNumber, kNumber}, {count, columns} }
-    DRL_ROWS(Work, "w", between, 3, size("kTrees"));
+    DRL_ROWS(Work, "w", tree_offset, 3, size("kTrees"));
     const int bodies = size("nbody");
-    DRL_ROWS(Seen, "seen", xpos, 3, bodies), DRL_ROWS(Seen, "seen", xquat, 4, bodies),
-        DRL_ROWS(Seen, "seen", xipos, 3, bodies);
-    DRL_ROWS(Seen, "seen", subtree_com, 3, bodies), DRL_ROWS(Seen, "seen", cinert, 10, bodies - 1);
-    DRL_ROWS(Seen, "seen", cvel, 6, bodies - 1), DRL_ROWS(Seen, "seen", cfrc_ext, 6, bodies - 1);
-    DRL_ROWS(Seen, "seen", geom_xpos, 3, size("ngeom")), DRL_ROWS(Seen, "seen", site_xpos, 3, size("nsite"));
+    DRL_ROWS(Derived, "derived", xpos, 3, bodies), DRL_ROWS(Derived, "derived", xquat, 4, bodies),
+        DRL_ROWS(Derived, "derived", xipos, 3, bodies);
+    DRL_ROWS(Derived, "derived", subtree_com, 3, bodies), DRL_ROWS(Derived, "derived", cinert, 10, bodies - 1);
+    DRL_ROWS(Derived, "derived", cvel, 6, bodies - 1), DRL_ROWS(Derived, "derived", cfrc_ext, 6, bodies - 1);
+    DRL_ROWS(Derived, "derived", geom_xpos, 3, size("ngeom")),
+        DRL_ROWS(Derived, "derived", site_xpos, 3, size("nsite"));
 #undef DRL_ROWS
-    p["seen.qfrc_actuator[]"] = {offsetof(Seen, qfrc_actuator), {kNumber}, {dofs}};
-    p["seen.qfrc_constraint[]"] = {offsetof(Seen, qfrc_constraint), {kNumber}, {dofs}};
-    p["seen.actuator_force[]"] = {offsetof(Seen, actuator_force), {kNumber}, {size("nu")}};
+    p["derived.qfrc_actuator[]"] = {offsetof(Derived, qfrc_actuator), {kNumber}, {dofs}};
+    p["derived.qfrc_constraint[]"] = {offsetof(Derived, qfrc_constraint), {kNumber}, {dofs}};
+    p["derived.actuator_force[]"] = {offsetof(Derived, actuator_force), {kNumber}, {size("nu")}};
     using Body = physics::TouchingBody<F, Sizes>;
     const auto of_bodies = [&](const char* field, size_t offset, const char* extent) {
       p[std::string("w.body[].") + field + "[]"] = {
@@ -314,18 +321,18 @@ struct InterpretedRobot : Room<kKind> {
     };
     of_bodies("motion", offsetof(Body, motion), "kMotions");
     of_bodies("coupling", offsetof(Body, coupling), "kCouplings");
-    using Round = physics::Round<F>;
-    p["w.round[].center[]"] = {
-        offsetof(Work, round) + offsetof(Round, center), {sizeof(Round), kNumber}, {size("kRounds"), 3}};
-    p["w.round[].half[]"] = {
-        offsetof(Work, round) + offsetof(Round, half), {sizeof(Round), kNumber}, {size("kRounds"), 3}};
+    using GeomAxis = physics::GeomAxis<F>;
+    p["w.geom_axis[].center[]"] = {
+        offsetof(Work, geom_axis) + offsetof(GeomAxis, center), {sizeof(GeomAxis), kNumber}, {size("kPairGeoms"), 3}};
+    p["w.geom_axis[].half[]"] = {
+        offsetof(Work, geom_axis) + offsetof(GeomAxis, half), {sizeof(GeomAxis), kNumber}, {size("kPairGeoms"), 3}};
     return p;
   }
 
   static inline InterpretedHeader* header_ = nullptr;
 };
 
-// What drl_robot writes of a model.
+// Returns the header that drl_robot writes for a model.
 inline std::string header_of(const std::string& file) {
   const robot_compiler::RobotModel model = robot_compiler::read_robot_model(file);
   if (!model.unsupported.empty()) throw std::runtime_error(model.unsupported[0]);

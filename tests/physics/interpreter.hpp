@@ -1,5 +1,5 @@
-// A header of drl_robot, computed from its text: so that hundreds of robots need no compiler. Its statements are done
-// one by one as they stand there, in double; what they read and write is found by name.
+// Interprets a header of drl_robot from its text, so that hundreds of robots can be tested without a compiler.
+// Statements are executed in their order, in double, and find their variables by name.
 #pragma once
 
 #include <cmath>
@@ -13,16 +13,16 @@
 
 namespace drl::test {
 
-// Numbers of an array, of arrays, of an argument: "w.round[].half[]".
+// The numbers of an array, possibly of arrays or in a structure: "w.geom_axis[].half[]".
 struct Place {
-  size_t offset = 0;            // bytes
-  std::vector<size_t> strides;  // of each index, bytes
-  std::vector<int> extents;     // that the header says: an index beyond is an error
-  int gap_from = 0, gap = 0;    // indices from gap_from on lie `gap` further back
+  size_t offset = 0;            // in bytes
+  std::vector<size_t> strides;  // of each index, in bytes
+  std::vector<int> extents;     // sizes in the header; larger indices are errors
+  int gap_from = 0, gap = 0;    // indices from gap_from on are `gap` places further back
 };
 using Places = std::map<std::string, Place>;
 
-// The text between two pieces of another one.
+// Returns the text between two other texts.
 inline std::string between(const std::string& text, const std::string& before, const std::string& after) {
   const size_t begin = text.find(before);
   if (begin == std::string::npos) throw std::runtime_error("there is no " + before);
@@ -34,11 +34,11 @@ inline std::string without_comments(std::string text) {
   return text;
 }
 
-// One function: straight-line, so a list of instructions on registers.
+// A function is straight-line code, so it is a list of instructions on registers.
 class InterpretedFunction {
  public:
   InterpretedFunction(const std::string& parameters, const std::string& body, const Places& places) : places_(places) {
-    // The word at the end of each, but for the bounds of an array of arrays: "const F (*wrench)[6]".
+    // A parameter's name is its last word, except for the bounds of arrays of arrays: "const F (*wrench)[6]".
     for (size_t from = 0; from < parameters.size();) {
       const size_t end = std::min(parameters.find(',', from), parameters.size());
       std::string name = parameters.substr(from, end - from);
@@ -154,7 +154,7 @@ class InterpretedFunction {
   void expect(const std::string& what) {
     if (!take(what)) fail("no " + what);
   }
-  // "t1", "w.round[2].half[0]", "math::fma".
+  // "t1", "w.geom_axis[2].half[0]", "math::fma".
   std::string word() {
     skip();
     const size_t from = at_;
@@ -236,7 +236,7 @@ class InterpretedFunction {
     if (static_cast<int>(of.size()) != found->second.second) fail("arguments of " + name);
     return make(found->second.first, of);
   }
-  // What becomes an F: a number, or one of a table.
+  // Parses the argument of F(): a number, or an entry of a table.
   int in_brackets() {
     skip();
     size_t length = 0;
@@ -266,7 +266,7 @@ class InterpretedFunction {
     instructions_.push_back(made);
     return made.to;
   }
-  // Where "w.round[2].half[0]" is.
+  // Returns the location of a variable like "w.geom_axis[2].half[0]".
   Instruction place_of(const std::string& name) const {
     std::string key;
     std::vector<int> indices;
@@ -294,14 +294,14 @@ class InterpretedFunction {
 
   const Places& places_;
   std::vector<std::string> names_;  // of parameters
-  std::string text_;                // as it is read
+  std::string text_;                // while it is parsed
   size_t at_ = 0;
   std::map<std::string, int> values_;  // registers, by name
   int registers_ = 0;
   std::vector<Instruction> instructions_;
 };
 
-// The header: sizes, tables and functions.
+// A header's sizes, tables and functions.
 class InterpretedHeader {
  public:
   explicit InterpretedHeader(const std::string& text) : text_(text) {
@@ -318,10 +318,10 @@ class InterpretedHeader {
 
   double number(const std::string& name) const { return sizes_.at(name); }
   int size(const std::string& name) const { return static_cast<int>(number(name)); }
-  // Of what headers say only where there is any.
+  // For sizes that are missing in some headers.
   int size_or_0(const std::string& name) const { return sizes_.contains(name) ? size(name) : 0; }
 
-  // The rows of a table of the sizes: "point".
+  // Returns the rows of a table of the sizes, for example "point".
   std::vector<std::vector<double>> table(const std::string& name) const {
     const std::string text = without_comments(between(text_, "& " + name + "(int k) {", ";\n"));
     std::vector<std::vector<double>> rows;
@@ -330,14 +330,14 @@ class InterpretedHeader {
       rows.push_back(numbers(text.substr(at + 1, end - at - 1)));
       at = end;
     }
-    rows.pop_back();  // the empty one at the end
+    rows.pop_back();  // the empty row at the end
     return rows;
   }
   std::vector<double> list(const std::string& name) const {
     return numbers(between(between(text_, "& " + name + "(int k) {", ";"), "= {", "{}"));
   }
 
-  // Finds all functions; what they read and write is in `places`.
+  // Reads all functions; `places` holds the variables that they use.
   void read_functions(Places places) {
     places_ = std::move(places);
     const std::string static_void = " static void ";

@@ -1,4 +1,4 @@
-// What is interpreted of a header is what the compiler makes of it.
+// The interpreter computes the same as a compiled header.
 #include "compared.hpp"
 #include "cone_robots.hpp"
 #include "friction_robots.hpp"
@@ -16,7 +16,7 @@ using test::InterpretedRobot;
 using test::RobotKind;
 using test::RobotState;
 
-// The same bits, of a robot without dry friction.
+// The results are bit-identical for a robot without dry friction.
 template <RobotKind kKind, class Robot>
 void expect_as_compiled(const std::string& file) {
   using P = InterpretedRobot<test::kinds::without_dry_friction(kKind)>;
@@ -35,17 +35,17 @@ void expect_as_compiled(const std::string& file) {
       ASSERT_EQ(interpreted.state.qvel[i], compiled.state.qvel[i]) << file << " " << k;
       ASSERT_EQ(interpreted.stage.qacc[i], compiled.stage.qacc[i]) << file << " " << k;
     }
-    typename P::Seen seen;
-    typename C::Seen expected;
-    physics::see<P>(interpreted.stage, interpreted.forces, seen);
-    physics::see<C>(compiled.stage, compiled.forces, expected);
+    typename P::Derived derived;
+    typename C::Derived expected;
+    physics::derive_all<P>(interpreted.stage, interpreted.forces, derived);
+    physics::derive_all<C>(compiled.stage, compiled.forces, expected);
     for (int b = 0; b + 1 < C::nbody; ++b)
-      for (int i = 0; i < 6; ++i) ASSERT_EQ(seen.cfrc_ext[b][i], expected.cfrc_ext[b][i]) << file << " " << k;
+      for (int i = 0; i < 6; ++i) ASSERT_EQ(derived.cfrc_ext[b][i], expected.cfrc_ext[b][i]) << file << " " << k;
   }
 }
 
-// What is said before a robot is compiled is what its types take then, but for the list of contacts that are there
-// and where an environment's parameters are.
+// The estimate of bytes matches the types, except for the list of current contacts and the pointer to an environment's
+// parameters.
 template <class Robot>
 void expect_bytes(const std::string& file) {
   using P = typename Robot::template Physics<float>;
@@ -59,10 +59,10 @@ void expect_bytes(const std::string& file) {
   if (P::kParameters > 0) list += sizeof(float*);
   const auto padding = P::kParameters > 0 ? alignof(float*) : 0;
   EXPECT_LE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list)) << file;
-  constexpr size_t kEmpty = 8;  // of arrays that the model has none of: no two of a type share an address
+  constexpr size_t kEmpty = 8;  // empty arrays of one type do not share an address
   EXPECT_GE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list - 2 * padding - kEmpty)) << file;
 }
-TEST(Cost, BytesAreThoseOfTheTypes) {
+TEST(Cost, BytesMatchTheTypes) {
   expect_bytes<half_cheetah_robot>("src/robots/models/half_cheetah.xml");
   expect_bytes<swimmer_robot>("src/robots/models/swimmer.xml");
   expect_bytes<humanoid_robot>("src/robots/models/humanoid.xml");
@@ -72,7 +72,7 @@ TEST(Cost, BytesAreThoseOfTheTypes) {
   expect_bytes<slider_robot>("tests/physics/models/slider.xml");
 }
 
-TEST(Interpreter, ComputesAsCompiledRobotsDo) {
+TEST(Interpreter, MatchesCompiledRobots) {
   const std::string models = "src/robots/models/";
   expect_as_compiled<kEulerPlane, half_cheetah_robot>(models + "half_cheetah.xml");
   expect_as_compiled<kRungeKutta, ant_robot>(models + "ant.xml");

@@ -1,4 +1,4 @@
-// Robots' physics in lanes of float: what one lane computes, and how near that is.
+// Tests of robots' physics in lanes of float: independence of lanes, and accuracy.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-constexpr int64_t kStates = 1999;  // no multiple of a pack
+constexpr int64_t kStates = 1999;  // not a multiple of a pack
 
 template <class Robot>
 class Batch {
@@ -37,7 +37,8 @@ class Batch {
     }
   }
 
-  // qacc [nv, kStates] of the last stage, state [kNumbers, kStates] and what did not converge [kStates], after steps.
+  // Returns qacc [nv, kStates] of the last stage, state [kNumbers, kStates], forces and `unsolved` [kStates] after
+  // these steps.
   std::vector<float> step(const Loops& loops, int steps = 1) const {
     std::vector<float> state = state_, qacc(Step::nv * kStates), unsolved(kStates), forces(6 * Step::nbody * kStates);
     loops(kStates, Step{kStates, steps, state.data(), ctrl_.data(), qacc.data(), forces.data(), unsolved.data()});
@@ -64,7 +65,8 @@ class Batch {
   }
 
  private:
-  // Whether float cannot tell which constraints push: in libmujoco it changes within its rounding.
+  // Returns whether the active constraints cannot be determined in float: libmujoco's results change within the
+  // rounding.
   bool is_undecided(const RobotState& state) {
     const auto qacc = [&](const RobotState& s) {
       const mjData& d = reference_.after_step(s);
@@ -82,14 +84,14 @@ class Batch {
   std::vector<RobotState> states_;
 };
 
-// A lane alone has no neighbours: what it gives in a pack is the same to the bit, on every instruction set that
-// multiplies and adds at once. `most_of_99`: of the errors of 99 in 100 states.
+// Checks that a lane has bit-identical results in a pack and alone, on every instruction set with fused multiply-add.
+// `most_of_99` bounds the errors of 99 % of the states.
 template <class Robot>
 void expect_lanes(const std::string& file, double most_of_99 = 1e-4) {
   Batch<Robot> batch(file);
   std::vector<float> with_fma;
   for (const Isa isa : available_isas()) {
-    // Of which each but the first begins where the one before ended.
+    // each step but the first starts from the end of the one before
     constexpr int kSteps = 4;
     const std::vector<float> packs = batch.step(Loops(isa, true), kSteps),
                              alone = batch.step(Loops(isa, false), kSteps);

@@ -13,16 +13,16 @@ std::vector<int> as_written(const std::vector<Line>& lines) {
   return order;
 }
 
-// Eight numbers and then their sum, by pairs: a perfect binary tree, for which four registers suffice and three do not
-// (Sethi and Ullman 1970).
-TEST(Order, SumByPairsNeedsFour) {
+// The sum of eight numbers by pairs is a perfect binary tree, which needs four registers and not fewer (Sethi and
+// Ullman 1970).
+TEST(Order, PairwiseSumNeedsFourRegisters) {
   std::vector<Line> lines(8, {{}, true, 0});
   for (int first = 0; first < 14; first += 2) lines.push_back({{first, first + 1}, true, 0});
-  EXPECT_EQ(most_waiting(lines, as_written(lines)), 9);
-  EXPECT_EQ(most_waiting(lines, order_lines(lines)), 5);  // with the sum that is just made, before its operands go
+  EXPECT_EQ(max_live_values(lines, as_written(lines)), 9);
+  EXPECT_EQ(max_live_values(lines, order_lines(lines)), 5);  // one more for the new sum, before its operands are freed
 }
 
-TEST(Order, NothingIsReadBeforeItIsThere) {
+TEST(Order, LinesFollowTheirOperands) {
   std::vector<Line> lines;
   for (int k = 0; k < 300; ++k) {
     Line line{{}, k % 7 != 0, k / 100};

@@ -1,10 +1,10 @@
-// Where spheres and capsules touch, by hand.
+// Contacts between spheres and capsules against values computed by hand.
 #include <gtest/gtest.h>
 
 #include "drl/physics_pairs.hpp"
 #include "reference.hpp"
 #include "robots.hpp"
-// Behind them.
+// Must come after the robots' headers.
 #include "drl/physics_task.hpp"
 
 namespace drl {
@@ -13,11 +13,11 @@ namespace {
 using namespace physics;
 using Axes = TwoAxes<double>;
 
-// Along x, of half length 2.
-const Round<double> kAlong{{0, 0, 0}, {2, 0, 0}};
+// An axis along x with half length 2.
+const GeomAxis<double> kAlong{{0, 0, 0}, {2, 0, 0}};
 
-TEST(TwoAxes, AreNearestBetweenTheirEnds) {
-  const Round<double> other{{1, 0.5, 3}, {0, 1, 0}};  // across, 3 above
+TEST(TwoAxes, NearestBetweenTheEnds) {
+  const GeomAxis<double> other{{1, 0.5, 3}, {0, 1, 0}};  // perpendicular, 3 above
   const Axes axes(kAlong, other);
   double x, y;
   axes.nearest(x, y);
@@ -30,24 +30,24 @@ TEST(TwoAxes, AreNearestBetweenTheirEnds) {
   EXPECT_NEAR(c.normal[2], 1, 1e-15);
 }
 
-TEST(TwoAxes, AreNearestAtAnEnd) {
+TEST(TwoAxes, NearestAtAnEnd) {
   double x, y;
-  const Round<double> above{{5, 0, 4}, {0, 0, 1}};  // its lower end at (5, 0, 3), beyond the other's at (2, 0, 0)
+  const GeomAxis<double> above{{5, 0, 4}, {0, 0, 1}};  // its lower end at (5, 0, 3), beyond the other's at (2, 0, 0)
   const Axes axes(kAlong, above);
   axes.nearest(x, y);
   EXPECT_EQ(x, 1);
   EXPECT_EQ(y, -1);
   EXPECT_NEAR(axes.contact(x, y, 1, 1).distance, std::sqrt(18) - 2, 1e-15);
-  const Round<double> beside{{1, 3, 0}, {0, 0, 0}};  // a sphere
+  const GeomAxis<double> beside{{1, 3, 0}, {0, 0, 0}};  // a sphere
   const Axes sphere(beside, kAlong);
   sphere.nearest(x, y);
   EXPECT_NEAR(y, 0.5, 1e-15);
   EXPECT_NEAR(sphere.contact(x, y, 1, 1).normal[1], -1, 1e-15);
 }
 
-// Capsules whose axes meet: MuJoCo pushes them apart across both.
-TEST(TwoAxes, ThatMeetAreAcross) {
-  const Round<double> other{{1, 0, 0}, {0, 0.5, 0}};
+// If the axes of two capsules meet, MuJoCo's normal is perpendicular to both.
+TEST(TwoAxes, NormalOfMeetingAxesIsPerpendicularToBoth) {
+  const GeomAxis<double> other{{1, 0, 0}, {0, 0.5, 0}};
   const Axes axes(kAlong, other);
   double x, y;
   axes.nearest(x, y);
@@ -56,8 +56,8 @@ TEST(TwoAxes, ThatMeetAreAcross) {
   EXPECT_NEAR(c.normal[2], 1, 1e-15);
 }
 
-// Of a normal along z the first tangent is y; of one along y it is z.
-TEST(PairContact, EdgesAreThoseOfMujoco) {
+// The first tangent of a normal along z is y; that of a normal along y is z.
+TEST(PairContact, EdgesMatchMujoco) {
   ContactPair pair{};
   pair.edges = 4, pair.friction = 0.5;
   const double up[3] = {0, 0, 1}, left[3] = {0, 1, 0};
@@ -72,9 +72,9 @@ TEST(PairContact, EdgesAreThoseOfMujoco) {
   }
 }
 
-// Six of seven balls within each other: sixty rows over thirty-six numbers of qvel, as libmujoco has them. With the
-// seventh there are more rows than places, and the solution says so.
-TEST(PairRows, AsManyAsThereArePlaces) {
+// With six of the seven balls in one place, there are sixty rows over thirty-six degrees of freedom, and the result
+// matches libmujoco. The seventh ball makes more rows than there are places, which `unsolved` reports.
+TEST(PairRows, TooManyRowsCountAsUnsolved) {
   using P = pile_robot::Physics<double>;
   test::Reference reference("tests/physics/models/pile.xml");
   for (int k = 0; k < 20; ++k) {
@@ -87,7 +87,7 @@ TEST(PairRows, AsManyAsThereArePlaces) {
       P::Stage stage;
       std::ranges::copy(from.qpos, state.qpos), std::ranges::copy(from.qvel, state.qvel);
       std::ranges::fill(state.warm_start, 0.0);
-      look<P>(state, nullptr, stage);
+      evaluate<P>(state, nullptr, stage);
       EXPECT_EQ(stage.unsolved, has_seventh ? 1 : 0);
       if (has_seventh) continue;
       EXPECT_LE(test::difference(stage.qacc, expected.qacc, P::nv), 1e-10);
@@ -95,7 +95,7 @@ TEST(PairRows, AsManyAsThereArePlaces) {
   }
 }
 
-// A task of theirs, which does nothing else.
+// A task that only steps the pile.
 template <class R>
 struct Pile {
   using F = typename R::F;
@@ -117,8 +117,8 @@ struct Pile {
   }
 };
 
-// Both solutions of a step that could not hold the pile are among the task's metrics.
-TEST(PairRows, ThatAreTooManyAreCountedForTheUser) {
+// Both time steps of a step that exceed the places are counted in the task's metrics.
+TEST(PairRows, TooManyRowsAppearInTheMetrics) {
   using Task = PhysicsTask<Pile>::Of<double>;
   ASSERT_STREQ(Task::metrics.back(), "unsolved");
   for (const bool has_seventh : {false, true}) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Records how trained policies move in Gymnasium, for tests/physics/exact_test.cpp.
+"""Records trajectories of trained policies in Gymnasium, for tests/physics/exact_test.cpp.
 
     tests/python/venv build/py tests/physics/policy_record.py tests/physics/recordings CHECKPOINT...
 
-One text file a task. Lines, of the most probable actions, in as many episodes as it takes:
+Writes one text file per task. The policy takes the most probable action; a new episode starts whenever one ends. Lines:
     state QPOS... QVEL...    the state every 50 steps
-    ctrl CTRL...             the controls of the ten steps from there on
+    ctrl CTRL...             the controls of the ten steps from that state on
 """
 
 import sys
@@ -34,7 +34,7 @@ def record(checkpoint):
             lines.append("ctrl " + " ".join(f"{x:.3g}" for x in action))
         observation, reward, terminated, truncated, _ = env.step(action)
         total += reward
-        # An episode does not end between a state and the last of its controls.
+        # An episode is not ended between a state and the last of its controls.
         if truncated or terminated and step % EVERY >= TOGETHER:
             returns.append(total)
             observation, total = env.reset()[0], 0.0

@@ -54,7 +54,7 @@ class Writer {
   }
   std::string between(const std::string& name, double low, double high) { return list(name, {uniform(low, high)}); }
   std::string maybe(double share, const std::string& attribute) { return chance(share) ? attribute : ""; }
-  // In the plane, without y.
+  // Without a y component if the robot moves in a plane.
   std::string vector(const std::string& name, double size) {
     const double x = uniform(-size, size), y = uniform(-size, size), z = uniform(-size, size);
     return list(name, {x, is_planar() ? 0 : y, z});
@@ -62,7 +62,7 @@ class Writer {
   static std::string named(const std::string& kind, int k) { return " name=\"" + kind + std::to_string(k) + "\""; }
   bool is_planar() const { return kind_.edges == 3; }
 
-  // A constraint's softness.
+  // Returns the attributes of a constraint's softness.
   std::string softness(const std::string& of, double power) {
     std::string text;
     if (chance(0.3))
@@ -85,7 +85,7 @@ class Writer {
     out_ << (chance(0.15) ? "><flag eulerdamp=\"disable\"/></option>\n" : "/>\n");
   }
 
-  // What does not move: a floor, and of robots with pairs perhaps a post.
+  // Writes the static geoms: a floor, and sometimes a post for robots with pairs.
   void write_world() {
     if (chance(0.9)) {
       out_ << "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\"" << (kind_.has_pairs ? "" : " conaffinity=\"0\"");
@@ -97,7 +97,7 @@ class Writer {
     write_geom("post", false);
     out_ << (is_on_body ? "</body>\n" : "");
   }
-  // What a geom says of its contacts.
+  // Returns a geom's contact attributes.
   std::string touch() {
     std::string text = maybe(0.6, between("friction", 0.2, 1.5));
     text += softness("", power_);
@@ -146,11 +146,11 @@ class Writer {
     out_ << "<joint" << named("joint", joints_++) << " type=\"free\"" << maybe(0.3, between("damping", 0.0005, 0.01));
     out_ << maybe(0.3, between("armature", 0.001, 0.1)) << maybe(0.3, dry_friction(2)) << "/>\n";
   }
-  // Of any size up to the largest.
+  // Spreads the friction over three orders of magnitude up to `most`.
   std::string dry_friction(double most) {
     return list("frictionloss", {most * std::pow(10, uniform(-3, 0))}) + softness("friction", 1 + below(2));
   }
-  // No two of a body are the same motion, which would have no mass of its own.
+  // No two joints of a body have the same motion; otherwise one of them would have no mass.
   void write_joint(bool may_slide) {
     const bool slides = may_slide && chance(0.3);
     out_ << "<joint" << named("joint", joints_) << (slides ? " type=\"slide\"" : "");
@@ -159,7 +159,7 @@ class Writer {
     else
       out_ << (!slides && chance(0.3) ? list("axis", {1.0 * below(2), 0, 1}) : vector("axis", 1));
     out_ << vector("pos", 0.1) << maybe(0.2, between("ref", -0.5, 0.5));
-    // What is light is not driven: such a robot would not be stable.
+    // Light bodies are not driven, because such a robot would be unstable.
     const bool is_driven = chance(0.7);
     if (is_driven) out_ << between("armature", 0.03, 0.2) << maybe(0.7, between("damping", 0.01, 1));
     if (!is_driven) out_ << maybe(0.3, between("damping", 0.0001, 0.005));
@@ -173,14 +173,14 @@ class Writer {
     out_ << maybe(0.4, dry_friction(is_driven ? 10 : 1)) << "/>\n";
     joints_ += 1;
   }
-  // Of a body that is not what its geoms are: the sum of two moments is at least the third.
+  // Gives a body an inertia that differs from that of its geoms. The sum of two moments is at least the third.
   void write_inertia() {
     const double mass = uniform(0.5, 3), a = uniform(0.002, 0.02), b = uniform(0.002, 0.02);
     out_ << "<inertial" << list("mass", {mass}) << vector("pos", 0.1) << turn();
     out_ << list("diaginertia", {a, b, uniform(std::abs(a - b) + 1e-4, a + b - 1e-4)}) << "/>\n";
   }
 
-  // Pairs that the file names, and that it leaves out.
+  // Writes explicit pairs and exclusions.
   void write_touching() {
     if (!kind_.has_pairs) return;
     out_ << "<contact>\n";
@@ -219,8 +219,8 @@ class Writer {
   uint64_t number_;
   int draws_ = 0;
   int bodies_ = 0, joints_ = 0, geoms_ = 0;
-  double power_ = 2;                            // of solimp, of all contacts
-  std::vector<int> parents_, driven_, owners_;  // of bodies; joints with a motor; of geoms
+  double power_ = 2;                            // of the solimp of all contacts
+  std::vector<int> parents_, driven_, owners_;  // parents of bodies; joints with a motor; bodies of geoms
   std::ostringstream out_;
 };
 

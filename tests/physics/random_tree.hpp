@@ -1,4 +1,4 @@
-// Robots at random, of what the compiler can do.
+// Generates random robots from the features that the compiler supports.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace drl::test {
 
-// An MJCF model of this kind, of two to six bodies in one or several trees: the same for the same number. A robot of
-// three edges moves in the plane of x and z. One that shall have pairs may have none after all.
+// Returns an MJCF model of this kind, with two to six bodies in one or several trees. Equal numbers give equal models.
+// Robots with three different edges move in the xz plane. A robot of a kind with pairs may turn out to have none.
 std::string random_tree(const RobotKind& kind, uint64_t number);
 
 }  // namespace drl::test

@@ -1,4 +1,4 @@
-// Random robots: what drl_robot writes of them, interpreted in double, against libmujoco.
+// Compares random robots, whose headers from drl_robot are interpreted in double, with libmujoco.
 #include <gtest/gtest.h>
 
 #include "../support/temp_folder.hpp"
@@ -16,13 +16,14 @@ using test::InterpretedRobot;
 using test::RobotKind;
 using test::RobotState;
 
-// In how many states what is there.
+// The number of states with contacts, limits and so on.
 struct Count {
   int states = 0, touching = 0, touching_itself = 0, limited = 0, sticking = 0, slipping = 0;
 };
 
-// Whether a header is of a robot of this kind: one that was to touch itself may not, or one in the plane not the floor.
-bool is_of(const RobotKind& kind, const InterpretedHeader& header) {
+// Returns whether the header's robot is of this kind. Some robots that should have pairs or move in a plane turn out to
+// have no pairs or four different edges.
+bool has_kind(const RobotKind& kind, const InterpretedHeader& header) {
   return (header.size("kPairs") > 0) == kind.has_pairs && header.size("kEdges") == kind.edges;
 }
 
@@ -31,7 +32,7 @@ void expect_tree(const std::string& file, Count& count) {
   Compared<InterpretedRobot<kKind>> compared(file);
   const auto expect = [&](const RobotState& state, bool steps) {
     if (compared.reference.axes_meet(compared.reference.after_forward(state))) return;
-    const mjData& d = steps ? compared.expect_step(state) : compared.expect_look(state);
+    const mjData& d = steps ? compared.expect_step(state) : compared.expect_evaluation(state);
     count.states += 1, count.touching += d.ncon > 0 ? 1 : 0, count.limited += d.nl > 0 ? 1 : 0;
     count.touching_itself += compared.reference.pair_contacts(d) > 0 ? 1 : 0;
     int sticks = 0;
@@ -56,7 +57,7 @@ void expect_fifty_trees() {
   for (uint64_t k = 0; trees < kTrees && k < 2 * kTrees; ++k) {
     spill(file, test::random_tree(kKind, k));
     InterpretedHeader header(test::header_of(file));
-    if (!is_of(kKind, header)) continue;
+    if (!has_kind(kKind, header)) continue;
     trees += 1;
     InterpretedRobot<kKind>::take(header);
     expect_tree<kKind>(file, count);
@@ -74,11 +75,11 @@ TEST(RandomTrees, WithEuler) { expect_fifty_trees<kEuler>(); }
 TEST(RandomTrees, WithRungeKutta) { expect_fifty_trees<kRungeKutta>(); }
 TEST(RandomTrees, InThePlaneWithEuler) { expect_fifty_trees<kEulerPlane>(); }
 TEST(RandomTrees, InThePlaneWithRungeKutta) { expect_fifty_trees<kRungeKuttaPlane>(); }
-TEST(RandomTrees, ThatTouchThemselvesWithEuler) { expect_fifty_trees<kEulerPairs>(); }
-TEST(RandomTrees, ThatTouchThemselvesWithRungeKutta) { expect_fifty_trees<kRungeKuttaPairs>(); }
+TEST(RandomTrees, WithSelfContactsAndEuler) { expect_fifty_trees<kEulerPairs>(); }
+TEST(RandomTrees, WithSelfContactsAndRungeKutta) { expect_fifty_trees<kRungeKuttaPairs>(); }
 
-// What moves in a plane with capsules across it, of which friction is along the capsule first: an oblique one pushes
-// out of the plane, too.
+// A robot that moves in a plane and has capsules across the plane. The first direction of friction is along the
+// capsule, so an oblique capsule also pushes out of the plane.
 template <RobotKind kKind>
 void expect_capsule_across(const std::string& degrees, int edges) {
   const TempFolder folder;

@@ -1,4 +1,4 @@
-// libmujoco, solved to the end, in states of random motion.
+// libmujoco, with its solver run to convergence, in states of random motion.
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -25,26 +25,26 @@ struct RobotState {
 
 class Reference {
  public:
-  // A model of ours, or of these tests: a file's name below the project's root, or an absolute one.
+  // Loads a model by its path relative to the project's root, or by an absolute path.
   explicit Reference(const std::string& file)
       : model_(load_model((std::filesystem::path(DRL_TEST_DATA) / ".." / file).string())),
         centers_(model_->body_ipos, model_->body_ipos + 3 * model_->nbody),
         data_(mj_makeData(model_.get())),
-        seen_(mj_makeData(model_.get())) {
+        evaluated_(mj_makeData(model_.get())) {
     model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
     model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
   }
   const mjModel& model() const { return *model_; }
-  // Another friction of a geom, or another centre of mass of a body.
+  // Set the friction of a geom, and shift the centre of mass of a body.
   void set_friction(int geom, const double* friction) { std::copy_n(friction, 3, model_->geom_friction + 3 * geom); }
   void shift_center_of_mass(int body, const double* by) {
-    model_->opt.disableflags |= mjDSBL_MIDPHASE;  // as in MujocoRobot
+    model_->opt.disableflags |= mjDSBL_MIDPHASE;  // as MujocoRobot does
     for (int k = 0; k < 3; ++k) model_->body_ipos[3 * body + k] = centers_[static_cast<size_t>(3 * body + k)] + by[k];
   }
-  // Between -1 and 1.
+  // Returns a pseudorandom number from -1 to 1.
   double draw() { return 2 * static_cast<double>(uniform01(random_bits(3, Purpose::benchmark, draws_++, 0)[0])) - 1; }
 
-  // What comes after `state` in random motion: a new action every five steps, a new start every 300.
+  // Returns the next state of a random motion, with a new action every five steps and a new start every 300.
   RobotState next_state() {
     if (steps_ % 300 == 0) start();
     if (steps_++ % 5 == 0)
@@ -52,7 +52,7 @@ class Reference {
     mj_step(model_.get(), data_.get());
     return state_of(*data_);
   }
-  // Far beyond limits, and deep in the floor.
+  // Returns a state far beyond limits and deep in the floor.
   RobotState extreme_state() {
     start();
     for (int j = 0; j < model_->njnt; ++j) {
@@ -69,7 +69,7 @@ class Reference {
     return state_of(*data_);
   }
 
-  // Folded up at random, far beyond limits, so that parts lie within each other; above the floor, or in it.
+  // Returns a randomly folded state far beyond limits, so that geoms penetrate each other, above the floor or in it.
   RobotState folded_state() {
     start();
     for (int j = 0; j < model_->njnt; ++j) {
@@ -83,21 +83,21 @@ class Reference {
     return state_of(*data_);
   }
 
-  // Free bodies near their start, where all of them touch.
+  // Returns a state of free bodies near their start, where all of them touch.
   RobotState pile_state() {
     mj_resetData(model_.get(), data_.get());
     for (int k = 0; k < model_->nq; ++k) data_->qpos[k] += 0.05 * draw();
     for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = draw();
     return state_of(*data_);
   }
-  // A state that is not further away than `distance`.
+  // Returns a state at most `distance` away.
   RobotState nearby(RobotState state, double distance) {
     for (auto* numbers : {&state.qpos, &state.qvel})
       for (double& x : *numbers) x += distance * draw() * (1 + std::abs(x));
     return state;
   }
 
-  // Actions of random motion, each for five steps.
+  // Returns actions of random motion, each repeated for five steps.
   std::vector<std::vector<double>> random_controls(int steps) {
     std::vector<std::vector<double>> controls;
     for (int t = 0; t < steps; ++t) {
@@ -110,32 +110,32 @@ class Reference {
     }
     return controls;
   }
-  // qpos and qvel after each of these controls, from a state on.
+  // Returns qpos and qvel after each of these controls, starting from a state.
   std::vector<std::vector<double>> run(const RobotState& from, const std::vector<std::vector<double>>& controls) {
     set(from, true);
     std::vector<std::vector<double>> path;
     for (const std::vector<double>& ctrl : controls) {
-      std::ranges::copy(ctrl, seen_->ctrl);
-      mj_step(model_.get(), seen_.get());
-      path.emplace_back(seen_->qpos, seen_->qpos + model_->nq);
-      path.back().insert(path.back().end(), seen_->qvel, seen_->qvel + model_->nv);
+      std::ranges::copy(ctrl, evaluated_->ctrl);
+      mj_step(model_.get(), evaluated_.get());
+      path.emplace_back(evaluated_->qpos, evaluated_->qpos + model_->nq);
+      path.back().insert(path.back().end(), evaluated_->qvel, evaluated_->qvel + model_->nv);
     }
     return path;
   }
 
-  // How many contacts are not with a plane.
+  // Returns the number of contacts that do not involve a plane.
   int pair_contacts(const mjData& d) const {
     return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
       return model_->geom_type[c.geom[0]] != mjGEOM_PLANE && model_->geom_type[c.geom[1]] != mjGEOM_PLANE;
     }));
   }
-  // And have friction.
+  // Returns how many of them have friction.
   int pair_cones(const mjData& d) const {
     return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
       return c.dim > 1 && model_->geom_type[c.geom[0]] != mjGEOM_PLANE;
     }));
   }
-  // Whether the axes of two parts that touch have a point in common.
+  // Returns whether the axes of two geoms in contact intersect.
   bool axes_meet(const mjData& d) const {
     return std::any_of(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
       const double radii = model_->geom_size[3 * c.geom[0]] + model_->geom_size[3 * c.geom[1]];
@@ -143,21 +143,21 @@ class Reference {
     });
   }
 
-  // What mj_step, or mj_forward, leaves of a state.
+  // Return the data after mj_step or mj_forward of a state.
   const mjData& after_step(const RobotState& state, bool with_warm_start = true) {
     set(state, with_warm_start);
-    mj_step(model_.get(), seen_.get());
-    mj_rnePostConstraint(model_.get(), seen_.get());
-    return *seen_;
+    mj_step(model_.get(), evaluated_.get());
+    mj_rnePostConstraint(model_.get(), evaluated_.get());
+    return *evaluated_;
   }
   const mjData& after_forward(const RobotState& state, bool with_warm_start = true) {
     set(state, with_warm_start);
-    mj_forward(model_.get(), seen_.get());
-    mj_rnePostConstraint(model_.get(), seen_.get());
-    return *seen_;
+    mj_forward(model_.get(), evaluated_.get());
+    mj_rnePostConstraint(model_.get(), evaluated_.get());
+    return *evaluated_;
   }
 
-  // The state that mj_step has left.
+  // Returns the state after mj_step.
   RobotState state_of(const mjData& d) const {
     return {{d.qpos, d.qpos + model_->nq},
             {d.qvel, d.qvel + model_->nv},
@@ -172,21 +172,21 @@ class Reference {
     for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 0.1 * draw();
   }
   void set(const RobotState& state, bool with_warm_start) {
-    mj_resetData(model_.get(), seen_.get());
-    std::ranges::copy(state.qpos, seen_->qpos);
-    std::ranges::copy(state.qvel, seen_->qvel);
-    std::ranges::copy(state.ctrl, seen_->ctrl);
-    if (with_warm_start) std::ranges::copy(state.warm_start, seen_->qacc_warmstart);
+    mj_resetData(model_.get(), evaluated_.get());
+    std::ranges::copy(state.qpos, evaluated_->qpos);
+    std::ranges::copy(state.qvel, evaluated_->qvel);
+    std::ranges::copy(state.ctrl, evaluated_->ctrl);
+    if (with_warm_start) std::ranges::copy(state.warm_start, evaluated_->qacc_warmstart);
   }
 
   std::unique_ptr<mjModel, DeleteModel> model_;
-  std::vector<double> centers_;  // of bodies' mass, as in the file
-  std::unique_ptr<mjData, DeleteData> data_, seen_;
+  std::vector<double> centers_;  // centres of mass of bodies in the file
+  std::unique_ptr<mjData, DeleteData> data_, evaluated_;
   int64_t steps_ = 0;
   uint64_t draws_ = 0;
 };
 
-// max |a - b| / (1 + max |b|).
+// Returns max |a - b| / (1 + max |b|).
 template <class A>
 double difference(const A* a, const double* b, int n) {
   double most = 0, size = 0;

@@ -1,4 +1,4 @@
-// The robots of these tests.
+// The compiled robots of these tests.
 #pragma once
 
 #include "drl/physics_loop.hpp"

@@ -1,4 +1,4 @@
-// Passes, of numbers that are known: then they compute.
+// With known numbers, the passes compute their results.
 #include "physics/trace.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace drl::robot_compiler {
 namespace {
 
-// Two branches from a root: 1 and 2 are carried by 0.
+// A tree with the root 0 and its children 1 and 2.
 RobotModel branches() {
   RobotModel model;
   model.dofs.resize(3);
@@ -26,7 +26,8 @@ TEST(Trace, TreeMatricesMultiplyAndSolve) {
   for (int k = 0; k < 3; ++k) EXPECT_NEAR(x[static_cast<size_t>(k)].value(), k + 1, 1e-15);
 }
 
-// MuJoCo's documentation: from dmin at 0 to dmax at the width, through the mean at the midpoint 0.5.
+// From MuJoCo's documentation: the impedance rises from dmin at 0 to dmax at the width, through the mean at the
+// midpoint 0.5.
 TEST(Trace, ImpedanceRisesFromLeastToMost) {
   const Impedance curve{0.2, 0.8, 0.01, 0.5, 2};
   EXPECT_NEAR(impedance(curve, 0).value(), 0.2, 1e-15);
@@ -37,14 +38,14 @@ TEST(Trace, ImpedanceRisesFromLeastToMost) {
   EXPECT_NEAR(impedance({0.2, 0.8, 0.01, 0.5, 1}, -0.0025).value(), 0.35, 1e-15);
 }
 
-// A rod of 2 kg along x, 0.3 m long, about a point 0.5 m beside its centre along y: 2 0.3^2 / 12 + 2 0.5^2 about z.
+// A rod along x of 2 kg and 0.3 m, about a point 0.5 m from its centre along y, has 2 0.3^2 / 12 + 2 0.5^2 about z.
 TEST(Trace, InertiaIsShiftedAndTurned) {
   const double own = 2 * 0.09 / 12;
   const Symmetric rod{0, own, own, 0, 0, 0};
   const Inertia inertia = inertia_at(2, {0, 0.5, 0}, identity(), rod);
   EXPECT_NEAR(inertia.rotational[2].value(), own + 0.5, 1e-15);
   EXPECT_NEAR(inertia.rotational[1].value(), own, 1e-15);
-  const Mat3 quarter{Vec3{0, -1, 0}, Vec3{1, 0, 0}, Vec3{0, 0, 1}};  // about z: along y now
+  const Mat3 quarter{Vec3{0, -1, 0}, Vec3{1, 0, 0}, Vec3{0, 0, 1}};  // about z; the rod is then along y
   EXPECT_NEAR(inertia_at(2, {}, quarter, rod).rotational[0].value(), own, 1e-15);
   EXPECT_NEAR(inertia_at(2, {}, quarter, rod).rotational[1].value(), 0, 1e-15);
 }

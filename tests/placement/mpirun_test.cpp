@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// The word behind `option`.
+// Returns the word after `option`, or "".
 std::string value_of(const Words& command, const std::string& option) {
   const auto at = std::find(command.begin(), command.end(), option);
   return at == command.end() || at + 1 == command.end() ? "" : at[1];
@@ -26,18 +26,17 @@ TEST(MpirunCommand, BeginsWithTheRanksAndEndsWithTheProgram) {
   EXPECT_EQ((Words{command.end() - 3, command.end()}), program);
 }
 
-// Whatever mpirun is first on PATH: that of the MPI which this program is linked to.
-TEST(MpirunCommand, IsTheMpiOfTheBuild) { EXPECT_EQ(mpirun_command(2, 2, {"p"}).front(), DRL_MPIEXEC); }
+// The mpirun of the MPI that this program is linked to, not the first one on PATH.
+TEST(MpirunCommand, UsesTheMpirunOfTheBuild) { EXPECT_EQ(mpirun_command(2, 2, {"p"}).front(), DRL_MPIEXEC); }
 
-// Options of Open MPI, which this build's mpirun may not be.
-TEST(MpirunCommand, PinsRanksIfTheyTakeAllCores) {
+TEST(MpirunCommand, PinsRanksIfTheyUseAllCores) {
   if (value_of(mpirun_command(2, 2, {"p"}), "--bind-to").empty()) GTEST_SKIP() << "this MPI is not Open MPI";
   EXPECT_EQ(value_of(mpirun_command(2, 2, {"p"}), "--bind-to"), "core");
   EXPECT_EQ(value_of(mpirun_command(3, 2, {"p"}), "--bind-to"), "none");
   EXPECT_EQ(value_of(mpirun_command(2, 8, {"p"}), "--bind-to"), "none");
 }
 
-// What the libraries say of themselves: Debian's two, and a Cray's.
+// The texts are those of Debian's two libraries and of a Cray's.
 TEST(ShortMpiVersion, IsNameAndVersion) {
   EXPECT_EQ(short_mpi_version("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "Open MPI v4.1.4");
   EXPECT_EQ(short_mpi_version("MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n"),
@@ -46,8 +45,8 @@ TEST(ShortMpiVersion, IsNameAndVersion) {
             "CRAY MPICH version 8.1.28 (ANL base 3.4a2)");
 }
 
-// proc(5), of a process that is called "a) b", and of one that has ended.
-TEST(ProcessStart, IsReadFromTheProcess) {
+// See proc(5). One process has the name "a) b", another one is a zombie.
+TEST(ProcessStart, IsParsedFromProcStat) {
   const std::string stat =
       "4711 (a) b) S 1 4711 4711 0 -1 4194560 1000 0 0 0 12 3 0 0 20 0 8 0 25000 123456 789 184467";
   EXPECT_EQ(start_ticks(stat), 25000);
@@ -58,8 +57,8 @@ TEST(ProcessStart, IsReadFromTheProcess) {
   EXPECT_LT(seconds_since_start(), 3600);
 }
 
-// /proc/cpuinfo of x86 and of Arm.
-TEST(CpuModel, IsANameOrNumbers) {
+// The texts are /proc/cpuinfo of x86 and of Arm.
+TEST(CpuModel, IsANameOnX86AndNumbersOnArm) {
   EXPECT_EQ(cpu_model_of("processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9654\n", "x86_64"), "AMD EPYC 9654");
   EXPECT_EQ(cpu_model_of("processor\t: 0\nFeatures\t: fp\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", "aarch64"),
             "aarch64 (implementer 0x41, part 0xd4f)");

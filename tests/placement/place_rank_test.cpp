@@ -1,4 +1,4 @@
-// Ranks that agree on where they compute; with real ranks, of which mpirun starts several here.
+// Tests place_rank with real ranks, which mpirun starts on this machine.
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "../mpi_main.hpp"
+#include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "placement/machine.hpp"
 #include "placement/placement.hpp"
@@ -31,7 +32,7 @@ Placement placed(const Variables& variables, const std::string& launcher = "srun
   return place_rank(world(), launch, environment, "auto", gpu_ids, threads);
 }
 
-// Whatever the launcher and a test before did is undone.
+// Undoes the binding of the launcher and of earlier tests.
 class PlaceRank : public testing::Test {
  protected:
   void SetUp() override { bind_this_process(Topology::of_this_machine(Topology::Read::cores).all_cpus()); }
@@ -63,8 +64,8 @@ TEST_F(PlaceRank, DividesTheCoresThatSlurmGranted) {
   }
 }
 
-// BLAS and MPI have threads from the program's start on.
-TEST_F(PlaceRank, BindsThreadsThatExistAlready) {
+// BLAS and MPI start threads before place_rank runs.
+TEST_F(PlaceRank, BindsExistingThreads) {
   std::atomic<bool> end = false;
   std::vector<std::thread> threads;
   for (int k = 0; k < 3; ++k)
@@ -86,13 +87,13 @@ TEST_F(PlaceRank, BindsThreadsThatExistAlready) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(PlaceRank, SaysTheSameOnAllRanks) {
+TEST_F(PlaceRank, HasTheSameTextOnAllRanks) {
   const Placement placement = placed({}, "mpirun", 3);
   EXPECT_EQ(placement.threads, 3);
   const std::string cores = std::to_string(this_machine().cores);
   const std::string ranks = std::to_string(world().size()) + (world().size() == 1 ? " rank" : " ranks");
-  EXPECT_EQ(placement.text,
-            ranks + " a node, " + cores + (cores == "1" ? " core" : " cores") + " and 3 threads a rank");
+  expect_mentions(placement.text, {ranks + " ", cores + (cores == "1" ? " core " : " cores "), "3 threads"});
+  EXPECT_EQ(broadcast_text(world(), placement.text), placement.text);
 }
 
 TEST_F(PlaceRank, OneErrorForAllRanks) {
@@ -102,7 +103,7 @@ TEST_F(PlaceRank, OneErrorForAllRanks) {
     EXPECT_THROW(placed(too_few), ReportedError);
   }
   EXPECT_THROW(placed({}, "srun", {}, "0"), ReportedError);
-  // And none where each has its own.
+  // There is no error if each rank has its own GPU.
   EXPECT_EQ(placed({{"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", std::to_string(gpus + 1)}}).device, "cpu");
 }
 

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 
@@ -22,7 +23,7 @@ Lists texts(const std::vector<CpuSet>& sets) {
   return lists;
 }
 
-// `n` ranks that may all use `cpus`; with_gpus: rank r has GPU r.
+// Returns `n` ranks that may all use `cpus`. If with_gpus, rank r has GPU r.
 std::vector<HostRank> ranks_on(const CpuSet& cpus, int n, bool with_gpus = false) {
   std::vector<HostRank> ranks;
   for (int rank = 0; rank < n; ++rank) ranks.push_back({.allowed = cpus, .gpu = with_gpus ? rank : -1});
@@ -46,9 +47,9 @@ TEST(CpuSet, Text) {
   EXPECT_EQ(cpus_of_text("7,900").count(), 2u);
 }
 
-// g4dn.metal: socket 0 has hardware threads 0-23 and 48-71 (their siblings), socket 1 24-47 and 72-95.
+// On g4dn.metal, socket 0 has hardware threads 0-23 and 48-71 (their siblings), socket 1 has 24-47 and 72-95.
 
-TEST(Topology, CountsThreadsOfACoreOnce) {
+TEST(Topology, CountsCoresNotThreads) {
   const Topology g4dn = node("g4dn.metal"), lassen = node("lassen"), dgx = node("dgx_a100");
   EXPECT_EQ(g4dn.all_cpus().count(), 96u);
   EXPECT_EQ(g4dn.count_cores(g4dn.all_cpus()), 48);
@@ -56,7 +57,7 @@ TEST(Topology, CountsThreadsOfACoreOnce) {
   EXPECT_EQ(g4dn.count_cores(cpus_of_text("0,49")), 2);
   EXPECT_EQ(to_text(g4dn.whole_cores(cpus_of_text("0,49"))), "0-1,48-49");
   EXPECT_EQ(lassen.count_cores(lassen.all_cpus()), 40);
-  EXPECT_EQ(lassen.count_cores(cpus_of_text("8-11")), 1);  // 4 threads a core
+  EXPECT_EQ(lassen.count_cores(cpus_of_text("8-11")), 1);  // 4 threads per core
   EXPECT_EQ(dgx.count_cores(dgx.all_cpus()), 128);
   EXPECT_EQ(dgx.count_cores(CpuSet()), 0);
 }
@@ -79,13 +80,13 @@ TEST(Topology, GpusAndTheirCores) {
   EXPECT_EQ(near(node("dgx_a100").gpus()), (Lists{numa3, numa3, numa1, numa1, numa7, numa7, numa5, numa5}));
 }
 
-TEST(Topology, NoFileIsAnError) { EXPECT_THROW(Topology::of_file("/nowhere.xml"), Error); }
+TEST(Topology, AMissingFileIsAnError) { EXPECT_THROW(Topology::of_file("/nowhere.xml"), Error); }
 
 TEST(Topology, OfThisMachine) {
   const Topology& here = Topology::of_this_machine(Topology::Read::cores);
   EXPECT_GE(here.count_cores(here.all_cpus()), 1);
   EXPECT_EQ((allowed_cpus() & ~here.all_cpus()).count(), 0u);
-  EXPECT_TRUE(here.gpus().empty()) << "not asked for";
+  EXPECT_TRUE(here.gpus().empty()) << "the topology was read without GPUs";
 }
 
 TEST(FindGpu, ByIndexUuidAndMigName) {
@@ -100,10 +101,10 @@ TEST(FindGpu, ByIndexUuidAndMigName) {
   EXPECT_EQ(find("1"), 1);
   EXPECT_EQ(find("2"), -1);
   EXPECT_EQ(find("GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"), 1);
-  EXPECT_EQ(find("GPU-8932f937"), 1) << "CUDA accepts what is unique";
+  EXPECT_EQ(find("GPU-8932f937"), 1) << "CUDA accepts unique prefixes";
   EXPECT_EQ(find("GPU-0"), -1);
   EXPECT_EQ(find("MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0"), 1);
-  EXPECT_EQ(find("MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"), -1) << "it does not say of which GPU it is a part";
+  EXPECT_EQ(find("MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"), -1) << "the name does not contain its GPU's UUID";
   EXPECT_EQ(find("0 of task 1"), -1);
 }
 
@@ -115,7 +116,7 @@ TEST(DivideCores, CpuRanksGetNeighbours) {
   EXPECT_EQ(divided(g4dn, ranks_on(cpus_of_text("4-7,52-55"), 4)), (Lists{"4,52", "5,53", "6,54", "7,55"}));
 }
 
-TEST(DivideCores, NoRankSpansSocketsWithoutNeed) {
+TEST(DivideCores, RanksDoNotSpanSocketsUnnecessarily) {
   const Topology g4dn = node("g4dn.metal");
   const CpuSet socket0 = cpus_of_text("0-23,48-71");
   for (int n : {3, 5, 7, 40, 48}) {
@@ -125,7 +126,7 @@ TEST(DivideCores, NoRankSpansSocketsWithoutNeed) {
     for (const CpuSet& part : parts) {
       EXPECT_TRUE(part.any() && (part & all).none());
       EXPECT_TRUE((part & socket0).none() || (part & ~socket0).none()) << n << " ranks: " << to_text(part);
-      EXPECT_EQ(g4dn.whole_cores(part), part) << "a core is not cut";
+      EXPECT_EQ(g4dn.whole_cores(part), part) << "a core is not divided";
       all |= part;
     }
     EXPECT_EQ(all, g4dn.all_cpus());
@@ -153,12 +154,12 @@ TEST(DivideCores, GpuRanksGetTheCoresNearTheirGpu) {
 TEST(DivideCores, GpuRanksWithManyThreadsGetAllCoresInTheOrderOfTheirGpus) {
   const Topology dgx = node("dgx_a100");
   std::vector<HostRank> ranks = ranks_on(dgx.all_cpus(), 8, true);
-  for (HostRank& rank : ranks) rank.cpus_per_task = 32;  // 16 cores; near each GPU are only 8
+  for (HostRank& rank : ranks) rank.cpus_per_task = 32;  // 16 cores, but only 8 are near each GPU
   EXPECT_EQ(divided(dgx, ranks), (Lists{"32-47,160-175", "48-63,176-191", "0-15,128-143", "16-31,144-159",
                                         "96-111,224-239", "112-127,240-255", "64-79,192-207", "80-95,208-223"}));
 }
 
-TEST(DivideCores, GpuRanksWhoseCoresWereGrantedElsewhere) {
+TEST(DivideCores, GpuRanksWithoutCoresNearTheirGpu) {
   const Topology g4dn = node("g4dn.metal");
   // All granted cores are on socket 0, GPU 4 is on socket 1.
   std::vector<HostRank> ranks = ranks_on(cpus_of_text("0-3,48-51"), 2);
@@ -175,18 +176,18 @@ TEST(Bindings, WholeNode) {
   EXPECT_EQ(texts(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 96)), (Lists{"0-23,48-71", "24-47,72-95"}));
 }
 
-TEST(Bindings, PartOfTheNodeThatIsFencedOff) {
+TEST(Bindings, PartOfTheNodeToWhichSlurmRestrictsTheJob) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_EQ(texts(bindings(g4dn, ranks_on(cpus_of_text("0-1,48-49"), 2), 4)), (Lists{"0,48", "1,49"}));
 }
 
-TEST(Bindings, NotWhereOtherJobsMayCompute) {
+TEST(Bindings, NoneIfOtherJobsMayShareTheCores) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 95).empty());
   EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 0).empty()) << "no srun";
 }
 
-TEST(Bindings, NotWhatTheLauncherChose) {
+TEST(Bindings, NoneIfTheLauncherChoseDisjointCores) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_TRUE(bindings(g4dn, ranks_on(Lists{"0", "2"}), 96).empty());
   EXPECT_TRUE(bindings(g4dn, ranks_on(Lists{"0-47", "48-95"}), 96).empty());
@@ -198,13 +199,13 @@ TEST(Bindings, OverlappingMasksAreDividedTogether) {
   EXPECT_EQ(texts(bindings(g4dn, ranks_on(Lists{"0-1", "1-2"}), 96)).size(), 2u);
 }
 
-TEST(Bindings, OneRankHasTheWholeNodeUnlessItHasAGpu) {
+TEST(Bindings, OneRankKeepsTheWholeNodeUnlessItHasAGpu) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 1), 96).empty()) << "nothing would change";
   EXPECT_EQ(texts(bindings(g4dn, ranks_on(g4dn.all_cpus(), 1, true), 96)), Lists{"0-23,48-71"});
 }
 
-TEST(Bindings, NothingWithoutATopologyOrCoresForAll) {
+TEST(Bindings, NoneWithoutATopologyOrWithTooFewCores) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_TRUE(bindings(g4dn, ranks_on(cpus_of_text("0,48"), 2), 96).empty());
   EXPECT_TRUE(bindings(g4dn, ranks_on(CpuSet(), 2), 96).empty());
@@ -222,62 +223,61 @@ TEST(ThreadsOf, FollowTheAllocation) {
   EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0-3,48-51", "4-7,52-55"}), 0, 8), 4) << "Slurm counts hardware threads";
   EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0-3,48-51", "4-7,52-55"}), 0, 4), 4) << "Slurm counts cores";
   EXPECT_EQ(threads_with(g4dn, ranks_on(g4dn.all_cpus(), 2), 0, 8), 4) << "nothing is bound";
-  EXPECT_EQ(threads_with(g4dn, ranks_on(g4dn.all_cpus(), 2), 0, 7), 4) << "an odd thread needs a core, too";
+  EXPECT_EQ(threads_with(g4dn, ranks_on(g4dn.all_cpus(), 2), 0, 7), 4) << "an odd hardware thread counts as a core";
 }
 
-TEST(ThreadsOf, NeverMoreThanCores) {
+TEST(ThreadsOf, AreAtMostTheCores) {
   const Topology g4dn = node("g4dn.metal");
-  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0,48", "1,49"}), 0, 8), 1) << "-c of the batch script, not of this step";
+  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0,48", "1,49"}), 0, 8), 1)
+      << "-c is that of the batch script, not of this step";
   EXPECT_EQ(threads_with(g4dn, ranks_on(cpus_of_text("0-3"), 2), 0, 4), 2) << "two ranks share four cores";
   EXPECT_EQ(threads_with(g4dn, ranks_on(cpus_of_text("0"), 2), 0, 4), 1);
   EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0", "1-7"}), 0, 4), 1) << "the other rank's cores do not count";
 }
 
-TEST(ThreadsOf, OptionWins) {
+TEST(ThreadsOf, OptionHasPrecedence) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0,48", "1,49"}), 3, 8), 3);
 }
 
-TEST(SharedCoresWarning, NoneWhenAllHaveTheirOwn) {
+TEST(SharedCoresWarning, NoneIfAllThreadsHaveTheirOwnCore) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0", "1"}), "node1"), "");
-  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(cpus_of_text("0-3"), 4), "node1"), "") << "the system places them";
-  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0,48"}), "node1"), "") << "a rank may share with itself";
+  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(cpus_of_text("0-3"), 4), "node1"), "")
+      << "the operating system places them";
+  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0,48"}), "node1"), "") << "threads of one rank may share a core";
 }
 
-TEST(SharedCoresWarning, NamesTheHost) {
+TEST(SharedCoresWarning, MentionsTheHostAndWhatToDo) {
   const Topology g4dn = node("g4dn.metal");
-  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(cpus_of_text("0-1"), 4), "node1"),
-            "4 ranks with 4 threads in all share 2 cores of node1: use fewer ranks or threads, or ask for more cores");
+  expect_mentions(shared_cores_warning(g4dn, ranks_on(cpus_of_text("0-1"), 4), "node1"),
+                  {"4 ranks", "4 threads", "2 cores", "node1", "--ranks", "--threads", "srun -c"});
 }
 
-TEST(SharedCoresWarning, OneRankWithFarTooManyThreads) {
+TEST(SharedCoresWarning, OneRankWithTooManyThreads) {
   const Topology g4dn = node("g4dn.metal");
   std::vector<HostRank> ranks = ranks_on(Lists{"0-1"});
   ranks[0].threads = 1000;
-  EXPECT_EQ(shared_cores_warning(g4dn, ranks, "a"),
-            "1 rank with 1000 threads in all share 2 cores of a: use fewer ranks or threads, or ask for more cores");
+  expect_mentions(shared_cores_warning(g4dn, ranks, "node1"), {"1 rank ", "1000 threads", "2 cores"});
 }
 
 TEST(SharedCoresWarning, HardwareThreadsOfOneCore) {
   const Topology g4dn = node("g4dn.metal");
-  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0", "48"}), "a"),
-            "2 ranks with 2 threads in all share 1 core of a: use fewer ranks or threads, or ask for more cores");
+  expect_mentions(shared_cores_warning(g4dn, ranks_on(Lists{"0", "48"}), "node1"), {"2 ranks", "2 threads", "1 core "});
 }
 
 TEST(SharedCoresWarning, TwoOfThreeRanks) {
   const Topology g4dn = node("g4dn.metal");
   for (const char* second : {"0", "48"})
-    EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0", second, "1-9"}), "a"),
-              "2 ranks with 2 threads in all share 1 core of a: use fewer ranks or threads, or ask for more cores");
+    expect_mentions(shared_cores_warning(g4dn, ranks_on(Lists{"0", second, "1-9"}), "node1"),
+                    {"2 ranks", "2 threads", "1 core "});
 }
 
-TEST(SharedCoresWarning, ThreadsCount) {
+TEST(SharedCoresWarning, CountsThreadsNotRanks) {
   const Topology g4dn = node("g4dn.metal");
   std::vector<HostRank> ranks = ranks_on(cpus_of_text("0-3"), 2);
   for (HostRank& rank : ranks) rank.threads = 3;
-  EXPECT_NE(shared_cores_warning(g4dn, ranks, "a").find("2 ranks with 6 threads in all share 4 cores"),
-            std::string::npos);
+  expect_mentions(shared_cores_warning(g4dn, ranks, "node1"), {"2 ranks", "6 threads", "4 cores"});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "../support/mentions.hpp"
 #include "base/check.hpp"
 
 namespace drl {
@@ -19,11 +20,17 @@ Environment of(std::map<std::string, std::string> variables) {
 
 StepNode gpu_node(const std::string& name, int tasks, std::vector<std::string> gpus, int cores = 64, int memory = 0) {
   const int devices = static_cast<int>(gpus.size());
-  return {name, tasks, std::move(gpus), devices, cores, cores, memory};
+  return {.name = name,
+          .tasks = tasks,
+          .gpus = std::move(gpus),
+          .devices = devices,
+          .cpus = cores,
+          .cores = cores,
+          .memory = memory};
 }
 
 StepNode cpu_node(const std::string& name, int tasks, int devices) {
-  return {name, tasks, {}, devices, devices, devices, 0};
+  return {.name = name, .tasks = tasks, .devices = devices, .cpus = devices, .cores = devices};
 }
 
 const std::vector<std::string> kFour = {"0", "1", "2", "3"};
@@ -33,11 +40,11 @@ TEST(PlanRanks, OnePerGpu) {
   EXPECT_EQ(plan_ranks({gpu_node("n1", 2, kFour)}, 0), (std::vector<int>{4}));
 }
 
-TEST(PlanRanks, StepStaysWhereTasksSuffice) {
+TEST(PlanRanks, StepIsUnchangedIfItHasEnoughTasks) {
   EXPECT_TRUE(plan_ranks({gpu_node("n1", 4, kFour), gpu_node("n2", 4, kFour)}, 0).empty());
   EXPECT_TRUE(plan_ranks({gpu_node("n1", 7, kFour), gpu_node("n2", 1, kFour)}, 0).empty());  // 7+1
-  EXPECT_TRUE(plan_ranks({gpu_node("n1", 1, {"2"})}, 0).empty());                            // a packed one-GPU step
-  EXPECT_TRUE(plan_ranks({cpu_node("n1", 2, 0)}, 0).empty());                                // -c: cores are threads
+  EXPECT_TRUE(plan_ranks({gpu_node("n1", 1, {"2"})}, 0).empty());                            // a step with one GPU
+  EXPECT_TRUE(plan_ranks({cpu_node("n1", 2, 0)}, 0).empty());  // with -c, cores are threads
 }
 
 TEST(PlanRanks, OnePerCore) {
@@ -52,7 +59,7 @@ TEST(PlanRanks, RanksOptionOverrides) {
   EXPECT_TRUE(plan_ranks(nodes, 2).empty());
 }
 
-TEST(SrunCommand, BesideAndWithinTheOuterStep) {
+TEST(SrunCommand, SharesTheResourcesOfTheOuterStep) {
   const Environment job = of({{"SLURM_JOB_ID", "12"},
                               {"SLURM_STEP_ID", "0"},
                               {"SLURM_MPI_TYPE", "cray_shasta"},
@@ -63,54 +70,54 @@ TEST(SrunCommand, BesideAndWithinTheOuterStep) {
                                       "--ntasks=8", "--distribution=arbitrary"}));
 }
 
-// A packed step has two GPUs of the job's four: Slurm must not choose which two the ranks get.
-TEST(SrunCommand, AsksForAllGpusOfTheJob) {
+// The step has two of the job's four GPUs; Slurm must not choose which two the ranks get.
+TEST(SrunCommand, RequestsAllGpusOfTheJob) {
   const std::vector<std::string> words =
       srun_command(of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_GPUS", "0,1,2,3"}}), {gpu_node("n1", 1, {"2", "3"})}, {2});
   EXPECT_NE(std::find(words.begin(), words.end(), "--gpus-per-node=4"), words.end());
 }
 
-// What Slurm chose for the outer tasks is none for the ranks; what the user named is (srun(1), --cpu-bind: a task finds
-// in SLURM_CPU_BIND how it was bound).
+// A binding that Slurm chose for the outer tasks is replaced by none; one that the user listed is kept (srun(1),
+// --cpu-bind: SLURM_CPU_BIND of a task contains its binding).
 TEST(SrunCommand, CpuBinding) {
-  const auto bind = [](const std::string& said, const std::string& step = "0", const std::string& tasks = "1(x2)") {
+  const auto bind = [](const std::string& value, const std::string& step = "0", const std::string& tasks = "1(x2)") {
     const Environment job = of({{"SLURM_JOB_ID", "12"},
                                 {"SLURM_STEP_ID", step},
                                 {"SLURM_NODEID", "1"},
                                 {"SLURM_STEP_TASKS_PER_NODE", tasks},
-                                {"SLURM_CPU_BIND", said}});
+                                {"SLURM_CPU_BIND", value}});
     for (const std::string& word : srun_command(job, {cpu_node("n1", 1, 2), cpu_node("n2", 1, 2)}, {2, 2}))
       if (word.starts_with("--cpu-bind=")) return word.substr(11);
-    return std::string("not said");
+    return std::string("no option");
   };
   EXPECT_EQ(bind("quiet,mask_cpu:0x1"), "none");
-  EXPECT_EQ(bind("quiet,mask_cpu:0x1,0x2", "0", "1,2"), "none") << "a mask for each of this node's two tasks";
+  EXPECT_EQ(bind("quiet,mask_cpu:0x1,0x2", "0", "1,2"), "none") << "one mask for each of this node's two tasks";
   EXPECT_EQ(bind("verbose,cores,mask_cpu:0x1"), "verbose,none");
   EXPECT_EQ(bind("quiet,none"), "none");
-  for (const char* said : {"quiet,map_cpu:48,56", "quiet,mask_cpu:0xf0,0x0f", "quiet,rank_ldom", "verbose,map_ldom:1,0",
-                           "quiet,mask_ldom:0x2,0x1"})
-    EXPECT_EQ(bind(said), said) << "for ranks that are more than the tasks";
-  EXPECT_EQ(bind("cores", "4294967291"), "cores") << "a batch script's own setting";
+  for (const char* value : {"quiet,map_cpu:48,56", "quiet,mask_cpu:0xf0,0x0f", "quiet,rank_ldom",
+                            "verbose,map_ldom:1,0", "quiet,mask_ldom:0x2,0x1"})
+    EXPECT_EQ(bind(value), value) << "a list for more ranks than the step has tasks";
+  EXPECT_EQ(bind("cores", "4294967291"), "cores") << "set in a batch script";
 }
 
 TEST(SrunCommand, ListOfHosts) {
   EXPECT_EQ(hosts_of_ranks({cpu_node("n1", 1, 2), cpu_node("n2", 1, 1)}, {2, 1}), "n1\nn1\nn2\n");
 }
 
-// The plugin that the outer step used, not always pmix.
+// The inner step uses the plugin of the outer step, which is not always pmix.
 TEST(SrunCommand, MpiPlugin) {
   const auto plugin = [](std::map<std::string, std::string> variables) {
     variables["SLURM_JOB_ID"] = "12";
     for (const std::string& word : srun_command(of(variables), {cpu_node("n1", 1, 2)}, {2}))
       if (word.starts_with("--mpi=")) return word.substr(6);
-    return std::string("none named");
+    return std::string("no option");
   };
   EXPECT_EQ(plugin({{"PMIX_RANK", "0"}, {"PMI_RANK", "0"}}), "pmix");
   EXPECT_EQ(plugin({{"PMI_RANK", "0"}}), "pmi2");
-  EXPECT_EQ(plugin({}), "none named");
+  EXPECT_EQ(plugin({}), "no option");
 }
 
-TEST(InnerEnvironment, LosesTheOuterStep) {
+TEST(InnerEnvironment, DropsVariablesOfTheOuterStep) {
   EXPECT_EQ(inner_environment({"PATH=/bin", "SLURM_JOB_ID=12", "SLURM_CONF=/etc/slurm.conf", "SLURM_NTASKS=2",
                                "SLURM_STEP_ID=0", "SLURM_NTASKS_PER_GPU=1", "SLURMD_NODENAME=n1",
                                "SRUN_CPUS_PER_TASK=2", "PMIX_RANK=0", "PMI_FD=5", "OMPI_COMM_WORLD_RANK=0",
@@ -119,21 +126,21 @@ TEST(InnerEnvironment, LosesTheOuterStep) {
                                       "OMPI_MCA_btl=self,tcp", "OMP_NUM_THREADS=1", "SLURM_PMIX_FENCE=ring"}));
 }
 
-TEST(InnerEnvironment, KeepsWhatTheJobIs) {
+TEST(InnerEnvironment, KeepsVariablesOfTheJob) {
   const std::vector<std::string> job = {"SLURM_JOB_ID=12",        "SLURM_RESTART_COUNT=1",   "SLURM_JOB_START_TIME=100",
                                         "SLURM_JOB_END_TIME=400", "SLURM_CLUSTER_NAME=alps", "SLURM_ARRAY_JOB_ID=12",
                                         "SLURM_ARRAY_TASK_ID=3",  "SLURM_PMIX_FENCE=tree"};
   EXPECT_EQ(inner_environment(job), job);
 }
 
-TEST(InnerEnvironment, KeepsWhatUsersAndSitesSet) {
+TEST(InnerEnvironment, KeepsSettingsOfUsersAndSites) {
   const std::vector<std::string> set = {
       "PMIX_MCA_gds=hash",          "PMI_MMAP_SYNC_WAIT_TIME=600", "SLURM_NETWORK=single_node_vni",
       "SLURM_MEM_BIND=quiet,local", "OMPI_MCA_btl=self,tcp",       "SLURM_PMIX_FENCE=mixed"};
   EXPECT_EQ(inner_environment(set), set);
 }
 
-TEST(SlurmVersion, AsSrunSaysIt) {
+TEST(SlurmVersion, IsParsedFromSrunsOutput) {
   using Version = std::array<int, 3>;
   EXPECT_EQ(slurm_version("slurm 22.05.8\n"), (Version{22, 5, 8}));
   EXPECT_EQ(slurm_version("slurm 23.02.7-1.el8"), (Version{23, 2, 7}));
@@ -147,28 +154,25 @@ TEST(SlurmVersion, AsSrunSaysIt) {
 TEST(SlurmVersion, StepsShareGpusAndMemorySince2205) {
   const std::vector<StepNode> gpus = {gpu_node("n1", 1, kFour), gpu_node("n2", 1, kFour)},
                               cores = {cpu_node("n1", 1, 8)};
-  EXPECT_EQ(step_cannot_share("slurm 21.08.8-2", gpus),
-            "before 22.05 two steps cannot share GPUs, and this is slurm 21.08.8-2");
+  expect_mentions(step_cannot_share("slurm 21.08.8-2", gpus), {"GPUs", "22.05", "slurm 21.08.8-2"});
   EXPECT_EQ(step_cannot_share("slurm 22.05.0", gpus), "");
   EXPECT_EQ(step_cannot_share("slurm-wlm 24.11.5", gpus), "");
-  EXPECT_EQ(step_cannot_share("something else", gpus), "") << "srun will say what it thinks";
-  EXPECT_EQ(step_cannot_share("slurm 21.08.8", cores), "") << "CPUs were shared before";
-  EXPECT_EQ(step_cannot_share("slurm 21.08.8", {StepNode{.name = "n1", .tasks = 1, .devices = 8, .memory = 900}}),
-            "before 22.05 two steps cannot share memory, and this is slurm 21.08.8");
+  EXPECT_EQ(step_cannot_share("something else", gpus), "") << "the version is unknown: srun is tried";
+  EXPECT_EQ(step_cannot_share("slurm 21.08.8", cores), "") << "CPUs could be shared before";
+  expect_mentions(step_cannot_share("slurm 21.08.8", {StepNode{.name = "n1", .tasks = 1, .devices = 8, .memory = 900}}),
+                  {"memory", "22.05", "slurm 21.08.8"});
 }
 
 TEST(SlurmVersion, StepsKeepTheirGpusSince26053) {
-  EXPECT_EQ(step_may_lose_gpus("slurm 26.05.2"),
-            "before 26.05.3 Slurm may do so where a job's cores are on fewer sockets than its GPUs, and this is slurm "
-            "26.05.2");
+  expect_mentions(step_may_lose_gpus("slurm 26.05.2"), {"26.05.3", "sockets", "slurm 26.05.2"});
   EXPECT_NE(step_may_lose_gpus("slurm 22.05.8"), "");
   EXPECT_EQ(step_may_lose_gpus("slurm 26.05.3"), "");
   EXPECT_EQ(step_may_lose_gpus("slurm 26.11.0"), "");
   EXPECT_EQ(step_may_lose_gpus(""), "");
 }
 
-// Of a node whose second step has two of four GPUs.
-TEST(KeepToOuterStep, SaysWhichGpusAreLostAndWhatToType) {
+// The inner step got only two of the four GPUs.
+TEST(RestrictToOuterStep, ReportsTheMissingGpusAndWhatToType) {
   const std::map<std::string, std::string> step = {{"DRL_OUTER_STEP", "n1:0,1,2,3:8"},
                                                    {"SLURMD_NODENAME", "n1"},
                                                    {"SLURM_STEP_GPUS", "0,1"},
@@ -179,18 +183,16 @@ TEST(KeepToOuterStep, SaysWhichGpusAreLostAndWhatToType) {
                                                    {"SLURM_PROCID", "0"}};
   for (const auto& [name, value] : step) ::setenv(name.c_str(), value.c_str(), 1);
   try {
-    keep_to_outer_step();
-    ADD_FAILURE() << "two GPUs are lost";
+    restrict_to_outer_step();
+    ADD_FAILURE() << "two GPUs are missing, but there is no error";
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(),
-                 "srun gave the GPUs 0,1 of n1 to the ranks that this program started (the first step has 0,1,2,3; "
-                 "before 26.05.3 Slurm may do so where a job's cores are on fewer sockets than its GPUs, and this is "
-                 "slurm 24.11.5): type\n  srun -N1 drl_train\nor use --ranks 1");
+    expect_mentions(error.what(),
+                    {"GPUs 0,1 of n1", "0,1,2,3", "26.05.3", "slurm 24.11.5", "\n  srun -N1 drl_train\n", "--ranks 1"});
   }
   for (const auto& [name, value] : step) ::unsetenv(name.c_str());
 }
 
-// Ranks that see one GPU each cannot map the others' memory: all of a node's, whatever the nodes are.
+// Ranks that see only one GPU each cannot map the others' memory, so each rank sees all GPUs of its node.
 TEST(DirectLine, NeverBindsGpusToTasks) {
   const StepNode four = gpu_node("n1", 1, kFour), two = gpu_node("n2", 1, {"0", "1"}), one = gpu_node("n3", 1, {"0"});
   EXPECT_EQ(direct_line({four, four}, {4, 4}, 0, {"P"}), "srun -N2 --ntasks-per-node=4 --gpus-per-node=4 P");
@@ -200,36 +202,35 @@ TEST(DirectLine, NeverBindsGpusToTasks) {
   EXPECT_EQ(direct_line({cpu_node("n1", 1, 8), cpu_node("n2", 1, 6)}, {8, 6}, 0, {"P"}), "srun -N2 -n14 P");
 }
 
-TEST(Shortage, OfCores) {
-  EXPECT_EQ(shortage({gpu_node("n1", 1, kFour, 1)}, {4}, {"drl_train", "--task", "Cart Pole"}),
-            "4 ranks share 1 core of n1 (the job was granted no more): faster is\n"
-            "  srun -N1 --ntasks-per-node=4 --gpus-per-node=4 -c1 drl_train --task 'Cart Pole'");
-  EXPECT_EQ(shortage({gpu_node("n1", 1, kFour, 4)}, {4}, {"drl_train"}), "");
+TEST(ShortageWarning, OfCores) {
+  expect_mentions(shortage_warning({gpu_node("n1", 1, kFour, 1)}, {4}, {"drl_train", "--task", "Cart Pole"}),
+                  {"4 ranks", "1 core ", "n1",
+                   "\n  srun -N1 --ntasks-per-node=4 --gpus-per-node=4 -c1 drl_train --task 'Cart Pole'"});
+  EXPECT_EQ(shortage_warning({gpu_node("n1", 1, kFour, 4)}, {4}, {"drl_train"}), "");
 }
 
-TEST(Shortage, OfMemory) {
-  EXPECT_EQ(shortage({gpu_node("n1", 1, kFour, 4, 900)}, {4}, {"drl_train"}),
-            "4 ranks share 900 MiB of n1 (the job was granted no more): safer is --mem=1024M or more");
-  EXPECT_EQ(shortage({gpu_node("n1", 1, kFour, 4, 1024)}, {4}, {"drl_train"}), "");
+TEST(ShortageWarning, OfMemory) {
+  expect_mentions(shortage_warning({gpu_node("n1", 1, kFour, 4, 900)}, {4}, {"drl_train"}),
+                  {"4 ranks", "900 MiB", "n1", "--mem=1024M"});
+  EXPECT_EQ(shortage_warning({gpu_node("n1", 1, kFour, 4, 1024)}, {4}, {"drl_train"}), "");
 }
 
-TEST(IdleDevices, OfAPlainStartInAJob) {
+TEST(IdleDevicesHint, AppearsWithoutSrunInAJob) {
   std::map<std::string, std::string> batch = {{"SLURM_JOB_ID", "12"},
                                               {"SLURM_JOB_NUM_NODES", "2"},
                                               {"SLURM_JOB_CPUS_PER_NODE", "8(x2)"},
                                               {"SLURM_PROCID", "0"}};
-  EXPECT_EQ(idle_devices(of(batch), {"./drl_train", "--task", "Cartpole"}),
-            "this job has 16 CPUs on 2 nodes, and a start without srun uses one: \"srun ./drl_train --task Cartpole\" "
-            "uses all");
+  expect_mentions(idle_devices_hint(of(batch), {"./drl_train", "--task", "Cartpole"}),
+                  {"16 CPUs on 2 nodes", "srun ./drl_train --task Cartpole"});
   batch["SLURM_GPUS_ON_NODE"] = "4";
-  EXPECT_TRUE(idle_devices(of(batch), {"drl_train"}).starts_with("this job has 8 GPUs on 2 nodes"));
-  batch.erase("SLURM_GPUS_ON_NODE");  // salloc's shell has not got it
+  expect_mentions(idle_devices_hint(of(batch), {"drl_train"}), {"8 GPUs on 2 nodes"});
+  batch.erase("SLURM_GPUS_ON_NODE");  // not set in salloc's shell
   batch["SLURM_GPUS_PER_NODE"] = "a100:4";
-  EXPECT_TRUE(idle_devices(of(batch), {"drl_train"}).starts_with("this job has 8 GPUs on 2 nodes"));
+  expect_mentions(idle_devices_hint(of(batch), {"drl_train"}), {"8 GPUs on 2 nodes"});
   batch["SLURM_STEP_ID"] = "0";
-  EXPECT_EQ(idle_devices(of(batch), {"drl_train"}), "");
-  EXPECT_EQ(idle_devices(of({}), {"drl_train"}), "");
-  EXPECT_EQ(idle_devices(of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_CPUS_PER_NODE", "1"}}), {"drl_train"}), "");
+  EXPECT_EQ(idle_devices_hint(of(batch), {"drl_train"}), "");
+  EXPECT_EQ(idle_devices_hint(of({}), {"drl_train"}), "");
+  EXPECT_EQ(idle_devices_hint(of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_CPUS_PER_NODE", "1"}}), {"drl_train"}), "");
 }
 
 }  // namespace

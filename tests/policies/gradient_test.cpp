@@ -20,7 +20,7 @@ struct Case {
 constexpr int64_t kSamples = 103, kStored = 150;
 constexpr float kEntropyCoef = 0.3f;
 
-// What was stored of samples, and what the network says for some of them.
+// Stored samples, and the network's outputs for some of them.
 struct Example {
   explicit Example(const Case& c) : discrete(c.discrete), log_std(c.log_std), size(c.size) {
     heads.assign(c.heads.begin(), c.heads.end());
@@ -41,7 +41,7 @@ struct Example {
     }
   }
 
-  // log_prob, kl, entropy [kSamples] each, d_out [kSamples, size], and the parameters' gradient [size].
+  // Returns log_prob, kl and entropy [kSamples] each, d_out [kSamples, size], and the parameters' gradient [size].
   std::vector<float> differentiate(const Loops& loops) {
     const size_t parts = 3 * kSamples, free = discrete ? 0 : param.size();
     std::vector<float> all(parts + out.size() + free);

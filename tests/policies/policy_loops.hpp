@@ -1,4 +1,4 @@
-// What is asked of a distribution, as function objects.
+// Function objects that call a distribution's functions.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct MostProbable {
   }
 };
 
-// Samples `rows` of `old_out` and `action`; then their gradient, as the loss asks for it.
+// Evaluates the samples `rows` of `old_out` and `action`, and computes their gradient as a loss does.
 template <class Policy>
 struct Differentiate {
   Policy policy;

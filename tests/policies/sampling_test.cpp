@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-// Environments that all have the policy outputs `out`, and a task's bounds.
+// Environments that all have the same policy outputs, with a task's bounds.
 struct Actions {
   Actions(const TaskSpec& task, int64_t envs, std::vector<float> outputs, std::vector<float> deviations = {})
       : space(task.action), n(envs), std(std::move(deviations)), log_prob(static_cast<size_t>(envs)) {
@@ -45,7 +45,7 @@ struct Actions {
 
 constexpr int64_t kMany = 200000;
 
-// Five standard errors of a mean of n samples with this standard deviation.
+// Returns five standard errors of the mean of n samples with this standard deviation.
 double five_errors(double std, int64_t n) { return 5 * std / std::sqrt(static_cast<double>(n)); }
 
 TEST(Sampling, GaussianNoiseHasTheMomentsOfANormalDistribution) {
@@ -61,7 +61,7 @@ TEST(Sampling, GaussianNoiseHasTheMomentsOfANormalDistribution) {
       for (int power = 1; power <= 4; ++power) m[power] += std::pow(z[k], power) / kMany;
       beyond_two += std::abs(z[k]) > 2;
     }
-    // Central moments 0, 1, 0, 3, whose samples have variances 1, 2, 15, 96.
+    // The means of z, z^2, z^3 and z^4 are 0, 1, 0 and 3, and their variances are 1, 2, 15 and 96.
     EXPECT_NEAR(m[1], 0, five_errors(1, kMany)) << "dimension " << k;
     EXPECT_NEAR(m[2], 1, five_errors(std::sqrt(2), kMany)) << "dimension " << k;
     EXPECT_NEAR(m[3], 0, five_errors(std::sqrt(15), kMany)) << "dimension " << k;
@@ -76,7 +76,7 @@ TEST(Sampling, GaussianNoiseHasTheMomentsOfANormalDistribution) {
   }
 }
 
-TEST(Sampling, NoiseOfSuccessiveStepsAndOfNeighboursIsUncorrelated) {
+TEST(Sampling, NoiseOfSuccessiveStepsAndOfNeighbouringEnvironmentsIsUncorrelated) {
   Actions now(gaussian_task(1, 1), kMany, {0}, {1}), next = now;
   now.sample({1, 0, 7});
   next.sample({1, 0, 8});
@@ -113,7 +113,7 @@ TEST(Sampling, CategoricalFrequenciesAreTheProbabilities) {
   for (int k = 0; k < 4; ++k) EXPECT_NEAR(frequency[k], p[k], five_errors(std::sqrt(p[k] * (1 - p[k])), kMany));
 }
 
-// Six heads, of which each follows its own probabilities, whatever the others chose (two Philox blocks).
+// Uses six heads, which need two Philox blocks. The probability of two heads' choices is the product of both.
 TEST(Sampling, HeadsAreIndependent) {
   TaskSpec task = categorical_task(1, 14);
   task.action.heads = {2, 3, 2, 2, 3, 2};
@@ -144,12 +144,12 @@ TEST(Sampling, HeadsAreIndependent) {
         }
 }
 
-TEST(Sampling, ImpossibleChoicesAreNeverMade) {
+TEST(Sampling, ChoicesWithProbabilityZeroAreNeverSampled) {
   const Actions a = Actions(categorical_task(1, 3), 10000, {-1000, 0, -1000}).sample({3, 0, 0});
   for (int32_t choice : a.choice) EXPECT_EQ(choice, 1);
 }
 
-class SamplingOf : public testing::TestWithParam<int> {  // actions; negative: choices
+class SamplingOf : public testing::TestWithParam<int> {  // number of continuous actions; negative: of choices
  protected:
   Actions actions(int64_t envs) const {
     const int size = std::abs(GetParam());
@@ -162,7 +162,7 @@ class SamplingOf : public testing::TestWithParam<int> {  // actions; negative: c
   }
 };
 
-TEST_P(SamplingOf, HasTheSameBitsOnEveryInstructionSet) {
+TEST_P(SamplingOf, IsBitIdenticalOnEveryInstructionSet) {
   const auto all = [](const Actions& a) {
     std::vector<float> numbers = a.log_prob;
     for (const auto* more : {&a.action, &a.env_action}) numbers.insert(numbers.end(), more->begin(), more->end());
@@ -173,8 +173,8 @@ TEST_P(SamplingOf, HasTheSameBitsOnEveryInstructionSet) {
   in_every_way([&](const Loops& loops) { return all(actions(109).most_probable(loops)); });
 }
 
-// Environments 0..99 at once, or as two ranks of 50.
-TEST_P(SamplingOf, DoesNotDependOnHowEnvironmentsAreDealtOut) {
+// Compares environments 0..99 on one rank with two ranks of 50 each.
+TEST_P(SamplingOf, DoesNotDependOnTheDistributionOverRanks) {
   const Actions all = actions(100).sample({9, 0, 1234});
   const size_t size = all.action.size() / 100, choices = all.choice.size() / 100;
   for (size_t rank : {0, 1}) {
@@ -195,8 +195,8 @@ INSTANTIATE_TEST_SUITE_P(Policies, SamplingOf, testing::Values(1, 2, 3, 6, -2, -
   return (info.param > 0 ? "Gaussian" : "Categorical") + std::to_string(std::abs(info.param));
 });
 
-// The environment's action is clipped; the rollout's, and its log-probability, are those of the sample.
-TEST(Sampling, ClipsWhatTheEnvironmentReceivesOnly) {
+// Only the environment's action is clipped. The rollout stores the sample itself and its log-probability.
+TEST(Sampling, ClipsOnlyTheActionForTheEnvironment) {
   TaskSpec task = gaussian_task(1, 2);
   task.action.low = {-1, -0.5f};
   task.action.high = {1, 2};
@@ -213,7 +213,7 @@ TEST(Sampling, ClipsWhatTheEnvironmentReceivesOnly) {
                 1e-4);
 }
 
-TEST(MostProbable, AreTheMeansAndTheLargestLogit) {
+TEST(MostProbable, IsTheMeanOrTheChoiceWithTheLargestLogit) {
   const Actions a = Actions(gaussian_task(1, 2, 1.0f), 2, {0.25f, -3}, {1, 1}).most_probable();
   EXPECT_EQ(a.action[3], -3);
   EXPECT_EQ(a.env_action[2], 0.25f);

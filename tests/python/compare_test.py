@@ -1,4 +1,4 @@
-"""bench/peers/compare.py, on programs that only say how long they took."""
+"""Tests bench/peers/compare.py with programs that only report durations."""
 
 import pathlib
 import stat
@@ -11,7 +11,7 @@ COMPARE = pathlib.Path(__file__).parents[2] / "bench/peers/compare.py"
 sys.path.insert(0, str(COMPARE.parent))
 import compare  # noqa: E402
 
-# Takes 9 s for its first iteration and half a second for each that follows.
+# Reports 9 s for its first iteration and half a second for each later one.
 DRL_TRAIN = f"""#!{sys.executable}
 import pathlib, sys
 options = dict(word[2:].split("=") for word in sys.argv[1:] if "=" in word)
@@ -27,22 +27,23 @@ for k in range(int(options["max_iterations"])):
 
 class Compare(unittest.TestCase):
     def programs(self):
-        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        program = folder / "drl_train"
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        program = directory / "drl_train"
         program.write_text(DRL_TRAIN)
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
-        return folder
+        return directory
 
     def test_counts_multiply_adds_of_each_pass(self):
-        # Both networks are 4-2-1: 8 + 2 a row. 3 steps of 2 environments: 6 rows through the actor, 6 + 2 through the critic;
-        # twice 6 rows learned, of each network 10 forward, 10 for the weights, 2 for the hidden layer.
+        # Both networks are 4-2-1, with 8 + 2 multiply-adds per row. With 3 steps of 2 environments, 6 rows pass through
+        # the actor and 6 + 2 through the critic. Learning uses 6 rows twice; each network takes 10 forward, 10 for the
+        # gradients of the weights and 2 for those of the hidden layer.
         work = compare.Work("T", envs=2, steps=3, hidden=(2,), outputs=1, epochs=2, peer="")
         self.assertEqual(work.multiply_adds(), 6 * 10 + 8 * 10 + 2 * 6 * 2 * 22)
 
-    def test_who_begins_changes(self):
-        said = []
-        result = compare.in_turn(3, lambda: said.append("a") or 1, lambda: said.append("b") or 2, lambda: len(said))
-        self.assertEqual("".join(said), "abbaab")
+    def test_the_order_in_a_pair_alternates(self):
+        calls = []
+        result = compare.in_turn(3, lambda: calls.append("a") or 1, lambda: calls.append("b") or 2, lambda: len(calls))
+        self.assertEqual("".join(calls), "abbaab")
         self.assertEqual(result, [(0, 1, 2), (2, 1, 2), (4, 1, 2)])
 
     def test_the_first_iteration_does_not_count(self):
@@ -60,18 +61,18 @@ class Compare(unittest.TestCase):
                                 multiply_adds_per_step=2)
         row = result.as_json()
         self.assertEqual(row["ratio"], {"median": 3, "min": 2, "max": 4})
-        self.assertEqual(row["share_of_peak"], 0.2)  # of 0.2, 0.3, 0.2
+        self.assertEqual(row["share_of_peak"], 0.2)  # the median of 0.2, 0.3, 0.2
         self.assertEqual(result.line(), "| w | p | 0.1 k | 0.1 k | 3.00 (2.00 to 4.00) | 20 % |  |")
 
-    def test_times_are_compared_the_other_way_round(self):
+    def test_ratios_of_times_are_inverted(self):
         result = compare.Result("w", "p", "s", drl=[0.5, 1.0, 0.25], peers=[10.0])
         self.assertEqual(result.as_json()["ratio"], {"median": 20, "min": 20, "max": 20})
 
-    def test_says_what_is_missing(self):
-        for arguments, said in (["--bin", str(self.programs())], "fp32_peak"), (["--bin", "/nowhere"], "drl_train"):
+    def test_missing_programs_are_named(self):
+        for arguments, program in (["--bin", str(self.programs())], "fp32_peak"), (["--bin", "/nowhere"], "drl_train"):
             done = subprocess.run([sys.executable, COMPARE, *arguments], capture_output=True, text=True)
             self.assertEqual(done.returncode, 2)
-            self.assertIn(said, done.stderr.splitlines()[-1])
+            self.assertIn(program, done.stderr.splitlines()[-1])
 
 
 if __name__ == "__main__":

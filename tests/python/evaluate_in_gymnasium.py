@@ -1,8 +1,8 @@
-"""Lets the policy of a checkpoint act, by its most probable actions or by sampled ones, in Gymnasium itself.
+"""Evaluates the policies of checkpoints in Gymnasium, with deterministic (most probable) or sampled actions.
 
     tests/python/venv build/venv tests/python/evaluate_in_gymnasium.py [--stochastic] [--episodes 20] CHECKPOINT...
 
-Prints the returns' mean, and the least and the largest one, of each file, and the robots' mean speed along x.
+Prints the mean, smallest and largest return of each file, and the mean speed along x of robots.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""How closely a robot follows its commands, in a recording of a velocity task.
+"""Measures how closely a robot follows its commands, from a recording of a velocity task.
 
     drl_eval --run RUN --env.noise 0 --record episodes.h5
     tests/python/venv build/venv tests/python/evaluate_velocity.py episodes.h5
 
-Prints mean |command - velocity| of its base, ahead and to the left, over all steps, and over those from 1 s after each
-new command on. It is for recordings without noise, in which the first three observations are the base's velocity.
+Prints the mean |command - velocity| of the base in the plane, over all steps, and without the first second after each
+new command. The recordings must have no observation noise: their first three observations are the base's velocity.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def errors_of(observations, dt, settle):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("recordings", nargs="+", type=pathlib.Path)
-    parser.add_argument("--settle", type=float, default=1, help="seconds after a new command that are left out")
+    parser.add_argument("--settle", type=float, default=1, help="seconds left out after each new command")
     options = parser.parse_args()
     for path in options.recordings:
         with h5py.File(path) as file:

@@ -1,4 +1,4 @@
-"""h5py reads checkpoints and recordings."""
+"""Tests that h5py reads checkpoints and recordings."""
 
 import unittest
 
@@ -36,7 +36,7 @@ class Checkpoint(unittest.TestCase):
             self.assertEqual(dict(file.attrs), {"task": "Zürich", "iteration": 150, "elapsed_seconds": 1.5,
                                                 "format": "drl-checkpoint", "format_version": 1})
 
-    def test_no_array_holds_the_time_of_writing(self):
+    def test_arrays_have_no_modification_time(self):
         with h5py.File(FOLDER / "checkpoint.h5") as file:
             for name in ARRAYS:
                 messages = h5py.h5o.get_info(file[name].id).hdr.mesg.present

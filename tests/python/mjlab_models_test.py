@@ -1,4 +1,4 @@
-"""Our models of Unitree's robots are those that mjlab compiles (tests/robots/mjlab_record.py has recorded theirs).
+"""Tests that our models of Unitree's robots equal mjlab's compiled models, as recorded by tests/robots/mjlab_record.py.
 
     mjlab_models_test.py MODELS RECORDINGS
 """
@@ -16,7 +16,7 @@ MODELS = pathlib.Path(sys.argv.pop())
 
 
 def ours_of(m, kind, name, field):
-    """What mjlab_record.model_fields calls `field` of the part `name`."""
+    """Returns the number that mjlab_record.model_fields records as `field` of the part `name`."""
     if kind == "opt":
         return getattr(m.opt, field)
     if kind == "exclude":
@@ -32,7 +32,8 @@ def ours_of(m, kind, name, field):
 
 
 def colliding_pairs(m):
-    """Pairs of geoms that may touch but for exclusions: of two bodies, which are not parent and child."""
+    """Returns the number of geom pairs that may collide if no pairs are excluded. Bodies must be different, and not
+    parent and child."""
     weld, count = m.body_weldid, 0
     parent = [weld[m.body_parentid[weld[b]]] for b in range(m.nbody)]
     for a in range(m.ngeom):
@@ -47,7 +48,7 @@ def colliding_pairs(m):
 class Models(unittest.TestCase):
     def compare(self, robot, pairs):
         if not (MODELS / f"unitree_{robot.lower()}").exists():
-            self.skipTest("tools/fetch_robots brings the robot")
+            self.skipTest("run tools/fetch_robots to download the robot")
         m = mujoco.MjModel.from_xml_path(str(MODELS / f"{robot.lower()}.xml"))
         recorded, differ = json.loads((RECORDINGS / f"{robot}_model.json").read_text()), {}
         for kind, parts in recorded.items():

@@ -1,4 +1,4 @@
-"""Our models of Gymnasium's robots are to the bit those that Gymnasium's own files compile to, and move alike.
+"""Tests that our models of Gymnasium's robots are bit-identical to Gymnasium's own files once compiled, and move alike.
 
     models_test.py MODELS
 """
@@ -20,7 +20,7 @@ MODELS = {
     "walker2d": "walker2d_v5",
 }
 
-# Names, and what only a picture or a reader of the file sees. All other fields of mjModel are compared.
+# Fields of mjModel that are not compared: names, rendering, and notes for other programs. All others are compared.
 NAMES = ("name", "paths", "nnames", "npaths", "text", "ntext", "tuple", "ntuple", "signature")
 PICTURE = ("vis", "tex", "ntex", "mat_", "nmat", "light_", "nlight", "cam_", "ncam", "skin", "nskin")
 PER_GEOM = tuple(f"{part}_{field}" for part in ("geom", "site", "tendon", "actuator", "body", "jnt", "sensor")
@@ -31,7 +31,7 @@ LEFT_OUT = NAMES + PICTURE + PER_GEOM + NOTES + MEMORY
 
 
 def numbers(structure, left_out=()):
-    """Every field of a structure of MuJoCo that is a number or an array, by name."""
+    """Returns every field of a MuJoCo structure that is a number or an array, by name."""
     fields = {name: getattr(structure, name) for name in dir(structure) if not name.startswith(("_", *left_out))}
     return {name: np.asarray(value) for name, value in fields.items() if isinstance(value, (int, float, np.ndarray))}
 
@@ -42,7 +42,7 @@ def physics(model):
 
 
 def moved(model, steps=300):
-    """State after random controls, from a start that is not quite at rest."""
+    """Returns the state after steps with random controls, from small random velocities."""
     random, data = np.random.default_rng(3), mujoco.MjData(model)
     data.qvel[:] = random.uniform(-0.1, 0.1, model.nv)
     for _ in range(steps):
@@ -69,7 +69,7 @@ class Models(unittest.TestCase):
                 self.assertEqual({name: (found[name], wanted[name]) for name in differ}, {})
                 self.assertEqual(moved(ours), moved(theirs))
 
-    def test_names_are_there(self):
+    def test_all_parts_have_names(self):
         for name in MODELS:
             model = mujoco.MjModel.from_xml_path(str(OURS / f"{name}.xml"))
             counts = {"BODY": model.nbody, "JOINT": model.njnt, "GEOM": model.ngeom, "ACTUATOR": model.nu}

@@ -1,5 +1,5 @@
-"""Gymnasium replays what drl_eval recorded: from an observation, the recorded actions lead to the recorded observations and
-rewards of the next 20 steps, and so on to the end of the episode.
+"""Replays recordings of drl_eval in Gymnasium. From a recorded observation, the recorded actions must lead to the
+recorded observations and rewards of the next 20 steps; then the state is set again, until the end of the episode.
 
     replay_test.py BIN
 """
@@ -18,7 +18,7 @@ BIN = pathlib.Path(sys.argv.pop())
 
 
 def state_of(task, observation):
-    """Gymnasium's internal state behind an observation."""
+    """Returns Gymnasium's internal state that belongs to an observation."""
     if task == "Pendulum-v1":
         cos, sin, speed = observation
         return np.array([np.arctan2(sin, cos), speed], np.float64)
@@ -26,12 +26,12 @@ def state_of(task, observation):
 
 
 class Replay(unittest.TestCase):
-    def record(self, task, folder):
-        subprocess.run([BIN / "drl_train", "--task", task, "--num_envs", "16", "--max_iterations", "3", "--runs_dir", folder, "--run_name", "r",
-                        "--quiet"], check=True)
-        file = pathlib.Path(folder) / "episodes.h5"
-        subprocess.run([BIN / "drl_eval", "--run", f"{folder}/{task}/r", "--episodes", "4", "--stochastic", "--record", file], check=True,
-                       stdout=subprocess.DEVNULL)
+    def record(self, task, directory):
+        subprocess.run([BIN / "drl_train", "--task", task, "--num_envs", "16", "--max_iterations", "3", "--runs_dir", directory,
+                        "--run_name", "r", "--quiet"], check=True)
+        file = pathlib.Path(directory) / "episodes.h5"
+        subprocess.run([BIN / "drl_eval", "--run", f"{directory}/{task}/r", "--episodes", "4", "--stochastic", "--record", file],
+                       check=True, stdout=subprocess.DEVNULL)
         return file
 
     def replay(self, task, episode):
@@ -55,7 +55,7 @@ class Replay(unittest.TestCase):
         return steps
 
     def check(self, task, shapes):
-        with tempfile.TemporaryDirectory() as folder, h5py.File(self.record(task, folder)) as file:
+        with tempfile.TemporaryDirectory() as directory, h5py.File(self.record(task, directory)) as file:
             self.assertEqual(list(file), [f"episode_{k:06}" for k in range(4)])
             self.assertEqual(file.attrs["task"], task)
             for episode in file.values():

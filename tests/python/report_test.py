@@ -1,4 +1,4 @@
-"""drl_report's page, as parsers of HTML and of XML read it, and its numbers against numpy's."""
+"""Parses drl_report's page as HTML and as XML, and compares its numbers with numpy's."""
 
 import html.parser
 import json
@@ -20,7 +20,7 @@ REWARD = np.sin(0.01 * np.arange(1, ITERATIONS + 1)) + 0.1 * SEED  # [SEEDS, ITE
 
 
 class Reader(html.parser.HTMLParser):
-    """Tags that do not match, and all that names another file."""
+    """Collects tags that do not match, and attributes that refer to other files."""
 
     def __init__(self):
         super().__init__()
@@ -51,24 +51,24 @@ def write_run(path, options, rows, status="done"):
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        runs = pathlib.Path(cls.folder.name) / "runs"
+        cls.directory = tempfile.TemporaryDirectory()
+        runs = pathlib.Path(cls.directory.name) / "runs"
         for seed in range(SEEDS):
             rows = "".join(f"{i + 1},{64 * (i + 1)},{float(REWARD[seed, i])!r},{0.5 * (i + 1)},0.1,0.3,0.05,0.5,nan\n" for i in range(ITERATIONS))
             write_run(runs / "Cart" / f"s{seed}", f"seed = {seed}\n[ppo]\ngamma = 0.9\n", rows)
         write_run(runs / "Cart" / "other", "seed = 0\n[ppo]\ngamma = 0.99\n", "1,64,1,1,1,1,1,4,nan\n2,12", NASTY)
         write_run(runs / "Pole" / "empty", f"x = {NASTY.replace(chr(1), '')}\n", "")
         (runs / "Cart" / "s0" / "film.gif").write_bytes(b"GIF89a")
-        page = pathlib.Path(cls.folder.name) / "page.html"
+        page = pathlib.Path(cls.directory.name) / "page.html"
         subprocess.run([PROGRAM, runs, "--output", page, "--title", NASTY], check=True, capture_output=True)
         cls.text = page.read_text(encoding="utf-8")
-        # ElementTree is strict: an entity, a tag or a character that XML does not have ends it here.
+        # ElementTree is strict: it raises an exception for any entity, tag or character that is not valid XML.
         cls.root = ElementTree.fromstring(cls.text)
         cls.numbers = json.loads(next(s for s in cls.root.iter(XHTML + "script") if s.get("id") == "numbers").text)
 
     @classmethod
     def tearDownClass(cls):
-        cls.folder.cleanup()
+        cls.directory.cleanup()
 
     def test_tags_match(self):
         reader = Reader()
@@ -78,16 +78,16 @@ class Page(unittest.TestCase):
         self.assertEqual(reader.open, [])
         self.assertEqual([source[:22] for source in reader.sources], ["data:image/gif;base64,"])  # nothing is fetched
 
-    def test_nothing_is_fetched_by_style_or_script(self):
+    def test_style_and_script_fetch_nothing(self):
         for word in ("@import", "url(", "fetch(", "XMLHttpRequest", "import("):
             self.assertNotIn(word, self.text)
 
-    def test_texts_are_texts(self):
+    def test_texts_are_escaped(self):
         title = next(self.root.iter(XHTML + "title")).text
         self.assertEqual(title, NASTY.replace("\x01", "\ufffd"))
         self.assertEqual(list(self.root.iter(XHTML + "b")), [])
 
-    def test_curves_need_no_script(self):
+    def test_curves_are_drawn_without_script(self):
         charts = [figure for figure in self.root.iter(XHTML + "figure") if figure.get("class") == "chart"]
         self.assertEqual(len(charts), len(self.numbers["charts"]))
         for chart in charts:
@@ -96,7 +96,7 @@ class Page(unittest.TestCase):
     def test_mean_and_range_over_seeds(self):
         group = self.numbers["groups"].index("ppo.gamma 0.9")
         series = next(s for chart in self.numbers["charts"] for s in chart["series"] if s["group"] == group)
-        points = REWARD.reshape(SEEDS, ITERATIONS // 2, 2).mean(axis=2)  # two iterations make a point
+        points = REWARD.reshape(SEEDS, ITERATIONS // 2, 2).mean(axis=2)  # a point is the mean of two iterations
         for name, expected in (("mean", points.mean(axis=0)), ("low", points.min(axis=0)), ("high", points.max(axis=0))):
             self.assertEqual(len(series[name]), ITERATIONS // 2)
             np.testing.assert_allclose(series[name], expected, rtol=1e-4, atol=1e-6)

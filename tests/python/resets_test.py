@@ -1,5 +1,5 @@
-"""Episodes of the robot tasks start as Gymnasium's do: each number of qpos and qvel has the same distribution
-(two-sample Kolmogorov-Smirnov test), and they are not correlated. The draws are fixed, and so is the outcome.
+"""Tests that episodes of the robot tasks start as in Gymnasium: each number of qpos and qvel has the same distribution
+(two-sample Kolmogorov-Smirnov test), and the numbers are uncorrelated. The seeds are fixed, and so is the outcome.
 
     resets_test.py MODELS ROBOT_TASKS
 """
@@ -16,7 +16,7 @@ ROBOT_TASKS, MODELS = sys.argv.pop(), sys.argv.pop()
 COUNT = 1000
 TASKS = ["InvertedPendulum", "InvertedDoublePendulum", "Reacher", "Swimmer", "Hopper", "Walker2d", "HalfCheetah", "Ant",
          "Humanoid", "HumanoidStandup", "Pusher"]
-# Where a pair of positions is drawn until it lies in an area: its distance from the middle is compared too.
+# Pairs of positions that are drawn until they lie in an area. Their distance from the centre is compared too.
 PAIRS = {"Reacher": (2, 3), "Pusher": (7, 8)}
 
 

@@ -1,5 +1,6 @@
-"""Each argument of Gymnasium's robot environments, but for those of pictures, is an option with the same default and the
-same effect: with all of them changed, both give the same observations, rewards and ends from the same start.
+"""Tests that each argument of Gymnasium's robot environments, except those for rendering, is an option with the same
+default and the same effect: with all of them changed, both give the same observations, rewards and ends from the same
+initial state.
 
     robot_options_test.py MODELS ROBOT_TASKS
 """
@@ -17,11 +18,11 @@ import numpy as np
 
 ROBOT_TASKS, MODELS = sys.argv.pop(), sys.argv.pop()
 STEPS = 60
-# Pictures, an argument that Gymnasium ignores, and the model, whose file has another name here.
+# Arguments for rendering, one that Gymnasium ignores, and the model, whose file has another name in drl.
 OTHERS = {"xml_file", "default_camera_config", "kwargs", "uph_cost_weight"}
 NO_LIMIT = 1e30  # where Gymnasium's default is infinite
 PLACE = {"exclude_current_positions_from_observation": False}
-BODIES = {f"include_{seen}_in_observation": False for seen in ("cinert", "cvel", "qfrc_actuator", "cfrc_ext")}
+BODIES = {f"include_{part}_in_observation": False for part in ("cinert", "cvel", "qfrc_actuator", "cfrc_ext")}
 CHANGED = {
     "InvertedPendulum": {"reset_noise_scale": 0.2},
     "InvertedDoublePendulum": {"healthy_reward": 3.5, "reset_noise_scale": 0.2},
@@ -47,12 +48,12 @@ CHANGED = {
 }
 
 
-def asked(*words, numbers=b""):
+def robot_tasks(*words, numbers=b""):
     return subprocess.run([ROBOT_TASKS, MODELS, *words], check=True, input=numbers, stdout=subprocess.PIPE).stdout
 
 
 def as_options(arguments):
-    """A range is two options, its end `infinite` none."""
+    """Converts Gymnasium's arguments to options: a range becomes two options, and infinity becomes NO_LIMIT."""
     options = {}
     for name, value in arguments.items():
         if name.endswith("_range"):
@@ -69,13 +70,13 @@ class Options(unittest.TestCase):
             known = inspect.signature(type(gymnasium.make(f"{task}-v5").unwrapped)).parameters
             arguments = {name: parameter.default for name, parameter in known.items() if name not in OTHERS}
             self.assertEqual(set(arguments), {*changed, "frame_skip"}, task)
-            lines = [line.split() for line in asked("options", f"{task}-v5").decode().splitlines()]
+            lines = [line.split() for line in robot_tasks("options", f"{task}-v5").decode().splitlines()]
             found = {name: repr(float(value)) for name, value in lines if name not in OTHERS}
             self.assertEqual(found, as_options(arguments), task)
 
     @staticmethod
     def cases():
-        """All changed, and each of those that decide what is observed alone."""
+        """Yields all arguments changed at once, and each argument that affects the observation on its own."""
         for task, changed in CHANGED.items():
             yield task, changed
             for name in changed:
@@ -83,16 +84,16 @@ class Options(unittest.TestCase):
                     yield task, {name: False}
 
     @staticmethod
-    def slower_models(folder):
-        """Gymnasium's own, with another time step."""
+    def slower_models(directory):
+        """Writes Gymnasium's own models with another time step."""
         for task in CHANGED:
             default = inspect.signature(type(gymnasium.make(f"{task}-v5").unwrapped)).parameters["xml_file"].default
             model = xml.etree.ElementTree.parse(os.path.join(os.path.dirname(gymnasium.__file__), "envs/mujoco/assets",
                                                              default))
             for option in model.iter("option"):
                 option.set("timestep", str(1.5 * float(option.get("timestep"))))
-            model.write(f"{folder}/{task}.xml")
-            yield task, {"xml_file": f"{folder}/{task}.xml", "frame_skip": 3}
+            model.write(f"{directory}/{task}.xml")
+            yield task, {"xml_file": f"{directory}/{task}.xml", "frame_skip": 3}
 
     def test_effects(self):
         for task, changed in self.cases():
@@ -104,8 +105,8 @@ class Options(unittest.TestCase):
                 self.compare(task, {"frame_skip": frame_skip})
 
     def test_effects_of_another_model(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for task, changed in self.slower_models(folder):
+        with tempfile.TemporaryDirectory() as directory:
+            for task, changed in self.slower_models(directory):
                 self.compare(task, changed)
 
     def compare(self, task, changed):
@@ -117,7 +118,7 @@ class Options(unittest.TestCase):
         steps = map(env.step, actions)
         theirs = np.array([np.concatenate([obs, [reward, ended]]) for obs, reward, ended, *_ in steps])
         words = [f"{name}={value}" for name, value in as_options(changed).items()]
-        ours = np.frombuffer(asked("play", f"{task}-v5", *words, numbers=start.tobytes() + actions.tobytes()))
+        ours = np.frombuffer(robot_tasks("play", f"{task}-v5", *words, numbers=start.tobytes() + actions.tobytes()))
         np.testing.assert_allclose(ours.reshape(STEPS, -1), theirs, rtol=1e-12, atol=1e-12,
                                    err_msg=f"{task} {changed}")
 

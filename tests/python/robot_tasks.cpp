@@ -1,10 +1,9 @@
-// What resets_test.py and robot_options_test.py ask Gymnasium's robot tasks. Numbers are doubles, as they lie in
-// memory.
-//   robot_tasks MODELS resets TASK COUNT            writes qpos and qvel of COUNT starts
-//   robot_tasks MODELS options TASK                 prints the names of its options and their defaults
-//   robot_tasks MODELS play TASK [OPTION=VALUE...]  reads qpos and qvel of a start, then an action a step, and writes
-//   the
-//                                                   observation, the reward and whether the episode ends for each
+// Runs Gymnasium's robot tasks for resets_test.py and robot_options_test.py. Numbers are read and written as binary
+// doubles.
+//   robot_tasks MODELS resets TASK COUNT            writes qpos and qvel of COUNT initial states
+//   robot_tasks MODELS options TASK                 prints the task's options and their defaults
+//   robot_tasks MODELS play TASK [OPTION=VALUE...]  reads qpos and qvel of an initial state, then an action per step;
+//                                                   writes the observation, the reward and whether the episode ended
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -32,7 +31,7 @@ bool read(std::vector<double>& numbers) {
   return std::fread(numbers.data(), sizeof(double), numbers.size(), stdin) == numbers.size();
 }
 
-// A robot that starts where it is told, whatever the task draws, if it is told.
+// A robot whose forward() sets the state `start`, if there is one, whatever the task draws.
 struct StartedRobot : drl::MujocoRobot {
   using MujocoRobot::MujocoRobot;
   std::vector<double> start;  // [nq + nv] or empty
@@ -66,11 +65,12 @@ struct SetOption {
   }
 };
 
+// Executes the commands for one task.
 template <class Task>
-class Asked {
+class Commands {
  public:
-  // `settings`: OPTION=VALUE.
-  Asked(const std::string& models, const Words& settings)
+  // `settings` are words OPTION=VALUE.
+  Commands(const std::string& models, const Words& settings)
       : file_(text_of(settings, "xml_file", models + "/" + Task::model.file)),
         model_(drl::load_model(file_)),
         robot_(*model_, std::stoi(text_of(settings, "frame_skip", std::to_string(Task::model.frame_skip)))) {
@@ -133,15 +133,15 @@ class Asked {
   drl::robot::Params<Task> params_{};
 };
 
-// Whether this is the task that is asked.
+// Executes the command if it is for this task. Returns whether it was.
 template <template <class> class Definition>
-bool ask(const Words& words) {
+bool run_if_named(const Words& words) {
   using Task = Definition<StartedRobot>;
   if (words[2] != Task::name) return false;
-  Asked<Task> asked(words[0], {words.begin() + 3, words.end()});
-  if (words[1] == "resets") asked.resets(std::strtoull(words[3].c_str(), nullptr, 10));
-  if (words[1] == "options") asked.options();
-  if (words[1] == "play") asked.play();
+  Commands<Task> commands(words[0], {words.begin() + 3, words.end()});
+  if (words[1] == "resets") commands.resets(std::strtoull(words[3].c_str(), nullptr, 10));
+  if (words[1] == "options") commands.options();
+  if (words[1] == "play") commands.play();
   return true;
 }
 
@@ -150,8 +150,9 @@ bool ask(const Words& words) {
 int main(int count, char** words) {
   const Words all(words + 1, words + count);
   using namespace drl;
-  const bool known = ask<InvertedPendulum>(all) || ask<InvertedDoublePendulum>(all) || ask<Reacher>(all) ||
-                     ask<Swimmer>(all) || ask<Hopper>(all) || ask<Walker2d>(all) || ask<HalfCheetah>(all) ||
-                     ask<Ant>(all) || ask<Humanoid>(all) || ask<HumanoidStandup>(all) || ask<Pusher>(all);
+  const bool known = run_if_named<InvertedPendulum>(all) || run_if_named<InvertedDoublePendulum>(all) ||
+                     run_if_named<Reacher>(all) || run_if_named<Swimmer>(all) || run_if_named<Hopper>(all) ||
+                     run_if_named<Walker2d>(all) || run_if_named<HalfCheetah>(all) || run_if_named<Ant>(all) ||
+                     run_if_named<Humanoid>(all) || run_if_named<HumanoidStandup>(all) || run_if_named<Pusher>(all);
   return known ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-"""The folder that write_samples (the test's only argument) fills, for as long as the test runs."""
+"""Provides a directory of files written by write_samples, which is the test's only argument, until the test ends."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""TensorBoard's own reader reads the event files of a run that was resumed at iteration 6."""
+"""Tests that TensorBoard's own reader reads the event files of a run that was resumed at iteration 6."""
 
 import unittest
 

@@ -1,5 +1,5 @@
-// write_samples FOLDER: a checkpoint, a recording and the event files of a resumed run, for the readers in Python,
-// which state the same values once more.
+// write_samples DIRECTORY: writes a checkpoint, a recording and the event files of a resumed run. The Python tests read
+// them and contain the same values.
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -55,14 +55,15 @@ drl::IterationMetrics metrics_of(int64_t iteration, double reward) {
                       {"", "", "Episode/alive", 0.5 * static_cast<double>(iteration)}}};
 }
 
-// Iterations 1 to 10 with reward = iteration (none in the first); then resumed at 6, up to 12, with 100 + iteration.
-void write_events(const std::filesystem::path& folder) {
-  std::filesystem::create_directory(folder);
-  drl::EventWriter first(folder);
+// Writes iterations 1 to 10, where the reward is the iteration (NaN in the first). Then resumes at iteration 6 and
+// writes up to iteration 12, where the reward is 100 + iteration.
+void write_events(const std::filesystem::path& directory) {
+  std::filesystem::create_directory(directory);
+  drl::EventWriter first(directory);
   first.append_text("options", "num_envs = 512");
   for (int i = 1; i <= 10; ++i) first.append(metrics_of(i, i == 1 ? std::nan("") : i));
   first.flush();
-  drl::EventWriter second(folder, 6);
+  drl::EventWriter second(directory, 6);
   for (int i = 7; i <= 12; ++i) second.append(metrics_of(i, 100 + i));
   second.flush();
 }
@@ -70,8 +71,8 @@ void write_events(const std::filesystem::path& folder) {
 }  // namespace
 
 int main(int, char** argv) {
-  const std::filesystem::path folder = argv[1];
-  write_checkpoint(folder / "checkpoint.h5");
-  write_recording(folder / "recording.h5");
-  write_events(folder / "events");
+  const std::filesystem::path directory = argv[1];
+  write_checkpoint(directory / "checkpoint.h5");
+  write_recording(directory / "recording.h5");
+  write_events(directory / "events");
 }

@@ -8,8 +8,8 @@
 namespace drl {
 namespace {
 
-// A terminal as far as Console uses one: printable characters wrap and scroll; \n (with carriage return, as a tty adds
-// it), \r, cursor up (A), clear to the end of line (K) and of screen (J). Anything else is a failure.
+// A minimal terminal for Console: printable characters, which wrap and scroll; \n (with the carriage return that a tty
+// adds), \r, cursor up (A), clear to the end of the line (K) and of the screen (J). Anything else fails the test.
 class Screen {
  public:
   Screen(size_t columns, size_t rows) : columns_(columns), lines_(rows, std::string(columns, ' ')) {}
@@ -28,7 +28,7 @@ class Screen {
     }
   }
 
-  // Without trailing spaces.
+  // Returns a line without trailing spaces.
   std::string line(size_t row) const {
     const std::string& text = lines_.at(row);
     return text.substr(0, text.find_last_not_of(' ') + 1);
@@ -52,7 +52,7 @@ class Screen {
   size_t escape(const std::string& text, size_t i) {
     size_t number = 0;
     for (++i; std::isdigit(text.at(i)); ++i) number = 10 * number + static_cast<size_t>(text[i] - '0');
-    EXPECT_TRUE(number == 0 || text[i] == 'A') << "ESC[" << number << text[i] << " clears more than what follows";
+    EXPECT_TRUE(number == 0 || text[i] == 'A') << "ESC[" << number << text[i] << " clears more than the rest";
     switch (text[i]) {
       case 'A':
         row_ -= std::min(row_, std::max<size_t>(number, 1));
@@ -85,7 +85,7 @@ class Screen {
   std::vector<std::string> lines_;
 };
 
-// As the loop, an algorithm and a task declare them.
+// Metrics like those of the training loop, an algorithm and a task.
 IterationMetrics metrics_of(int64_t iteration, int64_t target = 150, double reward = 3.21, double length = 210) {
   return {iteration,
           target,
@@ -109,7 +109,7 @@ IterationMetrics metrics_of(int64_t iteration, int64_t target = 150, double rewa
            {"", "Episode/alive", "", 0.5, true, "", Format::number, Section::terms}}};
 }
 
-// A console on a screen, with a clock that the test sets.
+// A console that writes to a Screen, with a clock that the test sets.
 struct Rig {
   Rig(ConsoleMode mode, int columns = 80, int rows = 24)
       : screen(static_cast<size_t>(columns), static_cast<size_t>(rows)),
@@ -165,11 +165,11 @@ TEST(LiveConsole, ShowsTheNumbers) {
   EXPECT_EQ(rig.screen.count("Learning rate              0.001"), 1u);
 }
 
-TEST(LiveConsole, ScrollsOnlyWhatTheFirstBlockNeeds) {
+TEST(LiveConsole, ScrollsOnlyForTheFirstBlock) {
   Rig rig(ConsoleMode::live);
   for (int i = 0; i < 22; ++i) rig.screen.write("before\n");
   for (int i = 1; i <= 100; ++i) rig.update_at(i, metrics_of(i));
-  EXPECT_EQ(rig.screen.scrolled(), 9u);  // 22 lines, 10 of the block and the cursor's are 33 of 24
+  EXPECT_EQ(rig.screen.scrolled(), 9u);  // 22 lines + 10 lines of the block + the cursor's line - 24 rows
   EXPECT_EQ(rig.screen.count("before"), 13u);
   EXPECT_EQ(rig.screen.count("Learning iteration"), 1u);
 }
@@ -197,7 +197,7 @@ TEST(LiveConsole, RedrawsAtMostTenTimesASecond) {
   EXPECT_GE(redraws, 36);
 }
 
-TEST(LiveConsole, MessagesStandAboveTheBlock) {
+TEST(LiveConsole, PrintsMessagesAboveTheBlock) {
   Rig rig(ConsoleMode::live);
   rig.console.message("starting");
   for (int i = 1; i <= 9; ++i) {
@@ -213,10 +213,10 @@ TEST(LiveConsole, MessagesStandAboveTheBlock) {
   EXPECT_EQ(rig.screen.count("Learning iteration"), 1u);
 }
 
-TEST(LiveConsole, EndsWithTheWholeBlockInItsPlace) {
+TEST(LiveConsole, ReplacesTheLiveBlockByTheFullOneAtTheEnd) {
   Rig rig(ConsoleMode::live);
   rig.update_at(1, metrics_of(149));
-  rig.update_at(1.01, metrics_of(150));  // too soon to be drawn, but not lost
+  rig.update_at(1.01, metrics_of(150));  // too soon to be drawn, but shown at the end
   rig.console.finish();
   rig.show();
   EXPECT_EQ(rig.screen.line(0), std::string(80, '#'));
@@ -228,7 +228,7 @@ TEST(LiveConsole, EndsWithTheWholeBlockInItsPlace) {
   EXPECT_EQ(rig.screen.count("#####"), 1u);
 }
 
-TEST(LiveConsole, EtaIsTheMeanPaceOfThisProcess) {
+TEST(LiveConsole, ComputesTheEtaFromThisProcessesMeanPace) {
   Rig rig(ConsoleMode::live);
   rig.update_at(100, metrics_of(51));    // resumed at 50, 0.5 s for the first
   rig.update_at(119.5, metrics_of(60));  // 20 s for 10 iterations: 90 more take 180 s
@@ -246,7 +246,7 @@ TEST(LinesConsole, PrintsOneLineASecond) {
       "iteration  17/150  reward    3.21  length    210  1.20 M steps/s  kl     0.011  lr     0.001  ETA 0:00:20\n");
 }
 
-TEST(LinesConsole, EndsWithTheWholeBlock) {
+TEST(LinesConsole, EndsWithTheFullBlock) {
   Rig rig(ConsoleMode::lines);
   rig.console.message("saved checkpoint");
   rig.console.update(metrics_of(150));

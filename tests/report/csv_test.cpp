@@ -12,7 +12,7 @@
 namespace drl {
 namespace {
 
-// iteration, 100 * iteration steps, and numbers that differ from column to column.
+// Metrics with 100 steps per iteration and a different number in each column.
 IterationMetrics metrics_of(int64_t iteration) {
   return {iteration,
           150,
@@ -43,7 +43,7 @@ void append(CsvWriter& csv, int first, int last) {
   for (int i = first; i <= last; ++i) csv.append(metrics_of(i));
 }
 
-TEST(Csv, WritesOneRowAnIterationWhenFlushed) {
+TEST(Csv, WritesOneRowPerIterationWhenFlushed) {
   const TempFolder folder;
   CsvWriter csv(folder / "metrics.csv", metrics_of(0));
   append(csv, 1, 2);
@@ -65,13 +65,13 @@ TEST(Csv, NegativeNanIsNan) {
   EXPECT_EQ(slurp(folder / "metrics.csv"), "iteration,env_steps,x\n1,2,nan\n");
 }
 
-TEST(Csv, NamesThatWouldBreakARowAreRefused) {
+TEST(Csv, RefusesNamesThatWouldBreakARow) {
   const TempFolder folder;
   for (const char* name : {"a,b", "a\"b", "a\nb"})
     EXPECT_THROW(CsvWriter(folder / "metrics.csv", {1, 1, 2, {{name, "", "", 0}}}), std::exception) << name;
 }
 
-TEST(Csv, ResumeCutsLaterRows) {
+TEST(Csv, ResumeRemovesLaterRows) {
   const TempFolder folder;
   spill(folder / "metrics.csv", kHeader + rows(1, 12));
   CsvWriter csv(folder / "metrics.csv", metrics_of(0), 9);
@@ -81,7 +81,7 @@ TEST(Csv, ResumeCutsLaterRows) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"metrics.csv"});
 }
 
-TEST(Csv, ResumeCutsAnUnfinishedRow) {
+TEST(Csv, ResumeRemovesAnUnfinishedRow) {
   const TempFolder folder;
   const std::string whole = kHeader + rows(1, 10);
   for (size_t missing = 1; missing <= row_of(10).size(); ++missing) {
@@ -91,13 +91,13 @@ TEST(Csv, ResumeCutsAnUnfinishedRow) {
   }
 }
 
-TEST(Csv, ResumeWithoutFileStartsOne) {
+TEST(Csv, ResumeCreatesAMissingFile) {
   const TempFolder folder;
   CsvWriter csv(folder / "metrics.csv", metrics_of(0), 9);
   EXPECT_EQ(slurp(folder / "metrics.csv"), kHeader);
 }
 
-TEST(Csv, StartReplacesAnOlderFile) {
+TEST(Csv, ANewRunReplacesAnOlderFile) {
   const TempFolder folder;
   spill(folder / "metrics.csv", kHeader + rows(1, 12));
   CsvWriter csv(folder / "metrics.csv", metrics_of(0));
@@ -113,7 +113,7 @@ TEST(Csv, ResumeRefusesOtherColumnsAndOtherFiles) {
   }
 }
 
-// Files may grow to `bytes` only, as on a full disk, while this lives.
+// Limits the size of files to `bytes` during its lifetime, like a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
@@ -131,7 +131,7 @@ class FullDisk {
   rlimit before_;
 };
 
-TEST(Csv, FullDiskKeepsWholeRowsAndLosesNone) {
+TEST(Csv, AFullDiskLosesNoRows) {
   const TempFolder folder;
   CsvWriter csv(folder / "metrics.csv", metrics_of(0));
   append(csv, 1, 5);

@@ -7,7 +7,7 @@
 namespace drl {
 namespace {
 
-TEST(Format, Numbers) {
+TEST(Format, FormatsNumbersAndTimes) {
   EXPECT_EQ(human_number(0.0123456), "0.01235");
   EXPECT_EQ(human_number(-200), "-200");
   EXPECT_EQ(human_number(-std::nan("")), "-");

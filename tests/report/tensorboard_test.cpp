@@ -1,4 +1,4 @@
-// Bytes by hand; tests/python lets TensorBoard's own reader open such files.
+// Compares bytes with hand-written ones. tests/python reads such files with TensorBoard's own reader.
 #include "report/tensorboard.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,8 @@ uint32_t masked(std::string_view bytes) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
-// The messages of a TFRecord file: uint64 length, uint32 masked CRC of it, message, uint32 masked CRC of that.
+// Returns the messages of a TFRecord file. A record is a uint64 length, its masked CRC (uint32), the message, and its
+// masked CRC (uint32).
 std::vector<std::string> records(const std::string& file) {
   std::vector<std::string> messages;
   for (size_t at = 0; at < file.size();) {
@@ -54,7 +55,7 @@ TEST(EventWriter, BeginsWithTheVersionAndKeepsEventsUntilFlush) {
   EXPECT_EQ(records(slurp(folder / name)).size(), 2u);
 }
 
-TEST(EventWriter, ResumeIsASessionStartAtTheNextStep) {
+TEST(EventWriter, ResumeWritesASessionStartAtTheNextStep) {
   const TempFolder folder;
   EventWriter writer(folder.path(), 299, time_1000);
   const std::vector<std::string> events = records(slurp(folder / folder.names()[0]));
@@ -64,7 +65,7 @@ TEST(EventWriter, ResumeIsASessionStartAtTheNextStep) {
                            "\x3a\x02\x08\x01");  // step 300 = 0xac 0x02; session_log { START }
 }
 
-TEST(EventWriter, NextFileSortsLast) {
+TEST(EventWriter, TheNextFileSortsLast) {
   const TempFolder folder;
   for (int i = 0; i < 3; ++i) EventWriter(folder.path(), std::nullopt, time_1000);
   const std::vector<std::string> names = folder.names();
@@ -72,7 +73,7 @@ TEST(EventWriter, NextFileSortsLast) {
   EXPECT_TRUE(names[2].starts_with("events.out.tfevents.0000001002.")) << names[2];
 }
 
-TEST(EventWriter, LeavesOutNanAndWhatHasNoTag) {
+TEST(EventWriter, LeavesOutNansAndMetricsWithoutTag) {
   const TempFolder folder;
   EventWriter writer(folder.path(), std::nullopt, time_1000);
   writer.append({.iteration = 1,

@@ -3,16 +3,16 @@
 
     tests/python/venv build/py tests/robots/gymnasium_record.py tests/robots/recordings [TASK...]
 
-One text file a task. Numbers are written so that they read back exactly. The environment is stepped to its step limit
-whatever it says of its end, and each step is told as it is. Lines:
+Writes one text file per task. Numbers are written so that they can be read back exactly. Environments are always
+stepped to the step limit, also after their episode ended. The lines are:
     episode SEED AMPLITUDE
-    start QPOS... QVEL...                the state in which it begins
-    obs STEP OBS...                      what is observed after that step, 0: after the reset
-    terms NAME...                        parts of the reward
+    start QPOS... QVEL...                the initial state
+    obs STEP OBS...                      the observation after that step; 0: after the reset
+    terms NAME...                        the names of the reward's terms
     step STEP HASH REWARD OBS TERMINATED TRUNCATED TERMS...
-HASH is of MuJoCo's integration state after each of the steps so far (state_hash), OBS the sum of all numbers observed,
-each times weight(k). The actions are action(), the numbers of a float32 in float64: numpy would compute a float32's
-squares in float32.
+HASH is a hash of MuJoCo's integration states up to this step (state_hash), and OBS is the sum of all observed numbers,
+each times weight(k). Actions are those of action(): float32 numbers stored as float64, because numpy would compute the
+squares of float32 numbers in float32.
 """
 
 import sys
@@ -26,12 +26,12 @@ assert gymnasium.__version__ == "1.4.0" and mujoco.__version__ == "3.5.0"
 
 TASKS = ["InvertedPendulum-v5", "InvertedDoublePendulum-v5", "Reacher-v5", "Swimmer-v5", "Hopper-v5", "Walker2d-v5",
          "HalfCheetah-v5", "Ant-v5", "Humanoid-v5", "HumanoidStandup-v5", "Pusher-v5"]
-EPISODES = [(0, 1.0), (1, 0.25)]  # seed, and the share of the bounds that actions keep to
+EPISODES = [(0, 1.0), (1, 0.25)]  # seed, and the fraction of the bounds that actions use
 STEPS = {1, 2, 3, 5, 10, 20, 30, 50, 70, 100, 150, 200, 300, 400, 500, 600, 700, 800, 900, 1000}
 
 
-def share(n):
-    """Some number in [-1, 1), of 24 bits: the n-th."""
+def pseudo_random(n):
+    """Returns the n-th number of a pseudo-random sequence in [-1, 1) with 24 bits."""
     x = n * 0x9E3779B1 & 0xFFFFFFFF
     x = (x ^ x >> 15) * 0x85EBCA77 & 0xFFFFFFFF
     x = (x ^ x >> 13) * 0xC2B2AE3D & 0xFFFFFFFF
@@ -39,13 +39,13 @@ def share(n):
 
 
 def action(seed, step, high, amplitude):
-    """[nu], of float32 numbers: step counts from 1, high [nu] is the bounds'."""
-    n = [share((seed * 1000003 + step) * len(high) + k) for k in range(len(high))]
+    """Returns the action [nu] of a step, which counts from 1. high [nu] is the upper bound of actions."""
+    n = [pseudo_random((seed * 1000003 + step) * len(high) + k) for k in range(len(high))]
     return (np.float32(n) * (np.float32(amplitude) * high)).astype(np.float64)
 
 
 def weight(k):
-    return share(k + 1)
+    return pseudo_random(k + 1)
 
 
 def state_hash(before, model, data):
@@ -81,8 +81,8 @@ def record(name):
                 lines.append("terms " + " ".join(terms))
             digest = state_hash(digest, env.model, env.data)
             if t in STEPS or t == limit:
-                seen = sum(weight(k) * float(x) for k, x in enumerate(obs))
-                lines.append(f"step {t} {digest:016x} {float(reward)!r} {seen!r} {int(terminated)} {int(truncated)} "
+                obs_sum = sum(weight(k) * float(x) for k, x in enumerate(obs))
+                lines.append(f"step {t} {digest:016x} {float(reward)!r} {obs_sum!r} {int(terminated)} {int(truncated)} "
                              + numbers(terms.values()))
             if seed == 0 and t == 30:
                 lines.append(f"obs {t} {numbers(obs)}")

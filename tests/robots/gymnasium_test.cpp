@@ -1,5 +1,5 @@
-// Our robots against episodes that Gymnasium itself ran with its own models (gymnasium_record.py, recordings/): stepped
-// by themselves for whole episodes, their state has the same bits.
+// Replays episodes that were recorded in Gymnasium with Gymnasium's own models (gymnasium_record.py, recordings/). The
+// robots' states stay bit-identical for whole episodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 
 struct Row {
   std::string hash;
-  double reward = 0, seen = 0;
+  double reward = 0, obs_sum = 0;
   bool terminated = false, truncated = false;
   std::vector<double> terms;
 };
@@ -38,8 +38,8 @@ struct Episode {
   int seed = 0;
   float amplitude = 0;
   std::vector<double> start;               // [nq + nv]
-  std::map<int, std::vector<double>> obs;  // of some steps
-  std::map<int, Row> rows;                 // of some steps, from 1 on
+  std::map<int, std::vector<double>> obs;  // by step, for some steps
+  std::map<int, Row> rows;                 // by step, for some steps from 1 on
   std::vector<std::string> terms;          // names of Row::terms
 };
 
@@ -69,7 +69,7 @@ std::vector<Episode> recorded(const std::string& task) {
     } else if (kind == "step") {
       line >> step;
       Row& row = episodes.back().rows[step];
-      line >> row.hash >> row.reward >> row.seen >> row.terminated >> row.truncated;
+      line >> row.hash >> row.reward >> row.obs_sum >> row.terminated >> row.truncated;
       EXPECT_FALSE(line.fail()) << text;
       row.terms = read_numbers(line);
       EXPECT_EQ(row.terms.size(), episodes.back().terms.size()) << text;
@@ -79,8 +79,8 @@ std::vector<Episode> recorded(const std::string& task) {
   return episodes;
 }
 
-// As in gymnasium_record.py.
-double share(uint32_t n) {
+// These functions are those of gymnasium_record.py.
+double pseudo_random(uint32_t n) {
   uint32_t x = n * 0x9E3779B1u;
   x = (x ^ x >> 15) * 0x85EBCA77u;
   x = (x ^ x >> 13) * 0xC2B2AE3Du;
@@ -98,7 +98,7 @@ std::string hex(uint64_t number) {
   return text;
 }
 
-// A robot that begins as the recording does, whatever the task draws.
+// A robot whose forward() sets the recording's initial state, whatever the task draws.
 struct RecordedRobot : MujocoRobot {
   RecordedRobot(const mjModel& model, int frame_skip, const std::vector<double>& start)
       : MujocoRobot(model, frame_skip), start_(start) {}
@@ -126,7 +126,7 @@ struct Replay {
   }
 
   void run() {
-    ASSERT_TRUE(episode.rows.contains(Task::step_limit)) << "the recording is not whole";
+    ASSERT_TRUE(episode.rows.contains(Task::step_limit)) << "the recording is incomplete";
     robot::create<Task>(state, robot, draws, parts, params);
     robot::reset<Task>(state, robot, draws, parts, params);
     uint64_t hash = state_hash(0xCBF29CE484222325u, robot);
@@ -148,7 +148,7 @@ struct Replay {
     const auto high = Task::action.space().high;
     for (uint32_t k = 0; k < high.size(); ++k) {
       const auto n = static_cast<uint32_t>(episode.seed * 1000003 + step) * static_cast<uint32_t>(high.size()) + k;
-      controls[k] = static_cast<double>(static_cast<float>(share(n)) * (episode.amplitude * high[k]));
+      controls[k] = static_cast<double>(static_cast<float>(pseudo_random(n)) * (episode.amplitude * high[k]));
     }
     return robot::step<Task>(state, robot, &controls[0], draws, parts, params);
   }
@@ -160,7 +160,7 @@ struct Replay {
   template <class Result>
   void expect(const Row& row, int step, const Result& result, uint64_t hash) {
     const std::string when = "episode " + std::to_string(episode.seed) + ", step " + std::to_string(step);
-    ASSERT_EQ(hex(hash), row.hash) << when << ": state of this step or of one since the row before";
+    ASSERT_EQ(hex(hash), row.hash) << when << ": this state, or one since the previous row, differs";
     EXPECT_NEAR(result.reward, row.reward, 1e-12 * (1 + std::abs(row.reward))) << when;
     EXPECT_EQ(result.terminated, row.terminated) << when;
     EXPECT_EQ(result.truncated, row.truncated) << when;
@@ -171,10 +171,10 @@ struct Replay {
                   1e-12 * (1 + std::abs(row.terms[k])))
           << episode.terms[k] << ", " << when;
     }
-    double seen = 0, size = 1;
+    double obs_sum = 0, size = 1;
     const std::vector<double> obs = observed();
-    for (uint32_t k = 0; k < obs.size(); ++k) seen += share(k + 1) * obs[k], size += std::abs(obs[k]);
-    EXPECT_NEAR(seen, row.seen, 1e-12 * size) << when;
+    for (uint32_t k = 0; k < obs.size(); ++k) obs_sum += pseudo_random(k + 1) * obs[k], size += std::abs(obs[k]);
+    EXPECT_NEAR(obs_sum, row.obs_sum, 1e-12 * size) << when;
   }
   void expect_obs(int step) {
     const auto theirs = episode.obs.find(step);

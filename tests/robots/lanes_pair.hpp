@@ -1,5 +1,5 @@
-// Robots' tasks on physics in lanes, in double, against the same tasks on libmujoco, solved to the end. Behind the
-// headers of their physics, before those of the tasks.
+// Compares robots' tasks in lanes, in double, with the same tasks on libmujoco, whose solver runs to convergence.
+// Include this header after those of the compiled physics and before those of the tasks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kSeed = 11;
 
-// |a - b| relative to 1 + |b|.
+// Expects |a - b| <= 1e-9 (1 + |b|).
 void expect_same(double a, double b, const char* what, int k) {
   ASSERT_LE(std::abs(a - b), 1e-9 * (1 + std::abs(b))) << what << " " << k << ": " << a << " and " << b;
 }
@@ -21,7 +21,7 @@ void expect_same(const double* a, const double* b, int n, const char* what) {
   for (int k = 0; k < n; ++k) ASSERT_NO_FATAL_FAILURE(expect_same(a[k], b[k], what, k));
 }
 
-// The numbers of a State.
+// Returns the numbers of a State.
 template <class S>
 std::vector<double> numbers_of(S& state) {
   std::vector<double> numbers;
@@ -31,7 +31,7 @@ std::vector<double> numbers_of(S& state) {
   return numbers;
 }
 
-// An environment of each kind.
+// One environment on libmujoco and one in lanes, which take the same steps.
 template <template <class> class Task>
 class Pair {
  public:
@@ -62,7 +62,7 @@ class Pair {
     expect_same_observation(scratch, step);
   }
 
-  // From the reference's state; whether the episode goes on.
+  // Takes a step in both environments from the reference's state. Returns whether the episode continues.
   bool step(uint64_t step) {
     set_lanes();
     double action[Reference::action.size];
@@ -90,7 +90,7 @@ class Pair {
     ASSERT_NO_FATAL_FAILURE(expect_same(actual.reward, expected.reward, "reward", 0));
     ASSERT_NO_FATAL_FAILURE(expect_same(actual.terms, expected.terms, reward_term_count<Reference>(), "term"));
     ASSERT_NO_FATAL_FAILURE(expect_same(actual.metrics, expected.metrics, metric_count<Reference>(), "metric"));
-    ASSERT_EQ(actual.metrics[metric_count<Reference>()], 0) << "not solved";
+    ASSERT_EQ(actual.metrics[metric_count<Reference>()], 0) << "solutions that did not converge";
     ASSERT_EQ(actual.terminated, expected.terminated);
     for (int k = 0; k < end_count<Reference>(); ++k) ASSERT_EQ(actual.ends[k], expected.ends[k]);
     ASSERT_EQ(scratch.robot.lacking(), nullptr);
@@ -107,9 +107,9 @@ class Pair {
       physics.warm_start[k] = all[static_cast<size_t>(mj_stateSize(model_.get(), mjSTATE_WARMSTART - 1) + k)];
     }
     physics.time = robot_->time();
-    const std::vector<double> own = numbers_of(state_);
+    const std::vector<double> task_state = numbers_of(state_);
     size_t at = 0;
-    auto number = [&](auto& x) { x = own[at++]; };
+    auto number = [&](auto& x) { x = task_state[at++]; };
     auto member = [&](const char*, auto& m) { each_number(m, number); };
     lanes_.task.describe(member);
   }
@@ -120,8 +120,8 @@ class Pair {
     for (int k = 0; k < robot_->nv(); ++k)
       ASSERT_NO_FATAL_FAILURE(expect_same(physics.qvel[k], robot_->qvel(k), "qvel", k));
     ASSERT_NO_FATAL_FAILURE(expect_same(physics.time, robot_->time(), "time", 0));
-    const std::vector<double> own = numbers_of(lanes_.task), expected = numbers_of(state_);
-    expect_same(own.data(), expected.data(), static_cast<int>(own.size()), "state");
+    const std::vector<double> actual = numbers_of(lanes_.task), expected = numbers_of(state_);
+    expect_same(actual.data(), expected.data(), static_cast<int>(actual.size()), "state");
   }
   void expect_same_observation(const Scratch<Lanes>& scratch, uint64_t step) {
     double actual[kObs], expected[kObs];
@@ -131,10 +131,10 @@ class Pair {
     ASSERT_NO_FATAL_FAILURE(expect_same(actual, expected, kObs, "observation"));
     constexpr int kCriticObs = critic_obs_dim_of<Reference>();
     if constexpr (kCriticObs > 0) {
-      double critic[kCriticObs], its[kCriticObs];
-      robot::observe_critic<Reference>(state_, *robot_, parts_, params_, &its[0]);
-      task::observe_critic<Lanes, double>(lanes_, scratch, lanes_params_, critic);
-      expect_same(critic, its, kCriticObs, "the critic's");
+      double actual_critic[kCriticObs], expected_critic[kCriticObs];
+      robot::observe_critic<Reference>(state_, *robot_, parts_, params_, &expected_critic[0]);
+      task::observe_critic<Lanes, double>(lanes_, scratch, lanes_params_, actual_critic);
+      expect_same(actual_critic, expected_critic, kCriticObs, "critic observation");
     }
   }
 
@@ -154,9 +154,9 @@ void expect_equal_steps() {
   int age = 0;
   ASSERT_NO_FATAL_FAILURE(pair.reset(0));
   for (uint64_t step = 1; step <= 3000; ++step) {
-    const bool goes_on = pair.step(step);
-    ASSERT_FALSE(testing::Test::HasFatalFailure()) << "at step " << step << ", of age " << age;
-    if (++age < 200 && goes_on) continue;
+    const bool continues = pair.step(step);
+    ASSERT_FALSE(testing::Test::HasFatalFailure()) << "at step " << step << ", age " << age;
+    if (++age < 200 && continues) continue;
     ASSERT_NO_FATAL_FAILURE(pair.reset(step)) << "reset at step " << step;
     age = 0;
   }

@@ -1,12 +1,12 @@
-// Robots in lanes: one that does what a task can, and one that asks for what is not compiled.
+// Robots for tests in lanes: Carrier uses nearly everything that a robot's task can define; Toucher uses a function
+// that lanes do not provide.
 #pragma once
 
 #include "drl/robot.hpp"
 
 namespace drl {
 
-// A pole on a cart, which it carries from one end of the rail to the other. An action of 1 is an error that lets
-// it diverge.
+// A cart that carries a pole from one end of the rail to the other. An action of 1 makes it diverge.
 template <class R>
 struct Carrier {
   using F = typename R::F;
@@ -24,7 +24,7 @@ struct Carrier {
     Scalar<F> far = 1;
     template <class V>
     void describe(V& v) {
-      v("far", far, "how far it shall go", at_least(0), unit("m"));
+      v("far", far, "distance to the goal", at_least(0), unit("m"));
     }
   };
   struct Parts {
@@ -37,8 +37,8 @@ struct Carrier {
     }
   };
   struct State {
-    F goal, seen;  // m
-    Int<F> steps;  // of its lifetime
+    F goal, seen;  // m; `seen` is the pole's position after the last step
+    Int<F> steps;  // in the environment's lifetime
     template <class V>
     void describe(V& visit) {
       visit("goal", goal), visit("seen", seen), visit("steps", steps);
@@ -56,8 +56,8 @@ struct Carrier {
   }
   static Step<F, 2, 1, 1> step(State& s, R& robot, const F* action, Draws<F>& draws, const Parts& parts,
                                const Params&) {
-    const Mask<F> is_wrong = action[0] == F(1);
-    robot.set_qvel(parts.slider.qvel, math::select(is_wrong, F(1e11), robot.qvel(parts.slider)));
+    const Mask<F> explodes = action[0] == F(1);
+    robot.set_qvel(parts.slider.qvel, math::select(explodes, F(1e11), robot.qvel(parts.slider)));
     const F control = action[0] + F(0.1) * draws.uniform(F(-1), F(1));
     robot.advance(&control);
     s.steps = s.steps + Int<F>(1);

@@ -1,4 +1,4 @@
-// Our tasks and one of these tests.
+// Compares robots in lanes with libmujoco: drl's tasks, and one task of these tests.
 #include "physics/ant.hpp"
 #include "physics/half_cheetah.hpp"
 #include "physics/hopper.hpp"
@@ -9,7 +9,7 @@
 #include "physics/reacher.hpp"
 #include "physics/swimmer.hpp"
 #include "physics/walker2d.hpp"
-// Behind them.
+// These must follow the headers of the physics.
 #include "lanes_pair.hpp"
 #include "lanes_robots.hpp"
 #include "robots/ant.hpp"
@@ -26,21 +26,21 @@
 namespace drl {
 namespace {
 
-TEST(InLanes, InvertedPendulumIsLibmujocos) { expect_equal_steps<InvertedPendulum>(); }
-TEST(InLanes, InvertedDoublePendulumIsLibmujocos) { expect_equal_steps<InvertedDoublePendulum>(); }
-TEST(InLanes, ReacherIsLibmujocos) { expect_equal_steps<Reacher>(); }
-TEST(InLanes, SwimmerIsLibmujocos) { expect_equal_steps<Swimmer>(); }
-TEST(InLanes, HalfCheetahIsLibmujocos) { expect_equal_steps<HalfCheetah>(); }
-TEST(InLanes, Walker2dIsLibmujocos) { expect_equal_steps<Walker2d>(); }
-TEST(InLanes, AntIsLibmujocos) { expect_equal_steps<Ant>(); }
-TEST(InLanes, HopperIsLibmujocos) { expect_equal_steps<Hopper>(); }
-TEST(InLanes, HumanoidIsLibmujocos) { expect_equal_steps<Humanoid>(); }
-TEST(InLanes, HumanoidStandupIsLibmujocos) { expect_equal_steps<HumanoidStandup>(); }
-// That remembers, looks ahead, tells a critic, and asks for parts by name.
-TEST(InLanes, CarrierIsLibmujocos) { expect_equal_steps<Carrier>(); }
+TEST(InLanes, InvertedPendulumAgreesWithMujoco) { expect_equal_steps<InvertedPendulum>(); }
+TEST(InLanes, InvertedDoublePendulumAgreesWithMujoco) { expect_equal_steps<InvertedDoublePendulum>(); }
+TEST(InLanes, ReacherAgreesWithMujoco) { expect_equal_steps<Reacher>(); }
+TEST(InLanes, SwimmerAgreesWithMujoco) { expect_equal_steps<Swimmer>(); }
+TEST(InLanes, HalfCheetahAgreesWithMujoco) { expect_equal_steps<HalfCheetah>(); }
+TEST(InLanes, Walker2dAgreesWithMujoco) { expect_equal_steps<Walker2d>(); }
+TEST(InLanes, AntAgreesWithMujoco) { expect_equal_steps<Ant>(); }
+TEST(InLanes, HopperAgreesWithMujoco) { expect_equal_steps<Hopper>(); }
+TEST(InLanes, HumanoidAgreesWithMujoco) { expect_equal_steps<Humanoid>(); }
+TEST(InLanes, HumanoidStandupAgreesWithMujoco) { expect_equal_steps<HumanoidStandup>(); }
+// Carrier has a State, calls forward(), has critic observations, and finds parts by name.
+TEST(InLanes, CarrierAgreesWithMujoco) { expect_equal_steps<Carrier>(); }
 
-// What libmujoco calls diverged, numbers above 1e10, is lost although it is finite.
-TEST(InLanes, NumbersThatAreTooLargeAreLost) {
+// Like libmujoco, lanes treat an environment with numbers above 1e10 as diverged, although they are finite.
+TEST(InLanes, EnvironmentsWithTooLargeNumbersAreLost) {
   using Lanes = PhysicsTask<HalfCheetah>::Of<double>;
   for (const double speed : {1e9, 2e10}) {
     Lanes::State state{};

@@ -4,30 +4,30 @@
     python3 -m venv mjlab && mjlab/bin/pip install mjlab==1.6.0
     mjlab/bin/python tests/robots/mjlab_record.py tests/robots/recordings [ROBOT...]
 
-Two files a robot. ROBOT_model.json: the fields of the compiled model that decide its physics, by name.
-ROBOT-Velocity-Flat.txt: episodes of a few steps. Numbers are float32, in 7 digits. Lines:
-    terms NAME...                          terms of the reward
-    episode                                an environment begins
-    bias ANGLE... / com X Y Z              its encoders' error [nu], rad; shift of its centre of mass, m
-    reset QPOS... QVEL...                  its first state
-    contacts FOUND... FORCE...             of each foot on the floor, then, of the G1, of the robot with itself: whether
-                                           there is one, and its force, N; in that state
+Writes two files per robot. ROBOT_model.json has the fields of the compiled model that affect the physics, by name.
+ROBOT-Velocity-Flat.txt has short episodes. Numbers are float32 with 7 digits. The lines are:
+    terms NAME...                          the names of the reward's terms
+    episode                                starts an episode of another environment
+    bias ANGLE... / com X Y Z              encoder errors [nu], rad; offset of the centre of mass, m
+    reset QPOS... QVEL...                  the initial state
+    contacts FOUND... FORCE...             contacts in that state, of each foot with the floor and, for the G1, of the
+                                           robot with itself: whether there is a contact, and its force in N
     step ACTION...
-    substep FOUND... FORCE...              the same after each of the four time steps; those of a time step's beginning
-    targets ANGLE...                       what its motors aim at, rad
-    before QPOS... QVEL...                 the state in which the last time step began
-    after QPOS... QVEL...                  the state in which it ended
-    rewards X...                           each term, without its weight
+    substep FOUND... FORCE...              contacts after each of the four time steps, computed at the time step's start
+    targets ANGLE...                       target angles of the motors, rad
+    before QPOS... QVEL...                 the state at the start of the last time step
+    after QPOS... QVEL...                  the state at the end of the last time step
+    rewards X...                           the reward's terms without weights
     ends FELL_OVER
-    pushed QVEL...                         where a push has changed the velocities
-    command X Y YAW                        while all that was measured
-    contacts FOUND... FORCE...             in the state after it
-    critic X...                            what the critic sees then, whose command is the next one
-    heading TARGET                         of a command that keeps a heading, rad
-    metrics X Y ACC                        |command - velocity| along the plane and of the yaw, in the state after it;
-                                           mean second difference of the actions
-A term that mjlab leaves out, as its weight is 0, is computed all the same. What its sensors have found on the floor is
-read anew for observations: mjlab does so in each step in which any environment of a batch begins an episode.
+    pushed QVEL...                         the velocities after a push, if there was one
+    command X Y YAW                        the command during this step
+    contacts FOUND... FORCE...             contacts in the state after the step
+    critic X...                            the critic's observation in that state, which contains the next command
+    heading TARGET                         the target heading in rad, if the command keeps a heading
+    metrics X Y ACC                        |command - velocity| in the plane and of the yaw, in the state after the
+                                           step; mean second difference of the actions
+Terms with weight 0 are computed too, although mjlab omits them. The contact sensors of the feet are read again for
+observations; mjlab does this in every step in which any environment of the batch starts an episode.
 """
 
 import json
@@ -52,9 +52,9 @@ def plain(value):
 
 
 def model_fields(m):
-    """What decides the physics: {kind: {name: {field: numbers}}}."""
+    """Returns the fields that affect the physics: {kind: {name: {field: numbers}}}."""
     name = lambda kind, k: mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{kind}"), k).split("/")[-1]
-    first = lambda value: np.atleast_1d(value).flat[0]  # of a polynomial, whose other coefficients are 0
+    first = lambda value: np.atleast_1d(value).flat[0]  # of a polynomial whose higher coefficients are 0
     fields = {"opt": {"opt": {f: plain(getattr(m.opt, f)) for f in (
         "timestep", "impratio", "tolerance", "ls_tolerance", "iterations", "ls_iterations", "ccd_iterations",
         "integrator", "cone", "solver", "jacobian", "gravity", "disableflags", "enableflags")}}}
@@ -96,11 +96,11 @@ class Recorder:
         self.weights = {name: term.weight for name, term in cfg.rewards.items()}
         for term in cfg.rewards.values():
             term.weight = term.weight or 1.0
-        # Every push and every new command is due within the recorded steps.
+        # Pushes and new commands occur within the recorded steps.
         cfg.events["push_robot"].interval_range_s = (0.1, 0.3)
         cfg.commands["twist"].resampling_time_range = (0.15, 0.4)
         cfg.commands["twist"].rel_standing_envs = 0.2
-        # Headings that are near enough to be turned to slowly.
+        # Headings are close enough that the command turns slowly.
         cfg.commands["twist"].rel_heading_envs, cfg.commands["twist"].ranges.heading = 0.7, (-1.0, 1.0)
         cfg.events["reset_base"].params["pose_range"]["yaw"] = (-0.5, 0.5)
         self.env = ManagerBasedRlEnv(cfg, device="cpu")
@@ -108,7 +108,7 @@ class Recorder:
         self.twist = self.env.command_manager.get_term("twist")
 
     def write(self, word, rows):
-        """A line for each environment that goes on: a row of numbers."""
+        """Appends a line with a row of numbers for each environment whose episode continues."""
         rows = torch.as_tensor(rows).float().reshape(len(self.lines), -1)
         for i in self.going:
             self.lines[i].append(" ".join([word, *(f"{x:.7g}" for x in rows[i].tolist())]))
@@ -125,7 +125,7 @@ class Recorder:
             found.append(own.found), force.append(own.force.flatten(1))
         return torch.cat(found + force, dim=1)
 
-    def observe_anew(self):
+    def refresh_contacts(self):
         self.env.scene["feet_ground_contact"]._invalidate_cache()
 
     def run(self, actions, tilted):
@@ -156,7 +156,7 @@ class Recorder:
                     if not torch.equal(data.qvel[i], self.after[i, nq:]):
                         self.lines[i].append(" ".join(["pushed", *(f"{x:.7g}" for x in data.qvel[i].tolist())]))
             forward()
-            self.observe_anew()
+            self.refresh_contacts()
 
         env.sim.step, env.sim.forward, env.reward_manager.compute = recorded_step, recorded_forward, recorded_rewards
         update = self.twist._update_metrics
@@ -169,7 +169,7 @@ class Recorder:
             errors = [self.twist.metrics[name] * steps for name in ("error_vel_xy", "error_vel_yaw")]
             self.write("metrics", torch.stack([*errors, mean_action_acc(env)], dim=1))
 
-        if tilted:  # some begin so far off the vertical that they fall over
+        if tilted:  # these environments start so tilted that they fall over
             reset = env.event_manager.apply
 
             def tilted_reset(mode, **arguments):
@@ -211,9 +211,10 @@ class Recorder:
 
 
 def gait(robot, joints):
-    """Actions [3, joints] at step t: legs that swing in turn, and noise, with which the second one reaches its limits."""
+    """Returns a function of the step t that gives actions [3, joints]: the two groups of legs swing in turn, with
+    noise. The noise of the second environment is large enough to reach joint limits."""
     random = np.random.default_rng(7)
-    lift = np.zeros((2, joints))  # of the two groups of legs
+    lift = np.zeros((2, joints))  # actions that lift each group of legs
     if robot == "Go1":
         for leg, group in enumerate((0, 1, 1, 0)):
             lift[group, 3 * leg + 1], lift[group, 3 * leg + 2] = 1.2, -3
@@ -230,11 +231,11 @@ def gait(robot, joints):
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
+    directory = Path(sys.argv[1])
     for robot in sys.argv[2:] or ROBOTS:
         recorder = Recorder(robot, num_envs=3)
         kinds = [f'"{kind}": {json.dumps(parts)}' for kind, parts in model_fields(recorder.env.sim.mj_model).items()]
-        (folder / f"{robot}_model.json").write_text("{" + ",\n".join(kinds) + "}\n")
+        (directory / f"{robot}_model.json").write_text("{" + ",\n".join(kinds) + "}\n")
         lines = recorder.run(gait(robot, recorder.env.action_manager.total_action_dim), tilted=[2])
-        (folder / f"{robot}-Velocity-Flat.txt").write_text("\n".join(lines) + "\n")
+        (directory / f"{robot}-Velocity-Flat.txt").write_text("\n".join(lines) + "\n")
         print(robot)

@@ -1,6 +1,6 @@
-// Velocity tasks against mjlab's own (mjlab_record.py, recordings/): every term of the reward, end, metric and
-// observation, from the states and contacts that mjlab went through. Nothing is simulated again: the two MuJoCos
-// differ.
+// Compares the velocity tasks with recordings of mjlab (mjlab_record.py, recordings/): every reward term, end, metric
+// and observation, computed from mjlab's states and contacts. Nothing is simulated, because mjlab uses another version
+// of MuJoCo.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace drl {
 namespace {
 
 using Numbers = std::vector<double>;
-// Of an episode's start and of each step: what mjlab_record.py names.
+// The lines of an episode's start or of a step, by their first word (mjlab_record.py).
 using Record = std::map<std::string, Numbers>;
 struct Moment : Record {
   std::vector<Numbers> substeps;
 };
 struct Recording {
   std::vector<std::string> terms;
-  std::vector<std::vector<Moment>> episodes;  // of which the first is the start
+  std::vector<std::vector<Moment>> episodes;  // the first moment of an episode is its start
 };
 
 Recording recorded(const std::string& task) {
@@ -53,13 +53,13 @@ Recording recorded(const std::string& task) {
   return all;
 }
 
-// A robot that is where the recording says, whatever the task does.
+// A robot that takes its states and contacts from the recording, whatever the task does.
 struct RecordedRobot : MujocoRobot {
   using MujocoRobot::MujocoRobot;
 
   const Moment* now = nullptr;
   int contact_sensors = 0;
-  std::map<int, double> asked_qvel;
+  std::map<int, double> requested_qvel;
   Numbers targets;
 
   template <class Watch>
@@ -67,24 +67,25 @@ struct RecordedRobot : MujocoRobot {
     targets.assign(controls, controls + nu());
     for (const Numbers& substep : now->substeps) {
       contacts_ = &substep;
-      if (&substep == &now->substeps.back()) stand(now->at("before")), MujocoRobot::forward();
+      if (&substep == &now->substeps.back()) set_state(now->at("before")), MujocoRobot::forward();
       after_each();
     }
-    stand(now->at("after"));
+    set_state(now->at("after"));
   }
   void advance(const double* controls) {
     advance(controls, [] {});
   }
   void forward() {
-    stand(now->at(now->count("reset") ? "reset" : "after"));
+    set_state(now->at(now->count("reset") ? "reset" : "after"));
     if (now->count("pushed"))
       for (int k = 0; k < nv(); ++k) MujocoRobot::set_qvel(k, now->at("pushed")[static_cast<size_t>(k)]);
     MujocoRobot::forward();
     contacts_ = &now->at("contacts");
   }
   void set_qpos(int, double) {}
-  void set_qvel(int k, double x) { asked_qvel[k] = x; }
-  // Contacts are the recorded ones. They are the last of the model's sensors: whether there is one, and its force.
+  void set_qvel(int k, double x) { requested_qvel[k] = x; }
+  // Contact sensors return the recorded contacts. They are the model's last sensors, each with 4 numbers: whether there
+  // is a contact, and its force.
   double sensor(SensorId id, int k) const {
     const int first = 9, which = (id.index - first) / 4;
     if (id.index < first) return MujocoRobot::sensor(id, k);
@@ -92,7 +93,7 @@ struct RecordedRobot : MujocoRobot {
   }
 
  private:
-  void stand(const Numbers& state) {
+  void set_state(const Numbers& state) {
     for (int k = 0; k < nq(); ++k) MujocoRobot::set_qpos(k, state[static_cast<size_t>(k)]);
     for (int k = 0; k < nv(); ++k) MujocoRobot::set_qvel(k, state[static_cast<size_t>(nq() + k)]);
   }
@@ -103,9 +104,10 @@ void expect_near(double ours, double theirs, const std::string& what) {
   EXPECT_NEAR(ours, theirs, 1e-4 * (1 + std::abs(theirs))) << what;
 }
 
+// Runs a task on a RecordedRobot.
 template <class Task>
-struct Played {
-  Played() : file(find_model(Task::model, nullptr)), model(load_model(file)), robot(*model, Task::model.frame_skip) {
+struct Replay {
+  Replay() : file(find_model(Task::model, nullptr)), model(load_model(file)), robot(*model, Task::model.frame_skip) {
     PartFinder find(*model, file);
     parts.find(find);
     params.noise = params.push = 0;
@@ -121,7 +123,7 @@ struct Played {
   }
   auto step(const Moment& now) {
     robot.now = &now;
-    state.until_command = 1000;  // commands are the recorded ones
+    state.until_command = 1000;  // no new command: commands are recorded
     state.stands = 0;
     state.keeps_heading = now.count("heading") ? 1 : 0;
     if (now.count("heading")) state.heading = now.at("heading")[0];
@@ -139,21 +141,21 @@ struct Played {
 };
 
 template <class Task>
-class Compared {
+class Comparison {
  public:
-  Compared() : all_(recorded(Task::name)) {}
+  Comparison() : all_(recorded(Task::name)) {}
 
   void run() {
     for (size_t k = 0; k < all_.terms.size(); ++k) EXPECT_EQ(all_.terms[k], Task::reward_terms[k].name);
     ASSERT_EQ(all_.terms.size(), std::size(Task::reward_terms));
     for (size_t e = 0; e < all_.episodes.size(); ++e) {
       const auto& episode = all_.episodes[e];
-      played_.begin(episode[0]);
+      replay_.begin(episode[0]);
       observe(episode[0], "episode " + std::to_string(e) + ", start");
       for (size_t t = 1; t < episode.size(); ++t)
         step(episode[t], "episode " + std::to_string(e) + ", step " + std::to_string(t));
     }
-    // That the recording has what it takes to tell.
+    // The recording must contain enough events for the comparison to mean something.
     EXPECT_GE(fallen_, 1);
     EXPECT_GE(pushed_, 2);
     EXPECT_GE(turned_, 1);
@@ -162,67 +164,68 @@ class Compared {
 
  private:
   void step(const Moment& now, const std::string& when) {
-    const auto result = played_.step(now);
+    const auto result = replay_.step(now);
     for (size_t k = 0; k < all_.terms.size(); ++k) {
       expect_near(result.terms[k], now.at("rewards")[k], all_.terms[k] + ", " + when);
       largest_[k] = std::max(largest_[k], now.at("rewards")[k]);
     }
     for (size_t k = 0; k < Task::joints; ++k)
-      expect_near(played_.robot.targets[k], now.at("targets")[k], "target " + std::to_string(k) + ", " + when);
+      expect_near(replay_.robot.targets[k], now.at("targets")[k], "target " + std::to_string(k) + ", " + when);
     EXPECT_EQ(result.ends[0], now.at("ends")[0] != 0) << when;
     fallen_ += result.ends[0];
     for (size_t k = 0; k < 3; ++k) expect_near(result.metrics[k], now.at("metrics")[k], Task::metrics[k] + when);
     const double* next = &now.at("critic")[Task::obs_dim - 3];
     if (now.count("heading") && next[0] * next[0] + next[1] * next[1] > 0) {
-      expect_near(played_.state.command[2], next[2], "turns towards its heading, " + when);
+      expect_near(replay_.state.command[2], next[2], "turns towards its heading, " + when);
       turned_ += std::abs(next[2]) < 0.499;
     }
     if (now.count("pushed")) push(now, when);
-    std::copy_n(next, 3, played_.state.command);
+    std::copy_n(next, 3, replay_.state.command);
     observe(now, when);
   }
 
-  // The velocity that a push starts from, which is that of the last time step's beginning: what mjlab has made of it is
-  // within the ranges of its chance, and the joints go on as they did.
+  // Checks a push: it changes the base's velocity at the start of the last time step by a recorded amount within
+  // mjlab's ranges, and leaves the joints' velocities unchanged. The velocity before the push is that of a push of
+  // nearly 0.
   void push(const Moment& now, const std::string& when) {
-    Played<Task> another;
-    another.begin(all_.episodes[0][0]);
-    another.params.push = 1e-9;
-    another.state.until_push = 0;
+    Replay<Task> unpushed;
+    unpushed.begin(all_.episodes[0][0]);
+    unpushed.params.push = 1e-9;
+    unpushed.state.until_push = 0;
     Moment before = now;
     before.erase("pushed");
-    another.step(before);
+    unpushed.step(before);
     const double most[6] = {0.5, 0.5, 0.4, 0.52, 0.52, 0.78};
     double turn = 0, limit = 0;
     for (int k = 0; k < 6; ++k) {
-      const double by = now.at("pushed")[static_cast<size_t>(k)] - another.robot.asked_qvel.at(k);
+      const double by = now.at("pushed")[static_cast<size_t>(k)] - unpushed.robot.requested_qvel.at(k);
       if (k < 3) {
         EXPECT_LE(std::abs(by), most[k] + 1e-4) << when;
       }
       if (k >= 3) turn += by * by, limit += most[k] * most[k];
     }
-    EXPECT_LE(turn, limit + 1e-3) << when;  // along the base's axes, the ranges are along the world's
+    EXPECT_LE(turn, limit + 1e-3) << when;  // only the norm: `by` is in the base's frame, the ranges are in the world's
     for (size_t k = 6; k < now.at("pushed").size(); ++k)
-      expect_near(now.at("pushed")[k], now.at("after")[static_cast<size_t>(played_.robot.nq()) + k], when);
+      expect_near(now.at("pushed")[k], now.at("after")[static_cast<size_t>(replay_.robot.nq()) + k], when);
     pushed_ += 1;
   }
   void observe(const Moment& now, const std::string& when) {
     Numbers actor(Task::obs_dim), critic(Task::critic_obs_dim);
-    if (now.count("reset")) std::copy_n(&now.at("critic")[Task::obs_dim - 3], 3, played_.state.command);
-    Task::observe(played_.state, played_.robot, played_.draws, played_.parts, played_.params, actor.data());
-    Task::observe_critic(played_.state, played_.robot, played_.parts, played_.params, critic.data());
+    if (now.count("reset")) std::copy_n(&now.at("critic")[Task::obs_dim - 3], 3, replay_.state.command);
+    Task::observe(replay_.state, replay_.robot, replay_.draws, replay_.parts, replay_.params, actor.data());
+    Task::observe_critic(replay_.state, replay_.robot, replay_.parts, replay_.params, critic.data());
     ASSERT_EQ(critic.size(), now.at("critic").size());
     for (size_t k = 0; k < critic.size(); ++k)
       expect_near(critic[k], now.at("critic")[k], "critic's number " + std::to_string(k) + ", " + when);
     for (size_t k = 0; k < actor.size(); ++k) {
       const bool is_angle = k >= 9 && k < 9 + Task::joints;
-      const double bias = is_angle ? played_.state.encoder_bias[k - 9] : 0;
+      const double bias = is_angle ? replay_.state.encoder_bias[k - 9] : 0;
       expect_near(actor[k], now.at("critic")[k] + bias, "actor's number " + std::to_string(k) + ", " + when);
     }
   }
 
   const Recording all_;
-  Played<Task> played_;
+  Replay<Task> replay_;
   int fallen_ = 0, pushed_ = 0, turned_ = 0;
   std::map<size_t, double> largest_;
 };
@@ -233,20 +236,20 @@ class Mjlab : public testing::Test {
     try {
       find_model(Go1::model, nullptr);
     } catch (const std::invalid_argument&) {
-      GTEST_SKIP() << "tools/fetch_robots brings the robots";
+      GTEST_SKIP() << "run tools/fetch_robots to download the robots";
     }
   }
 };
 
-TEST_F(Mjlab, Go1) { Compared<Go1VelocityFlat<RecordedRobot>>().run(); }
-TEST_F(Mjlab, G1) { Compared<G1VelocityFlat<RecordedRobot>>().run(); }
+TEST_F(Mjlab, Go1) { Comparison<Go1VelocityFlat<RecordedRobot>>().run(); }
+TEST_F(Mjlab, G1) { Comparison<G1VelocityFlat<RecordedRobot>>().run(); }
 
-// --- What is drawn by chance, in the ranges of mjlab's configuration ---
+// --- Random numbers have the ranges of mjlab's configuration ---
 
 struct Range {
   double low = 1e9, high = -1e9, sum = 0, count = 0;
-  void see(double x) { low = std::min(low, x), high = std::max(high, x), sum += x, count += 1; }
-  // It lies within the bounds and fills 98 % of what is between, evenly.
+  void add(double x) { low = std::min(low, x), high = std::max(high, x), sum += x, count += 1; }
+  // Expects that the numbers lie within the bounds, cover 98 % of the interval, and have its centre as their mean.
   void expect(double from, double to, const std::string& what) const {
     const double width = to - from;
     EXPECT_GE(low, from - 1e-9) << what;
@@ -256,11 +259,12 @@ struct Range {
     EXPECT_NEAR(sum / count, 0.5 * (from + to), 0.03 * width) << what;
   }
 };
-constexpr int kDrawn = 2000;  // a share's deviation is 0.011 or less, a mean's 0.0065 of the range
+constexpr int kDraws = 2000;  // the standard deviation of a proportion is at most 0.011; of a mean, 0.0065 of the range
 
+// A task whose random numbers are tested.
 template <class Task>
-struct Drawn {
-  Drawn() : model(load_model(find_model(Task::model, nullptr))), robot(*model, Task::model.frame_skip) {
+struct Sampled {
+  Sampled() : model(load_model(find_model(Task::model, nullptr))), robot(*model, Task::model.frame_skip) {
     PartFinder find(*model, "the model");
     parts.find(find);
   }
@@ -273,18 +277,18 @@ struct Drawn {
   typename Task::Params params{};
 };
 
-TEST_F(Mjlab, EnvironmentsDifferInItsRanges) {
+TEST_F(Mjlab, EnvironmentsDifferWithinItsRanges) {
   using Task = Go1VelocityFlat<MujocoRobot>;
-  Drawn<Task> d;
+  Sampled<Task> d;
   Range slide, spin, roll, bias, com[3], g1_slide;
-  for (int env = 0; env < kDrawn; ++env) {
+  for (int env = 0; env < kDraws; ++env) {
     auto draws = d.draws(env);
     Task::create(d.state, d.robot, draws, d.parts, d.params);
-    slide.see(d.state.friction[0]);
-    spin.see(std::log(d.state.friction[1])), roll.see(std::log(d.state.friction[2]));
-    bias.see(d.state.encoder_bias[env % 12]);
-    for (int k = 0; k < 3; ++k) com[k].see(d.state.com_shift[k]);
-    g1_slide.see(G1::friction(draws)[0]);
+    slide.add(d.state.friction[0]);
+    spin.add(std::log(d.state.friction[1])), roll.add(std::log(d.state.friction[2]));
+    bias.add(d.state.encoder_bias[env % 12]);
+    for (int k = 0; k < 3; ++k) com[k].add(d.state.com_shift[k]);
+    g1_slide.add(G1::friction(draws)[0]);
   }
   slide.expect(0.3, 1.5, "sliding");
   spin.expect(std::log(1e-4), std::log(2e-2), "torsional");
@@ -295,18 +299,18 @@ TEST_F(Mjlab, EnvironmentsDifferInItsRanges) {
   Task::apply(d.state, d.robot, d.parts, d.params);
 }
 
-TEST_F(Mjlab, EpisodesBeginInItsRanges) {
+TEST_F(Mjlab, EpisodesStartWithinItsRanges) {
   using Task = Go1VelocityFlat<MujocoRobot>;
-  Drawn<Task> d;
+  Sampled<Task> d;
   Range at[2], height, heading, until_push, until_command;
-  for (int env = 0; env < kDrawn; ++env) {
+  for (int env = 0; env < kDraws; ++env) {
     auto draws = d.draws(env);
     d.robot.reset();
     Task::reset(d.state, d.robot, draws, d.parts, d.params);
-    for (int k = 0; k < 2; ++k) at[k].see(d.robot.qpos(k));
-    height.see(d.robot.qpos(2));
-    heading.see(velocity::heading(d.robot.orientation(d.parts.root)));
-    until_push.see(d.state.until_push), until_command.see(d.state.until_command);
+    for (int k = 0; k < 2; ++k) at[k].add(d.robot.qpos(k));
+    height.add(d.robot.qpos(2));
+    heading.add(velocity::heading(d.robot.orientation(d.parts.root)));
+    until_push.add(d.state.until_push), until_command.add(d.state.until_command);
   }
   for (const Range& range : at) range.expect(-0.5, 0.5, "x and y");
   height.expect(0.288, 0.328, "height");
@@ -315,9 +319,9 @@ TEST_F(Mjlab, EpisodesBeginInItsRanges) {
   until_command.expect(3, 8, "commands");
 }
 
-TEST_F(Mjlab, CommandsAreDrawnInTheRangesOfTheCurriculumsStages) {
+TEST_F(Mjlab, CommandsHaveTheRangesOfTheCurriculumsStages) {
   using Task = Go1VelocityFlat<MujocoRobot>;
-  Drawn<Task> d;
+  Sampled<Task> d;
   d.robot.forward();
   const struct {
     float iteration;
@@ -327,60 +331,61 @@ TEST_F(Mjlab, CommandsAreDrawnInTheRangesOfTheCurriculumsStages) {
     Range ahead, left, turn;
     double stands = 0, keeps_heading = 0, straight = 0;
     d.params.curriculum.iteration = stage.iteration;
-    for (int env = 0; env < kDrawn; ++env) {
+    for (int env = 0; env < kDraws; ++env) {
       auto draws = d.draws(env);
       d.state.until_command = 0.02;
-      Task::follow_commands(d.state, d.robot, draws, d.parts, d.params, 0.02);
+      Task::update_command(d.state, d.robot, draws, d.parts, d.params, 0.02);
       const double* command = d.state.command;
       stands += d.state.stands, keeps_heading += d.state.keeps_heading;
       if (d.state.stands > 0) {
         EXPECT_EQ(velocity::norm(command, 3), 0);
         continue;
       }
-      if (command[1] == 0) {  // those are never slow
+      if (command[1] == 0) {  // straight commands are never slow
         straight += 1;
         EXPECT_GE(command[0], 0.3);
         EXPECT_TRUE(command[2] == 0 || d.state.keeps_heading > 0);
         continue;
       }
-      ahead.see(command[0]), left.see(command[1]);
-      if (d.state.keeps_heading == 0) turn.see(command[2]);
+      ahead.add(command[0]), left.add(command[1]);
+      if (d.state.keeps_heading == 0) turn.add(command[2]);
       EXPECT_LE(std::abs(command[2]), stage.turn);
     }
     ahead.expect(stage.back, stage.ahead, "ahead");
     left.expect(-1, 1, "left");
     turn.expect(-stage.turn, stage.turn, "turn");
-    EXPECT_NEAR(stands / kDrawn, 0.1, 0.03);
-    EXPECT_NEAR(keeps_heading / kDrawn, 0.3, 0.04);
-    EXPECT_NEAR(straight / kDrawn, 0.9 * 0.2, 0.04);
+    EXPECT_NEAR(stands / kDraws, 0.1, 0.03);
+    EXPECT_NEAR(keeps_heading / kDraws, 0.3, 0.04);
+    EXPECT_NEAR(straight / kDraws, 0.9 * 0.2, 0.04);
   }
 }
 
-TEST_F(Mjlab, OnlyTheActorSeesNoise) {
+TEST_F(Mjlab, OnlyTheActorsObservationsHaveNoise) {
   using Task = Go1VelocityFlat<MujocoRobot>;
-  Drawn<Task> d;
+  Sampled<Task> d;
   auto start = d.draws(0);
   Task::reset(d.state, d.robot, start, d.parts, d.params);
   Range noise[Task::obs_dim];
-  for (int env = 0; env < kDrawn; ++env) {
+  for (int env = 0; env < kDraws; ++env) {
     auto draws = d.draws(env);
     double actor[Task::obs_dim], critic[Task::critic_obs_dim];
     Task::observe(d.state, d.robot, draws, d.parts, d.params, &actor[0]);
     Task::observe_critic(d.state, d.robot, d.parts, d.params, &critic[0]);
-    for (int k = 0; k < Task::obs_dim; ++k) noise[k].see(actor[k] - critic[k]);
+    for (int k = 0; k < Task::obs_dim; ++k) noise[k].add(actor[k] - critic[k]);
   }
   const double most[] = {0.5, 0.2, 0.05, 0.01, 0.01, 0.01, 0.01, 1.5, 1.5, 1.5, 1.5};
   for (int k = 0; k < 33; ++k) noise[k].expect(-most[k / 3], most[k / 3], "noise on " + std::to_string(k));
   for (int k = 33; k < Task::obs_dim; ++k) EXPECT_EQ(std::max(noise[k].high, -noise[k].low), 0);
 }
 
-// From rest in the air, where the last time step has changed velocities by 0.005 g alone, which a push leaves out.
-TEST_F(Mjlab, PushesComeWhenTheyAreDueAndAreInItsRanges) {
+// The robot falls from rest in the air. A push is added to the velocity at the start of the last time step (0.005 s),
+// so only three of the four time steps of gravity remain.
+TEST_F(Mjlab, PushesComeWhenTheyAreDueAndLieWithinItsRanges) {
   using Task = Go1VelocityFlat<MujocoRobot>;
-  Drawn<Task> d;
+  Sampled<Task> d;
   Range by[6];
   const double still[12] = {};
-  for (int env = 0; env < kDrawn; ++env) {
+  for (int env = 0; env < kDraws; ++env) {
     auto draws = d.draws(env);
     d.robot.reset();
     d.robot.set_qpos(2, 10);
@@ -395,7 +400,7 @@ TEST_F(Mjlab, PushesComeWhenTheyAreDueAndAreInItsRanges) {
       continue;
     }
     EXPECT_GE(d.state.until_push, 1);
-    for (int k = 0; k < 6; ++k) by[k].see(d.robot.qvel(k) - (k == 2 ? falls : 0));
+    for (int k = 0; k < 6; ++k) by[k].add(d.robot.qvel(k) - (k == 2 ? falls : 0));
   }
   const double most[6] = {0.5, 0.5, 0.4, 0.52, 0.52, 0.78};
   for (int k = 0; k < 6; ++k) by[k].expect(-most[k], most[k], "push " + std::to_string(k));

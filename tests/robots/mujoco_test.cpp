@@ -1,4 +1,4 @@
-// Robots behind libmujoco as environments: same numbers whatever steps them, and what happens when something is wrong.
+// Tests robots on libmujoco as environments: bit-identical results on threads and ranks, known physics, and errors.
 #include "drl/mujoco.hpp"
 
 #include <gtest/gtest.h>
@@ -7,9 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "envs/make_env.hpp"
@@ -42,15 +45,17 @@ std::string error_of(const std::string& task) {
   }
   return "no error";
 }
-void expect_error(const std::string& task, const std::string& text) {
+// Expects a UsageError of one line that mentions `parts`.
+void expect_error(const std::string& task, std::initializer_list<std::string_view> parts) {
   const std::string error = error_of(task);
-  EXPECT_NE(error.find(text), std::string::npos) << task << " gave: " << error;
+  SCOPED_TRACE(task);
+  expect_mentions(error, parts);
   EXPECT_EQ(error.find('\n'), std::string::npos);
 }
 
-// --- The same numbers whatever steps them ---
+// --- Bit-identical results ---
 
-TEST_F(Robots, GiveTheSameBitsOnThreadsInBatchesAndOnRanks) {
+TEST_F(Robots, AreBitIdenticalOnThreadsInTilesAndOnRanks) {
   for (const std::string task : {"Sled", "HalfCheetah-v5", "Ant-v5"}) {
     const auto one = trajectories(task, 1, 1, 48);
     EXPECT_NE(one[0], one[1]);
@@ -60,14 +65,13 @@ TEST_F(Robots, GiveTheSameBitsOnThreadsInBatchesAndOnRanks) {
   }
 }
 
-// What the state holds is all that counts, in the middle of an episode too.
-TEST_F(Robots, GoOnFromTheirState) { expect_going_on("Sled", {"env/state/physics", "env/state/pushes"}); }
+TEST_F(Robots, ResumeFromTheirState) { expect_resumes_from_state("Sled", {"env/state/physics", "env/state/pushes"}); }
 
-// --- Physics that is known ---
+// --- Known physics ---
 
-// Sliding friction slows the box by friction times g, whatever it weighs; create has drawn it for each environment.
-// (While it slides, MuJoCo's soft contacts let it hop by a hair.)
-TEST_F(Robots, HaveNumbersOfTheirOwn) {
+// Sliding friction decelerates the box by friction times g, independently of its mass. create draws the friction of
+// each environment. (While the box slides, MuJoCo's soft contacts let it hop slightly.)
+TEST_F(Robots, HaveTheirOwnFriction) {
   const TaskRecord& record = task_record("Sled");
   TaskParams params(record);
   OptionTable table;
@@ -76,21 +80,21 @@ TEST_F(Robots, HaveNumbersOfTheirOwn) {
   Stepped s("Sled", {.num_envs = 40, .seed = 1, .params = params.bytes()}, 10);
   for (int64_t t = 0; t < 10; ++t) {
     std::fill_n(s.r.env_action, 40, 0.0f);
-    s.step_as_told(t);
+    s.step_with_given_actions(t);
   }
   int moving = 0, resting = 0;
   for (int64_t i = 0; i < 40; ++i) {
-    const auto seen = [&](int64_t t, int k) { return s.r.obs[(t * 40 + i) * 5 + k]; };
-    const float friction = seen(0, 2);
+    const auto obs = [&](int64_t t, int k) { return s.r.obs[(t * 40 + i) * 5 + k]; };
+    const float friction = obs(0, 2);
     EXPECT_GE(friction, 0.1f);
     EXPECT_LE(friction, 0.3f);
-    EXPECT_EQ(seen(10, 2), friction);
-    EXPECT_EQ(seen(10, 4), 10);
-    if (std::abs(seen(9, 1)) < 1e-3f) {
+    EXPECT_EQ(obs(10, 2), friction);
+    EXPECT_EQ(obs(10, 4), 10);
+    if (std::abs(obs(9, 1)) < 1e-3f) {
       resting += 1;
-      EXPECT_EQ(seen(10, 3), 1) << "it lies on the floor";
+      EXPECT_EQ(obs(10, 3), 1) << "a resting box touches the floor";
     }
-    const float before = std::abs(seen(3, 1)), after = std::abs(seen(9, 1));  // 6 steps of 0.02 s
+    const float before = std::abs(obs(3, 1)), after = std::abs(obs(9, 1));  // 6 steps of 0.02 s
     if (after < 0.05f) continue;
     moving += 1;
     EXPECT_NEAR(before - after, friction * 9.81f * 0.12f, 0.06f * friction * 9.81f * 0.12f);
@@ -99,8 +103,8 @@ TEST_F(Robots, HaveNumbersOfTheirOwn) {
   EXPECT_GE(resting, 3);
 }
 
-// Two rows of eight spheres, each of which touches one of the other row, wherever the mass of a row is.
-TEST_F(Robots, TouchWhereTheyDidWithAnotherCentreOfMass) {
+// Each of eight spheres in a row touches one sphere of a second row, wherever the second row's centre of mass is.
+TEST_F(Robots, FindTheSameContactsWithAShiftedCentreOfMass) {
   std::string row, model = "<mujoco><worldbody>";
   for (int k = 0; k < 8; ++k) row += "<geom size='0.06' pos='" + std::to_string(0.1 * k) + " 0 0'/>";
   for (const std::string height : {"0", "0.1"})
@@ -118,14 +122,14 @@ TEST_F(Robots, TouchWhereTheyDidWithAnotherCentreOfMass) {
     for (int k = 0; k < 8; ++k) EXPECT_TRUE(robot.touches(GeomId{k}, GeomId{8 + k})) << k << ", by " << shift;
   }
 }
-// A body whose mass is where MuJoCo takes it to be, or a geom with it, would not move its mass alone.
-TEST_F(Robots, ShiftNoCentreOfMassThatIsAPlaceOfOthers) {
+// MuJoCo computes coinciding frames once, so a centre of mass that coincides with a geom cannot be shifted on its own.
+TEST_F(Robots, RefuseToShiftACentreOfMassThatCoincidesWithAGeom) {
   const auto model = load_model(find_model("sled.xml", nullptr));
   MujocoRobot robot(*model, 1);
   EXPECT_THROW(robot.shift_center_of_mass(BodyId{1}, {{0, 0, 0.1}}), std::invalid_argument);
 }
 
-TEST_F(Robots, CanBeWatchedAfterEachTimeStep) {
+TEST_F(Robots, CallAFunctionAfterEachTimeStep) {
   const auto model = load_model(find_model("sled.xml", nullptr));
   MujocoRobot watched(*model, 10), robot(*model, 10);
   const double pull = 1;
@@ -146,9 +150,9 @@ std::vector<std::byte> with_options(const std::string& task,
   return params.bytes();
 }
 
-// The same actions for as many time steps lead to the same bits; the speed that is rewarded is that of five times as
-// short a step.
-TEST_F(Robots, TakeAnotherFrameSkip) {
+// One step of frame skip 5 and five steps of frame skip 1 give bit-identical observations. The rewarded speeds agree on
+// average, because each is computed over its own step length.
+TEST_F(Robots, AcceptAnotherFrameSkip) {
   const auto played = [](const std::string& frame_skip, int64_t steps) {
     const auto params = with_options("HalfCheetah-v5", {{"frame_skip", frame_skip}, {"physics", "mujoco"}});
     Stepped s("HalfCheetah-v5", {.num_envs = 1, .seed = 3, .params = params}, steps);
@@ -156,7 +160,7 @@ TEST_F(Robots, TakeAnotherFrameSkip) {
     EXPECT_EQ(s.envs->spec().step_limit, 1000);
     for (int64_t t = 0; t < steps; ++t) {
       std::fill_n(s.r.env_action, 6, 0.4f);
-      s.step_as_told(t);
+      s.step_with_given_actions(t);
     }
     std::vector<float> end(s.r.obs + steps * 17, s.r.obs + (steps + 1) * 17);
     double speed = 0;
@@ -169,14 +173,14 @@ TEST_F(Robots, TakeAnotherFrameSkip) {
   EXPECT_NEAR(mean_speed, speed, 1e-5);
 }
 
-// A time step of 4 ms is five of it to Sled's dt, which is part of its physics.
-TEST_F(Robots, TakeAnotherModel) {
+// Sled's dt is fixed at 0.02 s, so a model with a time step of 0.004 s needs a frame skip of 5.
+TEST_F(Robots, AcceptAnotherModel) {
   const TempFolder folder;
   std::string model = slurp(std::string(DRL_TEST_DATA) + "/robots/models/sled.xml");
   spill(folder / "same.xml", model);
   model.replace(model.find("0.002"), 5, "0.004");
   spill(folder / "slow.xml", model);
-  const auto error = [&](const char* file, const char* frame_skip) -> std::string {
+  const auto files_or_error = [&](const char* file, const char* frame_skip) -> std::string {
     try {
       const auto params = with_options("Sled", {{"xml_file", folder / file}, {"frame_skip", frame_skip}});
       return Stepped("Sled", {.num_envs = 1, .params = params}, 1).envs->files();
@@ -184,30 +188,28 @@ TEST_F(Robots, TakeAnotherModel) {
       return error.what();
     }
   };
-  EXPECT_TRUE(error("same.xml", "10").starts_with("same.xml ("));
-  EXPECT_TRUE(error("slow.xml", "5").starts_with("slow.xml ("));
-  EXPECT_EQ(error("slow.xml", "10"), (folder / "slow.xml").string() +
-                                         " has a time step of 0.004000 s, of which 10 are not the task's dt of "
-                                         "0.020000 s: make them agree");
-  EXPECT_EQ(error("none.xml", "10"),
-            "the robot's model " + (folder / "none.xml").string() + " is not there: correct its path");
+  EXPECT_TRUE(files_or_error("same.xml", "10").starts_with("same.xml ("));
+  EXPECT_TRUE(files_or_error("slow.xml", "5").starts_with("slow.xml ("));
+  expect_mentions(files_or_error("slow.xml", "10"),
+                  {(folder / "slow.xml").string(), "time step", "0.004000 s", "frame skip of 10", "0.020000 s"});
+  expect_mentions(files_or_error("none.xml", "10"), {"model", (folder / "none.xml").string(), "path"});
 }
 
-TEST_F(Robots, TellTheCriticAndCountWhyTheyEnd) {
+TEST_F(Robots, ReportCriticObservationsAndCausesOfEnds) {
   Stepped s("Sled", {.num_envs = 4, .seed = 2}, 31);
   s.step(0, 31);
   const EpisodeSums sums = s.episodes();
   EXPECT_EQ(sums.count, 4);
   ASSERT_EQ(s.envs->spec().ends, (std::vector<std::string>{"far", "time_out"}));
   EXPECT_EQ(sums.ends[0] + sums.ends[1], 4);
-  EXPECT_EQ(sums.ends[1] * 30, sums.length) << "nobody came far in 30 steps";
-  EXPECT_FLOAT_EQ(s.r.critic_obs[(29 * 4 + 1) * 2], 29);         // pushes of its lifetime
+  EXPECT_EQ(sums.ends[1] * 30, sums.length) << "no sled gets far in 30 steps";
+  EXPECT_FLOAT_EQ(s.r.critic_obs[(29 * 4 + 1) * 2], 29);         // pushes in its lifetime
   EXPECT_FLOAT_EQ(s.r.critic_obs[(29 * 4 + 1) * 2 + 1], 0.58f);  // s
   EXPECT_FLOAT_EQ(s.r.critic_obs[(31 * 4 + 1) * 2], 31);
   EXPECT_FLOAT_EQ(s.r.critic_obs[(31 * 4 + 1) * 2 + 1], 0.02f);
 }
 
-// A curriculum moves the start by a metre an iteration.
+// The curriculum moves the start by one metre per iteration.
 TEST_F(Robots, FollowACurriculum) {
   Stepped s("Sled", {.num_envs = 4}, 1);
   std::vector<float> now;
@@ -217,14 +219,14 @@ TEST_F(Robots, FollowACurriculum) {
   EXPECT_EQ(s.r.obs[0], 1);
 }
 
-// --- What goes wrong ---
+// --- Errors ---
 
-TEST_F(Robots, ThatDivergeAreLostCountedAndBegunAnew) {
+TEST_F(Robots, AreLostCountedAndResetWhenTheyDiverge) {
   Stepped s("Exploding", {.num_envs = 8, .threads = 2}, 5);
   for (int64_t t = 0; t < 5; ++t) {
     std::fill_n(s.r.env_action, 8, 0.5f);
     if (t == 2) s.r.env_action[3] = 1, s.r.env_action[6] = -1;
-    s.step_as_told(t);
+    s.step_with_given_actions(t);
   }
   for (int64_t i = 0; i < 8; ++i) {
     const bool is_lost = i == 3 || i == 6;
@@ -239,25 +241,21 @@ TEST_F(Robots, ThatDivergeAreLostCountedAndBegunAnew) {
   EXPECT_FALSE(std::filesystem::exists("MUJOCO_LOG.TXT"));
 }
 
-TEST_F(Robots, ModelsThatCannotBeUsedAreErrorsOfTheUser) {
-  expect_error("Missing", "the robot's model nowhere.xml is not there (not in ");
-  expect_error("Missing", std::string(DRL_TEST_DATA) + "/robots/models): name its folder in DRL_MODELS");
-  expect_error("NotFetched", "the robot's parts parts/sled.stl are not there (not beside ");
-  expect_error("NotFetched", "/robots/models/sled.xml): run tools/fetch_sleds");
-  expect_error("BadSyntax", "bad_syntax.xml (XML Error: Schema violation: unrecognized attribute: 'typ'");
-  expect_error("BadSyntax", "line 4");
-  expect_error("NoActuator", "no_actuator.xml has no actuator");
-  expect_error("TwoActuators", "two_actuators.xml has 2 actuators, and the task TwoActuators gives 1 numbers");
-  expect_error("NotFinite", "not_finite.xml gives numbers that are not finite at its start");
-  expect_error("WrongStep", "sled.xml has a time step of 0.002000 s, of which 3 are not the task's dt of 0.020000 s");
-  expect_error("SeesTooMuch", "task SeesTooMuch observes 6 numbers of ");
-  expect_error("SeesTooMuch", "sled.xml, and its obs_dim is 1: make them agree");
-  expect_error("SeesTooLittle", "task SeesTooLittle observes 2 numbers, with gaps, of ");
-  expect_error("Forgetful", "its State::describe must name every member once");
-  expect_error("WrongPart", "sled.xml has no joint 'alon': did you mean 'along'?");
+TEST_F(Robots, WithUnusableModelsAreUsageErrors) {
+  expect_error("Missing", {"nowhere.xml", std::string(DRL_TEST_DATA) + "/robots/models", "DRL_MODELS"});
+  expect_error("NotFetched", {"parts/sled.stl", "/robots/models/sled.xml", "run tools/fetch_sleds"});
+  expect_error("BadSyntax", {"bad_syntax.xml", "'typ'", "line 4"});
+  expect_error("NoActuator", {"no_actuator.xml", "NoActuator", "no actuator"});
+  expect_error("TwoActuators", {"two_actuators.xml", "2 actuators", "TwoActuators", "size 1"});
+  expect_error("NotFinite", {"not_finite.xml", "diverges"});
+  expect_error("WrongStep", {"sled.xml", "0.002000 s", "frame skip of 3", "0.020000 s"});
+  expect_error("ObservesTooMuch", {"ObservesTooMuch", "6 numbers", "sled.xml", "obs_dim is 1"});
+  expect_error("ObservesTooLittle", {"ObservesTooLittle", "2 numbers", "gaps"});
+  expect_error("Forgetful", {"Forgetful", "State", "describe"});
+  expect_error("WrongPart", {"sled.xml", "joint", "'alon'", "'along'"});
 }
 
-TEST_F(Robots, ModelsAreLookedForWhereDrlModelsSays) {
+TEST_F(Robots, ModelsAreSearchedInDrlModels) {
   const std::string folder = testing::TempDir() + "drl_models_test";
   std::filesystem::create_directories(folder);
   std::filesystem::copy_file(std::string(DRL_TEST_DATA) + "/robots/models/sled.xml", folder + "/nowhere.xml",
@@ -265,13 +263,14 @@ TEST_F(Robots, ModelsAreLookedForWhereDrlModelsSays) {
   setenv("DRL_MODELS", (kOwnModels + ":" + folder).c_str(), 1);
   EXPECT_EQ(error_of("Missing"), "no error");
   setenv("DRL_MODELS", ("/does/not/exist:" + folder).c_str(), 1);
-  expect_error("Missing", "DRL_MODELS names /does/not/exist, which is no folder: correct it");
+  expect_error("Missing", {"DRL_MODELS", "/does/not/exist"});
   setenv("DRL_MODELS", kOwnModels.c_str(), 1);
   std::filesystem::remove_all(folder);
 }
 
-// By which ranks see that they simulate the same: by what the file says, and those that it includes.
-TEST_F(Robots, TellWhichModelTheyHaveRead) {
+// files() lets ranks compare their models. It depends on the compiled model, including the files that it includes, but
+// not on directories or comments.
+TEST_F(Robots, ReportTheModelThatTheyRead) {
   const auto files = [] { return Stepped("HalfCheetah-v5", {.num_envs = 1}, 1).envs->files(); };
   const std::string own = files();
   EXPECT_TRUE(own.starts_with("half_cheetah.xml (")) << own;
@@ -279,9 +278,9 @@ TEST_F(Robots, TellWhichModelTheyHaveRead) {
   for (const char* name : {"half_cheetah.xml", "scene.xml"})
     std::filesystem::copy_file(kOwnModels + "/" + name, folder / name);
   setenv("DRL_MODELS", folder.path().c_str(), 1);
-  EXPECT_EQ(files(), own) << "another folder";
+  EXPECT_EQ(files(), own) << "another directory";
   std::ofstream(folder / "half_cheetah.xml", std::ios::app) << "<!-- the same -->";
-  EXPECT_EQ(files(), own) << "other words";
+  EXPECT_EQ(files(), own) << "another comment";
   std::string scene = slurp(folder / "scene.xml");
   scene.replace(scene.find("0.35"), 4, "0.36");
   spill(folder / "scene.xml", scene);
@@ -289,8 +288,8 @@ TEST_F(Robots, TellWhichModelTheyHaveRead) {
   setenv("DRL_MODELS", kOwnModels.c_str(), 1);
 }
 
-// libmujoco would end the process.
-TEST_F(Robots, ErrorsOfMujocoAreExceptions) {
+// Without a handler, libmujoco would end the process.
+TEST_F(Robots, TurnErrorsOfMujocoIntoExceptions) {
   mju_user_error = nullptr;
   load_model(std::string(DRL_TEST_DATA) + "/robots/models/sled.xml");
   EXPECT_THROW(mju_error("nothing works"), std::runtime_error);

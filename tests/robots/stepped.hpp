@@ -1,4 +1,4 @@
-// Environments of robots and what they give, step by step.
+// Steps environments of robots in tests and reads their results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,16 +25,17 @@ struct Stepped {
         first(config.first_global_index) {
     envs->reset(*queue, rollout.start_row(), {});
   }
-  // Whose actions are those of the environment's global index and the step.
+  // Takes steps [begin, end) with actions that depend on the environment's global index and the step.
   void step(int64_t begin, int64_t end, int64_t tile = 1 << 20) {
     const int size = envs->spec().action.size;
     for (int64_t t = begin; t < end; ++t) {
       for (int64_t k = 0; k < n * size; ++k)
         r.env_action[k] = static_cast<float>(std::sin(3. * static_cast<double>(first * size + k) + 2. * t));
-      step_as_told(t, tile);
+      step_with_given_actions(t, tile);
     }
   }
-  void step_as_told(int64_t t, int64_t tile = 1 << 20) {
+  // Takes step t with the actions in r.env_action.
+  void step_with_given_actions(int64_t t, int64_t tile = 1 << 20) {
     for (int64_t at = 0; at < n; at += tile) envs->step(*queue, {&t}, at, std::min(tile, n - at), rollout.row(t));
   }
   EpisodeSums episodes() {
@@ -42,14 +43,14 @@ struct Stepped {
     envs->take_episode_sums(*queue, sums.data(), scratch.data());
     return read_episodes(sums.data(), envs->spec());
   }
-  // Of environment i over `steps` steps: observations, the critic's, rewards, flags.
+  // Returns the observations, the critic's observations, rewards and flags of environment i over `steps` steps.
   std::vector<float> numbers(int64_t i, int64_t steps) const {
     const int obs = envs->spec().obs_dim, critic = envs->spec().critic_obs_dim;
     std::vector<float> all;
     for (int64_t t = 0; t <= steps; ++t) {
-      const float *seen = r.obs + (t * n + i) * obs, *seen_by_critic = r.critic_obs + (t * n + i) * critic;
-      all.insert(all.end(), seen, seen + obs);
-      all.insert(all.end(), seen_by_critic, seen_by_critic + critic);
+      const float *actor_obs = r.obs + (t * n + i) * obs, *critic_obs = r.critic_obs + (t * n + i) * critic;
+      all.insert(all.end(), actor_obs, actor_obs + obs);
+      all.insert(all.end(), critic_obs, critic_obs + critic);
       if (t == steps) break;
       all.insert(all.end(), {r.reward[t * n + i], static_cast<float>(r.terminated[t * n + i]),
                              static_cast<float>(r.truncated[t * n + i])});
@@ -69,21 +70,22 @@ struct AllState final : StateVisitor {
   std::map<std::string, StateField> fields;
 };
 
-// Of 48 environments, on so many ranks and threads.
-inline std::vector<std::vector<float>> trajectories(const std::string& task, int64_t parts, int threads, int64_t tile) {
+// Returns the trajectories of 48 environments that are stepped on `ranks` ranks with `threads` threads each.
+inline std::vector<std::vector<float>> trajectories(const std::string& task, int64_t ranks, int threads, int64_t tile) {
   constexpr int64_t kEnvs = 48, kSteps = 70;
   std::vector<std::vector<float>> all;
-  for (int64_t part = 0; part < parts; ++part) {
-    const int64_t n = kEnvs / parts;
-    Stepped s(task, {.num_envs = n, .first_global_index = part * n, .seed = 3, .threads = threads}, kSteps);
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    const int64_t n = kEnvs / ranks;
+    Stepped s(task, {.num_envs = n, .first_global_index = rank * n, .seed = 3, .threads = threads}, kSteps);
     s.step(0, kSteps, tile);
     for (int64_t i = 0; i < n; ++i) all.push_back(s.numbers(i, kSteps));
   }
   return all;
 }
 
-// What the state holds is all that counts, in the middle of an episode too; among others it has these.
-inline void expect_going_on(const std::string& task, const std::vector<std::string>& names) {
+// Expects that environments continue identically when their state is copied in the middle of an episode. The state must
+// contain the fields `names`.
+inline void expect_resumes_from_state(const std::string& task, const std::vector<std::string>& names) {
   Stepped whole(task, {.num_envs = 20, .seed = 5}, 50), first(task, {.num_envs = 20, .seed = 5, .threads = 2}, 50),
       second(task, {.num_envs = 20, .seed = 5}, 50);
   whole.step(0, 50);

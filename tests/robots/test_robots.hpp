@@ -1,12 +1,11 @@
-// Robots whose numbers are known, and some that go wrong.
+// Test robots: one with known physics, and some with errors.
 #pragma once
 
 #include "drl/robot.hpp"
 
 namespace drl {
 
-// A box on the floor, with a friction of its own in each environment, which is pulled by the action and pushed by
-// chance.
+// A box on the floor that the action pulls and random pushes move. Its friction differs between environments.
 template <class R>
 struct Sled {
   using F = typename R::F;
@@ -30,8 +29,8 @@ struct Sled {
     } curriculum;
     template <class V>
     void describe(V& v) {
-      v("push", push, "change of speed by chance", at_least(0), unit("m/s"));
-      v("far", far, "where an episode ends", any_number(), unit("m"));
+      v("push", push, "largest random change of speed", at_least(0), unit("m/s"));
+      v("far", far, "position that ends an episode", any_number(), unit("m"));
     }
   };
   struct Parts {
@@ -45,7 +44,7 @@ struct Sled {
   };
   struct State {
     F friction;
-    Int<F> steps, pushes[2];  // of this episode; of its lifetime, to the left and to the right
+    Int<F> steps, pushes[2];  // in this episode; in the environment's lifetime, to the left and to the right
     template <class V>
     void describe(V& visit) {
       visit("friction", friction), visit("steps", steps), visit("pushes", pushes);
@@ -87,8 +86,8 @@ struct Sled {
   }
 };
 
-// As short as a robot can be, and an action of 1 sets it to a speed that MuJoCo takes for an error; one of -1 lets the
-// task's own numbers overflow.
+// A minimal robot that can fail. An action of 1 sets a speed that MuJoCo treats as an error; an action of -1 makes the
+// reward overflow.
 template <class R>
 struct Exploding {
   using F = typename R::F;
@@ -111,7 +110,7 @@ struct Exploding {
   }
 };
 
-// With models that cannot be used.
+// Robots with models that cannot be used.
 #define DRL_FAULTY_ROBOT(Name, file, skip)         \
   template <class R>                               \
   struct Name : Exploding<R> {                     \
@@ -126,18 +125,18 @@ DRL_FAULTY_ROBOT(NotFinite, "not_finite.xml", 10)
 DRL_FAULTY_ROBOT(WrongStep, "sled.xml", 3)
 #undef DRL_FAULTY_ROBOT
 
-// Whose observations are not as many as they say.
+// Robots that write more, or fewer, observations than obs_dim.
 template <class R>
-struct SeesTooMuch : Exploding<R> {
-  static constexpr const char* name = "SeesTooMuch";
+struct ObservesTooMuch : Exploding<R> {
+  static constexpr const char* name = "ObservesTooMuch";
   template <class Out>
   static void observe(const R& robot, Out obs) {
     for (int k = 0; k < 3 * robot.nq(); ++k) *obs++ = robot.qpos(0);
   }
 };
 template <class R>
-struct SeesTooLittle : Exploding<R> {
-  static constexpr const char* name = "SeesTooLittle";
+struct ObservesTooLittle : Exploding<R> {
+  static constexpr const char* name = "ObservesTooLittle";
   static constexpr int obs_dim = 2;
   template <class Out>
   static void observe(const R& robot, Out obs) {
@@ -145,7 +144,7 @@ struct SeesTooLittle : Exploding<R> {
   }
 };
 
-// What it remembers but does not name would be lost at each step.
+// A robot whose describe omits a member of State, which would be lost after each step.
 template <class R>
 struct Forgetful : Exploding<R> {
   using F = typename R::F;
@@ -165,7 +164,7 @@ struct Forgetful : Exploding<R> {
   }
 };
 
-// Of which the file is there, but not what it includes.
+// A robot whose model file exists, but not the file that it includes.
 template <class R>
 struct NotFetched : Exploding<R> {
   static constexpr const char* name = "NotFetched";
@@ -202,7 +201,7 @@ DRL_ROBOT(drl::NoActuator)
 DRL_ROBOT(drl::TwoActuators)
 DRL_ROBOT(drl::NotFinite)
 DRL_ROBOT(drl::WrongStep)
-DRL_ROBOT(drl::SeesTooMuch)
-DRL_ROBOT(drl::SeesTooLittle)
+DRL_ROBOT(drl::ObservesTooMuch)
+DRL_ROBOT(drl::ObservesTooLittle)
 DRL_ROBOT(drl::Forgetful)
 DRL_ROBOT(drl::WrongPart)

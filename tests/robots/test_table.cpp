@@ -1,5 +1,5 @@
 #include "drl/task_table_unit.hpp"
-// Behind it, as in a library's table.
+// These must follow it, as in a library's table.
 #include "robots/ant.hpp"
 #include "robots/half_cheetah.hpp"
 #include "test_robots.hpp"

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <future>
 
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 
 namespace drl {
@@ -14,8 +15,9 @@ namespace fs = std::filesystem;
 
 class AsyncWriterTest : public testing::Test {
  protected:
-  AsyncWriter::Save save_to(const std::string& name, bool droppable = true, std::function<void()> then = {}) const {
-    return {folder / name, {{}, {{"x", DType::u8, {1}, {std::byte{1}}}}}, droppable, std::move(then), {}};
+  AsyncWriter::Save save_to(const std::string& name, bool droppable = true,
+                            std::function<void()> after_save = {}) const {
+    return {folder / name, {{}, {{"x", DType::u8, {1}, {std::byte{1}}}}}, droppable, std::move(after_save), {}};
   }
   static IterationMetrics row(int64_t iteration) {
     IterationMetrics metrics;
@@ -24,7 +26,7 @@ class AsyncWriterTest : public testing::Test {
   }
   size_t rows() const {
     const std::string text = slurp(folder / "m.csv");
-    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) - 1;  // its header
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) - 1;  // without the header
   }
 
   TempFolder folder;
@@ -40,8 +42,7 @@ TEST_F(AsyncWriterTest, FlushWaitsForEverything) {
   EXPECT_TRUE(fs::exists(folder / "a.h5"));
 }
 
-// No checkpoint is newer than the rows.
-TEST_F(AsyncWriterTest, RowsAreThereBeforeACheckpointIs) {
+TEST_F(AsyncWriterTest, WritesRowsBeforeACheckpoint) {
   size_t rows_then = 0;
   writer.append(row(1));
   writer.save(save_to("a.h5", true, [&] { rows_then = rows(); }));
@@ -49,66 +50,63 @@ TEST_F(AsyncWriterTest, RowsAreThereBeforeACheckpointIs) {
   EXPECT_EQ(rows_then, 1u);
 }
 
-// While one save is being written, eight wait in memory; a ninth takes the place of the oldest that may be dropped.
-TEST_F(AsyncWriterTest, OfTooManyPendingSavesTheOldestIsDropped) {
-  std::promise<void> begun, go_on;
+// While one save is being written, eight may wait in memory. A ninth replaces the oldest droppable one.
+TEST_F(AsyncWriterTest, DropsTheOldestOfTooManyPendingSaves) {
+  std::promise<void> started, proceed;
   writer.save(save_to("first.h5", true, [&] {
-    begun.set_value();
-    go_on.get_future().wait();
+    started.set_value();
+    proceed.get_future().wait();
   }));
-  begun.get_future().wait();
+  started.get_future().wait();
   writer.save(save_to("best.h5", false));
   for (const char* name : {"1.h5", "2.h5", "3.h5", "4.h5", "5.h5", "6.h5", "7.h5", "8.h5"}) writer.save(save_to(name));
-  go_on.set_value();
+  proceed.set_value();
   EXPECT_TRUE(writer.flush());
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"2.h5", "3.h5", "4.h5", "5.h5", "6.h5", "7.h5", "8.h5", "best.h5",
                                                       "first.h5", "m.csv"}));
 }
 
-TEST_F(AsyncWriterTest, TheLastSaveTellsWhetherTheRunIsSaved) {
+TEST_F(AsyncWriterTest, FlushReportsWhetherTheLastSaveSucceeded) {
   testing::internal::CaptureStderr();
   writer.save(save_to("missing/a.h5"));
   EXPECT_FALSE(writer.flush());
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("warning: THE CHECKPOINT WAS NOT SAVED"), std::string::npos);
+  expect_mentions(testing::internal::GetCapturedStderr(), {"warning: ", "NOT SAVED", "missing/a.h5"});
   writer.save(save_to("a.h5"));
   EXPECT_TRUE(writer.flush());
 }
 
-// It is saved, though what should follow failed.
-TEST_F(AsyncWriterTest, AFailureAfterASaveIsNoFailureOfTheSave) {
+TEST_F(AsyncWriterTest, FailureAfterASaveDoesNotCountAsAFailedSave) {
   testing::internal::CaptureStderr();
   writer.save(save_to("a.h5", true, [] { throw std::runtime_error("no space for run.json"); }));
   EXPECT_TRUE(writer.flush());
-  const std::string warning = testing::internal::GetCapturedStderr();
-  EXPECT_NE(warning.find("a.h5 is saved"), std::string::npos) << warning;
-  EXPECT_NE(warning.find("no space for run.json"), std::string::npos) << warning;
+  expect_mentions(testing::internal::GetCapturedStderr(), {"warning: ", "a.h5 is saved", "no space for run.json"});
 }
 
-// While a save is being written another process takes the run over.
-TEST_F(AsyncWriterTest, NothingPendingIsWrittenOnceTheRunIsAnothers) {
+// Another process takes over the run while a save is being written.
+TEST_F(AsyncWriterTest, WritesNothingPendingOnceTheRunIsTakenOver) {
   std::atomic<bool> mine = true;
-  std::promise<void> begun, go_on;
+  std::promise<void> started, proceed;
   AsyncWriter lost{std::make_unique<CsvWriter>(folder / "m.csv", row(0)), nullptr, nullptr,
                    [&] { return mine.load(); }};
   lost.save(save_to("a.h5", true, [&] {
-    begun.set_value();
-    go_on.get_future().wait();
+    started.set_value();
+    proceed.get_future().wait();
   }));
-  begun.get_future().wait();
+  started.get_future().wait();
   lost.append(row(1));
   lost.save(save_to("b.h5"));
   mine = false;
-  go_on.set_value();
+  proceed.set_value();
   EXPECT_FALSE(lost.flush());
-  mine = true;  // of what the other has written meanwhile this process knows nothing
+  mine = true;  // too late: this process does not know what the other has written meanwhile
   lost.save(save_to("c.h5"));
   EXPECT_FALSE(lost.flush());
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.h5", "m.csv"}));
   EXPECT_EQ(rows(), 0u);
 }
 
-// Which would delete old checkpoints, now the other's.
-TEST_F(AsyncWriterTest, NothingFollowsASaveDuringWhichTheRunBecameAnothers) {
+// The steps after a save would delete old checkpoints, which now belong to the other process.
+TEST_F(AsyncWriterTest, SkipsTheStepsAfterASaveIfTheRunWasTakenOver) {
   bool followed = false;
   AsyncWriter lost{std::make_unique<CsvWriter>(folder / "m.csv", row(0)), nullptr,
                    std::make_unique<CheckpointHook>("true", folder / "hook.log"),

@@ -7,7 +7,7 @@
 namespace drl {
 namespace {
 
-// 1, 2, 4, 5: mean 12 / 4 = 3, squares of the differences 4 + 1 + 1 + 4 = 10, std sqrt(10 / 3).
+// 1, 2, 4, 5: mean 12 / 4 = 3, sum of squared differences 4 + 1 + 1 + 4 = 10, std sqrt(10 / 3).
 TEST(Summary, IsMeanStdMinMax) {
   const Summary summary = summarize(std::vector<double>{4, 1, 5, 2});
   EXPECT_DOUBLE_EQ(summary.mean, 3);
@@ -16,7 +16,7 @@ TEST(Summary, IsMeanStdMinMax) {
   EXPECT_EQ(summary.max, 5);
 }
 
-TEST(Summary, OfOneValueHasNoSpread) {
+TEST(Summary, HasStdZeroForOneValue) {
   const Summary summary = summarize(std::vector<int64_t>{-7});
   EXPECT_EQ(summary.mean, -7);
   EXPECT_EQ(summary.std, 0);
@@ -24,7 +24,7 @@ TEST(Summary, OfOneValueHasNoSpread) {
   EXPECT_EQ(summary.max, -7);
 }
 
-TEST(Summary, OfNothingIsNoNumber) { EXPECT_TRUE(std::isnan(summarize(std::vector<double>{}).mean)); }
+TEST(Summary, IsNaNWithoutValues) { EXPECT_TRUE(std::isnan(summarize(std::vector<double>{}).mean)); }
 
 }  // namespace
 }  // namespace drl

@@ -1,4 +1,4 @@
-// Environment state of more bytes than an int counts, through a checkpoint's file and back: DRL_LARGE_TESTS=1 runs it.
+// Saves and loads an environment state with more bytes than an int can count. Runs only with DRL_LARGE_TESTS=1.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -15,11 +15,11 @@ namespace {
 
 using test::world;
 
-constexpr int64_t kWidth = 64;  // floats of an environment
+constexpr int64_t kWidth = 64;  // floats per environment
 
 float number(int64_t i) { return static_cast<float>((i * 2654435761) & 0xffffff); }
 
-// This rank's environments, a few more than its share of 2^31 bytes.
+// This rank's environments: slightly more than its share of 2^31 bytes.
 struct Environments {
   std::vector<float> floats;
   int64_t rows() const { return (int64_t{1} << 31) / (kWidth * 4) / world().size() + 100; }

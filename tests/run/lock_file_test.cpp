@@ -26,7 +26,7 @@ LockOwner on(const std::string& host, const std::string& job = "", int restart =
 }
 
 struct Case {
-  const char* what;
+  const char* description;
   LockOwner owner;
   OwnerFacts facts;
   bool gone;
@@ -37,54 +37,54 @@ LockOwner with(LockOwner owner, void (*change)(LockOwner&)) {
   return owner;
 }
 
-TEST(OwnerIsGone, OnlyIfThatIsSure) {
+TEST(OwnerIsGone, OnlyIfThatIsCertain) {
   const LockOwner a = on("a"), b = on("b"), job_7 = on("a", "7"), job_8 = on("b", "8");
   const Case cases[] = {
       {"released", with(b, [](LockOwner& o) { o.released = true; }), {a, {}, {}, kFresh}, true},
-      // On this host /proc knows.
-      {"lives", a, {a, 5000, {}, kFresh}, false},
+      // On this host, /proc decides.
+      {"is alive", a, {a, 5000, {}, kFresh}, false},
       {"is stopped (SIGSTOP)", a, {a, 5000, {}, kOld}, false},
       {"died", a, {a, {}, {}, kFresh}, true},
-      {"its pid was used again", a, {a, 6000, {}, kFresh}, true},
+      {"its pid was reused", a, {a, 6000, {}, kFresh}, true},
       {"another boot of the host", a, {with(a, [](LockOwner& o) { o.boot = "later"; }), {}, {}, kFresh}, false},
       {"another container", a, {with(a, [](LockOwner& o) { o.processes = "pid:[2]"; }), {}, {}, kFresh}, false},
-      // On another host: Slurm, and signs of life.
+      // On another host, Slurm and the updates of the file decide.
       {"the same job, requeued", job_7, {on("b", "7", 1), {}, {}, kFresh}, true},
       {"the same start of the job", job_7, {on("b", "7", 0), {}, {}, kFresh}, false},
-      {"an older start looks", on("a", "7", 2), {on("b", "7", 1), {}, {}, kFresh}, false},
-      {"that id in another cluster",
+      {"checked by an older start of the job", on("a", "7", 2), {on("b", "7", 1), {}, {}, kFresh}, false},
+      {"the same job id in another cluster",
        job_7,
        {with(on("b", "7", 1), [](LockOwner& o) { o.cluster = "lumi"; }), {}, {}, kFresh},
        false},
-      {"no such job any more", job_7, {job_8, {}, "", 3 * kHeartbeat + 1}, true},
-      {"squeue shows no job, but there are signs of life", job_7, {job_8, {}, "", kFresh}, false},
-      {"the job runs", job_7, {job_8, {}, "RUNNING", kFresh}, false},
-      {"the job runs, its step does not", job_7, {job_8, {}, "RUNNING", kOld}, true},
+      {"the job no longer exists", job_7, {job_8, {}, "", 3 * kHeartbeat + 1}, true},
+      {"squeue shows no job, but the file was updated recently", job_7, {job_8, {}, "", kFresh}, false},
+      {"the job is running", job_7, {job_8, {}, "RUNNING", kFresh}, false},
+      {"the job is running, but its step has ended", job_7, {job_8, {}, "RUNNING", kOld}, true},
       {"the job is suspended", job_7, {job_8, {}, "SUSPENDED", kOld}, false},
       {"squeue does not answer", job_7, {job_8, {}, {}, kFresh}, false},
-      {"no Slurm, signs of life", b, {a, {}, {}, kFresh}, false},
-      {"no Slurm, the last one in time", b, {a, {}, {}, kHeartbeatLimit}, false},
-      {"no Slurm, none", b, {a, {}, {}, kHeartbeatLimit + 1}, true},
+      {"no Slurm, updated recently", b, {a, {}, {}, kFresh}, false},
+      {"no Slurm, updated just in time", b, {a, {}, {}, kHeartbeatLimit}, false},
+      {"no Slurm, not updated in time", b, {a, {}, {}, kHeartbeatLimit + 1}, true},
       {"its clock is ahead", b, {a, {}, {}, -kOld}, false},
       {"unreadable", {}, {a, {}, {}, kFresh}, false},
-      {"unreadable, and old", {}, {a, {}, {}, kOld}, true},
+      {"unreadable and old", {}, {a, {}, {}, kOld}, true},
   };
-  for (const Case& c : cases) EXPECT_EQ(owner_is_gone(c.owner, c.facts), c.gone) << c.what;
+  for (const Case& c : cases) EXPECT_EQ(owner_is_gone(c.owner, c.facts), c.gone) << c.description;
 }
 
-TEST(SqueueIsAsked, OnlyWhereItsWordDecides) {
+TEST(SqueueDecides, OnlyForOwnersInOtherJobsOnOtherHosts) {
   EXPECT_TRUE(squeue_decides(on("a", "7"), on("b", "8")));
-  EXPECT_FALSE(squeue_decides(on("a", "7"), on("a", "8"))) << "/proc knows";
+  EXPECT_FALSE(squeue_decides(on("a", "7"), on("a", "8"))) << "/proc decides";
   EXPECT_FALSE(squeue_decides(on("a", "7"), on("b", "7", 1)));
   EXPECT_FALSE(squeue_decides(on("a"), on("b", "8")));
-  EXPECT_FALSE(squeue_decides(on("a", "7"), on("b"))) << "perhaps another cluster's job";
+  EXPECT_FALSE(squeue_decides(on("a", "7"), on("b"))) << "the job may be in another cluster";
   EXPECT_FALSE(squeue_decides({}, on("b", "8")));
 }
 
 nlohmann::json record(const fs::path& file) { return nlohmann::json::parse(slurp(file)); }
 
-// As a process of another host left it, some seconds ago.
-void leave(const fs::path& file, double seconds, std::string text = "") {
+// Writes a lock file as a process on another host would have left it some seconds ago.
+void write_lock_file(const fs::path& file, double seconds, std::string text = "") {
   if (text.empty())
     text = R"({"host": "elsewhere", "boot": "b", "processes": "p", "pid": 7, "start_time": 8, "cluster": "", "job": "",
       "restart": 0, "released": false})";
@@ -111,13 +111,13 @@ TEST(LockFile, IsHeldByOneAtATime) {
   EXPECT_EQ(folder.names(), Names{".lock.owner.2"});
 }
 
-TEST(LockFile, GoesWithAFolderThatGoes) {
+TEST(LockFile, IsRemovedAtItsEndIfRequested) {
   const TempFolder folder;
   LockFile::take(folder.path())->remove_at_end();
   EXPECT_EQ(folder.names(), Names{});
 }
 
-TEST(LockFile, FollowsItsFolderThatIsRenamed) {
+TEST(LockFile, StaysInItsDirectoryWhenThatIsRenamed) {
   const TempFolder folder;
   fs::create_directory(folder / "r");
   auto old = LockFile::take(folder / "r");
@@ -129,7 +129,7 @@ TEST(LockFile, FollowsItsFolderThatIsRenamed) {
   EXPECT_FALSE(has_lock_file(folder / "r.old"));
 }
 
-TEST(LockFile, OfAKilledProcessIsTaken) {
+TEST(LockFile, IsTakenFromAKilledProcess) {
   const TempFolder folder;
   const pid_t child = fork();
   if (child == 0) {
@@ -138,57 +138,57 @@ TEST(LockFile, OfAKilledProcessIsTaken) {
   }
   std::error_code not_there;
   const fs::path file = folder / ".lock.owner.1";
-  while (!(fs::file_size(file, not_there) > 0) || not_there) usleep(1000);  // made, and then written
+  while (!(fs::file_size(file, not_there) > 0) || not_there) usleep(1000);  // it is created first and then written
   EXPECT_TRUE(has_lock_file(folder.path()));
   EXPECT_EQ(LockFile::take(folder.path()), nullptr);
   kill(child, SIGKILL);
   siginfo_t info;
-  waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);  // it stays a zombie
+  waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);  // the process remains a zombie
   EXPECT_FALSE(has_lock_file(folder.path()));
   EXPECT_TRUE(LockFile::take(folder.path()));
   waitpid(child, nullptr, 0);
 }
 
-TEST(LockFile, OfAnotherHostIsTakenWithoutSignsOfLife) {
+TEST(LockFile, IsTakenFromAnotherHostIfItWasNotUpdated) {
   const TempFolder folder;
-  leave(folder / ".lock.owner.4", kFresh);
+  write_lock_file(folder / ".lock.owner.4", kFresh);
   EXPECT_TRUE(has_lock_file(folder.path()));
   EXPECT_EQ(LockFile::take(folder.path()), nullptr);
-  leave(folder / ".lock.owner.4", kOld);
+  write_lock_file(folder / ".lock.owner.4", kOld);
   EXPECT_FALSE(has_lock_file(folder.path()));
   const auto lock = LockFile::take(folder.path());
   EXPECT_TRUE(lock && lock->is_mine());
   EXPECT_EQ(folder.names(), Names{".lock.owner.5"});
 }
 
-TEST(LockFile, ThatIsBeingWrittenIsHeld) {
+TEST(LockFile, CountsAsHeldWhileItIsBeingWritten) {
   const TempFolder folder;
   for (const char* text : {"\n", "{\"host\": \"els", "{\"host\": 3}"}) {
-    leave(folder / ".lock.owner.1", kFresh, text);
+    write_lock_file(folder / ".lock.owner.1", kFresh, text);
     EXPECT_EQ(LockFile::take(folder.path()), nullptr) << text;
   }
-  leave(folder / ".lock.owner.1", kOld, "\n");  // its node died meanwhile
+  write_lock_file(folder / ".lock.owner.1", kOld, "\n");  // its node died meanwhile
   EXPECT_TRUE(LockFile::take(folder.path()));
 }
 
-// A process that stood still for long learns that it is not the owner any more, and does no harm.
-TEST(LockFile, ThatWasTakenOverIsNotTakenBack) {
+// A process that was suspended for long finds that it is no longer the owner, and leaves the new lock alone.
+TEST(LockFile, IsNotTakenBackAfterATakeover) {
   const TempFolder folder;
-  auto slept = LockFile::take(folder.path());
-  leave(folder / ".lock.owner.1", kOld);  // as it looks to another host
+  auto suspended = LockFile::take(folder.path());
+  write_lock_file(folder / ".lock.owner.1", kOld);  // as another host sees it
   const auto next = LockFile::take(folder.path());
   ASSERT_TRUE(next);
-  EXPECT_FALSE(slept->is_mine());
-  slept.reset();
+  EXPECT_FALSE(suspended->is_mine());
+  suspended.reset();
   EXPECT_TRUE(next->is_mine());
   EXPECT_EQ(folder.names(), Names{".lock.owner.2"});
 }
 
-// All see the same stale lock at once.
-TEST(LockFile, IsTakenOverByOneOfMany) {
+// Several threads find the same stale lock at once.
+TEST(LockFile, IsTakenOverByOnlyOneOfMany) {
   for (int round = 0; round < 100; ++round) {
     const TempFolder folder;
-    leave(folder / ".lock.owner.3", kOld);
+    write_lock_file(folder / ".lock.owner.3", kOld);
     std::atomic<int> waiting = 4, trying = 4, winners = 0;
     std::vector<std::thread> starts;
     for (int k = 0; k < 4; ++k)
@@ -196,14 +196,14 @@ TEST(LockFile, IsTakenOverByOneOfMany) {
         for (--waiting; waiting > 0;) std::this_thread::yield();
         const auto lock = LockFile::take(folder.path());
         winners += lock != nullptr;
-        for (--trying; trying > 0;) std::this_thread::yield();  // who has it keeps it until all have tried
+        for (--trying; trying > 0;) std::this_thread::yield();  // the winner keeps the lock until all have tried
       });
     for (std::thread& start : starts) start.join();
     ASSERT_EQ(winners, 1);
   }
 }
 
-// Short holders, one after the other: never two at a time.
+// Several threads take and release the lock many times.
 TEST(LockFile, IsExclusive) {
   const TempFolder folder;
   std::atomic<int> inside = 0, taken = 0;
@@ -221,7 +221,7 @@ TEST(LockFile, IsExclusive) {
   EXPECT_EQ(folder.names().size(), 1u);
 }
 
-TEST(LockFile, SaysWhyThereIsNone) {
+TEST(LockFile, ThrowsIfItCannotBeCreated) {
   EXPECT_THROW(LockFile::take("/proc/self"), std::system_error);
   EXPECT_THROW(LockFile::take("/nowhere"), std::system_error);
   EXPECT_FALSE(has_lock_file("/nowhere"));

@@ -1,5 +1,5 @@
-// For LD_PRELOAD: file systems without locks, as Lustre is where it is mounted with noflock. NO_LOCKS says the error:
-// ENOSYS by default.
+// Library for LD_PRELOAD that simulates file systems without locks, such as Lustre mounted with noflock. NO_LOCKS is
+// the error number, ENOSYS by default.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-// Presets as drl_train applies them: a task's, then what an algorithm changes in it.
+// Applies presets as drl_train does: that of the task, then that of the algorithm for the task.
 #include <gtest/gtest.h>
 
 #include "envs/make_env.hpp"
@@ -8,9 +8,9 @@
 namespace drl {
 namespace {
 
-// The options of a run of that task are then those of its presets.
-void expect_suits(const std::string& task, const std::string& algorithm) {
-  SCOPED_TRACE(task + " by " + algorithm);
+// Expects that the presets give a valid batch plan.
+void expect_valid_presets(const std::string& task, const std::string& algorithm) {
+  SCOPED_TRACE(task + " with " + algorithm);
   Options options;
   OptionTable table;
   options.add_to(table);
@@ -24,19 +24,19 @@ void expect_suits(const std::string& task, const std::string& algorithm) {
   EXPECT_EQ(plan.num_mini_batches, options.algorithm().update_options().num_mini_batches);
 }
 
-TEST(Presets, OfEachTaskSuitEachAlgorithm) {
+TEST(Presets, AreValidForEveryTaskAndAlgorithm) {
   for (const std::string& task : task_names())
-    for (const std::string& algorithm : algorithm_names()) expect_suits(task, algorithm);
+    for (const std::string& algorithm : algorithm_names()) expect_valid_presets(task, algorithm);
 }
 
 #if defined(DRL_ROBOTS)
-TEST(Presets, OfEachRobotSuitPpo) {
+TEST(Presets, AreValidForEveryRobotWithPpo) {
   load_task_libraries({DRL_ROBOTS});
-  for (const std::string& task : task_names()) expect_suits(task, "ppo");
+  for (const std::string& task : task_names()) expect_valid_presets(task, "ppo");
 }
 #endif
 
-TEST(Presets, ChangeNothingOfTasksThatAnAlgorithmDoesNotKnow) {
+TEST(Presets, OfAlgorithmsAreEmptyForUnknownTasks) {
   for (const auto& kind : all_algorithms()) EXPECT_EQ(kind->preset("of a user"), "");
 }
 

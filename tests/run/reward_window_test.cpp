@@ -11,7 +11,7 @@ EpisodeSums episodes(double count, double reward, double length, double term = 0
   return {count, count * reward, count * length, {count * term}};
 }
 
-TEST(RewardWindow, IsNaNBeforeTheFirstEpisode) {
+TEST(RewardWindow, IsNaNWithoutEpisodes) {
   RewardWindow window(1);
   EXPECT_TRUE(std::isnan(window.mean_reward()));
   window.add(episodes(0, 0, 0));
@@ -19,7 +19,7 @@ TEST(RewardWindow, IsNaNBeforeTheFirstEpisode) {
   EXPECT_TRUE(std::isnan(window.mean_length()));
 }
 
-TEST(RewardWindow, FewerThanAHundredEpisodesAllCount) {
+TEST(RewardWindow, CountsAllOfFewerThanAHundredEpisodes) {
   RewardWindow window(1);
   window.add(episodes(1, 10, 100, 1));
   window.add(episodes(3, 2, 20, 5));
@@ -28,8 +28,8 @@ TEST(RewardWindow, FewerThanAHundredEpisodesAllCount) {
   EXPECT_DOUBLE_EQ(window.mean_term(0), 4);
 }
 
-// 40, 50 and 60 episodes: the latest two iterations hold 110, and the first one is out.
-TEST(RewardWindow, CoversTheFewestIterationsThatHoldAHundredEpisodes) {
+// Of iterations with 40, 50 and 60 episodes, the latest two hold 110, so the first one does not count.
+TEST(RewardWindow, CoversTheFewestIterationsWithAHundredEpisodes) {
   RewardWindow window(1);
   window.add(episodes(40, 1000, 1));
   window.add(episodes(50, 2, 1));
@@ -41,7 +41,7 @@ TEST(RewardWindow, CoversTheFewestIterationsThatHoldAHundredEpisodes) {
   EXPECT_DOUBLE_EQ(window.mean_reward(), 7);
 }
 
-TEST(RewardWindow, OneEpisodeAnIteration) {
+TEST(RewardWindow, CoversAHundredIterationsOfOneEpisodeEach) {
   RewardWindow window(1);
   for (int i = 0; i < 250; ++i) window.add(episodes(1, i, 1));
   EXPECT_DOUBLE_EQ(window.mean_reward(), (150 + 249) / 2.0);  // the latest hundred

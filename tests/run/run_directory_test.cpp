@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 
@@ -24,7 +25,7 @@ class RunDirectoryTest : public testing::Test {
     result.directory = folder / name;
     return result;
   }
-  // A run of these options, with an empty file in place of each checkpoint.
+  // Makes a run with these options, with an empty file for each checkpoint.
   fs::path make_run(const std::string& name, const std::vector<int64_t>& iterations) {
     const RunDirectory run(start(name));
     spill(run.path() / "options.ini", table.to_ini());
@@ -38,7 +39,7 @@ class RunDirectoryTest : public testing::Test {
   RunStart plan() { return plan_run(options.run, table, context()); }
   RunStart claim() { return claim_run(options.run, table, context()); }
 
-  TempFolder folder;  // of a task's runs
+  TempFolder folder;  // the directory of a task's runs
   Options options;
   OptionTable table;
   std::string job;
@@ -62,7 +63,7 @@ TEST_F(RunDirectoryTest, CheckpointsAreListedNewestFirst) {
   EXPECT_TRUE(list_checkpoints(folder / "missing").empty());
 }
 
-TEST_F(RunDirectoryTest, FindsTheCheckpointThatAPathMeans) {
+TEST_F(RunDirectoryTest, FindsTheCheckpointOfAPath) {
   const fs::path run = make_run("r", {5, 20});
   EXPECT_EQ(find_checkpoint(run), run / "checkpoints" / "iter_000020.h5");
   EXPECT_EQ(find_checkpoint(run / "checkpoints" / "iter_000005.h5"), run / "checkpoints" / "iter_000005.h5");
@@ -83,7 +84,7 @@ TEST_F(RunDirectoryTest, KeepsTheNewestAndTheBest) {
   EXPECT_EQ(fs::read_symlink(path / "checkpoints" / "best.h5"), "iter_000002.h5");
 }
 
-TEST_F(RunDirectoryTest, AStopFileIsTakenOnce) {
+TEST_F(RunDirectoryTest, TakesAStopFileOnce) {
   const RunDirectory run(start("r"));
   EXPECT_FALSE(run.take_stop_request());
   spill(run.path() / "STOP", "");
@@ -99,7 +100,7 @@ TEST_F(RunDirectoryTest, IsLockedWhileItLives) {
   const RunDirectory again(start("r"));
 }
 
-TEST_F(RunDirectoryTest, LatestPointsToTheOneOpenedLast) {
+TEST_F(RunDirectoryTest, LatestIsALinkToTheRunOpenedLast) {
   make_run("a", {});
   make_run("b", {});
   EXPECT_EQ(fs::read_symlink(folder / "latest"), "b");
@@ -107,7 +108,7 @@ TEST_F(RunDirectoryTest, LatestPointsToTheOneOpenedLast) {
   EXPECT_EQ(fs::read_symlink(folder / "latest"), "a");
 }
 
-TEST_F(RunDirectoryTest, ARunIsCalledByItsNameElseItsJobElseTheTime) {
+TEST_F(RunDirectoryTest, NamesARunByRunNameElseJobElseTime) {
   EXPECT_EQ(plan().directory, folder / "now");
   job = "7";
   EXPECT_EQ(plan().directory, folder / "slurm-7");
@@ -116,15 +117,15 @@ TEST_F(RunDirectoryTest, ARunIsCalledByItsNameElseItsJobElseTheTime) {
   EXPECT_EQ(plan().from, StartFrom::scratch);
 }
 
-TEST_F(RunDirectoryTest, TwoRunsOfOneSecondHaveTwoNames) {
+TEST_F(RunDirectoryTest, GivesRunsOfTheSameSecondDifferentNames) {
   make_run("now", {1});
   EXPECT_EQ(plan().directory, folder / "now.2");
 }
 
-TEST_F(RunDirectoryTest, ANamedRunGoesOnWithTheOptionsThatItHad) {
+TEST_F(RunDirectoryTest, ResumesANamedRunOnlyWithItsOptions) {
   make_run("r", {3, 9});
   options.run.run_name = "r";
-  options.train.max_iterations = 1000;  // changes no number
+  options.train.max_iterations = 1000;  // does not affect the results
   const RunStart same = plan();
   EXPECT_EQ(same.from, StartFrom::resume);
   EXPECT_EQ(names(same.checkpoints), (Names{"iter_000009.h5", "iter_000003.h5"}));
@@ -137,7 +138,7 @@ TEST_F(RunDirectoryTest, ANamedRunGoesOnWithTheOptionsThatItHad) {
   EXPECT_THROW(plan(), UsageError);
 }
 
-TEST_F(RunDirectoryTest, FreshKeepsTheOldOneUnderAnotherName) {
+TEST_F(RunDirectoryTest, FreshRenamesTheOldRun) {
   const fs::path run = make_run("r", {3});
   options.run.run_name = "r";
   options.run.fresh = true;
@@ -150,19 +151,20 @@ TEST_F(RunDirectoryTest, FreshKeepsTheOldOneUnderAnotherName) {
   }
 }
 
-TEST_F(RunDirectoryTest, StartsAtOnceGetRunsOfTheirOwn) {
+TEST_F(RunDirectoryTest, GivesSimultaneousStartsDifferentRuns) {
   for (const char* id : {"", "7"}) {
     job = id;
     const std::string name = job.empty() ? "now" : "slurm-7";
-    const RunStart a = claim(), b = claim(), c = claim();  // none has written anything yet
+    const RunStart a = claim(), b = claim(), c = claim();  // none of them has written anything yet
     EXPECT_EQ(a.directory, folder / name);
     EXPECT_EQ(b.directory, folder / (name + ".2"));
     EXPECT_EQ(c.directory, folder / (name + ".3"));
   }
 }
 
-// Short runs that begin at once: whoever comes last must see what another has just left, and not begin over it.
-TEST_F(RunDirectoryTest, APlanIsTrueUnderItsLock) {
+// Several short runs start at once. A later one must notice a checkpoint that another has just saved, and not overwrite
+// it.
+TEST_F(RunDirectoryTest, PlanStillHoldsUnderTheLock) {
   for (int round = 0; round < 300; ++round) {
     job = std::to_string(round);
     const RunContext here = context();
@@ -174,7 +176,7 @@ TEST_F(RunDirectoryTest, APlanIsTrueUnderItsLock) {
         const RunStart start = claim_run(options.run, table, here);
         overwritten += start.from == StartFrom::scratch && !list_checkpoints(start.directory).empty();
         const RunDirectory run(start);
-        spill(run.path() / "new", table.to_ini());  // as the program does: all of it or nothing
+        spill(run.path() / "new", table.to_ini());  // written atomically, as drl_train does
         fs::rename(run.path() / "new", run.path() / "options.ini");
         spill(run.checkpoint(1), "");
       });
@@ -183,39 +185,36 @@ TEST_F(RunDirectoryTest, APlanIsTrueUnderItsLock) {
   }
 }
 
-TEST_F(RunDirectoryTest, AClaimThatComesToNothingLeavesNothing) {
+TEST_F(RunDirectoryTest, RemovesTheDirectoryOfAnUnusedClaim) {
   const std::string task = folder.path().filename();
   options.run.runs_dir = folder / "new" / "runs";
   { const RunStart start = claim_run(options.run, table, {task, "7", "now"}); }
   EXPECT_TRUE(folder.names().empty());
 }
 
-TEST_F(RunDirectoryTest, ANameThatIsGivenIsNotChanged) {
+TEST_F(RunDirectoryTest, NeverChangesAGivenName) {
   options.run.run_name = "r";
   const RunStart first = claim();
   try {
     claim();
     ADD_FAILURE() << "claimed twice";
   } catch (const UsageError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "run " + (folder / "r").string() +
-                  " is in use by another process (it holds the lock): stop it first, or give "
-                  "another --run_name");
+    expect_mentions(error.what(), {(folder / "r").string(), "in use", "--run_name"});
   }
 }
 
-TEST_F(RunDirectoryTest, AJobsUnfinishedBeginningIsTakenOver) {
+TEST_F(RunDirectoryTest, AJobReusesARunWithoutOptions) {
   job = "7";
   fs::create_directories(folder / "slurm-7" / "checkpoints");  // killed before it wrote its options
   EXPECT_EQ(claim().directory, folder / "slurm-7");
 }
 
-// The node that it had may be cut off, and still hold the lock for a while: beginning anew would lose the run.
-TEST_F(RunDirectoryTest, AJobThatComesBackWaitsForItsRun) {
+// The node that the job had before may be cut off and hold the lock for a while. A new run would lose the progress.
+TEST_F(RunDirectoryTest, ARequeuedJobWaitsForItsRun) {
   job = "7";
   const fs::path run = make_run("slurm-7", {3});
   auto holder = std::make_optional<RunDirectory>(start("slurm-7"));
-  EXPECT_EQ(claim().directory, folder / "slurm-7.2") << "another srun of the same start";
+  EXPECT_EQ(claim().directory, folder / "slurm-7.2") << "another srun step of the same job";
   continued = true;
   std::thread end([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -225,8 +224,8 @@ TEST_F(RunDirectoryTest, AJobThatComesBackWaitsForItsRun) {
   end.join();
 }
 
-// The job's script is the same when it comes back, but begins nothing anew that it has begun.
-TEST_F(RunDirectoryTest, FreshIsForTheFirstStartOfAJob) {
+// A requeued job executes the same script, but must resume the run that it has started.
+TEST_F(RunDirectoryTest, FreshOnlyAffectsTheFirstStartOfAJob) {
   job = "7";
   options.run.fresh = true;
   for (const char* name : {"", "r"}) {
@@ -237,13 +236,13 @@ TEST_F(RunDirectoryTest, FreshIsForTheFirstStartOfAJob) {
     EXPECT_EQ(plan().from, StartFrom::scratch) << "an older run of that name";
     spill(run / "run.json", R"({"job_ids": ["5", "7"]})");
     EXPECT_EQ(plan().from, StartFrom::resume);
-    EXPECT_EQ(plan().notice, "resuming " + run.string() + " (this job began it)");
+    expect_mentions(plan().notice, {"resuming", run.string(), "this job"});
     continued = false;
     EXPECT_EQ(plan().from, StartFrom::scratch);
   }
 }
 
-TEST_F(RunDirectoryTest, WhatARunBeganFromIsPartOfItsIdentity) {
+TEST_F(RunDirectoryTest, TheOriginIdentifiesARun) {
   job = "7";
   const fs::path teacher = find_checkpoint(make_run("teacher", {3}));
   const fs::path run = make_run("slurm-7", {3});
@@ -255,7 +254,7 @@ TEST_F(RunDirectoryTest, WhatARunBeganFromIsPartOfItsIdentity) {
   EXPECT_EQ(plan().from, StartFrom::resume);
 }
 
-TEST_F(RunDirectoryTest, RefusesNamesThatLeaveTheFolder) {
+TEST_F(RunDirectoryTest, RefusesNamesOutsideTheTasksDirectory) {
   for (const char* name : {"..", ".", "a/b", "/a", "latest", "a\nb"}) {
     options.run.run_name = name;
     EXPECT_THROW(plan(), UsageError) << name;
@@ -264,7 +263,7 @@ TEST_F(RunDirectoryTest, RefusesNamesThatLeaveTheFolder) {
   EXPECT_EQ(plan().directory, folder / "Grüße, 1");
 }
 
-TEST_F(RunDirectoryTest, RefusesTwoStartsAtOnce) {
+TEST_F(RunDirectoryTest, RefusesOptionsThatExcludeEachOther) {
   const fs::path run = make_run("r", {3});
   options.run.checkpoint = options.run.init_from = find_checkpoint(run);
   EXPECT_THROW(plan(), UsageError);

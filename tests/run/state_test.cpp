@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "../mpi_main.hpp"
+#include "../support/mentions.hpp"
 #include "base/check.hpp"
 
 namespace drl {
@@ -14,7 +15,7 @@ namespace {
 
 using test::world;
 
-// Two kinds of state: equal on all ranks, two rows a rank.
+// Two kinds of state: replicated fields, and per_env fields with two rows per rank.
 struct Holder {
   Holder() {
     state = list_state([this](StateVisitor& v) { visit(v); });
@@ -47,7 +48,7 @@ std::vector<T> numbers(const Tensor& tensor) {
   return result;
 }
 
-TEST(State, GatherMakesOneTensorOfEachField) {
+TEST(State, GatherMakesOneTensorPerField) {
   Holder h;
   fill(h);
   const std::vector<Tensor> tensors = gather_state(h.state, world());
@@ -67,7 +68,7 @@ TEST(State, GatherMakesOneTensorOfEachField) {
   }
 }
 
-TEST(State, RestoreGivesEachRankItsOwn) {
+TEST(State, RestoreGivesEachRankItsRows) {
   Holder from, to;
   fill(from);
   Checkpoint checkpoint;
@@ -79,8 +80,8 @@ TEST(State, RestoreGivesEachRankItsOwn) {
   EXPECT_EQ(to.x, from.x);
 }
 
-// Saved with another number of environments: what is equal on all ranks is restored, environments start fresh.
-TEST(State, RestoreOnAnotherWorldKeepsFreshEnvironments) {
+// The checkpoint has another number of environments: only replicated fields are restored.
+TEST(State, RestoreKeepsEnvironmentsIfTheirNumberDiffers) {
   Holder from, to;
   fill(from);
   to.age = {7, 8};
@@ -95,9 +96,9 @@ TEST(State, RestoreOnAnotherWorldKeepsFreshEnvironments) {
   EXPECT_EQ(to.x, (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
-TEST(State, RequireStateNamesWhatDoesNotFit) {
+TEST(State, RequireStateNamesTheFirstDifference) {
   Holder h;
-  const auto complaint = [&](std::vector<Tensor> tensors) -> std::string {
+  const auto error_of = [&](std::vector<Tensor> tensors) -> std::string {
     Checkpoint checkpoint;
     checkpoint.tensors = std::move(tensors);
     try {
@@ -110,11 +111,9 @@ TEST(State, RequireStateNamesWhatDoesNotFit) {
   const Tensor weight{"policy/weight", DType::f32, {2, 2}, std::vector<std::byte>(16)},
       steps{"trainer/steps", DType::i64, {}, std::vector<std::byte>(8)};
   const Tensor wide{"policy/weight", DType::f32, {2, 3}, std::vector<std::byte>(24)};
-  const std::string advice = "): use the task, policy and ppo options it was made with (drl_checkpoint show)";
-  EXPECT_EQ(complaint({weight, steps}), "");  // environments may be missing
-  EXPECT_EQ(complaint({wide, steps}),
-            "checkpoint c.h5 does not fit these networks (policy/weight is [2, 3] there and [2, 2] here" + advice);
-  EXPECT_EQ(complaint({weight}), "checkpoint c.h5 does not fit these networks (trainer/steps is not in it" + advice);
+  EXPECT_EQ(error_of({weight, steps}), "");  // environments may be missing
+  expect_mentions(error_of({wide, steps}), {"c.h5", "policy/weight", "[2, 3]", "[2, 2]", "drl_checkpoint show"});
+  expect_mentions(error_of({weight}), {"c.h5", "trainer/steps", "missing", "drl_checkpoint show"});
 }
 
 TEST(State, PolicyStateIsWeightsAndNormaliser) {
@@ -130,7 +129,7 @@ TEST(State, PolicyStateIsWeightsAndNormaliser) {
   EXPECT_EQ(policy[1].name, "normalizer/obs/mean");
 }
 
-TEST(State, BroadcastMakesReplicasEqualAndLeavesEnvironments) {
+TEST(State, BroadcastCopiesOnlyReplicatedFields) {
   Holder h;
   fill(h);
   h.weight[2] = static_cast<float>(world().rank());
@@ -140,7 +139,7 @@ TEST(State, BroadcastMakesReplicasEqualAndLeavesEnvironments) {
   EXPECT_EQ(h.age, age);
 }
 
-TEST(Fingerprint, EveryBitOfEveryReplicatedFieldCounts) {
+TEST(Fingerprint, DependsOnEveryBitOfEveryReplicatedField) {
   Holder h;
   fill(h);
   const double before = fingerprint(hash_state(h.state));
@@ -157,7 +156,7 @@ TEST(Fingerprint, EveryBitOfEveryReplicatedFieldCounts) {
   EXPECT_EQ(fingerprint(hash_state(h.state)), before);
 }
 
-TEST(Fingerprint, OrderOfNumbersCounts) {
+TEST(Fingerprint, DependsOnTheOrderOfNumbers) {
   Holder h;
   fill(h);
   const double before = fingerprint(hash_state(h.state));
@@ -174,13 +173,13 @@ TEST(DescribeDivergence, NamesTheRankAndTheFirstTensor) {
   EXPECT_EQ(describe_divergence(h.state, hash_state(h.state), world()), expected);
 }
 
-// Of four ranks the three that agree are right, though rank 0 is not among them.
-TEST(DescribeDivergence, TheMajorityIsRight) {
+// Three of four ranks agree and count as correct, although rank 0 is not among them.
+TEST(DescribeDivergence, TrustsTheMajority) {
   Holder h;
   fill(h);
   if (world().rank() == 0) h.weight[1] = 9;
   const std::string text = describe_divergence(h.state, hash_state(h.state), world());
-  const std::string wrong = world().size() == 4 ? "0" : "1";  // one against one: rank 0 counts as right
+  const std::string wrong = world().size() == 4 ? "0" : "1";  // one against one: rank 0 counts as correct
   EXPECT_EQ(text, world().size() == 1 ? "" : "rank " + wrong + " in policy/weight");
 }
 

@@ -1,4 +1,4 @@
-// Each case in a process of its own, whose exit code tells what it saw.
+// Runs each case in a separate process, whose exit code is the result.
 #include "run/stop.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace drl {
 namespace {
 
-// The exit code after these signals.
+// Raises the signals and exits with the exit code of the requested stop.
 [[noreturn]] void exit_after(const std::vector<int>& signals) {
   catch_stop_signals();
   for (int signal : signals) std::raise(signal);
@@ -29,21 +29,20 @@ TEST(StopSignals, AreRequests) {
   expect_code({SIGTERM}, 143);
 }
 
-// In the order of precedence.
-TEST(Stop, ExitCodesAndNames) {
+TEST(Stop, HasAPrecedenceExitCodeAndName) {
   EXPECT_LT(Stop::time_limit, Stop::to_be_continued);
   EXPECT_EQ(exit_code_of(Stop::time_limit), 75);
   EXPECT_STREQ(name_of(Stop::time_limit), "the job's time limit");
   EXPECT_STREQ(name_of(Stop::terminated), "SIGTERM");
 }
 
-TEST(StopSignals, HaveStandInsThatMpirunPassesOn) {
+TEST(StopSignals, HaveSubstitutesThatMpirunPassesOn) {
   expect_code({SIGUSR2}, 130);
-  expect_code({signal_for_ranks(SIGINT)}, 130);  // another one for MPICH
+  expect_code({signal_for_ranks(SIGINT)}, 130);  // MPICH uses another signal
   expect_code({SIGALRM}, 143);
 }
 
-TEST(StopSignals, TheStrongestCounts) {
+TEST(StopSignals, TheStrongestWins) {
   expect_code({SIGUSR1, SIGINT}, 130);
   expect_code({SIGINT, SIGUSR1}, 130);
   expect_code({SIGINT, SIGTERM}, 143);
@@ -57,7 +56,9 @@ TEST(StopSignals, TheStrongestCounts) {
   std::exit(1);  // not reached
 }
 
-TEST(StopSignals, TheSecondInterruptEndsAtOnce) { EXPECT_EXIT(interrupt_twice(), testing::ExitedWithCode(130), ""); }
+TEST(StopSignals, TheSecondInterruptEndsTheProcess) {
+  EXPECT_EXIT(interrupt_twice(), testing::ExitedWithCode(130), "");
+}
 
 }  // namespace
 }  // namespace drl

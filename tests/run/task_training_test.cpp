@@ -1,4 +1,4 @@
-// What a task says, seen in a run: its metrics, and environments that are lost.
+// Trains and evaluates test tasks: their metrics, curricula, and episodes that end because a value is not finite.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,7 +47,7 @@ struct Training {
   std::unique_ptr<Communicator> comm = make_serial_communicator();
 };
 
-// All that replicas share: parameters, Adam's moments, normalisers; and the rollout's first row.
+// Expects finite values in all fields: parameters, Adam's moments, normalisers, and the rollout's first row.
 void expect_finite(Algorithm& learner) {
   for (const StateField& field : list_state([&](StateVisitor& v) { learner.visit_state(v); })) {
     if (field.type != DType::f32 && field.type != DType::f64) continue;
@@ -63,8 +63,8 @@ void expect_finite(Algorithm& learner) {
   }
 }
 
-// An episode that is not lost has four steps of reward 1. Some training, so that there are such ones.
-TEST(Evaluation, LostEpisodesAreNoEpisodes) {
+// Episodes that are not lost have four steps of reward 1. The policy is trained a little so that there are some.
+TEST(Evaluation, ExcludesLostEpisodes) {
   Training training("Breaking");
   testing::internal::CaptureStderr();
   training.trainer(4, "reset").run(nullptr);
@@ -72,7 +72,7 @@ TEST(Evaluation, LostEpisodesAreNoEpisodes) {
   const PolicyView policy = training.learner->policy();
   const ActorCritic spec = training.options.algorithm().networks(training.envs->spec(), training.options.policy);
   const EvaluationPlan plan{"Breaking", 8192, 64, 1, ActionChoice::sample, {}};
-  const PlayedPolicy played{*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer};
+  const HostPolicy played{*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer};
   size_t recorded = 0;
   const Evaluation result = evaluate(plan, played, [&](const Episode&) { recorded += 1; });
   ASSERT_FALSE(result.returns.empty());
@@ -83,10 +83,10 @@ TEST(Evaluation, LostEpisodesAreNoEpisodes) {
   EXPECT_EQ(recorded, result.returns.size());
 }
 
-// Four of its five choices break an environment.
+// In the task "Breaking", four of the five actions cause a value that is not finite.
 class Lost : public testing::TestWithParam<std::string> {};
 
-TEST_P(Lost, EnvironmentsLeaveNoTraceAndTheRunGoesOn) {
+TEST_P(Lost, EnvironmentsDoNotAffectTheTraining) {
   Training training("Breaking", GetParam());
   Trainer trainer = training.trainer(4, "reset");
   testing::internal::CaptureStderr();
@@ -99,7 +99,7 @@ TEST_P(Lost, EnvironmentsLeaveNoTraceAndTheRunGoesOn) {
 }
 INSTANTIATE_TEST_SUITE_P(Algorithms, Lost, testing::Values("ppo", "grpo"));
 
-TEST(NanPolicy, StopEndsTheRun) {
+TEST(NanPolicy, StopEndsTheRunWithAnError) {
   Training training("Breaking");
   Trainer trainer = training.trainer(4, "stop");
   try {
@@ -112,7 +112,7 @@ TEST(NanPolicy, StopEndsTheRun) {
   EXPECT_EQ(trainer.iteration(), 1);
 }
 
-// Episode_Reward: the mean sum over an episode by the seconds of 25 steps of 0.1 s.
+// Episode_Reward is the mean sum over an episode, divided by the 2.5 s of 25 steps of 0.1 s.
 TEST(TaskMetrics, AreNamedByTheTask) {
   Training training("Robot");
   Trainer trainer = training.trainer(5, "stop");
@@ -161,9 +161,10 @@ struct Fields final : StateVisitor {
   bool writing = false;
 };
 
-// Of 16 steps an iteration. Episodes have 3 steps in the first, so those of the second have 4, but for the one under
-// way: its mean is below 4. In the third all have 4, so that new ones of the fourth have 5, and its mean is below that.
-TEST(Curriculum, FollowsTheReducedStatisticsAndIsKept) {
+// An iteration has 16 steps. Episodes of the first iteration have 3 steps, so those that begin in the second have 4.
+// The mean length of the second iteration is below 4, because one episode began in the first. In the third iteration
+// all episodes have 4 steps, so those that begin in the fourth have 5, and its mean is again below 5.
+TEST(Curriculum, FollowsTheReducedStatisticsAndIsSaved) {
   Training training("Ladder");
   std::vector<double> none;
   int64_t iteration = 0;
@@ -186,21 +187,23 @@ TEST(Curriculum, FollowsTheReducedStatisticsAndIsKept) {
   EXPECT_EQ(resumed.learner->stats().curriculum, training.learner->stats().curriculum);
 }
 
-// Whoever plays gives them: an episode of 5 steps, of which the first is worth 2 + 3 and the others 1 + 3.
-TEST(Curriculum, IsThatOfWhoEvaluates) {
+// The evaluation plan sets the curriculum: an episode of 5 steps, with reward 2 + 3 in the first and 1 + 3 in the
+// others.
+TEST(Curriculum, OfAnEvaluationComesFromItsPlan) {
   Training training("Ladder");
   const PolicyView policy = training.learner->policy();
   const ActorCritic spec = training.options.algorithm().networks(training.envs->spec(), training.options.policy);
   EvaluationPlan plan{"Ladder", 2, 2, 1, ActionChoice::most_probable, {}};
-  const PlayedPolicy played{*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer};
-  EXPECT_EQ(evaluate(plan, played).returns, (std::vector<double>{4, 4}));  // as the header has them: 3, and 0 more
+  const HostPolicy played{*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer};
+  EXPECT_EQ(evaluate(plan, played).returns,
+            (std::vector<double>{4, 4}));  // initial values of the task: length 3, bonus 0
   plan.curriculum = {5, 3};
   EXPECT_EQ(evaluate(plan, played).lengths, (std::vector<int64_t>{5, 5}));
   EXPECT_EQ(evaluate(plan, played).returns, (std::vector<double>{21, 21}));
 }
 
-// Several choices at once, of which each is right or not: chance is 1/3 + 1/2 a step, and all right is 2.
-TEST(MultiDiscrete, IsLearnedAndPlayedByThePolicyThatLearnedIt) {
+// Each correct action gives reward 1. A random policy gets 1/3 + 1/2 per step, a perfect one gets 2.
+TEST(MultiDiscrete, IsLearnedAndEvaluated) {
   Training training("Levers");
   Trainer trainer = training.trainer(60, "stop");
   EXPECT_EQ(trainer.run(nullptr), kDone);

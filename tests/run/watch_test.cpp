@@ -1,4 +1,4 @@
-// An environment that is watched plays what it plays in an evaluation.
+// watch() plays the same episodes as evaluate().
 #include <gtest/gtest.h>
 
 #include "base/check.hpp"
@@ -20,7 +20,7 @@ struct Untrained {
     params.resize(static_cast<size_t>(spec.layout.size()));
     initialize_parameters(spec, options.policy, 5, params);
   }
-  PlayedPolicy played() { return {*queue, *nets, spec, params.data(), normalizer.view()}; }
+  HostPolicy host_policy() { return {*queue, *nets, spec, params.data(), normalizer.view()}; }
 
   std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
   ActorCritic spec;
@@ -29,15 +29,15 @@ struct Untrained {
   Normalizer normalizer{*queue, 0, {}};
 };
 
-// CartPole gives 1 a step, so that in an episode the reward is its age.
-TEST(Watch, SeesTheEpisodesOfAnEvaluation) {
+// CartPole gives reward 1 per step, so the sum of rewards equals the age of the episode.
+TEST(Watch, PlaysTheEpisodesOfAnEvaluation) {
   Untrained policy("CartPole-v1");
   const EvaluationPlan plan{"CartPole-v1", 5, 1, 3, ActionChoice::sample};
-  const Evaluation evaluation = evaluate(plan, policy.played());
+  const Evaluation evaluation = evaluate(plan, policy.host_policy());
   std::vector<int64_t> lengths;
   Moment before;
   int64_t seen = 0;
-  watch(plan, policy.played(), [&](VecEnv& envs, const Moment& now) {
+  watch(plan, policy.host_policy(), [&](VecEnv& envs, const Moment& now) {
     EXPECT_EQ(envs.num_envs(), 1);
     EXPECT_EQ(now.step, seen++);
     EXPECT_EQ(now.reward, static_cast<double>(now.age));
@@ -49,15 +49,15 @@ TEST(Watch, SeesTheEpisodesOfAnEvaluation) {
   EXPECT_EQ(lengths, evaluation.lengths);
 }
 
-// Of which one says how many steps an episode has (tests/envs/ladder_task.hpp).
-TEST(Watch, PlaysWithTheCurriculumsNumbers) {
+// The first curriculum value is the number of steps of an episode (tests/envs/ladder_task.hpp).
+TEST(Watch, UsesTheCurriculumOfThePlan) {
   register_test_tasks();
   Untrained policy("Ladder");
   EvaluationPlan plan{"Ladder", 1, 1, 3, ActionChoice::sample};
   for (const int length : {3, 6}) {
     plan.curriculum = {static_cast<float>(length), 0};
     int64_t steps = 0;
-    watch(plan, policy.played(), [&](VecEnv&, const Moment& now) { return steps = now.step, now.episode == 0; });
+    watch(plan, policy.host_policy(), [&](VecEnv&, const Moment& now) { return steps = now.step, now.episode == 0; });
     EXPECT_EQ(steps, length);
   }
 }

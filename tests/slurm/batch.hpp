@@ -1,17 +1,18 @@
-// Jobs of the scripts in batch/, submitted as a user does.
+// Jobs of the scripts in batch/, submitted as a user would.
 #pragma once
 
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
+#include "../support/mentions.hpp"
 #include "slurm.hpp"
 
 namespace drl::test {
 
 inline const std::string kBatch = DRL_SOURCE "/batch/";
 
-// Few environments, two collectives an iteration.
+// Options of a run with few environments and two collectives per iteration.
 inline Words small_run(int max_iterations) {
   return {"--task",
           "CartPole-v1",
@@ -31,7 +32,7 @@ inline Words small_run(int max_iterations) {
           std::to_string(max_iterations)};
 }
 
-// Temporary files are where others cannot write: beside a script in /tmp no settings are read.
+// Puts temporary files where other users cannot write, because batch scripts read no settings beside a script in /tmp.
 struct PrivateStorage {
   PrivateStorage() {
     const fs::path folder = fs::path(std::getenv("CLUSTER_DIR")) / "private";
@@ -41,7 +42,8 @@ struct PrivateStorage {
   }
 };
 
-// The working directory, where jobs leave their logs and runs, is the test's own folder, and so is the home directory.
+// The working directory, where jobs write their logs and runs, and the home directory are the test's temporary
+// directory.
 class BatchTest : private PrivateStorage, public SlurmTest {
  protected:
   BatchTest() {
@@ -59,25 +61,25 @@ class BatchTest : private PrivateStorage, public SlurmTest {
   std::string log(const std::string& file) const { return slurp(folder / file); }
   std::string log_of(const std::string& job) const { return log("drl-" + job + ".out"); }
 
-  // True if the job ended well. Its log is shown if not.
+  // Succeeds if the job completes. The failure shows its log.
   testing::AssertionResult completes(const std::string& job, double seconds = kLong) const {
     if (wait_for_end(job, seconds) && job_state(job) == "COMPLETED") return testing::AssertionSuccess();
     return testing::AssertionFailure() << "job " << job << " is " << job_state(job) << "; " << log_of(job);
   }
-  // The log of a job that must fail with this exit code.
+  // Returns the log of a job that must fail with this exit code.
   std::string log_of_failure(const std::string& job, int exit_code) const {
     EXPECT_TRUE(wait_for_end(job));
     EXPECT_EQ(job_field(job, "ExitCode"), std::to_string(exit_code) + ":0") << log_of(job);
     return log_of(job);
   }
 
-  std::string task = "CartPole-v1";  // small_run's, unless the test has another
+  std::string task = "CartPole-v1";  // small_run's task, unless the test uses another
 
  private:
   std::string home_ = std::getenv("HOME") ? std::getenv("HOME") : "/";
 };
 
-inline testing::AssertionResult says(const std::string& log, const std::string& text) {
+inline testing::AssertionResult mentions(const std::string& log, const std::string& text) {
   if (log.find(text) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "no \"" << text << "\" in: " << log;
 }

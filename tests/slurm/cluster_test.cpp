@@ -1,13 +1,14 @@
-// The test cluster itself: what the other tests, and REFERENCE's rules about launch lines, stand on.
+// Tests of the test cluster itself, and of Slurm's rules for launch lines, on which the other tests rely.
 #include <map>
 
+#include "../support/mentions.hpp"
 #include "base/text.hpp"
 #include "slurm.hpp"
 
 namespace drl::test {
 namespace {
 
-// Lines of `text`, and how often each occurs.
+// Counts how often each line of `text` occurs.
 std::map<std::string, int> count_equal_lines(const std::string& text) {
   std::map<std::string, int> counts;
   for (const std::string& line : split(text, '\n'))
@@ -23,8 +24,8 @@ TEST_F(Cluster, HasTwoIdleNodesOfEightCoresAndFourGpus) {
             "node1 8 gpu:4 idle\nnode2 8 gpu:4 idle\n");
 }
 
-TEST_F(Cluster, NodesAreMachinesToThemselves) {
-  // Name, address, and no other node's processes (slurmd, its step, the shell and what it starts) or shared memory.
+TEST_F(Cluster, NodesBehaveLikeSeparateMachines) {
+  // Each node has its own name and address, and sees no processes or shared memory of the other node.
   const std::string here = "hostname; hostname -I; ls /dev/shm | wc -l; cat /proc/[0-9]*/comm | grep -cx slurmd";
   EXPECT_EQ(count_equal_lines(output_of({"srun", "-N2", "bash", "-c", here})),
             (Lines{{"node1", 1}, {"node2", 1}, {"10.0.0.11 ", 1}, {"10.0.0.12 ", 1}, {"0", 2}, {"1", 2}}));
@@ -33,18 +34,18 @@ TEST_F(Cluster, NodesAreMachinesToThemselves) {
 // Slurm's rules for tasks and their visible GPUs, on two nodes of four.
 struct Launch {
   Words options;
-  Lines seen;  // node and CUDA_VISIBLE_DEVICES of each task
+  Lines gpus;  // node and CUDA_VISIBLE_DEVICES of each task
 };
 class LaunchLines : public Cluster, public ::testing::WithParamInterface<Launch> {};
 
 TEST_P(LaunchLines, GiveTheseGpus) {
   EXPECT_EQ(count_equal_lines(output_of(Words{"srun"} + GetParam().options +
                                         Words{"bash", "-c", "echo $SLURMD_NODENAME ${CUDA_VISIBLE_DEVICES-unset}"})),
-            GetParam().seen);
+            GetParam().gpus);
 }
 
 Lines on_both(const std::string& gpus, int tasks) { return {{"node1 " + gpus, tasks}, {"node2 " + gpus, tasks}}; }
-Lines one_each(int tasks) {
+Lines one_per_task(int tasks) {
   Lines lines;
   for (int gpu = 0; gpu < tasks; ++gpu) lines.merge(on_both(std::to_string(gpu), 1));
   return lines;
@@ -53,10 +54,10 @@ INSTANTIATE_TEST_SUITE_P(
     Srun, LaunchLines,
     ::testing::Values(Launch{{"-N2", "--gpus-per-node=4"}, on_both("0,1,2,3", 1)},
                       Launch{{"-N2", "--gpus-per-node=4", "--ntasks-per-node=4"}, on_both("0,1,2,3", 4)},
-                      Launch{{"-N2", "-n8", "--ntasks-per-node=4", "--gpus-per-task=1"}, one_each(4)},
+                      Launch{{"-N2", "-n8", "--ntasks-per-node=4", "--gpus-per-task=1"}, one_per_task(4)},
                       Launch{{"-N2", "-n8", "--ntasks-per-node=4", "--gpus-per-task=1", "--gpu-bind=none"},
                              on_both("unset", 4)},
-                      Launch{{"-N2", "--gpus-per-node=4", "--ntasks-per-gpu=1"}, one_each(2)},
+                      Launch{{"-N2", "--gpus-per-node=4", "--ntasks-per-gpu=1"}, one_per_task(2)},
                       Launch{{"-N2", "-n8"}, {{"node1 unset", 7}, {"node2 unset", 1}}}));
 
 TEST_F(Cluster, UrgentJobsPreemptNormalOnes) {
@@ -66,7 +67,7 @@ TEST_F(Cluster, UrgentJobsPreemptNormalOnes) {
   const std::string urgent = submit({"-p", "urgent", "-N1", "-o", log, "--wrap", "sleep 1"});
   ASSERT_TRUE(wait_for_state(urgent, "COMPLETED"));
   EXPECT_TRUE(wait_until([&] { return job_state(normal) == "RUNNING" && job_field(normal, "Restarts") == "1"; }))
-      << "it waits until its credential, which lives for 5 s, has expired";
+      << "the job can only restart after its credential has expired, which takes 5 s";
 }
 
 TEST_F(Cluster, JobsCanBeSuspended) {
@@ -90,14 +91,14 @@ TEST_F(Cluster, ANodeGoesDownAndComesBack) {
   EXPECT_EQ(output_of({"srun", "-w", "node2", "hostname"}), "node2\n");
 }
 
-// Processes of this name in this namespace and those within.
+// Counts the processes of this name in this namespace and in those within it.
 int count_processes(const std::string& name) {
   int count = 0;
   for (const auto& entry : fs::directory_iterator("/proc")) count += slurp(entry.path() / "comm") == name + '\n';
   return count;
 }
 
-// A cluster within this one.
+// Starts a cluster within this one.
 TEST_F(Cluster, LeavesNothingWhenItIsKilled) {
   const auto processes = [] {
     std::map<std::string, int> counts;
@@ -128,18 +129,17 @@ TEST_F(Cluster, SettingsReplaceThoseOfSlurmConf) {
             "KillWait=7\n");
 }
 
-TEST_F(Cluster, SaysWhyItCannotRun) {
-  const TempFolder folder;  // that everybody may read, wherever the checkout lies
+TEST_F(Cluster, ReportsWhyItCannotRun) {
+  const TempFolder folder;  // readable by everybody, unlike perhaps the checkout
   fs::permissions(folder.path(), fs::perms(0755));
   fs::copy(DRL_CLUSTER, folder / "cluster");
   const Result result = run_for_long({"setpriv", "--reuid=65534", folder / "cluster", "run", "true"});
   EXPECT_EQ(result.exit_code, 77);
-  EXPECT_EQ(result.err, "cannot run a Slurm cluster here: it needs root\n");
+  expect_mentions(result.err, {"root"});
+  EXPECT_EQ(count_lines(result.err), 1u);
   const Result newer = run_for_long({DRL_CLUSTER, "--slurm", "run", "true"}, {{"DRL_SLURM_PREFIX", "/nowhere"}});
   EXPECT_EQ(newer.exit_code, 77);
-  EXPECT_EQ(
-      newer.err,
-      "cannot run a Slurm cluster here: there is no newer Slurm in /nowhere (tests/slurm/build_slurm builds it)\n");
+  expect_mentions(newer.err, {"/nowhere", "tests/slurm/build_slurm"});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The forms of a cluster that sites have and Debian's default has not: cgroups that keep tasks to what they were
-// granted, and a newer Slurm. What users type first works on each.
+// Tests what users type first on clusters that differ from Debian's default as sites do: with cgroups, which confine
+// tasks to what they were granted, and with a newer Slurm.
 #include "../doctor/program.hpp"
 #include "base/text.hpp"
 #include "batch.hpp"
@@ -7,40 +7,42 @@
 namespace drl::test {
 namespace {
 
-const Words kCard = {"srun", "-N2", "--gpus-per-node=4"};  // the line that README leads with
+const Words kReadmeCommand = {"srun", "-N2", "--gpus-per-node=4"};
 bool has_cgroups() { return std::getenv("CLUSTER_BINDING") == std::string("cgroup"); }
 
 class Forms : public BatchTest {
  protected:
-  // Tries to open each of a node's GPUs, as a driver's library does: "yes" if the kernel lets it.
+  // Returns a shell command that tries to open each GPU of a node, as a driver's library would. It prints "yes" for
+  // each GPU that the kernel permits to open, else "no".
   static std::string open_gpus() {
     return "for gpu in 0 1 2 3; do (: <" + std::string(std::getenv("CLUSTER_DIR")) +
            "/dev/gpu$gpu) 2>&1 | grep -q 'No such device' && echo yes || echo no; done";
   }
 };
 
-TEST_F(Forms, TheCardsLineUsesAllGpus) {
-  const Words without_tmpdir = {"env", "TMPDIR=/dev/null/nowhere"};  // on the nodes, after Slurm has looked at it
-  const Result result =
-      run_for_long(kCard + without_tmpdir + Words{kTrain} + small_run(2) + Words{"--after_checkpoint", open_gpus()});
+TEST_F(Forms, TheReadmeCommandUsesAllGpus) {
+  const Words without_tmpdir = {"env", "TMPDIR=/dev/null/nowhere"};  // on the nodes, after Slurm has read it
+  const Result result = run_for_long(kReadmeCommand + without_tmpdir + Words{kTrain} + small_run(2) +
+                                     Words{"--after_checkpoint", open_gpus()});
   ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_TRUE(says(result.out + result.err, "starting again by srun with 8 ranks, 4 a node"));
+  expect_mentions(result.out + result.err, {"8 ranks"});
   const fs::path last = run("latest");
   EXPECT_EQ(run_json(last).at("rank_hosts").get<Words>(),
             (Words{"node1", "node1", "node1", "node1", "node2", "node2", "node2", "node2"}));
-  // The ranks are a step within the first one, and may open what that may.
-  EXPECT_TRUE(says(slurp(last / "logs/after_checkpoint.log"), "yes\nyes\nyes\nyes\n"));
+  // The ranks are a step within the first one, and may open the same GPUs.
+  EXPECT_TRUE(mentions(slurp(last / "logs/after_checkpoint.log"), "yes\nyes\nyes\nyes\n"));
 }
 
-TEST_F(Forms, TheDoctorFindsNothing) {
-  const Result result = run_for_long(kCard + Words{kDoctor, "--runs_dir", folder / "runs"});
+TEST_F(Forms, TheDoctorFindsNoProblem) {
+  const Result result = run_for_long(kReadmeCommand + Words{kDoctor, "--runs_dir", folder / "runs"});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_TRUE(says(result.out, ": 8 ranks on 2 nodes, started by srun\n"));
+  expect_mentions(result.out, {"8 ranks on 2 nodes"});
   EXPECT_EQ(result.out.find("\nfailed "), std::string::npos) << result.out;
 }
 
-// Its minute leaves it ten seconds; then it is given ten minutes more.
-TEST_F(Forms, ATemplateGoesOnAfterItsTimeLimit) {
+// The first attempt has a limit of one minute and a margin of 50 s, so it works for ten seconds. The second has more
+// time.
+TEST_F(Forms, ABatchJobResumesAfterItsTimeLimit) {
   constexpr int iterations = 400;  // more than ten seconds of work on any CPU
   const std::string job =
       submit(Words{"--gpus-per-node=1", "-t1", "--signal=USR1@1", kBatch + "train_2node.sbatch"} +
@@ -50,14 +52,14 @@ TEST_F(Forms, ATemplateGoesOnAfterItsTimeLimit) {
   EXPECT_TRUE(before > 0 && before < iterations) << before;
   output_of({"scontrol", "update", "JobId=" + job, "TimeLimit=11"});
   ASSERT_TRUE(completes(job));
-  EXPECT_TRUE(says(log_of(job), ": job " + job + " is done\n"));
+  EXPECT_TRUE(mentions(log_of(job), "job " + job + " is done\n"));
   EXPECT_EQ(newest_checkpoint(run("slurm-" + job)), iterations);
 }
 
 class Cgroups : public Forms {
  protected:
   void SetUp() override {
-    if (!has_cgroups()) GTEST_SKIP() << "this form has none";
+    if (!has_cgroups()) GTEST_SKIP() << "this cluster has no cgroups";
   }
 };
 
@@ -66,39 +68,39 @@ TEST_F(Cgroups, KeepTasksToTheirGpusAndCores) {
   EXPECT_EQ(output_of({"srun", "bash", "-c", open_gpus()}), "no\nno\nno\nno\n");
 }
 
-// What users and sites set reaches the ranks' own step too: where ranks are bound, and PMIx's settings.
-TEST_F(Cgroups, BindRanksAsTheUserSays) {
+// Settings of users and sites for binding and PMIx also reach the step that drl_train starts.
+TEST_F(Cgroups, RanksAreBoundAsTheUserAsked) {
   const Words note = {"--after_checkpoint", "echo $PMIX_MCA_drl_note, $SLURM_MEM_BIND"};
   const Result result = run_for_long(
-      kCard + Words{kTrain} + small_run(1) + note,
+      kReadmeCommand + Words{kTrain} + small_run(1) + note,
       {{"SLURM_CPU_BIND", "verbose,map_cpu:0"}, {"SLURM_MEM_BIND", "local"}, {"PMIX_MCA_drl_note", "kept"}});
   ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_TRUE(says(slurp(run("latest") / "logs/after_checkpoint.log"), "kept, quiet,local\n"));
+  EXPECT_TRUE(mentions(slurp(run("latest") / "logs/after_checkpoint.log"), "kept, quiet,local\n"));
   int bound = 0;
   for (const std::string& line : split(result.err, '\n')) bound += line.starts_with("cpu-bind=MAP ");
   EXPECT_EQ(bound, 2 + 8) << result.err;
 }
 
-TEST_F(Cgroups, EndATaskThatTakesMoreMemoryThanItHas) {
+TEST_F(Cgroups, EndATaskThatExceedsItsMemory) {
   const auto run = [](const std::string& memory) {
     return run_for_long({"srun", "--mem=" + memory, "bash", "-c", "text=$(head -c 100M /dev/zero | tr '\\0' x)"});
   };
   EXPECT_EQ(run("900M").exit_code, 0);
   const Result result = run("50M");
   EXPECT_NE(result.exit_code, 0);
-  EXPECT_TRUE(says(result.err, "Out Of Memory")) << result.err;
+  EXPECT_TRUE(mentions(result.err, "Out Of Memory")) << result.err;
 }
 
-// A cluster within this one.
-TEST_F(Cgroups, GoWithTheirCluster) {
-  const auto folders = [] { return output_of({"bash", "-c", "find /sys/fs/cgroup -name 'drl-cluster-*' | sort"}); };
-  const std::string before = folders();
+// Starts a cluster within this one.
+TEST_F(Cgroups, DisappearWithTheirCluster) {
+  const auto cgroups = [] { return output_of({"bash", "-c", "find /sys/fs/cgroup -name 'drl-cluster-*' | sort"}); };
+  const std::string before = cgroups();
   EXPECT_EQ(run_for_long({DRL_CLUSTER, "--cgroup", "run", "srun", "-N2", "true"}).exit_code, 0);
-  EXPECT_TRUE(wait_until([&] { return folders() == before; }));
+  EXPECT_TRUE(wait_until([&] { return cgroups() == before; }));
   Process cluster({DRL_CLUSTER, "--cgroup", "run", "srun", "-N2", "sleep", "1000"});
-  ASSERT_TRUE(wait_until([&] { return folders() != before; })) << cluster.err();
+  ASSERT_TRUE(wait_until([&] { return cgroups() != before; })) << cluster.err();
   cluster.signal(SIGKILL);
-  EXPECT_TRUE(wait_until([&] { return folders() == before; })) << folders();
+  EXPECT_TRUE(wait_until([&] { return cgroups() == before; })) << cgroups();
 }
 
 }  // namespace

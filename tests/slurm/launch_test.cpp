@@ -1,5 +1,5 @@
-// One process per device, whatever the launch line: real srun, sbatch, salloc and mpirun on two nodes with 4 GPUs each,
-// on which this program computes by their CPUs.
+// One process per device, for all launch lines: real srun, sbatch, salloc and mpirun on two nodes with 4 simulated GPUs
+// each. The programs compute on the CPU.
 #include <csignal>
 #include <cstdlib>
 #include <set>
@@ -12,8 +12,11 @@ namespace {
 
 const Words kShort = {"--max_iterations", "3", "--logger", "none"};
 const Words kEndless = {"--max_iterations", "1000000000", "--save_interval", "10", "--logger", "none"};
-const Words kCard = {"srun", "-N2", "--gpus-per-node=4"};  // the line that README leads with: 2 tasks see 8 GPUs
+const Words kReadmeCommand = {"srun", "-N2", "--gpus-per-node=4"};  // 2 tasks see 8 GPUs
 const Words kFourEach = {"node1", "node1", "node1", "node1", "node2", "node2", "node2", "node2"};
+
+const char* const kRelaunch = "srun again";  // drl_train prints this when it starts itself again by srun
+const char* const kBanner = "learning Cartpole";
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 int count(const std::string& text, const std::string& part) {
@@ -22,7 +25,7 @@ int count(const std::string& text, const std::string& part) {
   return times;
 }
 std::string all(const Result& result) { return result.out + result.err; }
-bool started_again(const Result& result) { return holds(all(result), "starting again"); }
+bool was_relaunched(const Result& result) { return holds(all(result), kRelaunch); }
 
 Words lines(const std::string& text) {
   Words found = split(text, '\n');
@@ -31,12 +34,12 @@ Words lines(const std::string& text) {
 }
 
 int node_cores() { return std::stoi(output_of({"sinfo", "-hN", "-p", "normal", "-n", "node1", "-o", "%c"})); }
-// The cores of this machine, which is behind both nodes.
+// Returns the number of cores of this machine, which both nodes share.
 int physical_cores() {
   const Words cores = lines(run_shell("lscpu -p=Core,Socket | grep -v '^#'").out);
   return static_cast<int>(std::set<std::string>(cores.begin(), cores.end()).size());
 }
-// For lines with more tasks than the nodes have cores.
+// Options for launch lines with more tasks than the nodes have cores.
 Words overcommit() { return node_cores() < 8 ? Words{"--overcommit"} : Words{}; }
 
 class Launch : public SlurmTest {
@@ -45,8 +48,8 @@ class Launch : public SlurmTest {
   Result run(const Words& launcher, const Words& options = kShort) const {
     return run_for_long(words(launcher, options));
   }
-  // As text for a shell, with options that need no quotes.
-  std::string typed(const Words& options = kShort) const { return join(runs.command(options), " "); }
+  // Returns the command as text for a shell. The options must not need quotes.
+  std::string command_line(const Words& options = kShort) const { return join(runs.command(options), " "); }
 
   Words run_names() const {
     Words names = runs.names();
@@ -58,7 +61,7 @@ class Launch : public SlurmTest {
     EXPECT_EQ(names.size(), 1u) << join(names, " ");
     return names.empty() ? nlohmann::json() : run_json(runs.run(names.front()));
   }
-  // As options.ini has it.
+  // Returns the value of an option in options.ini.
   std::string option_of(const std::string& run, const std::string& option) const {
     for (const std::string& line : lines(slurp(runs.run(run) / "options.ini")))
       if (line.starts_with(option + " ")) return line.substr(line.find('=') + 1);
@@ -66,12 +69,12 @@ class Launch : public SlurmTest {
   }
   Words rank_hosts() const { return only_run().at("rank_hosts").get<Words>(); }
 
-  // A line that ends well, and has these ranks in one run.
+  // Expects that the command succeeded, and made one run with a rank on each of `hosts`.
   void expect_ranks(const Result& result, const Words& hosts) const {
     ASSERT_EQ(result.exit_code, 0) << all(result);
     EXPECT_EQ(rank_hosts(), hosts) << all(result);
     EXPECT_EQ(only_run().at("world_size"), hosts.size());
-    EXPECT_EQ(count(result.out, "learning Cartpole by PPO"), 1) << result.out;
+    EXPECT_EQ(count(result.out, kBanner), 1) << result.out;
     EXPECT_EQ(only_run().at("status"), "done");
   }
 
@@ -79,54 +82,56 @@ class Launch : public SlurmTest {
     return fs::exists(runs.path() / runs.task) && !run_names().empty() &&
            newest_checkpoint(runs.run(run_names().front())) > 0;
   }
-  // Rank `rank` of the run: the process that learns, not the one that waits for those that it started.
+  // Returns the process of rank `rank` of the run, not a process that only waits for the ranks that it started.
   pid_t process_of(int rank) const {
     for (pid_t pid : runs.processes('\0' + ("SLURM_PROCID=" + std::to_string(rank)) + '\0')) {
       const std::string environ = slurp("/proc/" + std::to_string(pid) + "/environ");
       if (slurp("/proc/" + std::to_string(pid) + "/comm") == "drl_train\n" &&
-          (!again_ || holds(environ, '\0' + std::string("DRL_OUTER_STEP="))))
+          (!relaunched_ || holds(environ, '\0' + std::string("DRL_OUTER_STEP="))))
         return pid;
     }
     return -1;
   }
 
   Runs runs;
-  bool again_ = true;  // did the program start itself again?
+  bool relaunched_ = true;  // whether drl_train starts itself again
 };
 
-// --- Started again ---
+// --- Commands for which drl_train starts itself again ---
 
-TEST_F(Launch, TheCardsLineUsesAllGpus) {
-  const Result result = run(kCard);
+TEST_F(Launch, TheReadmeCommandUsesAllGpus) {
+  const Result result = run(kReadmeCommand);
   expect_ranks(result, kFourEach);
-  EXPECT_EQ(count(all(result), "starting again"), 1) << all(result);
+  EXPECT_EQ(count(all(result), kRelaunch), 1) << all(result);
   EXPECT_EQ(only_run().at("launcher"), "srun");
 }
 
-TEST_F(Launch, SoDoesOneNode) {
+TEST_F(Launch, OneNodeUsesAllGpus) {
   expect_ranks(run({"srun", "--gpus-per-node=4"}), {"node1", "node1", "node1", "node1"});
 }
-TEST_F(Launch, SoDoGpusOfTheJob) { expect_ranks(run({"srun", "-N2", "--gpus=8"}), kFourEach); }
-TEST_F(Launch, SoDoesSrunInSalloc) { expect_ranks(run({"salloc", "-N2", "--gpus-per-node=4", "srun"}), kFourEach); }
+TEST_F(Launch, GpusOfTheWholeJobAreAllUsed) { expect_ranks(run({"srun", "-N2", "--gpus=8"}), kFourEach); }
+TEST_F(Launch, SrunInSallocUsesAllGpus) {
+  expect_ranks(run({"salloc", "-N2", "--gpus-per-node=4", "srun"}), kFourEach);
+}
 
-TEST_F(Launch, SoDoesSrunInABatchScript) {
+TEST_F(Launch, SrunInABatchScriptUsesAllGpus) {
   const std::string log = folder / "log";
-  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", "srun " + typed()});
+  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", "srun " + command_line()});
   ASSERT_TRUE(wait_for_end(job));
   EXPECT_EQ(job_state(job), "COMPLETED") << slurp(log);
   EXPECT_EQ(rank_hosts(), kFourEach) << slurp(log);
 }
 
-TEST_F(Launch, MoreTasksThanOneButFewerThanGpus) {
+TEST_F(Launch, FewerTasksThanGpusUseAllGpus) {
   expect_ranks(run({"srun", "-N2", "--ntasks-per-node=2", "--gpus-per-node=4"}), kFourEach);
 }
 
-TEST_F(Launch, DevicesAreThoseOfTheStep) {
+TEST_F(Launch, OnlyTheGpusOfTheStepAreUsed) {
   expect_ranks(run({"salloc", "-N2", "--gpus-per-node=4", "srun", "-N1", "-n1", "-w", "node2", "--gpus-per-node=2"}),
                {"node2", "node2"});
 }
 
-TEST_F(Launch, WithoutGpusDevicesAreCores) {
+TEST_F(Launch, WithoutGpusEachCoreGetsARank) {
   const int cores = std::min(node_cores(), physical_cores());
   if (cores > 8) GTEST_SKIP() << "that would be " << 2 * cores << " ranks";
   Words hosts;
@@ -134,55 +139,59 @@ TEST_F(Launch, WithoutGpusDevicesAreCores) {
   expect_ranks(run({"srun", "-N2", "--exclusive"}), hosts);
 }
 
-TEST_F(Launch, CoresThatDashCAsksForAreThreads) {
+TEST_F(Launch, CpusPerTaskAreUsedByThreads) {
   if (node_cores() < 2) GTEST_SKIP() << "needs nodes of 2 cores";
   const Result result = run({"srun", "-N2", "-c2"});
   expect_ranks(result, {"node1", "node2"});
-  EXPECT_FALSE(started_again(result));
+  EXPECT_FALSE(was_relaunched(result));
 }
 
-TEST_F(Launch, OnTheCpuGpusAreNoDevices) {
-  const Result result = run(kCard, kShort + Words{"--device", "cpu"});
+TEST_F(Launch, DeviceCpuIgnoresGpus) {
+  const Result result = run(kReadmeCommand, kShort + Words{"--device", "cpu"});
   expect_ranks(result, {"node1", "node2"});
-  EXPECT_FALSE(started_again(result));
+  EXPECT_FALSE(was_relaunched(result));
 }
 
 TEST_F(Launch, RanksOverridesTheNumberOfDevices) {
-  expect_ranks(run(kCard, kShort + Words{"--ranks", "4"}), {"node1", "node1", "node2", "node2"});
+  expect_ranks(run(kReadmeCommand, kShort + Words{"--ranks", "4"}), {"node1", "node1", "node2", "node2"});
 }
-TEST_F(Launch, UnequalRanks) { expect_ranks(run(kCard, kShort + Words{"--ranks", "3"}), {"node1", "node1", "node2"}); }
-TEST_F(Launch, AsManyRanksAsTasksNeedNoStart) {
-  const Result result = run(kCard, kShort + Words{"--ranks", "2"});
-  expect_ranks(result, {"node1", "node2"});
-  EXPECT_FALSE(started_again(result));
+TEST_F(Launch, UnequalRanks) {
+  expect_ranks(run(kReadmeCommand, kShort + Words{"--ranks", "3"}), {"node1", "node1", "node2"});
 }
-TEST_F(Launch, RanksOneIsOneDeviceATask) {
-  const Result result = run(kCard, kShort + Words{"--ranks", "1"});
+TEST_F(Launch, AsManyRanksAsTasksNeedNoRelaunch) {
+  const Result result = run(kReadmeCommand, kShort + Words{"--ranks", "2"});
   expect_ranks(result, {"node1", "node2"});
-  EXPECT_FALSE(started_again(result));
+  EXPECT_FALSE(was_relaunched(result));
+}
+TEST_F(Launch, RanksOneKeepsOneDevicePerTask) {
+  const Result result = run(kReadmeCommand, kShort + Words{"--ranks", "1"});
+  expect_ranks(result, {"node1", "node2"});
+  EXPECT_FALSE(was_relaunched(result));
 }
 
-// --- As good as a direct start: exit codes, signals, output ---
+// --- A relaunch behaves like a direct start: exit codes, signals, output ---
 
-TEST_F(Launch, AWrongOptionIsSaidOnce) {
-  const Result result = run(kCard, {"--num_envs", "0"});
+TEST_F(Launch, AWrongOptionIsReportedOnce) {
+  const Result result = run(kReadmeCommand, {"--num_envs", "0"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(count(all(result), "num_envs"), 1) << all(result);
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
-// Which the ranks find, not those who start them.
-TEST_F(Launch, SoIsARunThatIsNotThere) {
-  const Result result = run(kCard, kShort + Words{"--load_run", "nowhere"});
+// The ranks find this error, not the processes that start them.
+TEST_F(Launch, AMissingRunIsReportedOnce) {
+  const Result result = run(kReadmeCommand, kShort + Words{"--load_run", "nowhere"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(count(all(result), "there is no run to resume"), 1) << all(result);
+  EXPECT_EQ(count("\n" + all(result), "\nerror: "), 1) << all(result);
+  EXPECT_TRUE(holds(all(result), "nowhere")) << all(result);
 }
 
-// How a run on the card's line ends that is sent a signal, and whether it has saved.
 class LaunchSignals : public Launch {
  protected:
+  // Starts a run by the README's command, lets `send` send it a signal, and expects that it saves and exits with this
+  // code.
   void expect_stop(const std::function<void(const Process&)>& send, int exit_code) {
-    Process process(words(kCard, kEndless));
+    Process process(words(kReadmeCommand, kEndless));
     ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.out() << process.err();
     send(process);
     const Result result = process.wait(kLong);
@@ -190,7 +199,7 @@ class LaunchSignals : public Launch {
     const fs::path run = runs.run(run_names().at(0));
     EXPECT_EQ(run_json(run).at("status"), "stopped");
     EXPECT_EQ(iterations(run), count_to(newest_checkpoint(run)));
-    EXPECT_EQ(count(result.out, "learning Cartpole by PPO"), 1);
+    EXPECT_EQ(count(result.out, kBanner), 1);
     EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }));
   }
   static void scancel(const std::string& signal) {
@@ -198,28 +207,28 @@ class LaunchSignals : public Launch {
   }
 };
 
-TEST_F(LaunchSignals, Usr1ToSrunIsToBeContinued) {
+TEST_F(LaunchSignals, Usr1ToSrunExitsWith75) {
   expect_stop([](const Process& srun) { srun.signal(SIGUSR1); }, 75);
 }
-TEST_F(LaunchSignals, Usr1ByScancelIsToBeContinued) {
+TEST_F(LaunchSignals, Usr1ByScancelExitsWith75) {
   expect_stop([](const Process&) { scancel("USR1"); }, 75);
 }
-TEST_F(LaunchSignals, TermByScancel) {
+TEST_F(LaunchSignals, TermByScancelExitsWith143) {
   expect_stop([](const Process&) { scancel("TERM"); }, 143);
 }
-// The ranks are in another step, and learn of it through the task that waits for them.
-TEST_F(LaunchSignals, TermOfTheWaitingStepAlone) {
+// The ranks are in another step. The task that waits for them forwards the signal.
+TEST_F(LaunchSignals, TermToTheWaitingStepReachesTheRanks) {
   expect_stop(
       [](const Process&) {
         output_of({"scancel", "--signal=TERM", lines(output_of({"squeue", "-h", "-o", "%i"})).at(0) + ".0"});
       },
       143);
 }
-TEST_F(LaunchSignals, IntByScancel) {
+TEST_F(LaunchSignals, IntByScancelExitsWith130) {
   expect_stop([](const Process&) { scancel("INT"); }, 130);
 }
 
-// A first Ctrl-C makes srun print the state of the tasks, as always.
+// The first Ctrl-C makes srun print the state of the tasks, as usual.
 TEST_F(LaunchSignals, FirstCtrlCOnlyPrintsStatus) {
   expect_stop(
       [](const Process& srun) {
@@ -230,8 +239,8 @@ TEST_F(LaunchSignals, FirstCtrlCOnlyPrintsStatus) {
       75);
 }
 
-TEST_F(Launch, AKilledRankEndsAllInTenSeconds) {
-  Process process(words(kCard, kEndless));
+TEST_F(Launch, AKilledRankEndsAllRanksInTenSeconds) {
+  Process process(words(kReadmeCommand, kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.out() << process.err();
   const pid_t rank = process_of(5);
   ASSERT_GT(rank, 0);
@@ -243,8 +252,8 @@ TEST_F(Launch, AKilledRankEndsAllInTenSeconds) {
   EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 10));
 }
 
-TEST_F(Launch, AKilledTaskThatWaitsEndsAllToo) {
-  Process process(words(kCard + Words{"--kill-on-bad-exit=1"}, kEndless));
+TEST_F(Launch, AKilledWaitingTaskEndsAllRanks) {
+  Process process(words(kReadmeCommand + Words{"--kill-on-bad-exit=1"}, kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.out() << process.err();
   int killed = 0;
   for (pid_t pid : runs.processes('\0' + std::string("SLURM_NTASKS=2") + '\0'))
@@ -257,11 +266,11 @@ TEST_F(Launch, AKilledTaskThatWaitsEndsAllToo) {
   EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
 }
 
-// Where WaitTime is set (here 5 s, for all of these tests), srun kills what still runs that long after a task's end.
-TEST_F(Launch, WaitTimeEndsNoRun) {
+// With WaitTime (5 s in all of these tests), srun kills tasks that still run that long after the first task has ended.
+TEST_F(Launch, WaitTimeDoesNotEndTheRun) {
   for (const Words& option : {Words{}, Words{"-W5"}}) {
     const Runs own;
-    Process process(kCard + option + own.command(kEndless + Words{"--run_name", "r"}));
+    Process process(kReadmeCommand + option + own.command(kEndless + Words{"--run_name", "r"}));
     ASSERT_TRUE(wait_until([&] { return newest_checkpoint(own.run("r")) > 0; })) << process.err();
     run_program({"sleep", "8"});
     ASSERT_TRUE(process.running()) << process.out() << process.err();
@@ -270,19 +279,19 @@ TEST_F(Launch, WaitTimeEndsNoRun) {
   }
 }
 
-// --- Launch lines that have a task per device already ---
+// --- Launch lines with one task per device ---
 
 class DirectLaunch : public Launch, public ::testing::WithParamInterface<Words> {};
 
 TEST_P(DirectLaunch, IsOneRankPerTask) {
   if (node_cores() < 4 && holds(join(GetParam(), " "), "--ntasks-per-node")) GTEST_SKIP() << "needs nodes of 4 cores";
   const Words launcher = Words{"srun"} + GetParam() + overcommit();
-  Words hosts = lines(output_of(launcher + Words{"hostname"}));  // Slurm places both alike
+  Words hosts = lines(output_of(launcher + Words{"hostname"}));  // Slurm places both commands in the same way
   std::sort(hosts.begin(), hosts.end());
   ASSERT_TRUE(wait_for_idle_cluster());
   const Result result = run(launcher);
   expect_ranks(result, hosts);
-  EXPECT_FALSE(started_again(result));
+  EXPECT_FALSE(was_relaunched(result));
 }
 
 INSTANTIATE_TEST_SUITE_P(Srun, DirectLaunch,
@@ -290,45 +299,45 @@ INSTANTIATE_TEST_SUITE_P(Srun, DirectLaunch,
                                            Words{"-n8", "--gpus-per-task=1"},
                                            Words{"-N2", "-n8", "--ntasks-per-node=4", "--gpus-per-task=1",
                                                  "--gpu-bind=none"},
-                                           Words{"-N2", "-n8"},  // 7 + 1 where nodes have 8 cores
+                                           Words{"-N2", "-n8"},  // 7 + 1 if nodes have 8 cores
                                            Words{"-n1", "--gpus=1"}, Words{"-n3"}));
 
-TEST_F(Launch, DirectStartsEndBySignalsAlike) {
-  again_ = false;
+TEST_F(Launch, DirectStartsAlsoStopOnSignals) {
+  relaunched_ = false;
   Process process(words(Words{"srun", "-N2", "--ntasks-per-node=2"} + overcommit(), kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.out() << process.err();
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait(kLong).exit_code, 75) << process.err();
 }
 
-// Steps of one job at the same time. The step's option must be of the kind that the job was asked for with: in a job
-// with --gpus-per-node=4, srun reads that again from its environment, and `srun --gpus=1` gets 4.
+// Steps of one job at the same time. The option of the step must be of the same kind as that of the job: in a job with
+// --gpus-per-node=4, srun reads this option from its environment again, so that `srun --gpus=1` gets 4 GPUs.
 struct Packed {
-  std::string of_job, of_step;
+  std::string job_option, step_option;
   int steps, ranks;
 };
 class PackedSteps : public Launch, public ::testing::WithParamInterface<Packed> {};
 
-TEST_P(PackedSteps, StayRunsOfTheirOwn) {
+TEST_P(PackedSteps, AreSeparateRuns) {
   if (node_cores() < 4) GTEST_SKIP() << "needs nodes of 4 cores";
-  const auto& [of_job, of_step, steps, ranks] = GetParam();
+  const auto& [job_option, step_option, steps, ranks] = GetParam();
   std::string script;
-  std::set<int> seeds, learnt;
+  std::set<int> seeds, trained;
   for (int seed = 1; seed <= steps; ++seed) {
-    script += "srun --exact -N1 -n1 " + of_step + " " + typed() + " --seed " + std::to_string(seed) + " & ";
+    script += "srun --exact -N1 -n1 " + step_option + " " + command_line() + " --seed " + std::to_string(seed) + " & ";
     seeds.insert(seed);
   }
   const std::string log = folder / "log";
-  const std::string job = submit({"-N1", "-n4", of_job, "-o", log, "--wrap", script + "wait"});
+  const std::string job = submit({"-N1", "-n4", job_option, "-o", log, "--wrap", script + "wait"});
   ASSERT_TRUE(wait_for_end(job));
   for (const std::string& name : run_names()) {
     EXPECT_EQ(run_json(runs.run(name)).at("world_size"), ranks) << name;
     EXPECT_EQ(run_json(runs.run(name)).at("status"), "done") << name;
-    learnt.insert(std::stoi(option_of(name, "seed")));
+    trained.insert(std::stoi(option_of(name, "seed")));
   }
   EXPECT_EQ(static_cast<int>(run_names().size()), steps) << slurp(log);
-  EXPECT_EQ(learnt, seeds) << slurp(log);
-  EXPECT_EQ(holds(slurp(log), "starting again"), ranks > 1) << slurp(log);
+  EXPECT_EQ(trained, seeds) << slurp(log);
+  EXPECT_EQ(holds(slurp(log), kRelaunch), ranks > 1) << slurp(log);
 }
 
 INSTANTIATE_TEST_SUITE_P(Srun, PackedSteps,
@@ -343,12 +352,12 @@ TEST_F(Launch, MpirunInABatchScript) {
   const std::string log = folder / "log";
   const Words job = Words{"-N2", "--ntasks-per-node=2", "--gpus-per-node=4"} + overcommit();
   const std::string id =
-      submit(job + Words{"-o", log, "--wrap", "mpirun --oversubscribe -n 4 --map-by ppr:2:node " + typed()});
+      submit(job + Words{"-o", log, "--wrap", "mpirun --oversubscribe -n 4 --map-by ppr:2:node " + command_line()});
   ASSERT_TRUE(wait_for_end(id));
   EXPECT_EQ(rank_hosts(), (Words{"node1", "node1", "node2", "node2"})) << slurp(log);
   EXPECT_EQ(only_run().at("launcher"), "mpirun");
   EXPECT_EQ(job_state(id), "COMPLETED") << slurp(log);
-  EXPECT_FALSE(holds(slurp(log), "starting again")) << slurp(log);
+  EXPECT_FALSE(holds(slurp(log), kRelaunch)) << slurp(log);
 }
 
 TEST_F(Launch, MpirunInSalloc) {
@@ -359,7 +368,7 @@ TEST_F(Launch, MpirunInSalloc) {
 
 TEST_F(Launch, PlainStartInABatchScriptIsOneRankWithAHint) {
   const std::string log = folder / "log";
-  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", typed()});
+  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", command_line()});
   ASSERT_TRUE(wait_for_end(job));
   EXPECT_EQ(job_state(job), "COMPLETED") << slurp(log);
   EXPECT_EQ(rank_hosts(), Words{"node1"}) << slurp(log);
@@ -372,17 +381,17 @@ TEST_F(Launch, PlainStartInSallocIsOneRankWithAHint) {
   EXPECT_TRUE(holds(all(result), "8 GPUs") && holds(all(result), "srun " + kTrain)) << all(result);
 }
 
-TEST_F(Launch, RanksInABatchShellUseTheNodes) {
+TEST_F(Launch, RanksStartedInABatchScriptUseAllNodes) {
   const std::string log = folder / "log";
-  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", typed() + " --ranks 8"});
+  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", command_line() + " --ranks 8"});
   ASSERT_TRUE(wait_for_end(job));
   EXPECT_EQ(job_state(job), "COMPLETED") << slurp(log);
   EXPECT_EQ(rank_hosts(), kFourEach) << slurp(log);
 }
 
-// --- Errors, each with the line to type ---
+// --- Errors that show the command to type ---
 
-TEST_F(Launch, WithoutPmixEveryTaskWouldBeAlone) {
+TEST_F(Launch, TasksThatAreNotConnectedAreRefused) {
   for (const char* plugin : {"none", "pmi2"}) {
     const Result result = run({"srun", "-N2", "-n2", std::string("--mpi=") + plugin});
     EXPECT_EQ(result.exit_code, 2) << plugin;
@@ -391,24 +400,24 @@ TEST_F(Launch, WithoutPmixEveryTaskWouldBeAlone) {
   }
 }
 
-const std::string kBetterLine = "srun -N2 --ntasks-per-node=4 --gpus-per-node=4 ";
+const std::string kDirectCommand = "srun -N2 --ntasks-per-node=4 --gpus-per-node=4 ";
 
-TEST_F(Launch, WithoutSrunInTheStepItSaysWhatToType) {
-  const Result result = run(kCard + Words{"env", "PATH=/nowhere"});
+TEST_F(Launch, WithoutSrunInTheStepTheErrorShowsTheDirectCommand) {
+  const Result result = run(kReadmeCommand + Words{"env", "PATH=/nowhere"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(count(result.err, kBetterLine + kTrain), 1) << result.err;
+  EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
-TEST_F(Launch, SoItDoesWhenSrunRefuses) {
-  const Result result = run(kCard + Words{"env", "SLURM_JOB_ID=4711"});
+TEST_F(Launch, IfSrunFailsTheErrorShowsTheDirectCommand) {
+  const Result result = run(kReadmeCommand + Words{"env", "SLURM_JOB_ID=4711"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(count(result.err, kBetterLine + kTrain), 1) << result.err;
+  EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
-// 4 GPUs on a node, 2 on the other.
-TEST_F(Launch, UnequalGpusWorkOrSayWhatToType) {
+// One node has 4 GPUs, and the other has 2.
+TEST_F(Launch, UnequalGpusWorkOrTheErrorShowsTheDirectCommand) {
   const Result result = run({"srun", "-N2", "--gpus=6"});
   if (result.exit_code == 0)
     EXPECT_EQ(rank_hosts().size(), 6u);
@@ -417,27 +426,28 @@ TEST_F(Launch, UnequalGpusWorkOrSayWhatToType) {
         << result.err;
 }
 
-// A first step that had all four of node2, and a second one that got two, as rank 0 cannot know.
-TEST_F(Launch, ANodeThatLostGpusSaysSo) {
+// The first step had all four GPUs of node2, and the second got only two, which rank 0 cannot see.
+TEST_F(Launch, ANodeThatLostGpusIsReported) {
   const Result result = run({"env", "DRL_OUTER_STEP=node1:0,1:8;node2:0,1,2,3:8", "DRL_SLURM_VERSION=slurm 22.05.8",
-                             "DRL_DIRECT_LINE=" + kBetterLine + kTrain, "srun", "-N2", "--kill-on-bad-exit=1",
+                             "DRL_DIRECT_LINE=" + kDirectCommand + kTrain, "srun", "-N2", "--kill-on-bad-exit=1",
                              "--ntasks-per-node=2", "--gpus-per-node=2", "--overcommit"});
   EXPECT_NE(result.exit_code, 0);
-  EXPECT_EQ(count(result.err, "error: srun gave the GPUs 0,1 of node2 "), 1) << result.err;
-  EXPECT_EQ(count(result.err, "before 26.05.3"), 1) << result.err;
-  EXPECT_EQ(count(result.err, kBetterLine + kTrain), 1) << result.err;
+  EXPECT_EQ(count(result.err, "GPUs 0,1 of node2"), 1) << result.err;
+  EXPECT_TRUE(holds(result.err, "26.05.3")) << result.err;
+  EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
-// Whose steps cannot share GPUs.
-TEST_F(Launch, AnOlderSlurmSaysWhatToType) {
+// Steps cannot share GPUs before Slurm 22.05.
+TEST_F(Launch, WithAnOlderSlurmTheErrorShowsTheDirectCommand) {
   spill(folder / "srun", "#!/bin/sh\necho slurm 21.08.8-2\n");
   fs::permissions(folder / "srun", fs::perms(0755));
-  const Result result = run(kCard + Words{"env", "PATH=" + folder.path().string() + ":" + std::getenv("PATH")});
+  const Result result =
+      run(kReadmeCommand + Words{"env", "PATH=" + folder.path().string() + ":" + std::getenv("PATH")});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(count(result.err, "before 22.05 two steps cannot share GPUs, and this is slurm 21.08.8-2"), 1)
-      << result.err;
-  EXPECT_EQ(count(result.err, kBetterLine + kTrain), 1) << result.err;
+  EXPECT_TRUE(holds(result.err, "22.05")) << result.err;
+  EXPECT_TRUE(holds(result.err, "slurm 21.08.8-2")) << result.err;
+  EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
@@ -450,7 +460,8 @@ class Binding : public Launch {
       if (line.starts_with("Cpus_allowed_list:")) return line.substr(line.find_last_of('\t') + 1);
     return "";
   }
-  // Of ranks 0 to 3, two on each node, while they run.
+  // Expects that each of ranks 0 to 3, two on each node, is bound to one core, and that ranks of a node have different
+  // cores.
   void expect_two_cores_on_each_node(const Words& launcher) {
     if (std::min(node_cores(), physical_cores()) < 2) GTEST_SKIP() << "needs 2 cores";
     Process process(words(launcher, kEndless));
@@ -468,18 +479,18 @@ class Binding : public Launch {
   }
 };
 
-TEST_F(Binding, RanksThatWeStartHaveCoresOfTheirOwn) {
+TEST_F(Binding, RelaunchedRanksHaveSeparateCores) {
   expect_two_cores_on_each_node({"srun", "-N2", "-c2", "--gpus-per-node=2"});
 }
 
-TEST_F(Binding, RanksThatSrunStartsHaveCoresOfTheirOwn) {
-  again_ = false;
+TEST_F(Binding, RanksStartedBySrunHaveSeparateCores) {
+  relaunched_ = false;
   expect_two_cores_on_each_node({"srun", "-N2", "--ntasks-per-node=2"});
 }
 
-TEST_F(Binding, RanksThatMustShareCoresSaySo) {
-  const Result result = run(kCard);  // one core a node
-  EXPECT_TRUE(holds(result.err, "ranks share 1 core of node1")) << result.err;
+TEST_F(Binding, RanksThatShareCoresAreReported) {
+  const Result result = run(kReadmeCommand);  // one core per node
+  EXPECT_TRUE(holds(result.err, "share 1 core of node1")) << result.err;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Jobs on the cluster (./cluster) on whose login node a test program runs.
+// Jobs on the test cluster (./cluster). The test program runs on its login node.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,29 +9,29 @@
 
 namespace drl::test {
 
-// A deadline for whatever takes seconds on an idle machine.
+// A deadline, in seconds, for anything that takes a few seconds on an idle machine.
 constexpr double kLong = 180;
 
 inline Result run_for_long(const Words& words, const Process::Variables& variables = {}) {
   return Process(words, variables).wait(kLong);
 }
-// The standard output of a command that must succeed.
+// Returns the standard output of a command that must succeed.
 inline std::string output_of(const Words& words) {
   const Result result = run_for_long(words);
-  EXPECT_EQ(result.exit_code, 0) << words.front() << " says: " << result.err;
+  EXPECT_EQ(result.exit_code, 0) << words.front() << ": " << result.err;
   return result.out;
 }
 inline Result run_shell(const std::string& script) { return run_for_long({"bash", "-c", script}); }
 
-// sbatch's answer to these options, script and arguments: the job's id.
+// Submits a job with these options, script and arguments of sbatch, and returns its id.
 inline std::string submit(const Words& words) {
   std::string id = output_of(Words{"sbatch", "--parsable"} + words);
   while (id.ends_with('\n')) id.pop_back();
   return id;
 }
 
-// A field of `scontrol show job`, e.g. JobState, ExitCode, Restarts; "" if Slurm does not know the job. Slurm remembers
-// a job for 5 minutes after its end.
+// Returns a field of `scontrol show job`, e.g. JobState, ExitCode, Restarts, or "" if Slurm does not know the job.
+// Slurm forgets a job 5 minutes after its end.
 inline std::string job_field(const std::string& id, const std::string& field) {
   const std::string text = " " + run_for_long({"scontrol", "--oneliner", "show", "job", id}).out;
   const size_t at = text.find(" " + field + "=");
@@ -41,12 +41,12 @@ inline std::string job_field(const std::string& id, const std::string& field) {
 }
 inline std::string job_state(const std::string& id) { return job_field(id, "JobState"); }
 
-// False if it is not in this state within `seconds`.
+// Returns false if the job does not get into this state within `seconds`.
 inline bool wait_for_state(const std::string& id, const std::string& state, double seconds = kLong) {
   return wait_until([&] { return job_state(id) == state; }, seconds);
 }
 
-// Ended, in whatever state.
+// Returns false if the job does not end, in any state, within `seconds`.
 inline bool wait_for_end(const std::string& id, double seconds = kLong) {
   return wait_until(
       [&] {
@@ -63,7 +63,7 @@ inline bool wait_for_idle_cluster() {
   return wait_until([] { return run_program({"squeue", "--noheader"}).out.empty(); });
 }
 
-// Each test begins on an idle cluster, and leaves one.
+// Each test begins and ends with an idle cluster.
 class SlurmTest : public ::testing::Test {
  protected:
   void TearDown() override {

@@ -1,22 +1,23 @@
-// The program drl_checkpoint, from outside.
+// Runs the program drl_checkpoint.
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
 
+#include "../support/mentions.hpp"
 #include "../support/process.hpp"
 #include "samples.hpp"
 
 namespace drl {
 namespace {
 
-// Both streams.
-struct Said {
+// Exit code, and standard output and error in one text.
+struct Outcome {
   int exit_code;
   std::string text;
 };
 
-Said run(const std::string& arguments) {
+Outcome run(const std::string& arguments) {
   Words words = {std::string(DRL_BIN) + "/drl_checkpoint"};
   std::istringstream stream(arguments);
   for (std::string word; stream >> word;) words.push_back(word);
@@ -26,14 +27,14 @@ Said run(const std::string& arguments) {
 
 bool one_line(const std::string& text) { return text.find('\n') == text.size() - 1; }
 
-TEST(CheckpointProgram, ShowsEverything) {
+TEST(CheckpointProgram, ShowsTheWholeContent) {
   const TempFolder folder;
   Checkpoint checkpoint = small_checkpoint();
   checkpoint.attributes["env_steps"] = int64_t{19660800};
   checkpoint.attributes["options"] = std::string("num_envs = 512\n[ppo]\n");
   checkpoint.attributes["zebra"] = 0.25;
   write_checkpoint(folder / "c.h5", checkpoint);
-  const Said result = run("show " + (folder / "c.h5").string());
+  const Outcome result = run("show " + (folder / "c.h5").string());
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.text, (folder / "c.h5").string() + R"(
   task             Cartpole
@@ -56,17 +57,16 @@ TEST(CheckpointProgram, ShowsEverything) {
 TEST(CheckpointProgram, VerifiesWithOneLine) {
   const TempFolder folder;
   write_checkpoint(folder / "c.h5", small_checkpoint());
-  const Said result = run("verify " + (folder / "c.h5").string());
+  const Outcome result = run("verify " + (folder / "c.h5").string());
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_TRUE(result.text.starts_with("ok: 2 arrays, ")) << result.text;
-  EXPECT_TRUE(result.text.ends_with(", the checksum (CRC-32C) matches: " + (folder / "c.h5").string() + "\n"))
-      << result.text;
+  expect_mentions(result.text, {"CRC-32C", (folder / "c.h5").string()});
   EXPECT_TRUE(one_line(result.text));
-  EXPECT_NE(run("--help").text.find("compares its one checksum (CRC-32C)"), std::string::npos);
+  expect_mentions(run("--help").text, {"CRC-32C"});
 }
 
-// Each byte counts: of the HDF5 structures, of attributes, of arrays.
-TEST(CheckpointProgram, VerifyFindsOneOtherByte) {
+// Changes one byte of HDF5's structures, of an attribute or of an array.
+TEST(CheckpointProgram, VerifyFindsOneChangedByte) {
   const TempFolder folder;
   write_checkpoint(folder / "c.h5", small_checkpoint());
   const std::string intact = slurp(folder / "c.h5");
@@ -74,10 +74,9 @@ TEST(CheckpointProgram, VerifyFindsOneOtherByte) {
     std::string damaged = intact;
     damaged[at] ^= 1;
     spill(folder / "damaged.h5", damaged);
-    const Said result = run("verify " + (folder / "damaged.h5").string());
+    const Outcome result = run("verify " + (folder / "damaged.h5").string());
     EXPECT_EQ(result.exit_code, 2);
-    EXPECT_NE(result.text.find("is damaged (its checksum does not match its content)"), std::string::npos)
-        << result.text;
+    expect_mentions(result.text, {"error: ", "damaged.h5", "checksum"});
   }
 }
 
@@ -87,17 +86,17 @@ TEST(CheckpointProgram, RefusesBadFilesWithOneLine) {
   spill(folder / "cut.h5", slurp(folder / "c.h5").substr(0, 3000));
   for (const std::filesystem::path& file : {folder / "cut.h5", folder / "missing.h5"}) {
     for (const char* command : {"show ", "verify "}) {
-      const Said result = run(command + file.string());
+      const Outcome result = run(command + file.string());
       EXPECT_EQ(result.exit_code, 2);
       EXPECT_TRUE(one_line(result.text) && result.text.starts_with("error: ")) << result.text;
     }
   }
 }
 
-TEST(CheckpointProgram, ExplainsItsUse) {
+TEST(CheckpointProgram, ExplainsItsUsage) {
   EXPECT_EQ(run("--help").exit_code, 0);
   EXPECT_EQ(run("").exit_code, 2);
-  EXPECT_TRUE(run("").text.starts_with("usage: drl_checkpoint show FILE"));
+  EXPECT_TRUE(run("").text.starts_with("usage: drl_checkpoint"));
   EXPECT_EQ(run("shw file").exit_code, 2);
   EXPECT_TRUE(one_line(run("shw file").text));
   EXPECT_EQ(run("show").exit_code, 2);

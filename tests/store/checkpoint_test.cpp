@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "samples.hpp"
@@ -74,19 +75,19 @@ TEST(Checkpoint, EqualContentGivesEqualBytes) {
   EXPECT_EQ(slurp(folder / "1.h5"), slurp(folder / "2.h5"));
 }
 
-TEST(Checkpoint, RefusesTwoTensorsOfOneName) {
+TEST(Checkpoint, RefusesTwoTensorsWithTheSameName) {
   const TempFolder folder;
   const Tensor tensor = counting_tensor("weight", DType::f32, {2});
   try {
     write_checkpoint(folder / "c.h5", {{}, {tensor, tensor}});
     FAIL() << "was written";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("name already exists"), std::string::npos) << error.what();
+    expect_mentions(error.what(), {"'weight'", "name already exists"});
   }
   EXPECT_TRUE(folder.names().empty());
 }
 
-TEST(Checkpoint, VerifyTellsCountAndBytes) {
+TEST(Checkpoint, VerifyReturnsCountAndBytes) {
   const TempFolder folder;
   write_checkpoint(folder / "c.h5", small_checkpoint());
   const CheckpointSize size = verify_checkpoint(folder / "c.h5");
@@ -94,10 +95,10 @@ TEST(Checkpoint, VerifyTellsCountAndBytes) {
   EXPECT_EQ(size.bytes, slurp(folder / "c.h5").size());
 }
 
-// ---- Files that are no checkpoint
+// ---- Files that are not checkpoints
 
-// The message of the UsageError that reading throws: one line that names the file.
-std::string refusal(const std::filesystem::path& path) {
+// Returns the message of the UsageError that reading the file throws. Expects one line that names the file.
+std::string error_of_reading(const std::filesystem::path& path) {
   try {
     read_checkpoint(path);
   } catch (const UsageError& error) {
@@ -124,30 +125,30 @@ TEST(BadCheckpoint, IsRefusedWithItsReason) {
   newer.replace(0, 16, "drl-checkpoint 2");
   spill(folder / "newer.h5", newer);
   write_arrays(folder / "recording.h5", "drl-recording", small_checkpoint());
-  EXPECT_TRUE(contains(refusal(folder / "missing.h5"), "No such file"));
-  EXPECT_TRUE(contains(refusal(folder.path()), "Is a directory"));
-  EXPECT_TRUE(contains(refusal(folder / "empty.h5"), "is empty"));
-  EXPECT_TRUE(contains(refusal(folder / "text.h5"), "is not an HDF5 file"));
-  EXPECT_TRUE(contains(refusal(folder / "hdf5.h5"), "is not a drl-checkpoint"));
-  EXPECT_TRUE(contains(refusal(folder / "recording.h5"), "is not a drl-checkpoint"));
-  EXPECT_TRUE(contains(refusal(folder / "longer.h5"), "is damaged"));
-  EXPECT_TRUE(contains(refusal(folder / "newer.h5"), "format version 2"));
+  EXPECT_TRUE(contains(error_of_reading(folder / "missing.h5"), "No such file"));
+  EXPECT_TRUE(contains(error_of_reading(folder.path()), "Is a directory"));
+  EXPECT_TRUE(contains(error_of_reading(folder / "empty.h5"), "is empty"));
+  EXPECT_TRUE(contains(error_of_reading(folder / "text.h5"), "is not an HDF5 file"));
+  EXPECT_TRUE(contains(error_of_reading(folder / "hdf5.h5"), "is not a drl-checkpoint"));
+  EXPECT_TRUE(contains(error_of_reading(folder / "recording.h5"), "is not a drl-checkpoint"));
+  EXPECT_TRUE(contains(error_of_reading(folder / "longer.h5"), "is damaged"));
+  EXPECT_TRUE(contains(error_of_reading(folder / "newer.h5"), "format version 2"));
 }
 
-TEST(BadCheckpoint, TruncatedAnywhereIsRefused) {
+TEST(BadCheckpoint, IsRefusedIfTruncatedAnywhere) {
   const TempFolder folder;
   write_checkpoint(folder / "c.h5", small_checkpoint());
   const std::string good = slurp(folder / "c.h5");
   for (size_t length = 0; length < good.size(); length += 1 + length / 64) {
     spill(folder / "cut.h5", good.substr(0, length));
-    const std::string message = refusal(folder / "cut.h5");
-    if (length < 15) continue;  // not even "drl-checkpoint " is left
+    const std::string message = error_of_reading(folder / "cut.h5");
+    if (length < 15) continue;  // shorter than "drl-checkpoint "
     EXPECT_TRUE(contains(message, "is truncated")) << length << ": " << message;
   }
 }
 
-// Every byte of the file, in turn: seal, HDF5's structures, attributes, datasets, gaps.
-TEST(BadCheckpoint, OneChangedBitAnywhereIsRefused) {
+// Changes a bit of every byte in turn: header, HDF5's structures, attributes, datasets, gaps.
+TEST(BadCheckpoint, IsRefusedIfOneBitIsChangedAnywhere) {
   const TempFolder folder;
   write_checkpoint(folder / "c.h5", small_checkpoint());
   const std::string good = slurp(folder / "c.h5");
@@ -155,7 +156,7 @@ TEST(BadCheckpoint, OneChangedBitAnywhereIsRefused) {
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 8)));
     spill(folder / "bad.h5", bad);
-    refusal(folder / "bad.h5");
+    error_of_reading(folder / "bad.h5");
     if (HasFailure()) FAIL() << "at byte " << i << " of " << good.size();
   }
 }

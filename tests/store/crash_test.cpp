@@ -1,4 +1,4 @@
-// Whatever ends a writer, the checkpoint is the old one or the new one.
+// Kills writers and fills disks: the checkpoint must always be either the old one or the new one.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -18,7 +18,7 @@
 namespace drl {
 namespace {
 
-// About 400 kB: larger than the small full disk below, and many pages.
+// About 400 kB: many pages, and two of them do not fit on the small disk below.
 Checkpoint large_checkpoint(int64_t iteration) {
   Checkpoint checkpoint = small_checkpoint(iteration);
   checkpoint.tensors.push_back(counting_tensor("big", DType::u8, {400000}));
@@ -26,7 +26,7 @@ Checkpoint large_checkpoint(int64_t iteration) {
   return checkpoint;
 }
 
-// The file's content is that of one iteration, whole.
+// Returns the file's iteration, and expects that its whole content belongs to that iteration.
 int64_t iteration_in(const std::filesystem::path& path) {
   const Checkpoint read = read_checkpoint(path);
   const int64_t iteration = std::get<int64_t>(read.attributes.at("iteration"));
@@ -49,14 +49,14 @@ int status_of(pid_t child) {
   return status;
 }
 
-// A file may grow to `bytes` only: a write past it kills the process, or fails where SIGXFSZ is ignored.
+// Limits the size of files. A larger write kills the process, or fails if SIGXFSZ is ignored.
 void limit_file_size(rlim_t bytes) {
   const rlimit no_core{0, 0}, limit{bytes, RLIM_INFINITY};
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-TEST(Crash, KilledAtAnyMomentLeavesOldOrNew) {
+TEST(Crash, AKillAtAnyTimeLeavesOldOrNew) {
   const TempFolder folder;
   const std::filesystem::path path = folder / "c.h5";
   write_checkpoint(path, large_checkpoint(1));
@@ -64,18 +64,18 @@ TEST(Crash, KilledAtAnyMomentLeavesOldOrNew) {
     const pid_t child = start_child([&] {
       for (int64_t iteration = 1;; iteration = 3 - iteration) write_checkpoint(path, large_checkpoint(iteration));
     });
-    ::usleep(static_cast<useconds_t>(1000 + 613 * kill_number));  // another moment of the writer's cycle each time
+    ::usleep(static_cast<useconds_t>(1000 + 613 * kill_number));  // each time at another moment of the writer's cycle
     ::kill(child, SIGKILL);
     EXPECT_TRUE(WIFSIGNALED(status_of(child)));
     const int64_t iteration = iteration_in(path);
     EXPECT_TRUE(iteration == 1 || iteration == 2) << iteration;
   }
-  write_checkpoint(path, large_checkpoint(7));  // over the temporary that a kill left
+  write_checkpoint(path, large_checkpoint(7));  // replaces the temporary file that a kill has left
   EXPECT_EQ(iteration_in(path), 7);
   EXPECT_EQ(folder.names(), std::vector<std::string>{"c.h5"});
 }
 
-TEST(Crash, KilledInMidWriteLeavesOld) {
+TEST(Crash, AKillDuringAWriteLeavesOld) {
   const TempFolder folder;
   const std::filesystem::path path = folder / "c.h5";
   write_checkpoint(path, large_checkpoint(1));
@@ -91,8 +91,8 @@ TEST(Crash, KilledInMidWriteLeavesOld) {
   }
 }
 
-// In a folder where others write too, the temporary's name can be guessed.
-TEST(Crash, FollowsNoLinkThatWasPlanted) {
+// Other users may guess the temporary file's name and create a link with that name.
+TEST(Crash, DoesNotFollowAPlantedLink) {
   const TempFolder folder;
   spill(folder / "victim", "precious");
   std::filesystem::create_symlink(folder / "victim", folder / "c.h5.tmp");
@@ -102,7 +102,7 @@ TEST(Crash, FollowsNoLinkThatWasPlanted) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"c.h5", "victim"}));
 }
 
-// Writes over `path` where there is no room; returns Error's text.
+// Writes a checkpoint to `path`, expects that this fails, and returns the Error's text.
 std::string failed_write(const std::filesystem::path& path) {
   try {
     write_checkpoint(path, large_checkpoint(2));
@@ -114,7 +114,7 @@ std::string failed_write(const std::filesystem::path& path) {
   return "";
 }
 
-TEST(Crash, FailedWriteKeepsOldAndRemovesTemporary) {
+TEST(Crash, AFailedWriteKeepsOldAndRemovesTheTemporaryFile) {
   const TempFolder folder;
   const std::filesystem::path path = folder / "c.h5";
   write_checkpoint(path, large_checkpoint(1));
@@ -129,7 +129,7 @@ TEST(Crash, FailedWriteKeepsOldAndRemovesTemporary) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"c.h5"});
 }
 
-// A disk of 600 kB over a folder; needs root.
+// Mounts a disk of 600 kB over a directory. Needs root.
 class SmallDisk {
  public:
   explicit SmallDisk(std::filesystem::path path)
@@ -146,7 +146,7 @@ class SmallDisk {
   bool mounted_;
 };
 
-TEST(Crash, FullDiskKeepsOldAndRemovesTemporary) {
+TEST(Crash, AFullDiskKeepsOldAndRemovesTheTemporaryFile) {
   const TempFolder folder;
   const SmallDisk disk(folder.path());
   if (!disk.mounted()) GTEST_SKIP() << "cannot mount a small disk: " << std::strerror(errno);
@@ -157,7 +157,7 @@ TEST(Crash, FullDiskKeepsOldAndRemovesTemporary) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"c.h5"});
 }
 
-TEST(Crash, MissingFolderIsAnError) {
+TEST(Crash, AMissingDirectoryIsAnError) {
   const TempFolder folder;
   EXPECT_NE(failed_write(folder.path() / "none" / "c.h5").find("No such file"), std::string::npos);
 }

@@ -21,7 +21,7 @@ std::vector<T> values(const Checkpoint& file, const std::string& name) {
 
 using Shape = std::vector<int64_t>;
 
-TEST(Recording, HoldsOneGroupAnEpisode) {
+TEST(Recording, HasOneGroupPerEpisode) {
   const TempFolder folder;
   Recording recording({{"task", std::string("Pendulum-v1")}, {"dt", 0.05}});
   recording.add({.observations = {1, 2, 3, 4, 5, 6},
@@ -47,7 +47,7 @@ TEST(Recording, HoldsOneGroupAnEpisode) {
   EXPECT_EQ(values<uint8_t>(file, "episode_000001/terminated"), (std::vector<uint8_t>{1}));
 }
 
-TEST(Recording, HoldsARowOfChoicesAStep) {
+TEST(Recording, HasOneRowOfDiscreteActionsPerStep) {
   const TempFolder folder;
   Recording recording({});
   recording.add({.observations = {1, 2, 3},

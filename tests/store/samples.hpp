@@ -8,7 +8,7 @@
 
 namespace drl {
 
-// `count` elements of any type whose bytes are 0, 1, 2, ... (mod 251, a prime, so that rows differ).
+// Returns a tensor whose bytes are 0, 1, 2, ... (mod 251, a prime, so that rows differ).
 inline Tensor counting_tensor(const std::string& name, DType type, const std::vector<int64_t>& shape) {
   size_t bytes = size_of(type);
   for (int64_t extent : shape) bytes *= static_cast<size_t>(extent);

@@ -1,4 +1,4 @@
-// An algorithm's state, as checkpoints see it, and its metrics by name.
+// Access to an algorithm's state, as in checkpoints, and to its metrics by name.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Networks as one would write them with libtorch, in double, differentiated by autograd: another implementation.
+// An independent implementation of the networks with libtorch, in double and with autograd.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -25,7 +25,7 @@ inline at::Tensor normalized(const at::Tensor& x, const NormalizerView& view) {
   return ((x - as_double({view.mean, dim})) * as_double({view.inv_std, dim})).clamp(-clip, clip);
 }
 
-// A slice of the parameters `flat`, which lie as `layout` says.
+// Returns a slice of the flat parameters.
 inline at::Tensor param(const at::Tensor& flat, const ParamSlice& s) {
   return flat.narrow(0, s.offset, s.count()).reshape(s.shape);
 }
@@ -57,7 +57,7 @@ inline at::Tensor mlp(const ParamLayout& layout, NetId net, const at::Tensor& fl
   return x;
 }
 
-// Within float's rounding of the largest number.
+// Expects that all differences are below `relative` times the largest expected number.
 inline void expect_close(std::span<const float> ours, const at::Tensor& theirs, double relative,
                          const std::string& what) {
   const at::Tensor expected = theirs.contiguous().reshape({-1});
@@ -72,7 +72,7 @@ inline void expect_close(std::span<const float> ours, const at::Tensor& theirs, 
   EXPECT_LE(worst, relative * largest) << what;
   EXPECT_GT(largest, 0) << what;
 }
-// Slice by slice, of the first network's slice on.
+// Expects this for each slice of the parameters separately.
 inline void expect_close_in_each_slice(const ParamLayout& layout, std::span<const float> ours, const at::Tensor& theirs,
                                        double relative = 2e-5) {
   for (const ParamSlice& s : layout.slices())

@@ -1,5 +1,5 @@
-// Function objects in every way in which a host runs them: on each instruction set of this machine, in packs and index
-// by index.
+// Runs function objects in all ways that a host has: on each instruction set of this machine, in packs and one index at
+// a time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class Loops {
   Queue& queue() const { return *queue_; }
   bool packs() const { return packs_; }
 
-  // for_each; of one index at a time it is lanes<float>.
+  // Calls for_each, for all indices or for one index at a time (which uses lanes<float>).
   template <class Function>
   void operator()(int64_t count, const Function& function) const {
     if (packs_) return for_each(*queue_, count, function);
@@ -33,7 +33,7 @@ class Loops {
   bool packs_;
 };
 
-// What run(loops) returns, a vector of numbers, which must be the same to the bit in every way.
+// Returns the vector of numbers that run(loops) returns, and expects that it is bit-identical in all ways.
 template <class Run>
 auto in_every_way(Run&& run) {
   const Loops plain(available_isas().front(), false);

@@ -1,4 +1,4 @@
-// What launchers set in the environment of their ranks, and what may become of it.
+// Environment variables that launchers set for their ranks, and random mutations of them.
 #pragma once
 
 #include <map>
@@ -10,16 +10,16 @@ namespace drl {
 
 using Variables = std::map<std::string, std::string>;
 
-// What a process has when a launcher of `inner` was started within `outer`.
+// Returns the variables of a process whose launcher sets `inner` and was started with `outer`.
 inline Variables operator+(Variables outer, const Variables& inner) {
   for (const auto& [name, value] : inner) outer[name] = value;
   return outer;
 }
 
-// --- Recorded environments: what one rank of each launcher gets, and where that is written ---
+// --- Recorded environments: the variables of one rank of each launcher, with the documentation of each ---
 
-// Open MPI 4: https://www.open-mpi.org/faq/?category=running#mpi-environmental-variables; PMIX_* as its mpirun 4.1.4
-// was seen to set them.
+// Open MPI 4: https://www.open-mpi.org/faq/?category=running#mpi-environmental-variables; PMIX_* as observed with
+// mpirun 4.1.4.
 inline const Variables kOpenMpi4 = {{"OMPI_COMM_WORLD_RANK", "5"},       {"OMPI_COMM_WORLD_SIZE", "8"},
                                     {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
                                     {"OMPI_COMM_WORLD_NODE_RANK", "1"},  {"OMPI_UNIVERSE_SIZE", "8"},
@@ -56,7 +56,7 @@ inline const Variables kFlux = {{"FLUX_JOB_ID", "f2fBbMdEYmM"},
                                 {"PMI_SIZE", "8"},
                                 {"PMI_FD", "12"}};
 
-// ... with -opmi=cray-pals (El Capitan), which sets no PALS_LOCAL_RANKID:
+// Flux with -opmi=cray-pals (El Capitan), which does not set PALS_LOCAL_RANKID:
 // https://flux-framework.readthedocs.io/projects/flux-coral2/en/latest/man1/flux-shell-cray-pals.html
 inline const Variables kFluxWithPals = kFlux + Variables{{"PALS_APID", "8762756694016"},
                                                          {"PALS_RANKID", "5"},
@@ -85,8 +85,8 @@ inline const Variables kPals = {{"PBS_JOBID", "1234.aurora"},
                                 {"PMI_SIZE", "4"},
                                 {"PMIX_RANK", "3"}};
 
-// srun --mpi=pmix: "OUTPUT ENVIRONMENT VARIABLES" of https://slurm.schedmd.com/srun.html, as tasks of Slurm 22.05 were
-// seen to get them.
+// srun --mpi=pmix: "OUTPUT ENVIRONMENT VARIABLES" of https://slurm.schedmd.com/srun.html, as observed with
+// Slurm 22.05.
 inline const Variables kSrun = {{"SLURM_JOB_ID", "77"},
                                 {"SLURM_STEP_ID", "0"},
                                 {"SLURM_PROCID", "5"},
@@ -99,8 +99,8 @@ inline const Variables kSrun = {{"SLURM_JOB_ID", "77"},
                                 {"PMIX_NAMESPACE", "slurm.pmix.77.0"},
                                 {"PMIX_RANK", "5"}};
 
-// ... with mpi/cray_shasta: github.com/SchedMD/slurm, src/plugins/mpi/cray_shasta/mpi_cray_shasta.c,
-// mpi_p_slurmstepd_task(). Before Slurm 23.02 there were no PALS_LOCAL_RANKID and PMI_*.
+// srun with mpi/cray_shasta: github.com/SchedMD/slurm, src/plugins/mpi/cray_shasta/mpi_cray_shasta.c,
+// mpi_p_slurmstepd_task(). Before Slurm 23.02 it did not set PALS_LOCAL_RANKID and PMI_*.
 inline const Variables kCrayShasta = {{"SLURM_JOB_ID", "77"},
                                       {"SLURM_STEP_ID", "0"},
                                       {"SLURM_PROCID", "5"},
@@ -137,8 +137,8 @@ inline const Variables kBatchShell = {{"SLURM_JOB_ID", "78"},
 // salloc's shell, on the login node: https://slurm.schedmd.com/salloc.html
 inline const Variables kSalloc = {{"SLURM_JOB_ID", "78"}, {"SLURM_NTASKS", "8"}, {"SLURM_TASKS_PER_NODE", "4(x2)"}};
 
-// ... on a compute node, with LaunchParameters=use_interactive_step (https://slurm.schedmd.com/slurm.conf.html): a step
-// of the number SLURM_INTERACTIVE_STEP in slurm/slurm.h
+// salloc's shell on a compute node, with LaunchParameters=use_interactive_step
+// (https://slurm.schedmd.com/slurm.conf.html). The step number is SLURM_INTERACTIVE_STEP of slurm/slurm.h.
 inline const Variables kSallocOnNode = {{"SLURM_JOB_ID", "78"},
                                         {"SLURM_STEP_ID", "4294967290"},
                                         {"SLURM_STEP_NUM_TASKS", "1"},
@@ -158,7 +158,7 @@ inline const std::vector<Variables>& recorded_environments() {
   return all;
 }
 
-// Others that the programs read.
+// Other variables that the programs read.
 inline const std::vector<std::string>& other_variables() {
   static const std::vector<std::string> names = {"DRL_JOB_ID",
                                                  "DRL_OUTER_STEP",
@@ -190,8 +190,8 @@ inline const std::vector<std::string>& other_variables() {
   return names;
 }
 
-// A recorded environment after one to four accidents: variables that are gone, added, or hold another's value, a huge
-// one, a negative one or none at all. Nothing but `seed` decides.
+// Returns a recorded environment with one to four mutations: variables are removed or added, or get the value of
+// another variable, a huge, negative or empty value. The result depends on `seed` alone.
 inline Variables mutated_environment(unsigned seed) {
   static const std::vector<std::string> values = {"",
                                                   "0",
@@ -224,7 +224,7 @@ inline Variables mutated_environment(unsigned seed) {
   Variables variables = one_of(recorded_environments());
   std::vector<std::string> names;
   for (const auto& [name, value] : variables) names.push_back(name);
-  for (unsigned accidents = 1 + random() % 4; accidents > 0; --accidents) {
+  for (unsigned mutations = 1 + random() % 4; mutations > 0; --mutations) {
     const std::string name = one_of(names);
     switch (random() % 4) {
       case 0:

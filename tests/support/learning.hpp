@@ -1,4 +1,4 @@
-// What the tests of learning share: small tasks, random numbers, and the distributions' formulas in double.
+// Shared by the tests of learning: small tasks, random numbers, and the distributions' formulas in double.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ inline std::vector<float> uniforms(Random& random, int64_t count, double low, do
   return numbers;
 }
 
-// The numbers 0, 1, ... in random order.
+// Returns 0, 1, ..., count - 1 in random order.
 inline std::vector<int32_t> shuffled(Random& random, int64_t count) {
   std::vector<int32_t> rows(static_cast<size_t>(count));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int32_t>(i);
@@ -67,7 +67,7 @@ std::vector<double> softmax(const Number* logits, int64_t size) {
   return p;
 }
 
-// A distribution of before, from which an action was taken, and one of now.
+// Log-probability, KL and entropy of the current distribution, for an action that was sampled from an old one.
 struct Formula {
   double log_prob = 0, kl = 0, entropy = 0;
 
@@ -92,7 +92,7 @@ struct Formula {
     f.log_prob = std::log(p[choice]);
     return f;
   }
-  // Independent choices, one for each head: all three add up.
+  // Returns the sums over independent heads.
   static Formula of_heads(const std::vector<int32_t>& heads, const double* logits, const float* old_logits,
                           const int32_t* choice) {
     Formula sum;
@@ -105,7 +105,7 @@ struct Formula {
   }
 };
 
-// The slope of loss() in x, by central differences.
+// Returns the derivative of loss() with respect to x, by central differences.
 template <class Loss>
 double slope(Loss&& loss, double& x) {
   const double h = 1e-6, at = x;
@@ -117,7 +117,7 @@ double slope(Loss&& loss, double& x) {
   return (above - below) / (2 * h);
 }
 
-// The slice of that name.
+// Returns the slice with this name.
 inline const ParamSlice& slice(const ParamLayout& layout, const std::string& name) {
   const auto& all = layout.slices();
   return *std::find_if(all.begin(), all.end(), [&](const ParamSlice& s) { return s.name == name; });

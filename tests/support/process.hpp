@@ -1,4 +1,4 @@
-// Programs from outside: start, signal, wait, and read what they said.
+// Runs programs as child processes: starts and signals them, waits for them, and reads their output.
 #pragma once
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ inline Words operator+(Words words, const Words& more) {
   return words;
 }
 
-// Looks every 10 ms whether it holds; false if it does not within `seconds`.
+// Waits until the condition is true, checking every 10 ms. Returns false if it is still false after `seconds`.
 inline bool wait_until(const std::function<bool()>& condition, double seconds = 60) {
   using Clock = std::chrono::steady_clock;
   for (const auto end = Clock::now() + std::chrono::duration<double>(seconds); Clock::now() < end;) {
@@ -37,7 +37,7 @@ inline bool wait_until(const std::function<bool()>& condition, double seconds = 
 }
 
 struct Result {
-  int exit_code = 0;     // as a shell says it: 128 + n after signal n
+  int exit_code = 0;     // as in a shell: 128 + n after signal n
   std::string out, err;  // standard output and error
 };
 
@@ -45,7 +45,7 @@ inline size_t count_lines(const std::string& text) {
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// A program in a process group of its own, which ends with this object at the latest.
+// A program in a separate process group. The destructor kills it if it is still running.
 class Process {
  public:
   using Variables = std::map<std::string, std::string>;  // added to the environment
@@ -54,7 +54,7 @@ class Process {
     pid_ = ::fork();
     if (pid_ < 0) throw std::runtime_error("fork");
     if (pid_ == 0) execute(words, variables, prepare);
-    ::setpgid(pid_, pid_);  // here and in the child: whoever is first
+    ::setpgid(pid_, pid_);  // also done in the child, since either may run first
   }
   ~Process() {
     if (running()) ::kill(-pid_, SIGKILL), ::waitpid(pid_, nullptr, 0);
@@ -75,7 +75,7 @@ class Process {
   // Throws if the program does not end within `seconds`.
   Result wait(double seconds = 60) {
     if (!wait_until([this] { return !running(); }, seconds))
-      throw std::runtime_error("the program does not end; it said: " + out() + err());
+      throw std::runtime_error("the program did not end; its output: " + out() + err());
     return {WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_), out(), err()};
   }
 

@@ -1,4 +1,4 @@
-// What a gradient is tested with: environments without sense, and a communicator that hears the gradient.
+// For tests of gradients: random environments, and a communicator that passes the gradient to the test.
 #pragma once
 
 #include <cstdlib>
@@ -13,7 +13,7 @@
 
 namespace drl::test {
 
-// Observations, rewards and ends of episodes at random, whatever the actions.
+// Environments with random observations, rewards and episode ends, independent of the actions.
 class RandomEnv final : public VecEnv {
  public:
   RandomEnv(TaskSpec spec, int64_t envs) : spec_(std::move(spec)), envs_(envs) { spec_.truncates = true; }
@@ -48,7 +48,7 @@ class RandomEnv final : public VecEnv {
   Random random_{17};
 };
 
-// One rank, which shows what it brings to the float32 all-reduces.
+// A communicator of one rank that calls `hear` with the data of each float32 all-reduce.
 class Listener final : public Communicator {
  public:
   explicit Listener(std::function<void(std::span<const float>)> hear) : hear_(std::move(hear)) {}
@@ -60,7 +60,7 @@ class Listener final : public Communicator {
   void do_all_reduce_sum(std::span<float> data, Stream) override { hear_(data); }
   void do_all_reduce_sum(std::span<double>, Stream) override {}
   void do_broadcast(std::span<std::byte>, int) override {}
-  void do_broadcast_asleep(std::span<std::byte>, int) override {}
+  void do_broadcast_without_spinning(std::span<std::byte>, int) override {}
   std::vector<std::byte> do_gather(std::span<const std::byte>, int) override { return {}; }
   void do_scatter(std::span<const std::byte>, std::span<std::byte>, int) override {}
 

@@ -1,4 +1,4 @@
-// A folder that ends with the test.
+// A temporary directory that is removed at the end of the test.
 #pragma once
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ class TempFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
-  // Sorted.
+  // Returns the sorted names of its entries.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename());
@@ -38,11 +38,13 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
+// Returns the contents of a file.
 inline std::string slurp(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// Writes a file.
 inline void spill(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }

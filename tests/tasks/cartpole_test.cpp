@@ -1,4 +1,4 @@
-// Isaac Lab's Cartpole against mechanics derived another way than its header's.
+// Compares Isaac Lab's Cartpole with equations of motion that are derived independently.
 #include "tasks/cartpole.hpp"
 
 #include <gtest/gtest.h>
@@ -16,10 +16,10 @@ struct Accelerations {
   double x, theta;
 };
 
-// From Lagrange's equations of a cart (x) and a rod hinged on it (its centre at (x + l sin, l cos)), L = T - V:
+// Lagrange's equations of a cart (x) and a rod hinged on it, whose centre is at (x + l sin, l cos), with L = T - V:
 //   (M + m) x'' + m l cos(theta) theta'' = force - c x' + m l sin(theta) theta'^2
 //   m l cos(theta) x'' + (m l^2 + m (2 l)^2/12) theta'' = m g l sin(theta)
-// solved as the 2x2 system that they are (Cramer's rule). 1 kg, 0.1 kg, 1 m, 10 N s/m, 9.81 m/s^2.
+// Solves this 2x2 system by Cramer's rule, with 1 kg, 0.1 kg, 1 m, 10 N s/m and 9.81 m/s^2.
 Accelerations lagrange(const State& s, double force) {
   const double cart = 1, rod = 0.1, length = 1, half = length / 2;
   const double a = cart + rod, b = rod * half * std::cos(s.theta);
@@ -30,7 +30,8 @@ Accelerations lagrange(const State& s, double force) {
   return {(p * d - b * q) / determinant, (a * q - b * p) / determinant};
 }
 
-// Kinetic and potential energy, from the velocities of the cart and of the rod's centre and its spin about the centre.
+// Returns the kinetic and potential energy, from the velocities of the cart and of the rod's centre and the rod's
+// rotation about its centre.
 double energy(const State& s, const Params& p) {
   const double l = p.half_length, inertia = p.pole_mass * l * l / 3;
   const double vx = s.x_dot + l * std::cos(s.theta) * s.theta_dot, vy = -l * std::sin(s.theta) * s.theta_dot;
@@ -61,8 +62,8 @@ TEST(Cartpole, PhysicsStepsAreSemiImplicitEulerOfLagrangesEquations) {
   }
 }
 
-// Without damping and force, what energy is lost or won in a second shrinks with the time step, as of a first-order
-// method.
+// Without damping and force, the change of energy in a second is proportional to the time step, since the method is of
+// first order.
 TEST(Cartpole, EnergyIsConservedAsTheTimeStepShrinks) {
   const auto drift = [](int steps) {
     Params params;
@@ -88,19 +89,20 @@ TEST(Cartpole, ForceIsLimitedTo400Newton) {
   }
 }
 
-// A term's part of the reward, as the executor weighs it: weights are per second.
+// Returns a term's contribution to the reward. Weights are per second.
 double part(int term, const Step<double, 5>& step) {
   return step.terms[term] * Task::reward_terms[term].weight * Task::dt;
 }
 
-// Isaac Lab: (1 alive - 2 terminated - theta^2 - 0.01 |x'| - 0.005 |theta'|) / 60, of the state after the step.
-TEST(Cartpole, RewardIsIsaacLabs) {
+// Isaac Lab's reward is (1 alive - 2 terminated - theta^2 - 0.01 |x'| - 0.005 |theta'|) / 60, for the state after the
+// step.
+TEST(Cartpole, RewardIsThatOfIsaacLab) {
   for (State state : kStates) {
     const double action = 0.5;
     const auto result = Task::step(state, &action, Params{});
     const double penalty = state.theta * state.theta + 0.01 * std::abs(state.x_dot) + 0.005 * std::abs(state.theta_dot);
     EXPECT_FALSE(result.terminated);
-    EXPECT_EQ(result.reward, 0);  // its terms make it up
+    EXPECT_EQ(result.reward, 0);  // drl adds up the terms
     double sum = 0;
     for (int term = 0; term < 5; ++term) sum += part(term, result);
     EXPECT_NEAR(sum, (1 - penalty) / 60, 1e-14);

@@ -4,10 +4,10 @@
     python3 -m venv venv && venv/bin/pip install gymnasium==1.2.0 numpy==2.2.6
     venv/bin/python tests/tasks/gymnasium_record.py tests/tasks/data
 
-One text file a task. Every number is written so that it reads back exactly. Lines:
+Writes one text file per task. Every number reads back exactly. Lines:
     reset STATE... OBS...
     step ACTION STATE... OBS... REWARD TERMINATED TRUNCATED
-STATE is Gymnasium's internal state (float64; float32 for MountainCarContinuous), OBS what the agent is shown (float32).
+STATE is Gymnasium's internal state (float64; float32 for MountainCarContinuous). OBS is the observation (float32).
 """
 
 import sys
@@ -28,12 +28,12 @@ def random_continuous(limit):
 
 
 def balance(rng, obs, t):
-    """Keeps CartPole's pole up for all of its 500 steps."""
+    """Keeps CartPole's pole upright for all 500 steps."""
     return int(0.1 * obs[0] + 0.3 * obs[1] + 3 * obs[2] + obs[3] > 0)
 
 
 def pump_car(rng, obs, t):
-    """MountainCar: push the way the car moves."""
+    """Pushes MountainCar's car in the direction of its motion."""
     return 2 if obs[1] >= 0 else 0
 
 
@@ -42,7 +42,7 @@ def pump_car_continuous(rng, obs, t):
 
 
 def pump_acrobot(rng, obs, t):
-    """Push the second link the way the first one swings."""
+    """Pushes the second link in the direction in which the first one swings."""
     return 2 if obs[4] <= 0 else 0
 
 
@@ -50,7 +50,7 @@ def pump_pendulum(rng, obs, t):
     return np.float32(2.0 if obs[2] >= 0 else -2.0)
 
 
-# Task: (policy, episodes) pairs.
+# For each task, pairs of (policy, number of episodes).
 EPISODES = {
     "CartPole-v1": [(random_discrete(2), 12), (balance, 1)],
     "Pendulum-v1": [(random_continuous(2), 2), (pump_pendulum, 1)],
@@ -61,14 +61,15 @@ EPISODES = {
 
 
 def given_action(name, action):
-    """Pendulum multiplies the action as it comes: in float64, as the state, it rounds once. Others as the docs say."""
+    """Returns the action in the type that Gymnasium documents. For Pendulum it is float64, like the state, so that the
+    product with it is rounded only once."""
     if name == "Pendulum-v1":
         return np.array([action], np.float64)
     return np.array([action], np.float32) if isinstance(action, np.float32) else action
 
 
 def numbers(*arrays):
-    """float32 and float64 alike with the fewest digits that read back as the same float64."""
+    """Formats numbers with the fewest digits that read back as the same float64."""
     return " ".join(repr(float(x)) for array in arrays for x in np.ravel(array))
 
 
@@ -76,7 +77,7 @@ def record_episode(env, name, policy, seed, lines):
     rng = np.random.default_rng(seed)
     obs, _ = env.reset(seed=seed)
     inner = env.unwrapped
-    if name == "MountainCarContinuous-v0":  # stores float32 from the first step on: let it start so
+    if name == "MountainCarContinuous-v0":  # Gymnasium stores float32 from the first step on
         inner.state = obs.copy()
     lines.append(f"reset {numbers(inner.state)} {short(obs)}")
     for t in range(env.spec.max_episode_steps):
@@ -89,11 +90,11 @@ def record_episode(env, name, policy, seed, lines):
 
 
 def short(obs):
-    """float32 with the fewest digits that read back as the same float32."""
+    """Formats an observation with the fewest digits that read back as the same float32."""
     return " ".join(str(x) for x in np.asarray(obs, np.float32))
 
 
-def main(folder):
+def main(directory):
     for name, plan in EPISODES.items():
         env = gymnasium.make(name, disable_env_checker=True)
         lines = [f"# {name}, Gymnasium {gymnasium.__version__}, numpy {np.__version__}: see gymnasium_record.py"]
@@ -102,7 +103,7 @@ def main(folder):
             for _ in range(episodes):
                 record_episode(env, name, policy, seed, lines)
                 seed += 1
-        (Path(folder) / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        (Path(directory) / f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

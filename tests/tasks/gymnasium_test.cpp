@@ -1,4 +1,4 @@
-// Our tasks against trajectories that Gymnasium itself ran (gymnasium_record.py, tests/tasks/data).
+// Compares the built-in tasks with trajectories recorded in Gymnasium (gymnasium_record.py, tests/tasks/data).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/own_tasks.hpp"
+#include "tasks/builtin_tasks.hpp"
 
 namespace drl {
 namespace {
@@ -28,7 +28,7 @@ std::vector<double> read_numbers(std::istream& line, size_t count) {
   return numbers;
 }
 
-// Calls visit(f, name, number) for the numbers of a state.
+// Calls visit(f, name, number) for each number of a state.
 template <class State, class Visit>
 void each_field(State& state, const Visit& visit) {
   size_t f = 0;
@@ -57,7 +57,7 @@ std::vector<Episode> recorded() {
     if (kind == "step") line >> row.action;
     row.state = read_numbers(line, field_count<Task>());
     row.obs = read_numbers(line, Task::obs_dim);
-    for (double& o : row.obs) o = static_cast<float>(o);  // the file has a float32's shortest digits
+    for (double& o : row.obs) o = static_cast<float>(o);  // the file has the shortest digits of a float32
     if (kind == "step") line >> row.reward >> row.terminated >> row.truncated;
     EXPECT_FALSE(line.fail()) << text;
     episodes.back().push_back(row);
@@ -73,7 +73,7 @@ typename Task::State state_of(const Row& row) {
   return state;
 }
 
-// |ours - theirs| <= tolerance (1 + |theirs|)
+// Expects |ours - theirs| <= tolerance (1 + |theirs|).
 void expect_close(double ours, double theirs, double tolerance, const std::string& what) {
   EXPECT_LE(std::abs(ours - theirs), tolerance * (1 + std::abs(theirs))) << what << ": " << ours << " for " << theirs;
 }
@@ -87,10 +87,9 @@ void expect_obs(const typename Task::State& state, const Row& row, double tolera
   }
 }
 
-// Runs ahead from the first state, given the recorded actions, for at most `steps` steps before it starts again from
-// the recorded state.
+// Runs from the first state with the recorded actions, and restarts from the recorded state after every `steps` steps.
 template <class Task, class F>
-void run_freely(size_t steps, double reward_tolerance) {
+void follow_recording(size_t steps, double reward_tolerance) {
   for (const Episode& episode : recorded<Task>()) {
     typename Task::State state = state_of<Task, F>(episode[0]);
     for (size_t t = 1; t < episode.size(); ++t) {
@@ -110,7 +109,8 @@ void run_freely(size_t steps, double reward_tolerance) {
   }
 }
 
-// One float step from each recorded state. `margin`: how far the state after it is from ending the episode or not.
+// Takes one float step from each recorded state. `margin` returns how far the state after the step is from the
+// threshold at which the episode ends.
 template <template <class> class TaskTemplate>
 void step_from_each_state(double tolerance, const std::function<double(const std::vector<double>&)>& margin) {
   using Task = TaskTemplate<float>;
@@ -131,32 +131,32 @@ void step_from_each_state(double tolerance, const std::function<double(const std
 constexpr size_t kWholeEpisode = 1000;
 double never_ends(const std::vector<double>&) { return std::numeric_limits<double>::infinity(); }
 
-// The falling pole multiplies an error by e every 0.25 s (4/(3 l (4/3 - m/M)) g = 15.8/s^2): after 100 steps by 3000,
-// after 500 steps by 1e17, so the balanced episode starts again from the recorded state every 100 steps. Others last 39
-// at most.
-TEST(Gymnasium, CartPoleFreelyInDouble) { run_freely<CartPoleV1<double>, double>(100, 1e-9); }
-TEST(Gymnasium, PendulumFreelyInDouble) { run_freely<PendulumV1<double>, double>(kWholeEpisode, 1e-9); }
-TEST(Gymnasium, AcrobotFreelyInDoubleFor20Steps) { run_freely<AcrobotV1<double>, double>(20, 1e-9); }
-TEST(Gymnasium, MountainCarFreelyInDouble) { run_freely<MountainCarV0<double>, double>(kWholeEpisode, 1e-9); }
+// The falling pole multiplies an error by e every 0.25 s (g / (l (4/3 - m/M)) = 15.8/s^2): by 3000 after 100 steps,
+// and by 1e17 after 500 steps. The balanced episode therefore restarts from the recorded state every 100 steps. The
+// other episodes have at most 39 steps.
+TEST(Gymnasium, CartPoleFollowsTheRecordingInDouble) { follow_recording<CartPoleV1<double>, double>(100, 1e-9); }
+TEST(Gymnasium, PendulumFollowsTheRecordingInDouble) { follow_recording<PendulumV1<double>, double>(kWholeEpisode, 1e-9); }
+TEST(Gymnasium, AcrobotFollowsTheRecordingInDoubleFor20Steps) { follow_recording<AcrobotV1<double>, double>(20, 1e-9); }
+TEST(Gymnasium, MountainCarFollowsTheRecordingInDouble) { follow_recording<MountainCarV0<double>, double>(kWholeEpisode, 1e-9); }
 // Gymnasium stores this state as float32, and rewards of up to 100 are float32 here.
-TEST(Gymnasium, MountainCarContinuousFreelyInFloat) {
-  run_freely<MountainCarContinuousV0<float>, float>(kWholeEpisode, 6e-8);
+TEST(Gymnasium, MountainCarContinuousFollowsTheRecordingInFloat) {
+  follow_recording<MountainCarContinuousV0<float>, float>(kWholeEpisode, 6e-8);
 }
 
-TEST(Gymnasium, CartPoleStepsInFloat) {
+TEST(Gymnasium, CartPoleStepsEqualTheRecordingInFloat) {
   step_from_each_state<CartPoleV1>(1e-5, [](const std::vector<double>& s) {
     return std::min(std::abs(2.4 - std::abs(s[0])), std::abs(12 * M_PI / 180 - std::abs(s[2])));
   });
 }
-TEST(Gymnasium, PendulumStepsInFloat) { step_from_each_state<PendulumV1>(1e-5, never_ends); }
-TEST(Gymnasium, AcrobotStepsInFloat) {
+TEST(Gymnasium, PendulumStepsEqualTheRecordingInFloat) { step_from_each_state<PendulumV1>(1e-5, never_ends); }
+TEST(Gymnasium, AcrobotStepsEqualTheRecordingInFloat) {
   step_from_each_state<AcrobotV1>(
       2e-4, [](const std::vector<double>& s) { return std::abs(-std::cos(s[0]) - std::cos(s[0] + s[1]) - 1); });
 }
-TEST(Gymnasium, MountainCarStepsInFloat) {
+TEST(Gymnasium, MountainCarStepsEqualTheRecordingInFloat) {
   step_from_each_state<MountainCarV0>(1e-5, [](const std::vector<double>& s) { return std::abs(s[0] - 0.5); });
 }
-TEST(Gymnasium, MountainCarContinuousStepsInFloat) {
+TEST(Gymnasium, MountainCarContinuousStepsEqualTheRecordingInFloat) {
   step_from_each_state<MountainCarContinuousV0>(1e-5,
                                                 [](const std::vector<double>& s) { return std::abs(s[0] - 0.45); });
 }

@@ -1,10 +1,10 @@
-// Where episodes end and what is clipped, at states that recorded trajectories seldom visit. Limits from Gymnasium's
-// documentation.
+// Tests ends of episodes and clipping at states that recorded trajectories seldom visit. The limits are those of
+// Gymnasium's documentation.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "tasks/own_tasks.hpp"
+#include "tasks/builtin_tasks.hpp"
 
 namespace drl {
 namespace {
@@ -18,7 +18,7 @@ bool terminates(typename Task::State state, double action) {
   return step<Task>(state, action).terminated;
 }
 
-// Explicit Euler: the position after a step is x + 0.02 x_dot, whatever the forces.
+// With explicit Euler, the position after a step is x + 0.02 x_dot for any force.
 TEST(Limits, CartPoleEndsBeyond2Point4MetresAnd12Degrees) {
   using Task = CartPoleV1<double>;
   for (double sign : {-1.0, 1.0}) {
@@ -30,7 +30,7 @@ TEST(Limits, CartPoleEndsBeyond2Point4MetresAnd12Degrees) {
   }
 }
 
-// At full speed to the right, uphill slope or not, a step moves the car by 0.07.
+// At full speed to the right, a step moves the car by 0.07 on any slope.
 TEST(Limits, MountainCarsEndAtTheirGoals) {
   EXPECT_FALSE(terminates<MountainCarV0<double>>({0.4299, 0.07}, 2));
   EXPECT_TRUE(terminates<MountainCarV0<double>>({0.4301, 0.07}, 2));

@@ -10,9 +10,9 @@
 namespace drl {
 namespace {
 
-constexpr size_t kRolloutSums = 3;  // of GroupColumns
+constexpr size_t kRolloutSums = 3;  // the columns of GroupColumns
 
-// What differs from a task's own preset.
+// The options in which GRPO deviates from a task's preset.
 struct TaskPreset {
   std::string_view task, text;
 };
@@ -64,19 +64,20 @@ std::string_view Grpo::preset(std::string_view task) {
   return found == std::end(kPresets) ? "" : found->text;
 }
 
-BatchPlan Grpo::plan(const GrpoOptions& options, BatchPlan asked, const TaskSpec& task) {
+BatchPlan Grpo::plan(const GrpoOptions& options, BatchPlan requested, const TaskSpec& task) {
   if (task.step_limit == 0)
     throw UsageError("GRPO cannot learn " + task.name +
-                     " (it compares whole episodes, and this task has no step limit): use another --algorithm");
-  const int64_t group = options.group_size, below = asked.num_envs / group * group;
-  if (asked.num_envs % group != 0)
-    throw UsageError("--num_envs " + std::to_string(asked.num_envs) + " are not whole groups of " +
-                     std::to_string(group) + " (grpo.group_size; a group lies on one rank): use --num_envs " +
+                     " (it compares whole episodes, and this task has no step limit): use --algorithm ppo");
+  const int64_t group = options.group_size, below = requested.num_envs / group * group;
+  if (requested.num_envs % group != 0)
+    throw UsageError("--num_envs " + std::to_string(requested.num_envs) + " is not a multiple of " +
+                     std::to_string(group) +
+                     " (grpo.group_size; the environments of a group are on the same rank): use --num_envs " +
                      (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + group));
-  asked.num_steps = task.step_limit;
-  asked.num_mini_batches = options.num_mini_batches;
-  asked.check(kName, "the step limit");
-  return asked;
+  requested.num_steps = task.step_limit;
+  requested.num_mini_batches = options.num_mini_batches;
+  requested.check(kName, "the step limit");
+  return requested;
 }
 
 Grpo::Grpo(const LearnerParts& parts, const GrpoOptions& options)
@@ -107,7 +108,7 @@ void Grpo::prepare_iteration(int64_t iteration) {
     queue().copy(reference_.data(), params(), reference_.size());
 }
 
-void Grpo::enqueue_start(const int64_t* lifetime_step) {
+void Grpo::enqueue_before_rollout(const int64_t* lifetime_step) {
   envs().reset(queue(), rollout_arrays().start_row(), {{lifetime_step}, options_.group_size});
 }
 
@@ -119,7 +120,8 @@ void Grpo::enqueue_rollout_sums(double* out) {
   if (options_.kl_coef > 0) enqueue_reference();
 }
 
-// What the reference policy thinks of the actions. It sees observations as they are normalised now.
+// Enqueues the log-probabilities of the rollout's actions under the reference policy. Its input is normalised with the
+// current normaliser.
 void Grpo::enqueue_reference() {
   const RolloutView& r = rollout();
   nets().refresh(reference_.data());
@@ -139,12 +141,12 @@ void Grpo::enqueue_reference() {
 
 std::vector<Metric> Grpo::metrics() const {
   const double groups = rollout_sums()[0];
-  const double from_reference =
+  const double reference_kl =
       options_.kl_coef > 0 ? mean(GrpoColumn::reference_kl) : std::numeric_limits<double>::quiet_NaN();
   return {{"surrogate_loss", "Surrogate loss", "Loss/surrogate", mean(GrpoColumn::surrogate), true},
           {"entropy", "Entropy", "Loss/entropy", mean(GrpoColumn::entropy), true},
           {"kl", "KL", "Policy/kl", mean(kKl), false, "kl {:>9}"},
-          {"reference_kl", "KL of reference", "Policy/reference_kl", from_reference},
+          {"reference_kl", "KL of reference", "Policy/reference_kl", reference_kl},
           {"clip_fraction", "Clip fraction", "Policy/clip_fraction", mean(GrpoColumn::clipped)},
           {"gradient_norm", "Gradient norm", "Loss/gradient_norm", gradient_norm()},
           {"learning_rate", "Learning rate", "Loss/learning_rate", learning_rate(), false, "lr {:>9}"},

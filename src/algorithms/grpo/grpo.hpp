@@ -1,10 +1,11 @@
-// Data-parallel Group Relative Policy Optimization (Shao et al., "DeepSeekMath", arXiv:2402.03300, section 4.1): no
-// critic; an episode is as good as its return is among those of its group, which began in the same state. Deviations:
-// each step of all episodes weighs the same (the paper's mean over an output's length first makes steps of long
-// episodes weigh less); the reference policy may follow the learner every few iterations.
+// Data-parallel Group Relative Policy Optimization (Shao et al., "DeepSeekMath", arXiv:2402.03300, section 4.1). There
+// is no critic: the advantage of an episode compares its return with those of its group, which started from the same
+// state. It deviates from the paper in two points. Every step of all episodes has the same weight; the paper averages
+// over each episode first, which gives the steps of long episodes less weight. And the policy can become the new
+// reference policy every few iterations.
 //
-// Environments begin anew with every rollout, which is as long as the task's step limit: so nothing of them is state.
-// Steps that an environment makes after its episode's end are counted as steps, but teach nothing.
+// Every rollout starts with a reset and is as long as the task's step limit, so the environments are not part of the
+// state. Steps after the end of an environment's first episode are counted as steps, but are not learned from.
 #pragma once
 
 #include <string_view>
@@ -22,8 +23,9 @@ class Grpo final : public OnPolicy {
   static constexpr std::string_view kName = "grpo", kTitle = "GRPO";
   static constexpr bool kHasCritic = false;
   static std::string_view preset(std::string_view task);
-  // One episode of each environment. Throws UsageError unless episodes end and everything divides.
-  static BatchPlan plan(const GrpoOptions& options, BatchPlan asked, const TaskSpec& task);
+  // Plans rollouts of one episode per environment. Throws UsageError if the task has no step limit, or if the
+  // environments do not divide evenly into groups, shards and mini-batches.
+  static BatchPlan plan(const GrpoOptions& options, BatchPlan requested, const TaskSpec& task);
 
   Grpo(const LearnerParts& parts, const GrpoOptions& options);
 
@@ -32,18 +34,18 @@ class Grpo final : public OnPolicy {
 
  private:
   void prepare_iteration(int64_t iteration) override;
-  void enqueue_start(const int64_t* lifetime_step) override;
+  void enqueue_before_rollout(const int64_t* lifetime_step) override;
   void enqueue_rollout_sums(double* out) override;
   void enqueue_reference();
 
   GrpoOptions options_;
-  int64_t groups_;          // of this rank
+  int64_t groups_;          // number of groups on this rank
   Array<float> reference_;  // the reference policy's parameters
   ActionDistribution reference_distribution_;
   Array<float> reference_log_prob_;  // [T, N]
-  Array<float> total_, advantage_;   // [N]
-  Array<int32_t> length_;            // [N]
-  Array<double> deviation_;          // [groups]
+  Array<float> total_, advantage_;   // [N] return and advantage of each environment's first episode
+  Array<int32_t> length_;            // [N] its length in steps
+  Array<double> deviation_;          // [groups] standard deviation of the returns
 };
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// GRPO's own arithmetic, as function objects.
+// The kernels of GRPO.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace drl {
 
-// Return and length of each environment's first episode in the rollout. What comes after it is not learned from.
+// Computes return and length of each environment's first episode in the rollout. Later steps are not learned from.
 struct FirstEpisodes {
   RolloutView r;
   float* total;     // [N]
@@ -28,8 +28,8 @@ struct FirstEpisodes {
   }
 };
 
-// A group's advantages, the same at all steps of an episode: its return, less the group's mean, in units of the group's
-// standard deviation (as torch.std).
+// Computes the advantages of a group's episodes: (return - mean of the group) / (standard deviation of the group +
+// 1e-4). All steps of an episode have the same advantage. The standard deviation is unbiased, as torch.std.
 struct GroupAdvantages {
   static constexpr double kEpsilon = 1e-4;
   int64_t group_size;
@@ -52,7 +52,7 @@ struct GroupAdvantages {
   }
 };
 
-// Number of groups, sum of their standard deviations, and number of those whose returns are all equal.
+// Columns: number of groups, sum of their standard deviations, and number of groups whose returns are all equal.
 struct GroupColumns {
   const double* deviation;
   template <class F>
@@ -62,13 +62,13 @@ struct GroupColumns {
   }
 };
 
-// Log-probabilities of the rollout's actions from sample `first` on, by another policy.
+// Computes the log-probabilities of the rollout's actions, from sample `first` on, under another policy.
 template <class Policy>
 struct LogProbs {
   Policy policy;
   RolloutView r;
   int64_t first;
-  const float* out;  // [B, out_size] of that policy
+  const float* out;  // [B, out_size], outputs of that policy
   float* scratch;    // [B, out_size]
   float* log_prob;   // [T, N]
   template <class F>
@@ -83,15 +83,15 @@ struct GrpoSettings {
   float clip_param, entropy_coef, kl_coef;
 };
 
-// Sums over a mini-batch's samples, behind those of every loss.
+// Columns of GRPO's loss, after those that every loss has.
 struct GrpoColumn {
   enum : int { surrogate = kKl + 1, entropy, clipped, reference_kl, count };
 };
 
 // loss = max(-A ratio, -A clip(ratio, 1 +- clip_param)) + c_kl KL(policy || reference) - c_e entropy
-// (Shao et al., "DeepSeekMath", arXiv:2402.03300, eq. 3) of a tile of samples, and its gradient with respect to the
-// network's outputs. The KL divergence is estimated by r - 1 - log r, where r = p_reference / p (eq. 4; Schulman,
-// "Approximating KL Divergence", 2020). Samples behind the end of the first episode weigh nothing.
+// (Shao et al., "DeepSeekMath", arXiv:2402.03300, eq. 3). Computes it for a tile of samples, with its gradient with
+// respect to the network's outputs. The KL divergence is estimated by r - 1 - log r, where r = p_reference / p (eq. 4;
+// Schulman, "Approximating KL Divergence", 2020). Samples after the end of the first episode have weight 0.
 template <class Policy>
 struct GrpoLoss {
   Policy policy;
@@ -99,7 +99,7 @@ struct GrpoLoss {
   GrpoSettings s;
   const float* advantage;           // [N]
   const int32_t* length;            // [N]
-  const float* reference_log_prob;  // [T, N], the old policy's where no reference counts
+  const float* reference_log_prob;  // [T, N]; the old policy's if kl_coef is 0
   LossTile tile = {};
 
   template <class F, class Sums>
@@ -109,25 +109,26 @@ struct GrpoLoss {
     const Bits<F> sample = bit_cast<Bits<F>>(row), step = quotient(sample, envs);
     const Int<F> env = bit_cast<Int<F>>(sample - step * Bits<F>(envs));
     const Mask<F> played = bit_cast<Int<F>>(step) < gather<Int<F>>(length, env);
-    const auto of_played = [&](F x) DRL_LAMBDA { return math::select(played, x, F(0)); };
+    const auto if_played = [&](F x) DRL_LAMBDA { return math::select(played, x, F(0)); };
     const auto* action = reinterpret_cast<const typename Policy::Action*>(r.action);
     const Evaluated<F> e = policy.template evaluate<F>(tile.policy_out, r.policy_out, action, i, row, tile.d_policy);
 
     const F a = gather<F>(advantage, env);
     const F ratio = math::exp(e.log_prob - gather<F>(r.log_prob, row));
-    const F limited = math::clamp(ratio, F(1.0f - s.clip_param), F(1.0f + s.clip_param));
-    const F plain = -a * ratio, clipped = -a * limited;
-    const F log_r = gather<F>(reference_log_prob, row) - e.log_prob, of_reference = math::exp(log_r);
-    const F d_log_prob = math::select(plain >= clipped, plain, F(0)) + F(s.kl_coef) * (F(1) - of_reference);
-    policy.template gradient<F>(tile.policy_out, action, i, row, e, of_played(d_log_prob), of_played(F(s.entropy_coef)),
+    const F clipped_ratio = math::clamp(ratio, F(1.0f - s.clip_param), F(1.0f + s.clip_param));
+    const F surrogate = -a * ratio, clipped_surrogate = -a * clipped_ratio;
+    const F log_r = gather<F>(reference_log_prob, row) - e.log_prob, reference_ratio = math::exp(log_r);
+    const F d_log_prob =
+        math::select(surrogate >= clipped_surrogate, surrogate, F(0)) + F(s.kl_coef) * (F(1) - reference_ratio);
+    policy.template gradient<F>(tile.policy_out, action, i, row, e, if_played(d_log_prob), if_played(F(s.entropy_coef)),
                                 tile.d_policy, sums, GrpoColumn::count);
 
-    sums.add(kSamples, of_played(F(1)));
-    sums.add(kKl, of_played(e.kl));
-    sums.add(GrpoColumn::surrogate, of_played(math::max(plain, clipped)));
-    sums.add(GrpoColumn::entropy, of_played(e.entropy));
-    sums.add(GrpoColumn::clipped, of_played(math::select(ratio == limited, F(0), F(1))));
-    sums.add(GrpoColumn::reference_kl, of_played(of_reference - F(1) - log_r));
+    sums.add(kSamples, if_played(F(1)));
+    sums.add(kKl, if_played(e.kl));
+    sums.add(GrpoColumn::surrogate, if_played(math::max(surrogate, clipped_surrogate)));
+    sums.add(GrpoColumn::entropy, if_played(e.entropy));
+    sums.add(GrpoColumn::clipped, if_played(math::select(ratio == clipped_ratio, F(0), F(1))));
+    sums.add(GrpoColumn::reference_kl, if_played(reference_ratio - F(1) - log_r));
   }
 };
 

@@ -11,11 +11,13 @@ struct GrpoOptions : UpdateOptions {
 
   void describe(OptionVisitor& v) {
     UpdateOptions::describe(v);
-    v("group_size", group_size, "environments that start from one state, whose returns are compared",
+    v("group_size", group_size,
+      "number of environments in a group: they start from the same state, and their returns are compared",
       between(2, 1 << 20));
     v("kl_coef", kl_coef, "weight of the KL divergence from the reference policy", at_least(0));
     v("reference_interval", reference_interval,
-      "iterations after which the policy becomes the reference, 0 = it stays the first one", at_least(0));
+      "the policy becomes the new reference policy every N iterations; 0 keeps the initial policy as the reference",
+      at_least(0));
   }
 };
 

@@ -19,23 +19,27 @@ struct PpoOptions : UpdateOptions {
 
   void describe(OptionVisitor& v) {
     UpdateOptions::describe(v);
-    v("gamma", gamma, "discount factor", between(0, 1));
-    v("lam", lam, "lambda of generalised advantage estimation", between(0, 1));
-    v("use_clipped_value_loss", use_clipped_value_loss, "limit how far one update moves the value");
-    v("value_clip", value_clip, "by how much, in units of the scaled return", above(0));
+    v("gamma", gamma, "discount factor of future rewards", between(0, 1));
+    v("lam", lam, "lambda of generalised advantage estimation; smaller values have less variance and more bias",
+      between(0, 1));
+    v("use_clipped_value_loss", use_clipped_value_loss, "clip the change of the value prediction in the value loss");
+    v("value_clip", value_clip, "clip range of that change, in units of the scaled return", above(0));
     v("value_loss_coef", value_loss_coef, "weight of the value loss", at_least(0));
-    v("reward_scale", reward_scale, "factor on rewards, for learning only", above(0));
+    v("reward_scale", reward_scale,
+      "factor by which rewards are multiplied for learning; reported returns are not scaled", above(0));
     v("reward_normalization", reward_normalization,
-      "for learning, divide rewards by the running std of the environments' discounted returns");
-    v("reward_normalization_eps", reward_normalization_eps, "what is added to those returns' variance", above(0));
-    v("reward_normalization_clip", reward_normalization_clip, "largest absolute value of a normalised reward, 0 = none",
-      at_least(0));
-    v("normalize_advantage", normalize_advantage, "advantages of all ranks get mean 0 and std 1 before the update");
+      "for learning, divide rewards by the running standard deviation of discounted returns");
+    v("reward_normalization_eps", reward_normalization_eps, "constant added to the variance of those returns",
+      above(0));
+    v("reward_normalization_clip", reward_normalization_clip,
+      "clip normalised rewards to +- this value; 0 turns clipping off", at_least(0));
+    v("normalize_advantage", normalize_advantage,
+      "normalise the advantages of all ranks' rollouts to mean 0 and standard deviation 1");
     v("normalize_advantage_per_mini_batch", normalize_advantage_per_mini_batch,
-      "those of each mini-batch, instead of the whole rollout's");
+      "normalise advantages over each mini-batch instead of over the whole rollout");
   }
   NormalizerRule reward_rule() const {
-    return {reward_normalization_eps, reward_normalization_clip, /*under_root=*/true};
+    return {reward_normalization_eps, reward_normalization_clip, /*eps_inside_sqrt=*/true};
   }
 };
 

@@ -8,27 +8,29 @@
 namespace drl {
 namespace {
 
-constexpr size_t kRolloutSums = 5;  // n, sum and sum of squares of advantages, then of returns
-constexpr size_t kRewardMoments = 3;
+constexpr size_t kRolloutSums = 5;    // n, sum and sum of squares of advantages, then of returns
+constexpr size_t kRewardMoments = 3;  // n, sum and sum of squares of discounted returns
 
-int rounds(const PpoOptions& options, const BatchPlan& plan) {
+// Returns the number of mini-batches of an iteration.
+int num_updates(const PpoOptions& options, const BatchPlan& plan) {
   return options.num_learning_epochs * plan.num_mini_batches;
 }
 
-// Behind them the moments of rewards' discounted returns, and from here on those of each mini-batch's advantages.
+// Returns the offset of the moments of each mini-batch's advantages in the rollout sums. They follow the moments of the
+// discounted returns.
 size_t mini_batch_moments(const PpoOptions& options) {
   return kRolloutSums + (options.reward_normalization ? kRewardMoments : 0);
 }
 size_t rollout_sums_of(const PpoOptions& options, const BatchPlan& plan) {
   const bool per_mini_batch = options.normalize_advantage_per_mini_batch;
-  return mini_batch_moments(options) + (per_mini_batch ? 2 * static_cast<size_t>(rounds(options, plan)) : 0);
+  return mini_batch_moments(options) + (per_mini_batch ? 2 * static_cast<size_t>(num_updates(options, plan)) : 0);
 }
 
-void check_fit(const PpoOptions& options) {
+void check_options(const PpoOptions& options) {
   if (options.normalize_advantage_per_mini_batch && !options.normalize_advantage)
     throw UsageError(
-        "ppo.normalize_advantage_per_mini_batch without ppo.normalize_advantage (which says that advantages stay as "
-        "they are): give one of them");
+        "ppo.normalize_advantage_per_mini_batch is on while ppo.normalize_advantage is off (the first needs the "
+        "second): switch both on or both off");
 }
 
 LossSettings loss_settings(const PpoOptions& options) {
@@ -41,7 +43,7 @@ LossSettings loss_settings(const PpoOptions& options) {
   return loss;
 }
 
-// The advantage is what the value failed to explain of the return.
+// Returns 1 - Var(advantage) / Var(return): the advantage is the part of the return that the value does not explain.
 double explained_variance(std::span<const double> m) {
   const double of_return = variance(m[0], m[3], m[4]);
   return of_return > 0 ? 1 - variance(m[0], m[1], m[2]) / of_return : 0;
@@ -49,11 +51,11 @@ double explained_variance(std::span<const double> m) {
 
 }  // namespace
 
-BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan asked, const TaskSpec&) {
-  check_fit(options);
-  asked.num_mini_batches = options.num_mini_batches;
-  asked.check(kName, "--num_steps_per_env");
-  return asked;
+BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan requested, const TaskSpec&) {
+  check_options(options);
+  requested.num_mini_batches = options.num_mini_batches;
+  requested.check(kName, "--num_steps_per_env");
+  return requested;
 }
 
 Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
@@ -83,7 +85,7 @@ void Ppo::enqueue_rollout_sums(double* out) {
                  last_values_.data());
   const auto gamma = static_cast<float>(options_.gamma);
   if (options_.reward_normalization) {
-    float* returns = r.advantage;  // which are not there yet
+    float* returns = r.advantage;  // scratch memory until the advantages are computed
     for_each(queue(), r.num_envs, DiscountedReturns{r, gamma, discounted_return_.data(), returns});
     reward_normalizer_.moments(returns, r.samples(), out + kRolloutSums, scratch());
   }
@@ -94,29 +96,29 @@ void Ppo::enqueue_rollout_sums(double* out) {
               AdvantageMoments{r.advantage, r.return_target}, StoreMoments{r.samples(), out});
   if (options_.normalize_advantage_per_mini_batch) {
     const MiniBatches batches = mini_batches();
-    const int of_all = rounds(options_, batches.plan), columns = 2 * of_all;
+    const int updates = num_updates(options_, batches.plan), columns = 2 * updates;
     clear_sums(queue(), columns, scratch());
     add_rows(queue(), batches.plan.rows(), columns, scratch(),
-             MiniBatchMoments{batches, inputs(), of_all, r.advantage});
+             MiniBatchMoments{batches, inputs(), updates, r.advantage});
     finish_sums(queue(), columns, scratch(), StoreTo{out + mini_batch_moments(options_)});
   }
 }
 
-void Ppo::enqueue_begin(const BeginUpdate& begin, const double* sums) {
+void Ppo::enqueue_before_update(const ResetUpdateNumbers& begin, const double* sums) {
   if (!options_.normalize_advantage || options_.normalize_advantage_per_mini_batch)
-    return OnPolicy::enqueue_begin(begin, sums);
+    return OnPolicy::enqueue_before_update(begin, sums);
   for_each(queue(), 1, StandardizeAdvantages{begin, settings_.data(), sums});
 }
 
-void Ppo::enqueue_round(const UpdateNumbers* numbers, const double* sums) {
+void Ppo::enqueue_before_mini_batch(const UpdateNumbers* numbers, const double* sums) {
   if (!options_.normalize_advantage_per_mini_batch) return;
   for_each(queue(), 1,
            StandardizeMiniBatch{settings_.data(), numbers, static_cast<double>(mini_batches().plan.num_mini_batches),
                                 sums, sums + mini_batch_moments(options_)});
 }
 
-// The first row of what comes next.
-void Ppo::enqueue_end() { rollout_arrays().roll_over(); }
+// Copies the last row of observations to the first row of the next rollout.
+void Ppo::enqueue_after_update() { rollout_arrays().roll_over(); }
 
 void Ppo::end_iteration() {
   reward_normalizer_.merge(rollout_sums().subspan(kRolloutSums, reward_normalizer_.moments_size()));

@@ -1,6 +1,6 @@
-// Data-parallel Proximal Policy Optimization (Schulman et al., arXiv:1707.06347), behaving as rsl_rl's. Deviations
-// beside those of all on-policy algorithms here: time-outs bootstrap from the episode's true last observation;
-// advantages and normalisers use moments of all ranks.
+// Data-parallel Proximal Policy Optimization (Schulman et al., arXiv:1707.06347), modelled on rsl_rl's. It deviates
+// from rsl_rl as all on-policy algorithms here do (on_policy.hpp) and in two more points: time-outs bootstrap from the
+// episode's true last observation, and advantages and observations are normalised with the moments of all ranks.
 #pragma once
 
 #include <memory>
@@ -18,10 +18,10 @@ class Ppo final : public OnPolicy {
   using Options = PpoOptions;
   static constexpr std::string_view kName = "ppo", kTitle = "PPO";
   static constexpr bool kHasCritic = true;
-  // Tasks' presets are this algorithm's.
+  // The tasks' presets are already made for PPO.
   static std::string_view preset(std::string_view /*task*/) { return ""; }
-  // Throws UsageError unless everything divides.
-  static BatchPlan plan(const PpoOptions& options, BatchPlan asked, const TaskSpec& task);
+  // Throws UsageError if the options contradict each other or the environments do not divide evenly.
+  static BatchPlan plan(const PpoOptions& options, BatchPlan requested, const TaskSpec& task);
 
   Ppo(const LearnerParts& parts, const PpoOptions& options);
 
@@ -31,17 +31,16 @@ class Ppo final : public OnPolicy {
 
  private:
   void enqueue_rollout_sums(double* out) override;
-  void enqueue_begin(const BeginUpdate& begin, const double* sums) override;
-  void enqueue_round(const UpdateNumbers* numbers, const double* sums) override;
-  void enqueue_end() override;
+  void enqueue_before_update(const ResetUpdateNumbers& begin, const double* sums) override;
+  void enqueue_before_mini_batch(const UpdateNumbers* numbers, const double* sums) override;
+  void enqueue_after_update() override;
   void end_iteration() override;
 
   PpoOptions options_;
   Array<LossSettings> settings_;
-  Array<float> last_values_;  // [last_rows, N]
-  // Of rewards, by the moments of their discounted returns, which go on in [N]; frozen while an iteration goes on.
-  Normalizer reward_normalizer_;
-  Array<float> discounted_return_;
+  Array<float> last_values_;        // [last_rows, N]
+  Normalizer reward_normalizer_;    // normalises rewards by the moments of discounted returns; frozen in an iteration
+  Array<float> discounted_return_;  // [N], each environment's running discounted return, continued across rollouts
 };
 
 }  // namespace drl

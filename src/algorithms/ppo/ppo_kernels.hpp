@@ -1,4 +1,4 @@
-// PPO's own arithmetic, as function objects.
+// The kernels of PPO.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace drl {
 
-// What a reward is worth is told by how widely the discounted return of those so far is spread over time and
-// environments: the sum up to each step, out [T, N], as VecNormalize of Stable-Baselines3 has it. (The rule: Engstrom
-// et al., "Implementation Matters in Deep Policy Gradients", arXiv:2005.12729, section 3.)
+// Computes each environment's discounted sum of past rewards at every step, out [T, N]. Rewards are normalised by the
+// standard deviation of these sums, as VecNormalize of Stable-Baselines3 does (Engstrom et al., "Implementation Matters
+// in Deep Policy Gradients", arXiv:2005.12729, section 3).
 struct DiscountedReturns {
   RolloutView r;
   float gamma;
-  float* going_on;  // [N], from rollout to rollout
+  float* running_return;  // [N], continued from rollout to rollout
   float* out;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
-    F sum = load<F>(going_on + i);
+    F sum = load<F>(running_return + i);
     for (int64_t t = 0; t < r.num_steps; ++t) {
       const int64_t row = t * r.num_envs + i;
       const Mask<F> ended =
@@ -26,18 +26,18 @@ struct DiscountedReturns {
       store(out + row, sum);
       sum = math::select(ended, F(0), sum);
     }
-    store(going_on + i, sum);
+    store(running_return + i, sum);
   }
 };
 
 // Generalised advantage estimation (Schulman et al., "High-Dimensional Continuous Control Using Generalized Advantage
-// Estimation", arXiv:1506.02438, eq. 16). Scales rewards, adds gamma * V(last observation) where an episode was cut,
-// and walks back in time; the trace is cut wherever an episode ended, of either cause.
+// Estimation", arXiv:1506.02438, eq. 16). Scales the rewards, adds gamma * V(last observation) where an episode was
+// truncated, and goes backwards in time. The trace is cut wherever an episode terminated or was truncated.
 struct Advantages {
   RolloutView r;
   float gamma, lam, reward_scale;
   const float* last_values;  // [last_rows, N]
-  NormalizerView of_rewards = {};
+  NormalizerView reward_normalizer = {};
   template <class F>
   DRL_HD void lanes(int64_t i) const {
     Int<F> left = load<Int<F>>(r.last_count + i);
@@ -46,16 +46,16 @@ struct Advantages {
       const int64_t row = t * r.num_envs + i;
       const Mask<F> truncated = load<Int<F>>(r.truncated + row) != Int<F>(0),
                     ended = truncated | (load<Int<F>>(r.terminated + row) != Int<F>(0));
-      F reward = of_rewards.scaled(load<F>(r.reward + row)) * F(reward_scale);
+      F reward = reward_normalizer.scaled(load<F>(r.reward + row)) * F(reward_scale);
       if (any(truncated)) {
         left = math::select(truncated, left - Int<F>(1), left);
         const Int<F> at = math::select(truncated, left * Int<F>(static_cast<int32_t>(r.num_envs)), Int<F>(0));
         const F last = gather<F>(last_values + i, at + lane_numbers<Int<F>>());
         reward = math::select(truncated, reward + F(gamma) * last, reward);
       }
-      const F value = load<F>(r.value + row), goes_on = math::select(ended, F(0), F(1));
-      const F delta = reward + F(gamma) * next_value * goes_on - value;  // TD error: r_t + gamma V(s_{t+1}) - V(s_t)
-      next = delta + F(gamma * lam) * goes_on * next;
+      const F value = load<F>(r.value + row), continues = math::select(ended, F(0), F(1));
+      const F delta = reward + F(gamma) * next_value * continues - value;  // TD error: r_t + gamma V(s_{t+1}) - V(s_t)
+      next = delta + F(gamma * lam) * continues * next;
       next_value = value;
       store(r.reward + row, reward);
       store(r.advantage + row, next);
@@ -64,7 +64,7 @@ struct Advantages {
   }
 };
 
-// Sum and sum of squares of advantages, then of returns.
+// Columns: sum and sum of squares of the advantages, then of the returns.
 struct AdvantageMoments {
   static constexpr int kColumns = 4;
   const float *advantage, *return_target;
@@ -75,20 +75,20 @@ struct AdvantageMoments {
   }
 };
 
-// The sum of advantages in each of an iteration's mini-batches, and the sum of their squares: columns [rounds, 2] of
-// this rank's rows.
+// Columns [updates, 2]: for each mini-batch of the iteration, the sum and the sum of squares of the advantages of this
+// rank's samples.
 struct MiniBatchMoments {
   MiniBatches batches;
   const UpdateInputs* inputs;
-  int rounds;
+  int updates;  // number of mini-batches in the iteration
   const float* advantage;
   template <class F, class Sums>
   DRL_HD void lanes(int64_t i, Sums& sums) const {
-    for (int round = 0; round < rounds; ++round) {
-      const Wide<F> a =
-          convert<Wide<F>>(gather<F>(advantage, batches.rows<F>(inputs->iteration, static_cast<uint32_t>(round), i)));
-      sums.add(2 * round, a);
-      sums.add(2 * round + 1, a * a);
+    for (int mini_batch = 0; mini_batch < updates; ++mini_batch) {
+      const Wide<F> a = convert<Wide<F>>(
+          gather<F>(advantage, batches.rows<F>(inputs->iteration, static_cast<uint32_t>(mini_batch), i)));
+      sums.add(2 * mini_batch, a);
+      sums.add(2 * mini_batch + 1, a * a);
     }
   }
 };
@@ -105,7 +105,8 @@ struct LossSettings {
   float entropy_coef = 0.0f;
   float advantage_mean = 0, advantage_inv_std = 1;  // over all ranks
 
-  // To mean 0 and standard deviation 1 as torch.std has it, from the advantages' moments.
+  // Sets the normalisation of advantages to mean 0 and standard deviation 1 (unbiased, as torch.std) from their
+  // moments.
   DRL_HD void standardize(double n, double sum, double squares) {
     const double unbiased = n > 1 ? n / (n - 1) : 1;
     advantage_mean = static_cast<float>(sum / n);
@@ -113,12 +114,13 @@ struct LossSettings {
   }
 };
 
-// Sums over a mini-batch's samples, behind those of every loss.
+// Columns of PPO's loss, after those that every loss has.
 enum LossColumn : int { kSurrogate = kKl + 1, kValue, kEntropy, kClipped, kLossColumns };
 
-// How an update begins. `sums` of all advantages: n, sum, sum of squares, ...
+// Starts an update and normalises the advantages over the whole rollout. `sums`: n, sum, sum of squares of the
+// advantages.
 struct StandardizeAdvantages {
-  BeginUpdate begin;
+  ResetUpdateNumbers begin;
   LossSettings* settings;
   const double* sums;
   DRL_HD void operator()(int64_t i) const {
@@ -127,23 +129,23 @@ struct StandardizeAdvantages {
   }
 };
 
-// How a mini-batch begins, by its own moments.
+// Starts a mini-batch whose advantages are normalised over the mini-batch.
 struct StandardizeMiniBatch {
   LossSettings* settings;
   const UpdateNumbers* numbers;
-  double count;           // mini-batches of an epoch
-  const double* sums;     // of all advantages: n, ...
-  const double* moments;  // [rounds, 2]
+  double count;           // number of mini-batches per epoch
+  const double* sums;     // sums[0]: n, the number of all advantages
+  const double* moments;  // [updates, 2]
   DRL_HD void operator()(int64_t) const {
-    const double* of_round = moments + 2 * numbers->round;
-    settings->standardize(sums[0] / count, of_round[0], of_round[1]);
+    const double* of_mini_batch = moments + 2 * numbers->mini_batch;
+    settings->standardize(sums[0] / count, of_mini_batch[0], of_mini_batch[1]);
   }
 };
 
 // loss = max(-A ratio, -A clip(ratio, 1 +- clip_param)) + c_v max((v - R)^2, (v_clipped - R)^2) - c_e entropy
 // (Schulman et al., "Proximal Policy Optimization Algorithms", arXiv:1707.06347, eq. 7 and 9; value clipping and the
-// missing 1/2 as in rsl_rl) of a tile of samples, and its gradient with respect to the networks' outputs. Adds to the
-// sums of LossColumn, and behind them those of the distribution's own parameters.
+// missing 1/2 as in rsl_rl). Computes it for a tile of samples, with its gradient with respect to the networks'
+// outputs. Adds to the sums of LossColumn, and after them to the gradients of the distribution's own parameters.
 template <class Policy>
 struct PpoLoss {
   Policy policy;
@@ -161,9 +163,9 @@ struct PpoLoss {
 
     const F advantage = (gather<F>(r.advantage, row) - F(s.advantage_mean)) * F(s.advantage_inv_std);
     const F ratio = math::exp(e.log_prob - gather<F>(r.log_prob, row));
-    const F limited = math::clamp(ratio, F(1.0f - s.clip_param), F(1.0f + s.clip_param));
-    const F plain = -advantage * ratio, clipped = -advantage * limited;
-    const F d_log_prob = math::select(plain >= clipped, plain, F(0));  // d ratio / d log_prob = ratio
+    const F clipped_ratio = math::clamp(ratio, F(1.0f - s.clip_param), F(1.0f + s.clip_param));
+    const F surrogate = -advantage * ratio, clipped_surrogate = -advantage * clipped_ratio;
+    const F d_log_prob = math::select(surrogate >= clipped_surrogate, surrogate, F(0));  // d ratio / d log_prob = ratio
     policy.template gradient<F>(policy_out, action, i, row, e, d_log_prob, F(s.entropy_coef), d_policy, sums,
                                 kLossColumns);
 
@@ -176,10 +178,10 @@ struct PpoLoss {
 
     sums.add(kSamples, F(1));
     sums.add(kKl, e.kl);
-    sums.add(kSurrogate, math::max(plain, clipped));
+    sums.add(kSurrogate, math::max(surrogate, clipped_surrogate));
     sums.add(kValue, math::max(squared, clipped_squared));
     sums.add(kEntropy, e.entropy);
-    sums.add(kClipped, math::select(ratio == limited, F(0), F(1)));
+    sums.add(kClipped, math::select(ratio == clipped_ratio, F(0), F(1)));
   }
 };
 

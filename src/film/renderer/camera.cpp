@@ -7,7 +7,7 @@
 namespace drl::film {
 namespace {
 
-constexpr double kHeightFollows = 0.1;  // of the way, at each picture: a hopping robot hops in the picture
+constexpr double kHeightFollows = 0.1;  // share of the distance per picture, so that a hopping robot is seen to hop
 
 std::string camera_names(const mjModel& model) {
   std::string names = "track, free";
@@ -17,17 +17,17 @@ std::string camera_names(const mjModel& model) {
   return names;
 }
 
-// The body that all of the robot hangs on: the first.
+// The robot's root body: the first.
 constexpr int kRoot = 1;
 
-// Whether the root may leave the picture.
+// Returns whether the root can leave the picture.
 bool roams(const mjModel& model) {
   for (int j = model.body_jntadr[kRoot]; j >= 0 && j < model.body_jntadr[kRoot] + model.body_jntnum[kRoot]; ++j)
     if (model.jnt_type[j] == mjJNT_FREE || (model.jnt_type[j] == mjJNT_SLIDE && !model.jnt_limited[j])) return true;
   return false;
 }
 
-// Whether it moves in a horizontal plane only, so that there is more to see from above.
+// Returns whether the robot moves in a horizontal plane only, so that a view from above shows more.
 bool is_flat(const mjModel& model, const mjData& data) {
   for (int j = 0; j < model.njnt; ++j) {
     const double z = std::abs(data.xaxis[3 * j + 2]);
@@ -37,7 +37,7 @@ bool is_flat(const mjModel& model, const mjData& data) {
   return true;
 }
 
-// From `centre` to what belongs to the root and is farthest away.
+// Returns the distance from `centre` to the farthest geom of the robot.
 double radius(const mjModel& model, const mjData& data, const double* centre) {
   double farthest = 0;
   for (int g = 0; g < model.ngeom; ++g)
@@ -55,8 +55,8 @@ ModelCamera::ModelCamera(const std::string& name, const mjModel& model, const mj
   } else if (name == "track") {
     if (model.nbody > kRoot) look_at_robot(model, data);
   } else if (name != "free") {
-    throw std::invalid_argument("there is no camera " + name + " (the model's are " + camera_names(model) +
-                                "): give one of them with --camera");
+    throw std::invalid_argument("unknown camera " + name + " (the model has " + camera_names(model) +
+                                "): pass one of these to --camera");
   }
 }
 
@@ -65,7 +65,7 @@ void ModelCamera::look_at_robot(const mjModel& model, const mjData& data) {
   const double* centre = data.subtree_com + 3 * kRoot;
   std::copy_n(centre, 3, camera_.lookat);
   const double half_fov = model.vis.global.fovy * mjPI / 360;
-  const double margin = follows_ ? 1.2 : 1.8;  // an arm that is fixed swings about
+  const double margin = follows_ ? 1.2 : 1.8;  // a fixed arm swings around
   camera_.distance = margin * radius(model, data, centre) / std::sin(half_fov);
   camera_.azimuth = 90, camera_.elevation = is_flat(model, data) ? -60 : -15;
 }
@@ -80,9 +80,8 @@ mjvCamera& ModelCamera::follow(const mjData& data) {
 
 mjvCamera task_camera(const std::string& name, Point at, float width, double aspect, double fovy) {
   if (name != "track" && name != "free")
-    throw std::invalid_argument(
-        "there is no camera " + name +
-        " (this task draws shapes, which are seen by track and free): give one of them with --camera");
+    throw std::invalid_argument("unknown camera " + name +
+                                " (a task that draws shapes has track and free): pass one of these to --camera");
   mjvCamera camera;
   mjv_defaultCamera(&camera);
   const double side = 0.5 * width / (std::tan(fovy * mjPI / 360) * aspect);

@@ -1,4 +1,4 @@
-// Where a picture is taken from.
+// The cameras of videos.
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -9,13 +9,13 @@
 
 namespace drl::film {
 
-// Of a robot's model: one of its own cameras; free, MuJoCo's view of all that there is; or track, which is its own
-// camera of that name, or else keeps the robot in the middle, if it can go away.
+// A camera for a robot's model. The name is that of a camera of the model, or "free" (MuJoCo's view of everything), or
+// "track". If the model has no camera "track", it keeps a robot that can move away in the middle of the picture.
 class ModelCamera {
  public:
-  // `data` with positions. Throws std::invalid_argument for a name that is none of these.
+  // `data` must have positions. Throws std::invalid_argument for other names.
   ModelCamera(const std::string& name, const mjModel& model, const mjData& data);
-  // For the next picture, 1/30 s later or so.
+  // Returns the camera for the next picture, about 1/30 s later.
   mjvCamera& follow(const mjData& data);
 
  private:
@@ -25,8 +25,8 @@ class ModelCamera {
   bool follows_ = false;
 };
 
-// Of a task that draws shapes, whose own view is track: from the side, a little above. free: from a corner. `aspect`:
-// width by height. Throws std::invalid_argument for another name.
+// Returns a camera for a task that draws shapes. "track" is the task's own view, from the side and slightly from above;
+// "free" is from a corner. `aspect` is width / height. Throws std::invalid_argument for other names.
 mjvCamera task_camera(const std::string& name, Point at, float width, double aspect, double fovy);
 
 }  // namespace drl::film

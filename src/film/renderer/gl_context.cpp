@@ -10,7 +10,7 @@
 namespace drl::film {
 namespace {
 
-// A library whose functions others find too: libmujoco asks for them once, so that one in use stays for good.
+// A library with global symbols, which libmujoco looks up once. A library in use must therefore stay loaded.
 class Library {
  public:
   explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_GLOBAL)) {
@@ -26,7 +26,7 @@ class Library {
   template <class Function>
   void find(Function& function, const char* name) const {
     function = reinterpret_cast<Function>(dlsym(handle_, name));
-    if (!function) throw std::invalid_argument(std::string("it lacks ") + name);
+    if (!function) throw std::invalid_argument(std::string("the library lacks ") + name);
   }
 
  private:
@@ -34,7 +34,7 @@ class Library {
   bool stays_ = false;
 };
 
-// --- EGL, by its specification (registry.khronos.org/EGL): types and numbers, since its headers need not be here ---
+// --- EGL: types and constants from its specification (registry.khronos.org/EGL), so that no headers are needed ---
 
 using EglHandle = void*;
 using EglInt = int32_t;
@@ -70,7 +70,7 @@ struct Egl {
     library.find(get_platform_display, "eglGetPlatformDisplay");  // of EGL 1.5
   }
 
-  // Mesa's that needs no device, then those of the devices, in their order.
+  // Returns Mesa's display that needs no device, and then the displays of the devices in order.
   std::vector<EglHandle> displays() const {
     std::vector<EglHandle> all = {get_platform_display(kSurfacelessMesa, nullptr, nullptr)};
     using QueryDevices = unsigned (*)(EglInt, EglHandle*, EglInt*);
@@ -92,9 +92,9 @@ class EglContext final : public GlContext {
         egl_.library.stay();
         return;
       }
-    throw std::invalid_argument("no display of it gives OpenGL");
+    throw std::invalid_argument("none of its displays supports OpenGL");
   }
-  // The display stays, which other contexts may use.
+  // Keeps the display, which other contexts may use.
   ~EglContext() override { release(); }
 
   bool make_current() override { return egl_.make_current(display_, surface_, surface_, context_); }
@@ -132,7 +132,7 @@ class EglContext final : public GlContext {
   EglHandle display_ = nullptr, context_ = nullptr, surface_ = nullptr;
 };
 
-// --- OSMesa, by osmesa.h's numbers: into memory of ours ---
+// --- OSMesa, which draws into our memory; constants are those of osmesa.h ---
 
 class OsMesaContext final : public GlContext {
  public:
@@ -144,7 +144,7 @@ class OsMesaContext final : public GlContext {
     library_.find(destroy_, "OSMesaDestroyContext");
     constexpr unsigned kRgba = 0x1908;
     context_ = create(kRgba, 24, 8, 8, nullptr);  // depth, stencil, accumulation
-    if (!context_ || !make_current()) throw std::invalid_argument("it gives no context");
+    if (!context_ || !make_current()) throw std::invalid_argument("it cannot create a context");
     library_.stay();
   }
   ~OsMesaContext() override { destroy_(context_); }
@@ -175,7 +175,7 @@ std::unique_ptr<GlContext> GlContext::make(int width, int height) {
   try {
     return std::make_unique<OsMesaContext>(width, height);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument("no OpenGL for a film here (" + tried + "; OSMesa: " + error.what() +
+    throw std::invalid_argument("cannot record a video: no OpenGL (" + tried + "; OSMesa: " + error.what() +
                                 "): install Mesa's EGL (Debian: libegl1 libegl-mesa0 libgl1-mesa-dri)");
   }
 }

@@ -1,19 +1,19 @@
-// OpenGL without a window: of Mesa or of a GPU by EGL, else of OSMesa.
+// OpenGL without a window: EGL, from Mesa or a GPU, or else OSMesa.
 #pragma once
 
 #include <memory>
 
 namespace drl::film {
 
-// For the thread that made it. Libraries are loaded when it is made, and of them only the one that is used: libmujoco
-// asks whichever it finds in the process for OpenGL's functions.
+// An OpenGL context, to be used only in the thread that made it. make() loads the OpenGL library, and keeps only the
+// one that works: libmujoco takes OpenGL's functions from any library that it finds in the process.
 class GlContext {
  public:
-  // Current when it is made. Throws std::invalid_argument that tells what was tried.
+  // Makes a context, which is then current. Throws std::invalid_argument, with what was tried, if there is no OpenGL.
   static std::unique_ptr<GlContext> make(int width, int height);
   virtual ~GlContext() = default;
-  // What is drawn from now on is drawn here: a thread may have several, and each that is made or goes changes which is
-  // current. False if it is lost.
+  // Makes this context current. A thread may have several contexts; creating or destroying one changes which is
+  // current. Returns false if the context is lost.
   virtual bool make_current() = 0;
 };
 

@@ -10,11 +10,11 @@
 namespace drl::film {
 namespace {
 
-// Levels of red, green and blue, and a colour that stands for "as before".
+// The levels of red, green and blue, and the index of a transparent colour for unchanged pixels.
 constexpr int kRed = 6, kGreen = 7, kBlue = 6;
 constexpr uint8_t kUnchanged = kRed * kGreen * kBlue;
 
-// Ordered dithering: thresholds in (0, 1) that are spread over a square of 4 by 4 pixels (Bayer, 1973).
+// Ordered dithering: thresholds in (0, 1), spread over squares of 4 by 4 pixels (Bayer, 1973).
 constexpr int kOrder[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
 
 int level(uint8_t value, int levels, int x, int y) {
@@ -54,7 +54,7 @@ Gif::Gif(const char* file, int width, int height) : width_(width), height_(heigh
   const int begun = EGifPutScreenDesc(gif_, width, height, 8, 0, colors);
   GifFreeMapObject(colors);
   require(begun);
-  // The sign of endless repetition.
+  // The extension that makes the GIF repeat forever.
   require(EGifPutExtensionLeader(gif_, APPLICATION_EXT_FUNC_CODE));
   require(EGifPutExtensionBlock(gif_, 11, "NETSCAPE2.0"));
   require(EGifPutExtensionBlock(gif_, 3, "\1\0\0"));

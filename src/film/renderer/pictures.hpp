@@ -1,4 +1,4 @@
-// Pictures in files.
+// Writes pictures to PNG and GIF files.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@ struct GifFileType;
 
 namespace drl::film {
 
-// rgb [height, width, 3]. Throws std::runtime_error.
+// Writes rgb [height, width, 3]. Throws std::runtime_error if that fails.
 void write_png(const char* file, int width, int height, const uint8_t* rgb);
 
-// Frames that follow each other for ever. All have the same 252 colours, in a fixed pattern where a colour lies between
-// them, so that what stands still costs nothing.
+// A GIF that repeats forever. All frames use the same 252 colours, and dither with a fixed pattern, so that unchanged
+// pixels need no space.
 class Gif {
  public:
-  // Throws std::runtime_error, as all of it does.
+  // All functions throw std::runtime_error if they fail.
   Gif(const char* file, int width, int height);
   ~Gif();
   Gif(const Gif&) = delete;
@@ -32,7 +32,7 @@ class Gif {
 
   int width_, height_;
   GifFileType* gif_ = nullptr;
-  std::vector<uint8_t> shown_, row_;  // numbers of colours: [height, width] as they stand in the picture; [width]
+  std::vector<uint8_t> shown_, row_;  // colour indices: the current picture [height, width]; a row [width]
 };
 
 }  // namespace drl::film

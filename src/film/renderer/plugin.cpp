@@ -1,4 +1,4 @@
-// What drl_film.so gives to the programs.
+// The functions that drl_film.so exports.
 #include <utility>
 
 #include "drl/border.hpp"
@@ -14,24 +14,24 @@ constexpr FilmPlugin kPlugin = {
     kFilmAbi,
     {sizeof(FilmPlugin), sizeof(FilmSettings), sizeof(FilmView)},
     [](const FilmSettings* settings, void** renderer, char* error, int64_t size) {
-      return at_the_border(error, size, [&] { *renderer = new Renderer(*settings); });
+      return with_error_code(error, size, [&] { *renderer = new Renderer(*settings); });
     },
     [](void* renderer, const FilmView* view, uint8_t* rgb, char* error, int64_t size) {
-      return at_the_border(error, size, [&] { static_cast<Renderer*>(renderer)->draw(*view, rgb); });
+      return with_error_code(error, size, [&] { static_cast<Renderer*>(renderer)->draw(*view, rgb); });
     },
     [](void* renderer) { delete static_cast<Renderer*>(renderer); },
     [](const char* file, int32_t width, int32_t height, const uint8_t* rgb, char* error, int64_t size) {
-      return at_the_border(error, size, [&] { write_png(file, width, height, rgb); });
+      return with_error_code(error, size, [&] { write_png(file, width, height, rgb); });
     },
     [](const char* file, int32_t width, int32_t height, void** gif, char* error, int64_t size) {
-      return at_the_border(error, size, [&] { *gif = new Gif(file, width, height); });
+      return with_error_code(error, size, [&] { *gif = new Gif(file, width, height); });
     },
     [](void* gif, const uint8_t* rgb, int32_t hundredths, char* error, int64_t size) {
-      return at_the_border(error, size, [&] { static_cast<Gif*>(gif)->add(rgb, hundredths); });
+      return with_error_code(error, size, [&] { static_cast<Gif*>(gif)->add(rgb, hundredths); });
     },
     [](void* gif, char* error, int64_t size) {
       const std::unique_ptr<Gif> owned(static_cast<Gif*>(gif));
-      return at_the_border(error, size, [&] { owned->close(); });
+      return with_error_code(error, size, [&] { owned->close(); });
     }};
 
 }  // namespace

@@ -9,9 +9,9 @@ namespace drl::film {
 namespace {
 
 constexpr int kMaxShapes = 4000;
-constexpr int kLeastHeightWithTexts = 200;  // pixels: the smallest font would hide what lower pictures show
+constexpr int kLeastHeightWithTexts = 200;  // pixels; in smaller pictures the smallest font would hide too much
 
-// Of Canvas::Color.
+// The RGB values of Canvas::Color.
 constexpr float kColors[Canvas::kColors][3] = {
     {0.13f, 0.14f, 0.16f}, {0.42f, 0.45f, 0.50f}, {0.78f, 0.80f, 0.83f}, {0.96f, 0.96f, 0.97f}, {0.20f, 0.45f, 0.70f},
     {0.93f, 0.55f, 0.16f}, {0.25f, 0.62f, 0.42f}, {0.82f, 0.24f, 0.26f}, {0.50f, 0.38f, 0.70f}, {0.55f, 0.42f, 0.32f}};
@@ -33,7 +33,7 @@ int geom_type(ShapeKind kind) {
     case ShapeKind::ground:
       return mjGEOM_PLANE;
   }
-  throw std::invalid_argument("a task draws a shape that is not known here: build its library for this drl");
+  throw std::invalid_argument("a task draws an unknown shape (its library was built for another drl): rebuild it");
 }
 
 }  // namespace
@@ -41,8 +41,8 @@ int geom_type(ShapeKind kind) {
 Renderer::Renderer(const FilmSettings& settings)
     : width_(settings.width), height_(settings.height), camera_name_(settings.camera) {
   require_mujoco_version();
-  take_mujoco_messages();
-  // Mesa computes with all cores that it sees, unless the user says otherwise, and keeps its code in the user's home.
+  install_mujoco_handlers();
+  // By default, Mesa uses all cores, and caches shaders in the user's home. setenv keeps values set by the user.
   setenv("LP_NUM_THREADS", std::to_string(settings.threads).c_str(), 0);
   setenv("MESA_SHADER_CACHE_DISABLE", "true", 0);
   gl_ = GlContext::make(width_, height_);
@@ -55,7 +55,7 @@ Renderer::~Renderer() {
 }
 
 void Renderer::draw(const FilmView& view, uint8_t* rgb) {
-  if (!gl_->make_current()) throw std::invalid_argument("OpenGL has lost what was drawn: make the film anew");
+  if (!gl_->make_current()) throw std::invalid_argument("the OpenGL context was lost: record the video again");
   if (!loaded_) load(view);
   place(view);
   mjv_updateScene(model_.get(), data_.get(), &options_, nullptr, &camera(view), mjCAT_ALL, &scene_);
@@ -79,13 +79,13 @@ void Renderer::load(const FilmView& view) {
   loaded_ = true;
   mjr_setBuffer(mjFB_OFFSCREEN, &context_);
   if (context_.currentBuffer != mjFB_OFFSCREEN)
-    throw std::invalid_argument("OpenGL here draws into no memory (framebuffers)");
+    throw std::invalid_argument("this OpenGL cannot draw offscreen (it has no framebuffers): install Mesa's EGL");
 }
 
 void Renderer::place(const FilmView& view) {
   if (view.qpos_size != model_->nq)
-    throw std::invalid_argument("the model has " + std::to_string(model_->nq) + " positions, and the task gives " +
-                                std::to_string(view.qpos_size) + ": name the file that it simulates");
+    throw std::invalid_argument("the model has " + std::to_string(model_->nq) + " positions, but the task passes " +
+                                std::to_string(view.qpos_size) + ": pass the file that it simulates to model()");
   std::copy_n(view.qpos, view.qpos_size, data_->qpos);
   mj_kinematics(model_.get(), data_.get());
   mj_comPos(model_.get(), data_.get());
@@ -102,14 +102,14 @@ mjvCamera& Renderer::camera(const FilmView& view) {
   const float width = view.width > 0 ? view.width : 10;
   task_camera_ = task_camera(camera_name_, view.at, width, static_cast<double>(width_) / height_,
                              static_cast<double>(model_->vis.global.fovy));
-  model_->stat.extent = width;  // near and far planes follow
+  model_->stat.extent = width;  // sets the near and far planes
   return task_camera_;
 }
 
 mjvGeom* Renderer::next_geom() {
   if (scene_.ngeom >= scene_.maxgeom)
     throw std::invalid_argument("a picture has at most " + std::to_string(kMaxShapes) +
-                                " shapes: let the task draw fewer");
+                                " shapes: draw fewer in the task's draw()");
   return &scene_.geoms[scene_.ngeom++];
 }
 
@@ -143,7 +143,7 @@ void Renderer::write_texts(const FilmView& view) {
   if (*view.names) mjr_overlay(mjFONT_NORMAL, mjGRID_BOTTOMLEFT, all, view.names, view.values, &context_);
 }
 
-// OpenGL's lowest row comes first.
+// Reads the pixels, and flips the rows, since OpenGL's first row is the lowest.
 void Renderer::read(uint8_t* rgb) {
   mjr_readPixels(rgb, nullptr, {0, 0, width_, height_}, &context_);
   const size_t row = static_cast<size_t>(width_) * 3;

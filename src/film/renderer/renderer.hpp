@@ -1,4 +1,4 @@
-// Pictures by MuJoCo's renderer.
+// Renders pictures with MuJoCo.
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -15,17 +15,17 @@
 
 namespace drl::film {
 
-// Used by the thread that made it.
+// Use it only in the thread that made it.
 class Renderer {
  public:
-  // Throws std::invalid_argument where there is no OpenGL.
+  // Throws std::invalid_argument if there is no OpenGL.
   explicit Renderer(const FilmSettings& settings);
   ~Renderer();
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
 
-  // Into rgb [height, width, 3], the highest row first. Throws std::invalid_argument if the model or the camera is
-  // wrong.
+  // Renders to rgb [height, width, 3], top row first. Throws std::invalid_argument if the model or the camera is
+  // invalid.
   void draw(const FilmView& view, uint8_t* rgb);
 
  private:

@@ -42,11 +42,11 @@ void add_ground(mjSpec* spec) {
   mjs_setName(material->element, kGround);
   mjs_setInStringVec(material->textures, mjTEXROLE_RGB, kGround);
   material->texuniform = 1;
-  material->texrepeat[0] = material->texrepeat[1] = 0.5f;  // of two squares each, in a metre
+  material->texrepeat[0] = material->texrepeat[1] = 0.5f;  // repetitions per metre, of two squares each
   material->specular = 0.1f;
 }
 
-// Planes end nowhere, as in the physics, and are of our ground if they have nothing of their own to show.
+// Makes planes infinite, as they are in the physics, and gives those without a material our ground's.
 void lay_ground(mjSpec* spec) {
   for (mjsElement* e = mjs_firstElement(spec, mjOBJ_GEOM); e; e = mjs_nextElement(spec, e)) {
     mjsGeom* geom = mjs_asGeom(e);
@@ -86,7 +86,7 @@ Model load_stage(const char* file, int width, int height) {
   add_ground(spec.get());
   lay_ground(spec.get());
   spec->visual.global.offwidth = width, spec->visual.global.offheight = height;
-  spec->visual.quality.shadowsize = spec->visual.quality.offsamples = 0;  // four samples a pixel cost half the speed
+  spec->visual.quality.shadowsize = spec->visual.quality.offsamples = 0;  // 4 samples per pixel would halve the speed
   Model model(mj_compile(spec.get(), nullptr));
   if (!model) refuse(file, mjs_getError(spec.get()));
   return model;

@@ -1,4 +1,4 @@
-// The models that films show: a user's, or an empty one for tasks that draw shapes.
+// The models that videos show: a user's model, or an empty one for tasks that draw shapes.
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -11,11 +11,11 @@ namespace drl::film {
 
 using Model = std::unique_ptr<mjModel, DeleteModel>;
 
-// The model in `file` (null: nothing but what follows), for pictures of so many pixels; where it has none of its own:
-// sky, light, and squares on the ground. Throws std::invalid_argument with MuJoCo's text.
+// Loads the model in `file` (null: an empty model) for pictures of this size. Adds a sky and a light if it has none,
+// and a checkered ground to planes without a material. Throws std::invalid_argument with MuJoCo's text if that fails.
 Model load_stage(const char* file, int width, int height);
 
-// The number of the material of the ground's squares (1 m), -1 without.
+// Returns the id of the material of the ground's 1 m squares, or -1 if there is none.
 int ground_material(const mjModel& model);
 
 }  // namespace drl::film

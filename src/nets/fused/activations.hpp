@@ -1,4 +1,4 @@
-// Activations as fused networks compute them.
+// The activation functions of fused networks.
 #pragma once
 
 #include "nets/activation.hpp"
@@ -6,7 +6,7 @@
 
 namespace drl {
 
-struct Linear {  // of the last layer
+struct Linear {  // the identity, for the last layer
   static constexpr bool kFromOutput = true;
   template <class F>
   DRL_HD static F value(F x) {
@@ -20,7 +20,7 @@ struct Linear {  // of the last layer
 
 inline namespace DRL_ISA {
 
-// Activations by half as many instructions as elsewhere (nets/activation.hpp): with multiply-adds.
+// Activations with multiply-adds, which take half as many instructions as those of nets/activation.hpp.
 template <class A>
 struct Fused : A {};
 // Relative error below 3e-7. With x = n ln(2) + r: exp(x) - 1 = 2^n (exp(r) - 1) + (2^n - 1); n >= -25.
@@ -36,7 +36,7 @@ struct Fused<Elu> : Elu {
     return math::select(x > F(0), x, math::fma(power, math::fma(r * r, p, r), power - F(1)));
   }
 };
-// The fraction of math::tanh. Relative error below 3e-7.
+// The rational function of math::tanh. Relative error below 3e-7.
 template <>
 struct Fused<Tanh> : Tanh {
   template <class F>
@@ -50,8 +50,8 @@ struct Fused<Tanh> : Tanh {
   }
 };
 
-// y = f(x) of `count` numbers, whole registers. Called, since its constants, which the compiler keeps in registers,
-// would push a block's sums out of them.
+// Computes y = f(x) for `count` floats, a multiple of a register's. It is not inlined: the compiler would keep its
+// constants in registers and spill a block's sums.
 template <class A>
 DRL_HD_CALLED void activate(const float* x, float* y, int64_t count) {
   for (int64_t k = 0; k < count; k += kFloatLanes) store(y + k, Fused<A>::value(load<math::Floats>(x + k)));

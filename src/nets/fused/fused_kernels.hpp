@@ -1,5 +1,5 @@
-// The passes of one layer over a tile of rows, as function objects of a CPU. Weights lie as the blocks of products read
-// them (PackWeights).
+// The passes of one layer over a tile of rows, for CPUs. PackWeights arranges the weights in the order in which the
+// product blocks read them.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,23 @@
 
 namespace drl {
 
-inline constexpr int kFew = 6;  // outputs for which sums along the inputs are faster than registers of outputs
+inline constexpr int kFewOutputs =
+    6;  // up to this many outputs, sums along the inputs are faster than registers of outputs
 
-// One layer of a network. The weights are copies: by panels of columns side by side, each [steps, its columns].
+// One layer of a network, with copies of its weights. `forward` and `backward` consist of panels of columns, one after
+// the other; each panel is [steps, its columns].
 struct FusedLayer {
   int inputs, outputs;
   int64_t in_stride, out_stride;   // floats from one row to the next
-  float* forward;                  // by panels of outputs; the steps are words of inputs
-  float* backward;                 // by panels of inputs; the steps are words of outputs
+  float* forward;                  // panels of outputs; the steps are words of inputs
+  float* backward;                 // panels of inputs; the steps are words of outputs
   float* bias;                     // [padded(outputs)]
-  float* by_output;                // [outputs, in_stride], of a last layer with few outputs; else null
-  float *norm_weight, *norm_bias;  // [padded(outputs)], of a hidden layer with layer norm; else null
-  bool has_pair_instruction;       // the CPU multiplies pairs of bfloat16
+  float* by_output;                // [outputs, in_stride], for a last layer with few outputs; else null
+  float *norm_weight, *norm_bias;  // [padded(outputs)], for a hidden layer with layer norm; else null
+  bool has_pair_instruction;       // the CPU has an instruction for products of bfloat16 pairs
 };
 
-// A layer's copies of its weights [outputs, inputs] and biases.
+// Writes a layer's copies of its weights [outputs, inputs] and biases.
 template <class Numbers>
 struct PackWeights {
   FusedLayer layer;
@@ -49,7 +51,7 @@ struct PackWeights {
   DRL_HD void pad(const float* from, float* to) const {
     for (int64_t j = 0; j < padded(layer.outputs); ++j) to[j] = j < layer.outputs ? from[j] : 0;
   }
-  // Number (column, step) is weight[column * column_stride + step * step_stride], 0 beyond.
+  // Writes panels whose element (column, step) is weight[column * column_stride + step * step_stride]; padding is 0.
   DRL_HD void pack(int64_t columns, int64_t steps, int64_t column_stride, int64_t step_stride, float* out) const {
     for_each_panel(columns, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
       constexpr int64_t width = N * kFloatLanes, per_word = Numbers::kPerWord;
@@ -79,7 +81,8 @@ struct PackWeights {
   }
 };
 
-// Outputs y = f(sums) of rows 48 i to 48 i + 47, and the sums themselves if f's way back needs them. x: words by row.
+// Computes y = f(sums) for rows 48 i to 48 i + 47, and stores the sums if f's backward pass needs them. x has words by
+// row.
 template <class Numbers, class A>
 struct LayerForward {
   FusedLayer layer;
@@ -107,8 +110,8 @@ struct LayerForward {
   }
 };
 
-// Outputs [rows, outputs] of a layer that has few and no activation, in floats: of rows 48 i to 48 i + 47. x: numbers
-// by row, of which some may lie beyond the last row.
+// Computes rows 48 i to 48 i + 47 of out [rows, outputs], for a layer with few outputs and no activation, in floats. It
+// may read rows of x beyond the last one.
 struct FewOutputs {
   FusedLayer layer;
   const float* x;
@@ -132,7 +135,7 @@ struct FewOutputs {
   }
 
  private:
-  // Of weighted numbers, in sixteen lanes that are added up by halves; a row in each lane.
+  // Returns the weighted sums of kFloatLanes rows, one per lane. Each sum is in sixteen lanes whose halves are added.
   DRL_HD math::Floats sums_of_rows(const float* from, const float* weight) const {
     using F = math::Floats;
     constexpr int n = kPadded / kFloatLanes;
@@ -151,8 +154,9 @@ struct FewOutputs {
   }
 };
 
-// The way back through such a layer: from the gradient dy [rows, outputs] to that of the sums whose activation A are
-// its inputs; rows as above. `from`: those sums, or the inputs, as A::backward asks.
+// The backward pass of a layer with few outputs, for rows 48 i to 48 i + 47: computes dx, the gradient with respect to
+// the sums of the layer before, from dy [rows, outputs]. A is the activation of the layer before, and `from` has its
+// outputs if A::kFromOutput, else its sums.
 template <class A>
 struct FewBackward {
   FusedLayer layer;
@@ -176,7 +180,7 @@ struct FewBackward {
   }
 };
 
-// The same through a layer of many outputs, from the gradient dy with respect to its sums. dy: words by row.
+// The backward pass of a layer with many outputs. dy is the gradient with respect to its sums, in words by row.
 template <class Numbers, class A>
 struct LayerBackward {
   FusedLayer layer;
@@ -203,7 +207,7 @@ struct LayerBackward {
   }
 };
 
-// Adds a layer's weight gradient over the rows, of outputs 12 i to 12 i + 11. x and dy: words by column.
+// Adds a layer's weight gradient, summed over the rows, for outputs 12 i to 12 i + 11. x and dy have words by column.
 template <class Numbers>
 struct WeightGradient {
   static constexpr int64_t kOutputs = 12;
@@ -219,22 +223,22 @@ struct WeightGradient {
         multiply_block<Numbers, Outputs, N>(
             {dy + output, 1, l.out_stride, x + first, l.in_stride, words<Numbers>(rows), nullptr},
             l.has_pair_instruction, [&](int j, int v, math::Floats sum) DRL_LAMBDA {
-              if (output + j < end) add_some(d_weight + (output + j) * l.inputs, first + v * kFloatLanes, sum);
+              if (output + j < end) add_to_row(d_weight + (output + j) * l.inputs, first + v * kFloatLanes, sum);
             });
       });
     });
   }
 
  private:
-  // Where the row ends within a register, the rest is of no input.
-  DRL_HD void add_some(float* row, int64_t first, math::Floats sum) const {
+  // If the row ends within a register, the remaining lanes are padding and are ignored.
+  DRL_HD void add_to_row(float* row, int64_t first, math::Floats sum) const {
     if (first + kFloatLanes <= layer.inputs) return store(row + first, load<math::Floats>(row + first) + sum);
     for (int64_t k = first; k < layer.inputs; ++k) row[k] += lane(sum, static_cast<int>(k - first));
   }
 };
 
-// The same of a layer with so few inputs that they would leave registers empty, of inputs 12 i to 12 i + 11: outputs
-// side by side.
+// Adds the same gradient for inputs 12 i to 12 i + 11, with outputs side by side in registers. It is for layers with so
+// few inputs that WeightGradient would leave registers mostly empty.
 template <class Numbers>
 struct NarrowWeightGradient {
   static constexpr int64_t kInputs = 12;

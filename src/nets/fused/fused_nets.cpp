@@ -13,16 +13,16 @@
 namespace drl {
 namespace {
 
-// Rows that one thread takes through a network: whole blocks, few enough for its cache, many for the sums over them.
-constexpr int64_t kPart = 192;
+// Rows that one thread takes through a network: whole blocks, few enough for its cache, and enough for efficient sums.
+constexpr int64_t kPartRows = 192;
 
 int64_t blocks(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
-// Rows of numbers [tile, padded(width)], and the words of them that are multiplied: themselves, or pairs.
+// An array [tile, padded(width)] of floats, and the words that products read: the floats themselves, or pairs.
 template <class Numbers>
 struct RowArray {
   RowArray(Queue& queue, int64_t tile, int width) : stride(padded(width)) {
-    // The last block of a row reads beyond it, and so beyond the last row.
+    // The last block of a row reads beyond its end, and so beyond the end of the last row.
     const auto make = [&](int64_t rows) { return Array<float>(queue, static_cast<size_t>(rows * stride + kPadded)); };
     numbers = make(tile);
     if constexpr (Numbers::kPerWord > 1) pairs_by_row = make(tile / 2), pairs_by_column = make(tile / 2);
@@ -34,7 +34,7 @@ struct RowArray {
   float* words_by_column(int64_t row) {
     return Numbers::kPerWord == 1 ? from(row) : pairs_by_column.data() + row / 2 * stride;
   }
-  // To be called when the rows from `first` on, an even one, have changed.
+  // Must be called after rows [first, first + rows) have changed. `first` must be even.
   void refresh(Queue& queue, int64_t first, int64_t rows) {
     if constexpr (Numbers::kPerWord > 1)
       for_each(queue, blocks(rows, 2),
@@ -45,7 +45,7 @@ struct RowArray {
   Array<float> numbers, pairs_by_row, pairs_by_column;
 };
 
-// A network's rows on their way through its layers: inputs of each layer, and outputs of the last.
+// A network's buffers for a tile: the inputs of each layer and the outputs of the last.
 template <class Numbers>
 struct FusedTape final : Tape {
   FusedTape(Queue& queue, const NetSpec& spec, int64_t tile) {
@@ -62,9 +62,9 @@ struct FusedTape final : Tape {
     }
   }
   std::vector<RowArray<Numbers>> values;
-  std::vector<RowArray<Numbers>> gradients;  // of the loss with respect to the sums behind them
-  std::vector<Array<float>> sums;            // which the way back needs of some activations; with layer norm scaled
-  // With layer norm: z and what made it so, and gradients of the loss with respect to weight z + bias.
+  std::vector<RowArray<Numbers>> gradients;  // of the loss, with respect to the sums that gave the values
+  std::vector<Array<float>> sums;            // for activations without kFromOutput; with layer norm weight z + bias
+  // With layer norm: z, 1 / standard deviation, and the gradients of the loss with respect to weight z + bias.
   std::vector<Array<float>> units, inv_std, scaled_gradients;
   int64_t rows = 0;  // of the last forward pass
 };
@@ -77,14 +77,15 @@ bool has_pair_instruction() {
 #endif
 }
 
-// A network's weights as the passes read them.
+// A network's packed weights, and the tape that is used when forward() is called without one.
 template <class Numbers>
 struct FusedNet {
   FusedNet(Queue& queue, const NetSpec& spec, int64_t tile) : tape(queue, spec, tile) {
     for (int k = 0; k < spec.layers(); ++k) {
       const int inputs = spec.dims[static_cast<size_t>(k)], outputs = spec.dims[static_cast<size_t>(k) + 1];
       const auto add = [&](int64_t count) { return arrays.emplace_back(queue, static_cast<size_t>(count)).data(); };
-      const bool few = k + 1 == spec.layers() && outputs <= kFew, norm = k + 1 < spec.layers() && spec.layer_norm;
+      const bool few = k + 1 == spec.layers() && outputs <= kFewOutputs,
+                 norm = k + 1 < spec.layers() && spec.layer_norm;
       layers.push_back({inputs, outputs, padded(inputs), padded(outputs),
                         few ? nullptr : add(padded(outputs) * words<Numbers>(inputs)),
                         few ? nullptr : add(padded(inputs) * words<Numbers>(outputs)), add(padded(outputs)),
@@ -94,25 +95,28 @@ struct FusedNet {
   }
   std::vector<FusedLayer> layers;
   std::vector<Array<float>> arrays;
-  FusedTape<Numbers> tape;  // of passes without one
+  FusedTape<Numbers> tape;  // for passes without a tape
 };
 
-// Whether outputs side by side fill registers better than inputs do.
+// Returns whether outputs fill registers better than inputs do.
 bool is_narrow(const FusedLayer& layer) {
   return padded(layer.outputs) * layer.inputs < padded(layer.inputs) * layer.outputs;
 }
 
-// Rows of a tile that a thread does.
+// The rows of a tile that one thread processes.
 struct Part {
   int64_t first, rows;
-  Part(int64_t number, int64_t of) : first(number * kPart), rows(std::min(kPart, of - first)) {}
+  Part(int64_t number, int64_t of) : first(number * kPartRows), rows(std::min(kPartRows, of - first)) {}
 };
 
 template <class Numbers>
 class FusedNets final : public Nets {
  public:
   FusedNets(Queue& queue, ParamLayout params, int threads)
-      : Nets(std::move(params)), queue_(queue), team_(threads), tile_(threads == 1 ? kPart : 4 * threads * kPart) {
+      : Nets(std::move(params)),
+        queue_(queue),
+        team_(threads),
+        tile_(threads == 1 ? kPartRows : 4 * threads * kPartRows) {
     for (NetId net = 0; net < layout().nets(); ++net)
       nets_.push_back(std::make_unique<FusedNet<Numbers>>(queue, layout().net(net), tile_));
   }
@@ -138,7 +142,7 @@ class FusedNets final : public Nets {
   void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState& hidden,
                const HiddenState& next) override {
     require_feed_forward(hidden, next);
-    DRL_CHECK(params == params_, "a pass with weights that were not refreshed");
+    DRL_CHECK(params == params_, "a pass with parameters for which refresh() was not called");
     if (tape) return forward_tile(net, rows, out, static_cast<FusedTape<Numbers>&>(*tape));
     const NetSpec& spec = layout().net(net);
     for (int64_t first = 0; first < rows.count; first += tile_)
@@ -147,10 +151,12 @@ class FusedNets final : public Nets {
   }
 
   void backward(NetId net, const float* params, Tape& any_tape, const float* d_out, float* grad, float* d_in) override {
-    DRL_CHECK(params == params_, "a pass with weights that were not refreshed");
+    DRL_CHECK(params == params_, "a pass with parameters for which refresh() was not called");
     FusedTape<Numbers>& tape = static_cast<FusedTape<Numbers>&>(any_tape);
-    run(tape.rows, blocks(tape.rows, kPart), [&](int64_t k) { backward_part(net, tape, d_out, d_in, {k, tape.rows}); });
-    // A weight's gradient is one thread's: part by part, always in the same order.
+    run(tape.rows, blocks(tape.rows, kPartRows), [&](int64_t k) {
+      backward_part(net, tape, d_out, d_in, {k, tape.rows});
+    });
+    // Each weight's gradient is computed by one thread, part by part in a fixed order.
     const int layers = layout().net(net).layers();
     int64_t all = 0;
     for (int k = 0; k < layers; ++k) all += gradient_blocks(layer(net, k));
@@ -170,7 +176,7 @@ class FusedNets final : public Nets {
     return nets_[static_cast<size_t>(net)]->layers[static_cast<size_t>(k)];
   }
 
-  // Of the layer whose outputs are number k of the tape's values, from a row on.
+  // Returns layer norm of layer l, whose outputs are tape.values[k], from row `row` on.
   static LayerNorm layer_norm(const FusedLayer& l, FusedTape<Numbers>& tape, int k, int64_t row) {
     const auto at = static_cast<size_t>(k);
     return {l.outputs,
@@ -181,17 +187,20 @@ class FusedNets final : public Nets {
             tape.inv_std[at].data() + row};
   }
 
-  // work(k) for k in [0, count), of so many rows: to wake threads for the rows of one takes longer than to do them.
+  // Calls work(k) for k in [0, count). With rows for one thread only, it does not wake the others: that would take
+  // longer.
   template <class Work>
   void run(int64_t rows, int64_t count, const Work& work) {
-    if (rows > kPart) return team_.run(count, work);
+    if (rows > kPartRows) return team_.run(count, work);
     for (int64_t k = 0; k < count; ++k) work(k);
   }
 
   void forward_tile(NetId net, const Rows& rows, float* out, FusedTape<Numbers>& tape) {
     DRL_CHECK(rows.count <= tile_, "more rows than a tape holds");
     tape.rows = rows.count;
-    run(rows.count, blocks(rows.count, kPart), [&](int64_t k) { forward_part(net, rows, out, tape, {k, rows.count}); });
+    run(rows.count, blocks(rows.count, kPartRows), [&](int64_t k) {
+      forward_part(net, rows, out, tape, {k, rows.count});
+    });
   }
 
   void forward_part(NetId net, const Rows& tile_rows, float* out, FusedTape<Numbers>& tape, const Part& part) {
@@ -227,7 +236,7 @@ class FusedNets final : public Nets {
     }
   }
 
-  // Gradients with respect to what goes into each layer.
+  // Computes the gradients with respect to the inputs of each layer.
   void backward_part(NetId net, FusedTape<Numbers>& tape, const float* d_out, float* d_in, const Part& part) {
     const NetSpec& spec = layout().net(net);
     const int64_t outputs = spec.outputs(), inputs = spec.inputs();
@@ -265,7 +274,7 @@ class FusedNets final : public Nets {
                CopyRows{dy->from(part.first), d_in + part.first * inputs, inputs, dy->stride, inputs});
   }
 
-  // Of a layer's weights, and one more of its biases and layer norm.
+  // Returns the number of blocks of a layer's gradient: those of its weights, and one for its biases and layer norm.
   static int64_t gradient_blocks(const FusedLayer& l) {
     if (l.by_output) return 1 + l.outputs;
     return 1 + (is_narrow(l) ? blocks(l.inputs, NarrowWeightGradient<Numbers>::kInputs)
@@ -277,7 +286,7 @@ class FusedNets final : public Nets {
     float *d_weight = grad + layout().weight(net, k).offset, *d_bias = grad + layout().bias(net, k).offset;
     RowArray<Numbers>& inputs = tape.values[static_cast<size_t>(k)];
     RowArray<Numbers>& gradients = tape.gradients[static_cast<size_t>(k) + 1];
-    for (int64_t number = 0; number < blocks(tape.rows, kPart); ++number) {
+    for (int64_t number = 0; number < blocks(tape.rows, kPartRows); ++number) {
       const Part part(number, tape.rows);
       const float *x = inputs.words_by_column(part.first), *dy = gradients.words_by_column(part.first);
       if (l.by_output) {
@@ -312,8 +321,8 @@ class FusedNets final : public Nets {
 
   Queue& queue_;
   ThreadTeam team_;
-  int64_t tile_;                   // rows that the tapes hold
-  const float* params_ = nullptr;  // that the copies are of
+  int64_t tile_;                   // rows per tape
+  const float* params_ = nullptr;  // the parameters that were copied
   std::vector<std::unique_ptr<FusedNet<Numbers>>> nets_;
 };
 

@@ -1,4 +1,4 @@
-// Networks on CPU cores without a matrix library: each layer's product, activation and way back in one go.
+// Networks on CPUs without a matrix library. Each layer's product is fused with its activation, forward and backward.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,10 @@
 
 namespace drl {
 
-// On `threads` threads, whose number changes no bit. Rows stay in the second cache on their way through the layers,
-// blocks of them in registers. `queue` is the host's.
-// With `bf16` the products are of numbers rounded to bfloat16, faster where the CPU has AVX512_BF16, but for last
-// layers of few outputs; weights, sums, activations, layer norm and gradients stay float.
+// Creates fused networks on `threads` threads; results do not depend on the number of threads. Rows stay in the L2
+// cache while they pass through the layers, and blocks of them in registers. `queue` must be a host queue. With `bf16`,
+// the factors of products are rounded to bfloat16, which is faster on CPUs with AVX512_BF16. Last layers with few
+// outputs, weights, sums, activations, layer norm and gradients stay float.
 std::unique_ptr<Nets> make_fused_nets(Queue& queue, ParamLayout layout, int threads, bool bf16 = false);
 
 }  // namespace drl

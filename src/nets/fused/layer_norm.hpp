@@ -1,5 +1,5 @@
 // Layer norm of hidden layers (Ba, Kiros and Hinton, "Layer Normalization", arXiv:1607.06450): f(weight z + bias),
-// where z is a row of a layer's sums, less its mean, in units of its standard deviation.
+// where z is a row of a layer's sums (the outputs of its matrix product) normalised to mean 0 and standard deviation 1.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace drl {
 
-// What a layer's rows are on their way: [rows, stride] each, and [rows].
+// A layer's parameters of layer norm and its buffers for a tile.
 struct LayerNorm {
   int width;
   int64_t stride;
   const float *weight, *bias;  // [stride], 0 from `width` on
-  float* z;                    // the sums, which become z
-  float* inv_std;
+  float* z;                    // [rows, stride], the sums, normalised in place
+  float* inv_std;              // [rows]
 };
 
-// Outputs y = f(scaled) of rows 48 i to 48 i + 47, where scaled = weight z + bias is kept if f's way back needs it.
+// Computes y = f(scaled) for rows 48 i to 48 i + 47. scaled = weight z + bias is stored only if f's backward pass needs
+// it.
 template <class A>
 struct NormForward {
   LayerNorm norm;
@@ -56,7 +57,8 @@ struct NormForward {
   }
 };
 
-// From the gradient d_scaled with respect to weight z + bias to d_sums, that of the layer's sums; of row i.
+// Computes d_sums, the gradient with respect to the layer's sums, from d_scaled, that with respect to weight z + bias.
+// Index i is a row.
 struct NormBackward {
   LayerNorm norm;
   const float* d_scaled;

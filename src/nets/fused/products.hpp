@@ -1,10 +1,10 @@
-// Matrix products by blocks that stay in registers from the first multiply-add to what follows the last. Numbers of a
-// row lie side by side, each row on whole registers.
+// Matrix products in blocks whose sums stay in registers from the first multiply-add to the operation after the last
+// one. Matrices are row-major, and every row is padded to whole registers.
 //
-// Every number is one sum in one order, whatever the instruction set.
+// Every element of a product is one sum in a fixed order, so it is bit-identical on every instruction set.
 //
-// What is multiplied are floats, or pairs of bfloat16 (the upper halves of floats) that follow each other in a sum and
-// have the place of one float, a word: half as many words for the same products. Sums are floats in both cases.
+// The factors are "words": a float, or a pair of bfloat16 (the upper halves of floats) that are neighbours in the sum.
+// A pair takes the place of one float, so the same product needs half as many words. Sums are always floats.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@
 
 namespace drl {
 
-inline constexpr int64_t kPadded = 16;    // floats that widths of rows are multiples of: a register's at most
-inline constexpr int64_t kRowBlock = 48;  // rows that a function object does at once: whole blocks of every shape
+inline constexpr int64_t kPadded = 16;    // rows are padded to multiples of this many floats, the largest register
+inline constexpr int64_t kRowBlock = 48;  // rows per call of a function object: a multiple of every block's rows
 
 constexpr int64_t padded(int64_t width) { return (width + kPadded - 1) / kPadded * kPadded; }
 
+// The formats of the factors.
 struct Fp32 {
   static constexpr int64_t kPerWord = 1;
 };
@@ -32,13 +33,14 @@ constexpr int64_t words(int64_t numbers) {
 
 inline namespace DRL_ISA {
 
-// Registers of a block side by side: as many accumulators as there are registers for, and the operands. Enough of them
-// to hide the latency of multiply-adds (4 cycles, two at once; of NEON four).
+// The shape of a block: kBlockRows rows for a given number of registers side by side. The accumulators and the operands
+// fill the CPU's registers, and there are enough accumulators to hide the latency of multiply-adds (4 cycles with two
+// per cycle, or four per cycle on NEON).
 #if defined(__AVX512F__)
 template <int Registers>
 inline constexpr int kBlockRows = Registers == 4 ? 6 : 12;
 inline constexpr int kWidest = 4;
-#elif defined(__ARM_NEON)  // of 24 accumulators GCC would keep some in memory, since it loads many rows of `a` at once
+#elif defined(__ARM_NEON)  // with 24 accumulators GCC spills some, since it loads many rows of `a` at once
 template <int Registers>
 inline constexpr int kBlockRows = 4;
 inline constexpr int kWidest = 4;
@@ -57,7 +59,7 @@ struct Registers {
   static constexpr int value = N;
 };
 
-// Calls body(first column, Registers<N>{}) for panels of N registers that make up `columns`, the widest first.
+// Calls body(first column, Registers<N>{}) for the panels of N registers that make up `columns`, widest first.
 template <class Body>
 DRL_HD void for_each_panel(int64_t columns, Body&& body) {
   constexpr int64_t lanes = kFloatLanes;
@@ -68,8 +70,8 @@ DRL_HD void for_each_panel(int64_t columns, Body&& body) {
   for (; first < padded(columns); first += lanes) body(first, Registers<1>{});
 }
 
-// Calls body(first row, Registers<R>{}) for blocks of R rows that make up rows begin to end, the last one of few rows
-// beyond; of panels of N registers.
+// Calls body(first row, Registers<R>{}) for the blocks of R rows that cover rows begin to end - 1, for panels of N
+// registers. The last block may extend beyond the end by a few rows.
 template <int N, class Body>
 DRL_HD void for_each_block(int64_t begin, int64_t end, Body&& body) {
   constexpr int most = kBlockRows<N>;
@@ -80,8 +82,8 @@ DRL_HD void for_each_block(int64_t begin, int64_t end, Body&& body) {
   if (begin < end) body(begin, Registers<2>{});
 }
 
-// Sums begin[column] + a[row, 0] b[0, column] + a[row, 1] b[1, column] + ..., of Rows rows and N registers of columns.
-// `begin` may be null: zeros.
+// The operands of the sums begin[column] + a[row, 0] b[0, column] + a[row, 1] b[1, column] + ... If `begin` is null,
+// the sums start at 0.
 struct Product {
   const float* a;
   int64_t a_row, a_step;
@@ -90,11 +92,11 @@ struct Product {
   const float* begin;
 };
 
-// multiply_add(sum, word of a, words of b).
+// Computes the sums of a block of Rows rows and N registers of columns, with multiply_add(sum, word of a, words of b).
 template <int Rows, int N, class MultiplyAdd>
 DRL_HD void multiply(const Product& p, math::Floats (&out)[Rows][N], const MultiplyAdd& multiply_add) {
   using F = math::Floats;
-  F sums[Rows][N];  // not `out`, which GCC for Arm would write to memory at every step
+  F sums[Rows][N];  // a local array, since GCC for Arm would write `out` to memory at every step
   for (int r = 0; r < Rows; ++r)
     for (int v = 0; v < N; ++v) sums[r][v] = p.begin ? load<F>(p.begin + v * kFloatLanes) : F(0);
   for (int64_t k = 0; k < p.steps; ++k) {
@@ -109,14 +111,14 @@ DRL_HD void multiply(const Product& p, math::Floats (&out)[Rows][N], const Multi
     for (int v = 0; v < N; ++v) out[r][v] = sums[r][v];
 }
 
-// The halves of words, as floats.
+// Return the upper and lower halves of words, as floats.
 DRL_HD math::Floats upper_half(math::Floats words) {
   return bit_cast<math::Floats>(bit_cast<Bits<math::Floats>>(words) & 0xffff0000u);
 }
 DRL_HD math::Floats lower_half(math::Floats words) {
   return bit_cast<math::Floats>(bit_cast<Bits<math::Floats>>(words) << 16);
 }
-// Rounded to the nearest bfloat16, the even one of two, in the upper half; what is not a number stays so.
+// Rounds to the nearest bfloat16 (ties to even) and returns it in the upper half of each word. NaN stays NaN.
 template <class F>
 DRL_HD Bits<F> rounded_to_bf16(F x) {
   using B = Bits<F>;
@@ -124,7 +126,7 @@ DRL_HD Bits<F> rounded_to_bf16(F x) {
   return math::select(x == x, nearest, bits | B(0x400000u)) & B(0xffff0000u);
 }
 
-// Calls end(row, register, sum) for each of the sums.
+// Computes a block of sums and calls end(row, register, sum) for each of its registers.
 template <class Numbers, int Rows, int N, class End>
 DRL_HD void multiply_block(const Product& p, [[maybe_unused]] bool has_pair_instruction, const End& end) {
   using F = math::Floats;
@@ -133,7 +135,7 @@ DRL_HD void multiply_block(const Product& p, [[maybe_unused]] bool has_pair_inst
     multiply<Rows, N>(p, sums, [](F sum, F a, F b) DRL_LAMBDA { return math::fma(a, b, sum); });
   } else {
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
-    if (has_pair_instruction) {  // which is of no instruction set that this unit is compiled for
+    if (has_pair_instruction) {  // AVX512_BF16 is in none of the instruction sets that units are compiled for
       multiply<Rows, N>(p, sums, [](F sum, F a, F b) DRL_LAMBDA {
         asm("vdpbf16ps %2, %1, %0" : "+v"(sum.v) : "v"(a.v), "v"(b.v));
         return sum;

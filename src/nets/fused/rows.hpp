@@ -1,5 +1,5 @@
-// What is done to rows of numbers beside products, as function objects of a CPU: to what lies between a network's
-// layers, and sums along a row or a column. Rows lie on whole registers.
+// Operations on rows for CPUs, apart from products: copies, conversion to bfloat16, and sums along a row or a column.
+// Rows are padded to whole registers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace drl {
 
-// Rows of `width` numbers from where they lie `from_stride` apart.
+// Copies rows of `width` floats between arrays with different strides.
 struct CopyRows {
   const float* from;
   float* to;
@@ -19,8 +19,8 @@ struct CopyRows {
   }
 };
 
-// Rows 2 i and 2 i + 1 of floats x [rows, stride] as pairs: of neighbours in a row [rows, stride / 2], and of the two
-// rows [rows / 2, stride]. Beyond the last row there are zeros.
+// Converts rows 2 i and 2 i + 1 of x [rows, stride] to pairs of bfloat16: pairs of neighbours in a row, by_row
+// [rows, stride / 2], and pairs of the two rows, by_column [rows / 2, stride]. A missing second row counts as zeros.
 struct MakePairs {
   const float* x;
   int64_t rows, stride;
@@ -43,7 +43,7 @@ struct MakePairs {
 
 inline namespace DRL_ISA {
 
-// x[0] + x[1] + ..., by halves.
+// Returns the sum of the lanes of x, by adding its halves repeatedly.
 template <int W>
 DRL_HD float sum_of_lanes(Pack<float, W> x) {
   if constexpr (W == 2) {
@@ -54,7 +54,7 @@ DRL_HD float sum_of_lanes(Pack<float, W> x) {
     return sum_of_lanes(halves[0] + halves[1]);
   }
 }
-// 16 numbers in several registers: their halves added until they fill one.
+// Adds the halves of 16 floats in several registers until they fill one.
 template <int N>
 DRL_HD math::Floats in_one_register(const math::Floats (&x)[N]) {
   if constexpr (N == 1) {
@@ -66,7 +66,8 @@ DRL_HD math::Floats in_one_register(const math::Floats (&x)[N]) {
   }
 }
 
-// Of groups of 2 Half lanes: the lower halves of those of two packs side by side, and the upper ones.
+// Shuffle indices for two packs: in groups of 2 Half lanes, `lower` selects the lower halves of both packs side by
+// side, and `upper` the upper halves.
 template <int Half, int W>
 struct HalvesOf {
   alignas(64) int32_t lower[W] = {}, upper[W] = {};
@@ -79,7 +80,7 @@ struct HalvesOf {
 };
 template <int Half, int W>
 inline constexpr HalvesOf<Half, W> kHalvesOf{};
-// Lane r of the result is sum_of_lanes(x[r]), of all 2 Half packs side by side.
+// Returns a pack whose lane r is sum_of_lanes(x[r]), for 2 Half packs at once. Overwrites x.
 template <int Half, int W>
 DRL_HD Pack<float, W> sums_of_lanes(Pack<float, W>* x) {
   for (int r = 0; r < Half; ++r)
@@ -88,8 +89,8 @@ DRL_HD Pack<float, W> sums_of_lanes(Pack<float, W>* x) {
   return x[0];
 }
 
-// The sum along a row of so many numbers, in sixteen lanes that are added up by halves: next(sum, k) adds what the
-// numbers from k on bring.
+// Returns the sum along a padded row of `numbers` elements, in sixteen lanes whose halves are added repeatedly.
+// next(sum, k) adds the terms of elements k, k + 1, ... to the lanes of `sum`.
 template <class Next>
 DRL_HD float sum_of_padded(int64_t numbers, const Next& next) {
   constexpr int n = kPadded / kFloatLanes;
@@ -102,7 +103,8 @@ DRL_HD float sum_of_padded(int64_t numbers, const Next& next) {
 
 }  // namespace DRL_ISA
 
-// The sum over rows, of every fourth one and of these: next(sum, row) adds what a row brings.
+// Returns the sum over rows: every fourth row is added to one of four partial sums, which are then added. next(sum,
+// row) adds the term of a row.
 template <class F, class Next>
 DRL_HD F sum_of_rows(int64_t rows, const Next& next) {
   F sums[4] = {F(0), F(0), F(0), F(0)};
@@ -112,7 +114,7 @@ DRL_HD F sum_of_rows(int64_t rows, const Next& next) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// Adds the sums of columns of x [rows, stride].
+// Adds the sum of each column of x [rows, stride] to `out`.
 struct AddColumns {
   const float* x;
   int64_t stride, rows;
@@ -124,7 +126,7 @@ struct AddColumns {
     store(out + k, load<F>(out + k) + sum);
   }
 };
-// The same of products x y.
+// Adds the sum of each column of the elementwise product x y to `out`.
 struct AddColumnsOfProducts {
   const float *x, *y;
   int64_t stride, rows;
@@ -137,9 +139,9 @@ struct AddColumnsOfProducts {
     store(out + k, load<F>(out + k) + sum);
   }
 };
-// The same of x, each row times a number of its own.
+// Adds the sum of each column of x to `out`, where each row is multiplied by a factor.
 struct AddColumnsOfScaled {
-  const float *x, *scale;
+  const float *x, *scale;  // the factor of a row is scale[row * scale_stride]
   int64_t stride, scale_stride, rows;
   float* out;
   template <class F>

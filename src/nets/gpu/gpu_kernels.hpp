@@ -1,4 +1,4 @@
-// What stands between cuBLAS' products.
+// Kernels between the matrix products of cuBLAS.
 #pragma once
 
 #include <cstdint>
@@ -8,34 +8,35 @@
 
 namespace drl {
 
-// Kernels divide in 32 bits, which is several times as fast: a tile has fewer numbers than 2^32 in every layer.
+// Kernels divide in 32 bits, which is several times as fast. Every layer of a tile has fewer than 2^32 elements.
 
-// Neighbours that a thread loads and stores at once.
+// N consecutive floats that a thread loads and stores at once.
 template <int N>
-struct alignas(N * sizeof(float)) Neighbours {
+struct alignas(N * sizeof(float)) FloatGroup {
   float x[N];
 };
 
-// N divides the width.
+// y = f(y + bias), N elements per index. N must divide the width.
 template <class A, int N>
 struct AddBiasAndActivate {
   using GpuOnly = void;
-  Neighbours<N>* y;  // [n, width]
+  FloatGroup<N>* y;  // [n, width]
   const float* bias;
   uint32_t width;
-  Neighbours<N>* sums = nullptr;  // where those stay that the way back wants to know
+  FloatGroup<N>* sums = nullptr;  // receives y + bias if A's backward pass needs it
   DRL_HD void operator()(int64_t i) const {
     const uint32_t first = static_cast<uint32_t>(i) * N % width;
-    Neighbours<N> some = y[i];
-    for (int k = 0; k < N; ++k) some.x[k] += bias[first + k];
+    FloatGroup<N> values = y[i];
+    for (int k = 0; k < N; ++k) values.x[k] += bias[first + k];
     if constexpr (!A::kFromOutput) {
-      if (sums) sums[i] = some;
+      if (sums) sums[i] = values;
     }
-    for (int k = 0; k < N; ++k) some.x[k] = A::value(some.x[k]);
-    y[i] = some;
+    for (int k = 0; k < N; ++k) values.x[k] = A::value(values.x[k]);
+    y[i] = values;
   }
 };
 
+// y += bias.
 struct AddBias {
   using GpuOnly = void;
   float* y;  // [n, width]
@@ -44,6 +45,7 @@ struct AddBias {
   DRL_HD void operator()(int64_t i) const { y[i] += bias[static_cast<uint32_t>(i) % width]; }
 };
 
+// A Load (device/reduce.hpp): the elements of a matrix.
 struct LoadMatrix {
   using GpuOnly = void;
   const float* x;
@@ -54,6 +56,7 @@ struct LoadMatrix {
   }
 };
 
+// A Load: the elementwise product of two matrices.
 struct LoadProduct {
   using GpuOnly = void;
   const float *x, *y;
@@ -64,11 +67,12 @@ struct LoadProduct {
   }
 };
 
-// The gradient before an activation, from the one behind it: written where that was, on its way to the bias' gradient.
+// A Load: the gradient before an activation, for the sum that is the bias' gradient. It also replaces the gradient
+// after the activation in `d`.
 template <class A>
 struct LoadActivationBackward {
   using GpuOnly = void;
-  const float* from;  // as ActivateBackward
+  const float* from;  // as in ActivateBackward
   float* d;
   int64_t width;
   template <class F>
@@ -78,7 +82,7 @@ struct LoadActivationBackward {
   }
 };
 
-// Adds the slices of a product's sum to it.
+// Adds the partial products of all slices to `out`.
 struct AddSlices {
   using GpuOnly = void;
   const float* slices;  // [count, size]
@@ -96,6 +100,7 @@ struct AddSlices {
   }
 };
 
+// A Store: adds the sums to `out`.
 struct AddTo {
   using GpuOnly = void;
   float* out;

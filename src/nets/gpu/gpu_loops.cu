@@ -17,6 +17,6 @@ DRL_LOOP(AddBias)
 DRL_SUM_COLUMNS(LoadMatrix)
 DRL_SUM_COLUMNS(LoadProduct)
 DRL_LOOP(AddSlices)
-DRL_LOOP(LastSums<AddTo>)
+DRL_LOOP(FinalSums<AddTo>)
 
 }  // namespace drl

@@ -10,15 +10,16 @@
 namespace drl {
 namespace {
 
-constexpr int64_t kTile = int64_t{1} << 18;      // rows at a time: buffers stay small, products large
-constexpr size_t kWorkspace = size_t{32} << 20;  // bytes for cuBLAS: its own to give, it takes other ones in graphs
+constexpr int64_t kTile =
+    int64_t{1} << 18;  // rows per tile: small enough for the buffers, large enough for efficient products
+constexpr size_t kWorkspace = size_t{32} << 20;  // bytes for cuBLAS
 
 class Blas {
  public:
   explicit Blas(Queue& queue) : queue_(queue), workspace_(queue, kWorkspace), slices_(queue, kSliceRoom) {
     DRL_GPU(gpublasCreate(&handle_));
     DRL_GPU(gpublasSetStream(handle_, static_cast<gpuStream_t>(queue.native())));
-    // Of one's own and fixed: the same sums each time, and nothing is allocated while a graph is captured.
+    // A private workspace of fixed size makes cuBLAS deterministic and avoids allocation during graph capture.
     DRL_GPU(gpublasSetWorkspace(handle_, workspace_.data(), workspace_.size()));
     DRL_GPU(gpublasSetMathMode(handle_, GPUBLAS_DEFAULT_MATH));
   }
@@ -35,8 +36,8 @@ class Blas {
   void backward(int64_t n, int64_t in, int64_t out, const float* dy, const float* w, float* dx) {
     product(GPUBLAS_OP_N, GPUBLAS_OP_N, in, n, out, w, in, dy, out, 0, dx, in);
   }
-  // dw [out, in] += dy^T x. A sum over very many rows for few numbers: slices of it keep the whole device busy, and
-  // their order is ours.
+  // dw [out, in] += dy^T x. This sums over very many rows for few elements. Slices of the rows are summed in parallel
+  // to keep the whole GPU busy, and are then added in a fixed order.
   void weights(int64_t n, int64_t in, int64_t out, const float* dy, const float* x, float* dw) {
     const int64_t size = in * out, slices = std::min(n / kSliceRows, static_cast<int64_t>(kSliceRoom) / size),
                   rows = slices > 1 ? n / slices : 0, done = rows * slices;
@@ -60,8 +61,8 @@ class Blas {
                          static_cast<int>(lda), b, static_cast<int>(ldb), &beta, c, static_cast<int>(ldc)));
   }
 
-  static constexpr int64_t kSliceRows = 2048;            // or more
-  static constexpr size_t kSliceRoom = size_t{1} << 22;  // numbers
+  static constexpr int64_t kSliceRows = 2048;            // smallest number of rows in a slice
+  static constexpr size_t kSliceRoom = size_t{1} << 22;  // floats for all slices
 
   Queue& queue_;
   Array<char> workspace_;
@@ -82,9 +83,9 @@ struct GpuTape final : Tape {
   }
   std::vector<Array<float>> inputs;     // of each layer: [tile, width]
   std::vector<Array<float>> gradients;  // of the loss with respect to them
-  std::vector<Array<float>> sums;       // that became the inputs by the activation; with layer norm normalised
-  std::vector<Array<float>> inv_std;    // [tile], what they were multiplied by then
-  int64_t rows = 0;                     // of the last forward pass
+  std::vector<Array<float>> sums;  // before the activation, if its backward pass needs them; with layer norm normalised
+  std::vector<Array<float>> inv_std;  // [tile], factors of that normalisation
+  int64_t rows = 0;                   // of the last forward pass
 };
 
 class LayerwiseNets final : public Nets {
@@ -187,15 +188,15 @@ class LayerwiseNets final : public Nets {
   template <class A, int N>
   void add_bias_and_activate(int64_t numbers, float* y, const float* bias, int64_t width, float* sums) {
     for_each(queue_, numbers / N,
-             AddBiasAndActivate<A, N>{reinterpret_cast<Neighbours<N>*>(y), bias, static_cast<uint32_t>(width),
-                                      reinterpret_cast<Neighbours<N>*>(sums)});
+             AddBiasAndActivate<A, N>{reinterpret_cast<FloatGroup<N>*>(y), bias, static_cast<uint32_t>(width),
+                                      reinterpret_cast<FloatGroup<N>*>(sums)});
   }
 
   Queue& queue_;
   Blas blas_;
   int64_t tile_ = 0;
   Array<double> scratch_sums_;
-  std::vector<std::unique_ptr<GpuTape>> scratch_;  // of passes without a tape
+  std::vector<std::unique_ptr<GpuTape>> scratch_;  // for passes without a tape
 };
 
 }  // namespace

@@ -6,8 +6,9 @@
 
 namespace drl {
 
-// Layer by layer on the GPU of `queue`: cuBLAS for the matrix products, in float32 and in a fixed order, and one kernel
-// for all between two of them. `rows`: no pass gets more without cutting them up.
+// Creates networks on the GPU of `queue`. They work layer by layer: cuBLAS computes the matrix products in float32 and
+// in a fixed order, and one kernel (more with layer norm) does everything between two products. `rows` is the largest
+// number of rows to pass at once; larger inputs are divided into tiles.
 std::unique_ptr<Nets> make_gpu_nets(Queue& queue, ParamLayout layout, int64_t rows);
 
 }  // namespace drl

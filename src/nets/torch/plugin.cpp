@@ -1,4 +1,4 @@
-// What drl_torch.so gives to the programs: matrix products by libtorch. This file alone includes it.
+// The contents of drl_torch.so: matrix products by libtorch. No other file includes libtorch's headers.
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -22,7 +22,8 @@ at::Tensor view(const TorchMatrix& m) {
 }
 at::Tensor view(const float* data, int64_t size) { return at::from_blob(const_cast<float*>(data), {size}, at::kFloat); }
 
-// Debian chooses the BLAS by alternatives: libblas.so.3 is a link, whose target has the name.
+// Returns the file that defines a symbol, or "" if there is none. Links are resolved: on Debian libblas.so.3 is a link
+// of the alternatives system, and its target shows which BLAS it is.
 std::string file_of_symbol(const char* symbol) {
   Dl_info info{};
   void* address = dlsym(RTLD_DEFAULT, symbol);
@@ -32,8 +33,8 @@ std::string file_of_symbol(const char* symbol) {
   return error ? info.dli_fname : real.string();
 }
 
-// The library that matrix products run on, found from the address of the symbol that libtorch calls, and whether it is
-// the reference implementation.
+// Returns the library that computes matrix products, and whether it is the reference implementation. The library is
+// found from the address of the BLAS function that libtorch calls.
 std::pair<std::string, bool> blas_library() {
   if (at::hasMKL()) return {"MKL", false};
   const std::string file = file_of_symbol("sgemm_");
@@ -47,8 +48,8 @@ std::pair<std::string, bool> blas_library() {
 
 template <class Work>
 int32_t compute(char* error, int64_t size, const Work& work) {
-  return at_the_border(error, size, [&] {
-    const c10::InferenceMode guard;  // no graph for gradients
+  return with_error_code(error, size, [&] {
+    const c10::InferenceMode guard;  // switches autograd off
     work();
   });
 }
@@ -58,7 +59,7 @@ constexpr TorchPlugin kPlugin = {
     kTorchAbi,
     {sizeof(TorchPlugin), sizeof(TorchMatrix), sizeof(TorchFacts)},
     [](TorchFacts* facts, char* error, int64_t size) {
-      return at_the_border(error, size, [&] {
+      return with_error_code(error, size, [&] {
         const auto [blas, reference] = blas_library();
         std::snprintf(facts->version, sizeof(facts->version), "%s", TORCH_VERSION);
         std::snprintf(facts->blas, sizeof(facts->blas), "%s", blas.c_str());
@@ -66,7 +67,7 @@ constexpr TorchPlugin kPlugin = {
       });
     },
     [](int32_t threads, char* error, int64_t size) {
-      return at_the_border(error, size, [&] {
+      return with_error_code(error, size, [&] {
         at::set_num_threads(threads);
         if (void* set = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) reinterpret_cast<void (*)(int)>(set)(threads);
       });

@@ -13,7 +13,7 @@
 #include "base/installation.hpp"
 #include "base/text.hpp"
 
-// There in programs that are linked with what drl_torch.so is made of, as tests are.
+// Defined in programs that link the plugin's sources directly, as tests do.
 extern "C" [[gnu::weak]] const drl::TorchPlugin* drl_torch_plugin();
 
 namespace drl {
@@ -21,29 +21,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bytes of address space: what libtorch and its libraries take while they are loaded (one for CUDA 1.8 GiB), 128 MiB
-// that OpenBLAS reserves for each thread that multiplies, up to 64 MiB of malloc for each that allocates, and the run's
-// own arrays.
-constexpr uint64_t kLoading = uint64_t{2304} << 20, kPerThread = uint64_t{192} << 20, kBesides = uint64_t{192} << 20;
+// Address space in bytes: for loading libtorch and its libraries (1.8 GiB if built for CUDA), for each thread (128 MiB
+// that OpenBLAS reserves for multiplying, and up to 64 MiB of malloc), and for the run's own arrays.
+constexpr uint64_t kLoadBytes = uint64_t{2304} << 20, kBytesPerThread = uint64_t{192} << 20,
+                   kOtherBytes = uint64_t{192} << 20;
 
 constexpr int kErrorSize = 1024;
 
-[[noreturn]] void refuse(const std::string& why) {
-  throw UsageError("libtorch, which --nets torch and CPUs without multiply-add take, cannot be used (" + why +
+[[noreturn]] void throw_unavailable(const std::string& why) {
+  throw UsageError("libtorch, which --nets torch and CPUs without multiply-add need, cannot be used (" + why +
                    "): use --nets fused, or install a drl that is built with libtorch");
 }
 
-// OpenBLAS makes a thread for each core of the node while it is loaded, unless this variable tells it otherwise; what
-// it may use is said afterwards.
-class OneThreadOfBlas {
+// Sets OPENBLAS_NUM_THREADS to 1 while it lives. Otherwise OpenBLAS creates a thread for each core of the node while it
+// is loaded; the number of threads to use is set afterwards.
+class SingleThreadedBlas {
  public:
-  OneThreadOfBlas() {
+  SingleThreadedBlas() {
     if (const char* value = std::getenv(kName)) before_ = value;
     setenv(kName, "1", 1);
   }
-  ~OneThreadOfBlas() { before_ ? setenv(kName, before_->c_str(), 1) : unsetenv(kName); }
-  OneThreadOfBlas(const OneThreadOfBlas&) = delete;
-  OneThreadOfBlas& operator=(const OneThreadOfBlas&) = delete;
+  ~SingleThreadedBlas() { before_ ? setenv(kName, before_->c_str(), 1) : unsetenv(kName); }
+  SingleThreadedBlas(const SingleThreadedBlas&) = delete;
+  SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;
 
  private:
   static constexpr const char* kName = "OPENBLAS_NUM_THREADS";
@@ -52,17 +52,18 @@ class OneThreadOfBlas {
 
 const TorchPlugin* open_plugin(const fs::path& file) {
   const std::string name = printable(file.string(), 200);
-  if (!built_with_torch()) refuse("this drl was built with -DDRL_WITH_TORCH=OFF");
-  if (std::error_code ignored; !fs::exists(file, ignored)) refuse(name + " is not there");
-  const OneThreadOfBlas guard;
-  // Global, since MKL finds parts of itself by names; lazily, since libtorch has more functions than anybody calls.
+  if (!built_with_torch()) throw_unavailable("this drl was built with -DDRL_WITH_TORCH=OFF");
+  if (std::error_code ignored; !fs::exists(file, ignored)) throw_unavailable(name + " does not exist");
+  const SingleThreadedBlas guard;
+  // RTLD_GLOBAL, since MKL looks up its own parts by name. RTLD_LAZY, since most of libtorch's functions are never
+  // called.
   void* library = dlopen(file.c_str(), RTLD_LAZY | RTLD_GLOBAL);
-  if (!library) refuse(dlerror());
+  if (!library) throw_unavailable(dlerror());
   const auto table = reinterpret_cast<DrlTorchPluginFunction>(dlsym(library, DRL_TORCH_PLUGIN_SYMBOL));
   const TorchPlugin* plugin = table ? table() : nullptr;
   constexpr int32_t kSizes[] = {sizeof(TorchPlugin), sizeof(TorchMatrix), sizeof(TorchFacts)};
   if (!plugin || plugin->magic != kTorchMagic || plugin->abi != kTorchAbi || !std::ranges::equal(plugin->sizes, kSizes))
-    refuse(name + " is of another drl");
+    throw_unavailable(name + " belongs to another version of drl");
   return plugin;
 }
 
@@ -80,7 +81,7 @@ template <class Function, class... Arguments>
 void call(Function function, Arguments... arguments) {
   char error[kErrorSize];
   if (function(arguments..., error, kErrorSize) != 0)
-    throw Error("libtorch fails (" + printable(error, kErrorSize) + "): the text is its own");
+    throw Error("libtorch failed (" + printable(error, kErrorSize) + "): use --nets fused to train without libtorch");
 }
 
 }  // namespace
@@ -97,16 +98,16 @@ fs::path torch_library_file() { return installation() / "lib/drl/drl_torch.so"; 
 
 TorchLibrary::TorchLibrary(const fs::path& file)
     : functions_(drl_torch_plugin ? drl_torch_plugin() : open_plugin(file)) {
-  call(functions_->tell, &facts_);
+  call(functions_->get_facts, &facts_);
 }
 
 void TorchLibrary::set_threads(int threads) const { call(functions_->set_threads, threads); }
 void TorchLibrary::multiply(const TorchMatrix& out, const TorchMatrix& a, const TorchMatrix& b) const {
   call(functions_->multiply, &out, &a, &b);
 }
-void TorchLibrary::multiply_onto(const TorchMatrix& out, const float* row, const TorchMatrix& a,
-                                 const TorchMatrix& b) const {
-  call(functions_->multiply_onto, &out, row, &a, &b);
+void TorchLibrary::multiply_add_row(const TorchMatrix& out, const float* row, const TorchMatrix& a,
+                                    const TorchMatrix& b) const {
+  call(functions_->multiply_add_row, &out, row, &a, &b);
 }
 void TorchLibrary::add_product(const TorchMatrix& out, const TorchMatrix& a, const TorchMatrix& b) const {
   call(functions_->add_product, &out, &a, &b);
@@ -125,13 +126,13 @@ const TorchLibrary& torch_library(int threads) {
 }
 
 std::string address_space_problem(uint64_t limit, uint64_t used, int threads) {
-  const uint64_t wanted = kLoading + kBesides + static_cast<uint64_t>(threads) * kPerThread,
+  const uint64_t wanted = kLoadBytes + kOtherBytes + static_cast<uint64_t>(threads) * kBytesPerThread,
                  left = limit - std::min(used, limit);
   if (limit == RLIM_INFINITY || left >= wanted) return "";
-  return "the limit of the address space leaves " + human_bytes(static_cast<double>(left)) + " (ulimit -v " +
-         std::to_string(limit / 1024) + "), and libtorch with " + counted(threads, "thread") +
-         " of matrix products may take " + human_bytes(static_cast<double>(wanted)) + ": ulimit -v " +
-         std::to_string((used + wanted) / 1024 + 1) + ", or unlimited; in a job ask for more memory";
+  return "the limit of the address space leaves " + human_bytes(static_cast<double>(left)) + ", and libtorch with " +
+         counted(threads, "thread") + " may need " + human_bytes(static_cast<double>(wanted)) + " (ulimit -v is " +
+         std::to_string(limit / 1024) + "): run ulimit -v " + std::to_string((used + wanted) / 1024 + 1) +
+         " or ulimit -v unlimited first, or request more memory for the job";
 }
 
 }  // namespace drl

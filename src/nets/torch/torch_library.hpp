@@ -1,4 +1,4 @@
-// Matrix products by libtorch, as the programs see them: drl_torch.so is opened when networks need it.
+// Matrix products by libtorch for the programs. The plugin drl_torch.so is opened when networks need it.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace drl {
 
 bool built_with_torch();
 
-// lib/drl/drl_torch.so of this installation.
+// Returns the path of lib/drl/drl_torch.so in this installation.
 std::filesystem::path torch_library_file();
 
-// Row by row without gaps.
+// Returns a row-major matrix without padding.
 inline TorchMatrix matrix(const float* data, int64_t rows, int64_t columns) {
   return {const_cast<float*>(data), rows, columns, columns, 1};
 }
@@ -22,16 +22,16 @@ inline TorchMatrix transposed(const TorchMatrix& m) { return {m.data, m.columns,
 
 class TorchLibrary {
  public:
-  // Opens it, or finds that it is linked with the program, and stays in the process. Throws UsageError that says why it
-  // cannot be had, and what to do.
+  // Opens the plugin, unless it is linked into the program. The plugin is never closed. Throws UsageError if it cannot
+  // be used.
   explicit TorchLibrary(const std::filesystem::path& file);
 
   const TorchFacts& facts() const { return facts_; }
-  // All throw Error with libtorch's own text.
+  // These functions throw Error with libtorch's own message.
   void set_threads(int threads) const;
   void multiply(const TorchMatrix& out, const TorchMatrix& a, const TorchMatrix& b) const;  // out = a b
   // out = row + a b, where row [columns] is added to each row
-  void multiply_onto(const TorchMatrix& out, const float* row, const TorchMatrix& a, const TorchMatrix& b) const;
+  void multiply_add_row(const TorchMatrix& out, const float* row, const TorchMatrix& a, const TorchMatrix& b) const;
   void add_product(const TorchMatrix& out, const TorchMatrix& a, const TorchMatrix& b) const;  // out += a b
   void add_vector_product(float* out, const TorchMatrix& a, const float* x) const;             // out += a x
 
@@ -40,12 +40,14 @@ class TorchLibrary {
   TorchFacts facts_{};
 };
 
-// This installation's, opened by the first call, on all of which `threads` threads may compute. Throws UsageError, also
-// if the limit of the address space (ulimit -v) leaves too little: OpenBLAS would wait for its buffers for ever.
+// Returns this installation's libtorch, which the first call opens, and sets its number of threads for all users.
+// Throws UsageError if it cannot be used or if the limit of the address space (ulimit -v) is too low: OpenBLAS would
+// then wait for its buffers forever.
 const TorchLibrary& torch_library(int threads);
 
-// What a limit of the address space leaves is too little for libtorch on `threads` threads: the error's text, "" if it
-// will do. `limit` (RLIM_INFINITY: none) and `used` are in bytes. Pure.
+// Returns the error message if the address space that `limit` leaves is too small for libtorch on `threads` threads,
+// else
+// "". `limit` (RLIM_INFINITY: none) and `used` are in bytes. A pure function.
 std::string address_space_problem(uint64_t limit, uint64_t used, int threads);
 
 }  // namespace drl

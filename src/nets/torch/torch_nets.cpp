@@ -30,11 +30,11 @@ struct TorchTape final : Tape {
     }
   }
   std::vector<Array<float>> inputs;     // of each layer: [kTile, width]
-  std::vector<Array<float>> gradients;  // of the loss with respect to them
-  std::vector<float*> sums;             // that became the inputs by the activation, in their place unless the way back
-                                        // needs them too; with layer norm normalised
+  std::vector<Array<float>> gradients;  // of the loss with respect to the inputs
+  std::vector<float*> sums;  // before the activation, with layer norm normalised; point to `inputs` (computed
+                             // in place) unless the backward pass needs the sums too
   std::vector<Array<float>> own_sums;
-  std::vector<Array<float>> inv_std;  // [kTile], what they were multiplied by then
+  std::vector<Array<float>> inv_std;  // [kTile], factors of that normalisation
   int64_t rows = 0;                   // of the last forward pass
 };
 
@@ -98,7 +98,7 @@ class TorchNets final : public Nets {
   }
 
  private:
-  // [outputs, inputs] in numbers that lie as the layout says.
+  // Returns a layer's weights [outputs, inputs] in an array that is laid out as the parameters.
   TorchMatrix weights(const float* params, NetId net, int layer) const {
     const ParamSlice& slice = layout().weight(net, layer);
     return matrix(params + slice.offset, slice.shape[0], slice.shape[1]);
@@ -114,9 +114,9 @@ class TorchNets final : public Nets {
       const auto at = static_cast<size_t>(layer);
       const int width = spec.dims[at + 1];
       float* x = last ? out : tape.sums[at + 1];
-      torch_.multiply_onto(matrix(x, rows.count, width), params + layout().bias(net, layer).offset,
-                           matrix(tape.inputs[at].data(), rows.count, spec.dims[at]),
-                           transposed(weights(params, net, layer)));
+      torch_.multiply_add_row(matrix(x, rows.count, width), params + layout().bias(net, layer).offset,
+                              matrix(tape.inputs[at].data(), rows.count, spec.dims[at]),
+                              transposed(weights(params, net, layer)));
       if (last) return;
       with_activation(spec.activation, [&]<class A>(A) {
         float* y = tape.inputs[at + 1].data();
@@ -130,7 +130,8 @@ class TorchNets final : public Nets {
     }
   }
 
-  // From the gradient with respect to a layer's scaled units, in `d` [rows, width], to that of its sums.
+  // Replaces `d` [rows, width], the gradient with respect to weight z + bias of a layer, by that with respect to its
+  // sums, and adds the gradients of weight and bias.
   void norm_backward(NetId net, int layer, const float* params, const TorchTape& tape, const TorchMatrix& d,
                      float* grad) {
     const auto at = static_cast<size_t>(layer + 1);
@@ -148,14 +149,14 @@ class TorchNets final : public Nets {
   Queue& queue_;
   const TorchLibrary& torch_;
   Array<float> ones_, product_;
-  std::vector<std::unique_ptr<TorchTape>> scratch_;  // of passes without a tape
+  std::vector<std::unique_ptr<TorchTape>> scratch_;  // for passes without a tape
 };
 
 void warn_of_slow_blas(const TorchLibrary& torch) {
   static bool warned = false;
   if (torch.facts().reference_blas && !std::exchange(warned, true))
     log::warn(
-        "matrix products run on the reference BLAS, 4 to 5 times slower than an optimised one: install OpenBLAS "
+        "matrix products use the reference BLAS, which is 4 to 5 times slower than an optimised one: install OpenBLAS "
         "(Debian: libopenblas0-pthread)");
 }
 

@@ -1,4 +1,4 @@
-// Networks on libtorch's matrix products, for CPUs.
+// Networks for CPUs that use libtorch's matrix products.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace drl {
 
-// Matrix products by libtorch on `threads` threads, forward and backward written out layer by layer, in tiles that stay
-// in the second cache, without an autograd graph. `queue` is the host's.
+// Creates networks whose matrix products libtorch computes on `threads` threads. Forward and backward passes work layer
+// by layer, without autograd, in tiles that fit in the L2 cache. `queue` must be a host queue.
 std::unique_ptr<Nets> make_torch_nets(Queue& queue, ParamLayout layout, int threads);
 
 }  // namespace drl

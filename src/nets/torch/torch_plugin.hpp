@@ -1,5 +1,5 @@
-// The border between the programs and drl_torch.so, which alone is linked with libtorch: plain structs. Functions give
-// what at_the_border (drl/border.hpp) does.
+// The C interface between the programs and drl_torch.so, the only library that links libtorch. Functions return 0 on
+// success; otherwise they write the message to `error`, as with_error_code (drl/border.hpp) does.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace drl {
 inline constexpr uint64_t kTorchMagic = 0x4c5254'4843524f54ull;
 inline constexpr int32_t kTorchAbi = 1;
 
-// [rows, columns], of which neighbours lie so many numbers apart.
+// A matrix [rows, columns]; element (i, j) is data[i * row_step + j * column_step].
 struct TorchMatrix {
   float* data;
   int64_t rows, columns, row_step, column_step;
@@ -18,22 +18,22 @@ struct TorchMatrix {
 struct TorchFacts {
   char version[64];        // of libtorch
   char blas[256];          // "OpenBLAS", "MKL", "BLIS", "reference BLAS", or the library's file name
-  int32_t reference_blas;  // the unoptimised reference implementation: 4 to 5 times slower
+  int32_t reference_blas;  // 1: the unoptimised reference implementation, which is 4 to 5 times slower
 };
 
 struct TorchPlugin {
   uint64_t magic;
   int32_t abi;
-  int32_t sizes[3];  // of this, TorchMatrix, TorchFacts
-  int32_t (*tell)(TorchFacts* facts, char* error, int64_t error_size);
-  // Limits libtorch and the BLAS library, which has threads of its own.
+  int32_t sizes[3];  // sizeof of TorchPlugin, TorchMatrix and TorchFacts
+  int32_t (*get_facts)(TorchFacts* facts, char* error, int64_t error_size);
+  // Sets the number of threads of libtorch and of the BLAS library, which has separate threads.
   int32_t (*set_threads)(int32_t threads, char* error, int64_t error_size);
   // out = a b
   int32_t (*multiply)(const TorchMatrix* out, const TorchMatrix* a, const TorchMatrix* b, char* error,
                       int64_t error_size);
   // out = row + a b, where row [columns] is added to each row
-  int32_t (*multiply_onto)(const TorchMatrix* out, const float* row, const TorchMatrix* a, const TorchMatrix* b,
-                           char* error, int64_t error_size);
+  int32_t (*multiply_add_row)(const TorchMatrix* out, const float* row, const TorchMatrix* a, const TorchMatrix* b,
+                              char* error, int64_t error_size);
   // out += a b
   int32_t (*add_product)(const TorchMatrix* out, const TorchMatrix* a, const TorchMatrix* b, char* error,
                          int64_t error_size);

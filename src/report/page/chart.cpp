@@ -10,10 +10,10 @@
 namespace drl {
 namespace {
 
-// The drawing's own units; the page's script has the same numbers.
+// In the drawing's units. The page's script uses the same numbers (look.cpp).
 constexpr double kWidth = 420, kHeight = 230, kLeft = 50, kRight = 408, kTop = 10, kBottom = 196;
 constexpr int kValueMarks = 6, kPositionMarks = 6;
-constexpr double kLogFrom = 50;  // highest by lowest value
+constexpr double kLogFrom = 50;  // ratio of the highest and the lowest value
 
 struct Range {
   double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -91,7 +91,7 @@ std::string axes(const Scale& x, const Scale& y, const std::string& axis_label) 
   return svg;
 }
 
-// Runs of points without a gap, as [begin, end).
+// Returns the ranges [begin, end) of consecutive finite points.
 std::vector<std::pair<size_t, size_t>> pieces(const std::vector<double>& x, const std::vector<double>& y) {
   std::vector<std::pair<size_t, size_t>> all;
   for (size_t k = 0; k < x.size(); ++k) {
@@ -112,7 +112,7 @@ std::string point(const Scale& x, const Scale& y, double at, double value) {
 std::string line_path(const std::vector<double>& at, const Curve& curve, const Scale& x, const Scale& y) {
   std::string path;
   for (const auto& [begin, end] : pieces(at, curve.mean)) {
-    path += "M" + point(x, y, at[begin], curve.mean[begin]) + "h0";  // a point alone is seen too
+    path += "M" + point(x, y, at[begin], curve.mean[begin]) + "h0";  // makes a single point visible
     for (size_t k = begin + 1; k < end; ++k) path += "L" + point(x, y, at[k], curve.mean[k]);
   }
   return path;
@@ -128,7 +128,7 @@ std::string area_path(const std::vector<double>& at, const Curve& curve, const S
   return path;
 }
 
-// Two paths each, the second empty or absent where there is nothing to draw, in the order of chart_numbers().
+// Returns the paths of a series, an area and a line or one of them, in the order that the page's script expects.
 std::string drawn(const Series& series, const std::vector<double>& at, const Scale& x, const Scale& y) {
   const bool area = series.filled || series.curve.has_range();
   std::string svg;

@@ -1,4 +1,4 @@
-// A chart: an SVG drawing that needs no script, and the numbers behind it for the page's script.
+// Draws a chart as SVG, which needs no script, and returns its numbers for the page's script.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace drl {
 
 struct Series {
-  size_t group = 0;  // names its positions among all groups of the page
+  size_t group = 0;  // index among all groups of the page, and of its positions
   size_t color = 0;  // 0 to kColors - 1
-  std::string name;  // of a part, where a chart shows several of a group; else ""
+  std::string name;  // name of a part if a chart shows several of a group; else ""
   Curve curve;
   bool filled = false;  // an area from low to high, with no line
 };
@@ -21,26 +21,27 @@ struct Series {
 constexpr size_t kColors = 8;
 
 struct Chart {
-  std::string title, note;  // note: a unit, or ""
-  std::string hover;        // how a value is written there: "" as it is, or "count" or "seconds"
+  std::string title, note;  // the note is a unit or ""
+  std::string hover;        // format of values under the pointer: "" (plain), "count" or "seconds"
   std::vector<Series> series;
-  bool from_zero = false;   // the value axis begins at 0
-  bool may_be_log = false;  // it is logarithmic if all values are above 0 and span more than a factor of 50
+  bool from_zero = false;   // start the value axis at 0
+  bool may_be_log = false;  // use a logarithmic value axis if all values are positive and span a factor over 50
 };
 
-// The position of each point of each group on one axis; a group without the axis is empty.
+// [group][point] positions on one axis; empty for groups without that axis.
 using Positions = std::vector<std::vector<double>>;
 
-// Marks for a value axis from low to high: about `count` round numbers.
+// Returns about `count` round numbers from low to high as marks of an axis.
 std::vector<double> round_marks(double low, double high, int count);
 
-// A <figure> with the chart drawn over `positions`. Series without a number are left out.
+// Returns a <figure> with the chart drawn over `positions`; `number` is its index among the page's charts.
 std::string chart_figure(const Chart& chart, const Positions& positions, const std::string& axis_label, size_t number);
 
-// What the page's script draws it anew from, on another axis, and shows values by. Five significant digits.
+// Returns the numbers from which the page's script redraws the chart on another axis and shows values, with five
+// significant digits.
 nlohmann::ordered_json chart_numbers(const Chart& chart);
 
-// A list of numbers as JSON, null for NaN.
+// Returns numbers as JSON, null for NaN and infinities.
 nlohmann::ordered_json number_list(const std::vector<double>& numbers);
 
 }  // namespace drl

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// The finite rows of one bucket.
+// Statistics of the finite values in one bucket.
 struct Sum {
   double total = 0, low = std::numeric_limits<double>::infinity(), high = -low;
   int64_t count = 0;
@@ -90,7 +90,7 @@ Curve curve_of(const RunGroup& group, std::string_view column, const Buckets& bu
 }
 
 std::vector<double> positions(const RunGroup& group, Axis axis, const Buckets& buckets) {
-  std::vector<Sum> all(buckets.count), advance(buckets.count);  // how far runs are, and since their bucket before
+  std::vector<Sum> all(buckets.count), advance(buckets.count);  // positions, and steps from the previous bucket
   for (const RunRecord* run : group.runs) {
     const std::vector<Sum> of_run = sums_of(*run, axis_values(*run, axis), buckets);
     for (size_t k = 0; k < of_run.size(); ++k) {
@@ -99,7 +99,7 @@ std::vector<double> positions(const RunGroup& group, Axis axis, const Buckets& b
       if (k > 0 && of_run[k - 1].count > 0) advance[k].add(of_run[k].high - of_run[k - 1].high);
     }
   }
-  // Where a slow run has ended, the others go on from the mean.
+  // After a slow run has ended, continue from the mean position with the steps of the others.
   std::vector<double> result;
   for (size_t k = 0; k < all.size(); ++k) {
     const bool goes_on = k > 0 && advance[k].count > 0 && !std::isnan(result[k - 1]);

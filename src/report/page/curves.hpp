@@ -1,4 +1,4 @@
-// Curves of a group of runs over the same few hundred points.
+// Reduces the runs of a group to curves with at most a few hundred points.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace drl {
 
-// A point is a bucket of `width` iterations that follow each other.
+// Buckets of `width` consecutive iterations. Each is one point of a curve.
 struct Buckets {
   int64_t first = 0, width = 1;
   size_t count = 0;
@@ -19,32 +19,33 @@ struct Buckets {
   size_t of(int64_t iteration) const { return static_cast<size_t>((iteration - first) / width); }
 };
 
-// At most `max_points` buckets of equal width from the first iteration of these runs to the last.
+// Returns at most `max_points` buckets that cover the first to the last iteration of the group's runs.
 Buckets buckets_of(const RunGroup& group, size_t max_points);
 
-// Numbers in buckets; NaN where there is none. Of one run: mean, smallest and largest of the rows of a bucket. Of
-// several: mean, smallest and largest of the runs' means in it. NaN and infinite rows do not count.
+// Mean, minimum and maximum per bucket, NaN for buckets without values. For one run, they are taken over the rows of
+// the bucket; for several runs, over the runs' means in the bucket. NaN and infinite values are ignored.
 struct Curve {
   std::vector<double> mean, low, high;
 
-  bool empty() const;      // no number at all
-  bool has_range() const;  // somewhere low < high
+  bool empty() const;      // contains no number
+  bool has_range() const;  // low < high in some bucket
 };
 
 Curve curve_of(const RunGroup& group, std::string_view column, const Buckets& buckets);
 
-// Where a curve's points lie on an axis: the largest iteration, env_steps or elapsed_time (seconds) of a bucket, its
-// mean over the runs that have it. Empty if no run has the column.
+// Returns the positions of a curve's points on an axis: the largest iteration, env_steps or elapsed_time (seconds) in
+// each bucket, averaged over the runs; empty if no run has the column. After a run has ended, positions advance by the
+// mean step of the remaining runs.
 enum class Axis { env_steps, iteration, seconds };
 std::vector<double> positions(const RunGroup& group, Axis axis, const Buckets& buckets);
 
-// All columns of the groups' runs, in the order of the first file that has them.
+// Returns all columns of the groups' runs, in the order in which they first appear.
 std::vector<std::string> columns_of(const std::vector<RunGroup>& groups);
 
-// Mean of a column over all rows of all runs of a group; NaN if there is none.
+// Returns the mean of a column over all rows of all runs of a group, NaN if there are no values.
 double mean_of(const RunGroup& group, std::string_view column);
 
-// Of one number a run (NaN does not count): all NaN if there is none.
+// Mean, minimum, maximum and number of the finite values; NaN if there are none.
 struct Statistics {
   double mean, low, high;
   size_t count = 0;

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 namespace drl {
 namespace {
 
-constexpr size_t kShown = 6;  // of a run
+constexpr size_t kShown = 6;  // videos per run
 
 std::string name_in_run(const RunRecord& run, const fs::path& film) {
   return film.lexically_relative(run.path).string();
@@ -32,17 +32,17 @@ std::string Films::html(std::span<const RunGroup> groups) {
                                                            html_text(name_in_run(*run, run->films[k])));
       if (!figures.empty()) html += "<div class=\"films\">\n" + figures + "</div>\n";
       if (!more.empty())
-        html += "<details><summary>" + counted(static_cast<int64_t>(run->films.size() - kShown), "older film") +
+        html += "<details><summary>" + counted(static_cast<int64_t>(run->films.size() - kShown), "older video") +
                 " of " + html_text(run->name) + "</summary><ul>\n" + more + "</ul></details>\n";
     }
-  return html.empty() ? "" : "<h3>Films</h3>\n" + html;
+  return html.empty() ? "" : "<h3>Videos</h3>\n" + html;
 }
 
 std::string Films::figure(const RunRecord& run, const fs::path& film) {
   std::error_code error;
   const auto size = static_cast<double>(fs::file_size(film, error));
   const bool fits = !error && size <= largest_ && taken_ + size <= kLimitOfPage;
-  std::string source = link(film), note = fits ? "" : " <small>a file of its own, " + human_bytes(size) + "</small>";
+  std::string source = link(film), note = fits ? "" : " <small>separate file, " + human_bytes(size) + "</small>";
   if (fits) {
     try {
       source = data_link(film, read_file(film));

@@ -1,4 +1,4 @@
-// Films and pictures beside the runs.
+// The page's section of videos and pictures.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +11,12 @@ namespace drl {
 
 class Films {
  public:
-  // Those of at most `largest` bytes are put into the page as long as it stays below kLimitOfPage; others are linked
-  // from where the page lies.
+  // Videos of at most `largest` bytes are embedded until the page contains kLimitOfPage bytes of them; others are
+  // linked relative to `page`.
   Films(std::filesystem::path page, double largest) : page_(std::move(page)), largest_(largest) {}
-  static constexpr double kLimitOfPage = 64e6;  // bytes of films
+  static constexpr double kLimitOfPage = 64e6;  // bytes of embedded videos
 
-  // Of each run the newest six, the others as links; "" if these runs have none.
+  // Returns the section: the newest six videos of each run, and links to the others; "" if the runs have no videos.
   std::string html(std::span<const RunGroup> groups);
 
  private:

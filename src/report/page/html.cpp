@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";
 
-// The length of the UTF-8 character at the start of `text`, 0 if there is none.
+// Returns the length of the UTF-8 character at the start of `text`, 0 if it is invalid or not allowed in XML.
 size_t character_length(std::string_view text) {
   const auto byte = [&](size_t k) { return static_cast<uint8_t>(text[k]); };
   const uint8_t head = byte(0);
@@ -73,7 +73,7 @@ std::string html_text(std::string_view text) {
 std::string link_to(const std::filesystem::path& path) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
   const std::string text = path.generic_string();
-  std::string link = text.starts_with('/') ? "file://" : "./";  // never another scheme
+  std::string link = text.starts_with('/') ? "file://" : "./";  // prevents other schemes such as javascript:
   for (char c : text)
     link += kPlain.find(c) != kPlain.npos ? std::string(1, c) : fmt::format("%{:02X}", static_cast<uint8_t>(c));
   return link;

@@ -1,4 +1,4 @@
-// Text of any origin as part of a page, which is HTML and XML alike.
+// Converts text of any origin for a page that is valid as HTML and as XML.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace drl {
 
-// For text and for attributes in double quotes. Bytes that are no UTF-8, and characters that XML does not allow, become
-// U+FFFD.
+// Escapes text for elements and for attributes in double quotes. Invalid UTF-8 and characters that XML does not allow
+// become U+FFFD.
 std::string html_text(std::string_view text);
 
-// As the path of a link: bytes other than plain ones become %xx.
+// Returns the path as a URL: "./" or "file://" and the path, with special bytes as %xx.
 std::string link_to(const std::filesystem::path& path);
 
-// "data:video/mp4;base64,..." by the file's extension.
+// Returns "data:video/mp4;base64,..."; the file's extension determines the media type.
 std::string data_link(const std::filesystem::path& path, std::span<const std::byte> content);
 
 }  // namespace drl

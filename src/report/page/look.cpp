@@ -2,7 +2,7 @@
 
 namespace drl {
 
-// Colours: eight that stay apart for most colour-blind eyes, in a light and a dark form.
+// The eight colours are distinguishable for most colour-blind readers; there is a light and a dark version.
 const char* const kStyle = R"css(
 :root { color-scheme: light dark; --ground: #ffffff; --panel: #f6f7f9; --text: #1c2026; --faint: #5d6672;
   --rule: #d9dde3; --warn: #fff4d6; --warn-rule: #d9a400;

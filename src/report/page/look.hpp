@@ -1,4 +1,4 @@
-// How the page looks, and what its script does: reads values under the pointer, changes the axis, hides groups.
+// The page's style sheet and script. The script shows values under the pointer, switches the axis and hides groups.
 #pragma once
 
 namespace drl {

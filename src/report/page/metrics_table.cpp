@@ -9,18 +9,18 @@
 namespace drl {
 namespace {
 
-constexpr int64_t kLastIteration = int64_t{1} << 52;  // a larger one is damage
+constexpr int64_t kLastIteration = int64_t{1} << 52;  // larger iterations count as damage
 
 std::vector<std::string> header_of(std::string_view text, const std::string& file) {
   const size_t end = text.find('\n');
   std::vector<std::string> columns = split(trim(text.substr(0, end)), ',');
   if (end == std::string_view::npos || columns.front() != "iteration")
-    throw UsageError(file + " is no table of metrics (its first line does not begin with \"iteration,\")");
+    throw UsageError(file + " is not a table of metrics (its first line does not begin with \"iteration,\")");
   columns.erase(columns.begin());
   return columns;
 }
 
-// Fills `row` with the numbers behind the iteration; false if the line does not hold exactly that.
+// Parses a line into `iteration` and `row`. Returns false if the line does not have exactly these numbers.
 bool parse_row(std::string_view line, int64_t& iteration, std::vector<double>& row) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   size_t cell = 0;

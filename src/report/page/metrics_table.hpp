@@ -1,4 +1,4 @@
-// metrics.csv read back, as far as it can be read.
+// Reads metrics.csv, also if it is damaged or still being written.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 namespace drl {
 
 struct MetricsTable {
-  std::vector<std::string> columns;         // but `iteration`, in the order of the file
-  std::vector<int64_t> iterations;          // rising
-  std::vector<std::vector<double>> values;  // [column][row]; NaN where there is no number
-  int64_t damaged_rows = 0;                 // left out
-  int64_t first_damaged_line = 0;           // of the file, from 1; 0 if there is none
+  std::vector<std::string> columns;         // without `iteration`, in the order of the file
+  std::vector<int64_t> iterations;          // strictly increasing
+  std::vector<std::vector<double>> values;  // [column][row], may be NaN
+  int64_t damaged_rows = 0;                 // skipped rows
+  int64_t first_damaged_line = 0;           // counted from 1; 0 if no row is damaged
 
-  // Null if there is no such column.
+  // Returns the values of a column, nullptr if it does not exist.
   const std::vector<double>* find(std::string_view column) const;
-  // Of the last row; NaN without rows or column.
+  // Returns the value in the last row, NaN if the column or rows do not exist.
   double last(std::string_view column) const;
 };
 
-// A row that does not fit the header, holds something else than numbers, or does not come after the row before is
-// damaged. A last line without its end is still being written, and left out. Throws UsageError, which begins with
-// `file`, if the header is no such table's.
+// Parses the text of metrics.csv. A row is damaged if it does not match the header, contains anything but numbers, or
+// has an iteration that is not larger than the previous one. A last line without a newline is still being written and
+// is ignored. Throws a UsageError that begins with `file` if the header is not that of metrics.csv.
 MetricsTable parse_metrics(std::string_view text, const std::string& file);
 
 }  // namespace drl

@@ -21,32 +21,32 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kPointsOfPage = 6000, kFewestPoints = 60;  // a chart's points, over all groups
-constexpr size_t kManyCurves = 12;                          // drawn thinner
-constexpr size_t kTimeCharts = 6;                           // groups whose times are drawn over the run too
+constexpr size_t kPointsOfPage = 6000, kFewestPoints = 60;  // most points per chart, and a lower limit per curve
+constexpr size_t kManyCurves = 12;                          // with more curves, lines are thinner
+constexpr size_t kTimeCharts = 6;                           // number of groups whose times are also drawn as charts
 
-// Where a column's chart stands, in this order.
+// The section of the page with a column's chart.
 enum class Part { first, learning, terms, metrics, ends, curriculum, speed, other, none };
 
 struct PartText {
   Part part;
   const char *prefix, *title;
 };
-constexpr PartText kParts[] = {{Part::first, "", "Reward and length of episodes"},
-                               {Part::terms, "episode/", "Terms of the reward, mean sum over an episode"},
-                               {Part::metrics, "metrics/", "Metrics of the task"},
-                               {Part::ends, "episode_termination/", "How episodes end, share of them"},
+constexpr PartText kParts[] = {{Part::first, "", "Episode reward and length"},
+                               {Part::terms, "episode/", "Reward terms, mean sum per episode"},
+                               {Part::metrics, "metrics/", "Task metrics"},
+                               {Part::ends, "episode_termination/", "How episodes end, fraction of episodes"},
                                {Part::curriculum, "curriculum/", "Curriculum"},
                                {Part::learning, "", "Learning"},
                                {Part::speed, "", "Speed"},
-                               {Part::other, "", "More columns"}};
+                               {Part::other, "", "Other columns"}};
 
 Part part_of(const std::string& column) {
   if (column == "mean_reward" || column == "mean_episode_length") return Part::first;
   if (column == "steps_per_second") return Part::speed;
   if (contains({"env_steps", "elapsed_time", "collection_time", "learning_time", "waiting_time", "iteration_time"},
                column))
-    return Part::none;  // axes, and the times by part
+    return Part::none;  // shown as axes and in the section of times
   if (contains({"episodes", "lost_environments"}, column) || column.starts_with("episode_reward/")) return Part::other;
   for (const PartText& text : kParts)
     if (*text.prefix != 0 && column.starts_with(text.prefix)) return text.part;
@@ -65,7 +65,7 @@ struct AxisText {
   const char* label;
 };
 
-// Collects the page while its numbers for the script are collected too.
+// Builds the page's HTML and, at the same time, the numbers for its script.
 class Page {
  public:
   Page(const std::vector<RunGroup>& groups, const PageOptions& options)
@@ -103,13 +103,13 @@ class Page {
         for (double x : all.back()) largest = std::isfinite(x) ? std::max(largest, x) : largest;
       }
       std::string label = text.label;
-      if (text.axis == Axis::seconds) label += in_large_units(all, largest);
-      // Curves of all groups on the axis that the page begins with.
+      if (text.axis == Axis::seconds) label += convert_to_large_units(all, largest);
+      // Skips an axis that a group lacks. If no axis is complete, curves are drawn over iterations.
       if (complete || (text.axis == Axis::iteration && axes_.empty())) axes_.emplace_back(label, std::move(all));
     }
   }
 
-  static std::string in_large_units(Positions& seconds, double largest) {
+  static std::string convert_to_large_units(Positions& seconds, double largest) {
     const double unit = largest > 7200 ? 3600 : largest > 300 ? 60 : 1;
     for (auto& list : seconds)
       for (double& x : list) x /= unit;
@@ -134,8 +134,8 @@ class Page {
       html += "</ul>\n";
     }
     html +=
-        "<p>A curve is one run, or the mean of runs that differ in their seed alone; the area around it goes from the "
-        "smallest to the largest of these runs. " +
+        "<p>Each curve is one run, or the mean of runs that differ only in their seed; the shaded area is the range "
+        "over these runs. " +
         thinning() + "</p>\n";
     return html + "<nav class=\"axes\" hidden=\"hidden\"></nav>\n";
   }
@@ -143,8 +143,8 @@ class Page {
   std::string thinning() const {
     if (width_ == 1) return "Every iteration is drawn.";
     return fmt::format(
-        "Curves are thinned to at most {} points, each the mean of up to {} iterations; of one run alone the "
-        "area goes from the smallest to the largest value in them.",
+        "Curves have at most {} points, each the mean of up to {} iterations; for a single run, the shaded area is the "
+        "range over these iterations.",
         max_points_, width_);
   }
 
@@ -174,11 +174,11 @@ class Page {
     return "<h3>" + std::string(part.title) + "</h3>\n" + html;
   }
 
-  // "" where there is nothing to see.
+  // Returns the chart of a column; "" if it has no numbers, or if no environment was lost.
   std::string chart(const std::string& column, size_t first, size_t count) {
     Chart chart;
     chart.title = title_of(column);
-    chart.note = column == "mean_episode_length" ? "steps" : column == "steps_per_second" ? "of all ranks" : "";
+    chart.note = column == "mean_episode_length" ? "steps" : column == "steps_per_second" ? "all ranks" : "";
     chart.hover = part_of(column) == Part::speed ? "count" : "";
     chart.may_be_log = contains({"value_loss", "kl", "gradient_norm"}, column);
     chart.from_zero = part_of(column) == Part::speed;
@@ -200,14 +200,14 @@ class Page {
   std::string times(std::span<const RunGroup> groups, size_t first) {
     const std::string table = time_table(groups, first);
     if (table.empty()) return "";
-    std::string html = "<h3>Times by part</h3>\n" + table, drawn;
+    std::string html = "<h3>Time per iteration</h3>\n" + table, drawn;
     for (size_t g = first; g < first + std::min(groups.size(), kTimeCharts); ++g) drawn += time_chart(g);
     return drawn.empty() ? html : html + "<p></p><div class=\"charts\">\n" + drawn + "</div>\n";
   }
 
-  // The parts of an iteration, each on top of the one before.
+  // Returns a stacked chart of the parts of an iteration.
   std::string time_chart(size_t g) {
-    Chart chart{.title = "time of an iteration", .note = groups_[g].label + ", s", .hover = "seconds", .series = {}};
+    Chart chart{.title = "time per iteration", .note = groups_[g].label + ", s", .hover = "seconds", .series = {}};
     chart.from_zero = true;
     std::vector<double> below(buckets_[g].count, 0.0);
     const auto put = [&](const char* name, size_t color, const std::vector<double>& seconds) {
@@ -230,7 +230,7 @@ class Page {
     for (const auto& [name, value] : common_options(groups)) lines += name + " = " + value + "\n";
     if (lines.empty()) return "";
     const bool one = groups.size() == 1 && groups.front().runs.size() == 1;
-    return std::string("<details><summary>") + (one ? "Options" : "Options that all of these runs share") +
+    return std::string("<details><summary>") + (one ? "Options" : "Options that all these runs share") +
            "</summary><pre>" + html_text(lines) + "</pre></details>\n";
   }
 
@@ -249,7 +249,7 @@ class Page {
            "</script>\n<script>//<![CDATA[" + kScript + "//]]></script>\n</body></html>\n";
   }
 
-  // JSON that may stand in a page.
+  // Returns JSON that is safe inside HTML.
   static std::string script_text(const Json& numbers) {
     std::string text;
     for (char c : numbers.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace))
@@ -261,9 +261,9 @@ class Page {
   const PageOptions& options_;
   Films films_;
   size_t max_points_ = 0;
-  int64_t width_ = 1;                                    // the largest of all buckets
-  std::vector<Buckets> buckets_;                         // of each group
-  std::vector<std::pair<std::string, Positions>> axes_;  // label, and positions of each group
+  int64_t width_ = 1;                                    // the largest width of all buckets
+  std::vector<Buckets> buckets_;                         // per group
+  std::vector<std::pair<std::string, Positions>> axes_;  // label, and the positions of each group
   Json charts_ = Json::array();
 };
 
@@ -271,7 +271,7 @@ class Page {
 
 std::string report_page(const std::vector<RunGroup>& groups, const std::vector<std::string>& warnings,
                         const PageOptions& options) {
-  DRL_CHECK(!groups.empty(), "a report of no run");
+  DRL_CHECK(!groups.empty(), "the report has no runs");
   return Page(groups, options).html(warnings);
 }
 

@@ -1,4 +1,4 @@
-// The page: one file that needs no other, no network and no script.
+// Generates the report page: one HTML file that needs no other files, no network, and works without scripts.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace drl {
 
 struct PageOptions {
   std::string title = "Training";
-  std::filesystem::path file = "report.html";  // where the page will lie: films are linked from there
-  double film_bytes = 8e6;                     // a larger film is linked, and not put into the page
-  size_t max_points = 600;                     // of a curve
+  std::filesystem::path file = "report.html";  // path of the page, from which videos are linked
+  double film_bytes = 8e6;                     // larger videos are linked instead of embedded
+  size_t max_points = 600;                     // per curve
 };
 
-// `warnings`: one sentence each, shown first. Throws nothing because of what the runs hold.
+// Returns the page as HTML. `warnings` are sentences that are shown first. No content of the runs makes it throw.
 std::string report_page(const std::vector<RunGroup>& groups, const std::vector<std::string>& warnings,
                         const PageOptions& options);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kRanks[] = "ranks", kNotSet[] = "not set";
 
-constexpr std::string_view kNoNumbers[] = {
+constexpr std::string_view kWithoutEffect[] = {
     "comm_timeout", "cuda_graphs",      "deterministic", "device",         "eval_interval", "gpu_ids",
     "init_timeout", "keep_checkpoints", "logger",        "max_iterations", "nan_policy",    "save_interval",
     "save_seconds", "squeue_comment",   "target_reward", "time_margin",    "video_interval"};
@@ -24,10 +24,10 @@ Options all_options(const RunRecord& run) {
   return options;
 }
 
-// What a run has in common with others of its group, and with no other run.
+// Returns the options that are equal for all runs of a group and identify the group.
 Options key_of(const RunRecord& run) {
   Options key = all_options(run);
-  std::erase_if(key, [](const auto& option) { return option.first == "seed" || changes_no_numbers(option.first); });
+  std::erase_if(key, [](const auto& option) { return option.first == "seed" || leaves_results_unchanged(option.first); });
   key["task"] = run.task;
   return key;
 }
@@ -55,7 +55,7 @@ bool differ(std::span<const RunGroup> groups, const std::string& option) {
 
 void label(std::span<RunGroup> groups) {
   std::vector<std::string> names = differing_options(groups);
-  std::erase_if(names, [](const std::string& name) { return name == "seed" || changes_no_numbers(name); });
+  std::erase_if(names, [](const std::string& name) { return name == "seed" || leaves_results_unchanged(name); });
   for (RunGroup& group : groups) {
     std::vector<std::string> parts;
     for (const std::string& name : names) parts.push_back(name + " " + value_in(*group.runs.front(), name));
@@ -65,8 +65,8 @@ void label(std::span<RunGroup> groups) {
 
 }  // namespace
 
-bool changes_no_numbers(std::string_view option) {
-  return std::ranges::find(kNoNumbers, option) != std::end(kNoNumbers);
+bool leaves_results_unchanged(std::string_view option) {
+  return std::ranges::find(kWithoutEffect, option) != std::end(kWithoutEffect);
 }
 
 std::vector<std::string> RunGroup::values(const std::string& option) const {

@@ -1,4 +1,4 @@
-// Runs that differ in their seed alone belong together.
+// Groups runs that differ only in their seed.
 #pragma once
 
 #include <map>
@@ -11,27 +11,28 @@
 
 namespace drl {
 
-// Options that change no numbers (Effect::none of what drl_train writes into options.ini): runs that differ in them are
-// equal otherwise. A test compares the list with drl_train's options.
-bool changes_no_numbers(std::string_view option);
+// Returns whether an option does not affect a run's results (Effect::none among the options that drl_train writes to
+// options.ini). A test compares the list with drl_train's options.
+bool leaves_results_unchanged(std::string_view option);
 
 struct RunGroup {
   std::string task;
-  std::string label;  // what it has that others of the task have not: "ppo.gamma 0.9"; the run's name if it is alone
+  std::string label;  // the options that distinguish it within its task, "ppo.gamma 0.9"; without any, the run's name
+                      // or the task
   std::vector<const RunRecord*> runs;
 
-  // The value of that option in its runs, each once; "not set" where a run does not name it.
+  // Returns the different values of an option in its runs; "not set" for runs without the option.
   std::vector<std::string> values(const std::string& option) const;
 };
 
-// Groups by task, and by all options that change numbers but the seed, and by the number of ranks, in the order of the
-// first run of each; groups of a task follow each other. `runs` must outlive them.
+// Groups runs by task, number of ranks, and all options that affect results except the seed. Groups are in the order of
+// their first runs, and groups of the same task are consecutive. `runs` must outlive the groups.
 std::vector<RunGroup> group_runs(std::span<const RunRecord> runs);
 
-// The options in which these groups' runs differ, sorted by name; "ranks" stands for the number of ranks.
+// Returns the options in which the groups' runs differ, sorted by name. "ranks" is the number of ranks.
 std::vector<std::string> differing_options(std::span<const RunGroup> groups);
 
-// The options that all of these runs have with the same value.
+// Returns the options that have the same value in all these runs.
 std::map<std::string, std::string> common_options(std::span<const RunGroup> groups);
 
 }  // namespace drl

@@ -15,16 +15,16 @@ namespace fs = std::filesystem;
 namespace drl {
 namespace {
 
-constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
-constexpr int kDepth = 4;  // of runs/<sweep>/<task>/<run>
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr int kDepth = 4;  // levels below the given directory, for example runs/<sweep>/<task>/<run>
 
 bool is_run(const fs::path& path) {
   std::error_code error;
   return fs::exists(path / "metrics.csv", error) || fs::exists(path / "run.json", error);
 }
 
-// As --fresh names them: <run>.old, <run>.old.2
-bool is_put_aside(const fs::path& path) {
+// Returns whether --fresh renamed the run: <run>.old, <run>.old.2.
+bool is_renamed_by_fresh(const fs::path& path) {
   const bool numbered = number_in<int>(path.extension().string().erase(0, 1)).has_value();
   return (numbered ? path.stem() : path.filename()).extension() == ".old";
 }
@@ -38,7 +38,7 @@ void add_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
   if (depth == 0) return;
   std::vector<fs::path> folders;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->is_directory(error) && !entry->is_symlink(error) && !is_put_aside(entry->path()))
+    if (entry->is_directory(error) && !entry->is_symlink(error) && !is_renamed_by_fresh(entry->path()))
       folders.push_back(entry->path());
   std::ranges::sort(folders);
   for (const fs::path& next : folders) add_runs(next, depth - 1, found);
@@ -49,7 +49,7 @@ std::string read_text(const fs::path& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The value of that name if it is of type T, else `otherwise`.
+// Returns the member `name` if it has the type T, else `otherwise`.
 template <class T>
 T value_of(const nlohmann::json& object, const char* name, T otherwise) {
   const auto found = object.find(name);
@@ -68,7 +68,7 @@ std::vector<std::string> texts_of(const nlohmann::json& object, const char* name
 
 void take_manifest(const std::string& text, RunRecord& run) {
   const nlohmann::json manifest = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!manifest.is_object()) throw UsageError("run.json is damaged (it is no JSON object)");
+  if (!manifest.is_object()) throw UsageError("run.json is damaged (it is not a JSON object)");
   run.name = value_of(manifest, "run", run.name);
   run.task = value_of(manifest, "task", run.task);
   run.status = value_of(manifest, "status", std::string());
@@ -79,8 +79,8 @@ void take_manifest(const std::string& text, RunRecord& run) {
   run.devices = join(texts_of(manifest, "devices"), ", ");
   if (const std::string cpu = value_of(manifest, "cpu_model", std::string()); run.devices == "cpu" && !cpu.empty())
     run.devices = cpu;
-  run.elapsed_seconds = value_of(manifest, "elapsed_seconds", kNotKnown);
-  run.node_hours = value_of(manifest, "node_hours", kNotKnown);
+  run.elapsed_seconds = value_of(manifest, "elapsed_seconds", kUnknown);
+  run.node_hours = value_of(manifest, "node_hours", kUnknown);
 }
 
 void take_options(const std::string& text, RunRecord& run) {
@@ -93,8 +93,8 @@ void take_metrics(const std::string& text, RunRecord& run) {
   run.metrics = parse_metrics(text, "metrics.csv");
   if (run.metrics.damaged_rows > 0)
     run.warnings.push_back(counted(run.metrics.damaged_rows, "row") +
-                           " of metrics.csv cannot be read (the first is line " +
-                           std::to_string(run.metrics.first_damaged_line) + ") and left out");
+                           " of metrics.csv skipped (damaged; the first is line " +
+                           std::to_string(run.metrics.first_damaged_line) + ")");
 }
 
 void take_best(const fs::path& file, RunRecord& run) {
@@ -111,20 +111,22 @@ std::vector<fs::path> films_in(const fs::path& run) {
   fs::recursive_directory_iterator entry(run, error), end;
   for (; !error && entry != end; entry.increment(error)) {
     if (entry.depth() >= 1) entry.disable_recursion_pending();
-    if (is_film(entry->path()) && entry->symlink_status(error).type() == fs::file_type::regular)  // no link to others'
+    if (is_film(entry->path()) &&
+        entry->symlink_status(error).type() == fs::file_type::regular)  // ignore links to other files
       films.push_back(entry->path());
   }
-  std::ranges::sort(films, std::greater<>());  // names end in iterations
+  std::ranges::sort(films, std::greater<>());  // names end with the iteration
   return films;
 }
 
-// Calls `take` with the file's text. False, with a warning, if it cannot be read; false without one if it is not there.
+// Calls `take` with the file and the run. Returns false if the file does not exist, or, with a warning, if it cannot be
+// read.
 template <class Take>
 bool take_file(const fs::path& file, RunRecord& run, const Take& take) {
   std::error_code error;
   if (!fs::exists(file, error)) return false;
   try {
-    if (!fs::is_regular_file(file, error)) throw UsageError(printable(file.string(), 200) + " is no file");
+    if (!fs::is_regular_file(file, error)) throw UsageError(printable(file.string(), 200) + " is not a regular file");
     take(file, run);
     return true;
   } catch (const Error& problem) {
@@ -143,9 +145,9 @@ std::string RunRecord::option(const std::string& full_name) const {
 std::vector<fs::path> find_runs(const fs::path& place) {
   std::error_code error;
   if (!fs::is_directory(place, error))
-    throw UsageError(printable(place.string(), 200) + " is no folder (" +
-                     (fs::exists(place, error) ? "it is a file" : "nothing of that name is there") +
-                     "): name run directories, or folders of them such as runs/Cartpole");
+    throw UsageError(printable(place.string(), 200) + " is not a directory (" +
+                     (fs::exists(place, error) ? "it is a file" : "it does not exist") +
+                     "): give run directories, or directories that contain runs, such as runs/Cartpole");
   std::vector<fs::path> found;
   add_runs(place, kDepth, found);
   return found;
@@ -153,13 +155,13 @@ std::vector<fs::path> find_runs(const fs::path& place) {
 
 RunRecord read_run(const fs::path& directory) {
   std::error_code error;
-  fs::path folder = fs::canonical(directory, error);  // `latest` is the run that it points to
+  fs::path folder = fs::canonical(directory, error);  // resolves `latest`
   if (error) folder = directory;
   RunRecord run;
   run.path = directory;
   run.name = folder.filename().string();
   run.task = folder.parent_path().filename().string();
-  run.elapsed_seconds = run.node_hours = kNotKnown;
+  run.elapsed_seconds = run.node_hours = kUnknown;
   const auto with_text = [](auto take) {
     return [take](const fs::path& file, RunRecord& record) { take(read_text(file), record); };
   };
@@ -171,10 +173,10 @@ RunRecord read_run(const fs::path& directory) {
                      ")");
   take_file(directory / "options.ini", run, with_text(take_options));
   if (!fs::exists(directory / "options.ini", error))
-    run.warnings.emplace_back("options.ini is missing: its options are not known");
+    run.warnings.emplace_back("options.ini is missing: the run's options are unknown");
   if (!fs::exists(directory / "metrics.csv", error))
-    run.warnings.emplace_back("metrics.csv is missing: it has no curves");
-  if (has_metrics && run.metrics.iterations.empty()) run.warnings.emplace_back("no iteration has ended yet");
+    run.warnings.emplace_back("metrics.csv is missing: the run has no curves");
+  if (has_metrics && run.metrics.iterations.empty()) run.warnings.emplace_back("no iteration has finished yet");
   take_file(directory / "checkpoints" / "best.h5", run, take_best);
   run.films = films_in(directory);
   return run;

@@ -1,4 +1,4 @@
-// What a run directory tells of its run.
+// Reads a run directory for the report.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace drl {
 
-// What chose checkpoints/best.h5.
+// The metadata of checkpoints/best.h5.
 struct BestCheckpoint {
   int64_t iteration = 0;
   double score = 0;
@@ -21,28 +21,29 @@ struct BestCheckpoint {
 
 struct RunRecord {
   std::filesystem::path path;
-  std::string name, task;                      // of run.json, else of the folders
-  std::string status, updated;                 // of run.json; "" where it does not tell
-  int64_t world_size = 0, hosts = 0;           // 0: not known
+  std::string name, task;                      // from run.json, else from the path
+  std::string status, updated;                 // from run.json; "" if missing there
+  int64_t world_size = 0, hosts = 0;           // 0 if unknown
   int64_t starts = 1;                          // restarts included
   std::string devices;                         // "cpu, AMD EPYC"
-  double elapsed_seconds = 0, node_hours = 0;  // over all starts; NaN: not known
+  double elapsed_seconds = 0, node_hours = 0;  // over all starts; NaN if unknown
   std::map<std::string, std::string> options;  // by full name, "ppo.gamma"
   MetricsTable metrics;
   std::optional<BestCheckpoint> best;
-  std::vector<std::filesystem::path> films;  // newest first: mp4, gif, png in the directory and one folder below
+  std::vector<std::filesystem::path> films;  // mp4, gif, png in the directory and one level below, newest first
   std::vector<std::string> warnings;         // one sentence each
 
-  // "" if the run does not name it.
+  // Returns the value of an option, "" if the run does not have it.
   std::string option(const std::string& full_name) const;
 };
 
-// The run directories that `place` means: itself if it holds metrics.csv or run.json, else all below it, sorted, down
-// to the fourth folder, without links (`latest`) and runs that --fresh put aside (`<run>.old`, `<run>.old.2`).
-// Throws UsageError if there is no such folder.
+// Returns `place` if it contains metrics.csv or run.json, else the sorted run directories up to four levels below it.
+// Skips links (`latest`) and runs that --fresh renamed (`<run>.old`, `<run>.old.2`). Throws UsageError if `place` is
+// not a directory.
 std::vector<std::filesystem::path> find_runs(const std::filesystem::path& place);
 
-// Whatever cannot be read becomes a warning. Throws UsageError if neither metrics.csv nor run.json can.
+// Reads a run. Files that cannot be read become warnings. Throws UsageError if neither metrics.csv nor run.json can be
+// read.
 RunRecord read_run(const std::filesystem::path& directory);
 
 }  // namespace drl

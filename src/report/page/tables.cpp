@@ -20,7 +20,7 @@ struct Cell {
   enum Kind { text, number, wrapped } kind = text;
 };
 
-// A table by rows.
+// Builds an HTML table row by row.
 class Table {
  public:
   explicit Table(const std::vector<Cell>& heads) {
@@ -50,7 +50,7 @@ Cell named(const RunGroup& group, size_t number) { return {swatch(number) + html
 std::string count_text(double value) { return std::isnan(value) ? "-" : human_count(value); }
 std::string duration_text(double seconds) { return std::isnan(seconds) ? "-" : human_duration(seconds); }
 
-// Of the group's runs: "4.91 (4.8 to 4.95)".
+// Returns the mean and range over the group's runs, "4.91 (4.8 to 4.95)".
 template <class Value, class Text>
 Cell statistics_cell(const RunGroup& group, const Value& value, const Text& text) {
   std::vector<double> values;
@@ -68,7 +68,7 @@ auto last_of(const char* column) {
 double speed_of(const RunRecord& run) { return mean_of({run.task, "", {&run}}, "steps_per_second"); }
 
 std::string state_text(const RunRecord& run) {
-  std::string text = run.status.empty() ? "not known" : run.status;
+  std::string text = run.status.empty() ? "unknown" : run.status;
   if (run.status == "running" && !run.updated.empty()) text += " (as of " + run.updated + ")";
   return text + (run.starts > 1 ? ", " + counted(run.starts, "start") : "");
 }
@@ -120,7 +120,7 @@ std::string values_text(std::vector<std::string> values) {
 }
 
 std::string group_table(std::span<const RunGroup> groups, size_t first) {
-  Table table({{"runs alike but for the seed"},
+  Table table({{"runs (all seeds)"},
                {"last mean reward", Cell::number},
                {"episode length", Cell::number},
                {"runs", Cell::number},
@@ -142,7 +142,7 @@ std::string group_table(std::span<const RunGroup> groups, size_t first) {
 }
 
 std::string time_table(std::span<const RunGroup> groups, size_t first) {
-  std::vector<Cell> heads = {{"mean of an iteration"}, {"", Cell::text}, {"whole", Cell::number}};
+  std::vector<Cell> heads = {{"mean per iteration"}, {"", Cell::text}, {"total", Cell::number}};
   for (const TimePart& part : kTimeParts)
     heads.push_back({fmt::format("<span class=\"swatch c{}\"></span>{}", part.color, part.name), Cell::number});
   heads.push_back({fmt::format("<span class=\"swatch c{}\"></span>rest", kRestColor), Cell::number});

@@ -8,27 +8,27 @@
 
 namespace drl {
 
-// `first` is the number of the first of these groups among all of the page: it names their colour.
+// In all functions, `first` is the index of the first group among all groups of the page; it determines the colours.
 
-// A row a group: what it is, and the numbers that its runs ended with, mean (smallest to largest).
+// Returns a table with one row per group: its label and its runs' last metrics, as mean and range.
 std::string group_table(std::span<const RunGroup> groups, size_t first);
 
-// Times by part of an iteration, a bar a group. "" if no run has any.
+// Returns a table with the parts of the time per iteration, with one bar per group; "" if no run has times.
 std::string time_table(std::span<const RunGroup> groups, size_t first);
 
-// A row a run.
+// Returns a table with one row per run.
 std::string run_table(std::span<const RunGroup> groups, size_t first);
 
-// The options in which the runs differ, a row a group. "" if there are none.
+// Returns a table of the options in which the runs differ, with one row per group; "" if there are none.
 std::string option_table(std::span<const RunGroup> groups, size_t first);
 
-// A coloured square that stands for a group.
+// Returns a square in the colour of a group.
 std::string swatch(size_t group);
 
-// "0 to 4" for 0, 1, 2, 3, 4; "1, 3"; of many the first few and how many.
+// Returns "0 to 4" for 0, 1, 2, 3, 4, "1, 3" for 1, 3, and the first values and the number for many.
 std::string values_text(std::vector<std::string> values);
 
-// A part of the iteration, its column of metrics.csv, and its colour.
+// A part of the time per iteration: its column in metrics.csv, its name and its colour.
 struct TimePart {
   const char *column, *name;
   size_t color;

@@ -1,4 +1,4 @@
-// What the tests of drl_train's steps share.
+// Helpers for the tests of drl_train's steps.
 #pragma once
 
 #include "apps/learner.hpp"
@@ -6,7 +6,7 @@
 
 namespace drl::test {
 
-// Of `drl_train --task CartPole-v1` with small networks, and these words.
+// Returns the settings of `drl_train --task CartPole-v1` with small networks and these arguments.
 inline std::unique_ptr<Settings> settings_of(std::vector<std::string> more = {}) {
   std::vector<std::string> words = {"drl_train",           "--task", "CartPole-v1", "--num_envs", "8",
                                     "--num_steps_per_env", "16"};
@@ -18,7 +18,7 @@ inline std::unique_ptr<Settings> settings_of(std::vector<std::string> more = {})
   return settings;
 }
 
-// A rank on the CPU that nothing was asked of.
+// Returns the workplace of a rank on the CPU, with default values.
 inline Workplace plain_workplace(int world_size = 1) {
   Workplace place;
   place.isa = available_isas().back();

@@ -19,8 +19,8 @@ RunGroup group_of(const std::vector<RunRecord>& runs) {
   return group;
 }
 
-// Seven iterations in at most three points: 1 2 3 | 4 5 6 | 7.
-TEST(Curves, OfOneRunAreMeanAndRangeOfTheRowsOfAPoint) {
+// Seven iterations become three points: 1 2 3 | 4 5 6 | 7.
+TEST(Curves, OfOneRunHaveMeanAndRangeOfTheRowsInEachPoint) {
   const std::vector<RunRecord> runs = {record_of({1, 2, 6, 0, kNan, 5, 9})};
   const RunGroup group = group_of(runs);
   const Buckets buckets = buckets_of(group, 3);
@@ -37,7 +37,7 @@ TEST(Curves, OfOneRunAreMeanAndRangeOfTheRowsOfAPoint) {
   EXPECT_TRUE(positions(group, Axis::seconds, buckets).empty());
 }
 
-TEST(Curves, OfSeveralRunsAreMeanAndRangeOfTheirMeans) {
+TEST(Curves, OfSeveralRunsHaveMeanAndRangeOfTheirMeans) {
   const std::vector<RunRecord> runs = {record_of({1, 3, 5, 7}), record_of({0, 2, 0, 0}), record_of({8, 8})};
   const RunGroup group = group_of(runs);
   const Curve curve = curve_of(group, "mean_reward", buckets_of(group, 2));
@@ -46,7 +46,7 @@ TEST(Curves, OfSeveralRunsAreMeanAndRangeOfTheirMeans) {
   EXPECT_EQ(curve.high, (std::vector<double>{8, 6}));
 }
 
-TEST(Curves, AreNotThinnedWithoutNeed) {
+TEST(Curves, AreNotThinnedIfTheyHaveFewPoints) {
   const std::vector<RunRecord> runs = {record_of({1, kNan, INFINITY, 4})};
   const RunGroup group = group_of(runs);
   const Buckets buckets = buckets_of(group, 4);
@@ -59,8 +59,8 @@ TEST(Curves, AreNotThinnedWithoutNeed) {
   EXPECT_TRUE(curve_of(group, "kl", buckets).empty());
 }
 
-// A slow run, 10 s an iteration, ends after two; the other one takes 1 s: the time goes on from their mean.
-TEST(Curves, GoOnWhereASlowRunEnds) {
+// One run takes 10 s per iteration and ends after two; the other takes 1 s and continues from their mean time.
+TEST(Curves, ContinueAfterASlowRunHasEnded) {
   std::vector<RunRecord> runs = {record_of({1, 1}), record_of({1, 1, 1, 1})};
   for (RunRecord& run : runs) run.metrics.columns.emplace_back("elapsed_time");
   runs[0].metrics.values.push_back({10, 20});
@@ -69,7 +69,7 @@ TEST(Curves, GoOnWhereASlowRunEnds) {
   EXPECT_EQ(positions(group, Axis::seconds, buckets_of(group, 10)), (std::vector<double>{5.5, 11, 12, 13}));
 }
 
-// A run resumed in another folder may begin late.
+// A run that was resumed in another directory may begin with a late iteration.
 TEST(Curves, MayBeginLate) {
   std::vector<RunRecord> runs = {record_of({1, 2})};
   runs[0].metrics.iterations = {1000000000000, 1000000000900};
@@ -82,7 +82,7 @@ TEST(Curves, MayBeginLate) {
   EXPECT_EQ(curve.mean.back(), 2);
 }
 
-TEST(Curves, OfNothing) {
+TEST(Curves, OfARunWithoutRowsAreEmpty) {
   const std::vector<RunRecord> runs = {record_of({})};
   const RunGroup group = group_of(runs);
   EXPECT_EQ(buckets_of(group, 10).count, 0u);
@@ -90,12 +90,12 @@ TEST(Curves, OfNothing) {
   EXPECT_TRUE(std::isnan(mean_of(group, "mean_reward")));
 }
 
-TEST(Curves, Statistics) {
-  const Statistics some = statistics_of({4, kNan, 1, 1});
-  EXPECT_EQ(some.mean, 2);
-  EXPECT_EQ(some.low, 1);
-  EXPECT_EQ(some.high, 4);
-  EXPECT_EQ(some.count, 3u);
+TEST(Curves, StatisticsIgnoreNans) {
+  const Statistics statistics = statistics_of({4, kNan, 1, 1});
+  EXPECT_EQ(statistics.mean, 2);
+  EXPECT_EQ(statistics.low, 1);
+  EXPECT_EQ(statistics.high, 4);
+  EXPECT_EQ(statistics.count, 3u);
   EXPECT_TRUE(std::isnan(statistics_of({kNan}).mean));
 }
 

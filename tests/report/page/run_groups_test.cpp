@@ -10,7 +10,7 @@ namespace {
 
 using test::record_of;
 
-TEST(RunGroups, RunsThatDifferInTheirSeedBelongTogether) {
+TEST(RunGroups, RunsThatDifferOnlyInTheirSeedShareAGroup) {
   std::vector<RunRecord> runs;
   for (const char* gamma : {"0.9", "0.99"})
     for (const char* seed : {"0", "1", "2"}) runs.push_back(record_of({1}, {{"ppo.gamma", gamma}, {"seed", seed}}));
@@ -24,7 +24,7 @@ TEST(RunGroups, RunsThatDifferInTheirSeedBelongTogether) {
   EXPECT_EQ(differing_options(groups), (std::vector<std::string>{"ppo.gamma", "seed"}));
 }
 
-TEST(RunGroups, OptionsThatChangeNoNumbersSeparateNobody) {
+TEST(RunGroups, OptionsWithoutEffectOnResultsDoNotSeparateRuns) {
   const std::vector<RunRecord> runs = {record_of({1}, {{"max_iterations", "10"}, {"num_envs", "8"}}),
                                        record_of({1}, {{"max_iterations", "20"}, {"num_envs", "8"}})};
   const std::vector<RunGroup> groups = group_runs(runs);
@@ -34,7 +34,7 @@ TEST(RunGroups, OptionsThatChangeNoNumbersSeparateNobody) {
   EXPECT_EQ(common_options(groups), (std::map<std::string, std::string>{{"num_envs", "8"}, {"ranks", "1"}}));
 }
 
-TEST(RunGroups, RanksAndMissingOptionsSeparate) {
+TEST(RunGroups, RanksAndMissingOptionsSeparateRuns) {
   std::vector<RunRecord> runs = {record_of({1}), record_of({1}), record_of({1}, {{"shards", ""}})};
   runs[1].world_size = 4;
   const std::vector<RunGroup> groups = group_runs(runs);
@@ -44,7 +44,7 @@ TEST(RunGroups, RanksAndMissingOptionsSeparate) {
   EXPECT_EQ(groups[2].label, "ranks 1, shards \"\"");
 }
 
-TEST(RunGroups, TasksStandTogether) {
+TEST(RunGroups, GroupsOfATaskAreConsecutive) {
   std::vector<RunRecord> runs = {record_of({1}), record_of({1}), record_of({1}, {{"a", "1"}})};
   runs[1].task = "Pole";
   runs[1].name = "only";
@@ -55,7 +55,7 @@ TEST(RunGroups, TasksStandTogether) {
   EXPECT_EQ(groups[2].label, "only");
 }
 
-TEST(RunGroups, ManyValuesAreSaidShortly) {
+TEST(RunGroups, ManyValuesAreAbbreviated) {
   EXPECT_EQ(values_text({"2", "0", "1"}), "0 to 2");
   EXPECT_EQ(values_text({"1", "3"}), "1, 3");
   EXPECT_EQ(values_text({"0", "2", "3"}), "0, 2, 3");

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(FindRuns, ARunOrAllBelowAFolder) {
+TEST(FindRuns, ReturnsARunOrAllRunsBelowADirectory) {
   const TempFolder folder;
   for (const char* name : {"A/two", "A/one", "B/x", "A/one.old", "A/one.old.2", "A/lr0.5"})
     test::write_run(folder / name, "", "");
@@ -29,7 +29,7 @@ TEST(FindRuns, ARunOrAllBelowAFolder) {
   EXPECT_THROW(find_runs(folder / "A/one/run.json"), UsageError);
 }
 
-TEST(ReadRun, AllThatItTells) {
+TEST(ReadRun, ReadsAllFiles) {
   const TempFolder folder;
   const fs::path path = folder / "Cart/r";
   test::write_run(path, "seed = 3\n[ppo]\ngamma = 0.9\n[env.reward]\nalive = 2\n", "1,64,0.5\n2,128,1.5\n",
@@ -58,8 +58,8 @@ TEST(ReadRun, AllThatItTells) {
   EXPECT_TRUE(run.warnings.empty());
 }
 
-// Each damage costs what is damaged, with a warning that names it.
-TEST(ReadRun, WhatIsDamagedBecomesAWarning) {
+// Only the damaged part is missing, and a warning names it.
+TEST(ReadRun, WarnsOfDamagedFiles) {
   const auto warning_after = [](const auto& damage) {
     const TempFolder folder;
     test::write_run(folder / "Cart/r", "seed = 3\n", "1,64,0.5\n");
@@ -78,17 +78,17 @@ TEST(ReadRun, WhatIsDamagedBecomesAWarning) {
   const auto take = [](const char* file) { return [=](const fs::path& run) { fs::remove(run / file); }; };
   const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   EXPECT_PRED2(has, warning_after(put("run.json", "{\"task\": ")), "run.json is damaged");
-  EXPECT_PRED2(has, warning_after(put("metrics.csv", "MZ")), "metrics.csv is no table of metrics");
+  EXPECT_PRED2(has, warning_after(put("metrics.csv", "MZ")), "metrics.csv");
   EXPECT_PRED2(has, warning_after(put("metrics.csv", "iteration,a\n1,2\nq\n")), "1 row of metrics.csv");
-  EXPECT_PRED2(has, warning_after(put("metrics.csv", "iteration,a\n")), "no iteration has ended yet");
+  EXPECT_PRED2(has, warning_after(put("metrics.csv", "iteration,a\n")), "no iteration");
   EXPECT_PRED2(has, warning_after(put("options.ini", "[ppo\n")), "options.ini:1:");
   EXPECT_PRED2(has, warning_after(put("checkpoints/best.h5", "no HDF5")), "best.h5");
   EXPECT_PRED2(has, warning_after(take("metrics.csv")), "metrics.csv is missing");
   EXPECT_PRED2(has, warning_after(take("options.ini")), "options.ini is missing");
 }
 
-// Values of other types than drl writes are as if they were not there.
-TEST(ReadRun, AManifestOfOtherTypes) {
+// Values with other types than drl writes are ignored.
+TEST(ReadRun, IgnoresValuesOfOtherTypesInTheManifest) {
   const TempFolder folder;
   test::write_run(
       folder / "Cart/r", "", "1,64,0.5\n",
@@ -99,7 +99,7 @@ TEST(ReadRun, AManifestOfOtherTypes) {
   EXPECT_TRUE(std::isnan(run.node_hours));
 }
 
-TEST(ReadRun, NeedsOneOfTwoFiles) {
+TEST(ReadRun, NeedsTheManifestOrTheMetrics) {
   const TempFolder folder;
   test::write_run(folder / "Cart/r", "", "1,64,0.5\n");
   spill(folder / "Cart/r/run.json", "[]");

@@ -1,4 +1,4 @@
-// Run directories as drl_train leaves them, written by hand.
+// Creates run directories like those of drl_train.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace drl::test {
 
-// metrics.csv, run.json and options.ini in `folder`, which is made.
+// Creates the directory `folder` with metrics.csv, run.json and options.ini.
 inline void write_run(
     const std::filesystem::path& folder, const std::string& options, const std::string& rows,
     const std::string& manifest = R"({"task": "Cart", "run": "r", "status": "done", "world_size": 2})") {
@@ -19,7 +19,7 @@ inline void write_run(
   spill(folder / "run.json", manifest);
 }
 
-// In memory: iterations 1, 2, ... with these rewards, and 100 steps each.
+// Returns a run in memory with the iterations 1, 2, ..., these rewards and 100 steps per iteration.
 inline RunRecord record_of(const std::vector<double>& rewards, std::map<std::string, std::string> options = {}) {
   RunRecord run;
   run.task = "Cart";

@@ -17,8 +17,8 @@ from spack.package import (
     working_dir,
 )
 
-# Where drl is published: the one line to change. It is nowhere yet: spack.yaml builds the files of
-# its checkout, and a folder, file:///path/to, may have what tools/make_release makes.
+# The address where drl is published. It is not published yet: spack.yaml builds a checkout. To use
+# a tarball of tools/make_release in a local directory, change this line to file:///path/to.
 PUBLISHED = "https://example.org/drl"
 
 
@@ -40,10 +40,10 @@ class Drl(CMakePackage, CudaPackage):
     version("develop", branch="main")
     version("0.1.0", sha256="7aa70ba6648662cf3a8a69c1bf8104119643760ff5bcb614ee5f059aadfb891d")
 
-    # Spack has no recipe of it: tools/fetch_mujoco in the checkout brings it, or MUJOCO_ROOT names it.
-    variant("torch", default=True, description="Layer norm on CPUs, by libtorch")
-    variant("mujoco", default=False, description="Robots, computed by MuJoCo 3.5.0")
-    variant("rocm", default=False, description="Compute on AMD GPUs: not possible yet")
+    variant("torch", default=True, description="libtorch, for --nets torch")
+    # Spack has no recipe of MuJoCo: run tools/fetch_mujoco in the checkout, or set MUJOCO_ROOT.
+    variant("mujoco", default=False, description="Robots, which need MuJoCo 3.5.0")
+    variant("rocm", default=False, description="AMD GPUs (not supported yet)")
 
     generator("ninja")
 
@@ -54,19 +54,20 @@ class Drl(CMakePackage, CudaPackage):
 
     depends_on("mpi")
     depends_on("hwloc@2.1:")
-    depends_on("hdf5@1.10: ~mpi")  # rank 0 alone writes
+    depends_on("hdf5@1.10: ~mpi")  # only rank 0 writes
     depends_on("boost@1.74: +program_options")
     depends_on("spdlog@1.10:")
     depends_on("nlohmann-json@3.11:")
 
-    # libtorch, for the CPU, opened by runs that need it: +cuda computes without it, so any does
+    # Runs open libtorch if they need it, and only on the CPU. Runs on GPUs do not use it, so with
+    # +cuda any libtorch will do.
     depends_on("py-torch@1.13:", when="+torch")
     depends_on("py-torch ~cuda", when="+torch ~cuda")
 
-    depends_on("libpng@1.6:", when="+mujoco")  # films
+    depends_on("libpng@1.6:", when="+mujoco")  # videos
     depends_on("giflib@5:", when="+mujoco")
 
-    depends_on("cuda@12:", when="+cuda")  # nvcc that knows C++20; cuBLAS
+    depends_on("cuda@12:", when="+cuda")  # nvcc must support C++20; cuBLAS
     depends_on("nccl", when="+cuda")
     for arch in CudaPackage.cuda_arch_values:
         depends_on(f"nccl +cuda cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
@@ -76,8 +77,8 @@ class Drl(CMakePackage, CudaPackage):
     conflicts("%gcc@:10", msg="C++20 needs GCC 11 or newer")
 
     def detect_dev_src_change(self) -> bool:
-        """whether a file that is built or installed is newer than what was installed"""
-        # Not of the whole checkout: an environment in it, as that of spack.yaml, writes there too.
+        """returns True if a source file is newer than the installation"""
+        # Other files do not count, because an environment in the checkout writes there too.
         checkout = Path(self.spec.variants["dev_path"].value)
         installed = Path(self.prefix).stat().st_mtime
         sources = [checkout / name for name in self.built_from]
@@ -87,7 +88,7 @@ class Drl(CMakePackage, CudaPackage):
     def setup_build_environment(self, env: EnvironmentModifications) -> None:
         if self.spec.satisfies("~torch"):
             return
-        # <libtorch>/share/cmake/Torch looks for libtorch.so in system folders before its own.
+        # <libtorch>/share/cmake/Torch looks for libtorch.so in the system's directories first.
         for cmake_files in self.spec["py-torch"].package.cmake_prefix_paths:
             env.prepend_path("CMAKE_PREFIX_PATH", ancestor(cmake_files, 2))
 
@@ -115,7 +116,7 @@ class Drl(CMakePackage, CudaPackage):
             cmake("-DDRL_TESTS=ON", ".")
             cmake("--build", ".", "--target", "cpu_tests", "--parallel", jobs)
             ctest("--label-regex", "^cpu$", "--no-tests=error", "--output-on-failure")
-            cmake("-DDRL_TESTS=OFF", ".")  # the build folder of a checkout is used again
+            cmake("-DDRL_TESTS=OFF", ".")  # a checkout's build directory is used again
 
     def test_list_tasks(self):
         """the installed drl_train lists its tasks"""

@@ -1,4 +1,4 @@
-// A backend that takes the gradient of whole mini-batches over.
+// Tests Nets::gradient with a backend that computes the gradient of whole mini-batches.
 #include <gtest/gtest.h>
 
 #include "../support/autograd.hpp"
@@ -20,11 +20,11 @@ struct Sums {
   void add(int column, float x) { columns[static_cast<size_t>(column)] += static_cast<double>(x); }
 };
 
-// Networks of one layer. What is taken over goes sample by sample, with sums in double.
+// Networks of one layer. With `whole`, gradient() adds up the gradients of the mini-batch's samples in double.
 class SampleBySample final : public Nets {
  public:
-  SampleBySample(Queue& queue, const ActorCritic& spec, bool takes_over)
-      : Nets(spec.layout), takes_over_(takes_over), spec_(spec), nets_(make_torch_nets(queue, spec.layout, 1)) {}
+  SampleBySample(Queue& queue, const ActorCritic& spec, bool whole)
+      : Nets(spec.layout), whole_(whole), spec_(spec), nets_(make_torch_nets(queue, spec.layout, 1)) {}
   int64_t tile() const override { return nets_->tile(); }
   std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
   void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState&,
@@ -32,23 +32,23 @@ class SampleBySample final : public Nets {
     nets_->forward(net, params, rows, out, tape);
   }
   void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad, float* d_in) override {
-    ways_back += 1;
+    backward_passes += 1;
     nets_->backward(net, params, tape, d_out, grad, d_in);
   }
   bool gradient(const Batch& batch, LossId loss, DistributionId distribution, float* grad_and_tail) override {
-    if (!takes_over_) return false;
+    if (!whole_) return false;
     EXPECT_EQ(loss, LossId::ppo);
     EXPECT_EQ(distribution, DistributionId::gaussian);
     EXPECT_EQ(batch.inputs.size(), 2u);
-    taken_over += 1;
-    auto of_sample = *static_cast<const PpoLoss<Gaussian>*>(batch.loss);
+    whole_batches += 1;
+    auto sample_loss = *static_cast<const PpoLoss<Gaussian>*>(batch.loss);
     std::vector<double> sums(static_cast<size_t>(layout().size()));
     Sums columns;
     for (int64_t i = 0; i < batch.inputs[0].rows.count; ++i) {
       float out[2][kActions], d_out[2][kActions];
       for (int k : {0, 1}) forward(batch, k, i, out[k]);
-      of_sample.tile = {batch.inputs[0].rows.index + i, out[0], out[1], d_out[0], d_out[1]};
-      of_sample.lanes<float>(0, columns);
+      sample_loss.tile = {batch.inputs[0].rows.index + i, out[0], out[1], d_out[0], d_out[1]};
+      sample_loss.lanes<float>(0, columns);
       for (int k : {0, 1}) backward(batch, k, i, d_out[k], sums);
     }
     std::copy_n(columns.columns.begin() + kLossColumns, kActions, sums.begin() + spec_.std_offset());
@@ -58,14 +58,14 @@ class SampleBySample final : public Nets {
     return true;
   }
   std::string description() const override { return "sample by sample"; }
-  int taken_over = 0, ways_back = 0;
+  int whole_batches = 0, backward_passes = 0;
 
  private:
   static float input(const Rows& rows, int64_t i, int k) {
     return rows.normalizer(rows.data[rows.index[i] * kInputs + k], k);
   }
-  void forward(const Batch& batch, int of, int64_t i, float* out) const {
-    const auto& [net, rows] = batch.inputs[static_cast<size_t>(of)];
+  void forward(const Batch& batch, int which, int64_t i, float* out) const {
+    const auto& [net, rows] = batch.inputs[static_cast<size_t>(which)];
     for (int o = 0; o < layout().net(net).outputs(); ++o) {
       double y = batch.params[layout().bias(net, 0).offset + o];
       for (int k = 0; k < kInputs; ++k)
@@ -73,8 +73,8 @@ class SampleBySample final : public Nets {
       out[o] = static_cast<float>(y);
     }
   }
-  void backward(const Batch& batch, int of, int64_t i, const float* d_out, std::vector<double>& sums) const {
-    const auto& [net, rows] = batch.inputs[static_cast<size_t>(of)];
+  void backward(const Batch& batch, int which, int64_t i, const float* d_out, std::vector<double>& sums) const {
+    const auto& [net, rows] = batch.inputs[static_cast<size_t>(which)];
     for (int o = 0; o < layout().net(net).outputs(); ++o) {
       sums[static_cast<size_t>(layout().bias(net, 0).offset + o)] += d_out[o];
       for (int k = 0; k < kInputs; ++k)
@@ -83,17 +83,17 @@ class SampleBySample final : public Nets {
     }
   }
 
-  bool takes_over_;
+  bool whole_;
   const ActorCritic& spec_;
   std::unique_ptr<Nets> nets_;
 };
 
-// What a learner brings to the optimiser's steps.
+// A learner, and the gradients of its mini-batches.
 struct Learner {
-  explicit Learner(bool takes_over)
+  explicit Learner(bool whole)
       : env(gaussian_task(kInputs, kActions), kEnvs),
         spec(actor_critic(env.spec(), policy)),
-        nets(*queue, spec, takes_over),
+        nets(*queue, spec, whole),
         ppo({*queue, policy, {kEnvs, kSteps, 0, 1, 2, kMiniBatches}, 1, spec, nets, env}, options) {
     Listener comm([&](std::span<const float> sums) { gradients.emplace_back(sums.begin(), sums.end()); });
     for (int iteration : {0, 1}) ppo.iterate(iteration, comm, {});
@@ -119,18 +119,18 @@ struct Learner {
   std::vector<std::vector<float>> gradients;
 };
 
-TEST(TakeOver, IsTheWholeMiniBatchAndMakesTheSameGradient) {
+TEST(BatchGradient, GetsTheWholeMiniBatchAndGivesTheSameGradient) {
   const Learner whole(true), tiles(false);
-  constexpr int rounds = 2 * Learner::kEpochs * Learner::kMiniBatches;
-  EXPECT_EQ(whole.nets.taken_over, rounds);
-  EXPECT_EQ(whole.nets.ways_back, 0);
-  EXPECT_EQ(tiles.nets.taken_over, 0);
-  EXPECT_EQ(tiles.nets.ways_back, rounds * 2 * 2) << "two networks, two tiles";
-  ASSERT_EQ(whole.gradients.size(), static_cast<size_t>(rounds));
+  constexpr int mini_batches = 2 * Learner::kEpochs * Learner::kMiniBatches;
+  EXPECT_EQ(whole.nets.whole_batches, mini_batches);
+  EXPECT_EQ(whole.nets.backward_passes, 0);
+  EXPECT_EQ(tiles.nets.whole_batches, 0);
+  EXPECT_EQ(tiles.nets.backward_passes, mini_batches * 2 * 2) << "two networks, two tiles";
+  ASSERT_EQ(whole.gradients.size(), static_cast<size_t>(mini_batches));
   const auto size = static_cast<size_t>(whole.spec.layout.size());
-  // Of the first iteration: later, what differs by rounding has chosen other actions.
-  for (size_t round = 0; round < rounds / 2; ++round) {
-    const std::span<const float> ours(whole.gradients[round]), theirs(tiles.gradients[round]);
+  // Compares the first iteration only. Later, rounding differences have led to other actions.
+  for (size_t k = 0; k < mini_batches / 2; ++k) {
+    const std::span<const float> ours(whole.gradients[k]), theirs(tiles.gradients[k]);
     expect_close_in_each_slice(whole.spec.layout, ours.first(size), as_double(theirs.first(size)), 1e-4);
     EXPECT_EQ(ours[size + kSamples], theirs[size + kSamples]);
     for (size_t column = size + kKl; column < ours.size(); ++column)

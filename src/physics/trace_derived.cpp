@@ -17,43 +17,46 @@ class Tracer {
  public:
   Tracer(const RobotModel& model, Program& p) : model_(model), p_(p) {}
 
-  // Functions for what a task may ask for: those that it does not are not compiled.
+  // Writes the functions for the quantities that a task may read. The C++ compiler drops those that a task does not
+  // use.
   void trace() {
-    p_.begin("Where bodies are and how they are turned.",
-             "see_frames(const F* qpos, " + own_parameters(model_) + "Seen& seen)");
+    p_.begin("Computes the positions and orientations of bodies.",
+             "derive_frames(const F* qpos, " + parameters_argument(model_) + "Derived& derived)");
     k_ = trace_kinematics(model_, p_);
     trace_frames();
-    p_.begin("The centres of mass of bodies and all that they carry.",
-             "see_centers(const F* qpos, " + own_parameters(model_) + "Seen& seen)");
+    p_.begin("Computes the centres of mass of subtrees.",
+             "derive_centers(const F* qpos, " + parameters_argument(model_) + "Derived& derived)");
     trace_centers();
-    for (size_t f = 0; f < model_.frames.size(); ++f) see("subtree_com", static_cast<int>(f), subtree_center(f));
-    p_.begin("Where geoms and sites are, from what is seen of frames.", "see_points(Seen& seen)");
+    for (size_t f = 0; f < model_.frames.size(); ++f) set("subtree_com", static_cast<int>(f), subtree_center(f));
+    p_.begin("Computes the positions of geoms and sites from frames.", "derive_points(Derived& derived)");
     trace_points();
-    p_.begin("Inertia and velocity of bodies, about the centre of mass of their tree.",
-             "see_motion(const F* qpos, const F* qvel, " + own_parameters(model_) + "Seen& seen)");
+    p_.begin("Computes the inertias and velocities of bodies about the centre of mass of their tree.",
+             "derive_motion(const F* qpos, const F* qvel, " + parameters_argument(model_) + "Derived& derived)");
     trace_motion();
-    p_.begin("Forces of actuators.", "see_actuators(const F* qpos, const F* qvel, const F* ctrl, Seen& seen)");
+    p_.begin("Computes the forces of actuators.",
+             "derive_actuators(const F* qpos, const F* qvel, const F* ctrl, Derived& derived)");
     trace_actuators();
-    p_.begin("Forces of contacts on each body.",
-             "see_forces(const F* qpos, const F (*wrench)[kWrench], " + own_parameters(model_) + "Seen& seen)");
+    p_.begin("Computes the forces of contacts on each body.",
+             "derive_forces(const F* qpos, const F (*wrench)[kWrench], " + parameters_argument(model_) +
+                 "Derived& derived)");
     trace_forces();
-    p_.begin("Forces of limits and contacts along qvel.",
-             "see_constraints(const F* qpos, const F (*wrench)[kWrench], const F* limit, Seen& seen)");
+    p_.begin("Computes the forces of limits and contacts along qvel.",
+             "derive_constraints(const F* qpos, const F (*wrench)[kWrench], const F* limit, Derived& derived)");
     trace_constraint_forces();
   }
 
  private:
   static size_t index(int k) { return static_cast<size_t>(k); }
 
-  // From the tree's origin, in the world's axes.
+  // Returns a position relative to the tree's origin, in world axes.
   Vec3 from_origin(int body, const Vec3& pos) const {
     if (body < 0) return pos;
     return k_.pos[index(body)] + k_.turn[index(body)] * pos;
   }
   Vec3 origin(int body) const { return body < 0 ? Vec3{} : k_.origin[index(model_.bodies[index(body)].tree)]; }
   Vec3 in_world(int body, const Vec3& pos) const { return origin(body) + from_origin(body, pos); }
-  void see(const std::string& array, int k, const Vec3& x) {
-    for (int c = 0; c < 3; ++c) p_.set(at("seen." + array, k, c), x[c]);
+  void set(const std::string& array, int k, const Vec3& x) {
+    for (int c = 0; c < 3; ++c) p_.set(at("derived." + array, k, c), x[c]);
   }
 
   std::vector<Quat> quaternions() {
@@ -83,26 +86,26 @@ class Tracer {
     for (size_t f = 0; f < model_.frames.size(); ++f) {
       const Frame& frame = model_.frames[f];
       const int k = static_cast<int>(f);
-      see("xpos", k, in_world(frame.body, robot_compiler::known(frame.pos)));
-      see("xipos", k, in_world(frame.body, center_of(model_, k, p_)));
+      set("xpos", k, in_world(frame.body, robot_compiler::known(frame.pos)));
+      set("xipos", k, in_world(frame.body, center_of(model_, k, p_)));
       const Quat own = known(frame.quat), quat = frame.body < 0 ? own : quats[index(frame.body)] * own;
-      for (int c = 0; c < 4; ++c) p_.set(at("seen.xquat", k, c), quat[index(c)]);
+      for (int c = 0; c < 4; ++c) p_.set(at("derived.xquat", k, c), quat[index(c)]);
     }
   }
   void trace_points() {
-    const auto see_marks = [&](const std::string& array, const std::vector<Mark>& marks) {
-      for (size_t k = 0; k < marks.size(); ++k) see(array, static_cast<int>(k), point_of(marks[k]));
+    const auto set_points = [&](const std::string& array, const std::vector<Mark>& marks) {
+      for (size_t k = 0; k < marks.size(); ++k) set(array, static_cast<int>(k), point_of(marks[k]));
     };
-    see_marks("geom_xpos", model_.geoms), see_marks("site_xpos", model_.sites);
+    set_points("geom_xpos", model_.geoms), set_points("site_xpos", model_.sites);
   }
   Vec3 point_of(const Mark& mark) {
     const Vec3 pos = robot_compiler::known(mark.pos);
     if (mark.body < 0) return pos;
-    const SeenBody body = see_body(model_, mark.body, p_);
+    const BodyPose body = body_pose(model_, mark.body, p_);
     return body.pos + body.turn * pos;
   }
 
-  // Mass and moment of each frame and all that it carries, about its tree's origin.
+  // Computes the mass and moment of each frame and its subtree, about its tree's origin.
   void trace_centers() {
     mass_.assign(model_.frames.size(), 0), moment_.assign(model_.frames.size(), {});
     for (size_t f = model_.frames.size(); f-- > 1;) {
@@ -110,7 +113,7 @@ class Tracer {
       const Vec3 center = from_origin(frame.body, center_of(model_, static_cast<int>(f), p_));
       mass_[f] += frame.mass, moment_[f] = moment_[f] + Expr(frame.mass) * center;
       const auto parent = index(frame.parent);
-      // A tree's moment in the world is about the world's origin.
+      // The world's moment is about the world's origin, so each tree's moment is shifted.
       const bool leaves = frame.body >= 0 && model_.frames[parent].body < 0;
       mass_[parent] += mass_[f];
       moment_[parent] = moment_[parent] + moment_[f] + (leaves ? Expr(mass_[f]) * origin(frame.body) : Vec3{});
@@ -121,7 +124,7 @@ class Tracer {
     if (mass_[f] < 1e-15) return in_world(frame.body, center_of(model_, static_cast<int>(f), p_));
     return origin(frame.body) + Expr(1 / mass_[f]) * moment_[f];
   }
-  // Of what cvel, cinert and cfrc_ext are about, from the origin of the frame's tree.
+  // Returns the point to which cvel, cinert and cfrc_ext refer, relative to the origin of the frame's tree.
   Vec3 center_of_tree(const Frame& frame) const {
     const auto root = index(frame.root);
     if (mass_[root] < 1e-15) return {};
@@ -137,21 +140,21 @@ class Tracer {
       const Mat3 turn = frame.body < 0 ? identity() : k_.turn[index(frame.body)];
       const Inertia inertia = inertia_at(frame.mass, from_origin(frame.body, center_of(model_, place + 1, p_)) - center,
                                          turn, robot_compiler::known(frame.inertia));
-      for (int c = 0; c < 6; ++c) p_.set(at("seen.cinert", place, c), inertia.rotational[c]);
-      for (int c = 0; c < 3; ++c) p_.set(at("seen.cinert", place, 6 + c), inertia.moment[c]);
-      p_.set(at("seen.cinert", place, 9), inertia.mass);
+      for (int c = 0; c < 6; ++c) p_.set(at("derived.cinert", place, c), inertia.rotational[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("derived.cinert", place, 6 + c), inertia.moment[c]);
+      p_.set(at("derived.cinert", place, 9), inertia.mass);
       const Spatial velocity = frame.body < 0 ? Spatial{} : k_.velocity[index(frame.body)];
       const Vec3 linear = velocity.linear + cross(velocity.angular, center);
-      for (int c = 0; c < 3; ++c) p_.set(at("seen.cvel", place, c), velocity.angular[c]);
-      for (int c = 0; c < 3; ++c) p_.set(at("seen.cvel", place, 3 + c), linear[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("derived.cvel", place, c), velocity.angular[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("derived.cvel", place, 3 + c), linear[c]);
     }
   }
 
   void trace_actuators() {
     const Dynamics dynamics = trace_dynamics(model_, k_, p_);
-    for (int i = 0; i < model_.nv; ++i) p_.set(at("seen.qfrc_actuator", i), dynamics.actuator_torque[index(i)]);
+    for (int i = 0; i < model_.nv; ++i) p_.set(at("derived.qfrc_actuator", i), dynamics.actuator_torque[index(i)]);
     for (size_t a = 0; a < model_.actuators.size(); ++a)
-      p_.set(at("seen.actuator_force", static_cast<int>(a)), dynamics.actuator_force[a]);
+      p_.set(at("derived.actuator_force", static_cast<int>(a)), dynamics.actuator_force[a]);
   }
   Spatial wrench_of(size_t f, int touching) {
     Spatial wrench;
@@ -161,7 +164,7 @@ class Tracer {
             p_.input(at("wrench", touching, place), identifier(model_.frames[f].name) + "_wrench_" + std::to_string(c));
     return wrench;
   }
-  // The torque of contacts on what does not move is about the first tree's origin.
+  // The torque of contacts on static geoms is about the first tree's origin.
   Vec3 center_of_wrench(const Frame& frame) const {
     return frame.body < 0 ? subtree_center(index(frame.root)) - k_.origin[0] : center_of_tree(frame);
   }
@@ -171,8 +174,8 @@ class Tracer {
       const Spatial wrench = wrench_of(f, frames[f]);
       const Vec3 torque = wrench.angular - cross(center_of_wrench(model_.frames[f]), wrench.linear);
       const int place = static_cast<int>(f) - 1;
-      for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", place, c), torque[c]);
-      for (int c = 0; c < 3; ++c) p_.set(at("seen.cfrc_ext", place, 3 + c), wrench.linear[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("derived.cfrc_ext", place, c), torque[c]);
+      for (int c = 0; c < 3; ++c) p_.set(at("derived.cfrc_ext", place, 3 + c), wrench.linear[c]);
     }
   }
 
@@ -200,32 +203,33 @@ class Tracer {
     int number = static_cast<int>(joints.size());
     for (const int dof : frictional_dofs(model_))
       force[index(dof)] += p_.input(at("limit", number++), identifier(model_.dofs[index(dof)].name) + "_friction");
-    for (int i = 0; i < model_.nv; ++i) p_.set(at("seen.qfrc_constraint", i), force[index(i)]);
+    for (int i = 0; i < model_.nv; ++i) p_.set(at("derived.qfrc_constraint", i), force[index(i)]);
   }
 
   const RobotModel& model_;
   Program& p_;
   Kinematics k_;
-  std::vector<double> mass_;  // of each frame and all that it carries
+  std::vector<double> mass_;  // of each frame and its subtree
   std::vector<Vec3> moment_;
 };
 
 }  // namespace
 
-void trace_seen(const RobotModel& model, Program& p) { Tracer(model, p).trace(); }
+void trace_derived(const RobotModel& model, Program& p) { Tracer(model, p).trace(); }
 
-Expr seen_number(Program& p, const std::string& array, size_t k, int c) {
-  return p.input(at("seen." + array, static_cast<int>(k), c),
+Expr derived_number(Program& p, const std::string& array, size_t k, int c) {
+  return p.input(at("derived." + array, static_cast<int>(k), c),
                  array + "_" + std::to_string(k) + "_" + std::to_string(c));
 }
-Vec3 seen_vector(Program& p, const std::string& array, size_t k, int first) {
-  return {seen_number(p, array, k, first), seen_number(p, array, k, first + 1), seen_number(p, array, k, first + 2)};
+Vec3 derived_vector(Program& p, const std::string& array, size_t k, int first) {
+  return {derived_number(p, array, k, first), derived_number(p, array, k, first + 1),
+          derived_number(p, array, k, first + 2)};
 }
 
-SeenBody see_body(const RobotModel& model, int body, Program& p) {
+BodyPose body_pose(const RobotModel& model, int body, Program& p) {
   const auto f = static_cast<size_t>(std::ranges::find(model.frames, body, &Frame::body) - model.frames.begin());
-  const auto q = [&](int c) { return seen_number(p, "xquat", f, c); };
-  return {static_cast<int>(f), seen_vector(p, "xpos", f), rotation_of({q(0), q(1), q(2), q(3)})};
+  const auto q = [&](int c) { return derived_number(p, "xquat", f, c); };
+  return {static_cast<int>(f), derived_vector(p, "xpos", f), rotation_of({q(0), q(1), q(2), q(3)})};
 }
 
 }  // namespace drl::robot_compiler

@@ -1,6 +1,7 @@
-"""The README's numpy forward pass takes the very actions that drl_eval recorded, for a Gaussian and a categorical policy.
+"""Tests that the numpy policy in docs/evaluate.md takes the actions that drl_eval recorded, for Gaussian and
+categorical policies.
 
-    readme_policy_test.py BIN README
+    numpy_policy_test.py BIN PAGE
 """
 
 import pathlib
@@ -12,13 +13,13 @@ import tempfile
 import h5py
 import numpy as np
 
-BIN, README = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+BIN, PAGE = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 
 
 def numpy_policy(checkpoint):
-    """`act` of the README's block, for another checkpoint than the one it names."""
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
-    (block,) = [b for b in blocks if "numpy forward pass" in b]
+    """Returns `act` from the Python block on PAGE, reading `checkpoint` instead of the file that the block names."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    (block,) = [b for b in blocks if "def act(" in b]
     code, replaced = re.subn(r'h5py\.File\(".*?"\)', f'h5py.File("{checkpoint}")', block)
     assert replaced == 1
     names = {}
@@ -27,9 +28,9 @@ def numpy_policy(checkpoint):
 
 
 def check(task, options, matches):
-    with tempfile.TemporaryDirectory() as folder:
-        run = pathlib.Path(folder) / task / "run"
-        subprocess.run([BIN / "drl_train", "--task", task, "--num_envs", "32", "--max_iterations", "4", "--runs_dir", folder,
+    with tempfile.TemporaryDirectory() as directory:
+        run = pathlib.Path(directory) / task / "run"
+        subprocess.run([BIN / "drl_train", "--task", task, "--num_envs", "32", "--max_iterations", "4", "--runs_dir", directory,
                         "--run_name", "run", "--quiet", *options], check=True)
         subprocess.run([BIN / "drl_eval", "--run", run, "--episodes", "4", "--record", run / "episodes.h5"], check=True)
         act = numpy_policy(run / "checkpoints" / "iter_000004.h5")

@@ -1,5 +1,5 @@
-// Every task of ours. A new one is a header like cartpole_v1.hpp and its #include here: --task, --help, presets and
-// tests all follow from it.
+// Includes all built-in tasks. To add one, write a header like cartpole_v1.hpp and include it here: --task, --help,
+// presets and tests then find it.
 #pragma once
 
 #include "tasks/acrobot_v1.hpp"
