@@ -29,16 +29,16 @@ struct Fp32PeakOptions {
 };
 
 void run(const Fp32PeakOptions& options) {
-  constexpr int64_t kLanes = 16;       // fills registers of every instruction set
-  constexpr int64_t kRounds = 100000;  // take at least 0.1 ms
+  constexpr int64_t kLanes = 16;      // fills registers of every instruction set
+  constexpr int64_t kSteps = 100000;  // take at least 0.1 ms
   const std::unique_ptr<Queue> queue = make_host_queue(isa_of(options.isa));
   Array<float> out(*queue, kLanes);
   double best = 0;
   const double end = now() + options.seconds;
   while (now() < end) {
     const double start = now();
-    for_each(*queue, kLanes, MultiplyAdds{0.999f, 0.001f, kRounds, out.data()});
-    best = std::max(best, static_cast<double>(kLanes * kRounds * MultiplyAdds::kSums) / (now() - start));
+    for_each(*queue, kLanes, MultiplyAdds{0.999f, 0.001f, kSteps, out.data()});
+    best = std::max(best, static_cast<double>(kLanes * kSteps * MultiplyAdds::kSums) / (now() - start));
   }
   std::printf("%.1f G multiply-adds/s, %s\n", best / 1e9, std::string(name_of(queue->isa())).c_str());
 }

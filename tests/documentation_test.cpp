@@ -1,5 +1,5 @@
-// Tests that README.md and docs/ keep to their form, that their links lead somewhere, and that every heading which a
-// comment or a message names exists.
+// Tests the layout of README.md and docs/, that their links lead somewhere, and that every heading that a comment or a
+// message mentions exists.
 
 #include <gtest/gtest.h>
 
@@ -82,7 +82,7 @@ std::string joined(const std::string& text) {
   return std::regex_replace(result, escaped, "\"");
 }
 
-// What developers and users read besides the pages: path and text of each file.
+// The other files that developers and users read: path and text of each.
 const std::map<std::string, std::string>& sources() {
   static const std::map<std::string, std::string> all = [] {
     std::map<std::string, std::string> result;
@@ -131,7 +131,7 @@ TEST(Documentation, LinksLeadSomewhere) {
   EXPECT_GT(count, 20);
 }
 
-TEST(Documentation, HeadingsThatSourcesNameExist) {
+TEST(Documentation, SourcesMentionOnlyExistingHeadings) {
   static const std::regex page(R"re((README\.md|docs/[A-Za-z_]+\.md)(?:, "([^"]+)")?)re");
   static const std::regex heading_without_page(R"re((README|DESIGN)(?:'s)?,? ?(?:section )?"[A-Z])re");
   int count = 0;
@@ -149,8 +149,8 @@ TEST(Documentation, HeadingsThatSourcesNameExist) {
   EXPECT_GT(count, 2);
 }
 
-// docs/cluster.md quotes messages in its table of problems. Dots in a quotation stand for what differs.
-TEST(Documentation, QuotedMessagesAreThoseOfThePrograms) {
+// docs/cluster.md quotes messages in its table of problems. "..." in a quotation stands for text that varies.
+TEST(Documentation, QuotedMessagesOccurInTheSources) {
   std::vector<std::string> quotations;
   bool in_section = false;
   for (const std::string& line : prose(kRoot / "docs/cluster.md")) {
@@ -164,11 +164,11 @@ TEST(Documentation, QuotedMessagesAreThoseOfThePrograms) {
   for (const std::string& quotation : quotations) {
     for (std::sregex_token_iterator part(quotation.begin(), quotation.end(), dots, -1), end; part != end; ++part) {
       const std::string words = *part;
-      const bool is_said =
+      const bool is_in_sources =
           words.empty() || std::ranges::any_of(sources(), [&](const auto& source) {
             return !source.first.starts_with("tests/") && source.second.find(words) != std::string::npos;
           });
-      EXPECT_TRUE(is_said) << "no program prints: " << words;
+      EXPECT_TRUE(is_in_sources) << "no program prints: " << words;
     }
   }
 }

@@ -112,8 +112,7 @@ TEST(Structure, OnlyOneHeaderContainsNamesOfTheDeviceRuntime) {
                       {"gpu/runtime.hpp"}));
 }
 
-// Only an algorithm's directory, the table of algorithms, and the list of losses that networks may compute depend on
-// it.
+// Only GRPO's directory, the table of algorithms, and the list of losses that networks compute mention GRPO.
 TEST(Structure, AnAlgorithmIsNamedOnlyInItsDirectoryAndTheTable) {
   expect_none(matches("[Gg]rpo|GRPO", {"algorithms/grpo/", "algorithms/make_algorithm.cpp", "nets/batch.hpp"}));
 }
@@ -123,7 +122,7 @@ TEST(Structure, LauncherVariablesAreReadOnlyInLaunchPlacementAndComm) {
 }
 
 // Ranks that see only one GPU each cannot map the others' memory (CUDA IPC), so no text may suggest --gpus-per-task.
-TEST(Structure, NoTextSuggestsToBindGpusToTasks) {
+TEST(Structure, NoTextSuggestsBindingGpusToTasks) {
   const fs::path top = kSource.parent_path();
   const std::regex regex(R"(--gpus-per-task[= ]*[0-9$"{])");
   int files = 0;
@@ -145,7 +144,7 @@ TEST(Structure, NoTextSuggestsToBindGpusToTasks) {
 }
 
 // All random numbers come from include/drl/philox.hpp, and are pure functions of their key.
-TEST(Structure, NoOtherGenerator) {
+TEST(Structure, AllRandomNumbersComeFromPhilox) {
   expect_none(
       matches(R"((torch|at)::(rand|normal|multinomial|bernoulli|dropout|poisson)\w*|manual_seed|::Generator\b)", {}));
   expect_none(matches(R"((\.|->)(normal|uniform|random|bernoulli|exponential|cauchy|geometric|dropout)_\()", {}));

@@ -1,6 +1,6 @@
 // The physics that all robots in lanes share: the data that their functions exchange (physics_work.hpp), the solver
-// (physics_solver.hpp), the quantities that tasks read (physics_see.hpp) and, in this file, forces and steps. A header
-// that drl_robot writes adds the functions of one model:
+// (physics_solver.hpp), the quantities that tasks read (physics_derive.hpp) and, in this file, forces and steps. A
+// header that drl_robot writes adds the functions of one model:
 //
 //   using P = drl::physics::half_cheetah_robot::Physics<F>;
 //   P::State state;                            qpos, qvel, warm_start, time: all that the next step depends on
@@ -14,7 +14,7 @@
 // lane's inputs.
 #pragma once
 
-#include "drl/physics_see.hpp"
+#include "drl/physics_derive.hpp"
 #include "drl/physics_solver.hpp"
 
 namespace drl {

@@ -101,7 +101,7 @@ class Draws {
  public:
   DRL_HD Draws(uint64_t seed, uint64_t env, uint64_t step, Purpose purpose = Purpose::reset)
       : seed_(seed), env_(env), step_(step), purpose_(purpose) {}
-  // The same stream, from its start, in another number type.
+  // Converts the stream to another number type and starts it from its beginning.
   template <class G>
   DRL_HD explicit Draws(const Draws<G>& other) : Draws(other.seed_, other.env_, other.step_, other.purpose_) {}
 

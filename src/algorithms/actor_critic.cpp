@@ -119,7 +119,7 @@ void initialize_net(const ActorCritic& nets, NetId id, double output_gain, bool 
 void initialize_parameters(const ActorCritic& nets, const PolicyOptions& options, uint64_t seed,
                            std::span<float> params) {
   DRL_CHECK(static_cast<int64_t>(params.size()) == nets.layout.size(),
-            "the parameter buffer has the size of another network");
+            "the size of the parameter buffer does not match the networks");
   const bool orthogonal = options.init == "orthogonal";
   initialize_net(nets, nets.actor, 0.01, orthogonal, seed, params);
   if (nets.critic >= 0) initialize_net(nets, nets.critic, 1, orthogonal, seed, params);

@@ -24,12 +24,14 @@ struct ActorCritic {
   int64_t std_offset() const { return std < 0 ? 0 : layout.slices()[static_cast<size_t>(std)].offset; }
 };
 
+// Returns the networks and the layout of the parameters for a task.
 ActorCritic actor_critic(const TaskSpec& task, const PolicyOptions& options, bool has_critic = true);
 
-// Fills `params` [layout.size()], in host memory. The values depend on the options and the seed alone.
+// Fills `params` [layout.size()], which is in host memory. For given networks, the values depend only on the options
+// and the seed.
 //   "uniform": weights and biases are uniform in +-1/sqrt(inputs), as in rsl_rl and torch.nn.Linear.
 //   "orthogonal": orthogonal weights with gain sqrt(2) in hidden layers, 0.01 in the policy's output layer and 1 in the
-//   value's; biases are 0 (Huang et al., "The 37 Implementation Details of PPO", 2022).
+//   value network's; biases are 0 (Huang et al., "The 37 Implementation Details of PPO", 2022).
 // Layer norm starts with weight 1 and bias 0.
 void initialize_parameters(const ActorCritic& nets, const PolicyOptions& options, uint64_t seed,
                            std::span<float> params);
@@ -40,8 +42,8 @@ struct Normalizers {
   NormalizerView critic() const { return critic_obs.mean ? critic_obs : obs; }
 };
 
-// The action distribution of a task: Gaussian for continuous actions, categorical for discrete ones. `params` are in
-// the queue's memory, stay the caller's and must outlive this object.
+// The action distribution of a task: Gaussian for continuous actions, categorical for discrete ones. `params` are
+// the networks' parameters in the queue's memory. The caller owns them, and they must outlive this object.
 class ActionDistribution {
  public:
   ActionDistribution(Queue& queue, const ActorCritic& nets, const ActionSpace& space, const float* params);

@@ -29,8 +29,8 @@ struct PolicyView {
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
-  // Runs iteration number `iteration` (from 0) on all ranks together. `extra_sums` are numbers of the training loop:
-  // they are summed over the ranks in the iteration's only float64 all-reduce and returned in place.
+  // Runs iteration number `iteration` (from 0) on all ranks together. `extra_sums` are numbers that the training loop
+  // wants summed over the ranks. The iteration's only float64 all-reduce sums them, and the sums replace them.
   virtual void iterate(int64_t iteration, Communicator& comm, std::span<double> extra_sums) = 0;
   virtual const IterationStats& stats() const = 0;
   // Returns the algorithm's metrics of the last iteration, reduced over all ranks. The metrics and their order never
@@ -44,9 +44,9 @@ class Algorithm {
   virtual PolicyView policy() = 0;
   // Sets the learning rate from now on, overriding the one in the state.
   virtual void set_learning_rate(double learning_rate) = 0;
-  // Fingerprints of the replicated state in the queue's memory, computed before the last iteration's update.
-  // fingerprints() has one per rank, exchanged in the iteration's float64 all-reduce. field_fingerprints() has this
-  // rank's fingerprint of each such field of visit_state.
+  // Return fingerprints of the replicated state in the queue's memory, computed before the last iteration's update.
+  // fingerprints() returns one per rank, exchanged in the iteration's float64 all-reduce. field_fingerprints() returns
+  // this rank's fingerprint of each field of that state, in the order of visit_state().
   virtual std::span<const double> fingerprints() const = 0;
   virtual std::vector<uint64_t> field_fingerprints() const = 0;
 };

@@ -1,4 +1,4 @@
-// How a rollout is divided into mini-batches.
+// The division of a rollout into mini-batches.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace drl {
 
 // The environments of all ranks, [0, num_envs * world_size), are divided by global index into `shards` equal shards;
 // each rank owns shards / world_size of them. The samples of each shard are permuted, and mini-batch m consists of
-// slice m of every shard's permutation. The mini-batches therefore depend on the number of shards, not on that of
-// ranks.
+// slice m of every shard's permutation. The mini-batches therefore depend on the number of shards, but not on the
+// number of ranks.
 struct BatchPlan {
   int64_t num_envs = 0;   // of this rank
   int64_t num_steps = 0;  // of a rollout, per environment
@@ -28,8 +28,8 @@ struct BatchPlan {
   DRL_HD int64_t rows_per_shard() const { return samples_per_shard() / num_mini_batches; }  // in one mini-batch
   int64_t rows() const { return rows_per_shard() * local_shards(); }  // of this rank in one mini-batch
   // Throws UsageError unless the environments divide evenly into shards and mini-batches; the message suggests the
-  // nearest valid numbers of environments. `section` is the section of the algorithm's options, and `steps` names what
-  // determines the number of steps, for the message.
+  // nearest valid numbers of environments. For the message, `section` is the section of the algorithm's options, and
+  // `steps` is the option or property that determines the number of steps.
   void check(std::string_view section, const std::string& steps) const;
 
   // Converts samples of a shard (step * envs_per_shard() + environment) to indices into the rollout [T * num_envs].

@@ -13,7 +13,8 @@ namespace drl {
 
 class Collector {
  public:
-  // The caller keeps ownership of the arguments. `first_env` is the global index of environment 0.
+  // The caller owns the referenced objects, which must outlive the Collector (`spec` need not). `first_env` is the
+  // global index of environment 0. `params` are the parameters in the queue's memory.
   Collector(Nets& nets, const ActorCritic& spec, VecEnv& envs, Rollout& rollout, uint64_t seed, int64_t first_env,
             ActionChoice choice, const float* params);
 

@@ -80,7 +80,7 @@ OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shap
 }
 
 void OnPolicy::iterate(int64_t iteration, Communicator& comm, std::span<double> extra_sums) {
-  if (at_.size == 0) prepare(extra_sums.size(), comm);
+  if (offsets_.size == 0) prepare(extra_sums.size(), comm);
   prepare_iteration(iteration);
   set_inputs(iteration, extra_sums);
   began_->record();
@@ -110,15 +110,15 @@ void OnPolicy::iterate(int64_t iteration, Communicator& comm, std::span<double> 
 
 void OnPolicy::prepare(size_t extra_sums, Communicator& comm) {
   fingerprints_ = std::make_unique<Fingerprints>(queue_, list_state([this](StateVisitor& v) { visit_state(v); }));
-  at_.rollout = extra_sums;
-  at_.episodes = at_.rollout + shape_.rollout_sums;
-  at_.obs = at_.episodes + episode_columns(envs_.spec());
-  at_.critic_obs = at_.obs + obs_normalizer_.moments_size();
-  at_.fingerprints = at_.critic_obs + critic_normalizer_.moments_size();
-  at_.not_finite = at_.fingerprints + static_cast<size_t>(comm.size());
-  at_.size = at_.not_finite + static_cast<size_t>(comm.size());
-  reduced_ = Array<double>(queue_, at_.size);
-  host_reduced_ = Array<double>(queue_, at_.size, Memory::host);
+  offsets_.rollout = extra_sums;
+  offsets_.episodes = offsets_.rollout + shape_.rollout_sums;
+  offsets_.obs = offsets_.episodes + episode_columns(envs_.spec());
+  offsets_.critic_obs = offsets_.obs + obs_normalizer_.moments_size();
+  offsets_.fingerprints = offsets_.critic_obs + critic_normalizer_.moments_size();
+  offsets_.not_finite = offsets_.fingerprints + static_cast<size_t>(comm.size());
+  offsets_.size = offsets_.not_finite + static_cast<size_t>(comm.size());
+  reduced_ = Array<double>(queue_, offsets_.size);
+  host_reduced_ = Array<double>(queue_, offsets_.size, Memory::host);
 }
 
 // Sets the values that change from one iteration to the next. Recorded graphs read them from the queue's memory.
@@ -136,25 +136,27 @@ void OnPolicy::enqueue_collection() {
   const int64_t* step = &numbers_.data()->lifetime_step;
   enqueue_before_rollout(step);
   collector_.collect(params(), normalizers().obs, step);
-  // Must be part of the collection: the host may compute these sums, and the work after the collection is recorded.
-  envs_.take_episode_sums(queue_, reduced_.data() + at_.episodes, scratch_.data());
+  // This must be part of the collection: the host may compute these sums, and the work after the collection is
+  // recorded.
+  envs_.take_episode_sums(queue_, reduced_.data() + offsets_.episodes, scratch_.data());
 }
 
 // Enqueues the iteration's float64 all-reduce and the start of the update.
 void OnPolicy::enqueue_reduction(Communicator& comm) {
   const RolloutView& r = rollout_.view();
-  double *all = reduced_.data(), *slots = all + at_.not_finite;
-  enqueue_rollout_sums(all + at_.rollout);
-  obs_normalizer_.moments(r.obs, r.samples(), all + at_.obs, scratch_.data());
-  critic_normalizer_.moments(r.critic_obs, r.samples(), all + at_.critic_obs, scratch_.data());
-  fingerprints_->enqueue(all + at_.fingerprints + comm.rank());
-  for_each(queue_, 1, CheckFinite{all + at_.rollout, slots, slots + comm.rank()});
-  comm.all_reduce_sum(std::span<double>(all, at_.size), {queue_.native()});
-  enqueue_before_update({numbers_.data(), inputs_.data(), plan_.num_steps}, all + at_.rollout);
+  double *all = reduced_.data(), *slots = all + offsets_.not_finite;
+  enqueue_rollout_sums(all + offsets_.rollout);
+  obs_normalizer_.moments(r.obs, r.samples(), all + offsets_.obs, scratch_.data());
+  critic_normalizer_.moments(r.critic_obs, r.samples(), all + offsets_.critic_obs, scratch_.data());
+  fingerprints_->enqueue(all + offsets_.fingerprints + comm.rank());
+  for_each(queue_, 1, CheckFinite{all + offsets_.rollout, slots, slots + comm.rank()});
+  comm.all_reduce_sum(std::span<double>(all, offsets_.size), {queue_.native()});
+  enqueue_before_update({numbers_.data(), inputs_.data(), plan_.num_steps}, all + offsets_.rollout);
 }
 
-// Enqueues this rank's gradient and loss sums over a mini-batch. A networks' backend may do this as a whole
-// (Nets::gradient); otherwise tiles pass through forward, loss and backward.
+// Enqueues the computation of this rank's gradient and loss sums over a mini-batch. The backend of the networks may
+// compute them as a whole (Nets::gradient). Otherwise the mini-batch is processed tile by tile: forward, loss,
+// backward.
 void OnPolicy::enqueue_gradient() {
   const RolloutView& r = rollout_.view();
   const int64_t count = plan_.rows();
@@ -184,7 +186,7 @@ void OnPolicy::enqueue_gradient() {
 void OnPolicy::enqueue_mini_batch(Communicator& comm) {
   UpdateNumbers* numbers = numbers_.data();
   float *gradient = gradient_.data(), *tail = gradient + count_;
-  enqueue_before_mini_batch(numbers, reduced_.data() + at_.rollout);
+  enqueue_before_mini_batch(numbers, reduced_.data() + offsets_.rollout);
   for_each(queue_, plan_.rows(), MiniBatchRows{{plan_, seed_}, numbers, rows_.data()});
   queue_.clear(gradient, gradient_.size());
   enqueue_gradient();
@@ -207,7 +209,7 @@ void OnPolicy::enqueue_mini_batch(Communicator& comm) {
   nets_.refresh(params());
 }
 
-// Enqueues the copies of the numbers that the host reports.
+// Enqueues copies of the metrics and statistics to the host.
 void OnPolicy::enqueue_outputs() {
   enqueue_after_update();
   queue_.copy(host_numbers_.data(), numbers_.data(), 1);
@@ -215,7 +217,7 @@ void OnPolicy::enqueue_outputs() {
   queue_.copy(host_std_.data(), collector_.distribution().std().data(), host_std_.size());
 }
 
-// Enqueues the work. From the second iteration on, a GPU records it once and then launches the recording.
+// Enqueues the work. A GPU records the work in the second iteration, and launches the recording from then on.
 void OnPolicy::run(Recorded& recorded, Communicator& comm, const std::function<void()>& enqueue) {
   if (graphs_ && warm_ && !recorded.recording) record(recorded, comm, enqueue);
   if (!recorded.recording) return enqueue();
@@ -250,7 +252,7 @@ void OnPolicy::record(Recorded& recorded, Communicator& comm, const std::functio
 // Throws the same error on all ranks if the sums of one of them were not finite.
 void OnPolicy::require_finite(std::span<const double> reduced, int world_size) const {
   for (int rank = 0; rank < world_size; ++rank)
-    if (reduced[at_.not_finite + static_cast<size_t>(rank)] > 0)
+    if (reduced[offsets_.not_finite + static_cast<size_t>(rank)] > 0)
       throw SharedError("the rollout of rank " + std::to_string(rank) +
                         " is not finite (an observation, reward or value is NaN or infinite): lower " + shape_.remedy +
                         ", or check the task; the last checkpoint was saved before this happened");
@@ -264,12 +266,12 @@ void OnPolicy::read_outputs(Communicator& comm, std::span<double> extra_sums) {
                       "; the last checkpoint was saved before this happened");
   std::copy_n(all.begin(), extra_sums.size(), extra_sums.begin());
   // The normaliser is frozen from the first step of the collection to the last mini-batch, so it is updated here.
-  obs_normalizer_.merge(all.subspan(at_.obs, obs_normalizer_.moments_size()));
-  critic_normalizer_.merge(all.subspan(at_.critic_obs, critic_normalizer_.moments_size()));
+  obs_normalizer_.merge(all.subspan(offsets_.obs, obs_normalizer_.moments_size()));
+  critic_normalizer_.merge(all.subspan(offsets_.critic_obs, critic_normalizer_.moments_size()));
 
-  std::copy_n(all.begin() + static_cast<ptrdiff_t>(at_.rollout), rollout_sums_.size(), rollout_sums_.begin());
+  std::copy_n(all.begin() + static_cast<ptrdiff_t>(offsets_.rollout), rollout_sums_.size(), rollout_sums_.begin());
   end_iteration();
-  stats_.episodes = read_episodes(&all[at_.episodes], envs_.spec());
+  stats_.episodes = read_episodes(&all[offsets_.episodes], envs_.spec());
   envs_.iteration_ended(queue_, host_inputs_[0].iteration, stats_.episodes, stats_.curriculum);
 }
 
@@ -283,7 +285,7 @@ double OnPolicy::action_std() const {
   return sum / static_cast<double>(host_std_.size());
 }
 
-// Visits the slices only, without the padding between them.
+// Lists the slices of the layout as the field's parts, without the padding between them.
 void OnPolicy::visit_parameters(StateVisitor& visitor, const std::string& name, float* numbers) {
   StateField field{name, DType::f32, {spec_.layout.count()}, nullptr, Sharding::replicated, &queue_};
   for (const ParamSlice& slice : spec_.layout.slices()) field.parts.push_back({numbers + slice.offset, slice.count()});

@@ -2,12 +2,12 @@
 //   1. collects a rollout,
 //   2. sums the rollout's statistics over all ranks, in one float64 all-reduce,
 //   3. takes one Adam step for each mini-batch of each epoch, with one float32 all-reduce of the gradient each,
-//   4. copies the numbers to report to the host.
+//   4. copies the metrics and statistics to the host.
 // Each epoch permutes the samples anew. The adaptive learning rate follows the KL divergence as in rsl_rl, except that
 // it does not change on an iteration's first mini-batch, where the true KL is 0.
 //
 // All work is enqueued on a Queue. A GPU records it once as a few graphs and then launches those; a collection in which
-// the host steps the environments is not recorded. The host waits once per iteration, for the numbers to report.
+// the host steps the environments is not recorded. The host waits once per iteration, for these copies.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@
 
 namespace drl {
 
-// The parts of a learner. The caller keeps ownership of the references; `nets` must have the layout of `spec`. With
-// `graphs` false a GPU's kernels are launched one at a time.
+// The parts of a learner. The caller owns the referenced objects, and `queue`, `nets` and `envs` must outlive the
+// learner. `nets` must have the layout of `spec`. If `graphs` is false, a GPU's kernels are launched one at a time.
 struct LearnerParts {
   Queue& queue;
   const PolicyOptions& policy;
@@ -60,7 +60,8 @@ class OnPolicy : public Algorithm {
   const IterationStats& stats() const final { return stats_; }
   int64_t env_steps_per_iteration() const final { return rollout_.view().samples(); }
   std::span<const double> fingerprints() const final {
-    return std::span<const double>(host_reduced_).subspan(at_.fingerprints, at_.not_finite - at_.fingerprints);
+    return std::span<const double>(host_reduced_)
+        .subspan(offsets_.fingerprints, offsets_.not_finite - offsets_.fingerprints);
   }
   std::vector<uint64_t> field_fingerprints() const final { return fingerprints_->by_field(); }
   // Visits the state that is replicated on all ranks. Algorithms whose environments persist across iterations override
@@ -76,8 +77,9 @@ class OnPolicy : public Algorithm {
   const RolloutView& rollout() const { return rollout_.view(); }
 
  protected:
-  // Sizes that depend on the algorithm: its sums over a rollout, which are reduced over the ranks, and the columns of
-  // its loss. `remedy` names the options to lower when numbers are not finite, for the error message.
+  // Sizes that depend on the algorithm: the number of its sums over a rollout, which are reduced over the ranks, and
+  // the number of columns of its loss. Error messages about numbers that are not finite suggest lowering the options
+  // that `remedy` names.
   struct Shape {
     size_t rollout_sums;
     int loss_columns;
@@ -86,14 +88,17 @@ class OnPolicy : public Algorithm {
   // Throws UsageError if the options contradict each other.
   OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shape shape);
 
-  // Hooks of an iteration, in order.
-  // Called before any of the iteration's work is enqueued. Its own work is never recorded in a graph.
+  // The hooks of an iteration, in the order in which they are called. With graphs, the enqueue functions are no longer
+  // called once their work is recorded.
+
+  // Called before any of the iteration's work is enqueued. Work that it enqueues is never recorded in a graph.
   virtual void prepare_iteration(int64_t /*iteration*/) {}
   // Enqueues work before the rollout's first step.
   virtual void enqueue_before_rollout(const int64_t* /*lifetime_step*/) {}
-  // Enqueues the computation of advantages from the finished rollout, and of this rank's sums [rollout_sums] to `out`.
+  // Enqueues the computation of advantages from the finished rollout. Also enqueues writing this rank's sums to out
+  // [rollout_sums].
   virtual void enqueue_rollout_sums(double* out) = 0;
-  // Enqueues `reset`, and work before the first mini-batch. `sums` are the rollout sums over all ranks.
+  // Enqueues `reset`, and any work before the first mini-batch. `sums` are the rollout sums over all ranks.
   virtual void enqueue_before_update(const ResetUpdateNumbers& reset, const double* /*sums*/) {
     for_each(queue_, 1, reset);
   }
@@ -104,8 +109,8 @@ class OnPolicy : public Algorithm {
   // Called on the host after the iteration, when rollout_sums() are available, to prepare the next one.
   virtual void end_iteration() {}
 
-  // Sets the loss. Every constructor of a derived class must call this once. `loss` is a function of rows for add_rows
-  // and has a member LossTile `tile`, which is set for each tile of a mini-batch.
+  // Sets the loss. Every constructor of a derived class must call this once. `loss` is a function of rows
+  // (device/reduce.hpp) with a member `LossTile tile`, which is set for each tile of a mini-batch.
   template <class Loss>
   void set_loss(LossId id, const Loss& loss) {
     const auto kept = std::make_shared<const Loss>(loss);
@@ -141,7 +146,7 @@ class OnPolicy : public Algorithm {
   float* params() { return state_.data(); }
   double* scratch() { return scratch_.data(); }  // scratch memory for sums over a rollout
   int64_t count() const { return count_; }       // floats in the parameter buffer
-  // Number of samples that pass through the networks at once, and the buffers between networks and loss.
+  // Return the number of samples that pass through the networks at once, and the buffers between networks and loss.
   int64_t tile_rows() const { return std::min(nets_.tile(), plan_.rows()); }
   const LossTile& tile() const { return tile_; }
 
@@ -200,7 +205,7 @@ class OnPolicy : public Algorithm {
   Array<float> host_params_, host_std_;
 
   // These are created by the first iteration, which knows the number of extra sums.
-  ReduceLayout at_;
+  ReduceLayout offsets_;
   std::unique_ptr<Fingerprints> fingerprints_;
   Array<double> reduced_, host_reduced_;
   bool warm_ = false;  // the first iteration is never recorded: libraries load their kernels in it

@@ -1,4 +1,5 @@
-// Options of on-policy algorithms and of their networks. Names and defaults follow rsl_rl where it has the option.
+// Options of on-policy algorithms and of their networks. Names follow rsl_rl where it has the option, and so do most
+// defaults.
 #pragma once
 
 #include <string>
@@ -29,7 +30,7 @@ struct UpdateOptions {
   void describe(OptionVisitor& v) {
     v("learning_rate", learning_rate, "initial learning rate (Adam's step size)", above(0) && at_most(1));
     v("schedule", schedule,
-      "change of the learning rate: adaptive keeps the KL divergence near desired_kl, linear decreases it to 0",
+      "schedule of the learning rate: adaptive keeps the KL divergence near desired_kl, linear decreases the rate to 0",
       one_of({"adaptive", "fixed", "linear"}));
     v("desired_kl", desired_kl,
       "target KL divergence of the adaptive schedule: the learning rate falls above twice this value and rises below "
@@ -48,7 +49,7 @@ struct UpdateOptions {
       one_of({"separate", "joint"}));
     v("adam_eps", adam_eps, "Adam's epsilon, added to the denominator of its step", above(0));
     v("obs_normalization", obs_normalization,
-      "normalise observations by their running mean and standard deviation on all ranks");
+      "normalise observations by their running mean and standard deviation over all ranks");
     v("obs_normalization_eps", obs_normalization_eps,
       "constant added to that standard deviation; keeps nearly constant observations small", above(0),
       added_later("1e-4", "obs_normalization"));

@@ -5,8 +5,8 @@
 namespace drl {
 namespace {
 
-// Returns how many episodes of an environment can be truncated in a rollout. If only the step limit truncates, the next
-// truncation comes at least that many steps later.
+// Returns the largest possible number of truncations of an environment in a rollout. Tasks with a finite horizon have
+// none. If only the step limit truncates, two truncations are at least that many steps apart.
 int64_t truncations(const TaskSpec& task, int64_t num_steps) {
   if (task.finite_horizon) return 0;
   const bool by_limit_only = task.step_limit > 0 && !task.truncates;

@@ -22,7 +22,7 @@ struct UpdateNumbers {
   double learning_rate;
   int64_t iteration;
   int32_t mini_batch;           // number of mini-batches finished in this iteration
-  int32_t gradient_not_finite;  // 1: no parameter changes any more in this iteration
+  int32_t gradient_not_finite;  // 1: the parameters no longer change in this iteration
   AdamScale adam;
   double squared_norms[2];       // squared gradient norms of actor and critic
   float clip[2];                 // factors that clip the gradients of actor and critic
@@ -71,7 +71,7 @@ struct MiniBatches {
   struct ShardRows {
     Permutation permutation;
     int64_t first, first_env;  // first sample of the mini-batch, first environment of the shard
-    // Returns samples i, i + 1, ... of F's lanes.
+    // Returns samples i, i + 1, ..., one per lane of F, as indices into the rollout.
     template <class F>
     DRL_HD Int<F> rows(const BatchPlan& plan, int64_t i) const {
       const Bits<F> samples = permutation(Bits<F>(static_cast<uint32_t>(first + i)) + lane_numbers<Bits<F>>());
@@ -125,7 +125,8 @@ struct MiniBatchRows {
   }
 };
 
-// Writes a mini-batch's sums to the tail, and to the gradient of the distribution's parameters.
+// Writes a mini-batch's sums: the loss's columns to the tail, and the others to the gradient of the distribution's
+// parameters.
 struct StoreLoss {
   int columns;  // number of the loss's columns
   float *tail, *d_free;
@@ -154,7 +155,7 @@ struct GradientSquares {
   }
 };
 
-// Computes what an Adam step needs beside the gradient: the learning rate, the clipping factors and the bias
+// Computes the inputs of an Adam step other than the gradient: the learning rate, the clipping factors and the bias
 // corrections. Also adds the mini-batch's sums to those of the iteration.
 struct PrepareAdamStep {
   UpdateNumbers* numbers;

@@ -24,11 +24,10 @@ constexpr const char* kUsage =
     "drl_check_task: checks a task's contract, and measures its behaviour under random actions.\n\n"
     "  drl_check_task --task_library build/libmy_tasks.so --task MyTask\n"
     "  drl_check_task --task Cartpole --steps 10000\n\n"
-    "The contract: values are finite. The same actions give bit-identical trajectories in two runs, on all "
-    "instruction\n"
-    "sets, in two batches, for one environment alone, and on a GPU if there is one. The reward is the sum of its "
-    "terms.\n"
-    "Steps in double, from the same values, show the effect of rounding.\n"
+    "The contract: all values are finite; the reward is the sum of its terms; and the same actions give\n"
+    "bit-identical trajectories in two runs, on all instruction sets, in one batch and in two, for one\n"
+    "environment alone, and on a GPU if there is one. To show the effect of rounding, drl_check_task also\n"
+    "computes each step in double precision.\n"
     "Exit codes: 0 the task fulfils the contract, 1 it does not, 2 wrong usage.\n\n";
 
 struct CheckOptions {
@@ -46,7 +45,7 @@ struct CheckOptions {
     v("num_envs", num_envs, "number of environments", between(3, 1 << 20));
     v("steps", steps, "steps per environment", at_least(1));
     v("seconds", seconds, "duration of each speed measurement, 0 = none", unit("s"), at_least(0));
-    v("seed", seed, "seed of the resets", at_least(0));
+    v("seed", seed, "seed of the environments' random numbers; the actions do not depend on it", at_least(0));
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
   }
@@ -65,10 +64,10 @@ std::unique_ptr<Queue> gpu_queue() { return nullptr; }
 
 // Returns why no GPU is compared; "" if one is.
 std::string why_gpu_is_skipped(const TaskRecord& record) {
-  if (record.simulator) return "the host steps this task";
+  if (record.simulator) return "its simulator runs on the CPU only";
   if (*record.gpu && gpu_queue()) return "";
-  return std::string(*record.gpu ? "there is none" : "the task has no code for GPUs") +
-         "; one environment alone runs the GPU's code on a CPU";
+  return std::string(*record.gpu ? "no GPU was found" : "the task has no code for GPUs") +
+         "; one environment alone runs the code that a GPU would run";
 }
 
 void print_ranges(const std::vector<ValueRange>& ranges, bool with_ends) {

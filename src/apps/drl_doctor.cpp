@@ -50,10 +50,12 @@ struct DoctorOptions {
   std::vector<std::string> task_library;
   double timeout = 60;
   bool help = false, version = false;
-  std::string usage_error;  // message of the usage error in them, "" if there is none
+  std::string usage_error;  // the message if the options are wrong, else ""
 
   void describe(OptionVisitor& v) {
-    v("ranks", ranks, "total number of ranks to start, on this machine or on a Slurm job's nodes; 1 = one per task",
+    v("ranks", ranks,
+      "number of ranks to start, on this machine or on a Slurm job's nodes; 0 = one per GPU or core of a Slurm step, "
+      "1 = no more than the launcher started",
       at_least(0));
     v("threads", threads, "threads per rank; 0 = as many as the job allocates (-c), else 1", at_least(0));
     v("device", device, "auto, cpu or cuda:N, as for drl_train");

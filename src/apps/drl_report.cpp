@@ -39,7 +39,7 @@ constexpr char kUsage[] =
     "read are named on the page and in the terminal, and left out.\n\n"
     "Exit codes: 0 page written; 1 page not written; 2 wrong usage, or no run could be read.\n\n";
 
-constexpr double kFirstProgress = 2, kProgressInterval = 1;  // seconds until and between progress messages
+constexpr double kFirstProgress = 2, kProgressInterval = 1;  // seconds until the first message, and between two
 constexpr char kFirstLine[] = "<!DOCTYPE html>";
 
 struct ReportOptions {

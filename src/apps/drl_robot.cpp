@@ -24,8 +24,8 @@ constexpr const char* kUsage =
     "copies side by side.\n\n"
     "  drl_robot half_cheetah.xml --output half_cheetah.hpp\n"
     "  drl_robot half_cheetah.xml --explain\n\n"
-    "The header computes the same numbers as MuJoCo. If the model uses features that drl_robot does not\n"
-    "support, drl_robot lists them and writes nothing. With --if_possible it writes a header that contains\n"
+    "The header computes what MuJoCo computes, up to rounding. If the model uses features that drl_robot\n"
+    "does not support, drl_robot lists them and writes nothing. With --if_possible it writes a header that contains\n"
     "the reason, and libmujoco simulates the robot.\n"
     "Exit codes: 0 done, 1 the header could not be written, 2 the model cannot be compiled, or wrong usage.\n\n";
 
@@ -38,7 +38,7 @@ struct RobotOptions {
     v("explain", explain, "print what is compiled, and the cost of a step");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));
-    v("version", version, "version and git hash");
+    v("version", version, "print version and git hash");
   }
 };
 
@@ -89,8 +89,8 @@ void explain(const RobotModel& model, const Program& program) {
   if (const size_t frictions = frictional_dofs(model).size(); frictions > 0)
     std::printf("%zu degrees of freedom with dry friction\n", frictions);
   if (!model.parameters.empty() || !model.sensors.empty())
-    std::printf("%zu sensors; %zu frictions or centres of mass that environments may change\n", model.sensors.size(),
-                model.parameters.size());
+    std::printf("%zu sensors; %zu friction coefficients or centres of mass that environments may change\n",
+                model.sensors.size(), model.parameters.size());
   std::printf("\n");
   std::printf("%-16s %10s %10s   (a multiply-add counts as one operation)\n", "function", "operations", "sin, cos");
   for (const Function& function : program.functions()) {

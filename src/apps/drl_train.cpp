@@ -49,7 +49,7 @@ constexpr const char* kUsage =
     "A value comes from the command line, else from the --config file, else from the task's preset,\n"
     "else from the default.\n"
     "In option names, - and _ are interchangeable.\n"
-    "Exit codes: 0 done; 1 failure; 2 wrong usage; 75 saved, resume it; 130 SIGINT; 143 SIGTERM.\n";
+    "Exit codes: 0 done; 1 failure; 2 wrong usage; 75 saved, can be resumed; 130 SIGINT; 143 SIGTERM.\n";
 
 // Handles --help, --version, --list_tasks and --print_config, which rank 0 answers. Returns true if one was given.
 bool print_information(Settings& settings, const LaunchInfo& launch) {

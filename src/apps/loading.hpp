@@ -17,8 +17,8 @@ namespace drl {
 void load_start(RunStart& start, const Settings& settings, const RunFacts& now, Trainer& trainer, Algorithm& algorithm,
                 Communicator& comm);
 
-// Returns what has changed since the checkpoint was made, of the things that must be equal for bit-identical results:
-// "world_size: 2 -> 4". Pure.
+// Returns the changes since the checkpoint was made that prevent bit-identical results, such as "world_size: 2 -> 4".
+// Pure.
 std::vector<std::string> changed_platform(const Checkpoint& checkpoint, const RunFacts& now);
 
 }  // namespace drl

@@ -14,7 +14,7 @@ namespace drl {
 
 void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;
-  v("config", config, "read options from this file; --print_config writes such a file", Effect::none, here);
+  v("config", config, "read options from this file; --print_config prints such a file", Effect::none, here);
   v("task_library", task_library, "also load tasks from this library; may be repeated", Effect::none, here);
   v("ranks", ranks,
     "number of ranks to start, on this machine or on a Slurm job's nodes; 0 = one per GPU or core of a Slurm step, "

@@ -9,7 +9,7 @@
 
 namespace drl {
 
-// Options that only the command line can set.
+// The options of the program itself. Only the command line can set them.
 struct CommandOptions {
   std::string config;
   std::vector<std::string> task_library;

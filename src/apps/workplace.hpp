@@ -25,14 +25,14 @@ struct Workplace {
   std::vector<std::string> rank_hosts;  // one per rank; empty except on rank 0
   std::optional<Allocation> job;        // the Slurm job
 
-  std::vector<std::string> hosts() const;  // each once
+  std::vector<std::string> hosts() const;  // without repetition
 };
 
 // Collective. Binds this process to its cores (place_rank). Rank 0 warns if the ranks' hardware differs.
 Workplace find_workplace(const Settings& settings, const LaunchInfo& launch, Communicator& comm);
 
-// Collective. Returns the instruction set for the loops on all ranks: the lowest of those that `wanted` means on each
-// rank. It must be the same everywhere because results depend on it. Throws ReportedError on all ranks if a rank's CPU
+// Collective. Returns the instruction set for the loops on all ranks: the lowest of those that `wanted` selects on the
+// ranks. It must be the same everywhere because results depend on it. Throws ReportedError on all ranks if a rank's CPU
 // does not support `wanted`.
 Isa common_isa(Communicator& comm, const std::string& wanted);
 

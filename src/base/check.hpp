@@ -32,7 +32,7 @@ class ReportedError : public Error {
   explicit ReportedError(int exit_code) : Error("already reported", exit_code) {}
 };
 
-// An error that every rank throws, because all have the data that it follows from. Only rank 0 prints it.
+// An error that every rank throws, because all ranks detect it in the same data. Only rank 0 prints it.
 class SharedError : public Error {
  public:
   using Error::Error;

@@ -45,7 +45,7 @@ struct Log {
   Log() { logger.flush_on(spdlog::level::info); }
 
   int rank = 0;
-  std::string speaker;  // "[rank 3 on node7] " if several ranks run
+  std::string rank_and_host;  // "[rank 3 on node7] " if several ranks run
   std::shared_ptr<ConsoleSink> console = std::make_shared<ConsoleSink>();
   std::shared_ptr<spdlog::sinks::dist_sink_mt> sinks = std::make_shared<spdlog::sinks::dist_sink_mt>();
   spdlog::logger logger{"drl", sinks};
@@ -66,7 +66,7 @@ Log& instance() {
 void init(int rank, int world_size, const std::string& host, bool quiet) {
   Log& log = instance();
   log.rank = rank;
-  log.speaker = world_size > 1 ? "[rank " + std::to_string(rank) + " on " + host + "] " : "";
+  log.rank_and_host = world_size > 1 ? "[rank " + std::to_string(rank) + " on " + host + "] " : "";
   log.console->set_level(quiet ? spdlog::level::warn : spdlog::level::info);
 }
 
@@ -89,7 +89,7 @@ void to_file(const std::string& path) {
 void write(Level level, std::string_view message) {
   Log& log = instance();
   if (level == Level::error || level == Level::common_error) {
-    log.logger.log(spdlog::level::err, (level == Level::error ? log.speaker : "") + std::string(message));
+    log.logger.log(spdlog::level::err, (level == Level::error ? log.rank_and_host : "") + std::string(message));
   } else if (log.rank == 0) {
     log.logger.log(level == Level::warning ? spdlog::level::warn : spdlog::level::info, message);
   }

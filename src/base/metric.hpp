@@ -14,8 +14,8 @@ struct Metric {
   std::string label;       // on the console; empty: not shown
   std::string tag;         // in TensorBoard; empty: not written
   double value;            // NaN if there is none
-  bool at_end = false;     // also shown in the summary at the end of a run, as rsl_rl's "Mean value loss"
-  std::string brief = {};  // where an iteration is one line, with {} for the value: "kl {:>9}"; empty: not shown
+  bool at_end = false;     // also shown in the summary at the end of a run, like rsl_rl's "Mean value loss"
+  std::string brief = {};  // its text in ConsoleMode::lines, with {} for the value: "kl {:>9}"; empty: not shown
   Format format = Format::number;
   Section section = Section::learning;
 };

@@ -111,7 +111,7 @@ class Reader {
 
   std::string expected() const {
     const std::string range = text_of(option_.range);
-    return range.empty() ? "any number is allowed" : "allowed: " + range;
+    return range.empty() ? "any finite number is allowed" : "allowed: " + range;
   }
   std::string example() const {
     return option_.default_text == "none" ? ", or none" : ", such as " + option_.default_text;

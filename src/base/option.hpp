@@ -15,8 +15,9 @@ namespace drl {
 
 // --- Attributes, given after an option's help in any order -----------------------------------------------------------
 
-// An option with effect `numbers` (the default) changes the results of a run (learning rate, seed), so a resumed run
-// must have the same value. The other options only change targets, intervals and reports.
+// An option with effect `numbers` (the default) changes the results of a run (learning rate, seed). A run keeps its
+// value when it is resumed, unless the user asks for another one with --resume or --load_run. An option with effect
+// `none` (targets, intervals, reports, device) may be changed whenever the run is resumed.
 enum class Effect { numbers, none };
 
 // The places where an option may be given. anywhere (the default): on the command line and in config files.
@@ -69,7 +70,7 @@ struct Option {
   Where where = Where::anywhere;
   bool hidden = false;
   char letter = 0;
-  std::string old_value{};  // its value in runs of before it was added; "" for the default
+  std::string old_value{};  // its value in runs made before it was added; "" for the default
   std::string only_with{};  // full name of the switch without which it has no effect, or ""
 
   // Returns the value as text that the option accepts. Two values are equal if and only if their texts are.

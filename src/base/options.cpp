@@ -210,9 +210,9 @@ const Option& OptionTable::find(std::string_view name) const {
 }
 
 void OptionTable::defer_section(std::string_view section) {
-  const std::string within = std::string(section) + ".";
+  const std::string prefix = std::string(section) + ".";
   std::erase_if(options_,
-                [&](const Option& option) { return option.section == section || option.section.starts_with(within); });
+                [&](const Option& option) { return option.section == section || option.section.starts_with(prefix); });
   deferred_sections_.emplace_back(section);
 }
 
@@ -248,7 +248,8 @@ std::vector<NamedValue> OptionTable::parse_command_line(const std::vector<std::s
       canonical_arguments.push_back(argument);
       continue;
     }
-    // The option may be a switch or not; a next word that does not look like an option is taken as its value.
+    // It is not known whether the option is a switch. If the next word does not begin with --, it is taken as the
+    // value.
     const bool takes_next = end == argument.size() && k + 1 < arguments.size() && !arguments[k + 1].starts_with("--");
     const bool has_value = takes_next || end < argument.size();
     const std::string value = end < argument.size() ? argument.substr(end + 1) : takes_next ? arguments[++k] : "true";

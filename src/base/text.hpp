@@ -12,9 +12,9 @@
 
 namespace drl {
 
-// Returns the candidate that the user probably meant by `name`, or "" if none is similar. Candidates are similar if
-// their restricted Damerau-Levenshtein distance, ignoring case, is at most a third of the longer name's length, and at
-// least 1. The first of equally similar candidates wins.
+// Returns the candidate that the user probably meant by `name`, or "" if none is similar. A candidate is similar if its
+// restricted Damerau-Levenshtein distance from `name`, ignoring case, is at most a third of the longer name's length; a
+// distance of 1 is always allowed. The first of equally similar candidates wins.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 // Formats with three significant digits and a decimal prefix: 1234567 is "1.23 M", 512 is "512", 0.25 is "0.25".

@@ -33,17 +33,17 @@ class Communicator {
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  // Returns the rank in MPI_COMM_WORLD, as exchange.hpp uses it, of a rank of this communicator.
+  // Converts a rank of this communicator to its rank in MPI_COMM_WORLD, which exchange.hpp uses.
   virtual int world_rank(int rank) const { return rank; }
 
   // Adds the arrays of all ranks element by element, in place, on `stream`. The result is bit-identical on all ranks.
   void all_reduce_sum(std::span<float> data, Stream stream = {});
   void all_reduce_sum(std::span<double> data, Stream stream = {});
 
-  // Transfers between hosts, of any size. Broadcast overwrites `data`, of equal size on all ranks, with the root's.
-  // Gather returns the blocks of all ranks, whose sizes may differ, concatenated in rank order on the root, and nothing
-  // on the other ranks. Scatter is the inverse: it distributes `all` (empty except on the root) in rank order, and each
-  // rank receives as many bytes as its `mine` has.
+  // Transfers of data in host memory, of any size. Broadcast overwrites `data`, of equal size on all ranks, with the
+  // root's. Gather returns the blocks of all ranks, whose sizes may differ, concatenated in rank order on the root, and
+  // nothing on the other ranks. Scatter is the inverse: it distributes `all` (empty except on the root) in rank order,
+  // and each rank receives as many bytes as its `mine` has.
   void broadcast(std::span<std::byte> data, int root);
   std::vector<std::byte> gather(std::span<const std::byte> data, int root);
   void scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root);
@@ -99,11 +99,10 @@ std::string scatter_texts(Communicator& comm, const std::vector<std::string>& te
 // Runs `work` on every rank and agrees on the outcome. If it throws on any rank, the lowest of these ranks prints its
 // message, and all ranks throw a ReportedError with its exit code. `work` must not communicate.
 void on_all_ranks(Communicator& comm, const std::function<void()>& work);
-// These two are for work before the communicator exists. A launcher ends all ranks as soon as one exits, so a rank
-// keeps its UsageError until all ranks can agree on it. The first runs `work` and returns the message of its
-// UsageError, or "".
+// For work before the communicator exists. Runs `work` and returns the message of its UsageError, or "". A launcher
+// ends all ranks as soon as one exits, so a rank keeps this message until it can call require_no_error.
 std::string caught_usage_error(const std::function<void()>& work);
-// Throws on all ranks, as on_all_ranks does, if any rank has a message.
+// Throws on all ranks, as on_all_ranks does, if any rank's message is not empty.
 void require_no_error(Communicator& comm, const std::string& message);
 // Runs `work` on rank 0 only and returns its result on all ranks. Failures are handled as in on_all_ranks.
 std::string on_rank_zero(Communicator& comm, const std::function<std::string()>& work);

@@ -21,8 +21,8 @@ void refuse_differences(const std::vector<GpuIdentity>& ranks, std::string GpuId
   throw UsageError(problem + " (" + values_with_ranks(values, column(ranks, &GpuIdentity::host)) + "): " + remedy);
 }
 
-// Returns two keys of a rank's GPU. Ranks on the same GPU share at least one of them: two containers on one machine may
-// have different host names, and two MIG devices of one GPU have different UUIDs.
+// Returns one or two keys of a rank's GPU. Ranks on the same GPU have at least one key in common: two containers on one
+// machine may have different host names, and two MIG devices of one GPU have different UUIDs.
 std::vector<std::string> gpu_keys(const GpuIdentity& rank) {
   std::vector<std::string> all = {rank.host + '\n' + rank.pci};
   if (!rank.uuid.empty()) all.push_back(rank.uuid);

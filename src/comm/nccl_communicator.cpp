@@ -248,12 +248,13 @@ ConnectProblem NcclCommunicator::try_to_connect(const std::string& id_text, Pati
   config.blocking = 0;
   const gpucclResult_t begun = gpucclCommInitRankConfig(&comm_, size(), id, rank(), &config);
   const gpucclResult_t result = final_result(begun, patience, options_.init_timeout);
-  if (result == gpucclInProgress) return {"is still looking for the others", true};
+  if (result == gpucclInProgress) return {"is still looking for other ranks", true};
   if (result != gpucclSuccess) fail(result, [] { return true; });
   return try_all_reduce(patience);
 }
 
-// Does a first all-reduce, in which NCCL makes some of its connections; later it might happen in a graph capture.
+// Does a first all-reduce, in which NCCL makes some of its connections. Otherwise it might make them during a graph
+// capture.
 ConnectProblem NcclCommunicator::try_all_reduce(Patience& patience) {
   OnDevice& device = *device_;
   const Done idle = [&device] { return device.queue->done(); };
@@ -306,7 +307,7 @@ void NcclCommunicator::all_reduce(std::span<T> data, gpucclDataType_t type, Stre
   enqueue_clock_start(on, device_->clock.data());
   Patience patience;
   const gpucclResult_t begun = gpucclAllReduce(data.data(), data.data(), data.size(), type, gpucclSum, comm_, on);
-  // NCCL must have enqueued the all-reduce before anything is enqueued after it, or a capture ends.
+  // NCCL must have enqueued the all-reduce before other work is enqueued, and before a capture ends.
   const gpucclResult_t result = final_result(begun, patience, options_.comm_timeout);
   if (result == gpucclInProgress) fail_late({});
   if (result != gpucclSuccess) fail(result, {});
@@ -355,7 +356,7 @@ void NcclCommunicator::wait(const Done& done) {
 
 // ---- Failure --------------------------------------------------------------------------------------------------------
 
-// Returns a text for these ranks, by their world ranks.
+// Returns a text that names these ranks by their world ranks.
 std::string NcclCommunicator::names_of(std::vector<int> ranks) const {
   for (int& rank : ranks) rank = host_.world_rank(rank);
   return ranks_text(ranks, options_.hosts);

@@ -1,4 +1,4 @@
-// All-reduces between GPUs with NCCL. Only builds with CUDA include this, and tests with an emulated CUDA runtime.
+// All-reduces between GPUs with NCCL. Only builds with CUDA, and tests with an emulated CUDA runtime, include this.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ class RollCall {
   // another roll call.
   RollCall(const std::string& name, const Communicator& comm);
 
-  // Reports this rank as present, once on each rank.
+  // Reports this rank as present. Each rank calls it once.
   void answer(const std::string& note);
 
   // On rank 0, complete() returns whether all ranks have answered by now, and notes() returns the notes by rank,

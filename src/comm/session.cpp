@@ -42,7 +42,7 @@ bool speaks_pmi() {
 #else
 constexpr const char* kMpi = "MPICH";
 constexpr bool kMpich = true;
-constexpr const char* kSrunPlugin = "pmi2 (on a Cray cray_shasta)";
+constexpr const char* kSrunPlugin = "pmi2 (on a Cray: cray_shasta)";
 #endif
 
 // Returns the reason why MPI does not find the ranks that srun started, and the command to type.

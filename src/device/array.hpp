@@ -24,9 +24,9 @@ void release_lazy(void* memory, size_t bytes) noexcept;
 // queue both are ordinary memory.
 enum class Memory { device, host };
 
-// An array of `size` elements, which are zero before any work that is enqueued later. Movable, not copyable; a
-// moved-from Array is empty. Converts to a std::span. The queue must outlive its arrays. Throws Error if the memory is
-// not available.
+// An array of `size` elements. It is zeroed before any work that is enqueued after its construction. It is movable but
+// not copyable, and a moved-from Array is empty. It converts to a std::span. The queue must outlive its arrays. The
+// constructor throws Error if the memory is not available.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>, "an Array holds plain data: zero bytes must be a valid value");

@@ -1,6 +1,7 @@
-// All computation on hosts and GPUs is for_each: a function object (kernel) is called for a range of indices. It has
-// either lanes<F>(i), which processes indices i, i + 1, ... of F's lanes at once, or operator()(i), which processes one
-// index. A kernel is copied to where it runs, so it may only contain numbers and pointers into the queue's memory.
+// for_each calls a function object (kernel) for a range of indices, on a host or a GPU. Almost all computation other
+// than the matrix products of cuBLAS and libtorch is done this way. A kernel has either lanes<F>(i), which processes
+// indices i, i + 1, ... at once, one per lane of the type F, or operator()(i), which processes one index. A kernel is
+// copied to where it runs, so it may only contain numbers and pointers into the queue's memory.
 //
 // The loops are compiled in separate units: the *_loops.cpp and *_loops.cu files of each room list its kernels with
 // DRL_LOOP and similar macros. device/hot_loop.hpp compiles them for each instruction set, device/gpu_loop.hpp for

@@ -1,5 +1,5 @@
-// The instruction sets for which hot units are compiled (drl_hot_sources in cmake/DrlRooms.cmake), and the choice of
-// one.
+// The instruction sets for which units of hot loops are compiled (drl_hot_sources in cmake/DrlRooms.cmake), and the
+// choice of one of them.
 #pragma once
 
 #include <string>
@@ -16,14 +16,14 @@ enum class Isa {
 #undef DRL_ENUMERATOR
 };
 
-// Returns its name, e.g. "x86-64-v4".
+// Returns the name of an instruction set, e.g. "x86-64-v4".
 std::string_view name_of(Isa isa);
-// Returns whether it has fused multiply-add instructions.
+// Returns whether the instruction set has fused multiply-add instructions.
 bool has_fused_multiply_add(Isa isa);
-// Returns those that this machine supports, from the most basic to the most advanced; never empty.
+// Returns the instruction sets that this machine supports, from the most basic to the most advanced; never empty.
 std::vector<Isa> available_isas();
-// Returns the one with this name, or the most advanced one for "auto". Throws UsageError if it is unknown or not
-// supported by this machine.
+// Returns the instruction set with this name; for "auto", the most advanced one that this machine supports. Throws
+// UsageError if the name is unknown or this machine does not support the instruction set.
 Isa isa_of(std::string_view name);
 
 }  // namespace drl

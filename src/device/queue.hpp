@@ -65,12 +65,12 @@ class Queue {
     virtual void record() = 0;
     // Returns whether the work before the recorded point is done. Throws Error if it failed.
     virtual bool passed() const = 0;
-    // Returns the seconds between two points that have passed.
+    // Returns the seconds from `start` to this event. The work before both must be done.
     virtual double seconds_since(const Event& start) const = 0;
   };
   virtual std::unique_ptr<Event> make_event() = 0;
 
-  // Names the work that is enqueued while it lives, on the time line of a profiler such as nsys.
+  // While a Range exists, a profiler such as nsys shows the enqueued work under its name.
   class Range {
    public:
     Range(Queue& queue, const char* name) : queue_(queue) { queue.begin_range(name); }

@@ -12,24 +12,27 @@ namespace drl {
 
 inline constexpr int kSumLanes = 16;
 
-// Returns the number of partial sums per column in a GPU's first stage, a power of two: enough threads to fill the GPU,
-// but (down to 1024) not more than the rows need.
-inline constexpr int64_t kManyRows = int64_t{1} << 40;
+inline constexpr int64_t kManyRows = int64_t{1} << 40;  // stands for a number of rows that is not known
+// Returns the number of partial sums per column in a GPU's first stage, one thread each. It is a power of two from 1024
+// to 65536. It is halved while all columns together have more than 262144 partial sums, or while half as many would
+// suffice for one per row.
 constexpr int64_t partial_count(int64_t columns, int64_t rows = kManyRows) {
   int64_t partials = 65536;
   while (partials > 1024 && (partials * columns > 262144 || partials / 2 >= rows)) partials /= 2;
   return partials;
 }
-// Returns the scratch memory in doubles for sums of up to `columns` columns. On a GPU this covers all stages, each of
-// which is a sixteenth of the previous one.
+// Returns the size of the scratch memory, in doubles, for sums of up to `columns` columns. On a GPU it holds the
+// partial sums of all stages, each of which has a sixteenth as many as the previous one.
 inline size_t sum_scratch(const Queue& queue, int64_t columns) {
   if (!queue.on_gpu()) return static_cast<size_t>(columns * kSumLanes);
   const int64_t first = columns > 256 ? 1024 * columns : 262144;
   return static_cast<size_t>(first + first / 8);
 }
 
-// The sums to which a function of rows adds, with sums.add(column, x): the lanes of x are consecutive rows.
-// On a host, in memory.
+// A function of rows calls sums.add(column, x), where the lanes of x are consecutive rows. `sums` is one of the
+// following three types.
+
+// Sums in memory, on a host.
 struct HostSums {
   double* lanes;  // [columns, kSumLanes]
   int first;      // the lane of the first row
@@ -43,7 +46,7 @@ struct HostSums {
     }
   }
 };
-// On a host, for `Columns` columns in registers.
+// Sums of `Columns` columns in registers, on a host.
 template <class F, int Columns>
 struct RegisterSums {
   static constexpr int kParts = kSumLanes / kLanesOf<F>;  // registers for 16 rows
@@ -54,7 +57,7 @@ struct RegisterSums {
     sums[column][part] = sums[column][part] + convert<Wide<F>>(x);
   }
 };
-// On a GPU, for one thread. The first columns stay in its registers.
+// The sums of one GPU thread. The first columns stay in its registers.
 struct ThreadSums {
   static constexpr int kInRegisters = 8;
   double* memory;  // [columns]
@@ -69,8 +72,8 @@ struct ThreadSums {
   }
 };
 
-// The loop of add_rows for a function of rows: function.lanes<F>(row, sums) processes the rows of F's lanes and adds to
-// `sums`.
+// The kernel of add_rows for a function of rows: function.lanes<F>(row, sums) processes rows row, row + 1, ..., one per
+// lane of F, and adds to `sums`.
 template <class Function>
 struct HostSumRows {
   Function function;
@@ -80,13 +83,13 @@ struct HostSumRows {
     HostSums sums{out, static_cast<int>(row % kSumLanes)};
     function.template lanes<F>(row, sums);
   }
-  // Computes the same sums in registers for whole groups of 16 rows. Additions in memory would each wait for the
-  // previous one. Returns the first row that is left.
+  // Does the same for whole groups of 16 rows, with the sums in registers: additions in memory would each wait for the
+  // previous one. Returns the first row that was not processed.
   template <class F>
-  requires requires { Function::Of::kColumns; }
+  requires requires { Function::Loaded::kColumns; }
   DRL_HD int64_t many(int64_t row, int64_t end) const {
     if (row % kSumLanes != 0) return row;
-    constexpr int columns = Function::Of::kColumns;
+    constexpr int columns = Function::Loaded::kColumns;
     using Sums = RegisterSums<F, columns>;
     Sums sums;
     for (int c = 0; c < columns; ++c)
@@ -112,12 +115,12 @@ struct GpuSumRows {
   }
 };
 
-// The sum of all columns of a Load. load.at<F>(row, column) returns the terms of F's rows as doubles, and is called
-// once for each row and column. A Load with few columns declares their number as kColumns, so that sums stay in
-// registers.
+// A function of rows that sums all columns of a Load. load.at<F>(row, column) returns the terms of rows row, row + 1,
+// ..., one per lane of F, as doubles. It is called once for each row and column. A Load with few columns declares their
+// number as kColumns, so that sums stay in registers.
 template <class Load>
 struct AllColumns {
-  using Of = Load;
+  using Loaded = Load;
   Load load;
   int columns;
   template <class F, class Sums>
@@ -143,7 +146,7 @@ struct GpuSumColumns {
   }
 };
 
-// Returns in[0] + in[stride] + ... for up to kSumLanes numbers, in this order. All are loaded before they are added.
+// Returns in[0] + in[stride] + ... for up to kSumLanes numbers, added in this order. It loads all of them first.
 DRL_HD double sum_lanes(const double* in, int64_t stride, int64_t count) {
   double x[kSumLanes], sum = 0;
   for (int k = 0; k < kSumLanes; ++k) x[k] = k < count ? in[k * stride] : 0;

@@ -34,8 +34,9 @@ constexpr std::string_view name_of(DType type) {
   return names[static_cast<int>(type)];
 }
 
-// The distribution of an array over the ranks: equal on all, or one row per environment (shape[0] is the number of this
-// rank's environments, and rows are ordered by global environment index).
+// The distribution of an array over the ranks. A replicated array is equal on all ranks. A per_env array has one row
+// per environment: shape[0] is the number of this rank's environments, and rows are ordered by global environment
+// index.
 enum class Sharding { replicated, per_env };
 
 // A part of an array that is not contiguous: `count` elements.
@@ -44,7 +45,8 @@ struct StatePart {
   int64_t count;
 };
 
-// A named array, owned by the component that enumerates it. `shape` is that on this rank; an empty shape is a scalar.
+// A named array, owned by the component that enumerates it. `shape` is its shape on this rank; a scalar has the shape
+// {}.
 struct StateField {
   std::string name;  // a path, e.g. "policy/actor/0/weight"
   DType type;
@@ -72,7 +74,7 @@ class StateVisitor {
   virtual ~StateVisitor() = default;
   virtual void field(const StateField& field) = 0;
 
-  // Visit an array or scalar in `queue`'s memory, or in host memory if it is null.
+  // Visit an array or scalar, which is in `queue`'s memory, or in host memory if `queue` is null.
   template <class T>
   void array(std::string name, T* data, std::vector<int64_t> shape, Sharding sharding = Sharding::replicated,
              Queue* queue = nullptr) {

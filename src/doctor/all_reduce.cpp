@@ -32,9 +32,9 @@ struct Link {
   double speed;         // GB/s per direction
   const char* name;
 };
-// Links between the two GPUs of a board that share the fewest links. Boards with NVSwitch are faster.
+// The link between those two GPUs of a board that have the fewest links between them. Boards with NVSwitch are faster.
 constexpr Link kGpuLinks[] = {
-    // Cards, including those with bridges between pairs only (NVL), and MIG instances have no NVLink to all others.
+    // Cards, including those with bridges between pairs only (NVL), and MIG instances have no NVLink to all other GPUs.
     // Measured through host memory, PCIe 3.0 x16: github.com/NVIDIA/nccl/issues/384
     {"PCI| NVL|MIG", 3.9, "PCIe"},
     // 1 link of 25 GB/s in a hybrid cube mesh: nvidia.com/en-us/data-center/nvlink, DGX-1 with Tesla V100

@@ -24,7 +24,7 @@ constexpr double kLowSpace = 1 << 30;  // bytes
 constexpr double kLowTime = 5 * 60;    // s
 constexpr double kSlowLoad = 5;        // s
 
-// Returns " on node2", the hosts whose present ranks are fewer than their local_size; "" if none can be deduced.
+// Returns " on node2", the hosts on which fewer ranks are present than the launcher started; "" if none can be deduced.
 std::string hosts_of_missing_ranks(const std::map<int, RollCallAnswer>& present) {
   std::map<std::string, int> missing;
   for (const auto& [rank, one] : present) missing.try_emplace(one.host, one.local_size).first->second -= 1;

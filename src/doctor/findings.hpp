@@ -11,7 +11,7 @@
 
 namespace drl {
 
-// What a rank reports in the roll call.
+// The answer of a rank to the roll call.
 struct RollCallAnswer {
   std::string host;                // "" if unknown
   int local_size = 0;              // ranks on that host, 0 if unknown
@@ -34,7 +34,7 @@ Check library_finding(const std::vector<RankFacts>& ranks);  // BLAS and MPI
 // Judges how long the ranks' programs took to load.
 Check load_finding(const std::vector<RankFacts>& ranks);
 
-// What one rank found when it opened the directory that rank 0 had created.
+// The result of one rank when it opened the directory that rank 0 had created.
 struct DirectoryProbe {
   std::string error;          // why the directory could not be read; "" if it could
   bool locked_twice = false;  // the lock was granted although rank 0 holds it; only a host's first rank tries

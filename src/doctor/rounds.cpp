@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 constexpr int kMaxRanksForAllPairs = 64;  // each pair opens a connection
 constexpr double kGrace = 3;              // s that answers may take to arrive after a deadline
-constexpr double kForever = 1e6;          // s; the watchdog ends the process before
+constexpr double kForever = 1e6;          // s; the watchdog ends the process earlier
 
 }  // namespace
 

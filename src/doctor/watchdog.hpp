@@ -16,8 +16,8 @@ class Watchdog {
     std::function<void()> action;
   };
 
-  // Starts the deadlines of a new step and cancels those of the previous one; an action of it that is running finishes
-  // first. After the last action the process ends with exit code 1.
+  // Cancels the deadlines of the previous step, after waiting for an action that is running, and starts those of a new
+  // step. After the last action the process ends with exit code 1.
   void arm(std::vector<Action> actions);
   // Cancels the deadlines.
   void disarm() { thread_ = {}; }

@@ -52,7 +52,7 @@ class TaskParams {
   static std::optional<RobotChoice> robot_choice(const TaskRecord& record, const std::vector<std::byte>& bytes);
 
  private:
-  // What the library finds out about a robot by reading its model.
+  // The facts about a robot that the library reads from its model.
   struct Inspection {
     std::string model;  // the inspected robot: model and frame skip
     int frame_skip = 0;

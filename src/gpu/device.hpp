@@ -7,12 +7,13 @@
 
 namespace drl::gpu {
 
-// Throw Error with the call and the runtime's message, unless `status` is success. Every call of the runtime is checked
-// by one of these.
+// Throw Error with the call and the runtime's message, unless `status` is success. Use DRL_GPU(call) for every
+// call whose failure must not be ignored.
 void check(gpuError_t status, const char* call);
 void check(gpublasStatus_t status, const char* call);
 #define DRL_GPU(call) ::drl::gpu::check(call, #call)
-// Returns whether the work of a queried stream or event is done, from the query's status.
+// Takes the status of a stream or event query. Returns true if the work is done and false if it is not; throws Error if
+// it failed.
 bool has_ended(gpuError_t status, const char* call);
 
 // Allocates GPU memory. Throws Error with the requested and the free size if there is not enough.

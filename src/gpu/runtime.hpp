@@ -103,7 +103,7 @@
 #define gpuRangePush nvtxRangePushA
 #define gpuRangePop nvtxRangePop
 
-// Returns the GPU's clock in nanoseconds, in kernels. It is the same for all multiprocessors.
+// For kernels: returns the GPU's clock in nanoseconds, which all multiprocessors share.
 #if defined(__CUDACC__)
 __host__ __device__ __forceinline__ unsigned long long gpuNanoseconds() {
   unsigned long long time = 0;

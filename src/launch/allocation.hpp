@@ -18,7 +18,8 @@ struct Allocation {
   std::string nodes;      // "node[1-2]"
   int node_count = 0;     // 0 if unknown
   int restart_count = 0;  // how often the job was requeued
-  // In seconds since 1970. Slurm sets these variables since version 23.02; for older versions, drl's batch scripts do.
+  // In seconds since 1970, from SLURM_JOB_START_TIME and SLURM_JOB_END_TIME. Slurm sets these since version 23.02; for
+  // older versions, drl's batch scripts do.
   std::optional<int64_t> start_time, end_time;
 };
 

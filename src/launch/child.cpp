@@ -89,8 +89,9 @@ bool readable(int file) {
   return poll(&waiting, 1, kTick) > 0;
 }
 
-// Runs in an orphaned process, which is not a descendant of ours, with all signals blocked that can be. Starts the
-// command, forwards the signals that arrive on `signals`, and writes the exit code to `outcome`.
+// Runs in an orphaned process, which is not a descendant of ours, and in which every signal is blocked that can be
+// blocked. Starts the command, sends it the signals that are read from the pipe `signals`, and writes the exit code to
+// the pipe `outcome`.
 [[noreturn]] void guard(const std::vector<std::string>& command, const ChildSettings& settings, int signals,
                         int outcome) {
   const pid_t pid = spawn(command, settings);

@@ -88,7 +88,7 @@ bool names_slurm_step(const std::string& id) {
 bool is_stale(const Environment& environment, const Launcher& launcher) {
   // A batch shell has SLURM_PROCID too, but no srun step.
   if (launcher.name == kSrun) return !in_srun_step(environment);
-  // Open MPI's mpirun names its PMIx namespaces differently, so srun has started this task within mpirun's.
+  // Open MPI's mpirun names its PMIx namespaces differently. So srun started this task, from within a task of mpirun.
   if (launcher.name == kMpirun) return environment("PMIX_NAMESPACE").value_or("").starts_with("slurm.pmix.");
   // The job was submitted from a shell in an srun step and inherited that step's PALS variables.
   if (launcher.name == kPals) return names_slurm_step(environment("PALS_APID").value_or(""));

@@ -13,8 +13,8 @@ struct LaunchInfo {
   int world_size = 1;
   int local_rank = 0;          // among this node's ranks
   int local_size = 1;          // 0 if the launcher does not set it
-  std::string variables = "";  // that were read: "SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID"
-  std::string job_id = "";     // the same over all requeues: "12", "12_3" in a job array, empty outside a job
+  std::string variables = "";  // names of the variables read: "SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID"
+  std::string job_id = "";     // Slurm's id of the first job of the run: "12", or "12_3" in an array; "" outside a job
 
   bool launched() const { return !launcher.empty(); }
 };

@@ -56,7 +56,7 @@ struct Silu {  // x / (1 + exp(-x)), also called swish
     return d * (s * (F(1) + x * (F(1) - s)));
   }
 };
-// x times the cumulative distribution function of the normal distribution, as torch.nn.GELU() (Hendrycks and Gimpel,
+// x times the cumulative distribution function of the normal distribution, as in torch.nn.GELU() (Hendrycks and Gimpel,
 // "Gaussian Error Linear Units", arXiv:1606.08415).
 struct Gelu {
   static constexpr bool kFromOutput = false;

@@ -38,11 +38,12 @@ struct Batch {
     NetId net;
     Rows rows;
   };
-  std::span<const Input> inputs;  // for actor and critic, or the actor alone; the same samples, shard by shard
+  // The actor's input and, if there is a critic, its input. Both have the same samples in the same order.
+  std::span<const Input> inputs;
   const float* params;
-  // The function object of the LossId and DistributionId, e.g. PpoLoss<Gaussian>. Its settings are complete; its
-  // LossTile is not set. A backend that uses it must have its loops compiled for it, in the same unit as the
-  // algorithm's own.
+  // The function object of the LossId and DistributionId, e.g. PpoLoss<Gaussian>. Its settings are complete, but its
+  // LossTile is not set. A backend that uses it needs loops for this type, which must be compiled in the same unit as
+  // the algorithm's own loops.
   const void* loss;
 };
 

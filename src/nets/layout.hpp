@@ -32,7 +32,7 @@ struct ParamSlice {
 
 using NetId = int;
 
-// The layout of any number of networks and of parameters that belong to none, in the order in which they were added.
+// The layout of networks and of parameters that belong to no network, in the order in which they were added.
 class ParamLayout {
  public:
   static constexpr int64_t kAligned = 4;  // floats: 16 bytes

@@ -22,8 +22,8 @@ struct ObservationMoments {
   }
 };
 
-// Writes a network's normalised inputs out [count, inputs], one element per index. Divisions are in 32 bits, which is
-// several times as fast on a GPU; a tile has fewer than 2^32 elements.
+// Writes a network's normalised inputs out [count, inputs], one element per index. On a GPU, 32-bit divisions are
+// several times as fast as 64-bit ones; a tile has fewer than 2^32 elements.
 struct GatherInputs {
   Rows rows;
   uint32_t inputs;
@@ -49,7 +49,8 @@ struct GatherRows {
   }
 
  private:
-  // Writes F's lanes at once. The last step ends at the end of the row, so some elements may be written twice.
+  // Writes as many elements at once as F has lanes. The last step ends at the end of the row, so some elements may be
+  // written twice.
   template <class F>
   DRL_HD void gather(const float* from, float* to) const {
     for (int64_t k = 0; k < inputs; k += kLanesOf<F>) {
@@ -80,8 +81,9 @@ struct ActivateBackward {
   }
 };
 
-// Layer norm (Ba, Kiros and Hinton, "Layer Normalization", arXiv:1607.06450): f(weight z + bias), where z is a row of a
-// layer's sums (the outputs of its matrix product) normalised to mean 0 and standard deviation 1.
+// Layer norm (Ba, Kiros and Hinton, "Layer Normalization", arXiv:1607.06450) computes f(weight z + bias), where z is a
+// row of a layer's sums, normalised to mean 0 and standard deviation 1. The sums are the outputs of the layer's matrix
+// product plus its own bias.
 
 // Returns term(0) + ... + term(width - 1). It accumulates kSumLanes partial sums, in the same order on every
 // instruction set and device.
@@ -105,7 +107,7 @@ struct NormalizeRows {
   float* x;                             // [rows, width]
   float* inv_std;                       // [rows]
   int width;
-  const float* layer_bias = nullptr;  // [width], added first; null if x already contains it
+  const float* layer_bias = nullptr;  // [width], added to x first; null if x already contains it
   DRL_HD void operator()(int64_t row) const {
     float* z = x + row * width;
     const float n = static_cast<float>(width);
@@ -120,7 +122,7 @@ struct NormalizeRows {
   }
 };
 
-// Turns the gradient with respect to weight z + bias into that with respect to the sums, in place.
+// Replaces d, the gradient with respect to weight z + bias, by the gradient with respect to the sums.
 struct NormalizeRowsBackward {
   const float *z, *inv_std, *weight;
   float* d;  // [rows, width]
@@ -136,11 +138,11 @@ struct NormalizeRowsBackward {
   }
 };
 
-// weight z + bias for elements i, i + 1, ... of z [rows, width].
+// Computes weight z + bias for elements i, i + 1, ... of z [rows, width].
 struct ScaledUnits {
   const float *z, *weight, *bias;
   uint32_t width;  // 32 bits, as in GatherInputs
-  // Returns whether F's lanes are within one row, as at() requires.
+  // Returns whether these elements (one per lane of F) are within one row, as at() requires.
   template <class F>
   DRL_HD bool one_row(int64_t i) const {
     return static_cast<uint32_t>(i) % width + kLanesOf<F> <= width;
@@ -171,7 +173,7 @@ struct ScaleAndActivate {
     store(y + i, A::value(units.at<F>(i)));
   }
 };
-// Turns the gradient with respect to y into that with respect to weight z + bias, in place.
+// Replaces d, the gradient with respect to y, by the gradient with respect to weight z + bias.
 template <class A>
 struct ScaleAndActivateBackward {
   ScaledUnits units;

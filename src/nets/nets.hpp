@@ -44,15 +44,16 @@ class Nets {
   // may have at most tile() rows. A recurrent network reads `hidden` and writes `next`.
   virtual void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape = nullptr,
                        const HiddenState& hidden = {}, const HiddenState& next = {}) = 0;
-  // Enqueues the backward pass of the tape's last forward pass, from d_out [count, outputs], the gradient of a SUM over
-  // the rows. Adds the weights' gradients to `grad`, which is laid out as `params`. Writes the gradient with respect to
-  // the normalised inputs to d_in [count, inputs], unless it is null.
+  // Enqueues the backward pass of the tape's last forward pass. d_out [count, outputs] is the gradient of the loss,
+  // which is summed over the rows, not averaged. Adds the parameters' gradients to `grad`, which has the layout of
+  // `params`. Writes the gradient with respect to the normalised inputs to d_in [count, inputs], unless d_in is null.
   virtual void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad,
                         float* d_in = nullptr) = 0;
   // Lets a backend compute a mini-batch's gradient as a whole, e.g. to keep a tile in cache from forward to backward
-  // pass. If the backend supports this loss and distribution, it enqueues the gradient's sums, laid out as `params`,
-  // and then the loss's columns, into the zeroed `grad_and_tail`, and returns true. Otherwise it returns false, and the
-  // caller goes through the batch tile by tile (forward, loss, backward). No backend implements this yet.
+  // pass. If the backend supports this loss and distribution, it enqueues this work and returns true. The work adds to
+  // the zeroed `grad_and_tail`: first the gradient, in the layout of `params`, and then the loss's columns, all summed
+  // over the samples. Otherwise the backend returns false, and the caller goes through the batch tile by tile (forward,
+  // loss, backward). No backend implements this yet.
   virtual bool gradient(const Batch& /*batch*/, LossId, DistributionId, float* /*grad_and_tail*/) { return false; }
   virtual std::string description() const = 0;  // "libtorch 1.13.1 (OpenBLAS)"
 

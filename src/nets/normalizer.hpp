@@ -13,15 +13,15 @@
 
 namespace drl {
 
-// How the scale follows from the variance, and the limit of normalised values.
+// The rule by which the variance determines the scale, and the limit of normalised values.
 struct NormalizerRule {
   double eps = 1e-2;
   double clip = 0;               // largest absolute value; 0: no limit
-  bool eps_inside_sqrt = false;  // true: 1 / sqrt(variance + eps), as VecNormalize of Stable-Baselines3;
-                                 // false: 1 / (sqrt(variance) + eps), as EmpiricalNormalization of rsl_rl
+  bool eps_inside_sqrt = false;  // true: 1 / sqrt(variance + eps), as in Stable-Baselines3's VecNormalize;
+                                 // false: 1 / (sqrt(variance) + eps), as in rsl_rl's EmpiricalNormalization
 };
 
-// A normaliser as kernels see it. With null pointers it is the identity.
+// A normaliser's data for kernels. With null pointers it is the identity.
 struct NormalizerView {
   const float* mean = nullptr;     // [dim]
   const float* inv_std = nullptr;  // [dim]
@@ -31,7 +31,7 @@ struct NormalizerView {
   DRL_HD F operator()(F x, int64_t k) const {
     return mean ? math::clamp((x - load<F>(mean + k)) * load<F>(inv_std + k), F(-clip), F(clip)) : x;
   }
-  // Returns x scaled as dimension 0, without subtracting the mean.
+  // Returns x with the scale and the limit of dimension 0, without subtracting the mean.
   template <class F>
   DRL_HD F scaled(F x) const {
     return inv_std ? math::clamp(x * F(*inv_std), F(-clip), F(clip)) : x;
@@ -39,7 +39,7 @@ struct NormalizerView {
 };
 
 // A running mean and variance per dimension. They are frozen during an iteration, whose moments are merged afterwards.
-// Before the first merge it only clips. With dim 0 it is switched off and always the identity.
+// Before the first merge, a Normalizer only clips. With dim 0 it is always the identity.
 class Normalizer {
  public:
   Normalizer(Queue& queue, int dim, const NormalizerRule& rule = {});

@@ -10,11 +10,12 @@ namespace drl::robot_compiler {
 namespace {
 
 constexpr int kTrigonometric = 20;
-// Residuals, numbers and approximate operations per solver iteration of an elliptic cone (drl/physics_cones.hpp).
+// For an elliptic cone (drl/physics_cones.hpp): its residuals, its numbers in a Work, and roughly its operations per
+// solver iteration.
 constexpr int kResiduals = 6, kConeNumbers = 37, kConeOperations = 400;
 // Solver iterations. Lanes need one to four, and all wait for the slowest lane.
 constexpr int kIterations = 3;
-// Operations on packs per cycle; bench/physics_table lists what robots attain.
+// Assumed operations on packs per cycle; bench/physics_table measures them.
 constexpr double kPerCycle = 1, kHertz = 3e9, kLanes = 16;
 
 int at_least_one(int n) { return std::max(n, 1); }
@@ -55,8 +56,8 @@ Cost cost_of(const RobotModel& model, const Program& program) {
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
   const int rows = limits + static_cast<int>(frictional_dofs(model).size());
   const int solution = of["newton"] + of["factorise"] + of["solve_down"];
-  // A register holds half as many doubles as floats.
   const int refinement = refines(model) ? of["unbalanced"] + of["solve_up"] + of["solve_down"] : 0;
+  // Distances count twice: they are computed in double, and a register holds half as many doubles as floats.
   const int once = of["smooth"] + 2 * of["distances"] + refinement + of["into_solver"] + of["out_of_solver"] +
                    of["damp"] + of["integrate"];
   const int pairs = 8 * static_cast<int>(model.pairs.size());  // distance checks

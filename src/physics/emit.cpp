@@ -7,14 +7,14 @@
 namespace drl::robot_compiler {
 namespace {
 
-// A file may be called as a word of C++ is.
+// The suffix is necessary because the file's name may be a keyword of C++.
 std::string namespace_of(const RobotModel& model) { return identifier(model.name) + "_robot"; }
 
 std::string specialised(const RobotModel& model) {
   return "template <>\nstruct CompiledRobot<model_key(" + quoted(model.file) + ")> {\n";
 }
 
-// Writes the specialisation by which a task finds the robot.
+// Writes the specialisation of CompiledRobot, by which a task finds the robot.
 std::string emit_compiled(const RobotModel& model) {
   const std::string scope = "physics::" + namespace_of(model) + "::";
   std::string text = specialised(model) + "  static constexpr bool is_compiled = true;\n";

@@ -10,7 +10,7 @@ namespace drl::robot_compiler {
 // Returns the header of a robot. The lane type F is its template parameter.
 std::string emit_header(const RobotModel& model, const Program& program);
 
-// Returns the short reason why a robot cannot be compiled, and the header that contains this reason.
+// why_not() returns a short reason why a robot cannot be compiled; emit_why_not() returns a header that contains it.
 std::string why_not(const RobotModel& model);
 std::string emit_why_not(const RobotModel& model);
 

@@ -75,13 +75,15 @@ class FunctionEmitter {
       if (of >= 0) count_uses(of);
   }
 
-  // Returns whether a node gets its own line: if it is used more than once, or has a name and is not fused into a sum.
+  // Returns whether a node gets its own line: if it is used more than once, or if it has a name and is neither an input
+  // nor a product, which a sum may absorb.
   bool has_line(int k) const {
     const Node& n = node(k);
     if (n.op == Op::constant) return false;
     return uses_.at(k) > 1 || (n.op != Op::input && n.op != Op::multiply && !n.name.empty());
   }
-  // Returns the section within this function. Values of earlier functions are computed again at the start.
+  // Returns the index of the node's section within this function. A value of an earlier function is computed again, in
+  // the first section.
   int section_of(int k) const { return std::max(0, node(k).section - function_.first_section); }
 
   std::string new_name(const std::string& wanted) {
@@ -120,7 +122,7 @@ class FunctionEmitter {
       lines_[k] = static_cast<int>(drafts_.size());
       drafts_.push_back(draft);
     }
-    // Values from memory are read in the section that needs them first.
+    // A value is read or computed at the latest in the first section that needs it.
     int& section = drafts_[static_cast<size_t>(lines_[k])].line.section;
     section = std::min(section, reader.line.section);
     if (std::ranges::find(reader.line.reads, lines_[k]) == reader.line.reads.end())

@@ -13,9 +13,9 @@ std::string emit_names(const RobotModel& model);
 // Writes struct Sizes: the counts, and the tables for the loops over contacts and pairs.
 std::string emit_sizes(const RobotModel& model, const Program& program);
 
-// Writes the tables of elliptic cones, boxes, parameters and sensors, as part of struct Sizes. Models without them get
-// empty text.
+// Writes the counts and tables of elliptic cones, boxes, parameters and sensor values, as part of struct Sizes.
 std::string emit_cone_tables(const RobotModel& model);
+// Writes the names of the sensors, or "" if the model has none.
 std::string emit_sensor_names(const RobotModel& model);
 
 // Writes a table that is read at run time; name(k) returns its item k. It is inside a function because GPU code cannot
@@ -23,7 +23,7 @@ std::string emit_sensor_names(const RobotModel& model);
 std::string emit_table(const std::string& comment, const std::string& type, const std::string& name,
                        const std::string& size, const std::string& items);
 
-// Returns the numbers of a softness; cone_of() returns those of a cone, with a leading comma.
+// Return the numbers of a Softness or a ConeFriction, as text. cone_of() begins with a comma.
 std::string softness_of(const Softness& s);
 std::string cone_of(const ConeFriction& cone);
 

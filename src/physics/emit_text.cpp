@@ -28,7 +28,7 @@ size_t end_of_word(const std::string& text, size_t from) {
 }  // namespace
 
 std::string number(double x) {
-  DRL_CHECK(std::isfinite(x), "a model's numbers are finite");
+  DRL_CHECK(std::isfinite(x), "a number of the model is not finite");
   char text[40];
   for (const int digits : {6, 15, 17}) {
     std::snprintf(text, sizeof(text), "%.*g", digits, x);
@@ -41,7 +41,7 @@ std::string number(double x) {
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
-    char octal[5];  // three digits, so that a digit that follows is not part of it
+    char octal[5];  // always three digits, so that a digit after them is not read as part of the code
     std::snprintf(octal, sizeof(octal), "\\%03o", static_cast<unsigned char>(c));
     result += c == '"' || c == '\\' ? std::string("\\") + c : is_control(c) ? octal : std::string(1, c);
   }

@@ -18,8 +18,8 @@ std::string remark(const std::string& text);
 // Breaks a line at spaces, but not inside a literal.
 std::string wrapped(const std::string& text, const std::string& indent);
 
-// listed() joins the texts item(x) of a list's members with commas; table() makes an array declaration of them, with
-// the item `empty` if the list is empty.
+// listed() joins the texts item(x) of a list's members with commas. table() writes an array declaration with these
+// items, or with the item `empty` if the list is empty.
 template <class List, class Item>
 std::string listed(const List& list, const Item& item) {
   std::string text;

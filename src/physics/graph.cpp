@@ -124,7 +124,7 @@ Expr operator*(const Expr& a, const Expr& b) {
     if (is_op(b, Op::negate)) return Expr(-a.value()) * operand(b, 0);
     return b.graph()->make(Op::multiply, a, b);
   }
-  // Moves signs outwards, where they become subtractions.
+  // Moves signs out of the product, so that a sum can turn them into subtractions.
   const bool turns_a = is_op(a, Op::negate), turns_b = is_op(b, Op::negate);
   const Expr product = make_sorted(Op::multiply, turns_a ? operand(a, 0) : a, turns_b ? operand(b, 0) : b);
   return turns_a != turns_b ? -product : product;

@@ -1,4 +1,5 @@
-// Expressions as they are traced: known values are folded immediately, and equal expressions share one node.
+// The expressions that tracing a robot's physics creates. Known values are folded immediately, and equal expressions
+// share one node.
 #pragma once
 
 #include <array>
@@ -50,7 +51,7 @@ class Graph {
   void name(const Expr& x, const std::string& name);
   // Returns the node of an operation on these operands; equal operations share one node.
   Expr make(Op op, const Expr& a, const Expr& b = 0, const Expr& c = 0, const Expr& d = 0);
-  // Returns the node of a number, also of a known one.
+  // Returns the node of x; a known value gets a node of its own.
   int node_of(const Expr& x);
 
   const Node& operator[](int node) const { return nodes_[static_cast<size_t>(node)]; }

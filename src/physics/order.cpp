@@ -5,7 +5,7 @@
 namespace drl::robot_compiler {
 namespace {
 
-constexpr size_t kWindow = 1000;  // lines considered for reordering
+constexpr size_t kWindow = 1000;  // the next line is one of this many from the first remaining line on
 
 // Returns the number of lines that read each line.
 std::vector<int> count_readers(const std::vector<Line>& lines) {
@@ -17,8 +17,8 @@ std::vector<int> count_readers(const std::vector<Line>& lines) {
 
 }  // namespace
 
-// A greedy choice: among the lines whose operands are ready, it takes the one that frees most values, and the first of
-// several equal ones.
+// A greedy algorithm. Among the lines whose operands are ready, it always takes the one that frees the most values; if
+// several free as many, it takes the first.
 std::vector<int> order_lines(const std::vector<Line>& lines) {
   std::vector<int> readers = count_readers(lines), order;
   std::vector<bool> is_done(lines.size());

@@ -8,7 +8,7 @@ namespace drl::robot_compiler {
 
 struct Line {
   std::vector<int> reads;  // indices of earlier lines
-  bool makes_value;        // that later lines read; otherwise the line stores a value
+  bool makes_value;        // the line defines a value that later lines read; otherwise it stores one
   int section;             // sections stay in order, and their lines stay together
 };
 

@@ -22,7 +22,7 @@ struct Statement {
 struct Function {
   std::string comment;    // may have several lines
   std::string signature;  // "newton(const Work& w, F* qacc)"
-  bool is_inlined;        // into a loop; other functions are too large for that
+  bool is_inlined;        // into the loop that calls it; other functions are too large for that
   bool is_wide;           // computes in double (drl/math.hpp)
   int first_section;
   std::vector<std::string> sections;  // a comment for each section; may be empty
@@ -35,7 +35,7 @@ class Program {
   void begin(const std::string& comment, const std::string& signature, bool is_inlined = false, bool is_wide = false);
   void section(const std::string& comment);
   void set(const std::string& target, const Expr& value);
-  void add(const std::string& target, const Expr& value);  // writes nothing if value is 0
+  void add(const std::string& target, const Expr& value);  // makes no statement if value is 0
 
   Expr input(const std::string& text, const std::string& name) { return graph_.input(text, name); }
   // Returns x, and names it if it has no name.
@@ -44,8 +44,8 @@ class Program {
   Mat3 named(const Mat3& x, const std::string& name);
   Spatial named(const Spatial& x, const std::string& name);
 
-  // Stores x in the next place of the work's array for later functions, and returns the expression that reads it. Known
-  // values need no place.
+  // Stores x in the next place of an array of the Work (drl/physics_work.hpp) for later functions, and returns the
+  // expression that reads it. Known values need no place.
   Expr keep(const std::string& array, const Expr& x, const std::string& name);
   Spatial keep(const std::string& array, const Spatial& x, const std::string& name);
   Mat3 keep(const std::string& array, const Mat3& x, const std::string& name);
@@ -55,13 +55,13 @@ class Program {
     return found == arrays_.end() ? 0 : found->second;
   }
 
-  // Adds a member to a struct that loops over contacts read.
+  // Adds a member to a struct (Touch or ContactRow) that the loops over contacts read.
   void add_field(const std::string& type, const std::string& name) { fields_[type].push_back(name); }
   const std::vector<std::string>& fields(const std::string& type) const { return fields_.at(type); }
 
-  int edges = 4;  // number of different edges of a friction pyramid
-  // The places at which the six components of a body's motion, and the terms that contacts add to its equations, are
-  // kept; -1: the component is always 0.
+  int edges = 4;  // number of distinct edges of a friction pyramid
+  // The place of each of the six components of a body's motion, and of each term that contacts add to its equations of
+  // motion; -1 if it is always 0.
   std::vector<int> motion_places, coupling_places;
   std::vector<int> wrench_places{0, 1, 2, 3, 4, 5};  // the same for the torque and force of contacts
 

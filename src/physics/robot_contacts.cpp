@@ -25,12 +25,12 @@ class Reader : PartReader {
     double margin, gap, friction;
     Softness softness;
     Numbers3 frictions;               // sliding, torsional, rolling
-    std::vector<int> friction_geoms;  // the geoms whose friction counts; the largest of theirs is used
+    std::vector<int> friction_geoms;  // the geoms whose friction counts; the largest value is used
   };
-  // Combines the parameters of two geoms as MuJoCo's mj_contactParam does: those of the geom with the higher priority,
-  // or a mix of both.
+  // Combines the parameters of two geoms as MuJoCo's mj_contactParam does: takes those of the geom with the higher
+  // priority, or mixes both.
   ContactParameters mixed_contact(int a, int b) {
-    double share = 0.5;  // of a
+    double share = 0.5;  // weight of a's solref and solimp
     const double mix_a = m_.geom_solmix[a], mix_b = m_.geom_solmix[b];
     if (mix_a >= kLeast || mix_b >= kLeast) share = mix_a < kLeast ? 0 : mix_b < kLeast ? 1 : mix_a / (mix_a + mix_b);
     int dimensions = std::max(m_.geom_condim[a], m_.geom_condim[b]);
@@ -62,10 +62,10 @@ class Reader : PartReader {
   // Reads the parameters of an explicit <pair>.
   ContactParameters explicit_contact(int p) {
     const std::string where = quoted("pair", mjOBJ_PAIR, p);
-    const mjtNum *friction = m_.pair_friction + 5 * p, *turned = m_.pair_solreffriction + 2 * p;
+    const mjtNum *friction = m_.pair_friction + 5 * p, *solreffriction = m_.pair_solreffriction + 2 * p;
     if (m_.pair_dim[p] > 1 && (friction[0] != friction[1] || friction[3] != friction[4]))
       refuse(where, "friction that differs by direction");
-    if (turned[0] != 0 || turned[1] != 0) refuse(where, "solreffriction");
+    if (solreffriction[0] != 0 || solreffriction[1] != 0) refuse(where, "solreffriction");
     return {m_.pair_geom1[p],
             m_.pair_geom2[p],
             m_.pair_dim[p],
@@ -76,7 +76,7 @@ class Reader : PartReader {
             {friction[0], friction[2], friction[3]},
             {}};
   }
-  // Returns the factor of (1 - d) / d in the regularisation of each edge.
+  // Returns the factor w of the regularisation of each edge, R = w (1 - d) / d.
   double edge_weight(const ContactParameters& touch) const {
     const double weight =
         m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
@@ -84,7 +84,7 @@ class Reader : PartReader {
     return touch.dimensions == 1 || r_.elliptic ? weight : weight * (1 + mu * mu) * 2 * mu * mu / m_.opt.impratio;
   }
 
-  // Friction of an elliptic cone.
+  // Returns the friction of an elliptic cone.
   ConeFriction cone_friction(const ContactParameters& touch) {
     ConeFriction cone{.dimensions = touch.dimensions, .fixed = touch.frictions};
     for (const int g : touch.friction_geoms) {
@@ -138,7 +138,7 @@ class Reader : PartReader {
     return m_.geom_type[g] == mjGEOM_CAPSULE || m_.geom_type[g] == mjGEOM_SPHERE;
   }
   bool is_box(int g) const { return m_.geom_type[g] == mjGEOM_BOX; }
-  // A geom's axes and the direction of its length, in its body.
+  // Return a geom's axes, and the axis along which a capsule extends, in the geom's body.
   Rotation turn_of(int g) const {
     const Frame& frame = r_.frames[static_cast<size_t>(m_.geom_bodyid[g])];
     return times(frame.turn, rotation(m_.geom_quat + 4 * g));
@@ -159,7 +159,7 @@ class Reader : PartReader {
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
     contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch);
     if (touch.dimensions == 1) contact.friction = 0;
-    if (touch.dimensions == 1 && !r_.elliptic) contact.weight *= 4;  // a pyramid with four equal edges
+    if (touch.dimensions == 1 && !r_.elliptic) contact.weight *= 4;  // one row becomes a pyramid with four equal edges
     contact.softness = touch.softness, contact.cone = cone_friction(touch);
     const Numbers3 middle = r_.geoms[static_cast<size_t>(g)].pos, along = axis_of(g);
     const auto add = [&] {

@@ -7,12 +7,13 @@
 
 namespace drl::robot_compiler {
 
-// numbered() returns 0, 1, 2, ... for the true entries and -1 for the others; count_numbers() returns the number of
-// true entries of such a list.
+// numbered() numbers the true entries 0, 1, 2, ... and gives the others -1. count_numbers() returns how many numbers
+// such a list uses: the largest number plus 1.
 std::vector<int> numbered(const std::vector<bool>& which);
 int count_numbers(const std::vector<int>& numbers);
 
-// Return the index of each body among those that have contacts, or -1; likewise for frames.
+// Return, for each body or frame, its index among those that may have contacts, or -1 if it has none. Bodies count only
+// contacts with the floor; frames count contacts with other geoms too.
 std::vector<int> touching_bodies(const RobotModel& model);
 std::vector<int> touching_frames(const RobotModel& model);
 // Returns the joints with limits.
@@ -24,15 +25,15 @@ int count_pyramids(const RobotModel& model);
 int count_cones(const RobotModel& model);
 int count_boxes(const RobotModel& model);  // among pair_geoms
 
-// Returns the number of places for rows of pairs: enough for all rows (parallel capsules have two contacts), up to a
-// limit that is only exceeded if most geoms penetrate each other.
+// Returns the number of places for the constraint rows of geom pairs. They are enough for all rows (parallel capsules
+// have two contacts), up to a limit that is exceeded only if most geoms penetrate each other.
 int count_pair_rows(const RobotModel& model);
-// Returns the number of places for pairs' contacts with elliptic cones. Lanes with more of these contacts count as not
-// solved.
+// Returns the number of places for contacts of geom pairs with elliptic cones. A lane with more of these contacts
+// counts as not solved.
 int count_pair_cones(const RobotModel& model);
 
-// Returns, for each value of MuJoCo's sensordata, its place among the values that a stage keeps. The place is -1 for
-// motion sensors, which are derived on demand. With Runge-Kutta all values are kept, since MuJoCo's sensors show a
+// Returns, for each value of MuJoCo's sensordata, its place among the values that a stage keeps. Motion sensors are
+// derived on demand instead and have place -1. With Runge-Kutta, all values are kept, since MuJoCo's sensors show a
 // step's first stage.
 std::vector<int> sensor_places(const RobotModel& model);
 int count_sensed(const RobotModel& model);  // in groups of four places

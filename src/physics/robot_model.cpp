@@ -9,8 +9,8 @@
 namespace drl::robot_compiler {
 namespace {
 
-// Returns an inertia as xx, yy, zz, xy, xz, yz: that of `moments` about the axes of `turn`, plus that of a mass at
-// `off`.
+// Returns the inertia (xx, yy, zz, xy, xz, yz) with the principal moments `moments` about the axes `turn`, plus the
+// inertia of a point mass at `off`.
 std::array<double, 6> inertia_about(const Rotation& turn, const mjtNum* moments, double mass, const Numbers3& off) {
   constexpr size_t kRow[] = {0, 1, 2, 0, 0, 1}, kColumn[] = {0, 1, 2, 1, 2, 2};
   const double square = off[0] * off[0] + off[1] * off[1] + off[2] * off[2];
@@ -40,7 +40,7 @@ class Reader : PartReader {
     read_joints();
     read_masses();
     read_fluid();
-    read_marks();
+    read_geoms_and_sites();
     read_actuators();
     read_parameters(m_, r_);
     read_contacts(m_, r_);
@@ -69,7 +69,7 @@ class Reader : PartReader {
     if (is_fast) r_.implicit_damping = r_.implicit_actuators = true;
   }
 
-  // Reads the bodies of the file, and finds those with joints, which begin a Body.
+  // Reads the bodies of the file. Each one with joints begins a new Body.
   void read_frames() {
     r_.trees = 0;
     for (int b = 0; b < m_.nbody; ++b) {
@@ -134,7 +134,7 @@ class Reader : PartReader {
       r_.joints.push_back(joint);
     }
   }
-  // Rejects properties that differ by axis, because the rotation of a free joint is computed in world axes.
+  // Rejects armature and damping that differ by axis, because the rotation of a free joint is computed in world axes.
   void check_free(const Joint& joint, const std::string& where) {
     const mjtNum *armature = m_.dof_armature + joint.dof + 3, *damping = m_.dof_damping + joint.dof + 3;
     if (armature[0] != armature[1] || armature[1] != armature[2] || damping[0] != damping[1] ||
@@ -150,7 +150,7 @@ class Reader : PartReader {
     if (m_.dof_frictionloss[d] > 0) dof.friction = friction(d, quoted("joint", mjOBJ_JOINT, j));
     r_.dofs.push_back(dof);
   }
-  // The violation of dry friction is always 0.
+  // The violation of dry friction is always 0, so its impedance is s.least.
   DryFriction friction(int d, const std::string& where) {
     const Softness s = softness(m_.dof_solref + 2 * d, m_.dof_solimp + 5 * d, where);
     const double regularisation = std::max(kLeast, (1 - s.least) / s.least * m_.dof_invweight0[d]);
@@ -178,8 +178,8 @@ class Reader : PartReader {
     }
   }
 
-  // Reads the boxes of bodies that move and have a mass. Implicit integrators would need derivatives of the fluid's
-  // forces.
+  // Reads the fluid boxes of bodies that move and have a mass. Implicit integrators are refused, because they would
+  // need derivatives of the fluid's forces.
   void read_fluid() {
     r_.density = m_.opt.density, r_.viscosity = m_.opt.viscosity, r_.wind = numbers(m_.opt.wind);
     if (r_.density == 0 && r_.viscosity == 0) return;
@@ -198,15 +198,15 @@ class Reader : PartReader {
     }
   }
 
-  Mark mark(const std::string& name, int b, const mjtNum* pos, const mjtNum* quat) const {
+  Placement placement(const std::string& name, int b, const mjtNum* pos, const mjtNum* quat) const {
     const Frame& frame = r_.frames[static_cast<size_t>(b)];
     return {name, frame.body, plus(frame.pos, times(frame.turn, numbers(pos))), times(frame.turn, rotation(quat))};
   }
-  void read_marks() {
+  void read_geoms_and_sites() {
     for (int g = 0; g < m_.ngeom; ++g)
-      r_.geoms.push_back(mark(name(mjOBJ_GEOM, g), m_.geom_bodyid[g], m_.geom_pos + 3 * g, m_.geom_quat + 4 * g));
+      r_.geoms.push_back(placement(name(mjOBJ_GEOM, g), m_.geom_bodyid[g], m_.geom_pos + 3 * g, m_.geom_quat + 4 * g));
     for (int s = 0; s < m_.nsite; ++s)
-      r_.sites.push_back(mark(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_pos + 3 * s, m_.site_quat + 4 * s));
+      r_.sites.push_back(placement(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_pos + 3 * s, m_.site_quat + 4 * s));
   }
 
   void read_actuators() {

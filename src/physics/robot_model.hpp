@@ -1,4 +1,5 @@
-// The compiler's view of a robot: MuJoCo's model as numbers. Bodies that are welded together are one Body.
+// A MuJoCo model in the form that the robot compiler uses. Bodies of the model file that are welded together are one
+// Body; each body of the file is a Frame.
 #pragma once
 
 #include <array>
@@ -12,11 +13,12 @@ using Numbers3 = std::array<double, 3>;
 using Rotation = std::array<Numbers3, 3>;  // rows
 using Quaternion = std::array<double, 4>;  // w, x, y, z
 
-// The parameters of a constraint (MuJoCo, "Computation", solver parameters). For a violation x < 0 with velocity v, its
-// reference acceleration is -damping v - stiffness d x, where the impedance d also sets its weight.
+// The solver parameters of a constraint (solref and solimp; MuJoCo, "Computation", solver parameters). For a violation
+// x < 0 with velocity v, the constraint's reference acceleration is -damping v - stiffness d(x) x. The impedance d(x)
+// also determines the constraint's weight.
 struct Softness {
   double stiffness = 0, damping = 0;
-  double least = 0, most = 0, width = 0, midpoint = 0;  // of the impedance d(x)
+  double least = 0, most = 0, width = 0, midpoint = 0;  // of d(x): its values at 0 and beyond `width`, and its shape
   int power = 1;
   bool operator==(const Softness&) const = default;
 };
@@ -29,16 +31,16 @@ struct Limit {
 struct Joint {
   enum Kind { free, slide, hinge } kind = hinge;
   std::string name;
-  int qpos = 0, dof = 0;   // indices of its first values
-  Numbers3 axis{}, pos{};  // of a hinge or slide, in its body's frame
-  double reference = 0;    // the value of qpos in the model's reference pose
-  double stiffness = 0, rest = 0;
+  int qpos = 0, dof = 0;           // indices of its first values in qpos and qvel
+  Numbers3 axis{}, pos{};          // of a hinge or slide, in its body's frame
+  double reference = 0;            // the value of qpos in the model's reference pose
+  double stiffness = 0, rest = 0;  // of its spring: stiffness, and qpos at rest
   std::optional<Limit> limit{};
   std::optional<std::array<double, 2>> force_range{};  // of the total force of its actuators
 };
 
-// A constraint that drives a velocity to 0: its reference acceleration is -damping v, its weight is 1 / R, and its
-// force is at most `most`.
+// A constraint that drives a velocity to 0: its reference acceleration is -damping v, its weight is 1 / R, where
+// R is MuJoCo's regularisation, and its force is at most `most`.
 struct DryFriction {
   double most = 0, weight = 0, damping = 0;
 };
@@ -51,7 +53,7 @@ struct Dof {
   std::optional<DryFriction> friction{};
 };
 
-// Frames that move together.
+// A rigid body: one or more frames that move together.
 struct Body {
   std::string name;
   int parent = 0;  // -1: the world
@@ -65,11 +67,11 @@ struct Body {
   std::array<double, 6> inertia{};  // about the centre, in the body's axes: xx, yy, zz, xy, xz, yz
 };
 
-// A body of the model file, as tasks see it.
+// A body of the model file. Tasks use frames, not Bodies.
 struct Frame {
   std::string name;
   int body = 0;    // the Body that it belongs to; -1: the world
-  int root = 0;    // MuJoCo's cvel, cinert and cfrc_ext are about the centre of mass of this frame's subtree
+  int root = 0;    // index of the root of its tree; cvel, cinert and cfrc_ext are about the root's subtree_com
   int parent = 0;  // index of the parent frame
   Numbers3 pos{};  // in the body
   Rotation turn{};
@@ -80,7 +82,7 @@ struct Frame {
 };
 
 // The position and rotation of a geom or a site.
-struct Mark {
+struct Placement {
   std::string name;
   int body = 0;
   Numbers3 pos{};
@@ -96,8 +98,8 @@ struct Actuator {
 };
 
 // Friction of an elliptic cone. `dimensions` is the number of residuals (1: no friction, 3: sliding, 6: also spinning
-// and rolling). `fixed` holds the coefficients that no environment changes, and `varies` the indices of parameters;
-// MuJoCo takes the largest of them.
+// and rolling). `fixed` holds the largest of the constant coefficients. `varies` holds the indices, in the parameters,
+// of those that an environment may change. As in MuJoCo, the largest of all counts.
 struct ConeFriction {
   int dimensions = 1;
   Numbers3 fixed{};
@@ -109,11 +111,11 @@ struct FloorContact {
   std::string name;
   int body = 0, frame = 0, geom = 0, plane = 0;  // geom, plane: geom indices
   Numbers3 center{};                             // in the body
-  std::optional<Numbers3> axis{};                // direction of a capsule, which is that of its first tangent
+  std::optional<Numbers3> axis{};                // direction of a capsule, along which its first tangent lies
   std::optional<Numbers3> corner{};  // relative to the box's centre; a corner above the centre does not touch
   double radius = 0, height = 0;     // of the sphere; of the plane
   double margin = 0, friction = 0;   // friction 0: all edges of the pyramid are equal
-  double weight = 0;                 // the regularisation is R = (1 - d) / d weight
+  double weight = 0;                 // the regularisation is R = weight * (1 - d) / d
   Softness softness{};
   ConeFriction cone{};
   int sensor = -1;  // index of the contact sensor that measures it, or -1
@@ -124,7 +126,7 @@ struct PairGeom {
   std::string name;
   int body = 0, frame = 0;  // body -1: the world
   Numbers3 center{};        // in the body
-  Numbers3 half{};          // from the centre to the end of a capsule's axis; otherwise 0
+  Numbers3 half{};          // from the centre to the upper end of a capsule's axis; 0 for other geoms
   double radius = 0;
   std::optional<Numbers3> box{};  // half sizes
   Rotation turn{};                // of the box, in the body
@@ -138,7 +140,8 @@ struct GeomPair {
   ConeFriction cone{};
 };
 
-// Three values that an environment may change. Their order is that of the lanes' arrays.
+// Three values of a geom or frame that an environment may change. Each lane's array of parameters has these values in
+// the order of RobotModel::parameters.
 struct Parameter {
   enum Kind { friction, center_of_mass } kind = friction;
   int index = 0;  // of the geom or frame
@@ -153,7 +156,7 @@ struct Sensor {
   int size() const { return kind == contact ? 4 : 3; }
 };
 
-// A body of the model file in a fluid, represented by the box with the same mass and inertia.
+// For the forces of a fluid, a body of the model file is represented by the box with the same mass and inertia.
 struct FluidBox {
   std::string name;
   int frame = 0;
@@ -167,9 +170,9 @@ struct RobotModel {
   int nq = 0, nv = 0;
   double timestep = 0;
   bool runge_kutta = false;         // otherwise Euler or implicitfast
-  bool implicit_damping = false;    // of Euler's steps
-  bool implicit_actuators = false;  // actuators are included, as in MuJoCo's implicitfast
-  bool elliptic = false;            // friction cones
+  bool implicit_damping = false;    // steps treat the damping of joints implicitly
+  bool implicit_actuators = false;  // they treat the damping of actuators implicitly too, as implicitfast does
+  bool elliptic = false;            // friction cones are elliptic, otherwise pyramidal
   double impratio = 1;              // ratio of frictional to normal impedance
   Numbers3 gravity{};
   double density = 0, viscosity = 0;  // of the surrounding fluid
@@ -179,11 +182,11 @@ struct RobotModel {
   std::vector<Joint> joints;
   std::vector<Dof> dofs;
   std::vector<Frame> frames;  // 0 is the world
-  std::vector<Mark> geoms, sites;
+  std::vector<Placement> geoms, sites;
   std::vector<Actuator> actuators;
   std::vector<FloorContact> contacts;
   std::vector<PairGeom> pair_geoms;
-  std::vector<GeomPair> pairs;        // that MuJoCo checks for contacts
+  std::vector<GeomPair> pairs;        // those that MuJoCo checks for contacts
   std::vector<FluidBox> fluid_boxes;  // empty without a fluid
   std::vector<Parameter> parameters;
   std::vector<Sensor> sensors;

@@ -1,4 +1,4 @@
-// The base class of the readers of a model's parts.
+// The base class of the classes that read parts of a model.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace drl::robot_compiler {
 
-// MuJoCo's bounds.
+// MuJoCo's bounds of divisors, impedances and friction.
 constexpr double kLeast = 1e-15, kLeastImpedance = 1e-4, kMostImpedance = 0.9999, kLeastFriction = 1e-5;
 
 // Snaps values within 1e-12 of an integer (0, 1 or -1 in practice) to it.
@@ -57,7 +57,7 @@ class PartReader {
     return std::string(what) + " '" + name(type, k) + "': ";
   }
 
-  // Returns the parameters for solref and solimp. If the signs of solref's numbers differ, MuJoCo uses its default.
+  // Converts solref and solimp. If the signs of solref's numbers differ, MuJoCo uses its default.
   Softness softness(const mjtNum* solref, const mjtNum* solimp, const std::string& where) {
     constexpr mjtNum kDefault[] = {0.02, 1};
     if ((solref[0] > 0) != (solref[1] > 0)) solref = kDefault;
@@ -84,8 +84,8 @@ class PartReader {
   RobotModel& r_;
 };
 
-// Reads the parameters that environments change from the file's <custom><text name="varies" data="friction GEOM...
-// center_of_mass BODY..."/>. Requires frames and geoms.
+// Reads which parameters environments may change. The file lists them in
+// <custom><text name="varies" data="friction GEOM... center_of_mass BODY..."/>. Requires frames and geoms.
 void read_parameters(const mjModel& model, RobotModel& robot);
 // Reads the contacts with the floor and between geoms. Requires parameters.
 void read_contacts(const mjModel& model, RobotModel& robot);

@@ -65,14 +65,13 @@ class Reader : PartReader {
     r_.parameters.push_back(parameter);
   }
 
-  // Reads a sensor of the number of contacts and their force, between one geom and the floor.
+  // Reads a contact sensor, which gives the number of contacts between a geom and the floor, and their net force.
   void read_contact_sensor(int s, int number, const std::string& where) {
     constexpr int kNetForce = 3, kFoundAndForce = 1 << mjCONDATA_FOUND | 1 << mjCONDATA_FORCE;
     const int *of = m_.sensor_intprm + mjNSENS * s, plane = m_.sensor_refid[s], geom = m_.sensor_objid[s];
     const bool is_of_geoms = m_.sensor_objtype[s] == mjOBJ_GEOM && m_.sensor_reftype[s] == mjOBJ_GEOM;
     if (of[0] != kFoundAndForce || of[1] != kNetForce || !is_of_geoms || m_.geom_type[plane] != mjGEOM_PLANE)
-      return refuse(where,
-                    "a contact sensor that does not give found and force, reduced to netforce, of a geom with a plane");
+      return refuse(where, "a contact sensor other than data='found force' reduce='netforce' of a geom with a plane");
     if (!r_.elliptic) return refuse(where, "a contact sensor without elliptic cones");
     for (FloorContact& contact : r_.contacts)
       if (contact.geom == geom && contact.plane == plane) {

@@ -41,7 +41,7 @@ inline Mat3 operator*(const Mat3& a, const Mat3& b) {
 // Returns the matrix of the cross product r x.
 inline Mat3 cross_matrix(const Vec3& r) { return {Vec3{0, -r[2], r[1]}, Vec3{r[2], 0, -r[0]}, Vec3{-r[1], r[0], 0}}; }
 
-// xx, yy, zz, xy, xz, yz, as MuJoCo orders them.
+// A symmetric [3, 3] matrix: xx, yy, zz, xy, xz, yz, in MuJoCo's order.
 struct Symmetric {
   Expr at[6];
   Expr& operator[](int k) { return at[k]; }
@@ -64,7 +64,7 @@ struct Spatial {
 inline Spatial operator+(const Spatial& a, const Spatial& b) { return {a.angular + b.angular, a.linear + b.linear}; }
 inline Spatial operator*(const Expr& s, const Spatial& a) { return {s * a.angular, s * a.linear}; }
 inline Expr dot(const Spatial& a, const Spatial& b) { return dot(a.angular, b.angular) + dot(a.linear, b.linear); }
-// Returns the rate of change of the motion b when it is carried along by the motion a.
+// Return the rate of change of the motion b, or of the force f, when it is carried along by the motion a.
 inline Spatial cross_motion(const Spatial& a, const Spatial& b) {
   return {cross(a.angular, b.angular), cross(a.angular, b.linear) + cross(a.linear, b.angular)};
 }

@@ -1,6 +1,7 @@
 // The passes that trace a robot's physics as expressions: MuJoCo's forward dynamics (mujoco.readthedocs.io,
-// "Computation") for one model. Except for the positions of trees, all quantities are about the origin of their tree,
-// in world axes. A tree's origin is a point that moves with its root, so that numbers stay small wherever the robot is.
+// "Computation") for one model. All quantities are in world axes, relative to the origin of their tree; only the
+// origins themselves are in the world. A tree's origin is a point that moves with its root, so that numbers stay small
+// wherever the robot is.
 #pragma once
 
 #include <map>
@@ -15,11 +16,11 @@ namespace drl::robot_compiler {
 struct Kinematics {
   std::vector<Vec3> origin;       // of each tree, in the world
   std::vector<Mat3> turn;         // of each body
-  std::vector<Vec3> pos;          // of its frame, from its tree's origin
+  std::vector<Vec3> pos;          // of each body's frame, from its tree's origin
   std::vector<Spatial> axis;      // of each degree of freedom: the motion that qvel scales
   std::vector<Spatial> velocity;  // of each body
   std::vector<Spatial> bias;      // of each body: its acceleration if qacc is 0, with gravity as an upward acceleration
-  std::vector<Expr> qvel;         // in the solver's axes, see below
+  std::vector<Expr> qvel;         // in the solver's axes (see trace_kinematics)
 };
 // Traces the kinematics from qpos and qvel. MuJoCo gives the angular velocity of a free joint in its body's axes. Here
 // it is in world axes (the solver's axes), in which the joint's motions are constant.
@@ -35,13 +36,13 @@ struct TreeMatrix {
 };
 struct Dynamics {
   TreeMatrix mass;
-  std::vector<Expr> force;            // of everything except constraints: M qacc = force
+  std::vector<Expr> force;            // of all but the constraints: without constraints, M qacc = force
   std::vector<Expr> actuator_force;   // of each actuator
   std::vector<Expr> actuator_torque;  // along each degree of freedom
   std::vector<Expr> damping;          // of each degree of freedom, for the integrator
 };
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
-// Returns a frame's centre of mass in its body, including the shift of environments.
+// Returns a frame's centre of mass in its body, including the shift by an environment's parameters.
 Vec3 center_of(const RobotModel& model, int frame, Program& p);
 
 // M = L'DL (Featherstone, section 6.5). L has M's sparsity and ones on its diagonal.
@@ -82,25 +83,28 @@ struct Kept {
   Spatial velocity;
 };
 
-// The number of terms that contacts add to a body's equations of motion: the symmetric [6, 6] stiffness and the force.
+// The number of terms that contacts add to a body's equations of motion: 21 of a symmetric [6, 6] matrix and 6 of a
+// force.
 constexpr int kCouplings = 27;
 
-// The parts of a robot's header, in their order.
-Kept trace_smooth(const RobotModel& model, Program& p);  // also limits and positions of contacts
+// Each of these passes traces one part of a robot's header; trace() calls them in the header's order. trace_smooth()
+// also traces limits, dry friction and the positions of contacts.
+Kept trace_smooth(const RobotModel& model, Program& p);
 void trace_constraints(const RobotModel& model, const Kept& kept, Program& p);
 void trace_integrator(const RobotModel& model, const Kept& kept, Program& p);
 void trace_derived(const RobotModel& model, Program& p);
-// The position of a body's axes in the world and its rotation, for functions that run after derive_frames().
+// The position and rotation of a body's axes in the world, for functions that run after derive_frames().
 struct BodyPose {
   int frame;  // a frame with the same axes
   Vec3 pos;
   Mat3 turn;
 };
 BodyPose body_pose(const RobotModel& model, int body, Program& p);
+// Return the expressions that read derived.array[k][c], and three such numbers from `first` on.
 Expr derived_number(Program& p, const std::string& array, size_t k, int c);
 Vec3 derived_vector(Program& p, const std::string& array, size_t k, int first = 0);
 void trace_sensors(const RobotModel& model, Program& p);
-// Returns whether a robot's solution is refined, which needs the stored factors.
+// Returns whether a robot's solution is refined (refine() in drl/physics_support.hpp), which needs the stored factors.
 inline bool refines(const RobotModel& model) { return count_cones(model) > 0 && !model.pairs.empty(); }
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p);
 void trace_distances(const RobotModel& model, Program& p);
@@ -118,13 +122,13 @@ inline void trace(const RobotModel& model, Program& p) {
 inline int contact_residuals(const RobotModel& model, const Program& p) {
   return (p.edges == 3 ? 2 : p.edges) * count_pyramids(model);
 }
-// Returns the argument of functions that depend on parameters; empty if the model has none.
+// Returns the declaration of the `parameters` argument, with a trailing comma, or "" if the model has no parameters.
 inline std::string parameters_argument(const RobotModel& model) {
   return model.parameters.empty() ? "" : "const F* parameters, ";
 }
 
-// The impedance d(x) of a constraint (MuJoCo, "Computation", solver parameters), which rises from `least` at x = 0 to
-// `most` at the width.
+// The impedance d(x) of a constraint (MuJoCo, "Computation", solver parameters), which changes from `least` at x = 0 to
+// `most` at |x| = width.
 struct Impedance {
   Expr least, most, width, midpoint;
   int power;  // 1 or 2

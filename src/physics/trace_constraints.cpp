@@ -3,11 +3,12 @@
 namespace drl::robot_compiler {
 namespace {
 
-// The contribution of a body's contacts to its equations of motion: they push with -(stiffness acceleration + force).
+// The contribution of a body's contacts to its equations of motion. They exert the wrench -(A acceleration + force),
+// where A is a symmetric [6, 6] matrix.
 struct Coupling {
-  Symmetric angular;  // of torque and angular acceleration
-  Mat3 mixed;         // of torque and linear acceleration
-  Symmetric linear;
+  Symmetric angular;  // the block of A for torque and angular acceleration
+  Mat3 mixed;         // for torque and linear acceleration
+  Symmetric linear;   // for force and linear acceleration
   Spatial force;
   Expr& operator[](int k) {
     if (k < 6) return angular[k];
@@ -30,7 +31,7 @@ Spatial operator*(const Coupling& a, const Spatial& motion) {
 struct Row {
   Vec3 point;                           // its position
   Expr friction, tangent_x, tangent_y;  // the first tangent; the second is perpendicular to it
-  Vec3 rest;  // residuals at zero acceleration: along the normal, and friction times those along the tangents
+  Vec3 rest;  // residuals at zero acceleration along the normal and the tangents; the latter are multiplied by friction
 };
 
 class Tracer {
@@ -52,7 +53,8 @@ class Tracer {
   }
 
  private:
-  // Returns an entry of the table for the current contact, or its value if that is the same for all contacts.
+  // Returns the expression that reads the entry `name` of the current contact. If all contacts have the same value, it
+  // returns the value instead.
   template <class Contact, class Get>
   Expr table(const std::vector<Contact>& contacts, const std::string& entry, const std::string& name, const Get& get) {
     const double first = get(contacts[0]);
@@ -156,7 +158,7 @@ class Tracer {
     p_.set("y[2]", normal + second), p_.set("y[3]", normal - second);
   }
 
-  // Sums and differences of the edges' values, by pairs.
+  // The sum and the difference of the values of two opposite edges, for each tangent.
   struct Pairs {
     Expr first_sum, first_difference, second_sum, second_difference;
   };
@@ -262,8 +264,8 @@ class Tracer {
                               p_.input(at("w.limit_rest", number), name + "rest"));
     }
   }
-  // Dry friction acts along one entry of qvel. For the rotation of a free joint, that is a combination of three entries
-  // in the solver's axes.
+  // Dry friction acts along one entry of qvel. For the rotation of a free joint, this entry is a combination of three
+  // entries in the solver's axes.
   void add_frictions(TreeMatrix& h, std::vector<Expr>& force) {
     int number = 0;
     for (const int dof : frictional_dofs(model_)) {
@@ -280,7 +282,7 @@ class Tracer {
       }
     }
   }
-  // Returns the entries in the solver's axes, with their factors, that make up an entry of qvel.
+  // Returns an entry of qvel as a linear combination of entries in the solver's axes: their indices and factors.
   std::vector<std::pair<size_t, Expr>> in_solver(size_t dof) const {
     const int j = model_.dofs[dof].joint;
     const Joint& joint = model_.joints[static_cast<size_t>(j)];
@@ -304,7 +306,7 @@ class Tracer {
       factors.inverse[i] = p_.input(place, name + "_inverse");
     }
   }
-  // The two halves of a solution, between which the rows of pairs are added.
+  // Traces the two halves of a solution. The rows of geom pairs are added between them.
   void trace_halves(const TreeFactors& factors) {
     p_.begin("Computes the first half of a solution for a vector along qvel.",
              "solve_up(const Work& w, const F* from, F* to)");
@@ -341,7 +343,7 @@ class Tracer {
   }
 
   void trace_curvature() {
-    p_.begin("Computes x M x for the difference x between two accelerations.",
+    p_.begin("Computes x' M x for the difference x between two accelerations.",
              "curvature(const Work& w, const F* from, const F* to, F& result)");
     std::vector<Expr> x;
     for (size_t i = 0; i < model_.dofs.size(); ++i) x.push_back(qacc("to", i) - qacc("from", i));

@@ -93,19 +93,19 @@ class Tracer {
     }
   }
   void trace_points() {
-    const auto set_points = [&](const std::string& array, const std::vector<Mark>& marks) {
-      for (size_t k = 0; k < marks.size(); ++k) set(array, static_cast<int>(k), point_of(marks[k]));
+    const auto set_points = [&](const std::string& array, const std::vector<Placement>& placements) {
+      for (size_t k = 0; k < placements.size(); ++k) set(array, static_cast<int>(k), point_of(placements[k]));
     };
     set_points("geom_xpos", model_.geoms), set_points("site_xpos", model_.sites);
   }
-  Vec3 point_of(const Mark& mark) {
-    const Vec3 pos = robot_compiler::known(mark.pos);
-    if (mark.body < 0) return pos;
-    const BodyPose body = body_pose(model_, mark.body, p_);
+  Vec3 point_of(const Placement& placement) {
+    const Vec3 pos = robot_compiler::known(placement.pos);
+    if (placement.body < 0) return pos;
+    const BodyPose body = body_pose(model_, placement.body, p_);
     return body.pos + body.turn * pos;
   }
 
-  // Computes the mass and moment of each frame and its subtree, about its tree's origin.
+  // Computes the mass of each frame with its subtree, and its moment (mass times position) about its tree's origin.
   void trace_centers() {
     mass_.assign(model_.frames.size(), 0), moment_.assign(model_.frames.size(), {});
     for (size_t f = model_.frames.size(); f-- > 1;) {
@@ -209,7 +209,7 @@ class Tracer {
   const RobotModel& model_;
   Program& p_;
   Kinematics k_;
-  std::vector<double> mass_;  // of each frame and its subtree
+  std::vector<double> mass_;  // of each frame with its subtree
   std::vector<Vec3> moment_;
 };
 

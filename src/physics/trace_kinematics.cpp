@@ -108,7 +108,7 @@ class Tracer {
   Mat3 turn_;
   Vec3 pos_;
   Spatial velocity_, bias_;
-  bool turns_ = false;  // whether a hinge came before
+  bool turns_ = false;  // whether the body has a hinge before the current joint
 };
 
 }  // namespace

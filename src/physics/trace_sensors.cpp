@@ -22,7 +22,7 @@ class Tracer {
   }
 
   // Returns the angular and linear velocity of a site in its own axes.
-  Spatial motion_of(const Mark& site) {
+  Spatial motion_of(const Placement& site) {
     const BodyPose body = body_pose(model_, site.body, p_);
     const auto frame = static_cast<size_t>(body.frame), root = static_cast<size_t>(model_.frames[frame].root);
     const Vec3 arm = body.pos + body.turn * known(site.pos) - derived_vector(p_, "subtree_com", root);
@@ -32,7 +32,7 @@ class Tracer {
   }
 
  private:
-  // These arrays have no entry for the world.
+  // cvel and cinert have no entry for the world.
   Spatial velocity(size_t frame) const {
     return {derived_vector(p_, "cvel", frame - 1), derived_vector(p_, "cvel", frame - 1, 3)};
   }

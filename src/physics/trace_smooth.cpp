@@ -13,8 +13,8 @@ constexpr double kFarAway = 1e10;
 Vec3 tangent_of(const FloorContact& contact, const Kinematics& kinematics) {
   return contact.axis ? kinematics.turn[static_cast<size_t>(contact.body)] * known(*contact.axis) : unit_vector(1);
 }
-// Returns the number of different edges. If the robot moves in a plane, the two edges across the plane are merged into
-// one with twice the weight, unless a capsule lies across the plane obliquely.
+// Returns the number of distinct edges of a friction pyramid. If the robot moves in a plane, the two edges
+// perpendicular to the plane are merged into one with twice the weight, unless a capsule is oblique to the plane.
 int edges_of(const RobotModel& model, const Kinematics& kinematics) {
   const bool moves_in_plane = std::ranges::all_of(
       kinematics.axis, [](const Spatial& s) { return s.angular[0].is(0) && s.angular[2].is(0) && s.linear[1].is(0); });
@@ -26,7 +26,8 @@ int edges_of(const RobotModel& model, const Kinematics& kinematics) {
   return is_planar ? 3 : 4;
 }
 
-// Returns the two components of force and motion that a term of a body's coupling (trace_constraints.cpp) connects.
+// Returns the component of force and the component of motion that term k of a body's Coupling (trace_constraints.cpp)
+// connects.
 std::array<int, 2> components_of_coupling(int k) {
   constexpr std::array<int, 2> kSymmetric[] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
   if (k < 6) return kSymmetric[k];
@@ -34,8 +35,8 @@ std::array<int, 2> components_of_coupling(int k) {
   if (k < 21) return {3 + kSymmetric[k - 15][0], 3 + kSymmetric[k - 15][1]};
   return {k - 21, k - 21};
 }
-// Chooses the components of motion that bodies keep, given the axes of their motions. With elliptic cones they keep
-// all.
+// Chooses the components of motion that are stored for each body: those that its degrees of freedom can move. With
+// elliptic cones, all components are stored.
 void place_components(const RobotModel& model, const std::vector<Spatial>& axis, Program& p) {
   std::vector<bool> moves(6, model.elliptic), couples;
   for (const Spatial& a : axis)
@@ -70,8 +71,8 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
   }
 }
 
-// Returns what a loop over `values` reads: their common value if it is known and the same for all; otherwise stores
-// each value and returns `read`.
+// Returns the expression that a loop over `values` uses. If all values are the same known number, it is this number.
+// Otherwise the function stores each value in its place, and the expression reads `read`.
 Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::string>& places,
             const std::string& read, const std::string& name, bool is_always_read) {
   if (values.empty()) return 0;
@@ -150,8 +151,8 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
   }
 }
 
-// Writes the centres and half axes of the geoms of pairs relative to the first tree's origin, and the offsets between
-// trees.
+// Writes the centres of the geoms of pairs, relative to the first tree's origin, their half axes, and the offsets
+// between trees.
 void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   const Vec3 first = kinematics.origin[0];
   for (size_t t = 1; t < kinematics.origin.size(); ++t)
@@ -204,7 +205,7 @@ void trace_distances(const RobotModel& model, Program& p) {
 }
 
 Kept trace_smooth(const RobotModel& model, Program& p) {
-  p.begin("Computes the dynamics without constraints, and stores what the constraints need in the work.",
+  p.begin("Computes the dynamics without constraints, and stores in the work what the constraints need.",
           "smooth(const F* qpos, const F* qvel, const F* ctrl, " + parameters_argument(model) + "Work& w)");
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);

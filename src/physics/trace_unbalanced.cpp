@@ -26,7 +26,7 @@ void add_frictions(const RobotModel& model, const Kept& kept, Program& p, std::v
 
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
   if (!refines(model)) return;
-  p.begin("Computes how much the work's forces and M qacc are out of balance, along qacc.",
+  p.begin("Computes the residual of the equations of motion along qvel: the work's forces minus M qacc.",
           "unbalanced(const Work& w, const F* qacc, F* force)");
   std::vector<Expr> x, force = kept.force;
   for (size_t i = 0; i < force.size(); ++i)

@@ -44,8 +44,8 @@ std::vector<std::string> slurm_gpus(const Environment& environment) {
   return {};
 }
 
-// Returns the node's numbers of the visible devices. If Slurm hides other devices (ConstrainDevices), CUDA numbers
-// those in `slurm` from 0; otherwise CUDA and Slurm use the same numbers.
+// Returns the numbers that the visible devices have on the node. If Slurm hides other devices (ConstrainDevices), CUDA
+// numbers those in `slurm` from 0; otherwise CUDA and Slurm use the same numbers.
 std::vector<std::string> ids_on_node(const std::vector<std::string>& visible, const std::vector<std::string>& slurm) {
   const bool renumbered = !std::ranges::all_of(visible, [&](const std::string& v) { return contains(slurm, v); });
   std::vector<std::string> ids = visible;
@@ -192,8 +192,8 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
   if (!gpus.physical && gpus.in_job && has_amd_gpu(root)) gpus.amd = lists_amd_gpus(environment).value_or(gpus.granted);
   gpus.ids = ids_on_node(gpus.visible, slurm);
   const auto task = environment("SLURM_LOCALID");
-  // This task has one device of several on the node, and no variable contains its number: use a name unique to the
-  // task.
+  // If this task sees only one of several devices, and no variable contains its number on the node, it gets a name that
+  // is unique to the task.
   if (slurm.empty() && on_node > 1 && gpus.ids.size() == 1 && is_number(gpus.ids[0]) && task)
     gpus.ids[0] += " of task " + *task;
   return gpus;
@@ -224,7 +224,7 @@ std::vector<int> assign_devices(const std::vector<std::vector<std::string>>& ids
 
 namespace {
 
-// Returns the GPUs that Slurm or CUDA_VISIBLE_DEVICES list, or else all GPUs that the driver shows.
+// Returns the GPUs in `gpus`, which Slurm or CUDA_VISIBLE_DEVICES listed, or else all GPUs that the driver shows.
 Gpus or_all_of_driver(Gpus gpus, const CudaSupport& cuda) {
   if (!gpus.visible.empty() || cuda.devices == 0) return gpus;
   gpus.visible = gpus.ids = numbers_below(cuda.devices);

@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* kWidthVariable = "DRL_TERMINAL_WIDTH";
 
-// Returns the signal that replaces SIGINT, because mpirun ends the ranks on SIGINT instead of forwarding it. MPICH's
-// mpiexec does not forward SIGUSR2 either: it is killed by it.
+// Returns the signal that replaces SIGINT, because mpirun ends the ranks on SIGINT instead of forwarding it. Open MPI
+// gets SIGUSR2, which would kill MPICH's mpiexec.
 int interrupt_substitute() { return is_open_mpi() ? SIGUSR2 : SIGQUIT; }
 
 // Returns the launcher of the MPI that drl was built with, because the first one on PATH may be another MPI's. If that
@@ -45,8 +45,8 @@ int own_terminal_width() {
 
 int exit_code_for(int signal) { return signal == SIGUSR1 ? kContinue : signal == SIGINT ? kInterrupted : kTerminated; }
 
-// MPICH's mpiexec reports the signal that killed a rank by its bare number. Of drl's exit codes, only 1 and 2 are that
-// small.
+// If a signal killed a rank, MPICH's mpiexec exits with the signal's number. Of drl's exit codes for failures, only 1
+// and 2 are that small.
 int as_shell_exit_code(int code) { return code > kUsage && code < 32 ? 128 + code : code; }
 
 // Forwards signals to mpirun until it ends, and returns its exit code. A forwarded signal may kill ranks that do not

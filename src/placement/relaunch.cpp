@@ -68,7 +68,7 @@ std::string node_name(const Environment& environment) { return environment("SLUR
 struct TaskFacts {
   std::string node;
   std::vector<std::string> gpus, chosen;  // visible GPUs, if it uses any, and the GPUs that --gpu_ids selects
-  int free_cores = 0;                     // cores that count as devices: 0 with GPUs, and with -c (cores are threads)
+  int free_cores = 0;                     // cores to use as devices; 0 with GPUs, and with -c (one rank per task)
   int cpus = 1, cores = 1, memory = 0;    // as in StepNode
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskFacts, node, gpus, chosen, free_cores, cpus, cores, memory)

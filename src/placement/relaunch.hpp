@@ -21,15 +21,15 @@ struct StepNode {
   std::vector<std::string> gpus = {};  // Slurm's numbers
   int devices = 1;                     // number of GPUs that --gpu_ids selects, or of cores without GPUs
   int cpus = 1;                        // granted hardware threads
-  int cores = 1;                       // physical cores of these
+  int cores = 1;                       // physical cores that these threads belong to
   int memory = 0;                      // granted MiB, 0 if not limited
 };
 
-// Passes stop requests through the process that waits for the ranks that it started with srun.
+// Handles requests to stop in a process that has started ranks with srun and waits for them.
 struct StopRelay {
   // Returns the signal to send to the ranks, 0 for none. srun forwards SIGUSR1 and SIGUSR2.
   std::function<int()> pending_signal;
-  // Returns the exit code of this process for that of the ranks, which may know less about the reason.
+  // Converts the ranks' exit code to that of this process, which may know the reason for the stop better.
   std::function<int(int)> own_exit_code;
 };
 
@@ -76,9 +76,9 @@ std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<in
 std::string shortage_warning(const std::vector<StepNode>& nodes, const std::vector<int>& ranks,
                              const std::vector<std::string>& command);
 
-// Collective over the tasks of an srun step. If there are fewer tasks than devices, rank 0 runs `command` with srun
-// while the other tasks wait, and all return its exit code; otherwise it returns nullopt. All ranks throw ReportedError
-// if srun is missing or fails.
+// Collective over the tasks of an srun step. If there are fewer tasks than devices (or than --ranks), rank 0 runs
+// `command` with srun while the other tasks wait, and all return its exit code; otherwise all return nullopt. All throw
+// ReportedError if srun is missing or fails.
 std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInfo& launch, const RankRequest& request,
                                              const std::vector<std::string>& command, const StopRelay& relay);
 

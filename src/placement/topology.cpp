@@ -49,8 +49,8 @@ struct Topology::Handle {
     DRL_CHECK(hwloc_topology_init(&topology) == 0, "hwloc");
     // Include cores that a container hides.
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    // The operating system reports the topology. The x86 component would query each core itself, which means to migrate
-    // there and to wait for cores that are busy.
+    // The operating system reports the topology. hwloc's x86 component would query every core by running on it, and
+    // wait for cores that are busy.
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     if (what == Read::cores_and_gpus)
@@ -61,7 +61,8 @@ struct Topology::Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
-  // Some machines (virtual machines, some ARM) do not report which hardware threads share a core.
+  // Some machines (virtual machines, some ARM) do not report which hardware threads share a core. There, each hardware
+  // thread counts as a core.
   int core_depth() const { return hwloc_get_type_or_below_depth(topology, HWLOC_OBJ_CORE); }
   hwloc_obj_t next_core(hwloc_obj_t core) const {
     return loaded ? hwloc_get_next_obj_by_depth(topology, core_depth(), core) : nullptr;

@@ -18,8 +18,8 @@ struct Categorical {
   int action_size() const { return heads; }
   int free_parameters() const { return 0; }
 
-  // Samples the actions of F's environments from the logits `out` [n, size] by inverting the cumulative distribution.
-  // Returns their log-probabilities.
+  // Samples the actions of environments i, i + 1, ... (one per lane of F) from the logits `out` [n, size] by inverting
+  // the cumulative distribution. Returns their log-probabilities.
   template <class F>
   DRL_HD F sample(const ActionNoise& noise, const float* out, int64_t i, int32_t* action, float*) const {
     F log_prob = F(0);
@@ -29,7 +29,8 @@ struct Categorical {
       const auto logit = [&](int k) DRL_LAMBDA { return load_column<F>(out, i, size, first + k); };
       const SoftmaxNorm<F> norm = softmax_norm<F>(logit, count(h));
       const F target = uniform01(bits[h % 4]) * norm.sum;
-      F below = F(0), chosen = logit(0);  // probability mass (times sum) of the choices up to k
+      // below: the sum of exp(logit - largest) over the choices up to k; chosen: the logit of `choice`.
+      F below = F(0), chosen = logit(0);
       Int<F> choice = Int<F>(0);
       for (int k = 0; k + 1 < count(h); ++k) {
         below = below + math::exp(logit(k) - norm.largest);
@@ -43,7 +44,7 @@ struct Categorical {
     return log_prob;
   }
 
-  // Writes the most probable action of F's environments.
+  // Writes the most probable actions of the same environments.
   template <class F>
   DRL_HD void most_probable(const float* out, int64_t i, int32_t* action, float*) const {
     for (int h = 0, first = 0; h < heads; first += count(h++)) {
@@ -58,9 +59,9 @@ struct Categorical {
     }
   }
 
-  // Returns log-probability, KL and entropy of samples i, i + 1, ... of a tile with logits `out` [B, size]. `row` are
-  // their indices into the rollout, where `old_out` and `action` are. The entropy is -sum p log p, and KL(old || new)
-  // is sum p_old (log p_old - log p_new). Writes the probabilities to d_out, for gradient().
+  // Returns log-probability, KL and entropy of samples i, i + 1, ... of a tile with logits `out` [B, size]. `row` holds
+  // the samples' indices into the rollout's arrays `old_out` and `action`. The entropy is -sum p log p, and
+  // KL(old || new) is sum p_old (log p_old - log p_new). Writes the probabilities to d_out, for gradient().
   template <class F>
   DRL_HD Evaluated<F> evaluate(const float* out, const float* old_out, const int32_t* action, int64_t i, Int<F> row,
                                float* d_out) const {

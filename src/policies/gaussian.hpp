@@ -22,8 +22,8 @@ struct Gaussian {
   // Returns the current standard deviation of dimension k.
   DRL_HD float std_now(int k) const { return log_std ? math::exp(param[k]) : param[k]; }
 
-  // Samples the actions of F's environments from the means `out` [n, size] by Box-Muller, in which two dimensions share
-  // a pair of random numbers. Returns their log-probabilities.
+  // Samples the actions of environments i, i + 1, ... (one per lane of F) from the means `out` [n, size] by Box-Muller,
+  // in which two dimensions share a pair of random numbers. Returns their log-probabilities.
   template <class F>
   DRL_HD F sample(const ActionNoise& noise, const float* out, int64_t i, float* action, float* env_action) const {
     constexpr float two_pi = 6.28318530717958647692f;
@@ -44,14 +44,14 @@ struct Gaussian {
     return log_prob;
   }
 
-  // Writes the most probable action of F's environments: the mean.
+  // Writes the most probable actions of the same environments: the means.
   template <class F>
   DRL_HD void most_probable(const float* out, int64_t i, float* action, float* env_action) const {
     for (int k = 0; k < size; ++k) store_action(i, k, load_column<F>(out, i, size, k), action, env_action);
   }
 
   // Returns log-probability, KL(old || new) and entropy of samples i, i + 1, ... of a tile with means `out` [B, size].
-  // `row` are their indices into the rollout, where `old_out` and `action` are.
+  // `row` holds the samples' indices into the rollout's arrays `old_out` and `action`.
   template <class F>
   DRL_HD Evaluated<F> evaluate(const float* out, const float* old_out, const float* action, int64_t i, Int<F> row,
                                float* /*d_out*/) const {
@@ -68,7 +68,7 @@ struct Gaussian {
     return e;
   }
 
-  // Writes d loss / d out, and adds the gradients of `param` to the sums from `column` on, where
+  // Writes d loss / d out, and adds d loss / d param to columns column, column + 1, ... of `sums`. Here
   // d loss / d log_prob = d_log_prob and d loss / d entropy = -entropy_coef.
   // d log_prob / d mean = z / std; d log_prob / d log std = z^2 - 1; d entropy / d log std = 1.
   template <class F, class Sums>

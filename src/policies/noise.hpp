@@ -6,13 +6,13 @@
 
 namespace drl {
 
-// The random numbers of actions. They depend on the seed, the environment's global index and its lifetime step alone,
+// The random numbers of actions. They depend only on the seed, the environment's global index and its lifetime step,
 // not on ranks or devices.
 struct ActionNoise {
   uint64_t seed;
   int64_t first_env;  // the global index of environment 0
   uint64_t step;
-  // Returns block number `block` of four random words for environments i, i + 1, ... of F's lanes.
+  // Returns block number `block` of four random words for environments i, i + 1, ..., one per lane of F.
   template <class F>
   DRL_HD Words4Of<Bits<F>> bits(int64_t i, int block) const {
     return random_bits<Bits<F>>(seed, Purpose::action, static_cast<uint64_t>(first_env + i), step,
@@ -20,7 +20,7 @@ struct ActionNoise {
   }
 };
 
-// Load and store column k of rows i, i + 1, ... of F's lanes, in an array [rows, size].
+// Load and store column k of rows i, i + 1, ..., one per lane of F, in an array [rows, size].
 template <class F>
 DRL_HD F load_column(const float* from, int64_t i, int size, int k) {
   return size == 1 ? load<F>(from + i) : load_strided<F>(from + i * size + k, size);
@@ -34,7 +34,7 @@ DRL_HD void store_column(float* to, int64_t i, int size, int k, const F& x) {
   }
 }
 
-// What a distribution computes for the loss, for F's samples.
+// The values that a distribution computes for the loss, for one sample per lane of F.
 template <class F>
 struct Evaluated {
   F log_prob, kl, entropy;  // log-probability of the action taken; KL(old || new) in closed form

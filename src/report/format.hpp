@@ -1,4 +1,4 @@
-// Formats numbers for people, in addition to base/text.hpp. NaN becomes "-".
+// Formats numbers for people, in addition to base/text.hpp.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace drl {
 
-std::string human_number(double value);  // four significant digits
-std::string human_time(double seconds);  // 4.2 ms, 1.25 s
+std::string human_number(double value);  // four significant digits, "-" for NaN
+std::string human_time(double seconds);  // "4.2 ms", "1.25 s", "-" for NaN
 std::string value_text(const Metric& metric);
 
 }  // namespace drl

@@ -101,7 +101,7 @@ fs::path new_file_name(const fs::path& folder, double now) {
 EventWriter::EventWriter(const fs::path& folder, std::optional<int64_t> resume_iteration, std::function<double()> clock)
     : clock_(std::move(clock)), file_(new_file_name(folder, clock_()), AppendFile::Start::create) {
   append_event(message(3, "brain.Event:2"));
-  constexpr int kStart = 1;  // SessionLog.status: TensorBoard drops older events from this event's step on
+  constexpr int kStart = 1;  // SessionLog.status: makes TensorBoard drop older events of this step and later steps
   if (resume_iteration) append_event(integer(2, *resume_iteration + 1) + message(7, integer(1, kStart)));
   flush();
 }

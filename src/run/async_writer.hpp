@@ -38,8 +38,8 @@ class AsyncWriter {
   AsyncWriter& operator=(const AsyncWriter&) = delete;
 
   void append(const IterationMetrics& metrics);
-  // Returns at once. If the file system is too slow, drops the oldest of the pending saves. A save that fails causes
-  // only a warning.
+  // Returns at once. If the file system is too slow, drops a pending save: the oldest droppable one, if there is one. A
+  // save that fails causes only a warning.
   void save(Save save);
   // Waits until everything is written. Returns false if the last save failed, if rows could not be written, or if
   // another process has taken over the run.
@@ -47,7 +47,7 @@ class AsyncWriter {
   // Waits up to `patience` seconds for the hook and the videos. Returns false if SIGINT or SIGTERM cancelled a video.
   bool finish_hook(double patience);
 
-  // Returns the checkpoints that commands still need. Only for Save::after_save.
+  // Returns the checkpoints that commands still need. Call only from Save::after_save.
   std::vector<std::filesystem::path> checkpoints_in_use() const;
 
  private:

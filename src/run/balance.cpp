@@ -9,7 +9,7 @@
 namespace drl {
 namespace {
 
-constexpr double kLargestShare = 0.3;  // of waiting in the time of a span
+constexpr double kLargestShare = 0.3;  // of a span that ranks may wait without advice
 
 }  // namespace
 

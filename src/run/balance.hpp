@@ -12,8 +12,9 @@ class Balance {
  public:
   static constexpr int kIterations = 20, kSkipped = 10;
 
-  // `hosts`: one per rank. Judges spans of at least `seconds` and kIterations iterations. Skips the first kSkipped
-  // iterations, which are slow because memory is touched for the first time and CPU clocks rise.
+  // `hosts`: one per rank. Judges the run span by span; each span has at least kIterations iterations and lasts at
+  // least `seconds`. Skips the first kSkipped iterations, which are slow because memory is touched for the first time
+  // and CPU clocks rise.
   explicit Balance(std::vector<std::string> hosts, double seconds = 20);
 
   // Adds an iteration that took `seconds`, of which rank r spent `waiting[r]` in all-reduces. Returns advice, once,

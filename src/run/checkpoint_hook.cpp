@@ -9,7 +9,7 @@
 namespace drl {
 namespace {
 
-constexpr double kQuietWait = 2;  // seconds
+constexpr double kQuietWait = 2;  // seconds that finish() waits before it logs a message
 constexpr double kTick = 0.1;     // seconds between checks for a request to stop
 
 }  // namespace

@@ -16,13 +16,13 @@ namespace drl {
 class CheckpointHook {
  public:
   // `command` is executed by /bin/sh, with the checkpoint's path as $1; its output is appended to `log`. Messages call
-  // it `name` ("": --after_checkpoint and the command). It runs after every `interval`-th checkpoint; the run has
-  // already saved `earlier` checkpoints.
+  // it `name`, or --after_checkpoint and the command if `name` is empty. It runs after every `interval`-th checkpoint;
+  // the run has already saved `earlier` checkpoints.
   CheckpointHook(std::string command, std::filesystem::path log, std::string name = "", int interval = 1,
                  int64_t earlier = 0);
 
-  // Starts the command and returns at once. A later call on this object calls `done` when the command has ended. If the
-  // command is still busy with an earlier checkpoint, only the newest checkpoint is queued.
+  // Starts the command and returns at once. When the command has ended, the next run(), poll() or finish() calls
+  // `done`. If the command is still busy with an earlier checkpoint, only the newest checkpoint is queued.
   void run(const std::filesystem::path& checkpoint, std::function<void()> done = {});
   // Call regularly: handles the end of the command, and starts it for the queued checkpoint.
   void poll();

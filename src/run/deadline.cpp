@@ -16,7 +16,7 @@ namespace drl {
 namespace {
 
 constexpr double kQueryPatience = 60;      // seconds that squeue may take while the training continues
-constexpr double kFinalQueryPatience = 5;  // seconds before a stop, while all ranks wait
+constexpr double kFinalQueryPatience = 5;  // seconds that squeue may take before a stop, while all ranks wait
 constexpr double kNever = -INFINITY;
 const double kProgramStart = steady_seconds();
 

@@ -41,11 +41,13 @@ class Deadline {
   // known time left.
   Deadline(Allocation job, std::optional<double> margin);
 
-  // Call before the first iteration. Throws UsageError if there is no time for one although at least half of the job's
-  // limit was left when the program started: no start would have time, and the job would be requeued forever.
+  // Call before the first iteration. Throws UsageError if there is no time for an iteration, although at least half of
+  // the job's limit was left when the program started. Every start of this job would then lack the time, and the job
+  // would be requeued forever.
   void require_time();
-  // Call at the beginning of each iteration. Returns true once it must be the last one. Asks squeue again some time
-  // before that, and waits a few seconds for the answer: limits may be extended, and a suspended job ends later.
+  // Call at the beginning of each iteration. Returns true once this iteration must be the last one. Asks squeue again
+  // some time before that, and waits a few seconds for the answer: limits may be extended, and a suspended job ends
+  // later.
   bool reached();
   // Returns the time at the beginning of a save, to be passed to saved() when the save has ended. Thread-safe.
   double now() { return clock_.seconds(); }

@@ -50,7 +50,7 @@ class EpisodeCollector {
     if (on_episode_) record(r, i, open.episode);
     if (!r.terminated[i] && !r.truncated[i]) return;
     const float* last = r.last_obs + (ended * r.num_envs + env) * r.obs_dim;
-    // Such an episode ends with zero reward and zero observations.
+    // An episode that ended because a value was not finite has zero reward and zero observations in its last step.
     const bool is_lost = has_lost_ && r.terminated[i] && r.reward[i] == 0 &&
                          std::all_of(last, last + r.obs_dim, [](float x) { return x == 0; });
     if (is_lost) {
@@ -123,7 +123,7 @@ class LostEpisodes {
 void set_curriculum(VecEnv& envs, std::span<const float> numbers) {
   if (numbers.empty()) return;
   const StateList shared = list_state([&](StateVisitor& visitor) { envs.visit_shared_state(visitor); });
-  DRL_CHECK(shared.size() == numbers.size(), "the curriculum has the size of another task's");
+  DRL_CHECK(shared.size() == numbers.size(), "the number of curriculum values does not match the task");
   for (size_t k = 0; k < shared.size(); ++k) shared[k].write(std::as_bytes(numbers.subspan(k, 1)));
 }
 

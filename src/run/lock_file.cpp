@@ -212,7 +212,7 @@ std::unique_ptr<LockFile> LockFile::take(const fs::path& folder) {
     if (errno == EEXIST) return nullptr;
     throw std::system_error(errno, std::generic_category());
   }
-  if (highest_in(descriptor) != number) {  // meanwhile other processes took and took over the lock
+  if (highest_in(descriptor) != number) {  // other processes have taken over the lock meanwhile
     unlinkat(descriptor, name_of(number).c_str(), 0);
     return nullptr;
   }

@@ -1,8 +1,8 @@
 // A lock for file systems without locks (such as Lustre mounted without flock): a file that names its owner.
 //
-// A process takes the lock by creating `<directory>/.lock.owner.<n>` exclusively, which NFS and Lustre do on their
-// server. The file with the highest n counts. A process that finds the owner gone creates n + 1, and only one process
-// can succeed. No process ever removes a file that another process may have created meanwhile.
+// A process takes the lock by creating `<directory>/.lock.owner.<n>` exclusively, which is atomic on
+// NFS and Lustre. The file with the highest n counts. A process that finds the owner gone creates n + 1, and only one
+// process can succeed. No process ever removes a file that another process may have created meanwhile.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ struct LockOwner {
 constexpr double kHeartbeat = 30;        // s between two updates of the file
 constexpr double kHeartbeatLimit = 900;  // s without an update after which the owner counts as gone
 
-// What a process that wants the lock knows about the owner.
+// The facts about the owner that a process knows when it wants the lock.
 struct OwnerFacts {
   LockOwner me;
   std::optional<int64_t> start_time = {};  // of the local process with the owner's pid; nullopt if none exists
@@ -41,9 +41,11 @@ struct OwnerFacts {
   double heartbeat_age = 0;  // s, by the clock of the file system
 };
 
-// Returns true only if the owner can no longer write. Pure.
+// Returns true if the owner has released the lock, has ended, or has not updated the file for so long that it counts as
+// gone. Pure.
 bool owner_is_gone(const LockOwner& owner, const OwnerFacts& facts);
-// Returns true if the state of the owner's job in squeue would decide. Pure.
+// Returns true if squeue should be asked for the state of the owner's job: it is another job of the same cluster, and
+// its processes cannot be seen from here. Pure.
 bool squeue_decides(const LockOwner& owner, const LockOwner& me);
 
 // Returns true if a lock file reserves `folder` for a process that is not gone. Asks squeue at most once a minute.
@@ -59,7 +61,7 @@ class LockFile {
   LockFile& operator=(const LockFile&) = delete;
 
   void remove_at_end() { remove_ = true; }  // only for the process that created the directory
-  // Returns false if another process has taken over the lock because this process was suspended for long.
+  // Returns false if another process has taken over the lock because this process was suspended for a long time.
   bool is_mine() const;
 
  private:

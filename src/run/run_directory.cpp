@@ -48,7 +48,8 @@ void check_exclusive(const RunOptions& o) {
   if (!o.checkpoint.empty()) given.push_back("--checkpoint");
   if (!o.init_from.empty()) given.push_back("--init_from");
   if (given.size() > 1)
-    throw UsageError(join(given, " and ") + " exclude each other (each selects another start): give only one of them");
+    throw UsageError(join(given, " and ") +
+                     " exclude each other (each selects a different start): give only one of them");
   if (o.fresh && (o.resume || !o.load_run.empty()))
     throw UsageError("--fresh and " + given[0] +
                      " exclude each other (one starts again, the other resumes): give only one of them");

@@ -48,8 +48,9 @@ std::optional<std::filesystem::path> run_to_resume(const RunOptions& options, co
 RunStart plan_run(const RunOptions& options, const OptionTable& table, const RunContext& context,
                   const RunLock* own_lock = nullptr);
 
-// Calls plan_run and locks the run's directory. Starts at the same time get separate runs, unless their name was given;
-// throws UsageError if that run is in use. Creates at most an empty directory: a RunDirectory creates the files.
+// Calls plan_run and locks the run's directory. Programs that start at the same time get separate runs, unless the user
+// named the run; throws UsageError if a named run is in use. Creates at most an empty directory: a RunDirectory creates
+// the files.
 RunStart claim_run(const RunOptions& options, const OptionTable& table, const RunContext& context);
 
 // Returns the file that --checkpoint or --init_from names, or "".
@@ -63,8 +64,9 @@ std::filesystem::path find_checkpoint(const std::filesystem::path& path);
 // An open run directory, locked until this object is destroyed.
 class RunDirectory {
  public:
-  // Creates the directory, or opens it to resume; then it renames damaged checkpoints, so that they do not count as
-  // newer than those that the run will save. Throws UsageError if it cannot be written or is locked by another process.
+  // Creates the directory, or opens it to resume. When resuming, renames damaged checkpoints, so that they do not count
+  // as newer than those that the run will save. Throws UsageError if it cannot be written or is locked by another
+  // process.
   explicit RunDirectory(const RunStart& start);
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;

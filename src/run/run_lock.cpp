@@ -37,8 +37,8 @@ std::vector<fs::path> create_folders(const fs::path& path, mode_t mode) {
       if (why == EEXIST && fs::is_directory(folder, error)) continue;
       complete = false;
       if (why == EEXIST && !fs::exists(fs::symlink_status(folder, error))) continue;
-      if (why == ENOENT && !fs::exists(folder.parent_path(), error))
-        continue;  // else a file system such as /proc, which refuses directories
+      // If the parent exists, this is a file system such as /proc, which refuses new directories.
+      if (why == ENOENT && !fs::exists(folder.parent_path(), error)) continue;
       for (; !created.empty(); created.pop_back()) rmdir(created.back().c_str());
       cannot_write(path, std::strerror(why));
     }
@@ -103,8 +103,8 @@ std::unique_ptr<RunLock> RunLock::take(const fs::path& run, bool must_be_new, mo
       lock.reset();
       return take(run, must_be_new, mode);
   }
-  if (path_exists(run / "checkpoints"))
-    lock->keep();  // another process was faster and has already ended: the directory holds its run
+  // Another process may have been faster and have ended already: then the directory holds its run.
+  if (path_exists(run / "checkpoints")) lock->keep();
   struct stat mine, there;
   const bool same = fstat(lock->file_, &mine) == 0 && stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino;
   return same ? std::move(lock) : nullptr;  // else the last holder has just removed the file
@@ -112,9 +112,8 @@ std::unique_ptr<RunLock> RunLock::take(const fs::path& run, bool must_be_new, mo
 
 RunLock::Outcome RunLock::lock() {
   struct flock whole = whole_file();
-  if (fcntl(file_, F_OFD_SETLK, &whole) ==
-      0)  // a node that mounts the file system without locks may still have a lock file
-    return has_lock_file(run_) ? Outcome::in_use : Outcome::taken;
+  // A lock file may exist nevertheless, made on a node that mounts this file system without locks.
+  if (fcntl(file_, F_OFD_SETLK, &whole) == 0) return has_lock_file(run_) ? Outcome::in_use : Outcome::taken;
   const int why = errno;
   if (why == EAGAIN || why == EACCES) return Outcome::in_use;
   if (!means_no_locks(why)) cannot_write(run_, std::strerror(why));

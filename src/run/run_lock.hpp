@@ -12,7 +12,7 @@
 
 namespace drl {
 
-// Returns the type of the file `path`. Throws UsageError if the system does not allow looking there.
+// Returns the type of the file `path`. Throws UsageError if the path cannot be accessed.
 std::filesystem::file_type type_of(const std::filesystem::path& path);
 inline bool path_exists(const std::filesystem::path& path) {
   return type_of(path) != std::filesystem::file_type::not_found;
@@ -39,9 +39,9 @@ class RunLock {
   void keep() { created_.clear(); }
   bool created(const std::filesystem::path& run) const { return !created_.empty() && created_.back() == run; }
   bool holds(const std::filesystem::path& run) const { return run_ == run; }
-  // The reason why a lock file is used instead of a lock of the file system; "" if it is the latter.
+  // The reason why a lock file is used instead of a lock of the file system; "" if no lock file is used.
   const std::string& why_no_locks() const { return why_no_locks_; }
-  // Returns false if another process has taken over the lock because this process was suspended for long.
+  // Returns false if another process has taken over the lock because this process was suspended for a long time.
   bool is_mine() const { return !lock_file_ || lock_file_->is_mine(); }
 
  private:

@@ -19,7 +19,7 @@ namespace drl {
 struct RunFacts {
   std::string task, run, launcher, job_id, device, cpu_model;
   int world_size = 1;
-  std::vector<std::string> hosts;               // each once
+  std::vector<std::string> hosts;               // without repetition
   std::vector<std::string> rank_hosts;          // one per rank
   bool shares_cores = false;                    // the ranks of a node have more threads than cores
   std::map<std::string, std::string> versions;  // "drl", "libtorch", ...
@@ -41,7 +41,7 @@ std::string versions_text(const RunFacts& facts);
 // Warns if `task` uses another robot model than the run of the checkpoint. `file` is the checkpoint's name.
 void warn_if_model_changed(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task);
 
-// Accumulates the records of earlier starts of this run (job ids, time, node-hours).
+// Writes run.json. Adds this start to what earlier starts of the run recorded (job ids, time, node-hours).
 class RunManifest {
  public:
   RunManifest(std::filesystem::path path, RunFacts facts, std::string start_time);

@@ -48,7 +48,7 @@ double score_of_best(const std::filesystem::path& file, const std::string& kind)
 std::unique_ptr<EventWriter> make_events(const RunOptions& options, const std::filesystem::path& folder,
                                          const std::string& options_ini, std::optional<int64_t> resume_iteration) {
   if (options.logger == "none") return nullptr;
-  // A new run in a directory with events of an earlier run makes TensorBoard drop those.
+  // If the directory holds events of an earlier run, a new run makes TensorBoard drop them.
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (!resume_iteration && entry.path().filename().string().starts_with("events.out.tfevents")) resume_iteration = 0;
   auto events = std::make_unique<EventWriter>(folder, resume_iteration);
@@ -101,7 +101,7 @@ RunMonitor::~RunMonitor() {
 Stop RunMonitor::requested_stop() {
   Stop wanted = Stop::none;
   if (deadline_ && deadline_->reached()) {
-    log::info("{}: saving the run in order to resume it", deadline_->reason());
+    log::info("{}: saving the run so that it can be resumed", deadline_->reason());
     wanted = Stop::time_limit;
   }
   if (steady_seconds() - last_stop_check_ > kStopFileInterval) {

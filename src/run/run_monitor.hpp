@@ -1,4 +1,4 @@
-// Everything that only rank 0 does during a run: prints and writes its metrics, and checks for requests to stop.
+// Does what only rank 0 does during a run: prints and writes metrics, saves checkpoints, checks for requests to stop.
 #pragma once
 
 #include <atomic>

@@ -54,8 +54,8 @@ void restore_field(const StateField& field, const Tensor* tensor, Communicator& 
 
 [[noreturn]] void refuse(const std::string& file, const std::string& why) {
   throw UsageError(
-      fmt::format("checkpoint {} does not fit these networks ({}): use the task, policy and ppo options with "
-                  "which it was made (drl_checkpoint show)",
+      fmt::format("checkpoint {} does not fit these networks ({}): use the task, policy and algorithm options "
+                  "with which it was made (drl_checkpoint show prints them)",
                   file, why));
 }
 

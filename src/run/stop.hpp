@@ -10,8 +10,9 @@ enum class Stop { none, time_limit, to_be_continued, interrupted, terminated };
 int exit_code_of(Stop stop);
 const char* name_of(Stop stop);  // "SIGUSR1 or the file STOP", ...
 
-// Installs handlers for SIGUSR1, SIGINT and SIGTERM, and for SIGUSR2 and SIGALRM, by which --ranks passes the latter
-// two on. requested_stop() then returns the strongest request so far. A second SIGINT ends the process at once.
+// Installs handlers for SIGUSR1, SIGINT and SIGTERM. Also handles the signals that replace SIGINT and SIGTERM on ranks
+// that drl_train has started: SIGUSR2, SIGALRM and signal_for_ranks(SIGINT). requested_stop() then returns the
+// strongest request so far. A second SIGINT ends the process at once.
 void catch_stop_signals();
 Stop requested_stop();
 

@@ -37,8 +37,8 @@ struct TrainOptions {
     v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()));
     v("num_envs", num_envs, "environments per rank", between(1, 1 << 24));
     v("num_steps_per_env", num_steps_per_env, "steps of each environment per iteration", between(1, 1 << 20));
-    v("max_iterations", max_iterations,
-      "end after this iteration, counted from the beginning of the run, before any resume", at_least(0), Effect::none);
+    v("max_iterations", max_iterations, "end after this number of iterations in total, including those before a resume",
+      at_least(0), Effect::none);
     v("target_reward", target_reward, "end as soon as the mean reward reaches this value; none = no target",
       any_number(), Effect::none);
     v("seed", seed, "seed of all random numbers", at_least(0));
@@ -48,7 +48,8 @@ struct TrainOptions {
     v("init_at_random_ep_len", init_at_random_ep_len,
       "start the first episodes at random ages, so that time limits do not end them all at once");
     v("shards", shards,
-      "groups of environments whose samples are shuffled separately; results depend on it; 0 = one per rank",
+      "number of groups of environments; samples are shuffled within each group, so results depend on this number; "
+      "0 = one per rank",
       at_least(0));
     v("nan_policy", nan_policy,
       "what to do when an environment computes NaN or infinity: reset it, or stop the run with an error",
@@ -112,7 +113,8 @@ struct RunOptions {
       "record a video beside every N-th checkpoint (drl_eval does so in the background); 0 = no videos", at_least(0),
       Effect::none);
     v("time_margin", time_margin,
-      "time to leave before a Slurm job's limit when the run saves and ends; none = a tenth of the limit, at most 60 s",
+      "time that must remain between the last save and a Slurm job's time limit; none = a tenth of the limit, at most "
+      "60 s",
       unit("s"), at_least(0), Effect::none);
     v("after_checkpoint", after_checkpoint,
       "shell command to run after each checkpoint, whose path is $1; empty = $DRL_AFTER_CHECKPOINT", Effect::none,
@@ -132,16 +134,17 @@ struct GpuOptions {
     v("cuda_graphs", cuda_graphs,
       "launch each iteration as CUDA graphs; false = launch kernels one at a time, with identical results",
       Effect::none);
-    v("init_timeout", init_timeout, "longest time in which the GPUs of all ranks must connect", above(0), unit("s"),
+    v("init_timeout", init_timeout, "time limit for connecting the GPUs of all ranks", above(0), unit("s"),
       Effect::none);
-    v("comm_timeout", comm_timeout, "longest time that an all-reduce waits for a missing rank", above(0), unit("s"),
-      Effect::none);
+    v("comm_timeout", comm_timeout,
+      "longest time that a rank waits for an iteration's GPU work, which a missing rank holds up in an all-reduce",
+      above(0), unit("s"), Effect::none);
     v("deterministic", deterministic, "make two runs on the same GPUs bit-identical, at some cost of speed",
       Effect::none);
   }
 };
 
-// All options except those that belong to the command line alone.
+// All options of a run. Those of the program itself, such as --help, are CommandOptions (apps/settings.hpp).
 struct Options {
   TrainOptions train;
   RunOptions run;

@@ -168,7 +168,7 @@ void Trainer::check_replicas_now() {
 void Trainer::throw_divergence(const StateHashes& mine) {
   throw SharedError(fmt::format(
       "the ranks' states differ at iteration {} ({}): this is caused by faulty hardware or mixed libraries; resume "
-      "from the last checkpoint without that host",
+      "from the last checkpoint without the hosts of these ranks",
       iteration_, describe_divergence(state_, mine, comm_)));
 }
 
@@ -183,7 +183,8 @@ IterationMetrics Trainer::metrics() const {
                               window_.mean_length(), true, "length {:>6}", Format::number, Section::episodes},
                              {"episodes", "", "", stats.episodes.count}};
   std::ranges::copy(algorithm_.metrics(), std::back_inserter(all));
-  // Times of rank 0, but collection_time is that of the slowest rank: the other ranks' times are one iteration old.
+  // These are rank 0's times, except collection_time: it is the largest of rank 0's time in this iteration and all
+  // ranks' times in the previous one.
   const auto time = [&](const char* name, const char* label, const char* tag, double seconds, Section section,
                         Format format = Format::seconds) {
     all.push_back({name, label, tag, seconds, true, "", format, section});

@@ -38,7 +38,7 @@ bool has_text_at(const Bytes& bytes, size_t offset, std::string_view text) {
 }
 
 [[noreturn]] void refuse_foreign(const fs::path& path, const Bytes& bytes, const std::string& format) {
-  const std::string remedy = "give a file that drl wrote as " + format;
+  const std::string remedy = "give a " + format + " file";
   if (bytes.empty()) refuse(path, "is empty (0 bytes)", remedy);
   if (has_text_at(bytes, 0, kHdf5Signature) || has_text_at(bytes, kUserBlock, kHdf5Signature)) {
     refuse(path, "is not a " + format + " (it is HDF5 without drl's header)", remedy);

@@ -25,7 +25,7 @@ std::string reason() { return std::strerror(errno); }
 }
 
 void write_and_sync(const fs::path& path, std::span<const std::byte> bytes) {
-  ::unlink(path.c_str());  // it may be left from a kill, or a link by another user
+  ::unlink(path.c_str());  // it may be left by a killed process, or be a link of another user
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (file < 0) cannot("create", path);
   if (!write_all(file, bytes)) cannot("write", path);

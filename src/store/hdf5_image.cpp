@@ -112,14 +112,14 @@ size_t bytes_in(const std::vector<hsize_t>& shape, size_t element) {
 Handle make_space(const std::vector<hsize_t>& shape) {
   const hid_t id =
       shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
-  return Handle(id, H5Sclose, "make a shape");
+  return Handle(id, H5Sclose, "make a dataspace");
 }
 
 void write_tensor(hid_t file, const Tensor& tensor) {
   const std::string what = "write '" + tensor.name + "'";
   const std::vector<hsize_t> shape(tensor.shape.begin(), tensor.shape.end());
   DRL_CHECK(tensor.data.size() == bytes_in(shape, size_of(tensor.type)),
-            "size and shape of " + tensor.name + " differ");
+            "size and shape of " + tensor.name + " do not match");
   const Types types = types_of(tensor.type);
   const Handle space = make_space(shape);
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, what);
@@ -284,7 +284,7 @@ void read_file(std::span<const std::byte> bytes, const std::function<void(hid_t)
   const Session session;
   Memory memory(bytes);
   const Handle access = memory_access(memory);
-  checked(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "take the file");
+  checked(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "use a file in memory");
   read(Handle(H5Fopen("in memory", H5F_ACC_RDONLY, access), H5Fclose, "open the file"));
 }
 
@@ -296,7 +296,7 @@ FileImage to_hdf5(const std::map<std::string, Attribute>& attributes, const std:
   const Handle access = memory_access(memory);
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "make file properties");
   checked(H5Pset_userblock(creation, kUserBlock), "set the user block");
-  checked(H5Pset_obj_track_times(creation, false), "leave times out");
+  checked(H5Pset_obj_track_times(creation, false), "turn off time stamps");
   ssize_t size = 0;  // of the HDF5 part; the memory is larger
   {
     const Handle file(H5Fcreate("in memory", H5F_ACC_TRUNC, creation, access), H5Fclose, "make a file");

@@ -85,7 +85,9 @@ double advantage_by_definition(const Example& e, int64_t t, int64_t env, double 
   for (int64_t s = t; s < e.T; ++s) {
     const int64_t i = s * e.N + env;
     const bool ended = e.terminated[i] || e.truncated[i];
-    const double next = e.truncated[i] ? e.last_values[truncations * e.N + env] : e.terminated[i] ? 0 : e.value[i + e.N];
+    const double next = e.truncated[i]    ? e.last_values[truncations * e.N + env]
+                        : e.terminated[i] ? 0
+                                          : e.value[i + e.N];
     sum += std::pow(gamma * lam, static_cast<double>(s - t)) * (reward_scale * e.reward[i] + gamma * next - e.value[i]);
     if (ended) break;
   }

@@ -62,8 +62,8 @@ class ScriptedEnv final : public VecEnv {
   TaskSpec spec_;
 };
 
-// V(s) = s, and the policy's mean is 0. In updates (forward passes with a tape) both are shifted. The backward pass returns
-// `mean_gradient` for any loss.
+// V(s) = s, and the policy's mean is 0. In updates (forward passes with a tape) both are shifted. The backward pass
+// returns `mean_gradient` for any loss.
 class ScriptedNets final : public Nets {
  public:
   using Nets::Nets;
@@ -456,8 +456,8 @@ TEST(Ppo, NeedsOneFloat64AllReducePerIterationAndOneFloat32PerMiniBatch) {
   EXPECT_EQ(extra_sums, (std::vector<double>{7, 8}));
   const CommStats& stats = script.comm->stats();
   EXPECT_EQ(stats.all_reduces_f64, 4);
-  // The summands: extra sums; advantages and returns; episodes and lost environments; observations; the rank's fingerprint and
-  // whether its sums are finite.
+  // The summands: extra sums; advantages and returns; episodes and lost environments; observations; the rank's
+  // fingerprint and whether its sums are finite.
   EXPECT_EQ(stats.bytes_f64, 4 * 8 * (2 + 5 + 4 + 3 + 2));
   EXPECT_EQ(stats.all_reduces_f32, 4 * 2 * 3);
   EXPECT_EQ(stats.bytes_f32, 4 * 2 * 3 * 4 * (5 * 4 + 6));  // parameters, each padded to four floats, and tail

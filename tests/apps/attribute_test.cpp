@@ -42,7 +42,7 @@ TEST_F(Attributes, AreRequiredOnlyWhereTheyAreUsed) {
     write_checkpoint(file, changed);
     EXPECT_EQ(accepted(train(), name), !train_needs.contains(name)) << name;
     EXPECT_EQ(accepted(eval(), name), !eval_needs.contains(name)) << name;
-    EXPECT_EQ(run_program({kShow, "show", file}).exit_code, 0) << name;
+    EXPECT_EQ(run_program({kCheckpointProgram, "show", file}).exit_code, 0) << name;
   }
 }
 

@@ -87,7 +87,7 @@ TEST(Console, RedrawsABlockInPlaceInATerminal) {
   TerminalProcess process(runs.command(kEndless));
   ASSERT_TRUE(process.read_until(kUp, 3)) << process.text;
   process.type('\x03');
-  process.read_until("never", 1);
+  process.read_until("never", 1);  // reads until the program ends
   const Words lines = screen(process.text);
   const std::string all = join(lines, "\n");
   EXPECT_EQ(count(all, "learning Cartpole "), 1u) << all;

@@ -61,7 +61,8 @@ class FullDisk : public testing::Test {
   int newest() const { return newest_checkpoint(run()); }
   void expect_whole_checkpoints() const {
     for (int iteration : checkpoints(run()))
-      EXPECT_EQ(run_program({kShow, "verify", checkpoint_file(run(), iteration)}).exit_code, 0) << iteration;
+      EXPECT_EQ(run_program({kCheckpointProgram, "verify", checkpoint_file(run(), iteration)}).exit_code, 0)
+          << iteration;
   }
   static bool warned(const Process& process) { return process.err().find("NOT SAVED") != std::string::npos; }
 

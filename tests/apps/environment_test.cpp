@@ -23,7 +23,7 @@ std::string text_of(const Variables& variables) {
 }
 
 // Runs the program in an empty directory, with a PATH without srun and squeue. Returns the exit code.
-int expect_answer_or_error(const Words& words, unsigned seed, Variables variables) {
+int expect_success_or_error(const Words& words, unsigned seed, Variables variables) {
   variables["PATH"] = "/nowhere";
   const TempFolder folder;
   const Result result = run_program(words, variables, [&] {
@@ -45,20 +45,20 @@ int expect_answer_or_error(const Words& words, unsigned seed, Variables variable
 }
 
 // Expects that some of the environments work and some are refused.
-void expect_answers_and_errors(const Words& words, unsigned first, unsigned count,
-                               const std::function<void(Variables&)>& change = {}) {
-  unsigned answers = 0;
+void expect_successes_and_errors(const Words& words, unsigned first, unsigned count,
+                                 const std::function<void(Variables&)>& change = {}) {
+  unsigned successes = 0;
   for (unsigned seed = first; seed < first + count; ++seed) {
     Variables variables = mutated_environment(seed);
     if (change) change(variables);
-    answers += expect_answer_or_error(words, seed, variables) == 0;
+    successes += expect_success_or_error(words, seed, variables) == 0;
   }
-  EXPECT_GT(answers, 0u);
-  EXPECT_LT(answers, count);
+  EXPECT_GT(successes, 0u);
+  EXPECT_LT(successes, count);
 }
 
-// For programs that start MPI: removes variables that name a server, because the MPI library itself would report that
-// it does not exist.
+// For programs that start MPI: removes the variables that point to a server. The server does not exist, and the MPI
+// library itself would report that.
 void without_servers(Variables& variables) {
   std::erase_if(variables, [](const auto& variable) {
     return variable.first.starts_with("PMIX_") || variable.first == "FLUX_PMI_LIBRARY_PATH";
@@ -69,23 +69,24 @@ const std::string kDoctor = DRL_BIN "/drl_doctor";
 const Words kOneIteration = {"--task", "CartPole-v1",      "--num_envs", "4", "--num_steps_per_env",
                              "4",      "--max_iterations", "1"};
 
-TEST(Environments, DrlTrainAnswers) { expect_answers_and_errors({kTrain, "--version"}, 0, 25); }
-TEST(Environments, DrlTrainStarts) {
-  expect_answers_and_errors(Words{kTrain} + kOneIteration, 25, 25, without_servers);
+TEST(Environments, DrlTrainPrintsItsVersionOrAnError) { expect_successes_and_errors({kTrain, "--version"}, 0, 25); }
+TEST(Environments, DrlTrainRunsOrPrintsAnError) {
+  expect_successes_and_errors(Words{kTrain} + kOneIteration, 25, 25, without_servers);
 }
-TEST(Environments, DrlDoctorAnswers) { expect_answers_and_errors({kDoctor, "--help"}, 50, 25); }
-TEST(Environments, DrlDoctorStarts) {
-  expect_answers_and_errors({kDoctor, "--timeout", "20"}, 75, 25, without_servers);
+TEST(Environments, DrlDoctorPrintsItsHelpOrAnError) { expect_successes_and_errors({kDoctor, "--help"}, 50, 25); }
+TEST(Environments, DrlDoctorRunsOrPrintsAnError) {
+  expect_successes_and_errors({kDoctor, "--timeout", "20"}, 75, 25, without_servers);
 }
 
 // These programs do not read the launchers' variables.
-TEST(Environments, DrlEval) {
+TEST(Environments, DrlEvalIgnoresThem) {
   for (unsigned seed = 100; seed < 120; ++seed)
-    EXPECT_EQ(expect_answer_or_error({kEval, "--run", "nothing"}, seed, mutated_environment(seed)), 2);
+    EXPECT_EQ(expect_success_or_error({kEval, "--run", "nothing"}, seed, mutated_environment(seed)), 2);
 }
-TEST(Environments, DrlCheckpoint) {
+TEST(Environments, DrlCheckpointIgnoresThem) {
   for (unsigned seed = 120; seed < 200; ++seed)
-    EXPECT_EQ(expect_answer_or_error({kShow, "verify", "nothing.h5"}, seed, mutated_environment(seed)), 2);
+    EXPECT_EQ(expect_success_or_error({kCheckpointProgram, "verify", "nothing.h5"}, seed, mutated_environment(seed)),
+              2);
 }
 
 }  // namespace

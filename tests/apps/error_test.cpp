@@ -53,7 +53,7 @@ class Errors : public testing::Test {
     std::sort(files.begin(), files.end());
     return runs.folder / name;
   }
-  Words files;  // of the user
+  Words files;  // those that the test itself created
 };
 
 #if RANKS > 1
@@ -114,7 +114,7 @@ TEST_F(Errors, OfASimulatorOnOneRankEndAllRanks) {
 
 #else
 
-TEST_F(Errors, Names) {
+TEST_F(Errors, InNamesSuggestTheNearestOne) {
   expect_error({"--task", "Cartpol"}, {"Cartpol", "Cartpole"});
   expect_error({"--num_env", "3"}, {"--num_env", "--num_envs"});
   expect_error({"--ppo.learning-rat", "3"}, {"--ppo.learning_rate"});
@@ -123,7 +123,7 @@ TEST_F(Errors, Names) {
   expect_error({"stray"}, {"stray"});
 }
 
-TEST_F(Errors, Values) {
+TEST_F(Errors, InValuesMentionTheOption) {
   expect_error({"--algorithm", "gppo"}, {"ppo, grpo"});
   expect_error({"--ppo.schedule", "adaptiv"}, {"adaptiv", "adaptive"});
   expect_error({"--num_envs", "0"}, {"num_envs", "1 to"});
@@ -135,13 +135,13 @@ TEST_F(Errors, Values) {
   expect_error({"--ranks", "-1"}, {"ranks"});
 }
 
-TEST_F(Errors, Devices) {
+TEST_F(Errors, InDevicesMentionTheDevice) {
   expect_error({"--device", "cuda:99"}, {"99"});
   expect_error({"--device", "tpu"}, {"tpu", "cpu"});
 }
 
 // 30 environments with 3 steps make 90 samples, which is not a multiple of 4. 28 * 3 = 84 and 32 * 3 = 96 are.
-TEST_F(Errors, MiniBatchesThatDoNotDivide) {
+TEST_F(Errors, InMiniBatchesSuggestNumbersOfEnvironments) {
   const Words steps = {"--num_steps_per_env", "3", "--ppo.num_mini_batches", "4"};
   expect_error(steps + Words{"--num_envs", "30"}, {"4 equal mini-batches", "28 or 32"});
   expect_error(steps + Words{"--num_envs", "1"}, {"--num_envs 4"});
@@ -149,7 +149,7 @@ TEST_F(Errors, MiniBatchesThatDoNotDivide) {
     EXPECT_EQ(runs.train(steps + Words{"--num_envs", number, "--max_iterations", "1"}).exit_code, 0);
 }
 
-TEST_F(Errors, ConfigFiles) {
+TEST_F(Errors, InConfigFilesShowFileAndLine) {
   const auto refuse = [&](const std::string& text, const Words& words) {
     const fs::path file = runs.folder / "my.ini";
     spill(file, text);
@@ -167,7 +167,7 @@ TEST_F(Errors, ConfigFiles) {
 }
 
 // No run can start from these checkpoints.
-TEST_F(Errors, Checkpoints) {
+TEST_F(Errors, InCheckpointsShowTheFileAndTheReason) {
   const fs::path good = checkpoint("good.h5", {"--task", "Cartpole"});
   const fs::path cut = write("cut.h5", slurp(good).substr(0, 5000)), text = write("text.h5", "hello"),
                  empty = write("empty.h5", "");
@@ -189,7 +189,7 @@ TEST_F(Errors, Checkpoints) {
   }
 }
 
-TEST_F(Errors, RunNames) {
+TEST_F(Errors, InRunNamesMentionTheOptionOrTheRun) {
   for (const char* name : {"a/b", "..", ".", "/tmp/x", "latest", "a\nb"})
     expect_error({"--run_name", name}, {"--run_name"});
   expect_error({"--load_run", "nothing"}, {"nothing", "no checkpoint"});
@@ -199,13 +199,13 @@ TEST_F(Errors, RunNames) {
   expect_error({"--resume", "--checkpoint", "x"}, {"--resume", "--checkpoint", "exclude each other"});
 }
 
-TEST_F(Errors, DirectoriesThatCannotBeWritten) {
+TEST_F(Errors, InRunDirectoriesShowThePath) {
   const fs::path file = write("file", "");
   expect_error({"--runs_dir", file.string()}, {file.string(), "--runs_dir"});
   expect_error({"--runs_dir", "/proc/runs"}, {"/proc/runs", "--runs_dir"});
 }
 
-TEST_F(Errors, ReadOnlyDirectory) {
+TEST_F(Errors, OnReadOnlyFileSystemsShowThePath) {
   const fs::path folder = write("read_only", "");
   fs::remove(folder);
   fs::create_directory(folder);
@@ -216,7 +216,7 @@ TEST_F(Errors, ReadOnlyDirectory) {
 }
 
 // The other programs refuse the same files.
-TEST_F(Errors, OfOtherPrograms) {
+TEST_F(Errors, OfOtherProgramsHaveTheSameForm) {
   const fs::path good = checkpoint("good.h5", {"--task", "Cartpole"});
   const fs::path cut = write("cut.h5", slurp(good).substr(0, 5000)), text = write("text.h5", "hello");
   const auto refused = [](const Words& command, const std::string& word) {
@@ -226,8 +226,8 @@ TEST_F(Errors, OfOtherPrograms) {
   };
   for (const std::string& file : {cut.string(), text.string(), std::string("missing.h5")}) {
     EXPECT_TRUE(refused({kEval, "--checkpoint", file}, file));
-    EXPECT_TRUE(refused({kShow, "show", file}, file));
-    EXPECT_TRUE(refused({kShow, "verify", file}, file));
+    EXPECT_TRUE(refused({kCheckpointProgram, "show", file}, file));
+    EXPECT_TRUE(refused({kCheckpointProgram, "verify", file}, file));
   }
   EXPECT_TRUE(refused({kEval}, "--run"));
   EXPECT_TRUE(refused({kEval, "--checkpoint", good.string(), "--episodes", "0"}, "episodes"));

@@ -67,7 +67,7 @@ TEST_F(Eval, DependsOnlyOnSeedAndActionChoice) {
   EXPECT_NE(eval_json({"--episodes", "10", "--stochastic"}).at("returns"), once.at("returns"));
 }
 
-// Episodes begin with the reset's distribution, |x| <= 0.05 in each component, and never at a random age.
+// Episodes start at age 0, in states of the reset's distribution: |x| <= 0.05 in each component.
 TEST_F(Eval, RecordsWholeEpisodes) {
   const fs::path file = runs->folder / "episodes.h5";
   ASSERT_EQ(eval({"--episodes", "4", "--record", file.string()}).exit_code, 0);
@@ -104,8 +104,9 @@ class EvalOfALadder : public testing::Test {
   const Words library_ = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
 };
 
-// The curriculum after two iterations of four steps: an episode has 4 steps, because the episodes of both iterations
-// had the required 3 steps, and each step gives 2 more. So the return is 2 + 3 + 4 * 2 = 13.
+// After two iterations of four steps each, the curriculum's length is 4 and its bonus 2: the first iteration raised the
+// length from 3, but the episodes that ended in the second still had 3 steps. The first step gives reward 2, each of
+// the others 1, and every step adds the bonus: the return is 2 + 3 + 4 * 2 = 13.
 TEST_F(EvalOfALadder, UsesTheCheckpointsCurriculum) {
   const Result result = eval({"--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -196,7 +197,7 @@ TEST_F(Eval, RecordsAVideo) {
   EXPECT_TRUE(slurp(gif).starts_with("GIF89a"));
 }
 
-// Of four checkpoints, only the last gets a video. A replacement of nice makes the video short and keeps the priority.
+// Of four checkpoints, only the last gets a video. A fake `nice` shortens the video and leaves the priority unchanged.
 TEST_F(Eval, TrainingRecordsVideosOfEveryNthCheckpoint) {
   const TempFolder bin;
   spill(bin / "nice", "#!/bin/sh\nshift 2\nexec \"$@\" --size 64x64 --video_seconds 0.5\n");
@@ -213,7 +214,7 @@ TEST_F(Eval, TrainingRecordsVideosOfEveryNthCheckpoint) {
   EXPECT_EQ(videos, std::vector<std::string>{"iter_000004"}) << log;
 }
 
-// In an installation without drl_film.so, a new run is refused, and a resumed one continues with a warning.
+// Without drl_film.so in the installation, a new run is refused, and a resumed one continues with a warning.
 TEST_F(Eval, TrainingChecksBeforeARunThatVideosCanBeRecorded) {
   fs::create_directory(runs->folder / "bin");
   for (const std::string& program : {kTrain, kEval}) fs::copy(program, runs->folder / "bin");
@@ -232,7 +233,8 @@ TEST_F(Eval, TrainingChecksBeforeARunThatVideosCanBeRecorded) {
 
 TEST_F(Eval, CheckpointsAreShownAndVerified) {
   const std::string file = checkpoint_file(runs->run("r"), 2);
-  const Result shown = run_program({kShow, "show", file}), verified = run_program({kShow, "verify", file});
+  const Result shown = run_program({kCheckpointProgram, "show", file}),
+               verified = run_program({kCheckpointProgram, "verify", file});
   EXPECT_EQ(shown.exit_code, 0);
   for (const char* part : {"CartPole-v1", "policy/actor/0/weight", "iteration", "num_envs = 16"})
     EXPECT_NE(shown.out.find(part), std::string::npos) << part;

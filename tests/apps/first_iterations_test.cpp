@@ -85,11 +85,11 @@ TEST_P(FirstIterations, EqualThoseOfRelease010) {
   for (size_t i = 0; i < 3; ++i)
     for (size_t m = 0; m < std::size(kMetrics); ++m) {
       const size_t column = std::find(names.begin(), names.end(), kMetrics[m]) - names.begin();
-      const double expected = recorded.iterations[i][m], is = std::stod(split(rows.at(i + 1), ',').at(column));
+      const double expected = recorded.iterations[i][m], actual = std::stod(split(rows.at(i + 1), ',').at(column));
       if (std::isnan(expected)) {
-        EXPECT_TRUE(std::isnan(is)) << kMetrics[m] << " of iteration " << i + 1;
+        EXPECT_TRUE(std::isnan(actual)) << kMetrics[m] << " of iteration " << i + 1;
       } else {
-        EXPECT_NEAR(is, expected, 1e-6 + 1e-5 * std::abs(expected)) << kMetrics[m] << " of iteration " << i + 1;
+        EXPECT_NEAR(actual, expected, 1e-6 + 1e-5 * std::abs(expected)) << kMetrics[m] << " of iteration " << i + 1;
       }
     }
 }

@@ -234,7 +234,7 @@ TEST(Checkpoints, KeepTheNewestAndTheBest) {
             "deterministic evaluation of 64 episodes");
 }
 
-TEST(Checkpoints, AreAlsoSavedBySeconds) {
+TEST(Checkpoints, AreAlsoSavedAtIntervalsOfSeconds) {
   const Runs runs;
   Process process(runs.command(Words{"--run_name", "r", "--save_interval", "1000000", "--save_seconds", "0.1",
                                      "--max_iterations", "1000000000"}));

@@ -62,10 +62,10 @@ TEST_F(NoLocks, AProcessWhoseRunWasTakenOverEndsWithoutSaving) {
 TEST_F(NoLocks, CheckpointsCanBeRead) {
   ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "3"}, kNoLocks).exit_code, 0);
   const std::string file = checkpoint_file(runs.run("r"), 3);
-  for (const Words& command :
-       {Words{kShow, "show", file}, Words{kShow, "verify", file}, Words{kEval, "--checkpoint", file, "--episodes", "2"},
-        Words{kEval, "--run", runs.run("r").string(), "--episodes", "2", "--record",
-              (runs.folder / "e.h5").string()}}) {
+  for (const Words& command : {Words{kCheckpointProgram, "show", file}, Words{kCheckpointProgram, "verify", file},
+                               Words{kEval, "--checkpoint", file, "--episodes", "2"},
+                               Words{kEval, "--run", runs.run("r").string(), "--episodes", "2", "--record",
+                                     (runs.folder / "e.h5").string()}}) {
     const Result result = run_program(command, kNoLocks);
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(result.err, "");

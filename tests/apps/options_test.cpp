@@ -87,7 +87,7 @@ TEST(Config, AcceptsTheOptionsOfARun) {
 }
 
 // Precedence: command line, config file, preset of the task, default.
-TEST(Config, Precedence) {
+TEST(Config, OverridesPresetsAndIsOverriddenByTheCommandLine) {
   const TempFolder folder;
   const std::string file = folder / "my.ini";
   spill(file, "task = CartPole-v1\nnum_envs = 40\n[ppo]\ngamma = 0.5\nlam = 0.25\n");
@@ -137,7 +137,7 @@ TEST(Help, ListsEveryOptionOnceWithin100Columns) {
 }
 
 TEST(Help, OfOtherProgramsFitsIn100Columns) {
-  for (const std::string& program : {kEval, kShow}) {
+  for (const std::string& program : {kEval, kCheckpointProgram}) {
     const Result result = run_program({program, "--help"});
     EXPECT_EQ(result.exit_code, 0);
     for (const std::string& line : split(result.out, '\n')) EXPECT_LE(line.size(), 100u) << line;

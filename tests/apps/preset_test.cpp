@@ -29,9 +29,9 @@ double value(const Checkpoint& checkpoint, std::vector<double> x) {
   return x.at(0);
 }
 
-// Returns of 50 once saturated the critic's last hidden layer, so that all states had the same value. Then the policy
-// learned only from noise, and got worse than 500 again. A pole at 0.2 rad that falls at 3 rad/s passes 12 degrees in
-// the next step with any action: its value is 1. The value of an upright pole is 1 / (1 - 0.98) = 50.
+// Values of up to 50 once saturated the critic's last hidden layer, so that all states had the same value. The policy
+// then learned only from noise, and its return fell below 500 again. A pole at 0.2 rad that falls at 3 rad/s passes 12
+// degrees in the next step with any action: its value is 1. The value of an upright pole is 1 / (1 - 0.98) = 50.
 TEST(Preset, SolvesCartPoleWithACriticThatDistinguishesStates) {
   const Runs runs("CartPole-v1");
   const Result trained = run_program({kTrain, "--task", "CartPole-v1", "--seed", "7001", "--threads", "1", "--quiet",

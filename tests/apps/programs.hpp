@@ -1,5 +1,5 @@
 // Starts the programs as a user does, and reads the files that they leave. RANKS is the number of ranks of drl_train:
-// 1, or 2 by --ranks.
+// 1, or 2 with --ranks 2.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace drl::test {
 
 namespace fs = std::filesystem;
 
-inline const std::string kTrain = DRL_BIN "/drl_train", kEval = DRL_BIN "/drl_eval", kShow = DRL_BIN "/drl_checkpoint";
+inline const std::string kTrain = DRL_BIN "/drl_train", kEval = DRL_BIN "/drl_eval",
+                         kCheckpointProgram = DRL_BIN "/drl_checkpoint";
 
 inline Words ranks() { return RANKS == 1 ? Words{} : Words{"--ranks", std::to_string(RANKS)}; }
 

@@ -36,7 +36,7 @@ class ReportProgram : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(ReportProgram, WritesThePageAndFiveLines) {
+TEST_F(ReportProgram, WritesThePageAndASummary) {
   const Result result = report({at("Cart"), at("Pole/c"), at("Cart/a")});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
@@ -88,7 +88,7 @@ TEST_F(ReportProgram, ReportsErrorsInOneLine) {
   EXPECT_FALSE(fs::exists(page()));
 }
 
-TEST_F(ReportProgram, Helps) {
+TEST_F(ReportProgram, PrintsItsHelpAndVersion) {
   for (const char* word : {"--help", "-h"}) {
     const Result result = run_program({kReport, word});
     EXPECT_EQ(result.exit_code, 0);

@@ -44,11 +44,11 @@ void expect_stop_by(int signal, int exit_code) {
   expect_resumable(runs, result.out);
 }
 
-TEST(Stop, BySigusr1) { expect_stop_by(SIGUSR1, 75); }
-TEST(Stop, BySigterm) { expect_stop_by(SIGTERM, 143); }
-TEST(Stop, BySigint) { expect_stop_by(SIGINT, 130); }
+TEST(Stop, BySigusr1SavesAndExitsWith75) { expect_stop_by(SIGUSR1, 75); }
+TEST(Stop, BySigtermSavesAndExitsWith143) { expect_stop_by(SIGTERM, 143); }
+TEST(Stop, BySigintSavesAndExitsWith130) { expect_stop_by(SIGINT, 130); }
 
-TEST(Stop, ByTheFileStopWhichIsRemoved) {
+TEST(Stop, ByTheFileStopSavesAndRemovesTheFile) {
   const Runs runs;
   Process process(runs.command(kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
@@ -60,7 +60,7 @@ TEST(Stop, ByTheFileStopWhichIsRemoved) {
 }
 
 // One iteration would take minutes, so the process must not wait for its end.
-TEST(Stop, AtOnceByASecondSigint) {
+TEST(Stop, ByASecondSigintIsImmediate) {
   const Runs runs;
   Process process(runs.command({"--max_iterations", "1000000000", "--run_name", "r", "--num_envs", "4096",
                                 "--num_steps_per_env", "32", "--ppo.num_learning_epochs", "1000"}));
@@ -72,8 +72,8 @@ TEST(Stop, AtOnceByASecondSigint) {
   EXPECT_EQ(newest_checkpoint(runs.run("r")), 0);
 }
 
-// The run has ended, but the replacement of the recording program never does. (Open MPI's mpirun first searches its own
-// directory and finds the real nice; then the video takes seconds.)
+// The run has ended, but a fake `nice`, which drl_train runs to record the video, never ends. (Open MPI's mpirun first
+// searches its own directory and finds the real `nice`; then the video takes seconds.)
 TEST(Stop, CancelsTheLastVideo) {
   const Runs runs;
   const TempFolder bin;
@@ -102,7 +102,7 @@ TEST(Stop, CancelsTheLastVideo) {
 
 #if RANKS == 1
 
-TEST(Stop, ByTheTargetReward) {
+TEST(Stop, ByTheTargetRewardIsASuccess) {
   const Runs runs;
   const Result result = runs.train({"--run_name", "r", "--target_reward", "-1000"});
   EXPECT_EQ(result.exit_code, 0);
@@ -150,7 +150,7 @@ TEST(FailingRank, EndsTheOthersAndIsNamed) {
 }
 
 // mpirun forwards SIGUSR1. (On SIGTERM it kills its ranks a second later.)
-TEST(Stop, BySigusr1ToMpirun) {
+TEST(Stop, BySigusr1ToMpirunReachesTheRanks) {
   const Runs runs;
   const Words program = {kTrain, "--task",     "Cartpole",          "--num_envs", "16", "--num_steps_per_env",
                          "4",    "--runs_dir", runs.path().string()};

@@ -24,7 +24,7 @@ class LogTest : public testing::Test {
     log::set_writer({});
     log::init(0, 1, "", false);
   }
-  static void say_all() {
+  static void log_at_all_levels() {
     log::info("{} ranks", 2);
     log::warn("slow {}", "disk");
     log::error("no {}", "memory");
@@ -35,25 +35,25 @@ class LogTest : public testing::Test {
 
 TEST_F(LogTest, OneRankLogsWithoutRankAndHost) {
   log::init(0, 1, "node7", false);
-  say_all();
+  log_at_all_levels();
   EXPECT_EQ(lines_, (Lines{"2 ranks\n", "warning: slow disk\n", "error: no memory\n"}));
 }
 
 TEST_F(LogTest, ErrorsOfSeveralRanksBeginWithRankAndHost) {
   log::init(0, 4, "node6", false);
-  say_all();
+  log_at_all_levels();
   EXPECT_EQ(lines_, (Lines{"2 ranks\n", "warning: slow disk\n", "error: [rank 0 on node6] no memory\n"}));
 }
 
 TEST_F(LogTest, OtherRanksReportErrorsOnly) {
   log::init(3, 4, "node7", false);
-  say_all();
+  log_at_all_levels();
   EXPECT_EQ(lines_, Lines{"error: [rank 3 on node7] no memory\n"});
 }
 
 TEST_F(LogTest, QuietHidesInfo) {
   log::init(0, 1, "node7", true);
-  say_all();
+  log_at_all_levels();
   EXPECT_EQ(lines_, (Lines{"warning: slow disk\n", "error: no memory\n"}));
 }
 
@@ -62,10 +62,10 @@ TEST_F(LogTest, BracesOfAMessageAreNotAFormat) {
   EXPECT_EQ(lines_, Lines{"error: {oops} {}\n"});
 }
 
-TEST_F(LogTest, WithoutWriterStderrGetsTheLines) {
+TEST_F(LogTest, WithoutAWriterLinesGoToStderr) {
   log::set_writer({});
   testing::internal::CaptureStderr();
-  say_all();
+  log_at_all_levels();
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "2 ranks\nwarning: slow disk\nerror: no memory\n");
   EXPECT_TRUE(lines_.empty());
 }
@@ -90,10 +90,10 @@ class LogFileTest : public LogTest {
   std::string folder_, path_;
 };
 
-TEST_F(LogFileTest, ContainsEveryMessageWithTimeAtOnce) {
+TEST_F(LogFileTest, ReceivesEveryMessageImmediatelyWithItsTime) {
   log::init(0, 2, "node7", true);
   log::to_file(path_);
-  say_all();
+  log_at_all_levels();
   const std::string time = R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d )";
   const std::regex expected(time + R"(\[info\] 2 ranks\n)" + time + R"(\[warning\] slow disk\n)" + time +
                             R"(\[error\] \[rank 0 on node7\] no memory\n)");

@@ -36,7 +36,7 @@ TEST(Nearest, ASwapCountsAsOneChangeAndTheFirstOfEqualsWins) {
   EXPECT_EQ(nearest("seek", {"seed", "seek"}), "seek");
 }
 
-TEST(Human, Count) {
+TEST(Human, CountsHaveMetricPrefixes) {
   EXPECT_EQ(human_count(0), "0");
   EXPECT_EQ(human_count(512), "512");
   EXPECT_EQ(human_count(0.25), "0.25");
@@ -60,14 +60,14 @@ TEST(Human, CountsThatRoundUpTakeTheNextPrefix) {
   EXPECT_EQ(human_count(99990), "100 k");
 }
 
-TEST(Human, Bytes) {
+TEST(Human, BytesHaveBinaryPrefixes) {
   EXPECT_EQ(human_bytes(100), "100 B");
   EXPECT_EQ(human_bytes(1023), "1023 B");
   EXPECT_EQ(human_bytes(1536), "1.50 KiB");
   EXPECT_EQ(human_bytes(3.0 * 1024 * 1024 * 1024), "3.00 GiB");
 }
 
-TEST(Human, Duration) {
+TEST(Human, DurationsAreHoursMinutesAndSeconds) {
   EXPECT_EQ(human_duration(83), "0:01:23");
   EXPECT_EQ(human_duration(0.4), "0:00:00");
   EXPECT_EQ(human_duration(59.6), "0:01:00");
@@ -77,7 +77,7 @@ TEST(Human, Duration) {
   EXPECT_EQ(human_duration(NAN), "?");
 }
 
-TEST(Text, JoinAndSplit) {
+TEST(Text, JoinAndSplitKeepEmptyParts) {
   EXPECT_EQ(join({"a", "b", "c"}, ", "), "a, b, c");
   EXPECT_EQ(join({}, ", "), "");
   EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
@@ -85,14 +85,14 @@ TEST(Text, JoinAndSplit) {
   EXPECT_EQ(split("", ','), std::vector<std::string>{""});
 }
 
-TEST(Text, Trim) {
+TEST(Text, TrimRemovesSpaceAtBothEnds) {
   EXPECT_EQ(trim(" \t a b\r\n"), "a b");
   EXPECT_EQ(trim("  "), "");
   EXPECT_EQ(trim(""), "");
 }
 
 // The quoting rules are those of a POSIX shell (Shell Command Language, 2.2 Quoting).
-TEST(Text, ShellLine) {
+TEST(Text, ShellLineQuotesForThePosixShell) {
   EXPECT_EQ(shell_line({"drl_train", "--task=Cartpole", "./a-b_c:1,2@%+"}), "drl_train --task=Cartpole ./a-b_c:1,2@%+");
   EXPECT_EQ(shell_line({"a b", "", "it's", "$HOME"}), "'a b' '' 'it'\\''s' '$HOME'");
 }

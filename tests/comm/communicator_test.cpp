@@ -53,7 +53,7 @@ TEST(Communicator, AllReduceIsTheSumAndBitIdenticalOnAllRanks) {
   }
 }
 
-// Covers all-reduces in shared memory, with sizes that do not fit the pieces and cache lines.
+// Covers all-reduces in shared memory, also with sizes that are not multiples of its pieces and cache lines.
 TEST(Communicator, AllReduceOnOneHostAddsInTheOrderOfTheRanks) {
   for (size_t n : {1, 15, 16, 33, 9479, 32768, 32769, 100001}) {
     std::vector<float> data(n), expected(n);
@@ -182,7 +182,7 @@ TEST(Communicator, SendsLongDataInPieces) {
   EXPECT_EQ(back, mine);
 }
 
-TEST(Communicator, TextsOfUnequalSizes) {
+TEST(Communicator, GathersScattersAndBroadcastsTexts) {
   const std::string mine = world().rank() == 0 ? ""
                                                : std::string(static_cast<size_t>(1000 * world().rank()), 'x') +
                                                      std::to_string(world().rank());

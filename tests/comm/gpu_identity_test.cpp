@@ -53,10 +53,10 @@ TEST(CheckIdentities, ReportsRanksOnOneGpu) {
 }
 
 TEST(CheckIdentities, RecognisesAGpuByUuidOrPciAddress) {
-  std::vector<GpuIdentity> containers = good_ranks();  // on one machine, with different host names
+  std::vector<GpuIdentity> containers = good_ranks();  // 0 and 3: containers of one machine
   containers[3].uuid = containers[0].uuid;
   expect_mentions(error_of(containers), {"rank 0 on node1; rank 3 on node2", "same GPU"});
-  std::vector<GpuIdentity> parts = good_ranks();  // of a GPU, by MIG: NCCL refuses them
+  std::vector<GpuIdentity> parts = good_ranks();  // MIG instances of one GPU, which NCCL refuses
   parts[1].pci = parts[0].pci;
   expect_mentions(error_of(parts), {"ranks 0, 1 on node1", "same GPU"});
   std::vector<GpuIdentity> nameless = good_ranks();
@@ -92,7 +92,7 @@ TEST(GpuIdentity, SurvivesTheConversionToJson) {
 }
 
 // The texts are those of a proprietary and an open kernel module.
-TEST(GpuIdentity, Versions) {
+TEST(GpuIdentity, ShowsVersionsAsTextWithDots) {
   EXPECT_EQ(driver_version("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 22:53:14 UTC 2024\n"
                            "GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n"),
             "535.161.08");

@@ -34,8 +34,8 @@ TEST(Reduce, SumsColumnsOfAnyNumberOfRows) {
   }
 }
 
-// The rounding depends on the order of the additions. This order must be that of 16 lanes, for sums in registers and for
-// sums in memory.
+// The rounding depends on the order of the additions. This order must be that of 16 lanes, for sums in registers and
+// for sums in memory.
 TEST(Reduce, AddsInAFixedOrder) {
   constexpr int64_t rows = 777;
   std::vector<float> x;

@@ -15,7 +15,7 @@ TEST(AllReduce, BusBandwidthCountsTheDataThatEachRankMoves) {
   EXPECT_DOUBLE_EQ(bus_bandwidth({1000, 1}, 4), 1500);
 }
 
-TEST(AllReduce, OnHostsOnlyVerySlowOnesAreAWarning) {
+TEST(AllReduce, OnCpusWarnsOnlyIfItIsVerySlow) {
   const auto check = [](const AllReduceTimes& times) { return all_reduce_finding(times, host_limits()); };
   const AllReduceTimes good{2, "n2", {{4, 3e-6}, {64 << 20, 0.1}}};
   EXPECT_EQ(check(good).status, Status::ok);
@@ -37,9 +37,10 @@ TEST(AllReduce, TheSlowestNodeCounts) {
   EXPECT_EQ(slowest({fast, fast}, {"n1", "n1"}).slowest_host, "") << "there is only one node";
 }
 
-// The names are CUDA's, and the numbers are the bus bandwidth of NCCL on healthy nodes in GB/s: NVLink of 8 A100 230
-// (github.com/NVIDIA/nccl/issues/527), of 8 H100 480 (nccl-tests/issues/212), of 8 H200 475 (nccl-tests/issues/272), of
-// 8 H800 215 (nccl/issues/1374), of 8 B200 830 (nccl/issues/1807); of two V100 by one link 22 of its 25.
+// The names are those that CUDA reports. The numbers are NCCL's bus bandwidths over NVLink on healthy nodes, in GB/s:
+// 8 A100 230 (github.com/NVIDIA/nccl/issues/527), 8 H100 480 (nccl-tests/issues/212), 8 H200 475
+// (nccl-tests/issues/272), 8 H800 215 (nccl/issues/1374), 8 B200 830 (nccl/issues/1807). Two V100 attain 22 of the 25
+// GB/s of their one link.
 TEST(GpuLimits, NvlinkAtOneHundredthOfItsSpeedIsAWarning) {
   const auto status = [](const std::string& gpu, double speed) {
     const AllReduceTimes times{2, "", {{4, 2e-5}, {64 << 20, (64 << 20) / (1e9 * speed)}}};
@@ -59,9 +60,9 @@ TEST(GpuLimits, NvlinkAtOneHundredthOfItsSpeedIsAWarning) {
   }
 }
 
-// Bus bandwidths over PCIe in GB/s: 8 RTX 5090 28 (nccl/issues/1639), A100 cards of several pairs 20
-// (nccl-tests/issues/178), host memory 3.9 (nccl/issues/384).
-TEST(GpuLimits, CardsUsePcie) {
+// Bus bandwidths over PCIe in GB/s: 8 RTX 5090 28 (nccl/issues/1639), several pairs of A100 cards 20
+// (nccl-tests/issues/178), through host memory 3.9 (nccl/issues/384).
+TEST(GpuLimits, OtherModelsAreAssumedToUsePcie) {
   for (const char* gpu :
        {"NVIDIA H100 PCIe", "NVIDIA H100 NVL", "NVIDIA H200 NVL", "NVIDIA A100-PCIE-40GB", "NVIDIA A100 80GB PCIe",
         "NVIDIA A40", "Tesla T4", "NVIDIA GeForce RTX 5090", "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "unknown"}) {

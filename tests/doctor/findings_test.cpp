@@ -1,4 +1,4 @@
-// Findings of the doctor about what the ranks measured.
+// Tests the doctor's findings about the ranks.
 #include "doctor/findings.hpp"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST(Start, NamesRanksThatDidNotStart) {
   expect_mentions(check.remedy, {"ranks 0, 3", "srun -l"});
 }
 
-TEST(Start, SuggestsTheLauncherIfAllRanksHaveStarted) {
+TEST(Start, SuspectsTheLauncherIfAllRanksHaveStarted) {
   const LaunchInfo launch{.launcher = "mpirun", .rank = 0, .world_size = 2};
   const Check check = start_finding(launch, "n1", {0, 1}, 8);
   EXPECT_EQ(check.status, Status::failed);
@@ -137,7 +137,7 @@ TEST(Facts, DifferentHardwareIsAWarning) {
 
 TEST(Facts, NamesTheRankWithTheSlowestLoad) {
   std::vector<RankFacts> ranks = four_ranks();
-  EXPECT_EQ(load_finding(ranks).status, Status::skipped) << "no rank knows its time";
+  EXPECT_EQ(load_finding(ranks).status, Status::skipped) << "no rank has measured its time";
   for (RankFacts& rank : ranks) rank.load = 0.25;
   ranks[1].load = 2.5;
   EXPECT_EQ(load_finding(ranks).status, Status::ok);
@@ -230,8 +230,8 @@ TEST(Slurm, ReportsWhetherTheJobCanBeRequeued) {
            " Restarts=0 BatchFlag=" + batch + " Reboot=0 ExitCode=0:0\n";
   };
   const auto finding = [](const std::string& record) { return slurm_finding("12", "slurm 24.11.5", record).finding; };
-  expect_mentions(finding(record("1", "1")), {"slurm 24.11.5", "job 12 can be requeued"});
-  expect_mentions(finding(record("0", "1")), {"slurm 24.11.5", "job 12 cannot be requeued"});
+  expect_mentions(finding(record("1", "1")), {"slurm 24.11.5", "job 12 ", "can be requeued"});
+  expect_mentions(finding(record("0", "1")), {"slurm 24.11.5", "job 12 ", "cannot be requeued"});
   expect_mentions(finding(record("1", "0")), {"slurm 24.11.5", "job 12", "not a batch job"});
   expect_mentions(finding(""), {"slurm 24.11.5", "scontrol did not", "job 12"});
   expect_mentions(slurm_finding("12", "", "").finding, {"unknown version"});

@@ -1,4 +1,4 @@
-// Findings of the doctor about GPUs.
+// Tests the doctor's findings about GPUs.
 #include <gtest/gtest.h>
 
 #include "../support/mentions.hpp"

@@ -1,4 +1,4 @@
-// Tests of the network that NCCL chose, with NCCL's logs from public issues.
+// Tests how the doctor finds and judges the network that NCCL chose. The logs come from public issues.
 #include "doctor/nccl_network.hpp"
 
 #include <gtest/gtest.h>

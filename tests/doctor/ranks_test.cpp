@@ -36,7 +36,7 @@ class DoctorRanks : public RanksTest {
 TEST_F(DoctorRanks, PassAllChecksAndShareATableRow) {
   const Result result = mpirun({{3, doctor()}});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_TRUE(holds(result.out, ": 3 ranks on 1 node, started by mpirun\n")) << result.out;
+  expect_mentions(result.out, {": 3 ranks on 1 node", " mpirun\n"});
   EXPECT_TRUE(holds(result.out, "\n  0-2    ")) << result.out;
   expect_check(result, "MPI exchange", "ok", {"3 ranks", "1 node"});
   expect_check(result, "all-reduce, node", "", {"3 ranks", "4 B in "});
@@ -140,7 +140,7 @@ TEST_F(DoctorRanks, OnTwoNodesPassAllChecks) {
   };
   const Result result = mpirun({node("node1"), node("node2")});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_TRUE(holds(result.out, ": 4 ranks on 2 nodes, started by mpirun\n")) << result.out;
+  expect_mentions(result.out, {": 4 ranks on 2 nodes", " mpirun\n"});
   expect_check(result, "placement", "", {"2 ranks"});
   expect_check(result, "all-reduce, node", "", {"2 ranks, "});
   expect_check(result, "all-reduce, all", "", {"4 ranks, "});

@@ -1,4 +1,4 @@
-// Tests of rounds in which all ranks take part. ranks_test.cpp and tests/slurm test missing ranks.
+// Tests rounds in which all ranks take part. ranks_test.cpp and tests/slurm/ test missing ranks.
 #include "doctor/rounds.hpp"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(Exchange, ReturnsTheMessagesThatArriveInTime) {
   EXPECT_EQ(exchange("", {}, {before}, 60).at(before), "second");
 }
 
-TEST(Exchange, AllReduceWithADeadline) {
+TEST(Exchange, AllReducesWithADeadline) {
   const auto sum = all_reduce_within({1, static_cast<float>(world().rank())}, 60);
   ASSERT_TRUE(sum.has_value());
   const int n = world().size();

@@ -294,8 +294,8 @@ TEST_F(Simulators, GrpoIsBitIdenticalOnAnyNumberOfThreads) {
   EXPECT_EQ(AlgorithmState(*one.algorithm).bytes(), AlgorithmState(*three.algorithm).bytes());
 }
 
-// An untrained arm gets some reward by chance. A trained one gets most of the possible reward, which is 1 per second and
-// 4 per episode.
+// An untrained arm gets some reward by chance. A trained one gets most of the possible reward, which is 1 per second
+// and 4 per episode.
 TEST_F(Simulators, TheExampleLearns) {
   Learner learner(2, false, 256);
   EpisodeSums first, last;

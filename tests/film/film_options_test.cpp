@@ -73,7 +73,7 @@ TEST(FramesOfSteps, ShowTheLatestStep) {
   EXPECT_EQ(step_of_frame(299, 1.0 / 30, 0.02), 498);
 }
 
-// A frame at the time of a step shows that step, in spite of rounding errors: 50 steps per second.
+// A frame at the time of a step shows that step in spite of rounding errors. There are 50 steps per second.
 TEST(FramesOfSteps, AreExactAtWholeSeconds) {
   for (int64_t second = 0; second < 3600; ++second) EXPECT_EQ(step_of_frame(30 * second, 1.0 / 30, 0.02), 50 * second);
 }

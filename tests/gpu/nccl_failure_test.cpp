@@ -108,7 +108,8 @@ TEST_F(NcclFailure, ARankThatDoesNotConnectIsNamed) {
     host_collectives().hangs_at = 0;  // the others wait for it in their first all-reduce
   }
   host_collectives().last_error = "connect timed out";
-  std::vector<std::string> parts = {"0.3 s", last_rank_text() + " on testhost", "looking", gpu_text(), "connect timed out", "NCCL_P2P_DISABLE=1"};
+  std::vector<std::string> parts = {
+      "0.3 s", last_rank_text() + " on testhost", "looking", gpu_text(), "connect timed out", "NCCL_P2P_DISABLE=1"};
   if (last_rank() > 0) parts.push_back("rank 0 on testhost");
   expect_failure_reported_by_rank_zero(ending([&] { connect(); }), parts);
   EXPECT_EQ(host_collectives().finalized, 0);

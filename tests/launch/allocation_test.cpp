@@ -67,7 +67,7 @@ TEST(Allocation, IsAContinuationAfterARequeueOrIfItReplacesAJob) {
 }
 
 // squeue(1), %L: "days-hours:minutes:seconds"; "NOT_SET" if not yet established, "UNLIMITED".
-TEST(TimeLeft, AllFormats) {
+TEST(TimeLeft, IsParsedFromAllFormatsOfSqueue) {
   EXPECT_EQ(parse_time_left("0:07\n"), 7);
   EXPECT_EQ(parse_time_left("3:04\n"), 3 * 60 + 4);
   EXPECT_EQ(parse_time_left("02:03:04"), 2 * 3600 + 3 * 60 + 4);
@@ -88,7 +88,7 @@ TEST(BackgroundCommand, ReturnsExitCodeAndOutput) {
   EXPECT_EQ(killed.wait(60), 128 + 9);
 }
 
-TEST(BackgroundCommand, MissingProgram) {
+TEST(BackgroundCommand, ReportsAMissingProgram) {
   BackgroundCommand command({"drl_no_such_program"});
   EXPECT_EQ(command.exit_code(), 127);
   EXPECT_EQ(command.last_line(), "drl_no_such_program: No such file or directory");

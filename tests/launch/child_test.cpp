@@ -22,7 +22,7 @@ int shielded(
   return run_shielded({"sh", "-c", script}, settings(), pending_signal);
 }
 
-TEST(Child, ExitCodes) {
+TEST(Child, ReturnsTheExitCodeOfTheCommand) {
   EXPECT_EQ(shielded("exit 0"), 0);
   EXPECT_EQ(shielded("exit 75"), 75);
   EXPECT_EQ(shielded("kill -9 $$"), 137);
@@ -58,7 +58,7 @@ TEST(Child, IsNeitherADescendantNorInOurProcessGroup) {
             9);
 }
 
-TEST(Child, OurDeathEndsTheCommand) {
+TEST(Child, EndsWhenOurProcessIsKilled) {
   char file[] = "/tmp/drl-child-test.XXXXXX";
   close(mkstemp(file));
   const pid_t pid = fork();
@@ -78,7 +78,7 @@ TEST(Child, OurDeathEndsTheCommand) {
   unlink(file);
 }
 
-TEST(Child, IsOnPath) {
+TEST(IsOnPath, FindsOnlyProgramsOnPath) {
   EXPECT_TRUE(is_on_path("sh"));
   EXPECT_FALSE(is_on_path("no_such_program_anywhere"));
 }

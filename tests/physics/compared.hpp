@@ -95,7 +95,7 @@ class Compared {
   // The change in libmujoco's results with another warm start, or with changes of the state's last bits.
   struct Noise {
     double qacc = 0, qpos = 0, qvel = 0;
-    // A hundred times the noise, but at least `least`.
+    // Returns a hundred times the noise, but at least `least`.
     static double bound(double least, double noise) { return std::max(least, 100 * noise); }
   };
   template <class After>

@@ -1,4 +1,4 @@
-// Elliptic cones against projections, and contacts between capsules and boxes against values computed by hand.
+// Compares elliptic cones with projections, and contacts between capsules and boxes with values computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,8 @@ double draw(uint64_t index) {
   return 2 * static_cast<double>(uniform01(random_bits(5, Purpose::benchmark, index, 0)[0])) - 1;
 }
 
-// A cone with sliding friction 0.7, impratio 10 and hardness 30, at a place in any of the zones.
+// Returns a cone with sliding friction 0.7, impratio 10 and hardness 30, at the k-th random place. The places cover all
+// zones.
 Cone<double> cone_at(uint64_t k) {
   Cone<double> cone;
   const double friction[3] = {0.7, 0.02, 0.01};
@@ -28,7 +29,8 @@ Cone<double> cone_at(uint64_t k) {
   cone.find_next(kResiduals);
   return cone;
 }
-// The cost: 15 times the squared distance from u to N >= mu T, whose nearest point is on the ray (mu, t) or at 0.
+// Returns the cost: 15 times the squared distance from u to the cone N >= mu T. The cone's nearest point is on its edge
+// N = mu T or at 0.
 double cost(double mu, const double* u) {
   double t = 0;
   for (int r = 1; r < kResiduals; ++r) t += u[r] * u[r];
@@ -74,7 +76,7 @@ TEST(Cone, LineSearchSlopesAreDerivativesOfTheCost) {
       for (int r = 0; r < kResiduals; ++r) place[r] = cone.u[r] + x * (cone.next_u[r] - cone.u[r]);
       return cost(cone.mu, place);
     };
-    double first = 1, second = 2, h = 1e-5;  // first, second: derivatives of everything else
+    double first = 1, second = 2, h = 1e-5;  // the derivatives of everything else
     cone.add_slopes(kResiduals, 0.3, first, second);
     EXPECT_NEAR(first - 1, (at(0.3 + h) - at(0.3 - h)) / (2 * h), 1e-5) << "line " << k;
     double more = 0, less = 0, unused = 0;
@@ -83,7 +85,7 @@ TEST(Cone, LineSearchSlopesAreDerivativesOfTheCost) {
   }
 }
 
-// Without friction the force is hardness times -N if N is negative.
+// Without friction, the force is hardness times -N if N is negative, and otherwise 0.
 TEST(Cone, WithoutFrictionIsASingleRow) {
   for (const double n : {-0.4, 0.0, 0.4}) {
     Cone<double> cone;
@@ -100,7 +102,7 @@ TEST(Cone, WithoutFrictionIsASingleRow) {
   }
 }
 
-// A box of 2 x 4 x 6, and an axis.
+// The places at which an axis touches a box of 2 x 4 x 6.
 struct Places {
   double first, second;
   Places(double x, double y, double z, double hx, double hy, double hz) {

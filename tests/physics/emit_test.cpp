@@ -45,14 +45,14 @@ TEST(EmittedText, LiteralsEscapeAnyName) {
   EXPECT_EQ(remark("a\nb\\"), R"(// a b\.)");
 }
 
-TEST(EmittedText, LiteralsAreNotBroken) {
+TEST(EmittedText, LiteralsAreNotBrokenAcrossLines) {
   const std::string name(70, 'x'), literal = quoted(name + " \" " + name);
   const std::string lines = wrapped("const char* names[] = {" + literal + ", " + literal + "};", "");
   EXPECT_NE(lines.find("\n    " + literal + "};\n"), std::string::npos) << lines;
   EXPECT_NE(lines.find(literal + ",\n"), std::string::npos) << lines;
 }
 
-TEST(EmittedText, NumbersAreFinite) {
+TEST(EmittedText, NumbersThatAreNotFiniteAreErrors) {
   EXPECT_EQ(number(0.1), "0.1");
   EXPECT_THROW(number(1 / 0.0), Error);
 }
@@ -77,7 +77,7 @@ TEST_F(Emitted, BracketsFollowPrecedence) {
             "    y[1] = -(x[5] * x[6]) / (x[7] * x[8]);\n");
 }
 
-TEST_F(Emitted, SectionsAndUnusedParameters) {
+TEST_F(Emitted, SectionsBecomeCommentsAndUnusedParametersHaveNoName) {
   p.section("a number");
   p.set("y[0]", 0.1);
   EXPECT_EQ(text().text,

@@ -1,4 +1,4 @@
-// Tests of robots' physics in double, one lane at a time, against libmujoco.
+// Tests robots' physics in double, one lane at a time, against libmujoco.
 #pragma once
 
 #include "compared.hpp"
@@ -52,9 +52,9 @@ TYPED_TEST_P(Exact, ExtremeStatesMatchLibmujoco) {
   }
 }
 
-// States in which geoms penetrate each other, with up to twenty pairs of a humanoid. States in which the axes of two
-// capsules meet (they do in a plane) are skipped, because the direction of libmujoco's normal is only rounding error
-// there.
+// Compares states in which geoms penetrate each other; a humanoid has up to twenty such pairs. States in which the axes
+// of two capsules meet (they do in a plane) are skipped, because there the direction of libmujoco's normal is only
+// rounding error.
 TYPED_TEST_P(Exact, SelfPenetrationMatchesLibmujoco) {
   using P = typename TestFixture::P;
   int touching_itself = 0;

@@ -1,4 +1,4 @@
-// Robots with elliptic cones; includes Unitree's Go1 if tools/fetch_robots has fetched it.
+// Tests robots with elliptic cones. They include Unitree's Go1 if tools/fetch_robots has downloaded it.
 #include "cone_robots.hpp"
 #include "exact.hpp"
 #include "lanes.hpp"
@@ -13,23 +13,23 @@ struct Files<crawler_robot> {
   static constexpr const char* file = "tests/physics/models/crawler.xml";
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Crawler, Exact, crawler_robot);
-TEST(Lanes, Crawler) { expect_lanes<crawler_robot>(Files<crawler_robot>::file); }
+TEST(Lanes, OfCrawlerAreIndependentAndAccurate) { expect_lanes<crawler_robot>(Files<crawler_robot>::file); }
 
 template <>
 struct Files<pincers_robot> {
   static constexpr const char* file = "tests/physics/models/pincers.xml";
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Pincers, Exact, pincers_robot);
-TEST(Lanes, Pincers) { expect_lanes<pincers_robot>(Files<pincers_robot>::file); }
+TEST(Lanes, OfPincersAreIndependentAndAccurate) { expect_lanes<pincers_robot>(Files<pincers_robot>::file); }
 
 template <>
 struct Files<skater_robot> {
   static constexpr const char* file = "tests/physics/models/skater.xml";
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Skater, Exact, skater_robot);
-TEST(Lanes, Skater) { expect_lanes<skater_robot>(Files<skater_robot>::file); }
+TEST(Lanes, OfSkaterAreIndependentAndAccurate) { expect_lanes<skater_robot>(Files<skater_robot>::file); }
 
-// Reads sensors as tasks do: after several time steps at once, and of a state that was only evaluated.
+// Reads sensors as tasks do: after several time steps at once, and in a state that was only evaluated.
 using SkaterTest = Exact<skater_robot>;
 TEST_F(SkaterTest, SensorsOfTasksMatchLibmujoco) {
   constexpr int kFrameSkip = 3;
@@ -56,8 +56,8 @@ TEST_F(SkaterTest, SensorsOfTasksMatchLibmujoco) {
   }
 }
 
-// All time steps of a task's step share one work, so that each solution begins with the active rows of the last one. If
-// a callback reads quantities between time steps, the work is overwritten and the next solution starts anew.
+// All time steps of a task's step share one Work, so that each solution begins with the active rows of the last one. If
+// a callback reads quantities between time steps, the Work is overwritten and the next solution starts anew.
 TEST_F(SkaterTest, ReusesTheSolutionOfTheLastTimeStep) {
   constexpr int kFrameSkip = 5;
   using Robot = PhysicsRobot<double, CompiledRobot<model_key("skater.xml")>, kFrameSkip>;
@@ -95,7 +95,7 @@ struct Files<go1_robot> {
 INSTANTIATE_TYPED_TEST_SUITE_P(Go1, Exact, go1_robot);
 // The error is 6e-5, because the positions of pairs are in float. It was 4.3e-4 without distances from the floor in
 // double, and is 1.6e-4 without the last refinement of a solution.
-TEST(Lanes, Go1) { expect_lanes<go1_robot>(Files<go1_robot>::file); }
+TEST(Lanes, OfGo1AreIndependentAndAccurate) { expect_lanes<go1_robot>(Files<go1_robot>::file); }
 #endif
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Robots with dry friction.
+// Tests robots with dry friction.
 #include <cmath>
 
 #include "exact.hpp"
@@ -18,19 +18,19 @@ struct Files<manipulator_robot> {
 };
 using FrictionRobots = testing::Types<slider_robot, manipulator_robot>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Friction, Exact, FrictionRobots);
-TEST(Lanes, Slider) { expect_lanes<slider_robot>(Files<slider_robot>::file); }
-TEST(Lanes, Manipulator) { expect_lanes<manipulator_robot>(Files<manipulator_robot>::file); }
+TEST(Lanes, OfSliderAreIndependentAndAccurate) { expect_lanes<slider_robot>(Files<slider_robot>::file); }
+TEST(Lanes, OfManipulatorAreIndependentAndAccurate) { expect_lanes<manipulator_robot>(Files<manipulator_robot>::file); }
 
 // Half of the states are fast, deep in limits and contacts; the others creep near their start with idle motors. The
 // warm starts are far from the solution. The test counts how often each joint sticks, or slips in either direction.
 using ManipulatorTest = Exact<manipulator_robot>;
 TEST_F(ManipulatorTest, SticksAndSlipsLikeLibmujoco) {
   enum { kPan, kPin = 7, kJoints };
-  int sticking[kJoints] = {}, slipping[kJoints] = {}, back[kJoints] = {}, limits = 0, contacts = 0;
+  int sticking[kJoints] = {}, slipping[kJoints] = {}, slipping_back[kJoints] = {}, limits = 0, contacts = 0;
   const auto is_position = [&](size_t a) { return reference.model().actuator_biasprm[mjNBIAS * a + 1] < 0; };
   for (int k = 0; k < 1000; ++k) {
     const bool is_fast = k % 2 == 0;
-    RobotState from = is_fast ? reference.extreme_state() : reference.pile_state();
+    RobotState from = is_fast ? reference.extreme_state() : reference.state_near_start();
     const double middle = is_fast ? 0.01 : 1e-5;
     for (double& v : from.qvel) v = std::copysign(middle * std::pow(10, 3 * reference.draw()), reference.draw());
     for (size_t a = 0; a < from.ctrl.size() && !is_fast; ++a) from.ctrl[a] = is_position(a) ? from.qpos[a] : 0;
@@ -42,14 +42,14 @@ TEST_F(ManipulatorTest, SticksAndSlipsLikeLibmujoco) {
       const int dof = expected.efc_id[f], joint = reference.model().dof_jntid[dof];
       if (joint == kPin && dof < kPin + 3) continue;  // it is in free fall
       const double force = expected.efc_force[f], most = expected.efc_frictionloss[f];
-      (std::abs(force) < most ? sticking : force > 0 ? slipping : back)[joint] += 1;
+      (std::abs(force) < most ? sticking : force > 0 ? slipping : slipping_back)[joint] += 1;
     }
   }
   EXPECT_GE(limits, 300);
   EXPECT_GE(contacts, 300);
   for (const int joint : {0, 1, 2, 3, 4, 5, 7}) {
     EXPECT_GE(sticking[joint], 400) << joint;
-    EXPECT_GE(std::min(slipping[joint], back[joint]), joint == kPan ? 20 : 100) << joint;
+    EXPECT_GE(std::min(slipping[joint], slipping_back[joint]), joint == kPan ? 20 : 100) << joint;
   }
 }
 

@@ -1,4 +1,4 @@
-// Robots with pyramidal cones.
+// Tests robots with pyramidal cones.
 #include "exact.hpp"
 
 #include <fstream>
@@ -59,7 +59,7 @@ using Robots = testing::Types<inverted_pendulum_robot, inverted_double_pendulum_
                               humanoid_standup_robot, swimmer_robot, tangle_robot>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Pyramidal, Exact, Robots);
 
-// Time steps with the controls of a trained policy, from states that the policy visited (policy_record.py).
+// Compares time steps with the controls of a trained policy, from states that the policy visited (policy_record.py).
 template <class P>
 void expect_recording(Compared<P>& compared, const std::string& task, int frame_skip) {
   test::Reference& reference = compared.reference;
@@ -83,15 +83,15 @@ void expect_recording(Compared<P>& compared, const std::string& task, int frame_
   EXPECT_EQ(steps, 200 * frame_skip);
 }
 using HalfCheetahTest = Exact<half_cheetah_robot>;
-TEST_F(HalfCheetahTest, StepsOfAPolicy) { expect_recording(compared, "HalfCheetah-v5", 5); }
+TEST_F(HalfCheetahTest, StepsOfATrainedPolicyMatchLibmujoco) { expect_recording(compared, "HalfCheetah-v5", 5); }
 using Walker2dTest = Exact<walker2d_robot>;
-TEST_F(Walker2dTest, StepsOfAPolicy) { expect_recording(compared, "Walker2d-v5", 4); }
+TEST_F(Walker2dTest, StepsOfATrainedPolicyMatchLibmujoco) { expect_recording(compared, "Walker2d-v5", 4); }
 using AntTest = Exact<ant_robot>;
-TEST_F(AntTest, StepsOfAPolicy) { expect_recording(compared, "Ant-v5", 5); }
+TEST_F(AntTest, StepsOfATrainedPolicyMatchLibmujoco) { expect_recording(compared, "Ant-v5", 5); }
 
 // Parallel capsules touch twice, at ends that are beside the other capsule.
 using TangleTest = Exact<tangle_robot>;
-TEST_F(TangleTest, ParallelCapsules) {
+TEST_F(TangleTest, ParallelCapsulesTouchTwice) {
   const mjModel& m = reference.model();
   const int rod = mj_name2id(&m, mjOBJ_GEOM, "rod"), elbow = mj_name2id(&m, mjOBJ_GEOM, "elbow");
   for (const double height : {0.0, 0.1, 0.2, -0.25, 0.3}) {

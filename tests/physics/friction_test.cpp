@@ -1,6 +1,6 @@
-// Dry friction against values computed by hand, for 2 kg on a rail with 3 N of friction (models/slider.xml). With
-// MuJoCo's defaults R is 1/9 of the inverse weight 1/2, so the friction is -18 y as long as that is less than 3, with y
-// = acceleration + 2 / (0.95 0.02) v.
+// Compares dry friction with values computed by hand, for 2 kg on a rail with 3 N of friction (models/slider.xml). With
+// MuJoCo's defaults R is 1/9 of the inverse weight 1/2. So the friction is -18 y as long as that is less than 3 N,
+// where y = acceleration + 2 / (0.95 0.02) v.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -79,7 +79,7 @@ TEST(DryFriction, LineSearchSlopesAreDerivativesOfTheCost) {
       FrictionRow<double> row;
       row.y = from, row.next_y = to;
       const auto at = [&](double x) { return cost(from + x * (to - from)); };
-      double first = 1, second = 2, here = 0, there = 0, unused = 0;  // first, second: derivatives of everything else
+      double first = 1, second = 2, here = 0, there = 0, unused = 0;  // the derivatives of everything else
       row.add_slopes({0, 18, 3}, 0.3, first, second);
       EXPECT_NEAR(first - 1, (at(0.3 + 1e-6) - at(0.3 - 1e-6)) / 2e-6, 1e-7) << from << " " << to;
       row.add_slopes({0, 18, 3}, 0.3 - 1e-6, here, unused), row.add_slopes({0, 18, 3}, 0.3 + 1e-6, there, unused);

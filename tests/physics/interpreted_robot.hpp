@@ -15,7 +15,7 @@ namespace drl::test {
 // The properties that must be known when the integrators are compiled.
 struct RobotKind {
   bool runge_kutta, has_pairs;
-  int edges, microseconds;  // different edges of a friction pyramid; time step
+  int edges, microseconds;  // number of different edges of a friction pyramid; time step
   bool has_dry_friction = true;
   bool operator==(const RobotKind&) const = default;
 };
@@ -156,8 +156,8 @@ struct InterpretedRobot : Capacity<kKind> {
   }
 
  private:
-  // Clears an array along qvel, of which the current robot may use fewer entries.
-  static F* cleared(F* along_qvel) { return std::fill_n(along_qvel, nv, 0.0), along_qvel; }
+  // Clears an array with an entry for each degree of freedom. The current robot may have fewer than nv.
+  static F* cleared(F* of_dofs) { return std::fill_n(of_dofs, nv, 0.0), of_dofs; }
 
   // Throws if the current robot is of another kind or too large.
   static void check_kind() {
@@ -251,7 +251,7 @@ struct InterpretedRobot : Capacity<kKind> {
     for (const char* name : {"distance", "weight", "rest", "h", "result"}) p[name] = {};
     const int dofs = size("nv"), coordinates = size("nq");
     for (const char* name : {"qvel[]", "velocity[]", "qacc[]", "damped[]", "force[]"}) p[name] = {0, {kNumber}, {dofs}};
-    // These hold qpos or values along qvel; velocity[] may also be a body's velocity.
+    // These hold qpos, or a number for each degree of freedom; velocity[] may also be a body's velocity.
     for (const char* name : {"qpos[]", "from[]", "to[]"}) p[name] = {0, {kNumber}, {coordinates}};
     p["velocity[]"].extents = {std::max(dofs, 6)};
     for (const char* name : {"acceleration[]", "wrench[]"}) p[name] = {0, {kNumber}, {6}};

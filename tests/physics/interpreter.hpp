@@ -13,12 +13,12 @@
 
 namespace drl::test {
 
-// The numbers of an array, possibly of arrays or in a structure: "w.geom_axis[].half[]".
+// The location of a variable or an array, possibly of arrays or in a structure: "w.geom_axis[].half[]".
 struct Place {
   size_t offset = 0;            // in bytes
   std::vector<size_t> strides;  // of each index, in bytes
   std::vector<int> extents;     // sizes in the header; larger indices are errors
-  int gap_from = 0, gap = 0;    // indices from gap_from on are `gap` places further back
+  int gap_from = 0, gap = 0;    // `gap` is added to indices from gap_from on
 };
 using Places = std::map<std::string, Place>;
 
@@ -56,7 +56,7 @@ class InterpretedFunction {
     thread_local std::vector<double> r;
     r.resize(static_cast<size_t>(registers_));
     for (const Instruction& i : instructions_) {
-      const auto x = [&](int k) { return r[static_cast<size_t>(i.of[k])]; };
+      const auto x = [&](int k) { return r[static_cast<size_t>(i.operands[k])]; };
       double& to = r[static_cast<size_t>(i.to)];
       char* const place = static_cast<char*>(const_cast<void*>(arguments[i.argument])) + i.offset;
       double* const number = reinterpret_cast<double*>(place);
@@ -134,7 +134,7 @@ class InterpretedFunction {
   };
   struct Instruction {
     Code code;
-    int to = 0, of[4] = {}, argument = 0;
+    int to = 0, operands[4] = {}, argument = 0;
     size_t offset = 0;
     double value = 0;
   };
@@ -154,7 +154,7 @@ class InterpretedFunction {
   void expect(const std::string& what) {
     if (!take(what)) fail("no " + what);
   }
-  // "t1", "w.geom_axis[2].half[0]", "math::fma".
+  // Parses a name like "t1", "w.geom_axis[2].half[0]" or "math::fma".
   std::string word() {
     skip();
     const size_t from = at_;
@@ -165,7 +165,7 @@ class InterpretedFunction {
     return text_.substr(from, at_ - from);
   }
 
-  // "const F t1 = ...;", "y[0] = ...;", "y[0] += ...;"
+  // Parses "const F t1 = ...;", "y[0] = ...;" or "y[0] += ...;".
   void statement() {
     if (take("const F ")) {
       const std::string name = word();
@@ -176,7 +176,7 @@ class InterpretedFunction {
       Instruction store = place_of(word());
       store.code = take("+=") ? kAddTo : kStore;
       if (store.code == kStore) expect("=");
-      store.of[0] = sum();
+      store.operands[0] = sum();
       instructions_.push_back(store);
     }
     expect(";");
@@ -227,7 +227,7 @@ class InterpretedFunction {
         {"math::cos", {kCos, 1}}, {"math::min", {kMin, 2}},   {"math::max", {kMax, 2}}};
     const std::string name = word();
     if (!take("(")) return value_of(name);
-    if (name == "F") return in_brackets();
+    if (name == "F") return argument_of_f();
     const auto found = functions.find(name);
     if (found == functions.end()) fail("no function " + name);
     std::vector<int> of = {sum()};
@@ -237,7 +237,7 @@ class InterpretedFunction {
     return make(found->second.first, of);
   }
   // Parses the argument of F(): a number, or an entry of a table.
-  int in_brackets() {
+  int argument_of_f() {
     skip();
     size_t length = 0;
     double value = 0;
@@ -262,7 +262,7 @@ class InterpretedFunction {
   }
   int make(Code code, const std::vector<int>& of) {
     Instruction made{.code = code, .to = registers_++};
-    std::copy(of.begin(), of.end(), made.of);
+    std::copy(of.begin(), of.end(), made.operands);
     instructions_.push_back(made);
     return made.to;
   }
@@ -318,7 +318,7 @@ class InterpretedHeader {
 
   double number(const std::string& name) const { return sizes_.at(name); }
   int size(const std::string& name) const { return static_cast<int>(number(name)); }
-  // For sizes that are missing in some headers.
+  // Some headers lack some sizes.
   int size_or_0(const std::string& name) const { return sizes_.contains(name) ? size(name) : 0; }
 
   // Returns the rows of a table of the sizes, for example "point".

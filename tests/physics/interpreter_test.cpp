@@ -16,9 +16,9 @@ using test::InterpretedRobot;
 using test::RobotKind;
 using test::RobotState;
 
-// The results are bit-identical for a robot without dry friction.
+// Expects that an interpreted robot without dry friction is bit-identical to the compiled one.
 template <RobotKind kKind, class Robot>
-void expect_as_compiled(const std::string& file) {
+void expect_equals_compiled(const std::string& file) {
   using P = InterpretedRobot<test::kinds::without_dry_friction(kKind)>;
   using C = typename Robot::template Physics<double>;
   InterpretedHeader header(test::header_of(std::string(DRL_TEST_DATA) + "/../" + file));
@@ -74,11 +74,11 @@ TEST(Cost, BytesMatchTheTypes) {
 
 TEST(Interpreter, MatchesCompiledRobots) {
   const std::string models = "src/robots/models/";
-  expect_as_compiled<kEulerPlane, half_cheetah_robot>(models + "half_cheetah.xml");
-  expect_as_compiled<kRungeKutta, ant_robot>(models + "ant.xml");
-  expect_as_compiled<kRungeKutta, swimmer_robot>(models + "swimmer.xml");
-  expect_as_compiled<kRungeKuttaPairs, humanoid_robot>(models + "humanoid.xml");
-  expect_as_compiled<kEulerPairs, tangle_robot>("tests/physics/models/tangle.xml");
+  expect_equals_compiled<kEulerPlane, half_cheetah_robot>(models + "half_cheetah.xml");
+  expect_equals_compiled<kRungeKutta, ant_robot>(models + "ant.xml");
+  expect_equals_compiled<kRungeKutta, swimmer_robot>(models + "swimmer.xml");
+  expect_equals_compiled<kRungeKuttaPairs, humanoid_robot>(models + "humanoid.xml");
+  expect_equals_compiled<kEulerPairs, tangle_robot>("tests/physics/models/tangle.xml");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Tests of robots' physics in lanes of float: independence of lanes, and accuracy.
+// Tests robots' physics in lanes of float: that lanes are independent, and that they are accurate.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class Batch {
     return qacc;
   }
 
-  void expect_near(const std::vector<float>& stepped, double most_of_99) {
+  void expect_near(const std::vector<float>& stepped, double bound_of_99_percent) {
     std::vector<double> errors;
     int undecided = 0;
     for (int64_t e = 0; e < kStates; ++e) {
@@ -59,7 +59,7 @@ class Batch {
       if (!is_out) errors.push_back(error);
     }
     std::ranges::sort(errors);
-    EXPECT_LE(errors[errors.size() * 99 / 100], most_of_99);
+    EXPECT_LE(errors[errors.size() * 99 / 100], bound_of_99_percent);
     EXPECT_LE(errors.back(), 1e-2);
     EXPECT_LE(undecided, kStates / 200);
   }
@@ -85,13 +85,13 @@ class Batch {
 };
 
 // Checks that a lane has bit-identical results in a pack and alone, on every instruction set with fused multiply-add.
-// `most_of_99` bounds the errors of 99 % of the states.
+// `bound_of_99_percent` bounds the errors of 99 % of the states.
 template <class Robot>
-void expect_lanes(const std::string& file, double most_of_99 = 1e-4) {
+void expect_lanes(const std::string& file, double bound_of_99_percent = 1e-4) {
   Batch<Robot> batch(file);
   std::vector<float> with_fma;
   for (const Isa isa : available_isas()) {
-    // each step but the first starts from the end of the one before
+    // Each step after the first starts from the end of the previous one.
     constexpr int kSteps = 4;
     const std::vector<float> packs = batch.step(Loops(isa, true), kSteps),
                              alone = batch.step(Loops(isa, false), kSteps);
@@ -100,7 +100,7 @@ void expect_lanes(const std::string& file, double most_of_99 = 1e-4) {
     if (with_fma.empty()) with_fma = packs;
     EXPECT_EQ(std::memcmp(packs.data(), with_fma.data(), packs.size() * sizeof(float)), 0) << name_of(isa);
   }
-  batch.expect_near(batch.step(Loops()), most_of_99);
+  batch.expect_near(batch.step(Loops()), bound_of_99_percent);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Contacts between spheres and capsules against values computed by hand.
+// Compares contacts between spheres and capsules with values computed by hand.
 #include <gtest/gtest.h>
 
 #include "drl/physics_pairs.hpp"
@@ -16,7 +16,7 @@ using Axes = TwoAxes<double>;
 // An axis along x with half length 2.
 const GeomAxis<double> kAlong{{0, 0, 0}, {2, 0, 0}};
 
-TEST(TwoAxes, NearestBetweenTheEnds) {
+TEST(TwoAxes, CanBeNearestBetweenTheirEnds) {
   const GeomAxis<double> other{{1, 0.5, 3}, {0, 1, 0}};  // perpendicular, 3 above
   const Axes axes(kAlong, other);
   double x, y;
@@ -30,7 +30,7 @@ TEST(TwoAxes, NearestBetweenTheEnds) {
   EXPECT_NEAR(c.normal[2], 1, 1e-15);
 }
 
-TEST(TwoAxes, NearestAtAnEnd) {
+TEST(TwoAxes, CanBeNearestAtAnEnd) {
   double x, y;
   const GeomAxis<double> above{{5, 0, 4}, {0, 0, 1}};  // its lower end at (5, 0, 3), beyond the other's at (2, 0, 0)
   const Axes axes(kAlong, above);
@@ -78,7 +78,7 @@ TEST(PairRows, TooManyRowsCountAsUnsolved) {
   using P = pile_robot::Physics<double>;
   test::Reference reference("tests/physics/models/pile.xml");
   for (int k = 0; k < 20; ++k) {
-    test::RobotState from = reference.pile_state();
+    test::RobotState from = reference.state_near_start();
     for (const bool has_seventh : {false, true}) {
       from.qpos[7 * 6] = has_seventh ? 0 : 10;
       const mjData& expected = reference.after_forward(from);
@@ -117,7 +117,7 @@ struct Pile {
   }
 };
 
-// Both time steps of a step that exceed the places are counted in the task's metrics.
+// The metrics of the task count the time steps with more rows than places. Here these are both time steps of the step.
 TEST(PairRows, TooManyRowsAppearInTheMetrics) {
   using Task = PhysicsTask<Pile>::Of<double>;
   ASSERT_STREQ(Task::metrics.back(), "unsolved");

@@ -46,7 +46,7 @@ class Writer {
     std::snprintf(text, sizeof(text), "%.5g", x);
     return text;
   }
-  // name="1 2 3"
+  // Returns an attribute like name="1 2 3".
   static std::string list(const std::string& name, std::initializer_list<double> numbers) {
     std::string text;
     for (const double x : numbers) text += (text.empty() ? "" : " ") + number(x);
@@ -54,7 +54,7 @@ class Writer {
   }
   std::string between(const std::string& name, double low, double high) { return list(name, {uniform(low, high)}); }
   std::string maybe(double share, const std::string& attribute) { return chance(share) ? attribute : ""; }
-  // Without a y component if the robot moves in a plane.
+  // Returns a vector attribute, without a y component if the robot moves in a plane.
   std::string vector(const std::string& name, double size) {
     const double x = uniform(-size, size), y = uniform(-size, size), z = uniform(-size, size);
     return list(name, {x, is_planar() ? 0 : y, z});
@@ -159,7 +159,7 @@ class Writer {
     else
       out_ << (!slides && chance(0.3) ? list("axis", {1.0 * below(2), 0, 1}) : vector("axis", 1));
     out_ << vector("pos", 0.1) << maybe(0.2, between("ref", -0.5, 0.5));
-    // Light bodies are not driven, because such a robot would be unstable.
+    // Driven joints have an armature: without it, a light body that is driven would be unstable.
     const bool is_driven = chance(0.7);
     if (is_driven) out_ << between("armature", 0.03, 0.2) << maybe(0.7, between("damping", 0.01, 1));
     if (!is_driven) out_ << maybe(0.3, between("damping", 0.0001, 0.005));

@@ -16,7 +16,7 @@ using test::InterpretedRobot;
 using test::RobotKind;
 using test::RobotState;
 
-// The number of states with contacts, limits and so on.
+// Numbers of states: all, those with contacts, with active limits and so on.
 struct Count {
   int states = 0, touching = 0, touching_itself = 0, limited = 0, sticking = 0, slipping = 0;
 };
@@ -71,14 +71,14 @@ void expect_fifty_trees() {
   EXPECT_GE(count.slipping, 3000);
 }
 
-TEST(RandomTrees, WithEuler) { expect_fifty_trees<kEuler>(); }
-TEST(RandomTrees, WithRungeKutta) { expect_fifty_trees<kRungeKutta>(); }
-TEST(RandomTrees, InThePlaneWithEuler) { expect_fifty_trees<kEulerPlane>(); }
-TEST(RandomTrees, InThePlaneWithRungeKutta) { expect_fifty_trees<kRungeKuttaPlane>(); }
-TEST(RandomTrees, WithSelfContactsAndEuler) { expect_fifty_trees<kEulerPairs>(); }
-TEST(RandomTrees, WithSelfContactsAndRungeKutta) { expect_fifty_trees<kRungeKuttaPairs>(); }
+TEST(RandomTrees, MatchLibmujocoWithEuler) { expect_fifty_trees<kEuler>(); }
+TEST(RandomTrees, MatchLibmujocoWithRungeKutta) { expect_fifty_trees<kRungeKutta>(); }
+TEST(RandomTrees, MatchLibmujocoInThePlaneWithEuler) { expect_fifty_trees<kEulerPlane>(); }
+TEST(RandomTrees, MatchLibmujocoInThePlaneWithRungeKutta) { expect_fifty_trees<kRungeKuttaPlane>(); }
+TEST(RandomTrees, MatchLibmujocoWithSelfContactsAndEuler) { expect_fifty_trees<kEulerPairs>(); }
+TEST(RandomTrees, MatchLibmujocoWithSelfContactsAndRungeKutta) { expect_fifty_trees<kRungeKuttaPairs>(); }
 
-// A robot that moves in a plane and has capsules across the plane. The first direction of friction is along the
+// Tests a robot that moves in a plane and has capsules across the plane. The first direction of friction is along the
 // capsule, so an oblique capsule also pushes out of the plane.
 template <RobotKind kKind>
 void expect_capsule_across(const std::string& degrees, int edges) {
@@ -98,7 +98,7 @@ void expect_capsule_across(const std::string& degrees, int edges) {
   expect_tree<kKind>(file, count);
   EXPECT_GE(count.touching, 30);
 }
-TEST(RandomTrees, InThePlaneWithACapsuleAcross) {
+TEST(RandomTrees, MatchLibmujocoInThePlaneWithACapsuleAcross) {
   expect_capsule_across<kEulerPlane>("0", 3);
   expect_capsule_across<kEuler>("45", 4);
 }

@@ -1,4 +1,4 @@
-// libmujoco, with its solver run to convergence, in states of random motion.
+// Runs libmujoco, with its solver run to convergence, and draws the states for comparisons.
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -35,7 +35,7 @@ class Reference {
     model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
   }
   const mjModel& model() const { return *model_; }
-  // Set the friction of a geom, and shift the centre of mass of a body.
+  // These set the friction of a geom, and shift the centre of mass of a body.
   void set_friction(int geom, const double* friction) { std::copy_n(friction, 3, model_->geom_friction + 3 * geom); }
   void shift_center_of_mass(int body, const double* by) {
     model_->opt.disableflags |= mjDSBL_MIDPHASE;  // as MujocoRobot does
@@ -83,14 +83,14 @@ class Reference {
     return state_of(*data_);
   }
 
-  // Returns a state of free bodies near their start, where all of them touch.
-  RobotState pile_state() {
+  // Returns a state near the initial one. In pile.xml all bodies then touch each other.
+  RobotState state_near_start() {
     mj_resetData(model_.get(), data_.get());
     for (int k = 0; k < model_->nq; ++k) data_->qpos[k] += 0.05 * draw();
     for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = draw();
     return state_of(*data_);
   }
-  // Returns a state at most `distance` away.
+  // Changes each number x of a state by at most `distance` (1 + |x|).
   RobotState nearby(RobotState state, double distance) {
     for (auto* numbers : {&state.qpos, &state.qvel})
       for (double& x : *numbers) x += distance * draw() * (1 + std::abs(x));
@@ -129,7 +129,7 @@ class Reference {
       return model_->geom_type[c.geom[0]] != mjGEOM_PLANE && model_->geom_type[c.geom[1]] != mjGEOM_PLANE;
     }));
   }
-  // Returns how many of them have friction.
+  // Returns how many of these contacts have friction.
   int pair_cones(const mjData& d) const {
     return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
       return c.dim > 1 && model_->geom_type[c.geom[0]] != mjGEOM_PLANE;
@@ -143,7 +143,7 @@ class Reference {
     });
   }
 
-  // Return the data after mj_step or mj_forward of a state.
+  // These return the data after mj_step or mj_forward of a state.
   const mjData& after_step(const RobotState& state, bool with_warm_start = true) {
     set(state, with_warm_start);
     mj_step(model_.get(), evaluated_.get());
@@ -157,7 +157,7 @@ class Reference {
     return *evaluated_;
   }
 
-  // Returns the state after mj_step.
+  // Returns the state in libmujoco's data.
   RobotState state_of(const mjData& d) const {
     return {{d.qpos, d.qpos + model_->nq},
             {d.qvel, d.qvel + model_->nv},

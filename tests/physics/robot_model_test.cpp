@@ -84,8 +84,9 @@ TEST(RobotModel, PairsMatchLibmujoco) {
   }
 }
 
-// The weights of the edges add up to that of one row: the inverse weight 1 / 2 kg of a free body.
-TEST(RobotModel, PyramidWithoutFrictionHasTheWeightOfOneRow) {
+// Each of four equal edges is regularised four times as much as one row, whose weight is the inverse mass 1 / 2 kg of a
+// free body. Together, the edges are as soft as one row.
+TEST(RobotModel, EdgesWithoutFrictionAreTogetherAsSoftAsOneRow) {
   const RobotModel model = read(
       "<default><geom condim='1'/></default><worldbody><geom type='plane' size='1 1 1'/><body><freejoint/>"
       "<geom type='sphere' size='0.1' mass='2'/></body></worldbody>");
@@ -94,7 +95,7 @@ TEST(RobotModel, PyramidWithoutFrictionHasTheWeightOfOneRow) {
   EXPECT_NEAR(model.contacts[0].weight, 4 * 0.5, 1e-12);
 }
 
-// An elliptic cone without friction is one row with R = (1 - d) / d of 1 / 2 kg.
+// An elliptic cone without friction is one row, whose R is (1 - d) / d times the inverse mass 1 / 2 kg.
 TEST(RobotModel, ConeWithoutFrictionIsOneRow) {
   const RobotModel model = read(
       "<option cone='elliptic'/><default><geom condim='1'/></default><worldbody><geom type='plane' size='1 1 1'/><body>"
@@ -106,8 +107,8 @@ TEST(RobotModel, ConeWithoutFrictionIsOneRow) {
 
 constexpr char kBall[] = "<body><freejoint/><geom name='ball' type='sphere' size='0.1' solref='0.02 -1'/></body>";
 
-// If solref is neither two times nor two stiffnesses, MuJoCo uses its default: 0.02 s and critical damping. Then k = 1
-// / (d t)^2 and b = 2 / (d t), where d is the largest impedance, 0.95.
+// If the two numbers of solref have different signs, MuJoCo uses its default: the time constant t = 0.02 s and critical
+// damping. Then k = 1 / (d t)^2 and b = 2 / (d t), where d is the largest impedance, 0.95.
 TEST(RobotModel, SolrefOfMixedSignsIsReplacedByTheDefault) {
   const RobotModel model =
       read("<worldbody><geom type='plane' size='1 1 1' solref='0.02 -1'/>" + std::string(kBall) + "</worldbody>");
@@ -116,8 +117,9 @@ TEST(RobotModel, SolrefOfMixedSignsIsReplacedByTheDefault) {
   EXPECT_NEAR(model.contacts[0].softness.damping, 2 / (0.95 * 0.02), 1e-12);
 }
 
-// For equal priorities, the smaller of two direct stiffnesses is used, whatever solmix is.
-TEST(RobotModel, MixedStiffnessIsTheSmaller) {
+// If solref is negative, it is -stiffness and -damping. For equal priorities, MuJoCo then takes the minimum of both
+// geoms' solref, and so the larger stiffness and damping, whatever solmix is.
+TEST(RobotModel, TheLargerOfTwoDirectStiffnessesIsUsed) {
   const RobotModel model = read(
       "<worldbody><geom type='plane' size='1 1 1' solmix='0' solref='-5000 -100'/><body><freejoint/>"
       "<geom type='sphere' size='0.1' solmix='1' solref='-500 -10'/></body></worldbody>");
@@ -237,7 +239,7 @@ TEST(RobotModel, DryFrictionIsReadForEachDegreeOfFreedom) {
 
 struct UnsupportedCase {
   const char* inside;
-  std::vector<std::string> parts;  // of one line: the element, and what is not supported
+  std::vector<std::string> parts;  // parts of one line: the element, and what is not supported
 };
 class Unsupported : public testing::TestWithParam<UnsupportedCase> {};
 TEST_P(Unsupported, IsReportedWithItsElement) {

@@ -1,4 +1,4 @@
-// With known numbers, the passes compute their results.
+// Tests the tracer's functions with known numbers, for which their results are known numbers.
 #include "physics/trace.hpp"
 
 #include <gtest/gtest.h>

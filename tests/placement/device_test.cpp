@@ -42,7 +42,7 @@ void write(const fs::path& file, const std::string& text) {
 
 // The variables are those that Slurm 22.05 set for tasks on a node with 4 GPUs (tests/slurm/cluster).
 
-TEST(VisibleGpus, AllOfTheNodeForEachTask) {  // srun --gpus-per-node=4
+TEST(VisibleGpus, AreAllOfTheNodeWithGpusPerNode) {  // srun --gpus-per-node=4
   const Gpus gpus = gpus_of({{"SLURM_JOB_ID", "1"},
                              {"CUDA_VISIBLE_DEVICES", "0,1,2,3"},
                              {"SLURM_STEP_GPUS", "0,1,2,3"},
@@ -54,57 +54,57 @@ TEST(VisibleGpus, AllOfTheNodeForEachTask) {  // srun --gpus-per-node=4
   EXPECT_FALSE(gpus.physical);
 }
 
-TEST(VisibleGpus, OneForEachTask) {  // srun -n4 --gpus-per-task=1, task 2
+TEST(VisibleGpus, AreOneForEachTaskWithGpusPerTask) {  // srun -n4 --gpus-per-task=1, task 2
   const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "2"}, {"SLURM_STEP_GPUS", "2"}, {"SLURM_GPUS_ON_NODE", "4"}});
   EXPECT_EQ(gpus.visible, Names{"2"});
   EXPECT_EQ(gpus.ids, Names{"2"});
 }
 
-TEST(VisibleGpus, OneForEachTaskIfSlurmHidesTheOthers) {  // the same with ConstrainDevices: CUDA counts from 0
+TEST(VisibleGpus, KeepTheirIdsIfSlurmHidesTheOthers) {  // the same with ConstrainDevices: CUDA counts from 0
   const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_STEP_GPUS", "2"}, {"SLURM_GPUS_ON_NODE", "4"}});
   EXPECT_EQ(gpus.visible, Names{"0"});
   EXPECT_EQ(gpus.ids, Names{"2"});
 }
 
-TEST(VisibleGpus, UpperHalfOfTheNodeIfSlurmHidesTheRest) {
+TEST(VisibleGpus, KeepTheirIdsIfSlurmHidesTheLowerHalf) {
   const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "0,1,2,3"}, {"SLURM_STEP_GPUS", "4,5,6,7"}});
   EXPECT_EQ(gpus.ids, (Names{"4", "5", "6", "7"}));
 }
 
-TEST(VisibleGpus, NumbersFromZeroIfNothingIsBound) {  // srun -n4 --gpus-per-task=1 --gpu-bind=none
+TEST(VisibleGpus, AreNumberedFromZeroIfNothingIsBound) {  // srun -n4 --gpus-per-task=1 --gpu-bind=none
   const Gpus gpus = gpus_of({{"SLURM_GPUS_ON_NODE", "4"}});
   EXPECT_EQ(gpus.visible, (Names{"0", "1", "2", "3"}));
   EXPECT_TRUE(gpus.granted);
 }
 
-TEST(VisibleGpus, UuidsAndMigNames) {
+TEST(VisibleGpus, MayHaveUuidsAndMigNames) {
   const Names names = {"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0",
                        "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"};
   EXPECT_EQ(gpus_of({{"CUDA_VISIBLE_DEVICES", names[0] + "," + names[1] + ", " + names[2]}}).visible, names);
 }
 
-TEST(VisibleGpus, ListEndsAtTheFirstEntryThatIsNotADevice) {  // CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES
+TEST(VisibleGpus, EndAtTheFirstEntryThatIsNotADevice) {  // CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES
   EXPECT_EQ(gpus_of({{"CUDA_VISIBLE_DEVICES", "1,-1,0"}}).visible, Names{"1"});
   const Gpus none = gpus_of({{"CUDA_VISIBLE_DEVICES", "NoDevFiles"}, {"SLURM_GPUS_ON_NODE", "4"}});
   EXPECT_EQ(none.visible, Names{});
   EXPECT_FALSE(none.granted);
 }
 
-TEST(VisibleGpus, NoneOutsideSlurm) {
+TEST(VisibleGpus, AreNotListedOutsideSlurm) {
   const Gpus gpus = gpus_of({});
   EXPECT_EQ(gpus.visible, Names{});
   EXPECT_FALSE(gpus.granted);
   EXPECT_FALSE(gpus.in_job);
 }
 
-TEST(VisibleGpus, PhysicalByDeviceFile) {
+TEST(VisibleGpus, ArePhysicalIfADeviceFileExists) {
   TempFolder root;
   EXPECT_FALSE(gpus_of({}, root.path()).physical);
   write(root.path() / "dev/nvidia0", "");
   EXPECT_TRUE(gpus_of({}, root.path()).physical);
 }
 
-TEST(VisibleGpus, PhysicalByPciVendorAndClass) {
+TEST(VisibleGpus, ArePhysicalIfPciListsAnNvidiaGpu) {
   TempFolder root;
   const fs::path devices = root.path() / "sys/bus/pci/devices";
   write(devices / "0000:00:02.0/vendor", "0x8086\n"), write(devices / "0000:00:02.0/class", "0x030000\n");
@@ -127,7 +127,7 @@ void plant_pci(const TempFolder& root, const std::string& vendor, const std::str
   write(device / "vendor", vendor + "\n"), write(device / "class", kind + "\n");
 }
 
-TEST(VisibleGpus, AmdByDriver) {
+TEST(VisibleGpus, AreAmdIfTheDriverHasAGpu) {
   TempFolder root;
   EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).amd);
   write(root.path() / "dev/kfd", "");
@@ -137,7 +137,7 @@ TEST(VisibleGpus, AmdByDriver) {
   EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).physical) << "physical means NVIDIA";
 }
 
-TEST(VisibleGpus, AmdByPciVendorAndClass) {
+TEST(VisibleGpus, AreAmdIfPciListsAnAmdGpu) {
   for (const auto& [vendor, kind, amd] : {std::tuple{"0x1002", "0x030000", true},  // a graphics card
                                           {"0x1002", "0x038000", true},            // MI250X
                                           {"0x1002", "0x120000", true},            // MI300A
@@ -151,7 +151,7 @@ TEST(VisibleGpus, AmdByPciVendorAndClass) {
 }
 
 // gres.conf(5): AutoDetect=rsmi sets ROCR_VISIBLE_DEVICES alone.
-TEST(VisibleGpus, AmdByVariablesOfTheJob) {
+TEST(VisibleGpus, AreAmdIfTheVariablesOfTheJobListThem) {
   TempFolder root;
   plant_kfd(root);
   std::map<std::string, std::string> job = {{"SLURM_JOB_ID", "1"}};
@@ -165,15 +165,15 @@ TEST(VisibleGpus, AmdByVariablesOfTheJob) {
   }
 }
 
-// Such as integrated graphics of a laptop.
-TEST(VisibleGpus, AmdOutsideAJobDoesNotCount) {
+// A laptop, for example, may have integrated AMD graphics.
+TEST(VisibleGpus, AreNotAmdOutsideAJob) {
   TempFolder root;
   plant_kfd(root), plant_pci(root, "0x1002", "0x030000");
   EXPECT_FALSE(gpus_of({}, root.path()).amd);
   EXPECT_FALSE(gpus_of({{"HIP_VISIBLE_DEVICES", "0"}}, root.path()).amd);
 }
 
-TEST(VisibleGpus, AmdGraphicsBesideNvidiaGpus) {
+TEST(VisibleGpus, AreNotAmdBesideNvidiaGpus) {
   TempFolder root;
   plant_kfd(root);
   write(root.path() / "dev/nvidia0", "");
@@ -221,7 +221,7 @@ Names assigned(const std::vector<Names>& ids) {
   return names;
 }
 
-TEST(AssignDevice, Cpu) {
+TEST(AssignDevice, RanksWithoutDevicesUseTheCpu) {
   EXPECT_EQ(assigned({{}, {}}), (Names{"cpu", "cpu"}));
   EXPECT_EQ(assigned({{}}), Names{"cpu"});
 }
@@ -232,23 +232,23 @@ TEST(AssignDevice, RanksTakeDevicesInOrderIfAllSeeAll) {
   EXPECT_EQ(assigned({all, all}), (Names{"cuda:0", "cuda:1"}));
 }
 
-TEST(AssignDevice, OneVisibleDeviceEach) {
+TEST(AssignDevice, RanksThatSeeOneDeviceEachUseIt) {
   EXPECT_EQ(assigned({{"0"}, {"1"}, {"2"}, {"3"}}), (Names{"cuda:0", "cuda:0", "cuda:0", "cuda:0"}));
 }
 
-TEST(AssignDevice, OneVisibleDeviceEachWithUnknownNumber) {
+TEST(AssignDevice, DevicesOfUnknownNumberAreAssumedToDiffer) {
   std::vector<Names> ids;
   for (const char* task : {"0", "1"})
     ids.push_back(gpus_of({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_GPUS_ON_NODE", "2"}, {"SLURM_LOCALID", task}}).ids);
   EXPECT_EQ(assigned(ids), (Names{"cuda:0", "cuda:0"}));
 }
 
-TEST(AssignDevice, RestrictedIndicesUuidsAndMigNames) {
+TEST(AssignDevice, AcceptsIndicesUuidsAndMigNames) {
   const Names indices = {"5", "2"}, uuids = {"GPU-a", "GPU-b"}, mig = {"MIG-GPU-a/1/0", "MIG-GPU-a/2/0"};
   for (const Names& list : {indices, uuids, mig}) EXPECT_EQ(assigned({list, list}), (Names{"cuda:0", "cuda:1"}));
 }
 
-TEST(AssignDevice, PartsOfTheNode) {
+TEST(AssignDevice, RanksMaySeeDifferentPartsOfTheNode) {
   EXPECT_EQ(assigned({{"0", "1"}, {"2", "3"}, {"0", "1"}, {"2", "3"}}),
             (Names{"cuda:0", "cuda:0", "cuda:1", "cuda:1"}));
 }
@@ -258,7 +258,7 @@ TEST(AssignDevice, AnEarlierRankMovesToAnotherDevice) {
   EXPECT_EQ(assigned({{"0", "1"}, {"1", "2"}, {"0"}}), (Names{"cuda:1", "cuda:1", "cuda:0"}));
 }
 
-TEST(AssignDevice, MoreRanksThanDevices) {
+TEST(AssignDevice, MoreRanksThanDevicesAreAnError) {
   const Names all = {"0", "1"};
   expect_mentions(error_of([&] {
                     assign_devices({all, all, all});
@@ -267,7 +267,7 @@ TEST(AssignDevice, MoreRanksThanDevices) {
   expect_mentions(error_of([&] { assign_devices({{"0"}, {"0"}}); }), {"2 ranks", "1 GPU (0;", "--ranks 1"});
 }
 
-TEST(AssignDevice, SomeRanksSeeTooFewDevices) {
+TEST(AssignDevice, RanksThatSeeTooFewDevicesAreAnError) {
   expect_mentions(error_of([&] {
                     assign_devices({{"0"}, {"0"}, {"1", "2", "3"}});
                   }),
@@ -281,7 +281,7 @@ const Gpus kFour = {.visible = {"0", "1", "2", "3"}, .ids = {"0", "1", "2", "3"}
 
 const CudaSupport kNoCuda, kCudaWithoutGpu{true, 0, "no CUDA-capable device is detected"}, kTwoGpus{true, 2, ""};
 
-TEST(ChooseDevice, CpuAndInvalidDevices) {
+TEST(ChooseDevice, AcceptsTheCpuAndRefusesInvalidDevices) {
   for (const char* device : {"auto", "cpu"}) {
     const DeviceChoice choice = choose_device(device, "all", {}, kNoCuda);
     EXPECT_FALSE(choice.cuda);
@@ -344,7 +344,7 @@ TEST(ChooseDevice, AutoUsesTheGpusThatTheDriverShows) {
 }
 
 // CUDA numbers the devices of CUDA_VISIBLE_DEVICES from 0.
-TEST(ChooseDevice, SomeOfTheVisibleGpus) {
+TEST(ChooseDevice, MayUseSomeOfTheVisibleGpus) {
   Gpus gpus{.visible = {"5", "7"}, .ids = {"5", "7"}, .indices = {0, 1}, .physical = true};
   EXPECT_EQ(choose_device("cuda:1", "", gpus, kTwoGpus).gpus.indices, (std::vector<int>{1}));
   EXPECT_EQ(choose_device("cuda:1", "", gpus, kTwoGpus).gpus.ids, (std::vector<std::string>{"7"}));

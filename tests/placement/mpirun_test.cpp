@@ -26,7 +26,7 @@ TEST(MpirunCommand, BeginsWithTheRanksAndEndsWithTheProgram) {
   EXPECT_EQ((Words{command.end() - 3, command.end()}), program);
 }
 
-// The mpirun of the MPI that this program is linked to, not the first one on PATH.
+// The command is the mpirun of the MPI library that this program is linked to, not the first mpirun on PATH.
 TEST(MpirunCommand, UsesTheMpirunOfTheBuild) { EXPECT_EQ(mpirun_command(2, 2, {"p"}).front(), DRL_MPIEXEC); }
 
 TEST(MpirunCommand, PinsRanksIfTheyUseAllCores) {

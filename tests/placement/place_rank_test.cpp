@@ -96,7 +96,7 @@ TEST_F(PlaceRank, HasTheSameTextOnAllRanks) {
   EXPECT_EQ(broadcast_text(world(), placement.text), placement.text);
 }
 
-TEST_F(PlaceRank, OneErrorForAllRanks) {
+TEST_F(PlaceRank, AnErrorEndsAllRanks) {
   const int gpus = world().size() - 1;
   const Variables too_few = {{"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", std::to_string(gpus)}};
   if (gpus > 0) {

@@ -40,7 +40,7 @@ Lists divided(const Topology& topology, const std::vector<HostRank>& ranks) {
   return texts(divide_cores(topology, ranks.front().allowed, ranks));
 }
 
-TEST(CpuSet, Text) {
+TEST(CpuSet, IsUnchangedByConversionToText) {
   EXPECT_EQ(to_text(cpus_of_text("0-3,64-67,100")), "0-3,64-67,100");
   EXPECT_EQ(to_text(CpuSet()), "");
   EXPECT_EQ(cpus_of_text("").count(), 0u);
@@ -62,7 +62,7 @@ TEST(Topology, CountsCoresNotThreads) {
   EXPECT_EQ(dgx.count_cores(CpuSet()), 0);
 }
 
-TEST(Topology, GpusAndTheirCores) {
+TEST(Topology, ListsGpusWithTheCoresNearThem) {
   const auto near = [](const std::vector<Topology::Gpu>& gpus) {
     Lists lists;
     for (const Topology::Gpu& gpu : gpus) lists.push_back(to_text(gpu.near));
@@ -82,14 +82,14 @@ TEST(Topology, GpusAndTheirCores) {
 
 TEST(Topology, AMissingFileIsAnError) { EXPECT_THROW(Topology::of_file("/nowhere.xml"), Error); }
 
-TEST(Topology, OfThisMachine) {
+TEST(Topology, OfThisMachineHasCores) {
   const Topology& here = Topology::of_this_machine(Topology::Read::cores);
   EXPECT_GE(here.count_cores(here.all_cpus()), 1);
   EXPECT_EQ((allowed_cpus() & ~here.all_cpus()).count(), 0u);
   EXPECT_TRUE(here.gpus().empty()) << "the topology was read without GPUs";
 }
 
-TEST(FindGpu, ByIndexUuidAndMigName) {
+TEST(FindGpu, AcceptsIndexUuidAndMigName) {
   const std::vector<Topology::Gpu> gpus = {{"0000:07:00.0", {}}, {"0000:0f:00.0", {}}};
   TempFolder root;
   const auto folder = root.path() / "proc/driver/nvidia/gpus/0000:0f:00.0";
@@ -133,7 +133,7 @@ TEST(DivideCores, RanksDoNotSpanSocketsUnnecessarily) {
   }
 }
 
-TEST(DivideCores, FewerCoresThanRanks) {
+TEST(DivideCores, FewerCoresThanRanksAreNotDivided) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_TRUE(divided(g4dn, ranks_on(cpus_of_text("0-1,48-49"), 3)).empty());
   EXPECT_TRUE(divided(g4dn, ranks_on(CpuSet(), 2)).empty());
@@ -159,7 +159,7 @@ TEST(DivideCores, GpuRanksWithManyThreadsGetAllCoresInTheOrderOfTheirGpus) {
                                         "96-111,224-239", "112-127,240-255", "64-79,192-207", "80-95,208-223"}));
 }
 
-TEST(DivideCores, GpuRanksWithoutCoresNearTheirGpu) {
+TEST(DivideCores, GpuRanksWithoutCoresNearTheirGpuGetOthers) {
   const Topology g4dn = node("g4dn.metal");
   // All granted cores are on socket 0, GPU 4 is on socket 1.
   std::vector<HostRank> ranks = ranks_on(cpus_of_text("0-3,48-51"), 2);
@@ -171,23 +171,23 @@ TEST(DivideCores, GpuRanksWithoutCoresNearTheirGpu) {
   EXPECT_TRUE((parts[0] & parts[1]).none());
 }
 
-TEST(Bindings, WholeNode) {
+TEST(Bindings, DivideAWholeNode) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_EQ(texts(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 96)), (Lists{"0-23,48-71", "24-47,72-95"}));
 }
 
-TEST(Bindings, PartOfTheNodeToWhichSlurmRestrictsTheJob) {
+TEST(Bindings, DivideThePartOfTheNodeThatSlurmGranted) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_EQ(texts(bindings(g4dn, ranks_on(cpus_of_text("0-1,48-49"), 2), 4)), (Lists{"0,48", "1,49"}));
 }
 
-TEST(Bindings, NoneIfOtherJobsMayShareTheCores) {
+TEST(Bindings, AreEmptyIfOtherJobsMayShareTheCores) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 95).empty());
   EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 0).empty()) << "no srun";
 }
 
-TEST(Bindings, NoneIfTheLauncherChoseDisjointCores) {
+TEST(Bindings, AreEmptyIfTheLauncherChoseDisjointCores) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_TRUE(bindings(g4dn, ranks_on(Lists{"0", "2"}), 96).empty());
   EXPECT_TRUE(bindings(g4dn, ranks_on(Lists{"0-47", "48-95"}), 96).empty());
@@ -205,7 +205,7 @@ TEST(Bindings, OneRankKeepsTheWholeNodeUnlessItHasAGpu) {
   EXPECT_EQ(texts(bindings(g4dn, ranks_on(g4dn.all_cpus(), 1, true), 96)), Lists{"0-23,48-71"});
 }
 
-TEST(Bindings, NoneWithoutATopologyOrWithTooFewCores) {
+TEST(Bindings, AreEmptyWithoutATopologyOrWithTooFewCores) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_TRUE(bindings(g4dn, ranks_on(cpus_of_text("0,48"), 2), 96).empty());
   EXPECT_TRUE(bindings(g4dn, ranks_on(CpuSet(), 2), 96).empty());
@@ -235,12 +235,12 @@ TEST(ThreadsOf, AreAtMostTheCores) {
   EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0", "1-7"}), 0, 4), 1) << "the other rank's cores do not count";
 }
 
-TEST(ThreadsOf, OptionHasPrecedence) {
+TEST(ThreadsOf, TheOptionHasPrecedence) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0,48", "1,49"}), 3, 8), 3);
 }
 
-TEST(SharedCoresWarning, NoneIfAllThreadsHaveTheirOwnCore) {
+TEST(SharedCoresWarning, IsEmptyIfTheRanksHaveEnoughCores) {
   const Topology g4dn = node("g4dn.metal");
   EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0", "1"}), "node1"), "");
   EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(cpus_of_text("0-3"), 4), "node1"), "")
@@ -254,19 +254,19 @@ TEST(SharedCoresWarning, MentionsTheHostAndWhatToDo) {
                   {"4 ranks", "4 threads", "2 cores", "node1", "--ranks", "--threads", "srun -c"});
 }
 
-TEST(SharedCoresWarning, OneRankWithTooManyThreads) {
+TEST(SharedCoresWarning, AppearsForOneRankWithTooManyThreads) {
   const Topology g4dn = node("g4dn.metal");
   std::vector<HostRank> ranks = ranks_on(Lists{"0-1"});
   ranks[0].threads = 1000;
   expect_mentions(shared_cores_warning(g4dn, ranks, "node1"), {"1 rank ", "1000 threads", "2 cores"});
 }
 
-TEST(SharedCoresWarning, HardwareThreadsOfOneCore) {
+TEST(SharedCoresWarning, CountsHardwareThreadsAsOneCore) {
   const Topology g4dn = node("g4dn.metal");
   expect_mentions(shared_cores_warning(g4dn, ranks_on(Lists{"0", "48"}), "node1"), {"2 ranks", "2 threads", "1 core "});
 }
 
-TEST(SharedCoresWarning, TwoOfThreeRanks) {
+TEST(SharedCoresWarning, CountsOnlyTheRanksThatShareACore) {
   const Topology g4dn = node("g4dn.metal");
   for (const char* second : {"0", "48"})
     expect_mentions(shared_cores_warning(g4dn, ranks_on(Lists{"0", second, "1-9"}), "node1"),

@@ -35,23 +35,23 @@ StepNode cpu_node(const std::string& name, int tasks, int devices) {
 
 const std::vector<std::string> kFour = {"0", "1", "2", "3"};
 
-TEST(PlanRanks, OnePerGpu) {
+TEST(PlanRanks, GivesEachGpuARank) {
   EXPECT_EQ(plan_ranks({gpu_node("n1", 1, kFour), gpu_node("n2", 1, kFour)}, 0), (std::vector<int>{4, 4}));
   EXPECT_EQ(plan_ranks({gpu_node("n1", 2, kFour)}, 0), (std::vector<int>{4}));
 }
 
-TEST(PlanRanks, StepIsUnchangedIfItHasEnoughTasks) {
+TEST(PlanRanks, KeepsAStepThatHasEnoughTasks) {
   EXPECT_TRUE(plan_ranks({gpu_node("n1", 4, kFour), gpu_node("n2", 4, kFour)}, 0).empty());
   EXPECT_TRUE(plan_ranks({gpu_node("n1", 7, kFour), gpu_node("n2", 1, kFour)}, 0).empty());  // 7+1
   EXPECT_TRUE(plan_ranks({gpu_node("n1", 1, {"2"})}, 0).empty());                            // a step with one GPU
   EXPECT_TRUE(plan_ranks({cpu_node("n1", 2, 0)}, 0).empty());  // with -c, cores are threads
 }
 
-TEST(PlanRanks, OnePerCore) {
+TEST(PlanRanks, GivesEachCoreARankWithoutGpus) {
   EXPECT_EQ(plan_ranks({cpu_node("n1", 1, 8), cpu_node("n2", 1, 6)}, 0), (std::vector<int>{8, 6}));
 }
 
-TEST(PlanRanks, RanksOptionOverrides) {
+TEST(PlanRanks, FollowsTheOptionRanks) {
   const std::vector<StepNode> nodes = {gpu_node("n1", 1, kFour), gpu_node("n2", 1, kFour)};
   EXPECT_EQ(plan_ranks(nodes, 6), (std::vector<int>{3, 3}));
   EXPECT_EQ(plan_ranks(nodes, 5), (std::vector<int>{3, 2}));
@@ -79,7 +79,7 @@ TEST(SrunCommand, RequestsAllGpusOfTheJob) {
 
 // A binding that Slurm chose for the outer tasks is replaced by none; one that the user listed is kept (srun(1),
 // --cpu-bind: SLURM_CPU_BIND of a task contains its binding).
-TEST(SrunCommand, CpuBinding) {
+TEST(SrunCommand, KeepsOnlyTheUsersCpuBinding) {
   const auto bind = [](const std::string& value, const std::string& step = "0", const std::string& tasks = "1(x2)") {
     const Environment job = of({{"SLURM_JOB_ID", "12"},
                                 {"SLURM_STEP_ID", step},
@@ -100,12 +100,12 @@ TEST(SrunCommand, CpuBinding) {
   EXPECT_EQ(bind("cores", "4294967291"), "cores") << "set in a batch script";
 }
 
-TEST(SrunCommand, ListOfHosts) {
+TEST(SrunCommand, ListsTheHostOfEachRank) {
   EXPECT_EQ(hosts_of_ranks({cpu_node("n1", 1, 2), cpu_node("n2", 1, 1)}, {2, 1}), "n1\nn1\nn2\n");
 }
 
 // The inner step uses the plugin of the outer step, which is not always pmix.
-TEST(SrunCommand, MpiPlugin) {
+TEST(SrunCommand, UsesTheMpiPluginOfTheOuterStep) {
   const auto plugin = [](std::map<std::string, std::string> variables) {
     variables["SLURM_JOB_ID"] = "12";
     for (const std::string& word : srun_command(of(variables), {cpu_node("n1", 1, 2)}, {2}))
@@ -202,14 +202,14 @@ TEST(DirectLine, NeverBindsGpusToTasks) {
   EXPECT_EQ(direct_line({cpu_node("n1", 1, 8), cpu_node("n2", 1, 6)}, {8, 6}, 0, {"P"}), "srun -N2 -n14 P");
 }
 
-TEST(ShortageWarning, OfCores) {
+TEST(ShortageWarning, ReportsTooFewCores) {
   expect_mentions(shortage_warning({gpu_node("n1", 1, kFour, 1)}, {4}, {"drl_train", "--task", "Cart Pole"}),
                   {"4 ranks", "1 core ", "n1",
                    "\n  srun -N1 --ntasks-per-node=4 --gpus-per-node=4 -c1 drl_train --task 'Cart Pole'"});
   EXPECT_EQ(shortage_warning({gpu_node("n1", 1, kFour, 4)}, {4}, {"drl_train"}), "");
 }
 
-TEST(ShortageWarning, OfMemory) {
+TEST(ShortageWarning, ReportsTooLittleMemory) {
   expect_mentions(shortage_warning({gpu_node("n1", 1, kFour, 4, 900)}, {4}, {"drl_train"}),
                   {"4 ranks", "900 MiB", "n1", "--mem=1024M"});
   EXPECT_EQ(shortage_warning({gpu_node("n1", 1, kFour, 4, 1024)}, {4}, {"drl_train"}), "");

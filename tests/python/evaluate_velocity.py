@@ -37,5 +37,6 @@ if __name__ == "__main__":
             commands = np.concatenate([each[:-1, -3:-1] for each in episodes])
         print(
             f"{path.stem}: {len(episodes)} episodes, mean |command| {np.linalg.norm(commands, axis=1).mean():.3f} m/s, "
-            f"error {all_errors.mean():.3f}, from {options.settle:g} s on {all_errors[settled].mean():.3f} m/s"
+            f"error {all_errors.mean():.3f} m/s, and {all_errors[settled].mean():.3f} m/s without the first "
+            f"{options.settle:g} s after new commands"
         )

@@ -23,7 +23,7 @@ def same(dataset, array):
 
 
 class Checkpoint(unittest.TestCase):
-    def test_arrays(self):
+    def test_arrays_are_read_exactly(self):
         with h5py.File(FOLDER / "checkpoint.h5") as file:
             found = []
             file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
@@ -31,7 +31,7 @@ class Checkpoint(unittest.TestCase):
             for name, array in ARRAYS.items():
                 self.assertTrue(same(file[name], array), name)
 
-    def test_attributes(self):
+    def test_attributes_are_read_exactly(self):
         with h5py.File(FOLDER / "checkpoint.h5") as file:
             self.assertEqual(dict(file.attrs), {"task": "Zürich", "iteration": 150, "elapsed_seconds": 1.5,
                                                 "format": "drl-checkpoint", "format_version": 1})
@@ -44,7 +44,7 @@ class Checkpoint(unittest.TestCase):
 
 
 class Recording(unittest.TestCase):
-    def test_episodes(self):
+    def test_episodes_are_read_exactly(self):
         with h5py.File(FOLDER / "recording.h5") as file:
             self.assertEqual(list(file), ["episode_000000", "episode_000001"])
             self.assertEqual((file.attrs["task"], file.attrs["dt"]), ("Pendulum-v1", 0.05))

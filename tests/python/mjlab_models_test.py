@@ -63,10 +63,10 @@ class Models(unittest.TestCase):
                          {kind: len(recorded[kind]) for kind in ("body", "joint", "actuator", "site", "geom")})
         self.assertEqual(colliding_pairs(m), pairs)
 
-    def test_go1(self):
+    def test_go1_equals_the_recording(self):
         self.compare("Go1", 384)
 
-    def test_g1(self):
+    def test_g1_equals_the_recording(self):
         self.compare("G1", 506)
 
 

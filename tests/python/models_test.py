@@ -56,7 +56,7 @@ class Models(unittest.TestCase):
         not_gymnasiums = {"scene", "humanoid_common", "go1", "g1"}
         self.assertEqual({file.stem for file in OURS.glob("*.xml")}, set(MODELS) | not_gymnasiums)
 
-    def test_same_bits(self):
+    def test_models_are_bit_identical(self):
         for ours, theirs in MODELS.items():
             with self.subTest(ours):
                 ours = mujoco.MjModel.from_xml_path(str(OURS / f"{ours}.xml"))

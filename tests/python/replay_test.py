@@ -65,10 +65,10 @@ class Replay(unittest.TestCase):
 
     COMMON = {"rewards": (0, (), "float32"), "terminated": (0, (), "uint8"), "truncated": (0, (), "uint8")}
 
-    def test_discrete(self):
+    def test_discrete_actions_replay(self):
         self.check("CartPole-v1", self.COMMON | {"observations": (1, (4,), "float32"), "actions": (0, (), "int32")})
 
-    def test_continuous(self):
+    def test_continuous_actions_replay(self):
         self.check("Pendulum-v1", self.COMMON | {"observations": (1, (3,), "float32"), "actions": (0, (1,), "float32")})
 
 

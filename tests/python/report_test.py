@@ -93,7 +93,7 @@ class Page(unittest.TestCase):
         for chart in charts:
             self.assertTrue(any(path.get("d") for group in chart.iter(XHTML + "g") if group.get("class") == "curves" for path in group))
 
-    def test_mean_and_range_over_seeds(self):
+    def test_curves_show_mean_and_range_over_seeds(self):
         group = self.numbers["groups"].index("ppo.gamma 0.9")
         series = next(s for chart in self.numbers["charts"] for s in chart["series"] if s["group"] == group)
         points = REWARD.reshape(SEEDS, ITERATIONS // 2, 2).mean(axis=2)  # a point is the mean of two iterations

@@ -45,7 +45,7 @@ class Resets(unittest.TestCase):
     def setUpClass(cls):
         cls.starts = {task: our_starts(task) for task in TASKS}
 
-    def test_distributions(self):
+    def test_starts_have_gymnasiums_distributions(self):
         for task in TASKS:
             ours, theirs = with_distance(task, self.starts[task]), with_distance(task, gymnasium_starts(task))
             self.assertEqual(ours.shape, theirs.shape, task)
@@ -55,12 +55,12 @@ class Resets(unittest.TestCase):
                 else:
                     self.assertGreater(ks_2samp(ours[:, k], theirs[:, k]).pvalue, 1e-4, (task, k))
 
-    def test_areas(self):
+    def test_pairs_lie_in_their_areas(self):
         reach, push = self.starts["Reacher"][:, 2:4], self.starts["Pusher"][:, 7:9]
         self.assertLess(np.hypot(*reach.T).max(), 0.2)
         self.assertGreater(np.hypot(*push.T).min(), 0.17)
 
-    def test_independence(self):
+    def test_numbers_are_uncorrelated(self):
         for task in TASKS:
             moving = self.starts[task][:, np.ptp(self.starts[task], axis=0) > 0]
             correlation = np.corrcoef(moving, rowvar=False) - np.eye(moving.shape[1])

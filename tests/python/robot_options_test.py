@@ -21,29 +21,29 @@ STEPS = 60
 # Arguments for rendering, one that Gymnasium ignores, and the model, whose file has another name in drl.
 OTHERS = {"xml_file", "default_camera_config", "kwargs", "uph_cost_weight"}
 NO_LIMIT = 1e30  # where Gymnasium's default is infinite
-PLACE = {"exclude_current_positions_from_observation": False}
+POSITIONS = {"exclude_current_positions_from_observation": False}
 BODIES = {f"include_{part}_in_observation": False for part in ("cinert", "cvel", "qfrc_actuator", "cfrc_ext")}
 CHANGED = {
     "InvertedPendulum": {"reset_noise_scale": 0.2},
     "InvertedDoublePendulum": {"healthy_reward": 3.5, "reset_noise_scale": 0.2},
     "Reacher": {"reward_dist_weight": 2.5, "reward_control_weight": 0.3},
-    "Swimmer": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2, **PLACE},
+    "Swimmer": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2, **POSITIONS},
     "Hopper": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "healthy_reward": 2.5,
                "terminate_when_unhealthy": False, "healthy_state_range": (-3.0, 3.5), "healthy_z_range": (0.8, 1.26),
-               "healthy_angle_range": (-0.3, 0.1), "reset_noise_scale": 0.02, **PLACE},
+               "healthy_angle_range": (-0.3, 0.1), "reset_noise_scale": 0.02, **POSITIONS},
     "Walker2d": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "healthy_reward": 2.5,
                  "terminate_when_unhealthy": False, "healthy_z_range": (1.0, 1.25), "healthy_angle_range": (-0.3, 0.1),
-                 "reset_noise_scale": 0.02, **PLACE},
-    "HalfCheetah": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2, **PLACE},
+                 "reset_noise_scale": 0.02, **POSITIONS},
+    "HalfCheetah": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2, **POSITIONS},
     "Ant": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "contact_cost_weight": 0.02, "healthy_reward": 2.5,
             "main_body": 4, "terminate_when_unhealthy": False, "healthy_z_range": (0.4, 0.7),
-            "contact_force_range": (-0.5, 2.0), "reset_noise_scale": 0.05, **PLACE,
+            "contact_force_range": (-0.5, 2.0), "reset_noise_scale": 0.05, **POSITIONS,
             "include_cfrc_ext_in_observation": False},
     "Humanoid": {"forward_reward_weight": 1.5, "ctrl_cost_weight": 0.3, "contact_cost_weight": 1e-4,
                  "contact_cost_range": (0.1, 3.0), "healthy_reward": 2.5, "terminate_when_unhealthy": False,
-                 "healthy_z_range": (1.1, 1.39), "reset_noise_scale": 0.02, **PLACE, **BODIES},
+                 "healthy_z_range": (1.1, 1.39), "reset_noise_scale": 0.02, **POSITIONS, **BODIES},
     "HumanoidStandup": {"ctrl_cost_weight": 0.3, "impact_cost_weight": 1e-4, "impact_cost_range": (0.1, 3.0),
-                        "reset_noise_scale": 0.02, **PLACE, **BODIES},
+                        "reset_noise_scale": 0.02, **POSITIONS, **BODIES},
     "Pusher": {"reward_near_weight": 1.5, "reward_dist_weight": 2.5, "reward_control_weight": 0.3},
 }
 
@@ -65,7 +65,7 @@ def as_options(arguments):
 
 
 class Options(unittest.TestCase):
-    def test_defaults(self):
+    def test_options_have_gymnasiums_defaults(self):
         for task, changed in CHANGED.items():
             known = inspect.signature(type(gymnasium.make(f"{task}-v5").unwrapped)).parameters
             arguments = {name: parameter.default for name, parameter in known.items() if name not in OTHERS}
@@ -95,16 +95,16 @@ class Options(unittest.TestCase):
             model.write(f"{directory}/{task}.xml")
             yield task, {"xml_file": f"{directory}/{task}.xml", "frame_skip": 3}
 
-    def test_effects(self):
+    def test_options_have_gymnasiums_effects(self):
         for task, changed in self.cases():
             self.compare(task, changed)
 
-    def test_effects_of_another_frame_skip(self):
+    def test_another_frame_skip_has_the_same_effect(self):
         for task in CHANGED:
             for frame_skip in (1, 7):
                 self.compare(task, {"frame_skip": frame_skip})
 
-    def test_effects_of_another_model(self):
+    def test_another_model_has_the_same_effect(self):
         with tempfile.TemporaryDirectory() as directory:
             for task, changed in self.slower_models(directory):
                 self.compare(task, changed)

@@ -20,10 +20,10 @@ class Events(unittest.TestCase):
     def points(self, tag):
         return [(point.step, point.value) for point in self.events.Scalars(tag)]
 
-    def test_tags(self):
+    def test_all_tags_are_read(self):
         self.assertEqual(set(self.events.Tags()["scalars"]), {*CONSTANT, "Train/mean_reward", "Episode/alive"})
 
-    def test_constants(self):
+    def test_constants_have_a_point_per_iteration(self):
         for tag, value in CONSTANT.items():
             steps, values = zip(*self.points(tag))
             self.assertEqual(steps, tuple(range(1, 13)), tag)
@@ -36,7 +36,7 @@ class Events(unittest.TestCase):
         self.assertEqual(self.points("Train/mean_reward"), before + after)
         self.assertEqual(self.points("Episode/alive"), [(i, i / 2) for i in range(1, 13)])
 
-    def test_text(self):
+    def test_options_are_a_text(self):
         self.assertEqual(self.events.SummaryMetadata("options").plugin_data.plugin_name, "text")
         self.assertEqual(list(self.events.Tensors("options")[0].tensor_proto.string_val), [b"num_envs = 512"])
 

@@ -79,7 +79,7 @@ std::vector<Episode> recorded(const std::string& task) {
   return episodes;
 }
 
-// These functions are those of gymnasium_record.py.
+// gymnasium_record.py has the same functions.
 double pseudo_random(uint32_t n) {
   uint32_t x = n * 0x9E3779B1u;
   x = (x ^ x >> 15) * 0x85EBCA77u;
@@ -202,17 +202,17 @@ void replay() {
   for (const Episode& episode : recorded(Task<RecordedRobot>::name)) Replay<Task<RecordedRobot>>(episode).run();
 }
 
-TEST(GymnasiumRobots, InvertedPendulum) { replay<InvertedPendulum>(); }
-TEST(GymnasiumRobots, InvertedDoublePendulum) { replay<InvertedDoublePendulum>(); }
-TEST(GymnasiumRobots, Reacher) { replay<Reacher>(); }
-TEST(GymnasiumRobots, Swimmer) { replay<Swimmer>(); }
-TEST(GymnasiumRobots, Hopper) { replay<Hopper>(); }
-TEST(GymnasiumRobots, Walker2d) { replay<Walker2d>(); }
-TEST(GymnasiumRobots, HalfCheetah) { replay<HalfCheetah>(); }
-TEST(GymnasiumRobots, Ant) { replay<Ant>(); }
-TEST(GymnasiumRobots, Humanoid) { replay<Humanoid>(); }
-TEST(GymnasiumRobots, HumanoidStandup) { replay<HumanoidStandup>(); }
-TEST(GymnasiumRobots, Pusher) { replay<Pusher>(); }
+TEST(GymnasiumRobots, InvertedPendulumEqualsTheRecording) { replay<InvertedPendulum>(); }
+TEST(GymnasiumRobots, InvertedDoublePendulumEqualsTheRecording) { replay<InvertedDoublePendulum>(); }
+TEST(GymnasiumRobots, ReacherEqualsTheRecording) { replay<Reacher>(); }
+TEST(GymnasiumRobots, SwimmerEqualsTheRecording) { replay<Swimmer>(); }
+TEST(GymnasiumRobots, HopperEqualsTheRecording) { replay<Hopper>(); }
+TEST(GymnasiumRobots, Walker2dEqualsTheRecording) { replay<Walker2d>(); }
+TEST(GymnasiumRobots, HalfCheetahEqualsTheRecording) { replay<HalfCheetah>(); }
+TEST(GymnasiumRobots, AntEqualsTheRecording) { replay<Ant>(); }
+TEST(GymnasiumRobots, HumanoidEqualsTheRecording) { replay<Humanoid>(); }
+TEST(GymnasiumRobots, HumanoidStandupEqualsTheRecording) { replay<HumanoidStandup>(); }
+TEST(GymnasiumRobots, PusherEqualsTheRecording) { replay<Pusher>(); }
 
 }  // namespace
 }  // namespace drl

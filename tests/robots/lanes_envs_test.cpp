@@ -1,4 +1,4 @@
-// Tests robots in lanes as environments: the contract of tasks, resuming from a state, and the choice of the physics
+// Tests environments of robots in lanes: the contract of tasks, resuming from a state, and the choice of the physics
 // engine.
 #include <cstdlib>
 #include <filesystem>
@@ -96,7 +96,7 @@ TEST_F(RobotsInLanes, AreLostCountedAndResetWhenTheyDiverge) {
   EXPECT_EQ(s.episodes().lost, 2);
 }
 
-TEST_F(RobotsInLanes, AreUsedIfTheTaskCanBeComputedInLanes) {
+TEST_F(RobotsInLanes, AreChosenIfTheTaskCanBeComputedInLanes) {
   EXPECT_EQ(physics_of("Carrier", "lanes"), "lanes");
   EXPECT_EQ(physics_of("Carrier", "mujoco"), "libmujoco");
   EXPECT_EQ(TaskParams(task_record("Cartpole")).physics(), "");

@@ -54,7 +54,7 @@ def plain(value):
 def model_fields(m):
     """Returns the fields that affect the physics: {kind: {name: {field: numbers}}}."""
     name = lambda kind, k: mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{kind}"), k).split("/")[-1]
-    first = lambda value: np.atleast_1d(value).flat[0]  # of a polynomial whose higher coefficients are 0
+    first = lambda value: np.atleast_1d(value).flat[0]  # the first coefficient; MuJoCo's higher ones are 0
     fields = {"opt": {"opt": {f: plain(getattr(m.opt, f)) for f in (
         "timestep", "impratio", "tolerance", "ls_tolerance", "iterations", "ls_iterations", "ccd_iterations",
         "integrator", "cone", "solver", "jacobian", "gravity", "disableflags", "enableflags")}}}

@@ -53,7 +53,7 @@ Recording recorded(const std::string& task) {
   return all;
 }
 
-// A robot that takes its states and contacts from the recording, whatever the task does.
+// A robot that takes its states and contacts from the recording, whatever the task sets.
 struct RecordedRobot : MujocoRobot {
   using MujocoRobot::MujocoRobot;
 
@@ -241,8 +241,8 @@ class Mjlab : public testing::Test {
   }
 };
 
-TEST_F(Mjlab, Go1) { Comparison<Go1VelocityFlat<RecordedRobot>>().run(); }
-TEST_F(Mjlab, G1) { Comparison<G1VelocityFlat<RecordedRobot>>().run(); }
+TEST_F(Mjlab, Go1EqualsTheRecording) { Comparison<Go1VelocityFlat<RecordedRobot>>().run(); }
+TEST_F(Mjlab, G1EqualsTheRecording) { Comparison<G1VelocityFlat<RecordedRobot>>().run(); }
 
 // --- Random numbers have the ranges of mjlab's configuration ---
 

@@ -1,5 +1,5 @@
 #include "drl/task_table_unit.hpp"
-// These must follow it, as in a library's table.
+// These must follow the table unit's header, as in a task library.
 #include "robots/ant.hpp"
 #include "robots/half_cheetah.hpp"
 #include "test_robots.hpp"

@@ -30,7 +30,7 @@ TEST(Balance, NamesTheRankThatWaitsLeast) {
   Balance balance(kHosts);
   const Advice advice = advice_of(balance, 100, 2, {1.2, 1.2, 0.24, 1.2});
   EXPECT_EQ(advice.iteration, 30);
-  expect_mentions(advice.text, {"48 %", "rank 2 on node2 is the slowest", "12 %", "rank 0 on node1", "60 %"});
+  expect_mentions(advice.text, {"48 %", "(rank 2 on node2", "slowest", "12 %", "rank 0 on node1", "60 %"});
 }
 
 TEST(Balance, AdvisesOnce) {

@@ -66,7 +66,7 @@ TEST(Deadline, IsNeverNegative) {
   EXPECT_EQ(deadline.time_left(), 0);
 }
 
-// Neither job 7 nor perhaps squeue exists here, so the end comes from the variables.
+// Job 7 does not exist, so the end comes from the job's variables, not from squeue.
 TEST(Deadline, IsReachedWithinTheMargin) {
   Deadline deadline(ends_in(50), 60);
   EXPECT_TRUE(deadline.reached());

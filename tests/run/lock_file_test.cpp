@@ -37,7 +37,7 @@ LockOwner with(LockOwner owner, void (*change)(LockOwner&)) {
   return owner;
 }
 
-TEST(OwnerIsGone, OnlyIfThatIsCertain) {
+TEST(OwnerIsGone, OnlyOnSufficientEvidence) {
   const LockOwner a = on("a"), b = on("b"), job_7 = on("a", "7"), job_8 = on("b", "8");
   const Case cases[] = {
       {"released", with(b, [](LockOwner& o) { o.released = true; }), {a, {}, {}, kFresh}, true},

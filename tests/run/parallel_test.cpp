@@ -79,7 +79,7 @@ class GradientRecorder final : public Communicator {
   int size() const override { return comm_.size(); }
   void abort(int exit_code) override { comm_.abort(exit_code); }
 
-  std::vector<std::vector<float>> gradients;  // with their tails
+  std::vector<std::vector<float>> gradients;  // each with the sums that follow it (its tail)
 
  protected:
   void do_all_reduce_sum(std::span<float> data, Stream stream) override {
@@ -172,7 +172,7 @@ TEST_P(Parallel, ReplicasAreBitIdentical) {
 }
 
 // One float64 all-reduce per iteration, and one float32 all-reduce of gradient and tail per mini-batch; nothing else.
-TEST_P(Parallel, CollectivesAndBytesOfAnIteration) {
+TEST_P(Parallel, AnIterationHasTheExpectedCollectivesAndBytes) {
   Training training(GetParam().algorithm, GetParam().task, world(), 5, 4, GetParam().more);
   const int64_t parameters = training.nets->layout().size(), iterations = 3;
   const TaskSpec& task = training.envs->spec();
@@ -372,7 +372,7 @@ TEST(Waiting, NamesTheSlowestRankOnce) {
     return;
   }
   EXPECT_EQ(std::count(warnings.begin(), warnings.end(), '\n'), 1) << warnings;
-  expect_mentions(warnings, {"warning: ", "rank " + name + " on host" + name + " is the slowest"});
+  expect_mentions(warnings, {"warning: ", "(rank " + name + " on host" + name, "slowest"});
 }
 
 // Given the same actions, an environment behaves bit-identically on every rank.

@@ -1,4 +1,4 @@
-// Trains and evaluates test tasks: their metrics, curricula, and episodes that end because a value is not finite.
+// Trains and evaluates test tasks. Tests their metrics, curricula, and episodes that end because a value is not finite.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -22,7 +22,7 @@ TEST_F(BatchTest, TwoNodesUseAllGpus) {
       << "the script should start all ranks itself: " << log_of(job);
 }
 
-TEST_F(BatchTest, SbatchSetsNodesAndGpus) {
+TEST_F(BatchTest, OptionsOfSbatchSetNodesAndGpus) {
   const std::string job = submit(Words{"-N1", "--gpus-per-node=2", kBatch + "train_2node.sbatch"} + small_run(2));
   ASSERT_TRUE(completes(job));
   EXPECT_TRUE(mentions(log_of(job), "2 ranks on node1"));
@@ -87,7 +87,7 @@ TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
   for (const std::string& script : kScripts) EXPECT_TRUE(fs::exists(folder / "moved/share/drl/batch" / script));
 }
 
-// Looks at rank 0's program and its open libraries. One of these does not belong to the system.
+// Looks at rank 0's program and the libraries that it has opened. One of them is not in a system directory.
 TEST_F(BatchTest, SbcastMakesNodesRunACopyOfTheInstallation) {
   ::unsetenv("DRL_BIN");
   output_of({"cmake", "--install", fs::path(DRL_BIN).parent_path(), "--prefix", folder / "tree"});
@@ -148,7 +148,7 @@ TEST_F(BatchTest, ACopyThatOneNodeCannotUnpackIsAWarning) {
   output_of({"srun", "-N2", "rmdir", storage});
 }
 
-TEST_F(BatchTest, TheJobsOfASweepShareItsRuns) {
+TEST_F(BatchTest, TheJobsOfASweepDivideItsRuns) {
   spill(folder / "runs.txt", "--seed 0\n--seed 1 --ppo.gamma 0.9\n--seed 2\n--seed 3\n--seed 4\n--task Ladder\n");
   ::setenv("DRL_SWEEP", "runs.txt", 1);
   ::setenv("DRL_PACK", "2", 1);
@@ -197,17 +197,17 @@ class BatchErrors : public BatchTest {
   }
 };
 
-TEST_F(BatchErrors, NodesThatDiffer) {
+TEST_F(BatchErrors, ReportNodesThatDiffer) {
   expect_mentions(geometry({"-N2", "-n3"}), {"drl_geometry: ", "2,1 CPUs", "--ntasks-per-node"});
   expect_mentions(geometry({"-N2", "-n3", "--gpus=3"}), {"drl_geometry: 2 nodes", " 2 each", "--gpus-per-node"});
 }
 
-TEST_F(BatchErrors, TooFewCores) {
+TEST_F(BatchErrors, ReportTooFewCores) {
   expect_mentions(geometry({"-N1", "-n1", "--gpus-per-node=4"}),
                   {"drl_geometry: 4 ranks ", " 1 ", "--exclusive", "--ntasks-per-node", "--cpus-per-task"});
 }
 
-TEST_F(BatchErrors, RunsThatCannotShareANode) {
+TEST_F(BatchErrors, ReportRunsThatCannotShareANode) {
   ::setenv("DRL_PACK", "3", 1);
   expect_mentions(geometry({"--exclusive"}), {"drl_geometry: 3 runs ", "4 GPUs", "DRL_PACK"});
   ::setenv("DRL_PACK", "many", 1);
@@ -215,13 +215,13 @@ TEST_F(BatchErrors, RunsThatCannotShareANode) {
   ::unsetenv("DRL_PACK");
 }
 
-TEST_F(BatchErrors, NoJob) {
+TEST_F(BatchErrors, ReportAMissingJob) {
   const Result result = run_program({DRL_BIN "/drl_geometry"});
   EXPECT_EQ(result.exit_code, 2);
   expect_mentions(result.err, {"drl_geometry: ", "SLURM_JOB_ID", "sbatch"});
 }
 
-TEST_F(BatchErrors, NoProgram) {
+TEST_F(BatchErrors, ReportAMissingProgram) {
   ::unsetenv("DRL_BIN");
   fs::create_directory(folder / "alone");
   fs::copy(kBatch + "train_2node.sbatch", folder / "alone");
@@ -229,20 +229,20 @@ TEST_F(BatchErrors, NoProgram) {
                   {"drl_train ", "DRL_BIN", "~/.config/drl/site.sh"});
 }
 
-TEST_F(BatchErrors, DrlSiteNamesNoFile) {
+TEST_F(BatchErrors, ReportADrlSiteThatDoesNotExist) {
   ::setenv("DRL_SITE", "/nowhere/site.sh", 1);
   expect_mentions(log_of_failure(submit({"-N1", kBatch + "train_2node.sbatch"}), 1), {"/nowhere/site.sh ", "DRL_SITE"});
   ::unsetenv("DRL_SITE");
 }
 
-TEST_F(BatchErrors, AnEmptySweep) {
+TEST_F(BatchErrors, ReportAnEmptySweep) {
   ::setenv("DRL_SWEEP", "/dev/null", 1);
   const std::string array = submit({"--array=0", "--output=drl-%j.out", kBatch + "sweep.sbatch", "--task", "Cartpole"});
   ::unsetenv("DRL_SWEEP");
   expect_mentions(log_of_failure(array, 2), {"no runs", "DRL_SWEEP=/dev/null"});
 }
 
-TEST_F(BatchErrors, AUsageErrorEndsTheJob) {
+TEST_F(BatchErrors, EndTheJobWithoutARequeue) {
   const std::string job = submit({"-N1", "--gpus-per-node=1", kBatch + "train_2node.sbatch", "--task", "Cartpol"});
   expect_mentions(log_of_failure(job, 2), {"drl_requeue 20", ": job " + job + " ", "exit code 2\n"});
   EXPECT_EQ(job_field(job, "Restarts"), "0");

@@ -1,5 +1,5 @@
-// Tests what users type first on clusters that differ from Debian's default as sites do: with cgroups, which confine
-// tasks to what they were granted, and with a newer Slurm.
+// Tests the first commands of a user on clusters that are set up as at many sites: with cgroups, which confine tasks to
+// the resources that they were granted, with a newer Slurm than Debian's, or with both.
 #include "../doctor/program.hpp"
 #include "base/text.hpp"
 #include "batch.hpp"

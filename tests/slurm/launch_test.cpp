@@ -155,7 +155,7 @@ TEST_F(Launch, DeviceCpuIgnoresGpus) {
 TEST_F(Launch, RanksOverridesTheNumberOfDevices) {
   expect_ranks(run(kReadmeCommand, kShort + Words{"--ranks", "4"}), {"node1", "node1", "node2", "node2"});
 }
-TEST_F(Launch, UnequalRanks) {
+TEST_F(Launch, NodesMayHaveUnequalNumbersOfRanks) {
   expect_ranks(run(kReadmeCommand, kShort + Words{"--ranks", "3"}), {"node1", "node1", "node2"});
 }
 TEST_F(Launch, AsManyRanksAsTasksNeedNoRelaunch) {
@@ -266,7 +266,7 @@ TEST_F(Launch, AKilledWaitingTaskEndsAllRanks) {
   EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
 }
 
-// With WaitTime (5 s in all of these tests), srun kills tasks that still run that long after the first task has ended.
+// WaitTime is 5 s in all of these tests: srun kills tasks that still run 5 s after the first task has ended.
 TEST_F(Launch, WaitTimeDoesNotEndTheRun) {
   for (const Words& option : {Words{}, Words{"-W5"}}) {
     const Runs own;
@@ -348,7 +348,7 @@ INSTANTIATE_TEST_SUITE_P(Srun, PackedSteps,
 
 // --- mpirun, and no launcher ---
 
-TEST_F(Launch, MpirunInABatchScript) {
+TEST_F(Launch, MpirunInABatchScriptNeedsNoRelaunch) {
   const std::string log = folder / "log";
   const Words job = Words{"-N2", "--ntasks-per-node=2", "--gpus-per-node=4"} + overcommit();
   const std::string id =
@@ -360,7 +360,7 @@ TEST_F(Launch, MpirunInABatchScript) {
   EXPECT_FALSE(holds(slurp(log), kRelaunch)) << slurp(log);
 }
 
-TEST_F(Launch, MpirunInSalloc) {
+TEST_F(Launch, MpirunInSallocStartsItsRanks) {
   const Result result = run(Words{"salloc", "-N2", "--ntasks-per-node=2"} + overcommit() +
                             Words{"mpirun", "--oversubscribe", "-n", "4", "--map-by", "ppr:2:node"});
   expect_ranks(result, {"node1", "node1", "node2", "node2"});

@@ -54,7 +54,7 @@ TEST(CheckpointProgram, ShowsTheWholeContent) {
 )");
 }
 
-TEST(CheckpointProgram, VerifiesWithOneLine) {
+TEST(CheckpointProgram, VerifyPrintsOneLine) {
   const TempFolder folder;
   write_checkpoint(folder / "c.h5", small_checkpoint());
   const Outcome result = run("verify " + (folder / "c.h5").string());

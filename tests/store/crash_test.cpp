@@ -56,7 +56,7 @@ void limit_file_size(rlim_t bytes) {
   ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-TEST(Crash, AKillAtAnyTimeLeavesOldOrNew) {
+TEST(Crash, AKillAtAnyTimeLeavesTheOldOrTheNewCheckpoint) {
   const TempFolder folder;
   const std::filesystem::path path = folder / "c.h5";
   write_checkpoint(path, large_checkpoint(1));
@@ -75,7 +75,7 @@ TEST(Crash, AKillAtAnyTimeLeavesOldOrNew) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"c.h5"});
 }
 
-TEST(Crash, AKillDuringAWriteLeavesOld) {
+TEST(Crash, AKillDuringAWriteLeavesTheOldCheckpoint) {
   const TempFolder folder;
   const std::filesystem::path path = folder / "c.h5";
   write_checkpoint(path, large_checkpoint(1));
@@ -114,7 +114,7 @@ std::string failed_write(const std::filesystem::path& path) {
   return "";
 }
 
-TEST(Crash, AFailedWriteKeepsOldAndRemovesTheTemporaryFile) {
+TEST(Crash, AFailedWriteKeepsTheOldCheckpointAndRemovesTheTemporaryFile) {
   const TempFolder folder;
   const std::filesystem::path path = folder / "c.h5";
   write_checkpoint(path, large_checkpoint(1));
@@ -146,7 +146,7 @@ class SmallDisk {
   bool mounted_;
 };
 
-TEST(Crash, AFullDiskKeepsOldAndRemovesTheTemporaryFile) {
+TEST(Crash, AFullDiskKeepsTheOldCheckpointAndRemovesTheTemporaryFile) {
   const TempFolder folder;
   const SmallDisk disk(folder.path());
   if (!disk.mounted()) GTEST_SKIP() << "cannot mount a small disk: " << std::strerror(errno);

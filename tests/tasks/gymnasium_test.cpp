@@ -135,9 +135,13 @@ double never_ends(const std::vector<double>&) { return std::numeric_limits<doubl
 // and by 1e17 after 500 steps. The balanced episode therefore restarts from the recorded state every 100 steps. The
 // other episodes have at most 39 steps.
 TEST(Gymnasium, CartPoleFollowsTheRecordingInDouble) { follow_recording<CartPoleV1<double>, double>(100, 1e-9); }
-TEST(Gymnasium, PendulumFollowsTheRecordingInDouble) { follow_recording<PendulumV1<double>, double>(kWholeEpisode, 1e-9); }
+TEST(Gymnasium, PendulumFollowsTheRecordingInDouble) {
+  follow_recording<PendulumV1<double>, double>(kWholeEpisode, 1e-9);
+}
 TEST(Gymnasium, AcrobotFollowsTheRecordingInDoubleFor20Steps) { follow_recording<AcrobotV1<double>, double>(20, 1e-9); }
-TEST(Gymnasium, MountainCarFollowsTheRecordingInDouble) { follow_recording<MountainCarV0<double>, double>(kWholeEpisode, 1e-9); }
+TEST(Gymnasium, MountainCarFollowsTheRecordingInDouble) {
+  follow_recording<MountainCarV0<double>, double>(kWholeEpisode, 1e-9);
+}
 // Gymnasium stores this state as float32, and rewards of up to 100 are float32 here.
 TEST(Gymnasium, MountainCarContinuousFollowsTheRecordingInFloat) {
   follow_recording<MountainCarContinuousV0<float>, float>(kWholeEpisode, 6e-8);

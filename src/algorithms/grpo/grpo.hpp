@@ -5,7 +5,8 @@
 // reference policy every few iterations.
 //
 // Every rollout starts with a reset and is as long as the task's step limit, so the environments are not part of the
-// state. Steps after the end of an environment's first episode are counted as steps, but are not learned from.
+// state. Steps after the end of an environment's first episode count as environment steps, but are not used for
+// learning.
 #pragma once
 
 #include <string_view>

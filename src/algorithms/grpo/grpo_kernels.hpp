@@ -7,7 +7,7 @@
 
 namespace drl {
 
-// Computes return and length of each environment's first episode in the rollout. Later steps are not learned from.
+// Computes return and length of each environment's first episode in the rollout. Later steps are not used for learning.
 struct FirstEpisodes {
   RolloutView r;
   float* total;     // [N]
@@ -29,7 +29,7 @@ struct FirstEpisodes {
 };
 
 // Computes the advantages of a group's episodes: (return - mean of the group) / (standard deviation of the group +
-// 1e-4). All steps of an episode have the same advantage. The standard deviation is unbiased, as torch.std.
+// 1e-4). All steps of an episode have the same advantage. The standard deviation is unbiased, as in torch.std.
 struct GroupAdvantages {
   static constexpr double kEpsilon = 1e-4;
   int64_t group_size;

@@ -1,6 +1,7 @@
-// Data-parallel Proximal Policy Optimization (Schulman et al., arXiv:1707.06347), modelled on rsl_rl's. It deviates
-// from rsl_rl as all on-policy algorithms here do (on_policy.hpp) and in two more points: time-outs bootstrap from the
-// episode's true last observation, and advantages and observations are normalised with the moments of all ranks.
+// Data-parallel Proximal Policy Optimization (Schulman et al., arXiv:1707.06347), modelled on that of rsl_rl. It
+// deviates from rsl_rl as all on-policy algorithms here do (on_policy.hpp) and in two more points: time-outs bootstrap
+// from the episode's true last observation, and advantages and observations are normalised with the moments of all
+// ranks.
 #pragma once
 
 #include <memory>

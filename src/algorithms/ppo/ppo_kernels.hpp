@@ -105,7 +105,7 @@ struct LossSettings {
   float entropy_coef = 0.0f;
   float advantage_mean = 0, advantage_inv_std = 1;  // over all ranks
 
-  // Sets the normalisation of advantages to mean 0 and standard deviation 1 (unbiased, as torch.std) from their
+  // Sets the normalisation of advantages to mean 0 and standard deviation 1 (unbiased, as in torch.std) from their
   // moments.
   DRL_HD void standardize(double n, double sum, double squares) {
     const double unbiased = n > 1 ? n / (n - 1) : 1;

@@ -20,7 +20,8 @@ struct Linear {  // the identity, for the last layer
 
 inline namespace DRL_ISA {
 
-// Activations with multiply-adds, which take half as many instructions as those of nets/activation.hpp.
+// Versions of the activations that use fused multiply-adds. They take half as many instructions as those of
+// nets/activation.hpp.
 template <class A>
 struct Fused : A {};
 // Relative error below 3e-7. With x = n ln(2) + r: exp(x) - 1 = 2^n (exp(r) - 1) + (2^n - 1); n >= -25.
@@ -36,7 +37,7 @@ struct Fused<Elu> : Elu {
     return math::select(x > F(0), x, math::fma(power, math::fma(r * r, p, r), power - F(1)));
   }
 };
-// The rational function of math::tanh. Relative error below 3e-7.
+// The same rational function as in math::tanh. Relative error below 3e-7.
 template <>
 struct Fused<Tanh> : Tanh {
   template <class F>
@@ -50,8 +51,8 @@ struct Fused<Tanh> : Tanh {
   }
 };
 
-// Computes y = f(x) for `count` floats, a multiple of a register's. It is not inlined: the compiler would keep its
-// constants in registers and spill a block's sums.
+// Computes y = f(x) for `count` floats, a multiple of kFloatLanes. It is not inlined, because the compiler would keep
+// its constants in registers and spill the sums of a block.
 template <class A>
 DRL_HD_CALLED void activate(const float* x, float* y, int64_t count) {
   for (int64_t k = 0; k < count; k += kFloatLanes) store(y + k, Fused<A>::value(load<math::Floats>(x + k)));

@@ -12,16 +12,17 @@
 
 namespace drl {
 
-inline constexpr int kFewOutputs =
-    6;  // up to this many outputs, sums along the inputs are faster than registers of outputs
+// Up to this many outputs, registers that hold consecutive inputs are faster than registers that hold consecutive
+// outputs.
+inline constexpr int kFewOutputs = 6;
 
-// One layer of a network, with copies of its weights. `forward` and `backward` consist of panels of columns, one after
-// the other; each panel is [steps, its columns].
+// One layer of a network, with copies of its weights. `forward` and `backward` are matrices [steps, columns] that are
+// stored as panels of a few columns, one panel after the other. The words are those of products.hpp.
 struct FusedLayer {
   int inputs, outputs;
   int64_t in_stride, out_stride;   // floats from one row to the next
-  float* forward;                  // panels of outputs; the steps are words of inputs
-  float* backward;                 // panels of inputs; the steps are words of outputs
+  float* forward;                  // a column per output, a step per word of inputs
+  float* backward;                 // a column per input, a step per word of outputs
   float* bias;                     // [padded(outputs)]
   float* by_output;                // [outputs, in_stride], for a last layer with few outputs; else null
   float *norm_weight, *norm_bias;  // [padded(outputs)], for a hidden layer with layer norm; else null
@@ -82,7 +83,7 @@ struct PackWeights {
 };
 
 // Computes y = f(sums) for rows 48 i to 48 i + 47, and stores the sums if f's backward pass needs them. x has words by
-// row.
+// row: a pair holds neighbours in a row.
 template <class Numbers, class A>
 struct LayerForward {
   FusedLayer layer;
@@ -135,7 +136,8 @@ struct FewOutputs {
   }
 
  private:
-  // Returns the weighted sums of kFloatLanes rows, one per lane. Each sum is in sixteen lanes whose halves are added.
+  // Returns the weighted sums of kFloatLanes rows, one per lane. Each sum is accumulated in sixteen lanes, whose halves
+  // are then added repeatedly.
   DRL_HD math::Floats sums_of_rows(const float* from, const float* weight) const {
     using F = math::Floats;
     constexpr int n = kPadded / kFloatLanes;
@@ -154,9 +156,9 @@ struct FewOutputs {
   }
 };
 
-// The backward pass of a layer with few outputs, for rows 48 i to 48 i + 47: computes dx, the gradient with respect to
-// the sums of the layer before, from dy [rows, outputs]. A is the activation of the layer before, and `from` has its
-// outputs if A::kFromOutput, else its sums.
+// The backward pass of a layer with few outputs, for rows 48 i to 48 i + 47. Computes dx, the gradient with respect to
+// the input of A, from dy [rows, outputs]. A is the activation of the previous layer. `from` holds A's outputs if
+// A::kFromOutput, otherwise A's inputs.
 template <class A>
 struct FewBackward {
   FusedLayer layer;
@@ -180,7 +182,7 @@ struct FewBackward {
   }
 };
 
-// The backward pass of a layer with many outputs. dy is the gradient with respect to its sums, in words by row.
+// The same for a layer with many outputs. dy, the gradient with respect to the layer's sums, has words by row.
 template <class Numbers, class A>
 struct LayerBackward {
   FusedLayer layer;
@@ -207,7 +209,8 @@ struct LayerBackward {
   }
 };
 
-// Adds a layer's weight gradient, summed over the rows, for outputs 12 i to 12 i + 11. x and dy have words by column.
+// Adds a layer's weight gradient, summed over the rows, for outputs 12 i to 12 i + 11. x and dy have words by column:
+// a pair holds neighbours in a column.
 template <class Numbers>
 struct WeightGradient {
   static constexpr int64_t kOutputs = 12;
@@ -237,8 +240,8 @@ struct WeightGradient {
   }
 };
 
-// Adds the same gradient for inputs 12 i to 12 i + 11, with outputs side by side in registers. It is for layers with so
-// few inputs that WeightGradient would leave registers mostly empty.
+// Adds the same gradient for inputs 12 i to 12 i + 11, with registers that hold consecutive outputs. It is used if the
+// outputs fill registers better than the inputs, which WeightGradient holds in registers.
 template <class Numbers>
 struct NarrowWeightGradient {
   static constexpr int64_t kInputs = 12;

@@ -13,16 +13,18 @@
 namespace drl {
 namespace {
 
-// Rows that one thread takes through a network: whole blocks, few enough for its cache, and enough for efficient sums.
+// The number of rows that one thread takes through a network at a time: a multiple of kRowBlock, few enough for the
+// thread's cache, and enough for efficient sums.
 constexpr int64_t kPartRows = 192;
 
 int64_t blocks(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
-// An array [tile, padded(width)] of floats, and the words that products read: the floats themselves, or pairs.
+// An array [tile, padded(width)] of floats, and the words that products read (products.hpp): the floats themselves, or
+// pairs of bfloat16.
 template <class Numbers>
 struct RowArray {
   RowArray(Queue& queue, int64_t tile, int width) : stride(padded(width)) {
-    // The last block of a row reads beyond its end, and so beyond the end of the last row.
+    // The last block of a product may read beyond the end of a row, and so beyond the end of the last row.
     const auto make = [&](int64_t rows) { return Array<float>(queue, static_cast<size_t>(rows * stride + kPadded)); };
     numbers = make(tile);
     if constexpr (Numbers::kPerWord > 1) pairs_by_row = make(tile / 2), pairs_by_column = make(tile / 2);
@@ -62,8 +64,8 @@ struct FusedTape final : Tape {
     }
   }
   std::vector<RowArray<Numbers>> values;
-  std::vector<RowArray<Numbers>> gradients;  // of the loss, with respect to the sums that gave the values
-  std::vector<Array<float>> sums;            // for activations without kFromOutput; with layer norm weight z + bias
+  std::vector<RowArray<Numbers>> gradients;  // of the loss, with respect to the sums from which `values` were computed
+  std::vector<Array<float>> sums;            // inputs of the activation, if its kFromOutput is false
   // With layer norm: z, 1 / standard deviation, and the gradients of the loss with respect to weight z + bias.
   std::vector<Array<float>> units, inv_std, scaled_gradients;
   int64_t rows = 0;  // of the last forward pass
@@ -98,7 +100,7 @@ struct FusedNet {
   FusedTape<Numbers> tape;  // for passes without a tape
 };
 
-// Returns whether outputs fill registers better than inputs do.
+// Returns whether registers of outputs are better filled than registers of inputs.
 bool is_narrow(const FusedLayer& layer) {
   return padded(layer.outputs) * layer.inputs < padded(layer.inputs) * layer.outputs;
 }
@@ -106,7 +108,7 @@ bool is_narrow(const FusedLayer& layer) {
 // The rows of a tile that one thread processes.
 struct Part {
   int64_t first, rows;
-  Part(int64_t number, int64_t of) : first(number * kPartRows), rows(std::min(kPartRows, of - first)) {}
+  Part(int64_t number, int64_t tile_rows) : first(number * kPartRows), rows(std::min(kPartRows, tile_rows - first)) {}
 };
 
 template <class Numbers>
@@ -176,7 +178,7 @@ class FusedNets final : public Nets {
     return nets_[static_cast<size_t>(net)]->layers[static_cast<size_t>(k)];
   }
 
-  // Returns layer norm of layer l, whose outputs are tape.values[k], from row `row` on.
+  // Returns the layer norm of layer l, whose outputs are tape.values[k], with buffers that begin at row `row`.
   static LayerNorm layer_norm(const FusedLayer& l, FusedTape<Numbers>& tape, int k, int64_t row) {
     const auto at = static_cast<size_t>(k);
     return {l.outputs,
@@ -187,8 +189,8 @@ class FusedNets final : public Nets {
             tape.inv_std[at].data() + row};
   }
 
-  // Calls work(k) for k in [0, count). With rows for one thread only, it does not wake the others: that would take
-  // longer.
+  // Calls work(k) for k in [0, count). If one thread can process all rows, it does not wake the other threads, which
+  // would take longer.
   template <class Work>
   void run(int64_t rows, int64_t count, const Work& work) {
     if (rows > kPartRows) return team_.run(count, work);
@@ -322,7 +324,7 @@ class FusedNets final : public Nets {
   Queue& queue_;
   ThreadTeam team_;
   int64_t tile_;                   // rows per tape
-  const float* params_ = nullptr;  // the parameters that were copied
+  const float* params_ = nullptr;  // the argument of the last refresh()
   std::vector<std::unique_ptr<FusedNet<Numbers>>> nets_;
 };
 

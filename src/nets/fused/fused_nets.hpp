@@ -8,9 +8,10 @@
 namespace drl {
 
 // Creates fused networks on `threads` threads; results do not depend on the number of threads. Rows stay in the L2
-// cache while they pass through the layers, and blocks of them in registers. `queue` must be a host queue. With `bf16`,
-// the factors of products are rounded to bfloat16, which is faster on CPUs with AVX512_BF16. Last layers with few
-// outputs, weights, sums, activations, layer norm and gradients stay float.
+// cache while they pass through the layers, and the sums of a block of rows stay in registers. `queue` must be a host
+// queue. With `bf16`, products read copies of their factors that are rounded to bfloat16, which is faster on CPUs with
+// AVX512_BF16. All else stays float: the parameters and their gradients, sums, activations, layer norm, and a last
+// layer with few outputs.
 std::unique_ptr<Nets> make_fused_nets(Queue& queue, ParamLayout layout, int threads, bool bf16 = false);
 
 }  // namespace drl

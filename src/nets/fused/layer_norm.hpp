@@ -1,5 +1,6 @@
-// Layer norm of hidden layers (Ba, Kiros and Hinton, "Layer Normalization", arXiv:1607.06450): f(weight z + bias),
-// where z is a row of a layer's sums (the outputs of its matrix product) normalised to mean 0 and standard deviation 1.
+// Layer norm of hidden layers (Ba, Kiros and Hinton, "Layer Normalization", arXiv:1607.06450), which computes
+// f(weight z + bias). z is a row of a layer's sums (see net_kernels.hpp), normalised to mean 0 and standard
+// deviation 1.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +58,8 @@ struct NormForward {
   }
 };
 
-// Computes d_sums, the gradient with respect to the layer's sums, from d_scaled, that with respect to weight z + bias.
-// Index i is a row.
+// Computes d_sums, the gradient with respect to the layer's sums, from d_scaled, the gradient with respect to
+// weight z + bias. Index i is a row.
 struct NormBackward {
   LayerNorm norm;
   const float* d_scaled;

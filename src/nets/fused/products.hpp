@@ -1,10 +1,11 @@
 // Matrix products in blocks whose sums stay in registers from the first multiply-add to the operation after the last
 // one. Matrices are row-major, and every row is padded to whole registers.
 //
-// Every element of a product is one sum in a fixed order, so it is bit-identical on every instruction set.
+// Every element of a product is one sum in a fixed order, so it is bit-identical on every instruction set with fused
+// multiply-adds. There is one exception: the AVX512_BF16 instruction treats denormal numbers as 0.
 //
-// The factors are "words": a float, or a pair of bfloat16 (the upper halves of floats) that are neighbours in the sum.
-// A pair takes the place of one float, so the same product needs half as many words. Sums are always floats.
+// The factors are "words". A word is a float, or a pair of bfloat16 (the upper halves of floats) that are neighbours in
+// the sum. A pair has the size of one float, so the same product needs half as many words. Sums are always floats.
 #pragma once
 
 #include <cstdint>
@@ -92,7 +93,8 @@ struct Product {
   const float* begin;
 };
 
-// Computes the sums of a block of Rows rows and N registers of columns, with multiply_add(sum, word of a, words of b).
+// Computes the sums of a block of `Rows` rows and N registers of columns. multiply_add(sum, word of a, words of b)
+// returns the sum with the products added.
 template <int Rows, int N, class MultiplyAdd>
 DRL_HD void multiply(const Product& p, math::Floats (&out)[Rows][N], const MultiplyAdd& multiply_add) {
   using F = math::Floats;
@@ -135,7 +137,7 @@ DRL_HD void multiply_block(const Product& p, [[maybe_unused]] bool has_pair_inst
     multiply<Rows, N>(p, sums, [](F sum, F a, F b) DRL_LAMBDA { return math::fma(a, b, sum); });
   } else {
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
-    if (has_pair_instruction) {  // AVX512_BF16 is in none of the instruction sets that units are compiled for
+    if (has_pair_instruction) {  // in assembly, since units are not compiled for AVX512_BF16
       multiply<Rows, N>(p, sums, [](F sum, F a, F b) DRL_LAMBDA {
         asm("vdpbf16ps %2, %1, %0" : "+v"(sum.v) : "v"(a.v), "v"(b.v));
         return sum;

@@ -19,8 +19,9 @@ struct CopyRows {
   }
 };
 
-// Converts rows 2 i and 2 i + 1 of x [rows, stride] to pairs of bfloat16: pairs of neighbours in a row, by_row
-// [rows, stride / 2], and pairs of the two rows, by_column [rows / 2, stride]. A missing second row counts as zeros.
+// Converts rows 2 i and 2 i + 1 of x [rows, stride] to pairs of bfloat16. by_row [rows, stride / 2] gets pairs of
+// neighbours in a row. by_column [rows / 2, stride] gets pairs of neighbours in a column, one from each of the two
+// rows; a missing second row counts as zeros.
 struct MakePairs {
   const float* x;
   int64_t rows, stride;
@@ -54,7 +55,7 @@ DRL_HD float sum_of_lanes(Pack<float, W> x) {
     return sum_of_lanes(halves[0] + halves[1]);
   }
 }
-// Adds the halves of 16 floats in several registers until they fill one.
+// Adds the upper half of 16 floats in N registers to the lower half, repeatedly, until the sums fit into one register.
 template <int N>
 DRL_HD math::Floats in_one_register(const math::Floats (&x)[N]) {
   if constexpr (N == 1) {
@@ -90,7 +91,7 @@ DRL_HD Pack<float, W> sums_of_lanes(Pack<float, W>* x) {
 }
 
 // Returns the sum along a padded row of `numbers` elements, in sixteen lanes whose halves are added repeatedly.
-// next(sum, k) adds the terms of elements k, k + 1, ... to the lanes of `sum`.
+// next(sum, k) returns the sum with the terms of elements k, k + 1, ... added to its lanes.
 template <class Next>
 DRL_HD float sum_of_padded(int64_t numbers, const Next& next) {
   constexpr int n = kPadded / kFloatLanes;
@@ -103,8 +104,8 @@ DRL_HD float sum_of_padded(int64_t numbers, const Next& next) {
 
 }  // namespace DRL_ISA
 
-// Returns the sum over rows: every fourth row is added to one of four partial sums, which are then added. next(sum,
-// row) adds the term of a row.
+// Returns the sum over rows. Row r is added to partial sum r % 4, and the four partial sums are then added. next(sum,
+// row) returns the sum with the term of a row added.
 template <class F, class Next>
 DRL_HD F sum_of_rows(int64_t rows, const Next& next) {
   F sums[4] = {F(0), F(0), F(0), F(0)};

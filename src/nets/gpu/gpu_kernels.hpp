@@ -8,7 +8,8 @@
 
 namespace drl {
 
-// Kernels divide in 32 bits, which is several times as fast. Every layer of a tile has fewer than 2^32 elements.
+// These kernels use 32-bit divisions, which are several times as fast as 64-bit ones. Every layer of a tile has fewer
+// than 2^32 elements.
 
 // N consecutive floats that a thread loads and stores at once.
 template <int N>
@@ -67,8 +68,8 @@ struct LoadProduct {
   }
 };
 
-// A Load: the gradient before an activation, for the sum that is the bias' gradient. It also replaces the gradient
-// after the activation in `d`.
+// A Load: the gradient with respect to an activation's input, whose sum over the rows is the gradient of the bias. It
+// also replaces `d`, the gradient with respect to the activation's output, by that gradient.
 template <class A>
 struct LoadActivationBackward {
   using GpuOnly = void;

@@ -36,8 +36,8 @@ class Blas {
   void backward(int64_t n, int64_t in, int64_t out, const float* dy, const float* w, float* dx) {
     product(GPUBLAS_OP_N, GPUBLAS_OP_N, in, n, out, w, in, dy, out, 0, dx, in);
   }
-  // dw [out, in] += dy^T x. This sums over very many rows for few elements. Slices of the rows are summed in parallel
-  // to keep the whole GPU busy, and are then added in a fixed order.
+  // dw [out, in] += dy^T x. There are few elements, each of which is a sum over very many rows. Slices of the rows are
+  // summed in parallel to keep the whole GPU busy, and are then added in a fixed order.
   void weights(int64_t n, int64_t in, int64_t out, const float* dy, const float* x, float* dw) {
     const int64_t size = in * out, slices = std::min(n / kSliceRows, static_cast<int64_t>(kSliceRoom) / size),
                   rows = slices > 1 ? n / slices : 0, done = rows * slices;
@@ -82,9 +82,10 @@ struct GpuTape final : Tape {
     }
   }
   std::vector<Array<float>> inputs;     // of each layer: [tile, width]
-  std::vector<Array<float>> gradients;  // of the loss with respect to them
-  std::vector<Array<float>> sums;  // before the activation, if its backward pass needs them; with layer norm normalised
-  std::vector<Array<float>> inv_std;  // [tile], factors of that normalisation
+  std::vector<Array<float>> gradients;  // of the loss with respect to the inputs
+  // The input of the activation before each layer, if its backward pass needs it; with layer norm, z.
+  std::vector<Array<float>> sums;
+  std::vector<Array<float>> inv_std;  // [tile], with layer norm: 1 / standard deviation
   int64_t rows = 0;                   // of the last forward pass
 };
 

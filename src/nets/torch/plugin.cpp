@@ -22,8 +22,8 @@ at::Tensor view(const TorchMatrix& m) {
 }
 at::Tensor view(const float* data, int64_t size) { return at::from_blob(const_cast<float*>(data), {size}, at::kFloat); }
 
-// Returns the file that defines a symbol, or "" if there is none. Links are resolved: on Debian libblas.so.3 is a link
-// of the alternatives system, and its target shows which BLAS it is.
+// Returns the file that defines a symbol, or "" if there is none. Symbolic links are resolved: on Debian, libblas.so.3
+// is a link of the alternatives system, and its target shows which BLAS it is.
 std::string file_of_symbol(const char* symbol) {
   Dl_info info{};
   void* address = dlsym(RTLD_DEFAULT, symbol);

@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Address space in bytes: for loading libtorch and its libraries (1.8 GiB if built for CUDA), for each thread (128 MiB
-// that OpenBLAS reserves for multiplying, and up to 64 MiB of malloc), and for the run's own arrays.
+// The address space, in bytes, that is needed for loading libtorch and its libraries (1.8 GiB if built for CUDA), for
+// each thread (128 MiB for OpenBLAS's buffers, and up to 64 MiB for malloc), and for the run's own arrays.
 constexpr uint64_t kLoadBytes = uint64_t{2304} << 20, kBytesPerThread = uint64_t{192} << 20,
                    kOtherBytes = uint64_t{192} << 20;
 
@@ -33,8 +33,8 @@ constexpr int kErrorSize = 1024;
                    "): use --nets fused, or install a drl that is built with libtorch");
 }
 
-// Sets OPENBLAS_NUM_THREADS to 1 while it lives. Otherwise OpenBLAS creates a thread for each core of the node while it
-// is loaded; the number of threads to use is set afterwards.
+// Sets OPENBLAS_NUM_THREADS to 1 for the lifetime of the object. Otherwise OpenBLAS creates a thread for each core of
+// the node while it is loaded; the number of threads to use is set afterwards.
 class SingleThreadedBlas {
  public:
   SingleThreadedBlas() {

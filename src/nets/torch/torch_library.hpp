@@ -46,8 +46,7 @@ class TorchLibrary {
 const TorchLibrary& torch_library(int threads);
 
 // Returns the error message if the address space that `limit` leaves is too small for libtorch on `threads` threads,
-// else
-// "". `limit` (RLIM_INFINITY: none) and `used` are in bytes. A pure function.
+// otherwise "". `limit` (RLIM_INFINITY: none) and `used` are in bytes. This is a pure function.
 std::string address_space_problem(uint64_t limit, uint64_t used, int threads);
 
 }  // namespace drl

@@ -31,10 +31,11 @@ struct TorchTape final : Tape {
   }
   std::vector<Array<float>> inputs;     // of each layer: [kTile, width]
   std::vector<Array<float>> gradients;  // of the loss with respect to the inputs
-  std::vector<float*> sums;  // before the activation, with layer norm normalised; point to `inputs` (computed
-                             // in place) unless the backward pass needs the sums too
+  // The input of the activation before each layer; with layer norm, z. It is in `own_sums` if the backward pass needs
+  // it, otherwise in `inputs`, where the activation's output replaces it.
+  std::vector<float*> sums;
   std::vector<Array<float>> own_sums;
-  std::vector<Array<float>> inv_std;  // [kTile], factors of that normalisation
+  std::vector<Array<float>> inv_std;  // [kTile], with layer norm: 1 / standard deviation
   int64_t rows = 0;                   // of the last forward pass
 };
 
@@ -130,8 +131,8 @@ class TorchNets final : public Nets {
     }
   }
 
-  // Replaces `d` [rows, width], the gradient with respect to weight z + bias of a layer, by that with respect to its
-  // sums, and adds the gradients of weight and bias.
+  // Replaces `d` [rows, width], the gradient with respect to a layer's weight z + bias, by the gradient with respect to
+  // the layer's sums. Adds the gradients of weight and bias to `grad`.
   void norm_backward(NetId net, int layer, const float* params, const TorchTape& tape, const TorchMatrix& d,
                      float* grad) {
     const auto at = static_cast<size_t>(layer + 1);

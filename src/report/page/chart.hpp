@@ -11,9 +11,9 @@
 namespace drl {
 
 struct Series {
-  size_t group = 0;  // index among all groups of the page, and of its positions
+  size_t group = 0;  // index of the group among all groups of the page, and in Positions
   size_t color = 0;  // 0 to kColors - 1
-  std::string name;  // name of a part if a chart shows several of a group; else ""
+  std::string name;  // of the part, if the chart shows several parts of a group; else ""
   Curve curve;
   bool filled = false;  // an area from low to high, with no line
 };
@@ -25,13 +25,13 @@ struct Chart {
   std::string hover;        // format of values under the pointer: "" (plain), "count" or "seconds"
   std::vector<Series> series;
   bool from_zero = false;   // start the value axis at 0
-  bool may_be_log = false;  // use a logarithmic value axis if all values are positive and span a factor over 50
+  bool may_be_log = false;  // use a logarithmic value axis if all values are positive and span a factor above 50
 };
 
 // [group][point] positions on one axis; empty for groups without that axis.
 using Positions = std::vector<std::vector<double>>;
 
-// Returns about `count` round numbers from low to high as marks of an axis.
+// Returns about `count` round numbers from low to high, the ticks of an axis.
 std::vector<double> round_marks(double low, double high, int count);
 
 // Returns a <figure> with the chart drawn over `positions`; `number` is its index among the page's charts.

@@ -71,7 +71,7 @@ pre { background: var(--panel); padding: 10px; border-radius: 8px; overflow-x: a
 const char* const kScript = R"js(
 (function () {
   "use strict";
-  const LEFT = 50, RIGHT = 408, TOP = 10, BOTTOM = 196, WIDTH = 420, HEIGHT = 230, SHOWN = 12;  // as the drawing's
+  const LEFT = 50, RIGHT = 408, TOP = 10, BOTTOM = 196, WIDTH = 420, HEIGHT = 230, SHOWN = 12;  // as in chart.cpp
   const numbers = JSON.parse(document.getElementById("numbers").textContent);
   const figures = Array.from(document.querySelectorAll("figure.chart"));
   const hidden = new Set();

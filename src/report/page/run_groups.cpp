@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kRanks[] = "ranks", kNotSet[] = "not set";
 
-constexpr std::string_view kWithoutEffect[] = {
+constexpr std::string_view kNotAffectingResults[] = {
     "comm_timeout", "cuda_graphs",      "deterministic", "device",         "eval_interval", "gpu_ids",
     "init_timeout", "keep_checkpoints", "logger",        "max_iterations", "nan_policy",    "save_interval",
     "save_seconds", "squeue_comment",   "target_reward", "time_margin",    "video_interval"};
@@ -27,7 +27,8 @@ Options all_options(const RunRecord& run) {
 // Returns the options that are equal for all runs of a group and identify the group.
 Options key_of(const RunRecord& run) {
   Options key = all_options(run);
-  std::erase_if(key, [](const auto& option) { return option.first == "seed" || leaves_results_unchanged(option.first); });
+  std::erase_if(key,
+                [](const auto& option) { return option.first == "seed" || leaves_results_unchanged(option.first); });
   key["task"] = run.task;
   return key;
 }
@@ -66,7 +67,7 @@ void label(std::span<RunGroup> groups) {
 }  // namespace
 
 bool leaves_results_unchanged(std::string_view option) {
-  return std::ranges::find(kWithoutEffect, option) != std::end(kWithoutEffect);
+  return std::ranges::find(kNotAffectingResults, option) != std::end(kNotAffectingResults);
 }
 
 std::vector<std::string> RunGroup::values(const std::string& option) const {

@@ -17,8 +17,8 @@ bool leaves_results_unchanged(std::string_view option);
 
 struct RunGroup {
   std::string task;
-  std::string label;  // the options that distinguish it within its task, "ppo.gamma 0.9"; without any, the run's name
-                      // or the task
+  std::string label;  // the options that distinguish it within its task, "ppo.gamma 0.9"; if there are none, the run's
+                      // name or the task
   std::vector<const RunRecord*> runs;
 
   // Returns the different values of an option in its runs; "not set" for runs without the option.

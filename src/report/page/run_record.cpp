@@ -92,8 +92,8 @@ void take_options(const std::string& text, RunRecord& run) {
 void take_metrics(const std::string& text, RunRecord& run) {
   run.metrics = parse_metrics(text, "metrics.csv");
   if (run.metrics.damaged_rows > 0)
-    run.warnings.push_back(counted(run.metrics.damaged_rows, "row") +
-                           " of metrics.csv skipped (damaged; the first is line " +
+    run.warnings.push_back("skipped " + counted(run.metrics.damaged_rows, "row") +
+                           " of metrics.csv (damaged; the first one is on line " +
                            std::to_string(run.metrics.first_damaged_line) + ")");
 }
 

@@ -25,7 +25,8 @@ std::string option_table(std::span<const RunGroup> groups, size_t first);
 // Returns a square in the colour of a group.
 std::string swatch(size_t group);
 
-// Returns "0 to 4" for 0, 1, 2, 3, 4, "1, 3" for 1, 3, and the first values and the number for many.
+// Returns "0 to 4" for 0, 1, 2, 3, 4, and "1, 3" for 1, 3. Of more than eight values, returns the first eight and the
+// total number.
 std::string values_text(std::vector<std::string> values);
 
 // A part of the time per iteration: its column in metrics.csv, its name and its colour.

@@ -34,7 +34,7 @@ TEST(Workplace, UsesTheLowestInstructionSetOfAllRanks) {
   EXPECT_THROW(common_isa(world(), "no such"), Error);
 }
 
-TEST(Workplace, OnACpu) {
+TEST(Workplace, OnACpuHasNoGpu) {
   const auto settings = settings_of({"--device", "cpu"});
   const Workplace place = find_workplace(*settings, LaunchInfo{"", world().rank(), world().size()}, world());
   EXPECT_EQ(place.placement.gpu, -1);
@@ -46,7 +46,7 @@ TEST(Workplace, OnACpu) {
   }
 }
 
-// A run after its learner and trainer were made.
+// A run whose learner and trainer have been created.
 struct TestRun {
   explicit TestRun(std::vector<std::string> words = {})
       : settings(settings_of(std::move(words))),

@@ -47,7 +47,7 @@ TEST(Html, DataIsBase64) {
               std::string("data:image/gif;base64,") + code);
 }
 
-TEST(Chart, MarksAreRound) {
+TEST(Chart, TicksAreAtRoundNumbers) {
   EXPECT_EQ(round_marks(0, 10, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
   EXPECT_EQ(round_marks(-7, 5, 4), (std::vector<double>{-5, 0, 5}));
   EXPECT_EQ(round_marks(1e6, 1e7, 3), (std::vector<double>{5e6, 1e7}));
