@@ -25,8 +25,8 @@ constexpr const char* kUsage =
     "  drl_robot half_cheetah.xml --output half_cheetah.hpp\n"
     "  drl_robot half_cheetah.xml --explain\n\n"
     "The header computes what MuJoCo computes, up to rounding. If the model uses features that drl_robot\n"
-    "does not support, drl_robot lists them and writes nothing. With --if_possible it writes a header that contains\n"
-    "the reason, and libmujoco simulates the robot.\n"
+    "does not support, drl_robot lists them and writes nothing. With --if_possible, it writes a header\n"
+    "that contains the reason, and libmujoco simulates the robot.\n"
     "Exit codes: 0 done, 1 the header could not be written, 2 the model cannot be compiled, or wrong usage.\n\n";
 
 struct RobotOptions {

@@ -15,9 +15,9 @@ namespace drl {
 
 // --- Attributes, given after an option's help in any order -----------------------------------------------------------
 
-// An option with effect `numbers` (the default) changes the results of a run (learning rate, seed). A run keeps its
-// value when it is resumed, unless the user asks for another one with --resume or --load_run. An option with effect
-// `none` (targets, intervals, reports, device) may be changed whenever the run is resumed.
+// An option with effect `numbers` (the default) changes the results of a run (learning rate, seed). A resumed run must
+// have the same value, unless the user changes it explicitly with --resume or --load_run. An option with effect `none`
+// (targets, intervals, reports, device) may have another value whenever the run is resumed.
 enum class Effect { numbers, none };
 
 // The places where an option may be given. anywhere (the default): on the command line and in config files.

@@ -248,8 +248,7 @@ std::vector<NamedValue> OptionTable::parse_command_line(const std::vector<std::s
       canonical_arguments.push_back(argument);
       continue;
     }
-    // It is not known whether the option is a switch. If the next word does not begin with --, it is taken as the
-    // value.
+    // The table does not know whether this option is a switch, so it takes a next word without -- as the value.
     const bool takes_next = end == argument.size() && k + 1 < arguments.size() && !arguments[k + 1].starts_with("--");
     const bool has_value = takes_next || end < argument.size();
     const std::string value = end < argument.size() ? argument.substr(end + 1) : takes_next ? arguments[++k] : "true";

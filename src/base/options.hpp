@@ -146,9 +146,9 @@ struct OptionDifference {
 };
 
 // Returns the differences between the table's values and those of a config text (a run's options.ini, as to_ini writes
-// it; error messages begin with `file`). For an option that is missing in the text, its old value
-// (AddedLater) or its default is compared. An option that the table does not know is a difference of effect `numbers`.
-// Options that to_ini does not write, and options whose switch (only_with) is off on both sides, are not compared.
+// it; error messages begin with `file`). For an option that is missing in the text, its old value (AddedLater) or
+// its default is compared. An option that the table does not know is a difference of effect `numbers`. Options that
+// to_ini does not write, and options whose switch (only_with) is off on both sides, are not compared.
 std::vector<OptionDifference> differences(const OptionTable& table, std::string_view ini_text, const std::string& file);
 
 }  // namespace drl

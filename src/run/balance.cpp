@@ -9,7 +9,7 @@
 namespace drl {
 namespace {
 
-constexpr double kLargestShare = 0.3;  // of a span that ranks may wait without advice
+constexpr double kLargestShare = 0.3;  // ranks that wait for a larger share of a span get advice
 
 }  // namespace
 

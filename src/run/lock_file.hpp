@@ -1,8 +1,8 @@
 // A lock for file systems without locks (such as Lustre mounted without flock): a file that names its owner.
 //
-// A process takes the lock by creating `<directory>/.lock.owner.<n>` exclusively, which is atomic on
-// NFS and Lustre. The file with the highest n counts. A process that finds the owner gone creates n + 1, and only one
-// process can succeed. No process ever removes a file that another process may have created meanwhile.
+// A process takes the lock by creating `<directory>/.lock.owner.<n>` exclusively, which is atomic on NFS and
+// Lustre. The file with the highest n counts. A process that finds the owner gone creates n + 1, and only one process
+// can succeed. No process ever removes a file that another process may have created meanwhile.
 #pragma once
 
 #include <atomic>

@@ -145,9 +145,8 @@ std::string RunRecord::option(const std::string& full_name) const {
 std::vector<fs::path> find_runs(const fs::path& place) {
   std::error_code error;
   if (!fs::is_directory(place, error))
-    throw UsageError(printable(place.string(), 200) + " is not a directory (" +
-                     (fs::exists(place, error) ? "it is a file" : "it does not exist") +
-                     "): give run directories, or directories that contain runs, such as runs/Cartpole");
+    throw UsageError(printable(place.string(), 200) +
+                     (fs::exists(place, error) ? " is not a directory" : " does not exist"));
   std::vector<fs::path> found;
   add_runs(place, kDepth, found);
   return found;
