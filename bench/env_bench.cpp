@@ -66,7 +66,7 @@ class Stepping {
     recording_ = queue.record([this] { enqueue(); });
   }
 
-  // Enqueues all steps of a rollout. Each round uses the same random numbers in other episodes.
+  // Enqueues all steps of a rollout. Each round continues the episodes and uses the same random numbers again.
   void round() { recording_ ? queue_.launch(*recording_) : enqueue(); }
 
  private:

@@ -23,12 +23,12 @@ enum class ShapeKind : int32_t { capsule, line, arrow, box, sphere, ground };
 struct Shape {
   ShapeKind kind;
   int32_t color;   // Canvas::Color
-  Point from, to;  // the ends, or twice the position of a shape without ends
+  Point from, to;  // the two ends; both are the position of a shape without ends
   Point half;      // box: half sizes; line: x is the width in pixels; others: x is the radius in m
   float angle;     // box: rotation about y, clockwise, in rad
 };
 
-// The functions that draw, across the binary interface between a task library and drl.
+// The functions with which a Canvas in a task library draws, through the binary interface to drl.
 struct CanvasCalls {
   void* context;
   void (*look)(void* context, Point at, float width);

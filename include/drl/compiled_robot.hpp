@@ -5,7 +5,7 @@
 
 namespace drl {
 
-// Returns the key of a file's name, without its directories.
+// Returns a hash of a file's name without its directories.
 constexpr uint64_t model_key(const char* file) {
   const char* name = file;
   for (const char* at = file; *at; ++at)
@@ -13,6 +13,7 @@ constexpr uint64_t model_key(const char* file) {
   return text_hash(name);
 }
 
+// A specialisation has these members:
 //   static constexpr bool is_compiled = true;
 //   static constexpr char id[] = "ant.xml (3fa2c1d09b7e)";   the model's id (see model_id in drl/mujoco_model.hpp)
 //   template <class F> using Physics = physics::ant_robot::Physics<F>;

@@ -3,8 +3,8 @@
 // in tests that need an exact reference. Such code is branch-free: it uses select instead of if, and while_any where
 // lanes need different numbers of iterations.
 //
-// A unit that uses packs is compiled once per instruction set (drl_hot_sources in cmake/DrlRooms.cmake). Each time
-// DRL_ISA names another namespace, so that the linker keeps the functions apart.
+// A unit that uses packs is compiled once per instruction set (drl_hot_sources in cmake/DrlRooms.cmake). Each time,
+// DRL_ISA is the name of another namespace, so that the linker keeps the functions apart.
 #pragma once
 
 #include <cstdint>

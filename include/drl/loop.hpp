@@ -1,5 +1,5 @@
 // Runs a function object over a range of indices on a CPU, in the lanes of this unit's instruction set. The object
-// defines lanes<F>(i), which processes the indices i, i + 1, ... of F's lanes at once, or operator()(i), which
+// defines lanes<F>(i), which processes as many indices at once as F has lanes (i, i + 1, ...), or operator()(i), which
 // processes one index. It may also define many<F>(i, end), which processes any number of indices from i on and returns
 // the first one that it has not processed.
 #pragma once

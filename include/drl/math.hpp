@@ -1,7 +1,7 @@
 // Elementary functions with bit-identical results everywhere: for one lane and for packs, on every CPU and on the GPU.
 // The float versions are branch-free polynomials of additions, multiplications and selects, and must be compiled
 // without contraction (-ffp-contract=off, nvcc -fmad=false). The double versions are those of the standard library, as
-// a reference for tests. NaN arguments give NaN.
+// a reference for tests. A NaN argument gives NaN, except as the second argument of min or max, or as atan2's y.
 #pragma once
 
 #include <cmath>
@@ -71,7 +71,7 @@ DRL_HD constexpr F clamp(F x, std::type_identity_t<F> low, std::type_identity_t<
 DRL_HD float abs(float x) { return __builtin_fabsf(x); }
 DRL_HD float floor(float x) { return __builtin_floorf(x); }
 DRL_HD float sqrt(float x) { return __builtin_sqrtf(x); }
-DRL_HD double sqrt_double(double x) { return __builtin_sqrt(x); }  // the only double function of device code
+DRL_HD double sqrt_double(double x) { return __builtin_sqrt(x); }  // device code cannot call sqrt(double) below
 // Returns a * b + c, rounded once if the instruction set has such an instruction. x86-64-v2 has none, so that its last
 // bits may differ.
 DRL_HD float fma(float a, float b, float c) {
@@ -144,7 +144,7 @@ DRL_HD F exp(F x) {
   return mantissa * detail::power_of_two<F>(half) * detail::power_of_two<F>(exponent - half);
 }
 
-// The relative error is below 2e-7, near x = 1 too. Returns -infinity at 0 and NaN below.
+// The relative error is below 2e-7, also near x = 1. Returns -infinity for 0 and NaN for negative numbers.
 template <class F>
 DRL_HD F log(F x) {
   const Mask<F> subnormal = x < F(0x1p-126f);
@@ -221,8 +221,8 @@ DRL_HD Pack<double, W> fma(Pack<double, W> a, Pack<double, W> b, Pack<double, W>
 }
 #endif
 
-// Returns scale * cos(x), computed in double and rounded once, for tasks whose reference stores float but computes this
-// in double. Requires |x| <= 1e6. D holds doubles, U integers of the same size.
+// Returns scale * cos(x), computed in double and rounded once, for tasks whose reference implementation stores floats
+// but computes this term in double. Requires |x| <= 1e6. D holds doubles, U holds integers of the same size.
 //
 // With x = (k + 1/2) pi + r and |r| <= pi/2, cos(x) = -(-1)^k sin(r). sin(r) is a Taylor polynomial; the first omitted
 // term is below 2e-18. There is no division, since dividing one register takes longer than the polynomial.

@@ -10,8 +10,8 @@
 
 namespace drl {
 
-// Four words: a Philox counter or its output. U is uint32_t or a pack of them. A plain array, because device code
-// cannot call std::array.
+// Four words: a Philox counter or its output. U is uint32_t or a pack of them. This is a plain array, because device
+// code cannot call std::array.
 template <class U>
 struct Words4Of {
   U word[4];

@@ -86,8 +86,8 @@ class AxisAndBox {
       best_ = square, at_ = static_cast<S>(end), nearest_ = kFace, face_ = face;
     }
   }
-  // Tries the edge that leaves a corner along the box's axis k. Bit l of `corner` gives the side of axis l on which it
-  // is.
+  // Tries the edge that leaves a corner along the box's axis k. Bit l of `corner` is set if the corner is on the
+  // positive side of the box's axis l.
   DRL_HD void try_edge(int k, int corner) {
     S off[3], u = 0, v = 0;
     for (int l = 0; l < 3; ++l) {
@@ -116,7 +116,7 @@ class AxisAndBox {
     nearest_ = end != 0 ? kCorner : kEdge, corner_ = corner | (end > 0 ? 1 << k : 0);
   }
 
-  // Returns how far the axis goes along the box's axis k before it has passed the box.
+  // Returns the distance along the capsule's axis, in half lengths, over which it crosses the box in direction k.
   DRL_HD S passes(int k) const { return 2 * size_[k] / abs(half_[k]); }
   DRL_HD static S least(S a, S b) { return b < a ? b : a; }
   DRL_HD static S abs(S x) { return x < 0 ? -x : x; }
@@ -158,7 +158,7 @@ class AxisAndBox {
     return at_ + turn * least(least(1 - turn * at_, passes(flat)), size_[edge_] * left / abs(half_[edge_]));
   }
 
-  S center_[3], half_[3], size_[3], square_ = 0;  // square_: of half the axis's length
+  S center_[3], half_[3], size_[3], square_ = 0;  // square_: |half_|^2
   int rises_ = 0;                                 // bit k: the axis points along the box's positive axis k
   S best_ = S(1e30), at_ = 0, on_edge_ = 0;
   Nearest nearest_ = kFace;

@@ -1,9 +1,10 @@
 // Contacts with friction in elliptic cones (MuJoCo, "Computation", friction cones). A contact's residuals are scaled so
-// that its cost depends on two lengths only: N along the normal, and T across it, which combines sliding, spinning and
-// rolling. mu is the regularised friction (mu^2 = sliding friction^2 / impratio). The cost is half the hardness times
-// the squared distance to the cone N >= mu T: zero inside the cone, N^2 + T^2 in the bottom zone -N >= T / mu (where it
-// is quadratic), and (mu T - N)^2 / (1 + mu^2) between the two. This cost is homogeneous: its gradient is its second
-// derivative times the residuals, so a contact pushes with -stiffness (residuals), as rows do.
+// that its cost depends on two lengths only: N along the normal, and T across it, which combines sliding, torsional and
+// rolling friction. mu is the regularised friction (mu^2 = sliding friction^2 / impratio). The cost is half the
+// hardness times the squared distance to the cone N >= mu T. This squared distance is zero inside the cone, N^2 + T^2
+// in the bottom zone -N >= T / mu, and (mu T - N)^2 / (1 + mu^2) between the two. The cost is homogeneous of degree 2:
+// its gradient is its second derivative times the residuals, so a contact pushes with -(stiffness times residuals), as
+// rows do.
 #pragma once
 
 #include "drl/lanes.hpp"
@@ -13,32 +14,34 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-constexpr int kResiduals = 6;  // of a contact: 1 normal, 2 sliding, 1 spinning, 2 rolling
+constexpr int kResiduals = 6;  // of a contact: 1 normal, 2 sliding, 1 torsional, 2 rolling
 
 // A point of the robot that may touch the floor: the centre of a sphere, or a corner (with radius 0).
 struct ConePoint {
-  int body, frame, sensor;  // indices among those with contacts; sensor -1: none
+  int body, frame, sensor;  // indices among the bodies, frames and sensors that contacts use; sensor -1: none
   double radius, height, margin, weight;
   int power;
   double stiffness, damping, least, most, width, midpoint;  // solver parameters
   int dimensions;                                           // 1, 3 or 6 residuals
-  double friction[3];                                       // sliding, spinning, rolling
+  double friction[3];                                       // sliding, torsional, rolling
   int varies[2] = {-1, -1};                                 // parameters that raise the friction, or -1
 };
 
-// Values that environments may change, three for each parameter.
+// Three values of the model that may differ between environments.
 struct Parameter {
   enum Kind { friction, center_of_mass } kind;
   int index;  // of the geom or body
   double start[3];
 };
 
-// The second derivative of a contact's cost with respect to its residuals (N, those across it). `cross` and `along`
-// belong to the direction t of the residuals across; `across` belongs to each of them.
+// The second derivative of a contact's cost with respect to its residuals: the one along the normal, and those across
+// it, whose direction is the unit vector t. It is the symmetric matrix
+//   normal     cross t^T
+//   cross t    across I + along t t^T
 template <class F>
 struct Stiffness {
   F normal, cross, along, across;
-  F alone;  // the part of `along` t that does not come from `cross`
+  F alone;  // along + across - cross^2 / normal
   F t[kResiduals - 1];
 
   // Computes stiffness times residuals.
@@ -134,7 +137,7 @@ struct Cone {
     }
     slope = slope - along_next, start = start + along_change;
   }
-  // Adds the first two derivatives of the cost at the place `at` of the line.
+  // Adds the first two derivatives of the cost at the point `at` of the line, from 0 to 1.
   DRL_HD void add_slopes(int residuals, F at, F& first, F& second) const {
     F square = F(0), mixed = F(0), changes = F(0);
     for (int k = 1; k < residuals; ++k) {
@@ -152,7 +155,7 @@ struct Cone {
     const F turned = math::fma(off_grows, off_grows, -(mu * off) * bends);
     second = math::fma(whole, math::fma(change, change, changes), math::fma(middle, turned, second));
   }
-  // Moves next_u back to the place `at` of the line, in these lanes.
+  // Moves next_u back to the point `at` of the line, in these lanes.
   DRL_HD void go_back(int residuals, Mask<F> lanes, F at) {
     for (int k = 0; k < residuals; ++k)
       next_u[k] = math::select(lanes, math::fma(at, next_u[k] - u[k], u[k]), next_u[k]);

@@ -1,6 +1,6 @@
 // The quantities that tasks read, derived from a stage: positions of bodies, geoms and sites; motion of bodies; forces;
-// motion sensors. Quantities that depend on a centre of mass take the parameters of environments into account.
-// derive_frames() comes first, since points are computed from frames.
+// motion sensors. Quantities that depend on a centre of mass use each environment's own parameters. Call
+// derive_frames() first, since points are computed from frames.
 #pragma once
 
 #include "drl/physics_work.hpp"
@@ -41,7 +41,7 @@ DRL_HD void derive_forces(const typename P::Stage& s, const typename P::Forces& 
 // step.
 template <class P>
 constexpr bool kKeepsSensors = P::kRungeKutta&& P::kSensorNumbers > 0;
-// Computes the motion sensors, after frames, centres and motion.
+// Computes the motion sensors. Call it after derive_frames(), derive_centers() and derive_motion().
 template <class P>
 DRL_HD void derive_sensors([[maybe_unused]] typename P::Derived& derived) {
   if constexpr (P::kSensorNumbers > 0 && !kKeepsSensors<P>) P::derive_sensors(derived);

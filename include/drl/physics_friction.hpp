@@ -1,5 +1,5 @@
 // Dry friction of joints (MuJoCo, "Computation", friction loss): a constraint that drives the velocity of one degree of
-// freedom to 0. It pushes with -weight y for the residual y, up to a largest force. Its cost is the function of P. J.
+// freedom to 0. It pushes with -weight * y for the residual y, up to a largest force. Its cost is the function of P. J.
 // Huber (1964): quadratic while the joint sticks, linear while it slips.
 #pragma once
 
@@ -53,7 +53,7 @@ struct FrictionRow {
     slope = math::fma(-change, math::fma(active, next_y, slip), slope);
     start = math::fma(active * change, change, start);
   }
-  // Adds the first two derivatives of the cost at the place `at` of the line.
+  // Adds the first two derivatives of the cost at the point `at` of the line, from 0 to 1.
   DRL_HD void add_slopes(const DryFriction& friction, F at, F& first, F& second) const {
     const F change = next_y - y, here = math::fma(at, change, y);
     F here_active, here_slip;
@@ -61,7 +61,7 @@ struct FrictionRow {
     first = math::fma(change, math::fma(here_active, here, here_slip), first);
     second = math::fma(here_active * change, change, second);
   }
-  // Moves next_y back to the place `at` of the line, in these lanes.
+  // Moves next_y back to the point `at` of the line, in these lanes.
   DRL_HD void go_back(Mask<F> lanes, F at) { next_y = math::select(lanes, math::fma(at, next_y - y, y), next_y); }
   // Returns the force at next_y.
   DRL_HD F push(const DryFriction& friction) const {

@@ -39,7 +39,7 @@ template <class F>
 struct GeomAxis {
   F center[3], half[3];
 };
-// A row: its residual is along qacc + rest.
+// A row, whose residual is the dot product of `along` and qacc, plus `rest`.
 template <class F, int nv>
 struct PairRow {
   F along[nv], rest;
@@ -50,7 +50,7 @@ struct PairRow {
     rest = math::select(lanes, other.rest, rest);
   }
 };
-// A contact in an elliptic cone. Its scaled residuals are along qacc + rest.
+// A contact in an elliptic cone, with one row for each of its scaled residuals.
 template <class F, int nv>
 struct PairCone : Cone<F> {
   PairRow<F, nv> row[kResiduals];
@@ -103,8 +103,8 @@ struct TwoAxes {
   // The place on one axis that is nearest to a place on the other. It may be beyond the ends.
   DRL_HD F on_a(F y) const { return (ab * y - a_off) / math::max(aa, F(kLeast)); }
   DRL_HD F on_b(F x) const { return math::fma(ab, x, b_off) / math::max(bb, F(kLeast)); }
-  // Computes the nearest places, x on a and y on b, of axes that are not parallel. The cross products stay exact for
-  // nearly parallel lines.
+  // Computes the nearest places, x on a and y on b, of axes that are not parallel. The cross products stay accurate
+  // for nearly parallel lines.
   DRL_HD void nearest(F& x, F& y) const {
     F turned[3];
     cross(apart, b.half, turned);
@@ -256,7 +256,7 @@ DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* fo
   }
 }
 
-// Returns start + a b for vectors along qvel, with four partial sums.
+// Returns start plus the dot product of two vectors along qvel, computed in four partial sums.
 template <int n, class F>
 DRL_HD F long_dot(const F* a, const F* b, F start) {
   constexpr int kSums = 4;
@@ -401,7 +401,7 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   return (F(P::kPairRows) < count) | (F(P::kPairCones) < cones);
 }
 
-// Adds row s, if it is active, to the first half of a solution. The row changes the inverse by a product of two vectors
+// Adds row s, if it is active, to the first half of a solution (solve_up). The row is a rank-one update of the inverse
 // (J. Sherman and W. J. Morrison, 1950). `strength` holds the factors of the rows before it and receives that of row s.
 template <class P, class F>
 DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const PairRow<F, P::nv>& row, F* strength) {
@@ -491,7 +491,7 @@ DRL_HD void add_wrench(Mask<F> lanes, F push, const F* wrench, F* sum) {
   for (int k = 0; k < 6; ++k) sum[k] = math::select(lanes, math::fma(push, wrench[k], sum[k]), sum[k]);
 }
 
-// Adds the wrenches of a contact in an elliptic cone, which is the one at `place` of its lane.
+// Adds the wrenches of a contact in an elliptic cone, which each lane has stored at `place`.
 template <class P, class F>
 DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F place,
                                      const PairContact<F>& contact, F (*wrenches)[6]) {

@@ -125,7 +125,8 @@ DRL_HD typename P::Number& hardness_of(typename P::Work& w, int c) {
     return w.weight[c];
 }
 
-// Finds the floor contacts that exist in some lane. The hardness of contacts that existed before is kept.
+// Finds the floor contacts that exist in some lane. Sets the hardness of those that do not exist to 0; the others keep
+// theirs, which is 0 unless they were part of the last solution.
 template <class P>
 DRL_HD void find_touching(typename P::Work& w) {
   using F = typename P::Number;
@@ -198,9 +199,9 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
 // Chooses the rows that the first solution takes as active, by setting next_y; sets y to 0, because nothing pushes yet.
 // The guess is the residuals at the warm start, except for contacts and limits that were active in the last solution:
 // most of them are active again. Since they are hard, their residuals are small, and at the last accelerations, which
-// do not account for the new velocity, they often have the wrong sign. A constraint of impedance d undoes all but about
-// a share 1 - d of what drives it. Therefore next_y moves only that share from y towards the residual at the warm
-// start. Cones, for which the share is smaller, keep their last residuals.
+// do not account for the new velocity, they often have the wrong sign. A constraint of impedance d cancels all but
+// about a fraction 1 - d of the acceleration that drives it. Therefore next_y moves only that fraction from y towards
+// the residual at the warm start. Cones, for which the fraction is smaller, keep their last residuals.
 template <class P>
 DRL_HD void guess_active_rows(typename P::Work& w) {
   using F = typename P::Number;

@@ -91,7 +91,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
 
 // Searches the line from `qacc` to its Newton step `next`, in these lanes. The cost is convex, and quadratic between
 // the residuals' changes of sign. A lane moves back from `next` until its slope is at most `enough` times that at the
-// start. next and its residuals become those of the place that was found.
+// start. `next` and its residuals become those of the point that was found.
 template <class P>
 DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qacc, typename P::Number* next,
                                Mask<typename P::Number> lanes, double enough) {
@@ -99,8 +99,9 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   constexpr int kSteps = has_cones_or_friction<P>() ? 20 : 10;
   F curvature;
   P::curvature(w, qacc, next, curvature);
-  // slope: of the cost without the rows, at qacc; at `next` it cancels the slope of the active rows. start: the size of
-  // the whole cost's slope at qacc, which for a Newton step equals the curvature.
+  // slope: the slope at qacc of the cost without the rows. It is computed from the condition that the slope of the
+  // whole cost is 0 at `next` if the active rows stay the same. start: the magnitude of the whole cost's slope at qacc,
+  // which for a Newton step equals the cost's curvature.
   F slope = -curvature, start = curvature;
   each_row<P>(w, [&](F weight, F y, F next_y) DRL_LAMBDA {
     const F change = next_y - y, push = active_weight(weight, y) * change;
@@ -141,8 +142,8 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
 }
 
-// Makes the next rows the active ones, and updates the contacts' contribution to bodies. In solved lanes cones keep
-// their stiffness, so that a lane's last factors do not depend on the number of iterations that other lanes need.
+// Makes the next residuals the current ones, and updates the contacts' contribution to bodies. In solved lanes, cones
+// keep their stiffness, so that a lane's last factors do not depend on the number of iterations that other lanes need.
 template <class P>
 DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename P::Number> is_solved) {
   using F = typename P::Number;
@@ -186,7 +187,7 @@ DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
 // Minimises the cost of limits and contacts by Newton's method on the active rows. The solution is exact once the
 // active rows stay the same. The first guess comes from the last solution (guess_active_rows). qacc [nv], in the
 // solver's axes, is the warm start on entry. Adds 1 to `unsolved` in lanes that have not converged after kIterations or
-// have more contacts between geoms than the work has places.
+// have more contacts between geoms than `w` has places for.
 template <class P>
 DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, typename P::Number* qacc,
                          typename P::Number& unsolved) {
@@ -212,7 +213,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
       if (iteration > 0) is_solved = is_solved | !differs;
     take_next<P>(w, is_solved);
     balance<P>(w, next);
-    // Otherwise a solution with active cones would change a little with each iteration that other lanes need.
+    // Without this, a solution with active cones would change a little in each iteration that other lanes need.
     if constexpr (P::kCones + P::kPairCones > 0) {
       for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_solved, qacc[i], next[i]);
     }

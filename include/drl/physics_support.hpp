@@ -41,8 +41,8 @@ struct WideDistances {
   DRL_HD Place operator[](int c) const { return {w.contact[c].touch.distance, first}; }
 };
 // Computes the distances from the floor, in double. In float, a foot's distance would be wrong by 2e-8 m because of the
-// rotations that lead to it. A stiff floor would turn that into an error of a light leg's acceleration three times as
-// large as that of everything else.
+// rotations that lead to it. On a stiff floor, this would cause three times as large an error in a light leg's
+// acceleration as everything else.
 template <class P>
 DRL_HD_CALLED void find_distances(const typename P::Number* qpos, typename P::Work& w) {
   using F = typename P::Number;

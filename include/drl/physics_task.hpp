@@ -34,7 +34,7 @@ class PhysicsRobot {
  public:
   using F = Number;
 
-  // Prepares a step from `state`, which must outlive it.
+  // Prepares a step from `state`, which must stay valid while this object is used.
   DRL_HD void take(State& state) {
     state_ = &state;
     physics::begin_parameters<P>(last_);
@@ -61,8 +61,8 @@ class PhysicsRobot {
   }
   // Returns the number of solutions that did not converge.
   DRL_HD F unsolved() const { return first(unsolved_); }
-  // Returns what the task asked for that is not available in lanes or at that time, or null. If it is not null, the
-  // values that the task received are wrong.
+  // Returns a feature that the task used but that is not available (in lanes, or at that time), or null. If it is not
+  // null, the values that the task received are wrong.
   DRL_HD const char* lacking() const { return lacking_; }
 
   DRL_HD static constexpr int nq() { return P::nq; }
@@ -188,7 +188,7 @@ class PhysicsRobot {
     unsolved_ = unsolved_ + last_.unsolved;
     is_solved_ = true, has_work_ = false, derived_kinds_ = 0;
   }
-  // Constructs the work of a stage, in place of the quantities derived before. The work remembers the last solution
+  // Constructs the work of a stage in the memory that held derived quantities. The work remembers the last solution
   // from one time step of advance() to the next, but not beyond, so that the next state depends only on the current
   // one.
   DRL_HD typename P::Work& work() const { return *new (&memory_.work) typename P::Work; }
@@ -198,7 +198,7 @@ class PhysicsRobot {
     if constexpr (kIsItself) return x;
     if constexpr (!kIsItself) return lane(x, 0);
   }
-  // Calls body(state) with the state in the type in which it is computed.
+  // Calls body(state) with the state converted to the type in which physics is computed.
   template <class Body>
   DRL_HD void with_state(const Body& body) const {
     if constexpr (kIsItself) {
@@ -275,7 +275,7 @@ class PhysicsRobot {
     for (int c = 0; c < N; ++c) numbers[c] = first(rows[k][c]);
     return numbers;
   }
-  // A row of an array that has none for the world.
+  // Returns a body's row of an array that has no row for the world, whose numbers are 0.
   template <int N>
   DRL_HD static Vec<F, N> row_of_body(const L (*rows)[N], BodyId body) {
     return body.index > 0 ? row(rows, body.index - 1) : none<N>();
@@ -336,7 +336,7 @@ class CompiledParts {
   static constexpr int find(const char* const (&names)[N], const char* name) {
     for (int k = 0; k < N; ++k)
       if (is_same(names[k], name)) return k;
-    return 0;  // unknown names have been reported by libmujoco before
+    return 0;  // PartFinder (drl/mujoco_model.hpp) has already reported unknown names
   }
   static constexpr bool is_same(const char* a, const char* b) {
     for (; *a && *a == *b; ++a) ++b;
@@ -350,7 +350,8 @@ constexpr robot::Parts<Definition> find_parts() {
   parts.find(find);
   return parts;
 }
-// Found at compile time if the task's find() is constexpr, otherwise once at run time, which is not possible on GPUs.
+// Returns the parts. They are found at compile time if the task's find() is constexpr, otherwise once at run time,
+// which is not possible on GPUs.
 template <class Definition, class Compiled>
 DRL_HD decltype(auto) compiled_parts() {
   if constexpr (requires { typename std::bool_constant<(find_parts<Definition, Compiled>(), true)>; }) {

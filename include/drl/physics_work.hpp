@@ -24,7 +24,7 @@ using Range = double[2];
 
 // A point of a robot that may touch the floor, with the parameters that its model's functions read.
 struct ContactPoint {
-  int body, frame;  // indices among those with contacts
+  int body, frame;  // indices among the bodies and frames that contacts use
   double radius, height, margin, friction, weight;
   double stiffness, damping, least, most, width, midpoint;  // solver parameters
 };
@@ -89,7 +89,7 @@ struct Derived {
 };
 
 // A point that may touch the floor, with members that the robot's header lists. It first holds where the point is; if
-// the contact exists, it then holds where they touch and the residuals at zero acceleration.
+// the contact exists, it then holds where the point touches the floor and the residuals at zero acceleration.
 template <class F, class Sizes>
 union Contact {
   typename Sizes::template Touch<F> touch;
@@ -104,7 +104,7 @@ struct TouchingBody {
 };
 
 // The memory of one stage. Rows are the inequality constraints: kEdges rows of each floor contact, then one of each
-// limit, then those of pairs. A row has a residual y that is linear in qacc, and pushes with -weight y if y < 0. All
+// limit, then those of pairs. A row has a residual y that is linear in qacc, and pushes with -weight * y if y < 0. All
 // edges of a contact have the same weight. For a robot in a plane, y holds a contact's residuals along its normal and
 // its tangent.
 template <class F, class Sizes>

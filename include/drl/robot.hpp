@@ -98,11 +98,11 @@ concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const 
   { view.nv() } -> std::same_as<int>;
   { view.nu() } -> std::same_as<int>;
   { view.nbody() } -> std::same_as<int>;
-  robot.advance(numbers);                       // simulates frame_skip time steps with these controls [nu]
-  robot.advance(numbers, [] {});                // also calls the function after each time step, such as to read sensors
-  robot.forward();                              // computes everything that depends on qpos and qvel
-  { view.timestep() } -> std::same_as<double>;  // s, of the physics
-  { view.dt() } -> std::same_as<double>;        // s, of a step of the task: frame_skip * timestep()
+  robot.advance(numbers);                          // simulates frame_skip time steps with these controls [nu]
+  robot.advance(numbers, [] {});                   // also calls the function after each time step, e.g. to read sensors
+  robot.forward();                                 // computes everything that depends on qpos and qvel
+  { view.timestep() } -> std::same_as<double>;     // s, of the physics
+  { view.dt() } -> std::same_as<double>;           // s, of a step of the task: frame_skip * timestep()
   { view.time() } -> std::same_as<typename R::F>;  // s, since the reset
   { view.qpos(k) } -> std::same_as<typename R::F>;
   { view.qvel(k) } -> std::same_as<typename R::F>;
@@ -138,8 +138,8 @@ concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const 
   // Applies a force and a torque at the body's centre of mass, until the next push on it or the reset.
   robot.push(body, Vec<typename R::F, 3>{}, Vec<typename R::F, 3>{});
   // Only in apply(): set_friction sets sliding, torsional and rolling friction; shift_center_of_mass sets the offset of
-  // the body's centre of mass from the file's. In lanes, only parts in the file's text element 'varies' may be set.
-  // Numbers that MuJoCo precomputed for its solver (invweight0) stay as they are.
+  // the body's centre of mass from the file's. In lanes, only geoms and bodies that the file's <text name="varies">
+  // lists may be set. Numbers that MuJoCo precomputed for its solver (invweight0) stay as they are.
   robot.set_friction(geom, Vec<typename R::F, 3>{});
   robot.shift_center_of_mass(body, Vec<typename R::F, 3>{});
 };

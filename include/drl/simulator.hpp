@@ -17,8 +17,8 @@
 //     template <class V> void visit_state(V& visit);   visit("q", q.data(), 2): an array [num_envs, 2]
 //     void draw(int64_t env, drl::Canvas&);            optional; draws a frame of a video (drl/canvas.hpp)
 //     const char* files() const;                       optional; names the files that were read, with a hash:
-//                                                      "ant.xml (3fa2c1d09b7e)". A run whose ranks differ in it does
-//                                                      not start
+//                                                      "ant.xml (3fa2c1d09b7e)". A run does not start if its ranks
+//                                                      have read different files
 //   };
 //   DRL_SIMULATOR(MySim)
 //
@@ -31,7 +31,7 @@
 // resuming, and identical results with any number of threads and ranks need no further code. If a library's objects
 // hold more state than these arrays, set them from the arrays at the beginning of each step. observe is called right
 // after reset or step of the same environment, on the same thread, so it may read these objects. An exception ends the
-// run with its message; the constructor should throw std::invalid_argument for what the user can correct.
+// run with its message; the constructor should throw std::invalid_argument for problems that the user can correct.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ struct StepRow {
 };
 
 // The step of the environments' lifetime, *first + offset, which keys their random numbers. *first is in the queue's
-// memory, so that a recorded step can be launched again.
+// memory, so that the recorded graph of a step can be launched again.
 struct LifetimeStep {
   const int64_t* first = nullptr;  // null: 0
   int64_t offset = 0;

@@ -39,8 +39,8 @@ struct EndCause {
 // The result of one step, besides the new state.
 //
 // A task with weighted terms (RewardTerm) does not set the reward: drl adds up the weighted terms. A task whose terms
-// have names only sets both; the reward must be the sum of the terms. A task with ends sets those, and drl derives
-// terminated and truncated from them.
+// have only names sets both the terms and the reward, which must be their sum. A task with `ends` sets those, and drl
+// derives terminated and truncated from them.
 template <class F, int Terms = 0, int Metrics = 0, int Ends = 0>
 struct Step {
   F reward = F(0);

@@ -1,6 +1,6 @@
 // The binary interface (ABI) between drl and a task library. It consists of plain structs, so that drl can use
-// libraries made by other compilers, and can detect those made for another drl. A library defines the function
-// drl_task_library (task_table_unit.hpp).
+// libraries built with other compilers, and can detect those built for another version of drl. A library defines the
+// function drl_task_library (task_table_unit.hpp).
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ using TaskLoop = int32_t (*)(const LoopCall* call, char* error, int64_t error_si
 struct TaskLoops {
   TaskLoop reset, step;
   TaskLoop reset_ended;  // on a host, after each step: resets the environments whose episode ended
-  TaskLoop probe;        // on a GPU: loads the kernels, before anything is recorded
+  TaskLoop probe;        // on a GPU: loads the kernels, before any graph is recorded
 };
 
 struct TaskField {
@@ -90,8 +90,8 @@ struct SimulatorArray {
   void* data;  // [num_envs, columns]
 };
 struct SimulatorRecord {
-  // Creates the simulator. `params` are the bytes of Params. Returns 0 or an error like a TaskLoop; 2 means that the
-  // user can correct it.
+  // Creates the simulator. `params` are the bytes of Params. Returns 0 or an error like a TaskLoop; 2 is an error that
+  // the user can correct.
   int32_t (*create)(const SimulatorConfig* config, const void* params, void** simulator, char* error,
                     int64_t error_size);
   void (*destroy)(void* simulator);
@@ -161,7 +161,7 @@ struct TaskRecord {
   // Returns obs_dim for these params; null if obs_dim does not depend on them.
   int32_t (*obs_dim_with)(const void* params);
   const TaskLoops* host;   // [kIsaCount]
-  const TaskLoops* exact;  // compute in double, from and to floats, one environment at a time; null: none
+  const TaskLoops* exact;  // loops in double that load and store floats, one environment at a time; null: none
   // Points to the pointer that the library's GPU code sets before main(); *gpu is null without GPU code.
   const TaskLoops* const* gpu;
   const SimulatorRecord* simulator;  // or null

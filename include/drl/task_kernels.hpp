@@ -12,8 +12,8 @@
 
 namespace drl {
 
-// Which of an environment's episodes are counted in the sums. all_but_current excludes a current episode that started
-// at a random age.
+// Selects which of an environment's episodes are counted in the sums. all_but_current excludes a current episode that
+// started at a random age.
 enum class Counted : uint8_t { all, all_but_current, only_current, none };
 
 // Returns how many numbers a State consists of: 0 for a simulator, which stores its own state (drl/simulator.hpp).
@@ -49,8 +49,8 @@ struct Environments {
   float* terms[kTerms + kMetrics + 1];   // [n] each, sums over this episode
   int32_t* ended_by;                     // [n] bit k: ended by cause k
   uint8_t* counted_episodes;             // [n] Counted
-  // Sums over the episodes that ended since the sums were last taken. On a CPU 2^sum_row_log2 neighbouring environments
-  // share a row, so that all rows stay in the cache; on a GPU each thread has its own row.
+  // Sums over the episodes that ended since the sums were last taken. On a CPU, 2^sum_row_log2 neighbouring
+  // environments share a row, so that all rows stay in the cache; on a GPU each thread has its own row.
   int sum_row_log2;
   double* sums;   // [n >> sum_row_log2, kSums]
   Params values;  // used if the task has options
@@ -141,7 +141,7 @@ struct Environments {
     return {seed, static_cast<uint64_t>(first_global_index + i), step, purpose};
   }
 
-  // Starts an episode at a step of the lifetime. `index` keys its random numbers. F is one lane.
+  // Starts an episode at a step of the lifetime. `index` keys its random numbers. F has one lane.
   template <class F>
   DRL_HD void start_episode(int64_t index, uint64_t step, EnvLanes<F>& env) const {
     Draws<F> draws(seed, static_cast<uint64_t>(index), step, Purpose::reset);
@@ -150,7 +150,7 @@ struct Environments {
     env.episode_reward = 0;
     for (int t = 0; t < kTerms + kMetrics; ++t) env.terms[t] = 0;
   }
-  // Creates environment i, as at the start of its lifetime. F is one lane.
+  // Creates environment i, as at the start of its lifetime. F has one lane.
   template <class F>
   DRL_HD void create(int64_t i, int64_t key, EnvLanes<F>& env) const {
     env.state = typename Task<F>::State{};
@@ -161,7 +161,7 @@ struct Environments {
 
   DRL_HD double* sums_of(int64_t i) const { return sums + (i >> sum_row_log2) * kSums; }
 
-  // Adds environment i's episode to the sums, if it is counted. F is one lane.
+  // Adds environment i's episode to the sums, if it is counted. F has one lane.
   template <class F>
   DRL_HD void count_ended(const EnvLanes<F>& env, int64_t i) const {
     double* own = sums_of(i);
@@ -215,7 +215,7 @@ struct Environments {
     return numbers + frame + reward;
   }
   // Writes the first observation of an episode. If a value is not finite, writes zeros and counts a lost environment.
-  // F is one lane.
+  // F has one lane.
   template <class F>
   DRL_HD void observe_first(int64_t i, uint64_t step, EnvLanes<F>& env, Observations<F>& obs) const {
     observe(i, step, Purpose::first_observe, env, obs);
@@ -300,8 +300,9 @@ struct Environments {
     outcome.truncated = outcome.truncated & !is_lost;
   }
 
-  // Starts the next episode of environment i, whose last one ended at step `step`. `obs` holds the last observation
-  // of the ended episode, which is stored in `row`, and then the first one of the new episode. F is one lane.
+  // Starts the next episode of environment i, whose last one ended at step `step`. On entry, `obs` holds the last
+  // observation of the ended episode, which is stored in `row`; on return, the first one of the new episode. F has one
+  // lane.
   template <class F>
   DRL_HD void reset_ended(int64_t i, uint64_t step, bool truncated, const StepRow& row, EnvLanes<F>& env,
                           Observations<F>& obs) const {
@@ -342,7 +343,7 @@ struct ResetAll {
   StepRow row;
   Start start;
   bool random_start_ages;
-  // One by one, since the environments of a group share a key.
+  // Environments are reset one by one, since those of a group share a key.
   DRL_HD void operator()(int64_t i) const { one<float>(i); }
   template <class F>
   DRL_HD void one(int64_t i) const {
@@ -424,7 +425,8 @@ struct StepAll {
   }
 };
 
-// Resets the environments in [first + 64 k, first + 64 (k + 1)) whose episode ended at the step `row`; mostly none.
+// Resets the environments in [first + 64 k, first + 64 (k + 1)) whose episode ended in the step that wrote `row`.
+// Usually there is none.
 template <template <class> class Task>
 struct ResetEnded {
   using Envs = Environments<Task>;

@@ -25,13 +25,13 @@ struct TaskSpec {
   int obs_dim = 0;
   int critic_obs_dim = 0;  // 0: the critic receives the actor's observation
   ActionSpace action;
-  int step_limit = 0;                     // steps until an episode is truncated; 0: none
-  double dt = 0;                          // seconds per step
-  std::vector<std::string> reward_terms;  // names; the reward is the sum of the terms
-  bool truncates = false;                 // the task may truncate an episode itself, at any step
-  std::vector<std::string> metrics = {};  // names; each is a mean over the steps of an episode
-  std::vector<std::string> ends = {};     // names of the causes of an episode's end; the last is "time_out", the step
-                                          // limit
+  int step_limit = 0;                        // steps until an episode is truncated; 0: none
+  double dt = 0;                             // seconds per step
+  std::vector<std::string> reward_terms;     // names; the reward is the sum of the terms
+  bool truncates = false;                    // the task may truncate an episode itself, at any step
+  std::vector<std::string> metrics = {};     // names; each is a mean over the steps of an episode
+  std::vector<std::string> ends = {};        // names of the causes of an episode's end; the last is "time_out" if there
+                                             // is a step limit
   std::vector<std::string> curriculum = {};  // names of the numbers that change during training
   bool finite_horizon = false;               // a time-out counts as terminated, never as truncated
 };

@@ -7,7 +7,7 @@
 
 namespace drl {
 
-// Copies the last observations of a step that the host has made to the rows of the rollout on the GPU.
+// Copies the last observations of episodes, after a step on the host, to the rows of the rollout on the GPU.
 struct KeepLast {
   StepRow row;
   int64_t num_envs, obs_dim, critic_obs_dim;

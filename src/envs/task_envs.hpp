@@ -21,7 +21,7 @@ struct EnvConfig {
   bool random_start_ages = false;      // first episodes start at a random age, so that time limits are spread out
   std::vector<std::byte> params = {};  // options of the task (TaskParams::bytes); empty: its defaults
   int threads = 1;                     // of the host, to step a simulator (drl/simulator.hpp)
-  bool exact = false;                  // compute in double, from and to floats, as a reference; on a host's queue only
+  bool exact = false;                  // compute in double (but store floats) as a reference; on a host's queue only
 };
 
 // Returns the task's properties with these params (TaskParams::bytes); empty: its defaults.
@@ -55,7 +55,7 @@ class TaskEnvs final : public VecEnv {
   void run(TaskLoop loop, const LoopCall& call) const;
   [[noreturn]] void fail(const std::string& why) const;
   size_t size() const { return static_cast<size_t>(config_.num_envs); }
-  // A simulator's ranges may begin anywhere, so that its environments do not share rows.
+  // A simulator's ranges may begin anywhere, so its environments must not share rows.
   int64_t envs_per_sum_row() const { return queue_.on_gpu() || record_.simulator ? 1 : kRangeUnit; }
   int64_t sum_rows() const { return (config_.num_envs + envs_per_sum_row() - 1) / envs_per_sum_row(); }
 

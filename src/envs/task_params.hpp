@@ -48,7 +48,7 @@ class TaskParams {
   static std::vector<float> scaled_weights(const TaskRecord& record, const std::vector<std::byte>& bytes);
   // Returns the seconds per step.
   static double dt(const TaskRecord& record, const std::vector<std::byte>& bytes);
-  // Returns the choice of a robot that libmujoco simulates, else nullopt. It points into bytes.
+  // Returns the model and frame skip of a robot that libmujoco simulates, else nullopt. The result points into bytes.
   static std::optional<RobotChoice> robot_choice(const TaskRecord& record, const std::vector<std::byte>& bytes);
 
  private:

@@ -48,8 +48,8 @@ class VecEnv {
   // the actions and step() waits for them. Work that is enqueued between the two, such as computing the actions of
   // another range, runs while this range is stepped. Such steps cannot be recorded in a graph.
   virtual bool steps_on_host() const { return false; }
-  // Returns a text for users: how fast the host has stepped so far, without and with waiting for actions, and which of
-  // the two is the bottleneck. "" unless steps_on_host().
+  // Returns a text for users: how fast the host has stepped so far, without and with waiting for actions, and whether
+  // the environments or the GPU are the bottleneck. "" unless steps_on_host().
   virtual std::string host_speeds() const { return ""; }
   virtual void announce_step(Queue&, LifetimeStep, int64_t /*begin*/, int64_t /*count*/, const StepRow&) {}
   // Enqueues writing the sums over the episodes that ended since the last call to out [episode_columns(spec())], in the

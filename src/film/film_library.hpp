@@ -17,7 +17,8 @@ std::filesystem::path film_library_file();
 // The loaded library. Its functions throw UsageError for problems that the user can correct, else Error.
 class FilmLibrary {
  public:
-  // Loads the library, which stays loaded. Throws UsageError with instructions if it is missing or of another drl.
+  // Loads the library, which stays loaded. Throws UsageError with instructions if it is missing or was built for
+  // another version of drl.
   explicit FilmLibrary(const std::filesystem::path& file);
   const FilmPlugin& functions() const { return *functions_; }
   // Throws if a function's outcome is an error.

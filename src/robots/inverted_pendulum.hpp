@@ -13,7 +13,7 @@ struct InvertedPendulum {
   static constexpr const char* name = "InvertedPendulum-v5";
   static constexpr int obs_dim = 4, step_limit = 1000;
   static constexpr double dt = 0.04;                   // s
-  static constexpr ContinuousAction<1> action{-3, 3};  // 100 N each
+  static constexpr ContinuousAction<1> action{-3, 3};  // in units of 100 N
   static constexpr const char* reward_terms[] = {"reward_survive"};
   static constexpr RobotModel model{"inverted_pendulum.xml", 2};
   static constexpr bool any_frame_skip = true;

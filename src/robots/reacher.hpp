@@ -13,7 +13,7 @@ struct Reacher {
   static constexpr const char* name = "Reacher-v5";
   static constexpr int obs_dim = 10, step_limit = 50;
   static constexpr double dt = 0.02;                   // s
-  static constexpr ContinuousAction<2> action{-1, 1};  // 200 N m each
+  static constexpr ContinuousAction<2> action{-1, 1};  // in units of 200 N m
   static constexpr const char* reward_terms[] = {"reward_dist", "reward_ctrl"};
   static constexpr RobotModel model{"reacher.xml", 2};
   static constexpr bool any_frame_skip = true;

@@ -130,7 +130,7 @@ struct Flat {
     F until_command, until_push;                                // s
     F air_time[feet], contact_time[feet];  // s since the foot lifted off or landed; one of them is 0
     F height[feet], peak_height[feet];     // m; height in the last observation, and its maximum since the foot landed
-    F self_contacts;                       // number of time steps of the last step in which the robot touched itself
+    F self_contacts;                       // in the last step: number of time steps in which the robot touched itself
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("friction", friction), visit("encoder_bias", encoder_bias), visit("com_shift", com_shift);
@@ -385,7 +385,7 @@ struct Flat {
     }
   }
 
-  // If a push is due, adds a random change to the base's velocity of the last stage.
+  // If a push is due, sets the base's velocity to that of the last stage plus a random change.
   DRL_HD static void push(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
     constexpr double limit[6] = {0.5, 0.5, 0.4, 0.52, 0.52, 0.78};  // m/s, rad/s
     s.until_push = s.until_push - F(dt);

@@ -85,9 +85,9 @@ struct Cartpole {
                    Canvas::orange);
   }
 
-  // A policy learns of the ends of the rail only from terminated episodes, and a trained policy no longer meets them:
-  // large or noisy updates would unlearn them. Therefore rollouts are long (with 16 steps, one seed in forty fails),
-  // the learning rate falls to 0, mini-batches are large, and the clip range is narrow.
+  // A policy learns about the ends of the rail only from terminated episodes, and a trained policy no longer reaches
+  // them: large or noisy updates would make it forget them. Therefore rollouts are long (with 16 steps, one seed in
+  // forty fails), the learning rate falls to 0, mini-batches are large, and the clip range is narrow.
   static constexpr char preset[] = R"(
 num_envs = 256
 num_steps_per_env = 32

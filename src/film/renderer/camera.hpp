@@ -10,7 +10,8 @@
 namespace drl::film {
 
 // A camera for a robot's model. The name is that of a camera of the model, or "free" (MuJoCo's view of everything), or
-// "track". If the model has no camera "track", it keeps a robot that can move away in the middle of the picture.
+// "track". If the model has no camera "track", that name selects a view of the robot, which follows it if it can move
+// away.
 class ModelCamera {
  public:
   // `data` must have positions. Throws std::invalid_argument for other names.

@@ -67,7 +67,7 @@ struct Egl {
     library.find(make_current, "eglMakeCurrent");
     library.find(destroy_context, "eglDestroyContext");
     library.find(destroy_surface, "eglDestroySurface");
-    library.find(get_platform_display, "eglGetPlatformDisplay");  // of EGL 1.5
+    library.find(get_platform_display, "eglGetPlatformDisplay");  // needs EGL 1.5
   }
 
   // Returns Mesa's display that needs no device, and then the displays of the devices in order.

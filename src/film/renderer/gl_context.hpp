@@ -5,8 +5,8 @@
 
 namespace drl::film {
 
-// An OpenGL context, to be used only in the thread that made it. make() loads the OpenGL library, and keeps only the
-// one that works: libmujoco takes OpenGL's functions from any library that it finds in the process.
+// An OpenGL context, to be used only in the thread that made it. make() unloads OpenGL libraries that do not work,
+// because libmujoco takes OpenGL's functions from any library that it finds in the process.
 class GlContext {
  public:
   // Makes a context, which is then current. Throws std::invalid_argument, with what was tried, if there is no OpenGL.

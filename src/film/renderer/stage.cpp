@@ -46,7 +46,7 @@ void add_ground(mjSpec* spec) {
   material->specular = 0.1f;
 }
 
-// Makes planes infinite, as they are in the physics, and gives those without a material our ground's.
+// Makes planes infinite, as they are in the physics, and gives those without a material that of our ground.
 void lay_ground(mjSpec* spec) {
   for (mjsElement* e = mjs_firstElement(spec, mjOBJ_GEOM); e; e = mjs_nextElement(spec, e)) {
     mjsGeom* geom = mjs_asGeom(e);
