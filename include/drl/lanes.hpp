@@ -423,7 +423,7 @@ DRL_HD Pack<T, W> select(typename Pack<T, W>::Mask condition, Pack<T, W> yes, Pa
 
 #endif
 
-// The same conversions for a single number.
+// Converts a single number in the same ways.
 template <class To, class From, class = std::enable_if_t<std::is_arithmetic_v<From>>>
 DRL_HD constexpr To convert(From x) {
   return static_cast<To>(x);
