@@ -75,8 +75,8 @@ TEST_P(FirstIterations, EqualThoseOfRelease010) {
                              "ppo.obs_normalization_eps=1e-8",
                              "ppo.obs_normalization_clip=0"})
     command.push_back("--" + std::string(option));
-  // The older release had epsilon under the square root. The difference matters where an observation hardly varies, such as
-  // the velocity of MountainCar.
+  // The older release had epsilon under the square root. The difference matters where an observation hardly varies,
+  // such as the velocity of MountainCar.
   const bool is_car = std::string_view(recorded.task).starts_with("MountainCar");
   command.push_back(is_car ? "--ppo.obs_normalization=false" : "--ppo.obs_normalization=true");
   const Result trained = run_program(command);
