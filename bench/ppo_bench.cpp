@@ -25,7 +25,7 @@ constexpr const char* kHelp =
     "ppo_bench measures the training loop on CartPole-v1: 32 steps per iteration, actor and critic with two layers of\n"
     "64 tanh units, 5 epochs of 4 mini-batches. It prints medians over the iterations.\n"
     "On a CPU, it compares one core with the same forward, backward and Adam work in bare libtorch.\n"
-    "On a GPU, it compares graphs with separate kernel launches and with one core, timed by the GPU's clock.\n";
+    "On a GPU, it compares graphs with separate kernel launches and with one core.\n";
 
 constexpr const char* kTask = "CartPole-v1";
 constexpr int64_t kSteps = 32, kCpuEnvs = 4096, kGpuEnvs = 65536;

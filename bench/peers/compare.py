@@ -59,8 +59,8 @@ class Work:
     def multiply_adds(self):
         """Returns the multiply-adds of the networks in one iteration. Collection takes one forward pass of the actor
         per step, and values take one of the critic per observation, including those after the last step. Learning takes
-        a forward pass, gradients of the weights and gradients of the layers' inputs (not needed for the first layer),
-        each as many as forward."""
+        a forward pass, gradients of the weights and gradients of the layers' inputs (not needed for the first layer).
+        Each of the three takes as many multiply-adds as a forward pass."""
         actor, critic = (products((4, *self.hidden, last)) for last in (self.outputs, 1))
         learning = sum(3 * sum(layers) - layers[0] for layers in (actor, critic))
         values = sum(critic) * (self.samples + self.envs)
@@ -194,7 +194,7 @@ class Result:
     note: str = ""
 
     def ratios(self):
-        """Returns how many times as fast drl is, pair by pair."""
+        """Returns how many times as fast drl is: for each pair or, if seconds were measured, for the medians."""
         if self.unit == "s":
             return [median(self.peers) / median(self.drl)] if self.peers else []
         return [a / b for a, b in zip(self.drl, self.peers)]
@@ -259,8 +259,7 @@ class Comparison:
         return Result(f"{work.name()} a rank, two ranks on two cores", "one rank", "steps/s", ours, alone)
 
     def drl_solves(self):
-        """Returns the seconds from process start to the end at a reported mean of 475, for each seed that reaches
-        it."""
+        """Returns how many seconds drl_train ran until it reported a mean of 475, for each seed that reaches it."""
         seeds = (self.drl(["--task=CartPole-v1", f"--seed={seed}", "--target_reward=475"]).run()
                  for seed in range(self.options.seeds))
         return [seconds for rows, seconds in seeds if float(rows[-1]["mean_reward"]) >= 475]

@@ -77,7 +77,7 @@ def make_training(num_envs, num_steps, updates):
         params = network.init(net_key, jnp.zeros(env.observation_space(env_params).shape))
         obs, envs = jax.vmap(env.reset, (0, None))(jax.random.split(env_key, num_envs), env_params)
         state = State(params, optimizer.init(params), envs, obs, key)
-        # Converts the state to its types after a step, so that nothing is compiled twice.
+        # Converts the state to the types that it has after a step, so that nothing is compiled twice.
         after = jax.eval_shape(step, state, None)[0]
         return jax.tree.map(lambda x, like: jax.lax.convert_element_type(x, like.dtype), state, after)
 

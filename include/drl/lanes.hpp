@@ -1,7 +1,7 @@
 // Lanes: code that is written for one environment (or sample) computes W of them side by side. Functions are generic in
 // F, which is Pack<float, W> in a CPU's vector registers, float on a GPU and for the remainder of a range, and double
-// in tests that need an exact reference. Such code is branch-free: it uses select instead of if, and while_any where
-// lanes need different numbers of iterations.
+// for robots on libmujoco and in tests that need an exact reference. Such code is branch-free: it uses select instead
+// of if, and while_any where lanes need different numbers of iterations.
 //
 // A unit that uses packs is compiled once per instruction set (drl_hot_sources in cmake/DrlRooms.cmake). Each time,
 // DRL_ISA is the name of another namespace, so that the linker keeps the functions apart.

@@ -1,7 +1,8 @@
 // Elementary functions with bit-identical results everywhere: for one lane and for packs, on every CPU and on the GPU.
 // The float versions are branch-free polynomials of additions, multiplications and selects, and must be compiled
-// without contraction (-ffp-contract=off, nvcc -fmad=false). The double versions are those of the standard library, as
-// a reference for tests. A NaN argument gives NaN, except as the second argument of min or max, or as atan2's y.
+// without contraction (-ffp-contract=off, nvcc -fmad=false). The double versions are those of the standard library;
+// robots on libmujoco use them, and tests use them as a reference. A NaN argument gives NaN, except as the second
+// argument of min or max, or as atan2's y.
 #pragma once
 
 #include <cmath>

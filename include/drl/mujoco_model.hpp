@@ -25,7 +25,7 @@ struct DeleteModel {
   void operator()(mjModel* model) const { mj_deleteModel(model); }
 };
 
-// Returns the directories in which model files are searched, in this order: those of DRL_MODELS (separated by colons);
+// Returns the directories that are searched for model files, in this order: those of DRL_MODELS (separated by colons);
 // the directory of the shared library that contains the address `here`; share/drl/models of that library's installation
 // and of the program's installation; the directory of the library's sources.
 // Throws std::invalid_argument if DRL_MODELS contains a directory that does not exist.

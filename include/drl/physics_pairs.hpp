@@ -424,8 +424,8 @@ DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const Pai
   for (int i = 0; i < nv; ++i) w.half[i] = math::select(pushes, math::fma(-push, update[i], w.half[i]), w.half[i]);
 }
 
-// Adds a cone as six rows, each with its own stiffness: one along N + m T, one along T and four across both. The
-// directions across come from A. S. Householder's reflection of the first tangent to T.
+// Adds a cone as six rows, each with its own stiffness: one along N + m T (m = cross / normal of Stiffness), one along
+// T and four across both. The directions across come from A. S. Householder's reflection of the first tangent to T.
 template <class P, class F>
 DRL_HD void take_pair_cone(typename P::Work& w, int first, const PairCone<F, P::nv>& cone, F* strength) {
   constexpr int nv = P::nv, kAcross = kResiduals - 1;
@@ -466,7 +466,7 @@ DRL_HD_CALLED void take_pairs(typename P::Work& w) {
     for (int c = 0; c < w.pair_cones; ++c) take_pair_cone<P>(w, w.pair_rows + kResiduals * c, w.pair_cone[c], strength);
 }
 
-// Subtracts the forces of pairs in the solution from `force`, and sets the rest of their rows to 0.
+// Subtracts the forces of pairs in the solution from `force`, and sets `rest` of each of their rows to 0.
 template <class P, class F>
 DRL_HD_CALLED void subtract_pairs(typename P::Work& w, F* force) {
   const auto subtract = [&](F push, PairRow<F, P::nv>& row) DRL_LAMBDA {

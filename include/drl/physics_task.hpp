@@ -48,8 +48,8 @@ class PhysicsRobot {
     state.time = F(0);
     has_ctrl_ = true, has_stage_ = advanced_ = false;
   }
-  // Returns the lanes in which the physics has diverged by MuJoCo's criterion: values that are not finite (which the
-  // executor finds, too) or larger than 1e10.
+  // Returns the lanes in which the physics has diverged: MuJoCo's criterion is a value larger than 1e10 or not finite.
+  // NaN is not detected here, but in mark_lost() (drl/task_kernels.hpp).
   DRL_HD Mask<F> diverged() const {
     F most = F(0);
     for (int k = 0; k < P::nq; ++k) most = math::max(most, math::abs(state_->qpos[k]));

@@ -46,7 +46,7 @@ struct State {
 
 // Parts of a stage that only some models have: the values of the model's parameters in this environment, which stay
 // until they are set again, and for each contact sensor the number of contacts and the force on the floor. They are
-// base classes because nvcc would keep another copy of a Stage with empty members.
+// base classes, because nvcc would keep a second copy of a Stage that has empty members.
 template <class F, int n>
 struct ParameterValues {
   F parameters[n];

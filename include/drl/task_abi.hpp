@@ -30,7 +30,7 @@ struct EnvArrays {
   uint8_t* counted_episodes;  // [num_envs] Counted (task_kernels.hpp)
   const float* curriculum;    // the numbers of the curriculum; null for a task without one
   int64_t envs_per_sum_row;   // how many environments share a row of sums; a power of two
-  double* sums;               // [num_envs / envs_per_sum_row, columns of EpisodeSums], of ended episodes
+  double* sums;               // [num_envs / envs_per_sum_row (rounded up), columns of EpisodeSums], of ended episodes
   void* simulator;            // from SimulatorRecord::create; null for other tasks
 };
 

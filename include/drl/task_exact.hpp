@@ -9,8 +9,8 @@ template <template <class> class Task>
 struct ExactLoops {
   static int32_t reset(const LoopCall* call, char*, int64_t);
   static int32_t step(const LoopCall* call, char*, int64_t);
-  // Runs a reset and a step of a robot's task. Returns what the task asks the robot for that compiled physics does not
-  // provide, or null if it provides everything.
+  // Runs a reset and a step of a robot's task. Returns a feature that the task uses but compiled physics does not
+  // provide, or null if there is none.
   static const char* lacking();
 };
 

@@ -52,7 +52,7 @@ struct Environments {
   // Sums over the episodes that ended since the sums were last taken. On a CPU, 2^sum_row_log2 neighbouring
   // environments share a row, so that all rows stay in the cache; on a GPU each thread has its own row.
   int sum_row_log2;
-  double* sums;   // [n >> sum_row_log2, kSums]
+  double* sums;   // [n / 2^sum_row_log2 (rounded up), kSums]
   Params values;  // used if the task has options
   float weights[kTerms + 1];
   const float* curriculum;

@@ -7,7 +7,8 @@
 // it does not change on an iteration's first mini-batch, where the true KL is 0.
 //
 // All work is enqueued on a Queue. A GPU records it once as a few graphs and then launches those; a collection in which
-// the host steps the environments is not recorded. The host waits once per iteration, for these copies.
+// the host steps the environments is not recorded. Apart from such a collection and from a task's curriculum, the host
+// waits once per iteration, for the copies of step 4.
 #pragma once
 
 #include <functional>

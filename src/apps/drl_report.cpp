@@ -71,7 +71,8 @@ void check_output(const fs::path& file) {
                      " exists and is not an HTML page (it would be overwritten): give another name");
 }
 
-// Returns the run directories in `places`, each once. Adds a warning for a place that is not a directory.
+// Returns the run directories in `places`, each once. Adds a warning for a place that is not a directory or holds no
+// run.
 std::vector<fs::path> all_runs(const std::vector<std::string>& places, std::vector<std::string>& warnings) {
   std::vector<fs::path> found;
   std::set<fs::path> seen;

@@ -11,8 +11,8 @@ namespace drl {
 
 class Learner {
  public:
-  // Collective. Throws UsageError on all ranks if the options contradict each other. All arguments must outlive the
-  // Learner.
+  // Collective. Throws ReportedError on all ranks if the options contradict each other. All arguments must outlive
+  // the Learner.
   Learner(const Options& options, const Workplace& place, Communicator& comm);
 
   const TaskSpec& task() const { return envs_->spec(); }

@@ -12,8 +12,8 @@
 namespace drl {
 
 // Collective. Loads the newest intact checkpoint of `start`, adds the damaged ones to start.damaged, and logs what has
-// changed since the checkpoint was made. Only rank 0's `start` and `now` are used. Throws UsageError on all ranks if
-// the checkpoint has another task or algorithm, or does not fit the networks.
+// changed since the checkpoint was made. Only rank 0's `start` and `now` are used. Throws ReportedError on all
+// ranks if the checkpoint has another task or algorithm, or does not fit the networks.
 void load_start(RunStart& start, const Settings& settings, const RunFacts& now, Trainer& trainer, Algorithm& algorithm,
                 Communicator& comm);
 

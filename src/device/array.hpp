@@ -25,7 +25,7 @@ void release_lazy(void* memory, size_t bytes) noexcept;
 enum class Memory { device, host };
 
 // An array of `size` elements. It is zeroed before any work that is enqueued after its construction. It is movable but
-// not copyable, and a moved-from Array is empty. It converts to a std::span. The queue must outlive its arrays. The
+// not copyable; move assignment swaps two arrays. It converts to a std::span. The queue must outlive its arrays. The
 // constructor throws Error if the memory is not available.
 template <class T>
 class Array {

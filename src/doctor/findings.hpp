@@ -30,7 +30,7 @@ Check start_finding(const LaunchInfo& launch, const std::string& host, const std
 // These compare the ranks as drl_train's preflight does (run/preflight.hpp).
 Check build_finding(const std::vector<RankFacts>& ranks);
 Check hardware_finding(const std::vector<RankFacts>& ranks);
-Check library_finding(const std::vector<RankFacts>& ranks);  // BLAS and MPI
+Check library_finding(const std::vector<RankFacts>& ranks);  // BLAS, MPI and CUDA
 // Judges how long the ranks' programs took to load.
 Check load_finding(const std::vector<RankFacts>& ranks);
 

@@ -14,7 +14,7 @@
 namespace drl {
 namespace {
 
-constexpr double kNcclDeadlines = 20;  // s by which NCCL's deadlines and its shutdown may exceed a round's
+constexpr double kNcclDeadlines = 20;  // s that NCCL's own deadlines and its shutdown may take beyond a round's timeout
 constexpr const char* kFailedElsewhere = "it failed on another rank";
 
 // NCCL all-reduces in the memory of this process's device.
@@ -26,8 +26,8 @@ class GpuAllReduce {
     if (std::uncaught_exceptions() > 0) (void)buffers_.release();
   }
 
-  // Runs an all-reduce of `bytes` and returns whether its sum is correct. This and repeat() throw Error or ReportedError
-  // if an all-reduce exceeds the communicator's timeout.
+  // Runs an all-reduce of `bytes` and returns whether its sum is correct. This and repeat() throw Error or
+  // ReportedError if an all-reduce exceeds the communicator's timeout.
   bool is_correct_sum(int64_t bytes) {
     Buffers& buffers = *buffers_;
     const std::vector<float> mine = test_data(nccl_.rank(), bytes);

@@ -209,7 +209,7 @@ class Checker {
                         std::max(-range.low, range.high)));
     }
     for (size_t o = 0; o < critic.size(); ++o)
-      found_.observations.push_back(critic[o].as(fmt::format("the critic's {}", o)));
+      found_.observations.push_back(critic[o].as(fmt::format("critic observation {}", o)));
     found_.rewards.push_back(reward.as("reward"));
     found_.episodes = static_cast<double>(length.count);
     const ValueRange lengths = length.as("");
@@ -278,7 +278,7 @@ class Checker {
     std::vector<std::string> fields, actor, critic;
     for (const StateField& field : from) fields.push_back(field.name.substr(std::min<size_t>(10, field.name.size())));
     for (int o = 0; o < all->spec.obs_dim; ++o) actor.push_back(fmt::format("observation {}", o));
-    for (int o = 0; o < all->spec.critic_obs_dim; ++o) critic.push_back(fmt::format("the critic's {}", o));
+    for (int o = 0; o < all->spec.critic_obs_dim; ++o) critic.push_back(fmt::format("critic observation {}", o));
     const auto compare_rows = [&](const Array<float>& x, const Array<float>& y, const auto& names, size_t env) {
       for (size_t k = 0, at = env * names.size(); k < names.size(); ++k, ++at)
         obs.add(x[at], y[at], names[k], env, step_);

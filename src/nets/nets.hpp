@@ -33,7 +33,8 @@ class Nets {
   Nets& operator=(const Nets&) = delete;
 
   const ParamLayout& layout() const { return layout_; }
-  // Returns the number of rows that a tape holds, a multiple of kSumLanes. Mini-batches are processed in such tiles.
+  // Returns the number of rows that a tape holds; on CPUs, a multiple of kSumLanes. Mini-batches are processed in such
+  // tiles.
   virtual int64_t tile() const = 0;
   virtual std::unique_ptr<Tape> make_tape(NetId net) = 0;
 

@@ -5,7 +5,7 @@
 namespace drl::robot_compiler {
 namespace {
 
-constexpr size_t kWindow = 1000;  // the next line is one of this many from the first remaining line on
+constexpr size_t kWindow = 1000;  // the next line is chosen among this many, counted from the first remaining one
 
 // Returns the number of lines that read each line.
 std::vector<int> count_readers(const std::vector<Line>& lines) {

@@ -99,7 +99,7 @@ struct Actuator {
 
 // Friction of an elliptic cone. `dimensions` is the number of residuals (1: no friction, 3: sliding, 6: also spinning
 // and rolling). `fixed` holds the largest of the constant coefficients. `varies` holds the indices, in the parameters,
-// of those that an environment may change. As in MuJoCo, the largest of all counts.
+// of those that an environment may change. As in MuJoCo, the largest coefficient of all is used.
 struct ConeFriction {
   int dimensions = 1;
   Numbers3 fixed{};

@@ -68,7 +68,7 @@ class Tracer {
     Spatial& motion = k_.axis[dof];
     if (joint.kind == Joint::slide) {
       motion = {{}, world_axis};
-      // A root's first slides also move the tree's origin.
+      // A root's slides before its first hinge move the tree's origin.
       Vec3& place = body.parent < 0 && !turns_ ? k_.origin[static_cast<size_t>(body.tree)] : pos_;
       place = place + moved * world_axis;
     } else {

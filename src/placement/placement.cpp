@@ -222,8 +222,8 @@ std::vector<CpuSet> bindings(const Topology& topology, const std::vector<HostRan
 int threads_of(const Topology& topology, const std::vector<HostRank>& ranks, size_t rank) {
   const HostRank& mine = ranks[rank];
   if (mine.threads) return mine.threads;
-  // On some clusters -c counts cores, on others hardware threads. A restricted mask limits the result to its cores
-  // below.
+  // On some clusters -c counts cores, on others hardware threads. If the mask is restricted, the minimum below limits
+  // the result to the mask's cores.
   const bool restricted = mine.allowed != topology.all_cpus();
   const int asked = restricted ? mine.cpus_per_task : cores_wanted(topology, mine);
   const int share = topology.count_cores(union_of_masks(ranks)) / static_cast<int>(ranks.size());

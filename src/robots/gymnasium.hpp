@@ -8,8 +8,9 @@ namespace drl::gym {
 using common::square;
 using common::squares;
 
-// Hyperparameters of the preset, which trains for 1 M steps. The defaults are those of CleanRL's ppo_continuous_action
-// (docs.cleanrl.dev), except that they use more environments with fewer steps each.
+// Hyperparameters of the preset, which trains for 1 M steps. Most defaults are those of CleanRL's
+// ppo_continuous_action (docs.cleanrl.dev), but with more environments that run fewer steps each, and with a smaller
+// initial standard deviation.
 struct Recipe {
   const char *num_envs = "8", *num_steps_per_env = "128", *learning_rate = "3e-4", *gamma = "0.99", *lam = "0.95";
   const char *max_grad_norm = "0.5", *init_std = "0.5";

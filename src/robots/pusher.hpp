@@ -39,7 +39,7 @@ struct Pusher {
     }
   };
 
-  // The object starts at the first of at most 80 random points in a rectangle that is farther than 17 cm from the goal.
+  // Draws 80 random points in a rectangle. The object starts at the first one that is farther than 17 cm from the goal.
   // All 80 points are nearer in one of 10^33 starts.
   DRL_HD static void reset(R& robot, Draws<F>& draws, const Parts&, const Params&) {
     F y = F(0), x = F(0);

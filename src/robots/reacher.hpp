@@ -36,8 +36,8 @@ struct Reacher {
     }
   };
 
-  // The goal is the first of at most 40 random points in a square that lies within 20 cm of the shoulder. All 40 points
-  // are farther away in one of 10^26 starts.
+  // Draws 40 random points in a square. The goal is the first one within 20 cm of the shoulder. All 40 points are
+  // farther away in one of 10^26 starts.
   DRL_HD static void reset(R& robot, Draws<F>& draws, const Parts&, const Params&) {
     for (int k = 0; k < 2; ++k) robot.set_qpos(k, robot.qpos(k) + draws.uniform(F(-0.1), F(0.1)));
     F x = F(0), y = F(0);

@@ -130,7 +130,7 @@ struct Flat {
     F until_command, until_push;                                // s
     F air_time[feet], contact_time[feet];  // s since the foot lifted off or landed; one of them is 0
     F height[feet], peak_height[feet];     // m; height in the last observation, and its maximum since the foot landed
-    F self_contacts;                       // in the last step: number of time steps in which the robot touched itself
+    F self_contacts;  // time steps of the last step in which the robot touched itself with over 10 N
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("friction", friction), visit("encoder_bias", encoder_bias), visit("com_shift", com_shift);
@@ -154,7 +154,8 @@ struct Flat {
     robot.shift_center_of_mass(parts.torso, {{s.com_shift[0], s.com_shift[1], s.com_shift[2]}});
   }
 
-  // peak_height is not reset, as in mjlab: it is that of the swing that the end of the previous episode interrupted.
+  // As in mjlab, peak_height is not reset: it keeps the value of a swing that was interrupted by the end of the
+  // previous episode.
   DRL_HD static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
     const int at = parts.base.qpos;
     for (int k = 0; k < 2; ++k) robot.set_qpos(at + k, draws.uniform(F(-0.5), F(0.5)));

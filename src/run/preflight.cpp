@@ -31,7 +31,7 @@ bool sees(const std::filesystem::path& folder) {
          *there;
 }
 
-// Throws UsageError on all ranks if the ranks' texts, which describe files that they have loaded, differ.
+// Throws ReportedError on all ranks if the ranks' texts, which describe files that they have loaded, differ.
 void require_same(Communicator& comm, const std::string& problem, const std::string& mine) {
   const auto hosts = gather_texts(comm, host_name()), texts = gather_texts(comm, mine.empty() ? "none" : mine);
   on_rank_zero(comm, [&] {

@@ -39,8 +39,9 @@ struct RunStart {
   std::vector<std::filesystem::path> damaged = {};  // checkpoints that could not be loaded
 };
 
-// Returns the run that --resume or --load_run selects; the options in its options.ini are then used unless the command
-// line sets them. Returns nullopt if neither was given. Throws UsageError if no such run exists. Writes nothing.
+// Returns the run that --resume or --load_run selects; the options in its options.ini are then used unless --config or
+// the command line sets them. Returns nullopt if neither was given. Throws UsageError if no such run exists. Writes
+// nothing.
 std::optional<std::filesystem::path> run_to_resume(const RunOptions& options, const RunContext& context);
 
 // Decides how the run starts, as docs/runs.md, "Resume" describes. `table` holds the final options. `own_lock` is the
@@ -49,8 +50,8 @@ RunStart plan_run(const RunOptions& options, const OptionTable& table, const Run
                   const RunLock* own_lock = nullptr);
 
 // Calls plan_run and locks the run's directory. Programs that start at the same time get separate runs, unless the user
-// named the run; throws UsageError if a named run is in use. Creates at most an empty directory: a RunDirectory creates
-// the files.
+// named the run; throws UsageError if a named run is in use. Creates at most the directory and its lock: a RunDirectory
+// creates the other files.
 RunStart claim_run(const RunOptions& options, const OptionTable& table, const RunContext& context);
 
 // Returns the file that --checkpoint or --init_from names, or "".

@@ -20,7 +20,7 @@ namespace {
 
 // Layout of the values that are appended to the iteration's float64 all-reduce: for each kind of stop, the number of
 // ranks that request it; rank 0's request to save; and for each rank three slots (zero on all other ranks) with the
-// fingerprint of its state and its collection and waiting times in the previous iteration.
+// fingerprint of its host_state_ and its collection and waiting times in the previous iteration.
 struct ExtraSums {
   static constexpr size_t stop = 0, save = 5, slots = 6;
   static size_t fingerprint(int rank) { return slots + 3 * static_cast<size_t>(rank); }

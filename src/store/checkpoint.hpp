@@ -55,7 +55,7 @@ const T& attribute(const Checkpoint& checkpoint, const std::string& file, const 
 }
 
 // Writes the checkpoint with write_file_atomically (store/file.hpp), after verifying that HDF5 reads back the same
-// content. Adds the attributes `format` and `format_version`. Equal content gives equal bytes, because the time stamps
+// tensors. Adds the attributes `format` and `format_version`. Equal content gives equal bytes, because the time stamps
 // of HDF5 are turned off. Throws Error with the reason of the system or HDF5; the previous file is then untouched, and
 // no temporary file is left.
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);

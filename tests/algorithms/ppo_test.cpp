@@ -184,7 +184,7 @@ TEST(Ppo, RewardsAreNormalisedByTheirDiscountedReturns) {
   EXPECT_EQ(state.fields.at("reward_normalizer/discounted_return").sharding, Sharding::per_env);
   script.iterate(1);
   EXPECT_NEAR(script.numbers(&RolloutView::advantage)[0], std::sqrt(12.0) + 0.5 * 40 - 30, 1e-5);
-  EXPECT_EQ(script.ppo->stats().episodes.reward, 10) << "reported rewards are not normalised";
+  EXPECT_EQ(script.ppo->stats().episodes.reward, 10) << "reported rewards must not be normalised";
 }
 
 TEST(Ppo, NormalisedRewardsAreClipped) {
@@ -549,11 +549,11 @@ TEST_P(PpoOn, NormaliserIsFrozenDuringAnIterationAndTheFirstRatioIsOne) {
     EXPECT_EQ(metric(*run.ppo, "clip_fraction"), 0);
     EXPECT_NEAR(metric(*run.ppo, "kl"), 0, 1e-6);
     more.iterate(iteration, iteration + 1);
-    EXPECT_GT(metric(*more.ppo, "kl"), 1e-5) << "the policy differs in later mini-batches";
+    EXPECT_GT(metric(*more.ppo, "kl"), 1e-5) << "the policy must differ in later mini-batches";
     const RolloutView& r = run.ppo->rollout();
     truncations += std::count(r.truncated, r.truncated + r.samples(), 1);
   }
-  EXPECT_GT(truncations, 0) << "last observations were evaluated";
+  EXPECT_GT(truncations, 0) << "no last observation was evaluated";
 }
 
 // The visited state is complete: a learner that loads it continues bit-identically.

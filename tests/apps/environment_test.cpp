@@ -78,11 +78,12 @@ TEST(Environments, DrlDoctorRunsOrPrintsAnError) {
   expect_successes_and_errors({kDoctor, "--timeout", "20"}, 75, 25, without_servers);
 }
 
-// These programs do not read the launchers' variables.
-TEST(Environments, DrlEvalIgnoresThem) {
+// drl_eval reads the variables only to refuse several ranks. It always fails, because the run does not exist.
+TEST(Environments, DrlEvalPrintsAnError) {
   for (unsigned seed = 100; seed < 120; ++seed)
     EXPECT_EQ(expect_success_or_error({kEval, "--run", "nothing"}, seed, mutated_environment(seed)), 2);
 }
+// drl_checkpoint does not read the launchers' variables.
 TEST(Environments, DrlCheckpointIgnoresThem) {
   for (unsigned seed = 120; seed < 200; ++seed)
     EXPECT_EQ(expect_success_or_error({kCheckpointProgram, "verify", "nothing.h5"}, seed, mutated_environment(seed)),

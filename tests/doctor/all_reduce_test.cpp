@@ -37,10 +37,10 @@ TEST(AllReduce, TheSlowestNodeCounts) {
   EXPECT_EQ(slowest({fast, fast}, {"n1", "n1"}).slowest_host, "") << "there is only one node";
 }
 
-// The names are those that CUDA reports. The numbers are NCCL's bus bandwidths over NVLink on healthy nodes, in GB/s:
-// 8 A100 230 (github.com/NVIDIA/nccl/issues/527), 8 H100 480 (nccl-tests/issues/212), 8 H200 475
-// (nccl-tests/issues/272), 8 H800 215 (nccl/issues/1374), 8 B200 830 (nccl/issues/1807). Two V100 attain 22 of the 25
-// GB/s of their one link.
+// The names are those that CUDA reports. The numbers are NCCL's bus bandwidths in GB/s over NVLink on healthy nodes of
+// eight GPUs: A100 230 (github.com/NVIDIA/nccl/issues/527), H100 480 (nccl-tests/issues/212), H200 475
+// (nccl-tests/issues/272), H800 215 (nccl/issues/1374), B200 830 (nccl/issues/1807). Two V100 attain 22 of the 25 GB/s
+// of their one link.
 TEST(GpuLimits, NvlinkAtOneHundredthOfItsSpeedIsAWarning) {
   const auto status = [](const std::string& gpu, double speed) {
     const AllReduceTimes times{2, "", {{4, 2e-5}, {64 << 20, (64 << 20) / (1e9 * speed)}}};
@@ -60,8 +60,8 @@ TEST(GpuLimits, NvlinkAtOneHundredthOfItsSpeedIsAWarning) {
   }
 }
 
-// Bus bandwidths over PCIe in GB/s: 8 RTX 5090 28 (nccl/issues/1639), several pairs of A100 cards 20
-// (nccl-tests/issues/178), through host memory 3.9 (nccl/issues/384).
+// Bus bandwidths over PCIe: 28 GB/s with eight RTX 5090 (nccl/issues/1639), 20 GB/s with several pairs of A100 cards
+// (nccl-tests/issues/178), and 3.9 GB/s through host memory (nccl/issues/384).
 TEST(GpuLimits, OtherModelsAreAssumedToUsePcie) {
   for (const char* gpu :
        {"NVIDIA H100 PCIe", "NVIDIA H100 NVL", "NVIDIA H200 NVL", "NVIDIA A100-PCIE-40GB", "NVIDIA A100 80GB PCIe",

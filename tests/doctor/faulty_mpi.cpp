@@ -1,5 +1,5 @@
 // Library for LD_PRELOAD that plants the fault named by the environment variable FAULT and replaces the host's name by
-// HOST_NAME. If FAULT is the name of an MPI call below, that call fails.
+// HOST_NAME. If FAULT is the name of an MPI call below, other than MPI_Init_thread and MPI_Finalize, that call fails.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>

@@ -84,7 +84,7 @@ TEST_F(DoctorRanks, WithWrongSumsFail) {
   const Result result = mpirun({{1, doctor()}, {1, faulty("wrong_sum", doctor())}});
   EXPECT_EQ(result.exit_code, 1);
   expect_check(result, "all-reduce", "failed", {"ranks 0, 1 on " + host_name(), "OMPI_MCA_pml=ob1"});
-  EXPECT_NE(lines_of_check(result.out, "time left"), "") << "the other checks continue";
+  EXPECT_NE(lines_of_check(result.out, "time left"), "") << "the other checks must continue";
 }
 
 TEST_F(DoctorRanks, WithLostMessagesFail) {

@@ -4,8 +4,8 @@
 
 namespace drl {
 
-// Two levers with three and two positions. The observation is the position wanted of each; each correct lever gives a
-// reward of 1.
+// Two levers with three and two positions. The observation is the wanted position of each lever; each correct lever
+// gives a reward of 1.
 template <class F>
 struct LeversTask {
   struct State {

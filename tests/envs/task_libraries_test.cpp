@@ -51,7 +51,7 @@ TEST(TaskLibraries, FilesOfOtherKindsAreRefused) {
   expect_refused(library("libbroken_symbol"), {"drl_task_library"});
 }
 
-TEST(TaskLibraries, ThoseOfAnotherDrlAreRefused) {
+TEST(TaskLibraries, IncompatibleOrFaultyOnesAreRefused) {
   expect_refused(library("libbroken_magic"), {"table"});
   expect_refused(library("libbroken_version"), {"99", std::to_string(kTaskAbi)});
   expect_refused(library("libbroken_sizes"), {"structs"});

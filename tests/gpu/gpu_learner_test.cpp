@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, GpuLearner,
 
 #if defined(DRL_GPU_HOST)
 
-// The work of two iterations: the second one records, and the third only launches.
+// The work of a learner's second iteration, which records, and of its third, which only launches.
 struct Work {
   gpu::HostCounts recording, launching;
   friend void PrintTo(const Work& w, std::ostream* out) {

@@ -32,7 +32,7 @@ struct HostGraph {
 };
 struct HostStream {
   std::unique_ptr<HostGraph> capturing;
-  std::atomic<bool> stuck{false};  // in a collective that never ends; later work is never done
+  std::atomic<bool> stuck{false};  // in a kernel or collective that never ends; later work is never done
 };
 struct HostEvent {
   std::chrono::steady_clock::time_point time;

@@ -80,8 +80,8 @@ TEST_P(FusedNetsOn, Bf16IsCloseToAutograd) {
   expect_equals_autograd(s, 0.02, 0.03);
 }
 
-// The widths are below, at and above those of registers and blocks; the numbers of outputs include those of a block and
-// a few more.
+// The widths are below, at and above those of registers and blocks. The numbers of outputs include 12, which fills a
+// block, and slightly larger ones.
 INSTANTIATE_TEST_SUITE_P(
     Networks, FusedNetsOn,
     testing::Values(NetCase{"Elu", {"net", {5, 16, 24, 3}, Activation::elu}, 192, true, true},

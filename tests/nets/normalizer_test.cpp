@@ -113,7 +113,7 @@ TEST_F(NormalizerTest, EpsilonCanBeInsideTheSquareRoot) {
   const std::vector<float> obs = {1, 3};
   merge(normalizer, obs);
   EXPECT_EQ(normalized(normalizer.view(), obs, 1), (std::vector<float>{-0.5f, 0.5f}));
-  EXPECT_EQ(normalizer.view().scaled(3.0f), 1.5f) << "the mean is not subtracted";
+  EXPECT_EQ(normalizer.view().scaled(3.0f), 1.5f) << "the mean must not be subtracted";
 }
 
 TEST_F(NormalizerTest, ScaledValuesAreClipped) {

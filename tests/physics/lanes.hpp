@@ -84,8 +84,8 @@ class Batch {
   std::vector<RobotState> states_;
 };
 
-// Checks that a lane has bit-identical results in a pack and alone, on every instruction set with fused multiply-add.
-// `bound_of_99_percent` bounds the errors of 99 % of the states.
+// Checks on every instruction set that a lane has bit-identical results in a pack and alone. The instruction sets with
+// fused multiply-add must all give the same results. `bound_of_99_percent` bounds the errors of 99 % of the states.
 template <class Robot>
 void expect_lanes(const std::string& file, double bound_of_99_percent = 1e-4) {
   Batch<Robot> batch(file);

@@ -157,7 +157,7 @@ TEST(RobotModel, StaticGeomsMakeNoPairs) {
   EXPECT_TRUE(model.pairs.empty());
 }
 
-// For two free balls of 1 and 4 kg with friction 0.5, the weight is 1 + 1/4 times 2 mu^2 (1 + mu^2).
+// For two free balls of 1 and 4 kg with friction 0.5, the weight is (1 + 1/4) 2 mu^2 (1 + mu^2).
 TEST(RobotModel, WeightOfAPairCombinesBothBodies) {
   const RobotModel model = read(
       "<default><geom friction='0.5'/></default><worldbody><body><freejoint/><geom size='0.1' mass='1' margin='0.01'/>"

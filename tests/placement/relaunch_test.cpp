@@ -77,7 +77,7 @@ TEST(SrunCommand, RequestsAllGpusOfTheJob) {
   EXPECT_NE(std::find(words.begin(), words.end(), "--gpus-per-node=4"), words.end());
 }
 
-// A binding that Slurm chose for the outer tasks is replaced by none; one that the user listed is kept (srun(1),
+// A binding that Slurm chose for the outer tasks is replaced by "none"; one that the user listed is kept (srun(1),
 // --cpu-bind: SLURM_CPU_BIND of a task contains its binding).
 TEST(SrunCommand, KeepsOnlyTheUsersCpuBinding) {
   const auto bind = [](const std::string& value, const std::string& step = "0", const std::string& tasks = "1(x2)") {
@@ -96,7 +96,7 @@ TEST(SrunCommand, KeepsOnlyTheUsersCpuBinding) {
   EXPECT_EQ(bind("quiet,none"), "none");
   for (const char* value : {"quiet,map_cpu:48,56", "quiet,mask_cpu:0xf0,0x0f", "quiet,rank_ldom",
                             "verbose,map_ldom:1,0", "quiet,mask_ldom:0x2,0x1"})
-    EXPECT_EQ(bind(value), value) << "a list for more ranks than the step has tasks";
+    EXPECT_EQ(bind(value), value) << "chosen by the user";
   EXPECT_EQ(bind("cores", "4294967291"), "cores") << "set in a batch script";
 }
 

@@ -20,7 +20,8 @@ MODELS = {
     "walker2d": "walker2d_v5",
 }
 
-# Fields of mjModel that are not compared: names, rendering, and notes for other programs. All others are compared.
+# Fields of mjModel that are not compared: names, rendering, notes for other programs, and sizes of memory. All others
+# are compared.
 NAMES = ("name", "paths", "nnames", "npaths", "text", "ntext", "tuple", "ntuple", "signature")
 PICTURE = ("vis", "tex", "ntex", "mat_", "nmat", "light_", "nlight", "cam_", "ncam", "skin", "nskin")
 PER_GEOM = tuple(f"{part}_{field}" for part in ("geom", "site", "tendon", "actuator", "body", "jnt", "sensor")

@@ -1,4 +1,4 @@
-"""Provides a directory of files written by write_samples, which is the test's only argument, until the test ends."""
+"""Runs write_samples, which is the test's only argument, in a directory that is deleted when the test ends."""
 
 import pathlib
 import subprocess

@@ -6,7 +6,7 @@
 
 namespace drl {
 
-// A cart that carries a pole from one end of the rail to the other. An action of 1 makes it diverge.
+// A cart that carries a pole to the left or the right end of the rail. An action of 1 makes it diverge.
 template <class R>
 struct Carrier {
   using F = typename R::F;

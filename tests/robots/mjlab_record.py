@@ -5,7 +5,7 @@
     mjlab/bin/python tests/robots/mjlab_record.py tests/robots/recordings [ROBOT...]
 
 Writes two files per robot. ROBOT_model.json has the fields of the compiled model that affect the physics, by name.
-ROBOT-Velocity-Flat.txt has short episodes. Numbers are float32 with 7 digits. The lines are:
+ROBOT-Velocity-Flat.txt has short episodes; its numbers are float32 with 7 digits. Its lines are:
     terms NAME...                          the names of the reward's terms
     episode                                starts an episode of another environment
     bias ANGLE... / com X Y Z              encoder errors [nu], rad; offset of the centre of mass, m
@@ -24,7 +24,7 @@ ROBOT-Velocity-Flat.txt has short episodes. Numbers are float32 with 7 digits. T
     contacts FOUND... FORCE...             contacts in the state after the step
     critic X...                            the critic's observation in that state, which contains the next command
     heading TARGET                         the target heading in rad, if the command keeps a heading
-    metrics X Y ACC                        |command - velocity| in the plane and of the yaw, in the state after the
+    metrics LINEAR YAW ACC                 |command - velocity| in the plane and of the yaw, in the state after the
                                            step; mean second difference of the actions
 Terms with weight 0 are computed too, although mjlab omits them. The contact sensors of the feet are read again for
 observations; mjlab does this in every step in which any environment of the batch starts an episode.

@@ -184,9 +184,9 @@ class Comparison {
     observe(now, when);
   }
 
-  // Checks a push: it changes the base's velocity at the start of the last time step by a recorded amount within
-  // mjlab's ranges, and leaves the joints' velocities unchanged. The velocity before the push is that of a push of
-  // nearly 0.
+  // Checks a recorded push: it sets the base's velocity to that at the start of the last time step plus a change within
+  // mjlab's ranges, and leaves the joints' velocities unchanged. A push of nearly 0 gives the velocity before the
+  // change.
   void push(const Moment& now, const std::string& when) {
     Replay<Task> unpushed;
     unpushed.begin(all_.episodes[0][0]);

@@ -13,7 +13,7 @@ bool has_cgroups() { return std::getenv("CLUSTER_BINDING") == std::string("cgrou
 class Forms : public BatchTest {
  protected:
   // Returns a shell command that tries to open each GPU of a node, as a driver's library would. It prints "yes" for
-  // each GPU that the kernel permits to open, else "no".
+  // each GPU that the kernel lets it open, else "no".
   static std::string open_gpus() {
     return "for gpu in 0 1 2 3; do (: <" + std::string(std::getenv("CLUSTER_DIR")) +
            "/dev/gpu$gpu) 2>&1 | grep -q 'No such device' && echo yes || echo no; done";

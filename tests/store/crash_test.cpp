@@ -18,7 +18,7 @@
 namespace drl {
 namespace {
 
-// About 400 kB: many pages, and two of them do not fit on the small disk below.
+// About 400 kB, which is many pages. Two such checkpoints do not fit on the small disk below.
 Checkpoint large_checkpoint(int64_t iteration) {
   Checkpoint checkpoint = small_checkpoint(iteration);
   checkpoint.tensors.push_back(counting_tensor("big", DType::u8, {400000}));

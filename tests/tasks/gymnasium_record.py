@@ -42,7 +42,7 @@ def pump_car_continuous(rng, obs, t):
 
 
 def pump_acrobot(rng, obs, t):
-    """Pushes the second link in the direction in which the first one swings."""
+    """Pushes the second link against the direction in which the first one swings."""
     return 2 if obs[4] <= 0 else 0
 
 
@@ -61,8 +61,8 @@ EPISODES = {
 
 
 def given_action(name, action):
-    """Returns the action in the type that Gymnasium documents. For Pendulum it is float64, like the state, so that the
-    product with it is rounded only once."""
+    """Returns the action in the type that Gymnasium documents. Pendulum's is float64 instead, like the state, because
+    numpy would round products with a float32 action to float32."""
     if name == "Pendulum-v1":
         return np.array([action], np.float64)
     return np.array([action], np.float32) if isinstance(action, np.float32) else action

@@ -30,7 +30,7 @@ TEST(Limits, CartPoleEndsBeyond2Point4MetresAnd12Degrees) {
   }
 }
 
-// At full speed to the right, a step moves the car by 0.07 on any slope.
+// At these positions the motor is stronger than gravity, so a step at full speed to the right moves the car by 0.07.
 TEST(Limits, MountainCarsEndAtTheirGoals) {
   EXPECT_FALSE(terminates<MountainCarV0<double>>({0.4299, 0.07}, 2));
   EXPECT_TRUE(terminates<MountainCarV0<double>>({0.4301, 0.07}, 2));

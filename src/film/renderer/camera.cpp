@@ -7,7 +7,9 @@
 namespace drl::film {
 namespace {
 
-constexpr double kHeightFollows = 0.1;  // share of the distance per picture, so that a hopping robot is seen to hop
+// In each picture, the camera's height moves by this share of its distance from the robot's height: a hopping robot is
+// seen to hop.
+constexpr double kHeightFollows = 0.1;
 
 std::string camera_names(const mjModel& model) {
   std::string names = "track, free";

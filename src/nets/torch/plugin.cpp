@@ -1,4 +1,4 @@
-// The contents of drl_torch.so: matrix products by libtorch. No other file includes libtorch's headers.
+// The contents of drl_torch.so: matrix products by libtorch. No other file in src includes libtorch's headers.
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
