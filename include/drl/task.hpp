@@ -293,8 +293,8 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 
 }  // namespace task
 
-// The members of a task, Task<F>. All functions are DRL_HD, except draw, describe of Params and Curriculum, and
-// update. The results of a lane must depend only on its own state, action and draws, bit for bit.
+// The members of a task, Task<F>. All functions are DRL_HD, except draw, obs_dim_with, update, and describe of Params
+// and Curriculum. The results of a lane must depend only on its own state, action and draws, bit for bit.
 //
 // Required:
 //

@@ -202,7 +202,8 @@ struct Environments {
   // are so large that the sum overflows).
   template <class F>
   DRL_HD F sum_of_values(EnvLanes<F>& env, const Observations<F>& obs, F reward) const {
-    F numbers = F(0), frame = obs.actor[kHistory];  // often the same numbers: compilers then compute one sum
+    // Two sums, because a task often observes exactly its state: compilers then compute only one.
+    F numbers = F(0), frame = obs.actor[kHistory];
     bool is_first = true;
     each_column(env.state, [&]<class X>(int, X& x) DRL_LAMBDA {
       if constexpr (std::is_same_v<X, F>) {

@@ -21,7 +21,7 @@ struct Stream {
 struct CommStats {
   int64_t all_reduces_f32 = 0, bytes_f32 = 0;
   int64_t all_reduces_f64 = 0, bytes_f64 = 0;
-  int64_t host_calls = 0;   // broadcasts, gathers and scatters, which only start, save and load use
+  int64_t host_calls = 0;   // broadcasts, gathers and scatters; most iterations use none
   double wait_seconds = 0;  // time in all-reduces: transfer, and waiting for slower ranks
 
   int64_t all_reduces() const { return all_reduces_f32 + all_reduces_f64; }

@@ -38,7 +38,7 @@ const Entry& entry_of(std::string_view task) {
   load_installed_task_libraries();
   if (const Entry* entry = find(task)) return *entry;
   const std::string near = nearest(task, task_names());
-  const std::string advice = near.empty() ? "--list_tasks lists them" : "did you mean " + near + "?";
+  const std::string advice = near.empty() ? "drl_train --list_tasks lists them" : "did you mean " + near + "?";
   throw UsageError("unknown task '" + printable(task) + "' (the tasks are " + join(task_names(), ", ") +
                    "): " + advice);
 }

@@ -20,7 +20,7 @@ struct EnvConfig {
   uint64_t seed = 0;
   bool random_start_ages = false;      // first episodes start at a random age, so that time limits are spread out
   std::vector<std::byte> params = {};  // options of the task (TaskParams::bytes); empty: its defaults
-  int threads = 1;                     // of the host, to step a simulator (drl/simulator.hpp)
+  int threads = 1;                     // of the host, for simulators and robots (simulator_envs.hpp)
   bool exact = false;                  // compute in double (but store floats) as a reference; on a host's queue only
 };
 

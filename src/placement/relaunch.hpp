@@ -19,7 +19,7 @@ struct StepNode {
   std::string name;  // Slurm's name of the node
   int tasks = 0;
   std::vector<std::string> gpus = {};  // Slurm's numbers
-  int devices = 1;                     // number of GPUs that --gpu_ids selects, or of cores without GPUs
+  int devices = 1;                     // GPUs that --gpu_ids selects; if none, cores (0 with srun -c)
   int cpus = 1;                        // granted hardware threads
   int cores = 1;                       // physical cores that these threads belong to
   int memory = 0;                      // granted MiB, 0 if not limited

@@ -38,8 +38,8 @@ class AsyncWriter {
   AsyncWriter& operator=(const AsyncWriter&) = delete;
 
   void append(const IterationMetrics& metrics);
-  // Returns at once. If the file system is too slow, drops a pending save: the oldest droppable one, if there is one. A
-  // save that fails causes only a warning.
+  // Returns at once. If the file system is too slow, drops an earlier save that is still pending: the oldest droppable
+  // one, or else the oldest one. A save that fails causes only a warning.
   void save(Save save);
   // Waits until everything is written. Returns false if the last save failed, if rows could not be written, or if
   // another process has taken over the run.

@@ -1,4 +1,4 @@
-// Tasks that violate their contract, each in one way.
+// Tasks that violate their contract, each in one way, and one (Cancels) that only loses precision.
 #pragma once
 
 #include "drl/task.hpp"

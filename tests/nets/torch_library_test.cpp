@@ -34,7 +34,7 @@ TEST(TorchLibrary, AMissingOrBrokenPluginIsAUsageError) {
   expect_mentions(broken, {file.string() + ": "});  // the loader's message
 }
 
-// Loading libtorch takes 2.25 GiB. Each thread takes 192 MiB, and the run's own arrays take another 192 MiB.
+// Loading libtorch needs 2.25 GiB. Each thread needs 192 MiB, and the run's own arrays need another 192 MiB.
 TEST(AddressSpace, MustSufficeForLibtorchAndTheBuffersOfBlas) {
   constexpr uint64_t mib = 1 << 20;
   EXPECT_EQ(address_space_problem(RLIM_INFINITY, 600 * mib, 1000), "");

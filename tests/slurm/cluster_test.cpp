@@ -31,7 +31,7 @@ TEST_F(Cluster, NodesBehaveLikeSeparateMachines) {
             (Lines{{"node1", 1}, {"node2", 1}, {"10.0.0.11 ", 1}, {"10.0.0.12 ", 1}, {"0", 2}, {"1", 2}}));
 }
 
-// Slurm's rules for tasks and their visible GPUs, on two nodes of four.
+// Slurm's rules for tasks and their visible GPUs, on two nodes with four GPUs each.
 struct Launch {
   Words options;
   Lines gpus;  // node and CUDA_VISIBLE_DEVICES of each task

@@ -21,8 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The address space, in bytes, that is needed for loading libtorch and its libraries (1.8 GiB if built for CUDA), for
-// each thread (128 MiB for OpenBLAS's buffers, and up to 64 MiB for malloc), and for the run's own arrays.
+// The address space, in bytes, that must be available for loading libtorch and its libraries (if built for CUDA, they
+// take 1.8 GiB of this), for each thread (128 MiB for OpenBLAS's buffers, and up to 64 MiB for malloc), and for the
+// run's own arrays.
 constexpr uint64_t kLoadBytes = uint64_t{2304} << 20, kBytesPerThread = uint64_t{192} << 20,
                    kOtherBytes = uint64_t{192} << 20;
 
