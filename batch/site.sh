@@ -18,8 +18,8 @@
 # module load drl                       # or, without a module: export DRL_BIN=/path/to/bin
 # export DRL_RUNS_DIR=/scratch/$USER/drl/runs
 # export DRL_AFTER_CHECKPOINT='cp "$1" /archive/$USER/'  # runs in the background after each checkpoint; $1 is its file
-# export DRL_MAX_REQUEUE=100            # how often a job may be requeued; 0 where the site forbids chains of jobs, or
-# [[ ${SLURM_JOB_QOS:-} != debug ]] || export DRL_MAX_REQUEUE=0   # ... where it forbids them in one QOS (OLCF: debug)
+# export DRL_MAX_REQUEUE=100            # how often a job may be requeued; 0 where the site forbids chains of jobs
+# [[ ${SLURM_JOB_QOS:-} != debug ]] || export DRL_MAX_REQUEUE=0   # if only one QOS forbids them (OLCF: debug)
 # export DRL_SBCAST=1                   # for hundreds of nodes: each runs a copy of drl in $TMPDIR, or in /DIRECTORY
 # export SLURM_MPI_TYPE=pmix            # if `srun --mpi=list` shows it but it is not the default; not on Cray systems
 

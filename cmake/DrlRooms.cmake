@@ -40,7 +40,7 @@ endfunction()
 # drl_program(NAME SOURCES file... [DEPENDS target...]): adds a program and installs it.
 set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/bin)  # where tests find programs
 if(CMAKE_CROSSCOMPILING_EMULATOR)
-  set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/emulated)  # scripts of the programs' names, which start them in the emulator
+  set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/emulated)  # scripts that start the programs in the emulator and have their names
 endif()
 function(drl_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;DEPENDS" ${ARGN})

@@ -82,7 +82,7 @@ macro(drl_add_host_loops)
   endforeach()
 endmacro()
 
-# Part of drl_add_task_library: compiles the given units for GPUs. Calling a function without DRL_HD there is an error.
+# Part of drl_add_task_library: compiles the given units for GPUs. In these units, calling a function without DRL_HD is an error.
 macro(drl_add_gpu_loops)
   if(DRL_TASK_GPU AND CMAKE_CUDA_COMPILER)
     add_library(${name}_gpu OBJECT ${ARGN})

@@ -32,7 +32,8 @@ struct Balancer {
     }
   };
   struct State {
-    F command, next_command;  // m/s; time of the next command, s
+    F command;       // m/s
+    F next_command;  // time of the next command, in s
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("command", command), visit("next_command", next_command);

@@ -21,7 +21,7 @@ struct StepRobots {
   float* qacc;               // [nv, n]
   float* cfrc_ext;           // [nbody, 6, n]
   float* unsolved;           // [n], added to
-  float* sensors = nullptr;  // [size of MuJoCo's sensordata, n]: contact sensors measure in every time step
+  float* sensors = nullptr;  // [size of MuJoCo's sensordata, n]; if given, every time step computes forces
 
   template <class F>
   DRL_HD void lanes(int64_t i) const {

@@ -306,8 +306,8 @@ DRL_HD void find_along(const typename P::Work& w, const ContactPair& pair, const
     along[i] = first == second ? F(0) : second ? along[i] : -along[i];
   }
 }
-// The normal and the tangents of a contact in an elliptic cone. Its residuals are forces along these axes, then torques
-// about them.
+// The normal and the tangents of a contact in an elliptic cone. The contact's rows are along these axes, then about
+// them.
 template <class F>
 struct ConeAxes {
   F axis[3][3];

@@ -198,10 +198,10 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
 
 // Chooses the rows that the first solution takes as active, by setting next_y; sets y to 0, because nothing pushes yet.
 // The guess is the residuals at the warm start, except for contacts and limits that were active in the last solution:
-// most of them are active again. Since they are hard, their residuals are small, and at the last accelerations, which
-// do not account for the new velocity, they often have the wrong sign. A constraint of impedance d cancels all but
-// about a fraction 1 - d of the acceleration that drives it. Therefore next_y moves only that fraction from y towards
-// the residual at the warm start. Cones, for which the fraction is smaller, keep their last residuals.
+// most of them are active again. Since these constraints are hard, their residuals are small, and the residuals at the
+// last accelerations, which do not account for the new velocity, often have the wrong sign. A constraint of impedance d
+// cancels all but about a fraction 1 - d of the acceleration that drives it. Therefore next_y moves only that fraction
+// from y towards the residual at the warm start. Cones, for which the fraction is smaller, keep their last residuals.
 template <class P>
 DRL_HD void guess_active_rows(typename P::Work& w) {
   using F = typename P::Number;

@@ -19,10 +19,10 @@
 //     struct State { F x; template <class V> void describe(V& visit) { visit("x", x); } };
 //       optional, may be empty. The task's memory: numbers F and Int<F>, and arrays of them
 //     static void create(State&, R&, Draws<F>&, const Parts&, const Params&);
-//       optional. Called once in an environment's lifetime; the robot is as before reset
+//       optional. Called once in an environment's lifetime, with the robot at the file's qpos0 and at rest
 //     static void apply(const State&, R&, const Parts&, const Params&);
 //       optional. Sets the model's numbers that differ between environments (set_friction, ...), and nothing else. It
-//       must set the same numbers each time. It is called before reset and before step
+//       must set the same values each time. It is called before reset and before step
 //     static void reset(State&, R&, Draws<F>&, const Parts&, const Params&);
 //       the robot is at the file's qpos0 and at rest: change qpos and qvel, then call robot.forward()
 //     static Step<F, 2, 1> step(State&, R&, const F* action, [Draws<F>&,] const Parts&, const Params&);
@@ -55,7 +55,7 @@ namespace drl {
 struct RobotModel {
   const char* file;               // MJCF file: absolute, or in a directory that find_model searches (mujoco_model.hpp)
   int frame_skip;                 // time steps per step of the task: Task::dt is frame_skip times the file's timestep
-  const char* fetched = nullptr;  // a file to be downloaded that `file` includes, relative to it; null if none
+  const char* fetched = nullptr;  // a downloaded file that `file` includes, by its path relative to `file`, or null
   const char* fetched_by = nullptr;  // the command that downloads it
 };
 
@@ -301,9 +301,9 @@ void draw(const State<T>& state, const Params<T>& params, Canvas& canvas) {
 }  // namespace robot
 }  // namespace drl
 
-// Write DRL_ROBOT(Task) at the end of a robot's header, outside its namespace. Its meaning depends on the translation
-// unit that drl_add_task_library(my_robots my_robot.hpp MUJOCO) generates: the table of tasks, with libmujoco, or the
-// loops over lanes.
+// Write DRL_ROBOT(Task) at the end of a robot's header, outside its namespace. drl_add_task_library(my_robots
+// my_robot.hpp MUJOCO) generates several translation units: in one of them this macro defines the task on libmujoco, in
+// the others its loops over lanes.
 #if defined(DRL_ROBOT_LOOPS)
 #include "drl/physics_task.hpp"
 #define DRL_ROBOT(...) DRL_TASK(::drl::PhysicsTask<__VA_ARGS__>::template Of)

@@ -334,9 +334,9 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 //     Let options change the number of observations: obs_dim_with returns it, max_obs_dim bounds it, and obs_dim must
 //     equal obs_dim_with of the default options.
 //   struct Scratch { ... };
-//     Holds intermediate results of a step or reset that its observations need and the next step does not. It is never
-//     stored. create (then required), reset, step and the observe functions must declare all their arguments, and a
-//     Scratch& (const Scratch& for the observe functions) after State.
+//     Holds intermediate results of a step or reset that only the observations after it need. It is never stored.
+//     create (then required), reset, step and the observe functions must declare all their arguments, and a Scratch&
+//     (const Scratch& for the observe functions) after State.
 //   template <class Canvas> static void draw(const State&, const Params&, Canvas&);   for videos (drl/canvas.hpp)
 //   struct Curriculum {
 //     Scalar<F> level = 0;

@@ -136,8 +136,8 @@ void OnPolicy::enqueue_collection() {
   const int64_t* step = &numbers_.data()->lifetime_step;
   enqueue_before_rollout(step);
   collector_.collect(params(), normalizers().obs, step);
-  // This must be part of the collection: the host may compute these sums, and the work after the collection is
-  // recorded.
+  // This must be part of the collection, because the work after it is recorded, and the host, which computes these
+  // sums for some tasks, cannot be recorded.
   envs_.take_episode_sums(queue_, reduced_.data() + offsets_.episodes, scratch_.data());
 }
 

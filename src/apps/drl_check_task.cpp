@@ -67,7 +67,7 @@ std::string why_gpu_is_skipped(const TaskRecord& record) {
   if (record.simulator) return "its simulator runs on the CPU only";
   if (*record.gpu && gpu_queue()) return "";
   return std::string(*record.gpu ? "no GPU was found" : "the task has no code for GPUs") +
-         "; the comparison with one environment alone runs the code that a GPU would run";
+         "; the comparison with one environment alone uses the scalar code, as a GPU does";
 }
 
 void print_ranges(const std::vector<ValueRange>& ranges, bool with_ends) {

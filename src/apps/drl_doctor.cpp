@@ -54,8 +54,8 @@ struct DoctorOptions {
 
   void describe(OptionVisitor& v) {
     v("ranks", ranks,
-      "number of ranks to start, on this machine or on a Slurm job's nodes; 0 = one per GPU or core of a Slurm step, "
-      "1 = no more than the launcher started",
+      "number of ranks to start, on this machine or on a Slurm job's nodes; 0 = one per GPU or core in a Slurm step, "
+      "elsewhere one; 1 = only those that the launcher started",
       at_least(0));
     v("threads", threads, "threads per rank; 0 = as many as the job allocates (-c), else 1", at_least(0));
     v("device", device, "auto, cpu or cuda:N, as for drl_train");

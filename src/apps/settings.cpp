@@ -17,8 +17,8 @@ void CommandOptions::describe(OptionVisitor& v) {
   v("config", config, "read options from this file; --print_config prints such a file", Effect::none, here);
   v("task_library", task_library, "also load tasks from this library; may be repeated", Effect::none, here);
   v("ranks", ranks,
-    "number of ranks to start, on this machine or on a Slurm job's nodes; 0 = one per GPU or core of a Slurm step, "
-    "1 = no more than the launcher started",
+    "number of ranks to start, on this machine or on a Slurm job's nodes; 0 = one per GPU or core in a Slurm step, "
+    "elsewhere one; 1 = only those that the launcher started",
     at_least(0), Effect::none, here);
   v("threads", threads, "threads per rank; 0 = as many as the allocation gives (-c), else 1", at_least(0), Effect::none,
     here);

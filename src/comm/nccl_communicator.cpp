@@ -229,10 +229,11 @@ std::string NcclCommunicator::id_for_matching_ranks(const Notes& notes) const {
       missing.push_back(static_cast<int>(rank));
   }
   if (!missing.empty())
-    throw Error("not all ranks reached the start of NCCL within " + seconds_text(options_.init_timeout) +
-                " (missing: " + names_of(missing) +
-                "; died or hangs before this point, perhaps at the GPU): look for a message of the missing ranks, run "
-                "drl_doctor, or raise --init_timeout");
+    throw Error(
+        "not all ranks reached the start of NCCL within " + seconds_text(options_.init_timeout) +
+        " (missing: " + names_of(missing) +
+        "; they ended or hang before this point, perhaps at the GPU): look for a message of the missing ranks, run "
+        "drl_doctor, or raise --init_timeout");
   check_identities(ranks, options_.may_share_gpu);
   gpucclUniqueId id;
   if (const gpucclResult_t result = gpucclGetUniqueId(&id); result != gpucclSuccess) throw Error(failure_text(result));

@@ -32,7 +32,8 @@ struct Link {
   double speed;         // GB/s per direction
   const char* name;
 };
-// The link between those two GPUs of a board that have the fewest links between them. Boards with NVSwitch are faster.
+// The connection of two GPUs of a board; of all pairs, the one with the fewest NVLinks. Boards with NVSwitch are
+// faster.
 constexpr Link kGpuLinks[] = {
     // Cards, including those with bridges between pairs only (NVL), and MIG instances have no NVLink to all other GPUs.
     // Measured through host memory, PCIe 3.0 x16: github.com/NVIDIA/nccl/issues/384

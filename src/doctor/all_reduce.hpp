@@ -55,8 +55,8 @@ AllReduceLimits gpu_limits(const std::vector<std::string>& gpus, const std::stri
 
 // Compares times with their limits. Pure.
 Check all_reduce_finding(const AllReduceTimes& times, const AllReduceLimits& limits);
-// Returns the slowest of the ranks' times, by the all-reduces of the most data. `times` and `hosts` are indexed by
-// rank; the ranks have measured all together, or each with the ranks of its host. Pure.
+// Returns the times of the slowest rank, which is the one whose all-reduces of the most data take longest. `times` and
+// `hosts` are indexed by rank; the ranks have measured all together, or each with the ranks of its host. Pure.
 AllReduceTimes slowest(const std::vector<AllReduceTimes>& times, const std::vector<std::string>& hosts);
 
 // Collective. Returns a failure with `remedy` if the sums were not `correct` on every rank.

@@ -39,8 +39,8 @@ class GpuAllReduce {
     return drl::is_correct_sum(std::span(buffers.host_data.data(), mine.size()), nccl_.size());
   }
 
-  // Returns the seconds that `times` all-reduces take on the device. They are recorded as a graph; enqueued one by one,
-  // their time would be the host's.
+  // Returns the seconds that `times` all-reduces take on the device. They are launched as one graph: if the host
+  // enqueued them one by one, this would measure the host.
   double repeat(int64_t bytes, int times) {
     Buffers& buffers = *buffers_;
     const double before = nccl_.stats().wait_seconds;

@@ -42,7 +42,7 @@ inline constexpr double kLargeDifference = 1e-3;
 
 struct TaskFindings {
   std::vector<std::string> faults;                // violations of the contract; each is a sentence
-  std::vector<std::string> hints;                 // observations that the author should check
+  std::vector<std::string> hints;                 // remarks that the author should check
   std::vector<ValueRange> observations, rewards;  // rewards: the sum, then its terms
   double episodes = 0, terminated = 0, shortest = 0, longest = 0, mean_length = 0;
   std::vector<std::string> identical;   // the comparisons in which trajectories were bit-identical

@@ -32,7 +32,7 @@ Simulator::Simulator(const TaskRecord& record, const SimulatorConfig& config, co
   if (code == 2) throw UsageError(error);
   if (code != 0)
     throw Error(std::string("the simulator of task ") + record.name + " cannot be created (" + error +
-                "): this text is the simulator's");
+                "): the text in parentheses comes from the simulator");
   try {
     list_state();
   } catch (...) {
@@ -49,7 +49,7 @@ void Simulator::list_state() {
   char error[256] = "";
   if (record_.simulator->state(handle_, add, &arrays, error, sizeof(error)) != 0)
     throw Error(std::string("the simulator of task ") + record_.name + " cannot list its state (" + error +
-                "): this text is the simulator's");
+                "): the text in parentheses comes from the simulator");
   for (const SimulatorArray& array : arrays) {
     const std::string name = std::string("env/state/") + array.name;
     const auto wrong = [&](const std::string& why) {

@@ -79,7 +79,7 @@ class Tracer {
   }
 
   void trace_accelerations() {
-    p_.begin("Computes the accelerations of bodies with contacts that come from qacc alone.",
+    p_.begin("Computes the part of bodies' accelerations that comes from qacc, for bodies with contacts.",
              "accelerations(Work& w, const F* qacc)");
     std::vector<Spatial> of(model_.bodies.size());
     for (size_t k = 0; k < of.size(); ++k) {

@@ -339,9 +339,10 @@ std::string shortage_warning(const std::vector<StepNode>& nodes, const std::vect
           counted(ranks[k], "rank"), counted(node.cores, "core"), node.name, direct_line(nodes, ranks, 1, command));
     if (node.memory > 0 && node.memory < kRankMemory * ranks[k])
       return fmt::format(
-          "{} share {} MiB of memory on {} (the job has no more): to avoid running out of memory, request --mem={}M or "
+          "{} on {} can use only {} MiB of memory (the job has no more): to avoid running out of memory, request "
+          "--mem={}M or "
           "more",
-          counted(ranks[k], "rank"), node.memory, node.name, kRankMemory * ranks[k]);
+          counted(ranks[k], "rank"), node.name, node.memory, kRankMemory * ranks[k]);
   }
   return "";
 }

@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kLockFile = ".lock";
 
-// Creates the missing directories of `path` and returns them, outermost first. Leaves none behind if it fails. Other
-// processes may remove directories that they created at any time; then the search for missing ones starts again.
+// Creates the missing directories of `path` and returns them, outermost first. Leaves none behind if it fails. At any
+// time, other processes may remove directories that they created; then the search for missing ones starts again.
 std::vector<fs::path> create_folders(const fs::path& path, mode_t mode) {
   std::vector<fs::path> created;
   for (bool complete = false; !complete;) {

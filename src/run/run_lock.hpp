@@ -24,8 +24,8 @@ inline bool path_exists(const std::filesystem::path& path) {
 // Returns true if any process, including this one, holds a RunLock of the directory.
 bool is_locked(const std::filesystem::path& run);
 
-// Holds the exclusive use of a run directory until it is destroyed. The lock ends with the process, even if that is
-// killed: at once where the file system has locks, else when others find that the process is gone (run/lock_file.hpp).
+// While it exists, this process alone may use a run directory. The lock ends with the process, even a killed
+// one: at once where the file system has locks, else when others find that the process is gone (run/lock_file.hpp).
 // The destructor removes directories that take() created, unless keep() was called.
 class RunLock {
  public:

@@ -17,7 +17,7 @@ namespace drl {
 inline constexpr int kFewOutputs = 6;
 
 // One layer of a network, with copies of its weights. `forward` and `backward` are matrices [steps, columns] that are
-// stored as panels of a few columns, one panel after the other. The words are those of products.hpp.
+// stored as panels of a few columns, one panel after the other. Their elements are words (products.hpp).
 struct FusedLayer {
   int inputs, outputs;
   int64_t in_stride, out_stride;   // floats from one row to the next

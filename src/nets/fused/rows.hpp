@@ -67,7 +67,7 @@ DRL_HD math::Floats in_one_register(const math::Floats (&x)[N]) {
   }
 }
 
-// Shuffle indices for two packs: in groups of 2 Half lanes, `lower` selects the lower halves of both packs side by
+// Shuffle indices for two packs: in groups of 2 * Half lanes, `lower` selects the lower halves of both packs side by
 // side, and `upper` the upper halves.
 template <int Half, int W>
 struct HalvesOf {
@@ -81,7 +81,7 @@ struct HalvesOf {
 };
 template <int Half, int W>
 inline constexpr HalvesOf<Half, W> kHalvesOf{};
-// Returns a pack whose lane r is sum_of_lanes(x[r]), for 2 Half packs at once. Overwrites x.
+// Returns a pack whose lane r is sum_of_lanes(x[r]), for 2 * Half packs at once. Overwrites x.
 template <int Half, int W>
 DRL_HD Pack<float, W> sums_of_lanes(Pack<float, W>* x) {
   for (int r = 0; r < Half; ++r)

@@ -67,7 +67,7 @@ class Drl(CMakePackage, CudaPackage):
     depends_on("libpng@1.6:", when="+mujoco")  # videos
     depends_on("giflib@5:", when="+mujoco")
 
-    depends_on("cuda@12:", when="+cuda")  # nvcc must support C++20; cuBLAS
+    depends_on("cuda@12:", when="+cuda")  # provides cuBLAS, and an nvcc for C++20
     depends_on("nccl", when="+cuda")
     for arch in CudaPackage.cuda_arch_values:
         depends_on(f"nccl +cuda cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
