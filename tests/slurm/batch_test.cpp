@@ -54,15 +54,22 @@ TEST_F(BatchTest, TheVariantForSharedNodesWorks) {
 }
 
 TEST_F(BatchTest, AScriptCopiedAloneReadsTheSiteSettingsBesideIt) {
-  ::unsetenv("DRL_BIN");
   fs::create_directories(folder / "my scripts");
   fs::copy(kBatch + "train_2node.sbatch", folder / "my scripts");
-  spill(folder / "my scripts/site.sh",
-        "export DRL_BIN=" DRL_BIN " DRL_RUNS_DIR=$HOME/elsewhere\necho $not_set_is_fine\n");
+  spill(folder / "my scripts/site.sh", "export DRL_RUNS_DIR=$HOME/elsewhere\necho $not_set_is_fine\n");
   const std::string job = submit(Words{"-N1", "--gpus-per-node=1", "my scripts/train_2node.sbatch"} + small_run(1) +
                                  Words{"--run_name", "two words"});
   ASSERT_TRUE(completes(job));
   EXPECT_TRUE(fs::exists(folder / "elsewhere/CartPole-v1/two words/run.json"));
+}
+
+TEST_F(BatchTest, TheUsersSettingsSayWhereDrlIs) {
+  ::unsetenv("DRL_BIN");
+  fs::create_directories(folder / ".config/drl");
+  spill(folder / ".config/drl/site.sh", "echo read; export PATH=" DRL_BIN ":$PATH");
+  const std::string job = submit(Words{"-N1", "--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1));
+  ASSERT_TRUE(completes(job));
+  EXPECT_TRUE(log_of(job).starts_with("read\n")) << log_of(job);
 }
 
 TEST_F(BatchTest, LaterSiteSettingsOverrideEarlierOnes) {
@@ -78,13 +85,12 @@ TEST_F(BatchTest, LaterSiteSettingsOverrideEarlierOnes) {
 TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
   ::unsetenv("DRL_BIN");
   output_of({"cmake", "--install", fs::path(DRL_BIN).parent_path(), "--prefix", folder / "tree"});
-  fs::rename(folder / "tree", folder / "moved");
   const std::string job =
-      submit(Words{"-N1", "--gpus-per-node=1", folder / "moved/share/drl/batch/train_2node.sbatch"} + small_run(1));
+      submit(Words{"-N1", "--gpus-per-node=1", folder / "tree/share/drl/batch/train_2node.sbatch"} + small_run(1));
   ASSERT_TRUE(completes(job));
-  for (const char* program : {"drl_train", "drl_eval", "drl_geometry", "drl_requeue", "drl_sbcast"})
-    EXPECT_TRUE(fs::exists(folder / "moved/bin" / program));
-  for (const std::string& script : kScripts) EXPECT_TRUE(fs::exists(folder / "moved/share/drl/batch" / script));
+  for (const char* program : {"drl_train", "drl_eval", "drl_job", "drl_geometry", "drl_requeue", "drl_sbcast"})
+    EXPECT_TRUE(fs::exists(folder / "tree/bin" / program));
+  for (const std::string& script : kScripts) EXPECT_TRUE(fs::exists(folder / "tree/share/drl/batch" / script));
 }
 
 // Looks at rank 0's program and the libraries that it has opened. One of them is not in a system directory.
@@ -177,15 +183,23 @@ TEST_F(BatchTest, EvaluatesARun) {
   EXPECT_TRUE(log("drl-eval-" + job + ".out").starts_with("return mean "));
 }
 
-// Each script must work when it is copied alone, so all of them repeat these lines.
-TEST_F(BatchTest, AllScriptsFindSettingsAndProgramsByTheSameLines) {
-  const auto lookup = [](const std::string& script) {
-    const std::string text = slurp(kBatch + script);
-    const size_t begin = text.find("# Site settings:"), end = text.find("command -v drl_train >", begin);
-    return text.substr(begin, end - begin);
-  };
-  EXPECT_GT(lookup(kScripts[0]).size(), 100);
-  for (const std::string& script : kScripts) EXPECT_EQ(lookup(script), lookup(kScripts[0])) << script;
+TEST_F(BatchTest, OptionsOfSrunCanBeAdded) {
+  ASSERT_EQ(run_program(Words{kTrain} + small_run(1) + Words{"--run_name", "R"}).exit_code, 0);
+  ::setenv("DRL_SRUN_OPTIONS", "--label --unbuffered", 1);
+  const std::string job = submit({kBatch + "eval.sbatch", "--run", "runs/CartPole-v1/R", "--episodes", "4"});
+  ::setenv("DRL_SRUN_OPTIONS", "--no_such_option", 1);
+  const std::string refused = submit(Words{"-N1", kBatch + "train_2node.sbatch"} + small_run(1));
+  ::unsetenv("DRL_SRUN_OPTIONS");
+  ASSERT_TRUE(completes(job));
+  EXPECT_TRUE(log("drl-eval-" + job + ".out").starts_with("0: return mean ")) << log("drl-eval-" + job + ".out");
+  EXPECT_TRUE(wait_for_end(refused));
+  EXPECT_EQ(job_state(refused), "FAILED");
+  expect_mentions(log_of(refused), {"srun", "no_such_option"});
+}
+
+// Who edits a script should understand each line of it.
+TEST_F(BatchTest, TheScriptsAreShort) {
+  for (const std::string& script : kScripts) EXPECT_LE(split(slurp(kBatch + script), '\n').size(), 25) << script;
 }
 
 class BatchErrors : public BatchTest {
@@ -226,7 +240,7 @@ TEST_F(BatchErrors, ReportAMissingProgram) {
   fs::create_directory(folder / "alone");
   fs::copy(kBatch + "train_2node.sbatch", folder / "alone");
   expect_mentions(log_of_failure(submit({"-N1", folder / "alone/train_2node.sbatch"}), 2),
-                  {"drl_train ", "DRL_BIN", "~/.config/drl/site.sh"});
+                  {"drl_job ", "DRL_BIN", "~/.config/drl/site.sh"});
 }
 
 TEST_F(BatchErrors, ReportADrlSiteThatDoesNotExist) {
