@@ -15,7 +15,7 @@
 # export SBATCH_MEM_PER_NODE=0          # all memory of a node, if --exclusive alone grants little
 # export SBATCH_TIMELIMIT=4:00:00       # for each attempt, if the partition has no default limit or a short one
 
-# module load drl                       # only in ~/.config/drl/site.sh; or, without a module: export DRL_BIN=/path/to/bin
+# module load drl                       # or export DRL_BIN=/path/to/bin; scripts look for both in ~/.config/drl/site.sh only
 # export DRL_SRUN_OPTIONS=--environment=drl   # options to add to each srun of a job
 # export DRL_RUNS_DIR=/scratch/$USER/drl/runs
 # export DRL_AFTER_CHECKPOINT='cp "$1" /archive/$USER/'  # runs in the background after each checkpoint; $1 is its file

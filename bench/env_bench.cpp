@@ -5,7 +5,7 @@
 
 #include "algorithms/rollout.hpp"
 #include "bench.hpp"
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
 #include "envs/make_env.hpp"
 #include "placement/machine.hpp"
 

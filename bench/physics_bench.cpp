@@ -11,8 +11,8 @@
 #include "base/options.hpp"
 #include "bench.hpp"
 #include "device/for_each.hpp"
-#include "drl/mujoco_model.hpp"
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
+#include "drl/physics/mujoco_model.hpp"
 #include "physics_robots.hpp"
 #include "store/file.hpp"
 
@@ -215,8 +215,8 @@ std::string measure(const Task& task, const PhysicsBenchOptions& options) {
   Reference shipped(task, *model, false), converged(task, *model, true);
   std::vector<Lanes<Robot>> lanes;
   std::vector<std::string> names;
-  for (const Isa isa : available_isas())
-    if (name_of(isa) != name_of(available_isas().front()) || available_isas().size() == 1)
+  for (const Isa isa : compiled_isas())
+    if (isa != available_isas().front() || compiled_isas().size() == 1)
       lanes.emplace_back(task, *model, isa, options.num_envs), names.emplace_back(name_of(isa));
   for (auto& robots : lanes) robots.steps_per_second(options.seconds);
   shipped.steps_per_second(options.seconds), converged.steps_per_second(options.seconds);

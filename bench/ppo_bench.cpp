@@ -9,7 +9,7 @@
 #include "bare_libtorch.hpp"
 #include "bench.hpp"
 #include "comm/communicator.hpp"
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
 #include "envs/make_env.hpp"
 #include "nets/host_nets.hpp"
 #include "nets/torch/torch_library.hpp"

@@ -12,7 +12,7 @@
 #include "algorithms/rollout.hpp"
 #include "bench.hpp"
 #include "drl/canvas.hpp"
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_params.hpp"
 #include "placement/machine.hpp"

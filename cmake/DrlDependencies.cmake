@@ -5,7 +5,9 @@ find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
 
-option(DRL_WITH_TORCH "libtorch for --nets torch, for CPUs without fused multiply-add, and as the reference of tests" ON)
+# libtorch is needed for --nets torch and on CPUs without fused multiply-add. Tests use it as a reference.
+set(DRL_WITH_TORCH "AUTO" CACHE STRING "libtorch, for --nets torch: ON, OFF, or AUTO (if it is found)")
+set(DRL_TORCH OFF)
 if(DRL_WITH_TORCH)
   if(NOT DEFINED TORCH_CUDA_ARCH_LIST AND NOT DEFINED ENV{TORCH_CUDA_ARCH_LIST})
     set(TORCH_CUDA_ARCH_LIST 9.0)  # else a CUDA libtorch detects this machine's GPU, and fails if there is none
@@ -15,18 +17,24 @@ if(DRL_WITH_TORCH)
   set(drl_cuda_architectures "${CMAKE_CUDA_ARCHITECTURES}")
   set(CMAKE_CUDA_ARCHITECTURES)
   set(kineto_LIBRARY c10)  # avoids a warning that PyTorch's wheels lack this static library
-  find_package(Torch)
-  if(NOT Torch_FOUND)
-    message(FATAL_ERROR "libtorch is not found: install it (tools/setup does), or add its directory to CMAKE_PREFIX_PATH, "
-      "or build without it (-DDRL_WITH_TORCH=OFF)")
+  find_package(Torch QUIET)
+  if(Torch_FOUND)
+    set(DRL_TORCH ON)
+  elseif(DRL_WITH_TORCH STREQUAL "AUTO")
+    message(STATUS "libtorch: none (it is only needed for --nets torch; add its directory to CMAKE_PREFIX_PATH to use it)")
+  else()
+    message(FATAL_ERROR "libtorch is not found: install it (tools/setup tests does), or add its directory to "
+      "CMAKE_PREFIX_PATH, or build without it (-DDRL_WITH_TORCH=OFF)")
   endif()
   set(CMAKE_CUDA_FLAGS "${drl_cuda_flags}")
   set(CMAKE_CUDA_ARCHITECTURES "${drl_cuda_architectures}")
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(DRL_TORCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # PyTorch's wheels export the std::filesystem of another GCC, whose remove_all crashes here. Links libstdc++ first.
     add_link_options("$<$<LINK_LANGUAGE:CXX>:LINKER:--push-state,--no-as-needed;-lstdc++;LINKER:--pop-state>")
   endif()
-  cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${TORCH_INSTALL_PREFIX}" NORMALIZE torch_is_here)
+  if(DRL_TORCH)
+    cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${TORCH_INSTALL_PREFIX}" NORMALIZE torch_is_here)
+  endif()
 endif()
 
 add_library(drl_hdf5 INTERFACE)

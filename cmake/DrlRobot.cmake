@@ -1,5 +1,5 @@
 # drl_compile_robot(model.xml header.hpp [OPTION...]): drl_robot compiles the physics of this MJCF file to a header of
-# vectorised C++ (drl/physics_support.hpp).
+# vectorised C++ (drl/physics/support.hpp).
 function(drl_compile_robot model header)
   get_filename_component(stem ${model} NAME_WE)
   get_filename_component(beside ${model} DIRECTORY)

@@ -4,7 +4,7 @@
 # numbers, and let loops with sqrt and floor vectorise.
 set(DRL_FLOAT_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
 
-# The instruction sets of drl/isa_list.hpp, as namespace=machine=floats per register.
+# The instruction sets of drl/lanes/isa_list.hpp, as namespace=machine=floats per register.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(drl_isas x86_64_v2=x86-64-v2=4 x86_64_v3=x86-64-v3=8 x86_64_v4=x86-64-v4=16)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
@@ -12,11 +12,47 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
 else()
   set(drl_isas generic==4)
 endif()
+
+# The instruction sets of robots, whose loops take long to compile.
+set(DRL_ISAS native CACHE STRING "Instruction sets of robots: native (this machine's and the smallest one) or all")
+set(drl_robot_isas ${drl_isas})
+set(drl_machine_isas ${drl_isas})  # those of tests
+list(LENGTH drl_isas drl_isa_count)
+if(NOT DRL_ISAS STREQUAL "all" AND drl_isa_count GREATER 1 AND NOT CMAKE_CROSSCOMPILING)
+  if(NOT DEFINED DRL_MACHINE_LEVEL)
+    file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/machine_level.cpp
+      [[
+#define HAS(set) (__builtin_cpu_supports(set) != 0)
+int main() {
+#if defined(__clang__)  // older ones do not know the names of the levels
+  const bool v3 = HAS("avx2") && HAS("fma") && HAS("bmi2");
+  const bool v4 = v3 && HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq") && HAS("avx512vl");
+  return v4 ? 2 : v3 ? 1 : 0;
+#else
+  return HAS("x86-64-v4") ? 2 : HAS("x86-64-v3") ? 1 : 0;
+#endif
+}
+]])
+    try_run(DRL_MACHINE_LEVEL drl_compiles ${CMAKE_BINARY_DIR}/CMakeFiles/machine_level ${CMAKE_BINARY_DIR}/CMakeFiles/machine_level.cpp)
+  endif()
+  if(DRL_MACHINE_LEVEL MATCHES "^[012]$")  # else it could not be compiled or run
+    list(GET drl_isas ${DRL_MACHINE_LEVEL} drl_machine_isas)
+    list(GET drl_isas 0 drl_robot_isas)
+    list(APPEND drl_robot_isas ${drl_machine_isas})
+    list(REMOVE_DUPLICATES drl_robot_isas)
+  endif()
+endif()
+# drl_list_isas(LIST ISA...): sets LIST to the value of DRL_COMPILED_ISAS for these instruction sets.
+function(drl_list_isas list)
+  list(TRANSFORM ARGN REPLACE "=.*" " ")
+  string(JOIN "" text ${ARGN})
+  set(${list} "${text}" PARENT_SCOPE)
+endfunction()
 string(JOIN " " DRL_TASK_FLAGS ${DRL_FLOAT_FLAGS})
 
 # drl_add_task_library(NAME header.hpp... [MUJOCO]): adds the shared library libNAME.so of the tasks in these headers
-# (DRL_TASK), for --task_library. It has their loops for all instruction sets, and for GPUs if nvcc is found and
-# DRL_TASK_GPU is ON. With MUJOCO, the headers may contain robots (DRL_ROBOT). Their MJCF files (RobotModel
+# (DRL_TASK), for --task_library. It has their loops for all instruction sets (for robots, those of DRL_ISAS), and for
+# GPUs if nvcc is found and DRL_TASK_GPU is ON. With MUJOCO, the headers may contain robots (DRL_ROBOT). Their MJCF files (RobotModel
 # model{"ant.xml", ...) are looked for beside the header, beside CMakeLists.txt, and among drl's models. drl_robot
 # compiles the physics of the models that it supports. libmujoco can simulate all of them.
 function(drl_add_task_library name)
@@ -37,7 +73,7 @@ function(drl_add_task_library name)
   else()
     drl_add_task_loops()
   endif()
-  drl_write_unit(table.cpp task_table_unit ${physics} ${headers} DRL_TASK_LIBRARY)
+  drl_write_unit(table.cpp task/table_unit ${physics} ${headers} DRL_TASK_LIBRARY)
   foreach(library ${libraries})
     if(library STREQUAL ${name}_gpu)  # nvcc would suppress its warnings about calls in system headers
       target_include_directories(${library} PRIVATE ${drl_INCLUDE_DIR})
@@ -65,9 +101,10 @@ macro(drl_write_unit file unit)
   file(CONFIGURE OUTPUT ${units}/${file} @ONLY CONTENT "${text}")
 endmacro()
 
-# Part of drl_add_task_library: compiles the given units, which step environments in lanes, for each instruction set.
+# Part of drl_add_task_library: compiles the given units, which step environments in lanes, for each instruction set in
+# the list `isas`.
 macro(drl_add_host_loops)
-  foreach(isa ${drl_isas})
+  foreach(isa ${isas})
     string(REGEX MATCH "^([^=]*)=(.*)=(.*)$" matched ${isa})
     set(library ${name}_${CMAKE_MATCH_1})
     add_library(${library} OBJECT ${ARGN})
@@ -98,8 +135,9 @@ endmacro()
 
 # Part of drl_add_task_library: adds the loops of tasks.
 macro(drl_add_task_loops)
-  drl_write_unit(task_loops.cpp task_host_unit ${headers})
-  drl_write_unit(task_loops.cu task_gpu_unit ${headers})
+  set(isas ${drl_isas})
+  drl_write_unit(task_loops.cpp task/host_unit ${headers})
+  drl_write_unit(task_loops.cu task/gpu_unit ${headers})
   drl_add_host_loops(${units}/task_loops.cpp)
   drl_add_gpu_loops(${units}/task_loops.cu)
 endmacro()
@@ -125,19 +163,22 @@ macro(drl_add_robot_loops)
     endforeach()
     if(own)
       get_filename_component(stem ${header} NAME_WE)
-      drl_write_unit(loops_${stem}.cpp task_host_unit ${own} ${header})
-      drl_write_unit(exact_${stem}.cpp task_exact_unit ${own} ${header})
+      drl_write_unit(loops_${stem}.cpp task/host_unit ${own} ${header})
+      drl_write_unit(exact_${stem}.cpp task/exact_unit ${own} ${header})
       list(APPEND loops ${units}/loops_${stem}.cpp)
       list(APPEND exact ${units}/exact_${stem}.cpp)
       file(STRINGS ${header} marked REGEX "DRL_HD ")
       if(marked)
-        drl_write_unit(loops_${stem}.cu task_gpu_unit ${own} ${header})
+        drl_write_unit(loops_${stem}.cu task/gpu_unit ${own} ${header})
         list(APPEND on_gpu ${units}/loops_${stem}.cu)
       endif()
     endif()
   endforeach()
   if(physics)
     add_custom_target(${name}_physics DEPENDS ${physics})
+    set(isas ${drl_robot_isas})
+    drl_list_isas(compiled ${isas})
+    target_compile_definitions(${name} PRIVATE "DRL_COMPILED_ISAS=\"${compiled}\"")
     drl_add_host_loops(${loops})
     if(on_gpu)
       drl_add_gpu_loops(${on_gpu})
@@ -174,7 +215,7 @@ function(drl_find_models models header)
   set(${models} "${found}" PARENT_SCOPE)
 endfunction()
 
-# drl_use_mujoco(TARGET): compiles and links TARGET with libmujoco (drl/mujoco.hpp).
+# drl_use_mujoco(TARGET): compiles and links TARGET with libmujoco (drl/physics/mujoco.hpp).
 include(${CMAKE_CURRENT_LIST_DIR}/DrlRobot.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/DrlMujoco.cmake)
 function(drl_use_mujoco target)

@@ -94,6 +94,33 @@ TEST(Structure, NoRoomIncludesUpwards) {
   EXPECT_GT(includes, 100) << "the sources were not found";
 }
 
+// Returns what the headers of include/drl/FOLDER include of drl, without "drl/".
+std::vector<std::string> includes_of_headers(const std::string& folder) {
+  const std::regex regex("^#include \"drl/([^\"]*)\"");
+  std::smatch match;
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(kSource.parent_path() / "include/drl" / folder)) {
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);)
+      if (std::regex_search(line, match, regex)) found.push_back(match[1]);
+  }
+  return found;
+}
+
+// Authors of tasks include the headers of include/drl itself. Of the directories below, lanes/ is the lowest, and
+// physics/ the highest.
+TEST(Structure, NoInstalledHeaderIncludesUpwards) {
+  for (const std::string& path : includes_of_headers("lanes")) EXPECT_TRUE(path.starts_with("lanes/")) << path;
+  const std::vector<std::string> of_task = includes_of_headers("task");
+  EXPECT_GT(of_task.size(), 20u);
+  for (const std::string& path : of_task) EXPECT_FALSE(path.starts_with("physics/") || path == "robot.hpp") << path;
+  std::vector<std::string> authors;
+  for (const auto& entry : fs::directory_iterator(kSource.parent_path() / "include/drl"))
+    if (entry.is_regular_file()) authors.push_back(entry.path().filename().string());
+  std::ranges::sort(authors);
+  EXPECT_EQ(authors, (std::vector<std::string>{"canvas.hpp", "math.hpp", "robot.hpp", "simulator.hpp", "task.hpp"}));
+}
+
 TEST(Structure, LibtorchIsIncludedOnlyInItsPlugin) {
   expect_none(matches(R"(^\s*#\s*include\s*[<"](torch|ATen|c10)/)", {"nets/torch/plugin.cpp"}));
 }
@@ -143,7 +170,7 @@ TEST(Structure, NoTextSuggestsBindingGpusToTasks) {
   EXPECT_GT(files, 200);
 }
 
-// All random numbers come from include/drl/philox.hpp, and are pure functions of their key.
+// All random numbers come from include/drl/lanes/philox.hpp, and are pure functions of their key.
 TEST(Structure, AllRandomNumbersComeFromPhilox) {
   expect_none(
       matches(R"((torch|at)::(rand|normal|multinomial|bernoulli|dropout|poisson)\w*|manual_seed|::Generator\b)", {}));

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "drl/hd.hpp"
-#include "drl/lanes.hpp"
+#include "drl/lanes/hd.hpp"
+#include "drl/lanes/lanes.hpp"
 
 namespace drl::math {
 

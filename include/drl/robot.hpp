@@ -1,6 +1,6 @@
 // Defines what a robot's task is: one short header like examples/own_robot/balancer.hpp. It is written against the
 // concept Robot, not against a physics engine. R::F is the robot's number type: double with libmujoco
-// (drl/mujoco.hpp), or lanes (drl/lanes.hpp) if drl_robot compiled the model (drl/physics_task.hpp).
+// (drl/physics/mujoco.hpp), or lanes (drl/lanes/lanes.hpp) if drl_robot compiled the model (drl/physics/task.hpp).
 //
 //   template <class R>
 //   struct HalfCheetah {
@@ -53,9 +53,9 @@
 namespace drl {
 
 struct RobotModel {
-  const char* file;               // MJCF file: absolute, or in a directory that find_model searches (mujoco_model.hpp)
-  int frame_skip;                 // time steps per step of the task: Task::dt is frame_skip times the file's timestep
-  const char* fetched = nullptr;  // a downloaded file that `file` includes, by its path relative to `file`, or null
+  const char* file;  // MJCF file: absolute, or in a directory that find_model searches (drl/physics/mujoco_model.hpp)
+  int frame_skip;    // time steps per step of the task: Task::dt is frame_skip times the file's timestep
+  const char* fetched = nullptr;     // a downloaded file that `file` includes, by its path relative to `file`, or null
   const char* fetched_by = nullptr;  // the command that downloads it
 };
 
@@ -305,10 +305,10 @@ void draw(const State<T>& state, const Params<T>& params, Canvas& canvas) {
 // my_robot.hpp MUJOCO) generates several translation units: in one of them this macro defines the task on libmujoco, in
 // the others its loops over lanes.
 #if defined(DRL_ROBOT_LOOPS)
-#include "drl/physics_task.hpp"
+#include "drl/physics/task.hpp"
 #define DRL_ROBOT(...) DRL_TASK(::drl::PhysicsTask<__VA_ARGS__>::template Of)
 #elif defined(DRL_MUJOCO)
-#include "drl/mujoco.hpp"
+#include "drl/physics/mujoco.hpp"
 #define DRL_ROBOT(...)                                                                    \
   extern template struct ::drl::ExactLoops<::drl::PhysicsTask<__VA_ARGS__>::template Of>; \
   DRL_SIMULATOR(::drl::MujocoTask<__VA_ARGS__>)

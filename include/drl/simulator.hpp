@@ -37,10 +37,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "drl/border.hpp"
 #include "drl/task.hpp"
-#include "drl/task_abi.hpp"
-#include "drl/task_loops.hpp"
+#include "drl/task/abi.hpp"
+#include "drl/task/border.hpp"
+#include "drl/task/loops.hpp"
 
 namespace drl {
 
@@ -204,7 +204,7 @@ struct SimulatorTask {
 }  // namespace drl
 
 // Write DRL_SIMULATOR(MySim) at the end of the simulator's header. It takes effect only in the translation unit of the
-// library's table, which includes task_table_unit.hpp first.
+// library's table, which includes drl/task/table_unit.hpp first.
 #if defined(DRL_TASK_TABLE_UNIT)
 #define DRL_SIMULATOR(...) DRL_TASK(::drl::SimulatorTask<__VA_ARGS__>::template Of)
 #else

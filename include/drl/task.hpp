@@ -1,7 +1,7 @@
 // Defines what a task is: one short header, such as src/tasks/cartpole_v1.hpp, that is written once for all executors.
 // The type F is a pack of environments on a CPU, float on a GPU, and double where tests compare with an exact reference
-// (drl/lanes.hpp). A task's functions are therefore branch-free (math::select instead of if), call math:: instead of
-// the standard library, and write constants as F(4.0 / 3.0). The full list of members precedes the concept TaskOf
+// (drl/lanes/lanes.hpp). A task's functions are therefore branch-free (math::select instead of if), call math:: instead
+// of the standard library, and write constants as F(4.0 / 3.0). The full list of members precedes the concept TaskOf
 // below.
 #pragma once
 
@@ -14,13 +14,13 @@
 #error "tasks cannot be compiled with -ffast-math (results would differ between machines): use drl_add_task_library"
 #endif
 
-#include "drl/hd.hpp"
-#include "drl/lanes.hpp"
+#include "drl/lanes/hd.hpp"
+#include "drl/lanes/lanes.hpp"
+#include "drl/lanes/philox.hpp"
 #include "drl/math.hpp"
-#include "drl/philox.hpp"
-#include "drl/range.hpp"
-#include "drl/task_spec.hpp"
-#include "drl/training_stats.hpp"
+#include "drl/task/range.hpp"
+#include "drl/task/spec.hpp"
+#include "drl/task/training_stats.hpp"
 
 namespace drl {
 
@@ -258,13 +258,20 @@ DRL_HD void reset(typename Task::State& state, [[maybe_unused]] Scratch<Task>& s
 template <class Task, class F>
 DRL_HD auto step(typename Task::State& state, [[maybe_unused]] Scratch<Task>& scratch, const F* action, Draws<F>& draws,
                  const typename Task::Params& params) {
-  if constexpr (kHasScratch<Task>) {
-    return Task::step(state, scratch, action, draws, params);
-  } else if constexpr (requires { Task::step(state, action, draws, params); }) {
-    return Task::step(state, action, draws, params);
-  } else {
-    return Task::step(state, action, params);
-  }
+  const auto call = [&] DRL_LAMBDA {
+    if constexpr (kHasScratch<Task>) {
+      return Task::step(state, scratch, action, draws, params);
+    } else if constexpr (requires { Task::step(state, action, draws, params); }) {
+      return Task::step(state, action, draws, params);
+    } else {
+      return Task::step(state, action, params);
+    }
+  };
+  using Result = Step<F, reward_term_count<Task>(), metric_count<Task>(), end_count<Task>()>;
+  static_assert(std::is_same_v<decltype(call()), Result>,
+                "step() must return drl::Step<F, TERMS, METRICS, ENDS>, with the lengths of the task's reward_terms, "
+                "metrics and ends (0 for a list that it lacks)");
+  return call();
 }
 template <class Task, class F>
 DRL_HD void observe(const typename Task::State& state, [[maybe_unused]] const Scratch<Task>& scratch, Draws<F>& draws,
@@ -321,6 +328,7 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 //   static void create(State&, Draws<F>&, const Params&);   is called once in an environment's lifetime
 //   static void observe_critic(const State&, [const Params&,] Out obs);
 //   static constexpr int critic_obs_dim = 6;                required by observe_critic
+//   static constexpr char description[] = "walks forwards";   a line for drl_train --list_tasks
 //   static constexpr RewardTerm reward_terms[] = {{"alive", 1}, {"effort", -0.1}};   or names without weights
 //   static constexpr bool scale_rewards_by_dt = true;       the weights are per second, as in Isaac Lab and mjlab
 //   static constexpr const char* metrics[] = {"speed"};     reported as means over an episode's steps
@@ -368,8 +376,8 @@ concept TaskOf = requires(typename Task::State& state, Scratch<Task>& scratch, c
 }  // namespace drl
 
 // Each task's header ends with DRL_TASK(MyTask), in namespace drl or at global scope. The macro expands to the loops or
-// the table entry of the task in units that include task_host_unit.hpp, task_gpu_unit.hpp or task_table_unit.hpp first.
-// Elsewhere it expands to nothing.
+// the table entry of the task in units that include drl/task/host_unit.hpp, drl/task/gpu_unit.hpp or
+// drl/task/table_unit.hpp first. Elsewhere it expands to nothing.
 #if !defined(DRL_TASK)
 #define DRL_TASK(...)
 #endif

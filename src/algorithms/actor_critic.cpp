@@ -9,7 +9,7 @@
 #include "algorithms/algorithm_kernels.hpp"
 #include "base/check.hpp"
 #include "device/for_each.hpp"
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
 
 namespace drl {
 namespace {

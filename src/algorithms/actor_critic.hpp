@@ -6,7 +6,7 @@
 
 #include "algorithms/options.hpp"
 #include "device/array.hpp"
-#include "drl/task_spec.hpp"
+#include "drl/task/spec.hpp"
 #include "nets/layout.hpp"
 #include "nets/normalizer.hpp"
 #include "policies/distribution.hpp"

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "algorithms/permutation.hpp"
-#include "drl/hd.hpp"
-#include "drl/lanes.hpp"
+#include "drl/lanes/hd.hpp"
+#include "drl/lanes/lanes.hpp"
 
 namespace drl {
 

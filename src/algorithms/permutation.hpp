@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "drl/hd.hpp"
-#include "drl/lanes.hpp"
-#include "drl/philox.hpp"
+#include "drl/lanes/hd.hpp"
+#include "drl/lanes/lanes.hpp"
+#include "drl/lanes/philox.hpp"
 
 namespace drl {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "device/array.hpp"
-#include "drl/hd.hpp"
-#include "drl/step_row.hpp"
-#include "drl/task_spec.hpp"
+#include "drl/lanes/hd.hpp"
+#include "drl/task/spec.hpp"
+#include "drl/task/step_row.hpp"
 
 namespace drl {
 

@@ -7,7 +7,9 @@
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "comm/mpi_library.hpp"
+#include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
+#include "placement/mpirun.hpp"
 #include "store/hdf5_image.hpp"
 
 namespace drl {
@@ -42,6 +44,16 @@ std::string job_text(const Allocation& job, const std::string& job_id, std::opti
   return text;
 }
 
+// Returns why a robot's physics is slower than it could be here.
+std::string physics_note(const Options& options, const Workplace& place) {
+  if (const std::string& why = options.env->why_not_in_lanes(); !why.empty()) return ", not vectorised: " + why;
+  const RobotRecord* robot = task_record(options.train.task).robot;
+  if (options.env->physics() != "lanes" || !robot || !robot->in_lanes || place.placement.device != "cpu") return "";
+  const Isa compiled = compiled_isa(*robot->in_lanes, place.isa);
+  if (compiled == place.isa) return "";
+  return fmt::format(", with {} instead of {}: build with -DDRL_ISAS=all", name_of(compiled), name_of(place.isa));
+}
+
 }  // namespace
 
 RunFacts facts_of(const Settings& settings, const Workplace& place, const std::string& engine, const std::string& files,
@@ -71,7 +83,8 @@ RunFacts facts_of(const Settings& settings, const Workplace& place, const std::s
           .git_hash = kGitHash,
           .lock = "",
           .job = place.job,
-          .origin = origin_of(settings.options.run)};
+          .origin = origin_of(settings.options.run),
+          .task_library = task_library_file(settings.options.train.task)};
 }
 
 std::string banner(const Options& options, const Workplace& place, const RunFacts& facts, const BatchPlan& plan,
@@ -81,8 +94,12 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   const int64_t envs = plan.num_envs * world, samples = plan.num_steps * envs;
   std::string text = fmt::format("drl {} ({}): learning {} with {}\n", facts.versions.at("drl"), facts.git_hash,
                                  facts.task, algorithm.title());
+  constexpr size_t kIndent = 15;
+  const size_t columns = static_cast<size_t>(std::max(terminal_width(), 0));  // 0: standard output is no terminal
   const auto line = [&](const char* name, const std::string& value) {
-    text += fmt::format("  {:<13}{}\n", name, value);
+    const std::string wrapped =
+        columns > 2 * kIndent ? wrap(value, columns - kIndent, std::string(kIndent, ' ')) : value;
+    text += fmt::format("  {:<13}{}\n", name, wrapped);
   };
   line("run", directory);
   if (facts.job) line("job", job_text(*facts.job, facts.job_id, time_left));
@@ -92,9 +109,7 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   line("device", facts.device + ", " + (place.gpu_model.empty() ? facts.cpu_model : place.gpu_model));
   line("environments", with_commas(plan.num_envs) + " per rank, " + with_commas(envs) + " in total");
   if (const auto physics = facts.versions.find("physics"); physics != facts.versions.end())
-    line("physics",
-         physics->second +
-             (options.env->why_not_in_lanes().empty() ? "" : ", not vectorised: " + options.env->why_not_in_lanes()));
+    line("physics", physics->second + physics_note(options, place));
   line("iteration",
        fmt::format("{} steps per environment, {} in total; {} epochs of {} mini-batches of {} samples",
                    with_commas(plan.num_steps), with_commas(samples), algorithm.update_options().num_learning_epochs,

@@ -21,14 +21,19 @@ namespace drl {
 namespace {
 
 constexpr const char* kUsage =
-    "drl_check_task: checks a task's contract, and measures its behaviour under random actions.\n\n"
+    "drl_check_task: checks a task's contract, and measures its behaviour under\n"
+    "random actions.\n"
+    "\n"
     "  drl_check_task --task_library build/libmy_tasks.so --task MyTask\n"
-    "  drl_check_task --task Cartpole --steps 10000\n\n"
-    "The contract: all values are finite; the reward is the sum of its terms; and the same actions give\n"
-    "bit-identical trajectories in two runs, on all instruction sets, in one batch and in two, for one\n"
-    "environment alone, and on a GPU if there is one. To show the effect of rounding, drl_check_task also\n"
+    "  drl_check_task --task Cartpole --steps 10000\n"
+    "\n"
+    "The contract: all values are finite; the reward is the sum of its terms; and\n"
+    "the same actions give bit-identical trajectories in two runs, on all\n"
+    "instruction sets, in one batch and in two, for one environment alone, and on a\n"
+    "GPU if there is one. To show the effect of rounding, drl_check_task also\n"
     "computes each step in double precision.\n"
-    "Exit codes: 0 the task fulfils the contract, 1 it does not, 2 wrong usage.\n\n";
+    "Exit codes: 0 the task fulfils the contract, 1 it does not, 2 wrong usage.\n"
+    "\n";
 
 struct CheckOptions {
   std::vector<std::string> task_library;

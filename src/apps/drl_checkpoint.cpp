@@ -14,21 +14,27 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
+#include "run/run_directory.hpp"
 #include "store/checkpoint.hpp"
 
 namespace drl {
 namespace {
 
 constexpr char kHelp[] =
-    "usage: drl_checkpoint show FILE     shows task, iteration, options, ranks, and every array in it\n"
-    "       drl_checkpoint verify FILE   reads the whole file and checks its checksum (CRC-32C)\n"
+    "usage: drl_checkpoint show FILE     shows task, iteration, options, ranks, and\n"
+    "                                    every array in it\n"
+    "       drl_checkpoint verify FILE   reads the whole file and checks its\n"
+    "                                    checksum (CRC-32C)\n"
     "\n"
-    "Exit codes: 0 intact; 2 wrong usage, or the file is missing, damaged or not a drl checkpoint.\n";
+    "FILE is a checkpoint or a run directory, whose newest checkpoint is taken.\n"
+    "Exit codes: 0 intact; 2 wrong usage, or the file is missing, damaged or not a\n"
+    "drl checkpoint.\n";
 
 // Attributes shown first, in this order; all others follow, sorted by name.
 constexpr std::string_view kKnown[] = {
-    "task",  "run",    "iteration", "env_steps", "created",  "elapsed_seconds", "world_size",     "num_envs_total",
-    "hosts", "device", "cpu_model", "versions",  "git_hash", "format",          "format_version", "options"};
+    "task",   "run",    "iteration", "env_steps", "created",      "elapsed_seconds", "world_size", "num_envs_total",
+    "hosts",  "device", "cpu_model", "versions",  "task_library", "git_hash",        "format",     "format_version",
+    "options"};
 
 std::string text_of(std::string_view name, const Attribute& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) {
@@ -121,7 +127,8 @@ int run(const std::vector<std::string>& words) {
     throw UsageError(fmt::format("{} takes one file ({} were given): see drl_checkpoint --help", arguments[0],
                                  arguments.size() - 1));
   }
-  arguments[0] == "show" ? show(arguments[1]) : verify(arguments[1]);
+  const std::string file = find_checkpoint(arguments[1]).string();
+  arguments[0] == "show" ? show(file) : verify(file);
   return kDone;
 }
 

@@ -29,18 +29,26 @@ namespace drl {
 namespace {
 
 constexpr const char* kUsage =
-    "drl_doctor: finds problems with nodes, network and file systems before they waste a job.\n"
-    "Start it exactly as you start drl_train. It takes seconds and leaves nothing behind.\n\n"
+    "drl_doctor: finds problems with nodes, network and file systems before they\n"
+    "waste a job. Start it exactly as you start drl_train. It takes seconds and\n"
+    "leaves nothing behind.\n"
+    "\n"
     "  drl_doctor                                      this machine, one rank\n"
     "  drl_doctor --ranks 4                            four ranks on this machine\n"
     "  mpirun -n 4 drl_doctor                          the same with mpirun\n"
-    "  srun -N2 --gpus-per-node=4 drl_doctor           on a Slurm cluster: one rank per GPU, or per core\n"
+    "  srun -N2 --gpus-per-node=4 drl_doctor           on a Slurm cluster: one rank\n"
+    "                                                  per GPU, or per core\n"
     "  srun -N2 drl_doctor --runs_dir /scratch/me/runs --json doctor.json\n"
-    "                                                  checks that directory, and saves the report as JSON\n"
-    "  srun -N16 drl_doctor --timeout 300              for nodes that take minutes to start\n\n"
-    "It prints a table of the ranks and then one line per check: ok, skipped, warning or failed, and the\n"
-    "finding. A suggested fix (->) follows each warning and failure. Ranks that do not respond are named.\n"
-    "Exit codes: 0 no check failed, 1 a check failed, 2 usage error.\n\n";
+    "                                                  checks that directory, and\n"
+    "                                                  saves the report as JSON\n"
+    "  srun -N16 drl_doctor --timeout 300              for nodes that take minutes\n"
+    "                                                  to start\n"
+    "\n"
+    "It prints a table of the ranks and then one line per check: ok, skipped,\n"
+    "warning or failed, and the finding. A suggested fix (->) follows each warning\n"
+    "and failure. Ranks that do not respond are named.\n"
+    "Exit codes: 0 no check failed, 1 a check failed, 2 usage error.\n"
+    "\n";
 
 struct DoctorOptions {
   int ranks = 0;
@@ -54,15 +62,16 @@ struct DoctorOptions {
 
   void describe(OptionVisitor& v) {
     v("ranks", ranks,
-      "number of ranks to start, on this machine or on a Slurm job's nodes; 0 = one per GPU or core in a Slurm step, "
-      "elsewhere one; 1 = only those that the launcher started",
+      "start this number of ranks on this machine, or on the nodes of a Slurm job; 0 = in a Slurm step one rank per "
+      "GPU, or "
+      "per core without GPUs, and elsewhere one rank; 1 = start no ranks in addition to the launcher's",
       at_least(0));
     v("threads", threads, "threads per rank; 0 = as many as the job allocates (-c), else 1", at_least(0));
     v("device", device, "auto, cpu or cuda:N, as for drl_train");
     v("gpu_ids", gpu_ids, "use only these visible GPUs: all, a list such as 0,2, or None for the CPU");
     v("runs_dir", runs_dir, "directory of all runs, default $DRL_RUNS_DIR or runs");
     v("task_library", task_library, "task library to load on all ranks, as drl_train does; repeatable");
-    v("json", json, "save the whole report in this file");
+    v("json", json, "save the whole report in this file; - = standard output (the text is then on standard error)");
     v("timeout", timeout, "time limit for each check and for the start of all ranks", unit("s"), at_least(1));
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");

@@ -30,12 +30,19 @@ namespace drl {
 namespace {
 
 constexpr const char* kUsage =
-    "drl_eval: plays whole episodes with a trained policy.\n\n"
-    "  drl_eval --run runs/Cartpole/latest             its newest checkpoint, 100 episodes\n"
-    "  drl_eval --checkpoint F --record episodes.h5    a given checkpoint; records the episodes in a file\n"
+    "drl_eval: plays whole episodes with a trained policy.\n"
+    "\n"
+    "  drl_eval --run runs/Cartpole/latest             its newest checkpoint, 100\n"
+    "                                                  episodes\n"
+    "  drl_eval --checkpoint F --record episodes.h5    a given checkpoint; records\n"
+    "                                                  the episodes in a file\n"
     "  drl_eval --run R --episodes 1 --video run.mp4   a video of one episode\n"
-    "  drl_eval --run R --env.noise 0                  with another value of one of the task's options\n\n"
-    "The first line of output is: return mean M std S min A max B.\nExit codes: 0 done; 1 failure; 2 wrong usage.\n\n";
+    "  drl_eval --run R --env.noise 0                  with another value of one of\n"
+    "                                                  the task's options\n"
+    "\n"
+    "The first line of output is: return mean M std S min A max B.\n"
+    "Exit codes: 0 done; 1 failure; 2 wrong usage.\n"
+    "\n";
 
 struct EvalOptions {
   std::string run, checkpoint, record;
@@ -77,6 +84,9 @@ class Policy {
   Policy(const Checkpoint& checkpoint, const std::string& file, const EvalOptions& options,
          const std::vector<NamedValue>& task_options)
       : queue_(make_host_queue(isa_of("auto"))) {
+    if (checkpoint.attributes.contains("task_library"))
+      load_recorded_library(attribute<std::string>(checkpoint, file, "task"),
+                            attribute<std::string>(checkpoint, file, "task_library"));
     OptionTable table;
     options_.add_to(table);
     options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });

@@ -25,19 +25,27 @@ namespace drl {
 namespace {
 
 constexpr char kUsage[] =
-    "drl_report: makes one HTML page about runs. The page needs no other file and no network.\n\n"
+    "drl_report: makes one HTML page about runs. The page needs no other file and no\n"
+    "network.\n"
+    "\n"
     "  drl_report runs/Cartpole/latest                one run; writes report.html\n"
     "  drl_report runs/Cartpole                       all runs of a task\n"
     "  drl_report runs/Ant-v5/lr1 runs/Ant-v5/lr2     these two runs\n"
-    "  drl_report runs --output /tmp/all.html         all runs of all tasks\n\n"
-    "A directory that holds metrics.csv or run.json is a run. Any other directory is searched for runs;\n"
-    "links such as latest, and directories that --fresh renamed, are ignored. Runs that differ only in\n"
-    "--seed, or in options that do not affect the results, share a curve: the mean, and the range over\n"
-    "the seeds. The page shows curves over environment steps, iterations and wall time, how the time was\n"
-    "spent, tables of the runs and of the options that differ, the best checkpoints, and the videos\n"
-    "(mp4, gif, png) in a run's directory. Runs may still be in progress. Runs and files that cannot be\n"
-    "read are named on the page and in the terminal, and left out.\n\n"
-    "Exit codes: 0 page written; 1 page not written; 2 wrong usage, or no run could be read.\n\n";
+    "  drl_report runs --output /tmp/all.html         all runs of all tasks\n"
+    "\n"
+    "A directory that holds metrics.csv or run.json is a run. Any other directory is\n"
+    "searched for runs; links such as latest, and directories that --fresh renamed,\n"
+    "are ignored. Runs that differ only in --seed, or in options that do not affect\n"
+    "the results, share a curve: the mean, and the range over the seeds. The page\n"
+    "shows curves over environment steps, iterations and wall time, how the time was\n"
+    "spent, tables of the runs and of the options that differ, the best checkpoints,\n"
+    "and the videos (mp4, gif, png) in a run's directory. Runs may still be in\n"
+    "progress. Runs and files that cannot be read are named on the page and in the\n"
+    "terminal, and left out.\n"
+    "\n"
+    "Exit codes: 0 page written; 1 page not written; 2 wrong usage, or no run could\n"
+    "be read.\n"
+    "\n";
 
 constexpr double kFirstProgress = 2, kProgressInterval = 1;  // seconds until the first message, and between two
 constexpr char kFirstLine[] = "<!DOCTYPE html>";
@@ -49,7 +57,7 @@ struct ReportOptions {
   bool help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("output", output, "file to write", letter('o'));
+    v("output", output, "file to write; - = standard output", letter('o'));
     v("title", title, "title of the page; empty = the names of the tasks");
     v("film_size", film_size, "largest video that is embedded in the page; larger ones are linked; 0 = link all",
       unit("MB"), at_least(0));
@@ -165,7 +173,8 @@ int run(const std::vector<std::string>& words) {
     throw UsageError(
         "no directory is given (it names the runs to report): type for instance drl_report runs/Cartpole, or "
         "drl_report --help");
-  check_output(options.output);
+  const bool to_stdout = options.output == kStandardOutput;
+  if (!to_stdout) check_output(options.output);
 
   std::vector<std::string> warnings;
   const std::vector<RunRecord> runs = read_all(all_runs(places, warnings), warnings);
@@ -177,9 +186,14 @@ int run(const std::vector<std::string>& words) {
   const std::string title = options.title.empty() ? join(tasks_of(groups), ", ") : options.title;
   const std::string page = report_page(groups, warnings,
                                        {.title = title,
-                                        .file = options.output,
+                                        .file = to_stdout ? "report.html" : options.output,
                                         .film_bytes = options.film_size * 1e6,
                                         .max_points = static_cast<size_t>(options.points)});
+  if (to_stdout) {
+    if (!(std::cout << page << std::flush))
+      throw Error("standard output cannot be written (the disk may be full): give --output FILE");
+    return kDone;
+  }
   write_file_atomically(options.output, bytes_of(page));
   std::cout << options.output << " (" << human_bytes(static_cast<double>(page.size())) << ")\n"
             << summary(groups, runs, warnings.size());

@@ -20,21 +20,26 @@ namespace {
 using namespace robot_compiler;
 
 constexpr const char* kUsage =
-    "drl_robot: compiles the physics of a robot (an MJCF model) to a C++ header that simulates many\n"
-    "copies side by side.\n\n"
+    "drl_robot: compiles the physics of a robot (an MJCF model) to a C++ header that\n"
+    "simulates many copies side by side.\n"
+    "\n"
     "  drl_robot half_cheetah.xml --output half_cheetah.hpp\n"
-    "  drl_robot half_cheetah.xml --explain\n\n"
-    "The header computes what MuJoCo computes, up to rounding. If the model uses features that drl_robot\n"
-    "does not support, drl_robot lists them and writes nothing. With --if_possible, it writes a header\n"
-    "that contains the reason, and libmujoco simulates the robot.\n"
-    "Exit codes: 0 done, 1 the header could not be written, 2 the model cannot be compiled, or wrong usage.\n\n";
+    "  drl_robot half_cheetah.xml --explain\n"
+    "\n"
+    "The header computes what MuJoCo computes, up to rounding. If the model uses\n"
+    "features that drl_robot does not support, drl_robot lists them and writes\n"
+    "nothing. With --if_possible, it writes a header that contains the reason, and\n"
+    "libmujoco simulates the robot.\n"
+    "Exit codes: 0 done, 1 the header could not be written, 2 the model cannot be\n"
+    "compiled, or wrong usage.\n"
+    "\n";
 
 struct RobotOptions {
   std::string output;
   bool explain = false, if_possible = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("output", output, "the header to write", letter('o'));
+    v("output", output, "the header to write; - = standard output", letter('o'));
     v("explain", explain, "print what is compiled, and the cost of a step");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));
@@ -63,6 +68,7 @@ void refuse_unsupported(const RobotModel& model) {
 }
 
 void check_output(const std::string& output, const std::string& model) {
+  if (output == kStandardOutput) return;
   require_output("output", output);
   std::error_code error;
   if (std::filesystem::equivalent(output, model, error))
@@ -71,6 +77,11 @@ void check_output(const std::string& output, const std::string& model) {
 
 // Leaves a file with the same content untouched, so that builds do not recompile the code that includes it.
 void write(const std::string& output, const std::string& text) {
+  if (output == kStandardOutput) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+      throw Error("standard output cannot be written (the disk may be full): give --output FILE");
+    return;
+  }
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   if (std::filesystem::exists(output) && std::ranges::equal(read_file(output), bytes)) return;
   write_file_atomically(output, bytes);
@@ -103,7 +114,7 @@ void explain(const RobotModel& model, const Program& program) {
   std::printf("\n%d bytes of state and %d bytes of scratch per lane, in float\n", cost.state_bytes, cost.work_bytes);
   std::printf("%d operations per step if nothing touches, %d if all points touch the floor\n", cost.least, cost.most);
   std::printf(
-      "estimate: %.2g to %.2g million steps per second and core, with 16 lanes and one operation per cycle at 3 GHz\n",
+      "estimate: %.3g to %.3g million steps per second and core, with 16 lanes and one operation per cycle at 3 GHz\n",
       1e-6 * cost.slowest, 1e-6 * cost.fastest);
 }
 
@@ -122,13 +133,16 @@ int run(const std::vector<std::string>& words) {
   if (options.output.empty() && !options.explain)
     throw UsageError("--output is missing (the header needs a file name): add --output half_cheetah.hpp, or --explain");
 
+  if (options.explain && options.output == kStandardOutput)
+    throw UsageError("--explain and --output - both write to standard output: give one of them, or --output FILE");
   const std::string& file = models[0];
   if (models.size() > 1)
     throw UsageError("two models are given, " + file + " and " + models[1] + " (a header holds one): give one");
   if (!options.output.empty()) check_output(options.output, file);
   const RobotModel model = read(file, options.if_possible);
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
-    std::printf("%s will be simulated by libmujoco (%s)\n", model.file.c_str(), why_not(model).c_str());
+    std::fprintf(options.output == kStandardOutput ? stderr : stdout, "%s will be simulated by libmujoco (%s)\n",
+                 model.file.c_str(), why_not(model).c_str());
     return write(options.output, emit_why_not(model)), kDone;
   }
   refuse_unsupported(model);

@@ -19,6 +19,7 @@
 #include "comm/mpi_library.hpp"
 #include "comm/session.hpp"
 #include "envs/make_env.hpp"
+#include "envs/task_libraries.hpp"
 #include "launch/allocation.hpp"
 #include "placement/mpirun.hpp"
 #include "placement/relaunch.hpp"
@@ -36,30 +37,50 @@ namespace {
 constexpr double kBannerPatience = 1;  // seconds that squeue may take to report the time left
 
 constexpr const char* kUsage =
-    "drl_train: trains a policy by data-parallel PPO, or another --algorithm, on one rank or many.\n\n"
+    "drl_train: trains a policy by data-parallel PPO, or another --algorithm, on one\n"
+    "rank or many.\n"
+    "\n"
     "  drl_train --task Cartpole                       one rank\n"
     "  drl_train --task Cartpole --ranks 4             four ranks on this machine\n"
     "  mpirun -n 4 drl_train --task Cartpole           the same, started by mpirun\n"
     "  srun -N2 --gpus-per-node=4 drl_train --task Cartpole\n"
-    "                                                  on a Slurm cluster: one rank per GPU, or per core\n"
-    "  sbatch train_2node.sbatch --task Cartpole       a job that requeues itself until it is done\n"
-    "  drl_train --task_library libmy.so --task Mine   your own task (see drl_new_task)\n"
-    "  drl_train --task Cartpole --load_run R          resume run R\n"
-    "  drl_train --task Cartpole --print_config > my.ini; drl_train --config my.ini\n\n"
-    "A value comes from the command line, else from the --config file, else from the task's preset,\n"
-    "else from the default.\n"
-    "In option names, - and _ are interchangeable.\n"
-    "Exit codes: 0 done; 1 failure; 2 wrong usage; 75 saved, can be resumed; 130 SIGINT; 143 SIGTERM.\n";
+    "                                                  on a Slurm cluster: one rank\n"
+    "                                                  per GPU, or per core\n"
+    "  sbatch train_2node.sbatch --task Cartpole       a job that requeues itself\n"
+    "                                                  until it is done\n"
+    "  drl_train --task_library libmy.so --task Mine   your own task (see\n"
+    "                                                  drl_new_task)\n"
+    "  drl_train --load_run R                          resume run R\n"
+    "  drl_train --task Cartpole --print_config > my.ini; drl_train --config my.ini\n"
+    "\n"
+    "A value comes from the command line, else from the --config file, else from the\n"
+    "task's preset, else from the default. In option names, - and _ are\n"
+    "interchangeable.\n"
+    "Exit codes: 0 done; 1 failure; 2 wrong usage; 75 saved, can be resumed; 130\n"
+    "SIGINT; 143 SIGTERM.\n";
+
+// Prints the tasks, those of a library below its name.
+void list_tasks() {
+  const std::vector<std::string> names = task_names();
+  size_t width = 0;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  std::string origin;
+  for (const std::string& name : names) {
+    const TaskRecord& record = task_record(name);
+    if (const std::string library = task_origin(name); library != origin)
+      std::printf("\n# %s\n", (origin = library).c_str());
+    const std::string actions = counted(record.action_size, record.discrete ? "choice" : "action");
+    std::printf("%-*s  %4d observations, %-10s  %s\n", static_cast<int>(width), name.c_str(),
+                record.obs_dim * record.history, actions.c_str(), record.description ? record.description : "");
+  }
+}
 
 // Handles --help, --version, --list_tasks and --print_config, which rank 0 answers. Returns true if one was given.
 bool print_information(Settings& settings, const LaunchInfo& launch) {
   CommandOptions& command = settings.command;
   if (launch.rank != 0) return command.list_tasks || command.version || command.help || command.print_config;
   if (command.list_tasks) {
-    for (const std::string& name : task_names()) {
-      const std::string library = task_origin(name);
-      std::printf("%s%s\n", name.c_str(), library.empty() ? "" : ("  (" + library + ")").c_str());
-    }
+    list_tasks();
   } else if (command.version) {
     std::printf("drl %s (%s), %s\n", kVersion, kGitHash, mpi_version().c_str());
   } else if (command.help) {
@@ -69,7 +90,7 @@ bool print_information(Settings& settings, const LaunchInfo& launch) {
     std::printf(
         "%s\nOptions, with %s:\n\n%s", kUsage,
         task.empty() ? "their default values (--task T --help shows T's preset)" : ("the preset of " + task).c_str(),
-        settings.table.help(100).c_str());
+        option_help(settings).c_str());
   } else if (command.print_config) {
     settings.apply(settings.read_config(command.config));
     std::printf("%s", settings.table.to_ini().c_str());
@@ -95,6 +116,22 @@ RankRequest rank_request(const Settings& settings) {
 RunContext run_context(const Settings& settings, const LaunchInfo& launch) {
   return {settings.options.train.task, launch.job_id, utc_time_for_names(),
           is_continuation(allocation(process_environment()), launch.job_id)};
+}
+
+// With --resume or --load_run, takes the task, and the library that has it, from the run, unless --task is given.
+void take_task_of_run(Settings& settings, const std::string& config, const LaunchInfo& launch, Communicator& comm) {
+  const RunOptions& options = settings.options.run;
+  if (!config.empty()) on_all_ranks(comm, [&] { settings.apply(config); });
+  if (!settings.options.train.task.empty() || !(options.resume || !options.load_run.empty())) return;
+  std::string library;
+  const std::string task = on_rank_zero(comm, [&] {
+    const auto [recorded, file] = recorded_task(*run_to_resume(options, run_context(settings, launch)));
+    library = file;
+    return recorded;
+  });
+  library = on_rank_zero(comm, [&] { return library; });
+  on_all_ranks(comm, [&] { load_recorded_library(task, library); });
+  if (!task.empty()) settings.command_line.push_back({"task", task});
 }
 
 // Applies all options. The options of a resumed run have a lower priority than those of the command line.
@@ -152,6 +189,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
 
   // 1. Options: rank 0 reads the files, and all ranks apply the same text.
   const std::string config = on_rank_zero(comm, [&] { return settings.read_config(settings.command.config); });
+  take_task_of_run(settings, config, launch, comm);
   on_all_ranks(comm, [&] {
     settings.apply(config);
     require_task(settings.options.train.task);
@@ -219,6 +257,9 @@ int run(const std::vector<std::string>& arguments) {
     });
     if (settings) {
       if (print_information(*settings, launch)) return kDone;
+      if (const int gpus = settings->command.num_gpus; gpus > 1 && !launch.launched() && settings->command.ranks == 0)
+        throw UsageError(
+            fmt::format("--num_gpus {0} starts no ranks (drl_train uses one GPU per rank): give --ranks {0}", gpus));
       if (!launch.launched() && settings->command.ranks > 1) return start_ranks(settings->command.ranks, arguments);
       log::init(launch.rank, launch.world_size, host_name(), settings->command.quiet);
       if (const std::string hint = launch.launched() ? "" : idle_devices_hint(process_environment(), arguments);

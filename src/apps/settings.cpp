@@ -1,9 +1,11 @@
 #include "apps/settings.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "apps/habits.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -11,14 +13,55 @@
 #include "envs/task_libraries.hpp"
 
 namespace drl {
+namespace {
+
+// The options that --help prints, in addition to those of the task. Names of an algorithm's options lack its prefix.
+const std::vector<std::string> kCommon = {"config",
+                                          "task_library",
+                                          "ranks",
+                                          "help",
+                                          "version",
+                                          "list_tasks",
+                                          "print_config",
+                                          "task",
+                                          "algorithm",
+                                          "num_envs",
+                                          "num_steps_per_env",
+                                          "max_iterations",
+                                          "target_reward",
+                                          "seed",
+                                          "device",
+                                          "run_name",
+                                          "resume",
+                                          "load_run",
+                                          "init_from",
+                                          "fresh",
+                                          "save_interval",
+                                          "eval_interval",
+                                          "video_interval",
+                                          "policy.actor_hidden_dims",
+                                          "policy.activation",
+                                          "policy.critic_hidden_dims",
+                                          "learning_rate",
+                                          "schedule",
+                                          "num_learning_epochs",
+                                          "num_mini_batches",
+                                          "clip_param",
+                                          "entropy_coef",
+                                          "gamma",
+                                          "lam",
+                                          "group_size"};
+
+}  // namespace
 
 void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;
   v("config", config, "read options from this file; --print_config prints such a file", Effect::none, here);
   v("task_library", task_library, "also load tasks from this library; may be repeated", Effect::none, here);
   v("ranks", ranks,
-    "number of ranks to start, on this machine or on a Slurm job's nodes; 0 = one per GPU or core in a Slurm step, "
-    "elsewhere one; 1 = only those that the launcher started",
+    "start this number of ranks on this machine, or on the nodes of a Slurm job; 0 = in a Slurm step one rank per GPU, "
+    "or "
+    "per core without GPUs, and elsewhere one rank; 1 = start no ranks in addition to the launcher's",
     at_least(0), Effect::none, here);
   v("threads", threads, "threads per rank; 0 = as many as the allocation gives (-c), else 1", at_least(0), Effect::none,
     here);
@@ -26,9 +69,11 @@ void CommandOptions::describe(OptionVisitor& v) {
   v("preflight", preflight,
     "check before training that all nodes have the same build and see the run directory; off skips this",
     one_of({"quick", "off"}), Effect::none, here);
-  v("help", help, "print this text, with the values of --task's preset", Effect::none, here, letter('h'));
+  v("help", help, "print the common options, with the values of --task's preset; --help all prints all options",
+    Effect::none, here, letter('h'));
+  v("help_all", help_all, "what --help all means", Effect::none, here, hidden);
   v("version", version, "print version, git hash and MPI library", Effect::none, here);
-  v("list_tasks", list_tasks, "print the names of all tasks", Effect::none, here);
+  v("list_tasks", list_tasks, "print all tasks, with their sizes, a description and their library", Effect::none, here);
   v("print_config", print_config, "print all options as a file for --config", Effect::none, here);
   v("headless", headless, "for Isaac Lab's command lines; drl_train never opens a window", Effect::none, here, hidden);
   v("distributed", distributed, "for Isaac Lab's command lines; here the launcher or --ranks decides", Effect::none,
@@ -38,11 +83,24 @@ void CommandOptions::describe(OptionVisitor& v) {
 }
 
 Settings::Settings(const std::vector<std::string>& words) : program(words.front()) {
-  const std::vector<std::string> arguments(words.begin() + 1, words.end());
+  std::vector<std::string> arguments(words.begin() + 1, words.end());
+  for (size_t k = 0; k < arguments.size(); ++k) {
+    const bool is_help = arguments[k] == "--help" || arguments[k] == "-h";
+    if (is_help && k + 1 < arguments.size() && arguments[k + 1] == "all")
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(k + 1)), arguments[k] = "--help=all";
+    if (arguments[k] == "--help=all") arguments[k] = "--help_all";
+  }
   table.section("", "Program", command);
   options.add_to(table);
+  // The first option of this name is the program's own, or that of the default algorithm.
+  answer_habits(arguments, [&](const std::string& name) {
+    const auto found = std::ranges::find_if(
+        table.items(), [&](const Option& option) { return option.name == name || option.name.ends_with("." + name); });
+    return found == table.items().end() ? "" : found->name;
+  });
   command_line = table.parse_command_line(arguments);
   table.apply(command_line);
+  if (command.help_all) command.help = true;
   load_task_libraries(command.task_library);
 }
 
@@ -81,6 +139,18 @@ void Settings::warn_of_ignored_options(const std::string& options_ini, const std
     log::warn("{} has no effect (for safety, files cannot set this option): give it on the command line", line);
 }
 
+std::string option_help(const Settings& settings) {
+  const Options& options = settings.options;
+  const auto is_common = [&](const Option& option) {
+    const size_t dot = option.name.find('.');
+    if (option.section == "env" || option.section.starts_with("env.")) return true;
+    if (option.section == "policy" || option.section.empty()) return contains(kCommon, option.name);
+    return option.section == options.train.algorithm && contains(kCommon, option.name.substr(dot + 1));
+  };
+  if (settings.command.help_all) return settings.table.help();
+  return settings.table.help(0, is_common) + "\ndrl_train --help all prints all options.\n";
+}
+
 void require_task(const std::string& task) {
   if (task.empty())
     throw UsageError("--task is missing (it names the task to learn): give one of " + join(task_names(), ", "));
@@ -90,8 +160,7 @@ void explain_isaac_lab_options(const CommandOptions& command) {
   if (command.headless) log::info("--headless has no effect: drl_train never opens a window");
   if (command.distributed)
     log::info("--distributed has no effect: every run is distributed over the ranks of srun, mpirun or --ranks N");
-  if (command.num_gpus > 0)
-    log::info("--num_gpus has no effect: start one rank per GPU with srun, mpirun or --ranks {}", command.num_gpus);
+  if (command.num_gpus > 0) log::info("--num_gpus has no effect: the launcher, or --ranks N, starts one rank per GPU");
 }
 
 }  // namespace drl

@@ -17,7 +17,7 @@ struct CommandOptions {
   int threads = 0;  // 0: taken from the allocation
   bool quiet = false;
   std::string preflight = "quick";
-  bool help = false, version = false, list_tasks = false, print_config = false;
+  bool help = false, help_all = false, version = false, list_tasks = false, print_config = false;
   // Isaac Lab's options: accepted, and a log message explains their meaning here.
   bool headless = false, distributed = false;
   int num_gpus = 0;
@@ -45,6 +45,9 @@ struct Settings {
   // `config_ini`, command line.
   void apply(const std::string& config_ini, const std::string& run_ini = "");
 };
+
+// Returns the help: the common options, or all of them if the user typed --help all.
+std::string option_help(const Settings& settings);
 
 // Throws UsageError if `task` is empty.
 void require_task(const std::string& task);

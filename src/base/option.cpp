@@ -80,10 +80,12 @@ class Reader {
   }
 
  private:
-  // "1,2,3", "1, 2, 3" and "1 2 3" are the same; "1,,2" has an empty element.
+  // "1,2,3", "1, 2, 3", "1 2 3" and "[1,2,3]" are the same; "1,,2" has an empty element.
   std::vector<std::string> elements() const {
     std::vector<std::string> result;
-    for (const std::string& part : split(text_, ',')) {
+    std::string_view list = trim(text_);
+    if (list.size() > 1 && list.front() == '[' && list.back() == ']') list = list.substr(1, list.size() - 2);
+    for (const std::string& part : split(list, ',')) {
       const bool empty = trim(part).empty();
       for (const std::string& word : split(trim(part), ' '))
         if (empty || !trim(word).empty()) result.emplace_back(trim(word));

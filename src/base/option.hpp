@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "drl/range.hpp"
+#include "drl/task/range.hpp"
 
 namespace drl {
 

@@ -1,5 +1,8 @@
 #include "base/options.hpp"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <map>
@@ -114,6 +117,13 @@ NamedValue named_value(const std::vector<Option>& options, const po::option& tok
 }
 
 // --- Help ------------------------------------------------------------------------------------------------------------
+
+// Returns the terminal's width, at least 60 and at most 120; 80 if standard output is no terminal.
+size_t help_width() {
+  winsize size{};
+  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return std::clamp<size_t>(size.ws_col, 60, 120);
+}
 
 std::string help_and_limits(const Option& option) {
   const std::string limits = option.limits();
@@ -326,13 +336,16 @@ std::string OptionTable::to_ini() const {
   return text.empty() ? text : text.substr(1);  // drops the empty line above the first heading
 }
 
-std::string OptionTable::help(size_t width) const {
-  const auto columns = static_cast<unsigned>(width), of_help = columns - 36;
+std::string OptionTable::help(size_t width, const std::function<bool(const Option&)>& shows) const {
+  const auto columns = static_cast<unsigned>(width > 0 ? width : help_width()), of_help = columns - 36;
   po::options_description all(columns, of_help);
-  for (const std::string& heading : visible_headings(options_)) {
+  std::vector<Option> shown_options;
+  for (const Option& option : options_)
+    if (!option.hidden && (!shows || shows(option))) shown_options.push_back(option);
+  for (const std::string& heading : visible_headings(shown_options)) {
     po::options_description group(heading, columns, of_help);
-    for (const Option& option : options_) {
-      if (option.heading != heading || option.hidden) continue;
+    for (const Option& option : shown_options) {
+      if (option.heading != heading) continue;
       auto* value = po::value<std::string>()->value_name(shown(option.value()));
       if (option.is_switch() && option.value() == "false") value->zero_tokens();  // the name alone turns it on
       group.add_options()(name_and_letter(option).c_str(), value, help_and_limits(option).c_str());

@@ -16,6 +16,7 @@
 //   table.apply_command_line({"--ppo.gamma", "0.98"});
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -121,8 +122,9 @@ class OptionTable {
   std::string to_ini() const;
 
   // Returns the help: all options except hidden ones, by heading, with current values, units and ranges, in lines of at
-  // most `width` columns (unless a name or word is longer).
-  std::string help(size_t width = 100) const;
+  // most `width` columns (unless a name or word is longer). 0: the terminal's width, or 80. With `shows`, only the
+  // options for which it returns true.
+  std::string help(size_t width = 0, const std::function<bool(const Option&)>& shows = {}) const;
 
   // Returns the option of this name. Throws UsageError, which suggests the most similar name, if there is none.
   const Option& find(std::string_view name) const;

@@ -92,6 +92,18 @@ std::string human_duration(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
+std::string wrap(std::string_view text, size_t width, const std::string& indent) {
+  std::string lines;
+  size_t column = 0;
+  for (const std::string& word : split(text, ' ')) {
+    const bool fits = column == 0 || column + 1 + word.size() <= width;
+    if (!fits) lines += "\n" + indent, column = 0;
+    if (column > 0) lines += " ", ++column;
+    lines += word, column += word.size();
+  }
+  return lines;
+}
+
 std::string counted(int64_t number, const std::string& thing) {
   return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
 }

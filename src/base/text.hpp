@@ -27,6 +27,13 @@ std::string human_bytes(double bytes);
 // or not finite.
 std::string human_duration(double seconds);
 
+// As the name of an output file, it means standard output.
+inline constexpr std::string_view kStandardOutput = "-";
+
+// Breaks a text at spaces into lines of at most `width` characters (unless a word is longer). `indent` begins each line
+// after the first, and does not count.
+std::string wrap(std::string_view text, size_t width, const std::string& indent);
+
 // Returns the number with its noun: "1 rank", "4 ranks".
 std::string counted(int64_t number, const std::string& thing);
 

@@ -8,7 +8,7 @@
 
 #include "device/array.hpp"
 #include "device/state.hpp"
-#include "drl/lanes.hpp"
+#include "drl/lanes/lanes.hpp"
 
 namespace drl {
 

@@ -12,7 +12,7 @@
 
 #include "base/check.hpp"
 #include "device/queue.hpp"
-#include "drl/lanes.hpp"  // opens the namespaces of the instruction sets
+#include "drl/lanes/lanes.hpp"  // opens the namespaces of the instruction sets
 
 namespace drl {
 
@@ -49,9 +49,12 @@ void for_each(Queue& queue, int64_t begin, int64_t end, const Function& function
     throw Error("the function is compiled for GPUs only");
   } else {
     switch (queue.isa()) {
-#define DRL_CALL_LOOP(isa) \
-  case Isa::isa:           \
-    return isa::loop(begin, end, function);
+#define DRL_CALL_LOOP(isa)                    \
+  case Isa::isa:                              \
+    if constexpr (is_compiled(#isa))          \
+      return isa::loop(begin, end, function); \
+    else                                      \
+      throw Error("the function is not compiled for the instruction set " #isa);
       DRL_FOR_EACH_ISA(DRL_CALL_LOOP)
 #undef DRL_CALL_LOOP
     }

@@ -4,7 +4,7 @@
 
 #include "device/for_each.hpp"
 #include "device/reduce.hpp"
-#include "drl/gpu_launch.hpp"
+#include "drl/lanes/gpu_launch.hpp"
 #include "gpu/device.hpp"
 
 namespace drl::gpu {

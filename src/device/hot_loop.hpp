@@ -11,7 +11,7 @@
 #include "device/gpu_loop.hpp"
 #else
 
-#include "drl/loop.hpp"
+#include "drl/lanes/loop.hpp"
 
 // Use these macros in namespace drl::DRL_ISA.
 //   DRL_LOOP compiles for_each for a function object.

@@ -2,11 +2,12 @@
 // choice of one of them.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "drl/isa_list.hpp"
+#include "drl/lanes/isa_list.hpp"
 
 namespace drl {
 
@@ -22,6 +23,16 @@ std::string_view name_of(Isa isa);
 bool has_fused_multiply_add(Isa isa);
 // Returns the instruction sets that this machine supports, from the most basic to the most advanced; never empty.
 std::vector<Isa> available_isas();
+// Returns those of them for which the loops of the calling translation unit are compiled (drl/lanes/isa_list.hpp).
+static inline std::vector<Isa> compiled_isas() {
+  std::vector<Isa> all;
+#define DRL_ADD_ISA(name) \
+  if (is_compiled(#name)) all.push_back(Isa::name);
+  DRL_FOR_EACH_ISA(DRL_ADD_ISA)
+#undef DRL_ADD_ISA
+  std::erase_if(all, [](Isa isa) { return std::ranges::count(available_isas(), isa) == 0; });
+  return all;
+}
 // Returns the instruction set with this name; for "auto", the most advanced one that this machine supports. Throws
 // UsageError if the name is unknown or this machine does not support the instruction set.
 Isa isa_of(std::string_view name);

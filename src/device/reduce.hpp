@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "device/for_each.hpp"
-#include "drl/lanes.hpp"
+#include "drl/lanes/lanes.hpp"
 
 namespace drl {
 

@@ -8,7 +8,7 @@
 #include "device/gpu_loop.hpp"
 #include "device/gpu_queue.hpp"
 #include "doctor/checks.hpp"
-#include "drl/hd.hpp"
+#include "drl/lanes/hd.hpp"
 #include "placement/cuda_support.hpp"
 
 namespace drl {

@@ -44,7 +44,7 @@ Check check_of_message(Status status, const std::string& message) {
 }
 
 void Report::require_json_file() const {
-  if (json_file_.empty()) return;
+  if (json_file_.empty() || json_file_ == kStandardOutput) return;
   const std::filesystem::path folder = std::filesystem::absolute(json_file_).parent_path();
   if (access(folder.c_str(), W_OK) == 0 && !std::filesystem::is_directory(json_file_)) return;
   throw UsageError(
@@ -72,8 +72,9 @@ void Report::add_figures(const std::string& name, const nlohmann::ordered_json& 
 }
 
 void Report::release() {
-  if (active_) std::fputs(held_.c_str(), stdout);
-  std::fflush(stdout);
+  FILE* out = json_file_ == kStandardOutput ? stderr : stdout;
+  if (active_) std::fputs(held_.c_str(), out);
+  std::fflush(out);
   held_.clear();
 }
 
@@ -91,6 +92,7 @@ int Report::finish() {
                                       {"ranks", nlohmann::json(ranks_)},
                                       {"checks", nlohmann::json(checks_)},
                                       {"figures", figures_}};
+  if (json_file_ == kStandardOutput && std::puts(text_of(all, 2).c_str()) >= 0 && std::fflush(stdout) == 0) return code;
   std::ofstream file(json_file_);
   file << text_of(all, 2) << std::endl;
   if (file) return code;

@@ -9,7 +9,7 @@
 
 #include "base/format.hpp"
 #include "device/array.hpp"
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_params.hpp"
 
@@ -139,7 +139,8 @@ class Checker {
   TaskFindings run() {
     found_.hash = text_hash("");
     const TaskRecord& record = TaskParams::record_of(task_record(task_), params_);
-    const std::vector<Isa> isas = available_isas();
+    std::vector<Isa> isas = available_isas();
+    std::erase_if(isas, [&](Isa isa) { return compiled_isa(record, isa) != isa; });
     collect_statistics(isas.back());
     for (Isa isa : isas) {
       // Compiled physics uses fused multiply-add, which x86-64-v2 lacks.

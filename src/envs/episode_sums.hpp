@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "drl/lanes.hpp"
+#include "drl/lanes/lanes.hpp"
 
 namespace drl {
 

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "drl/hd.hpp"
-#include "drl/step_row.hpp"
+#include "drl/lanes/hd.hpp"
+#include "drl/task/step_row.hpp"
 
 namespace drl {
 

@@ -1,6 +1,8 @@
 #include "envs/make_env.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
@@ -33,11 +35,36 @@ const Entry* find(std::string_view name) {
   return found == table().end() ? nullptr : &*found;
 }
 
+// Returns the words of a task's name in lower case, without version and the names of simulators and manufacturers.
+std::set<std::string> words_of(const std::string& task) {
+  std::set<std::string> words;
+  for (std::string word : split(task, '-')) {
+    std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const bool is_version = word.size() > 1 && word[0] == 'v' && std::isdigit(static_cast<unsigned char>(word[1]));
+    if (!is_version && !contains({"isaac", "mjlab", "unitree", "direct", "play"}, word)) words.insert(word);
+  }
+  return words;
+}
+
+// Returns our task that a name of Isaac Lab or mjlab, such as Isaac-Cartpole-v0, stands for; "" if there is none.
+std::string task_of_others(const std::string& name, const std::vector<std::string>& tasks) {
+  if (!name.starts_with("Isaac-") && !name.starts_with("Mjlab-") && !name.starts_with("Unitree-")) return "";
+  const std::set<std::string> wanted = words_of(name);
+  std::string best;
+  size_t most = 0;
+  for (const std::string& task : tasks) {
+    const std::set<std::string> words = words_of(task);
+    if (words.size() > most && std::ranges::includes(wanted, words)) best = task, most = words.size();
+  }
+  return best;
+}
+
 const Entry& entry_of(std::string_view task) {
   if (const Entry* entry = find(task)) return *entry;
   load_installed_task_libraries();
   if (const Entry* entry = find(task)) return *entry;
-  const std::string near = nearest(task, task_names());
+  const std::string other = task_of_others(std::string(task), task_names());
+  const std::string near = other.empty() ? nearest(task, task_names()) : other;
   const std::string advice = near.empty() ? "drl_train --list_tasks lists them" : "did you mean " + near + "?";
   throw UsageError("unknown task '" + printable(task) + "' (the tasks are " + join(task_names(), ", ") +
                    "): " + advice);

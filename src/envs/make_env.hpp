@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "drl/task_spec.hpp"
+#include "drl/task/spec.hpp"
 #include "envs/task_envs.hpp"
 
 namespace drl {

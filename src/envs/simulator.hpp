@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "device/state.hpp"
-#include "drl/task_abi.hpp"
+#include "drl/task/abi.hpp"
 
 namespace drl {
 

@@ -38,6 +38,12 @@ void require_draw(const TaskRecord& record) {
                      " cannot be recorded on video (its header has no draw()): add one (see drl/canvas.hpp)");
 }
 
+Isa compiled_isa(const TaskRecord& record, Isa isa) {
+  int k = static_cast<int>(isa);
+  while (k > 0 && !record.host[k].step) --k;
+  return static_cast<Isa>(k);
+}
+
 TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& queue)
     : record_(record),
       config_(config),
@@ -89,7 +95,7 @@ const TaskLoops& TaskEnvs::loops() const {
     DRL_CHECK(record_.exact && !queue_.on_gpu(), "only tasks with exact loops, on a host's queue, compute in double");
     return *record_.exact;
   }
-  if (!queue_.on_gpu()) return record_.host[static_cast<int>(queue_.isa())];
+  if (!queue_.on_gpu()) return record_.host[static_cast<int>(compiled_isa(record_, queue_.isa()))];
   if (!*record_.gpu)
     throw UsageError("task " + spec_.name +
                      " has no code for GPUs (its library was built without nvcc): build it where nvcc is available, or "

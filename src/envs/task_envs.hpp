@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/array.hpp"
-#include "drl/task_abi.hpp"
+#include "drl/task/abi.hpp"
 #include "envs/simulator.hpp"
 #include "envs/vec_env.hpp"
 
@@ -26,6 +26,8 @@ struct EnvConfig {
 
 // Returns the task's properties with these params (TaskParams::bytes); empty: its defaults.
 TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params = {});
+// Returns the largest instruction set up to `isa` for which the task's library is compiled.
+Isa compiled_isa(const TaskRecord& record, Isa isa);
 // Throws UsageError if the task has no draw().
 void require_draw(const TaskRecord& record);
 

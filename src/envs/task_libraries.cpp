@@ -1,6 +1,8 @@
 #include "envs/task_libraries.hpp"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +18,7 @@
 #include "base/format.hpp"
 #include "base/installation.hpp"
 #include "base/text.hpp"
-#include "drl/task_abi.hpp"
+#include "drl/task/abi.hpp"
 #include "envs/make_env.hpp"
 
 namespace drl {
@@ -93,8 +95,11 @@ std::string mismatch(const TaskRecord& r) {
       (r.curriculum_count > 0 && !r.update_curriculum) || !r.action_scale != !r.action_offset)
     return "a list in its record is missing";
   if (!r.host || !r.gpu) return "it has no loops";
-  for (int k = 0; k < kIsaCount; ++k)
-    if (!r.host[k].reset || !r.host[k].step || !r.host[k].reset_ended) return "it has no loops";
+  for (int k = 0; k < kIsaCount; ++k) {
+    const TaskLoops& loops = r.host[k];
+    if (k > 0 && !loops.reset && !loops.step && !loops.reset_ended) continue;  // not compiled for this instruction set
+    if (!loops.reset || !loops.step || !loops.reset_ended) return "it has no loops";
+  }
   if (r.robot && (!r.robot->inspect || !r.robot->own.model)) return "it has no robot model";
   return r.robot && r.robot->in_lanes ? mismatch(*r.robot->in_lanes) : "";
 }
@@ -168,6 +173,23 @@ void load_installed_task_libraries() {
   for (const std::string& file : installed()) load_task_library(file);
 }
 
+void load_recorded_library(const std::string& task, const std::string& file) {
+  if (file.empty() || contains(task_names(), task)) return;
+  const auto is_own = [](const fs::path& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && (status.st_uid == 0 || status.st_uid == geteuid()) &&
+           (status.st_mode & 022) == 0;
+  };
+  const std::string problem = !fs::exists(file) ? "it does not exist"
+                              : !is_own(file) || !is_own(fs::path(file).parent_path())
+                                  ? "others can change it, so it is not loaded without being named"
+                                  : "";
+  if (!problem.empty())
+    throw UsageError("the run's task " + printable(task) + " is in the task library " + printable(file, 500) + " (" +
+                     problem + "): give --task_library FILE");
+  load_task_library(file);
+}
+
 const std::vector<TaskLibraryFile>& task_libraries() { return loaded(); }
 
 const TaskLibraryFile* task_library_of(const std::string& task) {
@@ -180,10 +202,14 @@ std::string task_library_build(const std::string& task) {
   return library ? library->build : "";
 }
 
-std::vector<std::string> task_library_option(const std::string& task) {
+std::string task_library_file(const std::string& task) {
   const TaskLibraryFile* library = task_library_of(task);
-  if (!library || contains(installed(), library->file)) return {};
-  return {"--task_library", library->file};
+  return !library || contains(installed(), library->file) ? "" : library->file;
+}
+
+std::vector<std::string> task_library_option(const std::string& task) {
+  const std::string file = task_library_file(task);
+  return file.empty() ? std::vector<std::string>{} : std::vector<std::string>{"--task_library", file};
 }
 
 std::string task_library_builds() {

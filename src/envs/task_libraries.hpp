@@ -23,12 +23,19 @@ void load_installed_task_libraries();
 // Loads one library in the same way.
 void load_task_library(const std::string& file);
 
+// Loads the library that a run recorded, unless `task` is known or `file` is "". Throws UsageError, which names the
+// file, if somebody else could have changed it: the file and its directory must belong to you or root, and only their
+// owner may write to them.
+void load_recorded_library(const std::string& task, const std::string& file);
+
 // Returns the loaded libraries, in the order of loading.
 const std::vector<TaskLibraryFile>& task_libraries();
 // Returns the library of the task; null for a built-in task.
 const TaskLibraryFile* task_library_of(const std::string& task);
 // Returns the name and build of the task's library; "" for a built-in task.
 std::string task_library_build(const std::string& task);
+// Returns the absolute path of the task's library; "" for built-in tasks and for installed libraries.
+std::string task_library_file(const std::string& task);
 // Returns the option that loads the task's library, {"--task_library", file}. It is empty for built-in tasks and for
 // installed libraries.
 std::vector<std::string> task_library_option(const std::string& task);

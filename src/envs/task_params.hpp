@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/options.hpp"
-#include "drl/task_abi.hpp"
+#include "drl/task/abi.hpp"
 
 namespace drl {
 

@@ -8,8 +8,8 @@
 #include "device/queue.hpp"
 #include "device/state.hpp"
 #include "drl/canvas.hpp"
-#include "drl/step_row.hpp"
-#include "drl/task_spec.hpp"
+#include "drl/task/spec.hpp"
+#include "drl/task/step_row.hpp"
 
 namespace drl {
 

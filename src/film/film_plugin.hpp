@@ -1,6 +1,6 @@
 // The binary interface between drl_eval and the plugin drl_film.so. Because of the plugin, drl_eval is not linked with
 // MuJoCo, libpng and giflib. The interface consists of plain structs. Functions return the codes of with_error_code
-// (drl/border.hpp).
+// (drl/task/border.hpp).
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // libtorch's.
 #pragma once
 
-#include "drl/hd.hpp"
+#include "drl/lanes/hd.hpp"
 #include "drl/math.hpp"
 #include "nets/layout.hpp"
 

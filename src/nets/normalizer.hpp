@@ -8,7 +8,7 @@
 
 #include "device/array.hpp"
 #include "device/state.hpp"
-#include "drl/hd.hpp"
+#include "drl/lanes/hd.hpp"
 #include "drl/math.hpp"
 
 namespace drl {

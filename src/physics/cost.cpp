@@ -10,7 +10,7 @@ namespace drl::robot_compiler {
 namespace {
 
 constexpr int kTrigonometric = 20;
-// For an elliptic cone (drl/physics_cones.hpp): its residuals, its numbers in a Work, and roughly its operations per
+// For an elliptic cone (drl/physics/cones.hpp): its residuals, its numbers in a Work, and roughly its operations per
 // solver iteration.
 constexpr int kResiduals = 6, kConeNumbers = 37, kConeOperations = 400;
 // Solver iterations. Lanes need one to four, and all wait for the slowest lane.
@@ -19,7 +19,7 @@ constexpr int kIterations = 3;
 constexpr double kPerCycle = 1, kHertz = 3e9, kLanes = 16;
 
 int at_least_one(int n) { return std::max(n, 1); }
-// Returns the number of values in a Work (drl/physics_work.hpp).
+// Returns the number of values in a Work (drl/physics/work.hpp).
 int count_work(const RobotModel& model, const Program& program) {
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
   const int pair_rows = count_pair_rows(model), of_pairs = model.pairs.empty() ? 0 : model.nv;

@@ -30,9 +30,9 @@ std::string emit_compiled(const RobotModel& model) {
 
 std::string emit_header(const RobotModel& model, const Program& program) {
   std::string text = remark("Physics of " + model.file +
-                            " in lanes (drl/physics_support.hpp), written by drl_robot: edit the model instead.") +
+                            " in lanes (drl/physics/support.hpp), written by drl_robot: edit the model instead.") +
                      "\n";
-  text += "#pragma once\n\n#include \"drl/compiled_robot.hpp\"\n#include \"drl/physics_support.hpp\"\n\n";
+  text += "#pragma once\n\n#include \"drl/physics/compiled_robot.hpp\"\n#include \"drl/physics/support.hpp\"\n\n";
   text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + namespace_of(model) + " {\n\n";
   text += emit_names(model) + "\n" + emit_sizes(model, program) + "\n";
   text += "template <class F>\nstruct Physics : Sizes {\n  using Number = F;\n";
@@ -55,7 +55,7 @@ std::string why_not(const RobotModel& model) {
 
 std::string emit_why_not(const RobotModel& model) {
   return remark(model.file + " cannot be compiled; written by drl_robot.") + "\n#pragma once\n\n" +
-         "#include \"drl/compiled_robot.hpp\"\n\nnamespace drl {\n\n" + specialised(model) +
+         "#include \"drl/physics/compiled_robot.hpp\"\n\nnamespace drl {\n\n" + specialised(model) +
          "  static constexpr bool is_compiled = false;\n  static constexpr char why_not[] =\n      " +
          quoted(why_not(model)) + ";\n};\n\n}  // namespace drl\n";
 }

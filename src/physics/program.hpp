@@ -44,7 +44,7 @@ class Program {
   Mat3 named(const Mat3& x, const std::string& name);
   Spatial named(const Spatial& x, const std::string& name);
 
-  // Stores x in the next place of an array of the Work (drl/physics_work.hpp) for later functions, and returns the
+  // Stores x in the next place of an array of the Work (drl/physics/work.hpp) for later functions, and returns the
   // expression that reads it. Known values need no place.
   Expr keep(const std::string& array, const Expr& x, const std::string& name);
   Spatial keep(const std::string& array, const Spatial& x, const std::string& name);

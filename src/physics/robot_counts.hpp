@@ -1,4 +1,4 @@
-// Counts and indices of a robot's parts, and the space that they need in a Work (drl/physics_work.hpp).
+// Counts and indices of a robot's parts, and the space that they need in a Work (drl/physics/work.hpp).
 #pragma once
 
 #include <vector>

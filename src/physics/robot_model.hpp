@@ -166,7 +166,7 @@ struct FluidBox {
 
 struct RobotModel {
   std::string name, file;
-  std::string id;  // of the file's contents (see model_id in drl/mujoco_model.hpp)
+  std::string id;  // of the file's contents (see model_id in drl/physics/mujoco_model.hpp)
   int nq = 0, nv = 0;
   double timestep = 0;
   bool runge_kutta = false;         // otherwise Euler or implicitfast

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "drl/mujoco_model.hpp"
+#include "drl/physics/mujoco_model.hpp"
 #include "physics/robot_model.hpp"
 
 namespace drl::robot_compiler {

@@ -104,7 +104,7 @@ BodyPose body_pose(const RobotModel& model, int body, Program& p);
 Expr derived_number(Program& p, const std::string& array, size_t k, int c);
 Vec3 derived_vector(Program& p, const std::string& array, size_t k, int first = 0);
 void trace_sensors(const RobotModel& model, Program& p);
-// Returns whether a robot's solution is refined (refine() in drl/physics_support.hpp), which needs the stored factors.
+// Returns whether a robot's solution is refined (refine() in drl/physics/support.hpp), which needs the stored factors.
 inline bool refines(const RobotModel& model) { return count_cones(model) > 0 && !model.pairs.empty(); }
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p);
 void trace_distances(const RobotModel& model, Program& p);

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
 
 namespace drl {
 

@@ -42,8 +42,15 @@ bool is_time(const Metric& m) {
   return m.section != Section::learning && (m.format == Format::seconds || m.format == Format::duration);
 }
 
+// Returns the part of a label behind its last slash, shortened to fit in a field.
+std::string short_label(const std::string& label) {
+  constexpr size_t kWidest = 19;
+  const std::string name = label.substr(label.rfind('/') + 1);  // npos + 1 is 0
+  return name.size() > kWidest ? name.substr(0, kWidest - 1) + "~" : name;
+}
+
 // Lays the metrics out in two columns with times on the right. Other metrics follow in both columns after the last
-// time.
+// time, and then those that the task defines.
 Lines live_block(const IterationMetrics& m, double eta, int width) {
   Lines others = {field("ETA", human_duration(eta))}, times;
   for (const Metric& metric : m.metrics)
@@ -56,6 +63,10 @@ Lines live_block(const IterationMetrics& m, double eta, int width) {
     const bool takes_time = time < times.size() && (fields.size() % 2 == 1 || other == others.size());
     fields.push_back(takes_time ? times[time++] : others[other++]);
   }
+  if (fields.size() % 2 != 0) fields.emplace_back();
+  for (const Metric& metric : m.metrics)
+    if (metric.section == Section::terms && !metric.label.empty())
+      fields.push_back(field(short_label(metric.label), value_text(metric)));
   if (fields.size() % 2 != 0) fields.emplace_back();
   const std::string title = "Learning iteration " + iteration_of(m) + "  ";
   Lines lines = {title + progress_bar(m, width - static_cast<int>(title.size()))};

@@ -11,6 +11,7 @@ struct Ant {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Ant-v5";
+  static constexpr char description[] = "a four-legged robot runs forwards";
   static constexpr int obs_dim = 105, max_obs_dim = 107, step_limit = 1000;
   static constexpr double dt = 0.05;                   // s
   static constexpr ContinuousAction<8> action{-1, 1};  // in units of 150 N m

@@ -11,6 +11,7 @@ struct HalfCheetah {
   using S = Scalar<F>;
 
   static constexpr const char* name = "HalfCheetah-v5";
+  static constexpr char description[] = "a planar two-legged robot runs forwards";
   static constexpr int obs_dim = 17, max_obs_dim = 18, step_limit = 1000;
   static constexpr double dt = 0.05;                   // s
   static constexpr ContinuousAction<6> action{-1, 1};  // fractions of the motors' largest torques

@@ -12,6 +12,7 @@ struct Hopper {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Hopper-v5";
+  static constexpr char description[] = "a planar one-legged robot hops forwards";
   static constexpr int obs_dim = 11, max_obs_dim = 12, step_limit = 1000;
   static constexpr double dt = 0.008;                  // s
   static constexpr ContinuousAction<3> action{-1, 1};  // in units of 200 N m

@@ -12,6 +12,7 @@ struct Humanoid {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Humanoid-v5";
+  static constexpr char description[] = "a humanoid runs forwards without falling";
   static constexpr int obs_dim = 348, max_obs_dim = gym::HumanoidObservation::kMaxDim, step_limit = 1000;
   static constexpr double dt = 0.015;                         // s
   static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // in units of 25 to 300 N m, by motor

@@ -12,6 +12,7 @@ struct InvertedDoublePendulum {
   using S = Scalar<F>;
 
   static constexpr const char* name = "InvertedDoublePendulum-v5";
+  static constexpr char description[] = "balances two hinged poles on a cart by a force";
   static constexpr int obs_dim = 9, step_limit = 1000;
   static constexpr double dt = 0.05;                   // s
   static constexpr ContinuousAction<1> action{-1, 1};  // in units of 500 N

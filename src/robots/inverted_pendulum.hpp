@@ -11,6 +11,7 @@ struct InvertedPendulum {
   using S = Scalar<F>;
 
   static constexpr const char* name = "InvertedPendulum-v5";
+  static constexpr char description[] = "balances a pole on a cart by a force, on MuJoCo";
   static constexpr int obs_dim = 4, step_limit = 1000;
   static constexpr double dt = 0.04;                   // s
   static constexpr ContinuousAction<1> action{-3, 3};  // in units of 100 N

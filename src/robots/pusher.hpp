@@ -11,6 +11,7 @@ struct Pusher {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Pusher-v5";
+  static constexpr char description[] = "an arm pushes an object to a goal";
   static constexpr int obs_dim = 23, step_limit = 100;
   static constexpr double dt = 0.05;                   // s
   static constexpr ContinuousAction<7> action{-2, 2};  // N m

@@ -11,6 +11,7 @@ struct Reacher {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Reacher-v5";
+  static constexpr char description[] = "a planar arm reaches a random goal with its tip";
   static constexpr int obs_dim = 10, step_limit = 50;
   static constexpr double dt = 0.02;                   // s
   static constexpr ContinuousAction<2> action{-1, 1};  // in units of 200 N m

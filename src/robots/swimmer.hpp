@@ -12,6 +12,7 @@ struct Swimmer {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Swimmer-v5";
+  static constexpr char description[] = "a planar chain of three links swims forwards";
   static constexpr int obs_dim = 8, max_obs_dim = 10, step_limit = 1000;
   static constexpr double dt = 0.04;                   // s
   static constexpr ContinuousAction<2> action{-1, 1};  // in units of 150 N m

@@ -68,7 +68,7 @@ struct Flat {
   static constexpr int geoms = std::size(Config::foot_geoms), terms = std::size(Config::reward_terms);
   static constexpr bool has_self_contact = Config::self_contact != nullptr;
 
-  static constexpr const char *name = Config::name, *preset = Config::preset;
+  static constexpr const char *name = Config::name, *description = Config::description, *preset = Config::preset;
   static constexpr RobotModel model = Config::model;
   static constexpr int obs_dim = 12 + 3 * joints, critic_obs_dim = obs_dim + 6 * feet, step_limit = 1000;
   static constexpr double dt = 0.02;                     // s

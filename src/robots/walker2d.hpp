@@ -12,6 +12,7 @@ struct Walker2d {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Walker2d-v5";
+  static constexpr char description[] = "a planar two-legged robot walks forwards";
   static constexpr int obs_dim = 17, max_obs_dim = 18, step_limit = 1000;
   static constexpr double dt = 0.008;                  // s
   static constexpr ContinuousAction<6> action{-1, 1};  // in units of 100 N m

@@ -69,6 +69,22 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
+// Returns the target of a link such as latest, or `path` if it is no link.
+fs::path target_of(const fs::path& path) {
+  std::error_code error;
+  return fs::is_symlink(path, error) ? path.parent_path() / fs::read_symlink(path, error) : path;
+}
+
+// Returns the directories called `name` of all tasks in the directory `runs`.
+std::vector<fs::path> runs_of_all_tasks(const fs::path& runs, const std::string& name) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& task : fs::directory_iterator(runs, error))
+    if (is_folder(task.path() / name)) found.push_back(task.path() / name);
+  std::ranges::sort(found);
+  return found;
+}
+
 // Returns run.json as an earlier start left it, or an empty object.
 nlohmann::json read_manifest(const fs::path& run) {
   std::ifstream file(run / "run.json");
@@ -196,11 +212,6 @@ bool operator==(const RunStart& a, const RunStart& b) {
 
 }  // namespace
 
-fs::path runs_folder(const std::string& runs_dir) {
-  const char* variable = std::getenv("DRL_RUNS_DIR");
-  return !runs_dir.empty() ? runs_dir : variable && *variable ? variable : "runs";
-}
-
 std::vector<fs::path> list_checkpoints(const fs::path& run) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -215,18 +226,22 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
   return files;
 }
 
-fs::path find_checkpoint(const fs::path& path) {
+fs::path find_checkpoint(const fs::path& given) {
+  const fs::path path = in_runs_folder(given);
   if (!path_exists(path))
     throw UsageError(path.string() +
                      " does not exist (it should be a checkpoint file or a run directory): check the path");
   if (!is_folder(path)) return path;
-  const std::vector<fs::path> files = list_checkpoints(path);
+  std::vector<fs::path> files = list_checkpoints(path);
+  if (files.empty()) files = list_checkpoints(target_of(path / "latest"));
   if (files.empty())
-    throw UsageError(path_exists(path / "latest")
-                         ? path.string() + " is a directory of runs: give one of them, such as " +
-                               (path / "latest").string()
-                         : "run " + path.string() + " has no checkpoint yet: give another run or a checkpoint file");
+    throw UsageError("run " + path.string() + " has no checkpoint yet: give another run or a checkpoint file");
   return files.front();
+}
+
+RecordedTask recorded_task(const fs::path& run) {
+  const nlohmann::json manifest = read_manifest(run);
+  return {manifest.value("task", ""), manifest.value("task_library", "")};
 }
 
 std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContext& context) {
@@ -235,13 +250,26 @@ std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContex
   const fs::path folder = runs_of_task(options, context);
   const std::string name = !options.load_run.empty() ? options.load_run : options.run_name;
   if (!name.empty() && options.load_run.empty()) check_run_name("run_name", name);
-  const fs::path run = name.empty() ? folder / "latest" : is_folder(folder / name) ? folder / name : fs::path(name);
-  std::error_code error;
-  const fs::path real = fs::is_symlink(run, error) ? run.parent_path() / fs::read_symlink(run, error) : run;
-  if (list_checkpoints(real).empty())
-    throw UsageError("no run can be resumed (" + (folder / (name.empty() ? "latest" : name)).string() +
-                     " has no checkpoint): give a run with --load_run, or leave --resume out");
-  return real;
+  const std::string in_folder = name.empty() ? "latest" : name;
+  const bool is_plain = in_folder.find('/') == std::string::npos;  // a run's name, not a path
+  std::vector<fs::path> found;
+  if (is_plain && context.task.empty()) found = runs_of_all_tasks(folder, in_folder);
+  if (!context.task.empty() && is_folder(folder / in_folder)) found = {folder / in_folder};
+  if (found.empty() && !options.load_run.empty()) {
+    const fs::path run = in_runs_folder(name);
+    found = {is_folder(run / "latest") ? run / "latest" : run};
+  }
+  for (fs::path& run : found) run = target_of(run);
+  std::erase_if(found, [](const fs::path& run) { return list_checkpoints(run).empty(); });
+  if (found.empty())
+    throw UsageError("no run can be resumed (" + (folder / in_folder).string() + " has no checkpoint): " +
+                     (options.load_run.empty() ? "give a run with --load_run, or leave --resume out"
+                                               : "give a run's name or directory, or leave --load_run out"));
+  const auto last_saved = [](const fs::path& run) { return fs::last_write_time(list_checkpoints(run).front()); };
+  if (found.size() > 1 && !name.empty())
+    throw UsageError("several tasks have a run " + name + " (" + found[0].string() + ", " + found[1].string() +
+                     "): give --task, or the run's path");
+  return *std::ranges::max_element(found, {}, last_saved);
 }
 
 std::string origin_of(const RunOptions& options) {

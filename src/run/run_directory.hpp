@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/options.hpp"
+#include "base/runs_folder.hpp"
 #include "run/run_lock.hpp"
 #include "run/train_options.hpp"
 
@@ -20,9 +21,6 @@ struct RunContext {
   std::string timestamp;   // names a run without --run_name and job
   bool continued = false;  // the job was requeued, or continues one that was stopped
 };
-
-// Returns the directory of all runs: `runs_dir`, else $DRL_RUNS_DIR, else "runs".
-std::filesystem::path runs_folder(const std::string& runs_dir);
 
 enum class StartFrom { scratch, resume, checkpoint, weights };
 
@@ -39,9 +37,15 @@ struct RunStart {
   std::vector<std::filesystem::path> damaged = {};  // checkpoints that could not be loaded
 };
 
+// Returns the task and the task library that the run in this directory recorded; "" if it did not.
+struct RecordedTask {
+  std::string task, library;
+};
+RecordedTask recorded_task(const std::filesystem::path& run);
+
 // Returns the run that --resume or --load_run selects; the options in its options.ini are then used unless --config or
-// the command line sets them. Returns nullopt if neither was given. Throws UsageError if no such run exists. Writes
-// nothing.
+// the command line sets them. Without a task in `context`, looks among the runs of all tasks. Returns nullopt if
+// neither was given. Throws UsageError if no such run exists. Writes nothing.
 std::optional<std::filesystem::path> run_to_resume(const RunOptions& options, const RunContext& context);
 
 // Decides how the run starts, as docs/runs.md, "Resume" describes. `table` holds the final options. `own_lock` is the
@@ -59,8 +63,9 @@ std::string origin_of(const RunOptions& options);
 
 // Returns `<run>/checkpoints/iter_*.h5`, newest first.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
-// Returns `path` if it is a file, or the newest checkpoint if it is a run directory. Throws UsageError.
-std::filesystem::path find_checkpoint(const std::filesystem::path& path);
+// Returns `path` if it is a file, or the newest checkpoint if it is a run directory. A task's directory stands for its
+// newest run, and paths may be relative to the directory of all runs. Throws UsageError.
+std::filesystem::path find_checkpoint(const std::filesystem::path& given);
 
 // An open run directory, locked until this object is destroyed.
 class RunDirectory {

@@ -70,6 +70,7 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
   manifest["devices"] = Json::array({facts_.device});
   manifest["cpu_model"] = facts_.cpu_model;
   manifest["versions"] = facts_.versions;
+  if (!facts_.task_library.empty()) manifest["task_library"] = facts_.task_library;
   manifest["git_hash"] = facts_.git_hash;
   manifest["lock"] = facts_.lock;
   manifest["launcher"] = facts_.launcher.empty() ? "none" : facts_.launcher;

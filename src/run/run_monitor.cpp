@@ -150,6 +150,7 @@ Checkpoint RunMonitor::make_checkpoint(const RunProgress& progress, double elaps
                            {"options", options_ini_},
                            {"created", utc_time()},
                            {"elapsed_seconds", elapsed}};
+  if (!facts.task_library.empty()) checkpoint.attributes["task_library"] = facts.task_library;
   checkpoint.tensors = std::move(tensors);
   return checkpoint;
 }

@@ -130,8 +130,8 @@ void Trainer::check_lost_environments(bool is_reporting) {
   const double lost = algorithm_.stats().episodes.lost;
   if (lost == 0) return;
   const std::string what =
-      fmt::format("iteration {}: {} episodes ended because the state, an observation or the reward was not finite",
-                  iteration_, lost);
+      fmt::format("iteration {}: {} ended because the state, an observation or the reward was not finite",
+                  iteration_, counted(static_cast<int64_t>(lost), "episode"));
   if (train_.nan_policy == "stop")
     throw SharedError(what + " (--nan_policy stop): check the task's step(), or use --nan_policy reset");
   if (is_reporting) log::warn("{}; these environments were reset", what);

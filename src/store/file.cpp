@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 namespace {
@@ -101,6 +102,7 @@ void require_output(const std::string& option, const fs::path& path) {
   };
   std::error_code error;
   if (path.empty()) refuse("is empty");
+  if (path == kStandardOutput) refuse("means standard output, which cannot hold this file");
   if (fs::is_directory(path, error)) refuse("is a directory");
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) refuse("is a device, a pipe or a socket");
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";

@@ -27,6 +27,7 @@ struct AcrobotV1 {
   };
 
   static constexpr char name[] = "Acrobot-v1";
+  static constexpr char description[] = "swings the free end of a two-link pendulum above a line";
   static constexpr int obs_dim = 6, step_limit = 500;
   static constexpr double dt = 0.2;
   static constexpr DiscreteAction<3> action{};  // torque -1, 0, 1

@@ -1,3 +1,3 @@
 // The loops of the built-in tasks on a CPU. Compiled once per instruction set.
-#include "drl/task_host_unit.hpp"
+#include "drl/task/host_unit.hpp"
 #include "tasks/builtin_tasks.hpp"

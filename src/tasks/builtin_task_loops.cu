@@ -1,3 +1,3 @@
 // The loops of the built-in tasks on a GPU.
-#include "drl/task_gpu_unit.hpp"
+#include "drl/task/gpu_unit.hpp"
 #include "tasks/builtin_tasks.hpp"

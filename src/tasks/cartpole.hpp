@@ -38,6 +38,7 @@ struct Cartpole {
   };
 
   static constexpr char name[] = "Cartpole";
+  static constexpr char description[] = "balances a pole on a cart by a force, as in Isaac Lab";
   static constexpr int obs_dim = 4, step_limit = 300;
   static constexpr double dt = 1.0 / 60;
   static constexpr ContinuousAction<1> action{-4, 4};  // the force reaches its limit at these bounds

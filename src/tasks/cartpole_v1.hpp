@@ -27,6 +27,7 @@ struct CartPoleV1 {
   };
 
   static constexpr char name[] = "CartPole-v1";
+  static constexpr char description[] = "balances a pole on a cart by pushes to the left or right";
   static constexpr int obs_dim = 4, step_limit = 500;
   static constexpr double dt = 0.02;
   static constexpr DiscreteAction<2> action{};  // left, right

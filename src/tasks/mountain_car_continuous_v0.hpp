@@ -24,6 +24,7 @@ struct MountainCarContinuousV0 {
   };
 
   static constexpr char name[] = "MountainCarContinuous-v0";
+  static constexpr char description[] = "drives an underpowered car up a hill by a force";
   static constexpr int obs_dim = 2, step_limit = 999;
   static constexpr double dt = 1;
   static constexpr ContinuousAction<1> action{-1, 1};

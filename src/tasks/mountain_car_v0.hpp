@@ -24,6 +24,7 @@ struct MountainCarV0 {
   };
 
   static constexpr char name[] = "MountainCar-v0";
+  static constexpr char description[] = "drives an underpowered car up a hill by three actions";
   static constexpr int obs_dim = 2, step_limit = 200;
   static constexpr double dt = 1;
   static constexpr DiscreteAction<3> action{};  // left, nothing, right

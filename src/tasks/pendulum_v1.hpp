@@ -22,6 +22,7 @@ struct PendulumV1 {
   };
 
   static constexpr char name[] = "Pendulum-v1";
+  static constexpr char description[] = "swings a pendulum upright and holds it by a torque";
   static constexpr int obs_dim = 3, step_limit = 200;
   static constexpr double dt = 0.05;
   static constexpr ContinuousAction<1> action{-2, 2};

@@ -1,6 +1,6 @@
 #include "tasks/table.hpp"
 
-#include "drl/task_table_unit.hpp"
+#include "drl/task/table_unit.hpp"
 #include "tasks/builtin_tasks.hpp"
 
 namespace drl {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "drl/task_abi.hpp"
+#include "drl/task/abi.hpp"
 
 namespace drl {
 

@@ -79,7 +79,7 @@ Words screen(const std::string& text) {
 }
 
 const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r"};
-constexpr const char* kUp = "\x1b[11A";  // the live block has eleven lines
+constexpr const char* kUp = "\x1b[14A";  // the live block has 14 lines, of which three show reward terms
 
 // Types Ctrl-C while the live block is shown.
 TEST(Console, RedrawsABlockInPlaceInATerminal) {

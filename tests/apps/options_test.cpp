@@ -40,18 +40,30 @@ std::set<std::string> names_in(const std::string& config) {
 }
 
 // Lists drl's own tasks first, then those of the library that is installed beside it.
-TEST(Tasks, AreListed) {
-  Words lines = kTasks;
+TEST(Tasks, AreListedWithTheirSizesAndTheirLibraryOnce) {
+  const Result result = run_program({kTrain, "--list_tasks"});
+  EXPECT_EQ(result.exit_code, 0);
+  std::vector<std::string> names;
+  for (const std::string& line : split(result.out, '\n')) {
+    EXPECT_LE(line.starts_with("#") ? 0 : line.size(), 120) << line;
+    if (!line.empty() && line[0] != '#') names.push_back(line.substr(0, line.find(' ')));
+  }
+  std::vector<std::string> expected = kTasks;
 #if defined(DRL_MUJOCO)
   for (const char* robot : {"Ant-v5", "G1-Velocity-Flat", "Go1-Velocity-Flat", "HalfCheetah-v5", "Hopper-v5",
                             "Humanoid-v5", "HumanoidStandup-v5", "InvertedDoublePendulum-v5", "InvertedPendulum-v5",
                             "Pusher-v5", "Reacher-v5", "Swimmer-v5", "Walker2d-v5"})
-    lines.push_back(std::string(robot) + "  (" + std::filesystem::canonical(DRL_BIN).parent_path().string() +
-                    "/lib/drl/tasks/drl_robots.so)");
+    expected.emplace_back(robot);
+  const std::string library =
+      std::filesystem::canonical(DRL_BIN).parent_path().string() + "/lib/drl/tasks/drl_robots.so";
+  EXPECT_EQ(result.out.find(library), result.out.rfind(library)) << result.out;
+  expect_mentions(result.out, {library});
 #endif
-  const Result result = run_program({kTrain, "--list_tasks"});
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.out, join(lines, "\n") + "\n");
+  EXPECT_EQ(names, expected);
+  const size_t cartpole = result.out.find("CartPole-v1 ");
+  ASSERT_NE(cartpole, std::string::npos);
+  expect_mentions(result.out.substr(cartpole, result.out.find('\n', cartpole) - cartpole),
+                  {" 4 observations", " 2 choices", "pole"});
 }
 
 TEST(Tasks, PresetsRun) {
@@ -110,25 +122,62 @@ TEST(CommandLine, DashAndUnderscoreAreInterchangeable) {
 
 TEST(CommandLine, ExplainsOptionsOfIsaacLab) {
   const Runs runs;
-  const Result result = runs.train({"--headless", "--distributed", "--num_gpus", "2", "--max_iterations", "1"});
+  const Result result = runs.train({"--headless", "--distributed", "--num_gpus", "1", "--max_iterations", "1"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(count_lines(result.err), 3u) << result.err;
   expect_mentions(result.err, {"--headless", "--distributed", "--num_gpus"});
 }
 
-TEST(Help, ListsEveryOptionOnceWithin100Columns) {
+TEST(CommandLine, AnswersHabitsOfOtherTrainers) {
+  const struct {
+    std::vector<std::string> typed;
+    std::string answer;
+  } habits[] = {{{"--video"}, "--video_interval 50"},
+                {{"agent.max_iterations=100"}, "--max_iterations 100"},
+                {{"--gpu-ids", "0", "1", "2"}, "--gpu_ids 0,1,2"},
+                {{"agent.algorithm.learning_rate=1e-3"}, "--ppo.learning_rate 1e-3"},
+                {{"--lr", "1e-3"}, "--ppo.learning_rate"},
+                {{"--algo=ppo"}, "--algorithm"},
+                {{"--total-timesteps", "100000"}, "--max_iterations"},
+                {{"--experiment_name", "x"}, "--run_name"},
+                {{"--logger", "wandb"}, "wandb sync"},
+                {{"--logger=wandb"}, "wandb sync"}};
+  for (const auto& [typed, answer] : habits) {
+    std::vector<std::string> words = {kTrain, "--task", "Cartpole"};
+    words.insert(words.end(), typed.begin(), typed.end());
+    const Result result = run_program(words);
+    EXPECT_EQ(result.exit_code, 2) << typed[0];
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_mentions(result.err, {typed[0].substr(0, typed[0].find('=')), answer});
+  }
+  const Result gpus = run_program({kTrain, "--task", "Cartpole", "--num_gpus", "4"});
+  EXPECT_EQ(gpus.exit_code, 2);
+  expect_mentions(gpus.err, {"--ranks 4"});
+  for (const char* theirs : {"Isaac-Cartpole-v0", "Isaac-Cartpole-Direct-v0"}) {
+    const Result task = run_program({kTrain, "--task", theirs});
+    EXPECT_EQ(task.exit_code, 2);
+    expect_mentions(task.err, {theirs, "mean Cartpole?"});
+  }
+}
+
+TEST(CommandLine, AListMayHaveBrackets) {
+  const std::string config = print_config({"--policy.actor_hidden_dims", "[64,32]"});
+  expect_mentions(config, {"actor_hidden_dims = 64,32"});
+}
+
+TEST(Help, OfAllListsEveryOptionOnceWithin80Columns) {
   std::set<std::string> expected = names_in(print_config({}));
   expected.insert({"config", "ranks", "threads", "quiet", "preflight", "help", "version", "list_tasks", "print_config",
                    "task_library", "runs_dir", "run_name", "resume", "load_run", "checkpoint", "init_from", "fresh",
                    "after_checkpoint"});
-  const Result result = run_program({kTrain, "--help"});
+  const Result result = run_program({kTrain, "--help", "all"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err, "");
   std::multiset<std::string> found;
   const std::regex option("^  (-. \\[ )?--([a-z_.]+)");
   bool in_options = false;
   for (const std::string& line : split(result.out, '\n')) {
-    EXPECT_LE(line.size(), 100u) << line;
+    EXPECT_LE(line.size(), 80u) << line;
     in_options |= line.starts_with("Options");
     std::smatch match;
     if (in_options && std::regex_search(line, match, option)) found.insert(match[2]);
@@ -136,11 +185,11 @@ TEST(Help, ListsEveryOptionOnceWithin100Columns) {
   EXPECT_EQ(found, std::multiset<std::string>(expected.begin(), expected.end()));
 }
 
-TEST(Help, OfOtherProgramsFitsIn100Columns) {
+TEST(Help, OfOtherProgramsFitsIn80Columns) {
   for (const std::string& program : {kEval, kCheckpointProgram}) {
     const Result result = run_program({program, "--help"});
     EXPECT_EQ(result.exit_code, 0);
-    for (const std::string& line : split(result.out, '\n')) EXPECT_LE(line.size(), 100u) << line;
+    for (const std::string& line : split(result.out, '\n')) EXPECT_LE(line.size(), 80u) << line;
   }
 }
 

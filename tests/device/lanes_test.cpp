@@ -1,4 +1,4 @@
-#include "drl/lanes.hpp"
+#include "drl/lanes/lanes.hpp"
 
 #include <gtest/gtest.h>
 

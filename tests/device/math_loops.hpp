@@ -1,9 +1,9 @@
 // Function objects whose loops the tests run.
 #pragma once
 
-#include "drl/lanes.hpp"
+#include "drl/lanes/lanes.hpp"
+#include "drl/lanes/philox.hpp"
 #include "drl/math.hpp"
-#include "drl/philox.hpp"
 
 namespace drl::test {
 

@@ -1,4 +1,4 @@
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
 
 #include <gtest/gtest.h>
 

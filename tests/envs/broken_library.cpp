@@ -1,5 +1,5 @@
 // Task libraries with one fault each, selected by a macro BROKEN_....
-#include "drl/task_abi.hpp"
+#include "drl/task/abi.hpp"
 
 #define SYMBOL extern "C" __attribute__((visibility("default")))
 

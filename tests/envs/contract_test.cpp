@@ -9,7 +9,7 @@
 #include "algorithms/rollout.hpp"
 #include "base/check.hpp"
 #include "device/reduce.hpp"
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_params.hpp"
 #include "own_task_table.hpp"

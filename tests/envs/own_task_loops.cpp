@@ -1,2 +1,2 @@
-#include "drl/task_host_unit.hpp"
+#include "drl/task/host_unit.hpp"
 #include "tasks.hpp"

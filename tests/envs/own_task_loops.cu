@@ -1,2 +1,2 @@
-#include "drl/task_gpu_unit.hpp"
+#include "drl/task/gpu_unit.hpp"
 #include "tasks.hpp"

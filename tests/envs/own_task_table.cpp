@@ -1,6 +1,6 @@
 #include "own_task_table.hpp"
 
-#include "drl/task_table_unit.hpp"
+#include "drl/task/table_unit.hpp"
 #include "tasks.hpp"
 
 namespace drl {

@@ -1,6 +1,6 @@
 #include "simulators.hpp"
 
-#include "drl/task_table_unit.hpp"
+#include "drl/task/table_unit.hpp"
 // These must follow the table unit's header, as in a task library.
 #include "../../examples/own_simulator/arm.hpp"
 #include "small_simulators.hpp"

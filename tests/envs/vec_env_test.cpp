@@ -17,7 +17,7 @@
 #include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "device/reduce.hpp"
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
 #include "envs/make_env.hpp"
 #include "simulators.hpp"
 #include "tasks/builtin_tasks.hpp"
@@ -508,9 +508,10 @@ TEST(Tasks, AnUnknownNameIsAUsageErrorWithTheClosestMatch) {
   };
   expect_mentions(message("CartPole-v2"), {"CartPole-v2", "mean CartPole-v1?"});
   expect_mentions(message("acrobot-v1"), {"acrobot-v1", "mean Acrobot-v1?"});
-  expect_mentions(message("Humanoid"), {"Humanoid", "--list_tasks"});
-  EXPECT_THROW(task_spec("Humanoid"), UsageError);
-  EXPECT_THROW(task_preset("Humanoid"), UsageError);
+  expect_mentions(message("Isaac-Cartpole-Direct-v0"), {"Isaac-Cartpole-Direct-v0", "mean Cartpole?"});
+  expect_mentions(message("Spaceship"), {"Spaceship", "--list_tasks"});
+  EXPECT_THROW(task_spec("Spaceship"), UsageError);
+  EXPECT_THROW(task_preset("Spaceship"), UsageError);
 }
 
 TEST(Tasks, EachHasAPreset) {

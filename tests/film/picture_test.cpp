@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "../support/mentions.hpp"
-#include "drl/task_abi.hpp"
+#include "drl/task/abi.hpp"
 #include "envs/make_env.hpp"
 #include "pixels.hpp"
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "drl/hd.hpp"
+#include "drl/lanes/hd.hpp"
 
 namespace drl::gpu {
 

@@ -1,5 +1,5 @@
-// Includes all robots with compiled models. Include it after the header of a unit (drl/task_table_unit.hpp or
-// drl/task_gpu_unit.hpp).
+// Includes all robots with compiled models. Include it after the header of a unit (drl/task/table_unit.hpp or
+// drl/task/gpu_unit.hpp).
 #if !defined(DRL_ROBOT_LOOPS)
 #define DRL_ROBOT_LOOPS  // excludes the tasks that libmujoco simulates
 #endif

@@ -1,4 +1,4 @@
-#include "drl/task_table_unit.hpp"
+#include "drl/task/table_unit.hpp"
 #include "robots_in_lanes.hpp"
 
 namespace drl {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "drl/physics_support.hpp"
+#include "drl/physics/support.hpp"
 #include "reference.hpp"
 
 namespace drl::test {

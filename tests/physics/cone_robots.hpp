@@ -1,7 +1,7 @@
 // Robots with elliptic cones.
 #pragma once
 
-#include "drl/physics_loop.hpp"
+#include "drl/physics/loop.hpp"
 #include "physics/crawler.hpp"
 #include "physics/pincers.hpp"
 #include "physics/skater.hpp"

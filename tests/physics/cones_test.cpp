@@ -1,11 +1,12 @@
 // Compares elliptic cones with projections, and contacts between capsules and boxes with values computed by hand.
+#include "drl/physics/cones.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "drl/philox.hpp"
-#include "drl/physics_boxes.hpp"
-#include "drl/physics_cones.hpp"
+#include "drl/lanes/philox.hpp"
+#include "drl/physics/boxes.hpp"
 
 namespace drl {
 namespace {

@@ -3,7 +3,7 @@
 #include "exact.hpp"
 #include "lanes.hpp"
 // Must come after the robots' headers.
-#include "drl/physics_task.hpp"
+#include "drl/physics/task.hpp"
 
 namespace drl {
 namespace {

@@ -1,6 +1,6 @@
 // Robots with dry friction.
 #pragma once
 
-#include "drl/physics_loop.hpp"
+#include "drl/physics/loop.hpp"
 #include "physics/manipulator.hpp"
 #include "physics/slider.hpp"

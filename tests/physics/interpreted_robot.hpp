@@ -1,11 +1,11 @@
-// A robot in the form that the solver and the integrators expect (drl/physics_support.hpp), whose functions are
+// A robot in the form that the solver and the integrators expect (drl/physics/support.hpp), whose functions are
 // interpreted. Its arrays have room for any small robot; unused entries have no effect.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 
-#include "drl/physics_support.hpp"
+#include "drl/physics/support.hpp"
 #include "interpreter.hpp"
 #include "physics/emit.hpp"
 #include "physics/trace.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "../support/host_loops.hpp"
-#include "drl/physics_loop.hpp"
+#include "drl/physics/loop.hpp"
 #include "reference.hpp"
 
 namespace drl {
@@ -90,7 +90,7 @@ template <class Robot>
 void expect_lanes(const std::string& file, double bound_of_99_percent = 1e-4) {
   Batch<Robot> batch(file);
   std::vector<float> with_fma;
-  for (const Isa isa : available_isas()) {
+  for (const Isa isa : compiled_isas()) {
     // Each step after the first starts from the end of the previous one.
     constexpr int kSteps = 4;
     const std::vector<float> packs = batch.step(Loops(isa, true), kSteps),

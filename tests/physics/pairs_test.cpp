@@ -1,11 +1,12 @@
 // Compares contacts between spheres and capsules with values computed by hand.
+#include "drl/physics/pairs.hpp"
+
 #include <gtest/gtest.h>
 
-#include "drl/physics_pairs.hpp"
 #include "reference.hpp"
 #include "robots.hpp"
 // Must come after the robots' headers.
-#include "drl/physics_task.hpp"
+#include "drl/physics/task.hpp"
 
 namespace drl {
 namespace {

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <sstream>
 
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
 
 namespace drl::test {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "drl/mujoco_model.hpp"
-#include "drl/philox.hpp"
+#include "drl/lanes/philox.hpp"
+#include "drl/physics/mujoco_model.hpp"
 
 namespace drl::test {
 

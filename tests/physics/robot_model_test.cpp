@@ -9,7 +9,7 @@
 
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
-#include "drl/mujoco_model.hpp"
+#include "drl/physics/mujoco_model.hpp"
 
 namespace drl::robot_compiler {
 namespace {

@@ -1,7 +1,7 @@
 // The compiled robots of these tests.
 #pragma once
 
-#include "drl/physics_loop.hpp"
+#include "drl/physics/loop.hpp"
 #include "physics/ant.hpp"
 #include "physics/half_cheetah.hpp"
 #include "physics/hopper.hpp"

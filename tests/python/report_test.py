@@ -79,8 +79,9 @@ class Page(unittest.TestCase):
         self.assertEqual([source[:22] for source in reader.sources], ["data:image/gif;base64,"])  # nothing is fetched
 
     def test_style_and_script_fetch_nothing(self):
+        text = self.text.replace('clip-path="url(#plot', "")  # a part of the page itself
         for word in ("@import", "url(", "fetch(", "XMLHttpRequest", "import("):
-            self.assertNotIn(word, self.text)
+            self.assertNotIn(word, text)
 
     def test_texts_are_escaped(self):
         title = next(self.root.iter(XHTML + "title")).text

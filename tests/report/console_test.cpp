@@ -146,8 +146,9 @@ TEST(LiveConsole, RedrawsInPlace) {
   EXPECT_EQ(rig.screen.count("Learning iteration"), 1u);
   EXPECT_EQ(rig.screen.row_of("Learning iteration 100/150"), 1u);
   EXPECT_EQ(rig.screen.count("Mean reward"), 1u);
-  EXPECT_EQ(rig.screen.cursor_row(), 11u);  // below ten lines
-  EXPECT_EQ(rig.screen.line(11), "");
+  EXPECT_EQ(rig.screen.count("  alive "), 1u);
+  EXPECT_EQ(rig.screen.cursor_row(), 12u);  // below eleven lines
+  EXPECT_EQ(rig.screen.line(12), "");
 }
 
 TEST(LiveConsole, ShowsTheNumbers) {
@@ -169,8 +170,8 @@ TEST(LiveConsole, ScrollsOnlyForTheFirstBlock) {
   Rig rig(ConsoleMode::live);
   for (int i = 0; i < 22; ++i) rig.screen.write("before\n");
   for (int i = 1; i <= 100; ++i) rig.update_at(i, metrics_of(i));
-  EXPECT_EQ(rig.screen.scrolled(), 9u);  // 22 lines + 10 lines of the block + the cursor's line - 24 rows
-  EXPECT_EQ(rig.screen.count("before"), 13u);
+  EXPECT_EQ(rig.screen.scrolled(), 10u);  // 22 lines + 11 lines of the block + the cursor's line - 24 rows
+  EXPECT_EQ(rig.screen.count("before"), 12u);
   EXPECT_EQ(rig.screen.count("Learning iteration"), 1u);
 }
 

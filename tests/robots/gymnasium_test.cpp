@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "drl/mujoco.hpp"
+#include "drl/physics/mujoco.hpp"
 #include "robots/ant.hpp"
 #include "robots/half_cheetah.hpp"
 #include "robots/hopper.hpp"

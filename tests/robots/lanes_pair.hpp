@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "drl/mujoco.hpp"
+#include "drl/physics/mujoco.hpp"
 
 namespace drl {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "drl/mujoco.hpp"
+#include "drl/physics/mujoco.hpp"
 #include "robots/g1_velocity_flat.hpp"
 #include "robots/go1_velocity_flat.hpp"
 

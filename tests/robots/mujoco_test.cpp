@@ -1,5 +1,5 @@
 // Tests robots on libmujoco as environments: bit-identical results on threads and ranks, known physics, and errors.
-#include "drl/mujoco.hpp"
+#include "drl/physics/mujoco.hpp"
 
 #include <gtest/gtest.h>
 

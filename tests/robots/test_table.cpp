@@ -1,4 +1,4 @@
-#include "drl/task_table_unit.hpp"
+#include "drl/task/table_unit.hpp"
 // These must follow the table unit's header, as in a task library.
 #include "robots/ant.hpp"
 #include "robots/half_cheetah.hpp"

@@ -197,9 +197,9 @@ TEST_F(BatchTest, OptionsOfSrunCanBeAdded) {
   expect_mentions(log_of(refused), {"srun", "no_such_option"});
 }
 
-// Who edits a script should understand each line of it.
+// Whoever edits a script should understand each line of it.
 TEST_F(BatchTest, TheScriptsAreShort) {
-  for (const std::string& script : kScripts) EXPECT_LE(split(slurp(kBatch + script), '\n').size(), 25) << script;
+  for (const std::string& script : kScripts) EXPECT_LE(std::ranges::count(slurp(kBatch + script), '\n'), 25) << script;
 }
 
 class BatchErrors : public BatchTest {

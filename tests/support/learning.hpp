@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "drl/task_spec.hpp"
+#include "drl/task/spec.hpp"
 #include "nets/layout.hpp"
 
 namespace drl::test {

@@ -1,7 +1,7 @@
 // The functions that drl_film.so exports.
 #include <utility>
 
-#include "drl/border.hpp"
+#include "drl/task/border.hpp"
 #include "film/film_plugin.hpp"
 #include "film/renderer/pictures.hpp"
 #include "film/renderer/renderer.hpp"

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "drl/mujoco_model.hpp"
+#include "drl/physics/mujoco_model.hpp"
 
 namespace drl::film {
 

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "drl/lanes.hpp"
+#include "drl/lanes/lanes.hpp"
 #include "drl/math.hpp"
 
 namespace drl {

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "drl/border.hpp"
+#include "drl/task/border.hpp"
 #include "nets/torch/torch_plugin.hpp"
 
 namespace drl {

@@ -53,7 +53,7 @@ class SingleThreadedBlas {
 
 const TorchPlugin* open_plugin(const fs::path& file) {
   const std::string name = printable(file.string(), 200);
-  if (!built_with_torch()) throw_unavailable("this drl was built with -DDRL_WITH_TORCH=OFF");
+  if (!built_with_torch()) throw_unavailable("this drl was built without it, see -DDRL_WITH_TORCH");
   if (std::error_code ignored; !fs::exists(file, ignored)) throw_unavailable(name + " does not exist");
   const SingleThreadedBlas guard;
   // RTLD_GLOBAL, since MKL looks up its own parts by name. RTLD_LAZY, since most of libtorch's functions are never

@@ -1,5 +1,5 @@
 // The C interface between the programs and drl_torch.so, the only library that links libtorch. Functions return 0 on
-// success; otherwise they write the message to `error`, as with_error_code (drl/border.hpp) does.
+// success; otherwise they write the message to `error`, as with_error_code (drl/task/border.hpp) does.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/format.hpp"
@@ -13,6 +14,7 @@ namespace {
 // In the drawing's units. The page's script uses the same numbers (look.cpp).
 constexpr double kWidth = 420, kHeight = 230, kLeft = 50, kRight = 408, kTop = 10, kBottom = 196;
 constexpr int kValueMarks = 6, kPositionMarks = 6;
+constexpr double kFarAway = 2;   // how far an outlier is from the middle 96 % of the values, in their range
 constexpr double kLogFrom = 50;  // ratio of the highest and the lowest value
 
 struct Range {
@@ -38,12 +40,32 @@ struct Scale {
 double x_of(const Scale& scale, double value) { return kLeft + scale.share(value) * (kRight - kLeft); }
 double y_of(const Scale& scale, double value) { return kBottom - scale.share(value) * (kBottom - kTop); }
 
+Range all_values(const Chart& chart) {
+  Range all;
+  for (const Series& series : chart.series)
+    for (const auto* numbers : {&series.curve.low, &series.curve.high})
+      for (double value : *numbers) all.add(value);
+  return all;
+}
+
+// Returns the range to draw. A few values far from all others, such as those of the first iterations, are left out, so
+// that they do not flatten the curves.
+Range value_range(const Chart& chart) {
+  const Range all = all_values(chart);
+  std::vector<double> values;
+  for (const Series& series : chart.series)
+    for (const auto* numbers : {&series.curve.low, &series.curve.high})
+      std::ranges::copy_if(*numbers, std::back_inserter(values), [](double value) { return std::isfinite(value); });
+  if (values.size() < 40 || chart.may_be_log) return all;  // a logarithmic scale shows all values
+  std::ranges::sort(values);
+  const double low = values[values.size() / 50], high = values[values.size() - 1 - values.size() / 50];
+  const double room = kFarAway * (high - low);
+  if (!(room > 0)) return all;
+  return {all.low < low - room ? low : all.low, all.high > high + room ? high : all.high};
+}
+
 Scale value_scale(const Chart& chart) {
-  Range range;
-  for (const Series& series : chart.series) {
-    for (double value : series.curve.low) range.add(value);
-    for (double value : series.curve.high) range.add(value);
-  }
+  Range range = value_range(chart);
   if (chart.from_zero) range.add(0);
   if (range.empty()) return {};
   if (chart.may_be_log && range.low > 0 && range.high > kLogFrom * range.low)
@@ -56,7 +78,8 @@ Scale value_scale(const Chart& chart) {
 Scale position_scale(const Chart& chart, const Positions& positions) {
   Range range;
   for (const Series& series : chart.series)
-    for (double value : positions[series.group]) range.add(value);
+    for (size_t k = 0; k < series.curve.mean.size() && k < positions[series.group].size(); ++k)
+      if (std::isfinite(series.curve.mean[k])) range.add(positions[series.group][k]);
   if (range.empty()) return {};
   return range.high > range.low ? Scale{range.low, range.high} : Scale{range.low - 1, range.high + 1};
 }
@@ -165,10 +188,16 @@ std::vector<double> round_marks(double low, double high, int count) {
 std::string chart_figure(const Chart& chart, const Positions& positions, const std::string& axis_label, size_t number) {
   const Scale x = position_scale(chart, positions), y = value_scale(chart);
   std::string svg = axes(x, y, axis_label);
-  svg += "<g class=\"curves\">";
+  svg += fmt::format(
+      "<clipPath id=\"plot{0}\"><rect x=\"{1:g}\" y=\"{2:g}\" width=\"{3:g}\" height=\"{4:g}\"/></clipPath>"
+      "<g class=\"curves\" clip-path=\"url(#plot{0})\">",
+      number, kLeft - 2, kTop - 2, kRight - kLeft + 4, kBottom - kTop + 4);
   for (const Series& series : chart.series) svg += drawn(series, positions[series.group], x, y);
   svg += "</g>";
-  const std::string title = html_text(chart.title), note = chart.note + (y.log ? " log scale" : "");
+  const Range all = all_values(chart);
+  const std::string title = html_text(chart.title),
+                    note = chart.note + (y.log ? " log scale" : "") +
+                           (all.low < y.low || all.high > y.high ? " some values are outside" : "");
   return fmt::format(
       "<figure class=\"chart\" data-chart=\"{}\"><figcaption>{}{}</figcaption>"
       "<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">{}</svg></figure>\n",

@@ -38,12 +38,15 @@ std::vector<Sum> sums_of(const RunGroup& group, std::string_view column, const B
     return values ? sums_of(*group.runs.front(), *values, buckets) : std::vector<Sum>(buckets.count);
   }
   std::vector<Sum> of_runs(buckets.count);
+  size_t end = buckets.count;  // where the shortest run ends: behind it, the mean would be that of other runs
   for (const RunRecord* run : group.runs) {
     const std::vector<double>* values = run->metrics.find(column);
-    if (values == nullptr) continue;
+    if (values == nullptr || run->metrics.iterations.empty()) continue;
     const std::vector<Sum> of_run = sums_of(*run, *values, buckets);
     for (size_t k = 0; k < of_run.size(); ++k) of_runs[k].add(of_run[k].mean());
+    end = std::min(end, buckets.of(run->metrics.iterations.back()) + 1);
   }
+  std::fill(of_runs.begin() + static_cast<std::ptrdiff_t>(end), of_runs.end(), Sum{});
   return of_runs;
 }
 

@@ -37,6 +37,7 @@ svg .y text { text-anchor: end; } svg .x text { text-anchor: middle; } svg .y pa
 svg .line { fill: none; stroke: var(--c); stroke-width: 1.6; stroke-linejoin: round; stroke-linecap: round; }
 svg .band { fill: var(--c); opacity: 0.2; } svg .fill { fill: var(--c); opacity: 0.75; }
 .charts.many svg .line { stroke-width: 1; } .charts.many svg .band { opacity: 0.07; }
+svg .zoom { fill: var(--faint); opacity: 0.2; }
 svg .cursor { stroke: var(--faint); stroke-dasharray: 3 3; }
 .c0 { --c: var(--c0); } .c1 { --c: var(--c1); } .c2 { --c: var(--c2); } .c3 { --c: var(--c3); }
 .c4 { --c: var(--c4); } .c5 { --c: var(--c5); } .c6 { --c: var(--c6); } .c7 { --c: var(--c7); }
@@ -44,12 +45,16 @@ svg .cursor { stroke: var(--faint); stroke-dasharray: 3 3; }
   margin-right: 6px; vertical-align: -1px; border: 1px solid var(--c); padding: 0; }
 button.swatch { cursor: pointer; width: 16px; height: 16px; } .swatch.off { background: transparent; }
 .off-curve { display: none; }
-.table { overflow-x: auto; border: 1px solid var(--rule); border-radius: 8px; }
+.table { overflow-x: auto; border: 1px solid var(--rule); border-radius: 8px;  /* shadows where it can be scrolled */
+  background: linear-gradient(90deg, var(--ground) 30%, #0000), linear-gradient(90deg, #0000, var(--ground) 70%) 100% 0,
+    linear-gradient(90deg, #0005, #0000), linear-gradient(270deg, #0005, #0000) 100% 0;
+  background-repeat: no-repeat; background-size: 48px 100%, 48px 100%, 16px 100%, 16px 100%;
+  background-attachment: local, local, scroll, scroll; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 5px 9px; border-bottom: 1px solid var(--rule); white-space: nowrap;
   vertical-align: top; }
 td.wrap { white-space: normal; min-width: 9em; }
-th { background: var(--panel); font-weight: 600; white-space: normal; overflow-wrap: normal; }
+th { font-weight: 600; white-space: normal; overflow-wrap: normal; }
 tr:last-child td { border-bottom: none; }
 td.number, th.number { text-align: right; }
 .bar { display: flex; height: 14px; min-width: 180px; border-radius: 3px; overflow: hidden; }
@@ -75,7 +80,7 @@ const char* const kScript = R"js(
   const numbers = JSON.parse(document.getElementById("numbers").textContent);
   const figures = Array.from(document.querySelectorAll("figure.chart"));
   const hidden = new Set();
-  let axis = numbers.axes[0];
+  let axis = numbers.axes[0], view = null;  // view: the positions to which the charts are zoomed
 
   const finite = (x) => x !== null && x !== undefined && isFinite(x);
   function svgElement(name, attributes, text) {
@@ -103,17 +108,42 @@ const char* const kScript = R"js(
   }
 
   const xScale = (chart) => {
+    if (view) return view;
     let low = Infinity, high = -Infinity;
     for (const s of chart.series)
-      for (const x of axis.positions[s.group]) if (finite(x)) { low = Math.min(low, x); high = Math.max(high, x); }
+      axis.positions[s.group].forEach((x, k) => {
+        if (finite(x) && finite(s.mean[k])) { low = Math.min(low, x); high = Math.max(high, x); }
+      });
     if (low > high) return { low: 0, high: 1 };
     return high > low ? { low, high } : { low: low - 1, high: high + 1 };
   };
   const xOf = (scale, x) => LEFT + (x - scale.low) / (scale.high - scale.low) * (RIGHT - LEFT);
-  function yOf(chart, y) {
-    const share = chart.log ? Math.log(y / chart.low) / Math.log(chart.high / chart.low)
-                            : (y - chart.low) / (chart.high - chart.low);
+  // Returns the chart's scale, or that of the visible values if the charts are zoomed.
+  function yScale(chart) {
+    if (!view) return chart;
+    let low = Infinity, high = -Infinity;
+    for (const series of chart.series)
+      axis.positions[series.group].forEach((x, k) => {
+        if (!finite(x) || x < view.low || x > view.high || hidden.has(series.group)) return;
+        for (const y of [series.mean[k], series.low && series.low[k], series.high && series.high[k]])
+          if (finite(y)) { low = Math.min(low, y); high = Math.max(high, y); }
+      });
+    if (low > high) return chart;
+    if (chart.log) return { log: true, low: low / 1.1, high: high * 1.1 };
+    const room = high > low ? 0.04 * (high - low) : low !== 0 ? 0.1 * Math.abs(low) : 1;
+    return { log: false, low: low - room, high: high + room };
+  }
+  function yOf(scale, y) {
+    const share = scale.log ? Math.log(y / scale.low) / Math.log(scale.high / scale.low)
+                            : (y - scale.low) / (scale.high - scale.low);
     return BOTTOM - share * (BOTTOM - TOP);
+  }
+  function yMarks(scale) {
+    if (!scale.log) return roundMarks(scale.low, scale.high, 6);
+    const first = Math.ceil(Math.log10(scale.low)), last = Math.floor(Math.log10(scale.high)), marks = [];
+    for (let power = first; power <= last; power += Math.max(1, Math.ceil((last - first) / 6)))
+      marks.push(Math.pow(10, power));
+    return marks;
   }
   function pieces(at, series) {
     const all = [];
@@ -124,9 +154,9 @@ const char* const kScript = R"js(
     }
     return all;
   }
-  function paths(chart, series, scale) {
+  function paths(series, scale, values) {
     const at = axis.positions[series.group];
-    const point = (k, y) => xOf(scale, at[k]).toFixed(1) + "," + yOf(chart, y).toFixed(1);
+    const point = (k, y) => xOf(scale, at[k]).toFixed(1) + "," + yOf(values, y).toFixed(1);
     let area = "", line = "";
     for (const [begin, end] of pieces(at, series)) {
       for (let k = begin; k < end; ++k)
@@ -140,8 +170,14 @@ const char* const kScript = R"js(
   }
   function redraw(figure) {
     const chart = numbers.charts[figure.dataset.chart], scale = xScale(chart), marks = figure.querySelector("g.x");
-    const drawn = chart.series.flatMap((series) => paths(chart, series, scale));
+    const values = yScale(chart), drawn = chart.series.flatMap((series) => paths(series, scale, values));
     figure.querySelectorAll("g.curves path").forEach((path, k) => path.setAttribute("d", drawn[k]));
+    const heights = figure.querySelector("g.y");
+    heights.replaceChildren();
+    for (const mark of yMarks(values)) {
+      heights.append(svgElement("path", { d: "M" + LEFT + "," + yOf(values, mark).toFixed(1) + "H" + RIGHT }));
+      heights.append(svgElement("text", { x: LEFT - 5, y: (yOf(values, mark) + 4).toFixed(1) }, brief(mark, 4)));
+    }
     marks.replaceChildren();
     for (const mark of roundMarks(scale.low, scale.high, 6))
       marks.append(svgElement("text", { x: xOf(scale, mark), y: BOTTOM + 15 }, brief(mark, 4)));
@@ -159,7 +195,7 @@ const char* const kScript = R"js(
   function nearestPoint(at, series, x) {
     let best = -1;
     for (let k = 0; k < at.length; ++k)
-      if (finite(at[k]) && finite(series.mean[k]) && !(best >= 0 && Math.abs(at[k] - x) >= Math.abs(at[best] - x)))
+      if (finite(at[k]) && finite(series.mean[k]) && (!view || (at[k] >= view.low && at[k] <= view.high)) && !(best >= 0 && Math.abs(at[k] - x) >= Math.abs(at[best] - x)))
         best = k;
     return best;
   }
@@ -181,6 +217,7 @@ const char* const kScript = R"js(
     const py = (event.clientY - frame.top) * HEIGHT / frame.height;
     if (px < LEFT - 8 || px > RIGHT + 8) return;
     const x = scale.low + (px - LEFT) / (RIGHT - LEFT) * (scale.high - scale.low);
+    const values = yScale(chart);
     let rows = [], shown = null;
     for (const series of chart.series) {
       const at = axis.positions[series.group], k = hidden.has(series.group) ? -1 : nearestPoint(at, series, x);
@@ -189,7 +226,7 @@ const char* const kScript = R"js(
       let text = (series.name || numbers.groups[series.group]) + ": " + valueText(series.mean[k], chart.hover);
       if (series.low && !series.filled && series.low[k] < series.high[k])
         text += " (" + valueText(series.low[k], chart.hover) + " to " + valueText(series.high[k], chart.hover) + ")";
-      rows.push({ color: series.color, text, far: series.filled ? 0 : Math.abs(yOf(chart, series.mean[k]) - py) });
+      rows.push({ color: series.color, text, far: series.filled ? 0 : Math.abs(yOf(values, series.mean[k]) - py) });
     }
     if (!rows.length) return;
     const left = Math.max(0, rows.length - SHOWN);
@@ -207,6 +244,47 @@ const char* const kScript = R"js(
     const svg = figure.querySelector("svg");
     for (const kind of ["pointermove", "pointerdown"]) svg.addEventListener(kind, (event) => show(figure, event));
     svg.addEventListener("pointerleave", hide);
+    zoomable(figure, svg);
+  }
+
+  // Dragging across a chart zooms all charts to these positions; a double click shows everything again.
+  function zoomable(figure, svg) {
+    let from = null, mark = null;
+    const xAt = (event) => {
+      const frame = svg.getBoundingClientRect();
+      return Math.min(RIGHT, Math.max(LEFT, (event.clientX - frame.left) * WIDTH / frame.width));
+    };
+    const zoom = (to) => {
+      view = to;
+      hide();
+      figures.forEach(redraw);
+    };
+    const stop = () => {
+      if (mark) mark.remove();
+      from = mark = null;
+    };
+    svg.addEventListener("pointerdown", (event) => {
+      if (event.pointerType !== "touch" && event.button === 0) from = xAt(event);
+    });
+    svg.addEventListener("pointermove", (event) => {
+      if (from === null) return;
+      const x = xAt(event);
+      if (mark) mark.remove();
+      mark = svgElement("rect", { class: "zoom", x: Math.min(x, from), y: TOP, width: Math.abs(x - from),
+                                  height: BOTTOM - TOP });
+      svg.append(mark);
+    });
+    svg.addEventListener("pointerup", (event) => {
+      if (from === null) return;
+      const ends = [from, xAt(event)].sort((a, b) => a - b);
+      const scale = xScale(numbers.charts[figure.dataset.chart]);
+      stop();
+      if (ends[1] - ends[0] < 8) return;
+      const at = (x) => scale.low + (x - LEFT) / (RIGHT - LEFT) * (scale.high - scale.low);
+      zoom({ low: at(ends[0]), high: at(ends[1]) });
+    });
+    svg.addEventListener("pointerleave", stop);
+    svg.addEventListener("dblclick", () => { if (view) zoom(null); });
   }
 
   const bar = document.querySelector("nav.axes");
@@ -217,12 +295,16 @@ const char* const kScript = R"js(
       button.setAttribute("aria-pressed", String(choice === axis));
       button.addEventListener("click", () => {
         axis = choice;
-        for (const other of bar.children) other.setAttribute("aria-pressed", String(other === button));
+        view = null;
+        for (const other of bar.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
         hide();
         figures.forEach(redraw);
       });
       bar.append(button);
     }
+    const hint = document.createElement("small");
+    hint.textContent = "Drag across a chart to zoom, double-click to see everything, click a colour to hide its curves.";
+    bar.append(hint);
     bar.hidden = false;
   }
   for (const mark of document.querySelectorAll("span.swatch[data-group]")) {
@@ -235,6 +317,7 @@ const char* const kScript = R"js(
       if (off) hidden.add(group);
       else hidden.delete(group);
       for (const path of document.querySelectorAll("g.curves .g" + group)) path.classList.toggle("off-curve", off);
+      if (view) figures.forEach(redraw);
     });
     mark.replaceWith(button);
   }

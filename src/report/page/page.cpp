@@ -134,7 +134,8 @@ class Page {
       html += "</ul>\n";
     }
     html +=
-        "<p>Each curve is one run, or the mean of runs that differ only in their seed; the shaded area is the range "
+        "<p>Each curve is one run, or the mean of runs that differ only in their seed, up to the end of the shortest; "
+        "the shaded area is the range "
         "over these runs. " +
         thinning() + "</p>\n";
     return html + "<nav class=\"axes\" hidden=\"hidden\"></nav>\n";

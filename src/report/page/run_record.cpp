@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/ini.hpp"
+#include "base/runs_folder.hpp"
 #include "base/text.hpp"
 #include "store/checkpoint.hpp"
 #include "store/file.hpp"
@@ -142,7 +143,8 @@ std::string RunRecord::option(const std::string& full_name) const {
   return found == options.end() ? "" : found->second;
 }
 
-std::vector<fs::path> find_runs(const fs::path& place) {
+std::vector<fs::path> find_runs(const fs::path& given) {
+  const fs::path place = in_runs_folder(given);
   std::error_code error;
   if (!fs::is_directory(place, error))
     throw UsageError(printable(place.string(), 200) +

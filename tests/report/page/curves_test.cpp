@@ -38,12 +38,21 @@ TEST(Curves, OfOneRunHaveMeanAndRangeOfTheRowsInEachPoint) {
 }
 
 TEST(Curves, OfSeveralRunsHaveMeanAndRangeOfTheirMeans) {
-  const std::vector<RunRecord> runs = {record_of({1, 3, 5, 7}), record_of({0, 2, 0, 0}), record_of({8, 8})};
+  const std::vector<RunRecord> runs = {record_of({1, 3, 5, 7}), record_of({0, 2, 0, 0}), record_of({8, 8, 9, 9})};
   const RunGroup group = group_of(runs);
   const Curve curve = curve_of(group, "mean_reward", buckets_of(group, 2));
-  EXPECT_EQ(curve.mean, (std::vector<double>{11.0 / 3, 3}));  // (2 + 1 + 8) / 3; (6 + 0) / 2
+  EXPECT_EQ(curve.mean, (std::vector<double>{11.0 / 3, 5}));  // (2 + 1 + 8) / 3; (6 + 0 + 9) / 3
   EXPECT_EQ(curve.low, (std::vector<double>{1, 0}));
-  EXPECT_EQ(curve.high, (std::vector<double>{8, 6}));
+  EXPECT_EQ(curve.high, (std::vector<double>{8, 9}));
+}
+
+TEST(Curves, OfSeveralRunsEndWithTheShortest) {
+  const std::vector<RunRecord> runs = {record_of({1, 3, 5, 7}), record_of({3, 5})};
+  const RunGroup group = group_of(runs);
+  const Curve curve = curve_of(group, "mean_reward", buckets_of(group, 4));
+  EXPECT_EQ(curve.mean[0], 2);
+  EXPECT_EQ(curve.mean[1], 4);
+  EXPECT_TRUE(std::isnan(curve.mean[2]) && std::isnan(curve.mean[3]));
 }
 
 TEST(Curves, AreNotThinnedIfTheyHaveFewPoints) {

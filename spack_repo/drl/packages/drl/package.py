@@ -1,4 +1,5 @@
 from pathlib import Path
+from zipfile import ZipFile
 
 from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 from spack_repo.builtin.build_systems.cuda import CudaPackage
@@ -11,6 +12,8 @@ from spack.package import (
     determine_number_of_jobs,
     join_path,
     license,
+    resource,
+    run_before,
     variant,
     version,
     which,
@@ -18,7 +21,7 @@ from spack.package import (
 )
 
 # The address where drl is published. It is not published yet: spack.yaml builds a checkout. To use
-# a tarball of tools/make_release in a local directory, change this line to file:///path/to.
+# a tarball of tools/make_release --recipe, put it into /path/to/releases, and write file:///path/to.
 PUBLISHED = "https://example.org/drl"
 
 
@@ -35,15 +38,21 @@ class Drl(CMakePackage, CudaPackage):
     programs = ("drl_train", "drl_eval", "drl_checkpoint", "drl_doctor")
     sanity_check_is_file = [join_path("bin", program) for program in programs]
 
-    built_from = "CMakeLists.txt LICENSE README.md batch cmake docs include modules src tests".split()
+    built_from = (
+        "CHANGELOG.md CITATION.cff CMakeLists.txt CONTRIBUTING.md LICENSE README.md batch cmake docs examples include"
+        " modules src tests"
+    ).split()
 
     version("develop", branch="main")
     version("0.1.0", sha256="7aa70ba6648662cf3a8a69c1bf8104119643760ff5bcb614ee5f059aadfb891d")
 
+    mujoco_wheels = {
+        "x86_64": "66fe37276644c28fab497929c55580725de81afc6d511a40cc27525a8dd99efa",
+        "aarch64": "12bfb2bb70f760e0d51fd59f3c43b2906c7660a23954fd717321da52ba85a617",
+    }
+
     variant("torch", default=True, description="libtorch, for --nets torch")
-    # Spack has no recipe of MuJoCo: run tools/fetch_mujoco in the checkout, or set MUJOCO_ROOT.
     variant("mujoco", default=False, description="Robots, which need MuJoCo 3.5.0")
-    variant("rocm", default=False, description="AMD GPUs (not supported yet)")
 
     generator("ninja")
 
@@ -54,7 +63,7 @@ class Drl(CMakePackage, CudaPackage):
 
     depends_on("mpi")
     depends_on("hwloc@2.1:")
-    depends_on("hdf5@1.10: ~mpi")  # only rank 0 writes
+    depends_on("hdf5@1.10:")  # with or without MPI: only rank 0 writes
     depends_on("boost@1.74: +program_options")
     depends_on("spdlog@1.10:")
     depends_on("nlohmann-json@3.11:")
@@ -63,6 +72,19 @@ class Drl(CMakePackage, CudaPackage):
     # +cuda any libtorch will do.
     depends_on("py-torch@1.13:", when="+torch")
     depends_on("py-torch ~cuda", when="+torch ~cuda")
+
+    # Spack has no recipe of MuJoCo. A release fetches the wheel of tools/fetch_mujoco; in a checkout, which has no
+    # resources, type tools/fetch_mujoco, or set MUJOCO_ROOT.
+    for target, checksum in mujoco_wheels.items():
+        resource(
+            name=f"mujoco-{target}",
+            url=f"https://pypi.io/packages/cp312/m/mujoco/mujoco-3.5.0-cp312-cp312-manylinux_2_27_{target}."
+            f"manylinux_2_28_{target}.whl",
+            sha256=checksum,
+            expand=False,
+            placement="mujoco_wheel",
+            when=f"+mujoco target={target}:",
+        )
 
     depends_on("libpng@1.6:", when="+mujoco")  # videos
     depends_on("giflib@5:", when="+mujoco")
@@ -73,7 +95,6 @@ class Drl(CMakePackage, CudaPackage):
         depends_on(f"nccl +cuda cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
 
     conflicts("cuda_arch=none", when="+cuda", msg="name the GPUs: cuda_arch=90 (H100), 80 (A100)")
-    conflicts("+rocm", msg="drl has no HIP code: install ~rocm, and run with --device cpu there")
     conflicts("%gcc@:10", msg="C++20 needs GCC 11 or newer")
 
     def detect_dev_src_change(self) -> bool:
@@ -92,10 +113,27 @@ class Drl(CMakePackage, CudaPackage):
         for cmake_files in self.spec["py-torch"].package.cmake_prefix_paths:
             env.prepend_path("CMAKE_PREFIX_PATH", ancestor(cmake_files, 2))
 
+    @run_before("cmake")
+    def unpack_mujoco(self) -> None:
+        """puts libmujoco where tools/fetch_mujoco does; cmake finds and installs it there"""
+        source = Path(self.stage.source_path)
+        for wheel in source.glob("mujoco_wheel/*.whl"):
+            with ZipFile(wheel) as files:
+                files.extractall(source / "mujoco_wheel")
+            folder = source / "build" / "mujoco"
+            (folder / "lib").mkdir(parents=True)
+            (source / "mujoco_wheel/mujoco/include").rename(folder / "include")
+            (source / "mujoco_wheel/mujoco/libmujoco.so.3.5.0").rename(
+                folder / "lib/libmujoco.so.3.5.0"
+            )
+            (folder / "lib/libmujoco.so").symlink_to("libmujoco.so.3.5.0")
+            (source / "mujoco_wheel/mujoco-3.5.0.dist-info/licenses").rename(folder / "licenses")
+
     def cmake_args(self):
         args = [
             self.define("DRL_TESTS", False),
             self.define("DRL_BENCHMARKS", False),
+            self.define("DRL_ISAS", "all"),
             self.define_from_variant("DRL_WITH_CUDA", "cuda"),
             self.define_from_variant("DRL_WITH_MUJOCO", "mujoco"),
             self.define_from_variant("DRL_WITH_TORCH", "torch"),

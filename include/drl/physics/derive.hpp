@@ -1,0 +1,72 @@
+// The quantities that tasks read, derived from a stage: positions of bodies, geoms and sites; motion of bodies; forces;
+// motion sensors. Quantities that depend on a centre of mass use each environment's own parameters. Call
+// derive_frames() first, since points are computed from frames.
+#pragma once
+
+#include "drl/physics/work.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+template <class P>
+DRL_HD void derive_frames(const typename P::Stage& s, typename P::Derived& derived) {
+  if constexpr (P::kParameters > 0)
+    P::derive_frames(s.qpos, s.parameters, derived);
+  else
+    P::derive_frames(s.qpos, derived);
+}
+template <class P>
+DRL_HD void derive_centers(const typename P::Stage& s, typename P::Derived& derived) {
+  if constexpr (P::kParameters > 0)
+    P::derive_centers(s.qpos, s.parameters, derived);
+  else
+    P::derive_centers(s.qpos, derived);
+}
+template <class P>
+DRL_HD void derive_motion(const typename P::Stage& s, typename P::Derived& derived) {
+  if constexpr (P::kParameters > 0)
+    P::derive_motion(s.qpos, s.qvel, s.parameters, derived);
+  else
+    P::derive_motion(s.qpos, s.qvel, derived);
+}
+template <class P>
+DRL_HD void derive_forces(const typename P::Stage& s, const typename P::Forces& forces, typename P::Derived& derived) {
+  if constexpr (P::kParameters > 0)
+    P::derive_forces(s.qpos, forces.wrench, s.parameters, derived);
+  else
+    P::derive_forces(s.qpos, forces.wrench, derived);
+}
+// True if the stage keeps the values of motion sensors: with Runge-Kutta, MuJoCo's sensors show the first stage of a
+// step.
+template <class P>
+constexpr bool kKeepsSensors = P::kRungeKutta&& P::kSensorNumbers > 0;
+// Computes the motion sensors. Call it after derive_frames(), derive_centers() and derive_motion().
+template <class P>
+DRL_HD void derive_sensors([[maybe_unused]] typename P::Derived& derived) {
+  if constexpr (P::kSensorNumbers > 0 && !kKeepsSensors<P>) P::derive_sensors(derived);
+}
+// Stores the motion sensors in the stage, if it keeps them.
+template <class P>
+DRL_HD void keep_sensors([[maybe_unused]] typename P::Stage& stage) {
+  if constexpr (kKeepsSensors<P>) {
+    typename P::Derived derived;
+    derive_frames<P>(stage, derived), derive_centers<P>(stage, derived), derive_motion<P>(stage, derived);
+    P::derive_sensors(derived, stage.sensed);
+  }
+}
+// Computes all quantities.
+template <class P>
+DRL_HD void derive_all(const typename P::Stage& stage, const typename P::Forces& forces, typename P::Derived& derived) {
+  derive_frames<P>(stage, derived), derive_centers<P>(stage, derived);
+  P::derive_points(derived);
+  derive_motion<P>(stage, derived);
+  P::derive_actuators(stage.qpos, stage.qvel, stage.ctrl, derived);
+  derive_forces<P>(stage, forces, derived);
+  P::derive_constraints(stage.qpos, forces.wrench, forces.limit, derived);
+  derive_sensors<P>(derived);
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

@@ -1,0 +1,509 @@
+// Implements the concept Robot (drl/robot.hpp) with libmujoco, and wraps a robot's task as a simulator
+// (drl/simulator.hpp).
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "drl/physics/mujoco_model.hpp"
+#include "drl/physics/task.hpp"
+#include "drl/robot.hpp"
+#include "drl/simulator.hpp"
+#include "drl/task/exact.hpp"
+
+namespace drl {
+
+// Simulates one environment at a time. A thread uses one MujocoRobot, and its mjData, for all its environments.
+class MujocoRobot {
+ public:
+  using F = double;
+
+  // `model` must outlive this object.
+  MujocoRobot(const mjModel& model, int frame_skip)
+      : model_(&model), data_(check_allocated(mj_makeData(&model))), frame_skip_(frame_skip) {
+    reset();
+  }
+
+  int nq() const { return static_cast<int>(model_->nq); }
+  int nv() const { return static_cast<int>(model_->nv); }
+  int nu() const { return static_cast<int>(model_->nu); }
+  int nbody() const { return static_cast<int>(model_->nbody); }
+
+  void advance(const double* controls) {
+    advance(controls, [] {});
+  }
+  template <class Watch>
+  void advance(const double* controls, const Watch& after_each) {
+    for (int a = 0; a < nu(); ++a) data_->ctrl[a] = controls[a];
+    for (int k = 0; k < frame_skip_; ++k) {
+      mj_step(model_, data_.get());
+      after_each();
+    }
+    advanced_ = true, has_forces_ = false;
+  }
+  void forward() {
+    mj_forward(model_, data_.get());
+    has_forces_ = false;
+  }
+
+  double timestep() const { return model_->opt.timestep; }
+  double dt() const { return timestep() * frame_skip_; }
+  double time() const { return data_->time; }
+  double qpos(int k) const { return data_->qpos[k]; }
+  double qvel(int k) const { return data_->qvel[k]; }
+  double qpos(JointId joint) const { return data_->qpos[joint.qpos]; }
+  double qvel(JointId joint) const { return data_->qvel[joint.qvel]; }
+  Vec<double, 2> range(JointId joint) const { return row<2>(model_->jnt_range, model_->dof_jntid[joint.qvel]); }
+  double qacc(int k) const { return data_->qacc[k]; }
+  double ctrl(int k) const { return data_->ctrl[k]; }
+  void set_qpos(int k, double x) { data_->qpos[k] = x; }
+  void set_qvel(int k, double x) { data_->qvel[k] = x; }
+
+  Vec<double, 3> position(BodyId body) const {
+    if (body.index >= nbody())  // an option may set the index
+      throw std::invalid_argument("the robot's model has no body number " + std::to_string(body.index));
+    return row<3>(data_->xpos, body.index);
+  }
+  Vec<double, 4> orientation(BodyId body) const { return row<4>(data_->xquat, body.index); }
+  Vec<double, 3> center_of_mass(BodyId body) const { return row<3>(data_->xipos, body.index); }
+  Vec<double, 3> subtree_center_of_mass(BodyId body) const { return row<3>(data_->subtree_com, body.index); }
+  double mass(BodyId body) const { return model_->body_mass[body.index]; }
+  Vec<double, 10> inertia(BodyId body) const { return row<10>(data_->cinert, body.index); }
+  Vec<double, 6> velocity(BodyId body) const { return row<6>(data_->cvel, body.index); }
+  Vec<double, 6> external_force(BodyId body) const {
+    if (!advanced_) return {};
+    if (!has_forces_) mj_rnePostConstraint(model_, data_.get());
+    has_forces_ = true;
+    return row<6>(data_->cfrc_ext, body.index);
+  }
+  Vec<double, 3> position(GeomId geom) const { return row<3>(data_->geom_xpos, geom.index); }
+  Vec<double, 3> position(SiteId site) const { return row<3>(data_->site_xpos, site.index); }
+  bool touches(GeomId a, GeomId b) const {
+    for (int k = 0; k < data_->ncon; ++k) {
+      const mjContact& contact = data_->contact[k];
+      const int first = contact.geom[0], second = contact.geom[1];
+      const bool is_pair = (first == a.index && second == b.index) || (first == b.index && second == a.index);
+      if (is_pair && contact.exclude == 0) return true;
+    }
+    return false;
+  }
+  double actuator_force_along(int k) const { return data_->qfrc_actuator[k]; }
+  double constraint_force_along(int k) const { return data_->qfrc_constraint[k]; }
+  double force(ActuatorId actuator) const { return data_->actuator_force[actuator.index]; }
+  double sensor(SensorId sensor, int k = 0) const { return data_->sensordata[sensor.index + k]; }
+
+  void push(BodyId body, Vec<double, 3> force, Vec<double, 3> torque) {
+    double* to = data_->xfrc_applied + 6 * body.index;
+    for (int k = 0; k < 3; ++k) to[k] = force[k], to[3 + k] = torque[k];
+  }
+  void set_friction(GeomId geom, Vec<double, 3> friction) {
+    copy_model();
+    for (int k = 0; k < 3; ++k) own_model_->geom_friction[3 * geom.index + k] = friction[k];
+  }
+  void shift_center_of_mass(BodyId body, Vec<double, 3> by) {
+    const double* file = copy_model().body_ipos + 3 * body.index;
+    if (!has_own_center(*model_, body.index))
+      throw std::invalid_argument(std::string("body '") + mj_id2name(model_, mjOBJ_BODY, body.index) +
+                                  "': " + kNoOwnCenter);
+    // MuJoCo's midphase places its bounding volumes relative to the centre of mass, and would miss contacts.
+    own_model_->opt.disableflags |= mjDSBL_MIDPHASE;
+    for (int k = 0; k < 3; ++k) own_model_->body_ipos[3 * body.index + k] = file[k] + by[k];
+  }
+
+  // The state that determines all further steps, [state_size()]: MuJoCo's mjSTATE_INTEGRATION, which begins with time,
+  // qpos and qvel.
+  int state_size() const { return mj_stateSize(model_, mjSTATE_INTEGRATION); }
+  void save(double* state) const { mj_getState(model_, data_.get(), state, mjSTATE_INTEGRATION); }
+  void load(const double* state) {
+    mj_setState(model_, data_.get(), state, mjSTATE_INTEGRATION);
+    advanced_ = true;
+    for (mjWarningStat& warning : data_->warning) warning = {};
+  }
+  // Sets the model file's initial state; all computed numbers are 0.
+  void reset() {
+    mj_resetData(model_, data_.get());
+    advanced_ = false;
+  }
+  // Returns whether the physics has failed since load() or reset(). MuJoCo resets itself if numbers are not finite or
+  // too large, and omits contacts if its memory is full; in both cases it counts a warning.
+  bool diverged() const { return !why_diverged().empty(); }
+  // Returns MuJoCo's first warning, or "".
+  std::string why_diverged() const {
+    for (int k = 0; k < mjNWARNING; ++k)
+      if (data_->warning[k].number > 0) return mju_warningText(k, static_cast<size_t>(data_->warning[k].lastinfo));
+    return "";
+  }
+
+ private:
+  struct DeleteData {
+    void operator()(mjData* data) const { mj_deleteData(data); }
+  };
+  static mjData* check_allocated(mjData* data) {
+    if (!data)
+      throw std::invalid_argument(
+          "MuJoCo cannot allocate the model's data: reduce <size memory=...> in the model's file");
+    return data;
+  }
+  template <int N>
+  static Vec<double, N> row(const double* rows, int k) {
+    Vec<double, N> numbers;
+    for (int c = 0; c < N; ++c) numbers[c] = rows[N * k + c];
+    return numbers;
+  }
+  // Gives this robot its own copy of the model, at the first call, and returns the model as in the file.
+  const mjModel& copy_model() {
+    if (!own_model_) {
+      file_model_ = model_;
+      own_model_.reset(mj_copyModel(nullptr, model_));
+      model_ = own_model_.get();
+    }
+    return *file_model_;
+  }
+
+  const mjModel *model_, *file_model_ = nullptr;
+  std::unique_ptr<mjModel, DeleteModel> own_model_;
+  std::unique_ptr<mjData, DeleteData> data_;
+  int frame_skip_;
+  bool advanced_ = false;            // since the reset
+  mutable bool has_forces_ = false;  // whether cfrc_ext belongs to this step
+};
+static_assert(Robot<MujocoRobot>);
+
+// An output for observe() that records which numbers are written.
+class ObservationProbe {
+ public:
+  class Number {
+   public:
+    Number(ObservationProbe& probe, std::ptrdiff_t at) : probe_(probe), at_(at) {}
+    Number& operator=(double) {
+      if (at_ >= std::ssize(probe_.written_)) probe_.written_.resize(static_cast<size_t>(at_) + 1);
+      probe_.written_[static_cast<size_t>(at_)] = true;
+      return *this;
+    }
+    void operator+=(double) const {}
+    operator double() const { return 0; }
+
+   private:
+    ObservationProbe& probe_;
+    std::ptrdiff_t at_;
+  };
+  // Behaves like a pointer to numbers.
+  class Out {
+   public:
+    explicit Out(ObservationProbe& probe) : probe_(&probe) {}
+    Number operator*() const { return {*probe_, at_}; }
+    Number operator[](std::ptrdiff_t k) const { return {*probe_, at_ + k}; }
+    Out& operator++() { return at_ += 1, *this; }
+    Out operator++(int) { return std::exchange(*this, *this + 1); }
+    Out operator+(std::ptrdiff_t k) const {
+      Out other = *this;
+      other.at_ += k;
+      return other;
+    }
+    Out& operator+=(std::ptrdiff_t k) { return *this = *this + k; }
+
+   private:
+    ObservationProbe* probe_;
+    std::ptrdiff_t at_ = 0;
+  };
+
+  Out begin() { return Out(*this); }
+  int size() const { return static_cast<int>(written_.size()); }  // one more than the largest index written
+  bool has_gaps() const { return std::find(written_.begin(), written_.end(), false) != written_.end(); }
+
+ private:
+  std::vector<bool> written_;
+};
+
+// Wraps a robot's task as a simulator with all environments of a rank. Their states are kept in arrays. Each thread has
+// one robot, which is loaded from the arrays before a step; the observation that follows uses the robot as the step
+// left it.
+template <template <class> class Task>
+class MujocoTask : public Task<MujocoRobot> {
+ public:
+  using Definition = Task<MujocoRobot>;
+  using Params = robot::Params<Definition>;
+  using Result = Step<float, reward_term_count<Definition>(), metric_count<Definition>(), end_count<Definition>()>;
+  static_assert(!Definition::action.discrete, "a robot's action must be continuous");
+
+  // Throws std::invalid_argument if the model cannot be used.
+  MujocoTask(const SimulatorConfig& config, const Params& params)
+      : file_(config.robot ? file_of(config.robot->model) : model_file()),
+        model_(load_model(file_)),
+        files_(model_id(*model_, file_)),
+        frame_skip_(config.robot ? config.robot->frame_skip : Definition::model.frame_skip),
+        num_envs_(config.num_envs) {
+    MujocoRobot robot(*model_, frame_skip_);
+    check(robot);
+    PartFinder find(*model_, file_);
+    parts_.find(find);
+    check_observations(robot, params);
+    state_size_ = robot.state_size();
+    physics_.resize(static_cast<size_t>(num_envs_ * state_size_));
+    size_t described = 0;
+    auto member = [&](const char* name, auto& numbers) {
+      size_t count = 0;
+      auto number = [&](auto&) { count += 1; };
+      each_number(numbers, number);
+      described += sizeof(numbers);
+      columns_.push_back({name, count, std::vector<double>(static_cast<size_t>(num_envs_) * count)});
+    };
+    auto state = robot::state_of<Definition>();
+    state.describe(member);
+    constexpr size_t kAlignment = alignof(State);
+    if (!std::is_empty_v<State> && (described + kAlignment - 1) / kAlignment * kAlignment != sizeof(State))
+      throw std::invalid_argument(std::string("task ") + Definition::name +
+                                  " has members of State that State::describe does not visit, which would be lost "
+                                  "after each step: make describe visit every member once");
+  }
+
+  void create(int64_t env, Draws<float>& draws, const Params& params) {
+    auto state = robot::state_of<Definition>();
+    Draws<double> numbers(draws);
+    this->robot().reset();
+    robot::create<Definition>(state, this->robot(), numbers, parts_, params);
+    store(env, state);
+  }
+  void reset(int64_t env, Draws<float>& draws, const Params& params) {
+    MujocoRobot& robot = this->robot();
+    auto state = load(env);
+    Draws<double> numbers(draws);
+    robot.reset();
+    robot::apply<Definition>(state, robot, parts_, params);
+    robot::reset<Definition>(state, robot, numbers, parts_, params);
+    robot.save(physics(env));
+    store(env, state);
+  }
+  Result step(int64_t env, const float* action, Draws<float>& draws, const Params& params) {
+    MujocoRobot& robot = this->robot();
+    auto state = load(env);
+    Draws<double> numbers(draws);
+    double controls[Definition::action.size];
+    for (int a = 0; a < Definition::action.size; ++a) controls[a] = static_cast<double>(action[a]);
+    robot.load(physics(env));
+    robot::apply<Definition>(state, robot, parts_, params);
+    const auto result = robot::step<Definition>(state, robot, controls, numbers, parts_, params);
+    robot.save(physics(env));
+    store(env, state);
+    return as_floats(result);
+  }
+  void observe(int64_t env, Draws<float>& draws, const Params& params, float* obs) {
+    double observation[max_obs_dim_of<Definition>()] = {};
+    Draws<double> numbers(draws);
+    robot::observe<Definition>(load(env), this->robot(), numbers, parts_, params, &observation[0]);
+    for (int o = 0; o < max_obs_dim_of<Definition>(); ++o) obs[o] = static_cast<float>(observation[o]);
+    if (const std::string why = robot().why_diverged(); !why.empty()) {
+      obs[0] = std::numeric_limits<float>::quiet_NaN();  // marks the environment as lost
+      if (!warned_.test_and_set())
+        std::fprintf(stderr, "drl: an environment of %s was lost; MuJoCo's warning: %s\n", Definition::name,
+                     why.c_str());
+    }
+  }
+  void observe_critic(int64_t env, const Params& params, float* obs) {
+    if constexpr (critic_obs_dim_of<Definition>() > 0) {
+      double observation[critic_obs_dim_of<Definition>()] = {};
+      robot::observe_critic<Definition>(load(env), this->robot(), parts_, params, &observation[0]);
+      for (int o = 0; o < critic_obs_dim_of<Definition>(); ++o) obs[o] = static_cast<float>(observation[o]);
+    }
+  }
+
+  const char* files() const { return files_.c_str(); }
+
+  // The same task on physics in lanes, and the function of RobotRecord (drl/task/abi.hpp) that finds out whether it can
+  // be used.
+  using InLanes = PhysicsTask<Task>;
+  static int32_t look(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size) {
+    std::string why_not;
+    const int32_t code = with_error_code(error, error_size, [&] {
+      const MujocoTask task({.num_envs = 1, .first_global_index = 0, .seed = 0, .robot = choice}, Params{});
+      facts->dt = task.model_->opt.timestep * task.frame_skip_;
+      std::snprintf(facts->file, sizeof(facts->file), "%s", task.file_.c_str());
+      std::snprintf(facts->id, sizeof(facts->id), "%s", task.files_.c_str());
+      why_not = task.why_not_in_lanes();
+    });
+    if (code != 0) return 2;
+    std::snprintf(error, static_cast<size_t>(error_size), "%s", why_not.c_str());
+    return why_not.empty() ? 0 : 1;
+  }
+  // Returns the path of the task's default model file.
+  static std::string model_file() { return find_model(Definition::model, &kHere); }
+
+  template <class V>
+  void visit_state(V& visit) {
+    visit("physics", physics_.data(), state_size_);
+    for (Column& column : columns_) visit(column.name, column.numbers.data(), static_cast<int64_t>(column.count));
+  }
+  template <class AnyCanvas>
+  void draw(int64_t env, const Params& params, AnyCanvas& canvas) {
+    canvas.model(file_.c_str(), physics(env) + 1, model_->nq);  // qpos follows the time
+    robot::draw<Definition>(load(env), params, canvas);
+  }
+
+ private:
+  using State = robot::State<Definition>;
+  using Parts = robot::Parts<Definition>;
+  static constexpr bool any_frame_skip() {
+    if constexpr (requires { Definition::any_frame_skip; }) return Definition::any_frame_skip;
+    return false;
+  }
+  static std::string file_of(const std::string& model) {
+    return model == Definition::model.file ? model_file() : find_model(model, &kHere);
+  }
+  // Returns why lanes cannot be used, or "".
+  std::string why_not_in_lanes() const {
+    if constexpr (!CompiledModel<Task>::is_compiled) {
+      return CompiledModel<Task>::why_not;
+    } else {
+      if (files_ != CompiledModel<Task>::id)
+        return file_ + " differs from the model that was compiled: " + files_ + ", compiled " + CompiledModel<Task>::id;
+      if (frame_skip_ != Definition::model.frame_skip)
+        return "it was compiled for frame skip " + std::to_string(Definition::model.frame_skip) + ", not " +
+               std::to_string(frame_skip_);
+      const char* lacking = ExactLoops<InLanes::template Of>::lacking();
+      return lacking ? std::string("it uses a feature that lanes do not provide: ") + lacking : "";
+    }
+  }
+  // One member of State, for all environments. Int<F> is stored as double too.
+  struct Column {
+    const char* name;
+    size_t count;
+    std::vector<double> numbers;  // [num_envs, count]
+  };
+
+  void check(MujocoRobot& robot) const {
+    const auto fail = [&](const std::string& problem) { throw std::invalid_argument(file_ + " " + problem); };
+    const std::string action_size = std::to_string(Definition::action.size);
+    if (robot.nu() == 0)
+      fail("has no actuator (the task " + std::string(Definition::name) + " has actions of size " + action_size +
+           "): add actuators");
+    if (robot.nu() != Definition::action.size)
+      fail("has " + std::to_string(robot.nu()) + " actuators (the task " + Definition::name + " has actions of size " +
+           action_size + "): make the two numbers equal");
+    if (!any_frame_skip() && std::abs(robot.dt() - Definition::dt) > 1e-9 * robot.dt())
+      fail("has a time step of " + std::to_string(robot.timestep()) + " s (with a frame skip of " +
+           std::to_string(frame_skip_) + " this is not the task's dt of " + std::to_string(Definition::dt) +
+           " s): make them agree");
+    const double controls[Definition::action.size] = {};
+    robot.advance(controls);
+    if (robot.diverged())
+      fail("diverges in its first step (numbers are not finite or too large): check its masses and positions");
+  }
+
+  // Throws std::invalid_argument unless observe writes each of the obs_dim numbers, and no others, for this model.
+  void check_observations(MujocoRobot& robot, const Params& params) const {
+    robot.reset();
+    robot.forward();
+    const auto state = robot::state_of<Definition>();
+    const auto check = [&](const ObservationProbe& probe, const char* name, int dim) {
+      if (probe.size() != dim || probe.has_gaps())
+        throw std::invalid_argument(std::string("task ") + Definition::name + " observes " +
+                                    std::to_string(probe.size()) + " numbers" +
+                                    (probe.has_gaps() ? ", with gaps," : "") + " of " + file_ + ", but its " + name +
+                                    " is " + std::to_string(dim) + ": make them agree");
+    };
+    Draws<double> draws(0, 0, 0, Purpose::observe);
+    ObservationProbe actor;
+    robot::observe<Definition>(state, robot, draws, parts_, params, actor.begin());
+    int dim = Definition::obs_dim;
+    if constexpr (kObsDimVaries<Definition>) dim = Definition::obs_dim_with(params);
+    check(actor, "obs_dim", dim);
+    if constexpr (critic_obs_dim_of<Definition>() > 0) {
+      ObservationProbe critic;
+      robot::observe_critic<Definition>(state, robot, parts_, params, critic.begin());
+      check(critic, "critic_obs_dim", critic_obs_dim_of<Definition>());
+    }
+  }
+
+  // Returns this thread's robot.
+  MujocoRobot& robot() {
+    struct Last {
+      uint64_t owner = 0;
+      MujocoRobot* robot = nullptr;
+    };
+    thread_local Last last;
+    if (last.owner != id_) {
+      const std::lock_guard<std::mutex> lock(robots_mutex_);
+      auto& own = robots_[std::this_thread::get_id()];
+      if (!own) own = std::make_unique<MujocoRobot>(*model_, frame_skip_);
+      last = {id_, own.get()};
+    }
+    return *last.robot;
+  }
+
+  double* physics(int64_t env) { return &physics_[static_cast<size_t>(env * state_size_)]; }
+  State load(int64_t env) {
+    State state{};
+    size_t c = 0;
+    auto member = [&](const char*, auto& numbers) {
+      const double* from = &columns_[c].numbers[static_cast<size_t>(env) * columns_[c].count];
+      auto number = [&](auto& x) { x = static_cast<std::remove_reference_t<decltype(x)>>(*from++); };
+      each_number(numbers, number);
+      c += 1;
+    };
+    state.describe(member);
+    return state;
+  }
+  void store(int64_t env, State& state) {
+    size_t c = 0;
+    auto member = [&](const char*, auto& numbers) {
+      double* to = &columns_[c].numbers[static_cast<size_t>(env) * columns_[c].count];
+      auto number = [&](auto& x) { *to++ = static_cast<double>(x); };
+      each_number(numbers, number);
+      c += 1;
+    };
+    state.describe(member);
+  }
+  template <class Doubles>
+  static Result as_floats(const Doubles& from) {
+    Result to;
+    to.reward = static_cast<float>(from.reward), to.terminated = from.terminated, to.truncated = from.truncated;
+    const auto cast = [](const auto& doubles, auto& floats) {
+      for (size_t k = 0; k < std::size(floats); ++k) floats[k] = static_cast<float>(doubles[k]);
+    };
+    cast(from.terms, to.terms), cast(from.metrics, to.metrics);
+    for (size_t k = 0; k < std::size(to.ends); ++k) to.ends[k] = from.ends[k];
+    return to;
+  }
+  static uint64_t next_id() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
+
+  static constexpr char kHere = 0;  // its address is in the task library
+  std::string file_;
+  std::unique_ptr<mjModel, DeleteModel> model_;
+  std::string files_;
+  int frame_skip_;
+  int64_t num_envs_;
+  int64_t state_size_ = 0;
+  Parts parts_{};
+  std::vector<double> physics_;  // [num_envs, state_size]
+  std::vector<Column> columns_;
+  std::atomic_flag warned_;        // a lost environment was reported
+  const uint64_t id_ = next_id();  // identifies this object in the process
+  std::mutex robots_mutex_;
+  std::map<std::thread::id, std::unique_ptr<MujocoRobot>> robots_;
+};
+
+template <template <class> class Task>
+const char* filmed_model() {
+  static const std::string file = MujocoTask<Task>::model_file();
+  return file.c_str();
+}
+
+}  // namespace drl

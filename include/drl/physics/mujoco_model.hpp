@@ -1,0 +1,209 @@
+// Finds MJCF files, loads them with libmujoco, and looks up their parts by name.
+#pragma once
+
+#include <dlfcn.h>
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "drl/robot.hpp"
+#include "drl/task/abi.hpp"
+
+namespace drl {
+
+struct DeleteModel {
+  void operator()(mjModel* model) const { mj_deleteModel(model); }
+};
+
+// Returns the directories that are searched for model files, in this order: those of DRL_MODELS (separated by colons);
+// the directory of the shared library that contains the address `here`; share/drl/models of that library's installation
+// and of the program's installation; the directory of the library's sources.
+// Throws std::invalid_argument if DRL_MODELS contains a directory that does not exist.
+inline std::vector<std::filesystem::path> model_directories(const void* here) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> directories;
+  std::error_code ignored;
+  if (const char* list = std::getenv("DRL_MODELS")) {
+    std::istringstream all(list);
+    for (std::string directory; std::getline(all, directory, ':');) {
+      if (directory.empty()) continue;
+      if (!fs::is_directory(directory, ignored))
+        throw std::invalid_argument("DRL_MODELS contains " + directory + ", which is not a directory: correct it");
+      directories.emplace_back(directory);
+    }
+  }
+  Dl_info library{};
+  if (dladdr(here, &library) != 0 && library.dli_fname) {
+    const fs::path directory = fs::absolute(library.dli_fname, ignored).parent_path();  // <prefix>/lib/drl/tasks
+    directories.push_back(directory);
+    directories.push_back((directory / "../../../share/drl/models").lexically_normal());
+  }
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  directories.push_back(program.parent_path().parent_path() / "share/drl/models");
+#if defined(DRL_MODEL_FOLDER)
+  directories.emplace_back(DRL_MODEL_FOLDER);
+#endif
+  return directories;
+}
+
+// Returns the path of the model file `name`. Throws std::invalid_argument, with the directories that were searched, if
+// it is in none of them.
+inline std::string find_model(const std::string& name, const void* here) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const auto exists = [&](const fs::path& file) { return fs::is_regular_file(file, ignored); };
+  if (fs::path(name).is_absolute() && exists(name)) return name;
+  if (fs::path(name).is_absolute())
+    throw std::invalid_argument("the robot's model " + name + " does not exist: correct its path");
+  std::vector<fs::path> searched;
+  std::string list;
+  for (const fs::path& directory : model_directories(here)) {
+    if (exists(directory / name)) return (directory / name).string();
+    if (std::find(searched.begin(), searched.end(), directory) != searched.end()) continue;
+    list += (searched.empty() ? "" : ", ") + directory.string();
+    searched.push_back(directory);
+  }
+  throw std::invalid_argument("the robot's model " + name + " was not found (searched " + list +
+                              "): add its directory to DRL_MODELS");
+}
+
+// Returns the path of a task's model file. Throws std::invalid_argument if that file, or the downloaded file that it
+// includes, does not exist.
+inline std::string find_model(const RobotModel& model, const void* here) {
+  const std::string file = find_model(std::string(model.file), here);
+  std::error_code ignored;
+  if (model.fetched && !std::filesystem::exists(std::filesystem::path(file).parent_path() / model.fetched, ignored))
+    throw std::invalid_argument("the robot's file " + std::string(model.fetched) +
+                                " does not exist (it must be next to " + file + "): run " + model.fetched_by);
+  return file;
+}
+
+// Makes libmujoco throw its errors as exceptions instead of ending the process, and stops it from writing warnings to
+// MUJOCO_LOG.TXT; mjData still counts them. Handlers that were set before are kept.
+inline void install_mujoco_handlers() {
+  if (!mju_user_error)
+    mju_user_error = [](const char* text) { throw std::runtime_error(std::string("MuJoCo: ") + text); };
+  if (!mju_user_warning) mju_user_warning = [](const char*) {};
+}
+
+// Returns the text of a version number of MuJoCo: "3.5.0" for 3005000.
+inline std::string version_text(int version) {
+  return std::to_string(version / 1000000) + "." + std::to_string(version / 1000 % 1000) + "." +
+         std::to_string(version % 1000);
+}
+
+// Throws std::invalid_argument if libmujoco's version differs from the one that this library was built with.
+inline void require_mujoco_version(int version = mj_version()) {
+  if (version != mjVERSION_HEADER)
+    throw std::invalid_argument("libmujoco has version " + version_text(version) + " (this library was built with " +
+                                version_text(mjVERSION_HEADER) + "): set LD_LIBRARY_PATH so that version " +
+                                version_text(mjVERSION_HEADER) + " is loaded");
+}
+
+// Loads an MJCF file. Throws std::invalid_argument, with MuJoCo's message, if MuJoCo cannot read it.
+inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file) {
+  require_mujoco_version();
+  install_mujoco_handlers();
+  char error[512] = "";
+  std::unique_ptr<mjModel, DeleteModel> model(mj_loadXML(file.c_str(), nullptr, error, sizeof(error)));
+  if (!model) {
+    std::string text = error;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    const bool lacks_file = text.find("Error opening file") != std::string::npos;
+    throw std::invalid_argument("MuJoCo cannot read " + file + " (" + text +
+                                (lacks_file ? "): add the missing file" : "): correct the file"));
+  }
+  return model;
+}
+
+// Returns the file's name and a hash of the compiled model, which covers included files and meshes. The result is the
+// same for bit-identical models in different directories.
+inline std::string model_id(const mjModel& model, const std::string& file) {
+  std::vector<unsigned char> bytes(static_cast<size_t>(mj_sizeModel(&model)));
+  mj_saveModel(&model, nullptr, bytes.data(), static_cast<int>(bytes.size()));
+  uint64_t hash = text_hash("");
+  for (const unsigned char byte : bytes) hash = hash_with(hash, byte);
+  char text[17];
+  std::snprintf(text, sizeof(text), "%012llx", static_cast<unsigned long long>(hash & 0xffffffffffffull));
+  return std::filesystem::path(file).filename().string() + " (" + text + ")";
+}
+
+// Returns whether the body's centre of mass can be shifted on its own. MuJoCo computes coinciding frames only once: if
+// the inertial frame coincides with the frame of the body, a geom or a site, that frame would move with it.
+inline bool has_own_center(const mjModel& model, int body) {
+  if (model.body_sameframe[body] == mjSAMEFRAME_BODY) return false;
+  for (int g = 0; g < model.ngeom; ++g)
+    if (model.geom_bodyid[g] == body && model.geom_sameframe[g] == mjSAMEFRAME_INERTIA) return false;
+  for (int s = 0; s < model.nsite; ++s)
+    if (model.site_bodyid[s] == body && model.site_sameframe[s] == mjSAMEFRAME_INERTIA) return false;
+  return true;
+}
+inline constexpr const char* kNoOwnCenter =
+    "its centre of mass varies, but coincides with the frame of the body, a geom or a site: give the body an "
+    "<inertial>";
+
+// Returns the number of letters that must be replaced, inserted or deleted to turn a into b (Levenshtein distance).
+inline size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t corner = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = corner + (a[i] != b[j]);
+      corner = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, corner + 1});
+    }
+  }
+  return row.back();
+}
+
+// Finds a model's parts by name, for Parts::find. Throws std::invalid_argument, with the most similar name, if the
+// model has no such part.
+class PartFinder {
+ public:
+  PartFinder(const mjModel& model, const std::string& file) : model_(model), file_(file) {}
+
+  void operator()(BodyId& id, const char* name) const { id.index = find(mjOBJ_BODY, "body", name, model_.nbody); }
+  void operator()(GeomId& id, const char* name) const { id.index = find(mjOBJ_GEOM, "geom", name, model_.ngeom); }
+  void operator()(SiteId& id, const char* name) const { id.index = find(mjOBJ_SITE, "site", name, model_.nsite); }
+  void operator()(ActuatorId& id, const char* name) const {
+    id.index = find(mjOBJ_ACTUATOR, "actuator", name, model_.nu);
+  }
+  void operator()(JointId& id, const char* name) const {
+    const int joint = find(mjOBJ_JOINT, "joint", name, model_.njnt);
+    id = {model_.jnt_qposadr[joint], model_.jnt_dofadr[joint]};
+  }
+  void operator()(SensorId& id, const char* name) const {
+    const int sensor = find(mjOBJ_SENSOR, "sensor", name, model_.nsensor);
+    id = {model_.sensor_adr[sensor], model_.sensor_dim[sensor]};
+  }
+
+ private:
+  template <class Count>
+  int find(mjtObj type, const std::string& what, const std::string& name, Count count) const {
+    const int found = mj_name2id(&model_, type, name.c_str());
+    if (found >= 0) return found;
+    std::string nearest;
+    for (int k = 0; k < count; ++k)
+      if (const char* other = mj_id2name(&model_, type, k); other && *other)
+        if (nearest.empty() || edit_distance(name, other) < edit_distance(name, nearest)) nearest = other;
+    throw std::invalid_argument(
+        file_ + " has no " + what + " '" + name + "'" +
+        (nearest.empty() ? " (it has no named " + what + "): add that name" : ": did you mean '" + nearest + "'?"));
+  }
+
+  const mjModel& model_;
+  std::string file_;
+};
+
+}  // namespace drl

@@ -1,0 +1,553 @@
+// Contacts between geoms of robots (spheres, capsules and boxes), and what they add to the solution. Their rows span
+// all of qvel, since such a contact couples two bodies. A lane has few of these contacts. They are stored in as many
+// places as the lane with most of them needs, and each lane stores its own contacts in order, so its results do not
+// depend on other lanes.
+#pragma once
+
+#include "drl/lanes/lanes.hpp"
+#include "drl/math.hpp"
+#include "drl/physics/boxes.hpp"
+#include "drl/physics/cones.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// A sphere, capsule or box that may touch another geom.
+struct PairGeom {
+  int frame, tree;    // frame: index among those that may touch, -1 for the world
+  uint64_t moved_by;  // bit i is set if qvel[i] moves it
+  double radius;
+  int box = -1;  // index among boxes, or -1
+};
+using HalfSizes = double[3];  // of a box
+struct ContactPair {
+  int first, second;  // geoms; spheres before capsules, boxes last
+  bool are_capsules;
+  int edges;             // 1 without friction, 4 for a pyramid, 0 for an elliptic cone
+  float reach, nearest;  // squared distances between centres and between axes beyond which they cannot touch
+  double margin, friction, weight;
+  double stiffness, damping, least, most, width, midpoint;  // solver parameters
+  int dimensions = 1;                                       // of an elliptic cone, as in ConePoint
+  double cone_friction[3] = {0, 0, 0};
+  int varies[2] = {-1, -1};
+};
+
+// A geom's centre, relative to the origin of the first tree, and the vector from the centre to the end of its axis (0
+// for spheres and boxes).
+template <class F>
+struct GeomAxis {
+  F center[3], half[3];
+};
+// A row, whose residual is the dot product of `along` and qacc, plus `rest`.
+template <class F, int nv>
+struct PairRow {
+  F along[nv], rest;
+
+  // Copies another row in these lanes.
+  DRL_HD void take(Mask<F> lanes, const PairRow& other) {
+    for (int i = 0; i < nv; ++i) along[i] = math::select(lanes, other.along[i], along[i]);
+    rest = math::select(lanes, other.rest, rest);
+  }
+};
+// A contact in an elliptic cone, with one row for each of its scaled residuals.
+template <class F, int nv>
+struct PairCone : Cone<F> {
+  PairRow<F, nv> row[kResiduals];
+
+  // Copies another contact in these lanes, before a solution.
+  DRL_HD void take(Mask<F> lanes, const PairCone& other) {
+    this->hardness = math::select(lanes, other.hardness, this->hardness);
+    this->mu = math::select(lanes, other.mu, this->mu);
+    for (int k = 0; k < 3; ++k) this->friction[k] = math::select(lanes, other.friction[k], this->friction[k]);
+    for (int r = 0; r < kResiduals; ++r) row[r].take(lanes, other.row[r]);
+  }
+};
+// The point where two geoms touch, relative to the origin of the first tree. The normal points from the first geom to
+// the second.
+template <class F>
+struct PairContact {
+  F point[3], normal[3], distance;
+};
+
+template <class F>
+DRL_HD F dot(const F* a, const F* b) {
+  return math::fma(a[2], b[2], math::fma(a[1], b[1], a[0] * b[0]));
+}
+template <class F>
+DRL_HD void cross(const F* a, const F* b, F* c) {
+  for (int k = 0; k < 3; ++k) {
+    const int l = (k + 1) % 3, m = (k + 2) % 3;
+    c[k] = math::fma(a[l], b[m], -(a[m] * b[l]));
+  }
+}
+
+// The axes of two geoms as lines, on which places are numbers from -1 to 1.
+template <class F>
+struct TwoAxes {
+  const GeomAxis<F>&a, &b;
+  F apart[3], across[3];       // from b's centre to a's; a's half axis x b's
+  F square;                    // |across|^2
+  F aa, ab, bb, a_off, b_off;  // products of half axes; of a half axis and `apart`
+
+  DRL_HD TwoAxes(const GeomAxis<F>& first, const GeomAxis<F>& second) : a(first), b(second) {
+    for (int k = 0; k < 3; ++k) apart[k] = a.center[k] - b.center[k];
+    cross(a.half, b.half, across);
+    square = dot(across, across);
+    aa = dot(a.half, a.half), ab = dot(a.half, b.half), bb = dot(b.half, b.half);
+    a_off = dot(a.half, apart), b_off = dot(b.half, apart);
+  }
+  // Returns the lanes in which the axes are parallel or one has no length, with MuJoCo's bound.
+  DRL_HD Mask<F> are_parallel() const { return square < F(1e-15); }
+
+  // The place on one axis that is nearest to a place on the other. It may be beyond the ends.
+  DRL_HD F on_a(F y) const { return (ab * y - a_off) / math::max(aa, F(kLeast)); }
+  DRL_HD F on_b(F x) const { return math::fma(ab, x, b_off) / math::max(bb, F(kLeast)); }
+  // Computes the nearest places, x on a and y on b, of axes that are not parallel. The cross products stay accurate
+  // for nearly parallel lines.
+  DRL_HD void nearest(F& x, F& y) const {
+    F turned[3];
+    cross(apart, b.half, turned);
+    x = math::select(are_parallel(), F(0), -dot(across, turned) / math::max(square, F(kLeast)));
+    x = math::clamp(x, F(-1), F(1));
+    const F free = on_b(x);
+    y = math::clamp(free, F(-1), F(1));
+    x = math::select(y != free, math::clamp(on_a(y), F(-1), F(1)), x);
+  }
+
+  // Computes the vector from place x of a to place y of b.
+  DRL_HD void between(F x, F y, F* way) const {
+    for (int k = 0; k < 3; ++k) way[k] = math::fma(y, b.half[k], -math::fma(x, a.half[k], apart[k]));
+  }
+  // Returns the contact between the spheres around two places.
+  DRL_HD PairContact<F> contact(F x, F y, double first_radius, double second_radius) const {
+    // Below this distance, the direction between the places is only rounding error.
+    constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-6 : 1e-15;
+    PairContact<F> c;
+    between(x, y, c.normal);
+    const F length = math::sqrt(dot(c.normal, c.normal));
+    c.distance = length - F(first_radius + second_radius);
+    const Mask<F> is_same = length < F(kSame);
+    const F inverse = F(1) / math::select(is_same, math::sqrt(math::max(square, F(kLeast))), length);
+    const F reach = math::fma(F(0.5), c.distance, F(first_radius));
+    for (int k = 0; k < 3; ++k) {
+      const F otherwise = math::select(are_parallel(), F(k == 0 ? 1 : 0), across[k] * inverse);
+      c.normal[k] = math::select(is_same, otherwise, c.normal[k] * inverse);
+      c.point[k] = math::fma(reach, c.normal[k], math::fma(x, a.half[k], a.center[k]));
+    }
+    return c;
+  }
+
+ private:
+  static constexpr double kLeast = 1e-30;
+};
+
+// Calls body(pair, lanes, contact) for each contact of two geoms that exists in some of these lanes, with the lanes in
+// which it exists. Parallel capsules have up to two contacts: the first two of their four ends that touch, each at the
+// nearest place of the other axis.
+template <class P, class F, class Body>
+DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b, Mask<F> lanes,
+                            const Body& body) {
+  const TwoAxes<F> axes(a, b);
+  F x, y, way[3], found = F(0);
+  axes.nearest(x, y);
+  axes.between(x, y, way);
+  const Mask<F> is_near = lanes & (dot(way, way) < F(pair.nearest));
+  if (!any(is_near)) return;
+  const Mask<F> is_parallel = pair.are_capsules ? axes.are_parallel() : F(0) != F(0);
+  const int ends = any(is_near & is_parallel) ? 4 : 0;
+  for (int end = 0; end <= ends; ++end) {
+    const F side = F(end % 2 == 1 ? 1 : -1);
+    if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
+    if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
+    const PairContact<F> contact =
+        axes.contact(x, y, P::pair_geom(pair.first).radius, P::pair_geom(pair.second).radius);
+    const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));
+    const Mask<F> touches = is_near & is_asked & (contact.distance < F(pair.margin));
+    if (!any(touches)) continue;
+    body(pair, touches, contact);
+    found = found + math::select(touches, F(1), F(0));
+  }
+}
+// Does the same for a sphere or a capsule against a box.
+template <class P, class F, class Body>
+DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b,
+                                  const Box<F>& box, Mask<F> lanes, const Body& body) {
+  const double radius = P::pair_geom(pair.first).radius, *size = P::box(P::pair_geom(pair.second).box);
+  F apart[3], center[3], half[3];
+  for (int k = 0; k < 3; ++k) apart[k] = a.center[k] - b.center[k];
+  box.into(apart, center), box.into(a.half, half);
+  for (int k = 0; k < 3; ++k)
+    lanes = lanes & (math::abs(center[k]) - math::abs(half[k]) < F(size[k] + radius + pair.margin));
+  if (!any(lanes)) return;
+  const Mask<F> is_capsule = F(0) < dot(a.half, a.half);
+  F places[2] = {F(0), F(AxisAndBox<Scalar<F>>::kNone)};
+  if (any(is_capsule)) find_places(center, half, size, lanes, places[0], places[1]);
+  for (const F& place : places) {
+    F point[3], way[3], distance;
+    for (int k = 0; k < 3; ++k) point[k] = math::fma(place, half[k], center[k]);
+    nearest_of_box(point, size, way, distance);
+    PairContact<F> contact;
+    contact.distance = distance - F(radius);
+    const Mask<F> touches = lanes & (contact.distance < F(pair.margin)) & (place < F(2));
+    if (!any(touches)) continue;
+    box.out_of(way, contact.normal);
+    const F reach = math::fma(F(0.5), contact.distance, F(radius));
+    for (int k = 0; k < 3; ++k) point[k] = math::fma(reach, way[k], point[k]);
+    box.out_of(point, contact.point);
+    for (int k = 0; k < 3; ++k) contact.point[k] = contact.point[k] + b.center[k];
+    body(pair, touches, contact);
+  }
+}
+// Calls body(pair, lanes, contact) for each contact of each pair.
+template <class P, class Body>
+DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
+  using F = typename P::Number;
+  for (int k = 0; k < P::kPairs; ++k) {
+    const ContactPair& pair = P::pair(k);
+    const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+    const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
+    const Mask<F> is_near = dot(apart, apart) < F(pair.reach);
+    if (!any(is_near)) continue;
+    if constexpr (P::kBoxes > 0)
+      if (const int box = P::pair_geom(pair.second).box; box >= 0) {
+        each_contact_with_box<P>(pair, a, b, w.box[box], is_near, body);
+        continue;
+      }
+    each_contact_of<P>(pair, a, b, is_near, body);
+  }
+}
+
+// Computes two tangents of a contact, as MuJoCo's mju_makeFrame does.
+template <class F>
+DRL_HD void find_tangents(const F* normal, F* tangent, F* second) {
+  const Mask<F> is_steep = !((normal[1] < F(0.5)) & (F(-0.5) < normal[1]));  // close to y: the tangent starts from z
+  const F share = math::select(is_steep, normal[2], normal[1]);
+  for (int k = 0; k < 3; ++k) {
+    const F start = k == 0 ? F(0) : math::select(is_steep, F(k == 2 ? 1 : 0), F(k == 1 ? 1 : 0));
+    tangent[k] = start - share * normal[k];
+  }
+  const F inverse = F(1) / math::sqrt(dot(tangent, tangent));
+  for (int k = 0; k < 3; ++k) tangent[k] = inverse * tangent[k];
+  cross(normal, tangent, second);
+}
+// Computes the direction of one edge of a contact's friction pyramid: the normal plus or minus friction times a
+// tangent.
+template <class F>
+DRL_HD void edge_direction(const ContactPair& pair, const F* normal, int edge, F* direction) {
+  for (int k = 0; k < 3; ++k) direction[k] = normal[k];
+  if (pair.edges == 1) return;
+  F tangent[3], second[3];
+  find_tangents(normal, tangent, second);
+  const F size = F(edge % 2 == 0 ? pair.friction : -pair.friction);
+  for (int k = 0; k < 3; ++k) direction[k] = math::fma(size, edge < 2 ? tangent[k] : second[k], direction[k]);
+}
+
+// Computes the wrench of a force at a contact's point about the origin of each tree: (torque, force).
+template <class P, class F>
+DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* force, F (*wrench)[6]) {
+  for (int tree = 0; tree < P::kTrees; ++tree) {
+    F arm[3];
+    for (int k = 0; k < 3; ++k) arm[k] = point[k];
+    if constexpr (P::kTrees > 1)
+      for (int k = 0; k < 3 && tree > 0; ++k) arm[k] = point[k] + w.tree_offset[tree][k];
+    cross(arm, force, wrench[tree]);
+    for (int k = 0; k < 3; ++k) wrench[tree][3 + k] = force[k];
+  }
+}
+
+// Returns start plus the dot product of two vectors along qvel, computed in four partial sums.
+template <int n, class F>
+DRL_HD F long_dot(const F* a, const F* b, F start) {
+  constexpr int kSums = 4;
+  F sums[kSums] = {start, F(0), F(0), F(0)};
+  for (int i = 0; i < n; ++i) sums[i % kSums] = math::fma(a[i], b[i], sums[i % kSums]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// Returns the weight of a row if its residual y is negative (the row is active), otherwise 0.
+template <class F>
+DRL_HD F active_weight(F weight, F y) {
+  return math::select(y < F(0), weight, F(0));
+}
+
+// Calls body(place, lanes, is_new) for the next free place of each of these lanes, which have used `count` places so
+// far. `taken` is the number of places that the lane with most of them uses.
+template <class F, class Body>
+DRL_HD void each_next_place(Mask<F> lanes, F count, int places, int& taken, const Body& body) {
+  for (int place = 0; place <= taken && place < places; ++place) {
+    const Mask<F> here = lanes & (count == F(place));
+    if (!any(here)) continue;
+    const bool is_new = place == taken;
+    body(place, here, is_new);
+    if (!is_new) continue;
+    taken += 1;
+    return;  // no lane uses more
+  }
+}
+
+template <class P, class F>
+DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, const PairRow<F, P::nv>& row) {
+  each_next_place(lanes, count, P::kPairRows, w.pair_rows, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
+    PairRow<F, P::nv>& to = w.pair_row[place];
+    F& to_weight = w.weight[P::Work::kFixedWeights + place];
+    if (is_new) to = {}, to_weight = F(0);
+    to.take(here, row), to_weight = math::select(here, weight, to_weight);
+  });
+}
+
+// Computes the components along qvel of equal and opposite wrenches on two geoms.
+template <class P, class F>
+DRL_HD void find_along(const typename P::Work& w, const ContactPair& pair, const F (*wrench)[6], F* along) {
+  const uint64_t moves_first = P::pair_geom(pair.first).moved_by, moves_second = P::pair_geom(pair.second).moved_by;
+  P::along(w, wrench, along);
+  for (int i = 0; i < P::nv; ++i) {
+    const bool first = moves_first >> i & 1, second = moves_second >> i & 1;
+    along[i] = first == second ? F(0) : second ? along[i] : -along[i];
+  }
+}
+// The normal and the tangents of a contact in an elliptic cone. The contact's rows are along these axes, then about
+// them.
+template <class F>
+struct ConeAxes {
+  F axis[3][3];
+
+  DRL_HD explicit ConeAxes(const F* normal) {
+    for (int k = 0; k < 3; ++k) axis[0][k] = normal[k];
+    find_tangents(normal, axis[1], axis[2]);
+  }
+  // Converts three residuals, from `first` on, to world axes.
+  DRL_HD void turn(const F* residuals, int first, F* to) const {
+    for (int k = 0; k < 3; ++k)
+      to[k] = math::fma(residuals[first + 2], axis[2][k],
+                        math::fma(residuals[first + 1], axis[1][k], residuals[first] * axis[0][k]));
+  }
+  // Computes the wrench of a unit of one residual at a point, about the origin of each tree.
+  template <class P>
+  DRL_HD void find_wrenches(const typename P::Work& w, const F* point, int residual, F (*wrench)[6]) const {
+    if (residual < 3) return physics::find_wrenches<P>(w, point, axis[residual], wrench);
+    for (int tree = 0; tree < P::kTrees; ++tree)
+      for (int k = 0; k < 3; ++k) wrench[tree][k] = axis[residual - 3][k], wrench[tree][3 + k] = F(0);
+  }
+};
+
+// Returns the values of the model's parameters, or null if it has none.
+template <class P>
+DRL_HD const typename P::Number* parameters_of([[maybe_unused]] const typename P::Work& w) {
+  if constexpr (P::kParameters > 0)
+    return w.parameters;
+  else
+    return nullptr;
+}
+
+template <class P, class F>
+DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, const ContactPair& pair,
+                                 const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
+  using Place = PairCone<F, P::nv>;
+  Place cone;
+  F friction[3], wrench[P::kTrees][6];
+  find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
+  cone.set_friction(pair.dimensions, friction, P::regularised);
+  cone.hardness = weight / (cone.mu * cone.mu);
+  const ConeAxes<F> axes(contact.normal);
+  for (int r = 0; r < kResiduals; ++r) {
+    PairRow<F, P::nv>& row = cone.row[r];
+    axes.template find_wrenches<P>(w, contact.point, r, wrench);
+    find_along<P>(w, pair, wrench, row.along);
+    for (F& x : row.along) x = cone.scale(r) * x;
+    row.rest = F(pair.damping) * long_dot<P::nv>(row.along, qvel, F(0));
+    if (r == 0) row.rest = math::fma(cone.mu, at_rest, row.rest);
+  }
+  each_next_place(lanes, count, P::kPairCones, w.pair_cones, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
+    Place& to = w.pair_cone[place];
+    if (is_new) to = {};
+    to.take(here, cone);
+  });
+}
+
+// Stores the rows of a contact with a pyramid or without friction. `count` is the number of rows that each lane has so
+// far.
+template <class P, class F>
+DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, const ContactPair& pair,
+                                  const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
+  for (int e = 0; e < pair.edges; ++e) {
+    F force[3], wrench[P::kTrees][6];
+    PairRow<F, P::nv> row;
+    edge_direction(pair, contact.normal, e, force);
+    find_wrenches<P>(w, contact.point, force, wrench);
+    find_along<P>(w, pair, wrench, row.along);
+    row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
+    put_pair_row<P>(w, lanes, count, weight, row);
+    count = count + math::select(lanes, F(1), F(0));
+  }
+}
+
+// Computes the rows of the pairs that touch. Returns the lanes that have more rows than there are places.
+template <class P, class F>
+DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
+  F count = F(0), cones = F(0);
+  w.pair_rows = w.pair_cones = 0;
+  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+    F weight, at_rest;
+    P::pair_softness(pair, contact.distance, weight, at_rest);
+    if constexpr (P::kPairCones > 0)
+      if (pair.dimensions > 1) {
+        put_pair_cone<P>(w, lanes, cones, pair, contact, weight, at_rest, qvel);
+        cones = cones + math::select(lanes, F(1), F(0));
+        return;
+      }
+    if constexpr (P::kPairRows > 0) put_pair_edges<P>(w, lanes, count, pair, contact, weight, at_rest, qvel);
+  });
+  return (F(P::kPairRows) < count) | (F(P::kPairCones) < cones);
+}
+
+// Adds row s, if it is active, to the first half of a solution (solve_up). The row is a rank-one update of the inverse
+// (J. Sherman and W. J. Morrison, 1950). `strength` holds the factors of the rows before it and receives that of row s.
+template <class P, class F>
+DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const PairRow<F, P::nv>& row, F* strength) {
+  constexpr int nv = P::nv;
+  const Mask<F> pushes = weight != F(0);
+  strength[s] = F(0);
+  if (!any(pushes)) return;
+  F half[nv], scaled[nv], *update = w.pair_update[s];
+  P::solve_up(w, row.along, half);
+  for (int i = 0; i < nv; ++i) update[i] = half[i], scaled[i] = w.inverse[i] * half[i];
+  for (int t = 0; t < s; ++t) {
+    const Mask<F> is_before = strength[t] != F(0);
+    if (!any(is_before)) continue;
+    const F share = strength[t] * long_dot<nv>(w.pair_update[t], scaled, F(0));
+    for (int i = 0; i < nv; ++i)
+      update[i] = math::select(is_before, math::fma(-share, w.pair_update[t][i], update[i]), update[i]);
+  }
+  strength[s] = weight / math::fma(weight, long_dot<nv>(update, scaled, F(0)), F(1));
+  const F push = strength[s] * long_dot<nv>(scaled, w.half, row.rest);
+  for (int i = 0; i < nv; ++i) w.half[i] = math::select(pushes, math::fma(-push, update[i], w.half[i]), w.half[i]);
+}
+
+// Adds a cone as six rows, each with its own stiffness: one along N + m T (m = cross / normal of Stiffness), one along
+// T and four across both. The directions across come from A. S. Householder's reflection of the first tangent to T.
+template <class P, class F>
+DRL_HD void take_pair_cone(typename P::Work& w, int first, const PairCone<F, P::nv>& cone, F* strength) {
+  constexpr int nv = P::nv, kAcross = kResiduals - 1;
+  const Stiffness<F>& k = cone.now;
+  F t[kAcross], size = F(0);
+  for (int r = 0; r < kAcross; ++r) size = math::max(size, math::abs(k.t[r]));
+  for (int r = 0; r < kAcross; ++r) t[r] = math::select(F(0) < size, k.t[r], F(r == 0 ? 1 : 0));
+  const F side = math::select(t[0] < F(0), F(-1), F(1)), factor = F(1) / (F(1) + math::abs(t[0]));
+  // `along` is along T, `reflected` is along the vector of the reflection.
+  PairRow<F, nv> along{}, reflected, row;
+  const auto add = [&](PairRow<F, nv>& to, F share, const PairRow<F, nv>& from) DRL_LAMBDA {
+    for (int i = 0; i < nv; ++i) to.along[i] = math::fma(share, from.along[i], to.along[i]);
+    to.rest = math::fma(share, from.rest, to.rest);
+  };
+  along.rest = F(0);
+  for (F& x : along.along) x = F(0);
+  for (int r = 0; r < kAcross; ++r) add(along, t[r], cone.row[1 + r]);
+  reflected = along, add(reflected, side, cone.row[1]);
+  row = cone.row[0], add(row, k.cross / math::select(k.normal == F(0), F(1), k.normal), along);
+  take_pair_row<P>(w, first, k.normal, row, strength);
+  take_pair_row<P>(w, first + 1, k.alone, along, strength);
+  for (int r = 1; r < kAcross; ++r) {
+    row = cone.row[1 + r], add(row, -(factor * t[r]), reflected);
+    take_pair_row<P>(w, first + 1 + r, k.across, row, strength);
+  }
+}
+
+// Adds all active rows of pairs to the first half of a solution.
+template <class P>
+DRL_HD_CALLED void take_pairs(typename P::Work& w) {
+  using F = typename P::Number;
+  F strength[P::Work::kUpdates];
+  if constexpr (P::kPairRows > 0)
+    for (int s = 0; s < w.pair_rows; ++s)
+      take_pair_row<P>(w, s, active_weight(w.weight[P::Work::kFixedWeights + s], w.y[P::Work::kFixedRows + s]),
+                       w.pair_row[s], strength);
+  if constexpr (P::kPairCones > 0)
+    for (int c = 0; c < w.pair_cones; ++c) take_pair_cone<P>(w, w.pair_rows + kResiduals * c, w.pair_cone[c], strength);
+}
+
+// Subtracts the forces of pairs in the solution from `force`, and sets `rest` of each of their rows to 0.
+template <class P, class F>
+DRL_HD_CALLED void subtract_pairs(typename P::Work& w, F* force) {
+  const auto subtract = [&](F push, PairRow<F, P::nv>& row) DRL_LAMBDA {
+    for (int i = 0; i < P::nv; ++i) force[i] = math::fma(-push, row.along[i], force[i]);
+    row.rest = F(0);
+  };
+  if constexpr (P::kPairRows > 0)
+    for (int s = 0; s < w.pair_rows; ++s) {
+      const F y = w.next_y[P::Work::kFixedRows + s];
+      subtract(active_weight(w.weight[P::Work::kFixedWeights + s], y) * y, w.pair_row[s]);
+    }
+  if constexpr (P::kPairCones > 0)
+    for (int c = 0; c < w.pair_cones; ++c) {
+      F push[kResiduals];
+      w.pair_cone[c].next.times(w.pair_cone[c].next_u, kResiduals, push);
+      for (int r = 0; r < kResiduals; ++r) subtract(push[r], w.pair_cone[c].row[r]);
+    }
+}
+
+template <class F>
+DRL_HD void add_wrench(Mask<F> lanes, F push, const F* wrench, F* sum) {
+  for (int k = 0; k < 6; ++k) sum[k] = math::select(lanes, math::fma(push, wrench[k], sum[k]), sum[k]);
+}
+
+// Adds the wrenches of a contact in an elliptic cone, which each lane has stored at `place`.
+template <class P, class F>
+DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F place,
+                                     const PairContact<F>& contact, F (*wrenches)[6]) {
+  const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
+  F wrench[P::kTrees][6], push[kResiduals], force[kResiduals];
+  for (F& x : force) x = F(0);
+  for (int c = 0; c < w.pair_cones; ++c) {
+    w.pair_cone[c].push(kResiduals, push);
+    for (int r = 0; r < kResiduals; ++r) force[r] = math::select(lanes & (place == F(c)), push[r], force[r]);
+  }
+  const ConeAxes<F> axes(contact.normal);
+  F along[3], about[3];
+  axes.turn(force, 0, along), axes.turn(force, 3, about);
+  find_wrenches<P>(w, contact.point, along, wrench);
+  for (auto& of_tree : wrench)
+    for (int k = 0; k < 3; ++k) of_tree[k] = of_tree[k] + about[k];
+  if (first.frame >= 0) add_wrench(lanes, F(-1), wrench[first.tree], wrenches[first.frame]);
+  if (second.frame >= 0) add_wrench(lanes, F(1), wrench[second.tree], wrenches[second.frame]);
+}
+
+// Adds the wrenches of a contact whose rows begin at `count` in each of these lanes.
+template <class P, class F>
+DRL_HD_CALLED void add_edge_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F& count,
+                                     const PairContact<F>& contact, F (*wrenches)[6]) {
+  const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
+  for (int e = 0; e < pair.edges; ++e) {
+    F force[3], wrench[P::kTrees][6], push = F(0);
+    for (int s = 0; s < w.pair_rows; ++s) {
+      const F y = w.next_y[P::Work::kFixedRows + s];
+      const F weight = w.weight[P::Work::kFixedWeights + s];
+      push = math::select(lanes & (count == F(s)), -(active_weight(weight, y) * y), push);
+    }
+    edge_direction(pair, contact.normal, e, force);
+    find_wrenches<P>(w, contact.point, force, wrench);
+    if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
+    if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
+    count = count + math::select(lanes, F(1), F(0));
+  }
+}
+
+// Adds the forces of pairs in the solution to the wrenches on frames.
+template <class P, class F>
+DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
+  if (w.pair_rows + w.pair_cones == 0) return;
+  F count = F(0), cones = F(0);
+  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+    if constexpr (P::kPairCones > 0)
+      if (pair.dimensions > 1) {
+        add_cone_wrenches<P>(w, pair, lanes, cones, contact, wrenches);
+        cones = cones + math::select(lanes, F(1), F(0));
+        return;
+      }
+    if constexpr (P::kPairRows > 0) add_edge_wrenches<P>(w, pair, lanes, count, contact, wrenches);
+  });
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

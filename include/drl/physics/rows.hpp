@@ -1,0 +1,234 @@
+// The constraint rows of a solution (limits, contacts, cones and dry friction), and the guess with which the solver
+// begins.
+#pragma once
+
+#include "drl/math.hpp"
+#include "drl/physics/work.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// For a robot that moves in a plane, the last edge of a contact represents two.
+template <class P, class F>
+DRL_HD F edge_weight(F weight, int edge) {
+  return P::kEdges == 3 && edge == 2 ? F(2) * weight : weight;
+}
+// Returns the residual of an edge of the contact whose residuals are y.
+template <class P, class F>
+DRL_HD F edge_residual(const F* y, int edge) {
+  if constexpr (P::kEdges == 3)
+    return edge == 0 ? y[0] + y[1] : edge == 1 ? y[0] - y[1] : y[0];
+  else
+    return y[edge];
+}
+
+// Calls body(weight, y, next_y) for each row of the current contacts with the floor and between geoms, and of the
+// limits.
+template <class P, class Body>
+DRL_HD void each_row(typename P::Work& w, const Body& body) {
+  using Work = typename P::Work;
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t], r = c * Work::kResidualsPerContact;
+      for (int e = 0; e < P::kEdges; ++e)
+        body(edge_weight<P>(w.weight[c], e), edge_residual<P>(w.y + r, e), edge_residual<P>(w.next_y + r, e));
+    }
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) {
+      const int r = Work::kContactResiduals + l;
+      body(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
+    }
+  if constexpr (P::kPairRows > 0)
+    for (int s = 0; s < w.pair_rows; ++s) {
+      const int r = Work::kFixedRows + s;
+      body(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
+    }
+}
+
+// Calls body(y, next_y) for each residual of these rows.
+template <class P, class Body>
+DRL_HD void each_residual(typename P::Work& w, const Body& body) {
+  using Work = typename P::Work;
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int r = w.touching[t] * Work::kResidualsPerContact;
+      for (int k = 0; k < Work::kResidualsPerContact; ++k) body(w.y[r + k], w.next_y[r + k]);
+    }
+  if constexpr (P::kLimits + P::kPairRows > 0)
+    for (int r = Work::kContactResiduals; r < Work::kFixedRows + w.pair_rows; ++r) body(w.y[r], w.next_y[r]);
+}
+
+// Calls body(residuals, cone) for each current contact in an elliptic cone. One loop visits the contacts with the floor
+// and those between geoms, so that the body is compiled once.
+template <class P, class Work, class Body>
+DRL_HD void each_cone([[maybe_unused]] Work& w, const Body& body) {
+  if constexpr (P::kCones + P::kPairCones == 0) return;
+  const int of_floor = P::kCones > 0 ? w.touches : 0;
+  for (int t = 0; t < of_floor + w.pair_cones; ++t) {
+    int residuals = kResiduals;
+    Cone<typename P::Number>* cone = nullptr;
+    if constexpr (P::kPairCones > 0) cone = w.pair_cone + (t < of_floor ? 0 : t - of_floor);
+    if constexpr (P::kCones > 0)
+      if (t < of_floor) residuals = P::cone(w.touching[t]).dimensions, cone = w.cone + w.touching[t];
+    body(residuals, *cone);
+  }
+}
+
+// Calls body(friction, row) for each degree of freedom with dry friction.
+template <class P, class Work, class Body>
+DRL_HD void each_friction(Work& w, const Body& body) {
+  if constexpr (count_frictions<P>() > 0)
+    for (int f = 0; f < P::kFrictions; ++f) body(P::friction(f), w.friction[f]);
+}
+
+// True if the robot has elliptic cones or dry friction, whose cost is not quadratic between changes of sign of the
+// residuals.
+template <class P>
+constexpr bool has_cones_or_friction() {
+  return P::kCones + P::kPairCones + count_frictions<P>() > 0;
+}
+// True if a solution begins with the rows that were active in the last one.
+template <class P>
+constexpr bool reuses_active_rows() {
+  return count_frictions<P>() == 0;
+}
+
+// True if contacts whose active edges did not change are skipped. For a contact in a plane the check costs more than
+// the update.
+template <class P>
+constexpr bool tracks_changes() {
+  return P::kContacts > 0 && P::kEdges != 3;
+}
+
+// Sets the contacts' contribution to all bodies to 0.
+template <class P>
+DRL_HD void clear_coupling(typename P::Work& w) {
+  using F = typename P::Number;
+  for (auto& body : w.body)
+    for (F& x : body.coupling) x = F(0);
+}
+
+// The margin and the hardness of a contact with the floor, in a pyramid or a cone.
+template <class P>
+DRL_HD double margin_of(int c) {
+  if constexpr (P::kCones > 0)
+    return P::cone(c).margin;
+  else
+    return P::point(c).margin;
+}
+template <class P>
+DRL_HD typename P::Number& hardness_of(typename P::Work& w, int c) {
+  if constexpr (P::kCones > 0)
+    return w.cone[c].hardness;
+  else
+    return w.weight[c];
+}
+
+// Finds the floor contacts that exist in some lane. Sets the hardness of those that do not exist to 0; the others keep
+// theirs, which is 0 unless they were part of the last solution.
+template <class P>
+DRL_HD void find_touching(typename P::Work& w) {
+  using F = typename P::Number;
+  int touches = 0;
+  for (int c = 0; c < P::kContacts + P::kCones; ++c) {
+    const Mask<F> is_here = w.contact[c].touch.distance < F(margin_of<P>(c));
+    F& hardness = hardness_of<P>(w, c);
+    hardness = math::select(is_here, hardness, F(0));
+    w.touching[touches] = static_cast<uint16_t>(c);
+    touches += any(is_here) ? 1 : 0;  // not a branch, which would be mispredicted half of the time
+  }
+  w.touches = touches;
+}
+
+// Clears what remains of the last solution.
+template <class P>
+DRL_HD void clear_last_solution(typename P::Work& w) {
+  using F = typename P::Number;
+  if constexpr (P::kContacts + P::kCones > 0)
+    for (int c = 0; c < P::kContacts + P::kCones; ++c) hardness_of<P>(w, c) = F(0);
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) w.next_y[P::Work::kContactResiduals + l] = F(0);
+}
+
+// Computes the rows of the contacts that exist in some lane. Their residuals y (or u) become those of the last
+// solution, or 0 (not active) for contacts that were not part of it. Returns the lanes that have too many contacts.
+template <class P>
+DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typename P::Number* qvel) {
+  using F = typename P::Number;
+  Mask<F> has_too_many = F(0) != F(0);
+  if (!w.has_solution) clear_last_solution<P>(w);
+  w.has_solution = true;
+  if constexpr (P::kContacts + P::kCones > 0) find_touching<P>(w);
+  if constexpr (P::kContacts > 0) {
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
+      const ContactPoint& point = P::point(c);
+      const Mask<F> was_here = F(0) < w.weight[c];
+      const typename P::template Touch<F> touch = w.contact[c].touch;
+      P::contact_row(point, touch, w.body[point.body].motion, w.contact[c].row, w.weight[c]);
+      F *y = w.y + c * P::Work::kResidualsPerContact, *last_y = w.next_y + c * P::Work::kResidualsPerContact;
+      for (int k = 0; k < P::Work::kResidualsPerContact; ++k) y[k] = math::select(was_here, last_y[k], F(0));
+    }
+    clear_coupling<P>(w);
+  }
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) w.y[P::Work::kContactResiduals + l] = w.next_y[P::Work::kContactResiduals + l];
+  if constexpr (P::kCones > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
+      const ConePoint& point = P::cone(c);
+      const Mask<F> was_here = F(0) < w.cone[c].hardness;
+      w.cone[c].begin(point, w.contact[c].touch, w.body[point.body].motion, parameters_of<P>(w), P::regularised);
+      w.cone[c].begin_solution(was_here);
+    }
+  if constexpr (P::kPairs > 0) {
+    F turned[P::nv];
+    P::into_solver(w, qvel, turned);
+    has_too_many = begin_pairs<P>(w, turned);
+  }
+  // These places belonged to other contacts in the last solution.
+  if constexpr (P::kPairRows > 0)
+    for (int s = 0; s < w.pair_rows; ++s) w.y[P::Work::kFixedRows + s] = F(0);
+  if constexpr (P::kPairCones > 0)
+    for (int c = 0; c < w.pair_cones; ++c) w.pair_cone[c].begin_solution(F(0) != F(0));
+  each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.begin_solution(); });
+  return has_too_many;
+}
+
+// Chooses the rows that the first solution takes as active, by setting next_y; sets y to 0, because nothing pushes yet.
+// The guess is the residuals at the warm start, except for contacts and limits that were active in the last solution:
+// most of them are active again. Since these constraints are hard, their residuals are small, and the residuals at the
+// last accelerations, which do not account for the new velocity, often have the wrong sign. A constraint of impedance d
+// cancels all but about a fraction 1 - d of the acceleration that drives it. Therefore next_y moves only that fraction
+// from y towards the residual at the warm start. Cones, for which the fraction is smaller, keep their last residuals.
+template <class P>
+DRL_HD void guess_active_rows(typename P::Work& w) {
+  using F = typename P::Number;
+  constexpr double kShare = 0.05;
+  const auto take = [](Mask<F> pushed, F& y, F& next_y) DRL_LAMBDA {
+    if constexpr (reuses_active_rows<P>()) next_y = math::select(pushed, math::fma(F(kShare), next_y - y, y), next_y);
+    y = F(0);
+  };
+  if constexpr (P::kContacts > 0) {
+    w.changes = w.touches;
+    for (int t = 0; t < w.touches; ++t) {
+      const int r = w.touching[t] * P::Work::kResidualsPerContact;
+      if constexpr (tracks_changes<P>()) w.changed[t] = w.touching[t];
+      Mask<F> pushed = F(0) != F(0);
+      for (int e = 0; e < P::kEdges; ++e) pushed = pushed | (edge_residual<P>(w.y + r, e) < F(0));
+      for (int k = 0; k < P::Work::kResidualsPerContact; ++k) take(pushed, w.y[r + k], w.next_y[r + k]);
+    }
+  }
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) {
+      const int r = P::Work::kContactResiduals + l;
+      take(w.y[r] < F(0), w.y[r], w.next_y[r]);
+    }
+  if constexpr (reuses_active_rows<P>())
+    each_cone<P>(w, [](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.reuse_last(residuals); });
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

@@ -1,0 +1,225 @@
+// Newton's method for the accelerations at which limits, dry friction, contacts and all other forces are in balance.
+#pragma once
+
+#include "drl/math.hpp"
+#include "drl/physics/rows.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// The part of find_next for elliptic cones, whose stiffness changes a little until a solution is found. Returns the
+// lanes in which the forces differ from those that the solution assumed.
+template <class P>
+DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typename P::Number* qacc) {
+  using F = typename P::Number;
+  constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-13;
+  if constexpr (P::kCones > 0) {
+    if (w.touches > 0) P::accelerations(w, qacc);
+    for (int t = 0; t < w.touches; ++t) {
+      const ConePoint& point = P::cone(w.touching[t]);
+      FloorCone<F>& cone = w.cone[w.touching[t]];
+      cone.along(w.body[point.body].motion, point.dimensions, cone.rest, cone.next_u);
+    }
+  }
+  if constexpr (P::kPairCones > 0)
+    for (int c = 0; c < w.pair_cones; ++c)
+      for (int r = 0; r < kResiduals; ++r) {
+        const PairRow<F, P::nv>& row = w.pair_cone[c].row[r];
+        w.pair_cone[c].next_u[r] = long_dot<P::nv>(row.along, qacc, row.rest);
+      }
+  F size = F(0), error = F(0);
+  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA {
+    cone.find_next(residuals);
+    cone.compare(residuals, size, error);
+  });
+  return F(kSame * kSame) * size < error;
+}
+
+// Computes the residuals at qacc, and lists the floor contacts whose active edges change there. Returns the lanes in
+// which any row becomes active or inactive.
+template <class P>
+DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const typename P::Number* qacc) {
+  using F = typename P::Number;
+  using Work = typename P::Work;
+  Mask<F> differs = F(0) != F(0);
+  const auto changes = [](const F& weight, const F& y, const F& next_y)
+                           DRL_LAMBDA { return active_weight(weight, next_y) != active_weight(weight, y); };
+  if constexpr (P::kContacts > 0) {
+    P::accelerations(w, qacc);
+    int number = 0;
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
+      const ContactPoint& point = P::point(c);
+      F *y = w.y + c * Work::kResidualsPerContact, *next_y = w.next_y + c * Work::kResidualsPerContact;
+      P::contact_edges(point, w.contact[c].row, w.body[point.body].motion, next_y);
+      Mask<F> changed = F(0) != F(0);
+      for (int e = 0; e < P::kEdges; ++e)
+        changed = changed | changes(w.weight[c], edge_residual<P>(y, e), edge_residual<P>(next_y, e));
+      if constexpr (tracks_changes<P>()) {
+        w.changed[number] = static_cast<uint16_t>(c);
+        number += any(changed) ? 1 : 0;
+      }
+      differs = differs | changed;
+    }
+    w.changes = number;
+  }
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) {
+      const int r = Work::kContactResiduals + l;
+      w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
+      differs = differs | changes(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
+    }
+  if constexpr (P::kPairRows > 0)
+    for (int s = 0; s < w.pair_rows; ++s) {
+      const PairRow<F, P::nv>& row = w.pair_row[s];
+      const int r = Work::kFixedRows + s;
+      w.next_y[r] = long_dot<P::nv>(row.along, qacc, row.rest);
+      differs = differs | changes(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
+    }
+  if constexpr (P::kCones + P::kPairCones > 0) differs = differs | find_next_cones<P>(w, qacc);
+  if constexpr (count_frictions<P>() > 0) {
+    F along[P::nv];  // along qvel
+    P::out_of_solver(w, qacc, along);
+    each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA {
+      row.next_y = along[friction.dof] + row.rest;
+      differs = differs | row.differs(friction);
+    });
+  }
+  return differs;
+}
+
+// Searches the line from `qacc` to its Newton step `next`, in these lanes. The cost is convex, and quadratic between
+// the residuals' changes of sign. A lane moves back from `next` until its slope is at most `enough` times that at the
+// start. `next` and its residuals become those of the point that was found.
+template <class P>
+DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qacc, typename P::Number* next,
+                               Mask<typename P::Number> lanes, double enough) {
+  using F = typename P::Number;
+  constexpr int kSteps = has_cones_or_friction<P>() ? 20 : 10;
+  F curvature;
+  P::curvature(w, qacc, next, curvature);
+  // slope: the slope at qacc of the cost without the rows. It is computed from the condition that the slope of the
+  // whole cost is 0 at `next` if the active rows stay the same. start: the magnitude of the whole cost's slope at qacc,
+  // which for a Newton step equals the cost's curvature.
+  F slope = -curvature, start = curvature;
+  each_row<P>(w, [&](F weight, F y, F next_y) DRL_LAMBDA {
+    const F change = next_y - y, push = active_weight(weight, y) * change;
+    slope = math::fma(-push, next_y, slope), start = math::fma(push, change, start);
+  });
+  each_cone<P>(w, [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.begin_line(residuals, slope, start); });
+  each_friction<P>(w, [&](const DryFriction&, const FrictionRow<F>& row) DRL_LAMBDA { row.begin_line(slope, start); });
+  F low = F(0), high = F(1), at = F(1), moved = F(4);
+  Mask<F> goes_on = lanes;
+  for (int k = 0; k < kSteps; ++k) {
+    F first = math::fma(at, curvature, slope), second = curvature;  // derivatives
+    each_row<P>(w, [&](F weight, F y, F next_y) DRL_LAMBDA {
+      const F change = next_y - y, here = math::fma(at, change, y), push = active_weight(weight * change, here);
+      first = math::fma(push, here, first), second = math::fma(push, change, second);
+    });
+    each_cone<P>(w,
+                 [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.add_slopes(residuals, at, first, second); });
+    each_friction<P>(w, [&](const DryFriction& friction, const FrictionRow<F>& row)
+                            DRL_LAMBDA { row.add_slopes(friction, at, first, second); });
+    const F steep = F(enough) * start;
+    goes_on = goes_on & ((steep < first) | (first < -steep)) & ((at < F(1)) | (F(0) < first));
+    if (!any(goes_on)) break;
+    low = math::select(first < F(0), at, low), high = math::select(first < F(0), high, at);
+    const F newton = at - first / second;
+    Mask<F> is_inside = (low < newton) & (newton < high);
+    // The slope of a cone or of dry friction may rise steeply between flat parts, and Newton's step from one flat part
+    // leads to the other.
+    if constexpr (has_cones_or_friction<P>()) is_inside = is_inside & (math::abs(newton - at) < F(0.5) * moved);
+    const F next_at = math::select(is_inside, newton, F(0.5) * (low + high));
+    moved = math::abs(next_at - at), at = math::select(goes_on, next_at, at);
+  }
+  const Mask<F> is_back = lanes & (at < F(1));
+  if (!any(is_back)) return;
+  for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_back, math::fma(at, next[i] - qacc[i], qacc[i]), next[i]);
+  each_residual<P>(
+      w, [&](F y, F& next_y) DRL_LAMBDA { next_y = math::select(is_back, math::fma(at, next_y - y, y), next_y); });
+  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.go_back(residuals, is_back, at); });
+  each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
+}
+
+// Makes the next residuals the current ones, and updates the contacts' contribution to bodies. In solved lanes, cones
+// keep their stiffness, so that a lane's last factors do not depend on the number of iterations that other lanes need.
+template <class P>
+DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename P::Number> is_solved) {
+  using F = typename P::Number;
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < (tracks_changes<P>() ? w.changes : w.touches); ++t) {
+      int c = w.touching[t];
+      if constexpr (tracks_changes<P>()) c = w.changed[t];
+      const F *y = w.y + c * P::Work::kResidualsPerContact, *next_y = w.next_y + c * P::Work::kResidualsPerContact;
+      F change[P::kEdges];
+      for (int e = 0; e < P::kEdges; ++e) {
+        const F weight = edge_weight<P>(w.weight[c], e);
+        change[e] = active_weight(weight, edge_residual<P>(next_y, e)) - active_weight(weight, edge_residual<P>(y, e));
+      }
+      const ContactPoint& point = P::point(c);
+      P::add_coupling(point, w.contact[c].row, change, w.body[point.body].coupling);
+    }
+  each_residual<P>(w, [&](F& y, F next_y) DRL_LAMBDA { y = next_y; });
+  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals, is_solved); });
+  each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
+  if constexpr (P::kCones > 0) {
+    clear_coupling<P>(w);
+    for (int t = 0; t < w.touches; ++t) {
+      const ConePoint& point = P::cone(w.touching[t]);
+      w.cone[w.touching[t]].add_coupling(point.dimensions, w.body[point.body].coupling);
+    }
+  }
+}
+
+// Computes the accelerations at which forces are in balance for the active rows of the work.
+template <class P>
+DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
+  if constexpr (P::kPairs > 0) {
+    P::factorise(w);
+    take_pairs<P>(w);
+    P::solve_down(w, qacc);
+  } else {
+    P::newton(w, qacc);
+  }
+}
+
+// Minimises the cost of limits and contacts by Newton's method on the active rows. The solution is exact once the
+// active rows stay the same. The first guess comes from the last solution (guess_active_rows). qacc [nv], in the
+// solver's axes, is the warm start on entry. Adds 1 to `unsolved` in lanes that have not converged after kIterations or
+// have more contacts between geoms than `w` has places for.
+template <class P>
+DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, typename P::Number* qacc,
+                         typename P::Number& unsolved) {
+  using F = typename P::Number;
+  constexpr int kIterations = 20, kLooseIterations = has_cones_or_friction<P>() ? 0 : 5;
+  // The number of first solutions that are accepted without a line search. The first one is not on a line from qacc if
+  // the guess came from the last solution. Full steps are usually enough for quadratic rows.
+  constexpr int kFullSteps = !reuses_active_rows<P>() ? 0 : has_cones_or_friction<P>() ? 1 : 2;
+  const Mask<F> has_too_many = begin_rows<P>(w, qvel);
+  Mask<F> is_solved = F(0) != F(0);
+  F next[P::nv];
+  for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
+  for (int iteration = 0;; ++iteration) {
+    const Mask<F> differs = find_next<P>(w, next);
+    const bool is_last = iteration > 0 && (!any(differs) || iteration == kIterations);
+    if (is_last) unsolved = unsolved + math::select(differs | has_too_many, F(1), F(0));
+    if (!is_last && iteration > kFullSteps)
+      search_line<P>(w, qacc, next, differs, iteration < kLooseIterations ? 0.5 : 0.01);
+    for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
+    if (is_last) return;
+    if (iteration == 0) guess_active_rows<P>(w);
+    if constexpr (P::kCones + P::kPairCones > 0)
+      if (iteration > 0) is_solved = is_solved | !differs;
+    take_next<P>(w, is_solved);
+    balance<P>(w, next);
+    // Without this, a solution with active cones would change a little in each iteration that other lanes need.
+    if constexpr (P::kCones + P::kPairCones > 0) {
+      for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_solved, qacc[i], next[i]);
+    }
+  }
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

@@ -1,0 +1,239 @@
+// The physics that all robots in lanes share: the data that their functions exchange (drl/physics/work.hpp), the solver
+// (drl/physics/solver.hpp), the quantities that tasks read (drl/physics/derive.hpp) and, in this file, forces and
+// steps. A header that drl_robot writes adds the functions of one model:
+//
+//   using P = drl::physics::half_cheetah_robot::Physics<F>;
+//   P::State state;                            qpos, qvel, warm_start, time: all that the next step depends on
+//   P::Stage last;
+//   P::Forces forces = drl::physics::step<P>(state, ctrl, last);
+//   drl::physics::derive_all<P>(last, forces, derived);   the quantities that a task reads, with MuJoCo's names
+//
+// A stage is one evaluation of the forward dynamics: a step has one with Euler's method and four with Runge-Kutta. All
+// numbers are those of MuJoCo (mujoco.readthedocs.io, "Computation"), except that Newton's method always solves limits
+// and contacts to convergence, whatever number of iterations the model asks for. A lane's results depend only on that
+// lane's inputs.
+#pragma once
+
+#include "drl/physics/derive.hpp"
+#include "drl/physics/solver.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// The arguments of a robot's function that computes in double: half of the lanes, from `first` on.
+template <class F>
+struct WideHalf {
+  const F* from;
+  int first;
+  DRL_HD HalfWide<F> operator[](int k) const { return wide_half(from[k], first); }
+};
+template <class P>
+struct WideDistances {
+  using F = typename P::Number;
+  typename P::Work& w;
+  int first;
+  struct Place {
+    F& distance;
+    int first;
+    DRL_HD void operator=(HalfWide<F> x) const { set_half(distance, first, x); }
+  };
+  DRL_HD Place operator[](int c) const { return {w.contact[c].touch.distance, first}; }
+};
+// Computes the distances from the floor, in double. In float, a foot's distance would be wrong by 2e-8 m because of the
+// rotations that lead to it. On a stiff floor, this would cause three times as large an error in a light leg's
+// acceleration as everything else.
+template <class P>
+DRL_HD_CALLED void find_distances(const typename P::Number* qpos, typename P::Work& w) {
+  using F = typename P::Number;
+  for (int first = 0; first < kLanesOf<F>; first += kLanesOf<HalfWide<F>>)
+    P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideDistances<P>{w, first});
+}
+
+// Adds the forces of elliptic cones and, if kFeels, sets what contact sensors measure.
+template <class P, bool kFeels>
+DRL_HD void find_cone_forces(typename P::Work& w, typename P::Stage& stage) {
+  using F = typename P::Number;
+  if constexpr (kFeels)
+    for (auto& of_sensor : stage.sensed)
+      for (F& x : of_sensor) x = F(0);
+  for (int t = 0; t < w.touches; ++t) {
+    const int c = w.touching[t];
+    const ConePoint& point = P::cone(c);
+    F* sensed = nullptr;
+    if constexpr (kFeels)
+      if (point.sensor >= 0) sensed = stage.sensed[point.sensor];
+    w.cone[c].add_wrench(point.dimensions, w.forces.wrench[point.frame], sensed ? sensed + 1 : nullptr);
+    if (sensed) sensed[0] = sensed[0] + math::select(w.contact[c].touch.distance < F(point.margin), F(1), F(0));
+  }
+}
+
+// Computes the forces of limits, dry friction and floor contacts in the solution that the work holds, and stores them
+// in the work. Also sets the contact sensors if this stage is the one that they show.
+template <class P, bool kIsShown>
+DRL_HD_CALLED void find_floor_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
+  using F = typename P::Number;
+  for (auto& wrench : w.forces.wrench)
+    for (F& x : wrench) x = F(0);
+  for (F& x : w.forces.limit) x = F(0);
+  if constexpr (P::kContacts > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
+      F push[P::kEdges];
+      for (int e = 0; e < P::kEdges; ++e) {
+        const F y = edge_residual<P>(w.next_y + c * P::Work::kResidualsPerContact, e);
+        push[e] = -(active_weight(edge_weight<P>(w.weight[c], e), y) * y);
+      }
+      const ContactPoint& point = P::point(c);
+      P::add_wrench(point, w.contact[c].row, push, w.forces.wrench[point.frame]);
+    }
+  if constexpr (P::kCones > 0) find_cone_forces<P, kIsShown && (P::kSensed > 0)>(w, stage);
+  if constexpr (P::kLimits > 0)
+    for (int l = 0; l < P::kLimits; ++l) {
+      const F y = w.next_y[P::Work::kContactResiduals + l];
+      w.forces.limit[l] = -(w.limit_sign[l] * active_weight(w.weight[P::kContacts + l], y) * y);
+    }
+  if constexpr (count_frictions<P>() > 0)
+    for (int f = 0; f < P::kFrictions; ++f) w.forces.limit[P::kLimits + f] = w.friction[f].push(P::friction(f));
+}
+// Adds the forces of pairs.
+template <class P, bool kIsShown = true>
+DRL_HD void find_forces(typename P::Work& w, typename P::Stage& stage) {
+  find_floor_forces<P, kIsShown>(w, stage);
+  if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, w.forces.wrench);
+}
+
+// Reduces the rounding error of a solution in these lanes. The solver computes all accelerations with rounded factors;
+// this step solves once more for the forces that are still out of balance, with the last iteration's factors.
+template <class P>
+DRL_HD_CALLED void refine(typename P::Work& w, typename P::Stage& stage, Mask<typename P::Number> lanes) {
+  using F = typename P::Number;
+  F force[P::nv], change[P::nv];
+  find_floor_forces<P, !kKeepsSensors<P>>(w, stage);
+  P::unbalanced(w, stage.qacc, force);
+  subtract_pairs<P>(w, force);
+  P::solve_up(w, force, w.half);
+  take_pairs<P>(w);
+  P::solve_down(w, change);
+  for (int i = 0; i < P::nv; ++i) stage.qacc[i] = stage.qacc[i] + math::select(lanes, change[i], F(0));
+}
+
+// Computes the acceleration from a stage's position, velocity and controls, starting at a warm start. `damped` [nv] is
+// the acceleration of Euler's step, if implicit damping makes it differ.
+template <class P>
+DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
+                           typename P::Number* damped) {
+  if constexpr (P::kParameters > 0)
+    w.parameters = stage.parameters, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.parameters, w);
+  else
+    P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
+  if constexpr (P::kCones > 0) find_distances<P>(stage.qpos, w);
+  P::into_solver(w, warm_start, stage.qacc);
+  [[maybe_unused]] const typename P::Number unsolved = stage.unsolved;
+  solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
+  if constexpr (P::kCones > 0 && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
+  if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
+  if constexpr (P::kFreeTurn > 0) {
+    P::out_of_solver(w, stage.qacc, stage.qacc);
+    if constexpr (P::kImplicitDamping) P::out_of_solver(w, damped, damped);
+  }
+}
+
+template <class P>
+DRL_HD void begin_stage(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
+  for (int k = 0; k < P::nq; ++k) stage.qpos[k] = state.qpos[k];
+  for (int k = 0; k < P::nv; ++k) stage.qvel[k] = state.qvel[k];
+  for (int k = 0; k < P::nu; ++k) stage.ctrl[k] = ctrl[k];
+  stage.unsolved = typename P::Number(0);
+}
+
+// mj_step with Euler's method: updates the velocity first, then the position with the new velocity.
+template <class P>
+DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
+  using F = typename P::Number;
+  F* damped = state.warm_start;  // its old value has been read by the time it is written
+  forward<P>(stage, state.warm_start, w, damped);
+  const F* qacc = P::kImplicitDamping ? damped : stage.qacc;
+  for (int k = 0; k < P::nv; ++k) {
+    state.qvel[k] = math::fma(F(P::timestep), qacc[k], state.qvel[k]);
+    state.warm_start[k] = stage.qacc[k];
+  }
+  P::integrate(stage.qpos, state.qvel, F(P::timestep), state.qpos);
+}
+
+// mj_step with the classical Runge-Kutta method of order 4. The solver of each stage starts from the stage before.
+template <class P>
+DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage, typename P::Work& w,
+                             [[maybe_unused]] bool wants_sensors) {
+  using F = typename P::Number;
+  constexpr double kNext[] = {0.5 * P::timestep, 0.5 * P::timestep, P::timestep};
+  constexpr double kShare[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+  F velocity[P::nv], acceleration[P::nv];  // weighted means of the stages
+  for (int k = 0; k < P::nv; ++k) velocity[k] = acceleration[k] = F(0);
+  for (int s = 0; s < 4; ++s) {
+    forward<P>(stage, state.warm_start, w, nullptr);
+    if constexpr (kKeepsSensors<P>)
+      if (s == 0 && wants_sensors) find_forces<P>(w, stage), keep_sensors<P>(stage);
+    for (int k = 0; k < P::nv; ++k) {
+      velocity[k] = math::fma(F(kShare[s]), stage.qvel[k], velocity[k]);
+      acceleration[k] = math::fma(F(kShare[s]), stage.qacc[k], acceleration[k]);
+      state.warm_start[k] = stage.qacc[k];
+    }
+    if (s == 3) break;
+    P::integrate(state.qpos, stage.qvel, F(kNext[s]), stage.qpos);
+    for (int k = 0; k < P::nv; ++k) stage.qvel[k] = math::fma(F(kNext[s]), stage.qacc[k], state.qvel[k]);
+  }
+  F start[P::nq];
+  for (int k = 0; k < P::nq; ++k) start[k] = state.qpos[k];
+  for (int k = 0; k < P::nv; ++k) state.qvel[k] = math::fma(F(P::timestep), acceleration[k], state.qvel[k]);
+  P::integrate(start, velocity, F(P::timestep), state.qpos);
+}
+
+// mj_step, computed in `w`. `last` becomes the stage that MuJoCo computes last, from which tasks derive other
+// quantities. If wants_forces, `w` holds its forces. Sensors show the first stage.
+template <class P>
+DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
+                        typename P::Work& w, bool wants_forces = true) {
+  begin_stage<P>(state, ctrl, last);
+  if constexpr (P::kRungeKutta)
+    step_runge_kutta<P>(state, last, w, wants_forces);
+  else
+    step_euler<P>(state, last, w);
+  if (wants_forces) find_forces<P, !kKeepsSensors<P>>(w, last);
+  state.time = state.time + typename P::Number(P::timestep);
+}
+template <class P>
+DRL_HD typename P::Forces step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last) {
+  typename P::Work w;
+  step<P>(state, ctrl, last, w);
+  return w.forces;
+}
+
+// Computes the accelerations, forces and sensors of a stage from its position, velocity and controls.
+template <class P>
+DRL_HD_CALLED void solve_stage(const typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
+  typename P::Number damped[P::nv];
+  forward<P>(stage, state.warm_start, w, damped);
+  find_forces<P>(w, stage);
+  keep_sensors<P>(stage);
+}
+// mj_forward: computes the stage of a state without a step. Does not change the state's warm start.
+template <class P>
+DRL_HD typename P::Forces evaluate(const typename P::State& state, const typename P::Number* ctrl,
+                                   typename P::Stage& stage) {
+  typename P::Work w;
+  begin_stage<P>(state, ctrl, stage);
+  solve_stage<P>(state, stage, w);
+  return w.forces;
+}
+
+// Sets the parameters to the values in the model's file.
+template <class P>
+DRL_HD void begin_parameters([[maybe_unused]] typename P::Stage& stage) {
+  if constexpr (P::kParameters > 0)
+    for (int k = 0; k < P::kParameters; ++k) stage.parameters[k] = typename P::Number(P::parameter(k / 3).start[k % 3]);
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

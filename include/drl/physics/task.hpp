@@ -1,0 +1,473 @@
+// Tasks of robots with physics in lanes: the Robot of drl/robot.hpp for a model that drl_robot has compiled, and the
+// task in the form of drl/task.hpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <new>
+
+#include "drl/physics/compiled_robot.hpp"
+#include "drl/physics/support.hpp"
+#include "drl/robot.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+
+// The type in which physics for F is computed. On a host, a single float environment is computed as a full register of
+// identical lanes, because a robot's functions are large and are compiled for registers only.
+#if defined(__CUDACC__) || defined(DRL_GPU_HOST)
+template <class F>
+using ComputedAs = F;
+#else
+template <class F>
+using ComputedAs = std::conditional_t<std::is_same_v<F, float>, Pack<float, kFloatLanes>, F>;
+#endif
+
+// The environments in the lanes of F during one step or reset. A quantity that a task reads is computed on demand,
+// together with all others of its kind.
+template <class Number, class Compiled, int FrameSkip>
+class PhysicsRobot {
+  using L = ComputedAs<Number>;
+  using P = typename Compiled::template Physics<L>;
+  using State = typename Compiled::template Physics<Number>::State;
+
+ public:
+  using F = Number;
+
+  // Prepares a step from `state`, which must stay valid while this object is used.
+  DRL_HD void take(State& state) {
+    state_ = &state;
+    physics::begin_parameters<P>(last_);
+  }
+  // Sets the state to the model's initial position, at rest.
+  DRL_HD void begin(State& state) {
+    take(state);
+    for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(P::qpos0(k));
+    for (int k = 0; k < P::nv; ++k) state.qvel[k] = state.warm_start[k] = F(0);
+    for (int k = 0; k < P::nu; ++k) last_.ctrl[k] = L(0);
+    state.time = F(0);
+    has_ctrl_ = true, has_stage_ = advanced_ = false;
+  }
+  // Returns the lanes in which the physics has diverged: MuJoCo's criterion is a value larger than 1e10 or not finite.
+  // NaN is not detected here, but in mark_lost() (drl/task/kernels.hpp).
+  DRL_HD Mask<F> diverged() const {
+    F most = F(0);
+    for (int k = 0; k < P::nq; ++k) most = math::max(most, math::abs(state_->qpos[k]));
+    for (int k = 0; k < P::nv; ++k) {
+      most = math::max(most, math::abs(state_->qvel[k]));
+      if (advanced_) most = math::max(most, math::abs(first(last_.qacc[k])));
+    }
+    return F(1e10) < most;
+  }
+  // Returns the number of solutions that did not converge.
+  DRL_HD F unsolved() const { return first(unsolved_); }
+  // Returns a feature that the task used but that is not available (in lanes, or at that time), or null. If it is not
+  // null, the values that the task received are wrong.
+  DRL_HD const char* lacking() const { return lacking_; }
+
+  DRL_HD static constexpr int nq() { return P::nq; }
+  DRL_HD static constexpr int nv() { return P::nv; }
+  DRL_HD static constexpr int nu() { return P::nu; }
+  DRL_HD static constexpr int nbody() { return P::nbody; }
+
+  DRL_HD void advance(const F* controls) {
+    set_controls(controls);
+    with_state([&](auto& state) DRL_LAMBDA {
+      for (int k = 0; k < FrameSkip; ++k) step(state, k + 1 == FrameSkip);
+    });
+  }
+  template <class Watch>
+  DRL_HD void advance(const F* controls, const Watch& after_each) {
+    set_controls(controls);
+    for (int k = 0; k < FrameSkip; ++k) {
+      with_state([&](auto& state) DRL_LAMBDA { step(state, true); });
+      after_each();
+    }
+  }
+  DRL_HD void forward() {
+    if (!has_ctrl_) lacking_ = "forward() before advance()";
+    with_state([&](const auto& state) DRL_LAMBDA { physics::begin_stage<P>(state, last_.ctrl, last_); });
+    has_stage_ = true, is_solved_ = false, derived_kinds_ = 0;
+  }
+
+  DRL_HD static constexpr double timestep() { return P::timestep; }
+  DRL_HD static constexpr double dt() { return P::timestep * FrameSkip; }
+  DRL_HD F time() const { return state_->time; }
+  DRL_HD F qpos(int k) const { return state_->qpos[k]; }
+  DRL_HD F qvel(int k) const { return state_->qvel[k]; }
+  DRL_HD F qpos(JointId joint) const { return state_->qpos[joint.qpos]; }
+  DRL_HD F qvel(JointId joint) const { return state_->qvel[joint.qvel]; }
+  DRL_HD Vec<F, 2> range(JointId joint) const {
+    Vec<F, 2> range = none<2>();
+    for (int l = 0; l < P::kLimits; ++l)
+      if (P::limited(l) == joint.qvel) range = {{F(P::range(l)[0]), F(P::range(l)[1])}};
+    return range;
+  }
+  DRL_HD F qacc(int k) const { return first(solved().qacc[k]); }
+  DRL_HD F ctrl(int k) const {
+    if (!has_ctrl_) lacking_ = "controls before advance()";
+    return first(last_.ctrl[k]);
+  }
+  DRL_HD void set_qpos(int k, F x) { state_->qpos[k] = x; }
+  DRL_HD void set_qvel(int k, F x) { state_->qvel[k] = x; }
+
+  DRL_HD Vec<F, 3> position(BodyId body) const { return row(frames().xpos, body.index); }
+  DRL_HD Vec<F, 4> orientation(BodyId body) const { return row(frames().xquat, body.index); }
+  DRL_HD Vec<F, 3> center_of_mass(BodyId body) const { return row(frames().xipos, body.index); }
+  DRL_HD Vec<F, 3> subtree_center_of_mass(BodyId body) const { return row(centers().subtree_com, body.index); }
+  DRL_HD F mass(BodyId body) const { return inertia(body)[9]; }
+  DRL_HD Vec<F, 10> inertia(BodyId body) const { return row_of_body(motion().cinert, body); }
+  DRL_HD Vec<F, 6> velocity(BodyId body) const { return row_of_body(motion().cvel, body); }
+  DRL_HD Vec<F, 6> external_force(BodyId body) const {
+    if (advanced_) return row_of_body(forces().cfrc_ext, body);
+    return none<6>();
+  }
+  DRL_HD Vec<F, 3> position(GeomId geom) const { return row(points().geom_xpos, geom.index); }
+  DRL_HD Vec<F, 3> position(SiteId site) const {
+    if constexpr (P::nsite > 0)
+      return row(points().site_xpos, site.index);
+    else
+      return lacks<3>("sites");
+  }
+  DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
+  DRL_HD F actuator_force_along(int k) const { return first(actuators().qfrc_actuator[k]); }
+  DRL_HD F constraint_force_along(int k) const { return first(constraints().qfrc_constraint[k]); }
+  DRL_HD F force(ActuatorId actuator) const { return first(actuators().actuator_force[actuator.index]); }
+  DRL_HD F sensor(SensorId sensor, int k = 0) const {
+    if constexpr (P::kSensorNumbers > 0) {
+      const int place = P::sensor_place(sensor.index + k);
+      return first(place < 0 ? sensors().sensor[sensor.index + k] : solved().sensed[place / 4][place % 4]);
+    } else {
+      return lacks<1>("sensors")[0];
+    }
+  }
+
+  DRL_HD void push(BodyId, Vec<F, 3>, Vec<F, 3>) { lacking_ = "pushes on bodies"; }
+  DRL_HD void set_friction(GeomId geom, Vec<F, 3> friction) {
+    if (!set_parameter(physics::Parameter::friction, geom.index, friction))
+      lacking_ = "set_friction() of a geom that the model's text 'varies' does not list";
+  }
+  DRL_HD void shift_center_of_mass(BodyId body, Vec<F, 3> by) {
+    if (!set_parameter(physics::Parameter::center_of_mass, body.index, by))
+      lacking_ = "shift_center_of_mass() of a body that the model's text 'varies' does not list";
+  }
+
+ private:
+  // Returns whether the model has this parameter.
+  DRL_HD bool set_parameter([[maybe_unused]] physics::Parameter::Kind kind, [[maybe_unused]] int index,
+                            [[maybe_unused]] const Vec<F, 3>& value) {
+    if constexpr (P::kParameters > 0)
+      for (int p = 0; 3 * p < P::kParameters; ++p)
+        if (P::parameter(p).kind == kind && P::parameter(p).index == index) {
+          for (int k = 0; k < 3; ++k) last_.parameters[3 * p + k] = L(value[k]);
+          return true;
+        }
+    return false;
+  }
+  DRL_HD void set_controls(const F* controls) {
+    for (int a = 0; a < P::nu; ++a) last_.ctrl[a] = L(controls[a]);
+    has_ctrl_ = true, has_work_ = false;
+  }
+  DRL_HD void step(typename P::State& state, bool wants_forces) {
+    physics::step<P>(state, last_.ctrl, last_, has_work_ ? memory_.work : work(), wants_forces);
+    unsolved_ = unsolved_ + last_.unsolved;
+    has_stage_ = advanced_ = is_solved_ = has_work_ = true, derived_kinds_ = 0;
+  }
+
+  // stage() is the stage that quantities are derived from. solved() also solves it, if forward() has postponed that.
+  DRL_HD const typename P::Stage& stage() const {
+    if (!has_stage_) lacking_ = "positions, velocities or forces before advance()";
+    return last_;
+  }
+  DRL_HD const typename P::Stage& solved() const {
+    if (stage(); !is_solved_) solve();
+    return last_;
+  }
+  DRL_HD void solve() const {
+    with_state([&](const auto& state) DRL_LAMBDA { physics::solve_stage<P>(state, last_, work()); });
+    unsolved_ = unsolved_ + last_.unsolved;
+    is_solved_ = true, has_work_ = false, derived_kinds_ = 0;
+  }
+  // Constructs the work of a stage in the memory that held derived quantities. The work remembers the last solution
+  // from one time step of advance() to the next, but not beyond, so that the next state depends only on the current
+  // one.
+  DRL_HD typename P::Work& work() const { return *new (&memory_.work) typename P::Work; }
+
+  static constexpr bool kIsItself = std::is_same_v<L, F>;
+  DRL_HD static F first(const L& x) {
+    if constexpr (kIsItself) return x;
+    if constexpr (!kIsItself) return lane(x, 0);
+  }
+  // Calls body(state) with the state converted to the type in which physics is computed.
+  template <class Body>
+  DRL_HD void with_state(const Body& body) const {
+    if constexpr (kIsItself) {
+      body(*state_);
+    } else {
+      typename P::State all;
+      each_number(all, [](F& x, L& of_all) DRL_LAMBDA { of_all = L(x); });
+      body(all);
+      each_number(all, [](F& x, L& of_all) DRL_LAMBDA { x = lane(of_all, 0); });
+    }
+  }
+  template <class Body>
+  DRL_HD void each_number(typename P::State& all, const Body& body) const {
+    for (int k = 0; k < P::nq; ++k) body(state_->qpos[k], all.qpos[k]);
+    for (int k = 0; k < P::nv; ++k) body(state_->qvel[k], all.qvel[k]), body(state_->warm_start[k], all.warm_start[k]);
+    body(state_->time, all.time);
+  }
+
+  // The kinds of derived quantities. All quantities of a kind are computed as soon as one of them is read.
+  enum Kind {
+    kFrames = 1,
+    kCenters = 2,
+    kPoints = 4,
+    kMotion = 8,
+    kActuators = 16,
+    kForces = 32,
+    kConstraints = 64,
+    kSensors = 128
+  };
+  template <class Derive>
+  DRL_HD const typename P::Derived& derived(Kind kind, const typename P::Stage& s, const Derive& derive) const {
+    has_work_ = false;
+    if (derived_kinds_ == 0 && is_solved_) {
+      const typename P::Forces forces = memory_.work.forces;
+      (new (&memory_.after) AfterWork)->forces = forces;
+    }
+    if (!(derived_kinds_ & kind)) derive(s, memory_.after.derived);
+    derived_kinds_ = static_cast<uint8_t>(derived_kinds_ | kind);
+    return memory_.after.derived;
+  }
+  DRL_HD const auto& frames() const {
+    return derived(kFrames, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_frames<P>(s, to); });
+  }
+  DRL_HD const auto& centers() const {
+    return derived(kCenters, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_centers<P>(s, to); });
+  }
+  DRL_HD const auto& points() const {
+    frames();
+    return derived(kPoints, stage(), [](const auto&, auto& to) DRL_LAMBDA { P::derive_points(to); });
+  }
+  DRL_HD const auto& motion() const {
+    return derived(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_motion<P>(s, to); });
+  }
+  DRL_HD const auto& actuators() const {
+    return derived(kActuators, stage(),
+                   [](const auto& s, auto& to) DRL_LAMBDA { P::derive_actuators(s.qpos, s.qvel, s.ctrl, to); });
+  }
+  DRL_HD const auto& forces() const {
+    return derived(kForces, solved(),
+                   [&](const auto& s, auto& to) DRL_LAMBDA { physics::derive_forces<P>(s, memory_.after.forces, to); });
+  }
+  DRL_HD const auto& constraints() const {
+    return derived(kConstraints, solved(), [&](const auto& s, auto& to) DRL_LAMBDA {
+      P::derive_constraints(s.qpos, memory_.after.forces.wrench, memory_.after.forces.limit, to);
+    });
+  }
+  DRL_HD const auto& sensors() const {
+    frames(), centers(), motion();
+    return derived(kSensors, stage(), [](const auto&, auto& to) DRL_LAMBDA { physics::derive_sensors<P>(to); });
+  }
+  template <int N>
+  DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {
+    Vec<F, N> numbers;
+    for (int c = 0; c < N; ++c) numbers[c] = first(rows[k][c]);
+    return numbers;
+  }
+  // Returns a body's row of an array that has no row for the world, whose numbers are 0.
+  template <int N>
+  DRL_HD static Vec<F, N> row_of_body(const L (*rows)[N], BodyId body) {
+    return body.index > 0 ? row(rows, body.index - 1) : none<N>();
+  }
+  template <int N>
+  DRL_HD static Vec<F, N> none() {
+    Vec<F, N> numbers;
+    for (int c = 0; c < N; ++c) numbers[c] = F(0);
+    return numbers;
+  }
+  template <int N>
+  DRL_HD Vec<F, N> lacks(const char* what) const {
+    lacking_ = what;
+    return none<N>();
+  }
+
+  // The memory of a step, and of the quantities that are derived after it.
+  struct AfterWork {
+    typename P::Forces forces;
+    typename P::Derived derived;
+  };
+  union Memory {
+    DRL_HD Memory() {}
+    typename P::Work work;
+    AfterWork after;
+  };
+  State* state_;
+  mutable typename P::Stage last_;
+  mutable Memory memory_;
+  mutable L unsolved_ = L(0);
+  mutable const char* lacking_ = nullptr;
+  bool has_ctrl_ = false, has_stage_ = false, advanced_ = false;
+  mutable bool is_solved_ = false;
+  mutable bool has_work_ = false;      // of the last time step
+  mutable uint8_t derived_kinds_ = 0;  // the kinds that have been computed
+};
+
+// The function object that Parts::find calls. Indices are MuJoCo's.
+template <class Compiled>
+class CompiledParts {
+ public:
+  constexpr void operator()(BodyId& id, const char* name) const { id.index = find(Compiled::body_names, name); }
+  constexpr void operator()(GeomId& id, const char* name) const { id.index = find(Compiled::geom_names, name); }
+  constexpr void operator()(SiteId& id, const char* name) const { id.index = find(Compiled::site_names, name); }
+  constexpr void operator()(ActuatorId& id, const char* name) const { id.index = find(Compiled::actuator_names, name); }
+  constexpr void operator()(JointId& id, const char* name) const {
+    for (const auto& joint : Compiled::joints)
+      if (is_same(joint.name, name)) id = {joint.qpos, joint.qvel};
+  }
+  constexpr void operator()([[maybe_unused]] SensorId& id, [[maybe_unused]] const char* name) const {
+    if constexpr (requires { Compiled::sensors; })
+      for (const auto& sensor : Compiled::sensors)
+        if (is_same(sensor.name, name)) id = {sensor.first, sensor.size};
+  }
+
+ private:
+  template <int N>
+  static constexpr int find(const char* const (&names)[N], const char* name) {
+    for (int k = 0; k < N; ++k)
+      if (is_same(names[k], name)) return k;
+    return 0;  // PartFinder (drl/physics/mujoco_model.hpp) has already reported unknown names
+  }
+  static constexpr bool is_same(const char* a, const char* b) {
+    for (; *a && *a == *b; ++a) ++b;
+    return *a == *b;
+  }
+};
+template <class Definition, class Compiled>
+constexpr robot::Parts<Definition> find_parts() {
+  robot::Parts<Definition> parts{};
+  CompiledParts<Compiled> find;
+  parts.find(find);
+  return parts;
+}
+// Returns the parts. They are found at compile time if the task's find() is constexpr, otherwise once at run time,
+// which is not possible on GPUs.
+template <class Definition, class Compiled>
+DRL_HD decltype(auto) compiled_parts() {
+  if constexpr (requires { typename std::bool_constant<(find_parts<Definition, Compiled>(), true)>; }) {
+    constexpr robot::Parts<Definition> parts = find_parts<Definition, Compiled>();
+    return robot::Parts<Definition>(parts);
+  } else {
+#if defined(__CUDACC__)
+    static_assert(sizeof(Definition) == 0, "the Parts::find of a robot that runs on GPUs must be constexpr");
+#else
+    static const robot::Parts<Definition> parts = find_parts<Definition, Compiled>();
+    return (parts);
+#endif
+  }
+}
+
+}  // namespace DRL_ISA
+
+// A placeholder for the robot, with which a task's static members can be read.
+struct NoRobot {
+  using F = float;
+};
+template <template <class> class Task>
+using CompiledModel = CompiledRobot<model_key(Task<NoRobot>::model.file)>;
+
+// Returns the path of the model that a video shows. It is defined in code that is linked with libmujoco.
+template <template <class> class Task>
+const char* filmed_model();
+
+template <template <class> class Task, bool = CompiledModel<Task>::is_compiled>
+struct PhysicsTask {
+  template <class F>
+  struct Of {
+    using NotCompiled = void;
+  };
+};
+
+// The task of a compiled robot. An environment's state consists of the task's own state and the robot's position,
+// velocity, time and warm start.
+template <template <class> class Task>
+struct PhysicsTask<Task, true> {
+  using Compiled = CompiledModel<Task>;
+  template <class F>
+  using RobotOf = PhysicsRobot<F, Compiled, Task<NoRobot>::model.frame_skip>;
+
+  template <class F>
+  struct Of : Task<RobotOf<F>> {
+    using Definition = Task<RobotOf<F>>;
+    using Params = robot::Params<Definition>;
+    using Physics = typename Compiled::template Physics<F>;
+    static constexpr int kMetrics = metric_count<Definition>();
+
+    struct State {
+      typename Physics::State physics;
+      [[no_unique_address]] robot::State<Definition> task;
+      template <class V>
+      DRL_HD void describe(V& visit) {
+        visit("physics/qpos", physics.qpos), visit("physics/qvel", physics.qvel);
+        visit("physics/warm_start", physics.warm_start), visit("physics/time", physics.time);
+        task.describe(visit);
+      }
+    };
+    struct Scratch {
+      RobotOf<F> robot;
+    };
+
+    static constexpr const char* model_id = Compiled::id;
+    // The metrics of the task, and the number of a step's solutions that did not converge.
+    static constexpr auto metrics = [] {
+      std::array<const char*, kMetrics + 1> names{};
+      if constexpr (kMetrics > 0)
+        for (int m = 0; m < kMetrics; ++m) names[m] = Definition::metrics[m];
+      names[kMetrics] = "unsolved";
+      return names;
+    }();
+
+    DRL_HD static void create(State& s, Scratch& scratch, Draws<F>& draws, const Params& p) {
+      scratch.robot.begin(s.physics);
+      robot::create<Definition>(s.task, scratch.robot, draws, parts(), p);
+    }
+    DRL_HD static void reset(State& s, Scratch& scratch, Draws<F>& draws, const Params& p) {
+      scratch.robot.begin(s.physics);
+      robot::apply<Definition>(s.task, scratch.robot, parts(), p);
+      robot::reset<Definition>(s.task, scratch.robot, draws, parts(), p);
+    }
+    DRL_HD static auto step(State& s, Scratch& scratch, const F* action, Draws<F>& draws, const Params& p) {
+      scratch.robot.take(s.physics);
+      robot::apply<Definition>(s.task, scratch.robot, parts(), p);
+      const auto task_step = robot::step<Definition>(s.task, scratch.robot, action, draws, parts(), p);
+      Step<F, reward_term_count<Definition>(), kMetrics + 1, end_count<Definition>()> result;
+      result.reward = task_step.reward, result.terminated = task_step.terminated,
+      result.truncated = task_step.truncated;
+      for (int t = 0; t < reward_term_count<Definition>(); ++t) result.terms[t] = task_step.terms[t];
+      for (int m = 0; m < kMetrics; ++m) result.metrics[m] = task_step.metrics[m];
+      for (int k = 0; k < end_count<Definition>(); ++k) result.ends[k] = task_step.ends[k];
+      result.metrics[kMetrics] = scratch.robot.unsolved();
+      const F nan = F(__builtin_nanf(""));
+      s.physics.time = math::select(scratch.robot.diverged(), nan, s.physics.time);  // marks it as diverged
+      return result;
+    }
+    DRL_HD static void observe(const State& s, const Scratch& scratch, Draws<F>& draws, const Params& p, F* obs) {
+      robot::observe<Definition>(s.task, scratch.robot, draws, parts(), p, obs);
+    }
+    DRL_HD static void observe_critic(const State& s, const Scratch& scratch, const Params& p, F* obs) {
+      robot::observe_critic<Definition>(s.task, scratch.robot, parts(), p, obs);
+    }
+    template <class Canvas>
+    static void draw(const State& s, const Params& p, Canvas& canvas) {
+      double qpos[Physics::nq];
+      for (int k = 0; k < Physics::nq; ++k) qpos[k] = static_cast<double>(s.physics.qpos[k]);
+      canvas.model(filmed_model<Task>(), qpos, Physics::nq);
+      robot::draw<Definition>(s.task, p, canvas);
+    }
+
+   private:
+    DRL_HD static decltype(auto) parts() { return compiled_parts<Definition, Compiled>(); }
+  };
+};
+
+}  // namespace drl

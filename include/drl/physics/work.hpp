@@ -1,0 +1,157 @@
+// The data structures of the physics in lanes, which the functions of a robot (written by drl_robot), the solver and
+// the integrators exchange.
+#pragma once
+
+#include "drl/lanes/lanes.hpp"
+#include "drl/physics/friction.hpp"
+#include "drl/physics/pairs.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+struct NamedJoint {
+  const char* name;
+  int qpos, qvel;  // indices of its first values
+};
+struct NamedSensor {
+  const char* name;
+  int first, size;  // of its values in sensordata
+};
+
+// The range of a joint with limits.
+using Range = double[2];
+
+// A point of a robot that may touch the floor, with the parameters that its model's functions read.
+struct ContactPoint {
+  int body, frame;  // indices among the bodies and frames that contacts use
+  double radius, height, margin, friction, weight;
+  double stiffness, damping, least, most, width, midpoint;  // solver parameters
+};
+
+// C++ has no arrays of length 0.
+constexpr int at_least_one(int n) { return n > 0 ? n : 1; }
+// An array that takes no space if it is empty.
+template <class T, int n>
+struct Empty {};
+template <class T, int n>
+using Array = std::conditional_t<(n > 0), T[at_least_one(n)], Empty<T, n>>;
+
+template <class F, class Sizes>
+struct State {
+  F qpos[Sizes::nq], qvel[Sizes::nv];
+  F warm_start[Sizes::nv];  // MuJoCo's qacc_warmstart
+  F time;                   // s
+};
+
+// Parts of a stage that only some models have: the values of the model's parameters in this environment, which stay
+// until they are set again, and for each contact sensor the number of contacts and the force on the floor. They are
+// base classes, because nvcc would keep a second copy of a Stage that has empty members.
+template <class F, int n>
+struct ParameterValues {
+  F parameters[n];
+};
+template <class F>
+struct ParameterValues<F, 0> {};
+template <class F, int n>
+struct SensedValues {
+  F sensed[n][4];
+};
+template <class F>
+struct SensedValues<F, 0> {};
+
+// The inputs and results of a stage of a step. derive_all() computes all other quantities from it and its forces.
+template <class F, class Sizes>
+struct Stage : ParameterValues<F, Sizes::kParameters>,
+               SensedValues<F, Sizes::kSensorNumbers == 0 ? 0 : at_least_one(Sizes::kSensed)> {
+  F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[at_least_one(Sizes::nu)], qacc[Sizes::nv];
+  F unsolved;  // number of solutions of this step that did not converge
+};
+// The forces of a stage's limits, dry friction and contacts.
+template <class F, class Sizes>
+struct Forces {
+  F wrench[at_least_one(Sizes::kTouchingFrames)]
+          [Sizes::kWrench];  // torque about the tree's origin and force of contacts
+  F limit[at_least_one(Sizes::kLimits +
+                       count_frictions<Sizes>())];  // forces of limits along qvel, then those of dry friction
+};
+
+template <class F, class Sizes>
+struct Derived {
+  F xpos[Sizes::nbody][3], xquat[Sizes::nbody][4], xipos[Sizes::nbody][3], subtree_com[Sizes::nbody][3];
+  F geom_xpos[at_least_one(Sizes::ngeom)][3];
+  [[no_unique_address]] Array<F[3], Sizes::nsite> site_xpos;
+  // The world has no entry in these arrays.
+  F cinert[at_least_one(Sizes::nbody - 1)][10], cvel[at_least_one(Sizes::nbody - 1)][6],
+      cfrc_ext[at_least_one(Sizes::nbody - 1)][6];
+  F qfrc_actuator[Sizes::nv], qfrc_constraint[Sizes::nv], actuator_force[at_least_one(Sizes::nu)];
+  [[no_unique_address]] Array<F, Sizes::kSensorNumbers> sensor;  // of motion sensors
+};
+
+// A point that may touch the floor, with members that the robot's header lists. It first holds where the point is; if
+// the contact exists, it then holds where the point touches the floor and the residuals at zero acceleration.
+template <class F, class Sizes>
+union Contact {
+  typename Sizes::template Touch<F> touch;
+  typename Sizes::template ContactRow<F> row;
+};
+
+// A body that has contacts: its velocity, which is then replaced by its acceleration, and what contacts add to its
+// equations of motion.
+template <class F, class Sizes>
+struct TouchingBody {
+  F motion[at_least_one(Sizes::kMotions)], coupling[at_least_one(Sizes::kCouplings)];
+};
+
+// The memory of one stage. Rows are the inequality constraints: kEdges rows of each floor contact, then one of each
+// limit, then those of pairs. A row has a residual y that is linear in qacc, and pushes with -weight * y if y < 0. All
+// edges of a contact have the same weight. For a robot in a plane, y holds a contact's residuals along its normal and
+// its tangent.
+template <class F, class Sizes>
+struct Work {
+  static constexpr int kResidualsPerContact = Sizes::kEdges == 3 ? 2 : Sizes::kEdges;
+  static constexpr int kContactResiduals = Sizes::kContacts * kResidualsPerContact,
+                       kFixedRows = kContactResiduals + Sizes::kLimits;
+  static constexpr int kFixedWeights = Sizes::kContacts + Sizes::kLimits;
+  static constexpr int kRows = kFixedRows + Sizes::kPairRows, kPairDofs = Sizes::kPairs > 0 ? Sizes::nv : 0;
+  static constexpr int kUpdates = Sizes::kPairRows + kResiduals * Sizes::kPairCones;
+  [[no_unique_address]] Array<F, Sizes::kAxis> axis;
+  [[no_unique_address]] Array<F, Sizes::kMass> mass;
+  [[no_unique_address]] Array<F, Sizes::kForce> force;
+  [[no_unique_address]] Array<F, Sizes::kFreeTurn> free_turn;
+  [[no_unique_address]] Array<F, Sizes::kDamping> damping;
+  [[no_unique_address]] std::conditional_t<(Sizes::kParameters > 0), const F*, Empty<const F*, 0>>
+      parameters;  // of the stage
+  [[no_unique_address]] Array<Contact<F, Sizes>, Sizes::kContacts + Sizes::kCones> contact;
+  [[no_unique_address]] Array<F, Sizes::kLimits> limit_sign, limit_rest;
+  [[no_unique_address]] Array<F, kFixedWeights + Sizes::kPairRows> weight;
+  [[no_unique_address]] Array<F, kRows> y, next_y;  // at the last and at the next accelerations
+  union {
+    Array<TouchingBody<F, Sizes>, Sizes::kTouchingBodies> body;
+    Forces<F, Sizes> forces;  // after the solution
+  };
+  // Indices of the floor contacts that exist in some lane, and of those whose active edges change at next_y (only if
+  // the solver uses that list). Each has room for one more.
+  uint16_t touching[Sizes::kContacts + Sizes::kCones + 1];
+  [[no_unique_address]] Array<uint16_t, (Sizes::kContacts > 0 && Sizes::kEdges != 3 ? Sizes::kContacts + 1 : 0)>
+      changed;
+  int touches = 0, changes = 0;
+  bool has_solution = false;  // if so, next_y and the cones hold the residuals of the last one
+  [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;
+  [[no_unique_address]] Array<FrictionRow<F>, count_frictions<Sizes>()> friction;
+  // For pairs: the geoms' axes, the first tree's origin relative to that of each tree, the rows, and the factors of M
+  // plus what floor contacts and limits add.
+  [[no_unique_address]] Array<GeomAxis<F>, Sizes::kPairGeoms> geom_axis;
+  [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> tree_offset;
+  [[no_unique_address]] Array<PairRow<F, at_least_one(kPairDofs)>, Sizes::kPairRows> pair_row;
+  int pair_rows = 0, pair_cones = 0;  // of the lane that has most
+  [[no_unique_address]] Array<F, Sizes::kFactor> factor;
+  [[no_unique_address]] Array<F, kPairDofs> inverse, half;
+  [[no_unique_address]] Array<F[at_least_one(kPairDofs)], kUpdates> pair_update;
+  [[no_unique_address]] Array<Box<F>, Sizes::kBoxes> box;
+  [[no_unique_address]] Array<PairCone<F, at_least_one(kPairDofs)>, Sizes::kPairCones> pair_cone;
+};
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

@@ -1,0 +1,90 @@
+#include "apps/habits.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+struct Habit {
+  const char *option, *why, *advice;
+};
+constexpr const char* kPpo = "options of an algorithm begin with its name";
+constexpr const char* kSteps = "training is measured in iterations of num_envs * num_steps_per_env steps on each rank";
+constexpr const char* kWandb = "drl writes TensorBoard files, which W&B can read";
+constexpr const char* kSync = "type wandb sync runs/TASK/RUN in another terminal, or when the run has ended";
+constexpr const char* kRun = "a run's directory is runs/TASK/NAME";
+constexpr Habit kHabits[] = {
+    {"video", "videos are recorded from checkpoints",
+     "give --video_interval 50 for every 50th checkpoint, or type drl_eval --run RUN --video run.mp4 afterwards"},
+    {"video_length", "drl_eval records videos", "give its option --video_seconds"},
+    {"lr", kPpo, "give --ppo.learning_rate VALUE"},
+    {"learning_rate", kPpo, "give --ppo.learning_rate VALUE"},
+    {"ent_coef", kPpo, "give --ppo.entropy_coef VALUE"},
+    {"clip_range", kPpo, "give --ppo.clip_param VALUE"},
+    {"n_epochs", kPpo, "give --ppo.num_learning_epochs N"},
+    {"batch_size", "mini-batches are given by their number", "give --ppo.num_mini_batches N"},
+    {"n_envs", "the option has another name", "give --num_envs N"},
+    {"n_steps", "the option has another name", "give --num_steps_per_env N"},
+    {"algo", "the option has another name", "give --algorithm NAME"},
+    {"env", "the option has another name", "give --task NAME"},
+    {"env_id", "the option has another name", "give --task NAME"},
+    {"total_timesteps", kSteps, "give --max_iterations N"},
+    {"timesteps", kSteps, "give --max_iterations N"},
+    {"n_timesteps", kSteps, "give --max_iterations N"},
+    {"experiment_name", kRun, "give --run_name NAME, and --runs_dir for another directory"},
+    {"exp_name", kRun, "give --run_name NAME, and --runs_dir for another directory"},
+    {"wandb", kWandb, kSync},
+    {"wandb_project", kWandb, kSync},
+    {"track", kWandb, kSync},
+    {"log_project_name", kWandb, kSync},
+    {"cpu", "the option has another name", "give --device cpu"},
+    {"viewer", "drl_train draws nothing", "record a video with drl_eval --run RUN --video run.mp4"},
+};
+
+}  // namespace
+
+void answer_habits(const std::vector<std::string>& arguments,
+                   const std::function<std::string(const std::string&)>& full_name_of) {
+  for (size_t k = 0; k < arguments.size(); ++k) {
+    const std::string& word = arguments[k];
+    const size_t equals = std::min(word.find('='), word.size());
+    std::string name = word.substr(0, equals);
+    std::ranges::replace(name, '-', '_');
+    if (name.starts_with("__")) {
+      name = name.substr(2);
+      const auto habit = std::ranges::find_if(kHabits, [&](const Habit& h) { return name == h.option; });
+      if (habit != std::end(kHabits))
+        throw UsageError(printable(word.substr(0, equals)) + " is not an option (" + habit->why +
+                         "): " + habit->advice);
+      const std::string value = equals < word.size()       ? word.substr(equals + 1)
+                                : k + 1 < arguments.size() ? arguments[k + 1]
+                                                           : "";
+      if (name == "logger" && value == "wandb")
+        throw UsageError(std::string("--logger wandb is not possible (") + kWandb + "): leave --logger out, and " +
+                         kSync);
+      const auto is_number = [](const std::string& text) {
+        return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); });
+      };
+      std::string ids;
+      size_t count = 0;
+      for (size_t next = k + 1; next < arguments.size() && is_number(arguments[next]); ++next, ++count)
+        ids += (ids.empty() ? "" : ",") + arguments[next];
+      if (name == "gpu_ids" && equals == word.size() && count > 1)
+        throw UsageError(printable(word) + " has several words (a list is one word): write --gpu_ids " + ids);
+    } else if (const bool is_value =
+                   k > 0 && arguments[k - 1].starts_with("--") && arguments[k - 1].find('=') == std::string::npos;
+               !is_value && equals < word.size() && (word.starts_with("agent.") || word.starts_with("env."))) {
+      // Hydra's form, as in Isaac Lab: agent.max_iterations=100, env.scene.num_envs=64
+      const std::string key = word.substr(0, equals), last = key.substr(key.rfind('.') + 1);
+      const std::string full = full_name_of(last);
+      throw UsageError(printable(word) + " is not an option (options begin with --): write --" +
+                       printable(full.empty() ? key : full) + " " + printable(word.substr(equals + 1)));
+    }
+  }
+}
+
+}  // namespace drl
