@@ -1,6 +1,7 @@
 // Tests the output of drl_train in a terminal and in a file, on one and two ranks.
 #include <gtest/gtest.h>
 #include <pty.h>
+#include <termios.h>
 
 #include <csignal>
 
@@ -22,7 +23,10 @@ class TerminalProcess {
     winsize size{40, 100, 0, 0};
     pid_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
     if (pid_ < 0) throw std::runtime_error("forkpty");
-    if (pid_ > 0) return;
+    if (pid_ > 0) {
+      keep_output_on_ctrl_c();
+      return;
+    }
     ::setenv("TERM", "xterm", 1);
     std::vector<char*> argv;
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -51,6 +55,14 @@ class TerminalProcess {
   std::string text;  // all output so far
 
  private:
+  // Otherwise Ctrl-C discards what the program has written and this test has not yet read (NOFLSH in termios(3)).
+  void keep_output_on_ctrl_c() const {
+    termios settings{};
+    EXPECT_EQ(::tcgetattr(terminal_, &settings), 0);
+    settings.c_lflag |= NOFLSH;
+    EXPECT_EQ(::tcsetattr(terminal_, TCSANOW, &settings), 0);
+  }
+
   int terminal_ = -1;
   pid_t pid_ = -1;
 };
