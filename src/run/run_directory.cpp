@@ -256,7 +256,7 @@ std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContex
   if (is_plain && context.task.empty()) found = runs_of_all_tasks(folder, in_folder);
   if (!context.task.empty() && is_folder(folder / in_folder)) found = {folder / in_folder};
   if (found.empty() && !options.load_run.empty()) {
-    const fs::path run = in_runs_folder(name);
+    const fs::path run = in_runs_folder(name, options.runs_dir);
     found = {is_folder(run / "latest") ? run / "latest" : run};
   }
   for (fs::path& run : found) run = target_of(run);

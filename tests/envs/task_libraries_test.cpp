@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "envs/check_task.hpp"
 #include "envs/make_env.hpp"
+#include "envs/task_envs.hpp"
 #include "envs/task_params.hpp"
 
 namespace drl {
@@ -39,6 +40,20 @@ void expect_refused(const std::string& file, std::initializer_list<std::string_v
   expect_mentions(error, {file});
   expect_mentions(error, why);
   EXPECT_EQ(task_names(), before);
+}
+
+// A library for the smallest instruction set only, and one for the largest too.
+TEST(CompiledIsa, IsTheNextSmallerOneThatTheLibraryHas) {
+  const TaskLoop loop = [](const LoopCall*, char*, int64_t) -> int32_t { return 0; };
+  TaskLoops loops[kIsaCount] = {{loop, loop, loop, nullptr}};
+  TaskRecord record{};
+  record.host = loops;
+  const Isa least = Isa{}, best = static_cast<Isa>(kIsaCount - 1);
+  EXPECT_EQ(compiled_isa(record, least), least);
+  EXPECT_EQ(compiled_isa(record, best), least);
+  loops[kIsaCount - 1] = loops[0];
+  EXPECT_EQ(compiled_isa(record, best), best);
+  if (kIsaCount > 2) EXPECT_EQ(compiled_isa(record, static_cast<Isa>(1)), least);
 }
 
 TEST(TaskLibraries, FilesOfOtherKindsAreRefused) {

@@ -197,7 +197,7 @@ TEST_F(BatchTest, OptionsOfSrunCanBeAdded) {
   expect_mentions(log_of(refused), {"srun", "no_such_option"});
 }
 
-// Whoever edits a script should understand each line of it.
+// Users edit the scripts, and should understand each line.
 TEST_F(BatchTest, TheScriptsAreShort) {
   for (const std::string& script : kScripts) EXPECT_LE(std::ranges::count(slurp(kBatch + script), '\n'), 25) << script;
 }

@@ -238,6 +238,8 @@ struct Pack {
 
   Pack() = default;
   DRL_HD Pack(T x) : v(x - Vector{}) {}  // in every lane
+  // F(0.5) selects the first of these two constructors, because its constraint is stronger. A plain 0.5, as in x * 0.5,
+  // can only select the second one, which is not explicit.
   template <class X>
   requires RoundedTo<X, T> && std::is_arithmetic_v<X>
   DRL_HD explicit Pack(X x) : Pack(static_cast<T>(x)) {}

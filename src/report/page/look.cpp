@@ -195,7 +195,8 @@ const char* const kScript = R"js(
   function nearestPoint(at, series, x) {
     let best = -1;
     for (let k = 0; k < at.length; ++k)
-      if (finite(at[k]) && finite(series.mean[k]) && (!view || (at[k] >= view.low && at[k] <= view.high)) && !(best >= 0 && Math.abs(at[k] - x) >= Math.abs(at[best] - x)))
+      if (finite(at[k]) && finite(series.mean[k]) && (!view || (at[k] >= view.low && at[k] <= view.high)) &&
+          !(best >= 0 && Math.abs(at[k] - x) >= Math.abs(at[best] - x)))
         best = k;
     return best;
   }
