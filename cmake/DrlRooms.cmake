@@ -71,6 +71,13 @@ function(drl_program name)
   endif()
 endfunction()
 
+# drl_optimize_test(NAME): compiles a test program with DRL_TEST_OPTIMIZATION, which saves time and changes no numbers.
+function(drl_optimize_test name)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    drl_cxx_options(${name} PRIVATE ${DRL_TEST_OPTIMIZATION})
+  endif()
+endfunction()
+
 # drl_test(NAME LABEL [RANKS n...] SOURCES file... [DEPENDS target...] [PROGRAMS target...]): adds a GoogleTest program
 # NAME. ctest runs its cases one by one or, with RANKS, all of them once for each number of MPI ranks. With PROGRAMS, it
 # is compiled with DRL_BIN, their directory. Other tests do not depend on the build directory, so that ccache can share
@@ -80,9 +87,7 @@ function(drl_test name label)
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE ${TEST_DEPENDS} GTest::gtest)
   target_compile_definitions(${name} PRIVATE DRL_TEST_DATA="${PROJECT_SOURCE_DIR}/tests" DRL_MPIEXEC="${MPIEXEC_EXECUTABLE}")
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    drl_cxx_options(${name} PRIVATE -O1)  # compiles faster, and does not change numbers
-  endif()
+  drl_optimize_test(${name})
   if(TEST_PROGRAMS)
     target_compile_definitions(${name} PRIVATE DRL_BIN="${DRL_TEST_BIN}")
     add_dependencies(${name} ${TEST_PROGRAMS})

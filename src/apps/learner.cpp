@@ -65,6 +65,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
         task);
     spec_ = options.algorithm().networks(task, options.policy);
   });
+  if (gpu < 0 && comm.size() > 1) comm.limit_waiting(options.gpu.comm_timeout, place.rank_hosts);
   if (gpu >= 0) gpu_comm_ = gpu_communicator(options.gpu, gpu, comm, place.rank_hosts);
   on_all_ranks(comm, [&] {
     const uint64_t seed = static_cast<uint64_t>(train.seed);

@@ -10,6 +10,7 @@
 #include "comm/communicator.hpp"
 #include "comm/mpi_check.hpp"
 #include "comm/node_sums.hpp"
+#include "comm/stall_watch.hpp"
 
 namespace drl {
 namespace {
@@ -39,6 +40,9 @@ class MpiCommunicator final : public Communicator {
     check_mpi(MPI_Group_free(&all), "MPI_Group_free");
     return found;
   }
+  void limit_waiting(double seconds, const std::vector<std::string>& hosts) override {
+    stall_watch_ = std::make_unique<StallWatch>(comm_, seconds, hosts);
+  }
   void abort(int exit_code) override {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
     std::_Exit(exit_code);
@@ -49,6 +53,7 @@ class MpiCommunicator final : public Communicator {
   void do_all_reduce_sum(std::span<double> data, Stream) override { all_reduce(data, MPI_DOUBLE); }
 
   void do_broadcast(std::span<std::byte> data, int root) override {
+    const StallWatch::Waiting waiting(stall_watch_.get());
     for_each_piece(data, [&](std::span<std::byte> piece) {
       check_mpi(MPI_Bcast(piece.data(), as_count(piece.size()), MPI_BYTE, root, comm_), "MPI_Bcast");
     });
@@ -68,6 +73,7 @@ class MpiCommunicator final : public Communicator {
 
   // Uses point-to-point messages, because the offsets of MPI_Gatherv are ints too.
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {
+    const StallWatch::Waiting waiting(stall_watch_.get());
     const std::vector<uint64_t> sizes = sizes_on_root(data.size(), root);
     std::vector<std::byte> all(std::accumulate(sizes.begin(), sizes.end(), uint64_t{0}));
     Requests requests;
@@ -80,6 +86,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void do_scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) override {
+    const StallWatch::Waiting waiting(stall_watch_.get());
     const std::vector<uint64_t> sizes = sizes_on_root(mine.size(), root);
     DRL_CHECK(rank_ != root || all.size() == std::accumulate(sizes.begin(), sizes.end(), uint64_t{0}),
               "scatter: the sizes of the blocks and of the data differ");
@@ -134,6 +141,7 @@ class MpiCommunicator final : public Communicator {
 
   template <class T>
   void all_reduce(std::span<T> data, MPI_Datatype type) {
+    const StallWatch::Waiting waiting(stall_watch_.get());
     if (!node_sums_) node_sums_.emplace(NodeSums::make(comm_));
     if (*node_sums_) return (*node_sums_)->all_reduce(data);
     for_each_piece(data, [&](std::span<T> piece) {
@@ -147,6 +155,7 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0, size_ = 1;
   // Created by the first all-reduce; null unless all ranks are on one host.
   std::optional<std::unique_ptr<NodeSums>> node_sums_;
+  std::unique_ptr<StallWatch> stall_watch_;
 };
 
 }  // namespace

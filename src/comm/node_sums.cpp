@@ -1,14 +1,13 @@
 #include "comm/node_sums.hpp"
 
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/mman.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <climits>
 #include <cstring>
-#include <ctime>
 
 #include "base/log.hpp"
 #include "comm/mpi_check.hpp"
@@ -27,12 +26,6 @@ bool on_one_host(MPI_Comm comm, int size) {
   return least == size;
 }
 
-bool all_true(MPI_Comm comm, bool mine) {
-  int value = mine ? 1 : 0, all = 0;
-  check_mpi(MPI_Allreduce(&value, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
-  return all == 1;
-}
-
 }  // namespace
 
 std::unique_ptr<NodeSums> NodeSums::make(MPI_Comm comm) {
@@ -41,25 +34,8 @@ std::unique_ptr<NodeSums> NodeSums::make(MPI_Comm comm) {
   check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   if (size == 1 || !on_one_host(comm, size)) return nullptr;
 
-  // The name is unlinked below, so that the memory is freed when the processes end.
-  char name[64] = {};
-  int file = -1;
-  if (rank == 0) {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    std::snprintf(name, sizeof(name), "/drl.%d.%lx", static_cast<int>(getpid()),
-                  static_cast<unsigned long>(now.tv_sec) * 1000000000 + static_cast<unsigned long>(now.tv_nsec));
-    file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-  }
-  check_mpi(MPI_Bcast(name, sizeof(name), MPI_BYTE, 0, comm), "MPI_Bcast");
-  if (rank != 0) file = shm_open(name, O_RDWR, 0600);
-  std::unique_ptr<NodeSums> sums(new NodeSums(rank, size));
-  bool good = all_true(comm, file >= 0);
-  good = good && all_true(comm, rank != 0 || ftruncate(file, static_cast<off_t>(sums->bytes())) == 0);
-  good = good && all_true(comm, sums->map(file));
-  if (rank == 0 && file >= 0) shm_unlink(name);
-  if (file >= 0) close(file);
-  if (good) return sums;
+  std::unique_ptr<NodeSums> sums(new NodeSums(comm, rank, size));
+  if (sums->memory_.get()) return sums;
   if (rank == 0)
     log::warn(
         "the {} ranks of this host cannot share memory, so all-reduces use MPI, which is several times slower for "
@@ -69,32 +45,41 @@ std::unique_ptr<NodeSums> NodeSums::make(MPI_Comm comm) {
   return nullptr;
 }
 
-// Each rank allocates the memory of its slot, which is then near its core. Rank 0 also allocates the flags and the
-// sums.
-bool NodeSums::map(int file) {
-  const auto slots = static_cast<off_t>(static_cast<size_t>(size_) * sizeof(Flag)), piece = static_cast<off_t>(kPiece);
-  if (rank_ == 0 && (posix_fallocate(file, 0, slots) != 0 || posix_fallocate(file, slots + size_ * piece, piece) != 0))
-    return false;
-  if (posix_fallocate(file, slots + rank_ * piece, piece) != 0) return false;
-  void* memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (memory == MAP_FAILED) return false;
-  memory_ = static_cast<std::byte*>(memory);
-  return true;
-}
-
-NodeSums::~NodeSums() {
-  if (memory_) munmap(memory_, bytes());
-}
+// Each rank allocates its slot. Rank 0 also allocates the flags and the sums.
+NodeSums::NodeSums(MPI_Comm comm, int rank, int size)
+    : rank_(rank),
+      size_(size),
+      memory_(comm, static_cast<size_t>(size) * (sizeof(Flag) + kPiece) + kPiece, [&](int file) {
+        const auto slots = static_cast<off_t>(static_cast<size_t>(size) * sizeof(Flag)),
+                   piece = static_cast<off_t>(kPiece);
+        if (rank == 0 &&
+            (posix_fallocate(file, 0, slots) != 0 || posix_fallocate(file, slots + size * piece, piece) != 0))
+          return false;
+        return posix_fallocate(file, slots + rank * piece, piece) == 0;
+      }) {}
 
 // Returns when all ranks have called it equally often. It spins first, which is fast if each rank has a core, and then
-// yields, so that ranks that share a core let the others run.
+// sleeps, so that a rank that shares its core with another process can move to this one's core.
 void NodeSums::barrier() {
-  constexpr int kSpins = 2000;
-  auto* flags = reinterpret_cast<Flag*>(memory_);
-  flags[rank_].arrivals.store(++barriers_, std::memory_order_release);
+  constexpr int kSpins = 50000;  // some tens of microseconds, about what it takes to wake a sleeper
+  auto* flags = reinterpret_cast<Flag*>(memory_.get());
+  Flag& mine = flags[rank_];
+  mine.arrivals.store(++barriers_);
+  if (mine.sleepers.load() > 0) syscall(SYS_futex, &mine.arrivals, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   for (int rank = 0; rank < size_; ++rank)
-    for (int spins = 0; flags[rank].arrivals.load(std::memory_order_acquire) < barriers_; ++spins)
-      if (spins > kSpins) sched_yield();
+    for (int spins = 0;; ++spins) {
+      const uint32_t arrivals = flags[rank].arrivals.load(std::memory_order_acquire);
+      if (static_cast<int32_t>(arrivals - barriers_) >= 0) break;
+      if (spins > kSpins) sleep_until_changed(flags[rank], arrivals);
+    }
+}
+
+// A rank counts itself before it compares `arrivals` again (in the kernel), and the other rank stores `arrivals` before
+// it reads the count. So one of them notices the other.
+void NodeSums::sleep_until_changed(Flag& flag, uint32_t arrivals) {
+  flag.sleepers.fetch_add(1);
+  syscall(SYS_futex, &flag.arrivals, FUTEX_WAIT, arrivals, nullptr, nullptr, 0);
+  flag.sleepers.fetch_sub(1);
 }
 
 template <class T>

@@ -10,6 +10,8 @@
 #include <memory>
 #include <span>
 
+#include "comm/node_memory.hpp"
+
 namespace drl {
 
 class NodeSums {
@@ -17,10 +19,6 @@ class NodeSums {
   // Collective over `comm`. Returns null on all ranks if the ranks are on several hosts, or, with a warning from rank
   // 0, if they cannot share memory (/dev/shm is full, or not the same for all ranks).
   static std::unique_ptr<NodeSums> make(MPI_Comm comm);
-  ~NodeSums();
-  NodeSums(const NodeSums&) = delete;
-  NodeSums& operator=(const NodeSums&) = delete;
-
   // Collective; sizes must be equal. Adds ((rank 0 + rank 1) + rank 2) ..., in place.
   template <class T>
   void all_reduce(std::span<T> data);
@@ -28,19 +26,19 @@ class NodeSums {
  private:
   static constexpr size_t kPiece = 128 << 10;  // bytes of each rank that are added at a time
   struct alignas(128) Flag {
-    std::atomic<uint64_t> arrivals;
+    std::atomic<uint32_t> arrivals;  // the barriers that the rank has reached, modulo 2^32
+    std::atomic<uint32_t> sleepers;  // ranks that sleep until `arrivals` changes
   };
-  static_assert(std::atomic<uint64_t>::is_always_lock_free);
+  static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
-  NodeSums(int rank, int size) : rank_(rank), size_(size) {}
-  bool map(int file);
-  size_t bytes() const { return static_cast<size_t>(size_) * (sizeof(Flag) + kPiece) + kPiece; }
-  std::byte* slot(int rank) const { return memory_ + size_ * sizeof(Flag) + static_cast<size_t>(rank) * kPiece; }
+  NodeSums(MPI_Comm comm, int rank, int size);
+  std::byte* slot(int rank) const { return memory_.get() + size_ * sizeof(Flag) + static_cast<size_t>(rank) * kPiece; }
   void barrier();
+  static void sleep_until_changed(Flag& flag, uint32_t arrivals);
 
   int rank_, size_;
-  uint64_t barriers_ = 0;
-  std::byte* memory_ = nullptr;  // a flag per rank, a slot per rank, and the sums
+  uint32_t barriers_ = 0;
+  NodeMemory memory_;  // a flag per rank, a slot per rank, and the sums
 };
 
 }  // namespace drl

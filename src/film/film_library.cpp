@@ -27,7 +27,7 @@ FilmLibrary::FilmLibrary(const fs::path& file) {
   const std::string name = printable(file.string(), 200);
   if (std::error_code ignored; !fs::exists(file, ignored))
     refuse(name + " does not exist, since drl was built without MuJoCo, libpng or giflib",
-           "run tools/setup and tools/fetch_mujoco, and rebuild drl");
+           "in drl's source directory, run tools/setup and tools/fetch_mujoco, and rebuild drl");
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     refuse(dlerror(), "rebuild and install drl, or add the directory of the missing library to LD_LIBRARY_PATH");

@@ -2,22 +2,14 @@
 // libtorch on CPUs, and cuBLAS on GPUs. Backends and algorithms do not know each other.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "base/check.hpp"
 #include "nets/batch.hpp"
 
 namespace drl {
-
-// The state that a recurrent network carries from step to step, [rows, width] floats. No backend supports it yet.
-struct HiddenState {
-  float* data = nullptr;
-  int width = 0;
-};
 
 // The values that a forward pass stores for the backward pass.
 class Tape {
@@ -42,9 +34,8 @@ class Nets {
   // changed.
   virtual void refresh(const float* /*params*/) {}
   // Enqueues the computation of out [count, outputs] of network `net` with the weights in `params`. With a tape, `rows`
-  // may have at most tile() rows. A recurrent network reads `hidden` and writes `next`.
-  virtual void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape = nullptr,
-                       const HiddenState& hidden = {}, const HiddenState& next = {}) = 0;
+  // may have at most tile() rows.
+  virtual void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape = nullptr) = 0;
   // Enqueues the backward pass of the tape's last forward pass. d_out [count, outputs] is the gradient of the loss,
   // which is summed over the rows, not averaged. Adds the parameters' gradients to `grad`, which has the layout of
   // `params`. Writes the gradient with respect to the normalised inputs to d_in [count, inputs], unless d_in is null.
@@ -57,13 +48,6 @@ class Nets {
   // loss, backward). No backend implements this yet.
   virtual bool gradient(const Batch& /*batch*/, LossId, DistributionId, float* /*grad_and_tail*/) { return false; }
   virtual std::string description() const = 0;  // "libtorch 1.13.1 (OpenBLAS)"
-
- protected:
-  void require_feed_forward(const HiddenState& hidden, const HiddenState& next) const {
-    if (hidden.width > 0 || next.width > 0)
-      throw Error(description() + " does not support recurrent networks (a hidden state of width " +
-                  std::to_string(std::max(hidden.width, next.width)) + " was given): use feed-forward networks");
-  }
 
  private:
   ParamLayout layout_;

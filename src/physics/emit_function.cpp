@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -201,11 +200,29 @@ class FunctionEmitter {
   std::vector<Draft> drafts_;
   FunctionText counts_;
 };
+// Returns the identifiers of a text of C++, without those in comments.
+std::set<std::string> identifiers_in(const std::string& text) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  std::set<std::string> result;
+  for (auto at = text.begin(); at != text.end();) {
+    if (*at == '/' && at + 1 != text.end() && at[1] == '/') {
+      at = std::find(at, text.end(), '\n');
+    } else if (is_part(*at)) {
+      const auto end = std::find_if_not(at, text.end(), is_part);
+      result.emplace(at, end);
+      at = end;
+    } else {
+      ++at;
+    }
+  }
+  return result;
+}
+
 // Removes the names of parameters that the body does not use.
 std::string without_unused_names(const std::string& signature, const std::string& body) {
   const size_t open = signature.find('(');
   std::string result = signature.substr(0, open + 1);
-  const std::string code = std::regex_replace(body, std::regex("//[^\n]*"), "");
+  const std::set<std::string> used = identifiers_in(body);
   std::istringstream parameters(signature.substr(open + 1, signature.size() - open - 2));
   for (std::string parameter; std::getline(parameters, parameter, ',');) {
     const size_t end = parameter.find_last_of(')') == std::string::npos ? parameter.size() : parameter.find(')');
@@ -213,7 +230,7 @@ std::string without_unused_names(const std::string& signature, const std::string
     while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_'))
       begin -= 1;
     const std::string name = parameter.substr(begin, end - begin);
-    if (!std::regex_search(code, std::regex("\\b" + name + "\\b"))) {
+    if (!used.contains(name)) {
       const bool has_space = parameter[begin - 1] == ' ';
       parameter.erase(begin - (has_space ? 1 : 0), name.size() + (has_space ? 1 : 0));
     }

@@ -9,7 +9,7 @@ namespace drl {
 struct G1 {
   static constexpr const char* name = "G1-Velocity-Flat";
   static constexpr char description[] = "a humanoid robot (Unitree G1) walks at a commanded velocity";
-  static constexpr RobotModel model{"g1.xml", 4, "unitree_g1/g1.xml", "tools/fetch_robots"};
+  static constexpr RobotModel model{"g1.xml", 4, "unitree_g1/g1.xml", "tools/fetch_robots in drl's source directory"};
 
   // Action scales by motor type, in rad per unit of the action: a quarter of the angle error at which the motor reaches
   // its torque limit at rest.

@@ -69,8 +69,7 @@ class ScriptedNets final : public Nets {
   using Nets::Nets;
   int64_t tile() const override { return 16; }
   std::unique_ptr<Tape> make_tape(NetId) override { return std::make_unique<Count>(); }
-  void forward(NetId net, const float*, const Rows& rows, float* out, Tape* tape, const HiddenState&,
-               const HiddenState&) override {
+  void forward(NetId net, const float*, const Rows& rows, float* out, Tape* tape) override {
     for (int64_t i = 0; i < rows.count; ++i)
       out[i] = (net == 0 ? 0 : rows.data[rows.index ? rows.index[i] : i]) + (tape ? shift[net] : 0);
     if (tape) static_cast<Count*>(tape)->rows = static_cast<float>(rows.count);
@@ -485,8 +484,7 @@ class WatchedNets final : public Nets {
   explicit WatchedNets(std::unique_ptr<Nets> nets) : Nets(nets->layout()), nets_(std::move(nets)) {}
   int64_t tile() const override { return nets_->tile(); }
   std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState&,
-               const HiddenState&) override {
+  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
     seen.push_back(rows.normalizer.inv_std[1]);
     nets_->forward(net, params, rows, out, tape);
   }

@@ -66,11 +66,11 @@ struct Runs {
     }
     return found;
   }
-  // Kills a rank by SIGKILL. With one rank, that is drl_train itself.
-  void kill_rank(int rank) const {
+  // Sends a signal to a rank. With one rank, that is drl_train itself.
+  void signal_rank(int rank, int signal) const {
     for (const std::string name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})  // for Open MPI and MPICH
       for (pid_t pid : processes(RANKS == 1 ? "" : '\0' + name + "=" + std::to_string(rank) + '\0'))
-        ::kill(pid, SIGKILL);
+        ::kill(pid, signal);
   }
 
   TempFolder folder;

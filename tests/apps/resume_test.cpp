@@ -28,7 +28,7 @@ class Resume : public testing::TestWithParam<Case> {
     Process process(
         runs.command(options(run, 1000000) + Words{"--save_interval", "7", "--keep_checkpoints", "1000000"}));
     ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run(run)) >= 14; })) << process.err();
-    runs.kill_rank(0);
+    runs.signal_rank(0, SIGKILL);
     EXPECT_EQ(process.wait().exit_code, 128 + SIGKILL);
     ASSERT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
     for (int iteration : checkpoints(runs.run(run)))

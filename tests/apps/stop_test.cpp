@@ -1,7 +1,9 @@
 // Tests requests to stop, and ranks that are killed or fail.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "programs.hpp"
 
@@ -116,7 +118,7 @@ void expect_all_end_when_one_is_killed(int rank) {
   const Runs runs;
   Process process(runs.command(kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
-  runs.kill_rank(rank);
+  runs.signal_rank(rank, SIGKILL);
   const Result result = process.wait(20);
   EXPECT_EQ(result.exit_code, 128 + SIGKILL);
   expect_mentions(result.err, {"error: ", "signal 9"});
@@ -126,6 +128,36 @@ void expect_all_end_when_one_is_killed(int rank) {
 TEST(DeadRank, EndsTheOthers) {
   expect_all_end_when_one_is_killed(0);
   expect_all_end_when_one_is_killed(1);
+}
+
+void expect_the_run_ends_when_one_is_stopped(int rank) {
+  const Runs runs;
+  Process process(runs.command(kEndless + Words{"--comm_timeout", "2"}));
+  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  runs.signal_rank(rank, SIGSTOP);
+  const Result result = process.wait(60);
+  EXPECT_EQ(result.exit_code, 1);
+  expect_mentions(result.err, {"error: ", "no answer from rank " + std::to_string(rank), "stopped", "--comm_timeout"});
+  EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
+}
+
+TEST(StoppedRank, EndsTheRunAndIsNamed) {
+  expect_the_run_ends_when_one_is_stopped(0);
+  expect_the_run_ends_when_one_is_stopped(1);
+}
+
+// The ranks of a suspended job (scontrol suspend) stop and go on together.
+TEST(StoppedRanks, GoOnTogether) {
+  const Runs runs;
+  Process process(runs.command(kEndless + Words{"--comm_timeout", "2"}));
+  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  for (const int rank : {0, 1}) runs.signal_rank(rank, SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  const int before = newest_checkpoint(runs.run("r"));
+  for (const int rank : {1, 0}) runs.signal_rank(rank, SIGCONT);
+  ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > before; })) << process.err();
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait().exit_code, 143);
 }
 
 // Rank 1 has too little memory for the rollout and throws std::bad_alloc while rank 0 waits for it.

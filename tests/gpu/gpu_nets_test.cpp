@@ -112,14 +112,6 @@ TEST_P(GpuNets, AreDeterministic) {
   EXPECT_EQ(second.grad, first.grad);
 }
 
-TEST_P(GpuNets, HiddenStateIsAnError) {
-  const auto queue = make_gpu_queue();
-  float number = 0;
-  EXPECT_THROW(make_gpu_nets(*queue, Inputs(GetParam()).layout, 1000)
-                   ->forward(0, nullptr, {}, nullptr, nullptr, {}, HiddenState{&number, 1}),
-               Error);
-}
-
 INSTANTIATE_TEST_SUITE_P(Cases, GpuNets,
                          testing::Values(Case{"Elu", Activation::elu, {5, 16, 21, 3}, true, 3333, 1000},
                                          Case{"Tanh", Activation::tanh, {7, 32, 1}, false, 1000, 1000},

@@ -74,8 +74,7 @@ class WaitingNets final : public Nets {
   WaitingNets(Queue& queue, std::unique_ptr<Nets> nets) : Nets(nets->layout()), queue_(queue), nets_(std::move(nets)) {}
   int64_t tile() const override { return nets_->tile(); }
   std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState&,
-               const HiddenState&) override {
+  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
     nets_->forward(net, params, rows, out, tape);
   }
   void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad, float* d_in) override {

@@ -143,14 +143,6 @@ TEST(FusedNets, MoreRowsThanATapeHoldsAreAnError) {
   EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get()), Error);
 }
 
-TEST(FusedNets, HiddenStateIsAnError) {
-  Example s({"", {"net", {4, 2}}, 1, false, false}, make);
-  std::vector<float> out(2), hidden(3);
-  const HiddenState some{hidden.data(), 3}, none;
-  for (const auto& [in, next] : {std::pair{some, none}, {none, some}})
-    EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), nullptr, in, next), Error);
-}
-
 // A pass uses the parameters of the last refresh(), and other parameters without a refresh() are an error.
 TEST(FusedNets, UseNewParametersAfterARefresh) {
   Example s({"", {"net", {4, 2}}, 1, false, false}, make);

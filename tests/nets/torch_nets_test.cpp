@@ -61,19 +61,6 @@ TEST(TorchNets, MoreRowsThanATapeHoldsAreAnError) {
   EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get()), Error);
 }
 
-TEST(TorchNets, HiddenStateIsAnError) {
-  Example s({"", {"net", {4, 2}}, 1, false, false}, make);
-  std::vector<float> out(2), hidden(3);
-  const HiddenState some{hidden.data(), 3}, none;
-  s.nets->forward(s.net, s.params.data(), s.rows, out.data(), nullptr, none, none);
-  for (const auto& [in, next] : {std::pair{some, none}, {none, some}}) try {
-      s.nets->forward(s.net, s.params.data(), s.rows, out.data(), nullptr, in, next);
-      FAIL();
-    } catch (const Error& error) {
-      expect_mentions(error.what(), {"libtorch", "recurrent", "width 3"});
-    }
-}
-
 TEST(TorchNets, DescriptionHasLibtorchAndTheBlas) {
   const Example s({"", {"net", {1, 1}}, 1, false, false}, make);
   EXPECT_EQ(s.nets->description().find("libtorch "), 0u);

@@ -141,9 +141,7 @@ class FusedNets final : public Nets {
       }
   }
 
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState& hidden,
-               const HiddenState& next) override {
-    require_feed_forward(hidden, next);
+  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
     DRL_CHECK(params == params_, "a pass with parameters for which refresh() was not called");
     if (tape) return forward_tile(net, rows, out, static_cast<FusedTape<Numbers>&>(*tape));
     const NetSpec& spec = layout().net(net);

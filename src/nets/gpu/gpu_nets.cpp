@@ -106,9 +106,7 @@ class LayerwiseNets final : public Nets {
     return std::make_unique<GpuTape>(queue_, layout().net(net), tile_, true);
   }
 
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState& hidden,
-               const HiddenState& next) override {
-    require_feed_forward(hidden, next);
+  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
     if (tape) return forward_tile(net, params, rows, out, static_cast<GpuTape&>(*tape));
     const NetSpec& spec = layout().net(net);
     for (int64_t first = 0; first < rows.count; first += tile_)

@@ -56,9 +56,7 @@ class TorchNets final : public Nets {
   int64_t tile() const override { return kTile; }
   std::unique_ptr<Tape> make_tape(NetId net) override { return std::make_unique<TorchTape>(queue_, layout().net(net)); }
 
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape, const HiddenState& hidden,
-               const HiddenState& next) override {
-    require_feed_forward(hidden, next);
+  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
     if (tape) return forward_tile(net, params, rows, out, static_cast<TorchTape&>(*tape));
     const NetSpec& spec = layout().net(net);
     for (int64_t first = 0; first < rows.count; first += kTile)

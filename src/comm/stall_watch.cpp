@@ -1,0 +1,151 @@
+#include "comm/stall_watch.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "comm/mpi_check.hpp"
+#include "comm/patience.hpp"
+#include "comm/roll_call.hpp"
+
+namespace drl {
+namespace {
+
+constexpr double kForOthers = 5;  // s that other hosts have for naming their own ranks, and this one for its message
+
+MPI_Comm ranks_of_this_host(MPI_Comm comm) {
+  MPI_Comm host;
+  check_mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host), "MPI_Comm_split_type");
+  return host;
+}
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+size_t size_of(MPI_Comm comm) {
+  int size = 0;
+  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  return static_cast<size_t>(size);
+}
+
+// Returns whether a process is stopped by a signal or a debugger (proc(5)).
+bool is_stopped(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && name_end + 2 < text.size() &&
+         std::string("Tt").find(text[name_end + 2]) != std::string::npos;
+}
+
+}  // namespace
+
+StallWatch::Waiting::Waiting(StallWatch* watch) : watch_(watch) {
+  if (!watch_) return;
+  watch_->progress_[watch_->mine_].collectives.fetch_add(1, std::memory_order_relaxed);
+  watch_->is_waiting_.store(true, std::memory_order_relaxed);
+}
+
+StallWatch::Waiting::~Waiting() {
+  if (watch_) watch_->is_waiting_.store(false, std::memory_order_relaxed);
+}
+
+StallWatch::StallWatch(MPI_Comm comm, double seconds, std::vector<std::string> hosts)
+    : StallWatch(ranks_of_this_host(comm), comm, seconds, std::move(hosts)) {}
+
+StallWatch::StallWatch(MPI_Comm host, MPI_Comm comm, double seconds, std::vector<std::string> hosts)
+    : hosts_(std::move(hosts)), seconds_(seconds), memory_(host, size_of(host) * sizeof(Progress), [&](int file) {
+        const auto bytes = static_cast<off_t>(size_of(host) * sizeof(Progress));
+        return rank_in(host) != 0 || posix_fallocate(file, 0, bytes) == 0;
+      }) {
+  const int rank = rank_in(comm);
+  if (memory_.get()) {
+    ranks_.resize(size_of(host));
+    check_mpi(MPI_Allgather(&rank, 1, MPI_INT, ranks_.data(), 1, MPI_INT, host), "MPI_Allgather");
+    progress_ = reinterpret_cast<Progress*>(memory_.get());
+    mine_ = static_cast<size_t>(rank_in(host));
+  } else {
+    ranks_ = {rank};
+    progress_ = &own_;
+  }
+  progress_[mine_].process = static_cast<int32_t>(getpid());
+  check_mpi(MPI_Barrier(host), "MPI_Barrier");
+  check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
+  thread_ = std::jthread([this](const std::stop_token& over) { watch(over); });
+}
+
+void StallWatch::watch(const std::stop_token& over) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any nothing;  // never notified; the wait ends by stop request or time
+  Patience patience;
+  for (uint32_t last = 0; !over.stop_requested();) {
+    nothing.wait_for(lock, over, Patience::kTick / 2, [] { return false; });
+    const uint32_t now = progress_[mine_].collectives.load(std::memory_order_relaxed);
+    if (!is_waiting_.load(std::memory_order_relaxed) || now != last) patience = Patience();
+    last = now;
+    const double waited = patience.seconds();
+    if (waited < seconds_) continue;
+    const std::vector<size_t> others = stalled();
+    if (!others.empty() || waited > seconds_ + kForOthers) end(others);
+  }
+}
+
+// A stopped rank may have entered the same collective as this one.
+std::vector<size_t> StallWatch::stalled() const {
+  const uint32_t mine = progress_[mine_].collectives.load();
+  std::vector<size_t> result;
+  for (size_t k = 0; k < ranks_.size(); ++k)
+    if (k != mine_ &&
+        (static_cast<int32_t>(progress_[k].collectives.load() - mine) < 0 || is_stopped(progress_[k].process)))
+      result.push_back(k);
+  return result;
+}
+
+// One rank of a host prints the error. The others leave it the time to do so, since a launcher ends all ranks as soon
+// as one of them has ended.
+void StallWatch::end(const std::vector<size_t>& stalled) {
+  if (progress_[0].is_ending.exchange(1) == 1) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(kForOthers));
+    std::_Exit(kFailure);
+  }
+  std::vector<int> missing;
+  for (const size_t k : stalled) missing.push_back(ranks_[k]);
+  if (missing.empty() && ranks_.size() < hosts_.size()) {
+    log::error(
+        "ranks of other hosts than {} have not taken part in a collective for {:g} s (their hosts may be down, or "
+        "their processes stopped): look for their messages and resume the run; --comm_timeout allows more time",
+        hosts_[static_cast<size_t>(ranks_[mine_])], seconds_);
+  } else if (missing.empty()) {
+    log::error(
+        "MPI has not finished a collective for {:g} s, though all ranks take part in it: run drl_doctor, and resume "
+        "the run; --comm_timeout allows more time",
+        seconds_);
+  } else {
+    const bool all_stopped = std::ranges::all_of(stalled, [&](size_t k) { return is_stopped(progress_[k].process); });
+    log::error("no answer from {} for {:g} s ({}): resume the run; --comm_timeout allows more time",
+               ranks_text(missing, hosts_), seconds_,
+               all_stopped ? "stopped by SIGSTOP, SIGTSTP or a debugger"
+                           : "it runs, but does not reach the collective that the others wait in");
+  }
+  // srun may wait for the stalled ranks (--no-kill, no KillOnBadExit). They are killed after the end of this process,
+  // whose exit code is the one that a launcher then passes on.
+  if (fork() == 0) {
+    sleep(1);
+    for (const size_t k : stalled) kill(progress_[k].process, SIGKILL);
+    _exit(kDone);
+  }
+  std::_Exit(kFailure);
+}
+
+}  // namespace drl
