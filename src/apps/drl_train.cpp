@@ -20,6 +20,7 @@
 #include "comm/session.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
+#include "export/exported_policy.hpp"
 #include "launch/allocation.hpp"
 #include "placement/mpirun.hpp"
 #include "placement/relaunch.hpp"
@@ -224,6 +225,9 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
     if (deadline) deadline->require_time();
     require_films(options.run, options.train.task, start.from == StartFrom::resume);
     output.emplace(settings, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);
+    output->monitor.describe_policies([&](Checkpoint& checkpoint) {
+      describe_policy(checkpoint, learner.task(), learner.networks(), options.algorithm().update_options().obs_rule());
+    });
     output->manifest.write(trainer.progress(), "running");
     return "";
   });

@@ -8,6 +8,10 @@
 
 namespace drl {
 
+float NormalizerRule::inverse_std(double variance) const {
+  return static_cast<float>(1 / (eps_inside_sqrt ? std::sqrt(variance + eps) : std::sqrt(variance) + eps));
+}
+
 Normalizer::Normalizer(Queue& queue, int dim, const NormalizerRule& rule)
     : queue_(queue),
       dim_(dim),
@@ -51,9 +55,7 @@ void Normalizer::visit_state(StateVisitor& visitor, const std::string& name) {
 void Normalizer::refresh() {
   for (size_t k = 0; k < mean_.size(); ++k) {
     host_mean_[k] = static_cast<float>(mean_[k]);
-    const double std =
-        rule_.eps_inside_sqrt ? std::sqrt(variance_[k] + rule_.eps) : std::sqrt(variance_[k]) + rule_.eps;
-    host_inv_std_[k] = count_ > 0 ? static_cast<float>(1 / std) : 1;
+    host_inv_std_[k] = count_ > 0 ? rule_.inverse_std(variance_[k]) : 1;
     host_shift_[k] = mean_[k];
   }
   queue_.copy(mean_f32_.data(), host_mean_.data(), mean_.size());

@@ -19,6 +19,7 @@ struct NormalizerRule {
   double clip = 0;               // largest absolute value; 0: no limit
   bool eps_inside_sqrt = false;  // true: 1 / sqrt(variance + eps), as in Stable-Baselines3's VecNormalize;
                                  // false: 1 / (sqrt(variance) + eps), as in rsl_rl's EmpiricalNormalization
+  float inverse_std(double variance) const;
 };
 
 // A normaliser's data for kernels. With null pointers it is the identity.

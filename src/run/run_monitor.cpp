@@ -152,6 +152,7 @@ Checkpoint RunMonitor::make_checkpoint(const RunProgress& progress, double elaps
                            {"elapsed_seconds", elapsed}};
   if (!facts.task_library.empty()) checkpoint.attributes["task_library"] = facts.task_library;
   checkpoint.tensors = std::move(tensors);
+  if (describe_policy_) describe_policy_(checkpoint);
   return checkpoint;
 }
 

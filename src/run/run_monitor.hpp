@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,8 @@ class RunMonitor {
   void iteration(const IterationMetrics& metrics);
   // Warns once if the ranks wait too long for each other. `ranks`: seconds that each rank waited in an iteration.
   void waiting(double iteration_time, std::span<const double> ranks);
+  // The policy as its checkpoints describe it (export/exported_policy.hpp); `describe` adds it to a checkpoint.
+  void describe_policies(std::function<void(Checkpoint&)> describe) { describe_policy_ = std::move(describe); }
   // Hands the state to the writer's thread. `elapsed`: seconds of the run over all its starts. If `score` is the best
   // so far, the checkpoint becomes best.h5.
   void save(const RunProgress& progress, double elapsed, std::vector<Tensor> tensors, std::optional<double> score);
@@ -62,6 +65,7 @@ class RunMonitor {
   const RunDirectory& directory_;
   const RunManifest& manifest_;
   std::string options_ini_, resume_command_;
+  std::function<void(Checkpoint&)> describe_policy_;
   // The score of best.h5. The writer's thread raises it once a better checkpoint is saved.
   std::atomic<double> best_score_ = -std::numeric_limits<double>::infinity();
   ConsoleMode mode_;

@@ -60,6 +60,10 @@ void restore_field(const StateField& field, const Tensor* tensor, Communicator& 
 }
 
 bool is_policy(const std::string& name) { return name.starts_with("policy/") || name.starts_with("normalizer/"); }
+// Returns whether an array only describes the policy for other programs (export/exported_policy.hpp).
+bool is_description(const std::string& name) {
+  return name.starts_with("policy/action/") || name.starts_with("policy/normalizer/");
+}
 
 }  // namespace
 
@@ -99,7 +103,8 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
     refuse(file, field.name + " " + found);
   }
   for (const Tensor& tensor : checkpoint.tensors)
-    if (is_policy(tensor.name) && std::ranges::find(state, tensor.name, &StateField::name) == state.end())
+    if (is_policy(tensor.name) && !is_description(tensor.name) &&
+        std::ranges::find(state, tensor.name, &StateField::name) == state.end())
       refuse(file, tensor.name + " is in the checkpoint but not here");
 }
 

@@ -35,7 +35,7 @@ struct Tensor {
 using Attribute = std::variant<int64_t, double, std::string>;
 
 struct Checkpoint {
-  std::map<std::string, Attribute> attributes;
+  std::map<std::string, Attribute> attributes;  // of the file, or of a group that has tensors: "policy/activation"
   std::vector<Tensor> tensors;
 
   // Returns the tensor of that name, or null.

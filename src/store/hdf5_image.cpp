@@ -139,7 +139,7 @@ void write_attribute(hid_t file, const std::string& name, hid_t stored, hid_t me
   checked(H5Awrite(attribute, memory, value), what);
 }
 
-void write_attribute(hid_t file, const std::string& name, const Attribute& value) {
+void write_attribute_of(hid_t file, const std::string& name, const Attribute& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) {
     write_attribute(file, name, H5T_STD_I64LE, H5T_NATIVE_INT64, integer);
   } else if (const auto* number = std::get_if<double>(&value)) {
@@ -151,6 +151,15 @@ void write_attribute(hid_t file, const std::string& name, const Attribute& value
     const Handle type = string_type();
     write_attribute(file, name, type, type, &pointer);
   }
+}
+
+// The attribute "policy/activation" belongs to the group `policy`, which must have been written.
+void write_attribute(hid_t file, const std::string& name, const Attribute& value) {
+  const size_t slash = name.rfind('/');
+  if (slash == std::string::npos) return write_attribute_of(file, name, value);
+  const Handle group(H5Gopen2(file, name.substr(0, slash).c_str(), H5P_DEFAULT), H5Gclose,
+                     "open the group of '" + name + "'");
+  write_attribute_of(group, name.substr(slash + 1), value);
 }
 
 Tensor read_tensor(hid_t dataset, const std::string& name) {
@@ -174,22 +183,6 @@ std::string link_name(hid_t group, hsize_t index) {
   std::string name(static_cast<size_t>(get(nullptr, 0)), '\0');
   get(name.data(), name.size() + 1);
   return name;
-}
-
-using TakeTensor = std::function<void(Tensor)>;
-
-void read_group(hid_t group, const std::string& prefix, const TakeTensor& take) {
-  H5G_info_t info;
-  checked(H5Gget_info(group, &info), "list '" + prefix + "'");
-  for (hsize_t i = 0; i < info.nlinks; ++i) {
-    const std::string link = link_name(group, i), name = prefix + link;
-    const Handle object(H5Oopen(group, link.c_str(), H5P_DEFAULT), H5Oclose, "open '" + name + "'");
-    if (H5Iget_type(object) == H5I_GROUP) {
-      read_group(object, name + "/", take);
-    } else {
-      take(read_tensor(object, name));
-    }
-  }
 }
 
 std::string read_string(hid_t attribute, const std::string& what) {
@@ -222,18 +215,35 @@ Attribute read_value(hid_t attribute, const std::string& what) {
   }
 }
 
-std::map<std::string, Attribute> read_attributes(hid_t file) {
+void read_attributes(hid_t group, const std::string& prefix, std::map<std::string, Attribute>& attributes) {
   H5O_info_t info;
-  checked(H5Oget_info_by_name2(file, "/", &info, H5O_INFO_NUM_ATTRS, H5P_DEFAULT), "count attributes");
-  std::map<std::string, Attribute> attributes;
+  checked(H5Oget_info_by_name2(group, ".", &info, H5O_INFO_NUM_ATTRS, H5P_DEFAULT), "count attributes");
   for (hsize_t i = 0; i < info.num_attrs; ++i) {
-    const Handle attribute(H5Aopen_by_idx(file, "/", H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                           "open an attribute");
+    const Handle attribute(H5Aopen_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT, H5P_DEFAULT),
+                           H5Aclose, "open an attribute");
     std::string name(static_cast<size_t>(checked(H5Aget_name(attribute, 0, nullptr), "read a name")), '\0');
     checked(H5Aget_name(attribute, name.size() + 1, name.data()), "read a name");
-    attributes[name] = read_value(attribute, "read attribute '" + name + "'");
+    attributes[prefix + name] = read_value(attribute, "read attribute '" + prefix + name + "'");
   }
-  return attributes;
+}
+
+using TakeTensor = std::function<void(Tensor)>;
+
+// With `attributes`, also reads those of the groups below.
+void read_group(hid_t group, const std::string& prefix, const TakeTensor& take,
+                std::map<std::string, Attribute>* attributes = nullptr) {
+  if (attributes) read_attributes(group, prefix, *attributes);
+  H5G_info_t info;
+  checked(H5Gget_info(group, &info), "list '" + prefix + "'");
+  for (hsize_t i = 0; i < info.nlinks; ++i) {
+    const std::string link = link_name(group, i), name = prefix + link;
+    const Handle object(H5Oopen(group, link.c_str(), H5P_DEFAULT), H5Oclose, "open '" + name + "'");
+    if (H5Iget_type(object) == H5I_GROUP) {
+      read_group(object, name + "/", take, attributes);
+    } else {
+      take(read_tensor(object, name));
+    }
+  }
 }
 
 // The buffer of a file in memory. Its callbacks avoid the copies that HDF5 would make of the whole file.
@@ -311,8 +321,8 @@ FileImage to_hdf5(const std::map<std::string, Attribute>& attributes, const std:
 Checkpoint from_hdf5(std::span<const std::byte> bytes) {
   Checkpoint content;
   read_file(bytes, [&](hid_t file) {
-    content.attributes = read_attributes(file);
-    read_group(file, "", [&](Tensor tensor) { content.tensors.push_back(std::move(tensor)); });
+    read_group(
+        file, "", [&](Tensor tensor) { content.tensors.push_back(std::move(tensor)); }, &content.attributes);
   });
   std::ranges::sort(content.tensors, {}, &Tensor::name);
   return content;

@@ -46,9 +46,11 @@ void Recording::add(const Episode& episode) {
 
 void Recording::write(const std::filesystem::path& path) const { write_arrays(path, kFormat, content_); }
 
+Checkpoint read_recording(const std::filesystem::path& path) { return read_arrays(path, kFormat); }
+
 bool is_recording(const std::filesystem::path& path) {
   try {
-    read_arrays(path, kFormat);
+    read_recording(path);
     return true;
   } catch (const Error&) {
     return false;

@@ -40,6 +40,9 @@ class Recording {
   int64_t episodes_ = 0;
 };
 
+// Reads such a file. Throws as read_checkpoint does.
+Checkpoint read_recording(const std::filesystem::path& path);
+
 // Returns true if the file is such a recording.
 bool is_recording(const std::filesystem::path& path);
 

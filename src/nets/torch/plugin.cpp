@@ -4,10 +4,13 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 #include <dlfcn.h>
+#include <torch/csrc/jit/api/module.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -57,7 +60,7 @@ int32_t compute(char* error, int64_t size, const Work& work) {
 constexpr TorchPlugin kPlugin = {
     kTorchMagic,
     kTorchAbi,
-    {sizeof(TorchPlugin), sizeof(TorchMatrix), sizeof(TorchFacts)},
+    {sizeof(TorchPlugin), sizeof(TorchMatrix), sizeof(TorchArray), sizeof(TorchFacts)},
     [](TorchFacts* facts, char* error, int64_t size) {
       return with_error_code(error, size, [&] {
         const auto [blas, reference] = blas_library();
@@ -90,6 +93,17 @@ constexpr TorchPlugin kPlugin = {
     },
     [](float* out, const TorchMatrix* a, const float* x, char* error, int64_t size) {
       return compute(error, size, [&] { view(out, a->rows).addmv_(view(*a), view(x, a->columns)); });
+    },
+    [](const char* file, const char* code, const TorchArray* arrays, int64_t count, char* error, int64_t size) {
+      return with_error_code(error, size, [&] {
+        torch::jit::Module module("DrlPolicy");
+        for (const TorchArray& array : std::span(arrays, static_cast<size_t>(count))) {
+          const at::Tensor flat = view(array.data, array.rows * std::max<int64_t>(array.columns, 1));
+          module.register_buffer(array.name, (array.columns ? flat.view({array.rows, array.columns}) : flat).clone());
+        }
+        module.define(code);
+        module.save(file);
+      });
     }};
 
 }  // namespace

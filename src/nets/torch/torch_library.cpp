@@ -62,7 +62,7 @@ const TorchPlugin* open_plugin(const fs::path& file) {
   if (!library) throw_unavailable(dlerror());
   const auto table = reinterpret_cast<DrlTorchPluginFunction>(dlsym(library, DRL_TORCH_PLUGIN_SYMBOL));
   const TorchPlugin* plugin = table ? table() : nullptr;
-  constexpr int32_t kSizes[] = {sizeof(TorchPlugin), sizeof(TorchMatrix), sizeof(TorchFacts)};
+  constexpr int32_t kSizes[] = {sizeof(TorchPlugin), sizeof(TorchMatrix), sizeof(TorchArray), sizeof(TorchFacts)};
   if (!plugin || plugin->magic != kTorchMagic || plugin->abi != kTorchAbi || !std::ranges::equal(plugin->sizes, kSizes))
     throw_unavailable(name + " belongs to another version of drl");
   return plugin;
@@ -115,6 +115,10 @@ void TorchLibrary::add_product(const TorchMatrix& out, const TorchMatrix& a, con
 }
 void TorchLibrary::add_vector_product(float* out, const TorchMatrix& a, const float* x) const {
   call(functions_->add_vector_product, out, &a, x);
+}
+void TorchLibrary::save_script(const std::string& file, const std::string& code,
+                               const std::vector<TorchArray>& arrays) const {
+  call(functions_->save_script, file.c_str(), code.c_str(), arrays.data(), static_cast<int64_t>(arrays.size()));
 }
 
 const TorchLibrary& torch_library(int threads) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "nets/torch/torch_plugin.hpp"
 
@@ -34,6 +35,8 @@ class TorchLibrary {
   void multiply_add_row(const TorchMatrix& out, const float* row, const TorchMatrix& a, const TorchMatrix& b) const;
   void add_product(const TorchMatrix& out, const TorchMatrix& a, const TorchMatrix& b) const;  // out += a b
   void add_vector_product(float* out, const TorchMatrix& a, const float* x) const;             // out += a x
+  // Writes a TorchScript module with these buffers and the method that `code` defines.
+  void save_script(const std::string& file, const std::string& code, const std::vector<TorchArray>& arrays) const;
 
  private:
   const TorchPlugin* functions_;

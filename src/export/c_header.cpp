@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <utility>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "export/exporters.hpp"
+
+namespace drl {
+namespace {
+
+// The code between the arrays and act(). Each function is there only if the policy needs it.
+constexpr const char* kDense =
+    R"(static inline void drl_policy_dense(const drl_real *weight, const drl_real *bias, int inputs, int outputs,
+                                    const drl_real *x, drl_real *y) {
+  int i, k;
+  for (i = 0; i < outputs; ++i) {
+    drl_real sum = bias[i];
+    for (k = 0; k < inputs; ++k) sum += weight[i * inputs + k] * x[k];
+    y[i] = sum;
+  }
+}
+)";
+constexpr const char* kNorm =
+    R"(static inline void drl_policy_norm(const drl_real *weight, const drl_real *bias, int size, drl_real *x) {
+  drl_real mean = 0, variance = 0;
+  int k;
+  for (k = 0; k < size; ++k) mean += x[k] / (drl_real)size;
+  for (k = 0; k < size; ++k) variance += (x[k] - mean) * (x[k] - mean) / (drl_real)size;
+  for (k = 0; k < size; ++k) x[k] = (x[k] - mean) / @sqrt(variance + (drl_real)1e-5) * weight[k] + bias[k];
+}
+)";
+
+// Returns the activation of x as an expression; @ stands before the names of libm's functions.
+std::string activation(const std::string& name) {
+  if (name == "elu") return "x > 0 ? x : @expm1(x)";
+  if (name == "tanh") return "@tanh(x)";
+  if (name == "relu") return "x > 0 ? x : 0";
+  if (name == "silu") return "x / (1 + @exp(-x))";
+  return "x * (1 + @erf(x * (drl_real)0.70710678118654752)) / 2";
+}
+
+// Replaces "@name" by the function of libm for this type, "name" or "namef".
+std::string with_libm(const std::string& code, bool is_double) {
+  std::string text;
+  for (size_t at = 0; at < code.size(); ++at) {
+    if (code[at] != '@') {
+      text += code[at];
+      continue;
+    }
+    while (std::isalnum(static_cast<unsigned char>(code[at + 1]))) text += code[++at];
+    if (!is_double) text += 'f';
+  }
+  return text;
+}
+
+// Returns a literal of exactly this value.
+std::string number(float value, bool is_double) {
+  if (std::isinf(value)) return std::string(value < 0 ? "-" : "") + (is_double ? "HUGE_VAL" : "HUGE_VALF");
+  std::string text = is_double ? fmt::format("{:.17g}", double{value}) : fmt::format("{:.9g}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text + (is_double ? "" : "f");
+}
+
+std::string array(const std::string& name, const std::vector<float>& data, bool is_double) {
+  std::string text = fmt::format("static const drl_real drl_policy_{}[{}] = {{", name, data.size()), line;
+  for (const float value : data) {
+    const std::string next = number(value, is_double) + ",";
+    if (line.size() + next.size() > 110) text += "\n   " + std::exchange(line, "");
+    line += " " + next;
+  }
+  return text + "\n   " + line + "\n};\n";
+}
+
+// Returns a text that may stand in a comment.
+std::string in_comment(std::string text) {
+  for (size_t at; (at = text.find("*/")) != std::string::npos;) text.replace(at, 2, "* /");
+  return text;
+}
+
+std::string names(const std::vector<std::string>& names, const std::vector<std::string>& units) {
+  std::string text;
+  for (size_t k = 0; k < names.size(); ++k)
+    text += fmt::format(" *   {:3}  {}{}\n", k, in_comment(names[k]),
+                        units[k].empty() ? "" : " [" + in_comment(units[k]) + "]");
+  return text;
+}
+
+class Writer {
+ public:
+  Writer(const ExportedPolicy& policy, bool is_double) : policy_(policy), is_double_(is_double) {}
+
+  std::string write() const {
+    std::string text = opening();
+    for_each_tensor(policy_, [&](const std::string& name, const std::vector<int64_t>&, const std::vector<float>& data) {
+      text += array(name, data, is_double_);
+    });
+    text += "\n" + std::string(kDense);
+    if (!policy_.layers.front().norm_weight.empty()) text += with_libm(kNorm, is_double_);
+    text += "static inline drl_real drl_policy_activation(drl_real x) { return " +
+            with_libm(activation(policy_.activation), is_double_) + "; }\n";
+    return text + function();
+  }
+
+ private:
+  std::string opening() const {
+    const bool discrete = !policy_.choices.empty();
+    std::string text = fmt::format("/* The policy of {}, {}, exported by drl {}.\n", in_comment(policy_.task),
+                                   in_comment(policy_.source), kVersion);
+    text += fmt::format(" * Call drl_policy_act once every {:g} s.\n *\n * Observations:\n{}", policy_.dt,
+                        names(policy_.observation_names, policy_.observation_units));
+    text += discrete ? " * Actions, the index of the choice:\n" : " * Actions:\n";
+    text += names(policy_.action_names, policy_.action_units);
+    text += " */\n#ifndef DRL_POLICY_H\n#define DRL_POLICY_H\n\n#include <math.h>\n\n";
+    text += fmt::format(
+        "#define DRL_POLICY_OBSERVATIONS {}\n#define DRL_POLICY_ACTIONS {}\n#define DRL_POLICY_DT {:.9g} /* s */\n\n",
+        policy_.observations(), policy_.actions(), policy_.dt);
+    return text + "typedef " + (is_double_ ? "double" : "float") + " drl_real;\n\n";
+  }
+
+  std::string function() const {
+    int64_t widest = policy_.observations();
+    for (const ExportedLayer& layer : policy_.layers) widest = std::max(widest, layer.outputs);
+    std::string text = fmt::format(
+        "\n/* Computes the most probable action [DRL_POLICY_ACTIONS] for an observation [DRL_POLICY_OBSERVATIONS]. */\n"
+        "static inline void drl_policy_act(const drl_real *observation, {} *action) {{\n"
+        "  drl_real a[{}], b[{}];\n  int k;\n  for (k = 0; k < {}; ++k) {}\n",
+        policy_.choices.empty() ? "drl_real" : "int", widest, widest, policy_.observations(), normalized());
+    const char *from = "a", *to = "b";
+    for (size_t k = 0; k < policy_.layers.size(); ++k) {
+      const ExportedLayer& layer = policy_.layers[k];
+      text += fmt::format("  drl_policy_dense(drl_policy_weight{0}, drl_policy_bias{0}, {1}, {2}, {3}, {4});\n", k,
+                          layer.inputs, layer.outputs, from, to);
+      if (!layer.norm_weight.empty())
+        text += fmt::format("  drl_policy_norm(drl_policy_norm_weight{0}, drl_policy_norm_bias{0}, {1}, {2});\n", k,
+                            layer.outputs, to);
+      if (k + 1 < policy_.layers.size())
+        text +=
+            fmt::format("  for (k = 0; k < {}; ++k) {}[k] = drl_policy_activation({}[k]);\n", layer.outputs, to, to);
+      std::swap(from, to);
+    }
+    return text + result(from) + "}\n\n#endif\n";
+  }
+
+  std::string normalized() const {
+    if (policy_.mean.empty()) return "a[k] = observation[k];";
+    const std::string scaled = "(observation[k] - drl_policy_mean[k]) * drl_policy_scale[k]";
+    if (std::isinf(policy_.clip)) return "a[k] = " + scaled + ";";
+    const std::string clip = number(policy_.clip, is_double_);
+    return fmt::format("{{\n    const drl_real x = {};\n    a[k] = x < -{} ? -{} : x > {} ? {} : x;\n  }}", scaled,
+                       clip, clip, clip, clip);
+  }
+
+  std::string result(const std::string& out) const {
+    if (policy_.choices.empty())
+      return fmt::format(
+          "  for (k = 0; k < {0}; ++k) {{\n"
+          "    const drl_real low = drl_policy_low[k], high = drl_policy_high[k];\n"
+          "    action[k] = {1}{2}[k] < low ? low : {2}[k] > high ? high : {2}[k]{3};\n  }}\n",
+          policy_.actions(), policy_.gain.empty() ? "" : "drl_policy_offset[k] + drl_policy_gain[k] * (", out,
+          policy_.gain.empty() ? "" : ")");
+    std::string text;
+    int64_t first = 0;
+    for (size_t head = 0; head < policy_.choices.size(); first += policy_.choices[head++])
+      text += fmt::format(
+          "  action[{0}] = 0;\n  for (k = 1; k < {1}; ++k)\n    if ({2}[{3} + k] > {2}[{3} + action[{0}]]) action[{0}] "
+          "= k;\n",
+          head, policy_.choices[head], out, first);
+    return text;
+  }
+
+  const ExportedPolicy& policy_;
+  bool is_double_;
+};
+
+}  // namespace
+
+std::string c_header(const ExportedPolicy& policy, const std::string& real) {
+  return Writer(policy, real == "double").write();
+}
+
+}  // namespace drl

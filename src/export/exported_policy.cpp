@@ -1,0 +1,221 @@
+#include "export/exported_policy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+constexpr const char* kActivations[] = {"elu", "tanh", "relu", "silu", "gelu"};  // by Activation
+
+template <class T>
+Tensor row(const std::string& name, DType type, const std::vector<T>& data) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(data));
+  return {name, type, {static_cast<int64_t>(data.size())}, {bytes.begin(), bytes.end()}};
+}
+
+std::vector<std::string> numbered(const std::string& name, int64_t count) {
+  std::vector<std::string> names;
+  for (int64_t k = 0; k < count; ++k) names.push_back(fmt::format("{}[{}]", name, k));
+  return names;
+}
+
+template <class T>
+std::vector<T> values(const Tensor& tensor) {
+  std::vector<T> data(tensor.data.size() / sizeof(T));
+  std::memcpy(data.data(), tensor.data.data(), data.size() * sizeof(T));
+  return data;
+}
+
+// Reads `policy/` of one checkpoint.
+class Reader {
+ public:
+  Reader(const Checkpoint& checkpoint, const std::string& file) : checkpoint_(checkpoint), file_(file) {}
+
+  template <class T>
+  const T& get(const std::string& name) const {
+    return attribute<T>(checkpoint_, file_, "policy/" + name);
+  }
+  // Returns the array, or nothing if there is none. Throws UsageError if it has another size than `count` (0: any).
+  template <class T>
+  std::vector<T> array(const std::string& name, DType type, int64_t count = 0) const {
+    const Tensor* tensor = checkpoint_.find("policy/" + name);
+    if (!tensor) return {};
+    if (tensor->type != type || (count > 0 && static_cast<int64_t>(tensor->data.size() / sizeof(T)) != count))
+      refuse("policy/" + name + " does not have " + std::to_string(count) + " numbers of the right type");
+    return values<T>(*tensor);
+  }
+  std::vector<std::string> names(const std::string& name, int64_t count) const {
+    std::vector<std::string> list = split(get<std::string>(name), '\n');
+    if (static_cast<int64_t>(list.size()) != count)
+      refuse(fmt::format("policy/{} has {} names for {} numbers", name, list.size(), count));
+    return list;
+  }
+  ExportedLayer layer(int k) const {
+    const std::string path = "actor/" + std::to_string(k);
+    const Tensor* weight = checkpoint_.find("policy/" + path + "/weight");
+    if (!weight || weight->shape.size() != 2) refuse("policy/" + path + "/weight is missing");
+    ExportedLayer layer;
+    layer.inputs = weight->shape[1], layer.outputs = weight->shape[0];
+    layer.weight = array<float>(path + "/weight", DType::f32, layer.inputs * layer.outputs);
+    layer.bias = array<float>(path + "/bias", DType::f32, layer.outputs);
+    layer.norm_weight = array<float>(path + "/norm/weight", DType::f32, layer.outputs);
+    layer.norm_bias = array<float>(path + "/norm/bias", DType::f32, layer.outputs);
+    return layer;
+  }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw UsageError("checkpoint " + file_ + " does not describe its policy (" + why +
+                     "): give a checkpoint that drl_train has written");
+  }
+
+ private:
+  const Checkpoint& checkpoint_;
+  const std::string& file_;
+};
+
+double activate(const std::string& name, double x) {
+  if (name == "elu") return x > 0 ? x : std::expm1(x);
+  if (name == "tanh") return std::tanh(x);
+  if (name == "relu") return std::max(x, 0.0);
+  if (name == "silu") return x / (1 + std::exp(-x));
+  return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
+}
+
+std::vector<double> dense(const ExportedLayer& layer, const std::vector<double>& x) {
+  std::vector<double> y(layer.bias.begin(), layer.bias.end());
+  for (size_t i = 0; i < y.size(); ++i)
+    y[i] += std::inner_product(x.begin(), x.end(), &layer.weight[i * x.size()], 0.0);
+  if (layer.norm_weight.empty()) return y;
+  const double size = static_cast<double>(y.size()), mean = std::accumulate(y.begin(), y.end(), 0.0) / size;
+  double variance = 0;
+  for (const double value : y) variance += (value - mean) * (value - mean) / size;
+  for (size_t i = 0; i < y.size(); ++i)
+    y[i] = (y[i] - mean) / std::sqrt(variance + 1e-5) * layer.norm_weight[i] + layer.norm_bias[i];
+  return y;
+}
+
+}  // namespace
+
+void describe_policy(Checkpoint& checkpoint, const TaskSpec& task, const ActorCritic& nets,
+                     const NormalizerRule& rule) {
+  const NetSpec& actor = nets.layout.net(nets.actor);
+  const ActionSpace& space = task.action;
+  auto& attributes = checkpoint.attributes;
+  attributes["policy/task"] = task.name;
+  attributes["policy/seconds_per_step"] = task.dt;
+  attributes["policy/layers"] = int64_t{actor.layers()};
+  attributes["policy/activation"] = std::string(kActivations[static_cast<size_t>(actor.activation)]);
+  attributes["policy/layer_norm"] = int64_t{actor.layer_norm};
+  attributes["policy/distribution"] = std::string(space.discrete ? "categorical" : "gaussian");
+  const auto name = [&](const std::string& what, int64_t count, const std::string& stem) {
+    attributes["policy/" + what + "_names"] = join(numbered(stem, count), "\n");
+    attributes["policy/" + what + "_units"] = std::string(static_cast<size_t>(count - 1), '\n');
+  };
+  name("observation", task.obs_dim, "obs");
+  name("action", space.numbers(), "action");
+
+  std::vector<Tensor>& tensors = checkpoint.tensors;
+  if (space.discrete) {
+    std::vector<int32_t> choices(space.heads.begin(), space.heads.end());
+    if (choices.empty()) choices = {space.size};
+    tensors.push_back(row("policy/action/choices", DType::i32, choices));
+  } else {
+    tensors.push_back(row("policy/action/low", DType::f32, space.low));
+    tensors.push_back(row("policy/action/high", DType::f32, space.high));
+    if (!space.scale.empty()) {
+      tensors.push_back(row("policy/action/scale", DType::f32, space.scale));
+      tensors.push_back(row("policy/action/offset", DType::f32, space.offset));
+    }
+  }
+  const Tensor *count = checkpoint.find("normalizer/obs/count"), *mean = checkpoint.find("normalizer/obs/mean"),
+               *variance = checkpoint.find("normalizer/obs/variance");
+  if (!count || !mean || !variance) return;
+  const bool is_empty = values<double>(*count).front() == 0;
+  std::vector<float> means, scales;
+  for (const double value : values<double>(*mean)) means.push_back(static_cast<float>(value));
+  for (const double value : values<double>(*variance)) scales.push_back(is_empty ? 1 : rule.inverse_std(value));
+  tensors.push_back(row("policy/normalizer/mean", DType::f32, means));
+  tensors.push_back(row("policy/normalizer/scale", DType::f32, scales));
+  attributes["policy/normalizer_clip"] = rule.clip > 0 ? rule.clip : std::numeric_limits<double>::infinity();
+}
+
+ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& file) {
+  const Reader read(checkpoint, file);
+  if (!checkpoint.attributes.contains("policy/task"))
+    throw UsageError(
+        "checkpoint " + file +
+        " does not describe its policy (an earlier version of drl saved it): resume its run, which saves a "
+        "new checkpoint");
+  ExportedPolicy policy;
+  policy.task = read.get<std::string>("task");
+  policy.source = fmt::format("{}, iteration {}", file, attribute<int64_t>(checkpoint, file, "iteration"));
+  policy.dt = read.get<double>("seconds_per_step");
+  policy.activation = read.get<std::string>("activation");
+  if (std::ranges::find(kActivations, policy.activation) == std::end(kActivations))
+    read.refuse("its activation " + printable(policy.activation) + " is unknown");
+  const int64_t layers = read.get<int64_t>("layers");
+  for (int64_t k = 0; k < layers; ++k) {
+    policy.layers.push_back(read.layer(static_cast<int>(k)));
+    if (k > 0 && policy.layers[k].inputs != policy.layers[k - 1].outputs) read.refuse("its layers do not fit together");
+  }
+  if (policy.layers.empty()) read.refuse("it has no layers");
+  for (const int32_t choices : read.array<int32_t>("action/choices", DType::i32)) policy.choices.push_back(choices);
+  if (policy.choices.empty()) {
+    policy.low = read.array<float>("action/low", DType::f32, policy.actions());
+    policy.high = read.array<float>("action/high", DType::f32, policy.actions());
+    if (policy.low.empty() || policy.high.empty()) read.refuse("policy/action has neither choices nor bounds");
+    policy.gain = read.array<float>("action/scale", DType::f32, policy.actions());
+    policy.offset = read.array<float>("action/offset", DType::f32, policy.actions());
+    if (policy.gain.size() != policy.offset.size()) read.refuse("policy/action has a scale without an offset");
+  } else if (std::accumulate(policy.choices.begin(), policy.choices.end(), int64_t{0}) !=
+             policy.layers.back().outputs) {
+    read.refuse("its choices are not as many as its last layer's outputs");
+  }
+  policy.mean = read.array<float>("normalizer/mean", DType::f32, policy.observations());
+  policy.scale = read.array<float>("normalizer/scale", DType::f32, policy.observations());
+  if (policy.mean.size() != policy.scale.size()) read.refuse("its normaliser has no mean or no scale");
+  if (!policy.mean.empty()) policy.clip = static_cast<float>(read.get<double>("normalizer_clip"));
+  policy.observation_names = read.names("observation_names", policy.observations());
+  policy.observation_units = read.names("observation_units", policy.observations());
+  policy.action_names = read.names("action_names", policy.actions());
+  policy.action_units = read.names("action_units", policy.actions());
+  return policy;
+}
+
+std::vector<double> applied(const ExportedPolicy& policy, std::vector<double> action) {
+  for (size_t k = 0; k < action.size(); ++k) {
+    action[k] = std::clamp(action[k], double{policy.low[k]}, double{policy.high[k]});
+    if (!policy.gain.empty()) action[k] = policy.offset[k] + policy.gain[k] * action[k];
+  }
+  return action;
+}
+
+std::vector<double> act(const ExportedPolicy& policy, std::span<const double> observation) {
+  std::vector<double> x(observation.begin(), observation.end());
+  const double clip = policy.clip;
+  for (size_t k = 0; k < policy.mean.size(); ++k)
+    x[k] = std::clamp((x[k] - policy.mean[k]) * policy.scale[k], -clip, clip);
+  for (size_t k = 0; k < policy.layers.size(); ++k) {
+    x = dense(policy.layers[k], x);
+    if (k + 1 < policy.layers.size())
+      for (double& value : x) value = activate(policy.activation, value);
+  }
+  if (policy.choices.empty()) {
+    return applied(policy, x);
+  }
+  std::vector<double> chosen;
+  auto first = x.begin();
+  for (const int64_t choices : policy.choices) {
+    chosen.push_back(static_cast<double>(std::max_element(first, first + choices) - first));
+    first += choices;
+  }
+  return chosen;
+}
+
+}  // namespace drl

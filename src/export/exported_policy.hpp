@@ -1,0 +1,57 @@
+// A policy without its task and its run: all that turns an observation into an action. A checkpoint stores it by name
+// in its group `policy/`, and drl_export writes it in the formats that other programs read.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/actor_critic.hpp"
+#include "drl/task/spec.hpp"
+#include "store/checkpoint.hpp"
+
+namespace drl {
+
+struct ExportedLayer {
+  int64_t inputs = 0, outputs = 0;
+  std::vector<float> weight;                  // [outputs, inputs]
+  std::vector<float> bias;                    // [outputs]
+  std::vector<float> norm_weight, norm_bias;  // [outputs] of layer norm, before the activation; empty: none
+};
+
+struct ExportedPolicy {
+  std::string task, source;  // source: the checkpoint's file and iteration, for people
+  double dt = 0;             // seconds between two actions
+  std::vector<std::string> observation_names, observation_units;  // [observations]; an unknown unit is ""
+  std::vector<std::string> action_names, action_units;            // [actions]
+  std::vector<float> mean,
+      scale;  // [observations], x becomes (x - mean) * scale; empty: observations are not normalised
+  float clip = std::numeric_limits<float>::infinity();  // largest absolute value of a normalised observation
+  std::string activation;                               // of the hidden layers: elu, tanh, relu, silu or gelu
+  std::vector<ExportedLayer> layers;
+  std::vector<int64_t> choices;     // the number of choices of each discrete action; empty: actions are continuous
+  std::vector<float> low, high;     // [actions], the bounds to which continuous actions are clipped
+  std::vector<float> gain, offset;  // [actions] or empty; the action is then offset + gain * clipped action
+
+  int64_t observations() const { return layers.front().inputs; }
+  int64_t actions() const { return choices.empty() ? layers.back().outputs : static_cast<int64_t>(choices.size()); }
+};
+
+// Writes what `policy/` says besides the networks' parameters, which are there already: attributes for names, units,
+// activation and distribution, and arrays for the normaliser and the bounds. `normalizer` is the actor's.
+void describe_policy(Checkpoint& checkpoint, const TaskSpec& task, const ActorCritic& nets,
+                     const NormalizerRule& normalizer);
+
+// Reads the policy from the group `policy/` alone. Throws UsageError if `file` does not have it.
+ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& file);
+
+// Applies the bounds, the gain and the offset to the means of continuous actions.
+std::vector<double> applied(const ExportedPolicy& policy, std::vector<double> action);
+
+// Returns the most probable action in double precision, as the task's step receives it: the values of continuous
+// actions, or the indices of choices.
+std::vector<double> act(const ExportedPolicy& policy, std::span<const double> observation);
+
+}  // namespace drl

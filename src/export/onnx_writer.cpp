@@ -1,0 +1,146 @@
+#include <cmath>
+
+#include "base/version.hpp"
+#include "export/exporters.hpp"
+#include "export/protobuf.hpp"
+
+namespace drl {
+namespace {
+
+using Message = ProtobufMessage;
+
+constexpr int64_t kFloat = 1, kInt64 = 7;  // TensorProto.DataType
+
+Message attribute(const std::string& name, int64_t value) {
+  return Message().add(1, name).add(3, value).add(20, int64_t{2});  // AttributeProto: name, i, type INT
+}
+Message attribute(const std::string& name, float value) {
+  return Message().add(1, name).add(2, value).add(20, int64_t{1});  // name, f, type FLOAT
+}
+
+template <class T>
+Message tensor(const std::string& name, const std::vector<int64_t>& shape, const std::vector<T>& data) {
+  Message message;  // TensorProto: dims, data_type, name, raw_data
+  for (const int64_t extent : shape) message.add(1, extent);
+  const std::string_view bytes(reinterpret_cast<const char*>(data.data()), data.size() * sizeof(T));
+  return message.add(2, sizeof(T) == 4 ? kFloat : kInt64).add(8, name).add(9, bytes);
+}
+
+Message value_info(const std::string& name, int64_t type, int64_t columns) {
+  const Message batch = Message().add(2, std::string_view("batch")), extent = Message().add(1, columns);
+  const Message shape = Message().add(1, batch).add(1, extent);
+  return Message().add(1, name).add(2, Message().add(1, Message().add(1, type).add(2, shape)));
+}
+
+// Builds the graph as a chain: each operator takes the result of the one before.
+class Graph {
+ public:
+  explicit Graph(const ExportedPolicy& policy) : policy_(policy) {
+    for_each_tensor(policy, [&](const std::string& name, const std::vector<int64_t>& shape,
+                                const std::vector<float>& data) { graph_.add(5, tensor(name, shape, data)); });
+  }
+
+  Message build() {
+    if (!policy_.mean.empty()) {
+      apply("Sub", {"mean"});
+      apply("Mul", {"scale"});
+      if (std::isfinite(policy_.clip)) clip("clip", -policy_.clip, policy_.clip);
+    }
+    for (size_t k = 0; k < policy_.layers.size(); ++k) {
+      const std::string number = std::to_string(k);
+      apply("Gemm", {"weight" + number, "bias" + number}, {attribute("transB", int64_t{1})});
+      if (!policy_.layers[k].norm_weight.empty())
+        apply("LayerNormalization", {"norm_weight" + number, "norm_bias" + number}, {attribute("epsilon", 1e-5f)});
+      if (k + 1 < policy_.layers.size()) activate();
+    }
+    policy_.choices.empty() ? bound() : choose();
+    graph_.add(2, std::string_view("policy")).add(11, value_info("observation", kFloat, policy_.observations()));
+    return graph_.add(12, value_info("action", policy_.choices.empty() ? kFloat : kInt64, policy_.actions()));
+  }
+
+ private:
+  // Adds a node.
+  void node(const std::string& type, const std::vector<std::string>& inputs, const std::string& output,
+            const std::vector<Message>& attributes = {}) {
+    Message message;  // NodeProto: input, output, name, op_type, attribute
+    for (const std::string& input : inputs) message.add(1, input);
+    message.add(2, output).add(3, type + "_" + output).add(4, type);
+    for (const Message& each : attributes) message.add(5, each);
+    graph_.add(1, message);
+  }
+  void apply(const std::string& type, const std::vector<std::string>& inputs,
+             const std::vector<Message>& attributes = {}) {
+    std::vector<std::string> all = {current_};
+    all.insert(all.end(), inputs.begin(), inputs.end());
+    node(type, all, current_ = fresh(), attributes);
+  }
+  std::string fresh() { return "x" + std::to_string(++values_); }
+  std::string constant(const std::string& name, float value) {
+    graph_.add(5, tensor<float>(name, {}, {value}));
+    return name;
+  }
+  void clip(const std::string& name, float low, float high) {
+    apply("Clip", {constant(name + "_low", low), constant(name + "_high", high)});
+  }
+
+  void activate() {
+    if (policy_.activation == "elu") return apply("Elu", {});
+    if (policy_.activation == "tanh") return apply("Tanh", {});
+    if (policy_.activation == "relu") return apply("Relu", {});
+    const std::string x = current_;
+    if (policy_.activation == "silu") {
+      apply("Sigmoid", {});
+    } else {  // gelu: x (1 + erf(x / sqrt 2)) / 2
+      if (!has_gelu_constants_) constant("sqrt_half", 0.70710678118654752f), constant("one", 1), constant("half", 0.5f);
+      has_gelu_constants_ = true;
+      apply("Mul", {"sqrt_half"});
+      apply("Erf", {});
+      apply("Add", {"one"});
+      apply("Mul", {"half"});
+    }
+    apply("Mul", {x});
+  }
+
+  void bound() {
+    apply("Max", {"low"});
+    if (policy_.gain.empty()) return node("Min", {current_, "high"}, "action");
+    apply("Min", {"high"});
+    apply("Mul", {"gain"});
+    node("Add", {current_, "offset"}, "action");
+  }
+  void choose() {
+    const std::vector<Message> most_probable = {attribute("axis", int64_t{1})};
+    if (policy_.choices.size() == 1) return node("ArgMax", {current_}, "action", most_probable);
+    std::vector<std::string> parts;
+    graph_.add(5, tensor<int64_t>("columns", {1}, {1}));
+    int64_t first = 0;
+    for (const int64_t choices : policy_.choices) {
+      const std::string part = std::to_string(parts.size()), begin = "begin" + part, end = "end" + part;
+      graph_.add(5, tensor<int64_t>(begin, {1}, {first})).add(5, tensor<int64_t>(end, {1}, {first += choices}));
+      node("Slice", {current_, begin, end, "columns"}, "logits" + part);
+      node("ArgMax", {"logits" + part}, "choice" + part, most_probable);
+      parts.push_back("choice" + part);
+    }
+    node("Concat", parts, "action", most_probable);
+  }
+
+  const ExportedPolicy& policy_;
+  Message graph_;
+  std::string current_ = "observation";
+  int values_ = 0;
+  bool has_gelu_constants_ = false;
+};
+
+}  // namespace
+
+std::string onnx_model(const ExportedPolicy& policy) {
+  Message model;  // ModelProto: ir_version, producer_name, producer_version, doc_string, graph, opset_import,
+                  // metadata_props
+  model.add(1, int64_t{8}).add(2, std::string_view("drl")).add(3, std::string_view(kVersion));
+  model.add(6, "the policy of " + policy.task + ", " + policy.source).add(7, Graph(policy).build());
+  model.add(8, Message().add(1, std::string_view("")).add(2, int64_t{17}));
+  for (const auto& [key, value] : metadata(policy)) model.add(14, Message().add(1, key).add(2, value));
+  return model.bytes();
+}
+
+}  // namespace drl

@@ -1,0 +1,90 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "export/exporters.hpp"
+
+namespace drl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json named(const std::vector<std::string>& names, const std::vector<std::string>& units) {
+  Json list = Json::array();
+  for (size_t k = 0; k < names.size(); ++k) {
+    Json entry = {{"index", k}, {"name", names[k]}};
+    if (!units[k].empty()) entry["unit"] = units[k];
+    list.push_back(entry);
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> metadata(const ExportedPolicy& policy) {
+  return {{"task", policy.task},
+          {"source", policy.source},
+          {"seconds_per_step", Json(policy.dt).dump()},
+          {"observation_names", join(policy.observation_names, ",")},
+          {"action_names", join(policy.action_names, ",")}};
+}
+
+std::string policy_json(const ExportedPolicy& policy) {
+  Json json = {{"task", policy.task},
+               {"source", policy.source},
+               {"exported_by", std::string("drl ") + kVersion},
+               {"seconds_per_step", policy.dt},
+               {"observations", named(policy.observation_names, policy.observation_units)},
+               {"actions", named(policy.action_names, policy.action_units)}};
+  if (policy.choices.empty()) {
+    json["action_kind"] = "continuous: the means of a Gaussian, clipped to the bounds";
+    for (size_t k = 0; k < policy.low.size(); ++k) {
+      const float gain = policy.gain.empty() ? 1 : policy.gain[k],
+                  offset = policy.offset.empty() ? 0 : policy.offset[k];
+      const auto bound = [&](float value) { return std::isfinite(value) ? Json(offset + gain * value) : Json(); };
+      json["actions"][k]["low"] = bound(policy.low[k]), json["actions"][k]["high"] = bound(policy.high[k]);
+    }
+  } else {
+    json["action_kind"] = "discrete: the index of the choice with the largest logit";
+    for (size_t k = 0; k < policy.choices.size(); ++k) json["actions"][k]["choices"] = policy.choices[k];
+  }
+  json["normalisation"] =
+      policy.mean.empty() ? "none" : "inside the exported files: give them the task's own observations";
+  json["hidden_layers"] = Json::array();
+  for (size_t k = 0; k + 1 < policy.layers.size(); ++k) json["hidden_layers"].push_back(policy.layers[k].outputs);
+  json["activation"] = policy.activation;
+  return json.dump(2) + "\n";
+}
+
+std::string torch_script(const ExportedPolicy& policy) {
+  std::string body = "def forward(self, observation):\n    x = observation\n";
+  const auto line = [&](const std::string& text) { body += "    " + text + "\n"; };
+  if (!policy.mean.empty()) {
+    line("x = (x - self.mean) * self.scale");
+    if (std::isfinite(policy.clip)) line(fmt::format("x = torch.clamp(x, -{0}, {0})", Json(policy.clip).dump()));
+  }
+  for (size_t k = 0; k < policy.layers.size(); ++k) {
+    line(fmt::format("x = torch.linear(x, self.weight{0}, self.bias{0})", k));
+    if (!policy.layers[k].norm_weight.empty())
+      line(fmt::format("x = torch.layer_norm(x, [{}], self.norm_weight{}, self.norm_bias{}, 1e-5)",
+                       policy.layers[k].outputs, k, k));
+    if (k + 1 < policy.layers.size()) line("x = torch." + policy.activation + "(x)");
+  }
+  if (policy.choices.empty()) {
+    line("x = torch.minimum(torch.maximum(x, self.low), self.high)");
+    line(policy.gain.empty() ? "return x" : "return self.offset + self.gain * x");
+    return body;
+  }
+  std::vector<std::string> parts;
+  int64_t first = 0;
+  for (const int64_t choices : policy.choices) {
+    parts.push_back(fmt::format("torch.argmax(x[:, {}:{}], 1, True)", first, first + choices));
+    first += choices;
+  }
+  line("return " + (parts.size() == 1 ? parts[0] : "torch.cat([" + join(parts, ", ") + "], 1)"));
+  return body;
+}
+
+}  // namespace drl

@@ -1,0 +1,153 @@
+#include "export/verify.hpp"
+
+#include <dlfcn.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "launch/child.hpp"
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Makes the header's function callable with numbers of double.
+constexpr const char* kWrapper = R"(#include "policy.h"
+void drl_call(const double *from, double *to);
+void drl_call(const double *from, double *to) {
+  drl_real observation[DRL_POLICY_OBSERVATIONS];
+  @ action[DRL_POLICY_ACTIONS];
+  int k;
+  for (k = 0; k < DRL_POLICY_OBSERVATIONS; ++k) observation[k] = (drl_real)from[k];
+  drl_policy_act(observation, action);
+  for (k = 0; k < DRL_POLICY_ACTIONS; ++k) to[k] = action[k];
+}
+int drl_actions(void);
+int drl_actions(void) { return DRL_POLICY_ACTIONS; }
+)";
+
+// A folder for the compiler, which is removed at the end.
+class Workshop {
+ public:
+  Workshop() {
+    std::string name = (fs::temp_directory_path() / "drl_export.XXXXXX").string();
+    if (!mkdtemp(name.data()))
+      throw Error("cannot make a folder in " + fs::temp_directory_path().string() + ": set TMPDIR");
+    path_ = name;
+  }
+  ~Workshop() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Workshop(const Workshop&) = delete;
+  Workshop& operator=(const Workshop&) = delete;
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
+
+template <class T>
+std::vector<double> numbers(const Tensor& tensor) {
+  std::vector<double> result(tensor.data.size() / sizeof(T));
+  for (size_t k = 0; k < result.size(); ++k) {
+    T value;
+    std::memcpy(&value, tensor.data.data() + k * sizeof(T), sizeof(T));
+    result[k] = static_cast<double>(value);
+  }
+  return result;
+}
+
+// One episode of a recording.
+struct Played {
+  std::vector<double> observations, actions;
+  size_t steps = 0;
+};
+
+[[noreturn]] void refuse(const std::string& file, const std::string& why) {
+  throw UsageError("the recording " + file + " does not fit the policy (" + why +
+                   "): record this policy with drl_eval --record");
+}
+
+Played read_episode(const ExportedPolicy& policy, const Checkpoint& recording, const std::string& group,
+                    const std::string& file) {
+  const Tensor *observations = recording.find(group + "observations"), *actions = recording.find(group + "actions");
+  if (!observations || !actions || observations->type != DType::f32 || observations->shape.size() != 2)
+    refuse(file, group + " has no observations and actions");
+  if (observations->shape[1] != policy.observations())
+    refuse(file, fmt::format("{} observations, and the policy has {}", observations->shape[1], policy.observations()));
+  const bool discrete = !policy.choices.empty();
+  const int64_t columns = actions->shape.size() == 1 ? 1 : actions->shape[1];
+  if (columns != policy.actions() || actions->type != (discrete ? DType::i32 : DType::f32))
+    refuse(file, fmt::format("{} {} actions, and the policy has {} {}", columns,
+                             actions->type == DType::i32 ? "discrete" : "continuous", policy.actions(),
+                             discrete ? "discrete" : "continuous"));
+  return {numbers<float>(*observations), discrete ? numbers<int32_t>(*actions) : numbers<float>(*actions),
+          static_cast<size_t>(actions->shape[0])};
+}
+
+}  // namespace
+
+PolicyFunction compile_header(const std::string& header) {
+  const Workshop folder;
+  const bool discrete = header.find("int *action) {") != std::string::npos;
+  std::string wrapper = kWrapper;
+  wrapper.replace(wrapper.find('@'), 1, discrete ? "int" : "drl_real");
+  write(folder / "policy.h", header);
+  write(folder / "call.c", wrapper);
+  const char* chosen = std::getenv("CC");
+  const std::string compiler = chosen && *chosen ? chosen : "cc", library = (folder / "policy.so").string();
+  const int code = run_shielded({compiler, "-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-o", library,
+                                 (folder / "call.c").string(), "-lm"},
+                                {.environment = environment_list()}, [] { return 0; });
+  if (code == kNotFound) throw Error("there is no C compiler " + printable(compiler) + ": install one, or set CC");
+  if (code != 0)
+    throw Error(printable(compiler) + " did not compile the exported header (see above): set CC to another compiler");
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) throw Error(std::string("the compiled header cannot be loaded: ") + dlerror());
+  const auto call = reinterpret_cast<void (*)(const double*, double*)>(dlsym(handle, "drl_call"));
+  const auto actions = reinterpret_cast<int (*)()>(dlsym(handle, "drl_actions"));
+  return [call, count = static_cast<size_t>(actions())](std::span<const double> observation) {
+    std::vector<double> action(count);
+    call(observation.data(), action.data());
+    return action;
+  };
+}
+
+ReplayResult replay(const ExportedPolicy& policy, const PolicyFunction& exported, const Checkpoint& recording,
+                    const std::string& file) {
+  if (const auto& task = attribute<std::string>(recording, file, "task"); task != policy.task)
+    refuse(file, "it is of the task " + printable(task) + ", and the policy is of " + policy.task);
+  ReplayResult result;
+  for (;; ++result.episodes) {
+    const std::string group = fmt::format("episode_{:06}/", result.episodes);
+    if (!recording.find(group + "observations")) break;
+    const Played episode = read_episode(policy, recording, group, file);
+    const size_t inputs = static_cast<size_t>(policy.observations()), outputs = static_cast<size_t>(policy.actions());
+    for (size_t t = 0; t < episode.steps; ++t, ++result.steps) {
+      const std::vector<double> found = exported(std::span(episode.observations).subspan(t * inputs, inputs));
+      std::vector<double> wanted(&episode.actions[t * outputs], &episode.actions[t * outputs] + outputs);
+      if (policy.choices.empty()) wanted = applied(policy, wanted);
+      for (size_t k = 0; k < outputs; ++k) {
+        const double difference = k < found.size() ? std::abs(found[k] - wanted[k]) : INFINITY;
+        if (difference <= result.worst) continue;  // false for NaN, too
+        result.worst = std::isnan(difference) ? INFINITY : difference;
+        result.where = fmt::format("{} of step {} of episode {}", policy.action_names[k], t, result.episodes);
+      }
+    }
+  }
+  if (result.steps == 0) refuse(file, "it has no steps");
+  return result;
+}
+
+}  // namespace drl

@@ -1,0 +1,30 @@
+// Replays recorded observations through exported files and compares the actions.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "export/exported_policy.hpp"
+#include "store/checkpoint.hpp"
+
+namespace drl {
+
+using PolicyFunction = std::function<std::vector<double>(std::span<const double> observation)>;
+
+// Compiles a header of c_header with the machine's cc ($CC) and loads it. Throws Error with the compiler's words.
+PolicyFunction compile_header(const std::string& header);
+
+struct ReplayResult {
+  int64_t steps = 0, episodes = 0;
+  double worst = 0;   // the largest difference of an action
+  std::string where;  // of that action: "action[2] of step 17 of episode 3"
+};
+
+// Calls `exported` for each observation of a recording of drl_eval, and compares its actions with the recorded ones.
+// Throws UsageError if the recording is of another task, or has another number of observations or actions.
+ReplayResult replay(const ExportedPolicy& policy, const PolicyFunction& exported, const Checkpoint& recording,
+                    const std::string& file);
+
+}  // namespace drl
