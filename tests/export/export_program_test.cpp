@@ -1,0 +1,147 @@
+// Tests drl_export on runs, as a user types it.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "../support/mentions.hpp"
+#include "../support/process.hpp"
+#include "../support/temp_folder.hpp"
+#include "store/recording.hpp"
+
+namespace drl::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kExport = DRL_BIN "/drl_export";
+
+// A run of a task, trained for some iterations, and a recording of its policy.
+struct Trained {
+  explicit Trained(const std::string& task, const Words& more = {}) {
+    run_program(Words{DRL_BIN "/drl_train", "--task", task, "--num_envs", "32", "--max_iterations", "3", "--quiet",
+                      "--runs_dir", folder.path().string(), "--run_name", "r"} +
+                more);
+    run = (folder / task / "r").string();
+    recording = (folder / "episodes.h5").string();
+    run_program({DRL_BIN "/drl_eval", "--run", run, "--episodes", "4", "--record", recording});
+  }
+  fs::path file(const std::string& name) const { return fs::path(run) / "checkpoints" / name; }
+  TempFolder folder;
+  std::string run, recording;
+};
+
+TEST(DrlExport, WritesThreeFilesBesideTheCheckpoint) {
+  const Trained trained("CartPole-v1");
+  const Result result = run_program({kExport, "--run", trained.run});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* name : {"policy.onnx", "policy.h", "policy.json"}) {
+    EXPECT_GT(fs::file_size(trained.file(name)), 100u) << name;
+    expect_mentions(result.out, {trained.file(name).string()});
+  }
+  const std::string before = slurp(trained.file("policy.h"));
+  const Result again = run_program({kExport, "--run", trained.run});
+  EXPECT_EQ(again.exit_code, 2);
+  expect_mentions(again.err, {"error: ", "policy.onnx", "--force"});
+  EXPECT_EQ(run_program({kExport, "--run", trained.run, "--force", "--real", "double"}).exit_code, 0);
+  EXPECT_NE(slurp(trained.file("policy.h")), before);
+}
+
+TEST(DrlExport, VerifiesRecordingsOfPoliciesOfAllKinds) {
+  for (const auto& [task, more] : {std::pair<std::string, Words>{"CartPole-v1", {}},
+                                   {"Pendulum-v1", {"--ppo.obs_normalization"}},
+                                   {"MountainCarContinuous-v0", {"--policy.layer_norm", "--policy.activation", "gelu"}},
+                                   {"Cartpole", {"--policy.activation", "silu"}}}) {
+    const Trained trained(task, more);
+    const Result result = run_program({kExport, "--run", trained.run, "--verify", trained.recording});
+    EXPECT_EQ(result.exit_code, 0) << task << "\n" << result.err;
+    expect_mentions(result.out, {"C: ", "ONNX: ", "4 episodes"});
+    EXPECT_FALSE(fs::exists(trained.file("policy.h")));
+  }
+}
+
+TEST(DrlExport, FailsIfARecordedActionDiffers) {
+  const Trained trained("Pendulum-v1");
+  Checkpoint content = read_recording(trained.recording);
+  for (Tensor& tensor : content.tensors)
+    if (tensor.name == "episode_000001/actions") {
+      float action = 0;
+      std::memcpy(&action, tensor.data.data() + 4 * sizeof(float), sizeof(float));
+      action += 1e-3f;
+      std::memcpy(tensor.data.data() + 4 * sizeof(float), &action, sizeof(float));
+    }
+  write_arrays(trained.recording, "drl-recording", content);
+  const Result result = run_program({kExport, "--run", trained.run, "--verify", trained.recording});
+  EXPECT_EQ(result.exit_code, 1);
+  expect_mentions(result.err, {"error: ", "step 4", "episode 1"});
+}
+
+TEST(DrlExport, RefusesRecordingsOfAnotherTask) {
+  const Trained trained("Pendulum-v1"), other("CartPole-v1");
+  const Result result = run_program({kExport, "--run", trained.run, "--verify", other.recording});
+  EXPECT_EQ(result.exit_code, 2);
+  expect_mentions(result.err, {"error: ", "CartPole-v1", "Pendulum-v1"});
+  const Result checkpoint =
+      run_program({kExport, "--run", trained.run, "--verify", trained.file("iter_000003.h5").string()});
+  EXPECT_EQ(checkpoint.exit_code, 2);
+}
+
+TEST(DrlExport, WritesNothingIfOneFileCannotBeWritten) {
+  const Trained trained("CartPole-v1");
+  const fs::path onnx = trained.folder / "a.onnx";
+  const Result result = run_program({kExport, "--run", trained.run, "--onnx", onnx.string(), "--c", "/nowhere/a.h"});
+  EXPECT_EQ(result.exit_code, 2);
+  expect_mentions(result.err, {"error: ", "--c", "/nowhere"});
+  EXPECT_FALSE(fs::exists(onnx));
+}
+
+#if defined(DRL_RUN_SCRIPT)
+
+// libtorch computes the recorded actions from the TorchScript module.
+TEST(DrlExport, TorchScriptActsAsRecorded) {
+  for (const auto& [task, more] :
+       {std::pair<std::string, Words>{"CartPole-v1", {}},
+        {"Pendulum-v1", {"--ppo.obs_normalization", "--policy.layer_norm", "--policy.activation", "elu"}}}) {
+    const Trained trained(task, more);
+    const fs::path module = trained.folder / "policy.pt";
+    ASSERT_EQ(run_program({kExport, "--run", trained.run, "--torchscript", module.string()}).exit_code, 0);
+    const Checkpoint recording = read_recording(trained.recording);
+    const Tensor& observations = *recording.find("episode_000000/observations");
+    const Tensor& actions = *recording.find("episode_000000/actions");
+    const auto inputs = static_cast<size_t>(observations.shape[1]);
+    std::ofstream input(trained.folder / "in");
+    for (size_t k = 0; k < observations.data.size() / 4 - inputs; ++k) {
+      float x = 0;
+      std::memcpy(&x, observations.data.data() + 4 * k, 4);
+      input.precision(9);
+      input << x << ((k + 1) % inputs ? ' ' : '\n');
+    }
+    input.close();
+    const Result result = run_program({"sh", "-c",
+                                       DRL_RUN_SCRIPT " " + module.string() + " " + std::to_string(inputs) + " < " +
+                                           (trained.folder / "in").string()});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    std::istringstream out(result.out);
+    for (int64_t t = 0; t < actions.shape[0]; ++t) {
+      double found = 0, recorded = 0;
+      ASSERT_TRUE(out >> found);
+      if (actions.type == DType::i32) {
+        int32_t choice = 0;
+        std::memcpy(&choice, actions.data.data() + 4 * t, 4);
+        recorded = choice;
+      } else {
+        float value = 0;
+        std::memcpy(&value, actions.data.data() + 4 * t, 4);
+        recorded = value;
+      }
+      EXPECT_NEAR(found, recorded, 1e-6) << task << ", step " << t;
+    }
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace drl::test

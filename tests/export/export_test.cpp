@@ -1,0 +1,216 @@
+// Tests what is exported: against calculations by hand, and the formats against each other.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "../support/mentions.hpp"
+#include "base/check.hpp"
+#include "export/exporters.hpp"
+#include "export/onnx_program.hpp"
+#include "export/verify.hpp"
+
+namespace drl {
+namespace {
+
+using Numbers = std::vector<double>;
+
+// Calls use(name, function, tolerance) for each way to compute the policy's action.
+template <class Use>
+void for_each_export(const ExportedPolicy& policy, Use&& use) {
+  const OnnxProgram onnx(onnx_model(policy));
+  use(
+      "act", [&](const Numbers& x) { return act(policy, x); }, 1e-12);
+  use(
+      "ONNX", [&](const Numbers& x) { return onnx.run(x); }, 1e-6);  // its constants are float
+  const PolicyFunction in_double = compile_header(c_header(policy, "double")),
+                       in_float = compile_header(c_header(policy, "float"));
+  use(
+      "C, double", [&](const Numbers& x) { return in_double(x); }, 1e-12);
+  use(
+      "C, float", [&](const Numbers& x) { return in_float(x); }, 1e-5);
+}
+
+void expect_action(const ExportedPolicy& policy, const Numbers& observation, const Numbers& action) {
+  for_each_export(policy, [&](const char* name, const auto& function, double tolerance) {
+    const Numbers found = function(observation);
+    ASSERT_EQ(found.size(), action.size()) << name;
+    for (size_t k = 0; k < action.size(); ++k) EXPECT_NEAR(found[k], action[k], tolerance) << name << ", action " << k;
+  });
+}
+
+ExportedPolicy small_policy() {
+  ExportedPolicy policy;
+  policy.task = "T";
+  policy.source = "by hand";
+  policy.dt = 0.02;
+  policy.observation_names = {"x", "v"}, policy.observation_units = {"m", ""};
+  policy.action_names = {"force"}, policy.action_units = {"N"};
+  policy.mean = {1, 2}, policy.scale = {0.5, 2}, policy.clip = 3;
+  policy.activation = "relu";
+  policy.layers = {{2, 2, {1, 2, -1, 1}, {0.5, 0}, {}, {}}, {2, 1, {0.5, 1}, {0.25}, {}, {}}};
+  policy.low = {-1}, policy.high = {1};
+  return policy;
+}
+
+// Normalised (1, 0); hidden relu(1.5, -1) = (1.5, 0); output 0.5 * 1.5 + 0.25 = 1, which is the upper bound.
+// With the observation (2, 2): normalised (0.5, 0); hidden (1, 0); output 0.75.
+TEST(Export, NormalisesAndClipsByHand) {
+  expect_action(small_policy(), {3, 2}, {1});
+  expect_action(small_policy(), {2, 2}, {0.75});
+}
+
+// Normalised (50, -4) is clipped to (3, -3); hidden relu(3 - 6 + 0.5, -3 - 3) = (0, 0); output 0.25.
+TEST(Export, ClipsNormalisedObservations) { expect_action(small_policy(), {101, 0}, {0.25}); }
+
+TEST(Export, AppliesGainAndOffsetToTheBoundedAction) {
+  ExportedPolicy policy = small_policy();
+  policy.gain = {2}, policy.offset = {10};
+  expect_action(policy, {2, 2}, {11.5});
+  policy.layers[1].bias = {100};
+  expect_action(policy, {2, 2}, {12});
+}
+
+// (1, 3) has mean 2 and variance 1, so that it becomes (-1, 1) / sqrt(1 + 1e-5); times (2, 3), plus (0, 1).
+TEST(Export, LayerNormByHand) {
+  ExportedPolicy policy = small_policy();
+  policy.mean = policy.scale = {};
+  policy.layers[0] = {2, 2, {1, 0, 0, 1}, {0, 0}, {2, 3}, {0, 1}};
+  policy.layers[1] = {2, 1, {0, 0.25}, {0}, {}, {}};
+  expect_action(policy, {1, 3}, {(3 / std::sqrt(1 + 1e-5) + 1) / 4});
+}
+
+// The first of equal logits is chosen, as by drl_eval.
+TEST(Export, ChoosesTheLargestLogitOfEachHead) {
+  ExportedPolicy policy = small_policy();
+  policy.mean = policy.scale = policy.low = policy.high = {};
+  policy.layers = {{2, 5, {1, 0, 0, 1, 0, 0, 1, 0, 0, 1}, {0, 0, 0, 0, 0}, {}, {}}};
+  policy.choices = {3, 2};
+  policy.action_names = {"a", "b"}, policy.action_units = {"", ""};
+  expect_action(policy, {1, 2}, {1, 1});    // logits 1 2 0, 1 2
+  expect_action(policy, {2, 2}, {0, 0});    // logits 2 2 0, 2 2
+  expect_action(policy, {-1, -2}, {2, 0});  // logits -1 -2 0, -1 -2
+}
+
+// elu(-1) = 1/e - 1; tanh(-1); silu(-1) = -1 / (1 + e); gelu(-1) = -Phi(-1), where Phi(-1) = 0.158655253931457.
+TEST(Export, ActivationsByHand) {
+  for (const auto& [name, value] : {std::pair{"elu", std::exp(-1) - 1},
+                                    {"tanh", std::tanh(-1)},
+                                    {"relu", 0.0},
+                                    {"silu", -1 / (1 + std::exp(1))},
+                                    {"gelu", -0.158655253931457}}) {
+    ExportedPolicy policy = small_policy();
+    policy.mean = policy.scale = {};
+    policy.activation = name;
+    policy.layers = {{2, 1, {1, 0}, {0}, {}, {}}, {1, 1, {1}, {0}, {}, {}}};
+    SCOPED_TRACE(name);
+    expect_action(policy, {-1, 0}, {value});
+  }
+}
+
+// A policy with random numbers, large enough that a mistake in a shape would show.
+TEST(Export, FormatsAgreeForALargerNetwork) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  const auto numbers = [&](int64_t count, float scale) {
+    std::vector<float> result(static_cast<size_t>(count));
+    for (float& x : result) x = scale * normal(random);
+    return result;
+  };
+  ExportedPolicy policy = small_policy();
+  policy.observation_names.assign(17, "x"), policy.observation_units.assign(17, "");
+  policy.action_names.assign(5, "u"), policy.action_units.assign(5, "");
+  policy.mean = numbers(17, 1), policy.scale = numbers(17, 1), policy.clip = 10;
+  policy.activation = "elu";
+  policy.layers = {{17, 33, numbers(17 * 33, 0.3f), numbers(33, 1), numbers(33, 1), numbers(33, 1)},
+                   {33, 9, numbers(33 * 9, 0.3f), numbers(9, 1), numbers(9, 1), numbers(9, 1)},
+                   {9, 5, numbers(45, 0.3f), numbers(5, 0.1f), {}, {}}};
+  policy.low.assign(5, -1), policy.high.assign(5, INFINITY);
+  Numbers observation(17);
+  for (double& x : observation) x = normal(random);
+  expect_action(policy, observation, act(policy, observation));
+}
+
+// A checkpoint of a network with two inputs and one output, and its description.
+Checkpoint described() {
+  Checkpoint checkpoint;
+  const auto add = [&](const std::string& name, DType type, std::vector<int64_t> shape, size_t bytes) {
+    checkpoint.tensors.push_back({name, type, std::move(shape), std::vector<std::byte>(bytes)});
+  };
+  add("policy/actor/0/weight", DType::f32, {1, 2}, 8);
+  add("policy/actor/0/bias", DType::f32, {1}, 4);
+  add("normalizer/obs/count", DType::f64, {}, 8);
+  add("normalizer/obs/mean", DType::f64, {2}, 16);
+  add("normalizer/obs/variance", DType::f64, {2}, 16);
+  const double one = 1, four = 4;
+  std::memcpy(checkpoint.tensors[2].data.data(), &one, 8);
+  std::memcpy(checkpoint.tensors[4].data.data(), &four, 8);
+  checkpoint.attributes["iteration"] = int64_t{5};
+  TaskSpec task;
+  task.name = "T", task.obs_dim = 2, task.dt = 0.5;
+  task.action.low = {-2}, task.action.high = {2};
+  ActorCritic nets;
+  nets.actor = nets.layout.add_net({"policy/actor", {2, 1}, Activation::silu, false});
+  describe_policy(checkpoint, task, nets, {.eps = 0.5, .clip = 7});
+  return checkpoint;
+}
+
+// The scale of a variance of 4 is 1 / (2 + 0.5), and that of 0 is 1 / 0.5.
+TEST(Export, ReadsWhatACheckpointSays) {
+  const ExportedPolicy policy = exported_policy(described(), "f");
+  EXPECT_EQ(policy.task, "T");
+  EXPECT_EQ(policy.dt, 0.5);
+  EXPECT_EQ(policy.activation, "silu");
+  EXPECT_EQ(policy.scale, (std::vector<float>{0.4f, 2}));
+  EXPECT_EQ(policy.clip, 7);
+  EXPECT_EQ(policy.low, (std::vector<float>{-2}));
+  EXPECT_EQ(policy.observation_names, (std::vector<std::string>{"obs[0]", "obs[1]"}));
+  EXPECT_EQ(policy.action_names, (std::vector<std::string>{"action[0]"}));
+}
+
+template <class Change>
+std::string error_after(const Change& change) {
+  Checkpoint checkpoint = described();
+  change(checkpoint);
+  try {
+    exported_policy(checkpoint, "f.h5");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Export, RefusesCheckpointsThatDoNotDescribeTheirPolicy) {
+  expect_mentions(error_after([](Checkpoint& c) { c.attributes.erase("policy/task"); }), {"f.h5", "earlier version"});
+  expect_mentions(error_after([](Checkpoint& c) { c.attributes["policy/activation"] = std::string("sin"); }),
+                  {"f.h5", "sin"});
+  expect_mentions(error_after([](Checkpoint& c) { c.attributes["policy/layers"] = int64_t{0}; }),
+                  {"f.h5", "no layers"});
+  expect_mentions(error_after([](Checkpoint& c) { c.tensors[1].data.resize(8); }), {"f.h5", "policy/actor/0/bias"});
+  expect_mentions(error_after([](Checkpoint& c) { c.tensors.erase(c.tensors.begin()); }),
+                  {"f.h5", "policy/actor/0/weight"});
+  expect_mentions(error_after([](Checkpoint& c) { c.attributes["policy/observation_names"] = std::string("x"); }),
+                  {"f.h5", "observation_names", "1"});
+}
+
+TEST(Export, RefusesDamagedModels) {
+  const std::string model = onnx_model(small_policy());
+  EXPECT_THROW(OnnxProgram(""), UsageError);
+  EXPECT_THROW(OnnxProgram("not a model"), UsageError);
+  for (size_t size = 1; size < model.size(); size += 7) try {
+      OnnxProgram(std::string_view(model).substr(0, size)).run(Numbers{1, 2});
+    } catch (const UsageError&) {
+    }
+}
+
+// The header is a comment's content away from being broken by a task's name.
+TEST(Export, NamesCannotEndTheHeadersComment) {
+  ExportedPolicy policy = small_policy();
+  policy.task = "T*/ int";
+  policy.observation_names[0] = "*/";
+  EXPECT_NO_THROW(compile_header(c_header(policy, "float")));
+}
+
+}  // namespace
+}  // namespace drl
