@@ -174,6 +174,12 @@ constexpr int metric_count() {
   if constexpr (requires { Task::metrics[0]; }) return static_cast<int>(std::size(Task::metrics));
   return 0;
 }
+template <class Quantities>
+constexpr int total_count(const Quantities& quantities) {
+  int total = 0;
+  for (const Quantity& quantity : quantities) total += quantity.count;
+  return total;
+}
 template <class Task>
 constexpr int end_count() {
   if constexpr (requires { Task::ends[0]; }) return static_cast<int>(std::size(Task::ends));
@@ -332,6 +338,9 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 //   static constexpr RewardTerm reward_terms[] = {{"alive", 1}, {"effort", -0.1}};   or names without weights
 //   static constexpr bool scale_rewards_by_dt = true;       the weights are per second, as in Isaac Lab and mjlab
 //   static constexpr const char* metrics[] = {"speed"};     reported as means over an episode's steps
+//   static constexpr Quantity observations[] = {{"position", "m"}, {"joint_pos", "rad", 12}};
+//   static constexpr Quantity actions[] = {{"torque", "N m", 12, 150}};   in units of 150 N m
+//     Names, units and counts of the observations (of one frame) and actions, in their order, for drl_export.
 //   static constexpr EndCause ends[] = {{"fell"}, {"left", EndsAs::time_out}};
 //   static constexpr bool truncates = true;                 step() may set truncated itself
 //   static constexpr bool finite_horizon = true;            a time-out counts as terminated: no value is bootstrapped

@@ -1,11 +1,27 @@
 #include "envs/task_envs.hpp"
 
+#include <span>
+
 #include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
 #include "device/reduce.hpp"
 #include "envs/episode_sums.hpp"
 #include "envs/task_params.hpp"
 
 namespace drl {
+
+// Returns the names of `frames` frames of these quantities, oldest first.
+std::vector<NamedNumber> named_numbers(const Quantity* quantities, int32_t count, int frames) {
+  std::vector<NamedNumber> numbers;
+  for (int before = frames - 1; before >= 0; --before)
+    for (const Quantity& quantity : std::span(quantities, static_cast<size_t>(count)))
+      for (int k = 0; k < quantity.count; ++k)
+        numbers.push_back({quantity.name + (quantity.count > 1 ? fmt::format("[{}]", k) : std::string()) +
+                               (before > 0 ? fmt::format(", {} before", counted(before, "step")) : std::string()),
+                           quantity.unit, quantity.scale, quantity.offset});
+  return numbers;
+}
 
 TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params) {
   TaskSpec spec;
@@ -28,6 +44,11 @@ TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params)
   for (int k = 0; k < record.end_count; ++k) spec.ends.emplace_back(record.ends[k].name);
   if (record.end_count > 0 && record.step_limit > 0) spec.ends.emplace_back("time_out");
   spec.curriculum.assign(record.curriculum_names, record.curriculum_names + record.curriculum_count);
+  // With options that change the number of observations, the names may not fit.
+  spec.observations = named_numbers(record.observations, record.observation_count, record.history);
+  if (static_cast<int>(spec.observations.size()) != spec.obs_dim) spec.observations.clear();
+  spec.actions = named_numbers(record.actions, record.action_count, 1);
+  if (static_cast<int>(spec.actions.size()) != spec.action.numbers()) spec.actions.clear();
   spec.truncates = record.truncates != 0, spec.finite_horizon = record.finite_horizon != 0;
   return spec;
 }

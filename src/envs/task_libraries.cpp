@@ -90,7 +90,8 @@ std::string mismatch(const TaskRecord& r) {
   if (!r.discrete && (!r.action_low || !r.action_high)) return "it has no action bounds";
   if (missing(r.reward_term_count, r.reward_terms) || missing(r.field_count, r.fields) ||
       missing(r.param_count, r.params) || r.params_size < 1 || !r.default_params ||
-      missing(r.metric_count, r.metrics) || missing(r.end_count, r.ends) || missing(r.head_count, r.heads) ||
+      missing(r.metric_count, r.metrics) || missing(r.observation_count, r.observations) ||
+      missing(r.action_count, r.actions) || missing(r.end_count, r.ends) || missing(r.head_count, r.heads) ||
       missing(r.curriculum_count, r.curriculum_names) || missing(r.curriculum_count, r.curriculum_start) ||
       (r.curriculum_count > 0 && !r.update_curriculum) || !r.action_scale != !r.action_offset)
     return "a list in its record is missing";

@@ -80,10 +80,16 @@ std::string in_comment(std::string text) {
   return text;
 }
 
-std::string names(const std::vector<std::string>& names, const std::vector<std::string>& units) {
+// Returns a line for each number; with `scale` and `offset`, also its value in the unit.
+std::string names(const std::vector<std::string>& names, const std::vector<std::string>& units,
+                  const std::vector<double>& scale = {}, const std::vector<double>& offset = {}) {
   std::string text;
+  const auto value = [&](size_t k) {
+    if (scale.empty() || (scale[k] == 1 && offset[k] == 0)) return std::string();
+    return fmt::format(" = {:.9g} + {:.9g} * action", offset[k], scale[k]);
+  };
   for (size_t k = 0; k < names.size(); ++k)
-    text += fmt::format(" *   {:3}  {}{}\n", k, in_comment(names[k]),
+    text += fmt::format(" *   {:3}  {}{}{}\n", k, in_comment(names[k]), value(k),
                         units[k].empty() ? "" : " [" + in_comment(units[k]) + "]");
   return text;
 }
@@ -112,7 +118,7 @@ class Writer {
     text += fmt::format(" * Call drl_policy_act once every {:g} s.\n *\n * Observations:\n{}", policy_.dt,
                         names(policy_.observation_names, policy_.observation_units));
     text += discrete ? " * Actions, the index of the choice:\n" : " * Actions:\n";
-    text += names(policy_.action_names, policy_.action_units);
+    text += names(policy_.action_names, policy_.action_units, policy_.unit_scale, policy_.unit_offset);
     text += " */\n#ifndef DRL_POLICY_H\n#define DRL_POLICY_H\n\n#include <math.h>\n\n";
     text += fmt::format(
         "#define DRL_POLICY_OBSERVATIONS {}\n#define DRL_POLICY_ACTIONS {}\n#define DRL_POLICY_DT {:.9g} /* s */\n\n",

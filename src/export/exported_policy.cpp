@@ -20,10 +20,17 @@ Tensor row(const std::string& name, DType type, const std::vector<T>& data) {
   return {name, type, {static_cast<int64_t>(data.size())}, {bytes.begin(), bytes.end()}};
 }
 
-std::vector<std::string> numbered(const std::string& name, int64_t count) {
-  std::vector<std::string> names;
-  for (int64_t k = 0; k < count; ++k) names.push_back(fmt::format("{}[{}]", name, k));
-  return names;
+// Returns the task's names, or "obs[0]", "obs[1]", ... for a task without names.
+std::vector<NamedNumber> named(const std::vector<NamedNumber>& by_task, const std::string& name, int64_t count) {
+  std::vector<NamedNumber> numbers = by_task;
+  for (int64_t k = 0; by_task.empty() && k < count; ++k) numbers.push_back({fmt::format("{}[{}]", name, k), ""});
+  return numbers;
+}
+
+std::string joined(const std::vector<NamedNumber>& numbers, std::string NamedNumber::*member) {
+  std::vector<std::string> parts;
+  for (const NamedNumber& number : numbers) parts.push_back(number.*member);
+  return join(parts, "\n");
 }
 
 template <class T>
@@ -113,14 +120,19 @@ void describe_policy(Checkpoint& checkpoint, const TaskSpec& task, const ActorCr
   attributes["policy/activation"] = std::string(kActivations[static_cast<size_t>(actor.activation)]);
   attributes["policy/layer_norm"] = int64_t{actor.layer_norm};
   attributes["policy/distribution"] = std::string(space.discrete ? "categorical" : "gaussian");
-  const auto name = [&](const std::string& what, int64_t count, const std::string& stem) {
-    attributes["policy/" + what + "_names"] = join(numbered(stem, count), "\n");
-    attributes["policy/" + what + "_units"] = std::string(static_cast<size_t>(count - 1), '\n');
+  const auto name = [&](const std::string& what, const std::vector<NamedNumber>& numbers) {
+    attributes["policy/" + what + "_names"] = joined(numbers, &NamedNumber::name);
+    attributes["policy/" + what + "_units"] = joined(numbers, &NamedNumber::unit);
   };
-  name("observation", task.obs_dim, "obs");
-  name("action", space.numbers(), "action");
+  const std::vector<NamedNumber> actions = named(task.actions, "action", space.numbers());
+  name("observation", named(task.observations, "obs", task.obs_dim));
+  name("action", actions);
 
   std::vector<Tensor>& tensors = checkpoint.tensors;
+  std::vector<double> unit_scale, unit_offset;
+  for (const NamedNumber& action : actions) unit_scale.push_back(action.scale), unit_offset.push_back(action.offset);
+  tensors.push_back(row("policy/action/unit_scale", DType::f64, unit_scale));
+  tensors.push_back(row("policy/action/unit_offset", DType::f64, unit_offset));
   if (space.discrete) {
     std::vector<int32_t> choices(space.heads.begin(), space.heads.end());
     if (choices.empty()) choices = {space.size};
@@ -185,6 +197,9 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
   policy.observation_units = read.names("observation_units", policy.observations());
   policy.action_names = read.names("action_names", policy.actions());
   policy.action_units = read.names("action_units", policy.actions());
+  policy.unit_scale = read.array<double>("action/unit_scale", DType::f64, policy.actions());
+  policy.unit_offset = read.array<double>("action/unit_offset", DType::f64, policy.actions());
+  if (policy.unit_scale.empty() || policy.unit_offset.empty()) read.refuse("policy/action has no units");
   return policy;
 }
 

@@ -26,6 +26,7 @@ struct ExportedPolicy {
   double dt = 0;             // seconds between two actions
   std::vector<std::string> observation_names, observation_units;  // [observations]; an unknown unit is ""
   std::vector<std::string> action_names, action_units;            // [actions]
+  std::vector<double> unit_scale, unit_offset;  // [actions], an action's value in its unit is offset + scale * action
   std::vector<float> mean,
       scale;  // [observations], x becomes (x - mean) * scale; empty: observations are not normalised
   float clip = std::numeric_limits<float>::infinity();  // largest absolute value of a normalised observation

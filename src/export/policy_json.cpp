@@ -24,11 +24,24 @@ Json named(const std::vector<std::string>& names, const std::vector<std::string>
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> metadata(const ExportedPolicy& policy) {
-  return {{"task", policy.task},
-          {"source", policy.source},
-          {"seconds_per_step", Json(policy.dt).dump()},
-          {"observation_names", join(policy.observation_names, ",")},
-          {"action_names", join(policy.action_names, ",")}};
+  const auto numbers = [](const std::vector<double>& values) {
+    std::vector<std::string> texts;
+    for (const double value : values) texts.push_back(Json(value).dump());
+    return join(texts, ",");
+  };
+  std::vector<std::pair<std::string, std::string>> all = {{"task", policy.task},
+                                                          {"source", policy.source},
+                                                          {"seconds_per_step", Json(policy.dt).dump()},
+                                                          {"observation_names", join(policy.observation_names, ",")},
+                                                          {"action_names", join(policy.action_names, ",")},
+                                                          {"action_units", join(policy.action_units, ",")},
+                                                          {"action_scale", numbers(policy.unit_scale)}};
+  // These are keys of mjlab's and Unitree's deployment code, for actions that are targets of joints.
+  if (contains(policy.action_units, "rad")) {
+    all.push_back({"joint_names", join(policy.action_names, ",")});
+    all.push_back({"default_joint_pos", numbers(policy.unit_offset)});
+  }
+  return all;
 }
 
 std::string policy_json(const ExportedPolicy& policy) {
@@ -38,6 +51,10 @@ std::string policy_json(const ExportedPolicy& policy) {
                {"seconds_per_step", policy.dt},
                {"observations", named(policy.observation_names, policy.observation_units)},
                {"actions", named(policy.action_names, policy.action_units)}};
+  for (size_t k = 0; k < policy.unit_scale.size(); ++k)
+    if (policy.unit_scale[k] != 1 || policy.unit_offset[k] != 0)
+      json["actions"][k]["value"] = {{"offset", policy.unit_offset[k]}, {"scale", policy.unit_scale[k]}};
+  json["action_value"] = "in its unit, an action is offset + scale * action (0 and 1 if they are not given)";
   if (policy.choices.empty()) {
     json["action_kind"] = "continuous: the means of a Gaussian, clipped to the bounds";
     for (size_t k = 0; k < policy.low.size(); ++k) {

@@ -15,6 +15,8 @@ struct Ant {
   static constexpr int obs_dim = 105, max_obs_dim = 107, step_limit = 1000;
   static constexpr double dt = 0.05;                   // s
   static constexpr ContinuousAction<8> action{-1, 1};  // in units of 150 N m
+  static constexpr Quantity observations[] = {{"qpos", "", 13}, {"qvel", "", 14}, {"contact_force", "", 78}};
+  static constexpr Quantity actions[] = {{"torque", "N m", 8, 150}};
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl", "reward_contact", "reward_survive"};
   static constexpr const char* metrics[] = {"x_velocity", "y_velocity"};  // m/s
   static constexpr RobotModel model{"ant.xml", 5};

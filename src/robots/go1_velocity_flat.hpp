@@ -9,7 +9,8 @@ namespace drl {
 struct Go1 {
   static constexpr const char* name = "Go1-Velocity-Flat";
   static constexpr char description[] = "a quadruped (Unitree Go1) walks at a commanded velocity";
-  static constexpr RobotModel model{"go1.xml", 4, "unitree_go1/go1.xml", "tools/fetch_robots in drl's source directory"};
+  static constexpr RobotModel model{"go1.xml", 4, "unitree_go1/go1.xml",
+                                    "tools/fetch_robots in drl's source directory"};
 
   // Action scales in rad per unit of the action: a quarter of the angle error at which the motor reaches its torque
   // limit at rest.

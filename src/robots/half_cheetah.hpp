@@ -15,6 +15,7 @@ struct HalfCheetah {
   static constexpr int obs_dim = 17, max_obs_dim = 18, step_limit = 1000;
   static constexpr double dt = 0.05;                   // s
   static constexpr ContinuousAction<6> action{-1, 1};  // fractions of the motors' largest torques
+  static constexpr Quantity observations[] = {{"qpos", "", 8}, {"qvel", "", 9}};
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl"};
   static constexpr const char* metrics[] = {"x_velocity"};  // m/s
   static constexpr RobotModel model{"half_cheetah.xml", 5};

@@ -16,6 +16,8 @@ struct Hopper {
   static constexpr int obs_dim = 11, max_obs_dim = 12, step_limit = 1000;
   static constexpr double dt = 0.008;                  // s
   static constexpr ContinuousAction<3> action{-1, 1};  // in units of 200 N m
+  static constexpr Quantity observations[] = {{"qpos", "", 5}, {"qvel", "", 6}};
+  static constexpr Quantity actions[] = {{"torque", "N m", 3, 200}};
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl", "reward_survive"};
   static constexpr const char* metrics[] = {"x_velocity"};  // m/s
   static constexpr RobotModel model{"hopper.xml", 4};

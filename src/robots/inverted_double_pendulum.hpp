@@ -16,6 +16,9 @@ struct InvertedDoublePendulum {
   static constexpr int obs_dim = 9, step_limit = 1000;
   static constexpr double dt = 0.05;                   // s
   static constexpr ContinuousAction<1> action{-1, 1};  // in units of 500 N
+  static constexpr Quantity observations[] = {
+      {"x", "m"}, {"sin(theta)", "", 2}, {"cos(theta)", "", 2}, {"qvel", "", 3}, {"constraint_force", "N"}};
+  static constexpr Quantity actions[] = {{"force", "N", 1, 500}};
   static constexpr const char* reward_terms[] = {"reward_survive", "distance_penalty", "velocity_penalty"};
   static constexpr RobotModel model{"inverted_double_pendulum.xml", 5};
   static constexpr bool any_frame_skip = true;

@@ -15,6 +15,8 @@ struct InvertedPendulum {
   static constexpr int obs_dim = 4, step_limit = 1000;
   static constexpr double dt = 0.04;                   // s
   static constexpr ContinuousAction<1> action{-3, 3};  // in units of 100 N
+  static constexpr Quantity observations[] = {{"x", "m"}, {"theta", "rad"}, {"x_dot", "m/s"}, {"theta_dot", "rad/s"}};
+  static constexpr Quantity actions[] = {{"force", "N", 1, 100}};
   static constexpr const char* reward_terms[] = {"reward_survive"};
   static constexpr RobotModel model{"inverted_pendulum.xml", 2};
   static constexpr bool any_frame_skip = true;

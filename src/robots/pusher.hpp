@@ -15,6 +15,9 @@ struct Pusher {
   static constexpr int obs_dim = 23, step_limit = 100;
   static constexpr double dt = 0.05;                   // s
   static constexpr ContinuousAction<7> action{-2, 2};  // N m
+  static constexpr Quantity observations[] = {
+      {"joint_pos", "rad", 7}, {"joint_vel", "rad/s", 7}, {"fingertips", "m", 3}, {"object", "m", 3}, {"goal", "m", 3}};
+  static constexpr Quantity actions[] = {{"torque", "N m", 7}};
   static constexpr const char* reward_terms[] = {"reward_dist", "reward_ctrl", "reward_near"};
   static constexpr RobotModel model{"pusher.xml", 5};
   static constexpr bool any_frame_skip = true;

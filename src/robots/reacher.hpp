@@ -15,6 +15,12 @@ struct Reacher {
   static constexpr int obs_dim = 10, step_limit = 50;
   static constexpr double dt = 0.02;                   // s
   static constexpr ContinuousAction<2> action{-1, 1};  // in units of 200 N m
+  static constexpr Quantity observations[] = {{"cos(joint)", "", 2},
+                                              {"sin(joint)", "", 2},
+                                              {"target", "m", 2},
+                                              {"joint_vel", "rad/s", 2},
+                                              {"fingertip_to_target", "m", 2}};
+  static constexpr Quantity actions[] = {{"torque", "N m", 2, 200}};
   static constexpr const char* reward_terms[] = {"reward_dist", "reward_ctrl"};
   static constexpr RobotModel model{"reacher.xml", 2};
   static constexpr bool any_frame_skip = true;

@@ -16,6 +16,8 @@ struct Swimmer {
   static constexpr int obs_dim = 8, max_obs_dim = 10, step_limit = 1000;
   static constexpr double dt = 0.04;                   // s
   static constexpr ContinuousAction<2> action{-1, 1};  // in units of 150 N m
+  static constexpr Quantity observations[] = {{"qpos", "rad", 3}, {"qvel", "", 5}};
+  static constexpr Quantity actions[] = {{"torque", "N m", 2, 150}};
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl"};
   static constexpr const char* metrics[] = {"x_velocity", "y_velocity"};  // m/s
   static constexpr RobotModel model{"swimmer.xml", 4};

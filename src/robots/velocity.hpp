@@ -6,6 +6,7 @@
 // time step, and the feet's heights of the previous observation. Joint angles and all observations are up to date.
 #pragma once
 
+#include <array>
 #include <iterator>
 
 #include "robots/common.hpp"
@@ -73,6 +74,18 @@ struct Flat {
   static constexpr int obs_dim = 12 + 3 * joints, critic_obs_dim = obs_dim + 6 * feet, step_limit = 1000;
   static constexpr double dt = 0.02;                     // s
   static constexpr ActionPerDimension<joints> action{};  // unbounded
+  static constexpr Quantity observations[] = {
+      {"base_lin_vel", "m/s", 3},       {"base_ang_vel", "rad/s", 3},   {"projected_gravity", "", 3},
+      {"joint_pos_rel", "rad", joints}, {"joint_vel", "rad/s", joints}, {"last_action", "", joints},
+      {"command_lin_vel", "m/s", 2},    {"command_ang_vel_z", "rad/s"},
+  };
+  // The targets of the joints' position controllers.
+  static constexpr std::array<Quantity, joints> actions = [] {
+    std::array<Quantity, joints> all{};
+    for (int k = 0; k < joints; ++k)
+      all[k] = {Config::joints[k].name, "rad", 1, Config::joints[k].action_scale, Config::joints[k].angle};
+    return all;
+  }();
   static constexpr auto& reward_terms = Config::reward_terms;
   static constexpr bool scale_rewards_by_dt = true;
   static constexpr EndCause ends[] = {{"fell_over"}};

@@ -16,6 +16,8 @@ struct Walker2d {
   static constexpr int obs_dim = 17, max_obs_dim = 18, step_limit = 1000;
   static constexpr double dt = 0.008;                  // s
   static constexpr ContinuousAction<6> action{-1, 1};  // in units of 100 N m
+  static constexpr Quantity observations[] = {{"qpos", "", 8}, {"qvel", "", 9}};
+  static constexpr Quantity actions[] = {{"torque", "N m", 6, 100}};
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl", "reward_survive"};
   static constexpr const char* metrics[] = {"x_velocity"};  // m/s
   static constexpr RobotModel model{"walker2d.xml", 4};

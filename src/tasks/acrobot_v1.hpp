@@ -31,6 +31,9 @@ struct AcrobotV1 {
   static constexpr int obs_dim = 6, step_limit = 500;
   static constexpr double dt = 0.2;
   static constexpr DiscreteAction<3> action{};  // torque -1, 0, 1
+  static constexpr Quantity observations[] = {{"cos(theta1)"}, {"sin(theta1)"},         {"cos(theta2)"},
+                                              {"sin(theta2)"}, {"theta1_dot", "rad/s"}, {"theta2_dot", "rad/s"}};
+  static constexpr Quantity actions[] = {{"torque"}};
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.theta1 = draws.uniform(F(-0.1), F(0.1));

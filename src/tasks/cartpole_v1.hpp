@@ -31,6 +31,8 @@ struct CartPoleV1 {
   static constexpr int obs_dim = 4, step_limit = 500;
   static constexpr double dt = 0.02;
   static constexpr DiscreteAction<2> action{};  // left, right
+  static constexpr Quantity observations[] = {{"x", "m"}, {"x_dot", "m/s"}, {"theta", "rad"}, {"theta_dot", "rad/s"}};
+  static constexpr Quantity actions[] = {{"push"}};
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.x = draws.uniform(F(-0.05), F(0.05));

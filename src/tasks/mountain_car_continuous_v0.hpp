@@ -28,6 +28,8 @@ struct MountainCarContinuousV0 {
   static constexpr int obs_dim = 2, step_limit = 999;
   static constexpr double dt = 1;
   static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr Quantity observations[] = {{"position"}, {"velocity"}};
+  static constexpr Quantity actions[] = {{"force"}};
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.position = draws.uniform(F(-0.6), F(-0.4));

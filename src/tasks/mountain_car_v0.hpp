@@ -28,6 +28,8 @@ struct MountainCarV0 {
   static constexpr int obs_dim = 2, step_limit = 200;
   static constexpr double dt = 1;
   static constexpr DiscreteAction<3> action{};  // left, nothing, right
+  static constexpr Quantity observations[] = {{"position"}, {"velocity"}};
+  static constexpr Quantity actions[] = {{"push"}};
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.position = draws.uniform(F(-0.6), F(-0.4));

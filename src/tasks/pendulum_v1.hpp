@@ -26,6 +26,8 @@ struct PendulumV1 {
   static constexpr int obs_dim = 3, step_limit = 200;
   static constexpr double dt = 0.05;
   static constexpr ContinuousAction<1> action{-2, 2};
+  static constexpr Quantity observations[] = {{"cos(theta)"}, {"sin(theta)"}, {"theta_dot", "rad/s"}};
+  static constexpr Quantity actions[] = {{"torque", "N m"}};
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.theta = draws.uniform(F(-kPi), F(kPi));

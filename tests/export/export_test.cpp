@@ -47,6 +47,7 @@ ExportedPolicy small_policy() {
   policy.dt = 0.02;
   policy.observation_names = {"x", "v"}, policy.observation_units = {"m", ""};
   policy.action_names = {"force"}, policy.action_units = {"N"};
+  policy.unit_scale = {1}, policy.unit_offset = {0};
   policy.mean = {1, 2}, policy.scale = {0.5, 2}, policy.clip = 3;
   policy.activation = "relu";
   policy.layers = {{2, 2, {1, 2, -1, 1}, {0.5, 0}, {}, {}}, {2, 1, {0.5, 1}, {0.25}, {}, {}}};
@@ -88,6 +89,7 @@ TEST(Export, ChoosesTheLargestLogitOfEachHead) {
   policy.layers = {{2, 5, {1, 0, 0, 1, 0, 0, 1, 0, 0, 1}, {0, 0, 0, 0, 0}, {}, {}}};
   policy.choices = {3, 2};
   policy.action_names = {"a", "b"}, policy.action_units = {"", ""};
+  policy.unit_scale = {1, 1}, policy.unit_offset = {0, 0};
   expect_action(policy, {1, 2}, {1, 1});    // logits 1 2 0, 1 2
   expect_action(policy, {2, 2}, {0, 0});    // logits 2 2 0, 2 2
   expect_action(policy, {-1, -2}, {2, 0});  // logits -1 -2 0, -1 -2
@@ -121,6 +123,7 @@ TEST(Export, FormatsAgreeForALargerNetwork) {
   ExportedPolicy policy = small_policy();
   policy.observation_names.assign(17, "x"), policy.observation_units.assign(17, "");
   policy.action_names.assign(5, "u"), policy.action_units.assign(5, "");
+  policy.unit_scale.assign(5, 1), policy.unit_offset.assign(5, 0);
   policy.mean = numbers(17, 1), policy.scale = numbers(17, 1), policy.clip = 10;
   policy.activation = "elu";
   policy.layers = {{17, 33, numbers(17 * 33, 0.3f), numbers(33, 1), numbers(33, 1), numbers(33, 1)},
@@ -132,8 +135,15 @@ TEST(Export, FormatsAgreeForALargerNetwork) {
   expect_action(policy, observation, act(policy, observation));
 }
 
+TaskSpec small_task() {
+  TaskSpec task;
+  task.name = "T", task.obs_dim = 2, task.dt = 0.5;
+  task.action.low = {-2}, task.action.high = {2};
+  return task;
+}
+
 // A checkpoint of a network with two inputs and one output, and its description.
-Checkpoint described() {
+Checkpoint described(const TaskSpec& task = small_task()) {
   Checkpoint checkpoint;
   const auto add = [&](const std::string& name, DType type, std::vector<int64_t> shape, size_t bytes) {
     checkpoint.tensors.push_back({name, type, std::move(shape), std::vector<std::byte>(bytes)});
@@ -147,9 +157,6 @@ Checkpoint described() {
   std::memcpy(checkpoint.tensors[2].data.data(), &one, 8);
   std::memcpy(checkpoint.tensors[4].data.data(), &four, 8);
   checkpoint.attributes["iteration"] = int64_t{5};
-  TaskSpec task;
-  task.name = "T", task.obs_dim = 2, task.dt = 0.5;
-  task.action.low = {-2}, task.action.high = {2};
   ActorCritic nets;
   nets.actor = nets.layout.add_net({"policy/actor", {2, 1}, Activation::silu, false});
   describe_policy(checkpoint, task, nets, {.eps = 0.5, .clip = 7});
@@ -167,6 +174,20 @@ TEST(Export, ReadsWhatACheckpointSays) {
   EXPECT_EQ(policy.low, (std::vector<float>{-2}));
   EXPECT_EQ(policy.observation_names, (std::vector<std::string>{"obs[0]", "obs[1]"}));
   EXPECT_EQ(policy.action_names, (std::vector<std::string>{"action[0]"}));
+  EXPECT_EQ(policy.unit_scale, (std::vector<double>{1}));
+}
+
+TEST(Export, TakesNamesAndUnitsFromTheTask) {
+  TaskSpec task = small_task();
+  task.observations = {{"x", "m"}, {"v", "m/s"}};
+  task.actions = {{"force", "N", 5, 10}};
+  const ExportedPolicy policy = exported_policy(described(task), "f");
+  EXPECT_EQ(policy.observation_names, (std::vector<std::string>{"x", "v"}));
+  EXPECT_EQ(policy.observation_units, (std::vector<std::string>{"m", "m/s"}));
+  EXPECT_EQ(policy.action_units, (std::vector<std::string>{"N"}));
+  EXPECT_EQ(policy.unit_scale, (std::vector<double>{5}));
+  EXPECT_EQ(policy.unit_offset, (std::vector<double>{10}));
+  expect_mentions(policy_json(policy), {"\"force\"", "\"N\"", "\"scale\": 5.0", "\"offset\": 10.0"});
 }
 
 template <class Change>

@@ -7,13 +7,14 @@
 
 #include "drl/canvas.hpp"
 #include "drl/lanes/isa_list.hpp"
+#include "drl/task/spec.hpp"
 #include "drl/task/step_row.hpp"
 #include "drl/task/training_stats.hpp"
 
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 6;
+inline constexpr int32_t kTaskAbi = 7;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -147,6 +148,8 @@ struct TaskRecord {
   int32_t scale_rewards_by_dt;
   int32_t metric_count;
   const char* const* metrics;
+  int32_t observation_count, action_count;  // entries of the two lists; 0: the task names none
+  const Quantity *observations, *actions;   // of one frame
   int32_t end_count;
   const TaskEnd* ends;
   int32_t field_count;

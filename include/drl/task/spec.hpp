@@ -7,6 +7,21 @@
 
 namespace drl {
 
+// What some numbers of an observation or action are: "joint_pos", rad, 12 numbers. An action's value in this unit is
+// offset + scale * action.
+struct Quantity {
+  const char* name;
+  const char* unit = "";
+  int count = 1;
+  double scale = 1, offset = 0;
+};
+
+// One number of them: "joint_pos[3]".
+struct NamedNumber {
+  std::string name, unit;
+  double scale = 1, offset = 0;
+};
+
 struct ActionSpace {
   bool discrete = false;
   int size = 1;                  // discrete: the number of choices, summed over all heads; continuous: the dimension
@@ -33,7 +48,9 @@ struct TaskSpec {
   std::vector<std::string> ends = {};        // names of the causes of an episode's end; the last is "time_out" if there
                                              // is a step limit
   std::vector<std::string> curriculum = {};  // names of the numbers that change during training
-  bool finite_horizon = false;               // a time-out counts as terminated, never as truncated
+  std::vector<NamedNumber> observations = {};  // [obs_dim], or empty if the task does not name them
+  std::vector<NamedNumber> actions = {};       // [action.numbers()], or empty
+  bool finite_horizon = false;                 // a time-out counts as terminated, never as truncated
 };
 
 }  // namespace drl

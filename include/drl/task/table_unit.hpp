@@ -92,6 +92,16 @@ class TableEntry {
       record_.reward_terms = Spec::reward_terms;
     }
     if constexpr (metric_count<Spec>() > 0) record_.metrics = std::data(Spec::metrics);
+    if constexpr (requires { Spec::observations[0].name; }) {
+      static_assert(total_count(Spec::observations) == Spec::obs_dim,
+                    "the counts of observations[] must add up to obs_dim");
+      record_.observations = std::data(Spec::observations);
+      record_.observation_count = static_cast<int32_t>(std::size(Spec::observations));
+    }
+    if constexpr (requires { Spec::actions[0].name; }) {
+      record_.actions = std::data(Spec::actions);
+      record_.action_count = static_cast<int32_t>(std::size(Spec::actions));
+    }
     if constexpr (end_count<Spec>() > 0)
       for (const EndCause& cause : Spec::ends) ends_.push_back({cause.name, cause.as == EndsAs::time_out});
     record_.scale_rewards_by_dt = scales_rewards_by_dt<Spec>();
