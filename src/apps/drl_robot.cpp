@@ -8,6 +8,7 @@
 
 #include "apps/program.hpp"
 #include "base/options.hpp"
+#include "base/text.hpp"
 #include "base/version.hpp"
 #include "physics/cost.hpp"
 #include "physics/emit.hpp"
@@ -47,11 +48,13 @@ struct RobotOptions {
   }
 };
 
+constexpr size_t kLongest = 1000;  // bytes of a line that contains names of the model
+
 RobotModel read(const std::string& file, bool if_possible) {
   try {
     return read_robot_model(file);
   } catch (const std::invalid_argument& error) {
-    if (!if_possible) throw UsageError(error.what());
+    if (!if_possible) throw UsageError(printable(error.what(), kLongest));
     RobotModel none;
     none.file = std::filesystem::path(file).filename().string();
     none.unsupported = {std::string("a file that MuJoCo cannot read: ") + error.what()};
@@ -62,7 +65,7 @@ RobotModel read(const std::string& file, bool if_possible) {
 void refuse_unsupported(const RobotModel& model) {
   if (model.unsupported.empty()) return;
   std::string list;
-  for (const std::string& what : model.unsupported) list += "\n  " + what;
+  for (const std::string& what : model.unsupported) list += "\n  " + printable(what, kLongest);
   throw UsageError(model.file +
                    " cannot be compiled (libmujoco can simulate it; these features are not supported):" + list);
 }

@@ -44,8 +44,32 @@ constexpr Habit kHabits[] = {
     {"cpu", "the option has another name", "give --device cpu"},
     {"viewer", "drl_train draws nothing", "record a video with drl_eval --run RUN --video run.mp4"},
 };
+// Options of a task, which other tasks may have.
+constexpr const char* kStepLimit = "a task's step limit is a constant of its header";
+constexpr const char* kOwnTask = "to change it, write a task of your own with another step_limit (docs/tasks.md)";
+constexpr Habit kTaskHabits[] = {
+    {"env.max_episode_steps", kStepLimit, kOwnTask},
+    {"env.max_episode_length", kStepLimit, kOwnTask},
+    {"env.episode_length_s", kStepLimit, kOwnTask},
+    {"env.decimation", "the option of robots has another name", "give --env.frame_skip N"},
+    {"env.render_mode", "drl_train draws nothing", "record a video with drl_eval --run RUN --video run.mp4"},
+};
+
+// Throws UsageError if `name` is one of `habits`. `typed` is the option as the user wrote it.
+template <size_t N>
+void answer(const Habit (&habits)[N], const std::string& name, const std::string& typed) {
+  const auto habit = std::ranges::find_if(habits, [&](const Habit& h) { return name == h.option; });
+  if (habit != std::end(habits))
+    throw UsageError(printable(typed) + " is not an option (" + habit->why + "): " + habit->advice);
+}
 
 }  // namespace
+
+void answer_task_habits(const std::vector<NamedValue>& given, const std::vector<Option>& known) {
+  for (const NamedValue& value : given)
+    if (std::ranges::find(known, value.name, &Option::name) == known.end())
+      answer(kTaskHabits, value.name, "--" + value.name);
+}
 
 void answer_habits(const std::vector<std::string>& arguments,
                    const std::function<std::string(const std::string&)>& full_name_of) {
@@ -56,10 +80,8 @@ void answer_habits(const std::vector<std::string>& arguments,
     std::ranges::replace(name, '-', '_');
     if (name.starts_with("__")) {
       name = name.substr(2);
-      const auto habit = std::ranges::find_if(kHabits, [&](const Habit& h) { return name == h.option; });
-      if (habit != std::end(kHabits))
-        throw UsageError(printable(word.substr(0, equals)) + " is not an option (" + habit->why +
-                         "): " + habit->advice);
+      answer(kHabits, name, word.substr(0, equals));
+      answer(kTaskHabits, "env." + name, word.substr(0, equals));
       const std::string value = equals < word.size()       ? word.substr(equals + 1)
                                 : k + 1 < arguments.size() ? arguments[k + 1]
                                                            : "";

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/options.hpp"
+
 namespace drl {
 
 // Throws UsageError, which says what to type instead, if one of drl_train's arguments is an option of Isaac Lab,
@@ -12,5 +14,8 @@ namespace drl {
 // unknown name.
 void answer_habits(const std::vector<std::string>& arguments,
                    const std::function<std::string(const std::string&)>& full_name_of);
+
+// Does the same for --env.NAME. `known` are all options, including those of the task.
+void answer_task_habits(const std::vector<NamedValue>& given, const std::vector<Option>& known);
 
 }  // namespace drl

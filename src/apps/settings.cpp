@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "apps/habits.hpp"
 #include "base/check.hpp"
@@ -105,7 +106,9 @@ Settings::Settings(const std::vector<std::string>& words) : program(words.front(
 }
 
 void Settings::apply(const std::string& config_ini, const std::string& run_ini) {
+  bool knows_task = false;  // at the second call (Options::apply)
   const auto apply_given = [&] {
+    if (std::exchange(knows_task, true)) answer_task_habits(command_line, table.items());
     table.apply_run(run_ini, "options.ini");
     const std::string task_of_run = options.train.task;
     table.apply_ini(config_ini, command.config);

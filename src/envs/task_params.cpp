@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 namespace {
@@ -94,7 +95,8 @@ const TaskParams::Inspection& TaskParams::inspection() const {
   Inspection inspected{.model = model_, .frame_skip = frame_skip_, .facts = {}, .why_not_lanes = ""};
   const RobotChoice choice{model_.c_str(), frame_skip_};
   char error[8192] = "";
-  if (record_.robot->inspect(&choice, &inspected.facts, error, sizeof(error)) == 2) throw UsageError(error);
+  if (record_.robot->inspect(&choice, &inspected.facts, error, sizeof(error)) == 2)
+    throw UsageError(printable(error, sizeof(error)));  // it may contain names of the model
   inspected.why_not_lanes = error;
   return inspection_.emplace(std::move(inspected));
 }

@@ -200,7 +200,8 @@ class FunctionEmitter {
   std::vector<Draft> drafts_;
   FunctionText counts_;
 };
-// Returns the identifiers of a text of C++, without those in comments.
+// Returns the identifiers of a text of C++, without those in comments. (The recursion of std::regex would overflow the
+// stack in long comments.)
 std::set<std::string> identifiers_in(const std::string& text) {
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   std::set<std::string> result;
@@ -227,8 +228,7 @@ std::string without_unused_names(const std::string& signature, const std::string
   for (std::string parameter; std::getline(parameters, parameter, ',');) {
     const size_t end = parameter.find_last_of(')') == std::string::npos ? parameter.size() : parameter.find(')');
     size_t begin = end;
-    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_'))
-      begin -= 1;
+    while (begin > 0 && is_of_word(parameter[begin - 1])) begin -= 1;
     const std::string name = parameter.substr(begin, end - begin);
     if (!used.contains(name)) {
       const bool has_space = parameter[begin - 1] == ' ';

@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
+#include "drl/physics/model_id.hpp"
 #include "store/file.hpp"
 
 namespace drl {
@@ -39,8 +40,7 @@ void warn_if_model_changed(const Checkpoint& checkpoint, const std::string& file
   const size_t from = versions.find(begin), to = versions.find(end, from);
   if (to == std::string::npos) return;
   const std::string then = versions.substr(from + begin.size(), to - from - begin.size()), id = now->id;
-  const auto hash = [](const std::string& model) { return model.substr(std::min(model.rfind('('), model.size())); };
-  if (hash(then) != hash(id))
+  if (!is_same_model(then, id))
     log::warn(
         "the robot's model {} differs from the one used in training ({} then, {} now): if this is not intended, check "
         "DRL_MODELS or xml_file",

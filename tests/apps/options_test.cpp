@@ -140,6 +140,9 @@ TEST(CommandLine, AnswersHabitsOfOtherTrainers) {
                 {{"--algo=ppo"}, "--algorithm"},
                 {{"--total-timesteps", "100000"}, "--max_iterations"},
                 {{"--experiment_name", "x"}, "--run_name"},
+                {{"--env.max_episode_steps", "200"}, "step limit"},
+                {{"--max-episode-steps=200"}, "step limit"},
+                {{"--env.episode_length_s", "20"}, "step limit"},
                 {{"--logger", "wandb"}, "wandb sync"},
                 {{"--logger=wandb"}, "wandb sync"}};
   for (const auto& [typed, answer] : habits) {

@@ -1,5 +1,6 @@
 // Runs that are interrupted and resumed must be bit-identical to uninterrupted ones.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <csignal>
@@ -191,11 +192,16 @@ TEST(ResumeOptions, WarnAboutAChangedModelOfARobot) {
 TEST(RobotOptions, ThatCannotBeUsedCauseOneError) {
   const Runs runs("Pusher-v5");
   const fs::path broken = runs.folder / "broken.xml", none = runs.folder / "none.xml";
+  const fs::path pipe = runs.folder / "pipe.xml", coloured = runs.folder / "coloured.xml";
   spill(broken, "<mujoco><worldbody><bodi/></worldbody></mujoco>");
+  spill(coloured, "<mujoco><worldbody><body name='&#27;[1mX'/><body name='&#27;[1mX'/></worldbody></mujoco>");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const auto& [options, mentioned, reason] : std::vector<std::tuple<Words, std::string, std::string>>{
            {{"--env.xml_file", none.string()}, none.string(), ""},
-           {{"--env.xml_file", runs.folder.path().string()}, runs.folder.path().string(), ""},
+           {{"--env.xml_file", runs.folder.path().string()}, runs.folder.path().string(), "not a file"},
            {{"--env.xml_file", "none.xml"}, "none.xml", ""},
+           {{"--env.xml_file", pipe.string()}, pipe.string(), "not a file"},
+           {{"--env.xml_file", coloured.string()}, coloured.string(), "\\x1b[1mX"},
            {{"--env.xml_file", broken.string()}, broken.string(), "XML Error"},
            {{"--env.xml_file", (kModels / "half_cheetah.xml").string()}, "half_cheetah.xml", "6 actuators"},
            {{"--env.xml_file", "half_cheetah.xml"}, "half_cheetah.xml", "6 actuators"},

@@ -77,6 +77,22 @@ TEST_F(Emitted, BracketsFollowPrecedence) {
             "    y[1] = -(x[5] * x[6]) / (x[7] * x[8]);\n");
 }
 
+// A model's names have any length. Expressions of <regex> would overflow the stack.
+TEST_F(Emitted, CommentsHaveAnyLength) {
+  const std::string name(1 << 20, 'n');
+  p.section(name);
+  p.set("y[0]", 0.1);
+  EXPECT_NE(text().text.find("work(const F*, F* y)"), std::string::npos);
+  EXPECT_NE(text().text.find("// " + name + "\n"), std::string::npos);
+}
+
+// A name in a comment, or within another name, is not used.
+TEST_F(Emitted, ParametersAreUsedAsWords) {
+  p.section("x and y");
+  p.set("y_x[0]", 0.1);
+  EXPECT_NE(text().text.find("work(const F*, F*)"), std::string::npos) << text().text;
+}
+
 TEST_F(Emitted, SectionsBecomeCommentsAndUnusedParametersHaveNoName) {
   p.section("a number");
   p.set("y[0]", 0.1);

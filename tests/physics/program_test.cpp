@@ -1,5 +1,6 @@
 // Tests drl_robot on the command line.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <filesystem>
@@ -38,6 +39,30 @@ TEST(RobotProgram, ListsUnsupportedFeaturesAndWritesNothing) {
   EXPECT_EQ(result.exit_code, 2);
   expect_mentions(result.err, {"pusher.xml", "libmujoco", "\n  geom '", "sphere", "capsule"});
   EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(RobotProgram, RejectsModelsThatAreNotFiles) {
+  const TempFolder folder;
+  const std::string pipe = (folder / "pipe.xml").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& model : {pipe, folder.path().string()}) {
+    const Result result = run({model, "--explain"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_mentions(result.err, {model, "not a file"});
+  }
+}
+
+TEST(RobotProgram, ShowsControlCharactersOfNamesAsTheirCodes) {
+  const TempFolder folder;
+  const std::string model = (folder / "coloured.xml").string();
+  spill(model,
+        "<mujoco><worldbody><body name='&#10;&#27;[1mX' gravcomp='1'><freejoint/><geom size='1'/></body>"
+        "</worldbody></mujoco>");
+  const Result result = run({model, "--explain"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(count_lines(result.err), 2u) << result.err;
+  expect_mentions(result.err, {"gravcomp", "\\x0a\\x1b[1mX"});
 }
 
 // Builds use --if_possible. The header then contains the reason, and libmujoco simulates the model.

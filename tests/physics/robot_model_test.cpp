@@ -276,6 +276,7 @@ INSTANTIATE_TEST_SUITE_P(
                                             "coef='1'/></fixed></tendon>",
             {"tendon 'rope': "}},
         UnsupportedCase{DRL_BODY("<joint name='hip'/>") "<equality><joint joint1='hip'/></equality>", {"equality"}},
+        UnsupportedCase{"<option timestep='0'/>" DRL_BODY("<freejoint/>"), {"option: ", "timestep"}},
         UnsupportedCase{"<option noslip_iterations='3'/>" DRL_BODY("<freejoint/>"), {"option: ", "noslip_iterations"}},
         UnsupportedCase{"<option actuatorgroupdisable='1'/>" DRL_BODY("<freejoint/>"),
                         {"option: ", "actuatorgroupdisable"}},

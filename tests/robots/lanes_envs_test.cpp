@@ -119,6 +119,18 @@ TEST_F(RobotsInLanes, AreNotUsedWithAnotherFrameSkip) {
   expect_mentions(params.why_not_in_lanes(), {"frame skip", "4", "5"});
 }
 
+TEST_F(RobotsInLanes, AreUsedWithACopyOfTheModelUnderAnotherName) {
+  const TempFolder folder;
+  std::filesystem::copy_file(kModels + "/inverted_pendulum.xml", folder / "mine.xml");
+  std::filesystem::copy_file(kModels + "/scene.xml", folder / "scene.xml");
+  TaskParams params(task_record("InvertedPendulum-v5"));
+  OptionTable table;
+  table.section("env", "Task", params);
+  table.set("env.xml_file", (folder / "mine.xml").string());
+  params.choose_physics();
+  EXPECT_EQ(params.physics(), "lanes") << params.why_not_in_lanes();
+}
+
 TEST_F(RobotsInLanes, AreNotUsedWithAnotherModel) {
   const TempFolder folder;
   for (const char* name : {"inverted_pendulum.xml", "scene.xml"})

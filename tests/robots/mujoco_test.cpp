@@ -246,13 +246,23 @@ TEST_F(Robots, WithUnusableModelsAreUsageErrors) {
   expect_error("NotFetched", {"parts/sled.stl", "/robots/models/sled.xml", "run tools/fetch_sleds"});
   expect_error("BadSyntax", {"bad_syntax.xml", "'typ'", "line 4"});
   expect_error("NoActuator", {"no_actuator.xml", "NoActuator", "no actuator"});
-  expect_error("TwoActuators", {"two_actuators.xml", "2 actuators", "TwoActuators", "size 1"});
+  expect_error("TwoActuators", {"two_actuators.xml", "2 actuators", "TwoActuators", "size 1", "examples/own_robot"});
   expect_error("NotFinite", {"not_finite.xml", "diverges"});
   expect_error("WrongStep", {"sled.xml", "0.002000 s", "frame skip of 3", "0.020000 s"});
-  expect_error("ObservesTooMuch", {"ObservesTooMuch", "6 numbers", "sled.xml", "obs_dim is 1"});
+  expect_error("ObservesTooMuch", {"ObservesTooMuch", "6 numbers", "sled.xml", "obs_dim is 1", "examples/own_robot"});
   expect_error("ObservesTooLittle", {"ObservesTooLittle", "2 numbers", "gaps"});
   expect_error("Forgetful", {"Forgetful", "State", "describe"});
   expect_error("WrongPart", {"sled.xml", "joint", "'alon'", "'along'"});
+}
+
+TEST_F(Robots, MoveForwardInTime) {
+  const TempFolder folder;
+  std::string sled = slurp(std::string(DRL_TEST_DATA) + "/robots/models/sled.xml");
+  sled.insert(sled.find("</mujoco>"), "<option timestep='0'/>");
+  spill(folder / "nowhere.xml", sled);
+  setenv("DRL_MODELS", (kOwnModels + ":" + folder.path().string()).c_str(), 1);
+  expect_error("Missing", {"nowhere.xml", "time step", "0.000000 s", "timestep"});
+  setenv("DRL_MODELS", kOwnModels.c_str(), 1);
 }
 
 TEST_F(Robots, ModelsAreSearchedInDrlModels) {

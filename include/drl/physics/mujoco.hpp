@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "drl/physics/model_id.hpp"
 #include "drl/physics/mujoco_model.hpp"
 #include "drl/physics/task.hpp"
 #include "drl/robot.hpp"
@@ -369,7 +370,7 @@ class MujocoTask : public Task<MujocoRobot> {
     if constexpr (!CompiledModel<Task>::is_compiled) {
       return CompiledModel<Task>::why_not;
     } else {
-      if (files_ != CompiledModel<Task>::id)
+      if (!is_same_model(files_, CompiledModel<Task>::id))
         return file_ + " differs from the model that was compiled: " + files_ + ", compiled " + CompiledModel<Task>::id;
       if (frame_skip_ != Definition::model.frame_skip)
         return "it was compiled for frame skip " + std::to_string(Definition::model.frame_skip) + ", not " +
@@ -385,15 +386,21 @@ class MujocoTask : public Task<MujocoRobot> {
     std::vector<double> numbers;  // [num_envs, count]
   };
 
+  static constexpr const char* kMakeEqual =
+      "make the two numbers equal; a robot with other joints or actuators needs a task of its own (examples/own_robot, "
+      "docs/robots.md)";
+
   void check(MujocoRobot& robot) const {
     const auto fail = [&](const std::string& problem) { throw std::invalid_argument(file_ + " " + problem); };
     const std::string action_size = std::to_string(Definition::action.size);
     if (robot.nu() == 0)
       fail("has no actuator (the task " + std::string(Definition::name) + " has actions of size " + action_size +
-           "): add actuators");
+           "): " + kMakeEqual);
     if (robot.nu() != Definition::action.size)
       fail("has " + std::to_string(robot.nu()) + " actuators (the task " + Definition::name + " has actions of size " +
-           action_size + "): make the two numbers equal");
+           action_size + "): " + kMakeEqual);
+    if (!(robot.timestep() > 0))
+      fail("has a time step of " + std::to_string(robot.timestep()) + " s: give <option timestep=...> a value above 0");
     if (!any_frame_skip() && std::abs(robot.dt() - Definition::dt) > 1e-9 * robot.dt())
       fail("has a time step of " + std::to_string(robot.timestep()) + " s (with a frame skip of " +
            std::to_string(frame_skip_) + " this is not the task's dt of " + std::to_string(Definition::dt) +
@@ -414,7 +421,7 @@ class MujocoTask : public Task<MujocoRobot> {
         throw std::invalid_argument(std::string("task ") + Definition::name + " observes " +
                                     std::to_string(probe.size()) + " numbers" +
                                     (probe.has_gaps() ? ", with gaps," : "") + " of " + file_ + ", but its " + name +
-                                    " is " + std::to_string(dim) + ": make them agree");
+                                    " is " + std::to_string(dim) + ": " + kMakeEqual);
     };
     Draws<double> draws(0, 0, 0, Purpose::observe);
     ObservationProbe actor;

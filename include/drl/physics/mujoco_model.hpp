@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <sstream>
@@ -56,15 +57,25 @@ inline std::vector<std::filesystem::path> model_directories(const void* here) {
   return directories;
 }
 
+// Throws std::invalid_argument if `file` exists but is not a file: libmujoco would wait for a writer to a pipe.
+inline void require_file(const std::string& file) {
+  std::error_code ignored;
+  if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
+    throw std::invalid_argument("the robot's model " + file +
+                                " is not a file (it may be a directory, a pipe or a device): give an MJCF file");
+}
+
 // Returns the path of the model file `name`. Throws std::invalid_argument, with the directories that were searched, if
 // it is in none of them.
 inline std::string find_model(const std::string& name, const void* here) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   const auto exists = [&](const fs::path& file) { return fs::is_regular_file(file, ignored); };
-  if (fs::path(name).is_absolute() && exists(name)) return name;
-  if (fs::path(name).is_absolute())
-    throw std::invalid_argument("the robot's model " + name + " does not exist: correct its path");
+  if (fs::path(name).is_absolute()) {
+    if (!fs::exists(name, ignored))
+      throw std::invalid_argument("the robot's model " + name + " does not exist: correct its path");
+    return require_file(name), name;
+  }
   std::vector<fs::path> searched;
   std::string list;
   for (const fs::path& directory : model_directories(here)) {
@@ -74,7 +85,7 @@ inline std::string find_model(const std::string& name, const void* here) {
     searched.push_back(directory);
   }
   throw std::invalid_argument("the robot's model " + name + " was not found (searched " + list +
-                              "): add its directory to DRL_MODELS");
+                              "): correct its path, or add its directory to DRL_MODELS");
 }
 
 // Returns the path of a task's model file. Throws std::invalid_argument if that file, or the downloaded file that it
@@ -114,11 +125,13 @@ inline void require_mujoco_version(int version = mj_version()) {
 inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file) {
   require_mujoco_version();
   install_mujoco_handlers();
+  require_file(file);
   char error[512] = "";
   std::unique_ptr<mjModel, DeleteModel> model(mj_loadXML(file.c_str(), nullptr, error, sizeof(error)));
   if (!model) {
     std::string text = error;
     std::replace(text.begin(), text.end(), '\n', ' ');
+    text.erase(text.find_last_not_of(' ') + 1);
     const bool lacks_file = text.find("Error opening file") != std::string::npos;
     throw std::invalid_argument("MuJoCo cannot read " + file + " (" + text +
                                 (lacks_file ? "): add the missing file" : "): correct the file"));
@@ -129,7 +142,11 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file)
 // Returns the file's name and a hash of the compiled model, which covers included files and meshes. The result is the
 // same for bit-identical models in different directories.
 inline std::string model_id(const mjModel& model, const std::string& file) {
-  std::vector<unsigned char> bytes(static_cast<size_t>(mj_sizeModel(&model)));
+  const auto size = mj_sizeModel(&model);
+  if (size > std::numeric_limits<int>::max())  // of mj_saveModel
+    throw std::invalid_argument(file + " takes " + std::to_string(size >> 20) +
+                                " MiB in memory (a model may take 2047): make its textures and height fields smaller");
+  std::vector<unsigned char> bytes(static_cast<size_t>(size));
   mj_saveModel(&model, nullptr, bytes.data(), static_cast<int>(bytes.size()));
   uint64_t hash = text_hash("");
   for (const unsigned char byte : bytes) hash = hash_with(hash, byte);
