@@ -11,6 +11,7 @@
 #include "apps/program.hpp"
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "envs/make_env.hpp"
@@ -55,7 +56,7 @@ struct EvalOptions {
   bool stochastic = false, json = false, check_video = false, beside_training = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("run", run, "run directory; its newest checkpoint is evaluated");
+    v("run", run, "run directory, or a run's name; its newest checkpoint is evaluated");
     v("checkpoint", checkpoint, "checkpoint file to evaluate");
     v("task_library", task_library, "also load tasks from this library; may be repeated");
     v("episodes", episodes, "number of episodes; every environment plays an equal share of them, rounded up",
@@ -306,6 +307,7 @@ int run(const std::vector<std::string>& arguments) {
         "drl_eval was started on {} ranks (it needs only one): start it without {}, or with one task (-n 1)",
         launch.world_size, launch.launcher));
   }
+  if (const std::string problem = limits_problem("drl_eval"); !problem.empty()) throw UsageError(problem);
   if (options.check_video) return check_video(options.threads);
   if (film.video.empty() && film != FilmOptions{})
     throw UsageError(

@@ -13,6 +13,7 @@
 #include "apps/workplace.hpp"
 #include "base/check.hpp"
 #include "base/host.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
@@ -261,6 +262,11 @@ int run(const std::vector<std::string>& arguments) {
     });
     if (settings) {
       if (print_information(*settings, launch)) return kDone;
+      const int ranks = launch.launched() ? 0 : settings->command.ranks;
+      if (const std::string problem = limits_problem("drl_train", ranks); !problem.empty()) {
+        if (launch.local_rank == 0) log::error("{}", problem);  // MPI may be unable to start, and nodes may differ
+        return report_exit_code(launch.rank, ExitCode::kUsage);
+      }
       if (const int gpus = settings->command.num_gpus; gpus > 1 && !launch.launched() && settings->command.ranks == 0)
         throw UsageError(
             fmt::format("--num_gpus {0} starts no ranks (drl_train uses one GPU per rank): give --ranks {0}", gpus));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 
 namespace drl {
@@ -13,6 +14,7 @@ namespace drl {
 // Calls `run` with argv and returns the exit code. Logs every exception as an error.
 inline int run_program(int argc, char** argv, int (*run)(const std::vector<std::string>&)) {
   try {
+    raise_limits();
     std::vector<std::string> words(argv, argv + argc);
     if (words.empty()) words.emplace_back("drl");  // execve allows an empty argv
     return run(words);

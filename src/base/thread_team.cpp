@@ -4,17 +4,28 @@
 
 #include <utility>
 
+#include "base/limits.hpp"
+
 namespace drl {
 
 ThreadTeam::ThreadTeam(int threads) {
   sigset_t all, before;  // only the main thread handles signals
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (int k = 1; k < threads; ++k) others_.emplace_back([this] { serve(); });
+  try {
+    for (int k = 1; k < threads; ++k)
+      others_.push_back(starting_thread([&] { return std::thread([this] { serve(); }); }));
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    stop();
+    throw;
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { stop(); }
+
+void ThreadTeam::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

@@ -32,6 +32,7 @@ class ThreadTeam {
   using Call = void (*)(const void* work, int64_t k);
   void run(int64_t count, Call call, const void* work);
   void serve();
+  void stop();  // ends and joins the threads
   void take_part();
 
   std::vector<std::thread> others_;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/limits.hpp"
 
 namespace drl {
 
@@ -56,7 +57,7 @@ bool wait_until(const Done& done, Patience& patience, double seconds) {
 inline bool done_within(double seconds, std::function<void()> work) {
   auto task = std::make_shared<std::packaged_task<void()>>(std::move(work));
   std::future<void> result = task->get_future();
-  std::thread([task] { (*task)(); }).detach();
+  starting_thread([&] { return std::thread([task] { (*task)(); }); }).detach();
   return result.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready;
 }
 

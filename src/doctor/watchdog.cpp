@@ -7,13 +7,14 @@
 #include <mutex>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 #include "comm/patience.hpp"
 
 namespace drl {
 
 void Watchdog::arm(std::vector<Action> actions) {
   disarm();
-  thread_ = std::jthread([actions = std::move(actions)](const std::stop_token& over) {
+  const auto watch = [actions = std::move(actions)](const std::stop_token& over) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable_any nothing;  // never notified; the wait ends by stop request or time
@@ -27,7 +28,8 @@ void Watchdog::arm(std::vector<Action> actions) {
       action();
     }
     _exit(kFailure);
-  });
+  };
+  thread_ = starting_thread([&] { return std::jthread(watch); });
 }
 
 }  // namespace drl

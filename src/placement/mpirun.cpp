@@ -115,8 +115,8 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   const int status = wait_and_pass_signals(mpirun, signals);
   const int code = exit_code.code(status);
   if (code > 128 && code < 128 + NSIG && code == status && code != kInterrupted && code != kTerminated)
-    throw Error(fmt::format("a rank was killed by signal {}, which ended all ranks ({}; memory may have run out): "
-                            "continue from the last checkpoint with --load_run",
+    throw Error(fmt::format("a rank was killed by signal {}, which ended all ranks ({}; memory may have run out, or "
+                            "processes, ulimit -u): continue from the last checkpoint with --load_run",
                             code - 128, strsignal(code - 128)),
                 code);
   return code;

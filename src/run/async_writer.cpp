@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/clock.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "run/stop.hpp"
 
@@ -23,7 +24,7 @@ AsyncWriter::AsyncWriter(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWr
       hook_(std::move(hook)),
       films_(std::move(films)),
       is_mine_(std::move(is_mine)),
-      thread_([this] { work(); }) {}
+      thread_(starting_thread([this] { return std::thread([this] { work(); }); })) {}
 
 AsyncWriter::~AsyncWriter() {
   {

@@ -16,6 +16,7 @@
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/host.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "launch/allocation.hpp"
 #include "launch/child.hpp"
@@ -225,7 +226,13 @@ LockFile::LockFile(Descriptor folder, int64_t number) : folder_(std::move(folder
   sigset_t all, before;  // the new thread must not receive signals
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run_heartbeat(); });
+  try {
+    thread_ = starting_thread([&] { return std::thread([this] { run_heartbeat(); }); });
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    unlinkat(folder_, name_of(number_).c_str(), 0);
+    throw;
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "base/limits.hpp"
+
 namespace drl {
 namespace {
 
@@ -11,10 +13,12 @@ constexpr std::chrono::seconds kSuspended{3};  // without a tick; even a busy ma
 }  // namespace
 
 RunningClock::RunningClock()
-    : ticker_([this] {
-        std::unique_lock lock(mutex_);
-        while (!ended_.wait_for(lock, kTick, [this] { return end_; })) tick();
-      }) {}
+    : ticker_(starting_thread([this] {
+        return std::thread([this] {
+          std::unique_lock lock(mutex_);
+          while (!ended_.wait_for(lock, kTick, [this] { return end_; })) tick();
+        });
+      })) {}
 
 RunningClock::~RunningClock() {
   {

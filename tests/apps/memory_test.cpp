@@ -1,4 +1,4 @@
-// Limits the address space (ulimit -v). BLAS would hang forever if the limit is too small.
+// Limits of the system (ulimit): the address space, open files, the stack, threads.
 #include <gtest/gtest.h>
 
 #include "programs.hpp"
@@ -17,6 +17,7 @@ int least_that_loads(const Words& command) {
   return least;
 }
 
+// BLAS would hang forever.
 TEST(AddressSpace, IsRefusedIfItIsTooSmallForLibtorch) {
   if (!built_with_torch()) GTEST_SKIP() << "built without libtorch";
   const Runs runs;
@@ -51,6 +52,44 @@ TEST(AddressSpace, IsEnoughOrRefused) {
       }
     }
   }
+}
+
+Result run_limited(const std::string& limits, const Words& command) {
+  return run_program(Words{"sh", "-c", limits + "; exec \"$0\" \"$@\""} + command);
+}
+
+// libtorch and mpirun would hang without files, and the physics of large robots would overflow the stack.
+TEST(Limits, OfFilesAndTheStackAreRefusedIfTheyAreTooLow) {
+  const Runs runs;
+  for (const auto& [limit, number] : {std::pair{"ulimit -n ", "16"}, {"ulimit -s ", "256"}}) {
+    for (const Words& command :
+         {runs.command({"--max_iterations", "1"}), runs.command({"--max_iterations", "1", "--ranks", "2"}),
+          Words{kEval, "--checkpoint", "missing.h5"}}) {
+      const Result result = run_limited(limit + std::string(number), command);
+      EXPECT_EQ(result.exit_code, 2) << result.err;
+      EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+      expect_mentions(result.err, {"error: ", limit, number, fs::path(command.front()).filename().string()});
+    }
+  }
+  EXPECT_FALSE(fs::exists(runs.path()));
+}
+
+TEST(Limits, AreRaisedIfTheyAreSoft) {
+  const Runs runs;
+  const std::string limits = "ulimit -Sn 16; ulimit -Ss 64";
+  for (const Words& ranks : {Words{}, Words{"--ranks", "2"}}) {
+    const Result result = run_limited(limits, runs.command(Words{"--max_iterations", "1"} + ranks));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
+}
+
+// A thread's stack does not fit into the address space.
+TEST(Limits, OfThreadsAreNamed) {
+  const Runs runs;
+  const Words command = runs.command({"--max_iterations", "1", "--threads", "200"});
+  const Result result = run_within(least_that_loads(command) + 200000, command);
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  expect_mentions(result.err, {"error: ", "threads", "ulimit -v", "--threads"});
 }
 
 }  // namespace
