@@ -49,7 +49,8 @@ void check_exclusive(const RunOptions& o) {
   if (!o.init_from.empty()) given.push_back("--init_from");
   if (given.size() > 1)
     throw UsageError(join(given, " and ") +
-                     " exclude each other (each selects a different start): give only one of them");
+                     " exclude each other (each selects a different start): give only one of them; --checkpoint FILE " +
+                     "starts a new run from any checkpoint of another one");
   if (o.fresh && (o.resume || !o.load_run.empty()))
     throw UsageError("--fresh and " + given[0] +
                      " exclude each other (one starts again, the other resumes): give only one of them");
@@ -149,6 +150,13 @@ RunStart plan_named(const fs::path& run, const OptionTable& table) {
                    "--fresh starts again, or give another --run_name");
 }
 
+// Throws UsageError if several tasks have a run of this name.
+void require_one(const std::vector<fs::path>& runs, const std::string& name, const std::string& advice) {
+  if (runs.size() > 1)
+    throw UsageError("several tasks have a run " + name + " (" + runs[0].string() + ", " + runs[1].string() +
+                     "): " + advice);
+}
+
 RunStart plan_scratch(const fs::path& run, const RunOptions& options) {
   RunStart start{.directory = run};
   if (!options.checkpoint.empty()) {
@@ -227,13 +235,20 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
 }
 
 fs::path find_checkpoint(const fs::path& given) {
-  const fs::path path = in_runs_folder(given);
+  fs::path path = in_runs_folder(given);
+  if (!path_exists(path) && !given.has_parent_path()) {
+    std::vector<fs::path> runs = runs_of_all_tasks(runs_folder(), given.string());
+    std::erase_if(runs, [](const fs::path& run) { return list_checkpoints(run).empty(); });
+    require_one(runs, given.string(), "give the run's path");
+    if (!runs.empty()) path = runs.front();
+  }
   if (!path_exists(path))
     throw UsageError(path.string() +
                      " does not exist (it should be a checkpoint file or a run directory): check the path");
   if (!is_folder(path)) return path;
   std::vector<fs::path> files = list_checkpoints(path);
   if (files.empty()) files = list_checkpoints(target_of(path / "latest"));
+  if (files.empty()) files = list_checkpoints((path / "..").lexically_normal());  // path: RUN/checkpoints
   if (files.empty())
     throw UsageError("run " + path.string() + " has no checkpoint yet: give another run or a checkpoint file");
   return files.front();
@@ -266,9 +281,7 @@ std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContex
                      (options.load_run.empty() ? "give a run with --load_run, or leave --resume out"
                                                : "give a run's name or directory, or leave --load_run out"));
   const auto last_saved = [](const fs::path& run) { return fs::last_write_time(list_checkpoints(run).front()); };
-  if (found.size() > 1 && !name.empty())
-    throw UsageError("several tasks have a run " + name + " (" + found[0].string() + ", " + found[1].string() +
-                     "): give --task, or the run's path");
+  if (!name.empty()) require_one(found, name, "give --task, or the run's path");
   return *std::ranges::max_element(found, {}, last_saved);
 }
 

@@ -63,8 +63,8 @@ std::string origin_of(const RunOptions& options);
 
 // Returns `<run>/checkpoints/iter_*.h5`, newest first.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
-// Returns `path` if it is a file, or the newest checkpoint if it is a run directory. A task's directory stands for its
-// newest run, and paths may be relative to the directory of all runs. Throws UsageError.
+// Returns `given` if it is a file, or the newest checkpoint if it is a run directory or a run's name. A task's directory
+// stands for its newest run, and paths may be relative to the directory of all runs. Throws UsageError.
 std::filesystem::path find_checkpoint(const std::filesystem::path& given);
 
 // An open run directory, locked until this object is destroyed.

@@ -67,8 +67,24 @@ TEST_F(RunDirectoryTest, FindsTheCheckpointOfAPath) {
   const fs::path run = make_run("r", {5, 20});
   EXPECT_EQ(find_checkpoint(run), run / "checkpoints" / "iter_000020.h5");
   EXPECT_EQ(find_checkpoint(run / "checkpoints" / "iter_000005.h5"), run / "checkpoints" / "iter_000005.h5");
+  for (const char* directory : {"checkpoints", "checkpoints/"})
+    EXPECT_EQ(find_checkpoint(run / directory), run / "checkpoints" / "iter_000020.h5");
   EXPECT_THROW(find_checkpoint(folder / "missing"), UsageError);
   EXPECT_THROW(find_checkpoint(make_run("empty", {})), UsageError);
+}
+
+// The name of a run stands for the only run of this name.
+TEST_F(RunDirectoryTest, FindsTheCheckpointOfAName) {
+  const TempFolder runs;
+  setenv("DRL_RUNS_DIR", runs.path().c_str(), 1);
+  const fs::path mine = runs / "Cartpole" / "mine", other = runs / "Pendulum-v1" / "mine";
+  for (const fs::path& run : {mine, other}) fs::create_directories(run / "checkpoints");
+  spill(mine / "checkpoints" / "iter_000005.h5", "");
+  EXPECT_EQ(find_checkpoint("mine"), mine / "checkpoints" / "iter_000005.h5");
+  EXPECT_THROW(find_checkpoint("other"), UsageError);
+  spill(other / "checkpoints" / "iter_000005.h5", "");
+  EXPECT_THROW(find_checkpoint("mine"), UsageError);
+  unsetenv("DRL_RUNS_DIR");
 }
 
 TEST_F(RunDirectoryTest, KeepsTheNewestAndTheBest) {
