@@ -175,6 +175,9 @@ class Policy {
 };
 
 std::string checkpoint_of(const EvalOptions& options) {
+  if (!options.run.empty() && !options.checkpoint.empty())
+    throw UsageError("--run and --checkpoint exclude each other (each names the policy): give only --checkpoint " +
+                     printable((std::filesystem::path(options.run) / "checkpoints").string()) + "/FILE");
   if (options.run.empty() == options.checkpoint.empty())
     throw UsageError(
         "exactly one of --run and --checkpoint is needed (it names the policy): give for instance --run "

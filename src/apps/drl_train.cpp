@@ -127,7 +127,11 @@ void take_task_of_run(Settings& settings, const std::string& config, const Launc
   if (!settings.options.train.task.empty() || !(options.resume || !options.load_run.empty())) return;
   std::string library;
   const std::string task = on_rank_zero(comm, [&] {
-    const auto [recorded, file] = recorded_task(*run_to_resume(options, run_context(settings, launch)));
+    const std::filesystem::path run = *run_to_resume(options, run_context(settings, launch));
+    const auto [recorded, file] = recorded_task(run);
+    if (recorded.empty())
+      throw UsageError((run / "run.json").string() + " does not name the run's task (it is missing or damaged): give " +
+                       "--task");
     library = file;
     return recorded;
   });
@@ -140,7 +144,10 @@ void take_task_of_run(Settings& settings, const std::string& config, const Launc
 void apply_options(Settings& settings, const std::string& config, const RunContext& context, Communicator& comm) {
   const std::string run_ini = on_rank_zero(comm, [&] {
     const auto run = run_to_resume(settings.options.run, context);
-    return run ? settings.read_config((*run / "options.ini").string()) : std::string();
+    if (!run) return std::string();
+    const std::string text = recorded_options(*run);
+    settings.warn_of_ignored_options(text, (*run / "options.ini").string());
+    return text;
   });
   on_all_ranks(comm, [&] {
     settings.apply(config, run_ini);

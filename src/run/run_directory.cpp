@@ -3,10 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <cctype>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -16,6 +15,7 @@
 #include "base/format.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "run/json_value.hpp"
 
 namespace fs = std::filesystem;
 
@@ -61,15 +61,6 @@ void check_exclusive(const RunOptions& o) {
                    " is in use by another process (it holds the lock): stop it first, or give another --run_name");
 }
 
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
-    throw UsageError("cannot read " + path.string() + " (" + std::strerror(errno) +
-                     "): the run is incomplete; use --fresh");
-  return text.str();
-}
-
 // Returns the target of a link such as latest, or `path` if it is no link.
 fs::path target_of(const fs::path& path) {
   std::error_code error;
@@ -94,7 +85,7 @@ nlohmann::json read_manifest(const fs::path& run) {
 }
 
 bool has_job(const fs::path& run, const std::string& job_id) {
-  const nlohmann::json ids = read_manifest(run).value("job_ids", nlohmann::json::array());
+  const nlohmann::json ids = value_or(read_manifest(run), "job_ids", nlohmann::json::array());
   return !job_id.empty() && std::find(ids.begin(), ids.end(), job_id) != ids.end();
 }
 
@@ -102,7 +93,7 @@ bool has_job(const fs::path& run, const std::string& job_id) {
 std::vector<std::string> changed_numbers(const fs::path& run, const OptionTable& table) {
   const fs::path file = run / "options.ini";
   std::vector<std::string> changes;
-  for (const OptionDifference& difference : differences(table, read_text(file), file.string()))
+  for (const OptionDifference& difference : differences(table, recorded_options(run), file.string()))
     if (difference.effect == Effect::numbers)
       changes.push_back(fmt::format("{}: {} -> {}", difference.name, difference.other, difference.value));
   return changes;
@@ -150,6 +141,16 @@ RunStart plan_named(const fs::path& run, const OptionTable& table) {
                    "--fresh starts again, or give another --run_name");
 }
 
+// Returns whether a file is called iter_<number>.h5. A copy that a user made, such as iter_000050-good.h5, is not one
+// of the run's checkpoints.
+bool is_checkpoint_name(const std::string& name) {
+  const std::string begin = "iter_", end = ".h5";
+  if (name.size() <= begin.size() + end.size() || !name.starts_with(begin) || !name.ends_with(end)) return false;
+  return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(begin.size()),
+                     name.end() - static_cast<std::ptrdiff_t>(end.size()),
+                     [](unsigned char c) { return std::isdigit(c); });
+}
+
 // Throws UsageError if several tasks have a run of this name.
 void require_one(const std::vector<fs::path>& runs, const std::string& name, const std::string& advice) {
   if (runs.size() > 1)
@@ -174,9 +175,9 @@ RunStart plan_scratch(const fs::path& run, const RunOptions& options) {
 RunStart plan_job(const fs::path& first, const RunOptions& options, const OptionTable& table, const RunLock* own_lock) {
   fs::path run = first, busy;
   for (int k = 2; existed_before(run, own_lock); ++k) {
-    const bool same =
-        !path_exists(run / "options.ini") ||  // it ended before it wrote any file
-        (changed_numbers(run, table).empty() && read_manifest(run).value("origin", "") == origin_of(options));
+    const bool same = !path_exists(run / "options.ini") ||  // it ended before it wrote any file
+                      (changed_numbers(run, table).empty() &&
+                       value_or(read_manifest(run), "origin", std::string()) == origin_of(options));
     if (same && ((own_lock && own_lock->holds(run)) || !is_locked(run))) {
       if (list_checkpoints(run).empty()) break;
       return resume(run, "resuming " + run.string() + " (the run of this job, with the same options)");
@@ -220,12 +221,21 @@ bool operator==(const RunStart& a, const RunStart& b) {
 
 }  // namespace
 
+std::string recorded_options(const fs::path& run) {
+  std::ifstream file(run / "options.ini");
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))
+    throw UsageError("cannot read " + (run / "options.ini").string() +
+                     " (it is missing, empty or not readable, so the run cannot be resumed): --checkpoint " +
+                     run.string() + " starts a new run from the newest checkpoint");
+  return text.str();
+}
+
 std::vector<fs::path> list_checkpoints(const fs::path& run) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(run / "checkpoints", error))
-    if (entry.path().filename().string().starts_with("iter_") && entry.path().extension() == ".h5")
-      files.push_back(entry.path());
+    if (is_checkpoint_name(entry.path().filename())) files.push_back(entry.path());
   const auto newer = [](const fs::path& a, const fs::path& b) {
     const std::string x = a.filename(), y = b.filename();
     return x.size() != y.size() ? x.size() > y.size() : x > y;  // iter_1000000 is longer than iter_999999
@@ -256,7 +266,7 @@ fs::path find_checkpoint(const fs::path& given) {
 
 RecordedTask recorded_task(const fs::path& run) {
   const nlohmann::json manifest = read_manifest(run);
-  return {manifest.value("task", ""), manifest.value("task_library", "")};
+  return {value_or(manifest, "task", std::string()), value_or(manifest, "task_library", std::string())};
 }
 
 std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContext& context) {

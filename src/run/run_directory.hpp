@@ -61,10 +61,12 @@ RunStart claim_run(const RunOptions& options, const OptionTable& table, const Ru
 // Returns the file that --checkpoint or --init_from names, or "".
 std::string origin_of(const RunOptions& options);
 
-// Returns `<run>/checkpoints/iter_*.h5`, newest first.
+// Returns the text of the run's options.ini. Throws UsageError if it is missing or empty.
+std::string recorded_options(const std::filesystem::path& run);
+// Returns `<run>/checkpoints/iter_<number>.h5`, newest first.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
-// Returns `given` if it is a file, or the newest checkpoint if it is a run directory or a run's name. A task's directory
-// stands for its newest run, and paths may be relative to the directory of all runs. Throws UsageError.
+// Returns `given` if it is a file, or the newest checkpoint if it is a run directory or a run's name. A task's
+// directory stands for its newest run, and paths may be relative to the directory of all runs. Throws UsageError.
 std::filesystem::path find_checkpoint(const std::filesystem::path& given);
 
 // An open run directory, locked until this object is destroyed.

@@ -6,6 +6,7 @@
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "drl/physics/model_id.hpp"
+#include "run/json_value.hpp"
 #include "store/file.hpp"
 
 namespace drl {
@@ -20,7 +21,8 @@ std::string read_if_there(const std::filesystem::path& path) {
 }
 
 Json job_ids(const Json& earlier, const std::string& job_id) {
-  Json ids = earlier.value("job_ids", Json::array());
+  Json ids = value_or(earlier, "job_ids", Json::array());
+  if (!ids.is_array()) ids = Json::array();
   if (!job_id.empty() && std::find(ids.begin(), ids.end(), job_id) == ids.end()) ids.push_back(job_id);
   return ids;
 }
@@ -80,13 +82,14 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
                          {"partition", facts_.job->partition},
                          {"nodes", facts_.job->nodes},
                          {"restart_count", facts_.job->restart_count}};
-  manifest["origin"] = earlier.value("origin", facts_.origin);
-  manifest["starts"] = earlier.value("starts", 0) + 1;
-  manifest["first_started"] = earlier.value("first_started", start_time_);
+  manifest["origin"] = value_or(earlier, "origin", facts_.origin);
+  manifest["starts"] = value_or(earlier, "starts", 0) + 1;
+  manifest["first_started"] = value_or(earlier, "first_started", start_time_);
   manifest["last_started"] = start_time_;
   manifest["updated"] = utc_time();
-  manifest["elapsed_seconds"] = earlier.value("elapsed_seconds", 0.0) + elapsed;
-  manifest["node_hours"] = earlier.value("node_hours", 0.0) + elapsed / 3600 * static_cast<double>(facts_.hosts.size());
+  manifest["elapsed_seconds"] = value_or(earlier, "elapsed_seconds", 0.0) + elapsed;
+  manifest["node_hours"] =
+      value_or(earlier, "node_hours", 0.0) + elapsed / 3600 * static_cast<double>(facts_.hosts.size());
   manifest["communication"] = {{"all_reduces_float64", comm.all_reduces_f64},
                                {"bytes_float64", comm.bytes_f64},
                                {"all_reduces_float32", comm.all_reduces_f32},

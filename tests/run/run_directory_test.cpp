@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
+#include "run/run_manifest.hpp"
 
 namespace drl {
 namespace {
@@ -57,7 +59,8 @@ using Names = std::vector<std::string>;
 TEST_F(RunDirectoryTest, CheckpointsAreListedNewestFirst) {
   const fs::path run = make_run("r", {5, 999999, 1000000, 20});
   spill(run / "checkpoints" / "iter_000030.h5.tmp", "");
-  spill(run / "checkpoints" / "notes.txt", "");
+  for (const char* name : {"notes.txt", "iter_000005-good.h5", "iter_000005 (copy).h5", "iter_latest.h5", "iter_.h5"})
+    spill(run / "checkpoints" / name, "");
   EXPECT_EQ(names(list_checkpoints(run)),
             (Names{"iter_1000000.h5", "iter_999999.h5", "iter_000020.h5", "iter_000005.h5"}));
   EXPECT_TRUE(list_checkpoints(folder / "missing").empty());
@@ -71,6 +74,33 @@ TEST_F(RunDirectoryTest, FindsTheCheckpointOfAPath) {
     EXPECT_EQ(find_checkpoint(run / directory), run / "checkpoints" / "iter_000020.h5");
   EXPECT_THROW(find_checkpoint(folder / "missing"), UsageError);
   EXPECT_THROW(find_checkpoint(make_run("empty", {})), UsageError);
+}
+
+TEST_F(RunDirectoryTest, OptionsThatAreMissingOrEmptyAreErrors) {
+  const fs::path run = make_run("r", {5});
+  EXPECT_EQ(recorded_options(run), table.to_ini());
+  for (const bool is_missing : {false, true}) {
+    is_missing ? static_cast<void>(fs::remove(run / "options.ini")) : spill(run / "options.ini", "");
+    try {
+      recorded_options(run);
+      FAIL() << "no error";
+    } catch (const UsageError& error) {
+      expect_mentions(error.what(), {(run / "options.ini").string(), "--checkpoint " + run.string()});
+    }
+  }
+}
+
+TEST_F(RunDirectoryTest, ValuesOfAnotherTypeInTheManifestCountAsMissing) {
+  const fs::path run = make_run("r", {5});
+  spill(run / "run.json",
+        R"({"task": 7, "task_library": ["a"], "job_ids": 3, "starts": "x", "elapsed_seconds": null})");
+  EXPECT_EQ(recorded_task(run).task, "");
+  RunFacts facts;
+  facts.task = "Cartpole";
+  RunManifest(run / "run.json", facts, "now").write({}, "running");
+  const nlohmann::json json = nlohmann::json::parse(slurp(run / "run.json"));
+  EXPECT_EQ(json["task"], "Cartpole");
+  EXPECT_EQ(json["starts"], 1);
 }
 
 // The name of a run stands for the only run of this name.
