@@ -200,16 +200,17 @@ class FunctionEmitter {
   std::vector<Draft> drafts_;
   FunctionText counts_;
 };
+bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
 // Returns the identifiers of a text of C++, without those in comments. (The recursion of std::regex would overflow the
 // stack in long comments.)
 std::set<std::string> identifiers_in(const std::string& text) {
-  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   std::set<std::string> result;
   for (auto at = text.begin(); at != text.end();) {
     if (*at == '/' && at + 1 != text.end() && at[1] == '/') {
       at = std::find(at, text.end(), '\n');
-    } else if (is_part(*at)) {
-      const auto end = std::find_if_not(at, text.end(), is_part);
+    } else if (is_of_word(*at)) {
+      const auto end = std::find_if_not(at, text.end(), is_of_word);
       result.emplace(at, end);
       at = end;
     } else {
