@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/format.hpp"
@@ -121,9 +122,20 @@ class Writer {
     text += names(policy_.action_names, policy_.action_units, policy_.unit_scale, policy_.unit_offset);
     text += " */\n#ifndef DRL_POLICY_H\n#define DRL_POLICY_H\n\n#include <math.h>\n\n";
     text += fmt::format(
-        "#define DRL_POLICY_OBSERVATIONS {}\n#define DRL_POLICY_ACTIONS {}\n#define DRL_POLICY_DT {:.9g} /* s */\n\n",
+        "#define DRL_POLICY_OBSERVATIONS {}\n#define DRL_POLICY_ACTIONS {}\n#define DRL_POLICY_DT {:.9g} /* s */\n",
         policy_.observations(), policy_.actions(), policy_.dt);
-    return text + "typedef " + (is_double_ ? "double" : "float") + " drl_real;\n\n";
+    text += list("NAMES", [&](size_t k) { return nlohmann::json(policy_.action_names[k]).dump(-1, ' ', true); });
+    text += list("SCALES", [&](size_t k) { return fmt::format("{:.17g}", policy_.unit_scale[k]); });
+    text += list("OFFSETS", [&](size_t k) { return fmt::format("{:.17g}", policy_.unit_offset[k]); });
+    return text + "\ntypedef " + (is_double_ ? "double" : "float") + " drl_real;\n\n";
+  }
+
+  // Returns a macro with an initializer, so that a program that does not use it has no unused array.
+  template <class Element>
+  std::string list(const std::string& name, const Element& element) const {
+    std::vector<std::string> parts;
+    for (size_t k = 0; k < policy_.action_names.size(); ++k) parts.push_back(element(k));
+    return "#define DRL_POLICY_ACTION_" + name + " {" + join(parts, ", ") + "}\n";
   }
 
   std::string function() const {
