@@ -347,10 +347,20 @@ std::string shortage_warning(const std::vector<StepNode>& nodes, const std::vect
   return "";
 }
 
+void check_ranks(const LaunchInfo& launch, int wanted, int started, bool may_start) {
+  if (!launch.launched() || wanted <= 1 || wanted == started || (may_start && wanted > started)) return;
+  throw UsageError(
+      fmt::format("--ranks {0} differs from the {1} that {2} started ({2} decides their number): leave --ranks out, or "
+                  "let {2} start {0} ranks",
+                  wanted, counted(started, "rank"), launch.launcher));
+}
+
 std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInfo& launch, const RankRequest& request,
                                              const std::vector<std::string>& command, const StopRelay& relay) {
   const Environment environment = process_environment();
-  if (launch.launcher != "srun" || request.ranks == 1 || environment(kOuterStep)) return std::nullopt;
+  const bool may_start = launch.launcher == "srun" && !environment(kOuterStep);
+  on_all_ranks(comm, [&] { check_ranks(launch, request.ranks, comm.size(), may_start); });
+  if (!may_start || request.ranks == 1) return std::nullopt;
 
   TaskFacts task;
   on_all_ranks(comm, [&] { task = facts_of_task(environment, request); });

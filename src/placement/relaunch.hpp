@@ -76,9 +76,13 @@ std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<in
 std::string shortage_warning(const std::vector<StepNode>& nodes, const std::vector<int>& ranks,
                              const std::vector<std::string>& command);
 
+// Throws UsageError if --ranks asks for several ranks and the launcher has `started` another number, unless drl
+// `may_start` the missing ones. Pure.
+void check_ranks(const LaunchInfo& launch, int wanted, int started, bool may_start);
+
 // Collective over the tasks of an srun step. If there are fewer tasks than devices (or than --ranks), rank 0 runs
 // `command` with srun while the other tasks wait, and all return its exit code; otherwise all return nullopt. All throw
-// ReportedError if srun is missing or fails.
+// ReportedError if --ranks is wrong (check_ranks), or if srun is missing or fails.
 std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInfo& launch, const RankRequest& request,
                                              const std::vector<std::string>& command, const StopRelay& relay);
 

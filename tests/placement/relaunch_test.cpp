@@ -35,6 +35,25 @@ StepNode cpu_node(const std::string& name, int tasks, int devices) {
 
 const std::vector<std::string> kFour = {"0", "1", "2", "3"};
 
+std::string error_of_ranks(const std::string& launcher, int wanted, int started, bool may_start) {
+  try {
+    check_ranks({.launcher = launcher}, wanted, started, may_start);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CheckRanks, RefusesAnotherNumberThanTheLaunchers) {
+  expect_mentions(error_of_ranks("mpirun", 4, 2, false), {"--ranks 4", "2 ranks", "mpirun"});
+  expect_mentions(error_of_ranks("mpirun", 4, 1, false), {"--ranks 4", "1 rank ", "mpirun"});
+  expect_mentions(error_of_ranks("srun", 2, 4, true), {"--ranks 2", "4 ranks", "srun"});
+  EXPECT_EQ(error_of_ranks("srun", 4, 2, true), "") << "drl starts the missing ranks";
+  EXPECT_EQ(error_of_ranks("mpirun", 4, 4, false), "");
+  for (int nothing_special : {0, 1}) EXPECT_EQ(error_of_ranks("mpirun", nothing_special, 4, false), "");
+  EXPECT_EQ(error_of_ranks("", 4, 1, false), "");
+}
+
 TEST(PlanRanks, GivesEachGpuARank) {
   EXPECT_EQ(plan_ranks({gpu_node("n1", 1, kFour), gpu_node("n2", 1, kFour)}, 0), (std::vector<int>{4, 4}));
   EXPECT_EQ(plan_ranks({gpu_node("n1", 2, kFour)}, 0), (std::vector<int>{4}));
