@@ -22,6 +22,9 @@ class AlgorithmKind {
   virtual std::string_view title() const = 0;  // "PPO"
   virtual void add_to(OptionTable& table) = 0;
   virtual const UpdateOptions& update_options() const = 0;
+  virtual bool has_critic() const = 0;
+  // Returns whether each rollout has the whole episodes of its environments, instead of --num_steps_per_env steps.
+  virtual bool collects_episodes() const = 0;
   // Returns the options in which the algorithm deviates from the task's preset, in the syntax of --config files.
   virtual std::string_view preset(std::string_view task) const = 0;
   virtual ActorCritic networks(const TaskSpec& task, const PolicyOptions& policy) const = 0;
@@ -36,8 +39,12 @@ class AlgorithmKindOf final : public AlgorithmKind {
  public:
   std::string_view name() const override { return Learner::kName; }
   std::string_view title() const override { return Learner::kTitle; }
-  void add_to(OptionTable& table) override { table.section(Learner::kName, Learner::kTitle, options_); }
+  void add_to(OptionTable& table) override {
+    table.section(Learner::kName, Learner::kTitle, options_, {only_with("algorithm", std::string(Learner::kName))});
+  }
   const UpdateOptions& update_options() const override { return options_; }
+  bool has_critic() const override { return Learner::kHasCritic; }
+  bool collects_episodes() const override { return Learner::kCollectsEpisodes; }
   std::string_view preset(std::string_view task) const override { return Learner::preset(task); }
   ActorCritic networks(const TaskSpec& task, const PolicyOptions& policy) const override {
     return actor_critic(task, policy, Learner::kHasCritic);

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "base/log.hpp"
 
 namespace drl {
@@ -25,6 +26,16 @@ double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration) 
   if (options.schedule == "fixed") return options.learning_rate;
   const double done = static_cast<double>(iteration) / options.schedule_iterations;
   return options.learning_rate * std::max(0.0, 1 - done);
+}
+
+std::string warning_of_schedule(const UpdateOptions& options, std::string_view section, int64_t done,
+                                int64_t max_iterations) {
+  const int64_t end = options.schedule_iterations, first = std::max(done, end) + 1;
+  if (options.schedule != "linear" || first > max_iterations) return "";
+  return fmt::format(
+      "iterations {} to {} do not train the policy (the linear schedule of the learning rate ends at iteration {}): "
+      "give --{}.schedule_iterations {} too, or a smaller --max_iterations",
+      first, max_iterations, end, section, max_iterations);
 }
 
 OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shape shape)

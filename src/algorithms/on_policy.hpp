@@ -44,6 +44,11 @@ struct LearnerParts {
 
 // Returns the learning rate of an iteration for the schedules "fixed" and "linear".
 double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration);
+// Returns a warning, with the option to give, if some of the iterations that remain after the first `done` of
+// `max_iterations` are beyond the linear schedule, where the learning rate is 0; otherwise "". `section` is that of the
+// options ("ppo").
+std::string warning_of_schedule(const UpdateOptions& options, std::string_view section, int64_t done,
+                                int64_t max_iterations);
 
 // Offsets of the parts of the iteration's float64 all-reduce. The training loop's own sums come first, at 0.
 struct ReduceLayout {

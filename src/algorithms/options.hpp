@@ -35,9 +35,9 @@ struct UpdateOptions {
     v("desired_kl", desired_kl,
       "target KL divergence of the adaptive schedule: the learning rate falls above twice this value and rises below "
       "half of it",
-      above(0));
+      above(0), only_with("schedule", "adaptive"));
     v("schedule_iterations", schedule_iterations, "number of iterations after which the linear schedule reaches 0",
-      at_least(1));
+      at_least(1), only_with("schedule", "linear"));
     v("num_learning_epochs", num_learning_epochs, "number of passes over each rollout", between(1, 1000));
     v("num_mini_batches", num_mini_batches, "number of mini-batches per pass, with one gradient step each",
       between(1, 1 << 20));
@@ -46,16 +46,16 @@ struct UpdateOptions {
     v("entropy_coef", entropy_coef, "weight of the entropy bonus; larger values explore more", at_least(0));
     v("max_grad_norm", max_grad_norm, "gradients with a larger norm are scaled down to this norm", above(0));
     v("grad_clip", grad_clip, "apply max_grad_norm to the gradients of actor and critic separately, or jointly to both",
-      one_of({"separate", "joint"}));
+      one_of({"separate", "joint"}), only_with("critic", "yes"));
     v("adam_eps", adam_eps, "Adam's epsilon, added to the denominator of its step", above(0));
     v("obs_normalization", obs_normalization,
       "normalise observations by their running mean and standard deviation over all ranks");
     v("obs_normalization_eps", obs_normalization_eps,
       "constant added to that standard deviation; keeps nearly constant observations small", above(0),
-      added_later("1e-4", "obs_normalization"));
+      added_later("1e-4"), only_with("obs_normalization"));
     v("obs_normalization_clip", obs_normalization_clip,
-      "clip normalised observations to +- this value; 0 turns clipping off", at_least(0),
-      added_later("0", "obs_normalization"));
+      "clip normalised observations to +- this value; 0 turns clipping off", at_least(0), added_later("0"),
+      only_with("obs_normalization"));
   }
   NormalizerRule obs_rule() const { return {obs_normalization_eps, obs_normalization_clip}; }
 };
@@ -73,18 +73,20 @@ struct PolicyOptions {
 
   void describe(OptionVisitor& v) {
     v("actor_hidden_dims", actor_hidden_dims, "widths of the actor's hidden layers", between(1, 65536));
-    v("critic_hidden_dims", critic_hidden_dims, "widths of the critic's hidden layers", between(1, 65536));
+    v("critic_hidden_dims", critic_hidden_dims, "widths of the critic's hidden layers", between(1, 65536),
+      only_with("critic", "yes"));
     v("activation", activation, "activation function of the hidden layers; swish is another name for silu",
       one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}));
     v("layer_norm", layer_norm, "layer normalisation in the hidden layers, before the activation");
-    v("init_std", init_std, "initial standard deviation of continuous actions", above(0));
+    v("init_std", init_std, "initial standard deviation of continuous actions", above(0), only_with("start", "scratch"),
+      only_with("actions", "continuous"));
     v("std_type", std_type,
       "whether the learned parameter is the logarithm of the standard deviation (log) or the deviation itself (scalar)",
-      one_of({"log", "scalar"}));
-    v("std_min", std_min, "lower bound of the standard deviation", above(0));
-    v("std_max", std_max, "upper bound of the standard deviation", above(0));
+      one_of({"log", "scalar"}), only_with("actions", "continuous"));
+    v("std_min", std_min, "lower bound of the standard deviation", above(0), only_with("actions", "continuous"));
+    v("std_max", std_max, "upper bound of the standard deviation", above(0), only_with("actions", "continuous"));
     v("init", init, "distribution of initial weights: uniform in +-1/sqrt(inputs), or orthogonal",
-      one_of({"uniform", "orthogonal"}));
+      one_of({"uniform", "orthogonal"}), only_with("start", "scratch"));
   }
 };
 

@@ -23,6 +23,7 @@
 #include "placement/device.hpp"
 #include "placement/mpirun.hpp"
 #include "placement/relaunch.hpp"
+#include "run/preflight.hpp"
 #include "run/run_directory.hpp"
 
 namespace drl {
@@ -58,7 +59,9 @@ struct DoctorOptions {
   std::vector<std::string> task_library;
   double timeout = 60;
   bool help = false, version = false;
-  std::string usage_error;  // the message if the options are wrong, else ""
+  std::vector<NamedValue> given;
+  std::vector<std::string> without_effect;  // warnings
+  std::string usage_error;                  // the message if the options are wrong, else ""
 
   void describe(OptionVisitor& v) {
     v("ranks", ranks,
@@ -66,11 +69,12 @@ struct DoctorOptions {
       "GPU, or "
       "per core without GPUs, and elsewhere one rank; 1 = start no ranks in addition to the launcher's",
       at_least(0));
-    v("threads", threads, "threads per rank; 0 = as many as the job allocates (-c), else 1", at_least(0));
-    v("device", device, "auto, cpu or cuda:N, as for drl_train");
-    v("gpu_ids", gpu_ids, "use only these visible GPUs: all, a list such as 0,2, or None for the CPU");
+    v("threads", threads, "threads per rank; 0 = as many as the job allocates (-c), else 1", at_least(0), per_rank());
+    v("device", device, "auto, cpu or cuda:N, as for drl_train", per_rank(kind_of_device));
+    v("gpu_ids", gpu_ids, "use only these visible GPUs: all, a list such as 0,2, or None for the CPU",
+      per_rank(kind_of_gpu_ids), not_with("device", "cpu"));
     v("runs_dir", runs_dir, "directory of all runs, default $DRL_RUNS_DIR or runs");
-    v("task_library", task_library, "task library to load on all ranks, as drl_train does; repeatable");
+    v("task_library", task_library, "task library to load on all ranks, as drl_train does; repeatable", per_rank());
     v("json", json, "save the whole report in this file; - = standard output (the text is then on standard error)");
     v("timeout", timeout, "time limit for each check and for the start of all ranks", unit("s"), at_least(1));
     v("help", help, "print this text", letter('h'));
@@ -89,9 +93,11 @@ int run_checks(const DoctorOptions& options, const LaunchInfo& launch, double lo
   //    this process waits for them.
   rounds.roll_call();
   require_no_error(rounds.comm(), options.usage_error);
+  require_same_options(rounds.comm(), options.given);
   const RankRequest request{options.ranks, options.device == "cpu", options.gpu_ids};
   if (const auto outcome = start_one_rank_per_device(rounds.comm(), launch, request, arguments, kNoStops))
     return *outcome;
+  for (const std::string& warning : options.without_effect) log::warn("{}", warning);
   on_rank_zero(rounds.comm(), [&] { return rounds.report().require_json_file(), std::string(); });
 
   // 2. Place the ranks, and print and compare their facts.
@@ -164,7 +170,10 @@ int run(const std::vector<std::string>& arguments) {
     OptionTable table;
     table.section("", "Options", options);
     options.usage_error = caught_usage_error([&] {
-      table.apply_command_line({arguments.begin() + 1, arguments.end()});
+      const std::vector<NamedValue> command_line = table.parse_command_line({arguments.begin() + 1, arguments.end()});
+      table.apply(command_line);
+      options.given = table.given_options(command_line);
+      options.without_effect = table.without_effect(command_line, {});
       load_task_libraries(options.task_library);
       load_installed_task_libraries();
       restrict_to_outer_step();

@@ -300,7 +300,9 @@ int run(const std::vector<std::string>& arguments) {
   std::vector<NamedValue> given = table.parse_command_line({arguments.begin() + 1, arguments.end()});
   const auto first_task_option = std::stable_partition(
       given.begin(), given.end(), [](const NamedValue& option) { return !option.name.starts_with("env."); });
-  table.apply({given.begin(), first_task_option});
+  const std::vector<NamedValue> task_options(first_task_option, given.end());
+  given.erase(first_task_option, given.end());
+  table.apply(given);
   load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
@@ -312,10 +314,11 @@ int run(const std::vector<std::string>& arguments) {
   }
   if (const std::string problem = limits_problem("drl_eval"); !problem.empty()) throw UsageError(problem);
   if (options.check_video) return check_video(options.threads);
-  if (film.video.empty() && film != FilmOptions{})
-    throw UsageError(
-        "--camera, --size, --fps and --video_seconds have no effect (no video is recorded): give --video FILE too");
-  return evaluate_checkpoint(options, film, {first_task_option, given.end()});
+  const bool is_sheet = !film.video.empty() && film_plan(film).format == FilmFormat::png;
+  for (const std::string& sentence :
+       table.without_effect(given, {{"format", is_sheet ? "png" : "", "a PNG file has 12 pictures"}}))
+    throw UsageError(sentence);
+  return evaluate_checkpoint(options, film, task_options);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "apps/banner.hpp"
+#include "apps/effects.hpp"
 #include "apps/learner.hpp"
 #include "apps/loading.hpp"
 #include "apps/program.hpp"
@@ -172,8 +173,8 @@ ConsoleMode console_mode(bool quiet) {
 
 // Rank 0's output during a run. The constructor opens the run's files and prints the banner.
 struct RunOutput {
-  RunOutput(const Settings& settings, const Workplace& place, const Learner& learner, const Trainer& trainer,
-            const RunStart& start, RunFacts facts, Deadline* deadline)
+  RunOutput(const Settings& settings, const std::string& config, const Workplace& place, const Learner& learner,
+            const Trainer& trainer, const RunStart& start, RunFacts facts, Deadline* deadline)
       : directory(start),
         manifest(directory.path() / "run.json", with_lock(std::move(facts), directory.lock_kind()), utc_time()),
         monitor(settings.options.run, directory, manifest, settings.table.to_ini(), trainer.metrics(),
@@ -185,6 +186,8 @@ struct RunOutput {
                              start.directory.string(), deadline ? deadline->time_left(kBannerPatience) : std::nullopt));
     if (!start.notice.empty()) log::info("{} from iteration {}", start.notice, trainer.iteration());
     explain_isaac_lab_options(settings.command);
+    for (const std::string& warning : warnings_of_effects(settings, config, place, trainer.iteration()))
+      log::warn("{}", warning);
   }
   static RunFacts with_lock(RunFacts facts, const std::string& lock) { return facts.lock = lock, facts; }
 
@@ -232,7 +235,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   on_rank_zero(comm, [&]() -> std::string {
     if (deadline) deadline->require_time();
     require_films(options.run, options.train.task, start.from == StartFrom::resume);
-    output.emplace(settings, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);
+    output.emplace(settings, config, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);
     output->monitor.describe_policies([&](Checkpoint& checkpoint) {
       describe_policy(checkpoint, learner.task(), learner.networks(), options.algorithm().update_options().obs_rule());
     });
@@ -285,8 +288,9 @@ int run(const std::vector<std::string>& arguments) {
     }
     catch_stop_signals();
     return report_exit_code(launch.rank, run_session(launch, [&](Communicator& comm) {
-                              if (!settings || settings->command.preflight != "off") require_same_build(comm);
+                              require_same_build(comm, !settings || settings->command.preflight != "off");
                               require_no_error(comm, wrong);
+                              require_same_options(comm, settings->table.given_options(settings->command_line));
                               require_same_tasks(comm);  // those of --task_library
                               return train(*settings, launch, comm, arguments);
                             }));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -58,14 +59,14 @@ const std::vector<std::string> kCommon = {"config",
 void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;
   v("config", config, "read options from this file; --print_config prints such a file", Effect::none, here);
-  v("task_library", task_library, "also load tasks from this library; may be repeated", Effect::none, here);
+  v("task_library", task_library, "also load tasks from this library; may be repeated", Effect::none, here, per_rank());
   v("ranks", ranks,
     "start this number of ranks on this machine, or on the nodes of a Slurm job; 0 = in a Slurm step one rank per GPU, "
     "or "
     "per core without GPUs, and elsewhere one rank; 1 = start no ranks in addition to the launcher's",
     at_least(0), Effect::none, here);
   v("threads", threads, "threads per rank; 0 = as many as the allocation gives (-c), else 1", at_least(0), Effect::none,
-    here);
+    here, per_rank());
   v("quiet", quiet, "print warnings and errors only", Effect::none, here);
   v("preflight", preflight,
     "check before training that all nodes have the same build and see the run directory; off skips this",
@@ -124,6 +125,26 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
   const AlgorithmKind& algorithm = options.algorithm();
   table.apply_ini(algorithm.preset(task), std::string(algorithm.title()) + "'s preset of " + task);
   apply_given();
+}
+
+std::vector<NamedValue> Settings::chosen_options(const std::string& config_ini) const {
+  const std::string& task = options.train.task;
+  std::map<std::string, std::string> presets;
+  for (const std::string_view preset : {task_preset(task), options.algorithm().preset(task)})
+    for (const NamedValue& option : table.options_in(preset, "preset of " + task)) presets[option.name] = option.value;
+  std::vector<NamedValue> chosen = command_line;
+  const auto is_of_another_algorithm = [&](const Option& option) {
+    return contains(algorithm_names(), option.section) && option.section != options.train.algorithm;
+  };
+  for (const NamedValue& entry : table.options_in(config_ini, command.config)) {
+    const Option& option = table.find(entry.name);
+    const auto preset = presets.find(entry.name);
+    const bool is_preset = preset != presets.end() && entry.value == preset->second;
+    if (option.effect == Effect::numbers && !is_of_another_algorithm(option) && !is_preset &&
+        entry.value != option.default_text)
+      chosen.push_back(entry);
+  }
+  return chosen;
 }
 
 std::string Settings::read_config(const std::string& path) const {

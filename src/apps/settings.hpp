@@ -44,6 +44,10 @@ struct Settings {
   // Sets all options again, with increasing priority: task preset, `run_ini` (options of the resumed run, or empty),
   // `config_ini`, command line.
   void apply(const std::string& config_ini, const std::string& run_ini = "");
+  // Returns the options that the user has set for this run: those of the command line, and those of `config_ini` that
+  // change the results and have neither their default nor their preset. A file of --print_config has all options, and a
+  // file may be for runs on several machines and with several algorithms.
+  std::vector<NamedValue> chosen_options(const std::string& config_ini) const;
 };
 
 // Returns the help: the common options, or all of them if the user typed --help all.

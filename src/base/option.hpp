@@ -42,14 +42,33 @@ struct Letter {
 };
 inline Letter letter(char value) { return {value}; }
 
-// An option that runs of earlier versions did not record. `old_value` is the value, as text, that they used.
-// `only_with` is the switch of the same section without which the option has no effect, or "".
-struct AddedLater {
-  std::string old_value, only_with;
+// Each rank may have its own value of the option, such as the number of its GPU. `common` returns the part of the value
+// that must be the same on all ranks, or "".
+struct PerRank {
+  std::string (*common)(const std::string& value);
 };
-inline AddedLater added_later(std::string old_value, std::string only_with) {
-  return {std::move(old_value), std::move(only_with)};
+inline PerRank per_rank(std::string (*common)(const std::string&) = [](const std::string&) { return std::string(); }) {
+  return {common};
 }
+
+// An option that runs of earlier versions did not record. `old_value` is the value, as text, that they used.
+struct AddedLater {
+  std::string old_value;
+};
+inline AddedLater added_later(std::string old_value) { return {std::move(old_value)}; }
+
+// A condition without which the option has no effect: `other` has this value or, if not `equal`, another one. `other`
+// is an option of the same section, or of none, or a Circumstance of the program.
+struct Condition {
+  std::string other, value;
+  bool equal = true;
+
+  bool operator==(const Condition&) const = default;
+};
+inline Condition only_with(std::string other, std::string value = "true") {
+  return {std::move(other), std::move(value), true};
+}
+inline Condition not_with(std::string other, std::string value) { return {std::move(other), std::move(value), false}; }
 
 // --- The option ------------------------------------------------------------------------------------------------------
 
@@ -70,8 +89,9 @@ struct Option {
   Where where = Where::anywhere;
   bool hidden = false;
   char letter = 0;
+  std::string (*common)(const std::string& value) = nullptr;  // see PerRank; null if all ranks must have the same value
   std::string old_value{};  // its value in runs made before it was added; "" for the default
-  std::string only_with{};  // full name of the switch without which it has no effect, or ""
+  std::vector<Condition> conditions{};
 
   // Returns the value as text that the option accepts. Two values are equal if and only if their texts are.
   std::string value() const;
@@ -92,7 +112,9 @@ struct Option {
   void add(Where w) { where = w; }
   void add(Hidden) { hidden = true; }
   void add(Letter l) { letter = l.value; }
-  void add(const AddedLater& l) { old_value = l.old_value, only_with = l.only_with; }
+  void add(PerRank p) { common = p.common; }
+  void add(const AddedLater& l) { old_value = l.old_value; }
+  void add(const Condition& c) { conditions.push_back(c); }
 };
 
 }  // namespace drl

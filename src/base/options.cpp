@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "base/check.hpp"
@@ -187,6 +188,28 @@ std::string ini_section(const std::vector<Option>& options, const std::string& s
   return text.empty() || section.empty() ? text : "\n[" + section + "]" + text;
 }
 
+// --- Conditions ------------------------------------------------------------------------------------------------------
+
+// Returns the first condition of the option that does not hold, or null. value_of(name) returns a value, or nullopt if
+// it is unknown.
+template <class ValueOf>
+const Condition* unmet_condition(const Option& option, const ValueOf& value_of) {
+  const auto unmet = std::ranges::find_if(option.conditions, [&](const Condition& condition) {
+    const std::optional<std::string> value = value_of(condition.other);
+    return value && (*value == condition.value) != condition.equal;
+  });
+  return unmet == option.conditions.end() ? nullptr : &*unmet;
+}
+
+// Returns why options with this unmet condition have no effect, and what to do. `leave` is "leave it out" or similar.
+std::string reason_and_advice(const Condition& condition, const Option& other, const std::string& leave) {
+  const std::string name = "--" + other.name, value = other.value();
+  const std::string reason = "(" + name + (value.empty() ? " is not given" : " is " + shown(value)) + "): ";
+  if (condition.equal && condition.value.empty()) return reason + leave + ", or leave out " + name;
+  if (condition.equal) return reason + "give " + name + " " + condition.value + " too, or " + leave;
+  return reason + "give " + (value.empty() ? name + " too" : "another " + name) + ", or " + leave;
+}
+
 }  // namespace
 
 // --- Descriptions ----------------------------------------------------------------------------------------------------
@@ -200,12 +223,10 @@ void OptionVisitor::add(Option option) {
   DRL_CHECK(find_or_null(table_.options_, option.name) == nullptr, "two options have the name " + option.name);
   DRL_CHECK(option.help.find('\n') == std::string::npos, "the help of " + option.name + " has several lines");
   option.default_text = option.value();
-  if (!option.only_with.empty()) {
-    option.old_value = option.normalised(option.old_value);
-    option.only_with = full_name(option.only_with);
-    const Option* with = find_or_null(table_.options_, option.only_with);
-    DRL_CHECK(with && with->is_switch(), option.name + " depends on an option that is not a switch declared before it");
-  }
+  if (!option.old_value.empty()) option.old_value = option.normalised(option.old_value);
+  option.conditions.insert(option.conditions.begin(), conditions_.begin(), conditions_.end());
+  for (Condition& condition : option.conditions)
+    if (find_or_null(table_.options_, full_name(condition.other))) condition.other = full_name(condition.other);
   DRL_CHECK(option.normalised(option.default_text) == option.default_text,
             "the default is not valid for " + option.name);
   table_.options_.push_back(std::move(option));
@@ -246,6 +267,18 @@ void OptionTable::apply(const std::vector<NamedValue>& values) {
       set(value.name, list);
     }
   }
+}
+
+std::vector<NamedValue> OptionTable::given_options(const std::vector<NamedValue>& command_line) const {
+  std::map<std::string, std::string> values;
+  for (const NamedValue& given : command_line) {
+    const Option* option = find_or_null(options_, given.name);
+    values[given.name] = !option ? given.value : option->common ? option->common(option->value()) : option->value();
+    if (option && option->common && values[given.name].empty()) values.erase(given.name);
+  }
+  std::vector<NamedValue> options;
+  for (const auto& [name, value] : values) options.push_back({name, value});
+  return options;
 }
 
 std::vector<NamedValue> OptionTable::parse_command_line(const std::vector<std::string>& arguments) const {
@@ -320,6 +353,46 @@ void OptionTable::apply_run(std::string_view text, const std::string& file) {
   apply_ini(text, file);
 }
 
+std::vector<NamedValue> OptionTable::options_in(std::string_view text, const std::string& file) const {
+  std::vector<NamedValue> found;
+  for (const IniEntry& entry : parse_ini(text, file)) {
+    const Option* option = entry.key.empty() ? nullptr : find_or_null(options_, full_name(entry));
+    if (option) at_line(file, entry, [&] { found.push_back({option->name, option->normalised(entry.value)}); });
+  }
+  return found;
+}
+
+std::vector<std::string> OptionTable::without_effect(const std::vector<NamedValue>& given,
+                                                     const std::vector<Circumstance>& circumstances) const {
+  const auto circumstance = [&](const std::string& name) {
+    const auto found = std::ranges::find(circumstances, name, &Circumstance::name);
+    return found == circumstances.end() ? nullptr : &*found;
+  };
+  const auto value_of = [&](const std::string& name) {
+    const Circumstance* fact = circumstance(name);
+    return std::optional(fact ? fact->value : find(name).value());
+  };
+  std::vector<std::pair<Condition, std::vector<std::string>>> found;  // conditions that do not hold, with their options
+  for (const Option& option : options_) {
+    if (std::ranges::find(given, option.name, &NamedValue::name) == given.end()) continue;
+    const Condition* unmet = unmet_condition(option, value_of);
+    if (!unmet) continue;
+    auto entry = std::ranges::find_if(found, [&](const auto& other) { return other.first == *unmet; });
+    if (entry == found.end()) entry = found.insert(entry, {*unmet, {}});
+    entry->second.push_back("--" + option.name);
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [condition, names] : found) {
+    const bool one = names.size() == 1;
+    const std::string leave = one ? "leave it out" : "leave them out";
+    const Circumstance* fact = circumstance(condition.other);
+    sentences.push_back(
+        join(names, ", ") + (one ? " has" : " have") + " no effect " +
+        (fact ? "(" + fact->text + "): " + leave : reason_and_advice(condition, find(condition.other), leave)));
+  }
+  return sentences;
+}
+
 std::vector<std::string> OptionTable::ignored_options(std::string_view text, const std::string& file) const {
   std::vector<std::string> found;
   for (const IniEntry& entry : parse_ini(text, file)) {
@@ -375,13 +448,18 @@ std::vector<OptionDifference> differences(const OptionTable& table, std::string_
     const auto found = others.find(option.name);
     return found == others.end() ? option.value_if_absent() : found->second;
   };
-  const auto is_off = [&](const std::string& name) {
-    return !name.empty() && table.find(name).value() == "false" && other(table.find(name)) == "false";
+  const auto here = [&](const std::string& name) {
+    const Option* option = find_or_null(table.items(), name);
+    return option ? std::optional(option->value()) : std::nullopt;
+  };
+  const auto there = [&](const std::string& name) {
+    const Option* option = find_or_null(table.items(), name);
+    return option ? std::optional(other(*option)) : std::nullopt;
   };
   for (const Option& option : table.items()) {
-    if (is_written(option) && other(option) != option.value() && !is_off(option.only_with)) {
+    const bool has_effect = !unmet_condition(option, here) || !unmet_condition(option, there);
+    if (is_written(option) && other(option) != option.value() && has_effect)
       result.push_back({option.name, option.value(), other(option), option.effect});
-    }
   }
   return result;
 }

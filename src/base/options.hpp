@@ -34,8 +34,8 @@ class OptionTable;
 // the command line appends) or std::optional<double> (none means "not set").
 class OptionVisitor {
  public:
-  // Attributes: Range, Choices, Unit, Effect, Where, hidden, letter, added_later, in any order. The default must be
-  // valid.
+  // Attributes: Range, Choices, Unit, Effect, Where, hidden, letter, per_rank, added_later, only_with, not_with, in any
+  // order. The default must be valid.
   template <class T, class... Attributes>
   void operator()(std::string_view name, T& value, std::string_view help, const Attributes&... attributes) {
     constexpr bool is_number =
@@ -54,19 +54,27 @@ class OptionVisitor {
 
  private:
   friend class OptionTable;
-  OptionVisitor(OptionTable& table, std::string_view section, std::string_view heading)
-      : table_(table), section_(section), heading_(heading) {}
+  OptionVisitor(OptionTable& table, std::string_view section, std::string_view heading,
+                std::vector<Condition> conditions)
+      : table_(table), section_(section), heading_(heading), conditions_(std::move(conditions)) {}
   std::string full_name(std::string_view name) const;
   void add(Option option);
 
   OptionTable& table_;
   std::string section_, heading_;
+  std::vector<Condition> conditions_;  // of all options
 };
 
 // A value given to an option: the name as in Option, the value as written, or "true" if none was written.
 struct NamedValue {
   std::string name, value;
   bool has_value = true;
+};
+
+// A fact that decides, like the value of an option, whether options have an effect: {"job", "no", "this is not a Slurm
+// job"}.
+struct Circumstance {
+  std::string name, value, text;
 };
 
 // A table of options by name. It refers to the caller's structs, which must outlive the table and must not move.
@@ -76,11 +84,11 @@ class OptionTable {
  public:
   // Adds the options that `options.describe(OptionVisitor&)` declares. `section` is the section of the config file and
   // the first part of each name ("" for neither); `heading` groups the options in the help. Sections may be added in
-  // any order, and several headings may share a section.
+  // any order, and several headings may share a section. The `conditions` apply to all of these options.
   template <class T>
-  void section(std::string_view section, std::string_view heading, T& options) {
+  void section(std::string_view section, std::string_view heading, T& options, std::vector<Condition> conditions = {}) {
     std::erase(deferred_sections_, section);
-    OptionVisitor visitor(*this, section, heading);
+    OptionVisitor visitor(*this, section, heading, std::move(conditions));
     options.describe(visitor);
   }
 
@@ -100,6 +108,9 @@ class OptionTable {
   // their old value (AddedLater).
   void apply_run(std::string_view text, const std::string& file);
 
+  // Returns the options in a config text that the table has, with their values.
+  std::vector<NamedValue> options_in(std::string_view text, const std::string& file) const;
+
   // Lists the options in a config text that have a value but are ignored (Where::never_in_files), each as
   // "<file>:<line>: <name>".
   std::vector<std::string> ignored_options(std::string_view text, const std::string& file) const;
@@ -113,6 +124,17 @@ class OptionTable {
 
   // Parses and applies a command line.
   void apply_command_line(const std::vector<std::string>& arguments) { apply(parse_command_line(arguments)); }
+
+  // Returns the options of an applied command line, each once and with its value, sorted by name. Their values are
+  // equal if and only if the command lines mean the same, in whatever order and spelling; only the values of a deferred
+  // section are returned as written. An option that each rank may set (PerRank) has its common part as the value, and
+  // is left out if that is empty.
+  std::vector<NamedValue> given_options(const std::vector<NamedValue>& command_line) const;
+
+  // Returns one sentence, with the reason and what to do, for each reason why options in `given` have no effect: one of
+  // their conditions does not hold for the table's values and these circumstances.
+  std::vector<std::string> without_effect(const std::vector<NamedValue>& given,
+                                          const std::vector<Circumstance>& circumstances) const;
 
   // Removes the positional arguments, such as file names, from a command line and returns them.
   std::vector<std::string> take_arguments(std::vector<std::string>& words) const;
@@ -150,7 +172,7 @@ struct OptionDifference {
 // Returns the differences between the table's values and those of a config text (a run's options.ini, as to_ini writes
 // it; error messages begin with `file`). For an option that is missing in the text, its old value (AddedLater) or
 // its default is compared. An option that the table does not know is a difference of effect `numbers`. Options that
-// to_ini does not write, and options whose switch (only_with) is off on both sides, are not compared.
+// to_ini does not write, and options that have no effect on either side, are not compared.
 std::vector<OptionDifference> differences(const OptionTable& table, std::string_view ini_text, const std::string& file);
 
 }  // namespace drl

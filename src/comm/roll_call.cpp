@@ -10,7 +10,7 @@
 namespace drl {
 namespace {
 
-constexpr size_t kMostHosts = 6;  // listed in a text
+constexpr size_t kMostHosts = 6, kMostValues = 6;  // listed in a text
 
 // Returns "0-3, 6" for 0, 1, 2, 3, 6.
 std::string numbers_text(const std::vector<int>& numbers) {
@@ -91,6 +91,11 @@ std::string values_with_ranks(const std::vector<std::string>& texts, const std::
   std::vector<std::string> parts;
   for (const auto& [text, ranks] : groups_of(texts))
     if (!text.empty()) parts.push_back(fmt::format("{} ({})", text, ranks_text(ranks, hosts)));
+  if (parts.size() > kMostValues) {
+    const size_t left = parts.size() - (kMostValues - 1);
+    parts.resize(kMostValues - 1);
+    parts.push_back(fmt::format("{} more values", left));
+  }
   return join(parts, ", ");
 }
 

@@ -59,7 +59,8 @@ std::vector<std::string> column(const std::vector<Facts>& ranks, std::string Fac
 // Returns "ranks 0-3, 6 on node1; rank 8 on node2". The host is left out for ranks beyond the end of `hosts`.
 std::string ranks_text(const std::vector<int>& ranks, const std::vector<std::string>& hosts);
 
-// Returns each text once with its ranks, "A (ranks 0-3 on node1), B (rank 4 on node2)"; empty texts are left out.
+// Returns each text once with its ranks, "A (ranks 0-3 on node1), B (rank 4 on node2)"; empty texts are left out. Lists
+// at most six texts or, of more, the first five and the number of the others.
 std::string values_with_ranks(const std::vector<std::string>& texts, const std::vector<std::string>& hosts);
 
 }  // namespace drl

@@ -16,15 +16,16 @@ struct FilmOptions {
   int fps = 30;
   double video_seconds = 10;
 
-  bool operator==(const FilmOptions&) const = default;
   void describe(OptionVisitor& v) {
     v("video", video,
       "record environment 0 to FILE.mp4 (requires ffmpeg), FILE.gif, or FILE.png (a sheet of 12 pictures)");
     v("camera", camera,
-      "camera of the video: track (follows the robot), free (shows everything), or the name of a camera in the model");
-    v("size", size, "size of the video, WIDTHxHEIGHT; captions require a height of 200", unit("pixels"));
-    v("fps", fps, "pictures per second", between(1, 100));
-    v("video_seconds", video_seconds, "length of the video", unit("s"), between(0.1, 3600));
+      "camera of the video: track (follows the robot), free (shows everything), or the name of a camera in the model",
+      not_with("video", ""));
+    v("size", size, "size of the video, WIDTHxHEIGHT; captions require a height of 200", unit("pixels"),
+      not_with("video", ""));
+    v("fps", fps, "pictures per second", between(1, 100), not_with("video", ""), not_with("format", "png"));
+    v("video_seconds", video_seconds, "length of the video", unit("s"), between(0.1, 3600), not_with("video", ""));
   }
 };
 

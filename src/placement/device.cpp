@@ -201,6 +201,10 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
 
 bool no_gpus(const std::string& gpu_ids) { return gpu_ids == "None" || gpu_ids == "none"; }
 
+std::string kind_of_device(const std::string& device) { return device.substr(0, device.find(':')); }
+
+std::string kind_of_gpu_ids(const std::string& gpu_ids) { return no_gpus(gpu_ids) ? "None" : ""; }
+
 Gpus select_gpus(Gpus gpus, const std::string& gpu_ids) {
   const std::vector<size_t> positions = selected_positions(gpus.visible.size(), gpu_ids);
   if (gpus.indices.empty())

@@ -31,6 +31,10 @@ Gpus visible_gpus(const Environment& environment, const std::filesystem::path& r
 // Returns whether --gpu_ids is "None", which selects the CPU.
 bool no_gpus(const std::string& gpu_ids);
 
+// Return the part of --device and --gpu_ids that must be the same on all ranks: "cuda" of "cuda:1", "None" or "".
+std::string kind_of_device(const std::string& device);
+std::string kind_of_gpu_ids(const std::string& gpu_ids);
+
 // Returns the GPUs that --gpu_ids selects, with mjlab's syntax: "all" (or ""), a list of positions in `visible` ("0,2",
 // "0 2" or "[0, 2]"), or "None". Throws UsageError for anything else.
 Gpus select_gpus(Gpus gpus, const std::string& gpu_ids);

@@ -12,6 +12,7 @@
 #include "base/options.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_params.hpp"
+#include "placement/device.hpp"
 
 namespace drl {
 
@@ -36,17 +37,20 @@ struct TrainOptions {
     v("task", task, "task to learn; --list_tasks prints all names");
     v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()));
     v("num_envs", num_envs, "environments per rank", between(1, 1 << 24));
-    v("num_steps_per_env", num_steps_per_env, "steps of each environment per iteration", between(1, 1 << 20));
+    v("num_steps_per_env", num_steps_per_env, "steps of each environment per iteration", between(1, 1 << 20),
+      only_with("rollout", "steps"));
     v("max_iterations", max_iterations, "end after this number of iterations in total, including those before a resume",
       at_least(0), Effect::none);
     v("target_reward", target_reward, "end as soon as the mean reward reaches this value; none = no target",
       any_number(), Effect::none);
     v("seed", seed, "seed of all random numbers", at_least(0));
-    v("device", device, "auto (a GPU if one is available), cpu, cuda, or cuda:N", Effect::none);
+    v("device", device, "auto (a GPU if one is available), cpu, cuda, or cuda:N", Effect::none,
+      per_rank(kind_of_device));
     v("gpu_ids", gpu_ids, "which of the visible GPUs to use: all, a list such as 0,2, or None for the CPU",
-      Effect::none);
+      Effect::none, per_rank(kind_of_gpu_ids), not_with("device", "cpu"));
     v("init_at_random_ep_len", init_at_random_ep_len,
-      "start the first episodes at random ages, so that time limits do not end them all at once");
+      "start the first episodes at random ages, so that time limits do not end them all at once",
+      only_with("rollout", "steps"));
     v("shards", shards,
       "number of groups of environments; samples are shuffled within each group, so results depend on this number; "
       "0 = one per rank",
@@ -61,7 +65,7 @@ struct TrainOptions {
     v("precision", precision,
       "precision of matrix products in fused networks; bf16 rounds their factors to 8 significant bits, and is 1.2 to "
       "1.7 times as fast on CPUs with AVX512_BF16",
-      one_of({"fp32", "bf16"}));
+      one_of({"fp32", "bf16"}), only_with("hardware", "cpu"));
   }
 };
 
@@ -88,7 +92,7 @@ struct RunOptions {
     v("runs_dir", runs_dir, "directory of all runs; empty = $DRL_RUNS_DIR, or else runs", Effect::none,
       Where::command_line);
     v("run_name", run_name, "name of the run; empty = slurm-<job> in a Slurm job, else the time", Effect::none,
-      Where::command_line);
+      Where::command_line, only_with("load_run", ""));
     v("resume", resume, "resume --run_name, or else the task's latest run; options given now replace the run's own",
       Effect::none, Where::command_line);
     v("load_run", load_run, "resume this run, given by name or directory; options given now replace the run's own",
@@ -99,7 +103,7 @@ struct RunOptions {
     v("init_from", init_from, "start a new run from this checkpoint's weights and normaliser only (fine-tuning)",
       Effect::none, Where::command_line);
     v("fresh", fresh, "start --run_name again from the beginning; the old directory is kept as <run_name>.old",
-      Effect::none, Where::command_line);
+      Effect::none, Where::command_line, only_with("name", "chosen"));
     v("save_interval", save_interval, "save a checkpoint every N iterations", at_least(1), Effect::none);
     v("save_seconds", save_seconds, "also save when this much time has passed since the last checkpoint", unit("s"),
       above(0), Effect::none);
@@ -115,11 +119,12 @@ struct RunOptions {
     v("time_margin", time_margin,
       "time that must remain between the last save and a Slurm job's time limit; none = a tenth of the limit, at most "
       "60 s",
-      unit("s"), at_least(0), Effect::none);
+      unit("s"), at_least(0), Effect::none, only_with("job", "yes"));
     v("after_checkpoint", after_checkpoint,
       "shell command to run after each checkpoint, whose path is $1; empty = $DRL_AFTER_CHECKPOINT", Effect::none,
       Where::never_in_files);
-    v("squeue_comment", squeue_comment, "show the progress in squeue (-o %k), once a minute", Effect::none);
+    v("squeue_comment", squeue_comment, "show the progress in squeue (-o %k), once a minute", Effect::none,
+      only_with("job", "yes"));
     v("logger", logger, "tensorboard = write TensorBoard event files in addition to metrics.csv",
       one_of({"tensorboard", "none"}), Effect::none);
   }
@@ -160,7 +165,7 @@ struct Options {
   void add_to(OptionTable& table) {
     table.section("", "Training", train);
     table.section("", "Run directory", run);
-    table.section("", "GPUs", gpu);
+    table.section("", "GPUs", gpu, {only_with("hardware", "gpu")});
     table.section("policy", "Policy", policy);
     for (const auto& kind : algorithms) kind->add_to(table);
     table.defer_section("env");

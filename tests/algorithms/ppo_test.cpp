@@ -319,6 +319,23 @@ TEST(Ppo, TheLearningRateCanBeFixedOrFallLinearly) {
   }
 }
 
+// With 10 iterations in the schedule, the rate of iteration 10 is the last one above 0.
+TEST(Schedule, WarnsOfIterationsWithoutALearningRate) {
+  UpdateOptions options;
+  options.schedule = "linear";
+  options.schedule_iterations = 10;
+  ASSERT_GT(scheduled_learning_rate(options, 9), 0);
+  ASSERT_EQ(scheduled_learning_rate(options, 10), 0);
+  EXPECT_EQ(warning_of_schedule(options, "ppo", 0, 10), "");
+  EXPECT_EQ(warning_of_schedule(options, "ppo", 15, 15), "") << "no iteration is left";
+  expect_mentions(warning_of_schedule(options, "ppo", 0, 30), {"11 to 30", "--ppo.schedule_iterations 30"});
+  expect_mentions(warning_of_schedule(options, "grpo", 15, 30), {"16 to 30", "--grpo.schedule_iterations 30"});
+  for (const char* endless : {"fixed", "adaptive"}) {
+    options.schedule = endless;
+    EXPECT_EQ(warning_of_schedule(options, "ppo", 0, 30), "");
+  }
+}
+
 TEST(Ppo, TheLearningRateCanBeSet) {
   Script script;
   script.start();

@@ -102,6 +102,56 @@ TEST_F(Errors, OfOneRankEndAllRanks) {
   }
 }
 
+// Starts a program as a user does who gives each rank a command line of its own: `first` to rank 0, `second` to rank 1.
+Result start_differently(const Runs& runs, const std::string& program, const std::string& first,
+                         const std::string& second) {
+  const std::string mine = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] && mine=\"" + first + "\" || mine=\"" + second +
+                           "\"; exec \"$@\" $mine";
+  return run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", mine, "bash",
+                           DRL_BIN "/" + program, "--runs_dir", runs.path().string(), "--device", "cpu"});
+}
+
+TEST_F(Errors, OfOptionsThatDifferBetweenRanksNameOptionAndRanks) {
+  const std::string small = "--task Cartpole --num_envs 16 --max_iterations 1 ";
+  const struct {
+    std::string program, first, second;
+    std::vector<std::string_view> mentioned;
+  } cases[] = {
+      {"drl_train", small + "--seed 1", small + "--seed 2", {"--seed: 1 (rank 0", "2 (rank 1"}},
+      {"drl_train", small, small + "--env.reward.alive 3", {"--env.reward.alive: ", "3 (rank 1"}},
+      {"drl_train", small + "--max_iterations 3", small, {"--max_iterations: 3 (rank 0", "1 (rank 1"}},
+      {"drl_train", small, "--task CartPole-v1 --num_envs 16", {"--task: Cartpole (rank 0", "CartPole-v1 (rank 1"}},
+      {"drl_train", small + "--preflight off", small, {"--preflight: off (rank 0"}},
+      {"drl_train", small + "--resume", small, {"--resume: true (rank 0"}},
+      {"drl_doctor", "--ranks 1", "", {"--ranks: 1 (rank 0"}},
+  };
+  for (const auto& [program, first, second, mentioned] : cases) {
+    const Result result = start_differently(runs, program, first, second);
+    const std::string label = first + " : " + second + "\n" + result.err;
+    EXPECT_EQ(result.exit_code, 2) << label;
+    EXPECT_TRUE(result.err.starts_with("error: ")) << label;
+    EXPECT_EQ(result.err.find("error: ", 1), std::string::npos) << label;
+    for (const std::string_view part : mentioned) expect_mentions(result.err, {part});
+    EXPECT_EQ(left_behind(), Words{}) << label;
+  }
+}
+
+TEST_F(Errors, DoNotOccurForOptionsThatEachRankMaySet) {
+  const std::string small = "--task Cartpole --num_envs 16 --max_iterations 1 --ppo.gamma ";
+  const Result result = start_differently(runs, "drl_train", small + "0.5 --threads 1", small + "5e-1 --threads 2");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(Errors, OfTheNumberOfRanksShowThatOfTheLauncher) {
+  for (const std::string program : {"drl_train", "drl_doctor"}) {
+    const std::string options = program == "drl_train" ? "--task Cartpole --ranks 4" : "--ranks 4";
+    const Result result = start_differently(runs, program, options, options);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    expect_mentions(result.err, {"error: ", "--ranks 4", "2 ranks"});
+    EXPECT_EQ(left_behind(), Words{});
+  }
+}
+
 // Environment 20 fails. It belongs to the second rank (16 to 31), while the first one waits in the all-reduce.
 TEST_F(Errors, OfASimulatorOnOneRankEndAllRanks) {
   const Result result =

@@ -178,6 +178,7 @@ TEST_F(Eval, RefusesWrongVideoOptions) {
            {{"--video", gif, "--fps", "0"}, "fps"},
            {{"--video", gif, "--fps", "60"}, "--fps 60"},
            {{"--camera", "free"}, "--camera"},
+           {{"--video", (runs->folder / "run.png").string(), "--fps", "30"}, "--fps"},
            {{"--video", (runs->folder / "none" / "run.gif").string()}, "run.gif"},
            {{"--video", gif, "--camera", "nose"}, "nose"}}) {
     const Result result = eval(options);

@@ -590,7 +590,7 @@ struct LaterOptions {
   double eps = 0.01;
   void describe(OptionVisitor& v) {
     v("normalise", normalise, "scale");
-    v("eps", eps, "added", above(0), added_later("1e-4", "normalise"));
+    v("eps", eps, "added", above(0), added_later("1e-4"), only_with("normalise"));
   }
 };
 
@@ -622,9 +622,142 @@ TEST_F(LaterOption, IsComparedWithItsOldValueIfItHasAnEffect) {
   EXPECT_EQ(rows_of(differences(table, "ppo.normalise = true\n", "options.ini")), Rows{});
 }
 
+TEST_F(LaterOption, IsNotComparedIfItHasNoEffectOnEitherSide) {
+  options.eps = 0.5;
+  EXPECT_EQ(rows_of(differences(table, "ppo.eps = 7\n", "options.ini")), Rows{});
+}
+
 TEST_F(OptionsTest, DifferencesReportABrokenFile) {
   expect_mentions(error_of([&] { differences(table, "seed = x\n", "options.ini"); }),
                   {"options.ini:1: seed = x", "not a whole number"});
+}
+
+// --- options that were given ---
+
+struct DeviceOptions {
+  std::string device = "auto";
+  int threads = 0;
+  std::vector<std::string> library;
+  void describe(OptionVisitor& v) {
+    v("device", device, "where to compute", per_rank([](const std::string& text) { return text.substr(0, 4); }));
+    v("threads", threads, "threads of the rank", at_least(0), per_rank());
+    v("library", library, "libraries");
+  }
+};
+
+struct GivenOptions : OptionsTest {
+  GivenOptions() { table.section("", "Device", device), table.defer_section("env"); }
+  Rows given(const std::vector<std::string>& arguments) {
+    const std::vector<NamedValue> command_line = table.parse_command_line(arguments);
+    table.apply(command_line);
+    Rows rows;
+    for (const NamedValue& option : table.given_options(command_line)) rows.push_back(option.name + " " + option.value);
+    return rows;
+  }
+  DeviceOptions device;
+};
+
+TEST_F(GivenOptions, AreEqualForEveryOrderAndSpelling) {
+  const Rows expected = {"env.noise 1", "library a:b", "ppo.gamma 0.5", "resume true", "seed 7"};
+  EXPECT_EQ(
+      given({"--seed", "7", "--ppo.gamma", "0.5", "--resume", "--library", "a", "--library", "b", "--env.noise=1"}),
+      expected);
+  EXPECT_EQ(
+      given({"--env.noise", "1", "--library=a:b", "--resume=yes", "--ppo.gamma=5e-1", "--seed=3", "--seed", "07"}),
+      expected);
+  EXPECT_EQ(given({}), Rows{}) << "values that were set before are not given";
+}
+
+TEST_F(GivenOptions, HaveOnlyTheCommonPartOfWhatEachRankMaySet) {
+  EXPECT_EQ(given({"--device", "cuda:1", "--threads", "3"}), given({"--device", "cuda:0"}));
+  EXPECT_NE(given({"--device", "cuda:1"}), given({"--device", "cpu"}));
+}
+
+// --- options without an effect ---
+
+struct ConditionalOptions {
+  bool normalise = false;
+  double eps = 0.01;
+  std::string schedule = "fixed", video;
+  double target = 1, weight = 0;
+  int length = 5, interval = 10, fps = 30, memory = 1;
+  void describe(OptionVisitor& v) {
+    v("normalise", normalise, "scale");
+    v("eps", eps, "added", above(0), only_with("normalise"));
+    v("schedule", schedule, "how it changes", one_of({"fixed", "linear", "adaptive"}));
+    v("target", target, "of adaptive", above(0), only_with("schedule", "adaptive"));
+    v("length", length, "of linear", above(0), only_with("schedule", "linear"));
+    v("weight", weight, "of a term", at_least(0));
+    v("interval", interval, "of that term", at_least(0), not_with("weight", "0"));
+    v("video", video, "file", only_with("model", "A"));
+    v("fps", fps, "pictures", above(0), not_with("video", ""));
+    v("memory", memory, "of the GPU", above(0), only_with("hardware", "gpu"));
+  }
+};
+
+struct ModelOptions {
+  std::string model = "A";
+  void describe(OptionVisitor& v) { v("model", model, "what to learn"); }
+};
+
+struct Conditions : testing::Test {
+  Conditions() {
+    table.section("", "Model", model);
+    table.section("a", "A", options, {only_with("model", "A")});
+  }
+  std::vector<std::string> warnings(const std::vector<std::string>& arguments, const std::string& hardware = "cpu") {
+    const std::vector<NamedValue> command_line = table.parse_command_line(arguments);
+    table.apply(command_line);
+    return table.without_effect(command_line, {{"hardware", hardware, "there is no GPU"}});
+  }
+  ModelOptions model;
+  ConditionalOptions options;
+  OptionTable table;
+};
+
+TEST_F(Conditions, NobodyIsWarnedOfOptionsThatWereNotGiven) { EXPECT_EQ(warnings({"--a.weight", "0"}).size(), 0u); }
+
+TEST_F(Conditions, WarningsShowTheOptionTheReasonAndTheValueToGive) {
+  const struct {
+    std::vector<std::string> given, with;  // the option has no effect without `with`
+    std::vector<std::string_view> mentioned;
+  } cases[] = {
+      {{"--a.eps", "1"}, {"--a.normalise"}, {"--a.eps ", "--a.normalise is false", "--a.normalise true"}},
+      {{"--a.target", "1"}, {"--a.schedule", "adaptive"}, {"--a.target ", "--a.schedule is fixed", "adaptive"}},
+      {{"--a.length", "1"}, {"--a.schedule", "linear"}, {"--a.length ", "--a.schedule is fixed", "linear"}},
+      {{"--a.interval", "1"}, {"--a.weight", "0.5"}, {"--a.interval ", "--a.weight is 0"}},
+      {{"--a.fps", "1"}, {"--a.video", "x"}, {"--a.fps ", "--a.video "}}};
+  for (const auto& [given, with, mentioned] : cases) {
+    const std::vector<std::string> alone = warnings(given);
+    ASSERT_EQ(alone.size(), 1u) << given[0];
+    for (const std::string_view part : mentioned) expect_mentions(alone[0], {part});
+    std::vector<std::string> both = given;
+    both.insert(both.end(), with.begin(), with.end());
+    EXPECT_EQ(warnings(both).size(), 0u) << given[0];
+    options = {};
+  }
+}
+
+TEST_F(Conditions, OptionsWithTheSameReasonShareAWarning) {
+  const std::vector<std::string> all = warnings({"--model", "B", "--a.eps", "1", "--a.weight", "2", "--a.memory", "3"});
+  ASSERT_EQ(all.size(), 1u);
+  expect_mentions(all[0], {"--a.eps", "--a.weight", "--a.memory", "--model is B", "--model A"});
+}
+
+TEST_F(Conditions, MayBeCircumstances) {
+  EXPECT_EQ(warnings({"--a.memory", "1"}, "gpu").size(), 0u);
+  const std::vector<std::string> on_cpu = warnings({"--a.memory", "1"});
+  ASSERT_EQ(on_cpu.size(), 1u);
+  expect_mentions(on_cpu[0], {"--a.memory", "there is no GPU"});
+}
+
+TEST_F(Conditions, WithoutWhichAnOptionHasNoEffectOnEitherSideAreNotDifferences) {
+  const std::string before = table.to_ini();
+  options.target = 5;
+  EXPECT_EQ(rows_of(differences(table, before, "options.ini")), Rows{});
+  options.schedule = "adaptive";
+  EXPECT_EQ(rows_of(differences(table, before, "options.ini")),
+            (Rows{"a.schedule adaptive fixed numbers", "a.target 5 1 numbers"}));
 }
 
 }  // namespace

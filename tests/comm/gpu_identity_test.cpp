@@ -132,6 +132,10 @@ TEST(Groups, AreOrderedByTheirFirstRank) {
   EXPECT_EQ(groups[1].ranks, (std::vector<int>{1, 3}));
   EXPECT_EQ(values_with_ranks({"A", "", "B", "A"}, {"n1", "n1", "n2", "n2"}),
             "A (rank 0 on n1; rank 3 on n2), B (rank 2 on n2)");
+  EXPECT_EQ(values_with_ranks({"A", "B", "C", "D", "E", "F"}, {}),
+            "A (rank 0), B (rank 1), C (rank 2), D (rank 3), E (rank 4), F (rank 5)");
+  EXPECT_EQ(values_with_ranks({"A", "B", "C", "D", "E", "F", "G"}, {}),
+            "A (rank 0), B (rank 1), C (rank 2), D (rank 3), E (rank 4), 2 more values");
 }
 
 }  // namespace

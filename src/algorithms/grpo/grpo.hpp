@@ -22,7 +22,7 @@ class Grpo final : public OnPolicy {
  public:
   using Options = GrpoOptions;
   static constexpr std::string_view kName = "grpo", kTitle = "GRPO";
-  static constexpr bool kHasCritic = false;
+  static constexpr bool kHasCritic = false, kCollectsEpisodes = true;
   static std::string_view preset(std::string_view task);
   // Plans rollouts of one episode per environment. Throws UsageError if the task has no step limit, or if the
   // environments do not divide evenly into groups, shards and mini-batches.

@@ -17,7 +17,7 @@ struct GrpoOptions : UpdateOptions {
     v("kl_coef", kl_coef, "weight of the KL divergence from the reference policy", at_least(0));
     v("reference_interval", reference_interval,
       "the policy becomes the new reference policy every N iterations; 0 keeps the initial policy as the reference",
-      at_least(0));
+      at_least(0), not_with("kl_coef", "0"));
   }
 };
 

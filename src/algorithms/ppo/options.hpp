@@ -23,16 +23,17 @@ struct PpoOptions : UpdateOptions {
     v("lam", lam, "lambda of generalised advantage estimation; smaller values have less variance and more bias",
       between(0, 1));
     v("use_clipped_value_loss", use_clipped_value_loss, "clip the change of the value prediction in the value loss");
-    v("value_clip", value_clip, "clip range of that change, in units of the scaled return", above(0));
+    v("value_clip", value_clip, "clip range of that change, in units of the scaled return", above(0),
+      only_with("use_clipped_value_loss"));
     v("value_loss_coef", value_loss_coef, "weight of the value loss", at_least(0));
     v("reward_scale", reward_scale,
       "factor by which rewards are multiplied for learning; reported returns are not scaled", above(0));
     v("reward_normalization", reward_normalization,
       "for learning, divide rewards by the running standard deviation of discounted returns");
-    v("reward_normalization_eps", reward_normalization_eps, "constant added to the variance of those returns",
-      above(0));
+    v("reward_normalization_eps", reward_normalization_eps, "constant added to the variance of those returns", above(0),
+      only_with("reward_normalization"));
     v("reward_normalization_clip", reward_normalization_clip,
-      "clip normalised rewards to +- this value; 0 turns clipping off", at_least(0));
+      "clip normalised rewards to +- this value; 0 turns clipping off", at_least(0), only_with("reward_normalization"));
     v("normalize_advantage", normalize_advantage,
       "normalise the advantages of all ranks' rollouts to mean 0 and standard deviation 1");
     v("normalize_advantage_per_mini_batch", normalize_advantage_per_mini_batch,

@@ -18,7 +18,7 @@ class Ppo final : public OnPolicy {
  public:
   using Options = PpoOptions;
   static constexpr std::string_view kName = "ppo", kTitle = "PPO";
-  static constexpr bool kHasCritic = true;
+  static constexpr bool kHasCritic = true, kCollectsEpisodes = false;
   // The tasks' presets are already made for PPO.
   static std::string_view preset(std::string_view /*task*/) { return ""; }
   // Throws UsageError if the options contradict each other or the environments do not divide evenly.

@@ -2,8 +2,10 @@
 
 #include "../../support/mentions.hpp"
 #include "../../support/temp_folder.hpp"
+#include "apps/effects.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "envs/make_env.hpp"
 #include "report/page/run_groups.hpp"
 #include "steps.hpp"
@@ -53,6 +55,81 @@ TEST(Settings, TheReportKnowsTheOptionsThatDoNotAffectResults) {
     if (option.where != Where::anywhere || option.hidden) continue;  // not in options.ini
     EXPECT_EQ(leaves_results_unchanged(option.name), option.effect == Effect::none) << option.name;
   }
+}
+
+// The options in a file of --print_config are not all chosen by the user.
+TEST(Settings, KnowWhichOptionsTheUserHasChosen) {
+  const auto settings = test::settings_of({"--seed", "0"});
+  const auto names = [&](const std::string& config) {
+    std::vector<std::string> result;
+    for (const NamedValue& option : settings->chosen_options(config))
+      if (!contains(result, option.name)) result.push_back(option.name);
+    return result;
+  };
+  const std::vector<std::string> of_command_line = names("");
+  EXPECT_TRUE(contains(of_command_line, "seed"));
+  EXPECT_FALSE(contains(of_command_line, "ppo.gamma"));
+  EXPECT_EQ(names(Settings(kWords).table.to_ini()), of_command_line);
+  std::vector<std::string> with_gamma = of_command_line;
+  with_gamma.push_back("ppo.gamma");
+  EXPECT_EQ(names("[ppo]\ngamma = 0.5\nlam = 0.95\n"), with_gamma) << "0.95 is the default of lam";
+}
+
+std::vector<std::string> effects(const std::vector<std::string>& options, int64_t done = 0) {
+  return warnings_of_effects(*test::settings_of(options), "", test::plain_workplace(), done);
+}
+
+TEST(Effects, OfAPlainStartNeedNoWarning) { EXPECT_EQ(effects({}), std::vector<std::string>{}); }
+
+TEST(Effects, AreMissingForOptionsThatDoNotFitTheRun) {
+  const struct {
+    std::vector<std::string> options;
+    std::vector<std::string_view> mentioned;
+  } cases[] = {
+      {{"--ppo.desired_kl", "0.02"}, {"--ppo.desired_kl", "--ppo.schedule is linear", "adaptive"}},
+      {{"--ppo.schedule", "fixed", "--ppo.schedule_iterations", "9"}, {"--ppo.schedule_iterations", "fixed"}},
+      {{"--grpo.kl_coef", "1"}, {"--grpo.kl_coef", "--algorithm grpo"}},
+      {{"--cuda_graphs=false", "--deterministic"}, {"--cuda_graphs, --deterministic", "CPU"}},
+      {{"--time_margin", "5"}, {"--time_margin", "Slurm"}},
+      {{"--device", "cpu", "--gpu_ids", "0"}, {"--gpu_ids", "--device is cpu"}},
+      {{"--policy.std_min", "0.1"}, {"--policy.std_min", "CartPole-v1", "discrete"}},
+      {{"--policy.init", "uniform", "--init_from", "x.h5"}, {"--policy.init", "checkpoint"}},
+      {{"--load_run", "a", "--run_name", "b"}, {"--run_name", "--load_run"}},
+      {{"--fresh"}, {"--fresh", "--run_name"}},
+  };
+  for (const auto& [options, mentioned] : cases) {
+    const std::vector<std::string> all = effects(options);
+    ASSERT_EQ(all.size(), 1u) << options[0];
+    for (const std::string_view part : mentioned) expect_mentions(all[0], {part});
+  }
+}
+
+// settings_of gives --num_steps_per_env and --policy.critic_hidden_dims.
+TEST(Effects, DependOnTheAlgorithm) {
+  const std::vector<std::string> all = effects({"--algorithm", "grpo", "--grpo.grad_clip", "joint"});
+  ASSERT_EQ(all.size(), 2u);
+  expect_mentions(all[0], {"--num_steps_per_env", "GRPO", "episodes"});
+  expect_mentions(all[1], {"--policy.critic_hidden_dims", "--grpo.grad_clip", "GRPO", "critic"});
+}
+
+TEST(Effects, OfTheLearningRateEndWithItsSchedule) {
+  const std::vector<std::string> all = effects({"--ppo.schedule_iterations", "50", "--max_iterations", "70"}, 60);
+  ASSERT_EQ(all.size(), 1u);
+  expect_mentions(all[0], {"61 to 70", "--ppo.schedule_iterations 70"});
+}
+
+// Every condition must be about an option or a circumstance, which a misspelt name is not.
+TEST(Effects, AreKnownForAllOptions) {
+  const Settings settings(kWords);
+  std::string config;
+  for (const char* task : {"CartPole-v1", "Pendulum-v1"})
+    for (const char* algorithm : {"ppo", "grpo"}) {
+      std::vector<std::string> words = {"--task", task, "--algorithm", algorithm};
+      for (const Option& option : settings.table.items())
+        if (!contains({"task", "algorithm"}, option.name))
+          words.insert(words.end(), {"--" + option.name + "=" + (option.value().empty() ? "x" : option.value())});
+      EXPECT_NO_THROW(effects(words));
+    }
 }
 
 TEST(Settings, RequireATask) {

@@ -1,0 +1,40 @@
+#include "apps/effects.hpp"
+
+#include "algorithms/on_policy.hpp"
+#include "envs/make_env.hpp"
+
+namespace drl {
+namespace {
+
+// The facts, besides the options' values, that decide whether options have an effect.
+std::vector<Circumstance> circumstances(const Options& options, const Workplace& place) {
+  const RunOptions& run = options.run;
+  const bool named = !run.run_name.empty() || place.job;
+  const bool new_weights = !run.resume && run.load_run.empty() && run.checkpoint.empty() && run.init_from.empty();
+  const AlgorithmKind& algorithm = options.algorithm();
+  const std::string &task = options.train.task, title(algorithm.title());
+  return {{"critic", algorithm.has_critic() ? "yes" : "no", title + " has no critic"},
+          {"rollout", algorithm.collects_episodes() ? "episodes" : "steps", title + " collects whole episodes"},
+          {"hardware", place.placement.gpu < 0 ? "cpu" : "gpu",
+           std::string("this run computes on ") + (place.placement.gpu < 0 ? "the CPU" : "GPUs")},
+          {"job", place.job ? "yes" : "no", "this is not a Slurm job"},
+          {"name", named ? "chosen" : "new", "without --run_name, a run has a new name"},
+          {"start", new_weights ? "scratch" : "checkpoint", "the weights come from a checkpoint"},
+          {"actions", task_record(task).discrete ? "discrete" : "continuous", task + " has discrete actions"}};
+}
+
+}  // namespace
+
+std::vector<std::string> warnings_of_effects(const Settings& settings, const std::string& config_ini,
+                                             const Workplace& place, int64_t done) {
+  const Options& options = settings.options;
+  std::vector<std::string> warnings =
+      settings.table.without_effect(settings.chosen_options(config_ini), circumstances(options, place));
+  const AlgorithmKind& algorithm = options.algorithm();
+  const std::string schedule =
+      warning_of_schedule(algorithm.update_options(), algorithm.name(), done, options.train.max_iterations);
+  if (!schedule.empty()) warnings.push_back(schedule);
+  return warnings;
+}
+
+}  // namespace drl

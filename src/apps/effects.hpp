@@ -1,0 +1,17 @@
+// Options that the user has set and that have no effect in this run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/settings.hpp"
+#include "apps/workplace.hpp"
+
+namespace drl {
+
+// Returns a warning for each reason why options that the user has set have no effect, and one if the learning rate is 0
+// in some of the iterations that remain after the first `done`. `config_ini` is the text of the --config file.
+std::vector<std::string> warnings_of_effects(const Settings& settings, const std::string& config_ini,
+                                             const Workplace& place, int64_t done);
+
+}  // namespace drl
