@@ -53,7 +53,7 @@ struct EvalOptions {
   int threads = 1;
   std::vector<std::string> task_library;
   std::string physics = "run", xml_file;
-  bool stochastic = false, json = false, check_video = false, beside_training = false, help = false, version = false;
+  bool stochastic = false, json = false, check_video = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("run", run, "run directory, or a run's name; its newest checkpoint is evaluated");
@@ -72,7 +72,6 @@ struct EvalOptions {
     v("xml_file", xml_file, "use this MJCF file instead of the robot model that the run used");
     v("threads", threads, "number of threads", at_least(1));
     v("check_video", check_video, "only check whether this machine can record videos, by drawing one empty picture");
-    v("beside_training", beside_training, "ignore the launcher's variables: a rank of a run started drl_eval", hidden);
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
   }
@@ -306,7 +305,7 @@ int run(const std::vector<std::string>& arguments) {
   load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
-  if (const LaunchInfo launch = options.beside_training ? LaunchInfo{} : launch_info(); launch.world_size > 1) {
+  if (const LaunchInfo launch = launch_info(); launch.world_size > 1) {
     if (launch.rank > 0) return ExitCode::kUsage;
     throw UsageError(fmt::format(
         "drl_eval was started on {} ranks (it needs only one): start it without {}, or with one task (-n 1)",

@@ -17,6 +17,7 @@
 #include "base/check.hpp"
 #include "base/clock.hpp"
 #include "base/text.hpp"
+#include "launch/environment.hpp"
 
 namespace drl {
 namespace {
@@ -166,11 +167,22 @@ bool is_on_path(const std::string& program) {
 
 // --- Commands that run beside the training ---
 
+namespace {
+
+// Recognises variables by which users select the jobs that squeue lists, or another cluster.
+bool hides_jobs(const std::string& variable) {
+  return variable.starts_with("SQUEUE_") || variable.starts_with("SLURM_CLUSTERS=");
+}
+
+}  // namespace
+
 BackgroundCommand::BackgroundCommand(const std::vector<std::string>& command, const std::string& log) {
   Pipe pipe;
   if (!log.empty())
     pipe.write_end = Descriptor(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
-  ChildSettings settings{.environment = environment_list(), .own_group = true, .output = pipe.write_end};
+  ChildSettings settings{
+      .environment = without_launchers(environment_list()), .own_group = true, .output = pipe.write_end};
+  if (log.empty()) std::erase_if(settings.environment, hides_jobs);
   settings.ends_with_us = false;
   if (pipe.write_end >= 0) pid_ = spawn(command, settings);
   if (pid_ < 0) {

@@ -45,11 +45,12 @@ int shell_code(int wait_status);
 bool is_on_path(const std::string& program);
 
 // A program that runs beside the training and never delays it: squeue, scontrol, a user's command. It has a separate
-// process group, so that Ctrl-C in the terminal does not reach it.
+// process group, so that Ctrl-C in the terminal does not reach it, and lacks the variables that make this process a rank
+// (without_launchers).
 class BackgroundCommand {
  public:
   // Starts `command` (found by PATH). Its stdout and stderr are appended to the file `log`, or kept for output() if
-  // `log` is empty.
+  // `log` is empty; then it also lacks the user's defaults for squeue (SQUEUE_STATES, ...), which may hide jobs.
   explicit BackgroundCommand(const std::vector<std::string>& command, const std::string& log = "");
   // Kills the program if it still runs.
   ~BackgroundCommand();

@@ -1,5 +1,6 @@
 #include "launch/environment.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/check.hpp"
@@ -10,6 +11,21 @@ namespace drl {
 namespace {
 
 constexpr int kMostNodes = 1 << 20;  // refuses nonsense such as "1(x2000000000)"
+
+// Beginnings of the names of variables that launchers set for a rank. Open MPI's mpirun also passes its own state as
+// OMPI_MCA_... (Open MPI 4.1: orte_..., ess..., and four others).
+constexpr const char* kOfRanks[] = {
+    "OMPI_COMM_WORLD_", "OMPI_APP_CTX_", "OMPI_ARGV", "OMPI_COMMAND", "OMPI_FILE_LOCATION", "OMPI_FIRST_RANKS",
+    "OMPI_NUM_APP_CTX", "OMPI_UNIVERSE_SIZE", "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix",
+    "OMPI_MCA_initial_wdir", "OMPI_MCA_shmem_RUNTIME_QUERY_hint", "OMPI_MCA_mpi_oversubscribe", "PMIX_", "PMI_",
+    "PMI2_", "PRTE_", "HYDI_", "MPI_LOCAL", "PALS_", "FLUX_TASK_", "FLUX_PMI_LIBRARY_PATH", "JSM_",
+    // of an srun step
+    "SLURM_STEP", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_GTIDS", "SLURM_TASK_PID", "SLURM_NTASKS",
+    "SLURM_NPROCS", "SLURM_TASKS_PER_NODE", "SLURM_CPU_BIND", "SLURM_DISTRIBUTION", "SLURM_HOSTFILE",
+    "SLURM_EXIT_ERROR", "SLURM_LAUNCH_NODE_IPADDR", "SLURM_SRUN_", "SLURM_PMIX_MAPPING", "SLURM_PMIXP_", "SRUN_",
+    // set by drl for the ranks that it starts
+    "DRL_EXIT_CODE_FILE", "DRL_TERMINAL_WIDTH", "DRL_OUTER_STEP", "DRL_DIRECT_LINE", "DRL_SLURM_VERSION"};
+constexpr const char* kSettings[] = {"PMIX_MCA_", "PRTE_MCA_", "PMI_MMAP_SYNC_WAIT_TIME"};
 
 [[noreturn]] void throw_unreadable(const char* name, const std::string& text, const char* expected) {
   throw UsageError(
@@ -25,6 +41,15 @@ Environment process_environment() {
     const char* value = std::getenv(name);
     return value ? std::optional<std::string>(value) : std::nullopt;
   };
+}
+
+std::vector<std::string> without_launchers(const std::vector<std::string>& variables) {
+  std::vector<std::string> kept;
+  for (const std::string& variable : variables) {
+    const auto begins = [&](const char* beginning) { return variable.starts_with(beginning); };
+    if (std::ranges::none_of(kOfRanks, begins) || std::ranges::any_of(kSettings, begins)) kept.push_back(variable);
+  }
+  return kept;
 }
 
 std::optional<int> number(const Environment& environment, const char* name) {

@@ -308,21 +308,16 @@ std::string hosts_of_ranks(const std::vector<StepNode>& nodes, const std::vector
 constexpr const char* kPmixFence = "SLURM_PMIX_FENCE";
 
 std::vector<std::string> inner_environment(const std::vector<std::string>& variables) {
-  static const std::vector<std::string> of_launchers = {"SLURM_", "SLURMD_", "SRUN_",
-                                                        "PMIX_",  "PMI_",    "OMPI_COMM_WORLD_"},
-                                        // Settings of users and sites, which no launcher sets, like PMIX_MCA_... and
-                                        // OMPI_MCA_.... srun_command turns SLURM_CPU_BIND into an option.
-      settings = {"PMI_MMAP_SYNC_WAIT_TIME", "SLURM_NETWORK", "SLURM_MEM_BIND", kPmixFence},
+  // Settings of users and sites. srun_command turns SLURM_CPU_BIND into an option.
+  static const std::vector<std::string> settings = {"SLURM_NETWORK", "SLURM_MEM_BIND", kPmixFence},
                                         // The identity of the job over its requeues, which srun does not set again.
       of_job = {"SLURM_JOB_ID",       "SLURM_CONF",         "SLURM_RESTART_COUNT", "SLURM_JOB_START_TIME",
                 "SLURM_JOB_END_TIME", "SLURM_CLUSTER_NAME", "SLURM_ARRAY_JOB_ID",  "SLURM_ARRAY_TASK_ID"};
   std::vector<std::string> kept;
-  for (const std::string& variable : variables) {
+  for (const std::string& variable : without_launchers(variables)) {
     const std::string name = variable.substr(0, variable.find('='));
-    const auto begins = [&](const std::string& beginning) { return name.starts_with(beginning); };
-    if (std::ranges::none_of(of_launchers, begins) || begins("PMIX_MCA_") || contains(settings, name) ||
-        contains(of_job, name))
-      kept.push_back(variable);
+    const bool is_slurms = name.starts_with("SLURM_") || name.starts_with("SLURMD_");
+    if (!is_slurms || contains(settings, name) || contains(of_job, name)) kept.push_back(variable);
   }
   const auto is_fence = [](const std::string& variable) { return variable.starts_with(std::string(kPmixFence) + "="); };
   if (std::ranges::none_of(kept, is_fence)) kept.push_back(std::string(kPmixFence) + "=ring");

@@ -24,7 +24,7 @@ std::string drl_eval() {
 
 // Returns the error of drl_eval --check_video, or "" if it can record videos on this machine.
 std::string video_problem() {
-  BackgroundCommand check({drl_eval(), "--beside_training", "--check_video"});
+  BackgroundCommand check({drl_eval(), "--check_video"});
   const std::optional<int> code = check.wait(kPatience);
   if (code == 0) return "";
   if (!code) return fmt::format("drl_eval did not draw a picture within {:g} s: try drl_eval --check_video", kPatience);
@@ -50,7 +50,7 @@ void require_films(const RunOptions& options, const std::string& task, bool is_r
 std::unique_ptr<CheckpointHook> make_films(const RunOptions& options, const std::string& task,
                                            const std::filesystem::path& folder, int64_t iteration) {
   if (options.video_interval == 0) return nullptr;
-  std::vector<std::string> command = {"nice", "-n", "10", drl_eval(), "--beside_training", "--episodes", "1"};
+  std::vector<std::string> command = {"nice", "-n", "10", drl_eval(), "--episodes", "1"};
   if (const TaskLibraryFile* library = task_library_of(task))
     command.insert(command.end(), {"--task_library", library->file});
   const std::string ending = is_on_path("ffmpeg") ? ".mp4" : ".gif";

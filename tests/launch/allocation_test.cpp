@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "../support/temp_folder.hpp"
 #include "launch/child.hpp"
 
 namespace drl {
@@ -92,6 +93,32 @@ TEST(BackgroundCommand, ReportsAMissingProgram) {
   BackgroundCommand command({"drl_no_such_program"});
   EXPECT_EQ(command.exit_code(), 127);
   EXPECT_EQ(command.last_line(), "drl_no_such_program: No such file or directory");
+}
+
+// What a command prints of its environment, if `variables` are set in ours.
+std::string seen_by_command(const Variables& variables, const std::string& log = "") {
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  BackgroundCommand command({"env"}, log);
+  command.wait(60);
+  for (const auto& [name, value] : variables) unsetenv(name.c_str());
+  return log.empty() ? command.output() : slurp(log);
+}
+
+TEST(BackgroundCommand, IsNoRankOfTheLauncher) {
+  const std::string seen = seen_by_command({{"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_RANK", "1"}, {"SLURM_JOB_ID", "7"}});
+  EXPECT_EQ(seen.find("OMPI_COMM_WORLD"), std::string::npos);
+  EXPECT_EQ(seen.find("PMIX_"), std::string::npos);
+  EXPECT_NE(seen.find("SLURM_JOB_ID=7\n"), std::string::npos);
+}
+
+// squeue(1): SQUEUE_STATES=PD lists no running job. The user's own command keeps such defaults.
+TEST(BackgroundCommand, SqueueListsAllJobs) {
+  const Variables defaults = {{"SQUEUE_STATES", "PD"}, {"SLURM_CLUSTERS", "other"}};
+  const std::string seen = seen_by_command(defaults);
+  EXPECT_EQ(seen.find("SQUEUE_STATES"), std::string::npos);
+  EXPECT_EQ(seen.find("SLURM_CLUSTERS"), std::string::npos);
+  const TempFolder folder;
+  EXPECT_NE(seen_by_command(defaults, folder / "log").find("SQUEUE_STATES=PD\n"), std::string::npos);
 }
 
 TEST(BackgroundCommand, NeverBlocksAndIsKilledByTheDestructor) {

@@ -49,6 +49,31 @@ TEST(LaunchInfo, IsOneRankWithoutALauncher) {
 
 // --- Recorded environments ---
 
+// A command of the user, or drl_eval, that a rank starts.
+TEST(WithoutLaunchers, AProgramIsOneRankOfTheSameJob) {
+  for (const Variables& recorded : recorded_environments()) {
+    std::vector<std::string> list = {"DRL_EXIT_CODE_FILE=/tmp/x", "DRL_OUTER_STEP="};
+    for (const auto& [name, value] : recorded) list.push_back(name + "=" + value);
+    Variables kept;
+    for (const std::string& variable : without_launchers(list)) {
+      const size_t equals = variable.find('=');
+      kept[variable.substr(0, equals)] = variable.substr(equals + 1);
+      for (const char* beginning : {"PMIX_", "PMI_", "OMPI_", "SLURM_STEP_ID=", "SLURM_NTASKS=", "DRL_"})
+        EXPECT_FALSE(variable.starts_with(beginning)) << variable;
+    }
+    expect_info(info_of(kept), "", 0, 1, 0, 1);
+    EXPECT_EQ(kept.count("SLURM_JOB_ID"), recorded.count("SLURM_JOB_ID"));
+  }
+}
+
+TEST(WithoutLaunchers, KeepsSettingsAndTheJob) {
+  const std::vector<std::string> kept = {
+      "PATH=/bin",           "OMPI_MCA_btl=self,tcp",       "OMPI_ALLOW_RUN_AS_ROOT=1",
+      "PMIX_MCA_gds=hash",   "PMI_MMAP_SYNC_WAIT_TIME=600", "SLURM_JOB_NODELIST=n1",
+      "SLURM_MPI_TYPE=pmix", "SLURM_CPUS_PER_TASK=4",       "SLURM_CONF=/etc/slurm.conf"};
+  EXPECT_EQ(without_launchers(kept), kept);
+}
+
 TEST(LaunchInfo, IsReadFromTheVariablesOfEachLauncher) {
   expect_info(info_of(kOpenMpi4), "mpirun", 5, 8, 1, 4);
   expect_info(info_of(kOpenMpi5), "mpirun", 5, 8, 1, 4);
