@@ -269,6 +269,7 @@ int run(const std::vector<std::string>& arguments) {
     const std::string wrong = caught_usage_error([&] {
       settings.emplace(arguments);
       restrict_to_outer_step();
+      if (const auto job = allocation(process_environment()); job && launch.rank == 0) require_not_over(*job);
     });
     if (settings) {
       if (print_information(*settings, launch)) return kDone;
@@ -280,7 +281,10 @@ int run(const std::vector<std::string>& arguments) {
       if (const int gpus = settings->command.num_gpus; gpus > 1 && !launch.launched() && settings->command.ranks == 0)
         throw UsageError(
             fmt::format("--num_gpus {0} starts no ranks (drl_train uses one GPU per rank): give --ranks {0}", gpus));
-      if (!launch.launched() && settings->command.ranks > 1) return start_ranks(settings->command.ranks, arguments);
+      if (!launch.launched() && settings->command.ranks > 1) {
+        if (!wrong.empty()) throw UsageError(wrong);
+        return start_ranks(settings->command.ranks, arguments);
+      }
       log::init(launch.rank, launch.world_size, host_name(), settings->command.quiet);
       if (const std::string hint = launch.launched() ? "" : idle_devices_hint(process_environment(), arguments);
           !hint.empty())

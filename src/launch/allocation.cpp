@@ -2,8 +2,11 @@
 
 #include <limits>
 
+#include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/host.hpp"
 #include "base/text.hpp"
+#include "launch/child.hpp"
 
 namespace drl {
 namespace {
@@ -42,6 +45,20 @@ std::optional<Allocation> allocation(const Environment& environment) {
   job.start_time = variable(environment, "SLURM_JOB_START_TIME");
   job.end_time = variable(environment, "SLURM_JOB_END_TIME");
   return job;
+}
+
+void require_not_over(const Allocation& job) {
+  constexpr double kLongAgo = 600, kPatience = 10;  // seconds; Slurm may let a job exceed its limit by some minutes
+  const double ago = job.end_time ? seconds_since_1970() - static_cast<double>(*job.end_time) : 0;
+  if (ago < kLongAgo) return;
+  BackgroundCommand squeue(job_state_command(job.job));
+  const std::optional<int> code = squeue.wait(kPatience);
+  const std::string state = code ? parse_job_state(*code, squeue.output()).value_or("") : "";
+  if (!state.empty() && state != "PENDING") return;  // a requeued job is pending
+  throw UsageError(fmt::format(
+      "job {} is over (SLURM_JOB_END_TIME was {:.0f} minutes ago, and this shell has kept the job's variables): open a "
+      "new shell, or type unset $(env | grep -o '^SLURM_[^=]*')",
+      job.job, ago / 60));
 }
 
 bool is_continuation(const std::optional<Allocation>& job, const std::string& job_id) {

@@ -27,6 +27,10 @@ struct Allocation {
 // no field is important enough to refuse a run. Pure.
 std::optional<Allocation> allocation(const Environment& environment);
 
+// Throws UsageError if the job ended at least ten minutes ago and squeue does not list it as running (its limit may have
+// been extended). A shell that outlives its job, as in tmux or screen, keeps the job's variables.
+void require_not_over(const Allocation& job);
+
 // Returns whether this job continues a run that was started under the name `job_id` (LaunchInfo::job_id): either the
 // job was requeued, or it replaces a job that was stopped. Pure.
 bool is_continuation(const std::optional<Allocation>& job, const std::string& job_id);

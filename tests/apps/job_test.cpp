@@ -60,6 +60,28 @@ TEST_F(Job, IsRefusedIfNoStartHasTimeForAnIteration) {
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
+// --- A shell that has outlived its job
+
+TEST_F(Job, ThatIsOverIsRefused) {
+  for (const char* answer :
+       {"echo 'slurm_load_jobs error: Invalid job id specified'; exit 1", "exit 1", "echo PENDING"})
+    for (const Words& ranks : {Words{}, Words{"--ranks", "2"}}) {
+      const Result result = runs.train(kEndless + ranks, with_squeue(job_variables("42", -3600), answer));
+      EXPECT_EQ(result.exit_code, 2);
+      EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+      expect_mentions(result.err, {"job 42", "60 minutes", "SLURM_JOB_END_TIME", "unset"});
+      EXPECT_FALSE(fs::exists(runs.path()));
+    }
+}
+
+TEST_F(Job, RunsAfterItsEndIfItsLimitWasExtended) {
+  const Result result =
+      runs.train({"--max_iterations", "20", "--run_name", "r"},
+                 with_squeue(job_variables("42", -3600), "case $* in *%T*) echo RUNNING ;; *) echo 1:00:00 ;; esac"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(iterations(runs.run("r")), count_to(20));
+}
+
 // The first answer of squeue gives the end; the second one, before the run stops, shows that it has not changed.
 TEST_F(Job, StopsInTimeIfOnlySqueueKnowsItsEnd) {
   const Result result =
@@ -174,6 +196,14 @@ TEST_F(Job, TheCommandIsNeitherWrittenToFilesNorReadFromThem) {
   // On the command line, it is executed.
   result = runs.train({"--max_iterations", "7", "--load_run", "r", "--after_checkpoint", secret});
   EXPECT_TRUE(fs::exists(made)) << result.err;
+}
+
+// The command is no further rank of the run.
+TEST_F(Job, ACommandOfSeveralRanksMayBeDrlItself) {
+  const Result result = runs.train({"--max_iterations", "3", "--run_name", "r", "--ranks", "2", "--after_checkpoint",
+                                    kEval + " --checkpoint \"$1\" --episodes 2; echo code $?"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_mentions(slurp(runs.run("r") / "logs" / "after_checkpoint.log"), {"return mean", "code 0"});
 }
 
 TEST_F(Job, AFailingCommandCausesAWarning) {
