@@ -47,18 +47,20 @@ std::optional<Allocation> allocation(const Environment& environment) {
   return job;
 }
 
-void require_not_over(const Allocation& job) {
+bool is_over(const Allocation& job) {
   constexpr double kLongAgo = 600, kPatience = 10;  // seconds; Slurm may let a job exceed its limit by some minutes
-  const double ago = job.end_time ? seconds_since_1970() - static_cast<double>(*job.end_time) : 0;
-  if (ago < kLongAgo) return;
+  if (!job.end_time || seconds_since_1970() - static_cast<double>(*job.end_time) < kLongAgo) return false;
   BackgroundCommand squeue(job_state_command(job.job));
   const std::optional<int> code = squeue.wait(kPatience);
   const std::string state = code ? parse_job_state(*code, squeue.output()).value_or("") : "";
-  if (!state.empty() && state != "PENDING") return;  // a requeued job is pending
-  throw UsageError(fmt::format(
-      "job {} is over (SLURM_JOB_END_TIME was {:.0f} minutes ago, and this shell has kept the job's variables): open a "
-      "new shell, or type unset $(env | grep -o '^SLURM_[^=]*')",
-      job.job, ago / 60));
+  return state.empty() || state == "PENDING";  // a requeued job is pending
+}
+
+void require_not_over(const Allocation& job) {
+  if (is_over(job))
+    throw UsageError(fmt::format(
+        "job {} is over (SLURM_JOB_END_TIME was {:.0f} minutes ago, and this shell has kept the job's variables): {}",
+        job.job, (seconds_since_1970() - static_cast<double>(*job.end_time)) / 60, kLeaveJob));
 }
 
 bool is_continuation(const std::optional<Allocation>& job, const std::string& job_id) {

@@ -160,13 +160,31 @@ std::string job_name(const Environment& environment) {
   return id("SLURM_JOB_ID");
 }
 
+// Returns whether the variables of a step are those of another job, in a step of which this job was submitted. PMIx,
+// PMI2 and Cray's PALS name the job of a step: "slurm.pmix.12.0", "12.0". A batch script always has SLURM_PROCID = 0; a
+// heterogeneous job may have several ids.
+bool is_step_of_another_job(const Environment& environment) {
+  if (environment("SLURM_PROCID") != "0" || environment("SLURM_HET_SIZE")) return false;
+  const std::string job = environment("SLURM_JOB_ID").value_or("");
+  bool names_other = false;
+  for (const char* name : {"PMIX_NAMESPACE", "PMI_JOBID", "PALS_APID"}) {
+    std::string step = environment(name).value_or("");
+    if (constexpr std::string_view kPmix = "slurm.pmix."; step.starts_with(kPmix)) step.erase(0, kPmix.size());
+    if (!names_slurm_step(step)) continue;
+    if (step.substr(0, step.find('.')) == job) return false;
+    names_other = true;
+  }
+  return names_other;
+}
+
 }  // namespace
 
 bool in_srun_step(const Environment& environment) {
   // Slurm's own steps have large ids: 4294967290 is the interactive step (salloc's shell with
   // LaunchParameters=use_interactive_step), 4294967291 the batch step.
   const std::string step = environment("SLURM_STEP_ID").value_or("");
-  return !step.empty() && !(step.size() == 10 && step >= "4294967280");
+  const bool is_internal = step.size() == 10 && step >= "4294967280";
+  return !step.empty() && !is_internal && !is_step_of_another_job(environment);
 }
 
 LaunchInfo launch_info(const Environment& environment) {

@@ -49,6 +49,23 @@ TEST(LaunchInfo, IsOneRankWithoutALauncher) {
 
 // --- Recorded environments ---
 
+// As observed with Slurm 22.05 and 24.11, sbatch in an srun step passes on the step's variables. In the batch script,
+// Slurm sets only those of kBatchShell.
+TEST(LaunchInfo, ABatchScriptIsNotInTheStepThatSubmittedIt) {
+  const Variables pmi2 = {{"PMI_JOBID", "77.0"}, {"PMI_RANK", "0"}};
+  expect_info(info_of(kSrun + kBatchShell), "", 0, 1, 0, 1);
+  expect_info(info_of(kSrun + pmi2 + kBatchShell), "", 0, 1, 0, 1);
+  EXPECT_FALSE(in_srun_step(environment_of(kSrun + kBatchShell)));
+  // A step in such a script has variables of both.
+  const Variables own = {{"SLURM_JOB_ID", "78"},
+                         {"PMI_JOBID", "78.0"},
+                         {"SLURM_PROCID", "0"},
+                         {"SLURM_LOCALID", "0"},
+                         {"SLURM_NODEID", "0"}};
+  expect_info(info_of(kSrun + own), "srun", 0, 11, 0, 4);
+  EXPECT_EQ(info_of(kSrun + Variables{{"SLURM_JOB_ID", "78"}}).launcher, "srun") << "rank 5 must not run alone";
+}
+
 // A command of the user, or drl_eval, that a rank starts.
 TEST(WithoutLaunchers, AProgramIsOneRankOfTheSameJob) {
   for (const Variables& recorded : recorded_environments()) {
