@@ -45,7 +45,7 @@ struct CheckOptions {
   bool help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("task_library", task_library, "load the tasks of this library (repeatable)");
+    v("task_library", task_library, "load the tasks of this library (repeatable)", as_path);
     v("task", task, "the task to check");
     v("num_envs", num_envs, "number of environments", between(3, 1 << 20));
     v("steps", steps, "steps per environment", at_least(1));

@@ -13,6 +13,7 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "base/typed_path.hpp"
 #include "report/format.hpp"
 #include "run/run_directory.hpp"
 #include "store/checkpoint.hpp"
@@ -127,7 +128,7 @@ int run(const std::vector<std::string>& words) {
     throw UsageError(fmt::format("{} takes one file ({} were given): see drl_checkpoint --help", arguments[0],
                                  arguments.size() - 1));
   }
-  const std::string file = find_checkpoint(arguments[1]).string();
+  const std::string file = find_checkpoint(typed_path("argument", arguments[1])).string();
   arguments[0] == "show" ? show(file) : verify(file);
   return kDone;
 }

@@ -73,9 +73,10 @@ struct DoctorOptions {
     v("device", device, "auto, cpu or cuda:N, as for drl_train", per_rank(kind_of_device));
     v("gpu_ids", gpu_ids, "use only these visible GPUs: all, a list such as 0,2, or None for the CPU",
       per_rank(kind_of_gpu_ids), not_with("device", "cpu"));
-    v("runs_dir", runs_dir, "directory of all runs, default $DRL_RUNS_DIR or runs");
-    v("task_library", task_library, "task library to load on all ranks, as drl_train does; repeatable", per_rank());
-    v("json", json, "save the whole report in this file; - = standard output (the text is then on standard error)");
+    v("runs_dir", runs_dir, "directory of all runs, default $DRL_RUNS_DIR or runs", as_path);
+    v("task_library", task_library, "task library to load on all ranks, as drl_train does; repeatable", as_path, per_rank());
+    v("json", json, "save the whole report in this file; - = standard output (the text is then on standard error)",
+      as_path);
     v("timeout", timeout, "time limit for each check and for the start of all ranks", unit("s"), at_least(1));
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");

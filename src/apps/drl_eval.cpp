@@ -56,20 +56,20 @@ struct EvalOptions {
   bool stochastic = false, json = false, check_video = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("run", run, "run directory, or a run's name; its newest checkpoint is evaluated");
-    v("checkpoint", checkpoint, "checkpoint file to evaluate");
-    v("task_library", task_library, "also load tasks from this library; may be repeated");
+    v("run", run, "run directory, or a run's name; its newest checkpoint is evaluated", as_path);
+    v("checkpoint", checkpoint, "checkpoint file to evaluate", as_path);
+    v("task_library", task_library, "also load tasks from this library; may be repeated", as_path);
     v("episodes", episodes, "number of episodes; every environment plays an equal share of them, rounded up",
       at_least(1));
     v("num_envs", num_envs, "number of environments; 0 = one per episode, at most 4096", at_least(0));
     v("seed", seed, "seed of initial states and noise", at_least(0));
     v("stochastic", stochastic, "sample actions from the policy instead of taking the most probable ones");
-    v("record", record, "write observations, actions and rewards of each episode to this HDF5 file");
+    v("record", record, "write observations, actions and rewards of each episode to this HDF5 file", as_path);
     v("json", json, "print one JSON object instead of text");
     v("physics", physics,
       "physics engine of a robot: run (that of the run), lanes (drl's vectorised physics) or mujoco (libmujoco)",
       one_of({"run", "lanes", "mujoco"}));
-    v("xml_file", xml_file, "use this MJCF file instead of the robot model that the run used");
+    v("xml_file", xml_file, "use this MJCF file instead of the robot model that the run used", as_path);
     v("threads", threads, "number of threads", at_least(1));
     v("check_video", check_video, "only check whether this machine can record videos, by drawing one empty picture");
     v("help", help, "print this text", letter('h'));

@@ -57,7 +57,7 @@ struct ReportOptions {
   bool help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("output", output, "file to write; - = standard output", letter('o'));
+    v("output", output, "file to write; - = standard output", as_path, letter('o'));
     v("title", title, "title of the page; empty = the names of the tasks");
     v("film_size", film_size, "largest video that is embedded in the page; larger ones are linked; 0 = link all",
       unit("MB"), at_least(0));

@@ -40,7 +40,7 @@ struct RobotOptions {
   bool explain = false, if_possible = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("output", output, "the header to write; - = standard output", letter('o'));
+    v("output", output, "the header to write; - = standard output", as_path, letter('o'));
     v("explain", explain, "print what is compiled, and the cost of a step");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));

@@ -58,8 +58,8 @@ const std::vector<std::string> kCommon = {"config",
 
 void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;
-  v("config", config, "read options from this file; --print_config prints such a file", Effect::none, here);
-  v("task_library", task_library, "also load tasks from this library; may be repeated", Effect::none, here, per_rank());
+  v("config", config, "read options from this file; --print_config prints such a file", as_path, Effect::none, here);
+  v("task_library", task_library, "also load tasks from this library; may be repeated", as_path, Effect::none, here, per_rank());
   v("ranks", ranks,
     "start this number of ranks on this machine, or on the nodes of a Slurm job; 0 = in a Slurm step one rank per GPU, "
     "or "

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "base/typed_path.hpp"
 
 namespace drl {
 namespace {
@@ -60,7 +61,7 @@ class Reader {
   }
   void read(std::string& value) const {
     const std::vector<std::string>& choices = option_.choices;
-    value = text_;
+    value = as_typed(text_);
     if (choices.empty() || contains(choices, value)) return;
     const std::string near = nearest(value, choices);
     refuse(text_, "is not a valid choice", "choices: " + join(choices, ", "),
@@ -72,7 +73,7 @@ class Reader {
   void read(std::vector<std::string>& values) const {
     if (trim(text_) == "none") return;
     for (const std::string& name : split(text_, ':'))
-      if (!name.empty()) values.push_back(name);
+      if (!name.empty()) values.push_back(as_typed(name));
   }
   void read(std::vector<int>& values) const {
     if (trim(text_) == "none") return;
@@ -91,6 +92,10 @@ class Reader {
         if (empty || !trim(word).empty()) result.emplace_back(trim(word));
     }
     return result;
+  }
+
+  std::string as_typed(std::string_view text) const {
+    return option_.is_path ? typed_path(option_.name, text) : std::string(text);
   }
 
   template <class Number>

@@ -36,6 +36,10 @@ inline Choices one_of(std::vector<std::string> values) { return {std::move(value
 struct Hidden {};
 inline constexpr Hidden hidden{};
 
+// The text is a path, or a list of paths: typed_path() reads it.
+struct AsPath {};
+inline constexpr AsPath as_path{};
+
 // A short name on the command line: letter('h') makes -h the same as --help.
 struct Letter {
   char value;
@@ -88,6 +92,7 @@ struct Option {
   Effect effect = Effect::numbers;
   Where where = Where::anywhere;
   bool hidden = false;
+  bool is_path = false;
   char letter = 0;
   std::string (*common)(const std::string& value) = nullptr;  // see PerRank; null if all ranks must have the same value
   std::string old_value{};  // its value in runs made before it was added; "" for the default
@@ -111,6 +116,7 @@ struct Option {
   void add(Effect e) { effect = e; }
   void add(Where w) { where = w; }
   void add(Hidden) { hidden = true; }
+  void add(AsPath) { is_path = true; }
   void add(Letter l) { letter = l.value; }
   void add(PerRank p) { common = p.common; }
   void add(const AddedLater& l) { old_value = l.old_value; }

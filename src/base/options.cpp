@@ -13,6 +13,7 @@
 #include "base/format.hpp"
 #include "base/ini.hpp"
 #include "base/text.hpp"
+#include "base/typed_path.hpp"
 
 namespace drl {
 namespace {
@@ -324,7 +325,7 @@ std::vector<std::string> OptionTable::take_arguments(std::vector<std::string>& w
   std::vector<std::string> arguments, rest;
   for (size_t k = 0; k < words.size(); ++k) {
     const bool is_option = words[k].starts_with("-");
-    (is_option ? rest : arguments).push_back(words[k]);
+    (is_option ? rest : arguments).push_back(is_option ? words[k] : typed_path("argument", words[k]));
     if (is_option && takes_next(words[k]) && k + 1 < words.size()) rest.push_back(words[++k]);
   }
   words = rest;

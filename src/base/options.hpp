@@ -34,8 +34,8 @@ class OptionTable;
 // the command line appends) or std::optional<double> (none means "not set").
 class OptionVisitor {
  public:
-  // Attributes: Range, Choices, Unit, Effect, Where, hidden, letter, per_rank, added_later, only_with, not_with, in any
-  // order. The default must be valid.
+  // Attributes: Range, Choices, Unit, Effect, Where, as_path, hidden, letter, per_rank, added_later, only_with, not_with,
+  // in any order. The default must be valid.
   template <class T, class... Attributes>
   void operator()(std::string_view name, T& value, std::string_view help, const Attributes&... attributes) {
     constexpr bool is_number =
@@ -136,7 +136,7 @@ class OptionTable {
   std::vector<std::string> without_effect(const std::vector<NamedValue>& given,
                                           const std::vector<Circumstance>& circumstances) const;
 
-  // Removes the positional arguments, such as file names, from a command line and returns them.
+  // Removes the positional arguments, which must be paths, from a command line and returns them.
   std::vector<std::string> take_arguments(std::vector<std::string>& words) const;
 
   // Returns a config text from which apply_ini restores exactly these values (numbers in their shortest exact form).

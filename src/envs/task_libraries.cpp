@@ -18,6 +18,7 @@
 #include "base/format.hpp"
 #include "base/installation.hpp"
 #include "base/text.hpp"
+#include "base/typed_path.hpp"
 #include "drl/task/abi.hpp"
 #include "envs/make_env.hpp"
 
@@ -164,7 +165,7 @@ void load_task_libraries(const std::vector<std::string>& given) {
   for (const std::string& file : given) load_task_library(file);
   if (const char* list = std::getenv("DRL_TASK_LIBRARIES"))
     for (const std::string& file : split(list, ':'))
-      if (!file.empty()) load_task_library(file);
+      if (!file.empty()) load_task_library(typed_path("DRL_TASK_LIBRARIES", file));
 }
 
 void load_installed_task_libraries() {

@@ -85,7 +85,7 @@ void TaskParams::describe(OptionVisitor& v) {
   }
   if (!record_.robot) return;
   v("frame_skip", frame_skip_, "physics time steps per environment step", at_least(1));
-  v("xml_file", model_, "the robot's model: a file, or the name of a file in a directory of $DRL_MODELS");
+  v("xml_file", model_, "the robot's model: a file, or the name of a file in a directory of $DRL_MODELS", as_path);
   v("physics", physics_, "physics engine: lanes (the compiled model), mujoco (libmujoco), auto (lanes if possible)",
     one_of({"auto", "lanes", "mujoco"}), added_later("mujoco"));
 }

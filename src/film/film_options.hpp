@@ -18,7 +18,7 @@ struct FilmOptions {
 
   void describe(OptionVisitor& v) {
     v("video", video,
-      "record environment 0 to FILE.mp4 (requires ffmpeg), FILE.gif, or FILE.png (a sheet of 12 pictures)");
+      "record environment 0 to FILE.mp4 (requires ffmpeg), FILE.gif, or FILE.png (a sheet of 12 pictures)", as_path);
     v("camera", camera,
       "camera of the video: track (follows the robot), free (shows everything), or the name of a camera in the model",
       not_with("video", ""));

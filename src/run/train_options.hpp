@@ -89,19 +89,19 @@ struct RunOptions {
   double balance_seconds = 20;  // see Balance; only tests change it
 
   void describe(OptionVisitor& v) {
-    v("runs_dir", runs_dir, "directory of all runs; empty = $DRL_RUNS_DIR, or else runs", Effect::none,
+    v("runs_dir", runs_dir, "directory of all runs; empty = $DRL_RUNS_DIR, or else runs", as_path, Effect::none,
       Where::command_line);
     v("run_name", run_name, "name of the run; empty = slurm-<job> in a Slurm job, else the time", Effect::none,
       Where::command_line, only_with("load_run", ""));
     v("resume", resume, "resume --run_name, or else the task's latest run; options given now replace the run's own",
       Effect::none, Where::command_line);
     v("load_run", load_run, "resume this run, given by name or directory; options given now replace the run's own",
-      Effect::none, Where::command_line);
+      as_path, Effect::none, Where::command_line);
     v("checkpoint", checkpoint,
-      "start a new run from this checkpoint's whole state (weights, optimiser, environments, iteration)", Effect::none,
-      Where::command_line);
-    v("init_from", init_from, "start a new run from this checkpoint's weights and normaliser only (fine-tuning)",
+      "start a new run from this checkpoint's whole state (weights, optimiser, environments, iteration)", as_path,
       Effect::none, Where::command_line);
+    v("init_from", init_from, "start a new run from this checkpoint's weights and normaliser only (fine-tuning)",
+      as_path, Effect::none, Where::command_line);
     v("fresh", fresh, "start --run_name again from the beginning; the old directory is kept as <run_name>.old",
       Effect::none, Where::command_line, only_with("name", "chosen"));
     v("save_interval", save_interval, "save a checkpoint every N iterations", at_least(1), Effect::none);

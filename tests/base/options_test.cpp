@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <map>
 
 #include "../support/mentions.hpp"
 #include "base/check.hpp"
@@ -758,6 +760,74 @@ TEST_F(Conditions, WithoutWhichAnOptionHasNoEffectOnEitherSideAreNotDifferences)
   options.schedule = "adaptive";
   EXPECT_EQ(rows_of(differences(table, before, "options.ini")),
             (Rows{"a.schedule adaptive fixed numbers", "a.target 5 1 numbers"}));
+// --- Paths ---
+
+struct PathOptions {
+  std::string file, text;
+  std::vector<std::string> libraries;
+  void describe(OptionVisitor& v) {
+    v("file", file, "a file", as_path);
+    v("text", text, "a text");
+    v("libraries", libraries, "some files", as_path);
+  }
+};
+
+class Paths : public testing::Test {
+ protected:
+  Paths() {
+    table.section("", "Paths", options);
+    setenv("HOME", "/home/me", 1);
+    setenv("DRL_TEST_SCRATCH", "/scratch/me", 1);
+  }
+  ~Paths() override {
+    setenv("HOME", home_.c_str(), 1);
+    unsetenv("DRL_TEST_SCRATCH");
+  }
+  void expect_refused(const std::string& text, std::initializer_list<std::string_view> parts) {
+    try {
+      table.apply_command_line({"--file=" + text});
+      ADD_FAILURE() << text << " is accepted";
+    } catch (const UsageError& error) {
+      expect_mentions(error.what(), {"file"});
+      expect_mentions(error.what(), parts);
+    }
+  }
+  PathOptions options;
+  OptionTable table;
+
+ private:
+  std::string home_ = getenv("HOME") ? getenv("HOME") : "/";
+};
+
+TEST_F(Paths, BeginInTheHomeDirectoryAsInAShell) {
+  for (const auto& [typed, path] : std::map<std::string, std::string>{{"~", "/home/me"},
+                                                                      {"~/x", "/home/me/x"},
+                                                                      {"a/~/x", "a/~/x"},
+                                                                      {"./~x", "./~x"},
+                                                                      {"/a b/c$", "/a b/c$"},
+                                                                      {"-", "-"}}) {
+    table.apply_command_line({"--file=" + typed});
+    EXPECT_EQ(options.file, path);
+    table.apply_ini("file = " + typed, "my.ini");
+    EXPECT_EQ(options.file, path);
+  }
+  table.apply_command_line({"--libraries", "~/a.so:b.so", "--text=~/$HOME"});
+  EXPECT_EQ(options.libraries, (std::vector<std::string>{"/home/me/a.so", "b.so"}));
+  EXPECT_EQ(options.text, "~/$HOME") << "not a path";
+  std::vector<std::string> words = {"~/report", "--text", "~/x"};
+  EXPECT_EQ(table.take_arguments(words), (std::vector<std::string>{"/home/me/report"}));
+}
+
+// A shell would have replaced them: the message gives what it would have written.
+TEST_F(Paths, WithVariablesOrControlCharactersAreRefused) {
+  expect_refused("$DRL_TEST_SCRATCH/x", {"$DRL_TEST_SCRATCH/x", "/scratch/me/x"});
+  expect_refused("/a/${DRL_TEST_SCRATCH}/$HOME", {"/a//scratch/me//home/me"});
+  expect_refused("$DRL_TEST_UNSET/x", {"$DRL_TEST_UNSET/x"});
+  expect_refused("~root/x", {"~root/x"});
+  expect_refused("/scratch/me\r", {"control character"});
+  setenv("HOME", "", 1);
+  expect_refused("~/x", {"~/x", "HOME"});
+  EXPECT_THROW(table.apply_ini("file = $HOME/x", "my.ini"), UsageError);
 }
 
 }  // namespace

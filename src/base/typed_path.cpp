@@ -1,0 +1,53 @@
+#include "base/typed_path.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <regex>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+
+namespace drl {
+namespace {
+
+std::optional<std::string> variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value && *value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+// Returns the text with all variables replaced, or nullopt if one of them is not set.
+std::optional<std::string> with_variables(std::string text, const std::regex& pattern) {
+  for (std::smatch found; std::regex_search(text, found, pattern);) {
+    const auto value = variable(found[1].matched ? found[1] : found[2]);
+    if (!value || value->find('$') != std::string::npos) return std::nullopt;
+    text = found.prefix().str() + *value + found.suffix().str();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string typed_path(const std::string& name, std::string_view text) {
+  static const std::regex pattern(R"(\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\}))");
+  const auto refuse = [&](const std::string& problem, const std::string& why, const std::string& what) {
+    throw UsageError(name + " = " + shown(text) + " " + problem + " (" + why + "): " + what);
+  };
+  std::string path(text);
+  if (std::ranges::any_of(path, [](unsigned char c) { return c < 32 || c == 127; }))
+    refuse("has a control character", "perhaps the line end of a file from Windows", "remove it");
+  if (std::regex_search(path, pattern)) {
+    const auto meant = with_variables(path, pattern);
+    refuse("has a variable that no shell has replaced", "single quotes and files keep variables as they are",
+           meant ? "write " + shown(*meant) : std::string("write the path itself"));
+  }
+  if (!path.starts_with("~")) return path;
+  if (path.size() > 1 && path[1] != '/')
+    refuse("begins with another user's home directory or a name", "only ~ and ~/ mean the home directory here",
+           "write the whole path, or ./" + printable(path));
+  const auto home = variable("HOME");
+  if (!home) refuse("begins with ~", "HOME is not set", "write the whole path");
+  return *home + path.substr(1);
+}
+
+}  // namespace drl
