@@ -1,5 +1,7 @@
 #include "run/run_directory.hpp"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +35,7 @@ void check_run_name(const std::string& option, const std::string& name) {
   std::string why;
   if (name == "." || name == ".." || name.find('/') != std::string::npos)
     why = "it would be outside the directory of its task";
-  if (name == "latest") why = "latest is the link to the newest run";
+  if (name == kLatest) why = "latest stands for the newest run";
   if (name.size() > kLongest) why = "it has more than " + std::to_string(kLongest) + " characters";
   if (std::ranges::any_of(name, [](unsigned char c) { return c < 32 || c == 127; })) why = "it has control characters";
   if (!why.empty())
@@ -61,10 +63,24 @@ void check_exclusive(const RunOptions& o) {
                    " is in use by another process (it holds the lock): stop it first, or give another --run_name");
 }
 
-// Returns the target of a link such as latest, or `path` if it is no link.
-fs::path target_of(const fs::path& path) {
-  std::error_code error;
-  return fs::is_symlink(path, error) ? path.parent_path() / fs::read_symlink(path, error) : path;
+// Makes latest/ a directory with links to the files of this run. It is not a link to the run, because TensorBoard would
+// follow it and show the run twice; therefore it also lacks the event files. The links may be made before the files:
+// a STOP that is created in latest/ is in the run.
+void update_latest(const fs::path& run) {
+  const fs::path folder = run.parent_path(), latest = folder / kLatest;
+  const auto unique = [&](const char* kind) { return folder / fmt::format(".latest.{}.{}", kind, getpid()); };
+  const fs::path fresh = unique("new"), old = unique("old");
+  std::error_code error;  // without latest/, training works as well
+  for (const fs::path& left_over : {fresh, old}) fs::remove_all(left_over, error);
+  fs::create_directory(fresh, error);
+  for (const char* name : {"checkpoints", "logs", "metrics.csv", "options.ini", "run.json", "STOP"})
+    fs::create_symlink(fs::path("..") / run.filename() / name, fresh / name, error);
+  // Exchanges the two at once, where the file system can.
+  if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, latest.c_str(), RENAME_EXCHANGE) != 0) {
+    fs::rename(latest, old, error);
+    fs::rename(fresh, latest, error);
+  }
+  for (const fs::path& replaced : {fresh, old}) fs::remove_all(replaced, error);
 }
 
 // Returns the directories called `name` of all tasks in the directory `runs`.
@@ -257,7 +273,7 @@ fs::path find_checkpoint(const fs::path& given) {
                      " does not exist (it should be a checkpoint file or a run directory): check the path");
   if (!is_folder(path)) return path;
   std::vector<fs::path> files = list_checkpoints(path);
-  if (files.empty()) files = list_checkpoints(target_of(path / "latest"));
+  if (files.empty()) files = list_checkpoints(run_of(path / kLatest));
   if (files.empty()) files = list_checkpoints((path / "..").lexically_normal());  // path: RUN/checkpoints
   if (files.empty())
     throw UsageError("run " + path.string() + " has no checkpoint yet: give another run or a checkpoint file");
@@ -275,16 +291,16 @@ std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContex
   const fs::path folder = runs_of_task(options, context);
   const std::string name = !options.load_run.empty() ? options.load_run : options.run_name;
   if (!name.empty() && options.load_run.empty()) check_run_name("run_name", name);
-  const std::string in_folder = name.empty() ? "latest" : name;
+  const std::string in_folder = name.empty() ? kLatest : name;
   const bool is_plain = in_folder.find('/') == std::string::npos;  // a run's name, not a path
   std::vector<fs::path> found;
   if (is_plain && context.task.empty()) found = runs_of_all_tasks(folder, in_folder);
   if (!context.task.empty() && is_folder(folder / in_folder)) found = {folder / in_folder};
   if (found.empty() && !options.load_run.empty()) {
     const fs::path run = in_runs_folder(name, options.runs_dir);
-    found = {is_folder(run / "latest") ? run / "latest" : run};
+    found = {is_folder(run / kLatest) ? run / kLatest : run};
   }
-  for (fs::path& run : found) run = target_of(run);
+  for (fs::path& run : found) run = run_of(run);
   std::erase_if(found, [](const fs::path& run) { return list_checkpoints(run).empty(); });
   if (found.empty())
     throw UsageError("no run can be resumed (" + (folder / in_folder).string() + " has no checkpoint): " +
@@ -368,11 +384,7 @@ RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory), lock
   if (error) cannot_write(path_, error.message());
   if (start.from == StartFrom::resume)
     for (const fs::path& file : start.damaged) fs::rename(file, file.string() + ".damaged", error);
-  const fs::path link = path_.parent_path() / "latest",
-                 temporary = path_.parent_path() / (".latest." + std::to_string(getpid()));
-  fs::remove(temporary, error);
-  fs::create_symlink(path_.filename(), temporary, error);
-  fs::rename(temporary, link, error);
+  update_latest(path_);
 }
 
 void RunDirectory::require_lock() const {

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <memory>
 
+#include "base/runs_folder.hpp"
 #include "programs.hpp"
 
 namespace drl::test {
@@ -90,12 +91,12 @@ TEST(Identity, TaskSeedAndShapesCannotChange) {
 TEST(Identity, ResumeSelectsTheLatestRun) {
   const Runs runs;
   for (const char* name : {"b", "a"}) ASSERT_EQ(runs.train(Words{"--run_name", name} + iterations_of(1)).exit_code, 0);
-  EXPECT_EQ(fs::read_symlink(runs.run("latest")), "a");
+  EXPECT_EQ(run_of(runs.run("latest")), runs.run("a"));
   ASSERT_EQ(runs.train(Words{"--resume"} + iterations_of(2)).exit_code, 0);
   EXPECT_EQ(iterations(runs.run("a")), count_to(2));
   ASSERT_EQ(runs.train(Words{"--load_run", "b"} + iterations_of(3)).exit_code, 0);
   EXPECT_EQ(iterations(runs.run("b")), count_to(3));
-  EXPECT_EQ(fs::read_symlink(runs.run("latest")), "b");
+  EXPECT_EQ(run_of(runs.run("latest")), runs.run("b"));
 }
 
 TEST(Identity, AJobResumesItsRun) {

@@ -146,12 +146,40 @@ TEST_F(RunDirectoryTest, IsLockedWhileItLives) {
   const RunDirectory again(start("r"));
 }
 
-TEST_F(RunDirectoryTest, LatestIsALinkToTheRunOpenedLast) {
+TEST_F(RunDirectoryTest, LatestStandsForTheRunOpenedLast) {
   make_run("a", {});
   make_run("b", {});
-  EXPECT_EQ(fs::read_symlink(folder / "latest"), "b");
+  EXPECT_EQ(run_of(folder / "latest"), folder / "b");
+  EXPECT_EQ(run_of((folder / "latest").string() + "/"), folder / "b");
   make_run("a", {});
-  EXPECT_EQ(fs::read_symlink(folder / "latest"), "a");
+  EXPECT_EQ(run_of(folder / "latest"), folder / "a");
+  EXPECT_EQ(run_of(folder / "a"), folder / "a");
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"a", "b", "latest"}));
+}
+
+// Earlier versions made a link.
+TEST_F(RunDirectoryTest, LatestReplacesALink) {
+  make_run("a", {});
+  fs::remove_all(folder / "latest");
+  fs::create_directory_symlink("a", folder / "latest");
+  EXPECT_EQ(run_of(folder / "latest"), folder / "a");
+  make_run("b", {});
+  EXPECT_EQ(run_of(folder / "latest"), folder / "b");
+}
+
+// TensorBoard reads every directory, and every link to one, that has a file called *tfevents*.
+TEST_F(RunDirectoryTest, LatestHasTheFilesOfTheRunButNoEvents) {
+  const RunDirectory run(start("a"));
+  spill(run.path() / "events.out.tfevents.1", "");
+  spill(run.path() / "metrics.csv", "iteration");
+  spill(run.checkpoint(3), "");
+  EXPECT_FALSE(fs::is_symlink(folder / "latest"));
+  EXPECT_FALSE(fs::exists(folder / "latest/events.out.tfevents.1"));
+  EXPECT_EQ(slurp(folder / "latest/metrics.csv"), "iteration");
+  EXPECT_TRUE(fs::exists(folder / "latest/checkpoints/iter_000003.h5"));
+  EXPECT_EQ(find_checkpoint(folder / "latest").filename(), "iter_000003.h5");
+  spill(folder / "latest/STOP", "");
+  EXPECT_TRUE(run.take_stop_request());
 }
 
 TEST_F(RunDirectoryTest, NamesARunByRunNameElseJobElseTime) {

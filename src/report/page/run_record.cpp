@@ -39,7 +39,8 @@ void add_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
   if (depth == 0) return;
   std::vector<fs::path> folders;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->is_directory(error) && !entry->is_symlink(error) && !is_renamed_by_fresh(entry->path()))
+    if (entry->is_directory(error) && !entry->is_symlink(error) && entry->path().filename() != kLatest &&
+        !is_renamed_by_fresh(entry->path()))
       folders.push_back(entry->path());
   std::ranges::sort(folders);
   for (const fs::path& next : folders) add_runs(next, depth - 1, found);
@@ -144,7 +145,7 @@ std::string RunRecord::option(const std::string& full_name) const {
 }
 
 std::vector<fs::path> find_runs(const fs::path& given) {
-  const fs::path place = in_runs_folder(given);
+  const fs::path place = run_of(in_runs_folder(given));
   std::error_code error;
   if (!fs::is_directory(place, error))
     throw UsageError(printable(place.string(), 200) +
@@ -156,7 +157,7 @@ std::vector<fs::path> find_runs(const fs::path& given) {
 
 RunRecord read_run(const fs::path& directory) {
   std::error_code error;
-  fs::path folder = fs::canonical(directory, error);  // resolves `latest`
+  fs::path folder = fs::canonical(directory, error);
   if (error) folder = directory;
   RunRecord run;
   run.path = directory;

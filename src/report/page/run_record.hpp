@@ -38,7 +38,7 @@ struct RunRecord {
 };
 
 // Returns `place` if it contains metrics.csv or run.json, else the sorted run directories up to four levels below it.
-// Skips links (`latest`) and runs that --fresh renamed (`<run>.old`, `<run>.old.2`). Throws UsageError if `place` is
+// Skips links, latest, and runs that --fresh renamed (`<run>.old`, `<run>.old.2`). Throws UsageError if `place` is
 // not a directory.
 std::vector<std::filesystem::path> find_runs(const std::filesystem::path& place);
 

@@ -18,11 +18,13 @@ TEST(FindRuns, ReturnsARunOrAllRunsBelowADirectory) {
   for (const char* name : {"A/two", "A/one", "B/x", "A/one.old", "A/one.old.2", "A/lr0.5"})
     test::write_run(folder / name, "", "");
   fs::create_directories(folder / "A/one/checkpoints");
-  fs::create_directory_symlink("one", folder / "A/latest");
+  fs::create_directories(folder / "A/latest");
+  for (const char* name : {"checkpoints", "run.json", "metrics.csv"})
+    fs::create_symlink(fs::path("../one") / name, folder / "A/latest" / name);
   EXPECT_EQ(find_runs(folder.path()),
             (std::vector<fs::path>{folder / "A/lr0.5", folder / "A/one", folder / "A/two", folder / "B/x"}));
   EXPECT_EQ(find_runs(folder / "A/one"), std::vector<fs::path>{folder / "A/one"});
-  EXPECT_EQ(find_runs(folder / "A/latest"), std::vector<fs::path>{folder / "A/latest"});
+  EXPECT_EQ(find_runs(folder / "A/latest"), std::vector<fs::path>{folder / "A/one"});
   EXPECT_EQ(find_runs(folder / "A/one.old"), std::vector<fs::path>{folder / "A/one.old"});
   EXPECT_TRUE(find_runs(folder / "A/one/checkpoints").empty());
   EXPECT_THROW(find_runs(folder / "C"), UsageError);
