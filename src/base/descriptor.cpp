@@ -10,11 +10,17 @@ namespace drl {
 
 int Descriptor::close() { return fd_ < 0 ? 0 : ::close(release()); }
 
+void open_standard_streams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0) ::open("/dev/null", O_RDWR);  // gets the lowest free number, which is `stream`
+}
+
 bool write_all(int fd, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
+    if (n == 0) errno = EIO;  // a broken file system; another try would take for ever
+    if (n <= 0) return false;
     bytes = bytes.subspan(static_cast<size_t>(n));
   }
   return true;

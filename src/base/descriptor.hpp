@@ -25,6 +25,10 @@ class Descriptor {
   int fd_;
 };
 
+// Opens /dev/null for standard input, output and error where they are closed, so that no file of this program gets
+// their numbers and then receives what is meant for the console. main calls this first.
+void open_standard_streams();
+
 // Writes all of `bytes`, repeating interrupted calls. Returns false on failure, with the reason in errno.
 bool write_all(int fd, std::span<const std::byte> bytes);
 

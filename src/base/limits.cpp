@@ -4,8 +4,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <vector>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 namespace drl {
@@ -31,6 +34,18 @@ uint64_t raise(Resource resource, uint64_t wanted) {
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, wanted);
   setrlimit(resource, &limit);
   return limit.rlim_max;
+}
+
+// Returns "; ulimit -n is 64, ..." for the limit that the shell sets with `ulimit OPTION` in units of `unit`; "" if it
+// is unlimited.
+std::string limit_text(Resource resource, const char* option, rlim_t unit) {
+  const rlimit limit = limit_of(resource);
+  if (limit.rlim_cur == RLIM_INFINITY) return "";
+  const std::string hard =
+      limit.rlim_max == RLIM_INFINITY ? "unlimited" : std::to_string(static_cast<uint64_t>(limit.rlim_max / unit));
+  return fmt::format("; ulimit {} is {}, and {}", option, limit.rlim_cur / unit,
+                     limit.rlim_cur < limit.rlim_max ? fmt::format("\"ulimit {} {}\" raises it", option, hard)
+                                                     : "this shell cannot raise it: use one with a higher limit");
 }
 
 uint64_t files_for(int ranks) { return kLeastFiles + kFilesPerRank * static_cast<uint64_t>(ranks); }
@@ -85,6 +100,13 @@ std::string thread_problem(const std::string& reason) {
   limits.emplace_back("a job's cgroup may allow fewer threads, pids.max");
   return "the system starts no more threads (" + reason + "; " + join(limits, "; ") +
          "): use fewer --threads or --ranks, end other programs, or raise the limit";
+}
+
+std::string reason_of(int error) {
+  const std::string limit = error == EMFILE  ? limit_text(RLIMIT_NOFILE, "-n", 1)
+                            : error == EFBIG ? limit_text(RLIMIT_FSIZE, "-f", 1024)  // bash counts KiB
+                                             : "";
+  return std::strerror(error) + limit;
 }
 
 }  // namespace drl

@@ -32,6 +32,10 @@ std::string limits_problem(const std::string& program, int ranks = 0);
 // Returns why the system may have refused to start a thread, and what to do.
 std::string thread_problem(const std::string& reason);
 
+// Returns the system's text for the error number. If a limit of this process is the cause, adds its value and how to
+// raise it: "Too many open files; ulimit -n is 64, and \"ulimit -n 4096\" raises it".
+std::string reason_of(int error);
+
 // Calls `start`, which starts a thread. Throws Error if the system refuses to.
 template <class Start>
 auto starting_thread(const Start& start) {

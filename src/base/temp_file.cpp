@@ -6,10 +6,10 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 
 namespace fs = std::filesystem;
@@ -36,7 +36,7 @@ TempFile::TempFile(const std::string& name, std::string_view text)
   if (file_ >= 0 && write_all(file_, bytes_of(text))) return;
   const int why = errno;
   if (file_ >= 0) unlink(path_.c_str());
-  throw UsageError("cannot create the temporary file " + path_ + " (" + std::strerror(why) +
+  throw UsageError("cannot create the temporary file " + path_ + " (" + reason_of(why) +
                    "): set TMPDIR to a writable directory");
 }
 

@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
-#include <cstring>
 #include <string>
 
 #include "base/check.hpp"
 #include "base/descriptor.hpp"
+#include "base/limits.hpp"
 #include "base/temp_file.hpp"
 #include "base/text.hpp"
 #include "launch/child.hpp"
@@ -47,7 +47,7 @@ class UnnamedFile {
     if (copied && rename(part().c_str(), file_.c_str()) == 0) return;
     const int why = errno;
     unlink(part().c_str());
-    throw_write_error(std::strerror(why));
+    throw_write_error(reason_of(why));
   }
   [[noreturn]] void throw_write_error(const std::string& why) const {
     throw Error("the video " + printable(file_.string(), 200) + " could not be written (" + why +
@@ -59,7 +59,7 @@ class UnnamedFile {
   Descriptor create() const {
     unlink(part().c_str());
     Descriptor created(open(part().c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-    if (created < 0) throw_write_error(std::strerror(errno));
+    if (created < 0) throw_write_error(reason_of(errno));
     return created;
   }
   bool copy_to(const Descriptor& to) const {
@@ -81,7 +81,7 @@ class Mp4Writer final : public FilmWriter {
  public:
   Mp4Writer(const FilmPlan& plan, int threads) : file_(plan.file) {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) file_.throw_write_error(std::strerror(errno));
+    if (pipe2(ends, O_CLOEXEC) != 0) file_.throw_write_error(reason_of(errno));
     const Descriptor read_end(ends[0]);
     pipe_ = Descriptor(ends[1]);
     const Descriptor messages(open(messages_.path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
@@ -112,7 +112,7 @@ class Mp4Writer final : public FilmWriter {
                   "/dev/stdout"},  // not /proc/self/fd/N: wrappers of ffmpeg may not see our /proc
                  settings);
     unlink(messages_.path().c_str());  // so that it does not remain if the process is killed
-    if (pid_ < 0) file_.throw_write_error(std::string("ffmpeg: ") + std::strerror(errno));
+    if (pid_ < 0) file_.throw_write_error(std::string("ffmpeg: ") + reason_of(errno));
     before_ = std::signal(SIGPIPE, SIG_IGN);  // if ffmpeg ends early, write() fails instead
   }
   ~Mp4Writer() override {

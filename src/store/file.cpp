@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 
 namespace drl {
@@ -18,11 +18,11 @@ namespace fs = std::filesystem;
 
 constexpr size_t kPiece = size_t{1} << 20;  // bytes
 
-std::string reason() { return std::strerror(errno); }
+std::string reason() { return reason_of(errno); }
 
 [[noreturn]] void cannot(const std::string& what, const fs::path& path) {
   throw Error("cannot " + what + " '" + path.string() + "' (" + reason() +
-              "): check free space, quota and permissions of its directory");
+              "): check free space (df -h, df -i), quota and permissions of its directory");
 }
 
 void write_and_sync(const fs::path& path, std::span<const std::byte> bytes) {

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <thread>
 
 #include "../support/mentions.hpp"
@@ -65,6 +67,28 @@ TEST(Threads, ThatTheSystemRefusesAreErrors) {
     EXPECT_EQ(error.exit_code(), kFailure);
     expect_mentions(error.what(), {"threads", "pids.max", "--threads"});
   }
+}
+
+// Sets a limit in a separate process and expects it in the reason of the error.
+void expect_reason(__rlimit_resource resource, rlimit limit, int error, const std::string& part) {
+  const auto check = [&] {
+    setrlimit(resource, &limit);
+    std::_Exit(reason_of(error).find(part) != std::string::npos ? 0 : 1);
+  };
+  EXPECT_EXIT(check(), testing::ExitedWithCode(0), "") << part;
+}
+
+TEST(ReasonOf, NamesTheLimitAndHowToRaiseIt) {
+  expect_reason(RLIMIT_NOFILE, {64, 200}, EMFILE, "ulimit -n is 64");
+  expect_reason(RLIMIT_NOFILE, {64, 200}, EMFILE, "\"ulimit -n 200\"");
+  expect_reason(RLIMIT_NOFILE, {64, 64}, EMFILE, "cannot raise");
+  expect_reason(RLIMIT_FSIZE, {2048, RLIM_INFINITY}, EFBIG, "ulimit -f is 2");
+  expect_reason(RLIMIT_FSIZE, {2048, RLIM_INFINITY}, EFBIG, "\"ulimit -f unlimited\"");
+}
+
+TEST(ReasonOf, IsTheSystemsTextForOtherErrors) {
+  EXPECT_EQ(reason_of(ENOSPC), "No space left on device");
+  EXPECT_EQ(reason_of(EDQUOT), "Disk quota exceeded");
 }
 
 }  // namespace
