@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "run/run_directory.hpp"
 #include "run/stop.hpp"
 
 namespace drl {
@@ -14,6 +15,12 @@ constexpr std::chrono::milliseconds kFlushInterval{3000};
 constexpr std::chrono::milliseconds kHookInterval{200};  // between polls while a command after a checkpoint runs
 constexpr double kFilmPatience = 120;                    // seconds to wait for a video after the training
 constexpr size_t kPendingSaves = 8;                      // in memory, while the file system is too slow
+
+std::string newest_beside(const std::filesystem::path& checkpoint) {
+  const std::vector<std::filesystem::path> files = list_checkpoints(checkpoint.parent_path().parent_path());
+  return files.empty() ? "the run has no checkpoint" : "the newest checkpoint is " + files.front().string();
+}
+
 }  // namespace
 
 AsyncWriter::AsyncWriter(std::unique_ptr<CsvWriter> csv, std::unique_ptr<EventWriter> events,
@@ -113,7 +120,7 @@ void AsyncWriter::finish_hooks(double patience) {
   const double begin = steady_seconds();
   if (hook_) hook_->finish(patience);
   const double left = std::clamp(patience - (steady_seconds() - begin), 0.0, kFilmPatience);
-  const bool finished = !films_ || films_->finish(left, [] { return requested_stop() >= Stop::interrupted; });
+  const bool finished = !films_ || films_->finish(left, [] { return requested_stop() > Stop::to_be_continued; });
   const std::lock_guard lock(mutex_);
   films_cancelled_ = !finished;
 }
@@ -137,6 +144,8 @@ void AsyncWriter::write_rows(const std::vector<IterationMetrics>& rows, bool syn
 void AsyncWriter::write_checkpoint_file(const Save& save) {
   bool saved = false;
   try {
+    std::error_code failed;  // then the write fails, too, and reports the reason
+    std::filesystem::create_directory(save.path.parent_path(), failed);  // it may have been removed during the run
     write_checkpoint(save.path, save.checkpoint);
     saved = true;
     if (!may_write()) return;  // the write may have taken long
@@ -150,8 +159,7 @@ void AsyncWriter::write_checkpoint_file(const Save& save) {
     if (saved)
       log::warn("{} is saved, but a step after the save failed: {}", save.path.string(), error.what());
     else
-      log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; the previous checkpoint is still usable.",
-                error.what());
+      log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; {}.", error.what(), newest_beside(save.path));
   }
   const std::lock_guard lock(mutex_);
   saved_ = saved;

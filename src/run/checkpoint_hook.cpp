@@ -36,6 +36,8 @@ void CheckpointHook::poll() {
     if (const std::optional<int> code = running_->exit_code()) handle_exit(*code);
   if (running_ || !next_) return;
   current_ = *std::exchange(next_, std::nullopt);
+  std::error_code failed;                                         // then the command fails, too, and reports the reason
+  std::filesystem::create_directory(log_.parent_path(), failed);  // it may have been removed during the run
   running_.emplace(
       std::vector<std::string>{"/bin/sh", "-c", command_, "after_checkpoint", current_.checkpoint.string()},
       log_.string());

@@ -112,7 +112,7 @@ int64_t highest_in(int folder) {
 
 // Creates the file exclusively and writes the text. On failure returns false, leaves no file and sets errno.
 bool create(int folder, const std::string& name, const std::string& text) {
-  const Descriptor file(openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  const Descriptor file(openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (file < 0 || write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return file >= 0;
   const int why = errno;
   unlinkat(folder, name.c_str(), 0);

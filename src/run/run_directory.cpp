@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,9 +16,11 @@
 
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "run/json_value.hpp"
+#include "run/stop.hpp"
 
 namespace fs = std::filesystem;
 
@@ -329,6 +332,17 @@ RunStart plan_run(const RunOptions& options, const OptionTable& table, const Run
 
 namespace {
 
+constexpr int kTries = 10000;  // a process tries again only if another one has claimed or left a run meanwhile
+
+// SIGUSR1 and the like still mean that the run should save once before it ends, so they do not end the claim.
+void require_no_stop(const fs::path& run) {
+  const Stop stop = requested_stop();
+  if (stop >= Stop::interrupted)
+    throw Error("stopped by " + std::string(name_of(stop)) + " before the training began (drl_train was claiming " +
+                    run.string() + "): start it again",
+                exit_code_of(stop));
+}
+
 // Waits until no process holds the lock, up to two minutes. A requeued job may find its run still locked when the node
 // it ran on was cut off and the file server has not yet noticed.
 void wait_until_free(const fs::path& run) {
@@ -339,6 +353,7 @@ void wait_until_free(const fs::path& run) {
         patience, run.string());
   for (int seconds = 0; is_locked(run); ++seconds) {
     if (seconds == patience) refuse_in_use(run);
+    require_no_stop(run);
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
 }
@@ -348,8 +363,10 @@ void wait_until_free(const fs::path& run) {
 // Another process may have started or even ended the same run between plan and lock. Therefore the plan is made again
 // under the lock, and must not have changed.
 RunStart claim_run(const RunOptions& options, const OptionTable& table, const RunContext& context) {
-  for (;;) {
-    RunStart start = plan_run(options, table, context);
+  RunStart start;
+  for (int tries = 0; tries < kTries; ++tries) {
+    start = plan_run(options, table, context);
+    require_no_stop(start.directory);
     if (context.continued && !start.busy.empty()) {
       wait_until_free(start.busy);
       continue;
@@ -364,6 +381,9 @@ RunStart claim_run(const RunOptions& options, const OptionTable& table, const Ru
     start.lock = std::move(lock);
     return start;
   }
+  throw Error("cannot claim the run directory " + start.directory.string() +
+              " (other processes changed it during each of " + std::to_string(kTries) +
+              " tries): start again, or give another --run_name");
 }
 
 RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory), lock_(start.lock) {
@@ -381,13 +401,22 @@ RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory), lock
   std::error_code error;
   fs::create_directories(path_ / "checkpoints", error);
   if (!error) fs::create_directories(path_ / "logs", error);
-  if (error) cannot_write(path_, error.message());
+  if (error) cannot_write(path_, reason_of(error.value()));
   if (start.from == StartFrom::resume)
     for (const fs::path& file : start.damaged) fs::rename(file, file.string() + ".damaged", error);
   update_latest(path_);
 }
 
-void RunDirectory::require_lock() const {
+bool RunDirectory::exists() const {
+  struct stat status;
+  return stat(path_.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR);  // else a failure may pass
+}
+
+void RunDirectory::require_usable() const {
+  if (!exists())
+    throw Error("the run directory " + path_.string() +
+                " is gone (it was removed or renamed during the run): nothing more can be saved there, so restore it "
+                "and resume the run, or start again");
   if (!is_mine())
     throw Error("another process has taken over run " + path_.string() +
                 " (this process did not update its lock file for " +

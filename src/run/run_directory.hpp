@@ -84,8 +84,10 @@ class RunDirectory {
   std::string lock_kind() const { return lock_->why_no_locks().empty() ? "file system" : "file"; }
   // Returns true unless another process has taken over the run.
   bool is_mine() const { return lock_->is_mine(); }
-  // Throws Error if another process has taken over the run.
-  void require_lock() const;
+  // Returns false if the directory was removed or renamed.
+  bool exists() const;
+  // Throws Error if another process has taken over the run, or if the directory was removed or renamed.
+  void require_usable() const;
   std::filesystem::path checkpoint(int64_t iteration) const;
   // Makes best.h5 a link to the checkpoint of `iteration`.
   void mark_best(int64_t iteration) const;

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 
 namespace fs = std::filesystem;
 
@@ -16,11 +16,18 @@ namespace drl {
 namespace {
 
 constexpr const char* kLockFile = ".lock";
+constexpr int kTries = 1000;  // each further try means that another process has just removed a directory
+
+bool working_directory_is_gone() {
+  struct stat status;
+  return stat(".", &status) != 0 || status.st_nlink == 0;
+}
 
 // Creates the missing directories of `path` and returns them, outermost first. Leaves none behind if it fails. At any
 // time, other processes may remove directories that they created; then the search for missing ones starts again.
 std::vector<fs::path> create_folders(const fs::path& path, mode_t mode) {
   std::vector<fs::path> created;
+  int tries = 0;
   for (bool complete = false; !complete;) {
     std::vector<fs::path> missing;
     for (fs::path folder = path; !folder.empty() && !path_exists(folder); folder = folder.parent_path())
@@ -36,11 +43,14 @@ std::vector<fs::path> create_folders(const fs::path& path, mode_t mode) {
       std::error_code error;
       if (why == EEXIST && fs::is_directory(folder, error)) continue;
       complete = false;
-      if (why == EEXIST && !fs::exists(fs::symlink_status(folder, error))) continue;
       // If the parent exists, this is a file system such as /proc, which refuses new directories.
-      if (why == ENOENT && !fs::exists(folder.parent_path(), error)) continue;
+      const bool removed = why == EEXIST
+                               ? !fs::exists(fs::symlink_status(folder, error))
+                               : why == ENOENT && folder.has_parent_path() && !fs::exists(folder.parent_path(), error);
+      if (removed && ++tries < kTries) continue;
       for (; !created.empty(); created.pop_back()) rmdir(created.back().c_str());
-      cannot_write(path, std::strerror(why));
+      const bool homeless = path.is_relative() && working_directory_is_gone();
+      cannot_write(path, homeless ? "the working directory was removed" : reason_of(why));
     }
   }
   return created;
@@ -83,26 +93,29 @@ bool is_locked(const fs::path& run) {
 }
 
 std::unique_ptr<RunLock> RunLock::take(const fs::path& run, bool must_be_new, mode_t mode) {
+  for (int tries = 0; tries < kTries; ++tries) {
+    Outcome outcome = Outcome::taken;
+    std::unique_ptr<RunLock> lock = attempt(run, must_be_new, mode, outcome);
+    if (outcome != Outcome::folder_gone) return lock;
+  }
+  cannot_write(run, "it disappears whenever it was created");
+}
+
+std::unique_ptr<RunLock> RunLock::attempt(const fs::path& run, bool must_be_new, mode_t mode, Outcome& outcome) {
   std::unique_ptr<RunLock> lock(new RunLock);
   lock->run_ = run;
   const fs::path path = run / kLockFile;
+  int tries = 0;
   do {  // repeated if the process that had created the directory has just removed it
     const std::vector<fs::path> created = create_folders(run, mode);
     lock->created_.insert(lock->created_.end(), created.begin(), created.end());
     if (must_be_new && !lock->created(run)) return nullptr;
-    lock->file_ = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-  } while (lock->file_ < 0 && errno == ENOENT);
-  if (lock->file_ < 0) cannot_write(run, std::strerror(errno));
-  switch (lock->lock()) {
-    case Outcome::taken:
-      break;
-    case Outcome::in_use:
-      lock->keep();  // the other process owns the directory now
-      return nullptr;
-    case Outcome::folder_gone:
-      lock.reset();
-      return take(run, must_be_new, mode);
-  }
+    lock->file_ = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  } while (lock->file_ < 0 && errno == ENOENT && ++tries < kTries);
+  if (lock->file_ < 0) cannot_write(run, path.string() + ": " + reason_of(errno));
+  outcome = lock->lock();
+  if (outcome == Outcome::in_use) lock->keep();  // the other process owns the directory now
+  if (outcome != Outcome::taken) return nullptr;
   // Another process may have been faster and have ended already: then the directory holds its run.
   if (path_exists(run / "checkpoints")) lock->keep();
   struct stat mine, there;
@@ -116,13 +129,13 @@ RunLock::Outcome RunLock::lock() {
   if (fcntl(file_, F_OFD_SETLK, &whole) == 0) return has_lock_file(run_) ? Outcome::in_use : Outcome::taken;
   const int why = errno;
   if (why == EAGAIN || why == EACCES) return Outcome::in_use;
-  if (!means_no_locks(why)) cannot_write(run_, std::strerror(why));
-  why_no_locks_ = std::strerror(why);
+  if (!means_no_locks(why)) cannot_write(run_, (run_ / kLockFile).string() + ": " + reason_of(why));
+  why_no_locks_ = reason_of(why);
   try {
     lock_file_ = LockFile::take(run_);
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::no_such_file_or_directory) return Outcome::folder_gone;
-    cannot_write(run_, error.code().message());
+    cannot_write(run_, "lock file: " + reason_of(error.code().value()));
   }
   return lock_file_ ? Outcome::taken : Outcome::in_use;
 }

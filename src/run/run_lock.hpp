@@ -47,6 +47,9 @@ class RunLock {
  private:
   RunLock() = default;
   enum class Outcome { taken, in_use, folder_gone };  // folder_gone: removed by the process that had created it
+  // Returns null unless the outcome is `taken`, or if `must_be_new` and the directory exists.
+  static std::unique_ptr<RunLock> attempt(const std::filesystem::path& run, bool must_be_new, mode_t mode,
+                                          Outcome& outcome);
   Outcome lock();
 
   std::filesystem::path run_;

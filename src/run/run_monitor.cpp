@@ -106,7 +106,7 @@ Stop RunMonitor::requested_stop() {
   }
   if (steady_seconds() - last_stop_check_ > kStopFileInterval) {
     last_stop_check_ = steady_seconds();
-    directory_.require_lock();
+    directory_.require_usable();
     if (directory_.take_stop_request()) wanted = Stop::to_be_continued;
   }
   return wanted;
@@ -158,7 +158,7 @@ Checkpoint RunMonitor::make_checkpoint(const RunProgress& progress, double elaps
 
 void RunMonitor::save(const RunProgress& progress, double elapsed, std::vector<Tensor> tensors,
                       std::optional<double> score) {
-  directory_.require_lock();
+  directory_.require_usable();
   Checkpoint checkpoint = make_checkpoint(progress, elapsed, std::move(tensors));
   const bool droppable = !score || !(*score > best_score_);
   if (score) checkpoint.attributes["score"] = *score, checkpoint.attributes["score_kind"] = score_kind();
@@ -177,7 +177,7 @@ void RunMonitor::save(const RunProgress& progress, double elapsed, std::vector<T
 
 bool RunMonitor::finish(const RunProgress& progress, const std::string& status) {
   const bool saved = writer_->flush();
-  directory_.require_lock();
+  directory_.require_usable();
   directory_.take_stop_request();  // removes a STOP that came too late, so that it does not stop the next start
   {
     const std::lock_guard lock(console_mutex_);
@@ -203,7 +203,7 @@ bool RunMonitor::is_mine() const {
 
 void RunMonitor::fail(const RunProgress& progress) {
   writer_->flush();  // the writer's thread writes the manifest, too
-  if (!is_mine()) return;
+  if (!is_mine() || !directory_.exists()) return;
   try {
     manifest_.write(progress, "failed");
   } catch (const Error& error) {

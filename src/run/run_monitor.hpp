@@ -43,7 +43,8 @@ class RunMonitor {
   void save(const RunProgress& progress, double elapsed, std::vector<Tensor> tensors, std::optional<double> score);
   void message(const std::string& text);
   // Waits until everything is written, and prints the last block. Returns false if metrics or the last checkpoint could
-  // not be saved. Throws Error, as requested_stop() and save() do, if another process has taken over the run.
+  // not be saved. Throws Error, as requested_stop() and save() do, if another process has taken over the run, or if its
+  // directory is gone.
   bool finish(const RunProgress& progress, const std::string& status);
   // Call after finish(): waits for --after_checkpoint and for videos as long as the job's time allows. Returns false if
   // SIGINT or SIGTERM cancelled a video.

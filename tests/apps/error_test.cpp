@@ -1,6 +1,7 @@
 // For wrong input, one rank prints a one-line error, the exit code is 2, and no file is left.
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #include "programs.hpp"
 
@@ -253,6 +254,23 @@ TEST_F(Errors, InRunDirectoriesShowThePath) {
   const fs::path file = write("file", "");
   expect_error({"--runs_dir", file.string()}, {file.string(), "--runs_dir"});
   expect_error({"--runs_dir", "/proc/runs"}, {"/proc/runs", "--runs_dir"});
+}
+
+// Neither leaves a loop that waits for the directory to be created.
+TEST_F(Errors, InWorkingDirectoriesShowTheRun) {
+  const Words command = Words{kTrain, "--task", "Cartpole", "--max_iterations", "1"} + ranks();
+  const Result removed = run_program(command, {}, [&] {
+    if (::chdir(write("gone", "").parent_path().c_str()) != 0 || ::mkdir("cwd", 0777) != 0 || ::chdir("cwd") != 0 ||
+        ::rmdir("../cwd") != 0)
+      ::_exit(1);
+  });
+  const Result refused = run_program(command, {}, [] {
+    if (::chdir("/proc") != 0) ::_exit(1);
+  });
+  for (const Result& result : {removed, refused}) {
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    expect_mentions(result.err, {"error: ", "runs/Cartpole", "--runs_dir"});
+  }
 }
 
 TEST_F(Errors, OnReadOnlyFileSystemsShowThePath) {

@@ -68,9 +68,9 @@ TEST_F(AsyncWriterTest, DropsTheOldestOfTooManyPendingSaves) {
 
 TEST_F(AsyncWriterTest, FlushReportsWhetherTheLastSaveSucceeded) {
   testing::internal::CaptureStderr();
-  writer.save(save_to("missing/a.h5"));
+  writer.save(save_to("missing/too/a.h5"));
   EXPECT_FALSE(writer.flush());
-  expect_mentions(testing::internal::GetCapturedStderr(), {"warning: ", "NOT SAVED", "missing/a.h5"});
+  expect_mentions(testing::internal::GetCapturedStderr(), {"warning: ", "NOT SAVED", "missing/too/a.h5"});
   writer.save(save_to("a.h5"));
   EXPECT_TRUE(writer.flush());
 }

@@ -1,9 +1,12 @@
 #include "run/run_directory.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -12,6 +15,7 @@
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "run/run_manifest.hpp"
+#include "run/stop.hpp"
 
 namespace drl {
 namespace {
@@ -144,6 +148,27 @@ TEST_F(RunDirectoryTest, IsLockedWhileItLives) {
     EXPECT_THROW(RunDirectory(start("r")), UsageError);
   }
   const RunDirectory again(start("r"));
+}
+
+// Then the others of a group can resume each other's runs.
+TEST_F(RunDirectoryTest, LocksHaveThePermissionsOfTheUmask) {
+  const mode_t before = umask(002);
+  const RunDirectory run(start("r"));
+  umask(before);
+  for (const auto& entry : fs::directory_iterator(run.path()))
+    if (entry.path().filename().string().starts_with(".lock")) {
+      EXPECT_EQ(entry.status().permissions(), fs::perms{0664}) << entry.path();
+    }
+}
+
+TEST_F(RunDirectoryTest, AnUnusableLockIsNamed) {
+  fs::create_directories(folder / "r" / ".lock");
+  try {
+    RunDirectory run(start("r"));
+    ADD_FAILURE();
+  } catch (const UsageError& error) {
+    expect_mentions(error.what(), {(folder / "r" / ".lock").string(), "Is a directory"});
+  }
 }
 
 TEST_F(RunDirectoryTest, LatestStandsForTheRunOpenedLast) {
@@ -296,6 +321,24 @@ TEST_F(RunDirectoryTest, ARequeuedJobWaitsForItsRun) {
   });
   EXPECT_EQ(claim().directory, run);
   end.join();
+}
+
+TEST_F(RunDirectoryTest, AWaitForARunEndsOnSigterm) {
+  job = "7";
+  make_run("slurm-7", {3});
+  const RunDirectory holder(start("slurm-7"));
+  continued = true;
+  const auto wait_and_exit = [&] {
+    catch_stop_signals();
+    std::raise(SIGTERM);
+    try {
+      claim();
+    } catch (const Error& error) {
+      std::_Exit(error.exit_code());
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(wait_and_exit(), testing::ExitedWithCode(143), "");
 }
 
 // A requeued job executes the same script, but must resume the run that it has started.

@@ -51,6 +51,42 @@ TEST_F(RunMonitorTest, MarksTheBestOfTheSavedCheckpoints) {
   EXPECT_EQ(fs::read_symlink(directory.path() / "checkpoints" / "best.h5"), "iter_000002.h5");
 }
 
+TEST_F(RunMonitorTest, MakesARemovedDirectoryOfCheckpointsAgain) {
+  save(1, 1);
+  EXPECT_TRUE(monitor.finish({1}, "running"));
+  fs::remove_all(directory.path() / "checkpoints");
+  save(2, 2);
+  EXPECT_TRUE(monitor.finish({2}, "done"));
+  EXPECT_TRUE(fs::exists(directory.checkpoint(2)));
+  EXPECT_EQ(fs::read_symlink(directory.path() / "checkpoints" / "best.h5"), "iter_000002.h5");
+}
+
+TEST_F(RunMonitorTest, EndsARunWhoseDirectoryIsGone) {
+  fs::rename(directory.path(), folder / "elsewhere");
+  EXPECT_THROW(monitor.requested_stop(), Error);
+  EXPECT_THROW(save(1, 1), Error);
+  EXPECT_THROW(monitor.finish({1}, "done"), Error);
+  monitor.fail({1});
+  EXPECT_FALSE(fs::exists(directory.path()));
+}
+
+TEST_F(RunMonitorTest, TheWarningOfAFailedSaveNamesTheNewestCheckpoint) {
+  save(1, 1);
+  EXPECT_TRUE(monitor.finish({1}, "running"));
+  fs::create_directories(directory.checkpoint(2) / "in the way");
+  testing::internal::CaptureStderr();
+  save(2, 2);
+  EXPECT_FALSE(monitor.finish({2}, "done"));
+  expect_mentions(testing::internal::GetCapturedStderr(), {"NOT SAVED", "iter_000002.h5"});
+  fs::remove_all(directory.checkpoint(1));
+  fs::remove_all(directory.checkpoint(2));
+  fs::create_directories(directory.checkpoint(3) / "in the way");
+  testing::internal::CaptureStderr();
+  save(3, 3);
+  EXPECT_FALSE(monitor.finish({3}, "done"));
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find("iter_000001"), std::string::npos);
+}
+
 TEST_F(RunMonitorTest, RemovesAStopFileThatCameTooLate) {
   spill(directory.path() / "STOP", "");
   monitor.finish({1}, "done");
