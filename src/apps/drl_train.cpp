@@ -1,7 +1,6 @@
 // drl_train: trains a policy on one rank or many. train() lists the steps; the training loop is in run/trainer.cpp.
 
-#include <signal.h>
-
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
@@ -26,12 +25,12 @@
 #include "launch/allocation.hpp"
 #include "placement/mpirun.hpp"
 #include "placement/relaunch.hpp"
+#include "placement/stop.hpp"
 #include "run/deadline.hpp"
 #include "run/films.hpp"
 #include "run/preflight.hpp"
 #include "run/run_directory.hpp"
 #include "run/state.hpp"
-#include "run/stop.hpp"
 #include "run/trainer.hpp"
 
 namespace drl {
@@ -60,7 +59,7 @@ constexpr const char* kUsage =
     "task's preset, else from the default. In option names, - and _ are\n"
     "interchangeable.\n"
     "Exit codes: 0 done; 1 failure; 2 wrong usage; 75 saved, can be resumed; 130\n"
-    "SIGINT; 143 SIGTERM.\n";
+    "SIGINT; 143 SIGTERM, SIGHUP.\n";
 
 // Prints the tasks, those of a library below its name.
 void list_tasks() {
@@ -103,14 +102,12 @@ bool print_information(Settings& settings, const LaunchInfo& launch) {
   return true;
 }
 
-// Passes stop requests on to ranks that srun starts for us. srun kills its tasks on SIGINT and SIGTERM and forwards
-// only SIGUSR1 and SIGUSR2, so SIGUSR2 represents both SIGINT and SIGTERM.
-const StopRelay kStopRelay = {
-    [] {
-      const Stop stop = requested_stop();
-      return stop == Stop::none ? 0 : stop == Stop::to_be_continued ? SIGUSR1 : SIGUSR2;
-    },
-    [](int code) { return code == kInterrupted && requested_stop() == Stop::terminated ? int{kTerminated} : code; }};
+// Passes stop requests on to ranks that srun starts for us. Their exit codes of a stop increase with its precedence.
+const StopRelay kStopRelay = {[] { return signal_through_srun(requested_stop()); },
+                              [](int code) {
+                                const bool stopped = code == kContinue || code == kInterrupted || code == kTerminated;
+                                return stopped ? std::max(code, exit_code_of(requested_stop())) : code;
+                              }};
 
 RankRequest rank_request(const Settings& settings) {
   return {settings.command.ranks, settings.options.train.device == "cpu", settings.options.train.gpu_ids};

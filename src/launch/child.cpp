@@ -11,13 +11,18 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <thread>
 
 #include "base/check.hpp"
 #include "base/clock.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "launch/environment.hpp"
+
+namespace fs = std::filesystem;
 
 namespace drl {
 namespace {
@@ -74,6 +79,46 @@ pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settin
 
 namespace {
 
+// Returns the processes of this machine by their parent, which is field 4 of their stat (proc(5)). Field 2 is the name
+// in parentheses, which may contain any character.
+std::multimap<pid_t, pid_t> children_by_parent() {
+  std::multimap<pid_t, pid_t> children;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const auto pid = number_in<pid_t>(entry.path().filename().string());
+    std::string stat;
+    if (!pid || !std::getline(std::ifstream(entry.path() / "stat"), stat)) continue;
+    const std::vector<std::string> fields = split(stat.substr(stat.rfind(')') + 1), ' ');  // "", state, parent, ...
+    if (fields.size() > 2) children.emplace(number_in<pid_t>(fields[2]).value_or(0), *pid);
+  }
+  return children;
+}
+
+fs::path program_of(const std::string& process) {
+  std::error_code error;
+  return fs::read_symlink("/proc/" + process + "/exe", error);
+}
+
+}  // namespace
+
+int signal_same_program(pid_t ancestor, int signal) {
+  const std::multimap<pid_t, pid_t> children = children_by_parent();
+  const fs::path own = program_of("self");
+  int count = 0;
+  for (std::vector<pid_t> parents = {ancestor}; !parents.empty();) {
+    const auto [begin, end] = children.equal_range(parents.back());
+    parents.pop_back();
+    for (auto child = begin; child != end; ++child)
+      if (program_of(std::to_string(child->second)) == own)
+        count += kill(child->second, signal) == 0;
+      else
+        parents.push_back(child->second);
+  }
+  return count;
+}
+
+namespace {
+
 constexpr size_t kKept = 1 << 20;  // bytes of output to keep: enough for the node names of a large job
 constexpr int kTick = 20;          // milliseconds between checks for a signal to send
 
@@ -118,7 +163,7 @@ int run_shielded(const std::vector<std::string>& command, const ChildSettings& s
                  const std::function<int()>& pending_signal) {
   Pipe signals, outcome;
   if (signals.read_end < 0 || outcome.read_end < 0)
-    throw Error(std::string("cannot create a pipe (") + std::strerror(errno) + "): use --ranks 1");
+    throw Error(std::string("cannot create a pipe (") + reason_of(errno) + "): use --ranks 1");
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, &before);
@@ -137,7 +182,7 @@ int run_shielded(const std::vector<std::string>& command, const ChildSettings& s
   const int error = errno;
   if (pid > 0) waitpid(pid, nullptr, 0);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (pid < 0) throw Error("cannot start " + command.front() + " (fork: " + std::strerror(error) + "): use --ranks 1");
+  if (pid < 0) throw Error("cannot start " + command.front() + " (fork: " + reason_of(error) + "): use --ranks 1");
   signals.read_end.close();
   outcome.write_end.close();
 
@@ -185,7 +230,7 @@ bool hides_jobs(const std::string& variable) {
 BackgroundCommand::BackgroundCommand(const std::vector<std::string>& command, const std::string& log) {
   Pipe pipe;
   if (!log.empty())
-    pipe.write_end = Descriptor(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
+    pipe.write_end = Descriptor(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
   ChildSettings settings{
       .environment = without_launchers(environment_list()), .own_group = true, .output = pipe.write_end};
   std::erase_if(settings.environment, continues_a_job);
@@ -193,7 +238,7 @@ BackgroundCommand::BackgroundCommand(const std::vector<std::string>& command, co
   settings.ends_with_us = false;
   if (pipe.write_end >= 0) pid_ = spawn(command, settings);
   if (pid_ < 0) {
-    output_ = command.front() + ": " + std::strerror(errno);
+    output_ = command.front() + ": " + reason_of(errno);
     exit_code_ = kNotFound;
   }
   pipe_ = std::move(pipe.read_end);

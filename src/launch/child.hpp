@@ -32,6 +32,10 @@ std::vector<std::string> environment_list();
 // reason in errno, if it cannot be started.
 pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settings);
 
+// Sends the signal to the processes below `ancestor` that run the same program as this process, and returns their
+// number. It does not look below them.
+int signal_same_program(pid_t ancestor, int signal);
+
 // Runs `command` to its end and returns its exit code as a shell reports it. Signals sent to this process or its
 // descendants (Slurm may signal every process of a task) do not reach the command. It only receives the signals that
 // `pending_signal` returns; that function is polled many times a second and returns 0 for none. If this process dies,

@@ -12,21 +12,19 @@
 
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/limits.hpp"
 #include "base/temp_file.hpp"
 #include "base/text.hpp"
 #include "comm/mpi_library.hpp"
 #include "launch/child.hpp"
 #include "launch/launch_info.hpp"
 #include "placement/machine.hpp"
+#include "placement/stop.hpp"
 
 namespace drl {
 namespace {
 
 constexpr const char* kWidthVariable = "DRL_TERMINAL_WIDTH";
-
-// Returns the signal that replaces SIGINT, because mpirun ends the ranks on SIGINT instead of forwarding it. Open MPI
-// gets SIGUSR2, which would kill MPICH's mpiexec.
-int interrupt_substitute() { return is_open_mpi() ? SIGUSR2 : SIGQUIT; }
 
 // Returns the launcher of the MPI that drl was built with, because the first one on PATH may be another MPI's. If that
 // file does not exist, because drl was moved to another machine, it returns the one on PATH.
@@ -43,28 +41,38 @@ int own_terminal_width() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-int exit_code_for(int signal) { return signal == SIGUSR1 ? kContinue : signal == SIGINT ? kInterrupted : kTerminated; }
-
 // If a signal killed a rank, MPICH's mpiexec exits with the signal's number. Of drl's exit codes for failures, only 1
 // and 2 are that small.
 int as_shell_exit_code(int code) { return code > kUsage && code < 32 ? 128 + code : code; }
 
-// Forwards signals to mpirun until it ends, and returns its exit code. A forwarded signal may kill ranks that do not
-// handle requests to stop yet; then this returns the exit code of a stop request, even if MPICH's mpiexec returns 0.
-int wait_and_pass_signals(pid_t pid, const sigset_t& signals) {
-  int last_signal = 0;
+// The terminal's Ctrl-Z stops the ranks with us, and they continue with us.
+void pause_with_ranks(pid_t mpirun) {
+  signal_same_program(mpirun, SIGSTOP);
+  raise(SIGSTOP);
+}
+
+// Passes signals on to the ranks until mpirun ends, and returns its exit code. Not through mpirun, which forwards few
+// signals and kills the ranks on the others. If a signal comes before there are ranks, it ends mpirun. It may also kill
+// ranks that do not handle requests to stop yet, and then MPICH's mpiexec may return 0. In both cases, this returns the
+// exit code of a stop request.
+int wait_and_pass_signals(pid_t mpirun, const sigset_t& signals) {
+  int request = 0;
+  bool came_early = false;
   for (int status = 0;;) {
     siginfo_t info;
     const int signal = sigwaitinfo(&signals, &info);
     if (signal == SIGCHLD) {
-      if (waitpid(pid, &status, WNOHANG) != pid) continue;
+      if (waitpid(mpirun, &status, WNOHANG) != mpirun) continue;
       const int code = as_shell_exit_code(shell_code(status));
-      return last_signal && (code == kDone || code == 128 + signal_for_ranks(last_signal)) ? exit_code_for(last_signal)
-                                                                                           : code;
+      const bool is_killed = came_early || code == kDone || code == 128 + request;
+      return request && is_killed ? exit_code_of(stop_of(request)) : code;
     }
-    if (signal < 0) continue;
-    last_signal = signal;
-    kill(pid, signal_for_ranks(signal));
+    if (signal == SIGTSTP) pause_with_ranks(mpirun);
+    if (signal == SIGCONT) signal_same_program(mpirun, SIGCONT);
+    if (stop_of(signal) == Stop::none) continue;
+    request = signal;
+    came_early = signal_same_program(mpirun, signal) == 0;
+    if (came_early) kill(mpirun, SIGTERM);
   }
 }
 
@@ -104,13 +112,16 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   const ExitCodeFile exit_code;
   sigset_t signals;
   sigemptyset(&signals);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&signals, signal);
+  for (int signal : stop_signals()) sigaddset(&signals, signal);
+  for (int signal : {SIGCHLD, SIGCONT}) sigaddset(&signals, signal);
+  if (!is_ignored(SIGTSTP)) sigaddset(&signals, SIGTSTP);
   // A separate process group: Ctrl-C in the terminal only reaches us, and we forward it as a request to stop.
   ChildSettings settings{.environment = environment_list(), .signal_mask = {}, .own_group = true};
   sigprocmask(SIG_BLOCK, &signals, &settings.signal_mask);
+  sigaddset(&settings.signal_mask, SIGPIPE);  // else Open MPI's mpirun ends the ranks when the console's reader ends
   const pid_t mpirun = spawn(mpirun_command(ranks, this_machine().cores, command), settings);
   if (mpirun < 0)
-    throw UsageError(std::string("cannot start several ranks (mpirun: ") + std::strerror(errno) +
+    throw UsageError(std::string("cannot start several ranks (mpirun: ") + reason_of(errno) +
                      "): load the module of the MPI that drl was built with or install this MPI, or use --ranks 1");
   const int status = wait_and_pass_signals(mpirun, signals);
   const int code = exit_code.code(status);
@@ -130,10 +141,6 @@ int report_exit_code(int rank, int exit_code) {
 }
 
 bool started_by_ourselves() { return std::getenv(kExitCodeVariable) != nullptr; }
-
-int signal_for_ranks(int signal) {
-  return signal == SIGINT ? interrupt_substitute() : signal == SIGTERM || signal == SIGHUP ? SIGALRM : signal;
-}
 
 int terminal_width() {
   if (const char* width = std::getenv(kWidthVariable)) return std::atoi(width);

@@ -10,8 +10,8 @@ namespace drl {
 // only if they use all cores: mpirun pins from the first core on, so two smaller runs would share cores. Pure.
 std::vector<std::string> mpirun_command(int ranks, int cores, const std::vector<std::string>& command);
 
-// Runs `command` on `ranks` ranks, waits, and returns their exit code. SIGUSR1, SIGTERM, SIGHUP and SIGINT reach the
-// ranks as requests to stop, with time to save. Throws UsageError if mpirun cannot be started, and Error if a rank was
+// Runs `command` on `ranks` ranks, waits, and returns their exit code. The signals that request a stop reach the ranks,
+// which have the time that they need to save. Throws UsageError if mpirun cannot be started, and Error if a rank was
 // killed by a signal.
 int run_under_mpirun(int ranks, const std::vector<std::string>& command);
 
@@ -21,11 +21,6 @@ int report_exit_code(int rank, int exit_code);
 
 // Returns whether run_under_mpirun started this process.
 bool started_by_ourselves();
-
-// Returns the signal to send to mpirun so that `signal` reaches the ranks. Open MPI's mpirun forwards SIGUSR1, SIGUSR2
-// and SIGALRM unchanged, MPICH's mpiexec SIGUSR1, SIGQUIT and SIGALRM; both may kill the ranks on SIGINT and SIGTERM.
-// Therefore SIGUSR2 or SIGQUIT replaces SIGINT, and SIGALRM replaces SIGTERM and SIGHUP.
-int signal_for_ranks(int signal);
 
 // Returns the width of the terminal that shows rank 0's standard output; 0 if it goes to a file or a pipe, or if the
 // terminal cannot move its cursor. isatty() alone would be wrong, because mpirun always gives its ranks a

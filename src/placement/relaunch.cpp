@@ -420,6 +420,8 @@ int run_under_srun(int ranks, const std::vector<std::string>& command, const Sto
   return run_srun(nodes, plan_ranks(nodes, ranks), "", "", command, relay);
 }
 
+bool started_through_srun() { return process_environment()(kOuterStep).has_value(); }
+
 bool shortage_was_reported(const Environment& environment) { return !environment(kOuterStep).value_or("").empty(); }
 
 void restrict_to_outer_step() {

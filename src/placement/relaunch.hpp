@@ -27,7 +27,8 @@ struct StepNode {
 
 // Handles requests to stop in a process that has started ranks with srun and waits for them.
 struct StopRelay {
-  // Returns the signal to send to the ranks, 0 for none. srun forwards SIGUSR1 and SIGUSR2.
+  // Returns the signal to send to the ranks, 0 for none. srun kills its tasks on SIGINT, SIGTERM and SIGHUP, and only
+  // forwards SIGUSR1 and SIGUSR2.
   std::function<int()> pending_signal;
   // Converts the ranks' exit code to that of this process, which may know the reason for the stop better.
   std::function<int(int)> own_exit_code;
@@ -90,6 +91,9 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
 bool can_run_under_srun();
 // Runs `command` on `ranks` ranks, spread over the job's nodes, and returns their exit code.
 int run_under_srun(int ranks, const std::vector<std::string>& command, const StopRelay& relay);
+
+// Returns whether start_one_rank_per_device or run_under_srun started this process.
+bool started_through_srun();
 
 // Returns whether the step that started this rank has already checked for shortages and warned about them.
 bool shortage_was_reported(const Environment& environment);

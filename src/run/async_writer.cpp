@@ -6,8 +6,8 @@
 #include "base/clock.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "placement/stop.hpp"
 #include "run/run_directory.hpp"
-#include "run/stop.hpp"
 
 namespace drl {
 namespace {

@@ -19,8 +19,8 @@
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "placement/stop.hpp"
 #include "run/json_value.hpp"
-#include "run/stop.hpp"
 
 namespace fs = std::filesystem;
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "placement/stop.hpp"
 #include "report/console.hpp"
 #include "run/async_writer.hpp"
 #include "run/balance.hpp"
@@ -17,7 +18,6 @@
 #include "run/progress_comment.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
-#include "run/stop.hpp"
 #include "run/train_options.hpp"
 
 namespace drl {

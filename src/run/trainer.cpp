@@ -22,7 +22,8 @@ namespace {
 // ranks that request it; rank 0's request to save; and for each rank three slots (zero on all other ranks) with the
 // fingerprint of its host_state_ and its collection and waiting times in the previous iteration.
 struct ExtraSums {
-  static constexpr size_t stop = 0, save = 5, slots = 6;
+  static constexpr size_t save = 5, slots = 6;
+  static size_t stop(Stop kind) { return static_cast<size_t>(kind) - 1; }  // not for Stop::none
   static size_t fingerprint(int rank) { return slots + 3 * static_cast<size_t>(rank); }
   static size_t collection(int rank) { return fingerprint(rank) + 1; }
   static size_t waiting(int rank) { return fingerprint(rank) + 2; }
@@ -106,7 +107,7 @@ void Trainer::write_extra_sums(RunMonitor* monitor) {
   std::fill(extra_sums_.begin(), extra_sums_.end(), 0.0);
   Stop wanted = requested_stop();
   if (monitor) wanted = std::max(wanted, monitor->requested_stop());
-  extra_sums_[ExtraSums::stop + static_cast<size_t>(wanted)] = 1;
+  if (wanted != Stop::none) extra_sums_[ExtraSums::stop(wanted)] = 1;
   extra_sums_[ExtraSums::save] = monitor && steady_seconds() - last_save_ > run_.save_seconds;
   hashes_ = hash_state(host_state_);
   extra_sums_[ExtraSums::fingerprint(comm_.rank())] = fingerprint(hashes_);
@@ -115,8 +116,8 @@ void Trainer::write_extra_sums(RunMonitor* monitor) {
 }
 
 void Trainer::read_extra_sums() {
-  for (Stop stop : {Stop::time_limit, Stop::to_be_continued, Stop::interrupted, Stop::terminated})
-    if (extra_sums_[ExtraSums::stop + static_cast<size_t>(stop)] > 0) stop_ = stop;
+  for (Stop stop : {Stop::time_limit, Stop::to_be_continued, Stop::passed_on, Stop::interrupted, Stop::terminated})
+    if (extra_sums_[ExtraSums::stop(stop)] > 0) stop_ = stop;
   save_requested_ = extra_sums_[ExtraSums::save] > 0;
   slowest_collection_ = algorithm_.stats().collection_time;
   for (int rank = 0; rank < comm_.size(); ++rank) {
@@ -130,8 +131,8 @@ void Trainer::check_lost_environments(bool is_reporting) {
   const double lost = algorithm_.stats().episodes.lost;
   if (lost == 0) return;
   const std::string what =
-      fmt::format("iteration {}: {} ended because the state, an observation or the reward was not finite",
-                  iteration_, counted(static_cast<int64_t>(lost), "episode"));
+      fmt::format("iteration {}: {} ended because the state, an observation or the reward was not finite", iteration_,
+                  counted(static_cast<int64_t>(lost), "episode"));
   if (train_.nan_policy == "stop")
     throw SharedError(what + " (--nan_policy stop): check the task's step(), or use --nan_policy reset");
   if (is_reporting) log::warn("{}; these environments were reset", what);

@@ -10,7 +10,6 @@
 #include "run/reward_window.hpp"
 #include "run/run_monitor.hpp"
 #include "run/state.hpp"
-#include "run/stop.hpp"
 #include "run/train_options.hpp"
 
 namespace drl {

@@ -166,5 +166,33 @@ TEST(Communication, IsCountedInRunJson) {
 
 #endif
 
+// A file that is opened while 0, 1 and 2 are free gets their numbers.
+TEST(Console, ThatIsClosedPutsNoTextIntoFiles) {
+  const Runs runs;
+  const Result result = run_program(runs.command({"--run_name", "r", "--max_iterations", "5"}), {}, [] {
+    for (const int stream : {0, 1, 2}) ::close(stream);
+  });
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(iterations(runs.run("r")), count_to(5));
+  for (const auto& entry : fs::recursive_directory_iterator(runs.run("r")))
+    if (entry.is_regular_file()) {
+      EXPECT_EQ(slurp(entry.path()).find("learning Cartpole"), std::string::npos) << entry.path();
+    }
+}
+
+// As in `drl_train | head -1`.
+TEST(Console, WithoutAReaderDoesNotEndARun) {
+  const Runs runs;
+  const Result result = run_program(runs.command({"--run_name", "r", "--max_iterations", "20"}), {}, [] {
+    int ends[2];
+    if (::pipe(ends) != 0) ::_exit(1);
+    ::dup2(ends[1], 1);
+    ::close(ends[0]), ::close(ends[1]);
+    std::signal(SIGPIPE, SIG_DFL);
+  });
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(iterations(runs.run("r")), count_to(20));
+}
+
 }  // namespace
 }  // namespace drl::test

@@ -47,8 +47,21 @@ void expect_stop_by(int signal, int exit_code) {
 }
 
 TEST(Stop, BySigusr1SavesAndExitsWith75) { expect_stop_by(SIGUSR1, 75); }
+TEST(Stop, BySigusr2SavesAndExitsWith75) { expect_stop_by(SIGUSR2, 75); }
 TEST(Stop, BySigtermSavesAndExitsWith143) { expect_stop_by(SIGTERM, 143); }
+TEST(Stop, BySighupSavesAndExitsWith143) { expect_stop_by(SIGHUP, 143); }
 TEST(Stop, BySigintSavesAndExitsWith130) { expect_stop_by(SIGINT, 130); }
+
+TEST(Stop, NotBySighupUnderNohup) {
+  const Runs runs;
+  Process process(runs.command(kEndless), {}, [] { std::signal(SIGHUP, SIG_IGN); });
+  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  process.signal(SIGHUP);
+  const int before = newest_checkpoint(runs.run("r"));
+  EXPECT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > before || !process.running(); }));
+  process.signal(SIGUSR1);
+  EXPECT_EQ(process.wait().exit_code, 75);
+}
 
 TEST(Stop, ByTheFileStopSavesAndRemovesTheFile) {
   const Runs runs;
@@ -179,6 +192,28 @@ TEST(FailingRank, EndsTheOthersAndIsNamed) {
       run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", limited, "bash"} + program);
   EXPECT_EQ(result.exit_code, 1);
   expect_mentions(result.err, {"error: [rank 1 on "});
+}
+
+// Returns the states of the ranks, such as {'S', 'R'}; T means stopped.
+std::string states(const Runs& runs) {
+  std::string all;
+  for (const pid_t pid : runs.processes("_RANK="))  // OMPI_COMM_WORLD_RANK or PMI_RANK
+    if (const std::string stat = slurp("/proc/" + std::to_string(pid) + "/stat"); stat.find(") ") != std::string::npos)
+      all += stat[stat.rfind(") ") + 2];
+  return all;
+}
+
+// Ctrl-Z in a terminal.
+TEST(Stop, BySigtstpPausesAllRanks) {
+  const Runs runs;
+  Process process(runs.command(kEndless));
+  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  process.signal(SIGTSTP);
+  EXPECT_TRUE(wait_until([&] { return states(runs) == "TT"; })) << states(runs);
+  process.signal(SIGCONT);
+  EXPECT_TRUE(wait_until([&] { return states(runs).find('T') == std::string::npos; })) << states(runs);
+  process.signal(SIGUSR1);
+  EXPECT_EQ(process.wait().exit_code, 75);
 }
 
 // mpirun forwards SIGUSR1. (On SIGTERM it kills its ranks a second later.)

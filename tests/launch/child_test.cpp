@@ -1,6 +1,7 @@
 #include "launch/child.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,6 +77,24 @@ TEST(Child, EndsWhenOurProcessIsKilled) {
   waitpid(pid, nullptr, 0);
   EXPECT_TRUE(holds("ended"));
   unlink(file);
+}
+
+// A shell between us and two copies of this program stands for mpirun. The copies wait for a writer of the pipe.
+TEST(SameProgram, IsSignalledBelowAnotherProgram) {
+  const std::string pipe = "/tmp/drl-child-test." + std::to_string(getpid()),
+                    program = "/proc/" + std::to_string(getpid()) + "/exe --gtest_flagfile=" + pipe;
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const pid_t shell = spawn({"sh", "-c", program + " & " + program + " & wait; exit 9"}, settings());
+  ASSERT_GT(shell, 0);
+  int signalled = 0, status = 0;
+  for (int tenths = 0; tenths < 300 && signalled < 2; ++tenths) {
+    signalled += signal_same_program(shell, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  unlink(pipe.c_str());
+  EXPECT_EQ(signalled, 2);
+  waitpid(shell, &status, 0);
+  EXPECT_EQ(shell_code(status), 9);
 }
 
 TEST(IsOnPath, FindsOnlyProgramsOnPath) {

@@ -14,8 +14,8 @@
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
+#include "placement/stop.hpp"
 #include "run/run_manifest.hpp"
-#include "run/stop.hpp"
 
 namespace drl {
 namespace {

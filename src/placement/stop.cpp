@@ -1,0 +1,104 @@
+#include "placement/stop.hpp"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+
+#include "base/check.hpp"
+#include "placement/relaunch.hpp"
+
+namespace drl {
+namespace {
+
+struct Row {
+  int exit_code;
+  const char* name;
+  int signals[2];    // that make the request; 0 for none
+  int through_srun;  // the signal that passes it on
+};
+
+// What each signal does (docs/cluster.md, "Signals"), in the order of Stop. SIGINT ends the process when it comes
+// again.
+constexpr Row kRows[] = {
+    {kDone, "", {}, 0},
+    {kContinue, "the job's time limit or ulimit -t", {SIGXCPU}, SIGUSR1},
+    {kContinue, "SIGUSR1, SIGUSR2 or the file STOP", {SIGUSR1, SIGUSR2}, SIGUSR1},
+    {kContinue, "a signal", {}, SIGUSR2},
+    {kInterrupted, "SIGINT", {SIGINT}, SIGUSR2},
+    {kTerminated, "SIGTERM or SIGHUP", {SIGTERM, SIGHUP}, SIGUSR2},
+};
+
+const Row& row_of(Stop stop) { return kRows[static_cast<int>(stop)]; }
+
+Stop meaning[NSIG];  // of each signal, for the handler
+std::atomic<int> requested{0}, interruptions{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void on_signal(int signal) {
+  const int stop = static_cast<int>(meaning[signal]);
+  if (meaning[signal] == Stop::interrupted && interruptions++ > 0) _exit(kInterrupted);
+  for (int before = requested; before < stop && !requested.compare_exchange_weak(before, stop);) {
+  }
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
+
+// SIGXCPU comes at the soft limit of CPU time and SIGKILL at the hard one. `ulimit -t` sets both to the same number, so
+// the soft one is lowered by as much as --time_margin leaves by default: a tenth, from 1 to 60 s.
+void leave_cpu_time_to_save() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_max == RLIM_INFINITY) return;
+  limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max - std::clamp<rlim_t>(limit.rlim_max / 10, 1, 60));
+  setrlimit(RLIMIT_CPU, &limit);
+}
+
+}  // namespace
+
+int exit_code_of(Stop stop) { return row_of(stop).exit_code; }
+
+const char* name_of(Stop stop) { return row_of(stop).name; }
+
+Stop stop_of(int signal, bool through_srun) {
+  if (through_srun && signal == row_of(Stop::passed_on).through_srun) return Stop::passed_on;
+  const auto makes = [&](const Row& row) { return std::ranges::find(row.signals, signal) != std::end(row.signals); };
+  const Row* found = signal > 0 ? std::ranges::find_if(kRows, makes) : std::end(kRows);
+  return found == std::end(kRows) ? Stop::none : static_cast<Stop>(found - kRows);
+}
+
+int signal_through_srun(Stop stop) { return row_of(stop).through_srun; }
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+std::vector<int> stop_signals() {
+  std::vector<int> signals;
+  for (const Row& row : kRows)
+    for (const int signal : row.signals)
+      if (signal > 0 && !(signal == SIGHUP && is_ignored(signal))) signals.push_back(signal);
+  return signals;
+}
+
+void catch_stop_signals() {
+  const bool through_srun = started_through_srun();
+  for (const int signal : stop_signals()) {
+    meaning[signal] = stop_of(signal, through_srun);
+    handle(signal, on_signal);
+  }
+  handle(SIGPIPE, [](int) {});  // unlike SIG_IGN, programs that this one starts do not inherit a handler
+  leave_cpu_time_to_save();
+}
+
+Stop requested_stop() { return static_cast<Stop>(requested.load()); }
+
+}  // namespace drl

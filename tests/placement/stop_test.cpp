@@ -1,0 +1,104 @@
+// Runs each case in a separate process, whose exit code is the result.
+#include "placement/stop.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+namespace drl {
+namespace {
+
+// Raises the signals and exits with the exit code of the requested stop.
+[[noreturn]] void exit_after(const std::vector<int>& signals) {
+  catch_stop_signals();
+  for (int signal : signals) std::raise(signal);
+  std::exit(requested_stop() == Stop::none ? 0 : exit_code_of(requested_stop()));
+}
+
+void expect_code(const std::vector<int>& signals, int code) {
+  EXPECT_EXIT(exit_after(signals), testing::ExitedWithCode(code), "");
+}
+
+TEST(StopSignals, AreRequests) {
+  expect_code({}, 0);
+  expect_code({SIGUSR1}, 75);
+  expect_code({SIGUSR2}, 75);
+  expect_code({SIGXCPU}, 75);
+  expect_code({SIGINT}, 130);
+  expect_code({SIGTERM}, 143);
+  expect_code({SIGHUP}, 143);
+}
+
+TEST(StopSignals, MayComeAgainExceptSigint) {
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGXCPU}) expect_code({signal, signal, signal}, 75);
+  for (const int signal : {SIGTERM, SIGHUP}) expect_code({signal, signal, signal}, 143);
+}
+
+// nohup ignores SIGHUP.
+TEST(StopSignals, AnIgnoredSighupStaysIgnored) {
+  EXPECT_EXIT((std::signal(SIGHUP, SIG_IGN), exit_after({SIGHUP})), testing::ExitedWithCode(0), "");
+}
+
+TEST(StopSignals, ABrokenPipeIsNoRequestAndDoesNotKill) { expect_code({SIGPIPE}, 0); }
+
+TEST(Stop, HasAPrecedenceExitCodeAndName) {
+  EXPECT_LT(Stop::time_limit, Stop::to_be_continued);
+  EXPECT_EQ(exit_code_of(Stop::time_limit), 75);
+  EXPECT_TRUE(std::string(name_of(Stop::time_limit)).starts_with("the job's time limit"));
+  EXPECT_TRUE(std::string(name_of(Stop::terminated)).starts_with("SIGTERM"));
+}
+
+// srun only forwards SIGUSR1 and SIGUSR2.
+TEST(StopSignals, PassThroughSrun) {
+  EXPECT_EQ(signal_through_srun(Stop::none), 0);
+  EXPECT_EQ(signal_through_srun(stop_of(SIGUSR1)), SIGUSR1);
+  EXPECT_EQ(signal_through_srun(stop_of(SIGUSR2)), SIGUSR1);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    EXPECT_EQ(signal_through_srun(stop_of(signal)), SIGUSR2);
+    EXPECT_EQ(stop_of(signal, true), stop_of(signal)) << "Slurm may also signal the ranks directly";
+  }
+  EXPECT_EQ(stop_of(SIGUSR1, true), Stop::to_be_continued);
+  EXPECT_EQ(stop_of(SIGUSR2, true), Stop::passed_on);
+  EXPECT_EQ(exit_code_of(Stop::passed_on), 75) << "the process that passes the signal on knows better";
+  setenv("DRL_OUTER_STEP", "", 1);
+  expect_code({SIGUSR2, SIGINT}, 130);
+  unsetenv("DRL_OUTER_STEP");
+}
+
+// `ulimit -t` sets the soft limit to the hard one, at which the process is killed.
+TEST(CpuTime, LeavesTimeToSave) {
+  const auto soft_limit_for = [](rlim_t seconds) {
+    const rlimit given{seconds, seconds};
+    setrlimit(RLIMIT_CPU, &given);
+    catch_stop_signals();
+    rlimit now{};
+    getrlimit(RLIMIT_CPU, &now);
+    std::_Exit(static_cast<int>(seconds - now.rlim_cur));
+  };
+  EXPECT_EXIT(soft_limit_for(100000), testing::ExitedWithCode(60), "");
+  EXPECT_EXIT(soft_limit_for(200), testing::ExitedWithCode(20), "");
+}
+
+TEST(StopSignals, TheStrongestWins) {
+  expect_code({SIGUSR1, SIGINT}, 130);
+  expect_code({SIGINT, SIGUSR1}, 130);
+  expect_code({SIGINT, SIGTERM}, 143);
+  expect_code({SIGTERM, SIGINT}, 143);
+}
+
+[[noreturn]] void interrupt_twice() {
+  catch_stop_signals();
+  std::raise(SIGINT);
+  std::raise(SIGINT);
+  std::exit(1);  // not reached
+}
+
+TEST(StopSignals, TheSecondInterruptEndsTheProcess) {
+  EXPECT_EXIT(interrupt_twice(), testing::ExitedWithCode(130), "");
+}
+
+}  // namespace
+}  // namespace drl
