@@ -213,6 +213,10 @@ TEST_F(LaunchSignals, Usr1ToSrunExitsWith75) {
 TEST_F(LaunchSignals, Usr1ByScancelExitsWith75) {
   expect_stop([](const Process&) { scancel("USR1"); }, 75);
 }
+// Both the ranks and the tasks that wait for them get the signal.
+TEST_F(LaunchSignals, Usr2ByScancelExitsWith75) {
+  expect_stop([](const Process&) { scancel("USR2"); }, 75);
+}
 TEST_F(LaunchSignals, TermByScancelExitsWith143) {
   expect_stop([](const Process&) { scancel("TERM"); }, 143);
 }
@@ -226,6 +230,22 @@ TEST_F(LaunchSignals, TermToTheWaitingStepReachesTheRanks) {
 }
 TEST_F(LaunchSignals, IntByScancelExitsWith130) {
   expect_stop([](const Process&) { scancel("INT"); }, 130);
+}
+
+// As the shell of a job does. srun kills its tasks on these signals, so the starting process passes them on.
+TEST_F(LaunchSignals, ReachRanksOfTheOptionRanks) {
+  relaunched_ = false;
+  for (const auto& [signal, code] : {std::pair(SIGUSR2, 75), std::pair(SIGINT, 130), std::pair(SIGHUP, 143)}) {
+    const Runs own;
+    Process salloc(Words{"salloc", "-N2", "-n2", "sh", "-c",
+                         "echo $$ > " + (own.folder / "pid").string() + "; exec \"$@\"", "sh"} +
+                   own.command(kEndless + Words{"--run_name", "r", "--ranks", "2"}));
+    ASSERT_TRUE(wait_until([&] { return newest_checkpoint(own.run("r")) > 0; })) << salloc.out() << salloc.err();
+    ::kill(std::stoi(slurp(own.folder / "pid")), signal);
+    const Result result = salloc.wait(kLong);
+    EXPECT_EQ(result.exit_code, code) << all(result);
+    EXPECT_EQ(iterations(own.run("r")), count_to(newest_checkpoint(own.run("r"))));
+  }
 }
 
 // The first Ctrl-C makes srun print the state of the tasks, as usual.
