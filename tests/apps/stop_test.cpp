@@ -74,6 +74,17 @@ TEST(Stop, ByTheFileStopSavesAndRemovesTheFile) {
   expect_resumable(runs, result.out);
 }
 
+TEST(Stop, IsAFailureIfTheRunIsRemoved) {
+  const Runs runs;
+  Process process(runs.command(kEndless));
+  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  fs::rename(runs.run("r"), runs.path() / "elsewhere");
+  const Result result = process.wait();
+  EXPECT_EQ(result.exit_code, 1);
+  expect_mentions(result.err, {"error: ", runs.run("r").string(), "gone"});
+  EXPECT_FALSE(fs::exists(runs.run("r")));
+}
+
 // One iteration would take minutes, so the process must not wait for its end.
 TEST(Stop, ByASecondSigintIsImmediate) {
   const Runs runs;
