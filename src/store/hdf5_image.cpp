@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -89,10 +90,10 @@ Types types_of(DType type) {
 }
 
 Types types_of_dataset(hid_t dataset, const std::string& name) {
-  const Handle type(H5Dget_type(dataset), H5Tclose, "read the type of '" + name + "'");
+  const Handle type(H5Dget_type(dataset), H5Tclose, "read the type of '" + printable(name) + "'");
   for (const Types& candidate : all_types())
     if (checked(H5Tequal(type, candidate.stored), "compare types") > 0) return candidate;
-  throw Error("'" + name + "' has an element type that drl does not write: give a file that drl wrote");
+  throw Error("'" + printable(name) + "' has an element type that drl does not write: give a file that drl wrote");
 }
 
 Handle string_type() {
@@ -103,9 +104,12 @@ Handle string_type() {
   return type;
 }
 
+// The result is at most SIZE_MAX.
 size_t bytes_in(const std::vector<hsize_t>& shape, size_t element) {
   size_t bytes = element;
-  for (hsize_t extent : shape) bytes *= extent;
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;
+  for (hsize_t extent : shape)
+    bytes = bytes > std::numeric_limits<size_t>::max() / extent ? std::numeric_limits<size_t>::max() : bytes * extent;
   return bytes;
 }
 
@@ -162,14 +166,25 @@ void write_attribute(hid_t file, const std::string& name, const Attribute& value
   write_attribute_of(group, name.substr(slash + 1), value);
 }
 
-Tensor read_tensor(hid_t dataset, const std::string& name) {
-  const std::string what = "read '" + name + "'";
+// Throws Error unless the numbers are one block within the file, as drl writes them: not in another file, not in chunks
+// (which may be compressed, or far smaller than the shape), not missing. The block limits the memory that they need.
+void require_block(hid_t dataset, const std::string& name, size_t bytes) {
+  if (bytes == 0) return;
+  if (H5Dget_offset(dataset) == HADDR_UNDEF || H5Dget_storage_size(dataset) != bytes)
+    throw Error("the numbers of '" + printable(name) + "' are not one block of the file: give a file that drl wrote");
+}
+
+Tensor read_tensor(hid_t dataset, const std::string& name, size_t most_bytes) {
+  const std::string shown = printable(name), what = "read '" + shown + "'";
   const Handle space(H5Dget_space(dataset), H5Sclose, what);
   std::vector<hsize_t> shape(static_cast<size_t>(checked(H5Sget_simple_extent_ndims(space), what)));
   checked(H5Sget_simple_extent_dims(space, shape.data(), nullptr), what);
   const Types types = types_of_dataset(dataset, name);
+  const size_t bytes = bytes_in(shape, size_of(types.type));
+  if (bytes > most_bytes) throw Error("'" + shown + "' is larger than its file: give a file that drl wrote");
+  require_block(dataset, name, bytes);
   Tensor tensor{name, types.type, {shape.begin(), shape.end()}, {}};
-  tensor.data.resize(bytes_in(shape, size_of(tensor.type)));
+  tensor.data.resize(bytes);
   if (tensor.data.empty()) return tensor;
   checked(H5Dread(dataset, types.memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data.data()), what);
   return tensor;
@@ -202,6 +217,9 @@ T read_number(hid_t attribute, hid_t memory, const std::string& what) {
 }
 
 Attribute read_value(hid_t attribute, const std::string& what) {
+  const Handle space(H5Aget_space(attribute), H5Sclose, what);
+  if (checked(H5Sget_simple_extent_npoints(space), what) != 1)
+    throw Error("cannot " + what + " (it is not one value): give a file that drl wrote");
   const Handle type(H5Aget_type(attribute), H5Tclose, what);
   switch (H5Tget_class(type)) {
     case H5T_INTEGER:
@@ -223,27 +241,53 @@ void read_attributes(hid_t group, const std::string& prefix, std::map<std::strin
                            H5Aclose, "open an attribute");
     std::string name(static_cast<size_t>(checked(H5Aget_name(attribute, 0, nullptr), "read a name")), '\0');
     checked(H5Aget_name(attribute, name.size() + 1, name.data()), "read a name");
-    attributes[prefix + name] = read_value(attribute, "read attribute '" + prefix + name + "'");
+    attributes[prefix + name] = read_value(attribute, "read attribute '" + printable(prefix + name) + "'");
   }
 }
 
 using TakeTensor = std::function<void(Tensor)>;
 
-// With `attributes`, also reads those of the groups below.
-void read_group(hid_t group, const std::string& prefix, const TakeTensor& take,
-                std::map<std::string, Attribute>* attributes = nullptr) {
-  if (attributes) read_attributes(group, prefix, *attributes);
-  H5G_info_t info;
-  checked(H5Gget_info(group, &info), "list '" + prefix + "'");
-  for (hsize_t i = 0; i < info.nlinks; ++i) {
-    const std::string link = link_name(group, i), name = prefix + link;
-    const Handle object(H5Oopen(group, link.c_str(), H5P_DEFAULT), H5Oclose, "open '" + name + "'");
-    if (H5Iget_type(object) == H5I_GROUP) {
-      read_group(object, name + "/", take, attributes);
-    } else {
-      take(read_tensor(object, name));
+// Reads all arrays of a file, and with `attributes` also the attributes of its groups. Follows only links to objects in
+// the file: other links may lead to other files. Links may form cycles, so the number of objects and their depth are
+// limited.
+class GroupReader {
+ public:
+  GroupReader(size_t file_bytes, const TakeTensor& take, std::map<std::string, Attribute>* attributes)
+      : file_bytes_(file_bytes), take_(take), attributes_(attributes) {}
+
+  void read(hid_t group, const std::string& prefix, int depth = 0) {
+    if (attributes_) read_attributes(group, prefix, *attributes_);
+    H5G_info_t info;
+    checked(H5Gget_info(group, &info), "list '" + printable(prefix) + "'");
+    for (hsize_t i = 0; i < info.nlinks; ++i) {
+      const std::string link = link_name(group, i), name = prefix + link, shown = printable(name);
+      H5L_info_t kind;
+      checked(H5Lget_info(group, link.c_str(), &kind, H5P_DEFAULT), "read the link '" + shown + "'");
+      if (kind.type != H5L_TYPE_HARD)
+        throw Error("'" + shown + "' is a link to another place: give a file that drl wrote");
+      if (++objects_ > file_bytes_ / kObjectBytes || depth > kMostGroups)
+        throw Error("'" + shown + "' is within too many groups (links may form a cycle): give a file that drl wrote");
+      const Handle object(H5Oopen(group, link.c_str(), H5P_DEFAULT), H5Oclose, "open '" + shown + "'");
+      if (H5Iget_type(object) == H5I_GROUP)
+        read(object, name + "/", depth + 1);
+      else
+        take_(read_tensor(object, name, file_bytes_));
     }
   }
+
+ private:
+  static constexpr size_t kObjectBytes = 16;  // each object needs more than these bytes of its file
+  static constexpr int kMostGroups = 16;      // one within the other; drl writes fewer
+
+  const size_t file_bytes_;
+  const TakeTensor& take_;
+  std::map<std::string, Attribute>* attributes_;
+  size_t objects_ = 0;
+};
+
+void read_tensors(hid_t file, size_t file_bytes, const TakeTensor& take,
+                  std::map<std::string, Attribute>* attributes = nullptr) {
+  GroupReader(file_bytes, take, attributes).read(file, "");
 }
 
 // The buffer of a file in memory. Its callbacks avoid the copies that HDF5 would make of the whole file.
@@ -321,8 +365,8 @@ FileImage to_hdf5(const std::map<std::string, Attribute>& attributes, const std:
 Checkpoint from_hdf5(std::span<const std::byte> bytes) {
   Checkpoint content;
   read_file(bytes, [&](hid_t file) {
-    read_group(
-        file, "", [&](Tensor tensor) { content.tensors.push_back(std::move(tensor)); }, &content.attributes);
+    read_tensors(
+        file, bytes.size(), [&](Tensor tensor) { content.tensors.push_back(std::move(tensor)); }, &content.attributes);
   });
   std::ranges::sort(content.tensors, {}, &Tensor::name);
   return content;
@@ -331,7 +375,7 @@ Checkpoint from_hdf5(std::span<const std::byte> bytes) {
 bool has_same_tensors(std::span<const std::byte> bytes, const std::vector<Tensor>& tensors) {
   size_t equal = 0, all = 0;
   read_file(bytes, [&](hid_t file) {
-    read_group(file, "", [&](const Tensor& tensor) {
+    read_tensors(file, bytes.size(), [&](const Tensor& tensor) {
       const auto written = std::ranges::find(tensors, tensor.name, &Tensor::name);
       equal += written != tensors.end() && *written == tensor;
       all += 1;

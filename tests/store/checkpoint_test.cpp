@@ -1,14 +1,20 @@
 #include "store/checkpoint.hpp"
 
 #include <gtest/gtest.h>
+#include <hdf5.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
 #include "samples.hpp"
+#include "store/crc32c.hpp"
+#include "store/hdf5_image.hpp"
 
 namespace drl {
 namespace {
@@ -159,6 +165,94 @@ TEST(BadCheckpoint, IsRefusedIfOneBitIsChangedAnywhere) {
     error_of_reading(folder / "bad.h5");
     if (HasFailure()) FAIL() << "at byte " << i << " of " << good.size();
   }
+}
+
+// ---- HDF5 files with drl's header that drl did not write
+
+// Writes the small checkpoint, in which `change` has changed the open HDF5 file, with a correct checksum.
+void write_changed(const std::filesystem::path& path, const std::function<void(hid_t)>& change) {
+  const FileImage image = to_hdf5(small_checkpoint().attributes, small_checkpoint().tensors);
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_fapl_core(access, 1 << 16, false);
+  H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+  H5Pset_file_image(access, image.data.get(), image.size);
+  const hid_t file = H5Fopen("changed", H5F_ACC_RDWR, access);
+  change(file);
+  ASSERT_GE(H5Fflush(file, H5F_SCOPE_GLOBAL), 0);
+  std::string hdf5(static_cast<size_t>(H5Fget_file_image(file, nullptr, 0)), '\0');
+  H5Fget_file_image(file, hdf5.data(), hdf5.size());
+  H5Fclose(file);
+  std::string header = fmt::format("drl-checkpoint 1\nbytes {}\ncrc32c {:08x}\n", hdf5.size(), crc32c(bytes_of(hdf5)));
+  header.resize(kUserBlock, '\0');
+  spill(path, header + hdf5);
+}
+
+// Adds the array "odd" of one million times one million numbers.
+void add_huge_array(hid_t file, hid_t creation) {
+  const hsize_t shape[] = {1 << 20, 1 << 20};
+  const hid_t space = H5Screate_simple(2, shape, nullptr);
+  ASSERT_GE(H5Dcreate2(file, "odd", H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT), 0);
+}
+
+TEST(ForeignCheckpoint, IsReadIfItIsOne) {
+  const TempFolder folder;
+  write_changed(folder / "c.h5", [](hid_t) {});
+  EXPECT_EQ(read_checkpoint(folder / "c.h5").tensors.size(), 2u);
+}
+
+TEST(ForeignCheckpoint, IsRefusedIfItsLinksLeadElsewhere) {
+  const TempFolder folder;
+  write_checkpoint(folder / "other.h5", small_checkpoint());
+  const std::string other = (folder / "other.h5").string();
+  for (const std::function<void(hid_t)>& add : std::vector<std::function<void(hid_t)>>{
+           [&](hid_t file) { H5Lcreate_external(other.c_str(), "/step", file, "odd", H5P_DEFAULT, H5P_DEFAULT); },
+           [](hid_t file) { H5Lcreate_soft("/step", file, "odd", H5P_DEFAULT, H5P_DEFAULT); },
+           [](hid_t file) { H5Lcreate_hard(file, "/", file, "odd", H5P_DEFAULT, H5P_DEFAULT); },
+           [](hid_t file) {
+             H5Lcreate_hard(file, "/", file, "odd", H5P_DEFAULT, H5P_DEFAULT);
+             H5Lcreate_hard(file, "/", file, "policy/odd", H5P_DEFAULT, H5P_DEFAULT);
+           }}) {
+    write_changed(folder / "c.h5", add);
+    expect_mentions(error_of_reading(folder / "c.h5"), {"odd", "link"});
+  }
+}
+
+TEST(ForeignCheckpoint, IsRefusedIfItsNumbersAreNotInIt) {
+  const TempFolder folder;
+  const auto expect_refused = [&](const std::function<void(hid_t)>& choose_layout) {
+    write_changed(folder / "c.h5", [&](hid_t file) {
+      const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+      choose_layout(creation);
+      add_huge_array(file, creation);
+    });
+    expect_mentions(error_of_reading(folder / "c.h5"), {"odd"});
+  };
+  expect_refused([](hid_t) {});  // no memory of the file is reserved for them
+  expect_refused([](hid_t creation) {
+    const hsize_t chunk[] = {16, 16};
+    H5Pset_chunk(creation, 2, chunk);
+  });
+  expect_refused([](hid_t creation) { H5Pset_external(creation, "/dev/zero", 0, H5F_UNLIMITED); });
+}
+
+TEST(ForeignCheckpoint, IsRefusedIfAnAttributeIsNotOneValue) {
+  const TempFolder folder;
+  for (const hsize_t count : {0, 1000})
+    for (const hid_t type : {H5T_STD_I64LE, H5T_IEEE_F64LE}) {
+      write_changed(folder / "c.h5", [&](hid_t file) {
+        const hid_t space = count == 0 ? H5Screate(H5S_NULL) : H5Screate_simple(1, &count, nullptr);
+        ASSERT_GE(H5Acreate2(file, "odd", type, space, H5P_DEFAULT, H5P_DEFAULT), 0);
+      });
+      expect_mentions(error_of_reading(folder / "c.h5"), {"odd", "one value"});
+    }
+}
+
+TEST(ForeignCheckpoint, ItsNamesAreQuotedInPrintableForm) {
+  const TempFolder folder;
+  write_changed(folder / "c.h5", [](hid_t file) {
+    ASSERT_GE(H5Tcommit2(file, "a\nb\x1b", H5Tcopy(H5T_NATIVE_INT), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), 0);
+  });
+  expect_mentions(error_of_reading(folder / "c.h5"), {R"(a\x0ab\x1b)"});
 }
 
 }  // namespace
