@@ -14,6 +14,8 @@
 namespace drl {
 namespace {
 
+constexpr int kMostGpus = 4096;  // of a node
+
 namespace fs = std::filesystem;
 
 std::optional<size_t> parse_index(const std::string& text) { return number_in<size_t>(text); }
@@ -178,12 +180,23 @@ class Matching {
                   ids.size(), counted(std::ssize(all), "GPU"), join(all, ", "), all.size()));
 }
 
+// Returns 0 if the variable is not set.
+int gpus_on_node(const Environment& environment) {
+  constexpr const char* kName = "SLURM_GPUS_ON_NODE";
+  const int count = number(environment, kName).value_or(0);
+  if (count <= kMostGpus) return count;
+  throw UsageError(
+      fmt::format("{0} = {1} (a node has at most {2}; a script may have changed it): run \"unset {0}\", or start the "
+                  "program with srun",
+                  kName, count, kMostGpus));
+}
+
 }  // namespace
 
 Gpus visible_gpus(const Environment& environment, const fs::path& root) {
   Gpus gpus;
   const std::vector<std::string> slurm = slurm_gpus(environment);
-  const int on_node = std::max(number(environment, "SLURM_GPUS_ON_NODE").value_or(0), static_cast<int>(slurm.size()));
+  const int on_node = std::max(gpus_on_node(environment), static_cast<int>(slurm.size()));
   gpus.in_job = environment("SLURM_JOB_ID").has_value();
   gpus.physical = has_nvidia_gpu(root);
   const auto list = environment("CUDA_VISIBLE_DEVICES");

@@ -54,6 +54,16 @@ TEST(VisibleGpus, AreAllOfTheNodeWithGpusPerNode) {  // srun --gpus-per-node=4
   EXPECT_FALSE(gpus.physical);
 }
 
+TEST(VisibleGpus, AreAtMostAsManyAsANodeCanHave) {
+  EXPECT_EQ(gpus_of({{"SLURM_GPUS_ON_NODE", "4096"}}).visible.size(), 4096u);
+  try {
+    gpus_of({{"SLURM_GPUS_ON_NODE", "2147483647"}});
+    ADD_FAILURE() << "accepted";
+  } catch (const UsageError& error) {
+    expect_mentions(error.what(), {"SLURM_GPUS_ON_NODE = 2147483647", "unset SLURM_GPUS_ON_NODE"});
+  }
+}
+
 TEST(VisibleGpus, AreOneForEachTaskWithGpusPerTask) {  // srun -n4 --gpus-per-task=1, task 2
   const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "2"}, {"SLURM_STEP_GPUS", "2"}, {"SLURM_GPUS_ON_NODE", "4"}});
   EXPECT_EQ(gpus.visible, Names{"2"});
