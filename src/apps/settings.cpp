@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <utility>
 
 #include "apps/habits.hpp"
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "envs/make_env.hpp"
@@ -16,6 +16,8 @@
 
 namespace drl {
 namespace {
+
+constexpr size_t kMostConfigBytes = 1 << 20;
 
 // The options that --help prints, in addition to those of the task. Names of an algorithm's options lack its prefix.
 const std::vector<std::string> kCommon = {"config",
@@ -112,7 +114,7 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
     if (std::exchange(knows_task, true)) answer_task_habits(command_line, table.items());
     table.apply_run(run_ini, "options.ini");
     const std::string task_of_run = options.train.task;
-    table.apply_ini(config_ini, command.config);
+    table.apply_ini(config_ini, printable(command.config, 200));
     table.apply(command_line);
     if (!run_ini.empty() && options.train.task != task_of_run)  // the other task may not have these options
       throw UsageError("cannot resume the run (task: " + task_of_run + " -> " + printable(options.train.task) +
@@ -150,12 +152,16 @@ std::vector<NamedValue> Settings::chosen_options(const std::string& config_ini) 
 std::string Settings::read_config(const std::string& path) const {
   if (path.empty()) return "";
   std::ifstream file(path);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || std::filesystem::is_directory(path))
+  std::string text(kMostConfigBytes + 1, '\0');
+  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if ((!file && !file.eof()) || std::filesystem::is_directory(path))
     throw UsageError("cannot read the config file " + printable(path) + " (no such readable file): check --config");
-  warn_of_ignored_options(text.str(), path);
-  return text.str();
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > kMostConfigBytes)
+    throw UsageError(fmt::format("the file {} is larger than {} (config files are short): check --config",
+                                 printable(path), human_bytes(kMostConfigBytes)));
+  warn_of_ignored_options(text, path);
+  return text;
 }
 
 void Settings::warn_of_ignored_options(const std::string& options_ini, const std::string& file) const {

@@ -45,6 +45,7 @@ TEST(Settings, WarnAboutACommandInAConfigFile) {
   expect_mentions(messages, {"warning: " + (folder / "my.ini").string() + ":2: after_checkpoint"});
   EXPECT_THROW(settings.read_config(folder / "other.ini"), UsageError);
   EXPECT_THROW(settings.read_config(folder.path()), UsageError);
+  EXPECT_THROW(settings.read_config("/dev/zero"), UsageError);
 }
 
 // Runs that differ only in options with Effect::none share a curve in the report. The report has a separate list of
