@@ -35,6 +35,7 @@ constexpr const char* kUsage =
     "compiled, or wrong usage.\n"
     "\n";
 
+
 struct RobotOptions {
   std::string output;
   bool explain = false, if_possible = false, help = false, version = false;

@@ -28,7 +28,10 @@ size_t end_of_word(const std::string& text, size_t from) {
 }  // namespace
 
 std::string number(double x) {
-  DRL_CHECK(std::isfinite(x), "a number of the model is not finite");
+  if (!std::isfinite(x))
+    throw UsageError(
+        "the model's physics has a number that is not finite (a number of the file is too large or too "
+        "small): correct the model");
   char text[40];
   for (const int digits : {6, 15, 17}) {
     std::snprintf(text, sizeof(text), "%.*g", digits, x);
