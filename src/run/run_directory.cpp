@@ -431,7 +431,9 @@ fs::path RunDirectory::checkpoint(int64_t iteration) const {
 void RunDirectory::mark_best(int64_t iteration) const {
   const fs::path link = path_ / "checkpoints" / "best.h5", temporary = path_ / "checkpoints" / ".best";
   fs::remove(temporary);
-  fs::create_symlink(checkpoint(iteration).filename(), temporary);
+  std::error_code no_links;  // of exFAT, and of some network shares
+  fs::create_symlink(checkpoint(iteration).filename(), temporary, no_links);
+  if (no_links) fs::copy_file(checkpoint(iteration), temporary);
   fs::rename(temporary, link);
 }
 

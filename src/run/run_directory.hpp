@@ -89,7 +89,7 @@ class RunDirectory {
   // Throws Error if another process has taken over the run, or if the directory was removed or renamed.
   void require_usable() const;
   std::filesystem::path checkpoint(int64_t iteration) const;
-  // Makes best.h5 a link to the checkpoint of `iteration`.
+  // Makes best.h5 a link to the checkpoint of `iteration`, or a copy if the file system has no links.
   void mark_best(int64_t iteration) const;
   // Deletes all checkpoints except the newest `keep`, the best one, and those in `needed`.
   void prune(int keep, const std::vector<std::filesystem::path>& needed) const;
