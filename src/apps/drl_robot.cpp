@@ -35,7 +35,6 @@ constexpr const char* kUsage =
     "compiled, or wrong usage.\n"
     "\n";
 
-
 struct RobotOptions {
   std::string output;
   bool explain = false, if_possible = false, help = false, version = false;

@@ -1,0 +1,251 @@
+// Trains while the file system fails: the run goes on and says what failed, and its last checkpoint stays usable.
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include "../apps/programs.hpp"
+
+namespace drl::test {
+namespace {
+
+double slow_seconds() {
+  const char* seconds = std::getenv("DRL_SLOW_SECONDS");  // the long form waits for minutes
+  return seconds ? std::atof(seconds) : 3;
+}
+
+// A run whose file system fails while a fault is set. See faulty_files.cpp.
+class FaultyFiles : public testing::Test {
+ protected:
+  Words command(int iterations) const {
+    return {kTrain,
+            "--task",
+            "Cartpole",
+            "--num_envs",
+            "16",
+            "--num_steps_per_env",
+            "4",
+            "--runs_dir",
+            runs().string(),
+            "--run_name",
+            "r",
+            "--save_interval",
+            "10",
+            "--max_iterations",
+            std::to_string(iterations)};
+  }
+  Words endless() const { return command(1000000000); }
+  Process::Variables variables() const {
+    return {{"LD_PRELOAD", DRL_FAULTY_FILES}, {"FAULTS", faults_.path().string()}};
+  }
+  fs::path runs() const { return folder_ / "runs"; }
+  fs::path run() const { return runs() / "Cartpole" / "r"; }
+  int newest() const { return newest_checkpoint(run()); }
+
+  void set(const std::string& call, int error, double seconds = 0) const {
+    spill(faults_ / "new", std::to_string(error) + " " + std::to_string(seconds));
+    fs::rename(faults_ / "new", faults_ / call);
+  }
+  void clear(const std::string& call) const { fs::remove(faults_ / call); }
+
+  void expect_readable_checkpoints() const {
+    EXPECT_GT(newest(), 0);
+    for (const int iteration : checkpoints(run()))
+      EXPECT_NO_THROW(read_checkpoint(checkpoint_file(run(), iteration))) << iteration;
+  }
+  void expect_one_error(const Result& result) const {
+    EXPECT_TRUE(result.exit_code == 1 || result.exit_code == 2) << result.exit_code;
+    size_t errors = 0;
+    for (const std::string& line : split(result.err, '\n')) errors += line.starts_with("error: ");
+    EXPECT_EQ(errors, 1u) << result.err;
+  }
+  // Resumes the run without a fault, to the end.
+  void expect_resumes() const {
+    const int saved = newest();
+    const Result result = run_program(command(saved + 5));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(iterations(run()), count_to(saved + 5));
+    expect_readable_checkpoints();
+  }
+
+ private:
+  TempFolder folder_, faults_;
+};
+
+// A call that fails, and the words that the program then prints.
+struct Fault {
+  std::string call;
+  int error;
+  std::string reason;
+};
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.call << ' ' << fault.reason; }
+
+class Failing : public FaultyFiles, public testing::WithParamInterface<Fault> {};
+
+INSTANTIATE_TEST_SUITE_P(Calls, Failing,
+                         testing::Values(Fault{"open", EMFILE, "Too many open files"},
+                                         Fault{"write", EIO, "Input/output error"},
+                                         Fault{"write", EDQUOT, "Disk quota exceeded"},
+                                         Fault{"fsync", EIO, "Input/output error"},
+                                         Fault{"rename", ESTALE, "Stale file handle"}),
+                         [](const auto& info) { return info.param.call + std::to_string(info.param.error); });
+
+TEST_P(Failing, IsAWarningDuringARun) {
+  const Fault& fault = GetParam();
+  Process process(endless(), variables());
+  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+  set(fault.call, fault.error);
+  const auto warned = [&] { return process.err().find("NOT SAVED") != std::string::npos; };
+  ASSERT_TRUE(wait_until(warned)) << process.err();
+  expect_mentions(process.err(), {"warning: ", fault.reason});
+  expect_readable_checkpoints();
+  const int before = newest();
+  clear(fault.call);
+  ASSERT_TRUE(wait_until([&] { return newest() > before; })) << process.err();
+  process.signal(SIGUSR1);
+  EXPECT_EQ(process.wait().exit_code, 75) << process.err();
+  EXPECT_EQ(iterations(run()), count_to(newest()));
+  expect_readable_checkpoints();
+}
+
+TEST_P(Failing, IsAFailureAtTheEnd) {
+  const Fault& fault = GetParam();
+  Process process(endless(), variables());
+  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+  set(fault.call, fault.error);
+  const auto warned = [&] { return process.err().find("NOT SAVED") != std::string::npos; };
+  ASSERT_TRUE(wait_until(warned)) << process.err();
+  process.signal(SIGUSR1);
+  EXPECT_EQ(process.wait().exit_code, 1) << process.err();
+  expect_readable_checkpoints();
+  expect_resumes();
+}
+
+TEST_P(Failing, IsOneErrorAtTheStart) {
+  const Fault& fault = GetParam();
+  set(fault.call, fault.error);
+  const Result result = run_program(command(20), variables());
+  // A file system that only cannot sync or rename may first be noticed when the first checkpoint is saved.
+  if (fs::exists(run() / "metrics.csv"))
+    EXPECT_EQ(result.exit_code, 1) << result.err;
+  else
+    expect_one_error(result);
+  EXPECT_EQ(newest(), 0);
+  const Result again = run_program(command(20));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(iterations(run()), count_to(20));
+}
+
+// The best checkpoint is then a copy. It must not keep the others from being pruned.
+TEST_F(FaultyFiles, WithoutLinksTheBestCheckpointIsACopy) {
+  set("symlink", EPERM);  // as on exFAT, or SMB shares
+  const Result result = run_program(command(400), variables());
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  const fs::path best = run() / "checkpoints" / "best.h5";
+  ASSERT_TRUE(fs::is_regular_file(fs::symlink_status(best)));
+  EXPECT_NO_THROW(read_checkpoint(best));
+  EXPECT_LE(checkpoints(run()).size(), 6u);
+  expect_readable_checkpoints();
+  clear("symlink");
+  expect_resumes();
+}
+
+TEST_F(FaultyFiles, WithoutDirectoriesARunDoesNotStart) {
+  set("mkdir", EACCES);
+  const Result result = run_program(command(20), variables());
+  expect_one_error(result);
+  expect_mentions(result.err, {"Permission denied"});
+  clear("mkdir");
+  EXPECT_EQ(run_program(command(20)).exit_code, 0);
+}
+
+// No iteration lasts nearly as long as the save, and many iterations pass during it.
+TEST_F(FaultyFiles, TrainingGoesOnDuringASlowSync) {
+  Process process(endless(), variables());
+  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+  set("fsync", 0, slow_seconds());
+  const int before = newest();
+  ASSERT_TRUE(wait_until([&] { return newest() > before; }, 60 + 3 * slow_seconds())) << process.err();
+  clear("fsync");
+  const int after = newest();
+  ASSERT_TRUE(wait_until([&] { return newest() > after; }, 60 + 3 * slow_seconds())) << process.err();
+  process.signal(SIGUSR1);
+  const Result result = process.wait(60 + 3 * slow_seconds());
+  EXPECT_EQ(result.exit_code, 75) << result.err;
+  EXPECT_EQ(iterations(run()), count_to(newest()));
+  EXPECT_GT(newest() - before, 20) << "the training waited";
+  expect_readable_checkpoints();
+}
+
+TEST_F(FaultyFiles, ARemovedRunDirectoryEndsTheRun) {
+  Process process(endless(), variables());
+  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+  fs::rename(run(), runs() / "moved");
+  const Result result = process.wait();
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  expect_mentions(result.err, {"error: ", run().string()});
+  fs::remove_all(run());
+  fs::rename(runs() / "moved", run());
+  expect_readable_checkpoints();
+  expect_resumes();
+}
+
+// A small file system that only this process and its children see.
+class SmallDisk : public FaultyFiles {
+ protected:
+  void SetUp() override {
+    fs::create_directory(runs());
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", runs().c_str(), "tmpfs", 0, "size=4m") != 0)
+      GTEST_SKIP() << "only root can mount a small disk";
+    mounted_ = true;
+  }
+  void TearDown() override {
+    if (mounted_) ::umount2(runs().c_str(), MNT_DETACH);
+  }
+  void remount(unsigned long flags) const {
+    ASSERT_EQ(::mount("none", runs().c_str(), "tmpfs", MS_REMOUNT | flags, "size=4m"), 0) << std::strerror(errno);
+  }
+  void fill() const {
+    const std::string page(4096, 'x');
+    for (std::ofstream file(runs() / "filler"); file << page << std::flush;) {
+    }
+  }
+
+ private:
+  bool mounted_ = false;
+};
+
+TEST_F(SmallDisk, ThatIsFullOrReadOnlyIsOneErrorAtTheStart) {
+  fill();
+  const Result full = run_program(command(20));
+  expect_one_error(full);
+  expect_mentions(full.err, {"No space left on device"});
+  fs::remove(runs() / "filler");
+  remount(MS_RDONLY);
+  const Result read_only = run_program(command(20));
+  expect_one_error(read_only);
+  expect_mentions(read_only.err, {"Read-only file system"});
+  remount(0);
+  EXPECT_EQ(run_program(command(20)).exit_code, 0);
+  EXPECT_EQ(iterations(run()), count_to(20));
+}
+
+// The kernel makes a file system read-only after errors of the disk. It refuses to while a file is open for writing, so
+// the run is stopped first.
+TEST_F(SmallDisk, ThatBecomesReadOnlyIsOneErrorAtTheResume) {
+  ASSERT_EQ(run_program(command(20)).exit_code, 0);
+  remount(MS_RDONLY);
+  const Result result = run_program(command(30));
+  expect_one_error(result);
+  expect_mentions(result.err, {"Read-only file system"});
+  remount(0);
+  expect_readable_checkpoints();
+  expect_resumes();
+}
+
+}  // namespace
+}  // namespace drl::test

@@ -1,0 +1,215 @@
+// kills: kills runs by SIGKILL at random moments and resumes them. See kUsage.
+#include <signal.h>
+
+#include <cstdio>
+#include <random>
+
+#include "../apps/programs.hpp"
+#include "arguments.hpp"
+#include "base/clock.hpp"
+#include "random.hpp"
+
+namespace drl::faults {
+namespace {
+
+using namespace drl::test;
+
+constexpr const char* kUsage =
+    "kills: trains on two ranks, kills ranks or launchers by SIGKILL at random\n"
+    "moments, and resumes the run, until it is done; then the next run, until --count\n"
+    "kills were made. After each kill, every checkpoint must be readable, and at most\n"
+    "the iterations of two save intervals may be lost: those since the last save, and\n"
+    "those of a save that was not finished. In the end, the checkpoint and metrics.csv\n"
+    "must be bit-identical to those of a run that was not interrupted.\n"
+    "\n"
+    "  kills --count 1000 --seed 7\n";
+
+struct Options {
+  int count = 50;
+  int64_t seed = 1;
+  double seconds = 0;
+  bool help = false;
+
+  void describe(OptionVisitor& v) {
+    v("count", count, "number of kills", at_least(1));
+    v("seed", seed, "key of the moments and the victims", at_least(0));
+    v("seconds", seconds, "stop after this time, even with fewer kills; 0 = no limit", at_least(0));
+    v("help", help, "print this text", letter('h'));
+  }
+};
+
+constexpr int kInterval = 10, kLast = 100;  // iterations
+constexpr double kPatience = 120;           // seconds for processes to end, and for a run
+
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void require(bool condition, const std::string& what) {
+  if (!condition) throw Failure(what);
+}
+
+// Where and how a run is started and killed.
+enum class Victim { rank_0, rank_1, launcher, all };
+constexpr const char* kNames[] = {"rank 0", "rank 1", "the launcher", "all processes"};
+
+class Kills {
+ public:
+  explicit Kills(const Options& options)
+      : options_(options), random_(static_cast<uint64_t>(options.seed), 0), begin_(steady_seconds()) {}
+
+  // Returns the number of failures: 0 or 1.
+  int run() {
+    try {
+      const double begin = steady_seconds();
+      start("whole", false, false).expect_success();
+      seconds_per_run_ = steady_seconds() - begin;
+      while (!is_over()) {
+        const std::string name = "run_" + std::to_string(runs_done_++);
+        kill_until_done(name);
+        expect_whole(name);
+        fs::remove_all(runs_.run(name));
+      }
+    } catch (const std::exception& error) {
+      std::printf("FAILURE: kill %d of seed %ld: %s\n", kills_, static_cast<long>(options_.seed), error.what());
+      return 1;
+    }
+    std::printf(
+        "kills: %d kills of seed %ld in %.0f s (%d of rank 0, %d of rank 1, %d of the launcher, %d of all processes) "
+        "in "
+        "%d runs of %d iterations, saved every %d: %d checkpoints read, at most %d iterations lost, all runs "
+        "bit-identical\n",
+        kills_, static_cast<long>(options_.seed), steady_seconds() - begin_, by_victim_[0], by_victim_[1],
+        by_victim_[2], by_victim_[3], runs_done_, kLast, kInterval, checkpoints_read_, most_lost_);
+    return 0;
+  }
+
+ private:
+  // A start of the program that will end, or that the caller kills.
+  struct Start {
+    std::unique_ptr<Process> process;
+    void expect_success() const {
+      const Result result = process->wait(kPatience);
+      require(result.exit_code == 0,
+              "a run ended with exit code " + std::to_string(result.exit_code) + ": " + result.err);
+    }
+  };
+
+  bool is_over() const {
+    return kills_ >= options_.count || (options_.seconds > 0 && steady_seconds() - begin_ > options_.seconds);
+  }
+
+  // Two ranks, started by mpirun or by --ranks. A run of which a checkpoint exists is resumed in one of three ways.
+  Start start(const std::string& name, bool by_mpirun, bool exists) {
+    Words words = {kTrain, "--runs_dir", runs_.path().string()};
+    const Words options = {"--task",
+                           "Cartpole",
+                           "--run_name",
+                           name,
+                           "--num_envs",
+                           "64",
+                           "--num_steps_per_env",
+                           "16",
+                           "--ppo.num_learning_epochs",
+                           "1",
+                           "--ppo.num_mini_batches",
+                           "4",
+                           "--save_interval",
+                           std::to_string(kInterval),
+                           "--max_iterations",
+                           std::to_string(kLast)};
+    switch (exists ? random_.below(3) : 0) {
+      case 0:
+        words = words + options;
+        break;
+      case 1:
+        words = words + options + Words{"--resume"};
+        break;
+      default:
+        words = words + Words{"--task", "Cartpole", "--load_run", name};
+    }
+    if (!by_mpirun) return {std::make_unique<Process>(words + Words{"--ranks", "2"})};
+    const Words mpirun = {DRL_MPIEXEC, "--oversubscribe", "--bind-to", "none", "-n", "2"};
+    return {std::make_unique<Process>(
+        mpirun + words, Process::Variables{{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}})};
+  }
+
+  // Kills the run at moments that are spread evenly over its duration. What the kill leaves must end by itself.
+  void kill_until_done(const std::string& name) {
+    for (;;) {
+      const bool by_mpirun = random_.one_in(2), exists = newest_checkpoint(runs_.run(name)) > 0;
+      const double moment = (0.05 + 1.0 * random_.uniform()) * seconds_per_run_;
+      const auto victim = static_cast<Victim>(random_.below(4));
+      const Start run = start(name, by_mpirun, exists);
+      if (is_over()) return run.expect_success();
+      if (wait_until([&] { return !run.process->running(); }, moment)) return run.expect_success();
+      const int saved = newest_checkpoint(runs_.run(name));
+      if (!kill(*run.process, victim)) return run.expect_success();
+      ++kills_, ++by_victim_[static_cast<int>(victim)];
+      require(wait_until([&] { return !run.process->running() && runs_.processes().empty(); }, kPatience),
+              std::string("processes still run after the kill of ") + kNames[static_cast<int>(victim)]);
+      require(newest_checkpoint(runs_.run(name)) >= saved, "a checkpoint is gone");
+      check(name);
+    }
+  }
+
+  // Returns false if the victim does not run yet, or no longer.
+  bool kill(const Process& launcher, Victim victim) const {
+    std::vector<pid_t> victims;
+    if (victim == Victim::launcher) {
+      victims = {launcher.pid()};
+    } else if (victim == Victim::all) {
+      victims = runs_.processes();
+    } else {
+      for (const std::string variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+        victims = victims.empty()
+                      ? runs_.processes('\0' + variable + "=" + std::to_string(static_cast<int>(victim)) + '\0')
+                      : victims;
+    }
+    for (const pid_t pid : victims) ::kill(pid, SIGKILL);
+    return !victims.empty();
+  }
+
+  // All checkpoints must be readable, and the newest must be recent.
+  void check(const std::string& name) {
+    const fs::path run = runs_.run(name);
+    for (const int iteration : checkpoints(run)) {
+      read_checkpoint(checkpoint_file(run, iteration));
+      ++checkpoints_read_;
+    }
+    if (!fs::exists(run / "metrics.csv")) return;
+    const std::string rows = slurp(run / "metrics.csv");
+    const std::vector<std::string> lines = split(rows.substr(0, rows.rfind('\n') + 1), '\n');
+    int last = 0;
+    for (const std::string& line : lines)
+      if (!line.empty() && !line.starts_with("iteration")) last = std::max(last, std::stoi(line));
+    const int lost = last - newest_checkpoint(run);
+    most_lost_ = std::max(most_lost_, lost);
+    require(lost <= 2 * kInterval, "iteration " + std::to_string(last) +
+                                       " was reached, but the newest checkpoint is of " +
+                                       std::to_string(newest_checkpoint(run)));
+  }
+
+  void expect_whole(const std::string& name) const {
+    const fs::path whole = runs_.run("whole"), run = runs_.run(name);
+    require(iterations(run) == count_to(kLast), "metrics.csv does not have each iteration once");
+    require(metrics(run) == metrics(whole), "metrics.csv differs from that of an uninterrupted run");
+    require(datasets(checkpoint_file(run, kLast)) == datasets(checkpoint_file(whole, kLast)),
+            "the last checkpoint differs from that of an uninterrupted run");
+    require(run_json(run).at("status") == "done", "run.json does not say that the run is done");
+  }
+
+  const Options options_;
+  Random random_;
+  Runs runs_;
+  const double begin_;
+  double seconds_per_run_ = 0;
+  int kills_ = 0, runs_done_ = 0, checkpoints_read_ = 0, most_lost_ = 0, by_victim_[4] = {};
+};
+
+int run(const Options& options) { return Kills(options).run(); }
+
+}  // namespace
+}  // namespace drl::faults
+
+int main(int argc, char** argv) { return drl::faults::program(argc, argv, drl::faults::kUsage, drl::faults::run); }

@@ -1,0 +1,92 @@
+// Robot models (MJCF): the robot compiler reads mutated models.
+#include "fuzz.hpp"
+
+#if !defined(DRL_MUJOCO)
+
+std::unique_ptr<drl::faults::Kind> drl::faults::make_models() { return nullptr; }
+
+#else
+
+#include <filesystem>
+
+#include "../support/process.hpp"
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "physics/emit.hpp"
+#include "physics/robot_model.hpp"
+#include "physics/trace.hpp"
+
+namespace drl::faults {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace robot_compiler;
+
+class Models : public Kind {
+ public:
+  Models() {
+    for (const char* name : {"ant", "half_cheetah", "hopper", "inverted_double_pendulum", "inverted_pendulum", "pusher",
+                             "reacher", "swimmer", "walker2d"})
+      corpus_.push_back(slurp(DRL_TEST_DATA "/../src/robots/models/" + std::string(name) + ".xml"));
+    for (const char* name : {"crawler", "manipulator", "pile", "pincers", "skater", "slider", "tangle"})
+      corpus_.push_back(slurp(DRL_TEST_DATA "/physics/models/" + std::string(name) + ".xml"));
+    fs::copy(DRL_TEST_DATA "/../src/robots/models/scene.xml", folder_.path());
+  }
+
+  std::string make(Random& random) override {
+    std::string text = random.one_of(corpus_);
+    switch (random.below(3)) {
+      case 0:
+        mutate(text, random.one_of(corpus_), random);
+        break;
+      case 1:
+        for (size_t changes = 1 + random.below(3); changes > 0; --changes) replace_number(text, random);
+        break;
+      default:
+        for (size_t changes = 1 + random.below(3); changes > 0; --changes) move_element(text, random);
+    }
+    return text;
+  }
+
+  void read(const std::string& input) override {
+    const std::string file = (folder_ / "model.xml").string();
+    spill(file, input);
+    const RobotModel model = [&] {
+      try {
+        return read_robot_model(file);
+      } catch (const std::invalid_argument& error) {  // drl_robot makes a UsageError of it
+        throw UsageError(printable(error.what(), 2000));
+      }
+    }();
+    if (!model.unsupported.empty()) throw UsageError(join(model.unsupported, "; "));
+    Program program;
+    trace(model, program);
+    if (emit_header(model, program).empty()) throw Finding("an empty header");
+  }
+
+ private:
+  // Copies an element of another model to here, or removes one.
+  void move_element(std::string& text, Random& random) {
+    const auto element = [&](const std::string& from, size_t& begin) {
+      begin = from.find('<', random.below(from.size()));
+      const size_t end = begin == std::string::npos ? begin : from.find('>', begin);
+      return end == std::string::npos ? 0 : end + 1 - begin;
+    };
+    size_t begin = 0, at = 0;
+    const std::string& other = random.one_of(corpus_);
+    const size_t length = element(other, begin), replaced = element(text, at);
+    if (replaced == 0) return;
+    text.replace(at, random.one_in(2) ? replaced : 0, length == 0 ? "" : other.substr(begin, length));
+  }
+
+  TempFolder folder_;
+  std::vector<std::string> corpus_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kind> make_models() { return std::make_unique<Models>(); }
+
+}  // namespace drl::faults
+
+#endif

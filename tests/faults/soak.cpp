@@ -1,0 +1,118 @@
+// soak: trains for many iterations and watches the process. See kUsage.
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+#include "../apps/programs.hpp"
+#include "arguments.hpp"
+#include "base/clock.hpp"
+
+namespace drl::faults {
+namespace {
+
+using namespace drl::test;
+
+constexpr const char* kUsage =
+    "soak: trains a tiny task for many iterations, and watches the memory, the open\n"
+    "files, the threads and the time of an iteration. They must not grow: from the\n"
+    "first fifth of the run to its end, at most 1 MiB of memory, and no file or thread.\n"
+    "\n"
+    "  soak --iterations 200000\n";
+
+struct Options {
+  int iterations = 5000;
+  std::string task = "Cartpole";
+  bool help = false;
+
+  void describe(OptionVisitor& v) {
+    v("iterations", iterations, "number of iterations", at_least(100));
+    v("task", task, "the task to train");
+    v("help", help, "print this text", letter('h'));
+  }
+};
+
+struct Sample {
+  double seconds;
+  long memory;  // KiB
+  long files, threads;
+};
+
+long value_in_status(pid_t pid, const std::string& name) {
+  const std::string status = slurp("/proc/" + std::to_string(pid) + "/status");
+  const size_t at = status.find("\n" + name + ":");
+  return at == std::string::npos ? 0 : std::atol(status.c_str() + at + name.size() + 2);
+}
+
+// Files that are open for a moment (a checkpoint that is being written) are not counted: the least of some looks.
+long open_files(pid_t pid) {
+  long least = 1 << 30;
+  for (int looks = 0; looks < 5; ++looks) {
+    std::error_code ended;
+    const fs::directory_iterator folder("/proc/" + std::to_string(pid) + "/fd", ended);
+    if (!ended) least = std::min(least, static_cast<long>(std::distance(begin(folder), end(folder))));
+    ::usleep(2000);
+  }
+  return least;
+}
+
+Sample sample_of(pid_t pid, double begin) {
+  return {steady_seconds() - begin, value_in_status(pid, "VmRSS"), open_files(pid), value_in_status(pid, "Threads")};
+}
+
+// Returns the median of a column of metrics.csv within a part of the run, in ms.
+double median_ms(const fs::path& run, double from, double to) {
+  const Words lines = split(slurp(run / "metrics.csv"), '\n');
+  const Words header = split(lines.at(0), ',');
+  const auto column = static_cast<size_t>(std::ranges::find(header, "iteration_time") - header.begin());
+  std::vector<double> times;
+  const double rows = static_cast<double>(lines.size() - 2);
+  for (auto k = static_cast<size_t>(1 + from * rows); k < static_cast<size_t>(1 + to * rows); ++k)
+    times.push_back(std::stod(split(lines.at(k), ',').at(column)));
+  std::ranges::nth_element(times, times.begin() + static_cast<ptrdiff_t>(times.size() / 2));
+  return 1e3 * times.at(times.size() / 2);
+}
+
+int run(const Options& options) {
+  const Runs runs(options.task);
+  const double begin = steady_seconds();
+  Process process({kTrain, "--task", options.task, "--num_envs", "4", "--num_steps_per_env", "4", "--runs_dir",
+                   runs.path().string(), "--run_name", "r", "--save_interval", "50", "--max_iterations",
+                   std::to_string(options.iterations)});
+  std::vector<Sample> samples;
+  while (process.running()) {
+    samples.push_back(sample_of(process.pid(), begin));
+    ::usleep(options.iterations > 50000 ? 500000 : 50000);
+  }
+  const Result result = process.wait();
+  while (!samples.empty() && samples.back().memory == 0) samples.pop_back();  // the process was ending
+  if (result.exit_code != 0)
+    throw Error("the run ended with exit code " + std::to_string(result.exit_code) + ": " + result.err);
+  if (iterations(runs.run("r")) != count_to(options.iterations))
+    throw Error("metrics.csv lacks iterations: look at it");
+  if (samples.size() < 10) throw Error("the run was too short to watch: give more --iterations");
+
+  const double end = samples.back().seconds;
+  Sample early{}, late{};
+  for (const Sample& sample : samples) {
+    Sample& part = sample.seconds < 0.2 * end ? early : late;
+    part.memory = std::max(part.memory, sample.memory);
+    part.files = std::max(part.files, sample.files), part.threads = std::max(part.threads, sample.threads);
+  }
+  std::printf(
+      "soak: %d iterations of %s in %.0f s: memory %.1f MiB at most in the first fifth, %.1f MiB later; open files "
+      "%ld, "
+      "%ld; threads %ld, %ld; median iteration %.3f ms in the second tenth, %.3f ms in the last\n",
+      options.iterations, options.task.c_str(), end, static_cast<double>(early.memory) / 1024,
+      static_cast<double>(late.memory) / 1024, early.files, late.files, early.threads, late.threads,
+      median_ms(runs.run("r"), 0.1, 0.2), median_ms(runs.run("r"), 0.9, 1));
+  const bool is_flat = late.memory <= early.memory + 1024 && late.files <= early.files && late.threads <= early.threads;
+  if (!is_flat) std::printf("FAILURE: the process has grown\n");
+  return is_flat ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace drl::faults
+
+int main(int argc, char** argv) { return drl::faults::program(argc, argv, drl::faults::kUsage, drl::faults::run); }
