@@ -116,6 +116,20 @@ TEST(RobotProgram, RejectsInvalidOutputs) {
   EXPECT_EQ(folder.names().size(), 1u);
 }
 
+TEST(RobotProgram, RefusesNumbersWhoseSquaresOverflow) {
+  const TempFolder folder;
+  std::string text = slurp(kModels + "hopper.xml");
+  const std::string friction = "friction=\"0.9\"";
+  text.replace(text.find(friction), friction.size(), "friction=\"1e300\"");
+  spill(folder / "hopper.xml", text);
+  std::filesystem::copy(kModels + "scene.xml", folder.path());
+  const Result result = run({(folder / "hopper.xml").string(), "--output", (folder / "hopper.hpp").string()});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  expect_mentions(result.err, {"error: ", "not finite"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "hopper.hpp"));
+}
+
 TEST(RobotProgram, UsageErrorsHaveOneLine) {
   for (const Words& words : {Words{}, Words{"nothing.xml", "--explain"}, Words{kModels + "ant.xml"},
                              Words{kModels + "ant.xml", kModels + "reacher.xml", "--explain"}}) {
