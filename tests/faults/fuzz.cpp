@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../support/process.hpp"
 #include "base/check.hpp"
 #include "base/clock.hpp"
 #include "base/text.hpp"
@@ -32,7 +33,7 @@ struct Shared {
   char finding[1000];
 };
 
-std::string one_line(const std::string& text) { return printable(text, 300); }
+std::string one_line(const std::string& text) { return printable(text, 700); }
 
 // Throws Finding unless the message is one line without control characters.
 void check_message(const std::string& text) {
@@ -92,6 +93,16 @@ void keep(const std::string& name, Kind& kind, const FuzzRequest& request, int64
 }
 
 }  // namespace
+
+void run_on_input(const std::vector<std::string>& words) {
+  const Result result = Process(words).wait(15);
+  const std::string what = shell_line(words) + " ended with " + std::to_string(result.exit_code) + ": " + result.err;
+  size_t errors = 0;
+  for (const std::string& line : split(result.err, '\n')) errors += line.starts_with("error: ");
+  const bool is_allowed = result.exit_code == 0 || result.exit_code == 2 ||
+                          (result.exit_code == 1 && result.err.find("finite") != std::string::npos);
+  if (!is_allowed || errors != (result.exit_code == 0 ? 0 : 1)) throw Finding(what);
+}
 
 int fuzz(const std::string& name, Kind& kind, const FuzzRequest& request) {
   void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "random.hpp"
 
@@ -36,6 +37,10 @@ struct FuzzRequest {
   double seconds_per_input = 20;
   std::string keep;  // directory for inputs with findings; "" keeps none
 };
+
+// Runs a program that reads an input. It must succeed, refuse the input with one error and exit code 2, or fail with
+// exit code 1 because the training computes numbers that are not finite. Throws Finding otherwise.
+void run_on_input(const std::vector<std::string>& words);
 
 // Reads the inputs, and prints each finding and one line of figures. Returns the number of findings.
 int fuzz(const std::string& name, Kind& kind, const FuzzRequest& request);

@@ -1,4 +1,4 @@
-// Robot models (MJCF): the robot compiler reads mutated models.
+// Robot models (MJCF): the robot compiler reads mutated models, and drl_train simulates some of them with libmujoco.
 #include "fuzz.hpp"
 
 #if !defined(DRL_MUJOCO)
@@ -7,6 +7,7 @@ std::unique_ptr<drl::faults::Kind> drl::faults::make_models() { return nullptr; 
 
 #else
 
+#include <array>
 #include <filesystem>
 
 #include "../support/process.hpp"
@@ -51,6 +52,8 @@ class Models : public Kind {
   void read(const std::string& input) override {
     const std::string file = (folder_ / "model.xml").string();
     spill(file, input);
+    if (++models_ % 16 == 0)
+      if (const std::string task = task_of(input); !task.empty()) train(task, file);
     const RobotModel model = [&] {
       try {
         return read_robot_model(file);
@@ -65,6 +68,28 @@ class Models : public Kind {
   }
 
  private:
+  // Returns the task whose robot the text is a mutation of, or "".
+  static std::string task_of(const std::string& text) {
+    static const std::vector<std::array<std::string, 2> > robots = {
+        {"ant", "Ant-v5"},
+        {"half_cheetah", "HalfCheetah-v5"},
+        {"hopper", "Hopper-v5"},
+        {"inverted_double_pendulum", "InvertedDoublePendulum-v5"},
+        {"inverted_pendulum", "InvertedPendulum-v5"},
+        {"pusher", "Pusher-v5"},
+        {"reacher", "Reacher-v5"},
+        {"swimmer", "Swimmer-v5"},
+        {"walker2d", "Walker2d-v5"}};
+    for (const auto& [model, task] : robots)
+      if (text.find("<mujoco model=\"" + model + "\"") != std::string::npos) return task;
+    return "";
+  }
+  void train(const std::string& task, const std::string& file) const {
+    const std::string runs = (folder_ / "runs").string();
+    run_on_input({DRL_BIN "/drl_train", "--task", task, "--env.xml_file", file, "--env.physics", "mujoco", "--num_envs",
+                  "2", "--num_steps_per_env", "8", "--max_iterations", "1", "--runs_dir", runs, "--quiet"});
+    fs::remove_all(runs);
+  }
   // Copies an element of another model to here, or removes one.
   void move_element(std::string& text, Random& random) {
     const auto element = [&](const std::string& from, size_t& begin) {
@@ -81,6 +106,7 @@ class Models : public Kind {
 
   TempFolder folder_;
   std::vector<std::string> corpus_;
+  int models_ = 0;
 };
 
 }  // namespace
