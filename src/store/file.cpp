@@ -25,6 +25,8 @@ std::string reason() { return reason_of(errno); }
               "): check free space (df -h, df -i), quota and permissions of its directory");
 }
 
+fs::path temporary_name(const fs::path& path) { return path.string() + ".tmp"; }
+
 void write_and_sync(const fs::path& path, std::span<const std::byte> bytes) {
   ::unlink(path.c_str());  // it may be left by a killed process, or be a link of another user
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
@@ -103,6 +105,9 @@ void require_output(const std::string& option, const fs::path& path) {
   std::error_code error;
   if (path.empty()) refuse("is empty");
   if (path == kStandardOutput) refuse("means standard output, which cannot hold this file");
+  // The file is written under a longer name first (write_file_atomically).
+  if (fs::status(temporary_name(path), error).type() == fs::file_type::none)
+    refuse("cannot be used (" + error.message() + ")", "give another file");
   if (fs::is_directory(path, error)) refuse("is a directory");
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) refuse("is a device, a pipe or a socket");
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
@@ -112,7 +117,7 @@ void require_output(const std::string& option, const fs::path& path) {
 }
 
 void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
-  const fs::path temporary = path.string() + ".tmp";
+  const fs::path temporary = temporary_name(path);
   try {
     write_and_sync(temporary, bytes);
     if (!reads_back(temporary, bytes))

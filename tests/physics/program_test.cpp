@@ -112,6 +112,9 @@ TEST(RobotProgram, RejectsInvalidOutputs) {
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
     expect_mentions(result.err, {"--output", output, part});
   }
+  const Result too_long = run({model, "-o", (folder / std::string(252, 'x')).string()});  // with .tmp
+  EXPECT_EQ(too_long.exit_code, 2);
+  expect_mentions(too_long.err, {"--output", "File name too long"});
   EXPECT_EQ(slurp(model), text);
   EXPECT_EQ(folder.names().size(), 1u);
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,10 +38,11 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-// Returns the contents of a file.
+// Returns the contents of a file. Returns what could be read if reading fails: files in /proc vanish with their process.
 inline std::string slurp(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 // Writes a file.
