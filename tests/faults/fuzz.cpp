@@ -94,8 +94,11 @@ void keep(const std::string& name, Kind& kind, const FuzzRequest& request, int64
 
 }  // namespace
 
-void run_on_input(const std::vector<std::string>& words) {
-  const Result result = Process(words).wait(15);
+void run_on_input(const std::vector<std::string>& words, const std::string& directory) {
+  const auto go_there = [&] {
+    if (::chdir(directory.c_str()) != 0) ::_exit(99);
+  };
+  const Result result = Process(words, {}, go_there).wait(15);
   const std::string what = shell_line(words) + " ended with " + std::to_string(result.exit_code) + ": " + result.err;
   size_t errors = 0;
   for (const std::string& line : split(result.err, '\n')) errors += line.starts_with("error: ");

@@ -38,15 +38,16 @@ struct FuzzRequest {
   std::string keep;  // directory for inputs with findings; "" keeps none
 };
 
-// Runs a program that reads an input. It must succeed, refuse the input with one error and exit code 2, or fail with
-// exit code 1 because the training computes numbers that are not finite. Throws Finding otherwise.
-void run_on_input(const std::vector<std::string>& words);
+// Runs a program that reads an input, in a directory. It must succeed, refuse the input with one error and exit code 2,
+// or fail with exit code 1 because the training computes numbers that are not finite. Throws Finding otherwise.
+void run_on_input(const std::vector<std::string>& words, const std::string& directory = ".");
 
 // Reads the inputs, and prints each finding and one line of figures. Returns the number of findings.
 int fuzz(const std::string& name, Kind& kind, const FuzzRequest& request);
 // Reads one input in this process, for a debugger.
 void read_one(Kind& kind, const std::string& input);
 
+std::unique_ptr<Kind> make_commands();
 std::unique_ptr<Kind> make_configs();
 std::unique_ptr<Kind> make_launchers();
 std::unique_ptr<Kind> make_checkpoints();

@@ -23,7 +23,7 @@ struct Options {
   bool help = false;
 
   void describe(OptionVisitor& v) {
-    v("kind", kind, "the kind of input", one_of({"configs", "launchers", "checkpoints", "models"}));
+    v("kind", kind, "the kind of input", one_of({"commands", "configs", "launchers", "checkpoints", "models"}));
     v("count", count, "number of inputs", at_least(1));
     v("first", first, "index of the first input", at_least(0));
     v("seed", seed, "key of all inputs", at_least(0));
@@ -35,7 +35,8 @@ struct Options {
 };
 
 std::unique_ptr<Kind> kind_of(const std::string& name) {
-  return name == "configs"       ? make_configs()
+  return name == "commands"      ? make_commands()
+         : name == "configs"     ? make_configs()
          : name == "launchers"   ? make_launchers()
          : name == "checkpoints" ? make_checkpoints()
                                  : make_models();
