@@ -162,7 +162,7 @@ TEST_F(FaultyFiles, WithoutDirectoriesARunDoesNotStart) {
   EXPECT_EQ(run_program(command(20)).exit_code, 0);
 }
 
-// No iteration lasts nearly as long as the save, and many iterations pass during it.
+// If each save stopped the training, it would make ten iterations per save.
 TEST_F(FaultyFiles, TrainingGoesOnDuringASlowSync) {
   Process process(endless(), variables());
   ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
@@ -176,7 +176,7 @@ TEST_F(FaultyFiles, TrainingGoesOnDuringASlowSync) {
   const Result result = process.wait(60 + 3 * slow_seconds());
   EXPECT_EQ(result.exit_code, 75) << result.err;
   EXPECT_EQ(iterations(run()), count_to(newest()));
-  EXPECT_GT(newest() - before, 20) << "the training waited";
+  EXPECT_GT(newest() - before, 200) << "the training waited";
   expect_readable_checkpoints();
 }
 

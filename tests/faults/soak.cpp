@@ -16,10 +16,13 @@ using namespace drl::test;
 
 constexpr const char* kUsage =
     "soak: trains a tiny task for many iterations, and watches the memory, the open\n"
-    "files, the threads and the time of an iteration. They must not grow: from the\n"
-    "first fifth of the run to its end, at most 1 MiB of memory, and no file or thread.\n"
+    "files, the threads and the time of an iteration. From the first fifth of the run\n"
+    "to its end, the files and threads must not become more, and the memory may grow by\n"
+    "8 MiB: rows and saves wait in memory while the disk is busy.\n"
     "\n"
     "  soak --iterations 200000\n";
+
+constexpr long kWaiting = 8 * 1024;  // KiB
 
 struct Options {
   int iterations = 5000;
@@ -107,7 +110,8 @@ int run(const Options& options) {
       options.iterations, options.task.c_str(), end, static_cast<double>(early.memory) / 1024,
       static_cast<double>(late.memory) / 1024, early.files, late.files, early.threads, late.threads,
       median_ms(runs.run("r"), 0.1, 0.2), median_ms(runs.run("r"), 0.9, 1));
-  const bool is_flat = late.memory <= early.memory + 1024 && late.files <= early.files && late.threads <= early.threads;
+  const bool is_flat =
+      late.memory <= early.memory + kWaiting && late.files <= early.files && late.threads <= early.threads;
   if (!is_flat) std::printf("FAILURE: the process has grown\n");
   return is_flat ? 0 : 1;
 }
