@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 
 #include "../support/process.hpp"
 #include "base/format.hpp"
@@ -264,7 +265,7 @@ class Checkpoints : public Kind {
     const bool has_sum = input.size() > kUserBlock && with_header(input.substr(kUserBlock)) == input;
     read_checkpoint(file_);
     if (!has_sum) throw Finding("a damaged file was accepted");
-    if (++accepted_ % 16 == 0) run_programs();
+    if (std::hash<std::string>()(input) % 16 == 0) run_programs();
   }
 
  private:
@@ -317,7 +318,6 @@ class Checkpoints : public Kind {
   TempFolder folder_;
   std::string file_, elsewhere_, whole_;
   Checkpoint checkpoint_;
-  int accepted_ = 0;
 };
 
 }  // namespace

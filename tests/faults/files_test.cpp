@@ -13,7 +13,7 @@ namespace {
 
 double slow_seconds() {
   const char* seconds = std::getenv("DRL_SLOW_SECONDS");  // the long form waits for minutes
-  return seconds ? std::atof(seconds) : 3;
+  return seconds ? std::atof(seconds) : 1;
 }
 
 // A run whose file system fails while a fault is set. See faulty_files.cpp.

@@ -34,7 +34,7 @@ struct Finding : std::logic_error {
 struct FuzzRequest {
   int64_t first = 0, count = 0;
   uint64_t seed = 0;
-  double seconds_per_input = 20;
+  double seconds_per_input = 60;
   std::string keep;  // directory for inputs with findings; "" keeps none
 };
 

@@ -19,7 +19,7 @@ constexpr const char* kUsage =
 struct Options {
   std::string kind = "configs", input, keep;
   int64_t count = 1000, first = 0, seed = 1;
-  double seconds = 20;
+  double seconds = 60;
   bool help = false;
 
   void describe(OptionVisitor& v) {
