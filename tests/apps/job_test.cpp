@@ -8,7 +8,8 @@
 namespace drl::test {
 namespace {
 
-const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r", "--save_interval", "10"};
+const Words kEndless = {"--max_iterations", "1000000000", "--ppo.schedule",  "fixed",
+                        "--run_name",       "r",          "--save_interval", "10"};
 
 class Job : public testing::Test {
  protected:

@@ -10,7 +10,8 @@
 namespace drl::test {
 namespace {
 
-const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r", "--save_interval", "10"};
+const Words kEndless = {"--max_iterations", "1000000000", "--ppo.schedule",  "fixed",
+                        "--run_name",       "r",          "--save_interval", "10"};
 
 bool is_under_way(const Runs& runs) { return newest_checkpoint(runs.run("r")) > 0; }
 
