@@ -214,12 +214,6 @@ bool is_on_path(const std::string& program) {
 
 namespace {
 
-// Recognises what drl_requeue tells a follow-up job: a job that the command submits is none.
-bool continues_a_job(const std::string& variable) {
-  constexpr const char* kNames[] = {"DRL_JOB_ID=", "DRL_RESTARTS=", "DRL_ARRAY_SIZE=", "DRL_COMMAND="};
-  return std::ranges::any_of(kNames, [&](const char* name) { return variable.starts_with(name); });
-}
-
 // Recognises variables by which users select the jobs that squeue lists, or another cluster.
 bool hides_jobs(const std::string& variable) {
   return variable.starts_with("SQUEUE_") || variable.starts_with("SLURM_CLUSTERS=");
@@ -233,7 +227,6 @@ BackgroundCommand::BackgroundCommand(const std::vector<std::string>& command, co
     pipe.write_end = Descriptor(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
   ChildSettings settings{
       .environment = without_launchers(environment_list()), .own_group = true, .output = pipe.write_end};
-  std::erase_if(settings.environment, continues_a_job);
   if (log.empty()) std::erase_if(settings.environment, hides_jobs);
   settings.ends_with_us = false;
   if (pipe.write_end >= 0) pid_ = spawn(command, settings);

@@ -105,11 +105,9 @@ std::string seen_by_command(const Variables& variables, const std::string& log =
 }
 
 TEST(BackgroundCommand, IsNoRankOfTheLauncher) {
-  const std::string seen =
-      seen_by_command({{"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_RANK", "1"}, {"SLURM_JOB_ID", "7"}, {"DRL_JOB_ID", "5"}});
+  const std::string seen = seen_by_command({{"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_RANK", "1"}, {"SLURM_JOB_ID", "7"}});
   EXPECT_EQ(seen.find("OMPI_COMM_WORLD"), std::string::npos);
   EXPECT_EQ(seen.find("PMIX_"), std::string::npos);
-  EXPECT_EQ(seen.find("DRL_JOB_ID"), std::string::npos);
   EXPECT_NE(seen.find("SLURM_JOB_ID=7\n"), std::string::npos);
 }
 

@@ -53,9 +53,10 @@ TEST(LaunchInfo, IsOneRankWithoutALauncher) {
 // Slurm sets only those of kBatchShell.
 TEST(LaunchInfo, ABatchScriptIsNotInTheStepThatSubmittedIt) {
   const Variables pmi2 = {{"PMI_JOBID", "77.0"}, {"PMI_RANK", "0"}};
-  expect_info(info_of(kSrun + kBatchShell), "", 0, 1, 0, 1);
-  expect_info(info_of(kSrun + pmi2 + kBatchShell), "", 0, 1, 0, 1);
-  EXPECT_FALSE(in_srun_step(environment_of(kSrun + kBatchShell)));
+  const Variables shell = kSrun + Variables{{"SLURM_STEP_NUM_TASKS", "1"}};
+  expect_info(info_of(shell + kBatchShell), "", 0, 1, 0, 1);
+  expect_info(info_of(shell + pmi2 + kBatchShell), "", 0, 1, 0, 1);
+  EXPECT_FALSE(in_srun_step(environment_of(shell + kBatchShell)));
   // A step in such a script has variables of both.
   const Variables own = {{"SLURM_JOB_ID", "78"},
                          {"PMI_JOBID", "78.0"},

@@ -253,10 +253,10 @@ TEST_F(Requeue, AJobThatLostANodeResumesOnTheOther) {
 }
 
 TEST_F(Requeue, AFollowUpJobContinuesAJobThatMayNotBeRequeued) {
-  ::setenv("OMPI_COMM_WORLD_RANK_OF_NOBODY", "1", 1);  // a job must not pass this on
+  ::setenv("SBATCH_OPTION_OF_NOBODY", "1", 1);  // a job must not pass this on
   const std::string job = start({"--no-requeue", "-t7", "-c2", "--account=grant"},
                                 {"--run_name", "two words", "--after_checkpoint", "env > environment"});
-  ::unsetenv("OMPI_COMM_WORLD_RANK_OF_NOBODY");
+  ::unsetenv("SBATCH_OPTION_OF_NOBODY");
   const fs::path named = run("two words");
   ASSERT_TRUE(wait_until([&] { return newest_checkpoint(named) >= 2 * kSaveInterval; }, kLong));
   spill(fs::path(std::getenv("TMPDIR")) / "site.sh", "echo settings beside the copy of the script");
