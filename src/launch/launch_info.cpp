@@ -161,8 +161,8 @@ std::string job_name(const Environment& environment) {
 }
 
 // Returns whether the variables of a step are those of another job, in a step of which this job was submitted. PMIx,
-// PMI2 and Cray's PALS name the job of a step: "slurm.pmix.12.0", "12.0". Only for steps of one task, such as shells: no
-// rank of several must run alone. A heterogeneous job may have several ids.
+// PMI2 and Cray's PALS name the job of a step: "slurm.pmix.12.0", "12.0". Only for steps of one task, such as shells:
+// no rank of several must run alone. A heterogeneous job may have several ids.
 bool is_step_of_another_job(const Environment& environment) {
   if (environment("SLURM_STEP_NUM_TASKS") != "1" || environment("SLURM_HET_SIZE")) return false;
   const std::string job = environment("SLURM_JOB_ID").value_or("");
