@@ -1,6 +1,7 @@
 // Library for LD_PRELOAD that simulates file systems that fail or are slow. While the file FAULTS/<call> exists, where
 // FAULTS is a variable that names a directory, the calls of that name fail on paths that contain "/runs/". The file
 // holds an error number, and the seconds that the call takes before it fails; with error number 0, it then succeeds.
+// A call that takes time first creates the file FAULTS/waiting.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,7 +34,11 @@ int fault(const char* call, const char* path) {
   std::sscanf(text, "%d %lf", &error, &seconds);
   const timespec pause = {static_cast<time_t>(seconds),
                           static_cast<long>(1e9 * (seconds - static_cast<long>(seconds)))};
-  if (seconds > 0) ::nanosleep(&pause, nullptr);
+  if (seconds > 0) {
+    std::snprintf(name, sizeof name, "%s/waiting", folder);
+    ::syscall(SYS_close, ::syscall(SYS_openat, AT_FDCWD, name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    ::nanosleep(&pause, nullptr);
+  }
   errno = error != 0 ? error : before;
   return error;
 }

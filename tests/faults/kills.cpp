@@ -129,9 +129,7 @@ class Kills {
         words = words + Words{"--task", "Cartpole", "--load_run", name};
     }
     if (!by_mpirun) return {std::make_unique<Process>(words + Words{"--ranks", "2"})};
-    const Words mpirun = {DRL_MPIEXEC, "--oversubscribe", "--bind-to", "none", "-n", "2"};
-    return {std::make_unique<Process>(
-        mpirun + words, Process::Variables{{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}})};
+    return {std::make_unique<Process>(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2"} + words)};
   }
 
   // Kills the run at moments that are spread evenly over its duration. What the kill leaves must end by itself.
