@@ -14,7 +14,7 @@ else()
 endif()
 
 # The instruction sets of robots, whose loops take long to compile.
-set(DRL_ISAS native CACHE STRING "Instruction sets of robots: native (this machine's and the smallest one), machine (only this machine's) or all")
+set(DRL_ISAS native CACHE STRING "Instruction sets of robots: native (this machine's and the smallest one) or all")
 set(drl_robot_isas ${drl_isas})
 set(drl_machine_isas ${drl_isas})  # those of tests
 list(LENGTH drl_isas drl_isa_count)
@@ -37,11 +37,8 @@ int main() {
   endif()
   if(DRL_MACHINE_LEVEL MATCHES "^[012]$")  # else it could not be compiled or run
     list(GET drl_isas ${DRL_MACHINE_LEVEL} drl_machine_isas)
-    set(drl_robot_isas ${drl_machine_isas})
-    if(NOT DRL_ISAS STREQUAL "machine")
-      list(GET drl_isas 0 smallest)
-      list(PREPEND drl_robot_isas ${smallest})
-    endif()
+    list(GET drl_isas 0 drl_robot_isas)
+    list(APPEND drl_robot_isas ${drl_machine_isas})
     list(REMOVE_DUPLICATES drl_robot_isas)
   endif()
 endif()

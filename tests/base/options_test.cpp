@@ -760,6 +760,8 @@ TEST_F(Conditions, WithoutWhichAnOptionHasNoEffectOnEitherSideAreNotDifferences)
   options.schedule = "adaptive";
   EXPECT_EQ(rows_of(differences(table, before, "options.ini")),
             (Rows{"a.schedule adaptive fixed numbers", "a.target 5 1 numbers"}));
+}
+
 // --- Paths ---
 
 struct PathOptions {
