@@ -49,14 +49,14 @@ struct ExportOptions {
   bool force = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("run", run, "run directory; its newest checkpoint is exported");
-    v("checkpoint", checkpoint, "checkpoint file to export");
-    v("onnx", onnx, "write an ONNX model (opset 17) to this file");
-    v("c", c, "write a header of C99 to this file; it needs only libm");
-    v("json", json, "write the order, names and units of observations and actions to this file");
-    v("torchscript", torchscript, "write a TorchScript module to this file (needs libtorch)");
+    v("run", run, "run directory; its newest checkpoint is exported", as_path);
+    v("checkpoint", checkpoint, "checkpoint file to export", as_path);
+    v("onnx", onnx, "write an ONNX model (opset 17) to this file", as_path);
+    v("c", c, "write a header of C99 to this file; it needs only libm", as_path);
+    v("json", json, "write the order, names and units of observations and actions to this file", as_path);
+    v("torchscript", torchscript, "write a TorchScript module to this file (needs libtorch)", as_path);
     v("real", real, "type of the numbers in the C header", one_of({"float", "double"}));
-    v("verify", verify, "recording of drl_eval --record; compare its actions with those of the exports");
+    v("verify", verify, "recording of drl_eval --record; compare its actions with those of the exports", as_path);
     v("force", force, "overwrite files that exist");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
