@@ -59,7 +59,7 @@ std::vector<std::string> matches(const std::string& pattern, const std::vector<s
 // Returns the position of each room in src/CMakeLists.txt.
 std::map<std::string, int> room_order() {
   std::ifstream file(kSource / "CMakeLists.txt");
-  const std::regex regex(R"(^add_subdirectory\((\w+)\))");
+  const std::regex regex(R"(^add_(?:subdirectory|cold_room)\((\w+)\))");
   std::map<std::string, int> order;
   std::smatch match;
   for (std::string line; std::getline(file, line);)

@@ -48,7 +48,7 @@ TEST(Start, InitFromLoadsOnlyWeightsAndNormaliser) {
   const Checkpoint teacher = read_checkpoint(file), pupil = read_checkpoint(checkpoint_file(runs.run("pupil"), 1));
   EXPECT_EQ(std::get<int64_t>(pupil.attributes.at("env_steps")), 16 * 4 * RANKS);
   for (const Tensor& tensor : teacher.tensors)
-    if (tensor.name.starts_with("policy/")) {
+    if (tensor.name.starts_with("policy/") && !tensor.name.starts_with("policy/normalizer/")) {  // it goes on
       EXPECT_EQ(*pupil.find(tensor.name), tensor) << tensor.name;
     }
   const auto count = [](const Checkpoint& c) {
