@@ -40,13 +40,14 @@ constexpr const char* kUsage =
     "  drl_eval --run R --episodes 1 --video run.mp4   a video of one episode\n"
     "  drl_eval --run R --env.noise 0                  with another value of one of\n"
     "                                                  the task's options\n"
+    "  drl_eval --task T --agent random --video a.gif  a task without a policy\n"
     "\n"
     "The first line of output is: return mean M std S min A max B.\n"
     "Exit codes: 0 done; 1 failure; 2 wrong usage.\n"
     "\n";
 
 struct EvalOptions {
-  std::string run, checkpoint, record;
+  std::string run, checkpoint, agent = "policy", task, record;
   int episodes = 100;
   int num_envs = 0;
   int64_t seed = 0;
@@ -58,6 +59,9 @@ struct EvalOptions {
   void describe(OptionVisitor& v) {
     v("run", run, "run directory, or a run's name; its newest checkpoint is evaluated", as_path);
     v("checkpoint", checkpoint, "checkpoint file to evaluate", as_path);
+    v("agent", agent, "who acts: the policy, or an agent without one: zero (actions 0) or random",
+      one_of({"policy", "zero", "random"}));
+    v("task", task, "the task that --agent zero or random plays", not_with("agent", "policy"));
     v("task_library", task_library, "also load tasks from this library; may be repeated", as_path);
     v("episodes", episodes, "number of episodes; every environment plays an equal share of them, rounded up",
       at_least(1));
@@ -91,28 +95,13 @@ class Policy {
     options_.add_to(table);
     options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
     task_ = attribute<std::string>(checkpoint, file, "task");
-    table.apply(task_options);
-    const auto refuse_both = [&](const std::string& name) {
-      if (std::ranges::find(task_options, "env." + name, &NamedValue::name) != task_options.end())
-        throw UsageError("--" + name + " and --env." + name +
-                         " set the same option (they may contradict each other): give only one of them");
-    };
-    if (!options.xml_file.empty()) {
-      refuse_both("xml_file");
-      set_robot_option(table, "xml_file", options.xml_file);
-      if (std::ranges::find(task_options, "env.physics", &NamedValue::name) == task_options.end())
-        table.set("env.physics", "auto");
-    }
-    if (options.physics != "run") refuse_both("physics"), set_robot_option(table, "physics", options.physics);
+    choose_task_options(table, options, task_options);
     const TaskSpec task = spec_of_task(checkpoint, file);
-    spec_ = options_.algorithm().networks(task, options_.policy);
-    nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, options.threads, options_.train.precision);
-    params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
+    make_networks(task, options.threads);
     const UpdateOptions& update = options_.algorithm().update_options();
     const bool normalized = update.obs_normalization;
     normalizer_.emplace(*queue_, normalized ? task.obs_dim : 0, update.obs_rule());
     critic_normalizer_.emplace(*queue_, normalized && spec_.critic >= 0 ? task.critic_obs_dim : 0, update.obs_rule());
-    curriculum_.resize(task.curriculum.size());
     const StateList state = list_state([&](StateVisitor& visitor) {
       for (size_t k = 0; k < curriculum_.size(); ++k)
         visitor.array("curriculum/" + task.curriculum[k], &curriculum_[k], {1});
@@ -126,6 +115,22 @@ class Policy {
     normalizer_->refresh();
   }
 
+  // The agents "zero" and "random": all outputs of the network are 0, which is the mean of the random actions.
+  Policy(const EvalOptions& options, const std::vector<NamedValue>& task_options)
+      : queue_(make_host_queue(isa_of("auto"))), task_(options.task) {
+    OptionTable table;
+    options_.add_to(table);
+    options_.apply(table, [&] { table.apply({{"task", task_}}); });
+    choose_task_options(table, options, task_options);
+    options_.env->choose_physics();
+    make_networks(task_spec(task_, task_params()), options.threads);
+    std::fill_n(params_.data(), params_.size(), 0.0f);
+    if (spec_.std >= 0 && !spec_.log_std)  // the standard deviation itself
+      std::fill_n(params_.data() + spec_.std_offset(), spec_.layout.slices()[static_cast<size_t>(spec_.std)].count(),
+                  1.0f);
+    normalizer_.emplace(*queue_, 0);
+  }
+
   const std::string& task() const { return task_; }
   std::vector<std::byte> task_params() const { return options_.env->bytes(); }
   const std::vector<float>& curriculum() const { return curriculum_; }
@@ -137,6 +142,29 @@ class Policy {
   }
 
  private:
+  // Sets the --env. options of the command line, and the physics engine and model of a robot.
+  void choose_task_options(OptionTable& table, const EvalOptions& options,
+                           const std::vector<NamedValue>& task_options) {
+    table.apply(task_options);
+    const auto refuse_both = [&](const std::string& name) {
+      if (std::ranges::find(task_options, "env." + name, &NamedValue::name) != task_options.end())
+        throw UsageError("--" + name + " and --env." + name +
+                         " set the same option (they may contradict each other): give only one of them");
+    };
+    if (!options.xml_file.empty()) {
+      refuse_both("xml_file");
+      set_robot_option(table, "xml_file", options.xml_file);
+      if (std::ranges::find(task_options, "env.physics", &NamedValue::name) == task_options.end())
+        table.set("env.physics", "auto");
+    }
+    if (options.physics != "run") refuse_both("physics"), set_robot_option(table, "physics", options.physics);
+  }
+  void make_networks(const TaskSpec& task, int threads) {
+    spec_ = options_.algorithm().networks(task, options_.policy);
+    nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads, options_.train.precision);
+    params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
+    curriculum_.resize(task.curriculum.size());
+  }
   // Returns the task's specification. For an unknown task, the error names the task library recorded in the run.
   TaskSpec spec_of_task(const Checkpoint& checkpoint, const std::string& file) const {
     if (knows(task_)) {
@@ -174,6 +202,12 @@ class Policy {
 };
 
 std::string checkpoint_of(const EvalOptions& options) {
+  if (options.agent != "policy") {
+    if (!options.run.empty() || !options.checkpoint.empty() || options.task.empty())
+      throw UsageError("--agent " + options.agent +
+                       " plays a task without a policy (--run and --checkpoint name policies): give only --task T");
+    return "";
+  }
   if (!options.run.empty() && !options.checkpoint.empty())
     throw UsageError("--run and --checkpoint exclude each other (each names the policy): give only --checkpoint " +
                      printable((std::filesystem::path(options.run) / "checkpoints").string()) + "/FILE");
@@ -198,7 +232,7 @@ EvaluationPlan plan_of(const EvalOptions& options, const Policy& policy) {
           options.episodes,
           std::min<int64_t>(envs, options.episodes),
           static_cast<uint64_t>(options.seed),
-          options.stochastic ? ActionChoice::sample : ActionChoice::most_probable,
+          options.stochastic || options.agent == "random" ? ActionChoice::sample : ActionChoice::most_probable,
           policy.task_params(),
           options.threads,
           policy.curriculum()};
@@ -208,8 +242,10 @@ void print_lines(const Evaluation& result, const EvalOptions& options, const std
   const Summary r = summarize(result.returns), l = summarize(result.lengths);
   std::printf("return mean %.6g std %.6g min %.6g max %.6g\n", r.mean, r.std, r.min, r.max);
   std::printf("length mean %.6g std %.6g min %.6g max %.6g\n", l.mean, l.std, l.min, l.max);
-  std::printf("%s with %s actions of %s\n", counted(static_cast<int64_t>(result.returns.size()), "episode").c_str(),
-              options.stochastic ? "sampled" : "the most probable", file.c_str());
+  const std::string who = options.agent != "policy" ? options.agent + " actions"
+                          : options.stochastic      ? "sampled actions of " + file
+                                                    : "the most probable actions of " + file;
+  std::printf("%s with %s\n", counted(static_cast<int64_t>(result.returns.size()), "episode").c_str(), who.c_str());
 }
 
 void print_json(const Evaluation& result, const EvalOptions& options, const std::string& task,
@@ -218,6 +254,7 @@ void print_json(const Evaluation& result, const EvalOptions& options, const std:
     return nlohmann::ordered_json{{"mean", s.mean}, {"std", s.std}, {"min", s.min}, {"max", s.max}};
   };
   const nlohmann::ordered_json json = {{"task", task},
+                                       {"agent", options.agent},
                                        {"checkpoint", file},
                                        {"episodes", result.returns.size()},
                                        {"lost_environments", result.lost},
@@ -267,14 +304,13 @@ void warn_of_lost(const Evaluation& result) {
   log::warn("{}; the results do not include them", what);
 }
 
-int evaluate_checkpoint(const EvalOptions& options, const FilmOptions& film,
-                        const std::vector<NamedValue>& task_options) {
+int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vector<NamedValue>& task_options) {
   const std::string file = checkpoint_of(options);
   if (!options.record.empty() && options.record == film.video)
     throw UsageError("--record and --video name the same file (one would overwrite the other): give two names");
   if (!options.record.empty()) require_writable(options.record);
-  const Checkpoint checkpoint = read_checkpoint(file);
-  Policy policy(checkpoint, file, options, task_options);
+  Policy policy =
+      file.empty() ? Policy(options, task_options) : Policy(read_checkpoint(file), file, options, task_options);
   const double dt = task_spec(policy.task(), policy.task_params()).dt;
   Recording recording({{"task", policy.task()}, {"dt", dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
@@ -317,7 +353,7 @@ int run(const std::vector<std::string>& arguments) {
   for (const std::string& sentence :
        table.without_effect(given, {{"format", is_sheet ? "png" : "", "a PNG file has 12 pictures"}}))
     throw UsageError(sentence);
-  return evaluate_checkpoint(options, film, task_options);
+  return evaluate(options, film, task_options);
 }
 
 }  // namespace

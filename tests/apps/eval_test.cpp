@@ -243,5 +243,34 @@ TEST_F(Eval, CheckpointsAreShownAndVerified) {
   EXPECT_TRUE(verified.out.starts_with("ok: ")) << verified.out;
 }
 
+// Without force, the car never reaches the goal, and no force costs nothing.
+TEST(Agent, ZeroDoesNothing) {
+  const Result result =
+      run_program({kEval, "--task", "MountainCarContinuous-v0", "--agent", "zero", "--episodes", "4"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_mentions(result.out, {"return mean 0 std 0", "length mean 999", "zero"});
+}
+
+// The actions are normal, clipped to [-1, 1]: E a^2 = P(|a| < 1) - 2 phi(1) + P(|a| > 1) = 0.5161. A step costs 0.1
+// a^2, and an episode has 999 steps. The standard deviation of a mean over 100 episodes is 0.11.
+TEST(Agent, RandomDrawsNormalActions) {
+  const Result result = run_program({kEval, "--task", "MountainCarContinuous-v0", "--agent", "random", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json.at("agent"), "random");
+  EXPECT_NEAR(json.at("return").at("mean").get<double>(), -0.05161 * 999, 0.6);
+}
+
+TEST(Agent, NeedsATaskAndNoRun) {
+  const Result no_task = run_program({kEval, "--agent", "zero"});
+  EXPECT_EQ(no_task.exit_code, 2);
+  expect_mentions(no_task.err, {"--agent zero", "--task"});
+  EXPECT_EQ(run_program({kEval, "--agent", "zero", "--task", "Cartpole", "--run", "r"}).exit_code, 2);
+  EXPECT_EQ(run_program({kEval, "--task", "Cartpole"}).exit_code, 2);
+  const Result unknown = run_program({kEval, "--agent", "zero", "--task", "Cartpol"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  expect_mentions(unknown.err, {"Cartpol", "Cartpole"});
+}
+
 }  // namespace
 }  // namespace drl::test
