@@ -252,13 +252,16 @@ TEST(Agent, ZeroDoesNothing) {
 }
 
 // The actions are normal, clipped to [-1, 1]: E a^2 = P(|a| < 1) - 2 phi(1) + P(|a| > 1) = 0.5161. A step costs 0.1
-// a^2, and an episode has 999 steps. The standard deviation of a mean over 100 episodes is 0.11.
+// a^2, and an episode has 999 steps. Few episodes reach the goal, so the median shows the cost; its standard deviation
+// is 0.14.
 TEST(Agent, RandomDrawsNormalActions) {
   const Result result = run_program({kEval, "--task", "MountainCarContinuous-v0", "--agent", "random", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json.at("agent"), "random");
-  EXPECT_NEAR(json.at("return").at("mean").get<double>(), -0.05161 * 999, 0.6);
+  auto returns = json.at("returns").get<std::vector<double>>();
+  std::ranges::nth_element(returns, returns.begin() + 50);
+  EXPECT_NEAR(returns[50], -0.05161 * 999, 0.8);
 }
 
 TEST(Agent, NeedsATaskAndNoRun) {
