@@ -67,7 +67,8 @@ struct EvalOptions {
       at_least(1));
     v("num_envs", num_envs, "number of environments; 0 = one per episode, at most 4096", at_least(0));
     v("seed", seed, "seed of initial states and noise", at_least(0));
-    v("stochastic", stochastic, "sample actions from the policy instead of taking the most probable ones");
+    v("stochastic", stochastic, "sample actions from the policy instead of taking the most probable ones",
+      only_with("agent", "policy"));
     v("record", record, "write observations, actions and rewards of each episode to this HDF5 file", as_path);
     v("json", json, "print one JSON object instead of text");
     v("physics", physics,
@@ -102,6 +103,7 @@ class Policy {
     const bool normalized = update.obs_normalization;
     normalizer_.emplace(*queue_, normalized ? task.obs_dim : 0, update.obs_rule());
     critic_normalizer_.emplace(*queue_, normalized && spec_.critic >= 0 ? task.critic_obs_dim : 0, update.obs_rule());
+    curriculum_.resize(task.curriculum.size());  // that of the agents without a policy stays empty: the task's own
     const StateList state = list_state([&](StateVisitor& visitor) {
       for (size_t k = 0; k < curriculum_.size(); ++k)
         visitor.array("curriculum/" + task.curriculum[k], &curriculum_[k], {1});
@@ -163,7 +165,6 @@ class Policy {
     spec_ = options_.algorithm().networks(task, options_.policy);
     nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads, options_.train.precision);
     params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
-    curriculum_.resize(task.curriculum.size());
   }
   // Returns the task's specification. For an unknown task, the error names the task library recorded in the run.
   TaskSpec spec_of_task(const Checkpoint& checkpoint, const std::string& file) const {

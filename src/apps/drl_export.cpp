@@ -1,8 +1,9 @@
 // drl_export: writes a trained policy in formats that other programs use.
 
 #include <cstdio>
+#include <deque>
 #include <filesystem>
-#include <optional>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,7 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kTolerance = 1e-5;  // of --verify
+// Largest differences that --verify accepts, for runs in fp32 and in bf16, whose numbers have 8 bits.
+constexpr double kTolerance = 1e-5, kTolerance16 = 3e-2;
 
 constexpr const char* kUsage =
     "drl_export: writes a trained policy in formats that other programs use.\n"
@@ -40,8 +42,8 @@ constexpr const char* kUsage =
     "\n"
     "The files contain the normaliser, the network, the most probable action and its\n"
     "bounds. policy.json lists the observations and actions in order.\n"
-    "Exit codes: 0 done; 1 failure, or --verify found a difference above 1e-5;\n"
-    "2 wrong usage.\n"
+    "Exit codes: 0 done; 1 failure, or --verify found a difference above 1e-5 (3e-2\n"
+    "for runs with --precision bf16); 2 wrong usage.\n"
     "\n";
 
 struct ExportOptions {
@@ -91,7 +93,7 @@ void require_new(const std::string& option, const fs::path& path, bool force) {
                      " exists (it would be overwritten): give another file, or --force");
 }
 
-void verify(const ExportOptions& options, const ExportedPolicy& policy) {
+void verify(const ExportOptions& options, const ExportedPolicy& policy, double tolerance) {
   const Checkpoint recording = read_recording(options.verify);
   const OnnxProgram onnx(onnx_model(policy));
   const std::pair<const char*, PolicyFunction> exports[] = {
@@ -102,12 +104,42 @@ void verify(const ExportOptions& options, const ExportedPolicy& policy) {
     std::printf("%s: %s of %s, actions differ by at most %.2g%s\n", name, counted(result.steps, "step").c_str(),
                 counted(result.episodes, "episode").c_str(), result.worst,
                 result.worst > 0 ? (" (" + result.where + ")").c_str() : "");
-    if (result.worst > kTolerance)
+    if (result.worst > tolerance)
       throw Error(
           fmt::format("the {} export does not act as the policy did (actions differ by {:.2g}, {}): was the "
                       "recording made from this checkpoint, without --stochastic?",
                       name, result.worst, result.where));
   }
+}
+
+// Throws UsageError if two of the files are the same one.
+void require_different(const std::vector<std::pair<std::string, fs::path>>& files) {
+  std::map<fs::path, std::string> options;
+  for (const auto& [option, path] : files)
+    if (const auto [first, is_new] = options.emplace(fs::weakly_canonical(path), option); !is_new)
+      throw UsageError("--" + first->second + " and --" + option +
+                       " name the same file (one would overwrite the other): "
+                       "give two names");
+}
+
+void write_script(const ExportedPolicy& policy, const TorchLibrary& torch, const fs::path& file) {
+  std::deque<std::string> names;  // keeps its elements in place
+  std::vector<TorchArray> arrays;
+  for_each_tensor(policy,
+                  [&](const std::string& name, const std::vector<int64_t>& shape, const std::vector<float>& data) {
+                    names.push_back(name);
+                    arrays.push_back({names.back().c_str(), data.data(), shape[0], shape.size() > 1 ? shape[1] : 0});
+                  });
+  const fs::path unfinished = file.string() + ".tmp";
+  try {
+    torch.save_script(unfinished, torch_script(policy), arrays);
+    fs::rename(unfinished, file);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(unfinished, ignored);
+    throw;
+  }
+  std::printf("wrote %s (%s)\n", file.c_str(), human_bytes(static_cast<double>(fs::file_size(file))).c_str());
 }
 
 int export_policy(const ExportOptions& options) {
@@ -116,30 +148,25 @@ int export_policy(const ExportOptions& options) {
         "exactly one of --run and --checkpoint is needed (it names the policy): give for instance --run "
         "runs/Cartpole/latest");
   const fs::path file = find_checkpoint(options.run.empty() ? options.checkpoint : options.run);
-  const ExportedPolicy policy = exported_policy(read_checkpoint(file), file.string());
+  const Checkpoint checkpoint = read_checkpoint(file);
+  const ExportedPolicy policy = exported_policy(checkpoint, file.string());
   const std::vector<Output> outputs = outputs_of(options, policy, file.parent_path());
-  for (const Output& output : outputs) require_new(output.option, output.path, options.force);
-  if (!options.torchscript.empty()) require_new("torchscript", options.torchscript, options.force);
+  std::vector<std::pair<std::string, fs::path>> files = {{"checkpoint", file}};
+  for (const Output& output : outputs) files.emplace_back(output.option, output.path);
+  if (!options.torchscript.empty()) files.emplace_back("torchscript", options.torchscript);
+  for (size_t k = 1; k < files.size(); ++k) require_new(files[k].first, files[k].second, options.force);
+  if (!options.verify.empty()) files.emplace_back("verify", options.verify);
+  require_different(files);
+  const TorchLibrary* torch = options.torchscript.empty() ? nullptr : &torch_library(1);
   for (const Output& output : outputs) {
     write_file_atomically(output.path, std::as_bytes(std::span(output.content)));
     std::printf("wrote %s (%s)\n", output.path.c_str(),
                 human_bytes(static_cast<double>(output.content.size())).c_str());
   }
-  if (!options.torchscript.empty()) {
-    std::vector<TorchArray> arrays;
-    std::vector<std::string> names;
-    names.reserve(64);
-    for_each_tensor(policy,
-                    [&](const std::string& name, const std::vector<int64_t>& shape, const std::vector<float>& data) {
-                      names.push_back(name);
-                      arrays.push_back({names.back().c_str(), data.data(), shape[0], shape.size() > 1 ? shape[1] : 0});
-                    });
-    const fs::path unfinished = options.torchscript + ".tmp";
-    torch_library(1).save_script(unfinished, torch_script(policy), arrays);
-    fs::rename(unfinished, options.torchscript);
-    std::printf("wrote %s\n", options.torchscript.c_str());
-  }
-  if (!options.verify.empty()) verify(options, policy);
+  if (torch) write_script(policy, *torch, options.torchscript);
+  const bool is_bf16 =
+      attribute<std::string>(checkpoint, file.string(), "options").find("precision = bf16") != std::string::npos;
+  if (!options.verify.empty()) verify(options, policy, is_bf16 ? kTolerance16 : kTolerance);
   return kDone;
 }
 

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "comm/mpi_check.hpp"
 #include "comm/patience.hpp"
@@ -18,7 +19,8 @@
 namespace drl {
 namespace {
 
-constexpr double kForOthers = 5;  // s that other hosts have for naming their own ranks, and this one for its message
+constexpr double kForMessage = 5;     // s that a rank has for printing the error
+constexpr double kForOtherHosts = 4;  // times --comm_timeout: another host's rank may be at work alone
 
 MPI_Comm ranks_of_this_host(MPI_Comm comm) {
   MPI_Comm host;
@@ -81,7 +83,7 @@ StallWatch::StallWatch(MPI_Comm host, MPI_Comm comm, double seconds, std::vector
   progress_[mine_].process = static_cast<int32_t>(getpid());
   check_mpi(MPI_Barrier(host), "MPI_Barrier");
   check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
-  thread_ = std::jthread([this](const std::stop_token& over) { watch(over); });
+  thread_ = starting_thread([this] { return std::jthread([this](const std::stop_token& over) { watch(over); }); });
 }
 
 void StallWatch::watch(const std::stop_token& over) {
@@ -96,54 +98,54 @@ void StallWatch::watch(const std::stop_token& over) {
     last = now;
     const double waited = patience.seconds();
     if (waited < seconds_) continue;
-    const std::vector<size_t> others = stalled();
-    if (!others.empty() || waited > seconds_ + kForOthers) end(others);
+    const std::vector<size_t> stopped = stopped_ranks();
+    if (!stopped.empty() || (waited > kForOtherHosts * seconds_ && !others_are_behind())) end(stopped);
   }
 }
 
-// A stopped rank may have entered the same collective as this one.
-std::vector<size_t> StallWatch::stalled() const {
-  const uint32_t mine = progress_[mine_].collectives.load();
+std::vector<size_t> StallWatch::stopped_ranks() const {
   std::vector<size_t> result;
   for (size_t k = 0; k < ranks_.size(); ++k)
-    if (k != mine_ &&
-        (static_cast<int32_t>(progress_[k].collectives.load() - mine) < 0 || is_stopped(progress_[k].process)))
-      result.push_back(k);
+    if (k != mine_ && is_stopped(progress_[k].process)) result.push_back(k);
   return result;
+}
+
+bool StallWatch::others_are_behind() const {
+  const uint32_t mine = progress_[mine_].collectives.load();
+  return std::any_of(progress_, progress_ + ranks_.size(), [mine](const Progress& other) {
+    return static_cast<int32_t>(other.collectives.load() - mine) < 0;
+  });
 }
 
 // One rank of a host prints the error. The others leave it the time to do so, since a launcher ends all ranks as soon
 // as one of them has ended.
-void StallWatch::end(const std::vector<size_t>& stalled) {
+void StallWatch::end(const std::vector<size_t>& stopped) {
   if (progress_[0].is_ending.exchange(1) == 1) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(kForOthers));
+    std::this_thread::sleep_for(std::chrono::duration<double>(kForMessage));
     std::_Exit(kFailure);
   }
   std::vector<int> missing;
-  for (const size_t k : stalled) missing.push_back(ranks_[k]);
-  if (missing.empty() && ranks_.size() < hosts_.size()) {
+  for (const size_t k : stopped) missing.push_back(ranks_[k]);
+  if (!missing.empty()) {
     log::error(
-        "ranks of other hosts than {} have not taken part in a collective for {:g} s (their hosts may be down, or "
-        "their processes stopped): look for their messages and resume the run; --comm_timeout allows more time",
-        hosts_[static_cast<size_t>(ranks_[mine_])], seconds_);
-  } else if (missing.empty()) {
-    log::error(
-        "MPI has not finished a collective for {:g} s, though all ranks take part in it: run drl_doctor, and resume "
-        "the run; --comm_timeout allows more time",
-        seconds_);
+        "no answer from {} for {:g} s (stopped by SIGSTOP, SIGTSTP or a debugger): resume the run; --comm_timeout "
+        "allows "
+        "more time",
+        ranks_text(missing, hosts_), seconds_);
   } else {
-    const bool all_stopped = std::ranges::all_of(stalled, [&](size_t k) { return is_stopped(progress_[k].process); });
-    log::error("no answer from {} for {:g} s ({}): resume the run; --comm_timeout allows more time",
-               ranks_text(missing, hosts_), seconds_,
-               all_stopped ? "stopped by SIGSTOP, SIGTSTP or a debugger"
-                           : "it runs, but does not reach the collective that the others wait in");
+    log::error(
+        "a collective of all ranks has not ended for {:g} s (all ranks of {} take part in it; another host may be "
+        "down, "
+        "or its ranks stopped): check the other hosts and resume the run; --comm_timeout allows more time",
+        kForOtherHosts * seconds_, hosts_[static_cast<size_t>(ranks_[mine_])]);
   }
-  // srun may wait for the stalled ranks (--no-kill, no KillOnBadExit). They are killed after the end of this process,
+  // srun may wait for the stopped ranks (--no-kill, no KillOnBadExit). They are killed after the end of this process,
   // whose exit code is the one that a launcher then passes on.
-  if (fork() == 0) {
-    sleep(1);
-    for (const size_t k : stalled) kill(progress_[k].process, SIGKILL);
-    _exit(kDone);
+  const pid_t killer = fork();
+  if (killer <= 0) {
+    if (killer == 0) sleep(1);
+    for (const size_t k : stopped) kill(progress_[k].process, SIGKILL);
+    if (killer == 0) _exit(kDone);
   }
   std::_Exit(kFailure);
 }

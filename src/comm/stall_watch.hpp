@@ -15,9 +15,11 @@
 namespace drl {
 
 // A thread of each rank checks how long the rank has been waiting in one collective. The ranks of a host see each
-// other's progress in shared memory, and the thread makes no MPI calls. If a rank has waited for `seconds`, not
-// counting the time in which the job was suspended, the thread prints an error that names the ranks that it waits for,
-// ends those that are on its host, and ends this process with kFailure, after which the launcher ends all others.
+// other's progress in shared memory, and the thread makes no MPI calls. The time in which the job was suspended does
+// not count. After `seconds`, ranks of this host that have been stopped (SIGSTOP) end the run. A rank of this host that
+// is still at work, such as rank 0 during an evaluation, never does. If all ranks of this host wait, the others are on
+// another host, and the run ends after four times `seconds`. The thread then prints an error that names the ranks,
+// kills the stopped ones, and ends this process with kFailure, after which the launcher ends all others.
 class StallWatch {
  public:
   // Collective over `comm`. `hosts`: the host of each rank of `comm`.
@@ -44,9 +46,11 @@ class StallWatch {
 
   StallWatch(MPI_Comm host, MPI_Comm comm, double seconds, std::vector<std::string> hosts);
   void watch(const std::stop_token& over);
-  // Returns the ranks of this host, by their positions in `ranks_`, that this rank waits for.
-  std::vector<size_t> stalled() const;
-  [[noreturn]] void end(const std::vector<size_t>& stalled);
+  // Returns the positions in `ranks_` of this host's ranks whose processes are stopped.
+  std::vector<size_t> stopped_ranks() const;
+  // Returns whether another rank of this host has not reached this rank's collective.
+  bool others_are_behind() const;
+  [[noreturn]] void end(const std::vector<size_t>& stopped);
 
   std::vector<int> ranks_;  // of this host, in the order of `progress_`
   std::vector<std::string> hosts_;

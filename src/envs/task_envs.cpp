@@ -18,7 +18,7 @@ std::vector<NamedNumber> named_numbers(const Quantity* quantities, int32_t count
     for (const Quantity& quantity : std::span(quantities, static_cast<size_t>(count)))
       for (int k = 0; k < quantity.count; ++k)
         numbers.push_back({quantity.name + (quantity.count > 1 ? fmt::format("[{}]", k) : std::string()) +
-                               (before > 0 ? fmt::format(", {} before", counted(before, "step")) : std::string()),
+                               (before > 0 ? fmt::format(" ({} before)", counted(before, "step")) : std::string()),
                            quantity.unit, quantity.scale, quantity.offset});
   return numbers;
 }

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/format.hpp"
@@ -75,6 +74,17 @@ std::string array(const std::string& name, const std::vector<float>& data, bool 
   return text + "\n   " + line + "\n};\n";
 }
 
+// Returns a string literal of C. Octal escapes stand for all but plain characters; a question mark could begin a
+// trigraph.
+std::string string_literal(const std::string& text) {
+  std::string literal = "\"";
+  for (const char c : text) {
+    const bool is_plain = c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
+    literal += is_plain ? std::string(1, c) : fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+  }
+  return literal + "\"";
+}
+
 // Returns a text that may stand in a comment.
 std::string in_comment(std::string text) {
   for (size_t at; (at = text.find("*/")) != std::string::npos;) text.replace(at, 2, "* /");
@@ -124,7 +134,7 @@ class Writer {
     text += fmt::format(
         "#define DRL_POLICY_OBSERVATIONS {}\n#define DRL_POLICY_ACTIONS {}\n#define DRL_POLICY_DT {:.9g} /* s */\n",
         policy_.observations(), policy_.actions(), policy_.dt);
-    text += list("NAMES", [&](size_t k) { return nlohmann::json(policy_.action_names[k]).dump(-1, ' ', true); });
+    text += list("NAMES", [&](size_t k) { return string_literal(policy_.action_names[k]); });
     text += list("SCALES", [&](size_t k) { return fmt::format("{:.17g}", policy_.unit_scale[k]); });
     text += list("OFFSETS", [&](size_t k) { return fmt::format("{:.17g}", policy_.unit_offset[k]); });
     return text + "\ntypedef " + (is_double_ ? "double" : "float") + " drl_real;\n\n";

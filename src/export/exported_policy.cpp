@@ -56,7 +56,10 @@ class Reader {
     if (!tensor) return {};
     if (tensor->type != type || (count > 0 && static_cast<int64_t>(tensor->data.size() / sizeof(T)) != count))
       refuse("policy/" + name + " does not have " + std::to_string(count) + " numbers of the right type");
-    return values<T>(*tensor);
+    const std::vector<T> data = values<T>(*tensor);
+    if (std::ranges::any_of(data, [](T value) { return std::isnan(static_cast<double>(value)); }))
+      refuse("policy/" + name + " has a NaN");
+    return data;
   }
   std::vector<std::string> names(const std::string& name, int64_t count) const {
     std::vector<std::string> list = split(get<std::string>(name), '\n');
@@ -74,6 +77,9 @@ class Reader {
     layer.bias = array<float>(path + "/bias", DType::f32, layer.outputs);
     layer.norm_weight = array<float>(path + "/norm/weight", DType::f32, layer.outputs);
     layer.norm_bias = array<float>(path + "/norm/bias", DType::f32, layer.outputs);
+    if (layer.inputs < 1 || layer.outputs < 1 || layer.bias.empty() ||
+        layer.norm_weight.size() != layer.norm_bias.size())
+      refuse("policy/" + path + " lacks numbers");
     return layer;
   }
   [[noreturn]] void refuse(const std::string& why) const {
@@ -191,6 +197,8 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
   }
   policy.mean = read.array<float>("normalizer/mean", DType::f32, policy.observations());
   policy.scale = read.array<float>("normalizer/scale", DType::f32, policy.observations());
+  if (std::ranges::any_of(policy.choices, [](int64_t choices) { return choices < 1; }))
+    read.refuse("its choices are invalid");
   if (policy.mean.size() != policy.scale.size()) read.refuse("its normaliser has no mean or no scale");
   if (!policy.mean.empty()) policy.clip = static_cast<float>(read.get<double>("normalizer_clip"));
   policy.observation_names = read.names("observation_names", policy.observations());

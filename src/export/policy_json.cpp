@@ -61,7 +61,8 @@ std::string policy_json(const ExportedPolicy& policy) {
       const float gain = policy.gain.empty() ? 1 : policy.gain[k],
                   offset = policy.offset.empty() ? 0 : policy.offset[k];
       const auto bound = [&](float value) { return std::isfinite(value) ? Json(offset + gain * value) : Json(); };
-      json["actions"][k]["low"] = bound(policy.low[k]), json["actions"][k]["high"] = bound(policy.high[k]);
+      const Json low = bound(policy.low[k]), high = bound(policy.high[k]);
+      json["actions"][k]["low"] = gain < 0 ? high : low, json["actions"][k]["high"] = gain < 0 ? low : high;
     }
   } else {
     json["action_kind"] = "discrete: the index of the choice with the largest logit";
@@ -72,7 +73,7 @@ std::string policy_json(const ExportedPolicy& policy) {
   json["hidden_layers"] = Json::array();
   for (size_t k = 0; k + 1 < policy.layers.size(); ++k) json["hidden_layers"].push_back(policy.layers[k].outputs);
   json["activation"] = policy.activation;
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string torch_script(const ExportedPolicy& policy) {

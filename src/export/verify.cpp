@@ -86,6 +86,8 @@ Played read_episode(const ExportedPolicy& policy, const Checkpoint& recording, c
     refuse(file, group + " has no observations and actions");
   if (observations->shape[1] != policy.observations())
     refuse(file, fmt::format("{} observations, and the policy has {}", observations->shape[1], policy.observations()));
+  if (actions->shape.empty() || actions->shape.size() > 2 || observations->shape[0] <= actions->shape[0])
+    refuse(file, group + " does not have an observation before and after each action");
   const bool discrete = !policy.choices.empty();
   const int64_t columns = actions->shape.size() == 1 ? 1 : actions->shape[1];
   if (columns != policy.actions() || actions->type != (discrete ? DType::i32 : DType::f32))
@@ -139,7 +141,8 @@ ReplayResult replay(const ExportedPolicy& policy, const PolicyFunction& exported
       std::vector<double> wanted(&episode.actions[t * outputs], &episode.actions[t * outputs] + outputs);
       if (policy.choices.empty()) wanted = applied(policy, wanted);
       for (size_t k = 0; k < outputs; ++k) {
-        const double difference = k < found.size() ? std::abs(found[k] - wanted[k]) : INFINITY;
+        const double difference =
+            k < found.size() ? std::abs(found[k] - wanted[k]) / std::max(1.0, std::abs(wanted[k])) : INFINITY;
         if (difference <= result.worst) continue;  // false for NaN, too
         result.worst = std::isnan(difference) ? INFINITY : difference;
         result.where = fmt::format("{} of step {} of episode {}", policy.action_names[k], t, result.episodes);

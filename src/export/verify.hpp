@@ -18,7 +18,7 @@ PolicyFunction compile_header(const std::string& header);
 
 struct ReplayResult {
   int64_t steps = 0, episodes = 0;
-  double worst = 0;   // the largest difference of an action
+  double worst = 0;   // the largest difference of an action, relative to actions above 1
   std::string where;  // of that action: "action[2] of step 17 of episode 3"
 };
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <ctime>
 #include <iterator>
 
 #include "base/check.hpp"
@@ -35,12 +37,23 @@ constexpr Row kRows[] = {
 const Row& row_of(Stop stop) { return kRows[static_cast<int>(stop)]; }
 
 Stop meaning[NSIG];  // of each signal, for the handler
-std::atomic<int> requested{0}, interruptions{0};
-static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<int> requested{0};
+std::atomic<int64_t> interrupted_at{0};  // when the first SIGINT came, in ms
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
+
+// One SIGINT may arrive twice: directly, and from the launcher that received it too (pkill -INT drl_train).
+bool is_second_interruption() {
+  constexpr int64_t kOneSignal = 1000;  // ms
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t ms = int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+  int64_t first = 0;
+  return !interrupted_at.compare_exchange_strong(first, ms) && ms - first >= kOneSignal;
+}
 
 void on_signal(int signal) {
   const int stop = static_cast<int>(meaning[signal]);
-  if (meaning[signal] == Stop::interrupted && interruptions++ > 0) _exit(kInterrupted);
+  if (meaning[signal] == Stop::interrupted && is_second_interruption()) _exit(kInterrupted);
   for (int before = requested; before < stop && !requested.compare_exchange_weak(before, stop);) {
   }
 }

@@ -66,24 +66,36 @@ void check_exclusive(const RunOptions& o) {
                    " is in use by another process (it holds the lock): stop it first, or give another --run_name");
 }
 
+constexpr const char* kLinkedFiles[] = {"checkpoints", "logs", "metrics.csv", "options.ini", "run.json", "STOP"};
+
+// Removes a directory of links, or a link. Nothing happens to a directory that has anything else.
+void remove_links(const fs::path& latest) {
+  std::error_code ignored;
+  for (const char* name : kLinkedFiles)
+    if (fs::is_symlink(latest / name, ignored)) fs::remove(latest / name, ignored);
+  fs::remove(latest, ignored);
+}
+
 // Makes latest/ a directory with links to the files of this run. It is not a link to the run, because TensorBoard would
 // follow it and show the run twice; therefore it also lacks the event files. The links may be made before the files:
-// a STOP that is created in latest/ is in the run.
+// a STOP that is created in latest/ is in the run. A copy of a run that is called latest stays as it is.
 void update_latest(const fs::path& run) {
   const fs::path folder = run.parent_path(), latest = folder / kLatest;
-  const auto unique = [&](const char* kind) { return folder / fmt::format(".latest.{}.{}", kind, getpid()); };
-  const fs::path fresh = unique("new"), old = unique("old");
   std::error_code error;  // without latest/, training works as well
-  for (const fs::path& left_over : {fresh, old}) fs::remove_all(left_over, error);
-  fs::create_directory(fresh, error);
-  for (const char* name : {"checkpoints", "logs", "metrics.csv", "options.ini", "run.json", "STOP"})
-    fs::create_symlink(fs::path("..") / run.filename() / name, fresh / name, error);
+  const bool is_ours = fs::is_symlink(latest, error) || !path_exists(latest) || fs::is_empty(latest, error) ||
+                       fs::is_symlink(latest / "checkpoints", error);
+  if (run.filename() == kLatest || !is_ours) return;
+  std::string fresh = (folder / ".latest.XXXXXX").string();
+  if (!mkdtemp(fresh.data())) return;
+  fs::permissions(fresh, fs::status(run, error).permissions(), error);
+  for (const char* name : kLinkedFiles)
+    fs::create_symlink(fs::path("..") / run.filename() / name, fs::path(fresh) / name, error);
   // Exchanges the two at once, where the file system can.
   if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, latest.c_str(), RENAME_EXCHANGE) != 0) {
-    fs::rename(latest, old, error);
+    remove_links(latest);
     fs::rename(fresh, latest, error);
   }
-  for (const fs::path& replaced : {fresh, old}) fs::remove_all(replaced, error);
+  remove_links(fresh);
 }
 
 // Returns the directories called `name` of all tasks in the directory `runs`.

@@ -138,14 +138,14 @@ struct GpuOptions {
   void describe(OptionVisitor& v) {
     v("cuda_graphs", cuda_graphs,
       "launch each iteration as CUDA graphs; false = launch kernels one at a time, with identical results",
-      Effect::none);
+      Effect::none, only_with("hardware", "gpu"));
     v("init_timeout", init_timeout, "time limit for connecting the GPUs of all ranks", above(0), unit("s"),
-      Effect::none);
+      Effect::none, only_with("hardware", "gpu"));
     v("comm_timeout", comm_timeout,
       "how long ranks wait for a rank that has stopped; on GPUs, the time limit for an iteration's work", above(0),
       unit("s"), Effect::none);
     v("deterministic", deterministic, "make two runs on the same GPUs bit-identical, at some cost of speed",
-      Effect::none);
+      Effect::none, only_with("hardware", "gpu"));
   }
 };
 
@@ -165,7 +165,7 @@ struct Options {
   void add_to(OptionTable& table) {
     table.section("", "Training", train);
     table.section("", "Run directory", run);
-    table.section("", "GPUs", gpu, {only_with("hardware", "gpu")});
+    table.section("", "GPUs", gpu);
     table.section("policy", "Policy", policy);
     for (const auto& kind : algorithms) kind->add_to(table);
     table.defer_section("env");

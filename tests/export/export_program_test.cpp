@@ -97,6 +97,17 @@ TEST(DrlExport, WritesNothingIfOneFileCannotBeWritten) {
   EXPECT_FALSE(fs::exists(onnx));
 }
 
+TEST(DrlExport, RefusesTwoOutputsWithOneName) {
+  const Trained trained("CartPole-v1");
+  const std::string file = (trained.folder / "p").string();
+  const Result result = run_program({kExport, "--run", trained.run, "--onnx", file, "--c", file});
+  EXPECT_EQ(result.exit_code, 2);
+  expect_mentions(result.err, {"--onnx", "--c"});
+  EXPECT_FALSE(fs::exists(file));
+  const std::string checkpoint = trained.file("iter_000003.h5").string();
+  EXPECT_EQ(run_program({kExport, "--run", trained.run, "--c", checkpoint, "--force"}).exit_code, 2);
+}
+
 #if defined(DRL_RUN_SCRIPT)
 
 // libtorch computes the recorded actions from the TorchScript module.

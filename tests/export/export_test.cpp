@@ -209,6 +209,8 @@ TEST(Export, RefusesCheckpointsThatDoNotDescribeTheirPolicy) {
   expect_mentions(error_after([](Checkpoint& c) { c.attributes["policy/layers"] = int64_t{0}; }),
                   {"f.h5", "no layers"});
   expect_mentions(error_after([](Checkpoint& c) { c.tensors[1].data.resize(8); }), {"f.h5", "policy/actor/0/bias"});
+  expect_mentions(error_after([](Checkpoint& c) { c.tensors.erase(c.tensors.begin() + 1); }),
+                  {"f.h5", "policy/actor/0 lacks"});
   expect_mentions(error_after([](Checkpoint& c) { c.tensors.erase(c.tensors.begin()); }),
                   {"f.h5", "policy/actor/0/weight"});
   expect_mentions(error_after([](Checkpoint& c) { c.attributes["policy/observation_names"] = std::string("x"); }),
@@ -223,6 +225,16 @@ TEST(Export, RefusesDamagedModels) {
       OnnxProgram(std::string_view(model).substr(0, size)).run(Numbers{1, 2});
     } catch (const UsageError&) {
     }
+}
+
+TEST(Export, AnyNameIsAStringOfC) {
+  ExportedPolicy policy = small_policy();
+  policy.action_names[0] = "a\"b\\c?\?/\n\xff\u00e9";
+  std::string header = c_header(policy, "float");
+  header.insert(header.rfind("#endif"),
+                "static const char *const drl_names[] = DRL_POLICY_ACTION_NAMES;\n"
+                "const char *drl_name(void);\nconst char *drl_name(void) { return drl_names[0]; }\n");
+  EXPECT_NO_THROW(compile_header(header));
 }
 
 // The header is a comment's content away from being broken by a task's name.

@@ -182,6 +182,19 @@ TEST_F(RunDirectoryTest, LatestStandsForTheRunOpenedLast) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"a", "b", "latest"}));
 }
 
+// rsync -L and cp -L make a run of latest/.
+TEST_F(RunDirectoryTest, ACopyOfARunThatIsCalledLatestStays) {
+  make_run("a", {});
+  fs::remove_all(folder / "latest");
+  fs::create_directories(folder / "latest/checkpoints");
+  spill(folder / "latest/checkpoints/iter_000007.h5", "");
+  make_run("b", {});
+  EXPECT_TRUE(fs::exists(folder / "latest/checkpoints/iter_000007.h5"));
+  const RunDirectory opened(start("latest"));
+  EXPECT_TRUE(fs::exists(folder / "latest/checkpoints/iter_000007.h5"));
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"a", "b", "latest"}));
+}
+
 // Earlier versions made a link.
 TEST_F(RunDirectoryTest, LatestReplacesALink) {
   make_run("a", {});

@@ -40,7 +40,7 @@ void add_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
   std::vector<fs::path> folders;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     if (entry->is_directory(error) && !entry->is_symlink(error) && entry->path().filename() != kLatest &&
-        !is_renamed_by_fresh(entry->path()))
+        !entry->path().filename().string().starts_with(".") && !is_renamed_by_fresh(entry->path()))
       folders.push_back(entry->path());
   std::ranges::sort(folders);
   for (const fs::path& next : folders) add_runs(next, depth - 1, found);
