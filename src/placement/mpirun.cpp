@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
@@ -51,6 +52,34 @@ void pause_with_ranks(pid_t mpirun) {
   raise(SIGSTOP);
 }
 
+// Returns whether the process has children, all of which have ended, and which it has not waited for (proc(5)).
+bool has_only_dead_children(pid_t process) {
+  const std::string folder = "/proc/" + std::to_string(process);
+  std::ifstream list(folder + "/task/" + std::to_string(process) + "/children");
+  bool has_children = false;
+  for (pid_t child; list >> child; has_children = true) {
+    std::ifstream file("/proc/" + std::to_string(child) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos || text.compare(name_end, 3, ") Z") != 0) return false;
+  }
+  return has_children;
+}
+
+// Notices that mpirun hangs. Open MPI's may wait for a lock of its own for ever when it ends, if a rank was killed
+// while it was starting.
+class EndWatch {
+ public:
+  static constexpr timespec kInterval{5, 0};
+
+  // Call it every kInterval. Returns true if all ranks have ended for half a minute.
+  bool hangs(pid_t mpirun) { return (looks_ = has_only_dead_children(mpirun) ? looks_ + 1 : 0) >= 6; }
+
+ private:
+  int looks_ = 0;
+};
+
 // Passes signals on to the ranks until mpirun ends, and returns its exit code. Not through mpirun, which forwards few
 // signals and kills the ranks on the others. If a signal comes before there are ranks, it ends mpirun. It may also kill
 // ranks that do not handle requests to stop yet, and then MPICH's mpiexec may return 0. In both cases, this returns the
@@ -58,9 +87,14 @@ void pause_with_ranks(pid_t mpirun) {
 int wait_and_pass_signals(pid_t mpirun, const sigset_t& signals) {
   int request = 0;
   bool came_early = false;
+  EndWatch watch;
   for (int status = 0;;) {
     siginfo_t info;
-    const int signal = sigwaitinfo(&signals, &info);
+    const int signal = sigtimedwait(&signals, &info, &EndWatch::kInterval);
+    if (signal < 0) {
+      if (errno == EAGAIN && watch.hangs(mpirun)) kill(mpirun, SIGKILL);
+      continue;
+    }
     if (signal == SIGCHLD) {
       if (waitpid(mpirun, &status, WNOHANG) != mpirun) continue;
       const int code = as_shell_exit_code(shell_code(status));

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 namespace drl {
 namespace {
@@ -89,15 +92,19 @@ TEST(StopSignals, TheStrongestWins) {
   expect_code({SIGTERM, SIGINT}, 143);
 }
 
-[[noreturn]] void interrupt_twice() {
+// The third one comes more than a second after the first.
+[[noreturn]] void interrupt_thrice() {
   catch_stop_signals();
   std::raise(SIGINT);
+  std::raise(SIGINT);  // the same one, which the launcher passes on
+  std::fputs("still here", stderr);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   std::raise(SIGINT);
   std::exit(1);  // not reached
 }
 
-TEST(StopSignals, TheSecondInterruptEndsTheProcess) {
-  EXPECT_EXIT(interrupt_twice(), testing::ExitedWithCode(130), "");
+TEST(StopSignals, ASecondInterruptLaterEndsTheProcess) {
+  EXPECT_EXIT(interrupt_thrice(), testing::ExitedWithCode(130), "still here");
 }
 
 }  // namespace
