@@ -54,8 +54,9 @@ class Communicator {
   // if a collective in this work failed or exceeded the communicator's time limit; no collective may follow then.
   virtual void wait(const std::function<bool()>& done);
 
-  // Collective. From now on, a rank that waits in one collective for longer than `seconds` ends all ranks with an error
-  // that names those that it waits for. Only MPI's communicator supports this: NCCL's has a limit of its own.
+  // Collective. From now on, a rank that has stopped ends all ranks, with an error that names it, once another rank has
+  // waited for it for `seconds` (comm/stall_watch.hpp). Only MPI's communicator supports this: NCCL's has its own
+  // limit.
   virtual void limit_waiting(double /*seconds*/, const std::vector<std::string>& /*hosts*/) {}
 
   // Calls `enqueue`, whose all-reduces are captured in a graph instead of executed, and returns their counts. Call

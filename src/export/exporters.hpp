@@ -11,17 +11,17 @@ namespace drl {
 
 // A model of opset 17 (onnx.ai/onnx/operators): input `observation` [batch, observations], output `action`
 // [batch, actions], as float, or int64 for discrete actions. Normaliser, networks, bounds and the choice of the most
-// probable action are inside. The model's metadata has the keys of policy_json.
+// probable action are inside. metadata() is stored in the model.
 std::string onnx_model(const ExportedPolicy& policy);
 
 // A header of C99, which C++ also compiles, for programs without an allocator: it needs only libm. `real` is the type
 // of its numbers, float or double.
 std::string c_header(const ExportedPolicy& policy, const std::string& real);
 
-// What a model's metadata says, as pairs of key and value; lists are joined by commas.
+// Returns the metadata of an ONNX model as pairs of key and value. Lists are joined by commas.
 std::vector<std::pair<std::string, std::string>> metadata(const ExportedPolicy& policy);
 
-// What someone who uses the policy must know: order, names and units of observations and actions, seconds per step.
+// Describes the policy to people who use it: order, names and units of observations and actions, and seconds per step.
 std::string policy_json(const ExportedPolicy& policy);
 
 // The source of a TorchScript module: its method forward() for parameters and buffers that have the names of

@@ -30,7 +30,7 @@ std::optional<Allocation> allocation(const Environment& environment);
 // Returns whether the job ended at least ten minutes ago and squeue does not list it as running (its limit may have been
 // extended). A shell that outlives its job, as in tmux or screen, keeps the job's variables.
 bool is_over(const Allocation& job);
-// What to do in such a shell.
+// Tells the user what to do in such a shell.
 constexpr const char* kLeaveJob = "open a new shell, or type unset $(env | grep -o '^SLURM_[^=]*')";
 // Throws UsageError if the job is over.
 void require_not_over(const Allocation& job);

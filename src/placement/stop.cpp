@@ -23,8 +23,8 @@ struct Row {
   int through_srun;  // the signal that passes it on
 };
 
-// What each signal does (docs/cluster.md, "Signals"), in the order of Stop. SIGINT ends the process when it comes
-// again.
+// The effect of each signal (docs/cluster.md, "Signals"), in the order of Stop. A second SIGINT, more than a second
+// after the first, ends the process.
 constexpr Row kRows[] = {
     {kDone, "", {}, 0},
     {kContinue, "the job's time limit or ulimit -t", {SIGXCPU}, SIGUSR1},

@@ -36,7 +36,8 @@ class RunMonitor {
   void iteration(const IterationMetrics& metrics);
   // Warns once if the ranks wait too long for each other. `ranks`: seconds that each rank waited in an iteration.
   void waiting(double iteration_time, std::span<const double> ranks);
-  // The policy as its checkpoints describe it (export/exported_policy.hpp); `describe` adds it to a checkpoint.
+  // From now on, describe(checkpoint) adds the description of the policy to each checkpoint (see
+  // export/exported_policy.hpp).
   void describe_policies(std::function<void(Checkpoint&)> describe) { describe_policy_ = std::move(describe); }
   // Hands the state to the writer's thread. `elapsed`: seconds of the run over all its starts. If `score` is the best
   // so far, the checkpoint becomes best.h5.

@@ -51,7 +51,7 @@ void require(bool condition, const std::string& what) {
   if (!condition) throw Failure(what);
 }
 
-// Where and how a run is started and killed.
+// A run that is started and killed again and again.
 enum class Victim { rank_0, rank_1, launcher, all };
 constexpr const char* kNames[] = {"rank 0", "rank 1", "the launcher", "all processes"};
 

@@ -325,8 +325,8 @@ class MujocoTask : public Task<MujocoRobot> {
 
   const char* files() const { return files_.c_str(); }
 
-  // The same task on physics in lanes. look() is RobotRecord::inspect (drl/task/abi.hpp), which checks whether the
-  // compiled physics can be used.
+  // The same task on physics in lanes. look() checks whether the compiled physics can be used; it becomes
+  // RobotRecord::inspect (drl/task/abi.hpp).
   using InLanes = PhysicsTask<Task>;
   static int32_t look(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size) {
     std::string why_not;

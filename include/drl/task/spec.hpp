@@ -7,8 +7,8 @@
 
 namespace drl {
 
-// What some numbers of an observation or action are: "joint_pos", rad, 12 numbers. An action's value in this unit is
-// offset + scale * action.
+// Names consecutive numbers of an observation or action: "joint_pos", in rad, 12 numbers. In its unit, an action has
+// the value offset + scale * action.
 struct Quantity {
   const char* name;
   const char* unit = "";
@@ -16,7 +16,7 @@ struct Quantity {
   double scale = 1, offset = 0;
 };
 
-// One number of them: "joint_pos[3]".
+// The name of a single number: "joint_pos[3]".
 struct NamedNumber {
   std::string name, unit;
   double scale = 1, offset = 0;
