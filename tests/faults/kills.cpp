@@ -72,6 +72,8 @@ class Kills {
         kill_until_done(name);
         expect_whole(name);
         fs::remove_all(runs_.run(name));
+        std::printf("%d of %d kills in %.0f s\n", kills_, options_.count, steady_seconds() - begin_);
+        std::fflush(stdout);
       }
     } catch (const std::exception& error) {
       failure = error.what();

@@ -7,9 +7,11 @@
 #include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "device/fingerprint_kernels.hpp"
-#include "drl/lanes/gpu_launch.hpp"
 #include "gpu_rig.hpp"
 #include "nets/net_kernels.hpp"
+#if defined(DRL_GPU_RUNTIME)  // otherwise only the GPU compiler understands it
+#include "drl/lanes/gpu_launch.hpp"
+#endif
 
 namespace drl {
 namespace {
@@ -30,6 +32,7 @@ class GpuQueueTest : public GpuTest {
   Array<double> ones;
 };
 
+#if defined(DRL_GPU_RUNTIME)
 // The block sizes of 4,096 to 65,536 robots on the 132 multiprocessors of an H100: 4096 / 132 = 31.03 threads, so 32 is
 // the least size and leaves four of them idle; 64 is the largest of which 16,384 make at least 132 blocks.
 TEST(BlockSize, IsTheLargestThatGivesEveryMultiprocessorABlock) {
@@ -41,6 +44,7 @@ TEST(BlockSize, IsTheLargestThatGivesEveryMultiprocessorABlock) {
   EXPECT_EQ(gpu::block_size(65536, 132), 256);
   EXPECT_EQ(gpu::block_size(257, 2), 256);
 }
+#endif
 
 TEST_F(GpuQueueTest, MemoryIsZeroAtFirst) {
   const Array<float> device(*queue, 100000);
