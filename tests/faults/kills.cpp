@@ -42,6 +42,7 @@ struct Options {
 constexpr int kInterval = 10, kLast = 100;  // iterations
 constexpr int kWaitingSaves = 8;            // docs/runs.md
 constexpr double kPatience = 600;           // seconds for processes to end, and for a run
+constexpr double kLauncherPatience = 60;    // seconds for processes to end; --ranks ends a hung mpirun after 30
 
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -81,9 +82,11 @@ class Kills {
     std::printf(
         "kills: %d kills of seed %ld in %.0f s (%d of rank 0, %d of rank 1, %d of the launcher, %d of all processes) "
         "in "
-        "%d runs of %d iterations, saved every %d: %d checkpoints read, at most %d iterations lost\n",
+        "%d runs of %d iterations, saved every %d: %d checkpoints read, at most %d iterations lost, %d launchers of "
+        "Open "
+        "MPI hung\n",
         kills_, static_cast<long>(options_.seed), steady_seconds() - begin_, by_victim_[0], by_victim_[1],
-        by_victim_[2], by_victim_[3], runs_done_, kLast, kInterval, checkpoints_read_, most_lost_);
+        by_victim_[2], by_victim_[3], runs_done_, kLast, kInterval, checkpoints_read_, most_lost_, hung_launchers_);
     if (!failure.empty()) std::printf("FAILURE: %s\n", failure.c_str());
     return failure.empty() ? 0 : 1;
   }
@@ -148,11 +151,29 @@ class Kills {
       const int saved = newest_checkpoint(runs_.run(name));
       if (!kill(*run.process, victim)) return run.expect_success();
       ++kills_, ++by_victim_[static_cast<int>(victim)];
-      require(wait_until([&] { return !run.process->running() && runs_.processes().empty(); }, kPatience),
-              std::string("processes still run after the kill of ") + kNames[static_cast<int>(victim)]);
+      expect_end(*run.process, victim);
       require(newest_checkpoint(runs_.run(name)) >= saved, "a checkpoint is gone");
       check(name);
     }
+  }
+
+  // Waits until no process of the run is left. Open MPI 4's mpirun now and then waits for ever in PMIx_server_finalize
+  // when its ranks have gone. --ranks ends such a launcher; for a plain mpirun this program does, and counts it.
+  void expect_end(const Process& launcher, Victim victim) {
+    const auto all_gone = [&] { return !launcher.running() && runs_.processes().empty(); };
+    if (wait_until(all_gone, kLauncherPatience)) return;
+    const std::vector<pid_t> left = runs_.processes();
+    if (std::ranges::all_of(left, is_mpirun)) {
+      for (const pid_t pid : left) ::kill(pid, SIGKILL);
+      ++hung_launchers_;
+    }
+    require(wait_until(all_gone, kPatience),
+            std::string("processes still run after the kill of ") + kNames[static_cast<int>(victim)]);
+  }
+
+  static bool is_mpirun(pid_t pid) {
+    const std::string name = slurp("/proc/" + std::to_string(pid) + "/comm");
+    return name.starts_with("mpi") || name.starts_with("orte");
   }
 
   // Returns false if the victim does not run yet, or no longer.
@@ -211,7 +232,7 @@ class Kills {
   Runs runs_;
   const double begin_;
   double seconds_per_run_ = 0;
-  int kills_ = 0, runs_done_ = 0, checkpoints_read_ = 0, most_lost_ = 0, by_victim_[4] = {};
+  int kills_ = 0, runs_done_ = 0, checkpoints_read_ = 0, most_lost_ = 0, hung_launchers_ = 0, by_victim_[4] = {};
 };
 
 int run(const Options& options) { return Kills(options).run(); }
