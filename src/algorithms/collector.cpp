@@ -14,21 +14,22 @@ int64_t half(int64_t num_envs) {
 
 }  // namespace
 
-Collector::Collector(Nets& nets, const ActorCritic& spec, VecEnv& envs, Rollout& rollout, uint64_t seed,
-                     int64_t first_env, ActionChoice choice, const float* params)
+Collector::Collector(Nets& nets, const ActorCritic& spec, const Weights& weights, VecEnv& envs, Rollout& rollout,
+                     uint64_t seed, int64_t first_env, ActionChoice choice)
     : nets_(nets),
       actor_(spec.actor),
+      weights_(weights),
       envs_(envs),
       rollout_(rollout),
       seed_(seed),
       first_env_(first_env),
       choice_(choice),
-      distribution_(rollout.queue(), spec, envs.spec().action, params) {}
+      distribution_(rollout.queue(), spec, envs.spec().action, weights.params()) {}
 
 // Works tile by tile, so that a step's output is still in the cache when it is read. If the host steps the environments
 // for a policy on a GPU, both work at once: there are at least two tiles, and the next actions of a tile are enqueued
 // before the following tile is stepped.
-void Collector::collect(const float* params, const NormalizerView& normalizer, const int64_t* first_step) {
+void Collector::collect(const NormalizerView& normalizer, const int64_t* first_step) {
   Queue& queue = rollout_.queue();
   const RolloutView& r = rollout_.view();
   const bool overlap = envs_.steps_on_host();
@@ -37,7 +38,7 @@ void Collector::collect(const float* params, const NormalizerView& normalizer, c
   distribution_.refresh();
   const auto act = [&](int64_t t, int64_t begin, int64_t count) {
     const LifetimeStep step{first_step, t};
-    choose_actions(params, normalizer, step, begin, count);
+    choose_actions(normalizer, step, begin, count);
     envs_.announce_step(queue, step, begin, count, rollout_.row(t));
   };
   for (int64_t t = 0; t < r.num_steps; ++t) {
@@ -46,7 +47,7 @@ void Collector::collect(const float* params, const NormalizerView& normalizer, c
       for (int64_t begin = 0; begin < r.num_envs; begin += tile) act(0, begin, std::min(tile, r.num_envs - begin));
     for (int64_t begin = 0; begin < r.num_envs; begin += tile) {
       const int64_t count = std::min(tile, r.num_envs - begin);
-      if (!overlap) choose_actions(params, normalizer, {first_step, t}, begin, count);
+      if (!overlap) choose_actions(normalizer, {first_step, t}, begin, count);
       envs_.step(queue, {first_step, t}, begin, count, row);
       if (overlap && t + 1 < r.num_steps) act(t + 1, begin, count);
     }
@@ -54,12 +55,11 @@ void Collector::collect(const float* params, const NormalizerView& normalizer, c
 }
 
 // Enqueues the choice of actions for environments [begin, begin + count), into row step.offset.
-void Collector::choose_actions(const float* params, const NormalizerView& normalizer, LifetimeStep step, int64_t begin,
-                               int64_t count) {
+void Collector::choose_actions(const NormalizerView& normalizer, LifetimeStep step, int64_t begin, int64_t count) {
   const RolloutView& r = rollout_.view();
   const int64_t first = step.offset * r.num_envs;
   float* out = r.policy_out + first * r.out_size;
-  nets_.forward(actor_, params, {r.obs + (first + begin) * r.obs_dim, nullptr, count, normalizer},
+  nets_.forward(actor_, weights_, {r.obs + (first + begin) * r.obs_dim, nullptr, count, normalizer},
                 out + begin * r.out_size);
   std::visit(
       [&]<class Policy>(const Policy& policy) {

@@ -14,21 +14,21 @@ namespace drl {
 class Collector {
  public:
   // The caller owns the referenced objects, which must outlive the Collector (`spec` need not). `first_env` is the
-  // global index of environment 0. `params` are the parameters in the queue's memory.
-  Collector(Nets& nets, const ActorCritic& spec, VecEnv& envs, Rollout& rollout, uint64_t seed, int64_t first_env,
-            ActionChoice choice, const float* params);
+  // global index of environment 0.
+  Collector(Nets& nets, const ActorCritic& spec, const Weights& weights, VecEnv& envs, Rollout& rollout, uint64_t seed,
+            int64_t first_env, ActionChoice choice);
 
   // Enqueues the collection of a rollout, starting from the observations in row 0. `first_step`, in the queue's memory,
   // is the environments' lifetime step at row 0.
-  void collect(const float* params, const NormalizerView& normalizer, const int64_t* first_step);
+  void collect(const NormalizerView& normalizer, const int64_t* first_step);
   const ActionDistribution& distribution() const { return distribution_; }
 
  private:
-  void choose_actions(const float* params, const NormalizerView& normalizer, LifetimeStep step, int64_t begin,
-                      int64_t count);
+  void choose_actions(const NormalizerView& normalizer, LifetimeStep step, int64_t begin, int64_t count);
 
   Nets& nets_;
   NetId actor_;
+  const Weights& weights_;
   VecEnv& envs_;
   Rollout& rollout_;
   uint64_t seed_;

@@ -52,13 +52,13 @@ OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shap
       count_(spec_.layout.size()),
       rollout_(queue_, envs_.spec(), plan_.num_steps, plan_.num_envs),
       state_(queue_, static_cast<size_t>(3 * count_)),
+      weights_(nets_.pack(state_.data())),
       gradient_(queue_, static_cast<size_t>(count_ + shape_.loss_columns)),
       numbers_(queue_, 1),
       host_numbers_(queue_, 1, Memory::host),
       inputs_(queue_, 1),
       host_inputs_(queue_, 1, Memory::host),
-      collector_(nets_, spec_, envs_, rollout_, seed_, plan_.rank * plan_.num_envs, ActionChoice::sample,
-                 state_.data()),
+      collector_(nets_, spec_, *weights_, envs_, rollout_, seed_, plan_.rank * plan_.num_envs, ActionChoice::sample),
       obs_normalizer_(queue_, options.obs_normalization ? envs_.spec().obs_dim : 0, options.obs_rule()),
       critic_normalizer_(queue_, options.obs_normalization && spec_.critic >= 0 ? envs_.spec().critic_obs_dim : 0,
                          options.obs_rule()),
@@ -85,6 +85,7 @@ OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shap
 
   initialize_parameters(spec_, policy_, seed_, host_params_);
   queue_.copy(params(), host_params_.data(), host_params_.size());
+  nets_.repack(*weights_);
   host_numbers_[0].learning_rate = options.learning_rate;
   queue_.copy(numbers_.data(), host_numbers_.data(), 1);
   queue_.synchronize();
@@ -143,10 +144,9 @@ void OnPolicy::set_inputs(int64_t iteration, std::span<const double> extra_sums)
 void OnPolicy::enqueue_collection() {
   queue_.copy(inputs_.data(), host_inputs_.data(), 1);
   queue_.copy(reduced_.data(), host_reduced_.data(), host_reduced_.size());
-  nets_.refresh(params());
   const int64_t* step = &numbers_.data()->lifetime_step;
   enqueue_before_rollout(step);
-  collector_.collect(params(), normalizers().obs, step);
+  collector_.collect(normalizers().obs, step);
   // This must be part of the collection, because the work after it is recorded, and the host, which computes these
   // sums for some tasks, cannot be recorded.
   envs_.take_episode_sums(queue_, reduced_.data() + offsets_.episodes, scratch_.data());
@@ -175,19 +175,19 @@ void OnPolicy::enqueue_gradient() {
                                   {spec_.critic, {r.critic_input(), rows_.data(), count, normalizers().critic()}}};
   const std::span<const Batch::Input> inputs(of_both, passes_.size());
   const auto distribution_id = static_cast<DistributionId>(distribution().index());
-  if (nets_.gradient({inputs, params(), loss_.get()}, loss_id_, distribution_id, gradient_.data())) return;
+  if (nets_.gradient({inputs, *weights_, loss_.get()}, loss_id_, distribution_id, gradient_.data())) return;
 
   clear_sums(queue_, loss_columns(), loss_scratch_.data());
   for (int64_t first = 0; first < count; first += tile_rows()) {
     const int64_t num_rows = std::min(tile_rows(), count - first);
     for (size_t k = 0; k < inputs.size(); ++k) {
       const auto& [net, rows] = inputs[k];
-      nets_.forward(net, params(), rows.part(first, num_rows, nets_.layout().net(net).inputs()), passes_[k].out.data(),
+      nets_.forward(net, *weights_, rows.part(first, num_rows, nets_.layout().net(net).inputs()), passes_[k].out.data(),
                     passes_[k].tape.get());
     }
     add_loss_(rows_.data() + first, num_rows);
     for (size_t k = 0; k < inputs.size(); ++k)
-      nets_.backward(inputs[k].net, params(), *passes_[k].tape, passes_[k].d_out.data(), gradient_.data());
+      nets_.backward(inputs[k].net, *weights_, *passes_[k].tape, passes_[k].d_out.data(), gradient_.data());
   }
   finish_sums(queue_, loss_columns(), loss_scratch_.data(),
               StoreLoss{shape_.loss_columns, gradient_.data() + count_, gradient_.data() + spec_.std_offset()});
@@ -217,7 +217,7 @@ void OnPolicy::enqueue_mini_batch(Communicator& comm) {
   for_each(queue_, count_,
            AdamStep{numbers, gradient, tail, params(), params() + count_, params() + 2 * count_, first_critic,
                     std_begin, std_end, bound(policy_.std_min), bound(policy_.std_max)});
-  nets_.refresh(params());
+  nets_.repack(*weights_);
 }
 
 // Enqueues copies of the metrics and statistics to the host.
@@ -319,6 +319,7 @@ void OnPolicy::visit_state(StateVisitor& visitor) {
 }
 
 void OnPolicy::state_changed() {
+  nets_.repack(*weights_);
   obs_normalizer_.refresh();
   critic_normalizer_.refresh();
   queue_.synchronize();

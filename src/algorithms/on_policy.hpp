@@ -144,6 +144,7 @@ class OnPolicy : public Algorithm {
 
   Queue& queue() const { return queue_; }
   Nets& nets() const { return nets_; }
+  const Weights& weights() const { return *weights_; }
   VecEnv& envs() const { return envs_; }
   const ActorCritic& spec() const { return spec_; }
   Rollout& rollout_arrays() { return rollout_; }
@@ -188,8 +189,9 @@ class OnPolicy : public Algorithm {
   bool graphs_;
   int64_t count_;  // floats in the parameter buffer
   Rollout rollout_;
-  Array<float> state_;     // parameters, then Adam's moments m and v
-  Array<float> gradient_;  // [count_ + loss columns]
+  Array<float> state_;                // parameters, then Adam's moments m and v
+  std::unique_ptr<Weights> weights_;  // of the parameters
+  Array<float> gradient_;             // [count_ + loss columns]
   Array<UpdateNumbers> numbers_, host_numbers_;
   Array<UpdateInputs> inputs_, host_inputs_;
   Collector collector_;

@@ -150,14 +150,14 @@ Evaluation evaluate(const EvaluationPlan& plan, const HostPolicy& policy,
   const std::unique_ptr<VecEnv> envs =
       make_env(plan.task, {plan.num_envs, 0, seed, false, plan.params, plan.threads}, policy.queue);
   Rollout rollout(policy.queue, envs->spec(), kStepsAtATime, plan.num_envs, true);
-  Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
+  const std::unique_ptr<Weights> weights = policy.nets.pack(policy.params);
+  Collector collector(policy.nets, policy.spec, *weights, *envs, rollout, seed, 0, plan.choice);
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
   LostEpisodes lost(*envs, policy.queue);
   set_curriculum(*envs, plan.curriculum);
-  policy.nets.refresh(policy.params);
   envs->reset(policy.queue, rollout.start_row(), {});
   for (int64_t step = 0; !episodes.done(); step += kStepsAtATime) {
-    collector.collect(policy.params, policy.normalizer, &step);
+    collector.collect(policy.normalizer, &step);
     episodes.take(rollout.view(), lost.occurred());
     rollout.roll_over();
   }
@@ -169,12 +169,12 @@ void watch(const EvaluationPlan& plan, const HostPolicy& policy,
   const uint64_t seed = plan.seed | kEvaluationKey;
   const std::unique_ptr<VecEnv> envs = make_env(plan.task, {1, 0, seed, false, plan.params, 1}, policy.queue);
   Rollout rollout(policy.queue, envs->spec(), 1, 1, true);
-  Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
+  const std::unique_ptr<Weights> weights = policy.nets.pack(policy.params);
+  Collector collector(policy.nets, policy.spec, *weights, *envs, rollout, seed, 0, plan.choice);
   set_curriculum(*envs, plan.curriculum);
-  policy.nets.refresh(policy.params);
   envs->reset(policy.queue, rollout.start_row(), {});
   for (Moment moment; on_moment(*envs, moment);) {
-    collector.collect(policy.params, policy.normalizer, &moment.step);
+    collector.collect(policy.normalizer, &moment.step);
     const RolloutView& row = rollout.view();
     moment.step += 1, moment.age += 1, moment.reward += static_cast<double>(row.reward[0]);
     if (row.terminated[0] || row.truncated[0])

@@ -22,11 +22,13 @@ struct Collection {
         spec(actor_critic(env->spec(), {})),
         nets(make_torch_nets(*queue, spec.layout, 1)),
         params(static_cast<size_t>(spec.layout.size())),
+        weights(nets->pack(params.data())),
         rollout(*queue, env->spec(), kSteps, kEnvs),
-        collector(*nets, spec, *env, rollout, kSeed, kFirstEnv, choice, params.data()) {
+        collector(*nets, spec, *weights, *env, rollout, kSeed, kFirstEnv, choice) {
     initialize_parameters(spec, {}, kSeed, params);
+    nets->repack(*weights);
     env->reset(*queue, rollout.start_row(), {});
-    collector.collect(params.data(), {}, &first_step);
+    collector.collect({}, &first_step);
   }
   template <class T = float>
   std::vector<T> numbers(const void* from, int64_t count) const {
@@ -39,6 +41,7 @@ struct Collection {
   ActorCritic spec;
   std::unique_ptr<Nets> nets;
   std::vector<float> params;
+  std::unique_ptr<Weights> weights;
   Rollout rollout;
   Collector collector;
   const RolloutView& r = rollout.view();

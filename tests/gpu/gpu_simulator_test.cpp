@@ -176,9 +176,10 @@ TEST_F(GpuSimulator, StepsOneHalfWhileTheGpuChoosesTheOthersActions) {
   Rollout rollout(*queue, envs.spec(), 3, 50);
   Array<float> params(*queue, static_cast<size_t>(spec.layout.size()));
   Array<int64_t> first(*queue, 1);
-  Collector collector(*nets, spec, envs, rollout, 1, 0, ActionChoice::sample, params.data());
+  const std::unique_ptr<Weights> weights = nets->pack(params.data());
+  Collector collector(*nets, spec, *weights, envs, rollout, 1, 0, ActionChoice::sample);
   envs.reset(*queue, rollout.start_row(), {});
-  collector.collect(params.data(), {}, first.data());
+  collector.collect({}, first.data());
   EXPECT_EQ(envs.calls, "a0+32@0 a32+18@0 s0@0 a0+32@1 s32@0 a32+18@1 s0@1 a0+32@2 s32@1 a32+18@2 s0@2 s32@2 ");
 }
 

@@ -74,12 +74,12 @@ class WaitingNets final : public Nets {
   WaitingNets(Queue& queue, std::unique_ptr<Nets> nets) : Nets(nets->layout()), queue_(queue), nets_(std::move(nets)) {}
   int64_t tile() const override { return nets_->tile(); }
   std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
-    nets_->forward(net, params, rows, out, tape);
+  void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
+    nets_->forward(net, weights, rows, out, tape);
   }
-  void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad, float* d_in) override {
+  void backward(NetId net, const Weights& weights, Tape& tape, const float* d_out, float* grad, float* d_in) override {
     queue_.synchronize();
-    nets_->backward(net, params, tape, d_out, grad, d_in);
+    nets_->backward(net, weights, tape, d_out, grad, d_in);
   }
   std::string description() const override { return nets_->description(); }
 

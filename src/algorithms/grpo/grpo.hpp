@@ -9,6 +9,7 @@
 // learning.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,7 @@ class Grpo final : public OnPolicy {
 
   std::vector<Metric> metrics() const override;
   void visit_state(StateVisitor& visitor) override;
+  void state_changed() override;
 
  private:
   void prepare_iteration(int64_t iteration) override;
@@ -40,8 +42,9 @@ class Grpo final : public OnPolicy {
   void enqueue_reference();
 
   GrpoOptions options_;
-  int64_t groups_;          // number of groups on this rank
-  Array<float> reference_;  // the reference policy's parameters
+  int64_t groups_;                              // number of groups on this rank
+  Array<float> reference_;                      // the reference policy's parameters
+  std::unique_ptr<Weights> reference_weights_;  // null if kl_coef is 0: then no loss needs them
   ActionDistribution reference_distribution_;
   Array<float> reference_log_prob_;  // [T, N]
   Array<float> total_, advantage_;   // [N] return and advantage of each environment's first episode
