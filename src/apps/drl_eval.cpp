@@ -99,10 +99,9 @@ class Policy {
     choose_task_options(table, options, task_options);
     const TaskSpec task = spec_of_task(checkpoint, file);
     make_networks(task, options.threads);
-    const UpdateOptions& update = options_.algorithm().update_options();
-    const bool normalized = update.obs_normalization;
-    normalizer_.emplace(*queue_, normalized ? task.obs_dim : 0, update.obs_rule());
-    critic_normalizer_.emplace(*queue_, normalized && spec_.critic >= 0 ? task.critic_obs_dim : 0, update.obs_rule());
+    const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
+    normalizer_.emplace(*queue_, spec_.normalized(), rule);
+    critic_normalizer_.emplace(*queue_, spec_.normalized_of_critic(), rule);
     curriculum_.resize(task.curriculum.size());  // that of the agents without a policy stays empty: the task's own
     const StateList state = list_state([&](StateVisitor& visitor) {
       for (size_t k = 0; k < curriculum_.size(); ++k)
@@ -115,6 +114,7 @@ class Policy {
     require_state(state, checkpoint, file);
     restore_state(state, checkpoint, *make_serial_communicator());
     normalizer_->refresh();
+    actor_.emplace(*queue_, *nets_, spec_, params_.data(), normalizer_->view());
   }
 
   // The agents "zero" and "random": all outputs of the network are 0, which is the mean of the random actions.
@@ -130,17 +130,17 @@ class Policy {
     if (spec_.std >= 0 && !spec_.log_std)  // the standard deviation itself
       std::fill_n(params_.data() + spec_.std_offset(), spec_.layout.slices()[static_cast<size_t>(spec_.std)].count(),
                   1.0f);
-    normalizer_.emplace(*queue_, 0);
+    actor_.emplace(*queue_, *nets_, spec_, params_.data(), NormalizerView{});
   }
 
   const std::string& task() const { return task_; }
   std::vector<std::byte> task_params() const { return options_.env->bytes(); }
   const std::vector<float>& curriculum() const { return curriculum_; }
   Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
-    return evaluate(plan, host_policy(), on_episode);
+    return evaluate(plan, *actor_, on_episode);
   }
   void show(const EvaluationPlan& plan, const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
-    watch(plan, host_policy(), on_moment);
+    watch(plan, *actor_, on_moment);
   }
 
  private:
@@ -162,7 +162,7 @@ class Policy {
     if (options.physics != "run") refuse_both("physics"), set_robot_option(table, "physics", options.physics);
   }
   void make_networks(const TaskSpec& task, int threads) {
-    spec_ = options_.algorithm().networks(task, options_.policy);
+    spec_ = options_.algorithm().policy(task, options_.policy);
     nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads, options_.train.precision);
     params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
   }
@@ -190,16 +190,16 @@ class Policy {
     const std::vector<std::string> all = task_names();
     return std::ranges::find(all, task) != all.end();
   }
-  HostPolicy host_policy() { return {*queue_, *nets_, spec_, params_.data(), normalizer_->view()}; }
 
   std::unique_ptr<Queue> queue_;
   Options options_;
   std::string task_;
-  ActorCritic spec_;
+  PolicySpec spec_;
   std::unique_ptr<Nets> nets_;
   Array<float> params_;
   std::vector<float> curriculum_;
   std::optional<Normalizer> normalizer_, critic_normalizer_;
+  std::optional<Actor> actor_;
 };
 
 std::string checkpoint_of(const EvalOptions& options) {

@@ -179,7 +179,7 @@ struct RunOutput {
                 console_mode(settings.command.quiet),
                 resume_command(settings, place, start.directory.string(), started_by_ourselves()), deadline) {
     if (!settings.command.quiet)
-      monitor.message(banner(settings.options, place, manifest.facts(), learner.plan(), learner.networks(),
+      monitor.message(banner(settings.options, place, manifest.facts(), learner.plan(), learner.policy(),
                              start.directory.string(), deadline ? deadline->time_left(kBannerPatience) : std::nullopt));
     if (!start.notice.empty()) log::info("{} from iteration {}", start.notice, trainer.iteration());
     explain_isaac_lab_options(settings.command);
@@ -233,9 +233,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
     if (deadline) deadline->require_time();
     require_films(options.run, options.train.task, start.from == StartFrom::resume);
     output.emplace(settings, config, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);
-    output->monitor.describe_policies([&](Checkpoint& checkpoint) {
-      describe_policy(checkpoint, learner.task(), learner.networks(), options.algorithm().update_options().obs_rule());
-    });
+    output->monitor.describe_policies([&](Checkpoint& checkpoint) { describe_policy(checkpoint, learner.policy()); });
     output->manifest.write(trainer.progress(), "running");
     return "";
   });

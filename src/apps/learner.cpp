@@ -63,7 +63,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
     plan_ = options.algorithm().plan(
         {train.num_envs, train.num_steps_per_env, comm.rank(), comm.size(), train.shards ? train.shards : comm.size()},
         task);
-    spec_ = options.algorithm().networks(task, options.policy);
+    spec_ = options.algorithm().policy(task, options.policy);
   });
   if (gpu < 0 && comm.size() > 1) comm.limit_waiting(options.gpu.comm_timeout, place.rank_hosts);
   if (gpu >= 0) gpu_comm_ = gpu_communicator(options.gpu, gpu, comm, place.rank_hosts);
@@ -96,7 +96,8 @@ double Learner::evaluate() {
   const std::unique_ptr<Nets> nets = make_host_nets(*queue, spec_.layout, options_.train.nets, placement_.threads,
                                                     placement_.gpu < 0 ? options_.train.precision : "fp32");
   const PolicyView policy = algorithm_->policy();
-  return summarize(drl::evaluate(plan, {*queue, *nets, spec_, policy.params.data(), policy.normalizer}).returns).mean;
+  Actor actor(*queue, *nets, spec_, policy.params.data(), policy.normalizer);
+  return summarize(drl::evaluate(plan, actor).returns).mean;
 }
 
 }  // namespace drl

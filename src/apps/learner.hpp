@@ -17,7 +17,7 @@ class Learner {
 
   const TaskSpec& task() const { return envs_->spec(); }
   const BatchPlan& plan() const { return plan_; }
-  const ActorCritic& networks() const { return spec_; }
+  const PolicySpec& policy() const { return spec_; }
   Algorithm& algorithm() { return *algorithm_; }
   // The communicator of its all-reduces: NCCL on GPUs, else the host's.
   Communicator& comm() { return gpu_comm_ ? *gpu_comm_ : host_comm_; }
@@ -32,7 +32,7 @@ class Learner {
   const Placement& placement_;
   Communicator& host_comm_;
   BatchPlan plan_;
-  ActorCritic spec_;
+  PolicySpec spec_;
   std::unique_ptr<Communicator> gpu_comm_;  // must outlive the recorded graphs, which hold its all-reduces
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Nets> nets_;

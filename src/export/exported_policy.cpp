@@ -20,13 +20,6 @@ Tensor row(const std::string& name, DType type, const std::vector<T>& data) {
   return {name, type, {static_cast<int64_t>(data.size())}, {bytes.begin(), bytes.end()}};
 }
 
-// Returns the task's names, or "obs[0]", "obs[1]", ... for a task without names.
-std::vector<NamedNumber> named(const std::vector<NamedNumber>& by_task, const std::string& name, int64_t count) {
-  std::vector<NamedNumber> numbers = by_task;
-  for (int64_t k = 0; by_task.empty() && k < count; ++k) numbers.push_back({fmt::format("{}[{}]", name, k), ""});
-  return numbers;
-}
-
 std::string joined(const std::vector<NamedNumber>& numbers, std::string NamedNumber::*member) {
   std::vector<std::string> parts;
   for (const NamedNumber& number : numbers) parts.push_back(number.*member);
@@ -115,28 +108,28 @@ std::vector<double> dense(const ExportedLayer& layer, const std::vector<double>&
 
 }  // namespace
 
-void describe_policy(Checkpoint& checkpoint, const TaskSpec& task, const ActorCritic& nets,
-                     const NormalizerRule& rule) {
-  const NetSpec& actor = nets.layout.net(nets.actor);
-  const ActionSpace& space = task.action;
+void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy) {
+  const NetSpec& actor = policy.actor_net();
+  const ActionSpace& space = policy.action;
   auto& attributes = checkpoint.attributes;
-  attributes["policy/task"] = task.name;
-  attributes["policy/seconds_per_step"] = task.dt;
+  attributes["policy/task"] = policy.task;
+  attributes["policy/seconds_per_step"] = policy.dt;
   attributes["policy/layers"] = int64_t{actor.layers()};
   attributes["policy/activation"] = std::string(kActivations[static_cast<size_t>(actor.activation)]);
   attributes["policy/layer_norm"] = int64_t{actor.layer_norm};
-  attributes["policy/distribution"] = std::string(space.discrete ? "categorical" : "gaussian");
+  attributes["policy/distribution"] =
+      std::visit([](const auto& d) { return std::string(d.kName); }, policy.distribution);
   const auto name = [&](const std::string& what, const std::vector<NamedNumber>& numbers) {
     attributes["policy/" + what + "_names"] = joined(numbers, &NamedNumber::name);
     attributes["policy/" + what + "_units"] = joined(numbers, &NamedNumber::unit);
   };
-  const std::vector<NamedNumber> actions = named(task.actions, "action", space.numbers());
-  name("observation", named(task.observations, "obs", task.obs_dim));
-  name("action", actions);
+  name("observation", policy.observations);
+  name("action", policy.actions);
 
   std::vector<Tensor>& tensors = checkpoint.tensors;
   std::vector<double> unit_scale, unit_offset;
-  for (const NamedNumber& action : actions) unit_scale.push_back(action.scale), unit_offset.push_back(action.offset);
+  for (const NamedNumber& action : policy.actions)
+    unit_scale.push_back(action.scale), unit_offset.push_back(action.offset);
   tensors.push_back(row("policy/action/unit_scale", DType::f64, unit_scale));
   tensors.push_back(row("policy/action/unit_offset", DType::f64, unit_offset));
   if (space.discrete) {
@@ -153,7 +146,8 @@ void describe_policy(Checkpoint& checkpoint, const TaskSpec& task, const ActorCr
   }
   const Tensor *count = checkpoint.find("normalizer/obs/count"), *mean = checkpoint.find("normalizer/obs/mean"),
                *variance = checkpoint.find("normalizer/obs/variance");
-  if (!count || !mean || !variance) return;
+  if (!policy.normalizer || !count || !mean || !variance) return;
+  const NormalizerRule& rule = *policy.normalizer;
   const bool is_empty = values<double>(*count).front() == 0;
   std::vector<float> means, scales;
   for (const double value : values<double>(*mean)) means.push_back(static_cast<float>(value));

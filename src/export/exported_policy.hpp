@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/actor_critic.hpp"
-#include "drl/task/spec.hpp"
+#include "policy/spec.hpp"
 #include "store/checkpoint.hpp"
 
 namespace drl {
@@ -41,9 +40,8 @@ struct ExportedPolicy {
 };
 
 // Writes what `policy/` says besides the networks' parameters, which are there already: attributes for names, units,
-// activation and distribution, and arrays for the normaliser and the bounds. `normalizer` is the actor's.
-void describe_policy(Checkpoint& checkpoint, const TaskSpec& task, const ActorCritic& nets,
-                     const NormalizerRule& normalizer);
+// activation and distribution, and arrays for the normaliser and the bounds.
+void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy);
 
 // Reads the policy from the group `policy/` alone. Throws UsageError if `file` does not have it.
 ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& file);

@@ -13,6 +13,7 @@
 #include "envs/make_env.hpp"
 #include "envs/task_params.hpp"
 #include "placement/device.hpp"
+#include "policy/options.hpp"
 
 namespace drl {
 

@@ -23,7 +23,7 @@ struct Sums {
 // Networks of one layer. With `whole`, gradient() adds up the gradients of the mini-batch's samples in double.
 class SampleBySample final : public Nets {
  public:
-  SampleBySample(Queue& queue, const ActorCritic& spec, bool whole)
+  SampleBySample(Queue& queue, const PolicySpec& spec, bool whole)
       : Nets(spec.layout), whole_(whole), spec_(spec), nets_(make_torch_nets(queue, spec.layout, 1)) {}
   int64_t tile() const override { return nets_->tile(); }
   std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
@@ -83,7 +83,7 @@ class SampleBySample final : public Nets {
   }
 
   bool whole_;
-  const ActorCritic& spec_;
+  const PolicySpec& spec_;
   std::unique_ptr<Nets> nets_;
 };
 
@@ -91,7 +91,7 @@ class SampleBySample final : public Nets {
 struct Learner {
   explicit Learner(bool whole)
       : env(gaussian_task(kInputs, kActions), kEnvs),
-        spec(actor_critic(env.spec(), policy)),
+        spec(policy_spec(env.spec(), policy, options.normalizer())),
         nets(*queue, spec, whole),
         ppo({*queue, policy, {kEnvs, kSteps, 0, 1, 2, kMiniBatches}, 1, spec, nets, env}, options) {
     Listener comm([&](std::span<const float> sums) { gradients.emplace_back(sums.begin(), sums.end()); });
@@ -112,7 +112,7 @@ struct Learner {
   }();
   std::unique_ptr<Queue> queue = host_queue();
   RandomEnv env;
-  ActorCritic spec;
+  PolicySpec spec;
   SampleBySample nets;
   Ppo ppo;
   std::vector<std::vector<float>> gradients;

@@ -105,7 +105,7 @@ struct Script {
     options.num_mini_batches = 3;
   }
   void start() {
-    spec = actor_critic(env.spec(), policy);
+    spec = policy_spec(env.spec(), policy, options.normalizer());
     nets.emplace(spec.layout);
     ppo.emplace(LearnerParts{*queue, policy, Ppo::plan(options, {3, 3, 0, 1, 1}, env.spec()), 1, spec, *nets, env},
                 options);
@@ -129,7 +129,7 @@ struct Script {
   PpoOptions options;
   ScriptedEnv env;
   std::unique_ptr<Queue> queue = host_queue();
-  ActorCritic spec;
+  PolicySpec spec;
   std::optional<ScriptedNets> nets;
   std::optional<Ppo> ppo;
   std::unique_ptr<Communicator> comm = make_serial_communicator();
@@ -529,7 +529,7 @@ struct Learner {
       options.reward_normalization = options.normalize_advantage_per_mini_batch = true;
       options.grad_clip = "joint";
     }
-    const ActorCritic spec = actor_critic(env->spec(), policy);
+    const PolicySpec spec = policy_spec(env->spec(), policy, options.normalizer());
     nets.emplace(make_torch_nets(*queue, spec.layout, 1));
     ppo.emplace(LearnerParts{*queue, policy, BatchPlan{64, 32, 0, 1, shards, mini_batches}, 1, spec, *nets, *env},
                 options);

@@ -157,9 +157,9 @@ Checkpoint described(const TaskSpec& task = small_task()) {
   std::memcpy(checkpoint.tensors[2].data.data(), &one, 8);
   std::memcpy(checkpoint.tensors[4].data.data(), &four, 8);
   checkpoint.attributes["iteration"] = int64_t{5};
-  ActorCritic nets;
-  nets.actor = nets.layout.add_net({"policy/actor", {2, 1}, Activation::silu, false});
-  describe_policy(checkpoint, task, nets, {.eps = 0.5, .clip = 7});
+  PolicyOptions options;
+  options.actor_hidden_dims = {}, options.activation = "silu";
+  describe_policy(checkpoint, policy_spec(task, options, NormalizerRule{.eps = 0.5, .clip = 7}));
   return checkpoint;
 }
 
