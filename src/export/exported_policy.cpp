@@ -12,8 +12,6 @@
 namespace drl {
 namespace {
 
-constexpr const char* kActivations[] = {"elu", "tanh", "relu", "silu", "gelu"};  // by Activation
-
 template <class T>
 Tensor row(const std::string& name, DType type, const std::vector<T>& data) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(data));

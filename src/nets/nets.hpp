@@ -51,8 +51,8 @@ class Nets {
   virtual std::unique_ptr<Weights> pack(const float* params) { return std::make_unique<Weights>(params); }
   // Enqueues the same copies again. Call it whenever the parameters have changed, before the next pass with them.
   virtual void repack(Weights&) {}
-  // Enqueues the computation of out [count, outputs] of network `net`. With a tape, `rows` may have at most tile()
-  // rows.
+  // Enqueues the computation of out [count, outputs] of network `net`, with weights that this object has packed. With a
+  // tape, `rows` may have at most tile() rows.
   virtual void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape = nullptr) = 0;
   // Enqueues the backward pass of the tape's last forward pass. d_out [count, outputs] is the gradient of the loss,
   // which is summed over the rows, not averaged. Adds the parameters' gradients to `grad`, which has the layout of the

@@ -1,5 +1,7 @@
 #include "policy/spec.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/format.hpp"
@@ -8,11 +10,8 @@ namespace drl {
 namespace {
 
 Activation activation_of(const std::string& name) {
-  return name == "tanh"                      ? Activation::tanh
-         : name == "relu"                    ? Activation::relu
-         : name == "silu" || name == "swish" ? Activation::silu
-         : name == "gelu"                    ? Activation::gelu
-                                             : Activation::elu;
+  const auto* found = std::ranges::find(kActivations, name == "swish" ? "silu" : name);
+  return static_cast<Activation>(found - std::begin(kActivations));
 }
 
 NetSpec net(std::string name, int inputs, const std::vector<int>& hidden, int outputs, const PolicyOptions& options) {

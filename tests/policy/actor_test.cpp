@@ -100,6 +100,7 @@ TEST(Actor, HasTheDistributionOfItsActions) {
   const auto& categorical = std::get<Categorical>(a.actor->distribution());
   EXPECT_EQ(categorical.size, 5);
   EXPECT_EQ(categorical.heads, 2);
+  ASSERT_NE(categorical.counts, nullptr);
   EXPECT_EQ(categorical.counts[1], 3);
   EXPECT_EQ(a.actor->std().size(), 0u);
 }
