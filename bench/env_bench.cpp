@@ -1,4 +1,5 @@
 // Measures environment steps per second with random actions.
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -25,13 +26,14 @@ struct EnvBenchOptions {
   std::string device = "auto", task;
   int num_envs = 0;
   double seconds = 1;
-  bool help = false;
+  bool core = true, help = false;
 
   void describe(OptionVisitor& v) {
     v("device", device, "auto (a GPU if there is one), cpu, cuda, or cuda:N");
     v("task", task, "task to measure; empty = all tasks");
     v("num_envs", num_envs, "number of environments, 0 = 4096 on a CPU, 65536 on a GPU", between(0, 1 << 24));
     v("seconds", seconds, "duration of each measurement", unit("s"), above(0));
+    v("core", core, "on a GPU, also measure one core");
     v("help", help, "print this text", letter('h'));
   }
 };
@@ -54,8 +56,11 @@ class Stepping {
     Array<float> values(space.discrete ? 0 : count);
     for (size_t i = 0; i < choices.size(); ++i)
       choices[i] = static_cast<int32_t>(random01(i) * static_cast<float>(space.size));
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = space.low[i % size] + (space.high[i % size] - space.low[i % size]) * random01(i);
+    for (size_t i = 0; i < values.size(); ++i) {  // an action without bounds is in [-1, 1]
+      const float low = std::isfinite(space.low[i % size]) ? space.low[i % size] : -1,
+                  high = std::isfinite(space.high[i % size]) ? space.high[i % size] : 1;
+      values[i] = low + (high - low) * random01(i);
+    }
     width_ = n * static_cast<int64_t>(size);
     actions_ = Array<float>(queue, count);  // floats, or int32 of the same size
     queue.copy_bytes(actions_.data(), choices.empty() ? static_cast<void*>(values.data()) : choices.data(),
@@ -88,36 +93,35 @@ class Stepping {
   std::unique_ptr<RecordedWork> recording_;
 };
 
-// Returns steps per second, measured for about `seconds` seconds after one warm-up round. round() takes `steps` steps.
-template <class Round>
-double steps_per_second(double seconds, double steps, const Round& round) {
-  round();
-  const double start = now();
-  double elapsed = 0;
-  int64_t rounds = 0;
-  for (; elapsed < seconds; elapsed = now() - start, ++rounds) round();
-  return static_cast<double>(rounds) * steps / elapsed;
-}
-
-// Measures stepping as drl_train collects rollouts: on a GPU, a recorded graph contains all steps.
+// Returns steps per second of stepping as drl_train collects rollouts: on a GPU, a recorded graph contains all steps.
+// The first round is not counted, and the second decides how many rounds take about `seconds` seconds.
 double rollout_rate(Queue& queue, const std::string& task, int64_t n, double seconds) {
-  const int rounds = queue.on_gpu() ? 20 : 1;  // enough that the final synchronisation takes little of the time
   Stepping stepping(queue, task, n);
-  return steps_per_second(seconds, static_cast<double>(rounds * kRows * n), [&] {
-    for (int k = 0; k < rounds; ++k) stepping.round();
+  const auto time_of = [&](int64_t rounds) {
+    const double start = now();
+    for (int64_t k = 0; k < rounds; ++k) stepping.round();
     queue.synchronize();
-  });
+    return now() - start;
+  };
+  time_of(1);
+  const auto rounds = static_cast<int64_t>(std::ceil(seconds / time_of(1)));
+  return static_cast<double>(rounds * kRows * n) / time_of(rounds);
 }
 
-void measure_gpu(const std::vector<std::string>& tasks, int64_t n, double seconds, int gpu) {
+void measure_gpu(const std::vector<std::string>& tasks, int64_t n, double seconds, int gpu, bool core_too) {
   const std::unique_ptr<Queue> queue = make_queue(gpu), host = make_queue(-1);
   std::printf("M steps/s on %s with %lld environments, and on one core of %s with %lld environments\n",
               gpu_name(gpu).c_str(), static_cast<long long>(n), this_machine().cpu_model.c_str(),
               static_cast<long long>(kCpuEnvs));
   std::printf("%-26s %12s %12s %14s\n", "", "GPU", "core", "GPU / core");
   for (const std::string& task : tasks) {
-    const double rollout = rollout_rate(*queue, task, n, seconds), core = rollout_rate(*host, task, kCpuEnvs, seconds);
-    std::printf("%-26s %12.1f %12.1f %14.1f\n", task.c_str(), rollout / 1e6, core / 1e6, rollout / core);
+    const double rollout = rollout_rate(*queue, task, n, seconds);
+    std::printf("%-26s %12.3f", task.c_str(), rollout / 1e6);
+    if (core_too) {
+      const double core = rollout_rate(*host, task, kCpuEnvs, seconds);
+      std::printf(" %12.3f %14.1f", core / 1e6, rollout / core);
+    }
+    std::printf("\n");
   }
 }
 
@@ -125,7 +129,7 @@ void measure_core(const std::vector<std::string>& tasks, int64_t n, double secon
   const std::unique_ptr<Queue> queue = make_queue(-1);
   std::printf("one core of %s, %lld environments\n", this_machine().cpu_model.c_str(), static_cast<long long>(n));
   for (const std::string& task : tasks)
-    std::printf("%-26s %7.1f M steps/s\n", task.c_str(), rollout_rate(*queue, task, n, seconds) / 1e6);
+    std::printf("%-26s %9.3f M steps/s\n", task.c_str(), rollout_rate(*queue, task, n, seconds) / 1e6);
 }
 
 void run(const EnvBenchOptions& options) {
@@ -135,7 +139,7 @@ void run(const EnvBenchOptions& options) {
     std::erase_if(tasks, [](const std::string& task) { return task_record(task).simulator != nullptr; });
   const int64_t n = options.num_envs;
   const int gpu = chosen_gpu(options.device);
-  if (gpu >= 0) return measure_gpu(tasks, n ? n : kGpuEnvs, options.seconds, gpu);
+  if (gpu >= 0) return measure_gpu(tasks, n ? n : kGpuEnvs, options.seconds, gpu, options.core);
   measure_core(tasks, n ? n : kCpuEnvs, options.seconds);
 }
 

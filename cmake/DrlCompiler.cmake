@@ -26,7 +26,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   drl_cxx_options(drl_flags INTERFACE $<IF:$<BOOL:$<TARGET_PROPERTY:DRL_MACHINE>>,-march=$<TARGET_PROPERTY:DRL_MACHINE>,-march=x86-64-v2>)
 endif()
 
-if(DRL_SANITIZE)
+if(DRL_SANITIZE STREQUAL "thread")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=thread;-fno-omit-frame-pointer>")
+  add_link_options(-fsanitize=thread)
+elseif(DRL_SANITIZE)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined;-fno-omit-frame-pointer;-fno-sanitize-recover=undefined;-Wno-maybe-uninitialized>")  # GCC's manual says that this warning has false positives under sanitizers
   add_link_options(-fsanitize=address,undefined)
 endif()

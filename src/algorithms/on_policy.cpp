@@ -243,6 +243,7 @@ void OnPolicy::record(Recorded& recorded, Communicator& comm, const std::functio
   try {
     recorded.comm = comm.capture([&] { recorded.recording = queue_.record(enqueue); });
   } catch (const Error& error) {
+    if (comm.failed()) throw;  // the ranks cannot even agree that recording failed
     problem = error.what();
   }
   const std::vector<std::string> problems = gather_texts(comm, problem);

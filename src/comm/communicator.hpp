@@ -64,6 +64,8 @@ class Communicator {
   CommStats capture(const std::function<void()>& enqueue);
   void count_replayed(const CommStats& captured, Stream stream);
 
+  // Returns whether a collective has failed, so that no other can follow: the error of the failed one is the cause.
+  virtual bool failed() const { return false; }
   // Ends all ranks immediately with this exit code. For failures that the other ranks do not know about.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 

@@ -4,9 +4,22 @@
 namespace drl {
 namespace {
 
+// Copies the sums to the host, which sees them at once, even if later work hangs.
+DRL_HD void publish(const NcclTimes& sums, NcclTimes* times) {
+  *times = sums;
+#if defined(__CUDA_ARCH__)
+  __threadfence_system();
+#endif
+}
+
 struct StartClock {
   NcclClock* clock;
-  DRL_HD void operator()(int64_t) const { clock->start = gpuNanoseconds(); }
+  NcclTimes* times;
+  DRL_HD void operator()(int64_t) const {
+    clock->times.started += 1;
+    publish(clock->times, times);
+    clock->start = gpuNanoseconds();
+  }
 };
 
 struct StopClock {
@@ -17,16 +30,15 @@ struct StopClock {
     NcclTimes& sums = clock->times;
     if (now > clock->start) sums.nanoseconds += now - clock->start;
     sums.all_reduces += 1;
-    *times = sums;
-#if defined(__CUDA_ARCH__)
-    __threadfence_system();  // makes the times visible to the host at once, even if later work hangs
-#endif
+    publish(sums, times);
   }
 };
 
 }  // namespace
 
-void enqueue_clock_start(gpuStream_t stream, NcclClock* clock) { gpu::launch_loop(stream, 0, 1, StartClock{clock}); }
+void enqueue_clock_start(gpuStream_t stream, NcclClock* clock, NcclTimes* times) {
+  gpu::launch_loop(stream, 0, 1, StartClock{clock, times});
+}
 
 void enqueue_clock_stop(gpuStream_t stream, NcclClock* clock, NcclTimes* times) {
   gpu::launch_loop(stream, 0, 1, StopClock{clock, times});

@@ -8,9 +8,9 @@
 
 namespace drl {
 
-// Sums since the start.
+// Sums since the start. `all_reduces` counts those that have ended, `started` also one in progress.
 struct NcclTimes {
-  uint64_t nanoseconds, all_reduces;
+  uint64_t nanoseconds, all_reduces, started;
 };
 struct NcclClock {
   uint64_t start;
@@ -19,7 +19,7 @@ struct NcclClock {
 
 // Enqueue the kernels before and after an all-reduce. `clock` is in device memory; `times` is the copy for the host, in
 // host memory that the device can write.
-void enqueue_clock_start(gpuStream_t stream, NcclClock* clock);
+void enqueue_clock_start(gpuStream_t stream, NcclClock* clock, NcclTimes* times);
 void enqueue_clock_stop(gpuStream_t stream, NcclClock* clock, NcclTimes* times);
 
 }  // namespace drl

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <thread>
+#include <typeinfo>
 #include <utility>
 
 #include "base/check.hpp"
@@ -15,7 +16,7 @@
 #include "base/text.hpp"
 #include "comm/nccl_clock.hpp"
 #include "comm/patience.hpp"
-#include "comm/roll_call.hpp"
+#include "comm/rendezvous.hpp"
 #include "comm/wire.hpp"
 #include "device/array.hpp"
 #include "device/gpu_queue.hpp"
@@ -25,12 +26,11 @@ namespace drl {
 namespace {
 
 constexpr double kAnswerTime = 3;     // s, within which responsive ranks answer rank 0
-constexpr double kGrace = 10;         // s, for which other ranks let rank 0 report first, because it knows more
 constexpr double kAbortTime = 5;      // s, for the GPU to become idle after ncclCommAbort
 constexpr double kFinalizeTime = 10;  // s, for all ranks to finalize the communicator
+constexpr double kOwnWork = 10;       // times comm_timeout, for the GPU's own work between two all-reduces
 
 using Done = std::function<bool()>;
-using Notes = std::vector<std::optional<std::string>>;
 
 // Memory and queue that a hanging GPU may still use. They are leaked in that case, because freeing waits for the GPU.
 struct OnDevice {
@@ -42,16 +42,20 @@ struct OnDevice {
   gpuStream_t stream() const { return static_cast<gpuStream_t>(queue->native()); }
 };
 
-std::string seconds_text(double seconds) { return fmt::format("{:g} s", seconds); }
-
 void set_if_unset(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 0); }
 
 // Sets variables that NCCL reads when it starts.
 void prepare_environment(bool deterministic) {
-  // A ring adds in the order of its ranks, NVLink switches (NVLS) in any order: github.com/NVIDIA/nccl/issues/1497.
+  // Registered buffers may take another path in a graph than outside, with other bits, and are exchanged in a capture.
+  set_if_unset("NCCL_GRAPH_REGISTER", "0");
+  // A ring adds in the order of its ranks, NVLink switches (NVLS) in any order: github.com/NVIDIA/nccl/issues/1497. The
+  // protocol and the number of blocks decide at which rank the sum of an element begins.
   if (deterministic) {
     set_if_unset("NCCL_ALGO", "Ring");
+    set_if_unset("NCCL_PROTO", "Simple");
     set_if_unset("NCCL_NVLS_ENABLE", "0");
+    set_if_unset("NCCL_MIN_CTAS", "8");
+    set_if_unset("NCCL_MAX_CTAS", "8");
   }
 }
 
@@ -64,56 +68,6 @@ void warn_of_version(int rank) {
       "load NCCL 2.27 or newer",
       nccl_version_text(version));
 }
-
-// The first character of rank 0's reply: continue with the text that follows, end with the usage error that follows, or
-// end because rank 0 failed and prints the reason.
-constexpr char kContinueReply = '+', kUsageReply = '-', kFailedReply = '!';
-
-// Collects a note from each rank and distributes a reply. When all notes have arrived, or after `limit` seconds, rank 0
-// computes the reply from the notes (nullopt if missing), and all ranks return it. If that throws, all ranks end; a
-// UsageError becomes a SharedError.
-class Rendezvous {
- public:
-  using Decide = std::function<std::string(const Notes&)>;
-  Rendezvous(const std::string& name, Communicator& host, Patience& patience, double limit)
-      : call_(name, host), is_first_(host.rank() == 0), patience_(patience), limit_(limit) {}
-
-  std::string run(const std::string& note, const Decide& decide) {
-    call_.answer(note);
-    return is_first_ ? lead(decide) : follow();
-  }
-
- private:
-  std::string lead(const Decide& decide) {
-    wait_until([this] { return call_.complete(); }, patience_, limit_);
-    try {
-      const std::string reply = decide(call_.notes());
-      call_.reply(kContinueReply + reply);
-      return reply;
-    } catch (const UsageError& error) {
-      call_.reply(kUsageReply + std::string(error.what()));
-      throw SharedError(error.what(), kUsage);
-    } catch (const Error&) {
-      call_.reply({kFailedReply});
-      throw;
-    }
-  }
-
-  std::string follow() {
-    std::optional<std::string> reply;
-    if (!wait_until([&] { return (reply = call_.received_reply()).has_value(); }, patience_, limit_ + kGrace))
-      throw Error("no answer from rank 0 at the start of NCCL within " + seconds_text(limit_ + kGrace) +
-                  " (it died, hangs, or waits for another rank): look for a message of rank 0, and run drl_doctor");
-    if (reply->front() == kFailedReply) throw ReportedError(kFailure);
-    if (reply->front() == kUsageReply) throw SharedError(reply->substr(1), kUsage);
-    return reply->substr(1);
-  }
-
-  RollCall call_;
-  bool is_first_;
-  Patience& patience_;
-  double limit_;
-};
 
 // A problem that a rank has when it connects; an empty text means none.
 struct ConnectProblem {
@@ -132,6 +86,7 @@ class NcclCommunicator final : public Communicator {
   int rank() const override { return host_.rank(); }
   int size() const override { return host_.size(); }
   void wait(const Done& done) override;
+  bool failed() const override { return failed_; }
   void abort(int exit_code) override { host_.abort(exit_code); }
 
  protected:
@@ -164,12 +119,14 @@ class NcclCommunicator final : public Communicator {
   template <class T>
   void all_reduce(std::span<T> data, gpucclDataType_t type, Stream stream);
   NcclTimes times() const;
+  double limit(const NcclTimes& now) const;
   gpucclResult_t state() const;
   gpucclResult_t final_result(gpucclResult_t result, Patience& patience, double limit) const;
 
   // Failure
   std::string names_of(std::vector<int> ranks) const;
-  std::string advice(bool looks_for_others = false) const;
+  std::string advice(bool looks_for_others = false, bool gpu_failed = false) const;
+  [[noreturn]] void add_advice(const Error& error);
   std::string seen_from() const;
   int64_t completed() const;  // all-reduces since the last wait
   std::string unfinished_work() const;
@@ -267,8 +224,12 @@ ConnectProblem NcclCommunicator::try_all_reduce(Patience& patience) {
   if (result == gpucclInProgress) return {"is still preparing a first all-reduce"};
   device.queue->copy(device.sum_on_host.data(), device.sum.data(), 1);
   const auto over = [&] { return idle() || (result = state()) != gpucclSuccess; };
-  if (result == gpucclSuccess && !wait_until(over, patience, options_.init_timeout))
-    return {"waits in a first all-reduce"};
+  try {
+    if (result == gpucclSuccess && !wait_until(over, patience, options_.init_timeout))
+      return {"waits in a first all-reduce"};
+  } catch (const Error& error) {
+    add_advice(error);
+  }
   if (result != gpucclSuccess) fail(result, idle);
   const float sum = device.sum_on_host[0];
   return {sum == static_cast<float>(size()) ? "" : fmt::format("got a wrong sum, {}", sum)};
@@ -305,7 +266,7 @@ void NcclCommunicator::all_reduce(std::span<T> data, gpucclDataType_t type, Stre
   if (!stream.handle) return usable_host().all_reduce_sum(data);
   DRL_CHECK(!failed_, "a collective after a failure");
   const auto on = static_cast<gpuStream_t>(stream.handle);
-  enqueue_clock_start(on, device_->clock.data());
+  enqueue_clock_start(on, device_->clock.data(), device_->times.data());
   Patience patience;
   const gpucclResult_t begun = gpucclAllReduce(data.data(), data.data(), data.size(), type, gpucclSum, comm_, on);
   // NCCL must have enqueued the all-reduce before other work is enqueued, and before a capture ends.
@@ -320,7 +281,12 @@ void NcclCommunicator::all_reduce(std::span<T> data, gpucclDataType_t type, Stre
 NcclTimes NcclCommunicator::times() const {
   NcclTimes& times = device_->times[0];
   const auto read = [](uint64_t& number) { return std::atomic_ref(number).load(std::memory_order_relaxed); };
-  return {read(times.nanoseconds), read(times.all_reduces)};
+  return {read(times.nanoseconds), read(times.all_reduces), read(times.started)};
+}
+
+// Returns the seconds that the all-reduce in progress may take, or the GPU's own work if there is none.
+double NcclCommunicator::limit(const NcclTimes& now) const {
+  return now.started > now.all_reduces ? options_.comm_timeout : kOwnWork * options_.comm_timeout;
 }
 
 gpucclResult_t NcclCommunicator::state() const {
@@ -337,17 +303,23 @@ gpucclResult_t NcclCommunicator::final_result(gpucclResult_t result, Patience& p
 
 void NcclCommunicator::wait(const Done& done) {
   DRL_CHECK(!failed_, "a collective after a failure");
-  Patience patience;
   try {
     const auto done_or_failed = [&] {
       if (done()) return true;
       if (const gpucclResult_t now = state(); now != gpucclSuccess && now != gpucclInProgress) fail(now, done);
       return false;
     };
-    if (!wait_until(done_or_failed, patience, options_.comm_timeout)) fail_late(done);
-  } catch (...) {  // done() also throws if the GPU has failed
-    failed_ = true;
-    throw;
+    Patience patience;
+    NcclTimes seen = times();
+    for (int64_t round = 0; !done_or_failed(); ++round) {
+      const NcclTimes now = times();
+      if (now.started + now.all_reduces != seen.started + seen.all_reduces) patience = Patience();
+      seen = now;
+      if (patience.seconds() >= limit(now)) fail_late(done);
+      nap(round);
+    }
+  } catch (const Error& error) {  // done() also throws if the GPU has failed
+    add_advice(error);
   }
   const NcclTimes now = times();
   count_wait(static_cast<double>(now.nanoseconds - counted_.nanoseconds) * 1e-9);
@@ -363,13 +335,25 @@ std::string NcclCommunicator::names_of(std::vector<int> ranks) const {
   return ranks_text(ranks, options_.hosts);
 }
 
-std::string NcclCommunicator::advice(bool looks_for_others) const {
+std::string NcclCommunicator::advice(bool looks_for_others, bool gpu_failed) const {
   int visible = 0;
   (void)gpuGetDeviceCount(&visible);
   const std::vector<std::string>& hosts = options_.hosts;
   const bool neighbours = std::ranges::count(hosts, gpu_.host) > 1;
   const bool several_hosts = std::ranges::adjacent_find(hosts, std::not_equal_to()) != hosts.end();
-  return nccl_advice(process_environment(), {neighbours && visible == 1, several_hosts && looks_for_others});
+  return nccl_advice(process_environment(),
+                     {neighbours && visible == 1, several_hosts && looks_for_others, gpu_failed});
+}
+
+// Rethrows an error that ended a wait. If it is the GPU's own, it may come from one of NCCL's kernels, so NCCL's advice
+// is added.
+void NcclCommunicator::add_advice(const Error& error) {
+  if (failed_ || size() == 1 || typeid(error) != typeid(Error)) {
+    failed_ = true;
+    throw;
+  }
+  failed_ = true;
+  throw Error(fmt::format("{}; if this happens soon after each start, {}", error.what(), advice(false, true)));
 }
 
 std::string NcclCommunicator::seen_from() const {
@@ -398,7 +382,7 @@ std::string NcclCommunicator::late_text(const std::vector<int>& silent) const {
   const std::string remedy = !silent.empty() ? "find out what blocks " + names_of(silent)
                              : work_only     ? "run drl_doctor to check the GPUs"
                                              : advice();
-  return unfinished_work() + " did not end within " + seconds_text(options_.comm_timeout) + " (" + who + seen_from() +
+  return unfinished_work() + " did not end within " + seconds_text(limit(times())) + " (" + who + seen_from() +
          "): " + remedy + "; --comm_timeout allows more time";
 }
 

@@ -35,6 +35,7 @@ GpuIdentity this_gpu(int device);
 struct NcclSituation {
   bool sees_one_of_several = false;        // the node has more ranks, whose GPUs this rank does not see
   bool hosts_look_for_each_other = false;  // NCCL could not connect the hosts
+  bool gpu_failed = false;                 // a kernel failed, perhaps one of NCCL's
 };
 // Returns advice for when NCCL hangs or fails: the first workaround that the environment does not set yet. Pure.
 std::string nccl_advice(const Environment& environment, const NcclSituation& situation);

@@ -74,7 +74,8 @@ std::string nccl_advice(const Environment& environment, const NcclSituation& sit
   // If hosts are still looking for each other, the network interface is the most likely cause.
   if (situation.hosts_look_for_each_other)
     if (const std::string text = advice(kInterface); !text.empty()) return text;
-  for (const Workaround& workaround : kWorkarounds)
+  // An illegal address in one of NCCL's kernels does not come from direct access between GPUs, the first of the list.
+  for (const Workaround& workaround : std::span(kWorkarounds).subspan(situation.gpu_failed ? 1 : 0))
     if (const std::string text = advice(workaround); !text.empty()) return text;
   return "set NCCL_DEBUG=INFO to see more, and run drl_doctor to check hosts and network";
 }

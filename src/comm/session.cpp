@@ -141,6 +141,10 @@ std::vector<Setting> host_data_only(const Environment& environment, bool mpich) 
   const auto gpu_support = environment("MPICH_GPU_SUPPORT_ENABLED");
   if (gpu_support ? *gpu_support != "0" : mpich) settings.push_back({"MPICH_GPU_SUPPORT_ENABLED", "0"});
   if (environment("MPICH_OFI_NIC_POLICY") == "GPU") settings.push_back({"MPICH_OFI_NIC_POLICY", nullptr});
+  // Open MPI 4 and 5. Its CUDA support makes a context on GPU 0 in each rank: github.com/open-mpi/ompi/issues/11949.
+  if (!mpich)
+    for (const Setting setting : {Setting{"OMPI_MCA_opal_cuda_support", "0"}, Setting{"OMPI_MCA_accelerator", "null"}})
+      if (!environment(setting.name)) settings.push_back(setting);
   return settings;
 }
 

@@ -18,7 +18,7 @@ struct Setting {
 
 // Returns the variables to change before MPI starts, because drl's MPI transfers host data only. Cray MPICH ends any
 // program that enables GPU support, or inherits it from the site's defaults, without linking the GPU transport layer
-// (GTL). `mpich` is true for the MPICH family. Pure.
+// (GTL). Open MPI's support is switched off unless the user has set it. `mpich` is true for the MPICH family. Pure.
 std::vector<Setting> host_data_only(const Environment& environment, bool mpich);
 
 // Runs `body(comm)` and returns the exit code for main. MPI is initialised only if a launcher started this process.

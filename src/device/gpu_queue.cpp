@@ -81,7 +81,10 @@ class GpuQueue final : public Queue {
       (void)gpuGetLastError();
       throw;
     }
-    DRL_GPU(gpuStreamEndCapture(stream_.get(), &graph));
+    if (const gpuError_t status = gpuStreamEndCapture(stream_.get(), &graph); status != gpuSuccess) {
+      (void)gpuGetLastError();  // the next library to ask for an error would report this one
+      gpu::check(status, "gpuStreamEndCapture");
+    }
     return std::make_unique<GpuRecordedWork>(graph);
   }
   void launch(RecordedWork& recording) override {

@@ -1,5 +1,7 @@
 #include "placement/cuda_support.hpp"
 
+#include <cstdlib>
+
 #ifdef DRL_CUDA
 #include "comm/gpu_identity.hpp"
 #include "gpu/device.hpp"
@@ -24,6 +26,8 @@ std::string reason_of(gpuError_t status) {
 
 const CudaSupport& cuda_support() {
   static const CudaSupport support = [] {
+    // Slurm, hwloc and nvidia-smi number GPUs by their PCI address; CUDA's default puts the fastest first.
+    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
     CudaSupport found{true, 0, ""};
     const gpuError_t status = gpuGetDeviceCount(&found.devices);
     if (status == gpuSuccess) return found;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "../support/mentions.hpp"
 #include "learner_rig.hpp"
 #include "nccl_rig.hpp"
 
@@ -92,6 +93,27 @@ TEST_P(GpuParallel, IfOneRankCannotRecordAllLaunchOneKernelAtATime) {
     EXPECT_EQ(one_faulty.bytes(), plain.bytes());
   }
 }
+
+#if defined(DRL_GPU_HOST)
+// An error of NCCL during a recording is the run's error. It is not taken for work that cannot be recorded, about which
+// the ranks would have to agree by another collective.
+TEST_P(GpuParallel, AnErrorOfNcclWhileRecordingIsReported) {
+  const auto comm = connect();
+  Learner learner = on_gpu(options_of(GetParam()));
+  learner.iterate(*comm, 0, 1);
+  gpu::host_collectives().enqueue_polls = 1;
+  gpu::host_collectives().error = gpucclSystemError;
+  std::string message;
+  try {
+    learner.iterate(*comm, 1, 2);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  gpu::host_collectives().enqueue_polls = 0;
+  gpu::host_collectives().error = gpucclSuccess;
+  expect_mentions(message, {"NCCL failed", "unhandled system error"});
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Cases, GpuParallel,
                          testing::Values(Case{"CartPoleV1", "CartPole-v1"}, Case{"Pendulum", "Pendulum-v1"},

@@ -7,6 +7,7 @@
 #include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "device/fingerprint_kernels.hpp"
+#include "drl/lanes/gpu_launch.hpp"
 #include "gpu_rig.hpp"
 #include "nets/net_kernels.hpp"
 
@@ -28,6 +29,18 @@ class GpuQueueTest : public GpuTest {
   std::unique_ptr<Queue> queue;
   Array<double> ones;
 };
+
+// The block sizes of 4,096 to 65,536 robots on the 132 multiprocessors of an H100: 4096 / 132 = 31.03 threads, so 32 is
+// the least size and leaves four of them idle; 64 is the largest of which 16,384 make at least 132 blocks.
+TEST(BlockSize, IsTheLargestThatGivesEveryMultiprocessorABlock) {
+  EXPECT_EQ(gpu::block_size(1, 132), 32);
+  EXPECT_EQ(gpu::block_size(4096, 132), 32);
+  EXPECT_EQ(gpu::block_size(16384, 132), 64);
+  EXPECT_EQ(gpu::block_size(131 * 256, 132), 128);
+  EXPECT_EQ(gpu::block_size(131 * 256 + 1, 132), 256);
+  EXPECT_EQ(gpu::block_size(65536, 132), 256);
+  EXPECT_EQ(gpu::block_size(257, 2), 256);
+}
 
 TEST_F(GpuQueueTest, MemoryIsZeroAtFirst) {
   const Array<float> device(*queue, 100000);

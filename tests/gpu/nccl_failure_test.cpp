@@ -166,7 +166,9 @@ TEST_F(NcclFailure, AnErrorOfNcclEndsTheWaitAndAllLaterCollectives) {
 TEST_F(NcclFailure, AnErrorOfTheGpuEndsAllLaterCollectives) {
   const auto comm = connect();
   const Ending end = ending([&] { comm->wait([]() -> bool { throw Error("the GPU failed"); }); });
-  EXPECT_EQ(end.message, "the GPU failed");
+  EXPECT_TRUE(end.message.starts_with("the GPU failed")) << end.message;
+  // One of NCCL's kernels may be the cause, but not if there is a single rank. Peer access is not tried first.
+  EXPECT_EQ(contains(end.message, "NCCL_SHM_DISABLE=1"), world().size() > 1) << end.message;
   expect_mentions(ending([&] { wait(*comm); }).message, {"collective", "failure"});
 }
 
@@ -205,8 +207,19 @@ TEST_F(NcclFailure, ATimeoutNamesTheAllReduceWithinARecording) {
                                        {"all-reduce 9 of the 16 ", "0.3 s", "all ranks wait"});
 }
 
-TEST_F(NcclFailure, TheTimeoutAlsoEndsOtherWork) {
-  options.comm_timeout = 0.3;
+// The limit is that of an all-reduce, not of all the work that is waited for.
+TEST_F(NcclFailure, AGpuMayComputeForLongerThanAnAllReduceMayTake) {
+  options.comm_timeout = 0.2;
+  const auto comm = connect();
+  Array<float> value(*queue, 1);
+  all_reduce(*comm, value);
+  const Clock::time_point start = Clock::now();
+  const Ending end = ending([&] { comm->wait([&] { return Clock::now() - start > std::chrono::milliseconds(700); }); });
+  EXPECT_EQ(end.code, kDone) << end.message;
+}
+
+TEST_F(NcclFailure, ALongerTimeoutEndsOtherWork) {
+  options.comm_timeout = 0.03;
   const auto comm = connect();
   Array<float> value(*queue, 1);
   all_reduce(*comm, value);
@@ -270,13 +283,17 @@ struct Variables {
 std::string variable(const char* name) { return process_environment()(name).value_or("(unset)"); }
 
 TEST_F(NcclFailure, DeterministicSelectsTheRingUnlessTheUserSetVariables) {
-  const Variables variables({"NCCL_ALGO", "NCCL_NVLS_ENABLE"});
+  const Variables variables({"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE", "NCCL_MIN_CTAS", "NCCL_MAX_CTAS"});
   connect();
+  EXPECT_EQ(variable("NCCL_GRAPH_REGISTER"), "0");
   EXPECT_EQ(variable("NCCL_ALGO"), "(unset)");
+  EXPECT_EQ(variable("NCCL_PROTO"), "(unset)");
   ::setenv("NCCL_NVLS_ENABLE", "2", 1);
   options.deterministic = true;
   connect();
   EXPECT_EQ(variable("NCCL_ALGO"), "Ring");
+  EXPECT_EQ(variable("NCCL_PROTO"), "Simple");
+  EXPECT_EQ(variable("NCCL_MIN_CTAS"), variable("NCCL_MAX_CTAS"));
   EXPECT_EQ(variable("NCCL_NVLS_ENABLE"), "2");
 }
 

@@ -22,6 +22,16 @@ DRL_HD void call(const Function& function, int64_t i) {
   }
 }
 
+inline constexpr int kMinBlockSize = 32, kMaxBlockSize = 256;
+
+// Returns the number of threads of a block for `count` indices: the largest power of two that leaves no multiprocessor
+// without a block. With 256 always, 4,096 robots would occupy 16 of an H100's 132 multiprocessors.
+constexpr int block_size(int64_t count, int multiprocessors) {
+  int size = kMaxBlockSize;
+  while (size > kMinBlockSize && (count + size - 1) / size < multiprocessors) size /= 2;
+  return size;
+}
+
 #if defined(DRL_GPU_RUNTIME)
 
 using Status = gpuError_t;
@@ -45,11 +55,9 @@ Status probe() {
 
 #else
 
-inline constexpr int kBlockSize = 256;
-
 template <class Function>
-__global__ void __launch_bounds__(kBlockSize) loop_kernel(int64_t begin, int64_t end, const Function function) {
-  const int64_t i = begin + static_cast<int64_t>(blockIdx.x) * kBlockSize + threadIdx.x;
+__global__ void __launch_bounds__(kMaxBlockSize) loop_kernel(int64_t begin, int64_t end, const Function function) {
+  const int64_t i = begin + static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < end) call(function, i);
 }
 
@@ -58,13 +66,30 @@ inline constexpr Status kSuccess = cudaSuccess;
 inline const char* name_of(Status status) { return cudaGetErrorName(status); }
 inline const char* text_of(Status status) { return cudaGetErrorString(status); }
 
+// Gets the number of multiprocessors of the calling thread's GPU, which a thread never changes.
+inline Status count_multiprocessors(int& count) {
+  static thread_local int known = 0;
+  if (known == 0) {
+    int device = 0;
+    if (const Status status = cudaGetDevice(&device); status != kSuccess) return status;
+    if (const Status status = cudaDeviceGetAttribute(&known, cudaDevAttrMultiProcessorCount, device);
+        status != kSuccess)
+      return status;
+  }
+  count = known;
+  return kSuccess;
+}
+
 template <class Function>
 Status launch(void* stream, int64_t begin, int64_t end, const Function& function) {
-  const int64_t blocks = (end - begin + kBlockSize - 1) / kBlockSize;
+  int multiprocessors = 0;
+  if (const Status status = count_multiprocessors(multiprocessors); status != kSuccess) return status;
+  const int size = block_size(end - begin, multiprocessors);
+  const int64_t blocks = (end - begin + size - 1) / size;
   if (blocks >= (int64_t{1} << 31)) return cudaErrorInvalidConfiguration;  // a grid has fewer blocks
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(kBlockSize);
+  config.blockDim = dim3(static_cast<unsigned>(size));
   config.stream = static_cast<cudaStream_t>(stream);
   return cudaLaunchKernelEx(&config, loop_kernel<Function>, begin, end, function);
 }
