@@ -123,13 +123,23 @@ void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy) {
   };
   name("observation", policy.observations);
   name("action", policy.actions);
+  if (!policy.commands.empty()) attributes["policy/command_names"] = join(policy.commands, "\n");
 
   std::vector<Tensor>& tensors = checkpoint.tensors;
-  std::vector<double> unit_scale, unit_offset;
-  for (const NamedNumber& action : policy.actions)
-    unit_scale.push_back(action.scale), unit_offset.push_back(action.offset);
-  tensors.push_back(row("policy/action/unit_scale", DType::f64, unit_scale));
-  tensors.push_back(row("policy/action/unit_offset", DType::f64, unit_offset));
+  std::vector<int32_t> steps_before;
+  for (const NamedNumber& observation : policy.observations) steps_before.push_back(observation.steps_before);
+  tensors.push_back(row("policy/observation/steps_before", DType::i32, steps_before));
+  const auto number = [&](const std::string& what, double NamedNumber::*member) {
+    std::vector<double> numbers;
+    for (const NamedNumber& action : policy.actions) numbers.push_back(action.*member);
+    tensors.push_back(row("policy/action/" + what, DType::f64, numbers));
+  };
+  number("unit_scale", &NamedNumber::scale);
+  number("unit_offset", &NamedNumber::offset);
+  if (std::ranges::any_of(policy.actions, [](const NamedNumber& action) { return action.stiffness > 0; })) {
+    number("stiffness", &NamedNumber::stiffness);
+    number("damping", &NamedNumber::damping);
+  }
   if (space.discrete) {
     std::vector<int32_t> choices(space.heads.begin(), space.heads.end());
     if (choices.empty()) choices = {space.size};
@@ -200,6 +210,13 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
   policy.unit_scale = read.array<double>("action/unit_scale", DType::f64, policy.actions());
   policy.unit_offset = read.array<double>("action/unit_offset", DType::f64, policy.actions());
   if (policy.unit_scale.empty() || policy.unit_offset.empty()) read.refuse("policy/action has no units");
+  policy.stiffness = read.array<double>("action/stiffness", DType::f64, policy.actions());
+  policy.damping = read.array<double>("action/damping", DType::f64, policy.actions());
+  if (policy.stiffness.size() != policy.damping.size()) read.refuse("policy/action has a stiffness without a damping");
+  policy.observation_steps_before = read.array<int32_t>("observation/steps_before", DType::i32, policy.observations());
+  if (policy.observation_steps_before.empty()) policy.observation_steps_before.resize(policy.observation_names.size());
+  if (checkpoint.attributes.contains("policy/command_names"))
+    policy.command_names = split(read.get<std::string>("command_names"), '\n');
   return policy;
 }
 

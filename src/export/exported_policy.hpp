@@ -25,7 +25,11 @@ struct ExportedPolicy {
   double dt = 0;             // seconds between two actions
   std::vector<std::string> observation_names, observation_units;  // [observations]; an unknown unit is ""
   std::vector<std::string> action_names, action_units;            // [actions]
-  std::vector<double> unit_scale, unit_offset;  // [actions], an action's value in its unit is offset + scale * action
+  std::vector<int32_t> observation_steps_before;  // [observations], of how many steps ago each is (a task's history)
+  std::vector<std::string> command_names;         // of the commands that the policy follows
+  std::vector<double> unit_scale, unit_offset;    // [actions], an action's value in its unit is offset + scale * action
+  std::vector<double> stiffness, damping;         // [actions], of position controllers, whose targets are the actions;
+                                                  // empty: no action is a target
   std::vector<float> mean,
       scale;  // [observations], x becomes (x - mean) * scale; empty: observations are not normalised
   float clip = std::numeric_limits<float>::infinity();  // largest absolute value of a normalised observation

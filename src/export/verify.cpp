@@ -30,6 +30,8 @@ void drl_call(const double *from, double *to) {
   drl_policy_act(observation, action);
   for (k = 0; k < DRL_POLICY_ACTIONS; ++k) to[k] = action[k];
 }
+int drl_observations(void);
+int drl_observations(void) { return DRL_POLICY_OBSERVATIONS; }
 int drl_actions(void);
 int drl_actions(void) { return DRL_POLICY_ACTIONS; }
 )";
@@ -118,8 +120,14 @@ PolicyFunction compile_header(const std::string& header) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw Error(std::string("the compiled header cannot be loaded: ") + dlerror());
   const auto call = reinterpret_cast<void (*)(const double*, double*)>(dlsym(handle, "drl_call"));
-  const auto actions = reinterpret_cast<int (*)()>(dlsym(handle, "drl_actions"));
-  return [call, count = static_cast<size_t>(actions())](std::span<const double> observation) {
+  const auto size_of = [&](const char* name) {
+    return static_cast<size_t>(reinterpret_cast<int (*)()>(dlsym(handle, name))());
+  };
+  return [call, inputs = size_of("drl_observations"),
+          count = size_of("drl_actions")](std::span<const double> observation) {
+    if (observation.size() != inputs)
+      throw UsageError(fmt::format("the header takes {} observations (there are {}): give the header of this policy",
+                                   inputs, observation.size()));
     std::vector<double> action(count);
     call(observation.data(), action.data());
     return action;

@@ -41,6 +41,7 @@ PolicySpec policy_spec(const TaskSpec& task, const PolicyOptions& options,
                   .dt = task.dt,
                   .observations = named(task.observations, "obs", task.obs_dim),
                   .actions = named(task.actions, "action", task.action.numbers()),
+                  .commands = task.commands,
                   .action = task.action};
   spec.actor = spec.layout.add_net(
       net("policy/actor", task.obs_dim, options.actor_hidden_dims, outputs(spec.distribution), options));

@@ -27,6 +27,7 @@ struct PolicySpec {
   std::string task;
   double dt = 0;                                   // seconds per step
   std::vector<NamedNumber> observations, actions;  // by the task's names, or "obs[0]", "action[0]", ...
+  std::vector<std::string> commands;               // of the observations, see TaskSpec
   ActionSpace action;                              // choices, or bounds and what the task's step() makes of an action
 
   const NetSpec& actor_net() const { return layout.net(actor); }

@@ -101,7 +101,8 @@ struct RunOptions {
     v("checkpoint", checkpoint,
       "start a new run from this checkpoint's whole state (weights, optimiser, environments, iteration)", as_path,
       Effect::none, Where::command_line);
-    v("init_from", init_from, "start a new run from this checkpoint's weights and normaliser only (fine-tuning)",
+    v("init_from", init_from,
+      "start a new run from the weights and normaliser of this checkpoint only (pretrained/NAME comes with drl)",
       as_path, Effect::none, Where::command_line);
     v("fresh", fresh, "start --run_name again from the beginning; the old directory is kept as <run_name>.old",
       Effect::none, Where::command_line, only_with("name", "chosen"));
