@@ -14,6 +14,8 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/limits.hpp"
+#include "base/log.hpp"
+#include "base/process.hpp"
 #include "base/temp_file.hpp"
 #include "base/text.hpp"
 #include "comm/mpi_library.hpp"
@@ -57,13 +59,8 @@ bool has_only_dead_children(pid_t process) {
   const std::string folder = "/proc/" + std::to_string(process);
   std::ifstream list(folder + "/task/" + std::to_string(process) + "/children");
   bool has_children = false;
-  for (pid_t child; list >> child; has_children = true) {
-    std::ifstream file("/proc/" + std::to_string(child) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos || text.compare(name_end, 3, ") Z") != 0) return false;
-  }
+  for (std::string child; list >> child; has_children = true)
+    if (const auto found = process_stat(child); !found || !found->has_ended()) return false;
   return has_children;
 }
 
