@@ -149,6 +149,10 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   // A separate process group: Ctrl-C in the terminal only reaches us, and we forward it as a request to stop.
   ChildSettings settings{.environment = environment_list(), .signal_mask = {}, .own_group = true};
   sigprocmask(SIG_BLOCK, &signals, &settings.signal_mask);
+  if (const Stop stop = requested_stop(); stop != Stop::none) {  // now or never: from here on, signals wait
+    log::info("stopped by {} before the ranks were started", name_of(stop));
+    return exit_code_of(stop);
+  }
   sigaddset(&settings.signal_mask, SIGPIPE);  // else Open MPI's mpirun ends the ranks when the console's reader ends
   const pid_t mpirun = spawn(mpirun_command(ranks, this_machine().cores, command), settings);
   if (mpirun < 0)
