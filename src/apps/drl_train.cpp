@@ -223,6 +223,9 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   RunStart start = claim_directory(settings, context, comm);
   RunFacts facts = facts_of(settings, place, learner.engine(), learner.files(), start);
   load_start(start, settings, facts, trainer, learner.algorithm(), comm);
+  if (options.train.nan_policy == "dump")
+    learner.write_lost_states_to(on_rank_zero(comm, [&] { return start.directory.string(); }), facts,
+                                 settings.table.to_ini());
 
   // 5. The training loop. Rank 0 reports its progress.
   std::optional<RunOutput> output;
