@@ -66,12 +66,13 @@ std::optional<bool> is_over(const Allocation& job) {
 void require_not_over(const Allocation& job) {
   const std::optional<bool> over = is_over(job);
   if (over == false) return;
-  const std::string ago = fmt::format("SLURM_JOB_END_TIME was {:.0f} minutes ago",
-                                      (seconds_since_1970() - static_cast<double>(*job.end_time)) / 60);
+  const double minutes = (seconds_since_1970() - static_cast<double>(*job.end_time)) / 60;
   if (over)
-    throw UsageError(
-        fmt::format("job {} is over ({}, and this shell has kept the job's variables): {}", job.job, ago, kLeaveJob));
-  log::warn("job {} may be over ({}, and squeue does not answer): if it is, {}", job.job, ago, kLeaveJob);
+    throw UsageError(fmt::format(
+        "job {} is over (SLURM_JOB_END_TIME was {:.0f} minutes ago, and this shell has kept the job's variables): {}",
+        job.job, minutes, kLeaveJob));
+  log::warn("job {} may be over (SLURM_JOB_END_TIME was {:.0f} minutes ago, and squeue does not answer): if it is, {}",
+            job.job, minutes, kLeaveJob);
 }
 
 bool is_continuation(const std::optional<Allocation>& job, const std::string& job_id) {
