@@ -6,7 +6,8 @@
 namespace drl::test {
 namespace {
 
-const Words kLibrary = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+const Words kLibrary = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so", "--task_library",
+                        DRL_TEST_LIBRARIES "/libtest_faulty.so"};
 
 const Words kOptions = {"--init_at_random_ep_len", "false"};
 
@@ -98,6 +99,26 @@ TEST(LostStates, OfASimulatorAreReplayed) {
   }
   EXPECT_GT(lost, 0);
   EXPECT_EQ(count, lost);
+}
+
+// "GivesNan" observes its state x, which is random after a reset, and later the square root of the last action.
+// Negative actions lose the environment. So a state is right if it is what the run observed before the step.
+TEST(LostStates, AreThoseThatTheRunObserved) {
+  const Dumps dumps("GivesNan", {"--max_iterations", "3"});
+  for (int rank = 0; rank < RANKS; ++rank) {
+    const Checkpoint states = dumps.read(rank);
+    ASSERT_EQ(Dumps::count(states), 100 / RANKS);
+    int after_reset = 0;
+    for (int k = 0; k < 100 / RANKS; ++k) {
+      const std::string group = Dumps::group(k);
+      EXPECT_EQ(first<float>(states, group + "env/state/x"), first<float>(states, group + "observation"));
+      const auto action = first<float>(states, group + "action");
+      EXPECT_TRUE(-1 <= action && action < 0) << action;
+      after_reset += first<int32_t>(states, group + "env/age") == 0;
+    }
+    EXPECT_GT(after_reset, 20);
+    expect_mentions(dumps.replay({"--index", "7"}, rank).out, {"not finite after the step: state/x, observation[0]\n"});
+  }
 }
 
 TEST(LostStates, ChangeNothingElse) {
