@@ -42,7 +42,7 @@ constexpr const char* kUsage =
     "  drl_eval --run R --env.noise 0                  with another value of one of\n"
     "                                                  the task's options\n"
     "  drl_eval --task T --agent random --video a.gif  a task without a policy\n"
-    "  drl_eval --replay_dump rank_0.h5                a step that lost an environment\n"
+    "  drl_eval --replay_dump rank_0.h5                a step that gave NaN\n"
     "\n"
     "The first line of output is: return mean M std S min A max B.\n"
     "Exit codes: 0 done; 1 failure; 2 wrong usage.\n"

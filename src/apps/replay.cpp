@@ -159,9 +159,13 @@ void print_step(OneEnv& env, const LostState& state) {
   table.add("reward", nullptr, &after.episode_reward);
   table.print();
 
-  const std::vector<std::string> wrong = table.not_finite();
+  constexpr size_t kMostNames = 8;
+  std::vector<std::string> wrong = table.not_finite();
   if (!wrong.empty()) {
-    std::printf("not finite after the step: %s\n", join(wrong, ", ").c_str());
+    const size_t more = wrong.size() - std::min(wrong.size(), kMostNames);
+    wrong.resize(wrong.size() - more);
+    std::printf("not finite after the step: %s%s\n", join(wrong, ", ").c_str(),
+                more > 0 ? fmt::format(" and {} more", more).c_str() : "");
   } else if (after.lost) {
     std::printf("all numbers are finite after the step, but their sum is too large for float32\n");
   } else {

@@ -123,7 +123,7 @@ void LostStates::rollout_ended(int64_t iteration, int64_t first_step, const Roll
     const int before = count_;
     find(iteration, first_step, rollout);
     if (count_ == before) return;
-    std::filesystem::create_directories(file_.parent_path());
+    std::filesystem::create_directory(file_.parent_path());  // not the run's directory, if that is gone
     write_arrays(file_, kFormat, content_);
   } catch (const std::exception& error) {
     most_ = 0;
@@ -211,8 +211,8 @@ Checkpoint read_lost_states(const std::filesystem::path& file) { return read_arr
 LostState lost_state(const Checkpoint& states, const std::string& file, int64_t index) {
   const int count = count_states(states);
   if (index < 0 || index >= count)
-    throw UsageError(fmt::format("{} has no state number {} (it has {}): give an --index from 0 to {}", file, index,
-                                 counted(count, "state"), count - 1));
+    throw UsageError(fmt::format("{} has no state number {} (it has {}): give a smaller --index; the first is 0", file,
+                                 index, counted(count, "state")));
   const std::string group = group_of(index);
   LostState state;
   state.task = attribute<std::string>(states, file, "task");
@@ -220,6 +220,8 @@ LostState lost_state(const Checkpoint& states, const std::string& file, int64_t 
   state.environment = attribute<int64_t>(states, file, group + "environment");
   state.iteration = attribute<int64_t>(states, file, group + "iteration");
   state.step = attribute<int64_t>(states, file, group + "lifetime_step");
+  if (state.environment < 0 || state.step < 0)
+    throw UsageError(file + " has a negative environment or step (it was changed): give another file");
   const auto isa = attribute<std::string>(states, file, group + "isa");
   state.isa = available_isas().back();
   for (const Isa available : available_isas())

@@ -121,6 +121,26 @@ TEST(LostStates, AreThoseThatTheRunObserved) {
   }
 }
 
+#ifdef DRL_MUJOCO
+
+// Positions near 1e12 are beyond what MuJoCo accepts (mjMAXVAL), and overflow in float32.
+TEST(LostStates, OfARobotAreReplayedInLanesAndByLibmujoco) {
+  for (const char* physics : {"lanes", "mujoco"}) {
+    const Dumps dumps("HalfCheetah-v5", {"--env.physics", physics, "--env.reset_noise_scale", "1e12",
+                                         "--max_iterations", "2", "--ppo.num_mini_batches", "4"});
+    for (int rank = 0; rank < RANKS; ++rank) {
+      const Checkpoint states = dumps.read(rank);
+      ASSERT_GT(Dumps::count(states), 0) << physics;
+      const Result result = dumps.replay({"--index", std::to_string(Dumps::count(states) - 1)}, rank);
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      expect_mentions(result.out,
+                      {"state/physics", "observation qpos[0]", "action[5]", "\nnot finite after the step: "});
+    }
+  }
+}
+
+#endif
+
 TEST(LostStates, ChangeNothingElse) {
   const Dumps dumps("Diverging", {"--max_iterations", "4"});
   ASSERT_EQ(dumps.runs.train(kLibrary + kOptions + Words{"--run_name", "reset", "--max_iterations", "4"}).exit_code, 0);
