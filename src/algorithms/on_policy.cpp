@@ -49,6 +49,7 @@ OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shap
       spec_(parts.spec),
       nets_(parts.nets),
       envs_(parts.envs),
+      watch_(parts.watch),
       graphs_(parts.graphs && queue_.on_gpu()),
       count_(spec_.layout.size()),
       rollout_(queue_, envs_.spec(), plan_.num_steps, plan_.num_envs),
@@ -146,6 +147,7 @@ void OnPolicy::enqueue_collection() {
   queue_.copy(reduced_.data(), host_reduced_.data(), host_reduced_.size());
   const int64_t* step = &numbers_.data()->lifetime_step;
   enqueue_before_rollout(step);
+  if (watch_) watch_->rollout_begins(queue_, envs_, rollout_.view());
   collector_.collect(step);
   // This must be part of the collection, because the work after it is recorded, and the host, which computes these
   // sums for some tasks, cannot be recorded.
@@ -284,6 +286,9 @@ void OnPolicy::read_outputs(Communicator& comm, std::span<double> extra_sums) {
   std::copy_n(all.begin() + static_cast<ptrdiff_t>(offsets_.rollout), rollout_sums_.size(), rollout_sums_.begin());
   end_iteration();
   stats_.episodes = read_episodes(&all[offsets_.episodes], envs_.spec());
+  if (watch_)
+    watch_->rollout_ended(host_inputs_[0].iteration, host_numbers_[0].lifetime_step - plan_.num_steps, rollout_.view(),
+                          stats_.episodes);
   envs_.iteration_ended(queue_, host_inputs_[0].iteration, stats_.episodes, stats_.curriculum);
 }
 

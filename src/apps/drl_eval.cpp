@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "apps/program.hpp"
+#include "apps/replay.hpp"
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/limits.hpp"
@@ -44,6 +45,7 @@ constexpr const char* kUsage =
     "  drl_eval --run R --env.noise 0                  with another value of one of\n"
     "                                                  the task's options\n"
     "  drl_eval --task T --agent random --video a.gif  a task without a policy\n"
+    "  drl_eval --replay_dump rank_0.h5                a step that gave NaN\n"
     "\n"
     "The first line of output is: return mean M std S min A max B.\n"
     "Exit codes: 0 done; 1 failure; 2 wrong usage.\n"
@@ -56,7 +58,8 @@ struct EvalOptions {
   int64_t seed = 0;
   int threads = 1;
   std::vector<std::string> task_library;
-  std::string physics = "run", xml_file;
+  std::string physics = "run", xml_file, replay_dump;
+  int index = 0;
   bool stochastic = false, json = false, check_video = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
@@ -83,6 +86,9 @@ struct EvalOptions {
       one_of({"run", "lanes", "mujoco"}));
     v("xml_file", xml_file, "use this MJCF file instead of the robot model that the run used", as_path);
     v("threads", threads, "number of threads", at_least(1));
+    v("replay_dump", replay_dump,
+      "print a step that lost an environment, from a file of drl_train --nan_policy dump; nothing is played", as_path);
+    v("index", index, "number of the state in that file, from 0", at_least(0), not_with("replay_dump", ""));
     v("check_video", check_video, "only check whether this machine can record videos, by drawing one empty picture");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
@@ -372,6 +378,16 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
   return kDone;
 }
 
+int replay(const EvalOptions& options, const std::vector<NamedValue>& given,
+           const std::vector<NamedValue>& task_options) {
+  for (const NamedValue& option : given)
+    if (option.name != "replay_dump" && option.name != "index" && option.name != "task_library")
+      throw UsageError("--" + option.name +
+                       " has no effect with --replay_dump (which prints one step of the file): " + "leave it out");
+  replay_dump(options.replay_dump, options.index, task_options);
+  return kDone;
+}
+
 int run(const std::vector<std::string>& arguments) {
   EvalOptions options;
   FilmOptions film;
@@ -400,6 +416,7 @@ int run(const std::vector<std::string>& arguments) {
   for (const std::string& sentence :
        table.without_effect(given, {{"format", is_sheet ? "png" : "", "a PNG file has 12 pictures"}}))
     throw UsageError(sentence);
+  if (!options.replay_dump.empty()) return replay(options, given, task_options);
   return evaluate(options, film, task_options);
 }
 

@@ -1,10 +1,14 @@
 // The environments, networks and algorithm of one rank, on its device.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apps/workplace.hpp"
+#include "run/lost_states.hpp"
+#include "run/run_manifest.hpp"
 #include "run/train_options.hpp"
 
 namespace drl {
@@ -24,6 +28,9 @@ class Learner {
   std::string host_speeds() const { return envs_->host_speeds(); }
   std::string files() const { return envs_->files(); }
   std::string engine() const;  // "libtorch 1.13.1 (OpenBLAS)"
+  // With --nan_policy dump, writes the states of lost environments below the run's directory. Call before the first
+  // iteration.
+  void write_lost_states_to(const std::filesystem::path& run, const RunFacts& facts, const std::string& options_ini);
   // Returns the policy's mean return over 64 episodes with its most probable actions. Always runs on the CPU.
   double evaluate();
 
@@ -37,6 +44,7 @@ class Learner {
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Nets> nets_;
   std::unique_ptr<VecEnv> envs_;
+  std::optional<LostStates> lost_states_;
   std::unique_ptr<Algorithm> algorithm_;
 };
 

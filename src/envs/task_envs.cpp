@@ -163,6 +163,19 @@ void TaskEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t coun
   if (!queue.on_gpu()) run(loops_.reset_ended, range);
 }
 
+void TaskEnvs::step_only(LifetimeStep step, const StepRow& row) {
+  DRL_CHECK(!queue_.on_gpu(), "a GPU resets environments in the loop that steps them");
+  LoopCall all = call(queue_, row, 0, config_.num_envs);
+  all.step = step;
+  run(loops_.step, all);
+}
+
+void TaskEnvs::reset_ended(LifetimeStep step, const StepRow& row) {
+  LoopCall all = call(queue_, row, 0, config_.num_envs);
+  all.step = step;
+  run(loops_.reset_ended, all);
+}
+
 void TaskEnvs::draw(int64_t env, const CanvasCalls& canvas) {
   DRL_CHECK(!queue_.on_gpu() && env >= 0 && env < config_.num_envs, "no such environment on the host");
   require_draw(record_);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "export/numbers.hpp"
 
 namespace drl {
 namespace {
@@ -22,13 +22,6 @@ std::string joined(const std::vector<NamedNumber>& numbers, std::string NamedNum
   std::vector<std::string> parts;
   for (const NamedNumber& number : numbers) parts.push_back(number.*member);
   return join(parts, "\n");
-}
-
-template <class T>
-std::vector<T> values(const Tensor& tensor) {
-  std::vector<T> data(tensor.data.size() / sizeof(T));
-  std::memcpy(data.data(), tensor.data.data(), data.size() * sizeof(T));
-  return data;
 }
 
 // Reads `policy/` of one checkpoint.
@@ -47,7 +40,7 @@ class Reader {
     if (!tensor) return {};
     if (tensor->type != type || (count > 0 && static_cast<int64_t>(tensor->data.size() / sizeof(T)) != count))
       refuse("policy/" + name + " does not have " + std::to_string(count) + " numbers of the right type");
-    const std::vector<T> data = values<T>(*tensor);
+    const std::vector<T> data = numbers<T>(tensor->data);
     if (std::ranges::any_of(data, [](T value) { return std::isnan(static_cast<double>(value)); }))
       refuse("policy/" + name + " has a NaN");
     return data;
@@ -156,10 +149,10 @@ void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy) {
                *variance = checkpoint.find("normalizer/obs/variance");
   if (!policy.normalizer || !count || !mean || !variance) return;
   const NormalizerRule& rule = *policy.normalizer;
-  const bool is_empty = values<double>(*count).front() == 0;
+  const bool is_empty = numbers<double>(count->data).front() == 0;
   std::vector<float> means, scales;
-  for (const double value : values<double>(*mean)) means.push_back(static_cast<float>(value));
-  for (const double value : values<double>(*variance)) scales.push_back(is_empty ? 1 : rule.inverse_std(value));
+  for (const double value : numbers<double>(mean->data)) means.push_back(static_cast<float>(value));
+  for (const double value : numbers<double>(variance->data)) scales.push_back(is_empty ? 1 : rule.inverse_std(value));
   tensors.push_back(row("policy/normalizer/mean", DType::f32, means));
   tensors.push_back(row("policy/normalizer/scale", DType::f32, scales));
   attributes["policy/normalizer_clip"] = rule.clip > 0 ? rule.clip : std::numeric_limits<double>::infinity();

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "export/numbers.hpp"
 #include "launch/child.hpp"
 
 namespace drl {
@@ -59,17 +59,6 @@ class Workshop {
 
 void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
 
-template <class T>
-std::vector<double> numbers(const Tensor& tensor) {
-  std::vector<double> result(tensor.data.size() / sizeof(T));
-  for (size_t k = 0; k < result.size(); ++k) {
-    T value;
-    std::memcpy(&value, tensor.data.data() + k * sizeof(T), sizeof(T));
-    result[k] = static_cast<double>(value);
-  }
-  return result;
-}
-
 // One episode of a recording.
 struct Played {
   std::vector<double> observations, actions;
@@ -96,7 +85,8 @@ Played read_episode(const ExportedPolicy& policy, const Checkpoint& recording, c
     refuse(file, fmt::format("{} {} actions, and the policy has {} {}", columns,
                              actions->type == DType::i32 ? "discrete" : "continuous", policy.actions(),
                              discrete ? "discrete" : "continuous"));
-  return {numbers<float>(*observations), discrete ? numbers<int32_t>(*actions) : numbers<float>(*actions),
+  return {numbers<float, double>(observations->data),
+          discrete ? numbers<int32_t, double>(actions->data) : numbers<float, double>(actions->data),
           static_cast<size_t>(actions->shape[0])};
 }
 

@@ -57,8 +57,9 @@ struct TrainOptions {
       "0 = one per rank",
       at_least(0));
     v("nan_policy", nan_policy,
-      "what to do when an environment computes NaN or infinity: reset it, or stop the run with an error",
-      one_of({"reset", "stop"}), Effect::none);
+      "what to do when an environment computes NaN or infinity: reset it, also dump its state before that step (for "
+      "drl_eval --replay_dump), or stop the run with an error",
+      one_of({"reset", "dump", "stop"}), Effect::none);
     v("isa", isa, "CPU instruction set (x86-64-v2, ...); auto = the best that the CPUs of all ranks support");
     v("nets", nets,
       "network library on CPUs: fused (drl's own kernels), torch (libtorch), or auto (fused where it is faster)",
