@@ -63,7 +63,7 @@ class Loop {
   Loop(int64_t num_envs, int gpu, bool graphs = true)
       : samples_(num_envs * kSteps),
         queue_(make_queue(gpu)),
-        spec_(actor_critic(task_spec(kTask), policy_options())),
+        spec_(policy_spec(task_spec(kTask), policy_options())),
         nets_(make_nets(*queue_, spec_.layout, samples_ + num_envs)),
         envs_(make_env(kTask, {num_envs, 0, 0, true}, *queue_)),
         ppo_(LearnerParts{*queue_,
@@ -97,7 +97,7 @@ class Loop {
   int64_t samples_;
   std::unique_ptr<Communicator> comm_ = make_serial_communicator();
   std::unique_ptr<Queue> queue_;
-  ActorCritic spec_;
+  PolicySpec spec_;
   std::unique_ptr<Nets> nets_;
   std::unique_ptr<VecEnv> envs_;
   Ppo ppo_;

@@ -144,6 +144,9 @@ TEST(Structure, AnAlgorithmIsNamedOnlyInItsDirectoryAndTheTable) {
   expect_none(matches("[Gg]rpo|GRPO", {"algorithms/grpo/", "algorithms/make_algorithm.cpp", "nets/batch.hpp"}));
 }
 
+// Otherwise a policy could act in one way during training and in another when it is evaluated or filmed.
+TEST(Structure, OnlyTheActorChoosesActions) { expect_none(matches("ChooseActions|most_probable<", {"policy/"})); }
+
 TEST(Structure, LauncherVariablesAreReadOnlyInLaunchPlacementAndComm) {
   expect_none(matches("\"(SLURM|OMPI|PMI|PMIX|PALS|MPI)_", {"launch/", "placement/", "comm/"}));
 }

@@ -156,7 +156,7 @@ struct SimulatorTask {
       struct Table {
         TaskLoops loops[kIsaCount];
         Table() {
-          for (TaskLoops& each : loops) each = {run_reset, run_step, run_nothing, nullptr};
+          for (TaskLoops& each : loops) each = {run_reset, run_step, run_reset_ended, nullptr};
         }
       };
       static const Table table;
@@ -193,11 +193,18 @@ struct SimulatorTask {
     }
     static int32_t run_step(const LoopCall* call, char* error, int64_t size) {
       return with_error_code(error, size, [&] {
-        const auto all = step_of<SimulatorTask::template Of, true>(*call);
+        const auto all = step_of<SimulatorTask::template Of, false>(*call);
         for (int64_t i = call->begin; i < call->end; ++i) all.template lanes<float>(i);
       });
     }
-    static int32_t run_nothing(const LoopCall*, char*, int64_t) { return 0; }
+    static int32_t run_reset_ended(const LoopCall* call, char* error, int64_t size) {
+      return with_error_code(error, size, [&] {
+        using Reset = ResetEnded<SimulatorTask::template Of>;
+        const Reset all{Environments<SimulatorTask::template Of>::of(*call), *call->row, call->step, call->begin,
+                        call->end};
+        for (int64_t k = 0; k * Reset::kEnvs < call->end - call->begin; ++k) all(k);
+      });
+    }
   };
 };
 

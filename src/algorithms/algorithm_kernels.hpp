@@ -1,4 +1,4 @@
-// Kernels that every algorithm uses: choosing actions, and Adam. Kernels are function objects (device/for_each.hpp).
+// Kernels that every algorithm uses: sums, and Adam. Kernels are function objects (device/for_each.hpp).
 #pragma once
 
 #include <cstdint>
@@ -6,37 +6,8 @@
 #include "algorithms/rollout.hpp"
 #include "device/reduce.hpp"
 #include "drl/math.hpp"
-#include "policies/distribution.hpp"
 
 namespace drl {
-
-// --- Actions ---
-
-// Writes the current standard deviation of each action dimension k.
-struct StandardDeviations {
-  Gaussian policy;
-  DRL_HD void operator()(int64_t k) const { policy.std[k] = policy.std_now(static_cast<int>(k)); }
-};
-
-enum class ActionChoice { sample, most_probable };
-
-// Chooses the actions of a step from the policy's outputs, by sampling or deterministically.
-template <class Policy>
-struct ChooseActions {
-  Policy policy;
-  ActionChoice choice;
-  uint64_t seed;
-  int64_t first_env;  // the global index of environment 0
-  LifetimeStep step;
-  const float* out;                 // [N, out_size]
-  typename Policy::Action* action;  // [N, ...]
-  float *env_action, *log_prob;
-  template <class F>
-  DRL_HD void lanes(int64_t i) const {
-    if (choice == ActionChoice::most_probable) return policy.template most_probable<F>(out, i, action, env_action);
-    store(log_prob + i, policy.template sample<F>({seed, first_env, step.value()}, out, i, action, env_action));
-  }
-};
 
 // --- Sums ---
 

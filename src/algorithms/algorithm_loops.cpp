@@ -4,9 +4,6 @@
 
 namespace drl::DRL_ISA {
 
-DRL_LOOP(StandardDeviations)
-DRL_LOOP(ChooseActions<Gaussian>)
-DRL_LOOP(ChooseActions<Categorical>)
 DRL_LOOP(CheckFinite)
 DRL_LOOP(ResetUpdateNumbers)
 DRL_LOOP(MiniBatchRows)

@@ -3,38 +3,26 @@
 
 #include <cstdint>
 
-#include "algorithms/actor_critic.hpp"
-#include "algorithms/algorithm_kernels.hpp"
 #include "algorithms/rollout.hpp"
 #include "envs/vec_env.hpp"
-#include "nets/nets.hpp"
+#include "policy/actor.hpp"
 
 namespace drl {
 
 class Collector {
  public:
-  // The caller owns the referenced objects, which must outlive the Collector (`spec` need not). `first_env` is the
-  // global index of environment 0. `params` are the parameters in the queue's memory.
-  Collector(Nets& nets, const ActorCritic& spec, VecEnv& envs, Rollout& rollout, uint64_t seed, int64_t first_env,
-            ActionChoice choice, const float* params);
+  // The caller owns the referenced objects, which must outlive the Collector.
+  Collector(Actor& actor, VecEnv& envs, Rollout& rollout, const ActionSource& source);
 
   // Enqueues the collection of a rollout, starting from the observations in row 0. `first_step`, in the queue's memory,
   // is the environments' lifetime step at row 0.
-  void collect(const float* params, const NormalizerView& normalizer, const int64_t* first_step);
-  const ActionDistribution& distribution() const { return distribution_; }
+  void collect(const int64_t* first_step);
 
  private:
-  void choose_actions(const float* params, const NormalizerView& normalizer, LifetimeStep step, int64_t begin,
-                      int64_t count);
-
-  Nets& nets_;
-  NetId actor_;
+  Actor& actor_;
   VecEnv& envs_;
   Rollout& rollout_;
-  uint64_t seed_;
-  int64_t first_env_;
-  ActionChoice choice_;
-  ActionDistribution distribution_;
+  ActionSource source_;
 };
 
 }  // namespace drl

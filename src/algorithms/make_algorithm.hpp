@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/actor_critic.hpp"
 #include "algorithms/algorithm.hpp"
 #include "algorithms/batch_plan.hpp"
 #include "algorithms/on_policy.hpp"
 #include "base/options.hpp"
+#include "policy/spec.hpp"
 
 namespace drl {
 
@@ -27,7 +27,7 @@ class AlgorithmKind {
   virtual bool collects_episodes() const = 0;
   // Returns the options in which the algorithm deviates from the task's preset, in the syntax of --config files.
   virtual std::string_view preset(std::string_view task) const = 0;
-  virtual ActorCritic networks(const TaskSpec& task, const PolicyOptions& policy) const = 0;
+  virtual PolicySpec policy(const TaskSpec& task, const PolicyOptions& options) const = 0;
   // Returns the rollout's shape and mini-batches for the requested environments and steps. Throws UsageError if the
   // algorithm cannot learn the task, if its options contradict each other, or if the environments do not divide evenly.
   virtual BatchPlan plan(const BatchPlan& requested, const TaskSpec& task) const = 0;
@@ -46,8 +46,8 @@ class AlgorithmKindOf final : public AlgorithmKind {
   bool has_critic() const override { return Learner::kHasCritic; }
   bool collects_episodes() const override { return Learner::kCollectsEpisodes; }
   std::string_view preset(std::string_view task) const override { return Learner::preset(task); }
-  ActorCritic networks(const TaskSpec& task, const PolicyOptions& policy) const override {
-    return actor_critic(task, policy, Learner::kHasCritic);
+  PolicySpec policy(const TaskSpec& task, const PolicyOptions& options) const override {
+    return policy_spec(task, options, options_.normalizer(), Learner::kHasCritic);
   }
   BatchPlan plan(const BatchPlan& requested, const TaskSpec& task) const override {
     return Learner::plan(options_, requested, task);

@@ -10,6 +10,7 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/log.hpp"
+#include "policy/initialize.hpp"
 
 namespace drl {
 namespace {
@@ -48,6 +49,7 @@ OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shap
       spec_(parts.spec),
       nets_(parts.nets),
       envs_(parts.envs),
+      watch_(parts.watch),
       graphs_(parts.graphs && queue_.on_gpu()),
       count_(spec_.layout.size()),
       rollout_(queue_, envs_.spec(), plan_.num_steps, plan_.num_envs),
@@ -57,11 +59,10 @@ OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shap
       host_numbers_(queue_, 1, Memory::host),
       inputs_(queue_, 1),
       host_inputs_(queue_, 1, Memory::host),
-      collector_(nets_, spec_, envs_, rollout_, seed_, plan_.rank * plan_.num_envs, ActionChoice::sample,
-                 state_.data()),
-      obs_normalizer_(queue_, options.obs_normalization ? envs_.spec().obs_dim : 0, options.obs_rule()),
-      critic_normalizer_(queue_, options.obs_normalization && spec_.critic >= 0 ? envs_.spec().critic_obs_dim : 0,
-                         options.obs_rule()),
+      obs_normalizer_(queue_, spec_.normalized(), spec_.normalizer.value_or(NormalizerRule{})),
+      critic_normalizer_(queue_, spec_.normalized_of_critic(), spec_.normalizer.value_or(NormalizerRule{})),
+      actor_(queue_, nets_, spec_, state_.data(), obs_normalizer_.view()),
+      collector_(actor_, envs_, rollout_, {ActionChoice::sample, seed_, plan_.rank * plan_.num_envs}),
       rows_(queue_, static_cast<size_t>(plan_.rows())),
       began_(queue_.make_event()),
       collected_(queue_.make_event()),
@@ -81,10 +82,11 @@ OnPolicy::OnPolicy(const LearnerParts& parts, const UpdateOptions& options, Shap
   tile_.policy_out = passes_.front().out.data(), tile_.d_policy = passes_.front().d_out.data();
   tile_.value = passes_.back().out.data(), tile_.d_value = passes_.back().d_out.data();
   host_params_ = Array<float>(queue_, static_cast<size_t>(count_), Memory::host);
-  host_std_ = Array<float>(queue_, collector_.distribution().std().size(), Memory::host);
+  host_std_ = Array<float>(queue_, actor_.std().size(), Memory::host);
 
   initialize_parameters(spec_, policy_, seed_, host_params_);
   queue_.copy(params(), host_params_.data(), host_params_.size());
+  actor_.repack();
   host_numbers_[0].learning_rate = options.learning_rate;
   queue_.copy(numbers_.data(), host_numbers_.data(), 1);
   queue_.synchronize();
@@ -143,10 +145,10 @@ void OnPolicy::set_inputs(int64_t iteration, std::span<const double> extra_sums)
 void OnPolicy::enqueue_collection() {
   queue_.copy(inputs_.data(), host_inputs_.data(), 1);
   queue_.copy(reduced_.data(), host_reduced_.data(), host_reduced_.size());
-  nets_.refresh(params());
   const int64_t* step = &numbers_.data()->lifetime_step;
   enqueue_before_rollout(step);
-  collector_.collect(params(), normalizers().obs, step);
+  if (watch_) watch_->rollout_begins(queue_, envs_, rollout_.view());
+  collector_.collect(step);
   // This must be part of the collection, because the work after it is recorded, and the host, which computes these
   // sums for some tasks, cannot be recorded.
   envs_.take_episode_sums(queue_, reduced_.data() + offsets_.episodes, scratch_.data());
@@ -175,19 +177,19 @@ void OnPolicy::enqueue_gradient() {
                                   {spec_.critic, {r.critic_input(), rows_.data(), count, normalizers().critic()}}};
   const std::span<const Batch::Input> inputs(of_both, passes_.size());
   const auto distribution_id = static_cast<DistributionId>(distribution().index());
-  if (nets_.gradient({inputs, params(), loss_.get()}, loss_id_, distribution_id, gradient_.data())) return;
+  if (nets_.gradient({inputs, actor_.weights(), loss_.get()}, loss_id_, distribution_id, gradient_.data())) return;
 
   clear_sums(queue_, loss_columns(), loss_scratch_.data());
   for (int64_t first = 0; first < count; first += tile_rows()) {
     const int64_t num_rows = std::min(tile_rows(), count - first);
     for (size_t k = 0; k < inputs.size(); ++k) {
       const auto& [net, rows] = inputs[k];
-      nets_.forward(net, params(), rows.part(first, num_rows, nets_.layout().net(net).inputs()), passes_[k].out.data(),
-                    passes_[k].tape.get());
+      nets_.forward(net, actor_.weights(), rows.part(first, num_rows, nets_.layout().net(net).inputs()),
+                    passes_[k].out.data(), passes_[k].tape.get());
     }
     add_loss_(rows_.data() + first, num_rows);
     for (size_t k = 0; k < inputs.size(); ++k)
-      nets_.backward(inputs[k].net, params(), *passes_[k].tape, passes_[k].d_out.data(), gradient_.data());
+      nets_.backward(inputs[k].net, actor_.weights(), *passes_[k].tape, passes_[k].d_out.data(), gradient_.data());
   }
   finish_sums(queue_, loss_columns(), loss_scratch_.data(),
               StoreLoss{shape_.loss_columns, gradient_.data() + count_, gradient_.data() + spec_.std_offset()});
@@ -217,7 +219,7 @@ void OnPolicy::enqueue_mini_batch(Communicator& comm) {
   for_each(queue_, count_,
            AdamStep{numbers, gradient, tail, params(), params() + count_, params() + 2 * count_, first_critic,
                     std_begin, std_end, bound(policy_.std_min), bound(policy_.std_max)});
-  nets_.refresh(params());
+  actor_.repack();
 }
 
 // Enqueues copies of the metrics and statistics to the host.
@@ -225,7 +227,7 @@ void OnPolicy::enqueue_outputs() {
   enqueue_after_update();
   queue_.copy(host_numbers_.data(), numbers_.data(), 1);
   queue_.copy(host_reduced_.data(), reduced_.data(), host_reduced_.size());
-  queue_.copy(host_std_.data(), collector_.distribution().std().data(), host_std_.size());
+  queue_.copy(host_std_.data(), actor_.std().data(), host_std_.size());
 }
 
 // Enqueues the work. A GPU records the work in the second iteration, and launches the recording from then on.
@@ -284,6 +286,9 @@ void OnPolicy::read_outputs(Communicator& comm, std::span<double> extra_sums) {
   std::copy_n(all.begin() + static_cast<ptrdiff_t>(offsets_.rollout), rollout_sums_.size(), rollout_sums_.begin());
   end_iteration();
   stats_.episodes = read_episodes(&all[offsets_.episodes], envs_.spec());
+  if (watch_)
+    watch_->rollout_ended(host_inputs_[0].iteration, host_numbers_[0].lifetime_step - plan_.num_steps, rollout_.view(),
+                          stats_.episodes);
   envs_.iteration_ended(queue_, host_inputs_[0].iteration, stats_.episodes, stats_.curriculum);
 }
 
@@ -320,6 +325,7 @@ void OnPolicy::visit_state(StateVisitor& visitor) {
 }
 
 void OnPolicy::state_changed() {
+  actor_.repack();
   obs_normalizer_.refresh();
   critic_normalizer_.refresh();
   queue_.synchronize();

@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/actor_critic.hpp"
 #include "algorithms/algorithm.hpp"
 #include "algorithms/batch_plan.hpp"
 #include "algorithms/collector.hpp"
@@ -26,8 +25,22 @@
 #include "device/array.hpp"
 #include "device/fingerprint.hpp"
 #include "nets/nets.hpp"
+#include "policy/actor.hpp"
 
 namespace drl {
+
+// Sees each rollout of a learner, for diagnosis.
+class RolloutWatch {
+ public:
+  virtual ~RolloutWatch() = default;
+  // Enqueues work before the first step of a rollout, whose row 0 holds the observations. May allocate memory in its
+  // first call only, because later ones may be recorded in a graph.
+  virtual void rollout_begins(Queue& queue, VecEnv& envs, const RolloutView& rollout) = 0;
+  // Called on the host when the iteration's work is done. `first_step` is the lifetime step of row 0, and `episodes`
+  // are the sums over all ranks. Row 0 may already hold the next rollout's observations.
+  virtual void rollout_ended(int64_t iteration, int64_t first_step, const RolloutView& rollout,
+                             const EpisodeSums& episodes) = 0;
+};
 
 // The parts of a learner. The caller owns the referenced objects, and `queue`, `nets` and `envs` must outlive the
 // learner. `nets` must have the layout of `spec`. If `graphs` is false, a GPU's kernels are launched one at a time.
@@ -36,10 +49,11 @@ struct LearnerParts {
   const PolicyOptions& policy;
   BatchPlan plan;
   uint64_t seed;
-  const ActorCritic& spec;
+  const PolicySpec& spec;
   Nets& nets;
   VecEnv& envs;
   bool graphs = true;
+  RolloutWatch* watch = nullptr;  // null: nobody watches
 };
 
 // Returns the learning rate of an iteration for the schedules "fixed" and "linear".
@@ -58,6 +72,12 @@ struct ReduceLayout {
   size_t fingerprints = 0;         // one slot per rank: the fingerprint of its replicated state
   size_t not_finite = 0;           // one slot per rank: 1 if its sums are not finite
   size_t size = 0;
+};
+
+struct Normalizers {
+  NormalizerView obs, critic_obs;
+  // Returns the normaliser of the critic's input. A critic without its own observations gets the actor's.
+  NormalizerView critic() const { return critic_obs.mean ? critic_obs : obs; }
 };
 
 class OnPolicy : public Algorithm {
@@ -144,10 +164,11 @@ class OnPolicy : public Algorithm {
 
   Queue& queue() const { return queue_; }
   Nets& nets() const { return nets_; }
+  const Weights& weights() const { return actor_.weights(); }
   VecEnv& envs() const { return envs_; }
-  const ActorCritic& spec() const { return spec_; }
+  const PolicySpec& spec() const { return spec_; }
   Rollout& rollout_arrays() { return rollout_; }
-  const Distribution& distribution() const { return collector_.distribution().get(); }
+  const Distribution& distribution() const { return actor_.distribution(); }
   Normalizers normalizers() const { return {obs_normalizer_.view(), critic_normalizer_.view()}; }
   float* params() { return state_.data(); }
   double* scratch() { return scratch_.data(); }  // scratch memory for sums over a rollout
@@ -182,9 +203,10 @@ class OnPolicy : public Algorithm {
   Shape shape_;
   BatchPlan plan_;
   uint64_t seed_;
-  ActorCritic spec_;
+  PolicySpec spec_;
   Nets& nets_;
   VecEnv& envs_;
+  RolloutWatch* watch_;
   bool graphs_;
   int64_t count_;  // floats in the parameter buffer
   Rollout rollout_;
@@ -192,8 +214,9 @@ class OnPolicy : public Algorithm {
   Array<float> gradient_;  // [count_ + loss columns]
   Array<UpdateNumbers> numbers_, host_numbers_;
   Array<UpdateInputs> inputs_, host_inputs_;
-  Collector collector_;
   Normalizer obs_normalizer_, critic_normalizer_;
+  Actor actor_;
+  Collector collector_;
 
   // A network's buffers for a tile: its outputs, and the loss's gradient with respect to them.
   struct Pass {

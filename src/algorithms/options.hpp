@@ -1,9 +1,8 @@
-// Options of on-policy algorithms and of their networks. Names follow rsl_rl where it has the option, and so do most
-// defaults.
+// Options of on-policy algorithms. Names follow rsl_rl where it has the option, and so do most defaults.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "base/options.hpp"
 #include "nets/normalizer.hpp"
@@ -57,36 +56,10 @@ struct UpdateOptions {
       "clip normalised observations to +- this value; 0 turns clipping off", at_least(0), added_later("0"),
       only_with("obs_normalization"));
   }
-  NormalizerRule obs_rule() const { return {obs_normalization_eps, obs_normalization_clip}; }
-};
-
-struct PolicyOptions {
-  std::vector<int> actor_hidden_dims = {64, 64};
-  std::vector<int> critic_hidden_dims = {64, 64};
-  std::string activation = "elu";
-  bool layer_norm = false;
-  double init_std = 1.0;
-  std::string std_type = "log";
-  double std_min = 1e-3;
-  double std_max = 100;
-  std::string init = "uniform";
-
-  void describe(OptionVisitor& v) {
-    v("actor_hidden_dims", actor_hidden_dims, "widths of the actor's hidden layers", between(1, 65536));
-    v("critic_hidden_dims", critic_hidden_dims, "widths of the critic's hidden layers", between(1, 65536),
-      only_with("critic", "yes"));
-    v("activation", activation, "activation function of the hidden layers; swish is another name for silu",
-      one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}));
-    v("layer_norm", layer_norm, "layer normalisation in the hidden layers, before the activation");
-    v("init_std", init_std, "initial standard deviation of continuous actions", above(0), only_with("start", "scratch"),
-      only_with("actions", "continuous"));
-    v("std_type", std_type,
-      "whether the learned parameter is the logarithm of the standard deviation (log) or the deviation itself (scalar)",
-      one_of({"log", "scalar"}), only_with("actions", "continuous"));
-    v("std_min", std_min, "lower bound of the standard deviation", above(0), only_with("actions", "continuous"));
-    v("std_max", std_max, "upper bound of the standard deviation", above(0), only_with("actions", "continuous"));
-    v("init", init, "distribution of initial weights: uniform in +-1/sqrt(inputs), or orthogonal",
-      one_of({"uniform", "orthogonal"}), only_with("start", "scratch"));
+  // Returns the rule by which observations are normalised, if they are.
+  std::optional<NormalizerRule> normalizer() const {
+    if (!obs_normalization) return std::nullopt;
+    return NormalizerRule{obs_normalization_eps, obs_normalization_clip};
   }
 };
 

@@ -17,7 +17,8 @@ int64_t truncations(const TaskSpec& task, int64_t num_steps) {
 
 Rollout::Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t num_envs, bool every_end)
     : queue_(queue), every_end_(every_end), action_numbers_(task.action.numbers()) {
-  const int64_t samples = num_steps * num_envs, with_next = samples + num_envs, size = task.action.size;
+  const int64_t samples = num_steps * num_envs, with_next = samples + num_envs,
+                size = outputs(distribution_of(task.action));
   const int64_t last_rows = every_end ? num_steps : truncations(task, num_steps);
   const auto make = [&]<class T>(Array<T>& array, int64_t count) {
     array = Array<T>(queue, static_cast<size_t>(count));
@@ -69,6 +70,13 @@ StepRow Rollout::row(int64_t t) const {
   row.last_rows = r.last_rows;
   row.every_end = every_end_;
   return row;
+}
+
+ActionRow Rollout::action_row(int64_t t) const {
+  const RolloutView& r = view_;
+  const int64_t first = t * r.num_envs;
+  return {r.obs + first * r.obs_dim, r.policy_out + first * r.out_size,
+          r.action + first * action_numbers_ * static_cast<int64_t>(sizeof(float)), r.env_action, r.log_prob + first};
 }
 
 StepRow Rollout::start_row() const {

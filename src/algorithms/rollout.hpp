@@ -9,6 +9,7 @@
 #include "drl/lanes/hd.hpp"
 #include "drl/task/spec.hpp"
 #include "drl/task/step_row.hpp"
+#include "policy/actor_kernels.hpp"
 
 namespace drl {
 
@@ -42,6 +43,8 @@ class Rollout {
   void roll_over();
   // Returns the arrays that step t of the environments reads and writes.
   StepRow row(int64_t t) const;
+  // Returns the arrays that the choice of actions in step t reads and writes.
+  ActionRow action_row(int64_t t) const;
   // Returns the arrays of row 0, for VecEnv::reset.
   StepRow start_row() const;
 

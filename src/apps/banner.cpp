@@ -88,7 +88,7 @@ RunFacts facts_of(const Settings& settings, const Workplace& place, const std::s
 }
 
 std::string banner(const Options& options, const Workplace& place, const RunFacts& facts, const BatchPlan& plan,
-                   const ActorCritic& networks, const std::string& directory, std::optional<double> time_left) {
+                   const PolicySpec& policy, const std::string& directory, std::optional<double> time_left) {
   const AlgorithmKind& algorithm = options.algorithm();
   const int world = place.world_size;
   const int64_t envs = plan.num_envs * world, samples = plan.num_steps * envs;
@@ -114,11 +114,11 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
        fmt::format("{} steps per environment, {} in total; {} epochs of {} mini-batches of {} samples",
                    with_commas(plan.num_steps), with_commas(samples), algorithm.update_options().num_learning_epochs,
                    plan.num_mini_batches, with_commas(samples / plan.num_mini_batches)));
-  const auto net = [&](NetId id) { return layers(networks.layout.net(id)); };
+  const auto net = [&](NetId id) { return layers(policy.layout.net(id)); };
   line("networks",
-       fmt::format("actor {}, {}{}{}; {} parameters", net(networks.actor),
-                   networks.critic < 0 ? "" : "critic " + net(networks.critic) + ", ", options.policy.activation,
-                   options.policy.layer_norm ? " with layer normalisation" : "", with_commas(networks.layout.count())));
+       fmt::format("actor {}, {}{}{}; {} parameters", net(policy.actor),
+                   policy.critic < 0 ? "" : "critic " + net(policy.critic) + ", ", options.policy.activation,
+                   options.policy.layer_norm ? " with layer normalisation" : "", with_commas(policy.layout.count())));
   line("libraries", fmt::format("{} loops, {}, {}, HDF5 {}", facts.versions.at("isa"), facts.versions.at("engine"),
                                 facts.versions.at("mpi"), facts.versions.at("hdf5")));
   if (world == 1 && facts.device == "cpu" && place.machine.cores > 1 && place.placement.threads == 1)

@@ -17,7 +17,7 @@ RunFacts facts_of(const Settings& settings, const Workplace& place, const std::s
 // Returns the banner's text. `time_left` is the job's remaining time in seconds: nullopt if unknown, infinite without a
 // limit. Pure.
 std::string banner(const Options& options, const Workplace& place, const RunFacts& facts, const BatchPlan& plan,
-                   const ActorCritic& networks, const std::string& directory, std::optional<double> time_left);
+                   const PolicySpec& policy, const std::string& directory, std::optional<double> time_left);
 
 // Returns the command that resumes the run: with the launcher of this start, or `--ranks` if drl_train started the
 // ranks itself (`by_ourselves`), and with the options that the run's options.ini does not hold. Pure.

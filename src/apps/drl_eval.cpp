@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "apps/program.hpp"
+#include "apps/replay.hpp"
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/limits.hpp"
@@ -16,12 +17,14 @@
 #include "base/version.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
+#include "export/exported_policy.hpp"
 #include "film/film.hpp"
 #include "launch/child.hpp"
 #include "launch/launch_info.hpp"
 #include "nets/host_nets.hpp"
 #include "nets/normalizer.hpp"
 #include "run/evaluator.hpp"
+#include "run/pretrained.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
 #include "run/state.hpp"
@@ -33,6 +36,7 @@ namespace {
 constexpr const char* kUsage =
     "drl_eval: plays whole episodes with a trained policy.\n"
     "\n"
+    "  drl_eval --pretrained T --video walk.gif        a policy that comes with drl\n"
     "  drl_eval --run runs/Cartpole/latest             its newest checkpoint, 100\n"
     "                                                  episodes\n"
     "  drl_eval --checkpoint F --record episodes.h5    a given checkpoint; records\n"
@@ -41,24 +45,27 @@ constexpr const char* kUsage =
     "  drl_eval --run R --env.noise 0                  with another value of one of\n"
     "                                                  the task's options\n"
     "  drl_eval --task T --agent random --video a.gif  a task without a policy\n"
+    "  drl_eval --replay_dump rank_0.h5                a step that gave NaN\n"
     "\n"
     "The first line of output is: return mean M std S min A max B.\n"
     "Exit codes: 0 done; 1 failure; 2 wrong usage.\n"
     "\n";
 
 struct EvalOptions {
-  std::string run, checkpoint, agent = "policy", task, record;
+  std::string run, checkpoint, pretrained, agent = "policy", task, record, save_pretrained;
   int episodes = 100;
   int num_envs = 0;
   int64_t seed = 0;
   int threads = 1;
   std::vector<std::string> task_library;
-  std::string physics = "run", xml_file;
+  std::string physics = "run", xml_file, replay_dump;
+  int index = 0;
   bool stochastic = false, json = false, check_video = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("run", run, "run directory, or a run's name; its newest checkpoint is evaluated", as_path);
     v("checkpoint", checkpoint, "checkpoint file to evaluate", as_path);
+    v("pretrained", pretrained, "name of a policy that comes with drl, such as Go1-Velocity-Flat");
     v("agent", agent, "who acts: the policy, or an agent without one: zero (actions 0) or random",
       one_of({"policy", "zero", "random"}));
     v("task", task, "the task that --agent zero or random plays", not_with("agent", "policy"));
@@ -70,12 +77,18 @@ struct EvalOptions {
     v("stochastic", stochastic, "sample actions from the policy instead of taking the most probable ones",
       only_with("agent", "policy"));
     v("record", record, "write observations, actions and rewards of each episode to this HDF5 file", as_path);
+    v("save_pretrained", save_pretrained,
+      "write the policy without the state of its training, with its mean return, to this file", as_path,
+      only_with("agent", "policy"));
     v("json", json, "print one JSON object instead of text");
     v("physics", physics,
       "physics engine of a robot: run (that of the run), lanes (drl's vectorised physics) or mujoco (libmujoco)",
       one_of({"run", "lanes", "mujoco"}));
     v("xml_file", xml_file, "use this MJCF file instead of the robot model that the run used", as_path);
     v("threads", threads, "number of threads", at_least(1));
+    v("replay_dump", replay_dump,
+      "print a step that lost an environment, from a file of drl_train --nan_policy dump; nothing is played", as_path);
+    v("index", index, "number of the state in that file, from 0", at_least(0), not_with("replay_dump", ""));
     v("check_video", check_video, "only check whether this machine can record videos, by drawing one empty picture");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
@@ -99,12 +112,11 @@ class Policy {
     choose_task_options(table, options, task_options);
     const TaskSpec task = spec_of_task(checkpoint, file);
     make_networks(task, options.threads);
-    const UpdateOptions& update = options_.algorithm().update_options();
-    const bool normalized = update.obs_normalization;
-    normalizer_.emplace(*queue_, normalized ? task.obs_dim : 0, update.obs_rule());
-    critic_normalizer_.emplace(*queue_, normalized && spec_.critic >= 0 ? task.critic_obs_dim : 0, update.obs_rule());
+    const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
+    normalizer_.emplace(*queue_, spec_.normalized(), rule);
+    critic_normalizer_.emplace(*queue_, spec_.normalized_of_critic(), rule);
     curriculum_.resize(task.curriculum.size());  // that of the agents without a policy stays empty: the task's own
-    const StateList state = list_state([&](StateVisitor& visitor) {
+    StateList state = list_state([&](StateVisitor& visitor) {
       for (size_t k = 0; k < curriculum_.size(); ++k)
         visitor.array("curriculum/" + task.curriculum[k], &curriculum_[k], {1});
       for (const ParamSlice& slice : spec_.layout.slices())
@@ -112,9 +124,11 @@ class Policy {
       normalizer_->visit_state(visitor, "normalizer/obs");
       critic_normalizer_->visit_state(visitor, "normalizer/critic_obs");
     });
+    if (is_policy_alone(checkpoint)) state = actor_state(state);
     require_state(state, checkpoint, file);
     restore_state(state, checkpoint, *make_serial_communicator());
     normalizer_->refresh();
+    actor_.emplace(*queue_, *nets_, spec_, params_.data(), normalizer_->view());
   }
 
   // The agents "zero" and "random": all outputs of the network are 0, which is the mean of the random actions.
@@ -130,17 +144,20 @@ class Policy {
     if (spec_.std >= 0 && !spec_.log_std)  // the standard deviation itself
       std::fill_n(params_.data() + spec_.std_offset(), spec_.layout.slices()[static_cast<size_t>(spec_.std)].count(),
                   1.0f);
-    normalizer_.emplace(*queue_, 0);
+    actor_.emplace(*queue_, *nets_, spec_, params_.data(), NormalizerView{});
   }
 
   const std::string& task() const { return task_; }
   std::vector<std::byte> task_params() const { return options_.env->bytes(); }
   const std::vector<float>& curriculum() const { return curriculum_; }
+  void describe(Checkpoint& checkpoint) const {
+    describe_policy(checkpoint, spec_);
+  }
   Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
-    return evaluate(plan, host_policy(), on_episode);
+    return evaluate(plan, *actor_, on_episode);
   }
   void show(const EvaluationPlan& plan, const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
-    watch(plan, host_policy(), on_moment);
+    watch(plan, *actor_, on_moment);
   }
 
  private:
@@ -162,7 +179,7 @@ class Policy {
     if (options.physics != "run") refuse_both("physics"), set_robot_option(table, "physics", options.physics);
   }
   void make_networks(const TaskSpec& task, int threads) {
-    spec_ = options_.algorithm().networks(task, options_.policy);
+    spec_ = options_.algorithm().policy(task, options_.policy);
     nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads, options_.train.precision);
     params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
   }
@@ -190,31 +207,37 @@ class Policy {
     const std::vector<std::string> all = task_names();
     return std::ranges::find(all, task) != all.end();
   }
-  HostPolicy host_policy() { return {*queue_, *nets_, spec_, params_.data(), normalizer_->view()}; }
 
   std::unique_ptr<Queue> queue_;
   Options options_;
   std::string task_;
-  ActorCritic spec_;
+  PolicySpec spec_;
   std::unique_ptr<Nets> nets_;
   Array<float> params_;
   std::vector<float> curriculum_;
   std::optional<Normalizer> normalizer_, critic_normalizer_;
+  std::optional<Actor> actor_;
 };
 
 std::string checkpoint_of(const EvalOptions& options) {
   if (options.agent != "policy") {
-    if (!options.run.empty() || !options.checkpoint.empty() || options.task.empty())
+    if (!options.run.empty() || !options.checkpoint.empty() || !options.pretrained.empty() || options.task.empty())
       throw UsageError("--agent " + options.agent +
-                       " plays a task without a policy (--run and --checkpoint name policies): give only --task T");
+                       " plays a task without a policy (--run, --checkpoint and --pretrained name policies): give only "
+                       "--task T");
     return "";
+  }
+  if (!options.pretrained.empty()) {
+    if (!options.run.empty() || !options.checkpoint.empty())
+      throw UsageError("--pretrained excludes --run and --checkpoint (each names the policy): give only one of them");
+    return pretrained_file(options.pretrained).string();
   }
   if (!options.run.empty() && !options.checkpoint.empty())
     throw UsageError("--run and --checkpoint exclude each other (each names the policy): give only --checkpoint " +
                      printable((std::filesystem::path(options.run) / "checkpoints").string()) + "/FILE");
   if (options.run.empty() == options.checkpoint.empty())
     throw UsageError(
-        "exactly one of --run and --checkpoint is needed (it names the policy): give for instance --run "
+        "exactly one of --run, --checkpoint and --pretrained is needed (it names the policy): give for instance --run "
         "runs/Cartpole/latest");
   return find_checkpoint(options.run.empty() ? options.checkpoint : options.run).string();
 }
@@ -225,6 +248,32 @@ void require_writable(const std::filesystem::path& file) {
   if (std::error_code ignored; std::filesystem::exists(file, ignored) && !is_recording(file))
     throw UsageError("--record " + file.string() +
                      " exists and is not a recording of episodes (it would be overwritten): give another file");
+}
+
+// Throws UsageError, before anything is played, unless --save_pretrained may write its file. The return that it records
+// must be that of the policy's own task.
+void require_pretrained(const EvalOptions& options, const std::vector<NamedValue>& task_options) {
+  const std::filesystem::path file = options.save_pretrained;
+  require_output("save_pretrained", file);
+  if (!task_options.empty() || options.physics != "run" || !options.xml_file.empty() || options.stochastic)
+    throw UsageError(
+        "--save_pretrained records the return of the most probable actions with the run's own options (--env. options, "
+        "--physics, --xml_file and --stochastic change it): leave those out");
+  if (std::error_code ignored; std::filesystem::exists(file, ignored) && !is_policy_alone(read_checkpoint(file)))
+    throw UsageError("--save_pretrained " + file.string() +
+                     " exists and has the state of a training (it would be lost): give another file");
+}
+
+// Writes the policy, with its results.
+void save_pretrained(const std::filesystem::path& to, const Policy& policy, const Evaluation& result,
+                     const std::string& checkpoint) {
+  Checkpoint alone = policy_alone(read_checkpoint(checkpoint), checkpoint);
+  policy.describe(alone);
+  const Summary returns = summarize(result.returns);
+  alone.attributes["episodes"] = static_cast<int64_t>(result.returns.size());
+  alone.attributes["return_mean"] = returns.mean;
+  alone.attributes["return_std"] = returns.std;
+  write_checkpoint(to, alone);
 }
 
 EvaluationPlan plan_of(const EvalOptions& options, const Policy& policy) {
@@ -307,9 +356,11 @@ void warn_of_lost(const Evaluation& result) {
 
 int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vector<NamedValue>& task_options) {
   const std::string file = checkpoint_of(options);
-  if (!options.record.empty() && options.record == film.video)
-    throw UsageError("--record and --video name the same file (one would overwrite the other): give two names");
+  if (!options.record.empty() && (options.record == film.video || options.record == options.save_pretrained))
+    throw UsageError("--record and " + std::string(options.record == film.video ? "--video" : "--save_pretrained") +
+                     " name the same file (one would overwrite the other): give two names");
   if (!options.record.empty()) require_writable(options.record);
+  if (!options.save_pretrained.empty()) require_pretrained(options, task_options);
   Policy policy =
       file.empty() ? Policy(options, task_options) : Policy(read_checkpoint(file), file, options, task_options);
   const double dt = task_spec(policy.task(), policy.task_params()).dt;
@@ -321,8 +372,19 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
   const Evaluation result = policy.play(plan, record);
   warn_of_lost(result);
   if (record) recording.write(options.record);
+  if (!options.save_pretrained.empty()) save_pretrained(options.save_pretrained, policy, result, file);
   options.json ? print_json(result, options, policy.task(), file) : print_lines(result, options, file);
   if (!film.video.empty() && !options.json) std::printf("the video of environment 0 is in %s\n", film.video.c_str());
+  return kDone;
+}
+
+int replay(const EvalOptions& options, const std::vector<NamedValue>& given,
+           const std::vector<NamedValue>& task_options) {
+  for (const NamedValue& option : given)
+    if (option.name != "replay_dump" && option.name != "index" && option.name != "task_library")
+      throw UsageError("--" + option.name +
+                       " has no effect with --replay_dump (which prints one step of the file): " + "leave it out");
+  replay_dump(options.replay_dump, options.index, task_options);
   return kDone;
 }
 
@@ -354,6 +416,7 @@ int run(const std::vector<std::string>& arguments) {
   for (const std::string& sentence :
        table.without_effect(given, {{"format", is_sheet ? "png" : "", "a PNG file has 12 pictures"}}))
     throw UsageError(sentence);
+  if (!options.replay_dump.empty()) return replay(options, given, task_options);
   return evaluate(options, film, task_options);
 }
 

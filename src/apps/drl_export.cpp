@@ -1,5 +1,6 @@
 // drl_export: writes a trained policy in formats that other programs use.
 
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <filesystem>
@@ -15,10 +16,13 @@
 #include "base/options.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "envs/make_env.hpp"
+#include "envs/task_libraries.hpp"
 #include "export/exporters.hpp"
 #include "export/onnx_program.hpp"
 #include "export/verify.hpp"
 #include "nets/torch/torch_library.hpp"
+#include "run/pretrained.hpp"
 #include "run/run_directory.hpp"
 #include "store/file.hpp"
 #include "store/recording.hpp"
@@ -38,7 +42,8 @@ constexpr const char* kUsage =
     "                                           beside its newest checkpoint\n"
     "  drl_export --checkpoint F --c policy.h   only a C header\n"
     "  drl_export --run R --verify episodes.h5  replays what drl_eval --record wrote\n"
-    "                                           through the C and the ONNX export\n"
+    "                                           through the C and the ONNX export, or\n"
+    "                                           through existing files (--c, --onnx)\n"
     "\n"
     "The files contain the normaliser, the network, the most probable action and its\n"
     "bounds. policy.json lists the observations and actions in order.\n"
@@ -58,7 +63,10 @@ struct ExportOptions {
     v("json", json, "write the order, names and units of observations and actions to this file", as_path);
     v("torchscript", torchscript, "write a TorchScript module to this file (needs libtorch)", as_path);
     v("real", real, "type of the numbers in the C header", one_of({"float", "double"}));
-    v("verify", verify, "recording of drl_eval --record; compare its actions with those of the exports", as_path);
+    v("verify", verify,
+      "recording of drl_eval --record; compare its actions with those of the exports (of the files --c and --onnx, if "
+      "they exist)",
+      as_path);
     v("force", force, "overwrite files that exist");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
@@ -70,6 +78,7 @@ struct Output {
   std::string option;
   fs::path path;
   std::string content;
+  bool is_written = true;  // else the file exists, and --verify reads it
 };
 
 std::vector<Output> outputs_of(const ExportOptions& options, const ExportedPolicy& policy, const fs::path& folder) {
@@ -85,6 +94,24 @@ std::vector<Output> outputs_of(const ExportOptions& options, const ExportedPolic
   return outputs;
 }
 
+// Describes the policy of a checkpoint that a version of drl without policy descriptions saved, from its task and
+// options. Throws UsageError if the task is unknown.
+void describe_old(Checkpoint& checkpoint, const std::string& file) {
+  const auto& name = attribute<std::string>(checkpoint, file, "task");
+  if (checkpoint.attributes.contains("task_library"))
+    load_recorded_library(name, attribute<std::string>(checkpoint, file, "task_library"));
+  Options options;
+  OptionTable table;
+  options.add_to(table);
+  options.apply(table, [&] {
+    table.apply({{"task", name}});
+    table.apply_run(attribute<std::string>(checkpoint, file, "options"), file);
+  });
+  options.env->choose_physics();
+  const TaskSpec task = task_spec(name, options.env->bytes());
+  describe_policy(checkpoint, options.algorithm().policy(task, options.policy));
+}
+
 // Throws UsageError, before anything is written, unless the file may be written.
 void require_new(const std::string& option, const fs::path& path, bool force) {
   require_output(option, path);
@@ -93,20 +120,41 @@ void require_new(const std::string& option, const fs::path& path, bool force) {
                      " exists (it would be overwritten): give another file, or --force");
 }
 
-void verify(const ExportOptions& options, const ExportedPolicy& policy, double tolerance) {
+// Takes the content of outputs that --verify checks, and that need not be written, from their files.
+void read_existing(const ExportOptions& options, std::vector<Output>& outputs) {
+  if (options.verify.empty() || options.force) return;
+  for (Output& output : outputs) {
+    std::error_code ignored;
+    if (output.option == "json" || !fs::exists(output.path, ignored)) continue;
+    const std::vector<std::byte> bytes = read_file(output.path);
+    output.content.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    output.is_written = false;
+  }
+}
+
+// Compares the C and the ONNX export with the recording: the files given by --c and --onnx, or what drl_export would
+// write.
+void verify(const ExportOptions& options, const ExportedPolicy& policy, const std::vector<Output>& outputs,
+            double tolerance) {
   const Checkpoint recording = read_recording(options.verify);
-  const OnnxProgram onnx(onnx_model(policy));
-  const std::pair<const char*, PolicyFunction> exports[] = {
-      {"C", compile_header(c_header(policy, options.real))},
-      {"ONNX", [&](std::span<const double> observation) { return onnx.run(observation); }}};
+  const auto given = [&](const char* option) {
+    const auto found = std::ranges::find(outputs, option, &Output::option);
+    return found == outputs.end() ? nullptr : &*found;
+  };
+  const Output *c = given("c"), *model = given("onnx");
+  const OnnxProgram onnx(model ? model->content : onnx_model(policy));
+  const std::pair<std::string, PolicyFunction> exports[] = {
+      {c ? c->path.string() : "C", compile_header(c ? c->content : c_header(policy, options.real))},
+      {model ? model->path.string() : "ONNX",
+       [&](std::span<const double> observation) { return onnx.run(observation); }}};
   for (const auto& [name, function] : exports) {
     const ReplayResult result = replay(policy, function, recording, options.verify);
-    std::printf("%s: %s of %s, actions differ by at most %.2g%s\n", name, counted(result.steps, "step").c_str(),
+    std::printf("%s: %s of %s, actions differ by at most %.2g%s\n", name.c_str(), counted(result.steps, "step").c_str(),
                 counted(result.episodes, "episode").c_str(), result.worst,
                 result.worst > 0 ? (" (" + result.where + ")").c_str() : "");
     if (result.worst > tolerance)
       throw Error(
-          fmt::format("the {} export does not act as the policy did (actions differ by {:.2g}, {}): was the "
+          fmt::format("{} does not act as the policy did (actions differ by {:.2g}, {}): was the "
                       "recording made from this checkpoint, without --stochastic?",
                       name, result.worst, result.where));
   }
@@ -148,17 +196,25 @@ int export_policy(const ExportOptions& options) {
         "exactly one of --run and --checkpoint is needed (it names the policy): give for instance --run "
         "runs/Cartpole/latest");
   const fs::path file = find_checkpoint(options.run.empty() ? options.checkpoint : options.run);
-  const Checkpoint checkpoint = read_checkpoint(file);
+  Checkpoint checkpoint = read_checkpoint(file);
+  if (!checkpoint.attributes.contains("policy/task")) describe_old(checkpoint, file.string());
   const ExportedPolicy policy = exported_policy(checkpoint, file.string());
-  const std::vector<Output> outputs = outputs_of(options, policy, file.parent_path());
+  // The folder of the policies that come with drl is not the user's.
+  const fs::path folder = is_policy_alone(checkpoint) ? fs::path() : file.parent_path();
+  std::vector<Output> outputs = outputs_of(options, policy, folder);
+  read_existing(options, outputs);
   std::vector<std::pair<std::string, fs::path>> files = {{"checkpoint", file}};
   for (const Output& output : outputs) files.emplace_back(output.option, output.path);
   if (!options.torchscript.empty()) files.emplace_back("torchscript", options.torchscript);
-  for (size_t k = 1; k < files.size(); ++k) require_new(files[k].first, files[k].second, options.force);
+  for (const auto& [option, path] : std::span(files).subspan(1)) {
+    const auto output = std::ranges::find(outputs, path, &Output::path);
+    if (output == outputs.end() || output->is_written) require_new(option, path, options.force);
+  }
   if (!options.verify.empty()) files.emplace_back("verify", options.verify);
   require_different(files);
   const TorchLibrary* torch = options.torchscript.empty() ? nullptr : &torch_library(1);
   for (const Output& output : outputs) {
+    if (!output.is_written) continue;
     write_file_atomically(output.path, std::as_bytes(std::span(output.content)));
     std::printf("wrote %s (%s)\n", output.path.c_str(),
                 human_bytes(static_cast<double>(output.content.size())).c_str());
@@ -166,7 +222,7 @@ int export_policy(const ExportOptions& options) {
   if (torch) write_script(policy, *torch, options.torchscript);
   const bool is_bf16 =
       attribute<std::string>(checkpoint, file.string(), "options").find("precision = bf16") != std::string::npos;
-  if (!options.verify.empty()) verify(options, policy, is_bf16 ? kTolerance16 : kTolerance);
+  if (!options.verify.empty()) verify(options, policy, outputs, is_bf16 ? kTolerance16 : kTolerance);
   return kDone;
 }
 

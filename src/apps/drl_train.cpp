@@ -102,12 +102,9 @@ bool print_information(Settings& settings, const LaunchInfo& launch) {
   return true;
 }
 
-// Passes stop requests on to ranks that srun starts for us. Their exit codes of a stop increase with its precedence.
+// Passes stop requests on to ranks that srun starts for us.
 const StopRelay kStopRelay = {[] { return signal_through_srun(requested_stop()); },
-                              [](int code) {
-                                const bool stopped = code == kContinue || code == kInterrupted || code == kTerminated;
-                                return stopped ? std::max(code, exit_code_of(requested_stop())) : code;
-                              }};
+                              [](int code) { return exit_code_after(code, requested_stop()); }};
 
 RankRequest rank_request(const Settings& settings) {
   return {settings.command.ranks, settings.options.train.device == "cpu", settings.options.train.gpu_ids};
@@ -179,7 +176,7 @@ struct RunOutput {
                 console_mode(settings.command.quiet),
                 resume_command(settings, place, start.directory.string(), started_by_ourselves()), deadline) {
     if (!settings.command.quiet)
-      monitor.message(banner(settings.options, place, manifest.facts(), learner.plan(), learner.networks(),
+      monitor.message(banner(settings.options, place, manifest.facts(), learner.plan(), learner.policy(),
                              start.directory.string(), deadline ? deadline->time_left(kBannerPatience) : std::nullopt));
     if (!start.notice.empty()) log::info("{} from iteration {}", start.notice, trainer.iteration());
     explain_isaac_lab_options(settings.command);
@@ -226,6 +223,9 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   RunStart start = claim_directory(settings, context, comm);
   RunFacts facts = facts_of(settings, place, learner.engine(), learner.files(), start);
   load_start(start, settings, facts, trainer, learner.algorithm(), comm);
+  if (options.train.nan_policy == "dump")
+    learner.write_lost_states_to(on_rank_zero(comm, [&] { return start.directory.string(); }), facts,
+                                 settings.table.to_ini());
 
   // 5. The training loop. Rank 0 reports its progress.
   std::optional<RunOutput> output;
@@ -233,9 +233,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
     if (deadline) deadline->require_time();
     require_films(options.run, options.train.task, start.from == StartFrom::resume);
     output.emplace(settings, config, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);
-    output->monitor.describe_policies([&](Checkpoint& checkpoint) {
-      describe_policy(checkpoint, learner.task(), learner.networks(), options.algorithm().update_options().obs_rule());
-    });
+    output->monitor.describe_policies([&](Checkpoint& checkpoint) { describe_policy(checkpoint, learner.policy()); });
     output->manifest.write(trainer.progress(), "running");
     return "";
   });
@@ -253,11 +251,11 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
 // Starts `ranks` ranks for --ranks N: on the nodes of the Slurm job by srun, else on this machine by mpirun.
 int start_ranks(int ranks, const std::vector<std::string>& arguments) {
   if (!can_run_under_srun()) return run_under_mpirun(ranks, arguments);
-  catch_stop_signals();
   return run_under_srun(ranks, arguments, kStopRelay);
 }
 
 int run(const std::vector<std::string>& arguments) {
+  catch_stop_signals();
   LaunchInfo launch;
   try {
     launch = launch_info();
@@ -266,7 +264,9 @@ int run(const std::vector<std::string>& arguments) {
     const std::string wrong = caught_usage_error([&] {
       settings.emplace(arguments);
       restrict_to_outer_step();
-      if (const auto job = allocation(process_environment()); job && launch.rank == 0) require_not_over(*job);
+      const bool is_started_by_drl = started_by_ourselves() || started_through_srun();  // which has checked the job
+      if (const auto job = allocation(process_environment()); job && launch.rank == 0 && !is_started_by_drl)
+        require_not_over(*job);
     });
     if (settings) {
       if (print_information(*settings, launch)) return kDone;
@@ -287,7 +287,6 @@ int run(const std::vector<std::string>& arguments) {
           !hint.empty())
         log::info("{}", hint);
     }
-    catch_stop_signals();
     return report_exit_code(launch.rank, run_session(launch, [&](Communicator& comm) {
                               require_same_build(comm, !settings || settings->command.preflight != "off");
                               require_no_error(comm, wrong);

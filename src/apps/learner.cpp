@@ -63,7 +63,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
     plan_ = options.algorithm().plan(
         {train.num_envs, train.num_steps_per_env, comm.rank(), comm.size(), train.shards ? train.shards : comm.size()},
         task);
-    spec_ = options.algorithm().networks(task, options.policy);
+    spec_ = options.algorithm().policy(task, options.policy);
   });
   if (gpu < 0 && comm.size() > 1) comm.limit_waiting(options.gpu.comm_timeout, place.rank_hosts);
   if (gpu >= 0) gpu_comm_ = gpu_communicator(options.gpu, gpu, comm, place.rank_hosts);
@@ -75,13 +75,23 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
     nets_ = gpu < 0 ? make_host_nets(*queue_, spec_.layout, train.nets, placement_.threads, train.precision)
                     : gpu_nets(*queue_, spec_.layout, (plan_.num_steps + 1) * plan_.num_envs);
     envs_ = make_env(train.task, envs, *queue_);
-    algorithm_ = options.algorithm().make(
-        {*queue_, options.policy, plan_, seed, spec_, *nets_, *envs_, options.gpu.cuda_graphs});
+    if (train.nan_policy == "dump") lost_states_.emplace(train.task, envs, place.isa, plan_.rank, comm.size());
+    algorithm_ = options.algorithm().make({*queue_, options.policy, plan_, seed, spec_, *nets_, *envs_,
+                                           options.gpu.cuda_graphs, lost_states_ ? &*lost_states_ : nullptr});
   });
   require_same_files(comm, envs_->files());
 }
 
 std::string Learner::engine() const { return nets_->description() + (placement_.gpu < 0 ? "" : ", " + gpu_versions()); }
+
+void Learner::write_lost_states_to(const std::filesystem::path& run, const RunFacts& facts,
+                                   const std::string& options_ini) {
+  if (!lost_states_) return;
+  std::map<std::string, Attribute> attributes = {
+      {"task", facts.task}, {"run", run.filename().string()}, {"versions", versions_text(facts)}};
+  if (!facts.task_library.empty()) attributes["task_library"] = facts.task_library;
+  lost_states_->write_to(run, std::move(attributes), options_ini);
+}
 
 double Learner::evaluate() {
   const EvaluationPlan plan{options_.train.task,
@@ -96,7 +106,8 @@ double Learner::evaluate() {
   const std::unique_ptr<Nets> nets = make_host_nets(*queue, spec_.layout, options_.train.nets, placement_.threads,
                                                     placement_.gpu < 0 ? options_.train.precision : "fp32");
   const PolicyView policy = algorithm_->policy();
-  return summarize(drl::evaluate(plan, {*queue, *nets, spec_, policy.params.data(), policy.normalizer}).returns).mean;
+  Actor actor(*queue, *nets, spec_, policy.params.data(), policy.normalizer);
+  return summarize(drl::evaluate(plan, actor).returns).mean;
 }
 
 }  // namespace drl

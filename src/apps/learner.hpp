@@ -1,10 +1,14 @@
 // The environments, networks and algorithm of one rank, on its device.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apps/workplace.hpp"
+#include "run/lost_states.hpp"
+#include "run/run_manifest.hpp"
 #include "run/train_options.hpp"
 
 namespace drl {
@@ -17,13 +21,16 @@ class Learner {
 
   const TaskSpec& task() const { return envs_->spec(); }
   const BatchPlan& plan() const { return plan_; }
-  const ActorCritic& networks() const { return spec_; }
+  const PolicySpec& policy() const { return spec_; }
   Algorithm& algorithm() { return *algorithm_; }
   // The communicator of its all-reduces: NCCL on GPUs, else the host's.
   Communicator& comm() { return gpu_comm_ ? *gpu_comm_ : host_comm_; }
   std::string host_speeds() const { return envs_->host_speeds(); }
   std::string files() const { return envs_->files(); }
   std::string engine() const;  // "libtorch 1.13.1 (OpenBLAS)"
+  // With --nan_policy dump, writes the states of lost environments below the run's directory. Call before the first
+  // iteration.
+  void write_lost_states_to(const std::filesystem::path& run, const RunFacts& facts, const std::string& options_ini);
   // Returns the policy's mean return over 64 episodes with its most probable actions. Always runs on the CPU.
   double evaluate();
 
@@ -32,11 +39,12 @@ class Learner {
   const Placement& placement_;
   Communicator& host_comm_;
   BatchPlan plan_;
-  ActorCritic spec_;
+  PolicySpec spec_;
   std::unique_ptr<Communicator> gpu_comm_;  // must outlive the recorded graphs, which hold its all-reduces
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Nets> nets_;
   std::unique_ptr<VecEnv> envs_;
+  std::optional<LostStates> lost_states_;
   std::unique_ptr<Algorithm> algorithm_;
 };
 

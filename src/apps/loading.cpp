@@ -8,12 +8,13 @@
 #include "base/format.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "run/pretrained.hpp"
 
 namespace drl {
 namespace {
 
 // The part of a checkpoint that is loaded.
-enum class Loaded : uint8_t { nothing, weights, all_but_learning_rate, all };
+enum class Loaded : uint8_t { nothing, actor, weights, all_but_learning_rate, all };
 
 // The checkpoint that rank 0 has read.
 struct Source {
@@ -72,6 +73,21 @@ void require_fit(const Source& source, const Settings& settings, const StateList
   require_state(loaded, source.checkpoint, source.file);
 }
 
+// Returns the fields that --init_from loads.
+StateList weights_in(const StateList& state, Loaded loaded) {
+  const StateList weights = policy_state(state);
+  return loaded == Loaded::actor ? actor_state(weights) : weights;
+}
+
+// Throws UsageError unless the source has the whole state of a run.
+void require_whole(const Source& source) {
+  if (is_policy_alone(source.checkpoint))
+    throw UsageError("checkpoint " + source.file +
+                     " has only a policy (without critic and optimiser, a run cannot continue from it): start a new "
+                     "run with --init_from " +
+                     source.file);
+}
+
 }  // namespace
 
 std::vector<std::string> changed_platform(const Checkpoint& checkpoint, const RunFacts& now) {
@@ -108,10 +124,13 @@ void load_start(RunStart& start, const Settings& settings, const RunFacts& now, 
     if (start.from == StartFrom::scratch) return "";
     source = read_newest_intact(start);
     if (start.from == StartFrom::weights) {
-      require_fit(source, settings, policy_state(state));
-      loaded = Loaded::weights;
+      loaded = is_policy_alone(source.checkpoint) ? Loaded::actor : Loaded::weights;
+      require_fit(source, settings, weights_in(state, loaded));
+      if (loaded == Loaded::actor && kind.has_critic())
+        log::info("{} has no critic: the critic starts anew", source.file);
       return "";
     }
+    require_whole(source);
     settings.warn_of_ignored_options(attribute<std::string>(source.checkpoint, source.file, "options"), source.file);
     warn_if_model_changed(source.checkpoint, source.file, *settings.options.env);
     require_fit(source, settings, state);
@@ -126,7 +145,7 @@ void load_start(RunStart& start, const Settings& settings, const RunFacts& now, 
   });
   comm.broadcast(std::as_writable_bytes(std::span(&loaded, 1)), 0);
   if (loaded == Loaded::nothing) return;
-  if (loaded == Loaded::weights) state = policy_state(state);
+  if (loaded == Loaded::actor || loaded == Loaded::weights) state = weights_in(state, loaded);
   if (!restore_state(state, source.checkpoint, comm) && comm.rank() == 0)
     log::warn("the checkpoint has another number of environments: all environments start new episodes");
   trainer.state_loaded(elapsed);

@@ -5,11 +5,9 @@
 
 #include <chrono>
 #include <ctime>
-#include <fstream>
-#include <iterator>
-#include <vector>
+#include <optional>
 
-#include "base/text.hpp"
+#include "base/process.hpp"
 
 namespace drl {
 namespace {
@@ -37,22 +35,13 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// The start time is field 22 (proc(5)). Field 2 is the name in parentheses, which may contain any character.
-std::optional<int64_t> start_ticks(const std::string& stat) {
-  const size_t name_end = stat.rfind(") ");
-  const std::vector<std::string> fields = split(name_end == std::string::npos ? "" : stat.substr(name_end + 2), ' ');
-  if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X") return std::nullopt;
-  return number_in<int64_t>(fields[19]);
-}
-
 double seconds_since_start() {
-  std::ifstream file("/proc/self/stat");
-  const auto ticks = start_ticks({std::istreambuf_iterator<char>(file), {}});
+  const std::optional<ProcessStat> self = process_stat("self");
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
-  return ticks ? static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) -
-                     static_cast<double>(*ticks) / static_cast<double>(sysconf(_SC_CLK_TCK))
-               : -1;
+  return self && self->start ? static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) -
+                                   static_cast<double>(*self->start) / static_cast<double>(sysconf(_SC_CLK_TCK))
+                             : -1;
 }
 
 }  // namespace drl

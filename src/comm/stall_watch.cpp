@@ -6,12 +6,13 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <fstream>
 #include <mutex>
+#include <optional>
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "base/process.hpp"
 #include "comm/mpi_check.hpp"
 #include "comm/patience.hpp"
 #include "comm/roll_call.hpp"
@@ -40,14 +41,10 @@ size_t size_of(MPI_Comm comm) {
   return static_cast<size_t>(size);
 }
 
-// Returns whether a process is stopped by a signal or a debugger (proc(5)).
+// Returns whether a process is stopped by a signal or a debugger.
 bool is_stopped(int process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const size_t name_end = text.rfind(')');
-  return name_end != std::string::npos && name_end + 2 < text.size() &&
-         std::string("Tt").find(text[name_end + 2]) != std::string::npos;
+  const std::optional<ProcessStat> found = process_stat(std::to_string(process));
+  return found && found->is_stopped();
 }
 
 }  // namespace

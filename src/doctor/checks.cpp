@@ -179,7 +179,7 @@ void check_run_directory(Rounds& rounds, const fs::path& runs_folder) {
 void check_job(Rounds& rounds, const std::optional<Allocation>& job) {
   rounds.begin("time left");
   if (!rounds.is_rank_zero()) return rounds.end({});
-  if (job && is_over(*job))
+  if (job && is_over(*job) == true)
     return rounds.end(
         {Status::failed, "job " + job->job + " is over, and this shell has kept its variables", kLeaveJob});
   rounds.end(time_finding(job ? job->job : "", job ? Deadline(*job, 0).time_left(kSlurmPatience) : std::nullopt));

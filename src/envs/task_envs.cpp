@@ -17,9 +17,14 @@ std::vector<NamedNumber> named_numbers(const Quantity* quantities, int32_t count
   for (int before = frames - 1; before >= 0; --before)
     for (const Quantity& quantity : std::span(quantities, static_cast<size_t>(count)))
       for (int k = 0; k < quantity.count; ++k)
-        numbers.push_back({quantity.name + (quantity.count > 1 ? fmt::format("[{}]", k) : std::string()) +
-                               (before > 0 ? fmt::format(" ({} before)", counted(before, "step")) : std::string()),
-                           quantity.unit, quantity.scale, quantity.offset});
+        numbers.push_back({.name = quantity.name + (quantity.count > 1 ? fmt::format("[{}]", k) : std::string()) +
+                                   (before > 0 ? fmt::format(" ({} before)", counted(before, "step")) : std::string()),
+                           .unit = quantity.unit,
+                           .scale = quantity.scale,
+                           .offset = quantity.offset,
+                           .stiffness = quantity.stiffness,
+                           .damping = quantity.damping,
+                           .steps_before = before});
   return numbers;
 }
 
@@ -49,6 +54,7 @@ TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params)
   if (static_cast<int>(spec.observations.size()) != spec.obs_dim) spec.observations.clear();
   spec.actions = named_numbers(record.actions, record.action_count, 1);
   if (static_cast<int>(spec.actions.size()) != spec.action.numbers()) spec.actions.clear();
+  spec.commands.assign(record.commands, record.commands + record.command_count);
   spec.truncates = record.truncates != 0, spec.finite_horizon = record.finite_horizon != 0;
   return spec;
 }
@@ -155,6 +161,19 @@ void TaskEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t coun
   range.step = step;
   run(loops_.step, range);
   if (!queue.on_gpu()) run(loops_.reset_ended, range);
+}
+
+void TaskEnvs::step_only(LifetimeStep step, const StepRow& row) {
+  DRL_CHECK(!queue_.on_gpu(), "a GPU resets environments in the loop that steps them");
+  LoopCall all = call(queue_, row, 0, config_.num_envs);
+  all.step = step;
+  run(loops_.step, all);
+}
+
+void TaskEnvs::reset_ended(LifetimeStep step, const StepRow& row) {
+  LoopCall all = call(queue_, row, 0, config_.num_envs);
+  all.step = step;
+  run(loops_.reset_ended, all);
 }
 
 void TaskEnvs::draw(int64_t env, const CanvasCalls& canvas) {

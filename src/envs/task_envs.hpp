@@ -42,6 +42,10 @@ class TaskEnvs final : public VecEnv {
   int64_t num_envs() const override { return config_.num_envs; }
   void reset(Queue& queue, const StepRow& row, const Start& start) override;
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
+  // The two halves of a step of all environments, on a host's queue: between them, an episode that has ended still has
+  // its last state, and the age of a lost environment is negative.
+  void step_only(LifetimeStep step, const StepRow& row);
+  void reset_ended(LifetimeStep step, const StepRow& row);
   void take_episode_sums(Queue& queue, double* out, double* scratch) override;
   void draw(int64_t env, const CanvasCalls& canvas) override;
   // Does not visit the sums over finished episodes, which are taken before a checkpoint is saved.

@@ -137,6 +137,10 @@ class Writer {
     text += list("NAMES", [&](size_t k) { return string_literal(policy_.action_names[k]); });
     text += list("SCALES", [&](size_t k) { return fmt::format("{:.17g}", policy_.unit_scale[k]); });
     text += list("OFFSETS", [&](size_t k) { return fmt::format("{:.17g}", policy_.unit_offset[k]); });
+    if (!policy_.stiffness.empty()) {
+      text += list("STIFFNESSES", [&](size_t k) { return fmt::format("{:.17g}", policy_.stiffness[k]); });
+      text += list("DAMPINGS", [&](size_t k) { return fmt::format("{:.17g}", policy_.damping[k]); });
+    }
     return text + "\ntypedef " + (is_double_ ? "double" : "float") + " drl_real;\n\n";
   }
 

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "export/numbers.hpp"
 
 namespace drl {
 namespace {
-
-constexpr const char* kActivations[] = {"elu", "tanh", "relu", "silu", "gelu"};  // by Activation
 
 template <class T>
 Tensor row(const std::string& name, DType type, const std::vector<T>& data) {
@@ -20,24 +18,10 @@ Tensor row(const std::string& name, DType type, const std::vector<T>& data) {
   return {name, type, {static_cast<int64_t>(data.size())}, {bytes.begin(), bytes.end()}};
 }
 
-// Returns the task's names, or "obs[0]", "obs[1]", ... for a task without names.
-std::vector<NamedNumber> named(const std::vector<NamedNumber>& by_task, const std::string& name, int64_t count) {
-  std::vector<NamedNumber> numbers = by_task;
-  for (int64_t k = 0; by_task.empty() && k < count; ++k) numbers.push_back({fmt::format("{}[{}]", name, k), ""});
-  return numbers;
-}
-
 std::string joined(const std::vector<NamedNumber>& numbers, std::string NamedNumber::*member) {
   std::vector<std::string> parts;
   for (const NamedNumber& number : numbers) parts.push_back(number.*member);
   return join(parts, "\n");
-}
-
-template <class T>
-std::vector<T> values(const Tensor& tensor) {
-  std::vector<T> data(tensor.data.size() / sizeof(T));
-  std::memcpy(data.data(), tensor.data.data(), data.size() * sizeof(T));
-  return data;
 }
 
 // Reads `policy/` of one checkpoint.
@@ -56,7 +40,7 @@ class Reader {
     if (!tensor) return {};
     if (tensor->type != type || (count > 0 && static_cast<int64_t>(tensor->data.size() / sizeof(T)) != count))
       refuse("policy/" + name + " does not have " + std::to_string(count) + " numbers of the right type");
-    const std::vector<T> data = values<T>(*tensor);
+    const std::vector<T> data = numbers<T>(tensor->data);
     if (std::ranges::any_of(data, [](T value) { return std::isnan(static_cast<double>(value)); }))
       refuse("policy/" + name + " has a NaN");
     return data;
@@ -115,30 +99,40 @@ std::vector<double> dense(const ExportedLayer& layer, const std::vector<double>&
 
 }  // namespace
 
-void describe_policy(Checkpoint& checkpoint, const TaskSpec& task, const ActorCritic& nets,
-                     const NormalizerRule& rule) {
-  const NetSpec& actor = nets.layout.net(nets.actor);
-  const ActionSpace& space = task.action;
+void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy) {
+  const NetSpec& actor = policy.actor_net();
+  const ActionSpace& space = policy.action;
   auto& attributes = checkpoint.attributes;
-  attributes["policy/task"] = task.name;
-  attributes["policy/seconds_per_step"] = task.dt;
+  attributes["policy/task"] = policy.task;
+  attributes["policy/seconds_per_step"] = policy.dt;
   attributes["policy/layers"] = int64_t{actor.layers()};
   attributes["policy/activation"] = std::string(kActivations[static_cast<size_t>(actor.activation)]);
   attributes["policy/layer_norm"] = int64_t{actor.layer_norm};
-  attributes["policy/distribution"] = std::string(space.discrete ? "categorical" : "gaussian");
+  attributes["policy/distribution"] =
+      std::visit([](const auto& d) { return std::string(d.kName); }, policy.distribution);
   const auto name = [&](const std::string& what, const std::vector<NamedNumber>& numbers) {
     attributes["policy/" + what + "_names"] = joined(numbers, &NamedNumber::name);
     attributes["policy/" + what + "_units"] = joined(numbers, &NamedNumber::unit);
   };
-  const std::vector<NamedNumber> actions = named(task.actions, "action", space.numbers());
-  name("observation", named(task.observations, "obs", task.obs_dim));
-  name("action", actions);
+  name("observation", policy.observations);
+  name("action", policy.actions);
+  if (!policy.commands.empty()) attributes["policy/command_names"] = join(policy.commands, "\n");
 
   std::vector<Tensor>& tensors = checkpoint.tensors;
-  std::vector<double> unit_scale, unit_offset;
-  for (const NamedNumber& action : actions) unit_scale.push_back(action.scale), unit_offset.push_back(action.offset);
-  tensors.push_back(row("policy/action/unit_scale", DType::f64, unit_scale));
-  tensors.push_back(row("policy/action/unit_offset", DType::f64, unit_offset));
+  std::vector<int32_t> steps_before;
+  for (const NamedNumber& observation : policy.observations) steps_before.push_back(observation.steps_before);
+  tensors.push_back(row("policy/observation/steps_before", DType::i32, steps_before));
+  const auto number = [&](const std::string& what, double NamedNumber::*member) {
+    std::vector<double> numbers;
+    for (const NamedNumber& action : policy.actions) numbers.push_back(action.*member);
+    tensors.push_back(row("policy/action/" + what, DType::f64, numbers));
+  };
+  number("unit_scale", &NamedNumber::scale);
+  number("unit_offset", &NamedNumber::offset);
+  if (std::ranges::any_of(policy.actions, [](const NamedNumber& action) { return action.stiffness > 0; })) {
+    number("stiffness", &NamedNumber::stiffness);
+    number("damping", &NamedNumber::damping);
+  }
   if (space.discrete) {
     std::vector<int32_t> choices(space.heads.begin(), space.heads.end());
     if (choices.empty()) choices = {space.size};
@@ -153,11 +147,12 @@ void describe_policy(Checkpoint& checkpoint, const TaskSpec& task, const ActorCr
   }
   const Tensor *count = checkpoint.find("normalizer/obs/count"), *mean = checkpoint.find("normalizer/obs/mean"),
                *variance = checkpoint.find("normalizer/obs/variance");
-  if (!count || !mean || !variance) return;
-  const bool is_empty = values<double>(*count).front() == 0;
+  if (!policy.normalizer || !count || !mean || !variance) return;
+  const NormalizerRule& rule = *policy.normalizer;
+  const bool is_empty = numbers<double>(count->data).front() == 0;
   std::vector<float> means, scales;
-  for (const double value : values<double>(*mean)) means.push_back(static_cast<float>(value));
-  for (const double value : values<double>(*variance)) scales.push_back(is_empty ? 1 : rule.inverse_std(value));
+  for (const double value : numbers<double>(mean->data)) means.push_back(static_cast<float>(value));
+  for (const double value : numbers<double>(variance->data)) scales.push_back(is_empty ? 1 : rule.inverse_std(value));
   tensors.push_back(row("policy/normalizer/mean", DType::f32, means));
   tensors.push_back(row("policy/normalizer/scale", DType::f32, scales));
   attributes["policy/normalizer_clip"] = rule.clip > 0 ? rule.clip : std::numeric_limits<double>::infinity();
@@ -208,6 +203,13 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
   policy.unit_scale = read.array<double>("action/unit_scale", DType::f64, policy.actions());
   policy.unit_offset = read.array<double>("action/unit_offset", DType::f64, policy.actions());
   if (policy.unit_scale.empty() || policy.unit_offset.empty()) read.refuse("policy/action has no units");
+  policy.stiffness = read.array<double>("action/stiffness", DType::f64, policy.actions());
+  policy.damping = read.array<double>("action/damping", DType::f64, policy.actions());
+  if (policy.stiffness.size() != policy.damping.size()) read.refuse("policy/action has a stiffness without a damping");
+  policy.observation_steps_before = read.array<int32_t>("observation/steps_before", DType::i32, policy.observations());
+  if (policy.observation_steps_before.empty()) policy.observation_steps_before.resize(policy.observation_names.size());
+  if (checkpoint.attributes.contains("policy/command_names"))
+    policy.command_names = split(read.get<std::string>("command_names"), '\n');
   return policy;
 }
 

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/actor_critic.hpp"
-#include "drl/task/spec.hpp"
+#include "policy/spec.hpp"
 #include "store/checkpoint.hpp"
 
 namespace drl {
@@ -26,7 +25,11 @@ struct ExportedPolicy {
   double dt = 0;             // seconds between two actions
   std::vector<std::string> observation_names, observation_units;  // [observations]; an unknown unit is ""
   std::vector<std::string> action_names, action_units;            // [actions]
-  std::vector<double> unit_scale, unit_offset;  // [actions], an action's value in its unit is offset + scale * action
+  std::vector<int32_t> observation_steps_before;  // [observations], of how many steps ago each is (a task's history)
+  std::vector<std::string> command_names;         // of the commands that the policy follows
+  std::vector<double> unit_scale, unit_offset;    // [actions], an action's value in its unit is offset + scale * action
+  std::vector<double> stiffness, damping;         // [actions], of position controllers, whose targets are the actions;
+                                                  // empty: no action is a target
   std::vector<float> mean,
       scale;  // [observations], x becomes (x - mean) * scale; empty: observations are not normalised
   float clip = std::numeric_limits<float>::infinity();  // largest absolute value of a normalised observation
@@ -41,9 +44,8 @@ struct ExportedPolicy {
 };
 
 // Writes what `policy/` says besides the networks' parameters, which are there already: attributes for names, units,
-// activation and distribution, and arrays for the normaliser and the bounds. `normalizer` is the actor's.
-void describe_policy(Checkpoint& checkpoint, const TaskSpec& task, const ActorCritic& nets,
-                     const NormalizerRule& normalizer);
+// activation and distribution, and arrays for the normaliser and the bounds.
+void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy);
 
 // Reads the policy from the group `policy/` alone. Throws UsageError if `file` does not have it.
 ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& file);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <numeric>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "export/numbers.hpp"
 #include "export/protobuf.hpp"
 
 namespace drl {
@@ -23,17 +23,6 @@ void for_each_field(std::string_view bytes, Use&& use) {
   ProtobufReader reader(bytes);
   while (const auto field = reader.next()) use(*field);
   if (reader.is_damaged()) refuse("it is damaged");
-}
-
-template <class T>
-std::vector<double> numbers(std::string_view bytes) {
-  std::vector<double> result(bytes.size() / sizeof(T));
-  for (size_t k = 0; k < result.size(); ++k) {
-    T value;
-    std::memcpy(&value, bytes.data() + k * sizeof(T), sizeof(T));
-    result[k] = static_cast<double>(value);
-  }
-  return result;
 }
 
 using Value = std::vector<double>;
@@ -121,7 +110,7 @@ void OnnxProgram::read_graph(std::string_view bytes) {
         if (part.number == 8) name = part.bytes;
         if (part.number == 9) data = part.bytes;
       });
-      constants_[name] = type == 7 ? numbers<int64_t>(data) : numbers<float>(data);
+      constants_[name] = type == 7 ? numbers<int64_t, double>(bytes_of(data)) : numbers<float, double>(bytes_of(data));
     }
   });
 }

@@ -11,6 +11,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Returns the names of the newest observations' quantities, each once: "joint_pos" for "joint_pos[0]" and
+// "joint_pos[1]", "command" for "command.lin_vel[0]".
+std::vector<std::string> quantities(const ExportedPolicy& policy) {
+  std::vector<std::string> all;
+  for (size_t k = 0; k < policy.observation_names.size(); ++k) {
+    const std::string& name = policy.observation_names[k];
+    const std::string quantity = name.substr(0, name.find_first_of("[."));
+    if (policy.observation_steps_before[k] == 0 && !contains(all, quantity)) all.push_back(quantity);
+  }
+  return all;
+}
+
 Json named(const std::vector<std::string>& names, const std::vector<std::string>& units) {
   Json list = Json::array();
   for (size_t k = 0; k < names.size(); ++k) {
@@ -32,14 +44,21 @@ std::vector<std::pair<std::string, std::string>> metadata(const ExportedPolicy& 
   std::vector<std::pair<std::string, std::string>> all = {{"task", policy.task},
                                                           {"source", policy.source},
                                                           {"seconds_per_step", Json(policy.dt).dump()},
-                                                          {"observation_names", join(policy.observation_names, ",")},
+                                                          {"observations", join(policy.observation_names, ",")},
                                                           {"action_names", join(policy.action_names, ",")},
                                                           {"action_units", join(policy.action_units, ",")},
                                                           {"action_scale", numbers(policy.unit_scale)}};
-  // These are keys of mjlab's and Unitree's deployment code, for actions that are targets of joints.
-  if (contains(policy.action_units, "rad")) {
+  // Deployment code for mjlab's and Unitree's policies reads these keys. An observation has one name there, not one per
+  // number.
+  all.push_back({"observation_names", join(quantities(policy), ",")});
+  if (!policy.command_names.empty()) all.push_back({"command_names", join(policy.command_names, ",")});
+  if (contains(policy.action_units, "rad")) {  // the actions are targets of joints
     all.push_back({"joint_names", join(policy.action_names, ",")});
     all.push_back({"default_joint_pos", numbers(policy.unit_offset)});
+  }
+  if (!policy.stiffness.empty()) {
+    all.push_back({"joint_stiffness", numbers(policy.stiffness)});
+    all.push_back({"joint_damping", numbers(policy.damping)});
   }
   return all;
 }
@@ -51,6 +70,11 @@ std::string policy_json(const ExportedPolicy& policy) {
                {"seconds_per_step", policy.dt},
                {"observations", named(policy.observation_names, policy.observation_units)},
                {"actions", named(policy.action_names, policy.action_units)}};
+  for (size_t k = 0; k < policy.observation_steps_before.size(); ++k)
+    json["observations"][k]["steps_before"] = policy.observation_steps_before[k];
+  for (size_t k = 0; k < policy.stiffness.size(); ++k)
+    json["actions"][k]["controller"] = {{"stiffness", policy.stiffness[k]}, {"damping", policy.damping[k]}};
+  if (!policy.command_names.empty()) json["commands"] = policy.command_names;
   for (size_t k = 0; k < policy.unit_scale.size(); ++k)
     if (policy.unit_scale[k] != 1 || policy.unit_offset[k] != 0)
       json["actions"][k]["value"] = {{"offset", policy.unit_offset[k]}, {"scale", policy.unit_scale[k]}};

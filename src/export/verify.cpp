@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "export/numbers.hpp"
 #include "launch/child.hpp"
 
 namespace drl {
@@ -30,6 +30,8 @@ void drl_call(const double *from, double *to) {
   drl_policy_act(observation, action);
   for (k = 0; k < DRL_POLICY_ACTIONS; ++k) to[k] = action[k];
 }
+int drl_observations(void);
+int drl_observations(void) { return DRL_POLICY_OBSERVATIONS; }
 int drl_actions(void);
 int drl_actions(void) { return DRL_POLICY_ACTIONS; }
 )";
@@ -57,17 +59,6 @@ class Workshop {
 
 void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
 
-template <class T>
-std::vector<double> numbers(const Tensor& tensor) {
-  std::vector<double> result(tensor.data.size() / sizeof(T));
-  for (size_t k = 0; k < result.size(); ++k) {
-    T value;
-    std::memcpy(&value, tensor.data.data() + k * sizeof(T), sizeof(T));
-    result[k] = static_cast<double>(value);
-  }
-  return result;
-}
-
 // One episode of a recording.
 struct Played {
   std::vector<double> observations, actions;
@@ -94,7 +85,8 @@ Played read_episode(const ExportedPolicy& policy, const Checkpoint& recording, c
     refuse(file, fmt::format("{} {} actions, and the policy has {} {}", columns,
                              actions->type == DType::i32 ? "discrete" : "continuous", policy.actions(),
                              discrete ? "discrete" : "continuous"));
-  return {numbers<float>(*observations), discrete ? numbers<int32_t>(*actions) : numbers<float>(*actions),
+  return {numbers<float, double>(observations->data),
+          discrete ? numbers<int32_t, double>(actions->data) : numbers<float, double>(actions->data),
           static_cast<size_t>(actions->shape[0])};
 }
 
@@ -118,8 +110,14 @@ PolicyFunction compile_header(const std::string& header) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw Error(std::string("the compiled header cannot be loaded: ") + dlerror());
   const auto call = reinterpret_cast<void (*)(const double*, double*)>(dlsym(handle, "drl_call"));
-  const auto actions = reinterpret_cast<int (*)()>(dlsym(handle, "drl_actions"));
-  return [call, count = static_cast<size_t>(actions())](std::span<const double> observation) {
+  const auto size_of = [&](const char* name) {
+    return static_cast<size_t>(reinterpret_cast<int (*)()>(dlsym(handle, name))());
+  };
+  return [call, inputs = size_of("drl_observations"),
+          count = size_of("drl_actions")](std::span<const double> observation) {
+    if (observation.size() != inputs)
+      throw UsageError(fmt::format("the header takes {} observations (there are {}): give the header of this policy",
+                                   inputs, observation.size()));
     std::vector<double> action(count);
     call(observation.data(), action.data());
     return action;

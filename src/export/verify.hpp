@@ -14,6 +14,7 @@ namespace drl {
 using PolicyFunction = std::function<std::vector<double>(std::span<const double> observation)>;
 
 // Compiles a header of c_header with the machine's cc ($CC) and loads it. Throws Error with the compiler's words.
+// The function throws UsageError if the header is for another number of observations.
 PolicyFunction compile_header(const std::string& header);
 
 struct ReplayResult {

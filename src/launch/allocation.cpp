@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/host.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "launch/child.hpp"
 
@@ -47,20 +48,31 @@ std::optional<Allocation> allocation(const Environment& environment) {
   return job;
 }
 
-bool is_over(const Allocation& job) {
-  constexpr double kLongAgo = 600, kPatience = 10;  // seconds; Slurm may let a job exceed its limit by some minutes
-  if (!job.end_time || seconds_since_1970() - static_cast<double>(*job.end_time) < kLongAgo) return false;
+bool has_outlived_its_limit(const Allocation& job) {
+  constexpr double kLongAgo = 600;  // seconds; Slurm may let a job exceed its limit by some minutes
+  return job.end_time && seconds_since_1970() - static_cast<double>(*job.end_time) >= kLongAgo;
+}
+
+std::optional<bool> is_over(const Allocation& job) {
+  constexpr double kPatience = 10;  // seconds
+  if (!has_outlived_its_limit(job)) return false;
   BackgroundCommand squeue(job_state_command(job.job));
   const std::optional<int> code = squeue.wait(kPatience);
-  const std::string state = code ? parse_job_state(*code, squeue.output()).value_or("") : "";
-  return state.empty() || state == "PENDING";  // a requeued job is pending
+  const std::optional<std::string> state = code ? parse_job_state(*code, squeue.output()) : std::nullopt;
+  if (!state) return std::nullopt;
+  return state->empty() || *state == "PENDING";  // a requeued job is pending
 }
 
 void require_not_over(const Allocation& job) {
-  if (is_over(job))
+  const std::optional<bool> over = is_over(job);
+  if (over == false) return;
+  const double minutes = (seconds_since_1970() - static_cast<double>(*job.end_time)) / 60;
+  if (over)
     throw UsageError(fmt::format(
         "job {} is over (SLURM_JOB_END_TIME was {:.0f} minutes ago, and this shell has kept the job's variables): {}",
-        job.job, (seconds_since_1970() - static_cast<double>(*job.end_time)) / 60, kLeaveJob));
+        job.job, minutes, kLeaveJob));
+  log::warn("job {} may be over (SLURM_JOB_END_TIME was {:.0f} minutes ago, and squeue does not answer): if it is, {}",
+            job.job, minutes, kLeaveJob);
 }
 
 bool is_continuation(const std::optional<Allocation>& job, const std::string& job_id) {

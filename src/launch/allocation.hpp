@@ -27,12 +27,14 @@ struct Allocation {
 // no field is important enough to refuse a run. Pure.
 std::optional<Allocation> allocation(const Environment& environment);
 
-// Returns whether the job ended at least ten minutes ago and squeue does not list it as running (its limit may have been
-// extended). A shell that outlives its job, as in tmux or screen, keeps the job's variables.
-bool is_over(const Allocation& job);
+// Returns whether the job should have ended at least ten minutes ago. Its limit may have been extended, or a shell has
+// outlived it, as in tmux or screen, and keeps its variables. Pure, but for the time.
+bool has_outlived_its_limit(const Allocation& job);
+// Returns whether such a job has ended: squeue does not list it as running. Returns nullopt if squeue does not answer.
+std::optional<bool> is_over(const Allocation& job);
 // Tells the user what to do in such a shell.
 constexpr const char* kLeaveJob = "open a new shell, or type unset $(env | grep -o '^SLURM_[^=]*')";
-// Throws UsageError if the job is over.
+// Throws UsageError if the job is over, and logs a warning if squeue does not answer.
 void require_not_over(const Allocation& job);
 
 // Returns whether this job continues a run that was started under the name `job_id` (LaunchInfo::job_id): either the

@@ -12,13 +12,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <thread>
 
 #include "base/check.hpp"
 #include "base/clock.hpp"
 #include "base/limits.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "launch/environment.hpp"
 
@@ -79,17 +79,15 @@ pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settin
 
 namespace {
 
-// Returns the processes of this machine by their parent, which is field 4 of their stat (proc(5)). Field 2 is the name
-// in parentheses, which may contain any character.
+// Returns the processes of this machine by their parent.
 std::multimap<pid_t, pid_t> children_by_parent() {
   std::multimap<pid_t, pid_t> children;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    const auto pid = number_in<pid_t>(entry.path().filename().string());
-    std::string stat;
-    if (!pid || !std::getline(std::ifstream(entry.path() / "stat"), stat)) continue;
-    const std::vector<std::string> fields = split(stat.substr(stat.rfind(')') + 1), ' ');  // "", state, parent, ...
-    if (fields.size() > 2) children.emplace(number_in<pid_t>(fields[2]).value_or(0), *pid);
+    const std::string name = entry.path().filename();
+    const auto pid = number_in<pid_t>(name);
+    if (!pid) continue;
+    if (const auto process = process_stat(name)) children.emplace(process->parent, *pid);
   }
   return children;
 }

@@ -33,7 +33,9 @@ std::vector<std::string> environment_list();
 pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settings);
 
 // Sends the signal to the processes below `ancestor` that run the same program as this process, and returns their
-// number. It does not look below them.
+// number. It does not look below them. It compares the executable files of the processes: below an interpreter, such as
+// valgrind or qemu, all programs are the interpreter, also the launcher. Ranks on other machines are not found; then
+// the launcher must pass the signal on.
 int signal_same_program(pid_t ancestor, int signal);
 
 // Runs `command` to its end and returns its exit code as a shell reports it. Signals sent to this process or its
@@ -49,8 +51,8 @@ int shell_code(int wait_status);
 bool is_on_path(const std::string& program);
 
 // A program that runs beside the training and never delays it: squeue, scontrol, a user's command. It has a separate
-// process group, so that Ctrl-C in the terminal does not reach it, and lacks the variables that make this process a rank
-// (without_launchers).
+// process group, so that Ctrl-C in the terminal does not reach it, and lacks the variables that make this process a
+// rank (without_launchers).
 class BackgroundCommand {
  public:
   // Starts `command` (found by PATH). Its stdout and stderr are appended to the file `log`, or kept for output() if

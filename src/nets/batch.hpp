@@ -10,6 +10,8 @@
 
 namespace drl {
 
+class Weights;
+
 enum class LossId { ppo, grpo };
 enum class DistributionId { gaussian, categorical };  // in the order of the alternatives of Distribution
 
@@ -40,7 +42,7 @@ struct Batch {
   };
   // The actor's input and, if there is a critic, its input. Both have the same samples in the same order.
   std::span<const Input> inputs;
-  const float* params;
+  const Weights& weights;
   // The function object of the LossId and DistributionId, e.g. PpoLoss<Gaussian>. Its settings are complete, but its
   // LossTile is not set. A backend that uses it needs loops for this type, which must be compiled in the same unit as
   // the algorithm's own loops.

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace drl {
 
-enum class Activation { elu, tanh, relu, silu, gelu };  // of the hidden layers
+enum class Activation { elu, tanh, relu, silu, gelu };                                       // of the hidden layers
+inline constexpr std::string_view kActivations[] = {"elu", "tanh", "relu", "silu", "gelu"};  // their names
 
 // A network of fully connected layers.
 struct NetSpec {

@@ -14,6 +14,8 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/limits.hpp"
+#include "base/log.hpp"
+#include "base/process.hpp"
 #include "base/temp_file.hpp"
 #include "base/text.hpp"
 #include "comm/mpi_library.hpp"
@@ -57,13 +59,8 @@ bool has_only_dead_children(pid_t process) {
   const std::string folder = "/proc/" + std::to_string(process);
   std::ifstream list(folder + "/task/" + std::to_string(process) + "/children");
   bool has_children = false;
-  for (pid_t child; list >> child; has_children = true) {
-    std::ifstream file("/proc/" + std::to_string(child) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos || text.compare(name_end, 3, ") Z") != 0) return false;
-  }
+  for (std::string child; list >> child; has_children = true)
+    if (const auto found = process_stat(child); !found || !found->has_ended()) return false;
   return has_children;
 }
 
@@ -152,6 +149,10 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   // A separate process group: Ctrl-C in the terminal only reaches us, and we forward it as a request to stop.
   ChildSettings settings{.environment = environment_list(), .signal_mask = {}, .own_group = true};
   sigprocmask(SIG_BLOCK, &signals, &settings.signal_mask);
+  if (const Stop stop = requested_stop(); stop != Stop::none) {  // now or never: from here on, signals wait
+    log::info("stopped by {} before the ranks were started", name_of(stop));
+    return exit_code_of(stop);
+  }
   sigaddset(&settings.signal_mask, SIGPIPE);  // else Open MPI's mpirun ends the ranks when the console's reader ends
   const pid_t mpirun = spawn(mpirun_command(ranks, this_machine().cores, command), settings);
   if (mpirun < 0)

@@ -89,6 +89,13 @@ Stop stop_of(int signal, bool through_srun) {
 
 int signal_through_srun(Stop stop) { return row_of(stop).through_srun; }
 
+// The exit codes of a stop increase with its precedence.
+int exit_code_after(int code, Stop passed_on) {
+  const bool stopped = code == kContinue || code == kInterrupted || code == kTerminated;
+  const bool killed = passed_on != Stop::none && code == 128 + signal_through_srun(passed_on);
+  return stopped ? std::max(code, exit_code_of(passed_on)) : killed ? exit_code_of(passed_on) : code;
+}
+
 bool is_ignored(int signal) {
   struct sigaction action {};
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;

@@ -19,15 +19,21 @@ Stop stop_of(int signal, bool through_srun = false);
 // Returns the signal that passes the request on to ranks through srun; 0 for none. Pure.
 int signal_through_srun(Stop stop);
 
+// Returns the exit code of a process that has passed the request on to ranks through srun, which then exited with
+// `code`. It knows the reason for the stop better than they do. A rank that had no handlers yet is killed by the
+// signal. Pure.
+int exit_code_after(int code, Stop passed_on);
+
 // Returns true if this process ignores the signal. Before it installs handlers, this is the choice of the process that
 // started it: nohup ignores SIGHUP.
 bool is_ignored(int signal);
 // Returns the signals that request a stop. An ignored SIGHUP is none of them.
 std::vector<int> stop_signals();
 
-// Installs handlers for stop_signals(): requested_stop() then returns the strongest request so far. A second SIGINT
-// ends the process at once; any other signal may come again. Also makes a write to a console whose reader has ended
-// fail instead of ending the process, and leaves time to save before the hard limit of CPU time.
+// Installs handlers for stop_signals(), and should be called before anything that takes time: requested_stop() then
+// returns the strongest request so far. A second SIGINT ends the process at once; any other signal may come again. Also
+// makes a write to a console whose reader has ended fail instead of ending the process, and leaves time to save before
+// the hard limit of CPU time.
 void catch_stop_signals();
 Stop requested_stop();
 

@@ -11,29 +11,28 @@ struct G1 {
   static constexpr char description[] = "a humanoid robot (Unitree G1) walks at a commanded velocity";
   static constexpr RobotModel model{"g1.xml", 4, "unitree_g1/g1.xml", "tools/fetch_robots in drl's source directory"};
 
-  // Action scales by motor type, in rad per unit of the action: a quarter of the angle error at which the motor reaches
-  // its torque limit at rest.
-  static constexpr double m5020 = 0.25 * 25 / 14.25062309787429;
-  static constexpr double m7520_14 = 0.25 * 88 / 40.17923863450712;
-  static constexpr double m7520_22 = 0.25 * 139 / 99.09842777666111;
-  static constexpr double m4010 = 0.25 * 5 / 16.77832748089279;
+  static constexpr velocity::Motor m5020{25, 14.25062309787429, 0.907222843292423};
+  static constexpr velocity::Motor two_5020{50, 28.50124619574858, 1.814445686584846};  // move one joint together
+  static constexpr velocity::Motor m7520_14{88, 40.17923863450712, 2.557889775413375};
+  static constexpr velocity::Motor m7520_22{139, 99.09842777666111, 6.308801853496639};
+  static constexpr velocity::Motor m4010{5, 16.77832748089279, 1.06814150219};
   static constexpr velocity::Joint joints[] = {
       // clang-format off
       {"left_hip_pitch_joint", -0.312, m7520_14, 0.05, 0.3, 0.5},
       {"left_hip_roll_joint", 0, m7520_22, 0.05, 0.15, 0.2},
       {"left_hip_yaw_joint", 0, m7520_14, 0.05, 0.15, 0.2},
       {"left_knee_joint", 0.669, m7520_22, 0.05, 0.35, 0.6},
-      {"left_ankle_pitch_joint", -0.363, m5020, 0.05, 0.25, 0.35},
-      {"left_ankle_roll_joint", 0, m5020, 0.05, 0.1, 0.15},
+      {"left_ankle_pitch_joint", -0.363, two_5020, 0.05, 0.25, 0.35},
+      {"left_ankle_roll_joint", 0, two_5020, 0.05, 0.1, 0.15},
       {"right_hip_pitch_joint", -0.312, m7520_14, 0.05, 0.3, 0.5},
       {"right_hip_roll_joint", 0, m7520_22, 0.05, 0.15, 0.2},
       {"right_hip_yaw_joint", 0, m7520_14, 0.05, 0.15, 0.2},
       {"right_knee_joint", 0.669, m7520_22, 0.05, 0.35, 0.6},
-      {"right_ankle_pitch_joint", -0.363, m5020, 0.05, 0.25, 0.35},
-      {"right_ankle_roll_joint", 0, m5020, 0.05, 0.1, 0.15},
+      {"right_ankle_pitch_joint", -0.363, two_5020, 0.05, 0.25, 0.35},
+      {"right_ankle_roll_joint", 0, two_5020, 0.05, 0.1, 0.15},
       {"waist_yaw_joint", 0, m7520_14, 0.05, 0.2, 0.3},
-      {"waist_roll_joint", 0, m5020, 0.05, 0.08, 0.08},
-      {"waist_pitch_joint", 0, m5020, 0.05, 0.1, 0.2},
+      {"waist_roll_joint", 0, two_5020, 0.05, 0.08, 0.08},
+      {"waist_pitch_joint", 0, two_5020, 0.05, 0.1, 0.2},
       {"left_shoulder_pitch_joint", 0.2, m5020, 0.05, 0.15, 0.5},
       {"left_shoulder_roll_joint", 0.2, m5020, 0.05, 0.15, 0.2},
       {"left_shoulder_yaw_joint", 0, m5020, 0.05, 0.1, 0.15},

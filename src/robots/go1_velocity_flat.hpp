@@ -12,9 +12,8 @@ struct Go1 {
   static constexpr RobotModel model{"go1.xml", 4, "unitree_go1/go1.xml",
                                     "tools/fetch_robots in drl's source directory"};
 
-  // Action scales in rad per unit of the action: a quarter of the angle error at which the motor reaches its torque
-  // limit at rest.
-  static constexpr double hip = 0.25 * 23.7 / 15.89524265323492, knee = 0.25 * 35.55 / 35.76429596977857;
+  static constexpr velocity::Motor hip{23.7, 15.89524265323492, 1.0119225759919113};
+  static constexpr velocity::Motor knee{35.55, 35.76429596977857, 2.2768257959818006};
   static constexpr velocity::Joint joints[] = {
       {"FR_hip_joint", 0.1, hip, 0.05, 0.3, 0.3},   {"FR_thigh_joint", 0.9, hip, 0.05, 0.3, 0.3},
       {"FR_calf_joint", -1.8, knee, 0.1, 0.6, 0.6}, {"FL_hip_joint", -0.1, hip, 0.05, 0.3, 0.3},

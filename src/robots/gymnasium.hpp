@@ -144,6 +144,51 @@ struct HumanoidObservation {
   }
 };
 
+// clang-format off
+// The names of HumanoidObservation with the default options, and of the humanoids' actions. Joints and bodies are in the
+// order of the model, and actions in the order of its motors.
+#define DRL_JOINTS(of, unit) \
+  {of "abdomen_z", unit}, {of "abdomen_y", unit}, {of "abdomen_x", unit}, \
+  {of "right_hip_x", unit}, {of "right_hip_z", unit}, {of "right_hip_y", unit}, {of "right_knee", unit}, \
+  {of "left_hip_x", unit}, {of "left_hip_z", unit}, {of "left_hip_y", unit}, {of "left_knee", unit}, \
+  {of "right_shoulder1", unit}, {of "right_shoulder2", unit}, {of "right_elbow", unit}, \
+  {of "left_shoulder1", unit}, {of "left_shoulder2", unit}, {of "left_elbow", unit}
+#define DRL_BODIES(numbers) \
+  numbers("torso"), numbers("lower_waist"), numbers("pelvis"), \
+  numbers("right_thigh"), numbers("right_shin"), numbers("right_foot"), \
+  numbers("left_thigh"), numbers("left_shin"), numbers("left_foot"), \
+  numbers("right_upper_arm"), numbers("right_lower_arm"), numbers("left_upper_arm"), numbers("left_lower_arm")
+#define DRL_INERTIA(body) \
+  {"cinert." body ".inertia", "kg m^2", 6}, {"cinert." body ".mass_offset", "kg m", 3}, {"cinert." body ".mass", "kg"}
+#define DRL_VELOCITY(body) {"cvel." body ".angular", "rad/s", 3}, {"cvel." body ".linear", "m/s", 3}
+#define DRL_CONTACT(body) {"cfrc_ext." body ".torque", "N m", 3}, {"cfrc_ext." body ".force", "N", 3}
+// clang-format on
+inline constexpr Quantity kHumanoidObservations[] = {
+    {"qpos.height", "m"},
+    {"qpos.orientation", "", 4},  // a quaternion: w, x, y, z
+    DRL_JOINTS("qpos.", "rad"),
+    {"qvel.linear", "m/s", 3},
+    {"qvel.angular", "rad/s", 3},
+    DRL_JOINTS("qvel.", "rad/s"),
+    DRL_BODIES(DRL_INERTIA),
+    DRL_BODIES(DRL_VELOCITY),
+    DRL_JOINTS("qfrc_actuator.", "N m"),
+    DRL_BODIES(DRL_CONTACT),
+};
+#undef DRL_JOINTS
+#undef DRL_BODIES
+#undef DRL_INERTIA
+#undef DRL_VELOCITY
+#undef DRL_CONTACT
+inline constexpr Quantity kHumanoidActions[] = {
+    {"abdomen_y", "N m", 1, 100},      {"abdomen_z", "N m", 1, 100},   {"abdomen_x", "N m", 1, 100},
+    {"right_hip_x", "N m", 1, 100},    {"right_hip_z", "N m", 1, 100}, {"right_hip_y", "N m", 1, 300},
+    {"right_knee", "N m", 1, 200},     {"left_hip_x", "N m", 1, 100},  {"left_hip_z", "N m", 1, 100},
+    {"left_hip_y", "N m", 1, 300},     {"left_knee", "N m", 1, 200},   {"right_shoulder1", "N m", 1, 25},
+    {"right_shoulder2", "N m", 1, 25}, {"right_elbow", "N m", 1, 25},  {"left_shoulder1", "N m", 1, 25},
+    {"left_shoulder2", "N m", 1, 25},  {"left_elbow", "N m", 1, 25},
+};
+
 // Returns the sum of the squared contact torques and forces on all bodies.
 template <class R>
 DRL_HD typename R::F squared_contacts(const R& robot) {

@@ -16,6 +16,9 @@ struct HalfCheetah {
   static constexpr double dt = 0.05;                   // s
   static constexpr ContinuousAction<6> action{-1, 1};  // fractions of the motors' largest torques
   static constexpr Quantity observations[] = {{"qpos", "", 8}, {"qvel", "", 9}};
+  static constexpr Quantity actions[] = {{"back_thigh", "N m", 1, 120}, {"back_shin", "N m", 1, 90},
+                                         {"back_foot", "N m", 1, 60},   {"front_thigh", "N m", 1, 120},
+                                         {"front_shin", "N m", 1, 60},  {"front_foot", "N m", 1, 30}};
   static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl"};
   static constexpr const char* metrics[] = {"x_velocity"};  // m/s
   static constexpr RobotModel model{"half_cheetah.xml", 5};

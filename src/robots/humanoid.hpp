@@ -16,6 +16,8 @@ struct Humanoid {
   static constexpr int obs_dim = 348, max_obs_dim = gym::HumanoidObservation::kMaxDim, step_limit = 1000;
   static constexpr double dt = 0.015;                         // s
   static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // in units of 25 to 300 N m, by motor
+  static constexpr auto& observations = gym::kHumanoidObservations;
+  static constexpr auto& actions = gym::kHumanoidActions;
   static constexpr const char* reward_terms[] = {"reward_survive", "reward_forward", "reward_ctrl", "reward_contact"};
   static constexpr const char* metrics[] = {"x_velocity", "y_velocity"};  // m/s, of the centre of mass
   static constexpr RobotModel model{"humanoid.xml", 5};

@@ -16,6 +16,8 @@ struct HumanoidStandup {
   static constexpr int obs_dim = 348, max_obs_dim = gym::HumanoidObservation::kMaxDim, step_limit = 1000;
   static constexpr double dt = 0.015;                         // s
   static constexpr ContinuousAction<17> action{-0.4f, 0.4f};  // in units of 25 to 300 N m, by motor
+  static constexpr auto& observations = gym::kHumanoidObservations;
+  static constexpr auto& actions = gym::kHumanoidActions;
   static constexpr const char* reward_terms[] = {"reward_linup", "reward_quadctrl", "reward_impact", "reward_constant"};
   static constexpr const char* metrics[] = {"height"};  // of the torso, m
   static constexpr RobotModel model{"humanoid_standup.xml", 5};

@@ -13,10 +13,17 @@
 
 namespace drl::velocity {
 
+// A motor with a position controller.
+struct Motor {
+  double torque;              // N m, the limit at rest
+  double stiffness, damping;  // N m/rad, N m s/rad
+  // Returns the rad per unit of the action: a quarter of the angle error at which the motor reaches its torque limit.
+  constexpr double action_scale() const { return 0.25 * torque / stiffness; }
+};
 struct Joint {
   const char* name;
-  double angle;                       // rad, at the start and for action 0
-  double action_scale;                // rad per unit of the action
+  double angle;  // rad, at the start and for action 0
+  Motor motor;
   double standing, walking, running;  // rad, tolerated deviation from `angle` while the robot stands, walks or runs
 };
 // The names of a foot's site (where it touches the floor), its body and its contact sensor.
@@ -74,16 +81,25 @@ struct Flat {
   static constexpr int obs_dim = 12 + 3 * joints, critic_obs_dim = obs_dim + 6 * feet, step_limit = 1000;
   static constexpr double dt = 0.02;                     // s
   static constexpr ActionPerDimension<joints> action{};  // unbounded
+  // Observations and commands have mjlab's names.
   static constexpr Quantity observations[] = {
-      {"base_lin_vel", "m/s", 3},       {"base_ang_vel", "rad/s", 3},   {"projected_gravity", "", 3},
-      {"joint_pos_rel", "rad", joints}, {"joint_vel", "rad/s", joints}, {"last_action", "", joints},
-      {"command_lin_vel", "m/s", 2},    {"command_ang_vel_z", "rad/s"},
+      {"base_lin_vel", "m/s", 3},    {"base_ang_vel", "rad/s", 3},   {"projected_gravity", "", 3},
+      {"joint_pos", "rad", joints},  {"joint_vel", "rad/s", joints}, {"actions", "", joints},
+      {"command.lin_vel", "m/s", 2}, {"command.ang_vel_z", "rad/s"},
   };
+  static constexpr const char* commands[] = {"twist"};
   // The targets of the joints' position controllers.
   static constexpr std::array<Quantity, joints> actions = [] {
     std::array<Quantity, joints> all{};
-    for (int k = 0; k < joints; ++k)
-      all[k] = {Config::joints[k].name, "rad", 1, Config::joints[k].action_scale, Config::joints[k].angle};
+    for (int k = 0; k < joints; ++k) {
+      const Joint& joint = Config::joints[k];
+      all[k] = {.name = joint.name,
+                .unit = "rad",
+                .scale = joint.motor.action_scale(),
+                .offset = joint.angle,
+                .stiffness = joint.motor.stiffness,
+                .damping = joint.motor.damping};
+    }
     return all;
   }();
   static constexpr auto& reward_terms = Config::reward_terms;
@@ -290,7 +306,7 @@ struct Flat {
     Poses all{};
     for (int k = 0; k < joints; ++k) {
       const Joint& joint = Config::joints[k];
-      all.of[k] = {joint.angle, joint.action_scale, joint.standing, joint.walking, joint.running};
+      all.of[k] = {joint.angle, joint.motor.action_scale(), joint.standing, joint.walking, joint.running};
     }
     return all;
   }

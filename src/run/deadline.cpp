@@ -29,6 +29,7 @@ double query_lead(const std::string& job, double limit) {
 
 Deadline::Deadline(Allocation job, std::optional<double> margin)
     : job_(std::move(job)), margin_(margin), limit_(INFINITY), query_time_(kNever) {
+  if (has_outlived_its_limit(job_)) job_.end_time.reset();  // the limit has been extended
   if (!job_.end_time) {
     query_squeue();
     return;

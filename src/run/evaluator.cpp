@@ -143,38 +143,34 @@ Summary summarize(const std::vector<T>& values) {
 template Summary summarize(const std::vector<double>&);
 template Summary summarize(const std::vector<int64_t>&);
 
-Evaluation evaluate(const EvaluationPlan& plan, const HostPolicy& policy,
-                    const std::function<void(const Episode&)>& on_episode) {
+Evaluation evaluate(const EvaluationPlan& plan, Actor& actor, const std::function<void(const Episode&)>& on_episode) {
   DRL_CHECK(plan.episodes > 0 && plan.num_envs > 0, "an evaluation needs episodes and environments");
   const uint64_t seed = plan.seed | kEvaluationKey;
   const std::unique_ptr<VecEnv> envs =
-      make_env(plan.task, {plan.num_envs, 0, seed, false, plan.params, plan.threads}, policy.queue);
-  Rollout rollout(policy.queue, envs->spec(), kStepsAtATime, plan.num_envs, true);
-  Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
+      make_env(plan.task, {plan.num_envs, 0, seed, false, plan.params, plan.threads}, actor.queue());
+  Rollout rollout(actor.queue(), envs->spec(), kStepsAtATime, plan.num_envs, true);
+  Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
-  LostEpisodes lost(*envs, policy.queue);
+  LostEpisodes lost(*envs, actor.queue());
   set_curriculum(*envs, plan.curriculum);
-  policy.nets.refresh(policy.params);
-  envs->reset(policy.queue, rollout.start_row(), {});
+  envs->reset(actor.queue(), rollout.start_row(), {});
   for (int64_t step = 0; !episodes.done(); step += kStepsAtATime) {
-    collector.collect(policy.params, policy.normalizer, &step);
+    collector.collect(&step);
     episodes.take(rollout.view(), lost.occurred());
     rollout.roll_over();
   }
   return episodes.result;
 }
 
-void watch(const EvaluationPlan& plan, const HostPolicy& policy,
-           const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
+void watch(const EvaluationPlan& plan, Actor& actor, const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
   const uint64_t seed = plan.seed | kEvaluationKey;
-  const std::unique_ptr<VecEnv> envs = make_env(plan.task, {1, 0, seed, false, plan.params, 1}, policy.queue);
-  Rollout rollout(policy.queue, envs->spec(), 1, 1, true);
-  Collector collector(policy.nets, policy.spec, *envs, rollout, seed, 0, plan.choice, policy.params);
+  const std::unique_ptr<VecEnv> envs = make_env(plan.task, {1, 0, seed, false, plan.params, 1}, actor.queue());
+  Rollout rollout(actor.queue(), envs->spec(), 1, 1, true);
+  Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
   set_curriculum(*envs, plan.curriculum);
-  policy.nets.refresh(policy.params);
-  envs->reset(policy.queue, rollout.start_row(), {});
+  envs->reset(actor.queue(), rollout.start_row(), {});
   for (Moment moment; on_moment(*envs, moment);) {
-    collector.collect(policy.params, policy.normalizer, &moment.step);
+    collector.collect(&moment.step);
     const RolloutView& row = rollout.view();
     moment.step += 1, moment.age += 1, moment.reward += static_cast<double>(row.reward[0]);
     if (row.terminated[0] || row.truncated[0])

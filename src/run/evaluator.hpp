@@ -5,10 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/actor_critic.hpp"
-#include "algorithms/algorithm_kernels.hpp"
 #include "envs/vec_env.hpp"
-#include "nets/nets.hpp"
+#include "policy/actor.hpp"
 #include "store/recording.hpp"
 
 namespace drl {
@@ -36,18 +34,9 @@ struct Summary {
 template <class T>
 Summary summarize(const std::vector<T>& values);
 
-// A policy on the host: networks, their weights, and the actor's normaliser.
-struct HostPolicy {
-  Queue& queue;
-  Nets& nets;
-  const ActorCritic& spec;
-  const float* params;
-  NormalizerView normalizer;
-};
-
-// Plays the episodes. Initial states depend only on the seed, differ from those of training, and have age zero.
-// `on_episode`, if given, receives every episode in full.
-Evaluation evaluate(const EvaluationPlan& plan, const HostPolicy& policy,
+// Plays the episodes with a policy on a host queue. Initial states depend only on the seed, differ from those of
+// training, and have age zero. `on_episode`, if given, receives every episode in full.
+Evaluation evaluate(const EvaluationPlan& plan, Actor& actor,
                     const std::function<void(const Episode&)>& on_episode = nullptr);
 
 // The progress of an environment that is being watched.
@@ -61,7 +50,6 @@ struct Moment {
 // Plays only environment 0 of evaluate(), with the same initial states and noise, episode after episode. Calls
 // `on_moment` at the start and after each step, until it returns false. After an episode's last step, it sees the start
 // of the next episode.
-void watch(const EvaluationPlan& plan, const HostPolicy& policy,
-           const std::function<bool(VecEnv&, const Moment&)>& on_moment);
+void watch(const EvaluationPlan& plan, Actor& actor, const std::function<bool(VecEnv&, const Moment&)>& on_moment);
 
 }  // namespace drl

@@ -17,6 +17,7 @@
 #include "base/descriptor.hpp"
 #include "base/host.hpp"
 #include "base/limits.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "launch/allocation.hpp"
 #include "launch/child.hpp"
@@ -43,7 +44,8 @@ std::string first_line(const fs::path& path) {
 }
 
 std::optional<int64_t> start_time_of(int64_t pid) {
-  return start_ticks(first_line("/proc/" + std::to_string(pid) + "/stat"));
+  const std::optional<ProcessStat> process = process_stat(std::to_string(pid));
+  return process && !process->has_ended() ? process->start : std::nullopt;
 }
 
 LockOwner this_process() {

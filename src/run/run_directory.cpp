@@ -21,6 +21,7 @@
 #include "base/text.hpp"
 #include "placement/stop.hpp"
 #include "run/json_value.hpp"
+#include "run/pretrained.hpp"
 
 namespace fs = std::filesystem;
 
@@ -277,6 +278,7 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
 
 fs::path find_checkpoint(const fs::path& given) {
   fs::path path = in_runs_folder(given);
+  if (!path_exists(path) && given.parent_path() == "pretrained") return pretrained_file(given.filename());
   if (!path_exists(path) && !given.has_parent_path()) {
     std::vector<fs::path> runs = runs_of_all_tasks(runs_folder(), given.string());
     std::erase_if(runs, [](const fs::path& run) { return list_checkpoints(run).empty(); });

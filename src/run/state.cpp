@@ -62,7 +62,8 @@ void restore_field(const StateField& field, const Tensor* tensor, Communicator& 
 bool is_policy(const std::string& name) { return name.starts_with("policy/") || name.starts_with("normalizer/"); }
 // Returns whether an array only describes the policy for other programs (export/exported_policy.hpp).
 bool is_description(const std::string& name) {
-  return name.starts_with("policy/action/") || name.starts_with("policy/normalizer/");
+  return name.starts_with("policy/action/") || name.starts_with("policy/observation/") ||
+         name.starts_with("policy/normalizer/");
 }
 
 }  // namespace
@@ -112,6 +113,18 @@ StateList policy_state(const StateList& state) {
   StateList list;
   for (const StateField& field : state)
     if (is_policy(field.name)) list.push_back(field);
+  return list;
+}
+
+bool is_of_actor(const std::string& name) {
+  const bool is_of_critic = name.starts_with("policy/critic/") || name.starts_with("normalizer/critic_obs/");
+  return (is_policy(name) && !is_description(name) && !is_of_critic) || name.starts_with("curriculum/");
+}
+
+StateList actor_state(const StateList& state) {
+  StateList list;
+  for (const StateField& field : state)
+    if (is_of_actor(field.name)) list.push_back(field);
   return list;
 }
 

@@ -28,6 +28,11 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
 // Returns the fields of weights and normaliser, which --init_from loads.
 StateList policy_state(const StateList& state);
 
+// Returns whether a checkpoint's array belongs to the actor, its normaliser or the curriculum, and not to the critic.
+bool is_of_actor(const std::string& name);
+// Returns the fields of the actor.
+StateList actor_state(const StateList& state);
+
 // Collective. Copies rank 0's replicated fields to all ranks.
 void broadcast_state(const StateList& state, Communicator& comm);
 

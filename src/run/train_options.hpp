@@ -13,6 +13,7 @@
 #include "envs/make_env.hpp"
 #include "envs/task_params.hpp"
 #include "placement/device.hpp"
+#include "policy/options.hpp"
 
 namespace drl {
 
@@ -56,8 +57,9 @@ struct TrainOptions {
       "0 = one per rank",
       at_least(0));
     v("nan_policy", nan_policy,
-      "what to do when an environment computes NaN or infinity: reset it, or stop the run with an error",
-      one_of({"reset", "stop"}), Effect::none);
+      "what to do when an environment computes NaN or infinity: reset it, also dump its state before that step (for "
+      "drl_eval --replay_dump), or stop the run with an error",
+      one_of({"reset", "dump", "stop"}), Effect::none);
     v("isa", isa, "CPU instruction set (x86-64-v2, ...); auto = the best that the CPUs of all ranks support");
     v("nets", nets,
       "network library on CPUs: fused (drl's own kernels), torch (libtorch), or auto (fused where it is faster)",
@@ -100,7 +102,8 @@ struct RunOptions {
     v("checkpoint", checkpoint,
       "start a new run from this checkpoint's whole state (weights, optimiser, environments, iteration)", as_path,
       Effect::none, Where::command_line);
-    v("init_from", init_from, "start a new run from this checkpoint's weights and normaliser only (fine-tuning)",
+    v("init_from", init_from,
+      "start a new run from the weights and normaliser of this checkpoint only (pretrained/NAME comes with drl)",
       as_path, Effect::none, Where::command_line);
     v("fresh", fresh, "start --run_name again from the beginning; the old directory is kept as <run_name>.old",
       Effect::none, Where::command_line, only_with("name", "chosen"));

@@ -23,16 +23,16 @@ struct Sums {
 // Networks of one layer. With `whole`, gradient() adds up the gradients of the mini-batch's samples in double.
 class SampleBySample final : public Nets {
  public:
-  SampleBySample(Queue& queue, const ActorCritic& spec, bool whole)
+  SampleBySample(Queue& queue, const PolicySpec& spec, bool whole)
       : Nets(spec.layout), whole_(whole), spec_(spec), nets_(make_torch_nets(queue, spec.layout, 1)) {}
   int64_t tile() const override { return nets_->tile(); }
   std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
-    nets_->forward(net, params, rows, out, tape);
+  void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
+    nets_->forward(net, weights, rows, out, tape);
   }
-  void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad, float* d_in) override {
+  void backward(NetId net, const Weights& weights, Tape& tape, const float* d_out, float* grad, float* d_in) override {
     backward_passes += 1;
-    nets_->backward(net, params, tape, d_out, grad, d_in);
+    nets_->backward(net, weights, tape, d_out, grad, d_in);
   }
   bool gradient(const Batch& batch, LossId loss, DistributionId distribution, float* grad_and_tail) override {
     if (!whole_) return false;
@@ -66,9 +66,9 @@ class SampleBySample final : public Nets {
   void forward(const Batch& batch, int which, int64_t i, float* out) const {
     const auto& [net, rows] = batch.inputs[static_cast<size_t>(which)];
     for (int o = 0; o < layout().net(net).outputs(); ++o) {
-      double y = batch.params[layout().bias(net, 0).offset + o];
+      double y = batch.weights.params()[layout().bias(net, 0).offset + o];
       for (int k = 0; k < kInputs; ++k)
-        y += double{batch.params[layout().weight(net, 0).offset + o * kInputs + k]} * input(rows, i, k);
+        y += double{batch.weights.params()[layout().weight(net, 0).offset + o * kInputs + k]} * input(rows, i, k);
       out[o] = static_cast<float>(y);
     }
   }
@@ -83,7 +83,7 @@ class SampleBySample final : public Nets {
   }
 
   bool whole_;
-  const ActorCritic& spec_;
+  const PolicySpec& spec_;
   std::unique_ptr<Nets> nets_;
 };
 
@@ -91,7 +91,7 @@ class SampleBySample final : public Nets {
 struct Learner {
   explicit Learner(bool whole)
       : env(gaussian_task(kInputs, kActions), kEnvs),
-        spec(actor_critic(env.spec(), policy)),
+        spec(policy_spec(env.spec(), policy, options.normalizer())),
         nets(*queue, spec, whole),
         ppo({*queue, policy, {kEnvs, kSteps, 0, 1, 2, kMiniBatches}, 1, spec, nets, env}, options) {
     Listener comm([&](std::span<const float> sums) { gradients.emplace_back(sums.begin(), sums.end()); });
@@ -112,7 +112,7 @@ struct Learner {
   }();
   std::unique_ptr<Queue> queue = host_queue();
   RandomEnv env;
-  ActorCritic spec;
+  PolicySpec spec;
   SampleBySample nets;
   Ppo ppo;
   std::vector<std::vector<float>> gradients;

@@ -6,6 +6,7 @@
 #include "../support/host_loops.hpp"
 #include "envs/make_env.hpp"
 #include "nets/torch/torch_nets.hpp"
+#include "policy/initialize.hpp"
 
 namespace drl {
 namespace {
@@ -19,14 +20,16 @@ struct Collection {
   Collection(const std::string& task, ActionChoice choice, Isa isa = available_isas().back())
       : queue(make_host_queue(isa)),
         env(make_env(task, {kEnvs, kFirstEnv, kSeed, true}, *queue)),
-        spec(actor_critic(env->spec(), {})),
+        spec(policy_spec(env->spec(), {})),
         nets(make_torch_nets(*queue, spec.layout, 1)),
         params(static_cast<size_t>(spec.layout.size())),
+        actor(*queue, *nets, spec, params.data(), {}),
         rollout(*queue, env->spec(), kSteps, kEnvs),
-        collector(*nets, spec, *env, rollout, kSeed, kFirstEnv, choice, params.data()) {
+        collector(actor, *env, rollout, {choice, kSeed, kFirstEnv}) {
     initialize_parameters(spec, {}, kSeed, params);
+    actor.repack();
     env->reset(*queue, rollout.start_row(), {});
-    collector.collect(params.data(), {}, &first_step);
+    collector.collect(&first_step);
   }
   template <class T = float>
   std::vector<T> numbers(const void* from, int64_t count) const {
@@ -36,9 +39,10 @@ struct Collection {
   int64_t first_step = 7;
   std::unique_ptr<Queue> queue;
   std::unique_ptr<VecEnv> env;
-  ActorCritic spec;
+  PolicySpec spec;
   std::unique_ptr<Nets> nets;
   std::vector<float> params;
+  Actor actor;
   Rollout rollout;
   Collector collector;
   const RolloutView& r = rollout.view();
@@ -54,7 +58,7 @@ TEST_P(CollectorOn, EveryRowHasItsPolicyOutputsAndActions) {
   const at::Tensor obs = as_double({r.obs, static_cast<size_t>(r.samples() * r.obs_dim)}).reshape({-1, r.obs_dim});
   expect_close({r.policy_out, static_cast<size_t>(r.samples() * r.out_size)},
                mlp(c.spec.layout, c.spec.actor, as_double(c.params), obs), 1e-5, "policy_out");
-  for (float std : c.collector.distribution().std()) EXPECT_FLOAT_EQ(std, 1);
+  for (float std : c.actor.std()) EXPECT_FLOAT_EQ(std, 1);
   std::vector<float> env_action(static_cast<size_t>(kEnvs * r.out_size));
   std::visit(
       [&]<class Policy>(const Policy& policy) {
@@ -70,7 +74,7 @@ TEST_P(CollectorOn, EveryRowHasItsPolicyOutputsAndActions) {
             ASSERT_EQ(action[(t * kEnvs + i) * policy.action_size()], expected[i * policy.action_size()]);
           }
       },
-      c.collector.distribution().get());
+      c.actor.distribution());
   EXPECT_EQ(c.first_step, 7);
 }
 

@@ -36,7 +36,7 @@ struct Example {
     options.clip_param = 0.03, options.entropy_coef = 0.02;
     options.group_size = c.group_size, options.kl_coef = c.kl_coef, options.reference_interval = 0;
     options.obs_normalization = true;
-    spec = actor_critic(env.spec(), policy, false);
+    spec = policy_spec(env.spec(), policy, options.normalizer(), false);
     nets = make_torch_nets(*queue, spec.layout, 1);
     grpo.emplace(LearnerParts{*queue, policy, BatchPlan{c.envs, c.steps, 0, 1, 1, 1}, 1, spec, *nets, env}, options);
   }
@@ -44,7 +44,7 @@ struct Example {
   PolicyOptions policy;
   GrpoOptions options;
   std::unique_ptr<Queue> queue = host_queue();
-  ActorCritic spec;
+  PolicySpec spec;
   std::unique_ptr<Nets> nets;
   std::optional<Grpo> grpo;
 };
@@ -112,7 +112,7 @@ struct Autograd {
     return {(old.exp() * (old - log_p)).sum(1), -(log_p.exp() * log_p).sum(1)};
   }
 
-  const ActorCritic& spec;
+  const PolicySpec& spec;
   const RolloutView& r;
   at::Tensor flat;
   std::vector<double> sums;  // the number of samples, the KL, and then the order of GrpoColumn

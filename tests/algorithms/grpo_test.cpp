@@ -26,7 +26,7 @@ struct Learner {
     policy.actor_hidden_dims = {8};
     policy.activation = "gelu", policy.layer_norm = true;
     options.group_size = 4;
-    const ActorCritic spec = actor_critic(env->spec(), policy, false);
+    const PolicySpec spec = policy_spec(env->spec(), policy, options.normalizer(), false);
     nets = make_torch_nets(*queue, spec.layout, 1);
     grpo.emplace(
         LearnerParts{*queue, policy, Grpo::plan(options, {32, 16, 0, 1, 1}, env->spec()), 1, spec, *nets, *env},

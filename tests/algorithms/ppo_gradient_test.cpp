@@ -44,7 +44,7 @@ struct Example {
     options.obs_normalization = true;
     options.obs_normalization_clip = 1.2;
     options.normalize_advantage_per_mini_batch = c.per_mini_batch;
-    spec = actor_critic(env.spec(), policy);
+    spec = policy_spec(env.spec(), policy, options.normalizer());
     nets = make_torch_nets(*queue, spec.layout, 1);
     ppo.emplace(LearnerParts{*queue, policy, BatchPlan{c.envs, c.steps, 0, 1, 1, 1}, 1, spec, *nets, env}, options);
   }
@@ -52,7 +52,7 @@ struct Example {
   PolicyOptions policy;
   PpoOptions options;
   std::unique_ptr<Queue> queue = host_queue();
-  ActorCritic spec;
+  PolicySpec spec;
   std::unique_ptr<Nets> nets;
   std::optional<Ppo> ppo;
 };
@@ -116,7 +116,7 @@ struct Autograd {
     }
   }
 
-  const ActorCritic& spec;
+  const PolicySpec& spec;
   const RolloutView& r;
   at::Tensor flat, old_params, log_prob, entropy, kl;
   std::vector<double> sums;  // in the order of LossColumn

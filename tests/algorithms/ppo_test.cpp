@@ -69,12 +69,12 @@ class ScriptedNets final : public Nets {
   using Nets::Nets;
   int64_t tile() const override { return 16; }
   std::unique_ptr<Tape> make_tape(NetId) override { return std::make_unique<Count>(); }
-  void forward(NetId net, const float*, const Rows& rows, float* out, Tape* tape) override {
+  void forward(NetId net, const Weights&, const Rows& rows, float* out, Tape* tape) override {
     for (int64_t i = 0; i < rows.count; ++i)
       out[i] = (net == 0 ? 0 : rows.data[rows.index ? rows.index[i] : i]) + (tape ? shift[net] : 0);
     if (tape) static_cast<Count*>(tape)->rows = static_cast<float>(rows.count);
   }
-  void backward(NetId net, const float*, Tape& tape, const float*, float* grad, float*) override {
+  void backward(NetId net, const Weights&, Tape& tape, const float*, float* grad, float*) override {
     const float rows = static_cast<Count&>(tape).rows;
     grad[layout().weight(net, 0).offset] += rows * mean_gradient[net][0];
     grad[layout().bias(net, 0).offset] += rows * mean_gradient[net][1];
@@ -105,7 +105,7 @@ struct Script {
     options.num_mini_batches = 3;
   }
   void start() {
-    spec = actor_critic(env.spec(), policy);
+    spec = policy_spec(env.spec(), policy, options.normalizer());
     nets.emplace(spec.layout);
     ppo.emplace(LearnerParts{*queue, policy, Ppo::plan(options, {3, 3, 0, 1, 1}, env.spec()), 1, spec, *nets, env},
                 options);
@@ -129,7 +129,7 @@ struct Script {
   PpoOptions options;
   ScriptedEnv env;
   std::unique_ptr<Queue> queue = host_queue();
-  ActorCritic spec;
+  PolicySpec spec;
   std::optional<ScriptedNets> nets;
   std::optional<Ppo> ppo;
   std::unique_ptr<Communicator> comm = make_serial_communicator();
@@ -501,12 +501,12 @@ class WatchedNets final : public Nets {
   explicit WatchedNets(std::unique_ptr<Nets> nets) : Nets(nets->layout()), nets_(std::move(nets)) {}
   int64_t tile() const override { return nets_->tile(); }
   std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
+  void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
     seen.push_back(rows.normalizer.inv_std[1]);
-    nets_->forward(net, params, rows, out, tape);
+    nets_->forward(net, weights, rows, out, tape);
   }
-  void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad, float* d_in) override {
-    nets_->backward(net, params, tape, d_out, grad, d_in);
+  void backward(NetId net, const Weights& weights, Tape& tape, const float* d_out, float* grad, float* d_in) override {
+    nets_->backward(net, weights, tape, d_out, grad, d_in);
   }
   std::string description() const override { return nets_->description(); }
   std::vector<float> seen;
@@ -529,7 +529,7 @@ struct Learner {
       options.reward_normalization = options.normalize_advantage_per_mini_batch = true;
       options.grad_clip = "joint";
     }
-    const ActorCritic spec = actor_critic(env->spec(), policy);
+    const PolicySpec spec = policy_spec(env->spec(), policy, options.normalizer());
     nets.emplace(make_torch_nets(*queue, spec.layout, 1));
     ppo.emplace(LearnerParts{*queue, policy, BatchPlan{64, 32, 0, 1, shards, mini_batches}, 1, spec, *nets, *env},
                 options);

@@ -1,35 +1,13 @@
 // Fills the disk while a run saves.
 #include <gtest/gtest.h>
-#include <sys/mount.h>
-#include <sys/statvfs.h>
 
 #include <csignal>
 
+#include "../support/small_disk.hpp"
 #include "programs.hpp"
 
 namespace drl::test {
 namespace {
-
-// A separate small file system.
-class SmallDisk {
- public:
-  SmallDisk() : mounted_(::mount("none", folder_.path().c_str(), "tmpfs", 0, "size=4m") == 0) {}
-  ~SmallDisk() {
-    if (mounted_) ::umount2(folder_.path().c_str(), MNT_DETACH);
-  }
-  bool is_mounted() const { return mounted_; }
-  const fs::path& path() const { return folder_.path(); }
-  void fill() const {
-    const std::string page(4096, 'x');
-    for (std::ofstream file(path() / "filler"); file << page << std::flush;) {
-    }
-  }
-  void free() const { fs::remove(path() / "filler"); }
-
- private:
-  TempFolder folder_;
-  bool mounted_;
-};
 
 class FullDisk : public testing::Test {
  protected:
@@ -37,27 +15,10 @@ class FullDisk : public testing::Test {
     if (!disk.is_mounted()) GTEST_SKIP() << "only root can mount a small disk";
   }
   Words command(int iterations) const {
-    return {kTrain,
-            "--task",
-            "Cartpole",
-            "--num_envs",
-            "16",
-            "--num_steps_per_env",
-            "4",
-            "--runs_dir",
-            disk.path().string(),
-            "--run_name",
-            "r",
-            "--save_interval",
-            "10",
-            "--keep_checkpoints",
-            "1",
-            "--logger",
-            "none",
-            "--max_iterations",
-            std::to_string(iterations)};
+    return runs.command({"--run_name", "r", "--save_interval", "10", "--keep_checkpoints", "1", "--logger", "none",
+                         "--max_iterations", std::to_string(iterations)});
   }
-  fs::path run() const { return disk.path() / "Cartpole" / "r"; }
+  fs::path run() const { return runs.run("r"); }
   int newest() const { return newest_checkpoint(run()); }
   void expect_whole_checkpoints() const {
     for (int iteration : checkpoints(run()))
@@ -66,7 +27,8 @@ class FullDisk : public testing::Test {
   }
   static bool warned(const Process& process) { return process.err().find("NOT SAVED") != std::string::npos; }
 
-  SmallDisk disk;
+  const Runs runs;
+  const SmallDisk disk{runs.path()};
 };
 
 TEST_F(FullDisk, IsAWarningDuringARun) {

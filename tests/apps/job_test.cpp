@@ -64,8 +64,7 @@ TEST_F(Job, IsRefusedIfNoStartHasTimeForAnIteration) {
 // --- A shell that has outlived its job
 
 TEST_F(Job, ThatIsOverIsRefused) {
-  for (const char* answer :
-       {"echo 'slurm_load_jobs error: Invalid job id specified'; exit 1", "exit 1", "echo PENDING"})
+  for (const char* answer : {"echo 'slurm_load_jobs error: Invalid job id specified'; exit 1", "echo PENDING"})
     for (const Words& ranks : {Words{}, Words{"--ranks", "2"}}) {
       const Result result = runs.train(kEndless + ranks, with_squeue(job_variables("42", -3600), answer));
       EXPECT_EQ(result.exit_code, 2);
@@ -73,6 +72,15 @@ TEST_F(Job, ThatIsOverIsRefused) {
       expect_mentions(result.err, {"job 42", "60 minutes", "SLURM_JOB_END_TIME", "unset"});
       EXPECT_FALSE(fs::exists(runs.path()));
     }
+}
+
+TEST_F(Job, ThatMayBeOverRunsWithAWarning) {
+  const Result result =
+      runs.train(Words{"--max_iterations", "20", "--run_name", "r"}, with_squeue(job_variables("42", -3600), "exit 1"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(count_lines(result.err), 2u) << result.err;
+  expect_mentions(result.err, {"warning: ", "job 42", "60 minutes", "squeue", "unset", "is unknown"});
+  EXPECT_EQ(iterations(runs.run("r")), count_to(20));
 }
 
 TEST_F(Job, RunsAfterItsEndIfItsLimitWasExtended) {

@@ -53,6 +53,32 @@ TEST(Stop, BySigtermSavesAndExitsWith143) { expect_stop_by(SIGTERM, 143); }
 TEST(Stop, BySighupSavesAndExitsWith143) { expect_stop_by(SIGHUP, 143); }
 TEST(Stop, BySigintSavesAndExitsWith130) { expect_stop_by(SIGINT, 130); }
 
+// A task library raises the signal while drl_train loads it: in a rank, or in the drl_train that starts the ranks.
+Result raised(const Runs& runs, int signal, bool in_ranks) {
+  Process::Variables variables = {{"RAISE", std::to_string(signal)}};
+  if (in_ranks) variables["RAISE_IN_RANKS"] = "yes";
+  return runs.train(kEndless + Words{"--task_library", DRL_TEST_LIBRARIES "/libbroken_signal.so"}, variables);
+}
+
+TEST(Stop, BySigusr1BeforeTheTrainingSavesAfterTheFirstIteration) {
+  const Runs runs;
+  const Result result = raised(runs, SIGUSR1, RANKS > 1);
+  EXPECT_EQ(result.exit_code, 75) << result.err;
+  EXPECT_EQ(newest_checkpoint(runs.run("r")), 1);
+  EXPECT_EQ(run_json(runs.run("r")).at("status"), "stopped");
+}
+
+TEST(Stop, ByAnotherSignalBeforeTheTrainingIsOneError) {
+  for (const auto& [signal, exit_code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}, {SIGHUP, 143}}) {
+    const Runs runs;
+    const Result result = raised(runs, signal, RANKS > 1);
+    EXPECT_EQ(result.exit_code, exit_code);
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_mentions(result.err, {"stopped by ", "before the training began"});
+    EXPECT_FALSE(fs::exists(runs.run("r")));
+  }
+}
+
 TEST(Stop, NotBySighupUnderNohup) {
   const Runs runs;
   Process process(runs.command(kEndless), {}, [] { std::signal(SIGHUP, SIG_IGN); });
@@ -138,6 +164,17 @@ TEST(Stop, ByTheTargetRewardIsASuccess) {
 }
 
 #else
+
+TEST(Stop, ByASignalBeforeTheRanksAreStartedSaysSo) {
+  for (const auto& [signal, exit_code] : {std::pair{SIGUSR1, 75}, {SIGINT, 130}, {SIGTERM, 143}}) {
+    const Runs runs;
+    const Result result = raised(runs, signal, false);
+    EXPECT_EQ(result.exit_code, exit_code);
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_mentions(result.err, {"stopped by ", "before the ranks were started"});
+    EXPECT_FALSE(fs::exists(runs.path()));
+  }
+}
 
 void expect_all_end_when_one_is_killed(int rank) {
   const Runs runs;

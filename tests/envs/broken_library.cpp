@@ -9,6 +9,19 @@
 __attribute__((constructor)) static void fast_math() { _mm_setcsr(_mm_getcsr() | 0x8040); }
 #endif
 
+#if defined(BROKEN_signal)
+#include <csignal>
+#include <cstdlib>
+// Raises the signal with the number in RAISE while it is loaded, in ranks only if RAISE_IN_RANKS is set, else only in
+// other processes.
+__attribute__((constructor)) static void raise_signal() {
+  const char* number = std::getenv("RAISE");
+  const bool is_rank = std::getenv("OMPI_COMM_WORLD_RANK") || std::getenv("PMI_RANK"),
+             in_ranks = std::getenv("RAISE_IN_RANKS");
+  if (number && is_rank == in_ranks) std::raise(std::atoi(number));
+}
+#endif
+
 #if defined(BROKEN_symbol)
 SYMBOL int drl_other_library() { return 0; }
 #else

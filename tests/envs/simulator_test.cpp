@@ -248,20 +248,21 @@ struct Learner {
             make_env("Arm", {.num_envs = num_envs, .seed = 1, .random_start_ages = true, .threads = threads}, *queue)) {
     policy.actor_hidden_dims = policy.critic_hidden_dims = {32, 32};
     policy.init_std = 0.5;
-    spec = actor_critic(envs->spec(), policy, !grpo);
-    nets = make_fused_nets(*queue, spec.layout, 1);
-    const auto parts = [&](int mini_batches) {
+    const auto parts = [&](const UpdateOptions& options) {
+      spec = policy_spec(envs->spec(), policy, options.normalizer(), !grpo);
+      nets = make_fused_nets(*queue, spec.layout, 1);
+      const int mini_batches = options.num_mini_batches;
       return LearnerParts{*queue, policy, BatchPlan{num_envs, num_steps, 0, 1, 1, mini_batches}, 1, spec, *nets, *envs};
     };
     if (grpo) {
       GrpoOptions options;
       options.group_size = 8;
-      algorithm = std::make_unique<Grpo>(parts(options.num_mini_batches), options);
+      algorithm = std::make_unique<Grpo>(parts(options), options);
     } else {
       PpoOptions options;
       options.obs_normalization = true, options.entropy_coef = 0;
       options.reward_scale = 1 / 0.04;
-      algorithm = std::make_unique<Ppo>(parts(options.num_mini_batches), options);
+      algorithm = std::make_unique<Ppo>(parts(options), options);
     }
   }
   void iterate(int64_t first, int64_t end) {
@@ -270,7 +271,7 @@ struct Learner {
   PolicyOptions policy;
   std::unique_ptr<Queue> queue;
   std::unique_ptr<VecEnv> envs;
-  ActorCritic spec;
+  PolicySpec spec;
   std::unique_ptr<Nets> nets;
   std::unique_ptr<Algorithm> algorithm;
   std::unique_ptr<Communicator> comm = make_serial_communicator();

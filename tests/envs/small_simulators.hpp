@@ -1,6 +1,7 @@
 // A simulator that counts, and simulators that fail.
 #pragma once
 
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -47,6 +48,20 @@ class Counter {
   std::vector<uint8_t> last_;
 };
 
+// In an episode's third step, action 2 gives a reward that is not a number.
+class Diverging : public Counter {
+ public:
+  static constexpr const char* name = "Diverging";
+  using Counter::Counter;
+  Step<float> step(int64_t env, const float* action) {
+    Step<float> result = Counter::step(env, action);
+    float obs[2];
+    observe(env, obs);
+    if (obs[1] == 3 && action[0] == 2) result.reward = std::numeric_limits<float>::quiet_NaN();
+    return result;
+  }
+};
+
 // The environment with global index 20 throws in its third step.
 class Thrower : public Counter {
  public:
@@ -83,6 +98,7 @@ class SameNames : public Counter {
 }  // namespace drl
 
 DRL_SIMULATOR(drl::Counter)
+DRL_SIMULATOR(drl::Diverging)
 DRL_SIMULATOR(drl::Thrower)
 DRL_SIMULATOR(drl::Unmakeable)
 DRL_SIMULATOR(drl::SameNames)

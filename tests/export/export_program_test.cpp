@@ -62,6 +62,70 @@ TEST(DrlExport, VerifiesRecordingsOfPoliciesOfAllKinds) {
   }
 }
 
+TEST(DrlExport, VerifiesFilesThatExist) {
+  const Trained trained("Pendulum-v1");
+  const std::string onnx = (trained.folder / "a.onnx").string(), header = (trained.folder / "a.h").string();
+  const Words verify = {kExport, "--run", trained.run, "--onnx", onnx, "--c", header, "--verify", trained.recording};
+  ASSERT_EQ(run_program({kExport, "--run", trained.run, "--onnx", onnx, "--c", header}).exit_code, 0);
+  const std::string written = slurp(header);
+  const Result good = run_program(verify);
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  expect_mentions(good.out, {onnx + ": ", header + ": "});
+  EXPECT_EQ(good.out.find("wrote"), std::string::npos);
+  EXPECT_EQ(slurp(header), written);
+  // A header that always acts alike.
+  std::ofstream(header) << written.substr(0, written.find("static inline void drl_policy_act("))
+                        << "static inline void drl_policy_act(const drl_real *observation, drl_real *action) {\n"
+                           "  (void)observation, action[0] = -1;\n}\n#endif\n";
+  const Result bad = run_program(verify);
+  EXPECT_EQ(bad.exit_code, 1);
+  expect_mentions(bad.err, {header});
+  EXPECT_EQ(run_program(verify + Words{"--force"}).exit_code, 0) << "it writes the files anew";
+}
+
+// Checkpoints of the version before the group policy/, which tests/export/old/README.md describes.
+TEST(DrlExport, ExportsCheckpointsOfBeforeTheGroupPolicy) {
+  for (const std::string name : {"discrete", "continuous", "grpo"}) {
+    const TempFolder folder;
+    const std::string file = DRL_TEST_DATA "/export/old/" + name + ".h5", recording = (folder / "episodes.h5").string(),
+                      header = (folder / "policy.h").string();
+    const Checkpoint old = read_checkpoint(file);
+    ASSERT_FALSE(old.attributes.contains("policy/task")) << name;
+    const Result evaluated =
+        run_program({DRL_BIN "/drl_eval", "--checkpoint", file, "--episodes", "5", "--record", recording});
+    ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+    const Result exported = run_program({kExport, "--checkpoint", file, "--c", header, "--verify", recording});
+    EXPECT_EQ(exported.exit_code, 0) << exported.err;
+    expect_mentions(exported.out, {"5 episodes"});
+    expect_mentions(slurp(header), {std::get<std::string>(old.attributes.at("task"))});
+  }
+}
+
+// Two more iterations of such a run. Its directory is what that version left, with the checkpoint's own options.
+TEST(DrlExport, ResumesRunsOfBeforeTheGroupPolicy) {
+  for (const std::string name : {"discrete", "continuous", "grpo"}) {
+    const TempFolder folder;
+    const fs::path file = DRL_TEST_DATA "/export/old/" + name + ".h5";
+    const Checkpoint old = read_checkpoint(file);
+    const fs::path run = folder / std::get<std::string>(old.attributes.at("task")) / "old";
+    fs::create_directories(run / "checkpoints");
+    std::ofstream(run / "options.ini") << std::get<std::string>(old.attributes.at("options"));
+    fs::copy_file(file, run / "checkpoints/iter_000002.h5");
+    ASSERT_EQ(std::get<int64_t>(old.attributes.at("iteration")), 2);
+    const Result resumed = run_program({DRL_BIN "/drl_train", "--load_run", run.string(), "--task",
+                                        std::get<std::string>(old.attributes.at("task")), "--max_iterations", "4",
+                                        "--runs_dir", folder.path().string()});
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    expect_mentions(resumed.out + resumed.err, {"from iteration 2"});
+    const Checkpoint now = read_checkpoint(run / "checkpoints/iter_000004.h5");
+    EXPECT_TRUE(now.attributes.contains("policy/task")) << name;
+    for (const Tensor& tensor : old.tensors) {
+      ASSERT_NE(now.find(tensor.name), nullptr) << tensor.name;
+      EXPECT_EQ(now.find(tensor.name)->shape, tensor.shape) << tensor.name;
+    }
+  }
+}
+
 TEST(DrlExport, FailsIfARecordedActionDiffers) {
   const Trained trained("Pendulum-v1");
   Checkpoint content = read_recording(trained.recording);

@@ -1,6 +1,7 @@
 // Tests what is exported: against calculations by hand, and the formats against each other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -47,6 +48,7 @@ ExportedPolicy small_policy() {
   policy.dt = 0.02;
   policy.observation_names = {"x", "v"}, policy.observation_units = {"m", ""};
   policy.action_names = {"force"}, policy.action_units = {"N"};
+  policy.observation_steps_before = {0, 0};
   policy.unit_scale = {1}, policy.unit_offset = {0};
   policy.mean = {1, 2}, policy.scale = {0.5, 2}, policy.clip = 3;
   policy.activation = "relu";
@@ -122,6 +124,7 @@ TEST(Export, FormatsAgreeForALargerNetwork) {
   };
   ExportedPolicy policy = small_policy();
   policy.observation_names.assign(17, "x"), policy.observation_units.assign(17, "");
+  policy.observation_steps_before.assign(17, 0);
   policy.action_names.assign(5, "u"), policy.action_units.assign(5, "");
   policy.unit_scale.assign(5, 1), policy.unit_offset.assign(5, 0);
   policy.mean = numbers(17, 1), policy.scale = numbers(17, 1), policy.clip = 10;
@@ -157,9 +160,9 @@ Checkpoint described(const TaskSpec& task = small_task()) {
   std::memcpy(checkpoint.tensors[2].data.data(), &one, 8);
   std::memcpy(checkpoint.tensors[4].data.data(), &four, 8);
   checkpoint.attributes["iteration"] = int64_t{5};
-  ActorCritic nets;
-  nets.actor = nets.layout.add_net({"policy/actor", {2, 1}, Activation::silu, false});
-  describe_policy(checkpoint, task, nets, {.eps = 0.5, .clip = 7});
+  PolicyOptions options;
+  options.actor_hidden_dims = {}, options.activation = "silu";
+  describe_policy(checkpoint, policy_spec(task, options, NormalizerRule{.eps = 0.5, .clip = 7}));
   return checkpoint;
 }
 
@@ -188,6 +191,52 @@ TEST(Export, TakesNamesAndUnitsFromTheTask) {
   EXPECT_EQ(policy.unit_scale, (std::vector<double>{5}));
   EXPECT_EQ(policy.unit_offset, (std::vector<double>{10}));
   expect_mentions(policy_json(policy), {"\"force\"", "\"N\"", "\"scale\": 5.0", "\"offset\": 10.0"});
+}
+
+std::string value_of(const std::vector<std::pair<std::string, std::string>>& all, const std::string& key) {
+  const auto found = std::ranges::find(all, key, &std::pair<std::string, std::string>::first);
+  return found == all.end() ? "(none)" : found->second;
+}
+
+// The keys of mjlab's onnx models (mjlab/rl/exporter_utils.py): lists are joined by commas.
+TEST(Export, DescribesTargetsOfJointsAsMjlabDoes) {
+  TaskSpec task = small_task();
+  task.observations = {{"joint_pos[0]", "rad"}, {"joint_pos[1]", "rad"}};
+  task.actions = {{.name = "knee", .unit = "rad", .scale = 0.5, .offset = -1.5, .stiffness = 20, .damping = 0.75}};
+  task.commands = {"twist", "height"};
+  const ExportedPolicy policy = exported_policy(described(task), "f");
+  const auto all = metadata(policy);
+  EXPECT_EQ(value_of(all, "joint_names"), "knee");
+  EXPECT_EQ(value_of(all, "joint_stiffness"), "20.0");
+  EXPECT_EQ(value_of(all, "joint_damping"), "0.75");
+  EXPECT_EQ(value_of(all, "default_joint_pos"), "-1.5");
+  EXPECT_EQ(value_of(all, "action_scale"), "0.5");
+  EXPECT_EQ(value_of(all, "observation_names"), "joint_pos");
+  EXPECT_EQ(value_of(all, "command_names"), "twist,height");
+  expect_mentions(policy_json(policy), {"\"stiffness\": 20.0", "\"damping\": 0.75", "\"twist\""});
+  expect_mentions(c_header(policy, "float"),
+                  {"DRL_POLICY_ACTION_STIFFNESSES {20}", "DRL_POLICY_ACTION_DAMPINGS {0.75}"});
+  for (const auto& [key, value] : metadata(exported_policy(described(), "f")))
+    EXPECT_FALSE(key.starts_with("joint_") || key == "command_names") << key << " = " << value;
+}
+
+// An observation of an earlier step is not a quantity of its own.
+TEST(Export, TellsOfHowManyStepsAgoAnObservationIs) {
+  TaskSpec task = small_task();
+  task.observations = {{.name = "x (1 step before)", .unit = "m", .steps_before = 1}, {.name = "x", .unit = "m"}};
+  const ExportedPolicy policy = exported_policy(described(task), "f");
+  EXPECT_EQ(policy.observation_steps_before, (std::vector<int32_t>{1, 0}));
+  EXPECT_EQ(value_of(metadata(policy), "observation_names"), "x");
+  expect_mentions(policy_json(policy), {"\"steps_before\": 1", "\"steps_before\": 0"});
+  Checkpoint without = described();
+  std::erase_if(without.tensors, [](const Tensor& t) { return t.name == "policy/observation/steps_before"; });
+  EXPECT_EQ(exported_policy(without, "f").observation_steps_before, (std::vector<int32_t>{0, 0}));
+}
+
+// Reading beyond the observation would not be noticed otherwise.
+TEST(Export, RefusesHeadersForAnotherNumberOfObservations) {
+  const PolicyFunction function = compile_header(c_header(small_policy(), "float"));
+  EXPECT_THROW(function(Numbers{1}), UsageError);
 }
 
 template <class Change>

@@ -60,39 +60,34 @@ Function next(const char* name, Function) {
 // Opening for reading succeeds, so that only new files are affected.
 bool creates(int flags) { return (flags & (O_CREAT | O_WRONLY | O_RDWR)) != 0; }
 
-mode_t mode_of(int flags, va_list arguments) { return (flags & O_CREAT) ? va_arg(arguments, mode_t) : 0; }
+int open_or_fail(const char* path, int flags, va_list arguments) {
+  const mode_t mode = (flags & O_CREAT) ? va_arg(arguments, mode_t) : 0;
+  if (creates(flags) && fault("open", path)) return -1;
+  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+FILE* open_stream(const char* function, const char* path, const char* mode) {
+  if (std::strpbrk(mode, "wa+") && fault("open", path)) return nullptr;
+  return next(function, fopen)(path, mode);
+}
 
 }  // namespace
 
+#define DRL_OPEN(name)                                     \
+  int name(const char* path, int flags, ...) {             \
+    va_list arguments;                                     \
+    va_start(arguments, flags);                            \
+    const int file = open_or_fail(path, flags, arguments); \
+    va_end(arguments);                                     \
+    return file;                                           \
+  }
+
 extern "C" {
 
-int open(const char* path, int flags, ...) {
-  va_list arguments;
-  va_start(arguments, flags);
-  const mode_t mode = mode_of(flags, arguments);
-  va_end(arguments);
-  if (creates(flags) && fault("open", path)) return -1;
-  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
-}
-
-int open64(const char* path, int flags, ...) {
-  va_list arguments;
-  va_start(arguments, flags);
-  const mode_t mode = mode_of(flags, arguments);
-  va_end(arguments);
-  if (creates(flags) && fault("open", path)) return -1;
-  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
-}
-
-FILE* fopen(const char* path, const char* mode) {
-  if (std::strpbrk(mode, "wa+") && fault("open", path)) return nullptr;
-  return next("fopen", fopen)(path, mode);
-}
-
-FILE* fopen64(const char* path, const char* mode) {
-  if (std::strpbrk(mode, "wa+") && fault("open", path)) return nullptr;
-  return next("fopen64", fopen64)(path, mode);
-}
+DRL_OPEN(open)
+DRL_OPEN(open64)
+FILE* fopen(const char* path, const char* mode) { return open_stream("fopen", path, mode); }
+FILE* fopen64(const char* path, const char* mode) { return open_stream("fopen64", path, mode); }
 
 ssize_t write(int file, const void* data, size_t size) {
   return fault("write", file) ? -1 : static_cast<ssize_t>(::syscall(SYS_write, file, data, size));

@@ -1,12 +1,13 @@
 // Trains while the file system fails: the run goes on and says what failed, and its last checkpoint stays usable.
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 
 #include "../apps/programs.hpp"
+#include "../support/small_disk.hpp"
 
 namespace drl::test {
 namespace {
@@ -20,28 +21,14 @@ double slow_seconds() {
 class FaultyFiles : public testing::Test {
  protected:
   Words command(int iterations) const {
-    return {kTrain,
-            "--task",
-            "Cartpole",
-            "--num_envs",
-            "16",
-            "--num_steps_per_env",
-            "4",
-            "--runs_dir",
-            runs().string(),
-            "--run_name",
-            "r",
-            "--save_interval",
-            "10",
-            "--max_iterations",
-            std::to_string(iterations)};
+    return runs_.command({"--run_name", "r", "--save_interval", "10", "--max_iterations", std::to_string(iterations)});
   }
   Words endless() const { return command(1000000000); }
   Process::Variables variables() const {
     return {{"LD_PRELOAD", DRL_FAULTY_FILES}, {"FAULTS", faults_.path().string()}};
   }
-  fs::path runs() const { return folder_ / "runs"; }
-  fs::path run() const { return runs() / "Cartpole" / "r"; }
+  fs::path runs() const { return runs_.path(); }
+  fs::path run() const { return runs_.run("r"); }
   int newest() const { return newest_checkpoint(run()); }
 
   void set(const std::string& call, int error, double seconds = 0) const {
@@ -72,7 +59,8 @@ class FaultyFiles : public testing::Test {
   }
 
  private:
-  TempFolder folder_, faults_;
+  const Runs runs_;
+  const TempFolder faults_;
 };
 
 // A call that fails, and the words that the program then prints.
@@ -83,7 +71,18 @@ struct Fault {
 };
 void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.call << ' ' << fault.reason; }
 
-class Failing : public FaultyFiles, public testing::WithParamInterface<Fault> {};
+class Failing : public FaultyFiles, public testing::WithParamInterface<Fault> {
+ protected:
+  // Waits until the run has saved, sets the fault, and waits until the run has warned of it.
+  void fail(Process& process) const {
+    const Fault& fault = GetParam();
+    ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+    set(fault.call, fault.error);
+    const auto warned = [&] { return process.err().find("NOT SAVED") != std::string::npos; };
+    ASSERT_TRUE(wait_until(warned)) << process.err();
+    expect_mentions(process.err(), {"warning: ", fault.reason});
+  }
+};
 
 INSTANTIATE_TEST_SUITE_P(Calls, Failing,
                          testing::Values(Fault{"open", EMFILE, "Too many open files"},
@@ -94,16 +93,11 @@ INSTANTIATE_TEST_SUITE_P(Calls, Failing,
                          [](const auto& info) { return info.param.call + std::to_string(info.param.error); });
 
 TEST_P(Failing, IsAWarningDuringARun) {
-  const Fault& fault = GetParam();
   Process process(endless(), variables());
-  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
-  set(fault.call, fault.error);
-  const auto warned = [&] { return process.err().find("NOT SAVED") != std::string::npos; };
-  ASSERT_TRUE(wait_until(warned)) << process.err();
-  expect_mentions(process.err(), {"warning: ", fault.reason});
+  ASSERT_NO_FATAL_FAILURE(fail(process));
   expect_readable_checkpoints();
   const int before = newest();
-  clear(fault.call);
+  clear(GetParam().call);
   ASSERT_TRUE(wait_until([&] { return newest() > before; })) << process.err();
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait().exit_code, 75) << process.err();
@@ -112,12 +106,8 @@ TEST_P(Failing, IsAWarningDuringARun) {
 }
 
 TEST_P(Failing, IsAFailureAtTheEnd) {
-  const Fault& fault = GetParam();
   Process process(endless(), variables());
-  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
-  set(fault.call, fault.error);
-  const auto warned = [&] { return process.err().find("NOT SAVED") != std::string::npos; };
-  ASSERT_TRUE(wait_until(warned)) << process.err();
+  ASSERT_NO_FATAL_FAILURE(fail(process));
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait().exit_code, 1) << process.err();
   expect_readable_checkpoints();
@@ -193,38 +183,22 @@ TEST_F(FaultyFiles, ARemovedRunDirectoryEndsTheRun) {
   expect_resumes();
 }
 
-// A small file system that only this process and its children see.
-class SmallDisk : public FaultyFiles {
+class OnASmallDisk : public FaultyFiles {
  protected:
   void SetUp() override {
-    fs::create_directory(runs());
-    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        ::mount("none", runs().c_str(), "tmpfs", 0, "size=4m") != 0)
-      GTEST_SKIP() << "only root can mount a small disk";
-    mounted_ = true;
+    if (!disk_.is_mounted()) GTEST_SKIP() << "only root can mount a small disk";
   }
-  void TearDown() override {
-    if (mounted_) ::umount2(runs().c_str(), MNT_DETACH);
-  }
-  void remount(unsigned long flags) const {
-    ASSERT_EQ(::mount("none", runs().c_str(), "tmpfs", MS_REMOUNT | flags, "size=4m"), 0) << std::strerror(errno);
-  }
-  void fill() const {
-    const std::string page(4096, 'x');
-    for (std::ofstream file(runs() / "filler"); file << page << std::flush;) {
-    }
-  }
+  void remount(unsigned long flags) const { ASSERT_TRUE(disk_.remount(flags)) << std::strerror(errno); }
 
- private:
-  bool mounted_ = false;
+  const SmallDisk disk_{runs()};
 };
 
-TEST_F(SmallDisk, ThatIsFullOrReadOnlyIsOneErrorAtTheStart) {
-  fill();
+TEST_F(OnASmallDisk, ThatIsFullOrReadOnlyIsOneErrorAtTheStart) {
+  disk_.fill();
   const Result full = run_program(command(20));
   expect_one_error(full);
   expect_mentions(full.err, {"No space left on device"});
-  fs::remove(runs() / "filler");
+  disk_.free();
   remount(MS_RDONLY);
   const Result read_only = run_program(command(20));
   expect_one_error(read_only);
@@ -236,7 +210,7 @@ TEST_F(SmallDisk, ThatIsFullOrReadOnlyIsOneErrorAtTheStart) {
 
 // The kernel makes a file system read-only after errors of the disk. It refuses to while a file is open for writing, so
 // the run is stopped first.
-TEST_F(SmallDisk, ThatBecomesReadOnlyIsOneErrorAtTheResume) {
+TEST_F(OnASmallDisk, ThatBecomesReadOnlyIsOneErrorAtTheResume) {
   ASSERT_EQ(run_program(command(20)).exit_code, 0);
   remount(MS_RDONLY);
   const Result result = run_program(command(30));

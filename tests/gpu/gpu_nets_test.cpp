@@ -65,17 +65,18 @@ Outputs pass(Queue& queue, Nets& nets, const Case& c, const Inputs& from) {
              d_out = to_queue(queue, from.d_out), mean = to_queue(queue, from.mean),
              inv_std = to_queue(queue, from.inv_std);
   const auto index = to_queue(queue, from.index);
+  const std::unique_ptr<Weights> weights = nets.pack(params.data());
   auto grad = to_queue(queue, from.grad);
   Array<float> all(queue, static_cast<size_t>(from.observations * out)), some(queue, d_out.size()),
       d_in(queue, static_cast<size_t>(c.rows * in));
   const NormalizerView normalizer = c.normalized ? NormalizerView{mean.data(), inv_std.data(), 1.5f} : NormalizerView{};
-  nets.forward(from.net, params.data(), {obs.data(), nullptr, from.observations, normalizer}, all.data());
+  nets.forward(from.net, *weights, {obs.data(), nullptr, from.observations, normalizer}, all.data());
   const auto tape = nets.make_tape(from.net);
   for (int64_t first = 0; first < c.rows; first += nets.tile()) {
     const int64_t count = std::min(nets.tile(), c.rows - first);
     const Rows rows{obs.data(), index.data() + first, count, normalizer};
-    nets.forward(from.net, params.data(), rows, some.data() + first * out, tape.get());
-    nets.backward(from.net, params.data(), *tape, d_out.data() + first * out, grad.data(), d_in.data() + first * in);
+    nets.forward(from.net, *weights, rows, some.data() + first * out, tape.get());
+    nets.backward(from.net, *weights, *tape, d_out.data() + first * out, grad.data(), d_in.data() + first * in);
   }
   return {to_host(queue, all), to_host(queue, some), to_host(queue, grad), to_host(queue, d_in)};
 }

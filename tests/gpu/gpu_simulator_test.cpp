@@ -170,15 +170,16 @@ class Watched final : public VecEnv {
 
 TEST_F(GpuSimulator, StepsOneHalfWhileTheGpuChoosesTheOthersActions) {
   const auto queue = make_gpu_queue(isa_of("auto"));
-  const ActorCritic spec = actor_critic(task_spec("Arm"), {});
+  const PolicySpec spec = policy_spec(task_spec("Arm"), {});
   const auto nets = make_gpu_nets(*queue, spec.layout, 200);
   Watched envs(make_env("Arm", {50, 0, 1, true}, *queue));
   Rollout rollout(*queue, envs.spec(), 3, 50);
   Array<float> params(*queue, static_cast<size_t>(spec.layout.size()));
   Array<int64_t> first(*queue, 1);
-  Collector collector(*nets, spec, envs, rollout, 1, 0, ActionChoice::sample, params.data());
+  Actor actor(*queue, *nets, spec, params.data(), {});
+  Collector collector(actor, envs, rollout, {ActionChoice::sample, 1, 0});
   envs.reset(*queue, rollout.start_row(), {});
-  collector.collect(params.data(), {}, first.data());
+  collector.collect(first.data());
   EXPECT_EQ(envs.calls, "a0+32@0 a32+18@0 s0@0 a0+32@1 s32@0 a32+18@1 s0@1 a0+32@2 s32@1 a32+18@2 s0@2 s32@2 ");
 }
 

@@ -74,12 +74,12 @@ class WaitingNets final : public Nets {
   WaitingNets(Queue& queue, std::unique_ptr<Nets> nets) : Nets(nets->layout()), queue_(queue), nets_(std::move(nets)) {}
   int64_t tile() const override { return nets_->tile(); }
   std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
-    nets_->forward(net, params, rows, out, tape);
+  void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
+    nets_->forward(net, weights, rows, out, tape);
   }
-  void backward(NetId net, const float* params, Tape& tape, const float* d_out, float* grad, float* d_in) override {
+  void backward(NetId net, const Weights& weights, Tape& tape, const float* d_out, float* grad, float* d_in) override {
     queue_.synchronize();
-    nets_->backward(net, params, tape, d_out, grad, d_in);
+    nets_->backward(net, weights, tape, d_out, grad, d_in);
   }
   std::string description() const override { return nets_->description(); }
 
@@ -97,6 +97,7 @@ struct LearnerOptions {
   Fault fault = Fault::none;
   std::optional<GrpoOptions> grpo = {};  // if set, the learner is GRPO instead of PPO
 
+  const UpdateOptions& update() const { return grpo ? static_cast<const UpdateOptions&>(*grpo) : ppo; }
   UpdateOptions& update() { return grpo ? static_cast<UpdateOptions&>(*grpo) : ppo; }
 };
 
@@ -110,7 +111,7 @@ inline void every_option(LearnerOptions& o) {
 struct Learner {
   Learner(std::unique_ptr<Queue> on, const LearnerOptions& o)
       : queue(std::move(on)),
-        spec(actor_critic(task_spec(o.task), o.policy, !o.grpo)),
+        spec(policy_spec(task_spec(o.task), o.policy, o.update().normalizer(), !o.grpo)),
         nets(queue->on_gpu() ? make_gpu_nets(*queue, spec.layout, (o.plan.num_steps + 1) * o.plan.num_envs)
                              : make_torch_nets(*queue, spec.layout, 1)),
         envs(make_env(o.task, {o.plan.num_envs, o.plan.rank * o.plan.num_envs, kSeed, true}, *queue)) {
@@ -138,7 +139,7 @@ struct Learner {
 
   static constexpr uint64_t kSeed = 5;
   std::unique_ptr<Queue> queue;
-  ActorCritic spec;
+  PolicySpec spec;
   std::unique_ptr<Nets> nets;
   std::unique_ptr<VecEnv> envs;
   std::unique_ptr<OnPolicy> learner;

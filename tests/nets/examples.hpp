@@ -42,7 +42,7 @@ struct Example {
     index = shuffled(random, kObservations);
     rows = {obs.data(), c.index ? index.data() : nullptr, c.rows, {}};
     if (c.normalizer) rows.normalizer = {mean.data(), inv_std.data()};
-    nets->refresh(params.data());
+    weights = nets->pack(params.data());
   }
   // Returns the network's inputs, computed by their definition.
   at::Tensor inputs(const Rows& given) const {
@@ -56,7 +56,9 @@ struct Example {
   Random random;
   NetId net;
   std::unique_ptr<Nets> nets;
-  std::vector<float> params, obs, mean, inv_std;
+  std::vector<float> params;
+  std::unique_ptr<Weights> weights;
+  std::vector<float> obs, mean, inv_std;
   std::vector<int32_t> index;
   Rows rows;
 };
@@ -82,10 +84,10 @@ inline void expect_equals_autograd(Example& s, double output_tolerance = 2e-6, d
   (expected.reshape({-1}) * as_double(d_out)).sum().backward();
 
   const auto tape = s.nets->make_tape(s.net);
-  s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get());
+  s.nets->forward(s.net, *s.weights, s.rows, out.data(), tape.get());
   expect_close(out, expected.detach(), output_tolerance, "outputs");
   std::vector<float> grad(s.params.size()), twice(s.params.size()), d_in(s.inputs(s.rows).numel(), NAN);
-  s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), grad.data(), d_in.data());
+  s.nets->backward(s.net, *s.weights, *tape, d_out.data(), grad.data(), d_in.data());
   expect_close(d_in, x.grad(), gradient_tolerance, "d_in");
   for (int layer = 0; layer < spec.layers(); ++layer)
     for (const ParamSlice* at : slices_of(layout, s.net, layer))
@@ -97,7 +99,7 @@ inline void expect_equals_autograd(Example& s, double output_tolerance = 2e-6, d
 
   // Gradients are added, and do not depend on whether the inputs' gradient is requested.
   twice = grad;
-  s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), twice.data());
+  s.nets->backward(s.net, *s.weights, *tape, d_out.data(), twice.data());
   for (size_t i = 0; i < grad.size(); ++i) EXPECT_NEAR(twice[i], 2 * grad[i], 1e-5 * std::abs(grad[i]) + 1e-6);
 }
 

@@ -29,15 +29,14 @@ TEST_P(FusedNetsOn, ManyRowsEqualAutogradOnEveryInstructionSet) {
     const auto queue = make_host_queue(isa);
     const auto nets = make(*queue, s.nets->layout());
     std::vector<float> out(static_cast<size_t>(2500 * GetParam().spec.outputs()), NAN);
-    nets->refresh(s.params.data());
-    nets->forward(s.net, s.params.data(), s.rows, out.data());
+    nets->forward(s.net, *nets->pack(s.params.data()), s.rows, out.data());
     expect_close(out, mlp(nets->layout(), s.net, as_double(s.params), s.inputs(s.rows)), 2e-6, "outputs");
     if (!has_fused_multiply_add(isa)) continue;
     if (first.empty()) first = out;
     EXPECT_EQ(out, first) << name_of(isa);
   }
   s.rows.count = 0;
-  s.nets->forward(s.net, s.params.data(), s.rows, nullptr);
+  s.nets->forward(s.net, *s.weights, s.rows, nullptr);
 }
 
 // Processes 1000 rows in several tiles.
@@ -56,12 +55,12 @@ TEST_P(FusedNetsOn, GradientsAreBitIdenticalOnEveryInstructionSetAndForAnyNumber
         const auto nets = make_fused_nets(*queue, s.nets->layout(), threads, bf16);
         const auto tape = nets->make_tape(s.net);
         std::vector<float> grad(s.params.size());
-        nets->refresh(s.params.data());
+        const auto weights = nets->pack(s.params.data());
         for (int64_t row = 0; row < s.rows.count; row += nets->tile()) {
           const int64_t some = std::min(nets->tile(), s.rows.count - row);
-          nets->forward(s.net, s.params.data(), s.rows.part(row, some, GetParam().spec.inputs()),
-                        out.data() + row * outputs, tape.get());
-          nets->backward(s.net, s.params.data(), *tape, d_out.data() + row * outputs, grad.data());
+          nets->forward(s.net, *weights, s.rows.part(row, some, GetParam().spec.inputs()), out.data() + row * outputs,
+                        tape.get());
+          nets->backward(s.net, *weights, *tape, d_out.data() + row * outputs, grad.data());
         }
         if (first.empty()) first = grad;
         EXPECT_EQ(grad, first) << name_of(isa) << ", " << threads << " threads" << (bf16 ? ", bf16" : "");
@@ -109,14 +108,14 @@ TEST(FusedNets, GradientsThroughLayerNormEqualCentralDifferences) {
   std::vector<float> out(300), grad(params.size());
   const auto tape = s.nets->make_tape(s.net);
   const auto sum = [&] {
-    s.nets->refresh(s.params.data());
-    s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get());
+    s.nets->repack(*s.weights);
+    s.nets->forward(s.net, *s.weights, s.rows, out.data(), tape.get());
     double all = 0;
     for (size_t i = 0; i < out.size(); ++i) all += static_cast<double>(out[i]) * d_out[i];
     return all;
   };
   sum();
-  s.nets->backward(s.net, s.params.data(), *tape, d_out.data(), grad.data());
+  s.nets->backward(s.net, *s.weights, *tape, d_out.data(), grad.data());
   for (int layer = 0; layer < 3; ++layer)
     for (const ParamSlice* at : slices_of(s.nets->layout(), s.net, layer)) {
       const std::vector<float> along = uniforms(s.random, at->count(), -1, 1);
@@ -140,19 +139,29 @@ TEST(FusedNets, MoreRowsThanATapeHoldsAreAnError) {
   EXPECT_EQ(s.nets->tile(), 192);
   std::vector<float> out(2 * 193);
   const auto tape = s.nets->make_tape(s.net);
-  EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get()), Error);
+  EXPECT_THROW(s.nets->forward(s.net, *s.weights, s.rows, out.data(), tape.get()), Error);
 }
 
-// A pass uses the parameters of the last refresh(), and other parameters without a refresh() are an error.
-TEST(FusedNets, UseNewParametersAfterARefresh) {
+// A pass uses the parameters as they were when its weights were last packed, whatever other weights exist. The network
+// is linear, so that parameters twice as large give outputs twice as large.
+TEST(FusedNets, UseTheWeightsThatTheyReceive) {
   Example s({"", {"net", {4, 2}}, 1, false, false}, make);
-  std::vector<float> before(2), after(2), others = s.params;
-  s.nets->forward(s.net, s.params.data(), s.rows, before.data());
+  std::vector<float> others = s.params;
+  for (float& p : others) p *= 3;
+  const std::unique_ptr<Weights> of_others = s.nets->pack(others.data());
+  const auto outputs = [&](const Weights& weights) {
+    std::vector<float> out(2);
+    s.nets->forward(s.net, weights, s.rows, out.data());
+    return out;
+  };
+  const std::vector<float> before = outputs(*s.weights);
   for (float& p : s.params) p *= 2;
-  s.nets->refresh(s.params.data());
-  s.nets->forward(s.net, s.params.data(), s.rows, after.data());
-  for (int k : {0, 1}) EXPECT_FLOAT_EQ(after[static_cast<size_t>(k)], 2 * before[static_cast<size_t>(k)]);
-  EXPECT_THROW(s.nets->forward(s.net, others.data(), s.rows, after.data()), Error);
+  s.nets->repack(*s.weights);
+  const std::vector<float> after = outputs(*s.weights), other = outputs(*of_others);
+  for (size_t k : {0, 1}) {
+    EXPECT_FLOAT_EQ(after[k], 2 * before[k]);
+    EXPECT_FLOAT_EQ(other[k], 3 * before[k]);
+  }
 }
 
 // Tests which networks --nets chooses.

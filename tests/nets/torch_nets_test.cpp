@@ -30,13 +30,13 @@ TEST_P(TorchNetsOn, ManyRowsEqualAutogradOnEveryInstructionSet) {
     const auto queue = make_host_queue(isa);
     const auto nets = make_torch_nets(*queue, s.nets->layout(), 1);
     std::vector<float> out(static_cast<size_t>(2500 * GetParam().spec.outputs()), NAN);
-    nets->forward(s.net, s.params.data(), s.rows, out.data());
+    nets->forward(s.net, *nets->pack(s.params.data()), s.rows, out.data());
     expect_close(out, mlp(nets->layout(), s.net, as_double(s.params), s.inputs(s.rows)), 2e-6, "outputs");
     if (first.empty()) first = out;
     EXPECT_EQ(out, first) << name_of(isa);
   }
   s.rows.count = 0;
-  s.nets->forward(s.net, s.params.data(), s.rows, nullptr);
+  s.nets->forward(s.net, *s.weights, s.rows, nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -58,7 +58,7 @@ TEST(TorchNets, MoreRowsThanATapeHoldsAreAnError) {
   EXPECT_EQ(s.nets->tile(), 1024);
   std::vector<float> out(2 * 1025);
   const auto tape = s.nets->make_tape(s.net);
-  EXPECT_THROW(s.nets->forward(s.net, s.params.data(), s.rows, out.data(), tape.get()), Error);
+  EXPECT_THROW(s.nets->forward(s.net, *s.weights, s.rows, out.data(), tape.get()), Error);
 }
 
 TEST(TorchNets, DescriptionHasLibtorchAndTheBlas) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "base/host.hpp"
 #include "comm/mpi_library.hpp"
 #include "placement/machine.hpp"
 
@@ -43,18 +42,6 @@ TEST(ShortMpiVersion, IsNameAndVersion) {
             "MPICH 4.0.2");
   EXPECT_EQ(short_mpi_version("MPI VERSION    : CRAY MPICH version 8.1.28 (ANL base 3.4a2)\nMPI BUILD INFO : Wed\n"),
             "CRAY MPICH version 8.1.28 (ANL base 3.4a2)");
-}
-
-// See proc(5). One process has the name "a) b", another one is a zombie.
-TEST(ProcessStart, IsParsedFromProcStat) {
-  const std::string stat =
-      "4711 (a) b) S 1 4711 4711 0 -1 4194560 1000 0 0 0 12 3 0 0 20 0 8 0 25000 123456 789 184467";
-  EXPECT_EQ(start_ticks(stat), 25000);
-  EXPECT_EQ(start_ticks(""), std::nullopt);
-  EXPECT_EQ(start_ticks("4711 (a) Z 1 4711 4711 0 -1 4194560 1000 0 0 0 12 3 0 0 20 0 8 0 25000 123456 789 184467"),
-            std::nullopt);
-  EXPECT_GE(seconds_since_start(), 0);
-  EXPECT_LT(seconds_since_start(), 3600);
 }
 
 // The texts are /proc/cpuinfo of x86 and of Arm.

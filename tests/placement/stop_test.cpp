@@ -71,6 +71,21 @@ TEST(StopSignals, PassThroughSrun) {
   unsetenv("DRL_OUTER_STEP");
 }
 
+// Of the ranks' exit code and the request that was passed on, the stronger one counts. 138 and 140 are those of ranks
+// that SIGUSR1 (10) and SIGUSR2 (12) have killed before they had handlers.
+TEST(StopSignals, KnowTheExitCodeOfRanksThatTheyStopped) {
+  EXPECT_EQ(exit_code_after(75, Stop::none), 75);
+  EXPECT_EQ(exit_code_after(75, Stop::terminated), 143);
+  EXPECT_EQ(exit_code_after(143, Stop::to_be_continued), 143);
+  EXPECT_EQ(exit_code_after(128 + SIGUSR1, Stop::to_be_continued), 75);
+  EXPECT_EQ(exit_code_after(128 + SIGUSR1, Stop::time_limit), 75);
+  EXPECT_EQ(exit_code_after(128 + SIGUSR2, Stop::interrupted), 130);
+  EXPECT_EQ(exit_code_after(128 + SIGUSR2, Stop::terminated), 143);
+  EXPECT_EQ(exit_code_after(128 + SIGUSR1, Stop::none), 128 + SIGUSR1) << "somebody else's signal";
+  EXPECT_EQ(exit_code_after(128 + SIGUSR1, Stop::terminated), 128 + SIGUSR1) << "somebody else's signal";
+  for (const int code : {0, 1, 2, 128 + SIGKILL}) EXPECT_EQ(exit_code_after(code, Stop::terminated), code);
+}
+
 // `ulimit -t` sets the soft limit to the hard one, at which the process is killed.
 TEST(CpuTime, LeavesTimeToSave) {
   const auto soft_limit_for = [](rlim_t seconds) {

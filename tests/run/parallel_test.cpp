@@ -56,7 +56,7 @@ struct Training {
     const int64_t share = kEnvs / comm.size();
     envs = make_env(task, {share, comm.rank() * share, kSeed, true}, *queue);
     const AlgorithmKind& kind = options.algorithm();
-    const ActorCritic spec = kind.networks(envs->spec(), options.policy);
+    const PolicySpec spec = kind.policy(envs->spec(), options.policy);
     nets = make_host_nets(*queue, spec.layout, "auto", 1);
     const BatchPlan plan = kind.plan({share, kSteps, comm.rank(), comm.size(), 4}, envs->spec());
     learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs});

@@ -29,7 +29,7 @@ struct Training {
     options.policy.actor_hidden_dims = options.policy.critic_hidden_dims = {16};
     envs = make_env(task, {kEnvs, 0, 3, false}, *queue);
     const AlgorithmKind& kind = options.algorithm();
-    const ActorCritic spec = kind.networks(envs->spec(), options.policy);
+    const PolicySpec spec = kind.policy(envs->spec(), options.policy);
     nets = make_fused_nets(*queue, spec.layout, 1);
     learner =
         kind.make({*queue, options.policy, kind.plan({kEnvs, kSteps, 0, 1, 1}, envs->spec()), 3, spec, *nets, *envs});
@@ -70,9 +70,9 @@ TEST(Evaluation, ExcludesLostEpisodes) {
   training.trainer(4, "reset").run(nullptr);
   testing::internal::GetCapturedStderr();
   const PolicyView policy = training.learner->policy();
-  const ActorCritic spec = training.options.algorithm().networks(training.envs->spec(), training.options.policy);
+  const PolicySpec spec = training.options.algorithm().policy(training.envs->spec(), training.options.policy);
   const EvaluationPlan plan{"Breaking", 8192, 64, 1, ActionChoice::sample, {}};
-  const HostPolicy played{*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer};
+  Actor played(*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer);
   size_t recorded = 0;
   const Evaluation result = evaluate(plan, played, [&](const Episode&) { recorded += 1; });
   ASSERT_FALSE(result.returns.empty());
@@ -192,9 +192,9 @@ TEST(Curriculum, FollowsTheReducedStatisticsAndIsSaved) {
 TEST(Curriculum, OfAnEvaluationComesFromItsPlan) {
   Training training("Ladder");
   const PolicyView policy = training.learner->policy();
-  const ActorCritic spec = training.options.algorithm().networks(training.envs->spec(), training.options.policy);
+  const PolicySpec spec = training.options.algorithm().policy(training.envs->spec(), training.options.policy);
   EvaluationPlan plan{"Ladder", 2, 2, 1, ActionChoice::most_probable, {}};
-  const HostPolicy played{*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer};
+  Actor played(*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer);
   EXPECT_EQ(evaluate(plan, played).returns,
             (std::vector<double>{4, 4}));  // initial values of the task: length 3, bonus 0
   plan.curriculum = {5, 3};
@@ -210,20 +210,19 @@ TEST(MultiDiscrete, IsLearnedAndEvaluated) {
   EXPECT_GT(trainer.metrics().value("mean_reward"), 15);
   const PolicyView policy = training.learner->policy();
   const EvaluationPlan plan{"Levers", 16, 16, 1, ActionChoice::most_probable, {}};
-  const ActorCritic spec = training.options.algorithm().networks(training.envs->spec(), training.options.policy);
+  const PolicySpec spec = training.options.algorithm().policy(training.envs->spec(), training.options.policy);
   int64_t right = 0, steps = 0;
-  const Evaluation played = evaluate(
-      plan, {*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer},
-      [&](const Episode& episode) {
-        ASSERT_EQ(episode.discrete_actions.size(), 2 * episode.rewards.size());
-        for (size_t t = 0; t < episode.rewards.size(); ++t, ++steps) {
-          int reward = 0;
-          for (size_t k = 0; k < 2; ++k)
-            reward += static_cast<float>(episode.discrete_actions[2 * t + k]) == episode.observations[2 * t + k];
-          ASSERT_EQ(static_cast<float>(reward), episode.rewards[t]);
-          right += reward;
-        }
-      });
+  Actor actor(*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer);
+  const Evaluation played = evaluate(plan, actor, [&](const Episode& episode) {
+    ASSERT_EQ(episode.discrete_actions.size(), 2 * episode.rewards.size());
+    for (size_t t = 0; t < episode.rewards.size(); ++t, ++steps) {
+      int reward = 0;
+      for (size_t k = 0; k < 2; ++k)
+        reward += static_cast<float>(episode.discrete_actions[2 * t + k]) == episode.observations[2 * t + k];
+      ASSERT_EQ(static_cast<float>(reward), episode.rewards[t]);
+      right += reward;
+    }
+  });
   EXPECT_EQ(steps, 160);
   EXPECT_GT(right, 1.8 * static_cast<double>(steps));
   EXPECT_EQ(played.returns.size(), 16u);

@@ -5,6 +5,7 @@
 #include "envs/make_env.hpp"
 #include "nets/fused/fused_nets.hpp"
 #include "own_task_table.hpp"
+#include "policy/initialize.hpp"
 #include "run/evaluator.hpp"
 #include "run/train_options.hpp"
 
@@ -15,29 +16,29 @@ struct Untrained {
   explicit Untrained(const std::string& task) {
     Options options;
     options.policy.actor_hidden_dims = options.policy.critic_hidden_dims = {8};
-    spec = options.algorithm().networks(task_spec(task), options.policy);
+    spec = options.algorithm().policy(task_spec(task), options.policy);
     nets = make_fused_nets(*queue, spec.layout, 1);
     params.resize(static_cast<size_t>(spec.layout.size()));
     initialize_parameters(spec, options.policy, 5, params);
+    actor.emplace(*queue, *nets, spec, params.data(), NormalizerView{});
   }
-  HostPolicy host_policy() { return {*queue, *nets, spec, params.data(), normalizer.view()}; }
 
   std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
-  ActorCritic spec;
+  PolicySpec spec;
   std::unique_ptr<Nets> nets;
   std::vector<float> params;
-  Normalizer normalizer{*queue, 0, {}};
+  std::optional<Actor> actor;
 };
 
 // CartPole gives reward 1 per step, so the sum of rewards equals the age of the episode.
 TEST(Watch, PlaysTheEpisodesOfAnEvaluation) {
   Untrained policy("CartPole-v1");
   const EvaluationPlan plan{"CartPole-v1", 5, 1, 3, ActionChoice::sample};
-  const Evaluation evaluation = evaluate(plan, policy.host_policy());
+  const Evaluation evaluation = evaluate(plan, *policy.actor);
   std::vector<int64_t> lengths;
   Moment before;
   int64_t seen = 0;
-  watch(plan, policy.host_policy(), [&](VecEnv& envs, const Moment& now) {
+  watch(plan, *policy.actor, [&](VecEnv& envs, const Moment& now) {
     EXPECT_EQ(envs.num_envs(), 1);
     EXPECT_EQ(now.step, seen++);
     EXPECT_EQ(now.reward, static_cast<double>(now.age));
@@ -57,7 +58,7 @@ TEST(Watch, UsesTheCurriculumOfThePlan) {
   for (const int length : {3, 6}) {
     plan.curriculum = {static_cast<float>(length), 0};
     int64_t steps = 0;
-    watch(plan, policy.host_policy(), [&](VecEnv&, const Moment& now) { return steps = now.step, now.episode == 0; });
+    watch(plan, *policy.actor, [&](VecEnv&, const Moment& now) { return steps = now.step, now.episode == 0; });
     EXPECT_EQ(steps, length);
   }
 }

@@ -1,7 +1,6 @@
 // Kills writers and fills disks: the checkpoint must always be either the old one or the new one.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <functional>
 
+#include "../support/small_disk.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "samples.hpp"
@@ -131,27 +131,10 @@ TEST(Crash, AFailedWriteKeepsTheOldCheckpointAndRemovesTheTemporaryFile) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"c.h5"});
 }
 
-// Mounts a disk of 600 kB over a directory. Needs root.
-class SmallDisk {
- public:
-  explicit SmallDisk(std::filesystem::path path)
-      : path_(std::move(path)), mounted_(::mount("none", path_.c_str(), "tmpfs", 0, "size=600k") == 0) {}
-  ~SmallDisk() {
-    if (mounted_) ::umount(path_.c_str());
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  bool mounted() const { return mounted_; }
-
- private:
-  std::filesystem::path path_;
-  bool mounted_;
-};
-
 TEST(Crash, AFullDiskKeepsTheOldCheckpointAndRemovesTheTemporaryFile) {
   const TempFolder folder;
-  const SmallDisk disk(folder.path());
-  if (!disk.mounted()) GTEST_SKIP() << "cannot mount a small disk: " << std::strerror(errno);
+  const SmallDisk disk(folder.path(), "600k");
+  if (!disk.is_mounted()) GTEST_SKIP() << "cannot mount a small disk: " << std::strerror(errno);
   write_checkpoint(folder / "c.h5", large_checkpoint(1));
   const std::string message = failed_write(folder / "c.h5");
   EXPECT_NE(message.find("No space left on device"), std::string::npos) << message;

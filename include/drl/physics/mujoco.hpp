@@ -501,8 +501,8 @@ class MujocoTask : public Task<MujocoRobot> {
   Parts parts_{};
   std::vector<double> physics_;  // [num_envs, state_size]
   std::vector<Column> columns_;
-  std::atomic_flag warned_;        // a lost environment was reported
-  const uint64_t id_ = next_id();  // identifies this object in the process
+  static inline std::atomic_flag warned_;  // a lost environment was reported, in this process
+  const uint64_t id_ = next_id();          // identifies this object in the process
   std::mutex robots_mutex_;
   std::map<std::thread::id, std::unique_ptr<MujocoRobot>> robots_;
 };

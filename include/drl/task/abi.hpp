@@ -14,7 +14,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 7;
+inline constexpr int32_t kTaskAbi = 8;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -150,6 +150,8 @@ struct TaskRecord {
   const char* const* metrics;
   int32_t observation_count, action_count;  // entries of the two lists; 0: the task names none
   const Quantity *observations, *actions;   // of one frame
+  int32_t command_count;
+  const char* const* commands;
   int32_t end_count;
   const TaskEnd* ends;
   int32_t field_count;

@@ -8,18 +8,22 @@
 namespace drl {
 
 // Names consecutive numbers of an observation or action: "joint_pos", in rad, 12 numbers. In its unit, an action has
-// the value offset + scale * action.
+// the value offset + scale * action. An action that is the target of a position controller may give the controller's
+// stiffness and damping: N m/rad and N m s/rad for an angle, N/m and N s/m for a length.
 struct Quantity {
   const char* name;
   const char* unit = "";
   int count = 1;
   double scale = 1, offset = 0;
+  double stiffness = 0, damping = 0;
 };
 
 // The name of a single number: "joint_pos[3]".
 struct NamedNumber {
   std::string name, unit;
   double scale = 1, offset = 0;
+  double stiffness = 0, damping = 0;
+  int steps_before = 0;  // an observation of a task with a history: of how many steps ago
 };
 
 struct ActionSpace {
@@ -50,6 +54,7 @@ struct TaskSpec {
   std::vector<std::string> curriculum = {};  // names of the numbers that change during training
   std::vector<NamedNumber> observations = {};  // [obs_dim], or empty if the task does not name them
   std::vector<NamedNumber> actions = {};       // [action.numbers()], or empty
+  std::vector<std::string> commands = {};      // names of the commands that the policy follows
   bool finite_horizon = false;                 // a time-out counts as terminated, never as truncated
 };
 

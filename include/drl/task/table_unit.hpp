@@ -102,6 +102,9 @@ class TableEntry {
       record_.actions = std::data(Spec::actions);
       record_.action_count = static_cast<int32_t>(std::size(Spec::actions));
     }
+    if constexpr (requires { Spec::commands[0]; })
+      record_.commands = std::data(Spec::commands),
+      record_.command_count = static_cast<int32_t>(std::size(Spec::commands));
     if constexpr (end_count<Spec>() > 0)
       for (const EndCause& cause : Spec::ends) ends_.push_back({cause.name, cause.as == EndsAs::time_out});
     record_.scale_rewards_by_dt = scales_rewards_by_dt<Spec>();

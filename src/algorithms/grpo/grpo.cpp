@@ -85,12 +85,12 @@ Grpo::Grpo(const LearnerParts& parts, const GrpoOptions& options)
       options_(options),
       groups_(parts.plan.num_envs / options.group_size),
       reference_(parts.queue, static_cast<size_t>(count())),
-      reference_distribution_(parts.queue, parts.spec, parts.envs.spec().action, reference_.data()),
       reference_log_prob_(parts.queue, options.kl_coef > 0 ? static_cast<size_t>(rollout().samples()) : 0),
       total_(parts.queue, static_cast<size_t>(parts.plan.num_envs)),
       advantage_(parts.queue, static_cast<size_t>(parts.plan.num_envs)),
       length_(parts.queue, static_cast<size_t>(parts.plan.num_envs)),
       deviation_(parts.queue, static_cast<size_t>(groups_)) {
+  if (options.kl_coef > 0) reference_policy_.emplace(queue(), nets(), spec(), reference_.data(), normalizers().obs);
   const GrpoSettings settings{static_cast<float>(options_.clip_param), static_cast<float>(options_.entropy_coef),
                               static_cast<float>(options_.kl_coef)};
   const float* reference = options_.kl_coef > 0 ? reference_log_prob_.data() : rollout().log_prob;
@@ -104,8 +104,9 @@ Grpo::Grpo(const LearnerParts& parts, const GrpoOptions& options)
 
 void Grpo::prepare_iteration(int64_t iteration) {
   const int64_t interval = options_.reference_interval;
-  if (iteration == 0 || (interval > 0 && iteration % interval == 0))
-    queue().copy(reference_.data(), params(), reference_.size());
+  if (iteration > 0 && (interval == 0 || iteration % interval != 0)) return;
+  queue().copy(reference_.data(), params(), reference_.size());
+  if (reference_policy_) reference_policy_->repack();
 }
 
 void Grpo::enqueue_before_rollout(const int64_t* lifetime_step) {
@@ -117,26 +118,23 @@ void Grpo::enqueue_rollout_sums(double* out) {
   for_each(queue(), r.num_envs, FirstEpisodes{r, total_.data(), length_.data()});
   for_each(queue(), groups_, GroupAdvantages{options_.group_size, total_.data(), advantage_.data(), deviation_.data()});
   sum_columns(queue(), groups_, kRolloutSums, scratch(), GroupColumns{deviation_.data()}, StoreTo{out});
-  if (options_.kl_coef > 0) enqueue_reference();
+  if (reference_policy_) enqueue_reference();
 }
 
 // Enqueues the log-probabilities of the rollout's actions under the reference policy. Its input is normalised with the
 // current normaliser.
 void Grpo::enqueue_reference() {
   const RolloutView& r = rollout();
-  nets().refresh(reference_.data());
   for (int64_t first = 0; first < r.samples(); first += tile_rows()) {
     const int64_t count = std::min(tile_rows(), r.samples() - first);
-    nets().forward(spec().actor, reference_.data(), {r.obs + first * r.obs_dim, nullptr, count, normalizers().obs},
-                   tile().policy_out);
+    reference_policy_->forward(r.obs + first * r.obs_dim, count, tile().policy_out);
     std::visit(
         [&]<class Policy>(const Policy& policy) {
           for_each(queue(), count,
                    LogProbs<Policy>{policy, r, first, tile().policy_out, tile().d_policy, reference_log_prob_.data()});
         },
-        reference_distribution_.get());
+        reference_policy_->distribution());
   }
-  nets().refresh(params());
 }
 
 std::vector<Metric> Grpo::metrics() const {
@@ -158,6 +156,11 @@ std::vector<Metric> Grpo::metrics() const {
 void Grpo::visit_state(StateVisitor& visitor) {
   OnPolicy::visit_state(visitor);
   visit_parameters(visitor, "reference/parameters", reference_.data());
+}
+
+void Grpo::state_changed() {
+  if (reference_policy_) reference_policy_->repack();
+  OnPolicy::state_changed();
 }
 
 }  // namespace drl

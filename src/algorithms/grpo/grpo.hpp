@@ -9,6 +9,7 @@
 // learning.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,7 @@ class Grpo final : public OnPolicy {
 
   std::vector<Metric> metrics() const override;
   void visit_state(StateVisitor& visitor) override;
+  void state_changed() override;
 
  private:
   void prepare_iteration(int64_t iteration) override;
@@ -40,13 +42,13 @@ class Grpo final : public OnPolicy {
   void enqueue_reference();
 
   GrpoOptions options_;
-  int64_t groups_;          // number of groups on this rank
-  Array<float> reference_;  // the reference policy's parameters
-  ActionDistribution reference_distribution_;
-  Array<float> reference_log_prob_;  // [T, N]
-  Array<float> total_, advantage_;   // [N] return and advantage of each environment's first episode
-  Array<int32_t> length_;            // [N] its length in steps
-  Array<double> deviation_;          // [groups] standard deviation of the returns
+  int64_t groups_;                         // number of groups on this rank
+  Array<float> reference_;                 // the reference policy's parameters
+  std::optional<Actor> reference_policy_;  // none if kl_coef is 0: then no loss needs it
+  Array<float> reference_log_prob_;        // [T, N]
+  Array<float> total_, advantage_;         // [N] return and advantage of each environment's first episode
+  Array<int32_t> length_;                  // [N] its length in steps
+  Array<double> deviation_;                // [groups] standard deviation of the returns
 };
 
 }  // namespace drl

@@ -80,8 +80,8 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
 void Ppo::enqueue_rollout_sums(double* out) {
   const RolloutView& r = rollout();
   const NormalizerView normalizer = normalizers().critic();
-  nets().forward(spec().critic, params(), {r.critic_input(), nullptr, r.samples() + r.num_envs, normalizer}, r.value);
-  nets().forward(spec().critic, params(), {r.last_critic_input(), nullptr, r.last_rows * r.num_envs, normalizer},
+  nets().forward(spec().critic, weights(), {r.critic_input(), nullptr, r.samples() + r.num_envs, normalizer}, r.value);
+  nets().forward(spec().critic, weights(), {r.last_critic_input(), nullptr, r.last_rows * r.num_envs, normalizer},
                  last_values_.data());
   const auto gamma = static_cast<float>(options_.gamma);
   if (options_.reward_normalization) {

@@ -79,13 +79,23 @@ bool has_pair_instruction() {
 #endif
 }
 
-// A network's packed weights, and the tape that is used when forward() is called without one.
+using FusedLayers = std::vector<FusedLayer>;
+
+// The packed weights of all networks.
 template <class Numbers>
-struct FusedNet {
-  FusedNet(Queue& queue, const NetSpec& spec, int64_t tile) : tape(queue, spec, tile) {
+class FusedWeights final : public Weights {
+ public:
+  FusedWeights(Queue& queue, const ParamLayout& layout, const float* params) : Weights(params) {
+    for (NetId net = 0; net < layout.nets(); ++net) nets_.push_back(layers_of(queue, layout.net(net)));
+  }
+  const FusedLayers& layers(NetId net) const { return nets_[static_cast<size_t>(net)]; }
+
+ private:
+  FusedLayers layers_of(Queue& queue, const NetSpec& spec) {
+    FusedLayers layers;
     for (int k = 0; k < spec.layers(); ++k) {
       const int inputs = spec.dims[static_cast<size_t>(k)], outputs = spec.dims[static_cast<size_t>(k) + 1];
-      const auto add = [&](int64_t count) { return arrays.emplace_back(queue, static_cast<size_t>(count)).data(); };
+      const auto add = [&](int64_t count) { return arrays_.emplace_back(queue, static_cast<size_t>(count)).data(); };
       const bool few = k + 1 == spec.layers() && outputs <= kFewOutputs,
                  norm = k + 1 < spec.layers() && spec.layer_norm;
       layers.push_back({inputs, outputs, padded(inputs), padded(outputs),
@@ -94,10 +104,11 @@ struct FusedNet {
                         few ? add(outputs * padded(inputs)) : nullptr, norm ? add(padded(outputs)) : nullptr,
                         norm ? add(padded(outputs)) : nullptr, has_pair_instruction()});
     }
+    return layers;
   }
-  std::vector<FusedLayer> layers;
-  std::vector<Array<float>> arrays;
-  FusedTape<Numbers> tape;  // for passes without a tape
+
+  std::vector<Array<float>> arrays_;
+  std::vector<FusedLayers> nets_;  // they point into arrays_
 };
 
 // Returns whether registers of outputs are better filled than registers of inputs.
@@ -120,7 +131,7 @@ class FusedNets final : public Nets {
         team_(threads),
         tile_(threads == 1 ? kPartRows : 4 * threads * kPartRows) {
     for (NetId net = 0; net < layout().nets(); ++net)
-      nets_.push_back(std::make_unique<FusedNet<Numbers>>(queue, layout().net(net), tile_));
+      scratch_.push_back(std::make_unique<FusedTape<Numbers>>(queue, layout().net(net), tile_));
   }
 
   int64_t tile() const override { return tile_; }
@@ -128,42 +139,48 @@ class FusedNets final : public Nets {
     return std::make_unique<FusedTape<Numbers>>(queue_, layout().net(net), tile_);
   }
 
-  void refresh(const float* params) override {
-    params_ = params;
+  std::unique_ptr<Weights> pack(const float* params) override {
+    auto weights = std::make_unique<FusedWeights<Numbers>>(queue_, layout(), params);
+    repack(*weights);
+    return weights;
+  }
+  void repack(Weights& weights) override {
+    const float* params = weights.params();
     for (NetId net = 0; net < layout().nets(); ++net)
-      for (int k = 0; k < layout().net(net).layers(); ++k) {
-        const FusedLayer& l = layer(net, k);
+      for (int k = 0; const FusedLayer& l : layers_of(weights, net)) {
         const bool norm = l.norm_weight;
         for_each(queue_, 1,
                  PackWeights<Numbers>{l, params + layout().weight(net, k).offset, params + layout().bias(net, k).offset,
                                       norm ? params + layout().norm_weight(net, k).offset : nullptr,
                                       norm ? params + layout().norm_bias(net, k).offset : nullptr});
+        ++k;
       }
   }
 
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
-    DRL_CHECK(params == params_, "a pass with parameters for which refresh() was not called");
-    if (tape) return forward_tile(net, rows, out, static_cast<FusedTape<Numbers>&>(*tape));
+  void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
+    const FusedLayers& layers = layers_of(weights, net);
+    if (tape) return forward_tile(net, layers, rows, out, static_cast<FusedTape<Numbers>&>(*tape));
     const NetSpec& spec = layout().net(net);
     for (int64_t first = 0; first < rows.count; first += tile_)
-      forward_tile(net, rows.part(first, std::min(tile_, rows.count - first), spec.inputs()),
-                   out + first * spec.outputs(), nets_[static_cast<size_t>(net)]->tape);
+      forward_tile(net, layers, rows.part(first, std::min(tile_, rows.count - first), spec.inputs()),
+                   out + first * spec.outputs(), *scratch_[static_cast<size_t>(net)]);
   }
 
-  void backward(NetId net, const float* params, Tape& any_tape, const float* d_out, float* grad, float* d_in) override {
-    DRL_CHECK(params == params_, "a pass with parameters for which refresh() was not called");
+  void backward(NetId net, const Weights& weights, Tape& any_tape, const float* d_out, float* grad,
+                float* d_in) override {
+    const FusedLayers& layers = layers_of(weights, net);
     FusedTape<Numbers>& tape = static_cast<FusedTape<Numbers>&>(any_tape);
     run(tape.rows, blocks(tape.rows, kPartRows), [&](int64_t k) {
-      backward_part(net, tape, d_out, d_in, {k, tape.rows});
+      backward_part(net, layers, tape, d_out, d_in, {k, tape.rows});
     });
     // Each weight's gradient is computed by one thread, part by part in a fixed order.
-    const int layers = layout().net(net).layers();
     int64_t all = 0;
-    for (int k = 0; k < layers; ++k) all += gradient_blocks(layer(net, k));
+    for (const FusedLayer& l : layers) all += gradient_blocks(l);
     run(tape.rows, all, [&](int64_t block) {
       int k = 0;
-      for (; block >= gradient_blocks(layer(net, k)); ++k) block -= gradient_blocks(layer(net, k));
-      add_gradient(net, k, block, tape, d_out, grad);
+      for (; block >= gradient_blocks(layers[static_cast<size_t>(k)]); ++k)
+        block -= gradient_blocks(layers[static_cast<size_t>(k)]);
+      add_gradient(net, k, layers[static_cast<size_t>(k)], block, tape, d_out, grad);
     });
   }
 
@@ -172,8 +189,8 @@ class FusedNets final : public Nets {
   }
 
  private:
-  const FusedLayer& layer(NetId net, int k) const {
-    return nets_[static_cast<size_t>(net)]->layers[static_cast<size_t>(k)];
+  static const FusedLayers& layers_of(const Weights& weights, NetId net) {
+    return static_cast<const FusedWeights<Numbers>&>(weights).layers(net);
   }
 
   // Returns the layer norm of layer l, whose outputs are tape.values[k], with buffers that begin at row `row`.
@@ -195,15 +212,16 @@ class FusedNets final : public Nets {
     for (int64_t k = 0; k < count; ++k) work(k);
   }
 
-  void forward_tile(NetId net, const Rows& rows, float* out, FusedTape<Numbers>& tape) {
+  void forward_tile(NetId net, const FusedLayers& layers, const Rows& rows, float* out, FusedTape<Numbers>& tape) {
     DRL_CHECK(rows.count <= tile_, "more rows than a tape holds");
     tape.rows = rows.count;
     run(rows.count, blocks(rows.count, kPartRows), [&](int64_t k) {
-      forward_part(net, rows, out, tape, {k, rows.count});
+      forward_part(net, layers, rows, out, tape, {k, rows.count});
     });
   }
 
-  void forward_part(NetId net, const Rows& tile_rows, float* out, FusedTape<Numbers>& tape, const Part& part) {
+  void forward_part(NetId net, const FusedLayers& layers, const Rows& tile_rows, float* out, FusedTape<Numbers>& tape,
+                    const Part& part) {
     const NetSpec& spec = layout().net(net);
     const Rows rows = tile_rows.part(part.first, part.rows, spec.inputs());
     const int64_t outputs = spec.outputs();
@@ -213,22 +231,22 @@ class FusedNets final : public Nets {
     for (int k = 0; k < spec.layers(); ++k, ++x) {
       x->refresh(queue_, part.first, part.rows);
       auto y = std::next(x);
+      const FusedLayer& l = layers[static_cast<size_t>(k)];
       const int64_t row_blocks = blocks(part.rows, kRowBlock);
       const auto product = [&]<class A>(A, float* sums, float* to) {
-        for_each(queue_, row_blocks,
-                 LayerForward<Numbers, A>{layer(net, k), x->words_by_row(part.first), sums, to, part.rows});
+        for_each(queue_, row_blocks, LayerForward<Numbers, A>{l, x->words_by_row(part.first), sums, to, part.rows});
       };
       const auto pass = [&]<class A>(A a) {
         float* sums = A::kFromOutput ? nullptr : tape.sums[static_cast<size_t>(k) + 1].data() + part.first * y->stride;
-        if (!layer(net, k).norm_weight) return product(a, sums, y->from(part.first));
-        const LayerNorm of_part = layer_norm(layer(net, k), tape, k + 1, part.first);
+        if (!l.norm_weight) return product(a, sums, y->from(part.first));
+        const LayerNorm of_part = layer_norm(l, tape, k + 1, part.first);
         product(Linear{}, nullptr, of_part.z);
         for_each(queue_, row_blocks, NormForward<A>{of_part, sums, y->from(part.first), part.rows});
       };
       if (k + 1 < spec.layers()) {
         with_activation(spec.activation, pass);
-      } else if (layer(net, k).by_output) {
-        for_each(queue_, row_blocks, FewOutputs{layer(net, k), x->from(part.first), out_of_part, part.rows});
+      } else if (l.by_output) {
+        for_each(queue_, row_blocks, FewOutputs{l, x->from(part.first), out_of_part, part.rows});
       } else {
         product(Linear{}, nullptr, y->from(part.first));
         for_each(queue_, part.rows, CopyRows{y->from(part.first), out_of_part, outputs, y->stride, outputs});
@@ -237,12 +255,13 @@ class FusedNets final : public Nets {
   }
 
   // Computes the gradients with respect to the inputs of each layer.
-  void backward_part(NetId net, FusedTape<Numbers>& tape, const float* d_out, float* d_in, const Part& part) {
+  void backward_part(NetId net, const FusedLayers& layers, FusedTape<Numbers>& tape, const float* d_out, float* d_in,
+                     const Part& part) {
     const NetSpec& spec = layout().net(net);
     const int64_t outputs = spec.outputs(), inputs = spec.inputs();
     const float* d_out_of_part = d_out + part.first * outputs;
     auto dy = std::prev(tape.gradients.end());
-    if (!layer(net, spec.layers() - 1).by_output) {
+    if (!layers.back().by_output) {
       for_each(queue_, part.rows, CopyRows{d_out_of_part, dy->from(part.first), outputs, outputs, dy->stride});
       dy->refresh(queue_, part.first, part.rows);
     }
@@ -254,7 +273,7 @@ class FusedNets final : public Nets {
       const auto pass = [&]<class A>(A) {
         const float* from =
             A::kFromOutput ? tape.values[at].from(part.first) : tape.sums[at].data() + part.first * dx->stride;
-        const FusedLayer& l = layer(net, k);
+        const FusedLayer& l = layers[at];
         const int64_t row_blocks = blocks(part.rows, kRowBlock);
         if (l.by_output) return for_each(queue_, row_blocks, FewBackward<A>{l, d_out_of_part, from, to, part.rows});
         for_each(queue_, row_blocks, LayerBackward<Numbers, A>{l, dy->words_by_row(part.first), from, to, part.rows});
@@ -266,7 +285,7 @@ class FusedNets final : public Nets {
       }
       if (through_norm)
         for_each(queue_, part.rows,
-                 NormBackward{layer_norm(layer(net, k - 1), tape, k, part.first), to, dx->from(part.first)});
+                 NormBackward{layer_norm(layers[at - 1], tape, k, part.first), to, dx->from(part.first)});
       dx->refresh(queue_, part.first, part.rows);
     }
     if (d_in)
@@ -281,8 +300,9 @@ class FusedNets final : public Nets {
                              : blocks(l.outputs, WeightGradient<Numbers>::kOutputs));
   }
 
-  void add_gradient(NetId net, int k, int64_t block, FusedTape<Numbers>& tape, const float* d_out, float* grad) {
-    const FusedLayer& l = layer(net, k);
+  // Adds block `block` of the gradient of l, which is layer k.
+  void add_gradient(NetId net, int k, const FusedLayer& l, int64_t block, FusedTape<Numbers>& tape, const float* d_out,
+                    float* grad) {
     float *d_weight = grad + layout().weight(net, k).offset, *d_bias = grad + layout().bias(net, k).offset;
     RowArray<Numbers>& inputs = tape.values[static_cast<size_t>(k)];
     RowArray<Numbers>& gradients = tape.gradients[static_cast<size_t>(k) + 1];
@@ -300,7 +320,7 @@ class FusedNets final : public Nets {
         }
       } else if (block + 1 == gradient_blocks(l)) {
         for_each(queue_, l.outputs, AddColumns{gradients.from(part.first), l.out_stride, part.rows, d_bias});
-        if (l.norm_weight) add_norm_gradient(net, k, part, tape, grad);
+        if (l.norm_weight) add_norm_gradient(net, k, l, part, tape, grad);
       } else if (is_narrow(l)) {
         for_each(queue_, block, block + 1, NarrowWeightGradient<Numbers>{l, x, dy, part.rows, d_weight});
       } else {
@@ -309,8 +329,8 @@ class FusedNets final : public Nets {
     }
   }
 
-  void add_norm_gradient(NetId net, int k, const Part& part, FusedTape<Numbers>& tape, float* grad) {
-    const FusedLayer& l = layer(net, k);
+  void add_norm_gradient(NetId net, int k, const FusedLayer& l, const Part& part, FusedTape<Numbers>& tape,
+                         float* grad) {
     const float* d_scaled = tape.scaled_gradients[static_cast<size_t>(k) + 1].data() + part.first * l.out_stride;
     for_each(queue_, l.outputs,
              AddColumnsOfProducts{d_scaled, layer_norm(l, tape, k + 1, part.first).z, l.out_stride, part.rows,
@@ -321,9 +341,8 @@ class FusedNets final : public Nets {
 
   Queue& queue_;
   ThreadTeam team_;
-  int64_t tile_;                   // rows per tape
-  const float* params_ = nullptr;  // the argument of the last refresh()
-  std::vector<std::unique_ptr<FusedNet<Numbers>>> nets_;
+  int64_t tile_;                                              // rows per tape
+  std::vector<std::unique_ptr<FusedTape<Numbers>>> scratch_;  // for passes without a tape
 };
 
 }  // namespace

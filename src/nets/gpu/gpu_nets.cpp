@@ -106,7 +106,8 @@ class LayerwiseNets final : public Nets {
     return std::make_unique<GpuTape>(queue_, layout().net(net), tile_, true);
   }
 
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
+  void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
+    const float* params = weights.params();
     if (tape) return forward_tile(net, params, rows, out, static_cast<GpuTape&>(*tape));
     const NetSpec& spec = layout().net(net);
     for (int64_t first = 0; first < rows.count; first += tile_)
@@ -114,7 +115,9 @@ class LayerwiseNets final : public Nets {
                    out + first * spec.outputs(), *scratch_[static_cast<size_t>(net)]);
   }
 
-  void backward(NetId net, const float* params, Tape& any_tape, const float* d_out, float* grad, float* d_in) override {
+  void backward(NetId net, const Weights& weights, Tape& any_tape, const float* d_out, float* grad,
+                float* d_in) override {
+    const float* params = weights.params();
     const NetSpec& spec = layout().net(net);
     GpuTape& tape = static_cast<GpuTape&>(any_tape);
     const auto add_columns = [&](const ParamSlice& slice, const auto& load) {

@@ -56,7 +56,8 @@ class TorchNets final : public Nets {
   int64_t tile() const override { return kTile; }
   std::unique_ptr<Tape> make_tape(NetId net) override { return std::make_unique<TorchTape>(queue_, layout().net(net)); }
 
-  void forward(NetId net, const float* params, const Rows& rows, float* out, Tape* tape) override {
+  void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
+    const float* params = weights.params();
     if (tape) return forward_tile(net, params, rows, out, static_cast<TorchTape&>(*tape));
     const NetSpec& spec = layout().net(net);
     for (int64_t first = 0; first < rows.count; first += kTile)
@@ -64,18 +65,20 @@ class TorchNets final : public Nets {
                    out + first * spec.outputs(), *scratch_[static_cast<size_t>(net)]);
   }
 
-  void backward(NetId net, const float* params, Tape& any_tape, const float* d_out, float* grad, float* d_in) override {
+  void backward(NetId net, const Weights& weights, Tape& any_tape, const float* d_out, float* grad,
+                float* d_in) override {
+    const float* params = weights.params();
     const NetSpec& spec = layout().net(net);
     TorchTape& tape = static_cast<TorchTape&>(any_tape);
     TorchMatrix dy = matrix(d_out, tape.rows, spec.outputs());
     for (int layer = spec.layers() - 1; layer >= 0; --layer) {
       const auto at = static_cast<size_t>(layer);
       const TorchMatrix x = matrix(tape.inputs[at].data(), tape.rows, spec.dims[at]);
-      torch_.add_product(weights(grad, net, layer), transposed(dy), x);
+      torch_.add_product(matrix_of(grad, net, layer), transposed(dy), x);
       torch_.add_vector_product(grad + layout().bias(net, layer).offset, transposed(dy), ones_.data());
       if (layer == 0 && !d_in) return;
       const TorchMatrix dx = matrix(layer > 0 ? tape.gradients[at].data() : d_in, tape.rows, spec.dims[at]);
-      torch_.multiply(dx, dy, weights(params, net, layer));
+      torch_.multiply(dx, dy, matrix_of(params, net, layer));
       if (layer > 0)
         with_activation(spec.activation, [&]<class A>(A) {
           const float *y = x.data, *sums = tape.sums[at];
@@ -98,7 +101,7 @@ class TorchNets final : public Nets {
 
  private:
   // Returns a layer's weights [outputs, inputs] in an array that is laid out as the parameters.
-  TorchMatrix weights(const float* params, NetId net, int layer) const {
+  TorchMatrix matrix_of(const float* params, NetId net, int layer) const {
     const ParamSlice& slice = layout().weight(net, layer);
     return matrix(params + slice.offset, slice.shape[0], slice.shape[1]);
   }
@@ -115,7 +118,7 @@ class TorchNets final : public Nets {
       float* x = last ? out : tape.sums[at + 1];
       torch_.multiply_add_row(matrix(x, rows.count, width), params + layout().bias(net, layer).offset,
                               matrix(tape.inputs[at].data(), rows.count, spec.dims[at]),
-                              transposed(weights(params, net, layer)));
+                              transposed(matrix_of(params, net, layer)));
       if (last) return;
       with_activation(spec.activation, [&]<class A>(A) {
         float* y = tape.inputs[at + 1].data();

@@ -63,7 +63,7 @@ TEST(Banner, DescribesTheRun) {
   facts.job.emplace();
   facts.job->job = "13", facts.job->partition = "gpu", facts.job->node_count = 2, facts.job->restart_count = 1;
   const BatchPlan plan{8, 16, 0, 4, 4, 2};
-  const ActorCritic networks = actor_critic(task_spec("CartPole-v1"), options.policy);
+  const PolicySpec networks = policy_spec(task_spec("CartPole-v1"), options.policy);
   expect_mentions(banner(options, place, facts, plan, networks, "runs/r", 3723),
                   {"drl 1.2 (abc)",
                    "CartPole-v1",
@@ -102,7 +102,7 @@ TEST(Banner, NamesTheGpuAndManyNodes) {
   facts.job->job = facts.job_id = "12";
   const BatchPlan plan{1250, 1000, 0, 1, 1, 1};
   const std::string text = banner(settings->options, place, facts, plan,
-                                  actor_critic(task_spec("CartPole-v1"), settings->options.policy), "r", INFINITY);
+                                  policy_spec(task_spec("CartPole-v1"), settings->options.policy), "r", INFINITY);
   expect_mentions(text, {"12, no time limit\n", "1 rank on 5 nodes, n1 ... n5\n", "cuda:1, A GPU\n", "1,250 per rank",
                          "1,250,000"});
   EXPECT_EQ(text.find("--ranks"), std::string::npos) << "idle cores do not matter for a run on a GPU\n" << text;
@@ -114,7 +114,7 @@ TEST(Banner, MentionsIdleCores) {
   place.machine = {"Some CPU", 8, 8};
   const RunFacts facts = facts_of(*settings, place, "", "", start_in("r"));
   const std::string text = banner(settings->options, place, facts, {1250, 1000, 0, 1, 1, 1},
-                                  actor_critic(task_spec("CartPole-v1"), settings->options.policy), "r", INFINITY);
+                                  policy_spec(task_spec("CartPole-v1"), settings->options.policy), "r", INFINITY);
   expect_mentions(text, {"  cores        1 of 8", "--ranks 8"});
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "device/reduce.hpp"
-#include "policies/distribution.hpp"
+#include "policy/distribution.hpp"
 
 namespace drl::test {
 

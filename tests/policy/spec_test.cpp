@@ -1,9 +1,10 @@
-#include "algorithms/actor_critic.hpp"
+#include "policy/spec.hpp"
 
 #include <gtest/gtest.h>
 
 #include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
+#include "policy/initialize.hpp"
 
 namespace drl {
 namespace {
@@ -19,40 +20,52 @@ PolicyOptions policy(std::vector<int> actor, std::vector<int> critic, const std:
   return options;
 }
 
-std::vector<float> parameters(const ActorCritic& nets, const PolicyOptions& options, uint64_t seed) {
-  std::vector<float> params(static_cast<size_t>(nets.layout.size()), 77);
-  initialize_parameters(nets, options, seed, params);
+std::vector<float> parameters(const PolicySpec& spec, const PolicyOptions& options, uint64_t seed) {
+  std::vector<float> params(static_cast<size_t>(spec.layout.size()), 77);
+  initialize_parameters(spec, options, seed, params);
   return params;
 }
 
-TEST(ActorCritic, LayoutIsActorStdCritic) {
-  const ActorCritic nets = actor_critic(gaussian_task(3, 2), policy({5}, {4, 6}, "uniform"));
+TEST(PolicySpec, LayoutIsActorStdCritic) {
+  const PolicySpec spec = policy_spec(gaussian_task(3, 2), policy({5}, {4, 6}, "uniform"));
   const std::vector<std::string> names = {"actor/0/weight", "actor/0/bias",    "actor/1/weight", "actor/1/bias",
                                           "log_std",        "critic/0/weight", "critic/0/bias",  "critic/1/weight",
                                           "critic/1/bias",  "critic/2/weight", "critic/2/bias"};
   const std::vector<std::vector<int64_t>> shapes = {{5, 3}, {5},    {2, 5}, {2},    {2}, {4, 3},
                                                     {4},    {6, 4}, {6},    {1, 6}, {1}};
-  ASSERT_EQ(nets.layout.slices().size(), names.size());
+  ASSERT_EQ(spec.layout.slices().size(), names.size());
   for (size_t k = 0; k < names.size(); ++k) {
-    EXPECT_EQ(nets.layout.slices()[k].name, "policy/" + names[k]);
-    EXPECT_EQ(nets.layout.slices()[k].shape, shapes[k]);
+    EXPECT_EQ(spec.layout.slices()[k].name, "policy/" + names[k]);
+    EXPECT_EQ(spec.layout.slices()[k].shape, shapes[k]);
   }
-  EXPECT_EQ(nets.layout.count(), 15 + 5 + 10 + 2 + 2 + 12 + 4 + 24 + 6 + 6 + 1);
-  EXPECT_EQ(nets.std_offset(), 16 + 8 + 12 + 4);  // slices are padded to multiples of four
-  EXPECT_EQ(nets.first_critic_parameter(), 44);
+  EXPECT_EQ(spec.layout.count(), 15 + 5 + 10 + 2 + 2 + 12 + 4 + 24 + 6 + 6 + 1);
+  EXPECT_EQ(spec.std_offset(), 16 + 8 + 12 + 4);  // slices are padded to multiples of four
+  EXPECT_EQ(spec.first_critic_parameter(), 44);
 }
 
-TEST(ActorCritic, CategoricalPolicyHasNoStdAndTheCriticMayHaveItsOwnInput) {
+TEST(PolicySpec, CategoricalPolicyHasNoStdAndTheCriticMayHaveItsOwnInput) {
   TaskSpec task = categorical_task(3, 4);
   task.critic_obs_dim = 7;
-  const ActorCritic nets = actor_critic(task, policy({}, {2}, "uniform"));
-  EXPECT_EQ(nets.std, -1);
-  EXPECT_EQ(nets.layout.weight(nets.actor, 0).shape, (std::vector<int64_t>{4, 3}));
-  EXPECT_EQ(nets.layout.weight(nets.critic, 0).shape, (std::vector<int64_t>{2, 7}));
-  EXPECT_EQ(nets.first_critic_parameter(), 16);
+  const PolicySpec spec = policy_spec(task, policy({}, {2}, "uniform"));
+  EXPECT_EQ(spec.std, -1);
+  EXPECT_EQ(spec.layout.weight(spec.actor, 0).shape, (std::vector<int64_t>{4, 3}));
+  EXPECT_EQ(spec.layout.weight(spec.critic, 0).shape, (std::vector<int64_t>{2, 7}));
+  EXPECT_EQ(spec.first_critic_parameter(), 16);
 }
 
-TEST(ActorCritic, UsesTheActivationFromTheOptions) {
+// A policy normalises observations only if it has a rule, and the critic's only if the critic has its own.
+TEST(PolicySpec, NormalizesTheObservationsThatItHas) {
+  TaskSpec task = gaussian_task(3, 1);
+  EXPECT_EQ(policy_spec(task, {}).normalized(), 0);
+  EXPECT_EQ(policy_spec(task, {}, NormalizerRule{}).normalized(), 3);
+  EXPECT_EQ(policy_spec(task, {}, NormalizerRule{}).normalized_of_critic(), 0);
+  task.critic_obs_dim = 7;
+  EXPECT_EQ(policy_spec(task, {}).normalized_of_critic(), 0);
+  EXPECT_EQ(policy_spec(task, {}, NormalizerRule{}).normalized_of_critic(), 7);
+  EXPECT_EQ(policy_spec(task, {}, NormalizerRule{}, false).normalized_of_critic(), 0);
+}
+
+TEST(PolicySpec, UsesTheActivationFromTheOptions) {
   PolicyOptions options;
   for (const auto& [name, activation] : {std::pair{"elu", Activation::elu},
                                          {"tanh", Activation::tanh},
@@ -61,19 +74,19 @@ TEST(ActorCritic, UsesTheActivationFromTheOptions) {
                                          {"swish", Activation::silu},
                                          {"gelu", Activation::gelu}}) {
     options.activation = name;
-    const ActorCritic nets = actor_critic(gaussian_task(1, 1), options);
-    EXPECT_EQ(nets.layout.net(nets.actor).activation, activation);
-    EXPECT_EQ(nets.layout.net(nets.critic).activation, activation);
+    const PolicySpec spec = policy_spec(gaussian_task(1, 1), options);
+    EXPECT_EQ(spec.layout.net(spec.actor).activation, activation);
+    EXPECT_EQ(spec.layout.net(spec.critic).activation, activation);
   }
 }
 
 // A uniform distribution in +-bound, with bound = 1/sqrt(inputs), has mean 0 and variance bound^2 / 3.
 TEST(InitializeParameters, UniformWeightsHaveTheirBoundsMeanAndVariance) {
   const PolicyOptions options = policy({256}, {128}, "uniform");
-  const ActorCritic nets = actor_critic(gaussian_task(16, 3), options);
-  const std::vector<float> params = parameters(nets, options, 1);
+  const PolicySpec spec = policy_spec(gaussian_task(16, 3), options);
+  const std::vector<float> params = parameters(spec, options, 1);
   int fan_in = 0;
-  for (const ParamSlice& s : nets.layout.slices()) {
+  for (const ParamSlice& s : spec.layout.slices()) {
     if (s.name == "policy/log_std") {
       for (int64_t i = 0; i < 3; ++i) EXPECT_NEAR(params[s.offset + i], std::log(0.5), 1e-7);
       continue;
@@ -111,10 +124,10 @@ TEST(InitializeParameters, LayerNormStartsAsTheIdentity) {
   for (const char* init : {"uniform", "orthogonal"}) {
     PolicyOptions options = policy({8, 6}, {5}, init);
     options.layer_norm = true;
-    const ActorCritic nets = actor_critic(gaussian_task(3, 2), options);
-    const std::vector<float> params = parameters(nets, options, 1);
+    const PolicySpec spec = policy_spec(gaussian_task(3, 2), options);
+    const std::vector<float> params = parameters(spec, options, 1);
     int norms = 0;
-    for (const ParamSlice& s : nets.layout.slices()) {
+    for (const ParamSlice& s : spec.layout.slices()) {
       const bool factor = s.name.ends_with("norm/weight"), shift = s.name.ends_with("norm/bias");
       norms += factor;
       for (int64_t i = s.offset; i < s.offset + s.count(); ++i) {
@@ -130,16 +143,16 @@ TEST(InitializeParameters, LayerNormStartsAsTheIdentity) {
 
 TEST(InitializeParameters, OrthogonalWeightsHaveTheirGainAndBiasesAreZero) {
   const PolicyOptions options = policy({32, 8}, {16}, "orthogonal");
-  const ActorCritic nets = actor_critic(gaussian_task(10, 3), options);
-  const std::vector<float> params = parameters(nets, options, 1);
+  const PolicySpec spec = policy_spec(gaussian_task(10, 3), options);
+  const std::vector<float> params = parameters(spec, options, 1);
   const std::vector<std::pair<std::string, double>> gains = {{"actor/0", std::sqrt(2)},
                                                              {"actor/1", std::sqrt(2)},
                                                              {"actor/2", 0.01},
                                                              {"critic/0", std::sqrt(2)},
                                                              {"critic/1", 1}};
   for (const auto& [name, gain] : gains) {
-    expect_orthogonal(slice(nets.layout, "policy/" + name + "/weight"), params, gain);
-    const ParamSlice& bias = slice(nets.layout, "policy/" + name + "/bias");
+    expect_orthogonal(slice(spec.layout, "policy/" + name + "/weight"), params, gain);
+    const ParamSlice& bias = slice(spec.layout, "policy/" + name + "/bias");
     for (int64_t i = 0; i < bias.count(); ++i) EXPECT_EQ(params[bias.offset + i], 0);
   }
 }
@@ -147,44 +160,14 @@ TEST(InitializeParameters, OrthogonalWeightsHaveTheirGainAndBiasesAreZero) {
 TEST(InitializeParameters, DependsOnTheSeedAlone) {
   for (const char* init : {"uniform", "orthogonal"}) {
     const PolicyOptions options = policy({8}, {8}, init);
-    const ActorCritic nets = actor_critic(gaussian_task(4, 2), options);
-    EXPECT_EQ(parameters(nets, options, 5), parameters(nets, options, 5));
-    const std::vector<float> a = parameters(nets, options, 5), b = parameters(nets, options, 6);
-    const int64_t critic = nets.first_critic_parameter();
+    const PolicySpec spec = policy_spec(gaussian_task(4, 2), options);
+    EXPECT_EQ(parameters(spec, options, 5), parameters(spec, options, 5));
+    const std::vector<float> a = parameters(spec, options, 5), b = parameters(spec, options, 6);
+    const int64_t critic = spec.first_critic_parameter();
     EXPECT_NE(a[critic], b[critic]);
     // Actor and critic start with different weights although they have the same shape.
     EXPECT_NE(a[0], a[critic]);
   }
-}
-
-// The parameter is the logarithm of the standard deviation, or the standard deviation itself.
-TEST(ActionDistribution, UsesTheStdOfTheLastRefresh) {
-  for (const char* type : {"log", "scalar"}) {
-    PolicyOptions options = policy({}, {}, "uniform");
-    options.std_type = type;
-    const TaskSpec task = gaussian_task(1, 3, 2.5f);
-    const ActorCritic nets = actor_critic(task, options);
-    std::vector<float> params = parameters(nets, options, 1);
-    EXPECT_EQ(slice(nets.layout, nets.log_std ? "policy/log_std" : "policy/std").offset, nets.std_offset());
-    EXPECT_NEAR(params[nets.std_offset()], nets.log_std ? std::log(0.5) : 0.5, 1e-7);
-    in_every_way([&](const Loops& loops) {
-      ActionDistribution distribution(loops.queue(), nets, task.action, params.data());
-      const auto& gaussian = std::get<Gaussian>(distribution.get());
-      EXPECT_EQ(gaussian.low[2], -2.5f);
-      EXPECT_EQ(gaussian.high[2], 2.5f);
-      distribution.refresh();
-      const std::vector<float> now = params;
-      params[nets.std_offset()] += 1;
-      std::vector<float> std(distribution.std().begin(), distribution.std().end());
-      for (float x : std) EXPECT_NEAR(x, 0.5, 1e-6);
-      params = now;
-      return std;
-    });
-  }
-  const ActorCritic choices = actor_critic(categorical_task(1, 4), {});
-  const auto queue = host_queue();
-  EXPECT_EQ(
-      std::get<Categorical>(ActionDistribution(*queue, choices, categorical_task(1, 4).action, nullptr).get()).size, 4);
 }
 
 }  // namespace

@@ -5,16 +5,18 @@
 #include <cstdint>
 
 #include "drl/math.hpp"
-#include "policies/noise.hpp"
+#include "policy/noise.hpp"
 
 namespace drl {
 
 struct Categorical {
   using Action = int32_t;
+  static constexpr const char* kName = "categorical";
   int size;  // number of choices, summed over the heads
   int heads = 1;
   const int32_t* counts = nullptr;  // [heads] number of choices of each head; null for a single head
 
+  int outputs() const { return size; }
   int action_size() const { return heads; }
   int free_parameters() const { return 0; }
 

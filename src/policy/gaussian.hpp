@@ -5,18 +5,21 @@
 #include <cstdint>
 
 #include "drl/math.hpp"
-#include "policies/noise.hpp"
+#include "policy/noise.hpp"
 
 namespace drl {
 
 struct Gaussian {
   using Action = float;
-  int size;                 // dimensions of an action
-  const float *low, *high;  // [size], the bounds to which the environment's action is clipped
-  const float* param;       // [size], the learned parameter: standard deviation or its logarithm
-  bool log_std;             // `param` is the logarithm
-  float* std;               // [size], standard deviations with which the rollout's actions were sampled
+  static constexpr const char* kName = "gaussian";
+  int size;                    // dimensions of an action
+  const float* low = nullptr;  // [size], the bounds to which the environment's action is clipped
+  const float* high = nullptr;
+  const float* param = nullptr;  // [size], the learned parameter: standard deviation or its logarithm
+  bool log_std = true;           // `param` is the logarithm
+  float* std = nullptr;          // [size], standard deviations with which the rollout's actions were sampled
 
+  int outputs() const { return size; }
   int action_size() const { return size; }
   int free_parameters() const { return size; }
   // Returns the current standard deviation of dimension k.

@@ -1,0 +1,193 @@
+#include "apps/replay.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "envs/make_env.hpp"
+#include "envs/task_libraries.hpp"
+#include "run/lost_states.hpp"
+#include "run/run_manifest.hpp"
+#include "run/train_options.hpp"
+
+namespace drl {
+namespace {
+
+// A number before and after the step; NaN or infinity are not finite.
+struct Row {
+  std::string name, before, after;
+  bool is_finite = true;  // after the step
+};
+
+struct Number {
+  std::string text;
+  bool is_finite;
+};
+
+template <class T>
+Number number_at(const std::byte* from) {
+  T x;
+  std::memcpy(&x, from, sizeof(x));
+  const auto number = static_cast<double>(x);
+  return {std::isnan(number) ? "nan" : fmt::format("{}", x), std::isfinite(number)};
+}
+
+Number number_of(DType type, const std::byte* from) {
+  switch (type) {
+    case DType::f32:
+      return number_at<float>(from);
+    case DType::f64:
+      return number_at<double>(from);
+    case DType::i32:
+      return number_at<int32_t>(from);
+    case DType::i64:
+      return number_at<int64_t>(from);
+    case DType::u8:
+      return number_at<uint8_t>(from);
+  }
+  throw Error("a number has an unknown type");
+}
+
+std::string element(const std::string& name, int64_t k, int64_t count) {
+  return count > 1 ? fmt::format("{}[{}]", name, k) : name;
+}
+
+class Table {
+ public:
+  // `before` or `after` may be null.
+  void add(const std::string& name, DType type, const std::byte* before, const std::byte* after) {
+    const Number none{"", true}, first = before ? number_of(type, before) : none,
+                                 second = after ? number_of(type, after) : none;
+    rows_.push_back({name, first.text, second.text, second.is_finite});
+  }
+  void add(const std::string& name, const float* before, const float* after) {
+    add(name, DType::f32, reinterpret_cast<const std::byte*>(before), reinterpret_cast<const std::byte*>(after));
+  }
+  std::vector<std::string> not_finite() const {
+    std::vector<std::string> names;
+    for (const Row& row : rows_)
+      if (!row.is_finite) names.push_back(row.name);
+    return names;
+  }
+  void print() const {
+    size_t name = 0, before = 6, after = 5;
+    for (const Row& row : rows_) {
+      name = std::max(name, row.name.size());
+      before = std::max(before, row.before.size()), after = std::max(after, row.after.size());
+    }
+    const auto line = [&](const Row& row) {
+      const std::string text = fmt::format("  {:{}}  {:>{}}  {:>{}}{}", row.name, name, row.before, before, row.after,
+                                           after, row.is_finite ? "" : "  not finite");
+      std::printf("%s\n", text.substr(0, text.find_last_not_of(' ') + 1).c_str());
+    };
+    line({"", "before", "after"});
+    for (const Row& row : rows_) line(row);
+  }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+// The task of the file, with its options.
+struct Replay {
+  Replay(const Checkpoint& states, const std::string& file, const LostState& state,
+         const std::vector<NamedValue>& task_options) {
+    if (states.attributes.contains("task_library"))
+      load_recorded_library(state.task, attribute<std::string>(states, file, "task_library"));
+    const std::vector<std::string> known = task_names();
+    if (std::ranges::find(known, state.task) == known.end())
+      throw UsageError(
+          fmt::format("the task {} of {} is unknown (its task library is not loaded): give --task_library "
+                      "FILE",
+                      printable(state.task), file));
+    OptionTable table;
+    options.add_to(table);
+    options.apply(table, [&] { table.apply_run(state.options, file); });
+    if (options.train.task != state.task)
+      throw UsageError(file + " names two tasks (" + printable(state.task) + " and " + printable(options.train.task) +
+                       "): give a file that drl_train has written");
+    table.apply(task_options);
+    options.env->choose_physics();
+    warn_if_model_changed(states, file, *options.env);
+  }
+  EnvConfig config() const {
+    return {.seed = static_cast<uint64_t>(options.train.seed), .params = options.env->bytes()};
+  }
+
+  Options options;
+};
+
+std::string name_of(const std::vector<NamedNumber>& names, const std::string& what, size_t k) {
+  return names.empty() ? fmt::format("{}[{}]", what, k) : what + " " + names[k].name;
+}
+
+// The fields of the state that a task's step reads, and the weighted terms of its reward.
+void add_fields(Table& table, const OneEnv& env, const LostState& state) {
+  for (const StateField& field : env.state()) {
+    const bool is_term = field.name.starts_with("env/reward_terms/");
+    if (!is_term && !field.name.starts_with("env/state/") && !field.name.starts_with("env/history/") &&
+        !field.name.starts_with("curriculum/"))
+      continue;
+    const std::vector<std::byte> after = field.read();
+    const Tensor& before = *std::ranges::find(state.fields, field.name, &Tensor::name);
+    const std::string name = field.name.starts_with("env/") ? field.name.substr(4) : field.name;
+    for (int64_t k = 0; k < field.count(); ++k) {
+      const size_t at = static_cast<size_t>(k) * size_of(field.type);
+      table.add(element(name, k, field.count()), field.type, is_term ? nullptr : &before.data[at], &after[at]);
+    }
+  }
+}
+
+void print_step(OneEnv& env, const LostState& state) {
+  env.clear_sums();
+  const OneEnv::Outcome after = env.step(state.step, state.action.data.data());
+  const TaskSpec& task = env.spec();
+  Table table;
+  add_fields(table, env, state);
+  for (int k = 0; k < task.action.numbers(); ++k)
+    table.add(name_of(task.actions, "action", static_cast<size_t>(k)), state.action.type,
+              &state.action.data[4 * static_cast<size_t>(k)], nullptr);
+  const auto* observation = reinterpret_cast<const float*>(state.observation.data.data());
+  for (size_t k = 0; k < after.observation.size(); ++k)
+    table.add(name_of(task.observations, "observation", k), observation + k, &after.observation[k]);
+  for (size_t k = 0; k < after.critic_observation.size(); ++k)
+    table.add(name_of({}, "critic's observation", k), nullptr, &after.critic_observation[k]);
+  table.add("reward", nullptr, &after.episode_reward);
+  table.print();
+
+  constexpr size_t kMostNames = 8;
+  std::vector<std::string> wrong = table.not_finite();
+  if (!wrong.empty()) {
+    const size_t more = wrong.size() - std::min(wrong.size(), kMostNames);
+    wrong.resize(wrong.size() - more);
+    std::printf("not finite after the step: %s%s\n", join(wrong, ", ").c_str(),
+                more > 0 ? fmt::format(" and {} more", more).c_str() : "");
+  } else if (after.lost) {
+    std::printf("all numbers are finite after the step, but their sum is too large for float32\n");
+  } else {
+    std::printf(
+        "all numbers are finite after the step: it does not lose the environment here (its options, its "
+        "library or the processor differ from the run's)\n");
+  }
+}
+
+}  // namespace
+
+void replay_dump(const std::string& file, int64_t index, const std::vector<NamedValue>& task_options) {
+  const Checkpoint states = read_lost_states(file);
+  const LostState state = lost_state(states, file, index);
+  const Replay replay(states, file, state, task_options);
+  OneEnv env(state.task, replay.config(), state.environment, state.isa);
+  restore(env, state, file);
+  const std::string place =
+      fmt::format("state {} of {} in {}\ntask {}, environment {}, lost in iteration {} at step {} of its lifetime\n",
+                  index, state.of, file, state.task, state.environment, state.iteration, state.step);
+  std::printf("%s", place.c_str());
+  print_step(env, state);
+}
+
+}  // namespace drl

@@ -1,0 +1,11 @@
+// Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
+#include "device/hot_loop.hpp"
+#include "policy/actor_kernels.hpp"
+
+namespace drl::DRL_ISA {
+
+DRL_LOOP(StandardDeviations)
+DRL_LOOP(ChooseActions<Gaussian>)
+DRL_LOOP(ChooseActions<Categorical>)
+
+}  // namespace drl::DRL_ISA

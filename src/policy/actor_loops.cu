@@ -1,0 +1,1 @@
+#include "policy/actor_loops.cpp"

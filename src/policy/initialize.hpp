@@ -1,0 +1,20 @@
+// The initial values of a policy's parameters.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "policy/spec.hpp"
+
+namespace drl {
+
+// Fills `params` [layout.size()], which is in host memory. For given networks, the values depend only on the options
+// and the seed.
+//   "uniform": weights and biases are uniform in +-1/sqrt(inputs), as in rsl_rl and torch.nn.Linear.
+//   "orthogonal": orthogonal weights with gain sqrt(2) in hidden layers, 0.01 in the policy's output layer and 1 in the
+//   value network's; biases are 0 (Huang et al., "The 37 Implementation Details of PPO", 2022).
+// Layer norm starts with weight 1 and bias 0.
+void initialize_parameters(const PolicySpec& policy, const PolicyOptions& options, uint64_t seed,
+                           std::span<float> params);
+
+}  // namespace drl

@@ -1,0 +1,56 @@
+#include "policy/spec.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/format.hpp"
+
+namespace drl {
+namespace {
+
+Activation activation_of(const std::string& name) {
+  const auto* found = std::ranges::find(kActivations, name == "swish" ? "silu" : name);
+  return static_cast<Activation>(found - std::begin(kActivations));
+}
+
+NetSpec net(std::string name, int inputs, const std::vector<int>& hidden, int outputs, const PolicyOptions& options) {
+  NetSpec spec{std::move(name), {inputs}, activation_of(options.activation), options.layer_norm};
+  spec.dims.insert(spec.dims.end(), hidden.begin(), hidden.end());
+  spec.dims.push_back(outputs);
+  return spec;
+}
+
+// Returns the task's names, or "obs[0]", "obs[1]", ... for a task without names.
+std::vector<NamedNumber> named(const std::vector<NamedNumber>& by_task, const std::string& name, int count) {
+  std::vector<NamedNumber> numbers = by_task;
+  for (int k = 0; by_task.empty() && k < count; ++k) numbers.push_back({fmt::format("{}[{}]", name, k), ""});
+  return numbers;
+}
+
+}  // namespace
+
+PolicySpec policy_spec(const TaskSpec& task, const PolicyOptions& options,
+                       const std::optional<NormalizerRule>& normalizer, bool has_critic) {
+  PolicySpec spec{.layout = {},
+                  .log_std = options.std_type == "log",
+                  .distribution = distribution_of(task.action),
+                  .normalizer = normalizer,
+                  .critic_observations = task.critic_obs_dim,
+                  .task = task.name,
+                  .dt = task.dt,
+                  .observations = named(task.observations, "obs", task.obs_dim),
+                  .actions = named(task.actions, "action", task.action.numbers()),
+                  .commands = task.commands,
+                  .action = task.action};
+  spec.actor = spec.layout.add_net(
+      net("policy/actor", task.obs_dim, options.actor_hidden_dims, outputs(spec.distribution), options));
+  if (const int free = free_parameters(spec.distribution); free > 0)
+    spec.std = spec.layout.add_free(spec.log_std ? "policy/log_std" : "policy/std", {free});
+  if (has_critic)
+    spec.critic = spec.layout.add_net(net("policy/critic", task.critic_obs_dim ? task.critic_obs_dim : task.obs_dim,
+                                          options.critic_hidden_dims, 1, options));
+  return spec;
+}
+
+}  // namespace drl

@@ -1,0 +1,23 @@
+// Trained policies that are installed with drl, in share/drl/pretrained. Such a file is a checkpoint without what only
+// training needs: `drl_eval --run R --save_pretrained FILE` makes it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "store/checkpoint.hpp"
+
+namespace drl {
+
+// Returns the file of an installed policy. Throws UsageError, which lists the names, if there is none of this name.
+std::filesystem::path pretrained_file(const std::string& name);
+
+// Returns what a policy needs to act, and to be trained further with --init_from: the actor, the normaliser of its
+// observations, the curriculum, and the attributes that tell its task, options and origin. The caller adds the
+// description of the policy (describe_policy). `file` is the name of the checkpoint, for messages.
+Checkpoint policy_alone(const Checkpoint& checkpoint, const std::string& file);
+
+// Returns whether the checkpoint is one that policy_alone() has returned.
+bool is_policy_alone(const Checkpoint& checkpoint);
+
+}  // namespace drl

@@ -1,0 +1,158 @@
+// Tests policies without the state of their training: how drl_eval writes and plays them, and drl_train goes on from
+// them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+class Pretrained : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    runs = new Runs("Cartpole");
+    ASSERT_EQ(runs->train({"--run_name", "r", "--max_iterations", "3", "--ppo.obs_normalization", "--ppo.gamma", "0.9",
+                           "--policy.activation", "relu"})
+                  .exit_code,
+              0);
+    ASSERT_EQ(eval({"--run", runs->run("r").string(), "--save_pretrained", file()}).exit_code, 0);
+  }
+  static void TearDownTestSuite() { delete runs; }
+  static Result eval(const Words& options) { return run_program(Words{kEval, "--episodes", "10"} + options); }
+  static std::string file() { return (runs->folder / "policy.h5").string(); }
+  static Result init_from(const Words& more) {
+    return runs->train(Words{"--run_name", "pupil", "--fresh", "--init_from", file(), "--max_iterations", "1"} + more);
+  }
+
+  static inline Runs* runs = nullptr;
+};
+
+TEST_F(Pretrained, HasNoStateOfTheTraining) {
+  const Checkpoint whole = read_checkpoint(checkpoint_file(runs->run("r"), 3)), policy = read_checkpoint(file());
+  for (const Tensor& tensor : policy.tensors) {
+    EXPECT_EQ(tensor, *whole.find(tensor.name));
+    EXPECT_TRUE(tensor.name.starts_with("policy/") || tensor.name.starts_with("normalizer/obs/")) << tensor.name;
+    EXPECT_EQ(tensor.name.find("critic"), std::string::npos) << tensor.name;
+  }
+  for (const char* name : {"hosts", "run"}) EXPECT_FALSE(policy.attributes.contains(name)) << name;
+}
+
+TEST_F(Pretrained, PlaysAsItsRunDoes) {
+  const auto returns = [](const Words& policy) {
+    return nlohmann::json::parse(eval(policy + Words{"--json"}).out).at("returns").get<std::vector<double>>();
+  };
+  const std::vector<double> of_run = returns({"--run", runs->run("r").string()});
+  EXPECT_EQ(returns({"--checkpoint", file()}), of_run);
+  double mean = 0;
+  for (const double r : of_run) mean += r / 10;
+  const Checkpoint policy = read_checkpoint(file());
+  EXPECT_NEAR(std::get<double>(policy.attributes.at("return_mean")), mean, 1e-9);
+  EXPECT_EQ(std::get<int64_t>(policy.attributes.at("episodes")), 10);
+}
+
+// The command in the file trains the same policy.
+TEST_F(Pretrained, NamesTheCommandThatTrainedIt) {
+  const auto command = std::get<std::string>(read_checkpoint(file()).attributes.at("trained_by"));
+  expect_mentions(command, {"--task Cartpole", "--ranks 1", "--ppo.gamma 0.9"});
+  const std::string runs_dir = (runs->folder / "again").string();
+  const Result result =
+      run_program({"sh", "-c", "PATH=" DRL_BIN ":$PATH; " + command + " --quiet --run_name r --runs_dir " + runs_dir});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(datasets(checkpoint_file(runs_dir + "/Cartpole/r", 3)), datasets(checkpoint_file(runs->run("r"), 3)));
+}
+
+TEST_F(Pretrained, InitFromLoadsTheActorAndStartsTheCriticAnew) {
+  const Words still = {"--ppo.obs_normalization",
+                       "--policy.activation",
+                       "relu",
+                       "--ppo.schedule",
+                       "fixed",
+                       "--ppo.learning_rate",
+                       "1e-30"};  // changes no weight
+  const Result result = init_from(still);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  expect_mentions(result.out + result.err, {"critic", file()});
+  ASSERT_EQ(runs->train(still + Words{"--run_name", "anew", "--max_iterations", "1"}).exit_code, 0);
+  const Checkpoint pupil = read_checkpoint(checkpoint_file(runs->run("pupil"), 1)), policy = read_checkpoint(file()),
+                   anew = read_checkpoint(checkpoint_file(runs->run("anew"), 1));
+  int of_critic = 0;
+  for (const Tensor& tensor : pupil.tensors) {
+    if (tensor.name.starts_with("policy/actor/") || tensor.name.starts_with("policy/log_std"))
+      EXPECT_EQ(tensor, *policy.find(tensor.name)) << tensor.name;
+    if (tensor.name.starts_with("policy/critic/")) {
+      EXPECT_EQ(tensor, *anew.find(tensor.name)) << tensor.name;
+      ++of_critic;
+    }
+  }
+  EXPECT_GT(of_critic, 0);
+}
+
+TEST_F(Pretrained, RefusesWhatDoesNotFit) {
+  const auto expect_refused = [](const Result& result, std::initializer_list<std::string_view> words) {
+    EXPECT_EQ(result.exit_code, 2);
+    expect_mentions(result.err, words);
+  };
+  expect_refused(init_from({"--task", "Pendulum-v1"}), {file(), "Cartpole", "Pendulum-v1"});
+  expect_refused(init_from({"--ppo.obs_normalization", "--policy.actor_hidden_dims", "7"}),
+                 {file(), "policy/actor/0/weight"});
+  expect_refused(init_from({}), {file(), "normalizer/obs"});
+  expect_refused(runs->train({"--run_name", "whole", "--checkpoint", file(), "--ppo.obs_normalization"}),
+                 {file(), "--init_from"});
+  const std::string whole = checkpoint_file(runs->run("r"), 3).string();
+  expect_refused(eval({"--checkpoint", whole, "--save_pretrained", whole}), {"--save_pretrained", whole});
+  expect_refused(eval({"--checkpoint", whole, "--save_pretrained", file(), "--stochastic"}),
+                 {"--save_pretrained", "--stochastic"});
+  expect_refused(eval({"--pretrained", "Nonesuch", "--run", whole}), {"--pretrained", "--run"});
+}
+
+// Returns the names of the policies in the repository.
+Words names_of_policies() {
+  Words names;
+  for (const auto& entry : fs::directory_iterator(DRL_TEST_DATA "/../pretrained"))
+    if (entry.path().extension() == ".h5") names.push_back(entry.path().stem());
+  std::ranges::sort(names);
+  return names;
+}
+
+TEST(PretrainedFolder, AnUnknownNameListsThePoliciesAndTheNearest) {
+  for (const Words& command : {Words{kEval, "--pretrained", "CartPole-v2"},
+                               Words{kTrain, "--task", "CartPole-v1", "--init_from", "pretrained/CartPole-v2"}}) {
+    const Result result = run_program(command);
+    EXPECT_EQ(result.exit_code, 2);
+    expect_mentions(result.err, {"CartPole-v2", "did you mean CartPole-v1"});
+    for (const std::string& name : names_of_policies()) expect_mentions(result.err, {name});
+  }
+}
+
+TEST(PretrainedFolder, IsSmall) {
+  size_t bytes = 0;
+  for (const std::string& name : names_of_policies())
+    bytes += fs::file_size(DRL_TEST_DATA "/../pretrained/" + name + ".h5");
+  EXPECT_LE(bytes, 2'000'000u);
+}
+
+// Other episodes have the mean return that the file states, within five standard errors. Rounding differs between
+// processors, and a robot's return has a small part that is not noise, therefore 2 % more.
+TEST(PretrainedFolder, PoliciesHaveTheReturnThatTheyState) {
+  for (const std::string& name : names_of_policies()) {
+    const Result result = run_program({kEval, "--pretrained", name, "--seed", "1", "--episodes", "20", "--json"});
+    if (result.exit_code == 2 && (result.err.find("unknown task") != std::string::npos ||
+                                  result.err.find("tools/fetch_robots") != std::string::npos))
+      continue;  // a robot, without MuJoCo or its model
+    ASSERT_EQ(result.exit_code, 0) << name << "\n" << result.err;
+    const Checkpoint policy = read_checkpoint(DRL_TEST_DATA "/../pretrained/" + name + ".h5");
+    EXPECT_EQ(std::get<std::string>(policy.attributes.at("task")), name);
+    const double mean = std::get<double>(policy.attributes.at("return_mean")),
+                 std = std::get<double>(policy.attributes.at("return_std"));
+    const double episodes = static_cast<double>(std::get<int64_t>(policy.attributes.at("episodes")));
+    EXPECT_GE(episodes, 100) << name;
+    EXPECT_NEAR(nlohmann::json::parse(result.out).at("return").at("mean").get<double>(), mean,
+                5 * std * std::sqrt(1 / 20.0 + 1 / episodes) + 0.02 * std::abs(mean))
+        << name;
+  }
+}
+
+}  // namespace
+}  // namespace drl::test
