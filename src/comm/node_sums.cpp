@@ -26,6 +26,21 @@ bool on_one_host(MPI_Comm comm, int size) {
   return least == size;
 }
 
+// Asks Linux for the shortest time slices (0.1 ms instead of about 3 ms). A rank that shares its core with another
+// process then runs as soon as the rank that it waited for has arrived. Linux before 6.12 ignores the request.
+void ask_for_short_slices() {
+  struct {  // struct sched_attr, whose header contradicts glibc's before Linux 6.7
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;  // ns
+  } attributes{};
+  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
+  attributes.runtime = 100'000;
+  (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
 }  // namespace
 
 std::unique_ptr<NodeSums> NodeSums::make(MPI_Comm comm) {
@@ -35,7 +50,10 @@ std::unique_ptr<NodeSums> NodeSums::make(MPI_Comm comm) {
   if (size == 1 || !on_one_host(comm, size)) return nullptr;
 
   std::unique_ptr<NodeSums> sums(new NodeSums(comm, rank, size));
-  if (sums->memory_.get()) return sums;
+  if (sums->memory_.get()) {
+    ask_for_short_slices();
+    return sums;
+  }
   if (rank == 0)
     log::warn(
         "the {} ranks of this host cannot share memory, so all-reduces use MPI, which is several times slower for "
