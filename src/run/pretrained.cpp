@@ -55,7 +55,9 @@ std::vector<std::string> names_in_folder() {
 fs::path pretrained_file(const std::string& name) {
   const std::vector<std::string> names = names_in_folder();
   if (contains(names, name)) return pretrained_folder() / (name + ".h5");
-  const std::string meant = nearest(name, names);
+  std::string meant = nearest(name, names);
+  const auto longer = std::ranges::find_if(names, [&](const std::string& other) { return other.starts_with(name); });
+  if (meant.empty() && !name.empty() && longer != names.end()) meant = *longer;  // "Go1"
   throw UsageError("there is no pretrained policy " + shown(name) + " (" +
                    (names.empty() ? "none is in " + pretrained_folder().string() : "there are " + join(names, ", ")) +
                    "): " + (meant.empty() ? "give another name" : "did you mean " + meant + "?"));

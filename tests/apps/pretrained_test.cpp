@@ -124,6 +124,7 @@ TEST(PretrainedFolder, AnUnknownNameListsThePoliciesAndTheNearest) {
     expect_mentions(result.err, {"CartPole-v2", "did you mean CartPole-v1"});
     for (const std::string& name : names_of_policies()) expect_mentions(result.err, {name});
   }
+  expect_mentions(run_program({kEval, "--pretrained", "Go1"}).err, {"did you mean Go1-Velocity-Flat"});
 }
 
 TEST(PretrainedFolder, IsSmall) {

@@ -49,6 +49,15 @@ TEST(DrlExport, WritesThreeFilesBesideTheCheckpoint) {
   EXPECT_NE(slurp(trained.file("policy.h")), before);
 }
 
+// The directory of the policies that come with drl is not the user's.
+TEST(DrlExport, WritesAPolicyThatComesWithDrlToTheWorkingDirectory) {
+  const TempFolder folder;
+  const Result result =
+      run_program({kExport, "--checkpoint", "pretrained/CartPole-v1"}, {}, [&] { fs::current_path(folder.path()); });
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* name : {"policy.onnx", "policy.h", "policy.json"}) EXPECT_TRUE(fs::exists(folder / name)) << name;
+}
+
 TEST(DrlExport, VerifiesRecordingsOfPoliciesOfAllKinds) {
   for (const auto& [task, more] : {std::pair<std::string, Words>{"CartPole-v1", {}},
                                    {"Pendulum-v1", {"--ppo.obs_normalization"}},
