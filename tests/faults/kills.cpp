@@ -159,7 +159,7 @@ class Kills {
 
   // Waits until no process of the run is left. Open MPI 4's mpirun now and then waits for ever in PMIx_server_finalize
   // when its ranks have gone. --ranks ends such a launcher; for a plain mpirun this program does, and counts it.
-  void expect_end(const Process& launcher, Victim victim) {
+  void expect_end(Process& launcher, Victim victim) {
     const auto all_gone = [&] { return !launcher.running() && runs_.processes().empty(); };
     if (wait_until(all_gone, kLauncherPatience)) return;
     const std::vector<pid_t> left = runs_.processes();
