@@ -141,9 +141,10 @@ void TaskEnvs::run(TaskLoop loop, const LoopCall& call) const {
 }
 
 void TaskEnvs::fail(const std::string& why) const {
-  throw Error(
-      "task " + spec_.name + " failed (" + why + "): " +
-      (simulator_ ? "the text in parentheses comes from the simulator" : "check the node's GPUs with drl_doctor"));
+  throw Error("task " + spec_.name + " failed (" + why + "): " +
+              (simulator_                         ? "the text in parentheses comes from the simulator"
+               : why.starts_with("no GPU memory") ? "use a GPU that has more memory, or that no other program uses"
+                                                  : "check the node's GPUs with drl_doctor"));
 }
 
 void TaskEnvs::reset(Queue& queue, const StepRow& row, const Start& start) {

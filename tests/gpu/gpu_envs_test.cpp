@@ -31,6 +31,23 @@ TEST_P(GpuEnvs, PassTheChecksOfTasks) {
     EXPECT_LT(each.largest, kLargeDifference) << each.what << ": " << each.where;
 }
 
+#if defined(DRL_GPU_HOST)
+// The driver reserves a stack for each thread that the GPU can run at once: on 132 multiprocessors with 2048 threads
+// each, Go1's 39,120 bytes are 10.6 GB. The emulated GPU has 1.1 GB.
+TEST(GpuStacks, ThatDoNotFitIntoTheMemoryAreAnErrorThatTellsBothSizes) {
+  gpu::host_stack() = 39120;
+  const auto queue = make_gpu_queue();
+  std::string message;
+  try {
+    make_env("MountainCar-v0", {.num_envs = 4}, *queue);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  gpu::host_stack() = 0;
+  expect_mentions(message, {"MountainCar-v0", "no GPU memory", "10.6 GB", "1.1 GB"});
+}
+#endif
+
 // Returns the names of the built-in tasks and of the tests' own.
 std::vector<std::string> all_names() {
   static const std::vector<std::string> names = [] {

@@ -153,6 +153,13 @@ inline gpuError_t gpuDeviceCanAccessPeer(int* can, int, int) {
 }
 inline gpuError_t gpuDriverGetVersion(int* version) { return *version = 13000, gpuSuccess; }
 inline gpuError_t gpuRuntimeGetVersion(int* version) { return *version = 13000, gpuSuccess; }
+namespace drl::gpu {
+// The stack that each thread of a kernel is said to need, in bytes.
+inline int64_t& host_stack() {
+  static int64_t bytes = 0;
+  return bytes;
+}
+}  // namespace drl::gpu
 inline gpuError_t gpuMemGetInfo(size_t* free, size_t* total) { return *free = *total = size_t{1} << 30, gpuSuccess; }
 
 // Fresh device memory has arbitrary contents.

@@ -47,10 +47,21 @@ Status launch(void* stream, int64_t begin, int64_t end, const Function& function
   });
   return kSuccess;
 }
-// Loads the kernel. Loading is not allowed while a graph is captured.
+// Loads the kernel, and raises `stack` to the bytes of memory for its variables that a thread needs. Loading is not
+// allowed while a graph is captured.
 template <class Function>
-Status probe() {
+Status probe(int64_t& stack) {
+  if (stack < host_stack()) stack = host_stack();
   return kSuccess;
+}
+// Gets the number of threads that the GPU can run at once, for each of which the driver reserves a stack.
+inline Status count_threads(int64_t& count) {
+  count = 132 * 2048;
+  return kSuccess;
+}
+inline Status free_memory(size_t& free) {
+  size_t total = 0;
+  return gpuMemGetInfo(&free, &total);
 }
 
 #else
@@ -94,9 +105,25 @@ Status launch(void* stream, int64_t begin, int64_t end, const Function& function
   return cudaLaunchKernelEx(&config, loop_kernel<Function>, begin, end, function);
 }
 template <class Function>
-Status probe() {
+Status probe(int64_t& stack) {
   cudaFuncAttributes attributes{};
-  return cudaFuncGetAttributes(&attributes, loop_kernel<Function>);
+  const Status status = cudaFuncGetAttributes(&attributes, loop_kernel<Function>);
+  if (stack < static_cast<int64_t>(attributes.localSizeBytes)) stack = static_cast<int64_t>(attributes.localSizeBytes);
+  return status;
+}
+inline Status count_threads(int64_t& count) {
+  int device = 0, threads = 0, multiprocessors = 0;
+  if (const Status status = cudaGetDevice(&device); status != kSuccess) return status;
+  if (const Status status = cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device);
+      status != kSuccess)
+    return status;
+  const Status status = count_multiprocessors(multiprocessors);
+  count = int64_t{threads} * multiprocessors;
+  return status;
+}
+inline Status free_memory(size_t& free) {
+  size_t total = 0;
+  return cudaMemGetInfo(&free, &total);
 }
 
 #endif

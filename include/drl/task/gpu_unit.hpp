@@ -6,6 +6,8 @@
 #error "include this header before the headers of tasks"
 #endif
 
+#include <cstdio>
+
 #include "drl/lanes/gpu_launch.hpp"
 #include "drl/task.hpp"
 #include "drl/task/loops.hpp"
@@ -21,9 +23,26 @@ struct TaskLoopsOnGpu {
   static int32_t step(const LoopCall* call, char* error, int64_t size) {
     return result(launch(call->stream, call->begin, call->end, step_of<Task, true>(*call)), error, size);
   }
+  // Loads the kernels. Fails if there is no memory for their stacks, which the driver would request at the first
+  // launch, without saying for what. Once the driver has this memory, it keeps it.
   static int32_t probe_all(const LoopCall*, char* error, int64_t size) {
-    const Status status = probe<ResetAll<Task>>();
-    return result(status == kSuccess ? probe<StepAll<Task, true>>() : status, error, size);
+    static bool reserved = false;
+    int64_t stack = 0, threads = 0;
+    size_t free = 0;
+    Status status = probe<ResetAll<Task>>(stack);
+    if (status == kSuccess) status = probe<StepAll<Task, true>>(stack);
+    if (status == kSuccess) status = count_threads(threads);
+    if (status == kSuccess) status = free_memory(free);
+    if (status != kSuccess) return result(status, error, size);
+    const double needed = static_cast<double>(stack * threads), available = static_cast<double>(free);
+    if (reserved || needed <= available) {
+      reserved = stack > 0;
+      return 0;
+    }
+    std::snprintf(error, static_cast<size_t>(size),
+                  "no GPU memory: the stacks of its threads need %.1f GB, and %.1f GB are free", needed * 1e-9,
+                  available * 1e-9);
+    return 1;
   }
   // Makes the loops available to the task's table entry.
   static bool make() {
