@@ -228,6 +228,7 @@ class Reader : PartReader {
         refuse(where, "it does not act on a hinge or a slide");
         actuator.joint = 0;
       }
+      if (m_.actuator_plugin[a] >= 0) refuse(where, "a plugin");
       if (m_.actuator_dyntype[a] != mjDYN_NONE) refuse(where, "activation");
       if (m_.actuator_delay[a] > 0) refuse(where, "a delay");
       const mjtNum* gain = m_.actuator_gainprm + mjNGAIN * a;

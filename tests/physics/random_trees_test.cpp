@@ -118,6 +118,13 @@ TEST(RandomTrees, MatchLibmujocoWithGravityCompensation) {
   expect_ten_trees_with<kRungeKutta>(tilted, compensated);
   expect_ten_trees_with<kEuler>(without("spring='disable' damper='disable'"), compensated);
 }
+// Nothing moves a mocap body during training.
+TEST(RandomTrees, MatchLibmujocoWithAMocapBody) {
+  expect_ten_trees_with<kEulerPairs>(
+      "<worldbody><body mocap='true' pos='0.3 0 0.3' quat='1 1 0.5 0'><geom type='capsule' size='0.1 0.4' "
+      "solmix='0'/></body>"
+      "</worldbody>");
+}
 
 // Tests a robot that moves in a plane and has capsules across the plane. The first direction of friction is along the
 // capsule, so an oblique capsule also pushes out of the plane.

@@ -14,7 +14,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 7;
+inline constexpr int32_t kTaskAbi = 8;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
