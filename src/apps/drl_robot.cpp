@@ -147,6 +147,12 @@ void explain(const RobotModel& model, const Program& program) {
   if (!model.parameters.empty() || !model.sensors.empty())
     std::printf("%zu sensors; %zu friction coefficients or centres of mass that environments may change\n",
                 model.sensors.size(), model.parameters.size());
+  if (!model.lacking_sensors.empty()) {
+    const LackingSensor& lacking = model.lacking_sensors[0];
+    std::printf("%s that lanes do not compute, such as '%s' (%s); tasks that use them need libmujoco\n",
+                counted(static_cast<int64_t>(model.lacking_sensors.size()), "sensor").c_str(),
+                printable(lacking.name).c_str(), lacking.why.c_str());
+  }
   std::printf("\n");
   std::printf("%-16s %10s %10s   (a multiply-add counts as one operation)\n", "function", "operations", "sin, cos");
   std::vector<FunctionText> texts;

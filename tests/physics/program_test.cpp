@@ -35,6 +35,12 @@ TEST(RobotProgram, ExplainsDryFriction) {
   expect_mentions(result.out, {"\n12 ", "dry friction\n"});
 }
 
+TEST(RobotProgram, ExplainsWhichSensorsAreNotComputed) {
+  const Result result = run({std::string(DRL_TEST_DATA) + "/robots/models/keyed.xml", "--explain"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_mentions(result.out, {"\n1 sensor that lanes do not compute", "'clock'"});
+}
+
 TEST(RobotProgram, ListsUnsupportedFeaturesAndWritesNothing) {
   const TempFolder folder;
   const Result result = run({kModels + "pusher.xml", "-o", (folder / "pusher.hpp").string()});
