@@ -124,7 +124,7 @@ class Reader : PartReader {
     if (touch.dimensions != 1 && touch.dimensions != 3 && !(touch.dimensions == 6 && r_.elliptic))
       return refuse(
           quoted("geom", mjOBJ_GEOM, touch.a),
-          "condim " + std::to_string(touch.dimensions) + (touch.dimensions == 6 ? " without elliptic cones" : ""),
+          "condim " + std::to_string(touch.dimensions) + (touch.dimensions == 6 ? " (which needs elliptic cones)" : ""),
           with_geom(touch.b));
     if (touch.gap != 0) refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a gap");
     if (m_.geom_type[touch.a] == mjGEOM_PLANE) return read_floor_contact(touch.a, touch.b, touch);
