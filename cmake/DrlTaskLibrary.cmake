@@ -53,7 +53,8 @@ string(JOIN " " DRL_TASK_FLAGS ${DRL_FLOAT_FLAGS})
 # drl_add_task_library(NAME header.hpp... [MUJOCO]): adds the shared library libNAME.so of the tasks in these headers
 # (DRL_TASK), for --task_library. It has their loops for all instruction sets (for robots, those of DRL_ISAS), and for
 # GPUs if nvcc is found and DRL_TASK_GPU is ON. With MUJOCO, the headers may contain robots (DRL_ROBOT). Their MJCF files (RobotModel
-# model{"ant.xml", ...) are looked for beside the header, beside CMakeLists.txt, and among drl's models. drl_robot
+# model{"ant.xml", ...) are looked for beside the header, beside CMakeLists.txt, and among drl's models. Two of them
+# cannot have the same file name. drl_robot
 # compiles the physics of the models that it supports. libmujoco can simulate all of them.
 function(drl_add_task_library name)
   cmake_parse_arguments(TASKS "MUJOCO" "" "" ${ARGN})
@@ -154,6 +155,11 @@ macro(drl_add_robot_loops)
     foreach(model ${models})
       get_filename_component(stem ${model} NAME_WE)
       set(written ${units}/physics/${stem}.hpp)
+      if(written IN_LIST physics AND NOT model STREQUAL model_of_${stem})
+        message(FATAL_ERROR "${name} has two models called ${stem}, ${model_of_${stem}} and ${model} (a library holds "
+          "one model of a name): rename one of them, or put its header into another library")
+      endif()
+      set(model_of_${stem} ${model})
       if(NOT written IN_LIST physics)
         file(MAKE_DIRECTORY ${units}/physics)
         drl_compile_robot(${model} ${written} --if_possible)

@@ -113,6 +113,7 @@ concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const 
   { view.ctrl(k) } -> std::same_as<typename R::F>;
   robot.set_qpos(k, x);
   robot.set_qvel(k, x);
+  robot.keyframe("home");  // in reset: sets qpos, qvel and controls to those of the file's keyframe
   // A body's frame: position (x, y, z) and orientation (w, x, y, z); its centre of mass; the centre of mass of the body
   // and all its descendants; its mass in kg.
   { view.position(body) } -> std::same_as<Vec<typename R::F, 3>>;
@@ -309,7 +310,17 @@ void draw(const State<T>& state, const Params<T>& params, Canvas& canvas) {
 #define DRL_ROBOT(...) DRL_TASK(::drl::PhysicsTask<__VA_ARGS__>::template Of)
 #elif defined(DRL_MUJOCO)
 #include "drl/physics/mujoco.hpp"
+#if defined(DRL_MODEL_FOLDER)
+#define DRL_TASK_HEADER(...)                      \
+  template <>                                     \
+  struct drl::TaskHeader<__VA_ARGS__> {           \
+    static constexpr const char* file = __FILE__; \
+  };
+#else
+#define DRL_TASK_HEADER(...)
+#endif
 #define DRL_ROBOT(...)                                                                    \
+  DRL_TASK_HEADER(__VA_ARGS__)                                                            \
   extern template struct ::drl::ExactLoops<::drl::PhysicsTask<__VA_ARGS__>::template Of>; \
   DRL_SIMULATOR(::drl::MujocoTask<__VA_ARGS__>)
 #else

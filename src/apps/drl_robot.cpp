@@ -1,5 +1,8 @@
 // drl_robot: compiles the physics of a robot (an MJCF model) to a C++ header that simulates many copies side by side.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -28,20 +31,21 @@ constexpr const char* kUsage =
     "  drl_robot half_cheetah.xml --explain\n"
     "\n"
     "The header computes what MuJoCo computes, up to rounding. If the model uses\n"
-    "features that drl_robot does not support, drl_robot lists them and writes\n"
-    "nothing. With --if_possible, it writes a header that contains the reason, and\n"
-    "libmujoco simulates the robot.\n"
+    "features that drl_robot does not support, drl_robot lists their kinds and writes\n"
+    "nothing; --explain all lists all elements. With --if_possible, it writes a\n"
+    "header that contains the reason, and libmujoco simulates the robot.\n"
     "Exit codes: 0 done, 1 the header could not be written, 2 the model cannot be\n"
     "compiled, or wrong usage.\n"
     "\n";
 
 struct RobotOptions {
   std::string output;
-  bool explain = false, if_possible = false, help = false, version = false;
+  bool explain = false, all = false, if_possible = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("output", output, "the header to write; - = standard output", as_path, letter('o'));
-    v("explain", explain, "print what is compiled, and the cost of a step");
+    v("explain", explain, "print what is compiled and the cost of a step, or what prevents it");
+    v("all", all, "with --explain: list every element that prevents it (also --explain all)");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
@@ -49,25 +53,63 @@ struct RobotOptions {
 };
 
 constexpr size_t kLongest = 1000;  // bytes of a line that contains names of the model
+constexpr size_t kMostKinds = 27;  // lines of a refusal; three more may surround them
+
+// Discards what libraries write to standard error during its lifetime: for a degenerate mesh, Qhull writes 60 lines.
+// MuJoCo's own message is in its exception.
+class QuietStandardError {
+ public:
+  QuietStandardError() : saved_(::dup(STDERR_FILENO)) {
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (saved_ >= 0 && nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
+    if (nowhere >= 0) ::close(nowhere);
+  }
+  ~QuietStandardError() {
+    if (saved_ < 0) return;
+    std::fflush(stderr);
+    ::dup2(saved_, STDERR_FILENO);
+    ::close(saved_);
+  }
+  QuietStandardError(const QuietStandardError&) = delete;
+
+ private:
+  int saved_;
+};
 
 RobotModel read(const std::string& file, bool if_possible) {
   try {
+    const QuietStandardError quiet;
     return read_robot_model(file);
   } catch (const std::invalid_argument& error) {
     if (!if_possible) throw UsageError(printable(error.what(), kLongest));
     RobotModel none;
     none.file = std::filesystem::path(file).filename().string();
-    none.unsupported = {std::string("a file that MuJoCo cannot read: ") + error.what()};
+    add_unsupported(none, "", "a file that MuJoCo cannot read: ", error.what());
     return none;
   }
 }
 
-void refuse_unsupported(const RobotModel& model) {
+// Throws a UsageError with one line for each kind of feature that cannot be compiled, or for each element if `all`.
+void refuse_unsupported(const RobotModel& model, bool all) {
   if (model.unsupported.empty()) return;
+  if (const std::vector<std::string> lines = unsupported_lines(model); lines.size() == 1)
+    throw UsageError(printable(model.file) +
+                     " cannot be compiled (libmujoco may simulate it): " + printable(lines[0], kLongest));
   std::string list;
-  for (const std::string& what : model.unsupported) list += "\n  " + printable(what, kLongest);
-  throw UsageError(model.file +
-                   " cannot be compiled (libmujoco can simulate it; these features are not supported):" + list);
+  size_t lines = 0, left = 0, hidden = 0;
+  for (const Unsupported& kind : model.unsupported) {
+    const size_t others = kind.lines.size() - 1;
+    if (!all && ++lines > kMostKinds) {
+      left += 1;
+      continue;
+    }
+    for (size_t k = 0; k < (all ? kind.lines.size() : 1); ++k) list += "\n  " + printable(kind.lines[k], kLongest);
+    if (!all && others > 0) list += " (and " + std::to_string(others) + " more)", hidden += others;
+  }
+  if (left > 0) list += "\n  and " + counted(static_cast<int64_t>(left), "more kind");
+  if (left + hidden > 0) list += "\n--explain all lists every element";
+  throw UsageError(printable(model.file) +
+                   " cannot be compiled (libmujoco may simulate it; these features are not supported):" + list);
 }
 
 void check_output(const std::string& output, const std::string& model) {
@@ -105,15 +147,22 @@ void explain(const RobotModel& model, const Program& program) {
   if (!model.parameters.empty() || !model.sensors.empty())
     std::printf("%zu sensors; %zu friction coefficients or centres of mass that environments may change\n",
                 model.sensors.size(), model.parameters.size());
+  if (!model.lacking_sensors.empty()) {
+    const LackingSensor& lacking = model.lacking_sensors[0];
+    std::printf("%s that lanes do not compute, such as '%s' (%s); tasks that use them need libmujoco\n",
+                counted(static_cast<int64_t>(model.lacking_sensors.size()), "sensor").c_str(),
+                printable(lacking.name).c_str(), lacking.why.c_str());
+  }
   std::printf("\n");
   std::printf("%-16s %10s %10s   (a multiply-add counts as one operation)\n", "function", "operations", "sin, cos");
+  std::vector<FunctionText> texts;
   for (const Function& function : program.functions()) {
-    const FunctionText text = emit_function(program, function);
+    const FunctionText& text = texts.emplace_back(emit_function(program, function));
     const std::string name = function.signature.substr(0, function.signature.find('('));
     std::printf("%-16s %10d %10d%s\n", name.c_str(), text.operations, text.trigonometric,
                 function.is_inlined ? "   per contact" : "");
   }
-  const Cost cost = cost_of(model, program);
+  const Cost cost = cost_of(model, program, texts);
   std::printf("\n%d bytes of state and %d bytes of scratch per lane, in float\n", cost.state_bytes, cost.work_bytes);
   std::printf("%d operations per step if nothing touches, %d if all points touch the floor\n", cost.least, cost.most);
   std::printf(
@@ -126,6 +175,8 @@ int run(const std::vector<std::string>& words) {
   OptionTable table;
   table.section("", "Robot", options);
   std::vector<std::string> arguments(words.begin() + 1, words.end());
+  for (size_t k = 1; k < arguments.size(); ++k)
+    if (arguments[k - 1] == "--explain" && arguments[k] == "all") arguments[k] = "--all";
   const std::vector<std::string> models = table.take_arguments(arguments);
   table.apply_command_line(arguments);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
@@ -148,7 +199,7 @@ int run(const std::vector<std::string>& words) {
                  model.file.c_str(), why_not(model).c_str());
     return write(options.output, emit_why_not(model)), kDone;
   }
-  refuse_unsupported(model);
+  refuse_unsupported(model, options.all);
   Program program;
   trace(model, program);
   if (options.explain) explain(model, program);

@@ -95,14 +95,18 @@ const TaskParams::Inspection& TaskParams::inspection() const {
   Inspection inspected{.model = model_, .frame_skip = frame_skip_, .facts = {}, .why_not_lanes = ""};
   const RobotChoice choice{model_.c_str(), frame_skip_};
   char error[8192] = "";
-  if (record_.robot->inspect(&choice, &inspected.facts, error, sizeof(error)) == 2)
-    throw UsageError(printable(error, sizeof(error)));  // it may contain names of the model
-  inspected.why_not_lanes = error;
+  const int32_t code = record_.robot->inspect(&choice, &inspected.facts, error, sizeof(error));
+  if (code == 2) throw UsageError(printable(error, sizeof(error)));  // it may contain names of the model
+  inspected.why_not_lanes = error, inspected.is_mistaken = code == 3;
   return inspection_.emplace(std::move(inspected));
 }
 
 std::string TaskParams::check_lanes() const {
   const std::string& why = inspection().why_not_lanes;
+  if (inspection().is_mistaken && physics_ == "auto")
+    throw UsageError(why +
+                     " (its policy would be another robot's): build the library again, or use this model with "
+                     "libmujoco (--env.physics mujoco)");
   if (!why.empty() && physics_ == "lanes")
     throw UsageError(std::string("--env.physics lanes: ") + record_.name + " cannot be simulated in lanes (" + why +
                      "): use mujoco or auto");

@@ -58,6 +58,7 @@ class TaskParams {
     int frame_skip = 0;
     RobotFacts facts{};
     std::string why_not_lanes;  // "" if lanes can be used
+    bool is_mistaken = false;   // the file that was found is not the compiled model
   };
   // Inspects the robot, unless the last inspection was of the same model and frame skip.
   const Inspection& inspection() const;

@@ -1,6 +1,7 @@
 // Estimates the memory and the operations of a robot's step before it is compiled.
 #pragma once
 
+#include "physics/emit.hpp"
 #include "physics/program.hpp"
 
 namespace drl::robot_compiler {
@@ -16,5 +17,7 @@ struct Cost {
   double slowest = 0, fastest = 0;
 };
 Cost cost_of(const RobotModel& model, const Program& program);
+// Does the same with the texts of the program's functions.
+Cost cost_of(const RobotModel& model, const Program& program, const std::vector<FunctionText>& texts);
 
 }  // namespace drl::robot_compiler

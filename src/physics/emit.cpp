@@ -21,6 +21,7 @@ std::string emit_compiled(const RobotModel& model) {
   text += "  static constexpr char id[] = " + quoted(model.id) + ";\n";
   std::vector<const char*> parts{"body_names", "geom_names", "site_names", "actuator_names", "joints"};
   if (!model.sensors.empty()) parts.push_back("sensors");
+  if (!model.lacking_sensors.empty()) parts.push_back("lacking_sensors");
   for (const char* names : parts)
     text += std::string("  static constexpr auto& ") + names + " = " + scope + names + ";\n";
   return text + "  template <class F>\n  using Physics = " + scope + "Physics<F>;\n};\n\n";
@@ -48,9 +49,9 @@ std::string emit_header(const RobotModel& model, const Program& program) {
 }
 
 std::string why_not(const RobotModel& model) {
-  const size_t others = model.unsupported.size() - 1;
-  return "drl_robot cannot compile " + model.unsupported.front() +
-         (others > 0 ? ", and " + std::to_string(others) + " more" : "");
+  const std::vector<std::string> lines = unsupported_lines(model);
+  const size_t others = lines.size() - 1;
+  return "drl_robot cannot compile " + lines.front() + (others > 0 ? ", and " + std::to_string(others) + " more" : "");
 }
 
 std::string emit_why_not(const RobotModel& model) {

@@ -65,11 +65,16 @@ std::string cone_of(const ConeFriction& cone) {
 }
 
 std::string emit_sensor_names(const RobotModel& model) {
-  if (model.sensors.empty()) return "";
   const auto sensor = [](const Sensor& s) {
     return "{" + quoted(s.name) + ", " + std::to_string(s.first) + ", " + std::to_string(s.size()) + "}";
   };
-  return wrapped(table("inline constexpr NamedSensor sensors[]", model.sensors, "", sensor), "");
+  const auto lacking = [](const LackingSensor& s) { return "{" + quoted(s.name) + ", " + quoted(s.why) + "}"; };
+  std::string text;
+  if (!model.sensors.empty())
+    text += wrapped(table("inline constexpr NamedSensor sensors[]", model.sensors, "", sensor), "");
+  if (!model.lacking_sensors.empty())
+    text += wrapped(table("inline constexpr LackingSensor lacking_sensors[]", model.lacking_sensors, "", lacking), "");
+  return text;
 }
 
 std::string emit_cone_tables(const RobotModel& model) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "drl/task/abi.hpp"
 #include "physics/emit_text.hpp"
 #include "physics/robot_counts.hpp"
 
@@ -63,6 +64,20 @@ std::string emit_frictions(const RobotModel& model) {
   return text.empty() ? ""
                       : emit_table("  // Index into qvel, weight, largest force.\n", "DryFriction", "friction",
                                    "kFrictions", text);
+}
+
+// Keyframes have hashes of their names, because GPU code has no tables of texts.
+std::string emit_keyframes(const RobotModel& model) {
+  if (model.keyframes.empty()) return "";
+  std::string text;
+  const auto numbers = [](const std::vector<double>& row) { return "{" + listed(row) + "}"; };
+  for (const Keyframe& key : model.keyframes)
+    text += "        " + remark(key.name) + "\n" +
+            wrapped("{" + std::to_string(text_hash(key.name.c_str())) + "ull, " + numbers(key.qpos) + ", " +
+                        numbers(key.qvel) + ", " + numbers(key.ctrl) + "},",
+                    "        ");
+  return "  static constexpr int kKeyframes = " + std::to_string(model.keyframes.size()) + ";\n" +
+         emit_table("  // Hash of the name; qpos, qvel, ctrl.\n", "Keyframe<Sizes>", "keyframe", "kKeyframes", text);
 }
 
 double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
@@ -173,8 +188,8 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
     ranges += "        {" + number(joint->limit->low) + ", " + number(joint->limit->high) + "},\n";
   text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
-  return text + emit_cone_tables(model) + emit_frictions(model) + emit_points(model) + emit_pair_geoms(model) +
-         emit_pairs(model) + "};\n";
+  return text + emit_keyframes(model) + emit_cone_tables(model) + emit_frictions(model) + emit_points(model) +
+         emit_pair_geoms(model) + emit_pairs(model) + "};\n";
 }
 
 }  // namespace drl::robot_compiler

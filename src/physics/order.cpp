@@ -1,6 +1,8 @@
 #include "physics/order.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace drl::robot_compiler {
 namespace {
@@ -20,29 +22,45 @@ std::vector<int> count_readers(const std::vector<Line>& lines) {
 // A greedy algorithm. Among the lines whose operands are ready, it always takes the one that frees the most values; if
 // several free as many, it takes the first.
 std::vector<int> order_lines(const std::vector<Line>& lines) {
-  std::vector<int> readers = count_readers(lines), order;
+  std::vector<int> readers = count_readers(lines), waits_for, gain, order;
+  std::vector<std::vector<int>> read_by(lines.size());
   std::vector<bool> is_done(lines.size());
-  size_t first = 0;  // the first line that is not done
-  const auto is_ready = [&](const Line& line) {
-    return std::ranges::all_of(line.reads, [&](int read) { return is_done[static_cast<size_t>(read)]; });
-  };
-  const auto gain = [&](const Line& line) {
-    const auto is_last = [&](int read) { return readers[static_cast<size_t>(read)] == 1; };
-    return static_cast<int>(std::ranges::count_if(line.reads, is_last)) - (line.makes_value ? 1 : 0);
-  };
+  std::set<std::pair<int, size_t>> ready;  // of the window: minus the gain, and the line
+  for (size_t i = 0; i < lines.size(); ++i) {
+    waits_for.push_back(static_cast<int>(lines[i].reads.size()));
+    gain.push_back(lines[i].makes_value ? -1 : 0);
+    for (const int read : lines[i].reads) {
+      read_by[static_cast<size_t>(read)].push_back(static_cast<int>(i));
+      if (readers[static_cast<size_t>(read)] == 1) gain[i] += 1;
+    }
+  }
+  size_t first = 0, end = 0;  // the first line that is not done, and the end of the window
+  const auto is_in_window = [&](size_t i) { return i < end && !is_done[i] && waits_for[i] == 0; };
   while (order.size() < lines.size()) {
     while (is_done[first]) first += 1;
-    size_t best = lines.size();
-    int best_gain = 0;
-    for (size_t i = first; i < lines.size() && i < first + kWindow && lines[i].section == lines[first].section; ++i) {
-      if (is_done[i] || !is_ready(lines[i])) continue;
-      const int gained = gain(lines[i]);
-      if (best < lines.size() && gained <= best_gain) continue;
-      best = i, best_gain = gained;
+    for (end = std::max(end, first); end < lines.size() && end < first + kWindow; ++end) {
+      if (lines[end].section != lines[first].section) break;
+      if (!is_done[end] && waits_for[end] == 0) ready.emplace(-gain[end], end);
     }
+    const size_t best = ready.begin()->second;
+    ready.erase(ready.begin());
     is_done[best] = true;
-    for (const int read : lines[best].reads) readers[static_cast<size_t>(read)] -= 1;
     order.push_back(static_cast<int>(best));
+    for (const int reader : read_by[best]) {
+      const auto i = static_cast<size_t>(reader);
+      if (--waits_for[i] == 0 && i < end) ready.emplace(-gain[i], i);
+    }
+    for (const int read : lines[best].reads) {
+      if (--readers[static_cast<size_t>(read)] != 1) continue;
+      // One reader is left, which frees the value.
+      for (const int reader : read_by[static_cast<size_t>(read)]) {
+        const auto i = static_cast<size_t>(reader);
+        if (is_done[i]) continue;
+        const bool was_ready = is_in_window(i) && ready.erase({-gain[i], i}) > 0;
+        gain[i] += 1;
+        if (was_ready) ready.emplace(-gain[i], i);
+      }
+    }
   }
   return order;
 }

@@ -1,4 +1,5 @@
 #include <map>
+#include <set>
 
 #include "physics/robot_reader.hpp"
 
@@ -10,12 +11,16 @@ class Reader : PartReader {
   using PartReader::PartReader;
 
   void read() {
-    for (int p = 0; p < m_.npair; ++p)
+    if (is_constraint_off(mjDSBL_CONTACT)) return;
+    for (int e = 0; e < m_.nexclude; ++e)
+      excluded_.insert(std::minmax(m_.exclude_signature[e] >> 16, m_.exclude_signature[e] & 0xffff));
+    for (int p = 0; p < m_.npair; ++p) {
+      explicit_.insert(std::minmax(m_.pair_geom1[p], m_.pair_geom2[p]));
       if (moves(m_.pair_geom1[p]) || moves(m_.pair_geom2[p])) read_contact(explicit_contact(p));
+    }
     for (int a = 0; a < m_.ngeom; ++a)
       for (int b = a + 1; b < m_.ngeom; ++b)
-        if (may_touch(a, b) && !has_explicit_pair(a, b)) read_contact(mixed_contact(a, b));
-    if (!r_.pairs.empty() && r_.nv > 64) refuse("contact: geoms that may touch, and more than 64 degrees of freedom");
+        if (may_touch(a, b) && !explicit_.contains(std::minmax(a, b))) read_contact(mixed_contact(a, b));
   }
 
  private:
@@ -55,7 +60,7 @@ class Reader : PartReader {
             m_.geom_margin[a] + m_.geom_margin[b],
             m_.geom_gap[a] + m_.geom_gap[b],
             std::max(kLeastFriction, mu),
-            softness(solref, solimp, quoted("geom", mjOBJ_GEOM, a)),
+            softness(solref, solimp, {"geom", mjOBJ_GEOM, a}),
             {},
             friction_geoms};
   }
@@ -72,7 +77,7 @@ class Reader : PartReader {
             m_.pair_margin[p],
             m_.pair_gap[p],
             std::max(kLeastFriction, friction[0]),
-            softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, where),
+            softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, {"pair", mjOBJ_PAIR, p}),
             {friction[0], friction[2], friction[3]},
             {}};
   }
@@ -110,30 +115,31 @@ class Reader : PartReader {
     const int weld_a = m_.body_weldid[body_a], weld_b = m_.body_weldid[body_b];
     if (!wants || weld_a == weld_b) return false;
     const int parent_a = m_.body_weldid[m_.body_parentid[weld_a]], parent_b = m_.body_weldid[m_.body_parentid[weld_b]];
-    if (weld_a != 0 && weld_b != 0 && (weld_a == parent_b || weld_b == parent_a)) return false;
-    for (int e = 0; e < m_.nexclude; ++e) {
-      const int first = m_.exclude_signature[e] >> 16, second = m_.exclude_signature[e] & 0xffff;
-      if ((first == body_a && second == body_b) || (first == body_b && second == body_a)) return false;
-    }
-    return true;
-  }
-
-  bool has_explicit_pair(int a, int b) const {
-    for (int p = 0; p < m_.npair; ++p)
-      if (std::minmax(a, b) == std::minmax(m_.pair_geom1[p], m_.pair_geom2[p])) return true;
-    return false;
+    const bool are_parent_and_child = weld_a != 0 && weld_b != 0 && (weld_a == parent_b || weld_b == parent_a);
+    if (are_parent_and_child && !is_off(mjDSBL_FILTERPARENT)) return false;
+    return !excluded_.contains(std::minmax(body_a, body_b));
   }
 
   void read_contact(const ContactParameters& touch) {
-    const std::string where = quoted("geom", mjOBJ_GEOM, touch.a);
     if (touch.dimensions != 1 && touch.dimensions != 3 && !(touch.dimensions == 6 && r_.elliptic))
-      return refuse(where, "condim ", std::to_string(touch.dimensions), " with geom '", name(mjOBJ_GEOM, touch.b), "'");
-    if (touch.gap != 0) refuse(where, "gap");
+      return refuse(
+          quoted("geom", mjOBJ_GEOM, touch.a),
+          "condim " + std::to_string(touch.dimensions) + (touch.dimensions == 6 ? " (which needs elliptic cones)" : ""),
+          with_geom(touch.b));
+    if (touch.gap != 0) refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a gap");
     if (m_.geom_type[touch.a] == mjGEOM_PLANE) return read_floor_contact(touch.a, touch.b, touch);
     if (m_.geom_type[touch.b] == mjGEOM_PLANE) return read_floor_contact(touch.b, touch.a, touch);
     read_pair(touch);
   }
 
+  std::string with_geom(int g) const { return " with geom '" + name(mjOBJ_GEOM, g) + "'"; }
+  // Returns what a geom is that lanes do not let touch others: "a mesh".
+  std::string kind_of(int g) const {
+    constexpr const char* kKinds[] = {"a plane",      "a height field", "a sphere", "a capsule",
+                                      "an ellipsoid", "a cylinder",     "a box",    "a mesh"};
+    const int type = m_.geom_type[g];
+    return type < static_cast<int>(std::size(kKinds)) ? kKinds[type] : "a signed distance field";
+  }
   bool is_sphere_or_capsule(int g) const {
     return m_.geom_type[g] == mjGEOM_CAPSULE || m_.geom_type[g] == mjGEOM_SPHERE;
   }
@@ -146,10 +152,9 @@ class Reader : PartReader {
   Numbers3 axis_of(int g) const { return column(turn_of(g), 2); }
 
   void read_floor_contact(int plane, int g, const ContactParameters& touch) {
-    const std::string where = quoted("geom", mjOBJ_GEOM, g);
     const bool is_capsule = m_.geom_type[g] == mjGEOM_CAPSULE;
     if (!is_sphere_or_capsule(g) && !is_box(g))
-      return refuse(where, "it may touch a plane, and is neither sphere nor capsule nor box");
+      return refuse(quoted("geom", mjOBJ_GEOM, g), kind_of(g) + " that may touch a plane");
     const Rotation plane_turn = rotation(m_.geom_quat + 4 * plane);
     if (m_.geom_bodyid[plane] != 0 || column(plane_turn, 2) != Numbers3{0, 0, 1})
       return refuse(quoted("geom", mjOBJ_GEOM, plane), "a plane that is not horizontal, or moves");
@@ -164,7 +169,7 @@ class Reader : PartReader {
     const Numbers3 middle = r_.geoms[static_cast<size_t>(g)].pos, along = axis_of(g);
     const auto add = [&] {
       if (!r_.elliptic && !r_.contacts.empty() && r_.contacts[0].softness.power != contact.softness.power)
-        refuse(where, "a power of solimp that differs from that of geom '", r_.contacts[0].name, "'");
+        refuse(quoted("geom", mjOBJ_GEOM, g), "a power of solimp that differs from that of other geoms");
       r_.contacts.push_back(contact);
     };
     if (is_box(g)) {
@@ -207,12 +212,14 @@ class Reader : PartReader {
   void read_pair(const ContactParameters& touch) {
     for (const int g : {touch.a, touch.b})
       if (!is_sphere_or_capsule(g) && !is_box(g))
-        return refuse(quoted("geom", mjOBJ_GEOM, g), "it may touch geom '",
-                      name(mjOBJ_GEOM, g == touch.a ? touch.b : touch.a),
-                      "', and is neither sphere nor capsule nor box");
+        return refuse(quoted("geom", mjOBJ_GEOM, g), kind_of(g) + " that may touch other geoms",
+                      ", such as geom '" + name(mjOBJ_GEOM, g == touch.a ? touch.b : touch.a) + "'");
     if (is_box(touch.a) && is_box(touch.b))
-      return refuse(quoted("geom", mjOBJ_GEOM, touch.a), "it may touch geom '", name(mjOBJ_GEOM, touch.b),
-                    "', and both are boxes");
+      return refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a box that may touch another box",
+                    ", geom '" + name(mjOBJ_GEOM, touch.b) + "'");
+    if (r_.nv > kMostPairedDofs)
+      return refuse("contact: ",
+                    "geoms that may touch, and more than " + std::to_string(kMostPairedDofs) + " degrees of freedom");
     const bool turns = m_.geom_type[touch.a] > m_.geom_type[touch.b];
     GeomPair pair{.first = pair_geom_of(turns ? touch.b : touch.a), .second = pair_geom_of(turns ? touch.a : touch.b)};
     pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 4;
@@ -223,7 +230,9 @@ class Reader : PartReader {
     r_.pairs.push_back(pair);
   }
 
-  std::map<int, int> pair_geoms_;  // by geom
+  static constexpr int kMostPairedDofs = 64;  // bits of PairGeom::moved_by in drl/physics/pairs.hpp
+  std::map<int, int> pair_geoms_;             // by geom
+  std::set<std::pair<int, int>> explicit_, excluded_;
 };
 
 }  // namespace

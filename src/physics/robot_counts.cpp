@@ -63,8 +63,9 @@ std::vector<int> sensor_places(const RobotModel& model) {
       places[static_cast<size_t>(sensor.first + k)] = 4 * sensor.index + k;
   }
   int next = count_numbers(places);
-  for (int& place : places)
-    if (place < 0 && model.runge_kutta) place = next++;
+  for (const Sensor& sensor : model.sensors)
+    for (int k = 0; k < sensor.size() && model.runge_kutta; ++k)
+      if (int& place = places[static_cast<size_t>(sensor.first + k)]; place < 0) place = next++;
   return places;
 }
 int count_sensed(const RobotModel& model) { return (count_numbers(sensor_places(model)) + 3) / 4; }

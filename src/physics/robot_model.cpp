@@ -9,6 +9,8 @@
 namespace drl::robot_compiler {
 namespace {
 
+constexpr size_t kMostProducts = 200'000;  // a chain of 105 joints
+
 // Returns the inertia (xx, yy, zz, xy, xz, yz) with the principal moments `moments` about the axes `turn`, plus the
 // inertia of a point mass at `off`.
 std::array<double, 6> inertia_about(const Rotation& turn, const mjtNum* moments, double mass, const Numbers3& off) {
@@ -42,31 +44,27 @@ class Reader : PartReader {
     read_fluid();
     read_geoms_and_sites();
     read_actuators();
+    read_keyframes();
     read_parameters(m_, r_);
     read_contacts(m_, r_);
     read_sensors(m_, r_);
     refuse_infinite();
+    refuse_options_of_constraints();
     refuse_the_rest();
   }
 
  private:
   void read_options() {
-    r_.timestep = m_.opt.timestep;
-    if (!(r_.timestep > 0)) refuse("option: a timestep that is not above 0");
+    r_.timestep = m_.opt.timestep, r_.iterations = m_.opt.iterations;
+    if (!(r_.timestep > 0)) refuse("option: ", "a timestep that is not above 0");
     r_.runge_kutta = m_.opt.integrator == mjINT_RK4;
-    r_.gravity = {m_.opt.gravity[0], m_.opt.gravity[1], m_.opt.gravity[2]};
+    if (!is_off(mjDSBL_GRAVITY)) r_.gravity = {m_.opt.gravity[0], m_.opt.gravity[1], m_.opt.gravity[2]};
     const bool is_fast = m_.opt.integrator == mjINT_IMPLICITFAST;
-    if (m_.opt.integrator == mjINT_IMPLICIT) refuse("option: the integrator implicit");
+    if (m_.opt.integrator == mjINT_IMPLICIT) refuse("option: ", "the integrator implicit");
     r_.elliptic = m_.opt.cone == mjCONE_ELLIPTIC, r_.impratio = m_.opt.impratio;
-    constexpr int kHarmless = mjDSBL_WARMSTART | mjDSBL_SENSOR | mjDSBL_MIDPHASE | mjDSBL_EULERDAMP | mjDSBL_AUTORESET |
-                              mjDSBL_NATIVECCD | mjDSBL_ISLAND;
-    if ((m_.opt.disableflags & ~kHarmless) != 0) refuse("option: a flag that switches a part of the physics off");
-    constexpr int kReports = mjENBL_ENERGY | mjENBL_FWDINV | mjENBL_INVDISCRETE;
-    if ((m_.opt.enableflags & ~kReports) != 0) refuse("option: a flag that enables override, multiccd or sleep");
-    if (m_.opt.noslip_iterations > 0) refuse("option: noslip_iterations");
-    if (m_.opt.disableactuator != 0) refuse("option: actuatorgroupdisable");
+    if ((m_.opt.enableflags & mjENBL_SLEEP) != 0) refuse("option: ", "the flag sleep");
     const bool has_damping = std::any_of(m_.dof_damping, m_.dof_damping + m_.nv, [](mjtNum d) { return d > 0; });
-    r_.implicit_damping = !r_.runge_kutta && has_damping && (m_.opt.disableflags & mjDSBL_EULERDAMP) == 0;
+    r_.implicit_damping = !r_.runge_kutta && has_damping && !is_off(mjDSBL_EULERDAMP | mjDSBL_DAMPER);
     if (is_fast) r_.implicit_damping = r_.implicit_actuators = true;
   }
 
@@ -100,10 +98,17 @@ class Reader : PartReader {
       frame.mass = m_.body_mass[b];
       frame.center = plus(frame.pos, times(frame.turn, numbers(m_.body_ipos + 3 * b)));
       frame.inertia = inertia_about(axes(b, frame), m_.body_inertia + 3 * b, 0, {});
-      if (m_.body_gravcomp[b] != 0) refuse(quoted("body", mjOBJ_BODY, b), "gravcomp");
-      if (m_.body_mocapid[b] >= 0) refuse(quoted("body", mjOBJ_BODY, b), "mocap");
+      if (frame.body >= 0 && has_passive_forces()) frame.gravity_compensation = m_.body_gravcomp[b];
       r_.frames.push_back(frame);
     }
+  }
+  // MuJoCo's fluid forces and gravity compensation are passive forces: they are off if springs and dampers are both
+  // off.
+  bool has_passive_forces() const { return !(is_off(mjDSBL_SPRING) && is_off(mjDSBL_DAMPER)); }
+  bool has_gravity() const { return r_.gravity != Numbers3{}; }
+  bool has_gravity_compensation() const {
+    const auto is_compensated = [](const Frame& frame) { return frame.gravity_compensation != 0 && frame.mass > 0; };
+    return has_gravity() && std::ranges::any_of(r_.frames, is_compensated);
   }
   // Returns the principal axes of a frame's inertia, in its body.
   Rotation axes(int b, const Frame& frame) const { return times(frame.turn, rotation(m_.body_iquat + 4 * b)); }
@@ -119,15 +124,17 @@ class Reader : PartReader {
       if (m_.jnt_type[j] == mjJNT_BALL) refuse(where, "a ball joint");
       joint.axis = numbers(m_.jnt_axis + 3 * j), joint.pos = numbers(m_.jnt_pos + 3 * j);
       joint.reference = m_.qpos0[joint.qpos];
-      joint.stiffness = m_.jnt_stiffness[j], joint.rest = m_.qpos_spring[joint.qpos];
+      joint.stiffness = is_off(mjDSBL_SPRING) ? 0 : m_.jnt_stiffness[j], joint.rest = m_.qpos_spring[joint.qpos];
       if (joint.kind == Joint::free && joint.stiffness != 0) refuse(where, "stiffness of a free joint");
-      if (m_.jnt_limited[j]) {
+      if (m_.jnt_limited[j] && !is_constraint_off(mjDSBL_LIMIT)) {
         joint.limit = {m_.jnt_range[2 * j], m_.jnt_range[2 * j + 1], m_.jnt_margin[j],
-                       softness(m_.jnt_solref + 2 * j, m_.jnt_solimp + 5 * j, where)};
+                       softness(m_.jnt_solref + 2 * j, m_.jnt_solimp + 5 * j, {"joint", mjOBJ_JOINT, j})};
         if (joint.limit->high - joint.limit->low <= 2 * joint.limit->margin)
           refuse(where, "a range so narrow that both limits apply at once");
       }
-      if (m_.jnt_actfrclimited[j]) joint.force_range = {m_.jnt_actfrcrange[2 * j], m_.jnt_actfrcrange[2 * j + 1]};
+      if (m_.jnt_actgravcomp[j] && has_gravity_compensation()) refuse(where, "actuatorgravcomp");
+      if (m_.jnt_actfrclimited[j] && !is_off(mjDSBL_ACTUATION))
+        joint.force_range = {m_.jnt_actfrcrange[2 * j], m_.jnt_actfrcrange[2 * j + 1]};
       if (joint.kind == Joint::free) check_free(joint, where);
       r_.bodies[static_cast<size_t>(body)].joints.push_back(j);
       const int count = joint.kind == Joint::free ? 6 : 1;
@@ -147,13 +154,14 @@ class Reader : PartReader {
     Dof dof{.name = count == 1 ? joint.name : joint.name + "_" + "xyzabc"[k], .body = body, .joint = j};
     for (int parent = m_.dof_parentid[d]; parent >= 0; parent = m_.dof_parentid[parent])
       dof.ancestors.push_back(parent);
-    dof.armature = m_.dof_armature[d], dof.damping = m_.dof_damping[d], dof.inverse_weight = m_.dof_invweight0[d];
-    if (m_.dof_frictionloss[d] > 0) dof.friction = friction(d, quoted("joint", mjOBJ_JOINT, j));
+    dof.armature = m_.dof_armature[d], dof.inverse_weight = m_.dof_invweight0[d];
+    if (!is_off(mjDSBL_DAMPER)) dof.damping = m_.dof_damping[d];
+    if (m_.dof_frictionloss[d] > 0 && !is_constraint_off(mjDSBL_FRICTIONLOSS)) dof.friction = friction(d, j);
     r_.dofs.push_back(dof);
   }
   // The violation of dry friction is always 0, so its impedance is s.least.
-  DryFriction friction(int d, const std::string& where) {
-    const Softness s = softness(m_.dof_solref + 2 * d, m_.dof_solimp + 5 * d, where);
+  DryFriction friction(int d, int joint) {
+    const Softness s = softness(m_.dof_solref + 2 * d, m_.dof_solimp + 5 * d, {"joint", mjOBJ_JOINT, joint});
     const double regularisation = std::max(kLeast, (1 - s.least) / s.least * m_.dof_invweight0[d]);
     return {m_.dof_frictionloss[d], 1 / regularisation, s.damping};
   }
@@ -182,10 +190,11 @@ class Reader : PartReader {
   // Reads the fluid boxes of bodies that move and have a mass. Implicit integrators are refused, because they would
   // need derivatives of the fluid's forces.
   void read_fluid() {
-    r_.density = m_.opt.density, r_.viscosity = m_.opt.viscosity, r_.wind = numbers(m_.opt.wind);
+    if (has_passive_forces()) r_.density = m_.opt.density, r_.viscosity = m_.opt.viscosity;
+    r_.wind = numbers(m_.opt.wind);
     if (r_.density == 0 && r_.viscosity == 0) return;
     if (m_.opt.integrator != mjINT_RK4 && m_.opt.integrator != mjINT_EULER)
-      refuse("option: a fluid (density, viscosity) with an implicit integrator");
+      refuse("option: ", "a fluid (density, viscosity) with an implicit integrator");
     for (int g = 0; g < m_.ngeom; ++g)
       if (m_.geom_fluid[mjNFLUID * g] > 0) refuse(quoted("geom", mjOBJ_GEOM, g), "fluidshape ellipsoid");
     for (int b = 1; b < m_.nbody; ++b) {
@@ -214,24 +223,45 @@ class Reader : PartReader {
     for (int a = 0; a < m_.nu; ++a) {
       const std::string where = quoted("actuator", mjOBJ_ACTUATOR, a);
       Actuator actuator{.name = name(mjOBJ_ACTUATOR, a), .joint = m_.actuator_trnid[2 * a]};
-      if (m_.actuator_trntype[a] != mjTRN_JOINT || m_.jnt_type[actuator.joint] == mjJNT_FREE) {
+      const bool is_of_joint = m_.actuator_trntype[a] == mjTRN_JOINT || m_.actuator_trntype[a] == mjTRN_JOINTINPARENT;
+      if (!is_of_joint || m_.jnt_type[actuator.joint] == mjJNT_FREE) {
         refuse(where, "it does not act on a hinge or a slide");
         actuator.joint = 0;
       }
+      if (m_.actuator_plugin[a] >= 0) refuse(where, "a plugin");
       if (m_.actuator_dyntype[a] != mjDYN_NONE) refuse(where, "activation");
       if (m_.actuator_delay[a] > 0) refuse(where, "a delay");
-      if (m_.actuator_gaintype[a] != mjGAIN_FIXED) refuse(where, "a gain that is not fixed");
+      const mjtNum* gain = m_.actuator_gainprm + mjNGAIN * a;
+      const bool is_fixed = m_.actuator_gaintype[a] == mjGAIN_FIXED ||
+                            (m_.actuator_gaintype[a] == mjGAIN_AFFINE && gain[1] == 0 && gain[2] == 0);
+      if (!is_fixed) refuse(where, "a gain that is not fixed");
       const bool is_affine = m_.actuator_biastype[a] == mjBIAS_AFFINE;
       if (!is_affine && m_.actuator_biastype[a] != mjBIAS_NONE) refuse(where, "a bias that is not affine");
-      actuator.gear = m_.actuator_gear[6 * a], actuator.gain = m_.actuator_gainprm[mjNGAIN * a];
+      actuator.gear = m_.actuator_gear[6 * a], actuator.gain = gain[0];
       for (size_t k = 0; k < 3 && is_affine; ++k)
         actuator.bias[k] = m_.actuator_biasprm[mjNBIAS * a + static_cast<int>(k)];
-      if (m_.actuator_ctrllimited[a])
+      const int group = m_.actuator_group[a];
+      if (is_off(mjDSBL_ACTUATION) || (group >= 0 && group <= 30 && (m_.opt.disableactuator & (1 << group)) != 0)) {
+        actuator.gain = 0, actuator.bias = {};
+        r_.actuators.push_back(actuator);
+        continue;
+      }
+      if (m_.actuator_ctrllimited[a] && !is_off(mjDSBL_CLAMPCTRL))
         actuator.control_range = {m_.actuator_ctrlrange[2 * a], m_.actuator_ctrlrange[2 * a + 1]};
       if (m_.actuator_forcelimited[a])
         actuator.force_range = {m_.actuator_forcerange[2 * a], m_.actuator_forcerange[2 * a + 1]};
       r_.actuators.push_back(actuator);
     }
+  }
+
+  void read_keyframes() {
+    const auto row = [](const mjtNum* rows, int k, auto width) {
+      return std::vector<double>(rows + k * width, rows + (k + 1) * width);
+    };
+    for (int k = 0; k < m_.nkey; ++k)
+      if (const char* name = mj_id2name(&m_, mjOBJ_KEY, k); name && *name)
+        r_.keyframes.push_back(
+            {name, row(m_.key_qpos, k, m_.nq), row(m_.key_qvel, k, m_.nv), row(m_.key_ctrl, k, m_.nu)});
   }
 
   // Rejects numbers that are not finite, both from the file and computed by libmujoco.
@@ -274,27 +304,63 @@ class Reader : PartReader {
                        of(m_.pair_solref, p, 2), of(m_.pair_solimp, p, 5)});
     for (int s = 0; s < m_.nsite; ++s)
       refuse_infinite(quoted("site", mjOBJ_SITE, s), {of(m_.site_pos, s, 3), of(m_.site_quat, s, 4)});
+    for (int k = 0; k < m_.nkey; ++k)
+      refuse_infinite(quoted("key", mjOBJ_KEY, k),
+                      {of(m_.key_qpos, k, static_cast<size_t>(m_.nq)), of(m_.key_qvel, k, static_cast<size_t>(m_.nv)),
+                       of(m_.key_ctrl, k, static_cast<size_t>(m_.nu))});
     for (int a = 0; a < m_.nu; ++a)
       refuse_infinite(
           quoted("actuator", mjOBJ_ACTUATOR, a),
           {of(m_.actuator_gear, a, 6), of(m_.actuator_gainprm, a, mjNGAIN), of(m_.actuator_biasprm, a, mjNBIAS),
            of(m_.actuator_ctrlrange, a, 2), of(m_.actuator_forcerange, a, 2)});
   }
+  // Refuses options that change only contacts or friction, if the model has these.
+  void refuse_options_of_constraints() {
+    const bool has_contacts = !r_.contacts.empty() || !r_.pairs.empty();
+    if ((m_.opt.enableflags & mjENBL_OVERRIDE) != 0 && has_contacts) refuse("option: ", "the flag override");
+    const auto rubs = [](const auto& contact) { return contact.cone.dimensions > 1; };
+    const auto has_friction = [](const Dof& dof) { return dof.friction.has_value(); };
+    if (m_.opt.noslip_iterations > 0 &&
+        (std::ranges::any_of(r_.contacts, rubs) || std::ranges::any_of(r_.pairs, rubs) ||
+         std::ranges::any_of(r_.dofs, has_friction)))
+      refuse("option: ", "noslip_iterations");
+  }
   void refuse_the_rest() {
-    if (m_.neq > 0) refuse("equality constraints");
-    if (m_.nplugin > 0) refuse("plugins");
-    if (m_.nflex > 0) refuse("flexible bodies");
-    if (r_.bodies.empty()) refuse("worldbody: nothing moves");
+    for (int e = 0; e < m_.neq && !is_constraint_off(mjDSBL_EQUALITY); ++e)
+      if (m_.eq_active0[e]) refuse(quoted("equality", mjOBJ_EQUALITY, e), "an equality constraint");
+    for (int b = 0; b < m_.nbody; ++b)
+      if (m_.body_plugin[b] >= 0) refuse(quoted("body", mjOBJ_BODY, b), "a plugin");
+    for (int f = 0; f < m_.nflex; ++f) refuse(quoted("flex", mjOBJ_FLEX, f), "a flexible body");
+    if (r_.bodies.empty()) refuse("worldbody: ", "nothing moves");
+    size_t products = 0;  // of the factorisation of the mass matrix, each of which becomes code
+    for (const Dof& dof : r_.dofs) products += dof.ancestors.size() * dof.ancestors.size() / 2;
+    if (products > kMostProducts)
+      refuse("worldbody: ", "chains of joints that are too long (" + std::to_string(r_.nv) + " degrees of freedom)");
     for (int t = 0; t < m_.ntendon; ++t)
-      if (m_.tendon_stiffness[t] != 0 || m_.tendon_damping[t] != 0 || m_.tendon_limited[t] ||
-          m_.tendon_frictionloss[t] != 0 || m_.tendon_armature[t] != 0)
-        refuse(quoted("tendon", mjOBJ_TENDON, t), "it pulls");
+      if ((m_.tendon_stiffness[t] != 0 && !is_off(mjDSBL_SPRING)) ||
+          (m_.tendon_damping[t] != 0 && !is_off(mjDSBL_DAMPER)) ||
+          (m_.tendon_limited[t] && !is_constraint_off(mjDSBL_LIMIT)) ||
+          (m_.tendon_frictionloss[t] != 0 && !is_constraint_off(mjDSBL_FRICTIONLOSS)) || m_.tendon_armature[t] != 0)
+        refuse(quoted("tendon", mjOBJ_TENDON, t), "a tendon that pulls");
   }
 
   std::string file_;
 };
 
 }  // namespace
+
+void add_unsupported(RobotModel& robot, const std::string& element, const std::string& what,
+                     const std::string& detail) {
+  auto kind = std::ranges::find(robot.unsupported, what, &Unsupported::what);
+  if (kind == robot.unsupported.end()) kind = robot.unsupported.insert(kind, {what, {}, {}});
+  if (kind->elements.insert(element).second) kind->lines.push_back(element + what + detail);
+}
+
+std::vector<std::string> unsupported_lines(const RobotModel& robot) {
+  std::vector<std::string> lines;
+  for (const Unsupported& kind : robot.unsupported) lines.insert(lines.end(), kind.lines.begin(), kind.lines.end());
+  return lines;
+}
 
 RobotModel read_robot_model(const std::string& file) {
   const auto model = load_model(file);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,7 @@ struct Frame {
   Rotation turn{};
   Quaternion quat{};  // the same rotation
   double mass = 0;
+  double gravity_compensation = 0;  // the share of its weight that a force at its centre of mass balances
   Numbers3 center{};                // in the body
   std::array<double, 6> inertia{};  // about the centre, in the body's axes
 };
@@ -155,6 +157,10 @@ struct Sensor {
   int index = 0;  // of the site or frame, or among the contact sensors
   int size() const { return kind == contact ? 4 : 3; }
 };
+// A sensor that lanes do not compute. It stops only tasks that use it.
+struct LackingSensor {
+  std::string name, why;
+};
 
 // For the forces of a fluid, a body of the model file is represented by the box with the same mass and inertia.
 struct FluidBox {
@@ -164,11 +170,25 @@ struct FluidBox {
   Numbers3 half{};  // half sizes
 };
 
+// A state that the file names.
+struct Keyframe {
+  std::string name;
+  std::vector<double> qpos, qvel, ctrl;  // [nq], [nv], [nu]
+};
+
+// A kind of feature that cannot be compiled, and the model's elements that have it.
+struct Unsupported {
+  std::string what;                // "a ball joint"
+  std::set<std::string> elements;  // "joint 'hip': "
+  std::vector<std::string> lines;  // one for each element: "joint 'hip': a ball joint"
+};
+
 struct RobotModel {
   std::string name, file;
   std::string id;  // of the file's contents (see model_id in drl/physics/mujoco_model.hpp)
   int nq = 0, nv = 0;
   double timestep = 0;
+  int iterations = 0;               // after which the file's solver stops; lanes iterate until convergence
   bool runge_kutta = false;         // otherwise Euler or implicitfast
   bool implicit_damping = false;    // steps treat the damping of joints implicitly
   bool implicit_actuators = false;  // they treat the damping of actuators implicitly too, as implicitfast does
@@ -190,10 +210,18 @@ struct RobotModel {
   std::vector<FluidBox> fluid_boxes;  // empty without a fluid
   std::vector<Parameter> parameters;
   std::vector<Sensor> sensors;
-  std::vector<double> start;  // initial qpos [nq]
-  // The features of the model that cannot be compiled, each with its element: "tendon 'left': it pulls".
-  std::vector<std::string> unsupported;
+  std::vector<LackingSensor> lacking_sensors;
+  std::vector<Keyframe> keyframes;       // those with names
+  std::vector<double> start;             // initial qpos [nq]
+  std::vector<Unsupported> unsupported;  // in the order in which they were found
 };
+
+// Adds an element with a feature that cannot be compiled. `detail` ends the element's line; it does not distinguish
+// kinds.
+void add_unsupported(RobotModel& robot, const std::string& element, const std::string& what,
+                     const std::string& detail = "");
+// Returns the lines of all kinds.
+std::vector<std::string> unsupported_lines(const RobotModel& robot);
 
 // Throws std::invalid_argument, with MuJoCo's message, if the file cannot be read.
 RobotModel read_robot_model(const std::string& file);

@@ -43,12 +43,12 @@ class PartReader {
   PartReader(const mjModel& model, RobotModel& robot) : m_(model), r_(robot) {}
 
  protected:
-  template <class... Words>
-  void refuse(const Words&... words) {
-    std::string text;
-    (text.append(words), ...);
-    if (std::ranges::find(r_.unsupported, text) == r_.unsupported.end()) r_.unsupported.push_back(text);
+  void refuse(const std::string& element, const std::string& what, const std::string& detail = "") {
+    add_unsupported(r_, element, what, detail);
   }
+  // Returns whether the model switches off a part of the physics (mjtDisableBit).
+  bool is_off(int flag) const { return (m_.opt.disableflags & flag) != 0; }
+  bool is_constraint_off(int flag) const { return is_off(mjDSBL_CONSTRAINT | flag); }
   std::string name(mjtObj type, int k) const {
     const char* text = mj_id2name(&m_, type, k);
     return text && *text ? text : "number " + std::to_string(k);
@@ -56,9 +56,15 @@ class PartReader {
   std::string quoted(const char* what, mjtObj type, int k) const {
     return std::string(what) + " '" + name(type, k) + "': ";
   }
+  // The arguments of quoted(), for elements that are seldom named.
+  struct Element {
+    const char* what;
+    mjtObj type;
+    int index;
+  };
 
   // Converts solref and solimp. If the signs of solref's numbers differ, MuJoCo uses its default.
-  Softness softness(const mjtNum* solref, const mjtNum* solimp, const std::string& where) {
+  Softness softness(const mjtNum* solref, const mjtNum* solimp, const Element& where) {
     constexpr mjtNum kDefault[] = {0.02, 1};
     if ((solref[0] > 0) != (solref[1] > 0)) solref = kDefault;
     Softness s;
@@ -67,9 +73,13 @@ class PartReader {
     s.width = std::max(0.0, solimp[2]);
     s.midpoint = std::clamp(solimp[3], kLeastImpedance, kMostImpedance);
     s.power = static_cast<int>(std::max(1.0, solimp[4]));
-    if (s.power > 2 || s.power != std::max(1.0, solimp[4])) refuse(where, "a power of solimp that is neither 1 nor 2");
+    if (s.power > 2 || s.power != std::max(1.0, solimp[4])) {
+      if (s.least != s.most && s.width > kLeast)
+        refuse(quoted(where.what, where.type, where.index), "a power of solimp that is neither 1 nor 2");
+      s.power = 2;  // has no effect if the impedance is constant
+    }
     if (solref[0] > 0) {
-      const double time = std::max(solref[0], 2 * m_.opt.timestep);
+      const double time = is_off(mjDSBL_REFSAFE) ? solref[0] : std::max(solref[0], 2 * m_.opt.timestep);
       s.stiffness = 1 / std::max(kLeast, s.most * s.most * time * time * solref[1] * solref[1]);
       s.damping = 2 / std::max(kLeast, s.most * time);
     } else {

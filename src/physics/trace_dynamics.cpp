@@ -127,6 +127,18 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     force[k] = force[k] + Expr(-1) * p.named(on_it, identifier(box.name) + "_fluid");
   }
 
+  // Gravity compensation is a force that points against gravity.
+  for (size_t f = 0; f < model.frames.size(); ++f) {
+    const Frame& frame = model.frames[f];
+    const double mass = frame.mass * frame.gravity_compensation;
+    if (frame.body < 0 || mass == 0 || model.gravity == Numbers3{}) continue;
+    const auto k = static_cast<size_t>(frame.body);
+    p.section(frame.name + ": gravity compensation");
+    const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, static_cast<int>(f), p);
+    const Vec3 weight{mass * model.gravity[0], mass * model.gravity[1], mass * model.gravity[2]};
+    force[k] = force[k] + p.named(Spatial{cross(center, weight), weight}, identifier(frame.name) + "_weight");
+  }
+
   p.section("springs, dampers and actuators");
   trace_actuators(model, kinematics, d, p);
   for (size_t i = 0; i < nv; ++i) d.force[i] = d.actuator_torque[i] - Expr(model.dofs[i].damping) * kinematics.qvel[i];

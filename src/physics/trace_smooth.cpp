@@ -120,10 +120,10 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     along[0].push_back(is_planar ? Expr(1) : tangent[0]), along[1].push_back(is_planar ? Expr(0) : tangent[1]);
     touches.push_back(at("w.contact", static_cast<int>(c)) + ".touch");
   }
-  const auto field = [&](const std::vector<Expr>& values, const std::string& name) {
+  const auto field = [&](const std::vector<Expr>& values, const std::string& name, bool is_always_read = false) {
     std::vector<std::string> places;
     for (const std::string& touch : touches) places.push_back(touch + "." + name);
-    const Expr read = common(p, values, places, "touch." + name, name, model.elliptic);
+    const Expr read = common(p, values, places, "touch." + name, name, model.elliptic || is_always_read);
     if (!read.is_known()) p.add_field("Touch", name);
     return read;
   };
@@ -135,7 +135,7 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
   if (count_cones(model) > 0)
     p.add_field("Touch", "distance");  // set by trace_distances()
   else
-    kept.distance = field(distances, "distance");
+    kept.distance = field(distances, "distance", true);  // the solver reads it (drl/physics/rows.hpp)
   if (!model.elliptic) kept.along_x = field(along[0], "along_x"), kept.along_y = field(along[1], "along_y");
 
   const std::vector<int> bodies = touching_bodies(model);

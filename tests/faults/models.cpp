@@ -62,7 +62,7 @@ class Models : public Kind {
         throw UsageError(printable(error.what(), 2000));
       }
     }();
-    if (!model.unsupported.empty()) throw UsageError(printable(join(model.unsupported, "; "), 2000));
+    if (!model.unsupported.empty()) throw UsageError(printable(join(unsupported_lines(model), "; "), 2000));
     Program program;
     trace(model, program);
     if (emit_header(model, program).empty()) throw Finding("an empty header");

@@ -21,6 +21,16 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Friction, Exact, FrictionRobots);
 TEST(Lanes, OfSliderAreIndependentAndAccurate) { expect_lanes<slider_robot>(Files<slider_robot>::file); }
 TEST(Lanes, OfManipulatorAreIndependentAndAccurate) { expect_lanes<manipulator_robot>(Files<manipulator_robot>::file); }
 
+// Contacts with constant distances, whose friction alone depends on the state.
+TEST(Skid, MatchesLibmujoco) {
+  test::Compared<skid_robot::Physics<double>> compared("tests/physics/models/skid.xml");
+  for (int k = 0; k < 200; ++k) {
+    const mjData& expected = compared.expect_step(compared.reference.next_state());
+    EXPECT_EQ(expected.ncon, 1);
+    ASSERT_FALSE(testing::Test::HasFailure()) << "state " << k;
+  }
+}
+
 // Half of the states are fast, deep in limits and contacts; the others creep near their start with idle motors. The
 // warm starts are far from the solution. The test counts how often each joint sticks, or slips in either direction.
 using ManipulatorTest = Exact<manipulator_robot>;

@@ -3,4 +3,5 @@
 
 #include "drl/physics/loop.hpp"
 #include "physics/manipulator.hpp"
+#include "physics/skid.hpp"
 #include "physics/slider.hpp"

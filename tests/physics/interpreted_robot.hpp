@@ -335,7 +335,7 @@ struct InterpretedRobot : Capacity<kKind> {
 // Returns the header that drl_robot writes for a model.
 inline std::string header_of(const std::string& file) {
   const robot_compiler::RobotModel model = robot_compiler::read_robot_model(file);
-  if (!model.unsupported.empty()) throw std::runtime_error(model.unsupported[0]);
+  if (!model.unsupported.empty()) throw std::runtime_error(unsupported_lines(model)[0]);
   robot_compiler::Program program;
   robot_compiler::trace(model, program);
   return robot_compiler::emit_header(model, program);

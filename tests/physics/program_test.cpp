@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "../support/mentions.hpp"
 #include "../support/process.hpp"
@@ -33,12 +35,82 @@ TEST(RobotProgram, ExplainsDryFriction) {
   expect_mentions(result.out, {"\n12 ", "dry friction\n"});
 }
 
+TEST(RobotProgram, ExplainsWhichSensorsAreNotComputed) {
+  const Result result = run({std::string(DRL_TEST_DATA) + "/robots/models/keyed.xml", "--explain"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_mentions(result.out, {"\n1 sensor that lanes do not compute", "'clock'"});
+}
+
 TEST(RobotProgram, ListsUnsupportedFeaturesAndWritesNothing) {
   const TempFolder folder;
   const Result result = run({kModels + "pusher.xml", "-o", (folder / "pusher.hpp").string()});
   EXPECT_EQ(result.exit_code, 2);
-  expect_mentions(result.err, {"pusher.xml", "libmujoco", "\n  geom '", "sphere", "capsule"});
+  expect_mentions(result.err, {"pusher.xml", "libmujoco", "\n  geom '", "a cylinder", "plane"});
   EXPECT_TRUE(folder.names().empty());
+}
+
+// 30 meshes and a ball joint are two kinds: --explain prints a line for each, --explain all one for each element.
+TEST(RobotProgram, ExplainGroupsElementsByKind) {
+  const TempFolder folder;
+  const std::string model = (folder / "many.xml").string();
+  std::string text =
+      "<mujoco><asset><mesh name='m' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset><worldbody>"
+      "<geom type='plane' size='1 1 1'/><body><joint name='hip' type='ball'/>";
+  for (int k = 0; k < 30; ++k) text += "<geom name='m" + std::to_string(k) + "' type='mesh' mesh='m'/>";
+  spill(model, text + "</body></worldbody></mujoco>");
+  const Result result = run({model, "--explain"}), all = run({model, "--explain", "all"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(all.exit_code, 2);
+  expect_mentions(result.err,
+                  {"\n  joint 'hip': a ball joint\n", "\n  geom 'm0': a mesh", "(and 29 more)", "--explain all"});
+  EXPECT_EQ(count_lines(result.err), 4u) << result.err;
+  EXPECT_EQ(count_lines(all.err), 32u) << all.err;
+  expect_mentions(all.err, {"geom 'm29'"});
+}
+
+// Files that are wrong in themselves: MuJoCo or drl_robot says so in one line, whatever libraries print.
+TEST(RobotProgram, ReportsBrokenFilesInOneLine) {
+  const TempFolder folder;
+  const auto mesh = [](const std::string& attributes) {
+    return "<mujoco><asset><mesh name='m' " + attributes +
+           "/></asset><worldbody><body><freejoint/><geom type='mesh' mesh='m'/></body></worldbody></mujoco>";
+  };
+  const auto ball = [](const std::string& attributes) {
+    return "<mujoco><worldbody><body><freejoint/><geom size='0.1' " + attributes + "/></body></worldbody></mujoco>";
+  };
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {"<mujoco><include file='model.xml'/></mujoco>", "include"},
+      {mesh("file='missing.stl'"), "missing.stl"},
+      {mesh("vertex='0 0 0 1 0 0 0 1 0 1 1 0'"), "'m'"},
+      {mesh("vertex='0 0 0 0 0 0 0 0 0 0 0 0'"), "'m'"},
+      {ball("pos='nan 0 0'"), "not finite"},
+      {ball("friction='nan'"), "not finite"}};
+  for (const auto& [text, part] : files) {
+    spill(folder / "model.xml", text);
+    const Result result = run({(folder / "model.xml").string(), "--explain"});
+    EXPECT_EQ(result.exit_code, 2) << text;
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_mentions(result.err, {"model.xml", part});
+  }
+}
+
+// Neither a long chain of joints, whose factorisation would be millions of lines, nor thousands of bodies that may
+// touch each other keep --explain from answering.
+TEST(RobotProgram, RefusesModelsThatAreTooLarge) {
+  const TempFolder folder;
+  std::string chain, heap;
+  for (int k = 0; k < 200; ++k) chain += "<body pos='0.1 0 0'><joint axis='0 1 0'/><geom size='0.01'/>";
+  for (int k = 0; k < 200; ++k) chain += "</body>";
+  for (int k = 0; k < 500; ++k) heap += "<body><joint/><geom size='0.1'/></body>";
+  const auto refusal = [&](const std::string& bodies) {
+    spill(folder / "large.xml", "<mujoco><worldbody>" + bodies + "</worldbody></mujoco>");
+    const Result result = run({(folder / "large.xml").string(), "--explain"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_LE(count_lines(result.err), 3u) << result.err;
+    return result.err;
+  };
+  expect_mentions(refusal(chain), {"chains of joints", "200"});
+  expect_mentions(refusal(heap), {"64", "degrees of freedom"});
 }
 
 TEST(RobotProgram, RejectsModelsThatAreNotFiles) {
@@ -57,12 +129,12 @@ TEST(RobotProgram, ShowsControlCharactersOfNamesAsTheirCodes) {
   const TempFolder folder;
   const std::string model = (folder / "coloured.xml").string();
   spill(model,
-        "<mujoco><worldbody><body name='&#10;&#27;[1mX' gravcomp='1'><freejoint/><geom size='1'/></body>"
+        "<mujoco><worldbody><body><joint name='&#10;&#27;[1mX' type='ball'/><geom size='1'/></body>"
         "</worldbody></mujoco>");
   const Result result = run({model, "--explain"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(count_lines(result.err), 2u) << result.err;
-  expect_mentions(result.err, {"gravcomp", "\\x0a\\x1b[1mX"});
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  expect_mentions(result.err, {"ball", "\\x0a\\x1b[1mX"});
 }
 
 // Builds use --if_possible. The header then contains the reason, and libmujoco simulates the model.

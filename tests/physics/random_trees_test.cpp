@@ -78,6 +78,54 @@ TEST(RandomTrees, MatchLibmujocoInThePlaneWithRungeKutta) { expect_fifty_trees<k
 TEST(RandomTrees, MatchLibmujocoWithSelfContactsAndEuler) { expect_fifty_trees<kEulerPairs>(); }
 TEST(RandomTrees, MatchLibmujocoWithSelfContactsAndRungeKutta) { expect_fifty_trees<kRungeKuttaPairs>(); }
 
+// Adds an element to ten random robots, and an attribute to their bodies.
+template <RobotKind kKind>
+void expect_ten_trees_with(const std::string& element, const std::string& of_bodies = "") {
+  constexpr int kTrees = 10;
+  const TempFolder folder;
+  const std::string file = (folder / "tree.xml").string();
+  Count count;
+  int trees = 0;
+  for (uint64_t k = 0; trees < kTrees && k < 3 * kTrees; ++k) {
+    std::string text = test::random_tree(kKind, k);
+    text.insert(text.find("<worldbody>"), element);
+    const std::string body = "<body ";
+    for (size_t at = text.find(body); at != std::string::npos; at = text.find(body, at + 1))
+      text.insert(at + body.size(), of_bodies);
+    spill(file, text);
+    InterpretedHeader header(test::header_of(file));
+    if (!has_kind(kKind, header)) continue;
+    trees += 1;
+    InterpretedRobot<kKind>::take(header);
+    expect_tree<kKind>(file, count);
+    ASSERT_FALSE(testing::Test::HasFailure()) << "tree " << k << ":\n" << text;
+  }
+  EXPECT_EQ(trees, kTrees);
+}
+std::string without(const std::string& flags) { return "<option><flag " + flags + "/></option>"; }
+
+TEST(RandomTrees, MatchLibmujocoWithoutPartsOfThePhysics) {
+  for (const char* flag : {"constraint", "frictionloss", "limit", "contact", "spring", "damper", "gravity", "clampctrl",
+                           "actuation", "eulerdamp"})
+    expect_ten_trees_with<kEuler>(without(flag + std::string("='disable'")));
+  expect_ten_trees_with<kEuler>("<option viscosity='0.3' density='50'/>" +
+                                without("spring='disable' damper='disable'"));
+  expect_ten_trees_with<kEulerPairs>(without("filterparent='disable'"));
+}
+TEST(RandomTrees, MatchLibmujocoWithGravityCompensation) {
+  const std::string tilted = "<option gravity='1 -2 -9'/>", compensated = "gravcomp='0.7' ";
+  expect_ten_trees_with<kEuler>(tilted, compensated);
+  expect_ten_trees_with<kRungeKutta>(tilted, compensated);
+  expect_ten_trees_with<kEuler>(without("spring='disable' damper='disable'"), compensated);
+}
+// Nothing moves a mocap body during training.
+TEST(RandomTrees, MatchLibmujocoWithAMocapBody) {
+  expect_ten_trees_with<kEulerPairs>(
+      "<worldbody><body mocap='true' pos='0.3 0 0.3' quat='1 1 0.5 0'><geom type='capsule' size='0.1 0.4' "
+      "solmix='0'/></body>"
+      "</worldbody>");
+}
+
 // Tests a robot that moves in a plane and has capsules across the plane. The first direction of friction is along the
 // capsule, so an oblique capsule also pushes out of the plane.
 template <RobotKind kKind>

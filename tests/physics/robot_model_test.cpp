@@ -74,7 +74,7 @@ TEST(RobotModel, PairsMatchLibmujoco) {
        {models + "walker2d.xml", models + "hopper.xml", models + "humanoid.xml", models + "humanoid_standup.xml",
         tests + "/physics/models/tangle.xml", tests + "/physics/models/crawler.xml"}) {
     const RobotModel model = read_robot_model(file);
-    EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(model.unsupported);
+    EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
     Names names;
     for (const GeomPair& pair : model.pairs)
       names.insert({model.pair_geoms[static_cast<size_t>(pair.first)].name,
@@ -140,7 +140,7 @@ TEST(RobotModel, InfiniteNumbersAreReported) {
   const std::string begin = "<worldbody><body><joint name='hinge' ", end = "/><geom size='0.1'/></body></worldbody>";
   EXPECT_TRUE(read(begin + end).unsupported.empty());
   for (const char* attribute : {"damping='inf'", "stiffness='inf'"}) {
-    const std::vector<std::string> unsupported = read(begin + attribute + end).unsupported;
+    const std::vector<std::string> unsupported = unsupported_lines(read(begin + attribute + end));
     ASSERT_EQ(unsupported.size(), 1u) << attribute;
     expect_mentions(unsupported[0], {"joint 'hinge': ", "not finite"});
   }
@@ -152,7 +152,7 @@ TEST(RobotModel, StaticGeomsMakeNoPairs) {
       "<worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1'/><body name='wall'>"
       "<geom name='wall' size='0.2'/></body><body><freejoint/><geom size='0.1' contype='0' conaffinity='0'/></body>"
       "</worldbody><contact><pair geom1='floor' geom2='wall'/><pair geom1='post' geom2='wall'/></contact>");
-  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(model.unsupported);
+  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
   EXPECT_TRUE(model.contacts.empty());
   EXPECT_TRUE(model.pairs.empty());
 }
@@ -194,7 +194,7 @@ TEST(RobotModel, ConesHaveTheFrictionOfTheirGeoms) {
       "condim='6'/>"
       "<geom type='box' size='1 2 3' friction='0.9 0.01 0.003' condim='3'/></body></worldbody>";
   const RobotModel model = read(text);
-  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(model.unsupported);
+  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
   EXPECT_EQ(model.impratio, 10);
   ASSERT_EQ(model.parameters.size(), 2u);
   EXPECT_EQ(model.parameters[0].start, (Numbers3{0.9, 0.01, 0.003}));
@@ -222,7 +222,7 @@ TEST(RobotModel, DryFrictionIsReadForEachDegreeOfFreedom) {
       "<worldbody><body><joint type='slide' frictionloss='3'/><geom size='0.1' mass='2'/></body><body pos='1 0 0'>"
       "<joint type='free' frictionloss='0.5' solimpfriction='0.5 0.8 0.01' solreffriction='-100 -40'/>"
       "<geom size='0.1' mass='4'/></body></worldbody>");
-  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(model.unsupported);
+  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
   ASSERT_EQ(model.dofs.size(), 7u);
   ASSERT_TRUE(model.dofs[0].friction);
   EXPECT_EQ(model.dofs[0].friction->most, 3);
@@ -237,6 +237,96 @@ TEST(RobotModel, DryFrictionIsReadForEachDegreeOfFreedom) {
   }
 }
 
+// A sensor that lanes do not compute is no reason to refuse a model: only tasks that use it cannot run in lanes.
+TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
+  const RobotModel model = read(
+      "<option cone='elliptic'/><worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1' "
+      "contype='0' conaffinity='0'/><site name='mark'/><body name='body'><joint name='hip'/><geom name='ball' "
+      "size='0.1'/><geom name='ghost' size='0.1' contype='0' conaffinity='0'/><site name='imu'/></body></worldbody>"
+      "<sensor><clock name='clock'/><gyro name='turning' site='imu'/><gyro name='late' site='imu' delay='0.02' "
+      "nsample='4'/><gyro name='bounded' site='imu' cutoff='1'/><gyro name='fixed' site='mark'/>"
+      "<contact name='feel' geom1='ball' geom2='floor' data='found force' reduce='netforce'/>"
+      "<contact name='again' geom1='ball' geom2='floor' data='found force' reduce='netforce'/>"
+      "<contact name='never' geom1='ghost' geom2='floor' data='found force' reduce='netforce'/>"
+      "<contact name='touch' geom1='ball' geom2='floor'/></sensor>");
+  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
+  std::vector<std::string> computed;
+  for (const Sensor& sensor : model.sensors) computed.push_back(sensor.name);
+  EXPECT_EQ(computed, (std::vector<std::string>{"turning", "feel"}));
+  EXPECT_EQ(model.sensors[0].first, 1);  // after the clock's number in MuJoCo's sensordata
+  const std::vector<std::pair<std::string, std::string>> lacking{
+      {"clock", "neither gyro"},  {"late", "delay"},         {"bounded", "cutoff"},          {"fixed", "does not move"},
+      {"again", "second sensor"}, {"never", "cannot touch"}, {"touch", "data='found force'"}};
+  ASSERT_EQ(model.lacking_sensors.size(), lacking.size());
+  for (size_t k = 0; k < lacking.size(); ++k) {
+    EXPECT_EQ(model.lacking_sensors[k].name, lacking[k].first);
+    expect_mentions(model.lacking_sensors[k].why, {lacking[k].second});
+  }
+}
+
+// Without sensors, MuJoCo's sensordata stays 0.
+TEST(RobotModel, NoSensorIsComputedIfTheirFlagIsOff) {
+  const RobotModel model = read(
+      "<option><flag sensor='disable'/></option><worldbody><body><freejoint/><geom size='0.1'/><site "
+      "name='imu'/></body>"
+      "</worldbody><sensor><gyro name='turning' site='imu'/></sensor>");
+  EXPECT_TRUE(model.unsupported.empty());
+  EXPECT_TRUE(model.sensors.empty());
+  ASSERT_EQ(model.lacking_sensors.size(), 1u);
+  expect_mentions(model.lacking_sensors[0].why, {"flag sensor"});
+}
+
+// Each of these features has no effect in its model.
+TEST(RobotModel, FeaturesWithoutEffectAreNotRefused) {
+  const std::string ball = "<worldbody><body><joint name='hip'/><geom name='ball' size='0.1'/></body></worldbody>";
+  const std::vector<std::string> all = {
+      "<option noslip_iterations='3'/>" + ball,
+      "<option actuatorgroupdisable='1'/>" + ball,
+      "<option><flag override='enable' multiccd='enable'/></option>" + ball,
+      ball + "<equality><joint joint1='hip' active='false'/></equality>",
+      "<option><flag equality='disable'/></option>" + ball + "<equality><joint joint1='hip'/></equality>",
+      "<option><flag spring='disable'/></option>" + ball +
+          "<tendon><fixed stiffness='1'><joint joint='hip' coef='1'/></fixed></tendon>",
+      "<option><flag contact='disable'/></option><worldbody><body><freejoint/><geom type='ellipsoid' size='1 1 1'/>"
+      "</body><body><freejoint/><geom type='ellipsoid' size='1 1 1'/></body></worldbody>",
+      ball + "<actuator><general joint='hip' gaintype='affine' gainprm='2 0 0'/></actuator>",
+      "<default><geom solimp='0.9 0.9 0.001 0.5 3'/></default><worldbody><geom type='plane' size='1 1 1'/><body>"
+      "<freejoint/><geom size='0.1'/></body></worldbody>",
+      "<option gravity='0 0 0'/><worldbody><body gravcomp='1'><joint actuatorgravcomp='true'/><geom size='0.1'/></body>"
+      "</worldbody>",
+      "<worldbody><body mocap='true'><geom size='0.1' contype='0' conaffinity='0'/></body><body><freejoint/>"
+      "<geom size='0.1'/></body></worldbody>"};
+  for (const std::string& inside : all) {
+    const RobotModel model = read(inside);
+    EXPECT_TRUE(model.unsupported.empty()) << inside << testing::PrintToString(unsupported_lines(model));
+  }
+}
+
+// The time constant of solref is at least two time steps (of 2 ms), unless the flag refsafe is off. The stiffness is
+// 1 / (d t)^2 with the largest impedance d = 0.95.
+TEST(RobotModel, TheFlagRefsafeBoundsTimeConstants) {
+  const std::string fall =
+      "<worldbody><geom type='plane' size='1 1 1' solref='0.001 1'/><body><freejoint/><geom size='0.1' solref='0.001 "
+      "1'/>"
+      "</body></worldbody>";
+  EXPECT_NEAR(read(fall).contacts.at(0).softness.stiffness, std::pow(0.95 * 0.004, -2), 1e-6);
+  EXPECT_NEAR(read("<option><flag refsafe='disable'/></option>" + fall).contacts.at(0).softness.stiffness,
+              std::pow(0.95 * 0.001, -2), 1e-6);
+}
+
+// A feature is one kind, however many elements have it.
+TEST(RobotModel, ElementsOfOneKindAreGrouped) {
+  std::string bodies;
+  for (int k = 0; k < 20; ++k)
+    bodies += "<body pos='" + std::to_string(k) + " 0 0'><freejoint/><geom name='g" + std::to_string(k) +
+              "' type='cylinder' size='0.1 0.1'/></body>";
+  const RobotModel model = read("<worldbody>" + bodies + "</worldbody>");
+  ASSERT_EQ(model.unsupported.size(), 1u);
+  EXPECT_EQ(model.unsupported[0].what, "a cylinder that may touch other geoms");
+  EXPECT_EQ(model.unsupported[0].lines.size(), 19u);  // the first of each pair
+  EXPECT_EQ(model.unsupported[0].lines[0], "geom 'g0': a cylinder that may touch other geoms, such as geom 'g1'");
+}
+
 struct UnsupportedCase {
   const char* inside;
   std::vector<std::string> parts;  // parts of one line: the element, and what is not supported
@@ -244,13 +334,16 @@ struct UnsupportedCase {
 class Unsupported : public testing::TestWithParam<UnsupportedCase> {};
 TEST_P(Unsupported, IsReportedWithItsElement) {
   const std::vector<std::string>& parts = GetParam().parts;
-  const auto& all = read(GetParam().inside).unsupported;
+  const std::vector<std::string> all = unsupported_lines(read(GetParam().inside));
   const bool is_reported = std::ranges::any_of(all, [&](const std::string& line) {
     return std::ranges::all_of(parts, [&](const std::string& part) { return line.find(part) != std::string::npos; });
   });
   EXPECT_TRUE(is_reported) << testing::PrintToString(parts) << " are not in:" << testing::PrintToString(all);
 }
 #define DRL_BODY(joint) "<worldbody><body>" joint "<geom name='ball' type='sphere' size='0.1'/></body></worldbody>"
+#define DRL_BALL_ON_FLOOR(more)                                                       \
+  "<worldbody><geom name='floor' type='plane' size='1 1 1'/><body><freejoint/><" more \
+  " name='ball' size='0.1'/></body></worldbody>"
 INSTANTIATE_TEST_SUITE_P(
     All, Unsupported,
     testing::Values(
@@ -275,36 +368,27 @@ INSTANTIATE_TEST_SUITE_P(
             DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='rope' frictionloss='1'><joint joint='hip' "
                                             "coef='1'/></fixed></tendon>",
             {"tendon 'rope': "}},
-        UnsupportedCase{DRL_BODY("<joint name='hip'/>") "<equality><joint joint1='hip'/></equality>", {"equality"}},
+        UnsupportedCase{DRL_BODY("<joint name='hip'/>") "<equality><joint name='lock' joint1='hip'/></equality>",
+                        {"equality 'lock': "}},
         UnsupportedCase{"<option timestep='0'/>" DRL_BODY("<freejoint/>"), {"option: ", "timestep"}},
-        UnsupportedCase{"<option noslip_iterations='3'/>" DRL_BODY("<freejoint/>"), {"option: ", "noslip_iterations"}},
-        UnsupportedCase{"<option actuatorgroupdisable='1'/>" DRL_BODY("<freejoint/>"),
-                        {"option: ", "actuatorgroupdisable"}},
+        UnsupportedCase{"<option noslip_iterations='3'/>" DRL_BODY("<joint frictionloss='1'/>"),
+                        {"option: ", "noslip_iterations"}},
+        UnsupportedCase{"<option><flag override='enable'/></option>" DRL_BALL_ON_FLOOR("geom"),
+                        {"option: ", "flag override"}},
+        UnsupportedCase{"<option><flag sleep='enable'/></option>" DRL_BODY("<freejoint/>"), {"option: ", "flag sleep"}},
         UnsupportedCase{
             DRL_BODY("<joint name='hip'/>") "<actuator><motor name='motor' joint='hip' delay='0.02' nsample='4'/>"
                                             "</actuator>",
             {"actuator 'motor': ", "delay"}},
-        UnsupportedCase{"<worldbody><body><freejoint/><geom size='0.1'/><site name='imu'/></body></worldbody><sensor>"
-                        "<gyro name='turning' site='imu' delay='0.02' nsample='4'/></sensor>",
-                        {"sensor 'turning': ", "delay"}},
-        UnsupportedCase{DRL_BODY("<joint name='hip'/>") "<sensor><clock name='clock'/></sensor>",
-                        {"sensor 'clock': ", "subtreeangmom"}},
-        UnsupportedCase{DRL_BODY("<joint name='hip'/>") "<sensor><jointpos name='angle' joint='hip'/></sensor>",
-                        {"sensor 'angle': ", "subtreeangmom"}},
-        UnsupportedCase{
-            "<option cone='elliptic'/><worldbody><geom name='floor' type='plane' size='1 1 1'/><body><freejoint/>"
-            "<geom name='ball' size='0.1'/></body></worldbody><sensor><contact name='touch' geom1='ball' "
-            "geom2='floor'/></sensor>",
-            {"sensor 'touch': ", "found", "force", "netforce", "plane"}},
         UnsupportedCase{
             DRL_BODY("<joint name='hip'/>") "<actuator><general name='motor' joint='hip' dyntype='filter'/></actuator>",
             {"actuator 'motor': ", "activation"}},
         UnsupportedCase{"<worldbody><body><freejoint/><geom name='a' size='0.1'/></body>"
                         "<body><freejoint/><geom name='b' type='ellipsoid' size='1 1 1'/></body></worldbody>",
-                        {"geom 'b': ", "geom 'a'", "neither sphere"}},
+                        {"geom 'b': ", "geom 'a'", "an ellipsoid"}},
         UnsupportedCase{"<worldbody><body><freejoint/><geom name='a' type='box' size='1 1 1'/></body>"
                         "<body><freejoint/><geom name='b' type='box' size='1 1 1'/></body></worldbody>",
-                        {"geom 'a': ", "geom 'b'", "both are boxes"}},
+                        {"geom 'a': ", "geom 'b'", "a box", "another box"}},
         UnsupportedCase{"<worldbody><body><freejoint/><geom name='a' size='0.1' condim='6'/></body>"
                         "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
                         {"geom 'a': ", "condim 6", "geom 'b'"}},
@@ -319,7 +403,7 @@ INSTANTIATE_TEST_SUITE_P(
             "<worldbody><geom type='plane' size='1 1 1'/><body><freejoint/><geom name='can' type='cylinder' "
             "size='1 1'/>"
             "</body></worldbody>",
-            {"geom 'can': ", "plane", "neither sphere"}}));
+            {"geom 'can': ", "plane", "a cylinder"}}));
 
 }  // namespace
 }  // namespace drl::robot_compiler

@@ -16,12 +16,26 @@ namespace {
 
 const std::string kModels = std::string(DRL_TEST_DATA) + "/../src/robots/models";
 
+// The tests' library is loaded from a copy in a directory of its own, where tests put models next to it.
 class RobotsInLanes : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     setenv("DRL_MODELS", kModels.c_str(), 1);
-    load_task_library(DRL_TEST_LIBRARY);
+    const std::filesystem::path library = folder() / "lanes_robots.so";
+    std::filesystem::copy_file(DRL_TEST_LIBRARY, library);
+    load_task_library(library.string());
     load_task_library(DRL_ROBOTS_LIBRARY);
+  }
+  static std::filesystem::path folder() {
+    static const TempFolder folder;
+    return folder.path();
+  }
+  // Writes a copy of one of drl's models, in which a text is replaced, into a directory.
+  static void put_model(const std::filesystem::path& to, const std::string& name, const std::string& from = "",
+                        const std::string& by = "") {
+    std::string text = slurp(kModels + "/" + name);
+    if (!from.empty()) text.replace(text.find(from), from.size(), by);
+    spill(to / name, text);
   }
 };
 
@@ -107,6 +121,62 @@ TEST_F(RobotsInLanes, AreChosenIfTheTaskCanBeComputedInLanes) {
   EXPECT_EQ(physics_of("Pusher-v5", "auto", &why), "libmujoco");
   expect_mentions(why, {"compile"});
   EXPECT_EQ(Stepped("Carrier", {.num_envs = 2}, 1).envs->files(), Stepped("Toucher", {.num_envs = 2}, 1).envs->files());
+}
+
+// The numbers are those of the file. The servo pushes with 20 N/m (control - position); the gyro turns with the pole
+// about y. (The control does not outlast the reset: the next step has its own.)
+TEST_F(RobotsInLanes, StartFromAKeyframeWithEitherEngine) {
+  for (const char* physics : {"lanes", "mujoco"})
+    for (const bool back : {false, true}) {
+      TaskParams params(task_record("Keyed"));
+      OptionTable table;
+      table.section("env", "Task", params);
+      table.set("env.physics", physics), table.set("env.back", back ? "true" : "false");
+      params.choose_physics();
+      const Stepped s("Keyed", {.num_envs = 3, .params = params.bytes()}, 1);
+      const float expected[2][7] = {{0.25f, 0.5f, 0, 0, 0.75f, 0, 20 * 0.5f},
+                                    {-0.5f, -1.5f, 0.125f, 2, -0.25f, 2, 20 * 0.25f}};
+      for (int64_t i = 0; i < 3; ++i)
+        for (int k = 0; k < 7; ++k) EXPECT_NEAR(s.r.obs[7 * i + k], expected[back][k], 1e-6f) << physics << back << k;
+    }
+  expect_mentions(error_of("Unkeyed", "auto"), {"keyframe", "'hone'", "'home'"});
+}
+
+// Keyed's model has a clock, which lanes do not compute. Only Clocked uses it.
+TEST_F(RobotsInLanes, NeedOnlyTheSensorsThatTheTaskUses) {
+  EXPECT_EQ(physics_of("Keyed", "auto"), "lanes");
+  std::string why;
+  EXPECT_EQ(physics_of("Clocked", "auto", &why), "libmujoco");
+  expect_mentions(why, {"'clock'", "gyro"});
+  EXPECT_EQ(task_record("Clocked").robot->in_lanes, nullptr);
+  expect_mentions(error_of("Clocked", "lanes"), {"--env.physics", "'clock'"});
+}
+
+// The model is next to the library, which has compiled another one of this name.
+TEST_F(RobotsInLanes, RefuseAModelThatIsNotTheCompiledOne) {
+  unsetenv("DRL_MODELS");
+  put_model(folder(), "scene.xml");
+  put_model(folder(), "inverted_pendulum.xml", "size=\"0.049\"", "size=\"0.050\"");
+  const std::string file = (folder() / "inverted_pendulum.xml").string();
+  expect_mentions(error_of("Carrier", "auto"), {file, "compiled", "build the library again", "--env.physics mujoco"});
+  expect_mentions(error_of("Carrier", "lanes"), {file, "compiled"});
+  EXPECT_EQ(physics_of("Carrier", "mujoco"), "libmujoco");
+  put_model(folder(), "inverted_pendulum.xml");
+  EXPECT_EQ(physics_of("Carrier", "auto"), "lanes");
+  setenv("DRL_MODELS", kModels.c_str(), 1);
+}
+
+// Both the header's directory and the library's have a models/keyed.xml; the one that was compiled is taken.
+TEST_F(RobotsInLanes, FindTheModelThatWasCompiled) {
+  unsetenv("DRL_MODELS");
+  const std::filesystem::path own = std::filesystem::path(DRL_TEST_DATA) / "robots/models/keyed.xml";
+  std::filesystem::create_directory(folder() / "models");
+  std::string other = slurp(own);
+  other.replace(other.find("mass=\"3\""), 8, "mass=\"4\"");
+  spill(folder() / "models/keyed.xml", other);
+  EXPECT_EQ(physics_of("Keyed", "auto"), "lanes");
+  EXPECT_TRUE(std::filesystem::equivalent(TaskParams(task_record("Keyed")).robot_facts()->file, own));
+  setenv("DRL_MODELS", kModels.c_str(), 1);
 }
 
 TEST_F(RobotsInLanes, AreNotUsedWithAnotherFrameSkip) {

@@ -1,5 +1,5 @@
 // Robots for tests in lanes: Carrier uses nearly everything that a robot's task can define; Toucher uses a function
-// that lanes do not provide.
+// that lanes do not provide. Keyed starts from a keyframe; Clocked uses a sensor that lanes do not compute.
 #pragma once
 
 #include "drl/robot.hpp"
@@ -104,7 +104,102 @@ struct Toucher {
   }
 };
 
+// Starts from a keyframe, which the parameter `back` selects, and observes it.
+template <class R>
+struct Keyed {
+  using F = typename R::F;
+  static constexpr const char* name = "Keyed";
+  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
+  static constexpr int obs_dim = 7, step_limit = 40;
+  static constexpr double dt = 0.02;
+  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr RobotModel model{"models/keyed.xml", 1};
+
+  struct Params {
+    bool back = false;
+    template <class V>
+    void describe(V& v) {
+      v("back", back, "start from the keyframe 'bent back'");
+    }
+  };
+  struct Parts {
+    SensorId turning;
+    ActuatorId servo;
+    template <class Find>
+    constexpr void find(Find& find) {
+      find(turning, "turning"), find(servo, "servo");
+    }
+  };
+  static void reset(R& robot, Draws<F>&, const Parts&, const Params& p) {
+    robot.keyframe(p.back ? "bent back" : "home");
+    robot.forward();
+  }
+  static Step<F> step(R& robot, const F* action, const Parts&, const Params&) {
+    robot.advance(action);
+    return {.reward = F(1)};
+  }
+  template <class Out>
+  static void observe(const R& robot, const Parts& parts, const Params&, Out obs) {
+    obs[0] = robot.qpos(0), obs[1] = robot.qpos(1), obs[2] = robot.qvel(0), obs[3] = robot.qvel(1);
+    obs[4] = robot.ctrl(0), obs[5] = robot.sensor(parts.turning, 1), obs[6] = robot.force(parts.servo);
+  }
+};
+
+// Uses a sensor that lanes do not compute.
+template <class R>
+struct Clocked {
+  using F = typename R::F;
+  static constexpr const char* name = "Clocked";
+  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
+  static constexpr int obs_dim = 1, step_limit = 40;
+  static constexpr double dt = 0.02;
+  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr RobotModel model{"models/keyed.xml", 1};
+
+  struct Parts {
+    SensorId clock;
+    template <class Find>
+    constexpr void find(Find& find) {
+      find(clock, "clock");
+    }
+  };
+  static void reset(R& robot, Draws<F>&, const Parts&) { robot.forward(); }
+  static Step<F> step(R& robot, const F* action, const Parts&) {
+    robot.advance(action);
+    return {.reward = F(1)};
+  }
+  template <class Out>
+  static void observe(const R& robot, const Parts& parts, Out obs) {
+    obs[0] = robot.sensor(parts.clock, 0);
+  }
+};
+
+// Starts from a keyframe that its model lacks.
+template <class R>
+struct Unkeyed {
+  using F = typename R::F;
+  static constexpr const char* name = "Unkeyed";
+  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
+  static constexpr int obs_dim = 1, step_limit = 40;
+  static constexpr double dt = 0.02;
+  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr RobotModel model{"models/keyed.xml", 1};
+
+  static void reset(R& robot, Draws<F>&) { robot.keyframe("hone"), robot.forward(); }
+  static Step<F> step(R& robot, const F* action) {
+    robot.advance(action);
+    return {.reward = F(1)};
+  }
+  template <class Out>
+  static void observe(const R& robot, Out obs) {
+    obs[0] = robot.qpos(0);
+  }
+};
+
 }  // namespace drl
 
 DRL_ROBOT(drl::Carrier)
 DRL_ROBOT(drl::Toucher)
+DRL_ROBOT(drl::Keyed)
+DRL_ROBOT(drl::Clocked)
+DRL_ROBOT(drl::Unkeyed)

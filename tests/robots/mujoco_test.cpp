@@ -278,6 +278,24 @@ TEST_F(Robots, ModelsAreSearchedInDrlModels) {
   std::filesystem::remove_all(folder);
 }
 
+// The directory of a task's header comes first, unless another directory has the model that was compiled. A directory
+// of DRL_MODELS decides.
+TEST_F(Robots, ModelsAreTakenByTheHashOfTheCompiledOne) {
+  const std::string own = std::string(DRL_TEST_DATA) + "/robots/models/sled.xml";
+  const TempFolder folder;
+  std::string other = slurp(own);
+  other.replace(other.find("mass=\"2\""), 8, "mass=\"3\"");
+  spill(folder / "sled.xml", other);
+  const std::string header = (folder / "sled.hpp").string(), id = model_id(*load_model(own), own);
+  unsetenv("DRL_MODELS");
+  EXPECT_EQ(find_model("sled.xml", {.header = header.c_str()}), folder / "sled.xml");
+  const std::string found = find_model("sled.xml", {.header = header.c_str(), .id = id.c_str()});
+  EXPECT_TRUE(std::filesystem::equivalent(found, own)) << found;
+  setenv("DRL_MODELS", folder.path().c_str(), 1);
+  EXPECT_EQ(find_model("sled.xml", {.id = id.c_str()}), folder / "sled.xml");
+  setenv("DRL_MODELS", kOwnModels.c_str(), 1);
+}
+
 // files() lets ranks compare their models. It depends on the compiled model, including the files that it includes, but
 // not on directories or comments.
 TEST_F(Robots, ReportTheModelThatTheyRead) {

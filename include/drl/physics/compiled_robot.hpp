@@ -17,7 +17,7 @@ constexpr uint64_t model_key(const char* file) {
 //   static constexpr bool is_compiled = true;
 //   static constexpr char id[] = "ant.xml (3fa2c1d09b7e)";   from model_id (drl/physics/mujoco_model.hpp)
 //   template <class F> using Physics = physics::ant_robot::Physics<F>;
-//   body_names, geom_names, site_names, actuator_names, joints; sensors, if the model has any
+//   body_names, geom_names, site_names, actuator_names, joints; sensors and lacking_sensors, if the model has any
 template <uint64_t Key>
 struct CompiledRobot {
   static constexpr bool is_compiled = false;

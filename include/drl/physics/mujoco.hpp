@@ -74,6 +74,12 @@ class MujocoRobot {
   double ctrl(int k) const { return data_->ctrl[k]; }
   void set_qpos(int k, double x) { data_->qpos[k] = x; }
   void set_qvel(int k, double x) { data_->qvel[k] = x; }
+  void keyframe(const char* name) {
+    const int key = find_keyframe(*model_, name);
+    for (int k = 0; k < nq(); ++k) data_->qpos[k] = model_->key_qpos[key * nq() + k];
+    for (int k = 0; k < nv(); ++k) data_->qvel[k] = model_->key_qvel[key * nv() + k];
+    for (int k = 0; k < nu(); ++k) data_->ctrl[k] = model_->key_ctrl[key * nu() + k];
+  }
 
   Vec<double, 3> position(BodyId body) const {
     if (body.index >= nbody())  // an option may set the index
@@ -254,6 +260,7 @@ class MujocoTask : public Task<MujocoRobot> {
     PartFinder find(*model_, file_);
     parts_.find(find);
     check_observations(robot, params);
+    check_reset(robot, params);
     state_size_ = robot.state_size();
     physics_.resize(static_cast<size_t>(num_envs_ * state_size_));
     size_t described = 0;
@@ -330,19 +337,21 @@ class MujocoTask : public Task<MujocoRobot> {
   using InLanes = PhysicsTask<Task>;
   static int32_t look(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size) {
     std::string why_not;
+    bool is_mistaken = false;
     const int32_t code = with_error_code(error, error_size, [&] {
       const MujocoTask task({.num_envs = 1, .first_global_index = 0, .seed = 0, .robot = choice}, Params{});
       facts->dt = task.model_->opt.timestep * task.frame_skip_;
+      facts->iterations = task.model_->opt.iterations;
       std::snprintf(facts->file, sizeof(facts->file), "%s", task.file_.c_str());
       std::snprintf(facts->id, sizeof(facts->id), "%s", task.files_.c_str());
-      why_not = task.why_not_in_lanes();
+      why_not = task.why_not_in_lanes(), is_mistaken = task.is_mistaken(*choice);
     });
     if (code != 0) return 2;
     std::snprintf(error, static_cast<size_t>(error_size), "%s", why_not.c_str());
-    return why_not.empty() ? 0 : 1;
+    return why_not.empty() ? 0 : is_mistaken ? 3 : 1;
   }
   // Returns the path of the task's default model file.
-  static std::string model_file() { return find_model(Definition::model, &kHere); }
+  static std::string model_file() { return find_model(Definition::model, origin()); }
 
   template <class V>
   void visit_state(V& visit) {
@@ -363,7 +372,19 @@ class MujocoTask : public Task<MujocoRobot> {
     return false;
   }
   static std::string file_of(const std::string& model) {
-    return model == Definition::model.file ? model_file() : find_model(model, &kHere);
+    return model == Definition::model.file ? model_file() : find_model(model, origin());
+  }
+  static ModelOrigin origin() {
+    ModelOrigin origin{.here = &kHere, .header = TaskHeader<Task>::file};
+    if constexpr (CompiledModel<Task>::is_compiled) origin.id = CompiledModel<Task>::id;
+    return origin;
+  }
+  // Returns whether the task's own model was compiled, but the file that was found is another model. Models that the
+  // user names, or that a directory of DRL_MODELS has, may differ.
+  bool is_mistaken(const RobotChoice& choice) const {
+    if constexpr (!CompiledModel<Task>::is_compiled) return false;
+    const std::string own = Definition::model.file;
+    return own == choice.model && !is_in_listed_directory(own) && !is_same_model(files_, origin().id);
   }
   // Returns why lanes cannot be used, or "".
   std::string why_not_in_lanes() const {
@@ -375,6 +396,9 @@ class MujocoTask : public Task<MujocoRobot> {
       if (frame_skip_ != Definition::model.frame_skip)
         return "it was compiled for frame skip " + std::to_string(Definition::model.frame_skip) + ", not " +
                std::to_string(frame_skip_);
+      if (const physics::LackingSensor* sensor = lacking_sensor<Task>())
+        return std::string("it uses the sensor '") + sensor->name + "', which drl_robot cannot compile (" +
+               sensor->why + ")";
       const char* lacking = ExactLoops<InLanes::template Of>::lacking();
       return lacking ? std::string("it uses a feature that lanes do not provide: ") + lacking : "";
     }
@@ -434,6 +458,15 @@ class MujocoTask : public Task<MujocoRobot> {
       robot::observe_critic<Definition>(state, robot, parts_, params, critic.begin());
       check(critic, "critic_obs_dim", critic_obs_dim_of<Definition>());
     }
+  }
+
+  // Throws what reset() throws, such as an unknown keyframe, before the run begins.
+  void check_reset(MujocoRobot& robot, const Params& params) const {
+    robot.reset();
+    auto state = robot::state_of<Definition>();
+    Draws<double> draws(0, 0, 0);
+    robot::create<Definition>(state, robot, draws, parts_, params);
+    robot::reset<Definition>(state, robot, draws, parts_, params);
   }
 
   // Returns this thread's robot.

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "drl/physics/model_id.hpp"
 #include "drl/robot.hpp"
 #include "drl/task/abi.hpp"
 
@@ -26,11 +27,8 @@ struct DeleteModel {
   void operator()(mjModel* model) const { mj_deleteModel(model); }
 };
 
-// Returns the directories that are searched for model files, in this order: those of DRL_MODELS (separated by colons);
-// the directory of the shared library that contains the address `here`; share/drl/models of that library's installation
-// and of the program's installation; the directory of the library's sources.
-// Throws std::invalid_argument if DRL_MODELS contains a directory that does not exist.
-inline std::vector<std::filesystem::path> model_directories(const void* here) {
+// Returns the directories of DRL_MODELS (separated by colons). Throws std::invalid_argument if one does not exist.
+inline std::vector<std::filesystem::path> listed_model_directories() {
   namespace fs = std::filesystem;
   std::vector<fs::path> directories;
   std::error_code ignored;
@@ -43,6 +41,22 @@ inline std::vector<std::filesystem::path> model_directories(const void* here) {
       directories.emplace_back(directory);
     }
   }
+  return directories;
+}
+
+// Returns the directories that are searched for model files, in this order: those of DRL_MODELS (separated by colons);
+// the directory of the task's header `header` (may be null) and that of the library's CMakeLists.txt, in which the
+// library's build found its models; the directory of the shared library that contains the address `here`;
+// share/drl/models of that library's installation and of the program's installation.
+// Throws std::invalid_argument if DRL_MODELS contains a directory that does not exist.
+inline std::vector<std::filesystem::path> model_directories(const void* here, const char* header) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> directories = listed_model_directories();
+  std::error_code ignored;
+  if (header) directories.push_back(fs::path(header).parent_path());
+#if defined(DRL_MODEL_FOLDER)
+  directories.emplace_back(DRL_MODEL_FOLDER);
+#endif
   Dl_info library{};
   if (dladdr(here, &library) != 0 && library.dli_fname) {
     const fs::path directory = fs::absolute(library.dli_fname, ignored).parent_path();  // <prefix>/lib/drl/tasks
@@ -51,52 +65,14 @@ inline std::vector<std::filesystem::path> model_directories(const void* here) {
   }
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   directories.push_back(program.parent_path().parent_path() / "share/drl/models");
-#if defined(DRL_MODEL_FOLDER)
-  directories.emplace_back(DRL_MODEL_FOLDER);
-#endif
   return directories;
 }
-
 // Throws std::invalid_argument if `file` exists but is not a file: libmujoco would wait for a writer to a pipe.
 inline void require_file(const std::string& file) {
   std::error_code ignored;
   if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
     throw std::invalid_argument("the robot's model " + file +
                                 " is not a file (it may be a directory, a pipe or a device): give an MJCF file");
-}
-
-// Returns the path of the model file `name`. Throws std::invalid_argument, with the directories that were searched, if
-// it is in none of them.
-inline std::string find_model(const std::string& name, const void* here) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const auto exists = [&](const fs::path& file) { return fs::is_regular_file(file, ignored); };
-  if (fs::path(name).is_absolute()) {
-    if (!fs::exists(name, ignored))
-      throw std::invalid_argument("the robot's model " + name + " does not exist: correct its path");
-    return require_file(name), name;
-  }
-  std::vector<fs::path> searched;
-  std::string list;
-  for (const fs::path& directory : model_directories(here)) {
-    if (exists(directory / name)) return (directory / name).string();
-    if (std::find(searched.begin(), searched.end(), directory) != searched.end()) continue;
-    list += (searched.empty() ? "" : ", ") + directory.string();
-    searched.push_back(directory);
-  }
-  throw std::invalid_argument("the robot's model " + name + " was not found (searched " + list +
-                              "): correct its path, or add its directory to DRL_MODELS");
-}
-
-// Returns the path of a task's model file. Throws std::invalid_argument if that file, or the downloaded file that it
-// includes, does not exist.
-inline std::string find_model(const RobotModel& model, const void* here) {
-  const std::string file = find_model(std::string(model.file), here);
-  std::error_code ignored;
-  if (model.fetched && !std::filesystem::exists(std::filesystem::path(file).parent_path() / model.fetched, ignored))
-    throw std::invalid_argument("the robot's file " + std::string(model.fetched) +
-                                " does not exist (it must be next to " + file + "): run " + model.fetched_by);
-  return file;
 }
 
 // Makes libmujoco throw its errors as exceptions instead of ending the process, and stops it from writing warnings to
@@ -155,6 +131,82 @@ inline std::string model_id(const mjModel& model, const std::string& file) {
   return std::filesystem::path(file).filename().string() + " (" + text + ")";
 }
 
+// Returns whether a directory of DRL_MODELS has a file of this name.
+inline bool is_in_listed_directory(const std::string& name) {
+  std::error_code ignored;
+  const auto has = [&](const std::filesystem::path& directory) {
+    return std::filesystem::is_regular_file(directory / name, ignored);
+  };
+  const std::vector<std::filesystem::path> all = listed_model_directories();
+  return std::any_of(all.begin(), all.end(), has);
+}
+
+// Returns whether the file can be loaded and is the model with this id (see model_id).
+inline bool has_model_id(const std::string& file, const char* id) {
+  try {
+    return is_same_model(model_id(*load_model(file), file), id);
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+// Where a task's model is found: an address in its library, its header or null, and the id of the compiled model or
+// null.
+struct ModelOrigin {
+  const void* here = nullptr;
+  const char *header = nullptr, *id = nullptr;
+};
+
+// Returns the path of the model file `name`. If several directories besides those of DRL_MODELS have such a file, the
+// one with the given id is taken, otherwise the first. Throws std::invalid_argument, with the directories that were
+// searched, if it is in none of them.
+inline std::string find_model(const std::string& name, const ModelOrigin& origin) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::path(name).is_absolute()) {
+    if (!fs::exists(name, ignored))
+      throw std::invalid_argument("the robot's model " + name + " does not exist: correct its path");
+    return require_file(name), name;
+  }
+  const bool is_listed = is_in_listed_directory(name);
+  std::vector<fs::path> searched;
+  std::vector<std::string> found;
+  std::string list;
+  for (const fs::path& directory : model_directories(origin.here, origin.header)) {
+    const std::string file = (directory / name).string();
+    if (fs::is_regular_file(file, ignored)) {
+      if (is_listed) return file;
+      const auto is_it = [&](const std::string& other) { return fs::equivalent(file, other, ignored); };
+      if (std::none_of(found.begin(), found.end(), is_it)) found.push_back(file);
+    }
+    if (std::find(searched.begin(), searched.end(), directory) != searched.end()) continue;
+    list += (searched.empty() ? "" : ", ") + directory.string();
+    searched.push_back(directory);
+  }
+  if (found.empty())
+    throw std::invalid_argument("the robot's model " + name + " was not found (searched " + list +
+                                "): correct its path, or add its directory to DRL_MODELS");
+  if (found.size() > 1 && origin.id)
+    for (const std::string& file : found)
+      if (has_model_id(file, origin.id)) return file;
+  return found.front();
+}
+
+// Returns the path of a task's model file. Throws std::invalid_argument if that file, or the downloaded file that it
+// includes, does not exist.
+inline std::string find_model(const RobotModel& model, const ModelOrigin& origin) {
+  const std::string file = find_model(std::string(model.file), origin);
+  std::error_code ignored;
+  if (model.fetched && !std::filesystem::exists(std::filesystem::path(file).parent_path() / model.fetched, ignored))
+    throw std::invalid_argument("the robot's file " + std::string(model.fetched) +
+                                " does not exist (it must be next to " + file + "): run " + model.fetched_by);
+  return file;
+}
+template <class Model>
+std::string find_model(const Model& model, const void* here) {
+  return find_model(model, ModelOrigin{.here = here});
+}
+
 // Returns whether the body's centre of mass can be shifted on its own. MuJoCo computes coinciding frames only once: if
 // the inertial frame coincides with the frame of the body, a geom or a site, that frame would move with it.
 inline bool has_own_center(const mjModel& model, int body) {
@@ -184,6 +236,27 @@ inline size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+// Returns the most similar name among the model's `count` elements of a type, or "" if none has a name.
+template <class Count>
+std::string nearest_name(const mjModel& model, mjtObj type, const std::string& name, Count count) {
+  std::string nearest;
+  for (int k = 0; k < count; ++k)
+    if (const char* other = mj_id2name(&model, type, k); other && *other)
+      if (nearest.empty() || edit_distance(name, other) < edit_distance(name, nearest)) nearest = other;
+  return nearest;
+}
+
+// Returns the index of a keyframe. Throws std::invalid_argument, with the most similar name, if the model has none of
+// this name.
+inline int find_keyframe(const mjModel& model, const char* name) {
+  const int found = mj_name2id(&model, mjOBJ_KEY, name);
+  if (found >= 0) return found;
+  const std::string nearest = nearest_name(model, mjOBJ_KEY, name, model.nkey);
+  throw std::invalid_argument(std::string("the robot's model has no keyframe '") + name + "'" +
+                              (nearest.empty() ? " (it has no named keyframe): add <key name=...> to its <keyframe>"
+                                               : ": did you mean '" + nearest + "'?"));
+}
+
 // Finds a model's parts by name, for Parts::find. Throws std::invalid_argument, with the most similar name, if the
 // model has no such part.
 class PartFinder {
@@ -210,10 +283,7 @@ class PartFinder {
   int find(mjtObj type, const std::string& what, const std::string& name, Count count) const {
     const int found = mj_name2id(&model_, type, name.c_str());
     if (found >= 0) return found;
-    std::string nearest;
-    for (int k = 0; k < count; ++k)
-      if (const char* other = mj_id2name(&model_, type, k); other && *other)
-        if (nearest.empty() || edit_distance(name, other) < edit_distance(name, nearest)) nearest = other;
+    const std::string nearest = nearest_name(model_, type, name, count);
     throw std::invalid_argument(
         file_ + " has no " + what + " '" + name + "'" +
         (nearest.empty() ? " (it has no named " + what + "): add that name" : ": did you mean '" + nearest + "'?"));

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <new>
+#include <string_view>
 
 #include "drl/physics/compiled_robot.hpp"
 #include "drl/physics/support.hpp"
@@ -98,10 +99,9 @@ class PhysicsRobot {
   DRL_HD F qpos(JointId joint) const { return state_->qpos[joint.qpos]; }
   DRL_HD F qvel(JointId joint) const { return state_->qvel[joint.qvel]; }
   DRL_HD Vec<F, 2> range(JointId joint) const {
-    Vec<F, 2> range = none<2>();
     for (int l = 0; l < P::kLimits; ++l)
-      if (P::limited(l) == joint.qvel) range = {{F(P::range(l)[0]), F(P::range(l)[1])}};
-    return range;
+      if (P::limited(l) == joint.qvel) return {{F(P::range(l)[0]), F(P::range(l)[1])}};
+    return lacks<2>("the range of a joint without limits");
   }
   DRL_HD F qacc(int k) const { return first(solved().qacc[k]); }
   DRL_HD F ctrl(int k) const {
@@ -110,6 +110,19 @@ class PhysicsRobot {
   }
   DRL_HD void set_qpos(int k, F x) { state_->qpos[k] = x; }
   DRL_HD void set_qvel(int k, F x) { state_->qvel[k] = x; }
+  DRL_HD void keyframe([[maybe_unused]] const char* name) {
+    if constexpr (requires { P::kKeyframes; }) {
+      const uint64_t hash = text_hash(name);
+      for (int key = 0; key < P::kKeyframes; ++key)
+        if (const auto& values = P::keyframe(key); values.name == hash) {
+          for (int k = 0; k < P::nq; ++k) state_->qpos[k] = F(values.qpos[k]);
+          for (int k = 0; k < P::nv; ++k) state_->qvel[k] = F(values.qvel[k]);
+          for (int k = 0; k < P::nu; ++k) last_.ctrl[k] = L(values.ctrl[k]);
+          return;
+        }
+    }
+    lacking_ = "a keyframe of this name";
+  }
 
   DRL_HD Vec<F, 3> position(BodyId body) const { return row(frames().xpos, body.index); }
   DRL_HD Vec<F, 4> orientation(BodyId body) const { return row(frames().xquat, body.index); }
@@ -135,6 +148,7 @@ class PhysicsRobot {
   DRL_HD F force(ActuatorId actuator) const { return first(actuators().actuator_force[actuator.index]); }
   DRL_HD F sensor(SensorId sensor, int k = 0) const {
     if constexpr (P::kSensorNumbers > 0) {
+      if (sensor.index < 0) return lacks<1>("a sensor that drl_robot does not compile")[0];
       const int place = P::sensor_place(sensor.index + k);
       return first(place < 0 ? sensors().sensor[sensor.index + k] : solved().sensed[place / 4][place % 4]);
     } else {
@@ -376,11 +390,51 @@ struct NoRobot {
 template <template <class> class Task>
 using CompiledModel = CompiledRobot<model_key(Task<NoRobot>::model.file)>;
 
+// Finds the first sensor that a task uses and that drl_robot did not compile.
+template <class Compiled>
+struct LackingSensorFinder {
+  const physics::LackingSensor* found = nullptr;
+  template <class Id>
+  constexpr void operator()(Id&, const char*) {}
+  constexpr void operator()(SensorId&, [[maybe_unused]] const char* name) {
+    if constexpr (requires { Compiled::lacking_sensors; })
+      for (const physics::LackingSensor& sensor : Compiled::lacking_sensors)
+        if (!found && std::string_view(sensor.name) == name) found = &sensor;
+  }
+};
+// Returns that sensor, or null.
+template <template <class> class Task>
+constexpr const physics::LackingSensor* lacking_sensor() {
+  robot::Parts<Task<NoRobot>> parts{};
+  LackingSensorFinder<CompiledModel<Task>> find;
+  parts.find(find);
+  return find.found;
+}
+// Returns whether a task's loops in lanes are compiled. A task whose find() is not constexpr may turn out later to use
+// a sensor that lanes lack.
+template <template <class> class Task>
+constexpr bool is_compiled_for_lanes() {
+  if constexpr (!CompiledModel<Task>::is_compiled) {
+    return false;
+  } else if constexpr (requires { typename std::bool_constant<(lacking_sensor<Task>(), true)>; }) {
+    return lacking_sensor<Task>() == nullptr;
+  } else {
+    return true;
+  }
+}
+
+// The path of a task's header, by which drl finds a model beside it. DRL_ROBOT specialises it for users' libraries;
+// drl's own models are in its installation.
+template <template <class> class Task>
+struct TaskHeader {
+  static constexpr const char* file = nullptr;
+};
+
 // Returns the path of the model that a video shows. It is defined in code that is linked with libmujoco.
 template <template <class> class Task>
 const char* filmed_model();
 
-template <template <class> class Task, bool = CompiledModel<Task>::is_compiled>
+template <template <class> class Task, bool = is_compiled_for_lanes<Task>()>
 struct PhysicsTask {
   template <class F>
   struct Of {

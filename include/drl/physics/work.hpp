@@ -18,6 +18,17 @@ struct NamedSensor {
   const char* name;
   int first, size;  // of its values in sensordata
 };
+// A sensor of the model that lanes do not compute.
+struct LackingSensor {
+  const char *name, *why;
+};
+
+// A state that the model's file names.
+template <class Sizes>
+struct Keyframe {
+  uint64_t name;  // text_hash of it
+  double qpos[Sizes::nq], qvel[Sizes::nv], ctrl[Sizes::nu > 0 ? Sizes::nu : 1];
+};
 
 // The range of a joint with limits.
 using Range = double[2];

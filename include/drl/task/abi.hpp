@@ -112,16 +112,18 @@ struct RobotChoice {
 };
 // The properties of a robot that are known before a run begins.
 struct RobotFacts {
-  double dt;        // s, per step of the task
-  char file[4096];  // path of the model
-  char id[512];     // SimulatorRecord::files
+  double dt;           // s, per step of the task
+  char file[4096];     // path of the model
+  char id[512];        // SimulatorRecord::files
+  int32_t iterations;  // after which libmujoco's constraint solver stops
 };
 // A robot: a task whose simulator is libmujoco, and the same task on compiled physics (in lanes).
 struct RobotRecord {
   RobotChoice own;             // the task's defaults
   const TaskRecord* in_lanes;  // null: the model was not compiled
   // Reads the model. Returns 0 if the compiled physics can be used and 1 if it cannot. Returns 2 if the user must
-  // correct something, whichever engine is used. Writes the reason to error. Sets `facts` unless it returns 2.
+  // correct something, whichever engine is used, and 3 if the model that was found is not the one that was compiled.
+  // Writes the reason to error. Sets `facts` unless it returns 2.
   int32_t (*inspect)(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size);
 };
 

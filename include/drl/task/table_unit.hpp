@@ -52,6 +52,19 @@ class TableEntry {
  private:
   using Spec = Task<float>;
   using Params = typename Spec::Params;
+  static_assert(
+      requires { Spec::name; }, "the task's header lacks: static constexpr const char* name");
+  static_assert(
+      requires { Spec::preset; },
+      "the task's header lacks: static constexpr const char* preset, its default training options (may be empty)");
+  static_assert(
+      requires { Spec::obs_dim; }, "the task's header lacks: static constexpr int obs_dim");
+  static_assert(
+      requires { Spec::step_limit; }, "the task's header lacks: static constexpr int step_limit (0: none)");
+  static_assert(
+      requires { Spec::dt; }, "the task's header lacks: static constexpr double dt, in seconds per step");
+  static_assert(
+      requires { Spec::action; }, "the task's header lacks: static constexpr drl::ContinuousAction<...> action");
   static_assert(TaskOf<Task<float>, float>);
 
   TableEntry() : action_(Spec::action.space()) {
