@@ -134,7 +134,7 @@ TEST(LostStates, OfARobotAreReplayedInLanesAndByLibmujoco) {
       const Result result = dumps.replay({"--index", std::to_string(Dumps::count(states) - 1)}, rank);
       EXPECT_EQ(result.exit_code, 0) << result.err;
       expect_mentions(result.out,
-                      {"state/physics", "observation qpos[0]", "action[5]", "\nnot finite after the step: "});
+                      {"state/physics", "observation qpos[0]", "action front_foot", "\nnot finite after the step: "});
     }
   }
 }
