@@ -338,13 +338,13 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 //   static constexpr RewardTerm reward_terms[] = {{"alive", 1}, {"effort", -0.1}};   or names without weights
 //   static constexpr bool scale_rewards_by_dt = true;       the weights are per second, as in Isaac Lab and mjlab
 //   static constexpr const char* metrics[] = {"speed"};     reported as means over an episode's steps
-//   static constexpr Quantity observations[] = {{"position", "m"}, {"joint_pos", "rad", 12}};
+//   static constexpr Quantity observations[] = {{"position", "m"}, {"joint_pos", "rad", 12}};   in order, of one frame
 //   static constexpr Quantity actions[] = {{"torque", "N m", 12, 150}};   in units of 150 N m
-//     Names, units and counts of the observations (of one frame) and actions, in their order, for drl_export.
-//   static constexpr const char* commands[] = {"twist"};    names of the commands that the robot follows, for
-//   drl_export static constexpr EndCause ends[] = {{"fell"}, {"left", EndsAs::time_out}}; static constexpr bool
-//   truncates = true;                 step() may set truncated itself static constexpr bool finite_horizon = true; a
-//   time-out counts as terminated: no value is bootstrapped static constexpr int history = 3;
+//   static constexpr const char* commands[] = {"twist"};    names of the commands that the robot follows
+//   static constexpr EndCause ends[] = {{"fell"}, {"left", EndsAs::time_out}};
+//   static constexpr bool truncates = true;                 step() may set truncated itself
+//   static constexpr bool finite_horizon = true;            a time-out counts as terminated: no value is bootstrapped
+//   static constexpr int history = 3;
 //     The actor observes the last 3 observations, oldest first. At reset, the first observation is repeated.
 //   static constexpr int max_obs_dim = 18;
 //   static constexpr int obs_dim_with(const Params&);
