@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ void ask_for_short_slices() {
     uint64_t runtime, deadline, period;  // ns
   } attributes{};
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
+  if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;  // of others it is another number
   attributes.runtime = 100'000;
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }

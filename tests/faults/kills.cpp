@@ -163,7 +163,7 @@ class Kills {
     const auto all_gone = [&] { return !launcher.running() && runs_.processes().empty(); };
     if (wait_until(all_gone, kLauncherPatience)) return;
     const std::vector<pid_t> left = runs_.processes();
-    if (std::ranges::all_of(left, is_mpirun)) {
+    if (!left.empty() && std::ranges::all_of(left, is_mpirun)) {
       for (const pid_t pid : left) ::kill(pid, SIGKILL);
       ++hung_launchers_;
     }

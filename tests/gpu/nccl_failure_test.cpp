@@ -227,6 +227,19 @@ TEST_F(NcclFailure, ALongerTimeoutEndsOtherWork) {
                                        {"the GPU's work", "0.3 s", "--comm_timeout"});
 }
 
+TEST_F(NcclFailure, WorkThatHangsBeforeAnAllReduceIsNotCalledAnAllReduce) {
+  options.comm_timeout = 0.03;
+  const auto comm = connect();
+  Array<float> value(*queue, 1);
+  const auto stream = static_cast<gpuStream_t>(queue->native());
+  all_reduce(*comm, value);
+  stream->stuck = true;
+  all_reduce(*comm, value, 2);
+  expect_failure_reported_by_rank_zero(ending([&] { comm->wait([] { return host_collectives().aborted > 0; }); }),
+                                       {"the GPU's work before all-reduce 2 of the 3 ", "0.3 s", "drl_doctor"});
+  stream->stuck = false;
+}
+
 TEST_F(NcclFailure, TimeWhileTheProcessIsSuspendedDoesNotCount) {
   options.comm_timeout = 2;
   const auto comm = connect();

@@ -24,8 +24,9 @@ DRL_HD void call(const Function& function, int64_t i) {
 
 inline constexpr int kMinBlockSize = 32, kMaxBlockSize = 256;
 
-// Returns the number of threads of a block for `count` indices: the largest power of two that leaves no multiprocessor
-// without a block. With 256 always, 4,096 robots would occupy 16 of an H100's 132 multiprocessors.
+// Returns the number of threads of a block for `count` indices: the largest power of two of which there are as many
+// blocks as multiprocessors, or the least one. With 256 always, 4,096 robots would occupy 16 of an H100's 132
+// multiprocessors.
 constexpr int block_size(int64_t count, int multiprocessors) {
   int size = kMaxBlockSize;
   while (size > kMinBlockSize && (count + size - 1) / size < multiprocessors) size /= 2;
