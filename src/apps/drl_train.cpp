@@ -280,6 +280,7 @@ int run(const std::vector<std::string>& arguments) {
             fmt::format("--num_gpus {0} starts no ranks (drl_train uses one GPU per rank): give --ranks {0}", gpus));
       if (!launch.launched() && settings->command.ranks > 1) {
         if (!wrong.empty()) throw UsageError(wrong);
+        take_stops_as_requests();
         return start_ranks(settings->command.ranks, arguments);
       }
       log::init(launch.rank, launch.world_size, host_name(), settings->command.quiet);
@@ -287,6 +288,7 @@ int run(const std::vector<std::string>& arguments) {
           !hint.empty())
         log::info("{}", hint);
     }
+    take_stops_as_requests();
     return report_exit_code(launch.rank, run_session(launch, [&](Communicator& comm) {
                               require_same_build(comm, !settings || settings->command.preflight != "off");
                               require_no_error(comm, wrong);

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <thread>
 
@@ -97,9 +98,17 @@ fs::path program_of(const std::string& process) {
   return fs::read_symlink("/proc/" + process + "/exe", error);
 }
 
+// Returns whether the process has installed a handler for the signal.
+bool catches(pid_t process, int signal) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigCgt:")) return std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1;
+  return false;
+}
+
 }  // namespace
 
-int signal_same_program(pid_t ancestor, int signal) {
+int signal_same_program(pid_t ancestor, int signal, bool only_if_caught) {
   const std::multimap<pid_t, pid_t> children = children_by_parent();
   const fs::path own = program_of("self");
   int count = 0;
@@ -107,10 +116,10 @@ int signal_same_program(pid_t ancestor, int signal) {
     const auto [begin, end] = children.equal_range(parents.back());
     parents.pop_back();
     for (auto child = begin; child != end; ++child)
-      if (program_of(std::to_string(child->second)) == own)
-        count += kill(child->second, signal) == 0;
-      else
+      if (program_of(std::to_string(child->second)) != own)
         parents.push_back(child->second);
+      else if (!only_if_caught || catches(child->second, signal))
+        count += kill(child->second, signal) == 0;
   }
   return count;
 }

@@ -35,8 +35,8 @@ pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settin
 // Sends the signal to the processes below `ancestor` that run the same program as this process, and returns their
 // number. It does not look below them. It compares the executable files of the processes: below an interpreter, such as
 // valgrind or qemu, all programs are the interpreter, also the launcher. Ranks on other machines are not found; then
-// the launcher must pass the signal on.
-int signal_same_program(pid_t ancestor, int signal);
+// the launcher must pass the signal on. `only_if_caught`: leaves out those that have no handler for the signal (yet).
+int signal_same_program(pid_t ancestor, int signal, bool only_if_caught = false);
 
 // Runs `command` to its end and returns its exit code as a shell reports it. Signals sent to this process or its
 // descendants (Slurm may signal every process of a task) do not reach the command. It only receives the signals that

@@ -81,15 +81,20 @@ class EndWatch {
 // signals and kills the ranks on the others. If a signal comes before there are ranks, it ends mpirun. It may also kill
 // ranks that do not handle requests to stop yet, and then MPICH's mpiexec may return 0. In both cases, this returns the
 // exit code of a stop request.
-int wait_and_pass_signals(pid_t mpirun, const sigset_t& signals) {
-  int request = 0;
+//
+// A signal after which the run is continued waits until the ranks handle it, as does `held`, which came before (0:
+// none): the run then ends after its first iteration, with a checkpoint.
+int wait_and_pass_signals(pid_t mpirun, const sigset_t& signals, int held) {
+  constexpr timespec kHoldInterval{0, 50'000'000};
+  int request = held;
   bool came_early = false;
   EndWatch watch;
   for (int status = 0;;) {
+    if (held && signal_same_program(mpirun, held, true) > 0) held = 0;
     siginfo_t info;
-    const int signal = sigtimedwait(&signals, &info, &EndWatch::kInterval);
+    const int signal = sigtimedwait(&signals, &info, held ? &kHoldInterval : &EndWatch::kInterval);
     if (signal < 0) {
-      if (errno == EAGAIN && watch.hangs(mpirun)) kill(mpirun, SIGKILL);
+      if (errno == EAGAIN && !held && watch.hangs(mpirun)) kill(mpirun, SIGKILL);
       continue;
     }
     if (signal == SIGCHLD) {
@@ -102,8 +107,12 @@ int wait_and_pass_signals(pid_t mpirun, const sigset_t& signals) {
     if (signal == SIGCONT) signal_same_program(mpirun, SIGCONT);
     if (stop_of(signal) == Stop::none) continue;
     request = signal;
-    came_early = signal_same_program(mpirun, signal) == 0;
-    if (came_early) kill(mpirun, SIGTERM);
+    held = exit_code_of(stop_of(signal)) == kContinue ? signal : 0;
+    came_early = !held && signal_same_program(mpirun, signal) == 0;
+    if (came_early) {
+      log::info("stopped by {} before the ranks had started", name_of(stop_of(signal)));
+      kill(mpirun, SIGTERM);
+    }
   }
 }
 
@@ -149,7 +158,8 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   // A separate process group: Ctrl-C in the terminal only reaches us, and we forward it as a request to stop.
   ChildSettings settings{.environment = environment_list(), .signal_mask = {}, .own_group = true};
   sigprocmask(SIG_BLOCK, &signals, &settings.signal_mask);
-  if (const Stop stop = requested_stop(); stop != Stop::none) {  // now or never: from here on, signals wait
+  const Stop stop = requested_stop();  // now or never: from here on, signals wait
+  if (exit_code_of(stop) > kContinue) {
     log::info("stopped by {} before the ranks were started", name_of(stop));
     return exit_code_of(stop);
   }
@@ -158,7 +168,7 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   if (mpirun < 0)
     throw UsageError(std::string("cannot start several ranks (mpirun: ") + reason_of(errno) +
                      "): load the module of the MPI that drl was built with or install this MPI, or use --ranks 1");
-  const int status = wait_and_pass_signals(mpirun, signals);
+  const int status = wait_and_pass_signals(mpirun, signals, stop == Stop::none ? 0 : SIGUSR1);
   const int code = exit_code.code(status);
   if (code > 128 && code < 128 + NSIG && code == status && code != kInterrupted && code != kTerminated)
     throw Error(fmt::format("a rank was killed by signal {}, which ended all ranks ({}; memory may have run out, or "

@@ -51,8 +51,16 @@ bool is_second_interruption() {
   return !interrupted_at.compare_exchange_strong(first, ms) && ms - first >= kOneSignal;
 }
 
+std::atomic<bool> stops_are_requests{false};
+
 void on_signal(int signal) {
   const int stop = static_cast<int>(meaning[signal]);
+  if (const int code = row_of(meaning[signal]).exit_code; !stops_are_requests && code >= kInterrupted) {
+    constexpr char kMessage[] = "stopped by a signal before the run had started\n";
+    if (write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1) < 0) {  // nobody reads it
+    }
+    _exit(code);
+  }
   if (meaning[signal] == Stop::interrupted && is_second_interruption()) _exit(kInterrupted);
   for (int before = requested; before < stop && !requested.compare_exchange_weak(before, stop);) {
   }
@@ -118,6 +126,8 @@ void catch_stop_signals() {
   handle(SIGPIPE, [](int) {});  // unlike SIG_IGN, programs that this one starts do not inherit a handler
   leave_cpu_time_to_save();
 }
+
+void take_stops_as_requests() { stops_are_requests = true; }
 
 Stop requested_stop() { return static_cast<Stop>(requested.load()); }
 

@@ -34,7 +34,11 @@ std::vector<int> stop_signals();
 // returns the strongest request so far. A second SIGINT ends the process at once; any other signal may come again. Also
 // makes a write to a console whose reader has ended fail instead of ending the process, and leaves time to save before
 // the hard limit of CPU time.
+//
+// Until take_stops_as_requests(), there is nothing to save: SIGINT, SIGTERM and SIGHUP end the process at once, with
+// their exit code and a message.
 void catch_stop_signals();
+void take_stops_as_requests();
 Stop requested_stop();
 
 }  // namespace drl

@@ -34,6 +34,9 @@ std::vector<T> on_host(Queue& queue, const T* from, int64_t count) {
   return numbers;
 }
 
+// Limits the time of a repetition: other terminations with reward 0, which some tasks have often, are repeated too.
+constexpr int64_t kMostRepeatedSteps = 20000;
+
 bool is_on_gpu(const StateField& field) { return field.queue && field.queue->on_gpu(); }
 
 }  // namespace
@@ -119,12 +122,13 @@ void LostStates::rollout_ended(int64_t iteration, int64_t first_step, const Roll
                                const EpisodeSums& episodes) {
   if (episodes.lost == 0 || file_.empty() || is_full()) return;
   try {
-    read_earlier_states();
+    read_earlier_states(iteration);
     const int before = count_;
-    find(iteration, first_step, rollout);
+    find(iteration, first_step, rollout, static_cast<int>(episodes.lost));
     if (count_ == before) return;
     std::filesystem::create_directory(file_.parent_path());  // not the run's directory, if that is gone
     write_arrays(file_, kFormat, content_);
+    log::info("{} before such steps {} in {}", counted(count_, "state"), count_ == 1 ? "is" : "are", file_.string());
   } catch (const std::exception& error) {
     most_ = 0;
     log::error("the states of lost environments are no longer written to {} ({}): the run goes on without them",
@@ -132,16 +136,24 @@ void LostStates::rollout_ended(int64_t iteration, int64_t first_step, const Roll
   }
 }
 
-// A resumed run adds to the states of its earlier starts.
-void LostStates::read_earlier_states() {
+// A resumed run adds to the states of its earlier starts, but for those of iterations that it repeats.
+void LostStates::read_earlier_states(int64_t iteration) {
   if (is_read_) return;
   is_read_ = true;
   if (!std::filesystem::exists(file_)) return;
-  Checkpoint earlier = read_lost_states(file_);
-  content_.tensors = std::move(earlier.tensors);
-  for (const auto& [name, value] : earlier.attributes)
-    if (name.find('/') != std::string::npos) content_.attributes[name] = value;
-  count_ = count_states(content_);
+  const Checkpoint earlier = read_lost_states(file_);
+  for (int k = 0; k < count_states(earlier); ++k) {
+    const std::string group = group_of(k);
+    if (attribute<int64_t>(earlier, file_.string(), group + "iteration") > iteration) continue;
+    const std::string to = group_of(count_++);
+    for (Tensor tensor : earlier.tensors)
+      if (tensor.name.starts_with(group)) {
+        tensor.name.replace(0, group.size(), to);
+        content_.tensors.push_back(std::move(tensor));
+      }
+    for (const auto& [name, value] : earlier.attributes)
+      if (name.starts_with(group)) content_.attributes[to + name.substr(group.size())] = value;
+  }
 }
 
 // Returns the values of one environment, or of the whole field if it is the same for all.
@@ -162,11 +174,17 @@ LostStates::Bytes LostStates::observation(const RolloutView& rollout, int64_t st
   return {bytes.begin(), bytes.end()};
 }
 
-void LostStates::find(int64_t iteration, int64_t first_step, const RolloutView& rollout) {
+// `lost`: number of lost environments of all ranks, and so the most that this one can have.
+void LostStates::find(int64_t iteration, int64_t first_step, const RolloutView& rollout, int lost) {
   const ActionSpace space = task_spec(task_, config_.params).action;
   const Steps steps(*queue_, rollout, space, first_step);
-  for (int64_t env = 0; env < rollout.num_envs && !is_full(); ++env)
-    if (const int64_t count = steps.to_repeat(env); count > 0) repeat(steps, env, count, iteration, rollout);
+  const int before = count_;
+  int64_t left = kMostRepeatedSteps;
+  for (int64_t env = 0; env < rollout.num_envs && !is_full() && count_ - before < lost; ++env)
+    if (const int64_t count = steps.to_repeat(env); count > 0 && count <= left) {
+      repeat(steps, env, count, iteration, rollout);
+      left -= count;
+    }
 }
 
 // Steps an environment again from the rollout's start, and adds the states from which it was lost.
@@ -247,7 +265,8 @@ void restore(OneEnv& env, const LostState& state, const std::string& file) {
     if (!fits)
       throw UsageError(
           fmt::format("{} does not fit the task {} ({} differs, so it is of another task or of another "
-                      "version of this one): give the task library that the run used",
+                      "version of this one, or an --env. option changes it): leave that option out, or give the task "
+                      "library that the run used",
                       file, state.task, what));
   };
   const ActionSpace& space = env.spec().action;

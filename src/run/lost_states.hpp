@@ -48,10 +48,10 @@ class LostStates final : public RolloutWatch {
   bool is_full() const { return count_ >= most_; }
   Bytes start_of(const Kept& kept, int64_t env) const;
   Bytes observation(const RolloutView& rollout, int64_t step, int64_t env) const;
-  void find(int64_t iteration, int64_t first_step, const RolloutView& rollout);
+  void find(int64_t iteration, int64_t first_step, const RolloutView& rollout, int lost);
   void repeat(const Steps& steps, int64_t env, int64_t count, int64_t iteration, const RolloutView& rollout);
   void add(std::vector<Tensor> state, int64_t environment, int64_t iteration, int64_t step);
-  void read_earlier_states();
+  void read_earlier_states(int64_t iteration);
 
   const std::string task_;
   const EnvConfig config_;

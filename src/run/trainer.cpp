@@ -14,7 +14,6 @@
 #include "base/text.hpp"
 #include "envs/task_libraries.hpp"
 #include "report/format.hpp"
-#include "run/lost_states.hpp"
 
 namespace drl {
 namespace {
@@ -136,11 +135,7 @@ void Trainer::check_lost_environments(bool is_reporting) {
                   counted(static_cast<int64_t>(lost), "episode"));
   if (train_.nan_policy == "stop")
     throw SharedError(what + " (--nan_policy stop): check the task's step(), or use --nan_policy reset");
-  if (!is_reporting) return;
-  const std::string dumped =
-      fmt::format("; the states before that (the first {} in a run) are in the run's directory {}", kMostLostStates,
-                  kLostStatesFolder);
-  log::warn("{}; these environments were reset{}", what, train_.nan_policy == "dump" ? dumped : "");
+  if (is_reporting) log::warn("{}; these environments were reset", what);
 }
 
 // All ranks see all fingerprints, so they decide alike.
