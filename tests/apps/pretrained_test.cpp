@@ -95,9 +95,10 @@ TEST_F(Pretrained, RefusesWhatDoesNotFit) {
     expect_mentions(result.err, words);
   };
   expect_refused(init_from({"--task", "Pendulum-v1"}), {file(), "Cartpole", "Pendulum-v1"});
-  expect_refused(init_from({"--ppo.obs_normalization", "--policy.actor_hidden_dims", "7"}),
-                 {file(), "policy/actor/0/weight"});
-  expect_refused(init_from({}), {file(), "normalizer/obs"});
+  const Words relu = {"--policy.activation", "relu"};
+  expect_refused(init_from(relu + Words{"--ppo.obs_normalization", "--policy.actor_hidden_dims", "7"}),
+                 {file(), "policy/actor/0/weight", "give --policy.actor_hidden_dims 32,32\n"});
+  expect_refused(init_from(relu), {file(), "normalizer/obs", "--ppo.obs_normalization true"});
   expect_refused(runs->train({"--run_name", "whole", "--checkpoint", file(), "--ppo.obs_normalization"}),
                  {file(), "--init_from"});
   const std::string whole = checkpoint_file(runs->run("r"), 3).string();
@@ -105,6 +106,22 @@ TEST_F(Pretrained, RefusesWhatDoesNotFit) {
   expect_refused(eval({"--checkpoint", whole, "--save_pretrained", file(), "--stochastic"}),
                  {"--save_pretrained", "--stochastic"});
   expect_refused(eval({"--pretrained", "Nonesuch", "--run", whole}), {"--pretrained", "--run"});
+}
+
+// The same arrays with another activation or normaliser are another function.
+TEST_F(Pretrained, RefusesOptionsThatChangeWhatTheNetworkComputes) {
+  const std::string whole = checkpoint_file(runs->run("r"), 3).string();
+  const Words same = {"--ppo.obs_normalization", "--policy.activation", "relu"};
+  for (const auto& [option, here, there] : {std::tuple{"policy.activation", "tanh", "relu"},
+                                            {"ppo.obs_normalization_eps", "0.001", "0.01"},
+                                            {"ppo.obs_normalization_clip", "3", "10"}}) {
+    const Words other = same + Words{std::string("--") + option, here};
+    for (const Result& result :
+         {init_from(other), runs->train(other + Words{"--run_name", "whole", "--checkpoint", whole})}) {
+      EXPECT_EQ(result.exit_code, 2) << option;
+      expect_mentions(result.err, {option, here, std::string("give --") + option + " " + there});
+    }
+  }
 }
 
 // Returns the names of the policies in the repository.
