@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <deque>
 #include <filesystem>
-#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "nets/torch/torch_library.hpp"
 #include "run/pretrained.hpp"
 #include "run/run_directory.hpp"
+#include "run/run_manifest.hpp"
 #include "store/file.hpp"
 #include "store/recording.hpp"
 
@@ -98,8 +98,7 @@ std::vector<Output> outputs_of(const ExportOptions& options, const ExportedPolic
 // options. Throws UsageError if the task is unknown.
 void describe_old(Checkpoint& checkpoint, const std::string& file) {
   const auto& name = attribute<std::string>(checkpoint, file, "task");
-  if (checkpoint.attributes.contains("task_library"))
-    load_recorded_library(name, attribute<std::string>(checkpoint, file, "task_library"));
+  load_task_of(checkpoint, file);
   Options options;
   OptionTable table;
   options.add_to(table);
@@ -158,16 +157,6 @@ void verify(const ExportOptions& options, const ExportedPolicy& policy, const st
                       "recording made from this checkpoint, without --stochastic?",
                       name, result.worst, result.where));
   }
-}
-
-// Throws UsageError if two of the files are the same one.
-void require_different(const std::vector<std::pair<std::string, fs::path>>& files) {
-  std::map<fs::path, std::string> options;
-  for (const auto& [option, path] : files)
-    if (const auto [first, is_new] = options.emplace(fs::weakly_canonical(path), option); !is_new)
-      throw UsageError("--" + first->second + " and --" + option +
-                       " name the same file (one would overwrite the other): "
-                       "give two names");
 }
 
 void write_script(const ExportedPolicy& policy, const TorchLibrary& torch, const fs::path& file) {

@@ -124,6 +124,42 @@ TEST_F(Pretrained, RefusesOptionsThatChangeWhatTheNetworkComputes) {
   }
 }
 
+// Nothing is played: the errors come before the episodes.
+TEST_F(Pretrained, RefusesToWriteOverOtherFiles) {
+  const std::string text = (runs->folder / "text").string(), video = (runs->folder / "v.gif").string();
+  spill(text, "precious");
+  const auto refused = [&](const Words& outputs) {
+    const Result result = eval(Words{"--checkpoint", file()} + outputs);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.out, "");
+    return result.err;
+  };
+  expect_mentions(refused({"--save_pretrained", text}), {"--save_pretrained", text, "not a policy"});
+  EXPECT_EQ(slurp(text), "precious");
+  expect_mentions(refused({"--save_pretrained", video, "--video", video}), {"--save_pretrained", "--video"});
+  const std::string record = (runs->folder / "z.h5").string(), same = (runs->folder / "." / "z.h5").string();
+  expect_mentions(refused({"--record", record, "--save_pretrained", same}), {"--save_pretrained", "--record"});
+  for (const std::string option : {"--save_pretrained", "--record", "--video"})
+    expect_mentions(refused({option, ""}), {option, "empty"});
+}
+
+// The file of a policy names the library without its directory.
+TEST(PretrainedOfALibrary, AnUnknownTaskNamesTheFileAndItsLibrary) {
+  const Runs runs("Ladder");
+  const Words library = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+  ASSERT_EQ(runs.train(library + Words{"--run_name", "r", "--max_iterations", "1"}).exit_code, 0);
+  const std::string policy = (runs.folder / "policy.h5").string();
+  ASSERT_EQ(run_program(Words{kEval, "--run", runs.run("r").string(), "--save_pretrained", policy} + library).exit_code,
+            0);
+  for (const Result& result :
+       {run_program({kEval, "--checkpoint", policy}), runs.train({"--run_name", "pupil", "--init_from", policy})}) {
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_mentions(result.err, {policy, "Ladder", "libtest_programs.so", "--task_library"});
+  }
+  EXPECT_EQ(run_program(Words{kEval, "--checkpoint", policy} + library).exit_code, 0);
+}
+
 // Returns the names of the policies in the repository.
 Words names_of_policies() {
   Words names;
