@@ -119,10 +119,7 @@ class Policy {
     StateList state = list_state([&](StateVisitor& visitor) {
       for (size_t k = 0; k < curriculum_.size(); ++k)
         visitor.array("curriculum/" + task.curriculum[k], &curriculum_[k], {1});
-      for (const ParamSlice& slice : spec_.layout.slices())
-        visitor.array(slice.name, params_.data() + slice.offset, slice.shape);
-      normalizer_->visit_state(visitor, "normalizer/obs");
-      critic_normalizer_->visit_state(visitor, "normalizer/critic_obs");
+      visit_policy(visitor, spec_, params_.data(), *normalizer_, *critic_normalizer_);
     });
     if (is_policy_alone(checkpoint)) state = actor_state(state);
     require_state(state, checkpoint, file);

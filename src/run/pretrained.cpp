@@ -63,6 +63,10 @@ fs::path pretrained_file(const std::string& name) {
                    "): " + (meant.empty() ? "give another name" : "did you mean " + meant + "?"));
 }
 
+std::string policy_source(const fs::path& file) {
+  return file.parent_path() == pretrained_folder() ? "pretrained/" + file.stem().string() : file.string();
+}
+
 Checkpoint policy_alone(const Checkpoint& checkpoint, const std::string& file) {
   Checkpoint policy;
   for (const Tensor& tensor : checkpoint.tensors)

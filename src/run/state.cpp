@@ -113,6 +113,13 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
       refuse_state(file, tensor.name + " is in the checkpoint but not here", advice);
 }
 
+void visit_policy(StateVisitor& visitor, const PolicySpec& policy, float* params, Normalizer& obs,
+                  Normalizer& critic_obs) {
+  for (const ParamSlice& slice : policy.layout.slices()) visitor.array(slice.name, params + slice.offset, slice.shape);
+  obs.visit_state(visitor, "normalizer/obs");
+  critic_obs.visit_state(visitor, "normalizer/critic_obs");
+}
+
 StateList policy_state(const StateList& state) {
   StateList list;
   for (const StateField& field : state)

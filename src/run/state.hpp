@@ -8,6 +8,8 @@
 
 #include "comm/communicator.hpp"
 #include "device/state.hpp"
+#include "nets/normalizer.hpp"
+#include "policy/spec.hpp"
 #include "store/checkpoint.hpp"
 
 namespace drl {
@@ -28,6 +30,10 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
                    const std::string& advice = "");
 // Throws the UsageError of require_state.
 [[noreturn]] void refuse_state(const std::string& file, const std::string& why, const std::string& advice);
+
+// Visits the parameters of a policy and its normalisers' statistics under the names that they have in checkpoints.
+void visit_policy(StateVisitor& visitor, const PolicySpec& policy, float* params, Normalizer& obs,
+                  Normalizer& critic_obs);
 
 // Returns the fields of weights and normaliser, which --init_from loads.
 StateList policy_state(const StateList& state);
