@@ -206,7 +206,8 @@ int export_policy(const ExportOptions& options) {
   Checkpoint checkpoint = read_checkpoint(file);
   if (!checkpoint.attributes.contains("policy/task")) describe_old(checkpoint, file.string());
   const ExportedPolicy policy = exported_policy(checkpoint, policy_source(file));
-  // The folder of the policies that come with drl is not the user's.
+  // The directory of a policy without the state of its training, such as one that comes with drl, may not be the
+  // user's.
   const fs::path folder = is_policy_alone(checkpoint) ? fs::path() : file.parent_path();
   std::vector<Output> outputs = outputs_of(options, policy, folder);
   read_existing(options, outputs);

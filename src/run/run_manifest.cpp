@@ -79,7 +79,11 @@ RunManifest::RunManifest(std::filesystem::path path, RunFacts facts, std::string
     : path_(std::move(path)),
       facts_(std::move(facts)),
       start_time_(std::move(start_time)),
-      earlier_(read_if_there(path_)) {}
+      earlier_(read_if_there(path_)) {
+  const Json earlier = Json::parse(earlier_, nullptr, /*allow_exceptions=*/false);
+  facts_.origin = value_or(earlier, "origin", facts_.origin);
+  facts_.origin_option = value_or(earlier, "origin_option", facts_.origin_option);
+}
 
 void RunManifest::write(const RunProgress& progress, const std::string& status) const {
   const CommStats& comm = progress.comm;
@@ -108,7 +112,8 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
                          {"partition", facts_.job->partition},
                          {"nodes", facts_.job->nodes},
                          {"restart_count", facts_.job->restart_count}};
-  manifest["origin"] = value_or(earlier, "origin", facts_.origin);
+  manifest["origin"] = facts_.origin;
+  manifest["origin_option"] = facts_.origin_option;
   manifest["starts"] = value_or(earlier, "starts", 0) + 1;
   manifest["first_started"] = value_or(earlier, "first_started", start_time_);
   manifest["last_started"] = start_time_;

@@ -27,6 +27,7 @@ struct RunFacts {
   std::string lock;               // see RunDirectory::lock_kind
   std::optional<Allocation> job;  // the Slurm job
   std::string origin;             // see origin_of
+  std::string origin_option;      // that gave it: "checkpoint" or "init_from"
   std::string task_library;       // see task_library_file
 };
 

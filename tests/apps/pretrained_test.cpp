@@ -160,6 +160,50 @@ TEST(PretrainedOfALibrary, AnUnknownTaskNamesTheFileAndItsLibrary) {
   EXPECT_EQ(run_program(Words{kEval, "--checkpoint", policy} + library).exit_code, 0);
 }
 
+// The command also names the policy with which the run began, even after it was resumed, and the library of its task.
+TEST(PretrainedOfALibrary, TheCommandNamesFilesWithoutDirectories) {
+  const Runs runs("Ladder");
+  const Words library = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+  const std::string first = (runs.folder / "first.h5").string(), second = (runs.folder / "second.h5").string();
+  const auto save = [&](const std::string& run, const std::string& file) {
+    return run_program(Words{kEval, "--run", runs.run(run).string(), "--save_pretrained", file, "--episodes", "1"} +
+                       library)
+        .exit_code;
+  };
+  ASSERT_EQ(runs.train(library + Words{"--run_name", "a", "--max_iterations", "1"}).exit_code, 0);
+  ASSERT_EQ(save("a", first), 0);
+  ASSERT_EQ(runs.train(library + Words{"--run_name", "b", "--max_iterations", "1", "--init_from", first}).exit_code, 0);
+  ASSERT_EQ(runs.train(library + Words{"--load_run", "b", "--max_iterations", "2"}).exit_code, 0);
+  ASSERT_EQ(save("b", second), 0);
+  const Checkpoint policy = read_checkpoint(second);
+  EXPECT_EQ(std::get<int64_t>(policy.attributes.at("iteration")), 2);
+  const auto command = std::get<std::string>(policy.attributes.at("trained_by"));
+  expect_mentions(command, {"--task_library libtest_programs.so", "--init_from first.h5"});
+  EXPECT_EQ(command.find('/'), std::string::npos) << command;
+}
+
+#if defined(DRL_MUJOCO)
+
+// A policy of a model in a directory of the user's names only the model's file.
+TEST(PretrainedOfAModel, NamesNoDirectory) {
+  const Runs runs("Hopper-v5");
+  const std::string model = (runs.folder / "own.xml").string(), policy = (runs.folder / "policy.h5").string();
+  fs::copy_file(DRL_BIN "/../share/drl/models/hopper.xml", model);
+  fs::copy_file(DRL_BIN "/../share/drl/models/scene.xml", runs.folder / "scene.xml");
+  ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "1", "--env.xml_file", model}).exit_code, 0);
+  const std::string run = runs.run("r").string();
+  ASSERT_EQ(run_program({kEval, "--run", run, "--episodes", "1", "--save_pretrained", policy}).exit_code, 0);
+  const Checkpoint saved = read_checkpoint(policy);
+  for (const char* name : {"trained_by", "options"}) {
+    const auto& text = std::get<std::string>(saved.attributes.at(name));
+    expect_mentions(text, {"own.xml"});
+    EXPECT_EQ(text.find(runs.folder.path().string()), std::string::npos) << text;
+  }
+  EXPECT_EQ(run_program({kEval, "--checkpoint", policy, "--episodes", "1", "--xml_file", model}).exit_code, 0);
+}
+
+#endif
+
 // Returns the names of the policies in the repository.
 Words names_of_policies() {
   Words names;
@@ -178,6 +222,7 @@ TEST(PretrainedFolder, AnUnknownNameListsThePoliciesAndTheNearest) {
     for (const std::string& name : names_of_policies()) expect_mentions(result.err, {name});
   }
   expect_mentions(run_program({kEval, "--pretrained", "Go1"}).err, {"did you mean Go1-Velocity-Flat"});
+  expect_mentions(run_program({kEval, "--pretrained", "Cartpole.h5"}).err, {"did you mean Cartpole?"});
 }
 
 TEST(PretrainedFolder, IsSmall) {
