@@ -143,6 +143,19 @@ TEST_F(Pretrained, RefusesToWriteOverOtherFiles) {
     expect_mentions(refused({option, ""}), {option, "empty"});
 }
 
+// What the policy's file needs from the checkpoint is read before the episodes, not after them.
+TEST_F(Pretrained, SaveReadsTheCheckpointBeforeTheEpisodes) {
+  Checkpoint damaged = read_checkpoint(checkpoint_file(runs->run("r"), 3));
+  damaged.attributes.erase("world_size");
+  const fs::path from = runs->folder / "damaged.h5", record = runs->folder / "episodes.h5";
+  write_checkpoint(from, damaged);
+  const Result result = eval(
+      {"--checkpoint", from.string(), "--record", record.string(), "--save_pretrained", from.string() + ".policy"});
+  EXPECT_EQ(result.exit_code, 2);
+  expect_mentions(result.err, {from.string(), "world_size"});
+  EXPECT_FALSE(fs::exists(record));
+}
+
 // The file of a policy names the library without its directory.
 TEST(PretrainedOfALibrary, AnUnknownTaskNamesTheFileAndItsLibrary) {
   const Runs runs("Ladder");
