@@ -92,6 +92,9 @@ RunFacts facts_of(const Settings& settings, const Workplace& place, const std::s
           .lock = "",
           .job = place.job,
           .origin = origin_of(settings.options.run),
+          .origin_option = !settings.options.run.checkpoint.empty()  ? "checkpoint"
+                           : !settings.options.run.init_from.empty() ? "init_from"
+                                                                     : "",
           .task_library = task_library_file(settings.options.train.task)};
 }
 

@@ -33,9 +33,9 @@ constexpr char kHelp[] =
 
 // Attributes shown first, in this order; all others follow, sorted by name.
 constexpr std::string_view kKnown[] = {
-    "task",   "run",    "iteration", "env_steps", "created",      "elapsed_seconds", "world_size", "num_envs_total",
-    "hosts",  "device", "cpu_model", "versions",  "task_library", "git_hash",        "format",     "format_version",
-    "options"};
+    "task",         "return_mean",     "return_std", "episodes",       "trained_by", "run",    "iteration", "env_steps",
+    "created",      "elapsed_seconds", "world_size", "num_envs_total", "hosts",      "device", "cpu_model", "versions",
+    "task_library", "git_hash",        "format",     "format_version", "options"};
 
 std::string text_of(std::string_view name, const Attribute& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) {
@@ -45,7 +45,8 @@ std::string text_of(std::string_view name, const Attribute& value) {
   if (const auto* number = std::get_if<double>(&value)) {
     return human_number(*number) + (name == "elapsed_seconds" ? " (" + human_duration(*number) + ")" : "");
   }
-  return std::get<std::string>(value);
+  const auto& text = std::get<std::string>(value);
+  return name.starts_with("policy/") ? join(split(text, '\n'), ", ") : text;  // a list of names
 }
 
 std::string shape_of(const Tensor& tensor) {

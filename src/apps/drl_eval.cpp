@@ -102,15 +102,15 @@ class Policy {
   Policy(const Checkpoint& checkpoint, const std::string& file, const EvalOptions& options,
          const std::vector<NamedValue>& task_options)
       : queue_(make_host_queue(isa_of("auto"))) {
-    if (checkpoint.attributes.contains("task_library"))
-      load_recorded_library(attribute<std::string>(checkpoint, file, "task"),
-                            attribute<std::string>(checkpoint, file, "task_library"));
+    load_task_of(checkpoint, file);
     OptionTable table;
     options_.add_to(table);
     options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
     task_ = attribute<std::string>(checkpoint, file, "task");
     choose_task_options(table, options, task_options);
-    const TaskSpec task = spec_of_task(checkpoint, file);
+    options_.env->choose_physics();
+    warn_if_model_changed(checkpoint, file, *options_.env);
+    const TaskSpec task = task_spec(task_, task_params());
     make_networks(task, options.threads);
     const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
     normalizer_.emplace(*queue_, spec_.normalized(), rule);
@@ -119,10 +119,7 @@ class Policy {
     StateList state = list_state([&](StateVisitor& visitor) {
       for (size_t k = 0; k < curriculum_.size(); ++k)
         visitor.array("curriculum/" + task.curriculum[k], &curriculum_[k], {1});
-      for (const ParamSlice& slice : spec_.layout.slices())
-        visitor.array(slice.name, params_.data() + slice.offset, slice.shape);
-      normalizer_->visit_state(visitor, "normalizer/obs");
-      critic_normalizer_->visit_state(visitor, "normalizer/critic_obs");
+      visit_policy(visitor, spec_, params_.data(), *normalizer_, *critic_normalizer_);
     });
     if (is_policy_alone(checkpoint)) state = actor_state(state);
     require_state(state, checkpoint, file);
@@ -150,9 +147,7 @@ class Policy {
   const std::string& task() const { return task_; }
   std::vector<std::byte> task_params() const { return options_.env->bytes(); }
   const std::vector<float>& curriculum() const { return curriculum_; }
-  void describe(Checkpoint& checkpoint) const {
-    describe_policy(checkpoint, spec_);
-  }
+  void describe(Checkpoint& checkpoint) const { describe_policy(checkpoint, spec_); }
   Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
     return evaluate(plan, *actor_, on_episode);
   }
@@ -183,29 +178,11 @@ class Policy {
     nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads, options_.train.precision);
     params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
   }
-  // Returns the task's specification. For an unknown task, the error names the task library recorded in the run.
-  TaskSpec spec_of_task(const Checkpoint& checkpoint, const std::string& file) const {
-    if (knows(task_)) {
-      options_.env->choose_physics();
-      warn_if_model_changed(checkpoint, file, *options_.env);
-      return task_spec(task_, task_params());
-    }
-    const auto versions = attribute<std::string>(checkpoint, file, "versions");
-    const size_t at = versions.find("task_library ");
-    if (at == std::string::npos) return task_spec(task_);  // throws that the task is unknown
-    throw UsageError(
-        fmt::format("the task {} of {} is unknown (it is in the task library {}): give --task_library FILE",
-                    printable(task_), file, printable(versions.substr(at + 13))));
-  }
   void set_robot_option(OptionTable& table, const std::string& option, const std::string& value) const {
     if (options_.env->physics().empty())
       throw UsageError("--" + option + " " + value + " cannot be used (the task " + task_ +
                        " has no robot): leave it out");
     table.set("env." + option, value);
-  }
-  static bool knows(const std::string& task) {
-    const std::vector<std::string> all = task_names();
-    return std::ranges::find(all, task) != all.end();
   }
 
   std::unique_ptr<Queue> queue_;
@@ -259,15 +236,22 @@ void require_pretrained(const EvalOptions& options, const std::vector<NamedValue
     throw UsageError(
         "--save_pretrained records the return of the most probable actions with the run's own options (--env. options, "
         "--physics, --xml_file and --stochastic change it): leave those out");
-  if (std::error_code ignored; std::filesystem::exists(file, ignored) && !is_policy_alone(read_checkpoint(file)))
-    throw UsageError("--save_pretrained " + file.string() +
-                     " exists and has the state of a training (it would be lost): give another file");
+  if (std::error_code ignored; !std::filesystem::exists(file, ignored)) return;
+  const auto refuse = [&](const char* what) {
+    throw UsageError("--save_pretrained " + file.string() + " exists and is " + what + ": give another file");
+  };
+  std::optional<Checkpoint> there;
+  try {
+    there = read_checkpoint(file);
+  } catch (const UsageError&) {
+    refuse("not a policy that drl_eval has written (it would be overwritten)");
+  }
+  if (!is_policy_alone(*there)) refuse("a checkpoint of a run, whose optimiser and critic would be lost");
 }
 
 // Writes the policy, with its results.
-void save_pretrained(const std::filesystem::path& to, const Policy& policy, const Evaluation& result,
-                     const std::string& checkpoint) {
-  Checkpoint alone = policy_alone(read_checkpoint(checkpoint), checkpoint);
+void save_pretrained(const std::filesystem::path& to, Checkpoint alone, const Policy& policy,
+                     const Evaluation& result) {
   policy.describe(alone);
   const Summary returns = summarize(result.returns);
   alone.attributes["episodes"] = static_cast<int64_t>(result.returns.size());
@@ -356,13 +340,14 @@ void warn_of_lost(const Evaluation& result) {
 
 int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vector<NamedValue>& task_options) {
   const std::string file = checkpoint_of(options);
-  if (!options.record.empty() && (options.record == film.video || options.record == options.save_pretrained))
-    throw UsageError("--record and " + std::string(options.record == film.video ? "--video" : "--save_pretrained") +
-                     " name the same file (one would overwrite the other): give two names");
+  require_different({{"record", options.record}, {"video", film.video}, {"save_pretrained", options.save_pretrained}});
   if (!options.record.empty()) require_writable(options.record);
   if (!options.save_pretrained.empty()) require_pretrained(options, task_options);
-  Policy policy =
-      file.empty() ? Policy(options, task_options) : Policy(read_checkpoint(file), file, options, task_options);
+  Checkpoint checkpoint = file.empty() ? Checkpoint() : read_checkpoint(file);
+  Policy policy = file.empty() ? Policy(options, task_options) : Policy(checkpoint, file, options, task_options);
+  Checkpoint alone;
+  if (!options.save_pretrained.empty()) alone = policy_alone(checkpoint, file);
+  checkpoint = {};  // frees the state of the environments
   const double dt = task_spec(policy.task(), policy.task_params()).dt;
   Recording recording({{"task", policy.task()}, {"dt", dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
@@ -372,7 +357,7 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
   const Evaluation result = policy.play(plan, record);
   warn_of_lost(result);
   if (record) recording.write(options.record);
-  if (!options.save_pretrained.empty()) save_pretrained(options.save_pretrained, policy, result, file);
+  if (!options.save_pretrained.empty()) save_pretrained(options.save_pretrained, std::move(alone), policy, result);
   options.json ? print_json(result, options, policy.task(), file) : print_lines(result, options, file);
   if (!film.video.empty() && !options.json) std::printf("the video of environment 0 is in %s\n", film.video.c_str());
   return kDone;
@@ -412,6 +397,9 @@ int run(const std::vector<std::string>& arguments) {
   }
   if (const std::string problem = limits_problem("drl_eval"); !problem.empty()) throw UsageError(problem);
   if (options.check_video) return check_video(options.threads);
+  for (const NamedValue& option : given)  // such as --record "$UNSET"
+    if (option.value.empty() && contains({"record", "save_pretrained", "video"}, option.name))
+      require_output(option.name, "");
   const bool is_sheet = !film.video.empty() && film_plan(film).format == FilmFormat::png;
   for (const std::string& sentence :
        table.without_effect(given, {{"format", is_sheet ? "png" : "", "a PNG file has 12 pictures"}}))

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <deque>
 #include <filesystem>
-#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,6 +24,8 @@
 #include "nets/torch/torch_library.hpp"
 #include "run/pretrained.hpp"
 #include "run/run_directory.hpp"
+#include "run/run_manifest.hpp"
+#include "run/state.hpp"
 #include "store/file.hpp"
 #include "store/recording.hpp"
 
@@ -53,11 +55,14 @@ constexpr const char* kUsage =
 
 struct ExportOptions {
   std::string run, checkpoint, onnx, c, json, torchscript, verify, real = "float";
+  std::vector<std::string> task_library;
   bool force = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("run", run, "run directory; its newest checkpoint is exported", as_path);
     v("checkpoint", checkpoint, "checkpoint file to export", as_path);
+    v("task_library", task_library,
+      "load tasks from this library, for checkpoints of earlier versions; may be repeated", as_path);
     v("onnx", onnx, "write an ONNX model (opset 17) to this file", as_path);
     v("c", c, "write a header of C99 to this file; it needs only libm", as_path);
     v("json", json, "write the order, names and units of observations and actions to this file", as_path);
@@ -95,11 +100,10 @@ std::vector<Output> outputs_of(const ExportOptions& options, const ExportedPolic
 }
 
 // Describes the policy of a checkpoint that a version of drl without policy descriptions saved, from its task and
-// options. Throws UsageError if the task is unknown.
+// options. Throws UsageError if the task is unknown, or if the arrays do not fit the options.
 void describe_old(Checkpoint& checkpoint, const std::string& file) {
   const auto& name = attribute<std::string>(checkpoint, file, "task");
-  if (checkpoint.attributes.contains("task_library"))
-    load_recorded_library(name, attribute<std::string>(checkpoint, file, "task_library"));
+  load_task_of(checkpoint, file);
   Options options;
   OptionTable table;
   options.add_to(table);
@@ -108,8 +112,14 @@ void describe_old(Checkpoint& checkpoint, const std::string& file) {
     table.apply_run(attribute<std::string>(checkpoint, file, "options"), file);
   });
   options.env->choose_physics();
-  const TaskSpec task = task_spec(name, options.env->bytes());
-  describe_policy(checkpoint, options.algorithm().policy(task, options.policy));
+  const PolicySpec policy = options.algorithm().policy(task_spec(name, options.env->bytes()), options.policy);
+  const std::unique_ptr<Queue> queue = make_host_queue(isa_of("auto"));
+  const NormalizerRule rule = policy.normalizer.value_or(NormalizerRule{});
+  Normalizer obs(*queue, policy.normalized(), rule), critic_obs(*queue, policy.normalized_of_critic(), rule);
+  Array<float> params(static_cast<size_t>(policy.layout.size()));
+  require_state(list_state([&](StateVisitor& v) { visit_policy(v, policy, params.data(), obs, critic_obs); }),
+                checkpoint, file);
+  describe_policy(checkpoint, policy);
 }
 
 // Throws UsageError, before anything is written, unless the file may be written.
@@ -126,8 +136,15 @@ void read_existing(const ExportOptions& options, std::vector<Output>& outputs) {
   for (Output& output : outputs) {
     std::error_code ignored;
     if (output.option == "json" || !fs::exists(output.path, ignored)) continue;
+    const auto refuse = [&](const char* why) {
+      throw UsageError("--" + output.option + ": " + output.path.string() + " is not a file of drl_export (" + why +
+                       "): give another file, or --force to write it");
+    };
+    if (!fs::is_regular_file(output.path, ignored)) refuse("it is a directory, a device, a pipe or a socket");
     const std::vector<std::byte> bytes = read_file(output.path);
     output.content.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (output.option == "c" && output.content.find("define DRL_POLICY_ACTIONS ") == std::string::npos)
+      refuse("it does not define DRL_POLICY_ACTIONS");
     output.is_written = false;
   }
 }
@@ -160,16 +177,6 @@ void verify(const ExportOptions& options, const ExportedPolicy& policy, const st
   }
 }
 
-// Throws UsageError if two of the files are the same one.
-void require_different(const std::vector<std::pair<std::string, fs::path>>& files) {
-  std::map<fs::path, std::string> options;
-  for (const auto& [option, path] : files)
-    if (const auto [first, is_new] = options.emplace(fs::weakly_canonical(path), option); !is_new)
-      throw UsageError("--" + first->second + " and --" + option +
-                       " name the same file (one would overwrite the other): "
-                       "give two names");
-}
-
 void write_script(const ExportedPolicy& policy, const TorchLibrary& torch, const fs::path& file) {
   std::deque<std::string> names;  // keeps its elements in place
   std::vector<TorchArray> arrays;
@@ -198,8 +205,9 @@ int export_policy(const ExportOptions& options) {
   const fs::path file = find_checkpoint(options.run.empty() ? options.checkpoint : options.run);
   Checkpoint checkpoint = read_checkpoint(file);
   if (!checkpoint.attributes.contains("policy/task")) describe_old(checkpoint, file.string());
-  const ExportedPolicy policy = exported_policy(checkpoint, file.string());
-  // The folder of the policies that come with drl is not the user's.
+  const ExportedPolicy policy = exported_policy(checkpoint, policy_source(file));
+  // The directory of a policy without the state of its training, such as one that comes with drl, may not be the
+  // user's.
   const fs::path folder = is_policy_alone(checkpoint) ? fs::path() : file.parent_path();
   std::vector<Output> outputs = outputs_of(options, policy, folder);
   read_existing(options, outputs);
@@ -213,6 +221,11 @@ int export_policy(const ExportOptions& options) {
   if (!options.verify.empty()) files.emplace_back("verify", options.verify);
   require_different(files);
   const TorchLibrary* torch = options.torchscript.empty() ? nullptr : &torch_library(1);
+  if (!options.verify.empty()) {  // before anything is written
+    const auto& recorded = attribute<std::string>(checkpoint, file.string(), "options");
+    verify(options, policy, outputs,
+           recorded.find("precision = bf16") != std::string::npos ? kTolerance16 : kTolerance);
+  }
   for (const Output& output : outputs) {
     if (!output.is_written) continue;
     write_file_atomically(output.path, std::as_bytes(std::span(output.content)));
@@ -220,9 +233,6 @@ int export_policy(const ExportOptions& options) {
                 human_bytes(static_cast<double>(output.content.size())).c_str());
   }
   if (torch) write_script(policy, *torch, options.torchscript);
-  const bool is_bf16 =
-      attribute<std::string>(checkpoint, file.string(), "options").find("precision = bf16") != std::string::npos;
-  if (!options.verify.empty()) verify(options, policy, outputs, is_bf16 ? kTolerance16 : kTolerance);
   return kDone;
 }
 
@@ -233,6 +243,7 @@ int run(const std::vector<std::string>& arguments) {
   table.apply(table.parse_command_line({arguments.begin() + 1, arguments.end()}));
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+  load_task_libraries(options.task_library);
   return export_policy(options);
 }
 

@@ -30,6 +30,7 @@
 #include "run/films.hpp"
 #include "run/preflight.hpp"
 #include "run/run_directory.hpp"
+#include "run/run_manifest.hpp"
 #include "run/state.hpp"
 #include "run/trainer.hpp"
 
@@ -135,6 +136,18 @@ void take_task_of_run(Settings& settings, const std::string& config, const Launc
   if (!task.empty()) settings.command_line.push_back({"task", task});
 }
 
+// If --task is unknown and is that of --init_from or --checkpoint, throws an error that names its task library.
+void require_task_of_origin(const Settings& settings, Communicator& comm) {
+  const std::string origin = origin_of(settings.options.run), task = settings.options.train.task;
+  if (origin.empty() || task.empty() || caught_usage_error([&] { task_record(task); }).empty()) return;
+  on_rank_zero(comm, [&]() -> std::string {
+    const std::string file = find_checkpoint(origin).string();
+    const Checkpoint checkpoint = read_checkpoint(file);
+    if (attribute<std::string>(checkpoint, file, "task") == task) require_known_task(checkpoint, file);
+    return "";
+  });
+}
+
 // Applies all options. The options of a resumed run have a lower priority than those of the command line.
 void apply_options(Settings& settings, const std::string& config, const RunContext& context, Communicator& comm) {
   const std::string run_ini = on_rank_zero(comm, [&] {
@@ -195,6 +208,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
 
   // 1. Options: rank 0 reads the files, and all ranks apply the same text.
   const std::string config = on_rank_zero(comm, [&] { return settings.read_config(settings.command.config); });
+  require_task_of_origin(settings, comm);
   take_task_of_run(settings, config, launch, comm);
   on_all_ranks(comm, [&] {
     settings.apply(config);

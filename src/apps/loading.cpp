@@ -64,13 +64,38 @@ std::string only_in(const std::string& list, const std::string& other) {
   return parts.empty() ? "(none)" : join(parts, ", ");
 }
 
-// Throws UsageError unless task, algorithm and the fields in `loaded` fit the source.
+// Returns whether an option decides what the networks in `loaded` compute.
+bool describes_networks(const std::string& option, const StateList& loaded) {
+  const bool has_critic =
+      std::ranges::any_of(loaded, [](const StateField& field) { return field.name.starts_with("policy/critic/"); });
+  return contains({"policy.actor_hidden_dims", "policy.activation", "policy.layer_norm", "policy.std_type"}, option) ||
+         (option == "policy.critic_hidden_dims" && has_critic) || option.find(".obs_normalization") != option.npos;
+}
+
+// Returns whether a difference in this option leaves all shapes as they are.
+bool keeps_shapes(const OptionDifference& difference) {
+  const auto activation = [](const std::string& name) { return name == "swish" ? "silu" : name; };
+  return difference.name == "policy.activation" ? activation(difference.value) != activation(difference.other)
+                                                : difference.name.find(".obs_normalization_") != std::string::npos;
+}
+
+// Throws UsageError unless task, algorithm, networks and the fields in `loaded` fit the source.
 void require_fit(const Source& source, const Settings& settings, const StateList& loaded) {
   const TrainOptions& now = settings.options.train;
   require_same("task", attribute<std::string>(source.checkpoint, source.file, "task"), now.task, source.file);
   require_same("algorithm", value_before_change("algorithm", settings.table, source).value_or(now.algorithm),
                now.algorithm, source.file);
-  require_state(loaded, source.checkpoint, source.file);
+  std::vector<std::string> advice, silent;
+  for (const OptionDifference& difference :
+       differences(settings.table, attribute<std::string>(source.checkpoint, source.file, "options"), source.file)) {
+    if (!describes_networks(difference.name, loaded)) continue;
+    advice.insert(advice.end(), {"--" + difference.name, difference.other});
+    if (keeps_shapes(difference))
+      silent.push_back(
+          fmt::format("{} is {} in the checkpoint and {} here", difference.name, difference.other, difference.value));
+  }
+  if (!silent.empty()) refuse_state(source.file, join(silent, "; "), "give " + shell_line(advice));
+  require_state(loaded, source.checkpoint, source.file, advice.empty() ? "" : "give " + shell_line(advice));
 }
 
 // Returns the fields that --init_from loads.

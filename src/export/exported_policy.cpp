@@ -147,7 +147,9 @@ void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy) {
   }
   const Tensor *count = checkpoint.find("normalizer/obs/count"), *mean = checkpoint.find("normalizer/obs/mean"),
                *variance = checkpoint.find("normalizer/obs/variance");
-  if (!policy.normalizer || !count || !mean || !variance) return;
+  if (!policy.normalizer) return;
+  if (!count || count->data.size() != sizeof(double) || !mean || !variance)
+    throw Error("the normaliser of the policy of " + policy.task + " has no statistics");
   const NormalizerRule& rule = *policy.normalizer;
   const bool is_empty = numbers<double>(count->data).front() == 0;
   std::vector<float> means, scales;
@@ -194,7 +196,9 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
   policy.scale = read.array<float>("normalizer/scale", DType::f32, policy.observations());
   if (std::ranges::any_of(policy.choices, [](int64_t choices) { return choices < 1; }))
     read.refuse("its choices are invalid");
-  if (policy.mean.size() != policy.scale.size()) read.refuse("its normaliser has no mean or no scale");
+  if (policy.mean.size() != policy.scale.size() ||
+      policy.mean.empty() == checkpoint.attributes.contains("policy/normalizer_clip"))
+    read.refuse("its normaliser has no mean or no scale");
   if (!policy.mean.empty()) policy.clip = static_cast<float>(read.get<double>("normalizer_clip"));
   policy.observation_names = read.names("observation_names", policy.observations());
   policy.observation_units = read.names("observation_units", policy.observations());

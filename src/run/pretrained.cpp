@@ -18,10 +18,29 @@ constexpr const char* kCommand = "trained_by";
 
 fs::path pretrained_folder() { return installation() / "share/drl/pretrained"; }
 
-// Returns the command that trains such a policy: the options in which the checkpoint's run differs from the preset.
-std::string training_command(const Checkpoint& checkpoint, const std::string& file) {
+// Returns the options of a run, with the names of its files instead of their paths.
+std::string options_of(const Checkpoint& checkpoint, const std::string& file) {
+  Options options;
+  OptionTable table;
+  options.add_to(table);
+  options.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
+  for (const Option& option : table.items())
+    if (option.is_path) option.assign(fs::path(option.value()).filename().string());
+  return table.to_ini();
+}
+
+// Returns the option with the name of its file if the checkpoint has an attribute of the option's name, else nothing.
+std::vector<std::string> file_option(const Checkpoint& checkpoint, const std::string& option) {
+  const auto found = checkpoint.attributes.find(option);
+  if (found == checkpoint.attributes.end()) return {};
+  const fs::path path = std::get<std::string>(found->second);
+  const bool is_installed = path.parent_path() == "pretrained";
+  return {"--" + option, is_installed ? path.string() : path.filename().string()};
+}
+
+// Returns the command of the checkpoint's run: the options in which it differs from the preset. `recorded`: options_of.
+std::string training_command(const Checkpoint& checkpoint, const std::string& file, const std::string& recorded) {
   const auto task = attribute<std::string>(checkpoint, file, "task");
-  const auto recorded = attribute<std::string>(checkpoint, file, "options");
   Options preset;
   OptionTable table;
   preset.add_to(table);
@@ -35,6 +54,8 @@ std::string training_command(const Checkpoint& checkpoint, const std::string& fi
                                     std::to_string(attribute<int64_t>(checkpoint, file, "world_size"))};
   if (preset.train.algorithm != algorithm_names().front())
     words.insert(words.end(), {"--algorithm", preset.train.algorithm});
+  for (const char* option : {"task_library", "init_from", "checkpoint"})
+    for (const std::string& word : file_option(checkpoint, option)) words.push_back(word);
   for (const OptionDifference& difference : differences(table, recorded, file))
     words.insert(words.end(), {"--" + difference.name, difference.other});
   return shell_line(words);
@@ -55,12 +76,19 @@ std::vector<std::string> names_in_folder() {
 fs::path pretrained_file(const std::string& name) {
   const std::vector<std::string> names = names_in_folder();
   if (contains(names, name)) return pretrained_folder() / (name + ".h5");
-  std::string meant = nearest(name, names);
-  const auto longer = std::ranges::find_if(names, [&](const std::string& other) { return other.starts_with(name); });
-  if (meant.empty() && !name.empty() && longer != names.end()) meant = *longer;  // "Go1"
-  throw UsageError("there is no pretrained policy " + shown(name) + " (" +
-                   (names.empty() ? "none is in " + pretrained_folder().string() : "there are " + join(names, ", ")) +
+  if (names.empty())
+    throw UsageError("there is no pretrained policy " + shown(name) + " (none is in " + pretrained_folder().string() +
+                     "): install drl again, or give the file with --checkpoint or --init_from");
+  const std::string stem = name.ends_with(".h5") ? name.substr(0, name.size() - 3) : name;
+  std::string meant = nearest(stem, names);
+  const auto longer = std::ranges::find_if(names, [&](const std::string& other) { return other.starts_with(stem); });
+  if (meant.empty() && !stem.empty() && longer != names.end()) meant = *longer;  // "Go1"
+  throw UsageError("there is no pretrained policy " + shown(name) + " (there are " + join(names, ", ") +
                    "): " + (meant.empty() ? "give another name" : "did you mean " + meant + "?"));
+}
+
+std::string policy_source(const fs::path& file) {
+  return file.parent_path() == pretrained_folder() ? "pretrained/" + file.stem().string() : file.string();
 }
 
 Checkpoint policy_alone(const Checkpoint& checkpoint, const std::string& file) {
@@ -68,12 +96,13 @@ Checkpoint policy_alone(const Checkpoint& checkpoint, const std::string& file) {
   for (const Tensor& tensor : checkpoint.tensors)
     if (is_of_actor(tensor.name)) policy.tensors.push_back(tensor);
   for (const auto& [name, value] : checkpoint.attributes)
-    if (contains({"task", "options", "iteration", "env_steps", "elapsed_seconds", "world_size", "created", "versions",
-                  "git_hash"},
+    if (contains({"task", "iteration", "env_steps", "elapsed_seconds", "world_size", "created", "versions", "git_hash"},
                  name))
       policy.attributes[name] = value;
+  const std::string options = options_of(checkpoint, file);
+  policy.attributes["options"] = options;
   policy.attributes[kCommand] =
-      is_policy_alone(checkpoint) ? checkpoint.attributes.at(kCommand) : training_command(checkpoint, file);
+      is_policy_alone(checkpoint) ? checkpoint.attributes.at(kCommand) : training_command(checkpoint, file, options);
   return policy;
 }
 

@@ -12,8 +12,12 @@ namespace drl {
 // Returns the file of an installed policy. Throws UsageError, which lists the names, if there is none of this name.
 std::filesystem::path pretrained_file(const std::string& name);
 
-// Returns what a policy needs to act, and to be trained further with --init_from: the actor, the normaliser of its
-// observations, the curriculum, and the attributes that tell its task, options and origin. The caller adds the
+// Returns pretrained/NAME for the file of an installed policy, and the path of other files.
+std::string policy_source(const std::filesystem::path& file);
+
+// Returns what a policy needs to act and to be trained further with --init_from: the actor, the normaliser of its
+// observations, the curriculum (which only drl_eval loads), and the attributes for its task, options and origin, which
+// have no hosts and no directories. The task must be known. The caller adds the
 // description of the policy (describe_policy). `file` is the name of the checkpoint, for messages.
 Checkpoint policy_alone(const Checkpoint& checkpoint, const std::string& file);
 

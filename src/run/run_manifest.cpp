@@ -5,7 +5,10 @@
 #include "base/clock.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "drl/physics/model_id.hpp"
+#include "envs/make_env.hpp"
+#include "envs/task_libraries.hpp"
 #include "run/json_value.hpp"
 #include "store/file.hpp"
 
@@ -49,11 +52,38 @@ void warn_if_model_changed(const Checkpoint& checkpoint, const std::string& file
         now->file, then, id);
 }
 
+void require_known_task(const Checkpoint& checkpoint, const std::string& file) {
+  const auto& task = attribute<std::string>(checkpoint, file, "task");
+  if (contains(task_names(), task)) return;
+  const auto& versions = attribute<std::string>(checkpoint, file, "versions");
+  constexpr std::string_view kName = "task_library ";
+  const size_t at = versions.find(kName);
+  const std::string library = at == versions.npos ? "" : versions.substr(at + kName.size());
+  const bool is_robot = library.starts_with("drl_robots.so");
+  throw UsageError(fmt::format(
+      "unknown task {} of {} ({}): {}", printable(task), file,
+      is_robot          ? "it has a robot, and drl was installed without robots"
+      : library.empty() ? "no loaded library has it"
+                        : "it is in the task library " + printable(library),
+      is_robot ? "build drl with MuJoCo (docs/install.md, Robots and videos)" : "give --task_library FILE"));
+}
+
+void load_task_of(const Checkpoint& checkpoint, const std::string& file) {
+  if (checkpoint.attributes.contains("task_library"))
+    load_recorded_library(attribute<std::string>(checkpoint, file, "task"),
+                          attribute<std::string>(checkpoint, file, "task_library"));
+  require_known_task(checkpoint, file);
+}
+
 RunManifest::RunManifest(std::filesystem::path path, RunFacts facts, std::string start_time)
     : path_(std::move(path)),
       facts_(std::move(facts)),
       start_time_(std::move(start_time)),
-      earlier_(read_if_there(path_)) {}
+      earlier_(read_if_there(path_)) {
+  const Json earlier = Json::parse(earlier_, nullptr, /*allow_exceptions=*/false);
+  facts_.origin = value_or(earlier, "origin", facts_.origin);
+  facts_.origin_option = value_or(earlier, "origin_option", facts_.origin_option);
+}
 
 void RunManifest::write(const RunProgress& progress, const std::string& status) const {
   const CommStats& comm = progress.comm;
@@ -82,7 +112,8 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
                          {"partition", facts_.job->partition},
                          {"nodes", facts_.job->nodes},
                          {"restart_count", facts_.job->restart_count}};
-  manifest["origin"] = value_or(earlier, "origin", facts_.origin);
+  manifest["origin"] = facts_.origin;
+  manifest["origin_option"] = facts_.origin_option;
   manifest["starts"] = value_or(earlier, "starts", 0) + 1;
   manifest["first_started"] = value_or(earlier, "first_started", start_time_);
   manifest["last_started"] = start_time_;

@@ -27,6 +27,7 @@ struct RunFacts {
   std::string lock;               // see RunDirectory::lock_kind
   std::optional<Allocation> job;  // the Slurm job
   std::string origin;             // see origin_of
+  std::string origin_option;      // that gave it: "checkpoint" or "init_from"
   std::string task_library;       // see task_library_file
 };
 
@@ -41,6 +42,11 @@ std::string versions_text(const RunFacts& facts);
 
 // Warns if `task` uses another robot model than the run of the checkpoint. `file` is the checkpoint's name.
 void warn_if_model_changed(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task);
+
+// Throws UsageError, which names the file and the task library that the checkpoint's run used, if its task is unknown.
+void require_known_task(const Checkpoint& checkpoint, const std::string& file);
+// Does the same after it has loaded the library that the run recorded, if any (load_recorded_library).
+void load_task_of(const Checkpoint& checkpoint, const std::string& file);
 
 // Writes run.json. Adds this start to what earlier starts of the run recorded (job ids, time, node-hours).
 class RunManifest {

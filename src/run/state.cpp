@@ -52,13 +52,6 @@ void restore_field(const StateField& field, const Tensor* tensor, Communicator& 
   field.write(mine);
 }
 
-[[noreturn]] void refuse(const std::string& file, const std::string& why) {
-  throw UsageError(
-      fmt::format("checkpoint {} does not fit these networks ({}): use the task, policy and algorithm options "
-                  "with which it was made (drl_checkpoint show prints them)",
-                  file, why));
-}
-
 bool is_policy(const std::string& name) { return name.starts_with("policy/") || name.starts_with("normalizer/"); }
 // Returns whether an array only describes the policy for other programs (export/exported_policy.hpp).
 bool is_description(const std::string& name) {
@@ -93,20 +86,38 @@ bool restore_state(const StateList& state, const Checkpoint& checkpoint, Communi
   return same_environments;
 }
 
-void require_state(const StateList& state, const Checkpoint& checkpoint, const std::string& file) {
+void refuse_state(const std::string& file, const std::string& why, const std::string& advice) {
+  throw UsageError(fmt::format("checkpoint {} does not fit these networks ({}): {}", file, why,
+                               advice.empty() ? "use the task, policy and algorithm options with which it was made "
+                                                "(drl_checkpoint show prints them)"
+                                              : advice));
+}
+
+void require_state(const StateList& state, const Checkpoint& checkpoint, const std::string& file,
+                   const std::string& advice) {
   for (const StateField& field : state) {
     if (field.sharding != Sharding::replicated) continue;
     const Tensor* tensor = checkpoint.find(field.name);
     if (tensor && tensor->type == field.type && tensor->shape == field.shape) continue;
+    const bool has_shape = tensor && tensor->shape == field.shape;
     const std::string found =
-        tensor ? "is " + shape_text(tensor->shape) + " in the checkpoint and " + shape_text(field.shape) + " here"
-               : "is missing in the checkpoint";
-    refuse(file, field.name + " " + found);
+        !tensor ? "is missing in the checkpoint"
+        : has_shape
+            ? fmt::format("has the type {} in the checkpoint and {} here", name_of(tensor->type), name_of(field.type))
+            : fmt::format("is {} in the checkpoint and {} here", shape_text(tensor->shape), shape_text(field.shape));
+    refuse_state(file, field.name + " " + found, advice);
   }
   for (const Tensor& tensor : checkpoint.tensors)
     if (is_policy(tensor.name) && !is_description(tensor.name) &&
         std::ranges::find(state, tensor.name, &StateField::name) == state.end())
-      refuse(file, tensor.name + " is in the checkpoint but not here");
+      refuse_state(file, tensor.name + " is in the checkpoint but not here", advice);
+}
+
+void visit_policy(StateVisitor& visitor, const PolicySpec& policy, float* params, Normalizer& obs,
+                  Normalizer& critic_obs) {
+  for (const ParamSlice& slice : policy.layout.slices()) visitor.array(slice.name, params + slice.offset, slice.shape);
+  obs.visit_state(visitor, "normalizer/obs");
+  critic_obs.visit_state(visitor, "normalizer/critic_obs");
 }
 
 StateList policy_state(const StateList& state) {

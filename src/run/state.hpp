@@ -8,6 +8,8 @@
 
 #include "comm/communicator.hpp"
 #include "device/state.hpp"
+#include "nets/normalizer.hpp"
+#include "policy/spec.hpp"
 #include "store/checkpoint.hpp"
 
 namespace drl {
@@ -22,8 +24,16 @@ std::vector<Tensor> gather_state(const StateList& state, Communicator& comm);
 bool restore_state(const StateList& state, const Checkpoint& checkpoint, Communicator& comm);
 
 // Throws UsageError, which names the first difference, unless the checkpoint has every replicated field with the same
-// type and shape, and no further weights or normaliser. `file`: name of the checkpoint, for the message.
-void require_state(const StateList& state, const Checkpoint& checkpoint, const std::string& file);
+// type and shape, and no further weights or normaliser. `file`: name of the checkpoint, for the message. `advice`: what
+// to do about it; "": a general advice.
+void require_state(const StateList& state, const Checkpoint& checkpoint, const std::string& file,
+                   const std::string& advice = "");
+// Throws the UsageError of require_state.
+[[noreturn]] void refuse_state(const std::string& file, const std::string& why, const std::string& advice);
+
+// Visits the parameters of a policy and its normalisers' statistics under the names that they have in checkpoints.
+void visit_policy(StateVisitor& visitor, const PolicySpec& policy, float* params, Normalizer& obs,
+                  Normalizer& critic_obs);
 
 // Returns the fields of weights and normaliser, which --init_from loads.
 StateList policy_state(const StateList& state);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
@@ -114,6 +115,16 @@ void require_output(const std::string& option, const fs::path& path) {
   if (!fs::is_directory(folder, error))
     refuse("would be in a directory that does not exist", "create the directory first");
   if (::access(folder.c_str(), W_OK) != 0) refuse("cannot be written (" + reason() + ")", "give another file");
+}
+
+void require_different(const std::vector<std::pair<std::string, fs::path>>& files) {
+  std::map<fs::path, std::string> options;
+  for (const auto& [option, path] : files) {
+    if (path.empty()) continue;
+    if (const auto [first, is_new] = options.emplace(fs::weakly_canonical(path), option); !is_new)
+      throw UsageError("--" + first->second + " and --" + option +
+                       " name the same file (one would overwrite the other): give two names");
+  }
 }
 
 void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {

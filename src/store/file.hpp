@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.hpp"
@@ -18,6 +19,9 @@ std::vector<std::byte> read_file(const std::filesystem::path& path);
 // Throws UsageError unless `path`, the value of --`option`, is a file or can be created. Call before the work whose
 // result goes there.
 void require_output(const std::string& option, const std::filesystem::path& path);
+
+// Throws UsageError if two of the files, each with the name of its option, are the same one. Empty paths are skipped.
+void require_different(const std::vector<std::pair<std::string, std::filesystem::path>>& files);
 
 // Creates or replaces `path`: writes `<path>.tmp`, syncs it, reads it back and compares it, renames it, and syncs the
 // directory. Even if the process is killed, `path` is either the old file or the new one. A later call for the same

@@ -95,9 +95,10 @@ TEST_F(Pretrained, RefusesWhatDoesNotFit) {
     expect_mentions(result.err, words);
   };
   expect_refused(init_from({"--task", "Pendulum-v1"}), {file(), "Cartpole", "Pendulum-v1"});
-  expect_refused(init_from({"--ppo.obs_normalization", "--policy.actor_hidden_dims", "7"}),
-                 {file(), "policy/actor/0/weight"});
-  expect_refused(init_from({}), {file(), "normalizer/obs"});
+  const Words relu = {"--policy.activation", "relu"};
+  expect_refused(init_from(relu + Words{"--ppo.obs_normalization", "--policy.actor_hidden_dims", "7"}),
+                 {file(), "policy/actor/0/weight", "give --policy.actor_hidden_dims 32,32\n"});
+  expect_refused(init_from(relu), {file(), "normalizer/obs", "--ppo.obs_normalization true"});
   expect_refused(runs->train({"--run_name", "whole", "--checkpoint", file(), "--ppo.obs_normalization"}),
                  {file(), "--init_from"});
   const std::string whole = checkpoint_file(runs->run("r"), 3).string();
@@ -106,6 +107,115 @@ TEST_F(Pretrained, RefusesWhatDoesNotFit) {
                  {"--save_pretrained", "--stochastic"});
   expect_refused(eval({"--pretrained", "Nonesuch", "--run", whole}), {"--pretrained", "--run"});
 }
+
+// The same arrays with another activation or normaliser are another function.
+TEST_F(Pretrained, RefusesOptionsThatChangeWhatTheNetworkComputes) {
+  const std::string whole = checkpoint_file(runs->run("r"), 3).string();
+  const Words same = {"--ppo.obs_normalization", "--policy.activation", "relu"};
+  for (const auto& [option, here, there] : {std::tuple{"policy.activation", "tanh", "relu"},
+                                            {"ppo.obs_normalization_eps", "0.001", "0.01"},
+                                            {"ppo.obs_normalization_clip", "3", "10"}}) {
+    const Words other = same + Words{std::string("--") + option, here};
+    for (const Result& result :
+         {init_from(other), runs->train(other + Words{"--run_name", "whole", "--checkpoint", whole})}) {
+      EXPECT_EQ(result.exit_code, 2) << option;
+      expect_mentions(result.err, {option, here, std::string("give --") + option + " " + there});
+    }
+  }
+}
+
+// Nothing is played: the errors come before the episodes.
+TEST_F(Pretrained, RefusesToWriteOverOtherFiles) {
+  const std::string text = (runs->folder / "text").string(), video = (runs->folder / "v.gif").string();
+  spill(text, "precious");
+  const auto refused = [&](const Words& outputs) {
+    const Result result = eval(Words{"--checkpoint", file()} + outputs);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.out, "");
+    return result.err;
+  };
+  expect_mentions(refused({"--save_pretrained", text}), {"--save_pretrained", text, "not a policy"});
+  EXPECT_EQ(slurp(text), "precious");
+  expect_mentions(refused({"--save_pretrained", video, "--video", video}), {"--save_pretrained", "--video"});
+  const std::string record = (runs->folder / "z.h5").string(), same = (runs->folder / "." / "z.h5").string();
+  expect_mentions(refused({"--record", record, "--save_pretrained", same}), {"--save_pretrained", "--record"});
+  for (const std::string option : {"--save_pretrained", "--record", "--video"})
+    expect_mentions(refused({option, ""}), {option, "empty"});
+}
+
+// What the policy's file needs from the checkpoint is read before the episodes, not after them.
+TEST_F(Pretrained, SaveReadsTheCheckpointBeforeTheEpisodes) {
+  Checkpoint damaged = read_checkpoint(checkpoint_file(runs->run("r"), 3));
+  damaged.attributes.erase("world_size");
+  const fs::path from = runs->folder / "damaged.h5", record = runs->folder / "episodes.h5";
+  write_checkpoint(from, damaged);
+  const Result result = eval(
+      {"--checkpoint", from.string(), "--record", record.string(), "--save_pretrained", from.string() + ".policy"});
+  EXPECT_EQ(result.exit_code, 2);
+  expect_mentions(result.err, {from.string(), "world_size"});
+  EXPECT_FALSE(fs::exists(record));
+}
+
+// The file of a policy names the library without its directory.
+TEST(PretrainedOfALibrary, AnUnknownTaskNamesTheFileAndItsLibrary) {
+  const Runs runs("Ladder");
+  const Words library = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+  ASSERT_EQ(runs.train(library + Words{"--run_name", "r", "--max_iterations", "1"}).exit_code, 0);
+  const std::string policy = (runs.folder / "policy.h5").string();
+  ASSERT_EQ(run_program(Words{kEval, "--run", runs.run("r").string(), "--save_pretrained", policy} + library).exit_code,
+            0);
+  for (const Result& result :
+       {run_program({kEval, "--checkpoint", policy}), runs.train({"--run_name", "pupil", "--init_from", policy})}) {
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_mentions(result.err, {policy, "Ladder", "libtest_programs.so", "--task_library"});
+  }
+  EXPECT_EQ(run_program(Words{kEval, "--checkpoint", policy} + library).exit_code, 0);
+}
+
+// The command also names the policy with which the run began, even after it was resumed, and the library of its task.
+TEST(PretrainedOfALibrary, TheCommandNamesFilesWithoutDirectories) {
+  const Runs runs("Ladder");
+  const Words library = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+  const std::string first = (runs.folder / "first.h5").string(), second = (runs.folder / "second.h5").string();
+  const auto save = [&](const std::string& run, const std::string& file) {
+    return run_program(Words{kEval, "--run", runs.run(run).string(), "--save_pretrained", file, "--episodes", "1"} +
+                       library)
+        .exit_code;
+  };
+  ASSERT_EQ(runs.train(library + Words{"--run_name", "a", "--max_iterations", "1"}).exit_code, 0);
+  ASSERT_EQ(save("a", first), 0);
+  ASSERT_EQ(runs.train(library + Words{"--run_name", "b", "--max_iterations", "1", "--init_from", first}).exit_code, 0);
+  ASSERT_EQ(runs.train(library + Words{"--load_run", "b", "--max_iterations", "2"}).exit_code, 0);
+  ASSERT_EQ(save("b", second), 0);
+  const Checkpoint policy = read_checkpoint(second);
+  EXPECT_EQ(std::get<int64_t>(policy.attributes.at("iteration")), 2);
+  const auto command = std::get<std::string>(policy.attributes.at("trained_by"));
+  expect_mentions(command, {"--task_library libtest_programs.so", "--init_from first.h5"});
+  EXPECT_EQ(command.find('/'), std::string::npos) << command;
+}
+
+#if defined(DRL_MUJOCO)
+
+// A policy of a model in a directory of the user's names only the model's file.
+TEST(PretrainedOfAModel, NamesNoDirectory) {
+  const Runs runs("Hopper-v5");
+  const std::string model = (runs.folder / "own.xml").string(), policy = (runs.folder / "policy.h5").string();
+  fs::copy_file(DRL_BIN "/../share/drl/models/hopper.xml", model);
+  fs::copy_file(DRL_BIN "/../share/drl/models/scene.xml", runs.folder / "scene.xml");
+  ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "1", "--env.xml_file", model}).exit_code, 0);
+  const std::string run = runs.run("r").string();
+  ASSERT_EQ(run_program({kEval, "--run", run, "--episodes", "1", "--save_pretrained", policy}).exit_code, 0);
+  const Checkpoint saved = read_checkpoint(policy);
+  for (const char* name : {"trained_by", "options"}) {
+    const auto& text = std::get<std::string>(saved.attributes.at(name));
+    expect_mentions(text, {"own.xml"});
+    EXPECT_EQ(text.find(runs.folder.path().string()), std::string::npos) << text;
+  }
+  EXPECT_EQ(run_program({kEval, "--checkpoint", policy, "--episodes", "1", "--xml_file", model}).exit_code, 0);
+}
+
+#endif
 
 // Returns the names of the policies in the repository.
 Words names_of_policies() {
@@ -125,6 +235,7 @@ TEST(PretrainedFolder, AnUnknownNameListsThePoliciesAndTheNearest) {
     for (const std::string& name : names_of_policies()) expect_mentions(result.err, {name});
   }
   expect_mentions(run_program({kEval, "--pretrained", "Go1"}).err, {"did you mean Go1-Velocity-Flat"});
+  expect_mentions(run_program({kEval, "--pretrained", "Cartpole.h5"}).err, {"did you mean Cartpole?"});
 }
 
 TEST(PretrainedFolder, IsSmall) {

@@ -55,7 +55,11 @@ TEST(DrlExport, WritesAPolicyThatComesWithDrlToTheWorkingDirectory) {
   const Result result =
       run_program({kExport, "--checkpoint", "pretrained/CartPole-v1"}, {}, [&] { fs::current_path(folder.path()); });
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  for (const char* name : {"policy.onnx", "policy.h", "policy.json"}) EXPECT_TRUE(fs::exists(folder / name)) << name;
+  for (const char* name : {"policy.onnx", "policy.h", "policy.json"}) {
+    const std::string content = slurp(folder / name);
+    expect_mentions(content, {"pretrained/CartPole-v1"});
+    EXPECT_EQ(content.find("/pretrained"), std::string::npos) << name << " names no directory of this machine";
+  }
 }
 
 TEST(DrlExport, VerifiesRecordingsOfPoliciesOfAllKinds) {
@@ -110,6 +114,28 @@ TEST(DrlExport, ExportsCheckpointsOfBeforeTheGroupPolicy) {
   }
 }
 
+TEST(DrlExport, RefusesCheckpointsOfBeforeTheGroupPolicyThatLackNumbers) {
+  const TempFolder folder;
+  const std::string file = (folder / "old.h5").string(), header = (folder / "policy.h").string();
+  const Checkpoint whole = read_checkpoint(DRL_TEST_DATA "/export/old/continuous.h5");
+  ASSERT_NE(whole.find("normalizer/obs/count"), nullptr);
+  const auto refused = [&](const std::string& array, const Checkpoint& damaged) {
+    write_checkpoint(file, damaged);
+    const Result result = run_program({kExport, "--checkpoint", file, "--c", header});
+    EXPECT_EQ(result.exit_code, 2);
+    expect_mentions(result.err, {file, array});
+    EXPECT_FALSE(fs::exists(header));
+  };
+  for (const std::string array : {"normalizer/obs/count", "normalizer/obs/mean", "policy/actor/0/weight"}) {
+    Checkpoint empty = whole, missing = whole;
+    for (Tensor& tensor : empty.tensors)
+      if (tensor.name == array) tensor.shape = {0}, tensor.data.clear();
+    refused(array, empty);
+    std::erase_if(missing.tensors, [&](const Tensor& tensor) { return tensor.name == array; });
+    refused(array, missing);
+  }
+}
+
 // Two more iterations of such a run. Its directory is what that version left, with the checkpoint's own options.
 TEST(DrlExport, ResumesRunsOfBeforeTheGroupPolicy) {
   for (const std::string name : {"discrete", "continuous", "grpo"}) {
@@ -159,6 +185,22 @@ TEST(DrlExport, RefusesRecordingsOfAnotherTask) {
   const Result checkpoint =
       run_program({kExport, "--run", trained.run, "--verify", trained.file("iter_000003.h5").string()});
   EXPECT_EQ(checkpoint.exit_code, 2);
+  const std::string header = (trained.folder / "a.h").string();
+  EXPECT_EQ(run_program({kExport, "--run", trained.run, "--c", header, "--verify", other.recording}).exit_code, 2);
+  EXPECT_FALSE(fs::exists(header));
+}
+
+TEST(DrlExport, VerifyRefusesOtherFiles) {
+  const Trained trained("CartPole-v1");
+  const std::string text = (trained.folder / "text").string();
+  std::ofstream(text) << "no header\n";
+  for (const std::string& file : {text, trained.folder.path().string(), std::string("/dev/null")})
+    for (const std::string option : {"--c", "--onnx"}) {
+      const Result result = run_program({kExport, "--run", trained.run, option, file, "--verify", trained.recording});
+      EXPECT_EQ(result.exit_code, 2) << option << file;
+      expect_mentions(result.err, {option == "--onnx" && file == text ? "the ONNX model" : file});
+      EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    }
 }
 
 TEST(DrlExport, WritesNothingIfOneFileCannotBeWritten) {
