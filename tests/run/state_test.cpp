@@ -114,6 +114,9 @@ TEST(State, RequireStateNamesTheFirstDifference) {
   EXPECT_EQ(error_of({weight, steps}), "");  // environments may be missing
   expect_mentions(error_of({wide, steps}), {"c.h5", "policy/weight", "[2, 3]", "[2, 2]", "drl_checkpoint show"});
   expect_mentions(error_of({weight}), {"c.h5", "trainer/steps", "missing", "drl_checkpoint show"});
+  const Tensor doubles{"policy/weight", DType::f64, {2, 2}, std::vector<std::byte>(32)};
+  expect_mentions(error_of({doubles, steps}),
+                  {"policy/weight", std::string(name_of(DType::f64)), std::string(name_of(DType::f32))});
 }
 
 TEST(State, PolicyStateIsWeightsAndNormaliser) {
