@@ -79,8 +79,9 @@ TEST_F(Pretrained, InitFromLoadsTheActorAndStartsTheCriticAnew) {
                    anew = read_checkpoint(checkpoint_file(runs->run("anew"), 1));
   int of_critic = 0;
   for (const Tensor& tensor : pupil.tensors) {
-    if (tensor.name.starts_with("policy/actor/") || tensor.name.starts_with("policy/log_std"))
+    if (tensor.name.starts_with("policy/actor/") || tensor.name.starts_with("policy/log_std")) {
       EXPECT_EQ(tensor, *policy.find(tensor.name)) << tensor.name;
+    }
     if (tensor.name.starts_with("policy/critic/")) {
       EXPECT_EQ(tensor, *anew.find(tensor.name)) << tensor.name;
       ++of_critic;

@@ -206,7 +206,9 @@ TEST(ChangedPlatform, ListsDifferencesAndMissingAttributes) {
                               {}},
                              now),
             std::vector<std::string>{"world_size: 4 -> 2"});
-  const RunFacts model{.cpu_model = "c", .versions = {{"drl", "1"}, {"model", "b (2)"}, {"mpi", "M"}}, .git_hash = "g"};
+  RunFacts model;
+  model.cpu_model = "c", model.git_hash = "g";
+  model.versions = {{"drl", "1"}, {"model", "b (2)"}, {"mpi", "M"}};
   EXPECT_EQ(changed_platform({{{"cpu_model", std::string("c")},
                                {"git_hash", std::string("g")},
                                {"versions", std::string("drl 1, isa x, model a (1), mpi M")},
