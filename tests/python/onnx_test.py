@@ -1,5 +1,5 @@
-"""Tests that onnxruntime takes the actions that drl_eval recorded, from the models that drl_export writes, and that the
-names of a robot's numbers and its controllers' gains are those of its MuJoCo model.
+"""Tests that onnxruntime, the C header and, if drl was built with libtorch, the TorchScript module take the actions that
+drl_eval recorded, and that the names of a robot's numbers and its controllers' gains are those of its MuJoCo model.
 
     onnx_test.py BIN TASK...      at least 1000 steps of each task
     onnx_test.py BIN all          of all tasks
@@ -18,6 +18,7 @@ import numpy as np
 import onnxruntime
 
 BIN, TASKS = pathlib.Path(sys.argv[1]), sys.argv[2:]
+RUN_SCRIPT = BIN / "../tests/export/run_script"
 MODELS = {"HalfCheetah-v5": "half_cheetah", "Humanoid-v5": "humanoid", "HumanoidStandup-v5": "humanoid_standup",
           "Go1-Velocity-Flat": "go1", "G1-Velocity-Flat": "g1"}
 
@@ -70,6 +71,7 @@ def check(task, options):
         if task in MODELS:
             check_names(task, metadata, json.loads((folder / "policy.json").read_text()))
         worst = steps = 0
+        rows, taken = [], []
         with h5py.File(folder / "episodes.h5") as episodes:
             for episode in episodes.values():
                 observations, actions = episode["observations"][:-1], episode["actions"][:]
@@ -77,9 +79,23 @@ def check(task, options):
                 (found,) = session.run(None, {"observation": observations})
                 worst = max(worst, np.abs(found - actions.reshape(found.shape)).max())
                 steps += len(observations)
+                rows.append(observations)
+                taken.append(actions.reshape(found.shape))
+        verified = subprocess.run([BIN / "drl_export", "--run", run, "--verify", folder / "episodes.h5"], check=True,
+                                  capture_output=True, text=True).stdout
+        differences = {"ONNX": worst, "C": float(re.search(r"^C: .* at most (\S+)", verified, re.M).group(1))}
+        if RUN_SCRIPT.exists():
+            subprocess.run([BIN / "drl_export", "--run", run, "--torchscript", folder / "policy.pt"], check=True,
+                           stdout=subprocess.DEVNULL)
+            observations = np.concatenate(rows)
+            text = "\n".join(" ".join(f"{x:.9g}" for x in row) for row in observations)
+            output = subprocess.run([RUN_SCRIPT, folder / "policy.pt", str(observations.shape[1])], input=text, check=True,
+                                    capture_output=True, text=True).stdout
+            actions = np.concatenate(taken)
+            differences["TorchScript"] = np.abs(np.array(output.split(), float).reshape(actions.shape) - actions).max()
         assert steps >= 1000, steps
-        assert worst <= 1e-6, (task, options, worst)
-        print(f"{task}: {steps} actions differ by at most {worst:.1e}")
+        assert max(differences.values()) <= 1e-6, (task, options, differences)
+        print(f"{task}: {steps} actions differ by at most", ", ".join(f"{x:.1e} ({name})" for name, x in differences.items()))
 
 
 if TASKS == ["all"]:
