@@ -56,7 +56,7 @@ std::atomic<bool> stops_are_requests{false};
 void on_signal(int signal) {
   const int stop = static_cast<int>(meaning[signal]);
   if (const int code = row_of(meaning[signal]).exit_code; !stops_are_requests && code >= kInterrupted) {
-    constexpr char kMessage[] = "stopped by a signal before the run had started\n";
+    constexpr char kMessage[] = "stopped by a signal before the training began\n";
     if (write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1) < 0) {  // nobody reads it
     }
     _exit(code);

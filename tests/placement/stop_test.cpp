@@ -17,6 +17,7 @@ namespace {
 // Raises the signals and exits with the exit code of the requested stop.
 [[noreturn]] void exit_after(const std::vector<int>& signals) {
   catch_stop_signals();
+  take_stops_as_requests();
   for (int signal : signals) std::raise(signal);
   std::exit(requested_stop() == Stop::none ? 0 : exit_code_of(requested_stop()));
 }
@@ -107,9 +108,22 @@ TEST(StopSignals, TheStrongestWins) {
   expect_code({SIGTERM, SIGINT}, 143);
 }
 
+// At the start of a program there is nothing to save.
+TEST(StopSignals, EndTheProcessAtOnceBeforeTheyAreRequests) {
+  const auto raise_at_start = [](int signal) {
+    catch_stop_signals();
+    std::raise(signal);
+    std::exit(1);
+  };
+  EXPECT_EXIT(raise_at_start(SIGINT), testing::ExitedWithCode(130), "stopped by a signal");
+  EXPECT_EXIT(raise_at_start(SIGTERM), testing::ExitedWithCode(143), "stopped by a signal");
+  EXPECT_EXIT(raise_at_start(SIGUSR1), testing::ExitedWithCode(1), "");
+}
+
 // The third one comes more than a second after the first.
 [[noreturn]] void interrupt_thrice() {
   catch_stop_signals();
+  take_stops_as_requests();
   std::raise(SIGINT);
   std::raise(SIGINT);  // the same one, which the launcher passes on
   std::fputs("still here", stderr);

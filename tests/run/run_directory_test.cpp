@@ -343,6 +343,7 @@ TEST_F(RunDirectoryTest, AWaitForARunEndsOnSigterm) {
   continued = true;
   const auto wait_and_exit = [&] {
     catch_stop_signals();
+    take_stops_as_requests();
     std::raise(SIGTERM);
     try {
       claim();

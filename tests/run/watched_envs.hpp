@@ -56,6 +56,8 @@ class Watched {
   }
   const EnvConfig& config() const { return config_; }
 
+  void begin_with(int64_t iteration) { iteration_ = iteration; }
+
  private:
   template <class T>
   Array<T> on_queue(const std::vector<T>& numbers) {
