@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <iterator>
 
@@ -51,13 +53,13 @@ bool is_second_interruption() {
   return !interrupted_at.compare_exchange_strong(first, ms) && ms - first >= kOneSignal;
 }
 
-std::atomic<bool> stops_are_requests{false};
+std::atomic<bool> stops_are_requests{false}, is_first_rank{true};
 
 void on_signal(int signal) {
   const int stop = static_cast<int>(meaning[signal]);
   if (const int code = row_of(meaning[signal]).exit_code; !stops_are_requests && code >= kInterrupted) {
     constexpr char kMessage[] = "stopped by a signal before the training began\n";
-    if (write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1) < 0) {  // nobody reads it
+    if (is_first_rank && write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1) < 0) {  // nobody reads it
     }
     _exit(code);
   }
@@ -118,6 +120,8 @@ std::vector<int> stop_signals() {
 }
 
 void catch_stop_signals() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(variable)) is_first_rank = is_first_rank && std::strcmp(rank, "0") == 0;
   const bool through_srun = started_through_srun();
   for (const int signal : stop_signals()) {
     meaning[signal] = stop_of(signal, through_srun);
