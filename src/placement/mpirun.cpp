@@ -90,7 +90,7 @@ int wait_and_pass_signals(pid_t mpirun, const sigset_t& signals, int held) {
   bool came_early = false;
   EndWatch watch;
   for (int status = 0;;) {
-    if (held && signal_same_program(mpirun, held, true) > 0) held = 0;
+    if (held && (signal_same_program(mpirun, held, true) > 0 || has_only_dead_children(mpirun))) held = 0;
     siginfo_t info;
     const int signal = sigtimedwait(&signals, &info, held ? &kHoldInterval : &EndWatch::kInterval);
     if (signal < 0) {
@@ -110,7 +110,7 @@ int wait_and_pass_signals(pid_t mpirun, const sigset_t& signals, int held) {
     held = exit_code_of(stop_of(signal)) == kContinue ? signal : 0;
     came_early = !held && signal_same_program(mpirun, signal) == 0;
     if (came_early) {
-      log::info("stopped by {} before the ranks had started", name_of(stop_of(signal)));
+      log::info("stopped by {} while no rank was running", name_of(stop_of(signal)));
       kill(mpirun, SIGTERM);
     }
   }

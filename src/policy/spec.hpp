@@ -1,5 +1,5 @@
-// What a policy is, apart from the values of its parameters: all that turns an observation into an action, and a
-// critic's network where there is one. A checkpoint's group `policy/` describes it (export/exported_policy.hpp).
+// Describes a policy without the values of its parameters: its networks, normaliser, distribution and actions. If there
+// is a critic, its network is described too. A checkpoint's group `policy/` describes it (export/exported_policy.hpp).
 #pragma once
 
 #include <cstdint>

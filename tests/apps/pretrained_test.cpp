@@ -109,7 +109,7 @@ TEST_F(Pretrained, RefusesWhatDoesNotFit) {
   expect_refused(eval({"--pretrained", "Nonesuch", "--run", whole}), {"--pretrained", "--run"});
 }
 
-// The same arrays with another activation or normaliser are another function.
+// Arrays of the same shapes, with another activation or normaliser, compute something else.
 TEST_F(Pretrained, RefusesOptionsThatChangeWhatTheNetworkComputes) {
   const std::string whole = checkpoint_file(runs->run("r"), 3).string();
   const Words same = {"--ppo.obs_normalization", "--policy.activation", "relu"};
@@ -144,7 +144,7 @@ TEST_F(Pretrained, RefusesToWriteOverOtherFiles) {
     expect_mentions(refused({option, ""}), {option, "empty"});
 }
 
-// What the policy's file needs from the checkpoint is read before the episodes, not after them.
+// A checkpoint that lacks something ends drl_eval before it plays any episodes.
 TEST_F(Pretrained, SaveReadsTheCheckpointBeforeTheEpisodes) {
   Checkpoint damaged = read_checkpoint(checkpoint_file(runs->run("r"), 3));
   damaged.attributes.erase("world_size");

@@ -72,8 +72,8 @@ TEST(StopSignals, PassThroughSrun) {
   unsetenv("DRL_OUTER_STEP");
 }
 
-// Of the ranks' exit code and the request that was passed on, the stronger one counts. 138 and 140 are those of ranks
-// that SIGUSR1 (10) and SIGUSR2 (12) have killed before they had handlers.
+// The result is the stronger one of the ranks' exit code and the request that was passed on. Ranks exit with 138 or 140
+// if SIGUSR1 (10) or SIGUSR2 (12) killed them before they had handlers.
 TEST(StopSignals, KnowTheExitCodeOfRanksThatTheyStopped) {
   EXPECT_EQ(exit_code_after(75, Stop::none), 75);
   EXPECT_EQ(exit_code_after(75, Stop::terminated), 143);

@@ -150,8 +150,8 @@ inline bool has_model_id(const std::string& file, const char* id) {
   }
 }
 
-// Where a task's model is found: an address in its library, its header or null, and the id of the compiled model or
-// null.
+// Says where to look for a task's model: in the directories of the library that has the address `here`, and of the
+// task's header. `id` is that of the compiled model. Header and id may be null.
 struct ModelOrigin {
   const void* here = nullptr;
   const char *header = nullptr, *id = nullptr;
