@@ -130,10 +130,10 @@ class NcclCommunicator final : public Communicator {
   std::string seen_from() const;
   std::string unfinished_work(const NcclTimes& at) const;
   std::string failure_text(gpucclResult_t result) const;
-  std::string late_text(const std::vector<int>& silent, const NcclTimes& at) const;
+  std::string late_text(const std::vector<int>& silent, const NcclTimes& at, double seconds) const;
   [[noreturn]] void fail(gpucclResult_t result, const Done& done);
-  [[noreturn]] void fail_late(const Done& done, const NcclTimes& at);
-  std::string why_late(const NcclTimes& at) const;
+  [[noreturn]] void fail_late(const Done& done, const NcclTimes& at, double seconds);
+  std::string why_late(const NcclTimes& at, double seconds) const;
   void abort_nccl_or_exit(const std::string& message, const Done& done);
   bool abort_nccl(const Done& done) const;
   bool finalize();
@@ -270,7 +270,7 @@ void NcclCommunicator::all_reduce(std::span<T> data, gpucclDataType_t type, Stre
   const gpucclResult_t begun = gpucclAllReduce(data.data(), data.data(), data.size(), type, gpucclSum, comm_, on);
   // NCCL must have enqueued the all-reduce before other work is enqueued, and before a capture ends.
   const gpucclResult_t result = final_result(begun, patience, options_.comm_timeout);
-  if (result == gpucclInProgress) fail_late({}, times());
+  if (result == gpucclInProgress) fail_late({}, times(), options_.comm_timeout);
   if (result != gpucclSuccess) fail(result, {});
   enqueue_clock_stop(on, device_->clock.data(), device_->times.data());
   if (!capturing()) ++enqueued_;
@@ -314,7 +314,7 @@ void NcclCommunicator::wait(const Done& done) {
       const NcclTimes now = times();
       if (now.started + now.all_reduces != seen.started + seen.all_reduces) patience = Patience();
       seen = now;
-      if (patience.seconds() >= limit(now)) fail_late(done, now);
+      if (patience.seconds() >= limit(now)) fail_late(done, now, limit(now));
       nap(round);
     }
   } catch (const Error& error) {  // done() also throws if the GPU has failed
@@ -375,14 +375,14 @@ std::string NcclCommunicator::failure_text(gpucclResult_t result) const {
          "): " + (result == gpucclRemoteError ? "another rank died or failed first; look for its message" : advice());
 }
 
-std::string NcclCommunicator::late_text(const std::vector<int>& silent, const NcclTimes& at) const {
+std::string NcclCommunicator::late_text(const std::vector<int>& silent, const NcclTimes& at, double seconds) const {
   const bool work_only = at.started == at.all_reduces;
   const std::string who = silent.empty() ? work_only ? "all earlier all-reduces have ended" : "all ranks wait"
                                          : "no answer from " + names_of(silent);
   const std::string remedy = !silent.empty() ? "find out what blocks " + names_of(silent)
                              : work_only     ? "run drl_doctor to check the GPUs"
                                              : advice();
-  return unfinished_work(at) + " did not end within " + seconds_text(limit(at)) + " (" + who + seen_from() +
+  return unfinished_work(at) + " did not end within " + seconds_text(seconds) + " (" + who + seen_from() +
          "): " + remedy + "; --comm_timeout allows more time";
 }
 
@@ -394,10 +394,10 @@ void NcclCommunicator::fail(gpucclResult_t result, const Done& done) {
 
 // All ranks that wait in an all-reduce exceed the limit at about the same time. Rank 0 finds out which ranks do not
 // answer, because they have stopped or still compute, and reports for all.
-void NcclCommunicator::fail_late(const Done& done, const NcclTimes& at) {
+void NcclCommunicator::fail_late(const Done& done, const NcclTimes& at, double seconds) {
   std::string message;
   try {
-    message = why_late(at);
+    message = why_late(at, seconds);
   } catch (const Error& error) {  // from MPI
     message = error.what();
   }
@@ -407,7 +407,7 @@ void NcclCommunicator::fail_late(const Done& done, const NcclTimes& at) {
 }
 
 // Returns the message to print, or "" if rank 0 prints one.
-std::string NcclCommunicator::why_late(const NcclTimes& at) const {
+std::string NcclCommunicator::why_late(const NcclTimes& at, double seconds) const {
   RollCall call("nccl: late", host_);
   call.answer("");
   Patience patience;
@@ -415,9 +415,9 @@ std::string NcclCommunicator::why_late(const NcclTimes& at) const {
   const auto over = [&] { return rank() == 0 ? call.complete() : (reply = call.received_reply()).has_value(); };
   const double limit = rank() == 0 ? kAnswerTime : kGrace;
   wait_until(over, patience, limit);
-  if (rank() > 0) return reply ? "" : late_text({0}, at);
+  if (rank() > 0) return reply ? "" : late_text({0}, at, seconds);
   call.reply({kFailedReply});
-  return late_text(call.missing(), at);
+  return late_text(call.missing(), at, seconds);
 }
 
 // Aborts NCCL. Unwinding then frees GPU memory, which waits for the device; if the device hangs, this prints the

@@ -240,6 +240,15 @@ TEST_F(NcclFailure, WorkThatHangsBeforeAnAllReduceIsNotCalledAnAllReduce) {
   stream->stuck = false;
 }
 
+TEST_F(NcclFailure, AnAllReduceThatNcclNeverEnqueuesNamesTheTimeThatItWasWaitedFor) {
+  options.comm_timeout = 0.3;
+  const auto comm = connect();
+  Array<float> value(*queue, 1);
+  host_collectives().enqueue_polls = -1;
+  expect_failure_reported_by_rank_zero(ending([&] { all_reduce(*comm, value); }), {"0.3 s", "--comm_timeout"});
+  wait_for_the_abort();
+}
+
 TEST_F(NcclFailure, TimeWhileTheProcessIsSuspendedDoesNotCount) {
   options.comm_timeout = 2;
   const auto comm = connect();
