@@ -1,0 +1,259 @@
+// The expanding polytope algorithm (EPA), which finds how deep two convex shapes overlap. It grows a polytope inside
+// their Minkowski difference until the face nearest to the origin is on the difference's surface. The polytope has room
+// for a fixed number of points, and the steps are those of MuJoCo.
+#pragma once
+
+#include "drl/physics/gjk.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+class Polytope {
+ public:
+  // Starts from GJK's simplex of 2 to 4 points around the origin. `search` must outlive the polytope.
+  DRL_HD explicit Polytope(Gjk& search) : search_(search) {}
+
+  // Finds the depth and the points of both shapes that are deepest in the other. Returns false if rounding prevents it.
+  DRL_HD_CALLED bool run(double& depth, Vec3& on_a, Vec3& on_b) {
+    const bool has_started = search_.count == 2   ? start_from_segment()
+                             : search_.count == 3 ? start_from_triangle(search_.simplex)
+                                                  : start_from_tetrahedron();
+    Face best;
+    if (!has_started || !expand(best)) return false;
+    const DifferencePoint &u = point_[best.corner[0]], &v = point_[best.corner[1]], &w = point_[best.corner[2]];
+    const TriangleWeights weights(u.at, v.at, w.at, best.nearest);
+    on_a = weights[0] * u.of_a + weights[1] * v.of_a + weights[2] * w.of_a;
+    on_b = weights[0] * u.of_b + weights[1] * v.of_b + weights[2] * w.of_b;
+    depth = std::sqrt(best.square);
+    return true;
+  }
+
+ private:
+  static constexpr int kMostPoints = 5 + kMostConvexIterations;
+  static constexpr int kMostFaces = 2 * kMostPoints;  // a polytope of n points has 2 n - 4 faces
+  static constexpr double kLeastSquare = kNoLength * kNoLength;
+  static constexpr uint8_t kNotListed = 255, kDeleted = 254;
+
+  struct Face {
+    Vec3 nearest;   // projection of the origin onto the plane
+    double square;  // |nearest|^2
+    uint8_t corner[3];
+    uint8_t beside[3];  // the faces across the edges 0-1, 1-2 and 2-0
+    uint8_t place;      // in list_, or kNotListed or kDeleted
+  };
+  // An edge of a face: from corner[edge] to the next one.
+  struct Edge {
+    uint8_t face, edge;
+  };
+
+  // Sets face `at`. Returns the squared distance of its plane from the origin, or 0 if it has none.
+  DRL_HD double add_face(int a, int b, int c, int beside_ab, int beside_bc, int beside_ca, int at) {
+    Face& face = face_[at];
+    face.corner[0] = uint8_t(a), face.corner[1] = uint8_t(b), face.corner[2] = uint8_t(c);
+    face.beside[0] = uint8_t(beside_ab), face.beside[1] = uint8_t(beside_bc), face.beside[2] = uint8_t(beside_ca);
+    face.place = kNotListed;
+    if (!project_on_plane(point_[c].at, point_[b].at, point_[a].at, face.nearest)) return 0;
+    return face.square = dot(face.nearest, face.nearest);
+  }
+  DRL_HD void list_face(int at) { face_[at].place = uint8_t(listed_), list_[listed_++] = uint8_t(at); }
+  DRL_HD void delete_face(int at) {
+    Face& face = face_[at];
+    if (face.place < kDeleted) {
+      const uint8_t last = list_[--listed_];
+      list_[face.place] = last, face_[last].place = face.place;
+    }
+    face.place = kDeleted, free_[freed_++] = uint8_t(at);
+  }
+  // Adds the farthest point in a direction and returns its index.
+  DRL_HD int add_farthest(const Vec3& direction, double size) {
+    const Vec3 way =
+        size > kNoLength ? Vec3{direction[0] / size, direction[1] / size, direction[2] / size} : Vec3{1, 0, 0};
+    find_farthest(search_.a, search_.b, way, point_[points_]);
+    return points_++;
+  }
+  DRL_HD int add_point(const DifferencePoint& p) {
+    point_[points_] = p;
+    return points_++;
+  }
+  DRL_HD void list_all(int faces) {
+    for (int k = 0; k < faces; ++k) list_face(k);
+    faces_ = faces;
+  }
+
+  // Adds the six faces of two pyramids on both sides of the triangle of points r, s and t. Returns false if the origin
+  // is on a face, whose corners are then in `flat`.
+  DRL_HD bool add_pyramids(int top, int bottom, int r, int s, int t, int* flat) {
+    const int ring[6][2] = {{r, s}, {t, r}, {s, t}, {s, r}, {r, t}, {t, s}};
+    constexpr int kBeside[6][3] = {{1, 3, 2}, {2, 4, 0}, {0, 5, 1}, {5, 0, 4}, {3, 1, 5}, {4, 2, 3}};
+    for (int k = 0; k < 6; ++k) {
+      flat[0] = k < 3 ? top : bottom, flat[1] = ring[k][0], flat[2] = ring[k][1];
+      if (add_face(flat[0], flat[1], flat[2], kBeside[k][0], kBeside[k][1], kBeside[k][2], k) < kLeastSquare)
+        return false;
+    }
+    return true;
+  }
+  // Starts again from a face that contains the origin.
+  DRL_HD bool start_from_face(const int* corners) {
+    const DifferencePoint triangle[3] = {point_[corners[0]], point_[corners[1]], point_[corners[2]]};
+    points_ = 0;
+    return start_from_triangle(triangle);
+  }
+  // The other three corners are the farthest points in directions perpendicular to the segment, 120 degrees apart.
+  DRL_HD_CALLED bool start_from_segment() {
+    constexpr double kSine = 0.86602540378, kCosine = -0.5;
+    const Vec3 along = search_.simplex[1].at - search_.simplex[0].at;
+    int least = 0;
+    for (int k = 1; k < 3; ++k)
+      if (std::abs(along[k]) < std::abs(along[least])) least = k;
+    Vec3 start{0, 0, 0};
+    start[least] = 1;
+    Vec3 direction = cross(start, along);
+    const double size = length(along);
+    const Vec3 axis{along[0] / size, along[1] / size, along[2] / size};
+    const int u = add_point(search_.simplex[0]), v = add_point(search_.simplex[1]);
+    int around[3];
+    for (int k = 0; k < 3; ++k) {
+      around[k] = add_farthest(direction, length(direction));
+      direction = kCosine * direction + kSine * cross(axis, direction) + (1 - kCosine) * dot(axis, direction) * axis;
+    }
+    int flat[3];
+    if (!add_pyramids(u, v, around[0], around[1], around[2], flat)) return start_from_face(flat);
+    if (!passes(point_[u].at, point_[v].at, point_[around[0]].at, point_[around[1]].at, point_[around[2]].at))
+      return false;
+    list_all(6);
+    return true;
+  }
+  // The other two corners are the farthest points on both sides.
+  DRL_HD_CALLED bool start_from_triangle(const DifferencePoint* triangle) {
+    const Vec3 normal = cross(triangle[1].at - triangle[0].at, triangle[2].at - triangle[0].at);
+    const double size = length(normal);
+    if (size < kNoLength) return false;
+    const int r = add_point(triangle[0]), s = add_point(triangle[1]), t = add_point(triangle[2]);
+    const int bottom = add_farthest(-normal, size), top = add_farthest(normal, size);
+    for (const int apex : {top, bottom})
+      if (is_in_triangle(point_[r].at, point_[s].at, point_[t].at, point_[apex].at)) return false;
+    int flat[3];
+    if (!add_pyramids(top, bottom, r, s, t, flat)) return false;
+    list_all(6);
+    return true;
+  }
+  DRL_HD_CALLED bool start_from_tetrahedron() {
+    constexpr int kCorners[4][3] = {{0, 1, 2}, {0, 3, 1}, {0, 2, 3}, {3, 2, 1}};
+    constexpr int kBeside[4][3] = {{1, 3, 2}, {2, 3, 0}, {0, 3, 1}, {2, 0, 1}};
+    for (int k = 0; k < 4; ++k) add_point(search_.simplex[k]);
+    for (int k = 0; k < 4; ++k) {
+      const int *c = kCorners[k], *beside = kBeside[k];
+      if (add_face(c[0], c[1], c[2], beside[0], beside[1], beside[2], k) < kLeastSquare) return start_from_face(c);
+    }
+    for (int k = 0; k < 4; ++k)
+      if (!is_same_side(point_[k].at, point_[(k + 1) % 4].at, point_[(k + 2) % 4].at, point_[(k + 3) % 4].at))
+        return false;
+    list_all(4);
+    return true;
+  }
+
+  // Returns whether the line through u and v passes through a triangle.
+  DRL_HD static bool passes(const Vec3& u, const Vec3& v, const Vec3& r, const Vec3& s, const Vec3& t) {
+    const Vec3 along = v - u, a = r - u, b = s - u, c = t - u;
+    const auto volume = [&](const Vec3& x, const Vec3& y) DRL_LAMBDA { return dot(x, cross(y, along)); };
+    const double x = volume(a, b), y = volume(b, c), z = volume(c, a);
+    return (x >= 0 && y >= 0 && z >= 0) || (x <= 0 && y <= 0 && z <= 0);
+  }
+  DRL_HD static bool is_in_triangle(const Vec3& r, const Vec3& s, const Vec3& t, const Vec3& p) {
+    const TriangleWeights weights(r, s, t, p);
+    if (weights[0] < 0 || weights[1] < 0 || weights[2] < 0) return false;
+    return length(weights[0] * r + weights[1] * s + weights[2] * t - p) < kNoLength;
+  }
+  // Returns whether the origin and p are on the same side of a plane.
+  DRL_HD static bool is_same_side(const Vec3& r, const Vec3& s, const Vec3& t, const Vec3& p) {
+    const Vec3 normal = cross(s - r, t - r);
+    return common_sign(dot(normal, p - r), dot(normal, -r)) != 0;
+  }
+
+  // Grows the polytope until its nearest face is within the tolerance of the surface. Returns false if it breaks.
+  DRL_HD_CALLED bool expand(Face& best) {
+    const bool are_discrete = search_.are_discrete();
+    const double tolerance = are_discrete ? kNoLength : search_.options.tolerance;
+    double upper = 1e150;  // bounds the depth; the nearest face is the lower bound
+    bool has_best = false;
+    for (int k = 0; k < search_.options.iterations && k < kMostConvexIterations; ++k) {
+      int nearest = -1;
+      double least = 1e300;
+      for (int i = 0; i < listed_; ++i)
+        if (face_[list_[i]].square < least) nearest = list_[i], least = face_[nearest].square;
+      if (nearest < 0 || least > upper * upper) return has_best;
+      best = face_[nearest], has_best = true;
+      if (least <= 0) return true;
+      const double lower = std::sqrt(least);
+      const int next = add_farthest(best.nearest, lower);
+      const double reach = dot(best.nearest, point_[next].at) / lower;
+      if (reach < upper) upper = reach;
+      if (upper - lower < tolerance) return true;
+      if (are_discrete && has_vertex(next)) return true;
+      const int edges = find_horizon(nearest, point_[next].at);
+      if (edges < 3) return false;
+      if (edges > freed_ + kMostFaces - faces_) return true;
+      if (!attach(next, edges, least, upper * upper)) return false;
+      if (listed_ == 0) return true;
+    }
+    return has_best;
+  }
+  DRL_HD bool has_vertex(int next) const {
+    for (int k = 0; k < next; ++k)
+      if (point_[k].is_same_vertex(point_[next])) return true;
+    return false;
+  }
+
+  // Deletes the faces that a point sees, starting from one of them, and collects the edges around them in order, each
+  // as an edge of the face that stays. Returns their number, or 0 if there is no room.
+  DRL_HD int find_horizon(int first, const Vec3& point) {
+    int edges = 0, left = 0;
+    const auto look_across = [&](int face, int edge) DRL_LAMBDA { stack_[left++] = {uint8_t(face), uint8_t(edge)}; };
+    delete_face(first);
+    for (int edge = 2; edge >= 0; --edge) look_across(first, edge);
+    while (left > 0) {
+      const Edge crossed = stack_[--left];
+      const Face& from = face_[crossed.face];
+      const int across = from.beside[crossed.edge];
+      const Face& face = face_[across];
+      if (face.place == kDeleted) continue;
+      const int end = from.corner[(crossed.edge + 1) % 3];  // where the shared edge starts on the other face
+      const int edge = face.corner[0] == end ? 0 : face.corner[1] == end ? 1 : 2;
+      if (dot(face.nearest, point) - face.square > kNoLength) {
+        delete_face(across);
+        look_across(across, (edge + 2) % 3), look_across(across, (edge + 1) % 3);
+      } else {
+        if (edges == kMostFaces) return 0;
+        horizon_[edges++] = {uint8_t(across), uint8_t(edge)};
+      }
+    }
+    return edges;
+  }
+  // Connects a point with the edges of the horizon. Faces that cannot be nearest to the origin are not listed.
+  DRL_HD bool attach(int point, int edges, double least, double most) {
+    uint8_t at[kMostFaces];
+    for (int k = 0; k < edges; ++k) at[k] = freed_ > 0 ? free_[--freed_] : uint8_t(faces_++);
+    for (int k = 0; k < edges; ++k) {
+      Face& outside = face_[horizon_[k].face];
+      const int edge = horizon_[k].edge, start = outside.corner[edge], end = outside.corner[(edge + 1) % 3];
+      outside.beside[edge] = at[k];
+      const double square =
+          add_face(point, end, start, at[(k + edges - 1) % edges], horizon_[k].face, at[(k + 1) % edges], at[k]);
+      if (square == 0) return false;
+      if (square >= least && square <= most) list_face(at[k]);
+    }
+    return true;
+  }
+
+  Gjk& search_;
+  DifferencePoint point_[kMostPoints];
+  Face face_[kMostFaces];
+  uint8_t list_[kMostFaces], free_[kMostFaces];  // faces that may be nearest to the origin; faces that were deleted
+  Edge horizon_[kMostFaces], stack_[2 * kMostFaces];
+  int points_ = 0, faces_ = 0, listed_ = 0, freed_ = 0;
+};
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

@@ -1,0 +1,259 @@
+// The algorithm of Gilbert, Johnson and Keerthi (GJK), which finds the distance of two convex shapes or a tetrahedron
+// of their Minkowski difference that contains the origin (then they overlap). The nearest point of a simplex is
+// computed by signed volumes (Montanari, Petrinic and Barbieri, ACM Transactions on Graphics 2017). The steps are those
+// of MuJoCo, so that both end at the same points even where the surface is flat.
+#pragma once
+
+#include "drl/physics/support_points.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// mjOption's ccd_tolerance and ccd_iterations.
+struct ConvexOptions {
+  double tolerance = 1e-6;
+  int iterations = 35;  // at most kMostConvexIterations
+};
+constexpr int kMostConvexIterations = 50;
+
+// A point of the Minkowski difference of two shapes, with the points of the shapes whose difference it is.
+struct DifferencePoint {
+  Vec3 at, of_a, of_b;
+  int vertex_a, vertex_b;  // see Supported
+
+  DRL_HD bool is_same_vertex(const DifferencePoint& p) const {
+    return vertex_a == p.vertex_a && vertex_b == p.vertex_b;
+  }
+};
+// Computes the point of the difference a - b that is farthest in a direction (a unit vector).
+DRL_HD void find_farthest(Supported& a, Supported& b, const Vec3& direction, DifferencePoint& point) {
+  point.of_a = a.farthest(direction), point.of_b = b.farthest(-direction);
+  point.at = point.of_a - point.of_b;
+  point.vertex_a = a.vertex, point.vertex_b = b.vertex;
+}
+
+// Returns 1 if both are positive, -1 if both are negative, and otherwise 0.
+DRL_HD int common_sign(double x, double y) { return x > 0 && y > 0 ? 1 : x < 0 && y < 0 ? -1 : 0; }
+
+// Projects the origin onto the plane of three points. Returns false if they have no plane.
+DRL_HD bool project_on_plane(const Vec3& a, const Vec3& b, const Vec3& c, Vec3& nearest) {
+  const Vec3 ab = b - a, ac = c - a, bc = c - b;
+  // The same normal from three pairs of edges. The first that is accurate enough counts.
+  const Vec3* sides[3][3] = {{&bc, &ab, &b}, {&ab, &ac, &a}, {&ac, &bc, &c}};
+  for (int k = 0; k < 3; ++k) {
+    const Vec3 normal = cross(*sides[k][0], *sides[k][1]);
+    const double off = dot(normal, *sides[k][2]), square = dot(normal, normal);
+    if (square == 0) return false;
+    if (k < 2 && !(off != 0 && square > kNoLength)) continue;
+    nearest = off / square * normal;
+    return true;
+  }
+  return false;
+}
+
+// Weights of the corners of a triangle at a point of its plane. They are ratios of areas, which are computed in the
+// coordinate plane in which the triangle is largest.
+struct TriangleWeights {
+  double part[3], whole;
+
+  DRL_HD TriangleWeights(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& point) {
+    const double yz = twice_area(a, b, c, 1, 2), xz = twice_area(a, b, c, 0, 2), xy = twice_area(a, b, c, 0, 1);
+    const bool is_yz = std::abs(yz) >= std::abs(xz) && std::abs(yz) >= std::abs(xy);
+    const bool is_xz = !is_yz && std::abs(xz) >= std::abs(xy);
+    const int x = is_yz ? 1 : 0, y = is_yz || is_xz ? 2 : 1;
+    whole = is_yz ? yz : is_xz ? xz : xy;
+    part[0] = part_of(point, b, c, x, y), part[1] = part_of(point, c, a, x, y), part[2] = part_of(point, a, b, x, y);
+  }
+  DRL_HD double operator[](int k) const { return part[k] / whole; }
+  DRL_HD bool is_within(int k) const { return common_sign(whole, part[k]) != 0; }
+
+ private:
+  DRL_HD static double twice_area(const Vec3& a, const Vec3& b, const Vec3& c, int x, int y) {
+    return b[x] * c[y] - b[y] * c[x] - a[x] * c[y] + a[y] * c[x] + a[x] * b[y] - a[y] * b[x];
+  }
+  DRL_HD static double part_of(const Vec3& p, const Vec3& u, const Vec3& v, int x, int y) {
+    return p[x] * u[y] + p[y] * v[x] + u[x] * v[y] - p[x] * v[y] - p[y] * u[x] - v[x] * u[y];
+  }
+};
+
+// Computes the weights of the corners at the point of a simplex that is nearest to the origin.
+DRL_HD void weigh_segment(const Vec3& a, const Vec3& b, double* weights) {
+  const Vec3 ab = b - a;
+  const double back = -(dot(b, ab) / dot(ab, ab));
+  int widest = 0;
+  for (int k = 1; k < 3; ++k)
+    if (std::abs(ab[k]) >= std::abs(ab[widest])) widest = k;
+  const double nearest = b[widest] + back * ab[widest], whole = a[widest] - b[widest];
+  const double from_b = nearest - b[widest], to_a = a[widest] - nearest;
+  const bool is_between = common_sign(whole, from_b) != 0 && common_sign(whole, to_a) != 0;
+  weights[0] = is_between ? from_b / whole : 0, weights[1] = is_between ? to_a / whole : 1;
+}
+DRL_HD_CALLED void weigh_triangle(const Vec3& a, const Vec3& b, const Vec3& c, double* weights) {
+  const Vec3* corner[3] = {&a, &b, &c};
+  Vec3 nearest;
+  weights[2] = 0;
+  if (!project_on_plane(a, b, c, nearest)) return weigh_segment(a, b, weights);
+  const TriangleWeights inside(a, b, c, nearest);
+  for (int k = 0; k < 3; ++k) weights[k] = inside[k];
+  if (inside.is_within(0) && inside.is_within(1) && inside.is_within(2)) return;
+  double least = 1e300;
+  for (int k = 0; k < 3; ++k) {  // the side opposite to corner k
+    if (inside.is_within(k)) continue;
+    const int first = k == 0 ? 1 : 0, second = k == 2 ? 1 : 2;
+    double on_side[2];
+    weigh_segment(*corner[first], *corner[second], on_side);
+    const Vec3 at = on_side[0] * *corner[first] + on_side[1] * *corner[second];
+    const double square = dot(at, at);
+    if (!(square < least)) continue;
+    least = square;
+    weights[k] = 0, weights[first] = on_side[0], weights[second] = on_side[1];
+  }
+}
+DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* weights) {
+  const auto volume = [&](int i, int j, int k)
+                          DRL_LAMBDA { return dot(simplex[i].at, cross(simplex[j].at, simplex[k].at)); };
+  const double part[4] = {-volume(1, 2, 3), volume(0, 2, 3), -volume(0, 1, 3), volume(0, 1, 2)};
+  const double whole = part[0] + part[1] + part[2] + part[3];
+  bool is_inside = true;
+  for (int k = 0; k < 4; ++k) {
+    weights[k] = part[k] / whole;
+    is_inside = is_inside && common_sign(whole, part[k]) != 0;
+  }
+  if (is_inside) return;
+  double least = 1e300;
+  for (int k = 0; k < 4; ++k) {  // the face opposite to corner k
+    if (common_sign(whole, part[k]) != 0) continue;
+    const int i = k == 0 ? 1 : 0, j = k <= 1 ? 2 : 1, l = k == 3 ? 2 : 3;
+    double on_face[3];
+    weigh_triangle(simplex[i].at, simplex[j].at, simplex[l].at, on_face);
+    const Vec3 at = on_face[0] * simplex[i].at + on_face[1] * simplex[j].at + on_face[2] * simplex[l].at;
+    const double square = dot(at, at);
+    if (!(square < least)) continue;
+    least = square;
+    weights[k] = 0, weights[i] = on_face[0], weights[j] = on_face[1], weights[l] = on_face[2];
+  }
+}
+
+// One search. After it, `simplex` holds the `count` points that enclose the origin or are nearest to it.
+struct Gjk {
+  static constexpr double kFar = 1e300;  // the distance of shapes that are known not to touch
+
+  Supported a, b;
+  ConvexOptions options;
+  DifferencePoint simplex[4];
+  int count = 0, iteration = 0;
+  Vec3 on_a, on_b;  // the nearest points
+  double distance = kFar;
+
+  DRL_HD Gjk(const Supported& first, const Supported& second, const ConvexOptions& o)
+      : a(first), b(second), options(o), on_a(first.shape->center()), on_b(second.shape->center()) {}
+  DRL_HD bool are_discrete() const { return a.is_discrete() && b.is_discrete(); }
+
+  // Finds whether the shapes overlap. If the cutoff is positive, also finds distances up to it.
+  DRL_HD_CALLED void run(double cutoff) {
+    const bool wants_distance = cutoff > 0;
+    bool tries_tetrahedron = !wants_distance;
+    const double gap = are_discrete() ? 0 : 0.5 * options.tolerance * options.tolerance;
+    double weights[4] = {1, 0, 0, 0}, size = 0;
+    Vec3 at = on_a - on_b;  // the nearest point of the difference so far
+    for (; iteration < options.iterations; ++iteration) {
+      size = dot(at, at);
+      if (size < kNoLength * kNoLength) break;
+      size = std::sqrt(size);
+      DifferencePoint& next = simplex[count];
+      find_farthest(a, b, -(1 / size * at), next);
+      if (dot(at, at - next.at) < gap) {  // the next point is hardly nearer (duality gap of Frank and Wolfe)
+        if (iteration == 0) count = 1;
+        break;
+      }
+      const double ahead = dot(at, next.at);
+      if (ahead > 0 && (!wants_distance || ahead * ahead / dot(at, at) >= cutoff * cutoff)) return separate();
+      if (count == 3 && tries_tetrahedron) {
+        tries_tetrahedron = false;
+        const Found found = find_tetrahedron();
+        if (found == kApart) return separate();
+        if (found == kOverlap) return set_overlap();
+      }
+      keep_nearest(weights);
+      if (count < 1) return separate();
+      const Vec3 nearest = mix(weights, &DifferencePoint::at), step = nearest - at;
+      if (std::abs(step[0]) < kNoLength && std::abs(step[1]) < kNoLength && std::abs(step[2]) < kNoLength) break;
+      at = nearest;
+      if (count == 4) {
+        size = 0;
+        break;
+      }
+    }
+    if (count > 0) on_a = mix(weights, &DifferencePoint::of_a), on_b = mix(weights, &DifferencePoint::of_b);
+    distance = size;
+  }
+
+ private:
+  enum Found { kApart, kOverlap, kUnknown };
+
+  DRL_HD void separate() { count = 0, distance = kFar; }
+  DRL_HD void set_overlap() { count = 4, distance = 0; }
+  DRL_HD Vec3 mix(const double* weights, Vec3 DifferencePoint::*member) const {
+    Vec3 sum = weights[0] * (simplex[0].*member);
+    for (int k = 1; k < count; ++k) sum = sum + weights[k] * (simplex[k].*member);
+    return sum;
+  }
+  // Keeps the points of the simplex, including the new one, on which the point nearest to the origin depends.
+  DRL_HD void keep_nearest(double* weights) {
+    double all[4] = {1, 0, 0, 0};
+    const int points = count + 1;
+    if (points == 2) weigh_segment(simplex[0].at, simplex[1].at, all);
+    if (points == 3) weigh_triangle(simplex[0].at, simplex[1].at, simplex[2].at, all);
+    if (points == 4) weigh_tetrahedron(simplex, all);
+    count = 0;
+    for (int k = 0; k < points; ++k)
+      if (all[k] != 0) {
+        if (count != k) simplex[count] = simplex[k];
+        weights[count++] = all[k];
+      }
+  }
+
+  // Moves a tetrahedron towards the origin: as long as the origin is outside of a face, the opposite corner is replaced
+  // by the farthest point outside of that face.
+  DRL_HD_CALLED Found find_tetrahedron() {
+    DifferencePoint point[4] = {simplex[0], simplex[1], simplex[2], simplex[3]};
+    int order[4] = {0, 1, 2, 3};  // keeps the orientation
+    for (; iteration < options.iterations; ++iteration) {
+      constexpr int kFaces[4][3] = {{2, 1, 3}, {0, 2, 3}, {1, 0, 3}, {0, 1, 2}};  // without corner k
+      Vec3 normal[4];
+      double inside[4];
+      bool is_on_plane = false;
+      for (int k = 0; k < 4; ++k) {
+        const Vec3& corner = point[order[kFaces[k][0]]].at;
+        inside[k] = plane_distance(corner, point[order[kFaces[k][1]]].at, point[order[kFaces[k][2]]].at, normal[k]);
+        is_on_plane = is_on_plane || inside[k] == 0;
+      }
+      if (is_on_plane) return kUnknown;
+      const int low = inside[0] < inside[1] ? 0 : 1, high = inside[2] < inside[3] ? 2 : 3;
+      const int worst = inside[low] < inside[high] ? low : high;
+      if (inside[worst] > 0) {
+        for (int k = 0; k < 4; ++k) simplex[k] = point[order[k]];
+        return kOverlap;
+      }
+      DifferencePoint& replaced = point[order[worst]];
+      find_farthest(a, b, normal[worst], replaced);
+      if (dot(normal[worst], replaced.at) < 0) return kApart;
+      const int i = (worst + 1) % 4, j = (worst + 2) % 4, kept = order[i];
+      order[i] = order[j], order[j] = kept;
+    }
+    return kUnknown;
+  }
+  // Computes a face's normal and the distance of the origin below the face.
+  DRL_HD static double plane_distance(const Vec3& u, const Vec3& v, const Vec3& w, Vec3& normal) {
+    normal = cross(w - u, v - u);
+    const double square = dot(normal, normal);
+    if (!(square > kNoLength * kNoLength && square < 1e20)) return kFar;
+    normal = 1 / std::sqrt(square) * normal;
+    return dot(normal, u);
+  }
+};
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

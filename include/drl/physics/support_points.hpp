@@ -1,0 +1,111 @@
+// Support points: the point of a convex shape that is farthest in a direction. They are all that GJK
+// (drl/physics/gjk.hpp) and EPA (drl/physics/epa.hpp) know about shapes.
+#pragma once
+
+#include "drl/physics/shapes.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// Directions and points are in the shape's axes.
+DRL_HD Vec3 support_of_ellipsoid(const double* size, const Vec3& direction) {
+  const Vec3 scaled{direction[0] * size[0], direction[1] * size[1], direction[2] * size[2]};
+  const double square = dot(scaled, scaled);
+  if (square < kNoLength * kNoLength) return {size[0], 0, 0};
+  const double inverse = 1 / std::sqrt(square);
+  return {scaled[0] * (inverse * size[0]), scaled[1] * (inverse * size[1]), scaled[2] * (inverse * size[2])};
+}
+DRL_HD Vec3 support_of_cylinder(const double* size, const Vec3& direction) {
+  const double square = direction[0] * direction[0] + direction[1] * direction[1];
+  const double scale = square >= kNoLength * kNoLength ? size[0] / std::sqrt(square) : 0;
+  return {scale * direction[0], scale * direction[1], direction[2] >= 0 ? size[1] : -size[1]};
+}
+
+// Returns the vertex that is farthest in a direction. A later vertex replaces `start` or an earlier one only if it is
+// farther.
+DRL_HD int best_vertex(const Shape& mesh, const Vec3& direction, int start) {
+  int best = start;
+  double most = dot(direction, mesh.vertex(start));
+  for (int i = 0; i < mesh.hull->count; ++i)
+    if (const double reach = dot(direction, mesh.vertex(i)); reach > most) most = reach, best = i;
+  return best;
+}
+// Goes from vertex to vertex along the edges of the hull until no neighbour is farther than `most`, the distance of the
+// latest vertex. The distance of `start` is an argument, since in collisions of convex shapes MuJoCo prefers its
+// neighbours where several vertices are equally far.
+DRL_HD int climb_hull(const Shape& mesh, const Vec3& direction, int start, double most) {
+  const Hull& hull = *mesh.hull;
+  for (int best = start, from = -1;;) {
+    if (best == from) return best;
+    from = best;
+    for (int i = hull.first_neighbour[from]; i < hull.first_neighbour[from + 1]; ++i)
+      if (const double reach = dot(direction, mesh.vertex(hull.neighbours[i])); reach > most)
+        most = reach, best = hull.neighbours[i];
+  }
+}
+
+// A shape with its surface moved outwards.
+struct Supported {
+  const Shape* shape;
+  double inflation;  // distance by which the surface is moved outwards
+  double radius;     // of a sphere or capsule. 0 leaves the centre or the axis
+  int vertex;        // of a box or mesh: the latest support point, or -1
+
+  DRL_HD Supported(const Shape& s, double by) : shape(&s), inflation(by), radius(s.size[0]), vertex(-1) {}
+  DRL_HD bool is_round() const { return shape->kind == ShapeKind::sphere || shape->kind == ShapeKind::capsule; }
+  // Returns whether the shape has finitely many support points.
+  DRL_HD bool is_discrete() const {
+    return inflation == 0 && (shape->kind == ShapeKind::box || shape->kind == ShapeKind::mesh);
+  }
+
+  // Returns the point that is farthest in a direction (a unit vector), in world coordinates.
+  DRL_HD_CALLED Vec3 farthest(const Vec3& direction) {
+    const Vec3 point = surface_point(direction);
+    return inflation > 0 ? point + inflation * direction : point;
+  }
+
+ private:
+  DRL_HD Vec3 surface_point(const Vec3& direction) {
+    if (shape->kind == ShapeKind::sphere) return radius * direction + shape->center();
+    const Vec3 local = shape->into(direction);
+    const double* size = shape->size;
+    switch (shape->kind) {
+      case ShapeKind::capsule: {
+        Vec3 point = radius * local;
+        point[2] += local[2] >= 0 ? size[1] : -size[1];
+        return shape->to_world(point);
+      }
+      case ShapeKind::ellipsoid:
+        return shape->to_world(support_of_ellipsoid(size, local));
+      case ShapeKind::cylinder:
+        return shape->to_world(support_of_cylinder(size, local));
+      case ShapeKind::box:
+        return shape->to_world(corner(local));
+      default:
+        return shape->to_world(mesh_vertex(local));
+    }
+  }
+  DRL_HD Vec3 corner(const Vec3& local) {
+    Vec3 point;
+    vertex = 0;
+    for (int k = 0; k < 3; ++k) {
+      const bool is_positive = local[k] >= 0;
+      point[k] = is_positive ? shape->size[k] : -shape->size[k];
+      vertex |= is_positive ? 1 << k : 0;
+    }
+    return point;
+  }
+  DRL_HD Vec3 mesh_vertex(const Vec3& local) {
+    const Hull& hull = *shape->hull;
+    if (hull.climbs)
+      vertex = climb_hull(*shape, local, vertex >= 0 ? vertex : hull.start, -1e300);
+    else
+      vertex = best_vertex(*shape, local, vertex >= 0 ? vertex : 0);
+    return shape->vertex(vertex);
+  }
+};
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

@@ -1,0 +1,34 @@
+// The convex hulls of meshes, which collide instead of the meshes.
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "drl/physics/shapes.hpp"
+
+namespace drl::robot_compiler {
+
+// Owns the tables of a physics::Hull.
+struct MeshHull {
+  std::vector<std::array<float, 3>> vertices;
+  std::vector<int> first_neighbour, neighbours;  // empty if MuJoCo has computed no hull
+  int start = 0;
+  bool climbs = false;
+  double radius = 0;
+
+  // The result must not outlive this object.
+  physics::Hull view() const;
+};
+
+// Reads the hull of a mesh. Of a mesh for which MuJoCo has computed no hull, because no geom that collides uses it, all
+// vertices are read.
+MeshHull read_hull(const mjModel& model, int mesh);
+
+// Writes a function `name` that returns the physics::Hull, for a robot's header. Its tables are inside the function
+// because GPU code cannot read tables outside functions.
+std::string emit_hull(const MeshHull& hull, const std::string& name);
+
+}  // namespace drl::robot_compiler
