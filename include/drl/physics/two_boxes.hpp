@@ -35,11 +35,11 @@ struct Parallelogram {
   // Side 0 starts at the corner along edge 0, side 1 along edge 1, and sides 2 and 3 are opposite to 1 and 0.
   DRL_HD Vec3 start(int side) const { return side < 2 ? corner : corner + edge[side - 2]; }
   DRL_HD const Vec3& along(int side) const { return edge[side == 1 || side == 2 ? 1 : 0]; }
-  // Solves (x, y) = corner + u edge[0] + v edge[1] in the plane z = 0.
-  DRL_HD void solve(double x, double y, double& u, double& v) const {
-    const double inverse = 1 / (edge[0][0] * edge[1][1] - edge[1][0] * edge[0][1]);
+  DRL_HD double area() const { return edge[0][0] * edge[1][1] - edge[1][0] * edge[0][1]; }  // in the plane z = 0
+  // Solves (x, y) = corner + u edge[0] + v edge[1] in the plane z = 0, if `divisor` is area().
+  DRL_HD void solve(double x, double y, double divisor, double& u, double& v) const {
     x -= corner[0], y -= corner[1];
-    u = (x * edge[1][1] - y * edge[1][0]) * inverse, v = (y * edge[0][0] - x * edge[0][1]) * inverse;
+    u = (x * edge[1][1] - y * edge[1][0]) * (1 / divisor), v = (y * edge[0][0] - x * edge[0][1]) * (1 / divisor);
   }
 };
 // Calls body(t, x, y) for the places start + t along at which a line crosses the border of the rectangle
@@ -98,7 +98,7 @@ class TwoBoxes {
         const double *own = box_[of]->size, *other = box_[1 - of]->size;
         double reach = 0;
         for (int j = 0; j < 3; ++j) reach += std::abs(of == 0 ? cosine_[axis][j] : cosine_[j][axis]) * other[j];
-        const double overlap = own[axis] + reach - std::abs(center_[of][axis]);
+        const double overlap = own[axis] - std::abs(center_[of][axis]) + reach;
         if (overlap < -margin_) return false;
         if (overlap < least) least = overlap, face_of_ = of, face_axis_ = axis;
       }
@@ -173,7 +173,7 @@ class TwoBoxes {
     for (int k = 0; k < 4 && edges == 2; ++k) {
       const double x = k / 2 ? half[0] : -half[0], y = k % 2 ? half[1] : -half[1];
       double u, v;
-      side.solve(x, y, u, v);
+      side.solve(x, y, side.area(), u, v);
       if (0 < u && u < 1 && 0 < v && v < 1) add({x, y, side.corner[2] + u * side.edge[0][2] + v * side.edge[1][2]});
     }
     for (int k = 0; k < 1 << edges; ++k) {
@@ -231,17 +231,21 @@ class TwoBoxes {
     if (raised[2] > 0 && square > margin_ * margin_) return;
     put(0.5 * (on_ground + raised), raised[2] < 0 ? -std::sqrt(square) : std::sqrt(square));
   }
-  // Adds the first box's corners under the projected face.
+  // Adds the first box's corners under the projected face. MuJoCo finds the place of a corner correctly only until one
+  // is under the face: from then on it divides by that corner's squared distance instead of the area. The contacts are
+  // to be the same, so this does it too.
   DRL_HD void add_own_corners(const Parallelogram& raised, const Parallelogram& flat, const Vec3& half, bool crosses) {
+    double divisor = flat.area();
     for (int k = 0; k < 4; ++k) {
       const Vec3 at{k / 2 ? half[0] : -half[0], k % 2 ? half[1] : -half[1], 0};
       double u, v;
-      flat.solve(at[0], at[1], u, v);
+      flat.solve(at[0], at[1], divisor, u, v);
       const bool is_past_u = u < 0 || u > 1, is_past_v = v < 0 || v > 1;
       if (crosses ? is_past_u || is_past_v : is_past_u && is_past_v) continue;
       u = u < 0 ? 0 : u > 1 ? 1 : u, v = v < 0 ? 0 : v > 1 ? 1 : v;
       const Vec3 above = raised.corner + u * raised.edge[0] + v * raised.edge[1], way = at - above;
-      add_between(at, above, dot(way, way));
+      divisor = dot(way, way);
+      add_between(at, above, divisor);
     }
   }
   // Adds the corners of the second box's face that are above the ground.
