@@ -8,15 +8,17 @@ function(drl_compile_robot model header)
     COMMAND drl_robot ${model} --output ${header} ${ARGN} COMMENT "Compiling the robot ${stem}")
 endfunction()
 
-# drl_add_robot(NAME model.xml...): adds the header-only library NAME with a physics/<model>.hpp for each MJCF file.
+# drl_add_robot(NAME model.xml... [OPTIONS OPTION...]): adds the header-only library NAME with a physics/<model>.hpp for
+# each MJCF file. drl_robot gets the options.
 function(drl_add_robot name)
+  cmake_parse_arguments(PARSE_ARGV 1 robot "" "" OPTIONS)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}/physics)
   file(MAKE_DIRECTORY ${folder})
   set(headers "")
-  foreach(model ${ARGN})
+  foreach(model ${robot_UNPARSED_ARGUMENTS})
     get_filename_component(model ${model} ABSOLUTE)
     get_filename_component(stem ${model} NAME_WE)
-    drl_compile_robot(${model} ${folder}/${stem}.hpp)
+    drl_compile_robot(${model} ${folder}/${stem}.hpp ${robot_OPTIONS})
     list(APPEND headers ${folder}/${stem}.hpp)
   endforeach()
   add_custom_target(${name}_headers DEPENDS ${headers})

@@ -40,12 +40,18 @@ constexpr const char* kUsage =
 
 struct RobotOptions {
   std::string output;
+  int places = 0;
   bool explain = false, all = false, if_possible = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("output", output, "the header to write; - = standard output", as_path, letter('o'));
     v("explain", explain, "print what is compiled and the cost of a step, or what prevents it");
     v("all", all, "with --explain: list every element that prevents it (also --explain all)");
+    v("places", places,
+      "contacts between geoms that a copy has room for, beside those with a horizontal floor; 0 = half as many again "
+      "as "
+      "libmujoco has in random motion. Where there are more, the step counts in Metrics/unsolved",
+      at_least(0));
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
@@ -76,10 +82,10 @@ class QuietStandardError {
   int saved_;
 };
 
-RobotModel read(const std::string& file, bool if_possible) {
+RobotModel read(const std::string& file, int places, bool if_possible) {
   try {
     const QuietStandardError quiet;
-    return read_robot_model(file);
+    return read_robot_model(file, places);
   } catch (const std::invalid_argument& error) {
     if (!if_possible) throw UsageError(printable(error.what(), kLongest));
     RobotModel none;
@@ -142,6 +148,9 @@ void explain(const RobotModel& model, const Program& program) {
   std::printf("%zu actuators, %zu limits, %zu points that may touch the floor%s", model.actuators.size(),
               limited_joints(model).size(), model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
   std::printf("; %zu pairs of geoms that may touch%s\n", model.pairs.size(), model.elliptic ? "; elliptic cones" : "");
+  if (!model.pairs.empty())
+    std::printf("places for %d rows of friction pyramids and %d elliptic cones of pairs (--places changes them)\n",
+                model.pair_places.rows, model.pair_places.cones);
   if (const size_t frictions = frictional_dofs(model).size(); frictions > 0)
     std::printf("%zu degrees of freedom with dry friction\n", frictions);
   if (!model.parameters.empty() || !model.sensors.empty())
@@ -193,7 +202,7 @@ int run(const std::vector<std::string>& words) {
   if (models.size() > 1)
     throw UsageError("two models are given, " + file + " and " + models[1] + " (a header holds one): give one");
   if (!options.output.empty()) check_output(options.output, file);
-  const RobotModel model = read(file, options.if_possible);
+  const RobotModel model = read(file, options.places, options.if_possible);
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
     std::fprintf(options.output == kStandardOutput ? stderr : stdout, "%s will be simulated by libmujoco (%s)\n",
                  model.file.c_str(), why_not(model).c_str());

@@ -26,13 +26,15 @@ std::string emit_cones(const RobotModel& model) {
       "ConePoint", "cone", "kCones", text);
 }
 
-std::string emit_boxes(const RobotModel& model) {
-  std::string text;
-  for (const PairGeom& geom : model.pair_geoms)
-    if (geom.box)
-      text += "        " + remark(geom.name) + "\n        {" +
-              listed({(*geom.box)[0], (*geom.box)[1], (*geom.box)[2]}) + "},\n";
-  return emit_table("", "HalfSizes", "box", "kBoxes", text);
+std::string emit_hulls(const RobotModel& model) {
+  std::string text, choice = "  DRL_HD static Hull hull(int k) {\n    switch (k) {\n";
+  for (size_t k = 0; k < model.hulls.size(); ++k) {
+    const std::string name = "hull_" + std::to_string(k);
+    text += emit_hull(model.hulls[k], name);
+    choice += (k + 1 < model.hulls.size() ? "      case " + std::to_string(k) : "      default") +
+              std::string(": return ") + name + "();\n";
+  }
+  return text + choice + "    }\n  }\n";
 }
 
 std::string emit_parameters(const RobotModel& model) {
@@ -79,18 +81,21 @@ std::string emit_sensor_names(const RobotModel& model) {
 
 std::string emit_cone_tables(const RobotModel& model) {
   const size_t sensor_numbers = sensor_places(model).size();
-  const int cones = count_cones(model), pair_cones = count_pair_cones(model), boxes = count_boxes(model);
+  const int cones = count_cones(model), pair_cones = model.pair_places.cones, turned = count_turned_geoms(model);
   const size_t parameters = 3 * model.parameters.size();
-  std::string text =
-      wrapped("static constexpr int kCones = " + count(cones) + ", kPairCones = " + count(pair_cones) +
-                  ", kBoxes = " + count(boxes) + ", kParameters = " + count(parameters) +
-                  ", kSensed = " + count(count_sensed(model)) + ", kSensorNumbers = " + count(sensor_numbers) + ";",
-              "  ");
+  std::string text = wrapped("static constexpr int kCones = " + count(cones) + ", kPairCones = " + count(pair_cones) +
+                                 ", kTurnedGeoms = " + count(turned) + ", kHulls = " + count(model.hulls.size()) +
+                                 ", kParameters = " + count(parameters) + ", kSensed = " + count(count_sensed(model)) +
+                                 ", kSensorNumbers = " + count(sensor_numbers) + ";",
+                             "  ");
   if (cones + pair_cones > 0)
     text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
             ";  // mu of a cone with sliding friction 1\n";
+  if (turned > 0)
+    text += "  static constexpr ConvexOptions convex{" + number(model.convex_tolerance) + ", " +
+            count(model.convex_iterations) + "};\n";
   if (cones > 0) text += emit_cones(model);
-  if (boxes > 0) text += emit_boxes(model);
+  if (!model.hulls.empty()) text += emit_hulls(model);
   if (parameters > 0) text += emit_parameters(model);
   if (sensor_numbers > 0) text += emit_sensor_places(model);
   return text;

@@ -30,29 +30,38 @@ std::string emit_points(const RobotModel& model) {
       "ContactPoint", "point", "kContacts", text);
 }
 
-// Returns the degrees of freedom that move a body, as bits.
-uint64_t moved_by(const RobotModel& model, int body) {
+// Returns the degrees of freedom from `first` to first + 63 that move a body, as bits.
+std::string moved_by(const RobotModel& model, int body, size_t first) {
   uint64_t bits = 0;
   for (; body >= 0; body = model.bodies[static_cast<size_t>(body)].parent)
     for (size_t i = 0; i < model.dofs.size(); ++i)
-      if (model.dofs[i].body == body) bits |= uint64_t{1} << i;
-  return bits;
+      if (model.dofs[i].body == body && i / 64 == first / 64) bits |= uint64_t{1} << i % 64;
+  char text[20];
+  std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(bits));
+  return text;
 }
 
 std::string emit_pair_geoms(const RobotModel& model) {
+  constexpr const char* kKinds[] = {"plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh"};
   const std::vector<int> frames = touching_frames(model);
+  const bool has_more_bits = model.nv > 64;
   std::string text;
-  int boxes = 0;
+  int turned = 0;
   for (const PairGeom& r : model.pair_geoms) {
     const int tree = r.body < 0 ? 0 : model.bodies[static_cast<size_t>(r.body)].tree;
-    char bits[20];
-    std::snprintf(bits, sizeof(bits), "0x%llx", static_cast<unsigned long long>(moved_by(model, r.body)));
     text += "        " + remark(r.name) + "\n        {" + std::to_string(frames[static_cast<size_t>(r.frame)]) + ", " +
-            std::to_string(tree) + ", " + bits + ", " + number(r.radius) +
-            (r.box ? ", " + std::to_string(boxes++) : "") + "},\n";
+            std::to_string(tree) + ", " + moved_by(model, r.body, 0) + ", " + number(r.radius);
+    if (r.is_turned() || has_more_bits)
+      text += ", " + std::to_string(r.is_turned() ? turned++ : -1) + ", ShapeKind::" + kKinds[r.kind] + ", {" +
+              listed({r.size[0], r.size[1], r.size[2]}) + "}, " + std::to_string(r.hull);
+    if (has_more_bits)
+      text += ", {" + moved_by(model, r.body, 64) + ", " + moved_by(model, r.body, 128) + ", " +
+              moved_by(model, r.body, 192) + "}";
+    text += "},\n";
   }
-  return emit_table("  // Frame, tree, bits of the qvel that move it, radius; index among boxes.\n", "PairGeom",
-                    "pair_geom", "kPairGeoms", text);
+  return emit_table(
+      "  // Frame, tree, bits of the qvel that move it, radius; place of its axes, kind, size, hull, more bits.\n",
+      "PairGeom", "pair_geom", "kPairGeoms", text);
 }
 
 std::string emit_frictions(const RobotModel& model) {
@@ -82,8 +91,8 @@ std::string emit_keyframes(const RobotModel& model) {
 
 double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
-// Returns the length from a geom's centre to the end of its axis, or to a corner of a box.
-double size_of(const PairGeom& geom) { return length(geom.box ? *geom.box : geom.half); }
+// Returns the length from a geom's centre to the end of its axis, or to the furthest point of a shape without radius.
+double size_of(const PairGeom& geom) { return geom.is_turned() ? geom.bound : length(geom.half); }
 
 // Returns the square of a distance as a float, rounded up.
 std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
@@ -94,14 +103,16 @@ std::string emit_pairs(const RobotModel& model) {
     const PairGeom &a = model.pair_geoms[static_cast<size_t>(pair.first)],
                    &b = model.pair_geoms[static_cast<size_t>(pair.second)];
     const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
-    const bool are_capsules = length(a.half) > 0 && length(b.half) > 0;
+    const bool is_plane = a.kind == PairGeom::plane;
+    const bool are_capsules = (length(a.half) > 0 || is_plane) && length(b.half) > 0;
     text += "        " + remark(a.name + " and " + b.name) + "\n";
-    text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
-                        (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
-                        bound(nearest) + listed({pair.margin, pair.friction, pair.weight}) + ", " +
-                        softness_of(pair.softness) +
-                        (pair.cone.dimensions > 1 && model.elliptic ? cone_of(pair.cone) : "") + "},",
-                    "        ");
+    text +=
+        wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
+                    (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " +
+                    (is_plane ? number(std::ceil(1e5 * reach * 1.0001) / 1e5) + "f, " : bound(reach)) + bound(nearest) +
+                    listed({pair.margin, pair.friction, pair.weight}) + ", " + softness_of(pair.softness) +
+                    (pair.cone.dimensions > (model.elliptic ? 1 : 3) ? cone_of(pair.cone) : "") + "},",
+                "        ");
   }
   return emit_table(
       "  // The two geoms, whether both are capsules, edges, squared bounds of distances; margin, friction, weight;\n"
@@ -169,7 +180,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kWrench", count(count_numbers(program.wrench_places))}});
   line("int", {{"kPairGeoms", count(model.pair_geoms.size())},
                {"kPairs", count(model.pairs.size())},
-               {"kPairRows", count(count_pair_rows(model))},
+               {"kPairRows", count(model.pair_places.rows)},
                {"kTrees", count(model.trees)},
                {"kFactor", count(program.places("factor"))}});
   line("int", {{"kAxis", count(program.places("axis"))},

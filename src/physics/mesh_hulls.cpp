@@ -74,7 +74,7 @@ std::string emit_hull(const MeshHull& hull, const std::string& name) {
   };
   const auto line = [](const std::string& text) { return wrapped(text, "  "); };
   const bool has_edges = !hull.first_neighbour.empty();
-  std::string text = "DRL_HD Hull " + name + "() {\n";
+  std::string text = "  DRL_HD static Hull " + name + "() {\n";
   text += line(table("static constexpr float vertices[][3]", hull.vertices, "{}", row));
   if (has_edges) {
     text += line(table("static constexpr int first_neighbour[]", hull.first_neighbour, "0", to_text));
@@ -83,7 +83,7 @@ std::string emit_hull(const MeshHull& hull, const std::string& name) {
   text += line("return {vertices, " + std::to_string(hull.vertices.size()) + ", " +
                (has_edges ? "first_neighbour, neighbours" : "nullptr, nullptr") + ", " + std::to_string(hull.start) +
                ", " + (hull.climbs ? "true" : "false") + ", " + number(hull.radius) + "};");
-  return text + "}\n";
+  return text + "  }\n";
 }
 
 }  // namespace drl::robot_compiler

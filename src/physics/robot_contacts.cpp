@@ -12,6 +12,7 @@ class Reader : PartReader {
 
   void read() {
     if (is_constraint_off(mjDSBL_CONTACT)) return;
+    r_.convex_tolerance = m_.opt.ccd_tolerance, r_.convex_iterations = m_.opt.ccd_iterations;
     for (int e = 0; e < m_.nexclude; ++e)
       excluded_.insert(std::minmax(m_.exclude_signature[e] >> 16, m_.exclude_signature[e] & 0xffff));
     for (int p = 0; p < m_.npair; ++p) {
@@ -121,25 +122,19 @@ class Reader : PartReader {
   }
 
   void read_contact(const ContactParameters& touch) {
-    if (touch.dimensions != 1 && touch.dimensions != 3 && !(touch.dimensions == 6 && r_.elliptic))
-      return refuse(
-          quoted("geom", mjOBJ_GEOM, touch.a),
-          "condim " + std::to_string(touch.dimensions) + (touch.dimensions == 6 ? " (which needs elliptic cones)" : ""),
-          with_geom(touch.b));
     if (touch.gap != 0) refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a gap");
-    if (m_.geom_type[touch.a] == mjGEOM_PLANE) return read_floor_contact(touch.a, touch.b, touch);
-    if (m_.geom_type[touch.b] == mjGEOM_PLANE) return read_floor_contact(touch.b, touch.a, touch);
+    if (is_on_floor(touch.a, touch.b, touch)) return read_floor_contact(touch.a, touch.b, touch);
+    if (is_on_floor(touch.b, touch.a, touch)) return read_floor_contact(touch.b, touch.a, touch);
     read_pair(touch);
   }
-
-  std::string with_geom(int g) const { return " with geom '" + name(mjOBJ_GEOM, g) + "'"; }
-  // Returns what a geom is that lanes do not let touch others: "a mesh".
-  std::string kind_of(int g) const {
-    constexpr const char* kKinds[] = {"a plane",      "a height field", "a sphere", "a capsule",
-                                      "an ellipsoid", "a cylinder",     "a box",    "a mesh"};
-    const int type = m_.geom_type[g];
-    return type < static_cast<int>(std::size(kKinds)) ? kKinds[type] : "a signed distance field";
+  // Returns whether the contact is of the kind that costs least: of a sphere, capsule or box with a horizontal plane
+  // that does not move, in an elliptic cone or with sliding friction only.
+  bool is_on_floor(int plane, int g, const ContactParameters& touch) const {
+    return m_.geom_type[plane] == mjGEOM_PLANE && m_.geom_bodyid[plane] == 0 &&
+           column(rotation(m_.geom_quat + 4 * plane), 2) == Numbers3{0, 0, 1} &&
+           (is_sphere_or_capsule(g) || is_box(g)) && (r_.elliptic || touch.dimensions <= 3);
   }
+
   bool is_sphere_or_capsule(int g) const {
     return m_.geom_type[g] == mjGEOM_CAPSULE || m_.geom_type[g] == mjGEOM_SPHERE;
   }
@@ -153,11 +148,6 @@ class Reader : PartReader {
 
   void read_floor_contact(int plane, int g, const ContactParameters& touch) {
     const bool is_capsule = m_.geom_type[g] == mjGEOM_CAPSULE;
-    if (!is_sphere_or_capsule(g) && !is_box(g))
-      return refuse(quoted("geom", mjOBJ_GEOM, g), kind_of(g) + " that may touch a plane");
-    const Rotation plane_turn = rotation(m_.geom_quat + 4 * plane);
-    if (m_.geom_bodyid[plane] != 0 || column(plane_turn, 2) != Numbers3{0, 0, 1})
-      return refuse(quoted("geom", mjOBJ_GEOM, plane), "a plane that is not horizontal, or moves");
     const int b = m_.geom_bodyid[g];
     const Frame& frame = r_.frames[static_cast<size_t>(b)];
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
@@ -192,37 +182,64 @@ class Reader : PartReader {
     }
   }
 
+  PairGeom::Kind kind_of(int g) const {
+    switch (m_.geom_type[g]) {
+      case mjGEOM_PLANE:
+        return PairGeom::plane;
+      case mjGEOM_SPHERE:
+        return PairGeom::sphere;
+      case mjGEOM_CAPSULE:
+        return PairGeom::capsule;
+      case mjGEOM_ELLIPSOID:
+        return PairGeom::ellipsoid;
+      case mjGEOM_CYLINDER:
+        return PairGeom::cylinder;
+      case mjGEOM_BOX:
+        return PairGeom::box;
+      default:
+        return PairGeom::mesh;
+    }
+  }
   // Returns the index of a geom among pair_geoms, and adds the geom if it is new.
   int pair_geom_of(int g) {
     const auto [place, is_new] = pair_geoms_.emplace(g, static_cast<int>(r_.pair_geoms.size()));
     if (!is_new) return place->second;
-    PairGeom geom{
-        .name = name(mjOBJ_GEOM, g), .body = r_.geoms[static_cast<size_t>(g)].body, .frame = m_.geom_bodyid[g]};
+    PairGeom geom{.name = name(mjOBJ_GEOM, g),
+                  .geom = g,
+                  .body = r_.geoms[static_cast<size_t>(g)].body,
+                  .frame = m_.geom_bodyid[g]};
     geom.center = r_.geoms[static_cast<size_t>(g)].pos, geom.radius = m_.geom_size[3 * g];
     const Numbers3 axis = axis_of(g);
     const double half = m_.geom_type[g] == mjGEOM_CAPSULE ? m_.geom_size[3 * g + 1] : 0;
     geom.half = {half * axis[0], half * axis[1], half * axis[2]};
-    if (is_box(g)) {
-      const mjtNum* size = m_.geom_size + 3 * g;
-      geom.radius = 0, geom.box = {size[0], size[1], size[2]}, geom.turn = turn_of(g);
-    }
+    geom.kind = kind_of(g), geom.turn = turn_of(g), geom.bound = m_.geom_rbound[g];
+    if (geom.is_turned()) geom.radius = 0;
+    for (size_t k = 0; k < 3; ++k) geom.size[k] = m_.geom_size[3 * static_cast<size_t>(g) + k];
+    if (geom.kind == PairGeom::mesh) geom.hull = hull_of(m_.geom_dataid[g]);
     r_.pair_geoms.push_back(geom);
+    return place->second;
+  }
+  // Returns the index of a mesh's hull, and adds the hull if it is new.
+  int hull_of(int mesh) {
+    const auto [place, is_new] = hulls_.emplace(mesh, static_cast<int>(r_.hulls.size()));
+    if (is_new) r_.hulls.push_back(read_hull(m_, mesh));
     return place->second;
   }
   void read_pair(const ContactParameters& touch) {
     for (const int g : {touch.a, touch.b})
-      if (!is_sphere_or_capsule(g) && !is_box(g))
-        return refuse(quoted("geom", mjOBJ_GEOM, g), kind_of(g) + " that may touch other geoms",
+      if (m_.geom_type[g] == mjGEOM_HFIELD || m_.geom_type[g] > mjGEOM_MESH)
+        return refuse(quoted("geom", mjOBJ_GEOM, g),
+                      std::string(m_.geom_type[g] == mjGEOM_HFIELD ? "a height field" : "a signed distance field") +
+                          " that may touch other geoms",
                       ", such as geom '" + name(mjOBJ_GEOM, g == touch.a ? touch.b : touch.a) + "'");
-    if (is_box(touch.a) && is_box(touch.b))
-      return refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a box that may touch another box",
-                    ", geom '" + name(mjOBJ_GEOM, touch.b) + "'");
+    if (m_.geom_type[touch.a] == mjGEOM_PLANE && m_.geom_type[touch.b] == mjGEOM_PLANE)
+      return;  // MuJoCo has no function
     if (r_.nv > kMostPairedDofs)
       return refuse("contact: ",
                     "geoms that may touch, and more than " + std::to_string(kMostPairedDofs) + " degrees of freedom");
     const bool turns = m_.geom_type[touch.a] > m_.geom_type[touch.b];
     GeomPair pair{.first = pair_geom_of(turns ? touch.b : touch.a), .second = pair_geom_of(turns ? touch.a : touch.b)};
-    pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 4;
+    pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 2 * (touch.dimensions - 1);
     pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch);
     pair.softness = touch.softness, pair.cone = cone_friction(touch);
     if (!r_.pairs.empty() && r_.pairs[0].softness.power != pair.softness.power)
@@ -230,8 +247,8 @@ class Reader : PartReader {
     r_.pairs.push_back(pair);
   }
 
-  static constexpr int kMostPairedDofs = 64;  // bits of PairGeom::moved_by in drl/physics/pairs.hpp
-  std::map<int, int> pair_geoms_;             // by geom
+  static constexpr int kMostPairedDofs = 256;  // bits of moved_by in PairGeom of drl/physics/contacts.hpp
+  std::map<int, int> pair_geoms_, hulls_;      // by geom; by mesh
   std::set<std::pair<int, int>> explicit_, excluded_;
 };
 

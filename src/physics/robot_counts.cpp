@@ -38,21 +38,8 @@ std::vector<int> frictional_dofs(const RobotModel& model) {
 
 int count_pyramids(const RobotModel& model) { return model.elliptic ? 0 : static_cast<int>(model.contacts.size()); }
 int count_cones(const RobotModel& model) { return model.elliptic ? static_cast<int>(model.contacts.size()) : 0; }
-int count_boxes(const RobotModel& model) {
-  return static_cast<int>(std::ranges::count_if(model.pair_geoms, [](const PairGeom& geom) { return !!geom.box; }));
-}
-
-int count_pair_rows(const RobotModel& model) {
-  constexpr int kMost = 64;
-  int rows = 0;
-  for (const GeomPair& pair : model.pairs) rows += 2 * pair.edges;  // 0 edges for an elliptic cone
-  return std::min(rows, kMost);
-}
-
-int count_pair_cones(const RobotModel& model) {
-  constexpr auto kMost = std::ptrdiff_t{8};
-  const auto has_cone = [&](const GeomPair& pair) { return model.elliptic && pair.cone.dimensions > 1; };
-  return static_cast<int>(std::min(kMost, 2 * std::ranges::count_if(model.pairs, has_cone)));
+int count_turned_geoms(const RobotModel& model) {
+  return static_cast<int>(std::ranges::count_if(model.pair_geoms, &PairGeom::is_turned));
 }
 
 std::vector<int> sensor_places(const RobotModel& model) {

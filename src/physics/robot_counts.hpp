@@ -23,14 +23,7 @@ std::vector<int> frictional_dofs(const RobotModel& model);
 // Return the number of floor contacts with friction pyramids, and of those with elliptic cones.
 int count_pyramids(const RobotModel& model);
 int count_cones(const RobotModel& model);
-int count_boxes(const RobotModel& model);  // among pair_geoms
-
-// Returns the number of places for the constraint rows of geom pairs. They are enough for all rows (parallel capsules
-// have two contacts), up to a limit that is exceeded only if most geoms penetrate each other.
-int count_pair_rows(const RobotModel& model);
-// Returns the number of places for contacts of geom pairs with elliptic cones. A lane with more of these contacts
-// counts as not solved.
-int count_pair_cones(const RobotModel& model);
+int count_turned_geoms(const RobotModel& model);  // among pair_geoms
 
 // Returns, for each value of MuJoCo's sensordata, its place among the values that a stage keeps. Motion sensors are
 // derived on demand instead and have place -1. With Runge-Kutta, all values are kept, since MuJoCo's sensors show a

@@ -362,10 +362,11 @@ std::vector<std::string> unsupported_lines(const RobotModel& robot) {
   return lines;
 }
 
-RobotModel read_robot_model(const std::string& file) {
+RobotModel read_robot_model(const std::string& file, int places) {
   const auto model = load_model(file);
   RobotModel robot;
   Reader(*model, robot, file).read();
+  if (robot.unsupported.empty()) choose_pair_places(*model, robot, places);
   return robot;
 }
 

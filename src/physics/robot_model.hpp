@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "physics/mesh_hulls.hpp"
+
 namespace drl::robot_compiler {
 
 using Numbers3 = std::array<double, 3>;
@@ -99,9 +101,9 @@ struct Actuator {
   std::optional<std::array<double, 2>> control_range{}, force_range{};
 };
 
-// Friction of an elliptic cone. `dimensions` is the number of residuals (1: no friction, 3: sliding, 6: also spinning
-// and rolling). `fixed` holds the largest of the constant coefficients. `varies` holds the indices, in the parameters,
-// of those that an environment may change. As in MuJoCo, the largest coefficient of all is used.
+// Friction of a contact. `dimensions` is the number of residuals (1: no friction, 3: sliding, 4: also spinning,
+// 6: also rolling). `fixed` holds the largest of the constant coefficients. `varies` holds the indices, in the
+// parameters, of those that an environment may change. As in MuJoCo, the largest coefficient of all is used.
 struct ConeFriction {
   int dimensions = 1;
   Numbers3 fixed{};
@@ -123,23 +125,34 @@ struct FloorContact {
   int sensor = -1;  // index of the contact sensor that measures it, or -1
 };
 
-// A sphere, a capsule or a box that may touch another geom.
+// A geom that may touch another one.
 struct PairGeom {
+  enum Kind { plane, sphere, capsule, ellipsoid, cylinder, box, mesh } kind = sphere;
   std::string name;
+  int geom = 0;             // MuJoCo's index
   int body = 0, frame = 0;  // body -1: the world
   Numbers3 center{};        // in the body
   Numbers3 half{};          // from the centre to the upper end of a capsule's axis; 0 for other geoms
-  double radius = 0;
-  std::optional<Numbers3> box{};  // half sizes
-  Rotation turn{};                // of the box, in the body
+  double radius = 0;        // of a sphere or capsule
+  double bound = 0;         // radius of a sphere around the geom's centre that contains it; 0 for a plane
+  Numbers3 size{};          // MuJoCo's sizes
+  Rotation turn{};          // in the body
+  int hull = -1;            // of a mesh: index into RobotModel::hulls
+  bool is_turned() const { return kind != sphere && kind != capsule; }
 };
 
 struct GeomPair {
-  int first = 0, second = 0;  // indices into pair_geoms; spheres before capsules, boxes last
-  int edges = 1;              // 1 without friction, 4 for a pyramid, 0 for an elliptic cone
+  int first = 0, second = 0;  // indices into pair_geoms, in the order of PairGeom::Kind
+  int edges = 1;              // of a pyramid: 1 without friction, else 4, 6 or 10; 0 for an elliptic cone
   double margin = 0, friction = 0, weight = 0;
   Softness softness{};
   ConeFriction cone{};
+};
+
+// The numbers of places for contacts between geoms: rows of pyramids, and elliptic cones. A lane with more contacts
+// counts as not solved.
+struct PairPlaces {
+  int rows = 0, cones = 0;
 };
 
 // Three values of a geom or frame that an environment may change. Each lane's array of parameters has these values in
@@ -206,7 +219,11 @@ struct RobotModel {
   std::vector<Actuator> actuators;
   std::vector<FloorContact> contacts;
   std::vector<PairGeom> pair_geoms;
-  std::vector<GeomPair> pairs;        // those that MuJoCo checks for contacts
+  std::vector<MeshHull> hulls;  // of the meshes among them
+  std::vector<GeomPair> pairs;  // those that MuJoCo checks for contacts
+  double convex_tolerance = 0;  // m, of the distance of convex shapes without a closed form
+  int convex_iterations = 0;
+  PairPlaces pair_places;             // that a lane has for the contacts of pairs
   std::vector<FluidBox> fluid_boxes;  // empty without a fluid
   std::vector<Parameter> parameters;
   std::vector<Sensor> sensors;
@@ -223,7 +240,8 @@ void add_unsupported(RobotModel& robot, const std::string& element, const std::s
 // Returns the lines of all kinds.
 std::vector<std::string> unsupported_lines(const RobotModel& robot);
 
-// Throws std::invalid_argument, with MuJoCo's message, if the file cannot be read.
-RobotModel read_robot_model(const std::string& file);
+// Throws std::invalid_argument, with MuJoCo's message, if the file cannot be read. If `places` is not 0, lanes have
+// room for that many contacts between geoms.
+RobotModel read_robot_model(const std::string& file, int places = 0);
 
 }  // namespace drl::robot_compiler

@@ -99,6 +99,10 @@ class PartReader {
 void read_parameters(const mjModel& model, RobotModel& robot);
 // Reads the contacts with the floor and between geoms. Requires parameters.
 void read_contacts(const mjModel& model, RobotModel& robot);
+// Chooses how many contacts between geoms a lane has places for: `contacts` if it is not 0, else all that its pairs can
+// have, or, where these are many, half as many again as libmujoco has in random motions of the model. Requires
+// contacts.
+void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts);
 // Reads the sensors. Requires contacts.
 void read_sensors(const mjModel& model, RobotModel& robot);
 

@@ -157,7 +157,7 @@ void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Pro
   const Vec3 first = kinematics.origin[0];
   for (size_t t = 1; t < kinematics.origin.size(); ++t)
     for (int k = 0; k < 3; ++k) p.set(at("w.tree_offset", static_cast<int>(t), k), first[k] - kinematics.origin[t][k]);
-  int boxes = 0;
+  int turned = 0;
   for (size_t r = 0; r < model.pair_geoms.size(); ++r) {
     const PairGeom& geom = model.pair_geoms[r];
     const std::string name = identifier(geom.name), place = at("w.geom_axis", static_cast<int>(r));
@@ -169,12 +169,12 @@ void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Pro
       half = kinematics.turn[body] * half;
     }
     p.named(center, name + "_center"), p.named(half, name + "_half");
-    if (geom.box) {
+    if (geom.is_turned()) {
       const Mat3 turn =
           geom.body < 0 ? known(geom.turn) : kinematics.turn[static_cast<size_t>(geom.body)] * known(geom.turn);
       for (int i = 0; i < 3; ++i)
-        for (int k = 0; k < 3; ++k) p.set(at(at("w.box", boxes) + ".turn", i, k), turn[i][k]);
-      boxes += 1;
+        for (int k = 0; k < 3; ++k) p.set(at(at("w.geom_turn", turned) + ".turn", i, k), turn[i][k]);
+      turned += 1;
     }
     for (int k = 0; k < 3; ++k) p.set(at(place + ".center", k), center[k]), p.set(at(place + ".half", k), half[k]);
   }

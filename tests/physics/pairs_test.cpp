@@ -61,14 +61,14 @@ TEST(TwoAxes, NormalOfMeetingAxesIsPerpendicularToBoth) {
 TEST(PairContact, EdgesMatchMujoco) {
   ContactPair pair{};
   pair.edges = 4, pair.friction = 0.5;
-  const double up[3] = {0, 0, 1}, left[3] = {0, 1, 0};
+  const PairContact<double> up{{0, 0, 0}, {0, 0, 1}, 0}, left{{0, 0, 0}, {0, 1, 0}, 0};
   const double along_up[4][3] = {{0, 0.5, 1}, {0, -0.5, 1}, {-0.5, 0, 1}, {0.5, 0, 1}};
   const double along_left[4][3] = {{0, 1, 0.5}, {0, 1, -0.5}, {0.5, 1, 0}, {-0.5, 1, 0}};
   for (int e = 0; e < 4; ++e) {
-    double direction[3];
-    edge_direction(pair, up, e, direction);
+    double direction[3], torque[3];
+    find_edge(pair, up, e, direction, torque);
     for (int k = 0; k < 3; ++k) EXPECT_EQ(direction[k], along_up[e][k]) << e;
-    edge_direction(pair, left, e, direction);
+    find_edge(pair, left, e, direction, torque);
     for (int k = 0; k < 3; ++k) EXPECT_EQ(direction[k], along_left[e][k]) << e;
   }
 }

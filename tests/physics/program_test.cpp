@@ -41,28 +41,36 @@ TEST(RobotProgram, ExplainsWhichSensorsAreNotComputed) {
   expect_mentions(result.out, {"\n1 sensor that lanes do not compute", "'clock'"});
 }
 
+// A model with two features that cannot be compiled.
+constexpr const char* kLate =
+    "<mujoco><option density='1000'/><worldbody><body><joint name='hip'/><geom name='fin' size='1' "
+    "fluidshape='ellipsoid'/></body></worldbody><actuator><motor name='late' joint='hip' delay='0.02' nsample='4'/>"
+    "</actuator></mujoco>";
+
 TEST(RobotProgram, ListsUnsupportedFeaturesAndWritesNothing) {
   const TempFolder folder;
-  const Result result = run({kModels + "pusher.xml", "-o", (folder / "pusher.hpp").string()});
+  const std::string model = (folder / "late.xml").string();
+  spill(model, kLate);
+  const Result result = run({model, "-o", (folder / "late.hpp").string()});
   EXPECT_EQ(result.exit_code, 2);
-  expect_mentions(result.err, {"pusher.xml", "libmujoco", "\n  geom '", "a cylinder", "plane"});
-  EXPECT_TRUE(folder.names().empty());
+  expect_mentions(result.err, {"late.xml", "libmujoco", "\n  actuator 'late'", "delay", "\n  geom 'fin'", "ellipsoid"});
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"late.xml"});
 }
 
-// 30 meshes and a ball joint are two kinds: --explain prints a line for each, --explain all one for each element.
+// 30 ellipsoids in water and a delay are two kinds: --explain prints a line for each, --explain all one for each
+// element.
 TEST(RobotProgram, ExplainGroupsElementsByKind) {
   const TempFolder folder;
   const std::string model = (folder / "many.xml").string();
   std::string text =
-      "<mujoco><asset><mesh name='m' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset><worldbody>"
-      "<geom type='plane' size='1 1 1'/><body><joint name='hip' type='ball'/>";
-  for (int k = 0; k < 30; ++k) text += "<geom name='m" + std::to_string(k) + "' type='mesh' mesh='m'/>";
+      "<mujoco><option density='1000'/><actuator><motor name='late' joint='hip' delay='0.02' nsample='4'/></actuator>"
+      "<worldbody><body><joint name='hip'/>";
+  for (int k = 0; k < 30; ++k) text += "<geom name='m" + std::to_string(k) + "' size='1' fluidshape='ellipsoid'/>";
   spill(model, text + "</body></worldbody></mujoco>");
   const Result result = run({model, "--explain"}), all = run({model, "--explain", "all"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(all.exit_code, 2);
-  expect_mentions(result.err,
-                  {"\n  joint 'hip': a ball joint\n", "\n  geom 'm0': a mesh", "(and 29 more)", "--explain all"});
+  expect_mentions(result.err, {"\n  actuator 'late': ", "\n  geom 'm0': ", "(and 29 more)", "--explain all"});
   EXPECT_EQ(count_lines(result.err), 4u) << result.err;
   EXPECT_EQ(count_lines(all.err), 32u) << all.err;
   expect_mentions(all.err, {"geom 'm29'"});
@@ -110,7 +118,7 @@ TEST(RobotProgram, RefusesModelsThatAreTooLarge) {
     return result.err;
   };
   expect_mentions(refusal(chain), {"chains of joints", "200"});
-  expect_mentions(refusal(heap), {"64", "degrees of freedom"});
+  expect_mentions(refusal(heap), {"256", "degrees of freedom"});
 }
 
 TEST(RobotProgram, RejectsModelsThatAreNotFiles) {
@@ -140,12 +148,13 @@ TEST(RobotProgram, ShowsControlCharactersOfNamesAsTheirCodes) {
 // Builds use --if_possible. The header then contains the reason, and libmujoco simulates the model.
 TEST(RobotProgram, IfPossibleWritesTheReasonIntoTheHeader) {
   const TempFolder folder;
-  const std::string pusher = (folder / "pusher.hpp").string();
-  const Result result = run({kModels + "pusher.xml", "-o", pusher, "--if_possible"});
+  const std::string header = (folder / "late.hpp").string();
+  spill(folder / "late.xml", kLate);
+  const Result result = run({(folder / "late.xml").string(), "-o", header, "--if_possible"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_mentions(result.out, {"pusher.xml", "libmujoco", "drl_robot cannot compile"});
+  expect_mentions(result.out, {"late.xml", "libmujoco", "drl_robot cannot compile"});
   EXPECT_EQ(count_lines(result.out), 1u);
-  EXPECT_NE(slurp(pusher).find("CompiledRobot<model_key(\"pusher.xml\")>"), std::string::npos);
+  EXPECT_NE(slurp(header).find("CompiledRobot<model_key(\"late.xml\")>"), std::string::npos);
   spill(folder / "broken.xml", "<mujoco>");
   EXPECT_EQ(run({(folder / "broken.xml").string(), "-o", (folder / "broken.hpp").string(), "--if_possible"}).exit_code,
             0);

@@ -9,9 +9,9 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// The axes of a box as columns, in world coordinates.
+// The axes of a geom as columns, in world coordinates.
 template <class F>
-struct Box {
+struct Axes {
   F turn[3][3];
   DRL_HD void into(const F* world, F* local) const {
     for (int k = 0; k < 3; ++k)

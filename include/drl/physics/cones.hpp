@@ -22,7 +22,7 @@ struct ConePoint {
   double radius, height, margin, weight;
   int power;
   double stiffness, damping, least, most, width, midpoint;  // solver parameters
-  int dimensions;                                           // 1, 3 or 6 residuals
+  int dimensions;                                           // 1, 3, 4 or 6 residuals
   double friction[3];                                       // sliding, torsional, rolling
   int varies[2] = {-1, -1};                                 // parameters that raise the friction, or -1
 };
@@ -64,7 +64,7 @@ struct Cone {
   // residuals across the normal are 0.
   DRL_HD void set_friction(int dimensions, const F* coefficients, double regularised) {
     mu = dimensions == 1 ? F(1) : F(regularised) * coefficients[0];
-    for (int k = 0; k < 3; ++k) friction[k] = dimensions > (k == 0 ? 1 : 3) ? coefficients[k] : F(0);
+    for (int k = 0; k < 3; ++k) friction[k] = dimensions > (k == 0 ? 1 : 2 + k) ? coefficients[k] : F(0);
   }
   DRL_HD F scale(int k) const { return k == 0 ? mu : friction[k < 3 ? 0 : k == 3 ? 1 : 2]; }
 

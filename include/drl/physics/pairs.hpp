@@ -1,44 +1,15 @@
-// Contacts between geoms of robots (spheres, capsules and boxes), and what they add to the solution. Their rows span
-// all of qvel, since such a contact couples two bodies. A lane has few of these contacts. They are stored in as many
-// places as the lane with most of them needs, and each lane stores its own contacts in order, so its results do not
-// depend on other lanes.
+// What contacts between two geoms (drl/physics/contacts.hpp) add to the solution. Their rows span all of qvel, since
+// such a contact couples two bodies. A lane has few of these contacts. They are stored in as many places as the lane
+// with most of them needs, and each lane stores its own contacts in order, so its results do not depend on other lanes.
 #pragma once
 
-#include "drl/lanes/lanes.hpp"
-#include "drl/math.hpp"
-#include "drl/physics/boxes.hpp"
 #include "drl/physics/cones.hpp"
+#include "drl/physics/contacts.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// A sphere, capsule or box that may touch another geom.
-struct PairGeom {
-  int frame, tree;    // frame: index among those that may touch, -1 for the world
-  uint64_t moved_by;  // bit i is set if qvel[i] moves it
-  double radius;
-  int box = -1;  // index among boxes, or -1
-};
-using HalfSizes = double[3];  // of a box
-struct ContactPair {
-  int first, second;  // geoms; spheres before capsules, boxes last
-  bool are_capsules;
-  int edges;             // 1 without friction, 4 for a pyramid, 0 for an elliptic cone
-  float reach, nearest;  // squared distances between centres and between axes beyond which they cannot touch
-  double margin, friction, weight;
-  double stiffness, damping, least, most, width, midpoint;  // solver parameters
-  int dimensions = 1;                                       // of an elliptic cone, as in ConePoint
-  double cone_friction[3] = {0, 0, 0};
-  int varies[2] = {-1, -1};
-};
-
-// A geom's centre, relative to the origin of the first tree, and the vector from the centre to the end of its axis (0
-// for spheres and boxes).
-template <class F>
-struct GeomAxis {
-  F center[3], half[3];
-};
 // A row, whose residual is the dot product of `along` and qacc, plus `rest`.
 template <class F, int nv>
 struct PairRow {
@@ -63,186 +34,27 @@ struct PairCone : Cone<F> {
     for (int r = 0; r < kResiduals; ++r) row[r].take(lanes, other.row[r]);
   }
 };
-// The point where two geoms touch, relative to the origin of the first tree. The normal points from the first geom to
-// the second.
-template <class F>
-struct PairContact {
-  F point[3], normal[3], distance;
-};
-
-template <class F>
-DRL_HD F dot(const F* a, const F* b) {
-  return math::fma(a[2], b[2], math::fma(a[1], b[1], a[0] * b[0]));
-}
-template <class F>
-DRL_HD void cross(const F* a, const F* b, F* c) {
-  for (int k = 0; k < 3; ++k) {
-    const int l = (k + 1) % 3, m = (k + 2) % 3;
-    c[k] = math::fma(a[l], b[m], -(a[m] * b[l]));
-  }
-}
-
-// The axes of two geoms as lines, on which places are numbers from -1 to 1.
-template <class F>
-struct TwoAxes {
-  const GeomAxis<F>&a, &b;
-  F apart[3], across[3];       // from b's centre to a's; a's half axis x b's
-  F square;                    // |across|^2
-  F aa, ab, bb, a_off, b_off;  // products of half axes; of a half axis and `apart`
-
-  DRL_HD TwoAxes(const GeomAxis<F>& first, const GeomAxis<F>& second) : a(first), b(second) {
-    for (int k = 0; k < 3; ++k) apart[k] = a.center[k] - b.center[k];
-    cross(a.half, b.half, across);
-    square = dot(across, across);
-    aa = dot(a.half, a.half), ab = dot(a.half, b.half), bb = dot(b.half, b.half);
-    a_off = dot(a.half, apart), b_off = dot(b.half, apart);
-  }
-  // Returns the lanes in which the axes are parallel or one has no length, with MuJoCo's bound.
-  DRL_HD Mask<F> are_parallel() const { return square < F(1e-15); }
-
-  // The place on one axis that is nearest to a place on the other. It may be beyond the ends.
-  DRL_HD F on_a(F y) const { return (ab * y - a_off) / math::max(aa, F(kLeast)); }
-  DRL_HD F on_b(F x) const { return math::fma(ab, x, b_off) / math::max(bb, F(kLeast)); }
-  // Computes the nearest places, x on a and y on b, of axes that are not parallel. The cross products stay accurate
-  // for nearly parallel lines.
-  DRL_HD void nearest(F& x, F& y) const {
-    F turned[3];
-    cross(apart, b.half, turned);
-    x = math::select(are_parallel(), F(0), -dot(across, turned) / math::max(square, F(kLeast)));
-    x = math::clamp(x, F(-1), F(1));
-    const F free = on_b(x);
-    y = math::clamp(free, F(-1), F(1));
-    x = math::select(y != free, math::clamp(on_a(y), F(-1), F(1)), x);
-  }
-
-  // Computes the vector from place x of a to place y of b.
-  DRL_HD void between(F x, F y, F* way) const {
-    for (int k = 0; k < 3; ++k) way[k] = math::fma(y, b.half[k], -math::fma(x, a.half[k], apart[k]));
-  }
-  // Returns the contact between the spheres around two places.
-  DRL_HD PairContact<F> contact(F x, F y, double first_radius, double second_radius) const {
-    // Below this distance, the direction between the places is only rounding error.
-    constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-6 : 1e-15;
-    PairContact<F> c;
-    between(x, y, c.normal);
-    const F length = math::sqrt(dot(c.normal, c.normal));
-    c.distance = length - F(first_radius + second_radius);
-    const Mask<F> is_same = length < F(kSame);
-    const F inverse = F(1) / math::select(is_same, math::sqrt(math::max(square, F(kLeast))), length);
-    const F reach = math::fma(F(0.5), c.distance, F(first_radius));
-    for (int k = 0; k < 3; ++k) {
-      const F otherwise = math::select(are_parallel(), F(k == 0 ? 1 : 0), across[k] * inverse);
-      c.normal[k] = math::select(is_same, otherwise, c.normal[k] * inverse);
-      c.point[k] = math::fma(reach, c.normal[k], math::fma(x, a.half[k], a.center[k]));
-    }
-    return c;
-  }
-
- private:
-  static constexpr double kLeast = 1e-30;
-};
-
-// Calls body(pair, lanes, contact) for each contact of two geoms that exists in some of these lanes, with the lanes in
-// which it exists. Parallel capsules have up to two contacts: the first two of their four ends that touch, each at the
-// nearest place of the other axis.
-template <class P, class F, class Body>
-DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b, Mask<F> lanes,
-                            const Body& body) {
-  const TwoAxes<F> axes(a, b);
-  F x, y, way[3], found = F(0);
-  axes.nearest(x, y);
-  axes.between(x, y, way);
-  const Mask<F> is_near = lanes & (dot(way, way) < F(pair.nearest));
-  if (!any(is_near)) return;
-  const Mask<F> is_parallel = pair.are_capsules ? axes.are_parallel() : F(0) != F(0);
-  const int ends = any(is_near & is_parallel) ? 4 : 0;
-  for (int end = 0; end <= ends; ++end) {
-    const F side = F(end % 2 == 1 ? 1 : -1);
-    if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
-    if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
-    const PairContact<F> contact =
-        axes.contact(x, y, P::pair_geom(pair.first).radius, P::pair_geom(pair.second).radius);
-    const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));
-    const Mask<F> touches = is_near & is_asked & (contact.distance < F(pair.margin));
-    if (!any(touches)) continue;
-    body(pair, touches, contact);
-    found = found + math::select(touches, F(1), F(0));
-  }
-}
-// Does the same for a sphere or a capsule against a box.
-template <class P, class F, class Body>
-DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b,
-                                  const Box<F>& box, Mask<F> lanes, const Body& body) {
-  const double radius = P::pair_geom(pair.first).radius, *size = P::box(P::pair_geom(pair.second).box);
-  F apart[3], center[3], half[3];
-  for (int k = 0; k < 3; ++k) apart[k] = a.center[k] - b.center[k];
-  box.into(apart, center), box.into(a.half, half);
-  for (int k = 0; k < 3; ++k)
-    lanes = lanes & (math::abs(center[k]) - math::abs(half[k]) < F(size[k] + radius + pair.margin));
-  if (!any(lanes)) return;
-  const Mask<F> is_capsule = F(0) < dot(a.half, a.half);
-  F places[2] = {F(0), F(AxisAndBox<Scalar<F>>::kNone)};
-  if (any(is_capsule)) find_places(center, half, size, lanes, places[0], places[1]);
-  for (const F& place : places) {
-    F point[3], way[3], distance;
-    for (int k = 0; k < 3; ++k) point[k] = math::fma(place, half[k], center[k]);
-    nearest_of_box(point, size, way, distance);
-    PairContact<F> contact;
-    contact.distance = distance - F(radius);
-    const Mask<F> touches = lanes & (contact.distance < F(pair.margin)) & (place < F(2));
-    if (!any(touches)) continue;
-    box.out_of(way, contact.normal);
-    const F reach = math::fma(F(0.5), contact.distance, F(radius));
-    for (int k = 0; k < 3; ++k) point[k] = math::fma(reach, way[k], point[k]);
-    box.out_of(point, contact.point);
-    for (int k = 0; k < 3; ++k) contact.point[k] = contact.point[k] + b.center[k];
-    body(pair, touches, contact);
-  }
-}
-// Calls body(pair, lanes, contact) for each contact of each pair.
-template <class P, class Body>
-DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
-  using F = typename P::Number;
-  for (int k = 0; k < P::kPairs; ++k) {
-    const ContactPair& pair = P::pair(k);
-    const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
-    const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
-    const Mask<F> is_near = dot(apart, apart) < F(pair.reach);
-    if (!any(is_near)) continue;
-    if constexpr (P::kBoxes > 0)
-      if (const int box = P::pair_geom(pair.second).box; box >= 0) {
-        each_contact_with_box<P>(pair, a, b, w.box[box], is_near, body);
-        continue;
-      }
-    each_contact_of<P>(pair, a, b, is_near, body);
-  }
-}
-
 // Computes two tangents of a contact, as MuJoCo's mju_makeFrame does.
 template <class F>
-DRL_HD void find_tangents(const F* normal, F* tangent, F* second) {
+DRL_HD void find_tangents(const PairContact<F>& contact, F* tangent, F* second) {
+  const F* normal = contact.normal;
   const Mask<F> is_steep = !((normal[1] < F(0.5)) & (F(-0.5) < normal[1]));  // close to y: the tangent starts from z
   const F share = math::select(is_steep, normal[2], normal[1]);
   for (int k = 0; k < 3; ++k) {
     const F start = k == 0 ? F(0) : math::select(is_steep, F(k == 2 ? 1 : 0), F(k == 1 ? 1 : 0));
     tangent[k] = start - share * normal[k];
   }
+  if (contact.along) {
+    const F off = dot(contact.along, normal);
+    for (int k = 0; k < 3; ++k) tangent[k] = math::fma(-off, normal[k], contact.along[k]);
+    // An upright axis has no direction across the normal.
+    const Mask<F> is_upright = dot(tangent, tangent) < F(1e-12) * dot(contact.along, contact.along);
+    for (int k = 0; k < 3; ++k) tangent[k] = math::select(is_upright, F(k == 0 ? 1 : 0), tangent[k]);
+  }
   const F inverse = F(1) / math::sqrt(dot(tangent, tangent));
   for (int k = 0; k < 3; ++k) tangent[k] = inverse * tangent[k];
   cross(normal, tangent, second);
 }
-// Computes the direction of one edge of a contact's friction pyramid: the normal plus or minus friction times a
-// tangent.
-template <class F>
-DRL_HD void edge_direction(const ContactPair& pair, const F* normal, int edge, F* direction) {
-  for (int k = 0; k < 3; ++k) direction[k] = normal[k];
-  if (pair.edges == 1) return;
-  F tangent[3], second[3];
-  find_tangents(normal, tangent, second);
-  const F size = F(edge % 2 == 0 ? pair.friction : -pair.friction);
-  for (int k = 0; k < 3; ++k) direction[k] = math::fma(size, edge < 2 ? tangent[k] : second[k], direction[k]);
-}
-
 // Computes the wrench of a force at a contact's point about the origin of each tree: (torque, force).
 template <class P, class F>
 DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* force, F (*wrench)[6]) {
@@ -254,6 +66,32 @@ DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* fo
     cross(arm, force, wrench[tree]);
     for (int k = 0; k < 3; ++k) wrench[tree][3 + k] = force[k];
   }
+}
+
+// Computes one edge of a contact's friction pyramid: a force along the normal, plus or minus friction times a force
+// along a tangent, a torque about the normal (condim 4), or about a tangent (condim 6).
+template <class F>
+DRL_HD void find_edge(const ContactPair& pair, const PairContact<F>& contact, int edge, F* force, F* torque) {
+  for (int k = 0; k < 3; ++k) force[k] = contact.normal[k], torque[k] = F(0);
+  if (pair.edges == 1) return;
+  F tangent[3], second[3];
+  find_tangents(contact, tangent, second);
+  const double sign = edge % 2 == 0 ? 1 : -1;
+  const F size = F(sign * (edge < 4 ? pair.friction : pair.cone_friction[edge < 6 ? 1 : 2]));
+  const F* axis = edge / 2 == 2 ? contact.normal : edge / 2 % 3 == 0 ? tangent : second;
+  F* to = edge < 4 ? force : torque;
+  for (int k = 0; k < 3; ++k) to[k] = math::fma(size, axis[k], to[k]);
+}
+// Computes its wrench about the origin of each tree.
+template <class P, class F>
+DRL_HD void find_edge_wrenches(const typename P::Work& w, const ContactPair& pair, const PairContact<F>& contact,
+                               int edge, F (*wrench)[6]) {
+  F force[3], torque[3];
+  find_edge(pair, contact, edge, force, torque);
+  find_wrenches<P>(w, contact.point, force, wrench);
+  if (edge < 4) return;
+  for (int tree = 0; tree < P::kTrees; ++tree)
+    for (int k = 0; k < 3; ++k) wrench[tree][k] = wrench[tree][k] + torque[k];
 }
 
 // Returns start plus the dot product of two vectors along qvel, computed in four partial sums.
@@ -299,10 +137,10 @@ DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, 
 // Computes the components along qvel of equal and opposite wrenches on two geoms.
 template <class P, class F>
 DRL_HD void find_along(const typename P::Work& w, const ContactPair& pair, const F (*wrench)[6], F* along) {
-  const uint64_t moves_first = P::pair_geom(pair.first).moved_by, moves_second = P::pair_geom(pair.second).moved_by;
+  const PairGeom &a = P::pair_geom(pair.first), &b = P::pair_geom(pair.second);
   P::along(w, wrench, along);
   for (int i = 0; i < P::nv; ++i) {
-    const bool first = moves_first >> i & 1, second = moves_second >> i & 1;
+    const bool first = a.is_moved_by(i), second = b.is_moved_by(i);
     along[i] = first == second ? F(0) : second ? along[i] : -along[i];
   }
 }
@@ -312,9 +150,9 @@ template <class F>
 struct ConeAxes {
   F axis[3][3];
 
-  DRL_HD explicit ConeAxes(const F* normal) {
-    for (int k = 0; k < 3; ++k) axis[0][k] = normal[k];
-    find_tangents(normal, axis[1], axis[2]);
+  DRL_HD explicit ConeAxes(const PairContact<F>& contact) {
+    for (int k = 0; k < 3; ++k) axis[0][k] = contact.normal[k];
+    find_tangents(contact, axis[1], axis[2]);
   }
   // Converts three residuals, from `first` on, to world axes.
   DRL_HD void turn(const F* residuals, int first, F* to) const {
@@ -349,7 +187,7 @@ DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, co
   find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
   cone.set_friction(pair.dimensions, friction, P::regularised);
   cone.hardness = weight / (cone.mu * cone.mu);
-  const ConeAxes<F> axes(contact.normal);
+  const ConeAxes<F> axes(contact);
   for (int r = 0; r < kResiduals; ++r) {
     PairRow<F, P::nv>& row = cone.row[r];
     axes.template find_wrenches<P>(w, contact.point, r, wrench);
@@ -371,10 +209,9 @@ template <class P, class F>
 DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, const ContactPair& pair,
                                   const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
   for (int e = 0; e < pair.edges; ++e) {
-    F force[3], wrench[P::kTrees][6];
+    F wrench[P::kTrees][6];
     PairRow<F, P::nv> row;
-    edge_direction(pair, contact.normal, e, force);
-    find_wrenches<P>(w, contact.point, force, wrench);
+    find_edge_wrenches<P>(w, pair, contact, e, wrench);
     find_along<P>(w, pair, wrench, row.along);
     row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
     put_pair_row<P>(w, lanes, count, weight, row);
@@ -502,7 +339,7 @@ DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPai
     w.pair_cone[c].push(kResiduals, push);
     for (int r = 0; r < kResiduals; ++r) force[r] = math::select(lanes & (place == F(c)), push[r], force[r]);
   }
-  const ConeAxes<F> axes(contact.normal);
+  const ConeAxes<F> axes(contact);
   F along[3], about[3];
   axes.turn(force, 0, along), axes.turn(force, 3, about);
   find_wrenches<P>(w, contact.point, along, wrench);
@@ -518,14 +355,13 @@ DRL_HD_CALLED void add_edge_wrenches(const typename P::Work& w, const ContactPai
                                      const PairContact<F>& contact, F (*wrenches)[6]) {
   const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
   for (int e = 0; e < pair.edges; ++e) {
-    F force[3], wrench[P::kTrees][6], push = F(0);
+    F wrench[P::kTrees][6], push = F(0);
     for (int s = 0; s < w.pair_rows; ++s) {
       const F y = w.next_y[P::Work::kFixedRows + s];
       const F weight = w.weight[P::Work::kFixedWeights + s];
       push = math::select(lanes & (count == F(s)), -(active_weight(weight, y) * y), push);
     }
-    edge_direction(pair, contact.normal, e, force);
-    find_wrenches<P>(w, contact.point, force, wrench);
+    find_edge_wrenches<P>(w, pair, contact, e, wrench);
     if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
     if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
     count = count + math::select(lanes, F(1), F(0));

@@ -159,7 +159,7 @@ struct Work {
   [[no_unique_address]] Array<F, Sizes::kFactor> factor;
   [[no_unique_address]] Array<F, kPairDofs> inverse, half;
   [[no_unique_address]] Array<F[at_least_one(kPairDofs)], kUpdates> pair_update;
-  [[no_unique_address]] Array<Box<F>, Sizes::kBoxes> box;
+  [[no_unique_address]] Array<Axes<F>, Sizes::kTurnedGeoms> geom_turn;
   [[no_unique_address]] Array<PairCone<F, at_least_one(kPairDofs)>, Sizes::kPairCones> pair_cone;
 };
 

@@ -1,0 +1,100 @@
+#include <cmath>
+#include <map>
+#include <memory>
+#include <random>
+
+#include "physics/robot_reader.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+// The most contacts that two geoms of these kinds have (drl/physics/collide.hpp).
+int most_contacts(PairGeom::Kind a, PairGeom::Kind b) {
+  if (a == PairGeom::plane) {
+    constexpr int kWithPlane[] = {0, 1, 2, 1, 4, 4, 4};
+    return kWithPlane[b];
+  }
+  if (a == PairGeom::box && b == PairGeom::box) return 8;
+  return b > PairGeom::capsule && b != PairGeom::box ? 1 : 2;
+}
+
+class Places {
+ public:
+  Places(const mjModel& model, const RobotModel& robot) : m_(model), r_(robot) {}
+
+  PairPlaces choose(int contacts) {
+    PairPlaces all;
+    for (size_t p = 0; p < r_.pairs.size(); ++p) {
+      const GeomPair& pair = r_.pairs[p];
+      const PairGeom &a = geom(pair.first), &b = geom(pair.second);
+      add(all, pair, most_contacts(a.kind, b.kind));
+      most_edges_ = std::max(most_edges_, pair.edges);
+      pair_of_[std::minmax(a.geom, b.geom)] = p;
+    }
+    if (contacts > 0) return {std::min(all.rows, contacts * most_edges_), std::min(all.cones, contacts)};
+    if (all.rows <= kEnoughRows && all.cones <= kEnoughCones) return all;
+    visit_states();
+    const auto chosen = [](int of_all, int enough, int seen) {
+      return std::min(of_all, std::max(enough, seen + seen / 2));
+    };
+    return {chosen(all.rows, kEnoughRows, most_.rows), chosen(all.cones, kEnoughCones, most_.cones)};
+  }
+
+ private:
+  static constexpr int kEnoughRows = 64, kEnoughCones = 8;
+  static constexpr int kRuns = 6, kSteps = 500;
+
+  const PairGeom& geom(int g) const { return r_.pair_geoms[static_cast<size_t>(g)]; }
+  void add(PairPlaces& to, const GeomPair& pair, int contacts) const {
+    if (r_.elliptic && pair.cone.dimensions > 1)
+      to.cones += contacts;
+    else
+      to.rows += contacts * std::max(1, pair.edges);
+  }
+  // Runs the model from its initial states and from random ones, with random controls.
+  void visit_states() {
+    const std::unique_ptr<mjData, void (*)(mjData*)> data(mj_makeData(&m_), mj_deleteData);
+    mjData& d = *data;
+    std::mt19937_64 random(1);
+    const auto draw = [&](double low, double high) { return std::uniform_real_distribution(low, high)(random); };
+    for (int run = 0; run < kRuns; ++run) {
+      mj_resetData(&m_, &d);
+      if (m_.nkey > 0 && run < m_.nkey) mj_resetDataKeyframe(&m_, &d, run);
+      for (int j = 0; j < m_.njnt && run >= kRuns / 2; ++j) {
+        const bool is_short = m_.jnt_type[j] == mjJNT_HINGE || m_.jnt_type[j] == mjJNT_SLIDE;
+        const mjtNum* range = m_.jnt_range + 2 * j;
+        if (is_short && m_.jnt_limited[j]) d.qpos[m_.jnt_qposadr[j]] = draw(range[0], range[1]);
+      }
+      for (int step = 0; step < kSteps; ++step) {
+        for (int a = 0; a < m_.nu; ++a) {
+          const mjtNum* range = m_.actuator_ctrlrange + 2 * a;
+          if (step % 10 == 0) d.ctrl[a] = m_.actuator_ctrllimited[a] ? draw(range[0], range[1]) : draw(-1, 1);
+        }
+        mj_step(&m_, &d);
+        count(d);
+      }
+    }
+  }
+  void count(const mjData& d) {
+    PairPlaces here;
+    for (int c = 0; c < d.ncon; ++c) {
+      const auto pair = pair_of_.find(std::minmax(d.contact[c].geom[0], d.contact[c].geom[1]));
+      if (pair != pair_of_.end()) add(here, r_.pairs[pair->second], 1);
+    }
+    most_.rows = std::max(most_.rows, here.rows), most_.cones = std::max(most_.cones, here.cones);
+  }
+
+  const mjModel& m_;
+  const RobotModel& r_;
+  std::map<std::pair<int, int>, size_t> pair_of_;  // by geoms
+  PairPlaces most_;
+  int most_edges_ = 1;
+};
+
+}  // namespace
+
+void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts) {
+  robot.pair_places = Places(model, robot).choose(contacts);
+}
+
+}  // namespace drl::robot_compiler
