@@ -12,7 +12,7 @@ namespace {
 constexpr int kTrigonometric = 20;
 // For an elliptic cone (drl/physics/cones.hpp): its residuals, its numbers in a Work, and roughly its operations per
 // solver iteration.
-constexpr int kResiduals = 6, kConeNumbers = 37, kConeOperations = 400;
+constexpr int kResiduals = 6, kConeNumbers = 37, kGroundNumbers = 55, kConeOperations = 400;
 // Solver iterations. Lanes need one to four, and all wait for the slowest lane.
 constexpr int kIterations = 3;
 // Assumed operations on packs per cycle; bench/physics_table measures them.
@@ -22,13 +22,14 @@ int at_least_one(int n) { return std::max(n, 1); }
 // Returns the number of values in a Work (drl/physics/work.hpp).
 int count_work(const RobotModel& model, const Program& program) {
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
-  const int pair_rows = model.pair_places.rows, of_pairs = model.pairs.empty() ? 0 : model.nv;
+  const int pair_rows = model.pair_places.rows, of_pairs = has_rows_of_pairs(model) ? model.nv : 0;
   const int pair_cones = model.pair_places.cones;
   const auto fields = [&](const char* type) { return static_cast<int>(program.fields(type).size()); };
   int numbers = 0;
   for (const char* array : {"axis", "mass", "force", "free_turn", "damping", "factor"})
     numbers += program.places(array);
   numbers += kConeNumbers * (count_cones(model) + pair_cones) + 9 * count_cones(model) + 9 * count_turned_geoms(model);
+  numbers += kGroundNumbers * model.pair_places.ground;
   numbers += contacts * std::max(fields("Touch"), fields("ContactRow"));
   const int frictions = static_cast<int>(frictional_dofs(model).size());
   const int bodies = count_numbers(touching_bodies(model)) *

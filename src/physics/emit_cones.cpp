@@ -83,12 +83,15 @@ std::string emit_cone_tables(const RobotModel& model) {
   const size_t sensor_numbers = sensor_places(model).size();
   const int cones = count_cones(model), pair_cones = model.pair_places.cones, turned = count_turned_geoms(model);
   const size_t parameters = 3 * model.parameters.size();
-  std::string text = wrapped("static constexpr int kCones = " + count(cones) + ", kPairCones = " + count(pair_cones) +
-                                 ", kTurnedGeoms = " + count(turned) + ", kHulls = " + count(model.hulls.size()) +
-                                 ", kParameters = " + count(parameters) + ", kSensed = " + count(count_sensed(model)) +
-                                 ", kSensorNumbers = " + count(sensor_numbers) + ";",
-                             "  ");
-  if (cones + pair_cones > 0)
+  std::string text =
+      wrapped("static constexpr int kCones = " + count(cones) + ", kPairCones = " + count(pair_cones) +
+                  ", kGroundPairs = " + count(model.ground_pairs) + ", kGround = " + count(model.pair_places.ground) +
+                  ", kTurnedGeoms = " + count(turned) + ", kHulls = " + count(model.hulls.size()) +
+                  ", kParameters = " + count(parameters) + ", kSensed = " + count(count_sensed(model)) +
+                  ", kSensorNumbers = " + count(sensor_numbers) + ";",
+              "  ");
+  text += std::string("  static constexpr bool kElliptic = ") + (model.elliptic ? "true" : "false") + ";\n";
+  if (cones + pair_cones > 0 || (model.elliptic && model.ground_pairs > 0))
     text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
             ";  // mu of a cone with sliding friction 1\n";
   if (turned > 0)

@@ -98,8 +98,16 @@ double size_of(const PairGeom& geom) { return geom.is_turned() ? geom.bound : le
 std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
 
 std::string emit_pairs(const RobotModel& model) {
+  const std::vector<int> bodies = touching_bodies(model);
+  const auto ground = [&](size_t p) {
+    const GeomPair& pair = model.pairs[p];
+    return cone_of(pair.cone) + (pair.cone.varies.empty() ? ", {-1, -1}, " : ", ") +
+           std::to_string(bodies[static_cast<size_t>(body_on_ground(model, p))]) + ", " + std::to_string(p) + ", " +
+           std::to_string(pair.place);
+  };
   std::string text;
-  for (const GeomPair& pair : model.pairs) {
+  for (size_t p = 0; p < model.pairs.size(); ++p) {
+    const GeomPair& pair = model.pairs[p];
     const PairGeom &a = model.pair_geoms[static_cast<size_t>(pair.first)],
                    &b = model.pair_geoms[static_cast<size_t>(pair.second)];
     const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
@@ -111,13 +119,16 @@ std::string emit_pairs(const RobotModel& model) {
                     (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " +
                     (is_plane ? number(std::ceil(1e5 * reach * 1.0001) / 1e5) + "f, " : bound(reach)) + bound(nearest) +
                     listed({pair.margin, pair.friction, pair.weight}) + ", " + softness_of(pair.softness) +
-                    (pair.cone.dimensions > (model.elliptic ? 1 : 3) ? cone_of(pair.cone) : "") + "},",
+                    (p < model.ground_pairs                            ? ground(p)
+                     : pair.cone.dimensions > (model.elliptic ? 1 : 3) ? cone_of(pair.cone)
+                                                                       : "") +
+                    "},",
                 "        ");
   }
   return emit_table(
       "  // The two geoms, whether both are capsules, edges, squared bounds of distances; margin, friction, weight;\n"
       "  // stiffness, damping, impedance.\n",
-      "ContactPair", "pair", "kPairs", text);
+      "ContactPair", "pair", "kGroundPairs + kPairs", text);
 }
 
 }  // namespace
@@ -179,7 +190,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kCouplings", count(count_numbers(program.coupling_places))},
                {"kWrench", count(count_numbers(program.wrench_places))}});
   line("int", {{"kPairGeoms", count(model.pair_geoms.size())},
-               {"kPairs", count(model.pairs.size())},
+               {"kPairs", count(model.pairs.size() - model.ground_pairs)},
                {"kPairRows", count(model.pair_places.rows)},
                {"kTrees", count(model.trees)},
                {"kFactor", count(program.places("factor"))}});

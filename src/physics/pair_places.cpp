@@ -22,9 +22,23 @@ class Places {
  public:
   Places(const mjModel& model, const RobotModel& robot) : m_(model), r_(robot) {}
 
+  // Returns the number of contacts that ground pairs can have, and gives each pair its places.
+  static int place_ground_pairs(RobotModel& robot) {
+    int places = 0;
+    for (size_t p = 0; p < robot.ground_pairs; ++p) {
+      GeomPair& pair = robot.pairs[p];
+      const auto kind = [&](int g) { return robot.pair_geoms[static_cast<size_t>(g)].kind; };
+      pair.place = places;
+      // Lanes may find the contacts of parallel capsules at different ends.
+      const bool are_capsules = kind(pair.first) == PairGeom::capsule && kind(pair.second) == PairGeom::capsule;
+      places += are_capsules ? 5 : most_contacts(kind(pair.first), kind(pair.second));
+    }
+    return places;
+  }
+
   PairPlaces choose(int contacts) {
     PairPlaces all;
-    for (size_t p = 0; p < r_.pairs.size(); ++p) {
+    for (size_t p = r_.ground_pairs; p < r_.pairs.size(); ++p) {
       const GeomPair& pair = r_.pairs[p];
       const PairGeom &a = geom(pair.first), &b = geom(pair.second);
       add(all, pair, most_contacts(a.kind, b.kind));
@@ -94,7 +108,15 @@ class Places {
 }  // namespace
 
 void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts) {
+  constexpr int kMostGround = 256;  // beyond, a lane's memory would be mostly for contacts that never exist
+  const auto is_of_world = [&](int g) { return robot.pair_geoms[static_cast<size_t>(g)].body < 0; };
+  const auto moving = std::ranges::stable_partition(
+      robot.pairs, [&](const GeomPair& pair) { return is_of_world(pair.first) || is_of_world(pair.second); });
+  robot.ground_pairs = robot.pairs.size() - moving.size();
+  int ground = Places::place_ground_pairs(robot);
+  if (ground > kMostGround) robot.ground_pairs = 0, ground = 0;
   robot.pair_places = Places(model, robot).choose(contacts);
+  robot.pair_places.ground = ground;
 }
 
 }  // namespace drl::robot_compiler

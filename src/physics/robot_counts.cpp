@@ -15,7 +15,12 @@ int count_numbers(const std::vector<int>& numbers) { return numbers.empty() ? 0 
 std::vector<int> touching_bodies(const RobotModel& model) {
   std::vector<bool> touches(model.bodies.size());
   for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.body)] = true;
+  for (size_t p = 0; p < model.ground_pairs; ++p) touches[static_cast<size_t>(body_on_ground(model, p))] = true;
   return numbered(touches);
+}
+int body_on_ground(const RobotModel& model, size_t pair) {
+  const int first = model.pair_geoms[static_cast<size_t>(model.pairs[pair].first)].body;
+  return first >= 0 ? first : model.pair_geoms[static_cast<size_t>(model.pairs[pair].second)].body;
 }
 std::vector<int> touching_frames(const RobotModel& model) {
   std::vector<bool> touches(model.frames.size());

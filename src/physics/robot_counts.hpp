@@ -13,9 +13,13 @@ std::vector<int> numbered(const std::vector<bool>& which);
 int count_numbers(const std::vector<int>& numbers);
 
 // Return, for each body or frame, its index among those that may have contacts, or -1 if it has none. Bodies count only
-// contacts with the floor; frames count contacts with other geoms too.
+// contacts with the floor and the world; frames count contacts with other geoms too.
 std::vector<int> touching_bodies(const RobotModel& model);
 std::vector<int> touching_frames(const RobotModel& model);
+// Returns the body of a ground pair.
+int body_on_ground(const RobotModel& model, size_t pair);
+// Returns whether any two bodies may touch each other.
+inline bool has_rows_of_pairs(const RobotModel& model) { return model.pairs.size() > model.ground_pairs; }
 // Returns the joints with limits.
 std::vector<const Joint*> limited_joints(const RobotModel& model);
 // Returns the indices of the degrees of freedom with dry friction.

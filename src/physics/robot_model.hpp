@@ -147,12 +147,14 @@ struct GeomPair {
   double margin = 0, friction = 0, weight = 0;
   Softness softness{};
   ConeFriction cone{};
+  int place = 0;  // of a ground pair: the first of its places
 };
 
 // The numbers of places for contacts between geoms: rows of pyramids, and elliptic cones. A lane with more contacts
 // counts as not solved.
 struct PairPlaces {
   int rows = 0, cones = 0;
+  int ground = 0;  // all contacts that ground pairs can have
 };
 
 // Three values of a geom or frame that an environment may change. Each lane's array of parameters has these values in
@@ -221,6 +223,9 @@ struct RobotModel {
   std::vector<PairGeom> pair_geoms;
   std::vector<MeshHull> hulls;  // of the meshes among them
   std::vector<GeomPair> pairs;  // those that MuJoCo checks for contacts
+  // The first of them: a geom of the world and one of a body, whose contacts add to the body's equations of motion. The
+  // others have rows along qvel.
+  size_t ground_pairs = 0;
   double convex_tolerance = 0;  // m, of the distance of convex shapes without a closed form
   int convex_iterations = 0;
   PairPlaces pair_places;             // that a lane has for the contacts of pairs

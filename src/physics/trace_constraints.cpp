@@ -43,9 +43,9 @@ class Tracer {
     trace_newton();
     trace_curvature();
     if (!model_.pairs.empty()) trace_pairs();
-    if (model_.contacts.empty()) return;
+    if (model_.contacts.empty() && model_.ground_pairs == 0) return;
     trace_accelerations();
-    if (model_.elliptic) return;
+    if (model_.elliptic || model_.contacts.empty()) return;
     trace_row();
     trace_edges();
     trace_coupling();
@@ -209,7 +209,7 @@ class Tracer {
   }
 
   void trace_newton() {
-    if (model_.pairs.empty())
+    if (!has_rows_of_pairs(model_))
       p_.begin("Computes the accelerations at which forces are in balance for the active rows of the work.",
                "newton(const Work& w, F* qacc)");
     else
@@ -221,14 +221,15 @@ class Tracer {
     p_.section("factorisation and solution");
     TreeFactors factors = factor_tree(model_, h);
     std::vector<Expr> solution = solve_up(model_, factors, force);
-    if (model_.pairs.empty())
+    if (!has_rows_of_pairs(model_))
       solution = solve_down(model_, factors, solution);
     else
       keep_factors(factors);
-    const std::string place = model_.pairs.empty() ? "qacc" : "w.half", name = model_.pairs.empty() ? "qacc_" : "half_";
+    const std::string place = !has_rows_of_pairs(model_) ? "qacc" : "w.half",
+                      name = !has_rows_of_pairs(model_) ? "qacc_" : "half_";
     for (size_t i = 0; i < solution.size(); ++i)
       p_.set(at(place, static_cast<int>(i)), p_.named(solution[i], name + identifier(model_.dofs[i].name)));
-    if (!model_.pairs.empty()) trace_halves(factors);
+    if (has_rows_of_pairs(model_)) trace_halves(factors);
   }
 
   void add_contacts(TreeMatrix& h, std::vector<Expr>& force) {
@@ -324,6 +325,10 @@ class Tracer {
   }
 
   void trace_pairs() {
+    if (has_rows_of_pairs(model_)) trace_along();
+    trace_pair_softness();
+  }
+  void trace_along() {
     p_.begin("Projects a torque about the origin of each tree and a force onto qvel.",
              "along(const Work& w, const F (*wrench)[6], F* force)");
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
@@ -332,6 +337,8 @@ class Tracer {
       for (int k = 0; k < 6; ++k) wrench[k] = p_.input(at("wrench", tree, k), "");
       p_.set(at("force", static_cast<int>(i)), dot(kept_.axis[i], wrench));
     }
+  }
+  void trace_pair_softness() {
     p_.begin("Computes a pair's weight at a distance, and its rows' residual at zero velocity and acceleration.",
              "pair_softness(const ContactPair& pair, const F& distance, F& weight, F& rest)", true);
     const auto entry = [&](const std::string& name, const auto& get) { return table(model_.pairs, "pair", name, get); };

@@ -38,7 +38,7 @@ std::array<int, 2> components_of_coupling(int k) {
 // Chooses the components of motion that are stored for each body: those that its degrees of freedom can move. With
 // elliptic cones, all components are stored.
 void place_components(const RobotModel& model, const std::vector<Spatial>& axis, Program& p) {
-  std::vector<bool> moves(6, model.elliptic), couples;
+  std::vector<bool> moves(6, model.elliptic || model.ground_pairs > 0), couples;
   for (const Spatial& a : axis)
     for (int k = 0; k < 6; ++k)
       if (!a[k].is(0)) moves[static_cast<size_t>(k)] = true;
@@ -146,8 +146,9 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     for (size_t b = 0; b < bodies.size() && place >= 0; ++b)
       if (bodies[b] >= 0)
         values.push_back(kinematics.velocity[b][k]), places.push_back(at(at("w.body", bodies[b]) + ".motion", place));
-    kept.velocity[k] = common(p, values, places, at("velocity", place),
-                              std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k], model.elliptic);
+    kept.velocity[k] =
+        common(p, values, places, at("velocity", place), std::string("velocity_") + "wwwvvv"[k] + "xyzxyz"[k],
+               model.elliptic || model.ground_pairs > 0);
   }
 }
 

@@ -41,6 +41,9 @@ struct ContactPair {
   int dimensions = 1;                                       // 1, 3, 4 or 6, as in ConePoint
   double cone_friction[3] = {0, 0, 0};                      // sliding, torsional, rolling
   int varies[2] = {-1, -1};
+  // Of a pair with a geom of the world: the index of the other's body among those with contacts, the pair's index, and
+  // the first of its places (drl/physics/ground.hpp).
+  int body = -1, number = 0, place = 0;
 };
 
 // A geom's centre, relative to the origin of the first tree, and the vector from the centre to the end of its axis (0
@@ -288,11 +291,11 @@ DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, const Contact
   }
 }
 
-// Calls body(pair, lanes, contact) for each contact of each pair.
+// Calls body(pair, lanes, contact) for each contact of the pairs from `begin` to end - 1.
 template <class P, class Body>
-DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
+DRL_HD void each_contact(const typename P::Work& w, int begin, int end, const Body& body) {
   using F = typename P::Number;
-  for (int k = 0; k < P::kPairs; ++k) {
+  for (int k = begin; k < end; ++k) {
     const ContactPair& pair = P::pair(k);
     const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
     const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
@@ -324,6 +327,11 @@ DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
     }
     each_contact_of<P>(pair, a, b, is_near, body);
   }
+}
+// Does so for the pairs that move both.
+template <class P, class Body>
+DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
+  each_contact<P>(w, P::kGroundPairs, P::kGroundPairs + P::kPairs, body);
 }
 
 }  // namespace physics

@@ -44,6 +44,12 @@ DRL_HD void each_row(typename P::Work& w, const Body& body) {
       const int r = Work::kFixedRows + s;
       body(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
     }
+  if constexpr (!P::kElliptic)
+    each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
+      for (int e = 0; e < contact.edges(pair.dimensions); ++e)
+        body(contact.hardness, contact.edge(contact.u, pair.dimensions, e),
+             contact.edge(contact.next_u, pair.dimensions, e));
+    });
 }
 
 // Calls body(y, next_y) for each residual of these rows.
@@ -57,20 +63,34 @@ DRL_HD void each_residual(typename P::Work& w, const Body& body) {
     }
   if constexpr (P::kLimits + P::kPairRows > 0)
     for (int r = Work::kContactResiduals; r < Work::kFixedRows + w.pair_rows; ++r) body(w.y[r], w.next_y[r]);
+  if constexpr (!P::kElliptic)
+    each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
+      for (int k = 0; k < pair.dimensions; ++k) body(contact.u[k], contact.next_u[k]);
+    });
 }
 
-// Calls body(residuals, cone) for each current contact in an elliptic cone. One loop visits the contacts with the floor
-// and those between geoms, so that the body is compiled once.
+// True if the robot has contacts in elliptic cones.
+template <class P>
+constexpr bool has_cones() {
+  return P::kElliptic && P::kCones + P::kPairCones + P::kGround > 0;
+}
+// Calls body(residuals, cone) for each current contact in an elliptic cone. One loop visits the contacts with the
+// floor, those between geoms and those with the world, so that the body is compiled once.
 template <class P, class Work, class Body>
 DRL_HD void each_cone([[maybe_unused]] Work& w, const Body& body) {
-  if constexpr (P::kCones + P::kPairCones == 0) return;
-  const int of_floor = P::kCones > 0 ? w.touches : 0;
-  for (int t = 0; t < of_floor + w.pair_cones; ++t) {
+  if constexpr (!has_cones<P>()) return;
+  const int of_floor = P::kCones > 0 ? w.touches : 0, all_but_ground = of_floor + w.pair_cones;
+  for (int t = 0; t < all_but_ground + (P::kGround > 0 ? w.grounded : 0); ++t) {
     int residuals = kResiduals;
     Cone<typename P::Number>* cone = nullptr;
     if constexpr (P::kPairCones > 0) cone = w.pair_cone + (t < of_floor ? 0 : t - of_floor);
     if constexpr (P::kCones > 0)
       if (t < of_floor) residuals = P::cone(w.touching[t]).dimensions, cone = w.cone + w.touching[t];
+    if constexpr (P::kGround > 0)
+      if (t >= all_but_ground) {
+        const auto& on_ground = w.on_ground[t - all_but_ground];
+        residuals = P::pair(on_ground.pair).dimensions, cone = w.ground + on_ground.place;
+      }
     body(residuals, *cone);
   }
 }
@@ -86,7 +106,7 @@ DRL_HD void each_friction(Work& w, const Body& body) {
 // residuals.
 template <class P>
 constexpr bool has_cones_or_friction() {
-  return P::kCones + P::kPairCones + count_frictions<P>() > 0;
+  return has_cones<P>() || count_frictions<P>() > 0;
 }
 // True if a solution begins with the rows that were active in the last one.
 template <class P>
@@ -149,6 +169,7 @@ DRL_HD void clear_last_solution(typename P::Work& w) {
     for (int c = 0; c < P::kContacts + P::kCones; ++c) hardness_of<P>(w, c) = F(0);
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) w.next_y[P::Work::kContactResiduals + l] = F(0);
+  if constexpr (P::kGround > 0) w.grounded = 0, w.ground_step += 1;
 }
 
 // Computes the rows of the contacts that exist in some lane. Their residuals y (or u) become those of the last
@@ -170,8 +191,9 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
       F *y = w.y + c * P::Work::kResidualsPerContact, *last_y = w.next_y + c * P::Work::kResidualsPerContact;
       for (int k = 0; k < P::Work::kResidualsPerContact; ++k) y[k] = math::select(was_here, last_y[k], F(0));
     }
-    clear_coupling<P>(w);
   }
+  if constexpr (P::kGround > 0) begin_ground<P>(w);
+  if constexpr (P::kContacts + (P::kElliptic ? 0 : P::kGround) > 0) clear_coupling<P>(w);
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) w.y[P::Work::kContactResiduals + l] = w.next_y[P::Work::kContactResiduals + l];
   if constexpr (P::kCones > 0)
@@ -225,6 +247,13 @@ DRL_HD void guess_active_rows(typename P::Work& w) {
       const int r = P::Work::kContactResiduals + l;
       take(w.y[r] < F(0), w.y[r], w.next_y[r]);
     }
+  if constexpr (!P::kElliptic)
+    each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
+      Mask<F> pushed = F(0) != F(0);
+      for (int e = 0; e < contact.edges(pair.dimensions); ++e)
+        pushed = pushed | (contact.edge(contact.u, pair.dimensions, e) < F(0));
+      for (int k = 0; k < pair.dimensions; ++k) take(pushed, contact.u[k], contact.next_u[k]);
+    });
   if constexpr (reuses_active_rows<P>())
     each_cone<P>(w, [](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.reuse_last(residuals); });
 }

@@ -15,7 +15,7 @@ DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typen
   using F = typename P::Number;
   constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-13;
   if constexpr (P::kCones > 0) {
-    if (w.touches > 0) P::accelerations(w, qacc);
+    if (P::kGround == 0 && w.touches > 0) P::accelerations(w, qacc);
     for (int t = 0; t < w.touches; ++t) {
       const ConePoint& point = P::cone(w.touching[t]);
       FloorCone<F>& cone = w.cone[w.touching[t]];
@@ -45,8 +45,9 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
   Mask<F> differs = F(0) != F(0);
   const auto changes = [](const F& weight, const F& y, const F& next_y)
                            DRL_LAMBDA { return active_weight(weight, next_y) != active_weight(weight, y); };
+  if constexpr (P::kContacts + P::kGround > 0) P::accelerations(w, qacc);
+  if constexpr (P::kGround > 0) differs = differs | find_next_ground<P>(w);
   if constexpr (P::kContacts > 0) {
-    P::accelerations(w, qacc);
     int number = 0;
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
@@ -77,7 +78,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
       w.next_y[r] = long_dot<P::nv>(row.along, qacc, row.rest);
       differs = differs | changes(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
     }
-  if constexpr (P::kCones + P::kPairCones > 0) differs = differs | find_next_cones<P>(w, qacc);
+  if constexpr (has_cones<P>()) differs = differs | find_next_cones<P>(w, qacc);
   if constexpr (count_frictions<P>() > 0) {
     F along[P::nv];  // along qvel
     P::out_of_solver(w, qacc, along);
@@ -160,11 +161,13 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
       const ContactPoint& point = P::point(c);
       P::add_coupling(point, w.contact[c].row, change, w.body[point.body].coupling);
     }
+  if constexpr (P::kGround > 0 && !P::kElliptic) take_next_pyramids<P>(w);
   each_residual<P>(w, [&](F& y, F next_y) DRL_LAMBDA { y = next_y; });
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals, is_solved); });
   each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
+  if constexpr (P::kCones + (P::kElliptic ? P::kGround : 0) > 0) clear_coupling<P>(w);
+  if constexpr (P::kElliptic) add_ground_cones<P>(w);
   if constexpr (P::kCones > 0) {
-    clear_coupling<P>(w);
     for (int t = 0; t < w.touches; ++t) {
       const ConePoint& point = P::cone(w.touching[t]);
       w.cone[w.touching[t]].add_coupling(point.dimensions, w.body[point.body].coupling);
@@ -209,12 +212,12 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
     for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
     if (is_last) return;
     if (iteration == 0) guess_active_rows<P>(w);
-    if constexpr (P::kCones + P::kPairCones > 0)
+    if constexpr (has_cones<P>())
       if (iteration > 0) is_solved = is_solved | !differs;
     take_next<P>(w, is_solved);
     balance<P>(w, next);
     // Without this, a solution with active cones would change a little in each iteration that other lanes need.
-    if constexpr (P::kCones + P::kPairCones > 0) {
+    if constexpr (has_cones<P>()) {
       for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_solved, qacc[i], next[i]);
     }
   }

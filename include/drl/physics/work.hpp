@@ -4,7 +4,7 @@
 
 #include "drl/lanes/lanes.hpp"
 #include "drl/physics/friction.hpp"
-#include "drl/physics/pairs.hpp"
+#include "drl/physics/ground.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
@@ -156,6 +156,14 @@ struct Work {
   [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> tree_offset;
   [[no_unique_address]] Array<PairRow<F, at_least_one(kPairDofs)>, Sizes::kPairRows> pair_row;
   int pair_rows = 0, pair_cones = 0;  // of the lane that has most
+  // Contacts with geoms of the world: one place for each that a pair can have, the pairs and places of those that exist
+  // in some lane, and the number of solutions so far.
+  struct OnGround {
+    uint16_t pair, place;
+  };
+  [[no_unique_address]] Array<GroundContact<F>, Sizes::kGround> ground;
+  [[no_unique_address]] Array<OnGround, Sizes::kGround> on_ground;
+  int grounded = 0, ground_step = 1;
   [[no_unique_address]] Array<F, Sizes::kFactor> factor;
   [[no_unique_address]] Array<F, kPairDofs> inverse, half;
   [[no_unique_address]] Array<F[at_least_one(kPairDofs)], kUpdates> pair_update;

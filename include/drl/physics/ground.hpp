@@ -1,0 +1,227 @@
+// Contacts of a robot with geoms of the world, of any shapes. Such a contact moves one body only, so it adds to that
+// body's equations of motion, as a contact with a horizontal floor does, and needs no row along qvel.
+#pragma once
+
+#include "drl/physics/cones.hpp"
+#include "drl/physics/pairs.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+constexpr int kMostEdges = 2 * (kResiduals - 1);  // of a friction pyramid
+
+// One contact, in an elliptic cone or a friction pyramid. u and next_u hold its scaled residuals: along the normal,
+// along two tangents, and about these three axes. An edge of the pyramid is the normal plus or minus one of the others;
+// then `hardness` is the weight of each edge, mu is 1 and the stiffness is not used.
+template <class F>
+struct GroundContact : Cone<F> {
+  F point[3];          // about the origin of the body's tree
+  F axis[3][3];        // normal and tangents, whose signs are such that the motion of the robot's body is positive
+  F rest[kResiduals];  // scaled residuals at zero acceleration
+  int step = 0;        // the solution that this contact was last part of
+
+  // Computes the scaled residuals from a motion (angular, then linear velocity or acceleration of the tree's origin).
+  DRL_HD void along(const F* motion, int residuals, const F* start, F* residual) const {
+    F turned[3], of_point[3];
+    cross(motion, point, turned);
+    for (int k = 0; k < 3; ++k) of_point[k] = motion[3 + k] + turned[k];
+    for (int k = 0; k < residuals; ++k)
+      residual[k] = math::fma(this->scale(k), dot(axis[k % 3], k < 3 ? of_point : motion), start[k]);
+  }
+
+  template <class P>
+  DRL_HD void begin(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact,
+                    const F* velocity) {
+    const bool is_first = P::pair_geom(pair.second).frame < 0;
+    const int tree = P::pair_geom(is_first ? pair.first : pair.second).tree;
+    F friction[3], weight, at_rest;
+    for (int k = 0; k < 3; ++k) {
+      point[k] = contact.point[k], axis[0][k] = contact.normal[k];
+      if constexpr (P::kTrees > 1)
+        if (tree > 0) point[k] = point[k] + w.tree_offset[tree][k];
+    }
+    find_tangents(contact, axis[1], axis[2]);
+    if (is_first)
+      for (auto& direction : axis)
+        for (F& x : direction) x = -x;
+    find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
+    if constexpr (P::kElliptic) {
+      this->set_friction(pair.dimensions, friction, P::regularised);
+    } else {
+      this->set_friction(pair.dimensions, friction, 1);
+      this->mu = F(1);
+    }
+    P::pair_softness(pair, contact.distance, weight, at_rest);
+    this->hardness = math::select(lanes, weight / (this->mu * this->mu), F(0));
+    const F none[kResiduals] = {F(0), F(0), F(0), F(0), F(0), F(0)};
+    along(velocity, pair.dimensions, none, rest);
+    for (int k = 0; k < pair.dimensions; ++k) rest[k] = F(pair.damping) * rest[k];
+    rest[0] = math::fma(this->mu, at_rest, rest[0]);
+  }
+
+  // The residual of an edge of the pyramid, for the contact's residuals.
+  DRL_HD static F edge(const F* residual, int residuals, int e) {
+    if (residuals == 1) return residual[0];
+    const F across = residual[1 + e / 2];
+    return e % 2 == 0 ? residual[0] + across : residual[0] - across;
+  }
+  DRL_HD static int edges(int residuals) { return residuals == 1 ? 1 : 2 * (residuals - 1); }
+  // Computes the product of residuals and the second derivative of the cost, for weights of the edges.
+  DRL_HD static void times_edges(const F* weights, const F* residual, int residuals, F* push) {
+    for (int k = 0; k < residuals; ++k) push[k] = F(0);
+    for (int e = 0; e < edges(residuals); ++e) {
+      const F along_edge = weights[e] * edge(residual, residuals, e);
+      push[0] = push[0] + along_edge;
+      if (residuals > 1) push[1 + e / 2] = e % 2 == 0 ? push[1 + e / 2] + along_edge : push[1 + e / 2] - along_edge;
+    }
+  }
+  DRL_HD F active_edge(const F* residual, int residuals, int e) const {
+    return active_weight(this->hardness, edge(residual, residuals, e));
+  }
+
+  // Adds a second derivative of the cost, and the force at zero acceleration, to the coupling of the contact's body
+  // (drl/physics/work.hpp). times(residual, push) multiplies residuals by it.
+  template <class Times>
+  DRL_HD void add_coupling(int residuals, F* coupling, const Times& times) const {
+    F row[kResiduals][6], product[kResiduals][6], force[kResiduals];  // rows: residuals of a unit of each motion
+    for (int k = 0; k < residuals; ++k) {
+      F turned[3];
+      cross(point, axis[k % 3], turned);
+      for (int i = 0; i < 3; ++i) {
+        row[k][i] = this->scale(k) * (k < 3 ? turned[i] : axis[k % 3][i]);
+        row[k][3 + i] = k < 3 ? this->scale(k) * axis[k][i] : F(0);
+      }
+    }
+    for (int j = 0; j < 6; ++j) {
+      F column[kResiduals], pushed[kResiduals];
+      for (int k = 0; k < residuals; ++k) column[k] = row[k][j];
+      times(column, pushed);
+      for (int k = 0; k < residuals; ++k) product[k][j] = pushed[k];
+    }
+    times(rest, force);
+    constexpr int kRow[6] = {0, 1, 2, 0, 0, 1}, kColumn[6] = {0, 1, 2, 1, 2, 2};
+    const auto entry = [&](int i, int j) DRL_LAMBDA {
+      F sum = F(0);
+      for (int k = 0; k < residuals; ++k) sum = math::fma(row[k][i], product[k][j], sum);
+      return sum;
+    };
+    for (int s = 0; s < 6; ++s) {
+      coupling[s] = coupling[s] + entry(kRow[s], kColumn[s]);
+      coupling[15 + s] = coupling[15 + s] + entry(3 + kRow[s], 3 + kColumn[s]);
+    }
+    for (int s = 0; s < 9; ++s) coupling[6 + s] = coupling[6 + s] + entry(s / 3, 3 + s % 3);
+    for (int i = 0; i < 6; ++i)
+      for (int k = 0; k < residuals; ++k) coupling[21 + i] = math::fma(row[k][i], force[k], coupling[21 + i]);
+  }
+
+  // Computes the force and the torque on the robot's body at next_u, in world axes.
+  template <bool kElliptic>
+  DRL_HD void find_push(int residuals, F* force, F* torque) const {
+    F f[kResiduals];
+    if constexpr (kElliptic) {
+      this->push(residuals, f);
+    } else {
+      F weights[kMostEdges];
+      for (int e = 0; e < edges(residuals); ++e) weights[e] = active_edge(this->next_u, residuals, e);
+      times_edges(weights, this->next_u, residuals, f);
+      for (int k = 0; k < residuals; ++k) f[k] = -(this->scale(k) * f[k]);
+      for (int k = residuals; k < kResiduals; ++k) f[k] = F(0);
+    }
+    for (int i = 0; i < 3; ++i) {
+      force[i] = math::fma(axis[2][i], f[2], math::fma(axis[1][i], f[1], axis[0][i] * f[0]));
+      torque[i] = math::fma(axis[2][i], f[5], math::fma(axis[1][i], f[4], axis[0][i] * f[3]));
+    }
+  }
+  // Adds the contact's (torque about the origin, force) to `wrench`.
+  template <bool kElliptic>
+  DRL_HD void add_wrench(int residuals, F* wrench) const {
+    F force[3], torque[3], turned[3];
+    find_push<kElliptic>(residuals, force, torque);
+    cross(point, force, turned);
+    for (int i = 0; i < 3; ++i) {
+      wrench[i] = wrench[i] + (turned[i] + torque[i]);
+      wrench[3 + i] = wrench[3 + i] + force[i];
+    }
+  }
+};
+
+// Calls body(pair, contact) for each contact with the world that exists in some lane.
+template <class P, class Work, class Body>
+DRL_HD void each_ground_contact([[maybe_unused]] Work& w, const Body& body) {
+  if constexpr (P::kGround > 0)
+    for (int t = 0; t < w.grounded; ++t) body(P::pair(w.on_ground[t].pair), w.ground[w.on_ground[t].place]);
+}
+
+// Finds the contacts with the world. Their residuals u become those of the last solution, or 0 for contacts that were
+// not part of it.
+template <class P>
+DRL_HD_CALLED void begin_ground(typename P::Work& w) {
+  using F = typename P::Number;
+  const int before = w.grounded;
+  int former[P::kGround], count = 0, last = -1, place = 0;
+  for (int t = 0; t < before; ++t) former[t] = w.on_ground[t].place;
+  w.ground_step += 1;
+  each_contact<P>(w, 0, P::kGroundPairs,
+                  [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+                    place = last == pair.place ? place + 1 : pair.place, last = pair.place;
+                    GroundContact<F>& here = w.ground[place];
+                    const Mask<F> was_here = here.step + 1 == w.ground_step ? F(0) < here.hardness : F(0) != F(0);
+                    here.template begin<P>(w, pair, lanes, contact, w.body[pair.body].motion);
+                    here.begin_solution(was_here);
+                    here.step = w.ground_step;
+                    w.on_ground[count++] = {static_cast<uint16_t>(pair.number), static_cast<uint16_t>(place)};
+                  });
+  w.grounded = count;
+  for (int t = 0; t < before; ++t)
+    if (w.ground[former[t]].step != w.ground_step) w.ground[former[t]].hardness = F(0);
+}
+
+// Computes the residuals at the accelerations of bodies. Returns the lanes in which an edge of a pyramid becomes active
+// or inactive.
+template <class P>
+DRL_HD Mask<typename P::Number> find_next_ground(typename P::Work& w) {
+  using F = typename P::Number;
+  Mask<F> differs = F(0) != F(0);
+  each_ground_contact<P>(w, [&](const ContactPair& pair, GroundContact<F>& contact) DRL_LAMBDA {
+    contact.along(w.body[pair.body].motion, pair.dimensions, contact.rest, contact.next_u);
+    if constexpr (!P::kElliptic)
+      for (int e = 0; e < contact.edges(pair.dimensions); ++e)
+        differs = differs | (contact.active_edge(contact.u, pair.dimensions, e) !=
+                             contact.active_edge(contact.next_u, pair.dimensions, e));
+  });
+  return differs;
+}
+
+// Updates the contribution of pyramids to their bodies from u to next_u.
+template <class P>
+DRL_HD void take_next_pyramids(typename P::Work& w) {
+  using F = typename P::Number;
+  each_ground_contact<P>(w, [&](const ContactPair& pair, GroundContact<F>& contact) DRL_LAMBDA {
+    F change[kMostEdges];
+    Mask<F> changes = F(0) != F(0);
+    for (int e = 0; e < contact.edges(pair.dimensions); ++e) {
+      change[e] =
+          contact.active_edge(contact.next_u, pair.dimensions, e) - contact.active_edge(contact.u, pair.dimensions, e);
+      changes = changes | (change[e] != F(0));
+    }
+    if (any(changes))
+      contact.add_coupling(pair.dimensions, w.body[pair.body].coupling, [&](const F* residual, F* push) DRL_LAMBDA {
+        contact.times_edges(change, residual, pair.dimensions, push);
+      });
+  });
+}
+// Adds the contribution of elliptic cones, which is not kept between iterations.
+template <class P>
+DRL_HD void add_ground_cones(typename P::Work& w) {
+  using F = typename P::Number;
+  each_ground_contact<P>(w, [&](const ContactPair& pair, GroundContact<F>& contact) DRL_LAMBDA {
+    contact.add_coupling(pair.dimensions, w.body[pair.body].coupling, [&](const F* residual, F* push) DRL_LAMBDA {
+      contact.now.times(residual, pair.dimensions, push);
+    });
+  });
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl
