@@ -90,7 +90,9 @@ std::string emit_cone_tables(const RobotModel& model) {
                   ", kParameters = " + count(parameters) + ", kSensed = " + count(count_sensed(model)) +
                   ", kSensorNumbers = " + count(sensor_numbers) + ";",
               "  ");
-  text += std::string("  static constexpr bool kElliptic = ") + (model.elliptic ? "true" : "false") + ";\n";
+  const auto yes = [](bool is) { return std::string(is ? "true" : "false"); };
+  text += "  static constexpr bool kElliptic = " + yes(model.elliptic) + ", kDense = " + yes(model.pair_places.dense) +
+          ";\n";
   if (cones + pair_cones > 0 || (model.elliptic && model.ground_pairs > 0))
     text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
             ";  // mu of a cone with sliding friction 1\n";

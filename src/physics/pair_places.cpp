@@ -45,19 +45,27 @@ class Places {
       most_edges_ = std::max(most_edges_, pair.edges);
       pair_of_[std::minmax(a.geom, b.geom)] = p;
     }
-    if (contacts > 0) return {std::min(all.rows, contacts * most_edges_), std::min(all.cones, contacts)};
-    if (all.rows <= kEnoughRows && all.cones <= kEnoughCones) return all;
+    if (rows_of(all) <= r_.nv && contacts == 0) return all;
     visit_states();
+    const bool is_dense = rows_of(most_) > r_.nv;
+    if (contacts > 0)
+      return {.rows = std::min(all.rows, contacts * most_edges_),
+              .cones = std::min(all.cones, contacts),
+              .dense = is_dense};
+    if (all.rows <= kEnoughRows && all.cones <= kEnoughCones) return all.dense = is_dense, all;
     const auto chosen = [](int of_all, int enough, int seen) {
       return std::min(of_all, std::max(enough, seen + seen / 2));
     };
-    return {chosen(all.rows, kEnoughRows, most_.rows), chosen(all.cones, kEnoughCones, most_.cones)};
+    return {.rows = chosen(all.rows, kEnoughRows, most_.rows),
+            .cones = chosen(all.cones, kEnoughCones, most_.cones),
+            .dense = is_dense};
   }
 
  private:
   static constexpr int kEnoughRows = 64, kEnoughCones = 8;
   static constexpr int kRuns = 6, kSteps = 500;
 
+  static int rows_of(const PairPlaces& places) { return places.rows + 6 * places.cones; }
   const PairGeom& geom(int g) const { return r_.pair_geoms[static_cast<size_t>(g)]; }
   void add(PairPlaces& to, const GeomPair& pair, int contacts) const {
     if (r_.elliptic && pair.cone.dimensions > 1)

@@ -208,7 +208,23 @@ class Tracer {
       if (const int place = p_.wrench_places[static_cast<size_t>(k)]; place >= 0) p_.add(at("wrench", place), w[k]);
   }
 
+  // The matrix is packed by rows of its lower half.
+  void trace_assembly() {
+    p_.begin("Computes M plus active contacts with the floor and the world and limits, and the forces at rest.",
+             "assemble(const Work& w, F* matrix, F* force)");
+    TreeMatrix h = kept_.mass;
+    std::vector<Expr> force = kept_.force;
+    add_contacts(h, force), add_limits(h, force), add_frictions(h, force);
+    for (size_t i = 0; i < force.size(); ++i) {
+      const int first = static_cast<int>(i * (i + 1) / 2);
+      for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
+        p_.set(at("matrix", first + model_.dofs[i].ancestors[a]), h.ancestors[i][a]);
+      p_.set(at("matrix", first + static_cast<int>(i)), h.diagonal[i]);
+      p_.set(at("force", static_cast<int>(i)), force[i]);
+    }
+  }
   void trace_newton() {
+    if (model_.pair_places.dense) return trace_assembly();
     if (!has_rows_of_pairs(model_))
       p_.begin("Computes the accelerations at which forces are in balance for the active rows of the work.",
                "newton(const Work& w, F* qacc)");

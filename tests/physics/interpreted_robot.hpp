@@ -49,7 +49,7 @@ struct Capacity {
   // Elliptic cones, boxes and sensors are not supported.
   static constexpr int kDamping = 28, kCones = 0, kPairCones = 0, kTurnedGeoms = 0, kHulls = 0, kParameters = 0,
                        kSensed = 0, kGroundPairs = 0, kGround = 0;
-  static constexpr bool kElliptic = false;
+  static constexpr bool kElliptic = false, kDense = false;
   static constexpr int kSensorNumbers = 0, kFrictions = kKind.has_dry_friction ? 28 : 0;
   // Tables of the current robot.
   static inline int limited_joints[kLimits + 1] = {};

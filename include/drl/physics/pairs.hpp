@@ -261,11 +261,12 @@ DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const Pai
   for (int i = 0; i < nv; ++i) w.half[i] = math::select(pushes, math::fma(-push, update[i], w.half[i]), w.half[i]);
 }
 
-// Adds a cone as six rows, each with its own stiffness: one along N + m T (m = cross / normal of Stiffness), one along
-// T and four across both. The directions across come from A. S. Householder's reflection of the first tangent to T.
-template <class P, class F>
-DRL_HD void take_pair_cone(typename P::Work& w, int first, const PairCone<F, P::nv>& cone, F* strength) {
-  constexpr int nv = P::nv, kAcross = kResiduals - 1;
+// Calls body(r, weight, row) for six rows that together are a cone, each with its own stiffness: one along N + m T (m =
+// cross / normal of Stiffness), one along T and four across both. The directions across come from A. S. Householder's
+// reflection of the first tangent to T.
+template <int nv, class F, class Body>
+DRL_HD void each_row_of_cone(const PairCone<F, nv>& cone, const Body& body) {
+  constexpr int kAcross = kResiduals - 1;
   const Stiffness<F>& k = cone.now;
   F t[kAcross], size = F(0);
   for (int r = 0; r < kAcross; ++r) size = math::max(size, math::abs(k.t[r]));
@@ -282,11 +283,11 @@ DRL_HD void take_pair_cone(typename P::Work& w, int first, const PairCone<F, P::
   for (int r = 0; r < kAcross; ++r) add(along, t[r], cone.row[1 + r]);
   reflected = along, add(reflected, side, cone.row[1]);
   row = cone.row[0], add(row, k.cross / math::select(k.normal == F(0), F(1), k.normal), along);
-  take_pair_row<P>(w, first, k.normal, row, strength);
-  take_pair_row<P>(w, first + 1, k.alone, along, strength);
+  body(0, k.normal, row);
+  body(1, k.alone, along);
   for (int r = 1; r < kAcross; ++r) {
     row = cone.row[1 + r], add(row, -(factor * t[r]), reflected);
-    take_pair_row<P>(w, first + 1 + r, k.across, row, strength);
+    body(1 + r, k.across, row);
   }
 }
 
@@ -300,7 +301,10 @@ DRL_HD_CALLED void take_pairs(typename P::Work& w) {
       take_pair_row<P>(w, s, active_weight(w.weight[P::Work::kFixedWeights + s], w.y[P::Work::kFixedRows + s]),
                        w.pair_row[s], strength);
   if constexpr (P::kPairCones > 0)
-    for (int c = 0; c < w.pair_cones; ++c) take_pair_cone<P>(w, w.pair_rows + kResiduals * c, w.pair_cone[c], strength);
+    for (int c = 0; c < w.pair_cones; ++c)
+      each_row_of_cone<P::nv>(w.pair_cone[c], [&](int r, F weight, const PairRow<F, P::nv>& row) DRL_LAMBDA {
+        take_pair_row<P>(w, w.pair_rows + kResiduals * c + r, weight, row, strength);
+      });
 }
 
 // Subtracts the forces of pairs in the solution from `force`, and sets `rest` of each of their rows to 0.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "drl/math.hpp"
+#include "drl/physics/dense.hpp"
 #include "drl/physics/rows.hpp"
 
 namespace drl {
@@ -178,7 +179,9 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
 // Computes the accelerations at which forces are in balance for the active rows of the work.
 template <class P>
 DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
-  if constexpr (P::kPairs > 0) {
+  if constexpr (P::kDense) {
+    balance_dense<P>(w, qacc);
+  } else if constexpr (P::kPairs > 0) {
     P::factorise(w);
     take_pairs<P>(w);
     P::solve_down(w, qacc);

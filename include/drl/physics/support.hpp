@@ -116,9 +116,14 @@ DRL_HD_CALLED void refine(typename P::Work& w, typename P::Stage& stage, Mask<ty
   find_floor_forces<P, !kKeepsSensors<P>>(w, stage);
   P::unbalanced(w, stage.qacc, force);
   subtract_pairs<P>(w, force);
-  P::solve_up(w, force, w.half);
-  take_pairs<P>(w);
-  P::solve_down(w, change);
+  if constexpr (P::kDense) {
+    for (int i = 0; i < P::nv; ++i) change[i] = force[i];
+    solve_dense<P::nv>(w.matrix, change);
+  } else {
+    P::solve_up(w, force, w.half);
+    take_pairs<P>(w);
+    P::solve_down(w, change);
+  }
   for (int i = 0; i < P::nv; ++i) stage.qacc[i] = stage.qacc[i] + math::select(lanes, change[i], F(0));
 }
 

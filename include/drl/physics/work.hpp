@@ -165,8 +165,9 @@ struct Work {
   [[no_unique_address]] Array<OnGround, Sizes::kGround> on_ground;
   int grounded = 0, ground_step = 1;
   [[no_unique_address]] Array<F, Sizes::kFactor> factor;
-  [[no_unique_address]] Array<F, kPairDofs> inverse, half;
-  [[no_unique_address]] Array<F[at_least_one(kPairDofs)], kUpdates> pair_update;
+  [[no_unique_address]] Array<F, (Sizes::kDense ? 0 : kPairDofs)> inverse, half;
+  [[no_unique_address]] Array<F[at_least_one(kPairDofs)], (Sizes::kDense ? 0 : kUpdates)> pair_update;
+  [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
   [[no_unique_address]] Array<Axes<F>, Sizes::kTurnedGeoms> geom_turn;
   [[no_unique_address]] Array<PairCone<F, at_least_one(kPairDofs)>, Sizes::kPairCones> pair_cone;
 };
