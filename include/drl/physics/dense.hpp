@@ -69,17 +69,21 @@ DRL_HD void add_pair_rows(const typename P::Work& w, typename P::Number* matrix,
   adder.flush();
 }
 
-// Factorises a matrix in place: L without its diagonal of ones, and the inverse of D on the diagonal.
+// Factorises a matrix in place: L without its diagonal of ones, and the inverse of D on the diagonal. L has zeros where a
+// row of the matrix begins with zeros (its skyline), as between bodies that do not touch.
 template <int nv, class F>
 DRL_HD_CALLED void factorise_dense(F* matrix) {
   F scaled[nv];
+  int first[nv];  // column that is not 0 in all lanes
   for (int i = 0; i < nv; ++i) {
     F* row = matrix + packed(i, 0);
     F diagonal = row[i];
-    for (int j = 0; j < i; ++j) {
+    first[i] = 0;
+    while (first[i] < i && !any(row[first[i]] != F(0))) first[i] += 1;
+    for (int j = first[i]; j < i; ++j) {
       const F* other = matrix + packed(j, 0);
       F sums[2] = {row[j], F(0)};
-      for (int k = 0; k < j; ++k) sums[k % 2] = math::fma(-scaled[k], other[k], sums[k % 2]);
+      for (int k = first[i] > first[j] ? first[i] : first[j]; k < j; ++k) sums[k % 2] = math::fma(-scaled[k], other[k], sums[k % 2]);
       scaled[j] = sums[0] + sums[1];
       row[j] = scaled[j] * other[j];
       diagonal = math::fma(-scaled[j], row[j], diagonal);
