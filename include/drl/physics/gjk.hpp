@@ -116,10 +116,8 @@ DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* wei
   const double part[4] = {-volume(1, 2, 3), volume(0, 2, 3), -volume(0, 1, 3), volume(0, 1, 2)};
   const double whole = part[0] + part[1] + part[2] + part[3];
   bool is_inside = true;
-  for (int k = 0; k < 4; ++k) {
-    weights[k] = part[k] / whole;
-    is_inside = is_inside && common_sign(whole, part[k]) != 0;
-  }
+  for (int k = 0; k < 4; ++k) weights[k] = 0, is_inside = is_inside && common_sign(whole, part[k]) != 0;
+  for (int k = 0; k < 4 && is_inside; ++k) weights[k] = part[k] / whole;
   if (is_inside) return;
   double least = 1e300;
   for (int k = 0; k < 4; ++k) {  // the face opposite to corner k
@@ -131,7 +129,10 @@ DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* wei
     const double square = dot(at, at);
     if (!(square < least)) continue;
     least = square;
-    weights[k] = 0, weights[i] = on_face[0], weights[j] = on_face[1], weights[l] = on_face[2];
+    // MuJoCo keeps the last weight of a farther face here. Then it may take shapes whose distance it knows for
+    // touching.
+    if (k < 3) weights[k] = 0;
+    weights[i] = on_face[0], weights[j] = on_face[1], weights[l] = on_face[2];
   }
 }
 
