@@ -42,11 +42,10 @@ class Polytope {
     uint8_t beside[3];  // the faces across the edges 0-1, 1-2 and 2-0
     uint8_t place;      // in list_, or kNotListed or kDeleted
   };
-  // An edge of a face: from corner[edge] to the next one.
-  struct Edge {
-    uint8_t face, edge;
-  };
+  // An edge of a face, from corner[k] to the next one, is 4 face + k.
+  using Edge = uint16_t;
 
+  DRL_HD static int after(int k) { return k < 2 ? k + 1 : 0; }
   // Sets face `at`. Returns the squared distance of its plane from the origin, or 0 if it has none.
   DRL_HD double add_face(int a, int b, int c, int beside_ab, int beside_bc, int beside_ca, int at) {
     Face& face = face_[at];
@@ -56,12 +55,14 @@ class Polytope {
     if (!project_on_plane(point_[c].at, point_[b].at, point_[a].at, face.nearest)) return 0;
     return face.square = dot(face.nearest, face.nearest);
   }
-  DRL_HD void list_face(int at) { face_[at].place = uint8_t(listed_), list_[listed_++] = uint8_t(at); }
+  DRL_HD void list_face(int at) {
+    face_[at].place = uint8_t(listed_), square_[listed_] = face_[at].square, list_[listed_++] = uint8_t(at);
+  }
   DRL_HD void delete_face(int at) {
     Face& face = face_[at];
     if (face.place < kDeleted) {
       const uint8_t last = list_[--listed_];
-      list_[face.place] = last, face_[last].place = face.place;
+      list_[face.place] = last, square_[face.place] = square_[listed_], face_[last].place = face.place;
     }
     face.place = kDeleted, free_[freed_++] = uint8_t(at);
   }
@@ -181,7 +182,8 @@ class Polytope {
       int nearest = -1;
       double least = 1e300;
       for (int i = 0; i < listed_; ++i)
-        if (face_[list_[i]].square < least) nearest = list_[i], least = face_[nearest].square;
+        if (square_[i] < least) nearest = i, least = square_[i];
+      if (nearest >= 0) nearest = list_[nearest];
       if (nearest < 0 || least > upper * upper) return has_best;
       best = face_[nearest], has_best = true;
       if (least <= 0) return true;
@@ -209,23 +211,23 @@ class Polytope {
   // as an edge of the face that stays. Returns their number, or 0 if there is no room.
   DRL_HD int find_horizon(int first, const Vec3& point) {
     int edges = 0, left = 0;
-    const auto look_across = [&](int face, int edge) DRL_LAMBDA { stack_[left++] = {uint8_t(face), uint8_t(edge)}; };
+    const auto look_across = [&](int face, int edge) DRL_LAMBDA { stack_[left++] = Edge(4 * face + edge); };
     delete_face(first);
     for (int edge = 2; edge >= 0; --edge) look_across(first, edge);
     while (left > 0) {
-      const Edge crossed = stack_[--left];
-      const Face& from = face_[crossed.face];
-      const int across = from.beside[crossed.edge];
+      const int crossed = stack_[--left];
+      const Face& from = face_[crossed / 4];
+      const int across = from.beside[crossed % 4];
       const Face& face = face_[across];
       if (face.place == kDeleted) continue;
-      const int end = from.corner[(crossed.edge + 1) % 3];  // where the shared edge starts on the other face
+      const int end = from.corner[after(crossed % 4)];  // where the shared edge starts on the other face
       const int edge = face.corner[0] == end ? 0 : face.corner[1] == end ? 1 : 2;
       if (dot(face.nearest, point) - face.square > kNoLength) {
         delete_face(across);
-        look_across(across, (edge + 2) % 3), look_across(across, (edge + 1) % 3);
+        look_across(across, after(after(edge))), look_across(across, after(edge));
       } else {
         if (edges == kMostFaces) return 0;
-        horizon_[edges++] = {uint8_t(across), uint8_t(edge)};
+        horizon_[edges++] = Edge(4 * across + edge);
       }
     }
     return edges;
@@ -235,11 +237,12 @@ class Polytope {
     uint8_t at[kMostFaces];
     for (int k = 0; k < edges; ++k) at[k] = freed_ > 0 ? free_[--freed_] : uint8_t(faces_++);
     for (int k = 0; k < edges; ++k) {
-      Face& outside = face_[horizon_[k].face];
-      const int edge = horizon_[k].edge, start = outside.corner[edge], end = outside.corner[(edge + 1) % 3];
+      const int across = horizon_[k] / 4, edge = horizon_[k] % 4;
+      Face& outside = face_[across];
+      const int start = outside.corner[edge], end = outside.corner[after(edge)];
       outside.beside[edge] = at[k];
       const double square =
-          add_face(point, end, start, at[(k + edges - 1) % edges], horizon_[k].face, at[(k + 1) % edges], at[k]);
+          add_face(point, end, start, at[k > 0 ? k - 1 : edges - 1], across, at[k + 1 < edges ? k + 1 : 0], at[k]);
       if (square == 0) return false;
       if (square >= least && square <= most) list_face(at[k]);
     }
@@ -250,6 +253,7 @@ class Polytope {
   DifferencePoint point_[kMostPoints];
   Face face_[kMostFaces];
   uint8_t list_[kMostFaces], free_[kMostFaces];  // faces that may be nearest to the origin; faces that were deleted
+  double square_[kMostFaces];                    // of the listed faces, side by side
   Edge horizon_[kMostFaces], stack_[2 * kMostFaces];
   int points_ = 0, faces_ = 0, listed_ = 0, freed_ = 0;
 };

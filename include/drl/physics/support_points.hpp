@@ -60,7 +60,7 @@ struct Supported {
   }
 
   // Returns the point that is farthest in a direction (a unit vector), in world coordinates.
-  DRL_HD_CALLED Vec3 farthest(const Vec3& direction) {
+  DRL_HD Vec3 farthest(const Vec3& direction) {
     const Vec3 point = surface_point(direction);
     return inflation > 0 ? point + inflation * direction : point;
   }

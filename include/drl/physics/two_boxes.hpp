@@ -105,34 +105,35 @@ class TwoBoxes {
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j)
         if (!try_edges(i, j, least)) return false;
+    if (edge_[0] >= 0) find_sides();
     return true;
   }
   // Tries the direction perpendicular to edge i of the first box and edge j of the second. It must have less overlap
   // than the best direction by more than rounding.
   DRL_HD bool try_edges(int i, int j, double& least) {
-    const Vec3 other = axis_in(0, j);
-    Vec3 direction{0, 0, 0};  // axis i of the first box x `other`
-    const int k = (i + 1) % 3, l = (i + 2) % 3;
-    direction[k] = -other[l], direction[l] = other[k];
-    const double size = length(direction);
+    const int k = i == 0 ? 1 : 0, l = i == 2 ? 1 : 2, m = j == 0 ? 1 : 0, n = j == 2 ? 1 : 2;
+    const double x = cosine_[k][j], y = cosine_[l][j], size = std::sqrt(x * x + y * y);
     if (size < kNoLength) return true;
-    direction = 1 / size * direction;
-    const double off = dot(center_[0], direction);
-    double overlap = 0;
-    for (int m = 0; m < 3; ++m)
-      if (m != i) overlap += box_[0]->size[m] * std::abs(direction[m]);
-    for (int m = 0; m < 3; ++m)
-      if (m != j) overlap += box_[1]->size[m] * std::abs(cosine_[i][3 - m - j]) / size;
-    overlap -= std::abs(off);
+    const double inverse = 1 / size;
+    const double a = (i == 1 ? inverse : -inverse) * y, b = (i == 1 ? -inverse : inverse) * x;  // along axes k and l
+    const double off = center_[0][k] * a + center_[0][l] * b;
+    const double overlap = box_[0]->size[k] * std::abs(a) + box_[0]->size[l] * std::abs(b) +
+                           box_[1]->size[m] * std::abs(cosine_[i][n]) / size +
+                           box_[1]->size[n] * std::abs(cosine_[i][m]) / size - std::abs(off);
     if (overlap < -margin_) return false;
     if (!(overlap < least * (1 - 1e-12))) return true;
-    least = overlap, edge_[0] = i, edge_[1] = j, direction_ = direction, is_reversed_ = off < 0;
+    least = overlap, edge_[0] = i, edge_[1] = j, is_reversed_ = off < 0;
+    direction_[i] = 0, direction_[k] = a, direction_[l] = b;
+    return true;
+  }
+  // Finds on which sides of the boxes the edges are that touch.
+  DRL_HD void find_sides() {
+    const int i = edge_[0], j = edge_[1];
     for (int m = 0; m < 3; ++m) {
-      towards_[0][m] = m != i && (direction[m] > 0) != is_reversed_;
+      towards_[0][m] = m != i && (direction_[m] > 0) != is_reversed_;
       // The second box's axis m, seen along the direction, is cosine_[i][3 - m - j] with a sign.
       towards_[1][m] = m != j && ((cosine_[i][3 - m - j] > 0) != is_reversed_) != ((m - j + 3) % 3 == 1);
     }
-    return true;
   }
 
   DRL_HD void put(const Vec3& at, double distance) {
