@@ -132,7 +132,7 @@ class Polytope {
     if (size < kNoLength) return false;
     const int r = add_point(triangle[0]), s = add_point(triangle[1]), t = add_point(triangle[2]);
     const int bottom = add_farthest(-normal, size), top = add_farthest(normal, size);
-    for (const int apex : {top, bottom})
+    for (int apex = bottom; apex <= top; ++apex)
       if (is_in_triangle(point_[r].at, point_[s].at, point_[t].at, point_[apex].at)) return false;
     int flat[3];
     if (!add_pyramids(top, bottom, r, s, t, flat)) return false;

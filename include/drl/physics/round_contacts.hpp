@@ -65,9 +65,8 @@ DRL_HD void collide_capsules(const Shape& a, const Shape& b, ContactList& list) 
     if (std::abs(y) > 1) y = y > 0 ? 1 : -1, x = clamp(on_a(y), 1);
     return add(x, y);
   }
-  for (const double x : {1.0, -1.0}) add(x, clamp(on_b(x), 1));
-  for (const double y : {1.0, -1.0})
-    if (list.count() < 2) add(clamp(on_a(y), 1), y);
+  for (int x = 1; x >= -1; x -= 2) add(x, clamp(on_b(x), 1));
+  for (int y = 1; y >= -1 && list.count() < 2; y -= 2) add(clamp(on_a(y), 1), y);
 }
 
 // Adds the contact of a ball with a box. `at` is the ball's centre, relative to the box and in its axes.
