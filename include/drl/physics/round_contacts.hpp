@@ -69,13 +69,25 @@ DRL_HD void collide_capsules(const Shape& a, const Shape& b, ContactList& list) 
   for (int y = 1; y >= -1 && list.count() < 2; y -= 2) add(clamp(on_a(y), 1), y);
 }
 
-// Adds the contact of a ball with a box. `at` is the ball's centre, relative to the box and in its axes.
+// Adds the contact of a ball with a box. `at` is the ball's centre, relative to the box and in its axes. If it is
+// inside the box, the normal is that of the nearest face. (nearest_of_box() in boxes.hpp does the same in lanes.)
 DRL_HD void collide_ball_box(const Vec3& at, double radius, const Shape& box, ContactList& list) {
-  Vec3 way;
-  double distance;
-  nearest_of_box(at.at, box.size, way.at, distance);
+  Vec3 way, inwards{0, 0, 0};
+  for (int k = 0; k < 3; ++k) way[k] = clamp(at[k], box.size[k]) - at[k];
+  double distance = length(way);
+  if (!(distance - radius < list.margin())) return;
+  if (distance > kNoLength) {
+    way = 1 / distance * way;
+  } else {
+    double depth = 1e300;
+    for (int face = 0; face < 6; ++face) {
+      const int axis = face / 2, side = face % 2 == 0 ? -1 : 1;
+      if (const double to_face = std::abs(side * box.size[axis] - at[axis]); to_face < depth)
+        depth = to_face, inwards = {0, 0, 0}, inwards[axis] = -side;
+    }
+    way = inwards, distance = -depth;
+  }
   distance -= radius;
-  if (!(distance < list.margin())) return;
   list.add(box.to_world(at + (radius + 0.5 * distance) * way), box.out_of(way), distance);
 }
 DRL_HD void collide_sphere_box(const Shape& sphere, const Shape& box, ContactList& list) {
