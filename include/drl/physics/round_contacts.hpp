@@ -99,9 +99,14 @@ DRL_HD_CALLED void collide_capsule_box(const Shape& capsule, const Shape& box, C
   for (int k = 0; k < 3; ++k)
     if (std::abs(center[k]) - std::abs(half[k]) > box.size[k] + capsule.size[0] + list.margin()) return;
   const AxisAndBox<double> places(center.at, half.at, box.size);
-  collide_ball_box(center + places.first() * half, capsule.size[0], box, list);
-  if (const double second = places.second(); second < 2)
-    collide_ball_box(center + second * half, capsule.size[0], box, list);
+  // Adds the contact of the ball around a place of the axis. It goes to the world and back as in MuJoCo: inside a box,
+  // its rounding may decide between opposite faces.
+  const auto add = [&](double place) DRL_LAMBDA {
+    const Vec3 at = box.to_world(center + place * half);
+    collide_ball_box(box.into(at - box.center()), capsule.size[0], box, list);
+  };
+  add(places.first());
+  if (const double second = places.second(); second < 2) add(second);
 }
 
 }  // namespace physics
