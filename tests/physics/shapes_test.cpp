@@ -66,6 +66,8 @@ GeomPose draw_pose(Draws& draw, ShapeKind kind, Poses poses, int meshes) {
   GeomPose pose{.kind = kind, .mesh = draw.below(meshes)};
   for (double& x : pose.size) x = draw(0.05, 0.3);
   if (draw.below(5) == 0) pose.size[draw.below(3)] *= 0.02;  // thin
+  if (poses == Poses::upright && draw.below(2) == 0)
+    for (double& x : pose.size) x = 0.1 * (1 + draw.below(2));  // such that edges and corners coincide
   if (poses == Poses::upright)
     draw.upright_turn(kAngles[draw.below(5)], pose.quat);
   else
@@ -84,7 +86,7 @@ void place(Draws& draw, Poses poses, double margin, double reach, GeomPose& firs
   } else if (poses == Poses::upright) {  // along an axis of the world, and maybe shifted along the others
     const int axis = draw.below(3);
     const bool is_centered = draw.below(2) == 0;
-    for (int k = 0; k < 3; ++k) way[k] = k == axis ? 1 : is_centered ? 0 : draw(-1, 1);
+    for (int k = 0; k < 3; ++k) way[k] = k == axis ? 1 : is_centered ? 0 : 0.5 * draw.below(3) - 0.5;
     apart = draw(0, 0.8) * reach;
   }
   second.position = first.position + apart * way;

@@ -102,21 +102,19 @@ class Polytope {
   }
   // The other three corners are the farthest points in directions perpendicular to the segment, 120 degrees apart.
   DRL_HD_CALLED bool start_from_segment() {
-    constexpr double kSine = 0.86602540378, kCosine = -0.5;
     const Vec3 along = search_.simplex[1].at - search_.simplex[0].at;
     int least = 0;
     for (int k = 1; k < 3; ++k)
       if (std::abs(along[k]) < std::abs(along[least])) least = k;
-    Vec3 start{0, 0, 0};
+    Vec3 start{0, 0, 0}, turn[3];
     start[least] = 1;
-    Vec3 direction = cross(start, along);
-    const double size = length(along);
-    const Vec3 axis{along[0] / size, along[1] / size, along[2] / size};
+    find_third_of_turn(along, turn);
     const int u = add_point(search_.simplex[0]), v = add_point(search_.simplex[1]);
     int around[3];
+    Vec3 direction = cross(start, along);
     for (int k = 0; k < 3; ++k) {
       around[k] = add_farthest(direction, length(direction));
-      direction = kCosine * direction + kSine * cross(axis, direction) + (1 - kCosine) * dot(axis, direction) * axis;
+      direction = {dot(turn[0], direction), dot(turn[1], direction), dot(turn[2], direction)};
     }
     int flat[3];
     if (!add_pyramids(u, v, around[0], around[1], around[2], flat)) return start_from_face(flat);
@@ -154,6 +152,17 @@ class Polytope {
     return true;
   }
 
+  // Computes the rows of the matrix that turns by 120 degrees about an axis.
+  DRL_HD static void find_third_of_turn(const Vec3& axis, Vec3* rows) {
+    constexpr double kSine = 0.86602540378, kCosine = -0.5;
+    const double size = length(axis);
+    const Vec3 u{axis[0] / size, axis[1] / size, axis[2] / size};
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        const double sine = j == (i + 1) % 3 ? -kSine : kSine;
+        rows[i][j] = i == j ? kCosine + u[i] * u[i] * (1 - kCosine) : u[i] * u[j] * (1 - kCosine) + u[3 - i - j] * sine;
+      }
+  }
   // Returns whether the line through u and v passes through a triangle.
   DRL_HD static bool passes(const Vec3& u, const Vec3& v, const Vec3& r, const Vec3& s, const Vec3& t) {
     const Vec3 along = v - u, a = r - u, b = s - u, c = t - u;
