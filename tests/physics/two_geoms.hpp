@@ -65,6 +65,8 @@ struct GeomPose {
   double quat[4] = {1, 0, 0, 0};
 };
 
+constexpr int kBoxMesh = 1;  // the mesh that is a box with points inside
+
 class TwoGeoms {
  public:
   TwoGeoms() {
