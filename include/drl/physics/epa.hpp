@@ -42,11 +42,10 @@ class Polytope {
     uint8_t beside[3];  // the faces across the edges 0-1, 1-2 and 2-0
     uint8_t place;      // in list_, or kNotListed or kDeleted
   };
-  // An edge of a face: from corner[edge] to the next one.
-  struct Edge {
-    uint8_t face, edge;
-  };
+  // An edge of a face, from corner[k] to the next one, is 4 face + k.
+  using Edge = uint16_t;
 
+  DRL_HD static int after(int k) { return k < 2 ? k + 1 : 0; }
   // Sets face `at`. Returns the squared distance of its plane from the origin, or 0 if it has none.
   DRL_HD double add_face(int a, int b, int c, int beside_ab, int beside_bc, int beside_ca, int at) {
     Face& face = face_[at];
@@ -56,12 +55,14 @@ class Polytope {
     if (!project_on_plane(point_[c].at, point_[b].at, point_[a].at, face.nearest)) return 0;
     return face.square = dot(face.nearest, face.nearest);
   }
-  DRL_HD void list_face(int at) { face_[at].place = uint8_t(listed_), list_[listed_++] = uint8_t(at); }
+  DRL_HD void list_face(int at) {
+    face_[at].place = uint8_t(listed_), square_[listed_] = face_[at].square, list_[listed_++] = uint8_t(at);
+  }
   DRL_HD void delete_face(int at) {
     Face& face = face_[at];
     if (face.place < kDeleted) {
       const uint8_t last = list_[--listed_];
-      list_[face.place] = last, face_[last].place = face.place;
+      list_[face.place] = last, square_[face.place] = square_[listed_], face_[last].place = face.place;
     }
     face.place = kDeleted, free_[freed_++] = uint8_t(at);
   }
@@ -101,21 +102,19 @@ class Polytope {
   }
   // The other three corners are the farthest points in directions perpendicular to the segment, 120 degrees apart.
   DRL_HD_CALLED bool start_from_segment() {
-    constexpr double kSine = 0.86602540378, kCosine = -0.5;
     const Vec3 along = search_.simplex[1].at - search_.simplex[0].at;
     int least = 0;
     for (int k = 1; k < 3; ++k)
       if (std::abs(along[k]) < std::abs(along[least])) least = k;
-    Vec3 start{0, 0, 0};
+    Vec3 start{0, 0, 0}, turn[3];
     start[least] = 1;
-    Vec3 direction = cross(start, along);
-    const double size = length(along);
-    const Vec3 axis{along[0] / size, along[1] / size, along[2] / size};
+    find_third_of_turn(along, turn);
     const int u = add_point(search_.simplex[0]), v = add_point(search_.simplex[1]);
     int around[3];
+    Vec3 direction = cross(start, along);
     for (int k = 0; k < 3; ++k) {
       around[k] = add_farthest(direction, length(direction));
-      direction = kCosine * direction + kSine * cross(axis, direction) + (1 - kCosine) * dot(axis, direction) * axis;
+      direction = {dot(turn[0], direction), dot(turn[1], direction), dot(turn[2], direction)};
     }
     int flat[3];
     if (!add_pyramids(u, v, around[0], around[1], around[2], flat)) return start_from_face(flat);
@@ -131,7 +130,7 @@ class Polytope {
     if (size < kNoLength) return false;
     const int r = add_point(triangle[0]), s = add_point(triangle[1]), t = add_point(triangle[2]);
     const int bottom = add_farthest(-normal, size), top = add_farthest(normal, size);
-    for (const int apex : {top, bottom})
+    for (int apex = bottom; apex <= top; ++apex)
       if (is_in_triangle(point_[r].at, point_[s].at, point_[t].at, point_[apex].at)) return false;
     int flat[3];
     if (!add_pyramids(top, bottom, r, s, t, flat)) return false;
@@ -153,6 +152,17 @@ class Polytope {
     return true;
   }
 
+  // Computes the rows of the matrix that turns by 120 degrees about an axis.
+  DRL_HD static void find_third_of_turn(const Vec3& axis, Vec3* rows) {
+    constexpr double kSine = 0.86602540378, kCosine = -0.5;
+    const double size = length(axis);
+    const Vec3 u{axis[0] / size, axis[1] / size, axis[2] / size};
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        const double sine = j == (i + 1) % 3 ? -kSine : kSine;
+        rows[i][j] = i == j ? kCosine + u[i] * u[i] * (1 - kCosine) : u[i] * u[j] * (1 - kCosine) + u[3 - i - j] * sine;
+      }
+  }
   // Returns whether the line through u and v passes through a triangle.
   DRL_HD static bool passes(const Vec3& u, const Vec3& v, const Vec3& r, const Vec3& s, const Vec3& t) {
     const Vec3 along = v - u, a = r - u, b = s - u, c = t - u;
@@ -181,7 +191,8 @@ class Polytope {
       int nearest = -1;
       double least = 1e300;
       for (int i = 0; i < listed_; ++i)
-        if (face_[list_[i]].square < least) nearest = list_[i], least = face_[nearest].square;
+        if (square_[i] < least) nearest = i, least = square_[i];
+      if (nearest >= 0) nearest = list_[nearest];
       if (nearest < 0 || least > upper * upper) return has_best;
       best = face_[nearest], has_best = true;
       if (least <= 0) return true;
@@ -209,23 +220,23 @@ class Polytope {
   // as an edge of the face that stays. Returns their number, or 0 if there is no room.
   DRL_HD int find_horizon(int first, const Vec3& point) {
     int edges = 0, left = 0;
-    const auto look_across = [&](int face, int edge) DRL_LAMBDA { stack_[left++] = {uint8_t(face), uint8_t(edge)}; };
+    const auto look_across = [&](int face, int edge) DRL_LAMBDA { stack_[left++] = Edge(4 * face + edge); };
     delete_face(first);
     for (int edge = 2; edge >= 0; --edge) look_across(first, edge);
     while (left > 0) {
-      const Edge crossed = stack_[--left];
-      const Face& from = face_[crossed.face];
-      const int across = from.beside[crossed.edge];
+      const int crossed = stack_[--left];
+      const Face& from = face_[crossed / 4];
+      const int across = from.beside[crossed % 4];
       const Face& face = face_[across];
       if (face.place == kDeleted) continue;
-      const int end = from.corner[(crossed.edge + 1) % 3];  // where the shared edge starts on the other face
+      const int end = from.corner[after(crossed % 4)];  // where the shared edge starts on the other face
       const int edge = face.corner[0] == end ? 0 : face.corner[1] == end ? 1 : 2;
       if (dot(face.nearest, point) - face.square > kNoLength) {
         delete_face(across);
-        look_across(across, (edge + 2) % 3), look_across(across, (edge + 1) % 3);
+        look_across(across, after(after(edge))), look_across(across, after(edge));
       } else {
         if (edges == kMostFaces) return 0;
-        horizon_[edges++] = {uint8_t(across), uint8_t(edge)};
+        horizon_[edges++] = Edge(4 * across + edge);
       }
     }
     return edges;
@@ -235,11 +246,12 @@ class Polytope {
     uint8_t at[kMostFaces];
     for (int k = 0; k < edges; ++k) at[k] = freed_ > 0 ? free_[--freed_] : uint8_t(faces_++);
     for (int k = 0; k < edges; ++k) {
-      Face& outside = face_[horizon_[k].face];
-      const int edge = horizon_[k].edge, start = outside.corner[edge], end = outside.corner[(edge + 1) % 3];
+      const int across = horizon_[k] / 4, edge = horizon_[k] % 4;
+      Face& outside = face_[across];
+      const int start = outside.corner[edge], end = outside.corner[after(edge)];
       outside.beside[edge] = at[k];
       const double square =
-          add_face(point, end, start, at[(k + edges - 1) % edges], horizon_[k].face, at[(k + 1) % edges], at[k]);
+          add_face(point, end, start, at[k > 0 ? k - 1 : edges - 1], across, at[k + 1 < edges ? k + 1 : 0], at[k]);
       if (square == 0) return false;
       if (square >= least && square <= most) list_face(at[k]);
     }
@@ -250,6 +262,7 @@ class Polytope {
   DifferencePoint point_[kMostPoints];
   Face face_[kMostFaces];
   uint8_t list_[kMostFaces], free_[kMostFaces];  // faces that may be nearest to the origin; faces that were deleted
+  double square_[kMostFaces];                    // of the listed faces, side by side
   Edge horizon_[kMostFaces], stack_[2 * kMostFaces];
   int points_ = 0, faces_ = 0, listed_ = 0, freed_ = 0;
 };

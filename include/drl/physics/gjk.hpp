@@ -27,7 +27,7 @@ struct DifferencePoint {
   }
 };
 // Computes the point of the difference a - b that is farthest in a direction (a unit vector).
-DRL_HD void find_farthest(Supported& a, Supported& b, const Vec3& direction, DifferencePoint& point) {
+DRL_HD_CALLED void find_farthest(Supported& a, Supported& b, const Vec3& direction, DifferencePoint& point) {
   point.of_a = a.farthest(direction), point.of_b = b.farthest(-direction);
   point.at = point.of_a - point.of_b;
   point.vertex_a = a.vertex, point.vertex_b = b.vertex;
@@ -40,16 +40,17 @@ DRL_HD int common_sign(double x, double y) { return x > 0 && y > 0 ? 1 : x < 0 &
 DRL_HD bool project_on_plane(const Vec3& a, const Vec3& b, const Vec3& c, Vec3& nearest) {
   const Vec3 ab = b - a, ac = c - a, bc = c - b;
   // The same normal from three pairs of edges. The first that is accurate enough counts.
-  const Vec3* sides[3][3] = {{&bc, &ab, &b}, {&ab, &ac, &a}, {&ac, &bc, &c}};
-  for (int k = 0; k < 3; ++k) {
-    const Vec3 normal = cross(*sides[k][0], *sides[k][1]);
-    const double off = dot(normal, *sides[k][2]), square = dot(normal, normal);
+  Vec3 normal = cross(bc, ab);
+  double off = dot(normal, b), square = dot(normal, normal);
+  if (square == 0) return false;
+  if (off == 0 || !(square > kNoLength)) {
+    normal = cross(ab, ac), off = dot(normal, a), square = dot(normal, normal);
     if (square == 0) return false;
-    if (k < 2 && !(off != 0 && square > kNoLength)) continue;
-    nearest = off / square * normal;
-    return true;
+    if (off == 0 || !(square > kNoLength)) normal = cross(ac, bc), off = dot(normal, c), square = dot(normal, normal);
+    if (square == 0) return false;
   }
-  return false;
+  nearest = off / square * normal;
+  return true;
 }
 
 // Weights of the corners of a triangle at a point of its plane. They are ratios of areas, which are computed in the
@@ -116,10 +117,8 @@ DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* wei
   const double part[4] = {-volume(1, 2, 3), volume(0, 2, 3), -volume(0, 1, 3), volume(0, 1, 2)};
   const double whole = part[0] + part[1] + part[2] + part[3];
   bool is_inside = true;
-  for (int k = 0; k < 4; ++k) {
-    weights[k] = part[k] / whole;
-    is_inside = is_inside && common_sign(whole, part[k]) != 0;
-  }
+  for (int k = 0; k < 4; ++k) weights[k] = 0, is_inside = is_inside && common_sign(whole, part[k]) != 0;
+  for (int k = 0; k < 4 && is_inside; ++k) weights[k] = part[k] / whole;
   if (is_inside) return;
   double least = 1e300;
   for (int k = 0; k < 4; ++k) {  // the face opposite to corner k
@@ -131,7 +130,10 @@ DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* wei
     const double square = dot(at, at);
     if (!(square < least)) continue;
     least = square;
-    weights[k] = 0, weights[i] = on_face[0], weights[j] = on_face[1], weights[l] = on_face[2];
+    // MuJoCo keeps the last weight of a farther face here. Then it may take shapes whose distance it knows for
+    // touching.
+    if (k < 3) weights[k] = 0;
+    weights[i] = on_face[0], weights[j] = on_face[1], weights[l] = on_face[2];
   }
 }
 

@@ -65,18 +65,29 @@ DRL_HD void collide_capsules(const Shape& a, const Shape& b, ContactList& list) 
     if (std::abs(y) > 1) y = y > 0 ? 1 : -1, x = clamp(on_a(y), 1);
     return add(x, y);
   }
-  for (const double x : {1.0, -1.0}) add(x, clamp(on_b(x), 1));
-  for (const double y : {1.0, -1.0})
-    if (list.count() < 2) add(clamp(on_a(y), 1), y);
+  for (int x = 1; x >= -1; x -= 2) add(x, clamp(on_b(x), 1));
+  for (int y = 1; y >= -1 && list.count() < 2; y -= 2) add(clamp(on_a(y), 1), y);
 }
 
-// Adds the contact of a ball with a box. `at` is the ball's centre, relative to the box and in its axes.
+// Adds the contact of a ball with a box. `at` is the ball's centre, relative to the box and in its axes. If it is
+// inside the box, the normal is that of the nearest face. (nearest_of_box() in boxes.hpp does the same in lanes.)
 DRL_HD void collide_ball_box(const Vec3& at, double radius, const Shape& box, ContactList& list) {
-  Vec3 way;
-  double distance;
-  nearest_of_box(at.at, box.size, way.at, distance);
+  Vec3 way, inwards{0, 0, 0};
+  for (int k = 0; k < 3; ++k) way[k] = clamp(at[k], box.size[k]) - at[k];
+  double distance = length(way);
+  if (!(distance - radius < list.margin())) return;
+  if (distance > kNoLength) {
+    way = 1 / distance * way;
+  } else {
+    double depth = 1e300;
+    for (int face = 0; face < 6; ++face) {
+      const int axis = face / 2, side = face % 2 == 0 ? -1 : 1;
+      if (const double to_face = std::abs(side * box.size[axis] - at[axis]); to_face < depth)
+        depth = to_face, inwards = {0, 0, 0}, inwards[axis] = -side;
+    }
+    way = inwards, distance = -depth;
+  }
   distance -= radius;
-  if (!(distance < list.margin())) return;
   list.add(box.to_world(at + (radius + 0.5 * distance) * way), box.out_of(way), distance);
 }
 DRL_HD void collide_sphere_box(const Shape& sphere, const Shape& box, ContactList& list) {
@@ -88,9 +99,14 @@ DRL_HD_CALLED void collide_capsule_box(const Shape& capsule, const Shape& box, C
   for (int k = 0; k < 3; ++k)
     if (std::abs(center[k]) - std::abs(half[k]) > box.size[k] + capsule.size[0] + list.margin()) return;
   const AxisAndBox<double> places(center.at, half.at, box.size);
-  collide_ball_box(center + places.first() * half, capsule.size[0], box, list);
-  if (const double second = places.second(); second < 2)
-    collide_ball_box(center + second * half, capsule.size[0], box, list);
+  // Adds the contact of the ball around a place of the axis. It goes to the world and back as in MuJoCo: inside a box,
+  // its rounding may decide between opposite faces.
+  const auto add = [&](double place) DRL_LAMBDA {
+    const Vec3 at = box.to_world(center + place * half);
+    collide_ball_box(box.into(at - box.center()), capsule.size[0], box, list);
+  };
+  add(places.first());
+  if (const double second = places.second(); second < 2) add(second);
 }
 
 }  // namespace physics

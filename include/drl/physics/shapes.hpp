@@ -81,7 +81,8 @@ struct Shape {
 struct ShapeContact {
   double point[3], normal[3], distance;
 };
-constexpr int kMostShapeContacts = 8;
+// Two boxes have up to 8 contacts, and more where rounding makes two of one point.
+constexpr int kMostShapeContacts = 12;
 
 // The contacts of one pair that are closer than the margin.
 class ContactList {

@@ -8,6 +8,9 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
+// Returns size if x >= 0, otherwise -size, without a branch (-0.0 counts as 0).
+DRL_HD double signed_like(double size, double x) { return std::copysign(size, x + 0.0); }
+
 // Directions and points are in the shape's axes.
 DRL_HD Vec3 support_of_ellipsoid(const double* size, const Vec3& direction) {
   const Vec3 scaled{direction[0] * size[0], direction[1] * size[1], direction[2] * size[2]};
@@ -19,7 +22,7 @@ DRL_HD Vec3 support_of_ellipsoid(const double* size, const Vec3& direction) {
 DRL_HD Vec3 support_of_cylinder(const double* size, const Vec3& direction) {
   const double square = direction[0] * direction[0] + direction[1] * direction[1];
   const double scale = square >= kNoLength * kNoLength ? size[0] / std::sqrt(square) : 0;
-  return {scale * direction[0], scale * direction[1], direction[2] >= 0 ? size[1] : -size[1]};
+  return {scale * direction[0], scale * direction[1], signed_like(size[1], direction[2])};
 }
 
 // Returns the vertex that is farthest in a direction. A later vertex replaces `start` or an earlier one only if it is
@@ -60,7 +63,7 @@ struct Supported {
   }
 
   // Returns the point that is farthest in a direction (a unit vector), in world coordinates.
-  DRL_HD_CALLED Vec3 farthest(const Vec3& direction) {
+  DRL_HD Vec3 farthest(const Vec3& direction) {
     const Vec3 point = surface_point(direction);
     return inflation > 0 ? point + inflation * direction : point;
   }
@@ -73,7 +76,7 @@ struct Supported {
     switch (shape->kind) {
       case ShapeKind::capsule: {
         Vec3 point = radius * local;
-        point[2] += local[2] >= 0 ? size[1] : -size[1];
+        point[2] += signed_like(size[1], local[2]);
         return shape->to_world(point);
       }
       case ShapeKind::ellipsoid:
@@ -90,9 +93,8 @@ struct Supported {
     Vec3 point;
     vertex = 0;
     for (int k = 0; k < 3; ++k) {
-      const bool is_positive = local[k] >= 0;
-      point[k] = is_positive ? shape->size[k] : -shape->size[k];
-      vertex |= is_positive ? 1 << k : 0;
+      point[k] = signed_like(shape->size[k], local[k]);
+      vertex |= int(local[k] >= 0) << k;
     }
     return point;
   }

@@ -105,45 +105,48 @@ class TwoBoxes {
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j)
         if (!try_edges(i, j, least)) return false;
+    if (edge_[0] >= 0) find_sides();
     return true;
   }
   // Tries the direction perpendicular to edge i of the first box and edge j of the second. It must have less overlap
   // than the best direction by more than rounding.
   DRL_HD bool try_edges(int i, int j, double& least) {
-    const Vec3 other = axis_in(0, j);
-    Vec3 direction{0, 0, 0};  // axis i of the first box x `other`
-    const int k = (i + 1) % 3, l = (i + 2) % 3;
-    direction[k] = -other[l], direction[l] = other[k];
-    const double size = length(direction);
+    const int k = i == 0 ? 1 : 0, l = i == 2 ? 1 : 2, m = j == 0 ? 1 : 0, n = j == 2 ? 1 : 2;
+    const double x = cosine_[k][j], y = cosine_[l][j], size = std::sqrt(x * x + y * y);
     if (size < kNoLength) return true;
-    direction = 1 / size * direction;
-    const double off = dot(center_[0], direction);
-    double overlap = 0;
-    for (int m = 0; m < 3; ++m)
-      if (m != i) overlap += box_[0]->size[m] * std::abs(direction[m]);
-    for (int m = 0; m < 3; ++m)
-      if (m != j) overlap += box_[1]->size[m] * std::abs(cosine_[i][3 - m - j]) / size;
-    overlap -= std::abs(off);
+    const double inverse = 1 / size;
+    const double a = (i == 1 ? inverse : -inverse) * y, b = (i == 1 ? -inverse : inverse) * x;  // along axes k and l
+    const double off = center_[0][k] * a + center_[0][l] * b;
+    const double overlap = box_[0]->size[k] * std::abs(a) + box_[0]->size[l] * std::abs(b) +
+                           box_[1]->size[m] * std::abs(cosine_[i][n]) / size +
+                           box_[1]->size[n] * std::abs(cosine_[i][m]) / size - std::abs(off);
     if (overlap < -margin_) return false;
     if (!(overlap < least * (1 - 1e-12))) return true;
-    least = overlap, edge_[0] = i, edge_[1] = j, direction_ = direction, is_reversed_ = off < 0;
+    least = overlap, edge_[0] = i, edge_[1] = j, is_reversed_ = off < 0;
+    direction_[i] = 0, direction_[k] = a, direction_[l] = b;
+    return true;
+  }
+  // Finds on which sides of the boxes the edges are that touch.
+  DRL_HD void find_sides() {
+    const int i = edge_[0], j = edge_[1];
     for (int m = 0; m < 3; ++m) {
-      towards_[0][m] = m != i && (direction[m] > 0) != is_reversed_;
+      towards_[0][m] = m != i && (direction_[m] > 0) != is_reversed_;
       // The second box's axis m, seen along the direction, is cosine_[i][3 - m - j] with a sign.
       towards_[1][m] = m != j && ((cosine_[i][3 - m - j] > 0) != is_reversed_) != ((m - j + 3) % 3 == 1);
     }
-    return true;
   }
 
   DRL_HD void put(const Vec3& at, double distance) {
     if (count_ < kMostPoints) points_[count_++] = {at, distance};
   }
-  // Converts the points from the frame of a face, whose origin is on the face, to the world.
+  // Converts the points from the frame of a face, whose origin is on the face, to the world. The order of the sums
+  // decides which points are equal, so it is MuJoCo's.
   DRL_HD void to_world(int of, const FaceFrame& frame, double height) {
+    const Shape& box = *box_[of];
+    const auto axis = [&](int k) DRL_LAMBDA { return frame.sign[k] * box.axis(frame.from[k]); };
     for (int k = 0; k < count_; ++k) {
-      Vec3 at = points_[k].at;
-      at[2] += height;
-      points_[k].at = box_[of]->to_world(frame.out_of(at));
+      Vec3& at = points_[k].at;
+      at = at[0] * axis(0) + at[1] * axis(1) + (at[2] + height) * axis(2) + box.center();
     }
   }
 
@@ -211,7 +214,7 @@ class TwoBoxes {
     const Parallelogram flat{shadow_[0], {shadow_[1] - shadow_[0], shadow_[2] - shadow_[0]}};
     add_crossings(raised, flat, half);
     const int crossings = count_;
-    add_own_corners(raised, flat, half, crossings > 0);
+    add_own_corners(flat, half, crossings > 0);
     add_other_corners(half, crossings > 0, count_ > 0);
     const Vec3 turned = box_[0]->out_of(frame.out_of(normal));
     normal_ = is_reversed_ ? -turned : turned;
@@ -234,7 +237,7 @@ class TwoBoxes {
   // Adds the first box's corners under the projected face. MuJoCo finds the place of a corner correctly only until one
   // is under the face: from then on it divides by that corner's squared distance instead of the area. The contacts are
   // to be the same, so this does it too.
-  DRL_HD void add_own_corners(const Parallelogram& raised, const Parallelogram& flat, const Vec3& half, bool crosses) {
+  DRL_HD void add_own_corners(const Parallelogram& flat, const Vec3& half, bool crosses) {
     double divisor = flat.area();
     for (int k = 0; k < 4; ++k) {
       const Vec3 at{k / 2 ? half[0] : -half[0], k % 2 ? half[1] : -half[1], 0};
@@ -243,7 +246,7 @@ class TwoBoxes {
       const bool is_past_u = u < 0 || u > 1, is_past_v = v < 0 || v > 1;
       if (crosses ? is_past_u || is_past_v : is_past_u && is_past_v) continue;
       u = u < 0 ? 0 : u > 1 ? 1 : u, v = v < 0 ? 0 : v > 1 ? 1 : v;
-      const Vec3 above = raised.corner + u * raised.edge[0] + v * raised.edge[1], way = at - above;
+      const Vec3 above = (1 - u - v) * corner_[0] + u * corner_[1] + v * corner_[2], way = at - above;
       divisor = dot(way, way);
       add_between(at, above, divisor);
     }
@@ -255,8 +258,8 @@ class TwoBoxes {
       const bool is_past_x = std::abs(at[0]) > half[0], is_past_y = std::abs(at[1]) > half[1];
       if (crosses ? is_past_x || is_past_y : has_points && is_past_x && is_past_y) continue;
       const Vec3 nearest{clamp(at[0], half[0]), clamp(at[1], half[1]), 0};
-      const double x = at[0] - nearest[0], y = at[1] - nearest[1], z = corner_[k][2] * scale_;
-      add_between(nearest, corner_[k], x * x + y * y + z * z);
+      const double x = at[0] - nearest[0], y = at[1] - nearest[1], z = corner_[k][2];
+      add_between(nearest, corner_[k], x * x + y * y + z * scale_ * z * scale_);
     }
   }
 
