@@ -53,7 +53,8 @@ std::string emit_pair_geoms(const RobotModel& model) {
             std::to_string(tree) + ", " + moved_by(model, r.body, 0) + ", " + number(r.radius);
     if (r.is_turned() || has_more_bits)
       text += ", " + std::to_string(r.is_turned() ? turned++ : -1) + ", ShapeKind::" + kKinds[r.kind] + ", {" +
-              listed({r.size[0], r.size[1], r.size[2]}) + "}, " + std::to_string(r.hull);
+              listed({r.size[0], r.size[1], r.size[2]}) + "}, {" + listed({r.extent[0], r.extent[1], r.extent[2]}) +
+              "}, " + std::to_string(r.hull);
     if (has_more_bits)
       text += ", {" + moved_by(model, r.body, 64) + ", " + moved_by(model, r.body, 128) + ", " +
               moved_by(model, r.body, 192) + "}";

@@ -214,7 +214,8 @@ class Reader : PartReader {
     geom.half = {half * axis[0], half * axis[1], half * axis[2]};
     geom.kind = kind_of(g), geom.turn = turn_of(g), geom.bound = m_.geom_rbound[g];
     if (geom.is_turned()) geom.radius = 0;
-    for (size_t k = 0; k < 3; ++k) geom.size[k] = m_.geom_size[3 * static_cast<size_t>(g) + k];
+    const mjtNum *size = m_.geom_size + 3 * g, *box = m_.geom_aabb + 6 * g;  // box: centre, then half sizes
+    for (size_t k = 0; k < 3; ++k) geom.size[k] = size[k], geom.extent[k] = std::abs(box[k]) + box[k + 3];
     if (geom.kind == PairGeom::mesh) geom.hull = hull_of(m_.geom_dataid[g]);
     r_.pair_geoms.push_back(geom);
     return place->second;

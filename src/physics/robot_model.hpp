@@ -136,6 +136,7 @@ struct PairGeom {
   double radius = 0;        // of a sphere or capsule
   double bound = 0;         // radius of a sphere around the geom's centre that contains it; 0 for a plane
   Numbers3 size{};          // MuJoCo's sizes
+  Numbers3 extent{};        // half sizes of a box around the centre that contains the geom
   Rotation turn{};          // in the body
   int hull = -1;            // of a mesh: index into RobotModel::hulls
   bool is_turned() const { return kind != sphere && kind != capsule; }

@@ -17,10 +17,11 @@ struct PairGeom {
   int frame, tree;    // frame: index among those that may touch, -1 for the world
   uint64_t moved_by;  // bit i is set if qvel[i] moves it, for the first 64
   double radius;      // of a sphere or a capsule
-  // For other kinds: the place of its axes in the work, MuJoCo's sizes, and the index of a mesh's hull.
+  // For other kinds: the place of its axes in the work, MuJoCo's sizes, the half sizes of a box around its centre that
+  // contains it, and the index of a mesh's hull.
   int turn = -1;
   ShapeKind kind = ShapeKind::capsule;
-  double size[3] = {0, 0, 0};
+  double size[3] = {0, 0, 0}, extent[3] = {0, 0, 0};
   int hull = -1;
   uint64_t moved_by_others[3] = {0, 0, 0};  // bits of the next 64, and so on
 
@@ -225,6 +226,41 @@ DRL_HD void set_axis(const double* along, double length, double (*turn)[3]) {
   for (int k = 0; k < 3; ++k) turn[k][0] = x[k], turn[k][1] = y[k], turn[k][2] = z[k];
 }
 
+// Returns the lanes in which one of the first geom's axes separates the boxes around two geoms. `apart` is the vector
+// from the second centre to the first.
+template <class P, class F>
+DRL_HD Mask<F> are_apart(const typename P::Work& w, int first, int second, const F* apart, double margin) {
+  const PairGeom &a = P::pair_geom(first), &b = P::pair_geom(second);
+  const Axes<F>& axes = w.geom_turn[a.turn];
+  F off[3], wide[3] = {F(a.extent[0] + margin), F(a.extent[1] + margin), F(a.extent[2] + margin)};
+  axes.into(apart, off);
+  const auto add = [&](const F* half) DRL_LAMBDA {  // half an edge of the second box
+    F turned[3];
+    axes.into(half, turned);
+    for (int k = 0; k < 3; ++k) wide[k] = wide[k] + math::abs(turned[k]);
+  };
+  if (b.turn < 0) {
+    for (F& x : wide) x = x + F(b.radius);
+    add(w.geom_axis[second].half);
+  } else {
+    for (int j = 0; j < 3; ++j) {
+      const auto& turn = w.geom_turn[b.turn].turn;
+      const F half[3] = {F(b.extent[j]) * turn[0][j], F(b.extent[j]) * turn[1][j], F(b.extent[j]) * turn[2][j]};
+      add(half);
+    }
+  }
+  return (wide[0] < math::abs(off[0])) | (wide[1] < math::abs(off[1])) | (wide[2] < math::abs(off[2]));
+}
+// Returns the lanes in which two geoms are near: no axis of either separates the boxes around them.
+template <class P, class F>
+DRL_HD Mask<F> are_near(const typename P::Work& w, const ContactPair& pair, const F* apart, Mask<F> lanes) {
+  const double margin = pair.margin + 1e-6;  // rounding
+  lanes = lanes & !are_apart<P>(w, pair.second, pair.first, apart, margin);
+  if (P::pair_geom(pair.first).turn >= 0 && any(lanes))
+    lanes = lanes & !are_apart<P>(w, pair.first, pair.second, apart, margin);
+  return lanes;
+}
+
 // Returns a geom's shape in lane l, with its centre relative to that of geom `origin`. A mesh's hull stays in `hull`.
 template <class P>
 DRL_HD Shape shape_of(const typename P::Work& w, int g, int origin, int l, [[maybe_unused]] Hull& hull) {
@@ -320,8 +356,8 @@ DRL_HD void each_contact(const typename P::Work& w, int begin, int end, const Bo
       if (second.turn >= 0) {
         if (first.turn < 0 && second.kind == ShapeKind::box)
           each_contact_with_box<P>(pair, a, b, w.geom_turn[second.turn], is_near, body);
-        else
-          each_contact_by_lane<P, F>(w, pair, is_near, body);
+        else if (const Mask<F> near = are_near<P>(w, pair, apart, is_near); any(near))
+          each_contact_by_lane<P, F>(w, pair, near, body);
         continue;
       }
     }

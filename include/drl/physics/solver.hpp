@@ -167,7 +167,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals, is_solved); });
   each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
   if constexpr (P::kCones + (P::kElliptic ? P::kGround : 0) > 0) clear_coupling<P>(w);
-  if constexpr (P::kElliptic) add_ground_cones<P>(w);
+  if constexpr (P::kElliptic && P::kGround > 0) add_ground_cones<P>(w);
   if constexpr (P::kCones > 0) {
     for (int t = 0; t < w.touches; ++t) {
       const ConePoint& point = P::cone(w.touching[t]);
