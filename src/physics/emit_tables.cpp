@@ -104,7 +104,8 @@ std::string emit_pairs(const RobotModel& model) {
     const GeomPair& pair = model.pairs[p];
     return cone_of(pair.cone) + (pair.cone.varies.empty() ? ", {-1, -1}, " : ", ") +
            std::to_string(bodies[static_cast<size_t>(body_on_ground(model, p))]) + ", " + std::to_string(p) + ", " +
-           std::to_string(pair.place);
+           std::to_string(pair.place) +
+           (model.pair_geoms[static_cast<size_t>(pair.first)].body >= 0 ? ", true" : ", false");
   };
   std::string text;
   for (size_t p = 0; p < model.pairs.size(); ++p) {

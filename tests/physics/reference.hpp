@@ -123,23 +123,22 @@ class Reference {
     return path;
   }
 
-  // Returns the number of contacts that do not involve a plane.
+  // Returns the number of contacts between geoms that both move.
   int pair_contacts(const mjData& d) const {
-    return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
-      return model_->geom_type[c.geom[0]] != mjGEOM_PLANE && model_->geom_type[c.geom[1]] != mjGEOM_PLANE;
-    }));
+    return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon,
+                                          [&](const mjContact& c) { return moves(c.geom[0]) && moves(c.geom[1]); }));
   }
   // Returns how many of these contacts have friction.
   int pair_cones(const mjData& d) const {
     return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
-      return c.dim > 1 && model_->geom_type[c.geom[0]] != mjGEOM_PLANE;
+      return c.dim > 1 && moves(c.geom[0]) && moves(c.geom[1]);
     }));
   }
   // Returns whether the axes of two geoms in contact intersect.
   bool axes_meet(const mjData& d) const {
     return std::any_of(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
       const double radii = model_->geom_size[3 * c.geom[0]] + model_->geom_size[3 * c.geom[1]];
-      return model_->geom_type[c.geom[0]] != mjGEOM_PLANE && c.dist + radii < 1e-12;
+      return moves(c.geom[0]) && moves(c.geom[1]) && c.dist + radii < 1e-12;
     });
   }
 
@@ -166,6 +165,7 @@ class Reference {
   }
 
  private:
+  bool moves(int geom) const { return model_->body_weldid[model_->geom_bodyid[geom]] != 0; }
   void start() {
     mj_resetData(model_.get(), data_.get());
     for (int k = 0; k < model_->nq; ++k) data_->qpos[k] += 0.1 * draw();

@@ -42,9 +42,10 @@ struct ContactPair {
   int dimensions = 1;                                       // 1, 3, 4 or 6, as in ConePoint
   double cone_friction[3] = {0, 0, 0};                      // sliding, torsional, rolling
   int varies[2] = {-1, -1};
-  // Of a pair with a geom of the world: the index of the other's body among those with contacts, the pair's index, and
-  // the first of its places (drl/physics/ground.hpp).
+  // Of a pair with a geom of the world: the index of the other's body among those with contacts, the pair's index, the
+  // first of its places (drl/physics/ground.hpp), and which of the two geoms moves.
   int body = -1, number = 0, place = 0;
+  bool moves_first = false;
 };
 
 // A geom's centre, relative to the origin of the first tree, and the vector from the centre to the end of its axis (0
@@ -60,6 +61,7 @@ template <class F>
 struct PairContact {
   F point[3], normal[3], distance;
   const F* along = nullptr;
+  int index = 0;  // among the contacts that the pair can have, whatever other lanes have
 };
 
 template <class F>
@@ -152,11 +154,12 @@ DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const
     const F side = F(end % 2 == 1 ? 1 : -1);
     if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
     if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
-    const PairContact<F> contact =
+    PairContact<F> contact =
         axes.contact(x, y, P::pair_geom(pair.first).radius, P::pair_geom(pair.second).radius);
     const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));
     const Mask<F> touches = is_near & is_asked & (contact.distance < F(pair.margin));
     if (!any(touches)) continue;
+    contact.index = end;
     body(pair, touches, contact);
     found = found + math::select(touches, F(1), F(0));
   }
@@ -183,6 +186,7 @@ DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a,
     contact.distance = distance - F(radius);
     const Mask<F> touches = lanes & (contact.distance < F(pair.margin)) & (place < F(2));
     if (!any(touches)) continue;
+    contact.index = &place == places ? 0 : 1;
     box.out_of(way, contact.normal);
     const F reach = math::fma(F(0.5), contact.distance, F(radius));
     for (int k = 0; k < 3; ++k) point[k] = math::fma(reach, way[k], point[k]);
@@ -209,6 +213,7 @@ DRL_HD void each_contact_with_plane(const ContactPair& pair, const GeomAxis<F>& 
     const F reach = math::fma(F(0.5), contact.distance, F(radius));
     for (int k = 0; k < 3; ++k) contact.point[k] = math::fma(-reach, contact.normal[k], center[k]) + a.center[k];
     if (pair.are_capsules) contact.along = b.half;
+    contact.index = end > 0 ? 0 : 1;
     body(pair, touches, contact);
   }
 }
@@ -322,7 +327,7 @@ DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, const Contact
       contact.point[k] = load<F>(numbers[c][k]) + origin[k];
       contact.normal[k] = load<F>(numbers[c][3 + k]);
     }
-    contact.distance = load<F>(numbers[c][6]);
+    contact.distance = load<F>(numbers[c][6]), contact.index = c;
     body(pair, lanes & (F(c) < of_lane), contact);
   }
 }

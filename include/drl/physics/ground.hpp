@@ -33,8 +33,7 @@ struct GroundContact : Cone<F> {
   template <class P>
   DRL_HD void begin(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact,
                     const F* velocity) {
-    const bool is_first = P::pair_geom(pair.second).frame < 0;
-    const int tree = P::pair_geom(is_first ? pair.first : pair.second).tree;
+    const int tree = P::pair_geom(pair.moves_first ? pair.first : pair.second).tree;
     F friction[3], weight, at_rest;
     for (int k = 0; k < 3; ++k) {
       point[k] = contact.point[k], axis[0][k] = contact.normal[k];
@@ -42,7 +41,7 @@ struct GroundContact : Cone<F> {
         if (tree > 0) point[k] = point[k] + w.tree_offset[tree][k];
     }
     find_tangents(contact, axis[1], axis[2]);
-    if (is_first)
+    if (pair.moves_first)
       for (auto& direction : axis)
         for (F& x : direction) x = -x;
     find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
@@ -133,15 +132,28 @@ struct GroundContact : Cone<F> {
       torque[i] = math::fma(axis[2][i], f[5], math::fma(axis[1][i], f[4], axis[0][i] * f[3]));
     }
   }
-  // Adds the contact's (torque about the origin, force) to `wrench`.
-  template <bool kElliptic>
-  DRL_HD void add_wrench(int residuals, F* wrench) const {
-    F force[3], torque[3], turned[3];
-    find_push<kElliptic>(residuals, force, torque);
+  // Adds the contact's wrenches (torque about the tree's origin, force) to those on both geoms' frames.
+  template <class P>
+  DRL_HD void add_wrench(const typename P::Work& w, const ContactPair& pair, F (*wrenches)[6]) const {
+    const PairGeom& mover = P::pair_geom(pair.moves_first ? pair.first : pair.second);
+    const PairGeom& still = P::pair_geom(pair.moves_first ? pair.second : pair.first);
+    F force[3], torque[3], turned[3], from_first[3];
+    find_push<P::kElliptic>(pair.dimensions, force, torque);
     cross(point, force, turned);
     for (int i = 0; i < 3; ++i) {
-      wrench[i] = wrench[i] + (turned[i] + torque[i]);
-      wrench[3 + i] = wrench[3 + i] + force[i];
+      wrenches[mover.frame][i] = wrenches[mover.frame][i] + (turned[i] + torque[i]);
+      wrenches[mover.frame][3 + i] = wrenches[mover.frame][3 + i] + force[i];
+    }
+    if (still.frame < 0) return;
+    for (int i = 0; i < 3; ++i) {
+      from_first[i] = point[i];
+      if constexpr (P::kTrees > 1)
+        if (mover.tree > 0) from_first[i] = point[i] - w.tree_offset[mover.tree][i];
+    }
+    cross(from_first, force, turned);
+    for (int i = 0; i < 3; ++i) {
+      wrenches[still.frame][i] = wrenches[still.frame][i] - (turned[i] + torque[i]);
+      wrenches[still.frame][3 + i] = wrenches[still.frame][3 + i] - force[i];
     }
   }
 };
@@ -159,12 +171,12 @@ template <class P>
 DRL_HD_CALLED void begin_ground(typename P::Work& w) {
   using F = typename P::Number;
   const int before = w.grounded;
-  int former[P::kGround], count = 0, last = -1, place = 0;
+  int former[P::kGround], count = 0;
   for (int t = 0; t < before; ++t) former[t] = w.on_ground[t].place;
   w.ground_step += 1;
   each_contact<P>(w, 0, P::kGroundPairs,
                   [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
-                    place = last == pair.place ? place + 1 : pair.place, last = pair.place;
+                    const int place = pair.place + contact.index;
                     GroundContact<F>& here = w.ground[place];
                     const Mask<F> was_here = here.step + 1 == w.ground_step ? F(0) < here.hardness : F(0) != F(0);
                     here.template begin<P>(w, pair, lanes, contact, w.body[pair.body].motion);

@@ -87,10 +87,8 @@ DRL_HD_CALLED void find_floor_forces(typename P::Work& w, [[maybe_unused]] typen
       const ContactPoint& point = P::point(c);
       P::add_wrench(point, w.contact[c].row, push, w.forces.wrench[point.frame]);
     }
-  each_ground_contact<P>(w, [&](const ContactPair& pair, const auto& contact) DRL_LAMBDA {
-    const int first = P::pair_geom(pair.first).frame, frame = first >= 0 ? first : P::pair_geom(pair.second).frame;
-    contact.template add_wrench<P::kElliptic>(pair.dimensions, w.forces.wrench[frame]);
-  });
+  each_ground_contact<P>(w, [&](const ContactPair& pair, const auto& contact)
+                                DRL_LAMBDA { contact.template add_wrench<P>(w, pair, w.forces.wrench); });
   if constexpr (P::kCones > 0) find_cone_forces<P, kIsShown && (P::kSensed > 0)>(w, stage);
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) {

@@ -1,0 +1,7 @@
+// Robots with contacts between all kinds of shapes.
+#pragma once
+
+#include "drl/physics/loop.hpp"
+#include "physics/heap.hpp"
+#include "physics/stack.hpp"
+#include "physics/stack_elliptic.hpp"
