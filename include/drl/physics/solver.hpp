@@ -14,7 +14,7 @@ namespace physics {
 template <class P>
 DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
-  constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-13;
+  constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-12;  // relative, of forces: what rounding leaves
   if constexpr (P::kCones > 0) {
     if (P::kGround == 0 && w.touches > 0) P::accelerations(w, qacc);
     for (int t = 0; t < w.touches; ++t) {
