@@ -41,6 +41,15 @@ TEST(RobotProgram, ExplainsWhichSensorsAreNotComputed) {
   expect_mentions(result.out, {"\n1 sensor that lanes do not compute", "'clock'"});
 }
 
+// The toe's impedance is MuJoCo's largest, 0.9999, and impratio is 100.
+TEST(RobotProgram, ExplainsThatStiffContactsNeedDouble) {
+  const Result stiff = run({std::string(DRL_TEST_DATA) + "/physics/models/stiff_foot.xml", "--explain"});
+  EXPECT_EQ(stiff.exit_code, 0) << stiff.err;
+  expect_mentions(stiff.out, {"\nsteps are computed in double", "toe: 1e+06", "500", "8 lanes"});
+  const Result ant = run({kModels + "ant.xml", "--explain"});
+  EXPECT_EQ(ant.out.find("double"), std::string::npos);
+}
+
 TEST(RobotProgram, ListsUnsupportedFeaturesAndWritesNothing) {
   const TempFolder folder;
   const Result result = run({kModels + "pusher.xml", "-o", (folder / "pusher.hpp").string()});
