@@ -72,7 +72,7 @@ DRL_HD constexpr F clamp(F x, std::type_identity_t<F> low, std::type_identity_t<
 DRL_HD float abs(float x) { return __builtin_fabsf(x); }
 DRL_HD float floor(float x) { return __builtin_floorf(x); }
 DRL_HD float sqrt(float x) { return __builtin_sqrtf(x); }
-DRL_HD double sqrt_double(double x) { return __builtin_sqrt(x); }  // device code cannot call sqrt(double) below
+DRL_HD double sqrt_double(double x) { return __builtin_sqrt(x); }
 // Returns a * b + c, rounded once if the instruction set has such an instruction. x86-64-v2 has none, so that its last
 // bits may differ.
 DRL_HD float fma(float a, float b, float c) {
@@ -191,10 +191,11 @@ DRL_HD F tanh(F x) {
   return clamp((c + c * z * p) / (1.0f + z * q), -1.0f, 1.0f);
 }
 
-inline double abs(double x) { return std::abs(x); }
+DRL_HD double abs(double x) { return __builtin_fabs(x); }
+DRL_HD double sqrt(double x) { return sqrt_double(x); }
+DRL_HD double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+// Device code cannot call these; it has those of math::wide.
 inline double floor(double x) { return std::floor(x); }
-inline double sqrt(double x) { return std::sqrt(x); }
-inline double fma(double a, double b, double c) { return std::fma(a, b, c); }
 inline double sin(double x) { return std::sin(x); }
 inline double cos(double x) { return std::cos(x); }
 inline double exp(double x) { return std::exp(x); }
@@ -220,6 +221,36 @@ DRL_HD Pack<double, W> fma(Pack<double, W> a, Pack<double, W> b, Pack<double, W>
     c.v[l] = fma(static_cast<double>(a.v[l]), static_cast<double>(b.v[l]), static_cast<double>(c.v[l]));
   return c;
 }
+template <int W>
+DRL_HD Pack<double, W> abs(Pack<double, W> x) {
+  using U = Pack<uint64_t, W>;
+  return bit_cast<Pack<double, W>>(bit_cast<U>(x) & U(~uint64_t{0} >> 1));
+}
+
+inline namespace DRL_ISA {
+
+// Versions for a register of doubles that use the processor's instruction, with the same results.
+using Doubles = Pack<double, kFloatLanes / 2>;
+#if defined(__SSE4_1__)
+#if defined(__AVX512F__)
+#define DRL_OF_DOUBLES(operation) _mm512_##operation##_pd
+#elif defined(__AVX2__)
+#define DRL_OF_DOUBLES(operation) _mm256_##operation##_pd
+#else
+#define DRL_OF_DOUBLES(operation) _mm_##operation##_pd
+#endif
+DRL_HD Doubles min(Doubles a, Doubles b) { return Doubles::of(DRL_OF_DOUBLES(min)(b.v, a.v)); }
+DRL_HD Doubles max(Doubles a, Doubles b) { return Doubles::of(DRL_OF_DOUBLES(max)(b.v, a.v)); }
+DRL_HD Doubles sqrt(Doubles x) { return Doubles::of(DRL_OF_DOUBLES(sqrt)(x.v)); }
+#endif
+#if defined(__SSE4_1__) && defined(__FMA__)
+DRL_HD Doubles fma(Doubles a, Doubles b, Doubles c) { return Doubles::of(DRL_OF_DOUBLES(fmadd)(a.v, b.v, c.v)); }
+#elif defined(__ARM_NEON)
+DRL_HD Doubles fma(Doubles a, Doubles b, Doubles c) { return Doubles::of(vfmaq_f64(c.v, a.v, b.v)); }
+#endif
+#undef DRL_OF_DOUBLES
+
+}  // namespace DRL_ISA
 #endif
 
 // Returns scale * cos(x), computed in double and rounded once, for tasks whose reference implementation stores floats
@@ -259,12 +290,12 @@ DRL_HD Pack<float, W> scaled_cos(double scale, Pack<float, W> x) {
 }
 #endif
 
-// Functions in double, for computations that need more precision than float. They are vectorised, and
-// bit-identical for single numbers and packs.
+// Functions for computations that need more precision than float. In double, they are vectorised, and bit-identical for
+// single numbers and packs. In float, they are those above.
 namespace wide {
 
-using math::select;
-DRL_HD double sqrt(double x) { return sqrt_double(x); }
+using math::abs, math::max, math::min, math::select, math::sqrt;
+DRL_HD float fma(float a, float b, float c) { return math::fma(a, b, c); }
 DRL_HD double fma(double a, double b, double c) {
 #if defined(__CUDA_ARCH__) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return __builtin_fma(a, b, c);
@@ -272,35 +303,30 @@ DRL_HD double fma(double a, double b, double c) {
   return a * b + c;
 #endif
 }
+DRL_HD float sin(float x) { return math::sin(x); }
+DRL_HD float cos(float x) { return math::cos(x); }
 
 #if !defined(__CUDACC__)
-inline namespace DRL_ISA {
-
-using Doubles = Pack<double, kFloatLanes / 2>;
-#if defined(__SSE4_1__)
-#if defined(__AVX512F__)
-#define DRL_OF_DOUBLES(operation) _mm512_##operation##_pd
-#elif defined(__AVX2__)
-#define DRL_OF_DOUBLES(operation) _mm256_##operation##_pd
-#else
-#define DRL_OF_DOUBLES(operation) _mm_##operation##_pd
-#endif
-DRL_HD Doubles sqrt(Doubles x) { return Doubles::of(DRL_OF_DOUBLES(sqrt)(x.v)); }
-#else
-DRL_HD Doubles sqrt(Doubles x) { return math::sqrt(x); }
-#endif
-DRL_HD Doubles fma(Doubles a, Doubles b, Doubles c) {
-#if defined(DRL_OF_DOUBLES) && defined(__FMA__)
-  return Doubles::of(DRL_OF_DOUBLES(fmadd)(a.v, b.v, c.v));
-#elif defined(__ARM_NEON)
-  return Doubles::of(vfmaq_f64(c.v, a.v, b.v));
+template <int W>
+DRL_HD Pack<float, W> fma(Pack<float, W> a, Pack<float, W> b, Pack<float, W> c) {
+  return math::fma(a, b, c);
+}
+template <int W>
+DRL_HD Pack<double, W> fma(Pack<double, W> a, Pack<double, W> b, Pack<double, W> c) {
+#if defined(__FMA__) || defined(__ARM_NEON)
+  return math::fma(a, b, c);
 #else
   return a * b + c;
 #endif
 }
-#undef DRL_OF_DOUBLES
-
-}  // namespace DRL_ISA
+template <int W>
+DRL_HD Pack<float, W> sin(Pack<float, W> x) {
+  return math::sin(x);
+}
+template <int W>
+DRL_HD Pack<float, W> cos(Pack<float, W> x) {
+  return math::cos(x);
+}
 #endif
 
 // Returns sin(x) (shift 0) or cos(x) (shift 1), by quadrants as above, with pi/2 split into 33 bits and the rest. Uses

@@ -151,6 +151,9 @@ void explain(const RobotModel& model, const Program& program) {
   if (!model.pairs.empty())
     std::printf("places for %d rows of friction pyramids and %d elliptic cones of pairs (--places changes them)\n",
                 model.pair_places.rows, model.pair_places.cones);
+  if (const StiffestContact stiffest = stiffest_contact(model); program.is_wide)
+    std::printf("steps are computed in double, because contacts are too stiff for float (%s: %.2g, at most %g)\n",
+                printable(stiffest.name).c_str(), stiffest.stiffness, kMostStiffInFloat);
   if (const size_t frictions = frictional_dofs(model).size(); frictions > 0)
     std::printf("%zu degrees of freedom with dry friction\n", frictions);
   if (!model.parameters.empty() || !model.sensors.empty())
@@ -172,11 +175,12 @@ void explain(const RobotModel& model, const Program& program) {
                 function.is_inlined ? "   per contact" : "");
   }
   const Cost cost = cost_of(model, program, texts);
-  std::printf("\n%d bytes of state and %d bytes of scratch per lane, in float\n", cost.state_bytes, cost.work_bytes);
+  std::printf("\n%d bytes of state and %d bytes of scratch per lane, in %s\n", cost.state_bytes, cost.work_bytes,
+              program.is_wide ? "float and double" : "float");
   std::printf("%d operations per step if nothing touches, %d if all points touch the floor\n", cost.least, cost.most);
   std::printf(
-      "estimate: %.3g to %.3g million steps per second and core, with 16 lanes and one operation per cycle at 3 GHz\n",
-      1e-6 * cost.slowest, 1e-6 * cost.fastest);
+      "estimate: %.3g to %.3g million steps per second and core, with %d lanes and one operation per cycle at 3 GHz\n",
+      1e-6 * cost.slowest, 1e-6 * cost.fastest, cost.lanes);
 }
 
 int run(const std::vector<std::string>& words) {

@@ -16,7 +16,8 @@ constexpr int kResiduals = 6, kConeNumbers = 37, kGroundNumbers = 55, kConeOpera
 // Solver iterations. Lanes need one to four, and all wait for the slowest lane.
 constexpr int kIterations = 3;
 // Assumed operations on packs per cycle; bench/physics_table measures them.
-constexpr double kPerCycle = 1, kHertz = 3e9, kLanes = 16;
+constexpr double kPerCycle = 1, kHertz = 3e9;
+constexpr int kLanes = 16;
 
 int at_least_one(int n) { return std::max(n, 1); }
 // Returns the number of values in a Work (drl/physics/work.hpp).
@@ -75,11 +76,13 @@ Cost cost_of(const RobotModel& model, const Program& program, const std::vector<
   Cost cost;
   cost.state_bytes = 4 * (model.nq + 2 * model.nv + 1);
   // Does not include the list of contacts that exist in some lane.
-  cost.work_bytes = 4 * count_work(model, program);
+  cost.lanes = program.is_wide ? kLanes / 2 : kLanes;
+  cost.work_bytes = (program.is_wide ? 8 : 4) * count_work(model, program);
   cost.least = stages * (once + pairs + solution + 2 * rows);
   const int iterations = kIterations * (solution + of["accelerations"] + 2 * rows);
   cost.most = contacts + rows == 0 ? cost.least : stages * (once + pairs + iterations + contacts * touching);
-  cost.slowest = kPerCycle * kHertz * kLanes / cost.most, cost.fastest = kPerCycle * kHertz * kLanes / cost.least;
+  const double operations = kPerCycle * kHertz * cost.lanes;  // per second
+  cost.slowest = operations / cost.most, cost.fastest = operations / cost.least;
   return cost;
 }
 

@@ -12,8 +12,9 @@ struct Cost {
   // solver takes three iterations, as it does for most robots in motion. A multiply-add counts as one operation, a sine
   // or cosine as twenty.
   int least = 0, most = 0;
-  // Steps per second of one 3 GHz core with 16 lanes, for `most` and for `least` operations. These are estimates;
-  // bench/physics_bench measures the speed.
+  // Steps per second of one 3 GHz core for `most` and for `least` operations, each on `lanes` lanes: 16, or 8 in
+  // double. These are estimates; bench/physics_bench measures the speed.
+  int lanes = 0;
   double slowest = 0, fastest = 0;
 };
 Cost cost_of(const RobotModel& model, const Program& program);

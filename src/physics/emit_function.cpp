@@ -23,8 +23,10 @@ std::string in(const Text& text, Binding at_least) {
 
 class FunctionEmitter {
  public:
-  FunctionEmitter(const Graph& graph, const Function& function)
-      : graph_(graph), function_(function), math_(function.is_wide ? "math::wide::" : "math::") {
+  FunctionEmitter(const Program& program, const Function& function)
+      : graph_(program.graph()),
+        function_(function),
+        math_(function.is_wide || program.is_wide ? "math::wide::" : "math::") {
     for (const Statement& statement : function.statements) count_uses(statement.value);
     for (const Statement& statement : function.statements) add_line(statement);
   }
@@ -243,7 +245,7 @@ std::string without_unused_names(const std::string& signature, const std::string
 }  // namespace
 
 FunctionText emit_function(const Program& program, const Function& function) {
-  FunctionText result = FunctionEmitter(program.graph(), function).emit();
+  FunctionText result = FunctionEmitter(program, function).emit();
   std::string text;
   if (!function.comment.empty()) text += "  " + remark(function.comment) + "\n";
   text += wrapped(std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void " +

@@ -203,6 +203,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kDamping", count(program.places("damping"))}});
   if (const auto frictions = frictional_dofs(model); !frictions.empty())
     line("int", {{"kFrictions", count(frictions.size())}});
+  if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
   text += emit_table("  // Indices into qvel of joints with limits, their ranges; the initial qpos.\n", "int",

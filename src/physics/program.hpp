@@ -59,7 +59,8 @@ class Program {
   void add_field(const std::string& type, const std::string& name) { fields_[type].push_back(name); }
   const std::vector<std::string>& fields(const std::string& type) const { return fields_.at(type); }
 
-  int edges = 4;  // number of distinct edges of a friction pyramid
+  int edges = 4;         // number of distinct edges of a friction pyramid
+  bool is_wide = false;  // lanes compute all functions of a step in double
   // The place of each of the six components of a body's motion, and of each term that contacts add to its equations of
   // motion; -1 if it is always 0.
   std::vector<int> motion_places, coupling_places;

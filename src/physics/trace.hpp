@@ -9,6 +9,7 @@
 
 #include "physics/program.hpp"
 #include "physics/robot_counts.hpp"
+#include "physics/stiffness.hpp"
 
 namespace drl::robot_compiler {
 
@@ -109,6 +110,7 @@ inline bool refines(const RobotModel& model) { return count_cones(model) > 0 && 
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p);
 void trace_distances(const RobotModel& model, Program& p);
 inline void trace(const RobotModel& model, Program& p) {
+  p.is_wide = needs_double(model);
   const Kept kept = trace_smooth(model, p);
   trace_constraints(model, kept, p);
   trace_integrator(model, kept, p);

@@ -305,6 +305,7 @@ class InterpretedFunction {
 class InterpretedHeader {
  public:
   explicit InterpretedHeader(const std::string& text) : text_(text) {
+    for (size_t at; (at = text_.find("wide::")) != std::string::npos;) text_.erase(at, 6);
     const std::string sizes = between(text, "struct Sizes {", "DRL_HD static const int& limited(");
     for (size_t at = 0; (at = sizes.find(" = ", at)) != std::string::npos; ++at) {
       const size_t name = sizes.find_last_of(" ", at - 1) + 1;

@@ -47,6 +47,15 @@ constexpr const char* kLate =
     "fluidshape='ellipsoid'/></body></worldbody><actuator><motor name='late' joint='hip' delay='0.02' nsample='4'/>"
     "</actuator></mujoco>";
 
+// The toe's impedance is MuJoCo's largest, 0.9999, and impratio is 100.
+TEST(RobotProgram, ExplainsThatStiffContactsNeedDouble) {
+  const Result stiff = run({std::string(DRL_TEST_DATA) + "/physics/models/stiff_foot.xml", "--explain"});
+  EXPECT_EQ(stiff.exit_code, 0) << stiff.err;
+  expect_mentions(stiff.out, {"\nsteps are computed in double", "toe: 1e+06", "500", "8 lanes"});
+  const Result ant = run({kModels + "ant.xml", "--explain"});
+  EXPECT_EQ(ant.out.find("double"), std::string::npos);
+}
+
 TEST(RobotProgram, ListsUnsupportedFeaturesAndWritesNothing) {
   const TempFolder folder;
   const std::string model = (folder / "late.xml").string();

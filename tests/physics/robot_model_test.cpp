@@ -10,6 +10,7 @@
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "drl/physics/mujoco_model.hpp"
+#include "physics/stiffness.hpp"
 
 namespace drl::robot_compiler {
 namespace {
@@ -395,6 +396,43 @@ INSTANTIATE_TEST_SUITE_P(
                         "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>"
                         "<contact><pair name='ab' geom1='a' geom2='b' friction='1 2'/></contact>",
                         {"pair 'ab': ", "friction", "direction"}}));
+
+// A ball of 2 kg lies deep in the floor. Compares the stiffness of its contact with the weights of libmujoco's rows,
+// times the inverse inertia along the normal and along a tangent.
+TEST(Stiffness, IsTheWeightOfRowsRelativeToTheInertia) {
+  constexpr double kMass = 2, kImpratio = 7;
+  for (const char* cone : {"pyramidal", "elliptic"})
+    for (const double mu : {0.3, 0.9, 1.6})
+      for (const int condim : {1, 3}) {
+        const TempFolder folder;
+        const std::string file = (folder / "robot.xml").string(), friction = std::to_string(mu) + " 0.005 0.0001'";
+        std::ofstream(file) << "<mujoco><option cone='" << cone << "' impratio='" << kImpratio
+                            << "'/><worldbody><geom type='plane' size='1 1 1' condim='1' friction='" << friction
+                            << "/><body><freejoint/><geom name='ball' type='sphere' size='0.1' mass='2' "
+                               "solimp='0.5 0.97 0.001' condim='"
+                            << condim << "' friction='" << friction << " solmix='1e9'/></body></worldbody></mujoco>";
+        const auto model = load_model(file);
+        const std::unique_ptr<mjData, decltype(&mj_deleteData)> data(mj_makeData(model.get()), mj_deleteData);
+        mj_forward(model.get(), data.get());
+        ASSERT_EQ(data->ncon, 1);
+        double along[2] = {};  // J^T W J for the normal z and the tangent x, without rotation
+        for (int row = 0; row < data->nefc; ++row)
+          for (int k = 0; k < 2; ++k) {
+            std::vector<double> jacobian(static_cast<size_t>(model->nv));
+            if (mj_isSparse(model.get()))
+              for (int n = 0; n < data->efc_J_rownnz[row]; ++n)
+                jacobian[static_cast<size_t>(data->efc_J_colind[data->efc_J_rowadr[row] + n])] =
+                    data->efc_J[data->efc_J_rowadr[row] + n];
+            else
+              std::copy_n(data->efc_J + row * model->nv, model->nv, jacobian.data());
+            const double of = jacobian[k == 0 ? 2 : 0];
+            along[k] += data->efc_D[row] * of * of / kMass;
+          }
+        const StiffestContact stiffest = stiffest_contact(read_robot_model(file));
+        EXPECT_EQ(stiffest.name, "ball");
+        EXPECT_NEAR(stiffest.stiffness / std::max(along[0], along[1]), 1, 1e-6) << cone << mu << condim;
+      }
+}
 
 }  // namespace
 }  // namespace drl::robot_compiler

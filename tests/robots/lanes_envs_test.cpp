@@ -179,6 +179,11 @@ TEST_F(RobotsInLanes, FindTheModelThatWasCompiled) {
   setenv("DRL_MODELS", kModels.c_str(), 1);
 }
 
+TEST_F(RobotsInLanes, SayThatStepsAreInDouble) {
+  EXPECT_EQ(TaskParams(task_record("Keyed")).robot_facts()->in_double, 0);
+  EXPECT_EQ(TaskParams(task_record("Stomper")).robot_facts()->in_double, 1);
+}
+
 TEST_F(RobotsInLanes, AreNotUsedWithAnotherFrameSkip) {
   TaskParams params(task_record("HalfCheetah-v5"));
   OptionTable table;

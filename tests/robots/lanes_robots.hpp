@@ -1,5 +1,6 @@
 // Robots for tests in lanes: Carrier uses nearly everything that a robot's task can define; Toucher uses a function
-// that lanes do not provide. Keyed starts from a keyframe; Clocked uses a sensor that lanes do not compute.
+// that lanes do not provide. Keyed starts from a keyframe; Clocked uses a sensor that lanes do not compute. Stomper's
+// foot is too stiff for float.
 #pragma once
 
 #include "drl/robot.hpp"
@@ -196,6 +197,28 @@ struct Unkeyed {
   }
 };
 
+// Stands on a foot that is too stiff for float.
+template <class R>
+struct Stomper {
+  using F = typename R::F;
+  static constexpr const char* name = "Stomper";
+  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
+  static constexpr int obs_dim = 3, step_limit = 40;
+  static constexpr double dt = 0.02;
+  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr RobotModel model{"models/stomper.xml", 4};
+
+  static void reset(R& robot, Draws<F>&) { robot.forward(); }
+  static Step<F> step(R& robot, const F* action) {
+    robot.advance(action);
+    return {.reward = F(1)};
+  }
+  template <class Out>
+  static void observe(const R& robot, Out obs) {
+    obs[0] = robot.qpos(0), obs[1] = robot.qvel(0), obs[2] = robot.external_force(BodyId{2})[5];
+  }
+};
+
 }  // namespace drl
 
 DRL_ROBOT(drl::Carrier)
@@ -203,3 +226,4 @@ DRL_ROBOT(drl::Toucher)
 DRL_ROBOT(drl::Keyed)
 DRL_ROBOT(drl::Clocked)
 DRL_ROBOT(drl::Unkeyed)
+DRL_ROBOT(drl::Stomper)

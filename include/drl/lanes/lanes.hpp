@@ -196,10 +196,14 @@ struct PackMask {
 #if defined(__AVX512F__)
     if constexpr (W == 16 && sizeof(T) == 4)
       return _mm512_test_epi32_mask(reinterpret_cast<__m512i>(m.v), reinterpret_cast<__m512i>(m.v));
+    if constexpr (W == 8 && sizeof(T) == 8)
+      return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(m.v), reinterpret_cast<__m512i>(m.v));
 #endif
 #if defined(__AVX__)
     if constexpr (W == 8 && sizeof(T) == 4)
       return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(m.v)));
+    if constexpr (W == 4 && sizeof(T) == 8)
+      return static_cast<uint32_t>(_mm256_movemask_pd(reinterpret_cast<__m256d>(m.v)));
 #endif
     uint32_t bits = 0;
     for (int l = 0; l < W; ++l) bits |= (static_cast<uint32_t>(m.v[l]) & 1u) << l;

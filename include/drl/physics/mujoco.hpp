@@ -342,6 +342,7 @@ class MujocoTask : public Task<MujocoRobot> {
       const MujocoTask task({.num_envs = 1, .first_global_index = 0, .seed = 0, .robot = choice}, Params{});
       facts->dt = task.model_->opt.timestep * task.frame_skip_;
       facts->iterations = task.model_->opt.iterations;
+      facts->in_double = steps_in_double<Task>() ? 1 : 0;
       std::snprintf(facts->file, sizeof(facts->file), "%s", task.file_.c_str());
       std::snprintf(facts->id, sizeof(facts->id), "%s", task.files_.c_str());
       why_not = task.why_not_in_lanes(), is_mistaken = task.is_mistaken(*choice);

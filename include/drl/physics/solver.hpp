@@ -14,7 +14,8 @@ namespace physics {
 template <class P>
 DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
-  constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-5 : 1e-12;  // relative, of forces: what rounding leaves
+  // Relative, of forces; in double, what rounding leaves.
+  constexpr double kSame = !kIsDouble<F> ? 1e-5 : is_wide<P>() ? 1e-9 : 1e-12;
   if constexpr (P::kCones > 0) {
     if (P::kGround == 0 && w.touches > 0) P::accelerations(w, qacc);
     for (int t = 0; t < w.touches; ++t) {
@@ -198,7 +199,8 @@ template <class P>
 DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, typename P::Number* qacc,
                          typename P::Number& unsolved) {
   using F = typename P::Number;
-  constexpr int kIterations = 20, kLooseIterations = has_cones_or_friction<P>() ? 0 : 5;
+  // Stiff contacts may need more than 20 iterations.
+  constexpr int kIterations = is_wide<P>() ? 100 : 20, kLooseIterations = has_cones_or_friction<P>() ? 0 : 5;
   // The number of first solutions that are accepted without a line search. The first one is not on a line from qacc if
   // the guess came from the last solution. Full steps are usually enough for quadratic rows.
   constexpr int kFullSteps = !reuses_active_rows<P>() ? 0 : has_cones_or_friction<P>() ? 1 : 2;

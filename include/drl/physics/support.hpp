@@ -12,9 +12,13 @@
 // numbers are those of MuJoCo (mujoco.readthedocs.io, "Computation"), except that Newton's method always solves limits
 // and contacts to convergence, whatever number of iterations the model asks for. A lane's results depend only on that
 // lane's inputs.
+//
+// If a robot's contacts are too stiff for float (Sizes::kWide, src/physics/stiffness.hpp), lanes of float compute its
+// steps in double, one half of the lanes after the other. Its states and derived quantities stay in float.
 #pragma once
 
 #include "drl/physics/derive.hpp"
+#include "drl/physics/halves.hpp"
 #include "drl/physics/solver.hpp"
 
 namespace drl {
@@ -40,14 +44,23 @@ struct WideDistances {
   };
   DRL_HD Place operator[](int c) const { return {w.contact[c].touch.distance, first}; }
 };
+template <class P>
+struct Distances {
+  typename P::Work& w;
+  DRL_HD typename P::Number& operator[](int c) const { return w.contact[c].touch.distance; }
+};
 // Computes the distances from the floor, in double. In float, a foot's distance would be wrong by 2e-8 m because of the
 // rotations that lead to it. On a stiff floor, this would cause three times as large an error in a light leg's
 // acceleration as everything else.
 template <class P>
 DRL_HD_CALLED void find_distances(const typename P::Number* qpos, typename P::Work& w) {
   using F = typename P::Number;
-  for (int first = 0; first < kLanesOf<F>; first += kLanesOf<HalfWide<F>>)
-    P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideDistances<P>{w, first});
+  if constexpr (kIsDouble<F>) {
+    P::distances(qpos, Distances<P>{w});
+  } else {
+    for (int first = 0; first < kLanesOf<F>; first += kLanesOf<HalfWide<F>>)
+      P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideDistances<P>{w, first});
+  }
 }
 
 // Adds the forces of elliptic cones and, if kFeels, sets what contact sensors measure.
@@ -202,12 +215,21 @@ template <class P>
 DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last,
                         typename P::Work& w, bool wants_forces = true) {
   begin_stage<P>(state, ctrl, last);
-  if constexpr (P::kRungeKutta)
-    step_runge_kutta<P>(state, last, w, wants_forces);
-  else
-    step_euler<P>(state, last, w);
-  if (wants_forces) find_forces<P, !kKeepsSensors<P>>(w, last);
-  state.time = state.time + typename P::Number(P::timestep);
+  if constexpr (is_halved<P>()) {
+    each_half<P>(state, last, w, wants_forces,
+                 [&](auto half, auto& of_state, auto& of_stage, auto& of_work) DRL_LAMBDA {
+                   typename decltype(half)::type::Number controls[at_least_one(P::nu)];
+                   for (int k = 0; k < P::nu; ++k) controls[k] = of_stage.ctrl[k];
+                   step<typename decltype(half)::type>(of_state, controls, of_stage, of_work, wants_forces);
+                 });
+  } else {
+    if constexpr (P::kRungeKutta)
+      step_runge_kutta<P>(state, last, w, wants_forces);
+    else
+      step_euler<P>(state, last, w);
+    if (wants_forces) find_forces<P, !kKeepsSensors<P>>(w, last);
+    state.time = state.time + typename P::Number(P::timestep);
+  }
 }
 template <class P>
 DRL_HD typename P::Forces step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last) {
@@ -219,10 +241,17 @@ DRL_HD typename P::Forces step(typename P::State& state, const typename P::Numbe
 // Computes the accelerations, forces and sensors of a stage from its position, velocity and controls.
 template <class P>
 DRL_HD_CALLED void solve_stage(const typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
-  typename P::Number damped[P::nv];
-  forward<P>(stage, state.warm_start, w, damped);
-  find_forces<P>(w, stage);
-  keep_sensors<P>(stage);
+  if constexpr (is_halved<P>()) {
+    typename P::State same = state;
+    each_half<P>(same, stage, w, true, [](auto half, auto& of_state, auto& of_stage, auto& of_work) DRL_LAMBDA {
+      solve_stage<typename decltype(half)::type>(of_state, of_stage, of_work);
+    });
+  } else {
+    typename P::Number damped[P::nv];
+    forward<P>(stage, state.warm_start, w, damped);
+    find_forces<P>(w, stage);
+    keep_sensors<P>(stage);
+  }
 }
 // mj_forward: computes the stage of a state without a step. Does not change the state's warm start.
 template <class P>

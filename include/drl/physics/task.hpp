@@ -423,6 +423,15 @@ constexpr bool is_compiled_for_lanes() {
   }
 }
 
+// Returns whether lanes compute a task's steps in double.
+template <template <class> class Task>
+constexpr bool steps_in_double() {
+  if constexpr (is_compiled_for_lanes<Task>())
+    return physics::is_wide<typename CompiledModel<Task>::template Physics<float>>();
+  else
+    return false;
+}
+
 // The path of a task's header, by which drl finds a model beside it. DRL_ROBOT specialises it for users' libraries;
 // drl's own models are in its installation.
 template <template <class> class Task>

@@ -172,6 +172,26 @@ struct Work {
   [[no_unique_address]] Array<PairCone<F, at_least_one(kPairDofs)>, Sizes::kPairCones> pair_cone;
 };
 
+// The memory of one stage of a robot whose steps lanes of float compute in double (Sizes::kWide): that of each half of
+// the lanes, and the forces of all.
+template <class F, class Sizes>
+struct HalvedWork {
+  Work<HalfWide<F>, Sizes> half[kLanesOf<F> / kLanesOf<HalfWide<F>>];
+  Forces<F, Sizes> forces;
+};
+// Returns whether a robot's contacts are so stiff that lanes of float compute its steps in double.
+template <class Sizes>
+constexpr bool is_wide() {
+  if constexpr (requires { Sizes::kWide; })
+    return Sizes::kWide;
+  else
+    return false;
+}
+template <class F>
+inline constexpr bool kIsDouble = std::is_same_v<Scalar<F>, double>;
+template <class F, class Sizes>
+using WideWork = std::conditional_t<kIsDouble<F>, Work<F, Sizes>, HalvedWork<F, Sizes>>;
+
 }  // namespace physics
 }  // namespace DRL_ISA
 }  // namespace drl

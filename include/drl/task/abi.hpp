@@ -116,6 +116,7 @@ struct RobotFacts {
   char file[4096];     // path of the model
   char id[512];        // SimulatorRecord::files
   int32_t iterations;  // after which libmujoco's constraint solver stops
+  int32_t in_double;   // 1 if lanes compute its steps in double, because float cannot resolve its contacts
 };
 // A robot: a task whose simulator is libmujoco, and the same task on compiled physics (in lanes).
 struct RobotRecord {
