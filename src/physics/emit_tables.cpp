@@ -14,15 +14,23 @@
 namespace drl::robot_compiler {
 namespace {
 
+// Returns the part of a contact's friction that does not vary.
+double friction_of(const auto& contact, bool varies) {
+  const ConeFriction& cone = contact.cone;
+  return varies && cone.dimensions > 1 && !cone.varies.empty() ? cone.fixed[0] : contact.friction;
+}
+
 std::string emit_points(const RobotModel& model) {
+  const bool varies = edges_vary(model);
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
   std::string text;
   for (const FloorContact& c : model.elliptic ? std::vector<FloorContact>{} : model.contacts) {
     text += "        " + remark(c.name) + "\n";
     text += wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
                         std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " +
-                        listed({c.radius, c.height, c.margin, c.friction, c.weight}) + ", " + softness_of(c.softness) +
-                        "},",
+                        listed({c.radius, c.height, c.margin, friction_of(c, varies),
+                                varies ? c.weight_without_friction : c.weight}) +
+                        ", " + softness_of(c.softness) + (varies ? varies_of(c.cone) : "") + "},",
                     "        ");
   }
   return emit_table(
@@ -89,6 +97,7 @@ double size_of(const PairGeom& geom) { return length(geom.box ? *geom.box : geom
 std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
 
 std::string emit_pairs(const RobotModel& model) {
+  const bool varies = edges_vary(model);
   std::string text;
   for (const GeomPair& pair : model.pairs) {
     const PairGeom &a = model.pair_geoms[static_cast<size_t>(pair.first)],
@@ -98,9 +107,11 @@ std::string emit_pairs(const RobotModel& model) {
     text += "        " + remark(a.name + " and " + b.name) + "\n";
     text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
                         (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
-                        bound(nearest) + listed({pair.margin, pair.friction, pair.weight}) + ", " +
-                        softness_of(pair.softness) +
-                        (pair.cone.dimensions > 1 && model.elliptic ? cone_of(pair.cone) : "") + "},",
+                        bound(nearest) +
+                        listed({pair.margin, friction_of(pair, varies),
+                                varies ? pair.weight_without_friction : pair.weight}) +
+                        ", " + softness_of(pair.softness) +
+                        (pair.cone.dimensions > 1 && (model.elliptic || varies) ? cone_of(pair.cone) : "") + "},",
                     "        ");
   }
   return emit_table(
@@ -179,6 +190,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kDamping", count(program.places("damping"))}});
   if (const auto frictions = frictional_dofs(model); !frictions.empty())
     line("int", {{"kFrictions", count(frictions.size())}});
+  if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
   for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
   text += emit_table("  // Indices into qvel of joints with limits, their ranges; the initial qpos.\n", "int",

@@ -58,15 +58,30 @@ int count_pair_cones(const RobotModel& model) {
 std::vector<int> sensor_places(const RobotModel& model) {
   std::vector<int> places;
   for (const Sensor& sensor : model.sensors) {
-    places.resize(static_cast<size_t>(sensor.first + sensor.size()), -1);
-    for (int k = 0; k < 4 && sensor.kind == Sensor::contact; ++k)
-      places[static_cast<size_t>(sensor.first + k)] = 4 * sensor.index + k;
+    places.resize(static_cast<size_t>(sensor.first + sensor.size), -1);
+    for (int k = 0; k < sensor.size && sensor.kind == Sensor::contact; ++k)
+      places[static_cast<size_t>(sensor.first + k)] =
+          model.contact_sensors[static_cast<size_t>(sensor.index)].place + k;
   }
   int next = count_numbers(places);
   for (const Sensor& sensor : model.sensors)
-    for (int k = 0; k < sensor.size() && model.runge_kutta; ++k)
+    for (int k = 0; k < sensor.size && model.runge_kutta; ++k)
       if (int& place = places[static_cast<size_t>(sensor.first + k)]; place < 0) place = next++;
   return places;
+}
+
+bool edges_vary(const RobotModel& model) {
+  const auto varies = [](const auto& contact) { return contact.cone.dimensions > 1 && !contact.cone.varies.empty(); };
+  return !model.elliptic && (std::ranges::any_of(model.contacts, varies) || std::ranges::any_of(model.pairs, varies));
+}
+bool senses_pairs(const RobotModel& model) {
+  return std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.sensed.sensors != 0; });
+}
+bool senses_axes(const RobotModel& model) {
+  return std::ranges::any_of(model.contact_sensors, &ContactSensor::needs_axes);
+}
+bool senses_distances(const RobotModel& model) {
+  return std::ranges::any_of(model.contact_sensors, &ContactSensor::needs_distance);
 }
 int count_sensed(const RobotModel& model) { return (count_numbers(sensor_places(model)) + 3) / 4; }
 

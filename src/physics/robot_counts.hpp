@@ -37,5 +37,11 @@ int count_pair_cones(const RobotModel& model);
 // step's first stage.
 std::vector<int> sensor_places(const RobotModel& model);
 int count_sensed(const RobotModel& model);  // in groups of four places
+// Returns whether environments change the friction of pyramids.
+bool edges_vary(const RobotModel& model);
+// Return whether a contact sensor matches pairs of geoms, and whether one needs a contact's own axes or its distance.
+bool senses_pairs(const RobotModel& model);
+bool senses_axes(const RobotModel& model);
+bool senses_distances(const RobotModel& model);
 
 }  // namespace drl::robot_compiler

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -99,13 +100,20 @@ struct Actuator {
   std::optional<std::array<double, 2>> control_range{}, force_range{};
 };
 
-// Friction of an elliptic cone. `dimensions` is the number of residuals (1: no friction, 3: sliding, 6: also spinning
+// Friction of a pyramid (only sliding) or an elliptic cone. `dimensions` is the number of residuals (1: no friction, 3: sliding, 6: also spinning
 // and rolling). `fixed` holds the largest of the constant coefficients. `varies` holds the indices, in the parameters,
 // of those that an environment may change. As in MuJoCo, the largest coefficient of all is used.
 struct ConeFriction {
   int dimensions = 1;
   Numbers3 fixed{};
   std::vector<int> varies = {};
+};
+
+// The contact sensors that a contact matches, as bits, and those of them for which MuJoCo turns the contact around.
+// `order` increases in the order in which MuJoCo lists contacts.
+struct SensedContact {
+  uint64_t sensors = 0, turned = 0;
+  int order = 0;
 };
 
 // A sphere, one end of a capsule, or a corner of a box that may touch a horizontal plane of the world.
@@ -118,16 +126,17 @@ struct FloorContact {
   double radius = 0, height = 0;     // of the sphere; of the plane
   double margin = 0, friction = 0;   // friction 0: all edges of the pyramid are equal
   double weight = 0;                 // the regularisation is R = weight * (1 - d) / d
+  double weight_without_friction = 0;
   Softness softness{};
   ConeFriction cone{};
-  int sensor = -1;  // index of the contact sensor that measures it, or -1
+  SensedContact sensed{};
 };
 
 // A sphere, a capsule or a box that may touch another geom.
 struct PairGeom {
   std::string name;
-  int body = 0, frame = 0;  // body -1: the world
-  Numbers3 center{};        // in the body
+  int body = 0, frame = 0, geom = 0;  // body -1: the world
+  Numbers3 center{};                  // in the body
   Numbers3 half{};          // from the centre to the upper end of a capsule's axis; 0 for other geoms
   double radius = 0;
   std::optional<Numbers3> box{};  // half sizes
@@ -137,9 +146,10 @@ struct PairGeom {
 struct GeomPair {
   int first = 0, second = 0;  // indices into pair_geoms; spheres before capsules, boxes last
   int edges = 1;              // 1 without friction, 4 for a pyramid, 0 for an elliptic cone
-  double margin = 0, friction = 0, weight = 0;
+  double margin = 0, friction = 0, weight = 0, weight_without_friction = 0;  // as in FloorContact
   Softness softness{};
   ConeFriction cone{};
+  SensedContact sensed{};
 };
 
 // Three values of a geom or frame that an environment may change. Each lane's array of parameters has these values in
@@ -155,7 +165,14 @@ struct Sensor {
   std::string name;
   int first = 0;  // index of its first value in MuJoCo's sensordata
   int index = 0;  // of the site or frame, or among the contact sensors
-  int size() const { return kind == contact ? 4 : 3; }
+  int size = 3;   // number of its values
+};
+// What a contact sensor shows: the number of its contacts and fields of one of them, or their net force.
+struct ContactSensor {
+  int reduce = 0;  // as in MuJoCo: 0 the first contact, 1 the deepest, 2 the one with the largest force, 3 the net force
+  int data = 0;    // bits of mjtConDataField
+  int place = 0;   // of its first value among those that a stage keeps
+  bool needs_axes = false, needs_distance = false;  // of a contact
 };
 // A sensor that lanes do not compute. It stops only tasks that use it.
 struct LackingSensor {
@@ -210,6 +227,7 @@ struct RobotModel {
   std::vector<FluidBox> fluid_boxes;  // empty without a fluid
   std::vector<Parameter> parameters;
   std::vector<Sensor> sensors;
+  std::vector<ContactSensor> contact_sensors;
   std::vector<LackingSensor> lacking_sensors;
   std::vector<Keyframe> keyframes;       // those with names
   std::vector<double> start;             // initial qpos [nq]

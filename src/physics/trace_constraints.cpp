@@ -50,6 +50,7 @@ class Tracer {
     trace_edges();
     trace_coupling();
     trace_wrench();
+    if (!model_.contact_sensors.empty()) trace_force();
   }
 
  private:
@@ -102,8 +103,8 @@ class Tracer {
 
   void trace_row() {
     p_.begin("Computes a contact's rows.",
-             "contact_row(const ContactPoint& point, const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F& "
-             "weight)",
+             std::string("contact_row(const ContactPoint& point, ") + (edges_vary(model_) ? "const F& friction, " : "") +
+                 "const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F& weight)",
              true);
     const auto softness = [&](const std::string& name, auto member) {
       return table(name, [&](const FloorContact& c) { return c.softness.*member; });
@@ -112,7 +113,8 @@ class Tracer {
     const Expr margin = table("margin", [](const FloorContact& c) { return c.margin; });
     const Expr damping = softness("damping", &Softness::damping),
                stiffness = softness("stiffness", &Softness::stiffness);
-    row_.friction = table("friction", [](const FloorContact& c) { return c.friction; });
+    row_.friction = edges_vary(model_) ? p_.input("friction", "")
+                                       : table("friction", [](const FloorContact& c) { return c.friction; });
     row_.point = kept_.center - Vec3{0, 0, radius + Expr(0.5) * kept_.distance};
     const Expr square = kept_.along_x * kept_.along_x + kept_.along_y * kept_.along_y;
     const Expr least = 1e-30;  // for an upright capsule
@@ -123,15 +125,24 @@ class Tracer {
     const Expr x = p_.named(kept_.distance - margin, "violation");
 
     const Expr d = impedance_of(model_.contacts, "point", x);
-    const Expr scale = table("weight", [](const FloorContact& c) { return c.weight; });
+    const Expr scale = edges_vary(model_) ? scale_of(row_.friction)
+                                          : table("weight", [](const FloorContact& c) { return c.weight; });
     p_.set("weight", select_less(x, 0, d / ((Expr(1) - d) * scale), 0));
     row_.rest[0] = damping * velocity[2] + stiffness * (d * x);
     const Expr slip = row_.friction * damping;
     row_.rest[1] = slip * along_first(velocity), row_.rest[2] = slip * along_second(velocity);
+    if (edges_vary(model_)) row_.friction = passed(row_.friction, "friction");
     for (int k = 0; k < 3; ++k) row_.point[k] = passed(row_.point[k], std::string("point_") + "xyz"[k]);
+    if (senses_distances(model_)) p_.add_field("ContactRow", "distance"), p_.set("row.distance", kept_.distance);
     row_.tangent_x = passed(row_.tangent_x, "tangent_x"), row_.tangent_y = passed(row_.tangent_y, "tangent_y");
     constexpr const char* kRest[] = {"rest_normal", "rest_first", "rest_second"};
     for (int k = 0; k < 3; ++k) row_.rest[k] = passed(row_.rest[k], kRest[k]);
+  }
+  // Returns the factor of the regularisation with a friction that varies, or 0 for contacts without friction.
+  Expr scale_of(const Expr& friction) {
+    const Expr square = friction * friction;
+    return table("weight", [](const FloorContact& c) { return c.weight_without_friction; }) *
+           select_less(0, friction, Expr(2) * square * (Expr(1) + square), 1);
   }
   // Stores x in the contact's row, and returns the expression that reads it.
   Expr passed(const Expr& x, const std::string& name) {
@@ -206,6 +217,17 @@ class Tracer {
       for (int k = 0, place = 0; k < 6; ++k) p_.wrench_places[static_cast<size_t>(k)] = w[k].is(0) ? -1 : place++;
     for (int k = 0; k < 6; ++k)
       if (const int place = p_.wrench_places[static_cast<size_t>(k)]; place >= 0) p_.add(at("wrench", place), w[k]);
+  }
+
+  void trace_force() {
+    p_.begin("Computes a contact's force along its normal and its tangents, and its first tangent's x and y, for sensors.",
+             "contact_force(const ContactPoint& point, const ContactRow<F>& row, const F* push, F* force, F* tangent)",
+             true);
+    const Pairs e = pairs("push");
+    p_.set("force[0]", e.first_sum + e.second_sum);
+    p_.set("force[1]", row_.friction * e.first_difference);
+    p_.set("force[2]", row_.friction * e.second_difference);
+    p_.set("tangent[0]", row_.tangent_x), p_.set("tangent[1]", row_.tangent_y);
   }
 
   void trace_newton() {
@@ -338,7 +360,9 @@ class Tracer {
     const Expr x = p_.named(
         p_.input("distance", "") - entry("margin", [](const GeomPair& pair) { return pair.margin; }), "violation");
     const Expr d = impedance_of(model_.pairs, "pair", x);
-    p_.set("weight", d / ((Expr(1) - d) * entry("weight", [](const GeomPair& pair) { return pair.weight; })));
+    p_.set("weight", d / ((Expr(1) - d) * entry("weight", [&](const GeomPair& pair) {
+                           return edges_vary(model_) ? pair.weight_without_friction : pair.weight;
+                         })));
     p_.set("rest", entry("stiffness", [](const GeomPair& pair) { return pair.softness.stiffness; }) * (d * x));
   }
 

@@ -14,11 +14,12 @@ Vec3 tangent_of(const FloorContact& contact, const Kinematics& kinematics) {
   return contact.axis ? kinematics.turn[static_cast<size_t>(contact.body)] * known(*contact.axis) : unit_vector(1);
 }
 // Returns the number of distinct edges of a friction pyramid. If the robot moves in a plane, the two edges
-// perpendicular to the plane are merged into one with twice the weight, unless a capsule is oblique to the plane.
+// perpendicular to the plane are merged into one with twice the weight, unless a capsule is oblique to the plane or a
+// sensor shows a contact's axes.
 int edges_of(const RobotModel& model, const Kinematics& kinematics) {
   const bool moves_in_plane = std::ranges::all_of(
       kinematics.axis, [](const Spatial& s) { return s.angular[0].is(0) && s.angular[2].is(0) && s.linear[1].is(0); });
-  if (!moves_in_plane) return 4;
+  if (!moves_in_plane || senses_axes(model)) return 4;
   const bool is_planar = std::ranges::all_of(model.contacts, [&](const FloorContact& contact) {
     const Vec3 tangent = tangent_of(contact, kinematics);
     return tangent[1].is(0) || (tangent[0].is(0) && tangent[2].is(0));

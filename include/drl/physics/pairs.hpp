@@ -234,13 +234,22 @@ DRL_HD void find_tangents(const F* normal, F* tangent, F* second) {
 // Computes the direction of one edge of a contact's friction pyramid: the normal plus or minus friction times a
 // tangent.
 template <class F>
-DRL_HD void edge_direction(const ContactPair& pair, const F* normal, int edge, F* direction) {
+DRL_HD void edge_direction(const ContactPair& pair, const F* normal, int edge, F friction, F* direction) {
   for (int k = 0; k < 3; ++k) direction[k] = normal[k];
   if (pair.edges == 1) return;
   F tangent[3], second[3];
   find_tangents(normal, tangent, second);
-  const F size = F(edge % 2 == 0 ? pair.friction : -pair.friction);
+  const F size = edge % 2 == 0 ? friction : -friction;
   for (int k = 0; k < 3; ++k) direction[k] = math::fma(size, edge < 2 ? tangent[k] : second[k], direction[k]);
+}
+
+// Returns the friction of a pair's pyramid.
+template <class P>
+DRL_HD typename P::Number edge_friction([[maybe_unused]] const typename P::Work& w, const ContactPair& pair) {
+  if constexpr (edges_vary<P>())
+    return sliding_friction(pair.friction, pair.varies, w.parameters);
+  else
+    return typename P::Number(pair.friction);
 }
 
 // Computes the wrench of a force at a contact's point about the origin of each tree: (torque, force).
@@ -370,10 +379,13 @@ DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, co
 template <class P, class F>
 DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, const ContactPair& pair,
                                   const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
+  const F friction = edge_friction<P>(w, pair);
+  if constexpr (edges_vary<P>())
+    if (pair.edges > 1) weight = weight / weight_of_friction(friction);
   for (int e = 0; e < pair.edges; ++e) {
     F force[3], wrench[P::kTrees][6];
     PairRow<F, P::nv> row;
-    edge_direction(pair, contact.normal, e, force);
+    edge_direction(pair, contact.normal, e, friction, force);
     find_wrenches<P>(w, contact.point, force, wrench);
     find_along<P>(w, pair, wrench, row.along);
     row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
@@ -512,19 +524,27 @@ DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPai
   if (second.frame >= 0) add_wrench(lanes, F(1), wrench[second.tree], wrenches[second.frame]);
 }
 
+// Returns the force of the row that each of these lanes has stored at `place`.
+template <class P, class F>
+DRL_HD F push_at(const typename P::Work& w, Mask<F> lanes, F place) {
+  F push = F(0);
+  for (int s = 0; s < w.pair_rows; ++s) {
+    const F y = w.next_y[P::Work::kFixedRows + s];
+    const F weight = w.weight[P::Work::kFixedWeights + s];
+    push = math::select(lanes & (place == F(s)), -(active_weight(weight, y) * y), push);
+  }
+  return push;
+}
+
 // Adds the wrenches of a contact whose rows begin at `count` in each of these lanes.
 template <class P, class F>
 DRL_HD_CALLED void add_edge_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F& count,
                                      const PairContact<F>& contact, F (*wrenches)[6]) {
   const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
   for (int e = 0; e < pair.edges; ++e) {
-    F force[3], wrench[P::kTrees][6], push = F(0);
-    for (int s = 0; s < w.pair_rows; ++s) {
-      const F y = w.next_y[P::Work::kFixedRows + s];
-      const F weight = w.weight[P::Work::kFixedWeights + s];
-      push = math::select(lanes & (count == F(s)), -(active_weight(weight, y) * y), push);
-    }
-    edge_direction(pair, contact.normal, e, force);
+    F force[3], wrench[P::kTrees][6];
+    const F push = push_at<P>(w, lanes, count);
+    edge_direction(pair, contact.normal, e, edge_friction<P>(w, pair), force);
     find_wrenches<P>(w, contact.point, force, wrench);
     if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
     if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);

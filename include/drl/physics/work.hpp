@@ -38,6 +38,7 @@ struct ContactPoint {
   int body, frame;  // indices among the bodies and frames that contacts use
   double radius, height, margin, friction, weight;
   double stiffness, damping, least, most, width, midpoint;  // solver parameters
+  int varies[2] = {-1, -1};                                 // parameters that raise the friction, or -1
 };
 
 // C++ has no arrays of length 0.
