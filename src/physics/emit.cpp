@@ -37,7 +37,7 @@ std::string emit_header(const RobotModel& model, const Program& program) {
   text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + namespace_of(model) + " {\n\n";
   text += emit_names(model) + "\n" + emit_sizes(model, program) + "\n";
   text += "template <class F>\nstruct Physics : Sizes {\n  using Number = F;\n";
-  if (count_cones(model) > 0) text += "  template <class Other>\n  using With = Physics<Other>;\n";
+  if (has_exact_distances(model)) text += "  template <class Other>\n  using With = Physics<Other>;\n";
   for (const char* type : {"State", "Stage", "Forces", "Derived", "Work"})
     text += std::string("  using ") + type + " = physics::" + type + "<F, Sizes>;\n";
   for (const Function& function : program.functions()) text += "\n" + emit_function(program, function).text;

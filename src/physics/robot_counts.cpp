@@ -70,6 +70,12 @@ std::vector<int> sensor_places(const RobotModel& model) {
   return places;
 }
 
+bool has_exact_distances(const RobotModel& model) {
+  constexpr int kMost = 8;  // points of a body: a box has as many
+  std::vector<int> points(model.bodies.size());
+  for (const FloorContact& contact : model.contacts) points[static_cast<size_t>(contact.body)] += 1;
+  return count_cones(model) > 0 || std::ranges::any_of(points, [](int n) { return n > kMost; });
+}
 bool edges_vary(const RobotModel& model) {
   const auto varies = [](const auto& contact) { return contact.cone.dimensions > 1 && !contact.cone.varies.empty(); };
   return !model.elliptic && (std::ranges::any_of(model.contacts, varies) || std::ranges::any_of(model.pairs, varies));

@@ -37,6 +37,9 @@ int count_pair_cones(const RobotModel& model);
 // step's first stage.
 std::vector<int> sensor_places(const RobotModel& model);
 int count_sensed(const RobotModel& model);  // in groups of four places
+// Returns whether distances from the floor are computed in double. They are with elliptic cones, and with pyramids if a
+// body has so many points that may touch the floor that their small distances decide how it turns, as a foot of G1.
+bool has_exact_distances(const RobotModel& model);
 // Returns whether environments change the friction of pyramids.
 bool edges_vary(const RobotModel& model);
 // Return whether a contact sensor matches pairs of geoms, and whether one needs a contact's own axes or its distance.

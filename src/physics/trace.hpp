@@ -105,7 +105,7 @@ Expr derived_number(Program& p, const std::string& array, size_t k, int c);
 Vec3 derived_vector(Program& p, const std::string& array, size_t k, int first = 0);
 void trace_sensors(const RobotModel& model, Program& p);
 // Returns whether a robot's solution is refined (refine() in drl/physics/support.hpp), which needs the stored factors.
-inline bool refines(const RobotModel& model) { return count_cones(model) > 0 && !model.pairs.empty(); }
+inline bool refines(const RobotModel& model) { return has_exact_distances(model) && !model.pairs.empty(); }
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p);
 void trace_distances(const RobotModel& model, Program& p);
 inline void trace(const RobotModel& model, Program& p) {

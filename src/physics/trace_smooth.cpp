@@ -133,8 +133,8 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     for (const Vec3& center : centers) values.push_back(center[k]);
     kept.center[k] = field(values, std::string("center_") + "xyz"[k]);
   }
-  if (count_cones(model) > 0)
-    p.add_field("Touch", "distance");  // set by trace_distances()
+  if (has_exact_distances(model))
+    p.add_field("Touch", "distance"), kept.distance = p.input("touch.distance", "distance");  // from trace_distances()
   else
     kept.distance = field(distances, "distance", true);  // the solver reads it (drl/physics/rows.hpp)
   if (!model.elliptic) kept.along_x = field(along[0], "along_x"), kept.along_y = field(along[1], "along_y");
@@ -195,7 +195,7 @@ Expr impedance(const Impedance& curve, const Expr& x) {
 }
 
 void trace_distances(const RobotModel& model, Program& p) {
-  if (count_cones(model) == 0) return;
+  if (!has_exact_distances(model)) return;
   p.begin("Computes the distances from the floor, in double.", "distances(const auto& qpos, const auto& distance)",
           false, true);
   const Kinematics kinematics = trace_kinematics(model, p);

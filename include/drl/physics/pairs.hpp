@@ -199,16 +199,31 @@ DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a,
     body(pair, touches, contact);
   }
 }
-// Calls body(pair, lanes, contact) for each contact of each pair.
+// Returns the lanes in which two geoms are so near that they may touch.
+template <class P, class F = typename P::Number>
+DRL_HD Mask<F> are_near(const typename P::Work& w, const ContactPair& pair) {
+  const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+  const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
+  return dot(apart, apart) < F(pair.reach);
+}
+// Lists the pairs that are near in some lane.
+template <class P>
+DRL_HD void find_near_pairs(typename P::Work& w) {
+  int number = 0;
+  for (int k = 0; k < P::kPairs; ++k) {
+    w.near_pair[number] = static_cast<uint16_t>(k);
+    number += any(are_near<P>(w, P::pair(k))) ? 1 : 0;
+  }
+  w.near_pairs = number;
+}
+// Calls body(pair, lanes, contact) for each contact of each pair in the list.
 template <class P, class Body>
 DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
   using F = typename P::Number;
-  for (int k = 0; k < P::kPairs; ++k) {
-    const ContactPair& pair = P::pair(k);
+  for (int n = 0; n < w.near_pairs; ++n) {
+    const ContactPair& pair = P::pair(w.near_pair[n]);
     const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
-    const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
-    const Mask<F> is_near = dot(apart, apart) < F(pair.reach);
-    if (!any(is_near)) continue;
+    const Mask<F> is_near = are_near<P>(w, pair);
     if constexpr (P::kBoxes > 0)
       if (const int box = P::pair_geom(pair.second).box; box >= 0) {
         each_contact_with_box<P>(pair, a, b, w.box[box], is_near, body);
@@ -399,6 +414,7 @@ template <class P, class F>
 DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   F count = F(0), cones = F(0);
   w.pair_rows = w.pair_cones = 0;
+  find_near_pairs<P>(w);
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
     F weight, at_rest;
     P::pair_softness(pair, contact.distance, weight, at_rest);

@@ -41,6 +41,11 @@ struct WideDistances {
   };
   DRL_HD Place operator[](int c) const { return {w.contact[c].touch.distance, first}; }
 };
+// True if distances from the floor are computed in double: with elliptic cones, and with many points on one body.
+template <class P>
+constexpr bool has_exact_distances() {
+  return requires { typename P::template With<double>; };
+}
 // Computes the distances from the floor, in double. In float, a foot's distance would be wrong by 2e-8 m because of the
 // rotations that lead to it. On a stiff floor, this would cause three times as large an error in a light leg's
 // acceleration as everything else.
@@ -118,11 +123,11 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
     w.parameters = stage.parameters, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.parameters, w);
   else
     P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
-  if constexpr (P::kCones > 0) find_distances<P>(stage.qpos, w);
+  if constexpr (has_exact_distances<P>()) find_distances<P>(stage.qpos, w);
   P::into_solver(w, warm_start, stage.qacc);
   [[maybe_unused]] const typename P::Number unsolved = stage.unsolved;
   solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
-  if constexpr (P::kCones > 0 && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
+  if constexpr (has_exact_distances<P>() && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
   if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
   if constexpr (P::kFreeTurn > 0) {
     P::out_of_solver(w, stage.qacc, stage.qacc);

@@ -157,6 +157,9 @@ struct Work {
   [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> tree_offset;
   [[no_unique_address]] Array<PairRow<F, at_least_one(kPairDofs)>, Sizes::kPairRows> pair_row;
   int pair_rows = 0, pair_cones = 0;  // of the lane that has most
+  // Indices of the pairs that are near in some lane, with room for one more.
+  [[no_unique_address]] Array<uint16_t, (Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0)> near_pair;
+  int near_pairs = 0;
   [[no_unique_address]] Array<F, Sizes::kFactor> factor;
   [[no_unique_address]] Array<F, kPairDofs> inverse, half;
   [[no_unique_address]] Array<F[at_least_one(kPairDofs)], kUpdates> pair_update;
