@@ -63,6 +63,23 @@ std::string emit_pair_geoms(const RobotModel& model) {
                     "pair_geom", "kPairGeoms", text);
 }
 
+// Writes the branches of bodies with contacts and of joints with limits.
+std::string emit_branches(const RobotModel& model, const std::vector<int>& branch) {
+  std::vector<int> of_bodies, of_limits;
+  const std::vector<int> touching = touching_bodies(model);
+  for (size_t b = 0; b < branch.size(); ++b)
+    if (touching[b] >= 0) of_bodies.push_back(branch[b]);
+  for (const Joint* joint : limited_joints(model))
+    of_limits.push_back(branch[static_cast<size_t>(model.dofs[static_cast<size_t>(joint->dof)].body)]);
+  const auto text = [](int k) { return std::to_string(k); };
+  const auto table = [&](const std::string& comment, const std::string& name, const char* size, const auto& list) {
+    return emit_table(comment, "int", name, size, list.empty() ? "" : wrapped(listed(list, text) + ",", "        "));
+  };
+  return table("  // The branches of the bodies that contacts use and of the limits; -1 for the trunk.\n",
+               "branch_of_body", "kTouchingBodies", of_bodies) +
+         table("", "branch_of_limit", "kLimits", of_limits);
+}
+
 std::string emit_frictions(const RobotModel& model) {
   std::string text;
   for (const int dof : frictional_dofs(model)) {
@@ -191,6 +208,9 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   if (const auto frictions = frictional_dofs(model); !frictions.empty())
     line("int", {{"kFrictions", count(frictions.size())}});
   if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
+  const std::vector<int> branch = branches(model);
+  if (const int number = count_numbers(branch); number > 0)
+    line("int", {{"kBranches", count(number)}, {"kBranchPlaces", count(program.places("branch"))}});
   for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
   text += emit_table("  // Indices into qvel of joints with limits, their ranges; the initial qpos.\n", "int",
@@ -200,6 +220,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
     ranges += "        {" + number(joint->limit->low) + ", " + number(joint->limit->high) + "},\n";
   text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
+  if (count_numbers(branch) > 0) text += emit_branches(model, branch);
   return text + emit_keyframes(model) + emit_cone_tables(model) + emit_frictions(model) + emit_points(model) +
          emit_pair_geoms(model) + emit_pairs(model) + "};\n";
 }

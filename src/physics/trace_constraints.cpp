@@ -37,7 +37,7 @@ struct Row {
 class Tracer {
  public:
   Tracer(const RobotModel& model, const Kept& kept, Program& p)
-      : model_(model), kept_(kept), p_(p), bodies_(touching_bodies(model)), edges_(p.edges) {}
+      : model_(model), kept_(kept), p_(p), bodies_(touching_bodies(model)), branches_(branches(model)), edges_(p.edges) {}
 
   void trace() {
     trace_newton();
@@ -231,6 +231,7 @@ class Tracer {
   }
 
   void trace_newton() {
+    if (count_numbers(branches_) > 0) return trace_branches();
     if (model_.pairs.empty())
       p_.begin("Computes the accelerations at which forces are in balance for the active rows of the work.",
                "newton(const Work& w, F* qacc)");
@@ -253,17 +254,81 @@ class Tracer {
     if (!model_.pairs.empty()) trace_halves(factors);
   }
 
+  // Factorises each branch by itself. What it adds to the trunk is stored, and added when the trunk is factorised.
+  void trace_branches() {
+    TreeMatrix h = kept_.mass;
+    std::vector<Expr> force = kept_.force;
+    TreeFactors factors{h.ancestors, std::vector<Expr>(model_.dofs.size())};
+    std::vector<Coupling> carried(model_.bodies.size());
+    std::vector<std::vector<Expr>> additions;  // to the entries of the trunk, by branch
+    for (int branch = 0; branch < count_numbers(branches_); ++branch) {
+      p_.begin("Factorises a branch: M plus its active floor contacts and limits, and the first half of its solution.",
+               "factorise_branch_" + std::to_string(branch) + "(Work& w)");
+      each_entry_of(-1, h, force, [](Expr& x) { x = 0; });
+      factorise_part(branch, h, force, carried, factors);
+      p_.section("what it adds to the trunk");
+      for (size_t b = 0; b < carried.size(); ++b)
+        if (branches_[b] == branch && branches_[static_cast<size_t>(model_.bodies[b].parent)] != branch)
+          for (int k = 0; k < kCouplings; ++k) carried[b][k] = p_.keep("branch", carried[b][k], "carried");
+      additions.emplace_back();
+      each_entry_of(-1, h, force, [&](Expr& x) { additions.back().push_back(p_.keep("branch", x, "addition")); });
+      for (size_t i = 0; i < force.size(); ++i)
+        if (branch_of(i) == branch) force[i] = p_.keep("branch", force[i], "half_" + identifier(model_.dofs[i].name));
+    }
+    p_.begin("Factorises the trunk after its branches, and computes the first half of the solution.",
+             "factorise(Work& w)");
+    TreeMatrix trunk = kept_.mass;
+    std::vector<Expr> half = kept_.force;
+    size_t entry = 0;
+    each_entry_of(-1, trunk, half, [&](Expr& x) {
+      for (const std::vector<Expr>& of_branch : additions) x += of_branch[entry];
+      entry += 1;
+    });
+    factorise_part(-1, trunk, half, carried, factors);
+    for (size_t i = 0; i < half.size(); ++i)
+      p_.set(at("w.half", static_cast<int>(i)),
+             p_.named(branch_of(i) < 0 ? half[i] : force[i], "half_" + identifier(model_.dofs[i].name)));
+    trace_halves(factors);
+  }
+  int branch_of(size_t dof) const { return branches_[static_cast<size_t>(model_.dofs[dof].body)]; }
+  // Calls body(x) for each number of a branch, or of the trunk, in the matrix and the vector.
+  template <class Body>
+  void each_entry_of(int branch, TreeMatrix& h, std::vector<Expr>& force, const Body& body) {
+    for (size_t i = 0; i < model_.dofs.size(); ++i)
+      if (branch_of(i) == branch) {
+        body(h.diagonal[i]), body(force[i]);
+        for (Expr& x : h.ancestors[i]) body(x);
+      }
+  }
+  // Adds the contacts and limits of a branch or of the trunk, and eliminates its degrees of freedom.
+  void factorise_part(int branch, TreeMatrix& h, std::vector<Expr>& force, std::vector<Coupling>& carried,
+                      TreeFactors& factors) {
+    add_contacts(h, force, carried, branch), add_limits(h, force, branch);
+    p_.section("factorisation and solution");
+    factor_part(model_, h, factors, force, [&](size_t dof) { return branch_of(dof) == branch; });
+    keep_factors(factors, branch);
+  }
+
   void add_contacts(TreeMatrix& h, std::vector<Expr>& force) {
-    p_.section("contributions of contacts to each body and its subtree");
     std::vector<Coupling> coupling(model_.bodies.size());
+    add_contacts(h, force, coupling, kWhole);
+  }
+  // Adds the contacts of a branch, the trunk, or the whole robot. `coupling` receives what each of its bodies carries,
+  // and holds what branches carry.
+  void add_contacts(TreeMatrix& h, std::vector<Expr>& force, std::vector<Coupling>& coupling, int part) {
+    const auto is_here = [&](int body) { return part == kWhole || branches_[static_cast<size_t>(body)] == part; };
+    p_.section("contributions of contacts to each body and its subtree");
     for (size_t b = 0; b < coupling.size(); ++b)
-      for (int k = 0; k < kCouplings && bodies_[b] >= 0; ++k)
+      for (int k = 0; k < kCouplings && bodies_[b] >= 0 && is_here(static_cast<int>(b)); ++k)
         if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0)
           coupling[b][k] = p_.input(at(at("w.body", bodies_[b]) + ".coupling", place),
                                     identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k));
-    gather_from_children(model_, coupling);
+    for (size_t b = coupling.size(); b-- > 0;)
+      if (const int parent = model_.bodies[b].parent; parent >= 0 && is_here(parent))
+        coupling[static_cast<size_t>(parent)] = coupling[static_cast<size_t>(parent)] + coupling[b];
     p_.section("along qvel");
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
+      if (!is_here(model_.dofs[i].body)) continue;
       const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];
       const Spatial push = carried * kept_.axis[i];
       h.diagonal[i] += dot(kept_.axis[i], push);
@@ -272,10 +337,11 @@ class Tracer {
       force[i] -= dot(kept_.axis[i], carried.force);
     }
   }
-  void add_limits(TreeMatrix& h, std::vector<Expr>& force) {
+  void add_limits(TreeMatrix& h, std::vector<Expr>& force, int part = kWhole) {
     const auto joints = limited_joints(model_);
     for (size_t l = 0; l < joints.size(); ++l) {
       const auto dof = static_cast<size_t>(joints[l]->dof);
+      if (part != kWhole && branch_of(dof) != part) continue;
       const int number = static_cast<int>(l);
       const std::string name = identifier(joints[l]->name) + "_limit_";
       const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
@@ -316,8 +382,9 @@ class Tracer {
   }
 
   // Stores the factors in the work, and replaces them by the expressions that read them.
-  void keep_factors(TreeFactors& factors) {
+  void keep_factors(TreeFactors& factors, int part = kWhole) {
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
+      if (part != kWhole && branch_of(i) != part) continue;
       const std::string name = identifier(model_.dofs[i].name);
       for (size_t a = 0; a < factors.ancestors[i].size(); ++a) {
         const std::string other = identifier(model_.dofs[static_cast<size_t>(model_.dofs[i].ancestors[a])].name);
@@ -384,7 +451,8 @@ class Tracer {
   const RobotModel& model_;
   const Kept& kept_;
   Program& p_;
-  std::vector<int> bodies_;
+  static constexpr int kWhole = -2;  // robot, not a branch or the trunk
+  std::vector<int> bodies_, branches_;
   int edges_;
   Spatial acceleration_;  // of the current body
   Row row_;

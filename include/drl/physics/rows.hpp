@@ -110,6 +110,12 @@ constexpr bool tracks_changes() {
   return P::kContacts > 0 && P::kEdges != 3;
 }
 
+// Notes that an active row of this branch (-1: of the trunk) changes.
+template <class P>
+DRL_HD void note_change(typename P::Work& w, int branch) {
+  if (branch >= 0) w.changed_branches |= uint32_t{1} << branch;
+}
+
 // Sets the contacts' contribution to all bodies to 0.
 template <class P>
 DRL_HD void clear_coupling(typename P::Work& w) {
@@ -166,6 +172,7 @@ template <class P>
 DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typename P::Number* qvel) {
   using F = typename P::Number;
   Mask<F> has_too_many = F(0) != F(0);
+  if constexpr (count_branches<P>() > 0) w.changed_branches = (uint32_t{1} << P::kBranches) - 1;
   if (!w.has_solution) clear_last_solution<P>(w);
   w.has_solution = true;
   if constexpr (P::kContacts + P::kCones > 0) find_touching<P>(w);

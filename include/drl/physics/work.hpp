@@ -72,6 +72,23 @@ struct SensedValues {
 template <class F>
 struct SensedValues<F, 0> {};
 
+// Return the number of branches whose factors are computed separately, and of the numbers that these store. Robots
+// without them do not define kBranches.
+template <class Sizes>
+constexpr int count_branches() {
+  if constexpr (requires { Sizes::kBranches; })
+    return Sizes::kBranches;
+  else
+    return 0;
+}
+template <class Sizes>
+constexpr int count_branch_places() {
+  if constexpr (count_branches<Sizes>() > 0)
+    return Sizes::kBranchPlaces;
+  else
+    return 0;
+}
+
 // The inputs and results of a stage of a step. derive_all() computes all other quantities from it and its forces.
 template <class F, class Sizes>
 struct Stage : ParameterValues<F, Sizes::kParameters>,
@@ -161,6 +178,8 @@ struct Work {
   [[no_unique_address]] Array<uint16_t, (Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0)> near_pair;
   int near_pairs = 0;
   [[no_unique_address]] Array<F, Sizes::kFactor> factor;
+  [[no_unique_address]] Array<F, count_branch_places<Sizes>()> branch;
+  uint32_t changed_branches = 0;  // bits of the branches whose factors have to be computed
   [[no_unique_address]] Array<F, kPairDofs> inverse, half;
   [[no_unique_address]] Array<F[at_least_one(kPairDofs)], kUpdates> pair_update;
   [[no_unique_address]] Array<Box<F>, Sizes::kBoxes> box;
