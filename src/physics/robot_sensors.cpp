@@ -130,6 +130,9 @@ class Reader : PartReader {
   // mj_collision in MuJoCo 3.5.0.
   void order_contacts() {
     using Key = std::array<int, 5>;
+    // Where a centre of mass may shift, drl/physics/mujoco.hpp disables the midphase, which sorts the contacts of geoms.
+    const auto shifts = [](const Parameter& parameter) { return parameter.kind == Parameter::center_of_mass; };
+    const bool has_midphase = !is_off(mjDSBL_MIDPHASE) && std::ranges::none_of(r_.parameters, shifts);
     const auto key_of = [&](int first, int second) {
       const auto bodies = std::minmax(m_.geom_bodyid[first], m_.geom_bodyid[second]);
       const auto is_pair = [&](int p) {
@@ -138,7 +141,7 @@ class Reader : PartReader {
       int p = 0;
       while (p < m_.npair && !is_pair(p)) ++p;
       if (p < m_.npair) return Key{bodies.first, bodies.second, 0, p, 0};
-      if (is_off(mjDSBL_MIDPHASE) && m_.geom_bodyid[first] > m_.geom_bodyid[second]) std::swap(first, second);
+      if (!has_midphase && m_.geom_bodyid[first] > m_.geom_bodyid[second]) std::swap(first, second);
       return Key{bodies.first, bodies.second, 1, first, second};
     };
     std::vector<std::pair<Key, SensedContact*>> all;
