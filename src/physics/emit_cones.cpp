@@ -73,9 +73,9 @@ std::string emit_contact_sensors(const RobotModel& model) {
          emit_table("  // What contact sensors show: MuJoCo's reduce and data, and the first place.\n", "ContactSensor",
                     "contact_sensor", "kContactSensors", sensors) +
          emit_table(
-             "  // Bits of the sensors that show a contact, and of those that turn it around; its place in MuJoCo's order.\n",
-             "SensedContact", "sensed_contact",
-             "kContacts + kCones + (kSensesPairs ? kPairs : 0)", contacts);
+             "  // Bits of the sensors that show a contact, and of those that turn it around; its place in MuJoCo's "
+             "order.\n",
+             "SensedContact", "sensed_contact", "kContacts + kCones + (kSensesPairs ? kPairs : 0)", contacts);
 }
 
 }  // namespace

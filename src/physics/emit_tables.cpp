@@ -122,14 +122,14 @@ std::string emit_pairs(const RobotModel& model) {
     const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
     const bool are_capsules = length(a.half) > 0 && length(b.half) > 0;
     text += "        " + remark(a.name + " and " + b.name) + "\n";
-    text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
-                        (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
-                        bound(nearest) +
-                        listed({pair.margin, friction_of(pair, varies),
-                                varies ? pair.weight_without_friction : pair.weight}) +
-                        ", " + softness_of(pair.softness) +
-                        (pair.cone.dimensions > 1 && (model.elliptic || varies) ? cone_of(pair.cone) : "") + "},",
-                    "        ");
+    text += wrapped(
+        "{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
+            (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " + bound(reach) +
+            bound(nearest) +
+            listed({pair.margin, friction_of(pair, varies), varies ? pair.weight_without_friction : pair.weight}) +
+            ", " + softness_of(pair.softness) +
+            (pair.cone.dimensions > 1 && (model.elliptic || varies) ? cone_of(pair.cone) : "") + "},",
+        "        ");
   }
   return emit_table(
       "  // The two geoms, whether both are capsules, edges, squared bounds of distances; margin, friction, weight;\n"

@@ -100,9 +100,10 @@ struct Actuator {
   std::optional<std::array<double, 2>> control_range{}, force_range{};
 };
 
-// Friction of a pyramid (only sliding) or an elliptic cone. `dimensions` is the number of residuals (1: no friction, 3: sliding, 6: also spinning
-// and rolling). `fixed` holds the largest of the constant coefficients. `varies` holds the indices, in the parameters,
-// of those that an environment may change. As in MuJoCo, the largest coefficient of all is used.
+// Friction of a pyramid (only sliding) or an elliptic cone. `dimensions` is the number of residuals (1: no friction, 3:
+// sliding, 6: also spinning and rolling). `fixed` holds the largest of the constant coefficients. `varies` holds the
+// indices, in the parameters, of those that an environment may change. As in MuJoCo, the largest coefficient of all is
+// used.
 struct ConeFriction {
   int dimensions = 1;
   Numbers3 fixed{};
@@ -137,7 +138,7 @@ struct PairGeom {
   std::string name;
   int body = 0, frame = 0, geom = 0;  // body -1: the world
   Numbers3 center{};                  // in the body
-  Numbers3 half{};          // from the centre to the upper end of a capsule's axis; 0 for other geoms
+  Numbers3 half{};                    // from the centre to the upper end of a capsule's axis; 0 for other geoms
   double radius = 0;
   std::optional<Numbers3> box{};  // half sizes
   Rotation turn{};                // of the box, in the body
@@ -167,11 +168,12 @@ struct Sensor {
   int index = 0;  // of the site or frame, or among the contact sensors
   int size = 3;   // number of its values
 };
-// What a contact sensor shows: the number of its contacts and fields of one of them, or their net force.
+// What a contact sensor shows: the number of its contacts and fields of one of them, or their net force. `reduce` and
+// `data` are MuJoCo's: 0 the first contact, 1 the deepest, 2 the one with the largest force, 3 the net force; bits of
+// mjtConDataField.
 struct ContactSensor {
-  int reduce = 0;  // as in MuJoCo: 0 the first contact, 1 the deepest, 2 the one with the largest force, 3 the net force
-  int data = 0;    // bits of mjtConDataField
-  int place = 0;   // of its first value among those that a stage keeps
+  int reduce = 0, data = 0;
+  int place = 0;                                    // of its first value among those that a stage keeps
   bool needs_axes = false, needs_distance = false;  // of a contact
 };
 // A sensor that lanes do not compute. It stops only tasks that use it.

@@ -91,12 +91,12 @@ class Reader : PartReader {
       if (is_of_frame && r_.elliptic && contact.axis && match(s, contact.plane, contact.geom) != 0)
         return "it shows a capsule on a plane in the contact's axes, and the friction cones are elliptic";
     sensor.index = number;
-    r_.contact_sensors.push_back({.reduce = of[1],
-                                  .data = data,
-                                  .place = places_,
-                                  .needs_axes = is_of_frame,
-                                  .needs_distance = of[1] == kLeastDistance ||
-                                                    (is_of_one && (data & 1 << mjCONDATA_DIST) != 0)});
+    r_.contact_sensors.push_back(
+        {.reduce = of[1],
+         .data = data,
+         .place = places_,
+         .needs_axes = is_of_frame,
+         .needs_distance = of[1] == kLeastDistance || (is_of_one && (data & 1 << mjCONDATA_DIST) != 0)});
     places_ += sensor.size;
     const auto add = [&](SensedContact& sensed, int first, int second) {
       const int turn = match(s, first, second);
@@ -130,7 +130,8 @@ class Reader : PartReader {
   // mj_collision in MuJoCo 3.5.0.
   void order_contacts() {
     using Key = std::array<int, 5>;
-    // Where a centre of mass may shift, drl/physics/mujoco.hpp disables the midphase, which sorts the contacts of geoms.
+    // Where a centre of mass may shift, drl/physics/mujoco.hpp disables the midphase, which sorts the contacts of
+    // geoms.
     const auto shifts = [](const Parameter& parameter) { return parameter.kind == Parameter::center_of_mass; };
     const bool has_midphase = !is_off(mjDSBL_MIDPHASE) && std::ranges::none_of(r_.parameters, shifts);
     const auto key_of = [&](int first, int second) {
@@ -146,14 +147,13 @@ class Reader : PartReader {
     };
     std::vector<std::pair<Key, SensedContact*>> all;
     for (FloorContact& contact : r_.contacts) all.emplace_back(key_of(contact.plane, contact.geom), &contact.sensed);
-    for (GeomPair& pair : r_.pairs)
-      all.emplace_back(key_of(geom_of(pair.first), geom_of(pair.second)), &pair.sensed);
+    for (GeomPair& pair : r_.pairs) all.emplace_back(key_of(geom_of(pair.first), geom_of(pair.second)), &pair.sensed);
     std::ranges::stable_sort(all, {}, [](const auto& contact) { return contact.first; });
     for (size_t k = 0; k < all.size(); ++k) all[k].second->order = static_cast<int>(k);
   }
 
   static constexpr int kLeastDistance = 1, kNetForce = 3;  // of MuJoCo's reduce
-  static constexpr int kMostContactSensors = 64;  // bits of SensedContact
+  static constexpr int kMostContactSensors = 64;           // bits of SensedContact
   static constexpr int kInFrame = 1 << mjCONDATA_FORCE | 1 << mjCONDATA_TANGENT;
   int places_ = 0;  // of values that contact sensors have used
 };

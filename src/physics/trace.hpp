@@ -54,7 +54,8 @@ TreeFactors factor_tree(const RobotModel& model, TreeMatrix m);
 // Eliminates the degrees of freedom i for which is_in(i): computes their factors, replaces x by the first half of its
 // solution there, and subtracts from m and x what they have in common with others.
 template <class IsIn>
-void factor_part(const RobotModel& model, TreeMatrix& m, TreeFactors& factors, std::vector<Expr>& x, const IsIn& is_in) {
+void factor_part(const RobotModel& model, TreeMatrix& m, TreeFactors& factors, std::vector<Expr>& x,
+                 const IsIn& is_in) {
   for (size_t k = model.dofs.size(); k-- > 0;) {
     if (!is_in(k)) continue;
     const auto& up = model.dofs[k].ancestors;

@@ -37,7 +37,12 @@ struct Row {
 class Tracer {
  public:
   Tracer(const RobotModel& model, const Kept& kept, Program& p)
-      : model_(model), kept_(kept), p_(p), bodies_(touching_bodies(model)), branches_(branches(model)), edges_(p.edges) {}
+      : model_(model),
+        kept_(kept),
+        p_(p),
+        bodies_(touching_bodies(model)),
+        branches_(branches(model)),
+        edges_(p.edges) {}
 
   void trace() {
     trace_newton();
@@ -103,7 +108,8 @@ class Tracer {
 
   void trace_row() {
     p_.begin("Computes a contact's rows.",
-             std::string("contact_row(const ContactPoint& point, ") + (edges_vary(model_) ? "const F& friction, " : "") +
+             std::string("contact_row(const ContactPoint& point, ") +
+                 (edges_vary(model_) ? "const F& friction, " : "") +
                  "const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F& weight)",
              true);
     const auto softness = [&](const std::string& name, auto member) {
@@ -125,8 +131,8 @@ class Tracer {
     const Expr x = p_.named(kept_.distance - margin, "violation");
 
     const Expr d = impedance_of(model_.contacts, "point", x);
-    const Expr scale = edges_vary(model_) ? scale_of(row_.friction)
-                                          : table("weight", [](const FloorContact& c) { return c.weight; });
+    const Expr scale =
+        edges_vary(model_) ? scale_of(row_.friction) : table("weight", [](const FloorContact& c) { return c.weight; });
     p_.set("weight", select_less(x, 0, d / ((Expr(1) - d) * scale), 0));
     row_.rest[0] = damping * velocity[2] + stiffness * (d * x);
     const Expr slip = row_.friction * damping;
@@ -220,9 +226,10 @@ class Tracer {
   }
 
   void trace_force() {
-    p_.begin("Computes a contact's force along its normal and its tangents, and its first tangent's x and y, for sensors.",
-             "contact_force(const ContactPoint& point, const ContactRow<F>& row, const F* push, F* force, F* tangent)",
-             true);
+    p_.begin(
+        "Computes a contact's force along its normal and its tangents, and its first tangent's x and y, for sensors.",
+        "contact_force(const ContactPoint& point, const ContactRow<F>& row, const F* push, F* force, F* tangent)",
+        true);
     const Pairs e = pairs("push");
     p_.set("force[0]", e.first_sum + e.second_sum);
     p_.set("force[1]", row_.friction * e.first_difference);
@@ -428,8 +435,8 @@ class Tracer {
         p_.input("distance", "") - entry("margin", [](const GeomPair& pair) { return pair.margin; }), "violation");
     const Expr d = impedance_of(model_.pairs, "pair", x);
     p_.set("weight", d / ((Expr(1) - d) * entry("weight", [&](const GeomPair& pair) {
-                           return edges_vary(model_) ? pair.weight_without_friction : pair.weight;
-                         })));
+                            return edges_vary(model_) ? pair.weight_without_friction : pair.weight;
+                          })));
     p_.set("rest", entry("stiffness", [](const GeomPair& pair) { return pair.softness.stiffness; }) * (d * x));
   }
 

@@ -268,7 +268,8 @@ TEST(RobotModel, ContactSensorsChooseContactsByGeomBodyAndSubtree) {
 // MuJoCo lists contacts by pairs of bodies; explicit pairs come first. The capsule and the spheres are of body 1.
 TEST(RobotModel, ContactSensorsKnowMujocosOrderOfContacts) {
   const RobotModel model = read(
-      "<worldbody><body name='one'><freejoint/><geom name='a' type='capsule' size='0.1 0.1'/><geom name='b' size='0.1'/>"
+      "<worldbody><body name='one'><freejoint/><geom name='a' type='capsule' size='0.1 0.1'/><geom name='b' "
+      "size='0.1'/>"
       "</body><body name='two'><freejoint/><geom name='c' size='0.1'/></body><body name='three'><freejoint/>"
       "<geom name='d' size='0.1'/></body></worldbody><contact><pair geom1='c' geom2='b'/></contact>"
       "<sensor><contact name='any'/></sensor>");
@@ -299,7 +300,7 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
   EXPECT_EQ(computed, (std::vector<std::string>{"turning", "feel", "never"}));
   EXPECT_EQ(model.sensors[0].first, 1);  // after the clock's number in MuJoCo's sensordata
   const std::vector<std::pair<std::string, std::string>> lacking{
-      {"clock", "neither gyro"}, {"late", "delay"},        {"bounded", "cutoff"}, {"fixed", "does not move"},
+      {"clock", "neither gyro"}, {"late", "delay"},       {"bounded", "cutoff"}, {"fixed", "does not move"},
       {"place", "positions"},    {"both", "one contact"}, {"near", "volume"},    {"rod", "elliptic"}};
   ASSERT_EQ(model.lacking_sensors.size(), lacking.size());
   for (size_t k = 0; k < lacking.size(); ++k) {

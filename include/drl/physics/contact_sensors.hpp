@@ -8,11 +8,11 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
+// `reduce` and `data` (bits of Field) are MuJoCo's; `place` is that of the first value in Stage::sensed.
 struct ContactSensor {
   enum Reduce { first, deepest, strongest, net_force };
-  enum Field { found, force, torque, distance, position, normal, tangent };  // torque and position are not computed
-  int reduce, data;  // data: bits of Field
-  int place;         // of the first value in Stage::sensed
+  enum Field { found, force, torque, distance, position, normal, tangent };
+  int reduce, data, place;
 };
 // Bits of the sensors that show a contact, and of those that turn it around; the contact's place in MuJoCo's order.
 struct SensedContact {
