@@ -25,11 +25,11 @@ constexpr const char* kHelp =
     "asks (shipped) or to convergence as the lanes' solver does (converged). The variants take turns; results are\n"
     "medians of the thread's processor time.\n";
 
-constexpr const char* kModels = "HalfCheetah, Ant, Walker2d, Hopper, Humanoid, HumanoidStandup, Swimmer or Go1";
-#if DRL_HAS_GO1
+constexpr const char* kModels = "HalfCheetah, Ant, Walker2d, Hopper, Humanoid, HumanoidStandup, Swimmer, Go1 or G1";
+#if DRL_HAS_GO1 && DRL_HAS_G1
 constexpr const char* kMissing = "";
 #else
-constexpr const char* kMissing = " (this build lacks Go1: run tools/fetch_robots and build again)";
+constexpr const char* kMissing = " (this build lacks Go1 or G1: run tools/fetch_robots and build again)";
 #endif
 
 struct PhysicsBenchOptions {
@@ -266,6 +266,12 @@ void run(const PhysicsBenchOptions& options) {
   const std::vector<double> go1 = {0,    0,   0.3,  1,   0,   0,    0,    0.1, 0.9, -1.8,
                                    -0.1, 0.9, -1.8, 0.1, 0.9, -1.8, -0.1, 0.9, -1.8};
   add(measure<go1_robot>({"Go1", "go1.xml", 4, 0.02, 0.12, 1, false, go1, 0.37, true}, options));
+#endif
+#if DRL_HAS_G1
+  std::vector<double> g1(36);  // the start of its task
+  g1[2] = 0.76, g1[3] = 1, g1[22] = g1[23] = g1[29] = 0.2, g1[30] = -0.2, g1[25] = g1[32] = 0.6;
+  for (const size_t leg : {7u, 13u}) g1[leg] = -0.312, g1[leg + 3] = 0.669, g1[leg + 4] = -0.363;
+  add(measure<g1_robot>({"G1", "g1.xml", 4, 0.02, 0.4, 1.2, false, g1, 0.5, true}, options));
 #endif
   if (json.empty())
     throw UsageError("--model " + options.model + " is unknown (it is not one of the benchmark's robots): " + kModels +

@@ -12,3 +12,6 @@
 #if DRL_HAS_GO1
 #include "physics/go1.hpp"
 #endif
+#if DRL_HAS_G1
+#include "physics/g1.hpp"
+#endif

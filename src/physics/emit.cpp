@@ -37,11 +37,18 @@ std::string emit_header(const RobotModel& model, const Program& program) {
   text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + namespace_of(model) + " {\n\n";
   text += emit_names(model) + "\n" + emit_sizes(model, program) + "\n";
   text += "template <class F>\nstruct Physics : Sizes {\n  using Number = F;\n";
-  if (count_cones(model) > 0 || program.is_wide) text += "  template <class Other>\n  using With = Physics<Other>;\n";
+  if (has_exact_distances(model) || program.is_wide)
+    text += "  template <class Other>\n  using With = Physics<Other>;\n";
   for (const std::string type : {"State", "Stage", "Forces", "Derived", "Work"})
     text +=
         "  using " + type + " = physics::" + (program.is_wide && type == "Work" ? "WideWork" : type) + "<F, Sizes>;\n";
   for (const Function& function : program.functions()) text += "\n" + emit_function(program, function).text;
+  if (const int number = count_numbers(branches(model)); number > 0) {
+    text += "\n  DRL_HD static void factorise_branch(Work& w, int branch) {\n    switch (branch) {\n";
+    for (int branch = 0; branch < number; ++branch)
+      text += "      case " + std::to_string(branch) + ": return factorise_branch_" + std::to_string(branch) + "(w);\n";
+    text += "      default: return;\n    }\n  }\n";
+  }
   text += "};\n\n}  // namespace physics::" + namespace_of(model) + "\n}  // namespace DRL_ISA\n\n";
   text += "// The robot for function objects, whose types must be the same for all instruction sets.\n";
   text += "struct " + namespace_of(model) + " {\n  template <class F>\n";

@@ -16,12 +16,12 @@ std::string emit_cones(const RobotModel& model) {
   for (const FloorContact& c : model.contacts)
     text += "        " + remark(c.name) + "\n" +
             wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
-                        std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " + std::to_string(c.sensor) + ", " +
+                        std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " +
                         listed({c.radius, c.height, c.margin, c.weight}) + ", " + std::to_string(c.softness.power) +
                         ", " + softness_of(c.softness) + cone_of(c.cone) + "},",
                     "        ");
   return emit_table(
-      "  // Body, frame, sensor, radius, height of the plane, margin, weight; power, stiffness, damping, impedance,\n"
+      "  // Body, frame, radius, height of the plane, margin, weight; power, stiffness, damping, impedance,\n"
       "  // residuals, friction, parameters of friction.\n",
       "ConePoint", "cone", "kCones", text);
 }
@@ -56,11 +56,41 @@ std::string emit_sensor_places(const RobotModel& model) {
       "int", "sensor_place", "kSensorNumbers", wrapped(listed(sensor_places(model), text) + ",", "        "));
 }
 
+// Contact sensors and, for each contact with the floor and then for each pair, the sensors that it matches.
+std::string emit_contact_sensors(const RobotModel& model) {
+  std::string sensors, contacts;
+  const auto add = [&](const SensedContact& c, const std::string& name) {
+    contacts += "        " + remark(name) + "\n        {" + count(c.sensors) + "u, " + count(c.turned) + "u, " +
+                count(c.order) + "},\n";
+  };
+  for (const ContactSensor& s : model.contact_sensors)
+    sensors += "        {" + count(s.reduce) + ", " + count(s.data) + ", " + count(s.place) + "},\n";
+  for (const FloorContact& c : model.contacts) add(c.sensed, c.name);
+  for (const GeomPair& pair : senses_pairs(model) ? model.pairs : std::vector<GeomPair>{})
+    add(pair.sensed, model.pair_geoms[static_cast<size_t>(pair.first)].name + " and " +
+                         model.pair_geoms[static_cast<size_t>(pair.second)].name);
+  return wrapped("static constexpr int kContactSensors = " + count(model.contact_sensors.size()) + ";", "  ") +
+         wrapped(std::string("static constexpr bool kSensesPairs = ") + (senses_pairs(model) ? "true" : "false") + ";",
+                 "  ") +
+         emit_table("  // What contact sensors show: MuJoCo's reduce and data, and the first place.\n", "ContactSensor",
+                    "contact_sensor", "kContactSensors", sensors) +
+         emit_table(
+             "  // Bits of the sensors that show a contact, and of those that turn it around; its place in MuJoCo's "
+             "order.\n",
+             "SensedContact", "sensed_contact", "kContacts + kCones + (kSensesPairs ? kGroundPairs + kPairs : 0)",
+             contacts);
+}
+
 }  // namespace
 
 std::string cone_of(const ConeFriction& cone) {
   std::string text =
       ", " + std::to_string(cone.dimensions) + ", {" + listed({cone.fixed[0], cone.fixed[1], cone.fixed[2]}) + "}";
+  return text + varies_of(cone);
+}
+
+std::string varies_of(const ConeFriction& cone) {
+  std::string text;
   if (cone.varies.empty()) return text;
   for (size_t k = 0; k < cone.varies.size(); ++k) text += (k == 0 ? ", {" : ", ") + std::to_string(cone.varies[k]);
   return text + (cone.varies.size() == 1 ? ", -1}" : "}");
@@ -68,7 +98,7 @@ std::string cone_of(const ConeFriction& cone) {
 
 std::string emit_sensor_names(const RobotModel& model) {
   const auto sensor = [](const Sensor& s) {
-    return "{" + quoted(s.name) + ", " + std::to_string(s.first) + ", " + std::to_string(s.size()) + "}";
+    return "{" + quoted(s.name) + ", " + std::to_string(s.first) + ", " + std::to_string(s.size) + "}";
   };
   const auto lacking = [](const LackingSensor& s) { return "{" + quoted(s.name) + ", " + quoted(s.why) + "}"; };
   std::string text;
@@ -103,6 +133,7 @@ std::string emit_cone_tables(const RobotModel& model) {
   if (!model.hulls.empty()) text += emit_hulls(model);
   if (parameters > 0) text += emit_parameters(model);
   if (sensor_numbers > 0) text += emit_sensor_places(model);
+  if (!model.contact_sensors.empty()) text += emit_contact_sensors(model);
   return text;
 }
 

@@ -14,15 +14,23 @@
 namespace drl::robot_compiler {
 namespace {
 
+// Returns the part of a contact's friction that does not vary.
+double friction_of(const auto& contact, bool varies) {
+  const ConeFriction& cone = contact.cone;
+  return varies && cone.dimensions > 1 && !cone.varies.empty() ? cone.fixed[0] : contact.friction;
+}
+
 std::string emit_points(const RobotModel& model) {
+  const bool varies = edges_vary(model);
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
   std::string text;
   for (const FloorContact& c : model.elliptic ? std::vector<FloorContact>{} : model.contacts) {
     text += "        " + remark(c.name) + "\n";
     text += wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
                         std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " +
-                        listed({c.radius, c.height, c.margin, c.friction, c.weight}) + ", " + softness_of(c.softness) +
-                        "},",
+                        listed({c.radius, c.height, c.margin, friction_of(c, varies),
+                                varies ? c.weight_without_friction : c.weight}) +
+                        ", " + softness_of(c.softness) + (varies ? varies_of(c.cone) : "") + "},",
                     "        ");
   }
   return emit_table(
@@ -63,6 +71,23 @@ std::string emit_pair_geoms(const RobotModel& model) {
   return emit_table(
       "  // Frame, tree, bits of the qvel that move it, radius; place of its axes, kind, size, hull, more bits.\n",
       "PairGeom", "pair_geom", "kPairGeoms", text);
+}
+
+// Writes the branches of bodies with contacts and of joints with limits.
+std::string emit_branches(const RobotModel& model, const std::vector<int>& branch) {
+  std::vector<int> of_bodies, of_limits;
+  const std::vector<int> touching = touching_bodies(model);
+  for (size_t b = 0; b < branch.size(); ++b)
+    if (touching[b] >= 0) of_bodies.push_back(branch[b]);
+  for (const Joint* joint : limited_joints(model))
+    of_limits.push_back(branch[static_cast<size_t>(model.dofs[static_cast<size_t>(joint->dof)].body)]);
+  const auto text = [](int k) { return std::to_string(k); };
+  const auto table = [&](const std::string& comment, const std::string& name, const char* size, const auto& list) {
+    return emit_table(comment, "int", name, size, list.empty() ? "" : wrapped(listed(list, text) + ",", "        "));
+  };
+  return table("  // The branches of the bodies that contacts use and of the limits; -1 for the trunk.\n",
+               "branch_of_body", "kTouchingBodies", of_bodies) +
+         table("", "branch_of_limit", "kLimits", of_limits);
 }
 
 std::string emit_frictions(const RobotModel& model) {
@@ -107,6 +132,7 @@ std::string emit_pairs(const RobotModel& model) {
            std::to_string(pair.place) +
            (model.pair_geoms[static_cast<size_t>(pair.first)].body >= 0 ? ", true" : ", false");
   };
+  const bool varies = edges_vary(model);
   std::string text;
   for (size_t p = 0; p < model.pairs.size(); ++p) {
     const GeomPair& pair = model.pairs[p];
@@ -116,16 +142,17 @@ std::string emit_pairs(const RobotModel& model) {
     const bool is_plane = a.kind == PairGeom::plane;
     const bool are_capsules = (length(a.half) > 0 || is_plane) && length(b.half) > 0;
     text += "        " + remark(a.name + " and " + b.name) + "\n";
-    text +=
-        wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
-                    (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " +
-                    (is_plane ? number(std::ceil(1e5 * reach * 1.0001) / 1e5) + "f, " : bound(reach)) + bound(nearest) +
-                    listed({pair.margin, pair.friction, pair.weight}) + ", " + softness_of(pair.softness) +
-                    (p < model.ground_pairs                            ? ground(p)
-                     : pair.cone.dimensions > (model.elliptic ? 1 : 3) ? cone_of(pair.cone)
-                                                                       : "") +
-                    "},",
-                "        ");
+    text += wrapped(
+        "{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
+            (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " +
+            (is_plane ? number(std::ceil(1e5 * reach * 1.0001) / 1e5) + "f, " : bound(reach)) + bound(nearest) +
+            listed({pair.margin, friction_of(pair, varies), varies ? pair.weight_without_friction : pair.weight}) +
+            ", " + softness_of(pair.softness) +
+            (p < model.ground_pairs                                      ? ground(p)
+             : pair.cone.dimensions > (model.elliptic || varies ? 1 : 3) ? cone_of(pair.cone)
+                                                                         : "") +
+            "},",
+        "        ");
   }
   return emit_table(
       "  // The two geoms, whether both are capsules, edges, squared bounds of distances; margin, friction, weight;\n"
@@ -204,6 +231,10 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   if (const auto frictions = frictional_dofs(model); !frictions.empty())
     line("int", {{"kFrictions", count(frictions.size())}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
+  if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
+  const std::vector<int> branch = branches(model);
+  if (const int number = count_numbers(branch); number > 0)
+    line("int", {{"kBranches", count(number)}, {"kBranchPlaces", count(program.places("branch"))}});
   for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
   const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
   text += emit_table("  // Indices into qvel of joints with limits, their ranges; the initial qpos.\n", "int",
@@ -213,6 +244,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
     ranges += "        {" + number(joint->limit->low) + ", " + number(joint->limit->high) + "},\n";
   text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
+  if (count_numbers(branch) > 0) text += emit_branches(model, branch);
   return text + emit_keyframes(model) + emit_cone_tables(model) + emit_frictions(model) + emit_points(model) +
          emit_pair_geoms(model) + emit_pairs(model) + "};\n";
 }

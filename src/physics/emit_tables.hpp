@@ -23,8 +23,10 @@ std::string emit_sensor_names(const RobotModel& model);
 std::string emit_table(const std::string& comment, const std::string& type, const std::string& name,
                        const std::string& size, const std::string& items);
 
-// Return the numbers of a Softness or a ConeFriction, as text. cone_of() begins with a comma.
+// Return the numbers of a Softness or a ConeFriction, as text. cone_of() begins with a comma, and so does varies_of(),
+// which returns the parameters alone or "".
 std::string softness_of(const Softness& s);
 std::string cone_of(const ConeFriction& cone);
+std::string varies_of(const ConeFriction& cone);
 
 }  // namespace drl::robot_compiler

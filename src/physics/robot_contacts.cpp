@@ -89,8 +89,14 @@ class Reader : PartReader {
     const double mu = touch.friction;
     return touch.dimensions == 1 || r_.elliptic ? weight : weight * (1 + mu * mu) * 2 * mu * mu / m_.opt.impratio;
   }
+  // Returns the same without the factor that friction adds in a pyramid, (1 + mu^2) 2 mu^2.
+  double weight_without_friction(const ContactParameters& touch) const {
+    const double weight =
+        m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
+    return touch.dimensions == 1 || r_.elliptic ? weight : weight / m_.opt.impratio;
+  }
 
-  // Returns the friction of an elliptic cone.
+  // Returns the friction of a cone or a pyramid.
   ConeFriction cone_friction(const ContactParameters& touch) {
     ConeFriction cone{.dimensions = touch.dimensions, .fixed = touch.frictions};
     for (const int g : touch.friction_geoms) {
@@ -103,8 +109,6 @@ class Reader : PartReader {
           cone.fixed[k] = std::max(cone.fixed[k], m_.geom_friction[3 * g + static_cast<int>(k)]);
     }
     for (double& mu : cone.fixed) mu = std::max(kLeastFriction, mu);
-    if (!r_.elliptic && !cone.varies.empty())
-      refuse(quoted("geom", mjOBJ_GEOM, touch.a), "friction that varies, without elliptic cones");
     return cone;
   }
 
@@ -153,6 +157,7 @@ class Reader : PartReader {
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
     contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch);
+    contact.weight_without_friction = (touch.dimensions == 1 && !r_.elliptic ? 4 : 1) * weight_without_friction(touch);
     if (touch.dimensions == 1) contact.friction = 0;
     if (touch.dimensions == 1 && !r_.elliptic) contact.weight *= 4;  // one row becomes a pyramid with four equal edges
     contact.softness = touch.softness, contact.cone = cone_friction(touch);
@@ -242,6 +247,7 @@ class Reader : PartReader {
     GeomPair pair{.first = pair_geom_of(turns ? touch.b : touch.a), .second = pair_geom_of(turns ? touch.a : touch.b)};
     pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 2 * (touch.dimensions - 1);
     pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch);
+    pair.weight_without_friction = weight_without_friction(touch);
     pair.softness = touch.softness, pair.cone = cone_friction(touch);
     if (!r_.pairs.empty() && r_.pairs[0].softness.power != pair.softness.power)
       refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a power of solimp that differs from that of other pairs");

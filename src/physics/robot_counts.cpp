@@ -50,15 +50,63 @@ int count_turned_geoms(const RobotModel& model) {
 std::vector<int> sensor_places(const RobotModel& model) {
   std::vector<int> places;
   for (const Sensor& sensor : model.sensors) {
-    places.resize(static_cast<size_t>(sensor.first + sensor.size()), -1);
-    for (int k = 0; k < 4 && sensor.kind == Sensor::contact; ++k)
-      places[static_cast<size_t>(sensor.first + k)] = 4 * sensor.index + k;
+    places.resize(static_cast<size_t>(sensor.first + sensor.size), -1);
+    for (int k = 0; k < sensor.size && sensor.kind == Sensor::contact; ++k)
+      places[static_cast<size_t>(sensor.first + k)] =
+          model.contact_sensors[static_cast<size_t>(sensor.index)].place + k;
   }
   int next = count_numbers(places);
   for (const Sensor& sensor : model.sensors)
-    for (int k = 0; k < sensor.size() && model.runge_kutta; ++k)
+    for (int k = 0; k < sensor.size && model.runge_kutta; ++k)
       if (int& place = places[static_cast<size_t>(sensor.first + k)]; place < 0) place = next++;
   return places;
+}
+
+bool has_exact_distances(const RobotModel& model) {
+  constexpr int kMost = 8;  // points of a body: a box has as many
+  std::vector<int> points(model.bodies.size());
+  for (const FloorContact& contact : model.contacts) points[static_cast<size_t>(contact.body)] += 1;
+  return count_cones(model) > 0 || std::ranges::any_of(points, [](int n) { return n > kMost; });
+}
+std::vector<int> branches(const RobotModel& model) {
+  constexpr int kLeast = 4;  // degrees of freedom of a branch
+  const size_t n = model.bodies.size();
+  std::vector<int> branch(n, -1), dofs(n), forks(n);
+  if (!has_exact_distances(model) || model.elliptic || !has_rows_of_pairs(model) || model.ground_pairs > 0 ||
+      model.pair_places.dense || !frictional_dofs(model).empty())
+    return branch;
+  for (const Dof& dof : model.dofs) dofs[static_cast<size_t>(dof.body)] += 1;
+  const auto parent = [&](size_t b) { return static_cast<size_t>(model.bodies[b].parent); };
+  const auto is_root = [&](size_t b) { return model.bodies[b].parent < 0; };
+  for (size_t b = n; b-- > 0;)
+    if (!is_root(b)) dofs[parent(b)] += dofs[b], forks[parent(b)] += dofs[b] >= kLeast ? 1 : 0;
+  std::vector<bool> is_trunk(n);
+  for (size_t b = n; b-- > 0;) {
+    is_trunk[b] = is_trunk[b] || forks[b] > 1;
+    if (is_trunk[b] && !is_root(b)) is_trunk[parent(b)] = true;
+  }
+  int next = 0;
+  for (size_t b = 0; b < n; ++b) {
+    if (is_root(b) || is_trunk[b]) continue;
+    if (is_trunk[parent(b)] && dofs[b] >= kLeast)
+      branch[b] = next++;
+    else
+      branch[b] = branch[parent(b)];
+  }
+  return branch;
+}
+bool edges_vary(const RobotModel& model) {
+  const auto varies = [](const auto& contact) { return contact.cone.dimensions > 1 && !contact.cone.varies.empty(); };
+  return !model.elliptic && (std::ranges::any_of(model.contacts, varies) || std::ranges::any_of(model.pairs, varies));
+}
+bool senses_pairs(const RobotModel& model) {
+  return std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.sensed.sensors != 0; });
+}
+bool senses_axes(const RobotModel& model) {
+  return std::ranges::any_of(model.contact_sensors, &ContactSensor::needs_axes);
+}
+bool senses_distances(const RobotModel& model) {
+  return std::ranges::any_of(model.contact_sensors, &ContactSensor::needs_distance);
 }
 int count_sensed(const RobotModel& model) { return (count_numbers(sensor_places(model)) + 3) / 4; }
 

@@ -34,5 +34,18 @@ int count_turned_geoms(const RobotModel& model);  // among pair_geoms
 // step's first stage.
 std::vector<int> sensor_places(const RobotModel& model);
 int count_sensed(const RobotModel& model);  // in groups of four places
+// Returns whether distances from the floor are computed in double. They are with elliptic cones, and with pyramids if a
+// body has so many points that may touch the floor that their small distances decide how it turns, as a foot of G1.
+bool has_exact_distances(const RobotModel& model);
+// Returns for each body the branch that it belongs to, or -1 if it belongs to the trunk. Branches are subtrees such as
+// legs and arms. The factors of a branch are computed anew only if one of its own contacts or limits becomes active or
+// inactive. Returns only -1 for models that have no branches, or whose factorisation is not split.
+std::vector<int> branches(const RobotModel& model);
+// Returns whether environments change the friction of pyramids.
+bool edges_vary(const RobotModel& model);
+// Return whether a contact sensor matches pairs of geoms, and whether one needs a contact's own axes or its distance.
+bool senses_pairs(const RobotModel& model);
+bool senses_axes(const RobotModel& model);
+bool senses_distances(const RobotModel& model);
 
 }  // namespace drl::robot_compiler

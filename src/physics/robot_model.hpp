@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -110,6 +111,13 @@ struct ConeFriction {
   std::vector<int> varies = {};
 };
 
+// The contact sensors that a contact matches, as bits, and those of them for which MuJoCo turns the contact around.
+// `order` increases in the order in which MuJoCo lists contacts.
+struct SensedContact {
+  uint64_t sensors = 0, turned = 0;
+  int order = 0;
+};
+
 // A sphere, one end of a capsule, or a corner of a box that may touch a horizontal plane of the world.
 struct FloorContact {
   std::string name;
@@ -120,9 +128,10 @@ struct FloorContact {
   double radius = 0, height = 0;     // of the sphere; of the plane
   double margin = 0, friction = 0;   // friction 0: all edges of the pyramid are equal
   double weight = 0;                 // the regularisation is R = weight * (1 - d) / d
+  double weight_without_friction = 0;
   Softness softness{};
   ConeFriction cone{};
-  int sensor = -1;  // index of the contact sensor that measures it, or -1
+  SensedContact sensed{};
 };
 
 // A geom that may touch another one.
@@ -145,9 +154,10 @@ struct PairGeom {
 struct GeomPair {
   int first = 0, second = 0;  // indices into pair_geoms, in the order of PairGeom::Kind
   int edges = 1;              // of a pyramid: 1 without friction, else 4, 6 or 10; 0 for an elliptic cone
-  double margin = 0, friction = 0, weight = 0;
+  double margin = 0, friction = 0, weight = 0, weight_without_friction = 0;  // as in FloorContact
   Softness softness{};
   ConeFriction cone{};
+  SensedContact sensed{};
   int place = 0;  // of a ground pair: the first of its places
 };
 
@@ -172,7 +182,15 @@ struct Sensor {
   std::string name;
   int first = 0;  // index of its first value in MuJoCo's sensordata
   int index = 0;  // of the site or frame, or among the contact sensors
-  int size() const { return kind == contact ? 4 : 3; }
+  int size = 3;   // number of its values
+};
+// What a contact sensor shows: the number of its contacts and fields of one of them, or their net force. `reduce` and
+// `data` are MuJoCo's: 0 the first contact, 1 the deepest, 2 the one with the largest force, 3 the net force; bits of
+// mjtConDataField.
+struct ContactSensor {
+  int reduce = 0, data = 0;
+  int place = 0;                                    // of its first value among those that a stage keeps
+  bool needs_axes = false, needs_distance = false;  // of a contact
 };
 // A sensor that lanes do not compute. It stops only tasks that use it.
 struct LackingSensor {
@@ -234,6 +252,7 @@ struct RobotModel {
   std::vector<FluidBox> fluid_boxes;  // empty without a fluid
   std::vector<Parameter> parameters;
   std::vector<Sensor> sensors;
+  std::vector<ContactSensor> contact_sensors;
   std::vector<LackingSensor> lacking_sensors;
   std::vector<Keyframe> keyframes;       // those with names
   std::vector<double> start;             // initial qpos [nq]

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <sstream>
 
 #include "physics/robot_reader.hpp"
@@ -24,6 +26,7 @@ class Reader : PartReader {
   }
 
   void read_sensors() {
+    order_contacts();
     for (int s = 0; s < m_.nsensor; ++s)
       if (const std::string why = read_sensor(s); !why.empty())
         r_.lacking_sensors.push_back({name(mjOBJ_SENSOR, s), why});
@@ -47,9 +50,8 @@ class Reader : PartReader {
         sensor.kind = Sensor::angular_momentum, body = sensor.index;
         break;
       case mjSENS_CONTACT:
-        sensor.kind = Sensor::contact, sensor.index = contact_sensors_;
-        if (const std::string why = read_contact_sensor(s); !why.empty()) return why;
-        contact_sensors_ += 1;
+        sensor.kind = Sensor::contact;
+        if (const std::string why = read_contact_sensor(s, sensor); !why.empty()) return why;
         break;
       default:
         return "it is neither gyro, velocimeter, subtreeangmom nor contact";
@@ -71,25 +73,89 @@ class Reader : PartReader {
     r_.parameters.push_back(parameter);
   }
 
-  // Reads a contact sensor, which gives the number of contacts between a geom and the floor, and their net force.
-  // Returns why lanes do not compute it, or "".
-  std::string read_contact_sensor(int s) {
-    constexpr int kNetForce = 3, kFoundAndForce = 1 << mjCONDATA_FOUND | 1 << mjCONDATA_FORCE;
-    const int *of = m_.sensor_intprm + mjNSENS * s, plane = m_.sensor_refid[s], geom = m_.sensor_objid[s];
-    const bool is_of_geoms = m_.sensor_objtype[s] == mjOBJ_GEOM && m_.sensor_reftype[s] == mjOBJ_GEOM;
-    if (of[0] != kFoundAndForce || of[1] != kNetForce || !is_of_geoms || m_.geom_type[plane] != mjGEOM_PLANE)
-      return "it is a contact sensor other than data='found force' reduce='netforce' of a geom with a plane";
-    if (!r_.elliptic) return "it is a contact sensor, and the friction cones are not elliptic";
-    std::vector<FloorContact*> contacts;
-    for (FloorContact& contact : r_.contacts)
-      if (contact.geom == geom && contact.plane == plane) contacts.push_back(&contact);
-    if (contacts.empty()) return "its geom cannot touch its plane";
-    if (contacts[0]->sensor >= 0) return "it is the second sensor of its geom";
-    for (FloorContact* contact : contacts) contact->sensor = contact_sensors_;
+  // Reads a contact sensor, or returns why lanes do not compute it. MuJoCo lets a sensor choose contacts by a geom, a
+  // body or a subtree on either side.
+  std::string read_contact_sensor(int s, Sensor& sensor) {
+    const int *of = m_.sensor_intprm + mjNSENS * s, number = static_cast<int>(r_.contact_sensors.size());
+    const int data = of[0];
+    if (m_.sensor_objtype[s] == mjOBJ_SITE) return "it chooses contacts by a site's volume";
+    if ((data & (1 << mjCONDATA_TORQUE | 1 << mjCONDATA_POS)) != 0) return "it shows torques or positions";
+    sensor.size = 0;
+    for (int field = 0; field < mjNCONDATA; ++field)
+      if ((data >> field & 1) != 0) sensor.size += field == mjCONDATA_FOUND || field == mjCONDATA_DIST ? 1 : 3;
+    if (m_.sensor_dim[s] != sensor.size) return "it shows more than one contact";
+    if (number == kMostContactSensors)
+      return "it is one of more than " + std::to_string(kMostContactSensors) + " contact sensors";
+    const bool is_of_one = of[1] != kNetForce, is_of_frame = is_of_one && (data & kInFrame) != 0;
+    for (const FloorContact& contact : r_.contacts)
+      if (is_of_frame && r_.elliptic && contact.axis && match(s, contact.plane, contact.geom) != 0)
+        return "it shows a capsule on a plane in the contact's axes, and the friction cones are elliptic";
+    sensor.index = number;
+    r_.contact_sensors.push_back(
+        {.reduce = of[1],
+         .data = data,
+         .place = places_,
+         .needs_axes = is_of_frame,
+         .needs_distance = of[1] == kLeastDistance || (is_of_one && (data & 1 << mjCONDATA_DIST) != 0)});
+    places_ += sensor.size;
+    const auto add = [&](SensedContact& sensed, int first, int second) {
+      const int turn = match(s, first, second);
+      if (turn != 0) sensed.sensors |= uint64_t{1} << number;
+      if (turn < 0) sensed.turned |= uint64_t{1} << number;
+    };
+    for (FloorContact& contact : r_.contacts) add(contact.sensed, contact.plane, contact.geom);
+    for (GeomPair& pair : r_.pairs) add(pair.sensed, geom_of(pair.first), geom_of(pair.second));
     return "";
   }
 
-  int contact_sensors_ = 0;
+  int geom_of(int pair_geom) const { return r_.pair_geoms[static_cast<size_t>(pair_geom)].geom; }
+  // Returns whether a geom belongs to a sensor's object.
+  bool belongs(int g, int type, int object) const {
+    if (type == mjOBJ_UNKNOWN) return true;
+    if (type == mjOBJ_GEOM) return g == object;
+    int body = m_.geom_bodyid[g];
+    while (type == mjOBJ_XBODY && body > object) body = m_.body_parentid[body];
+    return body == object;
+  }
+  // Returns whether a contact sensor chooses the contacts of two geoms: 1, or -1 if it turns them around, so that the
+  // sensor's first object is on the side of the normal's origin; otherwise 0.
+  int match(int s, int first, int second) const {
+    const int type_a = m_.sensor_objtype[s], type_b = m_.sensor_reftype[s];
+    const int a = m_.sensor_objid[s], b = m_.sensor_refid[s];
+    if (belongs(first, type_a, a) && belongs(second, type_b, b)) return 1;
+    return belongs(second, type_a, a) && belongs(first, type_b, b) ? -1 : 0;
+  }
+
+  // Numbers the contacts in MuJoCo's order: by bodies, explicit pairs first, then by geoms. The order is that of
+  // mj_collision in MuJoCo 3.5.0.
+  void order_contacts() {
+    using Key = std::array<int, 5>;
+    // Where a centre of mass may shift, drl/physics/mujoco.hpp disables the midphase, which sorts the contacts of
+    // geoms.
+    const auto shifts = [](const Parameter& parameter) { return parameter.kind == Parameter::center_of_mass; };
+    const bool has_midphase = !is_off(mjDSBL_MIDPHASE) && std::ranges::none_of(r_.parameters, shifts);
+    const auto key_of = [&](int first, int second) {
+      const auto bodies = std::minmax(m_.geom_bodyid[first], m_.geom_bodyid[second]);
+      const auto is_pair = [&](int p) {
+        return std::minmax(m_.pair_geom1[p], m_.pair_geom2[p]) == std::minmax(first, second);
+      };
+      int p = 0;
+      while (p < m_.npair && !is_pair(p)) ++p;
+      if (p < m_.npair) return Key{bodies.first, bodies.second, 0, p, 0};
+      if (!has_midphase && m_.geom_bodyid[first] > m_.geom_bodyid[second]) std::swap(first, second);
+      return Key{bodies.first, bodies.second, 1, first, second};
+    };
+    std::vector<std::pair<Key, SensedContact*>> all;
+    for (FloorContact& contact : r_.contacts) all.emplace_back(key_of(contact.plane, contact.geom), &contact.sensed);
+    for (GeomPair& pair : r_.pairs) all.emplace_back(key_of(geom_of(pair.first), geom_of(pair.second)), &pair.sensed);
+    std::ranges::stable_sort(all, {}, [](const auto& contact) { return contact.first; });
+    for (size_t k = 0; k < all.size(); ++k) all[k].second->order = static_cast<int>(k);
+  }
+
+  static constexpr int kLeastDistance = 1, kNetForce = 3;  // of MuJoCo's reduce
+  static constexpr int kMostContactSensors = 64;           // bits of SensedContact
+  static constexpr int kInFrame = 1 << mjCONDATA_FORCE | 1 << mjCONDATA_TANGENT;
+  int places_ = 0;  // of values that contact sensors have used
 };
 
 }  // namespace

@@ -37,7 +37,12 @@ struct Row {
 class Tracer {
  public:
   Tracer(const RobotModel& model, const Kept& kept, Program& p)
-      : model_(model), kept_(kept), p_(p), bodies_(touching_bodies(model)), edges_(p.edges) {}
+      : model_(model),
+        kept_(kept),
+        p_(p),
+        bodies_(touching_bodies(model)),
+        branches_(branches(model)),
+        edges_(p.edges) {}
 
   void trace() {
     trace_newton();
@@ -50,6 +55,7 @@ class Tracer {
     trace_edges();
     trace_coupling();
     trace_wrench();
+    if (!model_.contact_sensors.empty()) trace_force();
   }
 
  private:
@@ -102,8 +108,9 @@ class Tracer {
 
   void trace_row() {
     p_.begin("Computes a contact's rows.",
-             "contact_row(const ContactPoint& point, const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F& "
-             "weight)",
+             std::string("contact_row(const ContactPoint& point, ") +
+                 (edges_vary(model_) ? "const F& friction, " : "") +
+                 "const Touch<F>& touch, const F* velocity, ContactRow<F>& row, F& weight)",
              true);
     const auto softness = [&](const std::string& name, auto member) {
       return table(name, [&](const FloorContact& c) { return c.softness.*member; });
@@ -112,7 +119,8 @@ class Tracer {
     const Expr margin = table("margin", [](const FloorContact& c) { return c.margin; });
     const Expr damping = softness("damping", &Softness::damping),
                stiffness = softness("stiffness", &Softness::stiffness);
-    row_.friction = table("friction", [](const FloorContact& c) { return c.friction; });
+    row_.friction = edges_vary(model_) ? p_.input("friction", "")
+                                       : table("friction", [](const FloorContact& c) { return c.friction; });
     row_.point = kept_.center - Vec3{0, 0, radius + Expr(0.5) * kept_.distance};
     const Expr square = kept_.along_x * kept_.along_x + kept_.along_y * kept_.along_y;
     const Expr least = 1e-30;  // for an upright capsule
@@ -123,15 +131,24 @@ class Tracer {
     const Expr x = p_.named(kept_.distance - margin, "violation");
 
     const Expr d = impedance_of(model_.contacts, "point", x);
-    const Expr scale = table("weight", [](const FloorContact& c) { return c.weight; });
+    const Expr scale =
+        edges_vary(model_) ? scale_of(row_.friction) : table("weight", [](const FloorContact& c) { return c.weight; });
     p_.set("weight", select_less(x, 0, d / ((Expr(1) - d) * scale), 0));
     row_.rest[0] = damping * velocity[2] + stiffness * (d * x);
     const Expr slip = row_.friction * damping;
     row_.rest[1] = slip * along_first(velocity), row_.rest[2] = slip * along_second(velocity);
+    if (edges_vary(model_)) row_.friction = passed(row_.friction, "friction");
     for (int k = 0; k < 3; ++k) row_.point[k] = passed(row_.point[k], std::string("point_") + "xyz"[k]);
+    if (senses_distances(model_)) p_.add_field("ContactRow", "distance"), p_.set("row.distance", kept_.distance);
     row_.tangent_x = passed(row_.tangent_x, "tangent_x"), row_.tangent_y = passed(row_.tangent_y, "tangent_y");
     constexpr const char* kRest[] = {"rest_normal", "rest_first", "rest_second"};
     for (int k = 0; k < 3; ++k) row_.rest[k] = passed(row_.rest[k], kRest[k]);
+  }
+  // Returns the factor of the regularisation with a friction that varies, or 0 for contacts without friction.
+  Expr scale_of(const Expr& friction) {
+    const Expr square = friction * friction;
+    return table("weight", [](const FloorContact& c) { return c.weight_without_friction; }) *
+           select_less(0, friction, Expr(2) * square * (Expr(1) + square), 1);
   }
   // Stores x in the contact's row, and returns the expression that reads it.
   Expr passed(const Expr& x, const std::string& name) {
@@ -208,6 +225,18 @@ class Tracer {
       if (const int place = p_.wrench_places[static_cast<size_t>(k)]; place >= 0) p_.add(at("wrench", place), w[k]);
   }
 
+  void trace_force() {
+    p_.begin(
+        "Computes a contact's force along its normal and its tangents, and its first tangent's x and y, for sensors.",
+        "contact_force(const ContactPoint& point, const ContactRow<F>& row, const F* push, F* force, F* tangent)",
+        true);
+    const Pairs e = pairs("push");
+    p_.set("force[0]", e.first_sum + e.second_sum);
+    p_.set("force[1]", row_.friction * e.first_difference);
+    p_.set("force[2]", row_.friction * e.second_difference);
+    p_.set("tangent[0]", row_.tangent_x), p_.set("tangent[1]", row_.tangent_y);
+  }
+
   // The matrix is packed by rows of its lower half.
   void trace_assembly() {
     p_.begin("Computes M plus active contacts with the floor and the world and limits, and the forces at rest.",
@@ -225,6 +254,7 @@ class Tracer {
   }
   void trace_newton() {
     if (model_.pair_places.dense) return trace_assembly();
+    if (count_numbers(branches_) > 0) return trace_branches();
     if (!has_rows_of_pairs(model_))
       p_.begin("Computes the accelerations at which forces are in balance for the active rows of the work.",
                "newton(const Work& w, F* qacc)");
@@ -248,17 +278,81 @@ class Tracer {
     if (has_rows_of_pairs(model_)) trace_halves(factors);
   }
 
+  // Factorises each branch by itself. What it adds to the trunk is stored, and added when the trunk is factorised.
+  void trace_branches() {
+    TreeMatrix h = kept_.mass;
+    std::vector<Expr> force = kept_.force;
+    TreeFactors factors{h.ancestors, std::vector<Expr>(model_.dofs.size())};
+    std::vector<Coupling> carried(model_.bodies.size());
+    std::vector<std::vector<Expr>> additions;  // to the entries of the trunk, by branch
+    for (int branch = 0; branch < count_numbers(branches_); ++branch) {
+      p_.begin("Factorises a branch: M plus its active floor contacts and limits, and the first half of its solution.",
+               "factorise_branch_" + std::to_string(branch) + "(Work& w)");
+      each_entry_of(-1, h, force, [](Expr& x) { x = 0; });
+      factorise_part(branch, h, force, carried, factors);
+      p_.section("what it adds to the trunk");
+      for (size_t b = 0; b < carried.size(); ++b)
+        if (branches_[b] == branch && branches_[static_cast<size_t>(model_.bodies[b].parent)] != branch)
+          for (int k = 0; k < kCouplings; ++k) carried[b][k] = p_.keep("branch", carried[b][k], "carried");
+      additions.emplace_back();
+      each_entry_of(-1, h, force, [&](Expr& x) { additions.back().push_back(p_.keep("branch", x, "addition")); });
+      for (size_t i = 0; i < force.size(); ++i)
+        if (branch_of(i) == branch) force[i] = p_.keep("branch", force[i], "half_" + identifier(model_.dofs[i].name));
+    }
+    p_.begin("Factorises the trunk after its branches, and computes the first half of the solution.",
+             "factorise(Work& w)");
+    TreeMatrix trunk = kept_.mass;
+    std::vector<Expr> half = kept_.force;
+    size_t entry = 0;
+    each_entry_of(-1, trunk, half, [&](Expr& x) {
+      for (const std::vector<Expr>& of_branch : additions) x += of_branch[entry];
+      entry += 1;
+    });
+    factorise_part(-1, trunk, half, carried, factors);
+    for (size_t i = 0; i < half.size(); ++i)
+      p_.set(at("w.half", static_cast<int>(i)),
+             p_.named(branch_of(i) < 0 ? half[i] : force[i], "half_" + identifier(model_.dofs[i].name)));
+    trace_halves(factors);
+  }
+  int branch_of(size_t dof) const { return branches_[static_cast<size_t>(model_.dofs[dof].body)]; }
+  // Calls body(x) for each number of a branch, or of the trunk, in the matrix and the vector.
+  template <class Body>
+  void each_entry_of(int branch, TreeMatrix& h, std::vector<Expr>& force, const Body& body) {
+    for (size_t i = 0; i < model_.dofs.size(); ++i)
+      if (branch_of(i) == branch) {
+        body(h.diagonal[i]), body(force[i]);
+        for (Expr& x : h.ancestors[i]) body(x);
+      }
+  }
+  // Adds the contacts and limits of a branch or of the trunk, and eliminates its degrees of freedom.
+  void factorise_part(int branch, TreeMatrix& h, std::vector<Expr>& force, std::vector<Coupling>& carried,
+                      TreeFactors& factors) {
+    add_contacts(h, force, carried, branch), add_limits(h, force, branch);
+    p_.section("factorisation and solution");
+    factor_part(model_, h, factors, force, [&](size_t dof) { return branch_of(dof) == branch; });
+    keep_factors(factors, branch);
+  }
+
   void add_contacts(TreeMatrix& h, std::vector<Expr>& force) {
-    p_.section("contributions of contacts to each body and its subtree");
     std::vector<Coupling> coupling(model_.bodies.size());
+    add_contacts(h, force, coupling, kWhole);
+  }
+  // Adds the contacts of a branch, the trunk, or the whole robot. `coupling` receives what each of its bodies carries,
+  // and holds what branches carry.
+  void add_contacts(TreeMatrix& h, std::vector<Expr>& force, std::vector<Coupling>& coupling, int part) {
+    const auto is_here = [&](int body) { return part == kWhole || branches_[static_cast<size_t>(body)] == part; };
+    p_.section("contributions of contacts to each body and its subtree");
     for (size_t b = 0; b < coupling.size(); ++b)
-      for (int k = 0; k < kCouplings && bodies_[b] >= 0; ++k)
+      for (int k = 0; k < kCouplings && bodies_[b] >= 0 && is_here(static_cast<int>(b)); ++k)
         if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0)
           coupling[b][k] = p_.input(at(at("w.body", bodies_[b]) + ".coupling", place),
                                     identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k));
-    gather_from_children(model_, coupling);
+    for (size_t b = coupling.size(); b-- > 0;)
+      if (const int parent = model_.bodies[b].parent; parent >= 0 && is_here(parent))
+        coupling[static_cast<size_t>(parent)] = coupling[static_cast<size_t>(parent)] + coupling[b];
     p_.section("along qvel");
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
+      if (!is_here(model_.dofs[i].body)) continue;
       const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];
       const Spatial push = carried * kept_.axis[i];
       h.diagonal[i] += dot(kept_.axis[i], push);
@@ -267,10 +361,11 @@ class Tracer {
       force[i] -= dot(kept_.axis[i], carried.force);
     }
   }
-  void add_limits(TreeMatrix& h, std::vector<Expr>& force) {
+  void add_limits(TreeMatrix& h, std::vector<Expr>& force, int part = kWhole) {
     const auto joints = limited_joints(model_);
     for (size_t l = 0; l < joints.size(); ++l) {
       const auto dof = static_cast<size_t>(joints[l]->dof);
+      if (part != kWhole && branch_of(dof) != part) continue;
       const int number = static_cast<int>(l);
       const std::string name = identifier(joints[l]->name) + "_limit_";
       const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
@@ -311,8 +406,9 @@ class Tracer {
   }
 
   // Stores the factors in the work, and replaces them by the expressions that read them.
-  void keep_factors(TreeFactors& factors) {
+  void keep_factors(TreeFactors& factors, int part = kWhole) {
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
+      if (part != kWhole && branch_of(i) != part) continue;
       const std::string name = identifier(model_.dofs[i].name);
       for (size_t a = 0; a < factors.ancestors[i].size(); ++a) {
         const std::string other = identifier(model_.dofs[static_cast<size_t>(model_.dofs[i].ancestors[a])].name);
@@ -361,7 +457,9 @@ class Tracer {
     const Expr x = p_.named(
         p_.input("distance", "") - entry("margin", [](const GeomPair& pair) { return pair.margin; }), "violation");
     const Expr d = impedance_of(model_.pairs, "pair", x);
-    p_.set("weight", d / ((Expr(1) - d) * entry("weight", [](const GeomPair& pair) { return pair.weight; })));
+    p_.set("weight", d / ((Expr(1) - d) * entry("weight", [&](const GeomPair& pair) {
+                            return edges_vary(model_) ? pair.weight_without_friction : pair.weight;
+                          })));
     p_.set("rest", entry("stiffness", [](const GeomPair& pair) { return pair.softness.stiffness; }) * (d * x));
   }
 
@@ -383,7 +481,8 @@ class Tracer {
   const RobotModel& model_;
   const Kept& kept_;
   Program& p_;
-  std::vector<int> bodies_;
+  static constexpr int kWhole = -2;  // robot, not a branch or the trunk
+  std::vector<int> bodies_, branches_;
   int edges_;
   Spatial acceleration_;  // of the current body
   Row row_;

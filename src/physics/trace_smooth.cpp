@@ -14,11 +14,12 @@ Vec3 tangent_of(const FloorContact& contact, const Kinematics& kinematics) {
   return contact.axis ? kinematics.turn[static_cast<size_t>(contact.body)] * known(*contact.axis) : unit_vector(1);
 }
 // Returns the number of distinct edges of a friction pyramid. If the robot moves in a plane, the two edges
-// perpendicular to the plane are merged into one with twice the weight, unless a capsule is oblique to the plane.
+// perpendicular to the plane are merged into one with twice the weight, unless a capsule is oblique to the plane or a
+// sensor shows a contact's axes.
 int edges_of(const RobotModel& model, const Kinematics& kinematics) {
   const bool moves_in_plane = std::ranges::all_of(
       kinematics.axis, [](const Spatial& s) { return s.angular[0].is(0) && s.angular[2].is(0) && s.linear[1].is(0); });
-  if (!moves_in_plane) return 4;
+  if (!moves_in_plane || senses_axes(model)) return 4;
   const bool is_planar = std::ranges::all_of(model.contacts, [&](const FloorContact& contact) {
     const Vec3 tangent = tangent_of(contact, kinematics);
     return tangent[1].is(0) || (tangent[0].is(0) && tangent[2].is(0));
@@ -132,8 +133,8 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     for (const Vec3& center : centers) values.push_back(center[k]);
     kept.center[k] = field(values, std::string("center_") + "xyz"[k]);
   }
-  if (count_cones(model) > 0)
-    p.add_field("Touch", "distance");  // set by trace_distances()
+  if (has_exact_distances(model))
+    p.add_field("Touch", "distance"), kept.distance = p.input("touch.distance", "distance");  // from trace_distances()
   else
     kept.distance = field(distances, "distance", true);  // the solver reads it (drl/physics/rows.hpp)
   if (!model.elliptic) kept.along_x = field(along[0], "along_x"), kept.along_y = field(along[1], "along_y");
@@ -195,7 +196,7 @@ Expr impedance(const Impedance& curve, const Expr& x) {
 }
 
 void trace_distances(const RobotModel& model, Program& p) {
-  if (count_cones(model) == 0) return;
+  if (!has_exact_distances(model)) return;
   p.begin("Computes the distances from the floor, in double.", "distances(const auto& qpos, const auto& distance)",
           false, true);
   const Kinematics kinematics = trace_kinematics(model, p);

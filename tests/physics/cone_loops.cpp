@@ -4,6 +4,9 @@
 namespace drl::DRL_ISA {
 
 DRL_HOST_LOOP(StepRobots<crawler_robot>)
+DRL_HOST_LOOP(StepRobots<feeler_cones_robot>)
+DRL_HOST_LOOP(StepRobots<feeler_plane_robot>)
+DRL_HOST_LOOP(StepRobots<feeler_pyramids_robot>)
 DRL_HOST_LOOP(StepRobots<pincers_robot>)
 DRL_HOST_LOOP(StepRobots<skater_robot>)
 #if DRL_HAS_GO1

@@ -29,6 +29,34 @@ struct Files<skater_robot> {
 INSTANTIATE_TYPED_TEST_SUITE_P(Skater, Exact, skater_robot);
 TEST(Lanes, OfSkaterAreIndependentAndAccurate) { expect_lanes<skater_robot>(Files<skater_robot>::file); }
 
+// Contact sensors of all kinds, with cones, with pyramids whose friction varies, and in a plane.
+template <>
+struct Files<feeler_cones_robot> {
+  static constexpr const char* file = "tests/physics/models/feeler_cones.xml";
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(FeelerWithCones, Exact, feeler_cones_robot);
+TEST(Lanes, OfFeelerWithConesAreIndependentAndAccurate) {
+  expect_lanes<feeler_cones_robot>(Files<feeler_cones_robot>::file);
+}
+
+template <>
+struct Files<feeler_pyramids_robot> {
+  static constexpr const char* file = "tests/physics/models/feeler_pyramids.xml";
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(FeelerWithPyramids, Exact, feeler_pyramids_robot);
+TEST(Lanes, OfFeelerWithPyramidsAreIndependentAndAccurate) {
+  expect_lanes<feeler_pyramids_robot>(Files<feeler_pyramids_robot>::file);
+}
+
+template <>
+struct Files<feeler_plane_robot> {
+  static constexpr const char* file = "tests/physics/models/feeler_plane.xml";
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(FeelerInAPlane, Exact, feeler_plane_robot);
+TEST(Lanes, OfFeelerInAPlaneAreIndependentAndAccurate) {
+  expect_lanes<feeler_plane_robot>(Files<feeler_plane_robot>::file);
+}
+
 // Reads sensors as tasks do: after several time steps at once, and in a state that was only evaluated.
 using SkaterTest = Exact<skater_robot>;
 TEST_F(SkaterTest, SensorsOfTasksMatchLibmujoco) {

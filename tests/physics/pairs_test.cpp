@@ -66,9 +66,9 @@ TEST(PairContact, EdgesMatchMujoco) {
   const double along_left[4][3] = {{0, 1, 0.5}, {0, 1, -0.5}, {0.5, 1, 0}, {-0.5, 1, 0}};
   for (int e = 0; e < 4; ++e) {
     double direction[3], torque[3];
-    find_edge(pair, up, e, direction, torque);
+    find_edge(pair, up, e, pair.friction, direction, torque);
     for (int k = 0; k < 3; ++k) EXPECT_EQ(direction[k], along_up[e][k]) << e;
-    find_edge(pair, left, e, direction, torque);
+    find_edge(pair, left, e, pair.friction, direction, torque);
     for (int k = 0; k < 3; ++k) EXPECT_EQ(direction[k], along_left[e][k]) << e;
   }
 }

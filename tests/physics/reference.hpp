@@ -134,6 +134,15 @@ class Reference {
       return c.dim > 1 && moves(c.geom[0]) && moves(c.geom[1]);
     }));
   }
+  // Returns how many rows these contacts have, apart from those with elliptic cones.
+  int pair_rows(const mjData& d) const {
+    int rows = 0;
+    for (int c = 0; c < d.ncon; ++c) {
+      if (model_->geom_type[d.contact[c].geom[0]] == mjGEOM_PLANE) continue;
+      rows += d.contact[c].dim == 1 ? 1 : model_->opt.cone == mjCONE_PYRAMIDAL ? 4 : 0;
+    }
+    return rows;
+  }
   // Returns whether the axes of two geoms in contact intersect.
   bool axes_meet(const mjData& d) const {
     return std::any_of(d.contact, d.contact + d.ncon, [&](const mjContact& c) {

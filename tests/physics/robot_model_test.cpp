@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -238,26 +239,70 @@ TEST(RobotModel, DryFrictionIsReadForEachDegreeOfFreedom) {
   }
 }
 
+// The contacts that a sensor chooses by geom, body or subtree, on either side. MuJoCo turns a contact around if its
+// first geom is on the sensor's second side.
+TEST(RobotModel, ContactSensorsChooseContactsByGeomBodyAndSubtree) {
+  const RobotModel model = read(
+      "<worldbody><geom name='floor' type='plane' size='1 1 1'/><body name='leg'><freejoint/><geom name='leg' "
+      "size='0.1'/><body name='foot'><joint/><geom name='foot' size='0.1'/></body></body><body name='ball'><freejoint/>"
+      "<geom name='ball' size='0.1'/></body></worldbody>"
+      "<sensor><contact name='geom' geom1='foot' geom2='floor' data='found force' reduce='netforce'/>"
+      "<contact name='body' body1='leg' data='found'/>"
+      "<contact name='subtree' subtree2='leg' data='force dist' reduce='mindist'/>"
+      "<contact name='again' geom1='foot' geom2='floor' data='normal tangent' reduce='maxforce'/>"
+      "<contact name='itself' subtree1='leg' subtree2='leg'/></sensor>");
+  ASSERT_TRUE(model.lacking_sensors.empty()) << model.lacking_sensors[0].name << model.lacking_sensors[0].why;
+  const std::vector<int> sizes{4, 1, 4, 6, 1};
+  for (size_t k = 0; k < sizes.size(); ++k) EXPECT_EQ(model.sensors[k].size, sizes[k]) << model.sensors[k].name;
+  ASSERT_EQ(model.contacts.size(), 3u);  // leg, foot, ball; the plane is MuJoCo's first geom
+  EXPECT_EQ(model.contacts[0].sensed.sensors, 0b00110u);
+  EXPECT_EQ(model.contacts[0].sensed.turned, 0b00010u);
+  EXPECT_EQ(model.contacts[1].sensed.sensors, 0b01101u);
+  EXPECT_EQ(model.contacts[1].sensed.turned, 0b01001u);
+  EXPECT_EQ(model.contacts[2].sensed.sensors, 0u);
+  ASSERT_EQ(model.pairs.size(), 2u);  // leg and ball, foot and ball; parent and child do not touch
+  EXPECT_EQ(model.pairs[0].sensed.sensors, 0b00110u);
+  EXPECT_EQ(model.pairs[0].sensed.turned, 0b00100u);
+  EXPECT_EQ(model.pairs[1].sensed.sensors, 0b00100u);
+}
+
+// MuJoCo lists contacts by pairs of bodies; explicit pairs come first. The capsule and the spheres are of body 1.
+TEST(RobotModel, ContactSensorsKnowMujocosOrderOfContacts) {
+  const RobotModel model = read(
+      "<worldbody><body name='one'><freejoint/><geom name='a' type='capsule' size='0.1 0.1'/><geom name='b' "
+      "size='0.1'/>"
+      "</body><body name='two'><freejoint/><geom name='c' size='0.1'/></body><body name='three'><freejoint/>"
+      "<geom name='d' size='0.1'/></body></worldbody><contact><pair geom1='c' geom2='b'/></contact>"
+      "<sensor><contact name='any'/></sensor>");
+  std::map<std::string, int> order;
+  for (const GeomPair& pair : model.pairs)
+    order[model.pair_geoms[static_cast<size_t>(pair.first)].name +
+          model.pair_geoms[static_cast<size_t>(pair.second)].name] = pair.sensed.order;
+  // Bodies 1 and 2: the explicit pair, then the others by MuJoCo's first geom, which is the sphere. Then 1 and 3.
+  EXPECT_EQ(order, (std::map<std::string, int>{{"cb", 0}, {"ca", 1}, {"bd", 2}, {"da", 3}, {"cd", 4}}));
+}
+
 // A sensor that lanes do not compute is no reason to refuse a model: only tasks that use it cannot run in lanes.
 TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
   const RobotModel model = read(
       "<option cone='elliptic'/><worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1' "
       "contype='0' conaffinity='0'/><site name='mark'/><body name='body'><joint name='hip'/><geom name='ball' "
-      "size='0.1'/><geom name='ghost' size='0.1' contype='0' conaffinity='0'/><site name='imu'/></body></worldbody>"
+      "size='0.1'/><geom name='rod' type='capsule' size='0.1 0.1'/><geom name='ghost' size='0.1' contype='0' "
+      "conaffinity='0'/><site name='imu'/></body></worldbody>"
       "<sensor><clock name='clock'/><gyro name='turning' site='imu'/><gyro name='late' site='imu' delay='0.02' "
       "nsample='4'/><gyro name='bounded' site='imu' cutoff='1'/><gyro name='fixed' site='mark'/>"
       "<contact name='feel' geom1='ball' geom2='floor' data='found force' reduce='netforce'/>"
-      "<contact name='again' geom1='ball' geom2='floor' data='found force' reduce='netforce'/>"
       "<contact name='never' geom1='ghost' geom2='floor' data='found force' reduce='netforce'/>"
-      "<contact name='touch' geom1='ball' geom2='floor'/></sensor>");
+      "<contact name='place' geom1='ball' data='pos'/><contact name='both' geom1='ball' num='2'/>"
+      "<contact name='near' site='imu'/><contact name='rod' geom1='rod' data='force'/></sensor>");
   EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
   std::vector<std::string> computed;
   for (const Sensor& sensor : model.sensors) computed.push_back(sensor.name);
-  EXPECT_EQ(computed, (std::vector<std::string>{"turning", "feel"}));
+  EXPECT_EQ(computed, (std::vector<std::string>{"turning", "feel", "never"}));
   EXPECT_EQ(model.sensors[0].first, 1);  // after the clock's number in MuJoCo's sensordata
   const std::vector<std::pair<std::string, std::string>> lacking{
-      {"clock", "neither gyro"},  {"late", "delay"},         {"bounded", "cutoff"},          {"fixed", "does not move"},
-      {"again", "second sensor"}, {"never", "cannot touch"}, {"touch", "data='found force'"}};
+      {"clock", "neither gyro"}, {"late", "delay"},       {"bounded", "cutoff"}, {"fixed", "does not move"},
+      {"place", "positions"},    {"both", "one contact"}, {"near", "volume"},    {"rod", "elliptic"}};
   ASSERT_EQ(model.lacking_sensors.size(), lacking.size());
   for (size_t k = 0; k < lacking.size(); ++k) {
     EXPECT_EQ(model.lacking_sensors[k].name, lacking[k].first);

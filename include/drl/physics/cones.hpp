@@ -18,7 +18,7 @@ constexpr int kResiduals = 6;  // of a contact: 1 normal, 2 sliding, 1 torsional
 
 // A point of the robot that may touch the floor: the centre of a sphere, or a corner (with radius 0).
 struct ConePoint {
-  int body, frame, sensor;  // indices among the bodies, frames and sensors that contacts use; sensor -1: none
+  int body, frame;  // indices among the bodies and frames that contacts use
   double radius, height, margin, weight;
   int power;
   double stiffness, damping, least, most, width, midpoint;  // solver parameters
@@ -191,6 +191,27 @@ DRL_HD void find_friction(const double* fixed, const int* varies, const F* param
   }
 }
 
+// Returns the sliding friction of a pyramid in these environments.
+template <class F>
+DRL_HD F sliding_friction(double fixed, const int* varies, const F* parameters) {
+  F friction = F(fixed);
+  for (int v = 0; v < 2; ++v)
+    if (varies[v] >= 0) friction = math::max(friction, parameters[varies[v]]);
+  return friction;
+}
+// Returns the factor that friction adds to the weight of a pyramid's edges. Robots whose pyramids' friction does not
+// vary have it in their tables.
+template <class F>
+DRL_HD F weight_of_friction(F friction) {
+  const F square = friction * friction;
+  return F(2) * square * (F(1) + square);
+}
+// True if environments change the friction of pyramids.
+template <class P>
+constexpr bool edges_vary() {
+  return requires { P::kEdgesVary; };
+}
+
 // A contact with the floor, with the normal z and the tangents x and y. `rest` holds the scaled residuals at zero
 // acceleration.
 template <class F>
@@ -276,9 +297,8 @@ struct FloorCone : Cone<F> {
     }
   }
 
-  // Adds the contact's (torque about the origin, force) to `wrench`, and its force on the floor to `sensed` if that is
-  // not null.
-  DRL_HD void add_wrench(int residuals, F* wrench, F* sensed) const {
+  // Adds the contact's (torque about the origin, force) to `wrench`.
+  DRL_HD void add_wrench(int residuals, F* wrench) const {
     F f[kResiduals];
     this->push(residuals, f);
     const F force[3] = {f[1], f[2], f[0]}, torque[3] = {f[4], f[5], f[3]};
@@ -286,7 +306,6 @@ struct FloorCone : Cone<F> {
       const int l = (i + 1) % 3, m = (i + 2) % 3;
       wrench[i] = wrench[i] + math::fma(point[l], force[m], math::fma(-point[m], force[l], torque[i]));
       wrench[3 + i] = wrench[3 + i] + force[i];
-      if (sensed) sensed[i] = sensed[i] - force[i];
     }
   }
 };

@@ -154,8 +154,7 @@ DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const
     const F side = F(end % 2 == 1 ? 1 : -1);
     if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
     if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
-    PairContact<F> contact =
-        axes.contact(x, y, P::pair_geom(pair.first).radius, P::pair_geom(pair.second).radius);
+    PairContact<F> contact = axes.contact(x, y, P::pair_geom(pair.first).radius, P::pair_geom(pair.second).radius);
     const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));
     const Mask<F> touches = is_near & is_asked & (contact.distance < F(pair.margin));
     if (!any(touches)) continue;
@@ -258,7 +257,9 @@ DRL_HD Mask<F> are_apart(const typename P::Work& w, int first, int second, const
 }
 // Returns the lanes in which two geoms are near: no axis of either separates the boxes around them.
 template <class P, class F>
-DRL_HD Mask<F> are_near(const typename P::Work& w, const ContactPair& pair, const F* apart, Mask<F> lanes) {
+DRL_HD Mask<F> are_near(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes) {
+  const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+  const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
   const double margin = pair.margin + 1e-6;  // rounding
   lanes = lanes & !are_apart<P>(w, pair.second, pair.first, apart, margin);
   if (P::pair_geom(pair.first).turn >= 0 && any(lanes))
@@ -332,47 +333,56 @@ DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, const Contact
   }
 }
 
-// Calls body(pair, lanes, contact) for each contact of the pairs from `begin` to end - 1.
-template <class P, class Body>
-DRL_HD void each_contact(const typename P::Work& w, int begin, int end, const Body& body) {
-  using F = typename P::Number;
-  for (int k = begin; k < end; ++k) {
-    const ContactPair& pair = P::pair(k);
-    const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
-    const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
-    if constexpr (P::kTurnedGeoms > 0) {
-      const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
-      if (first.kind == ShapeKind::plane) {
-        const Axes<F>& plane = w.geom_turn[first.turn];
-        const F normal[3] = {plane.turn[0][2], plane.turn[1][2], plane.turn[2][2]};
-        const Mask<F> is_near = F(-pair.reach) < dot(normal, apart);
-        if (!any(is_near)) continue;
-        if (second.turn < 0)
-          each_contact_with_plane<P>(pair, a, b, plane, is_near, body);
-        else
-          each_contact_by_lane<P, F>(w, pair, is_near, body);
-        continue;
-      }
+// Returns the lanes in which two geoms are so near that they may touch, by the spheres around them.
+template <class P, class F = typename P::Number>
+DRL_HD Mask<F> may_touch(const typename P::Work& w, const ContactPair& pair) {
+  const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+  const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
+  if constexpr (P::kTurnedGeoms > 0)
+    if (const PairGeom& first = P::pair_geom(pair.first); first.kind == ShapeKind::plane) {
+      const Axes<F>& plane = w.geom_turn[first.turn];
+      const F normal[3] = {plane.turn[0][2], plane.turn[1][2], plane.turn[2][2]};
+      return F(-pair.reach) < dot(normal, apart);
     }
-    const Mask<F> is_near = dot(apart, apart) < F(pair.reach);
-    if (!any(is_near)) continue;
-    if constexpr (P::kTurnedGeoms > 0) {
-      const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
-      if (second.turn >= 0) {
-        if (first.turn < 0 && second.kind == ShapeKind::box)
-          each_contact_with_box<P>(pair, a, b, w.geom_turn[second.turn], is_near, body);
-        else if (const Mask<F> near = are_near<P>(w, pair, apart, is_near); any(near))
-          each_contact_by_lane<P, F>(w, pair, near, body);
-        continue;
-      }
-    }
-    each_contact_of<P>(pair, a, b, is_near, body);
-  }
+  return dot(apart, apart) < F(pair.reach);
 }
-// Does so for the pairs that move both.
+// Calls body(pair, lanes, contact) for each contact of a pair in some of these lanes.
+template <class P, class F, class Body>
+DRL_HD void each_contact(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, const Body& body) {
+  const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+  if constexpr (P::kTurnedGeoms > 0) {
+    const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
+    const bool is_plane = first.kind == ShapeKind::plane;
+    if (is_plane && second.turn < 0)
+      return each_contact_with_plane<P>(pair, a, b, w.geom_turn[first.turn], lanes, body);
+    if (first.turn < 0 && second.kind == ShapeKind::box)
+      return each_contact_with_box<P>(pair, a, b, w.geom_turn[second.turn], lanes, body);
+    if (second.turn >= 0) {
+      if (!is_plane) lanes = are_near<P, F>(w, pair, lanes);
+      if (any(lanes)) each_contact_by_lane<P, F>(w, pair, lanes, body);
+      return;
+    }
+  }
+  each_contact_of<P>(pair, a, b, lanes, body);
+}
+// Lists the pairs of geoms that both move and are near in some lane.
+template <class P>
+DRL_HD void find_near_pairs(typename P::Work& w) {
+  int number = 0;
+  for (int k = 0; k < P::kPairs; ++k) {
+    w.near_pair[number] = static_cast<uint32_t>(P::kGroundPairs + k);
+    number += any(may_touch<P>(w, P::pair(P::kGroundPairs + k))) ? 1 : 0;
+  }
+  w.near_pairs = number;
+}
+// Calls body(pair, lanes, contact) for each contact of each pair in the list.
 template <class P, class Body>
 DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
-  each_contact<P>(w, P::kGroundPairs, P::kGroundPairs + P::kPairs, body);
+  using F = typename P::Number;
+  for (int n = 0; n < w.near_pairs; ++n) {
+    const ContactPair& pair = P::pair(static_cast<int>(w.near_pair[n]));
+    each_contact<P, F>(w, pair, may_touch<P>(w, pair), body);
+  }
 }
 
 }  // namespace physics

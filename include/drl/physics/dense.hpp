@@ -69,8 +69,8 @@ DRL_HD void add_pair_rows(const typename P::Work& w, typename P::Number* matrix,
   adder.flush();
 }
 
-// Factorises a matrix in place: L without its diagonal of ones, and the inverse of D on the diagonal. L has zeros where a
-// row of the matrix begins with zeros (its skyline), as between bodies that do not touch.
+// Factorises a matrix in place: L without its diagonal of ones, and the inverse of D on the diagonal. L has zeros where
+// a row of the matrix begins with zeros (its skyline), as between bodies that do not touch.
 template <int nv, class F>
 DRL_HD_CALLED void factorise_dense(F* matrix) {
   F scaled[nv];
@@ -83,7 +83,8 @@ DRL_HD_CALLED void factorise_dense(F* matrix) {
     for (int j = first[i]; j < i; ++j) {
       const F* other = matrix + packed(j, 0);
       F sums[2] = {row[j], F(0)};
-      for (int k = first[i] > first[j] ? first[i] : first[j]; k < j; ++k) sums[k % 2] = math::fma(-scaled[k], other[k], sums[k % 2]);
+      for (int k = first[i] > first[j] ? first[i] : first[j]; k < j; ++k)
+        sums[k % 2] = math::fma(-scaled[k], other[k], sums[k % 2]);
       scaled[j] = sums[0] + sums[1];
       row[j] = scaled[j] * other[j];
       diagonal = math::fma(-scaled[j], row[j], diagonal);

@@ -16,8 +16,9 @@ constexpr int kMostEdges = 2 * (kResiduals - 1);  // of a friction pyramid
 // then `hardness` is the weight of each edge, mu is 1 and the stiffness is not used.
 template <class F>
 struct GroundContact : Cone<F> {
-  F point[3];          // about the origin of the body's tree
-  F axis[3][3];        // normal and tangents, whose signs are such that the motion of the robot's body is positive
+  F point[3];    // about the origin of the body's tree
+  F axis[3][3];  // normal and tangents, whose signs are such that the motion of the robot's body is positive
+  F distance;
   F rest[kResiduals];  // scaled residuals at zero acceleration
   int step = 0;        // the solution that this contact was last part of
 
@@ -51,7 +52,10 @@ struct GroundContact : Cone<F> {
       this->set_friction(pair.dimensions, friction, 1);
       this->mu = F(1);
     }
-    P::pair_softness(pair, contact.distance, weight, at_rest);
+    distance = contact.distance;
+    P::pair_softness(pair, distance, weight, at_rest);
+    if constexpr (edges_vary<P>())
+      if (pair.dimensions > 1) weight = weight / weight_of_friction(friction[0]);
     this->hardness = math::select(lanes, weight / (this->mu * this->mu), F(0));
     const F none[kResiduals] = {F(0), F(0), F(0), F(0), F(0), F(0)};
     along(velocity, pair.dimensions, none, rest);
@@ -114,10 +118,9 @@ struct GroundContact : Cone<F> {
       for (int k = 0; k < residuals; ++k) coupling[21 + i] = math::fma(row[k][i], force[k], coupling[21 + i]);
   }
 
-  // Computes the force and the torque on the robot's body at next_u, in world axes.
+  // Computes the forces along the axes and the torques about them at next_u.
   template <bool kElliptic>
-  DRL_HD void find_push(int residuals, F* force, F* torque) const {
-    F f[kResiduals];
+  DRL_HD void find_force(int residuals, F* f) const {
     if constexpr (kElliptic) {
       this->push(residuals, f);
     } else {
@@ -127,6 +130,12 @@ struct GroundContact : Cone<F> {
       for (int k = 0; k < residuals; ++k) f[k] = -(this->scale(k) * f[k]);
       for (int k = residuals; k < kResiduals; ++k) f[k] = F(0);
     }
+  }
+  // Computes the force and the torque on the robot's body, in world axes.
+  template <bool kElliptic>
+  DRL_HD void find_push(int residuals, F* force, F* torque) const {
+    F f[kResiduals];
+    find_force<kElliptic>(residuals, f);
     for (int i = 0; i < 3; ++i) {
       force[i] = math::fma(axis[2][i], f[2], math::fma(axis[1][i], f[1], axis[0][i] * f[0]));
       torque[i] = math::fma(axis[2][i], f[5], math::fma(axis[1][i], f[4], axis[0][i] * f[3]));
@@ -174,16 +183,20 @@ DRL_HD_CALLED void begin_ground(typename P::Work& w) {
   int former[P::kGround], count = 0;
   for (int t = 0; t < before; ++t) former[t] = w.on_ground[t].place;
   w.ground_step += 1;
-  each_contact<P>(w, 0, P::kGroundPairs,
-                  [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
-                    const int place = pair.place + contact.index;
-                    GroundContact<F>& here = w.ground[place];
-                    const Mask<F> was_here = here.step + 1 == w.ground_step ? F(0) < here.hardness : F(0) != F(0);
-                    here.template begin<P>(w, pair, lanes, contact, w.body[pair.body].motion);
-                    here.begin_solution(was_here);
-                    here.step = w.ground_step;
-                    w.on_ground[count++] = {static_cast<uint16_t>(pair.number), static_cast<uint16_t>(place)};
-                  });
+  for (int k = 0; k < P::kGroundPairs; ++k) {
+    const ContactPair& pair = P::pair(k);
+    const Mask<F> near = may_touch<P>(w, pair);
+    if (!any(near)) continue;
+    each_contact<P, F>(w, pair, near, [&](const ContactPair&, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+      const int place = pair.place + contact.index;
+      GroundContact<F>& here = w.ground[place];
+      const Mask<F> was_here = here.step + 1 == w.ground_step ? F(0) < here.hardness : F(0) != F(0);
+      here.template begin<P>(w, pair, lanes, contact, w.body[pair.body].motion);
+      here.begin_solution(was_here);
+      here.step = w.ground_step;
+      w.on_ground[count++] = {static_cast<uint16_t>(k), static_cast<uint16_t>(place)};
+    });
+  }
   w.grounded = count;
   for (int t = 0; t < before; ++t)
     if (w.ground[former[t]].step != w.ground_step) w.ground[former[t]].hardness = F(0);

@@ -55,6 +55,15 @@ DRL_HD void find_tangents(const PairContact<F>& contact, F* tangent, F* second) 
   for (int k = 0; k < 3; ++k) tangent[k] = inverse * tangent[k];
   cross(normal, tangent, second);
 }
+// Returns the friction of a pair's pyramid.
+template <class P>
+DRL_HD typename P::Number edge_friction([[maybe_unused]] const typename P::Work& w, const ContactPair& pair) {
+  if constexpr (edges_vary<P>())
+    return sliding_friction(pair.friction, pair.varies, w.parameters);
+  else
+    return typename P::Number(pair.friction);
+}
+
 // Computes the wrench of a force at a contact's point about the origin of each tree: (torque, force).
 template <class P, class F>
 DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* force, F (*wrench)[6]) {
@@ -71,13 +80,13 @@ DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* fo
 // Computes one edge of a contact's friction pyramid: a force along the normal, plus or minus friction times a force
 // along a tangent, a torque about the normal (condim 4), or about a tangent (condim 6).
 template <class F>
-DRL_HD void find_edge(const ContactPair& pair, const PairContact<F>& contact, int edge, F* force, F* torque) {
+DRL_HD void find_edge(const ContactPair& pair, const PairContact<F>& contact, int edge, F friction, F* force,
+                      F* torque) {
   for (int k = 0; k < 3; ++k) force[k] = contact.normal[k], torque[k] = F(0);
   if (pair.edges == 1) return;
   F tangent[3], second[3];
   find_tangents(contact, tangent, second);
-  const double sign = edge % 2 == 0 ? 1 : -1;
-  const F size = F(sign * (edge < 4 ? pair.friction : pair.cone_friction[edge < 6 ? 1 : 2]));
+  const F most = edge < 4 ? friction : F(pair.cone_friction[edge < 6 ? 1 : 2]), size = edge % 2 == 0 ? most : -most;
   const F* axis = edge / 2 == 2 ? contact.normal : edge / 2 % 3 == 0 ? tangent : second;
   F* to = edge < 4 ? force : torque;
   for (int k = 0; k < 3; ++k) to[k] = math::fma(size, axis[k], to[k]);
@@ -85,9 +94,9 @@ DRL_HD void find_edge(const ContactPair& pair, const PairContact<F>& contact, in
 // Computes its wrench about the origin of each tree.
 template <class P, class F>
 DRL_HD void find_edge_wrenches(const typename P::Work& w, const ContactPair& pair, const PairContact<F>& contact,
-                               int edge, F (*wrench)[6]) {
+                               int edge, F friction, F (*wrench)[6]) {
   F force[3], torque[3];
-  find_edge(pair, contact, edge, force, torque);
+  find_edge(pair, contact, edge, friction, force, torque);
   find_wrenches<P>(w, contact.point, force, wrench);
   if (edge < 4) return;
   for (int tree = 0; tree < P::kTrees; ++tree)
@@ -208,10 +217,13 @@ DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, co
 template <class P, class F>
 DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, const ContactPair& pair,
                                   const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
+  const F friction = edge_friction<P>(w, pair);
+  if constexpr (edges_vary<P>())
+    if (pair.edges > 1) weight = weight / weight_of_friction(friction);
   for (int e = 0; e < pair.edges; ++e) {
     F wrench[P::kTrees][6];
     PairRow<F, P::nv> row;
-    find_edge_wrenches<P>(w, pair, contact, e, wrench);
+    find_edge_wrenches<P>(w, pair, contact, e, friction, wrench);
     find_along<P>(w, pair, wrench, row.along);
     row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
     put_pair_row<P>(w, lanes, count, weight, row);
@@ -224,6 +236,7 @@ template <class P, class F>
 DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   F count = F(0), cones = F(0);
   w.pair_rows = w.pair_cones = 0;
+  find_near_pairs<P>(w);
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
     F weight, at_rest;
     P::pair_softness(pair, contact.distance, weight, at_rest);
@@ -353,19 +366,27 @@ DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPai
   if (second.frame >= 0) add_wrench(lanes, F(1), wrench[second.tree], wrenches[second.frame]);
 }
 
+// Returns the force of the row that each of these lanes has stored at `place`.
+template <class P, class F>
+DRL_HD F push_at(const typename P::Work& w, Mask<F> lanes, F place) {
+  F push = F(0);
+  for (int s = 0; s < w.pair_rows; ++s) {
+    const F y = w.next_y[P::Work::kFixedRows + s];
+    const F weight = w.weight[P::Work::kFixedWeights + s];
+    push = math::select(lanes & (place == F(s)), -(active_weight(weight, y) * y), push);
+  }
+  return push;
+}
+
 // Adds the wrenches of a contact whose rows begin at `count` in each of these lanes.
 template <class P, class F>
 DRL_HD_CALLED void add_edge_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F& count,
                                      const PairContact<F>& contact, F (*wrenches)[6]) {
   const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
   for (int e = 0; e < pair.edges; ++e) {
-    F wrench[P::kTrees][6], push = F(0);
-    for (int s = 0; s < w.pair_rows; ++s) {
-      const F y = w.next_y[P::Work::kFixedRows + s];
-      const F weight = w.weight[P::Work::kFixedWeights + s];
-      push = math::select(lanes & (count == F(s)), -(active_weight(weight, y) * y), push);
-    }
-    find_edge_wrenches<P>(w, pair, contact, e, wrench);
+    F wrench[P::kTrees][6];
+    const F push = push_at<P>(w, lanes, count);
+    find_edge_wrenches<P>(w, pair, contact, e, edge_friction<P>(w, pair), wrench);
     if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
     if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
     count = count + math::select(lanes, F(1), F(0));

@@ -23,6 +23,15 @@ DRL_HD F edge_residual(const F* y, int edge) {
     return y[edge];
 }
 
+// Computes the forces along the edges of a contact with the floor.
+template <class P, class F>
+DRL_HD void find_push(const typename P::Work& w, int c, F* push) {
+  for (int e = 0; e < P::kEdges; ++e) {
+    const F y = edge_residual<P>(w.next_y + c * P::Work::kResidualsPerContact, e);
+    push[e] = -(active_weight(edge_weight<P>(w.weight[c], e), y) * y);
+  }
+}
+
 // Calls body(weight, y, next_y) for each row of the current contacts with the floor and between geoms, and of the
 // limits.
 template <class P, class Body>
@@ -121,6 +130,12 @@ constexpr bool tracks_changes() {
   return P::kContacts > 0 && P::kEdges != 3;
 }
 
+// Notes that an active row of this branch (-1: of the trunk) changes.
+template <class P>
+DRL_HD void note_change(typename P::Work& w, int branch) {
+  if (branch >= 0) w.changed_branches |= uint32_t{1} << branch;
+}
+
 // Sets the contacts' contribution to all bodies to 0.
 template <class P>
 DRL_HD void clear_coupling(typename P::Work& w) {
@@ -178,6 +193,7 @@ template <class P>
 DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typename P::Number* qvel) {
   using F = typename P::Number;
   Mask<F> has_too_many = F(0) != F(0);
+  if constexpr (count_branches<P>() > 0) w.changed_branches = (uint32_t{1} << P::kBranches) - 1;
   if (!w.has_solution) clear_last_solution<P>(w);
   w.has_solution = true;
   if constexpr (P::kContacts + P::kCones > 0) find_touching<P>(w);
@@ -187,7 +203,12 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
       const ContactPoint& point = P::point(c);
       const Mask<F> was_here = F(0) < w.weight[c];
       const typename P::template Touch<F> touch = w.contact[c].touch;
-      P::contact_row(point, touch, w.body[point.body].motion, w.contact[c].row, w.weight[c]);
+      if constexpr (edges_vary<P>()) {
+        const F friction = sliding_friction(point.friction, point.varies, w.parameters);
+        P::contact_row(point, friction, touch, w.body[point.body].motion, w.contact[c].row, w.weight[c]);
+      } else {
+        P::contact_row(point, touch, w.body[point.body].motion, w.contact[c].row, w.weight[c]);
+      }
       F *y = w.y + c * P::Work::kResidualsPerContact, *last_y = w.next_y + c * P::Work::kResidualsPerContact;
       for (int k = 0; k < P::Work::kResidualsPerContact; ++k) y[k] = math::select(was_here, last_y[k], F(0));
     }

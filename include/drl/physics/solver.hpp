@@ -71,7 +71,10 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
     for (int l = 0; l < P::kLimits; ++l) {
       const int r = Work::kContactResiduals + l;
       w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
-      differs = differs | changes(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
+      const Mask<F> changed = changes(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
+      differs = differs | changed;
+      if constexpr (count_branches<P>() > 0)
+        if (any(changed)) note_change<P>(w, P::branch_of_limit(l));
     }
   if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s) {
@@ -162,6 +165,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
       }
       const ContactPoint& point = P::point(c);
       P::add_coupling(point, w.contact[c].row, change, w.body[point.body].coupling);
+      if constexpr (count_branches<P>() > 0) note_change<P>(w, P::branch_of_body(point.body));
     }
   if constexpr (P::kGround > 0 && !P::kElliptic) take_next_pyramids<P>(w);
   each_residual<P>(w, [&](F& y, F next_y) DRL_LAMBDA { y = next_y; });
@@ -183,6 +187,11 @@ DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
   if constexpr (P::kDense) {
     balance_dense<P>(w, qacc);
   } else if constexpr (P::kPairs > 0) {
+    if constexpr (count_branches<P>() > 0) {
+      for (int branch = 0; branch < P::kBranches; ++branch)
+        if (w.changed_branches >> branch & 1) P::factorise_branch(w, branch);
+      w.changed_branches = 0;
+    }
     P::factorise(w);
     take_pairs<P>(w);
     P::solve_down(w, qacc);

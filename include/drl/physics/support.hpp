@@ -17,6 +17,7 @@
 // steps in double, one half of the lanes after the other. Its states and derived quantities stay in float.
 #pragma once
 
+#include "drl/physics/contact_sensors.hpp"
 #include "drl/physics/derive.hpp"
 #include "drl/physics/halves.hpp"
 #include "drl/physics/solver.hpp"
@@ -49,6 +50,11 @@ struct Distances {
   typename P::Work& w;
   DRL_HD typename P::Number& operator[](int c) const { return w.contact[c].touch.distance; }
 };
+// True if distances from the floor are computed in double: with elliptic cones, and with many points on one body.
+template <class P>
+constexpr bool has_exact_distances() {
+  return requires { typename P::template With<double>; };
+}
 // Computes the distances from the floor, in double. In float, a foot's distance would be wrong by 2e-8 m because of the
 // rotations that lead to it. On a stiff floor, this would cause three times as large an error in a light leg's
 // acceleration as everything else.
@@ -63,28 +69,20 @@ DRL_HD_CALLED void find_distances(const typename P::Number* qpos, typename P::Wo
   }
 }
 
-// Adds the forces of elliptic cones and, if kFeels, sets what contact sensors measure.
-template <class P, bool kFeels>
-DRL_HD void find_cone_forces(typename P::Work& w, typename P::Stage& stage) {
-  using F = typename P::Number;
-  if constexpr (kFeels)
-    for (auto& of_sensor : stage.sensed)
-      for (F& x : of_sensor) x = F(0);
+// Adds the forces of elliptic cones.
+template <class P>
+DRL_HD void find_cone_forces(typename P::Work& w) {
   for (int t = 0; t < w.touches; ++t) {
     const int c = w.touching[t];
     const ConePoint& point = P::cone(c);
-    F* sensed = nullptr;
-    if constexpr (kFeels)
-      if (point.sensor >= 0) sensed = stage.sensed[point.sensor];
-    w.cone[c].add_wrench(point.dimensions, w.forces.wrench[point.frame], sensed ? sensed + 1 : nullptr);
-    if (sensed) sensed[0] = sensed[0] + math::select(w.contact[c].touch.distance < F(point.margin), F(1), F(0));
+    w.cone[c].add_wrench(point.dimensions, w.forces.wrench[point.frame]);
   }
 }
 
 // Computes the forces of limits, dry friction and floor contacts in the solution that the work holds, and stores them
-// in the work. Also sets the contact sensors if this stage is the one that they show.
-template <class P, bool kIsShown>
-DRL_HD_CALLED void find_floor_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
+// in the work.
+template <class P>
+DRL_HD_CALLED void find_floor_forces(typename P::Work& w) {
   using F = typename P::Number;
   for (auto& wrench : w.forces.wrench)
     for (F& x : wrench) x = F(0);
@@ -93,16 +91,13 @@ DRL_HD_CALLED void find_floor_forces(typename P::Work& w, [[maybe_unused]] typen
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
       F push[P::kEdges];
-      for (int e = 0; e < P::kEdges; ++e) {
-        const F y = edge_residual<P>(w.next_y + c * P::Work::kResidualsPerContact, e);
-        push[e] = -(active_weight(edge_weight<P>(w.weight[c], e), y) * y);
-      }
+      find_push<P>(w, c, push);
       const ContactPoint& point = P::point(c);
       P::add_wrench(point, w.contact[c].row, push, w.forces.wrench[point.frame]);
     }
   each_ground_contact<P>(w, [&](const ContactPair& pair, const auto& contact)
                                 DRL_LAMBDA { contact.template add_wrench<P>(w, pair, w.forces.wrench); });
-  if constexpr (P::kCones > 0) find_cone_forces<P, kIsShown && (P::kSensed > 0)>(w, stage);
+  if constexpr (P::kCones > 0) find_cone_forces<P>(w);
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) {
       const F y = w.next_y[P::Work::kContactResiduals + l];
@@ -111,11 +106,12 @@ DRL_HD_CALLED void find_floor_forces(typename P::Work& w, [[maybe_unused]] typen
   if constexpr (count_frictions<P>() > 0)
     for (int f = 0; f < P::kFrictions; ++f) w.forces.limit[P::kLimits + f] = w.friction[f].push(P::friction(f));
 }
-// Adds the forces of pairs.
+// Adds the forces of pairs. Also sets the contact sensors if this stage is the one that they show.
 template <class P, bool kIsShown = true>
-DRL_HD void find_forces(typename P::Work& w, typename P::Stage& stage) {
-  find_floor_forces<P, kIsShown>(w, stage);
+DRL_HD void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
+  find_floor_forces<P>(w);
   if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, w.forces.wrench);
+  if constexpr (kIsShown && count_contact_sensors<P>() > 0) find_contact_sensors<P>(w, stage);
 }
 
 // Reduces the rounding error of a solution in these lanes. The solver computes all accelerations with rounded factors;
@@ -124,7 +120,7 @@ template <class P>
 DRL_HD_CALLED void refine(typename P::Work& w, typename P::Stage& stage, Mask<typename P::Number> lanes) {
   using F = typename P::Number;
   F force[P::nv], change[P::nv];
-  find_floor_forces<P, !kKeepsSensors<P>>(w, stage);
+  find_floor_forces<P>(w);
   P::unbalanced(w, stage.qacc, force);
   subtract_pairs<P>(w, force);
   if constexpr (P::kDense) {
@@ -147,11 +143,11 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
     w.parameters = stage.parameters, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.parameters, w);
   else
     P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
-  if constexpr (P::kCones > 0) find_distances<P>(stage.qpos, w);
+  if constexpr (has_exact_distances<P>()) find_distances<P>(stage.qpos, w);
   P::into_solver(w, warm_start, stage.qacc);
   [[maybe_unused]] const typename P::Number unsolved = stage.unsolved;
   solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
-  if constexpr (P::kCones > 0 && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
+  if constexpr (has_exact_distances<P>() && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
   if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
   if constexpr (P::kFreeTurn > 0) {
     P::out_of_solver(w, stage.qacc, stage.qacc);

@@ -38,6 +38,7 @@ struct ContactPoint {
   int body, frame;  // indices among the bodies and frames that contacts use
   double radius, height, margin, friction, weight;
   double stiffness, damping, least, most, width, midpoint;  // solver parameters
+  int varies[2] = {-1, -1};                                 // parameters that raise the friction, or -1
 };
 
 // C++ has no arrays of length 0.
@@ -70,6 +71,23 @@ struct SensedValues {
 };
 template <class F>
 struct SensedValues<F, 0> {};
+
+// Return the number of branches whose factors are computed separately, and of the numbers that these store. Robots
+// without them do not define kBranches.
+template <class Sizes>
+constexpr int count_branches() {
+  if constexpr (requires { Sizes::kBranches; })
+    return Sizes::kBranches;
+  else
+    return 0;
+}
+template <class Sizes>
+constexpr int count_branch_places() {
+  if constexpr (count_branches<Sizes>() > 0)
+    return Sizes::kBranchPlaces;
+  else
+    return 0;
+}
 
 // The inputs and results of a stage of a step. derive_all() computes all other quantities from it and its forces.
 template <class F, class Sizes>
@@ -164,7 +182,12 @@ struct Work {
   [[no_unique_address]] Array<GroundContact<F>, Sizes::kGround> ground;
   [[no_unique_address]] Array<OnGround, Sizes::kGround> on_ground;
   int grounded = 0, ground_step = 1;
+  // Indices of the pairs that are near in some lane, with room for one more.
+  [[no_unique_address]] Array<uint32_t, (Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0)> near_pair;
+  int near_pairs = 0;
   [[no_unique_address]] Array<F, Sizes::kFactor> factor;
+  [[no_unique_address]] Array<F, count_branch_places<Sizes>()> branch;
+  uint32_t changed_branches = 0;  // bits of the branches whose factors have to be computed
   [[no_unique_address]] Array<F, (Sizes::kDense ? 0 : kPairDofs)> inverse, half;
   [[no_unique_address]] Array<F[at_least_one(kPairDofs)], (Sizes::kDense ? 0 : kUpdates)> pair_update;
   [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp

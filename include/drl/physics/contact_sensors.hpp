@@ -1,0 +1,224 @@
+// Contact sensors (MuJoCo, "XML Reference", sensor/contact): the number of a sensor's contacts, and the force, distance
+// and axes of one of them or their net force. drl_robot lists for each contact the sensors that it matches.
+#pragma once
+
+#include "drl/physics/rows.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// `reduce` and `data` (bits of Field) are MuJoCo's; `place` is that of the first value in Stage::sensed.
+struct ContactSensor {
+  enum Reduce { first, deepest, strongest, net_force };
+  enum Field { found, force, torque, distance, position, normal, tangent };
+  int reduce, data, place;
+};
+// Bits of the sensors that show a contact, and of those that turn it around; the contact's place in MuJoCo's order.
+struct SensedContact {
+  uint64_t sensors, turned;
+  int order;
+};
+
+// A contact's force along its axes (the normal, from the first geom to the second, and two tangents), in world axes.
+template <class F>
+struct ContactShown {
+  F force[3], axis[3][3], distance;
+
+  // Sets the axes of a contact with the floor.
+  DRL_HD void set_floor_axes(F tangent_x, F tangent_y) {
+    const F axes[3][3] = {{F(0), F(0), F(1)}, {tangent_x, tangent_y, F(0)}, {-tangent_y, tangent_x, F(0)}};
+    for (int r = 0; r < 3; ++r)
+      for (int k = 0; k < 3; ++k) axis[r][k] = axes[r][k];
+  }
+  DRL_HD F world_force(int k) const {
+    return math::fma(force[2], axis[2][k], math::fma(force[1], axis[1][k], force[0] * axis[0][k]));
+  }
+};
+
+// The values of a robot's contact sensors while its contacts are visited.
+template <class P>
+class SensedContacts {
+  using F = typename P::Number;
+
+ public:
+  DRL_HD explicit SensedContacts(typename P::Stage& stage) : sensed_(&stage.sensed[0][0]) {
+    for (int s = 0; s < P::kContactSensors; ++s) {
+      const ContactSensor& sensor = P::contact_sensor(s);
+      best_[s] = order_[s] = F(1e30);
+      each_value(sensor, [&](int field, int k, F& x) DRL_LAMBDA {
+        // As in MuJoCo, a net force has the axes of the world.
+        const bool is_axis = field == ContactSensor::normal ? k == 0 : field == ContactSensor::tangent && k == 1;
+        x = F(sensor.reduce == ContactSensor::net_force && is_axis ? 1 : 0);
+      });
+    }
+  }
+  // Shows a contact that exists in these lanes to the sensors that it matches.
+  DRL_HD void show(const SensedContact& of, Mask<F> lanes, const ContactShown<F>& contact) {
+    for (int s = 0; s < P::kContactSensors; ++s)
+      if (of.sensors >> s & 1) show(s, of.order, lanes, contact, (of.turned >> s & 1) != 0);
+  }
+
+ private:
+  DRL_HD void show(int s, int order, Mask<F> lanes, const ContactShown<F>& contact, bool is_turned) {
+    const ContactSensor& sensor = P::contact_sensor(s);
+    if (sensor.reduce == ContactSensor::net_force) {
+      each_value(sensor, [&](int field, int k, F& x) DRL_LAMBDA {
+        if (field == ContactSensor::found) x = x + math::select(lanes, F(1), F(0));
+        if (field != ContactSensor::force) return;
+        const F force = contact.world_force(k);
+        x = x + math::select(lanes, is_turned ? -force : force, F(0));
+      });
+      return;
+    }
+    F size = F(0);
+    if (sensor.reduce == ContactSensor::deepest) size = contact.distance;
+    if (sensor.reduce == ContactSensor::strongest)
+      for (const F& x : contact.force) size = math::fma(-x, x, size);
+    const Mask<F> is_best = lanes & ((size < best_[s]) | ((size == best_[s]) & (F(order) < order_[s])));
+    best_[s] = math::select(is_best, size, best_[s]), order_[s] = math::select(is_best, F(order), order_[s]);
+    each_value(sensor, [&](int field, int k, F& x) DRL_LAMBDA {
+      if (field == ContactSensor::found) {
+        x = x + math::select(lanes, F(1), F(0));
+        return;
+      }
+      // MuJoCo turns a contact by half a turn about its second tangent, along which the force then has the other sign.
+      F value = contact.distance;
+      if (field == ContactSensor::force) value = is_turned && k == 2 ? -contact.force[2] : contact.force[k];
+      if (field == ContactSensor::normal || field == ContactSensor::tangent) {
+        value = contact.axis[field == ContactSensor::normal ? 0 : 1][k];
+        if (is_turned) value = -value;
+      }
+      x = math::select(is_best, value, x);
+    });
+  }
+  // Calls body(field, k, value) for each value of a sensor.
+  template <class Body>
+  DRL_HD void each_value(const ContactSensor& sensor, const Body& body) {
+    F* value = sensed_ + sensor.place;
+    for (int field = ContactSensor::found; field <= ContactSensor::tangent; ++field)
+      if (sensor.data >> field & 1) {
+        const int size = field == ContactSensor::found || field == ContactSensor::distance ? 1 : 3;
+        for (int k = 0; k < size; ++k) body(field, k, *value++);
+      }
+  }
+
+  F* sensed_;
+  F best_[P::kContactSensors], order_[P::kContactSensors];  // of the contact that each sensor shows
+};
+
+// Shows a contact with the floor.
+template <class P, class F>
+DRL_HD void show_floor_contact(const typename P::Work& w, int c, ContactShown<F>& contact) {
+  contact.distance = F(0);
+  if constexpr (P::kCones > 0) {
+    F force[kResiduals];
+    w.cone[c].push(P::cone(c).dimensions, force);
+    contact.set_floor_axes(F(0), F(1));  // of a sphere or a box's corner; the cone's residuals are along x and y
+    contact.force[0] = force[0], contact.force[1] = force[2], contact.force[2] = -force[1];
+    contact.distance = w.contact[c].touch.distance;
+  } else {
+    const auto& row = w.contact[c].row;
+    F push[P::kEdges], tangent[2];
+    find_push<P>(w, c, push);
+    P::contact_force(P::point(c), row, push, contact.force, tangent);
+    contact.set_floor_axes(tangent[0], tangent[1]);
+    if constexpr (requires { row.distance; }) contact.distance = row.distance;
+  }
+}
+
+// Computes the force of a contact between geoms along its axes. In each lane, its rows or its cone are at the places
+// `count` and `cones`, which then move on.
+template <class P, class F>
+DRL_HD void find_pair_force(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F& count, F& cones,
+                            F* force) {
+  for (int k = 0; k < 3; ++k) force[k] = F(0);
+  if constexpr (P::kPairCones > 0)
+    if (pair.dimensions > 1) {
+      F push[kResiduals];
+      for (int c = 0; c < w.pair_cones; ++c) {
+        w.pair_cone[c].push(kResiduals, push);
+        for (int k = 0; k < 3; ++k) force[k] = math::select(lanes & (cones == F(c)), push[k], force[k]);
+      }
+      cones = cones + math::select(lanes, F(1), F(0));
+      return;
+    }
+  if constexpr (P::kPairRows > 0)
+    for (int e = 0; e < pair.edges; ++e) {
+      const F push = push_at<P>(w, lanes, count), side = F(e % 2 == 0 ? 1 : -1) * edge_friction<P>(w, pair);
+      force[0] = force[0] + push;
+      if (pair.edges > 1) force[e < 2 ? 1 : 2] = math::fma(side, push, force[e < 2 ? 1 : 2]);
+      count = count + math::select(lanes, F(1), F(0));
+    }
+}
+
+// Shows the contacts between geoms.
+template <class P>
+DRL_HD void show_pairs(const typename P::Work& w, SensedContacts<P>& sensed) {
+  using F = typename P::Number;
+  F count = F(0), cones = F(0);
+  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& at) DRL_LAMBDA {
+    const auto k = static_cast<int>(&pair - &P::pair(0));
+    ContactShown<F> contact;
+    contact.distance = at.distance;
+    find_pair_force<P>(w, pair, lanes, count, cones, contact.force);
+    const ConeAxes<F> axes(at);
+    for (int r = 0; r < 3; ++r)
+      for (int i = 0; i < 3; ++i) contact.axis[r][i] = axes.axis[r][i];
+    sensed.show(P::sensed_contact(P::kContacts + P::kCones + k), lanes, contact);
+  });
+}
+
+// Shows the contacts with geoms of the world.
+template <class P>
+DRL_HD void show_ground(const typename P::Work& w, SensedContacts<P>& sensed) {
+  using F = typename P::Number;
+  each_ground_contact<P>(w, [&](const ContactPair& pair, const GroundContact<F>& at) DRL_LAMBDA {
+    ContactShown<F> contact;
+    F force[kResiduals];
+    at.template find_force<P::kElliptic>(pair.dimensions, force);
+    contact.distance = at.distance;
+    for (int r = 0; r < 3; ++r) {
+      contact.force[r] = force[r];
+      for (int i = 0; i < 3; ++i) contact.axis[r][i] = pair.moves_first ? -at.axis[r][i] : at.axis[r][i];
+    }
+    sensed.show(P::sensed_contact(P::kContacts + P::kCones + pair.number), F(0) < at.hardness, contact);
+  });
+}
+
+// Returns the number of contact sensors. Robots without them do not define kContactSensors.
+template <class P>
+constexpr int count_contact_sensors() {
+  if constexpr (requires { P::kContactSensors; })
+    return P::kContactSensors;
+  else
+    return 0;
+}
+
+// Computes the contact sensors from the solution that the work holds.
+template <class P>
+DRL_HD_CALLED void find_contact_sensors(const typename P::Work& w, typename P::Stage& stage) {
+  using F = typename P::Number;
+  SensedContacts<P> sensed(stage);
+  if constexpr (P::kContacts + P::kCones > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
+      const SensedContact& of = P::sensed_contact(c);
+      if (of.sensors == 0) continue;
+      ContactShown<F> contact;
+      show_floor_contact<P>(w, c, contact);
+      F hardness;
+      if constexpr (P::kCones > 0)
+        hardness = w.cone[c].hardness;
+      else
+        hardness = w.weight[c];
+      sensed.show(of, F(0) < hardness, contact);
+    }
+  if constexpr (P::kSensesPairs)
+    if (w.pair_rows + w.pair_cones > 0) show_pairs<P>(w, sensed);
+  if constexpr (P::kSensesPairs) show_ground<P>(w, sensed);
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl
