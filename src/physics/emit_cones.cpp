@@ -127,8 +127,8 @@ std::string emit_cone_tables(const RobotModel& model) {
     text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
             ";  // mu of a cone with sliding friction 1\n";
   if (turned > 0)
-    text += "  static constexpr ConvexOptions convex{" + number(model.convex_tolerance) + ", " +
-            count(model.convex_iterations) + "};\n";
+    text += "  DRL_HD static ConvexOptions convex() { return {" + number(model.convex_tolerance) + ", " +
+            count(model.convex_iterations) + "}; }\n";
   if (cones > 0) text += emit_cones(model);
   if (!model.hulls.empty()) text += emit_hulls(model);
   if (parameters > 0) text += emit_parameters(model);

@@ -28,7 +28,7 @@ class Reader : PartReader {
   // The parameters of a contact between two geoms.
   struct ContactParameters {
     int a, b, dimensions;
-    double margin, gap, friction;
+    double margin, friction;  // margin: distance below which the contact pushes, MuJoCo's margin minus gap
     Softness softness;
     Numbers3 frictions;               // sliding, torsional, rolling
     std::vector<int> friction_geoms;  // the geoms whose friction counts; the largest value is used
@@ -58,8 +58,7 @@ class Reader : PartReader {
     return {a,
             b,
             dimensions,
-            m_.geom_margin[a] + m_.geom_margin[b],
-            m_.geom_gap[a] + m_.geom_gap[b],
+            (m_.geom_margin[a] + m_.geom_margin[b]) - (m_.geom_gap[a] + m_.geom_gap[b]),
             std::max(kLeastFriction, mu),
             softness(solref, solimp, {"geom", mjOBJ_GEOM, a}),
             {},
@@ -75,8 +74,7 @@ class Reader : PartReader {
     return {m_.pair_geom1[p],
             m_.pair_geom2[p],
             m_.pair_dim[p],
-            m_.pair_margin[p],
-            m_.pair_gap[p],
+            m_.pair_margin[p] - m_.pair_gap[p],
             std::max(kLeastFriction, friction[0]),
             softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, {"pair", mjOBJ_PAIR, p}),
             {friction[0], friction[2], friction[3]},
@@ -126,7 +124,6 @@ class Reader : PartReader {
   }
 
   void read_contact(const ContactParameters& touch) {
-    if (touch.gap != 0) refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a gap");
     if (is_on_floor(touch.a, touch.b, touch)) return read_floor_contact(touch.a, touch.b, touch);
     if (is_on_floor(touch.b, touch.a, touch)) return read_floor_contact(touch.b, touch.a, touch);
     read_pair(touch);

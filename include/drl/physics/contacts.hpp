@@ -308,7 +308,7 @@ DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, const Contact
     Hull hulls[2];
     const Shape first = shape_of<P>(w, pair.first, pair.first, l, hulls[0]);
     const Shape second = shape_of<P>(w, pair.second, pair.first, l, hulls[1]);
-    const int count = collide(first, second, pair.margin, P::convex, found);
+    const int count = collide(first, second, pair.margin, P::convex(), found);
     for (int c = most; c < count; ++c)
       for (auto& number : numbers[c])
         for (S& x : number) x = 0;

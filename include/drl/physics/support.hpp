@@ -53,7 +53,7 @@ struct Distances {
 // True if distances from the floor are computed in double: with elliptic cones, and with many points on one body.
 template <class P>
 constexpr bool has_exact_distances() {
-  return requires { typename P::template With<double>; };
+  return requires { P::kExactDistances; };
 }
 // Computes the distances from the floor, in double. In float, a foot's distance would be wrong by 2e-8 m because of the
 // rotations that lead to it. On a stiff floor, this would cause three times as large an error in a light leg's
