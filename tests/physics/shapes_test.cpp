@@ -12,7 +12,11 @@
 namespace drl {
 namespace {
 
-using namespace physics;
+using physics::kMostShapeContacts;
+using physics::Shape;
+using physics::ShapeContact;
+using physics::ShapeKind;
+using physics::Vec3;
 using test::Draws;
 using test::GeomPose;
 using test::TwoGeoms;
@@ -130,29 +134,48 @@ void compare_all(Poses poses, const Judge& judge) {
     }
 }
 
+#if defined(__x86_64__)
+constexpr bool kSameRounding = true;
+#else
+constexpr bool kSameRounding = false;  // libmujoco for other processors may round a * b + c once
+#endif
+
+void expect_equal(const Differences& found, double tolerance) {
+  EXPECT_EQ(found.other_counts, 0);
+  EXPECT_LE(found.distance, tolerance);
+  EXPECT_LE(found.normal, tolerance);
+  EXPECT_LE(found.point, tolerance);
+}
+// GJK and EPA end within their tolerance (1e-6 m) of the depth. On a curved surface, the normal is then accurate to
+// about its square root.
+void expect_close(const Differences& found) {
+  EXPECT_LE(found.share(), 0.001);
+  EXPECT_LE(found.distance, 1e-6);
+  EXPECT_LE(found.normal, 0.02);
+  EXPECT_LE(found.point, 0.002);
+}
+
 TEST(Shapes, TouchWhereLibmujocosDo) {
-  compare_all(Poses::random, [](const Differences& found, bool) {
-    EXPECT_EQ(found.other_counts, 0);
-    EXPECT_LE(found.distance, 1e-11);
-    EXPECT_LE(found.normal, 1e-11);
-    EXPECT_LE(found.point, 1e-11);
+  compare_all(Poses::random, [](const Differences& found, bool is_closed) {
+    if (kSameRounding || is_closed)
+      expect_equal(found, 1e-11);
+    else
+      expect_close(found);
   });
 }
 
 // Where faces, edges or corners coincide, MuJoCo's choice of points depends on the order of its operations.
 TEST(Shapes, TouchWhereLibmujocosDoIfFacesAreParallel) {
-  compare_all(Poses::upright, [](const Differences& found, bool) {
-    EXPECT_EQ(found.other_counts, 0);
-    EXPECT_LE(found.distance, 1e-11);
-    EXPECT_LE(found.normal, 1e-11);
-    EXPECT_LE(found.point, 1e-11);
-  });
+  if (!kSameRounding) GTEST_SKIP() << "libmujoco rounds differently on this processor";
+  compare_all(Poses::upright, [](const Differences& found, bool) { expect_equal(found, 1e-11); });
 }
 
 TEST(Shapes, DoNotAmplifyRounding) {
   compare_all(Poses::rounded, [](const Differences& found, bool is_closed) {
-    EXPECT_LE(found.share(), 0.001);
-    EXPECT_LE(found.distance, is_closed ? 1e-11 : 1e-6);
+    if (is_closed)
+      expect_equal(found, 1e-9);
+    else
+      expect_close(found);
   });
 }
 
