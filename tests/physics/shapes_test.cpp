@@ -179,5 +179,32 @@ TEST(Shapes, DoNotAmplifyRounding) {
   });
 }
 
+// Moves convex shapes past each other in small steps.
+TEST(Shapes, TouchAsWellIfAMemoryIsKept) {
+  TwoGeoms geoms;
+  Draws draw(1);
+  int touching = 0;
+  for (int n = 0; n < 1000; ++n) {
+    const ShapeKind kinds[] = {ShapeKind::capsule, ShapeKind::ellipsoid, ShapeKind::cylinder, ShapeKind::mesh};
+    const ShapeKind first = kinds[draw.below(4)];
+    GeomPose a = draw_pose(draw, first, Poses::random, geoms.meshes());
+    GeomPose b = draw_pose(draw, ShapeKind::mesh, Poses::random, geoms.meshes());
+    const Vec3 along = draw.direction(), aside = 0.3 * draw.direction();
+    physics::PairMemory memory;
+    for (int step = -10; step <= 10; ++step) {
+      b.position = aside + 0.05 * step * along, b.quat[1] += 0.03, mju_normalize4(b.quat);
+      geoms.contacts(a, b, 0.01);
+      ShapeContact with[kMostShapeContacts], without[kMostShapeContacts];
+      const Shape shape_a = geoms.shape(0), shape_b = geoms.shape(1);
+      const int count = collide(shape_a, shape_b, 0.01, {}, without);
+      ASSERT_EQ(collide(shape_a, shape_b, 0.01, {}, with, &memory), count);
+      if (count > 0) EXPECT_EQ(with[0].distance, without[0].distance);
+      touching += count;
+    }
+  }
+  EXPECT_GT(touching, 1000);
+  EXPECT_LT(touching, 20000);
+}
+
 }  // namespace
 }  // namespace drl
