@@ -198,7 +198,7 @@ TEST(Shapes, TouchAsWellIfAMemoryIsKept) {
       const Shape shape_a = geoms.shape(0), shape_b = geoms.shape(1);
       const int count = collide(shape_a, shape_b, 0.01, {}, without);
       ASSERT_EQ(collide(shape_a, shape_b, 0.01, {}, with, &memory), count);
-      if (count > 0) EXPECT_EQ(with[0].distance, without[0].distance);
+      for (int c = 0; c < count; ++c) EXPECT_EQ(with[c].distance, without[c].distance);
       touching += count;
     }
   }
