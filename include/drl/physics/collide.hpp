@@ -5,11 +5,11 @@
 //   int count = collide(a, b, margin, options, contacts, &memory);   a.kind <= b.kind
 //
 // Pairs of planes, spheres, capsules and boxes, and sphere and cylinder, have closed forms (plane_contacts.hpp,
-// round_contacts.hpp, two_boxes.hpp). All others have at most one contact, which GJK and EPA find (gjk.hpp, epa.hpp).
+// round_contacts.hpp, two_boxes.hpp). All others have at most one contact, which GJK and EPA find (overlap.hpp).
 // They agree with MuJoCo's native collision detector without the flag multiccd.
 #pragma once
 
-#include "drl/physics/epa.hpp"
+#include "drl/physics/overlap.hpp"
 #include "drl/physics/plane_contacts.hpp"
 #include "drl/physics/round_contacts.hpp"
 #include "drl/physics/two_boxes.hpp"
@@ -18,29 +18,6 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// Returns a search that starts anew, except that it climbs hulls from where the former one has ended.
-DRL_HD Gjk restarted(const Gjk& former, const Supported& a, const Supported& b) {
-  Gjk search(a, b, former.options);
-  search.a.vertex = former.a.vertex, search.b.vertex = former.b.vertex;
-  return search;
-}
-// Tries whether the centre of a sphere or the axis of a capsule is outside of the other shape. Then the distance of
-// these decides alone, without EPA. Returns false if the overlap is deeper.
-DRL_HD bool collide_shallow(Gjk& search, double margin, ContactList& list) {
-  double grown[2] = {0, 0};
-  Supported* shapes[2] = {&search.a, &search.b};
-  for (int k = 0; k < 2; ++k)
-    if (shapes[k]->is_round())
-      grown[k] = shapes[k]->radius + 0.5 * margin, shapes[k]->radius = shapes[k]->inflation = 0;
-  search.run(grown[0] + grown[1]);
-  if (!(search.distance > search.options.tolerance)) return false;
-  const double distance = search.distance - (grown[0] + grown[1]);
-  if (!(distance < 0)) return true;
-  const Vec3 way = unit(search.on_b - search.on_a);
-  const Vec3 on_a = search.on_a + grown[0] * way, on_b = search.on_b - grown[1] * way;
-  list.add(0.5 * (on_a + on_b), unit(on_a - on_b), margin + distance);
-  return true;
-}
 // What the next call for a pair of convex shapes can use: how they have been apart. It changes no contacts, but saves
 // most of the time as long as they are near each other without touching.
 struct PairMemory {
@@ -70,21 +47,10 @@ DRL_HD_CALLED void collide_convex(const Shape& a, const Shape& b, const ConvexOp
                                   ContactList& list) {
   const double margin = list.margin();
   if (memory != nullptr && are_apart(a, b, margin + options.tolerance, *memory)) return;
-  const Supported grown_a(a, 0.5 * margin), grown_b(b, 0.5 * margin);
-  Gjk search(grown_a, grown_b, options);
-  bool is_shallow = false;
-  if (grown_a.is_round() || grown_b.is_round()) {
-    is_shallow = collide_shallow(search, margin, list);
-    if (!is_shallow) search = restarted(search, grown_a, grown_b);
-  }
-  if (!is_shallow) search.run(0);
+  Gjk search(Supported(a, 0.5 * margin), Supported(b, 0.5 * margin), options);
+  Overlap overlap;
+  if (find_overlap(search, overlap)) list.add(overlap.middle(), overlap.normal(), margin - overlap.depth);
   if (memory != nullptr && search.distance == Gjk::kFar) remember(search, *memory);
-  if (is_shallow || !(search.distance <= options.tolerance) || search.count < 2) return;
-  Polytope polytope(search);
-  double depth;
-  Vec3 on_a, on_b;
-  if (!polytope.run(depth, on_a, on_b) || !(depth > 0)) return;
-  list.add(0.5 * (on_a + on_b), unit(on_a - on_b), margin - depth);
 }
 
 // Finds the contacts that are closer than the margin and returns their number. `contacts` has room for
