@@ -1,12 +1,11 @@
 // The convex hulls of meshes, which collide instead of the meshes.
 #pragma once
 
-#include <mujoco/mujoco.h>
-
 #include <array>
 #include <string>
 #include <vector>
 
+#include "drl/physics/mujoco_model.hpp"
 #include "drl/physics/shapes.hpp"
 
 namespace drl::robot_compiler {

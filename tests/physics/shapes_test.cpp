@@ -12,7 +12,11 @@
 namespace drl {
 namespace {
 
-using namespace physics;
+using physics::kMostShapeContacts;
+using physics::Shape;
+using physics::ShapeContact;
+using physics::ShapeKind;
+using physics::Vec3;
 using test::Draws;
 using test::GeomPose;
 using test::TwoGeoms;
@@ -130,30 +134,76 @@ void compare_all(Poses poses, const Judge& judge) {
     }
 }
 
+#if defined(__x86_64__)
+constexpr bool kSameRounding = true;
+#else
+constexpr bool kSameRounding = false;  // libmujoco for other processors may round a * b + c once
+#endif
+
+void expect_equal(const Differences& found, double tolerance) {
+  EXPECT_EQ(found.other_counts, 0);
+  EXPECT_LE(found.distance, tolerance);
+  EXPECT_LE(found.normal, tolerance);
+  EXPECT_LE(found.point, tolerance);
+}
+// GJK and EPA end within their tolerance (1e-6 m) of the depth. On a curved surface, the normal is then accurate to
+// about its square root.
+void expect_close(const Differences& found) {
+  EXPECT_LE(found.share(), 0.001);
+  EXPECT_LE(found.distance, 1e-6);
+  EXPECT_LE(found.normal, 0.02);
+  EXPECT_LE(found.point, 0.002);
+}
+
 TEST(Shapes, TouchWhereLibmujocosDo) {
-  compare_all(Poses::random, [](const Differences& found, bool) {
-    EXPECT_EQ(found.other_counts, 0);
-    EXPECT_LE(found.distance, 1e-11);
-    EXPECT_LE(found.normal, 1e-11);
-    EXPECT_LE(found.point, 1e-11);
+  compare_all(Poses::random, [](const Differences& found, bool is_closed) {
+    if (kSameRounding || is_closed)
+      expect_equal(found, 1e-11);
+    else
+      expect_close(found);
   });
 }
 
 // Where faces, edges or corners coincide, MuJoCo's choice of points depends on the order of its operations.
 TEST(Shapes, TouchWhereLibmujocosDoIfFacesAreParallel) {
-  compare_all(Poses::upright, [](const Differences& found, bool) {
-    EXPECT_EQ(found.other_counts, 0);
-    EXPECT_LE(found.distance, 1e-11);
-    EXPECT_LE(found.normal, 1e-11);
-    EXPECT_LE(found.point, 1e-11);
-  });
+  if (!kSameRounding) GTEST_SKIP() << "libmujoco rounds differently on this processor";
+  compare_all(Poses::upright, [](const Differences& found, bool) { expect_equal(found, 1e-11); });
 }
 
 TEST(Shapes, DoNotAmplifyRounding) {
   compare_all(Poses::rounded, [](const Differences& found, bool is_closed) {
-    EXPECT_LE(found.share(), 0.001);
-    EXPECT_LE(found.distance, is_closed ? 1e-11 : 1e-6);
+    if (is_closed)
+      expect_equal(found, 1e-9);
+    else
+      expect_close(found);
   });
+}
+
+// Moves convex shapes past each other in small steps.
+TEST(Shapes, TouchAsWellIfAMemoryIsKept) {
+  TwoGeoms geoms;
+  Draws draw(1);
+  int touching = 0;
+  for (int n = 0; n < 1000; ++n) {
+    const ShapeKind kinds[] = {ShapeKind::capsule, ShapeKind::ellipsoid, ShapeKind::cylinder, ShapeKind::mesh};
+    const ShapeKind first = kinds[draw.below(4)];
+    GeomPose a = draw_pose(draw, first, Poses::random, geoms.meshes());
+    GeomPose b = draw_pose(draw, ShapeKind::mesh, Poses::random, geoms.meshes());
+    const Vec3 along = draw.direction(), aside = 0.3 * draw.direction();
+    physics::PairMemory memory;
+    for (int step = -10; step <= 10; ++step) {
+      b.position = aside + 0.05 * step * along, b.quat[1] += 0.03, mju_normalize4(b.quat);
+      geoms.contacts(a, b, 0.01);
+      ShapeContact with[kMostShapeContacts], without[kMostShapeContacts];
+      const Shape shape_a = geoms.shape(0), shape_b = geoms.shape(1);
+      const int count = collide(shape_a, shape_b, 0.01, {}, without);
+      ASSERT_EQ(collide(shape_a, shape_b, 0.01, {}, with, &memory), count);
+      for (int c = 0; c < count; ++c) EXPECT_EQ(with[c].distance, without[c].distance);
+      touching += count;
+    }
+  }
+  EXPECT_GT(touching, 1000);
+  EXPECT_LT(touching, 20000);
 }
 
 }  // namespace

@@ -2,14 +2,14 @@
 // after a broad phase has found the pairs that are near.
 //
 //   ShapeContact contacts[kMostShapeContacts];
-//   int count = collide(a, b, margin, options, contacts);   a.kind <= b.kind
+//   int count = collide(a, b, margin, options, contacts, &memory);   a.kind <= b.kind
 //
 // Pairs of planes, spheres, capsules and boxes, and sphere and cylinder, have closed forms (plane_contacts.hpp,
-// round_contacts.hpp, two_boxes.hpp). All others have at most one contact, which GJK and EPA find (gjk.hpp, epa.hpp).
+// round_contacts.hpp, two_boxes.hpp). All others have at most one contact, which GJK and EPA find (overlap.hpp).
 // They agree with MuJoCo's native collision detector without the flag multiccd.
 #pragma once
 
-#include "drl/physics/epa.hpp"
+#include "drl/physics/overlap.hpp"
 #include "drl/physics/plane_contacts.hpp"
 #include "drl/physics/round_contacts.hpp"
 #include "drl/physics/two_boxes.hpp"
@@ -18,47 +18,46 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// Tries whether the centre of a sphere or the axis of a capsule is outside of the other shape. Then the distance of
-// these decides alone, without EPA. Returns false if the overlap is deeper.
-DRL_HD bool collide_shallow(Gjk& search, double margin, ContactList& list) {
-  double grown[2] = {0, 0};
-  Supported* shapes[2] = {&search.a, &search.b};
-  for (int k = 0; k < 2; ++k)
-    if (shapes[k]->is_round())
-      grown[k] = shapes[k]->radius + 0.5 * margin, shapes[k]->radius = shapes[k]->inflation = 0;
-  search.run(grown[0] + grown[1]);
-  if (!(search.distance > search.options.tolerance)) return false;
-  const double distance = search.distance - (grown[0] + grown[1]);
-  if (!(distance < 0)) return true;
-  const Vec3 way = unit(search.on_b - search.on_a);
-  const Vec3 on_a = search.on_a + grown[0] * way, on_b = search.on_b - grown[1] * way;
-  list.add(0.5 * (on_a + on_b), unit(on_a - on_b), margin + distance);
-  return true;
+// What the next call for a pair of convex shapes can use: how they have been apart. It changes no contacts, but saves
+// most of the time as long as they are near each other without touching.
+struct PairMemory {
+  float apart[3] = {0, 0, 0};  // a direction from b to a along which they have been apart, or 0
+  int vertex[2] = {-1, -1};    // the vertices that are farthest in this direction
+};
+// Returns whether two shapes are still farther apart than the margin.
+DRL_HD bool are_apart(const Shape& a, const Shape& b, double margin, PairMemory& memory) {
+  const Vec3 direction{double(memory.apart[0]), double(memory.apart[1]), double(memory.apart[2])};
+  if (!(dot(direction, direction) > 0.5)) return false;
+  const Vec3 way = unit(direction);
+  Supported of_a(a, 0), of_b(b, 0);
+  of_a.vertex = memory.vertex[0], of_b.vertex = memory.vertex[1];
+  of_a.skips_start = of_b.skips_start = false;
+  const Vec3 between = of_a.farthest(-way) - of_b.farthest(way);
+  memory.vertex[0] = of_a.vertex, memory.vertex[1] = of_b.vertex;
+  return dot(way, between) > margin;
 }
+DRL_HD void remember(const Gjk& search, PairMemory& memory) {
+  const Vec3 way = unit(search.apart);
+  for (int k = 0; k < 3; ++k) memory.apart[k] = float(way[k]);
+  memory.vertex[0] = search.a.vertex, memory.vertex[1] = search.b.vertex;
+}
+
 // Both shapes are grown by half of the margin, so that they overlap if they are closer than the margin.
-DRL_HD_CALLED void collide_convex(const Shape& a, const Shape& b, const ConvexOptions& options, ContactList& list) {
+DRL_HD_CALLED void collide_convex(const Shape& a, const Shape& b, const ConvexOptions& options, PairMemory* memory,
+                                  ContactList& list) {
   const double margin = list.margin();
-  const Supported grown_a(a, 0.5 * margin), grown_b(b, 0.5 * margin);
-  Gjk search(grown_a, grown_b, options);
-  if (grown_a.is_round() || grown_b.is_round()) {
-    if (collide_shallow(search, margin, list)) return;
-    const int vertex_a = search.a.vertex, vertex_b = search.b.vertex;
-    search = Gjk(grown_a, grown_b, options);
-    search.a.vertex = vertex_a, search.b.vertex = vertex_b;
-  }
-  search.run(0);
-  if (!(search.distance <= options.tolerance) || search.count < 2) return;
-  Polytope polytope(search);
-  double depth;
-  Vec3 on_a, on_b;
-  if (!polytope.run(depth, on_a, on_b) || !(depth > 0)) return;
-  list.add(0.5 * (on_a + on_b), unit(on_a - on_b), margin - depth);
+  if (memory != nullptr && are_apart(a, b, margin + options.tolerance, *memory)) return;
+  Gjk search(Supported(a, 0.5 * margin), Supported(b, 0.5 * margin), options);
+  Overlap overlap;
+  if (find_overlap(search, overlap)) list.add(overlap.middle(), overlap.normal(), margin - overlap.depth);
+  if (memory != nullptr && search.distance == Gjk::kFar) remember(search, *memory);
 }
 
 // Finds the contacts that are closer than the margin and returns their number. `contacts` has room for
-// kMostShapeContacts; a.kind <= b.kind. Two planes never touch.
+// kMostShapeContacts; a.kind <= b.kind. Two planes never touch. `memory` may be null, or is kept for this
+// pair from call to call.
 DRL_HD_CALLED int collide(const Shape& a, const Shape& b, double margin, const ConvexOptions& options,
-                          ShapeContact* contacts) {
+                          ShapeContact* contacts, PairMemory* memory = nullptr) {
   ContactList list(margin, contacts);
   using enum ShapeKind;
   if (a.kind == plane)
@@ -78,7 +77,7 @@ DRL_HD_CALLED int collide(const Shape& a, const Shape& b, double margin, const C
   else if (a.kind == box && b.kind == box)
     collide_boxes(a, b, list);
   else
-    collide_convex(a, b, options, list);
+    collide_convex(a, b, options, memory, list);
   return list.count();
 }
 

@@ -145,7 +145,8 @@ struct Gjk {
   ConvexOptions options;
   DifferencePoint simplex[4];
   int count = 0, iteration = 0;
-  Vec3 on_a, on_b;  // the nearest points
+  Vec3 on_a, on_b;      // the nearest points
+  Vec3 apart{0, 0, 0};  // if the shapes are known not to touch: a direction from b to a along which they are apart
   double distance = kFar;
 
   DRL_HD Gjk(const Supported& first, const Supported& second, const ConvexOptions& o)
@@ -170,15 +171,15 @@ struct Gjk {
         break;
       }
       const double ahead = dot(at, next.at);
-      if (ahead > 0 && (!wants_distance || ahead * ahead / dot(at, at) >= cutoff * cutoff)) return separate();
+      if (ahead > 0 && (!wants_distance || ahead * ahead / dot(at, at) >= cutoff * cutoff)) return separate(at);
       if (count == 3 && tries_tetrahedron) {
         tries_tetrahedron = false;
         const Found found = find_tetrahedron();
-        if (found == kApart) return separate();
+        if (found == kApart) return;
         if (found == kOverlap) return set_overlap();
       }
       keep_nearest(weights);
-      if (count < 1) return separate();
+      if (count < 1) return separate({0, 0, 0});
       const Vec3 nearest = mix(weights, &DifferencePoint::at), step = nearest - at;
       if (std::abs(step[0]) < kNoLength && std::abs(step[1]) < kNoLength && std::abs(step[2]) < kNoLength) break;
       at = nearest;
@@ -194,7 +195,7 @@ struct Gjk {
  private:
   enum Found { kApart, kOverlap, kUnknown };
 
-  DRL_HD void separate() { count = 0, distance = kFar; }
+  DRL_HD void separate(const Vec3& direction) { count = 0, distance = kFar, apart = direction; }
   DRL_HD void set_overlap() { count = 4, distance = 0; }
   DRL_HD Vec3 mix(const double* weights, Vec3 DifferencePoint::*member) const {
     Vec3 sum = weights[0] * (simplex[0].*member);
@@ -240,7 +241,10 @@ struct Gjk {
       }
       DifferencePoint& replaced = point[order[worst]];
       find_farthest(a, b, normal[worst], replaced);
-      if (dot(normal[worst], replaced.at) < 0) return kApart;
+      if (dot(normal[worst], replaced.at) < 0) {
+        separate(-normal[worst]);
+        return kApart;
+      }
       const int i = (worst + 1) % 4, j = (worst + 2) % 4, kept = order[i];
       order[i] = order[j], order[j] = kept;
     }

@@ -75,8 +75,7 @@ DRL_HD_CALLED void collide_plane_mesh(const Floor& floor, const Shape& mesh, Con
   const Hull& hull = *mesh.hull;
   const Vec3 down = mesh.into(-floor.normal);
   const bool has_edges = hull.first_neighbour != nullptr;
-  const int lowest =
-      has_edges ? climb_hull(mesh, down, hull.start, dot(down, mesh.vertex(hull.start))) : best_vertex(mesh, down, 0);
+  const int lowest = has_edges ? climb_hull(mesh, down, hull.start, false) : best_vertex(mesh, down, 0);
   const Vec3 point = mesh.to_world(mesh.vertex(lowest));
   const double height = floor.height(point);
   if (!(height < list.margin())) return;

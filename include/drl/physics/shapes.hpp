@@ -43,7 +43,8 @@ struct Hull {
   const float (*vertices)[3];  // [count], in the geom's axes
   int count;
   // The vertices that share an edge with vertex i are neighbours[first_neighbour[i]] to
-  // neighbours[first_neighbour[i + 1] - 1]. Both are null if MuJoCo computes no hull (fewer than 4 vertices).
+  // neighbours[first_neighbour[i + 1] - 1]. Both are null if MuJoCo has computed no hull, because
+  // no geom that collides uses the mesh.
   const int *first_neighbour, *neighbours;
   int start;      // the vertex at which MuJoCo starts to climb along the edges
   bool climbs;    // whether MuJoCo climbs in collisions of convex shapes. Otherwise it tries all vertices

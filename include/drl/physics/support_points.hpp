@@ -34,11 +34,12 @@ DRL_HD int best_vertex(const Shape& mesh, const Vec3& direction, int start) {
     if (const double reach = dot(direction, mesh.vertex(i)); reach > most) most = reach, best = i;
   return best;
 }
-// Goes from vertex to vertex along the edges of the hull until no neighbour is farther than `most`, the distance of the
-// latest vertex. The distance of `start` is an argument, since in collisions of convex shapes MuJoCo prefers its
-// neighbours where several vertices are equally far.
-DRL_HD int climb_hull(const Shape& mesh, const Vec3& direction, int start, double most) {
+// Goes from vertex to vertex along the edges of the hull until no neighbour is farther. If `skips_start`, the distance
+// of the start does not count at first: in collisions of convex shapes, MuJoCo prefers its neighbours to it if they are
+// as far.
+DRL_HD int climb_hull(const Shape& mesh, const Vec3& direction, int start, bool skips_start) {
   const Hull& hull = *mesh.hull;
+  double most = skips_start ? -1e300 : dot(direction, mesh.vertex(start));
   for (int best = start, from = -1;;) {
     if (best == from) return best;
     from = best;
@@ -51,9 +52,10 @@ DRL_HD int climb_hull(const Shape& mesh, const Vec3& direction, int start, doubl
 // A shape with its surface moved outwards.
 struct Supported {
   const Shape* shape;
-  double inflation;  // distance by which the surface is moved outwards
-  double radius;     // of a sphere or capsule. 0 leaves the centre or the axis
-  int vertex;        // of a box or mesh: the latest support point, or -1
+  double inflation;         // distance by which the surface is moved outwards
+  double radius;            // of a sphere or capsule. 0 leaves the centre or the axis
+  int vertex;               // of a box or mesh: the latest support point, or -1
+  bool skips_start = true;  // see climb_hull
 
   DRL_HD Supported(const Shape& s, double by) : shape(&s), inflation(by), radius(s.size[0]), vertex(-1) {}
   DRL_HD bool is_round() const { return shape->kind == ShapeKind::sphere || shape->kind == ShapeKind::capsule; }
@@ -101,7 +103,7 @@ struct Supported {
   DRL_HD Vec3 mesh_vertex(const Vec3& local) {
     const Hull& hull = *shape->hull;
     if (hull.climbs)
-      vertex = climb_hull(*shape, local, vertex >= 0 ? vertex : hull.start, -1e300);
+      vertex = climb_hull(*shape, local, vertex >= 0 ? vertex : hull.start, skips_start);
     else
       vertex = best_vertex(*shape, local, vertex >= 0 ? vertex : 0);
     return shape->vertex(vertex);

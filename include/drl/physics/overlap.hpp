@@ -1,0 +1,55 @@
+// How two convex shapes overlap: by GJK alone where only a sphere's or a capsule's surface is inside the other shape,
+// and otherwise by GJK and EPA.
+#pragma once
+
+#include "drl/physics/epa.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// The points of both shapes that are deepest in the other.
+struct Overlap {
+  Vec3 on_a, on_b;
+  double depth;
+
+  DRL_HD Vec3 middle() const { return 0.5 * (on_a + on_b); }
+  DRL_HD Vec3 normal() const { return unit(on_a - on_b); }
+};
+
+// Tries whether the centre of a sphere or the axis of a capsule is outside of the other shape. Then their distance
+// decides, and the shapes overlap if the depth is positive. Returns false if it is inside; then the search starts anew.
+DRL_HD bool find_shallow_overlap(Gjk& search, Overlap& overlap) {
+  const Supported a = search.a, b = search.b;
+  double grown[2] = {0, 0};
+  Supported* shapes[2] = {&search.a, &search.b};
+  for (int k = 0; k < 2; ++k) {
+    if (!shapes[k]->is_round()) continue;
+    grown[k] = shapes[k]->radius + shapes[k]->inflation;
+    shapes[k]->radius = shapes[k]->inflation = 0;
+  }
+  search.run(grown[0] + grown[1]);
+  if (search.distance > search.options.tolerance) {
+    const Vec3 way = unit(search.on_b - search.on_a);
+    overlap = {search.on_a + grown[0] * way, search.on_b - grown[1] * way, grown[0] + grown[1] - search.distance};
+    return true;
+  }
+  const int vertex_a = search.a.vertex, vertex_b = search.b.vertex;
+  search = Gjk(a, b, search.options);
+  search.a.vertex = vertex_a, search.b.vertex = vertex_b;
+  return false;
+}
+
+// Returns whether the shapes of a search that has not begun overlap, and how. If they do not and `distance` is kFar
+// afterwards, `apart` of the search says how they are apart.
+DRL_HD_CALLED bool find_overlap(Gjk& search, Overlap& overlap) {
+  if ((search.a.is_round() || search.b.is_round()) && find_shallow_overlap(search, overlap)) return overlap.depth > 0;
+  search.run(0);
+  if (!(search.distance <= search.options.tolerance) || search.count < 2) return false;
+  Polytope polytope(search);
+  return polytope.run(overlap.depth, overlap.on_a, overlap.on_b) && overlap.depth > 0;
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl
