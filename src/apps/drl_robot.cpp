@@ -22,6 +22,7 @@ namespace drl {
 namespace {
 
 using namespace robot_compiler;
+using robot_compiler::RobotModel;  // not the one of tasks
 
 constexpr const char* kUsage =
     "drl_robot: compiles the physics of a robot (an MJCF model) to a C++ header that\n"

@@ -63,7 +63,7 @@ std::vector<int> sensor_places(const RobotModel& model) {
 }
 
 bool has_exact_distances(const RobotModel& model) {
-  constexpr int kMost = 8;  // points of a body: a box has as many
+  constexpr int kMost = 12;  // points of a body, so that they are close together
   std::vector<int> points(model.bodies.size());
   for (const FloorContact& contact : model.contacts) points[static_cast<size_t>(contact.body)] += 1;
   return count_cones(model) > 0 || std::ranges::any_of(points, [](int n) { return n > kMost; });

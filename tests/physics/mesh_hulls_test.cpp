@@ -53,12 +53,12 @@ TEST(MeshHulls, AreWrittenAsTables) {
                       .climbs = true,
                       .radius = 1.5};
   EXPECT_EQ(robot_compiler::emit_hull(hull, "foot"),
-            "DRL_HD Hull foot() {\n"
+            "  DRL_HD static Hull foot() {\n"
             "  static constexpr float vertices[][3] = {{0.5f, -1.0f, 0.0f}, {0.25f, 2.0f, 3.0f}};\n"
             "  static constexpr int first_neighbour[] = {0, 1, 2};\n"
             "  static constexpr int neighbours[] = {1, 0};\n"
             "  return {vertices, 2, first_neighbour, neighbours, 1, true, 1.5};\n"
-            "}\n");
+            "  }\n");
 }
 
 }  // namespace

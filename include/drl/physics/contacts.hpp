@@ -267,6 +267,22 @@ DRL_HD Mask<F> are_near(const typename P::Work& w, const ContactPair& pair, Mask
   return lanes;
 }
 
+// Returns the number of pairs of which each lane remembers how they were apart.
+template <class Sizes>
+constexpr int count_remembered() {
+  constexpr int kPairs = Sizes::kGroundPairs + Sizes::kPairs;
+  return Sizes::kTurnedGeoms > 0 && kPairs <= 1024 ? kPairs : 0;
+}
+// Returns what lane l remembers of a pair, or null.
+template <class P>
+DRL_HD PairMemory* memory_of([[maybe_unused]] const typename P::Work& w, [[maybe_unused]] int number,
+                             [[maybe_unused]] int l) {
+  if constexpr (count_remembered<P>() > 0)
+    return &w.remembered[number][l];
+  else
+    return nullptr;
+}
+
 // Returns a geom's shape in lane l, with its centre relative to that of geom `origin`. A mesh's hull stays in `hull`.
 template <class P>
 DRL_HD Shape shape_of(const typename P::Work& w, int g, int origin, int l, [[maybe_unused]] Hull& hull) {
@@ -296,8 +312,8 @@ DRL_HD Shape shape_of(const typename P::Work& w, int g, int origin, int l, [[may
 
 // Does the same for two geoms of any kinds, lane by lane.
 template <class P, class F, class Body>
-DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes,
-                                        const Body& body) {
+DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, int number, Mask<F> lanes, const Body& body) {
+  const ContactPair& pair = P::pair(number);
   using S = Scalar<F>;
   constexpr int kNumbers = 7;
   S numbers[kMostShapeContacts][kNumbers][kLanesOf<F>], counts[kLanesOf<F>] = {};
@@ -308,7 +324,7 @@ DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, const Contact
     Hull hulls[2];
     const Shape first = shape_of<P>(w, pair.first, pair.first, l, hulls[0]);
     const Shape second = shape_of<P>(w, pair.second, pair.first, l, hulls[1]);
-    const int count = collide(first, second, pair.margin, P::convex(), found);
+    const int count = collide(first, second, pair.margin, P::convex(), found, memory_of<P>(w, number, l));
     for (int c = most; c < count; ++c)
       for (auto& number : numbers[c])
         for (S& x : number) x = 0;
@@ -348,7 +364,8 @@ DRL_HD Mask<F> may_touch(const typename P::Work& w, const ContactPair& pair) {
 }
 // Calls body(pair, lanes, contact) for each contact of a pair in some of these lanes.
 template <class P, class F, class Body>
-DRL_HD void each_contact(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, const Body& body) {
+DRL_HD void each_contact(const typename P::Work& w, int number, Mask<F> lanes, const Body& body) {
+  const ContactPair& pair = P::pair(number);
   const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
   if constexpr (P::kTurnedGeoms > 0) {
     const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
@@ -359,7 +376,7 @@ DRL_HD void each_contact(const typename P::Work& w, const ContactPair& pair, Mas
       return each_contact_with_box<P>(pair, a, b, w.geom_turn[second.turn], lanes, body);
     if (second.turn >= 0) {
       if (!is_plane) lanes = are_near<P, F>(w, pair, lanes);
-      if (any(lanes)) each_contact_by_lane<P, F>(w, pair, lanes, body);
+      if (any(lanes)) each_contact_by_lane<P, F>(w, number, lanes, body);
       return;
     }
   }
@@ -380,8 +397,8 @@ template <class P, class Body>
 DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
   using F = typename P::Number;
   for (int n = 0; n < w.near_pairs; ++n) {
-    const ContactPair& pair = P::pair(static_cast<int>(w.near_pair[n]));
-    each_contact<P, F>(w, pair, may_touch<P>(w, pair), body);
+    const auto number = static_cast<int>(w.near_pair[n]);
+    each_contact<P, F>(w, number, may_touch<P>(w, P::pair(number)), body);
   }
 }
 

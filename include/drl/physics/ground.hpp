@@ -187,7 +187,7 @@ DRL_HD_CALLED void begin_ground(typename P::Work& w) {
     const ContactPair& pair = P::pair(k);
     const Mask<F> near = may_touch<P>(w, pair);
     if (!any(near)) continue;
-    each_contact<P, F>(w, pair, near, [&](const ContactPair&, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+    each_contact<P, F>(w, k, near, [&](const ContactPair&, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
       const int place = pair.place + contact.index;
       GroundContact<F>& here = w.ground[place];
       const Mask<F> was_here = here.step + 1 == w.ground_step ? F(0) < here.hardness : F(0) != F(0);

@@ -192,6 +192,8 @@ struct Work {
   [[no_unique_address]] Array<F[at_least_one(kPairDofs)], (Sizes::kDense ? 0 : kUpdates)> pair_update;
   [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
   [[no_unique_address]] Array<Axes<F>, Sizes::kTurnedGeoms> geom_turn;
+  [[no_unique_address]] mutable Array<PairMemory[kLanesOf<F>], count_remembered<Sizes>()>
+      remembered;  // saves time only
   [[no_unique_address]] Array<PairCone<F, at_least_one(kPairDofs)>, Sizes::kPairCones> pair_cone;
 };
 
