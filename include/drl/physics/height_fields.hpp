@@ -61,7 +61,7 @@ class OverField {
       way[k] = 1;
       high_[k] = exact.farthest(way)[k], low_[k] = exact.farthest(-way)[k];
       const double top = k < 2 ? field_.size[k] : above, bottom = k < 2 ? field_.size[k] : below;
-      if (low_[k] - margin_ > top || high_[k] + margin_ < -bottom) return false;
+      if (!(low_[k] - margin_ <= top && high_[k] + margin_ >= -bottom)) return false;  // or not a number
     }
     vertex_ = exact.vertex;
     for (int k = 0; k < 2; ++k) {
