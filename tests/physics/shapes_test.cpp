@@ -179,6 +179,42 @@ TEST(Shapes, DoNotAmplifyRounding) {
   });
 }
 
+Differences compare_with_height_field(TwoGeoms& geoms, ShapeKind kind, Poses poses, int count) {
+  Draws draw(static_cast<uint32_t>(kind));
+  Differences found;
+  for (int n = 0; n < count; ++n) {
+    const double margin = n % 2 == 0 ? 0 : 0.02;
+    GeomPose field{.kind = ShapeKind::prism}, shape = draw_pose(draw, kind, poses, geoms.meshes());
+    draw.turn(field.quat);
+    double turn[9];
+    mju_quat2Mat(turn, field.quat);
+    for (int k = 0; k < 3; ++k) {
+      shape.size[k] *= 0.5, field.position[k] = draw(-1, 1), shape.position[k] = field.position[k];
+      for (int i = 0; i < 3; ++i) shape.position[k] += turn[3 * k + i] * (i < 2 ? draw(-0.7, 0.7) : draw(0, 0.5));
+    }
+    const std::vector<ShapeContact> expected = geoms.contacts(field, shape, margin);
+    std::vector<ShapeContact> contacts;
+    const physics::HeightField hills = geoms.height_field();
+    physics::OverField(hills, geoms.shape(1), margin).each_contact({}, [&](const ShapeContact& c) {
+      contacts.push_back(c);
+    });
+    found.compare(expected, contacts.data(), static_cast<int>(contacts.size()));
+  }
+  return found;
+}
+TEST(HeightFields, TouchWhereLibmujocosDo) {
+  TwoGeoms geoms;
+  for (int k = 1; k < kKinds; ++k) {
+    const Differences found = compare_with_height_field(geoms, static_cast<ShapeKind>(k), Poses::random, 2000);
+    found.print(std::string("height field-") + kNames[k]);
+    EXPECT_GT(found.touching, 150);
+    if (kSameRounding)
+      expect_equal(found, 1e-11);
+    else
+      expect_close(found);
+  }
+}
+
 // Moves convex shapes past each other in small steps.
 TEST(Shapes, TouchAsWellIfAMemoryIsKept) {
   TwoGeoms geoms;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "drl/lanes/philox.hpp"
+#include "drl/physics/height_fields.hpp"
 #include "drl/physics/shapes.hpp"
 #include "physics/mesh_hulls.hpp"
 
@@ -59,7 +60,7 @@ class Draws {
 
 struct GeomPose {
   ShapeKind kind;
-  int mesh;  // used if the kind is mesh
+  int mesh = 0;  // used if the kind is mesh
   double size[3] = {0, 0, 0};
   Vec3 position{0, 0, 0};
   double quat[4] = {1, 0, 0, 0};
@@ -79,15 +80,20 @@ class TwoGeoms {
       geoms += "<geom type='mesh' mesh='" + name + "'/>";
     }
     const std::string body = "<body><freejoint/><geom size='.1' mass='1'/></body>";
-    const std::string text = "<mujoco><asset>" + meshes + "</asset><worldbody><geom type='plane' size='1 1 1'/>" +
-                             body + body + "<body>" + geoms + "</body></worldbody></mujoco>";
+    const std::string text =
+        "<mujoco><asset><hfield name='hills' nrow='9' ncol='12' size='0.6 0.5 0.3 0.1'/>" + meshes +
+        "</asset><worldbody><geom type='plane' size='1 1 1'/><geom type='hfield' hfield='hills'/>" + body + body +
+        "<body>" + geoms + "</body></worldbody></mujoco>";
     char error[1000] = "";
     mjSpec* spec = mj_parseXMLString(text.c_str(), nullptr, error, sizeof(error));
     EXPECT_NE(spec, nullptr) << error;
     model_ = mj_compile(spec, nullptr);
     EXPECT_NE(model_, nullptr) << mjs_getError(spec);
     mj_deleteSpec(spec);
+    model_->opt.disableflags |= mjDSBL_MIDPHASE;  // it knows the geoms as they were compiled
     data_ = mj_makeData(model_);
+    Draws draw(2);
+    for (int k = 0; k < model_->nhfielddata; ++k) model_->hfield_data[k] = static_cast<float>(draw(0, 1));
     for (int mesh = 0; mesh < model_->nmesh; ++mesh) hulls_.push_back(robot_compiler::read_hull(*model_, mesh));
     for (const auto& hull : hulls_) views_.push_back(hull.view());
     for (int g = 0; g < model_->ngeom; ++g) model_->geom_contype[g] = model_->geom_conaffinity[g] = 0;
@@ -101,13 +107,14 @@ class TwoGeoms {
   const robot_compiler::MeshHull& hull(int mesh) const { return hulls_[static_cast<size_t>(mesh)]; }
   // Returns about how far a geom extends from its centre.
   double radius(const GeomPose& pose) const {
-    if (pose.kind == ShapeKind::plane) return 0;
+    if (pose.kind == ShapeKind::plane || pose.kind == ShapeKind::prism) return 0;
     return pose.kind == ShapeKind::mesh ? hull(pose.mesh).radius : pose.size[0] + pose.size[1] + pose.size[2];
   }
 
   // Returns the contacts that libmujoco includes. Only the first geom may be a plane.
   std::vector<ShapeContact> contacts(const GeomPose& first, const GeomPose& second, double margin) {
-    for (const int g : {0, 1, 2}) model_->geom_contype[g] = model_->geom_conaffinity[g] = 0, model_->geom_margin[g] = 0;
+    for (const int g : {0, 1, 2, 3})
+      model_->geom_contype[g] = model_->geom_conaffinity[g] = 0, model_->geom_margin[g] = 0;
     set(0, first), set(1, second);
     model_->geom_margin[geom_[0]] = margin;
     mj_kinematics(model_, data_), mj_comPos(model_, data_), mj_collision(model_, data_);
@@ -121,6 +128,18 @@ class TwoGeoms {
       for (int k = 0; k < 3; ++k) to.point[k] = from.pos[k], to.normal[k] = from.frame[k];
     }
     return all;
+  }
+  // Returns the height field of the latest call of contacts(), which is a first geom of the kind prism.
+  physics::HeightField height_field() const {
+    const Shape frame = shape(0);
+    physics::HeightField field{};
+    field.heights = model_->hfield_data, field.rows = model_->hfield_nrow[0], field.columns = model_->hfield_ncol[0];
+    for (int k = 0; k < 4; ++k) field.size[k] = model_->hfield_size[k];
+    for (int i = 0; i < 3; ++i) {
+      field.position[i] = frame.position[i];
+      for (int k = 0; k < 3; ++k) field.turn[i][k] = frame.turn[i][k];
+    }
+    return field;
   }
   // Returns geom 0 or 1 of the latest call of contacts(), where libmujoco had it.
   Shape shape(int which) const {
@@ -136,20 +155,22 @@ class TwoGeoms {
  private:
   void set(int which, const GeomPose& pose) {
     constexpr int kTypes[] = {mjGEOM_PLANE,    mjGEOM_SPHERE, mjGEOM_CAPSULE, mjGEOM_ELLIPSOID,
-                              mjGEOM_CYLINDER, mjGEOM_BOX,    mjGEOM_MESH};
+                              mjGEOM_CYLINDER, mjGEOM_BOX,    mjGEOM_MESH,    mjGEOM_HFIELD};
     constexpr double kEverywhere = 100;  // switches off the filter by bounding spheres
-    const int type = kTypes[static_cast<int>(pose.kind)], g = type == mjGEOM_PLANE ? 0 : 1 + which;
+    const int type = kTypes[static_cast<int>(pose.kind)];
+    const int g = type == mjGEOM_PLANE ? 0 : type == mjGEOM_HFIELD ? 1 : 2 + which;
     geom_[which] = g, pose_[which] = pose;
     model_->geom_contype[g] = model_->geom_conaffinity[g] = 1;
-    model_->geom_type[g] = type, model_->geom_dataid[g] = type == mjGEOM_MESH ? pose.mesh : -1;
+    model_->geom_type[g] = type;
+    if (g > 1) model_->geom_dataid[g] = type == mjGEOM_MESH ? pose.mesh : -1;
     model_->geom_rbound[g] = type == mjGEOM_PLANE  ? 0
                              : type == mjGEOM_MESH ? model_->geom_rbound[kFirstMeshGeom + pose.mesh]
                                                    : kEverywhere;
     for (int k = 0; k < 3; ++k) {
       model_->geom_size[3 * g + k] = pose.size[k];
-      (g == 0 ? model_->geom_pos : data_->qpos + 7 * which)[k] = pose.position[k];
+      (g < 2 ? model_->geom_pos + 3 * g : data_->qpos + 7 * which)[k] = pose.position[k];
     }
-    mju_copy4(g == 0 ? model_->geom_quat : data_->qpos + 7 * which + 3, pose.quat);
+    mju_copy4(g < 2 ? model_->geom_quat + 4 * g : data_->qpos + 7 * which + 3, pose.quat);
   }
 
   // The vertices of the meshes: a tetrahedron, a box with points inside, a few points, a stone and a prism.
@@ -171,12 +192,12 @@ class TwoGeoms {
     return all;
   }
 
-  static constexpr int kFirstMeshGeom = 3;  // after the plane and the two geoms
+  static constexpr int kFirstMeshGeom = 4;  // after the plane, the height field and the two geoms
   mjModel* model_ = nullptr;
   mjData* data_ = nullptr;
   std::vector<robot_compiler::MeshHull> hulls_;
   std::vector<physics::Hull> views_;
-  int geom_[2] = {1, 2};
+  int geom_[2] = {2, 3};
   GeomPose pose_[2] = {};
 };
 

@@ -94,6 +94,7 @@ DRL_HD void collide_plane(const Shape& plane, const Shape& shape, ContactList& l
   const Floor floor(plane);
   switch (shape.kind) {
     case ShapeKind::plane:
+    case ShapeKind::prism:
       return;
     case ShapeKind::sphere:
       return floor.add_ball(shape.center(), shape.size[0], list);

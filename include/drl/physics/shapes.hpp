@@ -36,7 +36,8 @@ DRL_HD Vec3 unit(const Vec3& a) {
   return size < kNoLength ? Vec3{1, 0, 0} : 1 / size * a;
 }
 
-enum class ShapeKind : uint8_t { plane, sphere, capsule, ellipsoid, cylinder, box, mesh };  // in MuJoCo's order
+// In MuJoCo's order. A prism is a part of a height field (drl/physics/height_fields.hpp).
+enum class ShapeKind : uint8_t { plane, sphere, capsule, ellipsoid, cylinder, box, mesh, prism };
 
 // The convex hull of a mesh. Its owner keeps the tables; they are usually constexpr.
 struct Hull {
@@ -54,8 +55,9 @@ struct Hull {
 // A geom. `turn` has the geom's axes as columns (xmat).
 struct Shape {
   ShapeKind kind;
-  double size[3];    // geom_size
-  const Hull* hull;  // of a mesh; not owned
+  double size[3];               // geom_size
+  const Hull* hull;             // of a mesh; not owned
+  const Vec3* prism = nullptr;  // six corners: the triangle below, the triangle above; not owned
   double position[3], turn[3][3];
 
   DRL_HD Vec3 center() const { return {position[0], position[1], position[2]}; }

@@ -60,9 +60,7 @@ struct Supported {
   DRL_HD Supported(const Shape& s, double by) : shape(&s), inflation(by), radius(s.size[0]), vertex(-1) {}
   DRL_HD bool is_round() const { return shape->kind == ShapeKind::sphere || shape->kind == ShapeKind::capsule; }
   // Returns whether the shape has finitely many support points.
-  DRL_HD bool is_discrete() const {
-    return inflation == 0 && (shape->kind == ShapeKind::box || shape->kind == ShapeKind::mesh);
-  }
+  DRL_HD bool is_discrete() const { return inflation == 0 && shape->kind >= ShapeKind::box; }
 
   // Returns the point that is farthest in a direction (a unit vector), in world coordinates.
   DRL_HD Vec3 farthest(const Vec3& direction) {
@@ -73,6 +71,7 @@ struct Supported {
  private:
   DRL_HD Vec3 surface_point(const Vec3& direction) {
     if (shape->kind == ShapeKind::sphere) return radius * direction + shape->center();
+    if (shape->kind == ShapeKind::prism) return best_corner(direction);
     const Vec3 local = shape->into(direction);
     const double* size = shape->size;
     switch (shape->kind) {
@@ -90,6 +89,14 @@ struct Supported {
       default:
         return shape->to_world(mesh_vertex(local));
     }
+  }
+  DRL_HD const Vec3& best_corner(const Vec3& direction) const {
+    const Vec3* triangle = shape->prism + (direction[2] < 0 ? 0 : 3);
+    int best = 0;
+    double most = dot(triangle[0], direction);
+    for (int k = 1; k < 3; ++k)
+      if (const double reach = dot(triangle[k], direction); reach > most) most = reach, best = k;
+    return triangle[best];
   }
   DRL_HD Vec3 corner(const Vec3& local) {
     Vec3 point;
