@@ -278,7 +278,8 @@ TEST(RobotModel, ContactSensorsKnowMujocosOrderOfContacts) {
   for (const GeomPair& pair : model.pairs)
     order[model.pair_geoms[static_cast<size_t>(pair.first)].name +
           model.pair_geoms[static_cast<size_t>(pair.second)].name] = pair.sensed.order;
-  // Bodies 1 and 2: the explicit pair, then the others by MuJoCo's first geom, which is the sphere. Then 1 and 3.
+  // Bodies 1 and 2: the explicit pair, whose geoms MuJoCo sorts by body, then the others by MuJoCo's first geom, which
+  // is the sphere. Then 1 and 3.
   EXPECT_EQ(order, (std::map<std::string, int>{{"bc", 0}, {"ca", 1}, {"bd", 2}, {"da", 3}, {"cd", 4}}));
 }
 
