@@ -12,7 +12,7 @@ namespace {
 constexpr int kTrigonometric = 20;
 // For an elliptic cone (drl/physics/cones.hpp): its residuals, its numbers in a Work, and roughly its operations per
 // solver iteration.
-constexpr int kResiduals = 6, kConeNumbers = 37, kGroundNumbers = 55, kConeOperations = 400;
+constexpr int kResiduals = 6, kConeNumbers = 37, kGroundNumbers = 57, kConeOperations = 400;
 // Solver iterations. Lanes need one to four, and all wait for the slowest lane.
 constexpr int kIterations = 3;
 // Assumed operations on packs per cycle; bench/physics_table measures them.
@@ -43,7 +43,11 @@ int count_work(const RobotModel& model, const Program& program) {
   numbers += 2 * limits + (count_pyramids(model) + limits + pair_rows);
   numbers += 2 * (contact_residuals(model, program) + limits + pair_rows);
   numbers += 6 * static_cast<int>(model.pair_geoms.size()) + (model.trees > 1 ? 3 * model.trees : 0) + 2 * of_pairs;
-  return numbers + (pair_rows + kResiduals * pair_cones) * (2 * of_pairs + 1);
+  if (count_turned_geoms(model) > 0 && model.pairs.size() <= 1024)  // PairMemory (drl/physics/collide.hpp)
+    numbers += 5 * static_cast<int>(model.pairs.size());
+  const int rows = pair_rows + kResiduals * pair_cones;
+  if (model.pair_places.dense) return numbers + rows * (of_pairs + 1) + of_pairs * (of_pairs + 1) / 2 - 2 * of_pairs;
+  return numbers + rows * (2 * of_pairs + 1);
 }
 
 }  // namespace

@@ -336,7 +336,9 @@ struct InterpretedRobot : Capacity<kKind> {
 
 // Returns the header that drl_robot writes for a model.
 inline std::string header_of(const std::string& file) {
-  const robot_compiler::RobotModel model = robot_compiler::read_robot_model(file);
+  robot_compiler::RobotModel model = robot_compiler::read_robot_model(file);
+  // Interpreted robots have rows for contacts with the world too, as robots with very many of them, and no full matrix.
+  model.ground_pairs = 0, model.pair_places.ground = 0, model.pair_places.dense = false;
   if (!model.unsupported.empty()) throw std::runtime_error(unsupported_lines(model)[0]);
   robot_compiler::Program program;
   robot_compiler::trace(model, program);
