@@ -1,6 +1,8 @@
 #include "physics/robot_counts.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace drl::robot_compiler {
 
@@ -43,10 +45,16 @@ int count_boxes(const RobotModel& model) {
 }
 
 int count_pair_rows(const RobotModel& model) {
-  constexpr int kMost = 64;
+  constexpr int kMost = 64, kManyPairs = 16;
   int rows = 0;
-  for (const GeomPair& pair : model.pairs) rows += 2 * pair.edges;  // 0 edges for an elliptic cone
-  return std::min(rows, kMost);
+  std::map<std::pair<int, int>, int> pairs;  // of two frames
+  bool are_many = false;
+  for (const GeomPair& pair : model.pairs) {
+    const auto frame = [&](int geom) { return model.pair_geoms[static_cast<size_t>(geom)].frame; };
+    are_many = are_many || ++pairs[std::minmax(frame(pair.first), frame(pair.second))] > kManyPairs;
+    rows += 2 * pair.edges;  // 0 edges for an elliptic cone
+  }
+  return std::min(rows, are_many ? 2 * kMost : kMost);
 }
 
 int count_pair_cones(const RobotModel& model) {
@@ -71,17 +79,17 @@ std::vector<int> sensor_places(const RobotModel& model) {
 }
 
 bool has_exact_distances(const RobotModel& model) {
-  constexpr int kMost = 8;  // points of a body: a box has as many
+  constexpr int kMost = 12;  // points of a body: a box and two capsules have as many
   std::vector<int> points(model.bodies.size());
   for (const FloorContact& contact : model.contacts) points[static_cast<size_t>(contact.body)] += 1;
-  return count_cones(model) > 0 || std::ranges::any_of(points, [](int n) { return n > kMost; });
+  return count_cones(model) > 0 ||
+         (!model.pairs.empty() && std::ranges::any_of(points, [](int n) { return n > kMost; }));
 }
 std::vector<int> branches(const RobotModel& model) {
   constexpr int kLeast = 4;  // degrees of freedom of a branch
   const size_t n = model.bodies.size();
   std::vector<int> branch(n, -1), dofs(n), forks(n);
-  if (!has_exact_distances(model) || model.elliptic || model.pairs.empty() || !frictional_dofs(model).empty())
-    return branch;
+  if (!has_exact_distances(model) || model.elliptic || !frictional_dofs(model).empty()) return branch;
   for (const Dof& dof : model.dofs) dofs[static_cast<size_t>(dof.body)] += 1;
   const auto parent = [&](size_t b) { return static_cast<size_t>(model.bodies[b].parent); };
   const auto is_root = [&](size_t b) { return model.bodies[b].parent < 0; };

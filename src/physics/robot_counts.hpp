@@ -26,7 +26,8 @@ int count_cones(const RobotModel& model);
 int count_boxes(const RobotModel& model);  // among pair_geoms
 
 // Returns the number of places for the constraint rows of geom pairs. They are enough for all rows (parallel capsules
-// have two contacts), up to a limit that is exceeded only if most geoms penetrate each other.
+// have two contacts), up to a limit that is exceeded only if most geoms penetrate each other. The limit is twice as
+// high if two bodies have many pairs, such as the feet of G1.
 int count_pair_rows(const RobotModel& model);
 // Returns the number of places for contacts of geom pairs with elliptic cones. A lane with more of these contacts
 // counts as not solved.
@@ -37,8 +38,9 @@ int count_pair_cones(const RobotModel& model);
 // step's first stage.
 std::vector<int> sensor_places(const RobotModel& model);
 int count_sensed(const RobotModel& model);  // in groups of four places
-// Returns whether distances from the floor are computed in double. They are with elliptic cones, and with pyramids if a
-// body has so many points that may touch the floor that their small distances decide how it turns, as a foot of G1.
+// Returns whether distances from the floor are computed in double. They are with elliptic cones, and with pyramids of
+// robots that may touch themselves if a body has so many points that may touch the floor that their small distances
+// decide how it turns, as a foot of G1.
 bool has_exact_distances(const RobotModel& model);
 // Returns for each body the branch that it belongs to, or -1 if it belongs to the trunk. Branches are subtrees such as
 // legs and arms. The factors of a branch are computed anew only if one of its own contacts or limits becomes active or

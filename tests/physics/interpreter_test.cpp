@@ -44,8 +44,8 @@ void expect_equals_compiled(const std::string& file) {
   }
 }
 
-// The estimate of bytes matches the types, except for the list of current contacts and the pointer to an environment's
-// parameters.
+// The estimate of bytes matches the types, except for the lists of current contacts and pairs, and the pointer to an
+// environment's parameters.
 template <class Robot>
 void expect_bytes(const std::string& file) {
   using P = typename Robot::template Physics<float>;
@@ -55,7 +55,8 @@ void expect_bytes(const std::string& file) {
   const robot_compiler::Cost cost = robot_compiler::cost_of(model, program);
   EXPECT_EQ(cost.state_bytes, static_cast<int>(sizeof(typename P::State))) << file;
   const int changes = P::kContacts > 0 && P::kEdges != 3 ? P::kContacts + 1 : 0;
-  size_t list = sizeof(uint16_t) * static_cast<size_t>(P::kContacts + P::kCones + 1 + changes) + 5 * sizeof(int);
+  const int near = P::kPairs > 0 ? P::kPairs + 1 : 0;
+  size_t list = sizeof(uint16_t) * static_cast<size_t>(P::kContacts + P::kCones + 1 + changes + near) + 7 * sizeof(int);
   if (P::kParameters > 0) list += sizeof(float*);
   const auto padding = P::kParameters > 0 ? alignof(float*) : 0;
   EXPECT_LE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list)) << file;
