@@ -27,7 +27,7 @@ int count_work(const RobotModel& model, const Program& program) {
   const int pair_cones = model.pair_places.cones;
   const auto fields = [&](const char* type) { return static_cast<int>(program.fields(type).size()); };
   int numbers = 0;
-  for (const char* array : {"axis", "mass", "force", "free_turn", "damping", "factor"})
+  for (const char* array : {"axis", "mass", "force", "free_turn", "damping", "factor", "branch"})
     numbers += program.places(array);
   numbers += kConeNumbers * (count_cones(model) + pair_cones) + 9 * count_cones(model) + 9 * count_turned_geoms(model);
   numbers += kGroundNumbers * model.pair_places.ground;
@@ -68,7 +68,9 @@ Cost cost_of(const RobotModel& model, const Program& program, const std::vector<
   }
   const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
   const int rows = limits + static_cast<int>(frictional_dofs(model).size());
-  const int solution = of["newton"] + of["factorise"] + of["solve_down"];
+  int solution = of["newton"] + of["factorise"] + of["solve_down"];
+  for (const auto& [function, operations] : of)
+    if (function.starts_with("factorise_branch_")) solution += operations;
   const int refinement = refines(model) ? of["unbalanced"] + of["solve_up"] + of["solve_down"] : 0;
   // Distances count twice: they are computed in double, and a register holds half as many doubles as floats.
   const int once = of["smooth"] + 2 * of["distances"] + refinement + of["into_solver"] + of["out_of_solver"] +

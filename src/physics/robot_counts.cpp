@@ -66,7 +66,8 @@ bool has_exact_distances(const RobotModel& model) {
   constexpr int kMost = 12;  // points of a body, so that they are close together
   std::vector<int> points(model.bodies.size());
   for (const FloorContact& contact : model.contacts) points[static_cast<size_t>(contact.body)] += 1;
-  return count_cones(model) > 0 || std::ranges::any_of(points, [](int n) { return n > kMost; });
+  return count_cones(model) > 0 ||
+         (has_rows_of_pairs(model) && std::ranges::any_of(points, [](int n) { return n > kMost; }));
 }
 std::vector<int> branches(const RobotModel& model) {
   constexpr int kLeast = 4;  // degrees of freedom of a branch
