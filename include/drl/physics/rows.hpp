@@ -72,15 +72,16 @@ DRL_HD void each_residual(typename P::Work& w, const Body& body) {
 // and those between geoms, so that the body is compiled once.
 template <class P, class Work, class Body>
 DRL_HD void each_cone([[maybe_unused]] Work& w, const Body& body) {
-  if constexpr (P::kCones + P::kPairCones == 0) return;
-  const int of_floor = P::kCones > 0 ? w.touches : 0;
-  for (int t = 0; t < of_floor + w.pair_cones; ++t) {
-    int residuals = kResiduals;
-    Cone<typename P::Number>* cone = nullptr;
-    if constexpr (P::kPairCones > 0) cone = w.pair_cone + (t < of_floor ? 0 : t - of_floor);
-    if constexpr (P::kCones > 0)
-      if (t < of_floor) residuals = P::cone(w.touching[t]).dimensions, cone = w.cone + w.touching[t];
-    body(residuals, *cone);
+  if constexpr (P::kCones + P::kPairCones > 0) {
+    const int of_floor = P::kCones > 0 ? w.touches : 0;
+    for (int t = 0; t < of_floor + w.pair_cones; ++t) {
+      int residuals = kResiduals;
+      Cone<typename P::Number>* cone = nullptr;
+      if constexpr (P::kPairCones > 0) cone = w.pair_cone + (t < of_floor ? 0 : t - of_floor);
+      if constexpr (P::kCones > 0)
+        if (t < of_floor) residuals = P::cone(w.touching[t]).dimensions, cone = w.cone + w.touching[t];
+      body(residuals, *cone);
+    }
   }
 }
 
