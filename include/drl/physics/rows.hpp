@@ -87,20 +87,21 @@ constexpr bool has_cones() {
 // floor, those between geoms and those with the world, so that the body is compiled once.
 template <class P, class Work, class Body>
 DRL_HD void each_cone([[maybe_unused]] Work& w, const Body& body) {
-  if constexpr (!has_cones<P>()) return;
-  const int of_floor = P::kCones > 0 ? w.touches : 0, all_but_ground = of_floor + w.pair_cones;
-  for (int t = 0; t < all_but_ground + (P::kGround > 0 ? w.grounded : 0); ++t) {
-    int residuals = kResiduals;
-    Cone<typename P::Number>* cone = nullptr;
-    if constexpr (P::kPairCones > 0) cone = w.pair_cone + (t < of_floor ? 0 : t - of_floor);
-    if constexpr (P::kCones > 0)
-      if (t < of_floor) residuals = P::cone(w.touching[t]).dimensions, cone = w.cone + w.touching[t];
-    if constexpr (P::kGround > 0)
-      if (t >= all_but_ground) {
-        const auto& on_ground = w.on_ground[t - all_but_ground];
-        residuals = P::pair(on_ground.pair).dimensions, cone = w.ground + on_ground.place;
-      }
-    body(residuals, *cone);
+  if constexpr (has_cones<P>()) {
+    const int of_floor = P::kCones > 0 ? w.touches : 0, all_but_ground = of_floor + w.pair_cones;
+    for (int t = 0; t < all_but_ground + (P::kGround > 0 ? w.grounded : 0); ++t) {
+      int residuals = kResiduals;
+      Cone<typename P::Number>* cone = nullptr;
+      if constexpr (P::kPairCones > 0) cone = w.pair_cone + (t < of_floor ? 0 : t - of_floor);
+      if constexpr (P::kCones > 0)
+        if (t < of_floor) residuals = P::cone(w.touching[t]).dimensions, cone = w.cone + w.touching[t];
+      if constexpr (P::kGround > 0)
+        if (t >= all_but_ground) {
+          const auto& on_ground = w.on_ground[t - all_but_ground];
+          residuals = P::pair(on_ground.pair).dimensions, cone = w.ground + on_ground.place;
+        }
+      body(residuals, *cone);
+    }
   }
 }
 

@@ -174,6 +174,11 @@ struct Work {
   [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> tree_offset;
   [[no_unique_address]] Array<PairRow<F, at_least_one(kPairDofs)>, Sizes::kPairRows> pair_row;
   int pair_rows = 0, pair_cones = 0;  // of the lane that has most
+  [[no_unique_address]] Array<F, Sizes::kFactor> factor;
+  [[no_unique_address]] Array<F, (Sizes::kDense ? 0 : kPairDofs)> inverse, half;
+  [[no_unique_address]] Array<F[at_least_one(kPairDofs)], (Sizes::kDense ? 0 : kUpdates)> pair_update;
+  [[no_unique_address]] Array<Axes<F>, Sizes::kTurnedGeoms> geom_turn;
+  [[no_unique_address]] Array<PairCone<F, at_least_one(kPairDofs)>, Sizes::kPairCones> pair_cone;
   // Contacts with geoms of the world: one place for each that a pair can have, the pairs and places of those that exist
   // in some lane, and the number of solutions so far.
   struct OnGround {
@@ -182,19 +187,13 @@ struct Work {
   [[no_unique_address]] Array<GroundContact<F>, Sizes::kGround> ground;
   [[no_unique_address]] Array<OnGround, Sizes::kGround> on_ground;
   int grounded = 0, ground_step = 1;
-  // Indices of the pairs that are near in some lane, with room for one more.
+  // Indices of the pairs that are near in some lane, with room for one more; what is remembered of them, to save time.
   [[no_unique_address]] Array<uint32_t, (Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0)> near_pair;
   int near_pairs = 0;
-  [[no_unique_address]] Array<F, Sizes::kFactor> factor;
+  [[no_unique_address]] mutable Array<PairMemory[kLanesOf<F>], count_remembered<Sizes>()> remembered;
   [[no_unique_address]] Array<F, count_branch_places<Sizes>()> branch;
   uint32_t changed_branches = 0;  // bits of the branches whose factors have to be computed
-  [[no_unique_address]] Array<F, (Sizes::kDense ? 0 : kPairDofs)> inverse, half;
-  [[no_unique_address]] Array<F[at_least_one(kPairDofs)], (Sizes::kDense ? 0 : kUpdates)> pair_update;
   [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
-  [[no_unique_address]] Array<Axes<F>, Sizes::kTurnedGeoms> geom_turn;
-  [[no_unique_address]] mutable Array<PairMemory[kLanesOf<F>], count_remembered<Sizes>()>
-      remembered;  // saves time only
-  [[no_unique_address]] Array<PairCone<F, at_least_one(kPairDofs)>, Sizes::kPairCones> pair_cone;
 };
 
 // The memory of one stage of a robot whose steps lanes of float compute in double (Sizes::kWide): that of each half of
