@@ -166,6 +166,9 @@ struct Work {
       changed;
   int touches = 0, changes = 0;
   bool has_solution = false;  // if so, next_y and the cones hold the residuals of the last one
+  int grounded = 0, ground_step = 1;  // the number of contacts with the world, and that of solutions so far
+  int near_pairs = 0;
+  uint32_t changed_branches = 0;  // bits of the branches whose factors have to be computed
   [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;
   [[no_unique_address]] Array<FrictionRow<F>, count_frictions<Sizes>()> friction;
   // For pairs: the geoms' axes, the first tree's origin relative to that of each tree, the rows, and the factors of M
@@ -179,20 +182,17 @@ struct Work {
   [[no_unique_address]] Array<F[at_least_one(kPairDofs)], (Sizes::kDense ? 0 : kUpdates)> pair_update;
   [[no_unique_address]] Array<Axes<F>, Sizes::kTurnedGeoms> geom_turn;
   [[no_unique_address]] Array<PairCone<F, at_least_one(kPairDofs)>, Sizes::kPairCones> pair_cone;
-  // Contacts with geoms of the world: one place for each that a pair can have, the pairs and places of those that exist
-  // in some lane, and the number of solutions so far.
+  // Contacts with geoms of the world: one place for each that a pair can have, and the pairs and places of those that
+  // exist in some lane.
   struct OnGround {
     uint16_t pair, place;
   };
   [[no_unique_address]] Array<GroundContact<F>, Sizes::kGround> ground;
   [[no_unique_address]] Array<OnGround, Sizes::kGround> on_ground;
-  int grounded = 0, ground_step = 1;
   // Indices of the pairs that are near in some lane, with room for one more; what is remembered of them, to save time.
   [[no_unique_address]] Array<uint32_t, (Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0)> near_pair;
-  int near_pairs = 0;
   [[no_unique_address]] mutable Array<PairMemory[kLanesOf<F>], count_remembered<Sizes>()> remembered;
   [[no_unique_address]] Array<F, count_branch_places<Sizes>()> branch;
-  uint32_t changed_branches = 0;  // bits of the branches whose factors have to be computed
   [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
 };
 
