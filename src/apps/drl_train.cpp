@@ -100,6 +100,7 @@ bool print_information(Settings& settings, const LaunchInfo& launch) {
   } else {
     return false;
   }
+  std::fflush(stdout);  // before this rank waits for others
   return true;
 }
 
@@ -262,6 +263,21 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   }
 }
 
+// Returns the options among `given` that make drl_train answer a question instead of training.
+std::vector<NamedValue> questions_in(const std::vector<NamedValue>& given) {
+  std::vector<NamedValue> questions;
+  for (const NamedValue& option : given)
+    if (contains({"help", "help_all", "version", "list_tasks", "print_config"}, option.name))
+      questions.push_back(option);
+  return questions;
+}
+
+// Returns whether a rank that has answered --help should compare its options with other ranks. If it ended instead,
+// ranks that were told to train would wait for it in MPI_Init for ever. False if those would end too.
+bool can_join_ranks(const LaunchInfo& launch) {
+  return launch.world_size > 1 && speaks_to_mpi(launch) && limits_problem("drl_train", 0).empty();
+}
+
 // Starts `ranks` ranks for --ranks N: on the nodes of the Slurm job by srun, else on this machine by mpirun.
 int start_ranks(int ranks, const std::vector<std::string>& arguments) {
   if (!can_run_under_srun()) return run_under_mpirun(ranks, arguments);
@@ -275,15 +291,20 @@ int run(const std::vector<std::string>& arguments) {
     launch = launch_info();
     log::init(launch.rank, launch.world_size, host_name(), false);
     std::optional<Settings> settings;
+    std::vector<NamedValue> given;
+    bool is_answered = false;
     const std::string wrong = caught_usage_error([&] {
       settings.emplace(arguments);
+      given = settings->table.given_options(settings->command_line);
+      is_answered = print_information(*settings, launch);
+      if (is_answered) return;
       restrict_to_outer_step();
       const bool is_started_by_drl = started_by_ourselves() || started_through_srun();  // which has checked the job
       if (const auto job = allocation(process_environment()); job && launch.rank == 0 && !is_started_by_drl)
         require_not_over(*job);
     });
-    if (settings) {
-      if (print_information(*settings, launch)) return kDone;
+    if (is_answered && !can_join_ranks(launch)) return kDone;
+    if (settings && !is_answered) {
       const int ranks = launch.launched() ? 0 : settings->command.ranks;
       if (const std::string problem = limits_problem("drl_train", ranks); !problem.empty()) {
         if (launch.local_rank == 0) log::error("{}", problem);  // MPI may be unable to start, and nodes may differ
@@ -302,11 +323,13 @@ int run(const std::vector<std::string>& arguments) {
           !hint.empty())
         log::info("{}", hint);
     }
-    take_stops_as_requests();
     return report_exit_code(launch.rank, run_session(launch, [&](Communicator& comm) {
+                              take_stops_as_requests();
                               require_same_build(comm, !settings || settings->command.preflight != "off");
                               require_no_error(comm, wrong);
-                              require_same_options(comm, settings->table.given_options(settings->command_line));
+                              require_same_options(comm, questions_in(given));  // an error then names only these
+                              require_same_options(comm, given);
+                              if (is_answered) return int{kDone};
                               require_same_tasks(comm);  // those of --task_library
                               return train(*settings, launch, comm, arguments);
                             }));
