@@ -49,12 +49,11 @@ void AsyncWriter::append(const IterationMetrics& metrics) {
 }
 
 void AsyncWriter::save(Save save) {
-  bool is_dropping = false;
   {
     const std::lock_guard lock(mutex_);
     saves_.push_back(std::move(save));
     if (saves_.size() > kPendingSaves) {
-      is_dropping = true;
+      if (write_) ++write_->left_out;
       const auto droppable =
           std::find_if(saves_.begin(), saves_.end(), [](const Save& pending) { return pending.droppable; });
       saves_.erase(droppable < saves_.end() - 1
@@ -63,10 +62,6 @@ void AsyncWriter::save(Save save) {
     }
   }
   wake_.notify_one();
-  if (is_dropping && !std::exchange(warned_of_drops_, true))
-    log::warn(
-        "checkpoints are saved faster than the file system writes them, so older ones that still wait are left out: "
-        "increase --save_interval, or choose another file system by --runs_dir");
 }
 
 void AsyncWriter::begin_write(const std::filesystem::path& file) {
@@ -81,7 +76,8 @@ void AsyncWriter::end_write() {
     write = std::exchange(write_, std::nullopt);
   }
   if (write->next_report > 0)
-    log::info("writing {} has ended after {:.0f} s", write->file.string(), steady_seconds() - write->begin);
+    log::info("writing {} has ended after {:.0f} s (checkpoints left out meanwhile: {})", write->file.string(),
+              steady_seconds() - write->begin, write->left_out);
 }
 
 std::optional<std::pair<std::filesystem::path, double>> AsyncWriter::slow_write(double limit) {

@@ -41,7 +41,7 @@ class AsyncWriter {
 
   void append(const IterationMetrics& metrics);
   // Returns at once. If the file system is too slow, drops an earlier save that is still pending: the oldest droppable
-  // one, or else the oldest one. Warns once of that. A save that fails causes only a warning.
+  // one, or else the oldest one. A save that fails causes only a warning.
   void save(Save save);
   // Warns if the file that is being written has taken `limit` seconds so far, and again each time that this has
   // doubled. Call it from time to time during the training. Does not wait.
@@ -73,12 +73,13 @@ class AsyncWriter {
   std::unique_ptr<EventWriter> events_;
   std::unique_ptr<CheckpointHook> hook_, films_;
   std::function<bool()> is_mine_;
-  bool mine_ = true, rows_failed_ = false, warned_of_drops_ = false;
+  bool mine_ = true, rows_failed_ = false;
 
   struct Write {
     std::filesystem::path file;
     double begin;            // steady_seconds()
     double next_report = 0;  // s after `begin`; 0 before the first report
+    int64_t left_out = 0;    // saves that were dropped meanwhile
   };
 
   std::mutex mutex_;

@@ -62,11 +62,7 @@ TEST_F(AsyncWriterTest, DropsTheOldestOfTooManyPendingSaves) {
   }));
   started.get_future().wait();
   writer.save(save_to("best.h5", false));
-  testing::internal::CaptureStderr();
   for (const char* name : {"1.h5", "2.h5", "3.h5", "4.h5", "5.h5", "6.h5", "7.h5", "8.h5"}) writer.save(save_to(name));
-  const std::string warning = testing::internal::GetCapturedStderr();
-  expect_mentions(warning, {"warning: ", "left out", "--save_interval"});
-  EXPECT_EQ(std::count(warning.begin(), warning.end(), '\n'), 1) << warning;
   proceed.set_value();
   EXPECT_TRUE(writer.flush());
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"2.h5", "3.h5", "4.h5", "5.h5", "6.h5", "7.h5", "8.h5", "best.h5",
@@ -91,7 +87,7 @@ TEST_F(AsyncWriterTest, ASlowWriteIsReported) {
   proceed.set_value();
   EXPECT_TRUE(writer.flush());
   log::set_writer({});
-  expect_mentions(lines.back(), {file, "has ended after "});
+  expect_mentions(lines.back(), {file, "has ended after ", "left out meanwhile: 0"});
 }
 
 TEST_F(AsyncWriterTest, FlushSaysWhatItWaitsFor) {
