@@ -1,7 +1,11 @@
 // drl_train: trains a policy on one rank or many. train() lists the steps; the training loop is in run/trainer.cpp.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 
 #include "apps/banner.hpp"
@@ -12,6 +16,7 @@
 #include "apps/settings.hpp"
 #include "apps/workplace.hpp"
 #include "base/check.hpp"
+#include "base/descriptor.hpp"
 #include "base/host.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
@@ -23,6 +28,7 @@
 #include "envs/task_libraries.hpp"
 #include "export/exported_policy.hpp"
 #include "launch/allocation.hpp"
+#include "launch/child.hpp"
 #include "placement/mpirun.hpp"
 #include "placement/relaunch.hpp"
 #include "placement/stop.hpp"
@@ -272,10 +278,24 @@ std::vector<NamedValue> questions_in(const std::vector<NamedValue>& given) {
   return questions;
 }
 
-// Returns whether a rank that has answered --help should compare its options with other ranks. If it ended instead,
-// ranks that were told to train would wait for it in MPI_Init for ever. False if those would end too.
-bool can_join_ranks(const LaunchInfo& launch) {
-  return launch.world_size > 1 && speaks_to_mpi(launch) && limits_problem("drl_train", 0).empty();
+// Calls `compare` with the other ranks after this one has answered --help. If it ended instead, ranks that were told to
+// train would wait for it in MPI_Init for ever. Help must work without MPI, so a copy of this process starts MPI, and
+// prints nothing if that fails. Returns the exit code.
+int compare_after_answer(const LaunchInfo& launch, const std::function<void(Communicator&)>& compare) {
+  if (launch.world_size == 1 || !speaks_to_mpi(launch)) return kDone;
+  const int code = run_in_copy([&] {
+    const Descriptor console(dup(STDERR_FILENO)), nowhere(open("/dev/null", O_WRONLY));
+    dup2(nowhere, STDERR_FILENO);
+    bool has_started = false;
+    const int result = run_session(launch, [&](Communicator& comm) {
+      has_started = true;
+      dup2(console, STDERR_FILENO);
+      compare(comm);
+      return int{kDone};
+    });
+    return has_started ? result : int{kDone};
+  });
+  return code == ExitCode::kUsage ? ExitCode::kUsage : kDone;
 }
 
 // Starts `ranks` ranks for --ranks N: on the nodes of the Slurm job by srun, else on this machine by mpirun.
@@ -303,8 +323,14 @@ int run(const std::vector<std::string>& arguments) {
       if (const auto job = allocation(process_environment()); job && launch.rank == 0 && !is_started_by_drl)
         require_not_over(*job);
     });
-    if (is_answered && !can_join_ranks(launch)) return kDone;
-    if (settings && !is_answered) {
+    const auto compare_ranks = [&](Communicator& comm) {
+      require_same_build(comm, !settings || settings->command.preflight != "off");
+      require_no_error(comm, wrong);
+      require_same_options(comm, questions_in(given));  // an error then names only these
+      require_same_options(comm, given);
+    };
+    if (is_answered) return compare_after_answer(launch, compare_ranks);
+    if (settings) {
       const int ranks = launch.launched() ? 0 : settings->command.ranks;
       if (const std::string problem = limits_problem("drl_train", ranks); !problem.empty()) {
         if (launch.local_rank == 0) log::error("{}", problem);  // MPI may be unable to start, and nodes may differ
@@ -325,11 +351,7 @@ int run(const std::vector<std::string>& arguments) {
     }
     return report_exit_code(launch.rank, run_session(launch, [&](Communicator& comm) {
                               take_stops_as_requests();
-                              require_same_build(comm, !settings || settings->command.preflight != "off");
-                              require_no_error(comm, wrong);
-                              require_same_options(comm, questions_in(given));  // an error then names only these
-                              require_same_options(comm, given);
-                              if (is_answered) return int{kDone};
+                              compare_ranks(comm);
                               require_same_tasks(comm);  // those of --task_library
                               return train(*settings, launch, comm, arguments);
                             }));
