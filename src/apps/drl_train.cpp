@@ -1,7 +1,11 @@
 // drl_train: trains a policy on one rank or many. train() lists the steps; the training loop is in run/trainer.cpp.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 
 #include "apps/banner.hpp"
@@ -12,6 +16,7 @@
 #include "apps/settings.hpp"
 #include "apps/workplace.hpp"
 #include "base/check.hpp"
+#include "base/descriptor.hpp"
 #include "base/host.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
@@ -23,6 +28,7 @@
 #include "envs/task_libraries.hpp"
 #include "export/exported_policy.hpp"
 #include "launch/allocation.hpp"
+#include "launch/child.hpp"
 #include "placement/mpirun.hpp"
 #include "placement/relaunch.hpp"
 #include "placement/stop.hpp"
@@ -100,6 +106,7 @@ bool print_information(Settings& settings, const LaunchInfo& launch) {
   } else {
     return false;
   }
+  std::fflush(stdout);  // before this rank waits for others
   return true;
 }
 
@@ -262,6 +269,35 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   }
 }
 
+// Returns the options among `given` that make drl_train answer a question instead of training.
+std::vector<NamedValue> questions_in(const std::vector<NamedValue>& given) {
+  std::vector<NamedValue> questions;
+  for (const NamedValue& option : given)
+    if (contains({"help", "help_all", "version", "list_tasks", "print_config"}, option.name))
+      questions.push_back(option);
+  return questions;
+}
+
+// Calls `compare` with the other ranks after this one has answered --help. If it ended instead, ranks that were told to
+// train would wait for it in MPI_Init for ever. Help must work without MPI, so a copy of this process starts MPI, and
+// prints nothing if that fails. Returns the exit code.
+int compare_after_answer(const LaunchInfo& launch, const std::function<void(Communicator&)>& compare) {
+  if (launch.world_size == 1 || !speaks_to_mpi(launch)) return kDone;
+  const int code = run_in_copy([&] {
+    const Descriptor console(dup(STDERR_FILENO)), nowhere(open("/dev/null", O_WRONLY));
+    dup2(nowhere, STDERR_FILENO);
+    bool has_started = false;
+    const int result = run_session(launch, [&](Communicator& comm) {
+      has_started = true;
+      dup2(console, STDERR_FILENO);
+      compare(comm);
+      return int{kDone};
+    });
+    return has_started ? result : int{kDone};
+  });
+  return code == ExitCode::kUsage ? ExitCode::kUsage : kDone;
+}
+
 // Starts `ranks` ranks for --ranks N: on the nodes of the Slurm job by srun, else on this machine by mpirun.
 int start_ranks(int ranks, const std::vector<std::string>& arguments) {
   if (!can_run_under_srun()) return run_under_mpirun(ranks, arguments);
@@ -275,15 +311,26 @@ int run(const std::vector<std::string>& arguments) {
     launch = launch_info();
     log::init(launch.rank, launch.world_size, host_name(), false);
     std::optional<Settings> settings;
+    std::vector<NamedValue> given;
+    bool is_answered = false;
     const std::string wrong = caught_usage_error([&] {
       settings.emplace(arguments);
+      given = settings->table.given_options(settings->command_line);
+      is_answered = print_information(*settings, launch);
+      if (is_answered) return;
       restrict_to_outer_step();
       const bool is_started_by_drl = started_by_ourselves() || started_through_srun();  // which has checked the job
       if (const auto job = allocation(process_environment()); job && launch.rank == 0 && !is_started_by_drl)
         require_not_over(*job);
     });
+    const auto compare_ranks = [&](Communicator& comm) {
+      require_same_build(comm, !settings || settings->command.preflight != "off");
+      require_no_error(comm, wrong);
+      require_same_options(comm, questions_in(given));  // an error then names only these
+      require_same_options(comm, given);
+    };
+    if (is_answered) return compare_after_answer(launch, compare_ranks);
     if (settings) {
-      if (print_information(*settings, launch)) return kDone;
       const int ranks = launch.launched() ? 0 : settings->command.ranks;
       if (const std::string problem = limits_problem("drl_train", ranks); !problem.empty()) {
         if (launch.local_rank == 0) log::error("{}", problem);  // MPI may be unable to start, and nodes may differ
@@ -302,11 +349,9 @@ int run(const std::vector<std::string>& arguments) {
           !hint.empty())
         log::info("{}", hint);
     }
-    take_stops_as_requests();
     return report_exit_code(launch.rank, run_session(launch, [&](Communicator& comm) {
-                              require_same_build(comm, !settings || settings->command.preflight != "off");
-                              require_no_error(comm, wrong);
-                              require_same_options(comm, settings->table.given_options(settings->command_line));
+                              take_stops_as_requests();
+                              compare_ranks(comm);
                               require_same_tasks(comm);  // those of --task_library
                               return train(*settings, launch, comm, arguments);
                             }));

@@ -60,18 +60,11 @@ std::string launcher_mismatch(const LaunchInfo& launch) {
          "): use the mpirun of the MPI that drl was built with";
 }
 
-// Checks that the launcher provides a way to find the other ranks. Otherwise Open MPI would end the program with forty
-// lines from every rank.
+// Otherwise Open MPI would end the program with forty lines from every rank.
 void check_launcher_speaks_to_mpi(const LaunchInfo& launch) {
-#ifdef OPEN_MPI
-  const Environment environment = process_environment();
-  const bool flux = launch.launcher == "flux" && environment("FLUX_PMI_LIBRARY_PATH");  // Open MPI 4 loads it
-  if (environment("PMIX_RANK") || flux || (environment("PMI_RANK") && speaks_pmi())) return;
+  if (speaks_to_mpi(launch)) return;
   if (launch.rank != 0) throw ReportedError(kUsage);
   throw UsageError("MPI cannot start" + launcher_mismatch(launch));
-#else
-  (void)launch;
-#endif
 }
 
 // Switches off MPI's GPU support, and logs the variables of the user that it changes.
@@ -146,6 +139,17 @@ std::vector<Setting> host_data_only(const Environment& environment, bool mpich) 
     for (const Setting setting : {Setting{"OMPI_MCA_opal_cuda_support", "0"}, Setting{"OMPI_MCA_accelerator", "null"}})
       if (!environment(setting.name)) settings.push_back(setting);
   return settings;
+}
+
+bool speaks_to_mpi(const LaunchInfo& launch) {
+#ifdef OPEN_MPI
+  const Environment environment = process_environment();
+  const bool flux = launch.launcher == "flux" && environment("FLUX_PMI_LIBRARY_PATH");  // Open MPI 4 loads it
+  return environment("PMIX_RANK") || flux || (environment("PMI_RANK") && speaks_pmi());
+#else
+  (void)launch;
+  return true;  // MPICH finds out when it starts
+#endif
 }
 
 int run_session(const LaunchInfo& launch, const std::function<int(Communicator&)>& body) {

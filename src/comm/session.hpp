@@ -21,6 +21,9 @@ struct Setting {
 // (GTL). Open MPI's support is switched off unless the user has set it. `mpich` is true for the MPICH family. Pure.
 std::vector<Setting> host_data_only(const Environment& environment, bool mpich);
 
+// Returns false if it is known that the launcher provides no way by which MPI could find the other ranks.
+bool speaks_to_mpi(const LaunchInfo& launch);
+
 // Runs `body(comm)` and returns the exit code for main. MPI is initialised only if a launcher started this process.
 // Errors that all ranks share (ReportedError, SharedError) end each rank with their exit code. Any other error is
 // printed with rank and host and ends all ranks with MPI_Abort.

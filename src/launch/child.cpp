@@ -206,6 +206,19 @@ int run_shielded(const std::vector<std::string>& command, const ChildSettings& s
   return code;
 }
 
+int run_in_copy(const std::function<int()>& work) {
+  const pid_t parent = getpid(), copy = fork();
+  if (copy < 0) return kNotFound;
+  if (copy == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    _exit(getppid() == parent ? work() : kNotFound);
+  }
+  int status = 0;
+  while (waitpid(copy, &status, 0) < 0 && errno == EINTR) {
+  }
+  return shell_code(status);
+}
+
 int shell_code(int wait_status) {
   return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }

@@ -45,6 +45,10 @@ int signal_same_program(pid_t ancestor, int signal, bool only_if_caught = false)
 int run_shielded(const std::vector<std::string>& command, const ChildSettings& settings,
                  const std::function<int()>& pending_signal);
 
+// Runs `work` in a copy of this process, which is killed if this process dies, and returns its result as a shell
+// reports it. For work that may end or abort its process. Call it before this process starts threads.
+int run_in_copy(const std::function<int()>& work);
+
 // Converts a status of waitpid to the exit code that a shell reports: the exit code, or 128 + signal.
 int shell_code(int wait_status);
 

@@ -29,6 +29,7 @@ class CsvWriter {
   // Flushes and waits until the file is on the disk. Called before a checkpoint is saved, so that no row up to it can
   // be missing.
   void sync();
+  const std::filesystem::path& path() const { return file_.path(); }
 
  private:
   std::string header_, buffer_;

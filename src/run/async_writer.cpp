@@ -13,8 +13,9 @@ namespace drl {
 namespace {
 constexpr std::chrono::milliseconds kFlushInterval{3000};
 constexpr std::chrono::milliseconds kHookInterval{200};  // between polls while a command after a checkpoint runs
-constexpr double kFilmPatience = 120;                    // seconds to wait for a video after the training
-constexpr size_t kPendingSaves = 8;                      // in memory, while the file system is too slow
+constexpr std::chrono::milliseconds kFlushPoll{100};
+constexpr double kFilmPatience = 120;  // seconds to wait for a video after the training
+constexpr size_t kPendingSaves = 8;    // in memory, while the file system is too slow
 
 std::string newest_beside(const std::filesystem::path& checkpoint) {
   const std::vector<std::filesystem::path> files = list_checkpoints(checkpoint.parent_path().parent_path());
@@ -52,6 +53,7 @@ void AsyncWriter::save(Save save) {
     const std::lock_guard lock(mutex_);
     saves_.push_back(std::move(save));
     if (saves_.size() > kPendingSaves) {
+      if (write_) ++write_->left_out;
       const auto droppable =
           std::find_if(saves_.begin(), saves_.end(), [](const Save& pending) { return pending.droppable; });
       saves_.erase(droppable < saves_.end() - 1
@@ -62,11 +64,50 @@ void AsyncWriter::save(Save save) {
   wake_.notify_one();
 }
 
-bool AsyncWriter::flush() {
+void AsyncWriter::begin_write(const std::filesystem::path& file) {
+  const std::lock_guard lock(mutex_);
+  write_ = {.file = file, .begin = steady_seconds()};
+}
+
+void AsyncWriter::end_write() {
+  std::optional<Write> write;
+  {
+    const std::lock_guard lock(mutex_);
+    write = std::exchange(write_, std::nullopt);
+  }
+  if (write->next_report > 0)
+    log::info("writing {} has ended after {:.0f} s (checkpoints left out meanwhile: {})", write->file.string(),
+              steady_seconds() - write->begin, write->left_out);
+}
+
+std::optional<std::pair<std::filesystem::path, double>> AsyncWriter::slow_write(double limit) {
+  const std::lock_guard lock(mutex_);
+  if (!write_) return std::nullopt;
+  const double seconds = steady_seconds() - write_->begin;
+  if (seconds < std::max(limit, write_->next_report)) return std::nullopt;
+  write_->next_report = 2 * seconds;
+  return std::pair(write_->file, seconds);
+}
+
+void AsyncWriter::report_slow_write(double limit) {
+  if (const auto slow = slow_write(limit))
+    log::warn(
+        "writing {} has taken {:.0f} s so far (the file system is slow, or the job was suspended): training goes on, "
+        "but a kill would lose the iterations since the checkpoint before",
+        slow->first.string(), slow->second);
+}
+
+bool AsyncWriter::flush(double quiet) {
   std::unique_lock lock(mutex_);
   flush_ = true;
+  if (write_) write_->next_report = std::min(write_->next_report, quiet);
   wake_.notify_one();
-  idle_.wait(lock, [this] { return !flush_ && saves_.empty() && !busy_; });
+  while (!idle_.wait_for(lock, kFlushPoll, [this] { return !flush_ && saves_.empty() && !busy_; })) {
+    lock.unlock();
+    if (const auto slow = slow_write(quiet))
+      log::info("waiting until {} is written ({:.0f} s so far)", slow->first.string(), slow->second);
+    lock.lock();
+  }
   return saved_ && !rows_failed_ && mine_;
 }
 
@@ -91,9 +132,14 @@ void AsyncWriter::work() {
     flush_ = false;
     busy_ = true;
     lock.unlock();
-    if (may_write()) write_rows(rows, !saves.empty());
-    for (const Save& save : saves)
-      if (may_write()) write_checkpoint_file(save);
+    const auto write = [&](const std::filesystem::path& file, const std::function<void()>& work) {
+      if (!may_write()) return;
+      begin_write(file);
+      work();
+      end_write();
+    };
+    write(csv_->path(), [&] { write_rows(rows, !saves.empty()); });
+    for (const Save& save : saves) write(save.path, [&] { write_checkpoint_file(save); });
     if (may_write()) hook_patience ? finish_hooks(*hook_patience) : poll_hooks();
     lock.lock();
     busy_ = false;

@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "report/csv.hpp"
@@ -41,9 +43,12 @@ class AsyncWriter {
   // Returns at once. If the file system is too slow, drops an earlier save that is still pending: the oldest droppable
   // one, or else the oldest one. A save that fails causes only a warning.
   void save(Save save);
-  // Waits until everything is written. Returns false if the last save failed, if rows could not be written, or if
-  // another process has taken over the run.
-  bool flush();
+  // Warns if the file that is being written has taken `limit` seconds so far, and again each time that this has
+  // doubled. Call it from time to time during the training. Does not wait.
+  void report_slow_write(double limit);
+  // Waits until everything is written; after `quiet` seconds, logs what it is waiting for. Returns false if the last
+  // save failed, if rows could not be written, or if another process has taken over the run.
+  bool flush(double quiet = 5);
   // Waits up to `patience` seconds for the hook and the videos. Returns false if SIGINT or SIGTERM cancelled a video.
   bool finish_hook(double patience);
 
@@ -52,6 +57,11 @@ class AsyncWriter {
 
  private:
   void work();
+  // Between these calls, `file` is the file that is being written.
+  void begin_write(const std::filesystem::path& file);
+  void end_write();
+  // If the file that is being written should be reported, returns it with the seconds so far.
+  std::optional<std::pair<std::filesystem::path, double>> slow_write(double limit);
   bool may_write() { return mine_ = mine_ && (!is_mine_ || is_mine_()); }
   void write_rows(const std::vector<IterationMetrics>& rows, bool sync);
   void write_checkpoint_file(const Save& save);
@@ -65,10 +75,18 @@ class AsyncWriter {
   std::function<bool()> is_mine_;
   bool mine_ = true, rows_failed_ = false;
 
+  struct Write {
+    std::filesystem::path file;
+    double begin;            // steady_seconds()
+    double next_report = 0;  // s after `begin`; 0 before the first report
+    int64_t left_out = 0;    // saves that were dropped meanwhile
+  };
+
   std::mutex mutex_;
   std::condition_variable wake_, idle_;
   std::vector<IterationMetrics> rows_;
   std::deque<Save> saves_;
+  std::optional<Write> write_;
   std::optional<double> hook_patience_;
   bool flush_ = false, stop_ = false, busy_ = false, saved_ = true;
   bool films_cancelled_ = false;

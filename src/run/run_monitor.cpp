@@ -18,6 +18,7 @@ namespace {
 constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 constexpr double kStopFileInterval = 1.0;  // seconds between checks for the file STOP
 constexpr double kNoLimit = 1e9;           // seconds
+constexpr double kSlowWrite = 30;          // seconds after which the user learns that a file is still being written
 constexpr double kEndOfJob = 5;            // seconds for the program to exit after everything is saved
 
 // Under mpirun only the width of mpirun's terminal is known.
@@ -114,6 +115,7 @@ Stop RunMonitor::requested_stop() {
 
 void RunMonitor::iteration(const IterationMetrics& metrics) {
   writer_->append(metrics);
+  writer_->report_slow_write(kSlowWrite);
   if (comment_) comment_->update(metrics);
   const std::lock_guard lock(console_mutex_);
   console_.update(metrics);

@@ -41,6 +41,7 @@ class AppendFile {
   void append(std::span<const std::byte> bytes);
   // Waits until the file is on the disk. Throws Error.
   void sync();
+  const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;

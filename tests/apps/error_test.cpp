@@ -112,28 +112,55 @@ Result start_differently(const Runs& runs, const std::string& program, const std
                            DRL_BIN "/" + program, "--runs_dir", runs.path().string(), "--device", "cpu"});
 }
 
+struct DifferentOptions {
+  std::string program, first, second;
+  std::vector<std::string_view> mentioned;
+};
+
+const std::string kSmall = "--task Cartpole --num_envs 16 --max_iterations 1 ";
+
+void expect_one_error(const Runs& runs, const DifferentOptions& options) {
+  const Result result = start_differently(runs, options.program, options.first, options.second);
+  const std::string label = options.first + " : " + options.second + "\n" + result.err;
+  EXPECT_EQ(result.exit_code, 2) << label;
+  EXPECT_TRUE(result.err.starts_with("error: ")) << label;
+  EXPECT_EQ(result.err.find("error: ", 1), std::string::npos) << label;
+  for (const std::string_view part : options.mentioned) expect_mentions(result.err, {part});
+}
+
 TEST_F(Errors, OfOptionsThatDifferBetweenRanksNameOptionAndRanks) {
-  const std::string small = "--task Cartpole --num_envs 16 --max_iterations 1 ";
-  const struct {
-    std::string program, first, second;
-    std::vector<std::string_view> mentioned;
-  } cases[] = {
-      {"drl_train", small + "--seed 1", small + "--seed 2", {"--seed: 1 (rank 0", "2 (rank 1"}},
-      {"drl_train", small, small + "--env.reward.alive 3", {"--env.reward.alive: ", "3 (rank 1"}},
-      {"drl_train", small + "--max_iterations 3", small, {"--max_iterations: 3 (rank 0", "1 (rank 1"}},
-      {"drl_train", small, "--task CartPole-v1 --num_envs 16", {"--task: Cartpole (rank 0", "CartPole-v1 (rank 1"}},
-      {"drl_train", small + "--preflight off", small, {"--preflight: off (rank 0"}},
-      {"drl_train", small + "--resume", small, {"--resume: true (rank 0"}},
+  const DifferentOptions cases[] = {
+      {"drl_train", kSmall + "--seed 1", kSmall + "--seed 2", {"--seed: 1 (rank 0", "2 (rank 1"}},
+      {"drl_train", kSmall, kSmall + "--env.reward.alive 3", {"--env.reward.alive: ", "3 (rank 1"}},
+      {"drl_train", kSmall + "--max_iterations 3", kSmall, {"--max_iterations: 3 (rank 0", "1 (rank 1"}},
+      {"drl_train", kSmall, "--task CartPole-v1 --num_envs 16", {"--task: Cartpole (rank 0", "CartPole-v1 (rank 1"}},
+      {"drl_train", kSmall + "--preflight off", kSmall, {"--preflight: off (rank 0"}},
+      {"drl_train", kSmall + "--resume", kSmall, {"--resume: true (rank 0"}},
       {"drl_doctor", "--ranks 1", "", {"--ranks: 1 (rank 0"}},
   };
-  for (const auto& [program, first, second, mentioned] : cases) {
-    const Result result = start_differently(runs, program, first, second);
-    const std::string label = first + " : " + second + "\n" + result.err;
-    EXPECT_EQ(result.exit_code, 2) << label;
-    EXPECT_TRUE(result.err.starts_with("error: ")) << label;
-    EXPECT_EQ(result.err.find("error: ", 1), std::string::npos) << label;
-    for (const std::string_view part : mentioned) expect_mentions(result.err, {part});
-    EXPECT_EQ(left_behind(), Words{}) << label;
+  for (const DifferentOptions& options : cases) {
+    expect_one_error(runs, options);
+    EXPECT_EQ(left_behind(), Words{}) << options.first << " : " << options.second;
+  }
+}
+
+// A rank that answers a question must not leave the others waiting in MPI_Init.
+TEST_F(Errors, OfAQuestionToOneRankNameTheQuestion) {
+  expect_one_error(runs, {"drl_train", "--help", kSmall, {"--help: true (rank 0", "not given (rank 1"}});
+  expect_one_error(runs, {"drl_train", kSmall, "--help all", {"--help_all: not given (rank 0", "true (rank 1"}});
+  expect_one_error(runs, {"drl_train", "--version", kSmall, {"--version: true (rank 0"}});
+  expect_one_error(runs, {"drl_train", kSmall, "--list_tasks", {"--list_tasks: not given (rank 0"}});
+  expect_one_error(runs, {"drl_train", "--print_config --config /nowhere.ini", kSmall, {"/nowhere.ini"}});
+  EXPECT_EQ(left_behind(), Words{});
+}
+
+TEST_F(Errors, DoNotOccurIfAllRanksAskForHelp) {
+  for (const std::string question : {"--help", "--version", "--list_tasks", "--print_config"}) {
+    const Result alone = run_program({kTrain, question, "--runs_dir", runs.path().string(), "--device", "cpu"}),
+                 ranks = start_differently(runs, "drl_train", question, question);
+    EXPECT_EQ(ranks.exit_code, 0) << question;
+    EXPECT_EQ(ranks.err, "") << question;
+    EXPECT_EQ(ranks.out, alone.out);  // printed once
   }
 }
 

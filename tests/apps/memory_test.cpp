@@ -6,6 +6,13 @@
 namespace drl::test {
 namespace {
 
+#ifdef DRL_SANITIZER
+constexpr bool kCanLimitAddresses = false;
+#else
+constexpr bool kCanLimitAddresses = true;
+#endif
+constexpr const char* kReserved = "the sanitizer reserves terabytes of addresses";
+
 Result run_within(int kibibytes, const Words& command) {
   return run_program(Words{"sh", "-c", "ulimit -v " + std::to_string(kibibytes) + "; exec \"$0\" \"$@\""} + command);
 }
@@ -19,6 +26,7 @@ int least_that_loads(const Words& command) {
 
 // BLAS would hang forever.
 TEST(AddressSpace, IsRefusedIfItIsTooSmallForLibtorch) {
+  if (!kCanLimitAddresses) GTEST_SKIP() << kReserved;
   if (!built_with_torch()) GTEST_SKIP() << "built without libtorch";
   const Runs runs;
   const Words torch = {"--nets", "torch", "--max_iterations", "1"};
@@ -38,6 +46,7 @@ TEST(AddressSpace, IsRefusedIfItIsTooSmallForLibtorch) {
 // With any limit, the program must neither hang nor be killed by a signal. The first 100 MB are skipped, because
 // functions of the system may fail there without reporting it.
 TEST(AddressSpace, IsEnoughOrRefused) {
+  if (!kCanLimitAddresses) GTEST_SKIP() << kReserved;
   const Runs runs;
   for (const char* nets : {"fused", "torch"}) {
     if (nets == std::string("torch") && !built_with_torch()) continue;
@@ -85,6 +94,7 @@ TEST(Limits, AreRaisedIfTheyAreSoft) {
 
 // A thread's stack does not fit into the address space.
 TEST(Limits, OfThreadsAreNamed) {
+  if (!kCanLimitAddresses) GTEST_SKIP() << kReserved;
   const Runs runs;
   const Words command = runs.command({"--max_iterations", "1", "--threads", "200"});
   const Result result = run_within(least_that_loads(command) + 200000, command);

@@ -25,8 +25,10 @@ Function* real(const char* name) {
 
 extern "C" {
 
-// FAULT=stop stops the process as soon as MPI has started, as a debugger or a dying node does.
+// FAULT=stop stops the process as soon as MPI has started, as a debugger or a dying node does. FAULT=terminate sends
+// SIGTERM while MPI starts.
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  if (fault_is("terminate")) raise(SIGTERM);
   const int result = real<decltype(MPI_Init_thread)>("MPI_Init_thread")(argc, argv, required, provided);
   if (fault_is("stop")) kill(getpid(), SIGSTOP);
   return result;

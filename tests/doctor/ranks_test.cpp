@@ -223,5 +223,13 @@ TEST_F(Preflight, PrintsNothingIfBuildsAgree) {
   EXPECT_EQ(result.err, "");
 }
 
+// There is nothing to save yet, and MPI_Init would wait for the missing rank for ever.
+TEST_F(Preflight, IsEndedBySigtermWhileARankIsMissing) {
+  const Result result = mpirun({{1, faulty("terminate", train(kTrain, {}))}, {1, {"sleep", "1000"}}});
+  EXPECT_EQ(result.exit_code, 143);
+  expect_mentions(result.err, {"stopped by a signal before the training began"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "runs"));
+}
+
 }  // namespace
 }  // namespace drl::test

@@ -168,6 +168,21 @@ TEST_F(FaultyFiles, TrainingGoesOnDuringASlowSync) {
   EXPECT_EQ(iterations(run()), count_to(newest()));
   EXPECT_GT(newest() - before, 40) << "the training waited";
   expect_readable_checkpoints();
+  if (slow_seconds() > 60) expect_mentions(result.err, {"warning: writing " + run().string(), " s so far"});
+}
+
+TEST_F(FaultyFiles, ASignalDuringASlowSyncStillSaves) {
+  Process process(endless(), variables());
+  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+  set("fsync", 0, slow_seconds());
+  ASSERT_TRUE(wait_until([&] { return is_waiting(); })) << process.err();
+  clear("fsync");
+  process.signal(SIGTERM);
+  const Result result = process.wait(60 + slow_seconds());
+  EXPECT_EQ(result.exit_code, 143) << result.err;
+  EXPECT_EQ(iterations(run()), count_to(newest()));
+  expect_readable_checkpoints();
+  if (slow_seconds() > 60) expect_mentions(result.err, {"waiting until " + run().string(), " s so far"});
 }
 
 TEST_F(FaultyFiles, ARemovedRunDirectoryEndsTheRun) {

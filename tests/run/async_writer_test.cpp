@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
+#include <utility>
 
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
+#include "base/log.hpp"
 
 namespace drl {
 namespace {
@@ -64,6 +67,43 @@ TEST_F(AsyncWriterTest, DropsTheOldestOfTooManyPendingSaves) {
   EXPECT_TRUE(writer.flush());
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"2.h5", "3.h5", "4.h5", "5.h5", "6.h5", "7.h5", "8.h5", "best.h5",
                                                       "first.h5", "m.csv"}));
+}
+
+TEST_F(AsyncWriterTest, ASlowWriteIsReported) {
+  std::promise<void> started, proceed;
+  std::vector<std::string> lines;
+  log::set_writer([&](std::string_view line) { lines.emplace_back(line); });
+  const std::string file = (folder / "a.h5").string();
+  writer.save(save_to("a.h5", true, [&] {
+    started.set_value();
+    proceed.get_future().wait();
+  }));
+  started.get_future().wait();
+  writer.report_slow_write(1e9);
+  EXPECT_TRUE(lines.empty()) << lines[0];
+  writer.report_slow_write(0);
+  ASSERT_EQ(lines.size(), 1u);
+  expect_mentions(lines[0], {"warning: ", file, " s so far"});
+  proceed.set_value();
+  EXPECT_TRUE(writer.flush());
+  log::set_writer({});
+  expect_mentions(lines.back(), {file, "has ended after ", "left out meanwhile: 0"});
+}
+
+TEST_F(AsyncWriterTest, FlushSaysWhatItWaitsFor) {
+  std::promise<void> started, said;
+  log::set_writer([&, is_first = true](std::string_view line) mutable {
+    if (!std::exchange(is_first, false)) return;
+    EXPECT_NE(line.find("waiting until " + (folder / "a.h5").string() + " is written"), line.npos) << line;
+    said.set_value();
+  });
+  writer.save(save_to("a.h5", true, [&] {
+    started.set_value();
+    said.get_future().wait();  // for ever if flush() says nothing
+  }));
+  started.get_future().wait();
+  EXPECT_TRUE(writer.flush(0));
+  log::set_writer({});
 }
 
 TEST_F(AsyncWriterTest, FlushReportsWhetherTheLastSaveSucceeded) {

@@ -394,21 +394,26 @@ using CompiledModel = CompiledRobot<model_key(Task<NoRobot>::model.file)>;
 template <class Compiled>
 struct LackingSensorFinder {
   const physics::LackingSensor* found = nullptr;
+  bool any = false;  // under sanitizers, GCC's constant expressions cannot compare `found` with null
   template <class Id>
   constexpr void operator()(Id&, const char*) {}
   constexpr void operator()(SensorId&, [[maybe_unused]] const char* name) {
     if constexpr (requires { Compiled::lacking_sensors; })
       for (const physics::LackingSensor& sensor : Compiled::lacking_sensors)
-        if (!found && std::string_view(sensor.name) == name) found = &sensor;
+        if (!any && std::string_view(sensor.name) == name) found = &sensor, any = true;
   }
 };
-// Returns that sensor, or null.
 template <template <class> class Task>
-constexpr const physics::LackingSensor* lacking_sensor() {
+constexpr LackingSensorFinder<CompiledModel<Task>> find_lacking_sensor() {
   robot::Parts<Task<NoRobot>> parts{};
   LackingSensorFinder<CompiledModel<Task>> find;
   parts.find(find);
-  return find.found;
+  return find;
+}
+// Returns that sensor, or null.
+template <template <class> class Task>
+constexpr const physics::LackingSensor* lacking_sensor() {
+  return find_lacking_sensor<Task>().found;
 }
 // Returns whether a task's loops in lanes are compiled. A task whose find() is not constexpr may turn out later to use
 // a sensor that lanes lack.
@@ -416,8 +421,8 @@ template <template <class> class Task>
 constexpr bool is_compiled_for_lanes() {
   if constexpr (!CompiledModel<Task>::is_compiled) {
     return false;
-  } else if constexpr (requires { typename std::bool_constant<(lacking_sensor<Task>(), true)>; }) {
-    return lacking_sensor<Task>() == nullptr;
+  } else if constexpr (requires { typename std::bool_constant<find_lacking_sensor<Task>().any>; }) {
+    return !find_lacking_sensor<Task>().any;
   } else {
     return true;
   }
