@@ -474,7 +474,7 @@ TEST(Stiffness, IsTheWeightOfRowsRelativeToTheInertia) {
             const double of = jacobian[k == 0 ? 2 : 0];
             along[k] += data->efc_D[row] * of * of / kMass;
           }
-        const StiffestContact stiffest = stiffest_contact(read_robot_model(file));
+        const StiffestConstraint stiffest = stiffest_constraint(read_robot_model(file));
         EXPECT_EQ(stiffest.name, "ball");
         EXPECT_NEAR(stiffest.stiffness / std::max(along[0], along[1]), 1, 1e-6) << cone << mu << condim;
       }
