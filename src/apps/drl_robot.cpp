@@ -157,6 +157,8 @@ void explain(const RobotModel& model, const Program& program) {
         "steps are computed in double, because contacts or equality constraints are too stiff for float (%s: %.2g, at "
         "most %g)\n",
         printable(stiffest.name).c_str(), stiffest.stiffness, kMostStiffInFloat);
+  if (!model.equalities.empty())
+    std::printf("%zu equality constraints with %d rows\n", model.equalities.size(), count_equality_rows(model));
   if (const size_t frictions = frictional_dofs(model).size(); frictions > 0)
     std::printf("%zu degrees of freedom with dry friction\n", frictions);
   if (!model.parameters.empty() || !model.sensors.empty())
