@@ -152,9 +152,13 @@ void explain(const RobotModel& model, const Program& program) {
   if (!model.pairs.empty())
     std::printf("places for %d rows of friction pyramids and %d elliptic cones of pairs (--places changes them)\n",
                 model.pair_places.rows, model.pair_places.cones);
-  if (const StiffestContact stiffest = stiffest_contact(model); program.is_wide)
-    std::printf("steps are computed in double, because contacts are too stiff for float (%s: %.2g, at most %g)\n",
-                printable(stiffest.name).c_str(), stiffest.stiffness, kMostStiffInFloat);
+  if (const StiffestConstraint stiffest = stiffest_constraint(model); program.is_wide)
+    std::printf(
+        "steps are computed in double, because contacts or equality constraints are too stiff for float (%s: %.2g, at "
+        "most %g)\n",
+        printable(stiffest.name).c_str(), stiffest.stiffness, kMostStiffInFloat);
+  if (!model.equalities.empty())
+    std::printf("%zu equality constraints with %d rows\n", model.equalities.size(), count_equality_rows(model));
   if (const size_t frictions = frictional_dofs(model).size(); frictions > 0)
     std::printf("%zu degrees of freedom with dry friction\n", frictions);
   if (!model.parameters.empty() || !model.sensors.empty())

@@ -27,7 +27,7 @@ int count_work(const RobotModel& model, const Program& program) {
   const int pair_cones = model.pair_places.cones;
   const auto fields = [&](const char* type) { return static_cast<int>(program.fields(type).size()); };
   int numbers = 0;
-  for (const char* array : {"axis", "mass", "force", "free_turn", "damping", "factor", "branch"})
+  for (const char* array : {"axis", "mass", "force", "free_turn", "damping", "factor", "branch", "equality_along"})
     numbers += program.places(array);
   numbers += kConeNumbers * (count_cones(model) + pair_cones) + 9 * count_cones(model) + 9 * count_turned_geoms(model);
   numbers += kGroundNumbers * model.pair_places.ground;
@@ -37,8 +37,8 @@ int count_work(const RobotModel& model, const Program& program) {
                      (count_numbers(program.motion_places) + count_numbers(program.coupling_places));
   numbers +=
       std::max(bodies, count_numbers(program.wrench_places) * at_least_one(count_numbers(touching_frames(model))) +
-                           at_least_one(limits + frictions));
-  numbers += 5 * frictions;
+                           at_least_one(limits + frictions + count_equality_rows(model)));
+  numbers += 5 * frictions + 3 * count_equality_rows(model);
   // limits, weights and residuals
   numbers += 2 * limits + (count_pyramids(model) + limits + pair_rows);
   numbers += 2 * (contact_residuals(model, program) + limits + pair_rows);
@@ -74,7 +74,7 @@ Cost cost_of(const RobotModel& model, const Program& program, const std::vector<
   const int refinement = refines(model) ? of["unbalanced"] + of["solve_up"] + of["solve_down"] : 0;
   // Distances count twice: they are computed in double, and a register holds half as many doubles as floats.
   const int once = of["smooth"] + 2 * of["distances"] + refinement + of["into_solver"] + of["out_of_solver"] +
-                   of["damp"] + of["integrate"];
+                   of["equality_forces"] + of["damp"] + of["integrate"];
   const int pairs = 8 * static_cast<int>(model.pairs.size());  // distance checks
   const int pyramid = of["contact_row"] + of["add_coupling"] + kIterations * of["contact_edges"];
   const int touching = model.elliptic ? kIterations * kConeOperations : pyramid;

@@ -230,6 +230,8 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kDamping", count(program.places("damping"))}});
   if (const auto frictions = frictional_dofs(model); !frictions.empty())
     line("int", {{"kFrictions", count(frictions.size())}});
+  if (const int rows = count_equality_rows(model); rows > 0)
+    line("int", {{"kEqualityRows", count(rows)}, {"kEqualityAlong", count(program.places("equality_along"))}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
   const std::vector<int> branch = branches(model);

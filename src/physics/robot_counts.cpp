@@ -28,6 +28,15 @@ std::vector<int> touching_frames(const RobotModel& model) {
   for (const PairGeom& geom : model.pair_geoms) touches[static_cast<size_t>(geom.frame)] = geom.frame > 0;
   return numbered(touches);
 }
+bool moves(const RobotModel& model, size_t dof, int body) {
+  while (body >= 0 && body != model.dofs[dof].body) body = model.bodies[static_cast<size_t>(body)].parent;
+  return body >= 0;
+}
+int count_equality_rows(const RobotModel& model) {
+  int rows = 0;
+  for (const Equality& equality : model.equalities) rows += equality.rows();
+  return rows;
+}
 std::vector<const Joint*> limited_joints(const RobotModel& model) {
   std::vector<const Joint*> joints;
   for (const Joint& joint : model.joints)
@@ -74,7 +83,7 @@ std::vector<int> branches(const RobotModel& model) {
   const size_t n = model.bodies.size();
   std::vector<int> branch(n, -1), dofs(n), forks(n);
   if (!has_exact_distances(model) || model.elliptic || !has_rows_of_pairs(model) || model.ground_pairs > 0 ||
-      model.pair_places.dense || !frictional_dofs(model).empty())
+      model.pair_places.dense || !frictional_dofs(model).empty() || !model.equalities.empty())
     return branch;
   for (const Dof& dof : model.dofs) dofs[static_cast<size_t>(dof.body)] += 1;
   const auto parent = [&](size_t b) { return static_cast<size_t>(model.bodies[b].parent); };

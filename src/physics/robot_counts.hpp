@@ -20,6 +20,10 @@ std::vector<int> touching_frames(const RobotModel& model);
 int body_on_ground(const RobotModel& model, size_t pair);
 // Returns whether any two bodies may touch each other.
 inline bool has_rows_of_pairs(const RobotModel& model) { return model.pairs.size() > model.ground_pairs; }
+// Returns whether a degree of freedom moves a body (-1: the world).
+bool moves(const RobotModel& model, size_t dof, int body);
+// Returns the number of rows of equality constraints.
+int count_equality_rows(const RobotModel& model);
 // Returns the joints with limits.
 std::vector<const Joint*> limited_joints(const RobotModel& model);
 // Returns the indices of the degrees of freedom with dry friction.

@@ -45,6 +45,7 @@ class Reader : PartReader {
     read_geoms_and_sites();
     read_actuators();
     read_keyframes();
+    read_equalities(m_, r_);
     read_parameters(m_, r_);
     read_contacts(m_, r_);
     read_sensors(m_, r_);
@@ -326,8 +327,6 @@ class Reader : PartReader {
       refuse("option: ", "noslip_iterations");
   }
   void refuse_the_rest() {
-    for (int e = 0; e < m_.neq && !is_constraint_off(mjDSBL_EQUALITY); ++e)
-      if (m_.eq_active0[e]) refuse(quoted("equality", mjOBJ_EQUALITY, e), "an equality constraint");
     for (int b = 0; b < m_.nbody; ++b)
       if (m_.body_plugin[b] >= 0) refuse(quoted("body", mjOBJ_BODY, b), "a plugin");
     for (int f = 0; f < m_.nflex; ++f) refuse(quoted("flex", mjOBJ_FLEX, f), "a flexible body");

@@ -49,10 +49,33 @@ struct DryFriction {
   double most = 0, weight = 0, damping = 0;
 };
 
+// An equality constraint. Its rows are always active and push in both directions.
+struct Equality {
+  enum Kind { joint, connect, weld } kind = joint;
+  std::string name;
+  Softness softness{};
+  // joint: with x = qpos - reference of each joint, x1 is a polynomial of x2, or a constant without a second joint.
+  std::array<int, 2> joints{-1, -1};
+  std::array<double, 5> polynomial{};
+  // connect: two points coincide. weld: two sets of axes coincide.
+  struct Side {
+    int body = -1, frame = 0;  // body -1: the world
+    Numbers3 pos{};            // in the body
+    Quaternion quat{1, 0, 0, 0};
+  };
+  std::array<Side, 2> sides{};
+  double torque_scale = 1;                         // of a weld's rows of rotation
+  double inverse_weight = 0, inverse_inertia = 0;  // of the rows of translation (or of joints), and of rotation
+  int rows() const { return kind == joint ? 1 : kind == connect ? 3 : 6; }
+};
+
 struct Dof {
   std::string name;
   int body = 0, joint = 0;
-  std::vector<int> ancestors = {};  // from the parent to the root
+  // Degrees of freedom from the parent to the root. Where equality constraints couple bodies, the solver's matrix has
+  // entries with others too, and these are among the ancestors; their indices decrease. The ancestors of an ancestor
+  // follow it.
+  std::vector<int> ancestors = {};
   double armature = 0, damping = 0, inverse_weight = 0;
   std::optional<DryFriction> friction{};
 };
@@ -236,7 +259,8 @@ struct RobotModel {
   std::vector<Body> bodies;  // parents before children
   std::vector<Joint> joints;
   std::vector<Dof> dofs;
-  std::vector<Frame> frames;  // 0 is the world
+  std::vector<Equality> equalities;  // those that are active
+  std::vector<Frame> frames;         // 0 is the world
   std::vector<Placement> geoms, sites;
   std::vector<Actuator> actuators;
   std::vector<FloorContact> contacts;

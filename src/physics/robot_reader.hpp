@@ -103,6 +103,9 @@ void read_contacts(const mjModel& model, RobotModel& robot);
 // have, or, where these are many, half as many again as libmujoco has in random motions of the model. Requires
 // contacts.
 void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts);
+// Reads the active equality constraints, and adds the degrees of freedom that they couple to Dof::ancestors. Requires
+// joints and sites.
+void read_equalities(const mjModel& model, RobotModel& robot);
 // Reads the sensors. Requires contacts.
 void read_sensors(const mjModel& model, RobotModel& robot);
 

@@ -16,17 +16,35 @@ double stiffness_of_friction(const RobotModel& model, double mu, const ConeFrict
   return std::max(4 * edge, 2 * mu * mu * edge);
 }
 
+// Returns the same for an equality constraint. Its rows are d / (1 - d) times as stiff as the inertia for which their
+// weights are. A row along one degree of freedom does not count, as limits do not.
+double stiffness_of_rows(const RobotModel& model, const Equality& equality) {
+  if (equality.kind == Equality::joint) {
+    if (equality.joints[1] < 0) return 0;
+    const auto inverse_weight = [&](size_t side) {
+      const Joint& joint = model.joints[static_cast<size_t>(equality.joints[side])];
+      return model.dofs[static_cast<size_t>(joint.dof)].inverse_weight;
+    };
+    const double slope = equality.polynomial[1];
+    return (inverse_weight(0) + slope * slope * inverse_weight(1)) / equality.inverse_weight;
+  }
+  const double turn = equality.torque_scale / 2;  // of a quaternion's imaginary part along a rotation
+  return equality.kind == Equality::weld ? std::max(1.0, turn * turn) : 1;
+}
+
 }  // namespace
 
-StiffestContact stiffest_contact(const RobotModel& model) {
-  StiffestContact stiffest;
-  const auto add = [&](const std::string& name, const auto& contact) {
-    const double d = std::max(contact.softness.least, contact.softness.most);
-    const double stiffness = d / (1 - d) * stiffness_of_friction(model, contact.friction, contact.cone);
+StiffestConstraint stiffest_constraint(const RobotModel& model) {
+  StiffestConstraint stiffest;
+  const auto add = [&](const std::string& name, const auto& constraint, double share) {
+    const double d = std::max(constraint.softness.least, constraint.softness.most), stiffness = d / (1 - d) * share;
     if (stiffness > stiffest.stiffness) stiffest = {name, stiffness};
   };
-  for (const FloorContact& contact : model.contacts) add(contact.name, contact);
-  for (const GeomPair& pair : model.pairs) add(model.pair_geoms[static_cast<size_t>(pair.first)].name, pair);
+  const auto of_contact = [&](const auto& c) { return stiffness_of_friction(model, c.friction, c.cone); };
+  for (const FloorContact& contact : model.contacts) add(contact.name, contact, of_contact(contact));
+  for (const GeomPair& pair : model.pairs)
+    add(model.pair_geoms[static_cast<size_t>(pair.first)].name, pair, of_contact(pair));
+  for (const Equality& equality : model.equalities) add(equality.name, equality, stiffness_of_rows(model, equality));
   return stiffest;
 }
 

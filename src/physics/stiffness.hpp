@@ -1,4 +1,4 @@
-// Decides whether a robot's contacts are too stiff for float.
+// Decides whether a robot's contacts and equality constraints are too stiff for float.
 #pragma once
 
 #include <string>
@@ -7,22 +7,22 @@
 
 namespace drl::robot_compiler {
 
-// The stiffness of a contact is the largest weight of a direction, relative to the inertia along it. It is the ratio by
-// which the rows' part J^T W J of the solver's matrix M + J^T W J exceeds M. The sum keeps M only with a relative error
-// of this ratio times the rounding error of float, 2^-24. For light feet, the 99th percentile of the relative errors of
-// accelerations was measured as 0.7e-6 (pyramids) to 1.25e-6 (elliptic cones) times the stiffness. It should be at most
-// 1e-3.
+// The stiffness of a constraint is the largest weight of a direction, relative to the inertia along it. It is the ratio
+// by which the rows' part J^T W J of the solver's matrix M + J^T W J exceeds M. The sum keeps M only with a relative
+// error of this ratio times the rounding error of float, 2^-24. For light feet, the 99th percentile of the relative
+// errors of accelerations was measured as 0.7e-6 (pyramids) to 1.25e-6 (elliptic cones) times the stiffness. It should
+// be at most 1e-3.
 constexpr double kMostStiffInFloat = 500;
 
-// The stiffest contact of a model. Limits and dry friction do not count, however stiff they are: each changes only one
-// number on the matrix's diagonal (three for a free joint).
-struct StiffestContact {
-  std::string name;  // of its geom
+// The stiffest contact or equality constraint of a model. Limits and dry friction do not count, however stiff they are:
+// each changes only one number on the matrix's diagonal (three for a free joint).
+struct StiffestConstraint {
+  std::string name;  // of a contact's geom, or of the equality constraint
   double stiffness = 0;
 };
-StiffestContact stiffest_contact(const RobotModel& model);
+StiffestConstraint stiffest_constraint(const RobotModel& model);
 
 // Returns whether lanes compute a robot in double.
-inline bool needs_double(const RobotModel& model) { return stiffest_contact(model).stiffness > kMostStiffInFloat; }
+inline bool needs_double(const RobotModel& model) { return stiffest_constraint(model).stiffness > kMostStiffInFloat; }
 
 }  // namespace drl::robot_compiler

@@ -4,6 +4,7 @@
 // wherever the robot is.
 #pragma once
 
+#include <array>
 #include <map>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct Kinematics {
 Kinematics trace_kinematics(const RobotModel& model, Program& p);
 // Returns the rotation of a unit quaternion.
 Mat3 rotation_of(const Expr (&q)[4]);
+// Returns the orientation of each body, with MuJoCo's sign of the quaternion.
+using Quat = std::array<Expr, 4>;
+Quat operator*(const Quat& a, const Quat& b);
+std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p);
 
 // A symmetric matrix [nv, nv] with the sparsity of a tree: it couples each degree of freedom with itself and its
 // ancestors.
@@ -91,12 +96,27 @@ void gather_from_children(const RobotModel& model, std::vector<T>& of) {
   }
 }
 
-// The values that smooth() keeps for later functions.
+// The rows of an equality constraint: the amounts by which they are violated, and these amounts' derivatives along qvel
+// in the solver's axes [rows, nv].
+struct EqualityRows {
+  std::vector<Expr> violation;
+  std::vector<std::vector<Expr>> along;
+};
+EqualityRows trace_equality(const RobotModel& model, const Equality& equality, const Kinematics& kinematics,
+                            Program& p);
+// Returns a side's point relative to the origin of its tree (of the world: to the world's origin).
+Vec3 anchor_of(const Equality::Side& side, const Kinematics& kinematics);
+
+// The values that smooth() keeps for later functions. An equality constraint with the rows J, the weights W and the
+// residuals J qacc + r pushes with -J' W (J qacc + r). This is linear in qacc, so J' W J is part of the solver's matrix
+// and -J' W r part of the force.
 struct Kept {
   std::vector<Spatial> axis;
-  TreeMatrix mass;
-  std::vector<Expr> force, damping;
-  std::map<int, Mat3> free_turns;  // by the index of a free joint
+  TreeMatrix mass;                                // M plus what equality constraints add
+  TreeMatrix mass_alone;                          // M; only with implicit damping
+  std::vector<Expr> force, damping;               // without limits, dry friction and contacts
+  std::vector<std::vector<Expr>> equality_along;  // of each row of an equality constraint, in the solver's axes
+  std::map<int, Mat3> free_turns;                 // by the index of a free joint
   // For the contact of the current loop iteration: the centre of its sphere, the distance from the plane, the direction
   // of friction, and the motion of its body.
   Vec3 center;
@@ -111,6 +131,10 @@ constexpr int kCouplings = 27;
 // Each of these passes traces one part of a robot's header; trace() calls them in the header's order. trace_smooth()
 // also traces limits, dry friction and the positions of contacts.
 Kept trace_smooth(const RobotModel& model, Program& p);
+// Adds equality constraints to M and to the force.
+void trace_equalities(const RobotModel& model, const Kinematics& kinematics, TreeMatrix& mass, std::vector<Expr>& force,
+                      Kept& kept, Program& p);
+void trace_equality_forces(const RobotModel& model, const Kept& kept, Program& p);
 void trace_constraints(const RobotModel& model, const Kept& kept, Program& p);
 void trace_integrator(const RobotModel& model, const Kept& kept, Program& p);
 void trace_derived(const RobotModel& model, Program& p);
@@ -133,6 +157,7 @@ inline void trace(const RobotModel& model, Program& p) {
   p.is_wide = needs_double(model);
   const Kept kept = trace_smooth(model, p);
   trace_constraints(model, kept, p);
+  trace_equality_forces(model, kept, p);
   trace_integrator(model, kept, p);
   trace_derived(model, p);
   trace_sensors(model, p);

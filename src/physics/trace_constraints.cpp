@@ -357,7 +357,8 @@ class Tracer {
       const Spatial push = carried * kept_.axis[i];
       h.diagonal[i] += dot(kept_.axis[i], push);
       for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
-        h.ancestors[i][a] += dot(kept_.axis[static_cast<size_t>(model_.dofs[i].ancestors[a])], push);
+        if (const auto up = static_cast<size_t>(model_.dofs[i].ancestors[a]); moves(model_, up, model_.dofs[i].body))
+          h.ancestors[i][a] += dot(kept_.axis[up], push);
       force[i] -= dot(kept_.axis[i], carried.force);
     }
   }

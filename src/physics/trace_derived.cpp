@@ -5,12 +5,6 @@
 namespace drl::robot_compiler {
 namespace {
 
-using Quat = std::array<Expr, 4>;
-
-Quat operator*(const Quat& a, const Quat& b) {
-  return {a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3], a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-          a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1], a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]};
-}
 Quat known(const Quaternion& q) { return {q[0], q[1], q[2], q[3]}; }
 
 class Tracer {
@@ -37,7 +31,8 @@ class Tracer {
              "derive_actuators(const F* qpos, const F* qvel, const F* ctrl, Derived& derived)");
     trace_actuators();
     p_.begin("Computes the forces of contacts on each body.",
-             "derive_forces(const F* qpos, const F (*wrench)[kWrench], " + parameters_argument(model_) +
+             "derive_forces(const F* qpos, const F (*wrench)[kWrench], " +
+                 std::string(model_.equalities.empty() ? "" : "const F* limit, ") + parameters_argument(model_) +
                  "Derived& derived)");
     trace_forces();
     p_.begin("Computes the forces of limits and contacts along qvel.",
@@ -59,30 +54,8 @@ class Tracer {
     for (int c = 0; c < 3; ++c) p_.set(at("derived." + array, k, c), x[c]);
   }
 
-  std::vector<Quat> quaternions() {
-    std::vector<Quat> quats;
-    for (const Body& body : model_.bodies) {
-      Quat quat = known(body.quat);
-      if (body.parent >= 0) quat = quats[index(body.parent)] * quat;
-      for (const int j : body.joints) {
-        const Joint& joint = model_.joints[index(j)];
-        const auto qpos = [&](int k) { return p_.input(at("qpos", joint.qpos + k), ""); };
-        if (joint.kind == Joint::free) {
-          const Expr length = sqrt(qpos(3) * qpos(3) + qpos(4) * qpos(4) + qpos(5) * qpos(5) + qpos(6) * qpos(6));
-          for (int k = 0; k < 4; ++k) quat[index(k)] = qpos(3 + k) / length;
-        } else if (joint.kind == Joint::hinge) {
-          const Expr half = Expr(0.5) * (qpos(0) - Expr(joint.reference)), sine = sin(half);
-          quat = quat *
-                 Quat{cos(half), sine * Expr(joint.axis[0]), sine * Expr(joint.axis[1]), sine * Expr(joint.axis[2])};
-        }
-      }
-      quats.push_back(quat);
-    }
-    return quats;
-  }
-
   void trace_frames() {
-    const std::vector<Quat> quats = quaternions();
+    const std::vector<Quat> quats = trace_quaternions(model_, p_);
     for (size_t f = 0; f < model_.frames.size(); ++f) {
       const Frame& frame = model_.frames[f];
       const int k = static_cast<int>(f);
@@ -170,13 +143,39 @@ class Tracer {
   }
   void trace_forces() {
     const std::vector<int> frames = touching_frames(model_);
+    const std::vector<Spatial> from_equalities = equality_wrenches();
     for (size_t f = 1; f < model_.frames.size(); ++f) {
-      const Spatial wrench = wrench_of(f, frames[f]);
+      const Spatial wrench = wrench_of(f, frames[f]) + from_equalities[f];
       const Vec3 torque = wrench.angular - cross(center_of_wrench(model_.frames[f]), wrench.linear);
       const int place = static_cast<int>(f) - 1;
       for (int c = 0; c < 3; ++c) p_.set(at("derived.cfrc_ext", place, c), torque[c]);
       for (int c = 0; c < 3; ++c) p_.set(at("derived.cfrc_ext", place, 3 + c), wrench.linear[c]);
     }
+  }
+
+  // Returns the force of row r of all equality constraints.
+  Expr equality_force(size_t r) {
+    const size_t before = limited_joints(model_).size() + frictional_dofs(model_).size();
+    return p_.input(at("limit", static_cast<int>(before + r)), "equality_force_" + std::to_string(r));
+  }
+  // Returns what equality constraints of bodies add to the wrenches on frames. As in mj_rnePostConstraint, the torque
+  // of a weld is its rows' force, without the derivative of their violation.
+  std::vector<Spatial> equality_wrenches() {
+    std::vector<Spatial> wrenches(model_.frames.size());
+    size_t row = 0;
+    for (const Equality& equality : model_.equalities) {
+      Spatial push;
+      for (int k = 0; k < equality.rows() && equality.kind != Equality::joint; ++k)
+        (k < 3 ? push.linear[k] : push.angular[k - 3]) = equality_force(row + index(k));
+      row += index(equality.rows());
+      for (size_t s = 0; s < 2; ++s) {
+        const Equality::Side& side = equality.sides[s];
+        const Vec3 arm = anchor_of(side, k_) - (side.body < 0 ? k_.origin[0] : Vec3{});
+        const Spatial wrench{push.angular + cross(arm, push.linear), push.linear};
+        wrenches[index(side.frame)] = wrenches[index(side.frame)] + Expr(s == 0 ? 1 : -1) * wrench;
+      }
+    }
+    return wrenches;
   }
 
   void trace_constraint_forces() {
@@ -193,6 +192,12 @@ class Tracer {
     for (size_t l = 0; l < joints.size(); ++l)
       force[index(joints[l]->dof)] +=
           p_.input(at("limit", static_cast<int>(l)), identifier(joints[l]->name) + "_limit");
+    size_t row = 0;
+    for (const Equality& equality : model_.equalities)
+      for (const std::vector<Expr>& along : trace_equality(model_, equality, k_, p_).along) {
+        const Expr push = equality_force(row++);
+        for (size_t i = 0; i < force.size(); ++i) force[i] += push * along[i];
+      }
     for (const Joint& joint : model_.joints)
       if (joint.kind == Joint::free) {
         const auto d = index(joint.dof) + 3;

@@ -156,8 +156,11 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     const auto body = static_cast<size_t>(dof.body);
     const Spatial momentum = inertia[body] * kinematics.axis[i];
     d.mass.diagonal[i] = dot(kinematics.axis[i], momentum) + Expr(dof.armature);
-    for (const int a : dof.ancestors)
-      d.mass.ancestors[i].push_back(dot(kinematics.axis[static_cast<size_t>(a)], momentum));
+    for (const int a : dof.ancestors) {
+      const auto ancestor = static_cast<size_t>(a);
+      d.mass.ancestors[i].push_back(moves(model, ancestor, dof.body) ? dot(kinematics.axis[ancestor], momentum)
+                                                                     : Expr(0));
+    }
     d.force[i] -= dot(kinematics.axis[i], force[body]);
   }
   return d;

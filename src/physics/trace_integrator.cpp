@@ -48,7 +48,7 @@ void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
     std::vector<Expr> qacc;
     for (size_t i = 0; i < model.dofs.size(); ++i)
       qacc.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
-    TreeMatrix m = kept.mass;
+    TreeMatrix m = kept.mass_alone;
     const std::vector<Expr> force = multiply_tree(model, m, qacc);
     for (size_t i = 0; i < model.dofs.size(); ++i) m.diagonal[i] += Expr(model.timestep) * kept.damping[i];
     const std::vector<Expr> damped = solve_tree(model, m, force);

@@ -121,6 +121,32 @@ Mat3 rotation_of(const Expr (&q)[4]) {
           Vec3{two * (x * z - w * y), two * (y * z + w * x), one - two * (x * x + y * y)}};
 }
 
+Quat operator*(const Quat& a, const Quat& b) {
+  return {a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3], a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+          a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1], a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]};
+}
+std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p) {
+  std::vector<Quat> quats;
+  for (const Body& body : model.bodies) {
+    Quat quat{body.quat[0], body.quat[1], body.quat[2], body.quat[3]};
+    if (body.parent >= 0) quat = quats[static_cast<size_t>(body.parent)] * quat;
+    for (const int j : body.joints) {
+      const Joint& joint = model.joints[static_cast<size_t>(j)];
+      const auto qpos = [&](int k) { return p.input(at("qpos", joint.qpos + k), ""); };
+      if (joint.kind == Joint::free) {
+        const Expr length = sqrt(qpos(3) * qpos(3) + qpos(4) * qpos(4) + qpos(5) * qpos(5) + qpos(6) * qpos(6));
+        for (int k = 0; k < 4; ++k) quat[static_cast<size_t>(k)] = qpos(3 + k) / length;
+      } else if (joint.kind == Joint::hinge) {
+        const Expr half = Expr(0.5) * (qpos(0) - Expr(joint.reference)), sine = sin(half);
+        quat =
+            quat * Quat{cos(half), sine * Expr(joint.axis[0]), sine * Expr(joint.axis[1]), sine * Expr(joint.axis[2])};
+      }
+    }
+    quats.push_back(quat);
+  }
+  return quats;
+}
+
 Kinematics trace_kinematics(const RobotModel& model, Program& p) { return Tracer(model, p).trace(); }
 
 }  // namespace drl::robot_compiler

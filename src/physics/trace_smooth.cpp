@@ -182,6 +182,17 @@ void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Pro
   }
 }
 
+// Keeps the entries of row i of a matrix.
+void keep_mass(const RobotModel& model, const TreeMatrix& mass, size_t i, TreeMatrix& kept, Program& p) {
+  const std::string name = identifier(model.dofs[i].name);
+  kept.diagonal.push_back(p.keep("mass", mass.diagonal[i], name + "_mass"));
+  kept.ancestors.emplace_back();
+  for (size_t a = 0; a < model.dofs[i].ancestors.size(); ++a) {
+    const std::string other = identifier(model.dofs[static_cast<size_t>(model.dofs[i].ancestors[a])].name);
+    kept.ancestors[i].push_back(p.keep("mass", mass.ancestors[i][a], name + "_" + other + "_mass"));
+  }
+}
+
 }  // namespace
 
 Expr impedance(const Impedance& curve, const Expr& x) {
@@ -214,16 +225,15 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   p.edges = edges_of(model, kinematics);
   place_components(model, kinematics.axis, p);
   Kept kept;
+  TreeMatrix mass = dynamics.mass;
+  std::vector<Expr> force = dynamics.force;
+  trace_equalities(model, kinematics, mass, force, kept, p);
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     const std::string name = identifier(model.dofs[i].name);
     kept.axis.push_back(p.keep("axis", kinematics.axis[i], name + "_axis"));
-    kept.mass.diagonal.push_back(p.keep("mass", dynamics.mass.diagonal[i], name + "_mass"));
-    kept.mass.ancestors.emplace_back();
-    for (size_t a = 0; a < model.dofs[i].ancestors.size(); ++a) {
-      const std::string other = identifier(model.dofs[static_cast<size_t>(model.dofs[i].ancestors[a])].name);
-      kept.mass.ancestors[i].push_back(p.keep("mass", dynamics.mass.ancestors[i][a], name + "_" + other + "_mass"));
-    }
-    kept.force.push_back(p.keep("force", dynamics.force[i], name + "_smooth_force"));
+    keep_mass(model, mass, i, kept.mass, p);
+    if (model.implicit_damping) keep_mass(model, dynamics.mass, i, kept.mass_alone, p);
+    kept.force.push_back(p.keep("force", force[i], name + "_smooth_force"));
     kept.damping.push_back(model.implicit_damping ? p.keep("damping", dynamics.damping[i], name + "_damping")
                                                   : Expr(0));
   }

@@ -323,6 +323,33 @@ TEST(RobotModel, NoSensorIsComputedIfTheirFlagIsOff) {
   expect_mentions(model.lacking_sensors[0].why, {"flag sensor"});
 }
 
+// Two sliding bodies of 2 and 4 kg, whose joints are coupled, and a free one of 3 kg that is welded to the second. The
+// inverse weights are 1/2 + 1/4 and 1/4 + 1/3. The free body's rows of the matrix get entries with the second slide,
+// through which the first one is coupled too. A constraint between bodies that do not move has no rows.
+TEST(RobotModel, EqualitiesAddTheInverseWeightsOfBothSides) {
+  const RobotModel model = read(
+      "<worldbody><body><joint name='a' type='slide'/><geom size='0.1' mass='2'/></body><body name='b'>"
+      "<joint name='b' type='slide'/><geom size='0.1' mass='4'/></body><body name='c'><freejoint/><geom size='0.1' "
+      "mass='3'/></body><body name='d'><geom size='0.1'/></body><site name='origin'/></worldbody><equality>"
+      "<joint name='gear' joint1='a' joint2='b' polycoef='0.1 2 3 4 5'/>"
+      "<weld name='bond' body1='b' body2='c' torquescale='0.5' anchor='1 2 3'/><connect body1='d' anchor='0 0 0'/>"
+      "<weld name='off' body1='b' active='false'/></equality>");
+  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
+  ASSERT_EQ(model.equalities.size(), 2u);
+  const Equality &gear = model.equalities[0], &bond = model.equalities[1];
+  EXPECT_EQ(gear.kind, Equality::joint);
+  EXPECT_EQ(gear.polynomial, (std::array<double, 5>{0.1, 2, 3, 4, 5}));
+  EXPECT_NEAR(gear.inverse_weight, 1.0 / 2 + 1.0 / 4, 1e-12);
+  EXPECT_EQ(bond.kind, Equality::weld);
+  EXPECT_EQ(bond.torque_scale, 0.5);
+  EXPECT_EQ(bond.sides[0].body, 1);
+  EXPECT_EQ(bond.sides[1].body, 2);
+  EXPECT_EQ(bond.sides[1].pos, (Numbers3{1, 2, 3}));
+  EXPECT_EQ(model.dofs[1].ancestors, (std::vector<int>{0}));
+  EXPECT_EQ(model.dofs[2].ancestors, (std::vector<int>{1, 0}));
+  EXPECT_EQ(model.dofs[4].ancestors, (std::vector<int>{3, 2, 1, 0}));
+}
+
 // Each of these features has no effect in its model.
 TEST(RobotModel, FeaturesWithoutEffectAreNotRefused) {
   const std::string ball = "<worldbody><body><joint name='hip'/><geom name='ball' size='0.1'/></body></worldbody>";
@@ -419,8 +446,14 @@ INSTANTIATE_TEST_SUITE_P(
             DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='rope' frictionloss='1'><joint joint='hip' "
                                             "coef='1'/></fixed></tendon>",
             {"tendon 'rope': "}},
-        UnsupportedCase{DRL_BODY("<joint name='hip'/>") "<equality><joint name='lock' joint1='hip'/></equality>",
-                        {"equality 'lock': "}},
+        UnsupportedCase{
+            DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord'><joint joint='hip' coef='1'/></fixed></tendon>"
+                                            "<equality><tendon name='lock' tendon1='cord'/></equality>",
+            {"equality 'lock': ", "tendons"}},
+        UnsupportedCase{
+            DRL_BODY("<joint name='hip'/>") "<equality><joint name='lock' joint1='hip' solimp='0.9 0.95 0.001 0.5 3'/>"
+                                            "</equality>",
+            {"equality 'lock': ", "power of solimp"}},
         UnsupportedCase{"<option timestep='0'/>" DRL_BODY("<freejoint/>"), {"option: ", "timestep"}},
         UnsupportedCase{"<option noslip_iterations='3'/>" DRL_BODY("<joint frictionloss='1'/>"),
                         {"option: ", "noslip_iterations"}},
@@ -474,10 +507,43 @@ TEST(Stiffness, IsTheWeightOfRowsRelativeToTheInertia) {
             const double of = jacobian[k == 0 ? 2 : 0];
             along[k] += data->efc_D[row] * of * of / kMass;
           }
-        const StiffestContact stiffest = stiffest_contact(read_robot_model(file));
+        const StiffestConstraint stiffest = stiffest_constraint(read_robot_model(file));
         EXPECT_EQ(stiffest.name, "ball");
         EXPECT_NEAR(stiffest.stiffness / std::max(along[0], along[1]), 1, 1e-6) << cone << mu << condim;
       }
+}
+
+// Compares the stiffness of an equality constraint with the weights of libmujoco's rows, times the inverse inertia
+// along each row.
+TEST(Stiffness, OfEqualitiesIsTheWeightOfRowsRelativeToTheInertia) {
+  const std::string slides =
+      "<worldbody><body name='a'><joint name='a' type='slide'/><geom size='0.1' mass='2'/></body><body name='b'>"
+      "<joint name='b' type='slide'/><geom size='0.1' mass='0.3'/></body></worldbody><equality>";
+  const std::string ball =
+      "<worldbody><body name='a'><freejoint/><geom size='0.1' mass='2'/></body></worldbody><equality>";
+  for (const std::string& inside :
+       {slides + "<joint name='e' joint1='a' joint2='b' solimp='0.5 0.97 0.001' polycoef='0 4 0 0 0'/>",
+        slides + "<connect name='e' body1='a' body2='b' anchor='0 0 0' solimp='0.5 0.97 0.001'/>",
+        ball + "<weld name='e' body1='a' torquescale='3' solimp='0.97 0.97 0.001'/>",
+        ball + "<weld name='e' body1='a' torquescale='0.3' solimp='0.97 0.97 0.001'/>"}) {
+    const TempFolder folder;
+    const std::string file = (folder / "robot.xml").string();
+    std::ofstream(file) << "<mujoco><option jacobian='dense'/>" << inside << "</equality></mujoco>";
+    const auto model = load_model(file);
+    const std::unique_ptr<mjData, decltype(&mj_deleteData)> data(mj_makeData(model.get()), mj_deleteData);
+    for (int k = 0; k < model->nq; ++k) data->qpos[k] += k < 2 ? 0.7 : 0;  // violates the constraint
+    mj_forward(model.get(), data.get());
+    double most = 0;
+    for (int row = 0; row < data->nefc; ++row) {
+      std::vector<double> solved(static_cast<size_t>(model->nv));
+      const double* along = data->efc_J + row * model->nv;
+      mj_solveM(model.get(), data.get(), solved.data(), along, 1);
+      most = std::max(most, data->efc_D[row] * mju_dot(along, solved.data(), model->nv));
+    }
+    const StiffestConstraint stiffest = stiffest_constraint(read_robot_model(file));
+    EXPECT_EQ(stiffest.name, "e");
+    EXPECT_NEAR(stiffest.stiffness / most, 1, 1e-6) << inside;
+  }
 }
 
 }  // namespace

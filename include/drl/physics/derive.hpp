@@ -32,7 +32,11 @@ DRL_HD void derive_motion(const typename P::Stage& s, typename P::Derived& deriv
 }
 template <class P>
 DRL_HD void derive_forces(const typename P::Stage& s, const typename P::Forces& forces, typename P::Derived& derived) {
-  if constexpr (P::kParameters > 0)
+  if constexpr (P::kParameters > 0 && count_equality_rows<P>() > 0)
+    P::derive_forces(s.qpos, forces.wrench, forces.limit, s.parameters, derived);
+  else if constexpr (count_equality_rows<P>() > 0)
+    P::derive_forces(s.qpos, forces.wrench, forces.limit, derived);
+  else if constexpr (P::kParameters > 0)
     P::derive_forces(s.qpos, forces.wrench, s.parameters, derived);
   else
     P::derive_forces(s.qpos, forces.wrench, derived);

@@ -105,6 +105,9 @@ DRL_HD_CALLED void find_floor_forces(typename P::Work& w) {
     }
   if constexpr (count_frictions<P>() > 0)
     for (int f = 0; f < P::kFrictions; ++f) w.forces.limit[P::kLimits + f] = w.friction[f].push(P::friction(f));
+  if constexpr (count_equality_rows<P>() > 0)
+    for (int r = 0; r < P::kEqualityRows; ++r)
+      w.forces.limit[P::kLimits + count_frictions<P>() + r] = w.equality[r].push;
 }
 // Adds the forces of pairs. Also sets the contact sensors if this stage is the one that they show.
 template <class P, bool kIsShown = true>
@@ -148,6 +151,7 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
   [[maybe_unused]] const typename P::Number unsolved = stage.unsolved;
   solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
   if constexpr (has_exact_distances<P>() && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
+  if constexpr (count_equality_rows<P>() > 0) P::equality_forces(w, stage.qacc);
   if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
   if constexpr (P::kFreeTurn > 0) {
     P::out_of_solver(w, stage.qacc, stage.qacc);

@@ -89,6 +89,29 @@ constexpr int count_branch_places() {
     return 0;
 }
 
+// Return the number of rows of equality constraints, and of the numbers that are stored for them. Robots without
+// equality constraints do not define kEqualityRows.
+template <class Sizes>
+constexpr int count_equality_rows() {
+  if constexpr (requires { Sizes::kEqualityRows; })
+    return Sizes::kEqualityRows;
+  else
+    return 0;
+}
+template <class Sizes>
+constexpr int count_equality_places() {
+  if constexpr (count_equality_rows<Sizes>() > 0)
+    return Sizes::kEqualityAlong;
+  else
+    return 0;
+}
+// A row of an equality constraint: its residual at zero acceleration, and the force in the solution. The row's other
+// contributions are part of `mass` and `force` of the Work.
+template <class F>
+struct EqualityRow {
+  F weight, rest, push;
+};
+
 // The inputs and results of a stage of a step. derive_all() computes all other quantities from it and its forces.
 template <class F, class Sizes>
 struct Stage : ParameterValues<F, Sizes::kParameters>,
@@ -96,13 +119,13 @@ struct Stage : ParameterValues<F, Sizes::kParameters>,
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[at_least_one(Sizes::nu)], qacc[Sizes::nv];
   F unsolved;  // number of solutions of this step that did not converge
 };
-// The forces of a stage's limits, dry friction and contacts.
+// The forces of a stage's limits, dry friction, equality constraints and contacts.
 template <class F, class Sizes>
 struct Forces {
   F wrench[at_least_one(Sizes::kTouchingFrames)]
           [Sizes::kWrench];  // torque about the tree's origin and force of contacts
-  F limit[at_least_one(Sizes::kLimits +
-                       count_frictions<Sizes>())];  // forces of limits along qvel, then those of dry friction
+  // Forces of limits along qvel, then those of dry friction, then those along the rows of equality constraints.
+  F limit[at_least_one(Sizes::kLimits + count_frictions<Sizes>() + count_equality_rows<Sizes>())];
 };
 
 template <class F, class Sizes>
@@ -171,6 +194,8 @@ struct Work {
   uint32_t changed_branches = 0;  // bits of the branches whose factors have to be computed
   [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;
   [[no_unique_address]] Array<FrictionRow<F>, count_frictions<Sizes>()> friction;
+  [[no_unique_address]] Array<EqualityRow<F>, count_equality_rows<Sizes>()> equality;
+  [[no_unique_address]] Array<F, count_equality_places<Sizes>()> equality_along;
   // For pairs: the geoms' axes, the first tree's origin relative to that of each tree, the rows, and the factors of M
   // plus what floor contacts and limits add.
   [[no_unique_address]] Array<GeomAxis<F>, Sizes::kPairGeoms> geom_axis;

@@ -1,0 +1,154 @@
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+int tree_of(const RobotModel& model, const Equality::Side& side) {
+  return side.body < 0 ? -1 : model.bodies[static_cast<size_t>(side.body)].tree;
+}
+Vec3 origin_of(int tree, const Kinematics& kinematics) {
+  return tree < 0 ? Vec3{} : kinematics.origin[static_cast<size_t>(tree)];
+}
+Expr position_of(const RobotModel& model, int joint, Program& p) {
+  const Joint& of = model.joints[static_cast<size_t>(joint)];
+  return p.input(at("qpos", of.qpos), "") - Expr(of.reference);
+}
+void trace_joints(const RobotModel& model, const Equality& equality, EqualityRows& rows, Program& p) {
+  const auto& a = equality.polynomial;
+  Expr violation = position_of(model, equality.joints[0], p) - Expr(a[0]);
+  std::vector<Expr> along(model.dofs.size());
+  const auto slope_of = [&](size_t side) -> Expr& {
+    return along[static_cast<size_t>(model.joints[static_cast<size_t>(equality.joints[side])].dof)];
+  };
+  slope_of(0) += Expr(1);
+  if (equality.joints[1] >= 0) {
+    const Expr x = position_of(model, equality.joints[1], p);
+    violation -= x * (Expr(a[1]) + x * (Expr(a[2]) + x * (Expr(a[3]) + x * Expr(a[4]))));
+    slope_of(1) -= Expr(a[1]) + x * (Expr(2 * a[2]) + x * (Expr(3 * a[3]) + x * Expr(4 * a[4])));
+  }
+  rows.violation = {violation}, rows.along = {along};
+}
+// Returns the rows of two sets of axes that coincide: the three imaginary parts of the quaternion that turns the second
+// into the first, q = q2* q1. Their derivative along a turn w of the first relative to the second is that of
+// q2* w q1 / 2 = (q2* w q2) q / 2.
+void trace_turns(const RobotModel& model, const Equality& equality, const Kinematics& kinematics, EqualityRows& rows,
+                 Program& p) {
+  const std::vector<Quat> quats = trace_quaternions(model, p);
+  const auto quat_of = [&](const Equality::Side& side) {
+    const Quat own{side.quat[0], side.quat[1], side.quat[2], side.quat[3]};
+    return side.body < 0 ? own : quats[static_cast<size_t>(side.body)] * own;
+  };
+  const Quat first = quat_of(equality.sides[0]), second = quat_of(equality.sides[1]);
+  const Quat apart = Quat{second[0], -second[1], -second[2], -second[3]} * first;
+  const Mat3 into_second = transposed(rotation_of({second[0], second[1], second[2], second[3]}));
+  const Vec3 imaginary{apart[1], apart[2], apart[3]};
+  const Expr scale = equality.torque_scale, half = 0.5 * equality.torque_scale;
+  std::vector<Expr> along[3];
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    Vec3 turn;
+    if (moves(model, i, equality.sides[0].body)) turn = turn + kinematics.axis[i].angular;
+    if (moves(model, i, equality.sides[1].body)) turn = turn - kinematics.axis[i].angular;
+    turn = into_second * turn;
+    const Vec3 change = apart[0] * turn + cross(turn, imaginary);
+    for (int k = 0; k < 3; ++k) along[k].push_back(half * change[k]);
+  }
+  for (int k = 0; k < 3; ++k) rows.violation.push_back(scale * imaginary[k]), rows.along.push_back(along[k]);
+}
+void trace_points(const RobotModel& model, const Equality& equality, const Kinematics& kinematics, EqualityRows& rows) {
+  const auto& [first, second] = equality.sides;
+  const Vec3 arms[] = {anchor_of(first, kinematics), anchor_of(second, kinematics)};
+  const int trees[] = {tree_of(model, first), tree_of(model, second)};
+  Vec3 apart = arms[0] - arms[1];
+  if (trees[0] != trees[1]) apart = apart + (origin_of(trees[0], kinematics) - origin_of(trees[1], kinematics));
+  std::vector<Expr> along[3];
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    const Spatial& axis = kinematics.axis[i];
+    Vec3 move;
+    if (moves(model, i, first.body)) move = move + (axis.linear + cross(axis.angular, arms[0]));
+    if (moves(model, i, second.body)) move = move - (axis.linear + cross(axis.angular, arms[1]));
+    for (int k = 0; k < 3; ++k) along[k].push_back(move[k]);
+  }
+  for (int k = 0; k < 3; ++k) rows.violation.push_back(apart[k]), rows.along.push_back(along[k]);
+}
+
+// Adds a row's weight * along along' to the matrix, and its force at zero acceleration to the force.
+void add_row(const RobotModel& model, const std::vector<Expr>& along, const Expr& weight, const Expr& rest,
+             TreeMatrix& mass, std::vector<Expr>& force) {
+  for (size_t i = 0; i < along.size(); ++i) {
+    if (along[i].is(0)) continue;
+    const Expr scaled = weight * along[i];
+    mass.diagonal[i] += scaled * along[i];
+    for (size_t a = 0; a < model.dofs[i].ancestors.size(); ++a)
+      mass.ancestors[i][a] += scaled * along[static_cast<size_t>(model.dofs[i].ancestors[a])];
+    force[i] -= scaled * rest;
+  }
+}
+
+}  // namespace
+
+Vec3 anchor_of(const Equality::Side& side, const Kinematics& kinematics) {
+  if (side.body < 0) return known(side.pos);
+  const auto body = static_cast<size_t>(side.body);
+  return kinematics.pos[body] + kinematics.turn[body] * known(side.pos);
+}
+
+EqualityRows trace_equality(const RobotModel& model, const Equality& equality, const Kinematics& kinematics,
+                            Program& p) {
+  EqualityRows rows;
+  if (equality.kind == Equality::joint) {
+    trace_joints(model, equality, rows, p);
+    return rows;
+  }
+  trace_points(model, equality, kinematics, rows);
+  if (equality.kind == Equality::weld) trace_turns(model, equality, kinematics, rows, p);
+  return rows;
+}
+
+void trace_equalities(const RobotModel& model, const Kinematics& kinematics, TreeMatrix& mass, std::vector<Expr>& force,
+                      Kept& kept, Program& p) {
+  int number = 0;
+  for (const Equality& equality : model.equalities) {
+    p.section("equality constraint " + equality.name);
+    const std::string name = identifier(equality.name) + "_equality";
+    const EqualityRows rows = trace_equality(model, equality, kinematics, p);
+    Expr size = rows.violation[0];
+    if (rows.violation.size() > 1) {
+      Expr square = 0;
+      for (const Expr& x : rows.violation) square += x * x;
+      size = sqrt(square);
+    }
+    const Softness& s = equality.softness;
+    const Expr d = p.named(impedance({s.least, s.most, s.width, s.midpoint, s.power}, size), name + "_impedance");
+    const Expr strength = d / (Expr(1) - d);
+    for (size_t r = 0; r < rows.violation.size(); ++r) {
+      const Expr weight = strength / Expr(r < 3 ? equality.inverse_weight : equality.inverse_inertia);
+      Expr velocity = 0;
+      for (size_t i = 0; i < model.dofs.size(); ++i) velocity += rows.along[r][i] * kinematics.qvel[i];
+      const Expr rest = Expr(s.damping) * velocity + Expr(s.stiffness) * (d * rows.violation[r]);
+      add_row(model, rows.along[r], weight, rest, mass, force);
+      // For the row's own force.
+      const std::string place = at("w.equality", number++);
+      p.set(place + ".weight", p.named(weight, name + "_weight")),
+          p.set(place + ".rest", p.named(rest, name + "_rest"));
+      kept.equality_along.emplace_back();
+      for (size_t i = 0; i < model.dofs.size(); ++i)
+        kept.equality_along.back().push_back(
+            p.keep("equality_along", rows.along[r][i], name + "_along_" + identifier(model.dofs[i].name)));
+    }
+  }
+}
+
+void trace_equality_forces(const RobotModel& model, const Kept& kept, Program& p) {
+  if (model.equalities.empty()) return;
+  p.begin("Computes the forces along the rows of equality constraints.", "equality_forces(Work& w, const F* qacc)");
+  for (size_t r = 0; r < kept.equality_along.size(); ++r) {
+    const std::string place = at("w.equality", static_cast<int>(r));
+    Expr residual = p.input(place + ".rest", "rest");
+    for (size_t i = 0; i < model.dofs.size(); ++i)
+      residual += kept.equality_along[r][i] *
+                  p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name));
+    p.set(place + ".push", -(p.input(place + ".weight", "weight") * residual));
+  }
+}
+
+}  // namespace drl::robot_compiler
