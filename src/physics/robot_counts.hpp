@@ -20,6 +20,8 @@ std::vector<int> touching_frames(const RobotModel& model);
 int body_on_ground(const RobotModel& model, size_t pair);
 // Returns whether any two bodies may touch each other.
 inline bool has_rows_of_pairs(const RobotModel& model) { return model.pairs.size() > model.ground_pairs; }
+// Returns the length from a geom's centre to the end of its axis, or to the furthest point of a shape without radius.
+double size_of(const PairGeom& geom);
 // Returns the joints with limits.
 std::vector<const Joint*> limited_joints(const RobotModel& model);
 // Returns the indices of the degrees of freedom with dry friction.

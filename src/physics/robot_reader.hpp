@@ -103,6 +103,8 @@ void read_contacts(const mjModel& model, RobotModel& robot);
 // have, or, where these are many, half as many again as libmujoco has in random motions of the model. Requires
 // contacts.
 void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts);
+// If there are many pairs, sorts those that are not ground pairs into groups. Requires places.
+void group_pairs(RobotModel& robot);
 // Reads the sensors. Requires contacts.
 void read_sensors(const mjModel& model, RobotModel& robot);
 
