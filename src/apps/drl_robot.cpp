@@ -102,6 +102,10 @@ void refuse_unsupported(const RobotModel& model, bool all) {
   if (const std::vector<std::string> lines = unsupported_lines(model); lines.size() == 1)
     throw UsageError(printable(model.file) +
                      " cannot be compiled (libmujoco may simulate it): " + printable(lines[0], kLongest));
+  if (model.unsupported.size() == 1 && !all)
+    throw UsageError(printable(model.file) + " cannot be compiled (libmujoco may simulate it): " +
+                     printable(model.unsupported[0].lines[0], kLongest) + " (and " +
+                     std::to_string(model.unsupported[0].lines.size() - 1) + " more; --explain all lists them)");
   std::string list;
   size_t lines = 0, left = 0, hidden = 0;
   for (const Unsupported& kind : model.unsupported) {

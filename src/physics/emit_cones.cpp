@@ -60,8 +60,9 @@ std::string emit_sensor_places(const RobotModel& model) {
 std::string emit_contact_sensors(const RobotModel& model) {
   std::string sensors, contacts;
   const auto add = [&](const SensedContact& c, const std::string& name) {
-    contacts += "        " + remark(name) + "\n        {" + count(c.sensors) + "u, " + count(c.turned) + "u, " +
-                count(c.order) + "},\n";
+    const bool is_short = model.pairs.size() > kMostPairsInFull;
+    contacts += (is_short ? "        {" : "        " + remark(name) + "\n        {") + count(c.sensors) + "u, " +
+                count(c.turned) + "u, " + count(c.order) + "},\n";
   };
   for (const ContactSensor& s : model.contact_sensors)
     sensors += "        {" + count(s.reduce) + ", " + count(s.data) + ", " + count(s.place) + "},\n";

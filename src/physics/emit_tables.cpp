@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -115,49 +116,111 @@ std::string emit_keyframes(const RobotModel& model) {
          emit_table("  // Hash of the name; qpos, qvel, ctrl.\n", "Keyframe<Sizes>", "keyframe", "kKeyframes", text);
 }
 
-double length(const Numbers3& x) { return std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
-
-// Returns the length from a geom's centre to the end of its axis, or to the furthest point of a shape without radius.
-double size_of(const PairGeom& geom) { return geom.is_turned() ? geom.bound : length(geom.half); }
-
 // Returns the square of a distance as a float, rounded up.
 std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
 
-std::string emit_pairs(const RobotModel& model) {
-  const std::vector<int> bodies = touching_bodies(model);
-  const auto ground = [&](size_t p) {
-    const GeomPair& pair = model.pairs[p];
-    return cone_of(pair.cone) + (pair.cone.varies.empty() ? ", {-1, -1}, " : ", ") +
-           std::to_string(bodies[static_cast<size_t>(body_on_ground(model, p))]) + ", " + std::to_string(p) + ", " +
-           std::to_string(pair.place) +
-           (model.pair_geoms[static_cast<size_t>(pair.first)].body >= 0 ? ", true" : ", false");
-  };
-  const bool varies = edges_vary(model);
-  std::string text;
-  for (size_t p = 0; p < model.pairs.size(); ++p) {
-    const GeomPair& pair = model.pairs[p];
-    const PairGeom &a = model.pair_geoms[static_cast<size_t>(pair.first)],
-                   &b = model.pair_geoms[static_cast<size_t>(pair.second)];
-    const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
-    const bool is_plane = a.kind == PairGeom::plane;
-    const bool are_capsules = (length(a.half) > 0 || is_plane) && length(b.half) > 0;
-    text += "        " + remark(a.name + " and " + b.name) + "\n";
-    text += wrapped(
-        "{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
-            (are_capsules ? "true" : "false") + ", " + std::to_string(pair.edges) + ", " +
-            (is_plane ? number(std::ceil(1e5 * reach * 1.0001) / 1e5) + "f, " : bound(reach)) + bound(nearest) +
-            listed({pair.margin, friction_of(pair, varies), varies ? pair.weight_without_friction : pair.weight}) +
-            ", " + softness_of(pair.softness) +
-            (p < model.ground_pairs                                      ? ground(p)
-             : pair.cone.dimensions > (model.elliptic || varies ? 1 : 3) ? cone_of(pair.cone)
-                                                                         : "") +
-            "},",
-        "        ");
+// Writes the parameters of pairs.
+class PairTables {
+ public:
+  explicit PairTables(const RobotModel& model)
+      : model_(model), varies_(edges_vary(model)), bodies_(touching_bodies(model)) {}
+
+  // Writes all parameters of each pair.
+  std::string full(const std::string& name, const std::string& size, size_t count) const {
+    std::string text;
+    for (size_t p = 0; p < count; ++p) {
+      const GeomPair& pair = model_.pairs[p];
+      const PairGeom &a = geom(pair.first), &b = geom(pair.second);
+      const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
+      const std::string bounds = (a.kind == PairGeom::plane ? plane_bound(reach) : bound(reach)) + bound(nearest);
+      text += "        " + remark(a.name + " and " + b.name) + "\n";
+      text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
+                          kind(p, bounds, p < model_.ground_pairs ? ground(p) : "") + "},",
+                      "        ");
+    }
+    return emit_table(
+        "  // The two geoms, whether both are capsules, edges, squared bounds of distances; margin, friction, weight;\n"
+        "  // stiffness, damping, impedance.\n",
+        "ContactPair", name, size, text);
   }
-  return emit_table(
-      "  // The two geoms, whether both are capsules, edges, squared bounds of distances; margin, friction, weight;\n"
-      "  // stiffness, damping, impedance.\n",
-      "ContactPair", "pair", "kGroundPairs + kPairs", text);
+  // Writes for each pair only its geoms and its kind, and what its kind has.
+  std::string compact() const {
+    std::map<std::string, size_t> kinds;
+    std::string pairs, of_kinds, groups, sizes;
+    for (size_t p = model_.ground_pairs; p < model_.pairs.size(); ++p) {
+      const GeomPair& pair = model_.pairs[p];
+      const auto [place, is_new] = kinds.emplace(kind(p, "0.0f, 0.0f, ", ""), kinds.size());
+      if (is_new) of_kinds += wrapped("{0, 0, " + place->first + "},", "        ");
+      pairs += "{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
+               std::to_string(place->second) + "}, ";
+    }
+    for (const PairGroup& group : model_.pair_groups)
+      groups += "        {" + std::to_string(group.first) + ", " + std::to_string(group.second) + ", " +
+                // Rounding of the positions in float must not part pairs that touch.
+                (geom(group.first).kind == PairGeom::plane ? plane_bound : bound)(1.001 * group.reach + 1e-4) +
+                std::to_string(group.end) + "},\n";
+    std::string still;
+    int count = 0;
+    for (size_t g = 0; g < model_.pair_geoms.size(); ++g)
+      if (const PairGeom& here = model_.pair_geoms[g]; here.body < 0) {
+        const auto row = [](const Numbers3& x) { return "{" + listed({x[0], x[1], x[2]}) + "}"; };
+        still += wrapped("{" + std::to_string(g) + ", " + row(here.center) + ", " + row(here.half) + ", {" +
+                             row(here.turn[0]) + ", " + row(here.turn[1]) + ", " + row(here.turn[2]) + "}},",
+                         "        ");
+        count += 1;
+      }
+    for (const PairGeom& g : model_.pair_geoms) sizes += number(g.radius + size_of(g)) + ", ";
+    const std::string ground =
+        model_.ground_pairs > 0 ? full("ground_pair", "kGroundPairs", model_.ground_pairs) : std::string();
+    return "  static constexpr int kPairGroups = " + std::to_string(model_.pair_groups.size()) + ";\n" + ground +
+           emit_table("  // The two geoms and the kind of each other pair.\n", "CompactPair", "compact_pair", "kPairs",
+                      wrapped(pairs, "        ")) +
+           emit_table("  // Kinds of pairs, in place of geoms and bounds 0.\n", "ContactPair", "pair_kind",
+                      std::to_string(kinds.size()), of_kinds) +
+           emit_table(
+               "  // Groups of them: two geoms, squared distance of their centres, where the next group begins.\n",
+               "PairGroup", "pair_group", "kPairGroups", groups) +
+           emit_table("  // Radii of spheres around geoms.\n", "double", "pair_geom_bound", "kPairGeoms",
+                      wrapped(sizes, "        ")) +
+           "  static constexpr int kStillGeoms = " + std::to_string(count) + ";\n" +
+           emit_table("  // Geoms of the world: index, centre, half axis, axes.\n", "StillGeom", "still_geom",
+                      "kStillGeoms", still) +
+           "  DRL_HD static ContactPair pair(int k) { return assemble_pair<Sizes>(k); }\n";
+  }
+
+ private:
+  const PairGeom& geom(int g) const { return model_.pair_geoms[static_cast<size_t>(g)]; }
+  static std::string plane_bound(double reach) { return number(std::ceil(1e5 * reach * 1.0001) / 1e5) + "f, "; }
+  // What follows the two geoms.
+  std::string kind(size_t p, const std::string& bounds, const std::string& of_ground) const {
+    const GeomPair& pair = model_.pairs[p];
+    const PairGeom &a = geom(pair.first), &b = geom(pair.second);
+    const auto is_long = [](const PairGeom& g) { return g.kind == PairGeom::capsule && size_of(g) > 0; };
+    const bool are_capsules = (is_long(a) || a.kind == PairGeom::plane) && is_long(b);
+    const bool has_cone = pair.cone.dimensions > (model_.elliptic || varies_ ? 1 : 3);
+    return (are_capsules ? "true, " : "false, ") + std::to_string(pair.edges) + ", " + bounds +
+           listed({pair.margin, friction_of(pair, varies_), varies_ ? pair.weight_without_friction : pair.weight}) +
+           ", " + softness_of(pair.softness) +
+           (!of_ground.empty() ? of_ground
+            : has_cone         ? cone_of(pair.cone)
+                               : "");
+  }
+  std::string ground(size_t p) const {
+    const GeomPair& pair = model_.pairs[p];
+    return cone_of(pair.cone) + (pair.cone.varies.empty() ? ", {-1, -1}, " : ", ") +
+           std::to_string(bodies_[static_cast<size_t>(body_on_ground(model_, p))]) + ", " + std::to_string(p) + ", " +
+           std::to_string(pair.place) + (geom(pair.first).body >= 0 ? ", true" : ", false");
+  }
+
+  const RobotModel& model_;
+  bool varies_;
+  std::vector<int> bodies_;
+};
+
+std::string emit_pairs(const RobotModel& model) {
+  const PairTables tables(model);
+  return model.pair_groups.empty() ? tables.full("pair", "kGroundPairs + kPairs", model.pairs.size())
+                                   : tables.compact();
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ class Places {
  private:
   static constexpr int kEnoughRows = 64, kEnoughCones = 8;
   static constexpr int kRuns = 6, kSteps = 500;
+  static constexpr int kMostCost = 200'000;  // of a run: degrees of freedom and rows, summed over its steps
 
   static int rows_of(const PairPlaces& places) { return places.rows + 6 * places.cones; }
   const PairGeom& geom(int g) const { return r_.pair_geoms[static_cast<size_t>(g)]; }
@@ -90,12 +91,14 @@ class Places {
         const mjtNum* range = m_.jnt_range + 2 * j;
         if (is_short && m_.jnt_limited[j]) d.qpos[m_.jnt_qposadr[j]] = draw(range[0], range[1]);
       }
-      for (int step = 0; step < kSteps; ++step) {
+      int cost = 0;
+      for (int step = 0; step < kSteps && cost < kMostCost; ++step) {
         for (int a = 0; a < m_.nu; ++a) {
           const mjtNum* range = m_.actuator_ctrlrange + 2 * a;
           if (step % 10 == 0) d.ctrl[a] = m_.actuator_ctrllimited[a] ? draw(range[0], range[1]) : draw(-1, 1);
         }
         mj_step(&m_, &d);
+        cost += static_cast<int>(m_.nv) + d.nefc;
         const int rows = count(d);
         if (run < kRuns / 2) usual_rows_.push_back(rows);
       }

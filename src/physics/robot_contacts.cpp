@@ -225,8 +225,22 @@ class Reader : PartReader {
   // Returns the index of a mesh's hull, and adds the hull if it is new.
   int hull_of(int mesh) {
     const auto [place, is_new] = hulls_.emplace(mesh, static_cast<int>(r_.hulls.size()));
-    if (is_new) r_.hulls.push_back(read_hull(m_, mesh));
+    if (!is_new) return place->second;
+    r_.hulls.push_back(read_hull(m_, mesh));
+    if (const size_t count = r_.hulls.back().vertices.size(); count > kMostHullVertices)
+      refuse(quoted("mesh", mjOBJ_MESH, mesh), "a hull of more than " + std::to_string(kMostHullVertices) + " vertices",
+             " (" + std::to_string(count) + "; maxhullvert=\"64\" in the file's <mesh> makes it smaller)");
     return place->second;
+  }
+  // Refuses options of the convex collision detector, which all pairs without a closed form need.
+  void check_convex(const PairGeom& a, const PairGeom& b) {
+    using enum PairGeom::Kind;
+    const bool is_closed = a.kind == plane || (a.kind == sphere && b.kind == cylinder) ||
+                           (a.kind != ellipsoid && a.kind != cylinder && (!b.is_turned() || b.kind == box));
+    if (is_closed) return;
+    const std::string pair = ", for geoms '" + a.name + "' and '" + b.name + "'";
+    if ((m_.opt.enableflags & mjENBL_MULTICCD) != 0) refuse("option: ", "the flag multiccd", pair);
+    if (is_off(mjDSBL_NATIVECCD)) refuse("option: ", "nativeccd=\"disable\"", pair);
   }
   void read_pair(const ContactParameters& touch) {
     for (const int g : {touch.a, touch.b})
@@ -240,8 +254,10 @@ class Reader : PartReader {
     if (r_.nv > kMostPairedDofs)
       return refuse("contact: ",
                     "geoms that may touch, and more than " + std::to_string(kMostPairedDofs) + " degrees of freedom");
+    if (r_.pairs.size() == kMostPairs || r_.pair_geoms.size() >= kMostPairGeoms) return refuse_many();
     const bool turns = m_.geom_type[touch.a] > m_.geom_type[touch.b];
     GeomPair pair{.first = pair_geom_of(turns ? touch.b : touch.a), .second = pair_geom_of(turns ? touch.a : touch.b)};
+    check_convex(r_.pair_geoms[static_cast<size_t>(pair.first)], r_.pair_geoms[static_cast<size_t>(pair.second)]);
     pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 2 * (touch.dimensions - 1);
     pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch);
     pair.weight_without_friction = weight_without_friction(touch);
@@ -251,6 +267,15 @@ class Reader : PartReader {
     r_.pairs.push_back(pair);
   }
 
+  void refuse_many() {
+    refuse("contact: ",
+           "more than " + std::to_string(kMostPairGeoms) + " geoms or " + std::to_string(kMostPairs) +
+               " pairs of geoms that may touch",
+           " (contype and conaffinity choose which geoms may)");
+  }
+
+  // Beyond these, the header's tables and the memory of a step would be mostly of things that do not touch.
+  static constexpr size_t kMostPairs = 200'000, kMostPairGeoms = 2'000, kMostHullVertices = 10'000;
   static constexpr int kMostPairedDofs = 256;  // bits of moved_by in PairGeom of drl/physics/contacts.hpp
   std::map<int, int> pair_geoms_, hulls_;      // by geom; by mesh
   std::set<std::pair<int, int>> explicit_, excluded_;

@@ -1,6 +1,7 @@
 #include "physics/robot_counts.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace drl::robot_compiler {
 
@@ -21,6 +22,10 @@ std::vector<int> touching_bodies(const RobotModel& model) {
 int body_on_ground(const RobotModel& model, size_t pair) {
   const int first = model.pair_geoms[static_cast<size_t>(model.pairs[pair].first)].body;
   return first >= 0 ? first : model.pair_geoms[static_cast<size_t>(model.pairs[pair].second)].body;
+}
+double size_of(const PairGeom& geom) {
+  const Numbers3& half = geom.half;
+  return geom.is_turned() ? geom.bound : std::sqrt(half[0] * half[0] + half[1] * half[1] + half[2] * half[2]);
 }
 std::vector<int> touching_frames(const RobotModel& model) {
   std::vector<bool> touches(model.frames.size());

@@ -24,6 +24,8 @@ inline bool has_rows_of_pairs(const RobotModel& model) { return model.pairs.size
 bool moves(const RobotModel& model, size_t dof, int body);
 // Returns the number of rows of equality constraints.
 int count_equality_rows(const RobotModel& model);
+// Returns the length from a geom's centre to the end of its axis, or to the furthest point of a shape without radius.
+double size_of(const PairGeom& geom);
 // Returns the joints with limits.
 std::vector<const Joint*> limited_joints(const RobotModel& model);
 // Returns the indices of the degrees of freedom with dry friction.

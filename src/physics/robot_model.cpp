@@ -9,6 +9,7 @@
 namespace drl::robot_compiler {
 namespace {
 
+constexpr int kMostDofs = 1000;            // each becomes code
 constexpr size_t kMostProducts = 200'000;  // a chain of 105 joints
 
 // Returns the inertia (xx, yy, zz, xy, xz, yz) with the principal moments `moments` about the axes `turn`, plus the
@@ -331,6 +332,9 @@ class Reader : PartReader {
       if (m_.body_plugin[b] >= 0) refuse(quoted("body", mjOBJ_BODY, b), "a plugin");
     for (int f = 0; f < m_.nflex; ++f) refuse(quoted("flex", mjOBJ_FLEX, f), "a flexible body");
     if (r_.bodies.empty()) refuse("worldbody: ", "nothing moves");
+    if (r_.nv > kMostDofs)
+      refuse("worldbody: ", "more than " + std::to_string(kMostDofs) + " degrees of freedom",
+             " (" + std::to_string(r_.nv) + ")");
     size_t products = 0;  // of the factorisation of the mass matrix, each of which becomes code
     for (const Dof& dof : r_.dofs) products += dof.ancestors.size() * dof.ancestors.size() / 2;
     if (products > kMostProducts)
@@ -365,7 +369,9 @@ RobotModel read_robot_model(const std::string& file, int places) {
   const auto model = load_model(file);
   RobotModel robot;
   Reader(*model, robot, file).read();
-  if (robot.unsupported.empty()) choose_pair_places(*model, robot, places);
+  if (!robot.unsupported.empty()) return robot;
+  choose_pair_places(*model, robot, places);
+  group_pairs(robot);
   return robot;
 }
 

@@ -184,6 +184,16 @@ struct GeomPair {
   int place = 0;  // of a ground pair: the first of its places
 };
 
+// Pairs that follow each other in RobotModel::pairs, none of which touches while the centres of two geoms are further
+// apart than `reach`. If the first geom is a plane, the distance is that of the second geom's centre from it.
+struct PairGroup {
+  int first = 0, second = 0;
+  double reach = 0;
+  std::ptrdiff_t end = 0;  // index behind the group's last pair, not counting ground pairs
+};
+// Beyond this number of pairs, they are in groups, and the header has a short table of them.
+constexpr size_t kMostPairsInFull = 1000;
+
 // The numbers of places for contacts between geoms: rows of pyramids, and elliptic cones. A lane with more contacts
 // counts as not solved.
 struct PairPlaces {
@@ -270,7 +280,8 @@ struct RobotModel {
   // The first of them: a geom of the world and one of a body, whose contacts add to the body's equations of motion. The
   // others have rows along qvel.
   size_t ground_pairs = 0;
-  double convex_tolerance = 0;  // m, of the distance of convex shapes without a closed form
+  std::vector<PairGroup> pair_groups;  // of the others; empty if there are few pairs
+  double convex_tolerance = 0;         // m, of the distance of convex shapes without a closed form
   int convex_iterations = 0;
   PairPlaces pair_places;             // that a lane has for the contacts of pairs
   std::vector<FluidBox> fluid_boxes;  // empty without a fluid

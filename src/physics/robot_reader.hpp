@@ -106,6 +106,8 @@ void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts);
 // Reads the active equality constraints, and adds the degrees of freedom that they couple to Dof::ancestors. Requires
 // joints and sites.
 void read_equalities(const mjModel& model, RobotModel& robot);
+// If there are many pairs, sorts those that are not ground pairs into groups. Requires places.
+void group_pairs(RobotModel& robot);
 // Reads the sensors. Requires contacts.
 void read_sensors(const mjModel& model, RobotModel& robot);
 

@@ -154,14 +154,20 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
 }
 
 // Writes the centres of the geoms of pairs, relative to the first tree's origin, their half axes, and the offsets
-// between trees.
+// between trees. If pairs are in groups, geoms of the world are in a table instead, since there may be thousands.
 void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   const Vec3 first = kinematics.origin[0];
   for (size_t t = 1; t < kinematics.origin.size(); ++t)
     for (int k = 0; k < 3; ++k) p.set(at("w.tree_offset", static_cast<int>(t), k), first[k] - kinematics.origin[t][k]);
+  const bool has_table = !model.pair_groups.empty();
+  for (int k = 0; k < 3 && has_table; ++k) p.set(at("w.origin", k), first[k]);
   int turned = 0;
   for (size_t r = 0; r < model.pair_geoms.size(); ++r) {
     const PairGeom& geom = model.pair_geoms[r];
+    if (has_table && geom.body < 0) {
+      turned += geom.is_turned() ? 1 : 0;
+      continue;
+    }
     const std::string name = identifier(geom.name), place = at("w.geom_axis", static_cast<int>(r));
     Vec3 center = known(geom.center) - first, half = known(geom.half);
     if (geom.body >= 0) {

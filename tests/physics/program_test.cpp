@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -97,11 +98,15 @@ TEST(RobotProgram, ReportsBrokenFilesInOneLine) {
   };
   const std::vector<std::pair<std::string, std::string>> files = {
       {"<mujoco><include file='model.xml'/></mujoco>", "include"},
+      {"<mujoco><include file='other.xml'/></mujoco>", "other.xml"},
       {mesh("file='missing.stl'"), "missing.stl"},
       {mesh("vertex='0 0 0 1 0 0 0 1 0 1 1 0'"), "'m'"},
       {mesh("vertex='0 0 0 0 0 0 0 0 0 0 0 0'"), "'m'"},
       {ball("pos='nan 0 0'"), "not finite"},
+      {ball("quat='nan 0 0 0'"), "not finite"},
       {ball("friction='nan'"), "not finite"}};
+  spill(folder / "other.xml", "<mujoco><include file='third.xml'/></mujoco>");
+  spill(folder / "third.xml", "<mujoco><include file='other.xml'/></mujoco>");
   for (const auto& [text, part] : files) {
     spill(folder / "model.xml", text);
     const Result result = run({(folder / "model.xml").string(), "--explain"});
@@ -128,6 +133,93 @@ TEST(RobotProgram, RefusesModelsThatAreTooLarge) {
   };
   expect_mentions(refusal(chain), {"chains of joints", "200"});
   expect_mentions(refusal(heap), {"256", "degrees of freedom"});
+}
+
+// Returns a ball that falls on the given geoms.
+std::string ball_on(const std::string& geoms, const std::string& others = "") {
+  return "<mujoco>" + others + "<worldbody><body pos='0 0 9'><freejoint/><geom size='0.1'/></body>" + geoms +
+         "</worldbody></mujoco>";
+}
+
+// Each of these many things would be code, or a line of a table.
+TEST(RobotProgram, RefusesScenesThatAreTooLarge) {
+  const TempFolder folder;
+  const auto many = [](int count, const std::string& text) {
+    std::string all;
+    for (int k = 0; k < count; ++k) all += text;
+    return all;
+  };
+  const std::string block = "<geom type='box' size='0.1 0.1 0.1'/>", disc = "<geom type='cylinder' size='0.1 0.1'/>";
+  const std::vector<std::pair<std::string, std::string>> scenes = {
+      {ball_on(many(2000, "<body><freejoint/><geom size='0.1' contype='0' conaffinity='0'/></body>")), "1000"},
+      {ball_on(many(3000, block)), "2000 geoms"},
+      {ball_on("<body>" + many(600, disc) + "<joint/></body><body>" + many(600, disc) + "<joint/></body>"),
+       "200000 pairs"}};
+  for (const auto& [scene, part] : scenes) {
+    spill(folder / "large.xml", scene);
+    const Result result = run({(folder / "large.xml").string(), "--explain"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_mentions(result.err, {"large.xml", part});
+  }
+}
+
+// A mesh collides as its hull: the number of its triangles does not matter, that of its hull's vertices does.
+TEST(RobotProgram, HullsOfMeshesDecideWhetherTheyAreTooLarge) {
+  const TempFolder folder;
+  constexpr int kAround = 160;
+  const auto scene = [&](double hollow, const std::string& attributes) {
+    std::string vertices;  // on a sphere, but most of them nearer to its centre if it is hollow
+    for (int i = 0; i < kAround * kAround; ++i) {
+      const double height = 2 * (i + 0.5) / (kAround * kAround) - 1, wide = std::sqrt(1 - height * height);
+      const double radius = i % 400 == 0 ? 1 : 1 - hollow;
+      for (const double x : {wide * std::cos(2.4 * i), wide * std::sin(2.4 * i), height})
+        vertices += std::to_string(radius * x) + " ";
+    }
+    spill(folder / "mesh.xml",
+          ball_on("<geom type='mesh' mesh='planet'/>",
+                  "<asset><mesh name='planet' vertex='" + vertices + "'" + attributes + "/></asset>"));
+    return run({(folder / "mesh.xml").string(), "--explain"});
+  };
+  EXPECT_EQ(scene(0.3, "").exit_code, 0);
+  EXPECT_EQ(scene(0, " maxhullvert='64'").exit_code, 0);
+  const Result round = scene(0, "");
+  EXPECT_EQ(round.exit_code, 2);
+  EXPECT_EQ(count_lines(round.err), 1u) << round.err;
+  expect_mentions(round.err, {"mesh.xml", "'planet'", "10000", "maxhullvert"});
+}
+
+// The flags multiccd and nativeccd change contacts of shapes without a closed form, such as a cylinder and a box, but
+// not those of spheres.
+TEST(RobotProgram, RefusesOtherConvexCollisionDetectorsWhereTheyMatter) {
+  const TempFolder folder;
+  const std::string disc = "<body><freejoint/><geom name='disc' type='cylinder' size='0.1 0.1' contype='2'/></body>",
+                    block = "<geom name='block' type='box' size='1 1 1' conaffinity='3'/>";
+  for (const std::string flag : {"multiccd='enable'", "nativeccd='disable'"}) {
+    const std::string options = "<option><flag " + flag + "/></option>";
+    spill(folder / "ball.xml", ball_on(block, options));
+    EXPECT_EQ(run({(folder / "ball.xml").string(), "--explain"}).exit_code, 0) << flag;
+    spill(folder / "disc.xml", ball_on(block + disc, options));
+    const Result result = run({(folder / "disc.xml").string(), "--explain"});
+    EXPECT_EQ(result.exit_code, 2) << flag;
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_mentions(result.err, {flag.substr(0, flag.find('=')), "'disc'", "'block'"});
+  }
+}
+
+// 30 x 50 pairs have a short table: a line for each pair would be 300 kB.
+TEST(RobotProgram, ManyPairsHaveAShortTable) {
+  const TempFolder folder;
+  std::string tiles, balls;
+  for (int k = 0; k < 50; ++k) tiles += "<geom type='box' size='1 1 0.1' pos='" + std::to_string(2 * k) + " 0 0'/>";
+  for (int k = 0; k < 30; ++k) balls += "<geom size='0.1' pos='" + std::to_string(0.1 * k) + " 0 9'/>";
+  spill(folder / "tiles.xml",
+        "<mujoco><worldbody>" + tiles + "<body><freejoint/>" + balls + "</body></worldbody></mujoco>");
+  const Result result = run({(folder / "tiles.xml").string(), "--output", (folder / "tiles.hpp").string()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string header = slurp(folder / "tiles.hpp");
+  expect_mentions(header, {"kPairs = 1500", "kPairGroups = "});
+  EXPECT_LT(header.size(), 150'000u);
 }
 
 TEST(RobotProgram, RejectsModelsThatAreNotFiles) {

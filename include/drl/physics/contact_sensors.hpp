@@ -158,7 +158,7 @@ DRL_HD void show_pairs(const typename P::Work& w, SensedContacts<P>& sensed) {
   using F = typename P::Number;
   F count = F(0), cones = F(0);
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& at) DRL_LAMBDA {
-    const auto k = static_cast<int>(&pair - &P::pair(0));
+    const int k = index_of<P>(pair);
     ContactShown<F> contact;
     contact.distance = at.distance;
     find_pair_force<P>(w, pair, lanes, count, cones, contact.force);

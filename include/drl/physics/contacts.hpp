@@ -48,6 +48,53 @@ struct ContactPair {
   bool moves_first = false;
 };
 
+// Robots with many pairs have a short table of them (Sizes::compact_pair(k)): only the geoms and the index of their
+// kind, which has all parameters that do not depend on the geoms' sizes. Then Sizes::pair(k) returns a ContactPair by
+// value.
+struct CompactPair {
+  uint16_t first, second, kind;
+};
+// Their pairs are in groups. None of a group touches while the centres of these two geoms are further apart; `reach` is
+// as in ContactPair. `end` is the index of the next group's first pair, not counting pairs with the world.
+struct PairGroup {
+  int first, second;
+  float reach;
+  int end;
+};
+// The geoms of the world of such a robot are in a table: their index, and their centre, half axis and axes in the
+// world.
+struct StillGeom {
+  int geom;
+  double center[3], half[3], turn[3][3];
+};
+template <class P>
+constexpr bool has_pair_groups() {
+  return requires { P::kPairGroups; };
+}
+template <class P>
+DRL_HD ContactPair assemble_pair(int k) {
+  if constexpr (P::kGroundPairs > 0)
+    if (k < P::kGroundPairs) return P::ground_pair(k);
+  const CompactPair& geoms = P::compact_pair(k - P::kGroundPairs);
+  ContactPair pair = P::pair_kind(geoms.kind);
+  const PairGeom &a = P::pair_geom(geoms.first), &b = P::pair_geom(geoms.second);
+  constexpr double kMore = 1.0001, kLeast = 1e-5;  // rounding
+  const double reach = P::pair_geom_bound(geoms.first) + P::pair_geom_bound(geoms.second) + pair.margin;
+  const double nearest = a.radius + b.radius + pair.margin;
+  pair.first = geoms.first, pair.second = geoms.second, pair.number = k;
+  pair.reach = static_cast<float>(kMore * reach * (a.kind == ShapeKind::plane ? 1 : reach) + kLeast);
+  pair.nearest = static_cast<float>(kMore * nearest * nearest + kLeast);
+  return pair;
+}
+// Returns the index of one of the pairs that P::pair(k) returns.
+template <class P>
+DRL_HD int index_of(const ContactPair& pair) {
+  if constexpr (has_pair_groups<P>())
+    return pair.number;
+  else
+    return static_cast<int>(&pair - &P::pair(0));
+}
+
 // A geom's centre, relative to the origin of the first tree, and the vector from the centre to the end of its axis (0
 // if it is no capsule).
 template <class F>
@@ -351,7 +398,7 @@ DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, int number, M
 
 // Returns the lanes in which two geoms are so near that they may touch, by the spheres around them.
 template <class P, class F = typename P::Number>
-DRL_HD Mask<F> may_touch(const typename P::Work& w, const ContactPair& pair) {
+DRL_HD Mask<F> may_touch(const typename P::Work& w, const auto& pair) {
   const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
   const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
   if constexpr (P::kTurnedGeoms > 0)
@@ -382,13 +429,41 @@ DRL_HD void each_contact(const typename P::Work& w, int number, Mask<F> lanes, c
   }
   each_contact_of<P>(pair, a, b, lanes, body);
 }
+// Writes the geoms of the world into the work, unless smooth() does.
+template <class P>
+DRL_HD void place_still_geoms([[maybe_unused]] typename P::Work& w) {
+  using F = typename P::Number;
+  if constexpr (has_pair_groups<P>())
+    for (int s = 0; s < P::kStillGeoms; ++s) {
+      const StillGeom& still = P::still_geom(s);
+      for (int k = 0; k < 3; ++k) w.geom_axis[still.geom].center[k] = F(still.center[k]) - w.origin[k];
+      if (w.has_still_geoms) continue;
+      for (int k = 0; k < 3; ++k) w.geom_axis[still.geom].half[k] = F(still.half[k]);
+      if constexpr (P::kTurnedGeoms > 0)
+        if (const int turn = P::pair_geom(still.geom).turn; turn >= 0)
+          for (int i = 0; i < 3; ++i)
+            for (int k = 0; k < 3; ++k) w.geom_turn[turn].turn[i][k] = F(still.turn[i][k]);
+    }
+  if constexpr (has_pair_groups<P>()) w.has_still_geoms = true;
+}
 // Lists the pairs of geoms that both move and are near in some lane.
 template <class P>
 DRL_HD void find_near_pairs(typename P::Work& w) {
   int number = 0;
-  for (int k = 0; k < P::kPairs; ++k) {
-    w.near_pair[number] = static_cast<uint32_t>(P::kGroundPairs + k);
-    number += any(may_touch<P>(w, P::pair(P::kGroundPairs + k))) ? 1 : 0;
+  const auto add_near_of = [&](int first, int end) DRL_LAMBDA {
+    for (int k = first; k < end; ++k) {
+      w.near_pair[number] = static_cast<uint32_t>(P::kGroundPairs + k);
+      number += any(may_touch<P>(w, P::pair(P::kGroundPairs + k))) ? 1 : 0;
+    }
+  };
+  if constexpr (has_pair_groups<P>()) {
+    for (int g = 0, first = 0; g < P::kPairGroups; ++g) {
+      const PairGroup& group = P::pair_group(g);
+      if (any(may_touch<P>(w, group))) add_near_of(first, group.end);
+      first = group.end;
+    }
+  } else {
+    add_near_of(0, P::kPairs);
   }
   w.near_pairs = number;
 }

@@ -146,6 +146,7 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
     w.parameters = stage.parameters, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.parameters, w);
   else
     P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
+  place_still_geoms<P>(w);
   if constexpr (has_exact_distances<P>()) find_distances<P>(stage.qpos, w);
   P::into_solver(w, warm_start, stage.qacc);
   [[maybe_unused]] const typename P::Number unsolved = stage.unsolved;

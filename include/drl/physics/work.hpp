@@ -188,7 +188,8 @@ struct Work {
   [[no_unique_address]] Array<uint16_t, (Sizes::kContacts > 0 && Sizes::kEdges != 3 ? Sizes::kContacts + 1 : 0)>
       changed;
   int touches = 0, changes = 0;
-  bool has_solution = false;  // if so, next_y and the cones hold the residuals of the last one
+  bool has_solution = false;          // if so, next_y and the cones hold the residuals of the last one
+  bool has_still_geoms = false;       // the axes of the world's geoms have been written (place_still_geoms)
   int grounded = 0, ground_step = 1;  // the number of contacts with the world, and that of solutions so far
   int near_pairs = 0;
   uint32_t changed_branches = 0;  // bits of the branches whose factors have to be computed
@@ -199,6 +200,7 @@ struct Work {
   // For pairs: the geoms' axes, the first tree's origin relative to that of each tree, the rows, and the factors of M
   // plus what floor contacts and limits add.
   [[no_unique_address]] Array<GeomAxis<F>, Sizes::kPairGeoms> geom_axis;
+  [[no_unique_address]] Array<F, (has_pair_groups<Sizes>() ? 3 : 0)> origin;  // of the first tree
   [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> tree_offset;
   [[no_unique_address]] Array<PairRow<F, at_least_one(kPairDofs)>, Sizes::kPairRows> pair_row;
   int pair_rows = 0, pair_cones = 0;  // of the lane that has most
