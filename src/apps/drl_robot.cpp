@@ -22,7 +22,6 @@ namespace drl {
 namespace {
 
 using namespace robot_compiler;
-using robot_compiler::RobotModel;  // not the one of tasks
 
 constexpr const char* kUsage =
     "drl_robot: compiles the physics of a robot (an MJCF model) to a C++ header that\n"

@@ -1,5 +1,7 @@
 #include "physics/mesh_hulls.hpp"
 
+#include <mujoco/mujoco.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -31,7 +33,7 @@ physics::Hull MeshHull::view() const {
           .radius = radius};
 }
 
-MeshHull read_hull(const mjModel& model, int mesh) {
+MeshHull read_hull(const mjModel_& model, int mesh) {
   constexpr int kLeastToClimb = 10;  // vertices of the mesh, below which MuJoCo tries all of them
   const float* all = model.mesh_vert + 3 * model.mesh_vertadr[mesh];
   const int count = model.mesh_vertnum[mesh], graph_at = model.mesh_graphadr[mesh];

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "drl/physics/mujoco_model.hpp"
 #include "drl/physics/shapes.hpp"
+
+struct mjModel_;  // mjModel; models are described without MuJoCo's header
 
 namespace drl::robot_compiler {
 
@@ -24,7 +25,7 @@ struct MeshHull {
 
 // Reads the hull of a mesh. Of a mesh for which MuJoCo has computed no hull, because no geom that collides uses it, all
 // vertices are read.
-MeshHull read_hull(const mjModel& model, int mesh);
+MeshHull read_hull(const mjModel_& model, int mesh);
 
 // Writes a function `name` that returns the physics::Hull, for a robot's header. Its tables are inside the function
 // because GPU code cannot read tables outside functions.
