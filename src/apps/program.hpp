@@ -2,7 +2,6 @@
 #pragma once
 
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -11,14 +10,6 @@
 #include "base/descriptor.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
-
-#ifdef __SANITIZE_ADDRESS__
-// Called by the address sanitizer (DRL_SANITIZE=address). Ranks are not checked for leaks: MPI leaks, and unloads its
-// plugins before the check, which then cannot tell whose leaks they are.
-extern "C" [[gnu::used, gnu::visibility("default")]] inline int __lsan_is_turned_off() {
-  return std::getenv("OMPI_COMM_WORLD_RANK") || std::getenv("PMI_RANK");
-}
-#endif
 
 namespace drl {
 
