@@ -450,6 +450,10 @@ INSTANTIATE_TEST_SUITE_P(
             DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord'><joint joint='hip' coef='1'/></fixed></tendon>"
                                             "<equality><tendon name='lock' tendon1='cord'/></equality>",
             {"equality 'lock': ", "tendons"}},
+        UnsupportedCase{"<worldbody><body name='a'><joint name='hip' type='ball'/><geom size='0.1'/><body name='b'>"
+                        "<joint/><geom size='0.1'/></body></body></worldbody>"
+                        "<equality><connect body1='b' anchor='0 0 0'/></equality>",
+                        {"joint 'hip': ", "ball"}},
         UnsupportedCase{
             DRL_BODY("<joint name='hip'/>") "<equality><joint name='lock' joint1='hip' solimp='0.9 0.95 0.001 0.5 3'/>"
                                             "</equality>",
