@@ -15,7 +15,8 @@ class Reader : PartReader {
   void read() {
     for (int e = 0; e < m_.neq && !is_constraint_off(mjDSBL_EQUALITY); ++e)
       if (m_.eq_active0[e]) read_equality(e);
-    if (!r_.equalities.empty()) couple();
+    const bool has_all_dofs = r_.dofs.size() == static_cast<size_t>(m_.nv);  // a ball joint, which is refused, has one
+    if (!r_.equalities.empty() && has_all_dofs) couple();
   }
 
  private:

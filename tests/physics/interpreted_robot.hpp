@@ -17,6 +17,7 @@ struct RobotKind {
   bool runge_kutta, has_pairs;
   int edges, microseconds;  // number of different edges of a friction pyramid; time step
   bool has_dry_friction = true;
+  bool has_equalities = false;  // only without dry friction
   bool operator==(const RobotKind&) const = default;
 };
 namespace kinds {
@@ -27,10 +28,23 @@ constexpr RobotKind without_dry_friction(RobotKind kind) {
   kind.has_dry_friction = false;
   return kind;
 }
+// Such robots have equality constraints.
+constexpr RobotKind with_equalities(RobotKind kind) {
+  kind = without_dry_friction(kind), kind.has_equalities = true;
+  return kind;
+}
 }  // namespace kinds
 
+// The sizes of equality constraints. Robots without them do not define these.
+template <bool has_equalities>
+struct EqualityCapacity {
+  static constexpr int kEqualityRows = 24, kEqualityAlong = 600;
+};
+template <>
+struct EqualityCapacity<false> {};
+
 template <RobotKind kKind>
-struct Capacity {
+struct Capacity : EqualityCapacity<kKind.has_equalities> {
   static constexpr int nq = 32, nv = 28, nu = 24, nbody = 20, ngeom = 32, nsite = 8;
   static constexpr double timestep = kKind.microseconds / 1e6;
   static constexpr bool kRungeKutta = kKind.runge_kutta, kImplicitDamping = !kRungeKutta;
@@ -94,6 +108,7 @@ struct InterpretedRobot : Capacity<kKind> {
     physics::each_friction<InterpretedRobot>(w, [](const auto&, auto& row) { row.rest = 0; });
     header_->call("smooth", {qpos, qvel, ctrl, &w});
   }
+  static void equality_forces(Work& w, const F* qacc) { header_->call("equality_forces", {&w, qacc}); }
   static void newton(const Work& w, F* qacc) { header_->call("newton", {&w, cleared(qacc)}); }
   static void factorise(Work& w) {
     cleared(w.inverse), cleared(w.half);
@@ -153,6 +168,9 @@ struct InterpretedRobot : Capacity<kKind> {
   static void derive_forces(const F* qpos, const F (*wrench)[6], Derived& derived) {
     header_->call("derive_forces", {qpos, wrench, &derived});
   }
+  static void derive_forces(const F* qpos, const F (*wrench)[6], const F* limit, Derived& derived) {
+    header_->call("derive_forces", {qpos, wrench, limit, &derived});
+  }
   static void derive_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Derived& derived) {
     header_->call("derive_constraints", {qpos, wrench, limit, &derived});
   }
@@ -164,7 +182,8 @@ struct InterpretedRobot : Capacity<kKind> {
   // Throws if the current robot is of another kind or too large.
   static void check_kind() {
     if (header_->number("timestep") != Sizes::timestep || header_->number("kRungeKutta") != Sizes::kRungeKutta ||
-        (header_->size("kPairs") > 0) != kKind.has_pairs || header_->size("kEdges") != kKind.edges)
+        (header_->size("kPairs") > 0) != kKind.has_pairs ||
+        (header_->size_or_0("kEqualityRows") > 0) != kKind.has_equalities || header_->size("kEdges") != kKind.edges)
       throw std::runtime_error("a robot of another kind");
     const std::pair<const char*, int> room[] = {{"nq", Sizes::nq},
                                                 {"nv", nv},
@@ -181,6 +200,9 @@ struct InterpretedRobot : Capacity<kKind> {
                                                 {"kForce", Sizes::kForce},
                                                 {"kFreeTurn", Sizes::kFreeTurn},
                                                 {"kDamping", Sizes::kDamping}};
+    if (header_->size_or_0("kEqualityRows") > physics::count_equality_rows<Sizes>() ||
+        (kKind.has_equalities && header_->size("kEqualityAlong") > physics::count_equality_places<Sizes>()))
+      throw std::runtime_error("no room for equality constraints");
     for (const auto& [name, most] : room)
       if (header_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);
   }
@@ -261,7 +283,17 @@ struct InterpretedRobot : Capacity<kKind> {
     p["coupling[]"] = {0, {kNumber}, {size("kCouplings")}};
     p["ctrl[]"] = {0, {kNumber}, {size("nu")}};
     const int limits = size("kLimits"), frictions = header_->size_or_0("kFrictions");
-    p["limit[]"] = {0, {kNumber}, {limits + frictions}, limits, Sizes::kLimits - limits};
+    const int equalities = header_->size_or_0("kEqualityRows");
+    p["limit[]"] = {0, {kNumber}, {limits + frictions + equalities}, limits, Sizes::kLimits - limits};
+    if constexpr (kKind.has_equalities) {
+      using Equality = physics::EqualityRow<F>;
+      const auto equality = [&](const char* field, size_t offset) {
+        p[std::string("w.equality[].") + field] = {offsetof(Work, equality) + offset, {sizeof(Equality)}, {equalities}};
+      };
+      equality("weight", offsetof(Equality, weight)), equality("rest", offsetof(Equality, rest));
+      equality("push", offsetof(Equality, push));
+      p["w.equality_along[]"] = {offsetof(Work, equality_along), {kNumber}, {header_->size("kEqualityAlong")}};
+    }
     using Friction = physics::FrictionRow<F>;
     const auto friction = [&](const char* field, size_t offset) {
       p[std::string("w.friction[].") + field] = {offsetof(Work, friction) + offset, {sizeof(Friction)}, {frictions}};

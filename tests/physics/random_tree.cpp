@@ -27,6 +27,7 @@ class Writer {
     out_ << "</worldbody>\n";
     write_touching();
     write_actuators();
+    if (kind_.has_equalities) write_equalities();
     out_ << "</mujoco>\n";
     return out_.str();
   }
@@ -83,6 +84,7 @@ class Writer {
       out_ << maybe(0.5, vector("wind", 3));
     }
     out_ << (chance(0.15) ? "><flag eulerdamp=\"disable\"/></option>\n" : "/>\n");
+    if (!kind_.has_dry_friction) out_ << "<option><flag frictionloss=\"disable\"/></option>\n";
   }
 
   // Writes the static geoms: a floor, and sometimes a post for robots with pairs.
@@ -213,6 +215,31 @@ class Writer {
       out_ << maybe(0.3, list("forcerange", {-uniform(0.5, 2), uniform(0.5, 2)})) << "/>\n";
     }
     out_ << "</actuator>\n";
+  }
+
+  // Writes a weld or a connect of two bodies, or of a body and the world, and couples joints.
+  void write_equalities() {
+    out_ << "<equality>\n";
+    const int first = below(bodies_), second = (first + 1 + below(bodies_ - 1)) % bodies_;
+    const bool is_weld = chance(0.5);
+    out_ << (is_weld ? "<weld" : "<connect") << " body1=\"body" << first << "\"";
+    if (chance(0.7)) out_ << " body2=\"body" << second << "\"";
+    out_ << vector("anchor", 0.2) << softness("", 1 + below(2));
+    if (is_weld) {
+      out_ << maybe(0.7, between("torquescale", 0.2, 2));
+      if (chance(0.5))
+        out_ << list("relpose", {uniform(-0.3, 0.3), 0, uniform(-0.3, 0.3), uniform(-1, 1), is_planar() ? 0 : 0.3,
+                                 uniform(-1, 1), 0});
+    }
+    out_ << "/>\n";
+    for (size_t k = 0; k < driven_.size(); k += 2) {
+      out_ << "<joint joint1=\"joint" << driven_[k] << "\"";
+      if (k + 1 < driven_.size()) out_ << " joint2=\"joint" << driven_[k + 1] << "\"";
+      out_ << list("polycoef",
+                   {uniform(-0.3, 0.3), uniform(-2, 2), uniform(-1, 1), uniform(-0.5, 0.5), uniform(-0.2, 0.2)});
+      out_ << softness("", 1 + below(2)) << "/>\n";
+    }
+    out_ << "</equality>\n";
   }
 
   RobotKind kind_;

@@ -24,7 +24,8 @@ struct Count {
 // Returns whether the header's robot is of this kind. Some robots that should have pairs or move in a plane turn out to
 // have no pairs or four different edges.
 bool has_kind(const RobotKind& kind, const InterpretedHeader& header) {
-  return (header.size("kPairs") > 0) == kind.has_pairs && header.size("kEdges") == kind.edges;
+  return (header.size("kPairs") > 0) == kind.has_pairs && header.size("kEdges") == kind.edges &&
+         (header.size_or_0("kEqualityRows") > 0) == kind.has_equalities;
 }
 
 template <RobotKind kKind>
@@ -67,8 +68,8 @@ void expect_fifty_trees() {
   EXPECT_GE(count.touching, 1000);
   EXPECT_GE(count.touching_itself, kKind.has_pairs ? 700 : 0);
   EXPECT_GE(count.limited, 500);
-  EXPECT_GE(count.sticking, 500);
-  EXPECT_GE(count.slipping, 3000);
+  EXPECT_GE(count.sticking, kKind.has_dry_friction ? 500 : 0);
+  EXPECT_GE(count.slipping, kKind.has_dry_friction ? 3000 : 0);
 }
 
 TEST(RandomTrees, MatchLibmujocoWithEuler) { expect_fifty_trees<kEuler>(); }
@@ -77,6 +78,10 @@ TEST(RandomTrees, MatchLibmujocoInThePlaneWithEuler) { expect_fifty_trees<kEuler
 TEST(RandomTrees, MatchLibmujocoInThePlaneWithRungeKutta) { expect_fifty_trees<kRungeKuttaPlane>(); }
 TEST(RandomTrees, MatchLibmujocoWithSelfContactsAndEuler) { expect_fifty_trees<kEulerPairs>(); }
 TEST(RandomTrees, MatchLibmujocoWithSelfContactsAndRungeKutta) { expect_fifty_trees<kRungeKuttaPairs>(); }
+
+TEST(RandomTrees, MatchLibmujocoWithEqualitiesAndEuler) { expect_fifty_trees<with_equalities(kEuler)>(); }
+TEST(RandomTrees, MatchLibmujocoWithEqualitiesInThePlane) { expect_fifty_trees<with_equalities(kRungeKuttaPlane)>(); }
+TEST(RandomTrees, MatchLibmujocoWithEqualitiesAndSelfContacts) { expect_fifty_trees<with_equalities(kEulerPairs)>(); }
 
 // Adds an element to ten random robots, and an attribute to their bodies.
 template <RobotKind kKind>

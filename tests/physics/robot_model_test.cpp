@@ -450,6 +450,10 @@ INSTANTIATE_TEST_SUITE_P(
             DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord'><joint joint='hip' coef='1'/></fixed></tendon>"
                                             "<equality><tendon name='lock' tendon1='cord'/></equality>",
             {"equality 'lock': ", "tendons"}},
+        UnsupportedCase{"<worldbody><body name='a'><joint name='hip' type='ball'/><geom size='0.1'/><body name='b'>"
+                        "<joint/><geom size='0.1'/></body></body></worldbody>"
+                        "<equality><connect body1='b' anchor='0 0 0'/></equality>",
+                        {"joint 'hip': ", "ball"}},
         UnsupportedCase{
             DRL_BODY("<joint name='hip'/>") "<equality><joint name='lock' joint1='hip' solimp='0.9 0.95 0.001 0.5 3'/>"
                                             "</equality>",
@@ -516,22 +520,22 @@ TEST(Stiffness, IsTheWeightOfRowsRelativeToTheInertia) {
 // Compares the stiffness of an equality constraint with the weights of libmujoco's rows, times the inverse inertia
 // along each row.
 TEST(Stiffness, OfEqualitiesIsTheWeightOfRowsRelativeToTheInertia) {
-  const std::string slides =
-      "<worldbody><body name='a'><joint name='a' type='slide'/><geom size='0.1' mass='2'/></body><body name='b'>"
-      "<joint name='b' type='slide'/><geom size='0.1' mass='0.3'/></body></worldbody><equality>";
-  const std::string ball =
-      "<worldbody><body name='a'><freejoint/><geom size='0.1' mass='2'/></body></worldbody><equality>";
+  const auto bodies = [](const std::string& joint) {
+    return "<worldbody><body name='a'><" + joint + " name='a'/><geom size='0.1' mass='2'/></body><body name='b'><" +
+           joint + " name='b'/><geom size='0.1' mass='0.3'/></body></worldbody><equality>";
+  };
+  const std::string slides = bodies("joint type='slide'"), balls = bodies("freejoint");
   for (const std::string& inside :
        {slides + "<joint name='e' joint1='a' joint2='b' solimp='0.5 0.97 0.001' polycoef='0 4 0 0 0'/>",
-        slides + "<connect name='e' body1='a' body2='b' anchor='0 0 0' solimp='0.5 0.97 0.001'/>",
-        ball + "<weld name='e' body1='a' torquescale='3' solimp='0.97 0.97 0.001'/>",
-        ball + "<weld name='e' body1='a' torquescale='0.3' solimp='0.97 0.97 0.001'/>"}) {
+        balls + "<connect name='e' body1='a' body2='b' anchor='0 0 0' solimp='0.5 0.97 0.001'/>",
+        balls + "<weld name='e' body1='b' torquescale='3' solimp='0.97 0.5 0.001'/>",
+        balls + "<weld name='e' body1='b' torquescale='0.3' solimp='0.97 0.5 0.001'/>"}) {
     const TempFolder folder;
     const std::string file = (folder / "robot.xml").string();
     std::ofstream(file) << "<mujoco><option jacobian='dense'/>" << inside << "</equality></mujoco>";
     const auto model = load_model(file);
     const std::unique_ptr<mjData, decltype(&mj_deleteData)> data(mj_makeData(model.get()), mj_deleteData);
-    for (int k = 0; k < model->nq; ++k) data->qpos[k] += k < 2 ? 0.7 : 0;  // violates the constraint
+    data->qpos[0] += 0.7;  // the first body's
     mj_forward(model.get(), data.get());
     double most = 0;
     for (int row = 0; row < data->nefc; ++row) {
