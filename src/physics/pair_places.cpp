@@ -1,8 +1,8 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <random>
 
+#include "drl/lanes/philox.hpp"
 #include "physics/robot_reader.hpp"
 
 namespace drl::robot_compiler {
@@ -81,8 +81,10 @@ class Places {
   void visit_states() {
     const std::unique_ptr<mjData, void (*)(mjData*)> data(mj_makeData(&m_), mj_deleteData);
     mjData& d = *data;
-    std::mt19937_64 random(1);
-    const auto draw = [&](double low, double high) { return std::uniform_real_distribution(low, high)(random); };
+    uint64_t draws = 0;
+    const auto draw = [&](double low, double high) {
+      return low + (high - low) * static_cast<double>(uniform01(random_bits(1, Purpose::benchmark, draws++, 0)[0]));
+    };
     for (int run = 0; run < kRuns; ++run) {
       mj_resetData(&m_, &d);
       if (m_.nkey > 0 && run < m_.nkey) mj_resetDataKeyframe(&m_, &d, run);

@@ -61,7 +61,7 @@ void expect_bytes(const std::string& file, int places = 0) {
   if (P::kParameters > 0) list += sizeof(float*);
   const auto padding = P::kParameters > 0 ? alignof(float*) : 0;
   EXPECT_LE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list)) << file;
-  constexpr size_t kEmpty = 8;  // empty arrays of one type do not share an address
+  constexpr size_t kEmpty = 16;  // empty arrays of one type do not share an address
   EXPECT_GE(cost.work_bytes, static_cast<int>(sizeof(typename P::Work) - list - 2 * padding - kEmpty)) << file;
 }
 TEST(Cost, BytesMatchTheTypes) {
