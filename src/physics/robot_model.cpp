@@ -38,6 +38,9 @@ class Reader : PartReader {
     r_.id = model_id(m_, file_);
     r_.nq = static_cast<int>(m_.nq), r_.nv = static_cast<int>(m_.nv);
     r_.start.assign(m_.qpos0, m_.qpos0 + m_.nq);
+    if (r_.nv > kMostDofs)
+      return refuse("worldbody: ", "more than " + std::to_string(kMostDofs) + " degrees of freedom",
+                    " (" + std::to_string(r_.nv) + ")");
     read_options();
     read_frames();
     read_joints();
@@ -332,9 +335,6 @@ class Reader : PartReader {
       if (m_.body_plugin[b] >= 0) refuse(quoted("body", mjOBJ_BODY, b), "a plugin");
     for (int f = 0; f < m_.nflex; ++f) refuse(quoted("flex", mjOBJ_FLEX, f), "a flexible body");
     if (r_.bodies.empty()) refuse("worldbody: ", "nothing moves");
-    if (r_.nv > kMostDofs)
-      refuse("worldbody: ", "more than " + std::to_string(kMostDofs) + " degrees of freedom",
-             " (" + std::to_string(r_.nv) + ")");
     size_t products = 0;  // of the factorisation of the mass matrix, each of which becomes code
     for (const Dof& dof : r_.dofs) products += dof.ancestors.size() * dof.ancestors.size() / 2;
     if (products > kMostProducts)

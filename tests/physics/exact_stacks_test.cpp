@@ -16,8 +16,35 @@ template <>
 struct Files<stack_elliptic_robot> {
   static constexpr const char* file = "tests/physics/models/stack_elliptic.xml";
 };
-using Stacks = testing::Types<stack_robot, stack_elliptic_robot>;
+// More than 1,000 pairs, in groups.
+template <>
+struct Files<stairs_robot> {
+  static constexpr const char* file = "tests/physics/models/stairs.xml";
+};
+using Stacks = testing::Types<stack_robot, stack_elliptic_robot, stairs_robot>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Stacks, Exact, Stacks);
+TEST(Lanes, OfStairsAreIndependentAndAccurate) { expect_lanes<stairs_robot>(Files<stairs_robot>::file); }
+
+// A step finds the pairs that are near group by group; testing each pair must find the same ones.
+TEST(PairGroups, FindAllPairsThatAreNear) {
+  using P = stairs_robot::Physics<double>;
+  test::Compared<P> compared(Files<stairs_robot>::file);
+  const auto work = std::make_unique<P::Work>();
+  int near = 0;
+  for (int k = 0; k < 300; ++k) {
+    compared.set(k % 2 == 0 ? compared.reference.next_state() : compared.reference.folded_state());
+    P::smooth(compared.state.qpos, compared.state.qvel, compared.ctrl, *work);
+    physics::place_still_geoms<P>(*work);
+    physics::find_near_pairs<P>(*work);
+    std::vector<uint32_t> expected;
+    for (int p = P::kGroundPairs; p < P::kGroundPairs + P::kPairs; ++p)
+      if (physics::may_touch<P>(*work, P::pair(p))) expected.push_back(static_cast<uint32_t>(p));
+    ASSERT_EQ(std::vector<uint32_t>(work->near_pair, work->near_pair + work->near_pairs), expected) << "state " << k;
+    near += work->near_pairs;
+  }
+  EXPECT_GE(near, 1000);
+}
+
 TEST(Lanes, OfStackAreIndependentAndAccurate) { expect_lanes<stack_robot>(Files<stack_robot>::file); }
 TEST(Lanes, OfEllipticStackAreIndependentAndAccurate) {
   expect_lanes<stack_elliptic_robot>(Files<stack_elliptic_robot>::file);

@@ -186,7 +186,7 @@ TEST(RobotProgram, HullsOfMeshesDecideWhetherTheyAreTooLarge) {
   const Result round = scene(0, "");
   EXPECT_EQ(round.exit_code, 2);
   EXPECT_EQ(count_lines(round.err), 1u) << round.err;
-  expect_mentions(round.err, {"mesh.xml", "'planet'", "10000", "maxhullvert"});
+  expect_mentions(round.err, {"mesh.xml", "'planet'", "20000", "maxhullvert"});
 }
 
 // The flags multiccd and nativeccd change contacts of shapes without a closed form, such as a cylinder and a box, but

@@ -5,3 +5,4 @@
 #include "physics/heap.hpp"
 #include "physics/stack.hpp"
 #include "physics/stack_elliptic.hpp"
+#include "physics/stairs.hpp"
