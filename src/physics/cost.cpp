@@ -75,7 +75,8 @@ Cost cost_of(const RobotModel& model, const Program& program, const std::vector<
   // Distances count twice: they are computed in double, and a register holds half as many doubles as floats.
   const int once = of["smooth"] + 2 * of["distances"] + refinement + of["into_solver"] + of["out_of_solver"] +
                    of["equality_forces"] + of["damp"] + of["integrate"];
-  const int pairs = 8 * static_cast<int>(model.pairs.size());  // distance checks
+  const size_t checks = model.pair_groups.empty() ? model.pairs.size() : model.ground_pairs + model.pair_groups.size();
+  const int pairs = 8 * static_cast<int>(checks);  // of distances
   const int pyramid = of["contact_row"] + of["add_coupling"] + kIterations * of["contact_edges"];
   const int touching = model.elliptic ? kIterations * kConeOperations : pyramid;
   const int stages = model.runge_kutta ? 4 : 1;

@@ -61,7 +61,7 @@ class Reader : PartReader {
  private:
   void read_options() {
     r_.timestep = m_.opt.timestep, r_.iterations = m_.opt.iterations;
-    if (!(r_.timestep > 0)) refuse("option: ", "a timestep that is not above 0");
+    if (r_.timestep <= 0) refuse("option: ", "a timestep that is not above 0");
     r_.runge_kutta = m_.opt.integrator == mjINT_RK4;
     if (!is_off(mjDSBL_GRAVITY)) r_.gravity = {m_.opt.gravity[0], m_.opt.gravity[1], m_.opt.gravity[2]};
     const bool is_fast = m_.opt.integrator == mjINT_IMPLICITFAST;

@@ -458,8 +458,9 @@ class Tracer {
     const Expr x = p_.named(
         p_.input("distance", "") - entry("margin", [](const GeomPair& pair) { return pair.margin; }), "violation");
     const Expr d = impedance_of(model_.pairs, "pair", x);
+    const bool varies = edges_vary(model_);
     p_.set("weight", d / ((Expr(1) - d) * entry("weight", [&](const GeomPair& pair) {
-                            return edges_vary(model_) ? pair.weight_without_friction : pair.weight;
+                            return varies ? pair.weight_without_friction : pair.weight;
                           })));
     p_.set("rest", entry("stiffness", [](const GeomPair& pair) { return pair.softness.stiffness; }) * (d * x));
   }
