@@ -161,7 +161,9 @@ void explain(const RobotModel& model, const Program& program) {
         "most %g)\n",
         printable(stiffest.name).c_str(), stiffest.stiffness, kMostStiffInFloat);
   if (!model.equalities.empty())
-    std::printf("%zu equality constraints with %d rows\n", model.equalities.size(), count_equality_rows(model));
+    std::printf("%s with %d rows\n",
+                counted(static_cast<int64_t>(model.equalities.size()), "equality constraint").c_str(),
+                count_equality_rows(model));
   if (const size_t frictions = frictional_dofs(model).size(); frictions > 0)
     std::printf("%zu degrees of freedom with dry friction\n", frictions);
   if (!model.parameters.empty() || !model.sensors.empty())

@@ -32,7 +32,8 @@ class Reader : PartReader {
     Equality equality{.name = name(mjOBJ_EQUALITY, e)};
     equality.softness = softness(m_.eq_solref + mjNREF * e, m_.eq_solimp + mjNIMP * e, {"equality", mjOBJ_EQUALITY, e});
     type == mjEQ_JOINT ? read_joints(e, equality) : read_sides(e, equality);
-    if (moving_dofs(equality).empty()) return;  // libmujoco leaves such rows out
+    if (moving_dofs(equality).empty() || (has_no_derivative(equality) && !mj_isSparse(&m_)))
+      return;  // libmujoco leaves such rows out
     constexpr double kLeastWeight = kLeast * kMostImpedance / (1 - kMostImpedance);
     if (equality.inverse_weight < kLeastWeight ||
         (equality.kind == Equality::weld && equality.inverse_inertia < kLeastWeight))
@@ -82,6 +83,13 @@ class Reader : PartReader {
       for (size_t i = 0; i < r_.dofs.size(); ++i)
         if (moves(r_, i, side.body)) dofs.insert(static_cast<int>(i));
     return dofs;
+  }
+  // Returns whether both sides are on a body that only slides, so that the violation is constant.
+  bool has_no_derivative(const Equality& equality) const {
+    if (equality.kind == Equality::joint || equality.sides[0].body != equality.sides[1].body) return false;
+    return std::ranges::all_of(moving_dofs(equality), [&](int i) {
+      return r_.joints[static_cast<size_t>(r_.dofs[static_cast<size_t>(i)].joint)].kind == Joint::slide;
+    });
   }
   // Makes each list of ancestors a path of the matrix's elimination tree (J. W. H. Liu, 1990), so that the
   // factorisation adds no entry outside of these lists.

@@ -165,6 +165,8 @@ class Writer {
     const bool is_driven = chance(0.7);
     if (is_driven) out_ << between("armature", 0.03, 0.2) << maybe(0.7, between("damping", 0.01, 1));
     if (!is_driven) out_ << maybe(0.3, between("damping", 0.0001, 0.005));
+    // Without it, closed chains of light bodies would make libmujoco's forces inexact.
+    if (!is_driven && kind_.has_equalities) out_ << between("armature", 0.01, 0.1);
     if (is_driven) driven_.push_back(joints_);
     out_ << maybe(0.4, between("stiffness", 0.1, is_driven ? 20 : 0.5)) << maybe(0.2, between("springref", -0.5, 0.5));
     if (chance(0.5)) {
@@ -217,6 +219,13 @@ class Writer {
     out_ << "</actuator>\n";
   }
 
+  // Returns the attributes of an equality constraint: slower than others, so that closed chains of light bodies stay
+  // stable.
+  std::string softness_of_equality() {
+    return list("solref", {uniform(0.04, 0.2), uniform(0.7, 1.5)}) +
+           list("solimp",
+                {uniform(0.5, 0.9), uniform(0.8, 0.95), uniform(0.001, 0.2), uniform(0.2, 0.8), 1.0 + below(2)});
+  }
   // Writes a weld or a connect of two bodies, or of a body and the world, and couples joints.
   void write_equalities() {
     out_ << "<equality>\n";
@@ -224,7 +233,7 @@ class Writer {
     const bool is_weld = chance(0.5);
     out_ << (is_weld ? "<weld" : "<connect") << " body1=\"body" << first << "\"";
     if (chance(0.7)) out_ << " body2=\"body" << second << "\"";
-    out_ << vector("anchor", 0.2) << softness("", 1 + below(2));
+    out_ << vector("anchor", 0.2) << softness_of_equality();
     if (is_weld) {
       out_ << maybe(0.7, between("torquescale", 0.2, 2));
       if (chance(0.5))
@@ -237,7 +246,7 @@ class Writer {
       if (k + 1 < driven_.size()) out_ << " joint2=\"joint" << driven_[k + 1] << "\"";
       out_ << list("polycoef",
                    {uniform(-0.3, 0.3), uniform(-2, 2), uniform(-1, 1), uniform(-0.5, 0.5), uniform(-0.2, 0.2)});
-      out_ << softness("", 1 + below(2)) << "/>\n";
+      out_ << softness_of_equality() << "/>\n";
     }
     out_ << "</equality>\n";
   }
