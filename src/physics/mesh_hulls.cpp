@@ -1,11 +1,10 @@
 #include "physics/mesh_hulls.hpp"
 
-#include <mujoco/mujoco.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "drl/physics/mujoco_model.hpp"
 #include "physics/emit_text.hpp"
 
 namespace drl::robot_compiler {

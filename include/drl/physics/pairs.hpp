@@ -118,19 +118,26 @@ DRL_HD F active_weight(F weight, F y) {
   return math::select(y < F(0), weight, F(0));
 }
 
+// Calls body(place, lanes) for each place that `place` names in some of these lanes.
+template <class F, class Body>
+DRL_HD void each_place(Mask<F> lanes, F place, const Body& body) {
+  for (uint32_t left = lane_bits(lanes); left != 0;) {
+    const auto k = static_cast<int>(lane(place, lowest_bit(left)));
+    const Mask<F> here = lanes & (place == F(k));
+    body(k, here);
+    left &= ~lane_bits(here);
+  }
+}
 // Calls body(place, lanes, is_new) for the next free place of each of these lanes, which have used `count` places so
 // far. `taken` is the number of places that the lane with most of them uses.
 template <class F, class Body>
 DRL_HD void each_next_place(Mask<F> lanes, F count, int places, int& taken, const Body& body) {
-  for (int place = 0; place <= taken && place < places; ++place) {
-    const Mask<F> here = lanes & (count == F(place));
-    if (!any(here)) continue;
-    const bool is_new = place == taken;
-    body(place, here, is_new);
-    if (!is_new) continue;
-    taken += 1;
-    return;  // no lane uses more
-  }
+  const int before = taken;
+  each_place(lanes, count, [&](int place, Mask<F> here) DRL_LAMBDA {
+    if (place >= places) return;
+    body(place, here, place == before);
+    if (place == before) taken = before + 1;
+  });
 }
 
 template <class P, class F>
@@ -220,11 +227,27 @@ DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, 
   const F friction = edge_friction<P>(w, pair);
   if constexpr (edges_vary<P>())
     if (pair.edges > 1) weight = weight / weight_of_friction(friction);
+  constexpr int kAxes = P::kDense ? kResiduals : 1;
+  F of_axis[kAxes][P::nv];  // along each of the contact's axes, then about it
+  if constexpr (P::kDense) {
+    const ConeAxes<F> axes(contact);
+    for (int r = 0; r <= pair.edges / 2; ++r) {
+      F wrench[P::kTrees][6];
+      axes.template find_wrenches<P>(w, contact.point, r, wrench);
+      find_along<P>(w, pair, wrench, of_axis[r]);
+    }
+  }
   for (int e = 0; e < pair.edges; ++e) {
-    F wrench[P::kTrees][6];
     PairRow<F, P::nv> row;
-    find_edge_wrenches<P>(w, pair, contact, e, friction, wrench);
-    find_along<P>(w, pair, wrench, row.along);
+    if constexpr (P::kDense) {
+      const F most = e < 4 ? friction : F(pair.cone_friction[e < 6 ? 1 : 2]), size = e % 2 == 0 ? most : -most;
+      for (int i = 0; i < P::nv; ++i)
+        row.along[i] = pair.edges == 1 ? of_axis[0][i] : math::fma(size, of_axis[1 + e / 2][i], of_axis[0][i]);
+    } else {
+      F wrench[P::kTrees][6];
+      find_edge_wrenches<P>(w, pair, contact, e, friction, wrench);
+      find_along<P>(w, pair, wrench, row.along);
+    }
     row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
     put_pair_row<P>(w, lanes, count, weight, row);
     count = count + math::select(lanes, F(1), F(0));
@@ -370,11 +393,12 @@ DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPai
 template <class P, class F>
 DRL_HD F push_at(const typename P::Work& w, Mask<F> lanes, F place) {
   F push = F(0);
-  for (int s = 0; s < w.pair_rows; ++s) {
+  each_place(lanes, place, [&](int s, Mask<F> here) DRL_LAMBDA {
+    if (s >= w.pair_rows) return;
     const F y = w.next_y[P::Work::kFixedRows + s];
     const F weight = w.weight[P::Work::kFixedWeights + s];
-    push = math::select(lanes & (place == F(s)), -(active_weight(weight, y) * y), push);
-  }
+    push = math::select(here, -(active_weight(weight, y) * y), push);
+  });
   return push;
 }
 
