@@ -149,12 +149,14 @@ void explain(const RobotModel& model, const Program& program) {
               : model.implicit_actuators ? "implicitfast"
                                          : "Euler",
               model.timestep);
-  std::printf("%zu actuators, %zu limits, %zu points that may touch the floor%s", model.actuators.size(),
+  std::printf("%zu actuators, %zu limits, %zu points that may touch a horizontal floor%s", model.actuators.size(),
               limited_joints(model).size(), model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
   std::printf("; %zu pairs of geoms that may touch%s\n", model.pairs.size(), model.elliptic ? "; elliptic cones" : "");
   if (!model.pairs.empty())
-    std::printf("places for %d rows of friction pyramids and %d elliptic cones of pairs (--places changes them)\n",
-                model.pair_places.rows, model.pair_places.cones);
+    std::printf(
+        "%zu of the pairs are with the world; for contacts between bodies there are places for %d rows of friction "
+        "pyramids and %d elliptic cones (--places changes them)\n",
+        model.ground_pairs, model.pair_places.rows, model.pair_places.cones);
   if (const StiffestConstraint stiffest = stiffest_constraint(model); program.is_wide)
     std::printf(
         "steps are computed in double, because contacts or equality constraints are too stiff for float (%s: %.2g, at "
@@ -187,10 +189,14 @@ void explain(const RobotModel& model, const Program& program) {
   const Cost cost = cost_of(model, program, texts);
   std::printf("\n%d bytes of state and %d bytes of scratch per lane, in %s\n", cost.state_bytes, cost.work_bytes,
               program.is_wide ? "float and double" : "float");
-  std::printf("%d operations per step if nothing touches, %d if all points touch the floor\n", cost.least, cost.most);
+  std::printf("%d operations per step if nothing touches, %d if all points touch a horizontal floor\n", cost.least,
+              cost.most);
   std::printf(
       "estimate: %.3g to %.3g million steps per second and core, with %d lanes and one operation per cycle at 3 GHz\n",
       1e-6 * cost.slowest, 1e-6 * cost.fastest, cost.lanes);
+  if (!model.pairs.empty())
+    std::printf(
+        "The estimate lacks the contacts of pairs, which may cost much more: drl_check_task measures a task.\n");
 }
 
 int run(const std::vector<std::string>& words) {

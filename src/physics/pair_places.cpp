@@ -14,7 +14,7 @@ int most_contacts(PairGeom::Kind a, PairGeom::Kind b) {
     constexpr int kWithPlane[] = {0, 1, 2, 1, 4, 4, 4};
     return kWithPlane[b];
   }
-  if (a == PairGeom::box && b == PairGeom::box) return 8;
+  if (a == PairGeom::box && b == PairGeom::box) return physics::kMostShapeContacts;
   return b > PairGeom::capsule && b != PairGeom::box ? 1 : 2;
 }
 

@@ -21,7 +21,15 @@ template <>
 struct Files<stairs_robot> {
   static constexpr const char* file = "tests/physics/models/stairs.xml";
 };
-using Stacks = testing::Types<stack_robot, stack_elliptic_robot, stairs_robot>;
+template <>
+struct Files<spinners_robot> {
+  static constexpr const char* file = "tests/physics/models/spinners.xml";
+};
+template <>
+struct Files<slope_robot> {
+  static constexpr const char* file = "tests/physics/models/slope.xml";
+};
+using Stacks = testing::Types<spinners_robot, slope_robot, stack_robot, stack_elliptic_robot, stairs_robot>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Stacks, Exact, Stacks);
 TEST(Lanes, OfStairsAreIndependentAndAccurate) { expect_lanes<stairs_robot>(Files<stairs_robot>::file); }
 

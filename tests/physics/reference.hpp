@@ -135,11 +135,13 @@ class Reference {
     }));
   }
   // Returns how many rows these contacts have, apart from those with elliptic cones.
-  int pair_rows(const mjData& d) const {
+  int pair_rows(const mjData& d, bool with_world) const {
     int rows = 0;
     for (int c = 0; c < d.ncon; ++c) {
-      if (model_->geom_type[d.contact[c].geom[0]] == mjGEOM_PLANE) continue;
-      rows += d.contact[c].dim == 1 ? 1 : model_->opt.cone == mjCONE_PYRAMIDAL ? 4 : 0;
+      const int *geoms = d.contact[c].geom, dimensions = d.contact[c].dim;
+      if (model_->geom_type[geoms[0]] == mjGEOM_PLANE) continue;
+      if (!with_world && !(moves(geoms[0]) && moves(geoms[1]))) continue;
+      rows += dimensions == 1 ? 1 : model_->opt.cone == mjCONE_PYRAMIDAL ? 2 * (dimensions - 1) : 0;
     }
     return rows;
   }

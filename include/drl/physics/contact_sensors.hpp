@@ -147,7 +147,7 @@ DRL_HD void find_pair_force(const typename P::Work& w, const ContactPair& pair, 
     for (int e = 0; e < pair.edges; ++e) {
       const F push = push_at<P>(w, lanes, count), side = F(e % 2 == 0 ? 1 : -1) * edge_friction<P>(w, pair);
       force[0] = force[0] + push;
-      if (pair.edges > 1) force[e < 2 ? 1 : 2] = math::fma(side, push, force[e < 2 ? 1 : 2]);
+      if (pair.edges > 1 && e < 4) force[e < 2 ? 1 : 2] = math::fma(side, push, force[e < 2 ? 1 : 2]);
       count = count + math::select(lanes, F(1), F(0));
     }
 }
@@ -214,7 +214,7 @@ DRL_HD_CALLED void find_contact_sensors(const typename P::Work& w, typename P::S
         hardness = w.weight[c];
       sensed.show(of, F(0) < hardness, contact);
     }
-  if constexpr (P::kSensesPairs)
+  if constexpr (P::kSensesPairs && P::kPairs > 0)
     if (w.pair_rows + w.pair_cones > 0) show_pairs<P>(w, sensed);
   if constexpr (P::kSensesPairs) show_ground<P>(w, sensed);
 }

@@ -55,13 +55,26 @@ DRL_HD void find_tangents(const PairContact<F>& contact, F* tangent, F* second) 
   for (int k = 0; k < 3; ++k) tangent[k] = inverse * tangent[k];
   cross(normal, tangent, second);
 }
-// Returns the friction of a pair's pyramid.
+// Returns the sliding friction of a pair's pyramid.
 template <class P>
 DRL_HD typename P::Number edge_friction([[maybe_unused]] const typename P::Work& w, const ContactPair& pair) {
   if constexpr (edges_vary<P>())
     return sliding_friction(pair.friction, pair.varies, w.parameters);
   else
     return typename P::Number(pair.friction);
+}
+// Returns the friction of one edge: sliding, torsional or rolling.
+template <class P>
+DRL_HD typename P::Number friction_of_edge([[maybe_unused]] const typename P::Work& w, const ContactPair& pair,
+                                           int edge) {
+  using F = typename P::Number;
+  if (edge < 4) return edge_friction<P>(w, pair);
+  const int k = edge < 6 ? 1 : 2;
+  F friction = F(pair.cone_friction[k]);
+  if constexpr (edges_vary<P>())
+    for (const int parameter : pair.varies)
+      if (parameter >= 0) friction = math::max(friction, w.parameters[parameter + k]);
+  return friction;
 }
 
 // Computes the wrench of a force at a contact's point about the origin of each tree: (torque, force).
@@ -78,7 +91,7 @@ DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* fo
 }
 
 // Computes one edge of a contact's friction pyramid: a force along the normal, plus or minus friction times a force
-// along a tangent, a torque about the normal (condim 4), or about a tangent (condim 6).
+// along a tangent, a torque about the normal (condim 4), or about a tangent (condim 6). `friction` is that of the edge.
 template <class F>
 DRL_HD void find_edge(const ContactPair& pair, const PairContact<F>& contact, int edge, F friction, F* force,
                       F* torque) {
@@ -86,7 +99,7 @@ DRL_HD void find_edge(const ContactPair& pair, const PairContact<F>& contact, in
   if (pair.edges == 1) return;
   F tangent[3], second[3];
   find_tangents(contact, tangent, second);
-  const F most = edge < 4 ? friction : F(pair.cone_friction[edge < 6 ? 1 : 2]), size = edge % 2 == 0 ? most : -most;
+  const F size = edge % 2 == 0 ? friction : -friction;
   const F* axis = edge / 2 == 2 ? contact.normal : edge / 2 % 3 == 0 ? tangent : second;
   F* to = edge < 4 ? force : torque;
   for (int k = 0; k < 3; ++k) to[k] = math::fma(size, axis[k], to[k]);
@@ -224,9 +237,8 @@ DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, co
 template <class P, class F>
 DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, const ContactPair& pair,
                                   const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
-  const F friction = edge_friction<P>(w, pair);
   if constexpr (edges_vary<P>())
-    if (pair.edges > 1) weight = weight / weight_of_friction(friction);
+    if (pair.edges > 1) weight = weight / weight_of_friction(edge_friction<P>(w, pair));
   constexpr int kAxes = P::kDense ? kResiduals : 1;
   F of_axis[kAxes][P::nv];  // along each of the contact's axes, then about it
   if constexpr (P::kDense) {
@@ -240,12 +252,12 @@ DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, 
   for (int e = 0; e < pair.edges; ++e) {
     PairRow<F, P::nv> row;
     if constexpr (P::kDense) {
-      const F most = e < 4 ? friction : F(pair.cone_friction[e < 6 ? 1 : 2]), size = e % 2 == 0 ? most : -most;
+      const F most = friction_of_edge<P>(w, pair, e), size = e % 2 == 0 ? most : -most;
       for (int i = 0; i < P::nv; ++i)
         row.along[i] = pair.edges == 1 ? of_axis[0][i] : math::fma(size, of_axis[1 + e / 2][i], of_axis[0][i]);
     } else {
       F wrench[P::kTrees][6];
-      find_edge_wrenches<P>(w, pair, contact, e, friction, wrench);
+      find_edge_wrenches<P>(w, pair, contact, e, friction_of_edge<P>(w, pair, e), wrench);
       find_along<P>(w, pair, wrench, row.along);
     }
     row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
@@ -410,7 +422,7 @@ DRL_HD_CALLED void add_edge_wrenches(const typename P::Work& w, const ContactPai
   for (int e = 0; e < pair.edges; ++e) {
     F wrench[P::kTrees][6];
     const F push = push_at<P>(w, lanes, count);
-    find_edge_wrenches<P>(w, pair, contact, e, edge_friction<P>(w, pair), wrench);
+    find_edge_wrenches<P>(w, pair, contact, e, friction_of_edge<P>(w, pair, e), wrench);
     if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
     if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
     count = count + math::select(lanes, F(1), F(0));
