@@ -55,7 +55,7 @@ struct CompactPair {
   uint16_t first, second, kind;
 };
 // Their pairs are in groups. None of a group touches while the centres of these two geoms are further apart; `reach` is
-// as in ContactPair. `end` is the index of the next group's first pair, not counting pairs with the world.
+// as in ContactPair. `end` is the index of the next group's first pair, not counting ground pairs.
 struct PairGroup {
   int first, second;
   float reach;
@@ -446,7 +446,7 @@ DRL_HD void place_still_geoms([[maybe_unused]] typename P::Work& w) {
     }
   if constexpr (has_pair_groups<P>()) w.has_still_geoms = true;
 }
-// Lists the pairs of geoms that both move and are near in some lane.
+// Lists the pairs that are near in some lane, apart from ground pairs.
 template <class P>
 DRL_HD void find_near_pairs(typename P::Work& w) {
   int number = 0;

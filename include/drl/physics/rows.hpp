@@ -32,8 +32,8 @@ DRL_HD void find_push(const typename P::Work& w, int c, F* push) {
   }
 }
 
-// Calls body(weight, y, next_y) for each row of the current contacts with the floor and between geoms, and of the
-// limits.
+// Calls body(weight, y, next_y) for each row of the current contacts with the floor, between geoms and with the
+// world, and of the limits.
 template <class P, class Body>
 DRL_HD void each_row(typename P::Work& w, const Body& body) {
   using Work = typename P::Work;

@@ -57,7 +57,7 @@ struct State {
 };
 
 // Parts of a stage that only some models have: the values of the model's parameters in this environment, which stay
-// until they are set again, and for each contact sensor the number of contacts and the force on the floor. They are
+// until they are set again, and what contact sensors show. They are
 // base classes, because nvcc would keep a second copy of a Stage that has empty members.
 template <class F, int n>
 struct ParameterValues {
