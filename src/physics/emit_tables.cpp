@@ -191,7 +191,7 @@ class PairTables {
  private:
   const PairGeom& geom(int g) const { return model_.pair_geoms[static_cast<size_t>(g)]; }
   static std::string plane_bound(double reach) { return number(std::ceil(1e5 * reach * 1.0001) / 1e5) + "f, "; }
-  // What follows the two geoms.
+  // Returns the numbers of a row after the indices of its two geoms.
   std::string kind(size_t p, const std::string& bounds, const std::string& of_ground) const {
     const GeomPair& pair = model_.pairs[p];
     const PairGeom &a = geom(pair.first), &b = geom(pair.second);

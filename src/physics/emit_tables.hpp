@@ -13,7 +13,7 @@ std::string emit_names(const RobotModel& model);
 // Writes struct Sizes: the counts, and the tables for the loops over contacts and pairs.
 std::string emit_sizes(const RobotModel& model, const Program& program);
 
-// Writes the counts and tables of elliptic cones, boxes, parameters and sensor values, as part of struct Sizes.
+// Writes the counts and tables of elliptic cones, hulls, parameters and sensor values, as part of struct Sizes.
 std::string emit_cone_tables(const RobotModel& model);
 // Writes the names of the sensors, or "" if the model has none.
 std::string emit_sensor_names(const RobotModel& model);
@@ -23,8 +23,8 @@ std::string emit_sensor_names(const RobotModel& model);
 std::string emit_table(const std::string& comment, const std::string& type, const std::string& name,
                        const std::string& size, const std::string& items);
 
-// Return the numbers of a Softness or a ConeFriction, as text. cone_of() begins with a comma, and so does varies_of(),
-// which returns the parameters alone or "".
+// Return the numbers of a Softness or a ConeFriction as text. The text of cone_of() begins with a comma. varies_of()
+// returns only the indices of parameters, also after a comma, or "" if there are none.
 std::string softness_of(const Softness& s);
 std::string cone_of(const ConeFriction& cone);
 std::string varies_of(const ConeFriction& cone);

@@ -40,8 +40,9 @@ int count_turned_geoms(const RobotModel& model);  // among pair_geoms
 // step's first stage.
 std::vector<int> sensor_places(const RobotModel& model);
 int count_sensed(const RobotModel& model);  // in groups of four places
-// Returns whether distances from the floor are computed in double. They are with elliptic cones, and with pyramids if a
-// body has so many points that may touch the floor that their small distances decide how it turns, as a foot of G1.
+// Returns whether distances from the floor are computed in double. This is so with elliptic cones.
+// With pyramids it is so if a body has many points that may touch the floor, as a foot of G1: small errors of their
+// distances would then turn the foot.
 bool has_exact_distances(const RobotModel& model);
 // Returns for each body the branch that it belongs to, or -1 if it belongs to the trunk. Branches are subtrees such as
 // legs and arms. The factors of a branch are computed anew only if one of its own contacts or limits becomes active or

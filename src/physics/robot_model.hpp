@@ -199,7 +199,7 @@ constexpr size_t kMostPairsInFull = 1000;
 struct PairPlaces {
   int rows = 0, cones = 0;
   int ground = 0;      // all contacts that ground pairs can have
-  bool dense = false;  // the rows are so many that a full matrix is solved (drl/physics/dense.hpp)
+  bool dense = false;  // a full matrix is solved, because there are many rows (drl/physics/dense.hpp)
 };
 
 // Three values of a geom or frame that an environment may change. Each lane's array of parameters has these values in

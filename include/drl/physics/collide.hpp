@@ -18,8 +18,8 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// What the next call for a pair of convex shapes can use: how they have been apart. It changes no contacts, but saves
-// most of the time as long as they are near each other without touching.
+// A direction along which a pair of convex shapes was apart in the last call. The next call tries it first. This does
+// not change the contacts, but saves most of the time while the shapes are near each other and do not touch.
 struct PairMemory {
   float apart[3] = {0, 0, 0};  // a direction from b to a along which they have been apart, or 0
   int vertex[2] = {-1, -1};    // the vertices that are farthest in this direction

@@ -42,8 +42,9 @@ struct ContactPair {
   int dimensions = 1;                                       // 1, 3, 4 or 6, as in ConePoint
   double cone_friction[3] = {0, 0, 0};                      // sliding, torsional, rolling
   int varies[2] = {-1, -1};
-  // Of a pair with a geom of the world: the index of the other's body among those with contacts, the pair's index, the
-  // first of its places (drl/physics/ground.hpp), and which of the two geoms moves.
+  // These are set if one geom belongs to the world (drl/physics/ground.hpp): the index of the other geom's body among
+  // those with contacts, the index of this pair, the first of its places, and whether the first geom is the one that
+  // moves.
   int body = -1, number = 0, place = 0;
   bool moves_first = false;
 };

@@ -39,7 +39,7 @@ DRL_HD int common_sign(double x, double y) { return x > 0 && y > 0 ? 1 : x < 0 &
 // Projects the origin onto the plane of three points. Returns false if they have no plane.
 DRL_HD bool project_on_plane(const Vec3& a, const Vec3& b, const Vec3& c, Vec3& nearest) {
   const Vec3 ab = b - a, ac = c - a, bc = c - b;
-  // The same normal from three pairs of edges. The first that is accurate enough counts.
+  // Any two edges give the normal. This takes the first pair of edges whose normal is accurate enough.
   Vec3 normal = cross(bc, ab);
   double off = dot(normal, b), square = dot(normal, normal);
   if (square == 0) return false;
