@@ -3,7 +3,7 @@
 
 #if defined(__CUDACC__)
 #define DRL_HD __host__ __device__ __forceinline__
-#define DRL_HD_CALLED __host__ __device__ __noinline__
+#define DRL_HD_CALLED inline __host__ __device__ __noinline__
 #define DRL_LAMBDA
 #else
 // Inlining is forced: code that a unit compiles for its own instruction set must not become a function that the linker
