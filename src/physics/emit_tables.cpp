@@ -196,9 +196,9 @@ class PairTables {
     const GeomPair& pair = model_.pairs[p];
     const PairGeom &a = geom(pair.first), &b = geom(pair.second);
     const auto is_long = [](const PairGeom& g) { return g.kind == PairGeom::capsule && size_of(g) > 0; };
-    const bool are_capsules = (is_long(a) || a.kind == PairGeom::plane) && is_long(b);
+    const bool has_no_sphere = (is_long(a) || a.kind == PairGeom::plane) && is_long(b);
     const bool has_cone = pair.cone.dimensions > (model_.elliptic || varies_ ? 1 : 3);
-    return (are_capsules ? "true, " : "false, ") + std::to_string(pair.edges) + ", " + bounds +
+    return (has_no_sphere ? "true, " : "false, ") + std::to_string(pair.edges) + ", " + bounds +
            listed({pair.margin, friction_of(pair, varies_), varies_ ? pair.weight_without_friction : pair.weight}) +
            ", " + softness_of(pair.softness) +
            (!of_ground.empty() ? of_ground

@@ -276,7 +276,7 @@ class Reader : PartReader {
 
   // Beyond these, the header's tables and the memory of a step would be mostly of things that do not touch.
   static constexpr size_t kMostPairs = 200'000, kMostPairGeoms = 2'000, kMostHullVertices = 20'000;
-  static constexpr int kMostPairedDofs = 256;  // bits of moved_by in PairGeom of drl/physics/contacts.hpp
+  static constexpr int kMostPairedDofs = 256;  // bits of moved_by in PairGeom of drl/physics/contact_pairs.hpp
   std::map<int, int> pair_geoms_, hulls_;      // by geom; by mesh
   std::set<std::pair<int, int>> explicit_, excluded_;
 };

@@ -180,7 +180,7 @@ DRL_HD void show_ground(const typename P::Work& w, SensedContacts<P>& sensed) {
     contact.distance = at.distance;
     for (int r = 0; r < 3; ++r) {
       contact.force[r] = force[r];
-      for (int i = 0; i < 3; ++i) contact.axis[r][i] = pair.moves_first ? -at.axis[r][i] : at.axis[r][i];
+      for (int i = 0; i < 3; ++i) contact.axis[r][i] = pair.first_moves ? -at.axis[r][i] : at.axis[r][i];
     }
     sensed.show(P::sensed_contact(P::kContacts + P::kCones + pair.number), F(0) < at.hardness, contact);
   });

@@ -34,7 +34,7 @@ struct GroundContact : Cone<F> {
   template <class P>
   DRL_HD void begin(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact,
                     const F* velocity) {
-    const int tree = P::pair_geom(pair.moves_first ? pair.first : pair.second).tree;
+    const int tree = P::pair_geom(pair.first_moves ? pair.first : pair.second).tree;
     F friction[3], weight, at_rest;
     for (int k = 0; k < 3; ++k) {
       point[k] = contact.point[k], axis[0][k] = contact.normal[k];
@@ -42,7 +42,7 @@ struct GroundContact : Cone<F> {
         if (tree > 0) point[k] = point[k] + w.tree_offset[tree][k];
     }
     find_tangents(contact, axis[1], axis[2]);
-    if (pair.moves_first)
+    if (pair.first_moves)
       for (auto& direction : axis)
         for (F& x : direction) x = -x;
     find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
@@ -144,8 +144,8 @@ struct GroundContact : Cone<F> {
   // Adds the contact's wrenches (torque about the tree's origin, force) to those on both geoms' frames.
   template <class P>
   DRL_HD void add_wrench(const typename P::Work& w, const ContactPair& pair, F (*wrenches)[6]) const {
-    const PairGeom& mover = P::pair_geom(pair.moves_first ? pair.first : pair.second);
-    const PairGeom& still = P::pair_geom(pair.moves_first ? pair.second : pair.first);
+    const PairGeom& mover = P::pair_geom(pair.first_moves ? pair.first : pair.second);
+    const PairGeom& still = P::pair_geom(pair.first_moves ? pair.second : pair.first);
     F force[3], torque[3], turned[3], from_first[3];
     find_push<P::kElliptic>(pair.dimensions, force, torque);
     cross(point, force, turned);

@@ -1,0 +1,109 @@
+// Contacts of all other shapes, which are computed lane by lane (drl/physics/collide.hpp).
+#pragma once
+
+#include "drl/physics/collide.hpp"
+#include "drl/physics/contact_pairs.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// Computes the axes of a geom of revolution as columns: z lies along a vector of this length, or anywhere if it is 0.
+DRL_HD void set_axis(const double* along, double length, double (*turn)[3]) {
+  double z[3] = {0, 0, 1}, x[3] = {0, 0, 0}, y[3];
+  int least = 0;
+  for (int k = 0; k < 3 && length > 0; ++k) z[k] = along[k] / length;
+  for (int k = 1; k < 3; ++k) least = z[k] * z[k] < z[least] * z[least] ? k : least;
+  for (int k = 0; k < 3; ++k) x[k] = (k == least ? 1 : 0) - z[least] * z[k];
+  const double inverse = 1 / math::sqrt(dot(x, x));
+  for (double& number : x) number = inverse * number;
+  cross(z, x, y);
+  for (int k = 0; k < 3; ++k) turn[k][0] = x[k], turn[k][1] = y[k], turn[k][2] = z[k];
+}
+
+// Returns the number of pairs of which each lane remembers how they were apart.
+template <class Sizes>
+constexpr int count_remembered() {
+  constexpr int kPairs = Sizes::kGroundPairs + Sizes::kPairs;
+  return Sizes::kTurnedGeoms > 0 && kPairs <= kMostRememberedPairs ? kPairs : 0;
+}
+// Returns what lane l remembers of a pair, or null.
+template <class P>
+DRL_HD PairMemory* memory_of([[maybe_unused]] const typename P::Work& w, [[maybe_unused]] int number,
+                             [[maybe_unused]] int l) {
+  if constexpr (count_remembered<P>() > 0)
+    return &w.remembered[number][l];
+  else
+    return nullptr;
+}
+
+// Returns a geom's shape in lane l, with its centre relative to that of geom `origin`. A mesh's hull stays in `hull`.
+template <class P>
+DRL_HD Shape shape_of(const typename P::Work& w, int g, int origin, int l, [[maybe_unused]] Hull& hull) {
+  const PairGeom& geom = P::pair_geom(g);
+  const auto &axis = w.geom_axis[g], &from = w.geom_axis[origin];
+  Shape shape;
+  for (int k = 0; k < 3; ++k) {
+    shape.position[k] = static_cast<double>(lane(axis.center[k], l)) - static_cast<double>(lane(from.center[k], l));
+    shape.size[k] = geom.size[k];
+  }
+  shape.kind = geom.kind, shape.hull = nullptr;
+  if (geom.turn >= 0) {
+    for (int i = 0; i < 3; ++i)
+      for (int k = 0; k < 3; ++k) shape.turn[i][k] = lane(w.geom_turn[geom.turn].turn[i][k], l);
+    if constexpr (P::kHulls > 0)
+      if (geom.hull >= 0) hull = P::hull(geom.hull), shape.hull = &hull;
+    return shape;
+  }
+  double half[3], square = 0;
+  for (int k = 0; k < 3; ++k) half[k] = lane(axis.half[k], l), square += half[k] * half[k];
+  const double length = math::sqrt(square);
+  shape.kind = length > 0 ? ShapeKind::capsule : ShapeKind::sphere;
+  shape.size[0] = geom.radius, shape.size[1] = length;
+  set_axis(half, length, shape.turn);
+  return shape;
+}
+
+// Calls body(pair, lanes, contact) for each contact of two geoms of any kinds that exists in some of these lanes, with
+// the lanes in which it exists.
+template <class P, class F, class Body>
+DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, int number, Mask<F> lanes, const Body& body) {
+  const ContactPair& pair = P::pair(number);
+  using S = Scalar<F>;
+  constexpr int kNumbers = 7;
+  S numbers[kMostShapeContacts][kNumbers][kLanesOf<F>], counts[kLanesOf<F>] = {};
+  int most = 0;
+  for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
+    const int l = lowest_bit(left);
+    ShapeContact found[kMostShapeContacts];
+    Hull hulls[2];
+    const Shape first = shape_of<P>(w, pair.first, pair.first, l, hulls[0]);
+    const Shape second = shape_of<P>(w, pair.second, pair.first, l, hulls[1]);
+    const int count = collide(first, second, pair.margin, P::convex(), found, memory_of<P>(w, number, l));
+    for (int c = most; c < count; ++c)
+      for (auto& number : numbers[c])
+        for (S& x : number) x = 0;
+    for (int c = 0; c < count; ++c) {
+      for (int k = 0; k < 3; ++k) {
+        numbers[c][k][l] = static_cast<S>(found[c].point[k]);
+        numbers[c][3 + k][l] = static_cast<S>(found[c].normal[k]);
+      }
+      numbers[c][6][l] = static_cast<S>(found[c].distance);
+    }
+    counts[l] = static_cast<S>(count), most = count > most ? count : most;
+  }
+  const F of_lane = load<F>(counts), *origin = w.geom_axis[pair.first].center;
+  for (int c = 0; c < most; ++c) {
+    PairContact<F> contact;
+    for (int k = 0; k < 3; ++k) {
+      contact.point[k] = load<F>(numbers[c][k]) + origin[k];
+      contact.normal[k] = load<F>(numbers[c][3 + k]);
+    }
+    contact.distance = load<F>(numbers[c][6]), contact.index = c;
+    body(pair, lanes & (F(c) < of_lane), contact);
+  }
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

@@ -1,0 +1,103 @@
+// Which pairs of geoms are so near in some lane that they may touch: by the spheres around them, then by the boxes.
+#pragma once
+
+#include "drl/physics/boxes.hpp"
+#include "drl/physics/contact_pairs.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// Returns the lanes in which two geoms are so near that they may touch, by the spheres around them.
+template <class P, class F = typename P::Number>
+DRL_HD Mask<F> may_touch(const typename P::Work& w, const auto& pair) {
+  const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+  const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
+  if constexpr (P::kTurnedGeoms > 0)
+    if (const PairGeom& first = P::pair_geom(pair.first); first.kind == ShapeKind::plane) {
+      const Axes<F>& plane = w.geom_turn[first.turn];
+      const F normal[3] = {plane.turn[0][2], plane.turn[1][2], plane.turn[2][2]};
+      return F(-pair.reach) < dot(normal, apart);
+    }
+  return dot(apart, apart) < F(pair.reach);
+}
+
+// Returns the lanes in which one of the first geom's axes separates the boxes around two geoms. `apart` is the vector
+// from the second centre to the first.
+template <class P, class F>
+DRL_HD Mask<F> are_separated(const typename P::Work& w, int first, int second, const F* apart, double margin) {
+  const PairGeom &a = P::pair_geom(first), &b = P::pair_geom(second);
+  const Axes<F>& axes = w.geom_turn[a.turn];
+  F off[3], wide[3] = {F(a.extent[0] + margin), F(a.extent[1] + margin), F(a.extent[2] + margin)};
+  axes.into(apart, off);
+  const auto add = [&](const F* half) DRL_LAMBDA {  // half an edge of the second box
+    F turned[3];
+    axes.into(half, turned);
+    for (int k = 0; k < 3; ++k) wide[k] = wide[k] + math::abs(turned[k]);
+  };
+  if (b.turn < 0) {
+    for (F& x : wide) x = x + F(b.radius);
+    add(w.geom_axis[second].half);
+  } else {
+    for (int j = 0; j < 3; ++j) {
+      const auto& turn = w.geom_turn[b.turn].turn;
+      const F half[3] = {F(b.extent[j]) * turn[0][j], F(b.extent[j]) * turn[1][j], F(b.extent[j]) * turn[2][j]};
+      add(half);
+    }
+  }
+  return (wide[0] < math::abs(off[0])) | (wide[1] < math::abs(off[1])) | (wide[2] < math::abs(off[2]));
+}
+// Returns the lanes in which two geoms are near: no axis of either separates the boxes around them.
+template <class P, class F>
+DRL_HD Mask<F> are_near(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes) {
+  const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+  const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
+  const double margin = pair.margin + 1e-6;  // rounding
+  lanes = lanes & !are_separated<P>(w, pair.second, pair.first, apart, margin);
+  if (P::pair_geom(pair.first).turn >= 0 && any(lanes))
+    lanes = lanes & !are_separated<P>(w, pair.first, pair.second, apart, margin);
+  return lanes;
+}
+
+// Writes the geoms of the world into the work, unless smooth() does.
+template <class P>
+DRL_HD void place_still_geoms([[maybe_unused]] typename P::Work& w) {
+  using F = typename P::Number;
+  if constexpr (has_pair_groups<P>())
+    for (int s = 0; s < P::kStillGeoms; ++s) {
+      const StillGeom& still = P::still_geom(s);
+      for (int k = 0; k < 3; ++k) w.geom_axis[still.geom].center[k] = F(still.center[k]) - w.origin[k];
+      if (w.has_still_geoms) continue;
+      for (int k = 0; k < 3; ++k) w.geom_axis[still.geom].half[k] = F(still.half[k]);
+      if constexpr (P::kTurnedGeoms > 0)
+        if (const int turn = P::pair_geom(still.geom).turn; turn >= 0)
+          for (int i = 0; i < 3; ++i)
+            for (int k = 0; k < 3; ++k) w.geom_turn[turn].turn[i][k] = F(still.turn[i][k]);
+    }
+  if constexpr (has_pair_groups<P>()) w.has_still_geoms = true;
+}
+// Lists the pairs that are near in some lane, apart from ground pairs.
+template <class P>
+DRL_HD void find_near_pairs(typename P::Work& w) {
+  int number = 0;
+  const auto add_near_of = [&](int first, int end) DRL_LAMBDA {
+    for (int k = first; k < end; ++k) {
+      w.near_pair[number] = static_cast<uint32_t>(P::kGroundPairs + k);
+      number += any(may_touch<P>(w, P::pair(P::kGroundPairs + k))) ? 1 : 0;
+    }
+  };
+  if constexpr (has_pair_groups<P>()) {
+    for (int g = 0, first = 0; g < P::kPairGroups; ++g) {
+      const PairGroup& group = P::pair_group(g);
+      if (any(may_touch<P>(w, group))) add_near_of(first, group.end);
+      first = group.end;
+    }
+  } else {
+    add_near_of(0, P::kPairs);
+  }
+  w.near_pairs = number;
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl
