@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "apps/program.hpp"
+#include "apps/robot_task.hpp"
 #include "base/options.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
@@ -39,7 +40,7 @@ constexpr const char* kUsage =
     "\n";
 
 struct RobotOptions {
-  std::string output;
+  std::string output, task;
   int places = 0;
   bool explain = false, all = false, if_possible = false, help = false, version = false;
 
@@ -52,6 +53,8 @@ struct RobotOptions {
       "as "
       "libmujoco has in random motion. Where there are more, the step counts in Metrics/unsolved",
       at_least(0));
+    v("task", task,
+      "write a task of this name for the robot instead, to edit (drl_new_task NAME --robot MODEL uses it)");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
@@ -222,6 +225,13 @@ int run(const std::vector<std::string>& words) {
   if (models.size() > 1)
     throw UsageError("two models are given, " + file + " and " + models[1] + " (a header holds one): give one");
   if (!options.output.empty()) check_output(options.output, file);
+  if (!options.task.empty()) {
+    if (options.explain || options.output.empty())
+      throw UsageError(
+          "--task writes a header (it needs a file name, and explains nothing): add --output, without --explain");
+    const QuietStandardError quiet;
+    return write(options.output, robot_task(file, options.task)), kDone;
+  }
   const RobotModel model = read(file, options.places, options.if_possible);
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
     std::fprintf(options.output == kStandardOutput ? stderr : stdout, "%s will be simulated by libmujoco (%s)\n",

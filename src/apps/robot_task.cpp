@@ -1,0 +1,297 @@
+#include "apps/robot_task.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "drl/physics/mujoco_model.hpp"
+
+namespace drl {
+namespace {
+
+// Parts of the header; the words between @ are replaced.
+constexpr const char* kHead = R"TASK(// @NAME@: @PURPOSE@
+// The robot is @SHOWN@: @JOINTS@, @ACTUATORS@. Edit the observations, rewards and ends.
+// F holds the numbers of several environments (drl/robot.hpp). Therefore use math::select instead of if.
+#pragma once
+
+#include "drl/robot.hpp"
+
+template <class R>
+struct @NAME@ {
+  using F = typename R::F;
+
+  static constexpr const char* name = "@NAME@";
+  static constexpr drl::RobotModel model{@FILE@, @SKIP@};  // time steps of @TIMESTEP@ s in a step
+  static constexpr double dt = @DT@;                        // s
+  static constexpr int nq = @NQ@, nv = @NV@, nu = @NU@;  // positions, velocities, actuators
+  static constexpr int step_limit = 1000;
+  // The controls are offset + scale * (the policy's output, clipped to [low, high]).
+  static constexpr drl::ActionPerDimension<nu> action{{
+      // low, high, scale, offset
+@RANGES@  }};
+)TASK";
+
+constexpr const char* kFree = R"TASK(  static constexpr int obs_dim = nq - 2 + nv;
+  static constexpr drl::RewardTerm reward_terms[] = {{"speed", 1}, {"upright", 0.5}, {"effort", -0.05}};
+  static constexpr bool scale_rewards_by_dt = true;
+  static constexpr drl::EndCause ends[] = {{"fell"}};
+
+  struct Params {  // options: --env.speed 0.5
+    drl::Scalar<F> speed = @SPEED@, lowest = @LOWEST@;
+    template <class V>
+    void describe(V& v) {
+      v("speed", speed, "speed along x that is rewarded most", drl::any_number(), drl::unit("m/s"));
+      v("lowest", lowest, "height below which an episode ends (@HEIGHT@ at the start)", drl::any_number(), drl::unit("m"));
+    }
+  };
+
+  DRL_HD static void reset(R& robot, drl::Draws<F>& draws, const Params&) {
+@START@    robot.forward();
+  }
+
+  DRL_HD static drl::Step<F, 3, 0, 1> step(R& robot, const F* action, const Params& p) {
+    robot.advance(action);
+    const F error = robot.qvel(0) - p.speed, x = robot.qpos(4), y = robot.qpos(5);  // qpos[3] to qpos[6]: a quaternion
+    const F up = F(1) - F(2) * (x * x + y * y);  // cosine of the tilt
+    drl::Step<F, 3, 0, 1> result;
+    result.terms[0] = drl::math::exp(F(-4) * (error * error));
+    result.terms[1] = up;
+    result.terms[2] = effort(action);
+    result.ends[0] = (robot.qpos(2) < p.lowest) | (up < F(0.4));
+    return result;
+  }
+
+  // All positions but x and y, and all velocities.
+  template <class Out>
+  DRL_HD static void observe(const R& robot, const Params&, Out obs) {
+    for (int k = 2; k < nq; ++k) *obs++ = robot.qpos(k);
+    for (int k = 0; k < nv; ++k) *obs++ = drl::math::clamp(robot.qvel(k), F(-20), F(20));
+  }
+)TASK";
+
+constexpr const char* kFixed = R"TASK(  static constexpr int obs_dim = nq + nv + 3;
+  static constexpr drl::RewardTerm reward_terms[] = {{"near", 1}, {"effort", -0.05}};
+  static constexpr bool scale_rewards_by_dt = true;
+  static constexpr const char* metrics[] = {"distance"};  // m
+
+  struct Params {  // options: --env.spread 0.1
+    drl::Scalar<F> spread = @SPREAD@;
+    template <class V>
+    void describe(V& v) {
+      v("spread", spread, "largest distance of the target from the start, along each axis", drl::above(0), drl::unit("m"));
+    }
+  };
+  struct Parts {
+    drl::BodyId tip;
+    template <class Find>
+    constexpr void find(Find& find) {
+      find(tip, @TIP@);
+    }
+  };
+  struct State {
+    F target[3];  // m
+    template <class V>
+    DRL_HD void describe(V& visit) {
+      visit("target", target);
+    }
+  };
+
+  DRL_HD static void reset(State& s, R& robot, drl::Draws<F>& draws, const Parts& parts, const Params& p) {
+@START@    robot.forward();
+    const drl::Vec<F, 3> start = robot.position(parts.tip);
+    for (int k = 0; k < 3; ++k) s.target[k] = start[k] + draws.uniform(F(-p.spread), F(p.spread));
+  }
+
+  DRL_HD static drl::Step<F, 2, 1> step(State& s, R& robot, const F* action, const Parts& parts, const Params& p) {
+    robot.advance(action);
+    const drl::Vec<F, 3> at = robot.position(parts.tip);
+    F square = F(0);
+    for (int k = 0; k < 3; ++k) square = square + (at[k] - s.target[k]) * (at[k] - s.target[k]);
+    drl::Step<F, 2, 1> result;
+    result.metrics[0] = drl::math::sqrt(square);
+    result.terms[0] = drl::math::exp(F(-4) * square / F(p.spread * p.spread));
+    result.terms[1] = effort(action);
+    return result;
+  }
+
+  // All positions and velocities, and the way from the tip to the target.
+  template <class Out>
+  DRL_HD static void observe(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
+    for (int k = 0; k < nq; ++k) *obs++ = robot.qpos(k);
+    for (int k = 0; k < nv; ++k) *obs++ = drl::math::clamp(robot.qvel(k), F(-20), F(20));
+    const drl::Vec<F, 3> at = robot.position(parts.tip);
+    for (int k = 0; k < 3; ++k) *obs++ = s.target[k] - at[k];
+  }
+)TASK";
+
+constexpr const char* kTail = R"TASK(
+  static constexpr const char* preset = R"PRESET(
+num_envs = 256
+num_steps_per_env = 32
+max_iterations = 300
+[ppo]
+schedule = adaptive
+learning_rate = 5e-4
+obs_normalization = true
+entropy_coef = 0.002
+[policy]
+init_std = 0.5
+actor_hidden_dims = 128,128
+critic_hidden_dims = 128,128
+activation = elu
+)PRESET";
+
+ private:
+  // Returns the mean square of the policy's outputs.
+  DRL_HD static F effort(const F* control) {
+    constexpr double offset[nu] = {@OFFSETS@}, scale[nu] = {@SCALES@};
+    F sum = F(0);
+    for (int k = 0; k < nu; ++k) {
+      const F output = (control[k] - F(offset[k])) * F(1 / scale[k]);
+      sum = sum + output * output;
+    }
+    return sum * F(1.0 / nu);
+  }
+};
+
+DRL_ROBOT(@NAME@)
+)TASK";
+
+std::string replaced(std::string text, const std::vector<std::pair<std::string, std::string>>& values) {
+  for (const auto& [token, value] : values)
+    for (size_t at = 0; (at = text.find(token, at)) != std::string::npos; at += value.size())
+      text.replace(at, token.size(), value);
+  return text;
+}
+// Returns the shortest text that reads back as the same number.
+std::string number(double x) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), x).ptr};
+}
+// Rounds to two digits, for numbers that are meant to be edited.
+double rounded(double x) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1e", x);
+  return std::strtod(text, nullptr);
+}
+// Returns a string literal of C++.
+std::string literal(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      quoted += '\\', quoted += c;
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      for (const int digit : {64, 8, 1}) quoted += digit == 64 ? "\\" : "", quoted += char('0' + c / digit % 8);
+    else
+      quoted += c;
+  }
+  return quoted + '"';
+}
+std::string name_of(const mjModel& m, mjtObj kind, int index) {
+  const char* name = mj_id2name(&m, kind, index);
+  return name ? name : "";
+}
+
+struct Control {
+  double scale, offset;
+};
+// `start` is the position at which episodes begin.
+Control control_of(const mjModel& m, int actuator, const mjData& start) {
+  const bool is_limited = m.actuator_ctrllimited[actuator];
+  double low = m.actuator_ctrlrange[2 * actuator], high = m.actuator_ctrlrange[2 * actuator + 1];
+  const int joint = m.actuator_trntype[actuator] == mjTRN_JOINT ? m.actuator_trnid[2 * actuator] : -1;
+  const double gain = m.actuator_gainprm[mjNGAIN * actuator], back = m.actuator_biasprm[mjNBIAS * actuator + 1];
+  const bool is_position = joint >= 0 && gain > 0 && gain == -back && m.actuator_biastype[actuator] == mjBIAS_AFFINE &&
+                           m.jnt_type[joint] >= mjJNT_SLIDE;
+  if (!is_position) {
+    if (!is_limited) low = -1, high = 1;
+    return {std::max(0.5 * (high - low), 1e-6), 0.5 * (high + low)};
+  }
+  const double at = m.nkey > 0 ? start.ctrl[actuator] : start.qpos[m.jnt_qposadr[joint]];
+  if (!is_limited && m.jnt_limited[joint]) low = m.jnt_range[2 * joint], high = m.jnt_range[2 * joint + 1];
+  const double half = is_limited || m.jnt_limited[joint] ? std::max(0.5 * (high - low), 1e-6) : 0.5;
+  return {std::min(half, m.jnt_type[joint] == mjJNT_HINGE ? 0.5 : half), at};
+}
+
+}  // namespace
+
+std::string robot_task(const std::string& file, const std::string& name) {
+  std::unique_ptr<mjModel, DeleteModel> model;
+  try {
+    model = load_model(file);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(printable(error.what(), 1000));
+  }
+  const mjModel& m = *model;
+  if (m.nu == 0)
+    throw UsageError(printable(file) + " has no actuators (a policy needs something to control): add them to the file");
+  const std::unique_ptr<mjData, void (*)(mjData*)> start(mj_makeData(&m), mj_deleteData);
+  if (m.nkey > 0) mj_resetDataKeyframe(&m, start.get(), 0);
+  mj_forward(&m, start.get());
+
+  const int skip = std::max(1, static_cast<int>(std::lround(0.02 / m.opt.timestep)));
+  const bool is_free = m.njnt > 0 && m.jnt_type[0] == mjJNT_FREE;
+  std::string ranges, offsets, scales;
+  for (int a = 0; a < m.nu; ++a) {
+    const Control control = control_of(m, a, *start);
+    const std::string actuator = name_of(m, mjOBJ_ACTUATOR, a);
+    ranges += "      {-1, 1, " + number(rounded(control.scale)) + ", " + number(rounded(control.offset)) + "},  // " +
+              (actuator.empty() ? "actuator " + std::to_string(a) : literal(printable(actuator))) + "\n";
+    offsets += (a > 0 ? ", " : "") + number(rounded(control.offset));
+    scales += (a > 0 ? ", " : "") + number(rounded(control.scale));
+  }
+  std::string begin;
+  if (const std::string key = m.nkey > 0 ? name_of(m, mjOBJ_KEY, 0) : ""; !key.empty())
+    begin = "    robot.keyframe(" + literal(key) + ");\n";
+  begin += "    for (int k = 0; k < nv; ++k) robot.set_qvel(k, draws.uniform(F(-0.05), F(0.05)));\n";
+
+  std::vector<std::pair<std::string, std::string>> values = {
+      {"@NAME@", name},
+      {"@SHOWN@", printable(std::filesystem::path(file).filename().string())},
+      {"@JOINTS@", counted(m.njnt, "joint")},
+      {"@ACTUATORS@", counted(m.nu, "actuator")},
+      {"@FILE@", literal(std::filesystem::absolute(file).lexically_normal().string())},
+      {"@SKIP@", std::to_string(skip)},
+      {"@TIMESTEP@", number(m.opt.timestep)},
+      {"@DT@", number(skip * m.opt.timestep)},
+      {"@NQ@", std::to_string(m.nq)},
+      {"@NV@", std::to_string(m.nv)},
+      {"@NU@", std::to_string(m.nu)},
+      {"@RANGES@", ranges},
+      {"@OFFSETS@", offsets},
+      {"@SCALES@", scales},
+      {"@START@", begin},
+  };
+  if (is_free) {
+    const double height = start->qpos[2];
+    values.insert(values.end(), {{"@PURPOSE@", "go along x without falling"},
+                                 {"@SPEED@", height > 0.5 ? "1" : "0.5"},
+                                 {"@HEIGHT@", number(rounded(height))},
+                                 {"@LOWEST@", number(rounded(0.5 * height))}});
+  } else {
+    int tip = m.nbody - 1;
+    while (tip > 0 && (name_of(m, mjOBJ_BODY, tip).empty() || m.body_weldid[tip] == 0)) --tip;
+    if (tip == 0)
+      throw UsageError("no body of " + printable(file) +
+                       " that moves has a name (the task finds the robot's end by its name): name it in the file");
+    const double* at = start->xpos + 3 * tip;
+    const double* root = start->xpos + 3 * m.body_rootid[tip];
+    const double length = std::hypot(at[0] - root[0], at[1] - root[1], at[2] - root[2]);
+    values.insert(values.end(), {{"@PURPOSE@", "bring the last body to a point that changes between episodes"},
+                                 {"@SPREAD@", number(rounded(std::max(0.3 * length, 0.02)))},
+                                 {"@TIP@", literal(name_of(m, mjOBJ_BODY, tip))}});
+  }
+  return replaced(std::string(kHead) + (is_free ? kFree : kFixed) + kTail, values);
+}
+
+}  // namespace drl
