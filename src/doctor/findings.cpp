@@ -220,6 +220,7 @@ Check slurm_finding(const std::string& job, const std::string& version, const st
 
 Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda, bool wants_cpu) {
   std::vector<int> without;
+  std::vector<std::string> troubles;
   std::vector<GpuIdentity> gpus;
   for (const RankFacts& rank : ranks) {
     GpuIdentity& gpu = gpus.emplace_back(rank);
@@ -227,6 +228,7 @@ Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda,
     // A GPU without a PCI address must not be taken for another rank's GPU.
     if (gpu.pci.empty()) gpu.pci = "unknown GPU of rank " + std::to_string(rank.rank);
     if (rank.device == "cpu") without.push_back(rank.rank);
+    troubles.push_back(rank.gpu_trouble);
   }
   if (wants_cpu) return {Status::skipped, "the options select the CPU (--device, --gpu_ids)"};
   if (without.size() == ranks.size())
@@ -235,6 +237,14 @@ Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda,
   if (!without.empty())
     return {Status::failed, ranks_text(without, column(ranks, &RankFacts::host)) + " found no GPU, but other ranks did",
             "run nvidia-smi on that node; to leave it out, use srun --exclude=NODE"};
+  Check libraries{Status::failed};
+  for (std::string& trouble : troubles) {
+    if (trouble.empty()) continue;
+    const Check check = check_of_message(Status::failed, trouble);
+    trouble = check.finding, libraries.remedy = check.remedy;
+  }
+  libraries.finding = values_with_ranks(troubles, column(ranks, &RankFacts::host));
+  if (!libraries.finding.empty()) return libraries;
   try {
     check_identities(gpus, false);
   } catch (const UsageError& error) {

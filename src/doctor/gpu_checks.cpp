@@ -10,6 +10,7 @@
 #include "doctor/all_reduce.hpp"
 #include "doctor/checks.hpp"
 #include "doctor/nccl_network.hpp"
+#include "gpu/runtime.hpp"
 
 namespace drl {
 namespace {
@@ -183,6 +184,7 @@ void check_nccl(Rounds& rounds, int device, const std::vector<std::string>& gpus
 
 void add_gpu_facts(const Placement& placement, RankFacts& facts) {
   if (placement.gpu < 0) return;
+  facts.gpu_trouble = caught_usage_error(gpuOpenLibraries);
   try {
     static_cast<GpuIdentity&>(facts) = this_gpu(placement.gpu);
     facts.cuda = cuda_version();

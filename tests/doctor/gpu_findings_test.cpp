@@ -59,6 +59,14 @@ TEST(Gpus, FailIfTwoRanksShareOne) {
   EXPECT_EQ(finding(ranks).status, Status::ok);
 }
 
+TEST(Gpus, FailIfCublasOrNcclCannotBeUsed) {
+  std::vector<RankFacts> ranks = four_ranks();
+  ranks[2].gpu_trouble = ranks[3].gpu_trouble = "NCCL cannot be used (libnccl.so.2: no such file): load the module";
+  EXPECT_EQ(finding(ranks).status, Status::failed);
+  expect_mentions(finding(ranks).finding, {"libnccl.so.2: no such file", "ranks 2, 3 on n2"});
+  EXPECT_EQ(finding(ranks).remedy, "load the module");
+}
+
 TEST(Gpus, FailIfVersionsOfNcclOrDriverDiffer) {
   std::vector<RankFacts> ranks = four_ranks();
   ranks[3].nccl = "2.27.3";

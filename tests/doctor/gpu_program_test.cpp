@@ -71,6 +71,13 @@ TEST_F(GpuDoctor, FailsIfTwoRanksShareAGpu) {
   EXPECT_TRUE(holds(result.out, "1 failed\n")) << result.out;
 }
 
+TEST_F(GpuDoctor, FailsIfCublasAndNcclCannotBeOpened) {
+  const Result result = two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_libraries"});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  expect_check(result, "GPUs", "failed", {"cuBLAS and NCCL", "drl_gpu.so", "rank 1 on ", "->", "LD_LIBRARY_PATH"});
+  EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
+}
+
 TEST_F(GpuDoctor, FailsInPlacementIfTwoRanksSeeOneGpu) {
   const Result result = mpirun({{2, doctor({"DRL_HOST_GPUS=H100 1"})}});
   EXPECT_EQ(result.exit_code, 1) << result.err;

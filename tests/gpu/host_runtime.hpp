@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "drl/lanes/hd.hpp"
+#include "gpu/libraries.hpp"
 
 namespace drl::gpu {
 
@@ -233,6 +234,11 @@ inline gpuError_t gpuGraphExecDestroy(gpuGraphExec_t exec) { return delete exec,
 
 inline void gpuRangePush(const char*) {}
 inline void gpuRangePop() {}
+
+// Products and collectives are part of the emulation, so there are no libraries to open.
+inline void gpuOpenLibraries() {
+  if (drl::gpu::host_fault("no_libraries")) (void)drl::gpu::open_plugin("/nowhere/drl_gpu.so", 0);
+}
 
 using gpublasHandle_t = drl::gpu::HostBlas*;
 enum gpublasStatus_t { GPUBLAS_STATUS_SUCCESS, GPUBLAS_STATUS_INVALID_VALUE };
