@@ -237,7 +237,7 @@ Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda,
   if (!without.empty())
     return {Status::failed, ranks_text(without, column(ranks, &RankFacts::host)) + " found no GPU, but other ranks did",
             "run nvidia-smi on that node; to leave it out, use srun --exclude=NODE"};
-  Check libraries{Status::failed};
+  Check libraries{Status::failed, ""};
   for (std::string& trouble : troubles) {
     if (trouble.empty()) continue;
     const Check check = check_of_message(Status::failed, trouble);
@@ -252,6 +252,40 @@ Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda,
   }
   return {Status::ok, format("{}, each with its own GPU; NCCL {}, driver {}", counted(std::ssize(ranks), "rank"),
                              ranks.front().nccl, ranks.front().driver)};
+}
+
+Check gpu_setup_finding(const std::vector<RankFacts>& ranks) {
+  std::vector<Check> checks;
+  const auto add = [&](Status status, const std::string& message) {
+    if (!message.empty()) checks.push_back(check_of_message(status, message));
+  };
+  const std::vector<std::string> hosts = column(ranks, &RankFacts::host);
+  const std::vector<Group> groups = groups_of(hosts);
+  std::string one_core, hidden, order;  // of the first host with this problem
+  for (const Group& host : groups) {
+    std::vector<int> visible;
+    for (int r : host.ranks) {
+      const RankFacts& rank = ranks[static_cast<size_t>(r)];
+      visible.push_back(rank.visible_gpus);
+      if (one_core.empty() && groups.size() > 1) one_core = one_core_warning(rank.cores, rank.host);
+    }
+    if (hidden.empty()) hidden = hidden_gpus_warning(visible, hosts[static_cast<size_t>(host.ranks.front())]);
+  }
+  for (const RankFacts& rank : ranks)
+    if (order.empty() && rank.device_order != "PCI_BUS_ID")
+      order = format(
+          "CUDA_DEVICE_ORDER is {} on {} (Slurm and drl number GPUs by PCI_BUS_ID, so ranks may compute on GPUs that "
+          "are "
+          "far from their cores): unset CUDA_DEVICE_ORDER",
+          printable(rank.device_order), rank.host);
+  add(Status::failed, one_core);
+  add(Status::warning, hidden);
+  add(Status::warning, order);
+  if (checks.empty()) return {Status::ok, "ranks see each other's GPUs, and have cores for NCCL's threads"};
+  Check all = checks.front();
+  for (size_t k = 1; k < checks.size(); ++k)
+    all.finding += "; " + checks[k].finding, all.remedy += "; " + checks[k].remedy;
+  return all;
 }
 
 Check kernel_finding(const std::vector<std::string>& reasons, const std::vector<std::string>& hosts) {

@@ -56,6 +56,10 @@ Check slurm_finding(const std::string& job, const std::string& version, const st
 // other GPU checks are meaningful only if this one is ok.
 Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda, bool wants_cpu);
 
+// Looks for settings with which NCCL is slow: GPUs that are hidden from the other ranks of a host, one core per rank on
+// several hosts, and a CUDA_DEVICE_ORDER with which ranks use other GPUs than those near their cores.
+Check gpu_setup_finding(const std::vector<RankFacts>& ranks);
+
 // `reasons[r]` is why rank r's first kernel failed; empty if its results were correct.
 Check kernel_finding(const std::vector<std::string>& reasons, const std::vector<std::string>& hosts);
 

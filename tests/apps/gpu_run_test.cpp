@@ -9,11 +9,12 @@ namespace {
 
 class GpuRun : public testing::Test {
  protected:
-  // Trains on `ranks` ranks. `variables` apply to all of them.
-  Result train(const Words& variables, int ranks = 1, const Words& more = {}) const {
-    Words words = {"env"};
-    if (ranks > 1) words = {DRL_MPIEXEC, "--quiet", "--oversubscribe", "-n", std::to_string(ranks), "env"};
-    words = words + variables + Words{DRL_TRAIN_ON_HOST, "--task", "Cartpole", "--num_envs", "16"};
+  // Trains on `ranks` ranks. The command of each rank begins with the words of `wrapper`.
+  Result train(const Words& wrapper, int ranks = 1, const Words& more = {}) const {
+    Words words;
+    if (ranks > 1)
+      words = {DRL_MPIEXEC, "--quiet", "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)};
+    words = words + wrapper + Words{DRL_TRAIN_ON_HOST, "--task", "Cartpole", "--num_envs", "16"};
     words = words + Words{"--num_steps_per_env", "4", "--max_iterations", "2", "--runs_dir", runs().string()} + more;
     return run_program(words, {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
   }
@@ -30,7 +31,7 @@ class GpuRun : public testing::Test {
   TempFolder folder;
 };
 
-const Words kTwoGpus = {"DRL_HOST_GPUS=H100 1,H100 2"};
+const Words kTwoGpus = {"env", "DRL_HOST_GPUS=H100 1,H100 2"};
 
 TEST_F(GpuRun, TrainsOnOneGpuAndOnTwo) {
   for (int ranks : {1, 2}) {
@@ -46,6 +47,25 @@ TEST_F(GpuRun, CublasAndNcclAreOpenedOnlyForAGpu) {
   for (int ranks : {1, 2})
     expect_error(train(missing, ranks), 2, {"cuBLAS and NCCL", "drl_gpu.so", "LD_LIBRARY_PATH", "--device cpu"});
   EXPECT_EQ(train(missing, 1, {"--device", "cpu"}).exit_code, 0);
+}
+
+// Runs two ranks, for each of which a shell executes `setup` with its number in $rank first.
+Words two_ranks(const std::string& setup) {
+  return {"bash", "-c", "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; " + setup + "; exec \"$@\"", "bash"};
+}
+
+TEST_F(GpuRun, WarnsOnceOfSettingsWithWhichNcclIsSlow) {
+  const std::string own_gpu = "export CUDA_VISIBLE_DEVICES=$rank DRL_HOST_GPUS=\"H100 $((rank + 1))\"",
+                    own_node = "export LD_PRELOAD=" DRL_FAULTY_MPI " HOST_NAME=node$rank";
+  const Result hidden = train(two_ranks(own_gpu), 2, {"--quiet"});
+  EXPECT_EQ(hidden.exit_code, 0) << hidden.err;
+  EXPECT_EQ(count_lines(hidden.err), 1u) << hidden.err;
+  expect_mentions(hidden.err, {"warning: ", "2 ranks on ", "NVLink", "--gpu-bind=none"});
+
+  const Result one_core = train(two_ranks(own_gpu + "; " + own_node + "; taskset -cp 0 $$ >/dev/null"), 2, {"--quiet"});
+  EXPECT_EQ(one_core.exit_code, 0) << one_core.err;
+  EXPECT_EQ(count_lines(one_core.err), 1u) << one_core.err;
+  expect_mentions(one_core.err, {"warning: ", "node0", "one core", "--cpus-per-task"});
 }
 
 }  // namespace
