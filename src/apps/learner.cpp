@@ -36,7 +36,6 @@ std::unique_ptr<Nets> gpu_nets(Queue& queue, const ParamLayout& layout, int64_t 
 std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gpu, Communicator& host,
                                                const std::vector<std::string>& hosts) {
   if (host.size() == 1) return make_serial_communicator();
-  use_gpu(gpu);
   return make_nccl_communicator(host, {options.init_timeout, options.comm_timeout, options.deterministic, gpu, hosts});
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
@@ -11,6 +10,7 @@
 #include "comm/gpu_identity.hpp"
 #include "comm/mpi_library.hpp"
 #include "comm/roll_call.hpp"
+#include "gpu/remedies.hpp"
 #include "report/format.hpp"
 #include "run/preflight.hpp"
 
@@ -32,33 +32,6 @@ std::string hosts_of_missing_ranks(const std::map<int, RollCallAnswer>& present)
   for (const auto& [host, number] : missing)
     if (!host.empty() && number > 0) incomplete.push_back(host);
   return incomplete.empty() ? "" : " on " + join(incomplete, " or ");
-}
-
-// Finds the remedy by parts of CUDA's and HIP's error names (without the prefix "cuda" or "hip") or of drl's messages.
-std::string kernel_remedy(const std::string& reasons) {
-  static constexpr std::pair<const char*, const char*> kRemedies[] = {
-      {"NoKernelImage|InvalidDeviceFunction",
-       "this build has no code for that GPU: build drl with -DDRL_CUDA_ARCHITECTURES=<compute capability without the "
-       "dot> (nvidia-smi --query-gpu=compute_cap prints 9.0 for 90)"},
-      {"UnsupportedPtxVersion|InsufficientDriver|CompatNotSupported",
-       "the driver is older than this build's CUDA: load an older CUDA module and rebuild drl, or ask the "
-       "administrator to update the driver"},
-      {"OperatingSystem|Unknown",
-       "check that /dev/nvidia-uvm exists there, also inside the container; nvidia-modprobe -u -c 0 creates it"},
-      {"DevicesUnavailable",
-       "another process uses the GPU exclusively, or its compute mode is Prohibited: check the compute mode with "
-       "nvidia-smi -q -d COMPUTE, and the processes with nvidia-smi"},
-      {"SystemNotReady", "the fabric manager is not running there: check systemctl status nvidia-fabricmanager"},
-      {"SystemDriverMismatch", "the driver and its libraries have different versions: ask for the node to be rebooted"},
-      {"Mps", "the MPS daemon does not respond: unset CUDA_MPS_PIPE_DIRECTORY, or ask for the daemon to be restarted"},
-      {"no GPU memory|MemoryAllocation", "other processes fill the GPU's memory: find them with nvidia-smi"},
-      {"InvalidDevice:|NoDevice",
-       "CUDA_VISIBLE_DEVICES, MIG or the job's cgroup hides the GPU: run nvidia-smi -L inside the job"},
-  };
-  for (const auto& [parts, remedy] : kRemedies)
-    if (std::regex_search(reasons, std::regex(parts))) return remedy;
-  return "run \"dmesg | grep -i xid\" there to see the driver's errors (or ask the administrator); exclude the node "
-         "(srun --exclude=NODE) and have its GPU checked";
 }
 
 }  // namespace
@@ -231,6 +204,8 @@ Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda,
     troubles.push_back(rank.gpu_trouble);
   }
   if (wants_cpu) return {Status::skipped, "the options select the CPU (--device, --gpu_ids)"};
+  if (without.size() == ranks.size() && !cuda.remedy.empty())
+    return {Status::warning, "no GPU can be used (" + cuda.trouble + ")", cuda.remedy};
   if (without.size() == ranks.size())
     return {Status::skipped,
             cuda.devices == 0 ? "no GPU found (" + cuda.trouble + ")" : "no rank uses a GPU, see \"placement\""};
@@ -290,7 +265,7 @@ Check gpu_setup_finding(const std::vector<RankFacts>& ranks) {
 
 Check kernel_finding(const std::vector<std::string>& reasons, const std::vector<std::string>& hosts) {
   const std::string failed = values_with_ranks(reasons, hosts);
-  if (!failed.empty()) return {Status::failed, "a test kernel failed: " + failed, kernel_remedy(failed)};
+  if (!failed.empty()) return {Status::failed, "a test kernel failed: " + failed, gpu_remedy(failed)};
   return {Status::ok, "a test kernel gave correct results on " + counted(std::ssize(reasons), "GPU")};
 }
 

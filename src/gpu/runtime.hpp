@@ -46,6 +46,7 @@ inline void gpuOpenLibraries() { (void)drl::gpu::libraries(); }
 #define gpuError_t cudaError_t
 #define gpuSuccess cudaSuccess
 #define gpuErrorNotReady cudaErrorNotReady
+#define gpuErrorNoDevice cudaErrorNoDevice
 #define gpuGetErrorString cudaGetErrorString
 #define gpuGetErrorName cudaGetErrorName
 #define gpuGetLastError cudaGetLastError

@@ -68,5 +68,30 @@ TEST_F(GpuRun, WarnsOnceOfSettingsWithWhichNcclIsSlow) {
   expect_mentions(one_core.err, {"warning: ", "node0", "one core", "--cpus-per-task"});
 }
 
+TEST_F(GpuRun, ADriverThatIsTooOldIsAUsageError) {
+  const Words old = kTwoGpus + Words{"DRL_HOST_FAULT=old_driver"};
+  for (int ranks : {1, 2})
+    expect_error(train(old, ranks, {"--device", "cuda"}), 2,
+                 {"--device cuda ", "insufficient", "CUDA 12.2", "CUDA 13.0", "update the driver", "--device cpu"});
+  EXPECT_EQ(train(old, 1, {"--device", "cpu"}).exit_code, 0);
+}
+
+// In the exclusive compute mode, one process at a time can use a GPU.
+TEST_F(GpuRun, AGpuThatIsTakenIsOneLine) {
+  for (int ranks : {1, 2})
+    expect_error(train(kTwoGpus + Words{"DRL_HOST_FAULT=taken"}, ranks), 1,
+                 {"GPU 0 cannot be used", "DevicesUnavailable", "exclusively", "nvidia-smi -q -d COMPUTE"});
+  const std::string second = "export DRL_HOST_GPUS=\"H100 1,H100 2\"; [ $rank = 0 ] || export DRL_HOST_FAULT=taken";
+  expect_error(train(two_ranks(second), 2), 1, {"rank 1", "GPU 1 cannot be used", "nvidia-smi -q -d COMPUTE"});
+}
+
+TEST_F(GpuRun, AFullGpuIsOneLine) {
+  for (int ranks : {1, 2})
+    expect_error(train(kTwoGpus + Words{"DRL_HOST_FAULT=no_memory"}, ranks), 1,
+                 {"no GPU memory for ", "are free", "--num_envs", "no other program"});
+  for (int ranks : {1, 2})
+    expect_error(train(kTwoGpus + Words{"DRL_HOST_FAULT=no_blas"}, ranks), 1, {"cuBLAS cannot start", "--num_envs"});
+}
+
 }  // namespace
 }  // namespace drl::test

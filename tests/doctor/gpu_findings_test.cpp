@@ -38,6 +38,8 @@ TEST(Gpus, AreUsedByAllRanksOrNone) {
   expect_mentions(finding(ranks).finding, {"\"placement\""});
   EXPECT_EQ(gpus_finding(ranks, {true, 0, "no driver"}, false).status, Status::skipped);
   expect_mentions(gpus_finding(ranks, {true, 0, "no driver"}, false).finding, {"no GPU", "no driver"});
+  EXPECT_EQ(gpus_finding(ranks, {true, 0, "old driver", "update it"}, false).status, Status::warning);
+  EXPECT_EQ(gpus_finding(ranks, {true, 0, "old driver", "update it"}, false).remedy, "update it");
   EXPECT_EQ(gpus_finding(ranks, {}, true).status, Status::skipped);
   expect_mentions(gpus_finding(ranks, {}, true).finding, {"--device", "--gpu_ids"});
 }

@@ -126,6 +126,15 @@ TEST_F(GpuDoctor, WarnsOfSlowNvlink) {
   expect_check(result, "GPU sums, node", "warning", {"2 ranks", "->", "150 GB/s", "NVLink"});
 }
 
+TEST_F(GpuDoctor, NamesAnOldDriverAndATakenGpu) {
+  const Result old = alone({"DRL_HOST_FAULT=old_driver"});
+  EXPECT_EQ(old.exit_code, 0) << old.err;
+  expect_check(old, "GPUs", "warning", {"CUDA 12.2", "CUDA 13.0", "->", "update the driver"});
+  const Result taken = alone({"DRL_HOST_FAULT=taken"});
+  EXPECT_EQ(taken.exit_code, 1) << taken.err;
+  expect_check(taken, "GPU kernel", "failed", {"DevicesUnavailable", "->", "nvidia-smi -q -d COMPUTE"});
+}
+
 TEST_F(GpuDoctor, FailsIfTheBuildHasNoCodeForAGpu) {
   const Result result = two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_kernel_image"});
   EXPECT_EQ(result.exit_code, 1) << result.err;
