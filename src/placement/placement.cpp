@@ -179,15 +179,15 @@ std::string summary(Communicator& comm, const Placement& mine) {
                                     range(threads, "thread"), any_bound ? ", bound by drl" : ""));
 }
 
-// Returns the number of GPUs that CUDA shows to a rank that computes on the first of `ids`. A rank with a part of a GPU
-// (MIG) never sees others.
+// Returns the number of GPUs that CUDA shows to a rank whose GPUs have these ids; 0 for parts of a GPU (MIG), of which
+// CUDA never shows two.
 int count_visible_gpus(const std::vector<std::string>& ids) {
   return std::ranges::any_of(ids, [](const std::string& id) { return id.starts_with("MIG-"); })
              ? 0
              : cuda_support().devices;
 }
 
-// Collective. Prints, on rank 0, of each kind of warning the first that any rank has. All ranks pass as many; "" is
+// Collective. Prints, on rank 0, the first warning of each kind that any rank has. `mine` has one text per kind, "" for
 // none.
 void print_first_warnings(Communicator& comm, const std::vector<std::string>& mine) {
   const std::vector<std::vector<std::string>> all = gather_facts(comm, mine);

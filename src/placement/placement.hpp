@@ -20,9 +20,8 @@ struct Placement {
   bool bound = false;  // drl has bound this process to a part of the host's allowed hardware threads
   int cores = 1;       // physical cores that this rank may use
   int ranks_on_host = 1;
-  int visible_gpus =
-      0;             // the number of GPUs that CUDA shows to this rank; 0 on the CPU, and with a part of a GPU (MIG)
-  std::string text;  // for the banner: "4 ranks per node, 1 core and 1 thread per rank"
+  int visible_gpus = 0;  // GPUs that CUDA shows to this rank; 0 on the CPU, and with a part of a GPU (MIG)
+  std::string text;      // for the banner: "4 ranks per node, 1 core and 1 thread per rank"
 };
 
 // Collective. Finds the ranks that share a host, assigns devices, binds this process to its part of the cores if Slurm
@@ -63,9 +62,8 @@ int threads_of(const Topology& topology, const std::vector<HostRank>& ranks, siz
 // otherwise "".
 std::string shared_cores_warning(const Topology& topology, const std::vector<HostRank>& ranks, const std::string& host);
 
-// Returns a warning if each of a host's ranks sees only its own GPU: NCCL may then leave NVLink for host memory.
-// Otherwise
-// "". `visible` are the ranks' visible_gpus.
+// Returns a warning if each of a host's ranks sees only its own GPU, otherwise "": NCCL may then use host memory
+// instead of NVLink. `visible` are the ranks' visible_gpus.
 std::string hidden_gpus_warning(const std::vector<int>& visible, const std::string& host);
 // Returns a warning if a rank with a GPU has one core, which NCCL's network threads then share; otherwise "". Only runs
 // on several hosts have such threads.
