@@ -2,6 +2,7 @@
 // plant faults.
 #include <gtest/gtest.h>
 
+#include "comm/mpi_library.hpp"
 #include "programs.hpp"
 
 namespace drl::test {
@@ -9,6 +10,9 @@ namespace {
 
 class GpuRun : public testing::Test {
  protected:
+  void SetUp() override {
+    if (!mpi_version().starts_with("Open MPI")) GTEST_SKIP() << "needs Open MPI's mpirun";
+  }
   // Trains on `ranks` ranks. The command of each rank begins with the words of `wrapper`.
   Result train(const Words& wrapper, int ranks = 1, const Words& more = {}) const {
     Words words;
@@ -62,7 +66,7 @@ TEST_F(GpuRun, WarnsOnceOfSettingsWithWhichNcclIsSlow) {
   EXPECT_EQ(count_lines(hidden.err), 1u) << hidden.err;
   expect_mentions(hidden.err, {"warning: ", "2 ranks on ", "NVLink", "--gpu-bind=none"});
 
-  const Result one_core = train(two_ranks(own_gpu + "; " + own_node + "; taskset -cp 0 $$ >/dev/null"), 2, {"--quiet"});
+  const Result one_core = train(two_ranks("taskset -cp 0 $$ >/dev/null; " + own_gpu + "; " + own_node), 2, {"--quiet"});
   EXPECT_EQ(one_core.exit_code, 0) << one_core.err;
   EXPECT_EQ(count_lines(one_core.err), 1u) << one_core.err;
   expect_mentions(one_core.err, {"warning: ", "node0", "one core", "--cpus-per-task"});
