@@ -60,7 +60,7 @@ if(DRL_CUDA)
 
   add_library(drl_cuda INTERFACE)
   target_include_directories(drl_cuda SYSTEM INTERFACE ${NCCL_INCLUDE_DIR})
-  target_link_libraries(drl_cuda INTERFACE CUDA::cudart CUDA::cublas ${NCCL_LIBRARY})
+  target_link_libraries(drl_cuda INTERFACE CUDA::cudart)  # src/gpu/plugin.cpp links cuBLAS and NCCL
   target_compile_definitions(drl_cuda INTERFACE DRL_CUDA=1)
   add_library(drl::cuda ALIAS drl_cuda)
 endif()

@@ -8,6 +8,7 @@
 #if defined(DRL_CUDA)
 #include "comm/nccl_communicator.hpp"
 #include "device/gpu_queue.hpp"
+#include "gpu/runtime.hpp"
 #include "nets/gpu/gpu_nets.hpp"
 #include "placement/cuda_support.hpp"
 #endif
@@ -23,6 +24,8 @@ std::unique_ptr<Queue> gpu_queue(int gpu, Isa isa) {
   return make_gpu_queue(isa);
 }
 
+void open_gpu_libraries() { gpuOpenLibraries(); }
+
 std::string gpu_versions() { return "CUDA " + cuda_version() + ", NCCL " + nccl_version(); }
 
 std::unique_ptr<Nets> gpu_nets(Queue& queue, const ParamLayout& layout, int64_t rows) {
@@ -33,7 +36,6 @@ std::unique_ptr<Nets> gpu_nets(Queue& queue, const ParamLayout& layout, int64_t 
 std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gpu, Communicator& host,
                                                const std::vector<std::string>& hosts) {
   if (host.size() == 1) return make_serial_communicator();
-  use_gpu(gpu);
   return make_nccl_communicator(host, {options.init_timeout, options.comm_timeout, options.deterministic, gpu, hosts});
 }
 
@@ -44,6 +46,7 @@ std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gp
   throw Error("this build has no GPU support (it was compiled without CUDA): use --device cpu");
 }
 std::unique_ptr<Queue> gpu_queue(int, Isa) { no_gpus(); }
+void open_gpu_libraries() { no_gpus(); }
 std::string gpu_versions() { no_gpus(); }
 std::unique_ptr<Nets> gpu_nets(Queue&, const ParamLayout&, int64_t) { no_gpus(); }
 std::unique_ptr<Communicator> gpu_communicator(const GpuOptions&, int, Communicator&, const std::vector<std::string>&) {
@@ -59,6 +62,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   const TrainOptions& train = options.train;
   const int gpu = placement_.gpu;
   on_all_ranks(comm, [&] {
+    if (gpu >= 0) open_gpu_libraries();
     const TaskSpec task = task_spec(train.task, options.env->bytes());
     plan_ = options.algorithm().plan(
         {train.num_envs, train.num_steps_per_env, comm.rank(), comm.size(), train.shards ? train.shards : comm.size()},

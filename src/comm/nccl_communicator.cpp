@@ -76,10 +76,17 @@ struct ConnectProblem {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConnectProblem, text, looks_for_others)
 
+// What a rank reports when it arrives: its GPU, or why it cannot use it.
+struct Arrival {
+  GpuIdentity gpu = {};
+  std::string trouble = {};
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Arrival, gpu, trouble)
+
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(Communicator& host, const NcclOptions& options)
-      : host_(host), options_(options), exceptions_before_(std::uncaught_exceptions()), device_(new OnDevice) {}
+      : host_(host), options_(options), exceptions_before_(std::uncaught_exceptions()) {}
   ~NcclCommunicator() override;
   void connect();
 
@@ -108,7 +115,8 @@ class NcclCommunicator final : public Communicator {
 
  private:
   // Start
-  std::string agree_on_id();
+  Arrival arrive();
+  std::string agree_on_id(const Arrival& mine);
   std::string id_for_matching_ranks(const Notes& notes) const;
   ConnectProblem try_to_connect(const std::string& id, Patience& patience);
   ConnectProblem try_all_reduce(Patience& patience);
@@ -152,8 +160,9 @@ class NcclCommunicator final : public Communicator {
 // ---- Start ----------------------------------------------------------------------------------------------------------
 
 void NcclCommunicator::connect() {
-  gpu_ = this_gpu(options_.device);
-  const std::string id = agree_on_id();
+  const Arrival mine = arrive();
+  gpu_ = mine.gpu;
+  const std::string id = agree_on_id(mine);
   Patience patience;  // all ranks have arrived, so their time limits start together
   const ConnectProblem problem = try_to_connect(id, patience);
   try {
@@ -169,20 +178,35 @@ void NcclCommunicator::connect() {
   }
 }
 
-std::string NcclCommunicator::agree_on_id() {
+// Selects this rank's GPU and allocates memory there.
+Arrival NcclCommunicator::arrive() {
+  try {
+    gpu::use(options_.device);
+    device_ = std::make_unique<OnDevice>();
+    return {this_gpu(options_.device)};
+  } catch (const Error& error) {
+    return {.trouble = error.what()};
+  }
+}
+
+std::string NcclCommunicator::agree_on_id(const Arrival& mine) {
   Patience patience;
   Rendezvous rendezvous("nccl: here", host_, patience, options_.init_timeout);
-  return rendezvous.run(to_wire(gpu_), [this](const Notes& notes) { return id_for_matching_ranks(notes); });
+  return rendezvous.run(to_wire(mine), [this](const Notes& notes) { return id_for_matching_ranks(notes); });
 }
 
 std::string NcclCommunicator::id_for_matching_ranks(const Notes& notes) const {
   std::vector<int> missing;
   std::vector<GpuIdentity> ranks;
-  for (size_t rank = 0; rank < notes.size(); ++rank) {
-    if (notes[rank])
-      ranks.push_back(from_wire<GpuIdentity>(*notes[rank]));
-    else
-      missing.push_back(static_cast<int>(rank));
+  for (size_t k = 0; k < notes.size(); ++k) {
+    const int rank = static_cast<int>(k);
+    if (!notes[k]) {
+      missing.push_back(rank);
+      continue;
+    }
+    const auto [gpu, trouble] = from_wire<Arrival>(*notes[k]);
+    if (!trouble.empty()) throw Error(names_of({rank}) + ": " + trouble);
+    ranks.push_back(gpu);
   }
   if (!missing.empty())
     throw Error(
@@ -464,7 +488,6 @@ bool NcclCommunicator::finalize() {
 
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, const NcclOptions& options) {
   prepare_environment(options.deterministic);
-  DRL_GPU(gpuSetDevice(options.device));
   warn_of_version(host.rank());
   auto comm = std::make_unique<NcclCommunicator>(host, options);
   comm->connect();

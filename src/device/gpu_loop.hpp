@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/for_each.hpp"
+#include "device/launch_watch.hpp"
 #include "device/reduce.hpp"
 #include "drl/lanes/gpu_launch.hpp"
 #include "gpu/device.hpp"
@@ -11,6 +12,7 @@ namespace drl::gpu {
 
 template <class Function>
 void launch_loop(void* stream, int64_t begin, int64_t end, const Function& function) {
+  const AnnouncedLaunch announced(function, end - begin);
   DRL_GPU(launch(stream, begin, end, function));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "device/launch_watch.hpp"
 #include "gpu/device.hpp"
 
 namespace drl {
@@ -65,9 +66,13 @@ class GpuQueue final : public Queue {
   void release_host(void* memory, size_t) noexcept override { (void)gpuFreeHost(memory); }
 
   void copy_bytes(void* to, const void* from, size_t bytes) override {
+    const AnnouncedLaunch announced(CopyBytes{bytes});
     DRL_GPU(gpuMemcpyAsync(to, from, bytes, gpuMemcpyDefault, stream_.get()));
   }
-  void clear_bytes(void* memory, size_t bytes) override { DRL_GPU(gpuMemsetAsync(memory, 0, bytes, stream_.get())); }
+  void clear_bytes(void* memory, size_t bytes) override {
+    const AnnouncedLaunch announced(ClearBytes{bytes});
+    DRL_GPU(gpuMemsetAsync(memory, 0, bytes, stream_.get()));
+  }
   bool done() override { return gpu::has_ended(gpuStreamQuery(stream_.get()), "gpuStreamQuery"); }
 
   std::unique_ptr<RecordedWork> record(const std::function<void()>& enqueue) override {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
@@ -11,6 +10,7 @@
 #include "comm/gpu_identity.hpp"
 #include "comm/mpi_library.hpp"
 #include "comm/roll_call.hpp"
+#include "gpu/remedies.hpp"
 #include "report/format.hpp"
 #include "run/preflight.hpp"
 
@@ -32,33 +32,6 @@ std::string hosts_of_missing_ranks(const std::map<int, RollCallAnswer>& present)
   for (const auto& [host, number] : missing)
     if (!host.empty() && number > 0) incomplete.push_back(host);
   return incomplete.empty() ? "" : " on " + join(incomplete, " or ");
-}
-
-// Finds the remedy by parts of CUDA's and HIP's error names (without the prefix "cuda" or "hip") or of drl's messages.
-std::string kernel_remedy(const std::string& reasons) {
-  static constexpr std::pair<const char*, const char*> kRemedies[] = {
-      {"NoKernelImage|InvalidDeviceFunction",
-       "this build has no code for that GPU: build drl with -DDRL_CUDA_ARCHITECTURES=<compute capability without the "
-       "dot> (nvidia-smi --query-gpu=compute_cap prints 9.0 for 90)"},
-      {"UnsupportedPtxVersion|InsufficientDriver|CompatNotSupported",
-       "the driver is older than this build's CUDA: load an older CUDA module and rebuild drl, or ask the "
-       "administrator to update the driver"},
-      {"OperatingSystem|Unknown",
-       "check that /dev/nvidia-uvm exists there, also inside the container; nvidia-modprobe -u -c 0 creates it"},
-      {"DevicesUnavailable",
-       "another process uses the GPU exclusively, or its compute mode is Prohibited: check the compute mode with "
-       "nvidia-smi -q -d COMPUTE, and the processes with nvidia-smi"},
-      {"SystemNotReady", "the fabric manager is not running there: check systemctl status nvidia-fabricmanager"},
-      {"SystemDriverMismatch", "the driver and its libraries have different versions: ask for the node to be rebooted"},
-      {"Mps", "the MPS daemon does not respond: unset CUDA_MPS_PIPE_DIRECTORY, or ask for the daemon to be restarted"},
-      {"no GPU memory|MemoryAllocation", "other processes fill the GPU's memory: find them with nvidia-smi"},
-      {"InvalidDevice:|NoDevice",
-       "CUDA_VISIBLE_DEVICES, MIG or the job's cgroup hides the GPU: run nvidia-smi -L inside the job"},
-  };
-  for (const auto& [parts, remedy] : kRemedies)
-    if (std::regex_search(reasons, std::regex(parts))) return remedy;
-  return "run \"dmesg | grep -i xid\" there to see the driver's errors (or ask the administrator); exclude the node "
-         "(srun --exclude=NODE) and have its GPU checked";
 }
 
 }  // namespace
@@ -220,6 +193,7 @@ Check slurm_finding(const std::string& job, const std::string& version, const st
 
 Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda, bool wants_cpu) {
   std::vector<int> without;
+  std::vector<std::string> troubles;
   std::vector<GpuIdentity> gpus;
   for (const RankFacts& rank : ranks) {
     GpuIdentity& gpu = gpus.emplace_back(rank);
@@ -227,14 +201,25 @@ Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda,
     // A GPU without a PCI address must not be taken for another rank's GPU.
     if (gpu.pci.empty()) gpu.pci = "unknown GPU of rank " + std::to_string(rank.rank);
     if (rank.device == "cpu") without.push_back(rank.rank);
+    troubles.push_back(rank.gpu_trouble);
   }
   if (wants_cpu) return {Status::skipped, "the options select the CPU (--device, --gpu_ids)"};
+  if (without.size() == ranks.size() && !cuda.remedy.empty())
+    return {Status::warning, "no GPU can be used (" + cuda.trouble + ")", cuda.remedy};
   if (without.size() == ranks.size())
     return {Status::skipped,
             cuda.devices == 0 ? "no GPU found (" + cuda.trouble + ")" : "no rank uses a GPU, see \"placement\""};
   if (!without.empty())
     return {Status::failed, ranks_text(without, column(ranks, &RankFacts::host)) + " found no GPU, but other ranks did",
             "run nvidia-smi on that node; to leave it out, use srun --exclude=NODE"};
+  Check libraries{Status::failed, ""};
+  for (std::string& trouble : troubles) {
+    if (trouble.empty()) continue;
+    const Check check = check_of_message(Status::failed, trouble);
+    trouble = check.finding, libraries.remedy = check.remedy;
+  }
+  libraries.finding = values_with_ranks(troubles, column(ranks, &RankFacts::host));
+  if (!libraries.finding.empty()) return libraries;
   try {
     check_identities(gpus, false);
   } catch (const UsageError& error) {
@@ -244,9 +229,43 @@ Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda,
                              ranks.front().nccl, ranks.front().driver)};
 }
 
+Check gpu_setup_finding(const std::vector<RankFacts>& ranks) {
+  std::vector<Check> checks;
+  const auto add = [&](Status status, const std::string& message) {
+    if (!message.empty()) checks.push_back(check_of_message(status, message));
+  };
+  const std::vector<std::string> hosts = column(ranks, &RankFacts::host);
+  const std::vector<Group> groups = groups_of(hosts);
+  std::string one_core, hidden, order;  // of the first host with this problem
+  for (const Group& host : groups) {
+    std::vector<int> visible;
+    for (int r : host.ranks) {
+      const RankFacts& rank = ranks[static_cast<size_t>(r)];
+      visible.push_back(rank.visible_gpus);
+      if (one_core.empty() && groups.size() > 1) one_core = one_core_warning(rank.cores, rank.host);
+    }
+    if (hidden.empty()) hidden = hidden_gpus_warning(visible, hosts[static_cast<size_t>(host.ranks.front())]);
+  }
+  for (const RankFacts& rank : ranks)
+    if (order.empty() && rank.device_order != "PCI_BUS_ID")
+      order = format(
+          "CUDA_DEVICE_ORDER is {} on {} (Slurm and drl number GPUs by PCI_BUS_ID, so ranks may compute on GPUs that "
+          "are "
+          "far from their cores): unset CUDA_DEVICE_ORDER",
+          printable(rank.device_order), rank.host);
+  add(Status::failed, one_core);
+  add(Status::warning, hidden);
+  add(Status::warning, order);
+  if (checks.empty()) return {Status::ok, "ranks see each other's GPUs, and have cores for NCCL's threads"};
+  Check all = checks.front();
+  for (size_t k = 1; k < checks.size(); ++k)
+    all.finding += "; " + checks[k].finding, all.remedy += "; " + checks[k].remedy;
+  return all;
+}
+
 Check kernel_finding(const std::vector<std::string>& reasons, const std::vector<std::string>& hosts) {
   const std::string failed = values_with_ranks(reasons, hosts);
-  if (!failed.empty()) return {Status::failed, "a test kernel failed: " + failed, kernel_remedy(failed)};
+  if (!failed.empty()) return {Status::failed, "a test kernel failed: " + failed, gpu_remedy(failed)};
   return {Status::ok, "a test kernel gave correct results on " + counted(std::ssize(reasons), "GPU")};
 }
 

@@ -51,10 +51,14 @@ Check time_finding(const std::string& job, std::optional<double> seconds_left);
 // Slurm job's number.
 Check slurm_finding(const std::string& job, const std::string& version, const std::string& record);
 
-// Checks that each rank has its own GPU and that drivers and NCCL match, by check_identities (comm/gpu_identity.hpp).
-// `cuda` is rank 0's; `wants_cpu` is true if the options ask for the CPU. The other GPU checks are meaningful only if
-// this one is ok.
+// Checks that each rank has its own GPU, that cuBLAS and NCCL can be used, and that drivers and NCCL match, by
+// check_identities (comm/gpu_identity.hpp). `cuda` is rank 0's; `wants_cpu` is true if the options ask for the CPU. The
+// other GPU checks are meaningful only if this one is ok.
 Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda, bool wants_cpu);
+
+// Looks for settings with which NCCL is slow: GPUs that are hidden from the other ranks of a host, one core per rank on
+// several hosts, and a CUDA_DEVICE_ORDER with which ranks use other GPUs than those near their cores.
+Check gpu_setup_finding(const std::vector<RankFacts>& ranks);
 
 // `reasons[r]` is why rank r's first kernel failed; empty if its results were correct.
 Check kernel_finding(const std::vector<std::string>& reasons, const std::vector<std::string>& hosts);

@@ -10,6 +10,7 @@
 #include "doctor/all_reduce.hpp"
 #include "doctor/checks.hpp"
 #include "doctor/nccl_network.hpp"
+#include "gpu/runtime.hpp"
 
 namespace drl {
 namespace {
@@ -183,6 +184,8 @@ void check_nccl(Rounds& rounds, int device, const std::vector<std::string>& gpus
 
 void add_gpu_facts(const Placement& placement, RankFacts& facts) {
   if (placement.gpu < 0) return;
+  facts.device_order = process_environment()("CUDA_DEVICE_ORDER").value_or("");
+  facts.gpu_trouble = caught_usage_error(gpuOpenLibraries);
   try {
     static_cast<GpuIdentity&>(facts) = this_gpu(placement.gpu);
     facts.cuda = cuda_version();
@@ -197,6 +200,8 @@ void check_gpus(Rounds& rounds, const Placement& placement, const std::vector<Ra
       "", [&](const auto&) { return gpus_finding(ranks, wants_cpu ? CudaSupport{} : cuda_support(), wants_cpu); });
   rounds.end(check);
   if (check.status != Status::ok) return;
+  rounds.begin("GPU setup");
+  rounds.end(rounds.is_rank_zero() ? gpu_setup_finding(ranks) : Check{});
   check_kernel(rounds, placement.gpu);
   check_nccl(rounds, placement.gpu, column(ranks, &RankFacts::gpu));
 }

@@ -15,6 +15,7 @@ namespace drl {
 struct RankFacts : GpuIdentity {
   int rank = 0, local_rank = 0;
   std::string device = "cpu";  // or "cuda:2"
+  int visible_gpus = 0;        // as in Placement
   std::string cuda;            // version of the CUDA runtime
   std::string cpu_model;
   int cores = 1;              // physical cores that the rank may use
@@ -22,13 +23,15 @@ struct RankFacts : GpuIdentity {
   std::string blas;           // of libtorch; "" without it
   std::string torch_trouble;  // why libtorch cannot be used; only in builds with libtorch
   bool reference_blas = false;
+  std::string gpu_trouble;   // why cuBLAS and NCCL cannot be used; only of ranks with a GPU
+  std::string device_order;  // CUDA_DEVICE_ORDER; only of ranks with a GPU
   std::string mpi, thread_level, gtl;
   std::string launcher;  // with the variables by which it was recognised
   double load = -1;      // s from the start of the process to main; negative if unknown
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, local_rank, host, device, gpu, uuid, pci, driver, cuda, nccl,
-                                   cpu_model, cores, cpus, blas, torch_trouble, reference_blas, mpi, thread_level, gtl,
-                                   launcher, build, load)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, local_rank, host, device, visible_gpus, gpu, uuid, pci, driver,
+                                   cuda, nccl, cpu_model, cores, cpus, blas, torch_trouble, reference_blas, gpu_trouble,
+                                   device_order, mpi, thread_level, gtl, launcher, build, load)
 
 // Returns the facts of this process. add_gpu_facts() (checks.hpp) adds those of its GPU.
 RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placement, double load);

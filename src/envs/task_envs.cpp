@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "device/launch_watch.hpp"
 #include "device/reduce.hpp"
 #include "envs/episode_sums.hpp"
 #include "envs/task_params.hpp"
@@ -136,6 +137,7 @@ LoopCall TaskEnvs::call(Queue& queue, const StepRow& row, int64_t begin, int64_t
 }
 
 void TaskEnvs::run(TaskLoop loop, const LoopCall& call) const {
+  const AnnouncedLaunch announced(TaskLaunch{&record_, &call}, call.end - call.begin);
   char error[256] = "";
   if (loop(&call, error, sizeof(error)) != 0) fail(error);
 }

@@ -24,6 +24,12 @@ struct EnvConfig {
   bool exact = false;                  // compute in double (but store floats) as a reference; on a host's queue only
 };
 
+// A task's loop on a GPU, as bench/gpu_kernels sees it (device/launch_watch.hpp).
+struct TaskLaunch {
+  const TaskRecord* record;
+  const LoopCall* call;
+};
+
 // Returns the task's properties with these params (TaskParams::bytes); empty: its defaults.
 TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params = {});
 // Returns the largest instruction set up to `isa` for which the task's library is compiled.

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "gpu/remedies.hpp"
 
 namespace drl::gpu {
 
@@ -25,6 +26,14 @@ void check(gpuError_t status, const char* call) {
 
 void check(gpublasStatus_t status, const char* call) {
   if (status != GPUBLAS_STATUS_SUCCESS) fail("a matrix product on the GPU", gpublasGetStatusString(status), call);
+}
+
+void use(int device) {
+  const gpuError_t status = gpuSetDevice(device);
+  if (status == gpuSuccess) return;
+  (void)gpuGetLastError();
+  const std::string reason = fmt::format("{}: {}", gpuGetErrorName(status), gpuGetErrorString(status));
+  throw Error(fmt::format("GPU {} cannot be used ({}): {}", device, reason, gpu_remedy(reason)));
 }
 
 void* allocate(size_t bytes) {

@@ -16,6 +16,10 @@ void check(gpublasStatus_t status, const char* call);
 // it failed.
 bool has_ended(gpuError_t status, const char* call);
 
+// Makes this device the current one of the calling thread. Throws Error if it cannot be used, for example because
+// another process uses it exclusively.
+void use(int device);
+
 // Allocates GPU memory. Throws Error with the requested and the free size if there is not enough.
 void* allocate(size_t bytes);
 // Allocates page-locked host memory, which the GPU reads and writes at full speed. Throws Error if there is not enough.

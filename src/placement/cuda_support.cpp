@@ -5,6 +5,7 @@
 #ifdef DRL_CUDA
 #include "comm/gpu_identity.hpp"
 #include "gpu/device.hpp"
+#include "gpu/remedies.hpp"
 #endif
 
 namespace drl {
@@ -13,11 +14,13 @@ namespace drl {
 
 namespace {
 
+constexpr const char* kNoDriver = "no GPU driver on this node";
+
 std::string reason_of(gpuError_t status) {
   int driver = 0, runtime = 0;
   (void)gpuDriverGetVersion(&driver);
   (void)gpuRuntimeGetVersion(&runtime);
-  if (driver == 0) return "no GPU driver on this node";  // the runtime would report an insufficient driver
+  if (driver == 0) return kNoDriver;  // the runtime would report an insufficient driver
   return std::string(gpuGetErrorString(status)) + "; the driver supports CUDA " + cuda_version_text(driver) +
          ", drl was built with CUDA " + cuda_version_text(runtime);
 }
@@ -33,6 +36,7 @@ const CudaSupport& cuda_support() {
     if (status == gpuSuccess) return found;
     found.devices = 0;
     found.trouble = reason_of(status);
+    if (status != gpuErrorNoDevice && found.trouble != kNoDriver) found.remedy = gpu_remedy(gpuGetErrorName(status));
     (void)gpuGetLastError();
     return found;
   }();
@@ -45,7 +49,7 @@ std::string gpu_name(int device) {
   return properties.name;
 }
 
-void use_gpu(int device) { DRL_GPU(gpuSetDevice(device)); }
+void use_gpu(int device) { gpu::use(device); }
 
 std::string cuda_version() {
   int runtime = 0;

@@ -9,6 +9,7 @@ struct CudaSupport {
   bool built = false;        // drl was built with CUDA
   int devices = 0;           // number of GPUs that the driver shows to this process
   std::string trouble = {};  // the driver's reason if it shows none
+  std::string remedy = {};   // what to do if the driver cannot be used, as if it is too old; "" if it has no GPU
 };
 
 // Queries the driver once and caches the result.

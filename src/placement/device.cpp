@@ -263,6 +263,10 @@ std::string gpu_ids_of(const std::string& device, const std::string& gpu_ids) {
   return number;
 }
 
+std::string remedy(const CudaSupport& cuda, const std::string& otherwise) {
+  return cuda.remedy.empty() ? otherwise : cuda.remedy;
+}
+
 // Returns the choice if CUDA shows no GPU. Throws UsageError if the GPUs of a Slurm job would be idle.
 DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda) {
   DeviceChoice choice;
@@ -273,8 +277,9 @@ DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda) {
   const std::string why = !cuda.built ? "this build of drl has no GPU support" : cuda.trouble;
   if (gpus.granted && gpus.physical)
     throw UsageError("the job's GPUs would be idle (" + why + "): " +
-                     (cuda.built ? "run nvidia-smi and drl_doctor on this node, or use --device cpu"
-                                 : "build drl with GPU support (docs/install.md, \"GPUs\"), or use --device cpu"));
+                     (cuda.built ? remedy(cuda, "run nvidia-smi and drl_doctor on this node")
+                                 : "build drl with GPU support (docs/install.md, \"GPUs\")") +
+                     ", or use --device cpu");
   if (gpus.granted) {
     choice.gpus = gpus;
     choice.warning =
@@ -298,8 +303,8 @@ DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids
                      " is not available (this build of drl has no GPU support): build drl with GPU support "
                      "(docs/install.md, \"GPUs\"), or use --device cpu");
   if (wants_cuda && cuda.devices == 0)
-    throw UsageError("--device " + printable(device) + " is not available (" + cuda.trouble +
-                     "): request GPUs (srun --gpus-per-node=4), check nvidia-smi, or use --device cpu");
+    throw UsageError("--device " + printable(device) + " is not available (" + cuda.trouble + "): " +
+                     remedy(cuda, "request GPUs (srun --gpus-per-node=4), check nvidia-smi") + ", or use --device cpu");
   if (device == "cpu" || no_gpus(gpu_ids)) return {};
   if (cuda.devices == 0) {
     DeviceChoice choice = choose_cpu(gpus, cuda);

@@ -20,13 +20,15 @@ struct Placement {
   bool bound = false;  // drl has bound this process to a part of the host's allowed hardware threads
   int cores = 1;       // physical cores that this rank may use
   int ranks_on_host = 1;
-  std::string text;  // for the banner: "4 ranks per node, 1 core and 1 thread per rank"
+  int visible_gpus = 0;  // GPUs that CUDA shows to this rank; 0 on the CPU, and with a part of a GPU (MIG)
+  std::string text;      // for the banner: "4 ranks per node, 1 core and 1 thread per rank"
 };
 
 // Collective. Finds the ranks that share a host, assigns devices, binds this process to its part of the cores if Slurm
-// left the binding to the program, and warns once, on rank 0, if ranks share cores. `device`, `gpu_ids` and `threads`
-// are the values of these options. Throws ReportedError on all ranks if the options are not possible. If the topology
-// cannot be read, nothing is bound; this is not an error.
+// left the binding to the program, and warns once, on rank 0, if ranks share cores, if their GPUs may communicate
+// slowly, or if NCCL lacks cores. `device`, `gpu_ids` and `threads` are the values of these options. Throws
+// ReportedError on all ranks if the options are not possible. If the topology cannot be read, nothing is bound; this is
+// not an error.
 Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environment& environment,
                      const std::string& device, const std::string& gpu_ids, std::optional<int> threads);
 
@@ -59,5 +61,12 @@ int threads_of(const Topology& topology, const std::vector<HostRank>& ranks, siz
 // Returns a warning if threads of different ranks must share a core, or if a rank has far more threads than cores;
 // otherwise "".
 std::string shared_cores_warning(const Topology& topology, const std::vector<HostRank>& ranks, const std::string& host);
+
+// Returns a warning if each of a host's ranks sees only its own GPU, otherwise "": NCCL may then use host memory
+// instead of NVLink. `visible` are the ranks' visible_gpus.
+std::string hidden_gpus_warning(const std::vector<int>& visible, const std::string& host);
+// Returns a warning if a rank with a GPU has one core, which NCCL's network threads then share; otherwise "". Only runs
+// on several hosts have such threads.
+std::string one_core_warning(int cores, const std::string& host);
 
 }  // namespace drl

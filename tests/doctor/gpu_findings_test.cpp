@@ -17,6 +17,7 @@ std::vector<RankFacts> four_ranks() {
     facts.host = kHosts[static_cast<size_t>(rank)];
     facts.device = "cuda:" + std::to_string(rank % 2);
     facts.gpu = "H100", facts.uuid = "GPU-" + std::to_string(rank), facts.pci = "0000:0" + std::to_string(rank) + ":00";
+    facts.visible_gpus = 2, facts.cores = 8, facts.device_order = "PCI_BUS_ID";
     facts.driver = "580.65, CUDA 13.0", facts.cuda = "13.0", facts.nccl = "2.28.9";
   }
   return ranks;
@@ -37,6 +38,8 @@ TEST(Gpus, AreUsedByAllRanksOrNone) {
   expect_mentions(finding(ranks).finding, {"\"placement\""});
   EXPECT_EQ(gpus_finding(ranks, {true, 0, "no driver"}, false).status, Status::skipped);
   expect_mentions(gpus_finding(ranks, {true, 0, "no driver"}, false).finding, {"no GPU", "no driver"});
+  EXPECT_EQ(gpus_finding(ranks, {true, 0, "old driver", "update it"}, false).status, Status::warning);
+  EXPECT_EQ(gpus_finding(ranks, {true, 0, "old driver", "update it"}, false).remedy, "update it");
   EXPECT_EQ(gpus_finding(ranks, {}, true).status, Status::skipped);
   expect_mentions(gpus_finding(ranks, {}, true).finding, {"--device", "--gpu_ids"});
 }
@@ -59,6 +62,14 @@ TEST(Gpus, FailIfTwoRanksShareOne) {
   EXPECT_EQ(finding(ranks).status, Status::ok);
 }
 
+TEST(Gpus, FailIfCublasOrNcclCannotBeUsed) {
+  std::vector<RankFacts> ranks = four_ranks();
+  ranks[2].gpu_trouble = ranks[3].gpu_trouble = "NCCL cannot be used (libnccl.so.2: no such file): load the module";
+  EXPECT_EQ(finding(ranks).status, Status::failed);
+  expect_mentions(finding(ranks).finding, {"libnccl.so.2: no such file", "ranks 2, 3 on n2"});
+  EXPECT_EQ(finding(ranks).remedy, "load the module");
+}
+
 TEST(Gpus, FailIfVersionsOfNcclOrDriverDiffer) {
   std::vector<RankFacts> ranks = four_ranks();
   ranks[3].nccl = "2.27.3";
@@ -68,6 +79,47 @@ TEST(Gpus, FailIfVersionsOfNcclOrDriverDiffer) {
   ranks[0].driver = "570.1, CUDA 12.8";
   EXPECT_EQ(finding(ranks).status, Status::failed);
   expect_mentions(finding(ranks).finding, {"570.1, CUDA 12.8 (rank 0 on n1)"});
+}
+
+TEST(GpuSetup, OneCorePerRankFailsOnSeveralNodes) {
+  std::vector<RankFacts> ranks = four_ranks();
+  EXPECT_EQ(gpu_setup_finding(ranks).status, Status::ok);
+  ranks[2].cores = ranks[3].cores = 1;
+  EXPECT_EQ(gpu_setup_finding(ranks).status, Status::failed);
+  expect_mentions(gpu_setup_finding(ranks).finding, {"n2", "one core"});
+  expect_mentions(gpu_setup_finding(ranks).remedy, {"srun --cpus-per-task="});
+  for (RankFacts& rank : ranks) rank.host = "n1";  // NCCL sends nothing through a network
+  EXPECT_EQ(gpu_setup_finding(ranks).status, Status::ok);
+}
+
+TEST(GpuSetup, HiddenGpusAreAWarning) {
+  std::vector<RankFacts> ranks = four_ranks();
+  ranks[2].visible_gpus = 1;
+  EXPECT_EQ(gpu_setup_finding(ranks).status, Status::ok) << "rank 3 sees both GPUs";
+  ranks[3].visible_gpus = 1;
+  EXPECT_EQ(gpu_setup_finding(ranks).status, Status::warning);
+  expect_mentions(gpu_setup_finding(ranks).finding, {"2 ranks on n2", "NVLink"});
+  expect_mentions(gpu_setup_finding(ranks).remedy, {"srun --gpu-bind=none"});
+  ranks = four_ranks();
+  for (RankFacts& rank : ranks) rank.visible_gpus = 1, rank.host = "n" + std::to_string(rank.rank);
+  EXPECT_EQ(gpu_setup_finding(ranks).status, Status::ok) << "nodes with one GPU each";
+}
+
+TEST(GpuSetup, AnotherOrderOfDevicesIsAWarning) {
+  std::vector<RankFacts> ranks = four_ranks();
+  ranks[3].device_order = "FASTEST_FIRST";
+  EXPECT_EQ(gpu_setup_finding(ranks).status, Status::warning);
+  expect_mentions(gpu_setup_finding(ranks).finding, {"FASTEST_FIRST on n2", "PCI_BUS_ID"});
+  expect_mentions(gpu_setup_finding(ranks).remedy, {"unset CUDA_DEVICE_ORDER"});
+}
+
+TEST(GpuSetup, AllProblemsAreNamedTogether) {
+  std::vector<RankFacts> ranks = four_ranks();
+  for (RankFacts& rank : ranks) rank.cores = 1, rank.visible_gpus = 1, rank.device_order = "FASTEST_FIRST";
+  const Check check = gpu_setup_finding(ranks);
+  EXPECT_EQ(check.status, Status::failed);
+  expect_mentions(check.finding, {"one core", "NVLink", "FASTEST_FIRST"});
+  expect_mentions(check.remedy, {"--cpus-per-task", "--gpu-bind=none", "unset CUDA_DEVICE_ORDER"});
 }
 
 TEST(GpuKernel, EachFailureHasItsRemedy) {

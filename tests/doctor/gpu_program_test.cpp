@@ -54,6 +54,34 @@ TEST_F(GpuDoctor, PassesOnFourGpus) {
   EXPECT_EQ(json.at("figures").at("gpu_all_reduce_in_a_node")[1].at("bytes"), 37000);
 }
 
+// mpirun's ranks see all GPUs here, and drl asks CUDA for Slurm's order of devices.
+TEST_F(GpuDoctor, NamesSettingsThatSlowNcclDown) {
+  const Words all = {"DRL_HOST_GPUS=H100 1,H100 2"};
+  const Result good = mpirun({{2, doctor(all, {"--json", folder / "found.json"})}});
+  expect_check(good, "GPU setup", "ok", {});
+  const auto json = nlohmann::json::parse(slurp(folder / "found.json"));
+  EXPECT_EQ(json.at("ranks")[1].at("device_order"), "PCI_BUS_ID");
+  EXPECT_EQ(json.at("ranks")[1].at("visible_gpus"), 2);
+
+  const Result hidden = two("H100 1", "H100 2");
+  EXPECT_EQ(hidden.exit_code, 0) << hidden.err;
+  expect_check(hidden, "placement", "warning", {"2 ranks on ", "NVLink", "->", "--gpu-bind=none"});
+  expect_check(hidden, "GPU setup", "warning", {"2 ranks on ", "NVLink", "->", "--gpu-bind=none"});
+
+  const Result order = mpirun({{2, doctor(all + Words{"CUDA_DEVICE_ORDER=FASTEST_FIRST"})}});
+  EXPECT_EQ(order.exit_code, 0) << order.err;
+  expect_check(order, "GPU setup", "warning", {"FASTEST_FIRST", "->", "unset CUDA_DEVICE_ORDER"});
+
+  const auto node = [&](const std::string& name, const std::string& gpu) {
+    return Part{1, Words{"taskset", "-c", "0"} +
+                       doctor({"LD_PRELOAD=" DRL_FAULTY_MPI, "HOST_NAME=" + name, "DRL_HOST_GPUS=H100 " + gpu})};
+  };
+  const Result one_core = mpirun({node("node1", "1"), node("node2", "2")});
+  EXPECT_EQ(one_core.exit_code, 1) << one_core.err;
+  expect_check(one_core, "GPU setup", "failed", {"one core", "->", "--cpus-per-task"});
+  expect_check(one_core, "NCCL end", "ok", {});
+}
+
 TEST_F(GpuDoctor, SkipsGpusIfTheOptionsSelectTheCpu) {
   for (const Words& options : {Words{"--device", "cpu"}, Words{"--gpu_ids", "None"}}) {
     const Result result = alone({}, options);
@@ -69,6 +97,13 @@ TEST_F(GpuDoctor, FailsIfTwoRanksShareAGpu) {
   expect_check(result, "GPUs", "failed", {"ranks 0, 1 on ", "H100, 0000:01:00, GPU-01010101-"});
   EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
   EXPECT_TRUE(holds(result.out, "1 failed\n")) << result.out;
+}
+
+TEST_F(GpuDoctor, FailsIfCublasAndNcclCannotBeOpened) {
+  const Result result = two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_libraries"});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  expect_check(result, "GPUs", "failed", {"cuBLAS and NCCL", "drl_gpu.so", "rank 1 on ", "->", "LD_LIBRARY_PATH"});
+  EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
 }
 
 TEST_F(GpuDoctor, FailsInPlacementIfTwoRanksSeeOneGpu) {
@@ -89,6 +124,15 @@ TEST_F(GpuDoctor, WarnsOfSlowNvlink) {
   const Result result = two("H100 1", "H100 2");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   expect_check(result, "GPU sums, node", "warning", {"2 ranks", "->", "150 GB/s", "NVLink"});
+}
+
+TEST_F(GpuDoctor, NamesAnOldDriverAndATakenGpu) {
+  const Result old = alone({"DRL_HOST_FAULT=old_driver"});
+  EXPECT_EQ(old.exit_code, 0) << old.err;
+  expect_check(old, "GPUs", "warning", {"CUDA 12.2", "CUDA 13.0", "->", "update the driver"});
+  const Result taken = alone({"DRL_HOST_FAULT=taken"});
+  EXPECT_EQ(taken.exit_code, 1) << taken.err;
+  expect_check(taken, "GPU kernel", "failed", {"DevicesUnavailable", "->", "nvidia-smi -q -d COMPUTE"});
 }
 
 TEST_F(GpuDoctor, FailsIfTheBuildHasNoCodeForAGpu) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "drl/lanes/hd.hpp"
+#include "gpu/libraries.hpp"
 
 namespace drl::gpu {
 
@@ -112,7 +113,8 @@ using gpuGraph_t = drl::gpu::HostGraph*;
 using gpuGraphExec_t = drl::gpu::HostGraph*;
 enum gpuMemcpyKind { gpuMemcpyDefault };
 inline constexpr gpuError_t gpuSuccess = 0, gpuErrorNotReady = 600, gpuErrorMemoryAllocation = 2, gpuErrorInvalid = 1,
-                            gpuErrorNoKernelImage = 209;
+                            gpuErrorNoKernelImage = 209, gpuErrorNoDevice = 100, gpuErrorInsufficientDriver = 35,
+                            gpuErrorDevicesUnavailable = 46;
 inline constexpr unsigned gpuStreamNonBlocking = 1;
 inline constexpr int gpuStreamCaptureModeThreadLocal = 1;
 
@@ -126,20 +128,39 @@ struct gpuDeviceProp {
 };
 
 inline const char* gpuGetErrorName(gpuError_t status) {
-  return status == gpuErrorMemoryAllocation ? "OutOfMemory"
-         : status == gpuErrorNoKernelImage  ? "NoKernelImageForDevice"
-                                            : "Invalid";
+  switch (status) {
+    case gpuErrorMemoryAllocation:
+      return "MemoryAllocation";
+    case gpuErrorNoKernelImage:
+      return "NoKernelImageForDevice";
+    case gpuErrorInsufficientDriver:
+      return "InsufficientDriver";
+    case gpuErrorDevicesUnavailable:
+      return "DevicesUnavailable";
+    default:
+      return "Invalid";
+  }
 }
 inline const char* gpuGetErrorString(gpuError_t status) {
-  return status == gpuErrorMemoryAllocation ? "out of memory"
-         : status == gpuErrorNoKernelImage  ? "no kernel image is available for execution on the device"
-                                            : "invalid use of the emulated runtime";
+  switch (status) {
+    case gpuErrorMemoryAllocation:
+      return "out of memory";
+    case gpuErrorNoKernelImage:
+      return "no kernel image is available for execution on the device";
+    case gpuErrorInsufficientDriver:
+      return "CUDA driver version is insufficient for CUDA runtime version";
+    case gpuErrorDevicesUnavailable:
+      return "CUDA-capable device(s) is/are busy or unavailable";
+    default:
+      return "invalid use of the emulated runtime";
+  }
 }
 inline gpuError_t gpuGetLastError() { return gpuSuccess; }
 inline gpuError_t gpuGetDeviceCount(int* count) {
+  if (drl::gpu::host_fault("old_driver")) return gpuErrorInsufficientDriver;
   return *count = static_cast<int>(drl::gpu::host_devices().size()), gpuSuccess;
 }
-inline gpuError_t gpuSetDevice(int) { return gpuSuccess; }
+inline gpuError_t gpuSetDevice(int) { return drl::gpu::host_fault("taken") ? gpuErrorDevicesUnavailable : gpuSuccess; }
 inline gpuError_t gpuGetDeviceProperties(gpuDeviceProp* properties, int place) {
   *properties = {};
   const drl::gpu::HostDevice& device = drl::gpu::host_devices().at(static_cast<size_t>(place));
@@ -151,7 +172,9 @@ inline gpuError_t gpuGetDeviceProperties(gpuDeviceProp* properties, int place) {
 inline gpuError_t gpuDeviceCanAccessPeer(int* can, int, int) {
   return *can = !drl::gpu::host_fault("no_peers"), gpuSuccess;
 }
-inline gpuError_t gpuDriverGetVersion(int* version) { return *version = 13000, gpuSuccess; }
+inline gpuError_t gpuDriverGetVersion(int* version) {
+  return *version = drl::gpu::host_fault("old_driver") ? 12020 : 13000, gpuSuccess;
+}
 inline gpuError_t gpuRuntimeGetVersion(int* version) { return *version = 13000, gpuSuccess; }
 namespace drl::gpu {
 // The stack that each thread of a kernel is said to need, in bytes.
@@ -164,7 +187,7 @@ inline gpuError_t gpuMemGetInfo(size_t* free, size_t* total) { return *free = *t
 
 // Fresh device memory has arbitrary contents.
 inline gpuError_t gpuMalloc(void** memory, size_t bytes) {
-  if (bytes > size_t{1} << 34) return gpuErrorMemoryAllocation;
+  if (bytes > size_t{1} << 34 || drl::gpu::host_fault("no_memory")) return gpuErrorMemoryAllocation;
   *memory = std::malloc(bytes);
   std::memset(*memory, 0xEE, bytes);
   return gpuSuccess;
@@ -234,12 +257,18 @@ inline gpuError_t gpuGraphExecDestroy(gpuGraphExec_t exec) { return delete exec,
 inline void gpuRangePush(const char*) {}
 inline void gpuRangePop() {}
 
+// Products and collectives are part of the emulation, so there are no libraries to open.
+inline void gpuOpenLibraries() {
+  if (drl::gpu::host_fault("no_libraries")) (void)drl::gpu::open_plugin("/nowhere/drl_gpu.so", 0);
+}
+
 using gpublasHandle_t = drl::gpu::HostBlas*;
 enum gpublasStatus_t { GPUBLAS_STATUS_SUCCESS, GPUBLAS_STATUS_INVALID_VALUE };
 enum gpublasOperation_t { GPUBLAS_OP_N, GPUBLAS_OP_T };
 inline constexpr int GPUBLAS_DEFAULT_MATH = 2, GPUBLAS_TF32_MATH = 3;
 inline const char* gpublasGetStatusString(gpublasStatus_t) { return "invalid value"; }
 inline gpublasStatus_t gpublasCreate(gpublasHandle_t* handle) {
+  if (drl::gpu::host_fault("no_blas")) return GPUBLAS_STATUS_INVALID_VALUE;
   return *handle = new drl::gpu::HostBlas, GPUBLAS_STATUS_SUCCESS;
 }
 inline gpublasStatus_t gpublasDestroy(gpublasHandle_t handle) { return delete handle, GPUBLAS_STATUS_SUCCESS; }

@@ -317,6 +317,15 @@ TEST(ChooseDevice, GrantedGpusMustNotBeIdle) {
   EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());
 }
 
+TEST(ChooseDevice, ADriverThatCannotBeUsedHasItsOwnRemedy) {
+  const CudaSupport old{true, 0, "insufficient driver", "update the driver"};
+  Gpus gpus = kFour;
+  gpus.physical = true;
+  for (const char* device : {"auto", "cuda"})
+    expect_mentions(error_of([&] { choose_device(device, "all", gpus, old); }),
+                    {"insufficient driver", "update the driver", "--device cpu"});
+}
+
 TEST(ChooseDevice, GrantedAmdGpusMustNotBeIdle) {
   Gpus gpus = kFour;
   gpus.amd = true;

@@ -280,5 +280,18 @@ TEST(SharedCoresWarning, CountsThreadsNotRanks) {
   expect_mentions(shared_cores_warning(g4dn, ranks, "node1"), {"2 ranks", "6 threads", "4 cores"});
 }
 
+TEST(HiddenGpusWarning, AppearsIfNoRankOfAHostSeesAnotherRanksGpu) {
+  expect_mentions(hidden_gpus_warning({1, 1, 1, 1}, "node1"),
+                  {"4 ranks on node1", "host memory", "NVLink", "--gpu-bind=none", "CUDA_VISIBLE_DEVICES"});
+  EXPECT_EQ(hidden_gpus_warning({1}, "node1"), "") << "one rank has nobody to reach";
+  EXPECT_EQ(hidden_gpus_warning({4, 4, 4, 4}, "node1"), "");
+  EXPECT_EQ(hidden_gpus_warning({0, 0}, "node1"), "") << "ranks without GPUs";
+}
+
+TEST(OneCoreWarning, AppearsForOneCore) {
+  expect_mentions(one_core_warning(1, "node1"), {"node1", "NCCL", "--cpus-per-task=4"});
+  EXPECT_EQ(one_core_warning(2, "node1"), "");
+}
+
 }  // namespace
 }  // namespace drl

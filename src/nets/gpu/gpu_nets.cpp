@@ -1,8 +1,11 @@
 #include "nets/gpu/gpu_nets.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "base/check.hpp"
+#include "device/launch_watch.hpp"
 #include "gpu/device.hpp"
 #include "nets/gpu/gpu_kernels.hpp"
 #include "nets/net_kernels.hpp"
@@ -17,7 +20,10 @@ constexpr size_t kWorkspace = size_t{32} << 20;  // bytes for cuBLAS
 class Blas {
  public:
   explicit Blas(Queue& queue) : queue_(queue), workspace_(queue, kWorkspace), slices_(queue, kSliceRoom) {
-    DRL_GPU(gpublasCreate(&handle_));
+    if (const gpublasStatus_t status = gpublasCreate(&handle_); status != GPUBLAS_STATUS_SUCCESS)
+      throw Error(std::string("cuBLAS cannot start (") + gpublasGetStatusString(status) +
+                  "; it needs some memory of the GPU): use a GPU that no other program uses, or fewer environments "
+                  "(--num_envs)");
     DRL_GPU(gpublasSetStream(handle_, static_cast<gpuStream_t>(queue.native())));
     // A private workspace of fixed size makes cuBLAS deterministic and avoids allocation during graph capture.
     DRL_GPU(gpublasSetWorkspace(handle_, workspace_.data(), workspace_.size()));
@@ -30,11 +36,11 @@ class Blas {
   // All matrices are row-major; cuBLAS sees their transposes.
   // y [n, out] = x [n, in] w^T, w [out, in]
   void forward(int64_t n, int64_t in, int64_t out, const float* x, const float* w, float* y) {
-    product(GPUBLAS_OP_T, GPUBLAS_OP_N, out, n, in, w, in, x, in, 0, y, out);
+    product("forward", GPUBLAS_OP_T, GPUBLAS_OP_N, out, n, in, w, in, x, in, 0, y, out);
   }
   // dx [n, in] = dy [n, out] w
   void backward(int64_t n, int64_t in, int64_t out, const float* dy, const float* w, float* dx) {
-    product(GPUBLAS_OP_N, GPUBLAS_OP_N, in, n, out, w, in, dy, out, 0, dx, in);
+    product("backward", GPUBLAS_OP_N, GPUBLAS_OP_N, in, n, out, w, in, dy, out, 0, dx, in);
   }
   // dw [out, in] += dy^T x. There are few elements, each of which is a sum over very many rows. Slices of the rows are
   // summed in parallel to keep the whole GPU busy, and are then added in a fixed order.
@@ -43,6 +49,7 @@ class Blas {
                   rows = slices > 1 ? n / slices : 0, done = rows * slices;
     if (slices > 1) {
       const float one = 1, zero = 0;
+      const AnnouncedLaunch announced(GpuProduct{"weights", in, out, rows, slices, false});
       DRL_GPU(gpublasSgemmStridedBatched(handle_, GPUBLAS_OP_N, GPUBLAS_OP_T, static_cast<int>(in),
                                          static_cast<int>(out), static_cast<int>(rows), &one, x, static_cast<int>(in),
                                          rows * in, dy, static_cast<int>(out), rows * out, &zero, slices_.data(),
@@ -50,13 +57,15 @@ class Blas {
       for_each(queue_, size, AddSlices{slices_.data(), slices, size, dw});
     }
     if (done < n)
-      product(GPUBLAS_OP_N, GPUBLAS_OP_T, in, out, n - done, x + done * in, in, dy + done * out, out, 1, dw, in);
+      product("weights", GPUBLAS_OP_N, GPUBLAS_OP_T, in, out, n - done, x + done * in, in, dy + done * out, out, 1, dw,
+              in);
   }
 
  private:
-  void product(gpublasOperation_t op_a, gpublasOperation_t op_b, int64_t m, int64_t n, int64_t k, const float* a,
-               int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+  void product(const char* kind, gpublasOperation_t op_a, gpublasOperation_t op_b, int64_t m, int64_t n, int64_t k,
+               const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
     const float alpha = 1;
+    const AnnouncedLaunch announced(GpuProduct{kind, m, n, k, 1, beta != 0});
     DRL_GPU(gpublasSgemm(handle_, op_a, op_b, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), &alpha, a,
                          static_cast<int>(lda), b, static_cast<int>(ldb), &beta, c, static_cast<int>(ldc)));
   }

@@ -1,10 +1,19 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "nets/nets.hpp"
 
 namespace drl {
+
+// A matrix product C [m, n] = A [m, k] B [k, n] in cuBLAS's order (of `count` slices), as bench/gpu_kernels sees it
+// (device/launch_watch.hpp).
+struct GpuProduct {
+  const char* kind;  // "forward", "backward" or "weights"
+  int64_t m, n, k, count;
+  bool adds;  // to C
+};
 
 // Creates networks on the GPU of `queue`. They work layer by layer: cuBLAS computes the matrix products in float32 and
 // in a fixed order, and one kernel (more with layer norm) does everything between two products. `rows` is the largest

@@ -1,0 +1,101 @@
+// Tests of drl_train on the CPU emulation of the CUDA runtime (tests/gpu). Variables DRL_HOST_... define the GPUs and
+// plant faults.
+#include <gtest/gtest.h>
+
+#include "comm/mpi_library.hpp"
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+class GpuRun : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!mpi_version().starts_with("Open MPI")) GTEST_SKIP() << "needs Open MPI's mpirun";
+  }
+  // Trains on `ranks` ranks. The command of each rank begins with the words of `wrapper`.
+  Result train(const Words& wrapper, int ranks = 1, const Words& more = {}) const {
+    Words words;
+    if (ranks > 1)
+      words = {DRL_MPIEXEC, "--quiet", "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)};
+    words = words + wrapper + Words{DRL_TRAIN_ON_HOST, "--task", "Cartpole", "--num_envs", "16"};
+    words = words + Words{"--num_steps_per_env", "4", "--max_iterations", "2", "--runs_dir", runs().string()} + more;
+    return run_program(words, {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
+  }
+  // Expects one line, this exit code, and no files.
+  void expect_error(const Result& result, int exit_code, const std::vector<std::string>& parts) const {
+    EXPECT_EQ(result.exit_code, exit_code) << result.err;
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    EXPECT_EQ(result.out, "");
+    for (const std::string& part : parts) EXPECT_NE(result.err.find(part), std::string::npos) << part << result.err;
+    EXPECT_FALSE(fs::exists(runs())) << "a run was begun";
+  }
+  fs::path runs() const { return folder / "runs"; }
+
+  TempFolder folder;
+};
+
+const Words kTwoGpus = {"env", "DRL_HOST_GPUS=H100 1,H100 2"};
+
+TEST_F(GpuRun, TrainsOnOneGpuAndOnTwo) {
+  for (int ranks : {1, 2}) {
+    const Result result = train(kTwoGpus, ranks, {"--run_name", std::to_string(ranks), "--device", "cuda"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.out.find("NCCL 2.28.9"), std::string::npos) << result.out;
+    EXPECT_TRUE(fs::exists(runs() / "Cartpole" / std::to_string(ranks) / "checkpoints" / "iter_000002.h5"));
+  }
+}
+
+TEST_F(GpuRun, CublasAndNcclAreOpenedOnlyForAGpu) {
+  const Words missing = kTwoGpus + Words{"DRL_HOST_FAULT=no_libraries"};
+  for (int ranks : {1, 2})
+    expect_error(train(missing, ranks), 2, {"cuBLAS and NCCL", "drl_gpu.so", "LD_LIBRARY_PATH", "--device cpu"});
+  EXPECT_EQ(train(missing, 1, {"--device", "cpu"}).exit_code, 0);
+}
+
+// Runs two ranks, for each of which a shell executes `setup` with its number in $rank first.
+Words two_ranks(const std::string& setup) {
+  return {"bash", "-c", "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; " + setup + "; exec \"$@\"", "bash"};
+}
+
+TEST_F(GpuRun, WarnsOnceOfSettingsWithWhichNcclIsSlow) {
+  const std::string own_gpu = "export CUDA_VISIBLE_DEVICES=$rank DRL_HOST_GPUS=\"H100 $((rank + 1))\"",
+                    own_node = "export LD_PRELOAD=" DRL_FAULTY_MPI " HOST_NAME=node$rank";
+  const Result hidden = train(two_ranks(own_gpu), 2, {"--quiet"});
+  EXPECT_EQ(hidden.exit_code, 0) << hidden.err;
+  EXPECT_EQ(count_lines(hidden.err), 1u) << hidden.err;
+  expect_mentions(hidden.err, {"warning: ", "2 ranks on ", "NVLink", "--gpu-bind=none"});
+
+  const Result one_core = train(two_ranks("taskset -cp 0 $$ >/dev/null; " + own_gpu + "; " + own_node), 2, {"--quiet"});
+  EXPECT_EQ(one_core.exit_code, 0) << one_core.err;
+  EXPECT_EQ(count_lines(one_core.err), 1u) << one_core.err;
+  expect_mentions(one_core.err, {"warning: ", "node0", "one core", "--cpus-per-task"});
+}
+
+TEST_F(GpuRun, ADriverThatIsTooOldIsAUsageError) {
+  const Words old = kTwoGpus + Words{"DRL_HOST_FAULT=old_driver"};
+  for (int ranks : {1, 2})
+    expect_error(train(old, ranks, {"--device", "cuda"}), 2,
+                 {"--device cuda ", "insufficient", "CUDA 12.2", "CUDA 13.0", "update the driver", "--device cpu"});
+  EXPECT_EQ(train(old, 1, {"--device", "cpu"}).exit_code, 0);
+}
+
+// In the exclusive compute mode, one process at a time can use a GPU.
+TEST_F(GpuRun, AGpuThatIsTakenIsOneLine) {
+  for (int ranks : {1, 2})
+    expect_error(train(kTwoGpus + Words{"DRL_HOST_FAULT=taken"}, ranks), 1,
+                 {"GPU 0 cannot be used", "DevicesUnavailable", "exclusively", "nvidia-smi -q -d COMPUTE"});
+  const std::string second = "export DRL_HOST_GPUS=\"H100 1,H100 2\"; [ $rank = 0 ] || export DRL_HOST_FAULT=taken";
+  expect_error(train(two_ranks(second), 2), 1, {"rank 1", "GPU 1 cannot be used", "nvidia-smi -q -d COMPUTE"});
+}
+
+TEST_F(GpuRun, AFullGpuIsOneLine) {
+  for (int ranks : {1, 2})
+    expect_error(train(kTwoGpus + Words{"DRL_HOST_FAULT=no_memory"}, ranks), 1,
+                 {"no GPU memory for ", "are free", "--num_envs", "no other program"});
+  for (int ranks : {1, 2})
+    expect_error(train(kTwoGpus + Words{"DRL_HOST_FAULT=no_blas"}, ranks), 1, {"cuBLAS cannot start", "--num_envs"});
+}
+
+}  // namespace
+}  // namespace drl::test

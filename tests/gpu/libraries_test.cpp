@@ -1,0 +1,45 @@
+// Tests of opening the plugin that links cuBLAS and NCCL, without these libraries.
+#include "gpu/libraries.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "../support/mentions.hpp"
+#include "../support/temp_folder.hpp"
+#include "base/check.hpp"
+
+namespace drl::gpu {
+namespace {
+
+// Returns the error message of opening the plugin, "" if that works. The error must be one of usage.
+std::string open_error(const std::filesystem::path& file, size_t size = sizeof(LibrariesHead)) {
+  try {
+    (void)open_plugin(file, size);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+std::string built(const std::string& name) { return std::string(DRL_TEST_PLUGINS "/libgpu_plugin_") + name + ".so"; }
+
+TEST(GpuLibraries, AreUsableIfThePluginIs) { EXPECT_EQ(open_error(built("good")), ""); }
+
+TEST(GpuLibraries, OfEveryUnusablePluginTheMessageNamesTheReasonAndTheRemedy) {
+  const TempFolder folder;
+  const std::filesystem::path missing = folder / "drl_gpu.so", text = folder / "text.so";
+  std::ofstream(text) << "no library";
+  const std::vector<std::pair<std::string, std::string>> errors = {
+      {open_error(missing), missing.string() + ": "},
+      {open_error(text), text.string() + ": "},
+      {open_error(built("old")), "ncclFunctionOfANewerVersion"},
+      {open_error(built("magic")), built("magic") + " belongs to another version of drl"},
+      {open_error(built("symbol")), built("symbol") + " belongs to another version of drl"},
+      {open_error(built("good"), 1000), built("good") + " belongs to another version of drl"},
+  };
+  for (const auto& [error, reason] : errors)
+    expect_mentions(error, {"cuBLAS and NCCL", reason, "LD_LIBRARY_PATH", "--device cpu"});
+}
+
+}  // namespace
+}  // namespace drl::gpu
