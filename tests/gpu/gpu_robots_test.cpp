@@ -14,7 +14,7 @@ namespace {
 using namespace test;
 
 int32_t inspect(const RobotChoice*, RobotFacts* facts, char*, int64_t) {
-  *facts = {.dt = 1, .file = "", .id = ""};
+  *facts = {.dt = 1, .file = "", .id = "", .iterations = 0, .in_double = 0};
   return 0;
 }
 
