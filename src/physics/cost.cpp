@@ -22,17 +22,18 @@ constexpr int kLanes = 16;
 int at_least_one(int n) { return std::max(n, 1); }
 // Returns the number of values in a Work (drl/physics/work.hpp).
 int count_work(const RobotModel& model, const Program& program) {
-  const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
+  const int contacts = static_cast<int>(model.contacts.size()), limits = count_limits(model);
   const int pair_rows = model.pair_places.rows, of_pairs = has_rows_of_pairs(model) ? model.nv : 0;
   const int pair_cones = model.pair_places.cones;
   const auto fields = [&](const char* type) { return static_cast<int>(program.fields(type).size()); };
   int numbers = 0;
-  for (const char* array : {"axis", "mass", "force", "free_turn", "damping", "factor", "branch", "equality_along"})
+  for (const char* array :
+       {"axis", "mass", "force", "free_turn", "damping", "factor", "branch", "equality_along", "tendon_along"})
     numbers += program.places(array);
   numbers += kConeNumbers * (count_cones(model) + pair_cones) + 9 * count_cones(model) + 9 * count_turned_geoms(model);
   numbers += kGroundNumbers * model.pair_places.ground;
   numbers += contacts * std::max(fields("Touch"), fields("ContactRow"));
-  const int frictions = static_cast<int>(frictional_dofs(model).size());
+  const int frictions = count_frictions(model);
   const int bodies = count_numbers(touching_bodies(model)) *
                      (count_numbers(program.motion_places) + count_numbers(program.coupling_places));
   numbers +=
@@ -66,9 +67,9 @@ Cost cost_of(const RobotModel& model, const Program& program, const std::vector<
     of[function.signature.substr(0, function.signature.find('('))] =
         text.operations + kTrigonometric * text.trigonometric;
   }
-  const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
-  const int rows = limits + static_cast<int>(frictional_dofs(model).size());
-  int solution = of["newton"] + of["factorise"] + of["solve_down"];
+  const int contacts = static_cast<int>(model.contacts.size()), limits = count_limits(model);
+  const int rows = limits + count_frictions(model);
+  int solution = of["newton"] + of["factorise"] + of["solve_down"] + of["tendons"];
   for (const auto& [function, operations] : of)
     if (function.starts_with("factorise_branch_")) solution += operations;
   const int refinement = refines(model) ? of["unbalanced"] + of["solve_up"] + of["solve_down"] : 0;

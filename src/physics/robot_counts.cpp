@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace drl::robot_compiler {
 
@@ -55,6 +56,35 @@ std::vector<int> frictional_dofs(const RobotModel& model) {
   return dofs;
 }
 
+namespace {
+template <class Is>
+std::vector<int> tendons_that(const RobotModel& model, const Is& is) {
+  std::vector<int> tendons;
+  for (size_t t = 0; t < model.tendons.size(); ++t)
+    if (std::invoke(is, model.tendons[t])) tendons.push_back(static_cast<int>(t));
+  return tendons;
+}
+}  // namespace
+std::vector<int> limited_tendons(const RobotModel& model) {
+  return tendons_that(model, [](const Tendon& tendon) { return tendon.limit.has_value(); });
+}
+std::vector<int> frictional_tendons(const RobotModel& model) {
+  return tendons_that(model, [](const Tendon& tendon) { return tendon.friction.has_value(); });
+}
+std::vector<int> tendons_with_rows(const RobotModel& model) { return tendons_that(model, &Tendon::has_rows); }
+int count_limits(const RobotModel& model) {
+  return static_cast<int>(limited_joints(model).size() + limited_tendons(model).size());
+}
+int count_frictions(const RobotModel& model) {
+  return static_cast<int>(frictional_dofs(model).size() + frictional_tendons(model).size());
+}
+std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon) {
+  std::set<int> dofs;
+  for (const Tendon::Term& term : tendon.terms)
+    if (term.factor != 0) dofs.insert(model.joints[static_cast<size_t>(term.joint)].dof);
+  return dofs;
+}
+
 int count_pyramids(const RobotModel& model) { return model.elliptic ? 0 : static_cast<int>(model.contacts.size()); }
 int count_cones(const RobotModel& model) { return model.elliptic ? static_cast<int>(model.contacts.size()) : 0; }
 int count_turned_geoms(const RobotModel& model) {
@@ -88,7 +118,8 @@ std::vector<int> branches(const RobotModel& model) {
   const size_t n = model.bodies.size();
   std::vector<int> branch(n, -1), dofs(n), forks(n);
   if (!has_exact_distances(model) || model.elliptic || !has_rows_of_pairs(model) || model.ground_pairs > 0 ||
-      model.pair_places.dense || !frictional_dofs(model).empty() || !model.equalities.empty())
+      model.pair_places.dense || !frictional_dofs(model).empty() || !model.equalities.empty() ||
+      !tendons_with_rows(model).empty())
     return branch;
   for (const Dof& dof : model.dofs) dofs[static_cast<size_t>(dof.body)] += 1;
   const auto parent = [&](size_t b) { return static_cast<size_t>(model.bodies[b].parent); };

@@ -47,6 +47,7 @@ class Reader : PartReader {
     read_masses();
     read_fluid();
     read_geoms_and_sites();
+    read_tendons(m_, r_);
     read_actuators();
     read_keyframes();
     read_equalities(m_, r_);
@@ -161,14 +162,11 @@ class Reader : PartReader {
       dof.ancestors.push_back(parent);
     dof.armature = m_.dof_armature[d], dof.inverse_weight = m_.dof_invweight0[d];
     if (!is_off(mjDSBL_DAMPER)) dof.damping = m_.dof_damping[d];
-    if (m_.dof_frictionloss[d] > 0 && !is_constraint_off(mjDSBL_FRICTIONLOSS)) dof.friction = friction(d, j);
+    dof.is_simple = m_.dof_simplenum[d] > 0;
+    if (m_.dof_frictionloss[d] > 0 && !is_constraint_off(mjDSBL_FRICTIONLOSS))
+      dof.friction = dry_friction(m_.dof_solref + 2 * d, m_.dof_solimp + 5 * d, {"joint", mjOBJ_JOINT, j},
+                                  m_.dof_frictionloss[d], m_.dof_invweight0[d]);
     r_.dofs.push_back(dof);
-  }
-  // The violation of dry friction is always 0, so its impedance is s.least.
-  DryFriction friction(int d, int joint) {
-    const Softness s = softness(m_.dof_solref + 2 * d, m_.dof_solimp + 5 * d, {"joint", mjOBJ_JOINT, joint});
-    const double regularisation = std::max(kLeast, (1 - s.least) / s.least * m_.dof_invweight0[d]);
-    return {m_.dof_frictionloss[d], 1 / regularisation, s.damping};
   }
 
   void read_masses() {
@@ -227,12 +225,8 @@ class Reader : PartReader {
   void read_actuators() {
     for (int a = 0; a < m_.nu; ++a) {
       const std::string where = quoted("actuator", mjOBJ_ACTUATOR, a);
-      Actuator actuator{.name = name(mjOBJ_ACTUATOR, a), .joint = m_.actuator_trnid[2 * a]};
-      const bool is_of_joint = m_.actuator_trntype[a] == mjTRN_JOINT || m_.actuator_trntype[a] == mjTRN_JOINTINPARENT;
-      if (!is_of_joint || m_.jnt_type[actuator.joint] == mjJNT_FREE) {
-        refuse(where, "it does not act on a hinge or a slide");
-        actuator.joint = 0;
-      }
+      Actuator actuator{.name = name(mjOBJ_ACTUATOR, a)};
+      read_transmission(a, actuator);
       if (m_.actuator_plugin[a] >= 0) refuse(where, "a plugin");
       if (m_.actuator_dyntype[a] != mjDYN_NONE) refuse(where, "activation");
       if (m_.actuator_delay[a] > 0) refuse(where, "a delay");
@@ -256,6 +250,17 @@ class Reader : PartReader {
       if (m_.actuator_forcelimited[a])
         actuator.force_range = {m_.actuator_forcerange[2 * a], m_.actuator_forcerange[2 * a + 1]};
       r_.actuators.push_back(actuator);
+    }
+  }
+
+  void read_transmission(int a, Actuator& actuator) {
+    const int type = m_.actuator_trntype[a], target = m_.actuator_trnid[2 * a];
+    if (type == mjTRN_TENDON) {
+      actuator.tendon = target;
+    } else if ((type == mjTRN_JOINT || type == mjTRN_JOINTINPARENT) && m_.jnt_type[target] != mjJNT_FREE) {
+      actuator.joint = target;
+    } else {
+      refuse(quoted("actuator", mjOBJ_ACTUATOR, a), "it does not act on a hinge, a slide or a tendon");
     }
   }
 
@@ -313,6 +318,14 @@ class Reader : PartReader {
       refuse_infinite(quoted("key", mjOBJ_KEY, k),
                       {of(m_.key_qpos, k, static_cast<size_t>(m_.nq)), of(m_.key_qvel, k, static_cast<size_t>(m_.nv)),
                        of(m_.key_ctrl, k, static_cast<size_t>(m_.nu))});
+    for (int t = 0; t < m_.ntendon; ++t)
+      refuse_infinite(quoted("tendon", mjOBJ_TENDON, t),
+                      {of(m_.tendon_range, t, 2), of(m_.tendon_actfrcrange, t, 2), of(m_.tendon_margin, t, 1),
+                       of(m_.tendon_stiffness, t, 1), of(m_.tendon_damping, t, 1), of(m_.tendon_armature, t, 1),
+                       of(m_.tendon_frictionloss, t, 1), of(m_.tendon_lengthspring, t, 2), of(m_.tendon_length0, t, 1),
+                       of(m_.tendon_invweight0, t, 1), of(m_.tendon_solref_lim, t, 2), of(m_.tendon_solimp_lim, t, 5),
+                       of(m_.tendon_solref_fri, t, 2), of(m_.tendon_solimp_fri, t, 5)});
+    for (int w = 0; w < m_.nwrap; ++w) refuse_infinite("tendon: ", {of(m_.wrap_prm, w, 1)});
     for (int a = 0; a < m_.nu; ++a)
       refuse_infinite(
           quoted("actuator", mjOBJ_ACTUATOR, a),
@@ -324,10 +337,10 @@ class Reader : PartReader {
     const bool has_contacts = !r_.contacts.empty() || !r_.pairs.empty();
     if ((m_.opt.enableflags & mjENBL_OVERRIDE) != 0 && has_contacts) refuse("option: ", "the flag override");
     const auto rubs = [](const auto& contact) { return contact.cone.dimensions > 1; };
-    const auto has_friction = [](const Dof& dof) { return dof.friction.has_value(); };
+    const auto has_friction = [](const auto& part) { return part.friction.has_value(); };
     if (m_.opt.noslip_iterations > 0 &&
         (std::ranges::any_of(r_.contacts, rubs) || std::ranges::any_of(r_.pairs, rubs) ||
-         std::ranges::any_of(r_.dofs, has_friction)))
+         std::ranges::any_of(r_.dofs, has_friction) || std::ranges::any_of(r_.tendons, has_friction)))
       refuse("option: ", "noslip_iterations");
   }
   void refuse_the_rest() {
@@ -339,12 +352,6 @@ class Reader : PartReader {
     for (const Dof& dof : r_.dofs) products += dof.ancestors.size() * dof.ancestors.size() / 2;
     if (products > kMostProducts)
       refuse("worldbody: ", "chains of joints that are too long (" + std::to_string(r_.nv) + " degrees of freedom)");
-    for (int t = 0; t < m_.ntendon; ++t)
-      if ((m_.tendon_stiffness[t] != 0 && !is_off(mjDSBL_SPRING)) ||
-          (m_.tendon_damping[t] != 0 && !is_off(mjDSBL_DAMPER)) ||
-          (m_.tendon_limited[t] && !is_constraint_off(mjDSBL_LIMIT)) ||
-          (m_.tendon_frictionloss[t] != 0 && !is_constraint_off(mjDSBL_FRICTIONLOSS)) || m_.tendon_armature[t] != 0)
-        refuse(quoted("tendon", mjOBJ_TENDON, t), "a tendon that pulls");
   }
 
   std::string file_;

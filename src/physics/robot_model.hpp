@@ -51,10 +51,11 @@ struct DryFriction {
 
 // An equality constraint. Its rows are always active and push in both directions.
 struct Equality {
-  enum Kind { joint, connect, weld } kind = joint;
+  enum Kind { joint, tendon, connect, weld } kind = joint;
   std::string name;
   Softness softness{};
   // joint: with x = qpos - reference of each joint, x1 is a polynomial of x2, or a constant without a second joint.
+  // tendon: the same for their lengths. `joints` holds the indices of joints or of tendons.
   std::array<int, 2> joints{-1, -1};
   std::array<double, 5> polynomial{};
   // connect: two points coincide. weld: two sets of axes coincide.
@@ -66,7 +67,26 @@ struct Equality {
   std::array<Side, 2> sides{};
   double torque_scale = 1;                         // of a weld's rows of rotation
   double inverse_weight = 0, inverse_inertia = 0;  // of the rows of translation (or of joints), and of rotation
-  int rows() const { return kind == joint ? 1 : kind == connect ? 3 : 6; }
+  bool couples_lengths() const { return kind == joint || kind == tendon; }
+  int rows() const { return couples_lengths() ? 1 : kind == connect ? 3 : 6; }
+};
+
+// A tendon. The length of a fixed tendon is a sum of joints' positions, each times a factor.
+struct Tendon {
+  std::string name;
+  struct Term {
+    int joint = 0;
+    double factor = 0;
+  };
+  std::vector<Term> terms = {};
+  double stiffness = 0, damping = 0, armature = 0;
+  std::array<double, 2> rest{};  // the lengths between which its spring is slack
+  double reference = 0;          // its length in the model's reference pose
+  double inverse_weight = 0;
+  std::optional<Limit> limit{};
+  std::optional<DryFriction> friction{};
+  std::optional<std::array<double, 2>> force_range{};  // of the total force of its actuators
+  bool has_rows() const { return limit || friction; }
 };
 
 struct Dof {
@@ -78,6 +98,7 @@ struct Dof {
   std::vector<int> ancestors = {};
   double armature = 0, damping = 0, inverse_weight = 0;
   std::optional<DryFriction> friction{};
+  bool is_simple = false;  // libmujoco's M has no other entry in its row
 };
 
 // A rigid body: one or more frames that move together.
@@ -119,7 +140,8 @@ struct Placement {
 
 struct Actuator {
   std::string name;
-  int joint = 0;
+  int joint = 0;    // that it acts on, unless it acts on a tendon
+  int tendon = -1;  // index of the tendon that it acts on, or -1
   double gear = 0, gain = 0;
   std::array<double, 3> bias{};  // constant, and factors of the actuator's length and velocity
   std::optional<std::array<double, 2>> control_range{}, force_range{};
@@ -269,6 +291,7 @@ struct RobotModel {
   std::vector<Body> bodies;  // parents before children
   std::vector<Joint> joints;
   std::vector<Dof> dofs;
+  std::vector<Tendon> tendons;
   std::vector<Equality> equalities;  // those that are active
   std::vector<Frame> frames;         // 0 is the world
   std::vector<Placement> geoms, sites;

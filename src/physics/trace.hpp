@@ -40,12 +40,22 @@ struct TreeMatrix {
   std::vector<Expr> diagonal;
   std::vector<std::vector<Expr>> ancestors;  // in the order of Dof::ancestors
 };
+// A tendon's length and speed, and the derivatives of its length along qvel in the solver's axes.
+struct TendonPath {
+  Expr length, velocity;
+  std::vector<Expr> along;  // [nv]
+};
+TendonPath trace_tendon(const RobotModel& model, int tendon, const Kinematics& kinematics, Program& p);
+// Adds strength * along along' to a matrix, at the entries that it has and, if `of_mass`, that libmujoco's M has.
+void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, const Expr& strength, bool of_mass,
+                       TreeMatrix& m);
+
 struct Dynamics {
   TreeMatrix mass;
   std::vector<Expr> force;            // of all but the constraints: without constraints, M qacc = force
   std::vector<Expr> actuator_force;   // of each actuator
   std::vector<Expr> actuator_torque;  // along each degree of freedom
-  std::vector<Expr> damping;          // of each degree of freedom, for the integrator
+  TreeMatrix damping;                 // for the integrator
 };
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
 // Returns a frame's centre of mass in its body, including the shift by an environment's parameters.
@@ -114,7 +124,9 @@ struct Kept {
   std::vector<Spatial> axis;
   TreeMatrix mass;                                // M plus what equality constraints add
   TreeMatrix mass_alone;                          // M; only with implicit damping
-  std::vector<Expr> force, damping;               // without limits, dry friction and contacts
+  std::vector<Expr> force;                        // without limits, dry friction and contacts
+  TreeMatrix damping;                             // only with implicit damping
+  std::vector<std::vector<Expr>> tendon_along;    // of each tendon with rows, in the solver's axes
   std::vector<std::vector<Expr>> equality_along;  // of each row of an equality constraint, in the solver's axes
   std::map<int, Mat3> free_turns;                 // by the index of a free joint
   // For the contact of the current loop iteration: the centre of its sphere, the distance from the plane, the direction
@@ -136,6 +148,9 @@ void trace_equalities(const RobotModel& model, const Kinematics& kinematics, Tre
                       Kept& kept, Program& p);
 void trace_equality_forces(const RobotModel& model, const Kept& kept, Program& p);
 void trace_constraints(const RobotModel& model, const Kept& kept, Program& p);
+void trace_tendon_rows(const RobotModel& model, const Kept& kept, Program& p);
+// Returns the derivatives of a tendon's length.
+const std::vector<Expr>& along_of(const RobotModel& model, const Kept& kept, int tendon);
 void trace_integrator(const RobotModel& model, const Kept& kept, Program& p);
 void trace_derived(const RobotModel& model, Program& p);
 // The position and rotation of a body's axes in the world, for functions that run after derive_frames().
@@ -157,6 +172,7 @@ inline void trace(const RobotModel& model, Program& p) {
   p.is_wide = needs_double(model);
   const Kept kept = trace_smooth(model, p);
   trace_constraints(model, kept, p);
+  trace_tendon_rows(model, kept, p);
   trace_equality_forces(model, kept, p);
   trace_integrator(model, kept, p);
   trace_derived(model, p);

@@ -37,24 +37,96 @@ Expr actuator_damping(const Actuator& actuator, const Expr& force) {
   return select_less(low, force, select_less(force, high, damping, 0), 0);
 }
 
-void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
-  for (size_t a = 0; a < model.actuators.size(); ++a) {
-    const Actuator& actuator = model.actuators[a];
-    const Joint& joint = model.joints[static_cast<size_t>(actuator.joint)];
-    const auto dof = static_cast<size_t>(joint.dof);
-    const std::string name = identifier(actuator.name);
-    const Expr control = limited(p.input(at("ctrl", static_cast<int>(a)), name + "_ctrl"), actuator.control_range);
-    const Expr length = Expr(actuator.gear) * p.input(at("qpos", joint.qpos), "");
-    const Expr force = Expr(actuator.gain) * control + Expr(actuator.bias[0]) + Expr(actuator.bias[1]) * length +
-                       Expr(actuator.bias[2] * actuator.gear) * kinematics.qvel[dof];
-    d.actuator_force.push_back(p.named(limited(force, actuator.force_range), name + "_force"));
-    d.actuator_torque[dof] += Expr(actuator.gear) * d.actuator_force.back();
-    if (model.implicit_actuators) d.damping[dof] += actuator_damping(actuator, d.actuator_force.back());
+class Actuators {
+ public:
+  Actuators(const RobotModel& model, const Kinematics& kinematics, Program& p)
+      : model_(model), kinematics_(kinematics), p_(p) {}
+
+  void trace(Dynamics& d) const {
+    for (size_t a = 0; a < model_.actuators.size(); ++a) {
+      const Actuator& actuator = model_.actuators[a];
+      Expr force = unlimited_force(a);
+      if (actuator.tendon >= 0) force = share_of(actuator.tendon) * force;
+      d.actuator_force.push_back(p_.named(limited(force, actuator.force_range), identifier(actuator.name) + "_force"));
+      add(actuator, d.actuator_force.back(), d);
+    }
   }
+
+ private:
+  // Returns an actuator's force before its force range and that of its tendon.
+  Expr unlimited_force(size_t a) const {
+    const Actuator& actuator = model_.actuators[a];
+    const std::string name = identifier(actuator.name);
+    const Expr control = limited(p_.input(at("ctrl", static_cast<int>(a)), name + "_ctrl"), actuator.control_range);
+    const auto [length, velocity] = motion_of(actuator);
+    return Expr(actuator.gain) * control + Expr(actuator.bias[0]) + Expr(actuator.bias[1]) * length +
+           Expr(actuator.bias[2] * actuator.gear) * velocity;
+  }
+  // Returns an actuator's length, and its velocity divided by its gear.
+  std::pair<Expr, Expr> motion_of(const Actuator& actuator) const {
+    if (actuator.tendon >= 0) {
+      const TendonPath path = trace_tendon(model_, actuator.tendon, kinematics_, p_);
+      return {Expr(actuator.gear) * path.length, path.velocity};
+    }
+    const Joint& joint = model_.joints[static_cast<size_t>(actuator.joint)];
+    return {Expr(actuator.gear) * p_.input(at("qpos", joint.qpos), ""),
+            kinematics_.qvel[static_cast<size_t>(joint.dof)]};
+  }
+  // Returns the factor that brings the total force of a tendon's actuators into its range.
+  Expr share_of(int tendon) const {
+    const auto& range = model_.tendons[static_cast<size_t>(tendon)].force_range;
+    Expr total = 0;
+    for (size_t a = 0; a < model_.actuators.size() && range; ++a)
+      if (model_.actuators[a].tendon == tendon) total += unlimited_force(a);
+    if (!range || total.is(0)) return 1;
+    const auto [low, high] = *range;
+    const Expr share = select_less(total, low, Expr(low) / total, select_less(high, total, Expr(high) / total, 1));
+    return select_less(total, 0, share, select_less(0, total, share, 1));
+  }
+  // Adds an actuator's force and damping along qvel.
+  void add(const Actuator& actuator, const Expr& force, Dynamics& d) const {
+    if (actuator.tendon < 0) {
+      const auto dof = static_cast<size_t>(model_.joints[static_cast<size_t>(actuator.joint)].dof);
+      d.actuator_torque[dof] += Expr(actuator.gear) * force;
+      if (model_.implicit_actuators) d.damping.diagonal[dof] += actuator_damping(actuator, force);
+      return;
+    }
+    const TendonPath path = trace_tendon(model_, actuator.tendon, kinematics_, p_);
+    for (size_t i = 0; i < path.along.size(); ++i) d.actuator_torque[i] += Expr(actuator.gear) * path.along[i] * force;
+    if (model_.implicit_actuators)
+      add_outer_product(model_, path.along, actuator_damping(actuator, force), true, d.damping);
+  }
+
+  const RobotModel& model_;
+  const Kinematics& kinematics_;
+  Program& p_;
+};
+
+void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
+  Actuators(model, kinematics, p).trace(d);
   for (const Joint& joint : model.joints) {
     Expr& torque = d.actuator_torque[static_cast<size_t>(joint.dof)];
     torque = limited(torque, joint.force_range);
   }
+}
+
+// Adds the forces of tendons' springs and dampers.
+void trace_tendons(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
+  for (size_t t = 0; t < model.tendons.size(); ++t) {
+    const Tendon& tendon = model.tendons[t];
+    if (tendon.stiffness == 0 && tendon.damping == 0) continue;
+    const TendonPath path = trace_tendon(model, static_cast<int>(t), kinematics, p);
+    const Expr stretch = path.length - clamp(path.length, tendon.rest[0], tendon.rest[1]);
+    const Expr pull = p.named(Expr(tendon.stiffness) * stretch + Expr(tendon.damping) * path.velocity,
+                              identifier(tendon.name) + "_tendon_pull");
+    for (size_t i = 0; i < path.along.size(); ++i) d.force[i] -= path.along[i] * pull;
+    if (model.implicit_actuators) add_outer_product(model, path.along, tendon.damping, true, d.damping);
+  }
+}
+void add_tendon_armature(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
+  for (size_t t = 0; t < model.tendons.size(); ++t)
+    if (const double armature = model.tendons[t].armature; armature != 0)
+      add_outer_product(model, trace_tendon(model, static_cast<int>(t), kinematics, p).along, armature, true, d.mass);
 }
 
 // Returns the force of a fluid on a moving body, about its tree's origin: drag from its density, and viscous resistance
@@ -101,7 +173,10 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   const size_t nv = model.dofs.size(), bodies = model.bodies.size();
   Dynamics d;
   d.force.resize(nv), d.actuator_torque.resize(nv);
-  for (const Dof& dof : model.dofs) d.damping.push_back(dof.damping);
+  for (const Dof& dof : model.dofs) {
+    d.damping.diagonal.push_back(dof.damping);
+    d.damping.ancestors.emplace_back(dof.ancestors.size());
+  }
 
   // Recursive Newton-Euler.
   std::vector<Inertia> inertia(bodies);
@@ -146,6 +221,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     if (joint.kind != Joint::free)
       d.force[static_cast<size_t>(joint.dof)] -=
           Expr(joint.stiffness) * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
+  trace_tendons(model, kinematics, d, p);
 
   p.section("the mass matrix from inertias of subtrees, and the forces along qvel");
   gather_from_children(model, inertia);
@@ -163,6 +239,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     }
     d.force[i] -= dot(kinematics.axis[i], force[body]);
   }
+  add_tendon_armature(model, kinematics, d, p);
   return d;
 }
 

@@ -50,7 +50,11 @@ void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
       qacc.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
     TreeMatrix m = kept.mass_alone;
     const std::vector<Expr> force = multiply_tree(model, m, qacc);
-    for (size_t i = 0; i < model.dofs.size(); ++i) m.diagonal[i] += Expr(model.timestep) * kept.damping[i];
+    const Expr step = model.timestep;
+    for (size_t i = 0; i < model.dofs.size(); ++i) {
+      m.diagonal[i] += step * kept.damping.diagonal[i];
+      for (size_t a = 0; a < m.ancestors[i].size(); ++a) m.ancestors[i][a] += step * kept.damping.ancestors[i][a];
+    }
     const std::vector<Expr> damped = solve_tree(model, m, force);
     for (size_t i = 0; i < damped.size(); ++i) p.set(at("damped", static_cast<int>(i)), damped[i]);
   }

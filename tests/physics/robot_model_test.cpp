@@ -392,6 +392,36 @@ TEST(RobotModel, TheFlagRefsafeBoundsTimeConstants) {
               std::pow(0.95 * 0.001, -2), 1e-6);
 }
 
+// The default solref and solimp give the damping 2 / (0.95 0.02), and R = (1 - 0.9) / 0.9 of the inverse weight.
+TEST(RobotModel, TendonsOfJointsAreRead) {
+  const RobotModel model = read(
+      "<worldbody><body><joint name='x' type='slide' axis='1 0 0'/><geom size='0.1' mass='2'/></body><body>"
+      "<joint name='y' type='slide' axis='0 1 0'/><geom size='0.1' mass='1'/></body></worldbody><tendon>"
+      "<fixed name='cord' stiffness='3' damping='4' springlength='0.1 0.2' limited='true' range='-1 2' margin='0.1' "
+      "frictionloss='5' armature='0.5' actuatorfrclimited='true' actuatorfrcrange='-6 7'><joint joint='x' "
+      "coef='2'/><joint joint='y' coef='-1'/>"
+      "</fixed></tendon><actuator><motor tendon='cord' gear='3'/></actuator>");
+  ASSERT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
+  const Tendon& cord = model.tendons.at(0);
+  ASSERT_EQ(cord.terms.size(), 2u);
+  EXPECT_EQ(cord.terms[1].joint, 1);
+  EXPECT_EQ(cord.terms[0].factor, 2);
+  EXPECT_EQ(cord.terms[1].factor, -1);
+  EXPECT_EQ(cord.stiffness, 3);
+  EXPECT_EQ(cord.damping, 4);
+  EXPECT_EQ(cord.armature, 0.5);
+  EXPECT_EQ(cord.rest, (std::array<double, 2>{0.1, 0.2}));
+  EXPECT_EQ(cord.force_range, (std::array<double, 2>{-6, 7}));
+  EXPECT_EQ(cord.limit->low, -1);
+  EXPECT_EQ(cord.limit->margin, 0.1);
+  EXPECT_NEAR(cord.limit->softness.damping, 2 / (0.95 * 0.02), 1e-10);
+  EXPECT_EQ(cord.friction->most, 5);
+  EXPECT_NEAR(cord.friction->weight, 9 / cord.inverse_weight, 1e-9);
+  EXPECT_EQ(model.actuators[0].tendon, 0);
+  EXPECT_EQ(model.actuators[0].gear, 3);
+  EXPECT_EQ(model.dofs[1].ancestors, std::vector<int>{0});  // the tendon's rows couple the two bodies
+}
+
 // A feature is one kind, however many elements have it.
 TEST(RobotModel, ElementsOfOneKindAreGrouped) {
   std::string bodies;
@@ -439,17 +469,9 @@ INSTANTIATE_TEST_SUITE_P(
             "<option density='1000'/><default><geom fluidshape='ellipsoid'/></default>" DRL_BODY("<freejoint/>"),
             {"geom 'ball': ", "fluidshape ellipsoid"}},
         UnsupportedCase{
-            DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord' stiffness='1'><joint joint='hip' coef='1'/>"
-                                            "</fixed></tendon>",
-            {"tendon 'cord': "}},
-        UnsupportedCase{
-            DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='rope' frictionloss='1'><joint joint='hip' "
-                                            "coef='1'/></fixed></tendon>",
-            {"tendon 'rope': "}},
-        UnsupportedCase{
-            DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord'><joint joint='hip' coef='1'/></fixed></tendon>"
-                                            "<equality><tendon name='lock' tendon1='cord'/></equality>",
-            {"equality 'lock': ", "tendons"}},
+            DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord' limited='true' range='0 1' margin='0.6'>"
+                                            "<joint joint='hip' coef='1'/></fixed></tendon>",
+            {"tendon 'cord': ", "range so narrow"}},
         UnsupportedCase{"<worldbody><body name='a'><joint name='hip' type='ball'/><geom size='0.1'/><body name='b'>"
                         "<joint/><geom size='0.1'/></body></body></worldbody>"
                         "<equality><connect body1='b' anchor='0 0 0'/></equality>",

@@ -30,7 +30,7 @@ struct Keyframe {
   double qpos[Sizes::nq], qvel[Sizes::nv], ctrl[Sizes::nu > 0 ? Sizes::nu : 1];
 };
 
-// The range of a joint with limits.
+// The range of a joint or a tendon with limits.
 using Range = double[2];
 
 // A point of a robot that may touch the floor, with the parameters that its model's functions read.
@@ -105,6 +105,22 @@ constexpr int count_equality_places() {
   else
     return 0;
 }
+// Return the number of tendons with limits or dry friction, and of the numbers that are stored for them. Robots without
+// such tendons do not define kTendons.
+template <class Sizes>
+constexpr int count_tendons() {
+  if constexpr (requires { Sizes::kTendons; })
+    return Sizes::kTendons;
+  else
+    return 0;
+}
+template <class Sizes>
+constexpr int count_tendon_places() {
+  if constexpr (count_tendons<Sizes>() > 0)
+    return Sizes::kTendonAlong;
+  else
+    return 0;
+}
 // A row of an equality constraint: its residual at zero acceleration, and the force in the solution. The row's other
 // contributions are part of `mass` and `force` of the Work.
 template <class F>
@@ -124,7 +140,8 @@ template <class F, class Sizes>
 struct Forces {
   F wrench[at_least_one(Sizes::kTouchingFrames)]
           [Sizes::kWrench];  // torque about the tree's origin and force of contacts
-  // Forces of limits along qvel, then those of dry friction, then those along the rows of equality constraints.
+  // Forces of limits along qvel or tendons, then those of dry friction, then those along the rows of equality
+  // constraints.
   F limit[at_least_one(Sizes::kLimits + count_frictions<Sizes>() + count_equality_rows<Sizes>())];
 };
 
@@ -221,6 +238,7 @@ struct Work {
   [[no_unique_address]] mutable Array<PairMemory[kLanesOf<F>], count_remembered<Sizes>()> remembered;
   [[no_unique_address]] Array<F, count_branch_places<Sizes>()> branch;
   [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
+  [[no_unique_address]] Array<F, count_tendon_places<Sizes>()> tendon_along;
 };
 
 // The memory of one stage of a robot whose steps lanes of float compute in double (Sizes::kWide): that of each half of

@@ -1,0 +1,65 @@
+#include "physics/robot_counts.hpp"
+#include "physics/robot_reader.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+class Reader : PartReader {
+ public:
+  using PartReader::PartReader;
+
+  void read() {
+    for (int t = 0; t < m_.ntendon; ++t) r_.tendons.push_back(tendon(t));
+  }
+
+ private:
+  Tendon tendon(int t) {
+    Tendon tendon{.name = name(mjOBJ_TENDON, t)};
+    const Element where{"tendon", mjOBJ_TENDON, t};
+    const std::string text = quoted(where.what, where.type, where.index);
+    if (!is_off(mjDSBL_SPRING)) tendon.stiffness = m_.tendon_stiffness[t];
+    if (!is_off(mjDSBL_DAMPER)) tendon.damping = m_.tendon_damping[t];
+    tendon.armature = m_.tendon_armature[t];
+    tendon.rest = {m_.tendon_lengthspring[2 * t], m_.tendon_lengthspring[2 * t + 1]};
+    tendon.reference = m_.tendon_length0[t], tendon.inverse_weight = m_.tendon_invweight0[t];
+    if (m_.tendon_actfrclimited[t])
+      tendon.force_range = {m_.tendon_actfrcrange[2 * t], m_.tendon_actfrcrange[2 * t + 1]};
+    const bool is_fixed = m_.wrap_type[m_.tendon_adr[t]] == mjWRAP_JOINT;
+    is_fixed ? read_terms(t, tendon) : read_path(t, tendon);
+    if (dofs_of_tendon(r_, tendon).empty()) return tendon;  // its rows would have no effect
+    if (m_.tendon_limited[t] && !is_constraint_off(mjDSBL_LIMIT)) {
+      tendon.limit = {m_.tendon_range[2 * t], m_.tendon_range[2 * t + 1], m_.tendon_margin[t],
+                      softness(m_.tendon_solref_lim + 2 * t, m_.tendon_solimp_lim + 5 * t, where)};
+      if (tendon.limit->high - tendon.limit->low <= 2 * tendon.limit->margin)
+        refuse(text, "a range so narrow that both limits apply at once");
+    }
+    if (m_.tendon_frictionloss[t] > 0 && !is_constraint_off(mjDSBL_FRICTIONLOSS))
+      tendon.friction = dry_friction(m_.tendon_solref_fri + 2 * t, m_.tendon_solimp_fri + 5 * t, where,
+                                     m_.tendon_frictionloss[t], tendon.inverse_weight);
+    if (tendon.has_rows() && tendon.inverse_weight < kLeast) refuse(text, "rows without inverse inertia");
+    return tendon;
+  }
+  void read_terms(int t, Tendon& tendon) {
+    for (int k = m_.tendon_adr[t]; k < m_.tendon_adr[t] + m_.tendon_num[t]; ++k) {
+      const int joint = m_.wrap_objid[k];
+      for (const Tendon::Term& term : tendon.terms)
+        if (term.joint == joint) refuse(quoted("tendon", mjOBJ_TENDON, t), "a tendon that has a joint twice");
+      tendon.terms.push_back({joint, m_.wrap_prm[k]});
+    }
+  }
+  void read_path(int t, const Tendon& tendon) {
+    bool is_used = tendon.stiffness != 0 || tendon.damping != 0 || tendon.armature != 0 || m_.tendon_limited[t] ||
+                   m_.tendon_frictionloss[t] > 0;
+    for (int a = 0; a < m_.nu; ++a)
+      is_used = is_used || (m_.actuator_trntype[a] == mjTRN_TENDON && m_.actuator_trnid[2 * a] == t);
+    for (int e = 0; e < m_.neq; ++e)
+      is_used = is_used || (m_.eq_type[e] == mjEQ_TENDON && (m_.eq_obj1id[e] == t || m_.eq_obj2id[e] == t));
+    if (is_used) refuse(quoted("tendon", mjOBJ_TENDON, t), "a spatial tendon that pulls");
+  }
+};
+
+}  // namespace
+
+void read_tendons(const mjModel& model, RobotModel& robot) { Reader(model, robot).read(); }
+
+}  // namespace drl::robot_compiler

@@ -1,0 +1,26 @@
+// Tests robots with tendons.
+#include "exact.hpp"
+#include "lanes.hpp"
+#include "tendon_robots.hpp"
+
+namespace drl {
+namespace {
+
+template <>
+struct Files<cords_robot> {
+  static constexpr const char* file = "tests/physics/models/cords.xml";
+};
+template <>
+struct Files<cords_elliptic_robot> {
+  static constexpr const char* file = "tests/physics/models/cords_elliptic.xml";
+};
+using TendonRobots = testing::Types<cords_robot, cords_elliptic_robot>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Tendons, Exact, TendonRobots);
+// The tendons' rows are stiffer than those of contacts.
+TEST(Lanes, OfCordsAreIndependentAndAccurate) { expect_lanes<cords_robot>(Files<cords_robot>::file, 5e-4); }
+TEST(Lanes, OfEllipticCordsAreIndependentAndAccurate) {
+  expect_lanes<cords_elliptic_robot>(Files<cords_elliptic_robot>::file, 5e-4);
+}
+
+}  // namespace
+}  // namespace drl

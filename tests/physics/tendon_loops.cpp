@@ -1,0 +1,9 @@
+#include "device/hot_loop.hpp"
+#include "tendon_robots.hpp"
+
+namespace drl::DRL_ISA {
+
+DRL_HOST_LOOP(StepRobots<cords_robot>)
+DRL_HOST_LOOP(StepRobots<cords_elliptic_robot>)
+
+}  // namespace drl::DRL_ISA
