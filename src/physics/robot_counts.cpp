@@ -82,6 +82,15 @@ std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon) {
   std::set<int> dofs;
   for (const Tendon::Term& term : tendon.terms)
     if (term.factor != 0) dofs.insert(model.joints[static_cast<size_t>(term.joint)].dof);
+  for (const Tendon::Part& part : tendon.path) {
+    const int from = model.sites[static_cast<size_t>(part.from)].body;
+    const int to = model.sites[static_cast<size_t>(part.to)].body;
+    const int between = part.geom < 0 ? from : model.geoms[static_cast<size_t>(part.geom)].body;
+    for (size_t i = 0; i < model.dofs.size(); ++i) {
+      const bool moves_from = moves(model, i, from);
+      if (moves(model, i, to) != moves_from || moves(model, i, between) != moves_from) dofs.insert(static_cast<int>(i));
+    }
+  }
   return dofs;
 }
 

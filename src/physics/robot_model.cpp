@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 
+#include "physics/robot_counts.hpp"
 #include "physics/robot_reader.hpp"
 
 namespace drl::robot_compiler {
@@ -343,11 +344,25 @@ class Reader : PartReader {
          std::ranges::any_of(r_.dofs, has_friction) || std::ranges::any_of(r_.tendons, has_friction)))
       refuse("option: ", "noslip_iterations");
   }
+  // With implicitfast, libmujoco drops the entries of a tendon's damping that its mass matrix does not have. For a free
+  // body, these depend on the body's axes.
+  void refuse_dampers_of_simple_bodies() {
+    for (size_t t = 0; t < r_.tendons.size() && r_.implicit_actuators; ++t) {
+      const auto damps = [&](const Actuator& a) { return a.tendon == static_cast<int>(t) && a.bias[2] != 0; };
+      if (r_.tendons[t].damping == 0 && std::ranges::none_of(r_.actuators, damps)) continue;
+      for (const int d : dofs_of_tendon(r_, r_.tendons[t]))
+        if (const Dof& dof = r_.dofs[static_cast<size_t>(d)];
+            dof.is_simple && r_.joints[static_cast<size_t>(dof.joint)].kind == Joint::free)
+          refuse(quoted("tendon", mjOBJ_TENDON, static_cast<int>(t)),
+                 "implicit damping of a tendon on a free body without other joints");
+    }
+  }
   void refuse_the_rest() {
     for (int b = 0; b < m_.nbody; ++b)
       if (m_.body_plugin[b] >= 0) refuse(quoted("body", mjOBJ_BODY, b), "a plugin");
     for (int f = 0; f < m_.nflex; ++f) refuse(quoted("flex", mjOBJ_FLEX, f), "a flexible body");
     if (r_.bodies.empty()) refuse("worldbody: ", "nothing moves");
+    refuse_dampers_of_simple_bodies();
     size_t products = 0;  // of the factorisation of the mass matrix, each of which becomes code
     for (const Dof& dof : r_.dofs) products += dof.ancestors.size() * dof.ancestors.size() / 2;
     if (products > kMostProducts)

@@ -71,7 +71,8 @@ struct Equality {
   int rows() const { return couples_lengths() ? 1 : kind == connect ? 3 : 6; }
 };
 
-// A tendon. The length of a fixed tendon is a sum of joints' positions, each times a factor.
+// A tendon. The length of a fixed tendon is a sum of joints' positions, each times a factor. That of a spatial tendon
+// is the sum of its parts.
 struct Tendon {
   std::string name;
   struct Term {
@@ -79,6 +80,15 @@ struct Tendon {
     double factor = 0;
   };
   std::vector<Term> terms = {};
+  // A straight line from a site to the next one, or the shortest way around a geom that is between them.
+  struct Part {
+    int from = 0, to = 0;           // sites
+    double share = 1;               // 1 / the divisor of its pulley
+    int geom = -1, side = -1;       // the geom, and the site on whose side the tendon is; -1: none
+    bool is_around_sphere = false;  // otherwise around a cylinder
+    double radius = 0;              // of the geom
+  };
+  std::vector<Part> path = {};
   double stiffness = 0, damping = 0, armature = 0;
   std::array<double, 2> rest{};  // the lengths between which its spring is slack
   double reference = 0;          // its length in the model's reference pose

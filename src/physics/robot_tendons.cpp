@@ -47,14 +47,23 @@ class Reader : PartReader {
       tendon.terms.push_back({joint, m_.wrap_prm[k]});
     }
   }
-  void read_path(int t, const Tendon& tendon) {
-    bool is_used = tendon.stiffness != 0 || tendon.damping != 0 || tendon.armature != 0 || m_.tendon_limited[t] ||
-                   m_.tendon_frictionloss[t] > 0;
-    for (int a = 0; a < m_.nu; ++a)
-      is_used = is_used || (m_.actuator_trntype[a] == mjTRN_TENDON && m_.actuator_trnid[2 * a] == t);
-    for (int e = 0; e < m_.neq; ++e)
-      is_used = is_used || (m_.eq_type[e] == mjEQ_TENDON && (m_.eq_obj1id[e] == t || m_.eq_obj2id[e] == t));
-    if (is_used) refuse(quoted("tendon", mjOBJ_TENDON, t), "a spatial tendon that pulls");
+  void read_path(int t, Tendon& tendon) {
+    const int last = m_.tendon_adr[t] + m_.tendon_num[t] - 1;
+    double share = 1;
+    for (int k = m_.tendon_adr[t]; k < last; ++k) {
+      if (m_.wrap_type[k] == mjWRAP_PULLEY) share = 1 / m_.wrap_prm[k];
+      if (m_.wrap_type[k] == mjWRAP_PULLEY || m_.wrap_type[k + 1] == mjWRAP_PULLEY) continue;
+      Tendon::Part part{.from = m_.wrap_objid[k], .share = share};
+      if (m_.wrap_type[k + 1] != mjWRAP_SITE) read_geom(++k, part);
+      part.to = m_.wrap_objid[k + 1];
+      tendon.path.push_back(part);
+    }
+  }
+  // Reads the geom around which a part of a path goes.
+  void read_geom(int wrap, Tendon::Part& part) {
+    part.geom = m_.wrap_objid[wrap], part.radius = m_.geom_size[3 * part.geom];
+    part.is_around_sphere = m_.wrap_type[wrap] == mjWRAP_SPHERE;
+    part.side = mju_round(m_.wrap_prm[wrap]);
   }
 };
 

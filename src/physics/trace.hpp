@@ -46,6 +46,8 @@ struct TendonPath {
   std::vector<Expr> along;  // [nv]
 };
 TendonPath trace_tendon(const RobotModel& model, int tendon, const Kinematics& kinematics, Program& p);
+// Returns the second derivative of a tendon's length if qacc is 0. Its path goes around no geoms.
+Expr trace_bend(const RobotModel& model, int tendon, const Kinematics& kinematics);
 // Adds strength * along along' to a matrix, at the entries that it has and, if `of_mass`, that libmujoco's M has.
 void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, const Expr& strength, bool of_mass,
                        TreeMatrix& m);

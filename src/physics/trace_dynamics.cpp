@@ -123,10 +123,17 @@ void trace_tendons(const RobotModel& model, const Kinematics& kinematics, Dynami
     if (model.implicit_actuators) add_outer_product(model, path.along, tendon.damping, true, d.damping);
   }
 }
+// Adds the inertia of tendons to M, and the forces that it requires if qacc is 0.
 void add_tendon_armature(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
-  for (size_t t = 0; t < model.tendons.size(); ++t)
-    if (const double armature = model.tendons[t].armature; armature != 0)
-      add_outer_product(model, trace_tendon(model, static_cast<int>(t), kinematics, p).along, armature, true, d.mass);
+  for (size_t t = 0; t < model.tendons.size(); ++t) {
+    const Expr armature = model.tendons[t].armature;
+    if (armature.is(0)) continue;
+    const int tendon = static_cast<int>(t);
+    const std::vector<Expr> along = trace_tendon(model, tendon, kinematics, p).along;
+    const Expr force = armature * trace_bend(model, tendon, kinematics);
+    add_outer_product(model, along, armature, true, d.mass);
+    for (size_t i = 0; i < along.size(); ++i) d.force[i] -= along[i] * force;
+  }
 }
 
 // Returns the force of a fluid on a moving body, about its tree's origin: drag from its density, and viscous resistance

@@ -14,13 +14,18 @@ template <>
 struct Files<cords_elliptic_robot> {
   static constexpr const char* file = "tests/physics/models/cords_elliptic.xml";
 };
-using TendonRobots = testing::Types<cords_robot, cords_elliptic_robot>;
+template <>
+struct Files<ropes_robot> {
+  static constexpr const char* file = "tests/physics/models/ropes.xml";
+};
+using TendonRobots = testing::Types<cords_robot, cords_elliptic_robot, ropes_robot>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Tendons, Exact, TendonRobots);
 // The tendons' rows are stiffer than those of contacts.
 TEST(Lanes, OfCordsAreIndependentAndAccurate) { expect_lanes<cords_robot>(Files<cords_robot>::file, 5e-4); }
 TEST(Lanes, OfEllipticCordsAreIndependentAndAccurate) {
   expect_lanes<cords_elliptic_robot>(Files<cords_elliptic_robot>::file, 5e-4);
 }
+TEST(Lanes, OfRopesAreIndependentAndAccurate) { expect_lanes<ropes_robot>(Files<ropes_robot>::file); }
 
 }  // namespace
 }  // namespace drl
