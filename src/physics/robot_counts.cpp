@@ -93,6 +93,22 @@ std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon) {
   }
   return dofs;
 }
+std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator) {
+  if (actuator.acts_on == Actuator::tendon)
+    return dofs_of_tendon(model, model.tendons[static_cast<size_t>(actuator.target)]);
+  std::set<int> dofs;
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    bool is_moved = model.dofs[i].joint == actuator.target;
+    if (actuator.acts_on == Actuator::site) {
+      const auto moves_site = [&](const Actuator::Site& of) {
+        return of.site >= 0 && moves(model, i, model.sites[static_cast<size_t>(of.site)].body);
+      };
+      is_moved = moves_site(actuator.from) != moves_site(actuator.reference);
+    }
+    if (is_moved) dofs.insert(static_cast<int>(i));
+  }
+  return dofs;
+}
 
 int count_pyramids(const RobotModel& model) { return model.elliptic ? 0 : static_cast<int>(model.contacts.size()); }
 int count_cones(const RobotModel& model) { return model.elliptic ? static_cast<int>(model.contacts.size()) : 0; }

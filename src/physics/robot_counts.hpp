@@ -41,6 +41,8 @@ int count_limits(const RobotModel& model);
 int count_frictions(const RobotModel& model);
 // Returns the degrees of freedom that change a tendon's length.
 std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon);
+// Returns those on which an actuator acts.
+std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator);
 // Return the number of floor contacts with friction pyramids, and of those with elliptic cones.
 int count_pyramids(const RobotModel& model);
 int count_cones(const RobotModel& model);

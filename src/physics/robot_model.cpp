@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <span>
 
-#include "physics/robot_counts.hpp"
 #include "physics/robot_reader.hpp"
 
 namespace drl::robot_compiler {
@@ -49,7 +48,7 @@ class Reader : PartReader {
     read_fluid();
     read_geoms_and_sites();
     read_tendons(m_, r_);
-    read_actuators();
+    read_actuators(m_, r_);
     read_keyframes();
     read_equalities(m_, r_);
     read_parameters(m_, r_);
@@ -223,48 +222,6 @@ class Reader : PartReader {
       r_.sites.push_back(placement(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_pos + 3 * s, m_.site_quat + 4 * s));
   }
 
-  void read_actuators() {
-    for (int a = 0; a < m_.nu; ++a) {
-      const std::string where = quoted("actuator", mjOBJ_ACTUATOR, a);
-      Actuator actuator{.name = name(mjOBJ_ACTUATOR, a)};
-      read_transmission(a, actuator);
-      if (m_.actuator_plugin[a] >= 0) refuse(where, "a plugin");
-      if (m_.actuator_dyntype[a] != mjDYN_NONE) refuse(where, "activation");
-      if (m_.actuator_delay[a] > 0) refuse(where, "a delay");
-      const mjtNum* gain = m_.actuator_gainprm + mjNGAIN * a;
-      const bool is_fixed = m_.actuator_gaintype[a] == mjGAIN_FIXED ||
-                            (m_.actuator_gaintype[a] == mjGAIN_AFFINE && gain[1] == 0 && gain[2] == 0);
-      if (!is_fixed) refuse(where, "a gain that is not fixed");
-      const bool is_affine = m_.actuator_biastype[a] == mjBIAS_AFFINE;
-      if (!is_affine && m_.actuator_biastype[a] != mjBIAS_NONE) refuse(where, "a bias that is not affine");
-      actuator.gear = m_.actuator_gear[6 * a], actuator.gain = gain[0];
-      for (size_t k = 0; k < 3 && is_affine; ++k)
-        actuator.bias[k] = m_.actuator_biasprm[mjNBIAS * a + static_cast<int>(k)];
-      const int group = m_.actuator_group[a];
-      if (is_off(mjDSBL_ACTUATION) || (group >= 0 && group <= 30 && (m_.opt.disableactuator & (1 << group)) != 0)) {
-        actuator.gain = 0, actuator.bias = {};
-        r_.actuators.push_back(actuator);
-        continue;
-      }
-      if (m_.actuator_ctrllimited[a] && !is_off(mjDSBL_CLAMPCTRL))
-        actuator.control_range = {m_.actuator_ctrlrange[2 * a], m_.actuator_ctrlrange[2 * a + 1]};
-      if (m_.actuator_forcelimited[a])
-        actuator.force_range = {m_.actuator_forcerange[2 * a], m_.actuator_forcerange[2 * a + 1]};
-      r_.actuators.push_back(actuator);
-    }
-  }
-
-  void read_transmission(int a, Actuator& actuator) {
-    const int type = m_.actuator_trntype[a], target = m_.actuator_trnid[2 * a];
-    if (type == mjTRN_TENDON) {
-      actuator.tendon = target;
-    } else if ((type == mjTRN_JOINT || type == mjTRN_JOINTINPARENT) && m_.jnt_type[target] != mjJNT_FREE) {
-      actuator.joint = target;
-    } else {
-      refuse(quoted("actuator", mjOBJ_ACTUATOR, a), "it does not act on a hinge, a slide or a tendon");
-    }
-  }
-
   void read_keyframes() {
     const auto row = [](const mjtNum* rows, int k, auto width) {
       return std::vector<double>(rows + k * width, rows + (k + 1) * width);
@@ -344,25 +301,11 @@ class Reader : PartReader {
          std::ranges::any_of(r_.dofs, has_friction) || std::ranges::any_of(r_.tendons, has_friction)))
       refuse("option: ", "noslip_iterations");
   }
-  // With implicitfast, libmujoco drops the entries of a tendon's damping that its mass matrix does not have. For a free
-  // body, these depend on the body's axes.
-  void refuse_dampers_of_simple_bodies() {
-    for (size_t t = 0; t < r_.tendons.size() && r_.implicit_actuators; ++t) {
-      const auto damps = [&](const Actuator& a) { return a.tendon == static_cast<int>(t) && a.bias[2] != 0; };
-      if (r_.tendons[t].damping == 0 && std::ranges::none_of(r_.actuators, damps)) continue;
-      for (const int d : dofs_of_tendon(r_, r_.tendons[t]))
-        if (const Dof& dof = r_.dofs[static_cast<size_t>(d)];
-            dof.is_simple && r_.joints[static_cast<size_t>(dof.joint)].kind == Joint::free)
-          refuse(quoted("tendon", mjOBJ_TENDON, static_cast<int>(t)),
-                 "implicit damping of a tendon on a free body without other joints");
-    }
-  }
   void refuse_the_rest() {
     for (int b = 0; b < m_.nbody; ++b)
       if (m_.body_plugin[b] >= 0) refuse(quoted("body", mjOBJ_BODY, b), "a plugin");
     for (int f = 0; f < m_.nflex; ++f) refuse(quoted("flex", mjOBJ_FLEX, f), "a flexible body");
     if (r_.bodies.empty()) refuse("worldbody: ", "nothing moves");
-    refuse_dampers_of_simple_bodies();
     size_t products = 0;  // of the factorisation of the mass matrix, each of which becomes code
     for (const Dof& dof : r_.dofs) products += dof.ancestors.size() * dof.ancestors.size() / 2;
     if (products > kMostProducts)

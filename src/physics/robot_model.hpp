@@ -150,11 +150,23 @@ struct Placement {
 
 struct Actuator {
   std::string name;
-  int joint = 0;    // that it acts on, unless it acts on a tendon
-  int tendon = -1;  // index of the tendon that it acts on, or -1
-  double gear = 0, gain = 0;
-  std::array<double, 3> bias{};  // constant, and factors of the actuator's length and velocity
+  // joint: a hinge or a slide. site: a force and a torque in the site's axes, or, with a reference site, in that site's
+  // axes. free_in_body, free_in_world: a free joint's force, and its torque in the axes of its body or of the world.
+  enum Transmission { joint, tendon, site, free_in_body, free_in_world } acts_on = joint;
+  int target = 0;   // index of the joint, tendon or site
+  double gear = 0;  // of a joint or tendon
+  std::array<double, 6> gears{};
+  struct Site {
+    int site = -1, frame = 0;
+    Quaternion quat{};  // in its frame
+  };
+  Site from{}, reference{};  // of the transmission `site`; a site -1: none
+  // The force is gain * control + bias. Gain and bias are affine: constant, and factors of the actuator's length and
+  // velocity.
+  std::array<double, 3> gain{}, bias{};
   std::optional<std::array<double, 2>> control_range{}, force_range{};
+  bool is_damped() const { return gain[2] != 0 || bias[2] != 0; }
+  bool pulls(int t) const { return acts_on == tendon && target == t; }
 };
 
 // Friction of a contact. `dimensions` is the number of residuals (1: no friction, 3: sliding, 4: also spinning,

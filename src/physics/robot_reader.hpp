@@ -112,6 +112,8 @@ void read_contacts(const mjModel& model, RobotModel& robot);
 void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts);
 // Reads the tendons. Requires joints and sites.
 void read_tendons(const mjModel& model, RobotModel& robot);
+// Reads the actuators. Requires tendons.
+void read_actuators(const mjModel& model, RobotModel& robot);
 // Reads the active equality constraints, and adds the degrees of freedom that they and the rows of tendons couple to
 // Dof::ancestors. Requires tendons.
 void read_equalities(const mjModel& model, RobotModel& robot);

@@ -33,6 +33,19 @@ Mat3 rotation_of(const Expr (&q)[4]);
 using Quat = std::array<Expr, 4>;
 Quat operator*(const Quat& a, const Quat& b);
 std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p);
+// Returns the angle of the vector (x, y) from the x axis, for y >= 0.
+Expr arc_tangent(const Expr& y, const Expr& x);
+// Returns the axis times the angle of a rotation, which is at most pi.
+Vec3 rotation_vector(const Quat& quat);
+
+// A point of a body, relative to the origin of its tree (of the world: to the world's origin).
+struct BodyPoint {
+  int body;
+  Vec3 arm;
+};
+BodyPoint point_of(const Placement& place, const Kinematics& kinematics);
+// Returns the vector from one point to another.
+Vec3 apart(const RobotModel& model, const Kinematics& kinematics, const BodyPoint& from, const BodyPoint& to);
 
 // A symmetric matrix [nv, nv] with the sparsity of a tree: it couples each degree of freedom with itself and its
 // ancestors.
@@ -59,6 +72,8 @@ struct Dynamics {
   std::vector<Expr> actuator_torque;  // along each degree of freedom
   TreeMatrix damping;                 // for the integrator
 };
+// Adds the forces of the actuators.
+void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p);
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
 // Returns a frame's centre of mass in its body, including the shift by an environment's parameters.
 Vec3 center_of(const RobotModel& model, int frame, Program& p);

@@ -6,10 +6,6 @@
 namespace drl::robot_compiler {
 namespace {
 
-Expr limited(const Expr& x, const std::optional<std::array<double, 2>>& range) {
-  return range ? clamp(x, (*range)[0], (*range)[1]) : x;
-}
-
 // Returns whether environments shift the centre of mass of any frame of a body.
 bool has_shifted_mass(const RobotModel& model, int body) {
   return std::ranges::any_of(model.parameters, [&](const Parameter& p) {
@@ -26,88 +22,6 @@ Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics,
     sum = sum + inertia_at(frame.mass, center, kinematics.turn[b], known(frame.inertia));
   }
   return sum;
-}
-
-// Returns the damping of an actuator that exerts this force. It is 0 while the force is at its limit (MuJoCo,
-// "Computation", integrators).
-Expr actuator_damping(const Actuator& actuator, const Expr& force) {
-  const Expr damping = -actuator.bias[2] * actuator.gear * actuator.gear;
-  if (!actuator.force_range || damping.is(0)) return damping;
-  const auto [low, high] = *actuator.force_range;
-  return select_less(low, force, select_less(force, high, damping, 0), 0);
-}
-
-class Actuators {
- public:
-  Actuators(const RobotModel& model, const Kinematics& kinematics, Program& p)
-      : model_(model), kinematics_(kinematics), p_(p) {}
-
-  void trace(Dynamics& d) const {
-    for (size_t a = 0; a < model_.actuators.size(); ++a) {
-      const Actuator& actuator = model_.actuators[a];
-      Expr force = unlimited_force(a);
-      if (actuator.tendon >= 0) force = share_of(actuator.tendon) * force;
-      d.actuator_force.push_back(p_.named(limited(force, actuator.force_range), identifier(actuator.name) + "_force"));
-      add(actuator, d.actuator_force.back(), d);
-    }
-  }
-
- private:
-  // Returns an actuator's force before its force range and that of its tendon.
-  Expr unlimited_force(size_t a) const {
-    const Actuator& actuator = model_.actuators[a];
-    const std::string name = identifier(actuator.name);
-    const Expr control = limited(p_.input(at("ctrl", static_cast<int>(a)), name + "_ctrl"), actuator.control_range);
-    const auto [length, velocity] = motion_of(actuator);
-    return Expr(actuator.gain) * control + Expr(actuator.bias[0]) + Expr(actuator.bias[1]) * length +
-           Expr(actuator.bias[2] * actuator.gear) * velocity;
-  }
-  // Returns an actuator's length, and its velocity divided by its gear.
-  std::pair<Expr, Expr> motion_of(const Actuator& actuator) const {
-    if (actuator.tendon >= 0) {
-      const TendonPath path = trace_tendon(model_, actuator.tendon, kinematics_, p_);
-      return {Expr(actuator.gear) * path.length, path.velocity};
-    }
-    const Joint& joint = model_.joints[static_cast<size_t>(actuator.joint)];
-    return {Expr(actuator.gear) * p_.input(at("qpos", joint.qpos), ""),
-            kinematics_.qvel[static_cast<size_t>(joint.dof)]};
-  }
-  // Returns the factor that brings the total force of a tendon's actuators into its range.
-  Expr share_of(int tendon) const {
-    const auto& range = model_.tendons[static_cast<size_t>(tendon)].force_range;
-    Expr total = 0;
-    for (size_t a = 0; a < model_.actuators.size() && range; ++a)
-      if (model_.actuators[a].tendon == tendon) total += unlimited_force(a);
-    if (!range || total.is(0)) return 1;
-    const auto [low, high] = *range;
-    const Expr share = select_less(total, low, Expr(low) / total, select_less(high, total, Expr(high) / total, 1));
-    return select_less(total, 0, share, select_less(0, total, share, 1));
-  }
-  // Adds an actuator's force and damping along qvel.
-  void add(const Actuator& actuator, const Expr& force, Dynamics& d) const {
-    if (actuator.tendon < 0) {
-      const auto dof = static_cast<size_t>(model_.joints[static_cast<size_t>(actuator.joint)].dof);
-      d.actuator_torque[dof] += Expr(actuator.gear) * force;
-      if (model_.implicit_actuators) d.damping.diagonal[dof] += actuator_damping(actuator, force);
-      return;
-    }
-    const TendonPath path = trace_tendon(model_, actuator.tendon, kinematics_, p_);
-    for (size_t i = 0; i < path.along.size(); ++i) d.actuator_torque[i] += Expr(actuator.gear) * path.along[i] * force;
-    if (model_.implicit_actuators)
-      add_outer_product(model_, path.along, actuator_damping(actuator, force), true, d.damping);
-  }
-
-  const RobotModel& model_;
-  const Kinematics& kinematics_;
-  Program& p_;
-};
-
-void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
-  Actuators(model, kinematics, p).trace(d);
-  for (const Joint& joint : model.joints) {
-    Expr& torque = d.actuator_torque[static_cast<size_t>(joint.dof)];
-    torque = limited(torque, joint.force_range);
-  }
 }
 
 // Adds the forces of tendons' springs and dampers.

@@ -1,3 +1,5 @@
+#include <numbers>
+
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
@@ -145,6 +147,41 @@ std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p) {
     quats.push_back(quat);
   }
   return quats;
+}
+
+// Halves the angle four times by tan(x/2) = tan x / (1 + sqrt(1 + tan^2 x)), so that a short series is exact.
+Expr arc_tangent(const Expr& y, const Expr& x) {
+  const Expr along = max(x, -x);
+  Expr t = y / max(along + sqrt(along * along + y * y), 1e-30);
+  for (int k = 0; k < 3; ++k) t = t / (Expr(1) + sqrt(Expr(1) + t * t));
+  const Expr square = t * t;
+  Expr series = 0;
+  for (int power = 15; power > 0; power -= 2) series = Expr((power % 4 == 1 ? 1.0 : -1.0) / power) + square * series;
+  const Expr acute = Expr(16) * (t * series);
+  return select_less(x, 0, Expr(std::numbers::pi) - acute, acute);
+}
+Vec3 rotation_vector(const Quat& quat) {
+  const Vec3 imaginary{quat[1], quat[2], quat[3]};
+  const Expr sine = sqrt(dot(imaginary, imaginary)), angle = Expr(2) * arc_tangent(sine, quat[0]);
+  const Expr shortest = select_less(std::numbers::pi, angle, angle - Expr(2 * std::numbers::pi), angle);
+  return (shortest / max(sine, 1e-15)) * imaginary;
+}
+
+BodyPoint point_of(const Placement& place, const Kinematics& kinematics) {
+  const Vec3 pos = known(place.pos);
+  if (place.body < 0) return {-1, pos};
+  const auto body = static_cast<size_t>(place.body);
+  return {place.body, kinematics.pos[body] + kinematics.turn[body] * pos};
+}
+Vec3 apart(const RobotModel& model, const Kinematics& kinematics, const BodyPoint& from, const BodyPoint& to) {
+  const auto tree_of = [&](const BodyPoint& point) {
+    return point.body < 0 ? -1 : model.bodies[static_cast<size_t>(point.body)].tree;
+  };
+  const auto origin_of = [&](const BodyPoint& point) {
+    return point.body < 0 ? Vec3{} : kinematics.origin[static_cast<size_t>(tree_of(point))];
+  };
+  const Vec3 arms = to.arm - from.arm;
+  return tree_of(from) == tree_of(to) ? arms : arms + (origin_of(to) - origin_of(from));
 }
 
 Kinematics trace_kinematics(const RobotModel& model, Program& p) { return Tracer(model, p).trace(); }

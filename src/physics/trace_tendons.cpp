@@ -40,17 +40,10 @@ Expr intersect(const Vec2& a, const Vec2& b, const Vec2& c, const Vec2& d) {
   const Expr both = is_in_unit(cross(second, between) * inverse) * is_in_unit(cross(first, between) * inverse);
   return select_less(max(area, -area), kLeastLength, 0, both);
 }
-// Returns the angle between two vectors, from 0 to pi. Halves it four times by tan(x/2) = tan x / (1 + sqrt(1 +
-// tan^2 x)), so that a short series is exact.
+// Returns the angle between two vectors, from 0 to pi.
 Expr angle_between(const Vec2& a, const Vec2& b) {
-  const Expr along = dot(a, b), across = cross(a, b), y = max(across, -across), x = max(along, -along);
-  Expr t = y / max(x + sqrt(x * x + y * y), 1e-30);
-  for (int k = 0; k < 3; ++k) t = t / (Expr(1) + sqrt(Expr(1) + t * t));
-  const Expr square = t * t;
-  Expr series = 0;
-  for (int power = 15; power > 0; power -= 2) series = Expr((power % 4 == 1 ? 1.0 : -1.0) / power) + square * series;
-  const Expr acute = Expr(16) * (t * series);
-  return select_less(along, 0, Expr(std::numbers::pi) - acute, acute);
+  const Expr across = cross(a, b);
+  return arc_tangent(max(across, -across), dot(a, b));
 }
 
 // The way around a circle at the origin, between two points.
@@ -226,11 +219,7 @@ class PathTracer {
   TendonPath path;
 
  private:
-  // A point of a body, relative to the origin of its tree (of the world: to the world's origin).
-  struct Point {
-    int body;
-    Vec3 arm;
-  };
+  using Point = BodyPoint;
   // The force on a body at a point, if the tendon pulls with 1 N.
   struct Pull {
     int body;
@@ -239,17 +228,8 @@ class PathTracer {
   static size_t index(int k) { return static_cast<size_t>(k); }
   static Spatial wrench(const Vec3& arm, const Vec3& force) { return {cross(arm, force), force}; }
 
-  Point point(const Placement& place) const {
-    const Vec3 pos = known(place.pos);
-    if (place.body < 0) return {-1, pos};
-    return {place.body, k_.pos[index(place.body)] + k_.turn[index(place.body)] * pos};
-  }
-  int tree_of(const Point& point) const { return point.body < 0 ? -1 : model_.bodies[index(point.body)].tree; }
-  Vec3 origin_of(const Point& point) const { return point.body < 0 ? Vec3{} : k_.origin[index(tree_of(point))]; }
-  Vec3 apart(const Point& from, const Point& to) const {
-    const Vec3 arms = to.arm - from.arm;
-    return tree_of(from) == tree_of(to) ? arms : arms + (origin_of(to) - origin_of(from));
-  }
+  Point point(const Placement& place) const { return point_of(place, k_); }
+  Vec3 apart(const Point& from, const Point& to) const { return robot_compiler::apart(model_, k_, from, to); }
   Vec3 velocity_of(const Point& point) const {
     if (point.body < 0) return {};
     const Spatial& v = k_.velocity[index(point.body)];

@@ -1,4 +1,4 @@
-// Tests robots with tendons.
+// Tests robots with tendons and with actuators on other parts than joints.
 #include "exact.hpp"
 #include "lanes.hpp"
 #include "tendon_robots.hpp"
@@ -18,13 +18,18 @@ template <>
 struct Files<ropes_robot> {
   static constexpr const char* file = "tests/physics/models/ropes.xml";
 };
-using TendonRobots = testing::Types<cords_robot, cords_elliptic_robot, ropes_robot>;
+template <>
+struct Files<thrusters_robot> {
+  static constexpr const char* file = "tests/physics/models/thrusters.xml";
+};
+using TendonRobots = testing::Types<cords_robot, cords_elliptic_robot, ropes_robot, thrusters_robot>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Tendons, Exact, TendonRobots);
 // The tendons' rows are stiffer than those of contacts.
 TEST(Lanes, OfCordsAreIndependentAndAccurate) { expect_lanes<cords_robot>(Files<cords_robot>::file, 5e-4); }
 TEST(Lanes, OfEllipticCordsAreIndependentAndAccurate) {
   expect_lanes<cords_elliptic_robot>(Files<cords_elliptic_robot>::file, 5e-4);
 }
+TEST(Lanes, OfThrustersAreIndependentAndAccurate) { expect_lanes<thrusters_robot>(Files<thrusters_robot>::file); }
 TEST(Lanes, OfRopesAreIndependentAndAccurate) { expect_lanes<ropes_robot>(Files<ropes_robot>::file); }
 
 }  // namespace

@@ -417,7 +417,7 @@ TEST(RobotModel, TendonsOfJointsAreRead) {
   EXPECT_NEAR(cord.limit->softness.damping, 2 / (0.95 * 0.02), 1e-10);
   EXPECT_EQ(cord.friction->most, 5);
   EXPECT_NEAR(cord.friction->weight, 9 / cord.inverse_weight, 1e-9);
-  EXPECT_EQ(model.actuators[0].tendon, 0);
+  EXPECT_TRUE(model.actuators[0].pulls(0));
   EXPECT_EQ(model.actuators[0].gear, 3);
   EXPECT_EQ(model.dofs[1].ancestors, std::vector<int>{0});  // the tendon's rows couple the two bodies
 }
