@@ -75,14 +75,14 @@ Cost cost_of(const RobotModel& model, const Program& program, const std::vector<
   const int refinement = refines(model) ? of["unbalanced"] + of["solve_up"] + of["solve_down"] : 0;
   // Distances count twice: they are computed in double, and a register holds half as many doubles as floats.
   const int once = of["smooth"] + 2 * of["distances"] + refinement + of["into_solver"] + of["out_of_solver"] +
-                   of["equality_forces"] + of["damp"] + of["integrate"];
+                   of["equality_forces"] + of["damp"] + of["integrate"] + of["rates"] + of["activate"];
   const size_t checks = model.pair_groups.empty() ? model.pairs.size() : model.ground_pairs + model.pair_groups.size();
   const int pairs = 8 * static_cast<int>(checks);  // of distances
   const int pyramid = of["contact_row"] + of["add_coupling"] + kIterations * of["contact_edges"];
   const int touching = model.elliptic ? kIterations * kConeOperations : pyramid;
   const int stages = model.runge_kutta ? 4 : 1;
   Cost cost;
-  cost.state_bytes = 4 * (model.nq + 2 * model.nv + 1);
+  cost.state_bytes = 4 * (model.nq + 2 * model.nv + 1 + model.na);
   // Does not include the list of contacts that exist in some lane.
   cost.lanes = program.is_wide ? kLanes / 2 : kLanes;
   cost.work_bytes = (program.is_wide ? 8 : 4) * count_work(model, program);

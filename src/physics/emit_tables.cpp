@@ -121,7 +121,8 @@ std::string emit_keyframes(const RobotModel& model) {
   for (const Keyframe& key : model.keyframes)
     text += "        " + remark(key.name) + "\n" +
             wrapped("{" + std::to_string(text_hash(key.name.c_str())) + "ull, " + numbers(key.qpos) + ", " +
-                        numbers(key.qvel) + ", " + numbers(key.ctrl) + "},",
+                        numbers(key.qvel) + ", " + numbers(key.ctrl) +
+                        (key.act.empty() ? "" : ", " + numbers(key.act)) + "},",
                     "        ");
   return "  static constexpr int kKeyframes = " + std::to_string(model.keyframes.size()) + ";\n" +
          emit_table("  // Hash of the name; qpos, qvel, ctrl.\n", "Keyframe<Sizes>", "keyframe", "kKeyframes", text);
@@ -306,6 +307,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
     line("int", {{"kTendons", count(tendons.size())}, {"kTendonAlong", count(program.places("tendon_along"))}});
   if (const int rows = count_equality_rows(model); rows > 0)
     line("int", {{"kEqualityRows", count(rows)}, {"kEqualityAlong", count(program.places("equality_along"))}});
+  if (model.na > 0) line("int", {{"kActivations", count(model.na)}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
   const std::vector<int> branch = branches(model);

@@ -21,12 +21,14 @@ class Reader : PartReader {
     Actuator actuator{.name = name(mjOBJ_ACTUATOR, a)};
     read_transmission(a, where, actuator);
     if (m_.actuator_plugin[a] >= 0) refuse(where, "a plugin");
-    if (m_.actuator_dyntype[a] != mjDYN_NONE) refuse(where, "activation");
+    read_dynamics(a, where, actuator);
     if (m_.actuator_delay[a] > 0) refuse(where, "a delay");
     read_gains(a, where, actuator);
     const int group = m_.actuator_group[a];
     if (is_off(mjDSBL_ACTUATION) || (group >= 0 && group <= 30 && (m_.opt.disableactuator & (1 << group)) != 0)) {
-      actuator.gain = {}, actuator.bias = {};
+      actuator.gain = {}, actuator.bias = {}, actuator.muscle_gain = {}, actuator.muscle_bias = {};
+      actuator.dynamics = Actuator::constant;
+      if (is_off(mjDSBL_ACTUATION)) actuator.activation_range = {};
       r_.actuators.push_back(actuator);
       return;
     }
@@ -64,12 +66,43 @@ class Reader : PartReader {
     actuator.gain[0] = gain[0];
     if (m_.actuator_gaintype[a] == mjGAIN_AFFINE)
       std::copy_n(gain, 3, actuator.gain.begin());
+    else if (m_.actuator_gaintype[a] == mjGAIN_MUSCLE)
+      actuator.gain = {}, actuator.muscle_gain = muscle(a, gain);
     else if (m_.actuator_gaintype[a] != mjGAIN_FIXED)
-      refuse(where, "a gain that is neither fixed nor affine");
+      refuse(where, "a gain of a user's function");
     if (m_.actuator_biastype[a] == mjBIAS_AFFINE)
       std::copy_n(bias, 3, actuator.bias.begin());
+    else if (m_.actuator_biastype[a] == mjBIAS_MUSCLE)
+      actuator.muscle_bias = muscle(a, bias);
     else if (m_.actuator_biastype[a] != mjBIAS_NONE)
-      refuse(where, "a bias that is not affine");
+      refuse(where, "a bias of a user's function");
+  }
+  Muscle muscle(int a, const mjtNum* prm) const {
+    const mjtNum* range = m_.actuator_lengthrange + 2 * a;
+    const double unit = std::max(kLeast, (range[1] - range[0]) / std::max(kLeast, prm[1] - prm[0]));
+    return {.from = prm[0],
+            .start = range[0],
+            .unit = unit,
+            .force = prm[2] < 0 ? prm[3] / std::max(kLeast, m_.actuator_acc0[a]) : prm[2],
+            .shortest = prm[4],
+            .longest = prm[5],
+            .fastest = prm[6],
+            .passive = prm[7],
+            .lengthening = prm[8]};
+  }
+  void read_dynamics(int a, const std::string& where, Actuator& actuator) {
+    const int type = m_.actuator_dyntype[a];
+    if (type == mjDYN_NONE) return;
+    if (type == mjDYN_USER || m_.actuator_actnum[a] != 1) return refuse(where, "activation by a user's function");
+    actuator.dynamics = type == mjDYN_INTEGRATOR    ? Actuator::integrator
+                        : type == mjDYN_FILTER      ? Actuator::filter
+                        : type == mjDYN_FILTEREXACT ? Actuator::exact_filter
+                                                    : Actuator::muscle;
+    actuator.activation = m_.actuator_actadr[a], actuator.is_early = m_.actuator_actearly[a] != 0;
+    std::copy_n(m_.actuator_dynprm + mjNDYN * a, 3, actuator.times.begin());
+    if (type != mjDYN_MUSCLE) actuator.times[0] = std::max(kLeast, actuator.times[0]);
+    if (m_.actuator_actlimited[a])
+      actuator.activation_range = {m_.actuator_actrange[2 * a], m_.actuator_actrange[2 * a + 1]};
   }
 
   // With implicitfast, libmujoco drops the entries of the damping of tendons and actuators that its mass matrix does

@@ -36,7 +36,7 @@ class Reader : PartReader {
     r_.file = std::filesystem::path(file_).filename().string();
     r_.name = std::filesystem::path(file_).stem().string();
     r_.id = model_id(m_, file_);
-    r_.nq = static_cast<int>(m_.nq), r_.nv = static_cast<int>(m_.nv);
+    r_.nq = static_cast<int>(m_.nq), r_.nv = static_cast<int>(m_.nv), r_.na = static_cast<int>(m_.na);
     r_.start.assign(m_.qpos0, m_.qpos0 + m_.nq);
     if (r_.nv > kMostDofs)
       return refuse("worldbody: ", "more than " + std::to_string(kMostDofs) + " degrees of freedom",
@@ -228,8 +228,8 @@ class Reader : PartReader {
     };
     for (int k = 0; k < m_.nkey; ++k)
       if (const char* name = mj_id2name(&m_, mjOBJ_KEY, k); name && *name)
-        r_.keyframes.push_back(
-            {name, row(m_.key_qpos, k, m_.nq), row(m_.key_qvel, k, m_.nv), row(m_.key_ctrl, k, m_.nu)});
+        r_.keyframes.push_back({name, row(m_.key_qpos, k, m_.nq), row(m_.key_qvel, k, m_.nv),
+                                row(m_.key_ctrl, k, m_.nu), row(m_.key_act, k, m_.na)});
   }
 
   // Rejects numbers that are not finite, both from the file and computed by libmujoco.
@@ -275,7 +275,7 @@ class Reader : PartReader {
     for (int k = 0; k < m_.nkey; ++k)
       refuse_infinite(quoted("key", mjOBJ_KEY, k),
                       {of(m_.key_qpos, k, static_cast<size_t>(m_.nq)), of(m_.key_qvel, k, static_cast<size_t>(m_.nv)),
-                       of(m_.key_ctrl, k, static_cast<size_t>(m_.nu))});
+                       of(m_.key_ctrl, k, static_cast<size_t>(m_.nu)), of(m_.key_act, k, static_cast<size_t>(m_.na))});
     for (int t = 0; t < m_.ntendon; ++t)
       refuse_infinite(quoted("tendon", mjOBJ_TENDON, t),
                       {of(m_.tendon_range, t, 2), of(m_.tendon_actfrcrange, t, 2), of(m_.tendon_margin, t, 1),
@@ -288,7 +288,8 @@ class Reader : PartReader {
       refuse_infinite(
           quoted("actuator", mjOBJ_ACTUATOR, a),
           {of(m_.actuator_gear, a, 6), of(m_.actuator_gainprm, a, mjNGAIN), of(m_.actuator_biasprm, a, mjNBIAS),
-           of(m_.actuator_ctrlrange, a, 2), of(m_.actuator_forcerange, a, 2)});
+           of(m_.actuator_ctrlrange, a, 2), of(m_.actuator_forcerange, a, 2), of(m_.actuator_dynprm, a, mjNDYN),
+           of(m_.actuator_actrange, a, 2), of(m_.actuator_lengthrange, a, 2), of(m_.actuator_acc0, a, 1)});
   }
   // Refuses options that change only contacts or friction, if the model has these.
   void refuse_options_of_constraints() {

@@ -148,6 +148,13 @@ struct Placement {
   Rotation turn{};
 };
 
+// A muscle (MuJoCo, "Modeling", muscles). Its length and velocity are made dimensionless: the length by
+// from + (length - start) / unit, the velocity by its division by unit * fastest.
+struct Muscle {
+  double from = 0, start = 0, unit = 1;
+  double force = 0, shortest = 0, longest = 0, fastest = 0, passive = 0, lengthening = 0;
+};
+
 struct Actuator {
   std::string name;
   // joint: a hinge or a slide. site: a force and a torque in the site's axes, or, with a reference site, in that site's
@@ -161,11 +168,20 @@ struct Actuator {
     Quaternion quat{};  // in its frame
   };
   Site from{}, reference{};  // of the transmission `site`; a site -1: none
-  // The force is gain * control + bias. Gain and bias are affine: constant, and factors of the actuator's length and
-  // velocity.
+  // The force is gain * control + bias, or gain * activation + bias. Gain and bias are affine (constant, and factors of
+  // the actuator's length and velocity), or those of a muscle.
   std::array<double, 3> gain{}, bias{};
+  std::optional<Muscle> muscle_gain{}, muscle_bias{};
+  // The activation's rate of change: the control (integrator), its difference from the activation divided by
+  // `times[0]` (filters), that of a muscle with the times of activation and deactivation and the width of the
+  // transition between them, or 0.
+  enum Dynamics { constant, integrator, filter, exact_filter, muscle } dynamics = constant;
+  int activation = -1;  // its index, or -1
+  std::array<double, 3> times{};
+  bool is_early = false;  // the force is that of the next activation
+  std::optional<std::array<double, 2>> activation_range{};
   std::optional<std::array<double, 2>> control_range{}, force_range{};
-  bool is_damped() const { return gain[2] != 0 || bias[2] != 0; }
+  bool is_damped() const { return gain[2] != 0 || bias[2] != 0 || muscle_gain; }
   bool pulls(int t) const { return acts_on == tendon && target == t; }
 };
 
@@ -285,7 +301,7 @@ struct FluidBox {
 // A state that the file names.
 struct Keyframe {
   std::string name;
-  std::vector<double> qpos, qvel, ctrl;  // [nq], [nv], [nu]
+  std::vector<double> qpos, qvel, ctrl, act;  // [nq], [nv], [nu], [na]
 };
 
 // A kind of feature that cannot be compiled, and the model's elements that have it.
@@ -297,8 +313,8 @@ struct Unsupported {
 
 struct RobotModel {
   std::string name, file;
-  std::string id;  // of the file's contents (see model_id in drl/physics/mujoco_model.hpp)
-  int nq = 0, nv = 0;
+  std::string id;              // of the file's contents (see model_id in drl/physics/mujoco_model.hpp)
+  int nq = 0, nv = 0, na = 0;  // na: activations
   double timestep = 0;
   int iterations = 0;               // after which the file's solver stops; lanes iterate until convergence
   bool runge_kutta = false;         // otherwise Euler or implicitfast

@@ -72,6 +72,8 @@ struct Dynamics {
   std::vector<Expr> actuator_torque;  // along each degree of freedom
   TreeMatrix damping;                 // for the integrator
 };
+// Writes the rates of change of the activations, and the activations after a time step.
+void trace_activations(const RobotModel& model, Program& p);
 // Adds the forces of the actuators.
 void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p);
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
@@ -192,6 +194,7 @@ inline void trace(const RobotModel& model, Program& p) {
   trace_tendon_rows(model, kept, p);
   trace_equality_forces(model, kept, p);
   trace_integrator(model, kept, p);
+  trace_activations(model, p);
   trace_derived(model, p);
   trace_sensors(model, p);
   trace_distances(model, p);
@@ -202,6 +205,8 @@ inline void trace(const RobotModel& model, Program& p) {
 inline int contact_residuals(const RobotModel& model, const Program& p) {
   return (p.edges == 3 ? 2 : p.edges) * count_pyramids(model);
 }
+// Returns the declaration of the `act` argument, with a trailing comma, or "" if the model has no activations.
+inline std::string activations_argument(const RobotModel& model) { return model.na == 0 ? "" : "const F* act, "; }
 // Returns the declaration of the `parameters` argument, with a trailing comma, or "" if the model has no parameters.
 inline std::string parameters_argument(const RobotModel& model) {
   return model.parameters.empty() ? "" : "const F* parameters, ";

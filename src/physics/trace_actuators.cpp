@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "physics/trace.hpp"
 
@@ -12,6 +13,59 @@ Expr limited(const Expr& x, const std::optional<std::array<double, 2>>& range) {
 // How an actuator moves the robot: its length, its velocity, and the derivatives of its length along qvel in the
 // solver's axes, all with the gear.
 using Transmission = TendonPath;
+
+// Returns a muscle's active force at a dimensionless length, relative to the largest.
+Expr force_at_length(const Muscle& muscle, const Expr& length) {
+  const double low = 0.5 * (muscle.shortest + 1), high = 0.5 * (1 + muscle.longest);
+  const auto square = [](const Expr& over, double by) {
+    const Expr x = over / Expr(std::max(1e-15, by));
+    return Expr(0.5) * (x * x);
+  };
+  const Expr rising = select_less(low, length, Expr(1) - square(Expr(1) - length, 1 - low),
+                                  square(length - Expr(muscle.shortest), low - muscle.shortest));
+  const Expr falling = select_less(high, length, square(Expr(muscle.longest) - length, muscle.longest - high),
+                                   Expr(1) - square(length - Expr(1), high - 1));
+  const Expr inside = select_less(1, length, falling, rising);
+  return select_less(length, muscle.shortest, 0, select_less(muscle.longest, length, 0, inside));
+}
+// Returns a muscle's force at a dimensionless velocity, relative to that at rest, or the derivative of it.
+Expr force_at_velocity(const Muscle& muscle, const Expr& velocity, bool is_derivative) {
+  const double most = muscle.lengthening - 1, divisor = std::max(1e-15, most);
+  const Expr shortening = velocity + Expr(1), rest = Expr(most) - velocity;
+  const Expr first = is_derivative ? Expr(2) * shortening : shortening * shortening;
+  const Expr second = is_derivative ? (2 / divisor) * rest : Expr(muscle.lengthening) - (1 / divisor) * (rest * rest);
+  const Expr last = is_derivative ? 0 : muscle.lengthening;
+  return select_less(-1, velocity, select_less(0, velocity, select_less(most, velocity, last, second), first), 0);
+}
+Expr length_of(const Muscle& muscle, const Expr& length) {
+  return Expr(muscle.from) + (length - Expr(muscle.start)) / Expr(muscle.unit);
+}
+// Returns a muscle's gain, or the derivative of it by the velocity.
+Expr gain_of(const Muscle& muscle, const TendonPath& of, bool is_derivative) {
+  const double fastest = std::max(1e-15, muscle.unit * muscle.fastest);
+  const double force = is_derivative ? muscle.force / fastest : muscle.force;
+  return Expr(-force) * (force_at_length(muscle, length_of(muscle, of.length)) *
+                         force_at_velocity(muscle, of.velocity / Expr(fastest), is_derivative));
+}
+Expr bias_of(const Muscle& muscle, const TendonPath& of) {
+  const Expr length = length_of(muscle, of.length);
+  const double high = 0.5 * (1 + muscle.longest), width = std::max(1e-15, high - 1);
+  const Expr x = (length - Expr(1)) / Expr(width), beyond = Expr(0.5) + (length - Expr(high)) / Expr(width);
+  const Expr stretched = select_less(high, length, beyond, Expr(0.5) * (x * x));
+  return Expr(-muscle.force * muscle.passive) * select_less(1, length, stretched, 0);
+}
+// Returns the rate of change of a muscle's activation.
+Expr muscle_rate(const Actuator& actuator, const Expr& control, const Expr& act) {
+  const auto [activation, deactivation, width] = actuator.times;
+  const Expr share = Expr(0.5) + Expr(1.5) * clamp(act, 0, 1), excess = clamp(control, 0, 1) - act;
+  const Expr fast = Expr(activation) * share, slow = Expr(deactivation) / share;
+  Expr time = select_less(0, excess, fast, slow);
+  if (width >= 1e-15) {
+    const Expr x = clamp(excess / Expr(width) + Expr(0.5), 0, 1);
+    time = slow + (fast - slow) * (x * x * x * (Expr(3) * x * (Expr(2) * x - Expr(5)) + Expr(10)));
+  }
+  return excess / max(time, 1e-15);
+}
 
 class Actuators {
  public:
@@ -27,17 +81,50 @@ class Actuators {
     }
   }
 
+  // Returns the rate of change of an actuator's activation.
+  Expr rate(size_t a) const {
+    const Actuator& actuator = model_.actuators[a];
+    const Expr control = limited(this->control(a), actuator.control_range), act = activation(actuator);
+    switch (actuator.dynamics) {
+      case Actuator::integrator:
+        return control;
+      case Actuator::filter:
+      case Actuator::exact_filter:
+        return (control - act) / Expr(actuator.times[0]);
+      case Actuator::muscle:
+        return muscle_rate(actuator, control, act);
+      default:
+        return 0;
+    }
+  }
+  // Returns the activation after a time step with a rate of change.
+  Expr next_activation(const Actuator& actuator, const Expr& rate) const {
+    const double time = actuator.times[0], step = model_.timestep;
+    const double factor = actuator.dynamics == Actuator::exact_filter ? time * (1 - std::exp(-step / time)) : step;
+    return limited(activation(actuator) + Expr(factor) * rate, actuator.activation_range);
+  }
+
  private:
   static size_t index(int k) { return static_cast<size_t>(k); }
   Expr control(size_t a) const {
     return p_.input(at("ctrl", static_cast<int>(a)), identifier(model_.actuators[a].name) + "_ctrl");
   }
+  Expr activation(const Actuator& actuator) const {
+    return p_.input(at("act", actuator.activation), identifier(actuator.name) + "_act");
+  }
+  // Returns what is multiplied by the gain: a limited control, or an activation.
+  Expr signal(size_t a) const {
+    const Actuator& actuator = model_.actuators[a];
+    if (actuator.activation < 0) return limited(control(a), actuator.control_range);
+    return actuator.is_early ? next_activation(actuator, rate(a)) : activation(actuator);
+  }
 
   // Returns an actuator's force before its force range and that of its tendon.
   Expr unlimited_force(size_t a) const {
     const Actuator& actuator = model_.actuators[a];
-    const Expr signal = limited(control(a), actuator.control_range);
-    if (actuator.acts_on == Actuator::joint && actuator.gain[1] == 0 && actuator.gain[2] == 0) {
+    const Expr signal = this->signal(a);
+    const bool is_muscle = actuator.muscle_gain || actuator.muscle_bias;
+    if (actuator.acts_on == Actuator::joint && !is_muscle && actuator.gain[1] == 0 && actuator.gain[2] == 0) {
       const Joint& joint = model_.joints[index(actuator.target)];
       const Expr length = Expr(actuator.gear) * p_.input(at("qpos", joint.qpos), "");
       return Expr(actuator.gain[0]) * signal + Expr(actuator.bias[0]) + Expr(actuator.bias[1]) * length +
@@ -47,7 +134,9 @@ class Actuators {
     const auto affine = [&](const std::array<double, 3>& x) {
       return Expr(x[0]) + Expr(x[1]) * of.length + Expr(x[2]) * of.velocity;
     };
-    return affine(actuator.gain) * signal + affine(actuator.bias);
+    const Expr gain = actuator.muscle_gain ? gain_of(*actuator.muscle_gain, of, false) : affine(actuator.gain);
+    const Expr bias = actuator.muscle_bias ? bias_of(*actuator.muscle_bias, of) : affine(actuator.bias);
+    return gain * signal + bias;
   }
   // Returns the factor that brings the total force of a tendon's actuators into its range.
   Expr share_of(int tendon) const {
@@ -65,7 +154,9 @@ class Actuators {
   Expr damping(size_t a, const Expr& force, double gear) const {
     const Actuator& actuator = model_.actuators[a];
     Expr damping = -actuator.bias[2] * gear * gear;
-    if (actuator.gain[2] != 0) damping -= Expr(actuator.gain[2] * gear * gear) * control(a);
+    Expr slope = actuator.gain[2];
+    if (actuator.muscle_gain) slope = gain_of(*actuator.muscle_gain, transmission(actuator), true);
+    if (!slope.is(0)) damping -= Expr(gear * gear) * slope * (actuator.activation < 0 ? control(a) : signal(a));
     if (!actuator.force_range || damping.is(0)) return damping;
     const auto [low, high] = *actuator.force_range;
     return select_less(low, force, select_less(force, high, damping, 0), 0);
@@ -156,11 +247,25 @@ class Actuators {
   }
 
   const RobotModel& model_;
-  const Kinematics& k_;
+  const Kinematics& k_;  // not read by rate() and next_activation()
   Program& p_;
 };
 
 }  // namespace
+
+void trace_activations(const RobotModel& model, Program& p) {
+  if (model.na == 0) return;
+  const Kinematics none;
+  const Actuators actuators(model, none, p);
+  p.begin("Computes the rates of change of the activations.", "rates(const F* ctrl, const F* act, F* rate)");
+  for (size_t a = 0; a < model.actuators.size(); ++a)
+    if (const int k = model.actuators[a].activation; k >= 0) p.set(at("rate", k), actuators.rate(a));
+  p.begin("Computes the activations after a time step. `to` may be `act`.",
+          "activate(const F* act, const F* rate, F* to)");
+  for (const Actuator& actuator : model.actuators)
+    if (const int k = actuator.activation; k >= 0)
+      p.set(at("to", k), actuators.next_activation(actuator, p.input(at("rate", k), "rate")));
+}
 
 void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
   Actuators(model, kinematics, p).trace(d);

@@ -27,8 +27,8 @@ class Tracer {
     p_.begin("Computes the inertias and velocities of bodies about the centre of mass of their tree.",
              "derive_motion(const F* qpos, const F* qvel, " + parameters_argument(model_) + "Derived& derived)");
     trace_motion();
-    p_.begin("Computes the forces of actuators.",
-             "derive_actuators(const F* qpos, const F* qvel, const F* ctrl, Derived& derived)");
+    p_.begin("Computes the forces of actuators.", "derive_actuators(const F* qpos, const F* qvel, const F* ctrl, " +
+                                                      activations_argument(model_) + "Derived& derived)");
     trace_actuators();
     p_.begin("Computes the forces of contacts on each body.",
              "derive_forces(const F* qpos, const F (*wrench)[kWrench], " +

@@ -236,7 +236,8 @@ void trace_distances(const RobotModel& model, Program& p) {
 
 Kept trace_smooth(const RobotModel& model, Program& p) {
   p.begin("Computes the dynamics without constraints, and stores in the work what the constraints need.",
-          "smooth(const F* qpos, const F* qvel, const F* ctrl, " + parameters_argument(model) + "Work& w)");
+          "smooth(const F* qpos, const F* qvel, const F* ctrl, " + activations_argument(model) +
+              parameters_argument(model) + "Work& w)");
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);
   p.edges = edges_of(model, kinematics);

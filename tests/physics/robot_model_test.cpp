@@ -490,9 +490,12 @@ INSTANTIATE_TEST_SUITE_P(
             DRL_BODY("<joint name='hip'/>") "<actuator><motor name='motor' joint='hip' delay='0.02' nsample='4'/>"
                                             "</actuator>",
             {"actuator 'motor': ", "delay"}},
-        UnsupportedCase{
-            DRL_BODY("<joint name='hip'/>") "<actuator><general name='motor' joint='hip' dyntype='filter'/></actuator>",
-            {"actuator 'motor': ", "activation"}},
+        UnsupportedCase{DRL_BODY("<joint name='hip'/>") "<actuator><general name='motor' joint='hip' dyntype='user' "
+                                                        "actdim='2'/></actuator>",
+                        {"actuator 'motor': ", "activation by a user"}},
+        UnsupportedCase{"<worldbody><body name='foot'><freejoint/><geom size='0.1'/></body></worldbody>"
+                        "<actuator><adhesion name='motor' body='foot' ctrlrange='0 1'/></actuator>",
+                        {"actuator 'motor': ", "adhesion"}},
         UnsupportedCase{"<asset><hfield name='hills' nrow='2' ncol='2' size='1 1 1 1'/></asset><worldbody><geom "
                         "name='a' type='hfield' hfield='hills'/><body><freejoint/><geom name='b' size='0.1'/></body>"
                         "</worldbody>",

@@ -1,9 +1,12 @@
-// Robots with tendons and with actuators on other parts than joints.
+// Robots with tendons, with actuators on other parts than joints, and with activations.
 #pragma once
 
 #include "drl/physics/loop.hpp"
 #include "physics/cords.hpp"
 #include "physics/cords_elliptic.hpp"
+#include "physics/muscles.hpp"
+#include "physics/muscles_rk4.hpp"
+#include "physics/pump.hpp"
 #include "physics/rocket.hpp"
 #include "physics/ropes.hpp"
 #include "physics/thrusters.hpp"

@@ -59,13 +59,20 @@ DRL_HD void keep_sensors([[maybe_unused]] typename P::Stage& stage) {
     P::derive_sensors(derived, stage.sensed);
   }
 }
+template <class P>
+DRL_HD void derive_actuators(const typename P::Stage& s, typename P::Derived& derived) {
+  if constexpr (count_activations<P>() > 0)
+    P::derive_actuators(s.qpos, s.qvel, s.ctrl, s.act, derived);
+  else
+    P::derive_actuators(s.qpos, s.qvel, s.ctrl, derived);
+}
 // Computes all quantities.
 template <class P>
 DRL_HD void derive_all(const typename P::Stage& stage, const typename P::Forces& forces, typename P::Derived& derived) {
   derive_frames<P>(stage, derived), derive_centers<P>(stage, derived);
   P::derive_points(derived);
   derive_motion<P>(stage, derived);
-  P::derive_actuators(stage.qpos, stage.qvel, stage.ctrl, derived);
+  derive_actuators<P>(stage, derived);
   derive_forces<P>(stage, forces, derived);
   P::derive_constraints(stage.qpos, forces.wrench, forces.limit, derived);
   derive_sensors<P>(derived);
